@@ -21,7 +21,7 @@ lib/trace := trace frame_file gzip frame frame_out csv_scan csv parse parse_avx2
 lib/log   := lines iso_time layers oplog
 lib/json  := jsoncut jsontree jsonin jsonout
 lib/conf  := keys value conf
-lib/model := model hf_fields hf_layers hf_state hf_keys hf find
+lib/model := model hf_fields hf_layers hf_state hf_keys hf_compute hf find
 lib/data  := data stream_avx2 stream_avx512
 lib/io    := gap_list gap_line io uring psync target_guard target_marker target_dir target_file target_device
 lib/tier  := uri extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object sim null
@@ -29,11 +29,11 @@ lib/remote := owner remote resp_control resp s3_keys s3_control s3
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format kvgen/record
-kvgen        := kvgen options option_values print_config models workload rng tier_model run_source ingest convert \
+kvgen        := kvgen options option_values print_config models workload rng tier_model gpu_profile run_source ingest convert \
                 output summary provenance
 kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
                 id_lists blocks block_line block_size burst sharegpt agentic
-kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts
+kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers prefill_time engines emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
@@ -42,7 +42,7 @@ kvgen/record := names media batch json_fields dynamo graph msgpack kv_message by
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   machine evidence validity evidence_json summary
-kvreplay/sched := sched selection reader order pool line admission pace room objects dispatch ledger counts results idle
+kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts results idle
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf
 kvstat        := kvstat options inputs document number_table reporter verify output

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kvgen/convert.h"
+#include "kvgen/gpu_profile.h"
 #include "kvgen/models.h"
 #include "kvgen/options.h"
 #include "kvgen/output.h"
@@ -44,7 +45,9 @@ struct run {
     struct model model;
     uint64_t capacity[TRACE_TIERS];
     struct tier_model speed[TRACE_TIERS];
-    int64_t granularity; /* tokens, or 0 */
+    struct gpu_profile gpu;
+    struct prefill_model compute; /* engines 0: nothing is computed */
+    int64_t granularity;          /* tokens, or 0 */
     struct run_source source;
     struct curve *curve; /* NULL: none is asked for */
     struct progress *progress;
@@ -100,6 +103,7 @@ static int check_files(const struct run *r, struct err *e)
     const char *trace = strcmp(o->output, "none") == 0 ? NULL : o->output;
     char *second =
         trace && is_foreign(o) ? export_second_file(export_formats[o->format], trace) : NULL;
+    char profile[4096];
     const struct file_use fixed[] = {
         {is_foreign(o) ? FILES_WRITTEN : FILES_STREAMED, "--output", trace},
         {FILES_WRITTEN, "--format fio", second},
@@ -112,6 +116,8 @@ static int check_files(const struct run *r, struct err *e)
         {FILES_READ, "--names", o->names},
         {FILES_READ, "--requests", o->requests},
         {FILES_READ, "--model", model_file(o->model)},
+        {FILES_READ, "--prefill", o->prefill},
+        {FILES_READ, "--gpu-profile", gpu_profile_file(o->gpu_profile, profile, sizeof(profile))},
     };
     size_t n = sizeof(fixed) / sizeof(*fixed), models = o->tier_model.count;
     size_t inputs = r->source.inputs ? inputs_count(r->source.inputs) : 0;
@@ -132,6 +138,13 @@ out:
     return rc;
 }
 
+/* Ranks that share an object; where each keeps all of it, one. */
+static uint32_t ranks_of(const struct run *r)
+{
+    bool replicated = r->model.attention == MODEL_MLA && r->o.mla_tp == OPTIONS_MLA_REPLICATE;
+    return replicated ? 1 : (uint32_t)r->o.tensor_parallel;
+}
+
 static int check_model(const struct run *r, struct err *e)
 {
     uint64_t ranks = r->o.tensor_parallel;
@@ -147,6 +160,41 @@ static int check_model(const struct run *r, struct err *e)
                 "replicate; here it is divided (--mla-tp)\n",
                 r->model.id);
     return 0;
+}
+
+/* ---- what computes ---- */
+
+static int set_compute(struct run *r, struct err *e)
+{
+    const struct options *o = &r->o;
+    struct prefill_setup setup = {.model = &r->model,
+                                  .gpu = &r->gpu,
+                                  .prefill = o->prefill,
+                                  .params = o->params,
+                                  .engines = (uint32_t)o->engines,
+                                  .tensor_parallel = (uint32_t)o->tensor_parallel,
+                                  .host_ranks = ranks_of(r)};
+    int rc;
+    if (!options_computes(o))
+        return 0;
+    if ((o->gpu_profile && (rc = gpu_profile_set(&r->gpu, o->gpu_profile, e)) < 0) ||
+        (rc = prefill_model_set(&r->compute, &setup, e)) < 0)
+        return rc;
+    if (r->gpu.hbm_gb > 0 && o->gpu_mem_gb * (double)UNITS_GIB > r->gpu.hbm_gb * 1e9)
+        fprintf(stderr, "kvgen: --gpu-mem: more than the %g GB of %s\n", r->gpu.hbm_gb,
+                r->gpu.name);
+    /* Rows have the bytes of one rank: so have the tiers, of which the host's hold all ranks'. */
+    for (int t = TRACE_CPU; t <= TRACE_STORAGE; t++) {
+        r->speed[t].ranks = r->compute.host_ranks;
+        if (r->capacity[t] != HIERARCHY_UNLIMITED)
+            r->capacity[t] /= r->compute.host_ranks;
+    }
+    return 0;
+}
+
+static const struct prefill_model *compute_of(const struct run *r)
+{
+    return options_computes(&r->o) ? &r->compute : NULL;
 }
 
 /* ---- the stages ---- */
@@ -217,6 +265,9 @@ static char *make_provenance(const struct run *r)
                            .model = trace ? NULL : &r->model,
                            .capacity = r->capacity,
                            .speed = r->speed,
+                           .gpu = &r->gpu,
+                           .compute = compute_of(r),
+                           .priority = r->workload.qos_priority,
                            .input = input};
     return provenance_of_run(&p);
 }
@@ -292,6 +343,7 @@ static struct hierarchy_opts hierarchy_of(const struct run *r)
         .target_usage_ratio = r->workload.target_usage_ratio,
         .policy = policies[r->o.eviction],
         .promote = r->o.promote,
+        .pools = compute_of(r) ? r->compute.engines : 1,
     };
     memcpy(tiers.capacity, r->capacity, sizeof(tiers.capacity));
     return tiers;
@@ -311,13 +363,11 @@ static int open_simulation(struct run *r, struct err *e)
     const struct options *o = &r->o;
     bool few_users = r->source.population && o->users < MAX_WORKERS;
     uint64_t workers = o->workers > 0 ? o->workers : few_users ? o->users : MAX_WORKERS;
-    /* An object is divided among the ranks, unless each keeps all of it. */
-    bool replicated = r->model.attention == MODEL_MLA && o->mla_tp == OPTIONS_MLA_REPLICATE;
     struct sim_opts sim = {.source = r->source.source,
                            .workload = &r->workload,
                            .tiers = hierarchy_of(r),
                            .model = &r->model,
-                           .tensor_parallel = replicated ? 1 : (uint32_t)o->tensor_parallel,
+                           .tensor_parallel = ranks_of(r),
                            .token_ns = r->workload.token_ns[o->generation_mode],
                            .workers = (uint32_t)workers,
                            .max_requests = o->max_requests,
@@ -339,7 +389,8 @@ static int open_simulation(struct run *r, struct err *e)
                            .granularity = r->granularity,
                            .curve = r->curve,
                            .speed = o->tier_model.count > 0 ? r->speed : NULL,
-                           .max_writers = (uint32_t)o->max_concurrent_allocs};
+                           .max_writers = (uint32_t)o->max_concurrent_allocs,
+                           .compute = compute_of(r)};
     return sim_create(&r->sim, &sim, output_row, r->output, e);
 }
 
@@ -367,6 +418,8 @@ static int finish(struct run *r, struct err *e)
                         .curve_sample = r->o.curve_sample,
                         .curve_optimal = r->o.curve_optimal,
                         .servers = r->sim ? sim_tier_servers(r->sim) : NULL,
+                        .compute = compute_of(r),
+                        .gpu = &r->gpu,
                         .trace = &totals};
     if (r->curve && ((rc = curve_result(r->curve, &s.curve, e)) < 0 ||
                      (rc = curve_save(s.curve, r->o.curve_optimal, r->o.curve, e)) < 0))
@@ -419,7 +472,7 @@ static int simulate(struct run *r, struct err *e)
         .options = &r->o, .parser = r->parser, .workload = &r->workload, .model = &r->model};
     int rc = r->o.source != OPTIONS_TRACE ? check_model(r, e) : 0;
     if (rc < 0 || (rc = options_capacities(&r->o, r->capacity, e)) < 0 ||
-        (rc = options_speed(&r->o, r->capacity, r->speed, e)) < 0 ||
+        (rc = options_speed(&r->o, r->capacity, r->speed, e)) < 0 || (rc = set_compute(r, e)) < 0 ||
         (rc = options_granularity(&r->o, &r->granularity, e)) < 0 ||
         (rc = run_source_open(&r->source, &source, e)) < 0 || (rc = open_curve(r, e)) < 0 ||
         (rc = open_output(r, e)) < 0 ||

@@ -76,6 +76,15 @@ int models_list(FILE *f, const struct conf *conf, struct err *e)
     return rc;
 }
 
+/* null for 0, which is not known. */
+static void put_known(struct jsonout *j, const char *key, double value)
+{
+    if (value > 0)
+        jsonout_f64(j, key, value);
+    else
+        jsonout_null(j, key);
+}
+
 int models_show(const struct model *m, struct err *e)
 {
     int rc;
@@ -107,6 +116,8 @@ int models_show(const struct model *m, struct err *e)
     jsonout_end(j);
     jsonout_u64(j, "state_layers", m->state_layers);
     jsonout_u64(j, "state_bytes", m->state_bytes);
+    put_known(j, "active_params", (double)m->active_params);
+    put_known(j, "pair_width", (double)m->pair_elements / 2);
     rc = jsonout_save(j, "-", e);
 out:
     jsonout_free(j);

@@ -55,6 +55,7 @@ enum {
 #define RECORDED_ONLY (UINT64_C(1) << 32)
 #define EVENTS_ONLY   (UINT64_C(1) << 33)
 #define TIMED         (UINT64_C(1) << 35) /* a run that takes time: virtual, or of live events */
+#define COMPUTED_ONLY (UINT64_C(1) << 40)
 #define SIZES         (UINT64_C(1) << 34) /* the model and what divides its objects */
 
 const struct opt options_table[] = {
@@ -536,6 +537,41 @@ const struct opt options_table[] = {
      .help = "Give tier N a speed, so that operations on it queue and take time: a profile "
              "(hbm3, ddr5, pcie-gen5, nvme-gen4, nvme-gen5), numbers, or the summary of a "
              "kvreplay run."},
+    {.name = "gpu-profile",
+     .type = OPT_TEXT,
+     .offset = AT(gpu_profile),
+     .arg = "NAME[:eta=SHARE,t0_ms=MS,...]|FILE.json",
+     .marks = GENERATES,
+     .help = "Let prefills take the time that a model of this GPU says: a100-80, h20, h100, h200, "
+             "b200, gb300, mi300x, mi355x, l40s or a file. Times are by calculation."},
+    {.name = "prefill",
+     .type = OPT_TEXT,
+     .offset = AT(prefill),
+     .arg = "FILE.json",
+     .marks = GENERATES,
+     .help = "Let prefills take the time that was measured at four points or more, to which a "
+             "formula is fitted."},
+    {.name = "engines",
+     .type = OPT_U64,
+     .offset = AT(engines),
+     .arg = "N",
+     .def = "1",
+     .min = 1,
+     .max = 4096,
+     .flags = OPT_EXPERT,
+     .marks = GENERATES | COMPUTED_ONLY,
+     .help = "Engines that compute prefills, each of --tensor-parallel GPUs with its own Tier-0. "
+             "A user's requests go to one engine."},
+    {.name = "params",
+     .type = OPT_F64,
+     .offset = AT(params),
+     .arg = "N",
+     .min = 1,
+     .max = 1e15,
+     .flags = OPT_EXPERT,
+     .marks = GENERATES | COMPUTED_ONLY,
+     .help = "Parameters that one token multiplies with, such as 7e9, where the model does not "
+             "tell."},
     {.name = "max-concurrent-allocs",
      .type = OPT_U64,
      .offset = AT(max_concurrent_allocs),
@@ -746,6 +782,11 @@ bool options_is_live(const struct options *o)
     return o->bind || (o->input && live_is_endpoint(o->input));
 }
 
+bool options_computes(const struct options *o)
+{
+    return o->gpu_profile || o->prefill;
+}
+
 const struct compat *options_compat(const struct options *o)
 {
     return o->compat == OPTIONS_COMPAT_MLPERF ? &compat_mlperf : &compat_none;
@@ -917,6 +958,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .refuses = EVENTS_ONLY,
          .why = "applies only to recorded events (--source kv-events, trtllm, dynamo-kv, lct, "
                 "strace)"},
+        {.on = !options_computes(o),
+         .refuses = COMPUTED_ONLY,
+         .why = "needs --gpu-profile or --prefill"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "needs --curve FILE"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
@@ -956,6 +1000,31 @@ static int check_end(const struct options *o, struct err *e)
     return limited ? 0
                    : refuse(e, "--replay-cycles",
                             "0 would never end: give a duration, --max-requests or --limit");
+}
+
+/* With a model of compute the GPUs are those of the engines. */
+static int check_compute(struct options *o, const struct opt_parser *p, struct err *e)
+{
+    const char *by = o->gpu_profile ? "--gpu-profile" : "--prefill";
+    uint64_t gpus = o->engines * o->tensor_parallel;
+    if (!options_computes(o))
+        return 0;
+    if (o->compat == OPTIONS_COMPAT_MLPERF)
+        return refuse(e, by, "does not apply with --compat mlperf, where nothing is computed");
+    if (o->decode_only)
+        return refuse(e, by, "does not apply with --decode-only, which has no prefill");
+    if (o->params > 0 && o->prefill)
+        return refuse(e, "--params", "does not apply with --prefill, whose times are measured");
+    if (gpus > 65536)
+        return refuse(e, "--engines", "all engines together have more than 65536 GPUs");
+    if (opt_given(p, "num-gpus") && o->num_gpus != gpus)
+        return err_set(e, -EINVAL, ERR_INPUT, "--num-gpus",
+                       "%llu, but %llu engine%s of %llu (--tensor-parallel) have %llu",
+                       (unsigned long long)o->num_gpus, (unsigned long long)o->engines,
+                       units_plural(o->engines), (unsigned long long)o->tensor_parallel,
+                       (unsigned long long)gpus);
+    o->num_gpus = gpus;
+    return 0;
 }
 
 /* Names by which the other tool recognises its files; "-" and none have no ending. */
@@ -1016,6 +1085,9 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
 
     if (opt_operands(p, &operand) > 0)
         return refuse(e, operand[0], "not an option (a trace is given with --input)");
+    rc = check_compute(o, p, e);
+    if (rc < 0)
+        return rc;
     if (o->tensor_parallel > o->num_gpus && !options_is_recording(o))
         return err_set(e, -EINVAL, ERR_INPUT, "--tensor-parallel",
                        "%llu ranks need as many GPUs, --num-gpus is %llu",

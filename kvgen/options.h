@@ -103,6 +103,9 @@ struct options {
     const char *granularity, *ops;
     struct opt_list tier_model;
     uint64_t max_concurrent_allocs;
+    const char *gpu_profile, *prefill;
+    double params;
+    uint64_t engines;
     const char *output, *summary, *only_tier, *curve, *curve_sizes;
     double curve_sample;
     bool curve_optimal;
@@ -129,6 +132,8 @@ int options_apply_compat(struct options *o, struct opt_parser *p, struct err *e)
 int options_check_input(struct options *o, const struct opt_parser *p, struct err *e);
 /* Checks options against each other. o->source must not be OPTIONS_AUTO any more. */
 int options_check(struct options *o, const struct opt_parser *p, struct err *e);
+/* Whether prefills take time. */
+bool options_computes(const struct options *o);
 /* Refuses options that have no meaning for the model. */
 int options_check_model(const struct opt_parser *p, const struct model *m, struct err *e);
 

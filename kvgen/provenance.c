@@ -65,6 +65,33 @@ static void put_path(struct jsonout *j, const char *key, const struct tier_model
     jsonout_end(j);
 }
 
+void provenance_put_compute(struct jsonout *j, const struct prefill_model *p,
+                            const struct gpu_profile *gpu, const int64_t *priority)
+{
+    jsonout_object(j, "compute");
+    jsonout_text_value(j, "times", p->time.measured ? "measured" : "by calculation");
+    jsonout_text_value(j, "gpu", gpu->given ? gpu->name : NULL);
+    jsonout_u64(j, "engines", p->engines);
+    jsonout_u64(j, "tensor_parallel", p->tensor_parallel);
+    jsonout_f64(j, "t0_ns", p->time.t0_ns);
+    jsonout_f64(j, "token_ns", p->time.token_ns);
+    jsonout_f64(j, "pair_ns", p->time.pair_ns);
+    jsonout_f64(j, "link_bytes_per_s", p->link_bytes_per_s);
+    jsonout_i64(j, "load_overhead_ns", p->load_overhead_ns);
+    if (gpu->given) {
+        jsonout_f64(j, "hbm_gb", gpu->hbm_gb);
+        jsonout_f64(j, "hbm_tb_s", gpu->hbm_tb_s);
+        jsonout_f64(j, "watts", gpu->watts);
+    }
+    if (priority) {
+        jsonout_object(j, "priority");
+        for (int q = 0; q < TRACE_QOSES; q++)
+            jsonout_i64(j, trace_qos_text((enum trace_qos)q), priority[q]);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
 static void put_input(struct jsonout *j, const char *input)
 {
     if (input && jsonout_raw(j, "input", input, strlen(input)) < 0)
@@ -101,6 +128,8 @@ char *provenance_of_run(const struct provenance *p)
         jsonout_end(j);
     }
     jsonout_end(j);
+    if (p->compute)
+        provenance_put_compute(j, p->compute, p->gpu, p->priority);
     put_input(j, p->input);
     return finish(j);
 }

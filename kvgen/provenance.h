@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "kvgen/gpu_profile.h"
 #include "kvgen/source/source.h"
 #include "kvgen/tier_model.h"
 #include "lib/json/jsonout.h"
@@ -18,7 +19,10 @@ struct provenance {
     const struct model *model;      /* NULL: the rows were not made here; seed has no meaning */
     const uint64_t *capacity;       /* bytes of each of TRACE_TIERS tiers, as in hierarchy_opts */
     const struct tier_model *speed; /* of each of TRACE_TIERS tiers */
-    const char *input;              /* JSON: the provenance of the input; NULL: it has none */
+    const struct gpu_profile *gpu;
+    const struct prefill_model *compute; /* NULL: nothing was computed */
+    const int64_t *priority;             /* of each of TRACE_QOSES classes */
+    const char *input;                   /* JSON: the provenance of the input; NULL: it has none */
 };
 
 /* Program, version, format, seed, model, options, tiers and input. malloc'ed; NULL: no memory. */
@@ -37,6 +41,9 @@ char *provenance_of_recording(const struct opt_parser *parser, const struct sour
 
 /* Adds the members "seed" and "model" to the object that is open; null for both without a model. */
 void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model *model);
+/* Adds the member "compute": what computed, with the class priorities where they are given. */
+void provenance_put_compute(struct jsonout *j, const struct prefill_model *p,
+                            const struct gpu_profile *gpu, const int64_t *priority);
 /* Adds the member "capacity_bytes", null for a tier without limit. */
 void provenance_put_capacity(struct jsonout *j, uint64_t capacity);
 

@@ -83,7 +83,8 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
         return rc;
 
     /* Without limits, time must pass between two requests of every user. */
-    bool instant_answers = w->token_ns[o->generation_mode] == 0 && o->tier_model.count == 0;
+    bool instant_answers =
+        w->token_ns[o->generation_mode] == 0 && o->tier_model.count == 0 && !options_computes(o);
     bool must_think =
         o->max_requests == 0 && o->limit == 0 &&
         (o->arrival == SOURCE_USERS_OPEN || (o->arrival == SOURCE_USERS_CLOSED && instant_answers));
@@ -108,6 +109,8 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
         .multi_turn = !o->disable_multi_turn,
         .remembered = options_compat(o)->remembers_few ? w->max_conversations : 0,
         .rag = r->rag,
+        .tells_earlier = options_computes(o),
+        .prefix = !o->disable_prefix_caching,
         .input_tokens = (int64_t)o->input_len,
         .output_tokens = (int64_t)o->output_len};
     return source_users_open(&r->source, &users, e);
@@ -192,8 +195,10 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
         return rc;
     }
     case OPTIONS_AGENTIC: {
-        struct source_agentic_opts agentic = {
-            .files = files, .users = (uint32_t)o->users, .qos = (enum trace_qos)o->qos};
+        struct source_agentic_opts agentic = {.files = files,
+                                              .users = (uint32_t)o->users,
+                                              .qos = (enum trace_qos)o->qos,
+                                              .given_times = options_computes(o)};
         return source_agentic_open(&r->source, in, &agentic, e);
     }
     case OPTIONS_SHAREGPT: {
@@ -208,6 +213,8 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
             .seed = o->seed,
             .users = (uint32_t)o->users,
             .qos = drawn,
+            .tells_earlier = options_computes(o),
+            .prefix = !o->disable_prefix_caching,
             .back_to_back = options_compat(o)->asks_back_to_back};
         return source_sharegpt_open(&r->source, in, &dataset, e);
     }

@@ -27,6 +27,17 @@ static struct row_count sum_phases(const struct sim_stats *st, enum trace_op op,
     return sum;
 }
 
+struct hist *summary_first_token(const struct sim_stats *st)
+{
+    struct hist *all = hist_create();
+    for (int q = 0; q < TRACE_QOSES && all; q++)
+        if (hist_merge(all, st->prefill.first_token_ns[q]) < 0) {
+            hist_free(all);
+            return NULL;
+        }
+    return all;
+}
+
 /* ---- as text ---- */
 
 /* A number as text, to be used within the expression that makes it. */
@@ -216,6 +227,32 @@ static bool print_latencies(FILE *f, const struct summary *s)
     return true;
 }
 
+/* "first token p50 1.2 s, p95 3.4 s (by calculation); interactive p95 2.0 s". */
+static bool print_first_token(FILE *f, const struct summary *s)
+{
+    char line[COLUMNS + 1] = "first token ", part[128];
+    struct hist *all = s->compute ? summary_first_token(s->stats) : NULL;
+    if (!all || hist_count(all) == 0) {
+        hist_free(all);
+        return false;
+    }
+    snprintf(part, sizeof(part), "p50 %s, p95 %s (%s)", duration(hist_percentile(all, 500000)).s,
+             duration(hist_percentile(all, 950000)).s,
+             s->compute->time.measured ? "prefill measured" : "by calculation");
+    add_part(line, "", part);
+    hist_free(all);
+    for (int q = 0; q < TRACE_QOSES; q++) {
+        const struct hist *h = s->stats->prefill.first_token_ns[q];
+        if (hist_count(h) == 0)
+            continue;
+        snprintf(part, sizeof(part), "; %s p95 %s", trace_qos_text((enum trace_qos)q),
+                 duration(hist_percentile(h, 950000)).s);
+        add_part(line, "", part);
+    }
+    fprintf(f, "%s\n", line);
+    return true;
+}
+
 static double share(uint64_t part, uint64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : 0;
@@ -289,8 +326,8 @@ void summary_print(FILE *f, const struct summary *s)
 {
     /* In the order of what a user must know; what has no room is in the JSON. */
     static bool (*const optional[])(FILE *, const struct summary *) = {
-        print_dropped,   print_oversized,      print_recorded,
-        print_latencies, print_recorded_times, print_curve};
+        print_first_token, print_dropped,        print_oversized, print_recorded,
+        print_latencies,   print_recorded_times, print_curve};
     const struct sim_stats *st = s->stats;
     const char *digest = s->trace->digest;
     bool recording = s->source->ops->recording != NULL; /* it names no requests */
@@ -407,6 +444,32 @@ static void put_requests(struct jsonout *j, const struct sim_stats *st, const st
     jsonout_u64(j, "count", conversations);
     put_ratio(j, "turns_mean", (double)turns, (double)conversations);
     jsonout_end(j);
+}
+
+/* Not there without a model of compute. */
+static void put_prefill(struct jsonout *j, const struct summary *s)
+{
+    const struct prefill_stats *p = &s->stats->prefill;
+    struct hist *all = s->compute ? summary_first_token(s->stats) : NULL;
+    if (!s->compute)
+        return;
+    provenance_put_compute(j, s->compute, s->gpu, NULL);
+    jsonout_object(j, "prefill");
+    jsonout_u64(j, "requests", p->requests);
+    jsonout_u64(j, "cached_tokens", p->cached_tokens);
+    jsonout_u64(j, "new_tokens", p->fresh_tokens);
+    jsonout_f64(j, "engine_s", seconds(p->busy_ns));
+    jsonout_f64(j, "gpu_s", seconds(p->busy_ns) * s->compute->tensor_parallel);
+    put_ratio(j, "busy_share", seconds(p->busy_ns),
+              seconds(s->stats->now_ns) * s->compute->engines);
+    jsonout_object(j, "first_token_ms");
+    if (all)
+        jsonout_hist(j, "all", all, 1e6);
+    for (int q = 0; q < TRACE_QOSES; q++)
+        jsonout_hist(j, trace_qos_text((enum trace_qos)q), p->first_token_ns[q], 1e6);
+    jsonout_end(j);
+    jsonout_end(j);
+    hist_free(all);
 }
 
 static void put_rows_by(struct jsonout *j, const struct sim_stats *st)
@@ -641,6 +704,7 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     provenance_put_origin(j, s->seed, s->model);
     put_trace(j, s);
     put_requests(j, s->stats, s->source);
+    put_prefill(j, s);
     put_rows_by(j, s->stats);
     put_all_lookups(j, s->stats);
     put_recorded(j, s);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "kvgen/curve/curve.h"
+#include "kvgen/gpu_profile.h"
 #include "kvgen/sim/sim.h"
 #include "lib/model/model.h"
 #include "lib/trace/write.h"
@@ -25,10 +26,14 @@ struct summary {
     const char *curve_policy;
     double curve_sample; /* share of the objects, 1: all */
     bool curve_optimal;
+    const struct prefill_model *compute; /* NULL: nothing was computed */
+    const struct gpu_profile *gpu;
     const struct tier_servers *servers; /* NULL: operations took no time */
     const struct trace_totals *trace;   /* digest "": nothing was written */
 };
 
+/* Time to the first token of all classes together; free it. NULL: no memory. */
+struct hist *summary_first_token(const struct sim_stats *st);
 /* Eight lines of 80 columns at most; the trace and its digest are the last. The JSON has the rest.
  */
 void summary_print(FILE *f, const struct summary *s);

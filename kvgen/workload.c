@@ -119,3 +119,9 @@ int32_t workload_draw_prompt(const struct workload *w, struct rng *rng)
     bool wanted = rng_chance(rng, w->prompt_chance);
     return wanted && w->prompts > 0 ? (int32_t)rng_below(rng, w->prompts) : -1;
 }
+
+int64_t workload_own_tokens(const struct workload *w, int64_t context_tokens, int32_t prompt)
+{
+    int64_t left = prompt < 0 ? context_tokens : context_tokens - w->prompt_tokens[prompt];
+    return prompt >= 0 && left < 1 ? 1 : left;
+}

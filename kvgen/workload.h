@@ -68,5 +68,7 @@ int workload_read(struct workload *w, const struct conf *c, struct err *e);
 enum trace_qos workload_draw_qos(const struct workload *w, struct rng *rng);
 /* The shared system prompt that a request starts with, from 0; -1: none. One draw, or two. */
 int32_t workload_draw_prompt(const struct workload *w, struct rng *rng);
+/* Tokens of a request's own object: its context behind shared prompt number prompt (-1: none). */
+int64_t workload_own_tokens(const struct workload *w, int64_t context_tokens, int32_t prompt);
 
 #endif

@@ -65,10 +65,11 @@ struct replay {
 static int replay_open(struct replay *r, struct err *e)
 {
     const struct options *o = r->o;
-    uint32_t served = TRACE_BIT(TRACE_COL_QOS) | TRACE_BIT(TRACE_COL_TOKENS);
+    uint32_t timed = TRACE_BIT(TRACE_COL_QOS), served = TRACE_BIT(TRACE_COL_TOKENS);
     struct trace_read_opts t = {.want = TRACE_CORE | TRACE_BIT(TRACE_COL_REQUEST) |
                                         TRACE_BIT(TRACE_COL_CLASS) | TRACE_BIT(TRACE_COL_DURATION) |
                                         TRACE_BIT(TRACE_COL_ARRIVAL) | TRACE_BIT(TRACE_COL_USER) |
+                                        (o->timing != SCHED_ASAP ? timed : 0) |
                                         (o->timing == SCHED_SERVED ? served : 0),
                                 .want_line = true,
                                 .skip_bad_rows = o->skip_bad_rows,
@@ -149,6 +150,28 @@ static int replay_check_recording(const struct replay *r, struct err *e)
                 "the trace\n",
                 r->in->trace);
     return 0;
+}
+
+/* The engines that the trace's prefills were computed on; one, if it does not say. */
+static struct engines_opts replay_engines(const char *provenance)
+{
+    struct engines_opts o = {.count = 1};
+    struct jsonin *doc;
+    uint64_t count;
+
+    for (int q = 0; q < TRACE_QOSES; q++)
+        o.priority[q] = -q; /* interactive first */
+    if (!provenance || jsonin_parse(&doc, provenance, strlen(provenance), "", NULL) < 0)
+        return o;
+    const struct jsonin_v *compute = jsonin_get(jsonin_root(doc), "compute");
+    const struct jsonin_v *priority = jsonin_get(compute, "priority");
+    if (jsonin_u64(jsonin_get(compute, "engines"), &count) == 0 && count >= 1 &&
+        count <= ENGINES_MAX)
+        o.count = (uint32_t)count;
+    for (int q = 0; q < TRACE_QOSES; q++)
+        jsonin_i64(jsonin_get(priority, trace_qos_text((enum trace_qos)q)), &o.priority[q]);
+    jsonin_free(doc);
+    return o;
 }
 
 /* Without effect on a trace that can be read once only. */
@@ -360,6 +383,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .window = r->window,
                             .verify = o->verify,
                             .create = !r->surveyed && o->on_absent == LEDGER_ABSENT_CREATE,
+                            .engines = replay_engines(trace_provenance(r->trace)),
                             .duration_ns = o->duration_ns,
                             .warmup_ns = o->warmup_ns,
                             .spin_ns = o->spin_ns,

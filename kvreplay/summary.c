@@ -235,6 +235,24 @@ static void json_served(struct jsonout *j, const struct summary *s)
     jsonout_end(j);
 }
 
+/* By class; null where it is not known: no prefill, or a run as fast as possible. */
+static void json_first_token(struct jsonout *j, const struct summary *s)
+{
+    const struct counts *n = s->evidence->counts;
+    uint64_t all = 0;
+
+    for (unsigned i = 0; i <= TRACE_QOSES; i++)
+        all += hist_count(n->first_token[i]);
+    if (all == 0) {
+        jsonout_null(j, "first_token_ms");
+        return;
+    }
+    jsonout_object(j, "first_token_ms");
+    for (unsigned i = 0; i <= TRACE_QOSES; i++)
+        json_ms(j, i < TRACE_QOSES ? trace_qos_text((enum trace_qos)i) : "none", n->first_token[i]);
+    jsonout_end(j);
+}
+
 static void json_kernel(struct jsonout *j, const struct evidence *ev)
 {
     const struct target_counters *before = &ev->before, *after = &ev->after;
@@ -279,6 +297,7 @@ struct jsonout *summary_json(const struct summary *s)
     json_rows(j, s);
     json_times(j, s);
     json_served(j, s);
+    json_first_token(j, s);
     jsonout_array(j, "tiers");
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (s->tiers->info[i].engine)
@@ -546,6 +565,23 @@ static void text_evidence(FILE *out, const struct summary *s)
         fprintf(out, "%s%s\n", i ? "         " : "INVALID: ", v->why[i]);
 }
 
+/* The time to the first token by class; nothing where it is not known. */
+static void text_first_token(FILE *out, const struct summary *s)
+{
+    const struct counts *n = s->evidence->counts;
+    char a[32], b[32];
+
+    for (unsigned i = 0; i <= TRACE_QOSES; i++) {
+        const struct hist *h = n->first_token[i];
+        if (hist_count(h) == 0)
+            continue;
+        fprintf(out, "first token, %s: %llu, P50 %s, P95 %s\n",
+                i < TRACE_QOSES ? trace_qos_text((enum trace_qos)i) : "no class",
+                (unsigned long long)hist_count(h), text_time(a, h, 500000),
+                text_time(b, h, 950000));
+    }
+}
+
 void summary_text_full(const struct summary *s, FILE *out)
 {
     text_rows(out, s);
@@ -553,6 +589,7 @@ void summary_text_full(const struct summary *s, FILE *out)
     text_groups(out, s->evidence->counts);
     if (s->workers)
         text_served(out, s);
+    text_first_token(out, s);
     text_evidence(out, s);
 }
 

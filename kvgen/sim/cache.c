@@ -17,6 +17,7 @@ struct cache {
     struct tier_servers *servers;
     const struct request *request; /* whose operations these are; NULL: before the first */
     enum trace_class before;       /* class of all rows before the first request */
+    struct cache_access *access;   /* the same; NULL: before the first */
     struct sleeper *job;           /* that waits for the operation which is told; NULL: none */
     uint32_t writers;              /* places for writers that are taken */
     struct cache_access *first_parked, *last_parked; /* who waits for one, in this order */
@@ -41,6 +42,11 @@ static void operation(void *ctx, const struct hierarchy_op *op)
     row.duration_ns = 0;
     if (!c->request)
         row.what.class = c->before;
+    if (op->op == TRACE_READ && op->phase != TRACE_EVICT && c->access) {
+        c->access->read_tokens += op->tokens;
+        c->access->below = c->access->below || op->tier != TRACE_GPU;
+        c->access->below_bytes += op->tier != TRACE_GPU ? op->size : 0;
+    }
     if (c->request && c->servers && op->op != TRACE_MISS)
         tier_servers_schedule(c->servers, &row, op->phase != TRACE_EVICT ? c->job : NULL);
     else
@@ -188,6 +194,16 @@ static bool take_place(struct cache *c, struct cache_access *a)
 
 /* ---- one object ---- */
 
+/* What the hierarchy tells from now on is this request's doing. */
+static inline void act_for(struct cache *c, struct cache_access *a)
+{
+    c->access = a;
+    c->request = a->request;
+    c->job = &a->job;
+    if (c->o->compute)
+        hierarchy_use(c->hierarchy, a->engine);
+}
+
 static inline enum cache_look look_up(struct cache *c, struct cache_access *a,
                                       const struct cache_entry *e)
 {
@@ -195,8 +211,7 @@ static inline enum cache_look look_up(struct cache *c, struct cache_access *a,
         return CACHE_LOOK_WAIT;
     if (c->servers && tier_servers_in_flight(c->servers, e->id, &a->job))
         return CACHE_LOOK_WAIT;
-    c->request = a->request;
-    c->job = &a->job;
+    act_for(c, a);
     return hierarchy_read(c->hierarchy, e->id, e->class) ? CACHE_HIT : CACHE_MISS;
 }
 
@@ -210,7 +225,7 @@ enum cache_look cache_look_past(struct cache *c, struct cache_access *a,
 {
     if (busy(c, a))
         return CACHE_LOOK_WAIT;
-    c->request = a->request;
+    act_for(c, a);
     hierarchy_miss(c->hierarchy, e->id, e->class);
     return hierarchy_touch(c->hierarchy, e->id) ? CACHE_HIT : CACHE_MISS;
 }
@@ -237,8 +252,7 @@ enum cache_progress cache_write(struct cache *c, struct cache_access *a,
     /* Another request may have written it while this one waited. */
     if (c->servers && hierarchy_has(c->hierarchy, e->id))
         return CACHE_DONE;
-    c->request = a->request;
-    c->job = &a->job;
+    act_for(c, a);
     note_race(c, a->request);
     int rc = hierarchy_write(c->hierarchy, e->id, size, (uint32_t)e->tokens, e->class);
     if (rc < 0)

@@ -42,8 +42,9 @@ struct tier {
 };
 
 struct hierarchy {
-    struct tier tier[TRACE_TIERS];
-    int top; /* fastest tier that is present */
+    struct tier *tier; /* by place: the pools of Tier-0, then Tier-1, then Tier-2 */
+    int places, pools; /* at least one pool, perhaps without capacity */
+    int top;           /* fastest place that is present; of pools, the one in use */
     enum hierarchy_promote promote;
     const struct policy_ops *policy;
     struct objects *objects;
@@ -53,6 +54,17 @@ struct hierarchy {
     uint32_t written;   /* by the last hierarchy_write; OBJECT_NONE: it is gone, or was dropped */
     uint32_t in_flight; /* what a race still writes, in no list yet; OBJECT_NONE: nothing */
 };
+
+/* The tier of a place, and the first place of a tier. */
+static enum trace_tier tier_of(const struct hierarchy *h, int place)
+{
+    return place < h->pools ? TRACE_GPU : (enum trace_tier)(place - h->pools + TRACE_CPU);
+}
+
+static int place_of(const struct hierarchy *h, enum trace_tier tier)
+{
+    return tier == TRACE_GPU ? 0 : h->pools + (int)tier - TRACE_CPU;
+}
 
 /* Limits in bytes: usage is compared with "less than" the rounded-up, sizes with "more than" the
  * rounded-down share. For integers that is the same as comparing with the exact share. */
@@ -78,20 +90,28 @@ struct hierarchy *hierarchy_create(const struct hierarchy_opts *o, hierarchy_sin
     h->promote = o->promote;
     h->sink = sink;
     h->ctx = ctx;
+    h->pools = o->pools > 1 ? (int)o->pools : 1;
+    h->places = h->pools + TRACE_TIERS - 1;
+    h->tier = calloc((size_t)h->places, sizeof(*h->tier));
     h->objects = objects_create();
-    if (!h->objects)
+    if (!h->objects || !h->tier)
         goto out;
-    for (int i = TRACE_TIERS - 1; i >= 0; i--) {
-        uint64_t capacity = o->capacity[i];
+    int below = NO_TIER;
+    for (int i = h->places - 1; i >= 0; i--) {
+        uint64_t capacity = o->capacity[tier_of(h, i)];
+        if (i < h->pools && capacity != HIERARCHY_UNLIMITED)
+            capacity /= (uint64_t)h->pools;
         if (capacity == HIERARCHY_ABSENT)
             continue;
+        if (i >= h->pools - 1)
+            below = h->top;
         h->tier[i] = (struct tier){.capacity = capacity,
                                    .large = share_floor(capacity, o->large_entry_limit_ratio),
                                    .target = share_floor(capacity, o->target_usage_ratio),
                                    .low = share_ceil(capacity, LOW_USAGE),
                                    .roomy = share_ceil(capacity, ROOMY_USAGE),
                                    .big = share_floor(capacity, BIG_OBJECT),
-                                   .below = h->top,
+                                   .below = below,
                                    .order = o->policy->create(h->objects)};
         if (!h->tier[i].order)
             goto out;
@@ -108,19 +128,26 @@ void hierarchy_free(struct hierarchy *h)
 {
     if (!h)
         return;
-    for (int i = 0; i < TRACE_TIERS; i++)
+    for (int i = 0; i < h->places && h->tier; i++)
         h->policy->free(h->tier[i].order);
+    free(h->tier);
     objects_free(h->objects);
     free(h);
 }
 
+void hierarchy_use(struct hierarchy *h, uint32_t pool)
+{
+    if (h->top < h->pools)
+        h->top = (int)pool;
+}
+
 /* ---- operations are told ---- */
 
-static struct hierarchy_op op_on(const struct object *o, enum trace_op op, enum trace_phase phase,
-                                 enum trace_class class)
+static struct hierarchy_op op_on(const struct hierarchy *h, const struct object *o,
+                                 enum trace_op op, enum trace_phase phase, enum trace_class class)
 {
     return (struct hierarchy_op){.op = op,
-                                 .tier = (enum trace_tier)o->tier,
+                                 .tier = tier_of(h, o->tier),
                                  .from = TRACE_NO_TIER,
                                  .phase = phase,
                                  .class = class,
@@ -132,7 +159,7 @@ static struct hierarchy_op op_on(const struct object *o, enum trace_op op, enum 
 static void tell(const struct hierarchy *h, enum trace_op op, enum trace_phase phase,
                  enum trace_class class, const struct object *o)
 {
-    struct hierarchy_op what = op_on(o, op, phase, class);
+    struct hierarchy_op what = op_on(h, o, op, phase, class);
     h->sink(h->ctx, &what);
 }
 
@@ -140,8 +167,8 @@ static void tell(const struct hierarchy *h, enum trace_op op, enum trace_phase p
 static void tell_move(const struct hierarchy *h, enum trace_class class, const struct object *o,
                       int from)
 {
-    struct hierarchy_op what = op_on(o, TRACE_WRITE, TRACE_EVICT, class);
-    what.from = (enum trace_tier)from;
+    struct hierarchy_op what = op_on(h, o, TRACE_WRITE, TRACE_EVICT, class);
+    what.from = tier_of(h, from);
     h->sink(h->ctx, &what);
 }
 
@@ -151,7 +178,7 @@ static void enter(struct hierarchy *h, int tier, uint32_t number)
 {
     struct tier *t = &h->tier[tier];
     struct object *o = objects_at(h->objects, number);
-    o->tier = (uint8_t)tier;
+    o->tier = (uint16_t)tier;
     t->used += o->size;
     t->objects++;
     h->policy->insert(t->order, number);
@@ -263,7 +290,7 @@ static bool make_room(struct hierarchy *h, int tier, uint64_t size)
 {
     struct tier *t = &h->tier[tier];
     if (t->below == NO_TIER) {
-        if (size > t->capacity && tier != TRACE_STORAGE)
+        if (size > t->capacity && tier_of(h, tier) != TRACE_STORAGE)
             return false;
         while ((taken(t) > t->capacity || size > t->capacity - taken(t)) && !recount(t))
             delete_object(h, h->policy->victim(t->order));
@@ -295,7 +322,7 @@ static int find_tier(struct hierarchy *h, int tier, uint64_t size)
 
 void hierarchy_race(struct hierarchy *h)
 {
-    for (int i = 0; i < TRACE_TIERS; i++)
+    for (int i = 0; i < h->places; i++)
         h->tier[i].to_reserve = h->tier[i].demoted;
     h->in_flight = h->written;
 }
@@ -303,10 +330,10 @@ void hierarchy_race(struct hierarchy *h)
 int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_t tokens,
                     enum trace_class class)
 {
-    for (int i = 0; i < TRACE_TIERS; i++)
+    for (int i = 0; i < h->places; i++)
         h->tier[i].demoted = 0;
     int tier = find_tier(h, h->top, size);
-    for (int i = 0; i < TRACE_TIERS; i++)
+    for (int i = 0; i < h->places; i++)
         h->tier[i].to_reserve = 0;
     h->written = h->in_flight = OBJECT_NONE;
     if (tier == NO_TIER) {
@@ -363,8 +390,13 @@ bool hierarchy_touch(struct hierarchy *h, struct ident id)
 
 void hierarchy_miss(struct hierarchy *h, struct ident id, enum trace_class class)
 {
-    struct object nothing = {.id = id, .tier = TRACE_NO_TIER};
-    tell(h, TRACE_MISS, TRACE_NO_PHASE, class, &nothing);
+    struct hierarchy_op what = {.op = TRACE_MISS,
+                                .tier = TRACE_NO_TIER,
+                                .from = TRACE_NO_TIER,
+                                .phase = TRACE_NO_PHASE,
+                                .class = class,
+                                .id = id};
+    h->sink(h->ctx, &what);
 }
 
 /* Would the tier take size bytes when the object numbered leaving has left its own, or begin to
@@ -377,7 +409,7 @@ static bool would_take(struct hierarchy *h, int tier, uint64_t size, uint32_t le
     uint64_t gone = own ? o->size : 0;
     uint64_t bytes_taken = t->objects == own ? 0 : taken(t) - gone; /* an empty tier is recounted */
     if (t->below == NO_TIER)
-        return size <= t->capacity || tier == TRACE_STORAGE;
+        return size <= t->capacity || tier_of(h, tier) == TRACE_STORAGE;
     if (size > t->large)
         return false;
     if (fits(t, bytes_taken, size))
@@ -412,11 +444,11 @@ static void promote(struct hierarchy *h, uint32_t number)
 bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class)
 {
     uint32_t number = objects_find(h->objects, id);
-    if (number == OBJECT_NONE) {
+    const struct object *o = number != OBJECT_NONE ? objects_at(h->objects, number) : NULL;
+    if (!o || (o->tier < h->pools && o->tier != h->top)) {
         hierarchy_miss(h, id, class);
         return false;
     }
-    const struct object *o = objects_at(h->objects, number);
     h->policy->touch(h->tier[o->tier].order, number);
     tell(h, TRACE_READ, TRACE_DECODE, class, o);
     if (h->promote == HIERARCHY_PROMOTE_ON_HIT)
@@ -429,11 +461,16 @@ bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class
 void hierarchy_stats(const struct hierarchy *h, enum trace_tier tier,
                      struct hierarchy_tier_stats *out)
 {
-    const struct tier *t = &h->tier[tier];
-    *out = (struct hierarchy_tier_stats){.present = t->capacity != HIERARCHY_ABSENT,
-                                         .capacity = t->capacity,
-                                         .bytes = t->used,
-                                         .objects = t->objects};
+    int first = place_of(h, tier), end = tier == TRACE_GPU ? h->pools : first + 1;
+    *out = (struct hierarchy_tier_stats){0};
+    for (int i = first; i < end; i++) {
+        const struct tier *t = &h->tier[i];
+        out->present = t->capacity != HIERARCHY_ABSENT;
+        out->capacity =
+            t->capacity == HIERARCHY_UNLIMITED ? t->capacity : out->capacity + t->capacity;
+        out->bytes += t->used;
+        out->objects += t->objects;
+    }
 }
 
 void hierarchy_dropped(const struct hierarchy *h, uint64_t *writes, uint64_t *bytes)

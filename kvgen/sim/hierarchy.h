@@ -25,6 +25,8 @@ struct hierarchy_opts {
     double target_usage_ratio;      /* up to which a tier that can demote is filled; the same */
     const struct policy_ops *policy;
     enum hierarchy_promote promote;
+    /* Tier-0 is this many pools of equal size, which share its capacity; 0: one. */
+    uint32_t pools;
 };
 
 /* One operation on one object, as its row will say it. */
@@ -52,6 +54,9 @@ struct hierarchy;
 /* Operations are told to sink(ctx, ...) in the order in which they happen. NULL: no memory. */
 struct hierarchy *hierarchy_create(const struct hierarchy_opts *o, hierarchy_sink sink, void *ctx);
 void hierarchy_free(struct hierarchy *h);
+/* From now on Tier-0 is that pool. What lies in another pool is a miss. But an object is in one
+ * place only: it is not written a second time, and hierarchy_has finds it. */
+void hierarchy_use(struct hierarchy *h, uint32_t pool);
 
 /* Looks the object up for class. true: it was read where it is (a Read). false: it is nowhere (a
  * Miss). With promotion it then moves to the fastest tier above that takes it: a Read that takes it

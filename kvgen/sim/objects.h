@@ -19,7 +19,7 @@ struct object {
     uint64_t size; /* bytes */
     uint32_t tokens;
     uint32_t prev, next;
-    uint8_t tier; /* enum trace_tier */
+    uint16_t tier; /* where it is, as its owner counts */
     uint8_t mark;
 };
 

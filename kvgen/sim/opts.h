@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "kvgen/sim/compat.h"
+#include "kvgen/sim/engines.h"
 #include "kvgen/sim/hierarchy.h"
 #include "kvgen/source/rag.h"
 #include "kvgen/source/source.h"
@@ -68,8 +69,9 @@ struct sim_opts {
     struct curve *curve; /* is told every lookup; NULL: none */
 
     /* how long operations take */
-    const struct tier_model *speed; /* TRACE_TIERS of them; NULL: operations take no time */
-    uint32_t max_writers;           /* requests that write at once; 0: no limit */
+    const struct tier_model *speed;      /* TRACE_TIERS of them; NULL: operations take no time */
+    uint32_t max_writers;                /* requests that write at once; 0: no limit */
+    const struct prefill_model *compute; /* NULL: what is missing costs nothing */
 };
 
 #endif

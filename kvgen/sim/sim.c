@@ -24,6 +24,7 @@ struct sim {
     struct queue *queue;
     struct emitter *emitter;
     struct cache *cache;
+    struct engines *engines; /* NULL: nothing is computed */
     struct serving serving;
     struct job *job; /* by worker */
     uint32_t *idle;  /* stack of idle workers */
@@ -281,6 +282,12 @@ int sim_create(struct sim **out, const struct sim_opts *o, sim_sink sink, void *
         ok = (s->stats.time_ns[i] = hist_create()) != NULL && ok;
     for (int i = 0; i < TRACE_QOSES && o->speed; i++)
         ok = (s->stats.queued_ns[i] = hist_create()) != NULL && ok;
+    for (int i = 0; i < TRACE_QOSES && o->compute; i++)
+        ok = (s->stats.prefill.first_token_ns[i] = hist_create()) != NULL && ok;
+    if (o->compute)
+        ok = (s->engines = engines_create(o->compute->engines, o->workload->qos_priority,
+                                          &s->clock)) != NULL &&
+             ok;
     if (s->queue && o->speed && !s->o.compat->priority_only)
         queue_take_turns(s->queue);
     if (!ok || !s->queue || !s->emitter || !s->cache || !s->job || !s->idle) {
@@ -291,7 +298,9 @@ int sim_create(struct sim **out, const struct sim_opts *o, sim_sink sink, void *
                                   .clock = &s->clock,
                                   .cache = s->cache,
                                   .hierarchy = cache_hierarchy(s->cache),
-                                  .emitter = s->emitter};
+                                  .emitter = s->emitter,
+                                  .engines = s->engines,
+                                  .prefill = &s->stats.prefill};
     while (s->idle_count < n) {
         s->idle[s->idle_count] = n - 1 - s->idle_count;
         s->idle_count++;
@@ -312,8 +321,11 @@ void sim_free(struct sim *s)
     free(s->idle);
     for (int i = 0; i < SIM_TIMES; i++)
         hist_free(s->stats.time_ns[i]);
-    for (int i = 0; i < TRACE_QOSES; i++)
+    for (int i = 0; i < TRACE_QOSES; i++) {
         hist_free(s->stats.queued_ns[i]);
+        hist_free(s->stats.prefill.first_token_ns[i]);
+    }
+    engines_free(s->engines);
     free(s);
 }
 

@@ -9,6 +9,7 @@
 #include "kvgen/sim/opts.h"
 #include "kvgen/sim/row.h"
 #include "kvgen/sim/row_counts.h"
+#include "kvgen/sim/serve.h"
 #include "kvgen/sim/tier_servers.h"
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
@@ -36,7 +37,8 @@ struct sim_stats {
      * end, of which there are waiting_by_qos, count with their wait so far. */
     struct hist *queued_ns[TRACE_QOSES];
     uint64_t waiting_by_qos[TRACE_QOSES];
-    int64_t now_ns; /* virtual time reached */
+    struct prefill_stats prefill; /* without a model of compute its histograms are NULL */
+    int64_t now_ns;               /* virtual time reached */
 };
 
 struct sim;

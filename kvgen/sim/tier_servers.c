@@ -38,6 +38,7 @@ struct line {
 
 struct tier {
     bool given;
+    uint32_t ranks;
     struct server read, write;
     struct line line;
 };
@@ -86,6 +87,7 @@ struct tier_servers *tier_servers_create(const struct tier_model model[TRACE_TIE
     for (int i = 0; i < TRACE_TIERS; i++) {
         struct tier *tier = &t->tier[i];
         tier->given = model[i].given;
+        tier->ranks = model[i].ranks > 1 ? model[i].ranks : 1;
         tier->read.path = model[i].read;
         tier->write.path = model[i].write;
         tier->read.use.latency_ns = hist_create();
@@ -144,7 +146,7 @@ static int64_t serve(struct tier_servers *t, const struct hierarchy_op *op, int6
     if (op->op == TRACE_DELETE)
         return now_ns;
     struct server *s = op->op == TRACE_READ ? &tier->read : &tier->write;
-    int64_t ns = transfer_ns(s, op->size), transferred_ns = now_ns;
+    int64_t ns = transfer_ns(s, op->size * tier->ranks), transferred_ns = now_ns;
     if (s->path.bytes_per_s > 0)
         transferred_ns = s->free_ns = sum(now_ns > s->free_ns ? now_ns : s->free_ns, ns);
     s->use.transfer_ns = sum(s->use.transfer_ns, ns);

@@ -527,7 +527,8 @@ void admission_leave(struct admission *a, struct row *r, int64_t done_ns)
     q->late_ns += row_late_ns(r);
     if (--q->inside > 0)
         return;
-    if (r->t.op == TRACE_GENERATE || a->busy > a->o.workers)
+    bool generated = r->t.op == TRACE_GENERATE && r->t.phase != TRACE_PREFILL;
+    if (generated || a->busy > a->o.workers)
         admission_end(a, q);
     else
         a->lingering[a->lingering_count++] = q;

@@ -62,8 +62,9 @@ int counts_init(struct counts *s)
     }
     for (unsigned i = 0; i <= TRACE_QOSES; i++) {
         s->end_to_end[i] = hist_create();
+        s->first_token[i] = hist_create();
         s->queued[i] = hist_create();
-        rc = s->end_to_end[i] && s->queued[i] ? rc : -ENOMEM;
+        rc = s->end_to_end[i] && s->first_token[i] && s->queued[i] ? rc : -ENOMEM;
     }
     return s->lateness && s->recent && s->queue ? rc : -ENOMEM;
 }
@@ -81,6 +82,7 @@ void counts_release(struct counts *s)
     }
     for (unsigned i = 0; i <= TRACE_QOSES; i++) {
         hist_free(s->end_to_end[i]);
+        hist_free(s->first_token[i]);
         hist_free(s->queued[i]);
         free(s->waiting_since[i].requests);
     }
@@ -114,6 +116,12 @@ void counts_admitted(struct counts *s, uint8_t qos, int64_t arrival_ns,
         return;
     counts_record(s, s->queue, way->when_ns - arrival_ns);
     counts_record(s, s->queued[qos], way->when_ns - arrival_ns);
+}
+
+void counts_first_token(struct counts *s, const struct row *r, int64_t arrival_ns)
+{
+    if (r->t.start_ns >= s->from_ns)
+        counts_record(s, s->first_token[r->t.qos], r->t.start_ns + r->t.latency_ns - arrival_ns);
 }
 
 void counts_waited(struct counts *s, uint8_t qos, int64_t since_ns, int64_t wait_ns)
@@ -238,7 +246,8 @@ void counts_add(struct counts *s, const struct row *r)
     }
     /* What was achieved from from_ns to until_ns, whenever it was begun. */
     if (ok && done_ns >= s->from_ns && done_ns <= s->until_ns) {
-        s->tokens += t->op == TRACE_GENERATE && t->tokens > 0 ? (uint64_t)t->tokens : 0;
+        bool generated = t->op == TRACE_GENERATE && t->phase != TRACE_PREFILL;
+        s->tokens += generated && t->tokens > 0 ? (uint64_t)t->tokens : 0;
         s->done_bytes += read || write ? t->size : 0;
     }
     if (t->start_ns < s->from_ns) {

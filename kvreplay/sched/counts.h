@@ -82,7 +82,8 @@ struct counts {
     uint64_t waiting[TRACE_QOSES + 1];
     struct counts_seconds waiting_since[TRACE_QOSES + 1];
     uint64_t entered[TRACE_QOSES + 1]; /* requests read, of those that arrive before the end */
-    struct hist *end_to_end[TRACE_QOSES + 1]; /* ns from arrival to the end of the last row */
+    struct hist *first_token[TRACE_QOSES + 1]; /* ns from arrival to the end of the prefill */
+    struct hist *end_to_end[TRACE_QOSES + 1];  /* ns from arrival to the end of the last row */
     struct hist *lateness; /* ns, client lateness of rows with I/O: Start - max(Due, Eligible) */
     /* ns, response times of all such rows with a Due, and end to end of all requests: each as it
      * was, and without what the tool added: its lateness, and stops of the process */
@@ -114,6 +115,8 @@ void counts_waited(struct counts *s, uint8_t qos, int64_t since_ns, int64_t wait
  * with the rows or by stops of the process. */
 void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns,
                   int64_t added_ns);
+/* The Prefill row r, its result columns set, has ended; its request arrived at arrival_ns. */
+void counts_first_token(struct counts *s, const struct row *r, int64_t arrival_ns);
 void counts_recent_reset(struct counts *s);
 /* Moves all zeros into the histograms; for the report. */
 void counts_settle(struct counts *s);

@@ -139,7 +139,8 @@ static int reader_fill(struct reader *r, struct row *row, const struct trace_row
     row->t.line = (struct trace_str){row->text, line.len};
     row->t.key.p = key_in_line ? row->text + (t->key.p - line.p) : row->text + line.len;
     row->has_user = r->o.want_user && t->user.len > 0;
-    if (row->has_user)
+    bool prefill = t->op == TRACE_GENERATE && t->phase == TRACE_PREFILL; /* on a user's engine */
+    if (row->has_user || prefill)
         row->user = hash_128(t->user.p, t->user.len);
     row->t.user = (struct trace_str){NULL, 0};
     if (t->op == TRACE_GENERATE || t->op == TRACE_MISS)

@@ -45,7 +45,7 @@ struct row {
         copy; /* hash that names the copy within its tier; key, unless tiers are mapped */
     struct hash128 name; /* hash of (tier, copy) */
     uint64_t number;     /* in the trace, from 0 */
-    struct hash128 user; /* hash of the user; --timing closed only */
+    struct hash128 user; /* hash of the user; of Prefill rows, and with --timing closed of all */
     bool has_user;
     char *text; /* inline_text, or allocated when the row is longer */
     size_t text_bytes;

@@ -39,6 +39,7 @@ struct sched {
     struct order *order;
     struct admission *admission; /* NULL: not SCHED_SERVED */
     bool by_class;               /* it has the rule ADMISSION_QOS */
+    struct engines *engines;
     struct pace_clock clock;
     struct pace_users *users; /* NULL: not SCHED_CLOSED */
     struct timers *timers;
@@ -238,6 +239,40 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
         sched_stop(s, SCHED_LAGGED);
 }
 
+/* r, a Generate row that has its engine or needs none, starts now and holds its request for its
+ * time. */
+static void sched_hold(struct sched *s, struct row *r, int64_t now, int64_t free_ns)
+{
+    sched_started(s, r, now, free_ns);
+    r->t.status = TRACE_OK;
+    r->held = true;
+    r->wake_ns = now + pace_scaled_ns(&s->clock, (double)r->t.duration_ns);
+    s->held++;
+    timers_add(s->timers, r);
+}
+
+/* Does the Generate row r take its time? Not in a run as fast as possible. */
+static bool sched_holds(const struct sched *s, const struct row *r)
+{
+    return r->t.op == TRACE_GENERATE && s->o.timing != SCHED_ASAP && !r->head &&
+           !s->env.ledger->skip_waits && r->t.duration_ns > 0;
+}
+
+/* The held row r has ended: its engine takes the next one. */
+static void sched_held_out(struct sched *s, struct row *r, int64_t now)
+{
+    bool arrives = s->o.timing == SCHED_TRACE || s->o.timing == SCHED_SERVED;
+    struct row *next = engines_runs(r) ? engines_give(s->engines, r) : NULL;
+
+    s->held--;
+    r->t.latency_ns = now - r->t.start_ns;
+    if (engines_runs(r) && arrives && r->t.arrival_ns != TRACE_NONE)
+        counts_first_token(s->env.ledger->counts, r, pace_at_ns(&s->clock, r->t.arrival_ns));
+    sched_finish(s, r, now);
+    if (next)
+        sched_hold(s, next, now, now);
+}
+
 /* Starts r, the head of the ready list. False: it must stay there, since no slot is free. */
 static bool sched_issue(struct sched *s, struct row *r)
 {
@@ -247,18 +282,14 @@ static bool sched_issue(struct sched *s, struct row *r)
     if (r->t.tier == TRACE_NO_TIER) { /* no I/O */
         row_list_pop(&s->ready);
         now = sched_now(s);
+        if (sched_holds(s, r)) {
+            if (!engines_runs(r) || engines_take(s->engines, r))
+                sched_hold(s, r, now, INT64_MIN);
+            return true;
+        }
         sched_started(s, r, now, INT64_MIN);
         r->t.status = TRACE_OK;
-        /* A Generate row holds its request for its time, except in a run as fast as possible. */
-        r->held = r->t.op == TRACE_GENERATE && s->o.timing != SCHED_ASAP && !r->head &&
-                  !s->env.ledger->skip_waits && r->t.duration_ns > 0;
-        if (r->held) {
-            r->wake_ns = now + pace_scaled_ns(&s->clock, (double)r->t.duration_ns);
-            s->held++;
-            timers_add(s->timers, r);
-        } else {
-            sched_finish(s, r, now);
-        }
+        sched_finish(s, r, now);
         return true;
     }
     enum dispatch_end end = dispatch_row(s->dispatch, r, &now, &slot_ns);
@@ -296,10 +327,7 @@ static bool sched_release(struct sched *s)
             row_list_append(&s->ready, r);
             continue;
         }
-        int64_t now = sched_now(s);
-        s->held--;
-        r->t.latency_ns = now - r->t.start_ns;
-        sched_finish(s, r, now);
+        sched_held_out(s, r, sched_now(s));
     }
     while ((r = sched_next(s)) && sched_issue(s, r))
         any = true;
@@ -765,10 +793,11 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
                                                                  .room = env->room,
                                                                  .ended = sched_ended,
                                                                  .ctx = s});
+    s->engines = engines_create(&o->engines);
     if (closed)
         s->users = pace_users_create(&s->clock, o->window);
     idle_init(&s->idle, o->spin_ns, o->engine_threads);
-    if (!s->order || !s->timers || !s->dispatch || (served && !s->admission) ||
+    if (!s->order || !s->timers || !s->dispatch || !s->engines || (served && !s->admission) ||
         (closed && !s->users)) {
         sched_free(s);
         return err_nomem(e, "scheduler");
@@ -783,6 +812,7 @@ void sched_free(struct sched *s)
         return;
     dispatch_free(s->dispatch);
     admission_free(s->admission);
+    engines_free(s->engines);
     pace_users_free(s->users);
     timers_free(s->timers);
     order_free(s->order);

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "kvreplay/sched/admission.h"
+#include "kvreplay/sched/engines.h"
 #include "kvreplay/sched/ledger.h"
 #include "kvreplay/sched/objects.h"
 #include "kvreplay/sched/order.h"
@@ -50,8 +51,9 @@ struct sched_opts {
     unsigned max_writes; /* of them, objects being written; 0: no bound */
     size_t window;       /* rows inside at most */
     enum tier_verify verify;
-    bool create;         /* write an object that is read before it was written, when admission meets
-                            the read; false: it was written before the run, or is not to be */
+    bool create; /* write an object that is read before it was written, when admission meets
+                    the read; false: it was written before the run, or is not to be */
+    struct engines_opts engines;
     int64_t duration_ns; /* from the start of the clock; 0: until the trace ends */
     int64_t warmup_ns;   /* from the start of the clock; statistics begin then */
     int64_t spin_ns;     /* the last part of each wait, which is spun; IDLE_SPIN_AUTO: learned */

@@ -128,6 +128,8 @@ static bool count_cell(struct agg_totals *t, const struct kind *k, const struct 
     if (k->outcome != DONE)
         return false;
 
+    if (k->op == TRACE_GENERATE && k->phase == TRACE_PREFILL)
+        return false; /* its tokens are read, not generated */
     if (k->op == TRACE_GENERATE) {
         t->generate_rows += c->rows;
         return c->over | add_u64(&t->generated_tokens, c->tokens);
@@ -281,7 +283,7 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
             (row->op == TRACE_READ || row->op == TRACE_WRITE) && count_twice(a, row, sample) < 0)
             return -ENOMEM;
     }
-    if (row->op == TRACE_GENERATE)
+    if (row->op == TRACE_GENERATE && row->phase != TRACE_PREFILL)
         t->skipped_generations += row->duration_ns > 0 && row->latency_ns == 0;
     if (sample->end_ns != TRACE_NONE && sample->end_ns > t->end_ns)
         t->end_ns = sample->end_ns;

@@ -115,6 +115,7 @@ static struct request_sums *item_of(struct request_piece *p, int64_t id)
                                                   .first_ns = INT64_MAX,
                                                   .last_ns = INT64_MIN,
                                                   .read_end_ns = INT64_MIN,
+                                                  .token_ns = TRACE_NONE,
                                                   .due_ns = TRACE_NONE,
                                                   .due_time_ns = TRACE_NONE,
                                                   .qos = TRACE_NO_QOS};
@@ -127,6 +128,15 @@ static struct request_sums *item_of(struct request_piece *p, int64_t id)
 static void add_part(struct request_sums *s, enum request_part part, int64_t ns)
 {
     s->part_ns[part] = agg_add_ns(s->part_ns[part], ns);
+}
+
+/* The end of the prefill, in which the row's time was kept: the first token. */
+static void add_first_token(struct request_sums *s, const struct trace_row *row, int64_t first_ns,
+                            int64_t length_ns)
+{
+    bool kept = row->duration_ns == TRACE_NONE || row->duration_ns == 0 || length_ns > 0;
+    if (row->op == TRACE_GENERATE && row->phase == TRACE_PREFILL && kept && first_ns != TRACE_NONE)
+        s->token_ns = agg_add_ns(first_ns, length_ns);
 }
 
 static void add_times(struct request_sums *s, int64_t first_ns, int64_t last_ns)
@@ -191,6 +201,7 @@ static void add_result_row(struct request_piece *p, struct request_sums *s,
         if (row->op == TRACE_READ && end_ns > s->read_end_ns)
             s->read_end_ns = end_ns;
     }
+    add_first_token(s, row, row->start_ns, length_ns);
     if (row->op == TRACE_GENERATE) {
         add_part(s, REQUEST_PART_GENERATION, length_ns);
     } else if (served) {
@@ -248,6 +259,7 @@ int request_piece_add(struct request_piece *p, const struct trace_row *rows, siz
             bool generates = row->op == TRACE_GENERATE && row->duration_ns != TRACE_NONE;
             int64_t length_ns = generates ? row->duration_ns : 0;
             add_times(s, row->time_ns, agg_add_ns(row->time_ns, length_ns));
+            add_first_token(s, row, row->time_ns, length_ns);
             add_part(s, REQUEST_PART_GENERATION, length_ns);
         }
     }
@@ -273,6 +285,8 @@ void request_sums_merge(struct request_sums *into, const struct request_sums *fr
         if (from->read_end_ns > into->read_end_ns)
             into->read_end_ns = from->read_end_ns;
     }
+    if (from->token_ns != TRACE_NONE)
+        into->token_ns = from->token_ns;
     into->evict_ns = agg_add_ns(into->evict_ns, from->evict_ns);
     into->prefill_ns = agg_add_ns(into->prefill_ns, from->prefill_ns);
     into->decode_ns = agg_add_ns(into->decode_ns, from->decode_ns);

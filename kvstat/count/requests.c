@@ -331,6 +331,9 @@ static int count_request(struct requests *r, struct request_sums *s)
             agg_add_ns(s->read_end_ns > s->first_ns ? s->read_end_ns : s->first_ns,
                        -(arrival != TRACE_NONE ? arrival : s->first_ns));
 
+    if (s->token_ns != TRACE_NONE && arrival != TRACE_NONE)
+        value[REQUESTS_TTFT] = agg_add_ns(s->token_ns, -arrival);
+
     int64_t line_ns = line_of_stops(r, s, value[REQUESTS_QUEUE]);
     count_parts(t, s, (double)value[REQUESTS_END_TO_END], (double)line_ns);
     if (s->qos < TRACE_QOSES && arrival != TRACE_NONE)

@@ -26,6 +26,7 @@ enum requests_metric {
                              to the first start when there is no such read: what storage decides of
                              the time to the first token. Measured with requests_follow_first_token
                            */
+    REQUESTS_TTFT,        /* arrival to the end of the prefill; of requests that have one */
     REQUESTS_METRICS
 };
 

@@ -259,7 +259,7 @@ static int add_row(struct series *s, const struct trace_row *row)
     slot->failed += !ok;
     if (!ok)
         return 0;
-    if (row->op == TRACE_GENERATE && row->tokens > 0)
+    if (row->op == TRACE_GENERATE && row->phase != TRACE_PREFILL && row->tokens > 0)
         slot->generated_tokens += (uint64_t)row->tokens;
     if (row->tier >= TRACE_TIERS)
         return 0;

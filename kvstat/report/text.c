@@ -488,6 +488,25 @@ static void put_classes(FILE *out, const struct figures *f)
     }
 }
 
+/* The time to the first token by class, where rows tell it. */
+static void put_first_tokens(FILE *out, const struct figures *f)
+{
+    struct figure_part class = {0};
+    const char *before = "  TTFT by class: ";
+    char a[CELL], b[CELL];
+    while (figures_next(f, FIGURE_OF_QOS, &class)) {
+        const struct hist *h = hist_in(&class, FIGURE_TTFT);
+        if (!h || hist_count(h) == 0)
+            continue;
+        fprintf(out, "%s%s p50 %s, p95 %s", before, trace_qos_text(class.figure->id.qos),
+                cell_time(a, (double)hist_percentile(h, 500000), true),
+                cell_time(b, (double)hist_percentile(h, 950000), true));
+        before = "; ";
+    }
+    if (before[0] == ';')
+        fputc('\n', out);
+}
+
 /* The waits of a served run by class, with requests that were in line at the end. */
 static void put_queues(FILE *out, const struct figures *f)
 {
@@ -564,6 +583,7 @@ static void put_requests(FILE *out, const struct figures *f)
     }
     if (timed || failed > 0)
         put_classes(out, f);
+    put_first_tokens(out, f);
     put_queues(out, f);
     if (failed > 0)
         fprintf(out, "  %s of %s request%s FAILED: in no time above, and within no target.\n",

@@ -515,6 +515,11 @@ static void put_requests(struct lines *l, const struct figures *f, const struct 
                    p50 ? ", " : "", p95 ? "p95 " : "", p95 ? p95 : "", p95 ? ", " : "",
                    cell_time(max, (double)hist_max(h), true));
     }
+    const struct hist *token = figures_hist(f, figure_id(scope, FIGURE_TTFT));
+    if (token && hist_count(token) > 0)
+        lines_part(&p, "first token p50 %s, max %s",
+                   cell_time(a, (double)hist_percentile(token, 500000), true),
+                   cell_time(b, (double)hist_max(token), true));
     if (isfinite(rate) && rate > 0)
         lines_part(&p, "%s tokens/s generated", cell_number(a, rate));
     lines_paragraph(l, "Requests", &p, "; ", room->requests);

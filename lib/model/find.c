@@ -96,6 +96,20 @@ static int settle_heads(const struct model_reader *r, struct model *m)
     return 0;
 }
 
+/* An entry gives no MLP. So what prefill multiplies is known only where the geometry is that of a
+ * built-in model; the pair of positions follows from the heads, but for MLA. */
+static void settle_compute(const struct model *builtin, struct model *m)
+{
+    if (builtin && m->attention == builtin->attention && m->layers == builtin->layers &&
+        m->hidden == builtin->hidden && m->heads == builtin->heads &&
+        m->kv_heads == builtin->kv_heads && m->head_dim == builtin->head_dim &&
+        m->kv_lora_rank == builtin->kv_lora_rank &&
+        m->qk_rope_head_dim == builtin->qk_rope_head_dim)
+        return;
+    m->active_params = 0;
+    m->pair_elements = m->attention == MODEL_MLA ? 0 : 2 * (uint64_t)m->heads * m->head_dim;
+}
+
 static int read_model(const struct model_reader *r, struct model *out)
 {
     const struct model *builtin = find_builtin(r->id);
@@ -152,6 +166,7 @@ static int read_model(const struct model_reader *r, struct model *out)
     if (m.windowed_layers > m.layers)
         return fail(r, "windowed_layers is above num_layers");
     model_settle(&m);
+    settle_compute(builtin, &m);
     rc = dtype ? model_set_dtype(&m, dtype, r->e) : 0;
     if (rc == 0)
         *out = m;

@@ -1,7 +1,8 @@
 /* Translates a published model's config.json into a struct model. Missing fields follow the
  * configuration classes of the transformers library. Which layers keep what is decided in
- * hf_layers.c, the size of states in hf_state.c, which keys may be there in hf_keys.c. What would
- * come out wrong is refused with the name of the field. */
+ * hf_layers.c, the size of states in hf_state.c, the arithmetic of prefill in hf_compute.c, which
+ * keys may be there in hf_keys.c. What would come out wrong is refused with the name of the field.
+ */
 #include "lib/model/hf.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/units.h"
+#include "lib/model/hf_compute.h"
 #include "lib/model/hf_fields.h"
 #include "lib/model/hf_keys.h"
 #include "lib/model/hf_layers.h"
@@ -404,6 +406,7 @@ int model_hf_parse(struct model *out, const struct jsonin_v *root, const char *w
     if (rc == 0)
         rc = hf_keys_check(&r, ignored);
     m.element_bits = read_element_bits(&r);
+    hf_compute_read(&r, &m);
     if (rc == 0)
         *out = m;
     return rc;

@@ -29,6 +29,12 @@ struct model {
     /* The sizes: elements that one token adds in all full layers, and in all windowed layers; bytes
      * of the state of a sequence, which do not depend on its length. */
     uint64_t full_elements, windowed_elements, state_bytes;
+
+    /* The arithmetic of prefill (hf_compute.h); 0: not known. Parameters that one token multiplies
+     * with in all layers; elements that a pair of positions multiplies and adds in one layer: query
+     * heads x (width of a key + width of a value), so twice heads x head_dim where these are equal.
+     */
+    uint64_t active_params, pair_elements;
 };
 
 /* The i-th built-in model, in the order of kvgen --list-models; NULL past the end. */

@@ -382,6 +382,61 @@ static void served_without_generate(void **state)
     counts_release(&st);
 }
 
+/* Prefill rows queue at their users' engines, the highest class first; the read before and the
+ * write behind take 10 ms each. The first token comes at the end of the prefill. A bug looked like
+ * two prefills at once on one engine, or a request that was over with its prefill. */
+static void prefills_queue_at_engines(void **state)
+{
+    (void)state;
+    struct sched_opts o = {.order = ORDER_REQUEST,
+                           .inflight = 8,
+                           .speed = 1,
+                           .timing = SCHED_SERVED,
+                           .workers = 3,
+                           .engines = {.count = 1, .priority = {3, 2, 1}}};
+    struct counts st;
+    struct fake fake;
+    char text[8192];
+    const char *rows =
+        "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Arrival,Duration_us,"
+        "Tokens\n"
+        "0,Write,10,Tier-1,h,Prefill,1,ann,batch,0,,\n0.010,Generate,0,,,Prefill,1,ann,batch,0,"
+        "100000,7\n"
+        "0.110,Write,10,Tier-1,a,Prefill,1,ann,batch,0,,\n0.120,Generate,0,,,Decode,1,ann,batch,0,"
+        "50000,9\n"
+        "0.020,Generate,0,,,Prefill,2,bob,batch,0.020,100000,7\n"
+        "0.120,Write,10,Tier-1,b,Prefill,2,bob,batch,0.020,,\n0.130,Generate,0,,,Decode,2,bob,"
+        "batch,0.020,1,9\n"
+        "0.030,Generate,0,,,Prefill,3,cat,interactive,0.030,100000,7\n"
+        "0.130,Write,10,Tier-1,c,Prefill,3,cat,interactive,0.030,,\n"
+        "0.140,Generate,0,,,Decode,3,cat,interactive,0.030,1,9\n"
+        "0.040,Read,10,Tier-1,a,Decode,4,dan,batch,0.040,,\n";
+
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_near(number(text, "h", 6), 0);
+    assert_near(number(text, "a", 6), 0.110); /* the worker is held */
+    assert_near(number(text, "c", 6), 0.210); /* before b, whose class is lower */
+    assert_near(number(text, "b", 6), 0.310);
+    assert_int_equal(hist_max(st.first_token[TRACE_BATCH]), 290 * MS);
+    assert_int_equal(hist_min(st.first_token[TRACE_BATCH]), 110 * MS);
+    assert_int_equal(hist_max(st.first_token[TRACE_INTERACTIVE]), 180 * MS);
+    assert_int_equal(st.tokens, 27); /* not those of prefills */
+    counts_release(&st);
+
+    o.timing = SCHED_ASAP;
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_int_equal(hist_count(st.first_token[TRACE_BATCH]), 0);
+    counts_release(&st);
+
+    /* ann and bob are not on one engine of two. */
+    o.timing = SCHED_TRACE;
+    o.engines.count = 2;
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_near(number(text, "a", 6), 0.110);
+    assert_int_equal(hist_count(st.first_token[TRACE_BATCH]), 2);
+    counts_release(&st);
+}
+
 /* Each user's pauses start when the row before is done; users do not wait for each other. */
 static void closed_keeps_pauses(void **state)
 {
@@ -445,6 +500,7 @@ int main(void)
                                        cmocka_unit_test(served_as_on_paper),
                                        cmocka_unit_test(served_never_gets_stuck),
                                        cmocka_unit_test(served_without_generate),
+                                       cmocka_unit_test(prefills_queue_at_engines),
                                        cmocka_unit_test(closed_keeps_pauses),
                                        cmocka_unit_test(duration_ends_the_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -729,10 +729,49 @@ static void element_widths_and_overflow(void **state)
     assert_int_equal(bytes(&m, 3), 4);
 }
 
+/* What prefill multiplies. Expected: the published number of parameters of each model without
+ * embeddings, output head, norms and biases, summed apart from this code; of mixtures of experts,
+ * those of one token. A bug looked like a gated MLP of two matrices, or a router left out. */
+static void arithmetic_of_prefill(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id;
+        uint64_t params, pair_width;
+    } want[] = {
+        {"llama3.1-8b", 6979321856, 4096},
+        {"llama3.1-70b-instruct", 68451041280, 8192},
+        {"deepseek-v3", 35697917952, 20480},
+        {"qwen3-32b", 31205621760, 8192},
+        {"gpt-oss-120b", 4551966720, 4096},
+        {"gpt-oss-20b", 3028008960, 4096},
+        {"tiny-1b", 0, 1024}, /* invented, without an MLP */
+        {"tests/data/models/llama-3.1-8b.json", 6979321856, 4096},
+        {"tests/data/models/deepseek-v3.json", 35697917952, 20480},
+        {"tests/data/models/deepseek-v2-lite.json", 2241593344, 2560}, /* no q_lora_rank */
+        {"tests/data/models/gpt-oss-120b.json", 4551966720, 4096},
+        {"tests/data/models/qwen3-30b-a3b-instruct-2507.json", 2730491904, 4096},
+        {"tests/data/models/mixtral-8x7b-v0.1.json", 12617515008, 4096},
+        {"tests/data/models/gemma-3-27b.json", 25598361600, 4096},
+        {"tests/data/models/falcon-7b.json", 6625951744, 4544}, /* no gate */
+        {"tests/data/models/gpt2.json", 84934656, 768},
+        {"tests/data/models/kimi-linear-48b.json", 0, 5120}, /* states: more than matrices */
+        {"tests/data/models/deepseek-v3.2.json", 0, 0},      /* picks the tokens it attends to */
+    };
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+        struct err e = {0};
+        struct model m;
+        assert_int_equal(model_find(&m, want[i].id, NULL, &e), 0);
+        assert_int_equal(m.active_params, want[i].params);
+        assert_int_equal(m.pair_elements, 2 * want[i].pair_width);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(built_in_models),
+        cmocka_unit_test(arithmetic_of_prefill),
         cmocka_unit_test(published_models),
         cmocka_unit_test(windows_of_each_family),
         cmocka_unit_test(heads_of_each_family),

@@ -1,0 +1,62 @@
+/* gpu_profile.h - what a run says of its GPUs: --gpu-profile and --prefill, as plain numbers for
+ * the simulator. */
+#ifndef KVGEN_GPU_PROFILE_H
+#define KVGEN_GPU_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvgen/sim/engines.h"
+#include "kvgen/sim/prefill_time.h"
+#include "lib/base/err.h"
+#include "lib/model/model.h"
+
+struct jsonin_v;
+
+/* One GPU, and what is around it. */
+struct gpu_profile {
+    bool given;
+    char name[64];
+    double bf16_tflops, fp8_tflops;            /* dense peak; fp8 0: it has none */
+    double hbm_gb, hbm_tb_s, link_gb_s, watts; /* link: to the host, a direction */
+    double eta, t0_ms, load_overhead_ms;
+    bool fp8; /* it computes in FP8 */
+};
+
+/*
+ * Sets what --gpu-profile says: NAME or FILE.json, then perhaps :KEY=VALUE,... with the keys eta,
+ * t0_ms, load_overhead_ms, link_gb_s and type (bf16, fp8). The file is an object with name,
+ * bf16_tflops, link_gb_s, and perhaps fp8_tflops, hbm_gb, hbm_tb_s, watts, eta, t0_ms,
+ * load_overhead_ms. 0; -EINVAL, or the error of the file, with *e.
+ */
+int gpu_profile_set(struct gpu_profile *g, const char *text, struct err *e);
+/* The file that such a text names, in name of size bytes; NULL: none. */
+const char *gpu_profile_file(const char *text, char *name, size_t size);
+/* A parsed file; where names it in errors. */
+int gpu_profile_parse(struct gpu_profile *g, const struct jsonin_v *root, const char *where,
+                      struct err *e);
+
+/* Fills what computes, for m on engines of tensor_parallel GPUs, which the host's tiers serve
+ * host_ranks times the bytes of a row. params: active parameters; 0: those of m. prefill: the file
+ * of points; NULL: by calculation. 0, or negative errno with *e: the model does not tell what the
+ * calculation needs, or the file's error. */
+struct prefill_setup {
+    const struct model *model;
+    struct gpu_profile *gpu; /* zero: none given */
+    const char *prefill;
+    double params;
+    uint32_t engines, tensor_parallel, host_ranks;
+};
+int prefill_model_set(struct prefill_model *p, const struct prefill_setup *s, struct err *e);
+
+/*
+ * Fits p, whose layers are set, to the points of a file: {"points": [{"cached": h, "new": m, "ms":
+ * t}, ...]}. Members link_gb_s and load_overhead_ms replace those of *g. 0, or -EINVAL with *e:
+ * fewer than four points, one that is no measurement, or a fit that misses one.
+ */
+int prefill_points_load(struct prefill_time *p, struct gpu_profile *g, const char *path,
+                        struct err *e);
+int prefill_points_parse(struct prefill_time *p, struct gpu_profile *g, const struct jsonin_v *root,
+                         const char *where, struct err *e);
+
+#endif

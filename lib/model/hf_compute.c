@@ -1,0 +1,142 @@
+/* What a config.json says of a model's arithmetic, for the time of a prefill. The cache's sizes do
+ * not depend on it (hf.c), so a file that does not tell is no error here. */
+#include "lib/model/hf_compute.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Families whose layers are attention and an MLP, and nothing else. Of others too little is known.
+ */
+static const struct family {
+    const char *type;
+    uint32_t matrices; /* of one MLP: gate, up and down, or up and down */
+    bool experts;      /* an MLP may be a mixture of experts */
+    uint32_t ratio;    /* width of the MLP over hidden where the file does not give it; 0: none */
+} families[] = {
+    {"cohere", 3, false, 0},      {"cohere2", 3, false, 0},     {"deepseek_v2", 3, true, 0},
+    {"deepseek_v3", 3, true, 0},  {"exaone4", 3, false, 0},     {"falcon", 2, false, 4},
+    {"gemma", 3, false, 0},       {"gemma2", 3, false, 0},      {"gemma3", 3, false, 0},
+    {"gemma3_text", 3, false, 0}, {"glm4", 3, false, 0},        {"glm4_moe", 3, true, 0},
+    {"gpt2", 2, false, 4},        {"gpt_bigcode", 2, false, 4}, {"gpt_neox", 2, false, 0},
+    {"gpt_oss", 3, true, 0},      {"granite", 3, false, 0},     {"internlm2", 3, false, 0},
+    {"kimi_k2", 3, true, 0},      {"llama", 3, false, 0},       {"minicpm3", 3, false, 0},
+    {"ministral", 3, false, 0},   {"mistral", 3, false, 0},     {"mixtral", 3, true, 0},
+    {"olmo", 3, false, 0},        {"olmo2", 3, false, 0},       {"olmo3", 3, false, 0},
+    {"olmoe", 3, true, 0},        {"phi3", 3, false, 0},        {"qwen2", 3, false, 0},
+    {"qwen2_moe", 3, true, 0},    {"qwen3", 3, false, 0},       {"qwen3_moe", 3, true, 0},
+    {"seed_oss", 3, false, 0},    {"smollm3", 3, false, 0},     {"starcoder2", 2, false, 0},
+};
+
+/* A number of the file within 1 to HF_HIDDEN_MAX, by the first of its names that is there; 0: it is
+ * not there. */
+static uint64_t number(const struct hf_reader *r, const char *const *names)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; names[i]; i++)
+        if (hf_get(r, names[i]))
+            return jsonin_u64(hf_get(r, names[i]), &n) == 0 && n <= HF_HIDDEN_MAX ? n : 0;
+    return 0;
+}
+
+static uint64_t one(const struct hf_reader *r, const char *name)
+{
+    return number(r, (const char *const[]){name, NULL});
+}
+
+/* Matrices of the attention of one layer; 0: not known. */
+static uint64_t attention(const struct hf_reader *r, const struct model *m)
+{
+    uint64_t hidden = m->hidden, heads = m->heads;
+    if (m->attention != MODEL_MLA) {
+        uint64_t value = one(r, "v_head_dim") ? one(r, "v_head_dim") : m->head_dim;
+        return hidden * (heads + m->kv_heads) * (m->head_dim + value);
+    }
+    uint64_t nope = one(r, "qk_nope_head_dim"), value = one(r, "v_head_dim");
+    uint64_t query = heads * (nope + m->qk_rope_head_dim), rank = one(r, "q_lora_rank");
+    if (nope == 0 || value == 0 || nope > HF_WIDTH_MAX || value > HF_WIDTH_MAX)
+        return 0;
+    return (rank ? (hidden + query) * rank : hidden * query) +
+           hidden * ((uint64_t)m->kv_lora_rank + m->qk_rope_head_dim) +
+           m->kv_lora_rank * heads * (nope + value) + heads * value * hidden;
+}
+
+/* Layers of a mixture of experts that have one MLP for all tokens. */
+static uint64_t dense_layers(const struct hf_reader *r, const struct model *m)
+{
+    const struct jsonin_v *listed = hf_get(r, "mlp_only_layers");
+    uint64_t first = one(r, "first_k_dense_replace"), every = one(r, "moe_layer_freq");
+    uint64_t step = one(r, "decoder_sparse_step"), dense = 0, layer;
+    size_t named = jsonin_count(listed);
+    for (uint32_t i = 0; i < m->layers; i++) {
+        bool is = i < first || (every > 1 && i % every != 0) || (step > 1 && (i + 1) % step != 0);
+        for (size_t k = 0; k < named && !is && named <= m->layers; k++)
+            is = jsonin_u64(jsonin_at(listed, k), &layer) == 0 && layer == i;
+        dense += is;
+    }
+    return dense;
+}
+
+/* What one token multiplies with in the MLPs of all layers. */
+static unsigned __int128 all_mlps(const struct hf_reader *r, const struct family *f,
+                                  const struct model *m)
+{
+    static const char *const width_names[] = {"intermediate_size", "n_inner", "ffn_hidden_size",
+                                              NULL};
+    static const char *const expert_names[] = {"n_routed_experts", "num_local_experts",
+                                               "num_experts", NULL};
+    static const char *const taken_names[] = {"num_experts_per_tok", "experts_per_token", NULL};
+    uint64_t width = number(r, width_names), experts = number(r, expert_names);
+    uint64_t taken = number(r, taken_names), expert_width = one(r, "moe_intermediate_size");
+    uint64_t shared = one(r, "n_shared_experts"),
+             shared_width = one(r, "shared_expert_intermediate_size");
+    uint64_t hidden = m->hidden, dense = experts > 1 ? dense_layers(r, m) : m->layers;
+    if (width == 0)
+        width = f->ratio * hidden;
+    if (expert_width == 0)
+        expert_width = width;
+    if (experts > 1 && (!f->experts || taken == 0 || taken > experts || expert_width == 0))
+        return 0;
+    if (dense > 0 && width == 0)
+        return 0;
+    unsigned __int128 matrix = (unsigned __int128)f->matrices * hidden;
+    unsigned __int128 mixture = (taken + shared) * expert_width * matrix + shared_width * matrix +
+                                hidden * experts + (shared_width > 0 ? hidden : 0);
+    return dense * matrix * width + (m->layers - dense) * mixture;
+}
+
+/* Layers that share keys and values, pick tokens or have other heads than the rest multiply in ways
+ * of their own. */
+static bool is_plain(const struct hf_reader *r, const struct model *m)
+{
+    static const char *const other[] = {
+        "index_head_dim",          "block_configs", "attention_other_setting",
+        "swa_num_attention_heads", "swa_head_dim",  "cross_attention_layers"};
+    for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)
+        if (hf_get(r, other[i]))
+            return false;
+    return m->full_layers + m->windowed_layers + m->state_layers == m->layers;
+}
+
+void hf_compute_read(const struct hf_reader *r, struct model *m)
+{
+    const struct family *f = NULL;
+    for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+        if (hf_is(r, families[i].type))
+            f = &families[i];
+    m->active_params = m->pair_elements = 0;
+    if (!is_plain(r, m))
+        return;
+    uint64_t value = one(r, "v_head_dim"), key = m->head_dim;
+    if (m->attention == MODEL_MLA)
+        key = one(r, "qk_nope_head_dim") > 0 ? one(r, "qk_nope_head_dim") + m->qk_rope_head_dim : 0;
+    else if (value == 0)
+        value = key;
+    if (key > 0 && value > 0)
+        m->pair_elements = m->heads * (key + value);
+    uint64_t layer = attention(r, m);
+    unsigned __int128 mlps = f ? all_mlps(r, f, m) : 0;
+    if (m->state_layers > 0 || m->hidden == 0 || layer == 0 || mlps == 0)
+        return;
+    unsigned __int128 all = (unsigned __int128)layer * m->layers + mlps;
+    m->active_params = all < (uint64_t)INT64_MAX ? (uint64_t)all : 0;
+}
