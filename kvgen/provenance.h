@@ -39,5 +39,8 @@ char *provenance_of_recording(const struct opt_parser *parser, const struct sour
 void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model *model);
 /* Adds the member "capacity_bytes", null for a tier without limit. */
 void provenance_put_capacity(struct jsonout *j, uint64_t capacity);
+/* Adds the member "model": the measurement of the drive that a tier was simulated from. */
+struct drive_model;
+void provenance_put_drive(struct jsonout *j, const struct drive_model *drive);
 
 #endif

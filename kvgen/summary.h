@@ -26,6 +26,7 @@ struct summary {
     double curve_sample; /* share of the objects, 1: all */
     bool curve_optimal;
     const struct tier_servers *servers; /* NULL: operations took no time */
+    const struct tier_model *speed;     /* of each tier; NULL: nothing was simulated */
     const struct trace_totals *trace;   /* digest "": nothing was written */
 };
 
