@@ -420,6 +420,7 @@ static int finish(struct run *r, struct err *e)
                         .servers = r->sim ? sim_tier_servers(r->sim) : NULL,
                         .compute = compute_of(r),
                         .gpu = &r->gpu,
+                        .speed = r->sim ? r->speed : NULL,
                         .trace = &totals};
     if (r->curve && ((rc = curve_result(r->curve, &s.curve, e)) < 0 ||
                      (rc = curve_save(s.curve, r->o.curve_optimal, r->o.curve, e)) < 0))
@@ -529,6 +530,7 @@ int main(int argc, char **argv)
         progress_close(r.progress);
     curve_free(r.curve);
     run_source_close(&r.source);
+    tier_models_free(r.speed);
     conf_free(r.conf);
     opt_close(r.parser);
     /* A reader that went away wants no more words, and nor does whoever sent a signal. */

@@ -535,8 +535,8 @@ const struct opt options_table[] = {
      .arg = "N=PROFILE|N=read:RATE,write:RATE,lat:TIME|FILE.json",
      .marks = KEPT_TIMES | KEPT_TIERS,
      .help = "Give tier N a speed, so that operations on it queue and take time: a profile "
-             "(hbm3, ddr5, pcie-gen5, nvme-gen4, nvme-gen5), numbers, or the summary of a "
-             "kvreplay run."},
+             "(hbm3, ddr5, pcie-gen5, nvme-gen4, nvme-gen5), numbers, the summary of a kvreplay "
+             "run, or a drive measured by kvtrace model."},
     {.name = "gpu-profile",
      .type = OPT_TEXT,
      .offset = AT(gpu_profile),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kvgen/sim/hierarchy.h"
+#include "lib/drive/drive_model.h"
 #include "lib/json/jsonin.h"
 
 static void put_model(struct jsonout *j, const struct model *model)
@@ -92,6 +93,32 @@ void provenance_put_compute(struct jsonout *j, const struct prefill_model *p,
     jsonout_end(j);
 }
 
+static void put_notes(struct jsonout *j, const char *key, const struct notes *notes)
+{
+    jsonout_array(j, key);
+    for (unsigned i = 0; i < notes->count; i++)
+        jsonout_text_value(j, NULL, notes->text[i]);
+    jsonout_end(j);
+}
+
+void provenance_put_drive(struct jsonout *j, const struct drive_model *drive)
+{
+    const struct drive_model_facts *f = drive_model_facts(drive);
+    jsonout_object(j, "model");
+    jsonout_text_value(j, "file", f->file);
+    jsonout_text_value(j, "target", f->target[0] ? f->target : NULL);
+    jsonout_text_value(j, "device", f->device[0] ? f->device : NULL);
+    jsonout_text_value(j, "measured", f->started[0] ? f->started : NULL);
+    if (f->valid < 0)
+        jsonout_null(j, "valid");
+    else
+        jsonout_bool(j, "valid", f->valid);
+    put_notes(j, "why_invalid", &f->why_invalid);
+    put_notes(j, "in_force", &f->in_force);
+    jsonout_u64(j, "points", f->points);
+    jsonout_end(j);
+}
+
 static void put_input(struct jsonout *j, const char *input)
 {
     if (input && jsonout_raw(j, "input", input, strlen(input)) < 0)
@@ -121,7 +148,9 @@ char *provenance_of_run(const struct provenance *p)
         jsonout_object(j, NULL);
         jsonout_text_value(j, "tier", trace_tier_text((enum trace_tier)t));
         provenance_put_capacity(j, p->capacity[t]);
-        if (p->speed[t].given) {
+        if (p->speed[t].drive)
+            provenance_put_drive(j, p->speed[t].drive);
+        else if (p->speed[t].given) {
             put_path(j, "read", &p->speed[t].read);
             put_path(j, "write", &p->speed[t].write);
         }

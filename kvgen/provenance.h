@@ -46,5 +46,8 @@ void provenance_put_compute(struct jsonout *j, const struct prefill_model *p,
                             const struct gpu_profile *gpu, const int64_t *priority);
 /* Adds the member "capacity_bytes", null for a tier without limit. */
 void provenance_put_capacity(struct jsonout *j, uint64_t capacity);
+/* Adds the member "model": the measurement of the drive that a tier was simulated from. */
+struct drive_model;
+void provenance_put_drive(struct jsonout *j, const struct drive_model *drive);
 
 #endif

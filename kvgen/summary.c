@@ -9,6 +9,7 @@
 
 #include "kvgen/provenance.h"
 #include "lib/base/units.h"
+#include "lib/drive/drive_model.h"
 #include "lib/json/jsonout.h"
 
 static bool is_estimated(const struct source *source)
@@ -322,12 +323,29 @@ static int print_recording(FILE *f, const struct summary *s)
     return lines;
 }
 
+/* Which measurement the times of a tier come from, and whether it may be believed. */
+static bool print_drive(FILE *f, const struct summary *s)
+{
+    for (int t = TRACE_TIERS - 1; t >= 0; t--) {
+        const struct drive_model *drive = s->speed ? s->speed[t].drive : NULL;
+        if (!drive)
+            continue;
+        const struct drive_model_facts *facts = drive_model_facts(drive);
+        char validity[NOTES_CAP];
+        drive_model_validity(drive, validity, sizeof(validity));
+        put_line(f, "drive      %s: simulated from %s (%s)", trace_tier_text((enum trace_tier)t),
+                 facts->device[0] ? facts->device : facts->file, validity);
+        return true;
+    }
+    return false;
+}
+
 void summary_print(FILE *f, const struct summary *s)
 {
     /* In the order of what a user must know; what has no room is in the JSON. */
     static bool (*const optional[])(FILE *, const struct summary *) = {
-        print_first_token, print_dropped,        print_oversized, print_recorded,
-        print_latencies,   print_recorded_times, print_curve};
+        print_first_token, print_dropped,   print_oversized,      print_recorded,
+        print_drive,       print_latencies, print_recorded_times, print_curve};
     const struct sim_stats *st = s->stats;
     const char *digest = s->trace->digest;
     bool recording = s->source->ops->recording != NULL; /* it names no requests */
@@ -632,6 +650,8 @@ static void put_tier(struct jsonout *j, const struct summary *s, enum trace_tier
     jsonout_u64(j, "oversized_objects", rows->oversized);
     jsonout_u64(j, "excess_bytes",
                 rows->peak_bytes > t.capacity ? rows->peak_bytes - t.capacity : 0);
+    if (s->speed && s->speed[tier].drive)
+        provenance_put_drive(j, s->speed[tier].drive);
     if (s->servers) {
         put_use(j, "read", tier_servers_reads(s->servers, tier), s->stats->now_ns);
         put_use(j, "write", tier_servers_writes(s->servers, tier), s->stats->now_ns);

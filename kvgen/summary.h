@@ -29,6 +29,7 @@ struct summary {
     const struct prefill_model *compute; /* NULL: nothing was computed */
     const struct gpu_profile *gpu;
     const struct tier_servers *servers; /* NULL: operations took no time */
+    const struct tier_model *speed;     /* of each tier; NULL: nothing was simulated */
     const struct trace_totals *trace;   /* digest "": nothing was written */
 };
 

@@ -8,6 +8,7 @@
 
 #include "lib/base/nearest.h"
 #include "lib/base/units.h"
+#include "lib/drive/drive_model.h"
 #include "lib/json/jsonin.h"
 
 #define GB ((uint64_t)1000000000)
@@ -48,6 +49,18 @@ static int bad(struct err *e, const char *text, const char *why)
     return err_set(e, -EINVAL, ERR_INPUT, "--tier-model", "\"%s\": %s", text, why);
 }
 
+static void replace(struct tier_model *m, struct tier_model by)
+{
+    drive_model_free(m->drive);
+    *m = by;
+}
+
+void tier_models_free(struct tier_model model[TRACE_TIERS])
+{
+    for (int t = 0; t < TRACE_TIERS; t++)
+        replace(&model[t], (struct tier_model){0});
+}
+
 /* false: there is no such name, or its value is bad. */
 static bool set_number(struct tier_model *m, const char *name, const char *value)
 {
@@ -77,7 +90,7 @@ static int set_parts(struct tier_model *m, const char *text, const char *parts, 
     if (strlen(parts) >= sizeof(copy))
         return bad(e, text, "too long");
     strcpy(copy, parts);
-    *m = (struct tier_model){.given = true};
+    replace(m, (struct tier_model){.given = true});
     char *part = strtok_r(copy, ",", &rest);
     if (!part)
         return bad(e, text, "nothing behind the =");
@@ -141,7 +154,7 @@ static bool measured_tier(struct tier_model *m, const struct jsonin_v *v)
         found.read = found.write;
     if (!write)
         found.write = found.read;
-    *m = found;
+    replace(m, found);
     return true;
 }
 
@@ -174,6 +187,19 @@ const char *tier_model_file(const char *text)
     return len > 5 && strcmp(value + len - 5, ".json") == 0 ? value : NULL;
 }
 
+static int set_drive(struct tier_model model[TRACE_TIERS], enum trace_tier only,
+                     const struct jsonin_v *root, const char *where, struct err *e)
+{
+    struct tier_model found = {.given = true};
+    if (only == TRACE_NO_TIER)
+        return err_set(e, -EINVAL, ERR_INPUT, where,
+                       "is one measured drive; name its tier: --tier-model 2=%s", where);
+    int rc = drive_model_parse(&found.drive, root, where, e);
+    if (rc == 0)
+        replace(&model[only], found);
+    return rc;
+}
+
 int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struct err *e)
 {
     enum trace_tier only = TRACE_NO_TIER;
@@ -187,7 +213,10 @@ int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struc
         int rc = jsonin_load(&d, value, MAX_SUMMARY, e);
         if (rc < 0)
             return rc;
-        rc = tier_model_measured(model, only, jsonin_root(d), value, e);
+        if (drive_model_is(jsonin_root(d)))
+            rc = set_drive(model, only, jsonin_root(d), value, e);
+        else
+            rc = tier_model_measured(model, only, jsonin_root(d), value, e);
         jsonin_free(d);
         return rc;
     }

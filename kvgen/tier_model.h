@@ -9,6 +9,7 @@
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
 
+struct drive_model;
 struct jsonin_v;
 
 /* One direction. Transfers follow each other at bytes_per_s; an operation is complete latency_ns
@@ -22,6 +23,7 @@ struct tier_model {
     bool given; /* else operations on this tier take no time */
     struct tier_model_path read, write;
     uint32_t ranks; /* it carries the bytes of a row this many times; 0: once */
+    struct drive_model *drive; /* in place of both: a measured drive, by load; owned */
 };
 
 /*
@@ -29,9 +31,12 @@ struct tier_model {
  *   N=PROFILE[,...]                           a profile of the table in tier_model.c
  *   N=read:RATE,write:RATE,bw:RATE,lat:TIME,read-lat:TIME,write-lat:TIME    in any order
  *   FILE.json, N=FILE.json                    a kvreplay summary: all its tiers, or tier N of it
+ *   N=FILE.json                               a drive as kvtrace model measured it
  * 0; -EINVAL, or the error of the file, with *e.
  */
 int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struct err *e);
+/* Frees what the models own. */
+void tier_models_free(struct tier_model model[TRACE_TIERS]);
 
 /* The file that such a text names; NULL: none. Lent by text. */
 const char *tier_model_file(const char *text);

@@ -120,10 +120,10 @@ static const struct opt table[] = {
     {.name = "tier-engine",
      .type = OPT_LIST,
      .offset = AT(tier_engine),
-     .arg = "N=sim:bw=RATE,lat=TIME,servers=N,stall=AT+TIME|null|mem",
+     .arg = "N=sim:bw=RATE,lat=TIME,servers=N,stall=AT+TIME|sim:model=FILE.json|null|mem",
      .marks = NOT_NULL,
-     .help = "Run tier N (0, 1 or 2) on another engine. sim: simulated; null: does nothing; "
-             "mem: host memory."},
+     .help = "Run tier N (0, 1 or 2) on another engine. sim: simulated, by numbers or as a "
+             "drive measured by kvtrace model; null: does nothing; mem: host memory."},
     {.name = "tier-map",
      .type = OPT_LIST,
      .offset = AT(tier_map),

@@ -393,6 +393,8 @@ static void text_tiers(FILE *out, const struct tiers *t)
             fprintf(out, "%s: %s, nothing was moved or verified%s%s%s\n",
                     trace_tier_text((enum trace_tier)i), info->target, why ? " (" : "",
                     notes_join(&info->fallbacks, "; ", notes, sizeof(notes)), why ? ")" : "");
+            if (info->flags.count > 0)
+                fprintf(out, "  %s\n", notes_join(&info->flags, "; ", notes, sizeof(notes)));
             continue;
         }
         fprintf(out, "%s: %s%s%s%s%s%s\n", trace_tier_text((enum trace_tier)i), info->engine,

@@ -12,6 +12,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
+#include "lib/drive/drive_model.h"
 #include "lib/json/jsonin.h"
 
 #define TIERS_NO_LIMIT (UINT64_MAX / 4)
@@ -61,7 +62,7 @@ static int sim_parameter(struct tier_sim_opts *sim, char *part)
     return -EINVAL;
 }
 
-/* "N=sim:bw=2GB/s,lat=100us", "N=sim", "N=null", "N=mem". */
+/* "N=sim:bw=2GB/s,lat=100us", "N=sim:model=FILE", "N=sim", "N=null", "N=mem". */
 static int engine_parse(struct tiers *t, const char *text, struct err *e)
 {
     int tier = selection_parse_tier(text);
@@ -71,6 +72,7 @@ static int engine_parse(struct tiers *t, const char *text, struct err *e)
         return engine_error(e, text, "expected 0=, 1= or 2= and an engine");
     struct tiers_choice *c = &t->choice[tier];
     const char *engine = text + 2;
+    drive_model_free(c->drive);
     *c = (struct tiers_choice){.sim.label = "simulated"};
     if (strcmp(engine, "null") == 0) {
         c->kind = TIERS_NULL;
@@ -84,13 +86,16 @@ static int engine_parse(struct tiers *t, const char *text, struct err *e)
         return engine_error(e, text, "expected sim, null or mem");
     c->kind = TIERS_SIM;
     const char *parameters = engine[3] ? engine + 4 : "";
+    if (strncmp(parameters, "model=", 6) == 0)
+        return drive_model_load(&c->drive, parameters + 6, e);
     if (snprintf(buf, sizeof(buf), "%s", parameters) >= (int)sizeof(buf))
         return engine_error(e, text, "too long");
     for (char *part = strtok_r(buf, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
         if (sim_parameter(&c->sim, part) < 0)
             return engine_error(
                 e, text,
-                "expected bw=RATE, lat=TIME, servers=N (1 to 256) and stall=AT+TIME behind sim:");
+                "expected bw=RATE, lat=TIME, servers=N (1 to 256) and stall=AT+TIME, or "
+                "model=FILE.json alone, behind sim:");
     }
     return 0;
 }
@@ -531,7 +536,9 @@ int tiers_open(struct tiers *t, struct bell *bell, struct err *e)
             rc = open_gpu(t, i, bell, e);
             break;
         case TIERS_SIM:
-            rc = tier_sim_open(&t->tier[i], &t->choice[i].sim, bell, e);
+            rc = t->choice[i].drive
+                     ? tier_drive_open(&t->tier[i], t->choice[i].drive, (unsigned)t->o.inflight, e)
+                     : tier_sim_open(&t->tier[i], &t->choice[i].sim, bell, e);
             break;
         case TIERS_NULL:
             rc = tier_null_open(&t->tier[i], bell, e);
@@ -600,6 +607,8 @@ int tiers_close(struct tiers *t, bool keep, const struct objects *objects, struc
         int rc = t->tier[i] ? t->tier[i]->ops->close(t->tier[i], first ? NULL : e) : 0;
         first = first ? first : rc;
         t->tier[i] = NULL;
+        drive_model_free(t->choice[i].drive);
+        t->choice[i].drive = NULL;
     }
     int rc = storage_close(&t->storage, keep, objects, first ? NULL : e);
     return first ? first : rc;

@@ -57,8 +57,10 @@ struct tiers_choice {
     enum tiers_kind kind;
     int gpu[TIER_GPU_MAX]; /* device numbers */
     unsigned gpus;
-    struct tier_sim_opts sim; /* TIERS_SIM */
-    char instead[320];        /* what was meant and why it is not so; "" */
+    struct tier_sim_opts sim; /* TIERS_SIM ... */
+    struct drive_model
+        *drive;        /* ... unless it is this measured drive; owned, tiers_close frees it */
+    char instead[320]; /* what was meant and why it is not so; "" */
 };
 
 /* Plain state, filled by the verbs below. Zero it and set the first two. */

@@ -4,7 +4,8 @@
  * When an operation is issued, all those that its server will transfer before it have been issued,
  * so that its end is known at once. It happens then, as an event in the order of time: the
  * operation lets the next one on its object begin, and, when an object has left a tier, the writes
- * into that tier. A job therefore knows the end of its operation only when that is issued. */
+ * into that tier. A job therefore knows the end of its operation only when that is issued. With a
+ * shared server what comes later counts too: the job is parked until the end. */
 #include "kvgen/sim/tier_servers.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 
 #include "kvgen/sim/objects.h"
 #include "lib/base/units.h"
+#include "lib/drive/share_server.h"
 #include "lib/sort/heap.h"
 
 #define NONE UINT32_MAX
@@ -40,13 +42,14 @@ struct tier {
     bool given;
     uint32_t ranks;
     struct server read, write;
+    struct share_server *shared; /* in place of both; tag: place. NULL: none */
     struct line line;
 };
 
 /* An operation that is not complete, or has others in front of it in a line. */
 struct under_way {
     struct sleeper *lookups; /* jobs that wait for its object; of the last operation on it */
-    uint32_t object;         /* number in flying */
+    uint32_t object;         /* number in flying; OBJECT_NONE: nothing can wait for it */
     uint32_t next_on_object; /* place; NONE: it is the last one on its object */
     uint32_t next_in_line[ROLES];
     enum role next_role[ROLES];
@@ -70,7 +73,7 @@ struct tier_servers {
     uint32_t used, cap, live;
     uint32_t free; /* chain of places given back; NONE: empty */
     uint64_t issued;
-    bool woke;
+    bool woke, any_shared;
 };
 
 struct tier_servers *tier_servers_create(const struct tier_model model[TRACE_TIERS],
@@ -93,6 +96,9 @@ struct tier_servers *tier_servers_create(const struct tier_model model[TRACE_TIE
         tier->read.use.latency_ns = hist_create();
         tier->write.use.latency_ns = hist_create();
         tier->line.first = NONE;
+        if (model[i].drive)
+            ok = (tier->shared = share_server_create(model[i].drive, 64)) != NULL && ok;
+        t->any_shared = t->any_shared || tier->shared;
         ok = ok && tier->read.use.latency_ns && tier->write.use.latency_ns;
     }
     if (!ok) {
@@ -109,6 +115,7 @@ void tier_servers_free(struct tier_servers *t)
     for (int i = 0; i < TRACE_TIERS; i++) {
         hist_free(t->tier[i].read.use.latency_ns);
         hist_free(t->tier[i].write.use.latency_ns);
+        share_server_free(t->tier[i].shared);
     }
     objects_free(t->flying);
     heap_free(&t->ends);
@@ -139,13 +146,23 @@ static int64_t transfer_ns(const struct server *s, uint64_t size)
     return ns < (uint64_t)VIRTUAL_CLOCK_LAST_NS ? (int64_t)ns : VIRTUAL_CLOCK_LAST_NS;
 }
 
-/* Issues the operation of a row at now_ns; returns its end. */
+static struct server *server_of(struct tier *tier, const struct hierarchy_op *op)
+{
+    return op->op == TRACE_READ ? &tier->read : &tier->write;
+}
+
+static bool is_shared(const struct tier_servers *t, const struct hierarchy_op *op)
+{
+    return t->tier[op->tier].shared && op->op != TRACE_DELETE;
+}
+
+/* Issues the operation of a row at now_ns, of a tier that is not shared; returns its end. */
 static int64_t serve(struct tier_servers *t, const struct hierarchy_op *op, int64_t now_ns)
 {
     struct tier *tier = &t->tier[op->tier];
     if (op->op == TRACE_DELETE)
         return now_ns;
-    struct server *s = op->op == TRACE_READ ? &tier->read : &tier->write;
+    struct server *s = server_of(tier, op);
     int64_t ns = transfer_ns(s, op->size * tier->ranks), transferred_ns = now_ns;
     if (s->path.bytes_per_s > 0)
         transferred_ns = s->free_ns = sum(now_ns > s->free_ns ? now_ns : s->free_ns, ns);
@@ -209,6 +226,15 @@ static void push_end(struct tier_servers *t, uint32_t place, int64_t end_ns)
     heap_push(&t->ends, (struct heap_event){.time_ns = end_ns, .tie = t->issued++, .item = place});
 }
 
+/* Issues an operation at now_ns whose end is known when it is there. */
+static void share(struct tier_servers *t, uint32_t place, int64_t now_ns)
+{
+    const struct hierarchy_op *op = &at(t, place)->row.what;
+    if (share_server_add(t->tier[op->tier].shared, now_ns, op->size * t->tier[op->tier].ranks,
+                         op->op == TRACE_READ, place) < 0)
+        no_memory(t);
+}
+
 /* Issues an operation that has waited, unless it still does. */
 static void go_on(struct tier_servers *t, uint32_t place, int64_t now_ns)
 {
@@ -218,6 +244,11 @@ static void go_on(struct tier_servers *t, uint32_t place, int64_t now_ns)
     if (u->row.request)
         u->row.request = &u->request;
     u->row.time_ns = t->clock->now_ns = now_ns;
+    if (is_shared(t, &u->row.what)) {
+        emitter_row(t->emitter, &u->row);
+        share(t, place, now_ns);
+        return;
+    }
     int64_t end_ns = serve(t, &u->row.what, now_ns);
     emitter_row(t->emitter, &u->row);
     if (u->job)
@@ -277,6 +308,10 @@ static void complete(struct tier_servers *t, uint32_t place, int64_t now_ns)
 {
     struct under_way *u = at(t, place);
     u->complete = true;
+    if (u->object == OBJECT_NONE) {
+        let_go(t, place);
+        return;
+    }
     if (u->next_on_object != NONE) {
         at(t, u->next_on_object)->object_waits = false;
         go_on(t, u->next_on_object, now_ns);
@@ -292,14 +327,54 @@ static void complete(struct tier_servers *t, uint32_t place, int64_t now_ns)
     let_go(t, place);
 }
 
+/* The tier whose shared server has the next end, up to *until_ns, which becomes its time; NULL:
+ * none.
+ */
+static struct tier *next_shared(struct tier_servers *t, int64_t *until_ns)
+{
+    struct tier *found = NULL;
+    for (int i = 0; i < TRACE_TIERS; i++) {
+        struct tier *tier = &t->tier[i];
+        int64_t next_ns = tier->shared ? share_server_next_ns(tier->shared) : INT64_MAX;
+        if (next_ns < *until_ns || (!found && next_ns == *until_ns && next_ns != INT64_MAX)) {
+            *until_ns = next_ns;
+            found = tier;
+        }
+    }
+    return found;
+}
+
+/* Completes the first operation of a shared server. */
+static void complete_shared(struct tier_servers *t, struct tier *tier, int64_t now_ns)
+{
+    struct share_server_end end;
+    if (!share_server_take(tier->shared, now_ns, &end))
+        return;
+    uint32_t place = (uint32_t)end.tag;
+    struct under_way *u = at(t, place);
+    if (hist_record(server_of(tier, &u->row.what)->use.latency_ns, now_ns - end.begin_ns) < 0)
+        no_memory(t);
+    tier->read.use.transfer_ns = tier->write.use.transfer_ns = share_server_busy_ns(tier->shared);
+    if (u->job)
+        wake(t, u->job, now_ns);
+    complete(t, place, now_ns);
+}
+
 bool tier_servers_advance(struct tier_servers *t, int64_t until_ns)
 {
-    const struct heap_event *next;
     t->woke = false;
-    while (!t->woke && t->clock->ended == 0 && (next = heap_top(&t->ends)) != NULL &&
-           next->time_ns <= until_ns) {
-        struct heap_event e = heap_pop(&t->ends);
-        complete(t, e.item, e.time_ns);
+    while (!t->woke && t->clock->ended == 0) {
+        const struct heap_event *next = heap_top(&t->ends);
+        int64_t next_ns = next && next->time_ns <= until_ns ? next->time_ns : until_ns;
+        struct tier *shared = t->any_shared ? next_shared(t, &next_ns) : NULL;
+        if (shared) {
+            complete_shared(t, shared, next_ns);
+        } else if (next && next->time_ns <= until_ns) {
+            struct heap_event e = heap_pop(&t->ends);
+            complete(t, e.item, e.time_ns);
+        } else {
+            break;
+        }
     }
     return t->woke;
 }
@@ -345,10 +420,10 @@ void tier_servers_schedule(struct tier_servers *t, const struct sim_row *row, st
     bool reads_only = op->op == TRACE_READ && op->phase != TRACE_EVICT; /* not while in flight */
     uint32_t object = reads_only ? OBJECT_NONE : flying(t, op->id);
     bool in_line = needs_space(op) && t->tier[op->tier].line.first != NONE;
-    bool now = object == OBJECT_NONE && !in_line;
+    bool now = object == OBJECT_NONE && !in_line, shared = is_shared(t, op);
     int64_t now_ns = t->clock->now_ns, end_ns = 0;
     uint32_t place;
-    if (now) {
+    if (now && !shared) {
         end_ns = serve(t, op, now_ns);
         emitter_row(t->emitter, row);
         if (job)
@@ -364,7 +439,8 @@ void tier_servers_schedule(struct tier_servers *t, const struct sim_row *row, st
     u->holds = 1;
     u->complete = false;
     u->left = left_by(op);
-    if (!follow(t, place, op->id, object)) {
+    u->object = OBJECT_NONE;
+    if (!reads_only && !follow(t, place, op->id, object)) {
         no_memory(t);
         return;
     }
@@ -373,7 +449,7 @@ void tier_servers_schedule(struct tier_servers *t, const struct sim_row *row, st
         join(t, op->tier, place, ENTERS);
     if (u->left != TRACE_NO_TIER)
         join(t, u->left, place, LEAVES);
-    if (now) {
+    if (now && !shared) {
         push_end(t, place, end_ns);
         return;
     }
@@ -383,6 +459,11 @@ void tier_servers_schedule(struct tier_servers *t, const struct sim_row *row, st
     u->job = job;
     if (job)
         job->until_ns = SLEEPER_PARKED;
+    if (now) {
+        emitter_row(t->emitter, row);
+        share(t, place, now_ns);
+        return;
+    }
     if (needs_space(op))
         move_up(t, op->tier, now_ns); /* it may be in front */
 }

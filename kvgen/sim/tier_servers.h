@@ -19,6 +19,8 @@
  * the other, in the order in which they were issued, each for size / bandwidth, and is never idle
  * while one waits. An operation is complete the fixed latency after its transfer; the latency does
  * not occupy the server.
+ *  - A tier with a measured drive has one server for both (lib/drive/share_server.h): all that are
+ * issued move at once and share its rate, which depends on them. Deletes take no time.
  *  - Nothing else touches an object while it is being written or moved. The operations on one
  * object happen in the order in which they were told.
  *  - Space is taken in the order in which it was given: a write into a tier is issued when all that
@@ -32,7 +34,7 @@ struct tier_servers;
 /* One server so far. */
 struct tier_server_use {
     struct hist *latency_ns; /* of its operations, from issue to completion */
-    int64_t transfer_ns;     /* time it transferred, in all */
+    int64_t transfer_ns;     /* time it transferred, in all; of a measured drive for both */
 };
 
 /* The models are copied. The clock and the emitter stay the caller's. NULL: no memory. */

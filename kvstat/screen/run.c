@@ -617,7 +617,14 @@ static void add_simulated(struct lines_parts *p, const struct figures *f)
             snprintf(names + len, sizeof(names) - len, "%s%s", n ? ", " : "", tiers[t]);
             n++;
         }
-    if (n > 0)
+    if (n == 0)
+        return;
+    const struct figure *flags = figures_find(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_FLAGS));
+    if (is_simulated(f, TRACE_STORAGE) && flags && flags->form == FIGURE_FORM_TEXTS &&
+        flags->list.n > 0) /* a measured drive */
+        lines_part(p, "%s SIMULATED (sim.): %s%.600s", names, n == 1 ? "" : "storage ",
+                   flags->list.item[0]);
+    else
         lines_part(p, "%s SIMULATED (sim.): %s times come from a model, not from a device", names,
                    n == 1 ? "its" : "their");
 }

@@ -205,6 +205,13 @@ struct tier_sim_opts {
 int tier_sim_open(struct tier **out, const struct tier_sim_opts *o, struct bell *bell,
                   struct err *e);
 
+/* A measured drive (drive.c): operations share a rate that depends on them; deletes take no time.
+ * Nothing is stored; reads are not verified. The model stays the caller's. max_ops: as of storage.
+ */
+struct drive_model;
+int tier_drive_open(struct tier **out, const struct drive_model *model, unsigned max_ops,
+                    struct err *e);
+
 /* Stores behind a network (resp.c, s3.c). */
 struct uri;
 struct tier_remote_opts {

@@ -8,11 +8,14 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kvgen/rng.h"
 #include "kvgen/sim/sim.h"
+#include "lib/drive/drive_model.h"
+#include "lib/json/jsonin.h"
 #include "lib/model/find.h"
 #include "tests/unit/scale.h"
 
@@ -276,9 +279,34 @@ static uint64_t random_capacity(struct rng *r, uint64_t token_bytes)
     return tokens[rng_below(r, sizeof(tokens) / sizeof(*tokens))] * token_bytes + rng_below(r, 2);
 }
 
+/* A measured drive; read and write say for the checks how fast it is at most. */
+static struct tier_model random_drive(struct rng *r)
+{
+    struct tier_model m = {.given = true};
+    char text[1024] = "{\"program\": \"kvtrace model\", \"points\": [";
+    struct jsonin *d;
+    int points = (int)rng_range(r, 1, 4);
+    for (int i = 0; i < points; i++) {
+        uint64_t rate = 1000000 * (uint64_t)rng_range(r, 1, 2000);
+        m.read.bytes_per_s = rate > m.read.bytes_per_s ? rate : m.read.bytes_per_s;
+        snprintf(text + strlen(text), sizeof(text) - strlen(text),
+                 "%s{\"size_bytes\": %d, \"in_flight\": %d, \"read_share\": %d, "
+                 "\"bytes_per_s\": %llu}",
+                 i > 0 ? "," : "", 65536 << i / 2, 1 + i, i % 2, (unsigned long long)rate);
+    }
+    strcat(text, "]}");
+    m.write = m.read;
+    assert_int_equal(jsonin_parse(&d, text, strlen(text), "drive", NULL), 0);
+    assert_int_equal(drive_model_parse(&m.drive, jsonin_root(d), "drive", NULL), 0);
+    jsonin_free(d);
+    return m;
+}
+
 static struct tier_model random_speed(struct rng *r)
 {
     static const uint64_t rate[] = {0, 100000, 10000000, 1000000000, UINT64_C(100000000000)};
+    if (rng_chance(r, 0.3))
+        return random_drive(r);
     struct tier_model m = {.given = rng_chance(r, 0.8)};
     m.read = (struct tier_model_path){.bytes_per_s = rate[rng_below(r, 5)],
                                       .latency_ns = rng_range(r, 0, 3) * 1000000};
@@ -446,6 +474,7 @@ static void invariants_hold(void **state)
         forget(&w); /* and cut anywhere, sums agree too */
         w.limit = 1 + rng_below(&r, all);
         run_world(&w);
+        tier_models_free(w.speed);
     }
     assert_true(rows > 100 * runs);
     conf_free(conf);

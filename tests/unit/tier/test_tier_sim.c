@@ -14,6 +14,8 @@
 
 #include "lib/base/bell.h"
 #include "lib/base/clock.h"
+#include "lib/drive/drive_model.h"
+#include "lib/json/jsonin.h"
 #include "lib/tier/tier.h"
 
 static struct tier *open_sim(uint64_t bytes_per_s, int64_t latency_ns)
@@ -70,6 +72,58 @@ static void operations_queue_for_one_server(void **state)
     }
     assert_true(t->ops->next_ns(t) == INT64_MAX);
     assert_int_equal(t->ops->close(t, NULL), 0);
+}
+
+/* The rate of a measured drive: one at 1 GB/s, two together at 1.6 GB/s. */
+static void a_measured_drive_is_shared(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"program\": \"kvtrace model\", \"device\": \"disk0\", \"valid\": true, \"points\": ["
+        "{\"size_bytes\": 1, \"in_flight\": 1, \"read_share\": 1, \"bytes_per_s\": 1000000000},"
+        "{\"size_bytes\": 1, \"in_flight\": 2, \"read_share\": 1, \"bytes_per_s\": 1600000000}]}";
+    struct jsonin *d;
+    struct drive_model *m;
+    struct tier *t;
+    struct tier_info info;
+    struct err e = {0};
+    assert_int_equal(jsonin_parse(&d, text, strlen(text), "drive.json", &e), 0);
+    assert_int_equal(drive_model_parse(&m, jsonin_root(d), "drive.json", &e), 0);
+    jsonin_free(d);
+    assert_int_equal(tier_drive_open(&t, m, 1, &e), 0);
+    struct tier_op gone = {.verb = TIER_DELETE, .size = 1000000},
+                   op[2] = {{.verb = TIER_WRITE, .size = 8000000},
+                            {.verb = TIER_READ, .size = 16000000}};
+    int64_t before = clock_now_ns();
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(t->ops->submit(t, &op[i]), 0);
+    assert_int_equal(t->ops->submit(t, &gone), 0);
+    int64_t after = clock_now_ns();
+    t->ops->kick(t);
+    struct tier_op *done = NULL;
+    assert_int_equal(t->ops->poll(t, &done, 1), 1);
+    assert_ptr_equal(done, &gone);
+    assert_int_equal(done->device_ns, 0);
+    for (int i = 0; i < 2; i++) {
+        int64_t next = t->ops->next_ns(t);
+        assert_true(next < INT64_MAX);
+        clock_sleep_until(next, 0);
+        assert_int_equal(t->ops->poll(t, &done, 1), 1);
+        assert_ptr_equal(done, &op[i]);
+        assert_int_equal(done->done_ns, next);
+    }
+    /* 10 ms beside each other, less what the first was alone at the start; then 8 ms alone. */
+    int64_t alone = after - before;
+    assert_in_range(op[0].done_ns - op[0].start_ns, 10000000 - alone, 10000000);
+    assert_in_range(op[1].done_ns - op[0].done_ns, 8000000, 8000000 + 2 * alone);
+    assert_int_equal(op[0].part.io_ns, op[0].device_ns);
+    assert_int_equal(op[0].part.slot_ns, 0);
+    assert_true(t->ops->next_ns(t) == INT64_MAX);
+    t->ops->describe(t, &info);
+    assert_true(info.simulated);
+    assert_string_equal(info.flags.text[0], "times from a measured drive, disk0: good");
+    assert_int_equal(t->ops->close(t, NULL), 0);
+    drive_model_free(m);
 }
 
 static void nothing_comes_early(void **state)
@@ -219,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_queue_for_one_server),
+        cmocka_unit_test(a_measured_drive_is_shared),
         cmocka_unit_test(nothing_comes_early),
         cmocka_unit_test(a_delete_takes_no_time_but_its_turn),
         cmocka_unit_test(servers_work_side_by_side),

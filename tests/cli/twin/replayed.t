@@ -1,0 +1,49 @@
+#!/bin/sh
+# --tier-engine N=sim:model=drive.json: the server of kvgen --tier-model, in real time. A served replay of a simulated run
+# has its service times, deletes take none, summary and report name the measurement, bad files are refused before the
+# run. A bug looked like a replay whose drive was twice as fast as the simulated one.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+
+drive=$DATA/drive_model.json
+told "$BIN/kvgen" --model tiny-1b --users 20 --duration 300 --max-requests 90 --gpu-mem 0 --cpu-mem 0 \
+    --generation-mode fast --tier-model 2="$drive" -o "$TMP/t.csv.zst" --summary "$TMP/g.json"
+replay() {
+    told "$BIN/kvreplay" --timing served --workers 20 --tier-engine 2=sim:model="$drive" -o "$TMP/r.csv.zst" \
+        --summary "$TMP/r.json" "$TMP/t.csv.zst"
+    # Every operation that the simulation completed, at the same times, within 3 % (P50) and 5 % (P95).
+    jq -rn --slurpfile g "$TMP/g.json" --slurpfile r "$TMP/r.json" '
+        def of($d; $op): $d[0].tiers[] | select(.tier == "Tier-2") | .[$op];
+        ["read", "write"] | map(. as $op | of($g; $op).latency_us as $a | of($r; $op).service_us as $b |
+            [$b.p50 / $a.p50 - 1, $b.p95 / $a.p95 - 1] | map(if . < 0 then -. else . end) |
+            .[0] <= 0.03 and .[1] <= 0.05) | all'
+}
+alike() { test "$(replay)" = true; }
+ok "service times as simulated" tries 3 alike
+json_like "$TMP/r.json" <<'END'
+simulated            | tier("Tier-2").simulated, tier("Tier-2").engine | true simulated
+the measurement      | tier("Tier-2").flags[0] | times from a measured drive, nvme0n1 Example, 2026-01-01T00:00:00Z: good
+all rows             | .rows.ok == .rows.total | true
+END
+like "the report says it" "$("$BIN/kvstat" "$TMP/r.csv.zst" | tr -s ' \n' ' ')" \
+    'storage SIMULATED .*measured drive, nvme0n1 Example.*: good'
+sed 's/"valid": true/"valid": false/; s/"why_invalid": \[\]/"why_invalid": ["a busy neighbour"]/' "$drive" >"$TMP/bad.json"
+head -c 100000 /dev/zero | tr '\0' ' ' >>"$TMP/bad.json"
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n1,Delete,0,Tier-2,a,Evict\n' >"$TMP/one.csv"
+told "$BIN/kvreplay" --tier-engine 2=sim:model="$TMP/bad.json" --summary "$TMP/r.json" -o /dev/null "$TMP/one.csv"
+json_like "$TMP/r.json" <<'END'
+a doubtful measurement | tier("Tier-2").flags[0] | .*: unreliable: a busy neighbour
+deletes take no time   | (.groups[] | select(.op == "Delete") | .ops, .device_us.max) | 1 0
+END
+
+bad() { # NAME WHY ENGINE
+    exits "$1 is refused" 2 "$BIN/kvreplay" --tier-engine "$3" -o "$TMP/never.csv" "$TMP/one.csv"
+    like "$1: why" "$(cat "$TMP/stderr")" "$2"
+    ok "$1: before anything is written" test ! -e "$TMP/never.csv"
+}
+bad "no file" 'kvreplay: .*nowhere.json: ' 2=sim:model="$TMP/nowhere.json"
+bad "a summary" 'r.json: not a file of kvtrace model' 2=sim:model="$TMP/r.json"
+bad "numbers beside the model" 'model=FILE.json alone' "2=sim:bw=1GB/s,model=$drive"
+echo '{"program": "kvtrace model", "points": [{"size_bytes": 1}]}' >"$TMP/bad.json"
+bad "a bad point" 'bad.json: points.0.: in_flight' 2=sim:model="$TMP/bad.json"
+done_testing
