@@ -19,7 +19,7 @@ server() { # OPTIONS: starts one on $socket
     done
 }
 ended() { kill -KILL "$redis" 2>/dev/null; }
-trap 'ended; tap_exit' EXIT
+trap 'status=$?; ended; (exit $status); tap_exit' EXIT
 server --databases 4 --maxmemory-policy noeviction
 cli() { redis-cli -s "$socket" -n 1 "$@"; }
 keys() { cli --raw keys '*' | sort; }
