@@ -167,6 +167,13 @@ unsigned tier_remote_doors(const struct tier *tier, struct tier_door door[TIER_D
     return r->engine->doors(r->state, door);
 }
 
+void tier_remote_more(struct tier *tier)
+{
+    const struct remote *r = (const struct remote *)tier;
+
+    r->engine->wake(r->state);
+}
+
 void tier_remote_keep(struct tier *tier, bool keep)
 {
     ((struct remote *)tier)->keep = keep;

@@ -77,9 +77,13 @@ struct link {
     size_t text_len, text_at;
     uint64_t body_left, body_at; /* contents of the last command, not yet in chunk; in the object */
     struct data_id body_id;      /* a copy: a server may answer before it has all of them */
-    unsigned char *chunk;
+    const unsigned char *body;   /* contents from body_at on that a source made; NULL: none */
+    unsigned char *chunk;        /* contents that are generated */
+    const unsigned char
+        *data; /* contents to be sent: chunk_len bytes, of which chunk_at are sent */
     size_t chunk_len, chunk_at;
-    bool tail; /* "\r\n" behind the contents is still to be sent */
+    bool starved; /* what is next to be sent is not made yet */
+    bool tail;    /* "\r\n" behind the contents is still to be sent */
     struct reply reply;
     int64_t progress_ns; /* when bytes last moved */
 };
@@ -214,7 +218,9 @@ static bool job_repeats(struct resp *r, struct job *j)
 
     if (!j->may_pass || j->retries == r->retries)
         return false;
-    if (was.kind == JOB_REMOVE)
+    if (op->source) /* it has taken back what is stored */
+        j->sent = j->answered;
+    else if (was.kind == JOB_REMOVE)
         j->sent = j->answered = (struct cursor){0};
     else
         job_begin(r, j, op);
@@ -230,11 +236,22 @@ static bool job_repeats(struct resp *r, struct job *j)
     return true;
 }
 
+/* The source gets back the pieces that it gave and that no reply came for. */
+static void give_back(const struct resp *r, const struct job *j)
+{
+    const struct tier_source *source = j->op->source;
+
+    for (struct cursor c = j->answered; source && c.at < j->sent.at; step_done(r, j, &c))
+        source->give(source->ctx, c.at, j->op->status);
+}
+
 static void job_end(struct resp *r, struct job *j)
 {
     struct tier_op *op = j->op;
     uint64_t stored = (uint64_t)(uintptr_t)op->place, bytes = DATA_PADDED(op->size);
     int64_t now = clock_now_ns();
+
+    give_back(r, j);
     int64_t took = j->begin_ns && j->last_ns > j->begin_ns ? j->last_ns - j->begin_ns : 0;
 
     if (op->verb == TIER_WRITE) /* what a failed write may have left is removed by this length */
@@ -398,6 +415,8 @@ static bool take_reply(struct resp *r, struct link *l)
     } else if (j->kind == JOB_REMOVE && first && l->reply.integer == 0 && j->retries == 0) {
         fail(j->op, -ENOENT);
     }
+    if (main && j->op->source)
+        j->op->source->give(j->op->source->ctx, j->answered.at, j->op->status);
     step_done(r, j, &j->answered);
     if (next_step(j, &j->answered) != STEP_NONE)
         return true;
@@ -426,7 +445,7 @@ static void link_close(struct link *l)
     l->context = NULL;
     l->text_len = l->text_at = l->chunk_len = l->chunk_at = 0;
     l->body_left = 0;
-    l->tail = l->writable_wanted = false;
+    l->tail = l->writable_wanted = l->starved = false;
     l->greetings = 0;
 }
 
@@ -517,15 +536,35 @@ static int link_open(struct resp *r, struct link *l)
     return put_greetings(r, l);
 }
 
-/* Puts the next command into text. False: there is none, or nothing more fits behind contents. */
-static bool link_next(struct resp *r, struct link *l)
+/* Asks the source of the write that is next for its piece. 0, l->starved: not yet. */
+static int link_take(struct link *l, const struct job *j)
+{
+    const struct tier_source *source = j->op->source;
+    const void *contents = NULL;
+    int rc = source ? source->take(source->ctx, j->sent.at, &contents) : 0;
+
+    l->starved = rc == -EAGAIN;
+    l->body = contents;
+    if (l->starved)
+        l->progress_ns = clock_now_ns(); /* the server is not to blame */
+    return l->starved ? 0 : rc;
+}
+
+/* Puts the next command into text. 1; 0: there is none, or nothing more fits behind contents;
+ * negative errno. */
+static int link_next(struct resp *r, struct link *l)
 {
     struct job *j = l->sending;
     char name[RESP_NAME_CAP], from[24], to[24];
 
     if (!j || l->body_left || l->tail || TEXT_CAP - l->text_len < 256)
-        return false;
+        return 0;
     struct tier_op *op = j->op;
+    if (j->kind == JOB_WRITE && next_step(j, &j->sent) == STEP_CONTENTS) {
+        int rc = link_take(l, j);
+        if (rc < 0 || l->starved)
+            return rc;
+    }
     if (!j->begin_ns)
         j->begin_ns = clock_now_ns();
     if (next_step(j, &j->sent) == STEP_REMOVE) {
@@ -552,7 +591,7 @@ static bool link_next(struct resp *r, struct link *l)
     step_done(r, j, &j->sent);
     if (next_step(j, &j->sent) == STEP_NONE)
         l->sending = j->next;
-    return true;
+    return 1;
 }
 
 /* Fills the chunk with the next contents. */
@@ -560,7 +599,13 @@ static void link_fill(struct link *l)
 {
     size_t n = l->body_left < CHUNK ? (size_t)l->body_left : CHUNK;
 
-    data_fill(l->chunk, n, &l->body_id, l->body_at / DATA_BLOCK);
+    l->data = l->chunk;
+    if (l->body) {
+        l->data = l->body;
+        l->body += n;
+    } else {
+        data_fill(l->chunk, n, &l->body_id, l->body_at / DATA_BLOCK);
+    }
     l->chunk_len = n;
     l->chunk_at = 0;
     l->body_at += n;
@@ -576,7 +621,7 @@ static unsigned link_pieces(const struct link *l, struct iovec piece[3])
     if (l->text_at < l->text_len)
         piece[n++] = (struct iovec){(void *)(l->text + l->text_at), l->text_len - l->text_at};
     if (l->chunk_at < l->chunk_len)
-        piece[n++] = (struct iovec){l->chunk + l->chunk_at, l->chunk_len - l->chunk_at};
+        piece[n++] = (struct iovec){(void *)(l->data + l->chunk_at), l->chunk_len - l->chunk_at};
     if (l->tail && l->body_left == 0)
         piece[n++] = (struct iovec){tail, 2};
     return n;
@@ -608,8 +653,11 @@ static int link_send(struct resp *r, struct link *l)
 {
     for (;;) {
         struct iovec piece[3];
-        while (link_next(r, l))
+        int more;
+        while ((more = link_next(r, l)) > 0)
             ;
+        if (more < 0)
+            return more;
         if (l->body_left && l->chunk_at == l->chunk_len)
             link_fill(l);
         struct msghdr m = {.msg_iov = piece, .msg_iovlen = link_pieces(l, piece)};
@@ -661,7 +709,7 @@ static int link_receive(struct resp *r, struct link *l, char code[TIER_CODE_CAP]
 static void link_watch(struct resp *r, struct link *l)
 {
     struct iovec piece[3];
-    bool wants = l->sending || link_pieces(l, piece) > 0 || l->body_left > 0;
+    bool wants = (l->sending && !l->starved) || link_pieces(l, piece) > 0 || l->body_left > 0;
 
     if (!l->context || wants == l->writable_wanted)
         return;
@@ -775,6 +823,10 @@ static void resp_run(struct remote *remote, void *state)
     r->remote = remote;
     for (;;) {
         take_operations(r);
+        for (unsigned i = 0; i < r->links; i++) {
+            if (r->link[i].starved)
+                link_serve(r, &r->link[i], 0);
+        }
         if (remote_stopping(remote) && r->inside == 0)
             return;
         int n = epoll_wait(r->epoll, event, EVENTS, check_progress(r));

@@ -67,7 +67,8 @@ struct request {
     void *headers; /* of every request */
     struct job *job;
     unsigned piece;
-    uint64_t at, end; /* bytes of the object: the next to move, behind the last */
+    uint64_t at, end;              /* bytes of the object: the next to move, behind the last */
+    const unsigned char *contents; /* of the piece, where the operation has a source */
     unsigned char *chunk;
     size_t have, taken;  /* bytes in chunk; given to libcurl */
     char body[BODY_CAP]; /* what came instead of contents */
@@ -173,6 +174,12 @@ static size_t give_body(char *to, size_t one, size_t n, void *ctx)
         given = j->text_len - q->taken < n ? j->text_len - q->taken : n;
         memcpy(to, j->text + q->taken, given);
         q->taken += given;
+        return given;
+    }
+    if (q->contents) {
+        given = q->end - q->at < n ? (size_t)(q->end - q->at) : n;
+        memcpy(to, q->contents + (q->at - q->piece * q->s->part_bytes), given);
+        q->at += given;
         return given;
     }
     while (given < n && (q->taken < q->have || q->at < q->end)) {
@@ -328,6 +335,21 @@ static void request_start(struct s3 *s, struct request *q, struct job *j)
     request_send(s, q);
 }
 
+/* Has the next piece of j contents to send? They are in *contents, or NULL: the request makes them.
+ */
+static bool piece_ready(const struct s3 *s, struct job *j, const void **contents)
+{
+    const struct tier_source *source = j->op->source;
+
+    *contents = NULL;
+    if (!source)
+        return true;
+    int rc = source->take(source->ctx, j->next * s->part_bytes, contents);
+    if (rc < 0 && rc != -EAGAIN && j->op->status == 0)
+        j->op->status = rc;
+    return rc != -EAGAIN;
+}
+
 /* The errno of a transfer that failed below HTTP. */
 static int transfer_errno(CURL *easy, CURLcode code)
 {
@@ -481,6 +503,7 @@ static void stop_pieces(struct s3 *s, struct job *j)
         s->more_last = last;
 }
 
+/* j waits behind the others for requests to move its pieces. */
 static void more_pieces(struct s3 *s, struct job *j)
 {
     j->link = NULL;
@@ -532,6 +555,26 @@ static void count_request(struct s3 *s, const struct request *q, int64_t now)
     atomic_fetch_add_explicit(&s->io_ns, now - q->begin_ns, memory_order_relaxed);
 }
 
+/* Nothing of the present stage of j is under way any more. True: the next one begins, with q. */
+static bool stage_done(struct s3 *s, struct job *j, struct request *q, int64_t now)
+{
+    if (j->stage == STAGE_MOVE)
+        j->op->part.io_ns = now - j->stage_ns;
+    else
+        j->op->part.meta_ns += now - j->stage_ns;
+    j->stage_ns = now;
+    if (!next_stage(j, q)) {
+        job_done(s, j, now);
+        return false;
+    }
+    if (j->stage != STAGE_MOVE) {
+        request_start(s, q, j);
+        return true;
+    }
+    more_pieces(s, j);
+    return false;
+}
+
 /* q has no more to do for its job, whose next stage may begin with it. */
 static void request_done(struct s3 *s, struct request *q, int64_t now)
 {
@@ -542,20 +585,12 @@ static void request_done(struct s3 *s, struct request *q, int64_t now)
     q->again_ns = 0;
     if (j->op->status < 0)
         stop_pieces(s, j);
-    if (j->inside == 0 && (j->stage != STAGE_MOVE || j->next == j->pieces)) {
-        if (j->stage == STAGE_MOVE)
-            j->op->part.io_ns = now - j->stage_ns;
-        else
-            j->op->part.meta_ns += now - j->stage_ns;
-        j->stage_ns = now;
-        if (next_stage(j, q)) {
-            request_start(s, q, j);
-            if (j->stage == STAGE_MOVE && j->next < j->pieces)
-                more_pieces(s, j);
-            return;
-        }
-        job_done(s, j, now);
-    }
+    if (q->contents)
+        j->op->source->give(j->op->source->ctx, q->piece * s->part_bytes, j->op->status);
+    q->contents = NULL;
+    if (j->inside == 0 && (j->stage != STAGE_MOVE || j->next == j->pieces) &&
+        stage_done(s, j, q, now))
+        return;
     q->next = s->spare;
     s->spare = q;
 }
@@ -648,9 +683,46 @@ static struct job *next_job(struct s3 *s)
     return j;
 }
 
+/* The job that waits longest with a piece to move, taken out of its line, with the contents. A job
+ * whose source has given up ends. NULL: there is none. */
+static struct job *ready_job(struct s3 *s, const void **contents)
+{
+    struct job *before = NULL, *j = s->more;
+
+    *contents = NULL;
+    while (j && !piece_ready(s, j, contents)) {
+        before = j;
+        j = j->link;
+    }
+    if (!j)
+        return NULL;
+    if (before)
+        before->link = j->link;
+    else
+        s->more = j->link;
+    if (s->more_last == j)
+        s->more_last = before;
+    return j;
+}
+
+/* The source of j has given up: no further piece of it begins. q is spare. */
+static void give_up(struct s3 *s, struct job *j, struct request *q)
+{
+    j->next = j->pieces;
+    if (j->inside > 0) /* the last of them ends it */
+        return;
+    s->spare = q->next;
+    q->job = j;
+    if (stage_done(s, j, q, clock_now_ns()))
+        return;
+    q->next = s->spare;
+    s->spare = q;
+}
+
 static void take_operations(struct s3 *s)
 {
     struct tier_op *op;
+    const void *contents;
 
     while ((op = remote_take(s->remote))) {
         op->next = NULL;
@@ -660,14 +732,23 @@ static void take_operations(struct s3 *s)
             s->waiting = op;
         s->waiting_last = op;
     }
-    while (s->spare && (s->more || s->waiting)) {
+    while (s->spare) {
         struct request *q = s->spare;
-        struct job *j = s->more;
-        if (!j && !(j = next_job(s)))
+        struct job *j = ready_job(s, &contents);
+        if (j && j->op->status < 0) {
+            give_up(s, j, q);
+            continue;
+        }
+        if (!j && (!s->waiting || !s->spare_job))
+            return;
+        if (!j && (j = next_job(s)) && j->stage == STAGE_MOVE) {
+            more_pieces(s, j);
+            continue;
+        }
+        if (!j)
             continue;
         s->spare = q->next;
-        if (s->more == j)
-            s->more = j->link;
+        q->contents = contents;
         request_start(s, q, j);
         if (j->stage == STAGE_MOVE && j->next < j->pieces)
             more_pieces(s, j);
@@ -681,14 +762,13 @@ static void s3_run(struct remote *remote, void *state)
 
     s->remote = remote;
     for (;;) {
-        take_operations(s);
         curl_multi_perform(s->multi, &running);
         collect(s);
-        if (remote_stopping(remote) && s->running == 0 && !s->waiting)
-            return;
         int sleep_ms = check_progress(s);
-        if (!s->waiting || !s->spare)
-            curl_multi_poll(s->multi, NULL, 0, sleep_ms, NULL);
+        take_operations(s);
+        if (remote_stopping(remote) && s->running == 0 && !s->waiting && !s->more)
+            return;
+        curl_multi_poll(s->multi, NULL, 0, sleep_ms, NULL); /* not while something begins */
     }
 }
 

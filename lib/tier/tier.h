@@ -43,6 +43,20 @@ struct tier_parts {
 };
 
 /*
+ * Who makes the contents of a write to a remote store, in place of the engine: pieces of the size
+ * of the store's parts, the last one shorter. The engine's thread calls.
+ */
+struct tier_source {
+    void *ctx;
+    /* The piece that begins at byte at. 0 with *contents, which stay until give; -EAGAIN: it is not
+     * made yet (tier_remote_more tells when it is); other negative errno: it will never be, and the
+     * operation ends with that. May be called again before give. */
+    int (*take)(void *ctx, uint64_t at, const void **contents);
+    /* The piece at byte at is stored, or (negative errno) it is not. */
+    void (*give)(void *ctx, uint64_t at, int status);
+};
+
+/*
  * One operation. The caller owns it and leaves it untouched from submit until poll returns it. The
  * caller also orders the operations on one object (reads may run together; a write or delete runs
  * alone), and keeps the live objects within the capacity that it opened the tier with.
@@ -61,7 +75,9 @@ struct tier_op {
     uint64_t size;           /* bytes to write or read; whole blocks are moved */
     void *place; /* in and out: the engine's handle of the stored copy, which the caller keeps with
                     the object. NULL before the first write and after a delete */
-    void *owner; /* the caller's */
+    const struct tier_source *source; /* TIER_WRITE to a remote store; NULL: contents are made from
+                                         id. The caller's */
+    void *owner;                      /* the caller's */
     /* out */
     int status; /* 0; -ENOENT not there; -EINVAL more asked for than stored; other negative errno.
                    -EBADMSG with fault.kind set: corrupt; without: the device's own error;
@@ -253,6 +269,8 @@ struct tier_door {
 };
 /* Fills in the doors of the store. Returns how many there are, 1 at least. */
 unsigned tier_remote_doors(const struct tier *tier, struct tier_door door[TIER_DOORS_MAX]);
+/* Sources of writes have more contents, or will have no more. Any thread. */
+void tier_remote_more(struct tier *tier);
 /* Whether closing leaves the objects there. Without it, what an earlier run kept stays. */
 void tier_remote_keep(struct tier *tier, bool keep);
 
