@@ -26,7 +26,7 @@ lib/drive := drive_model share_server
 lib/data  := data stream_avx2 stream_avx512
 lib/io    := gap_list gap_line io uring psync target_guard target_marker target_dir target_file target_device
 lib/tier  := uri extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object sim drive null
-lib/remote := owner remote resp_control resp s3_keys s3_control s3
+lib/remote := owner sockets remote resp_control resp s3_keys s3_control s3
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format kvgen/record

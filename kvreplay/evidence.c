@@ -76,8 +76,68 @@ double evidence_of_ceiling(const struct evidence *ev)
 
 #define EVIDENCE_ASKED_MIN 1e6 /* bytes, to judge a share by */
 
+void evidence_interface(struct evidence *ev, const char *name)
+{
+    struct evidence_network *n = &ev->network;
+
+    n->unknown |= name[0] == '\0';
+    for (unsigned i = 0; i < n->interfaces; i++) {
+        if (strcmp(n->name[i], name) == 0)
+            return;
+    }
+    if (name[0] && n->interfaces < TIER_DOORS_MAX)
+        snprintf(n->name[n->interfaces++], TIER_INTERFACE_CAP, "%s", name);
+}
+
+void evidence_door(struct evidence *ev, const struct tier_door *before,
+                   const struct tier_door *after)
+{
+    struct evidence_network *n = &ev->network;
+    bool known = before->retransmits >= 0 && after->retransmits >= 0;
+
+    if (!n->stores)
+        n->retransmits = 0;
+    n->stores = true;
+    n->requests += after->requests - before->requests;
+    n->retries += after->retries - before->retries;
+    n->connections += after->connections - before->connections;
+    if (!known)
+        n->retransmits = -1;
+    else if (n->retransmits >= 0)
+        n->retransmits += after->retransmits - before->retransmits;
+}
+
+/* Adds the number in /sys/class/net/NAME/statistics/WHAT. False: there is none. */
+static bool add_statistic(const char *name, const char *what, uint64_t *sum)
+{
+    char path[128];
+    unsigned long long value;
+
+    snprintf(path, sizeof(path), "/sys/class/net/%s/statistics/%s", name, what);
+    FILE *f = fopen(path, "re");
+    bool known = f && fscanf(f, "%llu", &value) == 1;
+    if (known)
+        *sum += value;
+    if (f)
+        fclose(f);
+    return known;
+}
+
+/* What the interfaces have moved so far: before (0) or after (1) the run. */
+static bool count_network(struct evidence_network *n, unsigned when)
+{
+    bool known = n->interfaces > 0 && !n->unknown;
+
+    n->received[when] = n->sent[when] = 0;
+    for (unsigned i = 0; known && i < n->interfaces; i++)
+        known = add_statistic(n->name[i], "rx_bytes", &n->received[when]) &&
+                add_statistic(n->name[i], "tx_bytes", &n->sent[when]);
+    return known;
+}
+
 void evidence_begin(struct evidence *ev, const struct target_device *device)
 {
+    ev->network.counted = count_network(&ev->network, 0);
     ev->counted = device->counted && target_device_count(device, &ev->before) == 0;
     machine_read(&ev->machine_before);
 }
@@ -85,6 +145,7 @@ void evidence_begin(struct evidence *ev, const struct target_device *device)
 void evidence_end(struct evidence *ev, const struct target_device *device)
 {
     ev->counted = ev->counted && target_device_count(device, &ev->after) == 0;
+    ev->network.counted = ev->network.counted && count_network(&ev->network, 1);
     machine_read(&ev->machine_after);
 }
 

@@ -20,6 +20,19 @@ struct evidence_ceiling {
     bool same_host;    /* by name and number of CPUs */
 };
 
+/* The network on the way to remote stores. */
+struct evidence_network {
+    unsigned interfaces; /* 0: there is no remote store, or none behind a network */
+    char name[TIER_DOORS_MAX][TIER_INTERFACE_CAP];
+    bool unknown;                  /* of a door, the interface is not known */
+    bool counted;                  /* the kernel counts for all of them */
+    uint64_t received[2], sent[2]; /* bytes of all interfaces, of everybody; before and after */
+    /* of the run's own requests */
+    bool stores; /* there are remote stores: the next are known */
+    uint64_t requests, retries, connections;
+    int64_t retransmits; /* segments that TCP sent again; -1: not known */
+};
+
 /* Plain values and borrowed pointers. Zero it and set resident_share to -1. */
 struct evidence {
     /* from the replay */
@@ -47,6 +60,7 @@ struct evidence {
     char file_system[24]; /* "": not known */
     bool counted;         /* it counts for the device under the target */
     struct target_counters before, after;
+    struct evidence_network network;
     double resident_share;     /* of the objects' bytes, in the page cache; negative: not known */
     uint64_t link_bytes_per_s; /* that the device's link carries; 0: not known */
     /* from an earlier run */
@@ -57,8 +71,14 @@ struct evidence {
  */
 int evidence_load_ceiling(struct evidence *ev, const char *path, struct err *e);
 
-/* The kernel's counters of device, processors and process, before and after the timed part of the
- * run. */
+/* Before evidence_begin: packets to a remote store go through the interface ("": not known). */
+void evidence_interface(struct evidence *ev, const char *name);
+/* What went through a door during the run. */
+void evidence_door(struct evidence *ev, const struct tier_door *before,
+                   const struct tier_door *after);
+
+/* The kernel's counters of device, network, processors and process, before and after the timed part
+ * of the run. */
 void evidence_begin(struct evidence *ev, const struct target_device *device);
 void evidence_end(struct evidence *ev, const struct target_device *device);
 /* Share of the bytes that Tier-2 reads asked for that no storage moved for this process: they came

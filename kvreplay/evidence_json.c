@@ -3,6 +3,7 @@
 #include "kvreplay/evidence_json.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "lib/base/units.h"
 
@@ -28,6 +29,24 @@ static void json_yes(struct jsonout *j, const char *key, int yes)
         jsonout_null(j, key);
     else
         jsonout_bool(j, key, yes > 0);
+}
+
+/* Of remote stores, what stands for the device's counters. */
+static void json_network(struct jsonout *j, const struct evidence_network *n)
+{
+    char names[TIER_DOORS_MAX * (TIER_INTERFACE_CAP + 2)] = "";
+    size_t len = 0;
+
+    for (unsigned i = 0; i < n->interfaces; i++)
+        len +=
+            (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", i ? ", " : "", n->name[i]);
+    jsonout_text_value(j, "network_interfaces", n->interfaces ? names : NULL);
+    json_bytes(j, "network_received_bytes", n->counted, n->received[0], n->received[1]);
+    json_bytes(j, "network_sent_bytes", n->counted, n->sent[0], n->sent[1]);
+    json_bytes(j, "tcp_retransmits", n->stores && n->retransmits >= 0, 0, (uint64_t)n->retransmits);
+    json_bytes(j, "remote_requests", n->stores, 0, n->requests);
+    json_bytes(j, "remote_retries", n->stores, 0, n->retries);
+    json_bytes(j, "remote_connections", n->stores, 0, n->connections);
 }
 
 static void json_overload(struct jsonout *j, const struct evidence *ev)
@@ -113,6 +132,7 @@ void evidence_json(struct jsonout *j, const struct evidence *ev)
     json_bytes(j, "own_write_bytes", own, before->write_bytes, after->write_bytes);
     json_bytes(j, "device_read_bytes", ev->counted, ev->before.read_bytes, ev->after.read_bytes);
     json_bytes(j, "device_write_bytes", ev->counted, ev->before.write_bytes, ev->after.write_bytes);
+    json_network(j, &ev->network);
     json_target(j, ev);
     json_overload(j, ev);
     jsonout_end(j);

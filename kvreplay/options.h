@@ -48,7 +48,8 @@ struct options {
         limit, threads, max_writes, loops;
     bool full;
     int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns;
-    int64_t timeout_ns;         /* of remote stores */
+    int64_t timeout_ns; /* of remote stores, as the next */
+    uint64_t retries;
     int64_t spin_ns;            /* of --spin: a time, or IDLE_SPIN_AUTO */
     int64_t lateness_budget_ns; /* VALIDITY_BUDGET_NONE unless given */
     enum opt_frames frames;

@@ -230,6 +230,7 @@ static void replay_set_tiers(struct replay *r)
                                         .reserve = o->reserve_share,
                                         .inflight = o->inflight},
                             .timeout_ns = o->timeout_ns,
+                            .retries = (unsigned)o->retries,
                             .io = o->ioengine,
                             .iodepth = options_iodepth(o),
                             .rings = (unsigned)o->rings,
@@ -305,6 +306,8 @@ static int replay_open_results(struct replay *r, struct err *e)
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (o->has_target[i] && o->target[i].scheme == URI_S3)
             told |= TRACE_BIT(TRACE_COL_FIRST_BYTE);
+        if (r->tiers.doors[i] > 1)
+            told |= TRACE_BIT(TRACE_COL_ENDPOINT);
     }
     struct trace_str header = trace_header(r->trace);
     struct trace_write_opts w = {.columns = TRACE_RESULT | TRACE_BIT(TRACE_COL_SLOT) | told,
@@ -328,6 +331,11 @@ static int replay_open_results(struct replay *r, struct err *e)
         rc = trace_create(&r->writer, path, &w, e);
     if (rc == 0)
         rc = results_open(&r->results, r->writer, e);
+    for (unsigned i = 0; rc == 0 && i < TRACE_TIERS; i++) {
+        results_doors(r->results, i, r->tiers.door[i], r->tiers.doors[i]);
+        if (counts_doors(&r->counts, i, r->tiers.doors[i]) < 0)
+            rc = err_nomem(e, "figures");
+    }
     if (rc == 0)
         /* The header: a run that is killed while it populates is told. */
         results_flush(r->results, clock_now_ns());
@@ -438,6 +446,10 @@ static int replay_execute(struct replay *r, struct err *e)
     if (rc < 0)
         return rc;
     gap_list_begin(r->tiers.gaps);
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        for (unsigned k = 0; k < r->tiers.doors[i]; k++)
+            evidence_interface(&r->evidence, r->tiers.door[i][k].interface);
+    }
     evidence_begin(&r->evidence, &storage->device);
     int64_t cpu_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, reader, e);
@@ -555,6 +567,10 @@ static void replay_set_evidence(struct replay *r)
     if (remote) {
         ev->target = TARGET_MEDIUM_NETWORK;
         snprintf(ev->file_system, sizeof(ev->file_system), "%s", ev->storage->engine);
+    }
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        for (unsigned k = 0; k < r->tiers.doors[i]; k++)
+            evidence_door(ev, &r->tiers.door_before[i][k], &r->tiers.door[i][k]);
     }
     replay_set_overload(r);
     ev->fell_back = r->tiers.info[TRACE_STORAGE].fallbacks.count > 0;

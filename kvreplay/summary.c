@@ -20,6 +20,8 @@ static double summary_cpu_per_gib(const struct summary *s)
                  : -1;
 }
 
+static const char *const op_names[COUNTS_OPS] = {"read", "write", "delete"};
+
 /* ---- JSON ---- */
 
 /* A negative value means that it is not known: null. */
@@ -46,9 +48,44 @@ static void json_group(struct jsonout *j, const struct counts_group *g)
         jsonout_hist(j, part[i], g->part[i], 1e3);
 }
 
+/* Of a remote store, what went through each of its doors. */
+static void json_doors(struct jsonout *j, const struct summary *s, unsigned tier)
+{
+    const struct tiers *t = s->tiers;
+
+    jsonout_array(j, "endpoints");
+    for (unsigned i = 0; i < t->doors[tier]; i++) {
+        const struct tier_door *before = &t->door_before[tier][i], *after = &t->door[tier][i];
+        uint64_t requests = after->requests - before->requests;
+        uint64_t made = after->connections - before->connections;
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "endpoint", after->endpoint);
+        jsonout_text_value(j, "interface", after->interface[0] ? after->interface : NULL);
+        jsonout_u64(j, "requests", requests);
+        jsonout_u64(j, "retries", after->retries - before->retries);
+        jsonout_u64(j, "new_connections", made);
+        jsonout_u64(j, "reused_connections", requests > made ? requests - made : 0);
+        if (before->retransmits >= 0 && after->retransmits >= 0)
+            jsonout_u64(j, "tcp_retransmits", (uint64_t)(after->retransmits - before->retransmits));
+        else
+            jsonout_null(j, "tcp_retransmits");
+        for (unsigned op = 0; op < COUNTS_OPS; op++) {
+            const struct counts_door *d = &s->evidence->counts->door[tier][i][op];
+            jsonout_object(j, op_names[op]);
+            jsonout_u64(j, "ops", d->ops);
+            jsonout_u64(j, "bytes", d->bytes);
+            jsonout_u64(j, "not_ok", d->failed);
+            jsonout_f64(j, "gib_per_s", d->ops ? counts_door_rate(d) / (double)UNITS_GIB : NAN);
+            jsonout_hist(j, "service_us", d->service, 1e3);
+            jsonout_end(j);
+        }
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
 static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
 {
-    static const char *const name[COUNTS_OPS] = {"read", "write", "delete"};
     const struct tiers *t = s->tiers;
     const struct tier_info *info = &t->info[i];
     int64_t elapsed_ns = s->evidence->elapsed_ns;
@@ -78,12 +115,13 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
     }
     for (unsigned op = 0; op < COUNTS_OPS; op++) {
         struct counts_group sum;
-        jsonout_object(j, name[op]);
+        jsonout_object(j, op_names[op]);
         if (counts_sum(s->evidence->counts, i, op, &sum) == 0)
             json_group(j, &sum);
         counts_group_release(&sum);
         jsonout_end(j);
     }
+    json_doors(j, s, i);
     jsonout_end(j);
 }
 
@@ -408,6 +446,30 @@ static void text_tiers(FILE *out, const struct tiers *t)
     }
 }
 
+/* One line for each of several doors, then what stands for a device's counters. */
+static void text_doors(FILE *out, const struct summary *s)
+{
+    const struct counts *n = s->evidence->counts;
+    char bytes[32], rate[32], p99[32];
+
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        for (unsigned k = 0; s->tiers->doors[i] > 1 && k < s->tiers->doors[i]; k++) {
+            uint64_t failed = 0;
+            fprintf(out, "  %s:", s->tiers->door[i][k].endpoint);
+            for (unsigned op = 0; op < COUNTS_OPS; op++) {
+                const struct counts_door *d = &n->door[i][k][op];
+                failed += d->failed;
+                if (d->ops > 0 && op != TRACE_DELETE)
+                    fprintf(out, " %s %s at %s, P99 %s;", op_names[op],
+                            units_format_bytes(bytes, sizeof(bytes), (double)d->bytes),
+                            units_format_rate(rate, sizeof(rate), counts_door_rate(d)),
+                            text_time(p99, d->service, 990000));
+            }
+            fprintf(out, " %llu not ok\n", (unsigned long long)failed);
+        }
+    }
+}
+
 static void text_groups(FILE *out, const struct counts *n)
 {
     fprintf(out, "  %-7s%-7s%-8s%12s %11s %11s %13s %10s %10s %10s %10s %10s\n", "tier", "op",
@@ -520,6 +582,42 @@ static void text_processors(FILE *out, const struct evidence *ev)
     fputc('\n', out);
 }
 
+/* Of remote stores: their devices' counters are not known here. */
+static void text_network(FILE *out, const struct summary *s)
+{
+    const struct evidence_network *n = &s->evidence->network;
+    const struct counts *c = s->evidence->counts;
+    uint64_t read = 0, written = 0;
+    char a[32], b[32];
+
+    if (!n->stores)
+        return;
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        read += s->tiers->doors[i] ? c->read_bytes[i] : 0;
+        written += s->tiers->doors[i] ? c->write_bytes[i] : 0;
+    }
+    if (n->counted) {
+        fputs("network", out);
+        for (unsigned i = 0; i < n->interfaces; i++)
+            fprintf(out, " %s", n->name[i]);
+        fprintf(out, ": received %s, sent %s",
+                units_format_bytes(a, sizeof(a), (double)(n->received[1] - n->received[0])),
+                units_format_bytes(b, sizeof(b), (double)(n->sent[1] - n->sent[0])));
+        fprintf(out, " (rows read %s and wrote %s there)\n",
+                units_format_bytes(a, sizeof(a), (double)read),
+                units_format_bytes(b, sizeof(b), (double)written));
+    }
+    fprintf(out, "%llu request%s over %llu new connection%s, %llu retr%s, ",
+            (unsigned long long)n->requests, units_plural(n->requests),
+            (unsigned long long)n->connections, units_plural(n->connections),
+            (unsigned long long)n->retries, n->retries == 1 ? "y" : "ies");
+    if (n->retransmits >= 0)
+        fprintf(out, "%lld TCP retransmission%s\n", (long long)n->retransmits,
+                units_plural((uint64_t)n->retransmits));
+    else
+        fputs("TCP retransmissions not known\n", out);
+}
+
 /* How far the figures may be believed. */
 static void text_evidence(FILE *out, const struct summary *s)
 {
@@ -538,6 +636,7 @@ static void text_evidence(FILE *out, const struct summary *s)
                                    (double)(ev->after.write_bytes - ev->before.write_bytes)),
                 units_format_bytes(c, sizeof(c), (double)n->read_bytes[TRACE_STORAGE]),
                 units_format_bytes(d, sizeof(d), (double)n->write_bytes[TRACE_STORAGE]));
+    text_network(out, s);
     if (s->sync_ns >= 0)
         fprintf(out, "data forced to the device in %s after the run\n",
                 units_format_duration(a, sizeof(a), (double)s->sync_ns));
@@ -588,6 +687,7 @@ void summary_text_full(const struct summary *s, FILE *out)
 {
     text_rows(out, s);
     text_tiers(out, s->tiers);
+    text_doors(out, s);
     text_groups(out, s->evidence->counts);
     if (s->workers)
         text_served(out, s);

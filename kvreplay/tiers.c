@@ -468,6 +468,7 @@ static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct er
                                  .destroys = o->storage.destroy_data,
                                  .data_seed = o->storage.data_seed,
                                  .timeout_ns = o->timeout_ns,
+                                 .retries = o->retries,
                                  .max_ops = (unsigned)o->inflight,
                                  .gaps = t->gaps};
     struct tier_remote_facts facts;
@@ -577,6 +578,8 @@ void tiers_describe(struct tiers *t)
         t->verifies[i] = info->verifies;
         if (instead[0])
             notes_add(&info->fallbacks, "%s", instead);
+        if (t->choice[i].kind == TIERS_REMOTE)
+            t->doors[i] = tier_remote_doors(t->tier[i], t->door[i]);
         if (t->choice[i].kind == TIERS_STORAGE && !info->device[0])
             snprintf(info->device, sizeof(info->device), "%.63s%s%.63s", device->name,
                      device->model[0] ? " " : "", device->model);
@@ -589,6 +592,7 @@ void tiers_began(struct tiers *t)
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         t->ios_before[i] = t->info[i].ios;
         t->io_ns_before[i] = t->info[i].io_ns;
+        memcpy(t->door_before[i], t->door[i], sizeof(t->door[i]));
     }
 }
 

@@ -34,7 +34,8 @@ struct tiers_opts {
     uint64_t chunk_bytes;
     struct storage_opts storage;
     const struct uri *remote[TRACE_TIERS]; /* stores behind a network; NULL: none */
-    int64_t timeout_ns;                    /* theirs */
+    int64_t timeout_ns;                    /* theirs, as the next */
+    unsigned retries;
     /* of the storage engine */
     enum io_engine io;
     unsigned iodepth, rings;
@@ -77,6 +78,9 @@ struct tiers {
     struct tier_info info[TRACE_TIERS];
     uint64_t ios_before[TRACE_TIERS]; /* of info, when the clock started */
     int64_t io_ns_before[TRACE_TIERS];
+    /* the doors of remote stores: now, and when the clock started */
+    unsigned doors[TRACE_TIERS]; /* 0: the tier is no such store */
+    struct tier_door door[TRACE_TIERS][TIER_DOORS_MAX], door_before[TRACE_TIERS][TIER_DOORS_MAX];
     bool verifies[TRACE_TIERS];
     struct storage storage;
     bool kept[TRACE_TIERS], unsure[TRACE_TIERS]; /* what an earlier run left: struct storage */

@@ -80,12 +80,28 @@ void counts_release(struct counts *s)
         hist_free(s->response[i]);
         hist_free(s->whole[i]);
     }
+    for (unsigned i = 0; i < TRACE_TIERS * TIER_DOORS_MAX * COUNTS_OPS; i++)
+        hist_free((&s->door[0][0][0])[i].service);
     for (unsigned i = 0; i <= TRACE_QOSES; i++) {
         hist_free(s->end_to_end[i]);
         hist_free(s->first_token[i]);
         hist_free(s->queued[i]);
         free(s->waiting_since[i].requests);
     }
+}
+
+int counts_doors(struct counts *s, unsigned tier, unsigned doors)
+{
+    for (unsigned i = 0; i < doors; i++) {
+        for (unsigned op = 0; op < COUNTS_OPS; op++) {
+            struct counts_door *d = &s->door[tier][i][op];
+            *d = (struct counts_door){.first_start_ns = INT64_MAX, .last_done_ns = INT64_MIN};
+            d->service = hist_create();
+            if (!d->service)
+                return -ENOMEM;
+        }
+    }
+    return 0;
 }
 
 void counts_recent_reset(struct counts *s)
@@ -219,6 +235,25 @@ static void group_add(struct counts *s, struct counts_group *g, const struct row
     }
 }
 
+static void door_add(struct counts *s, struct counts_door *d, const struct row *r)
+{
+    const struct trace_row *t = &r->t;
+
+    if (!d->service)
+        return;
+    if (t->status != TRACE_OK) {
+        d->failed++;
+        return;
+    }
+    d->ops++;
+    d->bytes += t->op == TRACE_DELETE ? 0 : t->size;
+    if (t->start_ns < d->first_start_ns)
+        d->first_start_ns = t->start_ns;
+    if (t->start_ns + t->latency_ns > d->last_done_ns)
+        d->last_done_ns = t->start_ns + t->latency_ns;
+    counts_record(s, d->service, t->latency_ns);
+}
+
 void counts_add(struct counts *s, const struct row *r)
 {
     const struct trace_row *t = &r->t;
@@ -268,6 +303,8 @@ void counts_add(struct counts *s, const struct row *r)
     }
     if (has_tier && t->op < COUNTS_OPS)
         group_add(s, &s->group[counts_group_at(t->tier, t->op, t->phase)], r);
+    if (has_tier && t->op < COUNTS_OPS && r->door < TIER_DOORS_MAX)
+        door_add(s, &s->door[t->tier][r->door][t->op], r);
 }
 
 void counts_settle(struct counts *s)
@@ -309,9 +346,19 @@ int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts
     return rc;
 }
 
+static double rate(uint64_t bytes, int64_t first_start_ns, int64_t last_done_ns)
+{
+    return last_done_ns > first_start_ns
+               ? (double)bytes * 1e9 / (double)(last_done_ns - first_start_ns)
+               : 0;
+}
+
 double counts_rate(const struct counts_group *g)
 {
-    if (g->ops == 0 || g->last_done_ns <= g->first_start_ns)
-        return 0;
-    return (double)g->bytes * 1e9 / (double)(g->last_done_ns - g->first_start_ns);
+    return rate(g->bytes, g->first_start_ns, g->last_done_ns);
+}
+
+double counts_door_rate(const struct counts_door *d)
+{
+    return rate(d->bytes, d->first_start_ns, d->last_done_ns);
 }

@@ -56,6 +56,13 @@ struct counts_group {
     uint64_t zeros[COUNTS_PARTS];
 };
 
+/* What went through a door of a store, in rows as of struct counts_group. */
+struct counts_door {
+    uint64_t ops, bytes, failed;
+    int64_t first_start_ns, last_done_ns;
+    struct hist *service; /* ns; NULL: nothing is counted */
+};
+
 struct counts {
     struct counts_group group[COUNTS_GROUPS]; /* see counts_group_at */
     uint64_t rows, ok, absent, corrupt, failed;
@@ -95,10 +102,13 @@ struct counts {
     int64_t lag_late_ns;  /* the client's own part of it */
     int64_t last_done_ns; /* of all rows, monotonic */
     int errors;           /* negative errno: a histogram had no memory */
+    struct counts_door door[TRACE_TIERS][TIER_DOORS_MAX][COUNTS_OPS];
 };
 
 int counts_init(struct counts *s); /* 0, or -ENOMEM; counts_release also then */
 void counts_release(struct counts *s);
+/* From now on counts rows by the doors of the store under a tier as well. 0 or -ENOMEM. */
+int counts_doors(struct counts *s, unsigned tier, unsigned doors);
 /* The place in group of a tier, operation and phase. */
 static inline unsigned counts_group_at(unsigned tier, unsigned op, unsigned phase)
 {
@@ -126,5 +136,6 @@ int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts
 void counts_group_release(struct counts_group *g);
 /* Bytes per second from the first start to the last completion; 0 when no time went by. */
 double counts_rate(const struct counts_group *g);
+double counts_door_rate(const struct counts_door *d); /* as counts_rate */
 
 #endif

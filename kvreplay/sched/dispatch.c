@@ -68,8 +68,10 @@ static void prepare_op(struct tier_op *op, enum tier_verb verb, const struct row
     op->size = o->size;
     op->place = o->place;
     op->owner = op->state = NULL;
+    op->source = NULL;
     op->fault.kind = DATA_FAULT_NONE;
     op->first_byte_ns = TIER_UNKNOWN_NS;
+    op->door = TIER_NO_DOOR;
     op->code[0] = '\0';
 }
 

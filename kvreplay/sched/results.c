@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kvreplay/sched/row.h"
 
@@ -16,6 +17,8 @@ enum {
 
 struct results {
     struct trace_writer *w;
+    const struct tier_door *door[TRACE_TIERS];
+    unsigned doors[TRACE_TIERS];
     int64_t flush_ns; /* when the next flush is due */
     bool zero_known;
     int64_t zero_ns;
@@ -29,6 +32,7 @@ struct held_row {
     int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns, slot_ns, first_byte_ns;
     int32_t status;
     uint32_t line_len;
+    uint8_t tier, door;
 };
 
 int results_open(struct results **out, struct trace_writer *w, struct err *e)
@@ -49,6 +53,20 @@ void results_close(struct results *r)
         fclose(r->held);
     free(r->line);
     free(r);
+}
+
+void results_doors(struct results *r, unsigned tier, const struct tier_door *door, unsigned doors)
+{
+    r->door[tier] = door;
+    r->doors[tier] = doors;
+}
+
+static struct trace_str results_endpoint(const struct results *r, unsigned tier, unsigned door)
+{
+    if (tier >= TRACE_TIERS || door >= r->doors[tier])
+        return (struct trace_str){0};
+    const char *endpoint = r->door[tier][door].endpoint;
+    return (struct trace_str){endpoint, (uint32_t)strlen(endpoint)};
 }
 
 static int64_t results_since(const struct results *r, int64_t t)
@@ -102,8 +120,10 @@ int results_zero(struct results *r, int64_t zero_ns, struct err *e)
                               .device_ns = h.device_ns,
                               .status = h.status,
                               .line = {r->line, h.line_len}};
-        struct trace_extra extra = {
-            .slot_ns = h.slot_ns, .first_byte_ns = h.first_byte_ns, .rank = TRACE_NONE};
+        struct trace_extra extra = {.slot_ns = h.slot_ns,
+                                    .first_byte_ns = h.first_byte_ns,
+                                    .rank = TRACE_NONE,
+                                    .endpoint = results_endpoint(r, h.tier, h.door)};
         rc = results_write(r, &t, &extra, e);
     }
     if (rc == 0 && ferror(r->held))
@@ -124,8 +144,10 @@ void results_flush(struct results *r, int64_t now_ns)
 int results_put(struct results *r, const struct row *row, struct err *e)
 {
     const struct trace_row *t = &row->t;
-    struct trace_extra extra = {
-        .slot_ns = row->part.slot_ns, .first_byte_ns = row->first_byte_ns, .rank = TRACE_NONE};
+    struct trace_extra extra = {.slot_ns = row->part.slot_ns,
+                                .first_byte_ns = row->first_byte_ns,
+                                .rank = TRACE_NONE,
+                                .endpoint = results_endpoint(r, t->tier, row->door)};
 
     if (!r->w)
         return 0;
@@ -139,7 +161,9 @@ int results_put(struct results *r, const struct row *row, struct err *e)
                          .slot_ns = extra.slot_ns,
                          .first_byte_ns = extra.first_byte_ns,
                          .status = t->status,
-                         .line_len = t->line.len};
+                         .line_len = t->line.len,
+                         .tier = t->tier,
+                         .door = row->door};
     if (!r->held && !(r->held = tmpfile()))
         return results_scratch_error(e);
     if (fwrite(&h, sizeof(h), 1, r->held) != 1 ||

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/tier/tier.h"
 #include "lib/trace/write.h"
 
 struct results;
@@ -15,6 +16,8 @@ struct row;
 /* Writes to w, which stays the caller's; NULL: no result rows are wanted. */
 int results_open(struct results **out, struct trace_writer *w, struct err *e);
 void results_close(struct results *r);
+/* The doors of the store under a tier, whose names are the Endpoint of its rows; the caller's. */
+void results_doors(struct results *r, unsigned tier, const struct tier_door *door, unsigned doors);
 /* The zero of all times is known now: writes the rows that wait for it. */
 int results_zero(struct results *r, int64_t zero_ns, struct err *e);
 /* Hands what was written over to the output, twice a second at most. For calls at any rate. */

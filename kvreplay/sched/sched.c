@@ -232,6 +232,7 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
     r->t.device_ns = TRACE_NONE;
     r->part = no_parts;
     r->first_byte_ns = TIER_UNKNOWN_NS;
+    r->door = TIER_NO_DOOR;
     r->away_ns = r->stopped_ns = 0;
     if (r->request && r->t.due_ns != TRACE_NONE)
         sched_request_started(s, r);
@@ -350,6 +351,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
         r->t.device_ns = op->device_ns;
         r->part = op->part;
         r->first_byte_ns = op->first_byte_ns;
+        r->door = op->door;
         if (s->o.gaps)
             r->away_ns = gap_list_overlap(s->o.gaps, r->t.start_ns, done_ns);
         if (s->o.gaps && r->t.due_ns != TRACE_NONE)

@@ -256,6 +256,12 @@ static const struct seen {
                            [PROVENANCE_DEVICE_WRITE_BYTES] = {"device_write_bytes", true},
                            [PROVENANCE_RESIDENT_SHARE] = {"resident_share", false},
                            [PROVENANCE_CACHED_READ_SHARE] = {"cached_read_share", false},
+                           [PROVENANCE_NETWORK_RECEIVED_BYTES] = {"network_received_bytes", true},
+                           [PROVENANCE_NETWORK_SENT_BYTES] = {"network_sent_bytes", true},
+                           [PROVENANCE_TCP_RETRANSMITS] = {"tcp_retransmits", true},
+                           [PROVENANCE_REMOTE_REQUESTS] = {"remote_requests", true},
+                           [PROVENANCE_REMOTE_RETRIES] = {"remote_retries", true},
+                           [PROVENANCE_REMOTE_CONNECTIONS] = {"remote_connections", true},
                            [PROVENANCE_OFFERED_PER_S] = {"overload.offered_per_s", false},
                            [PROVENANCE_ACHIEVED_PER_S] = {"overload.achieved_per_s", false},
                            [PROVENANCE_BACKLOG_GROWTH] = {"overload.backlog_growth", false}};
@@ -274,6 +280,7 @@ static void take_evidence(struct provenance_evidence *ev, const struct jsonin_v 
         snprintf(path, sizeof(path), "client_delay_us.%s", delays[i]);
         take_f64(&ev->client_delay_us[i], v, path);
     }
+    take_text(ev->interfaces, sizeof(ev->interfaces), v, PATHS("network_interfaces"));
     take_text(ev->target, sizeof(ev->target), v, PATHS("target"));
     take_text(ev->file_system, sizeof(ev->file_system), v, PATHS("file_system"));
     take_text(ev->pages, sizeof(ev->pages), v, PATHS("pages"));
@@ -311,6 +318,7 @@ static void pool_evidence(struct provenance_evidence *into, const struct provena
     }
     for (size_t i = 0; i < PROVENANCE_DELAYS; i++)
         into->client_delay_us[i] = NAN;
+    pool_text(into->interfaces, from->interfaces);
     pool_text(into->target, from->target);
     pool_text(into->file_system, from->file_system);
     pool_text(into->pages, from->pages);

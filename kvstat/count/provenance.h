@@ -54,6 +54,12 @@ enum provenance_seen {
     PROVENANCE_DEVICE_WRITE_BYTES,
     PROVENANCE_RESIDENT_SHARE,
     PROVENANCE_CACHED_READ_SHARE,
+    PROVENANCE_NETWORK_RECEIVED_BYTES,
+    PROVENANCE_NETWORK_SENT_BYTES,
+    PROVENANCE_TCP_RETRANSMITS,
+    PROVENANCE_REMOTE_REQUESTS,
+    PROVENANCE_REMOTE_RETRIES,
+    PROVENANCE_REMOTE_CONNECTIONS,
     PROVENANCE_OFFERED_PER_S, /* this one and the next two: only of an overload */
     PROVENANCE_ACHIEVED_PER_S,
     PROVENANCE_BACKLOG_GROWTH,
@@ -67,6 +73,7 @@ struct provenance_evidence {
     bool known;
     double seen[PROVENANCE_SEEN]; /* NAN: not known */
     double client_delay_us[PROVENANCE_DELAYS];
+    char interfaces[64]; /* of the network, on the way to remote stores; "" as the next */
     char target[16], file_system[24], pages[8]; /* "": not known, or several that differ */
     enum provenance_answer registered_buffers, direct;
 };

@@ -281,6 +281,12 @@ static void put_evidence(struct figures *f, const struct provenance_evidence *ev
         [PROVENANCE_DEVICE_WRITE_BYTES] = FIGURE_DEVICE_WRITE_BYTES,
         [PROVENANCE_RESIDENT_SHARE] = FIGURE_RESIDENT_SHARE,
         [PROVENANCE_CACHED_READ_SHARE] = FIGURE_CACHED_READ_SHARE,
+        [PROVENANCE_NETWORK_RECEIVED_BYTES] = FIGURE_NETWORK_RECEIVED,
+        [PROVENANCE_NETWORK_SENT_BYTES] = FIGURE_NETWORK_SENT,
+        [PROVENANCE_TCP_RETRANSMITS] = FIGURE_TCP_RETRANSMITS,
+        [PROVENANCE_REMOTE_REQUESTS] = FIGURE_REMOTE_REQUESTS,
+        [PROVENANCE_REMOTE_RETRIES] = FIGURE_REMOTE_RETRIES,
+        [PROVENANCE_REMOTE_CONNECTIONS] = FIGURE_REMOTE_CONNECTIONS,
         [PROVENANCE_OFFERED_PER_S] = FIGURE_OFFERED,
         [PROVENANCE_ACHIEVED_PER_S] = FIGURE_ACHIEVED,
         [PROVENANCE_BACKLOG_GROWTH] = FIGURE_BACKLOG_GROWTH};
@@ -298,6 +304,7 @@ static void put_evidence(struct figures *f, const struct provenance_evidence *ev
     }
     if (isnan(ev->client_delay_us[0]))
         put_unknown(f, delay);
+    put_text(f, figure_id(scope, FIGURE_NETWORK_INTERFACES), ev->interfaces);
     put_text(f, figure_id(scope, FIGURE_TARGET), ev->target);
     put_text(f, figure_id(scope, FIGURE_FILE_SYSTEM), ev->file_system);
     put_text(f, figure_id(scope, FIGURE_PAGES), ev->pages);

@@ -184,6 +184,34 @@ static void put_device(FILE *out, const struct figures *f)
     fputc('\n', out);
 }
 
+/* Of remote stores, in place of a device's counters. */
+static void put_network(FILE *out, const struct figures *f)
+{
+    const enum figure_scope of = FIGURE_OF_EVIDENCE;
+    double received = number(f, of, FIGURE_NETWORK_RECEIVED);
+    double requests = number(f, of, FIGURE_REMOTE_REQUESTS);
+    double resent = number(f, of, FIGURE_TCP_RETRANSMITS);
+    char a[CELL], b[CELL], c[CELL], line[400] = "";
+    size_t len = 0;
+    if (isnan(requests))
+        return;
+    if (!isnan(received))
+        len += (size_t)snprintf(line + len, sizeof(line) - len,
+                                "%s received and %s sent, by the kernel's count of %s; ",
+                                cell_bytes(a, received),
+                                cell_bytes(b, number(f, of, FIGURE_NETWORK_SENT)),
+                                text(f, of, FIGURE_NETWORK_INTERFACES));
+    len += (size_t)snprintf(line + len, sizeof(line) - len,
+                            "%s requests, %s new connections, %s retries",
+                            cell_count(a, (uint64_t)requests),
+                            cell_count(b, (uint64_t)number(f, of, FIGURE_REMOTE_CONNECTIONS)),
+                            cell_count(c, (uint64_t)number(f, of, FIGURE_REMOTE_RETRIES)));
+    if (!isnan(resent))
+        snprintf(line + len, sizeof(line) - len, ", %s TCP retransmissions",
+                 cell_count(a, (uint64_t)resent));
+    cell_paragraph(out, "Network", line);
+}
+
 /* A list of texts as one paragraph; nothing when it is empty. */
 static void put_texts(FILE *out, const char *title, const struct figure *list)
 {
@@ -270,6 +298,7 @@ static void put_run(FILE *out, const struct figures *f)
         cell_paragraph(out, "Validity", validity);
     put_storage(out, f);
     put_device(out, f);
+    put_network(out, f);
     put_texts(out, "Notes", figures_find(f, figure_id(run, FIGURE_NOTES)));
     put_autoscaling(out, f);
 }

@@ -149,6 +149,7 @@ static const struct {
     {"requests", KVGEN},
     {"reserve", KVREPLAY | KVPRECOND},
     {"retier", KVGEN},
+    {"retries", KVREPLAY},
     {"reuse", KVSTAT},
     {"rings", KVREPLAY},
     {"round", KVPRECOND},

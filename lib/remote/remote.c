@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/hash.h"
 #include "lib/base/spsc.h"
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
@@ -30,6 +31,11 @@ struct remote {
     pthread_t run_thread, renew_thread;
 };
 
+enum {
+    PAUSE_DOUBLINGS = 6 /* 50 ms, 100 ms ... 3.2 s */
+};
+#define PAUSE_FIRST_NS INT64_C(50000000)
+
 /* ---- the engine's thread ---- */
 
 struct tier_op *remote_take(struct remote *r)
@@ -48,6 +54,14 @@ void remote_done(struct remote *r, struct tier_op *op, int64_t at_ns)
     gap_loop_look(&r->loop, op->start_ns, op->done_ns);
     (void)spsc_push(r->done, op); /* has room for max_ops */
     bell_ring(r->bell);
+}
+
+int64_t remote_pause_ns(const struct tier_op *op, unsigned attempt)
+{
+    unsigned doublings = attempt - 1 < PAUSE_DOUBLINGS ? attempt - 1 : PAUSE_DOUBLINGS;
+    int64_t most = PAUSE_FIRST_NS << doublings;
+
+    return most / 2 + (int64_t)(hash_mix(op->name.lo + attempt) % (uint64_t)(most / 2));
 }
 
 static void *run_main(void *arg)
@@ -144,6 +158,20 @@ void tier_remote_look(const struct tier *tier, struct tier_remote_facts *f)
 
     *f = (struct tier_remote_facts){
         .kept = r->owner.kept, .unsure = r->owner.unsure, .room_bytes = r->engine->room(r->state)};
+}
+
+unsigned tier_remote_doors(const struct tier *tier, struct tier_door door[TIER_DOORS_MAX])
+{
+    const struct remote *r = (const struct remote *)tier;
+
+    return r->engine->doors(r->state, door);
+}
+
+void tier_remote_more(struct tier *tier)
+{
+    const struct remote *r = (const struct remote *)tier;
+
+    r->engine->wake(r->state);
 }
 
 void tier_remote_keep(struct tier *tier, bool keep)

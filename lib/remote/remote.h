@@ -22,7 +22,8 @@ struct remote_engine {
     int (*adopt)(void *state, struct tier_op *op, uint64_t *size, uint64_t *generation);
     void (*describe)(void *state, struct tier_info *info);
     uint64_t (*room)(void *state); /* bytes that are free; UINT64_MAX: not known */
-    void (*close)(void *state);    /* after the threads have ended; frees state */
+    unsigned (*doors)(void *state, struct tier_door door[TIER_DOORS_MAX]); /* any thread */
+    void (*close)(void *state); /* after the threads have ended; frees state */
 };
 
 /* Opens the tier over state, which it takes over also when it fails. The store is taken first. */
@@ -35,5 +36,9 @@ struct tier_op *remote_take(struct remote *r); /* NULL: nothing to do now */
 bool remote_stopping(const struct remote *r);
 /* op's outputs but done_ns are set; at_ns is the time now. */
 void remote_done(struct remote *r, struct tier_op *op, int64_t at_ns);
+
+/* How long to wait before the attempt number (from 1 on) of an operation: twice as long each time,
+ * and not all at once. In ns. */
+int64_t remote_pause_ns(const struct tier_op *op, unsigned attempt);
 
 #endif

@@ -14,6 +14,7 @@
 #include "lib/base/units.h"
 #include "lib/remote/remote.h"
 #include "lib/remote/resp_control.h"
+#include "lib/remote/sockets.h"
 
 #if KVTRACE_RESP
 #include <hiredis/hiredis.h>
@@ -28,6 +29,7 @@ enum {
     RECEIVE = 256 << 10,
     EVENTS = 64
 };
+#define POLL_NS  INT64_C(20000000)
 #define PIECE    (4 * UNITS_MIB) /* of a value that is read at a time: bounds the reader's memory */
 #define PART_MAX (512 * UNITS_MIB)
 
@@ -50,6 +52,9 @@ struct job {
     uint64_t remove_until; /* parts from cursor.part on to be removed */
     struct cursor sent, answered;
     int64_t begin_ns, last_ns; /* first byte sent, last reply */
+    unsigned retries;
+    bool may_pass;    /* it failed, and another attempt may succeed */
+    int64_t again_ns; /* when it is repeated */
     struct job *next;
 };
 
@@ -72,9 +77,13 @@ struct link {
     size_t text_len, text_at;
     uint64_t body_left, body_at; /* contents of the last command, not yet in chunk; in the object */
     struct data_id body_id;      /* a copy: a server may answer before it has all of them */
-    unsigned char *chunk;
+    const unsigned char *body;   /* contents from body_at on that a source made; NULL: none */
+    unsigned char *chunk;        /* contents that are generated */
+    const unsigned char
+        *data; /* contents to be sent: chunk_len bytes, of which chunk_at are sent */
     size_t chunk_len, chunk_at;
-    bool tail; /* "\r\n" behind the contents is still to be sent */
+    bool starved; /* what is next to be sent is not made yet */
+    bool tail;    /* "\r\n" behind the contents is still to be sent */
     struct reply reply;
     int64_t progress_ns; /* when bytes last moved */
 };
@@ -86,14 +95,18 @@ struct resp {
     uint64_t part_bytes;
     unsigned links;
     struct link *link;
-    struct job *job, *spare, *waiting, *waiting_last;
+    struct job *job, *spare;
+    struct job *again;       /* to be repeated later */
+    unsigned retries;        /* of an operation */
     unsigned char *received; /* RECEIVE bytes */
     unsigned char *checked;  /* CHUNK bytes, aligned */
     int epoll, event;
     struct remote *remote;
     unsigned inside;
     int64_t evicted_before;
-    atomic_uint_fast64_t ios;
+    struct sockets *sockets;
+    char interface[TIER_INTERFACE_CAP];
+    atomic_uint_fast64_t ios, repeated, connections;
     atomic_int_fast64_t io_ns;
 };
 
@@ -108,6 +121,21 @@ static void fail(struct tier_op *op, int status)
 {
     if (op->status == 0)
         op->status = status;
+}
+
+/* Errors that may pass: the server is busy, or was not reached. */
+static bool may_pass(int status, const char *code)
+{
+    static const char *const words[] = {"RESP:LOADING", "RESP:BUSY", "RESP:TRYAGAIN",
+                                        "RESP:MASTERDOWN", "RESP:CLUSTERDOWN"};
+
+    for (size_t i = 0; code && i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(code, words[i]) == 0)
+            return true;
+    }
+    return !code && (status == -ETIMEDOUT || status == -ECONNRESET || status == -EPIPE ||
+                     status == -ECONNREFUSED || status == -EHOSTUNREACH || status == -ENETUNREACH ||
+                     status == -ENOENT); /* of a socket's path */
 }
 
 /* The length of the command that begins at at: a part that is written, a piece that is read. */
@@ -181,11 +209,49 @@ static bool job_drops(const struct resp *r, struct job *j)
     return true;
 }
 
+/* A failed operation begins anew after a while, if it may. A removal goes on as a removal: what it
+ * removes may be gone already. */
+static bool job_repeats(struct resp *r, struct job *j)
+{
+    struct tier_op *op = j->op;
+    const struct job was = *j;
+
+    if (!j->may_pass || j->retries == r->retries)
+        return false;
+    if (op->source) /* it has taken back what is stored */
+        j->sent = j->answered;
+    else if (was.kind == JOB_REMOVE)
+        j->sent = j->answered = (struct cursor){0};
+    else
+        job_begin(r, j, op);
+    j->begin_ns = was.begin_ns;
+    j->may_pass = false;
+    j->retries = was.retries + 1;
+    op->status = 0;
+    op->code[0] = '\0';
+    j->again_ns = clock_now_ns() + remote_pause_ns(op, j->retries);
+    j->next = r->again;
+    r->again = j;
+    atomic_fetch_add_explicit(&r->repeated, 1, memory_order_relaxed);
+    return true;
+}
+
+/* The source gets back the pieces that it gave and that no reply came for. */
+static void give_back(const struct resp *r, const struct job *j)
+{
+    const struct tier_source *source = j->op->source;
+
+    for (struct cursor c = j->answered; source && c.at < j->sent.at; step_done(r, j, &c))
+        source->give(source->ctx, c.at, j->op->status);
+}
+
 static void job_end(struct resp *r, struct job *j)
 {
     struct tier_op *op = j->op;
     uint64_t stored = (uint64_t)(uintptr_t)op->place, bytes = DATA_PADDED(op->size);
     int64_t now = clock_now_ns();
+
+    give_back(r, j);
     int64_t took = j->begin_ns && j->last_ns > j->begin_ns ? j->last_ns - j->begin_ns : 0;
 
     if (op->verb == TIER_WRITE) /* what a failed write may have left is removed by this length */
@@ -339,14 +405,18 @@ static bool take_reply(struct resp *r, struct link *l)
     if (j->kind != JOB_READ || l->reply.type != REDIS_REPLY_STRING)
         j->last_ns = clock_now_ns();
     if (l->reply.type == REDIS_REPLY_ERROR) {
-        if (j->op->status == 0)
+        if (j->op->status == 0) {
             resp_code(j->op->code, l->reply.text);
+            j->may_pass = may_pass(-EREMOTEIO, j->op->code);
+        }
         fail(j->op, -EREMOTEIO);
     } else if (l->reply.type != wanted[j->kind][main ? 0 : 1]) {
         fail(j->op, -EPROTO);
-    } else if (j->kind == JOB_REMOVE && first && l->reply.integer == 0) {
+    } else if (j->kind == JOB_REMOVE && first && l->reply.integer == 0 && j->retries == 0) {
         fail(j->op, -ENOENT);
     }
+    if (main && j->op->source)
+        j->op->source->give(j->op->source->ctx, j->answered.at, j->op->status);
     step_done(r, j, &j->answered);
     if (next_step(j, &j->answered) != STEP_NONE)
         return true;
@@ -357,11 +427,10 @@ static bool take_reply(struct resp *r, struct link *l)
         l->sending = j->next;
     l->jobs--;
     j->next = NULL;
-    if (!job_drops(r, j)) {
+    if (job_drops(r, j))
+        link_append(l, j);
+    else if (!job_repeats(r, j))
         job_end(r, j);
-        return true;
-    }
-    link_append(l, j);
     return true;
 }
 
@@ -369,12 +438,14 @@ static bool take_reply(struct resp *r, struct link *l)
 
 static void link_close(struct link *l)
 {
-    if (l->context)
+    if (l->context) {
+        sockets_closing(l->r->sockets, l->context->fd);
         redisFree(l->context); /* also takes it out of the epoll */
+    }
     l->context = NULL;
     l->text_len = l->text_at = l->chunk_len = l->chunk_at = 0;
     l->body_left = 0;
-    l->tail = l->writable_wanted = false;
+    l->tail = l->writable_wanted = l->starved = false;
     l->greetings = 0;
 }
 
@@ -388,10 +459,13 @@ static void link_fail(struct resp *r, struct link *l, int status, const char *co
     l->jobs = 0;
     while (j) {
         struct job *next = j->next;
-        if (code && j->op->status == 0)
-            snprintf(j->op->code, sizeof(j->op->code), "%s", code);
+        if (j->op->status == 0) {
+            snprintf(j->op->code, sizeof(j->op->code), "%s", code ? code : "");
+            j->may_pass = may_pass(status, code);
+        }
         fail(j->op, code ? -EREMOTEIO : status);
-        job_end(r, j);
+        if (!job_repeats(r, j))
+            job_end(r, j);
         j = next;
     }
 }
@@ -447,6 +521,8 @@ static int link_open(struct resp *r, struct link *l)
         link_close(l);
         return rc;
     }
+    sockets_opened(r->sockets, l->context->fd, 0);
+    atomic_fetch_add_explicit(&r->connections, 1, memory_order_relaxed);
     l->context->reader->fn = &reply_functions;
     l->context->reader->privdata = l;
     l->context->reader->maxbuf = 0; /* the buffer stays */
@@ -460,15 +536,35 @@ static int link_open(struct resp *r, struct link *l)
     return put_greetings(r, l);
 }
 
-/* Puts the next command into text. False: there is none, or nothing more fits behind contents. */
-static bool link_next(struct resp *r, struct link *l)
+/* Asks the source of the write that is next for its piece. 0, l->starved: not yet. */
+static int link_take(struct link *l, const struct job *j)
+{
+    const struct tier_source *source = j->op->source;
+    const void *contents = NULL;
+    int rc = source ? source->take(source->ctx, j->sent.at, &contents) : 0;
+
+    l->starved = rc == -EAGAIN;
+    l->body = contents;
+    if (l->starved)
+        l->progress_ns = clock_now_ns(); /* the server is not to blame */
+    return l->starved ? 0 : rc;
+}
+
+/* Puts the next command into text. 1; 0: there is none, or nothing more fits behind contents;
+ * negative errno. */
+static int link_next(struct resp *r, struct link *l)
 {
     struct job *j = l->sending;
     char name[RESP_NAME_CAP], from[24], to[24];
 
     if (!j || l->body_left || l->tail || TEXT_CAP - l->text_len < 256)
-        return false;
+        return 0;
     struct tier_op *op = j->op;
+    if (j->kind == JOB_WRITE && next_step(j, &j->sent) == STEP_CONTENTS) {
+        int rc = link_take(l, j);
+        if (rc < 0 || l->starved)
+            return rc;
+    }
     if (!j->begin_ns)
         j->begin_ns = clock_now_ns();
     if (next_step(j, &j->sent) == STEP_REMOVE) {
@@ -495,7 +591,7 @@ static bool link_next(struct resp *r, struct link *l)
     step_done(r, j, &j->sent);
     if (next_step(j, &j->sent) == STEP_NONE)
         l->sending = j->next;
-    return true;
+    return 1;
 }
 
 /* Fills the chunk with the next contents. */
@@ -503,7 +599,13 @@ static void link_fill(struct link *l)
 {
     size_t n = l->body_left < CHUNK ? (size_t)l->body_left : CHUNK;
 
-    data_fill(l->chunk, n, &l->body_id, l->body_at / DATA_BLOCK);
+    l->data = l->chunk;
+    if (l->body) {
+        l->data = l->body;
+        l->body += n;
+    } else {
+        data_fill(l->chunk, n, &l->body_id, l->body_at / DATA_BLOCK);
+    }
     l->chunk_len = n;
     l->chunk_at = 0;
     l->body_at += n;
@@ -519,7 +621,7 @@ static unsigned link_pieces(const struct link *l, struct iovec piece[3])
     if (l->text_at < l->text_len)
         piece[n++] = (struct iovec){(void *)(l->text + l->text_at), l->text_len - l->text_at};
     if (l->chunk_at < l->chunk_len)
-        piece[n++] = (struct iovec){l->chunk + l->chunk_at, l->chunk_len - l->chunk_at};
+        piece[n++] = (struct iovec){(void *)(l->data + l->chunk_at), l->chunk_len - l->chunk_at};
     if (l->tail && l->body_left == 0)
         piece[n++] = (struct iovec){tail, 2};
     return n;
@@ -551,8 +653,11 @@ static int link_send(struct resp *r, struct link *l)
 {
     for (;;) {
         struct iovec piece[3];
-        while (link_next(r, l))
+        int more;
+        while ((more = link_next(r, l)) > 0)
             ;
+        if (more < 0)
+            return more;
         if (l->body_left && l->chunk_at == l->chunk_len)
             link_fill(l);
         struct msghdr m = {.msg_iov = piece, .msg_iovlen = link_pieces(l, piece)};
@@ -604,7 +709,7 @@ static int link_receive(struct resp *r, struct link *l, char code[TIER_CODE_CAP]
 static void link_watch(struct resp *r, struct link *l)
 {
     struct iovec piece[3];
-    bool wants = l->sending || link_pieces(l, piece) > 0 || l->body_left > 0;
+    bool wants = (l->sending && !l->starved) || link_pieces(l, piece) > 0 || l->body_left > 0;
 
     if (!l->context || wants == l->writable_wanted)
         return;
@@ -669,11 +774,30 @@ static void take_operations(struct resp *r)
     }
 }
 
-/* Links on which nothing moves fail. Returns how long to sleep, in ms; -1: until something comes.
- */
+/* Takes up what has waited long enough. Returns how long the others still wait, in ns. */
+static int64_t take_repeated(struct resp *r, int64_t now)
+{
+    int64_t least = INT64_MAX;
+
+    for (struct job **at = &r->again, *j; (j = *at) != NULL;) {
+        if (j->again_ns > now) {
+            least = j->again_ns - now < least ? j->again_ns - now : least;
+            at = &j->next;
+            continue;
+        }
+        *at = j->next;
+        j->next = NULL;
+        assign(r, j); /* may put it back at the head, with a later time */
+        at = &r->again;
+    }
+    return least;
+}
+
+/* Links on which nothing moves fail, and operations are repeated. Returns how long to sleep, in ms;
+ * -1: until something comes. */
 static int check_progress(struct resp *r)
 {
-    int64_t now = clock_now_ns(), least = INT64_MAX;
+    int64_t now = clock_now_ns(), least = take_repeated(r, now);
 
     for (unsigned i = 0; i < r->links; i++) {
         struct link *l = &r->link[i];
@@ -685,6 +809,8 @@ static int check_progress(struct resp *r)
         else if (left < least)
             least = left;
     }
+    if (r->again && least > POLL_NS)
+        least = POLL_NS; /* some of them failed just now */
     return least == INT64_MAX ? -1 : (int)(least / 1000000 > 60000 ? 60000 : least / 1000000 + 1);
 }
 
@@ -697,6 +823,10 @@ static void resp_run(struct remote *remote, void *state)
     r->remote = remote;
     for (;;) {
         take_operations(r);
+        for (unsigned i = 0; i < r->links; i++) {
+            if (r->link[i].starved)
+                link_serve(r, &r->link[i], 0);
+        }
         if (remote_stopping(remote) && r->inside == 0)
             return;
         int n = epoll_wait(r->epoll, event, EVENTS, check_progress(r));
@@ -739,6 +869,9 @@ static void resp_describe(void *state, struct tier_info *info)
     info->ios = atomic_load_explicit(&r->ios, memory_order_relaxed);
     info->io_ns = atomic_load_explicit(&r->io_ns, memory_order_relaxed);
     notes_add(&info->flags, "%u connection%s", r->links, units_plural(r->links));
+    if (r->retries > 0)
+        notes_add(&info->flags, "up to %u retr%s of an operation", r->retries,
+                  r->retries == 1 ? "y" : "ies");
     if (resp_control_info(r->control, &i) < 0) {
         notes_add(&info->fallbacks, "the server does not answer INFO: evictions are not known");
         return;
@@ -765,6 +898,24 @@ static uint64_t resp_room(void *state)
     return i.used_bytes < i.max_bytes ? (uint64_t)(i.max_bytes - i.used_bytes) : 0;
 }
 
+static unsigned resp_doors(void *state, struct tier_door door[TIER_DOORS_MAX])
+{
+    struct resp *r = state;
+    uint64_t repeated = atomic_load_explicit(&r->repeated, memory_order_relaxed);
+
+    door[0] = (struct tier_door){
+        .requests = atomic_load_explicit(&r->ios, memory_order_relaxed) + repeated,
+        .retries = repeated,
+        .connections = atomic_load_explicit(&r->connections, memory_order_relaxed),
+        .retransmits = r->u.socket[0] ? -1 : sockets_retransmits(r->sockets, 0)};
+    if (r->u.socket[0])
+        snprintf(door[0].endpoint, sizeof(door[0].endpoint), "%s", r->u.socket);
+    else
+        snprintf(door[0].endpoint, sizeof(door[0].endpoint), "%.240s:%u", r->u.host, r->u.port);
+    snprintf(door[0].interface, sizeof(door[0].interface), "%s", r->interface);
+    return 1;
+}
+
 static void resp_close(void *state)
 {
     struct resp *r = state;
@@ -773,6 +924,7 @@ static void resp_close(void *state)
         link_close(&r->link[i]);
         free(r->link[i].chunk);
     }
+    sockets_free(r->sockets);
     resp_control_close(r->control);
     if (r->epoll >= 0)
         close(r->epoll);
@@ -791,6 +943,7 @@ static const struct remote_engine resp_engine = {.name = "redis",
                                                  .adopt = resp_adopt,
                                                  .describe = resp_describe,
                                                  .room = resp_room,
+                                                 .doors = resp_doors,
                                                  .close = resp_close};
 
 /* Takes memory and descriptors. */
@@ -803,7 +956,8 @@ static int resp_prepare(struct resp *r, const struct tier_remote_opts *o, struct
     r->job = calloc(o->max_ops, sizeof(*r->job));
     r->received = malloc(RECEIVE);
     r->checked = posix_memalign(&chunk, DATA_BLOCK, CHUNK) == 0 ? chunk : NULL;
-    if (!r->link || !r->job || !r->received || !r->checked)
+    r->sockets = sockets_create(r->links);
+    if (!r->link || !r->job || !r->received || !r->checked || !r->sockets)
         return err_nomem(e, "connections");
     for (unsigned i = 0; i < o->max_ops; i++) {
         r->job[i].next = r->spare;
@@ -837,6 +991,7 @@ int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct b
     r->u = *o->uri;
     r->epoll = r->event = -1;
     r->timeout_ns = o->timeout_ns;
+    r->retries = o->retries;
     r->part_bytes = o->uri->part_bytes ? o->uri->part_bytes : PART_MAX;
     r->links = o->max_ops < most ? o->max_ops : most;
     int rc = resp_prepare(r, o, e);
@@ -846,6 +1001,8 @@ int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct b
         resp_close(r);
         return rc;
     }
+    if (!r->u.socket[0])
+        sockets_interface(r->u.host, r->u.port, r->interface);
     r->evicted_before = resp_control_info(r->control, &i) == 0 ? i.evicted : -1;
     return remote_open(out, &resp_engine, r, resp_control_store(r->control), o, bell, e);
 }

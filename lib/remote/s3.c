@@ -14,15 +14,19 @@
 #include "lib/base/units.h"
 #include "lib/remote/remote.h"
 #include "lib/remote/s3_control.h"
+#include "lib/remote/sockets.h"
 
 #if KVTRACE_S3
 #include <curl/curl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum {
     CONNECTIONS_DEFAULT = 64, /* at most, unless asked for */
     CHUNK = 128 << 10,        /* of contents, generated or checked at a time */
     BODY_CAP = 2048,          /* of an error's body that is looked at */
     POLL_MS = 1000,
+    SOCKETS_MORE = 64, /* open at once, beside those of requests: libcurl tries several addresses */
     PARTS_MAX = 10000, /* of one upload */
     TAG_CAP = 96,
     UPLOAD_CAP = 1024 /* the server's name of an upload */
@@ -63,30 +67,42 @@ struct request {
     void *headers; /* of every request */
     struct job *job;
     unsigned piece;
-    uint64_t at, end; /* bytes of the object: the next to move, behind the last */
+    uint64_t at, end;              /* bytes of the object: the next to move, behind the last */
+    const unsigned char *contents; /* of the piece, where the operation has a source */
     unsigned char *chunk;
     size_t have, taken;  /* bytes in chunk; given to libcurl */
     char body[BODY_CAP]; /* what came instead of contents */
     size_t body_len;
     unsigned sent; /* how often libcurl has begun it */
-    bool active;
+    bool active;   /* libcurl has it */
+    unsigned retries;
+    int64_t again_ns;           /* when it is repeated; 0: it is not */
     int64_t begin_ns, moved_ns; /* moved: when bytes last did */
     struct request *next;       /* spare */
+};
+
+/* What went through an endpoint. */
+struct door {
+    atomic_uint_fast64_t requests, retries, connections;
+    char interface[TIER_INTERFACE_CAP];
 };
 
 struct s3 {
     struct uri u;
     struct s3_control *control;
+    struct sockets *sockets;
+    struct door door[URI_ENDPOINTS_MAX];
     int64_t timeout_ns;
+    unsigned retries;    /* of a request */
     uint64_t part_bytes; /* of a piece */
     CURLM *multi;
-    unsigned requests, running;
+    unsigned requests, running; /* running: taken by a job */
     struct request *request, *spare;
     struct job *job, *spare_job;
     struct job *more, *more_last;           /* with pieces to begin */
     struct tier_op *waiting, *waiting_last; /* for a spare request; linked by next */
     struct remote *remote;
-    atomic_uint_fast64_t ios, new_links, uploads_left;
+    atomic_uint_fast64_t ios, uploads_left;
     atomic_int_fast64_t io_ns;
 };
 
@@ -160,6 +176,12 @@ static size_t give_body(char *to, size_t one, size_t n, void *ctx)
         q->taken += given;
         return given;
     }
+    if (q->contents) {
+        given = q->end - q->at < n ? (size_t)(q->end - q->at) : n;
+        memcpy(to, q->contents + (q->at - q->piece * q->s->part_bytes), given);
+        q->at += given;
+        return given;
+    }
     while (given < n && (q->taken < q->have || q->at < q->end)) {
         if (q->taken == q->have) {
             uint64_t left = q->end - q->at;
@@ -205,13 +227,34 @@ static int before_request(void *ctx, char *to, char *from, int to_port, int from
     return q->sent++ == 0 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
-/* ---- requests ---- */
+/* ---- connections ---- */
 
 /* The door of an object's key. */
-static const char *door_of(const struct s3 *s, const struct tier_op *op)
+static unsigned door_of(const struct s3 *s, const struct tier_op *op)
 {
-    return s->u.endpoint[op->name.lo % s->u.endpoints];
+    return (unsigned)(op->name.lo % s->u.endpoints);
 }
+
+/* libcurl opens and closes connections: the kernel is asked what it had to send again on them. */
+static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
+{
+    const struct request *q = ctx;
+    int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+
+    (void)purpose;
+    if (fd < 0)
+        return CURL_SOCKET_BAD;
+    sockets_opened(q->s->sockets, fd, door_of(q->s, q->job->op));
+    return fd;
+}
+
+static int close_socket(void *ctx, curl_socket_t fd)
+{
+    sockets_closing(ctx, fd);
+    return close(fd);
+}
+
+/* ---- requests ---- */
 
 /* The address of what q asks. Parameters are in the order in which they are signed. */
 static void set_url(const struct s3 *s, const struct request *q)
@@ -220,7 +263,7 @@ static void set_url(const struct s3 *s, const struct request *q)
     char url[S3_URL_CAP + 3 * UPLOAD_CAP + 64], name[S3_NAME_CAP];
 
     s3_object_name(name, j->op->name);
-    s3_url(&s->u, door_of(s, j->op), name, url);
+    s3_url(&s->u, s->u.endpoint[door_of(s, j->op)], name, url);
     size_t len = strlen(url), room = sizeof(url) - len;
     if (j->stage == STAGE_CREATE)
         snprintf(url + len, room, "?uploads=");
@@ -260,25 +303,51 @@ static void set_verb(struct request *q)
 
 static void end_request(struct s3 *s, struct request *q, CURLcode code);
 
+/* Sends what q asks, for the first time or again. */
+static void request_send(struct s3 *s, struct request *q)
+{
+    const struct job *j = q->job;
+
+    q->at = q->end = q->have = q->taken = q->body_len = 0;
+    if (j->stage == STAGE_MOVE) {
+        q->at = q->piece * s->part_bytes;
+        q->end = q->piece + 1 == j->pieces ? j->bytes : q->at + s->part_bytes;
+    }
+    q->begin_ns = q->moved_ns = clock_now_ns();
+    q->again_ns = 0;
+    q->sent = 0;
+    set_url(s, q);
+    set_verb(q);
+    q->active = true;
+    if (curl_multi_add_handle(s->multi, q->easy) != CURLM_OK)
+        end_request(s, q, CURLE_OUT_OF_MEMORY);
+}
+
 /* Begins the stage of its job, or the next piece of it. */
 static void request_start(struct s3 *s, struct request *q, struct job *j)
 {
     q->job = j;
-    q->at = q->end = q->have = q->taken = q->body_len = 0;
-    if (j->stage == STAGE_MOVE) {
+    q->retries = 0;
+    if (j->stage == STAGE_MOVE)
         q->piece = j->next++;
-        q->at = q->piece * s->part_bytes;
-        q->end = q->piece + 1 == j->pieces ? j->bytes : q->at + s->part_bytes;
-    }
     j->inside++;
-    q->begin_ns = q->moved_ns = clock_now_ns();
-    q->sent = 0;
-    set_url(s, q);
-    set_verb(q);
     s->running++;
-    q->active = true;
-    if (curl_multi_add_handle(s->multi, q->easy) != CURLM_OK)
-        end_request(s, q, CURLE_OUT_OF_MEMORY);
+    request_send(s, q);
+}
+
+/* Has the next piece of j contents to send? They are in *contents, or NULL: the request makes them.
+ */
+static bool piece_ready(const struct s3 *s, struct job *j, const void **contents)
+{
+    const struct tier_source *source = j->op->source;
+
+    *contents = NULL;
+    if (!source)
+        return true;
+    int rc = source->take(source->ctx, j->next * s->part_bytes, contents);
+    if (rc < 0 && rc != -EAGAIN && j->op->status == 0)
+        j->op->status = rc;
+    return rc != -EAGAIN;
 }
 
 /* The errno of a transfer that failed below HTTP. */
@@ -308,29 +377,52 @@ static int transfer_errno(CURL *easy, CURLcode code)
     }
 }
 
-/* What the answer says of the operation. How an upload was given up says nothing of it. */
-static void judge(struct s3 *s, struct request *q, CURLcode code)
+/* How a request ended. */
+struct outcome {
+    int rc; /* 0 or negative errno */
+    long http;
+    char code[TIER_CODE_CAP]; /* with -EREMOTEIO */
+    bool may_pass;            /* another attempt may succeed, and does no harm */
+};
+
+static void look_at(struct outcome *o, struct request *q, CURLcode code)
+{
+    static const long passing[] = {408, 429, 500, 502, 503, 504};
+    const struct job *j = q->job;
+    bool posts = j->stage == STAGE_CREATE || j->stage == STAGE_COMPLETE;
+
+    *o = (struct outcome){0};
+    curl_easy_getinfo(q->easy, CURLINFO_RESPONSE_CODE, &o->http);
+    q->body[q->body_len] = '\0';
+    if (code != CURLE_OK) {
+        o->rc = transfer_errno(q->easy, code);
+        /* What may have been done already is repeated only if that does not matter. */
+        o->may_pass = code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
+                      (!posts && (o->rc == -ETIMEDOUT || o->rc == -ECONNRESET));
+        return;
+    }
+    bool refused = o->http < 200 || o->http > 299;
+    if (refused || (j->stage == STAGE_COMPLETE && strstr(q->body, "<Error>"))) {
+        o->rc = s3_refusal(o->http, q->body, o->code);
+        o->may_pass = !refused || strcmp(o->code, "S3:RequestTimeout") == 0;
+    }
+    for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
+        o->may_pass |= refused && o->http == passing[i];
+}
+
+/* What the outcome says of the operation. How an upload was given up says nothing of it. */
+static void judge(struct s3 *s, struct request *q, const struct outcome *o)
 {
     struct job *j = q->job;
     struct tier_op *op = j->op;
-    char ignored[TIER_CODE_CAP];
-    long http = 0;
-    int rc = 0;
 
-    curl_easy_getinfo(q->easy, CURLINFO_RESPONSE_CODE, &http);
-    q->body[q->body_len] = '\0';
-    bool quiet = j->stage == STAGE_ABORT || op->status < 0;
-    if (code != CURLE_OK)
-        rc = transfer_errno(q->easy, code);
-    else if (http < 200 || http > 299 ||
-             (j->stage == STAGE_COMPLETE && strstr(q->body, "<Error>"))) /* 200, then a refusal */
-        rc = s3_refusal(http, q->body, quiet ? ignored : op->code);
-    if (j->stage == STAGE_ABORT && rc < 0 && http != 404)
+    if (j->stage == STAGE_ABORT && o->rc < 0 && o->http != 404)
         atomic_fetch_add_explicit(&s->uploads_left, 1, memory_order_relaxed);
-    if (quiet)
+    if (j->stage == STAGE_ABORT || op->status < 0)
         return;
-    op->status = rc;
-    if (rc < 0 || j->stage != STAGE_MOVE)
+    op->status = o->rc;
+    memcpy(op->code, o->code, sizeof(op->code));
+    if (o->rc < 0 || j->stage != STAGE_MOVE)
         return;
     if (op->verb == TIER_READ)
         check_chunk(q); /* of a body that ended early */
@@ -411,6 +503,7 @@ static void stop_pieces(struct s3 *s, struct job *j)
         s->more_last = last;
 }
 
+/* j waits behind the others for requests to move its pieces. */
 static void more_pieces(struct s3 *s, struct job *j)
 {
     j->link = NULL;
@@ -448,40 +541,78 @@ static bool next_stage(struct job *j, const struct request *q)
     }
 }
 
+/* Counts a request that has ended. */
+static void count_request(struct s3 *s, const struct request *q, int64_t now)
+{
+    struct door *d = &s->door[door_of(s, q->job->op)];
+    long made = 0;
+
+    curl_easy_getinfo(q->easy, CURLINFO_NUM_CONNECTS, &made);
+    atomic_fetch_add_explicit(&d->connections, (uint64_t)made, memory_order_relaxed);
+    atomic_fetch_add_explicit(&d->requests, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&d->retries, q->retries > 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->ios, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->io_ns, now - q->begin_ns, memory_order_relaxed);
+}
+
+/* Nothing of the present stage of j is under way any more. True: the next one begins, with q. */
+static bool stage_done(struct s3 *s, struct job *j, struct request *q, int64_t now)
+{
+    if (j->stage == STAGE_MOVE)
+        j->op->part.io_ns = now - j->stage_ns;
+    else
+        j->op->part.meta_ns += now - j->stage_ns;
+    j->stage_ns = now;
+    if (!next_stage(j, q)) {
+        job_done(s, j, now);
+        return false;
+    }
+    if (j->stage != STAGE_MOVE) {
+        request_start(s, q, j);
+        return true;
+    }
+    more_pieces(s, j);
+    return false;
+}
+
+/* q has no more to do for its job, whose next stage may begin with it. */
+static void request_done(struct s3 *s, struct request *q, int64_t now)
+{
+    struct job *j = q->job;
+
+    s->running--;
+    j->inside--;
+    q->again_ns = 0;
+    if (j->op->status < 0)
+        stop_pieces(s, j);
+    if (q->contents)
+        j->op->source->give(j->op->source->ctx, q->piece * s->part_bytes, j->op->status);
+    q->contents = NULL;
+    if (j->inside == 0 && (j->stage != STAGE_MOVE || j->next == j->pieces) &&
+        stage_done(s, j, q, now))
+        return;
+    q->next = s->spare;
+    s->spare = q;
+}
+
 /* The transfer of q has ended, or is given up. */
 static void end_request(struct s3 *s, struct request *q, CURLcode code)
 {
-    struct job *j = q->job;
+    const struct job *j = q->job;
     int64_t now = clock_now_ns();
-    long links = 0;
+    struct outcome outcome;
 
-    curl_easy_getinfo(q->easy, CURLINFO_NUM_CONNECTS, &links);
-    atomic_fetch_add_explicit(&s->new_links, (uint64_t)links, memory_order_relaxed);
-    atomic_fetch_add_explicit(&s->ios, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&s->io_ns, now - q->begin_ns, memory_order_relaxed);
-    judge(s, q, code);
+    count_request(s, q, now);
+    look_at(&outcome, q, code);
     curl_multi_remove_handle(s->multi, q->easy);
-    s->running--;
     q->active = false;
-    j->inside--;
-    if (j->op->status < 0)
-        stop_pieces(s, j);
-    if (j->inside == 0 && (j->stage != STAGE_MOVE || j->next == j->pieces)) {
-        if (j->stage == STAGE_MOVE)
-            j->op->part.io_ns = now - j->stage_ns;
-        else
-            j->op->part.meta_ns += now - j->stage_ns;
-        j->stage_ns = now;
-        if (next_stage(j, q)) {
-            request_start(s, q, j);
-            if (j->stage == STAGE_MOVE && j->next < j->pieces)
-                more_pieces(s, j);
-            return;
-        }
-        job_done(s, j, now);
+    if (outcome.may_pass && j->op->status == 0 && q->retries < s->retries) {
+        q->retries++;
+        q->again_ns = now + remote_pause_ns(j->op, q->retries);
+        return;
     }
-    q->next = s->spare;
-    s->spare = q;
+    judge(s, q, &outcome);
+    request_done(s, q, now);
 }
 
 static void collect(struct s3 *s)
@@ -500,20 +631,25 @@ static void collect(struct s3 *s)
     }
 }
 
-/* Gives up the transfers on which nothing moves. Returns how long to sleep, in ms. */
+/* Gives up the transfers on which nothing moves, and repeats what has waited long enough. Returns
+ * how long to sleep, in ms. */
 static int check_progress(struct s3 *s)
 {
     int64_t now = clock_now_ns(), least = (int64_t)POLL_MS * 1000000;
 
     for (unsigned i = 0; i < s->requests; i++) {
         struct request *q = &s->request[i];
-        int64_t left = q->moved_ns + s->timeout_ns - now;
-        if (!q->active)
+        int64_t left = q->active ? q->moved_ns + s->timeout_ns - now : q->again_ns - now;
+        if (!q->active && !q->again_ns)
             continue;
-        if (left <= 0)
+        if (left > 0)
+            least = left < least ? left : least;
+        else if (q->active)
             end_request(s, q, CURLE_OPERATION_TIMEDOUT);
-        else if (left < least)
-            least = left;
+        else if (q->job->op->status < 0) /* another piece of it has failed */
+            request_done(s, q, now);
+        else
+            request_send(s, q);
     }
     return (int)(least / 1000000) + 1;
 }
@@ -542,13 +678,51 @@ static struct job *next_job(struct s3 *s)
         j->stage = STAGE_REMOVE;
     else if (op->verb == TIER_WRITE && pieces > 1)
         j->stage = STAGE_CREATE;
+    op->door = (uint8_t)door_of(s, op);
     op->part.slot_ns = now - op->start_ns;
     return j;
+}
+
+/* The job that waits longest with a piece to move, taken out of its line, with the contents. A job
+ * whose source has given up ends. NULL: there is none. */
+static struct job *ready_job(struct s3 *s, const void **contents)
+{
+    struct job *before = NULL, *j = s->more;
+
+    *contents = NULL;
+    while (j && !piece_ready(s, j, contents)) {
+        before = j;
+        j = j->link;
+    }
+    if (!j)
+        return NULL;
+    if (before)
+        before->link = j->link;
+    else
+        s->more = j->link;
+    if (s->more_last == j)
+        s->more_last = before;
+    return j;
+}
+
+/* The source of j has given up: no further piece of it begins. q is spare. */
+static void give_up(struct s3 *s, struct job *j, struct request *q)
+{
+    j->next = j->pieces;
+    if (j->inside > 0) /* the last of them ends it */
+        return;
+    s->spare = q->next;
+    q->job = j;
+    if (stage_done(s, j, q, clock_now_ns()))
+        return;
+    q->next = s->spare;
+    s->spare = q;
 }
 
 static void take_operations(struct s3 *s)
 {
     struct tier_op *op;
+    const void *contents;
 
     while ((op = remote_take(s->remote))) {
         op->next = NULL;
@@ -558,14 +732,23 @@ static void take_operations(struct s3 *s)
             s->waiting = op;
         s->waiting_last = op;
     }
-    while (s->spare && (s->more || s->waiting)) {
+    while (s->spare) {
         struct request *q = s->spare;
-        struct job *j = s->more;
-        if (!j && !(j = next_job(s)))
+        struct job *j = ready_job(s, &contents);
+        if (j && j->op->status < 0) {
+            give_up(s, j, q);
+            continue;
+        }
+        if (!j && (!s->waiting || !s->spare_job))
+            return;
+        if (!j && (j = next_job(s)) && j->stage == STAGE_MOVE) {
+            more_pieces(s, j);
+            continue;
+        }
+        if (!j)
             continue;
         s->spare = q->next;
-        if (s->more == j)
-            s->more = j->link;
+        q->contents = contents;
         request_start(s, q, j);
         if (j->stage == STAGE_MOVE && j->next < j->pieces)
             more_pieces(s, j);
@@ -579,14 +762,13 @@ static void s3_run(struct remote *remote, void *state)
 
     s->remote = remote;
     for (;;) {
-        take_operations(s);
         curl_multi_perform(s->multi, &running);
         collect(s);
-        if (remote_stopping(remote) && s->running == 0 && !s->waiting)
-            return;
         int sleep_ms = check_progress(s);
-        if (!s->waiting || !s->spare)
-            curl_multi_poll(s->multi, NULL, 0, sleep_ms, NULL);
+        take_operations(s);
+        if (remote_stopping(remote) && s->running == 0 && !s->waiting && !s->more)
+            return;
+        curl_multi_poll(s->multi, NULL, 0, sleep_ms, NULL); /* not while something begins */
     }
 }
 
@@ -603,7 +785,7 @@ static int s3_adopt(void *state, struct tier_op *op, uint64_t *size, uint64_t *g
 {
     const struct s3 *s = state;
 
-    return s3_control_adopt(s->control, op, door_of(s, op), size, generation);
+    return s3_control_adopt(s->control, op, size, generation);
 }
 
 /* The environment names a proxy. Its value may hold a password. */
@@ -631,8 +813,9 @@ static void s3_describe(void *state, struct tier_info *info)
     info->io_ns = atomic_load_explicit(&s->io_ns, memory_order_relaxed);
     notes_add(&info->flags, "%u endpoint%s, at most %u connections", s->u.endpoints,
               units_plural(s->u.endpoints), s->requests);
-    notes_add(&info->flags, "%llu connections made",
-              (unsigned long long)atomic_load_explicit(&s->new_links, memory_order_relaxed));
+    if (s->retries > 0)
+        notes_add(&info->flags, "up to %u retr%s of a request", s->retries,
+                  s->retries == 1 ? "y" : "ies");
     uint64_t left = atomic_load_explicit(&s->uploads_left, memory_order_relaxed);
     if (left > 0)
         notes_add(&info->fallbacks, "%llu unfinished upload%s could not be aborted",
@@ -653,6 +836,23 @@ static uint64_t s3_room(void *state)
     return UINT64_MAX;
 }
 
+static unsigned s3_doors(void *state, struct tier_door door[TIER_DOORS_MAX])
+{
+    struct s3 *s = state;
+
+    for (unsigned i = 0; i < s->u.endpoints; i++) {
+        const struct door *d = &s->door[i];
+        door[i] = (struct tier_door){
+            .requests = atomic_load_explicit(&d->requests, memory_order_relaxed),
+            .retries = atomic_load_explicit(&d->retries, memory_order_relaxed),
+            .connections = atomic_load_explicit(&d->connections, memory_order_relaxed),
+            .retransmits = sockets_retransmits(s->sockets, i)};
+        snprintf(door[i].endpoint, sizeof(door[i].endpoint), "%s", s->u.endpoint[i]);
+        snprintf(door[i].interface, sizeof(door[i].interface), "%s", d->interface);
+    }
+    return s->u.endpoints;
+}
+
 static void s3_close(void *state)
 {
     struct s3 *s = state;
@@ -665,7 +865,8 @@ static void s3_close(void *state)
         free(q->chunk);
     }
     if (s->multi)
-        curl_multi_cleanup(s->multi);
+        curl_multi_cleanup(s->multi); /* closes the connections */
+    sockets_free(s->sockets);
     s3_control_close(s->control);
     free(s->request);
     free(s->job);
@@ -678,6 +879,7 @@ static const struct remote_engine s3_engine = {.name = "s3",
                                                .adopt = s3_adopt,
                                                .describe = s3_describe,
                                                .room = s3_room,
+                                               .doors = s3_doors,
                                                .close = s3_close};
 
 static int request_open(struct s3 *s, struct request *q, struct err *e)
@@ -698,12 +900,28 @@ static int request_open(struct s3 *s, struct request *q, struct err *e)
     curl_easy_setopt(q->easy, CURLOPT_HEADERDATA, q);
     curl_easy_setopt(q->easy, CURLOPT_PREREQFUNCTION, before_request);
     curl_easy_setopt(q->easy, CURLOPT_PREREQDATA, q);
+    curl_easy_setopt(q->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(q->easy, CURLOPT_OPENSOCKETDATA, q);
+    curl_easy_setopt(q->easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+    curl_easy_setopt(q->easy, CURLOPT_CLOSESOCKETDATA, s->sockets);
     q->next = s->spare;
     s->spare = q;
     struct job *j = &s->job[q - s->request];
     j->link = s->spare_job;
     s->spare_job = j;
     return 0;
+}
+
+/* Which interfaces the doors are behind. Behind a proxy that is not known. */
+static void find_interfaces(struct s3 *s)
+{
+    for (unsigned i = 0; i < s->u.endpoints && !s->u.proxy_env; i++) {
+        const char *endpoint = s->u.endpoint[i];
+        char host[S3_URL_CAP];
+        unsigned port;
+        s3_server(&s->u, endpoint, host, &port);
+        sockets_interface(host, port, s->door[i].interface);
+    }
 }
 
 int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,
@@ -715,6 +933,7 @@ int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bel
         return err_nomem(e, "S3");
     s->u = *o->uri;
     s->timeout_ns = o->timeout_ns;
+    s->retries = o->retries;
     s->part_bytes = o->uri->part_bytes ? o->uri->part_bytes : PART_DEFAULT;
     s->requests = o->uri->connections ? o->uri->connections : CONNECTIONS_DEFAULT;
     int rc = s3_control_open(&s->control, &s->u, o->timeout_ns, e);
@@ -723,13 +942,15 @@ int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bel
     s->request = calloc(s->requests, sizeof(*s->request));
     s->job = calloc(s->requests, sizeof(*s->job));
     s->multi = curl_multi_init();
-    if (!s->request || !s->job || !s->multi) {
+    s->sockets = sockets_create(2 * s->requests + SOCKETS_MORE);
+    if (!s->request || !s->job || !s->multi || !s->sockets) {
         rc = err_nomem(e, "requests");
         goto out;
     }
     curl_multi_setopt(s->multi, CURLMOPT_MAXCONNECTS, (long)s->requests);
     for (unsigned i = 0; i < s->requests && rc == 0; i++)
         rc = request_open(s, &s->request[i], e);
+    find_interfaces(s);
 out:
     if (rc < 0) {
         s3_close(s);

@@ -21,8 +21,10 @@
 #define CHECK_STEP UINT64_C(1048576)
 enum {
     HEADER_CAP = 160,
-    SKEW_S = 240,      /* servers allow 300 s at least */
-    ELEMENT_CAP = 1100 /* of a key, or a token */
+    SKEW_S = 240,       /* servers allow 300 s at least */
+    PATH_CAP = 256,     /* of an object */
+    ELEMENT_CAP = 1100, /* of a key, or a token */
+    LISTING_CAP = 4 * ELEMENT_CAP + 800
 };
 
 struct answer {
@@ -40,14 +42,15 @@ struct s3_control {
     char where[300];
     int64_t timeout_ns;
     pthread_mutex_t lock;
+    unsigned door; /* the endpoint that answered last */
     struct answer a;
     struct owner_store store;
 };
 
 /* What is asked. */
 struct question {
-    const char *verb; /* "GET", "PUT", "DELETE" */
-    const char *url;
+    const char *verb;   /* "GET", "PUT", "DELETE" */
+    const char *path;   /* behind the address of the bucket: "/NAME", "?list-type=2" */
     const char *header; /* one more, NULL: none */
     const char *text;   /* of a PUT */
     const char *range;
@@ -74,11 +77,35 @@ static void bucket_url(const struct uri *u, const char *endpoint, char url[S3_UR
         snprintf(url, S3_URL_CAP, "%s/%s", endpoint, u->bucket);
 }
 
+/* What names an object behind the address of its bucket. */
+static void object_path(const struct uri *u, const char *name, char path[PATH_CAP])
+{
+    snprintf(path, PATH_CAP, "/%s%s%.40s", u->prefix, u->prefix[0] ? "/" : "", name);
+}
+
 void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP])
 {
+    char path[PATH_CAP];
+
     bucket_url(u, endpoint, url);
+    object_path(u, name, path);
     size_t len = strlen(url);
-    snprintf(url + len, S3_URL_CAP - len, "/%s%s%.40s", u->prefix, u->prefix[0] ? "/" : "", name);
+    snprintf(url + len, S3_URL_CAP - len, "%s", path);
+}
+
+void s3_server(const struct uri *u, const char *endpoint, char host[S3_URL_CAP], unsigned *port)
+{
+    char url[S3_URL_CAP];
+
+    bucket_url(u, endpoint, url);
+    *port = strncmp(url, "https:", 6) == 0 ? 443 : 80;
+    const char *from = strstr(url, "//") + 2;
+    size_t len = strcspn(from, "/");
+    bool six = *from == '[';
+    const char *end = six ? memchr(from, ']', len) : memchr(from, ':', len);
+    snprintf(host, S3_URL_CAP, "%.*s", (int)(end ? (size_t)(end - from) - six : len), from + six);
+    if (end && end[six] == ':')
+        *port = (unsigned)strtoul(end + six + 1, NULL, 10);
 }
 
 /* What stands between <NAME> and </NAME> from *at on; *at moves behind it. False: nothing. */
@@ -226,24 +253,23 @@ static size_t give_text(char *to, size_t one, size_t n, void *ctx)
     return take;
 }
 
-/* Asks and fills c->a. 0, whatever the server says; negative errno with *e: it does not answer. The
- * caller holds the lock. */
-static int ask(struct s3_control *c, const struct question *q, struct err *e)
+/* Asks through the endpoint and fills c->a. */
+static CURLcode ask_one(struct s3_control *c, const struct question *q, const char *endpoint)
 {
     struct upload up = {.text = q->text, .left = q->text ? strlen(q->text) : 0};
+    char bucket[S3_URL_CAP], url[S3_URL_CAP + LISTING_CAP];
     void *headers = NULL;
     CURL *easy = s3_handle(c, q->header, &headers);
-    int rc = 0;
 
     if (!easy)
-        return err_nomem(e, "request");
+        return CURLE_OUT_OF_MEMORY;
     c->a.len = 0;
     c->a.http = 0;
     c->a.total = 0;
     c->a.etag[0] = '\0';
-    if (take_answer("", 1, 0, &c->a), !c->a.body)
-        rc = err_nomem(e, "request");
-    curl_easy_setopt(easy, CURLOPT_URL, q->url);
+    bucket_url(&c->u, endpoint, bucket);
+    snprintf(url, sizeof(url), "%s%s", bucket, q->path);
+    curl_easy_setopt(easy, CURLOPT_URL, url);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, &c->a);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
@@ -257,14 +283,37 @@ static int ask(struct s3_control *c, const struct question *q, struct err *e)
         curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)up.left);
     }
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, q->verb);
-    CURLcode code = rc == 0 ? curl_easy_perform(easy) : CURLE_OK;
+    take_answer("", 1, 0, &c->a); /* the body is a text, also when there is none */
+    CURLcode code = c->a.body ? curl_easy_perform(easy) : CURLE_OUT_OF_MEMORY;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &c->a.http);
     curl_easy_cleanup(easy);
     curl_slist_free_all(headers);
-    if (code != CURLE_OK)
-        return err_set(e, code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -ECONNREFUSED, ERR_TARGET,
-                       c->where, "the server does not answer: %s", curl_easy_strerror(code));
-    return rc;
+    return code;
+}
+
+/* Asks through the endpoint that answered last, or else through another one, and fills c->a. 0,
+ * whatever the server says; negative errno with *e: no endpoint answers. The caller holds the lock.
+ */
+static int ask(struct s3_control *c, const struct question *q, struct err *e)
+{
+    unsigned first = c->door;
+    CURLcode code = CURLE_OK;
+
+    for (unsigned i = 0; i < c->u.endpoints; i++) {
+        unsigned door = (first + i) % c->u.endpoints;
+        code = ask_one(c, q, c->u.endpoint[door]);
+        if (code == CURLE_OK) {
+            c->door = door;
+            return 0;
+        }
+        if (code == CURLE_OUT_OF_MEMORY)
+            return err_nomem(e, "request");
+        /* A conditional PUT that may have been done is not repeated: it would meet itself. */
+        if (q->text && code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST)
+            break;
+    }
+    return err_set(e, code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -ECONNREFUSED, ERR_TARGET,
+                   c->where, "the server does not answer: %s", curl_easy_strerror(code));
 }
 
 static bool fine(const struct s3_control *c)
@@ -290,19 +339,14 @@ static int refused(const struct s3_control *c, struct err *e)
     return err_set(e, rc, ERR_TARGET, c->where, "%s%s%s", code, message[0] ? ": " : "", message);
 }
 
-static void marker_url(const struct s3_control *c, char url[S3_URL_CAP])
-{
-    s3_url(&c->u, c->u.endpoint[0], OWNER_MARKER, url);
-}
-
 /* ---- the marker ---- */
 
 static int get_marker(struct s3_control *c, char text[OWNER_BYTES], int64_t *now_s, struct err *e)
 {
-    char url[S3_URL_CAP];
+    char path[PATH_CAP];
 
-    marker_url(c, url);
-    int rc = ask(c, &(struct question){.verb = "GET", .url = url}, e);
+    object_path(&c->u, OWNER_MARKER, path);
+    int rc = ask(c, &(struct question){.verb = "GET", .path = path}, e);
     if (rc < 0)
         return rc;
     *now_s = c->a.date_s;
@@ -328,11 +372,11 @@ static int store_get(void *ctx, char text[OWNER_BYTES], int64_t *now_s, struct e
 /* Puts the marker, twice: a server that takes the second one has no conditional PUT. */
 static int put_marker(struct s3_control *c, const char *text, struct err *e)
 {
-    char url[S3_URL_CAP];
+    char path[PATH_CAP];
 
-    marker_url(c, url);
+    object_path(&c->u, OWNER_MARKER, path);
     const struct question put = {.verb = "PUT",
-                                 .url = url,
+                                 .path = path,
                                  .text = text,
                                  .header = c->u.unlocked ? NULL : "If-None-Match: *"};
     int rc = ask(c, &put, e);
@@ -347,7 +391,7 @@ static int put_marker(struct s3_control *c, const char *text, struct err *e)
     rc = ask(c, &put, e);
     if (rc < 0 || c->a.http == 412)
         return rc;
-    rc = ask(c, &(struct question){.verb = "DELETE", .url = url}, e);
+    rc = ask(c, &(struct question){.verb = "DELETE", .path = path}, e);
     return rc < 0 ? rc
                   : err_set(e, -ENOTSUP, ERR_TARGET, c->where,
                             "refused: the server has no conditional PUT, so nothing would keep a "
@@ -366,7 +410,7 @@ static int store_put(void *ctx, const char *text, struct err *e)
 
 static int swap_marker(struct s3_control *c, const char *old, const char *text, struct err *e)
 {
-    char url[S3_URL_CAP], now[OWNER_BYTES], match[HEADER_CAP];
+    char path[PATH_CAP], now[OWNER_BYTES], match[HEADER_CAP];
     int64_t now_s;
     int rc = get_marker(c, now, &now_s, e);
 
@@ -374,9 +418,9 @@ static int swap_marker(struct s3_control *c, const char *old, const char *text, 
         return -EAGAIN;
     if (rc < 0)
         return rc;
-    marker_url(c, url);
+    object_path(&c->u, OWNER_MARKER, path);
     snprintf(match, sizeof(match), "If-Match: %s", c->a.etag);
-    struct question q = {.verb = text ? "PUT" : "DELETE", .url = url, .text = text};
+    struct question q = {.verb = text ? "PUT" : "DELETE", .path = path, .text = text};
     if (text && !c->u.unlocked && c->a.etag[0])
         q.header = match;
     rc = ask(c, &q, e);
@@ -420,12 +464,12 @@ static void note_name(struct owner_found *found, const char *name)
 
 static int remove_name(struct s3_control *c, const char *name, struct err *e)
 {
-    char url[S3_URL_CAP];
+    char path[PATH_CAP];
 
     if (!is_object(name))
         return 0;
-    s3_url(&c->u, c->u.endpoint[0], name, url);
-    int rc = ask(c, &(struct question){.verb = "DELETE", .url = url}, e);
+    object_path(&c->u, name, path);
+    int rc = ask(c, &(struct question){.verb = "DELETE", .path = path}, e);
     return rc < 0 || fine(c) || c->a.http == 404 ? rc : refused(c, e);
 }
 
@@ -433,17 +477,16 @@ static int remove_name(struct s3_control *c, const char *name, struct err *e)
  * are signed. The page is the caller's. */
 static int list_page(struct s3_control *c, const char *token, char **page, struct err *e)
 {
-    char bucket[S3_URL_CAP], url[4 * ELEMENT_CAP + 1200], prefix[sizeof(c->u.prefix) + 2];
+    char path[LISTING_CAP], prefix[sizeof(c->u.prefix) + 2];
 
     snprintf(prefix, sizeof(prefix), "%s%s", c->u.prefix, c->u.prefix[0] ? "/" : "");
     char *after = curl_easy_escape(NULL, token, 0), *below = curl_easy_escape(NULL, prefix, 0);
     int rc = after && below ? 0 : err_nomem(e, "listing");
     if (rc == 0) {
-        bucket_url(&c->u, c->u.endpoint[0], bucket);
-        snprintf(url, sizeof(url), "%s%s?%s%s%slist-type=2&max-keys=1000&prefix=%s", bucket,
+        snprintf(path, sizeof(path), "%s?%s%s%slist-type=2&max-keys=1000&prefix=%s",
                  c->u.style == URI_STYLE_VIRTUAL ? "/" : "", token[0] ? "continuation-token=" : "",
                  after, token[0] ? "&" : "", below);
-        rc = ask(c, &(struct question){.verb = "GET", .url = url}, e);
+        rc = ask(c, &(struct question){.verb = "GET", .path = path}, e);
     }
     curl_free(after);
     curl_free(below);
@@ -500,20 +543,21 @@ const struct owner_store *s3_control_store(const struct s3_control *c)
 /* ---- adoption ---- */
 
 /* Reads len bytes at at of the object into c->a. -ENOENT: it is not there. */
-static int read_range(struct s3_control *c, const char *url, uint64_t at, uint64_t len)
+static int read_range(struct s3_control *c, const char *path, uint64_t at, uint64_t len)
 {
     char range[48], code[TIER_CODE_CAP];
 
     snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)at,
              (unsigned long long)(at + len - 1));
-    int rc = ask(c, &(struct question){.verb = "GET", .url = url, .range = range}, NULL);
+    int rc = ask(c, &(struct question){.verb = "GET", .path = path, .range = range}, NULL);
     if (rc < 0)
         return rc;
     return c->a.http == 206 ? 0 : fine(c) ? -EBADMSG : s3_refusal(c->a.http, c->a.body, code);
 }
 
 /* Checks the headers of all blocks. */
-static int check_all(struct s3_control *c, const struct tier_op *op, const char *url, uint64_t size)
+static int check_all(struct s3_control *c, const struct tier_op *op, const char *path,
+                     uint64_t size)
 {
     struct data_fault fault = {0};
     void *copy;
@@ -523,7 +567,7 @@ static int check_all(struct s3_control *c, const struct tier_op *op, const char 
         return -ENOMEM;
     for (uint64_t at = 0; rc == 0 && at < size; at += CHECK_STEP) {
         uint64_t len = size - at < CHECK_STEP ? size - at : CHECK_STEP;
-        rc = read_range(c, url, at, len);
+        rc = read_range(c, path, at, len);
         if (rc == 0 && c->a.len != len)
             rc = -EBADMSG;
         if (rc == 0) {
@@ -535,19 +579,18 @@ static int check_all(struct s3_control *c, const struct tier_op *op, const char 
     return rc;
 }
 
-int s3_control_adopt(struct s3_control *c, struct tier_op *op, const char *endpoint, uint64_t *size,
-                     uint64_t *generation)
+int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, uint64_t *generation)
 {
     _Alignas(64) unsigned char block[DATA_BLOCK];
-    char url[S3_URL_CAP], name[S3_NAME_CAP];
+    char path[PATH_CAP], name[S3_NAME_CAP];
     struct data_id id;
     uint64_t index;
 
     s3_object_name(name, op->name);
-    s3_url(&c->u, endpoint, name, url);
+    object_path(&c->u, name, path);
     *generation = 0;
     pthread_mutex_lock(&c->lock);
-    int rc = read_range(c, url, 0, DATA_BLOCK);
+    int rc = read_range(c, path, 0, DATA_BLOCK);
     *size = c->a.total;
     if (rc == 0 && c->a.len == DATA_BLOCK) {
         memcpy(block, c->a.body, DATA_BLOCK);
@@ -559,7 +602,7 @@ int s3_control_adopt(struct s3_control *c, struct tier_op *op, const char *endpo
     }
     op->id.generation = *generation;
     if (rc == 0 && op->verify != TIER_VERIFY_NONE)
-        rc = check_all(c, op, url, *size);
+        rc = check_all(c, op, path, *size);
     pthread_mutex_unlock(&c->lock);
     if (rc == 0)
         op->place = (void *)(uintptr_t)*size;

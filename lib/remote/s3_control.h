@@ -20,6 +20,8 @@ enum {
 void s3_object_name(char name[S3_NAME_CAP], struct hash128 object);
 /* The address of name below the prefix, through the door endpoint. */
 void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP]);
+/* The server that requests through the door endpoint go to. */
+void s3_server(const struct uri *u, const char *endpoint, char host[S3_URL_CAP], unsigned *port);
 /* -EREMOTEIO with the code ("S3:SlowDown", "S3:HTTP503") of an answer that refused; -ENOENT for an
  * object that is not there. body: NUL-terminated. */
 int s3_refusal(long http, const char *body, char code[TIER_CODE_CAP]);
@@ -39,7 +41,7 @@ void s3_control_close(struct s3_control *c);
 /* For owner_take; valid as long as c. */
 const struct owner_store *s3_control_store(const struct s3_control *c);
 /* As tier_ops.adopt. */
-int s3_control_adopt(struct s3_control *c, struct tier_op *op, const char *endpoint, uint64_t *size,
+int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size,
                      uint64_t *generation);
 
 #endif

@@ -43,12 +43,27 @@ struct tier_parts {
 };
 
 /*
+ * Who makes the contents of a write to a remote store, in place of the engine: pieces of the size
+ * of the store's parts, the last one shorter. The engine's thread calls.
+ */
+struct tier_source {
+    void *ctx;
+    /* The piece that begins at byte at. 0 with *contents, which stay until give; -EAGAIN: it is not
+     * made yet (tier_remote_more tells when it is); other negative errno: it will never be, and the
+     * operation ends with that. May be called again before give. */
+    int (*take)(void *ctx, uint64_t at, const void **contents);
+    /* The piece at byte at is stored, or (negative errno) it is not. */
+    void (*give)(void *ctx, uint64_t at, int status);
+};
+
+/*
  * One operation. The caller owns it and leaves it untouched from submit until poll returns it. The
  * caller also orders the operations on one object (reads may run together; a write or delete runs
  * alone), and keeps the live objects within the capacity that it opened the tier with.
  */
 enum {
-    TIER_CODE_CAP = 40
+    TIER_CODE_CAP = 40,
+    TIER_NO_DOOR = UINT8_MAX
 };
 struct tier_op {
     /* in */
@@ -60,7 +75,9 @@ struct tier_op {
     uint64_t size;           /* bytes to write or read; whole blocks are moved */
     void *place; /* in and out: the engine's handle of the stored copy, which the caller keeps with
                     the object. NULL before the first write and after a delete */
-    void *owner; /* the caller's */
+    const struct tier_source *source; /* TIER_WRITE to a remote store; NULL: contents are made from
+                                         id. The caller's */
+    void *owner;                      /* the caller's */
     /* out */
     int status; /* 0; -ENOENT not there; -EINVAL more asked for than stored; other negative errno.
                    -EBADMSG with fault.kind set: corrupt; without: the device's own error;
@@ -70,6 +87,8 @@ struct tier_op {
     int64_t
         first_byte_ns; /* of a read: from its submission to the first byte of the answer; the
                           submitter sets it to TIER_UNKNOWN_NS, engines that know overwrite it */
+    uint8_t door; /* of a store with several, the one that it went through; the submitter sets it to
+                     TIER_NO_DOOR */
     struct tier_parts part;
     int64_t device_ns;       /* storage or memory worked for it: meta + io + flush */
     struct data_fault fault; /* when corrupt; the submitter sets its kind to DATA_FAULT_NONE */
@@ -221,6 +240,7 @@ struct tier_remote_opts {
     bool destroys;         /* what an earlier run kept may be removed */
     uint64_t data_seed;
     int64_t timeout_ns; /* without progress, before an operation fails with -ETIMEDOUT */
+    unsigned retries;   /* of a request, after errors that may pass */
     uint32_t shape;     /* of all contents (data_shape) */
     unsigned max_ops;
     struct gap_list *gaps; /* as of storage */
@@ -240,6 +260,24 @@ struct tier_remote_facts {
     uint64_t room_bytes; /* free; UINT64_MAX: not known */
 };
 void tier_remote_look(const struct tier *tier, struct tier_remote_facts *f);
+/* A door to the store, and what went through it since the tier was opened. */
+enum {
+    TIER_DOORS_MAX = 16,
+    TIER_ENDPOINT_CAP = 256,
+    TIER_INTERFACE_CAP = 16
+};
+struct tier_door {
+    char endpoint[TIER_ENDPOINT_CAP];
+    char interface[TIER_INTERFACE_CAP]; /* of the network; "": not known, or none */
+    uint64_t requests;                  /* that ended, with those that were repeated */
+    uint64_t retries;                   /* of them, repetitions */
+    uint64_t connections;               /* made */
+    int64_t retransmits;                /* segments that TCP sent again; -1: not known */
+};
+/* Fills in the doors of the store. Returns how many there are, 1 at least. */
+unsigned tier_remote_doors(const struct tier *tier, struct tier_door door[TIER_DOORS_MAX]);
+/* Sources of writes have more contents, or will have no more. Any thread. */
+void tier_remote_more(struct tier *tier);
 /* Whether closing leaves the objects there. Without it, what an earlier run kept stays. */
 void tier_remote_keep(struct tier *tier, bool keep);
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""s3_server.py PORT_FILE - a small object store in memory for the tests of S3 targets, with faults on demand.
+"""s3_server.py PORT_FILE [DOORS] - a small object store in memory for the tests of S3 targets, with faults on demand.
+PORT_FILE gets a line for each of its ports, which all lead to the same objects. PUT /-/door/N closes port number N, from
+0 on, with its connections.
 
 It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE, multipart uploads and listings of three names a page, for
 any bucket, and wants a signature without checking it. PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
@@ -11,6 +13,7 @@ GET /-/keys lists all names, GET /-/uploads what is unfinished; PUT /-/data/NAME
 import hashlib
 import os
 import re
+import socket
 import sys
 import threading
 import time
@@ -36,6 +39,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args):
         pass
+
+    def setup(self):
+        super().setup()
+        self.server.open.add(self.connection)
+
+    def finish(self):
+        self.server.open.discard(self.connection)
+        super().finish()
 
     def answer(self, status, body=b"", headers=()):
         self.send_response(status)
@@ -101,6 +112,8 @@ class Handler(BaseHTTPRequestHandler):
         with lock:
             if part[2] == "clock":
                 skew = int(part[3])
+            elif part[2] == "door":
+                doors[int(part[3])].die(self.connection)
             elif part[2] == "data":
                 store["/".join(part[3:])] = body
             else:
@@ -240,14 +253,39 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(200, (text + "</ListBucketResult>").encode())
 
 
+def serve(door):
+    try:
+        door.serve_forever()
+    except (OSError, ValueError):
+        pass  # its port was closed
+
+
 class Server(ThreadingHTTPServer):
     request_queue_size = 256
+    daemon_threads = True
+
+    def __init__(self):
+        self.open = set()  # connections
+        super().__init__(("127.0.0.1", 0), Handler)
+
+    def handle_error(self, request, client_address):
+        pass  # the client has gone
+
+    def die(self, last):
+        """Closes the port and all connections but one, which ends with its answer."""
+        self.socket.close()
+        for connection in list(self.open):
+            if connection is not last:
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
 
 
-server = Server(("127.0.0.1", 0), Handler)
-server.daemon_threads = True
+doors = [Server() for _ in range(int(sys.argv[2]) if len(sys.argv) > 2 else 1)]
 with open(sys.argv[1] + ".new", "w") as f:
-    f.write("%d\n" % server.server_port)
+    f.write("".join("%d\n" % door.server_port for door in doors))
 
 os.rename(sys.argv[1] + ".new", sys.argv[1])
-server.serve_forever()
+for door in doors:
+    threading.Thread(target=serve, args=(door,)).start()

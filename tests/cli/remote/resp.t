@@ -19,7 +19,7 @@ server() { # OPTIONS: starts one on $socket
     done
 }
 ended() { kill -KILL "$redis" 2>/dev/null; }
-trap 'ended; tap_exit' EXIT
+trap 'status=$?; ended; (exit $status); tap_exit' EXIT
 server --databases 4 --maxmemory-policy noeviction
 cli() { redis-cli -s "$socket" -n 1 "$@"; }
 keys() { cli --raw keys '*' | sort; }
@@ -185,6 +185,59 @@ is 'a server that died' $? 1
 is 'refuses' "$(awk -F, 'NR > 3 {printf "%s ", $NF}' r.csv)" 'ECONNREFUSED ECONNREFUSED '
 exits 'no server' 3 replay --target "$uri" plain.csv
 stderr_like 'no server: why' 'cannot connect'
+
+# ---- retries ----
+cat >three.csv <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+0.0,Write,300000,Tier-2,a,Prefill
+0.4,Read,300000,Tier-2,a,Decode
+0.8,Delete,300000,Tier-2,a,
+END
+server --databases 4
+for at in read delete; do
+    rm -f s.json
+    "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --order key --retries 8 --timeout 1s \
+        --target "$uri&part=128KiB" three.csv 2>err &
+    pid=$!
+    until [ "$(keys | grep -c ^kvtrace:)" = 3 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.02; done
+    if [ $at = delete ]; then sleep 0.6; fi
+    cli client kill type normal >/dev/null # all connections, but the one that asks
+    wait $pid
+    is "connections that are lost before a $at" $? 0
+    is "$at: nothing is left" "$(keys)" ''
+done
+fault_read() { # a server that stands still for two seconds, from before the read on
+    rm -f s.json
+    "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --order key "$@" --timeout 1s \
+        --target "$uri" three.csv 2>err &
+    pid=$!
+    until [ "$(keys | grep -c ^kvtrace:)" = 1 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.02; done
+    kill -STOP $redis
+    sleep 2
+    kill -CONT $redis
+    wait $pid
+}
+fault_read --retries 3
+is 'a server that stood still is asked again' $? 0
+is 'which is counted' "$(json s.json '.evidence.remote_retries >= 1, (.tiers[] | select(.tier == "Tier-2") | .endpoints[0].retries >= 1)')" 'true true'
+is 'and within the time of the row' "$(awk -F, '$2 == "Read" {print ($10 >= 1000000)}' r.csv)" 1
+is 'the removal is one' "$(awk -F, 'NR > 1 {printf "%s ", $NF}' r.csv)" 'ok ok ok '
+json_like s.json <<'END'
+a socket has no network | .evidence | .network_interfaces, .network_sent_bytes, .tcp_retransmits | null null null
+connections             | .evidence.remote_connections >= 1                                    | true
+END
+ended
+wait $redis 2>/dev/null
+
+# ---- over TCP ----
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' 2>/dev/null)
+if [ -n "$port" ]; then
+    server --databases 4 --port "$port" --bind 127.0.0.1
+    exits 'over TCP' 0 replay --summary s.json --target "redis://127.0.0.1:$port/1" plain.csv
+    is 'the interface is known' "$(json s.json '.evidence | .network_interfaces, (.network_sent_bytes > 9000000), (.tcp_retransmits != null)')" 'lo true true'
+    ended
+    wait $redis 2>/dev/null
+fi
 
 # ---- credentials ----
 server --requirepass hush-hush

@@ -1,0 +1,171 @@
+#!/bin/sh
+# doors.t - an object store with several doors (endpoints), and requests that are repeated, on the faulty server of
+# tests/faults. Rows and figures say which door; a dead door is an error of its own operations; each retry is counted and is
+# within the row's time. A bug looked like a run that ended with one door of three, or a retry that hid in a good latency.
+. "$(dirname "$0")/../../lib.sh"
+command -v python3 >/dev/null || skip_all 'no python3'
+command -v curl >/dev/null || skip_all 'no curl (Debian: apt install curl)'
+cd "$TMP" || exit 1
+export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
+unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n' >one.csv
+"$BIN/kvreplay" --target 's3://none?endpoint=http://127.0.0.1:1' -o r.csv one.csv 2>&1 | grep -q 'made without libcurl' && skip_all 'built without libcurl'
+
+# serve: a server of four doors, the last one for the test itself; $uri leads to three.
+serve() {
+    rm -f port
+    "$TOP/tests/faults/s3_server.py" "$TMP/port" 4 2>>server.log &
+    server=$!
+    until [ -s port ]; do sleep 0.05; done
+    door=http://127.0.0.1:$(tail -n 1 port)
+    uri="s3://bucket/p?$(head -n 3 port | sed 's|^|endpoint=http://127.0.0.1:|' | paste -s -d '&')"
+    one="s3://bucket/p?endpoint=http://127.0.0.1:$(head -n 1 port)"
+}
+trap 'status=$?; kill "$server" 2>/dev/null; (exit $status); tap_exit' EXIT
+serve
+admin() { curl -s --noproxy '*' "$@"; }
+names() { admin "$door/-/keys"; }
+fault() { admin -X PUT "$door/-/$1/$2/$3"; }
+replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json "$@"; }
+column() { awk -F, -v name="$1" 'NR == 1 {while ($++s != name);} NR > 1 {print $s}' r.csv; }
+statuses() { column Status | tr '\n' ' '; }
+ends() { # SUMMARY FILTER: of the endpoints of Tier-2
+    json "$1" ".tiers[] | select(.tier == \"Tier-2\") | .endpoints | $2"
+}
+
+# ---- rows and figures by door ----
+echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' >t.csv
+for key in a b c d e f g h i j k l; do
+    echo "0,Write,50000,Tier-2,$key,Prefill"
+done >>t.csv
+for key in a b c d e f g h i j k l; do
+    echo "0.2,Read,50000,Tier-2,$key,Decode"
+done >>t.csv
+exits 'three doors' 0 replay --full --target "$uri" t.csv
+is 'each row says which' "$(column Endpoint | sort -u)" "$(head -n 3 port | sed 's|^|http://127.0.0.1:|' | sort)"
+stderr_like 'the summary shows each' '^  http://127\.0\.0\.1:[0-9]+: read .* at .*, P99 .*; write .*; 0 not ok$'
+is 'their figures are those of the tier' "$(ends s.json '[map(.read.ops), map(.write.ops), map(.read.bytes)] | map(add) | join(" ")')" \
+    "$(json s.json '.tiers[] | select(.tier == "Tier-2") | [.read.ops, .write.ops, .read.bytes] | map(tostring) | join(" ")')"
+is 'and of its rows' "$(ends s.json '.[] | "\(.endpoint) \(.read.ops)"' | tr ' ' '\n' | paste -d ' ' - - | sort)" \
+    "$(awk -F, '$2 == "Read" {n[$NF]++} END {for (e in n) print e, n[e]}' r.csv | sort)"
+is 'requests are new or reused connections' "$(ends s.json 'map(.requests == .new_connections + .reused_connections) | all')" true
+is 'all of them' "$(ends s.json 'map(.requests) | add')" 24
+is 'no retries' "$(ends s.json 'map(.retries) | add')" 0
+"$BIN/kvstat" --by op,endpoint --json r.csv >k.json
+is 'kvstat has groups of them' "$(json k.json '[.groups[] | select(.by.op == "Read")] | length, (map(.ops) | add)')" '3 12'
+exits 'one door' 0 replay --target "$one" t.csv
+is 'is no column' "$(head -n 1 r.csv | grep -c Endpoint)" 0
+is 'and has figures' "$(ends s.json '.[0] | .read.ops, .write.ops')" '12 12'
+
+# ---- the network ----
+exits 'with notes' 0 "$BIN/kvreplay" --progress none -o n.csv --summary s.json --full --target "$uri" t.csv
+if [ -r /sys/class/net/lo/statistics/rx_bytes ]; then
+    json_like s.json <<'END'
+the interface | .evidence.network_interfaces   | lo
+its bytes     | .evidence | .network_received_bytes >= 24 * 50000, .network_sent_bytes >= 24 * 50000 | true true
+END
+    stderr_like 'in words' '^network lo: received .*, sent .* \(rows read 585.94 KiB and wrote 585.94 KiB there\)$'
+fi
+json_like s.json <<'END'
+requests      | .evidence.remote_requests | 24
+connections   | .evidence | .remote_connections >= 3 and .remote_connections <= 24 | true
+retransmitted | .evidence.tcp_retransmits | [0-9nul]+
+no device     | .evidence.device_read_bytes | null
+END
+stderr_like 'requests in words' '^24 requests over [0-9]+ new connections, 0 retries, ([0-9]+ TCP retransmissions?|TCP retransmissions not known)$'
+"$BIN/kvstat" --full n.csv >report
+like 'the report has it in place of the device' "$(tr -s ' \n' ' ' <report)" ' Network .*24 requests, [0-9]+ new connections, 0 retries'
+unlike 'of which nothing is known' "$(cat report)" '^Device +[0-9]'
+like 'and names the kind of target' "$(cat report)" '^Storage +s3 on s3://bucket/p'
+"$BIN/kvstat" --json n.csv >k.json
+is 'as figures' "$(json k.json '.run.evidence | .remote_requests, .remote_retries, .device_read_bytes')" '24 0 null'
+exits 'a folder' 0 replay --target objects t.csv
+is 'has no doors' "$(ends s.json length; json s.json '.evidence | .remote_requests, .network_sent_bytes, .tcp_retransmits')" '0
+null null null'
+
+# ---- dead doors ----
+sed 's/^0.2,/1.2,/' t.csv >slow.csv
+start() { # OPTIONS: a run in the background as $pid, which has written its objects
+    "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --target "$uri" "$@" slow.csv 2>err &
+    pid=$!
+    until [ "$(names | grep -c 'kv$')" = 12 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+}
+dead=http://127.0.0.1:$(sed -n 1p port)
+start
+admin -X PUT "$door/-/door/0"
+wait $pid
+is 'one door of three dies' $? 1
+is 'rows through it fail' "$(awk -F, -v dead="$dead" '$2 == "Read" {for (i = 1; $i != "ok" && i <= NF; i++);
+    print ($NF == dead), (i <= NF)}' r.csv | sort -u | tr '\n' ' ')" '0 1 1 0 '
+like 'as not reached' "$(grep "Read.*$dead" r.csv)" ',(ECONNREFUSED|ECONNRESET),'
+is 'and are counted there' "$(ends s.json '.[] | .read.not_ok > 0')" 'true false false'
+is 'nothing is left all the same' "$(names)" ''
+"$BIN/kvstat" --by op,status,endpoint --json r.csv >k.json
+is 'kvstat says which' "$(json k.json '[.groups[] | select(.by.op == "Read" and .by.status != "ok") | .by.endpoint] | unique[]')" "$dead"
+exits 'a run with a dead door from the start' 1 replay --target "$uri" t.csv
+is 'has the others' "$(ends s.json '.[] | .write.ops > 0')" 'false true true'
+is 'and leaves nothing' "$(names)" ''
+again() {
+    kill "$server"
+    wait "$server" 2>/dev/null
+    serve
+}
+again
+start
+for n in 0 1 2; do admin -X PUT "$door/-/door/$n"; done
+wait $pid
+is 'all doors die' $? 1
+is 'every read fails' "$(awk -F, '$2 == "Read"' r.csv | grep -c ',ECONN')" 12
+like 'the store cannot be cleared' "$(cat err)" 'the server does not answer'
+exits 'then nothing begins' 3 replay --target "$uri" t.csv
+again
+
+# ---- retries: VERB KIND, of a row that succeeds at the second attempt ----
+cat >three.csv <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+0.0,Write,300000,Tier-2,a,Prefill
+0.1,Read,300000,Tier-2,a,Decode
+0.2,Delete,300000,Tier-2,a,
+END
+sed 's/300000/12000000/' three.csv >parts.csv
+while read -r verb kind trace; do
+    fault "$verb" "$kind" 1
+    exits "$verb $kind: once" 0 replay --retries 2 --timeout 1s --order key --target "$one&part=5MiB" "$trace.csv"
+    is "$verb $kind: counted" "$(ends s.json '.[0].retries'; json s.json .evidence.remote_retries)" '1
+1'
+    is "$verb $kind: nothing is left" "$(names; admin "$door/-/uploads")" ''
+done <<'END'
+GET slow three
+GET cut three
+GET die three
+GET 500 three
+GET 503 three
+PUT die three
+PUT 503 three
+DELETE 500 three
+CREATE 503 parts
+PART 500 parts
+PART die parts
+COMPLETE 200 parts
+COMPLETE 503 parts
+GET cut parts
+END
+fault GET 503 3
+exits 'three times' 1 replay --retries 2 --order key --on-absent skip --target "$one" three.csv
+is 'is once too often' "$(statuses)" 'ok S3:SlowDown ok '
+is 'both retries are counted' "$(ends s.json '.[0] | .retries, .requests')" '2 5'
+is 'and within the time of the row' "$(awk -F, '$2 == "Read" {print ($10 >= 70000)}' r.csv)" 1
+while read -r verb kind trace why; do
+    fault "$verb" "$kind" 1
+    exits "$verb $kind: $why" 1 replay --retries 2 --timeout 1s --order key --on-absent skip --target "$one&part=5MiB" "$trace.csv"
+    is "$verb $kind: is not repeated" "$(ends s.json '.[0].retries')" 0
+done <<'END'
+GET flip three corrupt
+GET short three corrupt
+COMPLETE die parts may have been done
+CREATE die parts may have been done
+END
+exits 'without --retries' 0 replay --target "$one" three.csv
+exits '--retries and a folder' 2 replay --retries 2 --target objects three.csv
+stderr_like 'is refused' '^kvreplay: --retries: applies only with a --target behind a network$'
+done_testing
