@@ -16,6 +16,7 @@ enum {
 
 struct results {
     struct trace_writer *w;
+    int64_t rank;     /* of the rows; TRACE_NONE: there are no parts */
     int64_t flush_ns; /* when the next flush is due */
     bool zero_known;
     int64_t zero_ns;
@@ -31,12 +32,13 @@ struct held_row {
     uint32_t line_len;
 };
 
-int results_open(struct results **out, struct trace_writer *w, struct err *e)
+int results_open(struct results **out, struct trace_writer *w, int64_t rank, struct err *e)
 {
     struct results *r = calloc(1, sizeof(*r));
     if (!r)
         return err_nomem(e, "results");
     r->w = w;
+    r->rank = rank;
     *out = r;
     return 0;
 }
@@ -103,7 +105,7 @@ int results_zero(struct results *r, int64_t zero_ns, struct err *e)
                               .status = h.status,
                               .line = {r->line, h.line_len}};
         struct trace_extra extra = {
-            .slot_ns = h.slot_ns, .first_byte_ns = h.first_byte_ns, .rank = TRACE_NONE};
+            .slot_ns = h.slot_ns, .first_byte_ns = h.first_byte_ns, .rank = r->rank};
         rc = results_write(r, &t, &extra, e);
     }
     if (rc == 0 && ferror(r->held))
@@ -125,7 +127,7 @@ int results_put(struct results *r, const struct row *row, struct err *e)
 {
     const struct trace_row *t = &row->t;
     struct trace_extra extra = {
-        .slot_ns = row->part.slot_ns, .first_byte_ns = row->first_byte_ns, .rank = TRACE_NONE};
+        .slot_ns = row->part.slot_ns, .first_byte_ns = row->first_byte_ns, .rank = r->rank};
 
     if (!r->w)
         return 0;

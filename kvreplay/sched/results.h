@@ -12,8 +12,9 @@
 struct results;
 struct row;
 
-/* Writes to w, which stays the caller's; NULL: no result rows are wanted. */
-int results_open(struct results **out, struct trace_writer *w, struct err *e);
+/* Writes to w, which stays the caller's; NULL: no result rows are wanted. rank: of a part of a run;
+ * TRACE_NONE: there are no parts. */
+int results_open(struct results **out, struct trace_writer *w, int64_t rank, struct err *e);
 void results_close(struct results *r);
 /* The zero of all times is known now: writes the rows that wait for it. */
 int results_zero(struct results *r, int64_t zero_ns, struct err *e);
