@@ -46,7 +46,7 @@ kvreplay       := kvreplay options autoscale search step_command replay survey t
 kvreplay/sched := sched selection reader order pool line admission pace room objects dispatch ledger counts results idle
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf
-kvstat        := kvstat options inputs document number_table reporter verify output
+kvstat        := kvstat options inputs document number_table parts reporter verify output
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences \
                  request_piece requests file_order series reuse
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds compare reference cells text json long_csv sheets xlsx exports

@@ -143,6 +143,7 @@ static const struct {
     {"queue-memory", KVGEN},
     {"rag-ingest", KVGEN},
     {"rag-num-docs", KVGEN},
+    {"ranks", KVSTAT},
     {"reference", KVSTAT},
     {"reorder", KVGEN},
     {"replay-cycles", KVGEN},
