@@ -13,7 +13,7 @@ PREFIX  ?= /usr/local
 CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
-LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/conf lib/model lib/drive lib/data lib/io lib/tier lib/remote
+LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/conf lib/model lib/drive lib/data lib/io lib/tier lib/remote lib/ranks
 lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/opt   := owners help opt files
 lib/sort  := heap temp_file time_sort
@@ -27,6 +27,7 @@ lib/data  := data stream_avx2 stream_avx512
 lib/io    := gap_list gap_line io uring psync target_guard target_marker target_dir target_file target_device
 lib/tier  := uri extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object sim drive null
 lib/remote := owner sockets remote resp_control resp s3_keys s3_control s3
+lib/ranks  := part start
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format kvgen/record
@@ -46,7 +47,7 @@ kvreplay       := kvreplay options autoscale search step_command replay survey t
 kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts results idle
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf
-kvstat        := kvstat options inputs document number_table reporter verify output
+kvstat        := kvstat options inputs document number_table parts reporter verify output
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences \
                  request_piece requests file_order series reuse
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds compare reference cells text json long_csv sheets xlsx exports

@@ -39,6 +39,7 @@ struct evidence {
     const struct counts *counts;
     const char *digest; /* of the trace; "" not known */
     bool timed;         /* rows had times to keep */
+    bool by_keys;       /* requests were spread over the parts of the run */
     bool interrupted;   /* the run ended before the trace and before --duration */
     bool lagged;        /* a row was later than lag_limit_ns */
     int64_t lag_limit_ns;

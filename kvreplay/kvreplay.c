@@ -22,7 +22,7 @@ static int complain(const struct err *e)
 
 int main(int argc, char **argv)
 {
-    struct options o;
+    struct options o = {0};
     struct err e = {0};
     const char *trace;
     bool stuck = false;
@@ -54,6 +54,8 @@ failed:
         status = complain(&e);
     status = stop_exit_status(status);
 out:
+    if (!stuck)
+        options_release(&o);
     opt_close(p);
     if (fflush(stdout) != 0 && status == 0)
         status = 1;

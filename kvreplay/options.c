@@ -7,16 +7,19 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "kvreplay/sched/idle.h"
 #include "kvreplay/validity.h"
+#include "lib/base/clock.h"
 #include "lib/base/units.h"
 #include "lib/conf/conf.h"
 #include "lib/io/target_device.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
+#include "lib/ranks/start.h"
 
 #define AT(field) offsetof(struct options, field)
 #define MIB       (1024.0 * 1024.0)
@@ -37,7 +40,8 @@ enum {
     COMPRESSED_ONLY = OPTIONS_MARKS << 10,
     PLAIN_ONLY = OPTIONS_MARKS << 11,
     STORE_ONLY = OPTIONS_MARKS << 12, /* a path or a remote store */
-    REMOTE_ONLY = OPTIONS_MARKS << 13
+    REMOTE_ONLY = OPTIONS_MARKS << 13,
+    PARTS_ONLY = OPTIONS_MARKS << 14
 };
 
 static const struct opt table[] = {
@@ -308,6 +312,33 @@ static const struct opt table[] = {
      .marks = NOT_ASAP,
      .help = "How long before a row's time the client stops sleeping and busy-waits. auto: "
              "as late as sleeps end, at most 2 ms."},
+    {.type = OPT_HEADING, .help = "Several hosts"},
+    {.name = "part",
+     .type = OPT_TEXT,
+     .offset = AT(part_text),
+     .arg = "I/N|auto[/N]",
+     .flags = OPT_NO_EFFECT,
+     .marks = NOT_AUTOSCALE,
+     .help = "Run part I of N, counted from 0; each part is a process of its own. auto: as Slurm, "
+             "Open MPI or PMI say in the environment; auto/N: I from JOB_COMPLETION_INDEX. {rank}, "
+             "{ranks} and {host} are replaced in TRACE, --target, --output and --summary. "
+             "Directories and prefixes of targets without {rank} get rank-I behind them."},
+    {.name = "split",
+     .type = OPT_ENUM,
+     .offset = AT(split),
+     .choices = "none|keys",
+     .def = "none",
+     .marks = PARTS_ONLY,
+     .help = "What the parts run. none: each the whole trace, on objects of its own; keys: each "
+             "the rows of its share of the keys (timing asap or trace). Rows without a key run in "
+             "part 0."},
+    {.name = "start-at",
+     .type = OPT_TEXT,
+     .offset = AT(start_at),
+     .arg = "TIME|+SECONDS",
+     .marks = NOT_AUTOSCALE,
+     .help = "Start the clock at this time: seconds since 1970, a date and time (UTC), or so long "
+             "from now. Populating must be done by then."},
     {.type = OPT_HEADING, .help = "Finding the limit"},
     {.name = "autoscale",
      .type = OPT_ENUM,
@@ -591,6 +622,103 @@ const char *options_results(const struct options *o)
     return o->output ? o->output : isatty(STDOUT_FILENO) ? NULL : "-";
 }
 
+/* ---- parts ---- */
+
+static int keep_expanded(struct options *o, const char **text, char *expanded, struct err *e)
+{
+    if (!expanded)
+        return err_nomem(e, "names with {rank}");
+    o->expanded[o->expanded_count++] = expanded;
+    *text = expanded;
+    return 0;
+}
+
+static int expand(struct options *o, const char **text, struct err *e)
+{
+    return *text ? keep_expanded(o, text, part_expand(&o->part, *text), e) : 0;
+}
+
+/* Parts that share a folder would write over each other's files. */
+static int refuse_shared(const struct options *o, const char *option, const char *path,
+                         struct err *e)
+{
+    if (!path || o->part.count == 1 || strcmp(path, "-") == 0 || part_has_rank(path))
+        return 0;
+    return err_set(e, -EINVAL, ERR_INPUT, option,
+                   "%s: every part would write this file: put {rank} into its name", path);
+}
+
+/* The same for all parts of a run, and for few other runs. */
+static void name_run(struct options *o, const struct opt_parser *p, const char *trace)
+{
+    struct hash128 same[2] = {opt_fingerprint(p, "target"), hash_128(trace, strlen(trace))};
+    char text[160];
+
+    int len =
+        snprintf(text, sizeof(text), "%s %u %016llx%016llx%016llx%016llx", KVTRACE_VERSION,
+                 o->part.count, (unsigned long long)same[0].hi, (unsigned long long)same[0].lo,
+                 (unsigned long long)same[1].hi, (unsigned long long)same[1].lo);
+    hash_hex(hash_128(text, (size_t)len), o->run_id);
+}
+
+static int check_keys(const struct options *o, const char *trace, struct err *e)
+{
+    if (o->split != SPLIT_KEYS)
+        return 0;
+    if (o->timing == SCHED_SERVED || o->timing == SCHED_CLOSED)
+        return err_set(e, -EINVAL, ERR_INPUT, "--split keys",
+                       "spreads requests and users over the parts: --timing served and closed do "
+                       "not apply");
+    if (o->order != ORDER_AUTO && o->order != ORDER_KEY)
+        return err_set(e, -EINVAL, ERR_INPUT, "--order",
+                       "does not apply with --split keys, which keeps the order of each key");
+    if (part_has_rank(trace))
+        return err_set(e, -EINVAL, ERR_INPUT, trace,
+                       "--split keys divides one trace: its name cannot hold {rank}");
+    return 0;
+}
+
+/* Which part this process runs, and when; from here on names have no {rank} in them. */
+static int check_part(const struct opt_parser *p, struct options *o, const char **trace,
+                      struct err *e)
+{
+    int rc = part_parse(&o->part, o->part_text, e);
+
+    if (rc == 0 && o->start_at)
+        rc = start_parse(o->start_at, clock_wall_ns(), &o->start_wall_ns, e);
+    if (rc < 0 || !o->part.on)
+        return rc;
+    name_run(o, p, *trace);
+    rc = check_keys(o, *trace, e);
+    if (rc == 0 && o->split == SPLIT_KEYS)
+        o->order = ORDER_KEY;
+    if (rc == 0)
+        rc = refuse_shared(o, "--output", o->output, e);
+    if (rc == 0)
+        rc = refuse_shared(o, "--summary", o->summary, e);
+    if (rc == 0)
+        rc = expand(o, trace, e);
+    if (rc == 0)
+        rc = expand(o, &o->output, e);
+    if (rc == 0)
+        rc = expand(o, &o->summary, e);
+    for (size_t i = 0; rc == 0 && i < o->targets.count; i++) {
+        const char **text = &o->targets.item[i];
+        struct uri u;
+        rc = uri_parse(&u, *text, "--target", e);
+        if (rc == 0)
+            rc = keep_expanded(o, text, part_target(&o->part, *text, &u), e);
+    }
+    return rc;
+}
+
+void options_release(struct options *o)
+{
+    for (size_t i = 0; i < o->expanded_count; i++)
+        free(o->expanded[i]);
+    o->expanded_count = 0;
+}
+
 /* Takes the texts of --target. */
 static int check_targets(struct options *o, struct err *e)
 {
@@ -663,6 +791,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = o->null, .refuses = NOT_NULL, .why = "does not apply with --null"},
         {.on = !o->nvme, .refuses = PATH_ONLY, .why = "applies only with --target PATH"},
         {.on = !store, .refuses = STORE_ONLY, .why = "applies only with --target"},
+        {.on = !o->part.on, .refuses = PARTS_ONLY, .why = "applies only with --part"},
         {.on = !remote,
          .refuses = REMOTE_ONLY,
          .why = "applies only with a --target behind a network"},
@@ -795,7 +924,9 @@ int options_check(const struct opt_parser *p, struct options *o, const char **tr
     *trace = n ? items[0] : "-";
     if (o->chunk_bytes % 4096)
         return err_set(e, -EINVAL, ERR_INPUT, "--chunk-size", "not a multiple of 4 KiB");
-    int rc = check_targets(o, e);
+    int rc = check_part(p, o, trace, e);
+    if (rc == 0)
+        rc = check_targets(o, e);
     if (rc == 0)
         rc = check_modes(o, p, e);
     if (rc == 0 && o->autoscale != SEARCH_OFF)

@@ -16,6 +16,7 @@
 #include "lib/io/io.h"
 #include "lib/opt/opt.h"
 #include "lib/opt/rows.h"
+#include "lib/ranks/part.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
@@ -32,6 +33,12 @@ enum options_admit {
     ADMIT_AUTO, /* ADMIT_QOS when the trace has the column */
     ADMIT_QOS,
     ADMIT_FIFO
+};
+
+/* --split, in the order of its choices. */
+enum options_split {
+    SPLIT_NONE, /* every part runs its whole trace */
+    SPLIT_KEYS  /* every part runs the rows of its keys */
 };
 
 /* Marks of options that have no meaning in a mode that only a replay knows (opt_check_modes). */
@@ -75,6 +82,15 @@ struct options {
     bool has_target[TRACE_TIERS];
     const char *nvme;
 
+    /* one of several parts of a run */
+    const char *part_text, *start_at;
+    enum options_split split;
+    struct part part;
+    int64_t start_wall_ns;            /* of --start-at, since 1970; 0: at once */
+    char run_id[HASH_HEX_LEN + 1];    /* the same in all parts of a run; "": there are no parts */
+    char *expanded[OPT_LIST_MAX + 4]; /* texts with {rank} and so on replaced; owned */
+    size_t expanded_count;
+
     /* --autoscale; the last four come from the configuration. */
     enum search_mode autoscale;
     const char *each;
@@ -95,6 +111,8 @@ struct opt_parser *options_open(struct options *o);
  * and refuses options that contradict each other or have no meaning in the mode. *trace is the
  * operand, "-" without one. 0, -EINVAL, or conf_open's errors. */
 int options_check(const struct opt_parser *p, struct options *o, const char **trace, struct err *e);
+/* Frees what options_check made. */
+void options_release(struct options *o);
 /* Where result rows go: a file, "-" for standard output, NULL for nowhere. */
 const char *options_results(const struct options *o);
 /* I/Os that the storage tier may have in flight, 1 to 1024. By default one for each worker: with

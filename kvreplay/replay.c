@@ -52,6 +52,7 @@ struct replay {
     struct sched_outcome outcome;
     struct evidence evidence;
     struct backlog backlog;
+    struct summary_start start;
     uint64_t skipped;
     int64_t started_wall_ns, cpu_ns, sync_ns;
     uint64_t data_seed;
@@ -87,6 +88,8 @@ static int replay_open(struct replay *r, struct err *e)
         (struct selection){.limit = o->limit,
                            .loops = o->loops,
                            .users = o->only_users,
+                           .parts = o->split == SPLIT_KEYS ? o->part.count : 0,
+                           .part = o->part.rank,
                            .only_tier = o->only_tier == ONLY_ALL ? SELECTION_ALL_TIERS
                                                                  : (int)o->only_tier - ONLY_TIER_0};
     int rc = selection_parse_map(&r->select, &o->tier_map, e);
@@ -262,7 +265,10 @@ static int replay_open_tiers(struct replay *r, struct err *e)
     rc = tiers_size(&r->tiers, trace_provenance(r->trace), e);
     if (rc < 0)
         return rc;
-    rc = tiers_open(&r->tiers, r->bell, e);
+    if (r->o->part.on && r->tiers.choice[TRACE_STORAGE].kind == TIERS_STORAGE)
+        rc = part_make_parent(r->o->nvme, e);
+    if (rc == 0)
+        rc = tiers_open(&r->tiers, r->bell, e);
     if (rc < 0)
         return rc;
     if (r->o->max_writes && r->o->max_writes < writes)
@@ -309,6 +315,8 @@ static int replay_open_results(struct replay *r, struct err *e)
         if (r->tiers.doors[i] > 1)
             told |= TRACE_BIT(TRACE_COL_ENDPOINT);
     }
+    if (o->part.on)
+        told |= TRACE_BIT(TRACE_COL_RANK);
     struct trace_str header = trace_header(r->trace);
     struct trace_write_opts w = {.columns = TRACE_RESULT | TRACE_BIT(TRACE_COL_SLOT) | told,
                                  .header = header.p,
@@ -330,7 +338,8 @@ static int replay_open_results(struct replay *r, struct err *e)
     else if (path)
         rc = trace_create(&r->writer, path, &w, e);
     if (rc == 0)
-        rc = results_open(&r->results, r->writer, e);
+        rc = results_open(&r->results, r->writer, o->part.on ? (int64_t)o->part.rank : TRACE_NONE,
+                          e);
     for (unsigned i = 0; rc == 0 && i < TRACE_TIERS; i++) {
         results_doors(r->results, i, r->tiers.door[i], r->tiers.doors[i]);
         if (counts_doors(&r->counts, i, r->tiers.doors[i]) < 0)
@@ -342,10 +351,29 @@ static int replay_open_results(struct replay *r, struct err *e)
     return rc;
 }
 
+/* The rows of the head are done. */
+static int replay_start(void *ctx, int64_t *zero_ns, struct err *e)
+{
+    struct replay *r = ctx;
+    const char *doubt;
+
+    if (!r->o->start_wall_ns)
+        return 0;
+    start_clock_read(&r->start.clock);
+    doubt = start_clock_doubt(&r->start.clock);
+    if (doubt && r->o->part.on && r->o->part.count > 1) {
+        progress_clear(r->progress);
+        fprintf(stderr, "kvreplay: --start-at: %s%s%s: parts on several hosts may start apart\n",
+                r->o->part.host, ": ", doubt);
+    }
+    return start_wait(r->o->start_wall_ns, zero_ns, &r->start.late_ns, e);
+}
+
 /* The clock has started. */
 static void replay_began(void *ctx, int64_t zero_ns)
 {
     struct replay *r = ctx;
+    r->start.wall_ns = clock_wall_ns() - (clock_now_ns() - zero_ns);
     tiers_began(&r->tiers);
     progress_line_began(&r->progress_line, zero_ns);
 }
@@ -398,6 +426,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .engine_threads = tiers_threads(&r->tiers),
                             .first_generation = r->populate.generation,
                             .gaps = r->tiers.gaps,
+                            .start = replay_start,
                             .began = replay_began,
                             .tick = replay_tick,
                             .ctx = r};
@@ -544,6 +573,7 @@ static void replay_set_evidence(struct replay *r)
     ev->counts = &r->counts;
     ev->digest = r->reader_stuck ? "" : trace_digest(r->trace);
     ev->timed = r->timed;
+    ev->by_keys = r->o->split == SPLIT_KEYS;
     ev->interrupted = end != SCHED_DONE && end != SCHED_DURATION;
     ev->lagged = r->ledger.lagged;
     ev->lag_limit_ns = r->o->lag_limit_ns;
@@ -601,6 +631,11 @@ static int replay_report(struct replay *r, int rc, struct err *e)
                         .sync_ns = r->sync_ns,
                         .data_seed = r->data_seed,
                         .by_duration = r->outcome.end == SCHED_DURATION,
+                        .part = r->o->part.on ? &r->o->part : NULL,
+                        .run_id = r->o->run_id,
+                        .by_keys = r->o->split == SPLIT_KEYS,
+                        .start_at_wall_ns = r->o->start_wall_ns,
+                        .start = r->start,
                         .workers = r->o->workers,
                         .by_class = r->by_class};
     bool known = r->surveyed && r->o->loops <= 1 && r->outcome.end == SCHED_DURATION;

@@ -291,6 +291,35 @@ static void json_first_token(struct jsonout *j, const struct summary *s)
     jsonout_end(j);
 }
 
+/* When the clock started, and which part of a run this is. */
+static void json_start(struct jsonout *j, const struct summary *s)
+{
+    const struct summary_start *start = &s->start;
+
+    jsonout_object(j, "start");
+    jsonout_f64(j, "unix_s", start->wall_ns ? (double)start->wall_ns / 1e9 : NAN);
+    jsonout_f64(j, "at_unix_s", s->start_at_wall_ns ? (double)s->start_at_wall_ns / 1e9 : NAN);
+    jsonout_f64(j, "late_us", s->start_at_wall_ns ? (double)start->late_ns / 1e3 : NAN);
+    if (start->clock.known)
+        jsonout_bool(j, "synchronised", start->clock.synchronised);
+    else
+        jsonout_null(j, "synchronised");
+    jsonout_f64(j, "clock_error_us",
+                start->clock.known ? (double)start->clock.error_ns / 1e3 : NAN);
+    jsonout_end(j);
+    if (!s->part) {
+        jsonout_null(j, "ranks");
+        return;
+    }
+    jsonout_object(j, "ranks");
+    jsonout_text_value(j, "run", s->run_id);
+    jsonout_u64(j, "rank", s->part->rank);
+    jsonout_u64(j, "count", s->part->count);
+    jsonout_text_value(j, "host", s->part->host);
+    jsonout_text_value(j, "split", s->by_keys ? "keys" : "none");
+    jsonout_end(j);
+}
+
 static void json_kernel(struct jsonout *j, const struct evidence *ev)
 {
     const struct target_counters *before = &ev->before, *after = &ev->after;
@@ -336,6 +365,7 @@ struct jsonout *summary_json(const struct summary *s)
     json_times(j, s);
     json_served(j, s);
     json_first_token(j, s);
+    json_start(j, s);
     jsonout_array(j, "tiers");
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (s->tiers->info[i].engine)

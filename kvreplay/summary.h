@@ -12,8 +12,17 @@
 #include "kvreplay/tiers.h"
 #include "kvreplay/validity.h"
 #include "lib/json/jsonout.h"
+#include "lib/ranks/part.h"
+#include "lib/ranks/start.h"
 
 #define SUMMARY_NOT_KNOWN UINT64_MAX
+
+/* When the clock of the rows started. */
+struct summary_start {
+    int64_t wall_ns; /* its zero, by the wall clock, since 1970; 0: it did not start */
+    int64_t late_ns; /* with --start-at: when the process woke, after that instant */
+    struct start_clock clock;
+};
 
 /* Plain values and borrowed pointers. */
 struct summary {
@@ -32,6 +41,11 @@ struct summary {
     uint64_t data_seed; /* of the contents of objects */
     int64_t sync_ns;    /* of --sync end, after the run; negative: none */
     bool by_duration;
+    const struct part *part;  /* NULL: there are no parts */
+    const char *run_id;       /* of the parts */
+    bool by_keys;             /* they have a share of the keys each */
+    int64_t start_at_wall_ns; /* --start-at; 0: not given */
+    struct summary_start start;
     uint64_t workers; /* 0: not served */
     bool by_class;    /* served by QoS class */
     /* By QoS: requests that had arrived at the end, and lay behind the rows that were held; or

@@ -182,7 +182,8 @@ static int survey_stride(struct survey *s, struct survey_pass *p, const struct t
 
     for (size_t i = 0; i < n; i++) {
         moves[i] = t[i].tier != TRACE_NO_TIER && t[i].op != TRACE_GENERATE &&
-                   t[i].op != TRACE_MISS && selection_has_tier(select, &t[i]);
+                   t[i].op != TRACE_MISS && selection_has_tier(select, &t[i]) &&
+                   selection_has_key(select, &t[i]);
         if (!moves[i])
             continue;
         copy[i] = selection_copy(select, hash_128(t[i].key.p, t[i].key.len), t[i].tier);
@@ -198,7 +199,7 @@ static int survey_stride(struct survey *s, struct survey_pass *p, const struct t
             continue;
         int64_t span, begins_ns = pace_begins_ns(p->o->arrivals, &t[i]);
         bool runs = true; /* the row is due before the end of the run */
-        s->run_rows += selection_has_tier(select, &t[i]);
+        s->run_rows += selection_has_tier(select, &t[i]) && selection_has_key(select, &t[i]);
         if (p->zero_ns == TRACE_NONE && !row_in_head(&t[i]))
             p->zero_ns = begins_ns;
         if (p->zero_ns != TRACE_NONE && !__builtin_sub_overflow(begins_ns, p->zero_ns, &span)) {

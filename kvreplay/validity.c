@@ -455,7 +455,8 @@ static void judge_run(struct validity *v)
 
         if (whole && f->state == VALIDITY_UNRELIABLE && v->whys == 0)
             validity_why(v, "%.140s", f->why); /* makes it unreliable */
-        else if (f->state == VALIDITY_UNKNOWN && v->state == VALIDITY_GOOD)
+        else if (f->state == VALIDITY_UNKNOWN && f->of != VALIDITY_END_TO_END &&
+                 v->state == VALIDITY_GOOD)
             v->state = VALIDITY_UNKNOWN;
     }
 }
@@ -485,7 +486,11 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
         validity_why(v, "the run was stopped before the end of the trace");
 
     judge_late(v, VALIDITY_RESPONSE, n->response);
-    judge_late(v, VALIDITY_END_TO_END, n->whole);
+    if (ev->by_keys)
+        judge_figure(v, VALIDITY_END_TO_END, VALIDITY_UNKNOWN,
+                     "requests are spread over the parts (--split keys)");
+    else
+        judge_late(v, VALIDITY_END_TO_END, n->whole);
     judge_processors(v, ev);
     judge_kernel(v, ev);
     judge_storage(v, ev);

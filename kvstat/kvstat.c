@@ -56,6 +56,38 @@ static int report_files(struct reporter *r, const char *const *files, size_t n, 
     return 0;
 }
 
+/* ---- files of rows: the parts of one run ---- */
+
+static int report_ranks(struct reporter *r, const struct inputs *in, struct err *e)
+{
+    const char **files = calloc(in->count + 1, sizeof(*files));
+    size_t n = 0;
+    r->ranks = parts_create();
+    int rc = files && r->ranks ? 0 : err_nomem(e, "parts");
+    for (size_t i = 0; i < in->count && rc == 0; i++) {
+        const struct input *item = &in->item[i];
+        if (!item->found && item->kind != INPUT_ROWS)
+            rc = err_set(e, -EINVAL, ERR_INPUT, item->path, "--ranks takes result files");
+        else if (!item->found || (item->kind == INPUT_ROWS && scan_is_result(item->path) &&
+                                  !options_is_output(&r->options, item->path)))
+            files[n++] = item->path;
+    }
+    if (rc == 0 && n == 0)
+        rc = err_set(e, -ENOENT, ERR_INPUT, "--ranks", "no result file among the inputs");
+    r->scan.part = true;
+    if (rc == 0)
+        rc = reporter_add_pool(r, files, n, e);
+    if (rc == 0 && r->json)
+        parts_json(r->json, r->ranks);
+    else if (rc == 0 && r->options.full)
+        parts_text(output_stream(r->text), r->ranks);
+    if (rc == 0 && parts_missing(r->ranks) && r->status == 0)
+        r->status = 2;
+    parts_free(r->ranks);
+    free(files);
+    return rc;
+}
+
 /* ---- folders and documents: a table of runs ---- */
 
 /* What a folder holds may be anything: a file that is no run, or is cut, is passed over. */
@@ -396,11 +428,17 @@ static int report_inputs(struct reporter *r, const struct opt_parser *p, const c
     int rc = o->reference ? read_reference(r, &reference, e) : 0;
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = inputs_add(&in, files[i], e);
+    if (rc == 0 && o->ranks) {
+        in.table = false;
+        n = 1;
+    }
     if (rc == 0 && (n > 1 || in.table || o->csv || o->xlsx || o->reference)) {
         r->runs = run_table_create();
         rc = r->runs ? 0 : err_nomem(e, "report");
     }
-    if (rc == 0)
+    if (rc == 0 && o->ranks)
+        rc = report_ranks(r, &in, e);
+    else if (rc == 0)
         rc = in.table ? report_table(r, p, &in, e) : report_files(r, files, n, e);
     if (rc == 0 && reference)
         report_reference(r, reference);

@@ -143,6 +143,12 @@ static const struct opt table[] = {
      .flags = OPT_COMMON,
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
      .help = "Report on all files as one run instead of as trials."},
+    {.name = "ranks",
+     .type = OPT_FLAG,
+     .offset = AT(ranks),
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
+     .help = "Report on all files, or all results in a folder, as the parts of one run (kvreplay "
+             "--part): figures of all rows together, and a table of the parts."},
     {.name = "compare",
      .type = OPT_LIST,
      .offset = AT(compare),
@@ -265,27 +271,34 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
         return refuse(e, "--reference", "does not apply with --csv");
     if (o->xlsx && (xlsx_len <= 5 || strcmp(o->xlsx + xlsx_len - 5, ".xlsx") != 0))
         return refuse(e, "--xlsx", "the file's name must end in .xlsx");
-    if (o->reuse && o->merge)
-        return refuse(e, "--reuse", "does not apply with --merge");
-    if (o->interval_ns > 0 && files > 1)
+    if (o->reuse && (o->merge || o->ranks))
+        return refuse(e, "--reuse", "does not apply with --merge or --ranks");
+    if (o->ranks && o->merge)
+        return refuse(e, "--ranks", "does not apply with --merge: choose one");
+    if (o->ranks && (o->reference || o->run))
+        return refuse(e, o->run ? "--run" : "--reference", "does not apply with --ranks");
+    if (o->interval_ns > 0 && files > 1 && !o->ranks)
         return err_set(e, -EINVAL, ERR_INPUT, "--interval", "takes one file, not %zu", files);
-    if (o->plot && files > 1)
+    if (o->plot && files > 1 && !o->ranks)
         return err_set(e, -EINVAL, ERR_INPUT, "--plot", "takes one file, not %zu", files);
     if (o->plot && o->compare.count > 1)
         return refuse(e, "--plot", "takes one run on each side: give one --compare");
     if (o->plot && !plot_is_drawable(o->plot))
         return refuse(e, "--plot", "the file's name must end in .svg or .png");
-    if (o->html && files > 1 && !o->merge && o->compare.count == 0)
-        return refuse(e, "--html", "shows one report: give one file, --merge or --compare");
-    if (o->fio_job && files > 1 && !o->merge)
-        return refuse(e, "--fio-job", "takes one file, or several with --merge");
+    if (o->html && files > 1 && !o->merge && !o->ranks && o->compare.count == 0)
+        return refuse(e, "--html",
+                      "shows one report: give one file, --merge, --ranks or --compare");
+    bool pooled = o->merge || o->ranks;
+    if (o->fio_job && files > 1 && !pooled)
+        return refuse(e, "--fio-job", "takes one file, or several with --merge or --ranks");
     bool folder = o->mlperf && run_folder_is_meant(o->mlperf);
     if (o->mlperf && files > 1 && !folder)
         return refuse(e, "--mlperf", "a file takes one input; name a folder (DIR/) for several");
-    if (folder && o->merge)
-        return refuse(e, "--mlperf", "a folder has a file for each input; leave out --merge");
-    if (o->hgrm && files > 1 && !o->merge)
-        return refuse(e, "--hgrm", "takes one file, or several with --merge");
+    if (folder && pooled)
+        return refuse(e, "--mlperf",
+                      "a folder has a file for each input; leave out --merge and --ranks");
+    if (o->hgrm && files > 1 && !pooled)
+        return refuse(e, "--hgrm", "takes one file, or several with --merge or --ranks");
     /* Names of users come from the trace: they never become paths. */
     if (o->hgrm && o->by & GROUPS_TEXT)
         return refuse(e, "--hgrm", "does not apply with --by user, endpoint or thread");

@@ -12,7 +12,7 @@
 
 /* Texts point into argv. */
 struct options {
-    bool full, json, csv, merge, reuse, verify_trace, check, skip_bad_rows;
+    bool full, json, csv, merge, ranks, reuse, verify_trace, check, skip_bad_rows;
     const char *by_text, *output, *xlsx, *hgrm, *plot, *html, *fio_job, *mlperf, *reference,
         *config, *run;
     uint64_t threads, max_groups;

@@ -163,6 +163,8 @@ static int make_figures(struct figures **out, struct figures_source source,
     if (!pooled)
         rc = read_provenance(&p, source.scan, run, e);
     source.provenance = pooled ? pooled : &p;
+    if (source.provenance->part.by_keys)
+        requests_forget(source.scan->requests);
     if (rc == 0) {
         rc = figures_create(out, &source, e);
     } else {
@@ -310,11 +312,13 @@ int reporter_add(struct reporter *r, const char *const *files, size_t n, struct 
 }
 
 /* Takes what came with a file into what is true of all. */
-static int pool_provenance(struct provenance *all, const struct scan *s, const char *path,
-                           struct err *e)
+static int pool_provenance(struct reporter *r, struct provenance *all, const struct scan *s,
+                           const char *path, struct err *e)
 {
     struct provenance p;
     int rc = read_provenance(&p, s, NULL, e);
+    if (rc == 0 && r->ranks)
+        rc = parts_take(r->ranks, path, s, &p, e);
     if (rc == 0)
         rc = provenance_pool(all, &p, path, e);
     provenance_free(&p);
@@ -323,17 +327,17 @@ static int pool_provenance(struct provenance *all, const struct scan *s, const c
 
 int reporter_add_pool(struct reporter *r, const char *const *files, size_t n, struct err *e)
 {
-    struct figures_source pool = {.files = files, .file_count = n};
+    struct figures_source pool = {.files = files, .file_count = n, .parts = r->ranks != NULL};
     struct provenance all;
     int rc = 0;
-    if (n == 1)
+    if (n == 1 && !r->ranks)
         return reporter_add(r, files, n, NULL, e);
     provenance_clear(&all);
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct scan *scan = NULL;
         rc = scan_one(r, &scan, files[i], e);
         if (rc == 0)
-            rc = pool_provenance(&all, scan, files[i], e);
+            rc = pool_provenance(r, &all, scan, files[i], e);
         if (rc == 0 && pool.scan) {
             rc = scan_merge(pool.scan, scan, e);
         } else if (rc == 0) {
@@ -341,6 +345,10 @@ int reporter_add_pool(struct reporter *r, const char *const *files, size_t n, st
             scan = NULL;
         }
         scan_free(scan);
+    }
+    if (rc == 0 && r->ranks) {
+        parts_settle(r->ranks, &all);
+        rc = scan_end_run(pool.scan, e);
     }
     if (rc == 0 && pool.scan)
         return add_report(r, &pool, &all, NULL, e);

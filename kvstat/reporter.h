@@ -10,6 +10,7 @@
 #include "kvstat/mlperf/run_folder.h"
 #include "kvstat/options.h"
 #include "kvstat/output.h"
+#include "kvstat/parts.h"
 #include "kvstat/report/figures.h"
 #include "kvstat/report/run_table.h"
 #include "kvstat/report/verdict.h"
@@ -29,6 +30,7 @@ struct reporter {
     struct run_table *runs;    /* gathers the figures of each report; NULL: they are not needed */
     struct run_table *series;  /* gathers the intervals of the one report; NULL: not needed */
     struct run_folder *mlperf; /* of --mlperf FOLDER; NULL: not asked for */
+    struct parts *ranks;       /* of --ranks; NULL: not asked for */
     bool several;              /* reports in one output */
     bool hidden;               /* reports are gathered only */
     int status;                /* exit status so far */

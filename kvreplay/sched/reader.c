@@ -54,6 +54,9 @@ struct reader {
     struct selection_users *users; /* NULL: all */
     struct reader_pass pass;
     uint64_t done; /* rows read, of all passes */
+    /* Set before a row behind the head is pushed, and not changed after. */
+    bool zero_known;
+    int64_t zero_time_ns;
     /* scheduler's thread */
     struct row_batch *giving;      /* being filled with free rows; NULL: none */
     struct row_batch **containers; /* empty batches, to be filled with free rows */
@@ -202,8 +205,13 @@ static int reader_rows(struct reader *r, const struct trace_row *t, size_t n)
             p->first_ns = p->last_ns = t->time_ns;
         }
         p->last_ns = ends > p->last_ns ? ends : p->last_ns;
+        if (!r->zero_known && r->o.select.parts && !row_in_head(t)) {
+            r->zero_known = true;
+            r->zero_time_ns = t->time_ns;
+        }
         bool has_tier = selection_has_tier(&r->o.select, t);
-        if ((r->users && !selection_has_user(r->users, t)) || !has_tier) {
+        if ((r->users && !selection_has_user(r->users, t)) || !has_tier ||
+            !selection_has_key(&r->o.select, t)) {
             r->skipped++;
             continue;
         }
@@ -394,6 +402,11 @@ size_t reader_take(struct reader *r, struct row *rows[READER_BATCH])
 bool reader_starved(const struct reader *r)
 {
     return atomic_load(&r->starved) && spsc_count(r->full) == 0 && spsc_count(r->empty) == 0;
+}
+
+int64_t reader_zero_time_ns(const struct reader *r)
+{
+    return r->zero_known ? r->zero_time_ns : TRACE_NONE;
 }
 
 bool reader_quiet(const struct reader *r)

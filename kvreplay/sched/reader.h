@@ -41,6 +41,10 @@ size_t reader_take(struct reader *r, struct row *rows[READER_BATCH]);
 void reader_give(struct reader *r, struct row *row);
 /* Scheduler: the reader cannot go on until rows are given back. */
 bool reader_starved(const struct reader *r);
+/* Scheduler, when it has taken a row behind the head: with parts, the Timestamp of the trace's
+ * first such row, whichever part runs it, so that the clocks of all parts mean the same; TRACE_NONE
+ * without. */
+int64_t reader_zero_time_ns(const struct reader *r);
 /* Any thread: the reader has read all that it can for now. It waits for free rows, or is at its
  * end. A test with a clock that jumps waits for this. */
 bool reader_quiet(const struct reader *r);

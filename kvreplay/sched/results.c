@@ -19,6 +19,7 @@ struct results {
     struct trace_writer *w;
     const struct tier_door *door[TRACE_TIERS];
     unsigned doors[TRACE_TIERS];
+    int64_t rank;     /* of the rows; TRACE_NONE: there are no parts */
     int64_t flush_ns; /* when the next flush is due */
     bool zero_known;
     int64_t zero_ns;
@@ -35,12 +36,13 @@ struct held_row {
     uint8_t tier, door;
 };
 
-int results_open(struct results **out, struct trace_writer *w, struct err *e)
+int results_open(struct results **out, struct trace_writer *w, int64_t rank, struct err *e)
 {
     struct results *r = calloc(1, sizeof(*r));
     if (!r)
         return err_nomem(e, "results");
     r->w = w;
+    r->rank = rank;
     *out = r;
     return 0;
 }
@@ -122,7 +124,7 @@ int results_zero(struct results *r, int64_t zero_ns, struct err *e)
                               .line = {r->line, h.line_len}};
         struct trace_extra extra = {.slot_ns = h.slot_ns,
                                     .first_byte_ns = h.first_byte_ns,
-                                    .rank = TRACE_NONE,
+                                    .rank = r->rank,
                                     .endpoint = results_endpoint(r, h.tier, h.door)};
         rc = results_write(r, &t, &extra, e);
     }
@@ -146,7 +148,7 @@ int results_put(struct results *r, const struct row *row, struct err *e)
     const struct trace_row *t = &row->t;
     struct trace_extra extra = {.slot_ns = row->part.slot_ns,
                                 .first_byte_ns = row->first_byte_ns,
-                                .rank = TRACE_NONE,
+                                .rank = r->rank,
                                 .endpoint = results_endpoint(r, t->tier, row->door)};
 
     if (!r->w)

@@ -13,8 +13,9 @@
 struct results;
 struct row;
 
-/* Writes to w, which stays the caller's; NULL: no result rows are wanted. */
-int results_open(struct results **out, struct trace_writer *w, struct err *e);
+/* Writes to w, which stays the caller's; NULL: no result rows are wanted. rank: of a part of a run;
+ * TRACE_NONE: there are no parts. */
+int results_open(struct results **out, struct trace_writer *w, int64_t rank, struct err *e);
 void results_close(struct results *r);
 /* The doors of the store under a tier, whose names are the Endpoint of its rows; the caller's. */
 void results_doors(struct results *r, unsigned tier, const struct tier_door *door, unsigned doors);

@@ -425,10 +425,22 @@ static void sched_prefetch(const struct sched *s)
 /* The clock starts with the row first; NULL: there is none. */
 static void sched_set_zero(struct sched *s, const struct trace_row *first)
 {
+    int64_t zero_ns = sched_now(s), trace_ns = TRACE_NONE;
+
     s->head = false;
     s->zero_known = true;
-    s->clock.zero_ns = s->outcome.zero_ns = sched_now(s);
-    s->clock.zero_time_ns = first ? pace_begins_ns(s->clock.arrivals, first) : 0;
+    if (s->o.start && !s->stopping) {
+        int started = s->o.start(s->o.ctx, &zero_ns, s->e);
+        if (started < 0 && started != -EINTR) /* a signal is seen by the loop */
+            sched_fail(s, started);
+        s->turn_ns = clock_now_ns(); /* the wait was meant */
+    }
+    if (first)
+        trace_ns = reader_zero_time_ns(s->env.reader);
+    if (first && trace_ns == TRACE_NONE)
+        trace_ns = pace_begins_ns(s->clock.arrivals, first);
+    s->clock.zero_ns = s->outcome.zero_ns = zero_ns;
+    s->clock.zero_time_ns = first ? trace_ns : 0;
     if (s->o.duration_ns)
         s->end_ns = s->clock.zero_ns + s->o.duration_ns;
     if (s->o.began)
@@ -521,6 +533,8 @@ static bool sched_intake(struct sched *s)
             if (s->inside > 0)
                 break; /* the clock starts when the rows of the head are done */
             sched_set_zero(s, &r->t);
+            if (s->stopping)
+                break;
             now = sched_now(s);
         }
         sched_prefetch(s);

@@ -60,6 +60,10 @@ struct sched_opts {
     unsigned engine_threads;   /* that serve operations in flight */
     uint64_t first_generation; /* of what the run writes */
     struct gap_list *gaps;     /* told when the scheduler was kept from running; may be NULL */
+    /* Rows of the head are done: waits until the clock may start, and says when it did (monotonic;
+     * now or before). Negative errno with *e ends the run; -EINTR: a signal came. NULL: it starts
+     * at once. */
+    int (*start)(void *ctx, int64_t *zero_ns, struct err *e);
     /* Both may be NULL. */
     void (*began)(void *ctx, int64_t zero_ns); /* the clock has started (monotonic) */
     void (*tick)(void *ctx, struct sched *s);  /* now and then, for progress */

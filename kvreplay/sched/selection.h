@@ -9,6 +9,7 @@
 #include "lib/base/err.h"
 #include "lib/base/hash.h"
 #include "lib/opt/opt.h"
+#include "lib/ranks/part.h"
 #include "lib/trace/trace.h"
 
 enum {
@@ -20,6 +21,8 @@ struct selection {
     uint64_t limit; /* first rows of the trace; 0: all */
     uint64_t loops; /* passes over these rows; 0: 1 */
     uint64_t users; /* first users of the trace; 0: all */
+    unsigned parts; /* the keys are divided among so many; 0: they are not */
+    unsigned part;  /* rows of its keys; part 0 has the rows without a key, too */
     int only_tier;  /* enum trace_tier, or SELECTION_ALL_TIERS */
     uint8_t
         mapped[TRACE_TIERS]; /* the tier that runs the rows of a tier, + 1; 0: the tier itself */
@@ -44,6 +47,14 @@ static inline bool selection_has_tier(const struct selection *s, const struct tr
 {
     return s->only_tier == SELECTION_ALL_TIERS || t->tier == TRACE_NO_TIER ||
            t->tier == s->only_tier;
+}
+
+/* Is the row one of this part's? Both rows of a move have one key, so they are in one part. */
+static inline bool selection_has_key(const struct selection *s, const struct trace_row *t)
+{
+    if (s->parts == 0)
+        return true;
+    return part_of_key(t->key.len ? hash_128(t->key.p, t->key.len).hi : 0, s->parts) == s->part;
 }
 
 /* The first users of a trace, noted as its rows go by. One thread. */

@@ -59,6 +59,8 @@ struct agg *agg_create(unsigned by, uint32_t columns)
     a->result = agg_is_result(columns);
     a->t.first_ns = INT64_MAX;
     a->t.last_ns = INT64_MIN;
+    a->t.low_rank = INT64_MAX;
+    a->t.high_rank = INT64_MIN;
     a->base = groups_create(GROUPS_DEFAULT);
     a->groups = by == GROUPS_DEFAULT ? a->base : groups_create(by);
     a->tier_op = groups_create(GROUPS_TIER | GROUPS_OP);
@@ -239,6 +241,11 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
         t->first_ns = row->time_ns;
     if (row->time_ns > t->last_ns)
         t->last_ns = row->time_ns;
+    if (a->columns & TRACE_BIT(TRACE_COL_RANK) && row->extra && row->extra->rank != TRACE_NONE) {
+        int64_t rank = row->extra->rank;
+        t->low_rank = rank < t->low_rank ? rank : t->low_rank;
+        t->high_rank = rank > t->high_rank ? rank : t->high_rank;
+    }
     if (row->status == TRACE_OK)
         t->ok++;
     else if (row->status == TRACE_ABSENT)
@@ -347,6 +354,10 @@ static bool totals_merge(struct agg_totals *into, const struct agg_totals *from)
         into->last_ns = from->last_ns;
     if (from->end_ns > into->end_ns)
         into->end_ns = from->end_ns;
+    if (from->low_rank < into->low_rank)
+        into->low_rank = from->low_rank;
+    if (from->high_rank > into->high_rank)
+        into->high_rank = from->high_rank;
     return over;
 }
 
@@ -430,6 +441,16 @@ bool agg_result(const struct agg *a)
 struct groups *agg_groups(const struct agg *a)
 {
     return a->groups;
+}
+
+struct groups *agg_make_tier_op(const struct agg *a)
+{
+    struct groups *g = groups_create(GROUPS_TIER | GROUPS_OP);
+
+    if (g && groups_merge(g, a->base) == 0)
+        return g;
+    groups_free(g);
+    return NULL;
 }
 
 struct groups *agg_by_tier_op(const struct agg *a)

@@ -21,7 +21,7 @@
      TRACE_BIT(TRACE_COL_ARRIVAL) | TRACE_BIT(TRACE_COL_DURATION) | TRACE_BIT(TRACE_COL_DUE) |     \
      TRACE_BIT(TRACE_COL_ELIGIBLE) | TRACE_BIT(TRACE_COL_START) | TRACE_BIT(TRACE_COL_LATENCY) |   \
      TRACE_BIT(TRACE_COL_DEVICE) | TRACE_BIT(TRACE_COL_SLOT) | TRACE_BIT(TRACE_COL_STATUS) |       \
-     TRACE_BIT(TRACE_COL_FIRST_BYTE))
+     TRACE_BIT(TRACE_COL_FIRST_BYTE) | TRACE_BIT(TRACE_COL_RANK))
 
 /* True for the columns of a result file: its rows have Start and latency. */
 bool agg_is_result(uint32_t columns);
@@ -76,7 +76,8 @@ struct agg_totals {
     uint64_t promote_ops[TRACE_TIERS];        /* Evict writes of class promote: moved up into it */
     int64_t first_ns, last_ns;                /* Timestamps; end_ns: last completion of a result */
     int64_t end_ns;
-    uint64_t elapsed_ns; /* sum over the files that were ended */
+    int64_t low_rank, high_rank; /* in the column Rank; INT64_MAX, INT64_MIN: in no row */
+    uint64_t elapsed_ns;         /* sum over the files that were ended */
 };
 
 struct second;
@@ -112,6 +113,8 @@ const struct direct *agg_direct(const struct agg *a);
 /* The table by the columns given to agg_create, by tier and operation, by phase; the last two exist
  * after agg_end_file. Lent. */
 struct groups *agg_groups(const struct agg *a);
+/* A table by tier and operation of what was counted so far, the caller's; NULL: no memory. */
+struct groups *agg_make_tier_op(const struct agg *a);
 struct groups *agg_by_tier_op(const struct agg *a);
 struct groups *agg_by_phase(const struct agg *a);
 

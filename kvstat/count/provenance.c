@@ -301,6 +301,32 @@ static void take_apart(struct provenance *p, const struct jsonin_v *list)
     }
 }
 
+/* Microseconds in the document, seconds here. */
+static void take_us(double *out, const struct jsonin_v *root, const char *path)
+{
+    double us = NAN;
+    take_f64(&us, root, path);
+    if (isnan(*out))
+        *out = us / 1e6;
+}
+
+static void take_part(struct provenance_part *part, const struct jsonin_v *root)
+{
+    const struct jsonin_v *ranks = jsonin_get(root, "ranks");
+    const char *split = jsonin_text(jsonin_get(ranks, "split"), NULL);
+
+    take_f64(&part->start_s, root, "start.unix_s");
+    take_us(&part->late_s, root, "start.late_us");
+    take_us(&part->clock_error_s, root, "start.clock_error_us");
+    take_answer(&part->synchronised, jsonin_get(root, "start.synchronised"));
+    take_text(part->run, sizeof(part->run), ranks, PATHS("run"));
+    take_text(part->host, sizeof(part->host), ranks, PATHS("host"));
+    take_i64(&part->rank, ranks, PATHS("rank"));
+    take_i64(&part->count, ranks, PATHS("count"));
+    part->by_keys |= split && strcmp(split, "keys") == 0;
+    part->known = part->run[0] && part->rank >= 0 && part->count > part->rank;
+}
+
 static void pool_text(char *into, const char *from)
 {
     if (strcmp(into, from) != 0)
@@ -420,6 +446,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
         take_i64(&a->users, found, PATHS("users"));
         take_f64(&a->tokens_per_s, found, "throughput_tokens_per_s");
     }
+    take_part(&p->part, root);
     take_evidence(&p->evidence, jsonin_get(root, "evidence"));
     take_apart(p, jsonin_get(root, "apart"));
     int rc = take_validity(p, root);
@@ -451,18 +478,20 @@ static int take_frame(struct provenance *p, const char *json, const char *where,
 
 void provenance_clear(struct provenance *p)
 {
-    *p = (struct provenance){.users = -1,
-                             .tensor_parallel = -1,
-                             .num_gpus = -1,
-                             .bytes_per_token = -1,
-                             .warmup_ns = -1,
-                             .rows = -1,
-                             .elapsed_s = NAN,
-                             .device_read_bytes = -1,
-                             .device_write_bytes = -1,
-                             .storage_parts_ns = {NAN, NAN, NAN},
-                             .page_cache_share = NAN,
-                             .autoscaling = {.users = -1, .tokens_per_s = NAN}};
+    *p = (struct provenance){
+        .users = -1,
+        .tensor_parallel = -1,
+        .num_gpus = -1,
+        .bytes_per_token = -1,
+        .warmup_ns = -1,
+        .rows = -1,
+        .elapsed_s = NAN,
+        .device_read_bytes = -1,
+        .device_write_bytes = -1,
+        .storage_parts_ns = {NAN, NAN, NAN},
+        .page_cache_share = NAN,
+        .part = {.rank = -1, .count = -1, .start_s = NAN, .late_s = NAN, .clock_error_s = NAN},
+        .autoscaling = {.users = -1, .tokens_per_s = NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         p->capacity_bytes[t] = -1;
     for (size_t i = 0; i < PROVENANCE_SEEN; i++)
@@ -521,6 +550,7 @@ int provenance_pool(struct provenance *into, const struct provenance *from, cons
         into->evidence = from->evidence;
     into->pooled = true;
     into->known |= from->known;
+    into->part.by_keys |= from->part.by_keys;
     if (!into->digest[0])
         snprintf(into->digest, sizeof(into->digest), "%s", from->digest);
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)

@@ -88,6 +88,19 @@ struct provenance_apart {
     double mean_us, max_us; /* of their latencies; NAN: not known */
 };
 
+/* When the clock of the rows started, and which part of a run of several processes they are of. */
+struct provenance_part {
+    bool known;   /* there are parts */
+    char run[40]; /* the same in all parts of a run */
+    char host[64];
+    int64_t rank, count;
+    bool by_keys;   /* the parts had a share of the keys each */
+    double start_s; /* the clock's zero, by the host's wall clock, since 1970; NAN: not known */
+    double late_s;  /* after the instant that was asked for; NAN: none was */
+    double clock_error_s; /* NAN: not known */
+    enum provenance_answer synchronised;
+};
+
 /* Numbers are -1 and texts empty where nothing is known. */
 struct provenance {
     bool known;      /* there was any JSON */
@@ -117,6 +130,7 @@ struct provenance {
     double storage_parts_ns[3]; /* sums of meta, I/O and flush times of Tier-2; NAN: not known */
     double page_cache_share;    /* 0..1 of the objects' bytes, at the end; NAN: not known */
     struct provenance_autoscaling autoscaling;
+    struct provenance_part part;
     struct provenance_evidence evidence;
     struct provenance_apart apart[PROVENANCE_APART];
     size_t apart_count;

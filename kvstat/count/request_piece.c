@@ -232,6 +232,15 @@ static void add_result_row(struct request_piece *p, struct request_sums *s,
                                                 row->time_ns, row->due_ns, row->time_ns, false});
 }
 
+/* Ranks count their requests each from 0. */
+static int64_t id_of(const struct trace_row *row)
+{
+    if (!row->extra || row->extra->rank == TRACE_NONE)
+        return row->request;
+    uint64_t rank = hash_mix((uint64_t)row->extra->rank + 1);
+    return (int64_t)(hash_mix((uint64_t)row->request ^ rank) >> 1);
+}
+
 int request_piece_add(struct request_piece *p, const struct trace_row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -239,7 +248,7 @@ int request_piece_add(struct request_piece *p, const struct trace_row *rows, siz
         p->rows++;
         if (row->request == TRACE_NONE || agg_is_populating(p->result, row))
             continue;
-        struct request_sums *s = item_of(p, row->request);
+        struct request_sums *s = item_of(p, id_of(row));
         if (!s)
             return -ENOMEM;
         s->last_row = p->rows;

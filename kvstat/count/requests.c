@@ -90,25 +90,36 @@ bool requests_lists(const struct requests *r)
     return r->list;
 }
 
+static void totals_release(struct requests_totals *t)
+{
+    free(t->list.item);
+    hist_free(t->list.storage);
+    for (unsigned m = 0; m < REQUESTS_METRICS; m++) {
+        hist_free(t->metric[m]);
+        for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
+            hist_free(t->qos[q].metric[m]);
+    }
+    hist_free(t->prompt);
+    hist_free(t->ingest);
+    hist_free(t->prompt_first_token);
+    blocks_free(t->end_to_end);
+    for (unsigned q = 0; q <= TRACE_NO_QOS; q++) {
+        blocks_free(t->qos[q].end_to_end);
+        blocks_free(t->qos[q].first_token);
+    }
+    *t = (struct requests_totals){0};
+}
+
+void requests_forget(struct requests *r)
+{
+    totals_release(&r->t);
+}
+
 void requests_free(struct requests *r)
 {
     if (!r)
         return;
-    free(r->t.list.item);
-    hist_free(r->t.list.storage);
-    for (unsigned m = 0; m < REQUESTS_METRICS; m++) {
-        hist_free(r->t.metric[m]);
-        for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
-            hist_free(r->t.qos[q].metric[m]);
-    }
-    hist_free(r->t.prompt);
-    hist_free(r->t.ingest);
-    hist_free(r->t.prompt_first_token);
-    blocks_free(r->t.end_to_end);
-    for (unsigned q = 0; q <= TRACE_NO_QOS; q++) {
-        blocks_free(r->t.qos[q].end_to_end);
-        blocks_free(r->t.qos[q].first_token);
-    }
+    totals_release(&r->t);
     free(r->open);
     free(r->bucket);
     free(r->closed);

@@ -92,6 +92,8 @@ void requests_free(struct requests *r);
 int requests_append(struct requests *r, const struct request_piece *piece, uint64_t rows);
 /* Ends a file: counts all requests that are open. 0 or -ENOMEM. */
 int requests_end_file(struct requests *r);
+/* Nothing is known of the requests: the rows of each are spread over parts of a run. */
+void requests_forget(struct requests *r);
 /* Adds the counts of another file's table. 0 or -ENOMEM. */
 int requests_merge(struct requests *into, const struct requests *from);
 const struct requests_totals *requests_totals(const struct requests *r);

@@ -198,7 +198,7 @@ static int merge_workers(struct scan *s, struct worker *w, unsigned n, struct er
         rc = agg_merge(s->agg, w[i].agg, e);
     for (unsigned i = 1; i < n && rc == 0 && s->series; i++)
         rc = series_merge(s->series, w[i].series, e);
-    if (rc == 0)
+    if (rc == 0 && !s->part)
         rc = agg_end_file(s->agg, e);
     if (rc == 0 && requests_end_file(s->requests) < 0)
         rc = err_nomem(e, "requests");
@@ -456,6 +456,7 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *given
     if (rc < 0)
         goto out;
     s->files = 1;
+    s->part = o->part;
     s->columns = in.log ? oplog_reader_columns(in.log) : trace_columns(in.reader);
     const char *summary = in.log ? NULL : trace_summary(in.reader);
     if (in.log)
@@ -497,13 +498,28 @@ out:
     return rc;
 }
 
-bool scan_is_readable(const char *path)
+/* The columns of the file at path. Negative errno: it is no trace, result or log. */
+static int look_at_columns(const char *path, uint32_t *columns)
 {
     const struct scan_opts any = {0};
     struct input in = {0};
-    bool readable = open_input(&in, path, &any, NULL) == 0;
+    int rc = open_input(&in, path, &any, NULL);
+    if (rc == 0)
+        *columns = in.log ? oplog_reader_columns(in.log) : trace_columns(in.reader);
     close_input(&in);
-    return readable;
+    return rc;
+}
+
+bool scan_is_readable(const char *path)
+{
+    uint32_t columns;
+    return look_at_columns(path, &columns) == 0;
+}
+
+bool scan_is_result(const char *path)
+{
+    uint32_t columns;
+    return look_at_columns(path, &columns) == 0 && agg_is_result(columns);
 }
 
 int scan_merge(struct scan *into, const struct scan *from, struct err *e)
@@ -514,11 +530,15 @@ int scan_merge(struct scan *into, const struct scan *from, struct err *e)
     int rc = agg_merge(into->agg, from->agg, e);
     if (rc == 0 && requests_merge(into->requests, from->requests) < 0)
         rc = err_nomem(e, "requests");
+    if (rc == 0 && into->part && into->series && from->series)
+        rc = series_merge(into->series, from->series, e);
     if (rc == 0 && into->sequences && sequences_merge(into->sequences, from->sequences) < 0)
         rc = err_nomem(e, "series");
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < TRACE_TIERS; i++) {
+    if (into->part && occupancy_append(&into->occupancy, &from->occupancy) < 0)
+        return err_set(e, -EOVERFLOW, ERR_INPUT, "", "live bytes of a tier do not fit 63 bits");
+    for (size_t i = 0; i < TRACE_TIERS && !into->part; i++) {
         struct occupancy_tier *t = &into->occupancy.tier[i];
         const struct occupancy_tier *f = &from->occupancy.tier[i];
         t->peak_bytes = f->peak_bytes > t->peak_bytes ? f->peak_bytes : t->peak_bytes;
@@ -529,6 +549,11 @@ int scan_merge(struct scan *into, const struct scan *from, struct err *e)
     into->cut |= from->cut;
     into->bad_rows += from->bad_rows;
     return 0;
+}
+
+int scan_end_run(struct scan *s, struct err *e)
+{
+    return agg_end_file(s->agg, e);
 }
 
 void scan_free(struct scan *s)

@@ -25,6 +25,7 @@ struct scan_opts {
     bool skip_bad_rows;
     bool first_token;    /* requests_follow_first_token */
     bool direct;         /* direct operations and single requests, for --mlperf */
+    bool part;           /* of a run of several files: scan_merge, then scan_end_run */
     bool follow;         /* result files in the order of time, for verdicts and comparisons */
     int64_t interval_ns; /* of the time series; or SCAN_NO_SERIES, SCAN_SERIES_AUTO */
     int64_t target_ns[TRACE_QOSES]; /* of requests_create */
@@ -42,6 +43,7 @@ struct scan {
     struct sequences *sequences; /* NULL: not asked for, or a trace */
     uint32_t columns;            /* mask of those that the file has; of several: that all have */
     unsigned files;
+    bool part;             /* scan_opts */
     int64_t warmup_ns;     /* left out at the start, 0: nothing */
     bool cut;              /* truncated or damaged: only the rows before that were counted */
     bool interrupted;      /* by a signal: only the rows before that were counted */
@@ -63,8 +65,13 @@ int scan_open_trace(struct trace_reader **out, const char *path, const struct tr
                     const char *option, struct err *e);
 /* Whether path opens as a trace or result file, by its header. */
 bool scan_is_readable(const char *path);
+/* Whether it opens as a result file. */
+bool scan_is_result(const char *path);
 /* Adds the counts of from to into. -EINVAL: one is a trace and the other a result file. */
 int scan_merge(struct scan *into, const struct scan *from, struct err *e);
+/* After the parts of a run were merged: their times are those of one run, as if all rows lay in one
+ * file. 0 or a negative errno with *e. */
+int scan_end_run(struct scan *s, struct err *e);
 void scan_free(struct scan *s);
 
 #endif

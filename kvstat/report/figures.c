@@ -22,6 +22,7 @@
 struct figures {
     const char *const *files;
     size_t file_count;
+    bool parts; /* they are the parts of one run */
     struct scan *scan;
     struct reuse *reuse;
     bool result;
@@ -988,6 +989,7 @@ int figures_create(struct figures **out, const struct figures_source *s, struct 
     }
     f->files = s->files;
     f->file_count = s->file_count;
+    f->parts = s->parts;
     f->scan = s->scan;
     f->reuse = s->reuse;
     f->result = agg_result(s->scan->agg);
@@ -1033,6 +1035,11 @@ void figures_free(struct figures *f)
 bool figures_is_result(const struct figures *f)
 {
     return f->result;
+}
+
+bool figures_of_parts(const struct figures *f)
+{
+    return f->parts;
 }
 
 const char *const *figures_files(const struct figures *f, size_t *n)

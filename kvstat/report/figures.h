@@ -32,6 +32,7 @@ struct figures_targets {
 struct figures_source {
     const char *const *files; /* lent for as long as the figures */
     size_t file_count;
+    bool parts;                            /* the files are the parts of one run */
     struct scan *scan;                     /* taken over, also on failure */
     struct reuse *reuse;                   /* the same; NULL: not asked for */
     const struct provenance *provenance;   /* of pooled files: what is true of all */
@@ -52,6 +53,8 @@ bool figures_failed(const struct figures *f);
 /* A replay's result file; else a trace, whose times are simulated. */
 bool figures_is_result(const struct figures *f);
 const char *const *figures_files(const struct figures *f, size_t *n);
+/* They are the parts of one run. */
+bool figures_of_parts(const struct figures *f);
 
 /* All figures, in the order of the JSON. */
 const struct figure *figures_list(const struct figures *f, size_t *n);

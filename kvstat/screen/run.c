@@ -77,7 +77,8 @@ static void put_title(struct lines *l, const struct figures *f)
     const char *const *file = figures_files(f, &n);
     add_what(what, sizeof(what), f);
     if (n > 1)
-        snprintf(of_pool, sizeof(of_pool), " and %zu more, pooled", n - 1);
+        snprintf(of_pool, sizeof(of_pool), " and %zu more%s", n - 1,
+                 figures_of_parts(f) ? "" : ", pooled");
     int columns =
         LINES_COLUMNS - 3 - cell_columns(what) - (int)strlen(of_pool); /* three blanks between */
     lines_shorten(name, strcmp(file[0], "-") == 0 ? "standard input" : file[0],
@@ -668,7 +669,8 @@ static void put_more(struct lines *l, const struct figures *f)
 {
     size_t n;
     const char *const *files = figures_files(f, &n);
-    const char *name = n == 1 ? as_operand(files[0]) : "FILE...", *merge = n > 1 ? "--merge " : "";
+    const char *name = n == 1 ? as_operand(files[0]) : "FILE...";
+    const char *merge = figures_of_parts(f) ? "--ranks " : n > 1 ? "--merge " : "";
     char first[120], second[120];
     if (n == 1 && strcmp(files[0], "-") == 0) {
         lines_add(l, "More: --full here; or keep the rows (%s -o rows.csv.zst) for kvstat",

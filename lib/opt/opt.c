@@ -548,3 +548,41 @@ const struct opt *opt_effective(const struct opt_parser *p, size_t i, const void
     }
     return NULL;
 }
+
+/* The bytes of a value, which has a type of fixed width. */
+static size_t width_of(enum opt_type type)
+{
+    return type == OPT_FLAG ? sizeof(bool) : type == OPT_ENUM ? sizeof(int) : sizeof(uint64_t);
+}
+
+static void add_text(struct hash_stream *h, const char *text)
+{
+    hash_stream_add(h, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+struct hash128 opt_fingerprint(const struct opt_parser *p, const char *without)
+{
+    struct hash_stream *h = hash_stream_create();
+    struct hash128 sum = {0};
+    const struct opt *o;
+    const void *value;
+
+    for (size_t i = 0; h && (o = opt_effective(p, i, &value)); i++) {
+        if (strcmp(o->name, without) == 0)
+            continue;
+        add_text(h, o->name);
+        if (o->type == OPT_TEXT) {
+            add_text(h, *(const char *const *)value);
+        } else if (o->type == OPT_LIST) {
+            const struct opt_list *list = value;
+            for (size_t k = 0; k < list->count; k++)
+                add_text(h, list->item[k]);
+        } else {
+            hash_stream_add(h, value, width_of(o->type));
+        }
+    }
+    if (h)
+        sum = hash_stream_digest(h);
+    hash_stream_free(h);
+    return sum;
+}

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/base/hash.h"
 #include "lib/opt/table.h"
 
 struct opt_parser;
@@ -57,5 +58,8 @@ int opt_check_modes(const struct opt_parser *p, const struct opt_mode *modes, si
 /* The i-th option of the table that decides the rows (no heading, no OPT_NO_EFFECT), NULL past the
  * end. *value points at its effective value, of the C type of its enum opt_type. */
 const struct opt *opt_effective(const struct opt_parser *p, size_t i, const void **value);
+/* A hash of the names and values of all options of opt_effective but the one named without, the
+ * same in every process that was started with the same ones. */
+struct hash128 opt_fingerprint(const struct opt_parser *p, const char *without);
 
 #endif

@@ -64,7 +64,7 @@ static void serve(struct run *run, const char *rows)
     assert_int_equal(trace_create(&w, out, &wo, &e), 0);
     struct results *results;
     struct reader *reader;
-    assert_int_equal(results_open(&results, w, &e), 0);
+    assert_int_equal(results_open(&results, w, TRACE_NONE, &e), 0);
     struct reader_opts rdo = {.rows = WINDOW,
                               .select.only_tier = SELECTION_ALL_TIERS,
                               .want_line = true,

@@ -51,7 +51,7 @@ static void replay(const char *rows, struct sched_opts *o, struct counts *st, st
     assert_int_equal(trace_create(&w, out, &wo, &e), 0);
     struct results *results;
     struct reader *reader;
-    assert_int_equal(results_open(&results, w, &e), 0);
+    assert_int_equal(results_open(&results, w, TRACE_NONE, &e), 0);
     struct reader_opts rdo = {.want_user = o->timing == SCHED_CLOSED,
                               .rows = 1024,
                               .select.only_tier = SELECTION_ALL_TIERS,
