@@ -604,7 +604,7 @@ static int check_targets(struct options *o, struct err *e)
         o->has_target[u.tier] = true;
         o->target[u.tier] = u;
         if (u.scheme == URI_PATH)
-            o->nvme = u.path;
+            o->nvme = o->target[u.tier].path;
     }
     return 0;
 }

@@ -446,6 +446,7 @@ static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
                                   .iopoll = o->iopoll,
                                   .buffered = o->storage.buffered,
                                   .sync_objects = o->sync_objects,
+                                  .pages = o->pages,
                                   .max_ops = (unsigned)o->inflight,
                                   .gaps = t->gaps};
     rc = data_shape(o->compress_ratio, o->dedup_ratio, &s.shape);

@@ -39,6 +39,7 @@ struct tiers_opts {
     enum io_engine io;
     unsigned iodepth, rings;
     bool sqpoll, iopoll, sync_objects;
+    enum io_pages pages;
     double compress_ratio, dedup_ratio;
 };
 

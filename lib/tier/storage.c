@@ -406,6 +406,7 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
     }
     *w = (struct storage_thread_opts){.engine = o->engine,
                                       .max_ops = o->max_ops,
+                                      .pages = o->pages,
                                       .gaps = o->gaps,
                                       .policy = {.chunk_bytes = (uint32_t)o->chunk_bytes,
                                                  .buffered = !direct,

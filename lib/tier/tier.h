@@ -145,8 +145,9 @@ struct tier_storage_opts {
     bool sqpoll, iopoll;
     bool buffered;     /* no O_DIRECT even where it works; a slab's descriptor has its own flags */
     bool sync_objects; /* fdatasync each object that was written */
-    uint32_t shape;    /* of all contents (data_shape) */
-    unsigned max_ops;  /* most operations inside */
+    enum io_pages pages;   /* of the buffers */
+    uint32_t shape;        /* of all contents (data_shape) */
+    unsigned max_ops;      /* most operations inside */
     struct gap_list *gaps; /* the caller's, told when threads were kept from running; may be NULL */
 };
 int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, struct bell *bell,

@@ -37,7 +37,7 @@ struct scheme {
     const char *form;
 };
 static const struct scheme schemes[] = {
-    {"file:", URI_PATH, false, false, "file:PATH"},
+    {"file:", URI_PATH, false, false, "file:PATH[?pages=small]"},
     {"redis:", URI_RESP, true, false, "redis://HOST:PORT/DB"},
     {"rediss:", URI_RESP, true, true, "rediss://HOST:PORT/DB"},
     {"redis+unix:", URI_RESP, false, false, "redis+unix:PATH?db=N"},
@@ -291,12 +291,24 @@ static int take_unlocked(const struct parse *p, const char *text, size_t len)
     return 0;
 }
 
+static int take_pages(const struct parse *p, const char *text, size_t len)
+{
+    if (is_word(text, len, "huge"))
+        p->u->pages = URI_PAGES_HUGE;
+    else if (is_word(text, len, "small"))
+        p->u->pages = URI_PAGES_SMALL;
+    else
+        return bad(p, "pages= is huge or small");
+    return 0;
+}
+
 static const struct parameter {
     const char *name;
     unsigned schemes; /* mask of 1 << enum uri_scheme */
     bool flag;        /* it has no value */
     int (*take)(const struct parse *p, const char *text, size_t len);
 } parameters[] = {
+    {"pages", 1 << URI_PATH, false, take_pages},
     {"db", 1 << URI_RESP, false, take_database},
     {"connections", 1 << URI_RESP | 1 << URI_S3, false, take_connections},
     {"part", 1 << URI_RESP | 1 << URI_S3, false, take_part},
@@ -413,6 +425,21 @@ static int parse_s3(const struct parse *p, const char *rest)
     return rc < 0 || !rest[len] ? rc : take_parameters(p, rest + len + 1);
 }
 
+/* with_parameters: they may follow the last "?" of rest. */
+static int parse_path(const struct parse *p, const char *rest, bool with_parameters)
+{
+    const char *mark = with_parameters ? strrchr(rest, '?') : NULL;
+    size_t len = mark ? (size_t)(mark - rest) : strlen(rest);
+
+    if (len == 0)
+        return bad(p, "the target's name is empty");
+    if (len >= sizeof(p->u->path))
+        return bad(p, "the path is too long");
+    memcpy(p->u->path, rest, len);
+    p->u->path[len] = '\0';
+    return mark ? take_parameters(p, mark + 1) : 0;
+}
+
 int uri_parse(struct uri *u, const char *text, const char *option, struct err *e)
 {
     const struct parse p = {.u = u, .option = option, .e = e};
@@ -432,10 +459,8 @@ int uri_parse(struct uri *u, const char *text, const char *option, struct err *e
     const char *rest = s ? text + strlen(s->name) : text;
     if (!*rest)
         return bad(&p, "the target's name is empty");
-    if (!s || s->scheme == URI_PATH) {
-        u->path = rest;
-        return 0;
-    }
+    if (!s || s->scheme == URI_PATH)
+        return parse_path(&p, rest, s != NULL);
     u->scheme = s->scheme;
     if (s->slashes && strncmp(rest, "//", 2) != 0)
         return err_set(e, -EINVAL, ERR_INPUT, option, "expected %s", s->form);

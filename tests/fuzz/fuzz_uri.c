@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         need(e.what[0] != '\0');
     } else {
         need(u.tier <= 2);
-        need((u.scheme == URI_PATH) == (u.path != NULL));
+        need((u.scheme == URI_PATH) == (u.path[0] != '\0'));
         need(u.scheme == URI_PATH || u.host[0] || u.socket[0] || u.bucket[0]);
         need(u.connections <= URI_CONNECTIONS_MAX && u.part_bytes % 4096 == 0);
         need(u.scheme == URI_S3 || (u.style == URI_STYLE_DEFAULT && !u.proxy_env && !u.profile[0]));

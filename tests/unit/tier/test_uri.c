@@ -53,6 +53,15 @@ static void paths(void **state)
     assert_string_equal(parsed("2=/mnt/kv").path, "/mnt/kv");
     assert_int_equal(parsed("1=/mnt/kv").tier, 1);
     assert_string_equal(parsed("file:1=x").path, "1=x");
+    assert_string_equal(parsed("dir?pages=small").path, "dir?pages=small");
+    assert_int_equal(parsed("dir?pages=small").pages, URI_PAGES_DEFAULT);
+    struct uri u = parsed("file:a?b?pages=small");
+    assert_string_equal(u.path, "a?b");
+    assert_int_equal(u.pages, URI_PAGES_SMALL);
+    assert_int_equal(parsed("file:d?pages=huge").pages, URI_PAGES_HUGE);
+    refused("file:d?pages=big", "huge or small");
+    refused("file:d?page=small", "did you mean pages=?");
+    refused("file:?pages=small", "empty");
     refused("", "empty");
     refused("file:", "empty");
     refused("2=", "empty");
@@ -71,7 +80,7 @@ static void redis(void **state)
     assert_int_equal(u.connections, 4);
     assert_int_equal(u.part_bytes, 65536);
     assert_false(u.tls);
-    assert_null(u.path);
+    assert_string_equal(u.path, "");
     u = parsed("1=rediss://me@[::1]");
     assert_int_equal(u.tier, 1);
     assert_string_equal(u.host, "::1");
