@@ -185,6 +185,7 @@ static int replay_survey(struct replay *r, struct err *e)
 static void replay_set_tiers(struct replay *r)
 {
     const struct options *o = r->o;
+    bool like = o->target[TRACE_STORAGE].like != URI_LIKE_KVTRACE;
 
     r->tiers.surveyed = r->surveyed ? &r->survey : NULL;
     r->tiers.o = (struct tiers_opts){
@@ -203,9 +204,11 @@ static void replay_set_tiers(struct replay *r)
                     .keep = o->keep,
                     .data_seed = r->data_seed,
                     .buffered = o->buffered,
+                    .files_only = like,
                     .bytes = (uint64_t)(o->storage_gb * (double)UNITS_GIB),
                     .reserve = o->reserve_share,
                     .inflight = o->inflight},
+        .like = like ? &o->target[TRACE_STORAGE] : NULL,
         .timeout_ns = o->timeout_ns,
         .io = o->ioengine,
         .iodepth = options_iodepth(o),
@@ -364,6 +367,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .duration_ns = o->duration_ns,
                             .warmup_ns = o->warmup_ns,
                             .spin_ns = o->spin_ns,
+                            .lookups = r->tiers.info[TRACE_STORAGE].looks_up,
                             .engine_threads = tiers_threads(&r->tiers),
                             .first_generation = r->populate.generation,
                             .gaps = r->tiers.gaps,
@@ -407,6 +411,7 @@ static int replay_execute(struct replay *r, struct err *e)
                              .select = r->select,
                              .want_line = r->writer != NULL,
                              .want_user = r->o->timing == SCHED_CLOSED,
+                             .want_lookups = r->tiers.info[TRACE_STORAGE].looks_up,
                              .tell_starved = r->o->timing == SCHED_SERVED,
                              .bell = r->bell};
     struct reader *reader;

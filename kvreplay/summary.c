@@ -46,6 +46,15 @@ static void json_group(struct jsonout *j, const struct counts_group *g)
         jsonout_hist(j, part[i], g->part[i], 1e3);
 }
 
+static void json_lookups(struct jsonout *j, const struct counts *n)
+{
+    jsonout_object(j, "lookup");
+    jsonout_u64(j, "ops", n->looked_up);
+    jsonout_u64(j, "found", n->found);
+    jsonout_hist(j, "service_us", n->lookup, 1e3);
+    jsonout_end(j);
+}
+
 static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
 {
     static const char *const name[COUNTS_OPS] = {"read", "write", "delete"};
@@ -76,6 +85,8 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
         jsonout_null(j, "ios");
         jsonout_null(j, "mean_ios_in_flight");
     }
+    if (info->looks_up)
+        json_lookups(j, s->evidence->counts);
     for (unsigned op = 0; op < COUNTS_OPS; op++) {
         struct counts_group sum;
         jsonout_object(j, name[op]);
@@ -414,6 +425,19 @@ static void text_groups(FILE *out, const struct counts *n)
     }
 }
 
+static void text_lookups(FILE *out, const struct counts *n)
+{
+    char count[32], found[32], p50[32], p95[32], p99[32], max[32];
+
+    if (n->looked_up == 0)
+        return;
+    fprintf(out, "%s lookup%s on Tier-2 (%s found): P50 %s, P95 %s, P99 %s, max %s\n",
+            units_format_count(count, sizeof(count), n->looked_up), units_plural(n->looked_up),
+            units_format_count(found, sizeof(found), n->found), text_time(p50, n->lookup, 500000),
+            text_time(p95, n->lookup, 950000), text_time(p99, n->lookup, 990000),
+            text_time(max, n->lookup, 1000000));
+}
+
 static void text_queues(FILE *out, const struct summary *s)
 {
     const struct counts *n = s->evidence->counts;
@@ -550,6 +574,7 @@ void summary_text_full(const struct summary *s, FILE *out)
     text_rows(out, s);
     text_tiers(out, s->tiers);
     text_groups(out, s->evidence->counts);
+    text_lookups(out, s->evidence->counts);
     if (s->workers)
         text_served(out, s);
     text_evidence(out, s);

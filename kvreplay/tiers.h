@@ -34,7 +34,8 @@ struct tiers_opts {
     uint64_t chunk_bytes;
     struct storage_opts storage;
     const struct uri *remote[TRACE_TIERS]; /* stores behind a network; NULL: none */
-    int64_t timeout_ns;                    /* theirs */
+    const struct uri *like; /* the engine that storage is to act like; NULL: in kvtrace's own way */
+    int64_t timeout_ns;     /* theirs */
     /* of the storage engine */
     enum io_engine io;
     unsigned iodepth, rings;

@@ -75,6 +75,8 @@ struct counts {
     uint64_t inherited;          /* requests let in with the class of one that waited for them */
     uint64_t in_turn;            /* requests let in before a higher class, as the tenth */
     uint64_t capacity_exceeded;  /* requests and rows let go on without room */
+    struct hist *lookup;         /* ns, of lookups of reads and misses on Tier-2 */
+    uint64_t looked_up, found;   /* lookups; of them, those that found the object */
     struct hist *queue;          /* ns from arrival to admission, of requests */
     /* By QoS; with the requests in line at the end, of which there were waiting, and their wait so
      * far. */
@@ -114,6 +116,8 @@ void counts_waited(struct counts *s, uint8_t qos, int64_t since_ns, int64_t wait
  * with the rows or by stops of the process. */
 void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t done_ns,
                   int64_t added_ns);
+/* A lookup on Tier-2 has ended. */
+void counts_looked_up(struct counts *s, int64_t took_ns, bool found);
 void counts_recent_reset(struct counts *s);
 /* Moves all zeros into the histograms; for the report. */
 void counts_settle(struct counts *s);

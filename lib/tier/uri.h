@@ -25,6 +25,7 @@ enum {
     URI_NAME_CAP = 256,
     URI_PATH_CAP = 4096,
     URI_CONNECTIONS_MAX = 1024,
+    URI_WORKERS_MAX = 64,
     URI_ENDPOINTS_MAX = 16
 };
 
@@ -33,6 +34,20 @@ enum uri_pages {
     URI_PAGES_DEFAULT, /* huge where the host has them */
     URI_PAGES_HUGE,
     URI_PAGES_SMALL
+};
+
+/* How objects lie and are moved: in kvtrace's own way, or as an engine does it. */
+enum uri_like {
+    URI_LIKE_KVTRACE,
+    URI_LIKE_LMCACHE_FS,
+    URI_LIKE_LMCACHE_FS_DIRECT,
+    URI_LIKE_VLLM_FS,
+    URI_LIKES
+};
+enum uri_choice {
+    URI_CHOICE_DEFAULT,
+    URI_CHOICE_NO,
+    URI_CHOICE_YES
 };
 
 /* Plain values; "" and 0: not given. */
@@ -44,6 +59,10 @@ struct uri {
     /* of a path */
     char path[URI_PATH_CAP];
     enum uri_pages pages;
+    enum uri_like like;
+    unsigned workers, load_workers; /* with like, like the next two */
+    enum uri_choice direct;
+    enum uri_choice keeps_cache; /* the page cache is left alone */
 
     /* of a server */
     char host[URI_NAME_CAP];
@@ -74,5 +93,7 @@ struct uri {
 int uri_parse(struct uri *u, const char *text, const char *option, struct err *e);
 /* The kind of target, for people: "directory, file or device", "Redis". */
 const char *uri_scheme_text(enum uri_scheme scheme);
+/* "lmcache-fs" */
+const char *uri_like_text(enum uri_like like);
 
 #endif
