@@ -419,6 +419,8 @@ static int replay_execute(struct replay *r, struct err *e)
     int rc = reader_open(&reader, r->trace, &ro, e);
     if (rc < 0)
         return rc;
+    if (r->tiers.info[TRACE_STORAGE].keeps_cache)
+        r->evidence.resident_before = evidence_resident_share(storage->fd);
     gap_list_begin(r->tiers.gaps);
     evidence_begin(&r->evidence, &storage->device);
     int64_t cpu_ns = clock_process_cpu_ns();
@@ -624,6 +626,7 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
                        .o = in->options,
                        .timed = in->options->timing != SCHED_ASAP,
                        .evidence.resident_share = -1,
+                       .evidence.resident_before = -1,
                        .sync_ns = -1,
                        .started_wall_ns = clock_wall_ns()};
     bool ran = false;

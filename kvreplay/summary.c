@@ -273,10 +273,26 @@ static void json_kernel(struct jsonout *j, const struct evidence *ev)
     jsonout_end(j);
 }
 
+/* Operations that are no rows. */
+static void json_apart(struct jsonout *j, const struct counts *n)
+{
+    uint64_t ops = hist_count(n->lookup);
+
+    jsonout_array(j, "apart");
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "op", "lookup");
+    jsonout_u64(j, "ops", ops);
+    jsonout_f64(j, "mean_us", hist_sum(n->lookup) / (double)ops / 1e3);
+    jsonout_f64(j, "max_us", (double)hist_max(n->lookup) / 1e3);
+    jsonout_end(j);
+    jsonout_end(j);
+}
+
 struct jsonout *summary_json(const struct summary *s)
 {
     const struct evidence *ev = s->evidence;
     struct jsonout *j = jsonout_create();
+    uint64_t n_lookups = hist_count(ev->counts->lookup);
 
     if (!j)
         return NULL;
@@ -310,6 +326,8 @@ struct jsonout *summary_json(const struct summary *s)
         jsonout_end(j);
     }
     jsonout_end(j);
+    if (n_lookups > 0)
+        json_apart(j, ev->counts);
     json_kernel(j, ev);
     evidence_json(j, ev);
     json_known(j, "share_of_ceiling", evidence_of_ceiling(ev));

@@ -53,6 +53,7 @@ enum provenance_seen {
     PROVENANCE_DEVICE_WRITE_BYTES,
     PROVENANCE_RESIDENT_SHARE,
     PROVENANCE_CACHED_READ_SHARE,
+    PROVENANCE_RESIDENT_BEFORE,
     PROVENANCE_OFFERED_PER_S, /* this one and the next two: only of an overload */
     PROVENANCE_ACHIEVED_PER_S,
     PROVENANCE_BACKLOG_GROWTH,
@@ -66,7 +67,8 @@ struct provenance_evidence {
     bool known;
     double seen[PROVENANCE_SEEN]; /* NAN: not known */
     double client_delay_us[PROVENANCE_DELAYS];
-    char target[16], file_system[24], pages[8]; /* "": not known, or several that differ */
+    char target[16], file_system[24], pages[8],
+        page_cache[12]; /* "": not known, or several that differ */
     enum provenance_answer registered_buffers, direct;
 };
 

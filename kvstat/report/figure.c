@@ -272,6 +272,8 @@ static const struct what {
     [FIGURE_OWN_WRITE_BYTES] = {"own_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_RESIDENT_SHARE] = {"resident_share", FIGURE_UNIT_SHARE, NULL, NULL},
     [FIGURE_CACHED_READ_SHARE] = {"cached_read_share", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_RESIDENT_BEFORE] = {"resident_share_before", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_PAGE_CACHE] = {"page_cache", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_OFFERED] = {"offered_per_s", FIGURE_UNIT_PER_S, NULL, NULL},
     [FIGURE_ACHIEVED] = {"achieved_per_s", FIGURE_UNIT_PER_S, NULL, NULL},
     [FIGURE_BACKLOG_GROWTH] = {"backlog_growth", FIGURE_UNIT_PER_S, NULL, NULL},

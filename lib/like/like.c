@@ -453,11 +453,11 @@ static void choose_calls(struct like *k, const struct tier_like_opts *o)
     k->info.registered = 0;
     k->info.direct = c->direct;
     k->info.keeps_cache = !c->direct && !c->drop;
-    notes_add(&k->info.flags, "as %s does it", p->source);
     notes_add(&k->info.flags, "%s",
               c->direct ? "O_DIRECT"
               : c->drop ? "buffered, page cache dropped after each object"
                         : "buffered, page cache kept");
+    notes_add(&k->info.flags, "as %s does it", p->source);
     if (wants && !c->direct)
         notes_add(&k->info.fallbacks, "no O_DIRECT: buffered I/O");
     if (!p->evicts)
