@@ -148,7 +148,8 @@ static int open_queues(struct run *r, struct err *e)
             .depth = r->report.depth, .buf_bytes = r->o.block_bytes, .bufs = r->bufs};
         int ret;
 
-        q->pool = o.pool = io_buffers_map(pool_bytes);
+        q->pool = o.pool = io_buffers_map(
+            pool_bytes, r->o.uri.pages == URI_PAGES_SMALL ? IO_PAGES_SMALL : IO_PAGES_HUGE);
         if (!q->pool)
             return err_nomem(e, "buffers");
         ret = io_open(&q->io, (enum io_engine)r->o.engine, &o, e);
@@ -285,6 +286,7 @@ static int run_fill(struct run *r, struct err *e)
     if (r->report.device.counted && target_device_count(&r->report.device, &after) == 0)
         r->report.device_write_bytes = after.write_bytes - before.write_bytes;
     r->report.files = fill_target_files(r->target);
+    r->report.huge_pages = io_buffers_huge(r->queues[0].pool);
     if (r->o.mode == PLAN_STREAM)
         look_at_memory(r);
     if (ret < 0 || !r->o.until_steady || r->report.fill.stopped || rounds_steady(rounds))

@@ -330,19 +330,19 @@ static int check_files(const struct options *o, struct err *e)
 /* text: of the operand or the option. */
 static int check_target(struct options *o, const char *text, struct err *e)
 {
-    struct uri u;
-    int rc = uri_parse(&u, text, o->target ? "--target" : "", e);
+    struct uri *u = &o->uri;
+    int rc = uri_parse(u, text, o->target ? "--target" : "", e);
 
     if (rc < 0)
         return rc;
-    if (u.scheme != URI_PATH)
+    if (u->scheme != URI_PATH)
         return err_set(e, EINVAL, ERR_INPUT, o->target ? "--target" : "",
                        "%s: kvprecond fills directories, files and devices only",
-                       uri_scheme_text(u.scheme));
-    if (u.text != text)
+                       uri_scheme_text(u->scheme));
+    if (u->text != text)
         return err_set(e, EINVAL, ERR_INPUT, o->target ? "--target" : "",
                        "a fill has no tiers: leave out the number before the path");
-    o->path = u.path;
+    o->path = u->path;
     return 0;
 }
 

@@ -15,10 +15,12 @@
 #include "lib/io/target_file.h"
 #include "lib/model/model.h"
 #include "lib/opt/opt.h"
+#include "lib/tier/uri.h"
 
 struct options {
     const char *target;    /* of --target; NULL: the operand says it */
-    const char *path;      /* of the target, lent from argv */
+    struct uri uri;        /* of the target */
+    const char *path;      /* in it */
     enum target_kind kind; /* of path */
     enum plan_mode mode;
     uint64_t size; /* 0: twice the device */

@@ -90,7 +90,10 @@ static void text_fill(const struct report *r, FILE *out)
             units_format_duration(b, sizeof(b), (double)hist_percentile(r->service, 990000)),
             units_format_duration(c, sizeof(c), (double)hist_max(r->service)));
     fprintf(out, "  processor   %.3f s per GiB\n", cpu_s_per_gib(r));
-    fprintf(out, "  engine      %s, %s%s%s\n", r->engine, r->direct ? "O_DIRECT" : "buffered",
+    fprintf(out, "  engine      %s, %s%s%s%s\n", r->engine, r->direct ? "O_DIRECT" : "buffered",
+            r->huge_pages < 0 ? ""
+            : r->huge_pages   ? ", huge pages"
+                              : ", small pages",
             r->fallbacks.count > 0 ? "; " : "",
             notes_join(&r->fallbacks, "; ", fallbacks, sizeof(fallbacks)));
     if (r->device.counted)
@@ -235,6 +238,7 @@ static void json_asked(struct jsonout *j, const struct report *r)
     jsonout_u64(j, "iodepth", r->depth);
     jsonout_text_value(j, "engine", r->engine);
     jsonout_bool(j, "direct", r->direct);
+    jsonout_text_value(j, "pages", r->huge_pages < 0 ? NULL : r->huge_pages ? "huge" : "small");
     jsonout_notes(j, "fallbacks", &r->fallbacks);
     if (r->o->purge) {
         jsonout_object(j, "purge");

@@ -24,6 +24,7 @@ struct report {
     unsigned depth;             /* most writes in flight of a queue */
     struct notes fallbacks;     /* what the host or the target refused */
     bool direct;
+    int huge_pages;      /* of the buffers: 1 huge, 0 small, -1 not known */
     uint64_t size_bytes; /* of the fill */
     uint64_t capacity;   /* of a device, else 0 */
     uint64_t files;

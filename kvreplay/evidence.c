@@ -4,7 +4,6 @@
  * measured the client as much as the target. */
 #include "kvreplay/evidence.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +15,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "lib/io/target_files.h"
 #include "lib/json/jsonin.h"
 
 /* ---- the ceiling ---- */
@@ -250,54 +250,30 @@ static void resident_file(struct resident *r, int fd)
     munmap(map, pages * page);
 }
 
-/* The directory name below at; NULL with no descriptor left open: it is none. */
-static DIR *resident_open(int at, const char *name)
+static bool resident_object(void *ctx, int dir, const char *name, const struct stat *st,
+                            enum target_files_kind kind)
 {
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    struct resident *r = ctx;
+    int file = kind == TARGET_FILES_OBJECT && st->st_size > 0
+                   ? openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+                   : -1;
 
-    if (!d && fd >= 0)
-        close(fd);
-    return d;
-}
-
-/* The objects' files in one folder of the target. */
-static void resident_folder(struct resident *r, int target, const char *name)
-{
-    DIR *d = resident_open(target, name);
-    struct dirent *entry;
-
-    while (d && r->files < RESIDENT_MAX_FILES && (entry = readdir(d))) {
-        size_t len = strlen(entry->d_name);
-        if (len < 4 || strcmp(entry->d_name + len - 3, ".kv") != 0)
-            continue;
-        int file = openat(dirfd(d), entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        if (file < 0)
-            continue;
+    if (file >= 0) {
         r->files++;
         resident_file(r, file);
         close(file);
     }
-    if (d)
-        closedir(d);
+    return r->files < RESIDENT_MAX_FILES;
 }
 
 double evidence_resident_share(int target)
 {
     struct resident r = {.vec = malloc(RESIDENT_PAGES)};
-    struct dirent *entry;
 
     if (!r.vec)
         return -1;
-    DIR *d = resident_open(target, ".");
-    if (!d)
+    if (target_files_each(target, resident_object, &r) == -ENOTDIR)
         resident_file(&r, target);
-    while (d && (entry = readdir(d))) {
-        if (strlen(entry->d_name) == 2 && entry->d_name[0] != '.')
-            resident_folder(&r, target, entry->d_name);
-    }
-    if (d)
-        closedir(d);
     free(r.vec);
     return r.pages ? (double)r.resident / (double)r.pages : -1;
 }

@@ -33,7 +33,7 @@ struct evidence_network {
     int64_t retransmits; /* segments that TCP sent again; -1: not known */
 };
 
-/* Plain values and borrowed pointers. Zero it and set resident_share to -1. */
+/* Plain values and borrowed pointers. Zero it and set resident_share and resident_before to -1. */
 struct evidence {
     /* from the replay */
     const struct counts *counts;
@@ -62,7 +62,8 @@ struct evidence {
     bool counted;         /* it counts for the device under the target */
     struct target_counters before, after;
     struct evidence_network network;
-    double resident_share;     /* of the objects' bytes, in the page cache; negative: not known */
+    /* of the objects' bytes, in the page cache; negative: not known, or (before) not looked at */
+    double resident_share, resident_before;
     uint64_t link_bytes_per_s; /* that the device's link carries; 0: not known */
     /* from an earlier run */
     struct evidence_ceiling ceiling;
@@ -106,7 +107,7 @@ double evidence_steal_share(const struct evidence *ev);
 uint64_t evidence_link_bytes_per_s(const char *sysfs, const char *disk);
 
 /* Share (0..1) of the objects' bytes that mincore(2) sees in the page cache. target is the
- * descriptor of a directory, of which some thousand files (xx/NAME.kv) are looked at, or of a slab.
+ * descriptor of a directory, of which some thousand objects are looked at, or of a slab.
  * -1: there are no objects, or it cannot be told. */
 double evidence_resident_share(int target);
 

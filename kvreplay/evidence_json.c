@@ -96,6 +96,8 @@ static void json_target(struct jsonout *j, const struct evidence *ev)
     json_yes(j, "registered_buffers", t ? t->registered : -1);
     json_yes(j, "direct", t ? t->direct : -1);
     json_known(j, "cached_read_share", evidence_cached_read_share(ev));
+    json_known(j, "resident_share_before", ev->resident_before);
+    jsonout_text_value(j, "page_cache", t && t->keeps_cache ? "included" : NULL);
 }
 
 /* Those of the scheduler stand apart: they lengthen neither service nor device times. */

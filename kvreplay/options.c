@@ -41,7 +41,8 @@ enum {
     PLAIN_ONLY = OPTIONS_MARKS << 11,
     STORE_ONLY = OPTIONS_MARKS << 12, /* a path or a remote store */
     REMOTE_ONLY = OPTIONS_MARKS << 13,
-    PARTS_ONLY = OPTIONS_MARKS << 14
+    PARTS_ONLY = OPTIONS_MARKS << 14,
+    NOT_LIKE = OPTIONS_MARKS << 15 /* a target in kvtrace's own way, without like= */
 };
 
 static const struct opt table[] = {
@@ -449,14 +450,14 @@ static const struct opt table[] = {
      .def = "1MiB",
      .min = 4096,
      .max = 64 * MIB,
-     .marks = NOT_NULL | PATH_ONLY,
+     .marks = NOT_NULL | PATH_ONLY | NOT_LIKE,
      .help = "Size of the I/Os that an object is cut into, a multiple of 4 KiB."},
     {.name = "iodepth",
      .type = OPT_U64,
      .offset = AT(iodepth),
      .arg = "N",
      .max = 1024,
-     .marks = NOT_NULL | PATH_ONLY,
+     .marks = NOT_NULL | PATH_ONLY | NOT_LIKE,
      .help = "I/Os in flight; 0: 32, with --timing served one for each worker, at most 256 "
              "MiB."},
     {.name = "rings",
@@ -467,7 +468,7 @@ static const struct opt table[] = {
      .def = "1",
      .min = 1,
      .max = 64,
-     .marks = NOT_NULL | PATH_ONLY,
+     .marks = NOT_NULL | PATH_ONLY | NOT_LIKE,
      .help = "I/O threads, each with its own ring; they share --iodepth."},
     {.name = "ioengine",
      .type = OPT_ENUM,
@@ -475,25 +476,25 @@ static const struct opt table[] = {
      .flags = OPT_EXPERT,
      .choices = "auto|uring|psync",
      .def = "auto",
-     .marks = NOT_NULL | PATH_ONLY,
+     .marks = NOT_NULL | PATH_ONLY | NOT_LIKE,
      .help = "How I/O is done. uring: io_uring; psync: threads with pread and pwrite; auto: "
              "io_uring where it works."},
     {.name = "sqpoll",
      .type = OPT_FLAG,
      .offset = AT(sqpoll),
      .flags = OPT_EXPERT,
-     .marks = NOT_NULL | PATH_ONLY | URING_ONLY,
+     .marks = NOT_NULL | PATH_ONLY | NOT_LIKE | URING_ONLY,
      .help = "io_uring with a kernel thread that polls for submissions."},
     {.name = "iopoll",
      .type = OPT_FLAG,
      .offset = AT(iopoll),
      .flags = OPT_EXPERT,
-     .marks = NOT_NULL | PATH_ONLY | URING_ONLY | DIRECT_ONLY,
+     .marks = NOT_NULL | PATH_ONLY | NOT_LIKE | URING_ONLY | DIRECT_ONLY,
      .help = "io_uring that polls for completions."},
     {.name = "buffered",
      .type = OPT_FLAG,
      .offset = AT(buffered),
-     .marks = NOT_NULL | PATH_ONLY,
+     .marks = NOT_NULL | PATH_ONLY | NOT_LIKE,
      .help = "Use the page cache (no O_DIRECT)."},
     {.name = "sync",
      .type = OPT_ENUM,
@@ -740,8 +741,11 @@ static int check_targets(struct options *o, struct err *e)
             return err_set(e, -EINVAL, ERR_INPUT, "--target", "two of them for tier %u", u.tier);
         o->has_target[u.tier] = true;
         o->target[u.tier] = u;
+        if (u.like != URI_LIKE_KVTRACE && o->layout == STORAGE_LAYOUT_SLAB)
+            return err_set(e, -EINVAL, ERR_INPUT, "--layout slab",
+                           "does not apply with like=, which stores files as the engine does");
         if (u.scheme == URI_PATH)
-            o->nvme = u.path;
+            o->nvme = o->target[u.tier].path;
     }
     return 0;
 }
@@ -798,6 +802,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = o->ioengine == IO_PSYNC,
          .refuses = URING_ONLY,
          .why = "does not apply with --ioengine psync"},
+        {.on = o->target[TRACE_STORAGE].like != URI_LIKE_KVTRACE,
+         .refuses = NOT_LIKE,
+         .why = "does not apply with like=, which does its I/O as the engine does"},
         {.on = o->buffered, .refuses = DIRECT_ONLY, .why = "does not apply with --buffered"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);

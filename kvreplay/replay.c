@@ -211,37 +211,41 @@ static int replay_survey(struct replay *r, struct err *e)
 static void replay_set_tiers(struct replay *r)
 {
     const struct options *o = r->o;
+    bool like = o->target[TRACE_STORAGE].like != URI_LIKE_KVTRACE;
 
     r->tiers.surveyed = r->surveyed ? &r->survey : NULL;
-    r->tiers.o =
-        (struct tiers_opts){.null = o->null,
-                            .gpu = o->gpu,
-                            .gib = {o->gpu_mem_gb, o->cpu_mem_gb, o->storage_gb},
-                            .overflow = o->overflow,
-                            .sim_gpu_bytes_per_s = o->gpu_bandwidth,
-                            .sim_gpu_latency_ns = o->gpu_latency_ns,
-                            .inflight = o->inflight,
-                            .any_order = o->timing == SCHED_SERVED,
-                            .chunk_bytes = o->chunk_bytes,
-                            .storage = {.path = o->nvme,
-                                        .layout = o->layout,
-                                        .destroy_data = o->destroy_data,
-                                        .keep = o->keep,
-                                        .data_seed = r->data_seed,
-                                        .buffered = o->buffered,
-                                        .bytes = (uint64_t)(o->storage_gb * (double)UNITS_GIB),
-                                        .reserve = o->reserve_share,
-                                        .inflight = o->inflight},
-                            .timeout_ns = o->timeout_ns,
-                            .retries = (unsigned)o->retries,
-                            .io = o->ioengine,
-                            .iodepth = options_iodepth(o),
-                            .rings = (unsigned)o->rings,
-                            .sqpoll = o->sqpoll,
-                            .iopoll = o->iopoll,
-                            .sync_objects = o->sync == STORAGE_SYNC_OBJECT,
-                            .compress_ratio = o->compress_ratio,
-                            .dedup_ratio = o->dedup_ratio};
+    r->tiers.o = (struct tiers_opts){
+        .null = o->null,
+        .gpu = o->gpu,
+        .gib = {o->gpu_mem_gb, o->cpu_mem_gb, o->storage_gb},
+        .overflow = o->overflow,
+        .sim_gpu_bytes_per_s = o->gpu_bandwidth,
+        .sim_gpu_latency_ns = o->gpu_latency_ns,
+        .inflight = o->inflight,
+        .any_order = o->timing == SCHED_SERVED,
+        .chunk_bytes = o->chunk_bytes,
+        .storage = {.path = o->nvme,
+                    .layout = o->layout,
+                    .destroy_data = o->destroy_data,
+                    .keep = o->keep,
+                    .data_seed = r->data_seed,
+                    .buffered = o->buffered,
+                    .files_only = like,
+                    .bytes = (uint64_t)(o->storage_gb * (double)UNITS_GIB),
+                    .reserve = o->reserve_share,
+                    .inflight = o->inflight},
+        .like = like ? &o->target[TRACE_STORAGE] : NULL,
+        .timeout_ns = o->timeout_ns,
+        .retries = (unsigned)o->retries,
+        .io = o->ioengine,
+        .iodepth = options_iodepth(o),
+        .rings = (unsigned)o->rings,
+        .sqpoll = o->sqpoll,
+        .iopoll = o->iopoll,
+        .sync_objects = o->sync == STORAGE_SYNC_OBJECT,
+        .pages = o->target[TRACE_STORAGE].pages == URI_PAGES_SMALL ? IO_PAGES_SMALL : IO_PAGES_HUGE,
+        .compress_ratio = o->compress_ratio,
+        .dedup_ratio = o->dedup_ratio};
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (o->has_target[i] && o->target[i].scheme != URI_PATH)
             r->tiers.o.remote[i] = &o->target[i];
@@ -423,6 +427,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .duration_ns = o->duration_ns,
                             .warmup_ns = o->warmup_ns,
                             .spin_ns = o->spin_ns,
+                            .lookups = r->tiers.info[TRACE_STORAGE].looks_up,
                             .engine_threads = tiers_threads(&r->tiers),
                             .first_generation = r->populate.generation,
                             .gaps = r->tiers.gaps,
@@ -467,6 +472,7 @@ static int replay_execute(struct replay *r, struct err *e)
                              .select = r->select,
                              .want_line = r->writer != NULL,
                              .want_user = r->o->timing == SCHED_CLOSED,
+                             .want_lookups = r->tiers.info[TRACE_STORAGE].looks_up,
                              .tell_starved = r->o->timing == SCHED_SERVED,
                              .bell = r->bell};
     struct reader *reader;
@@ -474,6 +480,8 @@ static int replay_execute(struct replay *r, struct err *e)
     int rc = reader_open(&reader, r->trace, &ro, e);
     if (rc < 0)
         return rc;
+    if (r->tiers.info[TRACE_STORAGE].keeps_cache)
+        r->evidence.resident_before = evidence_resident_share(storage->fd);
     gap_list_begin(r->tiers.gaps);
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         for (unsigned k = 0; k < r->tiers.doors[i]; k++)
@@ -693,6 +701,7 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
                        .o = in->options,
                        .timed = in->options->timing != SCHED_ASAP,
                        .evidence.resident_share = -1,
+                       .evidence.resident_before = -1,
                        .sync_ns = -1,
                        .started_wall_ns = clock_wall_ns()};
     bool ran = false;

@@ -282,6 +282,9 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
         return rc;
     if (kind != TARGET_DIR && o->layout == STORAGE_LAYOUT_FILES)
         return err_set(e, -EINVAL, ERR_INPUT, "--layout files", "%s is not a directory", o->path);
+    if (kind != TARGET_DIR && o->files_only)
+        return err_set(e, -EINVAL, ERR_INPUT, "--target",
+                       "%s is not a directory: like= stores files as the engine does", o->path);
     s->o = *o;
     snprintf(s->path, sizeof(s->path), "%s", o->path);
     s->open = true;

@@ -32,6 +32,7 @@ struct storage_opts {
     bool keep;         /* objects are to stay */
     uint64_t data_seed;
     bool buffered;     /* no O_DIRECT */
+    bool files_only;   /* objects are files in a directory, as an engine lays them out */
     uint64_t bytes;    /* capacity asked for; 0: not asked */
     double reserve;    /* share of the file system that stays free, or TARGET_RESERVE_AUTO */
     uint64_t inflight; /* objects */

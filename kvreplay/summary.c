@@ -84,6 +84,15 @@ static void json_doors(struct jsonout *j, const struct summary *s, unsigned tier
     jsonout_end(j);
 }
 
+static void json_lookups(struct jsonout *j, const struct counts *n)
+{
+    jsonout_object(j, "lookup");
+    jsonout_u64(j, "ops", n->looked_up);
+    jsonout_u64(j, "found", n->found);
+    jsonout_hist(j, "service_us", n->lookup, 1e3);
+    jsonout_end(j);
+}
+
 static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
 {
     const struct tiers *t = s->tiers;
@@ -113,6 +122,8 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
         jsonout_null(j, "ios");
         jsonout_null(j, "mean_ios_in_flight");
     }
+    if (info->looks_up)
+        json_lookups(j, s->evidence->counts);
     for (unsigned op = 0; op < COUNTS_OPS; op++) {
         struct counts_group sum;
         jsonout_object(j, op_names[op]);
@@ -347,10 +358,26 @@ static void json_kernel(struct jsonout *j, const struct evidence *ev)
     jsonout_end(j);
 }
 
+/* Operations that are no rows. */
+static void json_apart(struct jsonout *j, const struct counts *n)
+{
+    uint64_t ops = hist_count(n->lookup);
+
+    jsonout_array(j, "apart");
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "op", "lookup");
+    jsonout_u64(j, "ops", ops);
+    jsonout_f64(j, "mean_us", hist_sum(n->lookup) / (double)ops / 1e3);
+    jsonout_f64(j, "max_us", (double)hist_max(n->lookup) / 1e3);
+    jsonout_end(j);
+    jsonout_end(j);
+}
+
 struct jsonout *summary_json(const struct summary *s)
 {
     const struct evidence *ev = s->evidence;
     struct jsonout *j = jsonout_create();
+    uint64_t n_lookups = hist_count(ev->counts->lookup);
 
     if (!j)
         return NULL;
@@ -386,6 +413,8 @@ struct jsonout *summary_json(const struct summary *s)
         jsonout_end(j);
     }
     jsonout_end(j);
+    if (n_lookups > 0)
+        json_apart(j, ev->counts);
     json_kernel(j, ev);
     evidence_json(j, ev);
     json_known(j, "share_of_ceiling", evidence_of_ceiling(ev));
@@ -525,6 +554,19 @@ static void text_groups(FILE *out, const struct counts *n)
             fprintf(out, "  %llu not ok", (unsigned long long)g->failed);
         fputc('\n', out);
     }
+}
+
+static void text_lookups(FILE *out, const struct counts *n)
+{
+    char count[32], found[32], p50[32], p95[32], p99[32], max[32];
+
+    if (n->looked_up == 0)
+        return;
+    fprintf(out, "%s lookup%s on Tier-2 (%s found): P50 %s, P95 %s, P99 %s, max %s\n",
+            units_format_count(count, sizeof(count), n->looked_up), units_plural(n->looked_up),
+            units_format_count(found, sizeof(found), n->found), text_time(p50, n->lookup, 500000),
+            text_time(p95, n->lookup, 950000), text_time(p99, n->lookup, 990000),
+            text_time(max, n->lookup, 1000000));
 }
 
 static void text_queues(FILE *out, const struct summary *s)
@@ -719,6 +761,7 @@ void summary_text_full(const struct summary *s, FILE *out)
     text_tiers(out, s->tiers);
     text_doors(out, s);
     text_groups(out, s->evidence->counts);
+    text_lookups(out, s->evidence->counts);
     if (s->workers)
         text_served(out, s);
     text_first_token(out, s);

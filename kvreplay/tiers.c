@@ -14,6 +14,7 @@
 #include "lib/data/data.h"
 #include "lib/drive/drive_model.h"
 #include "lib/json/jsonin.h"
+#include "lib/like/like.h"
 
 #define TIERS_NO_LIMIT (UINT64_MAX / 4)
 enum {
@@ -432,6 +433,23 @@ int tiers_storage_room(struct tiers *t, uint64_t kept_bytes, uint64_t staying_by
 
 /* ---- opening and closing ---- */
 
+static int open_like(struct tiers *t, struct bell *bell, struct err *e)
+{
+    const struct tiers_opts *o = &t->o;
+    struct tier_like_opts l = {.dirfd = t->storage.fd,
+                               .path = t->storage.path,
+                               .uri = o->like,
+                               .largest = t->surveyed ? t->surveyed->largest[TRACE_STORAGE] : 0,
+                               .sync_objects = o->sync_objects,
+                               .max_ops = (unsigned)o->inflight,
+                               .gaps = t->gaps};
+    int rc = data_shape(o->compress_ratio, o->dedup_ratio, &l.shape);
+
+    if (rc < 0)
+        return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
+    return tier_like_open(&t->tier[TRACE_STORAGE], &l, bell, e);
+}
+
 static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
 {
     const struct tiers_opts *o = &t->o;
@@ -440,6 +458,8 @@ static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
 
     if (rc < 0)
         return rc;
+    if (o->like)
+        return open_like(t, bell, e);
     struct tier_storage_opts s = {.dirfd = under->fd,
                                   .slab = under->slab,
                                   .path = under->path,
@@ -451,6 +471,7 @@ static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
                                   .iopoll = o->iopoll,
                                   .buffered = o->storage.buffered,
                                   .sync_objects = o->sync_objects,
+                                  .pages = o->pages,
                                   .max_ops = (unsigned)o->inflight,
                                   .gaps = t->gaps};
     rc = data_shape(o->compress_ratio, o->dedup_ratio, &s.shape);

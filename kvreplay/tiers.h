@@ -34,12 +34,14 @@ struct tiers_opts {
     uint64_t chunk_bytes;
     struct storage_opts storage;
     const struct uri *remote[TRACE_TIERS]; /* stores behind a network; NULL: none */
-    int64_t timeout_ns;                    /* theirs, as the next */
+    int64_t timeout_ns;                    /* of remote stores, as the next */
     unsigned retries;
+    const struct uri *like; /* the engine that storage is to act like; NULL: in kvtrace's own way */
     /* of the storage engine */
     enum io_engine io;
     unsigned iodepth, rings;
     bool sqpoll, iopoll, sync_objects;
+    enum io_pages pages;
     double compress_ratio, dedup_ratio;
 };
 

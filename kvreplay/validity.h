@@ -9,7 +9,7 @@
 #include "kvreplay/evidence.h"
 
 enum {
-    VALIDITY_TEXTS = 6, /* of each list; more are left out */
+    VALIDITY_TEXTS = 8, /* of each list; more are left out */
     VALIDITY_WHY_CAP = 160,
     VALIDITY_NOTE_CAP = 240,
     VALIDITY_FIGURES = 32,

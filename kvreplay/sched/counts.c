@@ -52,6 +52,7 @@ int counts_init(struct counts *s)
                     rc = -ENOMEM;
     s->lateness = hist_create();
     s->recent = hist_create();
+    s->lookup = hist_create();
     s->queue = hist_create();
     s->last_done_ns = s->from_ns = s->last_due_ns = INT64_MIN;
     s->until_ns = s->first_due_ns = INT64_MAX;
@@ -66,7 +67,7 @@ int counts_init(struct counts *s)
         s->queued[i] = hist_create();
         rc = s->end_to_end[i] && s->first_token[i] && s->queued[i] ? rc : -ENOMEM;
     }
-    return s->lateness && s->recent && s->queue ? rc : -ENOMEM;
+    return s->lateness && s->recent && s->lookup && s->queue ? rc : -ENOMEM;
 }
 
 void counts_release(struct counts *s)
@@ -76,6 +77,7 @@ void counts_release(struct counts *s)
     hist_free(s->lateness);
     hist_free(s->queue);
     hist_free(s->recent);
+    hist_free(s->lookup);
     for (unsigned i = 0; i < 2; i++) {
         hist_free(s->response[i]);
         hist_free(s->whole[i]);
@@ -119,6 +121,13 @@ static void counts_record(struct counts *s, struct hist *h, int64_t value)
 {
     if (hist_record(h, value) < 0)
         s->errors = -ENOMEM;
+}
+
+void counts_looked_up(struct counts *s, int64_t took_ns, bool found)
+{
+    s->looked_up++;
+    s->found += found;
+    counts_record(s, s->lookup, took_ns);
 }
 
 void counts_admitted(struct counts *s, uint8_t qos, int64_t arrival_ns,

@@ -82,6 +82,8 @@ struct counts {
     uint64_t inherited;          /* requests let in with the class of one that waited for them */
     uint64_t in_turn;            /* requests let in before a higher class, as the tenth */
     uint64_t capacity_exceeded;  /* requests and rows let go on without room */
+    struct hist *lookup;         /* ns, of lookups of reads and misses on Tier-2 */
+    uint64_t looked_up, found;   /* lookups; of them, those that found the object */
     struct hist *queue;          /* ns from arrival to admission, of requests */
     /* By QoS; with the requests in line at the end, of which there were waiting, and their wait so
      * far. */
@@ -127,6 +129,8 @@ void counts_ended(struct counts *s, uint8_t qos, int64_t arrival_ns, int64_t don
                   int64_t added_ns);
 /* The Prefill row r, its result columns set, has ended; its request arrived at arrival_ns. */
 void counts_first_token(struct counts *s, const struct row *r, int64_t arrival_ns);
+/* A lookup on Tier-2 has ended. */
+void counts_looked_up(struct counts *s, int64_t took_ns, bool found);
 void counts_recent_reset(struct counts *s);
 /* Moves all zeros into the histograms; for the report. */
 void counts_settle(struct counts *s);

@@ -66,6 +66,7 @@ static void prepare_op(struct tier_op *op, enum tier_verb verb, const struct row
     op->name = r->name;
     op->id = (struct data_id){.key = r->copy, .generation = o->generation};
     op->size = o->size;
+    op->request = r->t.request == TRACE_NONE ? 0 : (uint64_t)r->t.request + 1;
     op->place = o->place;
     op->owner = op->state = NULL;
     op->source = NULL;
@@ -118,10 +119,20 @@ static bool prepare_read(struct row *r, enum tier_verify verify, struct tier_op 
     return true;
 }
 
+/* A Miss row has no object. */
+static void prepare_lookup(const struct row *r, struct tier_op *op)
+{
+    *op = (struct tier_op){.verb = TIER_LOOKUP, .name = r->name};
+}
+
 bool dispatch_prepare(struct row *r, enum tier_verify verify, struct tier_op *op)
 {
     struct object *o = r->effect.object;
 
+    if (r->stage == ROW_LOOKUP) {
+        prepare_lookup(r, op);
+        return true;
+    }
     if (r->effect.verdict != ROOM_GO) {
         r->t.status = r->effect.verdict == ROOM_FULL ? ENOSPC : TRACE_ABSENT;
         return false;
@@ -194,9 +205,14 @@ bool dispatch_complete(struct row *r, const struct tier_op *op)
         complete_removal(o, op);
         return false;
     }
+    if (r->stage == ROW_LOOKUP) { /* whatever it found: a read shows what is wrong */
+        r->t.status = TRACE_OK;
+        r->stage = ROW_MAIN;
+        return r->t.op != TRACE_MISS;
+    }
     r->t.status = status_of(op);
     if (r->stage == ROW_CREATE) {
-        r->stage = complete_write(o, op) ? ROW_CLEAN : ROW_MAIN;
+        r->stage = complete_write(o, op) ? ROW_CLEAN : r->looks_up ? ROW_LOOKUP : ROW_MAIN;
         return true;
     }
     if (r->t.op == TRACE_WRITE)
@@ -218,16 +234,17 @@ bool dispatch_writes(const struct row *r)
 enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_ns, int64_t *slot_ns)
 {
     struct slot *s = d->head;
-    struct tier *tier = d->o.tier[r->t.tier];
+    unsigned to = r->stage == ROW_LOOKUP ? TRACE_STORAGE : r->t.tier;
+    struct tier *tier = d->o.tier[to];
     bool writes = dispatch_writes(r);
 
     if (writes && d->o.max_writes && d->writing == d->o.max_writes)
         return DISPATCH_SHUT;
     if (!s)
         return DISPATCH_REFUSED;
-    enum tier_verify verify = d->o.verifies[r->t.tier] ? d->o.verify : TIER_VERIFY_NONE;
+    enum tier_verify verify = d->o.verifies[to] ? d->o.verify : TIER_VERIFY_NONE;
     if (verify == TIER_VERIFY_AUTO)
-        verify = r->t.tier == TRACE_STORAGE ? TIER_VERIFY_FULL : TIER_VERIFY_HEADER;
+        verify = to == TRACE_STORAGE ? TIER_VERIFY_FULL : TIER_VERIFY_HEADER;
     bool more = dispatch_prepare(r, verify, &s->op);
     *slot_ns = s->freed_ns;
     *now_ns = d->o.clock->now_ns(d->o.clock->ctx);
@@ -243,7 +260,7 @@ enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_n
         d->tail = NULL;
     d->busy++;
     d->writing += writes;
-    d->submitted[r->t.tier] = true;
+    d->submitted[to] = true;
     return DISPATCH_SENT;
 }
 

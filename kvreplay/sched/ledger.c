@@ -201,9 +201,11 @@ void ledger_stopping(const struct ledger *l, size_t in_flight)
 
 int ledger_abandoned(struct ledger *l, struct row *r, int64_t now_ns, struct err *e)
 {
-    if (r->stage == ROW_CREATE) /* it has not started */
+    bool misses = r->stage == ROW_LOOKUP && r->t.op == TRACE_MISS;
+
+    if (r->stage == ROW_CREATE || (r->stage == ROW_LOOKUP && !misses)) /* it has not started */
         return 0;
-    if (r->stage == ROW_MAIN) { /* else it has ended, and what it left is being removed */
+    if (r->stage == ROW_MAIN || misses) { /* else it has ended, and what it left is being removed */
         r->t.status = ECANCELED;
         r->t.latency_ns = now_ns - r->t.start_ns;
         r->t.device_ns = TRACE_NONE;

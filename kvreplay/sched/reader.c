@@ -148,6 +148,11 @@ static int reader_fill(struct reader *r, struct row *row, const struct trace_row
     row->t.user = (struct trace_str){NULL, 0};
     if (t->op == TRACE_GENERATE || t->op == TRACE_MISS)
         row->t.tier = TRACE_NO_TIER;
+    if (t->op == TRACE_MISS && r->o.want_lookups && t->key.len > 0) {
+        row->key = hash_128(t->key.p, t->key.len);
+        row->name =
+            object_name(selection_copy(&r->o.select, row->key, TRACE_STORAGE), TRACE_STORAGE);
+    }
     if (row->t.tier != TRACE_NO_TIER) {
         row->key = hash_128(t->key.p, t->key.len);
         row->copy = selection_copy(&r->o.select, row->key, t->tier);

@@ -25,6 +25,7 @@ struct reader_opts {
     struct selection select; /* with more than one loop the trace must be able to rewind */
     bool want_line;          /* keep the text of the row */
     bool want_user;          /* hash the name of the user */
+    bool want_lookups;       /* name the objects that Miss rows looked for on Tier-2 */
     bool tell_starved;       /* ring the bell also when reader_starved becomes true */
     struct bell *bell;       /* rung when rows are there, and at the end; the caller's */
 };

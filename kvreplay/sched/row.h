@@ -28,6 +28,7 @@ enum row_wait {
 /* What is being done for the row. */
 enum row_stage {
     ROW_CREATE, /* writing an object that the trace reads before it writes it (from a pipe) */
+    ROW_LOOKUP, /* looking whether the object is there, before a read; all that a Miss row does */
     ROW_MAIN,   /* the row's own operation */
     ROW_CLEAN   /* removing what a failed operation may have left */
 };
@@ -80,6 +81,7 @@ struct row {
     uint8_t stage;      /* enum row_stage */
     bool head;          /* runs before the clock starts */
     bool held;          /* a Generate row that holds its request until wake_ns */
+    bool looks_up;      /* it has the stage ROW_LOOKUP */
 };
 
 /* How late the tool itself was with a row that does I/O; 0 for others, which nobody waits for. */

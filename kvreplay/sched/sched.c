@@ -106,7 +106,7 @@ static void sched_fail(struct sched *s, int rc)
 static void sched_eligible(struct sched *s, struct row *r, int64_t when_ns)
 {
     r->t.eligible_ns = when_ns;
-    if (r->stage == ROW_MAIN && r->t.due_ns != TRACE_NONE &&
+    if ((r->stage == ROW_MAIN || r->stage == ROW_LOOKUP) && r->t.due_ns != TRACE_NONE &&
         (r->t.due_ns > when_ns || r->t.due_ns >= s->end_ns)) {
         r->wake_ns = r->t.due_ns;
         timers_add(s->timers, r);
@@ -277,10 +277,11 @@ static void sched_held_out(struct sched *s, struct row *r, int64_t now)
 /* Starts r, the head of the ready list. False: it must stay there, since no slot is free. */
 static bool sched_issue(struct sched *s, struct row *r)
 {
-    bool main_stage = r->stage == ROW_MAIN;
+    /* A Miss row is its lookup, which is no part of the read in other rows. */
+    bool begins = r->stage == ROW_MAIN || (r->stage == ROW_LOOKUP && r->t.op == TRACE_MISS);
     int64_t now, slot_ns;
 
-    if (r->t.tier == TRACE_NO_TIER) { /* no I/O */
+    if (r->t.tier == TRACE_NO_TIER && r->stage != ROW_LOOKUP) { /* no I/O */
         row_list_pop(&s->ready);
         now = sched_now(s);
         if (sched_holds(s, r)) {
@@ -301,7 +302,7 @@ static bool sched_issue(struct sched *s, struct row *r)
         dispatch_hold(s->dispatch, r);
         return true;
     }
-    if (main_stage || end == DISPATCH_NOTHING)
+    if (begins || end == DISPATCH_NOTHING)
         sched_started(s, r, now, slot_ns);
     if (end == DISPATCH_NOTHING)
         sched_finish(s, r, now);
@@ -359,9 +360,15 @@ static void sched_complete(struct sched *s, struct tier_op *op)
                 gap_list_stopped(s->o.gaps, r->t.due_ns, r->t.start_ns - row_late_ns(r)) +
                 gap_list_stopped(s->o.gaps, r->t.start_ns, done_ns);
         ledger_moved(s->env.ledger, r, op);
+    } else if (was == ROW_LOOKUP) {
+        counts_looked_up(s->env.ledger->counts, done_ns - op->start_ns, op->status == 0);
+        if (!more) {
+            r->t.latency_ns = done_ns - r->t.start_ns;
+            r->t.device_ns = op->device_ns;
+        }
     } else if (was == ROW_CREATE) {
         order_wrote(r, done_ns);
-        if (r->stage == ROW_MAIN)
+        if (r->stage != ROW_CLEAN)
             ledger_created(s->env.ledger, r);
         else /* the object could not be created, and the row fails with it */
             sched_started(s, r, done_ns, INT64_MIN);
@@ -371,7 +378,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
         row_list_append(&s->ready, writer);
     if (!more)
         sched_finish(s, r, done_ns);
-    else if (r->stage == ROW_MAIN)
+    else if (r->stage == ROW_MAIN || r->stage == ROW_LOOKUP)
         sched_eligible(s, r, done_ns);
     else
         row_list_append(&s->ready, r);
@@ -456,7 +463,9 @@ static void sched_admit_room(struct sched *s, struct row *r)
     unsigned tier = r->t.tier;
 
     r->effect = (struct room_effect){.verdict = ROOM_GO};
-    r->stage = ROW_MAIN;
+    r->looks_up = s->o.lookups && ((r->t.op == TRACE_READ && tier == TRACE_STORAGE) ||
+                                   (r->t.op == TRACE_MISS && r->t.key.len > 0));
+    r->stage = r->looks_up ? ROW_LOOKUP : ROW_MAIN;
     if (tier == TRACE_NO_TIER)
         return;
     if (!s->env.tier[tier]) {

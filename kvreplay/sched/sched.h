@@ -57,6 +57,7 @@ struct sched_opts {
     int64_t duration_ns; /* from the start of the clock; 0: until the trace ends */
     int64_t warmup_ns;   /* from the start of the clock; statistics begin then */
     int64_t spin_ns;     /* the last part of each wait, which is spun; IDLE_SPIN_AUTO: learned */
+    bool lookups;        /* Read rows of Tier-2 and Miss rows begin with a lookup there */
     unsigned engine_threads;   /* that serve operations in flight */
     uint64_t first_generation; /* of what the run writes */
     struct gap_list *gaps;     /* told when the scheduler was kept from running; may be NULL */

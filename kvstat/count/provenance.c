@@ -262,6 +262,7 @@ static const struct seen {
                            [PROVENANCE_REMOTE_REQUESTS] = {"remote_requests", true},
                            [PROVENANCE_REMOTE_RETRIES] = {"remote_retries", true},
                            [PROVENANCE_REMOTE_CONNECTIONS] = {"remote_connections", true},
+                           [PROVENANCE_RESIDENT_BEFORE] = {"resident_share_before", false},
                            [PROVENANCE_OFFERED_PER_S] = {"overload.offered_per_s", false},
                            [PROVENANCE_ACHIEVED_PER_S] = {"overload.achieved_per_s", false},
                            [PROVENANCE_BACKLOG_GROWTH] = {"overload.backlog_growth", false}};
@@ -284,6 +285,7 @@ static void take_evidence(struct provenance_evidence *ev, const struct jsonin_v 
     take_text(ev->target, sizeof(ev->target), v, PATHS("target"));
     take_text(ev->file_system, sizeof(ev->file_system), v, PATHS("file_system"));
     take_text(ev->pages, sizeof(ev->pages), v, PATHS("pages"));
+    take_text(ev->page_cache, sizeof(ev->page_cache), v, PATHS("page_cache"));
     take_answer(&ev->registered_buffers, jsonin_get(v, "registered_buffers"));
     take_answer(&ev->direct, jsonin_get(v, "direct"));
 }
@@ -348,6 +350,8 @@ static void pool_evidence(struct provenance_evidence *into, const struct provena
     pool_text(into->target, from->target);
     pool_text(into->file_system, from->file_system);
     pool_text(into->pages, from->pages);
+    if (from->page_cache[0]) /* of one of them */
+        memcpy(into->page_cache, from->page_cache, sizeof(into->page_cache));
     if (into->registered_buffers != from->registered_buffers)
         into->registered_buffers = PROVENANCE_UNKNOWN;
     if (into->direct != from->direct)

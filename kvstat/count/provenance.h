@@ -60,6 +60,7 @@ enum provenance_seen {
     PROVENANCE_REMOTE_REQUESTS,
     PROVENANCE_REMOTE_RETRIES,
     PROVENANCE_REMOTE_CONNECTIONS,
+    PROVENANCE_RESIDENT_BEFORE,
     PROVENANCE_OFFERED_PER_S, /* this one and the next two: only of an overload */
     PROVENANCE_ACHIEVED_PER_S,
     PROVENANCE_BACKLOG_GROWTH,
@@ -74,7 +75,8 @@ struct provenance_evidence {
     double seen[PROVENANCE_SEEN]; /* NAN: not known */
     double client_delay_us[PROVENANCE_DELAYS];
     char interfaces[64]; /* of the network, on the way to remote stores; "" as the next */
-    char target[16], file_system[24], pages[8]; /* "": not known, or several that differ */
+    char target[16], file_system[24], pages[8],
+        page_cache[12]; /* "": not known, or several that differ */
     enum provenance_answer registered_buffers, direct;
 };
 

@@ -280,6 +280,8 @@ static const struct what {
     [FIGURE_REMOTE_REQUESTS] = {"remote_requests", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_REMOTE_RETRIES] = {"remote_retries", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_REMOTE_CONNECTIONS] = {"remote_connections", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_RESIDENT_BEFORE] = {"resident_share_before", FIGURE_UNIT_SHARE, NULL, NULL},
+    [FIGURE_PAGE_CACHE] = {"page_cache", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_OFFERED] = {"offered_per_s", FIGURE_UNIT_PER_S, NULL, NULL},
     [FIGURE_ACHIEVED] = {"achieved_per_s", FIGURE_UNIT_PER_S, NULL, NULL},
     [FIGURE_BACKLOG_GROWTH] = {"backlog_growth", FIGURE_UNIT_PER_S, NULL, NULL},

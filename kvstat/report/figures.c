@@ -288,6 +288,7 @@ static void put_evidence(struct figures *f, const struct provenance_evidence *ev
         [PROVENANCE_REMOTE_REQUESTS] = FIGURE_REMOTE_REQUESTS,
         [PROVENANCE_REMOTE_RETRIES] = FIGURE_REMOTE_RETRIES,
         [PROVENANCE_REMOTE_CONNECTIONS] = FIGURE_REMOTE_CONNECTIONS,
+        [PROVENANCE_RESIDENT_BEFORE] = FIGURE_RESIDENT_BEFORE,
         [PROVENANCE_OFFERED_PER_S] = FIGURE_OFFERED,
         [PROVENANCE_ACHIEVED_PER_S] = FIGURE_ACHIEVED,
         [PROVENANCE_BACKLOG_GROWTH] = FIGURE_BACKLOG_GROWTH};
@@ -309,6 +310,7 @@ static void put_evidence(struct figures *f, const struct provenance_evidence *ev
     put_text(f, figure_id(scope, FIGURE_TARGET), ev->target);
     put_text(f, figure_id(scope, FIGURE_FILE_SYSTEM), ev->file_system);
     put_text(f, figure_id(scope, FIGURE_PAGES), ev->pages);
+    put_text(f, figure_id(scope, FIGURE_PAGE_CACHE), ev->page_cache);
     put_answer(f, figure_id(scope, FIGURE_REGISTERED), ev->registered_buffers);
     put_answer(f, figure_id(scope, FIGURE_DIRECT), ev->direct);
     if (isnan(ev->seen[PROVENANCE_OFFERED_PER_S]))

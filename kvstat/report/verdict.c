@@ -72,6 +72,20 @@ static void doubt(struct verdict_criterion *c, const struct figures *f, enum val
         snprintf(c->doubt, sizeof(c->doubt), "%s: %s", validity_state_word(of.state), of.why);
 }
 
+/* The profile latency judges the drive, and times with the page cache in them are not the drive's.
+ */
+static void doubt_cache(const struct verdict *v, struct verdict_criterion *c,
+                        const struct figures *f)
+{
+    const char *cache = figures_text(f, figure_id(FIGURE_OF_EVIDENCE, FIGURE_PAGE_CACHE));
+    if (v->asked.profile != VERDICT_LATENCY || !cache || !cache[0])
+        return;
+    c->outcome = VERDICT_INCONCLUSIVE;
+    if (!c->doubt[0])
+        snprintf(c->doubt, sizeof(c->doubt),
+                 "not the drive's: page cache included, as the engine sees it");
+}
+
 static bool holds(const struct figures *f, enum trace_tier tier, enum trace_op op)
 {
     return figures_find(f, figure_id_direction(tier, op, FIGURE_OPS)) != NULL;
@@ -125,6 +139,7 @@ static void judge_storage(struct verdict *v, const struct figures *f, enum trace
     doubt(&c, f, device ? VALIDITY_DEVICE : VALIDITY_SERVICE,
           validity_place(TRACE_STORAGE, (uint8_t)op));
     doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE);
+    doubt_cache(v, &c, f);
     add_criterion(v, &c);
 }
 
@@ -165,6 +180,7 @@ static void judge_response(struct verdict *v, const struct figures *f, enum trac
     measure(&c, f, figure_id_direction(TRACE_STORAGE, op, FIGURE_RESPONSE), P95_PPM, limit_ms);
     doubt(&c, f, VALIDITY_RESPONSE, validity_place(TRACE_STORAGE, (uint8_t)op));
     doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE);
+    doubt_cache(v, &c, f);
     add_criterion(v, &c);
 }
 

@@ -87,7 +87,7 @@ static void put_title(struct lines *l, const struct figures *f)
     lines_add(l, "%s   %s", files, what);
 }
 
-/* "storage on vda (io_uring, O_DIRECT)"; "" when it is not known. */
+/* "storage on vda (io_uring, O_DIRECT, small pages)", huge ones being the rule; "" when it is not known. */
 static void add_storage(char *buf, size_t n, const struct figures *f)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
@@ -102,10 +102,11 @@ static void add_storage(char *buf, size_t n, const struct figures *f)
         snprintf(buf, n, "storage simulated");
         return;
     }
+    bool small = strcmp(text(f, FIGURE_OF_EVIDENCE, FIGURE_PAGES), "small") == 0;
     lines_shorten(place, device[0] ? device : target, 30);
-    snprintf(buf, n, "storage%s%s (%.30s%s%.30s)", place[0] ? " on " : "", place, engine,
+    snprintf(buf, n, "storage%s%s (%.30s%s%.30s%s)", place[0] ? " on " : "", place, engine,
              flags && flags->list.n > 0 ? ", " : "",
-             flags && flags->list.n > 0 ? flags->list.item[0] : "");
+             flags && flags->list.n > 0 ? flags->list.item[0] : "", small ? ", small pages" : "");
 }
 
 static void put_operations(struct lines *l, const struct figures *f)

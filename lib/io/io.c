@@ -111,22 +111,24 @@ static void *map_aligned(size_t bytes)
     return p + head;
 }
 
-void *io_buffers_map(size_t bytes)
+void *io_buffers_map(size_t bytes, enum io_pages pages)
 {
     size_t rounded = buffers_rounded(bytes);
     void *p;
 
     if (bytes == 0 || rounded < bytes || rounded > SIZE_MAX / 2)
         return NULL;
-    p = mmap(NULL, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1,
-             0);
-    if (p != MAP_FAILED)
-        return p;
+    if (pages == IO_PAGES_HUGE) {
+        p = mmap(NULL, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB,
+                 -1, 0);
+        if (p != MAP_FAILED)
+            return p;
+    }
     p = map_aligned(rounded);
     if (!p)
         return NULL;
-    /* Advice only: without transparent huge pages these are ordinary pages. */
-    madvise(p, rounded, MADV_HUGEPAGE);
+    /* Advice only: without transparent huge pages these are ordinary pages in either case. */
+    madvise(p, rounded, pages == IO_PAGES_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     return p;
 }
 

@@ -119,9 +119,13 @@ bool io_again(struct io_req *r);
 
 /* Does the memory at p lie in huge pages? 1, 0, or -1: the kernel does not tell. */
 int io_buffers_huge(const void *p);
-/* Zeroed memory for buffers, aligned to 2 MiB, in huge pages where the host has them. NULL: no
- * memory, or bytes is 0. unmap takes the same bytes; p may be NULL. */
-void *io_buffers_map(size_t bytes);
+enum io_pages {
+    IO_PAGES_HUGE, /* where the host has them */
+    IO_PAGES_SMALL /* ordinary ones */
+};
+/* Zeroed memory for buffers, aligned to 2 MiB. NULL: no memory, or bytes is 0. unmap takes the same
+ * bytes; p may be NULL. */
+void *io_buffers_map(size_t bytes, enum io_pages pages);
 void io_buffers_unmap(void *p, size_t bytes);
 
 #endif

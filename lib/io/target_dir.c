@@ -2,7 +2,6 @@
  * must never be taken is target_guard.c's to say; which objects the files are is lib/tier's. */
 #include "lib/io/target_dir.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +14,15 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
+#include "lib/io/target_files.h"
 #include "lib/io/target_guard.h"
 #include "lib/io/target_marker.h"
 #include "lib/opt/files.h"
 
-#define DIR_MARKER  FILES_STORE_MARKER
-#define DIR_HEX_LEN 32
-#define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-#define DIR_TRIES   100
-#define DIR_TRY_NS  2000000LL
+#define DIR_MARKER FILES_STORE_MARKER
+#define DIR_FLAGS  (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#define DIR_TRIES  100
+#define DIR_TRY_NS 2000000LL
 
 struct target_dir {
     int fd, marker_fd;
@@ -33,39 +32,6 @@ struct target_dir {
     bool fresh;                  /* this process made the marker */
     char path[PATH_MAX];
 };
-
-/* ---- our files ---- */
-
-/* Of an object: HEX.kv. */
-static bool name_is_object(const char *name)
-{
-    for (size_t i = 0; i < DIR_HEX_LEN; i++)
-        if (!isdigit((unsigned char)name[i]) && !(name[i] >= 'a' && name[i] <= 'f'))
-            return false;
-    return strcmp(name + DIR_HEX_LEN, ".kv") == 0;
-}
-
-/* slab.kv, fill-000001.kv (kvprecond), probe-1234.kv (target_device.c). */
-static bool name_is_top_file(const char *name)
-{
-    static const char *const numbered[] = {"fill-", "probe-"};
-
-    for (size_t i = 0; i < sizeof(numbered) / sizeof(numbered[0]); i++) {
-        size_t len = strlen(numbered[i]), digits;
-
-        if (strncmp(name, numbered[i], len) != 0)
-            continue;
-        digits = strspn(name + len, "0123456789");
-        return digits > 0 && strcmp(name + len + digits, ".kv") == 0;
-    }
-    return strcmp(name, "slab.kv") == 0;
-}
-
-/* Something that a run of ours makes, a folder of objects included. */
-static bool name_is_ours(const char *name)
-{
-    return name_is_top_file(name) || (strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2);
-}
 
 /* The directory fd, to be read from its beginning; NULL with errno. */
 static DIR *dir_list(int fd)
@@ -78,63 +44,10 @@ static DIR *dir_list(int fd)
     return d;
 }
 
-/* Removes the regular files of directory fd whose names are ours. Links stay: only the user makes
- * those. Some file systems skip entries of a directory that changes while it is read, so this goes
- * on until a pass finds none. 0 or negative errno. */
-static int remove_files(int fd, bool (*ours)(const char *))
-{
-    bool removed = true;
-    int ret = 0;
-
-    while (removed && ret == 0) {
-        DIR *d = dir_list(fd);
-        struct dirent *de;
-        struct stat st;
-
-        if (!d)
-            return -errno;
-        removed = false;
-        while (ret == 0 && (errno = 0, de = readdir(d)) != NULL) {
-            if (!ours(de->d_name) || fstatat(fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-                !S_ISREG(st.st_mode))
-                continue;
-            if (unlinkat(fd, de->d_name, 0) == 0)
-                removed = true;
-            else if (errno != ENOENT)
-                ret = -errno;
-        }
-        closedir(d);
-    }
-    return ret;
-}
-
-/* Removes the objects in one xx folder, and the folder if it is then empty. A link or a file of
- * that name stays. */
-static int remove_folder(int fd, const char *name)
-{
-    int sub = openat(fd, name, DIR_FLAGS | O_NOFOLLOW), ret;
-
-    if (sub < 0)
-        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
-    ret = remove_files(sub, name_is_object);
-    close(sub);
-    if (ret < 0)
-        return ret;
-    if (unlinkat(fd, name, AT_REMOVEDIR) < 0 && errno != ENOTEMPTY && errno != EEXIST)
-        return -errno;
-    return 0;
-}
-
 int target_dir_empty(struct target_dir *t, struct err *e)
 {
-    int ret = remove_files(t->fd, name_is_top_file);
+    int ret = target_files_remove(t->fd, false);
 
-    for (unsigned i = 0; i < 256 && ret >= 0; i++) {
-        char name[3];
-
-        snprintf(name, sizeof(name), "%02x", i & 0xffu);
-        ret = remove_folder(t->fd, name);
-    }
     if (ret < 0)
         return err_errno(e, ret, ERR_TARGET, t->path, "cannot be emptied");
     t->marker.unsure = false;
@@ -143,49 +56,33 @@ int target_dir_empty(struct target_dir *t, struct err *e)
 
 /* ---- what an earlier run left ---- */
 
-/* Adds the files of directory fd whose names are ours. 0 or negative errno. */
-static int count_files(int fd, bool (*ours)(const char *), uint64_t *files, uint64_t *bytes)
-{
-    DIR *d = dir_list(fd);
-    struct dirent *de;
-    struct stat st;
+struct kept {
+    uint64_t files, bytes;
+};
 
-    if (!d)
-        return -errno;
-    while ((de = readdir(d)) != NULL) {
-        if (!ours(de->d_name) || fstatat(fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            !S_ISREG(st.st_mode))
-            continue;
-        ++*files;
-        *bytes += (uint64_t)st.st_size;
-    }
-    closedir(d);
-    return 0;
+static bool count_file(void *ctx, int dir, const char *name, const struct stat *st,
+                       enum target_files_kind kind)
+{
+    struct kept *k = ctx;
+
+    (void)dir, (void)name, (void)kind;
+    k->files++;
+    k->bytes += (uint64_t)st->st_size;
+    return true;
 }
 
 /* Says what would be removed, and what may be done about it. */
 static int refuse_kept(const struct target_dir *t, const struct target_dir_opts *o, struct err *e)
 {
-    uint64_t files = 0, bytes = 0;
+    struct kept k = {0};
     char text[32];
 
-    count_files(t->fd, name_is_top_file, &files, &bytes);
-    for (unsigned i = 0; i < 256; i++) {
-        char name[3];
-        int sub;
-
-        snprintf(name, sizeof(name), "%02x", i & 0xffu);
-        sub = openat(t->fd, name, DIR_FLAGS | O_NOFOLLOW);
-        if (sub < 0)
-            continue;
-        count_files(sub, name_is_object, &files, &bytes);
-        close(sub);
-    }
+    target_files_each(t->fd, count_file, &k);
     return err_set(e, EEXIST, ERR_TARGET, t->path,
                    "holds %llu object%s (%s) that an earlier run of %s kept: %s--destroy-data "
                    "removes them",
-                   (unsigned long long)files, units_plural(files),
-                   units_format_bytes(text, sizeof(text), (double)bytes), t->marker.program,
+                   (unsigned long long)k.files, units_plural(k.files),
+                   units_format_bytes(text, sizeof(text), (double)k.bytes), t->marker.program,
                    o->adopts ? "--keep uses them and leaves them, " : "");
 }
 
@@ -263,7 +160,7 @@ static int check_empty(struct target_dir *t, bool last, struct err *e)
         if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0 ||
             strcmp(de->d_name, "lost+found") == 0)
             continue;
-        if (strcmp(de->d_name, DIR_MARKER) == 0 || (!last && name_is_ours(de->d_name)))
+        if (strcmp(de->d_name, DIR_MARKER) == 0 || (!last && target_files_name(de->d_name)))
             ret = -EAGAIN;
         else
             ret = err_set(e, ENOTEMPTY, ERR_TARGET, t->path,

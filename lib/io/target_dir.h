@@ -38,7 +38,7 @@ bool target_dir_was_kept(const struct target_dir *t);
 /* A run that kept its objects was killed here, or lost its power: some may be torn. Verify them
  * before they are used. Stays so until the directory is emptied. */
 bool target_dir_unsure(const struct target_dir *t);
-/* Removes every file that kvtrace made (xx/HEX.kv, slab.kv, ...) and its xx folders. */
+/* Removes every file and folder that kvtrace made (target_files.h). */
 int target_dir_empty(struct target_dir *t, struct err *e);
 /* Unlocks and frees t. keep: forces files and folders to the device, then writes "kept" into the
  * marker; when that fails the marker still says that a run was here. Else: empties the

@@ -176,6 +176,8 @@ static void job_begin(const struct resp *r, struct job *j, struct tier_op *op)
 
     *j = (struct job){.op = op};
     switch (op->verb) {
+    case TIER_LOOKUP: /* of engines that say so only */
+        break;
     case TIER_WRITE: /* parts of a longer object before it go */
         j->kind = JOB_WRITE;
         j->bytes = bytes;

@@ -16,11 +16,11 @@
 #include "lib/tier/layout_slab.h"
 #include "lib/tier/storage_thread.h"
 #include "lib/tier/storage_trim.h"
+#include "lib/tier/stored.h"
 
 #define STORAGE_CHUNK_MAX   ((uint64_t)64 << 20)
 #define STORAGE_THREADS_MAX 64u
 #define STORAGE_PROBE_NS    2000000000LL
-#define STORAGE_CHECK       ((uint64_t)1 << 20) /* read at a time before an object is adopted */
 
 struct tier_storage {
     struct tier tier;
@@ -168,48 +168,6 @@ static int64_t storage_next_ns(struct tier *tier)
     return ((struct tier_storage *)tier)->ready ? 0 : INT64_MAX;
 }
 
-/* The generation of the object whose first block was read; 0: not that object. -ENOENT: its
- * contents have another shape, so it must be written anew. */
-static int read_generation(struct tier_storage *t, int fd, uint64_t offset,
-                           const struct tier_op *op, uint64_t *generation)
-{
-    struct data_id id;
-    uint64_t index;
-
-    *generation = 0;
-    if (pread(fd, t->block, DATA_BLOCK, (off_t)offset) != (ssize_t)DATA_BLOCK ||
-        data_identify(t->block, &id, &index) < 0 || index != 0 || id.key.lo != op->id.key.lo ||
-        id.key.hi != op->id.key.hi)
-        return 0;
-    if (id.shape != t->shape)
-        return -ENOENT;
-    *generation = id.generation;
-    return 0;
-}
-
-/* Reads len bytes at offset, which are the object's blocks from block on, and checks their headers.
- * 0; -EBADMSG: a block is not there or not of that write. */
-static int check_blocks(int fd, uint64_t offset, uint64_t len, const struct data_id *id,
-                        uint64_t block)
-{
-    struct data_fault fault;
-    void *buf;
-    int ret = 0;
-
-    if (posix_memalign(&buf, DATA_BLOCK, STORAGE_CHECK) != 0)
-        return -ENOMEM;
-    for (uint64_t at = 0; at < len && ret == 0; at += STORAGE_CHECK) {
-        size_t n = len - at < STORAGE_CHECK ? (size_t)(len - at) : STORAGE_CHECK;
-
-        if (pread(fd, buf, n, (off_t)(offset + at)) != (ssize_t)n)
-            ret = -EBADMSG;
-        else
-            ret = data_check_headers(buf, n, id, block + at / DATA_BLOCK, &fault);
-    }
-    free(buf);
-    return ret;
-}
-
 static int adopt_file(struct tier_storage *t, struct tier_op *op, uint64_t *size,
                       uint64_t *generation)
 {
@@ -218,10 +176,10 @@ static int adopt_file(struct tier_storage *t, struct tier_op *op, uint64_t *size
 
     if (fd < 0)
         return fd;
-    ret = read_generation(t, fd, 0, op, generation);
-    id.generation = *generation;
+    ret = stored_generation(fd, 0, t->block, &id);
+    *generation = id.generation;
     if (ret == 0 && op->verify != TIER_VERIFY_NONE)
-        ret = *size % DATA_BLOCK ? -EBADMSG : check_blocks(fd, 0, *size, &id, 0);
+        ret = *size % DATA_BLOCK ? -EBADMSG : stored_check(fd, 0, *size, &id, 0);
     close(fd);
     if (ret == 0)
         op->place = (void *)(uintptr_t)*size;
@@ -241,11 +199,11 @@ static int adopt_extents(struct tier_storage *t, struct tier_op *op, uint64_t *s
         return -ENOENT;
     *size = extent_bytes(t->space, list);
     if (*size == DATA_PADDED(op->size))
-        ret = read_generation(t, fd, begin + x.offset, op, generation);
-    id.generation = *generation;
+        ret = stored_generation(fd, begin + x.offset, t->block, &id);
+    *generation = id.generation;
     pos = list;
     while (ret == 0 && op->verify != TIER_VERIFY_NONE && extent_walk(t->space, &pos, &x)) {
-        ret = check_blocks(fd, begin + x.offset, x.len, &id, block);
+        ret = stored_check(fd, begin + x.offset, x.len, &id, block);
         block += x.len / DATA_BLOCK;
     }
     if (ret < 0)
@@ -406,6 +364,7 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
     }
     *w = (struct storage_thread_opts){.engine = o->engine,
                                       .max_ops = o->max_ops,
+                                      .pages = o->pages,
                                       .gaps = o->gaps,
                                       .policy = {.chunk_bytes = (uint32_t)o->chunk_bytes,
                                                  .buffered = !direct,

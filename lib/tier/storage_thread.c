@@ -493,7 +493,7 @@ static int take_memory(struct storage_thread *t)
     if (t->o.policy.files && t->object_count > t->o.max_open)
         t->object_count = t->o.max_open;
     t->pool_bytes = (size_t)t->chunk_count * t->o.policy.chunk_bytes;
-    t->pool = io_buffers_map(t->pool_bytes);
+    t->pool = io_buffers_map(t->pool_bytes, t->o.pages);
     t->chunks = calloc(t->chunk_count, sizeof(*t->chunks));
     t->objects = calloc(t->object_count, sizeof(*t->objects));
     t->in = spsc_create(t->o.max_ops);

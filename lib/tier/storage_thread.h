@@ -22,6 +22,7 @@ struct storage_thread_opts {
     unsigned max_ops;  /* most operations inside */
     unsigned max_open; /* most files open at once; not for a slab */
     bool sqpoll, iopoll;
+    enum io_pages pages;   /* of the buffers */
     struct gap_list *gaps; /* the caller's; may be NULL */
     unsigned number;       /* among the threads of the tier */
 };

@@ -17,7 +17,8 @@
 enum tier_verb {
     TIER_WRITE,
     TIER_READ,
-    TIER_DELETE
+    TIER_DELETE,
+    TIER_LOOKUP /* is it there? Only engines whose tier_info.looks_up is set take it */
 };
 /* In the order of the choices of --verify. */
 enum tier_verify {
@@ -37,7 +38,7 @@ enum tier_verify {
  */
 struct tier_parts {
     int64_t slot_ns;  /* it waited inside for a free I/O slot or buffer */
-    int64_t meta_ns;  /* open, create, allocate, close, unlink, discard */
+    int64_t meta_ns;  /* open, create, allocate, close, rename, unlink, discard, look up */
     int64_t io_ns;    /* at least one of its I/Os or copies was in flight */
     int64_t flush_ns; /* fdatasync */
 };
@@ -73,6 +74,8 @@ struct tier_op {
     struct hash128 name;     /* of the copy: the hash of (tier, key); names the file */
     struct data_id id;       /* of the contents: key hash and generation */
     uint64_t size;           /* bytes to write or read; whole blocks are moved */
+    uint64_t request; /* engines that serve a request's operations one after another do so for those
+                         of the same number; 0: none */
     void *place; /* in and out: the engine's handle of the stored copy, which the caller keeps with
                     the object. NULL before the first write and after a delete */
     const struct tier_source *source; /* TIER_WRITE to a remote store; NULL: contents are made from
@@ -111,6 +114,8 @@ struct tier_info {
     const char *engine;     /* "io_uring", "psync", "memory", "cuda", "simulated", "null" */
     bool simulated;         /* times come from a model; nothing was moved */
     bool verifies;          /* reads are checked */
+    bool looks_up;          /* it takes TIER_LOOKUP, as the engine does that it acts like */
+    bool keeps_cache;       /* the page cache is left alone: reads may come from it */
     unsigned threads;       /* that serve operations; 0: the engine has none */
     unsigned loops;         /* enum gap_of of these threads */
     char target[256];       /* a directory, "host memory", "GPU 0", "GPU 0, GPU 1" */
@@ -164,8 +169,9 @@ struct tier_storage_opts {
     bool sqpoll, iopoll;
     bool buffered;     /* no O_DIRECT even where it works; a slab's descriptor has its own flags */
     bool sync_objects; /* fdatasync each object that was written */
-    uint32_t shape;    /* of all contents (data_shape) */
-    unsigned max_ops;  /* most operations inside */
+    enum io_pages pages;   /* of the buffers */
+    uint32_t shape;        /* of all contents (data_shape) */
+    unsigned max_ops;      /* most operations inside */
     struct gap_list *gaps; /* the caller's, told when threads were kept from running; may be NULL */
 };
 int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, struct bell *bell,

@@ -37,7 +37,7 @@ struct scheme {
     const char *form;
 };
 static const struct scheme schemes[] = {
-    {"file:", URI_PATH, false, false, "file:PATH"},
+    {"file:", URI_PATH, false, false, "file:PATH[?like=NAME]"},
     {"redis:", URI_RESP, true, false, "redis://HOST:PORT/DB"},
     {"rediss:", URI_RESP, true, true, "rediss://HOST:PORT/DB"},
     {"redis+unix:", URI_RESP, false, false, "redis+unix:PATH?db=N"},
@@ -291,12 +291,88 @@ static int take_unlocked(const struct parse *p, const char *text, size_t len)
     return 0;
 }
 
+static int take_pages(const struct parse *p, const char *text, size_t len)
+{
+    if (is_word(text, len, "huge"))
+        p->u->pages = URI_PAGES_HUGE;
+    else if (is_word(text, len, "small"))
+        p->u->pages = URI_PAGES_SMALL;
+    else
+        return bad(p, "pages= is huge or small");
+    return 0;
+}
+
+static const char *const likes[URI_LIKES] = {
+    [URI_LIKE_KVTRACE] = "kvtrace",
+    [URI_LIKE_LMCACHE_FS] = "lmcache-fs",
+    [URI_LIKE_LMCACHE_FS_DIRECT] = "lmcache-fs-direct",
+    [URI_LIKE_VLLM_FS] = "vllm-fs",
+};
+
+const char *uri_like_text(enum uri_like like)
+{
+    return likes[like];
+}
+
+static int take_like(const struct parse *p, const char *text, size_t len)
+{
+    for (unsigned i = 0; i < URI_LIKES; i++) {
+        if (is_word(text, len, likes[i])) {
+            p->u->like = (enum uri_like)i;
+            return 0;
+        }
+    }
+    return bad(p, "like= is kvtrace, lmcache-fs, lmcache-fs-direct or vllm-fs");
+}
+
+static int take_count(const struct parse *p, unsigned *to, const char *text, size_t len)
+{
+    uint64_t n;
+
+    if (units_parse_digits(text, len, &n) < 0 || n < 1 || n > URI_WORKERS_MAX)
+        return bad(p, "workers= and load-workers= are numbers from 1 to 64");
+    *to = (unsigned)n;
+    return 0;
+}
+
+static int take_workers(const struct parse *p, const char *text, size_t len)
+{
+    return take_count(p, &p->u->workers, text, len);
+}
+
+static int take_load_workers(const struct parse *p, const char *text, size_t len)
+{
+    return take_count(p, &p->u->load_workers, text, len);
+}
+
+static int take_cache(const struct parse *p, const char *text, size_t len)
+{
+    if (!is_word(text, len, "keep") && !is_word(text, len, "drop"))
+        return bad(p, "cache= is keep or drop");
+    p->u->keeps_cache = is_word(text, len, "keep") ? URI_CHOICE_YES : URI_CHOICE_NO;
+    return 0;
+}
+
+static int take_direct(const struct parse *p, const char *text, size_t len)
+{
+    if (!is_word(text, len, "yes") && !is_word(text, len, "no"))
+        return bad(p, "direct= is yes or no");
+    p->u->direct = is_word(text, len, "yes") ? URI_CHOICE_YES : URI_CHOICE_NO;
+    return 0;
+}
+
 static const struct parameter {
     const char *name;
     unsigned schemes; /* mask of 1 << enum uri_scheme */
     bool flag;        /* it has no value */
     int (*take)(const struct parse *p, const char *text, size_t len);
 } parameters[] = {
+    {"pages", 1 << URI_PATH, false, take_pages},
+    {"like", 1 << URI_PATH, false, take_like},
+    {"workers", 1 << URI_PATH, false, take_workers},
+    {"load-workers", 1 << URI_PATH, false, take_load_workers},
+    {"cache", 1 << URI_PATH, false, take_cache},
+    {"direct", 1 << URI_PATH, false, take_direct},
     {"db", 1 << URI_RESP, false, take_database},
     {"connections", 1 << URI_RESP | 1 << URI_S3, false, take_connections},
     {"part", 1 << URI_RESP | 1 << URI_S3, false, take_part},
@@ -315,6 +391,8 @@ static int unknown_parameter(const struct parse *p, const char *name, size_t len
 {
     char typed[32];
 
+    if (is_word(name, len, "like"))
+        return bad(p, "like= applies only to a directory: file:DIR?like=NAME");
     if (len >= sizeof(typed))
         return bad(p, "an unknown parameter");
     memcpy(typed, name, len);
@@ -413,6 +491,27 @@ static int parse_s3(const struct parse *p, const char *rest)
     return rc < 0 || !rest[len] ? rc : take_parameters(p, rest + len + 1);
 }
 
+/* with_parameters: they may follow the last "?" of rest. */
+static int parse_path(const struct parse *p, const char *rest, bool with_parameters)
+{
+    const char *mark = with_parameters ? strrchr(rest, '?') : NULL;
+    size_t len = mark ? (size_t)(mark - rest) : strlen(rest);
+
+    if (len == 0)
+        return bad(p, "the target's name is empty");
+    if (len >= sizeof(p->u->path))
+        return bad(p, "the path is too long");
+    memcpy(p->u->path, rest, len);
+    p->u->path[len] = '\0';
+    int rc = mark ? take_parameters(p, mark + 1) : 0;
+    const struct uri *u = p->u;
+    if (rc == 0 && u->like == URI_LIKE_KVTRACE &&
+        (u->workers || u->load_workers || u->direct || u->keeps_cache))
+        return bad(p, "workers=, load-workers=, cache= and direct= apply only with the like= of an "
+                      "engine");
+    return rc;
+}
+
 int uri_parse(struct uri *u, const char *text, const char *option, struct err *e)
 {
     const struct parse p = {.u = u, .option = option, .e = e};
@@ -432,10 +531,8 @@ int uri_parse(struct uri *u, const char *text, const char *option, struct err *e
     const char *rest = s ? text + strlen(s->name) : text;
     if (!*rest)
         return bad(&p, "the target's name is empty");
-    if (!s || s->scheme == URI_PATH) {
-        u->path = rest;
-        return 0;
-    }
+    if (!s || s->scheme == URI_PATH)
+        return parse_path(&p, rest, s != NULL);
     u->scheme = s->scheme;
     if (s->slashes && strncmp(rest, "//", 2) != 0)
         return err_set(e, -EINVAL, ERR_INPUT, option, "expected %s", s->form);

@@ -9,7 +9,7 @@
 #include "lib/base/err.h"
 
 enum uri_scheme {
-    URI_PATH, /* PATH, file:PATH */
+    URI_PATH, /* PATH, file:PATH[?pages=...] */
     URI_RESP, /* redis://[USER@]HOST[:PORT][/DB], rediss://..., redis+unix:PATH */
     URI_S3    /* s3://BUCKET[/PREFIX]?endpoint=URL&... */
 };
@@ -23,16 +23,46 @@ enum uri_style {
 
 enum {
     URI_NAME_CAP = 256,
+    URI_PATH_CAP = 4096,
     URI_CONNECTIONS_MAX = 1024,
+    URI_WORKERS_MAX = 64,
     URI_ENDPOINTS_MAX = 16
+};
+
+/* Pages of the memory that a store's data is moved from and to. */
+enum uri_pages {
+    URI_PAGES_DEFAULT, /* huge where the host has them */
+    URI_PAGES_HUGE,
+    URI_PAGES_SMALL
+};
+
+/* How objects lie and are moved: in kvtrace's own way, or as an engine does it. */
+enum uri_like {
+    URI_LIKE_KVTRACE,
+    URI_LIKE_LMCACHE_FS,
+    URI_LIKE_LMCACHE_FS_DIRECT,
+    URI_LIKE_VLLM_FS,
+    URI_LIKES
+};
+enum uri_choice {
+    URI_CHOICE_DEFAULT,
+    URI_CHOICE_NO,
+    URI_CHOICE_YES
 };
 
 /* Plain values; "" and 0: not given. */
 struct uri {
     enum uri_scheme scheme;
     unsigned tier;    /* 0 to 2 */
-    const char *path; /* of URI_PATH, within the text that was parsed; else NULL */
     const char *text; /* the text itself, without the tier */
+
+    /* of a path */
+    char path[URI_PATH_CAP];
+    enum uri_pages pages;
+    enum uri_like like;
+    unsigned workers, load_workers; /* with like, like the next two */
+    enum uri_choice direct;
+    enum uri_choice keeps_cache; /* the page cache is left alone */
 
     /* of a server */
     char host[URI_NAME_CAP];
@@ -56,11 +86,14 @@ struct uri {
     bool unlocked;  /* the store need not have conditional writes */
 };
 
-/* Parses text, which must outlive *u. -EINVAL, class ERR_INPUT, with the option's name as the
+/* Parses text, which must outlive *u. A PATH without "file:" may hold any character; behind "file:"
+ * parameters begin at the last "?". -EINVAL, class ERR_INPUT, with the option's name as the
  * place: an unknown scheme or parameter (with the nearest name), a bad value, a password. No value
  * of an unknown parameter and no password is in the message. */
 int uri_parse(struct uri *u, const char *text, const char *option, struct err *e);
 /* The kind of target, for people: "directory, file or device", "Redis". */
 const char *uri_scheme_text(enum uri_scheme scheme);
+/* "lmcache-fs" */
+const char *uri_like_text(enum uri_like like);
 
 #endif

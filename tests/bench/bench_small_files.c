@@ -44,7 +44,7 @@ static int bare_open(struct bare *b, int dirfd, uint32_t bytes)
     int ret;
 
     *b = (struct bare){.dirfd = dirfd, .bytes = bytes};
-    b->pool = io_buffers_map((size_t)IN_FLIGHT * bytes);
+    b->pool = io_buffers_map((size_t)IN_FLIGHT * bytes, IO_PAGES_HUGE);
     if (!b->pool)
         return -ENOMEM;
     ret = io_uring_queue_init(IN_FLIGHT * 4, &b->ring,

@@ -28,11 +28,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         need(e.what[0] != '\0');
     } else {
         need(u.tier <= 2);
-        need((u.scheme == URI_PATH) == (u.path != NULL));
+        need((u.scheme == URI_PATH) == (u.path[0] != '\0'));
         need(u.scheme == URI_PATH || u.host[0] || u.socket[0] || u.bucket[0]);
         need(u.connections <= URI_CONNECTIONS_MAX && u.part_bytes % 4096 == 0);
         need(u.scheme == URI_S3 || (u.style == URI_STYLE_DEFAULT && !u.proxy_env && !u.profile[0]));
         need(u.style <= URI_STYLE_VIRTUAL);
+        need(u.like < URI_LIKES && uri_like_text(u.like));
+        need(u.workers <= URI_WORKERS_MAX && u.load_workers <= URI_WORKERS_MAX);
         need(u.scheme != URI_S3 || u.part_bytes == 0 || u.part_bytes >= 5 << 20);
     }
     free(text);

@@ -23,40 +23,53 @@ statuses() { awk -F, 'NR > 1 { n[$NF]++ } END { for (status in n) print status, 
     tr '\n' ' '; }
 of_large() { awk -F, '$5 == "large" { print $NF }' "$TMP/o.csv"; }
 moved() { json "$summary" 'tier("Tier-2") | .read, .write | .ops, .bytes'; }
+# as WAY: sets at, the arguments of an engine of ours, or of a layout like another one's.
+as() {
+    case $1 in
+    slab) at="--nvme $TMP/d --layout slab" ;;
+    files) as auto ;;
+    *-fs*) at="--target file:$TMP/d?like=$1" ;;
+    *) at="--nvme $TMP/d --chunk-size 64KiB --iodepth 4 --ioengine $1" ;;
+    esac
+}
+as auto
+objects() { find "$TMP/d" -type f ! -name .kvtrace ! -name config.json; }
 # below KIB ARGUMENTS...: a run that cannot make a larger file.
 below() (
     # shellcheck disable=SC3045
     ulimit -f $(($1 * 2)) || return
     shift
-    "$BIN/kvreplay" --nvme "$TMP/d" --chunk-size 64KiB --iodepth 4 --progress none "$@"
+    # shellcheck disable=SC2086 # several words
+    "$BIN/kvreplay" $at --progress none "$@"
 )
 into() {
-    "$BIN/kvreplay" --nvme "$TMP/d" --destroy-data --chunk-size 64KiB --iodepth 4 --progress none --no-notes \
-        -o "$TMP/o.csv" \
-        --summary "$summary" "$@"
+    # shellcheck disable=SC2086 # several words
+    "$BIN/kvreplay" $at --destroy-data --progress none --no-notes -o "$TMP/o.csv" --summary "$summary" "$@"
 }
 bytes=$(awk -F, 'NR > 1 && $5 != "large" { n += $3 } END { print n }' "$TMP/w.csv")
 
-for engine in auto psync; do
-    exits "$engine: one object that may not be so large" 1 below 2048 --ioengine $engine --keep --no-notes -o "$TMP/o.csv" \
+for engine in auto psync lmcache-fs lmcache-fs-direct vllm-fs; do
+    as $engine
+    exits "$engine: one object that may not be so large" 1 below 2048 --keep --no-notes -o "$TMP/o.csv" \
         --summary "$summary" "$TMP/wr.csv"
     is "$engine: its write fails, its read finds nothing, the others are ok" "$(statuses)" "EFBIG 1 absent 1 ok 38 "
     is "$engine: it is that one" "$(of_large | tr '\n' ' ')" "EFBIG absent "
     is "$engine: counted once" "$(json "$summary" '.rows.ok, .rows.failed, .rows.absent')" "38 1 1"
     is "$engine: what was moved" "$(moved)" "19 $bytes 19 $bytes"
-    is "$engine: nothing of it is kept" "$(find "$TMP/d" -name '*.kv' | wc -l)" 19
+    is "$engine: nothing of it is kept" "$(objects | wc -l)" 19
     exits "$engine: the others are" 0 into --on-absent skip --verify full "$TMP/r.csv"
     is "$engine: whole" "$(json "$summary" .populated.adopted_objects) $(statuses)" "19 absent 1 ok 19 "
 
     # Here all rows fail, so those in flight beside the one that ends the run have failed too: each has its result.
     sed -E '2,$s/,[0-9]+,Tier/,8388608,Tier/' "$TMP/w.csv" >"$TMP/all.csv"
-    exits "$engine: the first failure ends it" 1 below 2048 --ioengine $engine --inflight 16 --on-error stop \
+    exits "$engine: the first failure ends it" 1 below 2048 --inflight 16 --on-error stop \
         --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/all.csv"
     is "$engine: each of 16 rows in flight has a result" \
         "$(awk -F, 'NR > 1 && $NF == "EFBIG"' "$TMP/o.csv" | wc -l | awk '{ print ($1 >= 16) }')" 1
     is "$engine: as counted" "$(json "$summary" .rows.failed)" "$(sed 1d "$TMP/o.csv" | wc -l)"
     not_ok "$engine: and leaves nothing" test -e "$TMP/d"
 done
+as auto
 exits "a slab that may not be so large" 3 below 2048 --layout slab --no-notes -o "$TMP/o.csv" "$TMP/w.csv"
 stderr_like "is refused at the start" '^kvreplay: .*/d: cannot be made [0-9]+ bytes long: '
 
@@ -77,11 +90,14 @@ END
 }
 # A block in the middle of one object is overwritten between two runs.
 for layout in files slab; do
-    for engine in auto psync; do
-        into --layout $layout --ioengine $engine --keep "$TMP/w.csv" 2>"$TMP/err"
-        if [ $layout = files ]; then file=$(find "$TMP/d" -name '*.kv' -size +4000k); else file=$TMP/d/slab.kv; fi
+    ways='auto psync lmcache-fs lmcache-fs-direct vllm-fs'
+    [ $layout = files ] || ways='auto psync'
+    for engine in $ways; do
+        as $engine
+        into --layout $layout --keep "$TMP/w.csv" 2>"$TMP/err"
+        if [ $layout = files ]; then file=$(find "$TMP/d" -type f -size +4000k); else file=$TMP/d/slab.kv; fi
         dd if=/dev/zero of="$file" bs=4096 seek="$(block_of_largest "$file")" count=1 conv=notrunc 2>"$TMP/err"
-        exits "$layout, $engine: a block that is not ours" 1 into --layout $layout --ioengine $engine "$TMP/r.csv"
+        exits "$layout, $engine: a block that is not ours" 1 into --layout $layout "$TMP/r.csv"
         is "$layout, $engine: one row is corrupt" "$(of_large) $(statuses)" "corrupt corrupt 1 ok 19 "
         is "$layout, $engine: counted once" "$(json "$summary" '(tier("Tier-2").read | .ops, .bytes), .rows.corrupt')" \
             "19 $bytes 1"
@@ -96,7 +112,7 @@ mkdir "$TMP/m"
 full() {
     # shellcheck disable=SC2016
     unshare -Urm sh -c 'mount -t tmpfs -o size=1m tmpfs "$1" && shift && exec "$@"' - "$TMP/m" "$BIN/kvreplay" \
-        --nvme "$TMP/m/d" --reserve 0 --progress none --verify full --on-absent skip "$@" --no-notes -o "$TMP/o.csv" \
+        --reserve 0 --progress none --verify full --on-absent skip "$@" --no-notes -o "$TMP/o.csv" \
         --summary "$summary" <"$TMP/pipe"
 }
 # sums: whether some writes fit, all writes, whether as many reads find an object, all reads.
@@ -107,10 +123,15 @@ sums() {
     }' "$TMP/o.csv"
 }
 mkfifo "$TMP/pipe"
-for engine in auto psync; do
+# shellcheck disable=SC2086 # several words
+for engine in auto psync lmcache-fs; do
+    case $engine in
+    *-fs) on="--target file:$TMP/m/d?like=$engine" ;;
+    *) on="--nvme $TMP/m/d --ioengine $engine" ;;
+    esac
     if unshare -Urm mount -t tmpfs tmpfs "$TMP/m" 2>"$TMP/err"; then
         cat "$TMP/full.csv" >"$TMP/pipe" &
-        exits "$engine: a device that fills up" 1 full --ioengine $engine
+        exits "$engine: a device that fills up" 1 full $on
         is "$engine: what fits is written and read, the rest fails" "$(sums)" "1 200 1 200"
         stderr_like "$engine: and it is said" 'ENOSPC: '
     else
@@ -135,7 +156,12 @@ awk 'BEGIN {
 }' >"$TMP/again.csv"
 { sed -n 1p "$TMP/again.csv"; sed -n '2,41s/Write/Read/p' "$TMP/again.csv"; } >"$TMP/once.csv"
 again() {
-    exec "$BIN/kvreplay" --nvme "$TMP/d" --layout "$1" --keep --iodepth 2 --inflight 32 --progress none \
+    case $1 in
+    *-fs*) on="--target file:$TMP/d?like=$1&workers=2" ;;
+    *) on="--nvme $TMP/d --layout $1 --iodepth 2" ;;
+    esac
+    # shellcheck disable=SC2086 # several words
+    exec "$BIN/kvreplay" $on --keep --inflight 32 --progress none \
         --no-notes -o "$TMP/o.csv" "$TMP/again.csv" "${2:---loops}" "${3:-10}"
 }
 # whole NAME LAYOUT: all results are of finished rows, and each of their objects is there and whole.
@@ -143,11 +169,12 @@ whole() {
     [ -e "$TMP/o.csv" ] || sed -n 1p "$TMP/again.csv" >"$TMP/o.csv" # the run ended before its first row
     is "$1: every row has a result" "$(sed 1d "$TMP/o.csv" | grep -vc ',ok$')" 0
     keys=$(awk -F, 'NR > 1 && !seen[$5]++ { n++ } END { print n + 0 }' "$TMP/o.csv")
-    into --layout "$2" --on-absent skip --verify full "$TMP/once.csv" 2>"$TMP/err"
+    as "$2"
+    into --on-absent skip --verify full "$TMP/once.csv" 2>"$TMP/err"
     is "$1: what it wrote is whole, nothing else is there" \
         "$? $(json "$summary" '.populated.adopted_objects, .rows.ok')" "0 $keys $keys"
 }
-for layout in files slab; do
+for layout in files slab lmcache-fs vllm-fs; do
     (again $layout --duration 300ms) 2>"$TMP/stderr"
     is "$layout: the end of --duration" $? 0
     whole "$layout, --duration" $layout

@@ -59,7 +59,7 @@ static int run(unsigned fillers, enum fill_wish (*tick)(void *, uint64_t), struc
     struct plan plan;
     struct fill_target *target;
     struct hist *service = hist_create();
-    void *pool = io_buffers_map((size_t)BUFS * CHUNK);
+    void *pool = io_buffers_map((size_t)BUFS * CHUNK, IO_PAGES_HUGE);
     const struct io_opts io_o = {.depth = BUFS, .pool = pool, .buf_bytes = CHUNK, .bufs = BUFS};
     struct io *io;
     int ret;

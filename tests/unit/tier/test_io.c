@@ -52,7 +52,7 @@ static int set_up(void **state, enum io_engine engine)
     struct err e = {0};
 
     assert_non_null(f);
-    f->pool = io_buffers_map(DEPTH * BLOCK);
+    f->pool = io_buffers_map(DEPTH * BLOCK, IO_PAGES_HUGE);
     assert_non_null(f->pool);
     o.pool = f->pool;
     f->fd = scratch_file();
@@ -275,7 +275,7 @@ static void test_open(void **state)
     assert_true(io->fallbacks.count > 0 ||
                 (notes_has(&io->flags, "sqpoll") && notes_has(&io->flags, "iopoll")));
     io->ops->close(io);
-    assert_null(io_buffers_map(0));
+    assert_null(io_buffers_map(0, IO_PAGES_HUGE));
 }
 
 static void test_sqpoll(void **state)
@@ -290,7 +290,7 @@ static void test_sqpoll(void **state)
         close(f.fd);
         skip();
     }
-    f.pool = io_buffers_map(DEPTH * BLOCK);
+    f.pool = io_buffers_map(DEPTH * BLOCK, IO_PAGES_HUGE);
     assert_non_null(f.pool);
     for (int round = 0; round < 50; round++) {
         for (unsigned i = 0; i < DEPTH; i++) {
@@ -312,7 +312,7 @@ static void test_sqpoll(void **state)
 static int many_in_little(void)
 {
     struct io_opts o = {.depth = 16384};
-    struct fixture f = {.fd = scratch_file(), .pool = io_buffers_map(DEPTH * BLOCK)};
+    struct fixture f = {.fd = scratch_file(), .pool = io_buffers_map(DEPTH * BLOCK, IO_PAGES_HUGE)};
     struct io_req *r = calloc(o.depth, sizeof(*r)), *done[64];
     int64_t until = clock_now_ns() + 20000000000LL;
     struct err e = {0};

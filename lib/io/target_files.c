@@ -1,0 +1,247 @@
+/* Between a directory that a run takes (target_dir.c) and the layouts that fill it (lib/tier,
+ * lib/like): each folder has a level, and a level knows the names of its files and folders. */
+#include "lib/io/target_files.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILES_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define HEX             "0123456789abcdef"
+#define DIGITS          "0123456789"
+#define OBJECT_HEX      32
+
+struct level {
+    enum target_files_kind (*file)(const char *name);
+    const struct level *(*folder)(const char *name); /* its level; NULL: not ours */
+};
+
+/* ---- names ---- */
+
+/* What follows len hexadecimal digits at the head of name; NULL: it does not begin so. */
+static const char *after_hex(const char *name, size_t len)
+{
+    return strnlen(name, len) == len && strspn(name, HEX) >= len ? name + len : NULL;
+}
+
+static const char *after(const char *name, const char *head)
+{
+    size_t len = strlen(head);
+    return strncmp(name, head, len) == 0 ? name + len : NULL;
+}
+
+/* fill-000001.kv (kvprecond), probe-1234.kv (target_device.c). */
+static bool is_numbered(const char *name)
+{
+    static const char *const head[] = {"fill-", "probe-"};
+
+    for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
+        const char *number = after(name, head[i]);
+        size_t digits = number ? strspn(number, DIGITS) : 0;
+
+        if (digits > 0 && strcmp(number + digits, ".kv") == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum target_files_kind top_file(const char *name)
+{
+    const char *hash = after(name, TARGET_FILES_FLAT);
+    const char *ending = hash ? after_hex(hash, TARGET_FILES_HASH_LEN) : NULL;
+
+    if (ending && strcmp(ending, ".data") == 0)
+        return TARGET_FILES_OBJECT;
+    if (ending && strcmp(ending, ".tmp") == 0)
+        return TARGET_FILES_TEMPORARY;
+    return is_numbered(name) || strcmp(name, "slab.kv") == 0 ? TARGET_FILES_OTHER
+                                                             : TARGET_FILES_NONE;
+}
+
+static enum target_files_kind kv_file(const char *name)
+{
+    const char *ending = after_hex(name, OBJECT_HEX);
+
+    return ending && strcmp(ending, ".kv") == 0 ? TARGET_FILES_OBJECT : TARGET_FILES_NONE;
+}
+
+static enum target_files_kind config_file(const char *name)
+{
+    return strcmp(name, TARGET_FILES_CONFIG) == 0 ? TARGET_FILES_OTHER : TARGET_FILES_NONE;
+}
+
+static enum target_files_kind bin_file(const char *name)
+{
+    const char *ending = after_hex(name, TARGET_FILES_HASH_LEN);
+    const char *number = ending ? after(ending, ".bin.") : NULL;
+    size_t digits = number ? strspn(number, DIGITS) : 0;
+
+    if (ending && strcmp(ending, ".bin") == 0)
+        return TARGET_FILES_OBJECT;
+    return digits > 0 && strcmp(number + digits, ".tmp") == 0 ? TARGET_FILES_TEMPORARY
+                                                              : TARGET_FILES_NONE;
+}
+
+static enum target_files_kind no_file(const char *name)
+{
+    (void)name;
+    return TARGET_FILES_NONE;
+}
+
+/* ---- folders, the deepest first ---- */
+
+static const struct level *no_folder(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+static const struct level kv_level = {kv_file, no_folder};
+static const struct level bin_level = {bin_file, no_folder};
+
+static const struct level *group_folder(const char *name)
+{
+    const char *ending = after_hex(name, 2);
+    return ending && strcmp(ending, "_g0") == 0 ? &bin_level : NULL;
+}
+
+static const struct level group_level = {no_file, group_folder};
+
+static const struct level *prefix_folder(const char *name)
+{
+    const char *ending = after_hex(name, 3);
+    return ending && !*ending ? &group_level : NULL;
+}
+
+static const struct level tree_level = {config_file, prefix_folder};
+
+static const struct level *top_folder(const char *name)
+{
+    const char *ending = after_hex(name, 2);
+
+    if (strcmp(name, TARGET_FILES_TREE) == 0)
+        return &tree_level;
+    return ending && !*ending ? &kv_level : NULL;
+}
+
+static const struct level top_level = {top_file, top_folder};
+
+bool target_files_name(const char *name)
+{
+    return top_file(name) != TARGET_FILES_NONE || top_folder(name);
+}
+
+/* ---- walking ---- */
+
+/* The directory name below at, to be read from its beginning; NULL with errno. */
+static DIR *open_list(int at, const char *name)
+{
+    int fd = openat(at, name, FILES_DIR_FLAGS);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+    if (!d && fd >= 0)
+        close(fd);
+    return d;
+}
+
+/* A link or a file with the name of a folder, or a folder that has just been removed. */
+static bool is_no_folder(int errnum)
+{
+    return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP;
+}
+
+static bool is_regular(int dir, const char *name, struct stat *st)
+{
+    return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
+}
+
+/* Takes d. 1: go on. 0: visit wants no more. */
+static int walk(DIR *d, const struct level *l, target_files_visit *visit, void *ctx)
+{
+    struct dirent *de;
+    struct stat st;
+    int ret = 1;
+
+    while (ret == 1 && (errno = 0, de = readdir(d)) != NULL) {
+        const struct level *below = l->folder(de->d_name);
+        enum target_files_kind kind = l->file(de->d_name);
+        DIR *sub = below ? open_list(dirfd(d), de->d_name) : NULL;
+
+        if (sub)
+            ret = walk(sub, below, visit, ctx);
+        else if (below && !is_no_folder(errno))
+            ret = -errno;
+        else if (kind != TARGET_FILES_NONE && is_regular(dirfd(d), de->d_name, &st))
+            ret = visit(ctx, dirfd(d), de->d_name, &st, kind);
+    }
+    closedir(d);
+    return ret;
+}
+
+int target_files_each(int dirfd, target_files_visit *visit, void *ctx)
+{
+    DIR *d = open_list(dirfd, ".");
+    int ret = d ? walk(d, &top_level, visit, ctx) : -errno;
+
+    return ret < 0 ? ret : 0;
+}
+
+static int remove_below(DIR *d, const struct level *l, bool only_temporary);
+
+/* True: the entry is gone. *ret: negative errno. */
+static bool remove_entry(int dir, const char *name, const struct level *l, bool only_temporary,
+                         int *ret)
+{
+    const struct level *below = l->folder(name);
+    enum target_files_kind kind = l->file(name);
+    DIR *sub = below ? open_list(dir, name) : NULL;
+    struct stat st;
+
+    if (sub) {
+        *ret = remove_below(sub, below, only_temporary);
+        if (*ret < 0 || only_temporary || unlinkat(dir, name, AT_REMOVEDIR) == 0)
+            return *ret == 0 && !only_temporary;
+        if (errno != ENOTEMPTY && errno != EEXIST)
+            *ret = -errno;
+        return false;
+    }
+    if (below && !is_no_folder(errno))
+        *ret = -errno;
+    if (below || kind == TARGET_FILES_NONE || (only_temporary && kind != TARGET_FILES_TEMPORARY) ||
+        !is_regular(dir, name, &st))
+        return false;
+    if (unlinkat(dir, name, 0) == 0)
+        return true;
+    if (errno != ENOENT)
+        *ret = -errno;
+    return false;
+}
+
+/* Takes d. Some file systems skip entries of a directory that changes while it is read, so this
+ * goes on until a pass finds none. */
+static int remove_below(DIR *d, const struct level *l, bool only_temporary)
+{
+    bool removed = true;
+    int ret = 0;
+
+    while (removed && ret == 0) {
+        struct dirent *de;
+
+        removed = false;
+        rewinddir(d);
+        while (ret == 0 && (de = readdir(d)) != NULL)
+            removed |= remove_entry(dirfd(d), de->d_name, l, only_temporary, &ret);
+    }
+    closedir(d);
+    return ret;
+}
+
+int target_files_remove(int dirfd, bool only_temporary)
+{
+    DIR *d = open_list(dirfd, ".");
+
+    return d ? remove_below(d, &top_level, only_temporary) : -errno;
+}

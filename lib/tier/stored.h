@@ -1,0 +1,17 @@
+/* Looks at what an earlier run stored, before it is adopted. */
+#ifndef KVTRACE_TIER_STORED_H
+#define KVTRACE_TIER_STORED_H
+
+#include <stdint.h>
+
+#include "lib/data/data.h"
+
+/* Reads the object's first block at offset of fd into block (DATA_BLOCK bytes, aligned to them).
+ * Sets id->generation; 0: it is not of the object id->key. -ENOENT: its contents have another shape
+ * than id, so it must be written anew. */
+int stored_generation(int fd, uint64_t offset, void *block, struct data_id *id);
+/* Reads len bytes (whole blocks) at offset, which are the object's blocks from block on, and checks
+ * their headers. 0; -EBADMSG: a block is not there or not of that write; -ENOMEM. */
+int stored_check(int fd, uint64_t offset, uint64_t len, const struct data_id *id, uint64_t block);
+
+#endif

@@ -1,0 +1,215 @@
+/* engine_truth.c - ground truth for like= of kvreplay: the system calls of LMCache's file store,
+ * made by as many threads, at the times of a trace. It shares no code with kvreplay.
+ *
+ * engine_truth store|load DIRECT WORKERS DIR <SCHEDULE   rows "SECONDS BYTES", one object each;
+ * DIRECT is 0 or 1. Prints the ns from the moment an operation was handed to the threads to its
+ * end, a row each. engine_truth cold DIR    writes back all files of DIR, drops their pages, and
+ * fails unless none is left in the cache.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S    1000000000LL
+#define OBJECTS_MAX 100000
+#define WORKERS_MAX 64
+#define BLOCK       4096
+
+struct object {
+    int64_t due_ns, given_ns, done_ns;
+    size_t bytes;
+};
+
+static struct object objects[OBJECTS_MAX];
+static unsigned count, given, taken; /* the last two under the lock */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
+static bool direct, loads, ended;
+static size_t largest;
+static int dir;
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static void need(bool ok, const char *what)
+{
+    if (ok)
+        return;
+    perror(what);
+    exit(1);
+}
+
+static void store(unsigned i, const char *buf)
+{
+    char name[64], temporary[64];
+    size_t bytes = objects[i].bytes;
+    int flags = O_WRONLY | O_CREAT | (direct && bytes % BLOCK == 0 ? O_DIRECT : O_TRUNC);
+    struct stat st;
+
+    snprintf(name, sizeof(name), "%08u.data", i);
+    snprintf(temporary, sizeof(temporary), "%08u.tmp", i);
+    fstatat(dir, name, &st, 0);
+    int fd = openat(dir, temporary, flags, 0644);
+    need(fd >= 0, "open");
+    need(write(fd, buf, bytes) == (ssize_t)bytes, "write");
+    need(close(fd) == 0, "close");
+    need(renameat(dir, temporary, dir, name) == 0, "rename");
+}
+
+static void load(unsigned i, char *buf)
+{
+    size_t bytes = objects[i].bytes;
+    char name[64];
+    struct stat st;
+
+    snprintf(name, sizeof(name), "%08u.data", i);
+    int fd = openat(dir, name, O_RDONLY | (direct && bytes % BLOCK == 0 ? O_DIRECT : 0));
+    need(fd >= 0 && fstat(fd, &st) == 0, "open");
+    need(read(fd, buf, bytes) == (ssize_t)bytes, "read");
+    close(fd);
+}
+
+static void *worker(void *buf)
+{
+    for (;;) {
+        pthread_mutex_lock(&lock);
+        while (taken == given && !ended)
+            pthread_cond_wait(&work, &lock);
+        unsigned i = taken;
+        bool none = taken == given;
+        taken += !none;
+        pthread_mutex_unlock(&lock);
+        if (none)
+            return NULL;
+        if (loads)
+            load(i, buf);
+        else
+            store(i, buf);
+        objects[i].done_ns = now_ns();
+    }
+}
+
+/* Hands each object over when it is due. */
+static void submit(void)
+{
+    int64_t zero_ns = now_ns() + 100000000;
+
+    for (unsigned i = 0; i < count; i++) {
+        int64_t due_ns = zero_ns + objects[i].due_ns;
+        struct timespec due = {.tv_sec = due_ns / NS_PER_S, .tv_nsec = due_ns % NS_PER_S};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+        objects[i].given_ns = now_ns();
+        pthread_mutex_lock(&lock);
+        given++;
+        pthread_cond_signal(&work);
+        pthread_mutex_unlock(&lock);
+    }
+    pthread_mutex_lock(&lock);
+    ended = true;
+    pthread_cond_broadcast(&work);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Ordinary pages, touched, filled with what does not compress. */
+static void *buffer(unsigned seed)
+{
+    size_t bytes = (largest + BLOCK - 1) / BLOCK * BLOCK;
+    uint64_t x = seed * 0x9e3779b97f4a7c15ull + 1, *p;
+
+    p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    need(p != MAP_FAILED, "mmap");
+    madvise(p, bytes, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < bytes / sizeof(*p); i++) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        p[i] = x;
+    }
+    return p;
+}
+
+/* Pages of the file in the page cache. */
+static size_t resident(int fd, size_t bytes)
+{
+    size_t pages = (bytes + BLOCK - 1) / BLOCK, n = 0;
+    unsigned char *in = malloc(pages);
+    void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+
+    need(in && map != MAP_FAILED && mincore(map, bytes, in) == 0, "mincore");
+    for (size_t i = 0; i < pages; i++)
+        n += in[i] & 1;
+    munmap(map, bytes);
+    free(in);
+    return n;
+}
+
+static int cold(const char *path)
+{
+    DIR *d = opendir(path);
+    struct dirent *de;
+    size_t left = 0;
+
+    need(d != NULL, path);
+    need(syncfs(dirfd(d)) == 0, "syncfs");
+    while ((de = readdir(d))) {
+        int fd = openat(dirfd(d), de->d_name, O_RDONLY);
+        struct stat st;
+        need(fd >= 0 && fstat(fd, &st) == 0, de->d_name);
+        if (S_ISREG(st.st_mode) && st.st_size > BLOCK) {
+            posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+            left += resident(fd, (size_t)st.st_size);
+        }
+        close(fd);
+    }
+    closedir(d);
+    if (left)
+        fprintf(stderr, "engine_truth: %zu pages are still in the page cache\n", left);
+    return left != 0;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t thread[WORKERS_MAX];
+    double seconds;
+
+    if (argc == 3 && strcmp(argv[1], "cold") == 0)
+        return cold(argv[2]);
+    if (argc != 5) {
+        fprintf(stderr,
+                "usage: engine_truth store|load DIRECT WORKERS DIR, or engine_truth cold DIR\n");
+        return 2;
+    }
+    unsigned workers = (unsigned)atoi(argv[3]);
+    loads = strcmp(argv[1], "load") == 0;
+    direct = atoi(argv[2]) != 0;
+    dir = open(argv[4], O_RDONLY | O_DIRECTORY);
+    need(dir >= 0, argv[4]);
+    while (count < OBJECTS_MAX && scanf("%lf %zu", &seconds, &objects[count].bytes) == 2) {
+        objects[count].due_ns = (int64_t)(seconds * 1e9);
+        largest = objects[count].bytes > largest ? objects[count].bytes : largest;
+        count++;
+    }
+    if (workers < 1 || workers > WORKERS_MAX || count == 0)
+        return 2;
+    for (unsigned i = 0; i < workers; i++)
+        need(pthread_create(&thread[i], NULL, worker, buffer(i + 1)) == 0, "thread");
+    submit();
+    for (unsigned i = 0; i < workers; i++)
+        pthread_join(thread[i], NULL);
+    for (unsigned i = 0; i < count; i++)
+        printf("%lld\n", (long long)(objects[i].done_ns - objects[i].given_ns));
+    return 0;
+}

@@ -1,0 +1,220 @@
+#!/bin/sh
+# like.t - like= of a target's URI: the store is laid out as the engine lays it out, and each store, load, lookup and
+# eviction makes the engine's calls, in its order, with its flags and sizes (strace). Every layout takes the same rows as
+# our own and verifies each byte. What cannot be done so is refused. A bug looked like a direct load of 2 MiB that was two
+# of 1 MiB, an fsync that nobody asked for, or an object that was never found again.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+
+header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request
+replay() { "$BIN/kvreplay" --progress none --no-notes -o "$TMP/o.csv" --summary "$TMP/s.json" "$@"; }
+objects() { find "$TMP/d" -type f ! -name .kvtrace ! -name config.json | sed "s|^$TMP/d/||"; }
+
+# ---- refused ----
+
+printf '%s\n' $header 0,Write,2097152,Tier-2,a,Prefill,1 >"$TMP/w.csv"
+exits 'an unknown engine' 2 replay --target "file:$TMP/d?like=sglang" "$TMP/w.csv"
+stderr_like 'which are known' 'like= is kvtrace, lmcache-fs, lmcache-fs-direct or vllm-fs'
+exits 'a slab' 2 replay --layout slab --target "file:$TMP/d?like=vllm-fs" "$TMP/w.csv"
+stderr_like 'is no engine.s' '--layout slab: does not apply with like='
+: >"$TMP/f"
+exits 'a file' 2 replay --target "file:$TMP/f?like=vllm-fs" "$TMP/w.csv"
+stderr_like 'is no directory' 'f is not a directory: like= stores files as the engine does'
+exits 'S3' 2 replay --target "s3://bucket/x?like=vllm-fs" "$TMP/w.csv"
+stderr_like 'has no files' 'like= applies only to a directory'
+for option in --iodepth=4 --rings=2 --ioengine=psync --sqpoll --buffered --chunk-size=64KiB; do
+    exits "$option" 2 replay $option --target "file:$TMP/d?like=lmcache-fs" "$TMP/w.csv"
+    stderr_like 'is not ignored' "${option%=*}.*does not apply with like="
+done
+printf '%s\n' $header 0,Write,300000000,Tier-2,a,Prefill,1 >"$TMP/large.csv"
+exits 'an object that no single call moves' 2 replay --target "file:$TMP/d?like=lmcache-fs" "$TMP/large.csv"
+stderr_like 'what helps' 'at most 256 MiB .*kvgen --granularity block:256'
+not_ok 'nothing is left of it' test -e "$TMP/d"
+
+# ---- layouts: rewrites, moves, partial reads, odd sizes ----
+
+awk 'BEGIN {
+    srand(11)
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request"
+    for (i = 0; i < 150; i++) {
+        key = int(rand() * 40); what = rand()
+        if (key in size && what < 0.5) row("Read", rand() < 0.2 ? 1 + int(rand() * size[key]) : size[key], "Decode")
+        else if (key in size && what < 0.6) { row("Read", size[key], "Evict"); delete size[key] }
+        else if (key in size && what < 0.7) { row("Delete", 0, "Evict"); delete size[key] }
+        else if (what > 0.97) printf "%.3f,Miss,0,,none%d,,%d\n", i / 1000, i, i / 3
+        else if (!(key in seen) && what < 0.3) { size[key] = bytes(); row("Read", size[key], "Decode") }
+        else { size[key] = bytes(); row("Write", size[key], "Prefill") }
+        seen[key] = 1
+    }
+}
+function bytes() { return rand() < 0.5 ? 4096 * int(1 + rand() * 300) : int(1 + rand() * 900000) }
+function row(op, n, phase) { printf "%.3f,%s,%d,Tier-2,k%d,%s,%d\n", i / 1000, op, n, key, phase, i / 3 }' >"$TMP/t.csv"
+rows=150
+right() {
+    name=$1
+    shift
+    replay --verify full "$@" 2>"$TMP/stderr"
+    is "$name" "$? $(json "$TMP/s.json" .rows.ok)" "0 $rows" || diag "$(cat "$TMP/stderr")"
+}
+lookups=$(awk -F, '$2 == "Miss" || ($2 == "Read" && $4 == "Tier-2") { n++ } END { print n }' "$TMP/t.csv")
+for like in lmcache-fs lmcache-fs-direct vllm-fs; do
+    for with in '' '&workers=1' '&workers=3&load-workers=2' '&cache=drop' '&pages=huge' '&direct=yes' '&direct=no'; do
+        right "$like$with" --target "file:$TMP/d?like=$like$with" "$TMP/t.csv"
+    done
+    right "$like, synced" --sync object --target "file:$TMP/d?like=$like" "$TMP/t.csv"
+    right "$like, by key" --order key --inflight 256 --target "file:$TMP/d?like=$like" "$TMP/t.csv"
+    right "$like, in time" --timing trace --target "file:$TMP/d?like=$like" --lag-limit 1m "$TMP/t.csv"
+    is "$like: a lookup for each Read and Miss row" "$(json "$TMP/s.json" 'tier("Tier-2").lookup.ops, .apart[0].ops')" \
+        "$lookups $lookups"
+    is "$like: reads without them" "$(json "$TMP/s.json" 'tier("Tier-2").read.ops')" "$(grep -c ,Read, "$TMP/t.csv")"
+    mkfifo "$TMP/$like.fifo"
+    cat "$TMP/t.csv" >"$TMP/$like.fifo" &
+    right "$like, from a pipe" --target "file:$TMP/d?like=$like" "$TMP/$like.fifo"
+    not_ok "$like: nothing is left" test -e "$TMP/d"
+done
+"$BIN/kvreplay" --progress none --no-notes -o "$TMP/o.csv" --target "file:$TMP/d?like=lmcache-fs" "$TMP/t.csv" 2>/dev/null
+is 'a Miss row has the time of its lookup' "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+    $2 == "Miss" && ($at["Latency_us"] + 0 <= 0 || $NF != "ok") { n++ } END { print n + 0 }' "$TMP/o.csv")" 0
+exits 'a file is shorter than its object' 0 replay --keep --target "file:$TMP/d?like=lmcache-fs" "$TMP/w.csv"
+sed 's/Write/Read/; s/Prefill/Decode/' "$TMP/w.csv" >"$TMP/r.csv"
+{ cat "$TMP/r.csv"; echo '9,Read,2097152,Tier-2,a,Decode,2'; } >"$TMP/slow.csv"
+(
+    "$BIN/kvreplay" --progress none --no-notes --timing trace --speed 9 -o "$TMP/o.csv" --target \
+        "file:$TMP/d?like=lmcache-fs" --destroy-data "$TMP/slow.csv" 2>/dev/null
+) &
+until [ "$(grep -c Read "$TMP/o.csv")" -ge 1 ]; do sleep 0.05; done
+for file in "$TMP"/d/*.data; do truncate -s 1M "$file"; done
+wait
+is 'is corrupt' "$(awk -F, '$2 == "Read" { print $NF }' "$TMP/o.csv" | tr '\n' ' ')" 'ok corrupt '
+
+# ---- names ----
+
+names() {
+    replay --keep --target "file:$TMP/d?like=$1" "$TMP/w.csv" 2>/dev/null
+    objects | sed -E 's/[0-9a-f]{64}/HASH/; s|[0-9a-f]{3}/[0-9a-f]{2}_g0|hhh/hh_g0|'
+    rm -rf "$TMP/d"
+}
+is 'lmcache-fs: flat' "$(names lmcache-fs)" 'kvtrace@0x00000000@0@HASH.data'
+is 'lmcache-fs-direct: the same' "$(names lmcache-fs-direct)" 'kvtrace@0x00000000@0@HASH.data'
+is 'vllm-fs: folders' "$(names vllm-fs)" 'kvtrace_9c52d1f07ab3_r0/hhh/hh_g0/HASH.bin'
+
+# ---- what a crash left ----
+
+replay --keep --target "file:$TMP/d?like=lmcache-fs" "$TMP/w.csv" 2>/dev/null
+hash=$(objects | sed 's/.*@//; s/\.data//')
+: >"$TMP/d/kvtrace@0x00000000@0@$hash.tmp"
+mkdir -p "$TMP/d/kvtrace_9c52d1f07ab3_r0/abc/de_g0"
+: >"$TMP/d/kvtrace_9c52d1f07ab3_r0/abc/de_g0/$hash.bin.3.tmp"
+: >"$TMP/d/notes.tmp"
+exits 'temporary files that a crash left' 0 replay --keep --target "file:$TMP/d?like=lmcache-fs" "$TMP/r.csv"
+is 'are removed at the start, and no others' "$(objects | sed "s/$hash/HASH/" | sort | tr '\n' ' ')" \
+    'kvtrace@0x00000000@0@HASH.data notes.tmp '
+is 'the object is adopted' "$(json "$TMP/s.json" .populated.adopted_objects)" 1
+exits 'the end' 0 replay --destroy-data --target "file:$TMP/d?like=lmcache-fs" "$TMP/r.csv"
+is 'only the other file stays' "$(objects)" notes.tmp
+rm -rf "$TMP/d"
+
+# ---- the page cache ----
+
+replay --full --keep --target "file:$TMP/d?like=lmcache-fs" "$TMP/w.csv" 2>/dev/null
+if [ "$(json "$TMP/s.json" .evidence.target)" = storage ]; then
+    exits 'reads from the page cache' 0 "$BIN/kvreplay" --progress none --full -o "$TMP/o.csv.zst" --summary "$TMP/s.json" \
+        --target "file:$TMP/d?like=lmcache-fs" --destroy-data "$TMP/r.csv"
+    stderr_like 'are what the engine sees' 'page cache included: that is what lmcache-fs sees; .* came from the device'
+    stderr_like 'what is left out' "the engine's own time \(Python, copies into its pool\) is not in here"
+    is 'the run is valid for it' "$(json "$TMP/s.json" '.validity[] | select(.figures == "storage") | .state')" good
+    is 'evidence' "$(json "$TMP/s.json" '.evidence | .page_cache, .pages, (.resident_share_before | type)')" \
+        'included small number'
+    exits 'profile latency judges the drive' 0 "$BIN/kvstat" --full --profile latency "$TMP/o.csv.zst"
+    stdout_like 'so it is open' 'storage_read_p95 .*INCONCLUSIVE'
+    stdout_like 'which it says' 'page cache included'
+    stdout_like 'the report has the lookups' '1 lookups? (on Tier-2|counted apart)'
+    stdout_like 'and what is left out' 'Python, copies into its pool'
+fi
+rm -rf "$TMP/d"
+
+# ---- the calls ----
+
+if sanitized || ! strace -o "$TMP/trace" -e trace=write true 2>/dev/null; then
+    diag 'SKIP no strace here'
+    done_testing
+    exit
+fi
+printf '%s\n' $header 0,Write,2097152,Tier-2,a,Prefill,1 0.1,Read,2097152,Tier-2,a,Decode,1 0.2,Read,4096,Tier-2,a,Decode,1 \
+    0.2,Delete,0,Tier-2,a,Evict,1 0.3,Miss,0,,c,,1 >"$TMP/calls.csv"
+# calls LIKE TRACE: the calls on objects and their folders, as CALL PATH FLAGS SIZE -> RESULT.
+calls() {
+    strace -f -s 0 -y -o "$TMP/trace" -e trace=%file,%desc,fsync,fdatasync,syncfs,sync "$BIN/kvreplay" --progress none \
+        --no-notes -o "$TMP/o.csv" --target "file:$TMP/d?like=$1" "$2" 2>/dev/null
+    awk '/ <unfinished/ { sub(/ <unfinished.*/, ""); begun[$1] = $0; next }
+        / resumed>/ { pid = $1; sub(/.* resumed>/, ""); print begun[pid] $0; next } { print }' "$TMP/trace" |
+        grep -E '[0-9a-f]{64}|"[0-9a-f]{3}(/[0-9a-f]{2}_g0)?"|sync' |
+        grep -v -e O_DIRECTORY -e AT_REMOVEDIR -e readlink -e fcntl -e mmap -e munmap |
+        sed -E 's/^[0-9]+ +//; s/newfstatat|fstatat64/fstatat/; s/faccessat2/faccessat/; s/renameat2/renameat/
+            s/[0-9]+<[^>]*>/FD/g; s/[0-9a-f]{64}/HASH/g; s|"[0-9a-f]{3}/[0-9a-f]{2}_g0|"hhh/hh_g0|g; s|"[0-9a-f]{3}"|"hhh"|
+            s/"kvtrace@0x00000000@0@HASH/"NAME/g; s/\.bin\.[0-9]+\.tmp/.bin.N.tmp/g; s/O_NOFOLLOW\|O_CLOEXEC/SAFE/
+            s/(, 0x[0-9a-f]+|, \{[^}]*\})//; s/, AT_SYMLINK_NOFOLLOW|, AT_EMPTY_PATH|\|O_LARGEFILE|, F_OK, 0//
+            s/""\.\.\., //; s/ +\(No such.*//; s/ +=/ =/; s/FD, 0\)/FD)/'
+}
+expected() {
+    case $1 in
+    lmcache-fs) store='O_WRONLY|O_CREAT|O_TRUNC|SAFE' load='O_RDONLY|SAFE' ;;
+    lmcache-fs-direct) store='O_WRONLY|O_CREAT|O_DIRECT|SAFE' load='O_RDONLY|O_DIRECT|SAFE' ;;
+    esac
+    cat <<END
+fstatat(FD, "NAME.data") = -1 ENOENT
+openat(FD, "NAME.tmp", $store, 0644) = FD
+write(FD, 2097152) = 2097152
+close(FD) = 0
+renameat(FD, "NAME.tmp", FD, "NAME.data") = 0
+END
+    for _ in whole partial; do
+        cat <<END
+fstatat(FD, "NAME.data") = 0
+openat(FD, "NAME.data", $load) = FD
+fstatat(FD, "") = 0
+read(FD, 2097152) = 2097152
+close(FD) = 0
+END
+    done
+    cat <<END
+unlinkat(FD, "NAME.data", 0) = 0
+fstatat(FD, "NAME.data") = -1 ENOENT
+END
+}
+direct=$(replay --target "file:$TMP/d?like=lmcache-fs-direct" "$TMP/w.csv" 2>/dev/null && json "$TMP/s.json" .evidence.direct)
+is 'lmcache-fs: its calls' "$(calls lmcache-fs "$TMP/calls.csv")" "$(expected lmcache-fs)"
+if [ "$direct" = true ]; then
+    is 'lmcache-fs-direct: its calls' "$(calls lmcache-fs-direct "$TMP/calls.csv")" "$(expected lmcache-fs-direct)"
+    is 'vllm-fs: its calls' "$(calls vllm-fs "$TMP/calls.csv")" "$(
+        cat <<'END'
+faccessat(FD, "hhh/hh_g0/HASH.bin") = -1 ENOENT
+fstatat(FD, "hhh/hh_g0") = -1 ENOENT
+mkdirat(FD, "hhh", 0755) = 0
+mkdirat(FD, "hhh/hh_g0", 0755) = 0
+openat(FD, "hhh/hh_g0/HASH.bin.N.tmp", O_WRONLY|O_CREAT|O_EXCL|O_TRUNC|O_DIRECT|SAFE, 0644) = FD
+write(FD, 2097152) = 2097152
+close(FD) = 0
+renameat(FD, "hhh/hh_g0/HASH.bin.N.tmp", FD, "hhh/hh_g0/HASH.bin") = 0
+faccessat(FD, "hhh/hh_g0/HASH.bin") = 0
+openat(FD, "hhh/hh_g0/HASH.bin", O_RDONLY|O_DIRECT|SAFE) = FD
+read(FD, 2097152) = 2097152
+close(FD) = 0
+faccessat(FD, "hhh/hh_g0/HASH.bin") = 0
+openat(FD, "hhh/hh_g0/HASH.bin", O_RDONLY|O_DIRECT|SAFE) = FD
+read(FD, 2097152) = 2097152
+close(FD) = 0
+unlinkat(FD, "hhh/hh_g0/HASH.bin", 0) = 0
+faccessat(FD, "hhh/hh_g0/HASH.bin") = -1 ENOENT
+END
+    )"
+    printf '%s\n' $header 0,Write,5000,Tier-2,a,Prefill,1 0.1,Read,5000,Tier-2,a,Decode,1 \
+        0.2,Delete,0,Tier-2,a,Evict,1 >"$TMP/odd.csv"
+    is 'a size that is no multiple of the block is buffered' "$(calls lmcache-fs-direct "$TMP/odd.csv" | grep openat)" \
+        'openat(FD, "NAME.tmp", O_WRONLY|O_CREAT|O_TRUNC|SAFE, 0644) = FD
+openat(FD, "NAME.data", O_RDONLY|SAFE) = FD'
+fi
+unlike 'no fsync unless it is asked for' "$(calls lmcache-fs "$TMP/calls.csv")" sync
+like '--sync object asks for it' "$(strace -f -o "$TMP/trace" -e trace=fdatasync "$BIN/kvreplay" --progress none --sync object \
+    -o "$TMP/o.csv" --target "file:$TMP/d?like=lmcache-fs" "$TMP/w.csv" 2>/dev/null; cat "$TMP/trace")" 'fdatasync\(.*= 0'
+done_testing
