@@ -217,6 +217,7 @@ static char *make_provenance(const struct run *r)
                            .model = trace ? NULL : &r->model,
                            .capacity = r->capacity,
                            .speed = r->speed,
+                           .source = r->source.source,
                            .input = input};
     return provenance_of_run(&p);
 }

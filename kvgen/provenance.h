@@ -18,6 +18,7 @@ struct provenance {
     const struct model *model;      /* NULL: the rows were not made here; seed has no meaning */
     const uint64_t *capacity;       /* bytes of each of TRACE_TIERS tiers, as in hierarchy_opts */
     const struct tier_model *speed; /* of each of TRACE_TIERS tiers */
+    const struct source *source;    /* of the rows; NULL: none */
     const char *input;              /* JSON: the provenance of the input; NULL: it has none */
 };
 
