@@ -44,7 +44,7 @@ arguments() { # WORD...: adds words
     done
 }
 line=''
-live() { # of an engine that publishes at 5557, and answers what was lost at 5657
+live() { # [gaps]: of an engine that publishes at 5557; gaps: and answers at 5657 what was lost
     arguments --input "${input:-tcp://HOST:5557}" --duration "${seconds}s"
     if [ -z "$input" ] && [ $# -gt 0 ]; then arguments --gap-endpoint tcp://HOST:5657; fi
 }

@@ -307,8 +307,8 @@ void summary_print(FILE *f, const struct summary *s)
 {
     /* In the order of what a user must know; what has no room is in the JSON. */
     static bool (*const optional[])(FILE *, const struct summary *) = {
-        print_dropped,   print_oversized,      print_recorded,
-        print_latencies, print_recorded_times, print_curve};
+        print_dropped, print_oversized, print_recorded,
+        print_curve,   print_latencies, print_recorded_times};
     const struct sim_stats *st = s->stats;
     const char *digest = s->trace->digest;
     bool recording = s->source->ops->recording != NULL; /* it names no requests */
