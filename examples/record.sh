@@ -34,63 +34,76 @@ while [ $# -gt 0 ]; do
     shift "$words"
 done
 
-# live PORT: the options of kvgen for an engine that publishes.
-live() { echo "--input ${input:-tcp://HOST:$1} --duration ${seconds}s"; }
-gaps() { if [ -z "$input" ]; then echo " --gap-endpoint tcp://HOST:$1"; fi; }
-file() { echo "--input ${input:-$1}"; }
+# The words of the line of kvgen, as a shell reads them.
+arguments() { # WORD...: adds words
+    for word; do
+        case $word in
+        *[!A-Za-z0-9_./:,=-]*) line="$line '$(printf '%s' "$word" | sed "s/'/'\\\\''/g")'" ;;
+        *) line="$line $word" ;;
+        esac
+    done
+}
+line=''
+live() { # [gaps]: of an engine that publishes at 5557; gaps: and answers at 5657 what was lost
+    arguments --input "${input:-tcp://HOST:5557}" --duration "${seconds}s"
+    if [ -z "$input" ] && [ $# -gt 0 ]; then arguments --gap-endpoint tcp://HOST:5657; fi
+}
+file() { arguments --input "${input:-$1}"; }
 
 timing=trace
 case $engine in
 vllm)
-    title='vLLM publishes its KV events over ZMQ'
+    title='vLLM publishes its KV events over ZMQ (with data parallelism, rank N at ports 5557+N and 5657+N)'
     start="vllm serve MODEL --kv-events-config '{\"enable_kv_cache_events\": true, \"publisher\": \"zmq\",
-    \"endpoint\": \"tcp://*:5557\", \"replay_endpoint\": \"tcp://*:5558\"}'"
-    source="$(live 5557)$(gaps 5558)"
+    \"endpoint\": \"tcp://*:5557\", \"replay_endpoint\": \"tcp://*:5657\"}'"
+    live gaps
     ;;
 sglang)
-    title='SGLang publishes its KV events over ZMQ'
+    title='SGLang publishes its KV events over ZMQ (with data parallelism, rank N at ports 5557+N and 5657+N)'
     start="python3 -m sglang.launch_server --model-path MODEL --kv-events-config '{\"publisher\": \"zmq\",
-    \"endpoint\": \"tcp://*:5557\", \"replay_endpoint\": \"tcp://*:5558\"}'"
-    source="$(live 5557)$(gaps 5558)"
+    \"endpoint\": \"tcp://*:5557\", \"replay_endpoint\": \"tcp://*:5657\"}'"
+    live gaps
     ;;
 trtllm)
-    title='TensorRT-LLM keeps KV events that its server gives as JSON (no times: replay with --timing asap)'
-    start="kv_cache_config: {event_buffer_max_size: 65536, enable_block_reuse: true} # in the YAML of trtllm-serve
-curl -s http://HOST:8000/kv_cache_events >events.json # again and again, appended"
-    source=$(file events.json) timing=asap
+    title='TensorRT-LLM keeps KV events that its server gives once, as JSON without times (so: --timing asap)'
+    start="kv_cache_config: {enable_block_reuse: true, event_buffer_max_size: 65536} # in the YAML of trtllm-serve
+while sleep 1; do curl -sX POST http://HOST:8000/kv_cache_events | jq -c '.[]' >>events.jsonl; done"
+    file events.jsonl
+    timing=asap
     ;;
 mooncake)
-    title="Mooncake's master publishes stored and removed objects over ZMQ; sizes are not in them"
-    start='# switch on the KV event publisher of mooncake_master (tcp://*:5557)
-# the size of an object is that of a block of your model: --object-bytes'
-    source="$(live 5557) --object-bytes 2MiB"
+    title="Mooncake's master publishes objects without their sizes: give --object-bytes the size of a block of your model"
+    start='# mooncake_master must be built with -DENABLE_KV_EVENTS=ON
+mooncake_master --enable_kv_events --kv_events_emit_object_key --kv_events_backend_id=pool --kv_events_bind_endpoint=tcp://*:5557'
+    live
+    arguments --object-bytes 2MiB
     ;;
 dynamo)
     title='Dynamo writes a trace of its requests; kvgen simulates them and compares the hit rates'
-    start='export DYN_REQUEST_TRACE=1 # of the frontend; its documentation says where the segments go
-# let it serve, then read the segments, plain or gzip'
-    source=$(file 'request-trace*.jsonl*')
+    start='export DYN_REQUEST_TRACE=1 DYN_REQUEST_TRACE_FILE_PATH=/tmp/dynamo-trace # before the frontend starts
+# versions that write no /tmp/dynamo-trace.*: DYN_REQUEST_TRACE_OUTPUT_PATH'
+    file '/tmp/dynamo-trace.*'
     ;;
 lmcache)
     title='LMCache writes what its tiers stored, read and deleted'
     start='lmcache server --trace-level events --trace-output lmcache.lct
-# level storage has calls instead, with their times, but the host tier only'
-    source=$(file lmcache.lct)
+# --trace-level storage has calls instead, with their exact times, but of the host tier only'
+    file lmcache.lct
     ;;
 *) die 2 "name an engine: vllm, sglang, trtllm, mooncake, dynamo or lmcache (try --help)" ;;
 esac
+arguments --model "$model" -o "$out"
 
 if [ $run = yes ]; then
     if [ -z "$input" ]; then die 2 "--run needs -i INPUT, the endpoint or file that kvgen reads"; fi
     need kvgen
-    # shellcheck disable=SC2086 # words between blanks
-    exec kvgen $source --model "$model" -o "$out"
+    eval "exec kvgen $line"
 fi
 if printing; then start=$(printf '%s\n' "$start" | sed 's/^\(# \)\{0,1\}/# /'); fi
 cat <<END
 # $title.
 $start
-kvgen $source --model $model -o $out
+kvgen$line
 kvstat $out # what was recorded, and what was not
 kvreplay --target /mnt/nvme/kv --timing $timing -o result.csv.zst $out
 kvstat result.csv.zst # the verdict

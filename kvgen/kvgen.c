@@ -268,6 +268,7 @@ static char *make_provenance(const struct run *r)
                            .gpu = &r->gpu,
                            .compute = compute_of(r),
                            .priority = r->workload.qos_priority,
+                           .source = r->source.source,
                            .input = input};
     return provenance_of_run(&p);
 }

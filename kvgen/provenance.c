@@ -134,6 +134,29 @@ static char *finish(struct jsonout *j)
     return copy;
 }
 
+/* What the recording has not; nothing of what is none. */
+static void put_recording(struct jsonout *j, const struct source *source)
+{
+    const struct source_recording *r =
+        source && source->ops->recording ? source->ops->recording(source) : NULL;
+    if (!r)
+        return;
+    jsonout_object(j, "recording");
+    jsonout_text_value(j, "source", source->ops->name);
+    jsonout_bool(j, "writes_only", !r->has_reads);
+    jsonout_bool(j, "times", r->has_times);
+    jsonout_array(j, "missing");
+    if (!r->has_reads)
+        jsonout_text_value(j, NULL, "reads");
+    jsonout_text_value(j, NULL, "durations");
+    if (r->unrecorded)
+        jsonout_text_value(j, NULL, r->unrecorded);
+    if (!r->has_times)
+        jsonout_text_value(j, NULL, "times");
+    jsonout_end(j);
+    jsonout_end(j);
+}
+
 char *provenance_of_run(const struct provenance *p)
 {
     struct jsonout *j = begin();
@@ -159,6 +182,7 @@ char *provenance_of_run(const struct provenance *p)
     jsonout_end(j);
     if (p->compute)
         provenance_put_compute(j, p->compute, p->gpu, p->priority);
+    put_recording(j, p->source);
     put_input(j, p->input);
     return finish(j);
 }
@@ -172,7 +196,6 @@ static void put_conversion(struct jsonout *j, const struct opt_parser *parser)
 char *provenance_of_recording(const struct opt_parser *parser, const struct source *source,
                               const struct model *model)
 {
-    const struct source_recording *r = source->ops->recording(source);
     struct jsonout *j = begin();
     if (!j)
         return NULL;
@@ -180,20 +203,7 @@ char *provenance_of_recording(const struct opt_parser *parser, const struct sour
     put_model(j, model);
     jsonout_array(j, "tiers");
     jsonout_end(j);
-    jsonout_object(j, "recording");
-    jsonout_text_value(j, "source", source->ops->name);
-    jsonout_bool(j, "writes_only", !r->has_reads);
-    jsonout_bool(j, "times", r->has_times);
-    jsonout_array(j, "missing");
-    if (!r->has_reads)
-        jsonout_text_value(j, NULL, "reads");
-    jsonout_text_value(j, NULL, "durations");
-    if (r->unrecorded)
-        jsonout_text_value(j, NULL, r->unrecorded);
-    if (!r->has_times)
-        jsonout_text_value(j, NULL, "times");
-    jsonout_end(j);
-    jsonout_end(j);
+    put_recording(j, source);
     put_options(j, parser);
     return finish(j);
 }

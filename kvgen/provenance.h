@@ -22,6 +22,7 @@ struct provenance {
     const struct gpu_profile *gpu;
     const struct prefill_model *compute; /* NULL: nothing was computed */
     const int64_t *priority;             /* of each of TRACE_QOSES classes */
+    const struct source *source;         /* of the rows; NULL: none */
     const char *input;                   /* JSON: the provenance of the input; NULL: it has none */
 };
 

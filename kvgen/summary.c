@@ -288,22 +288,40 @@ static bool print_recorded_times(FILE *f, const struct summary *s)
     return true;
 }
 
+/* Adds a number, unless it is 0. */
+static void add_count(char line[COLUMNS + 1], const char *separator, uint64_t n, const char *what)
+{
+    char part[64];
+    snprintf(part, sizeof(part), "%s%s%s", count(n).s, what[0] ? " " : "", what);
+    if (n > 0)
+        add_part(line, separator, part);
+}
+
 /* What was recorded, and what was not. Returns the number of lines. */
 static int print_recording(FILE *f, const struct summary *s)
 {
     const struct source_recording *r = s->source->ops->recording(s->source);
+    char line[COLUMNS + 1];
     int lines = 2;
-    put_line(f, "recording  %s messages (%s missing, %s restarts) of %s publishers and ranks%s",
-             count(r->messages).s, count(r->missing).s, count(r->restarts).s, count(r->owners).s,
-             r->cut ? "; the file is cut" : "");
-    put_line(
-        f, "blocks     %s stored (%s again), %s removed (%s not known), %s cleared, %s moved down",
-        count(r->stored).s, count(r->stored_again).s, count(r->removed).s,
-        count(r->removed_unknown).s, count(r->dropped_by_clear + r->dropped_by_restart).s,
-        count(r->moves).s);
+    snprintf(line, sizeof(line), "recording  %s messages", count(r->messages).s);
+    add_count(line, " of ", r->owners, r->owners == 1 ? "rank" : "ranks");
+    add_count(line, "; ", r->missing, "missing");
+    add_count(line, "; ", r->restarts, r->restarts == 1 ? "restart" : "restarts");
+    if (r->cut)
+        add_part(line, "; ", "the file is cut");
+    fprintf(f, "%s\n", line);
+    snprintf(line, sizeof(line), "blocks     %s stored", count(r->stored).s);
+    add_count(line, " (", r->stored_again, "again)");
+    add_count(line, ", ", r->removed, "removed");
+    add_count(line, " (", r->removed_unknown, "not known)");
+    add_count(line, ", ", r->dropped_by_clear + r->dropped_by_restart, "cleared");
+    add_count(line, ", ", r->moves, "moved down");
+    fprintf(f, "%s\n", line);
     if (r->possible_loads > 0 || r->reads > 0) {
-        put_line(f, "reads      %s (%s of unknown size); %s possible loads", count(r->reads).s,
-                 count(r->reads_unsized).s, count(r->possible_loads).s);
+        snprintf(line, sizeof(line), "reads      %s", count(r->reads).s);
+        add_count(line, " (", r->reads_unsized, "of unknown size)");
+        add_count(line, "; possible loads from lower tiers: ", r->possible_loads, "");
+        fprintf(f, "%s\n", line);
         lines++;
     }
     if (r->requests > 0) {
@@ -344,8 +362,8 @@ void summary_print(FILE *f, const struct summary *s)
 {
     /* In the order of what a user must know; what has no room is in the JSON. */
     static bool (*const optional[])(FILE *, const struct summary *) = {
-        print_first_token, print_dropped,   print_oversized,      print_recorded,
-        print_drive,       print_latencies, print_recorded_times, print_curve};
+        print_first_token, print_dropped, print_oversized, print_recorded,
+        print_drive,       print_curve,   print_latencies, print_recorded_times};
     const struct sim_stats *st = s->stats;
     const char *digest = s->trace->digest;
     bool recording = s->source->ops->recording != NULL; /* it names no requests */

@@ -3,6 +3,7 @@
 
 recordings.py mix IN OUT               a .zmqrec or .lct again, with unknown fields and events in it, its maps in another
                                        order; prints how many of each
+recordings.py set IN OUT NAME VALUE     a .zmqrec again, whose stored blocks have that member (VALUE is JSON)
 recordings.py private SAMPLE... -- FILE...
                                        what the samples plant (tokens, names, hashes) and an output shows, up to three
 """
@@ -141,15 +142,21 @@ def mix_record(r):
     return more(dict(r, args=more(args)))
 
 
+def change_batches(b, to, change):
+    """The .zmqrec b again, each batch changed."""
+    with open(to, 'wb') as out:
+        out.write(b[:8])
+        for head, frames in zmq_messages(b):
+            frames[2] = encode(change(decode(frames[2])[0]))
+            out.write(head + b''.join(struct.pack('>I', len(f)) + f for f in frames))
+
+
 def mix(path, to):
     b = open(path, 'rb').read()
-    with open(to, 'wb') as out:
-        if b[:8] == b'ZMQREC1\n':
-            out.write(b[:8])
-            for head, frames in zmq_messages(b):
-                frames[2] = encode(mix_batch(decode(frames[2])[0]))
-                out.write(head + b''.join(struct.pack('>I', len(f)) + f for f in frames))
-        else:
+    if b[:8] == b'ZMQREC1\n':
+        change_batches(b, to, mix_batch)
+    else:
+        with open(to, 'wb') as out:
             for r in lct_frames(b):
                 records = [mix_record(r)]
                 if r['type'] == 'record':
@@ -158,6 +165,15 @@ def mix(path, to):
                 for frame in map(encode, records):
                     out.write(struct.pack('>I', len(frame)) + frame)
     print(added['fields'], added['events'])
+
+
+def set_member(path, to, name, value):
+    def change(batch):
+        for event in batch[1]:
+            if event['type'] == 'BlockStored':
+                event[name] = json.loads(value)
+        return batch
+    change_batches(open(path, 'rb').read(), to, change)
 
 
 # ---- private ----
@@ -283,4 +299,4 @@ def private(args):
 
 
 if __name__ == '__main__':
-    {'mix': lambda a: mix(*a), 'private': private}[sys.argv[1]](sys.argv[2:])
+    {'mix': lambda a: mix(*a), 'set': lambda a: set_member(*a), 'private': private}[sys.argv[1]](sys.argv[2:])

@@ -526,11 +526,9 @@ static int read_header(struct lct *l, struct err *e)
     l->level = msgpack_is(&level, "events") ? LEVEL_EVENTS : LEVEL_STORAGE;
     if (l->level == LEVEL_STORAGE && !msgpack_is(&level, "storage"))
         return err_set(e, -EINVAL, ERR_INPUT, "", "its level is neither storage nor events");
-    l->base.unrecorded =
-        l->level == LEVEL_EVENTS
-            ? "times within a second: events are told once a second, so a replay at "
-              "their times comes in bursts"
-            : "results and durations of calls, and the tier below";
+    l->base.unrecorded = l->level == LEVEL_EVENTS
+                             ? "exact times (told once a second: a timed replay comes in bursts)"
+                             : "results and durations of calls, and the tier below";
     return 1;
 }
 

@@ -390,18 +390,23 @@ static void take_start(struct provenance *p, const struct jsonin_v *root)
     take_text(p->host_kernel, sizeof(p->host_kernel), root, PATHS("host.kernel"));
 }
 
-/* What a trace of recorded events has not. */
-static void take_recording(struct notes *out, const struct jsonin_v *recording)
+/* "kv-events and requests; not recorded: durations". */
+static void take_recording(char *buf, size_t n, const struct jsonin_v *root)
 {
-    static const char writes_only[] =
-        "recorded events, writes only: what the engine read is not in the trace";
-    static const char no_times[] = "the recording has no times, only the order of rows";
-    bool yes;
-    if (jsonin_bool(jsonin_get(recording, "writes_only"), &yes) == 0 && yes &&
-        !notes_has(out, writes_only))
-        notes_add(out, "%s", writes_only);
-    if (jsonin_bool(jsonin_get(recording, "times"), &yes) == 0 && !yes && !notes_has(out, no_times))
-        notes_add(out, "%s", no_times);
+    const struct jsonin_v *recording = jsonin_get(root, "recording");
+    const struct jsonin_v *missing = jsonin_get(recording, "missing");
+    const char *source = jsonin_text(jsonin_get(recording, "source"), NULL);
+    if (!source || buf[0])
+        return;
+    size_t len = (size_t)snprintf(buf, n, "%.40s%s", source,
+                                  jsonin_get(root, "options.requests") ? " and requests" : "");
+    for (size_t i = 0; i < jsonin_count(missing) && len < n; i++) {
+        const char *what = jsonin_text(jsonin_at(missing, i), NULL);
+        if (what)
+            len += (size_t)snprintf(buf + len, n - len, "%s%s", i == 0 ? "; not recorded: " : ", ",
+                                    what);
+    }
+    err_make_harmless(buf);
 }
 
 static int take_document(struct provenance *p, const struct jsonin_v *root)
@@ -416,7 +421,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
         snprintf(p->client, sizeof(p->client), "%s", program);
     p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
     take_list(&p->notes, jsonin_get(root, "notes"));
-    take_recording(&p->notes, jsonin_get(root, "recording"));
+    take_recording(p->recorded, sizeof(p->recorded), root);
     take_i64(&p->rows, root, PATHS("rows.total"));
     if (p->rows >= 0)
         take_f64(&p->elapsed_s, root, "elapsed_s");

@@ -105,8 +105,9 @@ struct provenance_part {
 
 /* Numbers are -1 and texts empty where nothing is known. */
 struct provenance {
-    bool known;      /* there was any JSON */
-    char client[32]; /* the program that made the measurements */
+    bool known;         /* there was any JSON */
+    char client[32];    /* the program that made the measurements */
+    char recorded[320]; /* what a recording of an engine has, and what it has not */
     char model[96], generation_mode[32];
     char host[64], device[64]; /* of the replay, and under its Tier-2 */
     char command[1024];        /* that the client was started with, as for a shell */

@@ -423,6 +423,7 @@ void page_how(FILE *out, const struct figures *f)
         bool code;
     } texts[] = {{FIGURE_COMMAND, "Command", true},
                  {FIGURE_CLIENT, "Measured by", false},
+                 {FIGURE_RECORDED, "Recorded", false},
                  {FIGURE_VERSION, "Version", false},
                  {FIGURE_STARTED, "Started", false},
                  {FIGURE_HOST, "Host", false},

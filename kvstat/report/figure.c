@@ -239,6 +239,7 @@ static const struct what {
     [FIGURE_BYTES] = {"bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_SECONDS] = {"seconds", FIGURE_UNIT_S, NULL, NULL},
     [FIGURE_CLIENT] = {"client", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_RECORDED] = {"recorded", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_SEED] = {"seed", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_MODEL] = {"model", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_DIGEST] = {"digest", FIGURE_UNIT_NONE, NULL, NULL},

@@ -342,6 +342,8 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         return;
     }
     put_text(f, figure_id(run, FIGURE_CLIENT), p->client);
+    if (p->recorded[0])
+        put_text(f, figure_id(run, FIGURE_RECORDED), p->recorded);
     put_count_if(f, p->seed_known, figure_id(run, FIGURE_SEED), p->seed);
     put_text(f, figure_id(run, FIGURE_MODEL), p->model);
     put_text(f, figure_id(run, FIGURE_DIGEST), p->digest);

@@ -299,6 +299,8 @@ static void put_run(FILE *out, const struct figures *f)
     put_storage(out, f);
     put_device(out, f);
     put_network(out, f);
+    if (text(f, run, FIGURE_RECORDED)[0])
+        cell_paragraph(out, "Recorded", text(f, run, FIGURE_RECORDED));
     put_texts(out, "Notes", figures_find(f, figure_id(run, FIGURE_NOTES)));
     put_autoscaling(out, f);
 }

@@ -18,6 +18,10 @@ struct room {
     bool apart;
 };
 
+enum {
+    RECORDED_LINES = 3
+};
+
 static double number(const struct figures *f, enum figure_scope scope, enum figure_what what)
 {
     return figures_number(f, figure_id(scope, what));
@@ -129,6 +133,16 @@ static void put_operations(struct lines *l, const struct figures *f)
     lines_add(l, "%s", line);
     if (storage[0])
         lines_add(l, "%s", storage);
+}
+
+/* Of a trace that was recorded: what it has, and what it has not. */
+static void put_recorded(struct lines *l, const struct figures *f)
+{
+    const char *recorded = text(f, FIGURE_OF_PROVENANCE, FIGURE_RECORDED);
+    struct lines_parts p = {0};
+    if (recorded[0])
+        lines_part(&p, "%s", recorded);
+    lines_paragraph(l, "Recorded", &p, "", RECORDED_LINES);
 }
 
 /* Statuses count among the rows where the file is no replay's. */
@@ -707,6 +721,7 @@ static void put_all(struct lines *l, const struct figures *f, const struct verdi
     l->count = 0;
     put_title(l, f);
     put_operations(l, f);
+    put_recorded(l, f);
     set_apart(l, room);
     put_failures(l, f, room);
     put_verdict(l, f, v, room);

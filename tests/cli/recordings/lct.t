@@ -63,7 +63,7 @@ exits "provenance" 0 generate --input "$DATA/recordings/lmcache-0.5.6-events.lct
 provenance "$TMP/out.csv.zst" >"$TMP/p.json"
 json_like "$TMP/p.json" <<'END'
 reads are recorded    | .recording.writes_only | false
-what is not, is said  | .recording.missing[1] | times within a second: .*bursts
+what is not, is said  | .recording.missing[1] | exact times \(told .*bursts\)
 END
 
 bad() { # NAME REGEX: of bad.lct

@@ -29,6 +29,14 @@ lmcache lmcache-0.5.6-events.lct
 END
 exits "--run does what kvgen does in them" 0 "$script" -i "$samples/lmcache-0.5.6-storage.lct" -o run.csv --run lmcache
 ok "--run: the trace is there" test -s run.csv
+cp "$samples/lmcache-0.5.6-storage.lct" 'a name.lct'
+exits "--run with a name that has a blank" 0 "$script" -i 'a name.lct' -o 'an output.csv' --run lmcache
+ok "--run with a name that has a blank: the trace is there" test -s 'an output.csv'
+mkdir segments
+split -l 20 "$samples/dynamo-1.6.1-request-trace-sessions-payload.jsonl" segments/trace.
+for segment in segments/*; do mv "$segment" "$segment.jsonl"; done
+exits "a pattern of many segments" 0 "$script" -i 'segments/trace.*' -m tiny-1b -o many.csv --run dynamo
+stderr_like "a pattern: all of their requests" '^requests +20 issued'
 exits "--run without an input: status 2" 2 "$script" --run vllm
 stderr_like "--run without an input: says so" '--run needs -i INPUT'
 exits "an engine that is none: status 2" 2 "$script" carbon </dev/null
