@@ -101,8 +101,8 @@ cat >slow.csv <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.0,Write,8192,Tier-2,a,Prefill
 0.0,Write,8192,Tier-2,b,Prefill
-1.2,Read,8192,Tier-2,a,Decode
-1.2,Read,8192,Tier-2,b,Decode
+0.8,Read,8192,Tier-2,a,Decode
+0.8,Read,8192,Tier-2,b,Decode
 END
 start() { # OPTIONS: a run in the background as $pid, which has written its two objects
     "$BIN/kvreplay" --no-notes --progress none -o r.csv --timing trace --target "$uri" "$@" slow.csv 2>err &
@@ -195,7 +195,7 @@ fault PART pair 2
 exits 'parts go at the same time' 0 replay --order key --target "$uri&part=5MiB" parts.csv
 fault GET pair 2
 exits 'and ranges' 0 replay --order key --target "$uri&part=5MiB" parts.csv
-fault PART pair 1
+fault PART 500 1
 fault ABORT 500 1
 exits 'an upload that cannot be aborted' 1 replay --on-absent skip --order key --target "$uri&part=5MiB&connections=1" --summary s.json parts.csv
 is 'is said' "$(json s.json '.tiers[] | select(.tier == "Tier-2").fallbacks[]' | grep upload)" '1 unfinished upload could not be aborted'
