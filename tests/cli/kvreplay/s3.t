@@ -101,8 +101,8 @@ cat >slow.csv <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.0,Write,8192,Tier-2,a,Prefill
 0.0,Write,8192,Tier-2,b,Prefill
-0.8,Read,8192,Tier-2,a,Decode
-0.8,Read,8192,Tier-2,b,Decode
+1.2,Read,8192,Tier-2,a,Decode
+1.2,Read,8192,Tier-2,b,Decode
 END
 start() { # OPTIONS: a run in the background as $pid, which has written its two objects
     "$BIN/kvreplay" --no-notes --progress none -o r.csv --timing trace --target "$uri" "$@" slow.csv 2>err &
