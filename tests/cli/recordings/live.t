@@ -18,15 +18,13 @@ done
 
 # Each scenario waits for a clock most of its time: all of them run at once, each with a folder and ports of its own, and
 # what came of them is looked at afterwards.
-base=$((20000 + $$ % 1000 * 20)) scenarios=0
-scenario() { # FUNCTION FOLDER [ARGS...]: in the background; $port and three after it are its own
-    port=$((base + 4 * scenarios)) scenarios=$((scenarios + 1))
-    mkdir "$TMP/$2"
-    (
-        at=tcp://127.0.0.1 run=$1 dir=$TMP/$2
-        shift 2
-        "$run" "$@"
-    ) &
+at=tcp://127.0.0.1
+port=$((20000 + $$ % 1000 * 20))
+scenario() { # FUNCTION FOLDER [ARGS...]: in the background, in $dir; $port and three after it are its own
+    run=$1 dir=$TMP/$2 port=$((port + 4))
+    mkdir "$dir"
+    shift 2
+    "$run" "$@" &
 }
 publish() { "$python" "$DATA/recordings/live_publisher.py" --port $port --settle 1.5 --rate 1000 "$@" >"$dir/sent.json"; }
 listen() { # KVGEN-ARGS...: in the background; sets listener
@@ -35,20 +33,31 @@ listen() { # KVGEN-ARGS...: in the background; sets listener
 }
 end() { # what was sent has come; the listener is interrupted
     sleep 0.5
-    kill -s INT $listener
+    kill -s INT "$listener"
     ended
 }
 ended() {
-    wait $listener
+    wait "$listener"
     echo $? >"$dir/status"
 }
 counts() { json "$TMP/$1/s.json" '.recording | [.messages, .missing, .stored, .removed] | map(tostring) | join(",")'; }
 sent() { json "$TMP/$1/sent.json" '[.messages, 0, .stored, .removed] | map(tostring) | join(",")'; }
 
+kill_publisher() { # SHELL that runs it
+    kill -9 "$(pgrep -P "$1")"
+    wait "$1" 2>/dev/null
+}
+
 two_ranks() {
-    listen --input "$at:$port,$at:$((port + 1))" --duration 5s --capture "$dir/capture.jsonl"
+    listen --input "$at:$port,$at:$((port + 1))" --capture "$dir/capture.jsonl"
     publish --tokens --ranks 2 --rate 5000 --duration 1.5
+    end
+}
+timed() {
+    listen --input "$at:$port" --duration 8s
+    publish --duration 60 &
     ended
+    kill_publisher $!
 }
 lost() { # PUBLISHER-ARGS...
     listen --input "$at:$port" --gap-endpoint "$at:$((port + 2))"
@@ -70,9 +79,8 @@ two_topics() {
 restarted() {
     listen --input "$at:$port" --gap-endpoint "$at:$((port + 2))"
     publish --replay $((port + 2)) --duration 60 &
-    sleep 3
-    kill -9 "$(pgrep -P $! || echo $!)"
-    wait $! 2>/dev/null
+    until grep -qs ',Write,' "$dir/out.csv" || ! kill -s 0 "$listener" 2>/dev/null; do sleep 0.1; done
+    kill_publisher $!
     publish --replay $((port + 2)) --duration 1.5
     end
 }
@@ -88,6 +96,7 @@ interrupted() {
 }
 exits "the key is made" 0 "$BIN/kvgen" -m tiny-1b --names "$TMP/key" --input "$DATA/recordings/vllm-0.9.2-int.zmqrec" -o none
 scenario two_ranks two_ranks
+scenario timed timed
 scenario lost topics
 scenario lost old --old-answers
 scenario unasked unasked
@@ -98,7 +107,6 @@ scenario interrupted interrupted
 wait
 
 is "two ranks: all is there" "$(counts two_ranks)" "$(sent two_ranks)"
-is "two ranks: ended by --duration" "$(cat "$TMP/two_ranks/status")" 0
 is "two ranks: they are two" "$(json "$TMP/two_ranks/s.json" .recording.publishers_and_ranks)" 2
 cd "$TMP/two_ranks" || exit 1
 is "two ranks: nothing private is seen" "$(planted out.csv capture.jsonl s.json log)" ""
@@ -114,13 +122,14 @@ is "two topics on one bound socket: no gap" "$(json "$TMP/two_topics/s.json" '.r
     [.missing, .restarts, .publishers_and_ranks] | map(tostring) | join(",")')" 0,0,2
 is "killed and started again: told, and nothing missing" \
     "$(json "$TMP/restarted/s.json" '.recording | [.restarts, .missing] | map(tostring) | join(",")')" 1,0
+is "--duration: status 0" "$(cat "$TMP/timed/status")" 0
+is "--duration: the file is whole" "$(tail -n 1 "$TMP/timed/out.csv" | cut -d, -f2)" Note
 is "--limit: status 0" "$(cat "$TMP/limit/status")" 0
 is "--limit: so many rows" "$(grep -cE ',(Write|Delete),' "$TMP/limit/out.csv")" 50
 is "Ctrl-C: status 130" "$(cat "$TMP/interrupted/status")" 130
 is "Ctrl-C: all rows are there" "$(counts interrupted)" "$(sent interrupted)"
 is "Ctrl-C: the file is whole" "$(tail -n 1 "$TMP/interrupted/out.csv" | cut -d, -f2)" Note
 
-at=tcp://127.0.0.1 port=$base
 bad() { # NAME REGEX KVGEN-ARGS...
     name=$1 regex=$2
     shift 2
