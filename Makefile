@@ -157,7 +157,7 @@ LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) 
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 
-.PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build lint bench fuzz coverage completions install uninstall dist deb static deps clean options
+.PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build arm64-units lint bench fuzz coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: options $(BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/remote/s3_none.o \
@@ -282,9 +282,11 @@ arm64-build:
 	.ci/sysroot arm64 $(ARM64_SYSROOT)
 	PKG_CONFIG_LIBDIR=$(ARM64_SYSROOT)/usr/lib/aarch64-linux-gnu/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(ARM64_SYSROOT) \
 	    $(MAKE) all unit BUILD=$(ARM64) CC='aarch64-linux-gnu-gcc --sysroot=$(ARM64_SYSROOT)' CUDA_HOME=none
+arm64-units:
+	BUILD=$(ARM64) TEST_EMULATOR='qemu-aarch64 -L $(ARM64_SYSROOT)' TEST_SCALE=10 tests/run --built unit/
 arm64: all arm64-build
 	tests/run --built project/arm64.t
-	BUILD=$(ARM64) TEST_EMULATOR='qemu-aarch64 -L $(ARM64_SYSROOT)' TEST_SCALE=10 tests/run --built unit/
+	$(MAKE) arm64-units
 
 FUZZ_SECONDS ?= 60
 fuzz:

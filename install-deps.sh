@@ -46,7 +46,8 @@ if command -v apt-get >/dev/null; then
         libxxhash-dev libxlsxwriter-dev? libhiredis-dev? zlib1g-dev?
         libcurl4-openssl-dev? libzmq3-dev?"
     for_pictures="gnuplot-nox?"
-    for_tests="libcmocka-dev perl mandoc? shellcheck? python3 mawk? gnuplot-nox? jq xxhash fio? redis-server?"
+    for_tests="libcmocka-dev perl mandoc? shellcheck? python3 mawk? gnuplot-nox? jq xxhash fio? redis-server?
+        python3-zmq? python3-msgpack?"
     # Newer releases have libclang-rt-dev as a package of its own, older ones have it in clang.
     for_lint="clang clang-format libclang-rt-dev cppcheck mandoc shellcheck"
     for_packaging="build-essential dpkg-dev debhelper fakeroot lintian"
@@ -56,7 +57,7 @@ elif command -v dnf >/dev/null; then
     names="gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel
         liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel? hiredis-devel? libcurl-devel? zlib-devel? zeromq-devel?"
     for_pictures="gnuplot?"
-    for_tests="libcmocka-devel perl-Test-Harness mandoc? ShellCheck? python3 gnuplot? jq xxhash fio? valkey-compat-redis? tar gzip libasan
+    for_tests="libcmocka-devel perl-Test-Harness mandoc? ShellCheck? python3 gnuplot? jq xxhash fio? valkey-compat-redis? python3-pyzmq? python3-msgpack? tar gzip libasan
         libubsan libtsan"
     for_lint="clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck"
     for_packaging=""
@@ -66,7 +67,7 @@ elif command -v pacman >/dev/null; then
     names="gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash libxlsxwriter? hiredis? curl? zlib? zeromq?"
     for_pictures="gnuplot?"
     # No mandoc: on Arch it would replace man-db. The tests that want it skip themselves.
-    for_tests="cmocka perl shellcheck? python gnuplot? jq fio? valkey?"
+    for_tests="cmocka perl shellcheck? python gnuplot? jq fio? valkey? python-pyzmq? python-msgpack?"
     for_lint="clang compiler-rt cppcheck shellcheck"
     for_packaging=""
     for_cross=""

@@ -43,10 +43,11 @@ mkdir "$tracefs/instances/kvtrace-$$"
 instance=$tracefs/instances/kvtrace-$$
 echo 65536 >"$instance/buffer_size_kb"
 echo mono >"$instance/trace_clock"
+echo 0 >"$instance/tracing_on" # until only this replay is traced
 for event in io_uring_submit_req io_uring_complete; do echo 1 >"$instance/events/io_uring/$event/enable"; done
 echo 1 >"$instance/options/event-fork" # the threads too
 # shellcheck disable=SC2016
-sh -c 'echo $$ >"$1" && shift && exec "$@"' sh "$instance/set_event_pid" "$BIN/kvreplay" \
+sh -c 'echo $$ >"$1/set_event_pid" && echo 1 >"$1/tracing_on" && shift && exec "$@"' sh "$instance" "$BIN/kvreplay" \
     --nvme "$where/kvtrace-io-times" --layout slab --inflight 4 --verify none --no-notes -o "$TMP/r.csv" \
     --summary "$TMP/s.json" "$TMP/t.csv" 2>"$TMP/err"
 echo 0 >"$instance/tracing_on"

@@ -16,72 +16,119 @@ done
 "$BIN/kvgen" --bind ipc:///nowhere/x --duration 1ms -o none 2>"$TMP/err"
 ! grep -q 'built without libzmq' "$TMP/err" || skip_all 'built without libzmq'
 
-port=$((20000 + $$ % 10000))
-replay=$((port + 10000))
+# Each scenario waits for a clock most of its time: all of them run at once, each with a folder and ports of its own, and
+# what came of them is looked at afterwards.
 at=tcp://127.0.0.1
-publish() { "$python" "$DATA/recordings/live_publisher.py" --tokens --settle 1 "$@" >"$TMP/sent.json"; }
+port=$((20000 + $$ % 1000 * 20))
+scenario() { # FUNCTION FOLDER [ARGS...]: in the background, in $dir; $port and three after it are its own
+    run=$1 dir=$TMP/$2 port=$((port + 4))
+    mkdir "$dir"
+    shift 2
+    "$run" "$@" &
+}
+publish() { "$python" "$DATA/recordings/live_publisher.py" --port $port --settle 1.5 --rate 1000 "$@" >"$dir/sent.json"; }
 listen() { # KVGEN-ARGS...: in the background; sets listener
-    rm -f "$TMP/s.json" "$TMP/out.csv"
-    "$BIN/kvgen" -m tiny-1b --names "$TMP/key" --summary "$TMP/s.json" -o "$TMP/out.csv" "$@" >"$TMP/log" 2>&1 &
+    "$BIN/kvgen" -m tiny-1b --names "$TMP/key" --summary "$dir/s.json" -o "$dir/out.csv" "$@" >"$dir/log" 2>&1 &
     listener=$!
 }
-counts() { json "$TMP/s.json" '.recording | [.messages, .missing, .stored, .removed] | map(tostring) | join(",")'; }
-sent() { json "$TMP/sent.json" '[.messages, 0, .stored, .removed] | map(tostring) | join(",")'; }
+end() { # what was sent has come; the listener is interrupted
+    sleep 0.5
+    kill -s INT "$listener"
+    ended
+}
+ended() {
+    wait "$listener"
+    echo $? >"$dir/status"
+}
+counts() { json "$TMP/$1/s.json" '.recording | [.messages, .missing, .stored, .removed] | map(tostring) | join(",")'; }
+sent() { json "$TMP/$1/sent.json" '[.messages, 0, .stored, .removed] | map(tostring) | join(",")'; }
 
-listen --input "$at:$port,$at:$((port + 1))" --duration 6s --capture "$TMP/capture.jsonl"
-publish --port $port --ranks 2 --rate 5000 --duration 2
-wait $listener
-is "two ranks: all is there" "$(counts)" "$(sent)"
-is "two ranks: they are two" "$(json "$TMP/s.json" .recording.publishers_and_ranks)" 2
-is "two ranks: nothing private is seen" "$(planted "$TMP/out.csv" "$TMP/capture.jsonl" "$TMP/s.json" "$TMP/log")" ""
-exits "two ranks: the capture is whole" 0 "$BIN/kvgen" -m tiny-1b --names "$TMP/key" --input "$TMP/capture.jsonl" -o "$TMP/again.csv"
-grep -v '^,Note' "$TMP/out.csv" >"$TMP/a"
-grep -v '^,Note' "$TMP/again.csv" >"$TMP/b"
-ok "two ranks: and gives the same rows" cmp "$TMP/a" "$TMP/b"
+kill_publisher() { # SHELL that runs it
+    kill -9 "$(pgrep -P "$1")"
+    wait "$1" 2>/dev/null
+}
 
-for form in '' --old-answers; do
-    listen --input "$at:$port" --gap-endpoint "$at:$replay" --duration 7s
-    # shellcheck disable=SC2086
-    publish --port $port --replay $replay --rate 1000 --duration 2 --lose 5,6,40-44 $form
-    wait $listener
-    is "lost messages are asked for ${form:-with their topics}" "$(counts)" "$(sent)"
-done
-listen --input "$at:$port" --duration 5s
-publish --port $port --rate 1000 --duration 2 --lose 5,6,40-44
-wait $listener
-is "without a replay socket they stay missing" "$(json "$TMP/s.json" .recording.missing)" 7
-
-listen --bind "$at:$port" --duration 5s
-publish --connect "$at:$port" --topic kv@planted-a@model --rate 1000 --duration 2 &
-publish --connect "$at:$port" --topic kv@planted-b@model --rate 1000 --duration 2
+two_ranks() {
+    listen --input "$at:$port,$at:$((port + 1))" --capture "$dir/capture.jsonl"
+    publish --tokens --ranks 2 --rate 5000 --duration 1.5
+    end
+}
+timed() {
+    listen --input "$at:$port" --duration 8s
+    publish --duration 60 &
+    ended
+    kill_publisher $!
+}
+lost() { # PUBLISHER-ARGS...
+    listen --input "$at:$port" --gap-endpoint "$at:$((port + 2))"
+    publish --replay $((port + 2)) --duration 1.5 --lose 5,6,40-44 "$@"
+    end
+}
+unasked() {
+    listen --input "$at:$port"
+    publish --duration 1.5 --lose 5,6,40-44
+    end
+}
+two_topics() {
+    listen --bind "$at:$port"
+    publish --connect "$at:$port" --topic kv@planted-a@model --duration 1.5 &
+    publish --connect "$at:$port" --topic kv@planted-b@model --duration 1.5
+    wait $!
+    end
+}
+restarted() {
+    listen --input "$at:$port" --gap-endpoint "$at:$((port + 2))"
+    publish --replay $((port + 2)) --duration 60 &
+    until grep -qs ',Write,' "$dir/out.csv" || ! kill -s 0 "$listener" 2>/dev/null; do sleep 0.1; done
+    kill_publisher $!
+    publish --replay $((port + 2)) --duration 1.5
+    end
+}
+limit() {
+    listen --input "$at:$port" --limit 50
+    publish --duration 2
+    ended
+}
+interrupted() {
+    listen --input "$at:$port" --capture "$dir/capture.jsonl"
+    publish --duration 1.5
+    end
+}
+exits "the key is made" 0 "$BIN/kvgen" -m tiny-1b --names "$TMP/key" --input "$DATA/recordings/vllm-0.9.2-int.zmqrec" -o none
+scenario two_ranks two_ranks
+scenario timed timed
+scenario lost topics
+scenario lost old --old-answers
+scenario unasked unasked
+scenario two_topics two_topics
+scenario restarted restarted
+scenario limit limit
+scenario interrupted interrupted
 wait
-is "two topics on one bound socket: no gap" "$(json "$TMP/s.json" '.recording | [.missing, .restarts, .publishers_and_ranks] |
-    map(tostring) | join(",")')" 0,0,2
 
-listen --input "$at:$port" --gap-endpoint "$at:$replay" --duration 12s
-"$python" "$DATA/recordings/live_publisher.py" --port $port --replay $replay --settle 1 --rate 1000 --duration 60 >/dev/null &
-publisher=$!
-sleep 4
-kill -9 $publisher
-wait $publisher 2>/dev/null
-publish --port $port --replay $replay --rate 1000 --duration 2
-wait $listener
+is "two ranks: all is there" "$(counts two_ranks)" "$(sent two_ranks)"
+is "two ranks: they are two" "$(json "$TMP/two_ranks/s.json" .recording.publishers_and_ranks)" 2
+cd "$TMP/two_ranks" || exit 1
+is "two ranks: nothing private is seen" "$(planted out.csv capture.jsonl s.json log)" ""
+exits "two ranks: the capture is whole" 0 "$BIN/kvgen" -m tiny-1b --names "$TMP/key" --input capture.jsonl -o again.csv
+grep -v '^,Note' out.csv >a
+grep -v '^,Note' again.csv >b
+ok "two ranks: and gives the same rows" cmp a b
+cd "$TMP" || exit 1
+is "lost messages are asked for with their topics" "$(counts topics)" "$(sent topics)"
+is "lost messages are asked for --old-answers" "$(counts old)" "$(sent old)"
+is "without a replay socket they stay missing" "$(json "$TMP/unasked/s.json" .recording.missing)" 7
+is "two topics on one bound socket: no gap" "$(json "$TMP/two_topics/s.json" '.recording |
+    [.missing, .restarts, .publishers_and_ranks] | map(tostring) | join(",")')" 0,0,2
 is "killed and started again: told, and nothing missing" \
-    "$(json "$TMP/s.json" '.recording | [.restarts, .missing] | map(tostring) | join(",")')" 1,0
-
-listen --input "$at:$port" --limit 50
-publish --port $port --rate 1000 --duration 3
-wait $listener
-is "--limit: status 0" $? 0
-is "--limit: so many rows" "$(grep -cE ',(Write|Delete),' "$TMP/out.csv")" 50
-
-listen --input "$at:$port" --capture "$TMP/capture2.jsonl"
-publish --port $port --rate 1000 --duration 2
-kill -s INT $listener
-wait $listener
-is "Ctrl-C: status 130" $? 130
-is "Ctrl-C: all rows are there" "$(counts)" "$(sent)"
-is "Ctrl-C: the file is whole" "$(tail -n 1 "$TMP/out.csv" | cut -d, -f2)" Note
+    "$(json "$TMP/restarted/s.json" '.recording | [.restarts, .missing] | map(tostring) | join(",")')" 1,0
+is "--duration: status 0" "$(cat "$TMP/timed/status")" 0
+is "--duration: the file is whole" "$(tail -n 1 "$TMP/timed/out.csv" | cut -d, -f2)" Note
+is "--limit: status 0" "$(cat "$TMP/limit/status")" 0
+is "--limit: so many rows" "$(grep -cE ',(Write|Delete),' "$TMP/limit/out.csv")" 50
+is "Ctrl-C: status 130" "$(cat "$TMP/interrupted/status")" 130
+is "Ctrl-C: all rows are there" "$(counts interrupted)" "$(sent interrupted)"
+is "Ctrl-C: the file is whole" "$(tail -n 1 "$TMP/interrupted/out.csv" | cut -d, -f2)" Note
 
 bad() { # NAME REGEX KVGEN-ARGS...
     name=$1 regex=$2
