@@ -31,13 +31,14 @@ lib/remote := owner sockets remote resp_control resp s3_keys s3_control s3
 lib/ranks  := part start
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
-KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/curve kvgen/format kvgen/record
+KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/worth kvgen/curve kvgen/format kvgen/record
 kvgen        := kvgen options option_values print_config models workload rng tier_model gpu_profile run_source ingest convert \
                 output summary provenance
 kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
                 id_lists blocks block_line block_size burst sharegpt agentic
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers prefill_time engines emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
+kvgen/worth  := frozen worth worth_text
 kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
 kvgen/record := names media batch json_fields dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording

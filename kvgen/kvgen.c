@@ -17,6 +17,7 @@
 #include "kvgen/run_source.h"
 #include "kvgen/sim/sim.h"
 #include "kvgen/summary.h"
+#include "kvgen/worth/worth.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptors.h"
 #include "lib/base/stop.h"
@@ -53,7 +54,11 @@ struct run {
     struct progress *progress;
     char *provenance;
     struct output *output;
+    struct sim_opts sim_opts;
     struct sim *sim;
+    struct frozen *frozen; /* NULL without --worth */
+    struct worth_opts worth_opts;
+    struct worth worth;
     struct convert *convert; /* in place of sim, if the source is a trace */
     bool lossy;              /* --lint found something that another tool would lose */
 };
@@ -190,6 +195,17 @@ static int set_compute(struct run *r, struct err *e)
             r->capacity[t] /= r->compute.host_ranks;
     }
     return 0;
+}
+
+/* What --worth is asked, before anything runs. */
+static int set_worth(struct run *r, struct err *e)
+{
+    struct worth_opts *w = &r->worth_opts;
+    int rc = r->o.price ? worth_parse_prices(&w->price, r->o.price, e) : 0;
+    for (size_t i = 0; i < r->o.ttft_target.count && rc == 0; i++)
+        rc = worth_parse_target(w->target_ns, r->o.ttft_target.item[i], e);
+    w->watts = r->gpu.watts;
+    return rc;
 }
 
 static const struct prefill_model *compute_of(const struct run *r)
@@ -364,38 +380,54 @@ static int open_simulation(struct run *r, struct err *e)
     const struct options *o = &r->o;
     bool few_users = r->source.population && o->users < MAX_WORKERS;
     uint64_t workers = o->workers > 0 ? o->workers : few_users ? o->users : MAX_WORKERS;
-    struct sim_opts sim = {.source = r->source.source,
-                           .workload = &r->workload,
-                           .tiers = hierarchy_of(r),
-                           .model = &r->model,
-                           .tensor_parallel = ranks_of(r),
-                           .token_ns = r->workload.token_ns[o->generation_mode],
-                           .workers = (uint32_t)workers,
-                           .max_requests = o->max_requests,
-                           .queue_bytes = o->queue_memory,
-                           .duration_ns = o->duration_ns,
-                           .prefix = !o->disable_prefix_caching,
-                           .decode_reads = o->decode_reads,
-                           .node = o->prefill_only  ? SIM_NODE_PREFILL
-                                   : o->decode_only ? SIM_NODE_DECODE
-                                                    : SIM_NODE_BOTH,
-                           .fill_storage = o->prefill_store,
-                           .prepopulated = o->users * PREPOP_OF_USER,
-                           .rag = r->source.rag,
-                           .rag_timed = o->rag_ingest == OPTIONS_RAG_TIMED,
-                           .compat = options_compat(o),
-                           .seed = o->seed,
-                           .block_reuse = o->block_reuse,
-                           .partial_blocks = o->partial_blocks,
-                           .granularity = r->granularity,
-                           .curve = r->curve,
-                           .speed = o->tier_model.count > 0 ? r->speed : NULL,
-                           .max_writers = (uint32_t)o->max_concurrent_allocs,
-                           .compute = compute_of(r)};
-    return sim_create(&r->sim, &sim, output_row, r->output, e);
+    r->sim_opts = (struct sim_opts){.source = r->source.source,
+                                    .workload = &r->workload,
+                                    .tiers = hierarchy_of(r),
+                                    .model = &r->model,
+                                    .tensor_parallel = ranks_of(r),
+                                    .token_ns = r->workload.token_ns[o->generation_mode],
+                                    .workers = (uint32_t)workers,
+                                    .max_requests = o->max_requests,
+                                    .queue_bytes = o->queue_memory,
+                                    .duration_ns = o->duration_ns,
+                                    .prefix = !o->disable_prefix_caching,
+                                    .decode_reads = o->decode_reads,
+                                    .node = o->prefill_only  ? SIM_NODE_PREFILL
+                                            : o->decode_only ? SIM_NODE_DECODE
+                                                             : SIM_NODE_BOTH,
+                                    .fill_storage = o->prefill_store,
+                                    .prepopulated = o->users * PREPOP_OF_USER,
+                                    .rag = r->source.rag,
+                                    .rag_timed = o->rag_ingest == OPTIONS_RAG_TIMED,
+                                    .compat = options_compat(o),
+                                    .seed = o->seed,
+                                    .block_reuse = o->block_reuse,
+                                    .partial_blocks = o->partial_blocks,
+                                    .granularity = r->granularity,
+                                    .curve = r->curve,
+                                    .speed = o->tier_model.count > 0 ? r->speed : NULL,
+                                    .max_writers = (uint32_t)o->max_concurrent_allocs,
+                                    .compute = compute_of(r)};
+    if (o->worth) {
+        int rc = frozen_create(&r->frozen, r->source.source, e);
+        if (rc < 0)
+            return rc;
+        r->sim_opts.source = frozen_recorder(r->frozen);
+        r->worth_opts.sim = &r->sim_opts;
+        r->worth_opts.requests = r->frozen;
+    }
+    return sim_create(&r->sim, &r->sim_opts, output_row, r->output, e);
 }
 
 /* ---- the end of a run ---- */
+
+/* The simulations of --worth, after the run whose requests they have. */
+static int find_worth(struct run *r, struct summary *s, struct err *e)
+{
+    int rc = worth_run(&r->worth, &r->worth_opts, e);
+    s->worth = rc > 0 ? &r->worth : NULL;
+    return rc < 0 ? rc : 0;
+}
 
 /* Completes the files and tells what the run did. */
 static int finish(struct run *r, struct err *e)
@@ -425,6 +457,8 @@ static int finish(struct run *r, struct err *e)
                         .trace = &totals};
     if (r->curve && ((rc = curve_result(r->curve, &s.curve, e)) < 0 ||
                      (rc = curve_save(s.curve, r->o.curve_optimal, r->o.curve, e)) < 0))
+        return rc;
+    if (r->frozen && stop_signal() == 0 && (rc = find_worth(r, &s, e)) < 0)
         return rc;
     progress_clear(r->progress);
 
@@ -475,7 +509,7 @@ static int simulate(struct run *r, struct err *e)
     int rc = r->o.source != OPTIONS_TRACE ? check_model(r, e) : 0;
     if (rc < 0 || (rc = options_capacities(&r->o, r->capacity, e)) < 0 ||
         (rc = options_speed(&r->o, r->capacity, r->speed, e)) < 0 || (rc = set_compute(r, e)) < 0 ||
-        (rc = options_granularity(&r->o, &r->granularity, e)) < 0 ||
+        (rc = set_worth(r, e)) < 0 || (rc = options_granularity(&r->o, &r->granularity, e)) < 0 ||
         (rc = run_source_open(&r->source, &source, e)) < 0 || (rc = open_curve(r, e)) < 0 ||
         (rc = open_output(r, e)) < 0 ||
         (rc = r->source.trace ? open_conversion(r, e) : open_simulation(r, e)) < 0)
@@ -524,6 +558,8 @@ int main(int argc, char **argv)
     r.parser = options_open(&r.o);
     int rc = r.parser ? run(&r, &e) : err_nomem(&e, "options");
     sim_free(r.sim);
+    frozen_free(r.frozen);
+    worth_free(&r.worth);
     convert_free(r.convert);
     output_free(r.output);
     free(r.provenance);

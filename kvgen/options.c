@@ -56,6 +56,7 @@ enum {
 #define EVENTS_ONLY   (UINT64_C(1) << 33)
 #define TIMED         (UINT64_C(1) << 35) /* a run that takes time: virtual, or of live events */
 #define COMPUTED_ONLY (UINT64_C(1) << 40)
+#define WORTH_ONLY    (UINT64_C(1) << 41)
 #define SIZES         (UINT64_C(1) << 34) /* the model and what divides its objects */
 
 const struct opt options_table[] = {
@@ -572,6 +573,29 @@ const struct opt options_table[] = {
      .marks = GENERATES | COMPUTED_ONLY,
      .help = "Parameters that one token multiplies with, such as 7e9, where the model does not "
              "tell."},
+    {.name = "worth",
+     .type = OPT_FLAG,
+     .offset = AT(worth),
+     .flags = OPT_NO_EFFECT,
+     .marks = GENERATES | COMPUTED_ONLY,
+     .help = "Tell what each tier is worth: simulate the same requests again with all tiers, "
+             "without some and without any."},
+    {.name = "ttft-target",
+     .type = OPT_LIST,
+     .offset = AT(ttft_target),
+     .arg = "CLASS=TIME",
+     .flags = OPT_NO_EFFECT | OPT_EXPERT,
+     .marks = GENERATES | COMPUTED_ONLY | WORTH_ONLY,
+     .help = "With --worth: tell the share of a class's requests whose first token comes within "
+             "this time."},
+    {.name = "price",
+     .type = OPT_TEXT,
+     .offset = AT(price),
+     .arg = "gpu=N/h,dram=N/h,nvme=N/h",
+     .flags = OPT_NO_EFFECT | OPT_EXPERT,
+     .marks = GENERATES | COMPUTED_ONLY | WORTH_ONLY,
+     .help = "With --worth: tell what a million input tokens cost, by the price of an hour of a "
+             "GPU, of a GiB of Tier-1 and of a GiB of Tier-2."},
     {.name = "max-concurrent-allocs",
      .type = OPT_U64,
      .offset = AT(max_concurrent_allocs),
@@ -961,6 +985,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = !options_computes(o),
          .refuses = COMPUTED_ONLY,
          .why = "needs --gpu-profile or --prefill"},
+        {.on = !o->worth, .refuses = WORTH_ONLY, .why = "needs --worth"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "needs --curve FILE"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);

@@ -105,6 +105,9 @@ struct options {
     uint64_t max_concurrent_allocs;
     const char *gpu_profile, *prefill;
     double params;
+    bool worth;
+    struct opt_list ttft_target;
+    const char *price;
     uint64_t engines;
     const char *output, *summary, *only_tier, *curve, *curve_sizes;
     double curve_sample;

@@ -391,6 +391,8 @@ void summary_print(FILE *f, const struct summary *s)
     if (digest[0] != '\0')
         fprintf(f, "trace      %s row%s, digest %s\n", count(s->trace->rows).s,
                 units_plural(s->trace->rows), digest);
+    if (s->worth)
+        worth_print(f, s->worth);
 }
 
 /* ---- as JSON ---- */
@@ -743,6 +745,8 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     put_trace(j, s);
     put_requests(j, s->stats, s->source);
     put_prefill(j, s);
+    if (s->worth)
+        worth_put(j, s->worth);
     put_rows_by(j, s->stats);
     put_all_lookups(j, s->stats);
     put_recorded(j, s);

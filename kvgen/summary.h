@@ -9,6 +9,7 @@
 #include "kvgen/curve/curve.h"
 #include "kvgen/gpu_profile.h"
 #include "kvgen/sim/sim.h"
+#include "kvgen/worth/worth.h"
 #include "lib/model/model.h"
 #include "lib/trace/write.h"
 
@@ -28,6 +29,7 @@ struct summary {
     bool curve_optimal;
     const struct prefill_model *compute; /* NULL: nothing was computed */
     const struct gpu_profile *gpu;
+    const struct worth *worth;          /* NULL: not asked for */
     const struct tier_servers *servers; /* NULL: operations took no time */
     const struct tier_model *speed;     /* of each tier; NULL: nothing was simulated */
     const struct trace_totals *trace;   /* digest "": nothing was written */

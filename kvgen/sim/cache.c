@@ -249,8 +249,9 @@ enum cache_progress cache_write(struct cache *c, struct cache_access *a,
     uint64_t size;
     if (!size_of(c, e, &size) || busy(c, a) || !take_place(c, a))
         return CACHE_WAIT;
-    /* Another request may have written it while this one waited. */
-    if (c->servers && hierarchy_has(c->hierarchy, e->id))
+    /* Another request may have written it while this one waited, or it lies in another engine's
+     * memory. */
+    if ((c->servers || c->o->compute) && hierarchy_has(c->hierarchy, e->id))
         return CACHE_DONE;
     act_for(c, a);
     note_race(c, a->request);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# prefill.t - prefills of a trace queue at as many engines as kvgen computed them on, and the first token comes when
+# first_token.t - prefills of a trace queue at as many engines as kvgen computed them on, and the first token comes when
 # they end: one trace, one time to the first token by class, in the simulation and in served and timed replays, and in
 # what kvstat makes of their rows. As fast as possible it is not known.
 #

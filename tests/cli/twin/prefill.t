@@ -54,7 +54,7 @@ close_to() {
 }
 # MODEL, OPTIONS, P, d, full and windowed layers, window, ranks, bytes of a block
 while read -r model options p d full windowed window ranks bytes; do
-    on=$model
+    on=$model words=$(echo "$options" | tr '_' ' ')
     [ -e "$models/$model.json" ] && on=$models/$model.json
     for tier in 0 1 2; do
         gpu=0 cpu=0 storage=none
@@ -62,7 +62,7 @@ while read -r model options p d full windowed window ranks bytes; do
         speed=
         [ $tier -gt 0 ] && speed="--tier-model $tier=read:8GB/s,read-lat:50us"
         # shellcheck disable=SC2086
-        "$BIN/kvgen" --input "$TMP/blocks.jsonl" --model "$on" --gpu-profile h100 $(echo "$options" | tr '_' ' ') $speed \
+        "$BIN/kvgen" --input "$TMP/blocks.jsonl" --model "$on" --gpu-profile h100 $words $speed \
             --gpu-mem $gpu --cpu-mem $cpu --storage-capacity $storage -o "$TMP/trace.csv" --no-notes 2>"$TMP/err"
         first_tokens "$TMP/trace.csv" >"$TMP/got"
         on_paper "$p" "$d" "$full" "$windowed" "$window" "$ranks" "$bytes" $tier >"$TMP/want"

@@ -1,0 +1,276 @@
+/* Simulates the recorded requests with and without tiers, compares the times to the first token,
+ * and works out from which length on loading beats computing. worth_text.c tells it. */
+#include "kvgen/worth/worth.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvgen/sim/sim.h"
+#include "lib/base/stop.h"
+#include "lib/base/units.h"
+
+#define MOST_TOKENS  (UINT64_C(1) << 31)
+#define NOTICED      0.02 /* a smaller change of the mean is none */
+#define PER_HOUR_MAX 1e9
+
+/* ---- options ---- */
+
+int worth_parse_target(int64_t target_ns[TRACE_QOSES], const char *text, struct err *e)
+{
+    const char *value = strchr(text, '=');
+    int64_t ns;
+    for (int q = 0; value && q < TRACE_QOSES; q++) {
+        const char *class = trace_qos_text((enum trace_qos)q);
+        if (strlen(class) == (size_t)(value - text) &&
+            strncmp(class, text, (size_t)(value - text)) == 0 &&
+            units_parse_duration(value + 1, &ns) == 0 && ns > 0) {
+            target_ns[q] = ns;
+            return 0;
+        }
+    }
+    return err_set(e, -EINVAL, ERR_INPUT, "--ttft-target",
+                   "\"%s\" is not interactive=TIME, responsive=TIME or batch=TIME", text);
+}
+
+int worth_parse_prices(struct worth_prices *p, const char *text, struct err *e)
+{
+    char copy[256], *rest = NULL;
+    *p = (struct worth_prices){0};
+    if (strlen(text) < sizeof(copy)) {
+        strcpy(copy, text);
+        char *part = strtok_r(copy, ",", &rest);
+        for (; part; part = strtok_r(NULL, ",", &rest)) {
+            char *value = strchr(part, '='), *hour = value ? strstr(value, "/h") : NULL;
+            double price;
+            if (!hour || hour[2] != '\0')
+                break;
+            *value = *hour = '\0';
+            double *to = strcmp(part, "gpu") == 0    ? &p->gpu
+                         : strcmp(part, "dram") == 0 ? &p->dram
+                         : strcmp(part, "nvme") == 0 ? &p->nvme
+                                                     : NULL;
+            if (!to || units_parse_f64(value + 1, &price) < 0 ||
+                !(price >= 0 && price <= PER_HOUR_MAX))
+                break;
+            *to = price;
+            p->given = true;
+        }
+        if (!part && p->given)
+            return 0;
+    }
+    return err_set(e, -EINVAL, ERR_INPUT, "--price",
+                   "\"%s\" is not gpu=N/h,dram=N/h,nvme=N/h (of a GPU; of a GiB of Tier-1; of a "
+                   "GiB of Tier-2)",
+                   text);
+}
+
+/* ---- one simulation ---- */
+
+static int sink(void *ctx, const struct sim_row *row, struct err *e)
+{
+    (void)ctx;
+    (void)row;
+    (void)e;
+    return stop_signal() != 0;
+}
+
+/* The share of a histogram's values up to most, to the width of a bucket. */
+static double share_within(const struct hist *h, int64_t most)
+{
+    size_t pos = 0;
+    int64_t lowest, highest;
+    uint64_t n, within = 0;
+    while (hist_next(h, &pos, &lowest, &highest, &n))
+        within += lowest <= most ? n : 0;
+    return hist_count(h) > 0 ? (double)within / (double)hist_count(h) : 0;
+}
+
+static double gib_of(uint64_t capacity, uint64_t peak, uint32_t ranks)
+{
+    uint64_t bytes = capacity == HIERARCHY_UNLIMITED ? peak : capacity;
+    return (double)bytes * ranks / (double)UNITS_GIB;
+}
+
+/* What a million input tokens cost: GPUs for the time of their prefills, tiers for all of the run.
+ */
+static double cost_of(const struct worth_variant *v, const struct worth_opts *o,
+                      const struct sim_stats *st)
+{
+    uint32_t ranks = o->sim->compute->host_ranks;
+    double hours = v->span_s / 3600, cost = v->gpu_s / 3600 * o->price.gpu;
+    cost += hours * o->price.dram *
+            gib_of(v->capacity[TRACE_CPU], st->rows.tier[TRACE_CPU].peak_bytes, ranks);
+    cost += hours * o->price.nvme *
+            gib_of(v->capacity[TRACE_STORAGE], st->rows.tier[TRACE_STORAGE].peak_bytes, ranks);
+    return v->input_tokens > 0 ? cost / (double)v->input_tokens * 1e6 : 0;
+}
+
+static int take_results(struct worth_variant *v, const struct worth_opts *o,
+                        const struct sim_stats *st, struct err *e)
+{
+    const struct prefill_stats *p = &st->prefill;
+    for (int q = 0; q <= TRACE_QOSES; q++)
+        if (!(v->first_token_ns[q] = hist_create()))
+            return err_nomem(e, "latencies");
+    for (int q = 0; q < TRACE_QOSES; q++) {
+        if (hist_merge(v->first_token_ns[q], p->first_token_ns[q]) < 0 ||
+            hist_merge(v->first_token_ns[TRACE_QOSES], p->first_token_ns[q]) < 0)
+            return err_nomem(e, "latencies");
+        if (o->target_ns[q] > 0)
+            v->within[q] = share_within(v->first_token_ns[q], o->target_ns[q]);
+    }
+    v->requests = p->requests;
+    v->input_tokens = p->cached_tokens + p->fresh_tokens;
+    v->engine_s = (double)p->busy_ns / 1e9;
+    v->gpu_s = v->engine_s * o->sim->compute->tensor_parallel;
+    v->span_s = (double)st->now_ns / 1e9;
+    if (o->price.given)
+        v->cost = cost_of(v, o, st);
+    return 0;
+}
+
+/* 1: done; 0: stopped by a signal. */
+static int simulate(struct worth_variant *v, const struct worth_opts *o, struct err *e)
+{
+    struct sim_opts sim = *o->sim;
+    struct sim *s;
+    int rc = frozen_play(o->requests, &sim.source, e);
+    if (rc < 0)
+        return rc;
+    memcpy(sim.tiers.capacity, v->capacity, sizeof(v->capacity));
+    if (v->capacity[TRACE_GPU] + v->capacity[TRACE_CPU] + v->capacity[TRACE_STORAGE] == 0)
+        sim.tiers.capacity[TRACE_GPU] = sim.compute->engines; /* a byte each, which holds nothing */
+    sim.duration_ns = 0;                                      /* until all requests are answered */
+    sim.max_requests = 0;
+    sim.queue_bytes = 0;
+    sim.curve = NULL;
+    rc = sim_create(&s, &sim, sink, NULL, e);
+    if (rc == 0)
+        rc = sim_run(s, e);
+    if (rc == 0)
+        rc = take_results(v, o, sim_stats(s), e);
+    sim_free(s);
+    return rc < 0 ? rc : stop_signal() == 0;
+}
+
+/* ---- all of them ---- */
+
+static bool is_lower(const struct sim_opts *sim, int tier)
+{
+    return tier != TRACE_GPU && sim->tiers.capacity[tier] != HIERARCHY_ABSENT;
+}
+
+/* Adds a variant without the tiers of the mask, unless there is one like it. */
+static void add_variant(struct worth *w, const struct sim_opts *sim, const char *name,
+                        unsigned without)
+{
+    struct worth_variant v = {.name = name};
+    for (int t = 0; t < TRACE_TIERS; t++)
+        v.capacity[t] = (without >> t & 1) != 0 ? HIERARCHY_ABSENT : sim->tiers.capacity[t];
+    for (unsigned i = 0; i < w->variants; i++)
+        if (memcmp(w->variant[i].capacity, v.capacity, sizeof(v.capacity)) == 0)
+            return;
+    w->variant[w->variants++] = v;
+}
+
+static const struct worth_variant *variant_without(const struct worth *w,
+                                                   const struct sim_opts *sim, int tier)
+{
+    for (unsigned i = 0; i < w->variants; i++) {
+        bool same = true;
+        for (int t = 0; t < TRACE_TIERS; t++)
+            same = same && w->variant[i].capacity[t] ==
+                               (t == tier ? HIERARCHY_ABSENT : sim->tiers.capacity[t]);
+        if (same)
+            return &w->variant[i];
+    }
+    return NULL;
+}
+
+uint64_t worth_break_even(const struct sim_opts *sim, const struct worth_tier *tier)
+{
+    const struct prefill_time *p = &sim->compute->time;
+    uint64_t low = 0, high = 1;
+    /* Computing costs more and more for each token, loading no more than for the first: once it is
+     * worth it, it stays so. */
+    for (bool found = false; !found || high - low > 1;) {
+        uint64_t n = found ? low + (high - low) / 2 : high, bytes = 0;
+        bool fits = model_sequence_bytes(sim->model, n, &bytes) == 0;
+        double whole = (double)(bytes / sim->tensor_parallel) * sim->compute->host_ranks;
+        double load_s = tier->latency_s + (tier->bytes_per_s > 0 ? whole / tier->bytes_per_s : 0);
+        bool pays = fits && load_s <= ((double)prefill_time_ns(p, 0, n) - p->t0_ns) / 1e9;
+        if (found)
+            *(pays ? &high : &low) = n;
+        else if (pays)
+            found = true;
+        else if (n >= MOST_TOKENS || !fits)
+            return 0;
+        else {
+            low = n;
+            high = 2 * n;
+        }
+    }
+    return high;
+}
+
+static void judge(struct worth *w, const struct worth_opts *o, int tier)
+{
+    const struct sim_opts *sim = o->sim;
+    const struct worth_variant *without = variant_without(w, sim, tier);
+    struct worth_tier *t = &w->tier[w->tiers++];
+    double with_ns = hist_mean(w->variant[0].first_token_ns[TRACE_QOSES]);
+    double without_ns = without ? hist_mean(without->first_token_ns[TRACE_QOSES]) : with_ns;
+    *t = (struct worth_tier){.tier = (enum trace_tier)tier};
+    t->change = without_ns > 0 ? with_ns / without_ns - 1 : 0;
+    t->verdict = t->change < -NOTICED  ? WORTH_GAIN
+                 : t->change > NOTICED ? WORTH_WORSE
+                                       : WORTH_NO_GAIN;
+    const struct tier_model *speed = sim->speed ? &sim->speed[tier] : NULL;
+    double per_byte = sim->compute->link_bytes_per_s > 0 ? 1 / sim->compute->link_bytes_per_s : 0;
+    t->timed = speed && speed->given;
+    t->latency_s = (double)sim->compute->load_overhead_ns / 1e9;
+    if (t->timed) {
+        t->latency_s += (double)speed->read.latency_ns / 1e9;
+        per_byte += speed->read.bytes_per_s > 0 ? 1 / (double)speed->read.bytes_per_s : 0;
+    }
+    t->bytes_per_s = per_byte > 0 ? 1 / per_byte : 0;
+    t->break_even_tokens = worth_break_even(sim, t);
+}
+
+int worth_run(struct worth *w, const struct worth_opts *o, struct err *e)
+{
+    static const char *const left_out[TRACE_TIERS] = {
+        [TRACE_CPU] = "without Tier-1", [TRACE_STORAGE] = "without Tier-2"};
+    const struct sim_opts *sim = o->sim;
+    const struct prefill_model *c = sim->compute;
+    *w = (struct worth){.measured = c->time.measured, .priced = o->price.given, .watts = o->watts};
+    for (int q = 0; q < TRACE_QOSES; q++)
+        w->targets[q] = o->target_ns[q] > 0;
+    uint64_t token_bytes = model_bytes_per_token(sim->model) / sim->tensor_parallel;
+    if (c->time.token_ns > 0)
+        w->needed_bytes_per_s = (double)token_bytes * c->host_ranks / c->time.token_ns * 1e9;
+    unsigned all = (1u << TRACE_TIERS) - 1, lower = all & ~(1u << TRACE_GPU);
+    add_variant(w, sim, "all tiers", 0);
+    for (int t = TRACE_CPU; t < TRACE_TIERS; t++)
+        if (is_lower(sim, t))
+            add_variant(w, sim, left_out[t], 1u << t);
+    add_variant(w, sim, "GPU memory only", lower);
+    add_variant(w, sim, "no cache", all);
+    for (unsigned i = 0; i < w->variants; i++) {
+        int rc = simulate(&w->variant[i], o, e);
+        if (rc <= 0)
+            return rc;
+    }
+    for (int t = TRACE_CPU; t < TRACE_TIERS; t++)
+        if (is_lower(sim, t))
+            judge(w, o, t);
+    return 1;
+}
+
+void worth_free(struct worth *w)
+{
+    for (unsigned i = 0; i < w->variants; i++)
+        for (int q = 0; q <= TRACE_QOSES; q++)
+            hist_free(w->variant[i].first_token_ns[q]);
+}

@@ -1,0 +1,91 @@
+/* worth.h - what each tier is worth: the same requests at the same times, simulated with all tiers
+ * and without some. */
+#ifndef KVGEN_WORTH_WORTH_H
+#define KVGEN_WORTH_WORTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kvgen/sim/opts.h"
+#include "kvgen/worth/frozen.h"
+#include "lib/base/hist.h"
+#include "lib/json/jsonout.h"
+
+enum {
+    WORTH_VARIANTS = 5
+};
+
+/* --price: an hour of a GPU, of a GiB of Tier-1, of a GiB of Tier-2. */
+struct worth_prices {
+    bool given;
+    double gpu, dram, nvme;
+};
+
+struct worth_opts {
+    const struct sim_opts *sim; /* the run's, whose requests were recorded */
+    struct frozen *requests;
+    int64_t target_ns[TRACE_QOSES]; /* --ttft-target; 0: none */
+    struct worth_prices price;
+    double watts; /* of a GPU; 0: not known */
+};
+
+/* Parses a CLASS=TIME of --ttft-target, and gpu=N/h,dram=N/h,nvme=N/h of --price. 0 or -EINVAL with
+ * *e. */
+int worth_parse_target(int64_t target_ns[TRACE_QOSES], const char *text, struct err *e);
+int worth_parse_prices(struct worth_prices *p, const char *text, struct err *e);
+
+/* One simulation. */
+struct worth_variant {
+    const char *name;
+    uint64_t capacity[TRACE_TIERS];
+    struct hist *first_token_ns[TRACE_QOSES + 1]; /* by class, and of all */
+    double within[TRACE_QOSES];                   /* share within the class's target */
+    uint64_t requests, input_tokens;
+    double engine_s, gpu_s; /* of prefill */
+    double span_s;          /* virtual time until the last answer */
+    double cost;            /* per million input tokens, in the prices' currency */
+};
+
+enum worth_verdict {
+    WORTH_NO_GAIN,
+    WORTH_GAIN,
+    WORTH_WORSE
+};
+
+/* One tier below GPU memory. */
+struct worth_tier {
+    enum trace_tier tier;
+    enum worth_verdict verdict; /* by the mean time to the first token, 2 % either way */
+    double change;              /* of that mean, by the tier: -0.3 is 30 % less */
+    bool timed;                 /* it has a speed; else loading from it takes link and overhead */
+    double latency_s;           /* t_L: of an operation and of loading */
+    double bytes_per_s;         /* B: of the tier and the link, one after the other; 0: no limit */
+    uint64_t break_even_tokens; /* least n with t_L + bytes(n) / B <= t(0, n) - t0; 0: none */
+};
+
+struct worth {
+    struct worth_variant variant[WORTH_VARIANTS];
+    unsigned variants;
+    struct worth_tier tier[TRACE_TIERS];
+    unsigned tiers;
+    double needed_bytes_per_s; /* above which only t_L stands against loading */
+    bool measured;             /* the prefill's times; else by calculation */
+    bool targets[TRACE_QOSES];
+    bool priced;
+    double watts;
+};
+
+/* Runs the simulations. 1: done; 0: a signal stopped them; negative errno with *e. worth_free it in
+ * any case. */
+int worth_run(struct worth *w, const struct worth_opts *o, struct err *e);
+void worth_free(struct worth *w);
+
+/* Loading n tokens costs no more than computing them from here on; 0: nowhere below 2^31. */
+uint64_t worth_break_even(const struct sim_opts *sim, const struct worth_tier *tier);
+
+/* As text, in 80 columns, and as member "worth". */
+void worth_print(FILE *f, const struct worth *w);
+void worth_put(struct jsonout *j, const struct worth *w);
+
+#endif

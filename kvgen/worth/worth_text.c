@@ -1,0 +1,154 @@
+/* Tells what the tiers are worth, as text for people and as JSON. */
+#include <math.h>
+#include <string.h>
+
+#include "kvgen/worth/worth.h"
+#include "lib/base/units.h"
+
+static const char *const verdicts[] = {
+    [WORTH_NO_GAIN] = "no gain", [WORTH_GAIN] = "gain", [WORTH_WORSE] = "worse"};
+
+struct text {
+    char s[40];
+};
+
+static struct text time_of(double ns)
+{
+    struct text t = {""};
+    units_format_duration(t.s, sizeof(t.s), ns);
+    return t;
+}
+
+static struct text percentile(const struct hist *h, uint32_t ppm)
+{
+    return hist_count(h) > 0 ? time_of((double)hist_percentile(h, ppm)) : (struct text){"-"};
+}
+
+/* The variant without any cache is the last one. */
+static double saved(const struct worth *w, const struct worth_variant *v)
+{
+    return w->variant[w->variants - 1].gpu_s - v->gpu_s;
+}
+
+static void print_variant(FILE *f, const struct worth *w, const struct worth_variant *v)
+{
+    const struct hist *h = v->first_token_ns[TRACE_QOSES];
+    fprintf(f, "  %-16s %10s %10s %10s %9.1f %9.1f", v->name,
+            hist_count(h) > 0 ? time_of(hist_mean(h)).s : "-", percentile(h, 500000).s,
+            percentile(h, 950000).s, v->gpu_s, saved(w, v));
+    if (w->priced)
+        fprintf(f, " %7.3g", v->cost);
+    fputc('\n', f);
+    for (int q = 0; q < TRACE_QOSES; q++) {
+        const struct hist *class = v->first_token_ns[q];
+        if (hist_count(class) == 0)
+            continue;
+        fprintf(f, "    %-14s %10s %10s %10s", trace_qos_text((enum trace_qos)q),
+                time_of(hist_mean(class)).s, percentile(class, 500000).s,
+                percentile(class, 950000).s);
+        if (w->targets[q])
+            fprintf(f, "  %.1f %% in time", 100 * v->within[q]);
+        fputc('\n', f);
+    }
+}
+
+static void print_tier(FILE *f, const struct worth *w, const struct worth_tier *t)
+{
+    char tokens[32];
+    fprintf(f, "%s: %s", trace_tier_text(t->tier), verdicts[t->verdict]);
+    if (t->verdict == WORTH_NO_GAIN)
+        fprintf(f, ". The mean time to the first token is the same without it (%+.1f %%).\n",
+                100 * t->change);
+    else
+        fprintf(f, ". It makes the mean time to the first token %.0f %% %s.\n",
+                100 * fabs(t->change), t->verdict == WORTH_GAIN ? "shorter" : "longer");
+    if (t->break_even_tokens > 0)
+        fprintf(f, "  Loading beats computing from %s tokens on",
+                units_format_count(tokens, sizeof(tokens), t->break_even_tokens));
+    else
+        fputs("  Loading never beats computing", f);
+    fprintf(f, ": %s and ", time_of(t->latency_s * 1e9).s);
+    if (t->bytes_per_s > 0)
+        fprintf(f, "%.3g GB/s", t->bytes_per_s / 1e9);
+    else
+        fputs("no limit of bandwidth", f);
+    if (w->needed_bytes_per_s > 0)
+        fprintf(f, ".\n  Above %.3g GB/s only the latency counts", w->needed_bytes_per_s / 1e9);
+    fputs(".\n", f);
+    if (!t->timed)
+        fputs("  The tier itself takes no time: give --tier-model.\n", f);
+}
+
+void worth_print(FILE *f, const struct worth *w)
+{
+    fprintf(f, "\nTime to first token (%s), same requests at the same times:\n",
+            w->measured ? "prefill measured" : "by calculation");
+    fprintf(f, "  %-16s %10s %10s %10s %9s %9s%s\n", "", "mean", "p50", "p95", "GPU s", "saved",
+            w->priced ? "    cost" : "");
+    for (unsigned i = 0; i < w->variants; i++)
+        print_variant(f, w, &w->variant[i]);
+    for (unsigned i = 0; i < w->tiers; i++)
+        print_tier(f, w, &w->tier[i]);
+    fprintf(f, "GPU s: of prefill%s\n", w->priced ? "; cost: of a million input tokens" : "");
+}
+
+static void put_variant(struct jsonout *j, const struct worth *w, const struct worth_variant *v)
+{
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "name", v->name);
+    jsonout_array(j, "tiers");
+    for (int t = 0; t < TRACE_TIERS; t++)
+        if (v->capacity[t] != HIERARCHY_ABSENT)
+            jsonout_text_value(j, NULL, trace_tier_text((enum trace_tier)t));
+    jsonout_end(j);
+    jsonout_u64(j, "requests", v->requests);
+    jsonout_u64(j, "input_tokens", v->input_tokens);
+    jsonout_f64(j, "simulated_s", v->span_s);
+    jsonout_object(j, "first_token_ms");
+    jsonout_hist(j, "all", v->first_token_ns[TRACE_QOSES], 1e6);
+    for (int q = 0; q < TRACE_QOSES; q++)
+        jsonout_hist(j, trace_qos_text((enum trace_qos)q), v->first_token_ns[q], 1e6);
+    jsonout_end(j);
+    jsonout_object(j, "within_target");
+    for (int q = 0; q < TRACE_QOSES; q++)
+        if (w->targets[q] && hist_count(v->first_token_ns[q]) > 0)
+            jsonout_f64(j, trace_qos_text((enum trace_qos)q), v->within[q]);
+        else
+            jsonout_null(j, trace_qos_text((enum trace_qos)q));
+    jsonout_end(j);
+    jsonout_f64(j, "prefill_gpu_s", v->gpu_s);
+    jsonout_f64(j, "saved_gpu_s", saved(w, v));
+    jsonout_f64(j, "prefill_gpu_kwh", w->watts > 0 ? v->gpu_s * w->watts / 3.6e6 : NAN);
+    jsonout_f64(j, "cost_per_million_input_tokens", w->priced ? v->cost : NAN);
+    jsonout_end(j);
+}
+
+void worth_put(struct jsonout *j, const struct worth *w)
+{
+    jsonout_object(j, "worth");
+    jsonout_text_value(j, "times", w->measured ? "measured" : "by calculation");
+    jsonout_array(j, "variants");
+    for (unsigned i = 0; i < w->variants; i++)
+        put_variant(j, w, &w->variant[i]);
+    jsonout_end(j);
+    jsonout_f64(j, "bandwidth_needed_bytes_per_s",
+                w->needed_bytes_per_s > 0 ? w->needed_bytes_per_s : NAN);
+    jsonout_array(j, "tiers");
+    for (unsigned i = 0; i < w->tiers; i++) {
+        const struct worth_tier *t = &w->tier[i];
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "tier", trace_tier_text(t->tier));
+        jsonout_text_value(j, "verdict", verdicts[t->verdict]);
+        jsonout_f64(j, "mean_change", t->change);
+        jsonout_bool(j, "timed", t->timed);
+        jsonout_f64(j, "latency_s", t->latency_s);
+        jsonout_f64(j, "bytes_per_s", t->bytes_per_s > 0 ? t->bytes_per_s : NAN);
+        if (t->break_even_tokens > 0)
+            jsonout_u64(j, "break_even_tokens", t->break_even_tokens);
+        else
+            jsonout_null(j, "break_even_tokens");
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    jsonout_end(j);
+}

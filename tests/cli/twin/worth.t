@@ -1,0 +1,87 @@
+#!/bin/sh
+# worth.t - --worth: the same requests at the same times with all tiers, without some, and without any; what each tier
+# does to the time to the first token; from which length on loading beats computing.
+#
+# Break-even lengths and the bandwidth that is needed are checked against the formulas. A tier that helps, one that does
+# nothing and one that makes it worse are each called so. A bug looked like variants that served other requests, a
+# variant that was simulated twice, or a price that nobody gave.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+single_threaded
+
+worth() { told "$BIN/kvgen" --gpu-profile h100 --generation-mode none -o none --worth --summary "$TMP/told.json" "$@"; }
+verdict() { json "$TMP/told.json" ".worth.tiers[] | select(.tier == \"Tier-$1\") | .verdict"; }
+
+# ---- the same requests ----
+
+worth --users 6 --max-requests 60 --duration 0 --gpu-mem 2 --cpu-mem 6 --tier-model 1=bw:40GB/s --tier-model 2=nvme-gen4
+is "the variants" "$(json "$TMP/told.json" '.worth.variants[].name')" \
+    "all tiers without Tier-1 without Tier-2 GPU memory only no cache"
+is "all serve the same requests" "$(json "$TMP/told.json" '[.worth.variants[] | [.requests, .input_tokens]] | unique | length')" 1
+is "with all tiers they come out as in the run itself" "$(json "$TMP/told.json" '.worth.variants[0].first_token_ms.all')" \
+    "$(json "$TMP/told.json" '.prefill.first_token_ms.all')"
+is "nothing is saved without a cache" "$(json "$TMP/told.json" '.worth.variants[-1].saved_gpu_s')" 0
+is "no price, no cost" "$(json "$TMP/told.json" '[.worth.variants[].cost_per_million_input_tokens] | unique[]')" null
+is "no target, no share" "$(json "$TMP/told.json" '[.worth.variants[].within_target[]] | unique[]')" null
+cp "$TMP/told.json" "$TMP/first.json"
+worth --users 6 --max-requests 60 --duration 0 --gpu-mem 2 --cpu-mem 6 --tier-model 1=bw:40GB/s --tier-model 2=nvme-gen4
+is "again: the same" "$(json "$TMP/told.json" .worth)" "$(json "$TMP/first.json" .worth)"
+
+worth --users 3 --max-requests 10 --duration 0 --gpu-mem 60 --cpu-mem 0 --storage-capacity none
+is "equal variants are simulated once" "$(json "$TMP/told.json" '.worth.variants[].name')" "all tiers no cache"
+worth --users 3 --max-requests 10 --duration 0 --gpu-mem 0 --cpu-mem 60 --storage-capacity none
+is "a run without GPU memory" "$(json "$TMP/told.json" '.worth.variants[].name')" "all tiers without Tier-1"
+
+# ---- gain, no gain, worse ----
+
+busy="--users 8 --max-requests 120 --duration 0 --input-len 8000 --disable-prefix-caching"
+# shellcheck disable=SC2086
+worth $busy --gpu-mem 2 --cpu-mem 0 --tier-model 2=read:20GB/s,write:20GB/s
+is "a fast tier is a gain" "$(verdict 2)" gain
+like "in words" "$(cat "$TMP/err")" '^Tier-2: gain. It makes the mean time to the first token [0-9]+ % shorter'
+# shellcheck disable=SC2086
+worth $busy --gpu-mem 75 --cpu-mem 0 --tier-model 2=read:20GB/s,write:20GB/s
+is "where all fits into GPU memory there is no gain" "$(verdict 2)" "no gain"
+like "in words" "$(cat "$TMP/err")" '^Tier-2: no gain\.'
+# shellcheck disable=SC2086
+worth $busy --gpu-mem 2 --cpu-mem 0 --tier-model 2=read:300MB/s,write:300MB/s
+is "a slow tier makes it worse" "$(verdict 2)" worse
+like "in words" "$(cat "$TMP/err")" '^Tier-2: worse. It makes the mean time to the first token [0-9]+ % longer'
+is "and never beats computing" "$(json "$TMP/told.json" '.worth.tiers[0].break_even_tokens > 100000 or .worth.tiers[0].break_even_tokens == null')" true
+
+# ---- on paper ----
+
+worth --users 1 --max-requests 2 --duration 0 --model llama3.1-8b --cpu-mem 0 --tier-model 2=read:6GB/s,read-lat:100us
+is "bandwidth needed: b eta F / 2 P" "$(json "$TMP/told.json" '.worth.bandwidth_needed_bytes_per_s / 1e7 | round')" 464
+# D(n) = t(0, n) - t_L - bytes(n) / B, with 1 / B = 1 / 6 GB/s + 1 / 64 GB/s: below 0 in front of the break-even.
+even=$(json "$TMP/told.json" '.worth.tiers[0].break_even_tokens')
+ok "break-even ($even): loading takes no longer, and one token less would" awk -v n="$even" '
+    function D(n) {return (2 * 6979321856 * n + 4 * 32 * 4096 * n * n / 2) / (0.5 * 989e12) - 0.0201 - 131072 * n * (1 / 6e9 + 1 / 64e9)}
+    BEGIN {exit !(D(n) >= 0 && D(n - 1) < 0)}' /dev/null
+worth --users 1 --max-requests 2 --duration 0 --model llama3.1-70b-instruct --tensor-parallel 4 --gpu-mem 40
+is "70B on four: all ranks' bytes" "$(json "$TMP/told.json" '.worth.bandwidth_needed_bytes_per_s / 1e7 | round')" 473
+is "a tier without a speed is named" "$(json "$TMP/told.json" '.worth.tiers[0].timed')" false
+
+# ---- targets and prices ----
+
+worth --users 4 --max-requests 40 --duration 0 --gpu-mem 75 --cpu-mem 0 --storage-capacity none \
+    --ttft-target responsive=1h --ttft-target interactive=1us --price gpu=3600/h
+is "share within the target" "$(json "$TMP/told.json" '.worth.variants[0].within_target | .responsive, .interactive, .batch')" "1 0 null"
+ok "cost: GPU seconds of prefill by input tokens" test "$(json "$TMP/told.json" '.worth.variants[1] |
+    (.cost_per_million_input_tokens / (.prefill_gpu_s / .input_tokens * 1e6) - 1) | fabs < 1e-9')" = true
+while IFS='|' read -r options want; do
+    # shellcheck disable=SC2086
+    exits "$options is refused" 2 "$BIN/kvgen" --gpu-profile h100 --users 1 --duration 1s -o none $options
+    stderr_like "... with the reason" "$want"
+done <<'END'
+--worth --price 3|--price: "3" is not gpu=N/h
+--worth --price disk=3/h|--price: "disk=3/h" is not
+--worth --ttft-target fast=1s|--ttft-target: "fast=1s" is not
+--ttft-target batch=1s|--ttft-target: needs --worth
+--price gpu=1/h|--price: needs --worth
+END
+exits "--worth without a model of compute is refused" 2 "$BIN/kvgen" --users 1 --duration 1s -o none --worth
+stderr_like "... with the reason" '--worth: needs --gpu-profile or --prefill'
+exits "blocks" 0 "$BIN/kvgen" --gpu-profile h100 --input "$DATA/mooncake_first200.jsonl" --gpu-mem 8 -o none --worth
+stderr_like "... too" '^  no cache'
+done_testing
