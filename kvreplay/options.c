@@ -720,10 +720,12 @@ static int check_part(const struct opt_parser *p, struct options *o, const char 
         rc = expand(o, &o->summary, e);
     for (size_t i = 0; rc == 0 && i < o->targets.count; i++) {
         const char **text = &o->targets.item[i];
+        char *plain = part_expand(&o->part, *text);
         struct uri u;
-        rc = uri_parse(&u, *text, "--target", e);
+        rc = plain ? uri_parse(&u, plain, "--target", e) : err_nomem(e, "names with {rank}");
         if (rc == 0)
             rc = keep_expanded(o, text, part_target(&o->part, *text, &u), e);
+        free(plain);
     }
     return rc;
 }
