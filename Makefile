@@ -28,7 +28,9 @@ lib/io    := gap_list gap_line io uring psync target_guard target_marker target_
 lib/tier  := uri extent layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_object sim drive null
 lib/like  := names calls like
 lib/remote := owner sockets remote resp_control resp s3_keys s3_control s3
-lib/ranks  := part start
+lib/ranks  := part start ranks_one
+# In the place of ranks_one, in the programs that MPI starts.
+MPI_FILES  := lib/ranks/ranks_mpi
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/worth kvgen/curve kvgen/format kvgen/record
@@ -43,10 +45,11 @@ kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
 kvgen/record := names media batch json_fields dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording
 
-KVREPLAY_FOLDERS := kvreplay kvreplay/sched
+KVREPLAY_FOLDERS := kvreplay kvreplay/sched kvreplay/many
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   machine evidence validity evidence_json summary
 kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts results idle
+kvreplay/many  := totals collect
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf
 kvstat        := kvstat options inputs document number_table parts reporter verify output
@@ -148,6 +151,10 @@ else
 ZMQ_FLAGS := -DKVTRACE_ZMQ=0
 endif
 
+# And runs of many hosts: MPI=no builds without.
+MPICC ?= mpicc
+MPI   ?= $(shell command -v $(MPICC) >/dev/null 2>&1 && echo yes || echo no)
+
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
 LIB_OBJS := $(call objs,$(LIB_FOLDERS))
@@ -156,12 +163,13 @@ LIB      := $(BUILD)/libkvtrace.a
 parts     = $(filter-out $(BUILD)/$(firstword $(1))/$(firstword $(1)).o,$(call objs,$(1)))
 LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
+MPI_BINS := $(if $(filter yes,$(MPI)),$(BUILD)/bin/kvreplay-mpi)
 STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 
 .PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build arm64-units lint bench fuzz coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: options $(BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/remote/s3_none.o \
+all: options $(BINS) $(MPI_BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/remote/s3_none.o \
     $(BUILD)/kvgen/record/live_none.o
 
 # What the host allows, said once, and a build that starts anew when the flags change.
@@ -174,8 +182,9 @@ endif
 	@echo "optional parts: spreadsheets (libxlsxwriter): $(XLSX)"
 	@echo "optional parts: targets on Redis (hiredis): $(RESP), on S3 (libcurl): $(S3)"
 	@echo "optional parts: input in gzip (zlib): $(ZLIB), live KV events (libzmq): $(ZMQ)"
+	@echo "optional parts: many hosts (MPI): $(MPI)"
 FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(ISA_AVX2) $(ISA_AVX512) $(ISA_FETCH) $(GPU_FLAGS) \
-             $(XLSX_FLAGS) $(RESP_FLAGS) $(S3_FLAGS) $(ZLIB_FLAGS) $(ZMQ_FLAGS)
+             $(XLSX_FLAGS) $(RESP_FLAGS) $(S3_FLAGS) $(ZLIB_FLAGS) $(ZMQ_FLAGS) $(MPI) $(MPICC)
 # Goals that build in folders of their own leave this one as it is.
 ifneq ($(filter-out asan tsan asan-build tsan-build arm64-build lint,$(or $(MAKECMDGOALS),all)),)
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
@@ -190,6 +199,14 @@ $(BUILD)/bin/kvstat: $(call objs,$(KVSTAT_FOLDERS)) $(LIB)
 # libxlsxwriter would bring libraries of its own into the tarball.
 $(BUILD)/static/bin/kvstat: $(patsubst %/xlsx.o,%/xlsx_none.o,$(call objs,$(KVSTAT_FOLDERS))) $(LIB)
 $(BUILD)/bin/kvprecond $(BUILD)/static/bin/kvprecond: $(call objs,$(KVPRECOND_FOLDERS)) $(LIB)
+# The wrapper's own compiler is the one that all else is compiled with.
+WITH_MPI := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
+$(BUILD)/bin/kvreplay-mpi: $(call objs,$(KVREPLAY_FOLDERS)) $(addprefix $(BUILD)/,$(MPI_FILES:=.o)) $(LIB)
+	@mkdir -p $(@D)
+	$(WITH_MPI) $(wordlist 2,99,$(LINK))
+$(addprefix $(BUILD)/,$(MPI_FILES:=.o)): %.o: $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(WITH_MPI) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $(patsubst $(BUILD)/%.o,%.c,$@)
 $(BINS) $(STATIC):
 	@mkdir -p $(@D)
 	$(LINK)
@@ -332,7 +349,7 @@ complete_as  = $(foreach p,$(PROGRAMS) $(FRONT),$(addprefix $(DESTDIR)$(PREFIX)/
 # The scripts run from libexec; people find them under doc, by a link.
 install: completions
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/kvtrace $(DESTDIR)$(PREFIX)/share/doc/kvtrace
-	install -m 755 $(BINS) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BINS) $(MPI_BINS) $(DESTDIR)$(PREFIX)/bin
 	cp -R examples/. $(DESTDIR)$(PREFIX)/libexec/kvtrace
 	rm $(DESTDIR)$(PREFIX)/libexec/kvtrace/quickstart.sh # it builds from the sources
 	ln -sf ../libexec/kvtrace/$(FRONT) $(DESTDIR)$(PREFIX)/bin/$(FRONT)
@@ -344,7 +361,7 @@ install: completions
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
 	ln -s ../../../libexec/kvtrace $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
 uninstall:
-	cd $(DESTDIR)$(PREFIX)/bin && rm -f $(PROGRAMS) $(FRONT)
+	cd $(DESTDIR)$(PREFIX)/bin && rm -f $(PROGRAMS) $(notdir $(MPI_BINS)) $(FRONT)
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/kvtrace
 	for p in $(MANPAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/kvtrace

@@ -3,6 +3,7 @@
 #
 #   ./install-deps.sh              to build: a C compiler, make, pkg-config and the libraries
 #   ./install-deps.sh --pictures   and gnuplot, with which kvstat draws
+#   ./install-deps.sh --mpi        and for kvreplay-mpi: Open MPI
 #   ./install-deps.sh --tests      and to run tests/run
 #   ./install-deps.sh --lint       and for make lint, make fuzz and a build with clang
 #   ./install-deps.sh --packaging  and for make deb (Debian and Ubuntu)
@@ -22,10 +23,11 @@ die() {
     exit "$status"
 }
 
-list=no with_pictures=no with_tests=no with_lint=no with_packaging=no with_cross=no
+list=no with_pictures=no with_tests=no with_lint=no with_packaging=no with_cross=no with_mpi=no
 for arg; do
     case $arg in
     --pictures) with_pictures=yes ;;
+    --mpi) with_mpi=yes ;;
     --tests) with_tests=yes ;;
     --lint) with_lint=yes ;;
     --packaging) with_packaging=yes ;;
@@ -46,6 +48,7 @@ if command -v apt-get >/dev/null; then
         libxxhash-dev libxlsxwriter-dev? libhiredis-dev? zlib1g-dev?
         libcurl4-openssl-dev? libzmq3-dev?"
     for_pictures="gnuplot-nox?"
+    for_mpi="mpi-default-dev mpi-default-bin"
     for_tests="libcmocka-dev perl mandoc? shellcheck? python3 mawk? gnuplot-nox? jq xxhash fio? redis-server?
         python3-zmq? python3-msgpack?"
     # Newer releases have libclang-rt-dev as a package of its own, older ones have it in clang.
@@ -57,6 +60,7 @@ elif command -v dnf >/dev/null; then
     names="gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel
         liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel? hiredis-devel? libcurl-devel? zlib-devel? zeromq-devel?"
     for_pictures="gnuplot?"
+    for_mpi="openmpi-devel"
     for_tests="libcmocka-devel perl-Test-Harness mandoc? ShellCheck? python3 gnuplot? jq xxhash fio? valkey-compat-redis? python3-pyzmq? python3-msgpack? tar gzip libasan
         libubsan libtsan"
     for_lint="clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck"
@@ -66,6 +70,7 @@ elif command -v pacman >/dev/null; then
     system=pacman
     names="gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash libxlsxwriter? hiredis? curl? zlib? zeromq?"
     for_pictures="gnuplot?"
+    for_mpi="openmpi"
     # No mandoc: on Arch it would replace man-db. The tests that want it skip themselves.
     for_tests="cmocka perl shellcheck? python gnuplot? jq fio? valkey? python-pyzmq? python-msgpack?"
     for_lint="clang compiler-rt cppcheck shellcheck"
@@ -76,6 +81,7 @@ else
         "development files of libzstd, libcsv, json-c, liburing, libyaml, xxHash; for the tests cmocka, prove and jq"
 fi
 if [ $with_pictures = yes ]; then names="$names $for_pictures"; fi
+if [ $with_mpi = yes ]; then names="$names $for_mpi"; fi
 if [ $with_tests = yes ]; then names="$names $for_tests"; fi
 if [ $with_lint = yes ]; then names="$names $for_lint"; fi
 if [ $with_packaging = yes ]; then names="$names $for_packaging"; fi

@@ -42,7 +42,9 @@ enum {
     STORE_ONLY = OPTIONS_MARKS << 12, /* a path or a remote store */
     REMOTE_ONLY = OPTIONS_MARKS << 13,
     PARTS_ONLY = OPTIONS_MARKS << 14,
-    NOT_LIKE = OPTIONS_MARKS << 15 /* a target in kvtrace's own way, without like= */
+    NOT_LIKE = OPTIONS_MARKS << 15, /* a target in kvtrace's own way, without like= */
+    MPI_ONLY = OPTIONS_MARKS << 16,
+    NOT_MPI = OPTIONS_MARKS << 17
 };
 
 static const struct opt table[] = {
@@ -319,7 +321,7 @@ static const struct opt table[] = {
      .offset = AT(part_text),
      .arg = "I/N|auto[/N]",
      .flags = OPT_NO_EFFECT,
-     .marks = NOT_AUTOSCALE,
+     .marks = NOT_AUTOSCALE | NOT_MPI,
      .help = "Run part I of N, counted from 0; each part is a process of its own. auto: as Slurm, "
              "Open MPI or PMI say in the environment; auto/N: I from JOB_COMPLETION_INDEX. {rank}, "
              "{ranks} and {host} are replaced in TRACE, --target, --output and --summary. "
@@ -337,9 +339,17 @@ static const struct opt table[] = {
      .type = OPT_TEXT,
      .offset = AT(start_at),
      .arg = "TIME|+SECONDS",
-     .marks = NOT_AUTOSCALE,
+     .marks = NOT_AUTOSCALE | NOT_MPI,
      .help = "Start the clock at this time: seconds since 1970, a date and time (UTC), or so long "
              "from now. Populating must be done by then."},
+    {.name = "spool",
+     .type = OPT_TEXT,
+     .offset = AT(spool),
+     .arg = "DIR",
+     .flags = OPT_NO_EFFECT,
+     .marks = MPI_ONLY | OPTIONS_ROWS_ONLY,
+     .help = "With kvreplay-mpi: where each rank keeps its result rows until rank 0 has them; "
+             "TMPDIR, or /tmp, unless given."},
     {.type = OPT_HEADING, .help = "Finding the limit"},
     {.name = "autoscale",
      .type = OPT_ENUM,
@@ -347,6 +357,7 @@ static const struct opt table[] = {
      .flags = OPT_COMMON,
      .choices = "off|qos|capacity",
      .def = "off",
+     .marks = NOT_MPI,
      .help = "Find the number of users that this machine serves. Replays one trace after "
              "another, each for a number of users: qos finds the most users within the "
              "limits, capacity the fewest that reach the highest throughput."},
@@ -643,7 +654,8 @@ static int expand(struct options *o, const char **text, struct err *e)
 static int refuse_shared(const struct options *o, const char *option, const char *path,
                          struct err *e)
 {
-    if (!path || o->part.count == 1 || strcmp(path, "-") == 0 || part_has_rank(path))
+    if (!path || o->collected || o->part.count == 1 || strcmp(path, "-") == 0 ||
+        part_has_rank(path))
         return 0;
     return err_set(e, -EINVAL, ERR_INPUT, option,
                    "%s: every part would write this file: put {rank} into its name", path);
@@ -679,17 +691,30 @@ static int check_keys(const struct options *o, const char *trace, struct err *e)
     return 0;
 }
 
+void options_set_rank(struct options *o, unsigned rank, unsigned count, const char *host)
+{
+    o->collected = true;
+    o->part = (struct part){.on = true, .rank = rank, .count = count};
+    snprintf(o->part.host, sizeof(o->part.host), "%s", host);
+}
+
 /* Which part this process runs, and when; from here on names have no {rank} in them. */
 static int check_part(const struct opt_parser *p, struct options *o, const char **trace,
                       struct err *e)
 {
-    int rc = part_parse(&o->part, o->part_text, e);
+    int rc = o->collected ? 0 : part_parse(&o->part, o->part_text, e);
 
+    if (rc == 0 && o->collected && strcmp(*trace, "-") == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "standard input",
+                       "only rank 0 would have it: name a trace");
     if (rc == 0 && o->start_at)
         rc = start_parse(o->start_at, clock_wall_ns(), &o->start_wall_ns, e);
     if (rc < 0 || !o->part.on)
         return rc;
     name_run(o, p, *trace);
+    o->own_traces = part_has_rank(*trace);
+    o->own_results = o->output && part_has_rank(o->output);
+    o->own_summaries = o->summary && part_has_rank(o->summary);
     rc = check_keys(o, *trace, e);
     if (rc == 0 && o->split == SPLIT_KEYS)
         o->order = ORDER_KEY;
@@ -705,10 +730,12 @@ static int check_part(const struct opt_parser *p, struct options *o, const char 
         rc = expand(o, &o->summary, e);
     for (size_t i = 0; rc == 0 && i < o->targets.count; i++) {
         const char **text = &o->targets.item[i];
+        char *plain = part_expand(&o->part, *text);
         struct uri u;
-        rc = uri_parse(&u, *text, "--target", e);
+        rc = plain ? uri_parse(&u, plain, "--target", e) : err_nomem(e, "names with {rank}");
         if (rc == 0)
             rc = keep_expanded(o, text, part_target(&o->part, *text, &u), e);
+        free(plain);
     }
     return rc;
 }
@@ -795,6 +822,10 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = o->null, .refuses = NOT_NULL, .why = "does not apply with --null"},
         {.on = !o->nvme, .refuses = PATH_ONLY, .why = "applies only with --target PATH"},
         {.on = !store, .refuses = STORE_ONLY, .why = "applies only with --target"},
+        {.on = !o->collected,
+         .refuses = MPI_ONLY,
+         .why = "applies only to kvreplay-mpi with several ranks"},
+        {.on = o->collected, .refuses = NOT_MPI, .why = "does not apply with ranks of MPI"},
         {.on = !o->part.on, .refuses = PARTS_ONLY, .why = "applies only with --part"},
         {.on = !remote,
          .refuses = REMOTE_ONLY,

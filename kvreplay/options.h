@@ -86,7 +86,10 @@ struct options {
     const char *part_text, *start_at;
     enum options_split split;
     struct part part;
-    int64_t start_wall_ns;            /* of --start-at, since 1970; 0: at once */
+    int64_t start_wall_ns;                       /* of --start-at, since 1970; 0: at once */
+    const char *spool;                           /* folder */
+    bool collected;                              /* rank 0 makes one result of all */
+    bool own_traces, own_results, own_summaries; /* {rank} is in the name */
     char run_id[HASH_HEX_LEN + 1];    /* the same in all parts of a run; "": there are no parts */
     char *expanded[OPT_LIST_MAX + 4]; /* texts with {rank} and so on replaced; owned */
     size_t expanded_count;
@@ -111,6 +114,8 @@ struct opt_parser *options_open(struct options *o);
  * and refuses options that contradict each other or have no meaning in the mode. *trace is the
  * operand, "-" without one. 0, -EINVAL, or conf_open's errors. */
 int options_check(const struct opt_parser *p, struct options *o, const char **trace, struct err *e);
+/* Before options_check: this process is one of several that MPI started. */
+void options_set_rank(struct options *o, unsigned rank, unsigned count, const char *host);
 /* Frees what options_check made. */
 void options_release(struct options *o);
 /* Where result rows go: a file, "-" for standard output, NULL for nowhere. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kvreplay/backlog.h"
@@ -53,12 +54,100 @@ struct replay {
     struct evidence evidence;
     struct backlog backlog;
     struct summary_start start;
+    struct hash128 trace_hash; /* of what the trace holds; see replay_hash_trace */
+    bool joined;               /* came to the start of all ranks */
+    int64_t listen_ns;         /* when to look next for what other ranks say */
     uint64_t skipped;
     int64_t started_wall_ns, cpu_ns, sync_ns;
     uint64_t data_seed;
     bool reader_stuck; /* its thread is left behind in a read of the trace, or its rows in a tier */
     bool tiers_stuck;  /* operations were abandoned, and the tiers still work on them */
 };
+
+/* ---- other ranks ---- */
+
+/* rc and *e: of this rank's step. Returns what came of it on all ranks. */
+static int replay_agree(const struct replay *r, int rc, struct err *e)
+{
+    return r->in->rank ? ranks_agree(r->in->rank->ranks, rc, e) : rc;
+}
+
+/* What must not differ between ranks. */
+static int replay_check_ranks(const struct replay *r, struct err *e)
+{
+    const char *id = r->o->run_id;
+    struct ranks *ranks = r->in->rank ? r->in->rank->ranks : NULL;
+
+    if (!ranks)
+        return 0;
+    int rc = ranks_same(ranks, hash_128(id, strlen(id)), "version or options", e);
+    if (rc == 0 && !r->o->own_traces)
+        rc = ranks_same(ranks, r->trace_hash, "the trace", e);
+    return rc;
+}
+
+/* Of the digest, when the survey has read all rows; else of the size of the file and of its ends.
+ */
+static void replay_hash_trace(struct replay *r)
+{
+    enum {
+        END = 65536
+    };
+    const char *digest = trace_digest(r->trace);
+    struct {
+        off_t size;
+        char head[END], tail[END];
+    } * ends;
+
+    r->trace_hash = hash_128(digest, strlen(digest));
+    if (digest[0] || !(ends = calloc(1, sizeof(*ends))))
+        return;
+    FILE *f = fopen(r->in->trace, "re");
+    if (f && fread(ends->head, 1, END, f) == END && fseeko(f, -END, SEEK_END) == 0 &&
+        fread(ends->tail, 1, END, f) > 0)
+        ends->size = ftello(f);
+    if (f)
+        fclose(f);
+    r->trace_hash = hash_128(ends, sizeof(*ends));
+    free(ends);
+}
+
+/* All ranks wait here for each other, then start at one instant. stopping: this one cannot. */
+static int replay_start_with_others(struct replay *r, bool stopping, int64_t *zero_ns,
+                                    struct err *e)
+{
+    struct replay_rank *rank = r->in->rank;
+    int rc = stop_signal() ? -EINTR
+             : stopping ? err_set(e, -ECANCELED, ERR_FAILED, "", "the run ended before its start")
+                        : 0;
+
+    r->joined = true;
+    rc = ranks_agree(rank->ranks, rc, e);
+    if (rc == 0)
+        rc = ranks_measure(rank->ranks, &rank->offset, e);
+    if (rc == 0)
+        rc = ranks_choose_start(rank->ranks, &rank->offset, zero_ns, e);
+    if (rc < 0)
+        return rc;
+    rank->started = true;
+    rank->started_ns = *zero_ns;
+    while (clock_now_ns() < *zero_ns && !stop_signal())
+        clock_sleep_until(*zero_ns, 0);
+    rank->late_ns = clock_now_ns() - *zero_ns;
+    return 0;
+}
+
+/* Once a second: whether another rank has ended the run. */
+static void replay_listen(struct replay *r, struct sched *s, int64_t now)
+{
+    unsigned by;
+
+    if (!r->in->rank || now < r->listen_ns)
+        return;
+    r->listen_ns = now + UNITS_NS_PER_S;
+    if (ranks_stopped(r->in->rank->ranks, &by))
+        sched_interrupt(s);
+}
 
 /* ---- the trace ---- */
 
@@ -196,6 +285,7 @@ static int replay_survey(struct replay *r, struct err *e)
     int rc = survey_run(&r->survey, r->trace, &s, e);
     if (rc < 0 && rc != -EBADMSG)
         return rc;
+    replay_hash_trace(r);
     *e = (struct err){0}; /* a cut file is reported when the run comes to the cut */
     r->surveyed = true;
     r->progress_line.total_rows = r->survey.run_rows;
@@ -311,7 +401,8 @@ static int replay_open_results(struct replay *r, struct err *e)
 {
     const struct options *o = r->o;
     uint32_t told = 0; /* columns of some results only */
-    const char *results = r->in->results ? r->in->results : options_results(o);
+    const char *spool = r->in->rank ? r->in->rank->spool : NULL;
+    const char *results = spool ? spool : r->in->results ? r->in->results : options_results(o);
     const char *path = r->in->silent ? NULL : results;
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (o->has_target[i] && o->target[i].scheme == URI_S3)
@@ -327,7 +418,7 @@ static int replay_open_results(struct replay *r, struct err *e)
                                  .header_len = header.len,
                                  .zstd = o->zstd ? 1 : -1,
                                  .level = (int)o->level,
-                                 .one_frame = o->frames == OPT_FRAMES_ONE,
+                                 .one_frame = o->frames == OPT_FRAMES_ONE && !spool,
                                  .threads = (unsigned)o->threads,
                                  .provenance = trace_provenance(r->trace),
                                  .notes = o->notes ? "kvreplay" : NULL};
@@ -356,12 +447,14 @@ static int replay_open_results(struct replay *r, struct err *e)
 }
 
 /* The rows of the head are done. */
-static int replay_start(void *ctx, int64_t *zero_ns, struct err *e)
+static int replay_start(void *ctx, bool stopping, int64_t *zero_ns, struct err *e)
 {
     struct replay *r = ctx;
     const char *doubt;
 
-    if (!r->o->start_wall_ns)
+    if (r->in->rank)
+        return replay_start_with_others(r, stopping, zero_ns, e);
+    if (!r->o->start_wall_ns || stopping)
         return 0;
     start_clock_read(&r->start.clock);
     doubt = start_clock_doubt(&r->start.clock);
@@ -392,6 +485,7 @@ static void replay_tick(void *ctx, struct sched *s)
     size_t in_flight, waiting;
 
     results_flush(r->results, now);
+    replay_listen(r, s, now);
     if (!sample && !show)
         return;
     sched_queue(s, &in_flight, &waiting);
@@ -432,6 +526,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .first_generation = r->populate.generation,
                             .gaps = r->tiers.gaps,
                             .start = replay_start,
+                            .tick_ns = r->in->rank ? UNITS_NS_PER_S : 0,
                             .began = replay_began,
                             .tick = replay_tick,
                             .ctx = r};
@@ -665,6 +760,8 @@ static int replay_report(struct replay *r, int rc, struct err *e)
         rc = rc ? rc : finished;
         r->writer = NULL;
     }
+    if (j && r->in->rank && jsonout_text(j, false))
+        r->in->rank->summary = strdup(jsonout_text(j, false));
     if (j && r->o->summary) {
         int saved = jsonout_save(j, r->o->summary, rc ? NULL : e);
         rc = rc ? rc : saved;
@@ -672,7 +769,7 @@ static int replay_report(struct replay *r, int rc, struct err *e)
     jsonout_free(j);
     progress_clear(r->progress);
     ledger_end(&r->ledger);
-    if (r->outcome.end != SCHED_EPIPE)
+    if (r->outcome.end != SCHED_EPIPE && !r->in->rank)
         (r->o->full ? summary_text_full : summary_text)(&s, stderr);
     return rc;
 }
@@ -707,27 +804,33 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     bool ran = false;
 
     int rc = replay_open(&r, e);
-    if (rc < 0)
-        goto out;
-    rc = replay_check_columns(&r, e);
+    if (rc == 0)
+        rc = replay_check_columns(&r, e);
     if (rc == 0)
         rc = replay_check_recording(&r, e);
-    if (rc < 0)
-        goto out;
-    rc = replay_survey(&r, e);
+    if (rc == 0)
+        rc = replay_survey(&r, e);
+    rc = replay_agree(&r, rc, e);
+    if (rc == 0)
+        rc = replay_check_ranks(&r, e);
     if (rc < 0)
         goto out;
     rc = replay_open_tiers(&r, e);
+    if (rc == 0)
+        rc = replay_open_results(&r, e); /* before minutes are spent on populating */
+    rc = replay_agree(&r, rc, e);
     if (rc < 0)
         goto out;
-    rc = replay_open_results(&r, e); /* before minutes are spent on populating */
-    if (rc < 0)
-        goto out;
-    rc = replay_populate(&r, e);
+    rc = replay_agree(&r, replay_populate(&r, e), e);
     if (rc < 0)
         goto out;
     ran = true;
     rc = replay_execute(&r, e);
+    if (in->rank && !r.joined) /* the others wait for it */
+        rc = ranks_agree(in->rank->ranks, rc, e);
+    else if (in->rank &&
+             (rc < 0 || (r.outcome.end != SCHED_DONE && r.outcome.end != SCHED_DURATION)))
+        ranks_stop(in->rank->ranks);
     if (in->figures)
         replay_measure(&r, in->figures);
     if (in->silent || (rc == 0 && in->accept && !in->accept(in->ctx, in->figures))) {

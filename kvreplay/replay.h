@@ -5,6 +5,7 @@
 #include "kvreplay/options.h"
 #include "lib/base/err.h"
 #include "lib/json/jsonout.h"
+#include "lib/ranks/ranks.h"
 #include "lib/trace/trace.h"
 
 /* What autoscale needs to know of a run: over the time from --warmup to --duration, or to the last
@@ -20,6 +21,18 @@ struct replay_figures {
     int64_t read_p95_ns, write_p95_ns;      /* service time of Tier-2 */
     int64_t queue_p95_ns;                   /* from arrival to admission */
     int64_t end_to_end_p95_ns[TRACE_QOSES]; /* of requests, by QoS */
+};
+
+/* A replay that is one of several which MPI started. */
+struct replay_rank {
+    struct ranks *ranks;
+    const char *spool; /* where result rows go; NULL: as the options say */
+    /* Set by the replay. */
+    bool started;               /* all ranks came to the start; before it all fail alike */
+    struct ranks_offset offset; /* of this clock from rank 0's, just before the start */
+    int64_t started_ns;         /* on this clock */
+    int64_t late_ns;            /* from the instant of the start until this rank woke */
+    char *summary;              /* JSON, malloc'ed; NULL: the run failed */
 };
 
 struct replay_input {
@@ -38,6 +51,7 @@ struct replay_input {
      * be NULL. */
     bool (*accept)(void *ctx, const struct replay_figures *figures);
     const char *results;            /* where result rows go; NULL: as the options say */
+    struct replay_rank *rank;       /* NULL: there is one process */
     struct replay_figures *figures; /* filled when rows were executed; may be NULL */
     bool *stuck; /* set when operations were abandoned that tiers still work on, in memory that is
                     left to them: the process must end without freeing anything */

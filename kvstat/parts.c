@@ -181,10 +181,18 @@ static void name_notes(struct notes *notes, const struct rank *k)
     *notes = named;
 }
 
+/* A part that ended before its first row, as one that missed the start. */
+static bool is_empty(const struct scan *s, const struct provenance_part *part)
+{
+    return s->cut && !part->known && agg_totals(s->agg)->rows == 0;
+}
+
 int parts_take(struct parts *r, const char *path, const struct scan *s, struct provenance *p,
                struct err *e)
 {
     int64_t number = -1;
+    if (is_empty(s, &p->part))
+        return 1;
     int rc = check_part(r, path, s, &p->part, &number, e);
 
     if (rc < 0)

@@ -17,8 +17,8 @@ void parts_free(struct parts *r);
 
 /* Takes one part: the counts of its file, not yet ended, and what came with the rows. A part that
  * was killed tells its number by its rows alone. Doubts in *p are given the part's name, so that
- * they can be pooled. -EINVAL with *e: it is no part, of another run, or a part that is there
- * already. */
+ * they can be pooled. 0; 1: it holds nothing, and is left out; -EINVAL with *e: it is no part, of
+ * another run, or a part that is there already. */
 int parts_take(struct parts *r, const char *path, const struct scan *s, struct provenance *p,
                struct err *e);
 /* All parts were taken and pooled in *all: puts them in order, adds to the notes of *all what is

@@ -311,7 +311,7 @@ int reporter_add(struct reporter *r, const char *const *files, size_t n, struct 
     return rc;
 }
 
-/* Takes what came with a file into what is true of all. */
+/* Takes what came with a file into what is true of all. 1: the file is left out. */
 static int pool_provenance(struct reporter *r, struct provenance *all, const struct scan *s,
                            const char *path, struct err *e)
 {
@@ -319,6 +319,10 @@ static int pool_provenance(struct reporter *r, struct provenance *all, const str
     int rc = read_provenance(&p, s, NULL, e);
     if (rc == 0 && r->ranks)
         rc = parts_take(r->ranks, path, s, &p, e);
+    if (rc > 0) {
+        provenance_free(&p);
+        return rc;
+    }
     if (rc == 0)
         rc = provenance_pool(all, &p, path, e);
     provenance_free(&p);
@@ -338,7 +342,9 @@ int reporter_add_pool(struct reporter *r, const char *const *files, size_t n, st
         rc = scan_one(r, &scan, files[i], e);
         if (rc == 0)
             rc = pool_provenance(r, &all, scan, files[i], e);
-        if (rc == 0 && pool.scan) {
+        if (rc > 0) {
+            rc = 0;
+        } else if (rc == 0 && pool.scan) {
             rc = scan_merge(pool.scan, scan, e);
         } else if (rc == 0) {
             pool.scan = scan;
@@ -346,6 +352,8 @@ int reporter_add_pool(struct reporter *r, const char *const *files, size_t n, st
         }
         scan_free(scan);
     }
+    if (rc == 0 && !pool.scan)
+        rc = err_set(e, -ENODATA, ERR_INPUT, "--ranks", "no part has any row");
     if (rc == 0 && r->ranks) {
         parts_settle(r->ranks, &all);
         rc = scan_end_run(pool.scan, e);

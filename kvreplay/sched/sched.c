@@ -436,9 +436,11 @@ static void sched_set_zero(struct sched *s, const struct trace_row *first)
 
     s->head = false;
     s->zero_known = true;
-    if (s->o.start && !s->stopping) {
-        int started = s->o.start(s->o.ctx, &zero_ns, s->e);
-        if (started < 0 && started != -EINTR) /* a signal is seen by the loop */
+    if (s->o.start) {
+        int started = s->o.start(s->o.ctx, s->stopping, &zero_ns, s->e);
+        if (started == -EINTR)
+            sched_stop(s, SCHED_SIGNAL);
+        else if (started < 0)
             sched_fail(s, started);
         s->turn_ns = clock_now_ns(); /* the wait was meant */
     }
@@ -648,6 +650,8 @@ static void sched_wait(struct sched *s, uint32_t seen)
         until = admission_next_ns(s->admission);
     if (s->stopping) /* only for what is in flight */
         until = INT64_MAX;
+    if (s->o.tick_ns && until > sched_now(s) + s->o.tick_ns)
+        until = sched_now(s) + s->o.tick_ns;
     int64_t done = dispatch_next_ns(s->dispatch);
     until = done < until ? done : until;
     /* Perhaps sched_unblock goes on when the oldest request arrives; if it has, only what ends
@@ -765,6 +769,11 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
     s->outcome.spun_ns = s->idle.spun_ns;
     *out = s->outcome;
     return s->rc;
+}
+
+void sched_interrupt(struct sched *s)
+{
+    sched_stop(s, SCHED_SIGNAL);
 }
 
 bool sched_expects(const struct sched *s)

@@ -62,9 +62,11 @@ struct sched_opts {
     uint64_t first_generation; /* of what the run writes */
     struct gap_list *gaps;     /* told when the scheduler was kept from running; may be NULL */
     /* Rows of the head are done: waits until the clock may start, and says when it did (monotonic;
-     * now or before). Negative errno with *e ends the run; -EINTR: a signal came. NULL: it starts
-     * at once. */
-    int (*start)(void *ctx, int64_t *zero_ns, struct err *e);
+     * now or before). Negative errno with *e ends the run; -EINTR: a signal came, here or
+     * elsewhere. Called once in each run; stopping: it has ended already. NULL: it starts at once.
+     */
+    int (*start)(void *ctx, bool stopping, int64_t *zero_ns, struct err *e);
+    int64_t tick_ns; /* tick is called once in this time at least, while the loop waits; 0: any */
     /* Both may be NULL. */
     void (*began)(void *ctx, int64_t zero_ns); /* the clock has started (monotonic) */
     void (*tick)(void *ctx, struct sched *s);  /* now and then, for progress */
@@ -108,6 +110,8 @@ void sched_free(struct sched *s);
  * out->stuck. Negative
  * errno with *e: bad input (the rows before it were executed), output not writable, no memory. */
 int sched_run(struct sched *s, struct sched_outcome *out, struct err *e);
+/* For tick: ends the run as a signal does. */
+void sched_interrupt(struct sched *s);
 /* For tick: operations in flight now, and rows whose time has come that have not started
  * (SCHED_SERVED: requests in line that have arrived). */
 void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting);

@@ -174,6 +174,7 @@ static const struct {
     {"speed", KVGEN | KVREPLAY},
     {"spin", KVREPLAY},
     {"split", KVREPLAY},
+    {"spool", KVREPLAY},
     {"sqpoll", KVREPLAY},
     {"start-at", KVREPLAY},
     {"start-users", KVREPLAY},

@@ -36,7 +36,7 @@ bool part_has_rank(const char *text);
 char *part_expand(const struct part *p, const char *text);
 /* The same for a target. A directory, or a name that is not there yet, without {rank} gets
  * "/rank-N" behind it, the prefix of an object store too. Files, devices and Redis databases stay
- * as they are. text is that which *u was parsed from. */
+ * as they are. *u is what part_expand makes of text, parsed. */
 char *part_target(const struct part *p, const char *text, const struct uri *u);
 /* The folder above such a "/rank-N" is made unless it is there; the folder above that one must be
  * there. 0 or a negative errno with *e, class ERR_TARGET. */

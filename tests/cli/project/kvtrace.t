@@ -49,6 +49,7 @@ operands() {
     precondition) echo objects -s 16M ;;
     sharegpt) echo -f "$DATA/sharegpt_dummy_250.json.zst" ;;
     elsewhere) echo host folder ;;
+    hosts) echo trace.csv.zst folder one two ;;
     handover) echo objects ;;
     record) echo vllm ;;
     against-engine) echo -r "$DATA/kvstat_dozen.csv" -f "$DATA/sharegpt_dummy_250.json.zst" ;;
@@ -69,7 +70,7 @@ while read -r name _; do
     if [ "$name" = kvbench ]; then sed -n 's/^  kv/kv/p' stderr >printed; else cp stdout printed; fi
     ok "$name --print: shell" sh -n printed
     ok "$name --print: with commands" grep -Eq '^(kv(gen|replay|stat|precond)|nvidia-smi) ' printed
-    is "$name --print: nothing else" "$(grep -Ev '^(kv[a-z]+|mkdir|rm|scp|ssh|fio|sai3-bench|nvidia-smi|grep|df|#|    |\(cd) ?' printed)" ''
+    is "$name --print: nothing else" "$(grep -Ev '^(kv[a-z]+|mkdir|rm|scp|ssh|fio|sai3-bench|nvidia-smi|grep|df|wait|start=.*|#|    |\(cd) ?' printed)" ''
     is "$name --print: nothing is made" "$(ls -A empty)" ''
 done <commands
 

@@ -88,7 +88,8 @@ unlisted() {
             for d in $(list Makefile "$folders"); do
                 for m in $(list Makefile "$d"); do echo "$d/$m.c"; done
             done
-        done | sort >"$TMP/listed"
+            for m in $(list Makefile MPI_FILES); do echo "$m.c"; done
+        done | sort -u >"$TMP/listed"
         sources . '*.c' >"$TMP/there"
         comm -13 "$TMP/listed" "$TMP/there" | sed 's/$/ stands in no list/'
         comm -23 "$TMP/listed" "$TMP/there" | sed 's/$/ is no file/'
@@ -115,6 +116,7 @@ xxhash\.h|xxh3\.h lib/base/hash.c
 liburing\.h|liburing/.*|linux/io_uring\.h lib/io/uring.c
 yaml\.h lib/conf/conf.c
 cuda.* lib/tier/gpu.c
+mpi\.h lib/ranks/ranks_mpi.c
 curl/.* lib/remote/s3.c lib/remote/s3_control.c
 hiredis/.* lib/remote/resp.c lib/remote/resp_control.c
 xlsxwriter.* kvstat/report/xlsx.c
@@ -157,7 +159,7 @@ bare() {
 }
 
 types='ZSTD_|json_object|json_tokener|XXH[0-9]|XXH_|io_uring_(sqe|cqe|params)|struct io_uring[^_]|yaml_|csv_parser'
-types="$types|cuda[A-Z]|CU[a-z]|lxw_|LXW_|redis[A-Z]|REDIS_|CURL|curl_"
+types="$types|cuda[A-Z]|CU[a-z]|lxw_|LXW_|redis[A-Z]|REDIS_|CURL|curl_|MPI_"
 shown() { sources "$1" '*.h' | bare "$1" | grep -E ": .*($types)"; }
 
 # ---- who knows what ----

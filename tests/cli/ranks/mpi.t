@@ -1,0 +1,137 @@
+#!/bin/sh
+# mpi.t - kvreplay-mpi: ranks start together, and rank 0 has one result and one summary of all, without a shared file system.
+# Ranks that differ are refused before anything is written, by host; an error or a signal at one ends all; what a killed one
+# leaves is whole to its last second. A bug looked like a rank that waited for ever, percentiles that were averages, a result
+# that had the rows of one rank only, or a processor that a waiting rank kept busy.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+[ -x "$BIN/kvreplay-mpi" ] || skip_all 'built without MPI'
+mpirun=$(command -v mpirun.openmpi || command -v mpirun) || skip_all 'no mpirun'
+sanitized && skip_all "MPI's libraries are not built for sanitizers"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 TMPDIR="$TMP"
+"$mpirun" -np 2 true >"$TMP/out" 2>&1 || skip_all "mpirun does not start here: $(head -n 1 "$TMP/out")"
+
+trace=$TMP/t.csv.zst
+"$BIN/kvgen" --users 8 --duration 10 --seed 5 -o "$trace" 2>/dev/null
+simulated='--tier-engine 0=sim:bw=40GB/s --tier-engine 1=sim:bw=30GB/s --tier-engine 2=sim:bw=10GB/s,lat=1ms'
+# ranks N ARGUMENTS...
+# shellcheck disable=SC2086
+ranks() {
+    n=$1
+    shift
+    timeout 60 "$mpirun" -np "$n" "$BIN/kvreplay-mpi" $simulated "$@"
+}
+rows=$("$BIN/kvstat" --json "$trace" | jq .rows)
+bytes() { "$BIN/kvstat" --json "$1" | jq '[.groups[] | select(.by.op == "Read" or .by.op == "Write") | .bytes] | add'; }
+
+# ---- one result ----
+
+exits "four ranks" 0 ranks 4 --timing served --workers 8 --speed 20 --summary "$TMP/s.json" -o "$TMP/all.csv.zst" "$trace"
+stderr_like "which rank 0 tells" '^4 ranks on 1 host: .* rows in .*, 0 failed$'
+stderr_like "with their start" '^started within .* of each other \(clocks known to .*\)'
+is "nothing else stays" "$(find "$TMP" -name 'kvreplay-*')" ''
+exits "one result" 0 "$BIN/kvstat" --json -o "$TMP/all.json" "$TMP/all.csv.zst"
+is "has all rows" "$(json "$TMP/all.json" .rows)" $((4 * rows))
+is "and all bytes" "$(bytes "$TMP/all.csv.zst")" $((4 * $(bytes "$trace")))
+"$BIN/kvreplay" --progress none --null -o "$TMP/one.csv" "$trace" 2>/dev/null
+is "requests of the ranks are apart" "$(json "$TMP/all.json" .requests.count)" $((4 * $("$BIN/kvstat" --json "$TMP/one.csv" | jq .requests.count)))
+like "it is not called odd" "$("$BIN/kvstat" "$TMP/all.csv.zst" 2>&1)" '^Validity +'
+unlike "it is whole" "$("$BIN/kvstat" "$TMP/all.csv.zst" 2>&1)" 'made of several files|incomplete'
+json_like "$TMP/s.json" <<'END'
+the ranks   | .ranks.list[].rank | 0 1 2 3
+their clock | .ranks.list[1] | (.offset_us | type == "number") and .offset_error_us > 0 | true
+their drift | .ranks.list[3].drift_ppm | type | number
+the spread  | .ranks.start_spread_us > 0 and .ranks.start_spread_us < 1e6 | true
+their own   | .ranks.list[2].summary.rows.ok > 0 | true
+the sum     | ([.ranks.list[].summary.rows.ok] | add) == .rows.ok | true
+END
+# Percentiles of all rows, as kvstat takes them from the file: bit for bit.
+json "$TMP/s.json" '.groups[] | [.tier, .op, .ops, .service_us.p50, .service_us.p95, .service_us.p99, .service_us.mean] | tostring' >"$TMP/groups.mpi"
+"$BIN/kvstat" --by tier,op --json "$TMP/all.csv.zst" | jq -r '.groups[] | select(.by.tier) |
+    [.by.tier, .by.op, .ops, .service_us.p50, .service_us.p95, .service_us.p99, .service_us.mean] | tostring' | tr '\n' ' ' >"$TMP/groups.stat"
+is "percentiles are those of all rows" "$(tr ' ' '\n' <"$TMP/groups.mpi" | sort)" "$(tr ' ' '\n' <"$TMP/groups.stat" | grep . | sort)"
+
+exits "shares of the keys" 0 ranks 3 --split keys -o "$TMP/keys.csv" "$trace"
+is "every row once" "$("$BIN/kvstat" --json "$TMP/keys.csv" 2>/dev/null | jq .rows)" "$rows"
+exits "results of their own" 0 ranks 2 -o "$TMP/own-{rank}.csv.zst" --summary "$TMP/own.json" "$trace"
+exits "are parts of a run" 0 "$BIN/kvstat" --ranks "$TMP/own-0.csv.zst" "$TMP/own-1.csv.zst"
+exits "one rank" 0 ranks 1 --part 0/1 -o "$TMP/single.csv" "$trace"
+printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 0,Write,65536,Tier-2,a,Prefill 0,Read,65536,Tier-2,a,Decode >"$TMP/small.csv"
+exits "a directory" 0 timeout 60 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --target "$TMP/store" --keep -o "$TMP/d.csv" "$TMP/small.csv"
+is "has one for each rank" "$(find "$TMP/store" -name '*.kv' | wc -l) $(find "$TMP/store" -mindepth 1 -maxdepth 1 | sort | sed 's|.*/||' | tr '\n' ' ')" '2 rank-0 rank-1 '
+
+# ---- refused, before anything is written ----
+
+# refused NAME WHAT ARGUMENTS-OF-MPIRUN...
+refused() {
+    name=$1 what=$2
+    shift 2
+    timeout 60 "$mpirun" "$@" >"$TMP/stdout" 2>"$TMP/stderr"
+    status=$?
+    is "$name: exit status" "$status" "${wanted-2}"
+    stderr_like "$name: is told" "$what"
+    is "$name: once" "$(grep -c '^kvreplay: ' "$TMP/stderr")" 1
+    not_ok "$name: nothing is written" test -e "$TMP/no"
+}
+kv="$BIN/kvreplay-mpi --null -o $TMP/no"
+# shellcheck disable=SC2086
+{
+    refused "other options" 'rank 1 on .*: version or options: not the same as those of rank 0 on' -np 1 $kv "$trace" : -np 1 $kv --inflight 3 "$trace"
+    mkdir "$TMP/a" "$TMP/b"
+    cp "$TMP/small.csv" "$TMP/a/t.csv"
+    { cat "$TMP/small.csv"; echo 0,Read,65536,Tier-2,a,Decode; } >"$TMP/b/t.csv"
+    refused "another trace" 'rank 1 on .*: the trace: not the same' -np 1 -wdir "$TMP/a" $kv t.csv : -np 1 -wdir "$TMP/b" $kv t.csv
+    refused "standard input" 'only rank 0 would have it' -np 2 $kv -
+    refused "--part" '--part: does not apply with ranks of MPI' -np 2 $kv --part 0/2 "$trace"
+    refused "served shares" '--split keys: spreads requests' -np 2 $kv --split keys --timing served --workers 2 "$trace"
+    : >"$TMP/file"
+    wanted=3 refused "a target that cannot be used" 'rank 1 on .*file' \
+        -np 1 "$BIN/kvreplay-mpi" --target "$TMP/fine" -o "$TMP/no" "$TMP/small.csv" : -np 1 "$BIN/kvreplay-mpi" --target "$TMP/file/x" -o "$TMP/no" "$TMP/small.csv"
+}
+
+# ---- one rank ends ----
+
+# An operation each 10 ms for a minute.
+{
+    echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+    seq 0 5999 | awk '{ printf "%.2f,Write,4096,Tier-1,k%d,Prefill\n", $1 * 0.01, $1 }'
+} >"$TMP/long.csv"
+# rank_1: waits until the ranks of the last run have some rows, and prints the process of rank 1.
+has_rows() {
+    file=$(find "$TMP" -name "kvreplay-*-rank-$1.csv.zst" | head -n 1)
+    [ -n "$file" ] && "$BIN/kvstat" --json "$file" 2>/dev/null | jq -e '.rows > 100' >/dev/null
+}
+rank_1() {
+    for _ in $(seq 200); do
+        if has_rows 0 && has_rows 1 && has_rows 2; then break; fi
+        sleep 0.2
+    done
+    pgrep -f "$BIN/kvreplay-mpi.*$TMP" | while read -r pid; do
+        if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -q '^OMPI_COMM_WORLD_RANK=1$'; then echo "$pid"; fi
+    done | head -n 1
+}
+ranks 3 --timing trace -o "$TMP/stop.csv" --summary "$TMP/stop.json" "$TMP/long.csv" >"$TMP/stop.out" 2>&1 &
+run=$!
+pid=$(rank_1)
+kill -s TERM "$pid"
+wait $run
+is "a signal to one rank ends all" "$?" 143
+is "and all rows are there" "$(json "$TMP/stop.json" '(.ranks.list | map(.summary.rows.ok) | map(. > 0) | all), (.ranks.missing | length)')" 'true 0'
+ok "in one result" "$BIN/kvstat" --json -o "$TMP/stop.stat" "$TMP/stop.csv"
+
+ranks 3 --timing trace -o "$TMP/killed.csv" "$TMP/long.csv" >"$TMP/killed.out" 2>&1 &
+run=$!
+pid=$(rank_1)
+kill -s KILL "$pid"
+wait $run
+isnt "a killed rank is no success" "$?" 0
+spool=$(find "$TMP" -name 'kvreplay-*-rank-1.csv.zst')
+"$BIN/kvstat" --json -o "$TMP/spool.json" "$spool" 2>"$TMP/err"
+is "its spool is read to the last second" "$(jq '.rows > 100' "$TMP/spool.json")" true
+like "and called incomplete" "$(cat "$TMP/err")" 'incomplete: the run was killed'
+for i in 0 2; do
+    file=$(find "$TMP" -name "kvreplay-*-rank-$i.csv.zst")
+    "$BIN/kvstat" --json -o "$TMP/other.json" "$file" 2>/dev/null
+    is "so is that of rank $i" "$(jq '.rows > 100' "$TMP/other.json")" true
+done
+done_testing
