@@ -455,22 +455,22 @@ static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
         return rc;
     if (o->like)
         return open_like(t, bell, e);
-    struct tier_storage_opts s = {
-        .dirfd = under->fd,
-        .slab = under->slab,
-        .path = under->path,
-        .engine = o->io,
-        .chunk_bytes = o->chunk_bytes,
-        .iodepth = o->iodepth,
-        .threads = o->rings,
-        .sqpoll = o->sqpoll,
-        .iopoll = o->iopoll,
-        .buffered = o->storage.buffered,
-        .sync_objects = o->sync_objects,
-        .pages = o->pages,
-        .objects = t->surveyed ? t->surveyed->room[TRACE_STORAGE].peak_objects : 0,
-        .max_ops = (unsigned)o->inflight,
-        .gaps = t->gaps};
+    uint64_t objects = t->surveyed ? t->surveyed->room[TRACE_STORAGE].peak_objects : 0;
+    struct tier_storage_opts s = {.dirfd = under->fd,
+                                  .slab = under->slab,
+                                  .path = under->path,
+                                  .engine = o->io,
+                                  .chunk_bytes = o->chunk_bytes,
+                                  .iodepth = o->iodepth,
+                                  .threads = o->rings,
+                                  .sqpoll = o->sqpoll,
+                                  .iopoll = o->iopoll,
+                                  .buffered = o->storage.buffered,
+                                  .sync_objects = o->sync_objects,
+                                  .pages = o->pages,
+                                  .objects = objects,
+                                  .max_ops = (unsigned)o->inflight,
+                                  .gaps = t->gaps};
     rc = data_shape(o->compress_ratio, o->dedup_ratio, &s.shape);
     if (rc < 0)
         return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
