@@ -301,41 +301,43 @@ static int replay_survey(struct replay *r, struct err *e)
 static void replay_set_tiers(struct replay *r)
 {
     const struct options *o = r->o;
-    bool like = o->target[TRACE_STORAGE].like != URI_LIKE_KVTRACE;
+    const struct uri *uri = &o->target[TRACE_STORAGE];
+    enum io_pages pages = uri->pages == URI_PAGES_SMALL ? IO_PAGES_SMALL : IO_PAGES_HUGE;
+    bool like = uri->like != URI_LIKE_KVTRACE;
 
     r->tiers.surveyed = r->surveyed ? &r->survey : NULL;
-    r->tiers.o = (struct tiers_opts){
-        .null = o->null,
-        .gpu = o->gpu,
-        .gib = {o->gpu_mem_gb, o->cpu_mem_gb, o->storage_gb},
-        .overflow = o->overflow,
-        .sim_gpu_bytes_per_s = o->gpu_bandwidth,
-        .sim_gpu_latency_ns = o->gpu_latency_ns,
-        .inflight = o->inflight,
-        .any_order = o->timing == SCHED_SERVED,
-        .chunk_bytes = o->chunk_bytes,
-        .storage = {.path = o->nvme,
-                    .layout = o->layout,
-                    .destroy_data = o->destroy_data,
-                    .keep = o->keep,
-                    .data_seed = r->data_seed,
-                    .buffered = o->buffered,
-                    .files_only = like,
-                    .bytes = (uint64_t)(o->storage_gb * (double)UNITS_GIB),
-                    .reserve = o->reserve_share,
-                    .inflight = o->inflight},
-        .like = like ? &o->target[TRACE_STORAGE] : NULL,
-        .timeout_ns = o->timeout_ns,
-        .retries = (unsigned)o->retries,
-        .io = o->ioengine,
-        .iodepth = options_iodepth(o),
-        .rings = (unsigned)o->rings,
-        .sqpoll = o->sqpoll,
-        .iopoll = o->iopoll,
-        .sync_objects = o->sync == STORAGE_SYNC_OBJECT,
-        .pages = o->target[TRACE_STORAGE].pages == URI_PAGES_SMALL ? IO_PAGES_SMALL : IO_PAGES_HUGE,
-        .compress_ratio = o->compress_ratio,
-        .dedup_ratio = o->dedup_ratio};
+    r->tiers.o =
+        (struct tiers_opts){.null = o->null,
+                            .gpu = o->gpu,
+                            .gib = {o->gpu_mem_gb, o->cpu_mem_gb, o->storage_gb},
+                            .overflow = o->overflow,
+                            .sim_gpu_bytes_per_s = o->gpu_bandwidth,
+                            .sim_gpu_latency_ns = o->gpu_latency_ns,
+                            .inflight = o->inflight,
+                            .any_order = o->timing == SCHED_SERVED,
+                            .chunk_bytes = o->chunk_bytes,
+                            .storage = {.path = o->nvme,
+                                        .layout = o->layout,
+                                        .destroy_data = o->destroy_data,
+                                        .keep = o->keep,
+                                        .data_seed = r->data_seed,
+                                        .buffered = o->buffered,
+                                        .files_only = like,
+                                        .bytes = (uint64_t)(o->storage_gb * (double)UNITS_GIB),
+                                        .reserve = o->reserve_share,
+                                        .inflight = o->inflight},
+                            .like = like ? uri : NULL,
+                            .timeout_ns = o->timeout_ns,
+                            .retries = (unsigned)o->retries,
+                            .io = o->ioengine,
+                            .iodepth = options_iodepth(o),
+                            .rings = (unsigned)o->rings,
+                            .sqpoll = o->sqpoll,
+                            .iopoll = o->iopoll,
+                            .sync_objects = o->sync == STORAGE_SYNC_OBJECT,
+                            .pages = pages,
+                            .compress_ratio = o->compress_ratio,
+                            .dedup_ratio = o->dedup_ratio};
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (o->has_target[i] && o->target[i].scheme != URI_PATH)
             r->tiers.o.remote[i] = &o->target[i];

@@ -460,6 +460,7 @@ static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
         return rc;
     if (o->like)
         return open_like(t, bell, e);
+    uint64_t objects = t->surveyed ? t->surveyed->room[TRACE_STORAGE].peak_objects : 0;
     struct tier_storage_opts s = {.dirfd = under->fd,
                                   .slab = under->slab,
                                   .path = under->path,
@@ -472,6 +473,7 @@ static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
                                   .buffered = o->storage.buffered,
                                   .sync_objects = o->sync_objects,
                                   .pages = o->pages,
+                                  .objects = objects,
                                   .max_ops = (unsigned)o->inflight,
                                   .gaps = t->gaps};
     rc = data_shape(o->compress_ratio, o->dedup_ratio, &s.shape);

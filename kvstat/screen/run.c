@@ -91,7 +91,8 @@ static void put_title(struct lines *l, const struct figures *f)
     lines_add(l, "%s   %s", files, what);
 }
 
-/* "storage on vda (io_uring, O_DIRECT, small pages)", huge ones being the rule; "" when it is not known. */
+/* "storage on vda (io_uring, O_DIRECT, small pages)": huge ones are the rule; "" when it is not
+ * known. */
 static void add_storage(char *buf, size_t n, const struct figures *f)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;

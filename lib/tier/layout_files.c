@@ -44,6 +44,12 @@ static int folder_open(struct layout_files *f, unsigned i, bool make)
     return fd;
 }
 
+void layout_files_prepare(struct layout_files *f)
+{
+    for (unsigned i = 0; i < LAYOUT_FILES_FOLDERS; i++)
+        (void)folder_open(f, i, true);
+}
+
 int layout_files_name(struct layout_files *f, struct hash128 object, bool make,
                       struct layout_name *n)
 {

@@ -30,6 +30,9 @@ void layout_files_close(struct layout_files *f);
  * also created. -ENOENT: there is no such folder, so no such object. */
 int layout_files_name(struct layout_files *f, struct hash128 object, bool make,
                       struct layout_name *n);
+/* Makes and opens all folders, so that no object has to wait for one. What fails now is told when
+ * an object needs it. */
+void layout_files_prepare(struct layout_files *f);
 enum layout_files_use {
     LAYOUT_FILES_READ,
     LAYOUT_FILES_NEW, /* made; -EEXIST where one is already: it is not ours, and to be removed */

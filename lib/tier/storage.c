@@ -380,6 +380,8 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
         if (ret < 0)
             return ret;
         w->policy.files = t->files;
+        if (o->objects >= LAYOUT_FILES_FOLDERS) /* nearly all folders will be needed */
+            layout_files_prepare(t->files);
     }
 
     if (!direct && !o->buffered)

@@ -167,12 +167,30 @@ static void add_slot_wait(const struct storage_thread *t, struct storage_object 
         ob->op->part.slot_ns += waited_ns;
 }
 
+/* io_uring hands each open that creates a file to a worker thread of the kernel, which costs more
+ * than the open of a small file. A large one may wait: others must not wait with it. */
+static bool opens_here(const struct storage_thread *t, const struct storage_object *ob)
+{
+    return ob->stage == STORAGE_OPEN && ob->op->verb == TIER_WRITE &&
+           ob->bytes <= t->o.policy.chunk_bytes && t->io->ops->engine == IO_URING;
+}
+
 /* On to the next thing that ob needs. */
 static void object_go_on(struct storage_thread *t, struct storage_object *ob)
 {
+    enum storage_stage stage = storage_object_next(ob, &t->o.policy);
     int ret;
 
-    switch (storage_object_next(ob, &t->o.policy)) {
+    while (opens_here(t, ob)) {
+        ob->call.start_ns = clock_now_ns();
+        ob->call.result = io_call_now(&ob->call);
+        ob->call.done_ns = clock_now_ns();
+        storage_object_called(ob);
+        if (ob->op->status < 0)
+            ob->issued = ob->bytes; /* nothing is moved */
+        stage = storage_object_next(ob, &t->o.policy);
+    }
+    switch (stage) {
     case STORAGE_MOVE:
         ob->full_ns = full_until(t, clock_now_ns());
         moving_push(t, ob);

@@ -170,6 +170,7 @@ struct tier_storage_opts {
     bool buffered;     /* no O_DIRECT even where it works; a slab's descriptor has its own flags */
     bool sync_objects; /* fdatasync each object that was written */
     enum io_pages pages;   /* of the buffers */
+    uint64_t objects;      /* that will be stored; 0: not known */
     uint32_t shape;        /* of all contents (data_shape) */
     unsigned max_ops;      /* most operations inside */
     struct gap_list *gaps; /* the caller's, told when threads were kept from running; may be NULL */

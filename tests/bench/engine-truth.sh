@@ -40,7 +40,7 @@ column() {
 replay() { # DIRECT STEP
     like=lmcache-fs
     [ "$1" = 0 ] || like=lmcache-fs-direct
-    [ "$2" = store ] && rm -rf "$TMP/replay" || cold replay
+    if [ "$2" = store ]; then rm -rf "$TMP/replay"; else cold replay; fi
     sync
     "$BIN/kvreplay" --progress none --no-notes --timing trace --lag-limit 10m --keep -o "$TMP/o.csv" \
         --target "file:$TMP/replay?like=$like" "$TMP/$2.csv" 2>"$TMP/err" || { cat "$TMP/err"; exit 1; }
@@ -51,7 +51,7 @@ replay() { # DIRECT STEP
 }
 truth() {
     mkdir -p "$TMP/truth"
-    [ "$2" = store ] && rm -f "$TMP"/truth/* || cold truth
+    if [ "$2" = store ]; then rm -f "$TMP"/truth/*; else cold truth; fi
     sync
     "$TRUTH" "$2" "$1" 6 "$TMP/truth" <"$TMP/schedule" >"$TMP/times"
     percentiles "$TMP/times" 1e6 >>"$TMP/truth.$1.$2"

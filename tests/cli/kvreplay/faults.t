@@ -93,7 +93,7 @@ for layout in files slab; do
     ways='auto psync lmcache-fs lmcache-fs-direct vllm-fs'
     [ $layout = files ] || ways='auto psync'
     for engine in $ways; do
-        as $engine
+        as "$engine"
         into --layout $layout --keep "$TMP/w.csv" 2>"$TMP/err"
         if [ $layout = files ]; then file=$(find "$TMP/d" -type f -size +4000k); else file=$TMP/d/slab.kv; fi
         dd if=/dev/zero of="$file" bs=4096 seek="$(block_of_largest "$file")" count=1 conv=notrunc 2>"$TMP/err"

@@ -80,6 +80,14 @@ PATH=$BIN:$PATH exits 'the printed pipeline' 0 sh -e printed
 stdout_like 'has its report' 'Tier-2|Storage read'
 ok 'and its result' test -s answer/drive.result.csv.zst
 
+# The same as an engine does it, in one table.
+exits 'as an engine' 0 "$BIN/kvtrace" drive -m tiny-1b -u 2 -t 2 -o answer --like lmcache-fs objects
+like 'the drive itself' "$(cat stdout)" '^reads +[0-9]+ +[0-9.]+'
+like 'the engine beside it' "$(cat stdout)" '^lmcache-fs, reads +[0-9]+ +[0-9.]+'
+like 'in the answer too' "$(tail -1 stdout)" 'as lmcache-fs does it, it reads [0-9.]+ GiB/s and writes [0-9.]+ GiB/s'
+exits 'an engine that is not known' 2 "$BIN/kvtrace" drive --like sglang objects
+stderr_like 'which are' 'is not lmcache-fs, lmcache-fs-direct or vllm-fs'
+
 # A folder with files of others, as a mount point: a folder in it is used and goes again, the files stay.
 mkdir mount
 echo mine >mount/file
