@@ -1,5 +1,5 @@
 #!/bin/sh
-# model.sh - How does this drive behave under any load? Measured once, for simulations.
+# model.sh - How fast is this drive under any load? Measured once, for simulations.
 #
 # Usage: model.sh [OPTION]... TARGET
 #
@@ -316,7 +316,9 @@ took=$((($(now_ms) - began_ms) / 1000))
         "$(text "$where")" "$device" "$(text "$(one tiers.Tier-2.engine)")"
     flags=$(list flags) fallbacks=$(list fallbacks)
     printf '  "in_force": [%s%s%s],\n  "valid": %s,\n  "why_invalid": [%s],\n' "$flags" \
-        "${flags:+${fallbacks:+, }}" "$fallbacks" "$valid" "$why"
+        "${flags:+${fallbacks:+, }}" "$fallbacks" "$valid" "${why:+
+    $why
+  }"
     printf '  "points": [\n%s\n  ],\n  "skipped": [\n%s\n  ]\n}\n' "$(cat "$work/points")" "$(cat "$work/skipped")"
 } >"$work/drive.json"
 cp "$work/drive.json" "$out" || die 1 "$out: cannot be written"
