@@ -103,6 +103,7 @@ struct options {
     const char *granularity, *ops;
     struct opt_list tier_model;
     uint64_t max_concurrent_allocs;
+    double tbw; /* 0: not given */
     const char *output, *summary, *only_tier, *curve, *curve_sizes;
     double curve_sample;
     bool curve_optimal;

@@ -78,6 +78,7 @@ double evidence_of_ceiling(const struct evidence *ev)
 
 void evidence_begin(struct evidence *ev, const struct target_device *device)
 {
+    drive_log_read(&ev->log_before, device->name);
     ev->counted = device->counted && target_device_count(device, &ev->before) == 0;
     machine_read(&ev->machine_before);
 }
@@ -85,6 +86,7 @@ void evidence_begin(struct evidence *ev, const struct target_device *device)
 void evidence_end(struct evidence *ev, const struct target_device *device)
 {
     ev->counted = ev->counted && target_device_count(device, &ev->after) == 0;
+    drive_log_read(&ev->log_after, device->name);
     machine_read(&ev->machine_after);
 }
 

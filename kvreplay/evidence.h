@@ -10,6 +10,7 @@
 #include "kvreplay/machine.h"
 #include "kvreplay/sched/counts.h"
 #include "lib/base/err.h"
+#include "lib/io/drive_log.h"
 #include "lib/io/gap_list.h"
 #include "lib/io/target_device.h"
 
@@ -47,6 +48,7 @@ struct evidence {
     char file_system[24]; /* "": not known */
     bool counted;         /* it counts for the device under the target */
     struct target_counters before, after;
+    struct drive_log log_before, log_after; /* of the drive under the target */
     double resident_share;     /* of the objects' bytes, in the page cache; negative: not known */
     uint64_t link_bytes_per_s; /* that the device's link carries; 0: not known */
     /* from an earlier run */

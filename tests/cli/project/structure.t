@@ -118,6 +118,7 @@ cuda.* lib/tier/gpu.c
 curl/.* lib/remote/s3.c lib/remote/s3_control.c
 hiredis/.* lib/remote/resp.c lib/remote/resp_control.c
 xlsxwriter.* kvstat/report/xlsx.c
+libnvme\.h lib/io/nvme.c
 END
 }
 entered() {
