@@ -24,7 +24,7 @@ lib/conf  := keys value conf
 lib/model := model hf_fields hf_layers hf_state hf_keys hf_compute hf find
 lib/drive := drive_model share_server
 lib/data  := data stream_avx2 stream_avx512
-lib/io    := gap_list gap_line io uring psync target_guard target_marker target_files target_dir target_file target_device
+lib/io    := gap_list gap_line io uring psync target_guard target_marker target_files target_dir target_file target_device drive_log nvme
 lib/tier  := uri extent layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_object sim drive null
 lib/like  := names calls like
 lib/remote := owner sockets remote resp_control resp s3_keys s3_control s3
@@ -154,6 +154,14 @@ endif
 # And runs of many hosts: MPI=no builds without.
 MPICC ?= mpicc
 MPI   ?= $(shell command -v $(MPICC) >/dev/null 2>&1 && echo yes || echo no)
+# And the logs of NVMe drives: NVME=no builds without libnvme.
+NVME ?= $(shell pkg-config --exists 'libnvme >= 1.0' 'libnvme < 2' 2>/dev/null && echo yes || echo no)
+ifeq ($(NVME),yes)
+NVME_FLAGS := -DKVTRACE_NVME=1 $(shell pkg-config --cflags libnvme 2>/dev/null)
+LDLIBS     += -Wl,--as-needed $(shell pkg-config --libs libnvme 2>/dev/null) -Wl,--no-as-needed
+else
+NVME_FLAGS := -DKVTRACE_NVME=0
+endif
 
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
@@ -170,7 +178,7 @@ STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: options $(BINS) $(MPI_BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/remote/s3_none.o \
-    $(BUILD)/kvgen/record/live_none.o
+    $(BUILD)/kvgen/record/live_none.o $(BUILD)/lib/io/nvme_none.o
 
 # What the host allows, said once, and a build that starts anew when the flags change.
 options:
@@ -183,8 +191,9 @@ endif
 	@echo "optional parts: targets on Redis (hiredis): $(RESP), on S3 (libcurl): $(S3)"
 	@echo "optional parts: input in gzip (zlib): $(ZLIB), live KV events (libzmq): $(ZMQ)"
 	@echo "optional parts: many hosts (MPI): $(MPI)"
+	@echo "optional parts: wear of NVMe drives (libnvme): $(NVME)"
 FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(ISA_AVX2) $(ISA_AVX512) $(ISA_FETCH) $(GPU_FLAGS) \
-             $(XLSX_FLAGS) $(RESP_FLAGS) $(S3_FLAGS) $(ZLIB_FLAGS) $(ZMQ_FLAGS) $(MPI) $(MPICC)
+             $(XLSX_FLAGS) $(RESP_FLAGS) $(S3_FLAGS) $(ZLIB_FLAGS) $(ZMQ_FLAGS) $(NVME_FLAGS) $(MPI) $(MPICC)
 # Goals that build in folders of their own leave this one as it is.
 ifneq ($(filter-out asan tsan asan-build tsan-build arm64-build lint,$(or $(MAKECMDGOALS),all)),)
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
@@ -232,6 +241,12 @@ $(BUILD)/kvgen/record/live_none.o: kvgen/record/live.c $(BUILD)/flags
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_ZMQ=0 -MMD -MP -c -o $@ $<
 $(BUILD)/lib/trace/gzip.o: ISA := $(ZLIB_FLAGS)
 $(BUILD)/lib/remote/s3.o $(BUILD)/lib/remote/s3_control.o: ISA := $(S3_FLAGS)
+$(BUILD)/lib/io/nvme.o: ISA := $(NVME_FLAGS)
+# Nor does the tarball have libnvme.
+$(BUILD)/static/bin/kvreplay: $(BUILD)/lib/io/nvme_none.o
+$(BUILD)/lib/io/nvme_none.o: lib/io/nvme.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_NVME=0 -MMD -MP -c -o $@ $<
 # The tarball has no S3: libcurl would bring its own needs with it.
 $(BUILD)/static/bin/kvreplay: $(BUILD)/lib/remote/s3_none.o
 $(BUILD)/lib/remote/s3_none.o: lib/remote/s3.c $(BUILD)/flags
@@ -333,7 +348,7 @@ SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' ins
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
-	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 -DKVTRACE_RESP=1 -DKVTRACE_S3=1 -DKVTRACE_ZLIB=0 -DKVTRACE_ZMQ=0 '-DKVTRACE_VERSION="x"' \
+	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 -DKVTRACE_RESP=1 -DKVTRACE_S3=1 -DKVTRACE_ZLIB=0 -DKVTRACE_ZMQ=0 -DKVTRACE_NVME=0 '-DKVTRACE_VERSION="x"' \
 	    -I. lib kvgen kvreplay kvstat kvprecond
 	shellcheck -x $(SH_FILES)
 	mandoc -Tlint -W warning $(addprefix man/,$(MANPAGES))

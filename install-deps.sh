@@ -46,7 +46,7 @@ if command -v apt-get >/dev/null; then
     system=apt
     names="gcc libc6-dev make pkg-config zstd libzstd-dev libcsv-dev libjson-c-dev liburing-dev libyaml-dev
         libxxhash-dev libxlsxwriter-dev? libhiredis-dev? zlib1g-dev?
-        libcurl4-openssl-dev? libzmq3-dev?"
+        libcurl4-openssl-dev? libzmq3-dev? libnvme-dev?"
     for_pictures="gnuplot-nox?"
     for_mpi="mpi-default-dev mpi-default-bin"
     for_tests="libcmocka-dev perl mandoc? shellcheck? python3 mawk? gnuplot-nox? jq xxhash fio? redis-server?
@@ -58,7 +58,7 @@ if command -v apt-get >/dev/null; then
 elif command -v dnf >/dev/null; then
     system=dnf
     names="gcc make pkgconf-pkg-config diffutils findutils gawk zstd libzstd-devel libcsv-devel json-c-devel
-        liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel? hiredis-devel? libcurl-devel? zlib-devel? zeromq-devel?"
+        liburing-devel libyaml-devel xxhash-devel libxlsxwriter-devel? hiredis-devel? libcurl-devel? zlib-devel? zeromq-devel? libnvme-devel?"
     for_pictures="gnuplot?"
     for_mpi="openmpi-devel"
     for_tests="libcmocka-devel perl-Test-Harness mandoc? ShellCheck? python3 gnuplot? jq xxhash fio? valkey-compat-redis? python3-pyzmq? python3-msgpack? tar gzip libasan
@@ -68,7 +68,7 @@ elif command -v dnf >/dev/null; then
     for_cross=""
 elif command -v pacman >/dev/null; then
     system=pacman
-    names="gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash libxlsxwriter? hiredis? curl? zlib? zeromq?"
+    names="gcc make pkgconf diffutils findutils gawk zstd libcsv json-c liburing libyaml xxhash libxlsxwriter? hiredis? curl? zlib? zeromq? libnvme?"
     for_pictures="gnuplot?"
     for_mpi="openmpi"
     # No mandoc: on Arch it would replace man-db. The tests that want it skip themselves.

@@ -454,6 +454,7 @@ static int finish(struct run *r, struct err *e)
                         .compute = compute_of(r),
                         .gpu = &r->gpu,
                         .speed = r->sim ? r->speed : NULL,
+                        .tbw = r->o.tbw,
                         .trace = &totals};
     if (r->curve && ((rc = curve_result(r->curve, &s.curve, e)) < 0 ||
                      (rc = curve_save(s.curve, r->o.curve_optimal, r->o.curve, e)) < 0))

@@ -604,6 +604,17 @@ const struct opt options_table[] = {
      .marks = KEPT_TIMES | KEPT_TIERS,
      .help = "With --tier-model: how many requests may write at the same time; 0: no limit."},
 
+    {.name = "tbw",
+     .type = OPT_F64,
+     .offset = AT(tbw),
+     .flags = OPT_EXPERT,
+     .arg = "TB",
+     .min = 0.001,
+     .max = 1e9,
+     .marks = KEPT_TIMES | KEPT_TIERS,
+     .help = "Terabytes (10^12 bytes) that the drive of Tier-2 is rated for; the summary then has "
+             "the years that it lasts under this load."},
+
     {.type = OPT_HEADING, .help = "Hit rate against capacity"},
     {.name = "curve",
      .type = OPT_TEXT,

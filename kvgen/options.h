@@ -109,6 +109,7 @@ struct options {
     struct opt_list ttft_target;
     const char *price;
     uint64_t engines;
+    double tbw; /* 0: not given */
     const char *output, *summary, *only_tier, *curve, *curve_sizes;
     double curve_sample;
     bool curve_optimal;

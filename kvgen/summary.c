@@ -3,6 +3,7 @@
 #include "kvgen/summary.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -358,12 +359,51 @@ static bool print_drive(FILE *f, const struct summary *s)
     return false;
 }
 
+/* ---- what a drive under Tier-2 would have to endure ---- */
+
+struct endurance {
+    double bytes_per_day;
+    double drive_writes_per_day; /* of the tier's capacity; NAN: it has none */
+    double years; /* for the terabytes told; NAN: none were told, or nothing is written */
+};
+
+/* false: no time went by, or there is no Tier-2. */
+static bool endurance_of(const struct summary *s, struct endurance *e)
+{
+    struct hierarchy_tier_stats t = {0};
+    if (s->hierarchy)
+        hierarchy_stats(s->hierarchy, TRACE_STORAGE, &t);
+    if (!t.present || s->stats->now_ns <= 0)
+        return false;
+    double days = (double)s->stats->now_ns / (double)UNITS_NS_PER_S / 86400;
+    e->bytes_per_day = (double)sum_phases(s->stats, TRACE_WRITE, TRACE_STORAGE).bytes / days;
+    bool limited = t.capacity != HIERARCHY_UNLIMITED && t.capacity > 0;
+    e->drive_writes_per_day = limited ? e->bytes_per_day / (double)t.capacity : NAN;
+    e->years = s->tbw > 0 && e->bytes_per_day > 0 ? s->tbw * 1e12 / e->bytes_per_day / 365.25 : NAN;
+    return true;
+}
+
+/* Only where the drive's rating was told: else it is in the JSON. */
+static bool print_endurance(FILE *f, const struct summary *s)
+{
+    struct endurance e;
+    char writes[48] = "", years[48] = "";
+    if (!(s->tbw > 0) || !endurance_of(s, &e))
+        return false;
+    if (!isnan(e.drive_writes_per_day))
+        snprintf(writes, sizeof(writes), ", %.3g drive writes a day", e.drive_writes_per_day);
+    if (!isnan(e.years))
+        snprintf(years, sizeof(years), ", %.3g years", e.years);
+    put_line(f, "endurance  %.4g TB a day%s%s", e.bytes_per_day / 1e12, writes, years);
+    return true;
+}
+
 void summary_print(FILE *f, const struct summary *s)
 {
     /* In the order of what a user must know; what has no room is in the JSON. */
     static bool (*const optional[])(FILE *, const struct summary *) = {
-        print_first_token, print_dropped, print_oversized, print_recorded,
-        print_drive,       print_curve,   print_latencies, print_recorded_times};
+        print_first_token, print_dropped, print_oversized, print_recorded,      print_drive,
+        print_endurance,   print_curve,   print_latencies, print_recorded_times};
     const struct sim_stats *st = s->stats;
     const char *digest = s->trace->digest;
     bool recording = s->source->ops->recording != NULL; /* it names no requests */
@@ -697,6 +737,22 @@ static void put_tiers(struct jsonout *j, const struct summary *s)
     jsonout_end(j);
 }
 
+static void put_endurance(struct jsonout *j, const struct summary *s)
+{
+    struct endurance e;
+    if (!endurance_of(s, &e)) {
+        jsonout_null(j, "endurance");
+        return;
+    }
+    jsonout_object(j, "endurance");
+    jsonout_text_value(j, "tier", trace_tier_text(TRACE_STORAGE));
+    jsonout_f64(j, "write_bytes_per_day", e.bytes_per_day);
+    jsonout_f64(j, "drive_writes_per_day", e.drive_writes_per_day);
+    jsonout_f64(j, "tbw", s->tbw > 0 ? s->tbw : NAN);
+    jsonout_f64(j, "years", e.years);
+    jsonout_end(j);
+}
+
 static void put_point(struct jsonout *j, const char *key, const struct summary *s, size_t i)
 {
     const struct curve_result *r = s->curve;
@@ -752,6 +808,7 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     put_recorded(j, s);
     put_recording(j, s);
     put_tiers(j, s);
+    put_endurance(j, s);
     put_curve(j, s);
     int rc = jsonout_save(j, path, e);
     jsonout_free(j);

@@ -32,6 +32,7 @@ struct summary {
     const struct worth *worth;          /* NULL: not asked for */
     const struct tier_servers *servers; /* NULL: operations took no time */
     const struct tier_model *speed;     /* of each tier; NULL: nothing was simulated */
+    double tbw;                         /* terabytes that Tier-2 is rated for; 0: not told */
     const struct trace_totals *trace;   /* digest "": nothing was written */
 };
 

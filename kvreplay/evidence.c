@@ -138,6 +138,7 @@ static bool count_network(struct evidence_network *n, unsigned when)
 void evidence_begin(struct evidence *ev, const struct target_device *device)
 {
     ev->network.counted = count_network(&ev->network, 0);
+    drive_log_read(&ev->log_before, device->name);
     ev->counted = device->counted && target_device_count(device, &ev->before) == 0;
     machine_read(&ev->machine_before);
 }
@@ -146,6 +147,7 @@ void evidence_end(struct evidence *ev, const struct target_device *device)
 {
     ev->counted = ev->counted && target_device_count(device, &ev->after) == 0;
     ev->network.counted = ev->network.counted && count_network(&ev->network, 1);
+    drive_log_read(&ev->log_after, device->name);
     machine_read(&ev->machine_after);
 }
 

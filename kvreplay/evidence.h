@@ -10,6 +10,7 @@
 #include "kvreplay/machine.h"
 #include "kvreplay/sched/counts.h"
 #include "lib/base/err.h"
+#include "lib/io/drive_log.h"
 #include "lib/io/gap_list.h"
 #include "lib/io/target_device.h"
 
@@ -64,7 +65,8 @@ struct evidence {
     struct evidence_network network;
     /* of the objects' bytes, in the page cache; negative: not known, or (before) not looked at */
     double resident_share, resident_before;
-    uint64_t link_bytes_per_s; /* that the device's link carries; 0: not known */
+    struct drive_log log_before, log_after; /* of the drive under the target */
+    uint64_t link_bytes_per_s;              /* that the device's link carries; 0: not known */
     /* from an earlier run */
     struct evidence_ceiling ceiling;
 };

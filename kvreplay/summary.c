@@ -373,6 +373,32 @@ static void json_apart(struct jsonout *j, const struct counts *n)
     jsonout_end(j);
 }
 
+/* What the drive itself says of the run; null with the reason where it says nothing. */
+static void json_drive_log(struct jsonout *j, const struct evidence *ev)
+{
+    const struct drive_log *before = &ev->log_before, *after = &ev->log_after;
+    char why[160];
+    double ratio = drive_log_amplification(before, after, why, sizeof(why));
+
+    jsonout_object(j, "drive_log");
+    if (before->known && after->known) {
+        jsonout_u64(j, "host_write_bytes", after->host_write_bytes - before->host_write_bytes);
+        jsonout_u64(j, "lifetime_host_write_bytes", after->host_write_bytes);
+        jsonout_u64(j, "percentage_used", after->percentage_used);
+    } else {
+        jsonout_null(j, "host_write_bytes");
+        jsonout_null(j, "lifetime_host_write_bytes");
+        jsonout_null(j, "percentage_used");
+    }
+    if (before->media_known && after->media_known)
+        jsonout_u64(j, "media_write_bytes", after->media_write_bytes - before->media_write_bytes);
+    else
+        jsonout_null(j, "media_write_bytes");
+    json_known(j, "write_amplification", ratio);
+    jsonout_text_value(j, "why_unknown", why[0] ? why : NULL);
+    jsonout_end(j);
+}
+
 struct jsonout *summary_json(const struct summary *s)
 {
     const struct evidence *ev = s->evidence;
@@ -416,6 +442,7 @@ struct jsonout *summary_json(const struct summary *s)
     if (n_lookups > 0)
         json_apart(j, ev->counts);
     json_kernel(j, ev);
+    json_drive_log(j, ev);
     evidence_json(j, ev);
     json_known(j, "share_of_ceiling", evidence_of_ceiling(ev));
     jsonout_object(j, "options");

@@ -187,6 +187,7 @@ static const struct {
     {"sync", KVREPLAY},
     {"target", KVREPLAY | KVPRECOND},
     {"target-saturation", KVREPLAY},
+    {"tbw", KVGEN},
     {"tensor-parallel", KVGEN},
     {"threads", KVGEN | KVREPLAY | KVSTAT | KVPRECOND},
     {"tier-engine", KVREPLAY},

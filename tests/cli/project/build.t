@@ -95,7 +95,7 @@ tool dnf 'case "$*" in "-q info $lacks") exit 1 ;; "-q info "*) ;; *) echo "$*" 
 installs() { lacks=$1 PATH=$TMP/fedora /bin/sh ./install-deps.sh --tests; }
 exits 'on Fedora, but for a part that is not to be had' 0 installs libxlsxwriter-devel
 stdout_like 'all else is installed' \
-    '^-q install -y gcc make .*libyaml-devel xxhash-devel hiredis-devel libcurl-devel zlib-devel zeromq-devel libcmocka-devel .*jq xxhash fio '
+    '^-q install -y gcc make .*libyaml-devel xxhash-devel hiredis-devel libcurl-devel zlib-devel zeromq-devel libnvme-devel libcmocka-devel .*jq xxhash fio '
 stdout_unlike 'not that part' 'xlsx|[?]'
 stderr_like 'which is said' '^install-deps.sh: libxlsxwriter-devel is not in the .* of dnf: going without$'
 exits 'without what is needed' 1 installs liburing-devel

@@ -120,6 +120,7 @@ mpi\.h lib/ranks/ranks_mpi.c
 curl/.* lib/remote/s3.c lib/remote/s3_control.c
 hiredis/.* lib/remote/resp.c lib/remote/resp_control.c
 xlsxwriter.* kvstat/report/xlsx.c
+libnvme\.h lib/io/nvme.c
 END
 }
 entered() {

@@ -1,0 +1,343 @@
+#!/bin/sh
+# model.sh - How fast is this drive under any load? Measured once, for simulations.
+#
+# Usage: model.sh [OPTION]... TARGET
+#
+#   TARGET       a folder on the drive, redis://HOST:PORT/DB or s3://BUCKET/PREFIX?endpoint=URL
+#                (see kvreplay(1), --target); what is written there is removed at the end
+#   -o FILE      where the measurement goes (default: drive.json)
+#   -t SECONDS   most time (default: 600)
+#   --point SECONDS       most time for a point (default: 20)
+#   --sizes BYTES,...     sizes of objects (default: 262144,4194304,67108864)
+#   --in-flight N,...     objects in flight, ascending (default: 1,4,16,64)
+#   --storage-capacity-gb GiB   most room to use (default: the free space minus a reserve; of
+#                a server 4)
+#   --print      show the commands, run nothing
+#
+# Each point is a size, a number of objects in flight and a mix: reads, writes, or 70 % reads
+# by bytes. Runs of kvreplay repeat until its rate is known to 5 % (95 % confidence), or its
+# time is over. A point is skipped when 5 % more rate did not come from the step before, or
+# when its objects do not fit in half of the free memory or in the room.
+#
+# kvgen --tier-model 2=drive.json simulates with the measurement; kvreplay --tier-engine
+# 2=sim:model=drive.json replays against it. Deletes take no time there. A drive that is new or
+# was idle is faster than it will be later: see kvtrace precondition.
+#
+# Example: the drive under /mnt/nvme
+#   examples/model.sh /mnt/nvme/kv -o drive.json
+. "$(dirname "$0")/common.sh"
+
+takes='-d -o -t --storage-capacity-gb'
+out=drive.json seconds=600 most_s=20 sizes=262144,4194304,67108864 flights=1,4,16,64
+given=''
+# text TEXT: as JSON.
+text() { printf '"%s"' "$(printf '%s' "$1" | sed 's/[\\"]/\\&/g' | tr '\000-\037' '?')"; }
+for word; do given="$given, $(text "$word")"; done
+# numbers OPTION TEXT: whole numbers above 0 with commas between, as words.
+numbers() {
+    listed=$(printf '%s\n' "$2" | tr ',' ' ')
+    if [ -z "$listed" ]; then die 2 "$1: \"$2\" has no numbers"; fi
+    for n in $listed; do number "$1" "$n"; done
+    printf '%s\n' "$listed"
+}
+while [ $# -gt 0 ]; do
+    words=2
+    case $1 in
+    --point) most_s=$(value "$@") && number "$1" "$most_s" ;;
+    --sizes) sizes=$(value "$@") ;;
+    --in-flight) flights=$(value "$@") ;;
+    *) option "$@" ;;
+    esac
+    shift "$words"
+done
+sizes=$(numbers --sizes "$sizes") || exit 2
+flights=$(numbers --in-flight "$flights") || exit 2
+need kvreplay
+if [ -z "$target" ]; then
+    if ! printing; then die 2 "name a folder on the drive, or a server (try --help)"; fi
+    target=folder
+fi
+case $target in
+redis://* | rediss://* | redis+unix:* | s3://*) where=$target storage=${storage:-4} ;;
+*)
+    where=${target#file:}
+    if [ -e "$where" ] && [ ! -d "$where" ]; then die 2 "$where: not a folder"; fi
+    # Objects that someone keeps in the folder stay apart.
+    target=${where%/}/kvtrace-model storage=${storage:-$(room "$where")}
+    ;;
+esac
+
+if printing; then
+    tell "a trace for each point: reads, writes or both, of objects of one size; then, until its rate is known:"
+    for n in $flights; do
+        typed kvreplay --target "$target" --keep --inflight "$n" --summary run.json -o run.csv trace.csv
+    done
+    tell "the rates of all runs go to $out; at the end what was written is removed:"
+    typed kvreplay --target "$target" --destroy-data -o none.csv trace.csv
+    exit 0
+fi
+
+# ---- what is measured, and with what ----
+
+case $out in */*) if [ ! -d "${out%/*}" ]; then die 2 "-o: parent directory ${out%/*} does not exist"; fi ;; esac
+if [ -e "$out" ] && [ "$(head -c 300 "$out" | grep -c '"kvtrace model"')" = 0 ]; then
+    die 2 "-o: $out is there and not a measurement of a drive"
+fi
+work=$(mktemp -d)
+kept=no made=''
+clean() {
+    trap - EXIT
+    if [ "$kept" = yes ]; then
+        kvreplay --target "$target" --destroy-data --progress none -o "$work/run.csv" "$work/first.csv" 2>/dev/null || :
+    fi
+    rm -rf "$work"
+    if [ -n "$made" ]; then rmdir "$made" 2>/dev/null || :; fi
+}
+trap 'clean' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+began_ms=$(now_ms) started=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+case $target in */kvtrace-model) if [ ! -d "$where" ]; then
+    mkdir "$where" 2>/dev/null || die 2 "$where: cannot be made"
+    made=$where
+fi ;; esac
+room_bytes=$(awk -v gib="$storage" 'BEGIN { printf "%.0f\n", gib * 2^30 }')
+memory_bytes=$(awk '/^MemAvailable/ { printf "%.0f\n", $2 * 512 }' /proc/meminfo)
+header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+
+# A run that keeps nothing: the target works, and holds nothing of anybody.
+printf '%s\n0,Write,4096,Tier-2,first,Prefill\n0,Delete,0,Tier-2,first,Evict\n' "$header" >"$work/first.csv"
+kvreplay --target "$target" --progress none --summary "$work/first.json" -o "$work/run.csv" "$work/first.csv" \
+    2>"$work/log" || die 3 "$(grep '^kvreplay: ' "$work/log" | sed -n '1s/^kvreplay: //p')"
+
+# trace SIZE N SHARE ROWS STORED LIVE: rows of objects of that size: reads of the first STORED objects, and writes of new
+# ones, of which at most LIVE are there; with what is left of them removed at the end.
+trace() {
+    awk -v size="$1" -v share="$3" -v rows="$4" -v stored="$5" -v live="$6" -v header="$header" '
+        BEGIN {
+            OFS = ","; print header
+            for (i = 0; i < rows; i++) {
+                # The nearest mix after each row; objects are read in an order without pattern.
+                if (int((i + 1) * share + 1e-9) > int(i * share + 1e-9)) {
+                    print 0, "Read", size, "Tier-2", "r" size "-" (read++ * 7919) % stored, "Decode"
+                } else {
+                    if (written >= live) print 0, "Delete", 0, "Tier-2", "w" size "-" (written - live), "Evict"
+                    print 0, "Write", size, "Tier-2", "w" size "-" written++, "Prefill"
+                }
+            }
+            for (i = written > live ? written - live : 0; i < written; i++) print 0, "Delete", 0, "Tier-2", "w" size "-" i, "Evict"
+        }'
+}
+
+# blocks N: of a result on standard input: seconds, bytes and the rates of ten parts of the time in which N objects were in flight
+# (from the Nth start to the last one). What an object moves is spread over its time.
+blocks() {
+    awk -F, -v n="$1" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $2 != "Read" && $2 != "Write" { next }
+        { rows++; start[rows] = $at["Start"]; took[rows] = $at["Latency_us"] / 1e6; size[rows] = $3; sorted[rows] = start[rows]
+          # Starts are nearly in order.
+          for (i = rows; i > 1 && sorted[i - 1] > sorted[i]; i--) { x = sorted[i]; sorted[i] = sorted[i - 1]; sorted[i - 1] = x } }
+        END {
+            from = sorted[n < rows ? n : 1]; to = sorted[rows]; parts = 10
+            if (to <= from) exit
+            for (i = 1; i <= rows; i++) {
+                a = start[i]; b = a + took[i]; if (b <= from || a >= to) continue
+                if (b <= a) b = a + 1e-9
+                first = a > from ? int((a - from) / (to - from) * parts) : 0
+                for (k = first; k < parts; k++) {
+                    low = from + (to - from) * k / parts; high = from + (to - from) * (k + 1) / parts
+                    if (low >= b) break
+                    both = (b < high ? b : high) - (a > low ? a : low)
+                    if (both > 0) moved[k] += size[i] * both / (b - a)
+                }
+            }
+            for (k = 0; k < parts; k++) all += moved[k]
+            printf "%.6f %.0f", to - from, all
+            for (k = 0; k < parts; k++) printf " %.0f", moved[k] * parts / (to - from)
+            print ""
+        }'
+}
+
+# known: of the runs of a point (lines of blocks) on standard input: rate, low, high, seconds, runs, and yes when low and high are
+# within 5 % of it. The half width is the larger of that of the blocks, with their correlation, and half of what runs differ by.
+known() {
+    awk '
+        { seconds += $1; bytes += $2; runs++; mean = $2 / $1
+          if (runs == 1 || mean < least) least = mean
+          if (runs == 1 || mean > most) most = mean
+          for (i = 3; i <= NF; i++) { value[runs, i] = $i; sum += $i; count++ } last = NF }
+        END {
+            if (!seconds) exit
+            rate = bytes / seconds; mean = sum / count
+            for (r = 1; r <= runs; r++) for (i = 3; i <= last; i++) {
+                d = value[r, i] - mean; square += d * d
+                if (i > 3) product += d * (value[r, i - 1] - mean)
+            }
+            like = square > 0 ? product / square : 0
+            if (like < 0) like = 0
+            if (like > 0.9) like = 0.9
+            half = 2.1 * sqrt(square / (count - 1) / count * (1 + like) / (1 - like))
+            if ((most - least) / 2 > half) half = (most - least) / 2
+            low = rate - half; if (low < 0) low = 0
+            printf "%.0f %.0f %.0f %.3f %d %s\n", rate, low, rate + half, seconds, runs, \
+                (runs > 1 && half <= 0.05 * rate ? "yes" : "no")
+        }'
+}
+
+# ---- the points ----
+
+total=$(for a in $sizes; do for b in $flights; do echo "$a$b"; done; done | wc -l)
+left=$((total * 3)) points=0 unknown=0 doubtful=0 doubt='' undecided=0
+: >"$work/points"
+: >"$work/skipped"
+# skip SIZE N SHARE WHY
+skip() {
+    printf '%s    {"size_bytes": %s, "in_flight": %s, "read_share": %s, "why": "%s"}' "$skipped_comma" "$@" >>"$work/skipped"
+    skipped_comma=',
+'
+}
+# measure SIZE N SHARE: runs until the rate is known; sets rate (empty: not measured).
+measure() {
+    size=$1 n=$2 share=$3 rate=''
+    left_ms=$((began_ms + seconds * 950 - $(now_ms)))
+    limit_ms=$((left_ms / (left + 1)))
+    if [ "$limit_ms" -lt 2500 ]; then limit_ms=2500; fi
+    if [ "$limit_ms" -gt $((most_s * 1000)) ]; then limit_ms=$((most_s * 1000)); fi
+    if [ "$left_ms" -lt 500 ]; then
+        skip "$size" "$n" "$share" "no time left"
+        return
+    fi
+    if [ $((n * size)) -gt "$memory_bytes" ]; then
+        skip "$size" "$n" "$share" "memory"
+        return
+    fi
+    stored=$((1073741824 / size)) live=$((3 * n))
+    if [ "$stored" -lt 64 ]; then stored=64; fi
+    if [ $((stored * 3)) -gt $((room_bytes / size)) ]; then stored=$((room_bytes / size / 3)); fi
+    if [ "$stored" -lt 1 ] || [ $(((stored + live + n) * size)) -gt "$room_bytes" ]; then
+        skip "$size" "$n" "$share" "room"
+        return
+    fi
+    if [ $((live * size)) -lt 4294967296 ] && [ $((stored * size + 4294967296)) -lt "$room_bytes" ]; then
+        live=$((4294967296 / size))
+    fi
+    : >"$work/runs"
+    point_ms=$(now_ms) valid=true
+    while :; do
+        # A second of work, and at least three objects for each place.
+        rows=$(awk -v rate="$guess" -v size="$size" -v n="$n" 'BEGIN {
+            rows = int(rate / size); if (rows < 3 * n) rows = 3 * n; print (rows > 200000 ? 200000 : rows) }')
+        trace "$size" "$n" "$share" "$rows" "$stored" "$live" >"$work/trace.csv"
+        kept=yes
+        kvreplay --target "$target" --keep --inflight "$n" --progress none --summary "$work/run.json" -o "$work/run.csv" \
+            "$work/trace.csv" 2>"$work/log" || die 1 "$size bytes, $n in flight: kvreplay failed: $(tail -1 "$work/log")"
+        run_ms=$(pick elapsed_s <"$work/run.json" | awk '{ printf "%.0f\n", $1 * 1000 + 100 }')
+        run_valid=$(pick valid <"$work/run.json")
+        if [ "$run_valid" = false ]; then
+            valid=false
+            if [ -z "$doubt" ]; then doubt=$(pick why_invalid.0 <"$work/run.json"); fi
+        elif [ "$run_valid" = - ] && [ "$valid" = true ]; then
+            valid=null
+        fi
+        grep -v ',Note,' "$work/run.csv" | blocks "$n" >>"$work/runs"
+        result=$(known <"$work/runs")
+        if [ -n "$result" ]; then guess=${result%% *}; fi
+        case $result in *yes) break ;; esac
+        if [ $(($(now_ms) - point_ms + run_ms)) -gt "$limit_ms" ]; then break; fi
+    done
+    if [ -z "$result" ]; then
+        skip "$size" "$n" "$share" "too short"
+        return
+    fi
+    # shellcheck disable=SC2086 # words
+    set -- "$size" "$n" "$share" $result
+    rate=$4
+    points=$((points + 1))
+    if [ "$9" = no ]; then unknown=$((unknown + 1)); fi
+    case $valid in false) doubtful=$((doubtful + 1)) ;; null) undecided=$((undecided + 1)) ;; esac
+    printf '%s    {"size_bytes": %s, "in_flight": %s, "read_share": %s, "bytes_per_s": %s, "low": %s, "high": %s, "seconds": %s, "runs": %s, "valid": %s}' \
+        "$points_comma" "$size" "$n" "$share" "$4" "$5" "$6" "$7" "$8" "$valid" >>"$work/points"
+    points_comma=',
+'
+    echo "$size $n $share $rate" >>"$work/table"
+    say "$suite: $(echo "$size $n $share $4 $5 $6" | awk '{
+        size = $1 >= 1048576 ? $1 / 1048576 " MiB" : $1 / 1024 " KiB"
+        printf "%s, %d in flight, %d %% reads: %.3f GB/s (%.3f to %.3f)", size, $2, $3 * 100, $4 / 1e9, $5 / 1e9, $6 / 1e9 }')"
+}
+points_comma='' skipped_comma=''
+: >"$work/table"
+for size in $sizes; do
+    for share in 1 0 0.7; do
+        before=0 flat=no guess=100000000 # the first run finds out
+        for n in $flights; do
+            left=$((left - 1))
+            if [ "$flat" = yes ]; then
+                skip "$size" "$n" "$share" "flat"
+                continue
+            fi
+            measure "$size" "$n" "$share"
+            if [ -z "$rate" ]; then continue; fi
+            if [ "$before" != 0 ] && [ $((rate * 100)) -le $((before * 105)) ]; then flat=yes; fi
+            before=$rate
+        done
+    done
+done
+if [ "$points" = 0 ]; then die 1 "no point could be measured: $(sed -n 's/.*"why": //p' "$work/skipped" | sort | uniq -c | tr -d '{}' | tr '\n' ' ')"; fi
+
+# ---- the file ----
+
+# list NAME: a list of texts of the first run, as JSON.
+list() {
+    i=0
+    while entry=$(pick "tiers.Tier-2.$1.$i" <"$work/first.json") && [ "$entry" != - ]; do
+        if [ "$i" != 0 ]; then printf ', '; fi
+        text "$entry"
+        i=$((i + 1))
+    done
+}
+one() { pick "$1" <"$work/first.json"; }
+device=$(one tiers.Tier-2.device)
+if [ "$device" = - ]; then device=null; else device=$(text "$device"); fi
+why='' valid=true
+if [ "$undecided" -gt 0 ]; then valid=null; fi
+if [ "$doubtful" -gt 0 ]; then
+    valid=false why=$(text "$(counted "$doubtful" point) of $points: $doubt")
+elif [ "$unknown" -gt 0 ]; then
+    why=$(text "rate of $(counted "$unknown" point) of $points not known to 5 %")
+    if [ $((unknown * 4)) -gt "$points" ]; then valid=false; fi
+fi
+took=$((($(now_ms) - began_ms) / 1000))
+{
+    printf '{\n  "program": "kvtrace model",\n  "version": %s,\n  "command": ["kvtrace", "model"%s],\n  "host": %s,\n' \
+        "$(text "$(one version)")" "$given" "$(text "$(uname -n)")"
+    printf '  "started": "%s",\n  "elapsed_s": %s,\n  "target": %s,\n  "device": %s,\n  "engine": %s,\n' "$started" "$took" \
+        "$(text "$where")" "$device" "$(text "$(one tiers.Tier-2.engine)")"
+    flags=$(list flags) fallbacks=$(list fallbacks)
+    printf '  "in_force": [%s%s%s],\n  "valid": %s,\n  "why_invalid": [%s],\n' "$flags" \
+        "${flags:+${fallbacks:+, }}" "$fallbacks" "$valid" "${why:+
+    $why
+  }"
+    printf '  "points": [\n%s\n  ],\n  "skipped": [\n%s\n  ]\n}\n' "$(cat "$work/points")" "$(cat "$work/skipped")"
+} >"$work/drive.json"
+cp "$work/drive.json" "$out" || die 1 "$out: cannot be written"
+
+# ---- the answer ----
+
+sort -n -k 1,1 -k 2,2 "$work/table" | awk '
+    function size(n) { return n >= 1048576 ? n / 1048576 " MiB" : n / 1024 " KiB" }
+    function show() { printf "%10s %10s %12s %12s %12s\n", size(was_size), was_n, cell[1], cell[0], cell["0.7"] }
+    BEGIN { printf "%10s %10s %12s %12s %12s\n", "object", "in flight", "reads GB/s", "writes GB/s", "70:30 GB/s" }
+    NR > 1 && ($1 != was_size || $2 != was_n) { show(); cell[1] = cell[0] = cell["0.7"] = "-" }
+    NR == 1 { cell[1] = cell[0] = cell["0.7"] = "-" }
+    { cell[$3] = sprintf("%.3f", $4 / 1e9); was_size = $1; was_n = $2 }
+    END { show() }'
+if [ "$valid" != true ]; then echo "Caution: the measurement is $(if [ "$valid" = null ]; then echo "of unknown validity"; else echo "unreliable: $(printf '%s' "$why" | tr -d '"')"; fi)."; fi
+awk -v where="$where" -v out="$out" -v points="$points" -v unknown="$unknown" '
+    $3 == 1 && $4 > read { read = $4 }
+    $3 == 0 && $4 > written { written = $4 }
+    END {
+        printf "%s reads up to %.2f GB/s and writes up to %.2f GB/s; %s has %d points, %s.\n", where, read / 1e9, written / 1e9, out,
+            points, unknown ? points - unknown " of them known to 5 %" : "all known to 5 %"
+    }' "$work/table"

@@ -1,0 +1,65 @@
+/* Reads log pages of NVMe drives: the only file that includes libnvme. Built without it, all is
+ * unknown, and says so. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/io/drive_log.h"
+
+#if KVTRACE_NVME
+#include <libnvme.h>
+
+enum {
+    LOG_SMART = 0x02,
+    LOG_OCP = 0xc0
+};
+
+/* 0; else the reason is in why. */
+static int read_page(int fd, int id, uint8_t page[DRIVE_LOG_PAGE], char *why, size_t cap)
+{
+    int rc = nvme_get_log_simple(fd, (enum nvme_cmd_get_log_lid)id, DRIVE_LOG_PAGE, page);
+
+    if (rc < 0)
+        snprintf(why, cap, "log page %02Xh: %s", (unsigned)id, strerror(errno));
+    else if (rc > 0)
+        snprintf(why, cap, "log page %02Xh: %s", (unsigned)id, nvme_status_to_string(rc, false));
+    return rc;
+}
+
+void drive_log_read(struct drive_log *log, const char *disk)
+{
+    uint8_t page[DRIVE_LOG_PAGE];
+    char path[80];
+    int fd;
+
+    *log = (struct drive_log){0};
+    if (strncmp(disk, "nvme", 4) != 0) {
+        snprintf(log->why, sizeof(log->why), "%s is no NVMe drive", disk[0] ? disk : "the target");
+    } else {
+        snprintf(path, sizeof(path), "/dev/%.64s", disk);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0) {
+            snprintf(log->why, sizeof(log->why), "%s: %s", path, strerror(errno));
+        } else {
+            if (read_page(fd, LOG_SMART, page, log->why, sizeof(log->why)) == 0)
+                drive_log_smart(log, page);
+            if (read_page(fd, LOG_OCP, page, log->media_why, sizeof(log->media_why)) == 0)
+                drive_log_ocp(log, page);
+            close(fd);
+        }
+    }
+    if (!log->media_known && !log->media_why[0])
+        snprintf(log->media_why, sizeof(log->media_why), "%s", log->why);
+}
+
+#else
+
+void drive_log_read(struct drive_log *log, const char *disk)
+{
+    (void)disk;
+    *log = (struct drive_log){.why = "built without libnvme", .media_why = "built without libnvme"};
+}
+
+#endif

@@ -1,0 +1,45 @@
+#!/bin/sh
+# kvtrace model: measures a folder and an object store, leaves nothing there and what others keep there alone, and writes a
+# file that kvgen and kvreplay read. A bug looked like a run without rows, repeated for ever.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+plain_only
+cd "$TMP" || exit 1
+model() { timeout 120 "$BIN/kvtrace" model --sizes 65536 --in-flight 1,4 --storage-capacity-gb 0.05 --point 1 -t 90 "$@"; }
+
+mkdir disk
+echo mine >disk/file
+exits 'a folder' 0 model disk -o drive.json
+stdout_like 'the answer is the last line' '^disk reads up to [0-9.]+ GB/s and writes up to [0-9.]+ GB/s; drive.json has [0-9]+ points, '
+stdout_like 'a table' '^    64 KiB          1 '
+is 'what others have there stays, alone' "$(ls -A disk) $(cat disk/file)" 'file mine'
+json_like drive.json <<'END'
+who wrote it         | .program, .target | kvtrace model disk
+the command          | .command[1], .command[-1] | model drive.json
+points and skipped   | (.points + .skipped | length) | 6
+reads, writes, mixes | ([.points[].read_share] | unique | map(tostring) | join(" ")) | 0 0[.]7 1
+confidence           | (.points | all(.low <= .bytes_per_s and .bytes_per_s <= .high and .runs >= 1 and .seconds > 0)) | true
+in force             | (.in_force | length > 0), (.valid // false | type) | true boolean
+END
+exits 'kvgen takes it' 0 "$BIN/kvgen" --model tiny-1b --users 5 --duration 5 --gpu-mem 0 --cpu-mem 0 --tier-model 2=drive.json \
+    -o t.csv.zst
+exits 'kvreplay takes it' 0 "$BIN/kvreplay" --tier-engine 2=sim:model=drive.json -o r.csv t.csv.zst
+
+# Objects that a user keeps in a folder stay.
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n' >one.csv
+told "$BIN/kvreplay" --target kept --keep -o r.csv one.csv
+exits 'a folder with kept objects' 0 model kept --in-flight 1 -t 10 -o drive.json
+exits 'they are still there' 0 "$BIN/kvreplay" --target kept --keep --on-absent fail -o r.csv one.csv
+is 'one object' "$(find kept -name '*.kv' | wc -l)" 1
+
+exits 'no target' 2 model
+exits 'a file' 2 model one.csv
+exits 'over another file' 2 model disk -o one.csv
+stderr_like 'why' 'one.csv is there and not a measurement'
+ok 'the file stays' grep -q Tier-2 one.csv
+exits 'no sizes' 2 model disk --sizes 4K
+exits 'no room' 1 model disk --storage-capacity-gb 0.0001 -o none.json
+stderr_like 'why' 'no point could be measured.*room'
+ok 'no file' test ! -e none.json
+is 'nothing stays' "$(ls -A disk)" file
+done_testing
