@@ -15,11 +15,16 @@
 #include "lib/io/target_file.h"
 #include "lib/model/model.h"
 #include "lib/opt/opt.h"
+#include "lib/tier/uri.h"
 
 struct options {
     const char *target;    /* of --target; NULL: the operand says it */
-    const char *path;      /* of the target, lent from argv */
-    enum target_kind kind; /* of path */
+    struct uri uri;        /* of the target */
+    bool remote;           /* it is a store behind a network */
+    const char *path;      /* of the target, as given; lent from argv */
+    enum target_kind kind; /* of path; objects of a remote store are as files of a directory */
+    int64_t timeout_ns;    /* of a remote store, as the next */
+    uint64_t retries;
     enum plan_mode mode;
     uint64_t size; /* 0: twice the device */
     uint64_t block_bytes, file_bytes, iodepth, threads, seed;
