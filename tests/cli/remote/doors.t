@@ -57,6 +57,14 @@ exits 'one door' 0 replay --target "$one" t.csv
 is 'is no column' "$(head -n 1 r.csv | grep -c Endpoint)" 0
 is 'and has figures' "$(ends s.json '.[0] | .read.ops, .write.ops')" '12 12'
 
+# ---- exports ----
+"$BIN/kvgen" --source trace --input r.csv --format sai3 --epoch 0 >export.sai3 2>/dev/null
+"$BIN/kvgen" --source trace --input r.csv --format warp --epoch 0 >export.warp 2>/dev/null
+is 'sai3 has the first bytes of reads' "$(awk -F '\t' '$3 == "GET" {n += $11 > $10 && $11 <= $12} END {print n}' export.sai3)" 12
+if command -v zstd >/dev/null; then
+    is 'so has warp' "$(zstd -dcq export.warp | awk -F '\t' '$3 == "GET" {n += $11 > $10 && $11 <= $12} END {print n}')" 12
+fi
+
 # ---- the network ----
 exits 'with notes' 0 "$BIN/kvreplay" --progress none -o n.csv --summary s.json --full --target "$uri" t.csv
 if [ -r /sys/class/net/lo/statistics/rx_bytes ]; then
@@ -162,9 +170,20 @@ while read -r verb kind trace why; do
 done <<'END'
 GET flip three corrupt
 GET short three corrupt
+GET 403 three a refusal
 COMPLETE die parts may have been done
 CREATE die parts may have been done
 END
+# A server that dies, and comes back before the last attempt.
+exits 'its store is empty' 0 replay --target "$one" three.csv
+"$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --order key --retries 9 --target "$one" three.csv 2>err &
+pid=$!
+until [ "$(names | grep -c 'kv$')" = 1 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.02; done
+kill -STOP "$server"
+sleep 0.2
+kill -CONT "$server"
+wait $pid
+is 'a server that stood still for a moment' $? 0
 exits 'without --retries' 0 replay --target "$one" three.csv
 exits '--retries and a folder' 2 replay --retries 2 --target objects three.csv
 stderr_like 'is refused' '^kvreplay: --retries: applies only with a --target behind a network$'

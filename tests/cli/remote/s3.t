@@ -158,6 +158,8 @@ GET short ^ok.corrupt.ok.$ 1
 GET die ^ok.ECONNRESET.ok.$ 1
 GET 500 ^ok.S3:HTTP500.ok.$ 1
 GET 503 ^ok.S3:SlowDown.ok.$ 1
+GET 403 ^ok.S3:SignatureDoesNotMatch.ok.$ 1
+PUT 403 ^S3:SignatureDoesNotMatch 1
 PUT slow ^ETIMEDOUT 1
 PUT flip ^ok.corrupt.ok.$ 1
 PUT die ^ECONNRESET 1
