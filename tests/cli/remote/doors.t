@@ -92,7 +92,7 @@ is 'has no doors' "$(ends s.json length; json s.json '.evidence | .remote_reques
 null null null'
 
 # ---- dead doors ----
-sed 's/^0.2,/1.2,/' t.csv >slow.csv
+sed 's/^0.2,/4,/' t.csv >slow.csv # a busy machine has written all by then
 start() { # OPTIONS: a run in the background as $pid, which has written its objects
     "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --target "$uri" "$@" slow.csv 2>err &
     pid=$!
@@ -138,9 +138,13 @@ END
 sed 's/300000/12000000/' three.csv >parts.csv
 while read -r verb kind trace; do
     fault "$verb" "$kind" 1
-    exits "$verb $kind: once" 0 replay --retries 2 --timeout 1s --order key --target "$one&part=5MiB" "$trace.csv"
-    is "$verb $kind: counted" "$(ends s.json '.[0].retries'; json s.json .evidence.remote_retries)" '1
-1'
+    if [ "$kind" = slow ]; then timeout=2s; else timeout=60s; fi
+    exits "$verb $kind: once" 0 replay --retries 2 --timeout $timeout --order key --target "$one&part=5MiB" "$trace.csv"
+    if [ "$kind" = slow ]; then # others may be slow on a busy machine, too
+        ok "$verb $kind: counted" test "$(ends s.json '.[0].retries')" -ge 1
+    else
+        is "$verb $kind: counted" "$(ends s.json '.[0].retries'; json s.json .evidence.remote_retries)" "$(printf '1\n1')"
+    fi
     is "$verb $kind: nothing is left" "$(names; admin "$door/-/uploads")" ''
 done <<'END'
 GET slow three
@@ -165,7 +169,7 @@ is 'both retries are counted' "$(ends s.json '.[0] | .retries, .requests')" '2 5
 is 'and within the time of the row' "$(awk -F, '$2 == "Read" {print ($10 >= 70000)}' r.csv)" 1
 while read -r verb kind trace why; do
     fault "$verb" "$kind" 1
-    exits "$verb $kind: $why" 1 replay --retries 2 --timeout 1s --order key --on-absent skip --target "$one&part=5MiB" "$trace.csv"
+    exits "$verb $kind: $why" 1 replay --retries 2 --order key --on-absent skip --target "$one&part=5MiB" "$trace.csv"
     is "$verb $kind: is not repeated" "$(ends s.json '.[0].retries')" 0
 done <<'END'
 GET flip three corrupt
@@ -184,6 +188,10 @@ sleep 0.2
 kill -CONT "$server"
 wait $pid
 is 'a server that stood still for a moment' $? 0
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,9000,Tier-2,a,Prefill\n0.1,Read,9000,Tier-2,a,Decode\n6,Read,9000,Tier-2,a,Decode\n' >idle.csv
+exits 'a pause of six seconds' 0 replay --timing trace --order key --target "$one" idle.csv
+ok 'is followed by a new connection: the server may just be closing the old one' \
+    test "$(ends s.json '.[0].new_connections')" -ge 2
 exits 'without --retries' 0 replay --target "$one" three.csv
 exits '--retries and a folder' 2 replay --retries 2 --target objects three.csv
 stderr_like 'is refused' '^kvreplay: --retries: applies only with a --target behind a network$'
