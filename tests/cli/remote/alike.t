@@ -5,7 +5,13 @@
 . "$(dirname "$0")/../../lib.sh"
 cd "$TMP" || exit 1
 servers=
-trap 'status=$?; for pid in $servers; do kill "$pid" 2>/dev/null; done; (exit $status); tap_exit' EXIT
+leave() {
+    left_with=$?
+    for started in $servers; do kill "$started" 2>/dev/null; done
+    (exit $left_with)
+    tap_exit
+}
+trap leave EXIT
 export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
 unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n' >one.csv

@@ -21,7 +21,13 @@ serve() {
     uri="s3://bucket/p?$(head -n 3 port | sed 's|^|endpoint=http://127.0.0.1:|' | paste -s -d '&')"
     one="s3://bucket/p?endpoint=http://127.0.0.1:$(head -n 1 port)"
 }
-trap 'status=$?; kill "$server" 2>/dev/null; (exit $status); tap_exit' EXIT
+leave() {
+    left_with=$?
+    kill "$server" 2>/dev/null
+    (exit $left_with)
+    tap_exit
+}
+trap leave EXIT
 serve
 admin() { curl -s --noproxy '*' "$@"; }
 names() { admin "$door/-/keys"; }
@@ -93,13 +99,13 @@ null null null'
 
 # ---- dead doors ----
 sed 's/^0.2,/4,/' t.csv >slow.csv # a busy machine has written all by then
-start() { # OPTIONS: a run in the background as $pid, which has written its objects
-    "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --target "$uri" "$@" slow.csv 2>err &
+begin() { # a run in the background as $pid, which has written its objects
+    "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --target "$uri" slow.csv 2>err &
     pid=$!
     until [ "$(names | grep -c 'kv$')" = 12 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
 }
 dead=http://127.0.0.1:$(sed -n 1p port)
-start
+begin
 admin -X PUT "$door/-/door/0"
 wait $pid
 is 'one door of three dies' $? 1
@@ -119,7 +125,7 @@ again() {
     serve
 }
 again
-start
+begin
 for n in 0 1 2; do admin -X PUT "$door/-/door/$n"; done
 wait $pid
 is 'all doors die' $? 1

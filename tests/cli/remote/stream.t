@@ -7,7 +7,13 @@ kvprecond=$BIN/kvprecond
 cd "$TMP" || exit 1
 blocks() { "$TOP/tests/cli/kvprecond/blocks.py" "$@"; }
 servers=
-trap 'status=$?; for pid in $servers; do kill "$pid" 2>/dev/null; done; (exit $status); tap_exit' EXIT
+leave() {
+    left_with=$?
+    for started in $servers; do kill "$started" 2>/dev/null; done
+    (exit $left_with)
+    tap_exit
+}
+trap leave EXIT
 export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
 unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
 stream() { "$kvprecond" --mode stream --progress none --summary s.json "$@"; }
@@ -115,8 +121,8 @@ if command -v redis-server >/dev/null && ! "$kvprecond" --mode stream --size 1M 
     for key in $(cli keys 'kvtrace:*' | grep -v '\.'); do
         : >object
         for part in "$key" "$key.1" "$key.2"; do
-            cli get "$part" >part
-            if [ "$(cli strlen "$part")" != 0 ]; then head -c "$(cli strlen "$part")" part >>object; fi
+            cli get "$part" >value # with a newline behind it
+            if [ "$(cli strlen "$part")" != 0 ]; then head -c "$(cli strlen "$part")" value >>object; fi
         done
         sha256sum <object
     done | sort >got
