@@ -12,6 +12,7 @@
 #include "kvprecond/fill_target.h"
 #include "kvprecond/options.h"
 #include "kvprecond/plan.h"
+#include "kvprecond/remote_stream.h"
 #include "kvprecond/report.h"
 #include "kvprecond/rounds.h"
 #include "kvprecond/run_progress.h"
@@ -29,7 +30,8 @@
 struct run {
     struct options o;
     struct report report;
-    struct fill_target *target;
+    struct fill_target *target;   /* NULL: a remote store */
+    struct remote_stream *remote; /* NULL: a path */
     struct plan plan;
     struct fill_queue *queues; /* queue_count of them */
     unsigned queue_count;      /* one, or one of each thread */
@@ -66,6 +68,8 @@ static const char *errno_name(int ret)
 
 static int open_target(struct run *r, struct err *e)
 {
+    if (r->o.remote)
+        return 0; /* open_remote */
     const struct fill_target_opts o = {.path = r->o.path,
                                        .kind = r->o.kind,
                                        .reserve_share = r->o.reserve_share,
@@ -116,7 +120,23 @@ static int make_plan(struct run *r, struct err *e)
     }
     plan_init(&r->plan, &p);
     r->report.size_bytes = plan_volume_bytes(&r->plan);
+    if (r->o.remote)
+        return 0;
     return fill_target_plan(r->target, &r->plan, (r->bufs + 1) * r->queue_count, e);
+}
+
+static int open_remote(struct run *r, struct err *e)
+{
+    const struct remote_stream_opts o = {.uri = &r->o.uri,
+                                         .keep = r->o.keep,
+                                         .destroy_data = r->o.destroy_data,
+                                         .data_seed = r->o.seed,
+                                         .timeout_ns = r->o.timeout_ns,
+                                         .retries = (unsigned)r->o.retries,
+                                         .plan = &r->plan,
+                                         .depth = r->report.depth};
+
+    return r->o.remote ? remote_stream_open(&r->remote, &o, e) : 0;
 }
 
 static int open_queues(struct run *r, struct err *e)
@@ -152,7 +172,9 @@ static int open_queues(struct run *r, struct err *e)
             pool_bytes, r->o.uri.pages == URI_PAGES_SMALL ? IO_PAGES_SMALL : IO_PAGES_HUGE);
         if (!q->pool)
             return err_nomem(e, "buffers");
-        ret = io_open(&q->io, (enum io_engine)r->o.engine, &o, e);
+        if (r->remote)
+            q->io = remote_stream_io(r->remote);
+        ret = r->remote ? 0 : io_open(&q->io, (enum io_engine)r->o.engine, &o, e);
         if (ret < 0)
             return ret;
         /* A later queue may lack what the first could have: descriptors, memory to lock. */
@@ -218,6 +240,12 @@ static int stream(struct run *r, struct err *e)
     struct stream_result result;
     int ret = stream_run(&o, &result, r->service, e);
 
+    if (r->remote && !result.fill.stuck) {
+        remote_stream_finish(r->remote);
+        const char *code = remote_stream_code(r->remote);
+        if (ret < 0 && code[0])
+            err_set(e, -ret, ERR_FAILED, r->o.path, "%s", code);
+    }
     r->report.fill = result.fill;
     r->report.data_wait_ns = result.data_wait_ns;
     r->report.store_wait_ns = result.store_wait_ns;
@@ -260,8 +288,8 @@ static void look_at_memory(struct run *r)
 {
     struct rusage usage = {0};
 
-    r->report.cached_known =
-        !r->report.fill.stuck && fill_target_cached(r->target, &r->report.cached_bytes) == 0;
+    r->report.cached_known = r->target && !r->report.fill.stuck &&
+                             fill_target_cached(r->target, &r->report.cached_bytes) == 0;
     getrusage(RUSAGE_SELF, &usage);
     r->report.peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 }
@@ -279,14 +307,16 @@ static int run_fill(struct run *r, struct err *e)
     ret = fill(r, e);
     sync_ns = clock_now_ns();
     /* What fits on a full file system may be kept: it must be durable too. */
-    if ((ret == 0 || ret == -ENOSPC) && !r->report.fill.stuck)
+    if (r->target && (ret == 0 || ret == -ENOSPC) && !r->report.fill.stuck)
         sync = fill_target_sync(r->target, ret == 0 ? e : NULL);
     ret = ret < 0 ? ret : sync;
     r->report.sync_ns = clock_now_ns() - sync_ns;
     if (r->report.device.counted && target_device_count(&r->report.device, &after) == 0)
         r->report.device_write_bytes = after.write_bytes - before.write_bytes;
-    r->report.files = fill_target_files(r->target);
+    r->report.files = r->remote ? remote_stream_objects(r->remote) : fill_target_files(r->target);
     r->report.huge_pages = io_buffers_huge(r->queues[0].pool);
+    if (r->remote)
+        r->report.doors = remote_stream_describe(r->remote, &r->report.store, r->report.door);
     if (r->o.mode == PLAN_STREAM)
         look_at_memory(r);
     if (ret < 0 || !r->o.until_steady || r->report.fill.stopped || rounds_steady(rounds))
@@ -319,13 +349,15 @@ static int run_close(struct run *r, struct err *e)
     progress_close(r->progress_line.progress);
     if (r->report.fill.stuck)
         return 0;
+    ret = remote_stream_close(r->remote, r->o.keep && r->written, e);
     for (unsigned i = 0; r->queues && i < r->queue_count; i++) {
-        if (r->queues[i].io)
+        if (r->queues[i].io && !r->o.remote)
             r->queues[i].io->ops->close(r->queues[i].io);
         io_buffers_unmap(r->queues[i].pool, r->pool_bytes);
     }
     free(r->queues);
-    ret = fill_target_close(r->target, r->o.keep && r->written, e);
+    if (r->target)
+        ret = fill_target_close(r->target, r->o.keep && r->written, e);
     hist_free(r->service);
     return ret;
 }
@@ -344,6 +376,9 @@ static int run_open(struct run *r, struct err *e)
     ret = make_plan(r, e);
     if (ret < 0)
         return ret;
+    ret = open_remote(r, e);
+    if (ret < 0)
+        return ret;
     ret = open_queues(r, e);
     if (ret < 0)
         return ret;
@@ -352,7 +387,7 @@ static int run_open(struct run *r, struct err *e)
         if (ret < 0)
             return ret;
     }
-    return fill_target_start(r->target, e);
+    return r->target ? fill_target_start(r->target, e) : 0;
 }
 
 static int run(struct run *r, int argc, char **argv)

@@ -36,7 +36,9 @@ enum {
     NOT_FILE = 1 << 4,
     STREAM_ONLY = 1 << 5,
     NOT_STREAM = 1 << 6,
-    BUFFERED_ONLY = 1 << 7
+    BUFFERED_ONLY = 1 << 7,
+    REMOTE_ONLY = 1 << 8,
+    NOT_REMOTE = 1 << 9
 };
 
 static const struct opt table[] = {
@@ -126,7 +128,7 @@ static const struct opt table[] = {
     {.name = "buffered",
      .type = OPT_FLAG,
      .offset = AT(buffered),
-     .marks = STREAM_ONLY,
+     .marks = STREAM_ONLY | NOT_REMOTE,
      .help = "With --mode stream: use the page cache (no O_DIRECT)."},
     {.name = "fadvise",
      .type = OPT_ENUM,
@@ -148,6 +150,7 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = AT(purge),
      .flags = OPT_COMMON,
+     .marks = NOT_REMOTE,
      .help = "Discard the target's blocks first (TRIM). In a directory: those of the free "
              "space."},
     {.name = "threads",
@@ -173,6 +176,7 @@ static const struct opt table[] = {
      .flags = OPT_EXPERT,
      .def = "auto",
      .choices = "auto|uring|psync",
+     .marks = NOT_REMOTE,
      .help = "uring: io_uring; psync: threads with pwrite; auto: io_uring where it works."},
     {.type = OPT_HEADING, .help = "Steady state"},
     {.name = "until-steady",
@@ -212,15 +216,18 @@ static const struct opt table[] = {
      .type = OPT_TEXT,
      .offset = AT(target),
      .flags = OPT_COMMON,
-     .arg = "PATH|file:PATH",
-     .help = "What to fill; the same as the operand."},
+     .arg = "URI",
+     .help = "What to fill; the same as the operand: PATH, file:PATH, or with --mode stream "
+             "s3://BUCKET/PREFIX, redis://HOST:PORT/DB."},
+    OPT_ROW_TIMEOUT(AT(timeout_ns), REMOTE_ONLY),
+    OPT_ROW_RETRIES(AT(retries), REMOTE_ONLY),
     {.name = "reserve",
      .type = OPT_TEXT,
      .offset = AT(reserve),
      .flags = OPT_COMMON,
      .arg = "PERCENT|auto",
      .def = "auto",
-     .marks = NOT_DEVICE,
+     .marks = NOT_DEVICE | NOT_REMOTE,
      .help = "Percentage of the file system that stays free. auto: the smaller of 5 % of it "
              "and half of what is free."},
     {.name = "destroy-data",
@@ -273,6 +280,12 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = o->mode == PLAN_STREAM,
          .refuses = NOT_STREAM,
          .why = "does not apply with --mode stream"},
+        {.on = !o->remote,
+         .refuses = REMOTE_ONLY,
+         .why = "applies only to a target behind a network"},
+        {.on = o->remote,
+         .refuses = NOT_REMOTE,
+         .why = "does not apply to a target behind a network"},
         {.on = !o->buffered, .refuses = BUFFERED_ONLY, .why = "applies only with --buffered"},
         {.on = !o->until_steady, .refuses = STEADY_ONLY, .why = "applies only with --until-steady"},
     };
@@ -312,7 +325,7 @@ static int check_model(struct options *o, struct err *e)
 static int check_files(const struct options *o, struct err *e)
 {
     const struct file_use files[] = {
-        {FILES_TARGET, "the target", o->path},
+        {FILES_TARGET, "the target", o->remote ? NULL : o->path},
         {FILES_STREAMED, "the report", "-"},
         {FILES_WRITTEN, "--summary", o->summary},
         {FILES_WRITTEN, "--rounds", o->rounds},
@@ -330,20 +343,22 @@ static int check_files(const struct options *o, struct err *e)
 /* text: of the operand or the option. */
 static int check_target(struct options *o, const char *text, struct err *e)
 {
+    const char *where = o->target ? "--target" : "";
     struct uri *u = &o->uri;
-    int rc = uri_parse(u, text, o->target ? "--target" : "", e);
+    int rc = uri_parse(u, text, where, e);
 
     if (rc < 0)
         return rc;
-    if (u->scheme != URI_PATH)
-        return err_set(e, EINVAL, ERR_INPUT, o->target ? "--target" : "",
-                       "%s: kvprecond fills directories, files and devices only",
+    o->remote = u->scheme != URI_PATH;
+    if (o->remote && o->mode != PLAN_STREAM)
+        return err_set(e, EINVAL, ERR_INPUT, where, "%s takes --mode stream only",
                        uri_scheme_text(u->scheme));
     if (u->text != text)
-        return err_set(e, EINVAL, ERR_INPUT, o->target ? "--target" : "",
+        return err_set(e, EINVAL, ERR_INPUT, where,
                        "a fill has no tiers: leave out the number before the path");
-    o->path = u->path;
-    return 0;
+    o->path = o->remote ? u->text : u->path;
+    o->kind = TARGET_DIR;
+    return o->remote ? 0 : target_kind(o->path, &o->kind, e);
 }
 
 static int check(struct options *o, const struct opt_parser *p, struct err *e)
@@ -357,9 +372,6 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
     if (n + (o->target != NULL) > 1)
         return err_set(e, EINVAL, ERR_INPUT, operand[n - 1], "only one target can be given");
     rc = check_target(o, n ? operand[0] : o->target, e);
-    if (rc < 0)
-        return rc;
-    rc = target_kind(o->path, &o->kind, e);
     if (rc < 0)
         return rc;
     if (o->kind != TARGET_DEVICE && !opt_given(p, "size"))

@@ -20,8 +20,11 @@
 struct options {
     const char *target;    /* of --target; NULL: the operand says it */
     struct uri uri;        /* of the target */
-    const char *path;      /* in it */
-    enum target_kind kind; /* of path */
+    bool remote;           /* it is a store behind a network */
+    const char *path;      /* of the target, as given; lent from argv */
+    enum target_kind kind; /* of path; objects of a remote store are as files of a directory */
+    int64_t timeout_ns;    /* of a remote store, as the next */
+    uint64_t retries;
     enum plan_mode mode;
     uint64_t size; /* 0: twice the device */
     uint64_t block_bytes, file_bytes, iodepth, threads, seed;

@@ -71,6 +71,22 @@ static void text_asked(const struct report *r, FILE *out)
                 units_format_bytes(a, sizeof(a), (double)r->purged_bytes));
 }
 
+/* Of a remote store, in place of a device's counters. */
+static void text_doors(const struct report *r, FILE *out)
+{
+    for (unsigned i = 0; i < r->doors; i++) {
+        const struct tier_door *d = &r->door[i];
+        fprintf(out, "  endpoint    %s: %llu request%s, %llu new connection%s, %llu retr%s, ",
+                d->endpoint, (unsigned long long)d->requests, units_plural(d->requests),
+                (unsigned long long)d->connections, units_plural(d->connections),
+                (unsigned long long)d->retries, d->retries == 1 ? "y" : "ies");
+        if (d->retransmits >= 0)
+            fprintf(out, "%lld TCP retransmissions\n", (long long)d->retransmits);
+        else
+            fprintf(out, "TCP retransmissions not known\n");
+    }
+}
+
 static void text_fill(const struct report *r, FILE *out)
 {
     char a[TEXT_CAP], b[TEXT_CAP], c[TEXT_CAP], fallbacks[NOTES_JOINED_CAP];
@@ -90,7 +106,10 @@ static void text_fill(const struct report *r, FILE *out)
             units_format_duration(b, sizeof(b), (double)hist_percentile(r->service, 990000)),
             units_format_duration(c, sizeof(c), (double)hist_max(r->service)));
     fprintf(out, "  processor   %.3f s per GiB\n", cpu_s_per_gib(r));
-    fprintf(out, "  engine      %s, %s%s%s%s\n", r->engine, r->direct ? "O_DIRECT" : "buffered",
+    fprintf(out, "  engine      %s, %s%s%s%s\n", r->engine,
+            r->o->remote ? r->store.device
+            : r->direct  ? "O_DIRECT"
+                         : "buffered",
             r->huge_pages < 0 ? ""
             : r->huge_pages   ? ", huge pages"
                               : ", small pages",
@@ -100,9 +119,10 @@ static void text_fill(const struct report *r, FILE *out)
         fprintf(out, "  device      %s%s%s: %s written by the kernel's count\n", r->device.name,
                 *r->device.model ? " " : "", r->device.model,
                 units_format_bytes(a, sizeof(a), (double)r->device_write_bytes));
+    text_doors(r, out);
     if (r->o->kind == TARGET_DIR)
-        fprintf(out, "  files       %llu, %s\n", (unsigned long long)r->files,
-                r->kept ? "kept" : "removed (--keep leaves them)");
+        fprintf(out, "  %s     %llu, %s\n", r->o->remote ? "objects" : "files  ",
+                (unsigned long long)r->files, r->kept ? "kept" : "removed (--keep leaves them)");
     else if (r->o->kind == TARGET_FILE)
         fprintf(out, "  file        %s\n",
                 r->kept ? "kept" : "cut to its former length (--keep leaves it)");
@@ -213,20 +233,39 @@ static void json_f64_or_null(struct jsonout *j, const char *key, bool has, doubl
         jsonout_null(j, key);
 }
 
+static void json_doors(struct jsonout *j, const struct report *r)
+{
+    jsonout_array(j, "endpoints");
+    for (unsigned i = 0; i < r->doors; i++) {
+        const struct tier_door *d = &r->door[i];
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "endpoint", d->endpoint);
+        jsonout_text_value(j, "interface", d->interface[0] ? d->interface : NULL);
+        jsonout_u64(j, "requests", d->requests);
+        jsonout_u64(j, "retries", d->retries);
+        jsonout_u64(j, "new_connections", d->connections);
+        json_u64_or_null(j, "tcp_retransmits", d->retransmits >= 0, (uint64_t)d->retransmits);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
 static void json_asked(struct jsonout *j, const struct report *r)
 {
     static const char *const kinds[] = {
         [TARGET_DIR] = "directory", [TARGET_FILE] = "file", [TARGET_DEVICE] = "device"};
     const bool kv = r->o->mode == PLAN_KV;
+    const char *kind = r->o->remote ? r->engine : kinds[r->o->kind];
 
     jsonout_object(j, "target");
     jsonout_text_value(j, "path", r->o->path);
-    jsonout_text_value(j, "kind", kinds[r->o->kind]);
+    jsonout_text_value(j, "kind", kind);
     jsonout_text_value(j, "device", *r->device.name ? r->device.name : NULL);
     jsonout_text_value(j, "model", *r->device.model ? r->device.model : NULL);
     json_u64_or_null(j, "capacity_bytes", r->capacity > 0, r->capacity);
     jsonout_u64(j, "files", r->files);
     jsonout_bool(j, "kept", r->kept);
+    json_doors(j, r);
     jsonout_end(j);
     jsonout_text_value(j, "mode", mode_name(r));
     jsonout_u64(j, "seed", r->o->seed);
@@ -237,7 +276,10 @@ static void json_asked(struct jsonout *j, const struct report *r)
     jsonout_u64(j, "threads", r->o->threads);
     jsonout_u64(j, "iodepth", r->depth);
     jsonout_text_value(j, "engine", r->engine);
-    jsonout_bool(j, "direct", r->direct);
+    if (r->o->remote)
+        jsonout_null(j, "direct");
+    else
+        jsonout_bool(j, "direct", r->direct);
     jsonout_text_value(j, "pages", r->huge_pages < 0 ? NULL : r->huge_pages ? "huge" : "small");
     jsonout_notes(j, "fallbacks", &r->fallbacks);
     if (r->o->purge) {

@@ -13,6 +13,7 @@
 #include "lib/base/hist.h"
 #include "lib/base/notes.h"
 #include "lib/io/target_device.h"
+#include "lib/tier/tier.h"
 
 /* Every figure, taken by kvprecond.c, fill.c and rounds.c. Pointers are the caller's. */
 struct report {
@@ -40,6 +41,10 @@ struct report {
     uint64_t peak_bytes; /* of the process in memory */
     uint64_t cached_bytes;
     bool cached_known;
+    /* Of a remote store: */
+    struct tier_info store;
+    unsigned doors;
+    struct tier_door door[TIER_DOORS_MAX];
 };
 
 /* Text for a terminal. 0 or negative errno of the stream, class ERR_OUTPUT. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -137,13 +138,22 @@ static struct chunk *take_full(struct stream *s)
     return c;
 }
 
+/* Sets the descriptor of the chunk's file, or the number of its object. */
+static int begin_chunk(struct stream *s, struct chunk *c, struct err *e)
+{
+    if (s->o->target)
+        return fill_target_begin(s->o->target, &c->part, &c->file, &c->req.fd, e);
+    c->req.fd = (int)c->part.file;
+    return c->part.file <= INT_MAX ? 0 : err_set(e, EFBIG, ERR_FAILED, "", "too many objects");
+}
+
 static void begin_full(struct stream *s)
 {
     struct chunk *c;
 
     while (s->in_flight < s->o->depth && (c = take_full(s)) != NULL) {
         struct err e = {0};
-        int ret = fill_target_begin(s->o->target, &c->part, &c->file, &c->req.fd, &e);
+        int ret = begin_chunk(s, c, &e);
 
         if (ret < 0) {
             stream_fail(s, ret, &e);
@@ -190,7 +200,8 @@ static void end_step(struct stream *s, struct chunk *c, int64_t now_ns)
         submit(s, c);
         return;
     }
-    ret = fill_target_done(s->o->target, c->file, c->part.len, &e);
+    if (s->o->target)
+        ret = fill_target_done(s->o->target, c->file, c->part.len, &e);
     if (ret == 0 && hist_record(s->service, c->service_ns) < 0)
         ret = err_nomem(&e, "histogram");
     if (ret < 0) {

@@ -20,8 +20,8 @@ enum stream_advice {
 };
 
 struct stream_opts {
-    const struct plan *plan; /* PLAN_STREAM; a unit is a chunk */
-    struct fill_target *target;
+    const struct plan *plan;    /* PLAN_STREAM; a unit is a chunk */
+    struct fill_target *target; /* NULL: the engine has objects in place of files */
     struct fill_queue queue;
     unsigned bufs;    /* of the queue */
     unsigned fillers; /* threads that fill buffers, 1 or more */

@@ -51,6 +51,24 @@ enum opt_frames {
         .help = "Also write the summary as JSON; - is standard output."                            \
     }
 
+/* int64_t, ns; of remote stores, as the next */
+#define OPT_ROW_TIMEOUT(at, marks_)                                                                \
+    {                                                                                              \
+        .name = "timeout", .type = OPT_DURATION, .offset = (at), .arg = "TIME", .def = "60s",      \
+        .min = 1e6, .max = 1e14, .marks = (marks_),                                                \
+        .help = "Fail an operation on a remote store (ETIMEDOUT) after this time without "         \
+                "progress."                                                                        \
+    }
+
+/* uint64_t */
+#define OPT_ROW_RETRIES(at, marks_)                                                                \
+    {                                                                                              \
+        .name = "retries", .type = OPT_U64, .offset = (at), .arg = "N", .def = "0", .max = 1000,   \
+        .marks = (marks_),                                                                         \
+        .help = "Repeat a request to a remote store at most N times after an error that may "      \
+                "pass: a busy server, a lost connection, no progress. Times include all attempts." \
+    }
+
 /* enum progress_mode */
 #define OPT_ROW_PROGRESS(at, marks_)                                                               \
     {                                                                                              \

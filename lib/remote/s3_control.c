@@ -21,7 +21,8 @@
 #define CHECK_STEP UINT64_C(1048576)
 enum {
     HEADER_CAP = 160,
-    SKEW_S = 240,       /* servers allow 300 s at least */
+    SKEW_S = 240, /* servers allow 300 s at least */
+    IDLE_S = 4, /* longer idle, a connection may be closed as it is used: Node.js does after 5 s */
     PATH_CAP = 256,     /* of an object */
     ELEMENT_CAP = 1100, /* of a key, or a token */
     LISTING_CAP = 4 * ELEMENT_CAP + 800
@@ -182,6 +183,7 @@ void *s3_handle(const struct s3_control *c, const char *header, void **headers)
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L << 10);
     curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, timeout_ms);
+    curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)IDLE_S);
     /* Nothing moves for so long. libcurl counts whole seconds. */
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, timeout_ms < 1000 ? 1L : timeout_ms / 1000);

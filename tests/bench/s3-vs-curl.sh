@@ -13,6 +13,9 @@ esac
 GIB=${1:-2}
 PAIRS=${PAIRS:-7}
 PATH=$PATH:/usr/sbin
+for program in nginx curl jq; do
+    command -v $program >/dev/null || { echo "no $program: nothing to compare with"; exit 0; }
+done
 tmp=$(mktemp -d "${TMPDIR:-/dev/shm}/kvtrace-bench.XXXXXX")
 trap 'kill "$nginx" 2>/dev/null; rm -rf "$tmp"' EXIT
 export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=secret

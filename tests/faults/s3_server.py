@@ -5,8 +5,8 @@ PORT_FILE gets a line for each of its ports, which all lead to the same objects.
 
 It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE, multipart uploads and listings of three names a page, for
 any bucket, and wants a signature without checking it. PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
-an object ("*.kv") go wrong: slow (no answer after three seconds), late (half a second), cut (half of the body), flip (a
-bit), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 200 (and an error as body), untagged (no ETag), pair (500
+an object ("*.kv") go wrong: slow (no answer after five seconds), late (half a second), cut (half of the body), flip (a
+bit), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 403 (a wrong signature), 200 (and an error as body), untagged (no ETag), pair (500
 unless another one is there at the same time). VERB is PUT, GET, DELETE, or of an upload CREATE, PART, COMPLETE, ABORT.
 GET /-/keys lists all names, GET /-/uploads what is unfinished; PUT /-/data/NAME changes an object without a signature; PUT
 /-/clock/SECONDS sets the clock wrong. The host BUCKET.localhost is a bucket, too."""
@@ -75,7 +75,7 @@ class Handler(BaseHTTPRequestHandler):
         if kind == "late":
             time.sleep(0.5)
         if kind == "slow":
-            time.sleep(3)
+            time.sleep(5)
             return "die"
         if kind == "pair":
             try:
@@ -91,6 +91,8 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(500)
         elif kind == "503":
             self.refuse(503, "SlowDown")
+        elif kind == "403":
+            self.refuse(403, "SignatureDoesNotMatch")
         elif kind == "200":
             self.refuse(200, "InternalError")
         else:

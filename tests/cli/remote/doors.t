@@ -21,7 +21,13 @@ serve() {
     uri="s3://bucket/p?$(head -n 3 port | sed 's|^|endpoint=http://127.0.0.1:|' | paste -s -d '&')"
     one="s3://bucket/p?endpoint=http://127.0.0.1:$(head -n 1 port)"
 }
-trap 'status=$?; kill "$server" 2>/dev/null; (exit $status); tap_exit' EXIT
+leave() {
+    left_with=$?
+    kill "$server" 2>/dev/null
+    (exit $left_with)
+    tap_exit
+}
+trap leave EXIT
 serve
 admin() { curl -s --noproxy '*' "$@"; }
 names() { admin "$door/-/keys"; }
@@ -57,6 +63,14 @@ exits 'one door' 0 replay --target "$one" t.csv
 is 'is no column' "$(head -n 1 r.csv | grep -c Endpoint)" 0
 is 'and has figures' "$(ends s.json '.[0] | .read.ops, .write.ops')" '12 12'
 
+# ---- exports ----
+"$BIN/kvgen" --source trace --input r.csv --format sai3 --epoch 0 >export.sai3 2>/dev/null
+"$BIN/kvgen" --source trace --input r.csv --format warp --epoch 0 >export.warp 2>/dev/null
+is 'sai3 has the first bytes of reads' "$(awk -F '\t' '$3 == "GET" {n += $11 > $10 && $11 <= $12} END {print n}' export.sai3)" 12
+if command -v zstd >/dev/null; then
+    is 'so has warp' "$(zstd -dcq export.warp | awk -F '\t' '$3 == "GET" {n += $11 > $10 && $11 <= $12} END {print n}')" 12
+fi
+
 # ---- the network ----
 exits 'with notes' 0 "$BIN/kvreplay" --progress none -o n.csv --summary s.json --full --target "$uri" t.csv
 if [ -r /sys/class/net/lo/statistics/rx_bytes ]; then
@@ -84,14 +98,14 @@ is 'has no doors' "$(ends s.json length; json s.json '.evidence | .remote_reques
 null null null'
 
 # ---- dead doors ----
-sed 's/^0.2,/1.2,/' t.csv >slow.csv
-start() { # OPTIONS: a run in the background as $pid, which has written its objects
-    "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --target "$uri" "$@" slow.csv 2>err &
+sed 's/^0.2,/4,/' t.csv >slow.csv # a busy machine has written all by then
+begin() { # a run in the background as $pid, which has written its objects
+    "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --target "$uri" slow.csv 2>err &
     pid=$!
     until [ "$(names | grep -c 'kv$')" = 12 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
 }
 dead=http://127.0.0.1:$(sed -n 1p port)
-start
+begin
 admin -X PUT "$door/-/door/0"
 wait $pid
 is 'one door of three dies' $? 1
@@ -111,7 +125,7 @@ again() {
     serve
 }
 again
-start
+begin
 for n in 0 1 2; do admin -X PUT "$door/-/door/$n"; done
 wait $pid
 is 'all doors die' $? 1
@@ -130,9 +144,13 @@ END
 sed 's/300000/12000000/' three.csv >parts.csv
 while read -r verb kind trace; do
     fault "$verb" "$kind" 1
-    exits "$verb $kind: once" 0 replay --retries 2 --timeout 1s --order key --target "$one&part=5MiB" "$trace.csv"
-    is "$verb $kind: counted" "$(ends s.json '.[0].retries'; json s.json .evidence.remote_retries)" '1
-1'
+    if [ "$kind" = slow ]; then timeout=2s; else timeout=60s; fi
+    exits "$verb $kind: once" 0 replay --retries 2 --timeout $timeout --order key --target "$one&part=5MiB" "$trace.csv"
+    if [ "$kind" = slow ]; then # others may be slow on a busy machine, too
+        ok "$verb $kind: counted" test "$(ends s.json '.[0].retries')" -ge 1
+    else
+        is "$verb $kind: counted" "$(ends s.json '.[0].retries'; json s.json .evidence.remote_retries)" "$(printf '1\n1')"
+    fi
     is "$verb $kind: nothing is left" "$(names; admin "$door/-/uploads")" ''
 done <<'END'
 GET slow three
@@ -157,14 +175,29 @@ is 'both retries are counted' "$(ends s.json '.[0] | .retries, .requests')" '2 5
 is 'and within the time of the row' "$(awk -F, '$2 == "Read" {print ($10 >= 70000)}' r.csv)" 1
 while read -r verb kind trace why; do
     fault "$verb" "$kind" 1
-    exits "$verb $kind: $why" 1 replay --retries 2 --timeout 1s --order key --on-absent skip --target "$one&part=5MiB" "$trace.csv"
+    exits "$verb $kind: $why" 1 replay --retries 2 --order key --on-absent skip --target "$one&part=5MiB" "$trace.csv"
     is "$verb $kind: is not repeated" "$(ends s.json '.[0].retries')" 0
 done <<'END'
 GET flip three corrupt
 GET short three corrupt
+GET 403 three a refusal
 COMPLETE die parts may have been done
 CREATE die parts may have been done
 END
+# A server that dies, and comes back before the last attempt.
+exits 'its store is empty' 0 replay --target "$one" three.csv
+"$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --order key --retries 9 --target "$one" three.csv 2>err &
+pid=$!
+until [ "$(names | grep -c 'kv$')" = 1 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.02; done
+kill -STOP "$server"
+sleep 0.2
+kill -CONT "$server"
+wait $pid
+is 'a server that stood still for a moment' $? 0
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,9000,Tier-2,a,Prefill\n0.1,Read,9000,Tier-2,a,Decode\n6,Read,9000,Tier-2,a,Decode\n' >idle.csv
+exits 'a pause of six seconds' 0 replay --timing trace --order key --target "$one" idle.csv
+ok 'is followed by a new connection: the server may just be closing the old one' \
+    test "$(ends s.json '.[0].new_connections')" -ge 2
 exits 'without --retries' 0 replay --target "$one" three.csv
 exits '--retries and a folder' 2 replay --retries 2 --target objects three.csv
 stderr_like 'is refused' '^kvreplay: --retries: applies only with a --target behind a network$'

@@ -19,7 +19,13 @@ server() { # OPTIONS: starts one on $socket
     done
 }
 ended() { kill -KILL "$redis" 2>/dev/null; }
-trap 'status=$?; ended; (exit $status); tap_exit' EXIT
+leave() {
+    left_with=$?
+    ended
+    (exit $left_with)
+    tap_exit
+}
+trap leave EXIT
 server --databases 4 --maxmemory-policy noeviction
 cli() { redis-cli -s "$socket" -n 1 "$@"; }
 keys() { cli --raw keys '*' | sort; }
