@@ -24,7 +24,7 @@ lib/conf  := keys value conf
 lib/model := model hf_fields hf_layers hf_state hf_keys hf find
 lib/data  := data stream_avx2 stream_avx512
 lib/io    := gap_list gap_line io uring psync target_guard target_marker target_dir target_file target_device
-lib/tier  := uri extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object sim null
+lib/tier  := uri extent layout_files layout_slab arena host gpu storage storage_trim storage_thread storage_object spread sim null
 lib/remote := owner remote resp_control resp s3_keys s3_control s3
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
@@ -42,7 +42,7 @@ kvgen/record := names dynamo graph media batch msgpack kv_message bytes_in zmqre
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   machine evidence validity evidence_json summary
-kvreplay/sched := sched selection reader order pool line admission pace room objects dispatch ledger counts results idle
+kvreplay/sched := sched selection reader order pool line admission pace room objects dispatch ledger counts endpoints results idle
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf
 kvstat        := kvstat options inputs document number_table reporter verify output

@@ -76,15 +76,34 @@ double evidence_of_ceiling(const struct evidence *ev)
 
 #define EVIDENCE_ASKED_MIN 1e6 /* bytes, to judge a share by */
 
-void evidence_begin(struct evidence *ev, const struct target_device *device)
+/* False: one of them is not counted. */
+static bool count_devices(const struct target_device *const *device, unsigned n,
+                          struct target_counters *sum)
 {
-    ev->counted = device->counted && target_device_count(device, &ev->before) == 0;
+    struct target_counters one;
+
+    *sum = (struct target_counters){0};
+    for (unsigned i = 0; i < n; i++) {
+        if (!device[i]->counted || target_device_count(device[i], &one) < 0)
+            return false;
+        sum->read_ios += one.read_ios;
+        sum->read_bytes += one.read_bytes;
+        sum->write_ios += one.write_ios;
+        sum->write_bytes += one.write_bytes;
+        sum->queue_ms += one.queue_ms;
+    }
+    return n > 0;
+}
+
+void evidence_begin(struct evidence *ev, const struct target_device *const *device, unsigned n)
+{
+    ev->counted = count_devices(device, n, &ev->before);
     machine_read(&ev->machine_before);
 }
 
-void evidence_end(struct evidence *ev, const struct target_device *device)
+void evidence_end(struct evidence *ev, const struct target_device *const *device, unsigned n)
 {
-    ev->counted = ev->counted && target_device_count(device, &ev->after) == 0;
+    ev->counted = ev->counted && count_devices(device, n, &ev->after);
     machine_read(&ev->machine_after);
 }
 
@@ -211,13 +230,14 @@ static void resident_folder(struct resident *r, int target, const char *name)
         closedir(d);
 }
 
-double evidence_resident_share(int target)
+/* Adds the pages of one target. */
+static void resident_target(struct evidence_targets *seen, int target)
 {
     struct resident r = {.vec = malloc(RESIDENT_PAGES)};
     struct dirent *entry;
 
     if (!r.vec)
-        return -1;
+        return;
     DIR *d = resident_open(target, ".");
     if (!d)
         resident_file(&r, target);
@@ -228,5 +248,35 @@ double evidence_resident_share(int target)
     if (d)
         closedir(d);
     free(r.vec);
-    return r.pages ? (double)r.resident / (double)r.pages : -1;
+    seen->pages += r.pages;
+    seen->resident += r.resident;
+}
+
+/* ---- the targets ---- */
+
+void evidence_add_target(struct evidence_targets *seen, int target,
+                         const struct target_device *device)
+{
+    static const unsigned doubt[] = {[TARGET_MEDIUM_STORAGE] = 0,
+                                     [TARGET_MEDIUM_NETWORK] = 1,
+                                     [TARGET_MEDIUM_UNKNOWN] = 2,
+                                     [TARGET_MEDIUM_MEMORY] = 3};
+    char file_system[sizeof(seen->file_system)] = "";
+    enum target_medium medium = target_medium_of(target, device, file_system);
+
+    if (seen->count == 0 || doubt[medium] > doubt[seen->medium])
+        seen->medium = medium;
+    if (seen->count == 0)
+        memcpy(seen->file_system, file_system, sizeof(file_system));
+    else if (strcmp(seen->file_system, file_system) != 0)
+        seen->file_system[0] = '\0';
+    seen->count++;
+    resident_target(seen, target);
+}
+
+void evidence_set_targets(struct evidence *ev, const struct evidence_targets *seen)
+{
+    ev->resident_share = seen->pages ? (double)seen->resident / (double)seen->pages : -1;
+    ev->target = seen->medium;
+    memcpy(ev->file_system, seen->file_system, sizeof(ev->file_system));
 }

@@ -37,7 +37,8 @@ enum {
     COMPRESSED_ONLY = OPTIONS_MARKS << 10,
     PLAIN_ONLY = OPTIONS_MARKS << 11,
     STORE_ONLY = OPTIONS_MARKS << 12, /* a path or a remote store */
-    REMOTE_ONLY = OPTIONS_MARKS << 13
+    REMOTE_ONLY = OPTIONS_MARKS << 13,
+    SEVERAL_ONLY = OPTIONS_MARKS << 14 /* several paths */
 };
 
 static const struct opt table[] = {
@@ -51,8 +52,17 @@ static const struct opt table[] = {
      .marks = NOT_NULL,
      .help = "Where the objects of a tier go, Tier-2 unless TIER says otherwise. A directory "
              "(new, empty, or used by an earlier run), a file, a block device, a Redis server "
-             "(redis://HOST:PORT/DB) or an object store (s3://BUCKET/PREFIX?endpoint=URL). Needed "
-             "if the trace has Tier-2 rows."},
+             "(redis://HOST:PORT/DB) or an object store (s3://BUCKET/PREFIX?endpoint=URL). Several "
+             "paths are one store. Needed if the trace has Tier-2 rows."},
+    {.name = "spread",
+     .type = OPT_ENUM,
+     .offset = AT(spread),
+     .flags = OPT_EXPERT,
+     .choices = "hash|capacity",
+     .def = "hash",
+     .marks = NOT_NULL | PATH_ONLY | SEVERAL_ONLY,
+     .help = "How objects are spread over several paths. hash: evenly; capacity: by the size of "
+             "their file systems or devices."},
     {.name = "layout",
      .type = OPT_ENUM,
      .offset = AT(layout),
@@ -120,7 +130,7 @@ static const struct opt table[] = {
     {.name = "tier-engine",
      .type = OPT_LIST,
      .offset = AT(tier_engine),
-     .arg = "N=sim:bw=RATE,lat=TIME,servers=N,stall=AT+TIME|null|mem",
+     .arg = "N=sim:bw=RATE,lat=TIME,servers=N,stall=AT+TIME|null|mem:threads=N",
      .marks = NOT_NULL,
      .help = "Run tier N (0, 1 or 2) on another engine. sim: simulated; null: does nothing; "
              "mem: host memory."},
@@ -427,7 +437,7 @@ static const struct opt table[] = {
      .max = 1024,
      .marks = NOT_NULL | PATH_ONLY,
      .help = "I/Os in flight; 0: 32, with --timing served one for each worker, at most 256 "
-             "MiB."},
+             "MiB. With several paths, on each of them."},
     {.name = "rings",
      .type = OPT_U64,
      .offset = AT(rings),
@@ -437,7 +447,7 @@ static const struct opt table[] = {
      .min = 1,
      .max = 64,
      .marks = NOT_NULL | PATH_ONLY,
-     .help = "I/O threads, each with its own ring; they share --iodepth."},
+     .help = "I/O threads of each target, each with its own ring; they share --iodepth."},
     {.name = "ioengine",
      .type = OPT_ENUM,
      .offset = AT(ioengine),
@@ -585,7 +595,7 @@ const char *options_results(const struct options *o)
 /* Takes the texts of --target. */
 static int check_targets(struct options *o, struct err *e)
 {
-    o->nvme = NULL;
+    o->paths = 0;
     for (unsigned i = 0; i < TRACE_TIERS; i++)
         o->has_target[i] = false;
     for (size_t i = 0; i < o->targets.count; i++) {
@@ -599,12 +609,15 @@ static int check_targets(struct options *o, struct err *e)
                            "%s: a path serves tier 2 only (--tier-map runs rows of other tiers "
                            "there)",
                            text);
-        if (o->has_target[u.tier])
+        if (u.scheme == URI_PATH && o->paths == SPREAD_MAX)
+            return err_set(e, -EINVAL, ERR_INPUT, "--target", "more than %u paths", SPREAD_MAX);
+        if (o->has_target[u.tier] && !(u.scheme == URI_PATH && o->paths > 0))
             return err_set(e, -EINVAL, ERR_INPUT, "--target", "two of them for tier %u", u.tier);
-        o->has_target[u.tier] = true;
-        o->target[u.tier] = u;
         if (u.scheme == URI_PATH)
-            o->nvme = u.path;
+            o->path[o->paths++] = u.path;
+        if (!o->has_target[u.tier])
+            o->target[u.tier] = u;
+        o->has_target[u.tier] = true;
     }
     return 0;
 }
@@ -652,7 +665,10 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .refuses = SIMULATED_GPU_ONLY,
          .why = "applies only to a simulated GPU, but --gpu requires a real one"},
         {.on = o->null, .refuses = NOT_NULL, .why = "does not apply with --null"},
-        {.on = !o->nvme, .refuses = PATH_ONLY, .why = "applies only with --target PATH"},
+        {.on = o->paths == 0, .refuses = PATH_ONLY, .why = "applies only with --target PATH"},
+        {.on = o->paths < 2,
+         .refuses = SEVERAL_ONLY,
+         .why = "applies only with several --target PATH"},
         {.on = !store, .refuses = STORE_ONLY, .why = "applies only with --target"},
         {.on = !remote,
          .refuses = REMOTE_ONLY,
@@ -740,16 +756,19 @@ static int check_autoscale(const struct opt_parser *p, struct options *o, struct
 static int check_files(const struct options *o, const char *trace, struct err *e)
 {
     const char *results = options_results(o);
-    const struct file_use files[] = {
+    struct file_use files[5 + SPREAD_MAX] = {
         {FILES_STREAMED, "--output", results}, {FILES_WRITTEN, "--summary", o->summary},
-        {FILES_TARGET, "the target", o->nvme}, {FILES_READ, "the trace", trace},
-        {FILES_READ, "--config", o->config},   {FILES_READ, "--ceiling", o->ceiling},
+        {FILES_READ, "the trace", trace},      {FILES_READ, "--config", o->config},
+        {FILES_READ, "--ceiling", o->ceiling},
     };
+
+    for (unsigned i = 0; i < o->paths; i++)
+        files[5 + i] = (struct file_use){FILES_TARGET, "the target", o->path[i]};
 
     if (results && o->summary && strcmp(results, "-") == 0 && strcmp(o->summary, "-") == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--summary",
                        "standard output already takes the result rows (-o FILE)");
-    return files_check(files, sizeof(files) / sizeof(files[0]), e);
+    return files_check(files, 5 + o->paths, e);
 }
 
 /* ---- all together ---- */
@@ -821,6 +840,10 @@ unsigned options_iodepth(const struct options *o)
 
     if (o->iodepth)
         return (unsigned)o->iodepth;
+    if (o->paths > 1) { /* of each: its share, and as much again, for they are never even */
+        depth = (depth * 2 + o->paths - 1) / o->paths;
+        room /= o->paths;
+    }
     depth = depth < room ? depth : room;
     return (unsigned)(depth < least ? least : depth < most ? depth : most);
 }

@@ -16,6 +16,7 @@
 #include "lib/io/io.h"
 #include "lib/opt/opt.h"
 #include "lib/opt/rows.h"
+#include "lib/tier/spread.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
@@ -69,10 +70,12 @@ struct options {
     bool zstd, notes, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows,
         long_window;
     struct opt_list tier_engine, tier_map, targets;
-    /* of --target, by tier; nvme: the path under Tier-2, NULL: none */
+    /* of --target, by tier (of several paths the first); path: the paths under Tier-2 */
     struct uri target[TRACE_TIERS];
     bool has_target[TRACE_TIERS];
-    const char *nvme;
+    const char *path[SPREAD_MAX];
+    unsigned paths;
+    enum storage_spread spread;
 
     /* --autoscale; the last four come from the configuration. */
     enum search_mode autoscale;

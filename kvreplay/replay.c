@@ -55,6 +55,8 @@ struct replay {
     uint64_t skipped;
     int64_t started_wall_ns, cpu_ns, sync_ns;
     uint64_t data_seed;
+    struct storage_list targets; /* the paths under Tier-2 */
+    struct target_part part[SPREAD_MAX];
     bool reader_stuck; /* its thread is left behind in a read of the trace, or its rows in a tier */
     bool tiers_stuck;  /* operations were abandoned, and the tiers still work on them */
 };
@@ -151,6 +153,14 @@ static int replay_check_recording(const struct replay *r, struct err *e)
     return 0;
 }
 
+/* Which target holds which objects: the survey needs to know. */
+static int replay_divide(struct replay *r, struct err *e)
+{
+    r->targets = (struct storage_list){
+        .path = r->o->path, .count = r->o->null ? 0 : r->o->paths, .spread = r->o->spread};
+    return storage_divide(&r->targets, r->o->destroy_data, r->part, e);
+}
+
 /* Without effect on a trace that can be read once only. */
 static int replay_survey(struct replay *r, struct err *e)
 {
@@ -159,6 +169,8 @@ static int replay_survey(struct replay *r, struct err *e)
                             .create = o->on_absent == LEDGER_ABSENT_CREATE,
                             .progress = r->progress,
                             .until_ns = INT64_MAX,
+                            .part = r->part,
+                            .targets = r->targets.count > 1 ? r->targets.count : 0,
                             .arrivals = o->timing == SCHED_SERVED,
                             .look_ahead = r->by_class ? WINDOW_BY_CLASS : WINDOW_TIMED};
 
@@ -197,8 +209,9 @@ static void replay_set_tiers(struct replay *r)
                             .inflight = o->inflight,
                             .any_order = o->timing == SCHED_SERVED,
                             .chunk_bytes = o->chunk_bytes,
-                            .storage = {.path = o->nvme,
-                                        .layout = o->layout,
+                            .targets = r->targets,
+                            .part = r->part,
+                            .storage = {.layout = o->layout,
                                         .destroy_data = o->destroy_data,
                                         .keep = o->keep,
                                         .data_seed = r->data_seed,
@@ -241,6 +254,11 @@ static int replay_open_tiers(struct replay *r, struct err *e)
     rc = tiers_open(&r->tiers, r->bell, e);
     if (rc < 0)
         return rc;
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        unsigned n = r->tiers.info[i].endpoints;
+        if (n > 1 && counts_endpoints(&r->counts, i, n) < 0)
+            return err_nomem(e, "counts");
+    }
     if (r->o->max_writes && r->o->max_writes < writes)
         writes = r->o->max_writes;
     /* The data seed decides the first generation, and generations decide the contents and stand in
@@ -254,8 +272,7 @@ static int replay_open_tiers(struct replay *r, struct err *e)
                                     .generation = (hash_mix(r->data_seed) >> 2) + 1};
     if (r->surveyed && (rc = populate_adopt(&r->populate, e)) < 0)
         return rc;
-    return tiers_storage_room(&r->tiers, r->populate.done.adopted_bytes,
-                              r->populate.done.staying_bytes, e);
+    return tiers_storage_room(&r->tiers, e);
 }
 
 static int replay_populate(struct replay *r, struct err *e)
@@ -265,8 +282,8 @@ static int replay_populate(struct replay *r, struct err *e)
     if (r->surveyed && r->o->on_absent == LEDGER_ABSENT_CREATE)
         rc = populate_write(&r->populate, e);
     r->tiers_stuck = r->populate.stuck;
-    if (rc == 0 && r->surveyed && r->survey.changes[TRACE_STORAGE] && r->tiers.storage.open)
-        rc = storage_begin(&r->tiers.storage, e);
+    if (rc == 0 && r->surveyed && r->survey.changes[TRACE_STORAGE])
+        rc = tiers_storage_begin(&r->tiers, e);
     survey_release(&r->survey);
     return rc;
 }
@@ -282,6 +299,8 @@ static int replay_open_results(struct replay *r, struct err *e)
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (o->has_target[i] && o->target[i].scheme == URI_S3)
             told |= TRACE_BIT(TRACE_COL_FIRST_BYTE);
+        if (r->tiers.info[i].endpoints > 1)
+            told |= TRACE_BIT(TRACE_COL_ENDPOINT);
     }
     struct trace_str header = trace_header(r->trace);
     struct trace_write_opts w = {.columns = TRACE_RESULT | TRACE_BIT(TRACE_COL_SLOT) | told,
@@ -305,6 +324,8 @@ static int replay_open_results(struct replay *r, struct err *e)
         rc = trace_create(&r->writer, path, &w, e);
     if (rc == 0)
         rc = results_open(&r->results, r->writer, e);
+    for (unsigned i = 0; i < TRACE_TIERS && rc == 0; i++)
+        results_endpoints(r->results, i, r->tiers.info[i].endpoint, r->tiers.info[i].endpoints);
     if (rc == 0)
         /* The header: a run that is killed while it populates is told. */
         results_flush(r->results, clock_now_ns());
@@ -338,11 +359,11 @@ static void replay_tick(void *ctx, struct sched *s)
         progress_line_show(&r->progress_line, &r->counts, in_flight, waiting);
 }
 
-static uint64_t replay_target_free(void *ctx, unsigned tier)
+static uint64_t replay_target_free(void *ctx, const struct row *row)
 {
     const struct replay *r = ctx;
 
-    return tier == TRACE_STORAGE ? storage_free(&r->tiers.storage) : UINT64_MAX;
+    return row->t.tier == TRACE_STORAGE ? tiers_storage_free(&r->tiers, row->endpoint) : UINT64_MAX;
 }
 
 static int replay_schedule(struct replay *r, struct reader *reader, struct err *e)
@@ -398,10 +419,22 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
     return rc;
 }
 
+/* What the targets are, and what of them lies in the page cache. */
+static void replay_look_at_targets(struct replay *r)
+{
+    struct evidence_targets seen = {0};
+
+    for (unsigned i = 0; i < r->tiers.storages; i++)
+        evidence_add_target(&seen, r->tiers.storage[i].fd, &r->tiers.storage[i].device);
+    if (r->tiers.storages)
+        evidence_set_targets(&r->evidence, &seen);
+}
+
 /* The timed part, with evidence gathered on both sides of it. */
 static int replay_execute(struct replay *r, struct err *e)
 {
-    const struct storage *storage = &r->tiers.storage;
+    const struct target_device *device[SPREAD_MAX];
+    const unsigned devices = tiers_devices(&r->tiers, device);
     struct reader_opts ro = {.rows = r->window,
                              .select = r->select,
                              .want_line = r->writer != NULL,
@@ -414,23 +447,19 @@ static int replay_execute(struct replay *r, struct err *e)
     if (rc < 0)
         return rc;
     gap_list_begin(r->tiers.gaps);
-    evidence_begin(&r->evidence, &storage->device);
+    evidence_begin(&r->evidence, device, devices);
     int64_t cpu_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, reader, e);
-    if (rc == 0 && r->o->sync == STORAGE_SYNC_END && storage->open && !r->outcome.stuck) {
+    if (rc == 0 && r->o->sync == STORAGE_SYNC_END && r->tiers.storages && !r->outcome.stuck) {
         int64_t begun_ns = clock_now_ns();
-        rc = storage_sync(storage, e);
+        rc = tiers_storage_sync(&r->tiers, e);
         r->sync_ns = clock_now_ns() - begun_ns;
     }
     r->cpu_ns = clock_process_cpu_ns() - cpu_ns;
     tiers_describe(&r->tiers);
-    evidence_end(&r->evidence, &storage->device);
+    evidence_end(&r->evidence, device, devices);
     gap_list_end(r->tiers.gaps);
-    if (storage->open) {
-        r->evidence.resident_share = evidence_resident_share(storage->fd);
-        r->evidence.target =
-            target_medium_of(storage->fd, &storage->device, r->evidence.file_system);
-    }
+    replay_look_at_targets(r);
     if (r->in->read)
         r->in->read(r->in->ctx, rc == 0 && r->outcome.end == SCHED_DONE);
     r->tiers_stuck = r->outcome.stuck;
@@ -497,6 +526,21 @@ static void replay_set_overload(struct replay *r)
     ev->achieved_per_s = offered - ev->growth_per_s;
 }
 
+/* What the links of all devices carry together; 0: one of them is not known. */
+static uint64_t replay_link_bytes_per_s(const struct tiers *t)
+{
+    const struct target_device *device[SPREAD_MAX];
+    uint64_t sum = 0;
+
+    for (unsigned i = 0, n = tiers_devices(t, device); i < n; i++) {
+        uint64_t link = evidence_link_bytes_per_s("/sys", device[i]->name);
+        if (link == 0)
+            return 0;
+        sum += link;
+    }
+    return sum;
+}
+
 /* Adds to the evidence what the replay itself knows. */
 static void replay_set_evidence(struct replay *r)
 {
@@ -514,7 +558,7 @@ static void replay_set_evidence(struct replay *r)
     ev->elapsed_ns = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;
     ev->warmup_ns = r->o->warmup_ns;
     bool remote = r->tiers.choice[TRACE_STORAGE].kind == TIERS_REMOTE;
-    ev->dedup_ratio = r->tiers.storage.open || remote ? r->o->dedup_ratio : 1;
+    ev->dedup_ratio = r->tiers.storages || remote ? r->o->dedup_ratio : 1;
     ev->gaps = r->tiers.gaps;
     ev->zero_ns = r->outcome.zero_ns;
     ev->own_io_ns = -1;
@@ -524,7 +568,7 @@ static void replay_set_evidence(struct replay *r)
         ev->loops[i] = (enum gap_of)info->loops;
         ev->real_engine |= ev->real[i];
     }
-    if ((r->tiers.storage.open || remote) && r->tiers.info[TRACE_STORAGE].engine) {
+    if ((r->tiers.storages || remote) && r->tiers.info[TRACE_STORAGE].engine) {
         ev->storage = &r->tiers.info[TRACE_STORAGE];
         ev->own_io_ns = ev->storage->io_ns - r->tiers.io_ns_before[TRACE_STORAGE];
     }
@@ -534,7 +578,7 @@ static void replay_set_evidence(struct replay *r)
     }
     replay_set_overload(r);
     ev->fell_back = r->tiers.info[TRACE_STORAGE].fallbacks.count > 0;
-    ev->link_bytes_per_s = evidence_link_bytes_per_s("/sys", r->tiers.storage.device.name);
+    ev->link_bytes_per_s = replay_link_bytes_per_s(&r->tiers);
 }
 
 /* rc: of the run. Writes the end of the results, the summary file and the text. Returns the first
@@ -544,6 +588,8 @@ static int replay_report(struct replay *r, int rc, struct err *e)
     struct validity validity;
 
     replay_set_evidence(r);
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        r->evidence.endpoints[i] = tiers_endpoints(&r->tiers, i, &r->counts);
     validity_judge(&validity, &r->evidence, r->o->lateness_budget_ns);
     struct summary s = {.argc = r->in->argc,
                         .argv = r->in->argv,
@@ -630,6 +676,9 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
         rc = replay_check_recording(&r, e);
     if (rc < 0)
         goto out;
+    rc = replay_divide(&r, e);
+    if (rc < 0)
+        goto out;
     rc = replay_survey(&r, e);
     if (rc < 0)
         goto out;
@@ -658,10 +707,10 @@ out:;
     /* The results are safe now: removing many objects takes a while, and a third signal ends it.
      * When nothing was run, what an earlier run kept stays. A target that is still at work stays as
      * it is, for the next run to clear. */
-    bool keep = ran ? r.o->keep : r.tiers.storage.was_kept;
     if (ran && !r.tiers_stuck)
         tiers_keep(&r.tiers, r.o->keep);
-    int closed = r.tiers_stuck ? 0 : tiers_close(&r.tiers, keep, r.objects, rc ? NULL : e);
+    int closed =
+        r.tiers_stuck ? 0 : tiers_close(&r.tiers, ran, r.o->keep, r.objects, rc ? NULL : e);
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;
     *status = n->failed || n->corrupt || n->reads_before_write || n->errors || end == SCHED_ERROR ||

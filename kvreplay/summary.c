@@ -76,6 +76,7 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
         jsonout_null(j, "ios");
         jsonout_null(j, "mean_ios_in_flight");
     }
+    endpoints_json(j, &s->evidence->endpoints[i]);
     for (unsigned op = 0; op < COUNTS_OPS; op++) {
         struct counts_group sum;
         jsonout_object(j, name[op]);
@@ -361,7 +362,7 @@ static void text_rows(FILE *out, const struct summary *s)
         fprintf(out, "reads not verified: %llu\n", (unsigned long long)n->unverified_reads);
 }
 
-static void text_tiers(FILE *out, const struct tiers *t)
+static void text_tiers(FILE *out, const struct tiers *t, const struct evidence *ev)
 {
     char notes[NOTES_JOINED_CAP];
 
@@ -384,6 +385,7 @@ static void text_tiers(FILE *out, const struct tiers *t)
         if (info->fallbacks.count > 0)
             fprintf(out, "  fallbacks: %s\n",
                     notes_join(&info->fallbacks, "; ", notes, sizeof(notes)));
+        endpoints_text(out, &ev->endpoints[i]);
     }
 }
 
@@ -498,6 +500,18 @@ static void text_processors(FILE *out, const struct evidence *ev)
     fputc('\n', out);
 }
 
+/* "sda, sdb" */
+static const char *devices_text(char *buf, size_t cap, const struct tiers *t)
+{
+    const struct target_device *device[SPREAD_MAX];
+    size_t len = 0;
+
+    buf[0] = '\0';
+    for (unsigned i = 0, n = tiers_devices(t, device); i < n && len < cap; i++)
+        len += (size_t)snprintf(buf + len, cap - len, "%s%s", i ? ", " : "", device[i]->name);
+    return buf;
+}
+
 /* How far the figures may be believed. */
 static void text_evidence(FILE *out, const struct summary *s)
 {
@@ -505,11 +519,11 @@ static void text_evidence(FILE *out, const struct summary *s)
     const struct counts *n = ev->counts;
     const struct validity *v = s->validity;
     double per_gib = summary_cpu_per_gib(s);
-    char a[32], b[32], c[32], d[32];
+    char devices[256], a[32], b[32], c[32], d[32];
 
     if (ev->counted)
         fprintf(out, "device %s: read %s, wrote %s (Tier-2 asked for %s and %s)\n",
-                s->tiers->storage.device.name,
+                devices_text(devices, sizeof(devices), s->tiers),
                 units_format_bytes(a, sizeof(a),
                                    (double)(ev->after.read_bytes - ev->before.read_bytes)),
                 units_format_bytes(b, sizeof(b),
@@ -548,7 +562,7 @@ static void text_evidence(FILE *out, const struct summary *s)
 void summary_text_full(const struct summary *s, FILE *out)
 {
     text_rows(out, s);
-    text_tiers(out, s->tiers);
+    text_tiers(out, s->tiers, s->evidence);
     text_groups(out, s->evidence->counts);
     if (s->workers)
         text_served(out, s);

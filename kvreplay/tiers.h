@@ -6,12 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvreplay/sched/counts.h"
+#include "kvreplay/sched/endpoints.h"
 #include "kvreplay/sched/room.h"
 #include "kvreplay/storage.h"
 #include "kvreplay/survey.h"
 #include "lib/base/bell.h"
 #include "lib/io/io.h"
 #include "lib/opt/opt.h"
+#include "lib/tier/spread.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
@@ -32,12 +35,14 @@ struct tiers_opts {
     uint64_t inflight; /* objects */
     bool any_order;    /* requests run in another order than the trace's (--timing served) */
     uint64_t chunk_bytes;
-    struct storage_opts storage;
+    struct storage_opts storage;           /* of each target; path and part are tiers.c's */
+    struct storage_list targets;           /* count 0: there is no storage */
+    const struct target_part *part;        /* of each target (storage_divide) */
     const struct uri *remote[TRACE_TIERS]; /* stores behind a network; NULL: none */
     int64_t timeout_ns;                    /* theirs */
     /* of the storage engine */
     enum io_engine io;
-    unsigned iodepth, rings;
+    unsigned iodepth, rings; /* of each target */
     bool sqpoll, iopoll, sync_objects;
     double compress_ratio, dedup_ratio;
 };
@@ -57,6 +62,7 @@ struct tiers_choice {
     enum tiers_kind kind;
     int gpu[TIER_GPU_MAX]; /* device numbers */
     unsigned gpus;
+    unsigned threads;         /* TIERS_HOST; 0: by the number of processors */
     struct tier_sim_opts sim; /* TIERS_SIM */
     char instead[320];        /* what was meant and why it is not so; "" */
 };
@@ -76,7 +82,16 @@ struct tiers {
     uint64_t ios_before[TRACE_TIERS]; /* of info, when the clock started */
     int64_t io_ns_before[TRACE_TIERS];
     bool verifies[TRACE_TIERS];
-    struct storage storage;
+    struct storage *storage;  /* the targets of Tier-2; storages of them are, or may be, open */
+    struct room *target_room; /* of each, where there are several */
+    const char *place_device[TRACE_TIERS][SPREAD_MAX]; /* for tiers_endpoints */
+    double place_share[TRACE_TIERS][SPREAD_MAX];
+    struct tiers_adopted {
+        uint64_t bytes;
+        uint64_t staying_bytes; /* in addition to the survey's peak: the trace neither replaces nor
+                                   removes these objects */
+    } * adopted;                /* on each target */
+    unsigned storages;
     bool kept[TRACE_TIERS], unsure[TRACE_TIERS]; /* what an earlier run left: struct storage */
     struct gap_list *gaps;                       /* the caller's, set before the opening */
 };
@@ -91,19 +106,30 @@ int tiers_choose(struct tiers *t, struct err *e);
 int tiers_size(struct tiers *t, const char *provenance, struct err *e);
 /* Opens target and engines, which ring bell and tell gaps. */
 int tiers_open(struct tiers *t, struct bell *bell, struct err *e);
-/* Checks the room on the storage target, of which adopted objects hold kept_bytes. Refuses a target
- * too small for the peak and the staying_bytes of objects that the trace only reads. */
-int tiers_storage_room(struct tiers *t, uint64_t kept_bytes, uint64_t staying_bytes, struct err *e);
+/* Checks the room on each storage target beside what was adopted there. Refuses one too small for
+ * its peak and the staying bytes of objects that the trace only reads. */
+int tiers_storage_room(struct tiers *t, struct err *e);
+/* Before the clock starts, when rows will change something in Tier-2: storage_begin of each. */
+int tiers_storage_begin(struct tiers *t, struct err *e);
+/* Forces what was written in Tier-2 to the devices. */
+int tiers_storage_sync(const struct tiers *t, struct err *e);
+/* Bytes that are free now on the target that holds an object, or on the only one; UINT64_MAX: not
+ * known. */
+uint64_t tiers_storage_free(const struct tiers *t, unsigned target);
 /* Whether closing leaves the objects of remote stores there. Without it, what was kept stays. */
 void tiers_keep(struct tiers *t, bool keep);
 /* Asks the open engines again what they are, and what they had to do without. */
 void tiers_describe(struct tiers *t);
+/* The places of a tier, for the report; count 0: it has one. What it points to is the tiers'. */
+struct endpoints tiers_endpoints(const struct tiers *t, unsigned tier, const struct counts *counts);
+/* The devices under Tier-2, each once, by name; device has room for SPREAD_MAX. Their number. */
+unsigned tiers_devices(const struct tiers *t, const struct target_device **device);
 /* The clock starts: what the engines moved so far is no part of the run. */
 void tiers_began(struct tiers *t);
 /* Threads that serve operations, of all engines. */
 unsigned tiers_threads(const struct tiers *t);
-/* Closes what is open, the target last (keep: its objects stay). The first failure is in *e.
- * Idempotent. */
-int tiers_close(struct tiers *t, bool keep, const struct objects *objects, struct err *e);
+/* Closes what is open, the targets last. keep: their objects stay; a run that did not begin (ran is
+ * false) leaves each as it was. The first failure is in *e. Idempotent. */
+int tiers_close(struct tiers *t, bool ran, bool keep, const struct objects *objects, struct err *e);
 
 #endif

@@ -128,6 +128,18 @@ static void note_foreign(struct validity *v, const struct evidence *ev)
             own > 0 ? seen / own : INFINITY, units_format_bytes(a, sizeof(a), seen));
 }
 
+/* A target that is slow or full, and an uneven load. */
+static void note_endpoints(struct validity *v, const struct evidence *ev)
+{
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        struct notes found = {0};
+
+        endpoints_notes(&ev->endpoints[i], &found);
+        for (unsigned k = 0; k < found.count; k++)
+            validity_note(v, "%s", found.text[k]);
+    }
+}
+
 static void note_overload(struct validity *v, const struct evidence *ev)
 {
     if (ev->overloaded)
@@ -502,6 +514,7 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
     note_moved(v, ev, TRACE_READ);
     note_moved(v, ev, TRACE_WRITE);
     note_foreign(v, ev);
+    note_endpoints(v, ev);
     note_link(v, ev, TRACE_READ);
     note_link(v, ev, TRACE_WRITE);
     note_ceiling(v, ev);

@@ -68,10 +68,22 @@ int counts_init(struct counts *s)
     return s->lateness && s->recent && s->queue ? rc : -ENOMEM;
 }
 
+static void endpoints_release(struct counts *s, unsigned tier)
+{
+    for (unsigned i = 0; i < s->endpoints[tier] * COUNTS_OPS; i++) {
+        struct counts_endpoint_op *o = &s->endpoint[tier][i / COUNTS_OPS].op[i % COUNTS_OPS];
+        hist_free(o->service);
+        hist_free(o->device);
+    }
+    free(s->endpoint[tier]);
+}
+
 void counts_release(struct counts *s)
 {
     for (unsigned i = 0; i < COUNTS_GROUPS; i++)
         counts_group_release(&s->group[i]);
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        endpoints_release(s, i);
     hist_free(s->lateness);
     hist_free(s->queue);
     hist_free(s->recent);
@@ -84,6 +96,24 @@ void counts_release(struct counts *s)
         hist_free(s->queued[i]);
         free(s->waiting_since[i].requests);
     }
+}
+
+int counts_endpoints(struct counts *s, unsigned tier, unsigned count)
+{
+    s->endpoint[tier] = calloc(count, sizeof(*s->endpoint[tier]));
+    if (!s->endpoint[tier])
+        return -ENOMEM;
+    s->endpoints[tier] = count;
+    for (unsigned i = 0; i < count * COUNTS_OPS; i++) {
+        struct counts_endpoint_op *o = &s->endpoint[tier][i / COUNTS_OPS].op[i % COUNTS_OPS];
+        o->first_start_ns = INT64_MAX;
+        o->last_done_ns = INT64_MIN;
+        o->service = hist_create();
+        o->device = hist_create();
+        if (!o->service || !o->device)
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 void counts_recent_reset(struct counts *s)
@@ -211,6 +241,46 @@ static void group_add(struct counts *s, struct counts_group *g, const struct row
     }
 }
 
+void counts_started(struct counts *s, const struct row *r)
+{
+    struct counts_endpoint *c;
+
+    if (r->t.tier == TRACE_NO_TIER || r->effect.target >= s->endpoints[r->t.tier])
+        return;
+    c = &s->endpoint[r->t.tier][r->effect.target];
+    if (c->in_flight++ == 0)
+        c->busy_since_ns = r->t.start_ns;
+}
+
+static void endpoint_left(struct counts_endpoint *c, const struct row *r)
+{
+    int64_t done_ns = r->t.start_ns + r->t.latency_ns;
+
+    c->busy_bytes += r->t.status == TRACE_OK && r->t.op != TRACE_DELETE ? r->t.size : 0;
+    if (c->in_flight > 0 && --c->in_flight == 0 && done_ns > c->busy_since_ns)
+        c->busy_ns += done_ns - c->busy_since_ns;
+}
+
+static void endpoint_add(struct counts *s, struct counts_endpoint *c, const struct row *r)
+{
+    const struct trace_row *t = &r->t;
+    struct counts_endpoint_op *o = &c->op[t->op];
+    int64_t done_ns = t->start_ns + t->latency_ns;
+
+    c->full += t->status == ENOSPC;
+    if (t->status != TRACE_OK) {
+        o->failed++;
+        return;
+    }
+    o->ops++;
+    o->bytes += t->op == TRACE_DELETE ? 0 : t->size;
+    o->first_start_ns = t->start_ns < o->first_start_ns ? t->start_ns : o->first_start_ns;
+    o->last_done_ns = done_ns > o->last_done_ns ? done_ns : o->last_done_ns;
+    counts_record(s, o->service, t->latency_ns);
+    if (t->device_ns != TRACE_NONE)
+        counts_record(s, o->device, t->device_ns);
+}
+
 void counts_add(struct counts *s, const struct row *r)
 {
     const struct trace_row *t = &r->t;
@@ -231,6 +301,8 @@ void counts_add(struct counts *s, const struct row *r)
     }
     if (done_ns > s->last_done_ns)
         s->last_done_ns = done_ns;
+    if (has_tier && r->effect.target < s->endpoints[t->tier])
+        endpoint_left(&s->endpoint[t->tier][r->effect.target], r);
     if (r->head) {
         s->head_rows++;
         s->head_bytes += ok ? t->size : 0;
@@ -257,6 +329,8 @@ void counts_add(struct counts *s, const struct row *r)
         s->lag_max_ns = t->start_ns - t->due_ns;
         s->lag_late_ns = row_late_ns(r);
     }
+    if (has_tier && t->op < COUNTS_OPS && r->endpoint < s->endpoints[t->tier])
+        endpoint_add(s, &s->endpoint[t->tier][r->endpoint], r);
     if (has_tier && t->op < COUNTS_OPS)
         group_add(s, &s->group[counts_group_at(t->tier, t->op, t->phase)], r);
 }
@@ -298,6 +372,13 @@ int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts
                 rc = -ENOMEM;
     }
     return rc;
+}
+
+double counts_endpoint_rate(const struct counts_endpoint_op *o)
+{
+    if (o->ops == 0 || o->last_done_ns <= o->first_start_ns)
+        return 0;
+    return (double)o->bytes * 1e9 / (double)(o->last_done_ns - o->first_start_ns);
 }
 
 double counts_rate(const struct counts_group *g)

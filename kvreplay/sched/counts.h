@@ -56,8 +56,26 @@ struct counts_group {
     uint64_t zeros[COUNTS_PARTS];
 };
 
+/* What went to one of several places of a tier (struct tier_info). */
+struct counts_endpoint {
+    uint64_t full; /* rows that ended with ENOSPC there */
+    /* Of all rows: while at least one was there, and what they moved. 0: not known (doors of a
+     * server). */
+    int64_t busy_ns, busy_since_ns;
+    uint64_t busy_bytes;
+    unsigned in_flight;
+    struct counts_endpoint_op {
+        uint64_t ops, bytes; /* of rows that ended ok */
+        uint64_t failed;     /* rows that did not */
+        int64_t first_start_ns, last_done_ns;
+        struct hist *service, *device; /* ns, of rows that ended ok */
+    } op[COUNTS_OPS];
+};
+
 struct counts {
-    struct counts_group group[COUNTS_GROUPS]; /* see counts_group_at */
+    struct counts_group group[COUNTS_GROUPS];      /* see counts_group_at */
+    struct counts_endpoint *endpoint[TRACE_TIERS]; /* endpoints of them; NULL: one place */
+    unsigned endpoints[TRACE_TIERS];
     uint64_t rows, ok, absent, corrupt, failed;
     uint64_t lost;                  /* of failed */
     uint64_t head_rows, head_bytes; /* of rows that ran before the clock started */
@@ -98,11 +116,17 @@ struct counts {
 
 int counts_init(struct counts *s); /* 0, or -ENOMEM; counts_release also then */
 void counts_release(struct counts *s);
+/* The tier lies in so many places: its rows are also counted for each. 0 or -ENOMEM. */
+int counts_endpoints(struct counts *s, unsigned tier, unsigned count);
+/* As counts_rate. */
+double counts_endpoint_rate(const struct counts_endpoint_op *o);
 /* The place in group of a tier, operation and phase. */
 static inline unsigned counts_group_at(unsigned tier, unsigned op, unsigned phase)
 {
     return (tier * COUNTS_OPS + op) * COUNTS_PHASES + phase;
 }
+/* A row has started. */
+void counts_started(struct counts *s, const struct row *r);
 /* A finished row, its result columns set (times monotonic). */
 void counts_add(struct counts *s, const struct row *r);
 /* A request of that QoS (TRACE_NO_QOS: none) was let in. */

@@ -71,6 +71,7 @@ static void prepare_op(struct tier_op *op, enum tier_verb verb, const struct row
     op->fault.kind = DATA_FAULT_NONE;
     op->first_byte_ns = TIER_UNKNOWN_NS;
     op->code[0] = '\0';
+    op->endpoint = 0;
 }
 
 static bool prepare_write(struct row *r, struct tier_op *op)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kvreplay/sched/row.h"
 
@@ -22,6 +23,10 @@ struct results {
     FILE *held; /* the scratch file; NULL: no row waits */
     char *line; /* buffer to read a row back */
     size_t line_room;
+    struct {
+        const char *const *name;
+        unsigned count;
+    } endpoints[TRACE_TIERS];
 };
 
 /* A held row: the result columns, then the text of the row. */
@@ -29,6 +34,7 @@ struct held_row {
     int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns, slot_ns, first_byte_ns;
     int32_t status;
     uint32_t line_len;
+    uint8_t tier, endpoint;
 };
 
 int results_open(struct results **out, struct trace_writer *w, struct err *e)
@@ -39,6 +45,20 @@ int results_open(struct results **out, struct trace_writer *w, struct err *e)
     r->w = w;
     *out = r;
     return 0;
+}
+
+void results_endpoints(struct results *r, unsigned tier, const char *const *name, unsigned count)
+{
+    r->endpoints[tier].name = name;
+    r->endpoints[tier].count = count > 1 ? count : 0;
+}
+
+static struct trace_str results_endpoint(const struct results *r, unsigned tier, unsigned i)
+{
+    const char *name =
+        tier < TRACE_TIERS && i < r->endpoints[tier].count ? r->endpoints[tier].name[i] : NULL;
+
+    return (struct trace_str){name, name ? (uint32_t)strlen(name) : 0};
 }
 
 void results_close(struct results *r)
@@ -102,8 +122,10 @@ int results_zero(struct results *r, int64_t zero_ns, struct err *e)
                               .device_ns = h.device_ns,
                               .status = h.status,
                               .line = {r->line, h.line_len}};
-        struct trace_extra extra = {
-            .slot_ns = h.slot_ns, .first_byte_ns = h.first_byte_ns, .rank = TRACE_NONE};
+        struct trace_extra extra = {.slot_ns = h.slot_ns,
+                                    .first_byte_ns = h.first_byte_ns,
+                                    .rank = TRACE_NONE,
+                                    .endpoint = results_endpoint(r, h.tier, h.endpoint)};
         rc = results_write(r, &t, &extra, e);
     }
     if (rc == 0 && ferror(r->held))
@@ -124,8 +146,10 @@ void results_flush(struct results *r, int64_t now_ns)
 int results_put(struct results *r, const struct row *row, struct err *e)
 {
     const struct trace_row *t = &row->t;
-    struct trace_extra extra = {
-        .slot_ns = row->part.slot_ns, .first_byte_ns = row->first_byte_ns, .rank = TRACE_NONE};
+    struct trace_extra extra = {.slot_ns = row->part.slot_ns,
+                                .first_byte_ns = row->first_byte_ns,
+                                .rank = TRACE_NONE,
+                                .endpoint = results_endpoint(r, t->tier, row->endpoint)};
 
     if (!r->w)
         return 0;
@@ -139,6 +163,8 @@ int results_put(struct results *r, const struct row *row, struct err *e)
                          .slot_ns = extra.slot_ns,
                          .first_byte_ns = extra.first_byte_ns,
                          .status = t->status,
+                         .tier = t->tier,
+                         .endpoint = row->endpoint,
                          .line_len = t->line.len};
     if (!r->held && !(r->held = tmpfile()))
         return results_scratch_error(e);

@@ -15,6 +15,9 @@ struct row;
 /* Writes to w, which stays the caller's; NULL: no result rows are wanted. */
 int results_open(struct results **out, struct trace_writer *w, struct err *e);
 void results_close(struct results *r);
+/* Names of the places that rows of the tier go to, the caller's until results_close; they stand in
+ * the column Endpoint. Of a tier with one place nothing is written. */
+void results_endpoints(struct results *r, unsigned tier, const char *const *name, unsigned count);
 /* The zero of all times is known now: writes the rows that wait for it. */
 int results_zero(struct results *r, int64_t zero_ns, struct err *e);
 /* Hands what was written over to the output, twice a second at most. For calls at any rate. */

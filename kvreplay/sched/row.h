@@ -77,6 +77,7 @@ struct row {
     int64_t wake_ns;        /* in the timers: due time, or end of a Generate row */
     uint8_t waits;          /* mask of enum row_wait */
     uint8_t stage;          /* enum row_stage */
+    uint8_t endpoint;       /* of tier_info: where it went */
     bool head;              /* runs before the clock starts */
     bool held;              /* a Generate row that holds its request until wake_ns */
 };

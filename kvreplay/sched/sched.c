@@ -231,6 +231,7 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
     r->t.device_ns = TRACE_NONE;
     r->part = no_parts;
     r->first_byte_ns = TIER_UNKNOWN_NS;
+    r->endpoint = r->effect.target;
     r->away_ns = r->stopped_ns = 0;
     if (r->request && r->t.due_ns != TRACE_NONE)
         sched_request_started(s, r);
@@ -322,6 +323,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
         r->t.device_ns = op->device_ns;
         r->part = op->part;
         r->first_byte_ns = op->first_byte_ns;
+        r->endpoint = (uint8_t)op->endpoint;
         if (s->o.gaps)
             r->away_ns = gap_list_overlap(s->o.gaps, r->t.start_ns, done_ns);
         if (s->o.gaps && r->t.due_ns != TRACE_NONE)
@@ -541,8 +543,7 @@ static bool sched_unblock(struct sched *s, int64_t now)
     if (claim) {
         room_claim_reserve(room, claim);
     } else {
-        room->reserved += oldest->effect.take;
-        room->reserved_objects += oldest->effect.take_objects;
+        room_force(room, &oldest->effect);
     }
     s->env.ledger->counts->capacity_exceeded++;
     sched_has_room(s, (unsigned)tier, now);

@@ -165,6 +165,7 @@ static const struct {
     {"source", KVGEN},
     {"speed", KVGEN | KVREPLAY},
     {"spin", KVREPLAY},
+    {"spread", KVREPLAY},
     {"sqpoll", KVREPLAY},
     {"start-users", KVREPLAY},
     {"step-duration", KVREPLAY},

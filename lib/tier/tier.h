@@ -73,6 +73,7 @@ struct tier_op {
     struct tier_parts part;
     int64_t device_ns;       /* storage or memory worked for it: meta + io + flush */
     struct data_fault fault; /* when corrupt; the submitter sets its kind to DATA_FAULT_NONE */
+    unsigned endpoint;       /* which of the places in tier_info served it; 0 where there is one */
     /* the engine's */
     struct tier_op *next;
     int64_t start_ns;
@@ -100,6 +101,10 @@ struct tier_info {
     struct notes flags;     /* what is in force */
     /* Of buffers and I/O: 1 yes, 0 no, -1 not known or without meaning. */
     int huge_pages, registered, direct;
+    /* Where its objects go, when to several places (targets of one store, doors of a server): the
+     * names, which live as long as the tier. 0: one place. */
+    unsigned endpoints;
+    const char *const *endpoint;
     uint64_t ios;  /* I/Os finished so far; 0: not counted */
     int64_t io_ns; /* sum of their times in flight: by elapsed time, the mean number in flight */
 };
@@ -147,16 +152,21 @@ struct tier_storage_opts {
     bool sync_objects; /* fdatasync each object that was written */
     uint32_t shape;    /* of all contents (data_shape) */
     unsigned max_ops;  /* most operations inside */
+    unsigned engines;  /* of this kind that this process opens: they share its descriptors; 0: 1 */
+    unsigned first;    /* number of its first thread, for reports */
     struct gap_list *gaps; /* the caller's, told when threads were kept from running; may be NULL */
 };
 int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, struct bell *bell,
                       struct err *e);
 
 /* Host memory (host.c): an arena, in huge pages where they can be had, with threads that copy. */
+enum {
+    TIER_HOST_THREADS_MAX = 16
+};
 struct tier_host_opts {
     uint64_t capacity;    /* bytes of objects */
     uint64_t max_objects; /* live at once: each may need a block of slack */
-    unsigned threads;     /* 0: 1 */
+    unsigned threads;     /* TIER_HOST_THREADS_MAX at most; 0: 1 */
     bool prefault; /* touch the whole arena now, so that no page fault is in a latency; else a
                       thread touches it ahead of use */
     bool
