@@ -54,7 +54,7 @@ kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
 kvstat/mlperf := direct results run_folder compare_runs
 
 KVPRECOND_FOLDERS := kvprecond
-kvprecond := kvprecond options plan fill_target fill stream steady rounds run_progress report
+kvprecond := kvprecond options plan fill_target fill lane stream steady rounds run_progress report
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond
 # A script that runs the others of examples/, beside which it lies; in a bin/ it is a link to there.

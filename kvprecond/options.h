@@ -16,10 +16,20 @@
 #include "lib/model/model.h"
 #include "lib/opt/opt.h"
 
+enum {
+    OPTIONS_TARGETS_MAX = 64
+};
+
+struct options_target {
+    const char *path; /* lent from argv */
+    enum target_kind kind;
+};
+
 struct options {
-    const char *target;    /* of --target; NULL: the operand says it */
-    const char *path;      /* of the target, lent from argv */
-    enum target_kind kind; /* of path */
+    struct opt_list target; /* of --target; empty: the operand says it */
+    struct options_target targets[OPTIONS_TARGETS_MAX];
+    unsigned target_count;
+    enum target_kind kind; /* of all targets; a mixture of them counts as directories */
     enum plan_mode mode;
     uint64_t size; /* 0: twice the device */
     uint64_t block_bytes, file_bytes, iodepth, threads, seed;
