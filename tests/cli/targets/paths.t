@@ -147,8 +147,8 @@ is 'gets what was on it' "$(json s.json '.populated | .adopted_objects + .object
 exits 'removed' 0 replay $four --destroy-data read.csv
 
 # A stale object: an earlier version that another process puts back while the run goes on.
-{ echo $header; seq 0 19 | sed 's/.*/0,Write,65536,Tier-2,k&,Prefill/'; seq 0 19 | sed 's/.*/1.2,Write,65536,Tier-2,k&,Prefill/'
-    seq 0 19 | sed 's/.*/2.6,Read,65536,Tier-2,k&,Decode/'; } >stale.csv
+{ echo $header; seq 0 19 | sed 's/.*/0,Write,65536,Tier-2,k&,Prefill/'; seq 0 19 | sed 's/.*/1.5,Write,65536,Tier-2,k&,Prefill/'
+    seq 0 19 | sed 's/.*/5,Read,65536,Tier-2,k&,Decode/'; } >stale.csv
 plant() {
     replay $four --timing trace stale.csv 2>err &
     pid=$!
@@ -156,12 +156,16 @@ plant() {
         kill -s 0 $pid 2>/dev/null || return 1
         sleep 0.05
     done
-    sleep 0.2
+    sleep 0.3
     rm -rf old && mkdir old && cp -r a b c d old/
-    sleep 1.3
-    for t in a b c d; do
-        file=$(cd old && find $t -name '*.kv' | sort | head -n 1)
-        [ -z "$file" ] || cp "old/$file" "$file"
+    files=$(for t in a b c d; do (cd old && find $t -name '*.kv' | sort | head -n 1); done)
+    for file in $files; do # once it is written over
+        while cmp -s "$file" "old/$file"; do
+            kill -s 0 $pid 2>/dev/null || return 1
+            sleep 0.05
+        done
+        sleep 0.3
+        cp "old/$file" "$file" || { wait $pid; return 1; }
     done
     wait $pid
     [ "$(column Status | grep -c corrupt)" -eq 4 ]
