@@ -25,7 +25,7 @@ lib/model := model hf_fields hf_layers hf_state hf_keys hf_compute hf find
 lib/drive := drive_model share_server
 lib/data  := data stream_avx2 stream_avx512
 lib/io    := gap_list gap_line io uring psync target_guard target_marker target_files target_dir target_file target_device drive_log nvme
-lib/tier  := uri extent layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_object sim drive null
+lib/tier  := uri extent layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_object spread sim drive null
 lib/like  := names calls like
 lib/remote := owner sockets remote resp_control resp s3_keys s3_control s3
 lib/ranks  := part start ranks_one
@@ -48,7 +48,7 @@ kvgen/record := names media batch json_fields dynamo graph msgpack kv_message by
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched kvreplay/many
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   machine evidence validity evidence_json summary
-kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts results idle
+kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts doors results idle
 kvreplay/many  := totals collect
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf
@@ -61,7 +61,7 @@ kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
 kvstat/mlperf := direct results run_folder compare_runs
 
 KVPRECOND_FOLDERS := kvprecond
-kvprecond := kvprecond options plan fill_target fill remote_stream stream steady rounds run_progress report
+kvprecond := kvprecond options plan fill_target fill remote_stream lane stream steady rounds run_progress report
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond
 # A script that runs the others of examples/, beside which it lies; in a bin/ it is a link to there.

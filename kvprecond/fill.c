@@ -44,6 +44,8 @@ struct write {
 /* A thread. Others read only bytes and counted_to_ns, and the tallies behind counted_to_ns. */
 struct writer {
     struct fill *fill;
+    const struct fill_lane *lane;
+    atomic_uint_fast64_t *next_unit; /* of the lane */
     pthread_t thread;
     struct io *io;
     struct write *writes;
@@ -60,7 +62,8 @@ struct writer {
 /* What all threads share. */
 struct fill {
     const struct fill_opts *o;
-    atomic_uint_fast64_t next_unit;
+    unsigned threads;                   /* of all lanes */
+    atomic_uint_fast64_t *next_unit;    /* of each lane */
     atomic_uint_fast64_t writes_left;   /* of the fill */
     atomic_int_fast64_t rounds_from_ns; /* 0 until the fill has ended */
     atomic_bool stop;                   /* begin no more writes */
@@ -99,9 +102,9 @@ static bool stopping(const struct writer *w)
 static bool next_unit(struct writer *w)
 {
     if (!w->in_unit && !w->out_of_units) {
-        w->unit = atomic_fetch_add_explicit(&w->fill->next_unit, 1, memory_order_relaxed);
+        w->unit = atomic_fetch_add_explicit(w->next_unit, 1, memory_order_relaxed);
         w->at = 0;
-        w->in_unit = w->fill->o->round_ns > 0 || w->unit < w->fill->o->plan->units;
+        w->in_unit = w->fill->o->round_ns > 0 || w->unit < w->lane->plan->units;
         w->out_of_units = !w->in_unit;
     }
     return w->in_unit;
@@ -116,8 +119,8 @@ static void make_blocks(struct writer *w)
         struct write *s = w->empty;
 
         w->empty = s->next;
-        s->part = plan_part(w->fill->o->plan, w->unit, w->at);
-        s->of_fill = w->unit < w->fill->o->plan->units;
+        s->part = plan_part(w->lane->plan, w->unit, w->at);
+        s->of_fill = w->unit < w->lane->plan->units;
         data_fill(s->req.buf, s->part.len, &s->part.id, s->part.first_block);
         w->at += s->part.len;
         w->in_unit = !s->part.last;
@@ -138,7 +141,7 @@ static void begin_filled(struct writer *w)
     while (w->filled && w->in_flight < o->depth) {
         struct write *s = w->filled;
 
-        ret = fill_target_begin(o->target, &s->part, &s->file, &s->req.fd, &e);
+        ret = fill_target_begin(w->lane->target, &s->part, &s->file, &s->req.fd, &e);
         if (ret < 0)
             break;
         s->req.offset = s->part.offset;
@@ -190,11 +193,11 @@ static void end_write(struct writer *w, struct write *s, int64_t now_ns)
 
     w->in_flight--;
     if (ret < 0) {
-        err_errno(&e, ret, ERR_FAILED, "", "write of %u bytes at offset %llu of file %llu",
-                  s->part.len, (unsigned long long)s->part.offset,
-                  (unsigned long long)s->part.file);
+        err_errno(&e, ret, ERR_FAILED, w->lane->name,
+                  "write of %u bytes at offset %llu of file %llu", s->part.len,
+                  (unsigned long long)s->part.offset, (unsigned long long)s->part.file);
     } else {
-        ret = fill_target_done(w->fill->o->target, s->file, s->part.len, &e);
+        ret = fill_target_done(w->lane->target, s->file, s->part.len, &e);
         if (ret == 0 && count_write(w, s, now_ns) < 0)
             ret = err_nomem(&e, "histogram");
     }
@@ -257,7 +260,7 @@ static int gather(const struct fill *f, unsigned which, struct fill_span *span,
 {
     int ret = 0;
 
-    for (unsigned i = 0; i < f->o->threads && ret == 0; i++) {
+    for (unsigned i = 0; i < f->threads && ret == 0; i++) {
         const struct tally *t = &f->writers[i].tally[which];
 
         span->bytes += t->bytes;
@@ -274,14 +277,14 @@ static uint64_t written_bytes(const struct fill *f)
 {
     uint64_t bytes = 0;
 
-    for (unsigned i = 0; i < f->o->threads; i++)
+    for (unsigned i = 0; i < f->threads; i++)
         bytes += atomic_load_explicit(&f->writers[i].bytes, memory_order_relaxed);
     return bytes;
 }
 
 static bool counted_to(const struct fill *f, int64_t ns)
 {
-    for (unsigned i = 0; i < f->o->threads; i++)
+    for (unsigned i = 0; i < f->threads; i++)
         if (atomic_load(&f->writers[i].counted_to_ns) < ns)
             return false;
     return true;
@@ -333,27 +336,32 @@ static void watch_writers(struct fill *f)
 
 /* ---- the caller's thread: starting and ending ---- */
 
-static int writer_init(struct writer *w, struct fill *f, const struct fill_queue *queue)
+/* Number i of all threads: those of a lane follow each other. */
+static int writer_init(struct writer *w, struct fill *f, unsigned i)
 {
     const struct fill_opts *o = f->o;
+    const struct fill_lane *lane = &o->lanes[i / o->threads];
+    const struct fill_queue *queue = &lane->queues[i % o->threads];
     const unsigned last = o->round_ns > 0 ? STEADY_ROUNDS : TALLY_FILL;
 
     w->fill = f;
+    w->lane = lane;
+    w->next_unit = &f->next_unit[i / o->threads];
     w->io = queue->io;
     w->filled_end = &w->filled;
     w->writes = calloc(o->bufs, sizeof(*w->writes));
     if (!w->writes)
         return -ENOMEM;
-    for (unsigned i = 0; i <= last; i++) {
-        w->tally[i].service = hist_create();
-        if (!w->tally[i].service)
+    for (unsigned k = 0; k <= last; k++) {
+        w->tally[k].service = hist_create();
+        if (!w->tally[k].service)
             return -ENOMEM;
     }
-    for (unsigned i = o->bufs; i-- > 0;) {
-        struct write *s = &w->writes[i];
+    for (unsigned k = o->bufs; k-- > 0;) {
+        struct write *s = &w->writes[k];
 
-        s->req = (struct io_req){.fd = -1, .write = true, .buf_index = (int)i, .owner = s};
-        s->req.buf = (char *)queue->pool + (size_t)i * o->plan->o.write_bytes;
+        s->req = (struct io_req){.fd = -1, .write = true, .buf_index = (int)k, .owner = s};
+        s->req.buf = (char *)queue->pool + (size_t)k * lane->plan->o.write_bytes;
         s->next = w->empty;
         w->empty = s;
     }
@@ -364,44 +372,70 @@ static void start_writers(struct fill *f)
 {
     int ret = 0;
 
-    f->running = f->o->threads;
-    while (f->started < f->o->threads && ret == 0) {
+    f->running = f->threads;
+    while (f->started < f->threads && ret == 0) {
         struct writer *w = &f->writers[f->started];
+        cpu_set_t cpus;
+        bool near = thread_enter_node("/sys", w->lane->node, &cpus) == 0;
 
         ret = thread_start(&w->thread, writer_run, w);
+        if (near)
+            thread_leave_node(&cpus);
         f->started += ret == 0;
     }
     if (ret < 0) {
         struct err e = {0};
 
         pthread_mutex_lock(&f->lock);
-        f->running -= f->o->threads - f->started;
+        f->running -= f->threads - f->started;
         pthread_mutex_unlock(&f->lock);
-        fill_fail(f, err_errno(&e, ret, ERR_FAILED, "", "cannot start %u threads", f->o->threads),
-                  &e);
+        fill_fail(f, err_errno(&e, ret, ERR_FAILED, "", "cannot start %u threads", f->threads), &e);
     }
+}
+
+/* What each target has written. */
+static int gather_lanes(const struct fill *f, int64_t start_ns)
+{
+    const struct fill_opts *o = f->o;
+    int ret = 0;
+
+    for (unsigned i = 0; i < f->threads && ret == 0; i++) {
+        const struct tally *t = &f->writers[i].tally[TALLY_FILL];
+        struct fill_lane *lane = &o->lanes[i / o->threads];
+
+        lane->bytes += t->bytes;
+        lane->writes += t->writes;
+        if (t->last_ns - start_ns > lane->elapsed_ns)
+            lane->elapsed_ns = t->last_ns - start_ns;
+        ret = lane->service ? hist_merge(lane->service, t->service) : 0;
+    }
+    return ret;
 }
 
 int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *service, struct err *e)
 {
-    struct fill f = {.o = o, .r = r, .e = e};
+    struct fill f = {.o = o, .r = r, .e = e, .threads = o->threads * o->lane_count};
     struct fill_span span = {0};
     int64_t start_ns, last_ns;
     pthread_condattr_t attr;
     struct err late = {0};
+    uint64_t writes = 0;
     int ret;
 
     *r = (struct fill_result){0};
-    atomic_init(&f.writes_left, o->plan->units * o->plan->writes_per_unit);
+    for (unsigned i = 0; i < o->lane_count; i++)
+        writes += o->lanes[i].plan->units * o->lanes[i].plan->writes_per_unit;
+    atomic_init(&f.writes_left, writes);
     pthread_mutex_init(&f.lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&f.ended, &attr);
     pthread_condattr_destroy(&attr);
-    f.writers = calloc(o->threads, sizeof(*f.writers));
-    ret = f.writers ? 0 : -ENOMEM;
-    for (unsigned i = 0; i < o->threads && ret == 0; i++)
-        ret = writer_init(&f.writers[i], &f, &o->queues[i]);
+    f.writers = calloc(f.threads, sizeof(*f.writers));
+    f.next_unit = calloc(o->lane_count, sizeof(*f.next_unit));
+    ret = f.writers && f.next_unit ? 0 : -ENOMEM;
+    for (unsigned i = 0; i < f.threads && ret == 0; i++)
+        ret = writer_init(&f.writers[i], &f, i);
     if (ret < 0) {
         err_nomem(e, "writes");
         goto out;
@@ -414,7 +448,7 @@ int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *serv
         pthread_join(f.writers[i].thread, NULL);
     for (unsigned i = 0; i < f.started; i++)
         r->stuck |= f.writers[i].in_flight > 0;
-    if (gather(&f, TALLY_FILL, &span, service, &last_ns) < 0)
+    if (gather(&f, TALLY_FILL, &span, service, &last_ns) < 0 || gather_lanes(&f, start_ns) < 0)
         fill_fail(&f, err_nomem(&late, "histogram"), &late);
     r->bytes = span.bytes;
     r->writes = span.writes;
@@ -423,13 +457,14 @@ int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *serv
     r->total_bytes = written_bytes(&f);
     ret = f.failed;
 out:
-    for (unsigned i = 0; f.writers && i < o->threads; i++) {
+    for (unsigned i = 0; f.writers && i < f.threads; i++) {
         for (unsigned k = 0; k < TALLIES; k++)
             hist_free(f.writers[i].tally[k].service);
         if (!r->stuck) /* engines may look at them until the process ends */
             free(f.writers[i].writes);
     }
     free(f.writers);
+    free(f.next_unit);
     pthread_cond_destroy(&f.ended);
     pthread_mutex_destroy(&f.lock);
     return ret;

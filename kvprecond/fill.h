@@ -1,5 +1,5 @@
-/* A fill: writes the units of a plan with several threads, each with a full queue at the device,
- * and then writes on in rounds of equal time if asked to. */
+/* A fill: writes the units of each target's plan with several threads, each with a full queue at
+ * the device, and then writes on in rounds of equal time if asked to. */
 #ifndef KVPRECOND_FILL_H
 #define KVPRECOND_FILL_H
 
@@ -33,11 +33,24 @@ enum fill_wish {
     FILL_ABANDON /* await them for a moment only */
 };
 
-struct fill_opts {
+/* One target of a fill. */
+struct fill_lane {
+    /* in */
     const struct plan *plan;
     struct fill_target *target; /* ready for plan */
     const struct fill_queue *queues;
-    unsigned threads; /* number of queues */
+    const char *name;     /* of the target, for errors; "" */
+    int node;             /* NUMA node of its threads; negative: any */
+    struct hist *service; /* ns, of the writes of its fill, which are added; NULL: not wanted */
+    /* out: of the fill, completed there */
+    uint64_t bytes, writes;
+    int64_t elapsed_ns; /* from the first write of all targets to its last completion */
+};
+
+struct fill_opts {
+    struct fill_lane *lanes;
+    unsigned lane_count;
+    unsigned threads; /* of each lane: number of its queues */
     unsigned bufs;    /* of each queue */
     unsigned depth;   /* writes in flight of each queue; the other bufs are filled ahead */
     /* Above 0: the same writes go on after the fill. Each span of this length is a round, until

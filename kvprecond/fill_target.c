@@ -127,7 +127,9 @@ uint64_t fill_target_capacity(const struct fill_target *t)
 
 static int check_room(const struct fill_target *t, struct err *e)
 {
-    const uint64_t need = plan_pass_bytes(t->plan), own = t->dir ? 0 : t->file.allocated_bytes;
+    const uint64_t sharers = t->o.sharers ? t->o.sharers : 1;
+    const uint64_t need = plan_pass_bytes(t->plan) * sharers,
+                   own = t->dir ? 0 : t->file.allocated_bytes;
     char need_text[32], have_text[32];
     uint64_t room;
     int ret = target_room(fill_target_fd(t), t->o.reserve_share, &room, e);
@@ -137,15 +139,16 @@ static int check_room(const struct fill_target *t, struct err *e)
     if (need <= own || need - own <= room)
         return 0;
     return err_set(e, ENOSPC, ERR_TARGET, t->o.path,
-                   "%s asked for, but only %s may be used (--reserve keeps the rest free)",
+                   "%s asked for%s, but only %s may be used (--reserve keeps the rest free)",
                    units_format_bytes(need_text, sizeof(need_text), (double)need),
+                   sharers > 1 ? " by the targets on its file system" : "",
                    units_format_bytes(have_text, sizeof(have_text), (double)(room + own)));
 }
 
 int fill_target_plan(struct fill_target *t, const struct plan *plan, unsigned outstanding,
                      struct err *e)
 {
-    const uint64_t files = plan_files(plan);
+    const uint64_t files = plan_files(plan), targets = t->o.targets ? t->o.targets : 1;
     int ret;
 
     t->plan = plan;
@@ -154,9 +157,9 @@ int fill_target_plan(struct fill_target *t, const struct plan *plan, unsigned ou
         return ret;
 
     if (plan->o.mode == PLAN_RANDOM) { /* all files are open at once */
-        uint64_t can = descriptors_want(files);
+        uint64_t can = descriptors_want(files * targets) / targets;
 
-        if (can != files)
+        if (can < files)
             return err_set(e, EMFILE, ERR_TARGET, t->o.path,
                            "%" PRIu64 " files must be open, but only %" PRIu64
                            " are allowed: use a larger --file-size",
@@ -177,7 +180,7 @@ int fill_target_plan(struct fill_target *t, const struct plan *plan, unsigned ou
         t->unused = &t->slots[i];
     }
     /* With fewer descriptors than this, opening says so. */
-    descriptors_want(outstanding < files ? outstanding : files);
+    descriptors_want((outstanding < files ? outstanding : files) * targets);
     return 0;
 }
 

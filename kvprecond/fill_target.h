@@ -18,6 +18,8 @@ struct fill_target_opts {
     uint64_t data_seed;    /* of its contents, for the marker of a directory */
     bool destroy_data;     /* data that is not ours may be overwritten */
     bool buffered;         /* no O_DIRECT, and written pages stay where they are */
+    unsigned targets;      /* of the run, which share its descriptors; 0: 1 */
+    unsigned sharers;      /* of these, on this one's file system, itself included; 0: 1 */
 };
 
 struct fill_target;

@@ -2,16 +2,19 @@
  * through options, plan, fill_target, fill, rounds and report, in that order. This file opens and
  * closes what one run holds. */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "kvprecond/fill.h"
 #include "kvprecond/fill_target.h"
+#include "kvprecond/lane.h"
 #include "kvprecond/options.h"
-#include "kvprecond/plan.h"
 #include "kvprecond/remote_stream.h"
 #include "kvprecond/report.h"
 #include "kvprecond/rounds.h"
@@ -22,6 +25,7 @@
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
 #include "lib/base/stop.h"
+#include "lib/base/thread.h"
 #include "lib/base/units.h"
 
 #define PROGRAM "kvprecond"
@@ -30,13 +34,7 @@
 struct run {
     struct options o;
     struct report report;
-    struct fill_target *target;   /* NULL: a remote store */
-    struct remote_stream *remote; /* NULL: a path */
-    struct plan plan;
-    struct fill_queue *queues; /* queue_count of them */
-    unsigned queue_count;      /* one, or one of each thread */
-    unsigned bufs;             /* of each */
-    size_t pool_bytes;         /* of each */
+    struct lane *lanes; /* report.lane_count of them */
     struct hist *service;
     struct run_progress progress_line;
     bool written; /* the fill has begun */
@@ -66,87 +64,41 @@ static const char *errno_name(int ret)
 
 /* ---- opening ---- */
 
-static int open_target(struct run *r, struct err *e)
+/* Takes the targets and plans their fills. */
+static int open_lanes(struct run *r, struct err *e)
 {
-    if (r->o.remote)
-        return 0; /* open_remote */
-    const struct fill_target_opts o = {.path = r->o.path,
-                                       .kind = r->o.kind,
-                                       .reserve_share = r->o.reserve_share,
-                                       .keep = r->o.keep,
-                                       .data_seed = r->o.seed,
-                                       .destroy_data = r->o.destroy_data,
-                                       .buffered = r->o.buffered};
-    int ret = fill_target_open(&r->target, &o, e);
+    struct report *all = &r->report;
+    int ret = 0;
 
-    if (ret < 0)
-        return ret;
-    r->report.capacity = fill_target_capacity(r->target);
-    r->report.direct = fill_target_direct(r->target);
-    if (!r->report.direct && !r->o.buffered)
-        notes_add(&r->report.fallbacks, "O_DIRECT refused by the file system");
-    target_device_find(fill_target_fd(r->target), &r->report.device);
-    return 0;
-}
+    r->lanes = calloc(r->o.target_count, sizeof(*r->lanes));
+    if (!r->lanes)
+        return err_nomem(e, "targets");
+    all->lanes = r->lanes;
+    all->direct = true;
+    for (unsigned i = 0; i < r->o.target_count && ret == 0; i++) {
+        struct lane *l = &r->lanes[i];
 
-/* The region is the whole device, or as much of a directory or file as was asked for. */
-static int make_plan(struct run *r, struct err *e)
-{
-    const uint64_t object = DATA_PADDED(r->o.object_bytes), capacity = r->report.capacity;
-    struct plan_opts p = {.mode = (enum plan_mode)r->o.mode,
-                          .region = capacity ? capacity : r->o.size,
-                          .volume = r->o.size ? r->o.size : 2 * capacity,
-                          .object_bytes = object,
-                          .file_per_object = r->o.kind == TARGET_DIR,
-                          .write_bytes = (uint32_t)r->o.block_bytes,
-                          .seed = r->o.seed};
-
-    if (p.mode == PLAN_KV) {
-        if (capacity && capacity < object)
-            return err_set(e, ENOSPC, ERR_TARGET, r->o.path, "is smaller than an object of %s",
-                           r->o.model.id);
-        p.region =
-            capacity ? capacity / object * object : (p.volume + object - 1) / object * object;
-        p.volume = r->o.size ? p.volume : 2 * p.region;
+        *l = (struct lane){.o = &r->o, .at = &r->o.targets[i], .number = i};
+        all->lane_count = i + 1;
+        ret = lane_open(l, &all->fallbacks, e);
+        all->direct &= l->direct;
+        all->capacity += l->capacity;
+        all->size_bytes += l->size_bytes;
+        all->depth = l->depth;
     }
-    p.file_bytes = r->o.kind == TARGET_DIR ? r->o.file_bytes : p.region;
-    r->report.depth = (unsigned)r->o.iodepth;
-    r->bufs = fill_buffers(r->report.depth, p.write_bytes);
-    r->queue_count = (unsigned)r->o.threads;
-    if (p.mode == PLAN_STREAM) {
-        r->bufs = (unsigned)r->o.buffers;
-        r->report.depth = r->report.depth < r->bufs ? r->report.depth : r->bufs;
-        r->queue_count = 1;
-    }
-    plan_init(&r->plan, &p);
-    r->report.size_bytes = plan_volume_bytes(&r->plan);
-    if (r->o.remote)
-        return 0;
-    return fill_target_plan(r->target, &r->plan, (r->bufs + 1) * r->queue_count, e);
-}
-
-static int open_remote(struct run *r, struct err *e)
-{
-    const struct remote_stream_opts o = {.uri = &r->o.uri,
-                                         .keep = r->o.keep,
-                                         .destroy_data = r->o.destroy_data,
-                                         .data_seed = r->o.seed,
-                                         .timeout_ns = r->o.timeout_ns,
-                                         .retries = (unsigned)r->o.retries,
-                                         .plan = &r->plan,
-                                         .depth = r->report.depth};
-
-    return r->o.remote ? remote_stream_open(&r->remote, &o, e) : 0;
+    return ret;
 }
 
 static int open_queues(struct run *r, struct err *e)
 {
-    const size_t pool_bytes = (size_t)r->bufs * r->o.block_bytes;
-    const double need = (double)pool_bytes * (double)r->queue_count;
     const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     const bool stream = r->o.mode == PLAN_STREAM;
+    double need = 0;
     char a[32], b[32];
+    int ret = 0;
 
+    for (unsigned i = 0; i < r->report.lane_count; i++)
+        need += (double)lane_buffer_bytes(&r->lanes[i]);
     if (need > have / 2)
         return err_set(e, ENOMEM, ERR_INPUT, stream ? "--buffers" : "--threads",
                        "the buffers need %s, but the host has %s: use %s",
@@ -154,34 +106,17 @@ static int open_queues(struct run *r, struct err *e)
                        units_format_bytes(b, sizeof(b), have),
                        stream ? "fewer or smaller ones"
                               : "fewer threads, or a smaller --iodepth or --block-size");
-    r->pool_bytes = pool_bytes;
-    r->queues = calloc(r->queue_count, sizeof(*r->queues));
     r->service = hist_create();
     r->progress_line.progress =
         progress_open(stderr, PROGRAM, (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
-    if (!r->queues || !r->service || !r->progress_line.progress)
+    if (!r->service || !r->progress_line.progress)
         return err_nomem(e, "buffers");
     r->report.service = r->service;
-    for (unsigned i = 0; i < r->queue_count; i++) {
-        struct fill_queue *q = &r->queues[i];
-        struct io_opts o = {
-            .depth = r->report.depth, .buf_bytes = r->o.block_bytes, .bufs = r->bufs};
-        int ret;
-
-        q->pool = o.pool = io_buffers_map(
-            pool_bytes, r->o.uri.pages == URI_PAGES_SMALL ? IO_PAGES_SMALL : IO_PAGES_HUGE);
-        if (!q->pool)
-            return err_nomem(e, "buffers");
-        if (r->remote)
-            q->io = remote_stream_io(r->remote);
-        ret = r->remote ? 0 : io_open(&q->io, (enum io_engine)r->o.engine, &o, e);
-        if (ret < 0)
-            return ret;
-        /* A later queue may lack what the first could have: descriptors, memory to lock. */
-        notes_merge(&r->report.fallbacks, &q->io->fallbacks);
-        r->report.engine = q->io->ops->name;
+    for (unsigned i = 0; i < r->report.lane_count && ret == 0; i++) {
+        ret = lane_open_queues(&r->lanes[i], &r->report.fallbacks, e);
+        r->report.engine = r->lanes[i].engine;
     }
-    return 0;
+    return ret;
 }
 
 /* ---- running ---- */
@@ -192,16 +127,17 @@ static bool stopped(void)
 }
 
 /* A target that cannot be purged is filled as it is. That is said, and nothing else is lost. */
-static int purge(struct run *r, struct err *e)
+static int purge(struct run *r, struct lane *l, struct err *e)
 {
     struct err why = {0};
-    int ret = fill_target_purge(r->target, stopped, &r->report.purged_bytes, &why);
+    int ret = fill_target_purge(l->target, stopped, &l->purged_bytes, &why);
 
+    r->report.purged_bytes += l->purged_bytes;
     if (ret == 0)
         return 0;
     if (stopped())
-        return err_set(e, EINTR, ERR_FAILED, r->o.path, "stopped during the purge");
-    r->report.purge_failed = errno_name(ret);
+        return err_set(e, EINTR, ERR_FAILED, l->at->path, "stopped during the purge");
+    r->report.purge_failed = l->purge_failed = errno_name(ret);
     print_error(&why);
     return 0;
 }
@@ -226,44 +162,154 @@ static bool end_round(void *ctx, const struct fill_span *span)
     return steady;
 }
 
-static int stream(struct run *r, struct err *e)
-{
-    const struct stream_opts o = {.plan = &r->plan,
-                                  .target = r->target,
-                                  .queue = r->queues[0],
-                                  .bufs = r->bufs,
-                                  .fillers = (unsigned)r->o.threads,
-                                  .depth = r->report.depth,
-                                  .advice = r->o.advice,
-                                  .tick = tick,
-                                  .ctx = r};
+/* One of several streams at a time. */
+struct streaming {
+    struct run *run;
+    struct lane *lane;
+    pthread_t thread;
+    atomic_uint_fast64_t written;
+    struct streaming *all; /* the first of them */
     struct stream_result result;
-    int ret = stream_run(&o, &result, r->service, e);
+    struct err e;
+    int ret;
+};
 
-    if (r->remote && !result.fill.stuck) {
-        remote_stream_finish(r->remote);
-        const char *code = remote_stream_code(r->remote);
-        if (ret < 0 && code[0])
-            err_set(e, -ret, ERR_FAILED, r->o.path, "%s", code);
-    }
-    r->report.fill = result.fill;
-    r->report.data_wait_ns = result.data_wait_ns;
-    r->report.store_wait_ns = result.store_wait_ns;
-    return ret;
+/* The first one's thread is the caller's, and shows progress. */
+static enum fill_wish stream_tick(void *ctx, uint64_t written)
+{
+    struct streaming *s = ctx;
+    uint64_t sum = 0;
+
+    atomic_store(&s->written, written);
+    if (s != s->all)
+        return stop_abandons() ? FILL_ABANDON : stopped() ? FILL_STOP : FILL_GO_ON;
+    for (unsigned i = 0; i < s->run->report.lane_count; i++)
+        sum += atomic_load(&s->all[i].written);
+    return tick(s->run, sum);
 }
 
-static int fill(struct run *r, struct err *e)
+static void *stream_main(void *arg)
 {
-    const struct fill_opts o = {.plan = &r->plan,
-                                .target = r->target,
-                                .queues = r->queues,
-                                .threads = r->queue_count,
-                                .bufs = r->bufs,
+    struct streaming *s = arg;
+    const struct lane *l = s->lane;
+    const struct stream_opts o = {.plan = &l->plan,
+                                  .target = l->target,
+                                  .queue = l->queues[0],
+                                  .bufs = l->bufs,
+                                  .fillers = (unsigned)s->run->o.threads,
+                                  .depth = l->depth,
+                                  .advice = s->run->o.advice,
+                                  .tick = stream_tick,
+                                  .ctx = s};
+
+    s->ret = stream_run(&o, &s->result, l->service, &s->e);
+    if (l->remote && !s->result.fill.stuck) {
+        remote_stream_finish(l->remote);
+        const char *code = remote_stream_code(l->remote);
+        if (s->ret < 0 && code[0])
+            err_set(&s->e, -s->ret, ERR_FAILED, l->at->path, "%s", code);
+    }
+    return NULL;
+}
+
+/* Adds what a stream came to. */
+static int add_stream(struct run *r, const struct streaming *s, struct err *e)
+{
+    const struct fill_result *one = &s->result.fill;
+    struct fill_result *all = &r->report.fill;
+    struct lane *l = s->lane;
+
+    l->bytes = one->bytes;
+    l->writes = one->writes;
+    l->elapsed_ns = one->elapsed_ns;
+    all->bytes += one->bytes;
+    all->writes += one->writes;
+    all->total_bytes += one->total_bytes;
+    all->elapsed_ns = one->elapsed_ns > all->elapsed_ns ? one->elapsed_ns : all->elapsed_ns;
+    all->complete &= one->complete;
+    all->stopped |= one->stopped;
+    all->stuck |= one->stuck;
+    r->report.data_wait_ns += s->result.data_wait_ns;
+    r->report.store_wait_ns += s->result.store_wait_ns;
+    if (s->ret < 0 && e)
+        *e = s->e;
+    if (s->ret == 0 && hist_merge(r->service, l->service) < 0)
+        return err_nomem(e, "histogram");
+    return s->ret;
+}
+
+/* A stream to each target, all at the same time. */
+static int stream(struct run *r, struct err *e)
+{
+    const unsigned n = r->report.lane_count;
+    struct streaming *all = calloc(n, sizeof(*all));
+    int first = 0;
+
+    if (!all)
+        return err_nomem(e, "streams");
+    r->report.fill.complete = true;
+    for (unsigned i = 0; i < n; i++) {
+        all[i].run = r;
+        all[i].lane = &r->lanes[i];
+        all[i].all = all;
+    }
+    unsigned started = 1;
+    while (started < n && first == 0) {
+        first = thread_start(&all[started].thread, stream_main, &all[started]);
+        started += first == 0;
+    }
+    if (first == 0)
+        stream_main(&all[0]);
+    else
+        err_errno(e, first, ERR_FAILED, "", "cannot start %u threads", n);
+    for (unsigned i = 1; i < started; i++)
+        pthread_join(all[i].thread, NULL);
+    for (unsigned i = 0; i < n; i++) {
+        int ret = add_stream(r, &all[i], first ? NULL : e);
+        first = first ? first : ret;
+    }
+    free(all);
+    return first;
+}
+
+/* Writes all targets with the threads of each. */
+static int fill_all(struct run *r, struct err *e)
+{
+    const unsigned n = r->report.lane_count;
+    struct fill_lane *lanes = calloc(n, sizeof(*lanes));
+    int ret;
+
+    if (!lanes)
+        return err_nomem(e, "targets");
+    for (unsigned i = 0; i < n; i++)
+        lanes[i] = (struct fill_lane){.plan = &r->lanes[i].plan,
+                                      .target = r->lanes[i].target,
+                                      .queues = r->lanes[i].queues,
+                                      .name = n > 1 ? r->lanes[i].at->path : "",
+                                      .node = r->lanes[i].node,
+                                      .service = r->lanes[i].service};
+    const struct fill_opts o = {.lanes = lanes,
+                                .lane_count = n,
+                                .threads = r->lanes[0].queue_count,
+                                .bufs = r->lanes[0].bufs,
                                 .depth = r->report.depth,
                                 .round_ns = r->o.until_steady ? r->o.round_ns : 0,
                                 .round = end_round,
                                 .tick = tick,
                                 .ctx = r};
+    ret = fill_run(&o, &r->report.fill, r->service, e);
+    for (unsigned i = 0; i < n; i++) {
+        r->lanes[i].bytes = lanes[i].bytes;
+        r->lanes[i].writes = lanes[i].writes;
+        r->lanes[i].elapsed_ns = lanes[i].elapsed_ns;
+    }
+    if (!r->report.fill.stuck) /* its threads look at them until the process ends */
+        free(lanes);
+    return ret;
+}
+
+static int fill(struct run *r, struct err *e)
+{
     int64_t cpu_ns = clock_process_cpu_ns();
     int ret;
 
@@ -271,9 +317,9 @@ static int fill(struct run *r, struct err *e)
     r->report.rounds.track = (enum rounds_track)r->o.track;
     r->progress_line.rounds = &r->report.rounds;
     r->progress_line.size = r->report.size_bytes;
-    r->progress_line.round_ns = o.round_ns;
+    r->progress_line.round_ns = r->o.until_steady ? r->o.round_ns : 0;
     r->progress_line.begun_ns = r->progress_line.shown_ns = clock_now_ns();
-    ret = r->o.mode == PLAN_STREAM ? stream(r, e) : fill_run(&o, &r->report.fill, r->service, e);
+    ret = r->o.mode == PLAN_STREAM ? stream(r, e) : fill_all(r, e);
     r->report.cpu_ns = clock_process_cpu_ns() - cpu_ns;
     progress_clear(r->progress_line.progress);
     if (ret < 0)
@@ -288,40 +334,87 @@ static void look_at_memory(struct run *r)
 {
     struct rusage usage = {0};
 
-    r->report.cached_known = r->target && !r->report.fill.stuck &&
-                             fill_target_cached(r->target, &r->report.cached_bytes) == 0;
+    r->report.cached_known = !r->report.fill.stuck;
+    for (unsigned i = 0; i < r->report.lane_count && r->report.cached_known; i++) {
+        struct lane *l = &r->lanes[i];
+
+        l->cached_known = l->target && fill_target_cached(l->target, &l->cached_bytes) == 0;
+        r->report.cached_known = l->cached_known;
+        r->report.cached_bytes += l->cached_bytes;
+    }
     getrusage(RUSAGE_SELF, &usage);
     r->report.peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
+}
+
+/* The kernel's count of the bytes written to the targets' devices, each device once. False: one of
+ * them has none. */
+static bool count_written(const struct run *r, uint64_t *bytes)
+{
+    struct target_counters c;
+
+    *bytes = 0;
+    for (unsigned i = 0; i < r->report.lane_count; i++) {
+        const struct target_device *d = &r->lanes[i].device;
+        bool before = false;
+
+        for (unsigned k = 0; k < i; k++)
+            before |= strcmp(r->lanes[k].device.name, d->name) == 0;
+        if (before)
+            continue;
+        if (!d->counted || target_device_count(d, &c) < 0)
+            return false;
+        *bytes += c.write_bytes;
+    }
+    return true;
+}
+
+/* Makes durable what was written, on each target. */
+static int sync_all(struct run *r, struct err *e)
+{
+    int first = 0;
+
+    for (unsigned i = 0; i < r->report.lane_count; i++) {
+        struct fill_target *t = r->lanes[i].target;
+        int ret = t ? fill_target_sync(t, first ? NULL : e) : 0;
+
+        first = first ? first : ret;
+    }
+    return first;
 }
 
 /* The fill, and what is measured around it. */
 static int run_fill(struct run *r, struct err *e)
 {
     const struct rounds *rounds = &r->report.rounds;
-    struct target_counters before = {0}, after = {0};
+    uint64_t before, after;
     int64_t sync_ns;
     int ret, sync = 0;
 
-    r->report.device.counted =
-        r->report.device.counted && target_device_count(&r->report.device, &before) == 0;
+    r->report.counted = count_written(r, &before);
     ret = fill(r, e);
     sync_ns = clock_now_ns();
     /* What fits on a full file system may be kept: it must be durable too. */
-    if (r->target && (ret == 0 || ret == -ENOSPC) && !r->report.fill.stuck)
-        sync = fill_target_sync(r->target, ret == 0 ? e : NULL);
+    if ((ret == 0 || ret == -ENOSPC) && !r->report.fill.stuck)
+        sync = sync_all(r, ret == 0 ? e : NULL);
     ret = ret < 0 ? ret : sync;
     r->report.sync_ns = clock_now_ns() - sync_ns;
-    if (r->report.device.counted && target_device_count(&r->report.device, &after) == 0)
-        r->report.device_write_bytes = after.write_bytes - before.write_bytes;
-    r->report.files = r->remote ? remote_stream_objects(r->remote) : fill_target_files(r->target);
-    r->report.huge_pages = io_buffers_huge(r->queues[0].pool);
-    if (r->remote)
-        r->report.doors = remote_stream_describe(r->remote, &r->report.store, r->report.door);
+    r->report.counted = r->report.counted && count_written(r, &after);
+    r->report.device_write_bytes = r->report.counted ? after - before : 0;
+    for (unsigned i = 0; i < r->report.lane_count; i++) {
+        struct lane *l = &r->lanes[i];
+
+        l->files = l->remote ? remote_stream_objects(l->remote) : fill_target_files(l->target);
+        r->report.files += l->files;
+    }
+    r->report.huge_pages = io_buffers_huge(r->lanes[0].queues[0].pool);
+    if (r->o.remote)
+        r->report.doors =
+            remote_stream_describe(r->lanes[0].remote, &r->report.store, r->report.door);
     if (r->o.mode == PLAN_STREAM)
         look_at_memory(r);
     if (ret < 0 || !r->o.until_steady || r->report.fill.stopped || rounds_steady(rounds))
         return ret;
-    return err_set(e, EAGAIN, ERR_FAILED, r->o.path,
+    return err_set(e, EAGAIN, ERR_FAILED, r->report.lane_count > 1 ? "" : r->o.targets[0].path,
                    "steady state was not reached in %u round%s (by %s)", rounds->count,
                    units_plural(rounds->count), rounds_track_name(rounds->track));
 }
@@ -344,22 +437,19 @@ static int run_report(const struct run *r, int argc, char **argv, int status)
  * at work on abandoned writes stays as it is, for the next run to clear. */
 static int run_close(struct run *r, struct err *e)
 {
-    int ret;
+    int first = 0;
 
     progress_close(r->progress_line.progress);
     if (r->report.fill.stuck)
         return 0;
-    ret = remote_stream_close(r->remote, r->o.keep && r->written, e);
-    for (unsigned i = 0; r->queues && i < r->queue_count; i++) {
-        if (r->queues[i].io && !r->o.remote)
-            r->queues[i].io->ops->close(r->queues[i].io);
-        io_buffers_unmap(r->queues[i].pool, r->pool_bytes);
+    for (unsigned i = 0; i < r->report.lane_count; i++) {
+        int ret = lane_close(&r->lanes[i], r->o.keep && r->written, first ? NULL : e);
+
+        first = first ? first : ret;
     }
-    free(r->queues);
-    if (r->target)
-        ret = fill_target_close(r->target, r->o.keep && r->written, e);
+    free(r->lanes);
     hist_free(r->service);
-    return ret;
+    return first;
 }
 
 /* Everything before the first write. */
@@ -370,24 +460,18 @@ static int run_open(struct run *r, struct err *e)
 
     if (ret < 0)
         return ret;
-    ret = open_target(r, e);
-    if (ret < 0)
-        return ret;
-    ret = make_plan(r, e);
-    if (ret < 0)
-        return ret;
-    ret = open_remote(r, e);
+    ret = open_lanes(r, e);
     if (ret < 0)
         return ret;
     ret = open_queues(r, e);
     if (ret < 0)
         return ret;
-    if (r->o.purge) {
-        ret = purge(r, e);
-        if (ret < 0)
-            return ret;
+    for (unsigned i = 0; i < r->report.lane_count && ret == 0; i++) {
+        ret = r->o.purge ? purge(r, &r->lanes[i], e) : 0;
+        if (ret == 0 && r->lanes[i].target)
+            ret = fill_target_start(r->lanes[i].target, e);
     }
-    return r->target ? fill_target_start(r->target, e) : 0;
+    return ret;
 }
 
 static int run(struct run *r, int argc, char **argv)

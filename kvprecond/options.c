@@ -213,12 +213,13 @@ static const struct opt table[] = {
      .help = "Write the rounds of --until-steady as CSV, for kvstat --plot."},
     {.type = OPT_HEADING, .help = "The target"},
     {.name = "target",
-     .type = OPT_TEXT,
+     .type = OPT_LIST,
      .offset = AT(target),
      .flags = OPT_COMMON,
      .arg = "URI",
      .help = "What to fill; the same as the operand: PATH, file:PATH, or with --mode stream "
-             "s3://BUCKET/PREFIX, redis://HOST:PORT/DB."},
+             "s3://BUCKET/PREFIX, redis://HOST:PORT/DB. Several paths are filled at the same time, "
+             "with --size bytes each."},
     OPT_ROW_TIMEOUT(AT(timeout_ns), REMOTE_ONLY),
     OPT_ROW_RETRIES(AT(retries), REMOTE_ONLY),
     {.name = "reserve",
@@ -324,8 +325,7 @@ static int check_model(struct options *o, struct err *e)
 
 static int check_files(const struct options *o, struct err *e)
 {
-    const struct file_use files[] = {
-        {FILES_TARGET, "the target", o->remote ? NULL : o->path},
+    struct file_use files[5 + OPTIONS_TARGETS_MAX] = {
         {FILES_STREAMED, "the report", "-"},
         {FILES_WRITTEN, "--summary", o->summary},
         {FILES_WRITTEN, "--rounds", o->rounds},
@@ -333,50 +333,89 @@ static int check_files(const struct options *o, struct err *e)
         {FILES_READ, "--model", o->mode == PLAN_KV ? model_file(o->model_id) : NULL},
     };
 
-    for (size_t i = 2; i < 4; i++)
+    for (unsigned i = 0; i < o->target_count; i++)
+        files[5 + i] =
+            (struct file_use){FILES_TARGET, "the target", o->remote ? NULL : o->targets[i].path};
+    for (size_t i = 1; i < 3; i++)
         if (files[i].path && strcmp(files[i].path, "-") == 0)
             return err_set(e, EINVAL, ERR_INPUT, files[i].option,
                            "needs a file name; --json prints the result");
-    return files_check(files, sizeof(files) / sizeof(files[0]), e);
+    return files_check(files, 5 + o->target_count, e);
 }
 
-/* text: of the operand or the option. */
-static int check_target(struct options *o, const char *text, struct err *e)
+/* text: of the operand or, with its name, the option. */
+static int check_target(struct options *o, const char *text, const char *option, struct err *e)
 {
-    const char *where = o->target ? "--target" : "";
+    struct options_target *at = &o->targets[o->target_count];
     struct uri *u = &o->uri;
-    int rc = uri_parse(u, text, where, e);
+    bool small = o->small_pages, remote = o->remote;
+    int rc = uri_parse(u, text, option, e);
 
     if (rc < 0)
         return rc;
     o->remote = u->scheme != URI_PATH;
+    o->small_pages = u->pages == URI_PAGES_SMALL;
     if (o->remote && o->mode != PLAN_STREAM)
-        return err_set(e, EINVAL, ERR_INPUT, where, "%s takes --mode stream only",
+        return err_set(e, EINVAL, ERR_INPUT, option, "%s takes --mode stream only",
                        uri_scheme_text(u->scheme));
     if (u->text != text)
-        return err_set(e, EINVAL, ERR_INPUT, where,
+        return err_set(e, EINVAL, ERR_INPUT, option,
                        "a fill has no tiers: leave out the number before the path");
-    o->path = o->remote ? u->text : u->path;
-    o->kind = TARGET_DIR;
-    return o->remote ? 0 : target_kind(o->path, &o->kind, e);
+    if (o->target_count > 0 && (remote || o->remote))
+        return err_set(e, EINVAL, ERR_INPUT, option,
+                       "a store behind a network is filled alone: give one target");
+    if (o->target_count > 0 && small != o->small_pages)
+        return err_set(e, EINVAL, ERR_INPUT, option, "%s: pages= must be the same for all targets",
+                       text);
+    snprintf(at->path, sizeof(at->path), "%s", o->remote ? u->text : u->path);
+    at->kind = TARGET_DIR;
+    rc = o->remote ? 0 : target_kind(at->path, &at->kind, e);
+    if (rc < 0)
+        return rc;
+    for (unsigned i = 0; i < o->target_count; i++) {
+        if (target_same(o->targets[i].path, at->path))
+            return err_set(e, EINVAL, ERR_INPUT, option,
+                           "%s and %s are the same place: each target may be named once",
+                           o->targets[i].path, at->path);
+    }
+    o->kind = o->target_count == 0 || o->kind == at->kind ? at->kind : TARGET_DIR;
+    o->target_count++;
+    return 0;
+}
+
+/* The operand, or each --target. */
+static int check_targets(struct options *o, const struct opt_parser *p, struct err *e)
+{
+    const char *const *operand;
+    size_t n = opt_operands(p, &operand), list = o->target.count;
+    int rc = 0;
+
+    if (n == 0 && list == 0)
+        return err_set(e, EINVAL, ERR_INPUT, "", "no target given (see kvprecond --help)");
+    if (n > 1 || (n && list))
+        return err_set(e, EINVAL, ERR_INPUT, operand[n - 1],
+                       "only one target can be given so; several with --target each");
+    if (list > OPTIONS_TARGETS_MAX)
+        return err_set(e, EINVAL, ERR_INPUT, "--target", "more than %d targets",
+                       OPTIONS_TARGETS_MAX);
+    if (n)
+        return check_target(o, operand[0], "", e);
+    for (size_t i = 0; i < list && rc == 0; i++)
+        rc = check_target(o, o->target.item[i], "--target", e);
+    return rc;
 }
 
 static int check(struct options *o, const struct opt_parser *p, struct err *e)
 {
-    const char *const *operand;
-    size_t n = opt_operands(p, &operand);
-    int rc;
+    int rc = check_targets(o, p, e);
 
-    if (n == 0 && !o->target)
-        return err_set(e, EINVAL, ERR_INPUT, "", "no target given (see kvprecond --help)");
-    if (n + (o->target != NULL) > 1)
-        return err_set(e, EINVAL, ERR_INPUT, operand[n - 1], "only one target can be given");
-    rc = check_target(o, n ? operand[0] : o->target, e);
     if (rc < 0)
         return rc;
-    if (o->kind != TARGET_DEVICE && !opt_given(p, "size"))
-        return err_set(e, EINVAL, ERR_INPUT, "--size", "required: how much to write to %s",
-                       o->path);
+    for (unsigned i = 0; i < o->target_count; i++) {
+        if (o->targets[i].kind != TARGET_DEVICE && !opt_given(p, "size"))
+            return err_set(e, EINVAL, ERR_INPUT, "--size", "required: how much to write to %s",
+                           o->targets[i].path);
+    }
 
     rc = check_modes(o, p, e);
     if (rc == 0)

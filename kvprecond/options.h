@@ -17,13 +17,25 @@
 #include "lib/opt/opt.h"
 #include "lib/tier/uri.h"
 
+enum {
+    OPTIONS_TARGETS_MAX = 64
+};
+
+struct options_target {
+    char path[URI_PATH_CAP]; /* or the text of a URI */
+    enum target_kind kind;
+};
+
 struct options {
-    const char *target;    /* of --target; NULL: the operand says it */
-    struct uri uri;        /* of the target */
-    bool remote;           /* it is a store behind a network */
-    const char *path;      /* of the target, as given; lent from argv */
-    enum target_kind kind; /* of path; objects of a remote store are as files of a directory */
-    int64_t timeout_ns;    /* of a remote store, as the next */
+    struct opt_list target; /* of --target; empty: the operand says it */
+    struct options_target targets[OPTIONS_TARGETS_MAX];
+    unsigned target_count;
+    enum target_kind kind; /* of all targets; a mixture of them counts as directories */
+    bool remote; /* the only target is the store behind a network at uri; its objects are as
+                    files of a directory */
+    struct uri uri;
+    bool small_pages;   /* of the buffers */
+    int64_t timeout_ns; /* of a remote store, as the next */
     uint64_t retries;
     enum plan_mode mode;
     uint64_t size; /* 0: twice the device */

@@ -4,17 +4,47 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
 
-#define TEXT_CAP 64
+#define TEXT_CAP   64
+#define SLOW_SHARE (1 / 1.5) /* of the others' bandwidth: such a target is named */
 
 static double bytes_per_s(const struct report *r)
 {
     if (r->fill.elapsed_ns <= 0)
         return 0;
     return (double)r->fill.bytes * (double)UNITS_NS_PER_S / (double)r->fill.elapsed_ns;
+}
+
+static double lane_bytes_per_s(const struct lane *l)
+{
+    return l->elapsed_ns > 0 ? (double)l->bytes * (double)UNITS_NS_PER_S / (double)l->elapsed_ns
+                             : 0;
+}
+
+/* Names a target that takes far longer than the others for the same bytes. */
+static void find_slow(const struct report *r, struct notes *notes)
+{
+    double all = 0, slowest = INFINITY;
+    unsigned at = 0;
+
+    if (r->lane_count < 2 || r->o->until_steady)
+        return;
+    for (unsigned i = 0; i < r->lane_count; i++) {
+        double rate = lane_bytes_per_s(&r->lanes[i]);
+
+        all += rate;
+        at = rate < slowest ? i : at;
+        slowest = rate < slowest ? rate : slowest;
+    }
+    double others = (all - slowest) / (r->lane_count - 1);
+    if (others > 0 && slowest < SLOW_SHARE * others)
+        notes_add(notes,
+                  "%s is slow: it took %.1f times as long for a byte as the others on average",
+                  r->lanes[at].at->path, others / slowest);
 }
 
 static double cpu_s_per_gib(const struct report *r)
@@ -115,10 +145,16 @@ static void text_fill(const struct report *r, FILE *out)
                               : ", small pages",
             r->fallbacks.count > 0 ? "; " : "",
             notes_join(&r->fallbacks, "; ", fallbacks, sizeof(fallbacks)));
-    if (r->device.counted)
-        fprintf(out, "  device      %s%s%s: %s written by the kernel's count\n", r->device.name,
-                *r->device.model ? " " : "", r->device.model,
+    if (r->counted) {
+        const struct target_device *d = &r->lanes[0].device;
+        char devices[TEXT_CAP];
+
+        snprintf(devices, sizeof(devices), "of %u targets", r->lane_count);
+        fprintf(out, "  device      %s%s%s: %s written by the kernel's count\n",
+                r->lane_count > 1 ? devices : d->name, r->lane_count == 1 && *d->model ? " " : "",
+                r->lane_count == 1 ? d->model : "",
                 units_format_bytes(a, sizeof(a), (double)r->device_write_bytes));
+    }
     text_doors(r, out);
     if (r->o->kind == TARGET_DIR)
         fprintf(out, "  %s     %llu, %s\n", r->o->remote ? "objects" : "files  ",
@@ -126,6 +162,34 @@ static void text_fill(const struct report *r, FILE *out)
     else if (r->o->kind == TARGET_FILE)
         fprintf(out, "  file        %s\n",
                 r->kept ? "kept" : "cut to its former length (--keep leaves it)");
+}
+
+/* A line for each of several targets. */
+static void text_targets(const struct report *r, FILE *out)
+{
+    char name[PATH_MAX], a[TEXT_CAP], b[TEXT_CAP], c[TEXT_CAP], d[TEXT_CAP], p99[TEXT_CAP];
+    struct notes notes = {0};
+
+    if (r->lane_count == 1)
+        return;
+    fprintf(out, "  targets\n");
+    for (unsigned i = 0; i < r->lane_count; i++) {
+        const struct lane *l = &r->lanes[i];
+
+        snprintf(name, sizeof(name), "%s", l->at->path);
+        err_make_harmless(name);
+        fprintf(
+            out, "    %s%s%s%s  %s, %s over %s; a write p50 %s, p99 %s\n", name,
+            *l->device.name ? " (" : "", l->device.name, *l->device.name ? ")" : "",
+            units_format_bytes(a, sizeof(a), (double)l->bytes),
+            units_format_rate(b, sizeof(b), lane_bytes_per_s(l)),
+            units_format_duration(c, sizeof(c), (double)l->elapsed_ns),
+            units_format_duration(d, sizeof(d), (double)hist_percentile(l->service, 500000)),
+            units_format_duration(p99, sizeof(p99), (double)hist_percentile(l->service, 990000)));
+    }
+    find_slow(r, &notes);
+    for (unsigned i = 0; i < notes.count; i++)
+        fprintf(out, "  note        %s\n", notes.text[i]);
 }
 
 static void text_stream(const struct report *r, FILE *out)
@@ -201,11 +265,15 @@ int report_text(const struct report *r, FILE *out, struct err *e)
 {
     char name[PATH_MAX];
 
-    snprintf(name, sizeof(name), "%s", r->o->path);
+    if (r->lane_count == 1)
+        snprintf(name, sizeof(name), "%s", r->lanes[0].at->path);
+    else
+        snprintf(name, sizeof(name), "%u targets", r->lane_count);
     err_make_harmless(name);
     fprintf(out, "kvprecond: %s\n", name);
     text_asked(r, out);
     text_fill(r, out);
+    text_targets(r, out);
     text_stream(r, out);
     text_rounds(r, out);
     if (fflush(out) != 0 || ferror(out))
@@ -250,23 +318,56 @@ static void json_doors(struct jsonout *j, const struct report *r)
     jsonout_end(j);
 }
 
-static void json_asked(struct jsonout *j, const struct report *r)
+/* What a target is. */
+static void json_target(struct jsonout *j, const struct report *r, const struct lane *l)
 {
     static const char *const kinds[] = {
         [TARGET_DIR] = "directory", [TARGET_FILE] = "file", [TARGET_DEVICE] = "device"};
-    const bool kv = r->o->mode == PLAN_KV;
-    const char *kind = r->o->remote ? r->engine : kinds[r->o->kind];
 
-    jsonout_object(j, "target");
-    jsonout_text_value(j, "path", r->o->path);
-    jsonout_text_value(j, "kind", kind);
-    jsonout_text_value(j, "device", *r->device.name ? r->device.name : NULL);
-    jsonout_text_value(j, "model", *r->device.model ? r->device.model : NULL);
-    json_u64_or_null(j, "capacity_bytes", r->capacity > 0, r->capacity);
-    jsonout_u64(j, "files", r->files);
-    jsonout_bool(j, "kept", r->kept);
-    json_doors(j, r);
+    jsonout_text_value(j, "path", l->at->path);
+    jsonout_text_value(j, "kind", l->remote ? l->engine : kinds[l->at->kind]);
+    jsonout_text_value(j, "device", *l->device.name ? l->device.name : NULL);
+    jsonout_text_value(j, "model", *l->device.model ? l->device.model : NULL);
+    json_u64_or_null(j, "capacity_bytes", l->capacity > 0, l->capacity);
+    jsonout_u64(j, "files", l->files);
+    jsonout_bool(j, "kept", r->o->keep || l->at->kind == TARGET_DEVICE);
+}
+
+/* Each with what was written there. */
+static void json_targets(struct jsonout *j, const struct report *r)
+{
+    struct notes notes = {0};
+
+    jsonout_array(j, "targets");
+    for (unsigned i = 0; i < r->lane_count; i++) {
+        const struct lane *l = &r->lanes[i];
+
+        jsonout_object(j, NULL);
+        json_target(j, r, l);
+        jsonout_u64(j, "written_bytes", l->bytes);
+        jsonout_u64(j, "writes", l->writes);
+        jsonout_f64(j, "elapsed_s", (double)l->elapsed_ns / 1e9);
+        jsonout_f64(j, "gib_per_s", lane_bytes_per_s(l) / (double)UNITS_GIB);
+        jsonout_hist(j, "service_us", l->service, 1e3);
+        jsonout_end(j);
+    }
     jsonout_end(j);
+    find_slow(r, &notes);
+    jsonout_notes(j, "notes", &notes);
+}
+
+static void json_asked(struct jsonout *j, const struct report *r)
+{
+    const bool kv = r->o->mode == PLAN_KV;
+    if (r->lane_count == 1) {
+        jsonout_object(j, "target");
+        json_target(j, r, &r->lanes[0]);
+        json_doors(j, r);
+        jsonout_end(j);
+    } else {
+        jsonout_null(j, "target");
+    }
+    json_targets(j, r);
     jsonout_text_value(j, "mode", mode_name(r));
     jsonout_u64(j, "seed", r->o->seed);
     jsonout_u64(j, "size_bytes", r->size_bytes);
@@ -375,7 +476,7 @@ int report_json(const struct report *r, const char *path, int argc, char *const 
     json_stream(j, r);
     json_rounds(j, r);
     jsonout_object(j, "kernel");
-    json_u64_or_null(j, "device_write_bytes", r->device.counted, r->device_write_bytes);
+    json_u64_or_null(j, "device_write_bytes", r->counted, r->device_write_bytes);
     jsonout_end(j);
     ret = jsonout_save(j, path, e);
     jsonout_free(j);

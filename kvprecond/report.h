@@ -7,17 +7,19 @@
 #include <stdio.h>
 
 #include "kvprecond/fill.h"
+#include "kvprecond/lane.h"
 #include "kvprecond/options.h"
 #include "kvprecond/rounds.h"
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
 #include "lib/base/notes.h"
-#include "lib/io/target_device.h"
 #include "lib/tier/tier.h"
 
 /* Every figure, taken by kvprecond.c, fill.c and rounds.c. Pointers are the caller's. */
 struct report {
     const struct options *o;
+    const struct lane *lanes; /* the targets, with their own figures; all others are of all */
+    unsigned lane_count;
     struct fill_result fill;
     struct rounds rounds;
     const struct hist *service; /* ns, of the writes of the fill */
@@ -32,8 +34,8 @@ struct report {
     uint64_t purged_bytes;
     const char *purge_failed; /* name of an errno; NULL: purged, or not asked for */
     int64_t sync_ns, cpu_ns, started_wall_ns;
-    struct target_device device;
-    uint64_t device_write_bytes; /* by the kernel's count; only with device.counted */
+    bool counted;                /* the kernel counts for every device under the targets */
+    uint64_t device_write_bytes; /* by its count, of each device once; only with counted */
     const char *why_short;       /* "ENOSPC", "SIGINT"; NULL: it ended by itself */
     bool kept;
     /* Of --mode stream: */

@@ -135,19 +135,50 @@ static bool count_network(struct evidence_network *n, unsigned when)
     return known;
 }
 
-void evidence_begin(struct evidence *ev, const struct target_device *device)
+/* False: one of them is not counted. */
+static bool count_devices(const struct target_device *const *device, unsigned n,
+                          struct target_counters *sum)
+{
+    struct target_counters one;
+
+    *sum = (struct target_counters){0};
+    for (unsigned i = 0; i < n; i++) {
+        if (!device[i]->counted || target_device_count(device[i], &one) < 0)
+            return false;
+        sum->read_ios += one.read_ios;
+        sum->read_bytes += one.read_bytes;
+        sum->write_ios += one.write_ios;
+        sum->write_bytes += one.write_bytes;
+        sum->queue_ms += one.queue_ms;
+    }
+    return n > 0;
+}
+
+/* The logs of the drive; of several drives none, for their wear is not one figure. */
+static void read_log(struct drive_log *log, const struct target_device *const *device, unsigned n)
+{
+    if (n < 2) {
+        drive_log_read(log, n ? device[0]->name : "");
+        return;
+    }
+    *log = (struct drive_log){.known = false};
+    snprintf(log->why, sizeof(log->why), "the targets are on %u devices", n);
+    memcpy(log->media_why, log->why, sizeof(log->media_why));
+}
+
+void evidence_begin(struct evidence *ev, const struct target_device *const *device, unsigned n)
 {
     ev->network.counted = count_network(&ev->network, 0);
-    drive_log_read(&ev->log_before, device->name);
-    ev->counted = device->counted && target_device_count(device, &ev->before) == 0;
+    read_log(&ev->log_before, device, n);
+    ev->counted = count_devices(device, n, &ev->before);
     machine_read(&ev->machine_before);
 }
 
-void evidence_end(struct evidence *ev, const struct target_device *device)
+void evidence_end(struct evidence *ev, const struct target_device *const *device, unsigned n)
 {
-    ev->counted = ev->counted && target_device_count(device, &ev->after) == 0;
+    ev->counted = ev->counted && count_devices(device, n, &ev->after);
     ev->network.counted = ev->network.counted && count_network(&ev->network, 1);
-    drive_log_read(&ev->log_after, device->name);
+    read_log(&ev->log_after, device, n);
     machine_read(&ev->machine_after);
 }
 
@@ -268,14 +299,50 @@ static bool resident_object(void *ctx, int dir, const char *name, const struct s
     return r->files < RESIDENT_MAX_FILES;
 }
 
-double evidence_resident_share(int target)
+/* Adds the pages of one target. */
+static void resident_target(struct evidence_targets *seen, int target)
 {
     struct resident r = {.vec = malloc(RESIDENT_PAGES)};
 
     if (!r.vec)
-        return -1;
+        return;
     if (target_files_each(target, resident_object, &r) == -ENOTDIR)
         resident_file(&r, target);
     free(r.vec);
-    return r.pages ? (double)r.resident / (double)r.pages : -1;
+    seen->pages += r.pages;
+    seen->resident += r.resident;
+}
+
+/* ---- the targets ---- */
+
+void evidence_add_target(struct evidence_targets *seen, int target,
+                         const struct target_device *device)
+{
+    static const unsigned doubt[] = {[TARGET_MEDIUM_STORAGE] = 0,
+                                     [TARGET_MEDIUM_NETWORK] = 1,
+                                     [TARGET_MEDIUM_UNKNOWN] = 2,
+                                     [TARGET_MEDIUM_MEMORY] = 3};
+    char file_system[sizeof(seen->file_system)] = "";
+    enum target_medium medium = target_medium_of(target, device, file_system);
+
+    if (seen->count == 0 || doubt[medium] > doubt[seen->medium])
+        seen->medium = medium;
+    if (seen->count == 0)
+        memcpy(seen->file_system, file_system, sizeof(file_system));
+    else if (strcmp(seen->file_system, file_system) != 0)
+        seen->file_system[0] = '\0';
+    seen->count++;
+    resident_target(seen, target);
+}
+
+double evidence_resident_share(const struct evidence_targets *seen)
+{
+    return seen->pages ? (double)seen->resident / (double)seen->pages : -1;
+}
+
+void evidence_set_targets(struct evidence *ev, const struct evidence_targets *seen)
+{
+    ev->resident_share = evidence_resident_share(seen);
+    ev->target = seen->medium;
+    memcpy(ev->file_system, seen->file_system, sizeof(ev->file_system));
 }

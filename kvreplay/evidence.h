@@ -9,6 +9,7 @@
 
 #include "kvreplay/machine.h"
 #include "kvreplay/sched/counts.h"
+#include "kvreplay/sched/doors.h"
 #include "lib/base/err.h"
 #include "lib/io/drive_log.h"
 #include "lib/io/gap_list.h"
@@ -50,7 +51,8 @@ struct evidence {
     const struct tier_info *storage; /* of Tier-2; NULL: it has no real engine */
     int64_t own_io_ns;               /* sum of the times of its I/Os; negative: not known */
     const struct gap_list *gaps;
-    int64_t zero_ns; /* monotonic; gaps are told on the clock of the result rows */
+    int64_t zero_ns;                 /* monotonic; gaps are told on the clock of the result rows */
+    struct doors doors[TRACE_TIERS]; /* count 0: the tier has none */
     bool overloaded; /* the line grew as long as rows came due: the next three say how fast */
     double offered_per_s, achieved_per_s, growth_per_s;
     bool served;                         /* these are requests; else rows */
@@ -81,10 +83,10 @@ void evidence_interface(struct evidence *ev, const char *name);
 void evidence_door(struct evidence *ev, const struct tier_door *before,
                    const struct tier_door *after);
 
-/* The kernel's counters of device, network, processors and process, before and after the timed part
- * of the run. */
-void evidence_begin(struct evidence *ev, const struct target_device *device);
-void evidence_end(struct evidence *ev, const struct target_device *device);
+/* The kernel's counters of the n devices (their sums; not known when one's are not), network,
+ * processors and process, before and after the timed part of the run. */
+void evidence_begin(struct evidence *ev, const struct target_device *const *device, unsigned n);
+void evidence_end(struct evidence *ev, const struct target_device *const *device, unsigned n);
 /* Share of the bytes that Tier-2 reads asked for that no storage moved for this process: they came
  * from a cache. Negative: not known. */
 double evidence_cached_read_share(const struct evidence *ev);
@@ -108,10 +110,22 @@ double evidence_steal_share(const struct evidence *ev);
  */
 uint64_t evidence_link_bytes_per_s(const char *sysfs, const char *disk);
 
-/* Share (0..1) of the objects' bytes that mincore(2) sees in the page cache. target is the
- * descriptor of a directory, of which some thousand objects are looked at, or of a slab.
- * -1: there are no objects, or it cannot be told. */
-double evidence_resident_share(int target);
+/* What the open targets of Tier-2 are like. Zero it, and add each. */
+struct evidence_targets {
+    unsigned count;
+    uint64_t pages, resident;  /* of the objects */
+    enum target_medium medium; /* that which says least for the figures */
+    char file_system[24];      /* "": they differ, or it is not known */
+};
+/* target is the descriptor of a directory, of which some thousand objects are looked at
+ * (mincore(2)), or of a slab. */
+void evidence_add_target(struct evidence_targets *seen, int target,
+                         const struct target_device *device);
+/* Share (0..1) of the objects' bytes that is in the page cache. -1: there are no objects, or it
+ * cannot be told. */
+double evidence_resident_share(const struct evidence_targets *seen);
+/* Takes them into ev. */
+void evidence_set_targets(struct evidence *ev, const struct evidence_targets *seen);
 
 /* Rows a second from the end of the warm-up to the last completion; negative: no time went by. */
 double evidence_rows_per_s(const struct evidence *ev);

@@ -44,7 +44,8 @@ enum {
     PARTS_ONLY = OPTIONS_MARKS << 14,
     NOT_LIKE = OPTIONS_MARKS << 15, /* a target in kvtrace's own way, without like= */
     MPI_ONLY = OPTIONS_MARKS << 16,
-    NOT_MPI = OPTIONS_MARKS << 17
+    NOT_MPI = OPTIONS_MARKS << 17,
+    SEVERAL_ONLY = OPTIONS_MARKS << 18 /* several paths */
 };
 
 static const struct opt table[] = {
@@ -58,8 +59,17 @@ static const struct opt table[] = {
      .marks = NOT_NULL,
      .help = "Where the objects of a tier go, Tier-2 unless TIER says otherwise. A directory "
              "(new, empty, or used by an earlier run), a file, a block device, a Redis server "
-             "(redis://HOST:PORT/DB) or an object store (s3://BUCKET/PREFIX?endpoint=URL). Needed "
-             "if the trace has Tier-2 rows."},
+             "(redis://HOST:PORT/DB) or an object store (s3://BUCKET/PREFIX?endpoint=URL). Several "
+             "paths are one store. Needed if the trace has Tier-2 rows."},
+    {.name = "spread",
+     .type = OPT_ENUM,
+     .offset = AT(spread),
+     .flags = OPT_EXPERT,
+     .choices = "hash|capacity",
+     .def = "hash",
+     .marks = NOT_NULL | PATH_ONLY | SEVERAL_ONLY,
+     .help = "How objects are spread over several paths. hash: evenly; capacity: by the size of "
+             "their file systems or devices."},
     {.name = "layout",
      .type = OPT_ENUM,
      .offset = AT(layout),
@@ -127,7 +137,8 @@ static const struct opt table[] = {
     {.name = "tier-engine",
      .type = OPT_LIST,
      .offset = AT(tier_engine),
-     .arg = "N=sim:bw=RATE,lat=TIME,servers=N,stall=AT+TIME|sim:model=FILE.json|null|mem",
+     .arg = "N=sim:bw=RATE,lat=TIME,servers=N,stall=AT+TIME|sim:model=FILE.json|null|"
+            "mem:threads=N",
      .marks = NOT_NULL,
      .help = "Run tier N (0, 1 or 2) on another engine. sim: simulated, by numbers or as a "
              "drive measured by kvtrace model; null: does nothing; mem: host memory."},
@@ -470,7 +481,7 @@ static const struct opt table[] = {
      .max = 1024,
      .marks = NOT_NULL | PATH_ONLY | NOT_LIKE,
      .help = "I/Os in flight; 0: 32, with --timing served one for each worker, at most 256 "
-             "MiB."},
+             "MiB. With several paths, on each of them."},
     {.name = "rings",
      .type = OPT_U64,
      .offset = AT(rings),
@@ -480,7 +491,7 @@ static const struct opt table[] = {
      .min = 1,
      .max = 64,
      .marks = NOT_NULL | PATH_ONLY | NOT_LIKE,
-     .help = "I/O threads, each with its own ring; they share --iodepth."},
+     .help = "I/O threads of each target, each with its own ring; they share --iodepth."},
     {.name = "ioengine",
      .type = OPT_ENUM,
      .offset = AT(ioengine),
@@ -731,10 +742,26 @@ void options_release(struct options *o)
     o->expanded_count = 0;
 }
 
+/* One more path under Tier-2. */
+static int add_path(struct options *o, const struct uri *u, struct err *e)
+{
+    const struct uri *first = &o->target[TRACE_STORAGE];
+
+    if (o->paths == SPREAD_MAX)
+        return err_set(e, -EINVAL, ERR_INPUT, "--target", "more than %u paths", SPREAD_MAX);
+    if (o->paths > 0 && (u->like != URI_LIKE_KVTRACE || first->like != URI_LIKE_KVTRACE))
+        return err_set(e, -EINVAL, ERR_INPUT, "--target",
+                       "like= takes one path: no engine spreads its files over several");
+    if (o->paths > 0 && (u->pages == URI_PAGES_SMALL) != (first->pages == URI_PAGES_SMALL))
+        return err_set(e, -EINVAL, ERR_INPUT, "--target",
+                       "%s: pages= must be the same for all paths", u->text);
+    return keep_expanded(o, &o->path[o->paths++], strdup(u->path), e);
+}
+
 /* Takes the texts of --target. */
 static int check_targets(struct options *o, struct err *e)
 {
-    o->nvme = NULL;
+    o->paths = 0;
     for (unsigned i = 0; i < TRACE_TIERS; i++)
         o->has_target[i] = false;
     for (size_t i = 0; i < o->targets.count; i++) {
@@ -748,15 +775,19 @@ static int check_targets(struct options *o, struct err *e)
                            "%s: a path serves tier 2 only (--tier-map runs rows of other tiers "
                            "there)",
                            text);
-        if (o->has_target[u.tier])
+        if (o->has_target[u.tier] && !(u.scheme == URI_PATH && o->paths > 0))
             return err_set(e, -EINVAL, ERR_INPUT, "--target", "two of them for tier %u", u.tier);
-        o->has_target[u.tier] = true;
-        o->target[u.tier] = u;
         if (u.like != URI_LIKE_KVTRACE && o->layout == STORAGE_LAYOUT_SLAB)
             return err_set(e, -EINVAL, ERR_INPUT, "--layout slab",
                            "does not apply with like=, which stores files as the engine does");
-        if (u.scheme == URI_PATH)
-            o->nvme = o->target[u.tier].path;
+        if (u.scheme == URI_PATH) {
+            rc = add_path(o, &u, e);
+            if (rc < 0)
+                return rc;
+        }
+        if (!o->has_target[u.tier])
+            o->target[u.tier] = u;
+        o->has_target[u.tier] = true;
     }
     return 0;
 }
@@ -804,7 +835,10 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .refuses = SIMULATED_GPU_ONLY,
          .why = "applies only to a simulated GPU, but --gpu requires a real one"},
         {.on = o->null, .refuses = NOT_NULL, .why = "does not apply with --null"},
-        {.on = !o->nvme, .refuses = PATH_ONLY, .why = "applies only with --target PATH"},
+        {.on = o->paths == 0, .refuses = PATH_ONLY, .why = "applies only with --target PATH"},
+        {.on = o->paths < 2,
+         .refuses = SEVERAL_ONLY,
+         .why = "applies only with several --target PATH"},
         {.on = !store, .refuses = STORE_ONLY, .why = "applies only with --target"},
         {.on = !o->collected,
          .refuses = MPI_ONLY,
@@ -900,16 +934,19 @@ static int check_autoscale(const struct opt_parser *p, struct options *o, struct
 static int check_files(const struct options *o, const char *trace, struct err *e)
 {
     const char *results = options_results(o);
-    const struct file_use files[] = {
+    struct file_use files[5 + SPREAD_MAX] = {
         {FILES_STREAMED, "--output", results}, {FILES_WRITTEN, "--summary", o->summary},
-        {FILES_TARGET, "the target", o->nvme}, {FILES_READ, "the trace", trace},
-        {FILES_READ, "--config", o->config},   {FILES_READ, "--ceiling", o->ceiling},
+        {FILES_READ, "the trace", trace},      {FILES_READ, "--config", o->config},
+        {FILES_READ, "--ceiling", o->ceiling},
     };
+
+    for (unsigned i = 0; i < o->paths; i++)
+        files[5 + i] = (struct file_use){FILES_TARGET, "the target", o->path[i]};
 
     if (results && o->summary && strcmp(results, "-") == 0 && strcmp(o->summary, "-") == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--summary",
                        "standard output already takes the result rows (-o FILE)");
-    return files_check(files, sizeof(files) / sizeof(files[0]), e);
+    return files_check(files, 5 + o->paths, e);
 }
 
 /* ---- all together ---- */
@@ -983,6 +1020,10 @@ unsigned options_iodepth(const struct options *o)
 
     if (o->iodepth)
         return (unsigned)o->iodepth;
+    if (o->paths > 1) { /* of each: its share, and as much again, for they are never even */
+        depth = (depth * 2 + o->paths - 1) / o->paths;
+        room /= o->paths;
+    }
     depth = depth < room ? depth : room;
     return (unsigned)(depth < least ? least : depth < most ? depth : most);
 }

@@ -17,6 +17,7 @@
 #include "lib/opt/opt.h"
 #include "lib/opt/rows.h"
 #include "lib/ranks/part.h"
+#include "lib/tier/spread.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
@@ -77,10 +78,12 @@ struct options {
     bool zstd, notes, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows,
         long_window;
     struct opt_list tier_engine, tier_map, targets;
-    /* of --target, by tier; nvme: the path under Tier-2, NULL: none */
+    /* of --target, by tier (of several paths the first); path: the paths under Tier-2 */
     struct uri target[TRACE_TIERS];
     bool has_target[TRACE_TIERS];
-    const char *nvme;
+    const char *path[SPREAD_MAX]; /* in expanded */
+    unsigned paths;
+    enum storage_spread spread;
 
     /* one of several parts of a run */
     const char *part_text, *start_at;
@@ -90,8 +93,9 @@ struct options {
     const char *spool;                           /* folder */
     bool collected;                              /* rank 0 makes one result of all */
     bool own_traces, own_results, own_summaries; /* {rank} is in the name */
-    char run_id[HASH_HEX_LEN + 1];    /* the same in all parts of a run; "": there are no parts */
-    char *expanded[OPT_LIST_MAX + 4]; /* texts with {rank} and so on replaced; owned */
+    char run_id[HASH_HEX_LEN + 1]; /* the same in all parts of a run; "": there are no parts */
+    /* texts with {rank} and so on replaced, and paths without their parameters; owned */
+    char *expanded[2 * OPT_LIST_MAX + 4];
     size_t expanded_count;
 
     /* --autoscale; the last four come from the configuration. */

@@ -40,11 +40,7 @@ static int populate_put(struct populate *p, const struct object *want, const str
 
 static void populate_take_room(struct populate *p, const struct object *want)
 {
-    struct room *room = &p->tiers->room[want->tier];
-    room->planned += want->size;
-    room->reserved += want->size;
-    room->planned_objects++;
-    room->reserved_objects++;
+    room_hold(&p->tiers->room[want->tier], want->tier, want->key, want->size);
 }
 
 int populate_adopt(struct populate *p, struct err *e)
@@ -68,8 +64,12 @@ int populate_adopt(struct populate *p, struct err *e)
         populate_take_room(p, want);
         p->done.adopted_objects++;
         p->done.adopted_bytes += want->size;
+        if (want->tier != TRACE_STORAGE || p->tiers->storages == 0)
+            continue;
+        struct tiers_adopted *adopted = &p->tiers->adopted[tiers_target(p->tiers, op.door)];
+        adopted->bytes += want->size;
         if (p->survey->noted_objects > 0 && !want->replaced)
-            p->done.staying_bytes += want->size;
+            adopted->staying_bytes += want->size;
     }
     return 0;
 }
@@ -78,7 +78,8 @@ int populate_adopt(struct populate *p, struct err *e)
 struct writes {
     struct tier_op *op, *spare; /* spare: linked by next */
     unsigned in_flight;
-    int failed; /* first failure, negative errno */
+    int failed;    /* first failure, negative errno */
+    unsigned full; /* the target where it was */
     int64_t began_ns;
     uint64_t total_bytes;
     bool told;        /* that a signal is being followed */
@@ -92,8 +93,10 @@ static void writes_done(struct populate *p, struct writes *w, struct tier_op *op
 
     if (rc == 0)
         rc = populate_put(p, want, op);
-    if (rc < 0 && w->failed == 0)
+    if (rc < 0 && w->failed == 0) {
         w->failed = rc;
+        w->full = tiers_target(p->tiers, op->door);
+    }
     p->done.objects += rc == 0;
     p->done.bytes += rc == 0 ? want->size : 0;
     op->next = w->spare;
@@ -190,11 +193,14 @@ int populate_write(struct populate *p, struct err *e)
         free(w.op);
     if (w.failed == -ENOSPC) {
         char need[32], done[32], room[32];
-        uint64_t room_bytes = storage_free(&p->tiers->storage);
+        uint64_t room_bytes = tiers_storage_free(p->tiers, w.full);
+        const char *target = p->tiers->storages > 1 ? p->tiers->storage[w.full].o.path : "";
         return err_set(
             e, -ENOSPC, ERR_TARGET, "populate",
-            "the target is full: the trace needs %s to be there at its start, %s were written, and "
+            "the target%s%s is full: the trace needs %s to be there at its start, %s were written, "
+            "and "
             "%s %s free now%s",
+            target[0] ? " " : "", target,
             units_format_bytes(need, sizeof(need), (double)p->survey->initial_bytes[TRACE_STORAGE]),
             units_format_bytes(done, sizeof(done), (double)p->done.bytes),
             units_format_bytes(room, sizeof(room), (double)room_bytes),

@@ -14,8 +14,6 @@ struct populated {
     uint64_t objects, bytes;                 /* written */
     uint64_t adopted_objects, adopted_bytes; /* found */
     uint64_t torn_objects;                   /* found and not whole, after a run that was killed */
-    uint64_t staying_bytes; /* adopted, and in addition to the survey's peak: the trace neither
-                               replaces nor removes these objects */
 };
 
 /* Zero it and set the first part, which stays the caller's. */

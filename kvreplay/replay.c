@@ -60,6 +60,8 @@ struct replay {
     uint64_t skipped;
     int64_t started_wall_ns, cpu_ns, sync_ns;
     uint64_t data_seed;
+    struct storage_list targets; /* the paths under Tier-2 */
+    struct target_part part[SPREAD_MAX];
     bool reader_stuck; /* its thread is left behind in a read of the trace, or its rows in a tier */
     bool tiers_stuck;  /* operations were abandoned, and the tiers still work on them */
 };
@@ -244,6 +246,16 @@ static int replay_check_recording(const struct replay *r, struct err *e)
     return 0;
 }
 
+/* Which target holds which objects: the survey needs to know. */
+static int replay_divide(struct replay *r, struct err *e)
+{
+    const struct options *o = r->o;
+
+    r->targets = (struct storage_list){
+        .path = o->path, .count = o->null ? 0 : o->paths, .spread = o->spread};
+    return storage_divide(&r->targets, o->destroy_data, r->part, e);
+}
+
 /* The engines that the trace's prefills were computed on; one, if it does not say. */
 static struct engines_opts replay_engines(const char *provenance)
 {
@@ -274,6 +286,8 @@ static int replay_survey(struct replay *r, struct err *e)
                             .create = o->on_absent == LEDGER_ABSENT_CREATE,
                             .progress = r->progress,
                             .until_ns = INT64_MAX,
+                            .part = r->part,
+                            .targets = r->targets.count > 1 ? r->targets.count : 0,
                             .arrivals = o->timing == SCHED_SERVED,
                             .look_ahead = r->by_class ? WINDOW_BY_CLASS : WINDOW_TIMED};
 
@@ -316,8 +330,9 @@ static void replay_set_tiers(struct replay *r)
                             .inflight = o->inflight,
                             .any_order = o->timing == SCHED_SERVED,
                             .chunk_bytes = o->chunk_bytes,
-                            .storage = {.path = o->nvme,
-                                        .layout = o->layout,
+                            .targets = r->targets,
+                            .part = r->part,
+                            .storage = {.layout = o->layout,
                                         .destroy_data = o->destroy_data,
                                         .keep = o->keep,
                                         .data_seed = r->data_seed,
@@ -344,6 +359,16 @@ static void replay_set_tiers(struct replay *r)
     }
 }
 
+/* The folders above those of the parts of a run. */
+static int replay_make_parents(const struct replay *r, struct err *e)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; rc == 0 && i < r->targets.count; i++)
+        rc = part_make_parent(r->targets.path[i], e);
+    return rc;
+}
+
 /* Opens the tiers, adopts what an earlier run left, and checks that the rest has room. */
 static int replay_open_tiers(struct replay *r, struct err *e)
 {
@@ -362,7 +387,7 @@ static int replay_open_tiers(struct replay *r, struct err *e)
     if (rc < 0)
         return rc;
     if (r->o->part.on && r->tiers.choice[TRACE_STORAGE].kind == TIERS_STORAGE)
-        rc = part_make_parent(r->o->nvme, e);
+        rc = replay_make_parents(r, e);
     if (rc == 0)
         rc = tiers_open(&r->tiers, r->bell, e);
     if (rc < 0)
@@ -380,8 +405,7 @@ static int replay_open_tiers(struct replay *r, struct err *e)
                                     .generation = (hash_mix(r->data_seed) >> 2) + 1};
     if (r->surveyed && (rc = populate_adopt(&r->populate, e)) < 0)
         return rc;
-    return tiers_storage_room(&r->tiers, r->populate.done.adopted_bytes,
-                              r->populate.done.staying_bytes, e);
+    return tiers_storage_room(&r->tiers, e);
 }
 
 static int replay_populate(struct replay *r, struct err *e)
@@ -391,8 +415,8 @@ static int replay_populate(struct replay *r, struct err *e)
     if (r->surveyed && r->o->on_absent == LEDGER_ABSENT_CREATE)
         rc = populate_write(&r->populate, e);
     r->tiers_stuck = r->populate.stuck;
-    if (rc == 0 && r->surveyed && r->survey.changes[TRACE_STORAGE] && r->tiers.storage.open)
-        rc = storage_begin(&r->tiers.storage, e);
+    if (rc == 0 && r->surveyed && r->survey.changes[TRACE_STORAGE])
+        rc = tiers_storage_begin(&r->tiers, e);
     survey_release(&r->survey);
     return rc;
 }
@@ -497,11 +521,11 @@ static void replay_tick(void *ctx, struct sched *s)
         progress_line_show(&r->progress_line, &r->counts, in_flight, waiting);
 }
 
-static uint64_t replay_target_free(void *ctx, unsigned tier)
+static uint64_t replay_target_free(void *ctx, const struct row *row)
 {
     const struct replay *r = ctx;
 
-    return tier == TRACE_STORAGE ? storage_free(&r->tiers.storage) : UINT64_MAX;
+    return row->t.tier == TRACE_STORAGE ? tiers_storage_free(&r->tiers, row->door) : UINT64_MAX;
 }
 
 static int replay_schedule(struct replay *r, struct reader *reader, struct err *e)
@@ -561,10 +585,26 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
     return rc;
 }
 
+/* What the targets are, and what of them lies in the page cache. */
+static struct evidence_targets replay_look_at_targets(const struct replay *r)
+{
+    struct evidence_targets seen = {0};
+
+    for (unsigned i = 0; i < r->tiers.storages; i++)
+        evidence_add_target(&seen, r->tiers.storage[i].fd, &r->tiers.storage[i].device);
+    return seen;
+}
+
+static bool replay_is_remote(const struct replay *r, unsigned tier)
+{
+    return r->tiers.choice[tier].kind == TIERS_REMOTE;
+}
+
 /* The timed part, with evidence gathered on both sides of it. */
 static int replay_execute(struct replay *r, struct err *e)
 {
-    const struct storage *storage = &r->tiers.storage;
+    const struct target_device *device[SPREAD_MAX];
+    const unsigned devices = tiers_devices(&r->tiers, device);
     struct reader_opts ro = {.rows = r->window,
                              .select = r->select,
                              .want_line = r->writer != NULL,
@@ -572,34 +612,36 @@ static int replay_execute(struct replay *r, struct err *e)
                              .want_lookups = r->tiers.info[TRACE_STORAGE].looks_up,
                              .tell_starved = r->o->timing == SCHED_SERVED,
                              .bell = r->bell};
+    struct evidence_targets seen;
     struct reader *reader;
 
     int rc = reader_open(&reader, r->trace, &ro, e);
     if (rc < 0)
         return rc;
-    if (r->tiers.info[TRACE_STORAGE].keeps_cache)
-        r->evidence.resident_before = evidence_resident_share(storage->fd);
+    if (r->tiers.info[TRACE_STORAGE].keeps_cache) {
+        seen = replay_look_at_targets(r);
+        r->evidence.resident_before = evidence_resident_share(&seen);
+    }
     gap_list_begin(r->tiers.gaps);
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        for (unsigned k = 0; k < r->tiers.doors[i]; k++)
+        for (unsigned k = 0; k < r->tiers.doors[i] && replay_is_remote(r, i); k++)
             evidence_interface(&r->evidence, r->tiers.door[i][k].interface);
     }
-    evidence_begin(&r->evidence, &storage->device);
+    evidence_begin(&r->evidence, device, devices);
     int64_t cpu_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, reader, e);
-    if (rc == 0 && r->o->sync == STORAGE_SYNC_END && storage->open && !r->outcome.stuck) {
+    if (rc == 0 && r->o->sync == STORAGE_SYNC_END && r->tiers.storages && !r->outcome.stuck) {
         int64_t begun_ns = clock_now_ns();
-        rc = storage_sync(storage, e);
+        rc = tiers_storage_sync(&r->tiers, e);
         r->sync_ns = clock_now_ns() - begun_ns;
     }
     r->cpu_ns = clock_process_cpu_ns() - cpu_ns;
     tiers_describe(&r->tiers);
-    evidence_end(&r->evidence, &storage->device);
+    evidence_end(&r->evidence, device, devices);
     gap_list_end(r->tiers.gaps);
-    if (storage->open) {
-        r->evidence.resident_share = evidence_resident_share(storage->fd);
-        r->evidence.target =
-            target_medium_of(storage->fd, &storage->device, r->evidence.file_system);
+    if (r->tiers.storages) {
+        seen = replay_look_at_targets(r);
+        evidence_set_targets(&r->evidence, &seen);
     }
     if (r->in->read)
         r->in->read(r->in->ctx, rc == 0 && r->outcome.end == SCHED_DONE);
@@ -667,6 +709,21 @@ static void replay_set_overload(struct replay *r)
     ev->achieved_per_s = offered - ev->growth_per_s;
 }
 
+/* What the links of all devices carry together; 0: one of them is not known. */
+static uint64_t replay_link_bytes_per_s(const struct tiers *t)
+{
+    const struct target_device *device[SPREAD_MAX];
+    uint64_t sum = 0;
+
+    for (unsigned i = 0, n = tiers_devices(t, device); i < n; i++) {
+        uint64_t link = evidence_link_bytes_per_s("/sys", device[i]->name);
+        if (link == 0)
+            return 0;
+        sum += link;
+    }
+    return sum;
+}
+
 /* Adds to the evidence what the replay itself knows. */
 static void replay_set_evidence(struct replay *r)
 {
@@ -684,8 +741,8 @@ static void replay_set_evidence(struct replay *r)
     ev->lag_limit_ns = r->o->lag_limit_ns;
     ev->elapsed_ns = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;
     ev->warmup_ns = r->o->warmup_ns;
-    bool remote = r->tiers.choice[TRACE_STORAGE].kind == TIERS_REMOTE;
-    ev->dedup_ratio = r->tiers.storage.open || remote ? r->o->dedup_ratio : 1;
+    bool remote = replay_is_remote(r, TRACE_STORAGE);
+    ev->dedup_ratio = r->tiers.storages || remote ? r->o->dedup_ratio : 1;
     ev->gaps = r->tiers.gaps;
     ev->zero_ns = r->outcome.zero_ns;
     ev->own_io_ns = -1;
@@ -695,7 +752,7 @@ static void replay_set_evidence(struct replay *r)
         ev->loops[i] = (enum gap_of)info->loops;
         ev->real_engine |= ev->real[i];
     }
-    if ((r->tiers.storage.open || remote) && r->tiers.info[TRACE_STORAGE].engine) {
+    if ((r->tiers.storages || remote) && r->tiers.info[TRACE_STORAGE].engine) {
         ev->storage = &r->tiers.info[TRACE_STORAGE];
         ev->own_io_ns = ev->storage->io_ns - r->tiers.io_ns_before[TRACE_STORAGE];
     }
@@ -704,12 +761,12 @@ static void replay_set_evidence(struct replay *r)
         snprintf(ev->file_system, sizeof(ev->file_system), "%s", ev->storage->engine);
     }
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        for (unsigned k = 0; k < r->tiers.doors[i]; k++)
+        for (unsigned k = 0; k < r->tiers.doors[i] && replay_is_remote(r, i); k++)
             evidence_door(ev, &r->tiers.door_before[i][k], &r->tiers.door[i][k]);
     }
     replay_set_overload(r);
     ev->fell_back = r->tiers.info[TRACE_STORAGE].fallbacks.count > 0;
-    ev->link_bytes_per_s = evidence_link_bytes_per_s("/sys", r->tiers.storage.device.name);
+    ev->link_bytes_per_s = replay_link_bytes_per_s(&r->tiers);
 }
 
 /* rc: of the run. Writes the end of the results, the summary file and the text. Returns the first
@@ -719,6 +776,8 @@ static int replay_report(struct replay *r, int rc, struct err *e)
     struct validity validity;
 
     replay_set_evidence(r);
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        r->evidence.doors[i] = tiers_doors(&r->tiers, i, &r->counts);
     validity_judge(&validity, &r->evidence, r->o->lateness_budget_ns);
     struct summary s = {.argc = r->in->argc,
                         .argv = r->in->argv,
@@ -811,6 +870,8 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     if (rc == 0)
         rc = replay_check_recording(&r, e);
     if (rc == 0)
+        rc = replay_divide(&r, e);
+    if (rc == 0)
         rc = replay_survey(&r, e);
     rc = replay_agree(&r, rc, e);
     if (rc == 0)
@@ -847,10 +908,10 @@ out:;
     /* The results are safe now: removing many objects takes a while, and a third signal ends it.
      * When nothing was run, what an earlier run kept stays. A target that is still at work stays as
      * it is, for the next run to clear. */
-    bool keep = ran ? r.o->keep : r.tiers.storage.was_kept;
     if (ran && !r.tiers_stuck)
         tiers_keep(&r.tiers, r.o->keep);
-    int closed = r.tiers_stuck ? 0 : tiers_close(&r.tiers, keep, r.objects, rc ? NULL : e);
+    int closed =
+        r.tiers_stuck ? 0 : tiers_close(&r.tiers, ran, r.o->keep, r.objects, rc ? NULL : e);
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;
     *status = n->failed || n->corrupt || n->reads_before_write || n->errors || end == SCHED_ERROR ||

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "lib/data/data.h"
 #include "lib/io/target_file.h"
 #include "lib/io/target_guard.h"
+#include "lib/tier/spread.h"
 
 #define SLAB_NAME          "slab.kv" /* in a directory */
 #define SLAB_SPARE_OBJECTS 1024u
@@ -113,16 +115,16 @@ static uint64_t file_bytes(int fd, uint64_t *allocated)
 }
 
 /* Objects that may be there at once, to make room for their blocks of slack; 0: not known. */
-static uint64_t slab_objects(const struct survey *surveyed)
+static uint64_t slab_objects(const struct storage_need *need)
 {
-    if (!surveyed)
+    if (!need)
         return 0;
-    uint64_t peak = surveyed->room[TRACE_STORAGE].peak_objects + surveyed->noted_objects;
+    uint64_t peak = need->peak_objects + need->noted_objects;
     return peak + peak / 8 + SLAB_SPARE_OBJECTS;
 }
 
 /* The size of a file that may grow: as large as is useful, as far as there is room. */
-static int slab_size(const struct storage *s, const struct survey *surveyed, uint64_t *bytes,
+static int slab_size(const struct storage *s, const struct storage_need *need, uint64_t *bytes,
                      struct err *e)
 {
     uint64_t room, allocated, now = file_bytes(s->fd, &allocated), want = UINT64_MAX;
@@ -131,15 +133,17 @@ static int slab_size(const struct storage *s, const struct survey *surveyed, uin
     if (rc < 0)
         return rc;
     room += allocated;
-    if (surveyed) {
+    if (!need) /* as much as there is, and the others want it too */
+        room /= s->o.sharers;
+    if (need) {
         /* The peak, what may be reserved ahead of it, and, in a slab that is not new, objects that
          * may be adopted. */
         uint64_t ahead = s->o.inflight < SLAB_INFLIGHT_MAX ? s->o.inflight : SLAB_INFLIGHT_MAX;
-        uint64_t peak = surveyed->room[TRACE_STORAGE].peak, more;
-        if (__builtin_mul_overflow(ahead, surveyed->largest[TRACE_STORAGE], &more) ||
-            __builtin_add_overflow(more, peak / 8, &more) ||
-            (now > 0 && __builtin_add_overflow(more, surveyed->noted_bytes, &more)) ||
-            __builtin_add_overflow(more, peak, &want))
+        uint64_t more;
+        if (__builtin_mul_overflow(ahead, need->largest, &more) ||
+            __builtin_add_overflow(more, need->peak / 8, &more) ||
+            (now > 0 && __builtin_add_overflow(more, need->noted_bytes, &more)) ||
+            __builtin_add_overflow(more, need->peak, &want))
             want = UINT64_MAX;
     }
     if (s->o.bytes && s->o.bytes < want)
@@ -150,7 +154,7 @@ static int slab_size(const struct storage *s, const struct survey *surveyed, uin
         return err_errno(e, rc, ERR_TARGET, s->path, "cannot be read");
     if (kept.kept && __builtin_add_overflow(want, kept.bytes, &want))
         want = UINT64_MAX;
-    want = layout_slab_bytes(want, slab_objects(surveyed) + kept.objects);
+    want = layout_slab_bytes(want, slab_objects(need) + kept.objects);
     /* The index of what is kept moves behind the new space, and must not touch itself there. */
     if (kept.kept && want > now && want < now + kept.index_bytes + SLAB_GROWTH)
         want = now + kept.index_bytes + SLAB_GROWTH;
@@ -201,13 +205,12 @@ static int slab_space(const struct storage *s, uint64_t bytes, uint64_t *space, 
 
 /* Cuts room to what a slab of bytes holds. With a survey, exact bytes of objects fit whatever their
  * sizes: each may need a block of slack. */
-static int slab_room(const struct storage *s, struct room *room, const struct survey *surveyed,
+static int slab_room(const struct storage *s, struct room *room, const struct storage_need *need,
                      uint64_t bytes, uint64_t space, struct err *e)
 {
     uint64_t objects = 0;
 
-    if (surveyed) {
-        const struct room *need = &surveyed->room[TRACE_STORAGE];
+    if (need) {
         if (need->peak > space || need->peak_objects * DATA_BLOCK > space - need->peak) {
             uint64_t least = layout_slab_bytes(need->peak, need->peak_objects);
             char peak[32], want[32], has[32];
@@ -218,18 +221,18 @@ static int slab_room(const struct storage *s, struct room *room, const struct su
                 units_format_bytes(want, sizeof(want), (double)least), (unsigned long long)least,
                 s->o.path, units_format_bytes(has, sizeof(has), (double)bytes));
         }
-        objects = slab_objects(surveyed);
+        objects = slab_objects(need);
         if (objects > (space - need->peak) / DATA_BLOCK)
             objects = (space - need->peak) / DATA_BLOCK;
         room->max_objects = objects;
     }
-    room->blocks = !surveyed;
+    room->blocks = !need;
     if (room->capacity > space - objects * DATA_BLOCK)
         room->capacity = space - objects * DATA_BLOCK;
     return 0;
 }
 
-static int slab_open(struct storage *s, const struct survey *surveyed, struct room *room,
+static int slab_open(struct storage *s, const struct storage_need *need, struct room *room,
                      struct err *e)
 {
     uint64_t allocated, had = file_bytes(s->fd, &allocated), bytes = had / DATA_BLOCK * DATA_BLOCK;
@@ -237,21 +240,24 @@ static int slab_open(struct storage *s, const struct survey *surveyed, struct ro
     int rc = 0;
 
     if (s->resizes)
-        rc = slab_size(s, surveyed, &bytes, e);
+        rc = slab_size(s, need, &bytes, e);
     if (rc < 0)
         return rc;
     rc = slab_space(s, bytes, &space, e);
     if (rc < 0)
         return rc;
-    rc = slab_room(s, room, surveyed, bytes, space, e);
+    rc = slab_room(s, room, need, bytes, space, e);
     if (rc < 0)
         return rc;
     if (s->resizes)
-        rc = slab_grow(s, surveyed || s->o.bytes, bytes, e);
+        rc = slab_grow(s, need || s->o.bytes, bytes, e);
     if (rc < 0)
         return rc;
-    struct layout_slab_opts slab = {
-        .fd = s->fd, .resizes = s->resizes, .keeps = s->o.keep, .destroys = s->o.destroy_data};
+    struct layout_slab_opts slab = {.fd = s->fd,
+                                    .resizes = s->resizes,
+                                    .part = s->o.part,
+                                    .keeps = s->o.keep,
+                                    .destroys = s->o.destroy_data};
     slab.space_bytes = space;
     slab.index_bytes = bytes - slab.space_bytes - layout_slab_begin();
     rc = layout_slab_open(&s->slab, &slab, e);
@@ -270,9 +276,106 @@ static int slab_open(struct storage *s, const struct survey *surveyed, struct ro
     return 0;
 }
 
+/* ---- several targets as one store ---- */
+
+/* The part that the target at path keeps for the next run. -ENOENT: it keeps nothing. */
+static int kept_part(const char *path, struct target_part *part)
+{
+    struct layout_slab_header h = {0};
+    enum target_kind kind;
+    int fd, rc = target_kind(path, &kind, NULL);
+
+    if (rc < 0 || kind == TARGET_DIR)
+        return rc < 0 ? -ENOENT : target_dir_kept_part(path, part);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    rc = fd < 0 ? -errno : layout_slab_read_header(fd, &h);
+    if (fd >= 0)
+        close(fd);
+    *part = h.part;
+    return rc == 0 && h.kept && h.objects > 0 ? 0 : -ENOENT;
+}
+
+/* Two paths that lead to one place would be two parts in one folder. */
+static int refuse_twice(const struct storage_list *l, struct err *e)
+{
+    for (unsigned i = 0; i < l->count; i++) {
+        for (unsigned k = 0; k < i; k++) {
+            if (target_same(l->path[i], l->path[k]))
+                return err_set(e, -EINVAL, ERR_INPUT, "--target",
+                               "%s and %s are the same place: each target may be named once",
+                               l->path[k], l->path[i]);
+        }
+    }
+    return 0;
+}
+
+unsigned storage_sharers(const struct storage_list *l, unsigned i)
+{
+    dev_t mine, other;
+    unsigned n = 1;
+
+    if (target_file_system(l->path[i], &mine) < 0)
+        return 1;
+    for (unsigned k = 0; k < l->count; k++)
+        n += k != i && target_file_system(l->path[k], &other) == 0 && other == mine;
+    return n;
+}
+
+/* What is kept must be a whole store, or agree with how this run divides its own. */
+static int refuse_parts(const struct storage_list *l, const struct target_part *kept,
+                        const bool *keeps, struct target_part *part, struct err *e)
+{
+    unsigned all = 0, same = 0;
+
+    for (unsigned i = 0; i < l->count; i++) {
+        all += keeps[i];
+        same += keeps[i] && target_part_same(kept[i], part[i]);
+    }
+    if (same == all)
+        return 0;
+    if (all == l->count && spread_complete(kept, l->count)) {
+        memcpy(part, kept, l->count * sizeof(*part));
+        return 0;
+    }
+    for (unsigned i = 0; i < l->count; i++) {
+        if (!keeps[i] || target_part_same(kept[i], part[i]))
+            continue;
+        if (target_part_same(kept[i], TARGET_WHOLE))
+            return err_set(e, -EEXIST, ERR_TARGET, l->path[i],
+                           "an earlier run kept its objects here alone: give it as the only "
+                           "--target, or --destroy-data removes them");
+        return err_set(e, -EEXIST, ERR_TARGET, l->path[i],
+                       "an earlier run kept here slots %u to %u of the %u of its store: give all "
+                       "its targets, in any order, and no others; --destroy-data removes what was "
+                       "kept",
+                       kept[i].from, kept[i].to - 1u, TARGET_SLOTS);
+    }
+    return 0;
+}
+
+int storage_divide(const struct storage_list *l, bool destroy_data, struct target_part *part,
+                   struct err *e)
+{
+    struct target_part kept[SPREAD_MAX];
+    uint64_t weight[SPREAD_MAX];
+    bool keeps[SPREAD_MAX];
+    int rc = refuse_twice(l, e);
+
+    for (unsigned i = 0; rc == 0 && i < l->count; i++) {
+        weight[i] = 1;
+        if (l->spread == STORAGE_SPREAD_CAPACITY)
+            rc = target_size(l->path[i], &weight[i], e);
+        keeps[i] = kept_part(l->path[i], &kept[i]) == 0 && !destroy_data;
+    }
+    if (rc < 0)
+        return rc;
+    spread_divide(weight, l->count, part);
+    return refuse_parts(l, kept, keeps, part, e);
+}
+
 /* ---- opening ---- */
 
-int storage_open(struct storage *s, const struct storage_opts *o, const struct survey *surveyed,
+int storage_open(struct storage *s, const struct storage_opts *o, const struct storage_need *need,
                  struct room *room, struct err *e)
 {
     enum target_kind kind;
@@ -288,13 +391,15 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
     s->o = *o;
     snprintf(s->path, sizeof(s->path), "%s", o->path);
     s->open = true;
+    s->node = -1;
     if (kind == TARGET_DIR) {
         const struct target_dir_opts dir = {.path = o->path,
                                             .program = "kvreplay",
                                             .keeps = o->keep,
                                             .adopts = true,
                                             .destroys = o->destroy_data,
-                                            .data_seed = o->data_seed};
+                                            .data_seed = o->data_seed,
+                                            .part = o->part};
         rc = target_dir_open(&s->target, &dir, e);
         if (rc < 0)
             return rc;
@@ -307,7 +412,9 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
         rc = slab_on_file(s, e);
     }
     if (rc == 0 && s->own_fd)
-        rc = slab_open(s, surveyed, room, e);
+        rc = slab_open(s, need, room, e);
+    if (rc == 0)
+        rc = target_file_system(o->path, &s->file_system);
     if (rc == 0)
         target_device_find(s->fd, &s->device);
     return rc;
@@ -361,6 +468,12 @@ int storage_sync(const struct storage *s, struct err *e)
 
 /* ---- closing ---- */
 
+static bool slab_holds(const struct storage *s, const struct object *o)
+{
+    return o->tier == TRACE_STORAGE && o->live && o->place &&
+           spread_holds(s->o.part, object_name(o->key, TRACE_STORAGE));
+}
+
 /* Writes the index of the objects that stay. */
 static int slab_keep(struct storage *s, const struct objects *objects, struct err *e)
 {
@@ -368,11 +481,11 @@ static int slab_keep(struct storage *s, const struct objects *objects, struct er
     int rc = 0;
 
     for (size_t pos = 0; (o = objects_next(objects, &pos));) {
-        if (o->tier == TRACE_STORAGE && o->live && o->place)
+        if (slab_holds(s, o))
             layout_slab_measure(s->slab, (uint32_t)(uintptr_t)o->place);
     }
     for (size_t pos = 0; rc == 0 && (o = objects_next(objects, &pos));) {
-        if (o->tier == TRACE_STORAGE && o->live && o->place)
+        if (slab_holds(s, o))
             rc = layout_slab_keep(s->slab, object_name(o->key, TRACE_STORAGE),
                                   (uint32_t)(uintptr_t)o->place);
     }

@@ -8,9 +8,9 @@
 
 #include "kvreplay/sched/objects.h"
 #include "kvreplay/sched/room.h"
-#include "kvreplay/survey.h"
 #include "lib/io/target_device.h"
 #include "lib/io/target_dir.h"
+#include "lib/io/target_part.h"
 #include "lib/tier/layout_slab.h"
 
 /* Each in the order of the choices of its option. */
@@ -25,17 +25,46 @@ enum storage_sync { /* --sync */
     STORAGE_SYNC_OBJECT
 };
 
+enum storage_spread { /* --spread */
+    STORAGE_SPREAD_HASH,
+    STORAGE_SPREAD_CAPACITY
+};
+
+/* The paths that one store lies on. */
+struct storage_list {
+    const char *const *path;
+    unsigned count; /* 1 to SPREAD_MAX */
+    enum storage_spread spread;
+};
+/* Divides the store: into equal parts or by size, but where an earlier run kept objects, into the
+ * parts that it kept. Nothing is opened for writing. Class ERR_INPUT: a place named twice;
+ * ERR_TARGET: what was kept is a part of another store. */
+int storage_divide(const struct storage_list *l, bool destroy_data, struct target_part *part,
+                   struct err *e);
+
+/* How many of the targets lie on the file system that target i is on or will be; 1 at least. */
+unsigned storage_sharers(const struct storage_list *l, unsigned i);
+
 struct storage_opts {
-    const char *path; /* NULL: there is no storage */
+    const char *path;
+    unsigned sharers; /* targets of this run on its file system, itself included */
     enum storage_layout layout;
     bool destroy_data; /* may overwrite a device or a file that is not ours, or what was kept */
     bool keep;         /* objects are to stay */
     uint64_t data_seed;
-    bool buffered;     /* no O_DIRECT */
-    bool files_only;   /* objects are files in a directory, as an engine lays them out */
-    uint64_t bytes;    /* capacity asked for; 0: not asked */
-    double reserve;    /* share of the file system that stays free, or TARGET_RESERVE_AUTO */
-    uint64_t inflight; /* objects */
+    bool buffered;           /* no O_DIRECT */
+    bool files_only;         /* objects are files in a directory, as an engine lays them out */
+    uint64_t bytes;          /* capacity asked for; 0: not asked */
+    struct target_part part; /* of the store's objects */
+    double reserve;          /* share of the file system that stays free, or TARGET_RESERVE_AUTO */
+    uint64_t inflight;       /* objects */
+};
+
+/* What a trace needs of one target; all bytes and objects are of it alone. */
+struct storage_need {
+    uint64_t peak, peak_objects;         /* at once */
+    uint64_t noted_bytes, noted_objects; /* that may be there already, beside the peak */
+    uint64_t largest;                    /* object, bytes */
 };
 
 /* Plain state, filled by storage_open. Zero it first. */
@@ -50,14 +79,16 @@ struct storage {
     bool was_kept; /* objects of an earlier run are there */
     bool unsure;   /* ... and may be torn: verify them before they are used */
     struct target_device device;
+    dev_t file_system;
+    int node;       /* NUMA node of the engine's threads; negative: any */
     char path[256]; /* for reports */
 };
 
 /* Opens o->path. The size of a slab is that of its file or device; a file that was empty or is ours
  * becomes as large as the trace needs. room's capacity and max_objects are cut to what a slab
- * holds. surveyed: NULL from a pipe. Negative errno with *e, class ERR_TARGET when it is too small.
+ * holds. need: NULL from a pipe. Negative errno with *e, class ERR_TARGET when it is too small.
  */
-int storage_open(struct storage *s, const struct storage_opts *o, const struct survey *surveyed,
+int storage_open(struct storage *s, const struct storage_opts *o, const struct storage_need *need,
                  struct room *room, struct err *e);
 /* The trace has no rows for the target at path: nothing is opened or made there, which is said. A
  * path that could not be used is refused all the same. Negative errno with *e, as storage_open. */

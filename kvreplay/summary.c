@@ -48,35 +48,73 @@ static void json_group(struct jsonout *j, const struct counts_group *g)
         jsonout_hist(j, part[i], g->part[i], 1e3);
 }
 
-/* Of a remote store, what went through each of its doors. */
+/* What the client of a remote store counted at a door. */
+static void json_connections(struct jsonout *j, const struct tiers *t, unsigned tier, unsigned i)
+{
+    static const char *const key[] = {"interface",       "requests",           "retries",
+                                      "new_connections", "reused_connections", "tcp_retransmits"};
+    const struct tier_door *before = &t->door_before[tier][i], *after = &t->door[tier][i];
+    uint64_t requests = after->requests - before->requests;
+    uint64_t made = after->connections - before->connections;
+
+    if (t->choice[tier].kind != TIERS_REMOTE) {
+        for (size_t k = 0; k < sizeof(key) / sizeof(key[0]); k++)
+            jsonout_null(j, key[k]);
+        return;
+    }
+    jsonout_text_value(j, key[0], after->interface[0] ? after->interface : NULL);
+    jsonout_u64(j, key[1], requests);
+    jsonout_u64(j, key[2], after->retries - before->retries);
+    jsonout_u64(j, key[3], made);
+    jsonout_u64(j, key[4], requests > made ? requests - made : 0);
+    if (before->retransmits >= 0 && after->retransmits >= 0)
+        jsonout_u64(j, key[5], (uint64_t)(after->retransmits - before->retransmits));
+    else
+        jsonout_null(j, key[5]);
+}
+
+/* What is under a door that is a path. */
+static void json_path(struct jsonout *j, const struct tiers *t, unsigned i)
+{
+    const struct room *room = t->storages > 1 ? &t->target_room[i] : NULL;
+    const char *device = room ? t->storage[i].device.name : "";
+
+    jsonout_text_value(j, "device", device[0] ? device : NULL);
+    if (room && room->capacity < UINT64_MAX / 4)
+        jsonout_u64(j, "capacity_bytes", room->capacity);
+    else
+        jsonout_null(j, "capacity_bytes");
+    if (room)
+        jsonout_u64(j, "peak_bytes", room->peak);
+    else
+        jsonout_null(j, "peak_bytes");
+}
+
+/* What went through each of the doors of a tier. */
 static void json_doors(struct jsonout *j, const struct summary *s, unsigned tier)
 {
     const struct tiers *t = s->tiers;
+    const struct doors *d = &s->evidence->doors[tier];
+    double times = d->count > 1 ? doors_imbalance(d, NULL) : -1;
 
+    jsonout_f64(j, "imbalance", times >= 0 ? times : NAN);
     jsonout_array(j, "endpoints");
-    for (unsigned i = 0; i < t->doors[tier]; i++) {
-        const struct tier_door *before = &t->door_before[tier][i], *after = &t->door[tier][i];
-        uint64_t requests = after->requests - before->requests;
-        uint64_t made = after->connections - before->connections;
+    for (unsigned i = 0; i < d->count; i++) {
         jsonout_object(j, NULL);
-        jsonout_text_value(j, "endpoint", after->endpoint);
-        jsonout_text_value(j, "interface", after->interface[0] ? after->interface : NULL);
-        jsonout_u64(j, "requests", requests);
-        jsonout_u64(j, "retries", after->retries - before->retries);
-        jsonout_u64(j, "new_connections", made);
-        jsonout_u64(j, "reused_connections", requests > made ? requests - made : 0);
-        if (before->retransmits >= 0 && after->retransmits >= 0)
-            jsonout_u64(j, "tcp_retransmits", (uint64_t)(after->retransmits - before->retransmits));
-        else
-            jsonout_null(j, "tcp_retransmits");
+        jsonout_text_value(j, "endpoint", d->door[i].endpoint);
+        json_connections(j, t, tier, i);
+        json_path(j, t, i);
+        jsonout_f64(j, "share", d->share[i]);
+        jsonout_u64(j, "full", d->counts[i].full);
         for (unsigned op = 0; op < COUNTS_OPS; op++) {
-            const struct counts_door *d = &s->evidence->counts->door[tier][i][op];
+            const struct counts_door_op *o = &d->counts[i].op[op];
             jsonout_object(j, op_names[op]);
-            jsonout_u64(j, "ops", d->ops);
-            jsonout_u64(j, "bytes", d->bytes);
-            jsonout_u64(j, "not_ok", d->failed);
-            jsonout_f64(j, "gib_per_s", d->ops ? counts_door_rate(d) / (double)UNITS_GIB : NAN);
-            jsonout_hist(j, "service_us", d->service, 1e3);
+            jsonout_u64(j, "ops", o->ops);
+            jsonout_u64(j, "bytes", o->bytes);
+            jsonout_u64(j, "not_ok", o->failed);
+            jsonout_f64(j, "gib_per_s", o->ops ? counts_door_rate(o) / (double)UNITS_GIB : NAN);
+            jsonout_hist(j, "service_us", o->service, 1e3);
+            jsonout_hist(j, "device_us", o->device, 1e3);
             jsonout_end(j);
         }
         jsonout_end(j);
@@ -532,28 +570,28 @@ static void text_tiers(FILE *out, const struct tiers *t)
     }
 }
 
-/* One line for each of several doors, then what stands for a device's counters. */
-static void text_doors(FILE *out, const struct summary *s)
+/* One line for each of several doors. */
+static void text_doors(FILE *out, const struct doors *d)
 {
-    const struct counts *n = s->evidence->counts;
-    char bytes[32], rate[32], p99[32];
+    char bytes[32], rate[32], p99[32], device[32];
 
-    for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        for (unsigned k = 0; s->tiers->doors[i] > 1 && k < s->tiers->doors[i]; k++) {
-            uint64_t failed = 0;
-            fprintf(out, "  %s:", s->tiers->door[i][k].endpoint);
-            for (unsigned op = 0; op < COUNTS_OPS; op++) {
-                const struct counts_door *d = &n->door[i][k][op];
-                failed += d->failed;
-                if (d->ops > 0 && op != TRACE_DELETE)
-                    fprintf(out, " %s %s at %s, P99 %s;", op_names[op],
-                            units_format_bytes(bytes, sizeof(bytes), (double)d->bytes),
-                            units_format_rate(rate, sizeof(rate), counts_door_rate(d)),
-                            text_time(p99, d->service, 990000));
-            }
-            fprintf(out, " %llu not ok\n", (unsigned long long)failed);
+    for (unsigned i = 0; d->count > 1 && i < d->count; i++) {
+        uint64_t failed = 0;
+        fprintf(out, "  %s:", d->door[i].endpoint);
+        for (unsigned op = 0; op < COUNTS_OPS; op++) {
+            const struct counts_door_op *o = &d->counts[i].op[op];
+            failed += o->failed;
+            if (o->ops > 0 && op != TRACE_DELETE)
+                fprintf(out, " %s %s at %s, P99 %s, device P99 %s;", op_names[op],
+                        units_format_bytes(bytes, sizeof(bytes), (double)o->bytes),
+                        units_format_rate(rate, sizeof(rate), counts_door_rate(o)),
+                        text_time(p99, o->service, 990000), text_time(device, o->device, 990000));
         }
+        fprintf(out, " %llu not ok\n", (unsigned long long)failed);
     }
+    double times = d->count > 1 ? doors_imbalance(d, NULL) : -1;
+    if (times >= 0)
+        fprintf(out, "  imbalance: the busiest moved %.2f times its share of the bytes\n", times);
 }
 
 static void text_groups(FILE *out, const struct counts *n)
@@ -692,8 +730,9 @@ static void text_network(FILE *out, const struct summary *s)
     if (!n->stores)
         return;
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        read += s->tiers->doors[i] ? c->read_bytes[i] : 0;
-        written += s->tiers->doors[i] ? c->write_bytes[i] : 0;
+        bool remote = s->tiers->choice[i].kind == TIERS_REMOTE;
+        read += remote ? c->read_bytes[i] : 0;
+        written += remote ? c->write_bytes[i] : 0;
     }
     if (n->counted) {
         fputs("network", out);
@@ -717,6 +756,18 @@ static void text_network(FILE *out, const struct summary *s)
         fputs("TCP retransmissions not known\n", out);
 }
 
+/* "sda, sdb" */
+static const char *devices_text(char *buf, size_t cap, const struct tiers *t)
+{
+    const struct target_device *device[SPREAD_MAX];
+    size_t len = 0;
+
+    buf[0] = '\0';
+    for (unsigned i = 0, n = tiers_devices(t, device); i < n && len < cap; i++)
+        len += (size_t)snprintf(buf + len, cap - len, "%s%s", i ? ", " : "", device[i]->name);
+    return buf;
+}
+
 /* How far the figures may be believed. */
 static void text_evidence(FILE *out, const struct summary *s)
 {
@@ -724,11 +775,11 @@ static void text_evidence(FILE *out, const struct summary *s)
     const struct counts *n = ev->counts;
     const struct validity *v = s->validity;
     double per_gib = summary_cpu_per_gib(s);
-    char a[32], b[32], c[32], d[32];
+    char devices[256], a[32], b[32], c[32], d[32];
 
     if (ev->counted)
         fprintf(out, "device %s: read %s, wrote %s (Tier-2 asked for %s and %s)\n",
-                s->tiers->storage.device.name,
+                devices_text(devices, sizeof(devices), s->tiers),
                 units_format_bytes(a, sizeof(a),
                                    (double)(ev->after.read_bytes - ev->before.read_bytes)),
                 units_format_bytes(b, sizeof(b),
@@ -786,7 +837,8 @@ void summary_text_full(const struct summary *s, FILE *out)
 {
     text_rows(out, s);
     text_tiers(out, s->tiers);
-    text_doors(out, s);
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        text_doors(out, &s->evidence->doors[i]);
     text_groups(out, s->evidence->counts);
     text_lookups(out, s->evidence->counts);
     if (s->workers)

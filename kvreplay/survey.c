@@ -55,6 +55,7 @@ static int survey_need(struct survey *s, const struct trace_row *t, struct hash1
 {
     struct room *room = &s->room[t->tier];
     struct object *o = *have ? *have : objects_get(s->objects, copy, t->tier);
+    struct room_effect effect = {0};
 
     if (!o)
         return -ENOMEM;
@@ -69,13 +70,12 @@ static int survey_need(struct survey *s, const struct trace_row *t, struct hash1
     if (!o->initial) {
         o->initial = o->planned = 1;
         o->replaced = 0;
-        room->planned_objects++;
-        room->peak_objects++;
+        effect.take_objects = 1;
         s->initial_objects[t->tier]++;
     }
     o->size = o->planned_size = t->size & OBJECT_SIZE_MAX;
-    room->planned += more;
-    room->peak += more;
+    effect.take = more;
+    room_was_there(room, t->tier, copy, &effect);
     survey_stored(s, t->tier, more);
     s->initial_bytes[t->tier] += more;
     return 0;
@@ -256,6 +256,16 @@ int survey_run(struct survey *s, struct trace_reader *trace, const struct survey
         s->room[i].capacity = s->room[i].max_objects = UINT64_MAX / 2;
     if (o->arrivals && !(s->recent = malloc(SURVEY_RECENT * sizeof(*s->recent))))
         return err_nomem(e, "table of requests");
+    if (o->targets) {
+        struct room *room = &s->room[TRACE_STORAGE];
+        room->target = calloc(o->targets, sizeof(*room->target));
+        if (!room->target)
+            return err_nomem(e, "targets");
+        room->targets = o->targets;
+        room->part = o->part;
+        for (unsigned i = 0; i < o->targets; i++)
+            room->target[i].capacity = room->target[i].max_objects = UINT64_MAX / 2;
+    }
     for (size_t i = 0; s->recent && i < SURVEY_RECENT; i++)
         s->recent[i] = TRACE_NONE;
     if (!s->objects || !s->gone)
@@ -292,4 +302,7 @@ void survey_release(struct survey *s)
     s->gone = NULL;
     free(s->recent);
     s->recent = NULL;
+    free(s->room[TRACE_STORAGE].target);
+    s->room[TRACE_STORAGE].target = NULL;
+    s->room[TRACE_STORAGE].targets = 0;
 }

@@ -50,6 +50,10 @@ struct survey_opts {
     int64_t until_ns;
     bool arrivals;     /* rows are due at the Arrival of their request (--timing served) */
     size_t look_ahead; /* rows */
+    /* The parts that the targets of Tier-2 have, when there are several: the peak of each is in
+     * room[TRACE_STORAGE].target. Lent until survey_release. */
+    const struct target_part *part;
+    unsigned targets;
 };
 
 /* Reads the trace with a cursor of its own; rewind the trace afterwards. Negative errno with *e

@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
 #include "lib/drive/drive_model.h"
 #include "lib/json/jsonin.h"
 #include "lib/like/like.h"
+#include "lib/tier/spread.h"
 
 #define TIERS_NO_LIMIT (UINT64_MAX / 4)
 enum {
@@ -63,7 +65,7 @@ static int sim_parameter(struct tier_sim_opts *sim, char *part)
     return -EINVAL;
 }
 
-/* "N=sim:bw=2GB/s,lat=100us", "N=sim:model=FILE", "N=sim", "N=null", "N=mem". */
+/* "N=sim:bw=2GB/s,lat=100us", "N=sim:model=FILE", "N=sim", "N=null", "N=mem", "N=mem:threads=4". */
 static int engine_parse(struct tiers *t, const char *text, struct err *e)
 {
     int tier = selection_parse_tier(text);
@@ -79,8 +81,13 @@ static int engine_parse(struct tiers *t, const char *text, struct err *e)
         c->kind = TIERS_NULL;
         return 0;
     }
-    if (strcmp(engine, "mem") == 0) {
+    if (strcmp(engine, "mem") == 0 || strncmp(engine, "mem:threads=", 12) == 0) {
+        uint64_t threads = 0;
+        if (engine[3] && (units_parse_u64(engine + 12, &threads) < 0 || threads < 1 ||
+                          threads > TIER_HOST_THREADS_MAX))
+            return engine_error(e, text, "expected threads=N (1 to 16) behind mem:");
         c->kind = TIERS_HOST;
+        c->threads = (unsigned)threads;
         return 0;
     }
     if (strcmp(engine, "sim") != 0 && strncmp(engine, "sim:", 4) != 0)
@@ -201,7 +208,7 @@ int tiers_choose(struct tiers *t, struct err *e)
     const struct survey *s = t->surveyed;
     int rc;
 
-    if (o->storage.path && t->choice[TRACE_STORAGE].kind != TIERS_NONE)
+    if (o->targets.count && t->choice[TRACE_STORAGE].kind != TIERS_NONE)
         return err_set(e, -EINVAL, ERR_INPUT, "--target",
                        "does not apply when --tier-engine replaces tier 2");
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
@@ -221,13 +228,12 @@ int tiers_choose(struct tiers *t, struct err *e)
             *kind = TIERS_NULL;
         else if (*kind == TIERS_NONE && i == TRACE_CPU)
             *kind = TIERS_HOST;
-        else if (*kind == TIERS_NONE && o->storage.path)
+        else if (*kind == TIERS_NONE && o->targets.count)
             *kind = TIERS_STORAGE;
         if (s && s->tier_rows[i] == 0) {
-            if (i == TRACE_STORAGE && *kind == TIERS_STORAGE)
-                rc = storage_check_unused(o->storage.path, e);
-            if (rc < 0)
-                return rc;
+            for (unsigned k = 0; i == TRACE_STORAGE && k < o->targets.count; k++)
+                if ((rc = storage_check_unused(o->targets.path[k], e)) < 0)
+                    return rc;
             *kind = TIERS_NONE;
         } else if (s && *kind == TIERS_NONE) {
             return err_set(
@@ -401,43 +407,112 @@ int tiers_size(struct tiers *t, const char *provenance, struct err *e)
     return 0;
 }
 
-int tiers_storage_room(struct tiers *t, uint64_t kept_bytes, uint64_t staying_bytes, struct err *e)
+/* The room of a target: its own where Tier-2 has several. */
+static struct room *room_of(struct tiers *t, unsigned target)
 {
-    const struct room *peak = t->surveyed ? &t->surveyed->room[TRACE_STORAGE] : NULL;
-    struct room *room = &t->room[TRACE_STORAGE];
-    uint64_t need = peak ? peak->peak + staying_bytes : 0;
-    uint64_t slack = peak ? peak->peak_objects * DATA_BLOCK : 0;
+    return t->storages > 1 ? &t->target_room[target] : &t->room[TRACE_STORAGE];
+}
 
-    if (!t->storage.open)
-        return 0;
-    if (!t->storage.slab) { /* a slab was sized when it was opened */
-        uint64_t bytes;
-        int rc = target_room(t->storage.fd, t->o.storage.reserve, &bytes, e);
-        if (rc < 0)
-            return rc;
-        bytes += kept_bytes;
-        if (need + slack > bytes)
-            return too_small(e, TRACE_STORAGE, need + slack, bytes, t->o.storage.path);
-        if (room->capacity > bytes)
-            room->capacity = bytes;
+/* What the trace needs of a target at its peak; NULL from a pipe. */
+static const struct room *peak_of(const struct tiers *t, unsigned target)
+{
+    const struct room *all = t->surveyed ? &t->surveyed->room[TRACE_STORAGE] : NULL;
+
+    return all && t->storages > 1 ? &all->target[target] : all;
+}
+
+/* A target of files: several on one file system share what is free there. */
+static int files_room(struct tiers *t, unsigned target, struct err *e)
+{
+    const struct storage *s = &t->storage[target];
+    struct room *room = room_of(t, target);
+    uint64_t mine = 0, all = 0, kept = 0, bytes;
+    unsigned sharers = 0;
+    int rc = target_room(s->fd, s->o.reserve, &bytes, e);
+
+    if (rc < 0)
+        return rc;
+    for (unsigned i = 0; i < t->storages; i++) {
+        const struct room *peak = peak_of(t, i);
+        if (t->storage[i].slab || t->storage[i].file_system != s->file_system)
+            continue;
+        uint64_t need =
+            peak ? peak->peak + t->adopted[i].staying_bytes + peak->peak_objects * DATA_BLOCK : 0;
+        all += need;
+        mine = i == target ? need : mine;
+        kept += t->adopted[i].bytes;
+        sharers++;
     }
-    if (t->storage.slab) {
-        uint64_t beside = storage_beside(&t->storage);
-        room->capacity -= beside < room->capacity ? beside : room->capacity;
-    }
-    if (need > room->capacity)
-        return too_small(e, TRACE_STORAGE, need, room->capacity,
-                         "with what was kept beside it the tier");
+    bytes += kept;
+    if (all > bytes)
+        return too_small(e, TRACE_STORAGE, all, bytes, s->o.path);
+    bytes = mine + (bytes - all) / sharers;
+    if (room->capacity > bytes)
+        room->capacity = bytes;
     return 0;
+}
+
+int tiers_storage_room(struct tiers *t, struct err *e)
+{
+    struct room *all = &t->room[TRACE_STORAGE];
+    uint64_t sum = 0;
+    int rc = 0;
+
+    for (unsigned i = 0; i < t->storages; i++) {
+        const struct room *peak = peak_of(t, i);
+        struct room *room = room_of(t, i);
+        uint64_t need = peak ? peak->peak + t->adopted[i].staying_bytes : 0;
+        if (t->storage[i].slab) { /* it was sized when it was opened */
+            uint64_t beside = storage_beside(&t->storage[i]);
+            room->capacity -= beside < room->capacity ? beside : room->capacity;
+        } else if ((rc = files_room(t, i, e)) < 0) {
+            return rc;
+        }
+        if (need > room->capacity)
+            return too_small(e, TRACE_STORAGE, need, room->capacity,
+                             t->storages > 1 ? t->storage[i].o.path
+                                             : "with what was kept beside it the tier");
+        if (__builtin_add_overflow(sum, room->capacity, &sum))
+            sum = TIERS_NO_LIMIT;
+    }
+    if (t->storages > 1 && all->capacity > sum)
+        all->capacity = sum;
+    return 0;
+}
+
+int tiers_storage_begin(struct tiers *t, struct err *e)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < t->storages && rc == 0; i++)
+        rc = storage_begin(&t->storage[i], e);
+    return rc;
+}
+
+int tiers_storage_sync(const struct tiers *t, struct err *e)
+{
+    int first = 0;
+
+    for (unsigned i = 0; i < t->storages; i++) {
+        int rc = storage_sync(&t->storage[i], first ? NULL : e);
+        first = first ? first : rc;
+    }
+    return first;
+}
+
+uint64_t tiers_storage_free(const struct tiers *t, unsigned door)
+{
+    return t->storages ? storage_free(&t->storage[tiers_target(t, door)]) : UINT64_MAX;
 }
 
 /* ---- opening and closing ---- */
 
-static int open_like(struct tiers *t, struct bell *bell, struct err *e)
+static int open_like(struct tiers *t, const struct storage *under, struct tier **tier,
+                     struct bell *bell, struct err *e)
 {
     const struct tiers_opts *o = &t->o;
-    struct tier_like_opts l = {.dirfd = t->storage.fd,
-                               .path = t->storage.path,
+    struct tier_like_opts l = {.dirfd = under->fd,
+                               .path = under->path,
                                .uri = o->like,
                                .largest = t->surveyed ? t->surveyed->largest[TRACE_STORAGE] : 0,
                                .sync_objects = o->sync_objects,
@@ -447,20 +522,59 @@ static int open_like(struct tiers *t, struct bell *bell, struct err *e)
 
     if (rc < 0)
         return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
-    return tier_like_open(&t->tier[TRACE_STORAGE], &l, bell, e);
+    return tier_like_open(tier, &l, bell, e);
 }
 
-static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
+/* One of several targets gets its share of the objects, and a quarter of that for chance. */
+static double share_of(const struct tiers *t, unsigned target)
+{
+    return 1.25 * (t->o.part[target].to - t->o.part[target].from) / TARGET_SLOTS;
+}
+
+/* What the trace needs of a target; false from a pipe. What may be there already is known for all
+ * targets together only. */
+static bool need_of(const struct tiers *t, unsigned target, struct storage_need *need)
+{
+    const struct survey *s = t->surveyed;
+    const struct room *peak = peak_of(t, target);
+
+    if (!s)
+        return false;
+    *need = (struct storage_need){.peak = peak->peak,
+                                  .peak_objects = peak->peak_objects,
+                                  .noted_bytes = s->noted_bytes,
+                                  .noted_objects = s->noted_objects,
+                                  .largest = s->largest[TRACE_STORAGE]};
+    if (t->storages > 1) {
+        need->noted_bytes = (uint64_t)(share_of(t, target) * (double)s->noted_bytes);
+        need->noted_objects = (uint64_t)(share_of(t, target) * (double)s->noted_objects) + 1;
+    }
+    return true;
+}
+
+/* Opens a target, and an engine whose threads are near its device. */
+static int open_target(struct tiers *t, unsigned i, struct tier **tier, struct bell *bell,
+                       struct err *e)
 {
     const struct tiers_opts *o = &t->o;
-    struct storage *under = &t->storage;
-    int rc = storage_open(under, &o->storage, t->surveyed, &t->room[TRACE_STORAGE], e);
+    struct storage *under = &t->storage[i];
+    struct storage_opts so = o->storage;
+    struct storage_need need;
+    cpu_set_t cpus;
 
+    so.path = o->targets.path[i];
+    so.part = o->part[i];
+    so.sharers = storage_sharers(&o->targets, i);
+    bool known = need_of(t, i, &need);
+    if (so.bytes && t->storages > 1) {
+        so.bytes = (uint64_t)(share_of(t, i) * (double)so.bytes);
+        so.bytes = known && so.bytes < need.peak ? need.peak : so.bytes;
+    }
+    int rc = storage_open(under, &so, known ? &need : NULL, room_of(t, i), e);
     if (rc < 0)
         return rc;
     if (o->like)
-        return open_like(t, bell, e);
-    uint64_t objects = t->surveyed ? t->surveyed->room[TRACE_STORAGE].peak_objects : 0;
+        return open_like(t, under, tier, bell, e);
     struct tier_storage_opts s = {.dirfd = under->fd,
                                   .slab = under->slab,
                                   .path = under->path,
@@ -473,13 +587,68 @@ static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
                                   .buffered = o->storage.buffered,
                                   .sync_objects = o->sync_objects,
                                   .pages = o->pages,
-                                  .objects = objects,
+                                  .objects = known ? need.peak_objects : 0,
                                   .max_ops = (unsigned)o->inflight,
+                                  .engines = t->storages,
+                                  .first = i * o->rings,
                                   .gaps = t->gaps};
     rc = data_shape(o->compress_ratio, o->dedup_ratio, &s.shape);
     if (rc < 0)
         return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
-    return tier_storage_open(&t->tier[TRACE_STORAGE], &s, bell, e);
+    under->node = target_device_node("/sys", under->device.name);
+    bool near = thread_enter_node("/sys", under->node, &cpus) == 0;
+    under->node = near ? under->node : -1;
+    rc = tier_storage_open(tier, &s, bell, e);
+    if (near)
+        thread_leave_node(&cpus);
+    return rc;
+}
+
+/* The rooms of several targets begin with what was asked for all of them. */
+static int take_targets(struct tiers *t, struct err *e)
+{
+    struct room *all = &t->room[TRACE_STORAGE];
+    unsigned n = t->o.targets.count;
+
+    t->storage = calloc(n, sizeof(*t->storage));
+    t->target_room = calloc(n, sizeof(*t->target_room));
+    t->adopted = calloc(n, sizeof(*t->adopted));
+    if (!t->storage || !t->target_room || !t->adopted)
+        return err_nomem(e, "targets");
+    t->storages = n;
+    for (unsigned i = 0; i < n; i++)
+        t->target_room[i] = *all;
+    if (n > 1) {
+        all->targets = n;
+        all->target = t->target_room;
+        all->part = t->o.part;
+    }
+    return 0;
+}
+
+static int open_storage(struct tiers *t, struct bell *bell, struct err *e)
+{
+    struct room *all = &t->room[TRACE_STORAGE];
+    struct tier *tier[SPREAD_MAX] = {NULL};
+    struct spread_opts spread = {
+        .count = t->o.targets.count, .tier = tier, .name = t->o.targets.path, .part = t->o.part};
+    int rc = take_targets(t, e);
+
+    for (unsigned i = 0; i < t->storages && rc == 0; i++) {
+        rc = open_target(t, i, &tier[i], bell, e);
+        t->kept[TRACE_STORAGE] |= t->storage[i].was_kept;
+        t->unsure[TRACE_STORAGE] |= t->storage[i].unsure;
+        all->blocks |= t->target_room[i].blocks;
+    }
+    if (rc == 0 && t->storages > 1)
+        rc = tier_spread_open(&t->tier[TRACE_STORAGE], &spread, e);
+    else if (rc == 0)
+        t->tier[TRACE_STORAGE] = tier[0];
+    for (unsigned i = 0; i < t->storages && rc < 0; i++) {
+        if (tier[i])
+            tier[i]->ops->close(tier[i], NULL);
+    }
+    return rc;
 }
 
 static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct err *e)
@@ -516,9 +685,10 @@ static int open_host(struct tiers *t, unsigned i, struct bell *bell, struct err 
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     struct tier_host_opts host = {.capacity = t->arena[i],
                                   .max_objects = t->slack_objects[i],
-                                  .threads = cpus < 2   ? 1
-                                             : cpus > 8 ? 4
-                                                        : (unsigned)cpus / 2,
+                                  .threads = t->choice[i].threads ? t->choice[i].threads
+                                             : cpus < 2           ? 1
+                                             : cpus > 8           ? 4
+                                                                  : (unsigned)cpus / 2,
                                   .prefault = t->exact[i],
                                   .wrap = t->wrap[i],
                                   .max_ops = (unsigned)t->o.inflight,
@@ -547,8 +717,6 @@ int tiers_open(struct tiers *t, struct bell *bell, struct err *e)
         switch (t->choice[i].kind) {
         case TIERS_STORAGE:
             rc = open_storage(t, bell, e);
-            t->kept[i] = t->storage.was_kept;
-            t->unsure[i] = t->storage.unsure;
             break;
         case TIERS_REMOTE:
             rc = open_remote(t, i, bell, e);
@@ -588,10 +756,70 @@ void tiers_keep(struct tiers *t, bool keep)
     }
 }
 
+unsigned tiers_devices(const struct tiers *t, const struct target_device **device)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < t->storages; i++) {
+        unsigned k = 0;
+        while (k < n && strcmp(device[k]->name, t->storage[i].device.name) != 0)
+            k++;
+        if (k == n)
+            device[n++] = &t->storage[i].device;
+    }
+    return n;
+}
+
+struct doors tiers_doors(const struct tiers *t, unsigned tier, const struct counts *counts)
+{
+    return (struct doors){.counts = counts->door[tier],
+                          .door = t->door[tier],
+                          .share = t->door_share[tier],
+                          .count = counts->doors[tier]};
+}
+
+/* Each of several paths is a door, with the end of its name where that is long. */
+static void set_target_doors(struct tiers *t)
+{
+    for (unsigned i = 0; i < t->storages; i++) {
+        struct tier_door *d = &t->door[TRACE_STORAGE][i];
+        const char *path = t->storage[i].o.path;
+        size_t len = strlen(path), cut = len < TIER_ENDPOINT_CAP ? 0 : len - TIER_ENDPOINT_CAP + 4;
+
+        *d = (struct tier_door){.retransmits = -1};
+        snprintf(d->endpoint, sizeof(d->endpoint), "%s%s", cut ? "..." : "", path + cut);
+        t->door_share[TRACE_STORAGE][i] =
+            (double)(t->o.part[i].to - t->o.part[i].from) / TARGET_SLOTS;
+    }
+    t->doors[TRACE_STORAGE] = t->storages;
+}
+
+/* What the engine does not know of its targets. */
+static void describe_targets(struct tiers *t, struct tier_info *info)
+{
+    const struct target_device *device[SPREAD_MAX];
+    unsigned devices = tiers_devices(t, device);
+
+    if (t->storages > 1)
+        set_target_doors(t);
+    if (!info->device[0])
+        snprintf(info->device, sizeof(info->device), "%.63s%s%.63s", device[0]->name,
+                 device[0]->model[0] ? " " : "", device[0]->model);
+    if (t->storages > 1)
+        notes_add(&info->flags, "%u targets%s on %u device%s", t->storages,
+                  t->o.targets.spread == STORAGE_SPREAD_CAPACITY ? " by capacity" : "", devices,
+                  units_plural(devices));
+    for (unsigned i = 0; i < t->storages; i++) {
+        if (t->storage[i].node >= 0 && t->storages > 1)
+            notes_add(&info->flags, "%s: threads on NUMA node %d", t->storage[i].o.path,
+                      t->storage[i].node);
+        else if (t->storage[i].node >= 0)
+            notes_add(&info->flags, "threads on NUMA node %d", t->storage[i].node);
+    }
+}
+
 void tiers_describe(struct tiers *t)
 {
-    const struct target_device *device = &t->storage.device;
-
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         struct tier_info *info = &t->info[i];
         const char *instead = t->choice[i].instead;
@@ -601,11 +829,13 @@ void tiers_describe(struct tiers *t)
         t->verifies[i] = info->verifies;
         if (instead[0])
             notes_add(&info->fallbacks, "%s", instead);
-        if (t->choice[i].kind == TIERS_REMOTE)
+        if (t->choice[i].kind == TIERS_REMOTE) {
             t->doors[i] = tier_remote_doors(t->tier[i], t->door[i]);
-        if (t->choice[i].kind == TIERS_STORAGE && !info->device[0])
-            snprintf(info->device, sizeof(info->device), "%.63s%s%.63s", device->name,
-                     device->model[0] ? " " : "", device->model);
+            for (unsigned k = 0; k < t->doors[i]; k++)
+                t->door_share[i][k] = 1.0 / t->doors[i];
+        }
+        if (t->choice[i].kind == TIERS_STORAGE)
+            describe_targets(t, info);
     }
 }
 
@@ -627,7 +857,7 @@ unsigned tiers_threads(const struct tiers *t)
     return n;
 }
 
-int tiers_close(struct tiers *t, bool keep, const struct objects *objects, struct err *e)
+int tiers_close(struct tiers *t, bool ran, bool keep, const struct objects *objects, struct err *e)
 {
     int first = 0;
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
@@ -637,6 +867,17 @@ int tiers_close(struct tiers *t, bool keep, const struct objects *objects, struc
         drive_model_free(t->choice[i].drive);
         t->choice[i].drive = NULL;
     }
-    int rc = storage_close(&t->storage, keep, objects, first ? NULL : e);
-    return first ? first : rc;
+    for (unsigned i = 0; i < t->storages; i++) {
+        struct storage *s = &t->storage[i];
+        int rc = storage_close(s, ran ? keep : s->was_kept, objects, first ? NULL : e);
+        first = first ? first : rc;
+    }
+    free(t->storage);
+    free(t->target_room);
+    free(t->adopted);
+    t->storage = NULL;
+    t->target_room = NULL;
+    t->adopted = NULL;
+    t->storages = 0;
+    return first;
 }

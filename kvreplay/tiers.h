@@ -6,12 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvreplay/sched/counts.h"
+#include "kvreplay/sched/doors.h"
 #include "kvreplay/sched/room.h"
 #include "kvreplay/storage.h"
 #include "kvreplay/survey.h"
 #include "lib/base/bell.h"
 #include "lib/io/io.h"
 #include "lib/opt/opt.h"
+#include "lib/tier/spread.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
@@ -32,14 +35,16 @@ struct tiers_opts {
     uint64_t inflight; /* objects */
     bool any_order;    /* requests run in another order than the trace's (--timing served) */
     uint64_t chunk_bytes;
-    struct storage_opts storage;
+    struct storage_opts storage;           /* of each target; path and part are tiers.c's */
+    struct storage_list targets;           /* count 0: there is no storage */
+    const struct target_part *part;        /* of each target (storage_divide) */
     const struct uri *remote[TRACE_TIERS]; /* stores behind a network; NULL: none */
     int64_t timeout_ns;                    /* of remote stores, as the next */
     unsigned retries;
     const struct uri *like; /* the engine that storage is to act like; NULL: in kvtrace's own way */
     /* of the storage engine */
     enum io_engine io;
-    unsigned iodepth, rings;
+    unsigned iodepth, rings; /* of each target */
     bool sqpoll, iopoll, sync_objects;
     enum io_pages pages;
     double compress_ratio, dedup_ratio;
@@ -60,6 +65,7 @@ struct tiers_choice {
     enum tiers_kind kind;
     int gpu[TIER_GPU_MAX]; /* device numbers */
     unsigned gpus;
+    unsigned threads;         /* TIERS_HOST; 0: by the number of processors */
     struct tier_sim_opts sim; /* TIERS_SIM ... */
     struct drive_model
         *drive;        /* ... unless it is this measured drive; owned, tiers_close frees it */
@@ -80,11 +86,19 @@ struct tiers {
     struct tier_info info[TRACE_TIERS];
     uint64_t ios_before[TRACE_TIERS]; /* of info, when the clock started */
     int64_t io_ns_before[TRACE_TIERS];
-    /* the doors of remote stores: now, and when the clock started */
-    unsigned doors[TRACE_TIERS]; /* 0: the tier is no such store */
+    /* the doors of remote stores and of several paths: now, and when the clock started */
+    unsigned doors[TRACE_TIERS]; /* 0: the tier is neither */
     struct tier_door door[TRACE_TIERS][TIER_DOORS_MAX], door_before[TRACE_TIERS][TIER_DOORS_MAX];
+    double door_share[TRACE_TIERS][TIER_DOORS_MAX]; /* of the objects */
     bool verifies[TRACE_TIERS];
-    struct storage storage;
+    struct storage *storage;  /* the targets of Tier-2; storages of them are, or may be, open */
+    struct room *target_room; /* of each, where there are several */
+    struct tiers_adopted {
+        uint64_t bytes;
+        uint64_t staying_bytes; /* in addition to the survey's peak: the trace neither replaces nor
+                                   removes these objects */
+    } * adopted;                /* on each target */
+    unsigned storages;
     bool kept[TRACE_TIERS], unsure[TRACE_TIERS]; /* what an earlier run left: struct storage */
     struct gap_list *gaps;                       /* the caller's, set before the opening */
 };
@@ -99,19 +113,35 @@ int tiers_choose(struct tiers *t, struct err *e);
 int tiers_size(struct tiers *t, const char *provenance, struct err *e);
 /* Opens target and engines, which ring bell and tell gaps. */
 int tiers_open(struct tiers *t, struct bell *bell, struct err *e);
-/* Checks the room on the storage target, of which adopted objects hold kept_bytes. Refuses a target
- * too small for the peak and the staying_bytes of objects that the trace only reads. */
-int tiers_storage_room(struct tiers *t, uint64_t kept_bytes, uint64_t staying_bytes, struct err *e);
+/* Checks the room on each storage target beside what was adopted there. Refuses one too small for
+ * its peak and the staying bytes of objects that the trace only reads. */
+int tiers_storage_room(struct tiers *t, struct err *e);
+/* Before the clock starts, when rows will change something in Tier-2: storage_begin of each. */
+int tiers_storage_begin(struct tiers *t, struct err *e);
+/* Forces what was written in Tier-2 to the devices. */
+int tiers_storage_sync(const struct tiers *t, struct err *e);
+/* Bytes that are free now on the target that is door of Tier-2, or on the only one; UINT64_MAX: not
+ * known. */
+uint64_t tiers_storage_free(const struct tiers *t, unsigned door);
 /* Whether closing leaves the objects of remote stores there. Without it, what was kept stays. */
 void tiers_keep(struct tiers *t, bool keep);
 /* Asks the open engines again what they are, and what they had to do without. */
 void tiers_describe(struct tiers *t);
+/* The doors of a tier, to be judged. What it points to is the caller's and the tiers'. */
+struct doors tiers_doors(const struct tiers *t, unsigned tier, const struct counts *counts);
+/* The number of the path that is door of Tier-2; a tier with one path has no doors. */
+static inline unsigned tiers_target(const struct tiers *t, unsigned door)
+{
+    return door < t->storages ? door : 0;
+}
+/* The devices under Tier-2, each once, by name; device has room for SPREAD_MAX. Their number. */
+unsigned tiers_devices(const struct tiers *t, const struct target_device **device);
 /* The clock starts: what the engines moved so far is no part of the run. */
 void tiers_began(struct tiers *t);
 /* Threads that serve operations, of all engines. */
 unsigned tiers_threads(const struct tiers *t);
-/* Closes what is open, the target last (keep: its objects stay). The first failure is in *e.
- * Idempotent. */
-int tiers_close(struct tiers *t, bool keep, const struct objects *objects, struct err *e);
+/* Closes what is open, the targets last. keep: their objects stay; a run that did not begin (ran is
+ * false) leaves each as it was. The first failure is in *e. Idempotent. */
+int tiers_close(struct tiers *t, bool ran, bool keep, const struct objects *objects, struct err *e);
 
 #endif

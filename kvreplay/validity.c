@@ -162,6 +162,18 @@ static void note_like(struct validity *v, const struct evidence *ev)
                       units_format_duration(b, sizeof(b), (double)hist_percentile(h, 950000)));
 }
 
+/* A target that is slow or full, and an uneven load. */
+static void note_doors(struct validity *v, const struct evidence *ev)
+{
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        struct notes found = {0};
+
+        doors_notes(&ev->doors[i], &found);
+        for (unsigned k = 0; k < found.count; k++)
+            validity_note(v, "%s", found.text[k]);
+    }
+}
+
 static void note_overload(struct validity *v, const struct evidence *ev)
 {
     if (ev->overloaded)
@@ -545,6 +557,7 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
     note_moved(v, ev, TRACE_READ);
     note_moved(v, ev, TRACE_WRITE);
     note_foreign(v, ev);
+    note_doors(v, ev);
     note_link(v, ev, TRACE_READ);
     note_link(v, ev, TRACE_WRITE);
     note_ceiling(v, ev);

@@ -70,10 +70,22 @@ int counts_init(struct counts *s)
     return s->lateness && s->recent && s->lookup && s->queue ? rc : -ENOMEM;
 }
 
+static void doors_release(struct counts *s, unsigned tier)
+{
+    for (unsigned i = 0; i < s->doors[tier] * COUNTS_OPS; i++) {
+        struct counts_door_op *o = &s->door[tier][i / COUNTS_OPS].op[i % COUNTS_OPS];
+        hist_free(o->service);
+        hist_free(o->device);
+    }
+    free(s->door[tier]);
+}
+
 void counts_release(struct counts *s)
 {
     for (unsigned i = 0; i < COUNTS_GROUPS; i++)
         counts_group_release(&s->group[i]);
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        doors_release(s, i);
     hist_free(s->lateness);
     hist_free(s->queue);
     hist_free(s->recent);
@@ -82,8 +94,6 @@ void counts_release(struct counts *s)
         hist_free(s->response[i]);
         hist_free(s->whole[i]);
     }
-    for (unsigned i = 0; i < TRACE_TIERS * TIER_DOORS_MAX * COUNTS_OPS; i++)
-        hist_free((&s->door[0][0][0])[i].service);
     for (unsigned i = 0; i <= TRACE_QOSES; i++) {
         hist_free(s->end_to_end[i]);
         hist_free(s->first_token[i]);
@@ -94,14 +104,20 @@ void counts_release(struct counts *s)
 
 int counts_doors(struct counts *s, unsigned tier, unsigned doors)
 {
-    for (unsigned i = 0; i < doors; i++) {
-        for (unsigned op = 0; op < COUNTS_OPS; op++) {
-            struct counts_door *d = &s->door[tier][i][op];
-            *d = (struct counts_door){.first_start_ns = INT64_MAX, .last_done_ns = INT64_MIN};
-            d->service = hist_create();
-            if (!d->service)
-                return -ENOMEM;
-        }
+    if (doors == 0)
+        return 0;
+    s->door[tier] = calloc(doors, sizeof(*s->door[tier]));
+    if (!s->door[tier])
+        return -ENOMEM;
+    s->doors[tier] = doors;
+    for (unsigned i = 0; i < doors * COUNTS_OPS; i++) {
+        struct counts_door_op *o = &s->door[tier][i / COUNTS_OPS].op[i % COUNTS_OPS];
+        o->first_start_ns = INT64_MAX;
+        o->last_done_ns = INT64_MIN;
+        o->service = hist_create();
+        o->device = hist_create();
+        if (!o->service || !o->device)
+            return -ENOMEM;
     }
     return 0;
 }
@@ -244,23 +260,44 @@ static void group_add(struct counts *s, struct counts_group *g, const struct row
     }
 }
 
+void counts_started(struct counts *s, const struct row *r)
+{
+    struct counts_door *d;
+
+    if (r->t.tier == TRACE_NO_TIER || r->effect.target >= s->doors[r->t.tier])
+        return;
+    d = &s->door[r->t.tier][r->effect.target];
+    if (d->in_flight++ == 0)
+        d->busy_since_ns = r->t.start_ns;
+}
+
+static void door_left(struct counts_door *d, const struct row *r)
+{
+    int64_t done_ns = r->t.start_ns + r->t.latency_ns;
+
+    d->busy_bytes += r->t.status == TRACE_OK && r->t.op != TRACE_DELETE ? r->t.size : 0;
+    if (d->in_flight > 0 && --d->in_flight == 0 && done_ns > d->busy_since_ns)
+        d->busy_ns += done_ns - d->busy_since_ns;
+}
+
 static void door_add(struct counts *s, struct counts_door *d, const struct row *r)
 {
     const struct trace_row *t = &r->t;
+    struct counts_door_op *o = &d->op[t->op];
+    int64_t done_ns = t->start_ns + t->latency_ns;
 
-    if (!d->service)
-        return;
+    d->full += t->status == ENOSPC;
     if (t->status != TRACE_OK) {
-        d->failed++;
+        o->failed++;
         return;
     }
-    d->ops++;
-    d->bytes += t->op == TRACE_DELETE ? 0 : t->size;
-    if (t->start_ns < d->first_start_ns)
-        d->first_start_ns = t->start_ns;
-    if (t->start_ns + t->latency_ns > d->last_done_ns)
-        d->last_done_ns = t->start_ns + t->latency_ns;
-    counts_record(s, d->service, t->latency_ns);
+    o->ops++;
+    o->bytes += t->op == TRACE_DELETE ? 0 : t->size;
+    o->first_start_ns = t->start_ns < o->first_start_ns ? t->start_ns : o->first_start_ns;
+    o->last_done_ns = done_ns > o->last_done_ns ? done_ns : o->last_done_ns;
+    counts_record(s, o->service, t->latency_ns);
+    if (t->device_ns != TRACE_NONE)
+        counts_record(s, o->device, t->device_ns);
 }
 
 void counts_add(struct counts *s, const struct row *r)
@@ -283,6 +320,8 @@ void counts_add(struct counts *s, const struct row *r)
     }
     if (done_ns > s->last_done_ns)
         s->last_done_ns = done_ns;
+    if (has_tier && r->effect.target < s->doors[t->tier])
+        door_left(&s->door[t->tier][r->effect.target], r);
     if (r->head) {
         s->head_rows++;
         s->head_bytes += ok ? t->size : 0;
@@ -312,8 +351,8 @@ void counts_add(struct counts *s, const struct row *r)
     }
     if (has_tier && t->op < COUNTS_OPS)
         group_add(s, &s->group[counts_group_at(t->tier, t->op, t->phase)], r);
-    if (has_tier && t->op < COUNTS_OPS && r->door < TIER_DOORS_MAX)
-        door_add(s, &s->door[t->tier][r->door][t->op], r);
+    if (has_tier && t->op < COUNTS_OPS && r->door < s->doors[t->tier])
+        door_add(s, &s->door[t->tier][r->door], r);
 }
 
 void counts_settle(struct counts *s)
@@ -367,7 +406,7 @@ double counts_rate(const struct counts_group *g)
     return rate(g->bytes, g->first_start_ns, g->last_done_ns);
 }
 
-double counts_door_rate(const struct counts_door *d)
+double counts_door_rate(const struct counts_door_op *d)
 {
     return rate(d->bytes, d->first_start_ns, d->last_done_ns);
 }

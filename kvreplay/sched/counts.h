@@ -56,15 +56,27 @@ struct counts_group {
     uint64_t zeros[COUNTS_PARTS];
 };
 
-/* What went through a door of a store, in rows as of struct counts_group. */
+/* What went through one of the doors of a tier (struct tier_door), in rows as of struct
+ * counts_group. */
 struct counts_door {
-    uint64_t ops, bytes, failed;
-    int64_t first_start_ns, last_done_ns;
-    struct hist *service; /* ns; NULL: nothing is counted */
+    uint64_t full; /* rows that ended with ENOSPC there */
+    /* Of all rows: while at least one was there, and what they moved. 0: not known (a store behind
+     * a network). */
+    int64_t busy_ns, busy_since_ns;
+    uint64_t busy_bytes;
+    unsigned in_flight;
+    struct counts_door_op {
+        uint64_t ops, bytes; /* of rows that ended ok */
+        uint64_t failed;     /* rows that did not */
+        int64_t first_start_ns, last_done_ns;
+        struct hist *service, *device; /* ns, of rows that ended ok */
+    } op[COUNTS_OPS];
 };
 
 struct counts {
     struct counts_group group[COUNTS_GROUPS]; /* see counts_group_at */
+    struct counts_door *door[TRACE_TIERS];    /* doors of them */
+    unsigned doors[TRACE_TIERS];
     uint64_t rows, ok, absent, corrupt, failed;
     uint64_t lost;                  /* of failed */
     uint64_t head_rows, head_bytes; /* of rows that ran before the clock started */
@@ -104,18 +116,19 @@ struct counts {
     int64_t lag_late_ns;  /* the client's own part of it */
     int64_t last_done_ns; /* of all rows, monotonic */
     int errors;           /* negative errno: a histogram had no memory */
-    struct counts_door door[TRACE_TIERS][TIER_DOORS_MAX][COUNTS_OPS];
 };
 
 int counts_init(struct counts *s); /* 0, or -ENOMEM; counts_release also then */
 void counts_release(struct counts *s);
-/* From now on counts rows by the doors of the store under a tier as well. 0 or -ENOMEM. */
+/* From now on counts rows by the doors of a tier as well. 0 or -ENOMEM. */
 int counts_doors(struct counts *s, unsigned tier, unsigned doors);
 /* The place in group of a tier, operation and phase. */
 static inline unsigned counts_group_at(unsigned tier, unsigned op, unsigned phase)
 {
     return (tier * COUNTS_OPS + op) * COUNTS_PHASES + phase;
 }
+/* A row has started. */
+void counts_started(struct counts *s, const struct row *r);
 /* A finished row, its result columns set (times monotonic). */
 void counts_add(struct counts *s, const struct row *r);
 /* A request of that QoS (TRACE_NO_QOS: none) was let in. */
@@ -140,6 +153,6 @@ int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts
 void counts_group_release(struct counts_group *g);
 /* Bytes per second from the first start to the last completion; 0 when no time went by. */
 double counts_rate(const struct counts_group *g);
-double counts_door_rate(const struct counts_door *d); /* as counts_rate */
+double counts_door_rate(const struct counts_door_op *d); /* as counts_rate */
 
 #endif

@@ -53,18 +53,19 @@ static const char *ledger_row(const struct row *r, char buf[LEDGER_ROW])
 /* A row that ended with ENOSPC: what it needed and what is free, in its tier or on the target. */
 static void ledger_say_no_room(const struct ledger *l, const struct row *r)
 {
-    const struct room *room = &l->room[r->t.tier];
     const struct room_effect *effect = &r->effect;
-    uint64_t target_free = l->target_free ? l->target_free(l->ctx, r->t.tier) : UINT64_MAX;
+    const struct room *tier = &l->room[r->t.tier],
+                      *room = effect->of_target ? room_target(tier, effect) : tier;
+    uint64_t target_free = l->target_free ? l->target_free(l->ctx, r) : UINT64_MAX;
     char space[160], row[LEDGER_ROW];
 
     if (effect->verdict == ROOM_FULL && effect->needed <= effect->room_left)
         snprintf(space, sizeof(space), "one object more than the %llu that fit",
                  (unsigned long long)room->max_objects);
     else if (effect->verdict == ROOM_FULL)
-        snprintf(space, sizeof(space), "%llu bytes needed, %llu free in the tier of %llu",
+        snprintf(space, sizeof(space), "%llu bytes needed, %llu free in the %s of %llu",
                  (unsigned long long)effect->needed, (unsigned long long)effect->room_left,
-                 (unsigned long long)room->capacity);
+                 effect->of_target ? "target" : "tier", (unsigned long long)room->capacity);
     else if (target_free != UINT64_MAX && target_free >= r->t.size)
         snprintf(space, sizeof(space),
                  "%llu bytes needed; %llu seem free on the target now: another limit (inodes, a "
@@ -150,6 +151,7 @@ int ledger_begin(struct ledger *l, int64_t zero_ns, int64_t warmup_ns, int64_t u
 
 enum ledger_verdict ledger_started(struct ledger *l, const struct row *r)
 {
+    counts_started(l->counts, r);
     if (r->t.op == TRACE_READ && order_reads_early(r, r->t.start_ns))
         l->counts->reads_before_write++;
     if (l->lag_limit_ns == INT64_MAX || r->t.due_ns == TRACE_NONE)

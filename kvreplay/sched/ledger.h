@@ -42,7 +42,7 @@ struct ledger {
     const struct room *room;   /* TRACE_TIERS */
     const bool *verifies;      /* TRACE_TIERS: reads are verified there; NULL: none are */
     /* Bytes free now on what lies under a tier; UINT64_MAX: not known. May be NULL. */
-    uint64_t (*target_free)(void *ctx, unsigned tier);
+    uint64_t (*target_free)(void *ctx, const struct row *r);
     void *ctx;
     enum ledger_on_absent on_absent;
     enum ledger_on_error on_error;

@@ -17,7 +17,7 @@ struct row;
  * TRACE_NONE: there are no parts. */
 int results_open(struct results **out, struct trace_writer *w, int64_t rank, struct err *e);
 void results_close(struct results *r);
-/* The doors of the store under a tier, whose names are the Endpoint of its rows; the caller's. */
+/* The doors of a tier, whose names are the Endpoint of its rows; the caller's. */
 void results_doors(struct results *r, unsigned tier, const struct tier_door *door, unsigned doors);
 /* The zero of all times is known now: writes the rows that wait for it. */
 int results_zero(struct results *r, int64_t zero_ns, struct err *e);

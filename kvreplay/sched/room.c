@@ -7,18 +7,74 @@
 #include <errno.h>
 
 #include "lib/data/data.h"
+#include "lib/tier/spread.h"
 
 static uint64_t room_bytes(const struct room *room, uint64_t size)
 {
     return room->blocks && size <= OBJECT_SIZE_MAX ? DATA_PADDED(size) : size;
 }
 
-/* False, with the room unchanged, when the row does not fit after all earlier rows. */
-static bool room_plan(struct room *room, const struct room_effect *effect)
+/* ---- the targets of a tier ---- */
+
+static uint8_t target_of(const struct room *room, unsigned tier, struct hash128 copy)
 {
-    if (effect->take > room->capacity || room->planned > room->capacity - effect->take ||
-        room->planned_objects + effect->take_objects > room->max_objects)
-        return false;
+    struct hash128 name;
+    uint8_t i = 0;
+
+    if (room->targets == 0)
+        return TIER_NO_DOOR;
+    name = object_name(copy, tier);
+    while (i + 1u < room->targets && !spread_holds(room->part[i], name))
+        i++;
+    return i;
+}
+
+struct room *room_target(const struct room *room, const struct room_effect *effect)
+{
+    return room->targets ? &room->target[effect->target] : NULL;
+}
+
+static void hold(struct room *room, uint64_t size)
+{
+    room->planned += size;
+    room->reserved += size;
+    room->planned_objects++;
+    room->reserved_objects++;
+}
+
+void room_hold(struct room *room, unsigned tier, struct hash128 copy, uint64_t size)
+{
+    hold(room, size);
+    if (room->targets)
+        hold(&room->target[target_of(room, tier, copy)], size);
+}
+
+static void was_there(struct room *room, const struct room_effect *more)
+{
+    room->planned += more->take;
+    room->peak += more->take;
+    room->planned_objects += more->take_objects;
+    room->peak_objects += more->take_objects;
+}
+
+void room_was_there(struct room *room, unsigned tier, struct hash128 copy,
+                    const struct room_effect *more)
+{
+    was_there(room, more);
+    if (room->targets)
+        was_there(&room->target[target_of(room, tier, copy)], more);
+}
+
+/* ---- taking and giving ---- */
+
+static bool plan_fits(const struct room *room, const struct room_effect *effect)
+{
+    return effect->take <= room->capacity && room->planned <= room->capacity - effect->take &&
+           room->planned_objects + effect->take_objects <= room->max_objects;
+}
+
+static void plan(struct room *room, const struct room_effect *effect)
+{
     room->planned += effect->take;
     room->planned_objects += effect->take_objects;
     if (room->planned > room->peak)
@@ -27,23 +83,65 @@ static bool room_plan(struct room *room, const struct room_effect *effect)
         room->peak_objects = room->planned_objects;
     room->planned -= effect->give;
     room->planned_objects -= effect->give_objects;
+}
+
+/* False, with the room unchanged, when the row does not fit after all earlier rows. */
+static bool room_plan(struct room *room, const struct room_effect *effect)
+{
+    struct room *target = room_target(room, effect);
+
+    if (!plan_fits(room, effect) || (target && !plan_fits(target, effect)))
+        return false;
+    plan(room, effect);
+    if (target)
+        plan(target, effect);
     return true;
+}
+
+static bool reserve_fits(const struct room *room, const struct room_effect *effect)
+{
+    return room->reserved <= room->capacity - effect->take &&
+           room->reserved_objects + effect->take_objects <= room->max_objects;
+}
+
+static void reserve(struct room *room, const struct room_effect *effect)
+{
+    room->reserved += effect->take;
+    room->reserved_objects += effect->take_objects;
+}
+
+void room_force(struct room *room, const struct room_effect *effect)
+{
+    struct room *target = room_target(room, effect);
+
+    reserve(room, effect);
+    if (target)
+        reserve(target, effect);
 }
 
 bool room_reserve(struct room *room, const struct room_effect *effect)
 {
-    if (room->reserved > room->capacity - effect->take ||
-        room->reserved_objects + effect->take_objects > room->max_objects)
+    const struct room *target = room_target(room, effect);
+
+    if (!reserve_fits(room, effect) || (target && !reserve_fits(target, effect)))
         return false;
-    room->reserved += effect->take;
-    room->reserved_objects += effect->take_objects;
+    room_force(room, effect);
     return true;
+}
+
+static void release(struct room *room, const struct room_effect *effect)
+{
+    room->reserved -= effect->give;
+    room->reserved_objects -= effect->give_objects;
 }
 
 void room_release(struct room *room, const struct room_effect *effect)
 {
-    room->reserved -= effect->give;
-    room->reserved_objects -= effect->give_objects;
+    struct room *target = room_target(room, effect);
+
+    release(room, effect);
+    if (target)
+        release(target, effect);
 }
 
 /* ---- the room of a request ---- */
@@ -91,6 +189,12 @@ static void share_leave(struct room_share *s, uint64_t take, uint64_t give)
 
 bool room_claim_leave(struct room *room, struct room_claim *claim, const struct room_effect *effect)
 {
+    struct room *target = room_target(room, effect);
+
+    if (target) { /* a claim holds nothing there: its rows take and give when they are done */
+        reserve(target, effect);
+        release(target, effect);
+    }
     share_leave(&claim->bytes, effect->take, effect->give);
     share_leave(&claim->objects, effect->take_objects, effect->give_objects);
     claim->takers -= effect->take || effect->take_objects;
@@ -111,9 +215,15 @@ static int room_store(struct room *room, struct objects *objects, const struct r
     const struct trace_row *t = row->t;
 
     if (t->size > OBJECT_SIZE_MAX || !room_plan(room, effect)) {
+        const struct room *target = room_target(room, effect);
+        bool of_target = target && plan_fits(room, effect);
+        const struct room *full = of_target ? target : room;
+
         *effect = (struct room_effect){.verdict = ROOM_FULL,
+                                       .target = effect->target,
+                                       .of_target = of_target,
                                        .needed = effect->take,
-                                       .room_left = room->capacity - room->planned};
+                                       .room_left = full->capacity - full->planned};
         return 0;
     }
     struct object *o = row->known ? row->known : objects_get(objects, row->copy, t->tier);
@@ -133,7 +243,8 @@ int room_admit(struct room *room, struct objects *objects, const struct room_row
     struct object *o = row->known;
     bool there = o && o->planned, drops = room_drops(t);
 
-    *effect = (struct room_effect){.object = o, .verdict = ROOM_GO};
+    *effect = (struct room_effect){
+        .object = o, .verdict = ROOM_GO, .target = target_of(room, t->tier, row->copy)};
     if (t->op == TRACE_WRITE) {
         uint64_t before = there ? room_bytes(room, o->planned_size) : 0;
         uint64_t after = room_bytes(room, t->size);
@@ -154,7 +265,7 @@ int room_admit(struct room *room, struct objects *objects, const struct room_row
         return rc;
     }
     if (!there) {
-        *effect = (struct room_effect){.verdict = ROOM_ABSENT};
+        *effect = (struct room_effect){.verdict = ROOM_ABSENT, .target = effect->target};
         return 0;
     }
     if (t->op == TRACE_DELETE || drops) {

@@ -8,18 +8,25 @@
 #include <stdint.h>
 
 #include "kvreplay/sched/objects.h"
+#include "lib/io/target_part.h"
 #include "lib/trace/trace.h"
 
 /*
  * Room of one tier, in bytes and in objects. "planned" is what is taken once every admitted row is
  * done. "reserved" is what rows were granted and have not given back. Both are equal when all
- * admitted rows are done.
+ * admitted rows are done. A tier of several targets has a room for each, and a row needs both: that
+ * of its tier and that of the target which holds its object. Requests (struct room_claim) wait for
+ * the tier's alone.
  */
 struct room {
     uint64_t capacity, planned, reserved, peak; /* peak: highest planned */
     uint64_t max_objects, planned_objects, reserved_objects, peak_objects;
     bool blocks; /* sizes count in whole blocks; false: exact bytes */
     size_t line; /* rows of admitted requests, or of none, that wait for room (--admit qos) */
+    /* The targets' rooms, and the part of the names that each has; the caller's. 0: one target. */
+    unsigned targets;
+    struct room *target;
+    const struct target_part *part;
 };
 
 enum room_verdict {
@@ -33,6 +40,8 @@ struct room_effect {
     uint64_t take, give;   /* bytes needed before the row runs; freed when it is done */
     uint8_t take_objects, give_objects; /* 0 or 1 */
     uint8_t verdict;                    /* enum room_verdict */
+    uint8_t target;                     /* whose room it needs; TIER_NO_DOOR: the tier has one */
+    bool of_target;                     /* ROOM_FULL: its target is too small, the tier is not */
     bool create;                /* write the object first: it is read before it is written */
     uint64_t needed, room_left; /* ROOM_FULL: bytes, after every earlier row */
 };
@@ -55,6 +64,17 @@ static inline bool room_drops(const struct trace_row *t)
 int room_admit(struct room *room, struct objects *objects, const struct room_row *row,
                struct room_effect *effect);
 
+/* What the effect of an object is on: a target's room; NULL: the tier has one target. */
+struct room *room_target(const struct room *room, const struct room_effect *effect);
+/* The object (its key's hash, as for objects_find) is there before the first row: takes its room.
+ */
+void room_hold(struct room *room, unsigned tier, struct hash128 copy, uint64_t size);
+/* The object was there, with so many bytes more, from before the first row until now: adds to the
+ * peak as to what is planned. */
+void room_was_there(struct room *room, unsigned tier, struct hash128 copy,
+                    const struct room_effect *more);
+/* Takes the row's room, free or not. */
+void room_force(struct room *room, const struct room_effect *effect);
 /* Takes the row's room if it is free now. */
 bool room_reserve(struct room *room, const struct room_effect *effect);
 /* Gives back what the finished row frees. */

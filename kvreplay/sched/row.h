@@ -72,16 +72,16 @@ struct row {
     uint64_t generation;    /* of what this row writes */
     struct tier_parts part; /* of the main stage's operation */
     int64_t first_byte_ns;  /* as of struct tier_op, as the next */
-    uint8_t door;
-    int64_t away_ns;    /* of its latency, in which the processors were away (gap_list.h) */
-    int64_t stopped_ns; /* of its response, in stops of the process, beside its lateness */
-    struct row *next;   /* in a row_list */
-    int64_t wake_ns;    /* in the timers: due time, or end of a Generate row */
-    uint8_t waits;      /* mask of enum row_wait */
-    uint8_t stage;      /* enum row_stage */
-    bool head;          /* runs before the clock starts */
-    bool held;          /* a Generate row that holds its request until wake_ns */
-    bool looks_up;      /* it has the stage ROW_LOOKUP */
+    uint8_t door;           /* as of struct tier_op */
+    int64_t away_ns;        /* of its latency, in which the processors were away (gap_list.h) */
+    int64_t stopped_ns;     /* of its response, in stops of the process, beside its lateness */
+    struct row *next;       /* in a row_list */
+    int64_t wake_ns;        /* in the timers: due time, or end of a Generate row */
+    uint8_t waits;          /* mask of enum row_wait */
+    uint8_t stage;          /* enum row_stage */
+    bool head;              /* runs before the clock starts */
+    bool held;              /* a Generate row that holds its request until wake_ns */
+    bool looks_up;          /* it has the stage ROW_LOOKUP */
 };
 
 /* How late the tool itself was with a row that does I/O; 0 for others, which nobody waits for. */

@@ -232,7 +232,7 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
     r->t.device_ns = TRACE_NONE;
     r->part = no_parts;
     r->first_byte_ns = TIER_UNKNOWN_NS;
-    r->door = TIER_NO_DOOR;
+    r->door = r->effect.target;
     r->away_ns = r->stopped_ns = 0;
     if (r->request && r->t.due_ns != TRACE_NONE)
         sched_request_started(s, r);
@@ -464,7 +464,7 @@ static void sched_admit_room(struct sched *s, struct row *r)
 {
     unsigned tier = r->t.tier;
 
-    r->effect = (struct room_effect){.verdict = ROOM_GO};
+    r->effect = (struct room_effect){.verdict = ROOM_GO, .target = TIER_NO_DOOR};
     r->looks_up = s->o.lookups && ((r->t.op == TRACE_READ && tier == TRACE_STORAGE) ||
                                    (r->t.op == TRACE_MISS && r->t.key.len > 0));
     r->stage = r->looks_up ? ROW_LOOKUP : ROW_MAIN;
@@ -596,8 +596,7 @@ static bool sched_unblock(struct sched *s, int64_t now)
     if (claim) {
         room_claim_reserve(room, claim);
     } else {
-        room->reserved += oldest->effect.take;
-        room->reserved_objects += oldest->effect.take_objects;
+        room_force(room, &oldest->effect);
     }
     s->env.ledger->counts->capacity_exceeded++;
     sched_has_room(s, (unsigned)tier, now);

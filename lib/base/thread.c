@@ -2,7 +2,11 @@
  * signals, because it is the one that stops a run in order. */
 #include "lib/base/thread.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 int thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 {
@@ -14,4 +18,47 @@ int thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
     rc = pthread_create(thread, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -rc;
+}
+
+/* Parses a list of processors as the kernel writes it, "0-3,8". */
+static void cpus_parse(const char *list, cpu_set_t *set)
+{
+    CPU_ZERO(set);
+    for (char *end; *list >= '0' && *list <= '9'; list = *end == ',' ? end + 1 : end) {
+        unsigned long first = strtoul(list, &end, 10), last = first;
+
+        if (*end == '-')
+            last = strtoul(end + 1, &end, 10);
+        for (unsigned long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
+            CPU_SET(cpu, set);
+    }
+}
+
+int thread_enter_node(const char *sysfs, int node, cpu_set_t *before)
+{
+    char path[PATH_MAX], list[4096] = "";
+    cpu_set_t set;
+    FILE *f;
+
+    if (node < 0)
+        return -ENOENT;
+    snprintf(path, sizeof(path), "%s/devices/system/node/node%d/cpulist", sysfs, node);
+    f = fopen(path, "re");
+    if (!f)
+        return -errno;
+    if (!fgets(list, sizeof(list), f))
+        list[0] = '\0';
+    fclose(f);
+    cpus_parse(list, &set);
+    if (pthread_getaffinity_np(pthread_self(), sizeof(*before), before) != 0)
+        return -ENOSYS;
+    CPU_AND(&set, &set, before);
+    if (CPU_COUNT(&set) == 0)
+        return -ENOENT;
+    return -pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+void thread_leave_node(const cpu_set_t *before)
+{
+    pthread_setaffinity_np(pthread_self(), sizeof(*before), before);
 }

@@ -60,17 +60,70 @@ int target_reserve_parse(const char *text, double *share, struct err *e)
     return 0;
 }
 
-int target_fits(const char *path, uint64_t *bytes, struct err *e)
+/* Names path, or the directory that it is to be made in. A descriptor, or negative errno with *e.
+ */
+static int examine(const char *path, struct err *e)
 {
     char parent[PATH_MAX];
-    int fd = open(path, O_PATH | O_CLOEXEC), ret;
+    int fd = open(path, O_PATH | O_CLOEXEC);
 
     if (fd < 0 && errno == ENOENT && strlen(path) < sizeof(parent)) {
         snprintf(parent, sizeof(parent), "%s", path);
         fd = open(dirname(parent), O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
+    return fd < 0 ? err_errno(e, -errno, ERR_TARGET, path, "cannot be examined") : fd;
+}
+
+int target_file_system(const char *path, dev_t *dev)
+{
+    struct stat st;
+    int fd = examine(path, NULL), ret = fd < 0 || fstat(fd, &st) == 0 ? 0 : -errno;
+
     if (fd < 0)
-        return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
+        return fd;
+    close(fd);
+    if (ret == 0)
+        *dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+    return ret;
+}
+
+int target_size(const char *path, uint64_t *bytes, struct err *e)
+{
+    int fd = examine(path, e), device;
+    struct stat st = {0};
+    struct statvfs fs;
+    off_t end;
+
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode)) {
+        close(fd);
+        device = open(path, O_RDONLY | O_CLOEXEC);
+        end = device < 0 ? -1 : lseek(device, 0, SEEK_END);
+        *bytes = end > 0 ? (uint64_t)end : 0;
+        if (device >= 0)
+            close(device);
+        return end < 0 ? err_errno(e, -errno, ERR_TARGET, path, "cannot be examined") : 0;
+    }
+    if (S_ISREG(st.st_mode) && st.st_size > 0) { /* it stays as large as it is */
+        close(fd);
+        *bytes = (uint64_t)st.st_size;
+        return 0;
+    }
+    int ret = fstatvfs(fd, &fs) < 0 ? -errno : 0;
+    close(fd);
+    if (ret < 0)
+        return err_errno(e, ret, ERR_TARGET, path, "its file system cannot be examined");
+    *bytes = (uint64_t)fs.f_blocks * fs.f_frsize;
+    return 0;
+}
+
+int target_fits(const char *path, uint64_t *bytes, struct err *e)
+{
+    int fd = examine(path, e), ret;
+
+    if (fd < 0)
+        return fd;
     ret = target_room(fd, TARGET_RESERVE_AUTO, bytes, e);
     if (ret == 0) {
         uint64_t head = *bytes / 2 < FITS_HEAD ? *bytes / 2 : FITS_HEAD;
@@ -112,6 +165,23 @@ static int device_folder(dev_t dev, char real[PATH_MAX])
     if (access(part, F_OK) == 0)
         *strrchr(real, '/') = '\0';
     return 0;
+}
+
+int target_device_node(const char *sysfs, const char *disk)
+{
+    /* The disk's device is the function on the bus itself, or (NVMe) one below it. */
+    static const char *const up[] = {"device/numa_node", "device/device/numa_node"};
+    char path[PATH_MAX], line[32];
+
+    if (!disk[0] || strchr(disk, '/') || disk[0] == '.')
+        return -1;
+    for (size_t i = 0; i < sizeof(up) / sizeof(up[0]); i++) {
+        snprintf(path, sizeof(path), "%s/block/%s/%s", sysfs, disk, up[i]);
+        read_line(path, line, sizeof(line));
+        if (line[0] >= '0' && line[0] <= '9')
+            return atoi(line);
+    }
+    return -1;
 }
 
 void target_device_find(int fd, struct target_device *d)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/base/err.h"
 
@@ -20,6 +21,12 @@ int target_room(int fd, double reserve_share, uint64_t *bytes, struct err *e);
  * usual reserve, less a 32nd and 8 MiB for what they take beside their bytes (blocks, an index). A
  * trace that never holds more is not refused there. Class ERR_TARGET. */
 int target_fits(const char *path, uint64_t *bytes, struct err *e);
+/* Bytes of what holds path, free or not: a block device, or the file system of a file or directory,
+ * which need not exist yet. Class ERR_TARGET. */
+int target_size(const char *path, uint64_t *bytes, struct err *e);
+/* The device number of the file system that path lies on, or will be made on; of a block device its
+ * own. 0 or negative errno. */
+int target_file_system(const char *path, dev_t *dev);
 /* Does fd lie on a file system in memory? Newer kernels accept O_DIRECT there, but the data never
  * leaves memory. */
 bool target_in_memory(int fd);
@@ -34,6 +41,9 @@ struct target_device {
 };
 /* The device under the file, directory or device node fd. */
 void target_device_find(int fd, struct target_device *d);
+/* The NUMA node that the disk (its name, "nvme0n1") is nearest to; negative: not known. sysfs:
+ * "/sys". */
+int target_device_node(const char *sysfs, const char *disk);
 /* What a target's bytes end up in. */
 enum target_medium {
     TARGET_MEDIUM_UNKNOWN, /* as under FUSE */

@@ -111,7 +111,7 @@ static int marker_parse(int fd, struct target_marker *m, bool *empty)
     if (n < 0)
         return -errno;
     *empty = n == 0;
-    *m = (struct target_marker){0};
+    *m = (struct target_marker){.part = TARGET_WHOLE};
     return n == 0 ? 0 : target_marker_parse(text, (size_t)n, m);
 }
 
@@ -258,6 +258,7 @@ static void directory_leave(struct target_dir *t)
 
 int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, struct err *e)
 {
+    const struct target_part part = o->part.to ? o->part : TARGET_WHOLE;
     struct target_dir *t = calloc(1, sizeof(*t));
     int ret = -EAGAIN;
 
@@ -281,13 +282,18 @@ int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, st
         ret = marker_read(t, e);
     if (ret == 0 && t->was_kept && !o->destroys && !(o->adopts && o->keeps))
         ret = refuse_kept(t, o, e);
-    if (ret == 0 && t->died)
+    if (ret == 0 && t->was_kept && !o->destroys && !target_part_same(t->marker.part, part))
+        ret = err_set(e, EEXIST, ERR_TARGET, t->path,
+                      "holds objects of a store that is divided in another way");
+    /* Nobody would look for these objects here. */
+    if (ret == 0 && (t->died || (t->was_kept && !target_part_same(t->marker.part, part))))
         ret = target_dir_empty(t, e);
     if (ret == 0) {
         t->marker.kept = false;
         t->marker.pid = (long)getpid();
         t->marker.keeps = o->keeps;
         t->marker.data_seed = o->data_seed;
+        t->marker.part = part;
         snprintf(t->marker.program, sizeof(t->marker.program), "%s", o->program);
         /* Where nothing is kept a power cut may take the marker's text: an empty one means the
          * same. */
@@ -303,6 +309,21 @@ int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, st
         rmdir(t->path);
     free(t);
     return ret;
+}
+
+int target_dir_kept_part(const char *path, struct target_part *part)
+{
+    const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    int dir = open(path, DIR_FLAGS), fd = dir < 0 ? -1 : openat(dir, DIR_MARKER, flags);
+    struct target_marker m = {0};
+    bool empty, keeps = fd >= 0 && marker_parse(fd, &m, &empty) == 0 && (m.kept || m.keeps);
+
+    if (fd >= 0)
+        close(fd);
+    if (dir >= 0)
+        close(dir);
+    *part = m.part;
+    return keeps ? 0 : -ENOENT;
 }
 
 int target_dir_fd(const struct target_dir *t)

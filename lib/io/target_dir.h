@@ -8,16 +8,18 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/io/target_part.h"
 
 struct target_dir;
 
 struct target_dir_opts {
     const char *path;
-    const char *program; /* for the marker: letters, at most 31 */
-    bool keeps;          /* what this run writes is to stay, also when it is killed */
-    bool adopts;         /* it can use what an earlier run kept, and leave it there */
-    bool destroys;       /* what an earlier run kept may be removed */
-    uint64_t data_seed;  /* of this run's contents, for the marker */
+    const char *program;     /* for the marker: letters, at most 31 */
+    bool keeps;              /* what this run writes is to stay, also when it is killed */
+    bool adopts;             /* it can use what an earlier run kept, and leave it there */
+    bool destroys;           /* what an earlier run kept may be removed */
+    uint64_t data_seed;      /* of this run's contents, for the marker */
+    struct target_part part; /* of all objects, that this run stores here; zero: all of them */
 };
 /*
  * Takes the directory at path; creates it if it is missing (its parent must exist). Refused with
@@ -38,6 +40,9 @@ bool target_dir_was_kept(const struct target_dir *t);
 /* A run that kept its objects was killed here, or lost its power: some may be torn. Verify them
  * before they are used. Stays so until the directory is emptied. */
 bool target_dir_unsure(const struct target_dir *t);
+/* The part of a store that the directory at path keeps for the next run. 0; -ENOENT: it keeps
+ * nothing. It is not locked: what is read may change until the directory is taken. */
+int target_dir_kept_part(const char *path, struct target_part *part);
 /* Removes every file and folder that kvtrace made (target_files.h). */
 int target_dir_empty(struct target_dir *t, struct err *e);
 /* Unlocks and frees t. keep: forces files and folders to the device, then writes "kept" into the

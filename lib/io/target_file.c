@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -17,6 +19,37 @@
 
 #define FILE_BLOCK  4096u
 #define FILE_SECTOR 512u /* unit of st_blocks */
+
+/* The directory that path, which is not there, is to be made in, resolved, and its name there.
+ * False: there is no such directory. */
+static bool place_of(const char *path, char place[2 * PATH_MAX])
+{
+    char parent[PATH_MAX], name[PATH_MAX], resolved[PATH_MAX];
+
+    if (strlen(path) >= PATH_MAX)
+        return false;
+    snprintf(parent, sizeof(parent), "%s", path);
+    snprintf(name, sizeof(name), "%s", path);
+    if (!realpath(dirname(parent), resolved))
+        return false;
+    snprintf(place, 2 * PATH_MAX, "%s/%s", resolved, basename(name));
+    return true;
+}
+
+bool target_same(const char *a, const char *b)
+{
+    char place[2][2 * PATH_MAX];
+    struct stat one, other;
+    bool here = stat(a, &one) == 0, there = stat(b, &other) == 0;
+
+    if (!here && !there && place_of(a, place[0]) && place_of(b, place[1]))
+        return strcmp(place[0], place[1]) == 0;
+    if (!here || !there)
+        return strcmp(a, b) == 0;
+    if (S_ISBLK(one.st_mode) && S_ISBLK(other.st_mode))
+        return one.st_rdev == other.st_rdev;
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
 
 int target_kind(const char *path, enum target_kind *kind, struct err *e)
 {

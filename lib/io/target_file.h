@@ -17,6 +17,9 @@ enum target_kind {
  * -EINVAL, class ERR_TARGET: neither a directory, a regular file nor a block device. */
 int target_kind(const char *path, enum target_kind *kind, struct err *e);
 
+/* Do both paths lead to one place, or would they once it is made? */
+bool target_same(const char *a, const char *b);
+
 struct target_file {
     int fd; /* for reading and writing; the caller closes it, which releases lock or claim */
     bool is_device;

@@ -10,14 +10,16 @@
 
 void target_marker_format(const struct target_marker *m, char text[TARGET_MARKER_BYTES])
 {
-    char state[32] = "kept";
+    char state[32] = "kept", part[32] = "";
     int len;
 
     if (!m->kept)
         snprintf(state, sizeof(state), "running %ld", m->pid);
-    len = snprintf(text, TARGET_MARKER_BYTES, "%s\n%s\n%s%s%sseed %" PRIu64 "\n", state, m->program,
-                   m->created ? "created\n" : "", m->keeps ? "keep\n" : "",
-                   m->unsure ? "unsure\n" : "", m->data_seed);
+    if (!target_part_same(m->part, TARGET_WHOLE))
+        snprintf(part, sizeof(part), "part %u %u\n", m->part.from, m->part.to);
+    len = snprintf(text, TARGET_MARKER_BYTES, "%s\n%s\n%s%s%s%sseed %" PRIu64 "\n", state,
+                   m->program, m->created ? "created\n" : "", m->keeps ? "keep\n" : "",
+                   m->unsure ? "unsure\n" : "", part, m->data_seed);
     memset(text + len, '\n', TARGET_MARKER_BYTES - (size_t)len);
 }
 
@@ -47,6 +49,22 @@ static bool take_program(const char *line, struct target_marker *m)
     return true;
 }
 
+/* "FROM TO" */
+static bool take_part(const char *line, struct target_marker *m)
+{
+    char *end, *last;
+    unsigned long from, to;
+
+    if (line[strspn(line, "0123456789 ")] || strlen(line) > 11)
+        return false;
+    from = strtoul(line, &end, 10);
+    to = strtoul(end, &last, 10);
+    if (*end != ' ' || *last || to > TARGET_SLOTS || from >= to)
+        return false;
+    m->part = (struct target_part){(uint16_t)from, (uint16_t)to};
+    return true;
+}
+
 static bool take_fact(const char *line, struct target_marker *m)
 {
     if (strcmp(line, "created") == 0)
@@ -57,6 +75,8 @@ static bool take_fact(const char *line, struct target_marker *m)
         m->unsure = true;
     else if (strncmp(line, "seed ", 5) == 0 && is_number(line + 5))
         m->data_seed = strtoull(line + 5, NULL, 10);
+    else if (strncmp(line, "part ", 5) == 0)
+        return take_part(line + 5, m);
     else
         return false;
     return true;
@@ -67,7 +87,7 @@ int target_marker_parse(const char *text, size_t len, struct target_marker *m)
     char copy[TARGET_MARKER_BYTES + 1], *save = NULL;
     unsigned lines = 0;
 
-    *m = (struct target_marker){0};
+    *m = (struct target_marker){.part = TARGET_WHOLE};
     if (len == 0 || len > TARGET_MARKER_BYTES || memchr(text, '\0', len) || text[len - 1] != '\n')
         return -EINVAL;
     memcpy(copy, text, len);

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/io/target_part.h"
+
 enum {
     /* A marker always has this length, so that writing it over needs no cut: it is one sector, and
      * a power cut leaves the old text or the new one. */
@@ -21,6 +23,7 @@ struct target_marker {
     bool created; /* kvtrace made the directory */
     long pid;     /* of the run; 0 after "kept" */
     uint64_t data_seed;
+    struct target_part part; /* of the store's objects that are to be here */
     char program[TARGET_MARKER_PROGRAM];
 };
 

@@ -175,6 +175,7 @@ static const struct {
                {"spin", KVREPLAY},
                {"split", KVREPLAY},
                {"spool", KVREPLAY},
+               {"spread", KVREPLAY},
                {"sqpoll", KVREPLAY},
                {"start-at", KVREPLAY},
                {"start-users", KVREPLAY},

@@ -119,6 +119,20 @@ static uint64_t index_bytes(uint64_t words)
     return (words / SEGMENT_MAX + (words % SEGMENT_MAX > 0)) * SLAB_SEGMENT;
 }
 
+static uint64_t part_bits(struct target_part p)
+{
+    bool whole = p.to == 0 || target_part_same(p, TARGET_WHOLE);
+
+    return whole ? 0 : (uint64_t)p.from << 16 | (uint64_t)p.to << 32;
+}
+
+static struct target_part part_of(const struct slab_header *h)
+{
+    struct target_part p = {(uint16_t)(h->resizes >> 16), (uint16_t)(h->resizes >> 32)};
+
+    return target_part_sound(p) ? p : TARGET_WHOLE;
+}
+
 int layout_slab_read_header(int fd, struct layout_slab_header *out)
 {
     struct slab_header h;
@@ -130,7 +144,8 @@ int layout_slab_read_header(int fd, struct layout_slab_header *out)
     ret = header_read(fd, block, &h);
     if (ret == 0)
         *out = (struct layout_slab_header){.kept = h.state != SLAB_IN_USE,
-                                           .resizes = h.resizes,
+                                           .resizes = h.resizes & 1,
+                                           .part = part_of(&h),
                                            .space_bytes = h.space_bytes,
                                            .index_bytes = h.index_at + index_bytes(h.index_words),
                                            .objects = h.objects,
@@ -146,7 +161,7 @@ static int header_write(struct layout_slab *s, enum slab_state state)
 
     memcpy(h->magic, SLAB_MAGIC, sizeof(h->magic));
     h->state = state;
-    h->resizes = s->o.resizes;
+    h->resizes = s->o.resizes | part_bits(s->o.part);
     h->space_bytes = s->o.space_bytes;
     h->checksum = hash_64(h, offsetof(struct slab_header, checksum));
     memset(s->segment, 0, DATA_BLOCK);

@@ -8,25 +8,26 @@
 
 #include "lib/base/err.h"
 #include "lib/base/hash.h"
+#include "lib/io/target_part.h"
 #include "lib/tier/extent.h"
 
 /*
  * On storage, little-endian, everything in whole blocks of 4 KiB:
  *   0           the header, words of 8 bytes: "KVTSLAB2"; 0 in use, 1 kept, 2 in use by a run that
- *               keeps what the index names; 1 if it may be resized (else 0); 1 if objects may be
- *               torn (else 0); bytes of the space; offset of the index behind the space; words,
- *               objects and bytes of objects in it; XXH3-64 of the 72 bytes before
- *   1 MiB       the space, which holds the objects
- *   behind it   the index in segments of 1 MiB: 8 bytes for the number of words that follow,
- *               XXH3-64 of these words, the words. The words of all segments are, object by object:
- *               the name (2), the number of extents, and offset and length of each extent in the
- *               space
- * The header is written last and is one sector: a power cut leaves the old index valid or the new
- * one.
+ *               keeps what the index names; 1 if it may be resized (else 0), and in bits 16 to 31
+ *               and 32 to 47 the slots of its part of a store on several targets (both 0: it is
+ *               all of the store); 1 if objects may be torn (else 0); bytes of the space; offset of
+ * the index behind the space; words, objects and bytes of objects in it; XXH3-64 of the 72 bytes
+ * before 1 MiB       the space, which holds the objects behind it   the index in segments of 1 MiB:
+ * 8 bytes for the number of words that follow, XXH3-64 of these words, the words. The words of all
+ * segments are, object by object: the name (2), the number of extents, and offset and length of
+ * each extent in the space The header is written last and is one sector: a power cut leaves the old
+ * index valid or the new one.
  */
 struct layout_slab_header {
     bool kept;    /* objects are there to be adopted */
     bool resizes; /* the file was empty at first: it may grow, and is emptied at the end */
+    struct target_part part; /* of the store's objects */
     uint64_t space_bytes;
     uint64_t index_bytes;    /* from the end of the space to that of the index */
     uint64_t objects, bytes; /* kept */
@@ -46,10 +47,11 @@ struct layout_slab;
 struct layout_slab_opts {
     int fd; /* the caller's, for reading and writing; may have O_DIRECT */
     uint64_t space_bytes;
-    bool resizes;         /* for the header; the index may then go beyond the file's end */
-    uint64_t index_bytes; /* room behind the space */
-    bool keeps;           /* what is kept stays valid while the run goes on, as far as it can */
-    bool destroys;        /* kept objects that are not adopted go with the first change */
+    bool resizes;            /* for the header; the index may then go beyond the file's end */
+    struct target_part part; /* of all objects, for the header; zero: all of them */
+    uint64_t index_bytes;    /* room behind the space */
+    bool keeps;              /* what is kept stays valid while the run goes on, as far as it can */
+    bool destroys;           /* kept objects that are not adopted go with the first change */
 };
 /* Reads the index of a kept slab. Writes nothing. Where objects are to stay, the space is the
  * header's, or larger by its index_bytes at least. */

@@ -412,9 +412,11 @@ static int limit_files(const struct tier_storage *t, const struct tier_storage_o
                        unsigned threads, struct storage_thread_opts *w, struct err *e)
 {
     unsigned kept = LAYOUT_FILES_FOLDERS + (o->engine == IO_PSYNC ? 0 : 2 * threads);
+    unsigned engines = o->engines ? o->engines : 1;
     uint64_t each = storage_thread_objects(o->iodepth / threads + 1), can;
 
-    can = descriptors_want(kept + threads * (each < o->max_ops ? each : o->max_ops));
+    can = descriptors_want((kept + threads * (each < o->max_ops ? each : o->max_ops)) * engines) /
+          engines;
     if (!t->files) /* a slab needs few; without enough for rings, psync serves */
         return 0;
     if (can < kept + threads)
@@ -453,7 +455,7 @@ static int start_threads(struct tier_storage *t, const struct tier_storage_opts 
     while (t->threads < threads) {
         struct storage_thread **new = &t->thread[t->threads];
 
-        w->number = t->threads;
+        w->number = o->first + t->threads;
         w->depth = o->iodepth / threads + (t->threads < o->iodepth % threads);
         ret = storage_thread_open(new, w, e);
         if (ret < 0)

@@ -90,8 +90,8 @@ struct tier_op {
     int64_t
         first_byte_ns; /* of a read: from its submission to the first byte of the answer; the
                           submitter sets it to TIER_UNKNOWN_NS, engines that know overwrite it */
-    uint8_t door; /* of a store with several, the one that it went through; the submitter sets it to
-                     TIER_NO_DOOR */
+    uint8_t door; /* of a store with several (struct tier_door), the one that it went through; the
+                     submitter sets it to TIER_NO_DOOR */
     struct tier_parts part;
     int64_t device_ns;       /* storage or memory worked for it: meta + io + flush */
     struct data_fault fault; /* when corrupt; the submitter sets its kind to DATA_FAULT_NONE */
@@ -173,16 +173,22 @@ struct tier_storage_opts {
     uint64_t objects;      /* that will be stored; 0: not known */
     uint32_t shape;        /* of all contents (data_shape) */
     unsigned max_ops;      /* most operations inside */
+    unsigned engines;      /* of this kind that this process opens: they share its descriptors; 0: 1
+                            */
+    unsigned first;        /* number of its first thread, for reports */
     struct gap_list *gaps; /* the caller's, told when threads were kept from running; may be NULL */
 };
 int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, struct bell *bell,
                       struct err *e);
 
 /* Host memory (host.c): an arena, in huge pages where they can be had, with threads that copy. */
+enum {
+    TIER_HOST_THREADS_MAX = 16
+};
 struct tier_host_opts {
     uint64_t capacity;    /* bytes of objects */
     uint64_t max_objects; /* live at once: each may need a block of slack */
-    unsigned threads;     /* 0: 1 */
+    unsigned threads;     /* TIER_HOST_THREADS_MAX at most; 0: 1 */
     bool prefault; /* touch the whole arena now, so that no page fault is in a latency; else a
                       thread touches it ahead of use */
     bool
@@ -267,14 +273,17 @@ struct tier_remote_facts {
     uint64_t room_bytes; /* free; UINT64_MAX: not known */
 };
 void tier_remote_look(const struct tier *tier, struct tier_remote_facts *f);
-/* A door to the store, and what went through it since the tier was opened. */
+/*
+ * A door to a tier's store: an endpoint of a remote store, with what went through it since the tier
+ * was opened, or one of several paths, of which only the endpoint is known.
+ */
 enum {
-    TIER_DOORS_MAX = 16,
+    TIER_DOORS_MAX = 64,
     TIER_ENDPOINT_CAP = 256,
     TIER_INTERFACE_CAP = 16
 };
 struct tier_door {
-    char endpoint[TIER_ENDPOINT_CAP];
+    char endpoint[TIER_ENDPOINT_CAP];   /* an address, or the path as it was given */
     char interface[TIER_INTERFACE_CAP]; /* of the network; "": not known, or none */
     uint64_t requests;                  /* that ended, with those that were repeated */
     uint64_t retries;                   /* of them, repetitions */

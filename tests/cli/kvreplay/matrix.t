@@ -60,6 +60,10 @@ for layout in files slab; do
     cat "$TMP/t.csv" >"$TMP/$layout.fifo" &
     right "$layout, from a pipe" --nvme "$TMP/d" --layout $layout "$TMP/$layout.fifo"
 done
+right "host memory, three threads" --tier-engine 2=mem:threads=3 "$TMP/t.csv"
+for wrong in mem:threads=0 mem:threads=17 mem:threads=x mem:bw=1; do
+    exits "an engine that is none: $wrong" 2 "$BIN/kvreplay" --tier-engine "2=$wrong" "$TMP/t.csv"
+done
 trace 400 30 200000 3 >"$TMP/three.csv"
 for layout in files slab; do
     right "three tiers, $layout" --nvme "$TMP/d" --layout $layout --gpu off "$TMP/three.csv"

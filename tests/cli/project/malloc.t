@@ -51,6 +51,7 @@ survives "kvreplay, io_uring" "$BIN/kvreplay" --nvme "$TMP/d" -o "$TMP/o.csv" "$
 survives "kvreplay, threads, served" "$BIN/kvreplay" --nvme "$TMP/d" --ioengine psync --timing served --speed 1000 --workers 2 \
     -o "$TMP/o.csv" "$TMP/small.csv"
 survives "kvreplay, a slab" "$BIN/kvreplay" --nvme "$TMP/d" --layout slab -o "$TMP/o.csv" "$TMP/small.csv"
+survives "kvreplay, several targets" "$BIN/kvreplay" --target "$TMP/d" --target "$TMP/e" -o "$TMP/o.csv" "$TMP/small.csv"
 survives "kvstat, text" "$BIN/kvstat" "$TMP/r.csv.zst"
 survives "kvstat, JSON" "$BIN/kvstat" --json --run "$TMP/s.json" --by user --reuse "$TMP/r.csv.zst"
 survives "kvstat, CSV" "$BIN/kvstat" --csv --interval 0.1 "$TMP/r.csv.zst"
@@ -63,4 +64,5 @@ survives "kvstat, a summary" "$BIN/kvstat" "$TMP/g.json"
 survives "kvprecond" "$BIN/kvprecond" --size 1M --summary "$TMP/o.json" "$TMP/p"
 survives "kvprecond, a stream" "$BIN/kvprecond" --mode stream --size 1M --chunk-size 128K --buffered --fadvise dontneed \
     --summary "$TMP/o.json" "$TMP/p"
+survives "kvprecond, several targets" "$BIN/kvprecond" --size 1M --target "$TMP/p" --target "$TMP/q"
 done_testing

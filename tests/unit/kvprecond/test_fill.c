@@ -114,6 +114,7 @@ struct scene {
     struct plan plan;
     struct fill_target *target;
     struct hist *service;
+    struct fill_lane lane;
     struct fill_opts fill;
     struct fill_result result;
     struct err e;
@@ -168,8 +169,9 @@ static void scene_start(struct scene *s, const struct plan_opts *po, unsigned de
     assert_non_null(mkdtemp(s->top));
     snprintf(s->path, sizeof(s->path), "%s/target", s->top);
     plan_init(&s->plan, &plan);
-    s->fill = (struct fill_opts){.plan = &s->plan,
-                                 .queues = s->queue,
+    s->lane = (struct fill_lane){.plan = &s->plan, .queues = s->queue, .name = "", .node = -1};
+    s->fill = (struct fill_opts){.lanes = &s->lane,
+                                 .lane_count = 1,
                                  .threads = threads,
                                  .bufs = depth + 3,
                                  .depth = depth,
@@ -180,7 +182,7 @@ static void scene_start(struct scene *s, const struct plan_opts *po, unsigned de
         fill_target_plan(s->target, &s->plan, (depth + 4) * threads, &s->e) != 0 ||
         fill_target_start(s->target, &s->e) != 0)
         fail_msg("%s: %s", s->e.where, s->e.what);
-    s->fill.target = s->target;
+    s->lane.target = s->target;
     s->service = hist_create();
     for (unsigned i = 0; i < threads; i++)
         scene_queue(s, i, depth, threads == 1 ? plan.volume : 0);

@@ -19,6 +19,7 @@
 #include "kvreplay/sched/room.h"
 #include "kvreplay/survey.h"
 #include "lib/base/hash.h"
+#include "lib/tier/spread.h"
 
 static struct trace_row row_of(uint8_t op, uint8_t phase, uint64_t size)
 {
@@ -142,6 +143,68 @@ static void a_request_claims_its_peak(void **state)
     room_claim_enter(&claim, &drop);
     assert_true(room_claim_leave(&room, &claim, &drop)); /* nobody takes: back to the tier */
     assert_int_equal(room.reserved, 0);
+}
+
+/* A key whose copy in Tier-2 lies on that one of two halves. */
+static struct hash128 key_on(const struct target_part *part, uint64_t *next)
+{
+    struct hash128 k;
+
+    do
+        k = (struct hash128){++*next, 5};
+    while (!spread_holds(*part, object_name(k, TRACE_STORAGE)));
+    return k;
+}
+
+/* Where a tier has several targets, a row needs room in the tier and on its own target. */
+static void each_target_has_its_room(void **state)
+{
+    (void)state;
+    const struct target_part part[] = {{0, TARGET_SLOTS / 2}, {TARGET_SLOTS / 2, TARGET_SLOTS}};
+    struct room target[] = {{.capacity = 100, .max_objects = 10},
+                            {.capacity = 60, .max_objects = 10}};
+    struct room room = {
+        .capacity = 160, .max_objects = 10, .targets = 2, .target = target, .part = part};
+    struct objects *o = objects_create();
+    struct trace_row t = row_of(TRACE_WRITE, TRACE_PREFILL, 50), drop = row_of(TRACE_DELETE, 0, 0);
+    struct room_effect first, more, p;
+    uint64_t next = 0;
+    const struct hash128 a = key_on(&part[1], &next), b = key_on(&part[1], &next),
+                         c = key_on(&part[0], &next);
+
+    assert_int_equal(room_admit(&room, o, &(struct room_row){.t = &t, .copy = a}, &first), 0);
+    assert_int_equal(first.target, 1);
+    assert_true(room_reserve(&room, &first));
+    assert_int_equal(target[1].reserved, 50);
+    assert_int_equal(room_admit(&room, o, &(struct room_row){.t = &t, .copy = b}, &p), 0);
+    assert_int_equal(p.verdict, ROOM_FULL); /* the tier has room, its target has not */
+    assert_true(p.of_target);
+    assert_int_equal(p.room_left, 10);
+    assert_int_equal(room_admit(&room, o, &(struct room_row){.t = &t, .copy = c}, &p), 0);
+    assert_int_equal(p.verdict, ROOM_GO);
+    assert_true(room_reserve(&room, &p));
+    /* After the removal of a there is room for b, once the removal is done. */
+    assert_int_equal(
+        room_admit(&room, o,
+                   &(struct room_row){.t = &drop, .copy = a, .known = objects_find(o, a, t.tier)},
+                   &p),
+        0);
+    assert_int_equal(p.give, 50);
+    assert_int_equal(room_admit(&room, o, &(struct room_row){.t = &t, .copy = b}, &more), 0);
+    assert_int_equal(more.verdict, ROOM_GO);
+    assert_false(room_reserve(&room, &more));
+    room_release(&room, &p);
+    assert_true(room_reserve(&room, &more));
+    assert_int_equal(target[0].reserved + target[1].reserved, room.reserved);
+    /* The rows of a request take and give on their targets too. */
+    struct room_claim claim = {0};
+    p.take = 0;
+    room_claim_enter(&claim, &p);
+    room_claim_leave(&room, &claim, &p);
+    assert_int_equal(target[1].reserved, 0);
+    room_hold(&room, TRACE_STORAGE, c, 7);
+    assert_int_equal(target[0].planned, 57);
+    objects_free(o);
 }
 
 static void survey_of(struct survey *s, const char *rows, bool create)
@@ -371,6 +434,7 @@ int main(void)
                                        cmocka_unit_test(room_of_unknown_objects_is_in_blocks),
                                        cmocka_unit_test(survey_counts_arrivals),
                                        cmocka_unit_test(a_request_claims_its_peak),
+                                       cmocka_unit_test(each_target_has_its_room),
                                        cmocka_unit_test(survey_finds_peak_and_missing),
                                        cmocka_unit_test(survey_notes_what_may_have_been_kept),
                                        cmocka_unit_test(what_is_gone_when_read_needs_no_writing),

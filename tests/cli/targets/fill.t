@@ -1,0 +1,45 @@
+#!/bin/sh
+# fill.t - kvprecond over several targets: each gets its bytes, with contents of its own, at the same time; figures of each
+# that add up; steady state over all of them; guards and clean-up on each. A bug looked like a fill of two drives that
+# wrote the same blocks to both, or one of them that was left full.
+# shellcheck source=tests/lib.sh disable=SC2086
+. "$(dirname "$0")/../../lib.sh"
+cd "$TMP" || exit 1
+fill() { "$BIN/kvprecond" --progress none --size 1MiB --summary s.json "$@"; }
+three='--target a --target b --target c'
+
+for mode in sequential random kv stream; do
+    [ $mode = stream ] && how='--chunk-size 256KiB' || how='--model tiny-1b --kv-dtype int4'
+    [ $mode = kv ] || [ $mode = stream ] || how=
+    exits "$mode" 0 fill --mode $mode $how $three --keep
+    json_like s.json <<END
+$mode: three targets | [.targets[].path] | join(" ")                                   | a b c
+$mode: no single one | .target                                                          | null
+$mode: bytes add up  | ([.targets[].written_bytes] | add) == .written_bytes            | true
+$mode: writes too    | ([.targets[].service_us.count] | add) == .service_us.count      | true
+$mode: and the whole | .written_bytes == .size_bytes and .complete                      | true
+$mode: all the same  | [.targets[].written_bytes] | unique | length                   | 1
+END
+    is "$mode: no block is on two of them" "$(od -An -v -tx8 -w4096 a/*.kv b/*.kv c/*.kv | cut -c 1-2000 | sort | uniq -d | wc -l)" 0
+    exits "$mode: what was kept goes when asked for" 0 fill --mode $mode $three --destroy-data
+    is "$mode: nothing is left" "$(ls -d a b c 2>/dev/null)" ''
+done
+stdout_like 'the text names each' '^    b'
+
+"$BIN/kvprecond" --progress none --size 512KiB --summary s.json --target a --target b --until-steady --round 20ms >/dev/null 2>&1
+is 'rounds write on, on both' "$(json s.json '.total_written_bytes > .written_bytes, (.steady_state.rounds | length >= 5)')" 'true true'
+is 'and leave nothing' "$(ls -d a b 2>/dev/null)" ''
+
+: >f
+truncate -s 0 f
+exits 'a file and a folder' 0 fill --target f --target a
+is 'the file is cut again' "$(wc -c <f)$(ls -d a 2>/dev/null)" 0
+exits 'the same place twice' 2 fill --target a --target ./a
+exits 'by two names, once it is there' 2 sh -c "mkdir d && ln -s d e && '$BIN/kvprecond' --size 1M --target d --target e"
+stderr_like 'is named' 'd and e are the same place'
+exits 'operands are one' 2 fill a b
+mkdir other && echo x >other/mine
+exits 'other data in one' 3 fill --target a --target other
+is 'nothing is left of the other' "$(ls -d a 2>/dev/null)$(cat other/mine)" x
+exits 'no size' 2 "$BIN/kvprecond" --target a --target b
+done_testing
