@@ -18,6 +18,7 @@ remove() {
     done
     ip link del "b$$" 2>/dev/null
 }
+# shellcheck disable=SC2154 # it is set in the trap
 trap 'status=$?; remove; (exit $status); tap_exit' EXIT
 ip link add "b$$" type bridge 2>/dev/null || skip_all 'no bridge can be made here'
 ip link set "b$$" up
