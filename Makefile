@@ -248,7 +248,7 @@ $(BUILD)/lib/io/nvme_none.o: lib/io/nvme.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_NVME=0 -MMD -MP -c -o $@ $<
 # The tarball has no S3: libcurl would bring its own needs with it.
-$(BUILD)/static/bin/kvreplay: $(BUILD)/lib/remote/s3_none.o
+$(BUILD)/static/bin/kvreplay $(BUILD)/static/bin/kvprecond: $(BUILD)/lib/remote/s3_none.o
 $(BUILD)/lib/remote/s3_none.o: lib/remote/s3.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_S3=0 -MMD -MP -c -o $@ $<
@@ -333,7 +333,7 @@ fuzz-for-seconds/%:
 fuzzers: $(FUZZERS)
 
 bench: all $(BENCHES)
-	@for b in tests/bench/*.sh; do [ -x $$b ] && { echo "== $$b"; BUILD=$(BUILD) $$b || exit 1; }; done
+	@for b in tests/bench/*.sh tests/bench/against/*.sh; do [ -x $$b ] && { echo "== $$b"; BUILD=$(BUILD) $$b || exit 1; }; done
 	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
 
 coverage:
@@ -344,7 +344,7 @@ coverage:
 FOLDERS := $(LIB_FOLDERS) $(KVGEN_FOLDERS) $(KVREPLAY_FOLDERS) $(KVSTAT_FOLDERS) $(KVPRECOND_FOLDERS)
 C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/faults tests/fuzz)))
 SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/* .ci/packaging/* tests/run tests/exec tests/lib.sh \
-              tests/coverage tests/cli/*/* tests/bench/*.sh examples/* tests/gpu/* 2>/dev/null)
+              tests/coverage tests/cli/*/* tests/bench/*.sh tests/bench/against/*.sh examples/* tests/gpu/* 2>/dev/null)
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \

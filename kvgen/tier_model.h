@@ -22,7 +22,7 @@ struct tier_model_path {
 struct tier_model {
     bool given; /* else operations on this tier take no time */
     struct tier_model_path read, write;
-    uint32_t ranks; /* it carries the bytes of a row this many times; 0: once */
+    uint32_t ranks;            /* it carries the bytes of a row this many times; 0: once */
     struct drive_model *drive; /* in place of both: a measured drive, by load; owned */
 };
 

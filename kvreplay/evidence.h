@@ -9,7 +9,6 @@
 
 #include "kvreplay/machine.h"
 #include "kvreplay/sched/counts.h"
-#include "kvreplay/sched/doors.h"
 #include "lib/base/err.h"
 #include "lib/io/drive_log.h"
 #include "lib/io/gap_list.h"

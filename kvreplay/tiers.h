@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "kvreplay/sched/counts.h"
-#include "kvreplay/sched/doors.h"
 #include "kvreplay/sched/room.h"
 #include "kvreplay/storage.h"
 #include "kvreplay/survey.h"

@@ -22,6 +22,7 @@
 enum {
     COLLECT_PATH = 4096
 };
+#define COLLECT_PATIENCE_NS (30 * UNITS_NS_PER_S)
 
 /* What a rank tells in numbers. */
 struct account {
@@ -41,7 +42,7 @@ struct member {
 
 struct collect {
     struct ranks *ranks;
-    struct replay_input *in;
+    const struct replay_input *in;
     struct replay_rank rank;
     char spool[COLLECT_PATH]; /* "": rows stay where they are */
     const char *summary;      /* of all ranks; NULL: not asked for */
@@ -504,6 +505,8 @@ static int collect(struct collect *c, int rc, int *status, int64_t started_wall_
     struct err later = {0};
     int64_t begun_ns = clock_now_ns();
 
+    if (c->in->options->duration_ns) /* all end together */
+        ranks_limit_waits(c->ranks, COLLECT_PATIENCE_NS);
     int gone = ranks_measure(c->ranks, &own.after, &later);
     own.measured_ns = begun_ns - c->rank.started_ns;
     if (gone == 0)
@@ -538,7 +541,7 @@ static int collect(struct collect *c, int rc, int *status, int64_t started_wall_
     return gone;
 }
 
-int collect_run(struct ranks *ranks, struct replay_input *in, int *status, struct err *e)
+int collect_run(struct ranks *ranks, const struct replay_input *in, int *status, struct err *e)
 {
     struct collect c = {.ranks = ranks,
                         .in = in,
@@ -564,8 +567,9 @@ int collect_run(struct ranks *ranks, struct replay_input *in, int *status, struc
         c.summary = NULL;
     if (o->part.rank > 0)
         o->progress = PROGRESS_NONE;
-    in->rank = &c.rank;
-    rc = replay_run(in, status, e);
+    struct replay_input own = *in;
+    own.rank = &c.rank;
+    rc = replay_run(&own, status, e);
     if (c.rank.started) {
         if (c.spool[0] && stop_signal())
             fprintf(stderr, "kvreplay: %s: until rank 0 has them, results are in %s\n",

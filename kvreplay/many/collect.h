@@ -8,6 +8,6 @@
 #include "lib/ranks/ranks.h"
 
 /* As replay_run, which it is where there is one rank. All ranks call it, and get the same. */
-int collect_run(struct ranks *ranks, struct replay_input *in, int *status, struct err *e);
+int collect_run(struct ranks *ranks, const struct replay_input *in, int *status, struct err *e);
 
 #endif

@@ -60,16 +60,20 @@ int target_reserve_parse(const char *text, double *share, struct err *e)
     return 0;
 }
 
-/* Names path, or the directory that it is to be made in. A descriptor, or negative errno with *e.
- */
+/* Names path, or the nearest folder above it that is there. A descriptor, or negative errno with
+ * *e. */
 static int examine(const char *path, struct err *e)
 {
     char parent[PATH_MAX];
     int fd = open(path, O_PATH | O_CLOEXEC);
 
-    if (fd < 0 && errno == ENOENT && strlen(path) < sizeof(parent)) {
-        snprintf(parent, sizeof(parent), "%s", path);
-        fd = open(dirname(parent), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (strlen(path) >= sizeof(parent))
+        return err_errno(e, -ENAMETOOLONG, ERR_TARGET, path, "cannot be examined");
+    snprintf(parent, sizeof(parent), "%s", path);
+    while (fd < 0 && errno == ENOENT && strcmp(parent, ".") != 0 && strcmp(parent, "/") != 0) {
+        const char *up = dirname(parent);
+        memmove(parent, up, strlen(up) + 1);
+        fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
     return fd < 0 ? err_errno(e, -errno, ERR_TARGET, path, "cannot be examined") : fd;
 }

@@ -45,6 +45,9 @@ int ranks_measure(struct ranks *r, struct ranks_offset *o, struct err *e);
 int ranks_choose_start(struct ranks *r, const struct ranks_offset *o, int64_t *at_ns,
                        struct err *e);
 
+/* From here on a rank that is waited for longer than this counts as lost (-ETIMEDOUT): a host was
+ * cut off. 0: waits have no end, as when ranks may need any time. */
+void ranks_limit_waits(struct ranks *r, int64_t most_ns);
 /* Tells all others that the run is over. Returns at once. */
 void ranks_stop(struct ranks *r);
 /* Whether another rank has said so. *by: which. */

@@ -36,8 +36,9 @@ struct ranks {
     MPI_Comm comm;
     unsigned rank, count;
     char (*host)[PART_HOST_CAP];
-    bool lost; /* a rank did not come: nothing is sent any more */
-    bool told; /* ranks_stop was called */
+    bool lost;       /* a rank did not come: nothing is sent any more */
+    int64_t most_ns; /* of ranks_limit_waits */
+    bool told;       /* ranks_stop was called */
     bool heard;
     unsigned by;
     MPI_Request *stops; /* of ranks_stop */
@@ -62,7 +63,7 @@ static int mpi_error(struct err *e, int code)
 /* Sleeps until the request is done. */
 static int wait_for(struct ranks *r, MPI_Request *request, struct err *e)
 {
-    int64_t nap_ns = SLEEP_LEAST_NS, signal_ns = 0;
+    int64_t nap_ns = SLEEP_LEAST_NS, signal_ns = 0, begun_ns = clock_now_ns();
     int done = 0;
 
     for (;;) {
@@ -76,7 +77,8 @@ static int wait_for(struct ranks *r, MPI_Request *request, struct err *e)
         int64_t now = clock_now_ns();
         if (stop_signal() && signal_ns == 0)
             signal_ns = now;
-        if (r->lost || (signal_ns && now - signal_ns > PATIENCE_NS))
+        if (r->lost || (r->most_ns && now - begun_ns > r->most_ns) ||
+            (signal_ns && now - signal_ns > PATIENCE_NS))
             return lost(r, e);
         clock_sleep_until(now + nap_ns, 0);
         nap_ns = nap_ns * 2 < SLEEP_MOST_NS ? nap_ns * 2 : SLEEP_MOST_NS;
@@ -244,18 +246,25 @@ int ranks_same(struct ranks *r, struct hash128 h, const char *what, struct err *
 
 /* ---- clocks ---- */
 
+/* An exchange that takes so long has no end. */
+static bool is_over(int64_t begun_ns)
+{
+    return stop_abandons() || clock_now_ns() - begun_ns > PATIENCE_NS;
+}
+
 /* Spins, giving the processor away where others want it. */
 static int exchange(struct ranks *r, int64_t *sent, int64_t *got, unsigned peer, int tag_out,
                     int tag_in)
 {
     MPI_Request request[2];
     MPI_Status status[2];
+    int64_t begun_ns = clock_now_ns();
     int done = 0, code;
 
     code = MPI_Irecv(got, sizeof(*got), MPI_BYTE, (int)peer, tag_in, r->comm, &request[0]);
     if (code == MPI_SUCCESS)
         code = MPI_Isend(sent, sizeof(*sent), MPI_BYTE, (int)peer, tag_out, r->comm, &request[1]);
-    while (code == MPI_SUCCESS && !done && !stop_abandons()) {
+    while (code == MPI_SUCCESS && !done && !is_over(begun_ns)) {
         code = MPI_Testall(2, request, &done, status);
         if (!done)
             sched_yield();
@@ -287,6 +296,7 @@ static int pong(struct ranks *r, struct ranks_offset *o, struct err *e)
 
     for (unsigned i = 0; i < EXCHANGES; i++) {
         MPI_Request request;
+        int64_t begun_ns = clock_now_ns();
         int done = 0;
         int code = MPI_Irecv(&asked, sizeof(asked), MPI_BYTE, 0, TAG_PING, r->comm, &request);
         if (code != MPI_SUCCESS)
@@ -294,7 +304,7 @@ static int pong(struct ranks *r, struct ranks_offset *o, struct err *e)
         if (i == 0 && wait_for(r, &request, e) < 0) /* rank 0 is with others first */
             return -ETIMEDOUT;
         while (i > 0 && !done) {
-            if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || stop_abandons())
+            if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_over(begun_ns))
                 return lost(r, e);
             if (!done)
                 sched_yield();
@@ -330,6 +340,11 @@ int ranks_choose_start(struct ranks *r, const struct ranks_offset *o, int64_t *a
 }
 
 /* ---- stopping ---- */
+
+void ranks_limit_waits(struct ranks *r, int64_t most_ns)
+{
+    r->most_ns = most_ns;
+}
 
 void ranks_stop(struct ranks *r)
 {

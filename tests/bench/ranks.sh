@@ -5,7 +5,7 @@ set -eu
 bin=${BUILD:-build}/bin
 [ -x "$bin/kvreplay-mpi" ] || { echo 'ranks: built without MPI'; exit 0; }
 mpirun=$(command -v mpirun.openmpi || command -v mpirun) || { echo 'ranks: no mpirun'; exit 0; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 "$bin/kvgen" --users 200 --duration 600 --seed 1 --progress none -o "$tmp/t.csv" 2>/dev/null

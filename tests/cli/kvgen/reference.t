@@ -1,6 +1,6 @@
 #!/bin/sh
 # kvgen --compat mlperf against measured runs of the MLPerf Storage KV-cache benchmark: the same users, the mean of a
-# few seeds of kvgen, and the limits of tests/bench/kvgen-vs-benchmark.sh, which compares all configurations. A bug
+# few seeds of kvgen, and the limits of tests/bench/against/kvgen-vs-benchmark.sh, which compares all configurations. A bug
 # looked like a table with a NO: reads that the benchmark does not make, a tier that fills differently, requests that
 # are never counted. Then the benchmark's trace against kvgen's in the same format: the same columns, the same kinds
 # of values.
@@ -9,7 +9,7 @@
 single_threaded
 
 # a: conversations in host memory and storage; h: a decode node; i: documents, with a queue that grows.
-compare() { "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 4 "$@" "$DATA/mlperf_reference" a h i 2>&1; }
+compare() { "$TOP/tests/bench/against/kvgen-vs-benchmark.sh" -n 4 "$@" "$DATA/mlperf_reference" a h i 2>&1; }
 table=$(compare)
 like "everything is compared" "$table" '^within: [0-9]+ of 3[0-9]; '
 is "and within its limit" "$(echo "$table" | grep ' NO ')" ""
@@ -26,7 +26,7 @@ for row in 'a +1  rows/Read/Tier-2/Decode' 'a +1  hit_rate_all' 'h +1  rows/Read
 done
 
 like "without --compat the verdict is another" "$plain" '^FAIL: [0-9]+ single lines'
-exits "and the status" 1 "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 1 -p "$DATA/mlperf_reference" h
+exits "and the status" 1 "$TOP/tests/bench/against/kvgen-vs-benchmark.sh" -n 1 -p "$DATA/mlperf_reference" h
 # Every argument of the benchmark, as of mid-2026, but those of other sources.
 mkdir "$TMP/every"
 cp "$DATA/mlperf_reference/users_seed1.csv" "$TMP/every"
@@ -35,15 +35,15 @@ jq '.arguments += " --log-level INFO --num-gpus 1 --tensor-parallel 1 --cache-di
     --output o.json --seed 1 --max-concurrent-allocs 16 --request-rate 0 --max-requests 0 --xlsx-output o.xlsx --config=c.yaml
     --storage-capacity-gb 0 --precondition --precondition-size-gb 0 --precondition-threads 0 --trace-speedup 1.0 --replay-cycles 0
     --io-trace-log t.csv --enable-latency-tracing"' "$DATA/mlperf_reference/a.json" >"$TMP/every/a.json"
-exits "every argument of the benchmark" 0 "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 4 "$TMP/every" a
+exits "every argument of the benchmark" 0 "$TOP/tests/bench/against/kvgen-vs-benchmark.sh" -n 4 "$TMP/every" a
 jq '.arguments += " --enable-rag --disable-multi-turn --disable-prefix-caching --prefill-only --rag-num-docs 3"' \
     "$TMP/every/a.json" >"$TMP/every/b.json"
-"$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 1 "$TMP/every" b >"$TMP/stdout" 2>"$TMP/stderr"
+"$TOP/tests/bench/against/kvgen-vs-benchmark.sh" -n 1 "$TMP/every" b >"$TMP/stdout" 2>"$TMP/stderr"
 isnt "and its switches run" $? 2
 exits "a configuration that cannot run is no result" 2 \
-    "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 1 -x --nonsense "$DATA/mlperf_reference" h i
+    "$TOP/tests/bench/against/kvgen-vs-benchmark.sh" -n 1 -x --nonsense "$DATA/mlperf_reference" h i
 stderr_like "and says so" '^kvgen-vs-benchmark.sh: h, seed 1: kvgen failed: kvgen: --nonsense: unknown'
-exits "nor is one that is not there" 2 "$TOP/tests/bench/kvgen-vs-benchmark.sh" -n 1 "$DATA/mlperf_reference" h z
+exits "nor is one that is not there" 2 "$TOP/tests/bench/against/kvgen-vs-benchmark.sh" -n 1 "$DATA/mlperf_reference" h z
 stderr_like "and is named" 'there is no configuration .*/z.json'
 
 # The shape of a trace: its columns, and the kinds of values in each. (The benchmark's lines end with CR LF.)

@@ -43,6 +43,6 @@ exits 'kvprecond takes a path' 0 "$BIN/kvprecond" --size 1M --target file:fill
 exits 'kvprecond takes one target' 2 "$BIN/kvprecond" --size 1M --target fill other
 exits 'kvprecond has no tiers' 2 "$BIN/kvprecond" --size 1M --target 2=fill
 exits 'kvprecond fills no server' 2 "$BIN/kvprecond" --size 1M redis://localhost
-stderr_like 'kvprecond fills no server: why' 'directories, files and devices only'
+stderr_like 'kvprecond fills no server: why' 'takes --mode stream only'
 not_ok 'nothing is left' test -e fill
 done_testing

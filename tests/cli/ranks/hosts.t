@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../../lib.sh"
 plain_only
 cd "$TMP" || exit 1
+export KVTRACE_BIN="$BIN"
 
 "$BIN/kvgen" --model tiny-1b --users 4 --duration 4 --gpu-mem-gb 0 --cpu-mem-gb 0 --seed 5 -o t.csv.zst 2>/dev/null
 before=$(ls /tmp/kvtrace-*.trace.csv.zst 2>/dev/null)

@@ -42,4 +42,11 @@ mkdir other && echo x >other/mine
 exits 'other data in one' 3 fill --target a --target other
 is 'nothing is left of the other' "$(ls -d a 2>/dev/null)$(cat other/mine)" x
 exits 'no size' 2 "$BIN/kvprecond" --target a --target b
+exits 'pages= of one only' 2 fill --target a --target 'file:b?pages=small'
+stderr_like 'pages=: why' 'pages= must be the same for all targets'
+exits 'pages= of both' 0 fill --target 'file:a?pages=small' --target 'file:b?pages=small'
+exits 'a server and a path' 2 fill --mode stream --target redis://localhost --target a
+stderr_like 'a server: why' 'is filled alone'
+exits 'a path and a server' 2 fill --mode stream --target a --target redis://localhost
+is 'nothing was made' "$(ls -d a b 2>/dev/null)" ''
 done_testing

@@ -200,4 +200,28 @@ exits 'a torn one' 0 replay $four --keep read.csv
 is 'is written anew' "$(populated) $(json s.json .populated.torn_objects)" '39 1 1'
 exits 'removed again' 0 replay $four --destroy-data read.csv
 is 'nothing is left' "$(ls -d a b c d 2>/dev/null)" ''
+
+# ---- what a URI says of its path ----
+exits 'like= takes one path' 2 replay --target 'file:a?like=vllm-fs' --target b w.csv
+stderr_like 'like=: why' 'like= takes one path'
+exits 'not as the second either' 2 replay --target a --target 'file:b?like=vllm-fs' w.csv
+exits 'pages= of one only' 2 replay --target a --target 'file:b?pages=small' w.csv
+stderr_like 'pages=: why' 'pages= must be the same for all paths'
+exits 'pages= of both' 0 replay --target 'file:a?pages=small' --target 'file:b?pages=small' w.csv
+json_like s.json <<END
+is in force, and the doors have the paths' names | .evidence.pages, .tiers[].endpoints[].endpoint | small a b
+of a path what only a network has is not known | .tiers[].endpoints[].requests, .tiers[].endpoints[].tcp_retransmits | null null null null
+END
+
+# ---- parts ----
+for spread in hash capacity; do
+    for rank in 0 1; do
+        exits "part $rank by $spread" 0 "$BIN/kvreplay" --progress none --no-notes --part $rank/2 --spread $spread \
+            --target a --target b --keep -o 'p{rank}.csv' --summary 'p{rank}.json' w.csv
+    done
+    is "parts by $spread have a folder on each path" "$(ls -d a/rank-0 a/rank-1 b/rank-0 b/rank-1 | wc -l)" 4
+    is "the column has its name by $spread" "$(awk -F, 'NR == 1 {while ($++s != "Endpoint");} NR > 1 {print $s}' p1.csv | sort -u |
+        paste -sd ' ' -)" 'a/rank-1 b/rank-1'
+    rm -rf a b
+done
 done_testing

@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-#include "kvreplay/sched/doors.h"
+#include "kvreplay/sched/counts.h"
 
 enum {
     TARGETS = 4

@@ -11,7 +11,7 @@
 # cachesim prints, S3-FIFO within 0.2 points: it is compared with the paper's algorithm, which newer versions call
 # s3fifov0. Exit status 1: one does not.
 set -eu
-TOP=$(cd "$(dirname "$0")/../.." && pwd)
+TOP=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;
 *) BIN=$TOP/$BUILD/bin ;;

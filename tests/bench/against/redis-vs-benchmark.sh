@@ -6,7 +6,7 @@
 # checks nothing.
 # Needs redis-server and redis-benchmark. Judges nothing.
 set -eu
-TOP=$(cd "$(dirname "$0")/../.." && pwd)
+TOP=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;
 *) BIN=$TOP/$BUILD/bin ;;
