@@ -74,10 +74,11 @@ static void json_connections(struct jsonout *j, const struct tiers *t, unsigned 
 }
 
 /* What is under a door that is a path. */
-static void json_path(struct jsonout *j, const struct tiers *t, unsigned i)
+static void json_path(struct jsonout *j, const struct tiers *t, unsigned tier, unsigned i)
 {
-    const struct room *room = t->storages > 1 ? &t->target_room[i] : NULL;
-    const char *device = room ? t->storage[i].device.name : "";
+    bool path = t->choice[tier].kind == TIERS_STORAGE;
+    const struct room *room = path ? &t->target_room[i] : NULL;
+    const char *device = path ? t->storage[i].device.name : "";
 
     jsonout_text_value(j, "device", device[0] ? device : NULL);
     if (room && room->capacity < UINT64_MAX / 4)
@@ -103,7 +104,7 @@ static void json_doors(struct jsonout *j, const struct summary *s, unsigned tier
         jsonout_object(j, NULL);
         jsonout_text_value(j, "endpoint", d->door[i].endpoint);
         json_connections(j, t, tier, i);
-        json_path(j, t, i);
+        json_path(j, t, tier, i);
         jsonout_f64(j, "share", d->share[i]);
         jsonout_u64(j, "full", d->counts[i].full);
         for (unsigned op = 0; op < COUNTS_OPS; op++) {

@@ -60,18 +60,20 @@ int target_reserve_parse(const char *text, double *share, struct err *e)
     return 0;
 }
 
-/* Names path, or the nearest folder above it that is there. A descriptor, or negative errno with
- * *e. */
-static int examine(const char *path, struct err *e)
+/* Names path or, where that is not there, the folder that it is to be made in, which may itself be
+ * still to be made if levels is 2. A descriptor, or negative errno with *e. */
+static int examine(const char *path, unsigned levels, struct err *e)
 {
     char parent[PATH_MAX];
     int fd = open(path, O_PATH | O_CLOEXEC);
 
     if (strlen(path) >= sizeof(parent))
-        return err_errno(e, -ENAMETOOLONG, ERR_TARGET, path, "cannot be examined");
-    snprintf(parent, sizeof(parent), "%s", path);
-    while (fd < 0 && errno == ENOENT && strcmp(parent, ".") != 0 && strcmp(parent, "/") != 0) {
+        levels = 0;
+    else
+        memcpy(parent, path, strlen(path) + 1);
+    for (; fd < 0 && errno == ENOENT && levels > 0; levels--) {
         const char *up = dirname(parent);
+
         memmove(parent, up, strlen(up) + 1);
         fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
@@ -81,7 +83,7 @@ static int examine(const char *path, struct err *e)
 int target_file_system(const char *path, dev_t *dev)
 {
     struct stat st;
-    int fd = examine(path, NULL), ret = fd < 0 || fstat(fd, &st) == 0 ? 0 : -errno;
+    int fd = examine(path, 2, NULL), ret = fd < 0 || fstat(fd, &st) == 0 ? 0 : -errno;
 
     if (fd < 0)
         return fd;
@@ -93,7 +95,7 @@ int target_file_system(const char *path, dev_t *dev)
 
 int target_size(const char *path, uint64_t *bytes, struct err *e)
 {
-    int fd = examine(path, e), device;
+    int fd = examine(path, 2, e), device;
     struct stat st = {0};
     struct statvfs fs;
     off_t end;
@@ -124,7 +126,7 @@ int target_size(const char *path, uint64_t *bytes, struct err *e)
 
 int target_fits(const char *path, uint64_t *bytes, struct err *e)
 {
-    int fd = examine(path, e), ret;
+    int fd = examine(path, 1, e), ret;
 
     if (fd < 0)
         return fd;

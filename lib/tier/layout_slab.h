@@ -16,13 +16,16 @@
  *   0           the header, words of 8 bytes: "KVTSLAB2"; 0 in use, 1 kept, 2 in use by a run that
  *               keeps what the index names; 1 if it may be resized (else 0), and in bits 16 to 31
  *               and 32 to 47 the slots of its part of a store on several targets (both 0: it is
- *               all of the store); 1 if objects may be torn (else 0); bytes of the space; offset of
- * the index behind the space; words, objects and bytes of objects in it; XXH3-64 of the 72 bytes
- * before 1 MiB       the space, which holds the objects behind it   the index in segments of 1 MiB:
- * 8 bytes for the number of words that follow, XXH3-64 of these words, the words. The words of all
- * segments are, object by object: the name (2), the number of extents, and offset and length of
- * each extent in the space The header is written last and is one sector: a power cut leaves the old
- * index valid or the new one.
+ *               all of the store); 1 if objects may be torn (else 0); bytes of the space; offset
+ *               of the index behind the space; words, objects and bytes of objects in it; XXH3-64
+ *               of the 72 bytes before
+ *   1 MiB       the space, which holds the objects
+ *   behind it   the index in segments of 1 MiB: 8 bytes for the number of words that follow,
+ *               XXH3-64 of these words, the words. The words of all segments are, object by object:
+ *               the name (2), the number of extents, and offset and length of each extent in the
+ *               space
+ * The header is written last and is one sector: a power cut leaves the old index valid or the new
+ * one.
  */
 struct layout_slab_header {
     bool kept;    /* objects are there to be adopted */
