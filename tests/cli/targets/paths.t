@@ -219,7 +219,7 @@ for spread in hash capacity; do
         exits "part $rank by $spread" 0 "$BIN/kvreplay" --progress none --no-notes --part $rank/2 --spread $spread \
             --target a --target b --keep -o 'p{rank}.csv' --summary 'p{rank}.json' w.csv
     done
-    is "parts by $spread have a folder on each path" "$(ls -d a/rank-0 a/rank-1 b/rank-0 b/rank-1 | wc -l)" 4
+    is "parts by $spread have a folder on each path" "$(find a b -name "rank-[01]" | wc -l)" 4
     is "the column has its name by $spread" "$(awk -F, 'NR == 1 {while ($++s != "Endpoint");} NR > 1 {print $s}' p1.csv | sort -u |
         paste -sd ' ' -)" 'a/rank-1 b/rank-1'
     rm -rf a b
