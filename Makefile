@@ -364,7 +364,7 @@ complete_as  = $(foreach p,$(PROGRAMS) $(FRONT),$(addprefix $(DESTDIR)$(PREFIX)/
 # The scripts run from libexec; people find them under doc, by a link.
 install: completions
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/kvtrace $(DESTDIR)$(PREFIX)/share/doc/kvtrace
-	install -m 755 $(BINS) $(MPI_BINS) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BINS) $(wildcard $(MPI_BINS)) $(DESTDIR)$(PREFIX)/bin
 	cp -R examples/. $(DESTDIR)$(PREFIX)/libexec/kvtrace
 	rm $(DESTDIR)$(PREFIX)/libexec/kvtrace/quickstart.sh # it builds from the sources
 	ln -sf ../libexec/kvtrace/$(FRONT) $(DESTDIR)$(PREFIX)/bin/$(FRONT)

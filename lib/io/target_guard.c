@@ -151,11 +151,12 @@ static int refuse_others(const char *real, const char *path, struct err *e)
     int fd, ret = 0;
 
     snprintf(folder, sizeof(folder), "%s", real);
-    if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode)) {
+    fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
         char *last = strrchr(folder, '/');
         last[last == folder] = '\0';
+        fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
-    fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) < 0)
         ret = err_errno(e, -errno, ERR_TARGET, path, "%s cannot be examined", folder);
     else if (!target_guard_owner(fd, st.st_uid))
