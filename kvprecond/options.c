@@ -361,6 +361,9 @@ static int check_target(struct options *o, const char *text, const char *option,
     if (u->text != text)
         return err_set(e, EINVAL, ERR_INPUT, option,
                        "a fill has no tiers: leave out the number before the path");
+    if (u->like != URI_LIKE_KVTRACE)
+        return err_set(e, EINVAL, ERR_INPUT, option,
+                       "like= is for a replay: a fill writes in kvprecond's own way");
     if (o->target_count > 0 && (remote || o->remote))
         return err_set(e, EINVAL, ERR_INPUT, option,
                        "a store behind a network is filled alone: give one target");

@@ -49,4 +49,6 @@ exits 'a server and a path' 2 fill --mode stream --target redis://localhost --ta
 stderr_like 'a server: why' 'is filled alone'
 exits 'a path and a server' 2 fill --mode stream --target a --target redis://localhost
 is 'nothing was made' "$(ls -d a b 2>/dev/null)" ''
+exits 'no engine is imitated' 2 "$BIN/kvprecond" --size 1M --target 'file:fill?like=vllm-fs'
+stderr_like 'no engine is imitated: why' 'like= is for a replay'
 done_testing
