@@ -217,8 +217,8 @@ static const struct opt table[] = {
      .offset = AT(target),
      .flags = OPT_COMMON,
      .arg = "URI",
-     .help = "What to fill; the same as the operand: PATH, file:PATH, or with --mode stream "
-             "s3://BUCKET/PREFIX, redis://HOST:PORT/DB."},
+     .help = "What to fill; the same as the operand: PATH, file:PATH, or, with --mode stream, "
+             "s3://BUCKET/PREFIX or redis://HOST:PORT/DB."},
     OPT_ROW_TIMEOUT(AT(timeout_ns), REMOTE_ONLY),
     OPT_ROW_RETRIES(AT(retries), REMOTE_ONLY),
     {.name = "reserve",

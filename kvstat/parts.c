@@ -17,8 +17,6 @@ enum {
     RANKS_COLUMNS = 100, /* of the table */
     RANKS_P95 = 950000
 };
-/* Parts that start further apart than this are said not to have started together. */
-#define RANKS_APART_S 0.001
 
 struct rank {
     char *file;
@@ -357,13 +355,14 @@ static void note_start(const struct parts *r, struct notes *notes)
     for (size_t i = 0; i < r->n && !unsure; i++)
         if (r->item[i].synchronised == PROVENANCE_NO)
             unsure = &r->item[i];
+    if (r->n == 1)
+        return;
     if (isnan(r->spread_s)) {
         notes_add(notes, "how far apart the ranks started is not known");
         return;
     }
-    notes_add(notes, "%zu ranks on %zu host%s started %s%s apart and ran together for %s of %s",
+    notes_add(notes, "%zu ranks on %zu host%s started up to %s apart and ran together for %s of %s",
               r->n, count_hosts(r), units_plural(count_hosts(r)),
-              r->spread_s > RANKS_APART_S ? "as far as " : "",
               units_format_duration(name, sizeof(name), r->spread_s * 1e9),
               cell_seconds(a, r->together_s), cell_seconds(b, r->in_all_s));
     if (unsure && count_hosts(r) > 1)
@@ -465,7 +464,7 @@ void parts_json(struct jsonout *j, const struct parts *r)
 
 void parts_text(FILE *out, const struct parts *r)
 {
-    fprintf(out, "\nParts of the run; times are those of %s.\n", trace_tier_text(r->tier));
+    fprintf(out, "\nParts of the run; P95s are those of %s.\n", trace_tier_text(r->tier));
     fprintf(out, "%-8s %-16s %10s %10s %10s %9s %9s  %s\n", "Ranks", "host", "rows", "moved",
             "time", "read p95", "write p95", "validity");
     for (size_t i = 0; i < r->n; i++) {
