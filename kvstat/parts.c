@@ -470,6 +470,8 @@ void parts_text(FILE *out, const struct parts *r)
     for (size_t i = 0; i < r->n; i++) {
         const struct rank *k = &r->item[i];
         char rows[CELL], moved[CELL], took[CELL], p95[2][CELL], line[VALIDITY_LINE];
+        validity_line(line, &k->validity);
+        line[strcspn(line, ":")] = '\0'; /* the report names the reasons */
         for (size_t d = 0; d < 2; d++)
             if (isnan(p95_of(r, k, d)))
                 snprintf(p95[d], sizeof(p95[d]), "-");
@@ -478,7 +480,7 @@ void parts_text(FILE *out, const struct parts *r)
         fprintf(out, "%8lld %-16.16s %10s %10s %10s %9s %9s  %.*s\n", (long long)k->number,
                 k->host[0] ? k->host : "-", cell_count(rows, k->rows),
                 cell_size(moved, (double)k->bytes), cell_seconds(took, k->elapsed_s), p95[0],
-                p95[1], RANKS_COLUMNS - 80, validity_line(line, &k->validity));
+                p95[1], RANKS_COLUMNS - 80, line);
     }
     for (int64_t i = 0; i < r->count; i++)
         if (!has_number(r, i))
