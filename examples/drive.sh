@@ -11,8 +11,8 @@
 #   -o OUT       directory for trace, result and reports (default: kvtrace-drive)
 #   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
 #                reserve)
-#   --like ENGINE  also do it as an engine's file store does: lmcache-fs, lmcache-fs-direct
-#                or vllm-fs (see kvreplay(1)); both answers stand in one table
+#   --like ENGINE  also show what the file store of an engine gets: lmcache-fs,
+#                lmcache-fs-direct or vllm-fs (see kvreplay(1))
 #   --print      show the pipeline, run nothing
 #
 # The whole KV cache goes to the drive, none to memory, and a model that takes no time

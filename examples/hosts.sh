@@ -4,22 +4,22 @@
 # Usage: hosts.sh TRACE TARGET HOST... [OPTION]...
 #
 #   TRACE        the trace, a file here; each host gets a copy
-#   TARGET       where objects go on each host, as kvreplay --target has it. Each host gets
-#                rank-I in a directory or prefix, so a shared file system can be named
-#   HOST...      hosts that ssh reaches without a question, with kvreplay in PATH. "-" is this
+#   TARGET       where objects go on each host, as for kvreplay --target. In a directory or
+#                prefix each host has its own rank-I, so a shared file system can be named
+#   HOST...      hosts that ssh logs in to without asking, with kvreplay in PATH. "-" is this
 #                machine, for a trial; a host can be named twice
 #   --split WHAT none (default): each host runs the whole trace on objects of its own; keys:
 #                each host runs its share of the keys
 #   --timing HOW served (default), asap, trace or closed; see kvreplay(1)
 #   -u USERS     requests that each host serves at once, with --timing served (default: 50)
 #   -t SECONDS   length of the run (default: 60)
-#   --lead SECONDS  time for all hosts to be ready before the start (default: 10)
+#   --lead SECONDS  time that all hosts have to get ready before the start (default: 10)
 #   -o OUT       the directory here for the results (default: kvtrace-hosts)
 #   --print      show the pipeline, run nothing
 #
-# Each host runs one part of the run (kvreplay --part). All start at one instant by their wall
-# clocks, which NTP or chrony should set. Results come back through ssh, one file for each host,
-# and kvstat --ranks reports on all of them together.
+# Each host runs one part of the run (kvreplay --part). All start at the same time by their wall
+# clocks, which NTP should keep right (chrony, for instance). Results come back through ssh, one
+# file for each host, and kvstat --ranks reports on all of them together.
 # With MPI or Slurm: mpirun kvreplay-mpi, or hosts.slurm; with Kubernetes: kubernetes/.
 #
 # Example:

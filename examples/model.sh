@@ -5,23 +5,24 @@
 #
 #   TARGET       a folder on the drive, redis://HOST:PORT/DB or s3://BUCKET/PREFIX?endpoint=URL
 #                (see kvreplay(1), --target); what is written there is removed at the end
-#   -o FILE      where the measurement goes (default: drive.json)
-#   -t SECONDS   most time (default: 600)
-#   --point SECONDS       most time for a point (default: 20)
+#   -o FILE      the measurement (default: drive.json)
+#   -t SECONDS   longest time for all points (default: 600)
+#   --point SECONDS       longest time for one point (default: 20)
 #   --sizes BYTES,...     sizes of objects (default: 262144,4194304,67108864)
 #   --in-flight N,...     objects in flight, ascending (default: 1,4,16,64)
-#   --storage-capacity-gb GiB   most room to use (default: the free space minus a reserve; of
-#                a server 4)
+#   --storage-capacity-gb GiB   largest room to use (default: the free space minus a reserve;
+#                on a server 4)
 #   --print      show the commands, run nothing
 #
 # Each point is a size, a number of objects in flight and a mix: reads, writes, or 70 % reads
-# by bytes. Runs of kvreplay repeat until its rate is known to 5 % (95 % confidence), or its
-# time is over. A point is skipped when 5 % more rate did not come from the step before, or
-# when its objects do not fit in half of the free memory or in the room.
+# by bytes. Its kvreplay runs repeat until its rate is known to 5 % (95 % confidence), or its
+# time is over. When more objects in flight give less than 5 % more rate, still more of them
+# are not tried. A point is also skipped when its objects do not fit in half of the free memory
+# or in the room.
 #
 # kvgen --tier-model 2=drive.json simulates with the measurement; kvreplay --tier-engine
-# 2=sim:model=drive.json replays against it. Deletes take no time there. A drive that is new or
-# was idle is faster than it will be later: see kvtrace precondition.
+# 2=sim:model=drive.json replays against it. There, deletes take no time. A drive that is new
+# or was idle is faster than it will be later: see kvtrace precondition.
 #
 # Example: the drive under /mnt/nvme
 #   examples/model.sh /mnt/nvme/kv -o drive.json

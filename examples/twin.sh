@@ -1,5 +1,5 @@
 #!/bin/sh
-# twin.sh - What would this drive do for a model and its users, simulated and for real?
+# twin.sh - Does a simulation with the measured drive agree with the drive?
 #
 # Usage: twin.sh [OPTION]... DIR MODEL USERS
 #
@@ -9,17 +9,17 @@
 #   -t SECONDS   length of the run (default: 60)
 #   -g MODE      generation: realistic (30 ms per token, the default), fast (2 ms), none
 #   -o OUT       directory for measurement, trace, results and reports (default: kvtrace-twin)
-#   --drive FILE          a measurement of kvtrace model, in place of a new one
+#   --drive FILE          a measurement by kvtrace model, instead of a new one
 #   --gpu-mem-gb GiB, --cpu-mem-gb GiB   memory for the cache (default: 0, all on the drive)
 #   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
 #                reserve)
-#   --gpu-profile PROFILE, --prefill FILE   what kvgen knows of the GPU
+#   --gpu-profile PROFILE, --prefill FILE   how long prefills take (see kvgen(1))
 #   --print      show the pipeline, run nothing
 #
 # The drive is measured once (kvtrace model). kvgen simulates a run with that measurement;
-# kvreplay serves the same requests from the drive itself. The table has both, and by how
-# much they differ: what the simulation is worth. Same users at other tiers, policies or
-# drives can then be simulated in seconds. OUT/twin.html has the replay's report.
+# kvreplay serves the same requests from the drive itself. The table shows both and their
+# differences: how far the simulation can be trusted. The same users with other tiers, policies
+# or drives can then be simulated in seconds. OUT/twin.html has the replay's report.
 #
 # Example: 20 users of Llama 3.1 8B on the drive under /mnt/nvme
 #   examples/twin.sh /mnt/nvme/kv llama3.1-8b 20

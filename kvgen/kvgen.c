@@ -186,8 +186,8 @@ static int set_compute(struct run *r, struct err *e)
         (rc = prefill_model_set(&r->compute, &setup, e)) < 0)
         return rc;
     if (r->gpu.hbm_gb > 0 && o->gpu_mem_gb * (double)UNITS_GIB > r->gpu.hbm_gb * 1e9)
-        fprintf(stderr, "kvgen: --gpu-mem: more than the %g GB of %s\n", r->gpu.hbm_gb,
-                r->gpu.name);
+        fprintf(stderr, "kvgen: --gpu-mem: larger than the %g GB of %s, simulated all the same\n",
+                r->gpu.hbm_gb, r->gpu.name);
     /* Rows have the bytes of one rank: so have the tiers, of which the host's hold all ranks'. */
     for (int t = TRACE_CPU; t <= TRACE_STORAGE; t++) {
         r->speed[t].ranks = r->compute.host_ranks;

@@ -533,25 +533,26 @@ const struct opt options_table[] = {
     {.name = "tier-model",
      .type = OPT_LIST,
      .offset = AT(tier_model),
-     .arg = "N=PROFILE|N=read:RATE,write:RATE,lat:TIME|FILE.json",
+     .arg = "N=PROFILE|N=read:RATE,write:RATE,lat:TIME|N=DRIVE.json|RUN.json",
      .marks = KEPT_TIMES | KEPT_TIERS,
      .help = "Give tier N a speed, so that operations on it queue and take time: a profile "
-             "(hbm3, ddr5, pcie-gen5, nvme-gen4, nvme-gen5), numbers, the summary of a kvreplay "
-             "run, or a drive measured by kvtrace model."},
+             "(hbm3, ddr5, pcie-gen5, nvme-gen4, nvme-gen5), numbers, a drive measured by kvtrace "
+             "model (DRIVE.json), or the summary of a kvreplay run (RUN.json)."},
     {.name = "gpu-profile",
      .type = OPT_TEXT,
      .offset = AT(gpu_profile),
      .arg = "NAME[:eta=SHARE,t0_ms=MS,...]|FILE.json",
      .marks = GENERATES,
-     .help = "Let prefills take the time that a model of this GPU says: a100-80, h20, h100, h200, "
-             "b200, gb300, mi300x, mi355x, l40s or a file. Times are by calculation."},
+     .help = "Let prefills take the time that a formula gives for this GPU: a100-80, h20, h100, "
+             "h200, b200, gb300, mi300x, mi355x, l40s or a file. Times are calculated, not "
+             "measured."},
     {.name = "prefill",
      .type = OPT_TEXT,
      .offset = AT(prefill),
      .arg = "FILE.json",
      .marks = GENERATES,
-     .help = "Let prefills take the time that was measured at four points or more, to which a "
-             "formula is fitted."},
+     .help = "Let prefills take measured times. The file has four points or more; a formula is "
+             "fitted to them."},
     {.name = "engines",
      .type = OPT_U64,
      .offset = AT(engines),
@@ -571,22 +572,22 @@ const struct opt options_table[] = {
      .max = 1e15,
      .flags = OPT_EXPERT,
      .marks = GENERATES | COMPUTED_ONLY,
-     .help = "Parameters that one token multiplies with, such as 7e9, where the model does not "
-             "tell."},
+     .help = "Active parameters (those that each token uses), such as 7e9, instead of those of the "
+             "model."},
     {.name = "worth",
      .type = OPT_FLAG,
      .offset = AT(worth),
      .flags = OPT_NO_EFFECT,
      .marks = GENERATES | COMPUTED_ONLY,
-     .help = "Tell what each tier is worth: simulate the same requests again with all tiers, "
-             "without some and without any."},
+     .help = "Show what each tier is worth. The same requests are simulated with all tiers, "
+             "without each tier, and without any cache."},
     {.name = "ttft-target",
      .type = OPT_LIST,
      .offset = AT(ttft_target),
      .arg = "CLASS=TIME",
      .flags = OPT_NO_EFFECT | OPT_EXPERT,
      .marks = GENERATES | COMPUTED_ONLY | WORTH_ONLY,
-     .help = "With --worth: tell the share of a class's requests whose first token comes within "
+     .help = "With --worth: show the share of a class's requests whose first token comes within "
              "this time."},
     {.name = "price",
      .type = OPT_TEXT,
@@ -594,8 +595,8 @@ const struct opt options_table[] = {
      .arg = "gpu=N/h,dram=N/h,nvme=N/h",
      .flags = OPT_NO_EFFECT | OPT_EXPERT,
      .marks = GENERATES | COMPUTED_ONLY | WORTH_ONLY,
-     .help = "With --worth: tell what a million input tokens cost, by the price of an hour of a "
-             "GPU, of a GiB of Tier-1 and of a GiB of Tier-2."},
+     .help = "With --worth: show what a million input tokens cost. Prices are for an hour: of a "
+             "GPU, of a GiB of Tier-1 (dram) and of a GiB of Tier-2 (nvme)."},
     {.name = "max-concurrent-allocs",
      .type = OPT_U64,
      .offset = AT(max_concurrent_allocs),
@@ -612,8 +613,8 @@ const struct opt options_table[] = {
      .min = 0.001,
      .max = 1e9,
      .marks = KEPT_TIMES | KEPT_TIERS,
-     .help = "Terabytes (10^12 bytes) that the drive of Tier-2 is rated for; the summary then has "
-             "the years that it lasts under this load."},
+     .help = "Rated endurance of the drive of Tier-2, in terabytes written (10^12 bytes). The "
+             "summary then has the years that it lasts under this load."},
 
     {.type = OPT_HEADING, .help = "Hit rate against capacity"},
     {.name = "curve",
@@ -1054,11 +1055,12 @@ static int check_compute(struct options *o, const struct opt_parser *p, struct e
     if (gpus > 65536)
         return refuse(e, "--engines", "all engines together have more than 65536 GPUs");
     if (opt_given(p, "num-gpus") && o->num_gpus != gpus)
-        return err_set(e, -EINVAL, ERR_INPUT, "--num-gpus",
-                       "%llu, but %llu engine%s of %llu (--tensor-parallel) have %llu",
-                       (unsigned long long)o->num_gpus, (unsigned long long)o->engines,
-                       units_plural(o->engines), (unsigned long long)o->tensor_parallel,
-                       (unsigned long long)gpus);
+        return err_set(
+            e, -EINVAL, ERR_INPUT, "--num-gpus",
+            "%llu, but %llu engine%s with %llu GPU%s each (--tensor-parallel) need%s %llu",
+            (unsigned long long)o->num_gpus, (unsigned long long)o->engines,
+            units_plural(o->engines), (unsigned long long)o->tensor_parallel,
+            units_plural(o->tensor_parallel), o->engines == 1 ? "s" : "", (unsigned long long)gpus);
     o->num_gpus = gpus;
     return 0;
 }

@@ -193,7 +193,7 @@ static int set_drive(struct tier_model model[TRACE_TIERS], enum trace_tier only,
     struct tier_model found = {.given = true};
     if (only == TRACE_NO_TIER)
         return err_set(e, -EINVAL, ERR_INPUT, where,
-                       "is one measured drive; name its tier: --tier-model 2=%s", where);
+                       "a measured drive has no tier of its own: write --tier-model 2=%s", where);
     int rc = drive_model_parse(&found.drive, root, where, e);
     if (rc == 0)
         replace(&model[only], found);

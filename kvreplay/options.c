@@ -60,7 +60,8 @@ static const struct opt table[] = {
      .help = "Where the objects of a tier go, Tier-2 unless TIER says otherwise. A directory "
              "(new, empty, or used by an earlier run), a file, a block device, a Redis server "
              "(redis://HOST:PORT/DB) or an object store (s3://BUCKET/PREFIX?endpoint=URL). Several "
-             "paths are one store. Needed if the trace has Tier-2 rows."},
+             "paths are one store. file:DIR?like=lmcache-fs does I/O as that engine does. Needed "
+             "if the trace has Tier-2 rows."},
     {.name = "spread",
      .type = OPT_ENUM,
      .offset = AT(spread),
@@ -140,8 +141,8 @@ static const struct opt table[] = {
      .arg = "N=sim:bw=RATE,lat=TIME,servers=N,stall=AT+TIME|sim:model=FILE.json|null|"
             "mem:threads=N",
      .marks = NOT_NULL,
-     .help = "Run tier N (0, 1 or 2) on another engine. sim: simulated, by numbers or as a "
-             "drive measured by kvtrace model; null: does nothing; mem: host memory."},
+     .help = "Run tier N (0, 1 or 2) on another engine. sim: simulated, from numbers or from a "
+             "drive that kvtrace model measured; null: does nothing; mem: host memory."},
     {.name = "tier-map",
      .type = OPT_LIST,
      .offset = AT(tier_map),
@@ -333,25 +334,26 @@ static const struct opt table[] = {
      .arg = "I/N|auto[/N]",
      .flags = OPT_NO_EFFECT,
      .marks = NOT_AUTOSCALE | NOT_MPI,
-     .help = "Run part I of N, counted from 0; each part is a process of its own. auto: as Slurm, "
-             "Open MPI or PMI say in the environment; auto/N: I from JOB_COMPLETION_INDEX. {rank}, "
-             "{ranks} and {host} are replaced in TRACE, --target, --output and --summary. "
-             "Directories and prefixes of targets without {rank} get rank-I behind them."},
+     .help =
+         "Run part I of N, counted from 0. Each part is a process of its own. auto: Slurm, Open "
+         "MPI or PMI tell I and N; auto/N: JOB_COMPLETION_INDEX tells I. {rank}, {ranks} and "
+         "{host} are replaced in TRACE, --target, --output and --summary. To a target that is "
+         "a directory or prefix, without {rank}, rank-I is added."},
     {.name = "split",
      .type = OPT_ENUM,
      .offset = AT(split),
      .choices = "none|keys",
      .def = "none",
      .marks = PARTS_ONLY,
-     .help = "What the parts run. none: each the whole trace, on objects of its own; keys: each "
-             "the rows of its share of the keys (timing asap or trace). Rows without a key run in "
-             "part 0."},
+     .help =
+         "What each part runs. none: the whole trace, on objects of its own; keys: its share of "
+         "the keys, with --timing asap or trace. Rows without a key run in part 0."},
     {.name = "start-at",
      .type = OPT_TEXT,
      .offset = AT(start_at),
      .arg = "TIME|+SECONDS",
      .marks = NOT_AUTOSCALE | NOT_MPI,
-     .help = "Start the clock at this time: seconds since 1970, a date and time (UTC), or so long "
+     .help = "When the run's clock starts: seconds since 1970, a date and time (UTC), or +SECONDS "
              "from now. Populating must be done by then."},
     {.name = "spool",
      .type = OPT_TEXT,
@@ -359,8 +361,8 @@ static const struct opt table[] = {
      .arg = "DIR",
      .flags = OPT_NO_EFFECT,
      .marks = MPI_ONLY | OPTIONS_ROWS_ONLY,
-     .help = "With kvreplay-mpi: where each rank keeps its result rows until rank 0 has them; "
-             "TMPDIR, or /tmp, unless given."},
+     .help = "With kvreplay-mpi: folder in which each rank keeps its result rows until rank 0 has "
+             "them. Without it: TMPDIR, else /tmp."},
     {.type = OPT_HEADING, .help = "Finding the limit"},
     {.name = "autoscale",
      .type = OPT_ENUM,
@@ -675,8 +677,8 @@ static int check_keys(const struct options *o, const char *trace, struct err *e)
         return 0;
     if (o->timing == SCHED_SERVED || o->timing == SCHED_CLOSED)
         return err_set(e, -EINVAL, ERR_INPUT, "--split keys",
-                       "spreads requests and users over the parts: --timing served and closed do "
-                       "not apply");
+                       "spreads requests and users over the parts, so --timing served and closed "
+                       "do not apply");
     if (o->order != ORDER_AUTO && o->order != ORDER_KEY)
         return err_set(e, -EINVAL, ERR_INPUT, "--order",
                        "does not apply with --split keys, which keeps the order of each key");

@@ -148,7 +148,7 @@ static const struct opt table[] = {
      .offset = AT(ranks),
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Report on all files, or all results in a folder, as the parts of one run (kvreplay "
-             "--part): figures of all rows together, and a table of the parts."},
+             "--part). Figures are those of all rows together; --full lists the parts."},
     {.name = "compare",
      .type = OPT_LIST,
      .offset = AT(compare),

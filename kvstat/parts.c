@@ -17,8 +17,6 @@ enum {
     RANKS_COLUMNS = 100, /* of the table */
     RANKS_P95 = 950000
 };
-/* Parts that start further apart than this are said not to have started together. */
-#define RANKS_APART_S 0.001
 
 struct rank {
     char *file;
@@ -357,13 +355,14 @@ static void note_start(const struct parts *r, struct notes *notes)
     for (size_t i = 0; i < r->n && !unsure; i++)
         if (r->item[i].synchronised == PROVENANCE_NO)
             unsure = &r->item[i];
+    if (r->n == 1)
+        return;
     if (isnan(r->spread_s)) {
         notes_add(notes, "how far apart the ranks started is not known");
         return;
     }
-    notes_add(notes, "%zu ranks on %zu host%s started %s%s apart and ran together for %s of %s",
+    notes_add(notes, "%zu ranks on %zu host%s started up to %s apart and ran together for %s of %s",
               r->n, count_hosts(r), units_plural(count_hosts(r)),
-              r->spread_s > RANKS_APART_S ? "as far as " : "",
               units_format_duration(name, sizeof(name), r->spread_s * 1e9),
               cell_seconds(a, r->together_s), cell_seconds(b, r->in_all_s));
     if (unsure && count_hosts(r) > 1)
@@ -465,12 +464,14 @@ void parts_json(struct jsonout *j, const struct parts *r)
 
 void parts_text(FILE *out, const struct parts *r)
 {
-    fprintf(out, "\nParts of the run; times are those of %s.\n", trace_tier_text(r->tier));
+    fprintf(out, "\nParts of the run; P95s are those of %s.\n", trace_tier_text(r->tier));
     fprintf(out, "%-8s %-16s %10s %10s %10s %9s %9s  %s\n", "Ranks", "host", "rows", "moved",
             "time", "read p95", "write p95", "validity");
     for (size_t i = 0; i < r->n; i++) {
         const struct rank *k = &r->item[i];
         char rows[CELL], moved[CELL], took[CELL], p95[2][CELL], line[VALIDITY_LINE];
+        validity_line(line, &k->validity);
+        line[strcspn(line, ":")] = '\0'; /* the report names the reasons */
         for (size_t d = 0; d < 2; d++)
             if (isnan(p95_of(r, k, d)))
                 snprintf(p95[d], sizeof(p95[d]), "-");
@@ -479,7 +480,7 @@ void parts_text(FILE *out, const struct parts *r)
         fprintf(out, "%8lld %-16.16s %10s %10s %10s %9s %9s  %.*s\n", (long long)k->number,
                 k->host[0] ? k->host : "-", cell_count(rows, k->rows),
                 cell_size(moved, (double)k->bytes), cell_seconds(took, k->elapsed_s), p95[0],
-                p95[1], RANKS_COLUMNS - 80, validity_line(line, &k->validity));
+                p95[1], RANKS_COLUMNS - 80, line);
     }
     for (int64_t i = 0; i < r->count; i++)
         if (!has_number(r, i))

@@ -62,21 +62,20 @@ static void print_tier(FILE *f, const struct worth *w, const struct worth_tier *
     else
         fprintf(f, ". It makes the mean time to the first token %.0f %% %s.\n",
                 100 * fabs(t->change), t->verdict == WORTH_GAIN ? "shorter" : "longer");
+    fprintf(f, "  Loading (%s, then ", time_of(t->latency_s * 1e9).s);
+    if (t->bytes_per_s > 0)
+        fprintf(f, "%.3g GB/s)", t->bytes_per_s / 1e9);
+    else
+        fputs("all at once)", f);
     if (t->break_even_tokens > 0)
-        fprintf(f, "  Loading beats computing from %s tokens on",
+        fprintf(f, " beats computing from %s tokens on.\n",
                 units_format_count(tokens, sizeof(tokens), t->break_even_tokens));
     else
-        fputs("  Loading never beats computing", f);
-    fprintf(f, ": %s and ", time_of(t->latency_s * 1e9).s);
-    if (t->bytes_per_s > 0)
-        fprintf(f, "%.3g GB/s", t->bytes_per_s / 1e9);
-    else
-        fputs("no limit of bandwidth", f);
+        fputs(" never beats computing.\n", f);
     if (w->needed_bytes_per_s > 0)
-        fprintf(f, ".\n  Above %.3g GB/s only the latency counts", w->needed_bytes_per_s / 1e9);
-    fputs(".\n", f);
+        fprintf(f, "  Above %.3g GB/s only the latency counts.\n", w->needed_bytes_per_s / 1e9);
     if (!t->timed)
-        fputs("  The tier itself takes no time: give --tier-model.\n", f);
+        fputs("  Here the tier itself takes no time: --tier-model gives it a speed.\n", f);
 }
 
 void worth_print(FILE *f, const struct worth *w)
@@ -89,7 +88,8 @@ void worth_print(FILE *f, const struct worth *w)
         print_variant(f, w, &w->variant[i]);
     for (unsigned i = 0; i < w->tiers; i++)
         print_tier(f, w, &w->tier[i]);
-    fprintf(f, "GPU s: of prefill%s\n", w->priced ? "; cost: of a million input tokens" : "");
+    fprintf(f, "GPU s: GPU seconds of prefill; saved: compared with no cache%s\n",
+            w->priced ? "; cost: of a million input tokens" : "");
 }
 
 static void put_variant(struct jsonout *j, const struct worth *w, const struct worth_variant *v)

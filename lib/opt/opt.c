@@ -400,6 +400,10 @@ static bool take_common(struct opt_parser *p, const char *name, int *rc, struct 
 {
     char *text = NULL;
 
+    if (strncmp(name, "help=", 5) == 0 && strcmp(name, "help=all") != 0) {
+        *rc = err_set(e, -EINVAL, ERR_INPUT, "--help", "takes nothing or all");
+        return true;
+    }
     if (strcmp(name, "help=all") == 0 || (strcmp(name, "help") == 0 && says_all(*p->next)))
         text = opt_help_text(p->program, p->usage, p->table, true);
     else if (strcmp(name, "help") == 0)

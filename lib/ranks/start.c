@@ -19,7 +19,7 @@ static int passed(struct err *e, int64_t ago_ns)
 {
     char ago[32];
 
-    return err_set(e, -ETIME, ERR_TARGET, "--start-at", "the instant has passed %s ago",
+    return err_set(e, -ETIME, ERR_TARGET, "--start-at", "this time passed %s ago",
                    units_format_duration(ago, sizeof(ago), (double)ago_ns));
 }
 

@@ -298,7 +298,7 @@ static int take_pages(const struct parse *p, const char *text, size_t len)
     else if (is_word(text, len, "small"))
         p->u->pages = URI_PAGES_SMALL;
     else
-        return bad(p, "pages= is huge or small");
+        return bad(p, "pages= takes huge or small");
     return 0;
 }
 
@@ -322,7 +322,7 @@ static int take_like(const struct parse *p, const char *text, size_t len)
             return 0;
         }
     }
-    return bad(p, "like= is kvtrace, lmcache-fs, lmcache-fs-direct or vllm-fs");
+    return bad(p, "like= takes kvtrace, lmcache-fs, lmcache-fs-direct or vllm-fs");
 }
 
 static int take_count(const struct parse *p, unsigned *to, const char *text, size_t len)
@@ -330,7 +330,7 @@ static int take_count(const struct parse *p, unsigned *to, const char *text, siz
     uint64_t n;
 
     if (units_parse_digits(text, len, &n) < 0 || n < 1 || n > URI_WORKERS_MAX)
-        return bad(p, "workers= and load-workers= are numbers from 1 to 64");
+        return bad(p, "workers= and load-workers= take numbers from 1 to 64");
     *to = (unsigned)n;
     return 0;
 }
@@ -348,7 +348,7 @@ static int take_load_workers(const struct parse *p, const char *text, size_t len
 static int take_cache(const struct parse *p, const char *text, size_t len)
 {
     if (!is_word(text, len, "keep") && !is_word(text, len, "drop"))
-        return bad(p, "cache= is keep or drop");
+        return bad(p, "cache= takes keep or drop");
     p->u->keeps_cache = is_word(text, len, "keep") ? URI_CHOICE_YES : URI_CHOICE_NO;
     return 0;
 }
@@ -356,7 +356,7 @@ static int take_cache(const struct parse *p, const char *text, size_t len)
 static int take_direct(const struct parse *p, const char *text, size_t len)
 {
     if (!is_word(text, len, "yes") && !is_word(text, len, "no"))
-        return bad(p, "direct= is yes or no");
+        return bad(p, "direct= takes yes or no");
     p->u->direct = is_word(text, len, "yes") ? URI_CHOICE_YES : URI_CHOICE_NO;
     return 0;
 }

@@ -42,6 +42,9 @@ for program in kvgen kvreplay kvstat kvprecond; do
     done <"$TMP/listed")
     is "$program --help all shows every option" "$missing" ''
 
+    exits "$program --help=worth" 2 "$BIN/$program" --help=worth
+    stderr_like 'says what --help takes' '^'"$program"': --help: takes nothing or all$'
+
     "$BIN/$program" --help >"$TMP/brief"
     ok "$program --help has under 60 lines" test "$(lines "$TMP/brief")" -lt 60
     not_ok "$program --help: none is wider than 80 columns" grep -q '.\{81\}' "$TMP/brief"

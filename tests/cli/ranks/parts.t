@@ -105,13 +105,13 @@ refused "no --part" 2 '--split: applies only with --part' --split keys -o "$TMP/
 refused "part 2 of 2" 2 '--part: 2/2: part 2 of 2: parts are numbered from 0' --part 2/2 -o - "$trace"
 refused "no numbers" 2 '--part: x: expected I/N' --part x -o - "$trace"
 refused "no launcher" 2 '--part: auto: no launcher' --part auto -o - "$trace"
-refused "a past start" 3 '--start-at: the instant has passed' --start-at 2001-01-01T00:00:00Z -o "$TMP/no" "$trace"
+refused "a past start" 3 '--start-at: this time passed' --start-at 2001-01-01T00:00:00Z -o "$TMP/no" "$trace"
 refused "no time" 2 '--start-at: soon: expected' --start-at soon -o "$TMP/no" "$trace"
 late() {
     { echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase; sleep 1.5; echo 0,Write,1,Tier-1,a,Prefill; } |
         run --start-at +1 -o "$TMP/no" -
 }
 exits "the trace comes later than the start" 3 late
-stderr_like "is told" '--start-at: the instant has passed'
+stderr_like "is told" '--start-at: this time passed'
 not_ok "and nothing is written" test -e "$TMP/no"
 done_testing

@@ -14,7 +14,7 @@ objects() { find "$TMP/d" -type f ! -name .kvtrace ! -name config.json | sed "s|
 
 printf '%s\n' $header 0,Write,2097152,Tier-2,a,Prefill,1 >"$TMP/w.csv"
 exits 'an unknown engine' 2 replay --target "file:$TMP/d?like=sglang" "$TMP/w.csv"
-stderr_like 'which are known' 'like= is kvtrace, lmcache-fs, lmcache-fs-direct or vllm-fs'
+stderr_like 'which are known' 'like= takes kvtrace, lmcache-fs, lmcache-fs-direct or vllm-fs'
 exits 'a slab' 2 replay --layout slab --target "file:$TMP/d?like=vllm-fs" "$TMP/w.csv"
 stderr_like 'is no engine.s' '--layout slab: does not apply with like='
 : >"$TMP/f"

@@ -36,7 +36,7 @@ stdout_like 'kvprecond: in its report' 'engine .*small pages'
 is 'kvprecond: in its summary' "$(json "$TMP/p.json" .pages)" small
 
 exits 'an unknown word' 2 "$BIN/kvreplay" --target "file:$TMP/d?pages=tiny" "$TMP/t.csv"
-stderr_like 'what it may be' 'pages= is huge or small'
+stderr_like 'what it may be' 'pages= takes huge or small'
 mkdir "$TMP/x?pages=small"
 replay marked "$TMP/x?pages=small"
 isnt 'a path without file: keeps its question mark' "$(json "$TMP/marked.json" .tiers[0].target)" "$TMP/x"

@@ -138,7 +138,7 @@ done <<'END'
 --compat mlperf|--gpu-profile h100 --compat mlperf|--gpu-profile: does not apply with --compat mlperf
 a decode node|--gpu-profile h100 --decode-only|--gpu-profile: does not apply with --decode-only
 a model without an MLP|--gpu-profile h100 --model tiny-1b|tiny-1b does not tell how many parameters.*--params
-other GPUs than the engines have|--gpu-profile h100 --engines 2 --num-gpus 3|--num-gpus: 3, but 2 engines of 1
+other GPUs than the engines have|--gpu-profile h100 --engines 2 --num-gpus 3|--num-gpus: 3, but 2 engines with 1 GPU each
 engines without compute|--engines 2|--engines: needs --gpu-profile or --prefill
 parameters without compute|--params 7e9|--params: needs --gpu-profile or --prefill
 an unknown profile|--gpu-profile h10|did you mean h20

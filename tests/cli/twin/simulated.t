@@ -75,7 +75,7 @@ bad() { # NAME WHY ARGS...
     exits "$name is refused" 2 "$BIN/kvgen" --model tiny-1b -o none "$@"
     like "$name: why" "$(cat "$TMP/stderr")" "$why"
 }
-bad "a drive without its tier" 'name its tier: --tier-model 2=' --tier-model "$drive"
+bad "a drive without its tier" 'write --tier-model 2=' --tier-model "$drive"
 model "" >"$TMP/bad.json"
 bad "no points" 'kvgen: .*bad.json: has no points' --tier-model 2="$TMP/bad.json"
 model "$(point 1048576 1 1 1e9), $(point 1048576 1 1 2e9)" >"$TMP/bad.json"
