@@ -43,6 +43,7 @@ struct replay {
     struct progress_line progress_line;
     struct survey survey;
     bool surveyed;
+    struct engines_opts engines; /* that the trace's prefills were computed on */
     struct tiers tiers;
     struct objects *objects;
     struct populate populate;
@@ -544,7 +545,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .window = r->window,
                             .verify = o->verify,
                             .create = !r->surveyed && o->on_absent == LEDGER_ABSENT_CREATE,
-                            .engines = replay_engines(trace_provenance(r->trace)),
+                            .engines = r->engines,
                             .duration_ns = o->duration_ns,
                             .warmup_ns = o->warmup_ns,
                             .spin_ns = o->spin_ns,
@@ -616,6 +617,8 @@ static int replay_execute(struct replay *r, struct err *e)
     struct evidence_targets seen;
     struct reader *reader;
 
+    /* From here on the trace is the reader's. */
+    r->engines = replay_engines(trace_provenance(r->trace));
     int rc = reader_open(&reader, r->trace, &ro, e);
     if (rc < 0)
         return rc;
