@@ -314,7 +314,7 @@ ARM64_SYSROOT := $(CURDIR)/$(ARM64)/sysroot
 arm64-build:
 	.ci/sysroot arm64 $(ARM64_SYSROOT)
 	PKG_CONFIG_LIBDIR=$(ARM64_SYSROOT)/usr/lib/aarch64-linux-gnu/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(ARM64_SYSROOT) \
-	    $(MAKE) all unit BUILD=$(ARM64) CC='aarch64-linux-gnu-gcc --sysroot=$(ARM64_SYSROOT)' CUDA_HOME=none
+	    $(MAKE) MPI=no all unit BUILD=$(ARM64) CC='aarch64-linux-gnu-gcc --sysroot=$(ARM64_SYSROOT)' CUDA_HOME=none
 arm64-units:
 	BUILD=$(ARM64) TEST_EMULATOR='qemu-aarch64 -L $(ARM64_SYSROOT)' TEST_SCALE=10 tests/run --built unit/
 arm64: all arm64-build
