@@ -322,13 +322,15 @@ arm64: all arm64-build
 	$(MAKE) arm64-units
 
 FUZZ_SECONDS ?= 60
+# A seed of libFuzzer: 0 draws one.
+FUZZ_SEED ?= 0
 fuzz:
 	$(MAKE) fuzzers BUILD=build/fuzz CC=clang OPTIM='-O1 -g' \
 	    CFLAGS='-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined' LDFLAGS='-fsanitize=fuzzer'
 	$(MAKE) BUILD=build/fuzz $(patsubst tests/fuzz/%.c,fuzz-for-seconds/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz-for-seconds/%:
 	@mkdir -p build/fuzz/corpus/$*
-	build/fuzz/tests/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 -verbosity=0 build/fuzz/corpus/$*
+	build/fuzz/tests/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) -print_final_stats=0 -verbosity=0 build/fuzz/corpus/$*
 .PHONY: fuzzers
 fuzzers: $(FUZZERS)
 

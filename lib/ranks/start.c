@@ -37,7 +37,7 @@ int start_parse(const char *text, int64_t now_wall_ns, int64_t *wall_ns, struct 
         if (rc < 0)
             rc = iso_time_parse(text, strlen(text), &ns);
     }
-    if (rc < 0 || ns > ISO_TIME_MAX)
+    if (rc < 0 || ns < 0 || ns > ISO_TIME_MAX)
         return err_set(e, -EINVAL, ERR_INPUT, "--start-at",
                        "%s: expected +SECONDS, seconds since 1970, or a time such as "
                        "2026-01-01T00:00:00Z",

@@ -184,6 +184,7 @@ static void instants(void **state)
     assert_int_equal(start_parse("+", now, &ns, &e), -EINVAL);
     assert_int_equal(start_parse("+1e300", now, &ns, &e), -EINVAL);
     assert_int_equal(start_parse("99999999999", now, &ns, &e), -EINVAL);
+    assert_int_equal(start_parse("-7777777777", now, &ns, &e), -EINVAL);
 }
 
 static void clocks(void **state)
