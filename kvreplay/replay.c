@@ -499,6 +499,7 @@ static void replay_began(void *ctx, int64_t zero_ns)
 {
     struct replay *r = ctx;
     r->start.wall_ns = clock_wall_ns() - (clock_now_ns() - zero_ns);
+    gap_list_begin(r->tiers.gaps);
     tiers_began(&r->tiers);
     progress_line_began(&r->progress_line, zero_ns);
 }
@@ -626,7 +627,6 @@ static int replay_execute(struct replay *r, struct err *e)
         seen = replay_look_at_targets(r);
         r->evidence.resident_before = evidence_resident_share(&seen);
     }
-    gap_list_begin(r->tiers.gaps);
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         for (unsigned k = 0; k < r->tiers.doors[i] && replay_is_remote(r, i); k++)
             evidence_interface(&r->evidence, r->tiers.door[i][k].interface);
