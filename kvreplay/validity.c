@@ -419,10 +419,11 @@ static double added_by_waits(const struct evidence *ev, const struct summed *tim
 {
     double own_ns, kernel_ns;
 
-    if (!io_times(ev, &own_ns, &kernel_ns) || times->service_ns <= 0)
+    /* The kernel's sum is the larger one where it holds a neighbour's I/O. */
+    if (!io_times(ev, &own_ns, &kernel_ns) || own_ns < kernel_ns || times->service_ns <= 0)
         return share;
     double io_share = times->io_ns / times->service_ns;
-    double stretch = own_ns > kernel_ns ? own_ns / kernel_ns - 1 : 0;
+    double stretch = own_ns / kernel_ns - 1;
     return share < stretch ? share : stretch * io_share + share * (1 - io_share);
 }
 

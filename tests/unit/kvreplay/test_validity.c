@@ -420,7 +420,10 @@ static void waits_that_lengthened_no_io(void **state)
     static const struct {
         uint64_t kernel_ms;
         enum validity_state state;
-    } c[] = {{970, VALIDITY_GOOD}, {917, VALIDITY_UNRELIABLE}, {0, VALIDITY_UNRELIABLE}};
+    } c[] = {{970, VALIDITY_GOOD},
+             {917, VALIDITY_UNRELIABLE},
+             {1100, VALIDITY_UNRELIABLE},
+             {0, VALIDITY_UNRELIABLE}};
     struct pair p = {.gaps = gap_list_create(), .cpu = sched_getcpu(), .of = GAPS_OF_ENGINE};
     struct tier_info storage = {.direct = 1};
     struct gap_list_delay delay;
