@@ -38,7 +38,9 @@
 
 enum {
     NAME_CAP = 192,
-    FILES = 4096,   /* descriptors, and slots of rings */
+    FILES = 4096,
+    RINGS = 64,
+    SLOTS = 512,
     CALLS = 1 << 16, /* different calls that are counted */
     PIECES = 1 << 14,
     PENDING = 4096,
@@ -60,7 +62,11 @@ static char root[PATH_MAX];
 static size_t root_len;
 static const char *log_path;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char file_name[FILES][NAME_CAP], slot_name[FILES][NAME_CAP];
+static char file_name[FILES][NAME_CAP];
+static struct {
+    struct io_uring *ring;
+    char slot[SLOTS][NAME_CAP];
+} ring_files[RINGS];
 static struct {
     uint64_t id;
     unsigned times;
@@ -189,6 +195,8 @@ static bool is_object(const char *name, uint64_t offset)
     base = base ? base + 1 : name;
     if (strncmp(base, "slab", 4) == 0)
         return offset >= 1u << 20;
+    if (strncmp(base, "probe-", 6) == 0) /* tells whether O_DIRECT works */
+        return false;
     return strlen(base) > 8 && strcmp(base, ".kvtrace") != 0 && strcmp(base, "config.json") != 0;
 }
 
@@ -249,7 +257,8 @@ static struct fate fate_of(enum call call, const char *name, uint64_t offset, si
 {
     struct fate f = {.len = len};
     bool object = is_object(name, offset);
-    uint64_t id = mix(mix_text(mix(call + 1), name) ^ offset);
+    const char *drawn_by = strstr(name, "probe-") ? "probe" : name; /* the number is a process's */
+    uint64_t id = mix(mix_text(mix(call + 1), drawn_by) ^ offset);
     unsigned times = times_of(id);
     uint64_t h = mix(mix(plan.seed) ^ id) + times;
     bool transfer = call == READ || call == WRITE;
@@ -602,11 +611,40 @@ static void mend_results(struct io_uring *ring)
     }
 }
 
-static void change_transfer(struct io_uring_sqe *sqe, bool is_write)
+/* Where the name of a registered file of the ring is; NULL: too many. */
+static char *slot_name(struct io_uring *ring, unsigned slot)
 {
-    const char *name = sqe->flags & IOSQE_FIXED_FILE
-                           ? (sqe->fd < FILES ? slot_name[sqe->fd] : "")
-                           : (name_of(sqe->fd) ? name_of(sqe->fd) : "");
+    unsigned i = 0;
+
+    pthread_mutex_lock(&lock);
+    while (i < RINGS && ring_files[i].ring && ring_files[i].ring != ring)
+        i++;
+    if (i < RINGS)
+        ring_files[i].ring = ring;
+    pthread_mutex_unlock(&lock);
+    return i < RINGS && slot < SLOTS ? ring_files[i].slot[slot] : NULL;
+}
+
+/* Descriptors that a ring has opened are not in file_name. */
+static const char *name_in(struct io_uring *ring, const struct io_uring_sqe *sqe,
+                           char buf[NAME_CAP])
+{
+    char path[PATH_MAX];
+    const char *name = NULL;
+
+    if (sqe->flags & IOSQE_FIXED_FILE)
+        name = slot_name(ring, (unsigned)sqe->fd);
+    else if (path_of(sqe->fd, "", path)) {
+        path[strlen(path) - 1] = '\0';
+        name = below_root(path, buf) ? buf : NULL;
+    }
+    return name ? name : "";
+}
+
+static void change_transfer(struct io_uring *ring, struct io_uring_sqe *sqe, bool is_write)
+{
+    char room[NAME_CAP];
+    const char *name = name_in(ring, sqe, room);
     void *buf = (void *)(uintptr_t)sqe->addr;
     struct fate f;
 
@@ -633,10 +671,10 @@ static void change_transfer(struct io_uring_sqe *sqe, bool is_write)
     }
 }
 
-static void change_open(struct io_uring_sqe *sqe)
+static void change_open(struct io_uring *ring, struct io_uring_sqe *sqe)
 {
     const char *path = (const char *)(uintptr_t)sqe->addr;
-    char name[NAME_CAP];
+    char name[NAME_CAP], *slot;
     struct fate f;
 
     if (!name_at(sqe->fd, path, name))
@@ -645,11 +683,11 @@ static void change_open(struct io_uring_sqe *sqe)
     f = fate_of(OPEN, name, 0, 0);
     if (f.err)
         becomes_nop(sqe, -f.err);
-    else if (sqe->file_index && sqe->file_index <= FILES)
-        snprintf(slot_name[sqe->file_index - 1], NAME_CAP, "%s", name);
+    else if (sqe->file_index && (slot = slot_name(ring, sqe->file_index - 1)))
+        snprintf(slot, NAME_CAP, "%s", name);
 }
 
-static void change(struct io_uring_sqe *sqe)
+static void change(struct io_uring *ring, struct io_uring_sqe *sqe)
 {
     const char *name;
     char path[NAME_CAP];
@@ -658,14 +696,14 @@ static void change(struct io_uring_sqe *sqe)
     switch (sqe->opcode) {
     case IORING_OP_READ:
     case IORING_OP_READ_FIXED:
-        change_transfer(sqe, false);
+        change_transfer(ring, sqe, false);
         return;
     case IORING_OP_WRITE:
     case IORING_OP_WRITE_FIXED:
-        change_transfer(sqe, true);
+        change_transfer(ring, sqe, true);
         return;
     case IORING_OP_OPENAT:
-        change_open(sqe);
+        change_open(ring, sqe);
         return;
     case IORING_OP_UNLINKAT:
         if (name_at(sqe->fd, (const char *)(uintptr_t)sqe->addr, path))
@@ -673,9 +711,8 @@ static void change(struct io_uring_sqe *sqe)
         break;
     case IORING_OP_FALLOCATE:
     case IORING_OP_FSYNC:
-        name = sqe->flags & IOSQE_FIXED_FILE && sqe->fd < FILES ? slot_name[sqe->fd]
-                                                                : name_of(sqe->fd);
-        if (name && name[0])
+        name = name_in(ring, sqe, path);
+        if (name[0])
             f = fate_of(sqe->opcode == IORING_OP_FSYNC ? SYNC : ALLOCATE, name, 1 << 20, 0);
         break;
     default:
@@ -690,14 +727,14 @@ static void change_queued(struct io_uring *ring)
     unsigned mask = ring->sq.ring_mask;
 
     for (unsigned i = ring->sq.sqe_head; root_len && i != ring->sq.sqe_tail; i++)
-        change(&ring->sq.sqes[i & mask]);
+        change(ring, &ring->sq.sqes[i & mask]);
 }
 
 int io_uring_register_files(struct io_uring *ring, const int *files, unsigned n)
 {
     REAL(io_uring_register_files);
-    for (unsigned i = 0; i < n && i < FILES; i++)
-        snprintf(slot_name[i], NAME_CAP, "%s", name_of(files[i]) ? name_of(files[i]) : "");
+    for (unsigned i = 0; i < n && slot_name(ring, i); i++)
+        snprintf(slot_name(ring, i), NAME_CAP, "%s", name_of(files[i]) ? name_of(files[i]) : "");
     return real(ring, files, n);
 }
 

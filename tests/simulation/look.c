@@ -21,6 +21,7 @@
 #include "lib/data/data.h"
 
 enum {
+    HEADER = 48, /* of a block */
     SLAB_BEGIN = 1 << 20,
     SLAB_SEGMENT = 1 << 20
 };
@@ -34,15 +35,25 @@ struct object {
 
 static void take(struct object *ob, int fd, uint64_t offset, uint64_t bytes)
 {
-    static _Alignas(4096) char block[DATA_BLOCK];
+    static _Alignas(4096) char block[DATA_BLOCK], expected[DATA_BLOCK];
     struct data_fault fault;
     uint64_t index;
 
     for (uint64_t at = 0; at < bytes; at += DATA_BLOCK, ob->blocks++) {
-        bool there = pread(fd, block, DATA_BLOCK, (off_t)(offset + at)) == DATA_BLOCK;
+        uint64_t part = bytes - at < DATA_BLOCK ? bytes - at : DATA_BLOCK;
+        bool there = pread(fd, block, part, (off_t)(offset + at)) == (ssize_t)part;
 
+        if (ob->blocks == 0 && part < HEADER) { /* an engine's layout does not pad: nothing to see */
+            ob->torn |= !there;
+            continue;
+        }
         if (there && ob->blocks == 0 && data_identify(block, &ob->id, &index) < 0)
             there = false;
+        if (there && part < DATA_BLOCK) {
+            data_fill(expected, DATA_BLOCK, &ob->id, ob->blocks);
+            ob->torn |= memcmp(block, expected, part) != 0;
+            continue;
+        }
         ob->torn |= !there || data_check_full(block, DATA_BLOCK, &ob->id, ob->blocks, &fault) < 0;
     }
     ob->bytes += bytes;
