@@ -19,6 +19,7 @@
  *   plant=drop | stale | marker   a bug on purpose: one in eight writes does not arrive; reads give
  *                what was there before the last write; the marker of a running program says "kept".
  *                These are not logged. */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -454,6 +455,16 @@ int close(int fd)
         return ret;
     errno = err;
     return -1;
+}
+
+int closedir(DIR *d)
+{
+    REAL(closedir);
+    int fd = dirfd(d);
+
+    if (name_of(fd))
+        file_name[fd][0] = '\0';
+    return real(d);
 }
 
 static ssize_t put(int fd, const void *buf, size_t len, off_t at, bool seeks)
