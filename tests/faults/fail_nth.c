@@ -65,7 +65,7 @@ static const char *const kinds[] = {
 
 static enum kind kind;
 static uint64_t fail_at;
-static bool show;
+static bool show, shown;
 static struct report unreported, *report = &unreported;
 
 /* ---- counting ---- */
@@ -74,11 +74,11 @@ static bool fails(const char *name)
 {
     void *frames[32];
 
-    if (atomic_fetch_add(&report->count, 1) + 1 != fail_at)
+    if (shown || atomic_fetch_add(&report->count, 1) + 1 != fail_at)
         return false;
     snprintf(report->failed, sizeof(report->failed), "%s", name);
     if (show) {
-        kind = NONE; /* what follows allocates */
+        shown = true; /* what follows allocates */
         backtrace_symbols_fd(frames, backtrace(frames, 32), 2);
     }
     return true;
@@ -525,7 +525,8 @@ int sigprocmask(int how, const sigset_t *set, sigset_t *before)
 
 static int catch_calls(void)
 {
-    struct sigaction action = {.sa_sigaction = on_call, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction action = {.sa_sigaction = on_call,
+                               .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER};
     struct sock_filter filter[2 * CALLS + 10];
     struct sock_fprog program = {.filter = filter};
     uint64_t begin = (uint64_t)(uintptr_t)raw_call, end = (uint64_t)(uintptr_t)raw_call_end;
@@ -567,6 +568,8 @@ static void begin(void)
     int fd;
 
     show = getenv("FAIL_SHOW") != NULL;
+    if (show)
+        backtrace((void *[1]){NULL}, 1); /* loads its library */
     if (!text || !(n = strchr(text, ':')))
         return;
     for (size_t i = 1; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

@@ -67,9 +67,10 @@ def fill_summary(data):
     return sorted(tree), tree["complete"], tree["written_bytes"], [(t["path"], t["files"], t["written_bytes"]) for t in tree["targets"]]
 
 
-def generator_summary(data):
+def document(data):
+    """JSON without when and how it was made."""
     tree = json.loads(data)
-    for name in ("wall_s", "elapsed_s", "real_s", "rss_bytes", "peak_rss_bytes"):
+    for name in ("started", "command", "wall_s", "rows_per_s"):
         tree.pop(name, None)
     return tree
 
@@ -101,7 +102,7 @@ REPLAYED = {"r.csv": rows, "s.json": replay_summary}
 KVPRECOND = {"s.json": fill_summary}
 CASES = [
     Case("kvgen: users", "kvgen --num-users 2 --duration 2 --enable-rag --summary s.json -o o.csv.zst",
-         {"o.csv.zst": exact, "s.json": generator_summary}),
+         {"o.csv.zst": exact, "s.json": document}),
     Case("kvgen: to standard output", "kvgen --num-users 2 --duration 2 --curve c.csv", {STDOUT: exact, "c.csv": exact}),
     Case("kvgen: sessions", "kvgen --max-requests 20 --input {data}/agentic_60.tar.zst -o o.csv", {"o.csv": exact}),
     Case("kvgen: conversations", "kvgen --max-requests 20 --input {data}/sharegpt_dummy_250.json.zst -o o.csv", {"o.csv": exact}),
@@ -115,36 +116,36 @@ CASES = [
     Case("kvgen: worth", "kvgen --num-users 2 --duration 2 --gpu-mem 1GiB --gpu-profile h100 --tier-model 2=nvme-gen4 -o none --worth",
          {STDOUT: exact}),
     Case("kvreplay: memory", REPLAY + "--tier-engine 2=mem --summary s.json -o r.csv {in}/small.csv", REPLAYED),
-    Case("kvreplay: files, io_uring", REPLAY + "--target d --summary s.json -o r.csv {in}/small.csv", REPLAYED),
-    Case("kvreplay: files, psync, served", REPLAY + "--target d --ioengine psync --timing served --speed 1000 --workers 2 "
+    Case("kvreplay: files, io_uring", REPLAY + "--target folder1 --summary s.json -o r.csv {in}/small.csv", REPLAYED),
+    Case("kvreplay: files, psync, served", REPLAY + "--target folder1 --ioengine psync --timing served --speed 1000 --workers 2 "
          "--summary s.json -o r.csv {in}/small.csv", REPLAYED),
-    Case("kvreplay: files to keep", REPLAY + "--target d --keep --summary s.json -o r.csv.zst {in}/small.csv.zst",
+    Case("kvreplay: files to keep", REPLAY + "--target folder1 --keep --summary s.json -o r.csv.zst {in}/small.csv.zst",
          {"r.csv.zst": compressed_rows, "s.json": replay_summary}),
-    Case("kvreplay: what is read was there before", REPLAY + "--target d --chunk-size 8KiB --summary s.json -o r.csv -",
+    Case("kvreplay: what is read was there before", REPLAY + "--target folder1 --chunk-size 8KiB --summary s.json -o r.csv -",
          REPLAYED, stdin="{in}/reads.csv"),
-    Case("kvreplay: a slab", REPLAY + "--target d --layout slab --summary s.json -o r.csv {in}/small.csv", REPLAYED),
-    Case("kvreplay: several targets", REPLAY + "--target d --target e --summary s.json -o r.csv {in}/small.csv", REPLAYED),
-    Case("kvreplay: as LMCache stores", REPLAY + "--target file:d?like=lmcache-fs --summary s.json -o r.csv {in}/small.csv", REPLAYED),
-    Case("kvreplay: as vLLM stores", REPLAY + "--target file:d?like=vllm-fs --summary s.json -o r.csv {in}/small.csv", REPLAYED),
+    Case("kvreplay: a slab", REPLAY + "--target folder1 --layout slab --summary s.json -o r.csv {in}/small.csv", REPLAYED),
+    Case("kvreplay: several targets", REPLAY + "--target folder1 --target folder2 --summary s.json -o r.csv {in}/small.csv", REPLAYED),
+    Case("kvreplay: as LMCache stores", REPLAY + "--target file:folder1?like=lmcache-fs --summary s.json -o r.csv {in}/small.csv", REPLAYED),
+    Case("kvreplay: as vLLM stores", REPLAY + "--target file:folder1?like=vllm-fs --summary s.json -o r.csv {in}/small.csv", REPLAYED),
     Case("kvstat: a screen", "kvstat {in}/r.csv.zst", {STDOUT: exact}),
     Case("kvstat: text", "kvstat --full --by user --reuse {in}/r.csv.zst", {STDOUT: exact}),
-    Case("kvstat: JSON", "kvstat --json --run {in}/s.json -o o.json {in}/r.csv", {"o.json": exact}),
+    Case("kvstat: JSON", "kvstat --json --run {in}/s.json -o o.json {in}/r.csv", {"o.json": document}),
     Case("kvstat: CSV", "kvstat --csv --interval 0.1 -", {STDOUT: exact}, stdin="{in}/r.csv.zst"),
     Case("kvstat: a spreadsheet", "kvstat --xlsx o.xlsx {in}/r.csv.zst", {STDOUT: exact, "o.xlsx": sheets},
          but=("memory",)),  # libxlsxwriter does not look at what malloc returns
     Case("kvstat: a page, without gnuplot", "kvstat --html o.html {in}/r.csv.zst", {"o.html": exact}, path="{run}"),
     Case("kvstat: a comparison", "kvstat --compare {in}/r.csv.zst {in}/r.csv", {STDOUT: exact}),
-    Case("kvstat: trials", "kvstat --json {in}/r.csv.zst {in}/r.csv", {STDOUT: exact}),
+    Case("kvstat: trials", "kvstat --json {in}/r.csv.zst {in}/r.csv", {STDOUT: document}),
     Case("kvstat: a summary", "kvstat {in}/g.json", {STDOUT: exact}),
     Case("kvstat: a job for fio", "kvstat --fio-job o.fio {in}/r.csv.zst", {STDOUT: exact, "o.fio": exact}),
     Case("kvstat: a check of a trace", "kvstat --verify-trace {in}/t.csv.zst", {STDOUT: exact}),
-    Case("kvprecond: a folder", "kvprecond --size 1M --seed 7 --summary s.json p", KVPRECOND),
-    Case("kvprecond: to keep, random", "kvprecond --size 256K --seed 7 --mode random --block-size 16K --keep --summary s.json p", KVPRECOND),
-    Case("kvprecond: objects", "kvprecond --size 1M --seed 7 --mode kv --model tiny-1b --summary s.json p", KVPRECOND),
+    Case("kvprecond: a folder", "kvprecond --size 1M --seed 7 --summary s.json folder1", KVPRECOND),
+    Case("kvprecond: to keep, random", "kvprecond --size 256K --seed 7 --mode random --block-size 16K --keep --summary s.json folder1", KVPRECOND),
+    Case("kvprecond: objects", "kvprecond --size 1M --seed 7 --mode kv --model tiny-1b --summary s.json folder1", KVPRECOND),
     Case("kvprecond: a stream", "kvprecond --mode stream --size 1M --seed 7 --chunk-size 128K --buffered --fadvise dontneed "
-         "--summary s.json p", KVPRECOND),
-    Case("kvprecond: several targets", "kvprecond --size 512K --seed 7 --target p --target q --summary s.json", KVPRECOND),
-    Case("kvprecond: a file", "kvprecond --size 512K --seed 7 --json file:f", {STDOUT: fill_summary}),
+         "--summary s.json folder1", KVPRECOND),
+    Case("kvprecond: several targets", "kvprecond --size 512K --seed 7 --target folder1 --target folder2 --summary s.json", KVPRECOND),
+    Case("kvprecond: a file", "kvprecond --size 512K --seed 7 --json file:folder1", {STDOUT: fill_summary}),
 ]
 
 
@@ -171,7 +172,7 @@ def make_inputs(bin_dir, folder):
 
 # ---- one run ----
 
-THEIRS = {"theirs": b"not ours\n", "d.theirs": b"nor this\n", "tmp/theirs": b"nor that\n"}
+THEIRS = {"theirs": b"not ours\n", "folder1.theirs": b"nor this\n", "tmp/theirs": b"nor that\n"}
 
 
 class Run:
@@ -255,7 +256,7 @@ def finding(case, run, usual, wanted):
         try:
             got = run.outputs(case)
         except Exception as e:  # whatever a damaged output does to who reads it
-            return f"status 0 with an output that cannot be read ({e})"
+            return f"status 0 with an output that cannot be read ({e!r})"
         for name in wanted:
             if got[name] != wanted[name]:
                 return f"status 0 with another {'output' if name == STDOUT else name}"
@@ -264,7 +265,7 @@ def finding(case, run, usual, wanted):
         return f"status {run.status}"
     # Where the message itself could not be written there is none.
     if not re.search(rf"^{case.program}: .", run.stderr, re.M) and run.failed not in ("write", "writev"):
-        return "an error without a message"
+        return f"status {run.status} without a message: {run.stderr.strip()[:100]!r}"
     return None
 
 
