@@ -291,13 +291,13 @@ $(FUZZERS): $(BUILD)/%: %.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)
 
-# Preloaded into a program, lets its allocations fail.
-FAIL_MALLOC := $(BUILD)/tests/faults/fail_malloc.so
-$(FAIL_MALLOC): tests/faults/fail_malloc.c $(BUILD)/flags
+# Preloaded into a program: its allocations fail, or its I/O.
+FAULTS := $(addprefix $(BUILD)/tests/faults/,fail_malloc.so fail_io.so)
+$(FAULTS): $(BUILD)/%.so: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -O1 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl
 
-unit: $(UNITS) $(FAIL_MALLOC)
+unit: $(UNITS) $(FAULTS)
 check: all unit
 	BUILD=$(BUILD) tests/run --built
 asan tsan: %: %-build
