@@ -1,10 +1,11 @@
 #!/bin/sh
 # engine-truth.sh [PAIRS] - like= against ground truth: engine_truth.c makes the same calls with the same number of threads
-# at the same times. Stores and cold loads, buffered and direct, 300 objects of 2, 4 and 8 MiB; runs alternate (ABBA).
-# Before each run all is written back, dropped from the page cache, and none of it may be left there, outside the clock.
-# Prints medians over the runs and replay by truth: of service times as kvreplay reports them, and of what its drive and
-# its line took of them (Device_us + Slot_us), without making and checking data. KVTRACE_DIR: where; KVTRACE_RATE:
-# operations a second (default 12).
+# at the same times. Stores and cold loads, buffered and direct, 300 objects of 2, 4 and 8 MiB; runs alternate (ABBA),
+# step by step, with both stores on the file system: before each run all is written back, dropped from the page cache, and
+# none of it may be left there, and all objects that are to be loaded have been read once with O_DIRECT, as kvreplay reads
+# what it adopts; all this outside the clock. Prints medians over the runs; replay by truth, of service times as kvreplay
+# reports them; the least and the greatest such ratio of a pair; and the medians of what the drive and the line took of
+# them (Device_us + Slot_us). KVTRACE_DIR: where; KVTRACE_RATE: operations a second (default 12); KVTRACE_OBJECTS.
 set -eu
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
@@ -30,7 +31,11 @@ trace Read Decode >"$TMP/load.csv"
 # percentiles FILE: P50 and P95 of the column, in ms.
 percentiles() { sort -n "$1" | awk -v unit="$2" '{ v[NR] = $1 } END {
     printf "%.4f %.4f\n", v[int(NR * 0.5 + 0.999)] / unit, v[int(NR * 0.95 + 0.999)] / unit }'; }
-cold() { "$TRUTH" cold "$TMP/$1"; }
+# cold: nothing of either store is in the page cache.
+cold() {
+    sync
+    for store in truth replay; do [ ! -d "$TMP/$store" ] || "$TRUTH" cold "$TMP/$store"; done
+}
 # column NAMES: the sum of these columns of the result, in us.
 column() {
     awk -F, -v names="$1" 'BEGIN { n = split(names, want, " ") }
@@ -40,8 +45,6 @@ column() {
 replay() { # DIRECT STEP
     like=lmcache-fs
     [ "$1" = 0 ] || like=lmcache-fs-direct
-    if [ "$2" = store ]; then rm -rf "$TMP/replay"; else cold replay; fi
-    sync
     "$BIN/kvreplay" --progress none --no-notes --timing trace --lag-limit 10m --keep -o "$TMP/o.csv" \
         --target "file:$TMP/replay?like=$like" "$TMP/$2.csv" 2>"$TMP/err" || { cat "$TMP/err"; exit 1; }
     column Latency_us >"$TMP/times"
@@ -51,21 +54,22 @@ replay() { # DIRECT STEP
 }
 truth() {
     mkdir -p "$TMP/truth"
-    if [ "$2" = store ]; then rm -f "$TMP"/truth/*; else cold truth; fi
-    sync
     "$TRUTH" "$2" "$1" 6 "$TMP/truth" <"$TMP/schedule" >"$TMP/times"
     percentiles "$TMP/times" 1e6 >>"$TMP/truth.$1.$2"
 }
-both() { # WHO
-    for direct in 0 1; do
-        for step in store load; do "$1" $direct $step; done
-        rm -rf "$TMP/replay" "$TMP/truth"
-    done
-}
 i=0
 while [ $i -lt "$pairs" ]; do
-    if [ $((i % 2)) = 0 ]; then order='truth replay'; else order='replay truth'; fi
-    for who in $order; do both "$who"; done
+    for direct in 0 1; do
+        for step in store load; do
+            order='truth replay'
+            [ $(((i + direct) % 2)) = 0 ] || order='replay truth'
+            for who in $order; do
+                cold
+                "$who" $direct $step
+            done
+        done
+        rm -rf "$TMP/replay" "$TMP/truth"
+    done
     i=$((i + 1))
 done
 median() { cut -d ' ' -f "$2" "$TMP/$1" | sort -n | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
