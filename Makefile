@@ -292,14 +292,14 @@ $(FUZZERS): $(BUILD)/%: %.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)
 
-# Preloaded into a program, lets one of its allocations or system calls fail.
-FAIL_NTH := $(BUILD)/tests/faults/fail_nth.so
-$(FAIL_NTH): tests/faults/fail_nth.c $(BUILD)/flags
+# Preloaded into a program: one of its allocations or system calls fails, or its I/O.
+PRELOADS := $(addprefix $(BUILD)/tests/faults/,fail_nth.so fail_io.so)
+$(PRELOADS): $(BUILD)/%.so: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -O1 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl
 
-unit: $(UNITS) $(FAIL_NTH)
-faults: all $(FAIL_NTH)
+unit: $(UNITS) $(PRELOADS)
+faults: all $(PRELOADS)
 	tests/faults/sweep.py --build $(BUILD) $(FAULTS)
 check: all unit
 	BUILD=$(BUILD) tests/run --built

@@ -124,9 +124,9 @@ sums() {
 }
 mkfifo "$TMP/pipe"
 # shellcheck disable=SC2086 # several words
-for engine in auto psync lmcache-fs; do
+for engine in auto psync lmcache-fs lmcache-fs-direct vllm-fs; do
     case $engine in
-    *-fs) on="--target file:$TMP/m/d?like=$engine" ;;
+    *-fs*) on="--target file:$TMP/m/d?like=$engine" ;;
     *) on="--nvme $TMP/m/d --ioengine $engine" ;;
     esac
     if unshare -Urm mount -t tmpfs tmpfs "$TMP/m" 2>"$TMP/err"; then
