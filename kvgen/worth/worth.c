@@ -264,7 +264,8 @@ int worth_run(struct worth *w, const struct worth_opts *o, struct err *e)
     for (int t = TRACE_CPU; t < TRACE_TIERS; t++)
         if (is_lower(sim, t))
             add_variant(w, sim, left_out[t], 1u << t);
-    add_variant(w, sim, "GPU memory only", lower);
+    if (sim->tiers.capacity[TRACE_GPU] != HIERARCHY_ABSENT)
+        add_variant(w, sim, "GPU memory only", lower);
     add_variant(w, sim, "no cache", all);
     for (unsigned i = 0; i < w->variants; i++) {
         int rc = simulate(&w->variant[i], o, e);
