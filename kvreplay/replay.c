@@ -754,6 +754,7 @@ static void replay_set_evidence(struct replay *r)
         const struct tier_info *info = &r->tiers.info[i];
         ev->real[i] = info->engine && !info->simulated;
         ev->loops[i] = (enum gap_of)info->loops;
+        ev->drive[i] = info->simulated ? r->tiers.choice[i].drive : NULL;
         ev->real_engine |= ev->real[i];
     }
     if ((r->tiers.storages || remote) && r->tiers.info[TRACE_STORAGE].engine) {

@@ -377,13 +377,14 @@ static struct summed judge_tier_gaps(struct validity *v, const struct evidence *
 
 /* Service and device times of all that was moved in one tier. */
 static void judge_tier(struct validity *v, const struct evidence *ev, unsigned tier,
-                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+                       enum validity_state state, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 static void judge_tier(struct validity *v, const struct evidence *ev, unsigned tier,
-                       const char *format, ...)
+                       enum validity_state state, const char *format, ...)
 {
     const uint64_t moved[] = {
         [TRACE_READ] = ev->counts->read_bytes[tier], [TRACE_WRITE] = ev->counts->write_bytes[tier]};
-    struct validity_figure f = {.tier = tier, .state = VALIDITY_UNRELIABLE};
+    struct validity_figure f = {.tier = tier, .state = state};
     va_list args;
 
     va_start(args, format);
@@ -442,7 +443,8 @@ static void judge_delay(struct validity *v, const struct evidence *ev, unsigned 
     share = all > share ? all : share;
     double added = tier == TRACE_STORAGE ? added_by_waits(ev, times, share) : share;
     if (added > VALIDITY_MOVES && delay.engines_ns >= VALIDITY_DELAY_NS)
-        judge_tier(v, ev, tier, "CPU contention: thread %s waited for a CPU %.0f %% of the time",
+        judge_tier(v, ev, tier, VALIDITY_UNRELIABLE,
+                   "CPU contention: thread %s waited for a CPU %.0f %% of the time",
                    gap_list_loop_name(ev->gaps, delay.loop), 100 * (share < 1 ? share : 1));
 }
 
@@ -501,9 +503,27 @@ static void judge_kernel(struct validity *v, const struct evidence *ev)
         return;
     }
     judge_tier(
-        v, ev, TRACE_STORAGE,
+        v, ev, TRACE_STORAGE, VALIDITY_UNRELIABLE,
         "CPU contention: storage I/O took %s in total by kvreplay's clock, %s by the kernel's", a,
         b);
+}
+
+/* A tier whose times are those of a measured drive is no better than that measurement. */
+static void judge_drives(struct validity *v, const struct evidence *ev)
+{
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        const char *tier = trace_tier_text((enum trace_tier)i);
+        int valid = ev->drive[i] ? drive_model_facts(ev->drive[i])->valid : 1;
+        char why[NOTES_CAP];
+
+        if (valid == 0) {
+            drive_model_validity(ev->drive[i], why, sizeof(why));
+            judge_tier(v, ev, i, VALIDITY_UNRELIABLE,
+                       "%s is simulated from a measurement that is %s", tier, why);
+        } else if (valid < 0)
+            judge_tier(v, ev, i, VALIDITY_UNKNOWN,
+                       "%s is simulated from a measurement of unknown validity", tier);
+    }
 }
 
 static void judge_storage(struct validity *v, const struct evidence *ev)
@@ -581,6 +601,7 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
     judge_processors(v, ev);
     judge_kernel(v, ev);
     judge_storage(v, ev);
+    judge_drives(v, ev);
     judge_run(v);
 
     if (ev->lagged)
