@@ -89,6 +89,15 @@ kv="$BIN/kvreplay-mpi --null -o $TMP/no"
         -np 1 "$BIN/kvreplay-mpi" --target "$TMP/fine" -o "$TMP/no" "$TMP/small.csv" : -np 1 "$BIN/kvreplay-mpi" --target "$TMP/file/x" -o "$TMP/no" "$TMP/small.csv"
 }
 
+# ---- one rank takes longer ----
+
+# A bug looked like rank 0 that was busy while it waited, and gave up after ten seconds.
+for i in 0 1; do
+    printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 0,Write,4096,Tier-1,a,Prefill $((i * 11)),Write,4096,Tier-1,b,Prefill >"$TMP/len-$i.csv"
+done
+exits "one rank runs 11 s longer" 0 ranks 2 --timing trace --summary "$TMP/len.json" -o "$TMP/len.csv" "$TMP/len-{rank}.csv"
+is "it is waited for" "$(json "$TMP/len.json" '(.ranks.missing | length), .rows.ok')" '0 4'
+
 # ---- one rank ends ----
 
 # An operation each 10 ms for a minute.
