@@ -83,6 +83,9 @@ like "with what mpirun does" "$(cat "$TMP/cut.out")" 'all is written: end mpirun
 is "by the summary too" "$(json "$TMP/cut.json" '.ranks.missing, (.ranks.list | map(.there))' | jq -c .)" '[2]
 [true,true,false,true]'
 is "the result has the others" "$("$BIN/kvstat" --json "$TMP/cut.csv" | jq .rows)" 6000
+exits "kvstat --ranks names the missing one" 2 "$BIN/kvstat" --ranks --json -o "$TMP/by.json" "$TMP/cut.csv"
+stderr_like "by its number" 'rank 2 of 4 missing: the report is on the others'
+is "and has the others" "$(json "$TMP/by.json" '.ranks.list | map([.host, .rows]) | tojson')" '[["node-0",2000],["node-1",2000],["node-3",2000]]'
 for _ in $(seq 300); do
     ip netns pids "$name-2" | xargs -r ps -o comm= -p | grep -q kvreplay || break
     sleep 0.1
