@@ -363,6 +363,15 @@ static const struct opt table[] = {
      .marks = MPI_ONLY | OPTIONS_ROWS_ONLY,
      .help = "With kvreplay-mpi: folder in which each rank keeps its result rows until rank 0 has "
              "them. Without it: TMPDIR, else /tmp."},
+    {.name = "lost-after",
+     .type = OPT_DURATION,
+     .offset = AT(lost_after_ns),
+     .flags = OPT_EXPERT | OPT_NO_EFFECT,
+     .def = "30s",
+     .min = 2e9,
+     .marks = MPI_ONLY,
+     .help = "With kvreplay-mpi: a rank that is silent for so long is lost. Before the start that "
+             "ends the run; later the others go on without it."},
     {.type = OPT_HEADING, .help = "Finding the limit"},
     {.name = "autoscale",
      .type = OPT_ENUM,

@@ -132,6 +132,7 @@ static int replay_start_with_others(struct replay *r, bool stopping, int64_t *ze
         rc = ranks_choose_start(rank->ranks, &rank->offset, zero_ns, e);
     if (rc < 0)
         return rc;
+    ranks_go_on(rank->ranks);
     rank->started = true;
     rank->started_ns = *zero_ns;
     while (clock_now_ns() < *zero_ns && !stop_signal())
@@ -140,16 +141,37 @@ static int replay_start_with_others(struct replay *r, bool stopping, int64_t *ze
     return 0;
 }
 
-/* Once a second: whether another rank has ended the run. */
+static void replay_tell_lost(struct replay *r, unsigned lost)
+{
+    struct ranks *ranks = r->in->rank->ranks;
+    const struct part *own = &r->o->part;
+    char silence[32];
+
+    units_format_duration(silence, sizeof(silence), (double)r->o->lost_after_ns);
+    progress_clear(r->progress);
+    if (own->rank == 0)
+        fprintf(stderr,
+                "kvreplay: rank %u on %s was not heard of for %s: the others go on without it\n",
+                lost, ranks_host(ranks, lost), silence);
+    else
+        fprintf(stderr,
+                "kvreplay: rank %u on %s: rank %u on %s was not heard of for %s: this rank goes on "
+                "alone\n",
+                own->rank, own->host, lost, ranks_host(ranks, lost), silence);
+}
+
+/* Once a second: whether another rank has ended the run, and who is lost. */
 static void replay_listen(struct replay *r, struct sched *s, int64_t now)
 {
-    unsigned by;
+    unsigned by, lost;
 
     if (!r->in->rank || now < r->listen_ns)
         return;
     r->listen_ns = now + UNITS_NS_PER_S;
     if (ranks_stopped(r->in->rank->ranks, &by))
         sched_interrupt(s);
+    while (ranks_next_lost(r->in->rank->ranks, &lost))
+        replay_tell_lost(r, lost);
 }
 
 /* ---- the trace ---- */

@@ -544,15 +544,26 @@ void provenance_clear(struct provenance *p)
         p->evidence.client_delay_us[i] = NAN;
 }
 
-int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
-                    const char *provenance, struct err *e)
+static void begin(struct provenance *p)
 {
     static const struct validity_of nobody_says = {
         .state = VALIDITY_UNKNOWN, .why = "no summary of the replay came with the rows"};
-    int rc = 0;
     provenance_clear(p);
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
         validity_doubt(&p->validity, kind, VALIDITY_EVERYWHERE, &nobody_says);
+}
+
+int provenance_read_value(struct provenance *p, const struct jsonin_v *summary, struct err *e)
+{
+    begin(p);
+    return take_document(p, summary) < 0 ? err_nomem(e, "provenance") : 0;
+}
+
+int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
+                    const char *provenance, struct err *e)
+{
+    int rc = 0;
+    begin(p);
     if (summary_path) {
         struct jsonin *doc = NULL;
         rc = jsonin_load(&doc, summary_path, SUMMARY_BYTES_MAX, e);

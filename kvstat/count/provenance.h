@@ -156,6 +156,9 @@ struct provenance {
  * free *p in both cases. */
 int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
                     const char *provenance, struct err *e);
+/* The same of a summary that is part of another document: that of a rank, in a merged result. */
+struct jsonin_v;
+int provenance_read_value(struct provenance *p, const struct jsonin_v *summary, struct err *e);
 /* After provenance_read, of a result: without a summary, the provenance may name the client whose
  * log the trace was made of. slots: the rows have Slot_us, which kvreplay alone writes, so they are
  * its own. Else a log of another client is said to carry no evidence. */
