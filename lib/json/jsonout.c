@@ -198,6 +198,11 @@ void jsonout_null(struct jsonout *j, const char *key)
         add(j, key, NULL, true);
 }
 
+void jsonout_fail(struct jsonout *j)
+{
+    j->failed = true;
+}
+
 int jsonout_raw(struct jsonout *j, const char *key, const char *json, size_t len)
 {
     struct json_tokener *t = len <= INT_MAX ? json_tokener_new_ex(JSONOUT_TOKENS_DEPTH) : NULL;

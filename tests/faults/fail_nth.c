@@ -314,7 +314,6 @@ static const struct call {
     CALL(ftruncate, EIO, SPACE | WAITS),
     CALL(fallocate, EOPNOTSUPP, SPACE | WAITS),
     CALL(fadvise64, EINVAL, 0),
-    CALL(lseek, ESPIPE, 0),
     CALL(fstat, EIO, 0),
     CALL(statx, EACCES, 0),
     CALL(statfs, EIO, WAITS),

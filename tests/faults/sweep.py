@@ -70,8 +70,9 @@ def fill_summary(data):
 def document(data):
     """JSON without when and how it was made."""
     tree = json.loads(data)
-    for name in ("started", "command", "wall_s", "rows_per_s"):
-        tree.pop(name, None)
+    for part in (tree, tree.get("trace", {})):
+        for name in ("started", "command", "wall_s", "rows_per_s"):
+            part.pop(name, None)
     return tree
 
 
