@@ -937,6 +937,9 @@ out:;
      * it is, for the next run to clear. */
     if (ran && !r.tiers_stuck)
         tiers_keep(&r.tiers, r.o->keep);
+    for (unsigned i = 0; r.tiers_stuck && i < r.tiers.storages; i++)
+        fprintf(stderr, "kvreplay: %s: operations are still under way, so nothing was removed\n",
+                r.tiers.storage[i].path);
     int closed =
         r.tiers_stuck ? 0 : tiers_close(&r.tiers, ran, r.o->keep, r.objects, rc ? NULL : e);
     const struct counts *n = &r.counts;

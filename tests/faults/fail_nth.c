@@ -369,7 +369,6 @@ static const struct call {
     CALL(sched_setaffinity, EINVAL, 0),
     CALL(prlimit64, EPERM, 0),
     CALL(getrandom, ENOSYS, WAITS),
-    CALL(uname, EFAULT, 0),
     CALL(mbind, EPERM, 0),
     CALL(setpriority, EACCES, 0),
 };

@@ -142,7 +142,7 @@ CASES = [
     Case("kvstat: a check of a trace", "kvstat --verify-trace {in}/t.csv.zst", {STDOUT: exact}),
     Case("kvprecond: a folder", "kvprecond --size 1M --seed 7 --summary s.json folder1", KVPRECOND),
     Case("kvprecond: to keep, random", "kvprecond --size 256K --seed 7 --mode random --block-size 16K --keep --summary s.json folder1", KVPRECOND),
-    Case("kvprecond: objects", "kvprecond --size 1M --seed 7 --mode kv --model tiny-1b --summary s.json folder1", KVPRECOND),
+    Case("kvprecond: objects", "kvprecond --size 1M --seed 7 --mode kv --model {in}/model.json --summary s.json folder1", KVPRECOND),
     Case("kvprecond: a stream", "kvprecond --mode stream --size 1M --seed 7 --chunk-size 128K --buffered --fadvise dontneed "
          "--summary s.json folder1", KVPRECOND),
     Case("kvprecond: several targets", "kvprecond --size 512K --seed 7 --target folder1 --target folder2 --summary s.json", KVPRECOND),
@@ -163,6 +163,9 @@ def make_inputs(bin_dir, folder):
                     small.write(row)
                     if op == "Read":
                         reads.write(row)
+    with open(folder + "/model.json", "w") as f:
+        json.dump({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1,
+                   "torch_dtype": "bfloat16"}, f)
     run = lambda *args: subprocess.run([bin_dir + "/" + args[0], *args[1:]], cwd=folder, check=True,
                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     run("kvgen", "--num-users", "2", "--duration", "2", "--summary", "g.json", "-o", "t.csv.zst")
@@ -263,10 +266,10 @@ def finding(case, run, usual, wanted):
                 return f"status 0 with another {'output' if name == STDOUT else name}"
         return None
     if run.status not in (1, 2, 3):
-        return f"status {run.status}"
+        return "not a status of this program"
     # Where the message itself could not be written there is none.
     if not re.search(rf"^{case.program}: .", run.stderr, re.M) and run.failed not in ("write", "writev"):
-        return f"status {run.status} without a message: {run.stderr.strip()[:100]!r}"
+        return "an error without a message"
     return None
 
 
@@ -307,7 +310,8 @@ def sweep(at, case, kind, args, pool):
             continue
         totals[0] += 1
         if wrong:
-            found.append((n, run.failed, wrong))
+            said = run.stderr.strip().replace(at["scratch"], "").splitlines()
+            found.append((n, run.failed, f"{wrong}; status {run.status}: {' | '.join(said[-2:])[:150]}"))
         else:
             totals[1 if run.status == 0 else 2] += 1
         if run.status and not wrong:

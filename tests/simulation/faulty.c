@@ -4,6 +4,7 @@
  * are changed in the ring before the kernel sees them.
  *
  * SIM_ROOT=DIR   the files
+ * SIM_STACKS=1   shows on standard error from where the calls came
  * SIM_LOG=FILE   gets a line for each fault: call file offset times what
  * SIM_FAULTS=SPEC: words with "=", separated by ",":
  *   seed=N       all that follows is drawn from it
@@ -22,6 +23,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <liburing.h>
 #include <limits.h>
@@ -153,6 +155,10 @@ static void note(enum call call, const char *name, uint64_t offset, unsigned tim
     if (syscall(SYS_write, fd, line, (size_t)n) != n)
         abort();
     syscall(SYS_close, fd);
+    if (getenv("SIM_STACKS")) {
+        void *frame[32];
+        backtrace_symbols_fd(frame, backtrace(frame, 32), 2);
+    }
 }
 
 /* The name below the root of a path, or of what a descriptor has open; false: it is elsewhere. */

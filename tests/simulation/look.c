@@ -4,7 +4,8 @@
  *                     object in kvreplay's layout and in those of engines, and the key
  * look base SEED      the generation of the first object that a run with this data seed writes
  * look PATH...        a line for each object in a directory or a slab:
- *                     object HASH GENERATION BYTES whole|torn PATH
+ *                     object HASH GENERATION BYTES whole|torn NAME PATH
+ *                     where NAME is what the index of a slab calls it, and "-" in a directory
  *                     and for a slab before it: slab STATE UNSURE OBJECTS PATH */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,21 +60,22 @@ static void take(struct object *ob, int fd, uint64_t offset, uint64_t bytes)
     ob->bytes += bytes;
 }
 
-static void print(const struct object *ob, const char *path)
+static void print(const struct object *ob, const char *name, const char *path)
 {
     char hex[HASH_HEX_LEN + 1];
 
     hash_hex(ob->id.key, hex);
-    printf("object %s %" PRIu64 " %" PRIu64 " %s %s\n", hex, ob->id.generation, ob->bytes,
-           ob->torn || ob->blocks == 0 ? "torn" : "whole", path);
+    printf("object %s %" PRIu64 " %" PRIu64 " %s %s %s\n", hex, ob->id.generation, ob->bytes,
+           ob->torn || ob->blocks == 0 ? "torn" : "whole", name, path);
 }
 
 /* The objects that the index of a slab names; it is read where the header says. */
 static void look_slab(int fd, const uint64_t *h, const char *path)
 {
-    static uint64_t words[SLAB_SEGMENT / 8];
+    static uint64_t words[SLAB_SEGMENT / 8], word[2];
     uint64_t at = SLAB_BEGIN + h[4] + h[5], left = 0, next = 0;
     struct object ob = {0};
+    char hex[HASH_HEX_LEN + 1];
 
     printf("slab %s %" PRIu64 " %" PRIu64 " %s\n",
            h[1] == 0   ? "used"
@@ -95,7 +97,9 @@ static void look_slab(int fd, const uint64_t *h, const char *path)
         }
         uint64_t w = words[next];
         static uint64_t offset;
-        if (part == 2)
+        if (part < 2)
+            word[part] = w;
+        else if (part == 2)
             extents = w;
         else if (part > 2 && part % 2 == 1)
             offset = w;
@@ -103,7 +107,8 @@ static void look_slab(int fd, const uint64_t *h, const char *path)
             take(&ob, fd, SLAB_BEGIN + offset, w);
         part++;
         if (part >= 3 && part == 3 + extents * 2) {
-            print(&ob, path);
+            hash_hex((struct hash128){.lo = word[0], .hi = word[1]}, hex);
+            print(&ob, hex, path);
             ob = (struct object){0};
             part = 0;
         }
@@ -132,7 +137,7 @@ static int look(const char *path, const struct stat *st, int kind, struct FTW *f
         look_slab(fd, head, path);
     } else if (f->level > 0) {
         take(&ob, fd, 0, (uint64_t)st->st_size);
-        print(&ob, path);
+        print(&ob, "-", path);
     }
     close(fd);
     return 0;
