@@ -347,7 +347,7 @@ coverage:
 
 # ---- lint ----
 FOLDERS := $(LIB_FOLDERS) $(KVGEN_FOLDERS) $(KVREPLAY_FOLDERS) $(KVSTAT_FOLDERS) $(KVPRECOND_FOLDERS)
-C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/faults tests/fuzz)))
+C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/faults tests/simulation tests/fuzz)))
 SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/* .ci/packaging/* tests/run tests/exec tests/lib.sh \
               tests/coverage tests/cli/*/* tests/bench/*.sh tests/bench/against/*.sh examples/* tests/gpu/* 2>/dev/null)
 lint:

@@ -59,8 +59,8 @@ int data_check_headers(const void *buf, size_t len, const struct data_id *id, ui
                        struct data_fault *fault);
 int data_check_full(const void *buf, size_t len, const struct data_id *id, uint64_t first_block,
                     struct data_fault *fault);
-/* Reads the header of one block (DATA_HEADER bytes): 0 with *id and *index (in steps of the shape), or -EBADMSG when it
- * is not ours. */
+/* Reads the header of one block (DATA_HEADER bytes): 0 with *id and *index (in steps of the shape),
+ * or -EBADMSG when it is not ours. */
 int data_identify(const void *block, struct data_id *id, uint64_t *index);
 
 /* A seed for the contents of one run, 1 to 2^48 - 1: every reader of JSON takes such a number. */

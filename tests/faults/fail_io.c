@@ -1,5 +1,5 @@
-/* Preloaded into a program (LD_PRELOAD): one object of a file store goes wrong while it is stored or
- * loaded, at the system call that an engine makes for it. Only transfers of FAIL_IO_BYTES bytes
+/* Preloaded into a program (LD_PRELOAD): one object of a file store goes wrong while it is stored
+ * or loaded, at the system call that an engine makes for it. Only transfers of FAIL_IO_BYTES bytes
  * are meant: the other objects have other lengths.
  *
  * FAIL_IO=short-read   read() takes half

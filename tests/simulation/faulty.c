@@ -49,17 +49,41 @@ enum {
     PENDING = 4096,
     BLOCK = 4096
 };
-enum call { OPEN, READ, WRITE, ALLOCATE, SYNC, CLOSE, UNLINK, MKDIR, RENAME };
-static const char *const call_name[] = {"open", "read",   "write", "allocate", "sync",
+enum call {
+    OPEN,
+    READ,
+    WRITE,
+    ALLOCATE,
+    SYNC,
+    CLOSE,
+    UNLINK,
+    MKDIR,
+    RENAME
+};
+static const char *const call_name[] = {"open",  "read",   "write", "allocate", "sync",
                                         "close", "unlink", "mkdir", "rename"};
 
 static struct {
     uint64_t seed;
     unsigned rate[8];
     unsigned long kill, term, interrupt;
-    enum { PLANT_NONE, PLANT_DROP, PLANT_STALE, PLANT_MARKER } plant;
+    enum {
+        PLANT_NONE,
+        PLANT_DROP,
+        PLANT_STALE,
+        PLANT_MARKER
+    } plant;
 } plan;
-enum { ERRNO, SOFT, CONTROL, SHORT, DELAY, VANISH, FLIP, LOSE };
+enum {
+    ERRNO,
+    SOFT,
+    CONTROL,
+    SHORT,
+    DELAY,
+    VANISH,
+    FLIP,
+    LOSE
+};
 
 static char root[PATH_MAX];
 static size_t root_len;
@@ -241,10 +265,10 @@ static bool drawn(uint64_t *h, int what)
 static int an_errno(enum call call, uint64_t h)
 {
     static const int kinds[][4] = {
-        [OPEN] = {EIO, EMFILE, EACCES, ENFILE},   [READ] = {EIO, ENODATA, ETIMEDOUT, EIO},
-        [WRITE] = {EIO, ENOSPC, EDQUOT, EROFS},   [ALLOCATE] = {ENOSPC, EIO, EDQUOT, EFBIG},
-        [SYNC] = {EIO, ENOSPC, EDQUOT, EIO},      [CLOSE] = {EIO, ENOSPC, EDQUOT, EIO},
-        [UNLINK] = {EIO, EBUSY, EACCES, EROFS},   [MKDIR] = {EIO, ENOSPC, EACCES, EMLINK},
+        [OPEN] = {EIO, EMFILE, EACCES, ENFILE},  [READ] = {EIO, ENODATA, ETIMEDOUT, EIO},
+        [WRITE] = {EIO, ENOSPC, EDQUOT, EROFS},  [ALLOCATE] = {ENOSPC, EIO, EDQUOT, EFBIG},
+        [SYNC] = {EIO, ENOSPC, EDQUOT, EIO},     [CLOSE] = {EIO, ENOSPC, EDQUOT, EIO},
+        [UNLINK] = {EIO, EBUSY, EACCES, EROFS},  [MKDIR] = {EIO, ENOSPC, EACCES, EMLINK},
         [RENAME] = {EIO, ENOSPC, EACCES, EROFS},
     };
     return kinds[call][mix(h) % 4];
