@@ -35,6 +35,17 @@ static void take_i64(int64_t *out, const struct jsonin_v *root, const char *cons
         *out = v;
 }
 
+/* The result has no rows of what --only-tier and the like left out. */
+static void take_result_rows(int64_t *out, const struct jsonin_v *root)
+{
+    int64_t total = -1, left_out = -1;
+
+    take_i64(&total, root, PATHS("rows.total"));
+    take_i64(&left_out, root, PATHS("rows.skipped"));
+    if (*out < 0 && total >= 0)
+        *out = left_out > 0 && left_out <= total ? total - left_out : total;
+}
+
 static void take_f64(double *out, const struct jsonin_v *root, const char *path)
 {
     double v;
@@ -452,7 +463,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
     take_list(&p->notes, jsonin_get(root, "notes"));
     take_recording(p->recorded, sizeof(p->recorded), root);
-    take_i64(&p->rows, root, PATHS("rows.total"));
+    take_result_rows(&p->rows, root);
     if (p->rows >= 0)
         take_f64(&p->elapsed_s, root, "elapsed_s");
     take_text(p->host, sizeof(p->host), root, PATHS("host.name"));

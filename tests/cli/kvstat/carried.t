@@ -95,6 +95,9 @@ is 'nothing is missing' "$(cat "$TMP/stderr")" ''
 
 exits 'the summary of the rows' 0 "$kvstat" --full --run "$TMP/a.result.csv.json" "$TMP/bare.csv"
 stdout_like 'gives them their validity' '^Validity +good'
+"$BIN/kvreplay" --progress none --null --only-tier 2 --summary "$TMP/tier.json" -o "$TMP/tier.csv" "$TMP/a.result.csv" 2>/dev/null
+ok 'rows were left out' test "$(json "$TMP/tier.json" .rows.skipped)" -gt 0
+exits 'the summary of a replay of one tier' 0 "$kvstat" --run "$TMP/tier.json" "$TMP/tier.csv"
 head -n 20 "$TMP/bare.csv" >"$TMP/fewer.csv"
 exits 'that of more rows' 2 "$kvstat" --run "$TMP/a.result.csv.json" "$TMP/fewer.csv"
 stderr_like 'is refused' '^kvstat: .*/a\.result\.csv\.json: is of another run: it counted [0-9]+ rows, the file has 19$'
