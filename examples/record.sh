@@ -29,7 +29,8 @@ while [ $# -gt 0 ]; do
         if [ -n "$engine" ]; then die 2 "$1: a second engine (try --help)"; fi
         engine=$1 words=1
         ;;
-    *) option "$@" ;;
+    -*) option "$@" ;;
+    *) die 2 "$1: unknown engine (known: vllm, sglang, trtllm, mooncake, dynamo, lmcache)" ;;
     esac
     shift "$words"
 done
@@ -66,7 +67,8 @@ sglang)
     ;;
 trtllm)
     title='TensorRT-LLM keeps KV events that its server gives once, as JSON without times (so: --timing asap)'
-    start="kv_cache_config: {enable_block_reuse: true, event_buffer_max_size: 65536} # in the YAML of trtllm-serve
+    start="# in the YAML of trtllm-serve: kv_cache_config: {enable_block_reuse: true, event_buffer_max_size: 65536}
+# collects until you end it with Ctrl-C:
 while sleep 1; do curl -sX POST http://HOST:8000/kv_cache_events | jq -c '.[]' >>events.jsonl; done"
     file events.jsonl
     timing=asap
@@ -106,5 +108,5 @@ $start
 kvgen$line
 kvstat $out # what was recorded, and what was not
 kvreplay --target /mnt/nvme/kv --timing $timing -o result.csv.zst $out
-kvstat result.csv.zst # the verdict
+kvstat --profile latency result.csv.zst # the verdict
 END

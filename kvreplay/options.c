@@ -789,7 +789,9 @@ static int check_targets(struct options *o, struct err *e)
                            "there)",
                            text);
         if (o->has_target[u.tier] && !(u.scheme == URI_PATH && o->paths > 0))
-            return err_set(e, -EINVAL, ERR_INPUT, "--target", "two of them for tier %u", u.tier);
+            return err_set(e, -EINVAL, ERR_INPUT, "--target",
+                           "%s: tier %u has a target already; only paths can share tier 2", text,
+                           u.tier);
         if (u.like != URI_LIKE_KVTRACE && o->layout == STORAGE_LAYOUT_SLAB)
             return err_set(e, -EINVAL, ERR_INPUT, "--layout slab",
                            "does not apply with like=, which stores files as the engine does");
@@ -860,7 +862,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = !o->part.on, .refuses = PARTS_ONLY, .why = "applies only with --part"},
         {.on = !remote,
          .refuses = REMOTE_ONLY,
-         .why = "applies only with a --target behind a network"},
+         .why = "applies only with a redis:// or s3:// target"},
         {.on = o->ioengine == IO_PSYNC,
          .refuses = URING_ONLY,
          .why = "does not apply with --ioengine psync"},

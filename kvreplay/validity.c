@@ -122,10 +122,9 @@ static void note_foreign(struct validity *v, const struct evidence *ev)
     if (ev->counted && ev->storage && seen >= VALIDITY_ENOUGH && seen > VALIDITY_BEYOND * own)
         validity_note(
             v,
-            "foreign traffic: the device moved %.1f times the bytes of this process (%s): "
-            "other programs, writes from before the run, or copies made below it "
-            "(journal, RAID)",
-            own > 0 ? seen / own : INFINITY, units_format_bytes(a, sizeof(a), seen));
+            "foreign traffic: the device moved %s, this process only %s: other programs, writes "
+            "from before the run, or copies made below it (journal, RAID)",
+            units_format_bytes(a, sizeof(a), seen), units_format_bytes(b, sizeof(b), own));
 }
 
 /* "12.3 %", or that it is not known. */

@@ -19,6 +19,9 @@ enum {
     RANKS_P95 = 950000
 };
 
+/* A start so far from another's, as a share of the time of all, makes two loads of one. */
+static const double APART = 0.05;
+
 struct rank {
     char *file;
     char host[64]; /* "": not known */
@@ -478,6 +481,24 @@ static void note_start(const struct parts *r, struct notes *notes)
                   name_of(name, unsure));
 }
 
+/* Rows are counted from each rank's own start: ranks far apart look like one load, and are none. */
+static void doubt_apart(const struct parts *r, struct validity *v)
+{
+    const enum validity_kind kinds[] = {VALIDITY_SERVICE, VALIDITY_DEVICE, VALIDITY_RESPONSE,
+                                        VALIDITY_END_TO_END};
+    struct validity_of apart = {.state = VALIDITY_UNRELIABLE};
+    char a[CELL], b[CELL];
+
+    if (r->n == 1 || isnan(r->spread_s) || r->spread_s <= APART * r->in_all_s)
+        return;
+    snprintf(
+        apart.why, sizeof(apart.why),
+        "the ranks ran together for only %s of %s: they are not one load, and rates are too high",
+        cell_seconds(a, r->together_s), cell_seconds(b, r->in_all_s));
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        validity_doubt(v, kinds[i], VALIDITY_EVERYWHERE, &apart);
+}
+
 void parts_settle(struct parts *r, struct provenance *all)
 {
     char text[256], name[96], p95[CELL];
@@ -500,6 +521,7 @@ void parts_settle(struct parts *r, struct provenance *all)
         if (!r->item[i].whole)
             notes_add(&all->notes, "%s is not whole", name_of(name, &r->item[i]));
     note_start(r, &all->notes);
+    doubt_apart(r, &all->validity);
     if (r->slowest)
         notes_add(&all->notes, "slowest is %s: %s %s p95 %s, %.2f times the median rank's",
                   name_of(name, r->slowest), trace_tier_text(r->tier), directions[r->slowest_by],

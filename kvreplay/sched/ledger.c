@@ -118,9 +118,11 @@ static void ledger_say_failed(const struct ledger *l, const struct row *r)
     case EREMOTEIO:
     case ENXIO:
     case ENODEV:
-    case ETIMEDOUT:
         ledger_say(l, "%s, %llu bytes): %s: the device or its file system failed: %s", row, size,
                    name, strerror(r->t.status));
+        return;
+    case ETIMEDOUT:
+        ledger_say(l, "%s, %llu bytes): %s: the store gave no answer in time", row, size, name);
         return;
     default:
         break;

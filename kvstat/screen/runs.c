@@ -275,7 +275,9 @@ void screen_comparison(FILE *out, const struct compare *c, const struct run_tabl
             untested |= isnan(f->p);
         }
     if (untested)
-        lines_add(&l, "not tested: the noise within one run is unknown; use 3 to 5 runs per side");
+        lines_add(
+            &l,
+            "not tested: too few operations to find the noise; use longer runs, or 3 to 5 a side");
     put_left_out(&l, left_out);
     lines_add(&l, "More: kvstat --full --compare BASE NEW");
     lines_put(out, &l);

@@ -520,7 +520,7 @@ int uri_parse(struct uri *u, const char *text, const char *option, struct err *e
     *u = (struct uri){.scheme = URI_PATH, .tier = 2};
     if (text[0] >= '0' && text[0] <= '9' && text[1] == '=') {
         if (text[0] > '2')
-            return bad(&p, "the tiers are 0, 1 and 2");
+            return bad(&p, "there is no such tier: they are 0, 1 and 2");
         u->tier = (unsigned)(text[0] - '0');
         text += 2;
     }

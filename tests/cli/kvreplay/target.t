@@ -34,7 +34,7 @@ refused 'an unknown parameter' 'did you mean connections=' 'redis://h?conection=
 refused 'a password' 'REDISCLI_AUTH' redis://me:secret@host/0
 refused 'a path under another tier' 'serves tier 2 only' 1=objects
 exits 'two targets of a tier' 2 replay --target a --target redis://h
-stderr_like 'two targets of a tier: why' 'two of them for tier 2'
+stderr_like 'two targets of a tier: why' 'tier 2 has a target already'
 exits 'a target and an engine' 2 replay --target a --tier-engine 2=mem
 exits 'an option of paths without one' 2 replay --layout slab --tier-engine 2=mem
 stderr_like 'an option of paths without one: why' '--layout: applies only with --target PATH'

@@ -41,7 +41,7 @@ same() { jq -S 'del(.files, .run, .command, .started, .host, .ranks, .validity, 
     del(.. | .final_bytes?, .final_objects?)' "$1"; }
 same "$TMP/ranks.json" >"$TMP/ranks.same"
 same "$TMP/all.json" >"$TMP/all.same"
-ok "the same figures, bit for bit" cmp "$TMP/ranks.same" "$TMP/all.same"
+ok "the same figures, bit for bit" diff "$TMP/ranks.same" "$TMP/all.same"
 ok "which are many" test "$(lines "$TMP/all.same")" -gt 1000
 one=$(stat --json "$TMP/p0.csv" | jq .requests.count)
 is "requests of each part" "$(json "$TMP/ranks.json" .requests.count)" $((4 * one))
@@ -57,7 +57,7 @@ the trace   | .run.digest | [0-9a-f]{32}
 END
 exits "any order, any threads" 0 stat --ranks --threads 3 --json -o "$TMP/again.json" "$TMP/p2.csv" "$TMP/p0.csv" "$TMP/p3.csv" "$TMP/p1.csv"
 same "$TMP/again.json" >"$TMP/again.same"
-ok "give the same" cmp "$TMP/again.same" "$TMP/ranks.same"
+ok "give the same" diff "$TMP/again.same" "$TMP/ranks.same"
 exits "as text" 0 stat --ranks --full "$TMP"/p?.csv
 stdout_like "the table" '^ +3 .* good'
 stdout_like "the start" '4 ranks on 1 host started .* apart and ran together for'
@@ -116,4 +116,8 @@ exits "is reported" 0 stat --ranks --json -o "$TMP/doubt.json" "$TMP/v-0.csv" "$
 host=$(json "$TMP/doubt.json" '.ranks.list[0].host')
 is "by name" "$(json "$TMP/doubt.json" "[.validity.figures[].why == \"rank 1 on $host: client delay adds 12 % to p95\"] | any")" true
 is "and no other" "$(json "$TMP/doubt.json" '.ranks.list[].validity | test("client delay adds 12 %")')" 'false true'
+# They ran one after the other: no one load.
+like "parts that ran apart are doubtful" "$(json "$TMP/doubt.json" '.validity.figures[] | select(.figures == "service") | .why')" \
+    'the ranks ran together for only .* of .*: they are not one load'
+unlike "those of one start are not" "$(json "$TMP/ranks.json" '.validity.line')" 'ran together for only'
 done_testing

@@ -200,5 +200,5 @@ ok 'is followed by a new connection: the server may just be closing the old one'
     test "$(ends s.json '.[0].new_connections')" -ge 2
 exits 'without --retries' 0 replay --target "$one" three.csv
 exits '--retries and a folder' 2 replay --retries 2 --target objects three.csv
-stderr_like 'is refused' '^kvreplay: --retries: applies only with a --target behind a network$'
+stderr_like 'is refused' '^kvreplay: --retries: applies only with a redis:// or s3:// target$'
 done_testing
