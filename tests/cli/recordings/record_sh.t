@@ -40,5 +40,5 @@ stderr_like "a pattern: all of their requests" '^requests +20 issued'
 exits "--run without an input: status 2" 2 "$script" --run vllm
 stderr_like "--run without an input: says so" '--run needs -i INPUT'
 exits "an engine that is none: status 2" 2 "$script" carbon </dev/null
-stderr_like "an engine that is none: is named" 'carbon: unexpected argument'
+stderr_like "an engine that is none: is named" 'carbon: unknown engine'
 done_testing
