@@ -155,23 +155,27 @@ static int set_name(struct gpu_profile *g, const char *text, const char *name, s
 static int set_part(struct gpu_profile *g, const char *text, char *part, struct err *e)
 {
     char *value = strchr(part, '=');
-    double number;
-    if (value) {
+    if (value)
         *value++ = '\0';
-        const struct number *n = find_number(part);
-        if (strcmp(part, "type") == 0 &&
-            (strcmp(value, "bf16") == 0 || strcmp(value, "fp8") == 0)) {
-            g->fp8 = strcmp(value, "fp8") == 0;
-            return 0;
-        }
-        if (n && n->by_text && units_parse_f64(value, &number) == 0 && in_range(n, number)) {
+    const struct number *n = find_number(part);
+    if (value && n && n->by_text) {
+        char why[MAX_TEXT];
+        double number;
+        if (units_parse_f64(value, &number) == 0 && in_range(n, number)) {
             put(g, n, number);
             return 0;
         }
+        snprintf(why, sizeof(why), "%s: \"%.40s\" is not a number from %g to %g", n->name, value,
+                 n->least, n->most);
+        return bad(e, text, why);
+    }
+    if (value && strcmp(part, "type") == 0) {
+        g->fp8 = strcmp(value, "fp8") == 0;
+        return g->fp8 || strcmp(value, "bf16") == 0 ? 0 : bad(e, text, "type: bf16 or fp8");
     }
     return bad(e, text,
-               "expected eta=SHARE (above 0, at most 1), t0_ms=MS, load_overhead_ms=MS, "
-               "link_gb_s=RATE or type=bf16|fp8 behind the name");
+               "expected eta=SHARE, t0_ms=MS, load_overhead_ms=MS, link_gb_s=RATE or "
+               "type=bf16|fp8 behind the name");
 }
 
 const char *gpu_profile_file(const char *text, char *name, size_t size)
@@ -206,6 +210,8 @@ int gpu_profile_set(struct gpu_profile *g, const char *text, struct err *e)
             *parts++ = '\0';
         rc = set_name(g, text, copy, e);
     }
+    if (rc == 0 && parts && !*parts)
+        return bad(e, text, "nothing behind the :");
     for (char *part = parts ? strtok_r(parts, ",", &rest) : NULL; rc == 0 && part;
          part = strtok_r(NULL, ",", &rest))
         rc = set_part(g, text, part, e);
