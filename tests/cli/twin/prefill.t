@@ -165,7 +165,14 @@ bad few '{"points": [{"cached": 0, "new": 10, "ms": 1}]}' 'points: .*found 1'
 bad misfit "$(sed 's/262/700/' "$TMP/good.json")" 'point . .*measured .* best fit says .*more than 20 % apart'
 bad alike '{"points": [{"cached": 0, "new": 10, "ms": 1}, {"cached": 0, "new": 10, "ms": 1}, {"cached": 0, "new": 10, "ms": 1}, {"cached": 0, "new": 10, "ms": 1}]}' \
     'points: they do not tell'
-bad negative "$(sed 's/262/-1/' "$TMP/good.json")" 'point 2: expected'
+bad negative "$(sed 's/262/-1/' "$TMP/good.json")" 'point 2: ms: expected a number above 0'
+bad half "$(sed 's/"new": 500/"new": 500.5/' "$TMP/good.json")" 'point 4: new: expected a number of tokens, at least 1'
+bad unnamed "$(sed 's/"cached": 30000/"hit": 30000/' "$TMP/good.json")" 'point 4: cached: expected a number of tokens'
+for key in eta=0.4 t0_ms=3 type=fp8; do
+    exits "$key of a profile beside measured times" 2 "$BIN/kvgen" --prefill "$TMP/good.json" --gpu-profile h100:$key -o none
+    stderr_like "... with the reason" "${key%=*}= does not apply with --prefill, whose times are measured"
+done
+exits "a link beside them" 0 "$BIN/kvgen" --prefill "$TMP/good.json" --gpu-profile h100:link_gb_s=40 --users 2 --duration 5s -o none
 
 # ---- without it, everything is as before ----
 
