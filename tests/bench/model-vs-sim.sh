@@ -1,7 +1,7 @@
 #!/bin/sh
 # model-vs-sim.sh - kvgen's simulation with a measured drive against kvreplay's served replay of it on sim:model=, the same
 # server in real time: P50 and P95 of storage times, for several loads. They should agree within 3 % and 5 %.
-#   tests/bench/model-vs-sim.sh [DRIVE.json]       (some 6 minutes)
+#   tests/bench/model-vs-sim.sh [DRIVE.json]       (some 9 minutes)
 # A step is how far a percentile moves when one operation more lies below it: of few operations some percent, so a
 # difference below it is chance.
 set -eu
