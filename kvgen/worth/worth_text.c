@@ -8,6 +8,10 @@
 static const char *const verdicts[] = {
     [WORTH_NO_GAIN] = "no gain", [WORTH_GAIN] = "gain", [WORTH_WORSE] = "worse"};
 
+enum {
+    FEW = 10 /* requests above a percentile */
+};
+
 struct text {
     char s[40];
 };
@@ -15,13 +19,36 @@ struct text {
 static struct text time_of(double ns)
 {
     struct text t = {""};
-    units_format_duration(t.s, sizeof(t.s), ns);
+    units_format_duration(t.s, sizeof(t.s) - 1, ns); /* room for a mark */
     return t;
 }
 
+/* Requests above a percentile. */
+static double above(const struct hist *h, uint32_t ppm)
+{
+    return (double)hist_count(h) * (1 - ppm / 1e6);
+}
+
+/* As kvstat shows it: * with fewer than ten requests above it, - with none. */
 static struct text percentile(const struct hist *h, uint32_t ppm)
 {
-    return hist_count(h) > 0 ? time_of((double)hist_percentile(h, ppm)) : (struct text){"-"};
+    if (above(h, ppm) < 1)
+        return (struct text){"-"};
+    struct text t = time_of((double)hist_percentile(h, ppm));
+    if (above(h, ppm) < FEW)
+        strcat(t.s, "*");
+    return t;
+}
+
+static bool is_marked(const struct worth *w)
+{
+    for (unsigned i = 0; i < w->variants; i++)
+        for (int q = 0; q <= TRACE_QOSES; q++) {
+            const struct hist *h = w->variant[i].first_token_ns[q];
+            if (hist_count(h) > 0 && above(h, 950000) < FEW)
+                return true;
+        }
+    return false;
 }
 
 /* The variant without any cache is the last one. */
@@ -149,6 +176,8 @@ void worth_print(FILE *f, const struct worth *w)
     if (w->tiers > 0 && w->needed_bytes_per_s > 0)
         fprintf(f, "A tier above %.3g GB/s has only its latency against it.\n",
                 w->needed_bytes_per_s / 1e9);
+    if (is_marked(w))
+        fputs("*, -: fewer than ten requests above this percentile, or none\n", f);
     fputs("GPU s: GPU seconds of prefill; saved: compared with no cache\n", f);
     if (w->priced)
         fputs("cost: of a million input tokens\n", f);
