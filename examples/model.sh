@@ -8,8 +8,8 @@
 #   -o FILE      the measurement (default: drive.json)
 #   -t SECONDS   longest time for all points (default: 600)
 #   --point SECONDS       longest time for one point (default: 20)
-#   --sizes BYTES,...     sizes of objects (default: 262144,4194304,67108864)
-#   --in-flight N,...     objects in flight, ascending (default: 1,4,16,64)
+#   --sizes BYTES,...     sizes of objects, from 4096 (default: 262144,4194304,67108864)
+#   --in-flight N,...     objects in flight, up to 4096 (default: 1,4,16,64)
 #   --storage-capacity-gb GiB   largest room to use (default: the free space minus a reserve;
 #                on a server 4)
 #   --print      show the commands, run nothing
@@ -34,12 +34,15 @@ given=''
 # text TEXT: as JSON.
 text() { printf '"%s"' "$(printf '%s' "$1" | sed 's/[\\"]/\\&/g' | tr '\000-\037' '?')"; }
 for word; do given="$given, $(text "$word")"; done
-# numbers OPTION TEXT: whole numbers above 0 with commas between, as words.
+# numbers OPTION TEXT LEAST MOST: whole numbers with commas between, ascending, as words.
 numbers() {
-    listed=$(printf '%s\n' "$2" | tr ',' ' ')
+    listed=$(printf '%s\n' "$2" | tr -s ', ' '\n' | sed '/^$/d')
     if [ -z "$listed" ]; then die 2 "$1: \"$2\" has no numbers"; fi
-    for n in $listed; do number "$1" "$n"; done
-    printf '%s\n' "$listed"
+    for n in $listed; do
+        number "$1" "$n"
+        if [ ${#n} -gt 15 ] || [ "$n" -lt "$3" ] || [ "$n" -gt "$4" ]; then die 2 "$1: $n is not from $3 to $4"; fi
+    done
+    printf '%s\n' "$listed" | sort -n -u | tr '\n' ' '
 }
 while [ $# -gt 0 ]; do
     words=2
@@ -51,8 +54,8 @@ while [ $# -gt 0 ]; do
     esac
     shift "$words"
 done
-sizes=$(numbers --sizes "$sizes") || exit 2
-flights=$(numbers --in-flight "$flights") || exit 2
+sizes=$(numbers --sizes "$sizes" 4096 1099511627776) || exit 2
+flights=$(numbers --in-flight "$flights" 1 4096) || exit 2
 need kvreplay
 if [ -z "$target" ]; then
     if ! printing; then die 2 "name a folder on the drive, or a server (try --help)"; fi
@@ -271,7 +274,7 @@ points_comma='' skipped_comma=''
 : >"$work/table"
 for size in $sizes; do
     for share in 1 0 0.7; do
-        before=0 flat=no guess=100000000 # the first run finds out
+        before=0 flat=no guess=$((size < 16384 ? size * 6000 : 100000000)) # the first run finds out
         for n in $flights; do
             left=$((left - 1))
             if [ "$flat" = yes ]; then
@@ -285,7 +288,16 @@ for size in $sizes; do
         done
     done
 done
-if [ "$points" = 0 ]; then die 1 "no point could be measured: $(sed -n 's/.*"why": //p' "$work/skipped" | sort | uniq -c | tr -d '{}' | tr '\n' ' ')"; fi
+# why WORD MEANING: the meaning, if a point was skipped for it.
+why() { if grep -q "\"why\": \"$1\"" "$work/skipped"; then printf '; %s' "$2"; fi; }
+if [ "$points" = 0 ]; then
+    die 1 "no point could be measured$(
+        why 'no time left' 'the time was over (-t)'
+        why memory 'the objects do not fit in half of the free memory (--sizes, --in-flight)'
+        why room 'the objects do not fit in the room (--storage-capacity-gb)'
+        why 'too short' 'the runs were too short'
+    )"
+fi
 
 # ---- the file ----
 
@@ -301,10 +313,15 @@ list() {
 one() { pick "$1" <"$work/first.json"; }
 device=$(one tiers.Tier-2.device)
 if [ "$device" = - ]; then device=null; else device=$(text "$device"); fi
-why='' valid=true
+why='' valid=true missing=''
+for part in '1 reads' '0 writes'; do
+    if ! awk -v share="${part% *}" '$3 == share { found = 1 } END { exit !found }' "$work/table"; then missing=${part#* }; fi
+done
 if [ "$undecided" -gt 0 ]; then valid=null; fi
 if [ "$doubtful" -gt 0 ]; then
     valid=false why=$(text "$(counted "$doubtful" point) of $points: $doubt")
+elif [ -n "$missing" ]; then
+    valid=false why=$(text "no $missing were measured")
 elif [ "$unknown" -gt 0 ]; then
     why=$(text "rate of $(counted "$unknown" point) of $points not known to 5 %")
     if [ $((unknown * 4)) -gt "$points" ]; then valid=false; fi
@@ -336,9 +353,10 @@ sort -n -k 1,1 -k 2,2 "$work/table" | awk '
     END { show() }'
 if [ "$valid" != true ]; then echo "Caution: the measurement is $(if [ "$valid" = null ]; then echo "of unknown validity"; else echo "unreliable: $(printf '%s' "$why" | tr -d '"')"; fi)."; fi
 awk -v where="$where" -v out="$out" -v points="$points" -v unknown="$unknown" '
+    function most(rate) { return rate ? sprintf("up to %.3g GB/s", rate / 1e9) : "at an unknown rate (not measured)" }
     $3 == 1 && $4 > read { read = $4 }
     $3 == 0 && $4 > written { written = $4 }
     END {
-        printf "%s reads up to %.2f GB/s and writes up to %.2f GB/s; %s has %d points, %s.\n", where, read / 1e9, written / 1e9, out,
-            points, unknown ? points - unknown " of them known to 5 %" : "all known to 5 %"
+        printf "%s reads %s and writes %s; %s has %d point%s, %s.\n", where, most(read), most(written), out, points,
+            points == 1 ? "" : "s", unknown ? points - unknown " of them known to 5 %" : "all known to 5 %"
     }' "$work/table"

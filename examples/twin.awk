@@ -48,7 +48,10 @@ function heading(text) { if (form == "html") print "<h2>" escaped(text) "</h2>" 
 
 # ---- simulated and replayed ----
 
-function difference(a, b) { return a == "-" || b == "-" || a + 0 == 0 ? "-" : sprintf("%+.1f %%", (b / a - 1) * 100) }
+# Of marked figures it is marked, too.
+function difference(a, b) {
+    return a == "-" || b == "-" || a + 0 == 0 ? "-" : sprintf("%+.1f %%", (b / a - 1) * 100) ((a b) ~ /\*/ ? "*" : "")
+}
 function compared(name, sim, sim_count, run, run_count, scale,   i, p, above, a, b) {
     for (i = 1; i <= 2; i++) {
         p = i == 1 ? "p50" : "p95"
@@ -101,11 +104,15 @@ function put_options(   i, n, name, of) {
         option_row("all tiers, replayed", "stat.requests.ttft_ms", v["stat.requests.ttft_ms.count"], "-")
     table_end()
 }
+function change(of) { return known(of) ? sprintf("%+.1f %%", v[of] * 100) : "-" }
 function put_break_even(   t, of, text) {
     for (t = 1; t <= 2; t++) {
         of = "sim.worth.tiers.Tier-" t
         if (!known(of ".verdict")) continue
-        text = "Tier-" t ": " v[of ".verdict"] ". Loading "
+        paragraph("Tier-" t ": " v[of ".verdict"] ". It changes the mean time to the first token by " change(of ".mean_change") \
+            ": interactive " change(of ".mean_change_by_class.interactive") ", responsive " \
+            change(of ".mean_change_by_class.responsive") ", batch " change(of ".mean_change_by_class.batch") ".")
+        text = "Loading from Tier-" t " "
         if (known(of ".bytes_per_s")) text = text sprintf("at %.3g GB/s ", v[of ".bytes_per_s"] / 1e9)
         if (v[of ".measured"] == "true") text = text "(measured) "
         text = text (known(of ".break_even_tokens") ? "beats computing from " v[of ".break_even_tokens"] " tokens on." : "never beats computing.")

@@ -59,25 +59,30 @@ if [ "$operands" != 3 ]; then
 fi
 need kvgen kvreplay kvstat
 folders "$out"
+from=$target target=$(inside "$target")
+: "${storage:=auto:$(there "$target")}"
+# shellcheck disable=SC2086 # words between blanks
+set -- --model "$model" --gpu-mem-gb "$gpu" --cpu-mem-gb "$cpu" --storage-capacity-gb "$storage" --generation-mode "$mode" $gpu_options
+if ! printing; then
+    # What is wrong is told before minutes of measuring.
+    case $drive in '' | *.json) ;; *) die 2 "--drive: $drive: not a file of kvtrace model (its name ends in .json)" ;; esac
+    tried=$(kvgen "$@" --tier-model "2=${drive:-nvme-gen4}" --num-users "$users" --duration "$seconds" --max-requests 1 -o none \
+        --progress none 2>&1) || die 2 "$(printf '%s\n' "$tried" | sed -n '$s/^kvgen: //p')"
+fi
 if [ -z "$drive" ]; then
     drive=$out/drive.json
     if printing; then
-        tell "measure the drive: kvtrace model $(quote "$target") -o $(quote "$drive")"
+        tell "measure the drive: kvtrace model $(quote "$from") -o $(quote "$drive")"
     else
         say "$suite: measuring the drive: ten minutes at most"
-        KVTRACE_COMMAND='kvtrace model' "$examples/model.sh" "$target" -o "$drive" >"$out/drive.txt" ||
+        KVTRACE_COMMAND='kvtrace model' "$examples/model.sh" "$from" -o "$drive" >"$out/drive.txt" ||
             die $? "the drive could not be measured"
     fi
-elif ! printing && [ ! -r "$drive" ]; then
-    die 2 "--drive: $drive cannot be read"
 fi
-target=$(inside "$target")
-: "${storage:=auto:$(there "$target")}"
 
 tell "simulate $(counted "$users" user) of $model for $seconds s, with the measured drive"
-# shellcheck disable=SC2086 # words between blanks
-load twin "$users" "$seconds" --model "$model" --gpu-mem-gb "$gpu" --cpu-mem-gb "$cpu" --storage-capacity-gb "$storage" \
-    --generation-mode "$mode" --tier-model 2="$drive" $gpu_options $worth
+# shellcheck disable=SC2086 # no word or one
+load twin "$users" "$seconds" "$@" --tier-model 2="$drive" $worth
 tell "serve the same requests from the drive"
 execute twin twin --timing served --workers "$(workers "$users")"
 if printing; then
@@ -112,7 +117,8 @@ figures() {
             echo "worth.variants.$variant.prefill_gpu_s"
         done
         for tier in Tier-1 Tier-2; do
-            for member in verdict measured bytes_per_s break_even_tokens; do echo "worth.tiers.$tier.$member"; done
+            for member in verdict mean_change mean_change_by_class.interactive mean_change_by_class.responsive \
+                mean_change_by_class.batch measured bytes_per_s break_even_tokens; do echo "worth.tiers.$tier.$member"; done
         done
         seq 0 20 | while read -r n; do
             for member in tokens computed_ms loaded_ms.Tier-0 loaded_ms.Tier-1 loaded_ms.Tier-2; do echo "worth.curve.$n.$member"; done

@@ -155,23 +155,30 @@ static int set_name(struct gpu_profile *g, const char *text, const char *name, s
 static int set_part(struct gpu_profile *g, const char *text, char *part, struct err *e)
 {
     char *value = strchr(part, '=');
-    double number;
-    if (value) {
+    if (value)
         *value++ = '\0';
-        const struct number *n = find_number(part);
-        if (strcmp(part, "type") == 0 &&
-            (strcmp(value, "bf16") == 0 || strcmp(value, "fp8") == 0)) {
-            g->fp8 = strcmp(value, "fp8") == 0;
-            return 0;
-        }
-        if (n && n->by_text && units_parse_f64(value, &number) == 0 && in_range(n, number)) {
+    const struct number *n = find_number(part);
+    if (value && n && n->by_text) {
+        char why[MAX_TEXT];
+        double number;
+        if (units_parse_f64(value, &number) == 0 && in_range(n, number)) {
             put(g, n, number);
+            if (strcmp(n->name, "eta") == 0 || strcmp(n->name, "t0_ms") == 0)
+                g->time_key = n->name;
             return 0;
         }
+        snprintf(why, sizeof(why), "%s: \"%.40s\" is not a number from %g to %g", n->name, value,
+                 n->least, n->most);
+        return bad(e, text, why);
+    }
+    if (value && strcmp(part, "type") == 0) {
+        g->fp8 = strcmp(value, "fp8") == 0;
+        g->time_key = "type";
+        return g->fp8 || strcmp(value, "bf16") == 0 ? 0 : bad(e, text, "type: bf16 or fp8");
     }
     return bad(e, text,
-               "expected eta=SHARE (above 0, at most 1), t0_ms=MS, load_overhead_ms=MS, "
-               "link_gb_s=RATE or type=bf16|fp8 behind the name");
+               "expected eta=SHARE, t0_ms=MS, load_overhead_ms=MS, link_gb_s=RATE or "
+               "type=bf16|fp8 behind the name");
 }
 
 const char *gpu_profile_file(const char *text, char *name, size_t size)
@@ -206,6 +213,8 @@ int gpu_profile_set(struct gpu_profile *g, const char *text, struct err *e)
             *parts++ = '\0';
         rc = set_name(g, text, copy, e);
     }
+    if (rc == 0 && parts && !*parts)
+        return bad(e, text, "nothing behind the :");
     for (char *part = parts ? strtok_r(parts, ",", &rest) : NULL; rc == 0 && part;
          part = strtok_r(NULL, ",", &rest))
         rc = set_part(g, text, part, e);
@@ -214,15 +223,18 @@ int gpu_profile_set(struct gpu_profile *g, const char *text, struct err *e)
 
 /* ---- measured points ---- */
 
-static int read_point(struct prefill_point *p, const struct jsonin_v *v)
+/* NULL: done; else what is wrong with the point. */
+static const char *read_point(struct prefill_point *p, const struct jsonin_v *v)
 {
     double ms;
-    if (jsonin_u64(jsonin_get(v, "cached"), &p->cached) < 0 || p->cached > MAX_TOKENS ||
-        jsonin_u64(jsonin_get(v, "new"), &p->fresh) < 0 || p->fresh < 1 || p->fresh > MAX_TOKENS ||
-        jsonin_f64(jsonin_get(v, "ms"), &ms) < 0 || !(ms >= 1e-6 && ms <= MAX_MS))
-        return -EINVAL;
+    if (jsonin_u64(jsonin_get(v, "cached"), &p->cached) < 0 || p->cached > MAX_TOKENS)
+        return "cached: expected a number of tokens";
+    if (jsonin_u64(jsonin_get(v, "new"), &p->fresh) < 0 || p->fresh < 1 || p->fresh > MAX_TOKENS)
+        return "new: expected a number of tokens, at least 1";
+    if (jsonin_f64(jsonin_get(v, "ms"), &ms) < 0 || !(ms >= 1e-6 && ms <= MAX_MS))
+        return "ms: expected a number above 0, at most 1e9";
     p->ns = ms * 1e6;
-    return 0;
+    return NULL;
 }
 
 static int read_loads(struct gpu_profile *g, const struct jsonin_v *root, const char *where,
@@ -255,11 +267,13 @@ static int tell_misfit(const struct prefill_time *p, const struct prefill_point 
                        const char *where, struct err *e)
 {
     double fit_ms = (double)prefill_time_ns(p, at->cached, at->fresh) / 1e6;
-    return err_set(e, -EINVAL, ERR_INPUT, where,
-                   "point %zu (cached %llu, new %llu): measured %g ms, the best fit says %.4g ms; "
-                   "more than %.0f %% apart: measure again, or leave it out",
-                   worst + 1, (unsigned long long)at->cached, (unsigned long long)at->fresh,
-                   at->ns / 1e6, fit_ms, 100 * PREFILL_MISS);
+    return err_set(
+        e, -EINVAL, ERR_INPUT, where,
+        "point %zu (cached %llu, new %llu): measured %g ms, the best fit says %.4g ms; "
+        "more than %.0f %% apart: this point or another one is wrong, or they are of different "
+        "engines",
+        worst + 1, (unsigned long long)at->cached, (unsigned long long)at->fresh, at->ns / 1e6,
+        fit_ms, 100 * PREFILL_MISS);
 }
 
 int prefill_points_parse(struct prefill_time *p, struct gpu_profile *g, const struct jsonin_v *root,
@@ -278,12 +292,11 @@ int prefill_points_parse(struct prefill_time *p, struct gpu_profile *g, const st
     struct prefill_point *point = calloc(count, sizeof(*point));
     if (!point)
         return err_nomem(e, "measured prefills");
-    for (size_t i = 0; i < count && rc == 0; i++)
-        if (read_point(&point[i], jsonin_at(list, i)) < 0)
-            rc = err_set(e, -EINVAL, ERR_INPUT, where,
-                         "point %zu: expected cached (tokens), new (tokens, at least 1) and ms "
-                         "(above 0)",
-                         i + 1);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        const char *why = read_point(&point[i], jsonin_at(list, i));
+        if (why)
+            rc = err_set(e, -EINVAL, ERR_INPUT, where, "point %zu: %s", i + 1, why);
+    }
     if (rc == 0) {
         rc = prefill_time_fit(p, point, count, &worst, &miss);
         if (rc == -ERANGE)
@@ -342,6 +355,9 @@ int prefill_model_set(struct prefill_model *p, const struct prefill_setup *s, st
     *p = (struct prefill_model){
         .engines = s->engines, .tensor_parallel = s->tensor_parallel, .host_ranks = s->host_ranks};
     prefill_time_layers(&p->time, s->model);
+    if (s->prefill && g->time_key)
+        return err_set(e, -EINVAL, ERR_INPUT, "--gpu-profile",
+                       "%s= does not apply with --prefill, whose times are measured", g->time_key);
     if (!g->given)
         g->load_overhead_ms = OVERHEAD_MS;
     int rc =

@@ -20,7 +20,8 @@ struct gpu_profile {
     double bf16_tflops, fp8_tflops;            /* dense peak; fp8 0: it has none */
     double hbm_gb, hbm_tb_s, link_gb_s, watts; /* link: to the host, a direction */
     double eta, t0_ms, load_overhead_ms;
-    bool fp8; /* it computes in FP8 */
+    bool fp8;             /* it computes in FP8 */
+    const char *time_key; /* of eta, t0_ms and type the last one given by text; NULL: none */
 };
 
 /*

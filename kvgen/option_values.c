@@ -112,6 +112,8 @@ int options_speed(const struct options *o, const uint64_t capacity[TRACE_TIERS],
             rc = err_set(e, -EINVAL, ERR_INPUT, "--tier-model", "\"%s\": there is no such tier",
                          text);
     }
+    if (rc == 0 && o->tbw > 0 && capacity[TRACE_STORAGE] == HIERARCHY_ABSENT)
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--tbw", "there is no Tier-2, whose drive would wear");
     return rc;
 }
 

@@ -376,9 +376,12 @@ static bool endurance_of(const struct summary *s, struct endurance *e)
     if (!t.present || s->stats->now_ns <= 0)
         return false;
     double days = (double)s->stats->now_ns / (double)UNITS_NS_PER_S / 86400;
-    e->bytes_per_day = (double)sum_phases(s->stats, TRACE_WRITE, TRACE_STORAGE).bytes / days;
+    /* With a model of compute the tier is a rank's share of the host's. */
+    double ranks = s->compute ? s->compute->host_ranks : 1;
+    e->bytes_per_day =
+        ranks * (double)sum_phases(s->stats, TRACE_WRITE, TRACE_STORAGE).bytes / days;
     bool limited = t.capacity != HIERARCHY_UNLIMITED && t.capacity > 0;
-    e->drive_writes_per_day = limited ? e->bytes_per_day / (double)t.capacity : NAN;
+    e->drive_writes_per_day = limited ? e->bytes_per_day / (ranks * (double)t.capacity) : NAN;
     e->years = s->tbw > 0 && e->bytes_per_day > 0 ? s->tbw * 1e12 / e->bytes_per_day / 365.25 : NAN;
     return true;
 }

@@ -16,7 +16,8 @@
 #define US ((int64_t)1000)
 
 enum {
-    MAX_TEXT = 256
+    MAX_TEXT = 256,
+    MIN_RATE = 1000 /* bytes/s; less is a number without its unit */
 };
 #define MAX_SUMMARY ((size_t)16 << 20)
 #define MAX_RATE    1e15 /* bytes/s of a measured tier */
@@ -98,6 +99,10 @@ static int set_parts(struct tier_model *m, const char *text, const char *parts, 
         char *value = strchr(part, ':');
         if (value) {
             *value++ = '\0';
+            uint64_t rate;
+            if (units_parse_bandwidth(value, &rate) == 0 && rate > 0 && rate < MIN_RATE &&
+                !strstr(part, "lat"))
+                return bad(e, text, "less than 1000 bytes a second; is GB/s behind it missing?");
             if (!set_number(m, part, value))
                 return bad(e, text,
                            "expected read:RATE, write:RATE, bw:RATE, lat:TIME, read-lat:TIME or "
@@ -107,6 +112,8 @@ static int set_parts(struct tier_model *m, const char *text, const char *parts, 
         size_t i = 0;
         while (i < PROFILES && strcmp(profile[i].name, part) != 0)
             i++;
+        if (i == PROFILES && tier_model_file(part))
+            return bad(e, text, "a file stands alone: 2=FILE.json, without numbers behind it");
         if (i == PROFILES) {
             char why[MAX_TEXT] = "unknown profile (known:";
             struct nearest near = {.typed = part};
@@ -116,8 +123,9 @@ static int set_parts(struct tier_model *m, const char *text, const char *parts, 
                 n += (size_t)snprintf(why + n, sizeof(why) - n, "%s %s", i > 0 ? "," : "",
                                       profile[i].name);
             }
-            snprintf(why + n, sizeof(why) - n, ")%s%s%s", near.best ? "; did you mean " : "",
-                     near.best ? near.best : "", near.best ? "?" : "");
+            snprintf(why + n, sizeof(why) - n, "; or FILE.json)%s%s%s",
+                     near.best ? "; did you mean " : "", near.best ? near.best : "",
+                     near.best ? "?" : "");
             return bad(e, text, why);
         }
         m->read = profile[i].read;
@@ -165,7 +173,8 @@ int tier_model_measured(struct tier_model model[TRACE_TIERS], enum trace_tier on
     const struct jsonin_v *tiers = jsonin_get(summary, "tiers");
     bool found = false;
     if (!program || strcmp(program, "kvreplay") != 0)
-        return err_set(e, -EINVAL, ERR_INPUT, where, "not a summary of kvreplay");
+        return err_set(e, -EINVAL, ERR_INPUT, where,
+                       "neither a summary of kvreplay nor a measurement of kvtrace model");
     for (size_t i = 0; i < jsonin_count(tiers); i++) {
         const struct jsonin_v *v = jsonin_at(tiers, i);
         const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
@@ -222,5 +231,7 @@ int tier_model_set(struct tier_model model[TRACE_TIERS], const char *text, struc
     }
     if (only != TRACE_NO_TIER)
         return set_parts(&model[only], text, value, e);
-    return bad(e, text, "expected N=... with a tier from 0 to 2, or the .json of a kvreplay run");
+    return bad(e, text,
+               "expected N=... with a tier from 0 to 2 (such as 2=nvme-gen4), or the .json of a "
+               "kvreplay run");
 }

@@ -209,18 +209,34 @@ static struct loading loading_from(const struct worth_opts *o, int tier)
     return l;
 }
 
+enum worth_verdict worth_verdict_of(double change)
+{
+    return change < -NOTICED ? WORTH_GAIN : change > NOTICED ? WORTH_WORSE : WORTH_NO_GAIN;
+}
+
+static double change_of(double with, double without)
+{
+    return without > 0 ? with / without - 1 : 0;
+}
+
 static void judge(struct worth *w, const struct worth_opts *o, int tier)
 {
     const struct sim_opts *sim = o->sim;
-    const struct worth_variant *without = variant_without(w, sim, tier);
+    const struct worth_variant *with = &w->variant[0], *without = variant_without(w, sim, tier);
     struct worth_tier *t = &w->tier[w->tiers++];
-    double with_ns = hist_mean(w->variant[0].first_token_ns[TRACE_QOSES]);
-    double without_ns = without ? hist_mean(without->first_token_ns[TRACE_QOSES]) : with_ns;
+    if (!without)
+        without = with;
     *t = (struct worth_tier){.tier = (enum trace_tier)tier};
-    t->change = without_ns > 0 ? with_ns / without_ns - 1 : 0;
-    t->verdict = t->change < -NOTICED  ? WORTH_GAIN
-                 : t->change > NOTICED ? WORTH_WORSE
-                                       : WORTH_NO_GAIN;
+    for (int q = 0; q <= TRACE_QOSES; q++) {
+        const struct hist *h = with->first_token_ns[q];
+        double change = change_of(hist_mean(h), hist_mean(without->first_token_ns[q]));
+        if (q == TRACE_QOSES)
+            t->change = change;
+        else
+            t->class_change[q] = hist_count(h) > 0 ? change : NAN;
+    }
+    t->gpu_change = change_of(with->gpu_s, without->gpu_s);
+    t->verdict = worth_verdict_of(t->change);
     t->timed = sim->speed && sim->speed[tier].given;
     t->loading = loading_from(o, tier);
     t->break_even_tokens = loading_break_even(&t->loading);

@@ -59,11 +59,13 @@ enum worth_verdict {
 /* One tier below GPU memory. */
 struct worth_tier {
     enum trace_tier tier;
-    enum worth_verdict verdict; /* by the mean time to the first token, 2 % either way */
-    double change;              /* of that mean, by the tier: -0.3 is 30 % less */
-    bool timed;                 /* it has a speed; else loading from it takes link and overhead */
-    struct loading loading;     /* of one request alone */
-    double bytes_per_s; /* behind t_L, at the break-even, else at 2^20 tokens; 0: no limit */
+    enum worth_verdict verdict;       /* by the mean time to the first token, 2 % either way */
+    double change;                    /* of that mean, by the tier: -0.3 is 30 % less */
+    double class_change[TRACE_QOSES]; /* likewise, by class; NAN: no requests */
+    double gpu_change;                /* likewise, of the GPU seconds of prefill */
+    bool timed;             /* it has a speed; else loading from it takes link and overhead */
+    struct loading loading; /* of one request alone */
+    double bytes_per_s;     /* behind t_L, at the break-even, else at 2^20 tokens; 0: no limit */
     uint64_t break_even_tokens; /* loading_break_even */
 };
 
@@ -91,6 +93,9 @@ struct worth {
  * any case. */
 int worth_run(struct worth *w, const struct worth_opts *o, struct err *e);
 void worth_free(struct worth *w);
+
+/* What a change of a mean or of a sum, as of worth_tier, is called. */
+enum worth_verdict worth_verdict_of(double change);
 
 /* As text, in 80 columns, and as member "worth". */
 void worth_print(FILE *f, const struct worth *w);

@@ -8,6 +8,10 @@
 static const char *const verdicts[] = {
     [WORTH_NO_GAIN] = "no gain", [WORTH_GAIN] = "gain", [WORTH_WORSE] = "worse"};
 
+enum {
+    FEW = 10 /* requests above a percentile */
+};
+
 struct text {
     char s[40];
 };
@@ -15,13 +19,36 @@ struct text {
 static struct text time_of(double ns)
 {
     struct text t = {""};
-    units_format_duration(t.s, sizeof(t.s), ns);
+    units_format_duration(t.s, sizeof(t.s) - 1, ns); /* room for a mark */
     return t;
 }
 
+/* Requests above a percentile. */
+static double above(const struct hist *h, uint32_t ppm)
+{
+    return (double)hist_count(h) * (1 - ppm / 1e6);
+}
+
+/* As kvstat shows it: * with fewer than ten requests above it, - with none. */
 static struct text percentile(const struct hist *h, uint32_t ppm)
 {
-    return hist_count(h) > 0 ? time_of((double)hist_percentile(h, ppm)) : (struct text){"-"};
+    if (above(h, ppm) < 1)
+        return (struct text){"-"};
+    struct text t = time_of((double)hist_percentile(h, ppm));
+    if (above(h, ppm) < FEW)
+        strcat(t.s, "*");
+    return t;
+}
+
+static bool is_marked(const struct worth *w)
+{
+    for (unsigned i = 0; i < w->variants; i++)
+        for (int q = 0; q <= TRACE_QOSES; q++) {
+            const struct hist *h = w->variant[i].first_token_ns[q];
+            if (hist_count(h) > 0 && above(h, 950000) < FEW)
+                return true;
+        }
+    return false;
 }
 
 /* The variant without any cache is the last one. */
@@ -85,17 +112,41 @@ static void print_variant(FILE *f, const struct worth *w, const struct worth_var
     }
 }
 
+/* Where one mean hides it: classes for which the tier is something else, and what it saves
+ * otherwise. */
+static void print_rest(FILE *f, const struct worth_tier *t)
+{
+    bool differs = false, first = true;
+    for (int q = 0; q < TRACE_QOSES; q++)
+        differs |= !isnan(t->class_change[q]) && worth_verdict_of(t->class_change[q]) != t->verdict;
+    for (int q = 0; q < TRACE_QOSES && differs; q++) {
+        if (isnan(t->class_change[q]))
+            continue;
+        fprintf(f, "%s %s %+.0f %%", first ? "  By class:" : ",", trace_qos_text((enum trace_qos)q),
+                100 * t->class_change[q]);
+        first = false;
+    }
+    if (differs)
+        fputs(".\n", f);
+    if (worth_verdict_of(t->gpu_change) != WORTH_NO_GAIN)
+        fprintf(f, "  Prefill takes %.0f %% %s GPU seconds with it.\n", 100 * fabs(t->gpu_change),
+                t->gpu_change < 0 ? "fewer" : "more");
+}
+
 static void print_tier(FILE *f, const struct worth_tier *t)
 {
     const char *tier = trace_tier_text(t->tier);
     char tokens[32];
-    if (t->verdict == WORTH_NO_GAIN)
-        fprintf(f, "%s: no gain. The mean without it is the same (%+.1f %% with it).\n", tier,
-                100 * t->change);
+    if (fabs(t->change) < 0.0005)
+        fprintf(f, "%s: no gain. It does not change the mean time to the first token.\n", tier);
+    else if (t->verdict == WORTH_NO_GAIN)
+        fprintf(f, "%s: no gain. It changes the mean time to the first token by %+.1f %% only.\n",
+                tier, 100 * t->change);
     else
         fprintf(f, "%s: %s. It makes the mean time to the first token %.0f %% %s.\n", tier,
                 verdicts[t->verdict], 100 * fabs(t->change),
                 t->verdict == WORTH_GAIN ? "shorter" : "longer");
+    print_rest(f, t);
     fprintf(f, "  Loading (%s, then ", time_of(t->loading.latency_s * 1e9).s);
     if (t->bytes_per_s > 0)
         fprintf(f, "%.3g GB/s)", t->bytes_per_s / 1e9);
@@ -125,6 +176,8 @@ void worth_print(FILE *f, const struct worth *w)
     if (w->tiers > 0 && w->needed_bytes_per_s > 0)
         fprintf(f, "A tier above %.3g GB/s has only its latency against it.\n",
                 w->needed_bytes_per_s / 1e9);
+    if (is_marked(w))
+        fputs("*, -: fewer than ten requests above this percentile, or none\n", f);
     fputs("GPU s: GPU seconds of prefill; saved: compared with no cache\n", f);
     if (w->priced)
         fputs("cost: of a million input tokens\n", f);
@@ -167,6 +220,11 @@ static void put_tier(struct jsonout *j, const struct worth_tier *t)
     jsonout_text_value(j, "tier", trace_tier_text(t->tier));
     jsonout_text_value(j, "verdict", verdicts[t->verdict]);
     jsonout_f64(j, "mean_change", t->change);
+    jsonout_object(j, "mean_change_by_class");
+    for (int q = 0; q < TRACE_QOSES; q++)
+        jsonout_f64(j, trace_qos_text((enum trace_qos)q), t->class_change[q]);
+    jsonout_end(j);
+    jsonout_f64(j, "gpu_s_change", t->gpu_change);
     jsonout_bool(j, "timed", t->timed);
     jsonout_bool(j, "measured", t->loading.drive != NULL);
     jsonout_f64(j, "latency_s", t->loading.latency_s);

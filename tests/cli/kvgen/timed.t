@@ -108,7 +108,7 @@ bad "nothing" 'nothing behind' --tier-model 2=
 bad "an unknown tier" 'a tier from 0 to 2' --tier-model 3=hbm3
 bad "an absent tier" 'there is no such tier' --tier-model 0=hbm3 --gpu-mem-gb 0
 bad "no such file" 'nowhere.json' --tier-model "$TMP/nowhere.json"
-bad "another summary" 'not a summary of kvreplay' --tier-model "$TMP/two.json"
+bad "another summary" 'neither a summary of kvreplay nor a measurement' --tier-model "$TMP/two.json"
 echo '{"program": "kvreplay", "tiers": [{"tier": "Tier-1", "read": {"gib_per_s": null}}]}' >"$TMP/empty.json"
 bad "a run that measured nothing" 'no measured rates of Tier-1' --tier-model 1="$TMP/empty.json"
 bad "writers without time" 'needs --tier-model: without it writes take no time' --max-concurrent-allocs 4

@@ -21,7 +21,14 @@ is 'without a limit and a rating' "$(json "$TMP/s.json" '.endurance |
     .write_bytes_per_day > 0, .drive_writes_per_day == null, .tbw == null, .years == null')" 'true true true true'
 run --cpu-mem 64GiB --tbw 600
 is 'nothing is written' "$(json "$TMP/s.json" '.endurance | .write_bytes_per_day, .years')" '0 null'
+# With a model of compute the drive takes the bytes of all ranks; rows have those of one.
+run --model llama3.1-70b-instruct --tensor-parallel 4 --gpu-profile h100 --storage-capacity 100GiB --tbw 600
+is 'of four ranks' "$(json "$TMP/s.json" '(4 * tier("Tier-2").write_bytes / .trace.simulated_s * 86400) as $day | .endurance |
+    [.write_bytes_per_day / $day, .drive_writes_per_day / ($day / (100 * 1073741824)), .years / (600e12 / $day / 365.25)] |
+    map(. > 0.999999 and . < 1.000001) | all')" true
 exits 'no terabytes' 2 "$BIN/kvgen" --tbw 0 -o none
+exits 'no drive' 2 "$BIN/kvgen" --tbw 600 --storage-capacity none -o none
+stderr_like 'why' '--tbw: there is no Tier-2'
 
 # A folder on something else than an NVMe drive, or on one that this user may not ask.
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n' >"$TMP/one.csv"

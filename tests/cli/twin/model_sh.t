@@ -37,9 +37,32 @@ exits 'a file' 2 model one.csv
 exits 'over another file' 2 model disk -o one.csv
 stderr_like 'why' 'one.csv is there and not a measurement'
 ok 'the file stays' grep -q Tier-2 one.csv
-exits 'no sizes' 2 model disk --sizes 4K
 exits 'no room' 1 model disk --storage-capacity-gb 0.0001 -o none.json
 stderr_like 'why' 'no point could be measured.*room'
 ok 'no file' test ! -e none.json
 is 'nothing stays' "$(ls -A disk)" file
+
+# ---- what it is told ----
+
+exits 'numbers in any order' 0 model disk --in-flight 4,1,4 -o any.json
+is 'they are tried in ascending order, once' "$(json any.json '[.points[], .skipped[] | select(.read_share == 1) | .in_flight] | join(" ")')" '1 4'
+short() {
+    timeout 60 "$BIN/kvtrace" model disk --sizes 65536 --in-flight 1 -t 1 --storage-capacity-gb 0.05 -o short.json >"$TMP/stdout" 2>&1 &&
+        test "$(json short.json '[.points[].read_share] | tostring')" = '[1]'
+}
+ok 'no time but for the reads' tries 5 short
+is 'a measurement without writes is not valid' "$(json short.json '.valid, .why_invalid[0]')" 'false no writes were measured'
+stdout_like 'and says so' 'writes at an unknown rate .not measured.; short.json has 1 point, '
+while IFS='|' read -r options want; do
+    # shellcheck disable=SC2086 # words between blanks
+    exits "$options" 2 "$BIN/kvtrace" model disk $options -o wrong.json
+    stderr_like '... why' "^kvtrace model: $want"
+done <<'END'
+--sizes 1|--sizes: 1 is not from 4096 to
+--sizes 4K|--sizes: "4K" is not a whole number
+--sizes ,|--sizes: "," has no numbers
+--in-flight 99999|--in-flight: 99999 is not from 1 to 4096
+END
+exits 'objects that do not fit' 1 model disk --sizes 1099511627776
+stderr_like 'why' 'no point could be measured; the objects do not fit in half of the free memory'
 done_testing

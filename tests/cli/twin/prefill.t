@@ -142,6 +142,10 @@ other GPUs than the engines have|--gpu-profile h100 --engines 2 --num-gpus 3|--n
 engines without compute|--engines 2|--engines: needs --gpu-profile or --prefill
 parameters without compute|--params 7e9|--params: needs --gpu-profile or --prefill
 an unknown profile|--gpu-profile h10|did you mean h20
+a share above 1|--gpu-profile h100:eta=2|"h100:eta=2": eta: "2" is not a number from 0.001 to 1
+no type|--gpu-profile h100:type=int8|type: bf16 or fp8
+nothing behind the name|--gpu-profile h100:|"h100:": nothing behind the :
+no key of a profile|--gpu-profile h100:speed=1|"h100:speed=1": expected eta=SHARE
 END
 exits "--params fills in" 0 "$BIN/kvgen" --gpu-profile h100 --model tiny-1b --params 1e9 --users 2 --duration 5s -o none
 
@@ -161,7 +165,14 @@ bad few '{"points": [{"cached": 0, "new": 10, "ms": 1}]}' 'points: .*found 1'
 bad misfit "$(sed 's/262/700/' "$TMP/good.json")" 'point . .*measured .* best fit says .*more than 20 % apart'
 bad alike '{"points": [{"cached": 0, "new": 10, "ms": 1}, {"cached": 0, "new": 10, "ms": 1}, {"cached": 0, "new": 10, "ms": 1}, {"cached": 0, "new": 10, "ms": 1}]}' \
     'points: they do not tell'
-bad negative "$(sed 's/262/-1/' "$TMP/good.json")" 'point 2: expected'
+bad negative "$(sed 's/262/-1/' "$TMP/good.json")" 'point 2: ms: expected a number above 0'
+bad half "$(sed 's/"new": 500/"new": 500.5/' "$TMP/good.json")" 'point 4: new: expected a number of tokens, at least 1'
+bad unnamed "$(sed 's/"cached": 30000/"hit": 30000/' "$TMP/good.json")" 'point 4: cached: expected a number of tokens'
+for key in eta=0.4 t0_ms=3 type=fp8; do
+    exits "$key of a profile beside measured times" 2 "$BIN/kvgen" --prefill "$TMP/good.json" --gpu-profile h100:$key -o none
+    stderr_like "... with the reason" "${key%=*}= does not apply with --prefill, whose times are measured"
+done
+exits "a link beside them" 0 "$BIN/kvgen" --prefill "$TMP/good.json" --gpu-profile h100:link_gb_s=40 --users 2 --duration 5s -o none
 
 # ---- without it, everything is as before ----
 

@@ -60,7 +60,9 @@ for n in 2 14; do
     is "... and on the page" "$(html "${point%% *}")" "${point#* }"
 done
 even=$(json gpu/twin.kvgen.json '.worth.tiers[] | select(.tier == "Tier-2") | .break_even_tokens')
-stdout_like 'the break-even' "^Tier-2: (gain|no gain|worse)\. Loading at [0-9.]+ GB/s \(measured\) beats computing from $even tokens on\.\$"
+stdout_like 'the verdict, and what one mean hides' \
+    '^Tier-2: (gain|no gain|worse)\. .* by [-+][0-9.]+ %: interactive [-+0-9.% ]+, responsive [-+0-9.% ]+, batch [-+0-9.% ]+\.$'
+stdout_like 'the break-even' "^Loading from Tier-2 at [0-9.]+ GB/s \(measured\) beats computing from $even tokens on\.\$"
 picture=$(sed -n '/<svg/,/<\/svg>/p' gpu/twin.html)
 is 'one line for computing and one for each tier' "$(echo "$picture" | grep -c '<polyline')" 3
 like 'the break-even is marked' "$picture" ">$even tokens</text>"
@@ -75,4 +77,23 @@ stdout_like 'is told' '^No read reached disk/kvtrace'
 exits 'an operand too few' 2 "$BIN/kvtrace" twin disk tiny-1b
 exits 'no number of users' 2 "$BIN/kvtrace" twin disk tiny-1b many
 exits 'no such measurement' 2 "$BIN/kvtrace" twin disk tiny-1b 1 --drive nowhere.json
+stderr_like 'why' '^kvtrace twin: nowhere.json: cannot open'
+exits 'no measurement' 2 "$BIN/kvtrace" twin disk tiny-1b 1 --drive disk
+stderr_like 'why' '^kvtrace twin: --drive: disk: not a file of kvtrace model'
+
+# What is wrong is told before the drive is measured, which takes minutes.
+while IFS='|' read -r name model options want; do
+    # shellcheck disable=SC2086 # words between blanks
+    exits "$name" 2 "$BIN/kvtrace" twin disk "$model" 1 $options -o wrong
+    stderr_like "$name: why" "^kvtrace twin: .*$want"
+    stderr_unlike "$name: before the measurement" 'measuring'
+done <<'END'
+an unknown model|nomodel||nomodel: unknown model
+an unknown GPU|tiny-1b|--gpu-profile h1000|"h1000": unknown profile
+a model without parameters|tiny-1b|--gpu-profile h100|give --params N
+engines of no GPU|tiny-1b|--engines 2|--engines: needs --gpu-profile or --prefill
+no measured prefills|tiny-1b|--prefill nowhere.json|nowhere.json: cannot open
+an unknown mode|tiny-1b|-g slow|'slow' is not one of
+no size|tiny-1b|--gpu-mem-gb much|'much' is not a size
+END
 done_testing

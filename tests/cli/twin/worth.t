@@ -50,6 +50,18 @@ is "a slow tier makes it worse" "$(verdict 2)" worse
 like "in words" "$(cat "$TMP/err")" '^Tier-2: worse. It makes the mean time to the first token [0-9]+ % longer'
 is "and never beats computing" "$(json "$TMP/told.json" '.worth.tiers[0].break_even_tokens > 100000 or .worth.tiers[0].break_even_tokens == null')" true
 
+# One mean hides that interactive requests wait for the drive, which others would rather wait for than compute.
+worth --users 40 --duration 300 --generation-mode realistic --model llama3.1-8b --gpu-mem 5 --cpu-mem 20 --tier-model 2="$DATA/drive_model.json"
+by_class=$(json "$TMP/told.json" '.worth | . as $w | .tiers[1].mean_change_by_class | to_entries[] | .key as $class |
+    (.value - ($w.variants[0].first_token_ms[$class].mean / $w.variants[2].first_token_ms[$class].mean - 1)) | fabs < 1e-9')
+is "change by class: of the mean of the variants" "$by_class" "true true true"
+ok "classes are told where they differ from the verdict" test "$(json "$TMP/told.json" '.worth.tiers[1] |
+    .verdict == "no gain" and .mean_change_by_class.interactive > 0.02 and .mean_change_by_class.batch < -0.02')" = true
+like "in words" "$(cat "$TMP/err")" '^  By class: interactive \+[0-9]+ %, responsive \+[0-9]+ %, batch -[0-9]+ %\.$'
+fewer=$(json "$TMP/told.json" '.worth.variants | 100 * (1 - .[0].prefill_gpu_s / .[2].prefill_gpu_s) | round')
+like "GPU time that is saved without a gain" "$(cat "$TMP/err")" "^  Prefill takes $fewer % fewer GPU seconds with it\.\$"
+is "in 80 columns" "$(awk 'length > 80' "$TMP/err")" ""
+
 # ---- on paper ----
 
 worth --users 1 --max-requests 2 --duration 0 --model llama3.1-8b --cpu-mem 0 --tier-model 2=read:6GB/s,read-lat:100us
