@@ -4,6 +4,7 @@
 #   make bench      benchmarks (they print ratios, they judge nothing)
 #   make fuzz       fuzzers, FUZZ_SECONDS each  make coverage   lines reached by the tests
 #   make faults     every allocation and system call fails once (FAULTS: options of tests/faults/sweep.py)
+#   make simulate   replays drawn from SEEDS (1000, or A:B), with faults and kills, against a model; JOBS at a time
 #   make install PREFIX= DESTDIR=               make static     a tarball that needs only glibc
 #   make completions  for bash, zsh and fish    make dist deb   a source tarball, a Debian package
 # BUILD=DIR builds elsewhere, WERROR=1 makes warnings errors, CUDA_HOME=none builds without CUDA.
@@ -175,7 +176,7 @@ BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 MPI_BINS := $(if $(filter yes,$(MPI)),$(BUILD)/bin/kvreplay-mpi)
 STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 
-.PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build arm64-units lint bench fuzz faults coverage completions install uninstall dist deb static deps clean options
+.PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build arm64-units lint bench fuzz faults simulate coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: options $(BINS) $(MPI_BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/remote/s3_none.o \
@@ -292,15 +293,23 @@ $(FUZZERS): $(BUILD)/%: %.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)
 
-# Preloaded into a program: one of its allocations or system calls fails, or its I/O.
-PRELOADS := $(addprefix $(BUILD)/tests/faults/,fail_nth.so fail_io.so)
+# Preloaded into a program: one of its allocations or system calls fails, or its I/O, or as a seed says.
+PRELOADS := $(addprefix $(BUILD)/tests/,faults/fail_nth.so faults/fail_io.so simulation/faulty.so)
 $(PRELOADS): $(BUILD)/%.so: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -O1 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl
+# What the simulation sees of a store.
+LOOK := $(BUILD)/tests/simulation/look
+$(LOOK): %: %.o $(LIB)
+	$(LINK)
 
-unit: $(UNITS) $(PRELOADS)
+unit: $(UNITS) $(PRELOADS) $(LOOK)
 faults: all $(PRELOADS)
 	tests/faults/sweep.py --build $(BUILD) $(FAULTS)
+SEEDS ?= 1000
+JOBS  ?= 1
+simulate: all $(PRELOADS) $(LOOK)
+	tests/simulation/simulate --build $(BUILD) --seeds $(SEEDS) --jobs $(JOBS)
 check: all unit
 	BUILD=$(BUILD) tests/run --built
 asan tsan: %: %-build
@@ -347,7 +356,7 @@ coverage:
 
 # ---- lint ----
 FOLDERS := $(LIB_FOLDERS) $(KVGEN_FOLDERS) $(KVREPLAY_FOLDERS) $(KVSTAT_FOLDERS) $(KVPRECOND_FOLDERS)
-C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/faults tests/fuzz)))
+C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/faults tests/fuzz tests/simulation)))
 SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/* .ci/packaging/* tests/run tests/exec tests/lib.sh \
               tests/coverage tests/cli/*/* tests/bench/*.sh tests/bench/against/*.sh examples/* tests/gpu/* 2>/dev/null)
 lint:
