@@ -44,7 +44,8 @@ static void take(struct object *ob, int fd, uint64_t offset, uint64_t bytes)
         uint64_t part = bytes - at < DATA_BLOCK ? bytes - at : DATA_BLOCK;
         bool there = pread(fd, block, part, (off_t)(offset + at)) == (ssize_t)part;
 
-        if (ob->blocks == 0 && part < HEADER) { /* an engine's layout does not pad: nothing to see */
+        if (ob->blocks == 0 &&
+            part < HEADER) { /* an engine's layout does not pad: nothing to see */
             ob->torn |= !there;
             continue;
         }
@@ -127,8 +128,8 @@ static int look(const char *path, const struct stat *st, int kind, struct FTW *f
     uint64_t head[16] = {0};
     struct object ob = {0};
 
-    if (kind != FTW_F || (f->level > 0 && !ends(path, ".kv") && !ends(path, ".data") &&
-                          !ends(path, ".bin")))
+    if (kind != FTW_F ||
+        (f->level > 0 && !ends(path, ".kv") && !ends(path, ".data") && !ends(path, ".bin")))
         return 0;
     int fd = open(path, O_RDONLY);
     if (fd < 0)
