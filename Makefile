@@ -2,7 +2,7 @@
 #   make            programs in build/bin       make check      all tests
 #   make asan tsan  all tests under sanitizers  make lint       formatting, cppcheck, shell, man pages
 #   make bench      benchmarks (they print ratios, they judge nothing)
-#   make fuzz       fuzzers, FUZZ_SECONDS each  make coverage   lines reached by the tests
+#   make fuzz       fuzzers, FUZZ_SECONDS each  make coverage   lines and branches that tests reach
 #   make faults     every allocation and system call fails once (FAULTS: options of tests/faults/sweep.py)
 #   make simulate   replays drawn from SEEDS (1000, or A:B), with faults and kills, against a model; JOBS at a time
 #   make install PREFIX= DESTDIR=               make static     a tarball that needs only glibc
@@ -339,10 +339,11 @@ FUZZ_SEED ?= 0
 fuzz:
 	$(MAKE) fuzzers BUILD=build/fuzz CC=clang OPTIM='-O1 -g' \
 	    CFLAGS='-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined' LDFLAGS='-fsanitize=fuzzer'
+	rm -rf build/fuzz/table
 	$(MAKE) BUILD=build/fuzz $(patsubst tests/fuzz/%.c,fuzz-for-seconds/%,$(wildcard tests/fuzz/fuzz_*.c))
+	@tests/fuzz/each --table build/fuzz
 fuzz-for-seconds/%:
-	@mkdir -p build/fuzz/corpus/$*
-	build/fuzz/tests/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) -print_final_stats=0 -verbosity=0 build/fuzz/corpus/$*
+	@tests/fuzz/each build/fuzz $(FUZZ_SECONDS) $(FUZZ_SEED) $*
 .PHONY: fuzzers
 fuzzers: $(FUZZERS)
 
@@ -358,7 +359,7 @@ coverage:
 FOLDERS := $(LIB_FOLDERS) $(KVGEN_FOLDERS) $(KVREPLAY_FOLDERS) $(KVSTAT_FOLDERS) $(KVPRECOND_FOLDERS)
 C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/faults tests/fuzz tests/simulation)))
 SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/* .ci/packaging/* tests/run tests/exec tests/lib.sh \
-              tests/coverage tests/cli/*/* tests/bench/*.sh tests/bench/against/*.sh examples/* tests/gpu/* 2>/dev/null)
+              tests/coverage tests/fuzz/each tests/cli/*/* tests/bench/*.sh tests/bench/against/*.sh examples/* tests/gpu/* 2>/dev/null)
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
