@@ -352,7 +352,7 @@ bench: all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
 
 coverage:
-	$(MAKE) check BUILD=build/coverage OPTIM='-O0 -g' CFLAGS='--coverage'
+	$(MAKE) check BUILD=build/coverage OPTIM='-O0 -g' CFLAGS='--coverage -include tests/coverage.h'
 	@tests/coverage build/coverage
 
 # ---- lint ----

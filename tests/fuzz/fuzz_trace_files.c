@@ -1,6 +1,6 @@
-/* Any text behind a sound header, as a file (fuzz_trace.c has the rows in memory): the reader ends without a crash, one cursor and two give the same
- * rows, so does every instruction set that the processor has, and what is read can be written and
- * read again. */
+/* Any text behind a sound header, as a file (fuzz_trace.c has the rows in memory): the reader ends
+ * without a crash, one cursor and two give the same rows, so does every instruction set that the
+ * processor has, and what is read can be written and read again. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
