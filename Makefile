@@ -2,8 +2,9 @@
 #   make            programs in build/bin       make check      all tests
 #   make asan tsan  all tests under sanitizers  make lint       formatting, cppcheck, shell, man pages
 #   make bench      benchmarks (they print ratios, they judge nothing)
-#   make fuzz       fuzzers, FUZZ_SECONDS each  make coverage   lines reached by the tests
+#   make fuzz       fuzzers, FUZZ_SECONDS each  make coverage   lines and branches that tests reach
 #   make faults     every allocation and system call fails once (FAULTS: options of tests/faults/sweep.py)
+#   make simulate   replays drawn from SEEDS (1000, or A:B), with faults and kills, against a model; JOBS at a time
 #   make install PREFIX= DESTDIR=               make static     a tarball that needs only glibc
 #   make completions  for bash, zsh and fish    make dist deb   a source tarball, a Debian package
 # BUILD=DIR builds elsewhere, WERROR=1 makes warnings errors, CUDA_HOME=none builds without CUDA.
@@ -175,7 +176,7 @@ BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 MPI_BINS := $(if $(filter yes,$(MPI)),$(BUILD)/bin/kvreplay-mpi)
 STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 
-.PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build arm64-units lint bench fuzz faults coverage completions install uninstall dist deb static deps clean options
+.PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build arm64-units lint bench fuzz faults simulate coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: options $(BINS) $(MPI_BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/remote/s3_none.o \
@@ -292,15 +293,23 @@ $(FUZZERS): $(BUILD)/%: %.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)
 
-# Preloaded into a program: one of its allocations or system calls fails, or its I/O.
-PRELOADS := $(addprefix $(BUILD)/tests/faults/,fail_nth.so fail_io.so)
+# Preloaded into a program: one of its allocations or system calls fails, or its I/O, or as a seed says.
+PRELOADS := $(addprefix $(BUILD)/tests/,faults/fail_nth.so faults/fail_io.so simulation/faulty.so)
 $(PRELOADS): $(BUILD)/%.so: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -O1 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl
+# What the simulation sees of a store.
+LOOK := $(BUILD)/tests/simulation/look
+$(LOOK): %: %.o $(LIB)
+	$(LINK)
 
-unit: $(UNITS) $(PRELOADS)
+unit: $(UNITS) $(PRELOADS) $(LOOK)
 faults: all $(PRELOADS)
 	tests/faults/sweep.py --build $(BUILD) $(FAULTS)
+SEEDS ?= 1000
+JOBS  ?= 1
+simulate: all $(PRELOADS) $(LOOK)
+	tests/simulation/simulate --build $(BUILD) --seeds $(SEEDS) --jobs $(JOBS)
 check: all unit
 	BUILD=$(BUILD) tests/run --built
 asan tsan: %: %-build
@@ -330,10 +339,11 @@ FUZZ_SEED ?= 0
 fuzz:
 	$(MAKE) fuzzers BUILD=build/fuzz CC=clang OPTIM='-O1 -g' \
 	    CFLAGS='-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined' LDFLAGS='-fsanitize=fuzzer'
+	rm -rf build/fuzz/table
 	$(MAKE) BUILD=build/fuzz $(patsubst tests/fuzz/%.c,fuzz-for-seconds/%,$(wildcard tests/fuzz/fuzz_*.c))
+	@tests/fuzz/each --table build/fuzz
 fuzz-for-seconds/%:
-	@mkdir -p build/fuzz/corpus/$*
-	build/fuzz/tests/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) -print_final_stats=0 -verbosity=0 build/fuzz/corpus/$*
+	@tests/fuzz/each build/fuzz $(FUZZ_SECONDS) $(FUZZ_SEED) $*
 .PHONY: fuzzers
 fuzzers: $(FUZZERS)
 
@@ -342,14 +352,14 @@ bench: all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
 
 coverage:
-	$(MAKE) check BUILD=build/coverage OPTIM='-O0 -g' CFLAGS='--coverage'
+	$(MAKE) check BUILD=build/coverage OPTIM='-O0 -g' CFLAGS='--coverage -include tests/coverage.h'
 	@tests/coverage build/coverage
 
 # ---- lint ----
 FOLDERS := $(LIB_FOLDERS) $(KVGEN_FOLDERS) $(KVREPLAY_FOLDERS) $(KVSTAT_FOLDERS) $(KVPRECOND_FOLDERS)
-C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/faults tests/simulation tests/fuzz)))
+C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/faults tests/fuzz tests/simulation)))
 SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/* .ci/packaging/* tests/run tests/exec tests/lib.sh \
-              tests/coverage tests/cli/*/* tests/bench/*.sh tests/bench/against/*.sh examples/* tests/gpu/* 2>/dev/null)
+              tests/coverage tests/fuzz/each tests/cli/*/* tests/bench/*.sh tests/bench/against/*.sh examples/* tests/gpu/* 2>/dev/null)
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \

@@ -21,6 +21,13 @@ static int complain(const struct err *e)
     return err_exit_status(e);
 }
 
+/* Whether the error says no more than that a signal came. Whoever writes our input has the signal
+ * too, and its last row may be cut. */
+static bool interrupted(int rc, const struct err *e)
+{
+    return stop_signal() && (rc == -EINTR || rc == -ECANCELED || e->class == ERR_INPUT);
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {0};
@@ -61,7 +68,7 @@ int main(int argc, char **argv)
 failed:
     if (rc == -EPIPE) /* the reader of the results went away: no message */
         status = 1;
-    else if (rc < 0 && !stop_signal())
+    else if (rc < 0 && !interrupted(rc, &e))
         status = speaks ? complain(&e) : err_exit_status(&e);
     status = stop_exit_status(status);
 out:

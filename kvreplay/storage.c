@@ -232,11 +232,11 @@ static int slab_room(const struct storage *s, struct room *room, const struct st
     return 0;
 }
 
-static int slab_open(struct storage *s, const struct storage_need *need, struct room *room,
-                     struct err *e)
+/* had: the length of its file. */
+static int slab_begin(struct storage *s, const struct storage_need *need, uint64_t had,
+                      struct room *room, struct err *e)
 {
-    uint64_t allocated, had = file_bytes(s->fd, &allocated), bytes = had / DATA_BLOCK * DATA_BLOCK;
-    uint64_t kept_bytes, space;
+    uint64_t bytes = had / DATA_BLOCK * DATA_BLOCK, kept_bytes, space;
     int rc = 0;
 
     if (s->resizes)
@@ -274,6 +274,18 @@ static int slab_open(struct storage *s, const struct storage_need *need, struct 
     s->was_kept = layout_slab_found(s->slab, &kept_bytes) > 0;
     s->unsure = layout_slab_unsure(s->slab);
     return 0;
+}
+
+static int slab_open(struct storage *s, const struct storage_need *need, struct room *room,
+                     struct err *e)
+{
+    uint64_t allocated, had = file_bytes(s->fd, &allocated);
+    int rc = slab_begin(s, need, had, room, e);
+
+    /* Long and without a header it would be somebody else's for the next run. */
+    if (rc < 0 && had == 0 && s->resizes && ftruncate(s->fd, 0) < 0)
+        return err_errno(e, -errno, ERR_TARGET, s->path, "cannot be emptied");
+    return rc;
 }
 
 /* ---- several targets as one store ---- */

@@ -155,6 +155,9 @@ static int store_open(const struct like_calls *c, const struct like_name *n, uin
     else if (!(flags & O_DIRECT))
         flags |= O_TRUNC;
     fd = openat(c->dirfd, n->temporary, flags, 0644);
+    /* What an earlier write of this thread, or of a run that was killed, could not remove. */
+    if (fd < 0 && errno == EEXIST && unlinkat(c->dirfd, n->temporary, 0) == 0)
+        fd = openat(c->dirfd, n->temporary, flags, 0644);
     return fd < 0 ? -errno : fd;
 }
 

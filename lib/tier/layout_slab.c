@@ -87,6 +87,8 @@ bool layout_slab_is_ours(const void *block)
 /* Moves whole blocks at an offset, as O_DIRECT wants. 0, IO_PAST_END or negative errno. */
 static int move_all(int fd, void *buf, size_t len, uint64_t offset, bool write)
 {
+    struct io_req turn = {0};
+
     for (size_t done = 0; done < len;) {
         char *at = (char *)buf + done;
         off_t where = (off_t)(offset + done);
@@ -94,7 +96,7 @@ static int move_all(int fd, void *buf, size_t len, uint64_t offset, bool write)
 
         if (n == 0)
             return write ? -EIO : IO_PAST_END;
-        if (n < 0 && errno != EINTR)
+        if (n < 0 && errno != EINTR && (errno != EAGAIN || !io_again(&turn)))
             return -errno;
         done += n > 0 ? (size_t)n : 0;
     }

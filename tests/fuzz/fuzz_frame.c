@@ -1,5 +1,8 @@
 /* Any bytes as a file: reading it as a stream and as pieces ends, and gives the same bytes where
- * both reach the end. The first byte decides whether a provenance frame is put in front. */
+ * both reach the end. The first byte decides whether a provenance frame is put in front, and
+ * whether the rest is a file or says how one is composed: of frames with right sums and lengths,
+ * which are then damaged, so that what the sums guard is reached. One that was not damaged reads as
+ * what was put in. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +66,151 @@ static int64_t read_pieces(const char *path, struct hash128 *hash)
     return rc ? -1 : total;
 }
 
+/* ---- composed files ---- */
+
+enum step {
+    STEP_ROWS,
+    STEP_PROVENANCE,
+    STEP_SUMMARY,
+    STEP_TABLE,
+    STEP_SKIPPABLE,
+    STEP_AGAIN, /* the last frame of rows, so many times */
+    STEP_RAW,
+    STEP_CHANGE, /* a byte of the file */
+    STEP_CUT,
+    STEPS
+};
+
+struct composed {
+    char file[1 << 18], text[1 << 18];
+    size_t len, text_len;
+    bool sound; /* as our programs write files, and not damaged */
+};
+
+static void append(struct composed *c, const void *p, size_t len)
+{
+    if (len > sizeof(c->file) - c->len)
+        c->sound = false;
+    else if (len > 0) {
+        memcpy(c->file + c->len, p, len);
+        c->len += len;
+    }
+}
+
+static void append_skippable(struct composed *c, uint32_t magic, const void *p, size_t len)
+{
+    char frame[8 + UINT8_MAX];
+
+    append(c, frame, frame_put_skippable(frame, magic, p, len));
+}
+
+static void append_frame(struct composed *c, struct frame_table *t, const struct frame_bytes *f,
+                         const uint8_t *text, size_t len)
+{
+    if (f->len > sizeof(c->file) - c->len || len > sizeof(c->text) - c->text_len) {
+        c->sound = false;
+        return;
+    }
+    append(c, f->at, f->len);
+    memcpy(c->text + c->text_len, text, len);
+    c->text_len += len;
+    if (frame_table_add(t, f->len, len) < 0)
+        abort();
+}
+
+static void append_table(struct composed *c, const struct frame_table *t)
+{
+    struct frame_bytes table = {0};
+
+    if (frame_table_encode(t, &table) < 0)
+        abort();
+    append(c, table.at, table.len);
+    free(table.at);
+}
+
+/* Each step is a byte, a length, and so many bytes. */
+static void compose(struct composed *c, const uint8_t *data, size_t size)
+{
+    static struct frame_encoder *encoder;
+    static struct frame_bytes frame;
+    struct frame_table *table = frame_table_create();
+    const uint8_t *text = NULL;
+    size_t text_len = 0;
+    unsigned last = STEP_RAW, step;
+
+    if ((!encoder && !(encoder = frame_encoder_create(1))) || !table)
+        abort();
+    c->len = c->text_len = 0;
+    c->sound = true;
+    for (size_t at = 0; at + 2 <= size; last = step) {
+        const uint8_t *p = data + at + 2;
+        size_t len = data[at + 1] < size - at - 2 ? data[at + 1] : size - at - 2;
+
+        step = data[at] % STEPS;
+        at += 2 + len;
+        /* Provenance comes first; the table, and a summary before it, last. */
+        c->sound &= (c->len == 0) == (step == STEP_PROVENANCE) && last != STEP_TABLE &&
+                    (last != STEP_SUMMARY || step == STEP_TABLE);
+        switch (step) {
+        case STEP_ROWS:
+            text = p;
+            text_len = len;
+            if (len > 0 && frame_encode(encoder, p, len, &frame, NULL) < 0)
+                abort();
+            if (len > 0)
+                append_frame(c, table, &frame, p, len);
+            break;
+        case STEP_PROVENANCE:
+            append_skippable(c, FRAME_MAGIC_PROVENANCE, p, len);
+            break;
+        case STEP_SUMMARY:
+            append_skippable(c, FRAME_MAGIC_SUMMARY, p, len);
+            break;
+        case STEP_TABLE:
+            append_table(c, table);
+            break;
+        case STEP_SKIPPABLE:
+            append_skippable(c, FRAME_MAGIC_SKIPPABLE + (len > 0 ? p[0] % 16 : 0), p, len);
+            c->sound = false;
+            break;
+        case STEP_AGAIN:
+            for (size_t i = 0; text_len > 0 && i < len; i++)
+                append_frame(c, table, &frame, text, text_len);
+            break;
+        case STEP_RAW:
+            append(c, p, len);
+            c->sound = false;
+            break;
+        case STEP_CHANGE: /* from the end, where the table is */
+            if (len > 2 && c->len > 0)
+                c->file[c->len - 1 - (size_t)(p[0] << 8 | p[1]) % c->len] ^= (char)p[2];
+            c->sound = false;
+            break;
+        default:
+            c->len -= len < c->len ? len : c->len;
+            c->sound = false;
+        }
+    }
+    c->sound &= last == STEP_TABLE;
+    frame_table_free(table);
+}
+
+static void read_composed(int fd, const char *path, const uint8_t *data, size_t size)
+{
+    static struct composed c;
+    struct hash128 a, b, want;
+
+    compose(&c, data, size);
+    want = hash_128(c.text, c.text_len);
+    if (write(fd, c.file, c.len) != (ssize_t)c.len)
+        return;
+    int64_t x = read_stream(path, &a), y = read_pieces(path, &b);
+    if (x >= 0 && y >= 0 && (x != y || a.lo != b.lo || a.hi != b.hi))
+        abort();
+    if (c.sound && (x != (int64_t)c.text_len || y != x || a.lo != want.lo || a.hi != want.hi))
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -74,6 +222,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fd < 0)
         return 0;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (data[0] & 2) {
+        read_composed(fd, path, data + 1, size - 1);
+        close(fd);
+        return 0;
+    }
     size_t n = data[0] & 1 ? frame_put_skippable(head, FRAME_MAGIC_PROVENANCE, "{}", 2) : 0;
     if (write(fd, head, n) == (ssize_t)n && write(fd, data + 1, size - 1) == (ssize_t)size - 1) {
         int64_t x = read_stream(path, &a), y = read_pieces(path, &b);

@@ -1,7 +1,7 @@
 /* Preloaded into a program (LD_PRELOAD): the files below one folder fail as a seed says. What
- * happens to a call depends on the seed, the call, the file, the offset and how often it was made,
- * and not on the order of threads, so that a seed gives the same faults again. Calls of io_uring
- * are changed in the ring before the kernel sees them.
+ * happens to a call depends on the seed, the call, the file, the offset (in a slab: the object and
+ * its block) and how often it was made, and not on the order of threads, so that a seed gives the
+ * same faults again. Calls of io_uring are changed in the ring before the kernel sees them.
  *
  * SIM_ROOT=DIR   the files
  * SIM_STACKS=1   shows on standard error from where the calls came
@@ -218,13 +218,20 @@ static bool name_at(int dirfd, const char *path, char name[NAME_CAP])
     return root_len && path_of(dirfd, path, full) && below_root(full, name);
 }
 
+static bool is_slab(const char *name)
+{
+    const char *base = strrchr(name, '/');
+
+    return strncmp(base ? base + 1 : name, "slab", 4) == 0;
+}
+
 /* Objects are *.kv, a slab behind its header, and the files of the layouts of engines. */
 static bool is_object(const char *name, uint64_t offset)
 {
     const char *base = strrchr(name, '/');
 
     base = base ? base + 1 : name;
-    if (strncmp(base, "slab", 4) == 0)
+    if (is_slab(name))
         return offset >= 1u << 20;
     if (strncmp(base, "probe-", 6) == 0) /* tells whether O_DIRECT works */
         return false;
@@ -278,18 +285,62 @@ static void signals_at(unsigned long n)
 {
     if (n == plan.kill)
         kill(getpid(), SIGKILL);
-    if (n == plan.term)
-        kill(getpid(), SIGTERM);
+    if (n == plan.term) /* this thread's, so that it is known before the write goes on */
+        raise(SIGTERM);
     if (n == plan.interrupt)
-        kill(getpid(), SIGINT);
+        raise(SIGINT);
 }
 
-static struct fate fate_of(enum call call, const char *name, uint64_t offset, size_t len)
+/* Without the numbers of processes and threads, which differ from run to run: probe-N,
+ * HASH.bin.N.tmp. */
+static void name_for_draws(const char *name, char out[NAME_CAP])
+{
+    const char *number = strstr(name, "probe-") ? strstr(name, "probe-") + 6 : NULL;
+
+    if (!number && (number = strstr(name, ".bin.")) != NULL)
+        number += 5;
+    snprintf(out, NAME_CAP, "%.*s", number ? (int)(number - name) : NAME_CAP, name);
+}
+
+/* What a transfer of a slab is told apart by: the object's block, since where in the slab an object
+ * comes to lie depends on when space became free. data is what is to be written; NULL: what is
+ * there. */
+static uint64_t place_of(const char *name, uint64_t offset, const void *data)
+{
+    static const char magic[8] = "KVTRACE1";
+    static _Thread_local _Alignas(BLOCK) char there[BLOCK];
+    char path[PATH_MAX + NAME_CAP];
+    uint64_t key[2], index;
+
+    if (!is_slab(name) || !is_object(name, offset))
+        return offset;
+    if (!data) {
+        snprintf(path, sizeof(path), "%s/%s", root, name);
+        long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+        long n = fd < 0 ? -1 : syscall(SYS_pread64, fd, there, sizeof(there), offset);
+        if (fd >= 0)
+            syscall(SYS_close, fd);
+        if (n < (long)sizeof(there))
+            return offset;
+        data = there;
+    }
+    if (memcmp(data, magic, sizeof(magic)) != 0)
+        return 0; /* the index */
+    memcpy(key, (const char *)data + 8, sizeof(key));
+    memcpy(&index, (const char *)data + 32, sizeof(index));
+    return mix(key[0] ^ mix(key[1] ^ index << 24));
+}
+
+/* data: what a write is of. */
+static struct fate fate_of(enum call call, const char *name, uint64_t offset, size_t len,
+                           const void *data)
 {
     struct fate f = {.len = len};
     bool object = is_object(name, offset);
-    const char *drawn_by = strstr(name, "probe-") ? "probe" : name; /* the number is a process's */
-    uint64_t id = mix(mix_text(mix(call + 1), drawn_by) ^ offset);
+    char drawn_by[NAME_CAP];
+    name_for_draws(name, drawn_by);
+    uint64_t place = len > 0 ? place_of(name, offset, data) : offset;
+    uint64_t id = mix(mix_text(mix(call + 1), drawn_by) ^ place);
     unsigned times = times_of(id);
     uint64_t h = mix(mix(plan.seed) ^ id) + times;
     bool transfer = call == READ || call == WRITE;
@@ -431,7 +482,7 @@ static int opened(int fd, const char *name)
 
 static bool failed(enum call call, const char *name)
 {
-    struct fate f = fate_of(call, name, 0, 0);
+    struct fate f = fate_of(call, name, 0, 0, NULL);
 
     if (f.err)
         errno = f.err;
@@ -505,7 +556,7 @@ static ssize_t put(int fd, const void *buf, size_t len, off_t at, bool seeks)
 
     if (!name)
         return seeks ? syscall(SYS_write, fd, buf, len) : syscall(SYS_pwrite64, fd, buf, len, at);
-    f = fate_of(WRITE, name, (uint64_t)at, len);
+    f = fate_of(WRITE, name, (uint64_t)at, len, buf);
     if (f.err) {
         errno = f.err;
         return -1;
@@ -527,7 +578,7 @@ static ssize_t get(int fd, void *buf, size_t len, off_t at, bool seeks)
 
     if (!name)
         return seeks ? syscall(SYS_read, fd, buf, len) : syscall(SYS_pread64, fd, buf, len, at);
-    f = fate_of(READ, name, (uint64_t)at, len);
+    f = fate_of(READ, name, (uint64_t)at, len, NULL);
     if (f.err) {
         errno = f.err;
         return -1;
@@ -691,7 +742,7 @@ static void change_transfer(struct io_uring *ring, struct io_uring_sqe *sqe, boo
 
     if (!name[0])
         return;
-    f = fate_of(is_write ? WRITE : READ, name, sqe->off, sqe->len);
+    f = fate_of(is_write ? WRITE : READ, name, sqe->off, sqe->len, is_write ? buf : NULL);
     if (f.err) {
         becomes_nop(sqe, -f.err);
         return;
@@ -721,7 +772,7 @@ static void change_open(struct io_uring *ring, struct io_uring_sqe *sqe)
     if (!name_at(sqe->fd, path, name))
         return;
     maybe_vanish(sqe->fd, path, name, (int)sqe->open_flags);
-    f = fate_of(OPEN, name, 0, 0);
+    f = fate_of(OPEN, name, 0, 0, NULL);
     if (f.err)
         becomes_nop(sqe, -f.err);
     else if (sqe->file_index && (slot = slot_name(ring, sqe->file_index - 1)))
@@ -748,13 +799,13 @@ static void change(struct io_uring *ring, struct io_uring_sqe *sqe)
         return;
     case IORING_OP_UNLINKAT:
         if (name_at(sqe->fd, (const char *)(uintptr_t)sqe->addr, path))
-            f = fate_of(UNLINK, path, 0, 0);
+            f = fate_of(UNLINK, path, 0, 0, NULL);
         break;
     case IORING_OP_FALLOCATE:
     case IORING_OP_FSYNC:
         name = name_in(ring, sqe, path);
         if (name[0])
-            f = fate_of(sqe->opcode == IORING_OP_FSYNC ? SYNC : ALLOCATE, name, 1 << 20, 0);
+            f = fate_of(sqe->opcode == IORING_OP_FSYNC ? SYNC : ALLOCATE, name, 1 << 20, 0, NULL);
         break;
     default:
         return;

@@ -52,7 +52,7 @@ judged() {
 }
 
 kept=$(((runs + 3) / 4))
-plan $((runs + kept * 2 + 9))
+plan $((runs + kept * 2 + 11))
 # stopped MOMENT CONDITION ARGUMENTS...: a run that gets a signal so many seconds after the condition on its target
 # holds; sets signal, want (the exit status to expect) and status.
 stopped() {
@@ -133,3 +133,18 @@ is "no row of them is unfinished" \
 (replay --nvme "$TMP/d" --limit 500 "$TMP/t.csv")
 is "the next run is well" $? 0
 not_ok "and clears what was left" test -e "$TMP/d"
+
+# What goes wrong after the signal is said: here the result does not fit where it goes.
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+    for (i = 0; i < 1000; i++) printf "%d,Write,4096,Tier-1,k%d,Prefill\n", i * 60, i
+}' >"$TMP/slow.csv"
+"$BIN/kvreplay" --timing trace --tier-engine 1=null --progress none -o /dev/full "$TMP/slow.csv" 2>"$TMP/stderr" &
+pid=$!
+await catches "$pid"
+sleep 0.2
+kill -s TERM $pid
+status=0
+wait $pid || status=$?
+is "stopped, with a result that cannot be written" "$status" 143
+stderr_like "that is said" '/dev/full: .*(ENOSPC|No space)'

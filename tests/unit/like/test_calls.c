@@ -1,0 +1,75 @@
+/* test_calls.c - an object is stored although a temporary file of its name is there. A bug looked
+ * like a write that failed with EEXIST, because an earlier one of the same thread had failed and
+ * could not remove its file. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/like/calls.h"
+#include "lib/like/names.h"
+
+enum {
+    BYTES = 4096,
+    WRITER = 3
+};
+
+static void leave(const struct like_calls *c, struct hash128 object)
+{
+    struct like_name n;
+    char folder[LIKE_PATH_CAP];
+    int fd;
+
+    like_name_tree(&n, object, WRITER);
+    for (int deep = 0; deep < 2; deep++) {
+        like_name_folder(&n, deep, folder);
+        assert_int_equal(mkdirat(c->dirfd, folder, 0755), 0);
+    }
+    fd = openat(c->dirfd, n.temporary, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "half", 4), 4);
+    close(fd);
+}
+
+static void a_temporary_file_is_left(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/kvtrace-test.XXXXXX";
+    static _Alignas(BYTES) char buf[BYTES], back[BYTES];
+    const struct hash128 object = {.lo = 5, .hi = 6};
+    struct like_calls c = {.profile = like_profile(URI_LIKE_VLLM_FS)};
+    struct tier_parts part = {0};
+    struct err e = {0};
+    uint64_t got = 0;
+
+    assert_non_null(mkdtemp(dir));
+    int dirfd = open(dir, O_RDONLY | O_DIRECTORY);
+    assert_true(dirfd >= 0);
+    assert_int_equal(like_calls_open(&c, dirfd, &e), 0);
+    leave(&c, object);
+    memset(buf, 'x', sizeof(buf));
+    assert_int_equal(like_store(&c, object, WRITER, buf, BYTES, &part), 0);
+    assert_int_equal(like_load(&c, object, back, BYTES, &got, &part), 0);
+    assert_int_equal(got, BYTES);
+    assert_memory_equal(back, buf, BYTES);
+    like_calls_close(&c);
+    close(dirfd);
+    char remove[64];
+    snprintf(remove, sizeof(remove), "rm -rf %s", dir);
+    assert_int_equal(system(remove), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_temporary_file_is_left)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
