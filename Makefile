@@ -282,6 +282,8 @@ $(call of,kvprecond): $(call parts,$(KVPRECOND_FOLDERS))
 $(BUILD)/tests/unit/tier/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
 # Reads fail when it wants them to.
 $(BUILD)/tests/unit/tier/test_io: LDLIBS += -Wl,--wrap=pread
+# Histograms get no memory when it wants that.
+$(BUILD)/tests/unit/kvreplay/test_validity: LDLIBS += -Wl,--wrap=calloc
 # Tests draw their random cases with the simulator's generator, which is the same on every host.
 $(UNITS) $(BENCHES): $(BUILD)/kvgen/rng.o
 $(UNITS): %: %.o $(LIB)
