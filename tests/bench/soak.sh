@@ -20,7 +20,7 @@ trap 'exit 130' INT TERM
 rows() {
     awk -v gib="$gib" 'BEGIN {
         srand(27)
-        most[1] = 2 ^ 30 * 15 / 16; most[2] = gib * most[1]; keys = gib * 400
+        most[1] = 2 ^ 30 * 15 / 16; most[2] = gib * most[1]; keys = gib * 900
         print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
         for (;; n++) {
             key = int(rand() * keys); at = where[key]; what = rand(); bytes = int(65536 * 2 ^ (rand() * 7))
