@@ -282,7 +282,8 @@ $(call of,kvprecond): $(call parts,$(KVPRECOND_FOLDERS))
 $(BUILD)/tests/unit/tier/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
 # Reads fail when it wants them to.
 $(BUILD)/tests/unit/tier/test_io $(BUILD)/tests/unit/trace/test_frame: LDLIBS += -Wl,--wrap=pread
-# Histograms get no memory when it wants that.
+# No memory when they want that.
+$(BUILD)/tests/unit/lib/test_memory: LDLIBS += -Wl,--wrap=realloc
 $(BUILD)/tests/unit/kvreplay/test_validity: LDLIBS += -Wl,--wrap=calloc
 # Tests draw their random cases with the simulator's generator, which is the same on every host.
 $(UNITS) $(BENCHES): $(BUILD)/kvgen/rng.o
