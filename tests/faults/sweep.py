@@ -35,7 +35,7 @@ import zipfile
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DATA = os.path.join(TOP, "tests/data")
 KINDS = ["memory", "thread", "call", "call-space", "call-interrupted", "call-short", "ring", "ring-short"]
-NEVER_ENDS_S = 20
+NEVER_ENDS_S = 60
 SHOWN = 12
 REPORT = "Q56sQ24Q"  # struct report of fail_nth.c
 CALLERS = 4
