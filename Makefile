@@ -282,7 +282,10 @@ $(call of,kvprecond): $(call parts,$(KVPRECOND_FOLDERS))
 # Stands between the tier and the engine that it opens.
 $(BUILD)/tests/unit/tier/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
 # Reads fail when it wants them to.
-$(BUILD)/tests/unit/tier/test_io: LDLIBS += -Wl,--wrap=pread
+$(BUILD)/tests/unit/tier/test_io $(BUILD)/tests/unit/trace/test_frame: LDLIBS += -Wl,--wrap=pread
+# No memory when they want that.
+$(BUILD)/tests/unit/lib/test_memory: LDLIBS += -Wl,--wrap=realloc
+$(BUILD)/tests/unit/kvreplay/test_validity: LDLIBS += -Wl,--wrap=calloc
 # Tests draw their random cases with the simulator's generator, which is the same on every host.
 $(UNITS) $(BENCHES): $(BUILD)/kvgen/rng.o
 $(UNITS): %: %.o $(LIB)

@@ -684,16 +684,18 @@ static int64_t replay_p95(const struct hist *h)
 }
 
 /* 95th percentile of the service times of Tier-2 operations. */
-static int64_t replay_service_p95(const struct replay *r, enum trace_op op)
+static int64_t replay_service_p95(struct replay *r, enum trace_op op)
 {
     struct counts_group sum;
-    bool known = counts_sum(&r->counts, TRACE_STORAGE, op, &sum) == 0;
-    int64_t p95 = known ? replay_p95(sum.service) : TRACE_NONE;
+    int rc = counts_sum(&r->counts, TRACE_STORAGE, op, &sum);
+    int64_t p95 = rc == 0 ? replay_p95(sum.service) : TRACE_NONE;
+    if (rc < 0)
+        r->counts.errors = rc;
     counts_group_release(&sum);
     return p95;
 }
 
-static void replay_measure(const struct replay *r, struct replay_figures *f)
+static void replay_measure(struct replay *r, struct replay_figures *f)
 {
     const struct counts *n = &r->counts;
     enum sched_end end = r->outcome.end;
@@ -944,7 +946,9 @@ out:;
         r.tiers_stuck ? 0 : tiers_close(&r.tiers, ran, r.o->keep, r.objects, rc ? NULL : e);
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;
-    *status = n->failed || n->corrupt || n->reads_before_write || n->errors || end == SCHED_ERROR ||
+    if (rc == 0 && n->errors)
+        rc = err_nomem(e, "figures");
+    *status = n->failed || n->corrupt || n->reads_before_write || end == SCHED_ERROR ||
               end == SCHED_LAGGED || end == SCHED_EPIPE;
     *in->stuck |= r.tiers_stuck;
     if (!r.tiers_stuck) /* else their threads still use it */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/memory.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 
@@ -31,7 +32,7 @@ static char *step_command_text(const char *command, uint64_t users)
 {
     char number[24], *text = NULL;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = memory_stream(&text, &size);
 
     if (!out)
         return NULL;

@@ -958,14 +958,16 @@ static void line_times(char buf[256], const struct summary *s)
     static const enum trace_tier order[] = {TRACE_STORAGE, TRACE_CPU, TRACE_GPU};
     struct counts_group read = {0}, write = {0};
     const struct counts *n = s->evidence->counts;
+    bool known = true;
     int64_t max = -1;
     char a[32];
 
     buf[0] = '\0';
-    for (unsigned i = 0; i < TRACE_TIERS && max < 0; i++) {
+    for (unsigned i = 0; known && i < TRACE_TIERS && max < 0; i++) {
         snprintf(buf, 256, "%s ", tier_names[order[i]]);
-        if (counts_sum(n, order[i], TRACE_READ, &read) == 0 &&
-            counts_sum(n, order[i], TRACE_WRITE, &write) == 0) {
+        known = counts_sum(n, order[i], TRACE_READ, &read) == 0 &&
+                counts_sum(n, order[i], TRACE_WRITE, &write) == 0;
+        if (known) {
             add_times(buf, &read, "reads", &max);
             add_times(buf, &write, "writes", &max);
         }

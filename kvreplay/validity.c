@@ -70,8 +70,11 @@ static void note_link(struct validity *v, const struct evidence *ev, enum trace_
 
     if (!ev->link_bytes_per_s)
         return;
-    if (counts_sum(ev->counts, TRACE_STORAGE, op, &sum) == 0 &&
-        (double)sum.bytes >= VALIDITY_ENOUGH && counts_rate(&sum) > (double)ev->link_bytes_per_s)
+    if (counts_sum(ev->counts, TRACE_STORAGE, op, &sum) < 0)
+        validity_note(v, "%s",
+                      "out of memory: Tier-2 was not compared with what the device's link carries");
+    else if ((double)sum.bytes >= VALIDITY_ENOUGH &&
+             counts_rate(&sum) > (double)ev->link_bytes_per_s)
         validity_note(v,
                       "Tier-2 %s at %s are more than the device's link carries (%s): a cache was "
                       "measured",
@@ -319,6 +322,12 @@ static struct hist *hist_replaced(const struct hist *all, const struct hist *som
     return NULL;
 }
 
+static void judge_no_memory(struct validity *v)
+{
+    judge_figure(v, VALIDITY_DEVICE, VALIDITY_UNKNOWN, "out of memory: it was not judged");
+    judge_figure(v, VALIDITY_SERVICE, VALIDITY_UNKNOWN, "out of memory: it was not judged");
+}
+
 /* Times of one tier and operation, as gaps lengthened them. */
 static void judge_gaps(struct validity *v, const struct evidence *ev, const struct counts_group *g,
                        enum counts_held what)
@@ -331,8 +340,10 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
     if (hist_count(g->held[what]) == 0)
         return;
     struct hist *without = hist_replaced(times, g->held[what], g->freed[what]);
-    if (!without)
+    if (!without) {
+        judge_no_memory(v);
         return;
+    }
     double share = moved_by(times, without, &i);
     if (share > VALIDITY_MOVES) {
         struct validity_figure f = {
@@ -368,7 +379,8 @@ static struct summed judge_tier_gaps(struct validity *v, const struct evidence *
             times.io_ns += hist_sum(sum.part[COUNTS_IO]);
             judge_gaps(v, ev, &sum, COUNTS_HELD_SERVICE);
             judge_gaps(v, ev, &sum, COUNTS_HELD_DEVICE);
-        }
+        } else
+            judge_no_memory(v);
         counts_group_release(&sum);
     }
     return times;
@@ -590,6 +602,8 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
                      n->reads_before_write == 1 ? "its" : "their");
     if (ev->interrupted)
         validity_why(v, "the run was stopped before the end of the trace");
+    if (n->errors)
+        validity_why(v, "out of memory: the figures lack some of the rows");
 
     judge_late(v, VALIDITY_RESPONSE, n->response);
     if (ev->by_keys)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/memory.h"
 #include "lib/base/save.h"
 
 struct output {
@@ -18,7 +19,7 @@ struct output *output_open(void)
     struct output *o = calloc(1, sizeof(*o));
     if (!o)
         return NULL;
-    o->stream = open_memstream(&o->text, &o->len);
+    o->stream = memory_stream(&o->text, &o->len);
     if (!o->stream) {
         free(o);
         return NULL;

@@ -17,6 +17,7 @@
 #include "kvstat/report/exports.h"
 #include "kvstat/report/report.h"
 #include "kvstat/screen/screen.h"
+#include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/conf/conf.h"
 
@@ -303,7 +304,7 @@ int reporter_add(struct reporter *r, const char *const *files, size_t n, struct 
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct figures_source source = {.files = &files[i], .file_count = 1};
         rc = scan_one(r, &source.scan, files[i], e);
-        if (rc == -EINTR && i > 0) /* the report is on the files before */
+        if (rc == -EINTR && stop_signal() && i > 0) /* the report is on the files before */
             return 0;
         if (rc == 0)
             rc = add_report(r, &source, NULL, n == 1 ? only : NULL, e);

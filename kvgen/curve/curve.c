@@ -14,6 +14,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/keymap.h"
 #include "lib/base/lru_stack.h"
+#include "lib/base/memory.h"
 #include "lib/base/save.h"
 
 /* The default capacities go from 2 to the power of one to that of the other. */
@@ -502,7 +503,7 @@ int curve_save(const struct curve_result *r, bool optimal, const char *path, str
 {
     char *text = NULL;
     size_t len = 0;
-    FILE *f = open_memstream(&text, &len);
+    FILE *f = memory_stream(&text, &len);
     if (!f)
         return err_nomem(e, "curve");
     fprintf(f, "Capacity_Bytes,Lookups,Hits,Object_Hit_Rate,Byte_Hit_Rate%s\n",

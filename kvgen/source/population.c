@@ -13,6 +13,7 @@
 #include "kvgen/source/csv_rows.h"
 #include "kvgen/source/ident.h"
 #include "kvgen/source/request.h"
+#include "lib/base/memory.h"
 #include "lib/base/save.h"
 #include "lib/base/units.h"
 #include "lib/trace/trace.h"
@@ -280,7 +281,7 @@ int population_save(const struct population *p, const char *path, struct err *e)
 {
     char *text = NULL;
     size_t text_len = 0;
-    FILE *f = open_memstream(&text, &text_len);
+    FILE *f = memory_stream(&text, &text_len);
     if (!f)
         return err_nomem(e, "users file");
     fputs(HEADER, f);

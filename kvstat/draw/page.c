@@ -13,6 +13,7 @@
 #include "kvstat/draw/page_tables.h"
 #include "kvstat/output.h"
 #include "kvstat/report/cells.h"
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/trace/trace.h"
 
@@ -67,7 +68,7 @@ static int put_picture(FILE *out, const struct plot *plot, size_t panel, struct 
 {
     char *svg = NULL;
     size_t len = 0;
-    FILE *memory = open_memstream(&svg, &len);
+    FILE *memory = memory_stream(&svg, &len);
     if (!memory)
         return err_nomem(e, "plot");
     int rc = plot_panel(memory, plot, panel, e);

@@ -15,6 +15,7 @@
 #include "kvstat/count/second.h"
 #include "kvstat/report/bottleneck.h"
 #include "kvstat/report/intervals.h"
+#include "lib/base/memory.h"
 #include "lib/base/notes.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
@@ -243,7 +244,7 @@ static void put_reasons(struct figures *f, const struct provenance *p)
         f->why_invalid[f->why_count++] = figures_keep(f, p->why_invalid[i]);
     char *text = NULL;
     size_t len;
-    FILE *out = open_memstream(&text, &len);
+    FILE *out = memory_stream(&text, &len);
     for (size_t i = 0; out && i < p->why_count; i++)
         fprintf(out, "%s%s", i ? "; " : "", p->why_invalid[i]);
     bool whole = out && !ferror(out);

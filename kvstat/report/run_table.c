@@ -11,6 +11,7 @@
 
 #include "kvstat/report/cells.h"
 #include "kvstat/report/intervals.h"
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 
 struct cell {
@@ -128,7 +129,7 @@ static char *join(const char *const *item, size_t n)
 {
     char *text = NULL;
     size_t len;
-    FILE *out = open_memstream(&text, &len);
+    FILE *out = memory_stream(&text, &len);
     for (size_t i = 0; out && i < n; i++)
         fprintf(out, "%s%s", i ? "; " : "", item[i]);
     if (out && fclose(out) == 0)

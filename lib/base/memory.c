@@ -1,9 +1,11 @@
-/* Reads the limits of memory from where Linux shows them. A file that is missing or unreadable is
- * no limit. */
+/* Reads the limits of memory from where Linux shows them; a file that is missing or unreadable is
+ * no limit. And streams whose text grows in memory. */
 #include "lib/base/memory.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -82,4 +84,62 @@ uint64_t memory_available(void)
 
     least = least < space ? least : space;
     return least == UINT64_MAX ? UNITS_GIB : least;
+}
+
+/* ---- texts ---- */
+
+struct stream {
+    char **text;
+    size_t *len, room;
+    bool failed;
+};
+
+static ssize_t stream_write(void *cookie, const char *from, size_t bytes)
+{
+    struct stream *s = cookie;
+    size_t need = *s->len + bytes + 1;
+
+    if (!s->failed && need > s->room) {
+        size_t room = need > 2 * s->room ? need : 2 * s->room;
+        char *grown = realloc(*s->text, room);
+        s->failed = !grown;
+        if (grown) {
+            *s->text = grown;
+            s->room = room;
+        }
+    }
+    if (s->failed)
+        return 0; /* fopencookie(3): an error */
+    memcpy(*s->text + *s->len, from, bytes);
+    *s->len += bytes;
+    (*s->text)[*s->len] = '\0';
+    return (ssize_t)bytes;
+}
+
+static int stream_close(void *cookie)
+{
+    struct stream *s = cookie;
+    int rc = s->failed ? EOF : 0;
+
+    free(s);
+    return rc;
+}
+
+FILE *memory_stream(char **text, size_t *len)
+{
+    const cookie_io_functions_t does = {.write = stream_write, .close = stream_close};
+    struct stream *s = calloc(1, sizeof(*s));
+    FILE *f = s ? fopencookie(s, "w", does) : NULL;
+
+    *text = f ? calloc(1, 1) : NULL;
+    *len = 0;
+    if (!*text) {
+        if (f)
+            fclose(f);
+        else
+            free(s);
+        return NULL;
+    }
+    *s = (struct stream){.text = text, .len = len, .room = 1};
+    return f;
 }

@@ -53,20 +53,22 @@ static int tree_open(int dirfd, int *tree)
     return close(fd) < 0 && ret == 0 ? -errno : ret;
 }
 
-int like_calls_open(struct like_calls *c, int dirfd, struct err *e)
+int like_calls_open(struct like_calls *c, int dirfd, const char *path, struct err *e)
 {
     int ret = target_files_remove(dirfd, true);
 
     c->dirfd = dirfd;
     if (ret < 0)
-        return err_errno(e, ret, ERR_TARGET, "", "cannot remove what a crash left");
+        return err_errno(e, ret, ERR_TARGET, path, "cannot remove what a crash left");
     if (!c->profile->tree)
         return 0;
     c->dirfd = -1;
     ret = tree_open(dirfd, &c->dirfd);
     if (ret < 0)
         like_calls_close(c);
-    return ret < 0 ? err_errno(e, ret, ERR_TARGET, TARGET_FILES_TREE, "cannot be made or used") : 0;
+    if (ret < 0)
+        return err_errno(e, ret, ERR_TARGET, path, "%s cannot be made or used", TARGET_FILES_TREE);
+    return 0;
 }
 
 void like_calls_close(struct like_calls *c)

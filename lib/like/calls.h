@@ -33,7 +33,7 @@ struct like_calls {
 
 /* Opens the store below the directory dirfd (the caller's): makes a tree and its configuration, and
  * removes temporary files that a crash left. 0 or negative errno with *e. */
-int like_calls_open(struct like_calls *c, int dirfd, struct err *e);
+int like_calls_open(struct like_calls *c, int dirfd, const char *path, struct err *e);
 void like_calls_close(struct like_calls *c);
 
 /* Each adds the times of its calls to *part and returns 0 or negative errno. Buffers are aligned to

@@ -528,7 +528,7 @@ int tier_like_open(struct tier **out, const struct tier_like_opts *o, struct bel
         ret = err_nomem(e, "storage tier");
     }
     if (ret == 0)
-        ret = like_calls_open(&k->calls, o->dirfd, e);
+        ret = like_calls_open(&k->calls, o->dirfd, o->path, e);
     if (ret == 0)
         ret = start_workers(k, o->uri, e);
     if (ret < 0)

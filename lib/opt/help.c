@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 
 enum {
@@ -265,7 +266,7 @@ char *opt_help_text(const char *program, const char *usage, const struct opt *ta
     size_t indent = strlen("Usage: ") + strlen(program) + 1, len = 0, column = sentences_at(table);
     bool brief = !all && any_shown(table, COMMON);
     char *text = NULL;
-    FILE *f = open_memstream(&text, &len);
+    FILE *f = memory_stream(&text, &len);
 
     if (!f)
         return NULL;
@@ -300,7 +301,7 @@ char *opt_help_listing(const struct opt *table)
 {
     char *text = NULL;
     size_t len = 0;
-    FILE *f = open_memstream(&text, &len);
+    FILE *f = memory_stream(&text, &len);
 
     if (!f)
         return NULL;

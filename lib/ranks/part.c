@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 
 void part_host_name(char host[PART_HOST_CAP])
@@ -112,7 +113,7 @@ char *part_expand(const struct part *p, const char *text)
     } word[] = {{"{rank}", rank}, {"{ranks}", count}, {"{host}", p->host}};
     size_t words = sizeof(word) / sizeof(word[0]), len = 0;
     char *out = NULL;
-    FILE *f = open_memstream(&out, &len);
+    FILE *f = memory_stream(&out, &len);
 
     if (!f)
         return NULL;

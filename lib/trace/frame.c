@@ -89,12 +89,12 @@ int frame_in_open(struct frame_in **out, const char *path, const struct frame_in
     int rc = frame_file_open(&in->f, path, e);
     if (rc == 0)
         rc = recognise(in, e);
+    if (rc == 0 && in->zstd)
+        rc = frame_file_find_summary(&in->f, e);
     if (rc) {
         frame_in_close(in);
         return rc;
     }
-    if (in->zstd)
-        frame_file_find_summary(&in->f);
     *out = in;
     return 0;
 }

@@ -297,54 +297,70 @@ int frame_file_copy(struct frame_file *f, struct frame_bytes *b, struct err *e)
 
 /* ---- the summary at the end ---- */
 
-static int pread_all(const struct frame_file *f, void *p, size_t len, uint64_t at)
+/* Returns 1; 0 when the file ends before; negative errno. */
+static int pread_all(struct frame_file *f, void *p, size_t len, uint64_t at, struct err *e)
 {
     for (size_t got = 0; got < len;) {
         ssize_t n = pread(f->fd, (char *)p + got, len - got, f->base + (off_t)(at + got));
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
-            return -EIO;
+        if (n < 0) {
+            err_errno(&f->error, -errno, ERR_INPUT, f->name, "cannot read");
+            return frame_file_fail(f, e);
+        }
+        if (n == 0)
+            return 0;
         got += (size_t)n;
     }
-    return 0;
+    return 1;
 }
 
-/* Returns the offset of the last frame before the seek table, 0 if there is no sound table. */
-static uint64_t last_frame(const struct frame_file *f)
+/* Finds the offset of the last frame before the seek table. Returns 1; 0 if there is no sound
+ * table; negative errno. */
+static int last_frame(struct frame_file *f, uint64_t *start, struct err *e)
 {
     unsigned char foot[FRAME_SEEK_FOOTER], last[4];
 
-    if (!f->regular || f->size < 8 + FRAME_SEEK_FOOTER ||
-        pread_all(f, foot, FRAME_SEEK_FOOTER, f->size - FRAME_SEEK_FOOTER) ||
-        frame_le32(foot + 5) != FRAME_SEEKABLE_MAGIC || frame_le32(foot) == 0)
+    if (!f->regular || f->size < 8 + FRAME_SEEK_FOOTER)
         return 0;
+    int rc = pread_all(f, foot, FRAME_SEEK_FOOTER, f->size - FRAME_SEEK_FOOTER, e);
+    if (rc != 1 || frame_le32(foot + 5) != FRAME_SEEKABLE_MAGIC || frame_le32(foot) == 0)
+        return rc < 0 ? rc : 0;
     size_t entry = foot[4] & 0x80 ? 12 : 8, count = frame_le32(foot);
     uint64_t table = (uint64_t)count * entry + 8 + FRAME_SEEK_FOOTER;
     if (table > f->size)
         return 0;
     /* The last frame ends where the table begins; its size is in the last entry. */
-    if (pread_all(f, last, 4, f->size - FRAME_SEEK_FOOTER - entry))
-        return 0;
-    return frame_le32(last) <= f->size - table ? f->size - table - frame_le32(last) : 0;
+    rc = pread_all(f, last, 4, f->size - FRAME_SEEK_FOOTER - entry, e);
+    if (rc != 1 || frame_le32(last) >= f->size - table)
+        return rc < 0 ? rc : 0;
+    *start = f->size - table - frame_le32(last);
+    return 1;
 }
 
-void frame_file_find_summary(struct frame_file *f)
+int frame_file_find_summary(struct frame_file *f, struct err *e)
 {
-    uint64_t start = last_frame(f);
+    uint64_t start;
     unsigned char head[8];
+    int rc = last_frame(f, &start, e);
 
-    if (start == 0 || pread_all(f, head, 8, start) || frame_le32(head) != FRAME_MAGIC_SUMMARY)
-        return;
+    if (rc == 1)
+        rc = pread_all(f, head, 8, start, e);
+    if (rc != 1 || frame_le32(head) != FRAME_MAGIC_SUMMARY)
+        return rc < 0 ? rc : 0;
     uint32_t len = frame_le32(head + 4);
     if (len > FRAME_MAX_JSON || len > f->size - start - 8)
-        return;
+        return 0;
     char *text = malloc((size_t)len + 1);
-    if (!text || pread_all(f, text, len, start + 8)) {
+    if (!text)
+        return fail_memory(f, "summary", e);
+    rc = pread_all(f, text, len, start + 8, e);
+    if (rc != 1) {
         free(text);
-        return;
+        return rc;
     }
     text[len] = '\0';
     free(f->summary);
     f->summary = text;
+    return 0;
 }

@@ -69,7 +69,7 @@ int frame_file_skippable(struct frame_file *f, struct err *e);
  * the part that is there); -E2BIG when it is larger than FRAME_MAX. */
 int frame_file_copy(struct frame_file *f, struct frame_bytes *b, struct err *e);
 /* Reads the summary of a regular file through the seek table at its end, if there is one. The place
- * of reading stays. */
-void frame_file_find_summary(struct frame_file *f);
+ * of reading stays. 0 or negative errno. */
+int frame_file_find_summary(struct frame_file *f, struct err *e);
 
 #endif

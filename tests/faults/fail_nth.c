@@ -11,7 +11,6 @@
  *   ring              a request of io_uring: ENOSPC for a write, otherwise EBADF
  *   ring-short        a read or write of io_uring: half of it is done
  * FAIL_REPORT=FILE    gets a struct report, whatever becomes of the program
- * FAIL_SHOW=1         prints on standard error where in the program it failed
  *
  * System calls are caught by a seccomp filter with a handler of SIGSYS, so that those which libc
  * and other libraries make inside are counted, too. A program that is executed from here would have
@@ -42,10 +41,16 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+enum {
+    FRAMES = 24
+};
+
 /* sweep.py reads this. */
 struct report {
     _Atomic uint64_t count; /* so far, of the kind asked for */
     char failed[56];        /* name of what failed; empty: nothing did */
+    uint64_t program;       /* where it lies in memory */
+    uint64_t frame[FRAMES]; /* return addresses, innermost first; 0: no more */
 };
 
 enum kind {
@@ -65,22 +70,19 @@ static const char *const kinds[] = {
 
 static enum kind kind;
 static uint64_t fail_at;
-static bool show, shown;
 static struct report unreported, *report = &unreported;
 
 /* ---- counting ---- */
 
 static bool fails(const char *name)
 {
-    void *frames[32];
+    void *frames[FRAMES];
 
-    if (shown || atomic_fetch_add(&report->count, 1) + 1 != fail_at)
+    if (atomic_fetch_add(&report->count, 1) + 1 != fail_at)
         return false;
+    for (int i = 0, n = backtrace(frames, FRAMES); i < n; i++)
+        report->frame[i] = (uintptr_t)frames[i];
     snprintf(report->failed, sizeof(report->failed), "%s", name);
-    if (show) {
-        shown = true; /* what follows allocates */
-        backtrace_symbols_fd(frames, backtrace(frames, 32), 2);
-    }
     return true;
 }
 
@@ -563,11 +565,10 @@ static void begin(void)
 {
     const char *text = getenv("FAIL_NTH"), *file = getenv("FAIL_REPORT"), *n;
     enum kind asked = NONE;
+    Dl_info program;
     int fd;
 
-    show = getenv("FAIL_SHOW") != NULL;
-    if (show)
-        backtrace((void *[1]){NULL}, 1); /* loads its library */
+    backtrace((void *[1]){NULL}, 1); /* loads its library */
     if (!text || !(n = strchr(text, ':')))
         return;
     for (size_t i = 1; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -581,6 +582,8 @@ static void begin(void)
     close(fd);
     if (asked == NONE || report == MAP_FAILED)
         _exit(99);
+    if (dladdr((void *)(uintptr_t)real_main, &program))
+        report->program = (uintptr_t)program.dli_fbase;
     fail_at = strtoull(n + 1, NULL, 10);
     unsetenv("FAIL_NTH"); /* for programs that this one starts */
     kind = asked;

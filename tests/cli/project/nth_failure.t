@@ -11,18 +11,21 @@ command -v python3 >/dev/null || skip_all 'no python3'
 command -v zstd >/dev/null || skip_all 'no zstd'
 lib=${BIN%/bin}/tests/faults/fail_nth.so
 [ -e "$lib" ] || skip_all "$lib was not built (make unit)"
-truncate -s 64 "$TMP/report"
+truncate -s 4096 "$TMP/report"
 FAIL_NTH=memory:0 FAIL_REPORT=$TMP/report LD_PRELOAD=$lib "$BIN/kvgen" --version >/dev/null
 [ "$(od -An -tu8 -N8 "$TMP/report" | tr -d ' ')" -gt 0 ] || skip_all 'this libc takes no preloaded malloc'
 
+sweep() { "$TOP/tests/faults/sweep.py" --build "${BIN%/bin}" "$@"; }
 # swept KIND...: the failures of these kinds.
 swept() {
     for kind; do set -- "$@" --kind "$kind" && shift; done
-    "$TOP/tests/faults/sweep.py" --build "${BIN%/bin}" --sample "${SAMPLE:-1}" --seed "${SEED:-1}" "$@"
+    sweep --sample "${SAMPLE:-1}" --seed "${SEED:-1}" "$@"
 }
 ok 'memory ends, threads are refused' swept memory thread
 if FAIL_NTH=call:0 FAIL_REPORT=$TMP/report LD_PRELOAD=$lib "$BIN/kvgen" --version >/dev/null 2>&1; then
     ok 'system calls fail, or do half of it' swept call call-space call-interrupted call-short
+    # The second file was left out when opening it was interrupted.
+    ok 'no file of several is left out' sweep --only 'kvstat: trials' --kind call-interrupted
 else
     diag 'seccomp filters are refused here: no system calls fail'
 fi

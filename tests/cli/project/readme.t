@@ -26,5 +26,9 @@ is 'each script has its question' "$(cut -f 2 table | sort | paste -sd ' ' -)" \
     "$(cd "$TOP/examples" && for file in *.sh kvbench; do
         case $file in common.sh | quickstart.sh) ;; *) echo "$file" ;; esac
     done | sort | paste -sd ' ' -)"
+# Every test that SECURITY.md names exists.
+sed -n 's/^| //p' "$TOP/SECURITY.md" | grep -o '`tests/[^`]*`' | tr -d '`' | sort -u >named
+is 'tests of promises are named' "$(($(lines named) > 20))" 1
+is 'each of them is there' "$(while read -r file; do [ -e "$TOP/$file" ] || echo "$file"; done <named)" ''
 is 'each command, in the order of kvtrace' "$(cut -f 1 table | cut -d ' ' -f 1,2)" "$(kvtrace --list-commands | sed 's/^\([^\t]*\).*/kvtrace \1/')"
 done_testing

@@ -1,6 +1,7 @@
 /* What is said about figures that cannot be the drive's: bytes that the device never saw, a
  * rate above its link's, a run near the client's own ceiling. A bug looked like this: a cached run
  * that was praised, or a sound one that was flagged. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -315,6 +316,56 @@ static void rows_that_gaps_lengthened(void **state)
     }
 }
 
+static int allocations_left = -1; /* then one calloc fails; -1: none */
+
+void *__real_calloc(size_t n, size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+    if (allocations_left < 0 || allocations_left-- > 0)
+        return __real_calloc(n, bytes);
+    return NULL;
+}
+
+/* Whichever allocation fails, what could not be judged is not good. */
+static void no_memory_to_judge(void **state)
+{
+    (void)state;
+    struct run *r = run_of(GB, 2 * GB, 3 * GB / 2);
+    struct gap_list *gaps = gap_list_create();
+    struct gap_loop loop;
+
+    add_held(&r->counts, 1000, 20);
+    r->evidence.real[TRACE_STORAGE] = r->evidence.real[TRACE_CPU] = true;
+    r->evidence.real_engine = true;
+    gap_loop_open(&loop, gaps, GAPS_OF_ENGINE, "storage", 0);
+    gap_list_begin(gaps);
+    gap_list_end(gaps);
+    gap_loop_close(&loop);
+    r->evidence.gaps = gaps;
+    judge(r);
+    assert_non_null(figure_of_place(r, VALIDITY_DEVICE));
+    assert_non_null(strstr(r->validity.note[0], "Tier-2 writes at"));
+    for (int n = 0;; n++) {
+        allocations_left = n;
+        judge(r);
+        if (allocations_left >= 0) /* there were no more */
+            break;
+        if (!strstr(r->validity.note[0], "out of memory")) {
+            assert_int_equal(figure(r, VALIDITY_DEVICE)->state, VALIDITY_UNKNOWN);
+            assert_int_equal(figure(r, VALIDITY_SERVICE)->state, VALIDITY_UNKNOWN);
+            assert_int_equal(r->validity.state, VALIDITY_UNKNOWN);
+        }
+    }
+    allocations_left = -1;
+    r->counts.errors = -ENOMEM;
+    judge(r);
+    assert_int_equal(r->validity.state, VALIDITY_UNRELIABLE);
+    assert_non_null(strstr(r->validity.why[0], "out of memory"));
+    gap_list_free(gaps);
+    run_free(r);
+}
+
 /* Two threads on one processor: both wait for it half of the time. */
 struct pair {
     struct gap_list *gaps;
@@ -543,6 +594,7 @@ int main(void)
         cmocka_unit_test(what_the_target_is),
         cmocka_unit_test(time_above_the_block_layer),
         cmocka_unit_test(rows_that_gaps_lengthened),
+        cmocka_unit_test(no_memory_to_judge),
         cmocka_unit_test(the_tier_whose_threads_waited),
         cmocka_unit_test(waits_that_lengthened_no_io),
         cmocka_unit_test(near_the_ceiling),

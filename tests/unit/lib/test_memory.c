@@ -1,5 +1,6 @@
 /* Available memory ends at the limit of address space. A bug looked like a tier of half the
- * machine's memory in a process that may map less. */
+ * machine's memory in a process that may map less. And a text that is written in memory is whole,
+ * or its stream says that it is not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,9 @@
 
 #include <cmocka.h>
 
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "lib/base/memory.h"
@@ -39,11 +43,56 @@ static void the_limit_of_address_space_counts(void **state)
     assert_true(bytes < limit); /* this process has something mapped */
 }
 
+static int reallocs_left = -1; /* then one realloc fails; -1: none */
+
+void *__real_realloc(void *p, size_t bytes);
+void *__wrap_realloc(void *p, size_t bytes);
+void *__wrap_realloc(void *p, size_t bytes)
+{
+    if (reallocs_left < 0 || reallocs_left-- > 0)
+        return __real_realloc(p, bytes);
+    return NULL;
+}
+
+static void a_text_is_whole_or_an_error(void **state)
+{
+    (void)state;
+    char piece[1000], *text;
+    size_t len;
+
+    memset(piece, 'x', sizeof(piece));
+    FILE *f = memory_stream(&text, &len);
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+    assert_string_equal(text, "");
+    free(text);
+    for (int n = 0;; n++) {
+        f = memory_stream(&text, &len);
+        reallocs_left = n;
+        for (int i = 0; i < 100; i++)
+            fwrite(piece, 1, sizeof(piece), f);
+        fputs("end", f);
+        bool failed = fclose(f) != 0;
+        bool did = reallocs_left < 0;
+        reallocs_left = -1;
+        assert_int_equal(failed, did);
+        if (!did) {
+            assert_true(n > 2);
+            assert_int_equal(len, 100003);
+            assert_string_equal(text + 100000, "end");
+            free(text);
+            return;
+        }
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_machine_has_some),
         cmocka_unit_test(the_limit_of_address_space_counts),
+        cmocka_unit_test(a_text_is_whole_or_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/trace/frame.h"
 #include "lib/trace/frame_out.h"
@@ -166,6 +167,46 @@ static void test_pieces_of_our_own_file(void **state)
     free(z);
 }
 
+static int reads_left = -1; /* then one pread fails; -1: none */
+
+ssize_t __real_pread(int fd, void *buf, size_t len, off_t at);
+ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t at);
+ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t at)
+{
+    if (reads_left < 0 || reads_left-- > 0)
+        return __real_pread(fd, buf, len, at);
+    errno = EIO;
+    return -1;
+}
+
+/* A summary that cannot be read is an error; it looked like a file without one. */
+static void test_a_summary_that_cannot_be_read(void **state)
+{
+    struct scratch *t = *state;
+    char *text = make_text(1000), *z = malloc(10000);
+    int reads;
+
+    put_file(t->path[1], z, own_file(text, 1000, 500, z, 10000));
+    for (reads = 0;; reads++) {
+        struct frame_in *in;
+        struct err e = {0};
+        reads_left = reads;
+        int rc = frame_in_open(&in, t->path[1], NULL, &e);
+        if (rc == 0) {
+            assert_string_equal(frame_in_summary(in), "{\"s\":1}");
+            frame_in_close(in);
+            break;
+        }
+        assert_int_equal(rc, -EIO);
+        assert_int_equal(e.class, ERR_INPUT);
+        assert_string_equal(e.where, t->path[1]);
+    }
+    assert_int_equal(reads, 4); /* the table's end, its last entry, the frame's head and text */
+    reads_left = -1;
+    free(text);
+    free(z);
+}
+
 static void test_stream_of_our_own_file(void **state)
 {
     struct scratch *t = *state;
@@ -311,6 +352,7 @@ int main(void)
         TEST(test_open_errors),
         TEST(test_one_frame_in_parts),
         TEST(test_pieces_of_our_own_file),
+        TEST(test_a_summary_that_cannot_be_read),
         TEST(test_stream_of_our_own_file),
         TEST(test_cut_gives_what_is_whole),
         TEST(test_junk_behind_a_frame),
