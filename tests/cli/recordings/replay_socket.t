@@ -1,0 +1,56 @@
+#!/bin/sh
+# What two releases of vLLM answered at their replay sockets, frame by frame: without the topic (0.22.1) and with it (0.33.0).
+# Message 5 of each sample is lost, and the engine's own answer fills the gap: the rows are those of the sample with the message
+# in its place. Where the engine no longer held the number (its answer is the end alone) the gap stays, and is counted. A bug
+# looked like a number that was read from the topic's frame, or a wait for answers after their end.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+# shellcheck source=tests/recordings.sh
+. "$TOP/tests/recordings.sh"
+single_threaded
+
+python=
+for p in python3 /usr/bin/python3; do
+    if "$p" -c 'import zmq' 2>/dev/null; then python=$p; fi
+done
+[ -n "$python" ] || skip_all 'no python3 with zmq, which plays the engine'
+"$BIN/kvgen" --bind ipc:///nowhere/x --duration 1ms -o none 2>"$TMP/err"
+! grep -q 'built without libzmq' "$TMP/err" || skip_all 'built without libzmq'
+
+samples=$DATA/recordings
+at=tcp://127.0.0.1
+port=$((42000 + $$ % 1000 * 10))
+to_rows() { "$BIN/kvgen" -m tiny-1b --object-bytes 4096 --names "$TMP/key" --no-notes "$@"; }
+
+talk() { # FOLDER SAMPLE [REQUEST]: kvgen, and the engine as it was; all that came of it in the folder
+    mkdir "$TMP/$1"
+    cd "$TMP/$1" || exit 1
+    to_rows --input "$at:$port,$at:$((port + 1))" --gap-endpoint "$at:$((port + 2))" --summary s.json -o rows 2>log &
+    listener=$!
+    "$python" "$samples/replay_socket.py" $port "$samples/$2.zmqrec" "$samples/$2.replay.jsonl" ${3+"$3"} >asked 2>player
+    sleep 0.5
+    kill -s INT "$listener"
+    wait "$listener"
+    port=$((port + 3))
+    [ ! -s player ] || diag "$(tail -n 1 player)"
+}
+
+missing() { json "$TMP/$1/s.json" '.recording | [.messages, .missing, .stored, .removed] | map(tostring) | join(",")'; }
+
+# The counts are those of answers.json, with message 5 added: one block stored in GPU, in both samples.
+for case in vllm-0.22.1-int:16,0,33,8 vllm-0.33.0-bytes:18,0,39,8; do
+    sample=${case%:*}
+    "$python" "$samples/replay_socket.py" --whole "$samples/$sample.zmqrec" "$samples/$sample.replay.jsonl" >"$TMP/whole.zmqrec"
+    exits "$sample: with message 5 in its place" 0 to_rows --input "$TMP/whole.zmqrec" -o "$TMP/whole"
+    talk "$sample" "$sample"
+    is "$sample: asks for 5, in the frames that the engine was asked in" "$(cat asked)" ,0000000000000005
+    is "$sample: nothing is missing" "$(missing "$sample")" "${case#*:}"
+    ok "$sample: the rows are those of the whole sample" cmp rows "$TMP/whole"
+    is "$sample: nothing private is seen" "$(planted rows s.json log)" ""
+
+    talk "$sample-gone" "$sample" 00000000000003e8
+    exits "$sample: the same sample from a file" 0 to_rows --input "$samples/$sample.zmqrec" -o "$TMP/file"
+    like "$sample: no longer held: the gap is counted" "$(missing "$sample-gone")" '^1[57],1,'
+    ok "$sample: no longer held: the rows are those of the file" cmp rows "$TMP/file"
+done
+done_testing
