@@ -19,7 +19,8 @@
 #
 # Each host runs one part of the run (kvreplay --part). All start at the same time by their wall
 # clocks, which NTP should keep right (chrony, for instance). Results come back through ssh, one
-# file for each host, and kvstat --ranks reports on all of them together.
+# file for each host, and kvstat --ranks reports on all of them together. A host that is cut off is
+# named, and the report has its rows up to then.
 # With MPI or Slurm: mpirun kvreplay-mpi, or hosts.slurm; with Kubernetes: kubernetes/.
 #
 # Example:
@@ -51,8 +52,12 @@ parts=$# copy=/tmp/kvtrace-$$.trace.csv.zst
 flags="--target $target --split $split --timing $timing --duration ${seconds}s"
 if [ "$timing" = served ]; then flags="$flags --workers $users"; fi
 
-# there HOST COMMAND: runs it on the host.
-there() { if [ "$1" = - ]; then sh -c "$2"; else ssh -o BatchMode=yes "$1" "$2"; fi; }
+# there HOST COMMAND: runs it on the host. One that is cut off is given up after 30 seconds.
+there() {
+    if [ "$1" = - ]; then sh -c "$2"; else
+        ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=6 "$1" "$2"
+    fi
+}
 # part I INSTANT: what host I runs.
 part() { echo "kvreplay --part $1/$parts --start-at $2 $flags --progress none -z -o - $copy"; }
 

@@ -49,6 +49,8 @@ int main(int argc, char **argv)
         rc = options_check(p, &o, &trace, &e);
     if (rc == 0)
         rc = stop_install(NULL, &e);
+    if (rc == 0)
+        ranks_set_silence(ranks, o.lost_after_ns);
     rc = ranks_agree(ranks, rc, &e);
     if (rc < 0)
         goto failed;

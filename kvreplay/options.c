@@ -363,6 +363,15 @@ static const struct opt table[] = {
      .marks = MPI_ONLY | OPTIONS_ROWS_ONLY,
      .help = "With kvreplay-mpi: folder in which each rank keeps its result rows until rank 0 has "
              "them. Without it: TMPDIR, else /tmp."},
+    {.name = "lost-after",
+     .type = OPT_DURATION,
+     .offset = AT(lost_after_ns),
+     .flags = OPT_EXPERT | OPT_NO_EFFECT,
+     .def = "30s",
+     .min = 2e9,
+     .marks = MPI_ONLY,
+     .help = "With kvreplay-mpi: a rank that is silent for so long is lost. Before the start that "
+             "ends the run; later the others go on without it."},
     {.type = OPT_HEADING, .help = "Finding the limit"},
     {.name = "autoscale",
      .type = OPT_ENUM,
@@ -753,7 +762,8 @@ static int add_path(struct options *o, const struct uri *u, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--target", "more than %u paths", SPREAD_MAX);
     if (o->paths > 0 && (u->like != URI_LIKE_KVTRACE || first->like != URI_LIKE_KVTRACE))
         return err_set(e, -EINVAL, ERR_INPUT, "--target",
-                       "like= takes one path: no engine spreads its files over several");
+                       "like= takes one path: these engines keep their files in one directory. Replay one "
+                       "trace per path, or leave out like= to spread objects over the paths");
     if (o->paths > 0 && (u->pages == URI_PAGES_SMALL) != (first->pages == URI_PAGES_SMALL))
         return err_set(e, -EINVAL, ERR_INPUT, "--target",
                        "%s: pages= must be the same for all paths", u->text);

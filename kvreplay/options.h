@@ -91,6 +91,7 @@ struct options {
     struct part part;
     int64_t start_wall_ns;                       /* of --start-at, since 1970; 0: at once */
     const char *spool;                           /* folder */
+    int64_t lost_after_ns;
     bool collected;                              /* rank 0 makes one result of all */
     bool own_traces, own_results, own_summaries; /* {rank} is in the name */
     char run_id[HASH_HEX_LEN + 1]; /* the same in all parts of a run; "": there are no parts */

@@ -132,6 +132,7 @@ static int replay_start_with_others(struct replay *r, bool stopping, int64_t *ze
         rc = ranks_choose_start(rank->ranks, &rank->offset, zero_ns, e);
     if (rc < 0)
         return rc;
+    ranks_go_on(rank->ranks);
     rank->started = true;
     rank->started_ns = *zero_ns;
     while (clock_now_ns() < *zero_ns && !stop_signal())
@@ -140,16 +141,37 @@ static int replay_start_with_others(struct replay *r, bool stopping, int64_t *ze
     return 0;
 }
 
-/* Once a second: whether another rank has ended the run. */
+static void replay_tell_lost(struct replay *r, unsigned lost)
+{
+    struct ranks *ranks = r->in->rank->ranks;
+    const struct part *own = &r->o->part;
+    char silence[32];
+
+    units_format_duration(silence, sizeof(silence), (double)r->o->lost_after_ns);
+    progress_clear(r->progress);
+    if (own->rank == 0)
+        fprintf(stderr,
+                "kvreplay: rank %u on %s was not heard of for %s: the others go on without it\n",
+                lost, ranks_host(ranks, lost), silence);
+    else
+        fprintf(stderr,
+                "kvreplay: rank %u on %s: rank %u on %s was not heard of for %s: this rank goes on "
+                "alone\n",
+                own->rank, own->host, lost, ranks_host(ranks, lost), silence);
+}
+
+/* Once a second: whether another rank has ended the run, and who is lost. */
 static void replay_listen(struct replay *r, struct sched *s, int64_t now)
 {
-    unsigned by;
+    unsigned by, lost;
 
     if (!r->in->rank || now < r->listen_ns)
         return;
     r->listen_ns = now + UNITS_NS_PER_S;
     if (ranks_stopped(r->in->rank->ranks, &by))
         sched_interrupt(s);
+    while (ranks_next_lost(r->in->rank->ranks, &lost))
+        replay_tell_lost(r, lost);
 }
 
 /* ---- the trace ---- */
@@ -499,6 +521,7 @@ static void replay_began(void *ctx, int64_t zero_ns)
 {
     struct replay *r = ctx;
     r->start.wall_ns = clock_wall_ns() - (clock_now_ns() - zero_ns);
+    gap_list_begin(r->tiers.gaps);
     tiers_began(&r->tiers);
     progress_line_began(&r->progress_line, zero_ns);
 }
@@ -626,7 +649,6 @@ static int replay_execute(struct replay *r, struct err *e)
         seen = replay_look_at_targets(r);
         r->evidence.resident_before = evidence_resident_share(&seen);
     }
-    gap_list_begin(r->tiers.gaps);
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         for (unsigned k = 0; k < r->tiers.doors[i] && replay_is_remote(r, i); k++)
             evidence_interface(&r->evidence, r->tiers.door[i][k].interface);
@@ -754,6 +776,7 @@ static void replay_set_evidence(struct replay *r)
         const struct tier_info *info = &r->tiers.info[i];
         ev->real[i] = info->engine && !info->simulated;
         ev->loops[i] = (enum gap_of)info->loops;
+        ev->drive[i] = info->simulated ? r->tiers.choice[i].drive : NULL;
         ev->real_engine |= ev->real[i];
     }
     if ((r->tiers.storages || remote) && r->tiers.info[TRACE_STORAGE].engine) {
@@ -914,6 +937,9 @@ out:;
      * it is, for the next run to clear. */
     if (ran && !r.tiers_stuck)
         tiers_keep(&r.tiers, r.o->keep);
+    for (unsigned i = 0; r.tiers_stuck && i < r.tiers.storages; i++)
+        fprintf(stderr, "kvreplay: %s: operations are still under way, so nothing was removed\n",
+                r.tiers.storage[i].path);
     int closed =
         r.tiers_stuck ? 0 : tiers_close(&r.tiers, ran, r.o->keep, r.objects, rc ? NULL : e);
     const struct counts *n = &r.counts;

@@ -11,6 +11,7 @@
 #include "kvstat/count/agg.h"
 #include "kvstat/report/cells.h"
 #include "lib/base/units.h"
+#include "lib/json/jsonin.h"
 
 enum {
     RANKS_NAMED = 8,     /* of missing parts, in texts */
@@ -44,6 +45,7 @@ struct parts {
     const struct rank *slowest; /* by its P95 there, of which; NULL: nothing to compare */
     size_t slowest_by;
     double times_median;
+    bool merged; /* one file has the rows of all */
 };
 
 static const char *const directions[2] = {"read", "write"};
@@ -185,13 +187,119 @@ static bool is_empty(const struct scan *s, const struct provenance_part *part)
     return s->cut && !part->known && agg_totals(s->agg)->rows == 0;
 }
 
+/* ---- the result of all ranks (kvreplay-mpi) ---- */
+
+/* As take_counts, from the summary of a rank. */
+static void take_summed(struct rank *k, const struct jsonin_v *summary)
+{
+    const struct jsonin_v *groups = jsonin_get(summary, "groups");
+    uint64_t total = 0, skipped = 0, failed = 0, corrupt = 0;
+
+    jsonin_u64(jsonin_get(summary, "rows.total"), &total);
+    jsonin_u64(jsonin_get(summary, "rows.skipped"), &skipped);
+    jsonin_u64(jsonin_get(summary, "rows.failed"), &failed);
+    jsonin_u64(jsonin_get(summary, "rows.corrupt"), &corrupt);
+    k->rows = total >= skipped ? total - skipped : 0;
+    k->failed = failed + corrupt;
+    for (uint8_t tier = 0; tier < TRACE_TIERS; tier++)
+        k->p95_ns[tier][0] = k->p95_ns[tier][1] = NAN;
+    for (size_t i = 0; i < jsonin_count(groups); i++) {
+        const struct jsonin_v *g = jsonin_at(groups, i);
+        const char *tier = jsonin_text(jsonin_get(g, "tier"), NULL);
+        const char *op = jsonin_text(jsonin_get(g, "op"), NULL);
+        bool reads = op && strcmp(op, "Read") == 0;
+        uint64_t bytes = 0;
+        double us;
+        uint8_t t = 0;
+        while (tier && t < TRACE_TIERS && strcmp(tier, trace_tier_text(t)) != 0)
+            t++;
+        if (!tier || t == TRACE_TIERS || !(reads || (op && strcmp(op, "Write") == 0)))
+            continue;
+        jsonin_u64(jsonin_get(g, "bytes"), &bytes);
+        k->bytes += bytes;
+        if (jsonin_f64(jsonin_get(g, "service_us.p95"), &us) == 0)
+            k->p95_ns[t][reads ? 0 : 1] = us * 1e3;
+    }
+}
+
+static double seconds_of_us(const struct jsonin_v *v, const char *path)
+{
+    double us;
+
+    return jsonin_f64(jsonin_get(v, path), &us) == 0 ? us / 1e6 : NAN;
+}
+
+/* item: what rank 0 wrote of one of them. */
+static int take_member(struct parts *r, const char *path, const struct jsonin_v *item,
+                       struct err *e)
+{
+    const struct jsonin_v *summary = jsonin_get(item, "summary");
+    struct provenance p;
+    bool there = false;
+    int64_t number = -1;
+
+    jsonin_bool(jsonin_get(item, "there"), &there);
+    if (!there || jsonin_i64(jsonin_get(item, "rank"), &number) < 0 || number < 0 ||
+        number >= r->count || jsonin_members(summary) == 0)
+        return 0;
+    int rc = provenance_read_value(&p, summary, e);
+    struct rank *k = rc == 0 ? add_rank(r, path) : NULL;
+    if (k) {
+        const char *host = jsonin_text(jsonin_get(item, "host"), NULL);
+        k->number = number;
+        k->whole = true;
+        k->start_s = r->n > 1 ? r->item[0].start_s : p.part.start_s; /* one instant of all */
+        k->late_s = seconds_of_us(item, "late_us");
+        k->clock_error_s = seconds_of_us(item, "offset_error_us");
+        k->elapsed_s = p.elapsed_s;
+        snprintf(k->host, sizeof(k->host), "%s", host ? host : "");
+        err_make_harmless(k->host);
+        take_summed(k, summary);
+        k->validity = p.validity;
+        name_doubts(&k->validity, k);
+    }
+    provenance_free(&p);
+    return rc == 0 && !k ? err_nomem(e, "parts") : rc;
+}
+
+/* Ranks with their doubts and notes are named in such a file already. 1: it is none. */
+static int take_merged(struct parts *r, const char *path, const struct scan *s,
+                       const struct provenance *p, struct err *e)
+{
+    struct jsonin *doc = NULL;
+
+    if (!s->summary || jsonin_parse(&doc, s->summary, strlen(s->summary), path, NULL) < 0)
+        return 1;
+    const struct jsonin_v *list = jsonin_get(jsonin_root(doc), "ranks.list");
+    int rc = list && p->part.run[0] && p->part.count > 0 ? 0 : 1;
+    if (rc == 0 && (r->n > 0 || r->merged))
+        rc = err_set(e, -EINVAL, ERR_INPUT, path,
+                     "is the result of all ranks of a run: give it alone");
+    if (rc == 0) {
+        r->merged = true;
+        r->count = p->part.count;
+        r->by_keys = p->part.by_keys;
+        snprintf(r->run, sizeof(r->run), "%s", p->part.run);
+    }
+    for (size_t i = 0; rc == 0 && i < jsonin_count(list); i++)
+        rc = take_member(r, path, jsonin_at(list, i), e);
+    jsonin_free(doc);
+    return rc;
+}
+
 int parts_take(struct parts *r, const char *path, const struct scan *s, struct provenance *p,
                struct err *e)
 {
     int64_t number = -1;
     if (is_empty(s, &p->part))
         return 1;
-    int rc = check_part(r, path, s, &p->part, &number, e);
+    int rc = take_merged(r, path, s, p, e);
+    if (rc <= 0)
+        return rc;
+    if (r->merged)
+        return err_set(e, -EINVAL, ERR_INPUT, path,
+                       "the file before it is the result of all ranks of a run: give that alone");
+    rc = check_part(r, path, s, &p->part, &number, e);
 
     if (rc < 0)
         return rc;

@@ -15,7 +15,8 @@ struct parts;
 struct parts *parts_create(void); /* NULL: no memory */
 void parts_free(struct parts *r);
 
-/* Takes one part: the counts of its file, not yet ended, and what came with the rows. A part that
+/* Takes one part: the counts of its file, not yet ended, and what came with the rows; or the one
+ * result that kvreplay-mpi made of all of them, with what it says of each. A part that
  * was killed tells its number by its rows alone. Doubts in *p are given the part's name, so that
  * they can be pooled. 0; 1: it holds nothing, and is left out; -EINVAL with *e: it is no part, of
  * another run, or a part that is there already. */

@@ -311,17 +311,18 @@ int reporter_add(struct reporter *r, const char *const *files, size_t n, struct 
     return rc;
 }
 
-/* Takes what came with a file into what is true of all. 1: the file is left out. */
+/* Takes what came with a file, which may be the only one, into what is true of all. 1: the file is
+ * left out. */
 static int pool_provenance(struct reporter *r, struct provenance *all, const struct scan *s,
-                           const char *path, struct err *e)
+                           bool only, const char *path, struct err *e)
 {
     struct provenance p;
     int rc = read_provenance(&p, s, NULL, e);
     if (rc == 0 && r->ranks)
         rc = parts_take(r->ranks, path, s, &p, e);
-    if (rc > 0) {
-        provenance_free(&p);
-        return rc;
+    if (rc == 0 && only) {
+        *all = p;
+        return 0;
     }
     if (rc == 0)
         rc = provenance_pool(all, &p, path, e);
@@ -341,7 +342,7 @@ int reporter_add_pool(struct reporter *r, const char *const *files, size_t n, st
         struct scan *scan = NULL;
         rc = scan_one(r, &scan, files[i], e);
         if (rc == 0)
-            rc = pool_provenance(r, &all, scan, files[i], e);
+            rc = pool_provenance(r, &all, scan, n == 1, files[i], e);
         if (rc > 0) {
             rc = 0;
         } else if (rc == 0 && pool.scan) {
@@ -359,8 +360,10 @@ int reporter_add_pool(struct reporter *r, const char *const *files, size_t n, st
         rc = scan_end_run(pool.scan, e);
     }
     if (rc == 0 && pool.scan)
-        return add_report(r, &pool, &all, NULL, e);
-    scan_free(pool.scan);
+        rc = add_report(r, &pool, &all, NULL, e);
+    else
+        scan_free(pool.scan);
+    provenance_free(&all);
     return rc;
 }
 

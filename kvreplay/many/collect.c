@@ -22,7 +22,6 @@
 enum {
     COLLECT_PATH = 4096
 };
-#define COLLECT_PATIENCE_NS (30 * UNITS_NS_PER_S)
 
 /* What a rank tells in numbers. */
 struct account {
@@ -34,10 +33,16 @@ struct account {
 
 /* A rank, as rank 0 knows it. */
 struct member {
-    const struct account *account;
+    struct account account;
     const char *text;   /* its summary; NULL: it has none */
     struct jsonin *doc; /* the same */
     const struct jsonin_v *root;
+};
+
+/* What ranks_gather gives. */
+struct texts {
+    char *all;
+    size_t *len;
 };
 
 struct collect {
@@ -118,6 +123,14 @@ static int append_rows(struct collect *c, const char *path, struct err *e)
     return rc == -EBADMSG ? 0 : rc;
 }
 
+/* Of a rank that is gone nothing counts. */
+static void lose(struct member *m)
+{
+    m->account = (struct account){.rc = -ETIMEDOUT};
+    m->text = NULL;
+    m->root = NULL;
+}
+
 /* Rank 0 takes the files of all others, also of those whose rows it can no longer write. */
 static int take_rows(struct collect *c, struct err *e)
 {
@@ -127,15 +140,22 @@ static int take_rows(struct collect *c, struct err *e)
     snprintf(path, sizeof(path), "%s.got", c->spool);
     for (unsigned i = 0; i < c->count; i++) {
         struct err late = {0};
-        if (c->member[i].account->rc < 0)
+        struct member *m = &c->member[i];
+        if (m->account.rc < 0)
             continue;
         int got = i > 0 ? ranks_receive_file(c->ranks, i, rc == 0 ? path : "/dev/null", &late) : 0;
+        if (got < 0 && ranks_lost(c->ranks, i)) {
+            lose(m);
+            continue;
+        }
+        if (got == -ETIMEDOUT) {
+            *e = late;
+            return got;
+        }
         if (rc == 0 && got < 0) {
             rc = got;
             *e = late;
         }
-        if (got == -ETIMEDOUT)
-            return got;
         if (rc == 0)
             rc = append_rows(c, i > 0 ? path : c->spool, e);
         unlink(path);
@@ -253,13 +273,15 @@ static int64_t start_spread_ns(const struct collect *c, int64_t *error_ns)
 
     *error_ns = 0;
     for (unsigned i = 0; i < c->count; i++) {
-        const struct account *a = c->member[i].account;
+        const struct account *a = &c->member[i].account;
+        if (a->rc < 0)
+            continue;
         least = a->late_ns < least ? a->late_ns : least;
         most = a->late_ns > most ? a->late_ns : most;
         *error_ns =
             a->before.round_trip_ns / 2 > *error_ns ? a->before.round_trip_ns / 2 : *error_ns;
     }
-    return most - least;
+    return most > least ? most - least : 0;
 }
 
 /* How fast the rank's clock runs away from rank 0's, as a share. */
@@ -273,16 +295,17 @@ static double drift_of(const struct account *a)
 static void put_member(const struct collect *c, struct jsonout *j, unsigned i)
 {
     const struct member *m = &c->member[i];
-    const struct account *a = m->account;
+    const struct account *a = &m->account;
 
     jsonout_object(j, NULL);
     jsonout_u64(j, "rank", i);
     jsonout_text_value(j, "host", ranks_host(c->ranks, i));
     jsonout_bool(j, "there", a->rc == 0);
-    jsonout_f64(j, "offset_us", (double)a->before.offset_ns / 1e3);
-    jsonout_f64(j, "offset_error_us", (double)a->before.round_trip_ns / 2e3);
+    bool known = a->rc == 0;
+    jsonout_f64(j, "offset_us", known ? (double)a->before.offset_ns / 1e3 : NAN);
+    jsonout_f64(j, "offset_error_us", known ? (double)a->before.round_trip_ns / 2e3 : NAN);
     jsonout_f64(j, "drift_ppm", i > 0 ? drift_of(a) * 1e6 : NAN);
-    jsonout_f64(j, "late_us", (double)a->late_ns / 1e3);
+    jsonout_f64(j, "late_us", known ? (double)a->late_ns / 1e3 : NAN);
     if (m->text)
         jsonout_raw(j, "summary", m->text, strlen(m->text));
     else
@@ -300,7 +323,7 @@ static void put_ranks(const struct collect *c, struct jsonout *j)
     jsonout_u64(j, "count", c->count);
     jsonout_array(j, "missing");
     for (unsigned i = 0; i < c->count; i++)
-        if (c->member[i].account->rc < 0)
+        if (c->member[i].account.rc < 0)
             jsonout_u64(j, NULL, i);
     jsonout_end(j);
     jsonout_text_value(j, "split", o->split == SPLIT_KEYS ? "keys" : "none");
@@ -441,29 +464,41 @@ static void print_summary(const struct collect *c)
     if (c->totals)
         totals_text(stderr, c->totals);
     for (unsigned i = 0; i < c->count; i++)
-        if (c->member[i].account->rc < 0)
+        if (c->member[i].account.rc < 0)
             fprintf(stderr, "missing: the share of %s\n", name_of(c, name, i));
     print_doubts(c);
+    for (unsigned i = 0; i < c->count; i++) {
+        if (!ranks_lost(c->ranks, i))
+            continue;
+        fprintf(stderr, "all is written: end mpirun if it waits for the lost host\n");
+        break;
+    }
 }
 
 /* ---- all of it ---- */
 
-/* texts: the summaries of all ranks, one behind the other. */
-static int read_members(struct collect *c, const struct account *accounts, char *texts,
-                        const size_t *len, struct err *e)
+/* accounts, texts: of all ranks, one behind the other, as ranks_gather gives them. */
+static int read_members(struct collect *c, const struct texts *accounts, const struct texts *texts,
+                        struct err *e)
 {
-    char *text = texts;
+    const char *account = accounts->all, *text = texts->all;
 
     c->member = calloc(c->count, sizeof(*c->member));
     if (!c->member)
         return err_nomem(e, "ranks");
-    for (unsigned i = 0; i < c->count; text += len[i] + 1, i++) {
+    for (unsigned i = 0; i < c->count; i++) {
         struct member *m = &c->member[i];
-        m->account = &accounts[i];
-        m->text = len[i] > 0 ? text : NULL;
-        if (m->text && jsonin_parse(&m->doc, text, len[i], "summary of a rank", e) < 0)
+        bool there = accounts->len[i] == sizeof(m->account) && !ranks_lost(c->ranks, i);
+        if (there)
+            memcpy(&m->account, account, sizeof(m->account));
+        m->text = texts->len[i] > 0 ? text : NULL;
+        if (m->text && jsonin_parse(&m->doc, text, texts->len[i], "summary of a rank", e) < 0)
             return -EINVAL;
         m->root = m->doc ? jsonin_root(m->doc) : NULL;
+        if (!there)
+            lose(m);
+        account += accounts->len[i] + 1;
+        text += texts->len[i] + 1;
     }
     return 0;
 }
@@ -500,40 +535,34 @@ static int collect(struct collect *c, int rc, int *status, int64_t started_wall_
     struct account own = {
         .rc = rc, .status = *status, .before = c->rank.offset, .late_ns = c->rank.late_ns};
     const char *summary = c->rank.summary ? c->rank.summary : "";
-    char *accounts = NULL, *texts = NULL;
-    size_t *lens[2] = {NULL, NULL};
+    struct texts accounts = {0}, texts = {0};
     struct err later = {0};
     int64_t begun_ns = clock_now_ns();
 
-    if (c->in->options->duration_ns) /* all end together */
-        ranks_limit_waits(c->ranks, COLLECT_PATIENCE_NS);
     int gone = ranks_measure(c->ranks, &own.after, &later);
     own.measured_ns = begun_ns - c->rank.started_ns;
     if (gone == 0)
-        gone = ranks_gather(c->ranks, &own, sizeof(own), &accounts, &lens[0], &later);
+        gone = ranks_gather(c->ranks, &own, sizeof(own), &accounts.all, &accounts.len, &later);
     if (gone == 0)
-        gone = ranks_gather(c->ranks, summary, strlen(summary), &texts, &lens[1], &later);
+        gone = ranks_gather(c->ranks, summary, strlen(summary), &texts.all, &texts.len, &later);
     if (gone == 0 && ranks_rank(c->ranks) > 0 && c->spool[0] && rc == 0) {
         gone = ranks_send_file(c->ranks, c->spool, &later);
     } else if (gone == 0 && ranks_rank(c->ranks) == 0) {
-        /* With their ends, accounts lie sizeof(own) + 1 apart. */
-        struct account *all = calloc(c->count, sizeof(*all));
-        for (unsigned i = 0; all && i < c->count; i++)
-            memcpy(&all[i], accounts + i * (sizeof(own) + 1), sizeof(own));
-        gone = all ? read_members(c, all, texts, lens[1], &later) : err_nomem(&later, "ranks");
-        for (unsigned i = 0; gone == 0 && i < c->count; i++)
-            *status = all[i].status > *status ? all[i].status : *status;
+        gone = read_members(c, &accounts, &texts, &later);
         if (gone == 0)
             gone = put_together(c, started_wall_ns, &later);
-        for (unsigned i = 0; c->member && i < c->count; i++)
+        for (unsigned i = 0; c->member && i < c->count; i++) {
+            const struct account *a = &c->member[i].account;
+            int of_rank = ranks_lost(c->ranks, i) ? 1 : a->status;
+            *status = of_rank > *status ? of_rank : *status;
             jsonin_free(c->member[i].doc);
+        }
         free(c->member);
-        free(all);
     }
-    free(accounts);
-    free(texts);
-    free(lens[0]);
-    free(lens[1]);
+    free(accounts.all);
+    free(accounts.len);
+    free(texts.all);
+    free(texts.len);
     if (gone != -ETIMEDOUT)
         gone = ranks_agree(c->ranks, rc < 0 ? rc : gone, rc < 0 ? e : &later);
     if (gone < 0 && rc == 0)
@@ -576,6 +605,8 @@ int collect_run(struct ranks *ranks, const struct replay_input *in, int *status,
                     name_of(&c, name, o->part.rank), c.spool);
         bool kept = rc == 0 && c.spool[0];
         rc = collect(&c, rc, status, started_wall_ns, e);
+        if (rc == -ETIMEDOUT && o->part.rank > 0)
+            fprintf(stderr, "kvreplay: %s: %s\n", name_of(&c, name, o->part.rank), e->what);
         if (kept && rc == 0)
             unlink(c.spool);
         else if (kept)

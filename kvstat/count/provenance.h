@@ -80,6 +80,15 @@ struct provenance_evidence {
     enum provenance_answer registered_buffers, direct;
 };
 
+/* What the drive's own log says of the run. */
+struct provenance_drive_log {
+    bool known; /* the replay told what it read, or why it could not */
+    double host_write_bytes, media_write_bytes; /* these and the next: NAN: not known */
+    double amplification;                       /* media bytes of a host byte */
+    double percentage_used;                     /* of the rated endurance, at the end */
+    char why_unknown[160];                      /* "" */
+};
+
 /* Operations of another client's log that are no rows. */
 enum {
     PROVENANCE_APART = 12
@@ -135,6 +144,7 @@ struct provenance {
     struct provenance_autoscaling autoscaling;
     struct provenance_part part;
     struct provenance_evidence evidence;
+    struct provenance_drive_log drive_log;
     struct provenance_apart apart[PROVENANCE_APART];
     size_t apart_count;
     bool pooled; /* with provenance_pool */
@@ -146,6 +156,9 @@ struct provenance {
  * free *p in both cases. */
 int provenance_read(struct provenance *p, const char *summary_path, const char *summary,
                     const char *provenance, struct err *e);
+/* The same of a summary that is part of another document: that of a rank, in a merged result. */
+struct jsonin_v;
+int provenance_read_value(struct provenance *p, const struct jsonin_v *summary, struct err *e);
 /* After provenance_read, of a result: without a summary, the provenance may name the client whose
  * log the trace was made of. slots: the rows have Slot_us, which kvreplay alone writes, so they are
  * its own. Else a log of another client is said to carry no evidence. */

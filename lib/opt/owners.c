@@ -101,6 +101,7 @@ static const struct {
     {"list-models", KVGEN},
     {"long", KVREPLAY},
     {"loops", KVREPLAY},
+    {"lost-after", KVREPLAY},
     {"max-concurrent-allocs", KVGEN | KVREPLAY},
     {"max-conversations", KVGEN},
     {"max-groups", KVSTAT},

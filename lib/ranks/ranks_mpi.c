@@ -1,55 +1,71 @@
 /* The processes that mpirun or srun started. All waits are tests of a request with sleeps between
  * them, since the waits of MPI implementations spin. Only the exchanges that measure clocks spin,
- * for some milliseconds before the run and after it. */
+ * for some milliseconds before the run and after it.
+ *
+ * All exchanges are between rank 0 and one other, so that a rank that is gone keeps nobody but
+ * itself waiting. A thread tells once a second that this rank is there: MPI does not notice a host
+ * that was cut off for a quarter of an hour, and a rank that is busy in its target for minutes is
+ * not gone. */
 #include "lib/ranks/ranks.h"
 
 #include <errno.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
+#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/ranks/part.h"
 
 enum {
     TAG_PING = 1,
     TAG_PONG,
-    TAG_START,
-    TAG_LENGTH,
     TAG_DATA,
-    TAG_STOP,
+    TAG_BEAT,
     EXCHANGES = 100,
+    NOBODY = UINT32_MAX,
     PIECE = 1 << 20 /* bytes of a message of a file */
 };
 #define SLEEP_LEAST_NS INT64_C(20000)
 #define SLEEP_MOST_NS  INT64_C(2000000)
-#define PATIENCE_NS    (10 * UNITS_NS_PER_S) /* after a signal */
+#define PATIENCE_NS    (10 * UNITS_NS_PER_S) /* after a signal; of an exchange */
+#define BEAT_NS        UNITS_NS_PER_S
+#define AWAY_NS        (3 * BEAT_NS) /* this process itself stood still */
 /* How far ahead the start is, so that all have heard of it. */
 #define LEAD_NS          INT64_C(50000000)
 #define LEAD_PER_RANK_NS INT64_C(1000000)
+
+/* Another rank, as this one knows it: rank 0 watches all, the others watch rank 0. */
+struct peer {
+    int64_t heard_ns; /* when it last told that it is there */
+    bool lost;        /* for good, also when it is heard again */
+    bool told;        /* by ranks_next_lost */
+    bool sending;
+    MPI_Request beat;
+    uint32_t beat_text; /* of the message that is on its way */
+};
 
 struct ranks {
     MPI_Comm comm;
     unsigned rank, count;
     char (*host)[PART_HOST_CAP];
-    bool lost;       /* a rank did not come: nothing is sent any more */
-    int64_t most_ns; /* of ranks_limit_waits */
-    bool told;       /* ranks_stop was called */
-    bool heard;
-    unsigned by;
-    MPI_Request *stops; /* of ranks_stop */
-    char stop_text;
+    bool failed; /* this rank cannot go on with the others */
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock; /* of MPI, which one thread at a time may call, and of what follows */
+    pthread_cond_t turn;  /* the thread has something to do */
+    struct peer *peer;
+    bool ends, quiet;
+    bool goes_on; /* without lost ranks */
+    int64_t most_ns, judged_ns;
+    uint32_t stopped_by; /* NOBODY, or the first rank that ended the run */
 };
-
-static int lost(struct ranks *r, struct err *e)
-{
-    r->lost = true;
-    return err_set(e, -ETIMEDOUT, ERR_FAILED, "", "another rank did not answer");
-}
 
 static int mpi_error(struct err *e, int code)
 {
@@ -60,57 +76,257 @@ static int mpi_error(struct err *e, int code)
     return err_set(e, -EIO, ERR_FAILED, "MPI", "%.300s", text);
 }
 
-/* Sleeps until the request is done. */
-static int wait_for(struct ranks *r, MPI_Request *request, struct err *e)
+/* ---- who is there ---- */
+
+static bool watches(const struct ranks *r, unsigned peer)
 {
-    int64_t nap_ns = SLEEP_LEAST_NS, signal_ns = 0, begun_ns = clock_now_ns();
+    return peer != r->rank && (r->rank == 0 || peer == 0);
+}
+
+/* Under the lock. Takes the messages that have come. */
+static void hear(struct ranks *r)
+{
+    MPI_Status from;
+    uint32_t by;
+    int there = 1;
+
+    while (MPI_Iprobe(MPI_ANY_SOURCE, TAG_BEAT, r->comm, &there, &from) == MPI_SUCCESS && there) {
+        if (MPI_Recv(&by, sizeof(by), MPI_BYTE, from.MPI_SOURCE, TAG_BEAT, r->comm,
+                     MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return;
+        struct peer *p = &r->peer[from.MPI_SOURCE];
+        p->heard_ns = clock_now_ns();
+        if (by != NOBODY && r->stopped_by == NOBODY && !p->lost) {
+            r->stopped_by = by;
+            pthread_cond_signal(&r->turn); /* rank 0 passes it on */
+        }
+    }
+}
+
+/* Under the lock. */
+static void tell(struct ranks *r)
+{
+    for (unsigned i = 0; i < r->count; i++) {
+        struct peer *p = &r->peer[i];
+        int done = 1;
+        if (!watches(r, i) || p->lost)
+            continue;
+        if (p->sending && (MPI_Test(&p->beat, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !done))
+            continue;
+        p->beat_text = r->stopped_by;
+        p->sending = MPI_Isend(&p->beat_text, sizeof(p->beat_text), MPI_BYTE, (int)i, TAG_BEAT,
+                               r->comm, &p->beat) == MPI_SUCCESS;
+    }
+}
+
+/* Under the lock. Whoever was silent too long is lost, unless it was this process that slept. */
+static void judge(struct ranks *r)
+{
+    int64_t now = clock_now_ns();
+    bool away = now - r->judged_ns > AWAY_NS;
+
+    r->judged_ns = now;
+    for (unsigned i = 0; i < r->count; i++) {
+        struct peer *p = &r->peer[i];
+        if (!watches(r, i))
+            continue;
+        if (away)
+            p->heard_ns = now;
+        else if (now - p->heard_ns > r->most_ns)
+            p->lost = true;
+    }
+}
+
+static void *keep_in_touch(void *ctx)
+{
+    struct ranks *r = ctx;
+    uint32_t passed_on = NOBODY;
+
+    pthread_mutex_lock(&r->lock);
+    while (!r->ends) {
+        struct timespec until;
+        int64_t at = clock_now_ns() + BEAT_NS;
+        hear(r);
+        judge(r);
+        if (!r->quiet)
+            tell(r);
+        passed_on = r->stopped_by;
+        until = (struct timespec){.tv_sec = at / UNITS_NS_PER_S, .tv_nsec = at % UNITS_NS_PER_S};
+        while (!r->ends && passed_on == r->stopped_by &&
+               pthread_cond_timedwait(&r->turn, &r->lock, &until) == 0)
+            ;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+/* ---- messages ---- */
+
+/* Under the lock. The rank whose silence ends a wait for peer; -1: none. */
+static int64_t find_silent(const struct ranks *r, unsigned peer)
+{
+    if (r->peer[peer].lost)
+        return peer;
+    for (unsigned i = 0; !r->goes_on && i < r->count; i++)
+        if (r->peer[i].lost)
+            return i;
+    return -1;
+}
+
+/* Sleeps until the request, with that peer, is done. */
+static int wait_for(struct ranks *r, MPI_Request *request, unsigned peer, struct err *e)
+{
+    int64_t nap_ns = SLEEP_LEAST_NS, signal_ns = 0;
+    char silence[32];
     int done = 0;
 
     for (;;) {
+        pthread_mutex_lock(&r->lock);
         int code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        if (code != MPI_SUCCESS) {
-            r->lost = true;
+        if (code != MPI_SUCCESS)
+            r->peer[peer].lost = true;
+        int64_t silent = find_silent(r, peer), most_ns = r->most_ns;
+        bool goes_on = r->goes_on;
+        pthread_mutex_unlock(&r->lock);
+        if (code != MPI_SUCCESS)
             return mpi_error(e, code);
-        }
         if (done)
             return 0;
+        if (silent >= 0)
+            return err_set(e, -ETIMEDOUT, ERR_FAILED, "",
+                           "rank %lld on %s was not heard of for %s: its host was cut off, or it "
+                           "stood still",
+                           (long long)silent, r->host[silent],
+                           units_format_duration(silence, sizeof(silence), (double)most_ns));
         int64_t now = clock_now_ns();
         if (stop_signal() && signal_ns == 0)
             signal_ns = now;
-        if (r->lost || (r->most_ns && now - begun_ns > r->most_ns) ||
-            (signal_ns && now - signal_ns > PATIENCE_NS))
-            return lost(r, e);
+        if (stop_abandons() || (signal_ns && !goes_on && now - signal_ns > PATIENCE_NS))
+            return err_set(e, -ETIMEDOUT, ERR_FAILED, "", "rank %u on %s did not come", peer,
+                           r->host[peer]);
         clock_sleep_until(now + nap_ns, 0);
         nap_ns = nap_ns * 2 < SLEEP_MOST_NS ? nap_ns * 2 : SLEEP_MOST_NS;
     }
 }
 
-static int send_bytes(struct ranks *r, const void *p, size_t n, unsigned to, int tag, struct err *e)
+/* Bytes travel by way of a copy, which is left to MPI when its rank is lost: what was under way may
+ * come yet. */
+static int send_bytes(struct ranks *r, const void *p, size_t n, unsigned to, struct err *e)
 {
+    void *copy = malloc(n + 1);
     MPI_Request request;
-    int code = MPI_Isend(p, (int)n, MPI_BYTE, (int)to, tag, r->comm, &request);
 
-    return code == MPI_SUCCESS ? wait_for(r, &request, e) : mpi_error(e, code);
+    if (!copy)
+        return err_nomem(e, "messages");
+    memcpy(copy, p, n);
+    pthread_mutex_lock(&r->lock);
+    int code = MPI_Isend(copy, (int)n, MPI_BYTE, (int)to, TAG_DATA, r->comm, &request);
+    pthread_mutex_unlock(&r->lock);
+    int rc = code == MPI_SUCCESS ? wait_for(r, &request, to, e) : mpi_error(e, code);
+    if (rc == 0)
+        free(copy);
+    return rc;
 }
 
-static int receive_bytes(struct ranks *r, void *p, size_t n, unsigned from, int tag, struct err *e)
+static int receive_bytes(struct ranks *r, void *p, size_t n, unsigned from, struct err *e)
 {
+    void *copy = malloc(n + 1);
     MPI_Request request;
-    int code = MPI_Irecv(p, (int)n, MPI_BYTE, (int)from, tag, r->comm, &request);
 
-    return code == MPI_SUCCESS ? wait_for(r, &request, e) : mpi_error(e, code);
+    if (!copy)
+        return err_nomem(e, "messages");
+    pthread_mutex_lock(&r->lock);
+    int code = MPI_Irecv(copy, (int)n, MPI_BYTE, (int)from, TAG_DATA, r->comm, &request);
+    pthread_mutex_unlock(&r->lock);
+    int rc = code == MPI_SUCCESS ? wait_for(r, &request, from, e) : mpi_error(e, code);
+    if (rc == 0) {
+        memcpy(p, copy, n);
+        free(copy);
+    }
+    return rc;
 }
 
-/* n bytes of each rank to all of them. */
-static int all_gather(struct ranks *r, const void *own, void *all, size_t n, struct err *e)
+/* Whether rank 0 does without this one. */
+static bool does_without(struct ranks *r, unsigned peer)
 {
-    MPI_Request request;
-    int code = MPI_Iallgather(own, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, r->comm, &request);
+    pthread_mutex_lock(&r->lock);
+    bool without = r->rank == 0 && r->goes_on && r->peer[peer].lost;
+    pthread_mutex_unlock(&r->lock);
+    return without;
+}
 
-    return code == MPI_SUCCESS ? wait_for(r, &request, e) : mpi_error(e, code);
+static void leave(struct ranks *r, unsigned peer)
+{
+    pthread_mutex_lock(&r->lock);
+    r->peer[peer].lost = true;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* n bytes of each rank to rank 0: all is count times n. What a lost rank would have sent stays as
+ * it was. */
+static int bring(struct ranks *r, const void *own, void *all, size_t n, struct err *e)
+{
+    int rc = r->rank > 0 ? send_bytes(r, own, n, 0, e) : 0;
+
+    if (r->rank == 0)
+        memcpy(all, own, n);
+    for (unsigned i = 1; rc == 0 && r->rank == 0 && i < r->count; i++) {
+        if (does_without(r, i))
+            continue;
+        rc = receive_bytes(r, (char *)all + i * n, n, i, e);
+        if (rc < 0 && does_without(r, i))
+            rc = 0;
+    }
+    return rc;
+}
+
+/* n bytes of rank 0 to all. */
+static int spread(struct ranks *r, void *p, size_t n, struct err *e)
+{
+    int rc = r->rank > 0 ? receive_bytes(r, p, n, 0, e) : 0;
+
+    for (unsigned i = 1; rc == 0 && r->rank == 0 && i < r->count; i++) {
+        if (does_without(r, i))
+            continue;
+        rc = send_bytes(r, p, n, i, e);
+        if (rc < 0 && does_without(r, i))
+            rc = 0;
+    }
+    return rc;
 }
 
 /* ---- opening and closing ---- */
+
+static int start_thread(struct ranks *r, struct err *e)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->turn, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&r->lock, NULL);
+    r->judged_ns = clock_now_ns();
+    for (unsigned i = 0; i < r->count; i++)
+        r->peer[i].heard_ns = r->judged_ns;
+    if (r->count == 1)
+        return 0;
+    int rc = thread_start(&r->thread, keep_in_touch, r);
+    if (rc < 0)
+        return err_errno(e, rc, ERR_FAILED, "", "cannot start a thread");
+    r->has_thread = true;
+    return 0;
+}
+
+static void end_thread(struct ranks *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->ends = true;
+    pthread_cond_signal(&r->turn);
+    pthread_mutex_unlock(&r->lock);
+    if (r->has_thread)
+        pthread_join(r->thread, NULL);
+}
 
 int ranks_open(struct ranks **out, int *argc, char ***argv, struct err *e)
 {
@@ -120,7 +336,7 @@ int ranks_open(struct ranks **out, int *argc, char ***argv, struct err *e)
 
     if (!r)
         return err_nomem(e, "ranks");
-    int code = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level);
+    int code = MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
     if (code != MPI_SUCCESS) {
         free(r);
         return mpi_error(e, code);
@@ -131,33 +347,62 @@ int ranks_open(struct ranks **out, int *argc, char ***argv, struct err *e)
     MPI_Comm_size(r->comm, &count);
     r->rank = (unsigned)rank;
     r->count = (unsigned)count;
+    r->most_ns = RANKS_SILENT_NS;
+    r->stopped_by = NOBODY;
     r->host = calloc(r->count, sizeof(r->host[0]));
-    r->stops = calloc(r->count, sizeof(*r->stops));
+    r->peer = calloc(r->count, sizeof(*r->peer));
     part_host_name(host);
-    int rc =
-        r->host && r->stops ? all_gather(r, host, r->host, sizeof(host), e) : err_nomem(e, "ranks");
-    if (rc < 0) {
-        r->lost = true;
-        ranks_close(r, 1);
-        return rc;
-    }
-    *out = r;
-    return 0;
+    int rc = r->host && r->peer ? 0 : err_nomem(e, "ranks");
+    if (rc == 0 && level < MPI_THREAD_SERIALIZED)
+        rc = err_set(e, -ENOTSUP, ERR_FAILED, "MPI",
+                     "this library has no support for threads (MPI_THREAD_SERIALIZED)");
+    if (rc == 0)
+        rc = start_thread(r, e);
+    if (rc == 0)
+        rc = bring(r, host, r->host, sizeof(host), e);
+    if (rc == 0)
+        rc = spread(r, r->host, r->count * sizeof(host), e);
+    if (rc == 0)
+        *out = r;
+    else if (r->has_thread) /* the process ends, and with it the others */
+        end_thread(r);
+    return rc;
 }
 
-/* Takes the messages of ranks_stop that nobody waited for. */
-static void take_stops(struct ranks *r)
+static bool any_lost(const struct ranks *r)
 {
-    MPI_Status from;
-    int there = 1;
-    char text;
+    bool any = false;
 
-    while (MPI_Iprobe(MPI_ANY_SOURCE, TAG_STOP, r->comm, &there, &from) == MPI_SUCCESS && there) {
-        MPI_Recv(&text, 1, MPI_BYTE, from.MPI_SOURCE, TAG_STOP, r->comm, MPI_STATUS_IGNORE);
-        if (!r->heard)
-            r->by = (unsigned)from.MPI_SOURCE;
-        r->heard = true;
-    }
+    for (unsigned i = 0; i < r->count; i++)
+        any |= r->peer[i].lost;
+    return any;
+}
+
+/* MPI cannot come to its own end where a rank is missing. Rank 0 ends all ranks; another one that
+ * has lost rank 0 has lost whom it would tell. */
+static void end_at_once(struct ranks *r, int status)
+{
+    if (r->rank == 0 || !r->peer[0].lost)
+        MPI_Abort(MPI_COMM_WORLD, status ? status : 1);
+    _exit(status ? status : 1);
+}
+
+/* From here on a rank is silent. Rank 0 waits for all others, and they for its word, which does not
+ * come when ranks are lost: then it ends them. */
+static int part(struct ranks *r, struct err *e)
+{
+    char own = 0, *all = calloc(r->count, 1);
+
+    pthread_mutex_lock(&r->lock);
+    r->quiet = true;
+    pthread_mutex_unlock(&r->lock);
+    int rc = all ? bring(r, &own, all, 1, e) : err_nomem(e, "ranks");
+    if (rc == 0 && any_lost(r))
+        rc = -ETIMEDOUT;
+    if (rc == 0)
+        rc = spread(r, &own, 1, e);
+    free(all);
+    return rc;
 }
 
 void ranks_close(struct ranks *r, int status)
@@ -166,21 +411,20 @@ void ranks_close(struct ranks *r, int status)
 
     if (!r)
         return;
-    if (!r->lost) {
-        char own = 0, *all = calloc(r->count, 1);
-        for (unsigned i = 0; r->told && i < r->count; i++)
-            if (i != r->rank)
-                wait_for(r, &r->stops[i], &ignored);
-        if (all && all_gather(r, &own, all, 1, &ignored) == 0)
-            take_stops(r);
-        free(all);
-    }
-    if (r->lost)
-        MPI_Abort(MPI_COMM_WORLD, status ? status : 1);
+    bool failed = r->failed || part(r, &ignored) < 0;
+    end_thread(r);
+    if (failed)
+        end_at_once(r, status);
+    hear(r);
+    for (unsigned i = 0; i < r->count; i++)
+        if (r->peer[i].sending)
+            wait_for(r, &r->peer[i].beat, i, &ignored);
     MPI_Comm_free(&r->comm);
     MPI_Finalize();
+    pthread_cond_destroy(&r->turn);
+    pthread_mutex_destroy(&r->lock);
     free(r->host);
-    free(r->stops);
+    free(r->peer);
     free(r);
 }
 
@@ -199,41 +443,92 @@ const char *ranks_host(const struct ranks *r, unsigned rank)
     return r->host[rank];
 }
 
+void ranks_set_silence(struct ranks *r, int64_t most_ns)
+{
+    pthread_mutex_lock(&r->lock);
+    r->most_ns = most_ns;
+    pthread_mutex_unlock(&r->lock);
+}
+
+void ranks_go_on(struct ranks *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->goes_on = true;
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool ranks_lost(struct ranks *r, unsigned rank)
+{
+    pthread_mutex_lock(&r->lock);
+    bool lost = r->peer[rank].lost;
+    pthread_mutex_unlock(&r->lock);
+    return lost;
+}
+
+bool ranks_next_lost(struct ranks *r, unsigned *rank)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&r->lock);
+    for (unsigned i = 0; !found && i < r->count; i++) {
+        found = r->peer[i].lost && !r->peer[i].told;
+        r->peer[i].told |= found;
+        *rank = i;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return found;
+}
+
 /* ---- agreeing ---- */
+
+/* What is wrong with the step of a rank, if anything. */
+struct outcome {
+    int rc;
+    struct err err;
+};
+
+static void name_first(const struct ranks *r, const struct outcome *all, struct outcome *first)
+{
+    unsigned i = 0;
+    char where[320];
+
+    while (i < r->count && all[i].rc >= 0)
+        i++;
+    if (i == r->count)
+        return;
+    const struct err *was = &all[i].err;
+    snprintf(where, sizeof(where), "rank %u on %s%s%.200s", i, r->host[i],
+             was->where[0] ? ": " : "", was->where);
+    first->rc = err_set(&first->err, all[i].rc, was->class, where, "%s", was->what);
+}
 
 int ranks_agree(struct ranks *r, int rc, struct err *e)
 {
-    struct outcome {
-        int rc;
-        struct err err;
-    } own = {.rc = rc};
-    unsigned first = 0;
-    char where[320];
+    struct outcome own = {.rc = rc}, first = {0};
 
     if (rc < 0)
         own.err = *e;
     struct outcome *all = calloc(r->count, sizeof(*all));
-    int failed = all ? all_gather(r, &own, all, sizeof(own), e) : err_nomem(e, "ranks");
-    while (failed == 0 && first < r->count && all[first].rc >= 0)
-        first++;
-    if (failed == 0 && first < r->count) {
-        const struct err *was = &all[first].err;
-        failed = all[first].rc;
-        snprintf(where, sizeof(where), "rank %u on %s%s%.200s", first, r->host[first],
-                 was->where[0] ? ": " : "", was->where);
-        err_set(e, failed, was->class, where, "%s", was->what);
-    }
+    int failed = all ? bring(r, &own, all, sizeof(own), e) : err_nomem(e, "ranks");
+    if (failed == 0 && r->rank == 0)
+        name_first(r, all, &first);
     free(all);
-    return failed;
+    if (failed == 0)
+        failed = spread(r, &first, sizeof(first), e);
+    r->failed |= failed < 0;
+    if (failed == 0 && first.rc < 0)
+        *e = first.err;
+    return failed ? failed : first.rc;
 }
 
 int ranks_same(struct ranks *r, struct hash128 h, const char *what, struct err *e)
 {
     struct hash128 *all = calloc(r->count, sizeof(*all));
     char where[160];
-    int rc = all ? all_gather(r, &h, all, sizeof(h), e) : err_nomem(e, "ranks");
+    int rc = all ? bring(r, &h, all, sizeof(h), e) : err_nomem(e, "ranks");
 
-    for (unsigned i = 1; rc == 0 && i < r->count; i++) {
+    r->failed |= rc < 0;
+    for (unsigned i = 1; rc == 0 && r->rank == 0 && i < r->count; i++) {
         if (all[i].lo == all[0].lo && all[i].hi == all[0].hi)
             continue;
         snprintf(where, sizeof(where), "rank %u on %s", i, r->host[i]);
@@ -241,7 +536,7 @@ int ranks_same(struct ranks *r, struct hash128 h, const char *what, struct err *
                      what, r->host[0]);
     }
     free(all);
-    return rc;
+    return r->failed ? rc : ranks_agree(r, rc, e);
 }
 
 /* ---- clocks ---- */
@@ -252,68 +547,99 @@ static bool is_over(int64_t begun_ns)
     return stop_abandons() || clock_now_ns() - begun_ns > PATIENCE_NS;
 }
 
-/* Spins, giving the processor away where others want it. */
-static int exchange(struct ranks *r, int64_t *sent, int64_t *got, unsigned peer, int tag_out,
-                    int tag_in)
+static int no_answer(struct ranks *r, unsigned peer, struct err *e)
 {
-    MPI_Request request[2];
-    MPI_Status status[2];
-    int64_t begun_ns = clock_now_ns();
-    int done = 0, code;
+    return err_set(e, -ETIMEDOUT, ERR_FAILED, "", "rank %u on %s did not answer", peer,
+                   r->host[peer]);
+}
 
-    code = MPI_Irecv(got, sizeof(*got), MPI_BYTE, (int)peer, tag_in, r->comm, &request[0]);
-    if (code == MPI_SUCCESS)
-        code = MPI_Isend(sent, sizeof(*sent), MPI_BYTE, (int)peer, tag_out, r->comm, &request[1]);
+/* Spins, giving the processor away where others want it. -1: the request takes too long. */
+static int spin_for(struct ranks *r, MPI_Request *request, int n)
+{
+    int64_t begun_ns = clock_now_ns();
+    MPI_Status status[2];
+    int done = 0, code = MPI_SUCCESS;
+
     while (code == MPI_SUCCESS && !done && !is_over(begun_ns)) {
-        code = MPI_Testall(2, request, &done, status);
+        pthread_mutex_lock(&r->lock);
+        code = MPI_Testall(n, request, &done, status);
+        pthread_mutex_unlock(&r->lock);
         if (!done)
             sched_yield();
     }
-    return done ? 0 : -EIO;
+    return done ? 0 : -1;
 }
 
-/* Rank 0's side. The other answers each ping with its clock; the offset goes to it at the end. */
+/* One message out, and the one that answers it. The buffers are MPI's until then. */
+static int exchange(struct ranks *r, int64_t pair[2], unsigned peer)
+{
+    MPI_Request request[2];
+
+    pthread_mutex_lock(&r->lock);
+    int code =
+        MPI_Irecv(&pair[1], sizeof(pair[1]), MPI_BYTE, (int)peer, TAG_PONG, r->comm, &request[0]);
+    if (code == MPI_SUCCESS)
+        code = MPI_Isend(&pair[0], sizeof(pair[0]), MPI_BYTE, (int)peer, TAG_PING, r->comm,
+                         &request[1]);
+    pthread_mutex_unlock(&r->lock);
+    return code == MPI_SUCCESS ? spin_for(r, request, 2) : -1;
+}
+
+/* Rank 0's side. The other says that it has come, which may take it long, and answers each ping
+ * with its clock; the offset goes to it at the end. */
 static int ping(struct ranks *r, unsigned peer, struct err *e)
 {
     struct ranks_offset best = {.round_trip_ns = INT64_MAX};
+    int64_t *pair = malloc(2 * sizeof(*pair)); /* left to MPI when there is no answer */
+    char come;
 
-    for (unsigned i = 0; i < EXCHANGES; i++) {
-        int64_t begun = clock_now_ns(), theirs;
-        if (exchange(r, &begun, &theirs, peer, TAG_PING, TAG_PONG) < 0)
-            return lost(r, e);
+    if (!pair)
+        return err_nomem(e, "clocks");
+    int rc = receive_bytes(r, &come, 1, peer, e);
+    for (unsigned i = 0; rc == 0 && i < EXCHANGES; i++) {
+        pair[0] = clock_now_ns();
+        if (exchange(r, pair, peer) < 0)
+            return no_answer(r, peer, e);
         int64_t ended = clock_now_ns();
-        if (i == 0 || ended - begun >= best.round_trip_ns) /* the other slept before the first */
+        if (i == 0 || ended - pair[0] >= best.round_trip_ns) /* the other slept before the first */
             continue;
-        best.round_trip_ns = ended - begun;
-        best.offset_ns = theirs - (begun + (ended - begun) / 2);
+        best.round_trip_ns = ended - pair[0];
+        best.offset_ns = pair[1] - (pair[0] + (ended - pair[0]) / 2);
     }
-    return send_bytes(r, &best, sizeof(best), peer, TAG_START, e);
+    free(pair);
+    return rc < 0 ? rc : send_bytes(r, &best, sizeof(best), peer, e);
 }
 
 static int pong(struct ranks *r, struct ranks_offset *o, struct err *e)
 {
-    int64_t asked, now;
+    int64_t *pair = malloc(2 * sizeof(*pair));
+    char come = 0;
 
-    for (unsigned i = 0; i < EXCHANGES; i++) {
+    if (!pair)
+        return err_nomem(e, "clocks");
+    int rc = send_bytes(r, &come, 1, 0, e);
+    for (unsigned i = 0; rc == 0 && i < EXCHANGES; i++) {
         MPI_Request request;
-        int64_t begun_ns = clock_now_ns();
-        int done = 0;
-        int code = MPI_Irecv(&asked, sizeof(asked), MPI_BYTE, 0, TAG_PING, r->comm, &request);
+        pthread_mutex_lock(&r->lock);
+        int code = MPI_Irecv(&pair[0], sizeof(pair[0]), MPI_BYTE, 0, TAG_PING, r->comm, &request);
+        pthread_mutex_unlock(&r->lock);
         if (code != MPI_SUCCESS)
             return mpi_error(e, code);
-        if (i == 0 && wait_for(r, &request, e) < 0) /* rank 0 is with others first */
-            return -ETIMEDOUT;
-        while (i > 0 && !done) {
-            if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_over(begun_ns))
-                return lost(r, e);
-            if (!done)
-                sched_yield();
-        }
-        now = clock_now_ns();
-        if (MPI_Send(&now, sizeof(now), MPI_BYTE, 0, TAG_PONG, r->comm) != MPI_SUCCESS)
-            return lost(r, e);
+        if (i == 0) /* rank 0 is with others first */
+            rc = wait_for(r, &request, 0, e);
+        else if (spin_for(r, &request, 1) < 0)
+            rc = no_answer(r, 0, e);
+        if (rc < 0)
+            return rc;
+        pair[1] = clock_now_ns();
+        pthread_mutex_lock(&r->lock);
+        code = MPI_Isend(&pair[1], sizeof(pair[1]), MPI_BYTE, 0, TAG_PONG, r->comm, &request);
+        pthread_mutex_unlock(&r->lock);
+        if (code != MPI_SUCCESS || spin_for(r, &request, 1) < 0)
+            return no_answer(r, 0, e);
     }
-    return receive_bytes(r, o, sizeof(*o), 0, TAG_START, e);
+    free(pair);
+    return rc < 0 ? rc : receive_bytes(r, o, sizeof(*o), 0, e);
 }
 
 int ranks_measure(struct ranks *r, struct ranks_offset *o, struct err *e)
@@ -322,50 +648,48 @@ int ranks_measure(struct ranks *r, struct ranks_offset *o, struct err *e)
 
     *o = (struct ranks_offset){0};
     if (r->rank > 0)
-        return pong(r, o, e);
-    for (unsigned i = 1; rc == 0 && i < r->count; i++)
+        rc = pong(r, o, e);
+    for (unsigned i = 1; rc == 0 && r->rank == 0 && i < r->count; i++) {
+        if (does_without(r, i))
+            continue;
         rc = ping(r, i, e);
+        if (rc == -ETIMEDOUT && r->goes_on) {
+            leave(r, i);
+            rc = 0;
+        }
+    }
+    r->failed |= rc < 0;
     return rc;
 }
 
 int ranks_choose_start(struct ranks *r, const struct ranks_offset *o, int64_t *at_ns, struct err *e)
 {
-    MPI_Request request;
     int64_t at = clock_now_ns() + LEAD_NS + LEAD_PER_RANK_NS * r->count;
-    int code = MPI_Ibcast(&at, sizeof(at), MPI_BYTE, 0, r->comm, &request);
-    int rc = code == MPI_SUCCESS ? wait_for(r, &request, e) : mpi_error(e, code);
+    int rc = spread(r, &at, sizeof(at), e);
 
+    r->failed |= rc < 0;
     *at_ns = at + o->offset_ns;
     return rc;
 }
 
 /* ---- stopping ---- */
 
-void ranks_limit_waits(struct ranks *r, int64_t most_ns)
-{
-    r->most_ns = most_ns;
-}
-
 void ranks_stop(struct ranks *r)
 {
-    if (r->told || r->lost)
-        return;
-    r->told = true;
-    r->stop_text = 's';
-    for (unsigned i = 0; i < r->count; i++) {
-        r->stops[i] = MPI_REQUEST_NULL;
-        if (i != r->rank)
-            MPI_Isend(&r->stop_text, 1, MPI_BYTE, (int)i, TAG_STOP, r->comm, &r->stops[i]);
-    }
+    pthread_mutex_lock(&r->lock);
+    if (r->stopped_by == NOBODY)
+        r->stopped_by = r->rank;
+    pthread_cond_signal(&r->turn);
+    pthread_mutex_unlock(&r->lock);
 }
 
 bool ranks_stopped(struct ranks *r, unsigned *by)
 {
-    if (!r->lost)
-        take_stops(r);
-    if (r->heard)
-        *by = r->by;
-    return r->heard;
+    pthread_mutex_lock(&r->lock);
+    bool stopped = r->stopped_by != NOBODY && r->stopped_by != r->rank;
+    *by = r->stopped_by;
+    pthread_mutex_unlock(&r->lock);
+    return stopped;
 }
 
 /* ---- sending ---- */
@@ -375,7 +699,7 @@ static int send_all(struct ranks *r, const char *p, size_t len, struct err *e)
     int rc = 0;
 
     for (size_t at = 0; rc == 0 && at < len; at += PIECE)
-        rc = send_bytes(r, p + at, len - at < PIECE ? len - at : PIECE, 0, TAG_DATA, e);
+        rc = send_bytes(r, p + at, len - at < PIECE ? len - at : PIECE, 0, e);
     return rc;
 }
 
@@ -384,47 +708,59 @@ static int receive_all(struct ranks *r, char *p, size_t len, unsigned from, stru
     int rc = 0;
 
     for (size_t at = 0; rc == 0 && at < len; at += PIECE)
-        rc = receive_bytes(r, p + at, len - at < PIECE ? len - at : PIECE, from, TAG_DATA, e);
+        rc = receive_bytes(r, p + at, len - at < PIECE ? len - at : PIECE, from, e);
+    return rc;
+}
+
+/* Rank 0. *all: with room for all; a lost rank gets a length of 0. */
+static int receive_texts(struct ranks *r, const void *own, size_t *n, char **all, struct err *e)
+{
+    size_t sum = 0;
+    int rc = 0;
+
+    for (unsigned i = 0; i < r->count; i++)
+        sum += n[i] + 1;
+    char *text = *all = malloc(sum);
+    if (!text)
+        return err_nomem(e, "ranks");
+    memcpy(text, own, n[0]);
+    for (unsigned i = 0; rc == 0 && i < r->count; i++) {
+        if (i > 0)
+            rc = n[i] > 0 && !does_without(r, i) ? receive_all(r, text, n[i], i, e) : 0;
+        if (does_without(r, i)) {
+            n[i] = 0;
+            rc = 0;
+        }
+        text[n[i]] = '\0';
+        text += n[i] + 1;
+    }
     return rc;
 }
 
 int ranks_gather(struct ranks *r, const void *p, size_t len, char **all, size_t **lens,
                  struct err *e)
 {
-    size_t *n = calloc(r->count, sizeof(*n)), sum = 0, at = 0;
-    char *text = NULL;
-    int rc = n ? all_gather(r, &len, n, sizeof(len), e) : err_nomem(e, "ranks");
+    size_t *n = calloc(r->count, sizeof(*n));
+    int rc = n ? bring(r, &len, n, sizeof(len), e) : err_nomem(e, "ranks");
 
     *all = NULL;
     *lens = NULL;
-    if (rc == 0 && r->rank > 0) {
+    if (rc == 0 && r->rank > 0)
         rc = send_all(r, p, len, e);
-    } else if (rc == 0) {
-        for (unsigned i = 0; i < r->count; i++)
-            sum += n[i] + 1;
-        text = malloc(sum);
-        if (!text)
-            rc = err_nomem(e, "ranks");
-        for (unsigned i = 0; rc == 0 && i < r->count; i++) {
-            if (i == 0)
-                memcpy(text, p, len);
-            else
-                rc = receive_all(r, text + at, n[i], i, e);
-            text[at + n[i]] = '\0';
-            at += n[i] + 1;
-        }
-    }
+    else if (rc == 0)
+        rc = receive_texts(r, p, n, all, e);
+    r->failed |= rc < 0;
     if (rc == 0 && r->rank == 0) {
-        *all = text;
         *lens = n;
         return 0;
     }
-    free(text);
+    free(*all);
+    *all = NULL;
     free(n);
     return rc;
 }
 
-/* A message of length 0 ends the file; one of -1 that it cannot be read. */
+/* Each piece has its length before it; 0 ends the file, -1 says that it cannot be read. */
 int ranks_send_file(struct ranks *r, const char *path, struct err *e)
 {
     char *piece = malloc(PIECE);
@@ -436,10 +772,11 @@ int ranks_send_file(struct ranks *r, const char *path, struct err *e)
         n = f ? (int64_t)fread(piece, 1, PIECE, f) : -1;
         if (f && ferror(f))
             n = -1;
-        rc = send_bytes(r, &n, sizeof(n), 0, TAG_LENGTH, e);
+        rc = send_bytes(r, &n, sizeof(n), 0, e);
         if (rc == 0 && n > 0)
-            rc = send_bytes(r, piece, (size_t)n, 0, TAG_DATA, e);
+            rc = send_bytes(r, piece, (size_t)n, 0, e);
     }
+    r->failed |= rc < 0;
     if (rc == 0 && n < 0)
         rc = err_set(e, -EIO, ERR_FAILED, path, "cannot be read");
     if (f)
@@ -458,9 +795,9 @@ int ranks_receive_file(struct ranks *r, unsigned from, const char *path, struct 
 
     /* What cannot be written is taken all the same: the sender waits for it. */
     while (rc == 0 && n > 0) {
-        rc = receive_bytes(r, &n, sizeof(n), from, TAG_LENGTH, e);
+        rc = receive_bytes(r, &n, sizeof(n), from, e);
         if (rc == 0 && n > 0)
-            rc = receive_bytes(r, piece, (size_t)n, from, TAG_DATA, e);
+            rc = receive_bytes(r, piece, (size_t)n, from, e);
         if (rc == 0 && n > 0 && written)
             written = fwrite(piece, 1, (size_t)n, f) == (size_t)n;
     }

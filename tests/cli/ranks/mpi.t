@@ -51,6 +51,25 @@ json "$TMP/s.json" '.groups[] | [.tier, .op, .ops, .service_us.p50, .service_us.
     [.by.tier, .by.op, .ops, .service_us.p50, .service_us.p95, .service_us.p99, .service_us.mean] | tostring' | tr '\n' ' ' >"$TMP/groups.stat"
 is "percentiles are those of all rows" "$(tr ' ' '\n' <"$TMP/groups.mpi" | sort)" "$(tr ' ' '\n' <"$TMP/groups.stat" | grep . | sort)"
 
+# kvstat --ranks has the same figures of it, and a table of the ranks.
+exits "by rank" 0 "$BIN/kvstat" --ranks --json -o "$TMP/by.json" "$TMP/all.csv.zst"
+json_like "$TMP/by.json" <<'END'
+the ranks    | .ranks.list[].rank | 0 1 2 3
+their rows   | ([.ranks.list[].rows] | add) == .rows | true
+their bytes  | ([.ranks.list[].bytes] | add) == ([.groups[] | select(.by.op == "Read" or .by.op == "Write") | .bytes] | add) | true
+none missing | .ranks.missing | length | 0
+the spread   | .ranks.start_spread_us > 0 and .ranks.start_spread_us < 1e6 | true
+the slowest  | .ranks.slowest.times_median >= 1 | true
+END
+figures() { jq -S 'del(.ranks, .validity, .run, .bottleneck, .command) | del(.. | .final_bytes?, .final_objects?)' "$1"; }
+figures "$TMP/by.json" >"$TMP/by.same"
+figures "$TMP/all.json" >"$TMP/all.same"
+ok "with the same figures" diff "$TMP/by.same" "$TMP/all.same"
+exits "as text" 0 "$BIN/kvstat" --ranks --full "$TMP/all.csv.zst"
+stdout_like "with the table" '^ +3 .* good'
+exits "with another file" 2 "$BIN/kvstat" --ranks "$TMP/all.csv.zst" "$TMP/all.csv.zst"
+stderr_like "it is refused" 'is the result of all ranks of a run: give it alone'
+
 exits "shares of the keys" 0 ranks 3 --split keys -o "$TMP/keys.csv" "$trace"
 is "every row once" "$("$BIN/kvstat" --json "$TMP/keys.csv" 2>/dev/null | jq .rows)" "$rows"
 exits "results of their own" 0 ranks 2 -o "$TMP/own-{rank}.csv.zst" --summary "$TMP/own.json" "$trace"
@@ -88,6 +107,15 @@ kv="$BIN/kvreplay-mpi --null -o $TMP/no"
     wanted=3 refused "a target that cannot be used" 'rank 1 on .*file' \
         -np 1 "$BIN/kvreplay-mpi" --target "$TMP/fine" -o "$TMP/no" "$TMP/small.csv" : -np 1 "$BIN/kvreplay-mpi" --target "$TMP/file/x" -o "$TMP/no" "$TMP/small.csv"
 }
+
+# ---- one rank takes longer ----
+
+# A bug looked like rank 0 that was busy while it waited, and gave up after ten seconds.
+for i in 0 1; do
+    printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 0,Write,4096,Tier-1,a,Prefill $((i * 11)),Write,4096,Tier-1,b,Prefill >"$TMP/len-$i.csv"
+done
+exits "one rank runs 11 s longer" 0 ranks 2 --timing trace --summary "$TMP/len.json" -o "$TMP/len.csv" "$TMP/len-{rank}.csv"
+is "it is waited for" "$(json "$TMP/len.json" '(.ranks.missing | length), .rows.ok')" '0 4'
 
 # ---- one rank ends ----
 
