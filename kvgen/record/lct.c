@@ -635,9 +635,8 @@ static int read_header(struct lct *l, struct err *e)
     l->level = msgpack_is(&level, "events") ? LEVEL_EVENTS : LEVEL_STORAGE;
     if (l->level == LEVEL_STORAGE && !msgpack_is(&level, "storage"))
         return err_set(e, -EINVAL, ERR_INPUT, "", "its level is neither storage nor events");
-    l->base.unrecorded = l->level == LEVEL_EVENTS
-                             ? "exact times (told once a second: a timed replay comes in bursts)"
-                             : "results and durations of calls, and the tier below";
+    l->base.unrecorded =
+        l->level == LEVEL_EVENTS ? BATCH_UNRECORDED_EXACT_TIMES : BATCH_UNRECORDED_RESULTS;
     return 1;
 }
 
@@ -675,6 +674,7 @@ int lct_open(struct batch_reader **out, struct frame_in *file, const struct reco
     if (!l)
         return err_nomem(e, "recording");
     l->base.ops = &ops;
+    l->base.has_reads = true;
     l->o = o;
     l->publisher = publisher_of(o, 0, "lct", 3);
     l->in = bytes_in_create(file);
