@@ -50,7 +50,7 @@ struct recording {
     int64_t newest_ns;         /* time of the newest message */
     int64_t first_ns, last_ns; /* of the rows given */
     bool any, ended;
-    int end;                /* why it ended: 0, or -EBADMSG with end_err */
+    int end; /* why it ended: 0, or -EBADMSG with end_err */
     struct err end_err;
     struct source_recording counts;
     struct batch_unknown unknown; /* of readers that were closed */
