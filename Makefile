@@ -327,13 +327,17 @@ arm64: all arm64-build
 FUZZ_SECONDS ?= 60
 # A seed of libFuzzer: 0 draws one.
 FUZZ_SEED ?= 0
+# An execution takes as long as its input.
+FUZZ_BYTES ?= 4096
 fuzz:
 	$(MAKE) fuzzers BUILD=build/fuzz CC=clang OPTIM='-O1 -g' \
 	    CFLAGS='-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined' LDFLAGS='-fsanitize=fuzzer'
+	tests/fuzz/seeds.sh build/fuzz/seeds
 	$(MAKE) BUILD=build/fuzz $(patsubst tests/fuzz/%.c,fuzz-for-seconds/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz-for-seconds/%:
 	@mkdir -p build/fuzz/corpus/$*
-	build/fuzz/tests/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) -print_final_stats=0 -verbosity=0 build/fuzz/corpus/$*
+	build/fuzz/tests/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) -print_final_stats=0 -verbosity=0 -max_len=$(FUZZ_BYTES) \
+	    build/fuzz/corpus/$* $(wildcard build/fuzz/seeds/$*)
 .PHONY: fuzzers
 fuzzers: $(FUZZERS)
 
@@ -349,7 +353,7 @@ coverage:
 FOLDERS := $(LIB_FOLDERS) $(KVGEN_FOLDERS) $(KVREPLAY_FOLDERS) $(KVSTAT_FOLDERS) $(KVPRECOND_FOLDERS)
 C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/faults tests/fuzz)))
 SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/* .ci/packaging/* tests/run tests/exec tests/lib.sh \
-              tests/coverage tests/cli/*/* tests/bench/*.sh tests/bench/against/*.sh examples/* tests/gpu/* 2>/dev/null)
+              tests/coverage tests/cli/*/* tests/fuzz/*.sh tests/bench/*.sh tests/bench/against/*.sh examples/* tests/gpu/* 2>/dev/null)
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
