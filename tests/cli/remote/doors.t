@@ -2,34 +2,21 @@
 # doors.t - an object store with several doors (endpoints), and requests that are repeated, on the faulty server of
 # tests/faults. Rows and figures say which door; a dead door is an error of its own operations; each retry is counted and is
 # within the row's time. A bug looked like a run that ended with one door of three, or a retry that hid in a good latency.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-command -v python3 >/dev/null || skip_all 'no python3'
-command -v curl >/dev/null || skip_all 'no curl (Debian: apt install curl)'
-cd "$TMP" || exit 1
-export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
-unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
-printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n' >one.csv
-"$BIN/kvreplay" --target 's3://none?endpoint=http://127.0.0.1:1' -o r.csv one.csv 2>&1 | grep -q 'made without libcurl' && skip_all 'built without libcurl'
+# shellcheck source=tests/remote.sh
+. "$TOP/tests/remote.sh"
+why=$(no_s3)
+[ -z "$why" ] || skip_all "$why"
 
 # serve: a server of four doors, the last one for the test itself; $uri leads to three.
 serve() {
-    rm -f port
-    "$TOP/tests/faults/s3_server.py" "$TMP/port" 4 2>>server.log &
-    server=$!
-    until [ -s port ]; do sleep 0.05; done
+    start_s3 4
     door=http://127.0.0.1:$(tail -n 1 port)
     uri="s3://bucket/p?$(head -n 3 port | sed 's|^|endpoint=http://127.0.0.1:|' | paste -s -d '&')"
     one="s3://bucket/p?endpoint=http://127.0.0.1:$(head -n 1 port)"
 }
-leave() {
-    left_with=$?
-    kill "$server" 2>/dev/null
-    (exit $left_with)
-    tap_exit
-}
-trap leave EXIT
 serve
-admin() { curl -s --noproxy '*' "$@"; }
 names() { admin "$door/-/keys"; }
 fault() { admin -X PUT "$door/-/$1/$2/$3"; }
 replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json "$@"; }
