@@ -14,6 +14,7 @@ serve() {
     start_s3 4
     door=http://127.0.0.1:$(tail -n 1 port)
     uri="s3://bucket/p?$(head -n 3 port | sed 's|^|endpoint=http://127.0.0.1:|' | paste -s -d '&')"
+    one_alive="s3://bucket/p?endpoint=http://127.0.0.1:$(sed -n 2p port)"
     one="s3://bucket/p?endpoint=http://127.0.0.1:$(head -n 1 port)"
 }
 serve
@@ -106,6 +107,20 @@ is 'kvstat says which' "$(json k.json '[.groups[] | select(.by.op == "Read" and 
 exits 'a run with a dead door from the start' 1 replay --target "$uri" t.csv
 is 'has the others' "$(ends s.json '.[] | .write.ops > 0')" 'false true true'
 is 'and leaves nothing' "$(names)" ''
+
+# Objects that are there before the run are all written, or it does not begin.
+sed 's/,Write,/,Read,/' t.csv >reads.csv
+rm -f s.json
+exits 'a dead door while objects are populated' 3 replay --target "$uri" reads.csv
+stderr_like 'is said' '^kvreplay: populate: cannot write the objects .*: Connection refused'
+ok 'no row was run' test ! -e s.json
+is 'those of the other doors are removed' "$(names)" ''
+fault PUT die 1
+exits 'a lost connection while objects are populated' 3 replay --target "$one_alive" reads.csv
+is 'what was written is removed' "$(names)" ''
+fault PUT die 1
+exits 'is repeated with --retries' 0 replay --retries 2 --target "$one_alive" reads.csv
+is 'and the run has all its objects' "$(json s.json '.populated.objects, .rows.ok == .rows.total')" '12 true'
 again() {
     kill "$server"
     wait "$server" 2>/dev/null
