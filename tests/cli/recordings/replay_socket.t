@@ -18,8 +18,6 @@ done
 ! grep -q 'built without libzmq' "$TMP/err" || skip_all 'built without libzmq'
 
 samples=$DATA/recordings
-at=tcp://127.0.0.1
-port=$((42000 + $$ % 1000 * 10))
 # What took seconds comes at once here: rows of one socket wait for those of the other.
 options="-m tiny-1b --object-bytes 4096 --names $TMP/key --no-notes --reorder 1m"
 # Two sockets have no order between them: rows by time and publisher, and as they are within these.
@@ -35,14 +33,17 @@ to_rows() { "$BIN/kvgen" $options "$@"; }
 talk() { # FOLDER SAMPLE [REQUEST]: kvgen, and the engine as it was; all that came of it in the folder
     mkdir "$TMP/$1"
     cd "$TMP/$1" || exit 1
+    "$python" "$samples/replay_socket.py" endpoints "$2.zmqrec" "$2.replay.jsonl" ${3+"$3"} >asked 2>player &
+    player=$!
+    until [ -s endpoints ] || ! kill -s 0 $player 2>/dev/null; do sleep 0.05; done
     # shellcheck disable=SC2086 # no function, whose shell would take the signal
-    "$BIN/kvgen" $options --input "$at:$port,$at:$((port + 1))" --gap-endpoint "$at:$((port + 2))" --summary s.json -o rows 2>log &
+    "$BIN/kvgen" $options --input "$(sed '$d' endpoints | paste -s -d ,)" --gap-endpoint "$(tail -n 1 endpoints)" \
+        --summary s.json -o rows 2>log &
     listener=$!
-    "$python" "$samples/replay_socket.py" $port "$2.zmqrec" "$2.replay.jsonl" ${3+"$3"} >asked 2>player
-    sleep 0.5
+    wait $player
+    sleep 1 # a busy machine has read it all by then
     kill -s INT "$listener"
     wait "$listener"
-    port=$((port + 3))
     [ ! -s player ] || diag "$(tail -n 1 player)"
 }
 

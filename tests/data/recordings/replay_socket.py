@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Plays a sample to kvgen as its engine did: the messages of X.zmqrec, each source on a PUB socket of its own (PORT, PORT+1..),
-and a replay socket (ROUTER, PORT+2) that answers with the very frames of X.replay.jsonl. Waits for the subscribers, and ends
-when all was sent and, if anything was lost, asked for. Prints the requests that it got, as hex. Needs Python 3 with zmq.
+"""Plays a sample to kvgen as its engine did: the messages of X.zmqrec, each source on a PUB socket of its own, and a replay
+socket (ROUTER) that answers with the very frames of X.replay.jsonl. ENDPOINTS is a file that gets them, one a line, the replay
+socket's last. Waits for the subscribers, and ends when all was sent and, if anything was lost, asked for. Prints the requests
+that it got, as hex. Needs Python 3 with zmq.
 
-  replay_socket.py PORT X.zmqrec X.replay.jsonl [REQUEST]   answers each request as the engine answered REQUEST (hex)
+  replay_socket.py ENDPOINTS X.zmqrec X.replay.jsonl [REQUEST]   answers each request as the engine answered REQUEST (hex)
   replay_socket.py --whole X.zmqrec X.replay.jsonl          prints X.zmqrec with what was answered in its place
 """
-import json, struct, sys
+import json, os, struct, sys
 
 def messages(path):  # (source, [topic, number, payload], the bytes of the message)
     data, at, out = open(path, "rb").read(), 8, []
@@ -47,15 +48,18 @@ def whole(sample, dialogue):
         expected[source] = seq + 1
         out.write(raw)
 
-def play(port, sample, dialogue, answer_as):
+def play(endpoints, sample, dialogue, answer_as):
     import zmq
     ctx, answers = zmq.Context(), talk(dialogue)
     sources = messages(sample)
     pub = [ctx.socket(zmq.XPUB) for _ in range(1 + max(s for s, _, _ in sources))]
-    for i, s in enumerate(pub):
-        s.bind("tcp://127.0.0.1:%d" % (port + i))
     router = ctx.socket(zmq.ROUTER)
-    router.bind("tcp://127.0.0.1:%d" % (port + 2))
+    for s in pub + [router]:
+        s.bind("tcp://127.0.0.1:*")
+    with open(endpoints + ".new", "w") as out:
+        for s in pub + [router]:
+            print(s.getsockopt(zmq.LAST_ENDPOINT).rstrip(b"\0").decode(), file=out)
+    os.rename(endpoints + ".new", endpoints)
     for s in pub:
         if not s.poll(20000):
             sys.exit("nobody subscribes")
@@ -64,7 +68,7 @@ def play(port, sample, dialogue, answer_as):
         pub[source].send_multipart(frames)
     if not router.poll(20000):
         sys.exit("nobody asks for what was lost")
-    while router.poll(300):
+    while router.poll(1000):
         peer, *request = router.recv_multipart()
         print(b",".join(f.hex().encode() for f in request).decode())
         for frames in answers[answer_as or request[-1]]:
@@ -73,4 +77,4 @@ def play(port, sample, dialogue, answer_as):
 if sys.argv[1] == "--whole":
     whole(sys.argv[2], sys.argv[3])
 else:
-    play(int(sys.argv[1]), sys.argv[2], sys.argv[3], bytes.fromhex(sys.argv[4]) if len(sys.argv) > 4 else None)
+    play(sys.argv[1], sys.argv[2], sys.argv[3], bytes.fromhex(sys.argv[4]) if len(sys.argv) > 4 else None)
