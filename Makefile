@@ -339,14 +339,17 @@ arm64: all arm64-build
 FUZZ_SECONDS ?= 60
 # A seed of libFuzzer: 0 draws one.
 FUZZ_SEED ?= 0
+# An execution takes as long as its input.
+FUZZ_BYTES ?= 4096
 fuzz:
 	$(MAKE) fuzzers BUILD=build/fuzz CC=clang OPTIM='-O1 -g' \
 	    CFLAGS='-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined' LDFLAGS='-fsanitize=fuzzer'
 	rm -rf build/fuzz/table
+	tests/fuzz/seeds.sh build/fuzz/seeds
 	$(MAKE) BUILD=build/fuzz $(patsubst tests/fuzz/%.c,fuzz-for-seconds/%,$(wildcard tests/fuzz/fuzz_*.c))
 	@tests/fuzz/each --table build/fuzz
 fuzz-for-seconds/%:
-	@tests/fuzz/each build/fuzz $(FUZZ_SECONDS) $(FUZZ_SEED) $*
+	@tests/fuzz/each build/fuzz $(FUZZ_SECONDS) $(FUZZ_SEED) $(FUZZ_BYTES) $*
 .PHONY: fuzzers
 fuzzers: $(FUZZERS)
 
@@ -362,7 +365,7 @@ coverage:
 FOLDERS := $(LIB_FOLDERS) $(KVGEN_FOLDERS) $(KVREPLAY_FOLDERS) $(KVSTAT_FOLDERS) $(KVPRECOND_FOLDERS)
 C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/faults tests/fuzz tests/simulation)))
 SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/* .ci/packaging/* tests/run tests/exec tests/lib.sh \
-              tests/coverage tests/fuzz/each tests/cli/*/* tests/bench/*.sh tests/bench/against/*.sh examples/* tests/gpu/* 2>/dev/null)
+              tests/coverage tests/fuzz/each tests/fuzz/*.sh tests/cli/*/* tests/bench/*.sh tests/bench/against/*.sh examples/* tests/gpu/* 2>/dev/null)
 lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """For the tests of recordings. Knows their formats by itself: MessagePack, its containers, JSON, zstd's frames.
 
-recordings.py mix IN OUT               a .zmqrec or .lct again, with unknown fields and events in it, its maps in another
-                                       order; prints how many of each
+recordings.py mix IN OUT               a .zmqrec, .replay.jsonl or .lct again, with unknown fields and events in it, its
+                                       maps in another order; prints how many of each
 recordings.py set IN OUT NAME VALUE     a .zmqrec again, whose stored blocks have that member (VALUE is JSON)
 recordings.py private SAMPLE... -- FILE...
                                        what the samples plant (tokens, names, hashes) and an output shows, up to three
@@ -151,10 +151,22 @@ def change_batches(b, to, change):
             out.write(head + b''.join(struct.pack('>I', len(f)) + f for f in frames))
 
 
+def mix_answers(b, to):
+    """A talk with a replay socket again, each payload in it changed. The payload is the last frame; that of the end is empty."""
+    with open(to, 'w') as out:
+        for talk in json_lines(b.decode()):
+            frames = talk.get('frames_hex') or ['']
+            if talk['dir'] == 'answer' and frames[-1]:
+                frames[-1] = encode(mix_batch(decode(bytes.fromhex(frames[-1]))[0])).hex()
+            print(json.dumps(talk), file=out)
+
+
 def mix(path, to):
     b = open(path, 'rb').read()
     if b[:8] == b'ZMQREC1\n':
         change_batches(b, to, mix_batch)
+    elif b[:1] == b'{':
+        mix_answers(b, to)
     else:
         with open(to, 'wb') as out:
             for r in lct_frames(b):

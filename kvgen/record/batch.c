@@ -74,3 +74,14 @@ void batch_unknown_note(const struct batch_unknown *u, struct notes *to)
         notes_add(to, "fields that are not known are left out: %llu",
                   (unsigned long long)u->fields);
 }
+
+const char *batch_unrecorded_text(enum batch_unrecorded what)
+{
+    static const char *const text[BATCH_UNRECORDED_KINDS] = {
+        [BATCH_UNRECORDED_EXACT_TIMES] =
+            "exact times (told once a second: a timed replay comes in bursts)",
+        [BATCH_UNRECORDED_RESULTS] = "results and durations of calls, and the tier below",
+        [BATCH_UNRECORDED_MEMORY] = "memory, and files that were open before the recording began",
+    };
+    return text[what];
+}

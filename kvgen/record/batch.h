@@ -94,10 +94,22 @@ struct batch_reader_ops {
     int (*next)(struct batch_reader *r, struct batch *b, struct err *e);
     void (*close)(struct batch_reader *r);
 };
+/* What a kind of recording never says, besides reads and times. */
+enum batch_unrecorded {
+    BATCH_UNRECORDED_NOTHING,
+    BATCH_UNRECORDED_EXACT_TIMES,
+    BATCH_UNRECORDED_RESULTS,
+    BATCH_UNRECORDED_MEMORY,
+    BATCH_UNRECORDED_KINDS
+};
+const char *batch_unrecorded_text(enum batch_unrecorded what); /* in words; NULL: nothing */
+
+/* The three after unknown are set by the first message. */
 struct batch_reader {
     const struct batch_reader_ops *ops;
     struct batch_unknown unknown;
-    const char *unrecorded; /* what such recordings never say; set by the first message; or NULL */
+    bool no_times, has_reads;
+    enum batch_unrecorded unrecorded;
 };
 
 #endif

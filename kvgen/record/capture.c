@@ -21,6 +21,8 @@ enum {
 
 static const char *const kind_text[EVENT_KINDS] = {"stored", "removed", "cleared", "read"};
 static const char *const layers_text[] = {"all", "full", "windowed"};
+static const char *const unrecorded_text[BATCH_UNRECORDED_KINDS] = {"nothing", "exact times",
+                                                                    "results", "memory"};
 
 /* ---- writing ---- */
 
@@ -29,6 +31,7 @@ struct capture {
     const struct media *media;
     char *line;
     size_t len, cap;
+    bool begun;  /* it has its head */
     bool failed; /* no memory */
 };
 
@@ -85,10 +88,26 @@ static void put_event(struct capture *c, const struct batch *b, const struct eve
     put(c, "]");
 }
 
-int capture_put(struct capture *c, const struct batch *b, struct err *e)
+static void put_head(struct capture *c, const struct batch_reader *from)
+{
+    put(c, CAPTURE_MAGIC "\"version\":1");
+    if (from->no_times)
+        put(c, ",\"times\":false");
+    if (from->has_reads)
+        put(c, ",\"reads\":true");
+    if (from->unrecorded != BATCH_UNRECORDED_NOTHING)
+        put(c, ",\"unrecorded\":\"%s\"", unrecorded_text[from->unrecorded]);
+    put(c, "}\n");
+    c->begun = true;
+}
+
+int capture_put(struct capture *c, const struct batch_reader *from, const struct batch *b,
+                struct err *e)
 {
     size_t i = 0;
     c->len = 0;
+    if (!c->begun)
+        put_head(c, from);
     do {
         put(c, "{\"ts\":%" PRId64, b->time_ns);
         put_hash(c, ",\"publisher\":", b->publisher);
@@ -108,7 +127,6 @@ int capture_put(struct capture *c, const struct batch *b, struct err *e)
 
 int capture_create(struct capture **out, const char *path, const struct media *media, struct err *e)
 {
-    static const char head[] = CAPTURE_MAGIC "\"version\":1}\n";
     size_t len = strlen(path);
     bool zstd = len > 4 && strcmp(path + len - 4, ".zst") == 0;
     struct capture *c = calloc(1, sizeof(*c));
@@ -116,8 +134,6 @@ int capture_create(struct capture **out, const char *path, const struct media *m
         return err_nomem(e, "capture");
     c->media = media;
     int rc = output_file_open(&c->file, path, zstd, 0, e);
-    if (rc == 0)
-        rc = output_file_put(c->file, head, sizeof(head) - 1, e);
     if (rc < 0) {
         capture_abandon(c);
         return rc;
@@ -266,17 +282,30 @@ static bool same_message(const struct batch *a, const struct batch *b)
            a->seq == b->seq && memcmp(&a->publisher, &b->publisher, sizeof(a->publisher)) == 0;
 }
 
-/* The next line; the head of the file, which tells the version, is passed over. 1, 0, or negative
- * errno. */
-static int next_line(struct capture_reader *r, struct err *e)
+static int read_head(struct capture_reader *r, struct err *e)
 {
     uint64_t version;
+    bool times = true;
+    if (jsonin_u64(jsonin_get(r->line, "version"), &version) < 0 || version != 1)
+        return bad(e, "version", "is not 1: no capture that this program knows");
+    jsonin_bool(jsonin_get(r->line, "times"), &times);
+    jsonin_bool(jsonin_get(r->line, "reads"), &r->base.has_reads);
+    int what =
+        find_text(unrecorded_text, BATCH_UNRECORDED_KINDS, jsonin_get(r->line, "unrecorded"));
+    r->base.no_times = !times;
+    r->base.unrecorded = what < 0 ? BATCH_UNRECORDED_NOTHING : (enum batch_unrecorded)what;
+    r->begun = true;
+    return 0;
+}
+
+/* The next line behind the head of the file. 1, 0, or negative errno. */
+static int next_line(struct capture_reader *r, struct err *e)
+{
     int rc = jsonin_stream_next(r->stream, &r->line, e);
     if (rc > 0 && !r->begun) {
-        r->begun = true;
-        if (jsonin_u64(jsonin_get(r->line, "version"), &version) < 0 || version != 1)
-            return bad(e, "version", "is not 1: no capture that this program knows");
-        rc = jsonin_stream_next(r->stream, &r->line, e);
+        rc = read_head(r, e);
+        if (rc == 0)
+            rc = jsonin_stream_next(r->stream, &r->line, e);
     }
     if (rc <= 0)
         r->line = NULL;

@@ -244,6 +244,7 @@ static int read_dynamo(struct batch_reader *r, const struct record_opts *o,
     if (wrapped && (jsonin_i64(jsonin_get(v, "timestamp"), &ms) < 0 || ms < 0 || ms > MAX_MS))
         return bad(e, "timestamp", "is not a time in milliseconds");
     b->time_ns = ms * 1000000;
+    r->no_times = !wrapped;
     int rc = read_worker(o, record, b, e);
     if (rc == 0)
         rc = read_number(jsonin_get(record, "event.event_id"), b, e);
@@ -348,7 +349,10 @@ static int open_events(struct batch_reader **out, struct frame_in *file,
 int trtllm_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
                 struct err *e)
 {
-    return open_events(out, file, o, read_trtllm, e);
+    int rc = open_events(out, file, o, read_trtllm, e);
+    if (rc == 0)
+        (*out)->no_times = true;
+    return rc;
 }
 
 int dynamo_kv_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,

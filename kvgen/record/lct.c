@@ -43,6 +43,7 @@ struct lct {
     struct bytes_in *in;
     const struct record_opts *o;
     enum level level;
+    uint8_t memory, disk;     /* media of its tiers */
     struct hash128 publisher; /* storage: of all calls; events: of the instance named last */
     char instance[64];        /* its name, in the first instance_len bytes */
     size_t instance_len;
@@ -321,7 +322,8 @@ static int take_map(struct lct *l, struct msgpack *in, const struct member_list 
         if (rc < 0)
             return rc;
         if (at < names->count) {
-            out[at] = (struct msgpack){value, in->at};
+            out[at].at = value; /* one by one: as a pair they go through the stack */
+            out[at].end = in->at;
             expected = next_place + 1 + at;
         }
     }
@@ -336,12 +338,20 @@ static int take_members(struct lct *l, struct msgpack *in, const struct member_l
     return in->at ? take_map(l, in, names, true, out) : -EBADMSG;
 }
 
-/* The value itself; nil if it is missing. */
-static struct msgpack_value scalar(struct msgpack v)
+/* The value itself; nil if it is missing. Most are short texts, and need no call. */
+static inline struct msgpack_value scalar(struct msgpack v)
 {
-    struct msgpack_value out;
-    if (!v.at || msgpack_next(&v, &out) < 0)
-        return (struct msgpack_value){0};
+    struct msgpack_value out = {0};
+    size_t left = v.at ? (size_t)(v.end - v.at) : 0;
+    size_t head = left > 1 && *v.at == 0xd9 ? 2 : 1;
+    size_t len = left > 0 && (*v.at & 0xe0) == 0xa0 ? *v.at & 31u : head == 2 ? v.at[1] : left;
+    if (head + len <= left) {
+        out.type = MSGPACK_TEXT;
+        out.text = (const char *)v.at + head;
+        out.len = (uint32_t)len;
+    } else if (left == 0 || msgpack_next(&v, &out) < 0) {
+        out = (struct msgpack_value){0};
+    }
     return out;
 }
 
@@ -447,14 +457,13 @@ static int remember(struct lct *l, struct msgpack keys, uint64_t bytes)
 /* Adds an event for each key. */
 static int use(struct lct *l, struct msgpack keys, enum event_kind kind, struct batch *b)
 {
-    uint8_t medium = (uint8_t)media_find(&l->o->media, "CPU", 3);
     struct hash128 key;
     for (uint32_t n = list(l, &keys); n > 0 && take_key(l, &keys, &key) == 0; n--) {
         const uint64_t *size = keymap_find(l->sizes, key);
         struct event *v = batch_add(b, kind);
         if (!v)
             return -ENOMEM;
-        v->medium = medium;
+        v->medium = l->memory;
         v->bytes = size ? *size : 0;
         v->rewrites = true; /* calls tell of no deletion, so each one wrote */
         if (batch_add_block(b, key) < 0)
@@ -567,7 +576,6 @@ static int read_event(struct lct *l, const struct msgpack *record, const struct 
     const struct msgpack *args = record + COUNT(record_list);
     struct msgpack_value type = scalar(args[EVENT_TYPE]), tier = scalar(args[EVENT_TIER]);
     struct msgpack_value seq = scalar(args[EVENT_SEQ]), ts = scalar(args[EVENT_TS]);
-    const char *medium = msgpack_is(&tier, "l1") ? "CPU" : "DISK";
     int rc = see_incarnation(l, args, b);
     if (ends(name, "events.lifecycle"))
         b->events = 0;
@@ -583,7 +591,7 @@ static int read_event(struct lct *l, const struct msgpack *record, const struct 
     b->seq = seq.bits;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
         if (msgpack_is(&type, kinds[i].name)) {
-            uint8_t at = (uint8_t)media_find(&l->o->media, medium, strlen(medium));
+            uint8_t at = msgpack_is(&tier, "l1") ? l->memory : l->disk;
             for (size_t k = 0; k < b->events; k++) {
                 b->event[k].kind = (uint8_t)kinds[i].kind;
                 b->event[k].medium = at;
@@ -635,9 +643,8 @@ static int read_header(struct lct *l, struct err *e)
     l->level = msgpack_is(&level, "events") ? LEVEL_EVENTS : LEVEL_STORAGE;
     if (l->level == LEVEL_STORAGE && !msgpack_is(&level, "storage"))
         return err_set(e, -EINVAL, ERR_INPUT, "", "its level is neither storage nor events");
-    l->base.unrecorded = l->level == LEVEL_EVENTS
-                             ? "exact times (told once a second: a timed replay comes in bursts)"
-                             : "results and durations of calls, and the tier below";
+    l->base.unrecorded =
+        l->level == LEVEL_EVENTS ? BATCH_UNRECORDED_EXACT_TIMES : BATCH_UNRECORDED_RESULTS;
     return 1;
 }
 
@@ -675,7 +682,10 @@ int lct_open(struct batch_reader **out, struct frame_in *file, const struct reco
     if (!l)
         return err_nomem(e, "recording");
     l->base.ops = &ops;
+    l->base.has_reads = true;
     l->o = o;
+    l->memory = (uint8_t)media_find(&o->media, "CPU", 3);
+    l->disk = (uint8_t)media_find(&o->media, "DISK", 4);
     l->publisher = publisher_of(o, 0, "lct", 3);
     l->in = bytes_in_create(file);
     l->sizes = keymap_create();

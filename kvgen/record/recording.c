@@ -49,9 +49,8 @@ struct recording {
     struct keymap *clocks;     /* time of the last message of each publisher */
     int64_t newest_ns;         /* time of the newest message */
     int64_t first_ns, last_ns; /* of the rows given */
-    bool any, ended, has_times, has_reads;
-    const char *unrecorded; /* what the reader says of its format; NULL: nothing */
-    int end;                /* why it ended: 0, or -EBADMSG with end_err */
+    bool any, ended;
+    int end; /* why it ended: 0, or -EBADMSG with end_err */
     struct err end_err;
     struct source_recording counts;
     struct batch_unknown unknown; /* of readers that were closed */
@@ -238,7 +237,7 @@ static int read_message(struct recording *r, struct err *e)
     }
     if (rc < 0)
         return rc;
-    rc = r->capture ? capture_put(r->capture, &r->batch, e) : 0;
+    rc = r->capture ? capture_put(r->capture, r->reader, &r->batch, e) : 0;
     /* What a publisher did it did in this order, whatever its clock says. */
     bool by_object = r->batch.by_object && r->batch.hashes > 0;
     uint64_t *clock = keymap_get(r->clocks, by_object ? r->batch.hash[0] : r->batch.publisher, 0);
@@ -353,9 +352,9 @@ static int finish(struct import *base, struct err *e)
         r->counts.medium[i].name = r->o.record.media.medium[i].name;
     r->counts.unknown_fields = r->unknown.fields;
     r->counts.unknown_events = r->unknown.events;
-    r->counts.has_times = r->has_times;
-    r->counts.has_reads = r->has_reads;
-    r->counts.unrecorded = r->unrecorded;
+    r->counts.has_times = before.has_times;
+    r->counts.has_reads = before.has_reads;
+    r->counts.unrecorded = before.unrecorded;
     r->counts.cut = r->end < 0;
     batch_unknown_note(&r->unknown, remarks);
     if (r->unknown.calls > 0)
@@ -413,6 +412,15 @@ static void close_recording(struct import *base)
     free(r);
 }
 
+/* What is known of the recording from its first message on. */
+static void set_facts(struct recording *r)
+{
+    const struct batch_reader *from = r->reader;
+    r->counts.has_times = !(from && from->no_times);
+    r->counts.has_reads = (from && from->has_reads) || r->requests;
+    r->counts.unrecorded = from ? batch_unrecorded_text(from->unrecorded) : NULL;
+}
+
 #define RECORDING_OPS(format_name)                                                                 \
     {                                                                                              \
         .name = (format_name), .next = next, .finish = finish, .recording = counts,                \
@@ -439,9 +447,6 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
     r->in = in;
     r->o = *o;
     r->unused = r->first = NONE;
-    r->has_times = r->counts.has_times = o->format != RECORDING_TRTLLM;
-    r->has_reads = r->counts.has_reads =
-        o->format == RECORDING_LCT || o->format == RECORDING_STRACE || o->requests;
     struct residency_opts residency = {.media = &r->o.record.media,
                                        .model = &r->o.model,
                                        .ranks = o->ranks,
@@ -477,7 +482,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
         close_recording(&r->base);
         return rc;
     }
-    r->unrecorded = r->counts.unrecorded = r->reader ? r->reader->unrecorded : NULL;
+    set_facts(r);
     *out = &r->base;
     return 0;
 }

@@ -677,7 +677,8 @@ int strace_open(struct batch_reader **out, struct frame_in *file, const struct r
     if (!s)
         return err_nomem(e, "recording");
     s->base.ops = &ops;
-    s->base.unrecorded = "memory, and files that were open before the recording began";
+    s->base.unrecorded = BATCH_UNRECORDED_MEMORY;
+    s->base.has_reads = true;
     s->o = o;
     s->in = file;
     s->unused = NONE;

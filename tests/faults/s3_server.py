@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """s3_server.py PORT_FILE [DOORS] - a small object store in memory for the tests of S3 targets, with faults on demand.
 PORT_FILE gets a line for each of its ports, which all lead to the same objects. PUT /-/door/N closes port number N, from
-0 on, with its connections.
+0 on, with its connections, and PUT /-/door/N/open opens it again.
 
 It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE, multipart uploads and listings of three names a page, for
 any bucket, and wants a signature without checking it. PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
@@ -115,7 +115,12 @@ class Handler(BaseHTTPRequestHandler):
             if part[2] == "clock":
                 skew = int(part[3])
             elif part[2] == "door":
-                doors[int(part[3])].die(self.connection)
+                if part[4:] == ["open"]:
+                    doors[int(part[3])].shutdown()
+                    doors[int(part[3])] = Server(doors[int(part[3])].server_port)
+                    start(doors[int(part[3])])
+                else:
+                    doors[int(part[3])].die(self.connection)
             elif part[2] == "data":
                 store["/".join(part[3:])] = body
             else:
@@ -262,13 +267,17 @@ def serve(door):
         pass  # its port was closed
 
 
+def start(door):
+    threading.Thread(target=serve, args=(door,)).start()
+
+
 class Server(ThreadingHTTPServer):
     request_queue_size = 256
     daemon_threads = True
 
-    def __init__(self):
+    def __init__(self, port=0):
         self.open = set()  # connections
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", port), Handler)
 
     def handle_error(self, request, client_address):
         pass  # the client has gone
@@ -290,4 +299,4 @@ with open(sys.argv[1] + ".new", "w") as f:
 
 os.rename(sys.argv[1] + ".new", sys.argv[1])
 for door in doors:
-    threading.Thread(target=serve, args=(door,)).start()
+    start(door)

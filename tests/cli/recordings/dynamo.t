@@ -12,6 +12,11 @@ plain=$DATA/recordings/dynamo-1.6.1-request-trace-sessions-payload.jsonl
 gz=$DATA/recordings/dynamo-1.6.1-request-trace.000000.jsonl.gz
 generate() { "$BIN/kvgen" -m tiny-1b "$@" --summary "$TMP/s.json" -o "$TMP/out.csv"; }
 keyed() { generate --names "$TMP/key" "$@"; }
+digest() { sed -n 's/.*digest \([0-9a-f]*\)$/\1/p' "$TMP/stderr"; }
+with_unknown() { # three fields in each request, and an event
+    sed 's/"event_type":"request_end",/"new": {"x": [1]},&/; s/"replay":{/"new": 7,&"new": "planted",/'
+    printf '{"timestamp": 1, "event": {"schema": "dynamo.request.trace.v1", "event_type": "dream", "event_time_unix_ms": 5}}\n'
+}
 
 exits "sessions and payloads" 0 keyed --input "$plain"
 json_like "$TMP/s.json" <<'END'
@@ -37,16 +42,21 @@ generate --input "$plain" -z 2>"$TMP/err"
 is "nothing private is seen" "$(planted "$TMP/out.csv" "$TMP/s.json" "$TMP/stderr" "$TMP/err")" ""
 
 if exits "gzip, without sessions" 0 keyed --input "$gz" && ! grep -q 'without zlib' "$TMP/stderr"; then
+    is "gzip: distinct blocks" "$(awk -F, '$2 == "Write" {print $5}' "$TMP/out.csv" | sort -u | wc -l)" 93
+    gzipped=$(digest)
     json_like "$TMP/s.json" <<'END'
 gzip: requests | .requests.completed, .requests.context_tokens, .requests.generated_tokens | 21 3919 339
 gzip: blocks   | .lookups.block.lookups, .lookups.block.hits | 258 165
 gzip: rates    | .recorded.hit_rate, .recorded.simulated_hit_rate | 0\.67364.* 0\.67364.*
 END
+    gzip -dc "$gz" | with_unknown | gzip -c >"$TMP/new.jsonl.gz"
+    exits "gzip, unknown fields and events" 0 keyed --input "$TMP/new.jsonl.gz"
+    is "gzip, unknown: the same" "$(digest)" "$gzipped"
+    stderr_like "gzip, unknown: fields are counted" 'fields that are not known are left out: 63$'
 fi
 
 # Bare records, other orders, unknown fields and events, a folder.
 rows() { grep -c . "$1"; }
-digest() { sed -n 's/.*digest \([0-9a-f]*\)$/\1/p' "$TMP/stderr"; }
 exits "the key file keeps hashes" 0 keyed --input "$plain"
 same=$(digest)
 like "a digest is printed" "$same" '^[0-9a-f]{32}$'
@@ -54,9 +64,7 @@ is "only its owner reads the key" "$(stat -c %a "$TMP/key")" 600
 sed 's/^{"timestamp":[0-9]*,"event":\(.*\)}$/\1/' "$plain" >"$TMP/bare.jsonl"
 exits "bare" 0 keyed --input "$TMP/bare.jsonl"
 is "bare: the same" "$(digest)" "$same"
-sed 's/"event_type":"request_end",/"new": {"x": [1]},&/; s/"replay":{/"new": 7,&"new": "planted",/' "$plain" >"$TMP/new.jsonl"
-printf '{"timestamp": 1, "event": {"schema": "dynamo.request.trace.v1", "event_type": "dream", "event_time_unix_ms": 5}}\n' \
-    >>"$TMP/new.jsonl"
+with_unknown <"$plain" >"$TMP/new.jsonl"
 exits "unknown fields and events" 0 keyed --input "$TMP/new.jsonl"
 is "unknown: the same" "$(digest)" "$same"
 stderr_like "unknown: the event is named" 'events of a kind that is not known are left out: 1, the first one "dream"'

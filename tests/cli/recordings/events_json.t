@@ -18,8 +18,8 @@ resident() {
     json "$TMP/s.json" '[.recording.resident[] | select(.blocks > 0) | .medium + ":" + (.blocks | tostring)] | join(",")'
 }
 
-# SAMPLE SOURCE figures distinct resident
-while read -r sample source want distinct at_end; do
+# SAMPLE SOURCE figures distinct resident chain what-is-not-recorded
+while read -r sample source want distinct at_end chain unrecorded; do
     in=$DATA/recordings/$sample.jsonl
     rm -f "$TMP/out.csv" "$TMP/capture.jsonl"
     exits "$sample" 0 generate --input "$in" --object-bytes 1MiB -o "$TMP/out.csv" --capture "$TMP/capture.jsonl"
@@ -34,6 +34,9 @@ while read -r sample source want distinct at_end; do
     rows "$TMP/again.csv" >"$TMP/again"
     ok "$sample: the capture gives the same rows" cmp "$TMP/same" "$TMP/again"
     { printf '[' && sed '$!s/$/,/' "$in" && printf ']'; } >"$TMP/list.json"
+    is "$sample: the longest chain" "$(jq -r 'select(.event == "stored") | [.publisher, .parent // "-"] + .hashes | @tsv' \
+        "$TMP/capture.jsonl" | longest_chain)" "$chain"
+    stderr_like "$sample: and says what is not in it" "^not in it  $unrecorded\$"
     exits "$sample: as a list" 0 generate --input - --object-bytes 1MiB -o "$TMP/again.csv" <"$TMP/list.json"
     rows "$TMP/again.csv" >"$TMP/again"
     ok "$sample: the list gives the same rows" cmp "$TMP/same" "$TMP/again"
@@ -50,10 +53,22 @@ while read -r sample source want distinct at_end; do
     exits "$sample: cut: status 2" 2 generate --source "$source" --input "$TMP/cut.jsonl" --object-bytes 1MiB -o none
     stderr_like "$sample: cut: says where" '^kvgen: .*cut.jsonl:[0-9]+: '
 done <<'END'
-trtllm-kv_cache_events trtllm 12,0,8,0,3,0,0,1,1,64 6 GPU:4,CPU:1
-dynamo-0.4.1-kvrecorder dynamo-kv 8,0,13,0,4,0,0,0,0,0 9 GPU:9
-dynamo-1.6.1-routerevents dynamo-kv 10,3,13,0,3,0,2,0,0,0 6 GPU:4,HOST_PINNED:2,DISK:1,EXTERNAL:1
+trtllm-kv_cache_events trtllm 12,0,8,0,3,0,0,1,1,64 6 GPU:4,CPU:1 4 reads [(]writes only[)], times [(]order only[)]
+dynamo-0.4.1-kvrecorder dynamo-kv 8,0,13,0,4,0,0,0,0,0 9 GPU:9 5 reads [(]writes only[)]
+dynamo-1.6.1-routerevents dynamo-kv 10,3,13,0,3,0,2,0,0,0 6 GPU:4,HOST_PINNED:2,DISK:1,EXTERNAL:1 5 reads [(]writes only[)]
 END
+
+# Bare events of Dynamo's router, without the frame that has the time: the same operations, and it is said.
+for sample in dynamo-0.4.1-kvrecorder dynamo-1.6.1-routerevents; do
+    in=$DATA/recordings/$sample.jsonl
+    sed 's/^{"timestamp":[0-9]*,"event":\(.*\)}$/\1/' "$in" >"$TMP/bare.jsonl"
+    exits "$sample: wrapped" 0 generate --input "$in" --object-bytes 1MiB --no-notes -o "$TMP/out.csv"
+    exits "$sample: bare" 0 generate --input "$TMP/bare.jsonl" --object-bytes 1MiB --no-notes -o "$TMP/bare.csv"
+    stderr_like "$sample: bare: its times are not recorded" '^not in it  reads [(]writes only[)], times [(]order only[)]$'
+    sed 's/^[^,]*,/,/' "$TMP/out.csv" >"$TMP/same"
+    sed 's/^[^,]*,/,/' "$TMP/bare.csv" >"$TMP/again"
+    ok "$sample: bare: the same operations" cmp "$TMP/same" "$TMP/again"
+done
 
 trtllm=$DATA/recordings/trtllm-kv_cache_events.jsonl
 exits "blocks of TensorRT-LLM have the size of their tokens" 0 generate --input "$trtllm" -o "$TMP/out.csv"

@@ -25,9 +25,7 @@ while read -r sample figures distinct objects chain resident; do
     is "$sample: objects" "$(awk -F, '$2 == "Write" {print $5}' "$TMP/out.csv" | sort -u | wc -l)" "$objects"
     is "$sample: hashes" "$(jq -r 'select(.event == "stored") | .hashes[]' "$TMP/capture.jsonl" | sort -u | wc -l)" "$distinct"
     is "$sample: the longest chain" "$(jq -r 'select(.event == "stored") |
-        [.publisher, .parent // "-"] + .hashes | @tsv' "$TMP/capture.jsonl" |
-        awk '{ n = depth[$1, $2]; for (i = 3; i <= NF; i++) { depth[$1, $i] = ++n; if (n > most) most = n } }
-            END { print most + 0 }')" "$chain"
+        [.publisher, .parent // "-"] + .hashes | @tsv' "$TMP/capture.jsonl" | longest_chain)" "$chain"
     exits "$sample: the capture" 0 generate --input "$TMP/capture.jsonl" -o "$TMP/again.csv" --capture "$TMP/capture2.jsonl"
     rows "$TMP/out.csv" >"$TMP/a"
     rows "$TMP/again.csv" >"$TMP/b"
@@ -112,6 +110,15 @@ exits "--medium says what it is" 0 generate --input "$TMP/medium.zmqrec" --mediu
 is "--medium: its blocks" "$(json "$TMP/s.json" .recording.stored)" 23
 bad "a tier that is none" '--medium: "x=3" is not NAME=TIER' --input "$vllm" --medium x=3
 head -c 3000 "$vllm" >"$TMP/cut.zmqrec"
+for in in "$DATA"/recordings/*.zmqrec; do
+    sample=$(basename "$in" .zmqrec)
+    exits "$sample: whole" 0 generate --input "$in" --no-notes -o "$TMP/out.csv"
+    head -c $(($(wc -c <"$in") / 2)) "$in" >"$TMP/half.zmqrec"
+    exits "$sample: cut: status 2" 2 generate --input "$TMP/half.zmqrec" --no-notes -o "$TMP/half.csv"
+    head -n "$(lines "$TMP/half.csv")" "$TMP/out.csv" >"$TMP/a"
+    ok "$sample: cut: the rows before it are there" cmp "$TMP/a" "$TMP/half.csv"
+    ok "$sample: cut: there are some" test "$(lines "$TMP/half.csv")" -gt 2
+done
 bad "cut" '.*cut.zmqrec: message [0-9]+: cut in the middle of a message; those before it are used' --input "$TMP/cut.zmqrec"
 is "cut: the rows before it are there" "$(awk -F, '$2 == "Write"' "$TMP/out.csv" | head -n 1 | wc -l)" 1
 head -c 100 /dev/zero | cat "$vllm" - >"$TMP/zeros.zmqrec"

@@ -10,7 +10,7 @@ single_threaded
 
 generate() { "$BIN/kvgen" --names "$TMP/key" --summary "$TMP/s.json" "$@"; }
 rows() { grep -v '^,Note' "$1"; }
-while read -r sample counts keys by; do
+while read -r sample counts keys by unrecorded; do
     in=$DATA/recordings/lmcache-0.5.6-$sample.lct
     rm -f "$TMP/out.csv" "$TMP/capture.jsonl"
     exits "$sample" 0 generate --input "$in" -o "$TMP/out.csv" --capture "$TMP/capture.jsonl"
@@ -26,6 +26,7 @@ while read -r sample counts keys by; do
     rows "$TMP/out.csv" >"$TMP/a"
     rows "$TMP/again.csv" >"$TMP/b"
     ok "$sample: the capture gives the same rows" cmp "$TMP/a" "$TMP/b"
+    like "$sample: and says what is not in it" "$(grep '^not in it' "$TMP/stderr")" "$unrecorded"
     exits "$sample: from a pipe" 0 generate --input - -o "$TMP/again.csv" <"$in"
     rows "$TMP/again.csv" >"$TMP/b"
     ok "$sample: the pipe gives the same rows" cmp "$TMP/a" "$TMP/b"
@@ -36,9 +37,9 @@ while read -r sample counts keys by; do
     head -n "$(lines "$TMP/b")" "$TMP/a" >"$TMP/c"
     ok "$sample: cut: the rows before it are there" cmp "$TMP/b" "$TMP/c"
 done <<'END'
-storage 0,0,14,0,18,0,0 14 Read1:18:8656896,Write1:14:6559744
-events 0,0,32,14,22,0,0 14 Read1:18:8656896,Read2:4:2097152,Write1:18:8656896,Write2:14:6559744,Delete1:14:6559744
-events-tokens 1,1,10,2,4,1,1 6 Read1:2:2097152,Read2:1:1048576,Write1:5:5242880,Write2:5:7340032,Delete1:4:4194304,Delete2:5:7340032
+storage 0,0,14,0,18,0,0 14 Read1:18:8656896,Write1:14:6559744 ^not in it  results and durations of calls
+events 0,0,32,14,22,0,0 14 Read1:18:8656896,Read2:4:2097152,Write1:18:8656896,Write2:14:6559744,Delete1:14:6559744 ^not in it  exact times
+events-tokens 1,1,10,2,4,1,1 6 Read1:2:2097152,Read2:1:1048576,Write1:5:5242880,Write2:5:7340032,Delete1:4:4194304,Delete2:5:7340032 ^not in it  exact times
 END
 # Each of them again with unknown fields and events mixed in, and maps from their ends.
 if command -v python3 >/dev/null; then

@@ -2,20 +2,10 @@
 # alike.t - one trace with moves, rewrites, deletes and partial reads does the same on each target: one folder, a slab, an
 # object store through one endpoint, through three and in parts, and Redis: the same keys, operations, bytes, Status and
 # order per key, every byte verified, nothing left. A bug looked like a read that overtook the write before it on one target.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-cd "$TMP" || exit 1
-servers=
-leave() {
-    left_with=$?
-    for started in $servers; do kill "$started" 2>/dev/null; done
-    (exit $left_with)
-    tap_exit
-}
-trap leave EXIT
-export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
-unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
-printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n' >one.csv
-"$BIN/kvreplay" --target 's3://none?endpoint=http://127.0.0.1:1' --target 1=redis+unix:none -o r.csv one.csv 2>one.err || :
+# shellcheck source=tests/remote.sh
+. "$TOP/tests/remote.sh"
 
 # A trace of 60 keys, 6 of them of several parts: written, read whole and in part, written anew longer and shorter, moved
 # between tiers, dropped, deleted, and read without having been written.
@@ -53,22 +43,18 @@ by_key >want
 is 'all rows' "$(lines want)" $(($(lines t.csv) - 1))
 : >slab
 alike 'in a slab' slab
-if command -v python3 >/dev/null && command -v curl >/dev/null && ! grep -q 'made without libcurl' one.err; then
-    "$TOP/tests/faults/s3_server.py" "$TMP/port" 3 2>server.log &
-    servers=$!
-    until [ -s port ]; do sleep 0.05; done
+if [ -z "$(no_s3)" ]; then
+    start_s3 3
     door=http://127.0.0.1:$(head -n 1 port)
     three=$(sed 's|^|endpoint=http://127.0.0.1:|' port | paste -s -d '&')
     alike 'S3, one endpoint' "s3://bucket/p?endpoint=$door"
     alike 'S3, three endpoints' "s3://bucket/p?$three"
     alike 'S3, in parts' "s3://bucket/p?$three&part=5MiB"
     alike 'S3, over two connections' "s3://bucket/p?endpoint=$door&connections=2"
-    is 'nothing is left on S3' "$(curl -s --noproxy '*' "$door/-/keys"; curl -s --noproxy '*' "$door/-/uploads")" ''
+    is 'nothing is left on S3' "$(admin "$door/-/keys"; admin "$door/-/uploads")" ''
 fi
-if command -v redis-server >/dev/null && ! "$BIN/kvreplay" --target redis+unix:none -o r.csv one.csv 2>&1 | grep -q 'made without hiredis'; then
-    redis-server --port 0 --unixsocket "$TMP/redis.sock" --save '' --appendonly no --databases 4 --dir "$TMP" >redis.log 2>&1 &
-    servers="$servers $!"
-    until redis-cli -s redis.sock ping 2>&1 | grep -q PONG; do sleep 0.05; done
+if [ -z "$(no_redis)" ]; then
+    start_redis --databases 4
     alike 'Redis' "redis+unix:$TMP/redis.sock?db=1"
     alike 'Redis, in parts' "redis+unix:$TMP/redis.sock?db=1&part=1MiB&connections=3"
     is 'nothing is left in Redis' "$(redis-cli -s redis.sock -n 1 dbsize)" 0

@@ -2,34 +2,22 @@
 # doors.t - an object store with several doors (endpoints), and requests that are repeated, on the faulty server of
 # tests/faults. Rows and figures say which door; a dead door is an error of its own operations; each retry is counted and is
 # within the row's time. A bug looked like a run that ended with one door of three, or a retry that hid in a good latency.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-command -v python3 >/dev/null || skip_all 'no python3'
-command -v curl >/dev/null || skip_all 'no curl (Debian: apt install curl)'
-cd "$TMP" || exit 1
-export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
-unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
-printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n' >one.csv
-"$BIN/kvreplay" --target 's3://none?endpoint=http://127.0.0.1:1' -o r.csv one.csv 2>&1 | grep -q 'made without libcurl' && skip_all 'built without libcurl'
+# shellcheck source=tests/remote.sh
+. "$TOP/tests/remote.sh"
+why=$(no_s3)
+[ -z "$why" ] || skip_all "$why"
 
 # serve: a server of four doors, the last one for the test itself; $uri leads to three.
 serve() {
-    rm -f port
-    "$TOP/tests/faults/s3_server.py" "$TMP/port" 4 2>>server.log &
-    server=$!
-    until [ -s port ]; do sleep 0.05; done
+    start_s3 4
     door=http://127.0.0.1:$(tail -n 1 port)
     uri="s3://bucket/p?$(head -n 3 port | sed 's|^|endpoint=http://127.0.0.1:|' | paste -s -d '&')"
+    one_alive="s3://bucket/p?endpoint=http://127.0.0.1:$(sed -n 2p port)"
     one="s3://bucket/p?endpoint=http://127.0.0.1:$(head -n 1 port)"
 }
-leave() {
-    left_with=$?
-    kill "$server" 2>/dev/null
-    (exit $left_with)
-    tap_exit
-}
-trap leave EXIT
 serve
-admin() { curl -s --noproxy '*' "$@"; }
 names() { admin "$door/-/keys"; }
 fault() { admin -X PUT "$door/-/$1/$2/$3"; }
 replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json "$@"; }
@@ -119,6 +107,20 @@ is 'kvstat says which' "$(json k.json '[.groups[] | select(.by.op == "Read" and 
 exits 'a run with a dead door from the start' 1 replay --target "$uri" t.csv
 is 'has the others' "$(ends s.json '.[] | .write.ops > 0')" 'false true true'
 is 'and leaves nothing' "$(names)" ''
+
+# Objects that are there before the run are all written, or it does not begin.
+sed 's/,Write,/,Read,/' t.csv >reads.csv
+rm -f s.json
+exits 'a dead door while objects are populated' 3 replay --target "$uri" reads.csv
+stderr_like 'is said' '^kvreplay: populate: cannot write the objects .*: Connection refused'
+ok 'no row was run' test ! -e s.json
+is 'those of the other doors are removed' "$(names)" ''
+fault PUT die 1
+exits 'a lost connection while objects are populated' 3 replay --target "$one_alive" reads.csv
+is 'what was written is removed' "$(names)" ''
+fault PUT die 1
+exits 'is repeated with --retries' 0 replay --retries 2 --target "$one_alive" reads.csv
+is 'and the run has all its objects' "$(json s.json '.populated.objects, .rows.ok == .rows.total')" '12 true'
 again() {
     kill "$server"
     wait "$server" 2>/dev/null

@@ -3,19 +3,11 @@
 # refused: a listing before and after shows that nothing of theirs was touched, and the next run clears what a killed one
 # left. Two runs that start together on one place: one is refused. KVTRACE_TEST_INTERRUPTS sets how often (5).
 # A bug looked like a clean-up that took a neighbour of the prefix with it.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-cd "$TMP" || exit 1
+# shellcheck source=tests/remote.sh
+. "$TOP/tests/remote.sh"
 times=${KVTRACE_TEST_INTERRUPTS:-5}
-servers=
-leave() {
-    left_with=$?
-    for started in $servers; do kill "$started" 2>/dev/null; done
-    (exit $left_with)
-    tap_exit
-}
-trap leave EXIT
-export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
-unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
 {
     echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase'
     for n in 1 2 3 4 5 6; do for key in a b c d e f; do echo "$((n - 1)).0,Write,$((n * 9000)),Tier-2,$key,Prefill"; done; done
@@ -67,14 +59,10 @@ untouched() {
     ok "$1: nor touched" cmp before after_others
 }
 
-printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n' >one.csv
-if command -v python3 >/dev/null && command -v curl >/dev/null &&
-    ! "$BIN/kvreplay" --target 's3://none?endpoint=http://127.0.0.1:1' -o r.csv one.csv 2>&1 | grep -q 'made without'; then
-    "$TOP/tests/faults/s3_server.py" "$TMP/port" 2>server.log &
-    servers=$!
-    until [ -s port ]; do sleep 0.05; done
+why=$(no_s3)
+if [ -z "$why" ]; then
+    start_s3 1
     door=http://127.0.0.1:$(cat port)
-    admin() { curl -s --noproxy '*' "$@"; }
     for name in p p2/x pq/0123456789abcdef0123456789abcdef.kv q/p/y .kvtrace; do echo theirs | admin -T - "$door/-/data/bucket/$name" >/dev/null; done
     ours() { admin "$door/-/keys" | grep -c '^bucket/p/.'; }
     others() {
@@ -85,12 +73,11 @@ if command -v python3 >/dev/null && command -v curl >/dev/null &&
     others >after_others
     untouched S3 "s3://bucket/p?endpoint=$door"
 else
-    diag 'no python3 or curl, or built without libcurl: not on S3'
+    diag "$why: not on S3"
 fi
-if command -v redis-server >/dev/null && ! "$BIN/kvreplay" --target redis+unix:none -o r.csv one.csv 2>&1 | grep -q 'made without'; then
-    redis-server --port 0 --unixsocket "$TMP/redis.sock" --save '' --appendonly no --databases 4 --dir "$TMP" >redis.log 2>&1 &
-    servers="$servers $!"
-    until redis-cli -s redis.sock ping 2>&1 | grep -q PONG; do sleep 0.05; done
+why=$(no_redis)
+if [ -z "$why" ]; then
+    start_redis --databases 4
     cli() { redis-cli -s redis.sock --raw "$@"; }
     for key in mine kvtrace:0123456789abcdef0123456789abcdef .kvtrace; do cli -n 0 set $key theirs >/dev/null; done
     ours() { cli -n 1 dbsize; }
@@ -98,6 +85,6 @@ if command -v redis-server >/dev/null && ! "$BIN/kvreplay" --target redis+unix:n
     others >after_others
     untouched Redis "redis+unix:$TMP/redis.sock?db=1"
 else
-    diag 'no redis-server, or built without hiredis: not on Redis'
+    diag "$why: not on Redis"
 fi
 done_testing

@@ -2,31 +2,16 @@
 # resp.t - Redis as a target, with a real server: the same rows as on files, every byte verified; whose the database is; what
 # an earlier run left; each fault with its row status. A bug looked like an object that another client had changed and that
 # was read as good, a foreign key that clean-up had removed, or a run that hung on a server that stood still.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-command -v redis-server >/dev/null || skip_all 'no redis-server (Debian: apt install redis-server)'
-cd "$TMP" || exit 1
-printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n' >one.csv
-"$BIN/kvreplay" --target redis+unix:none -o r.csv one.csv 2>&1 | grep -q 'made without hiredis' && skip_all 'built without hiredis'
+# shellcheck source=tests/remote.sh
+. "$TOP/tests/remote.sh"
+why=$(no_redis)
+[ -z "$why" ] || skip_all "$why"
 
-socket=$TMP/redis.sock
 uri="redis+unix:$socket?db=1"
-server() { # OPTIONS: starts one on $socket
-    redis-server --port 0 --unixsocket "$socket" --save '' --appendonly no --dir "$TMP" "$@" >redis.log 2>&1 &
-    redis=$!
-    until redis-cli -s "$socket" ping 2>&1 | grep -Eq 'PONG|NOAUTH'; do
-        kill -s 0 $redis 2>/dev/null || { cat redis.log; exit 1; }
-        sleep 0.05
-    done
-}
 ended() { kill -KILL "$redis" 2>/dev/null; }
-leave() {
-    left_with=$?
-    ended
-    (exit $left_with)
-    tap_exit
-}
-trap leave EXIT
-server --databases 4 --maxmemory-policy noeviction
+start_redis --databases 4 --maxmemory-policy noeviction
 cli() { redis-cli -s "$socket" -n 1 "$@"; }
 keys() { cli --raw keys '*' | sort; }
 replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv "$@"; }
@@ -210,7 +195,7 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.4,Read,300000,Tier-2,a,Decode
 0.8,Delete,300000,Tier-2,a,
 END
-server --databases 4
+start_redis --databases 4
 for at in read delete; do
     rm -f s.json
     "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --order key --retries 8 --timeout 1s \
@@ -249,7 +234,7 @@ wait $redis 2>/dev/null
 # ---- over TCP ----
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' 2>/dev/null)
 if [ -n "$port" ]; then
-    server --databases 4 --port "$port" --bind 127.0.0.1
+    start_redis --databases 4 --port "$port" --bind 127.0.0.1
     exits 'over TCP' 0 replay --summary s.json --target "redis://127.0.0.1:$port/1" plain.csv
     is 'the interface is known' "$(json s.json '.evidence | .network_interfaces, (.network_sent_bytes > 9000000), (.tcp_retransmits != null)')" 'lo true true'
     ended
@@ -257,7 +242,7 @@ if [ -n "$port" ]; then
 fi
 
 # ---- credentials ----
-server --requirepass hush-hush
+start_redis --requirepass hush-hush
 uri="redis+unix:$socket?db=1"
 unset REDISCLI_AUTH
 exits 'without the password' 3 replay --target "$uri" plain.csv

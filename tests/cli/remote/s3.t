@@ -4,23 +4,16 @@
 # object that was changed on the server and read as good, or a run that hung on a server that said nothing.
 # KVTRACE_TEST_S3 names one more store ("s3://BUCKET/PREFIX?endpoint=URL", with its keys in the environment), such as
 # s3rver (npm: s3rver@3.7.1, keys S3RVER and S3RVER, "&unlocked"), for what needs no faults.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-command -v python3 >/dev/null || skip_all 'no python3'
-command -v curl >/dev/null || skip_all 'no curl (Debian: apt install curl)'
-cd "$TMP" || exit 1
-printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n' >one.csv
-"$BIN/kvreplay" --target 's3://none?endpoint=http://127.0.0.1:1' -o r.csv one.csv 2>&1 | grep -q 'made without libcurl' && skip_all 'built without libcurl'
+# shellcheck source=tests/remote.sh
+. "$TOP/tests/remote.sh"
+why=$(no_s3)
+[ -z "$why" ] || skip_all "$why"
 
-"$TOP/tests/faults/s3_server.py" "$TMP/port" 2>server.log &
-server=$!
-trap 'status=$?; kill "$server" 2>/dev/null; (exit $status); tap_exit' EXIT
-until [ -s port ]; do sleep 0.05; done
+start_s3 1
 door=http://127.0.0.1:$(cat port)
-real_id=${AWS_ACCESS_KEY_ID-} real_key=${AWS_SECRET_ACCESS_KEY-}
-export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
-unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
 uri="s3://bucket/some/prefix?endpoint=$door"
-admin() { curl -s --noproxy '*' "$@"; }
 names() { admin "$door/-/keys"; }
 uploads() { admin "$door/-/uploads"; }
 put() { admin -T - "$door/-/data/$1"; }

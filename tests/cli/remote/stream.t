@@ -2,34 +2,23 @@
 # stream.t - kvprecond --mode stream to object stores and Redis: the same blocks as in a file, in objects of the size asked
 # for, in parts of a chunk; memory near the pool of buffers; stops and failures leave nothing. A bug looked like a part that
 # was sent from a buffer that was filled again, or an unfinished upload that stayed on the server.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
+# shellcheck source=tests/remote.sh
+. "$TOP/tests/remote.sh"
 kvprecond=$BIN/kvprecond
-cd "$TMP" || exit 1
 blocks() { "$TOP/tests/cli/kvprecond/blocks.py" "$@"; }
-servers=
-leave() {
-    left_with=$?
-    for started in $servers; do kill "$started" 2>/dev/null; done
-    (exit $left_with)
-    tap_exit
-}
-trap leave EXIT
-export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
-unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
 stream() { "$kvprecond" --mode stream --progress none --summary s.json "$@"; }
 
 exits 'in a folder' 0 stream --size 26M --file-size 12M --chunk-size 5M --buffers 3 --seed 5 --keep files
 for file in files/fill-*; do sha256sum <"$file"; done | sort >want
 
 # ---- S3 ----
-"$kvprecond" --mode stream --size 1M 's3://none?endpoint=http://127.0.0.1:1' 2>err || :
-if command -v python3 >/dev/null && command -v curl >/dev/null && ! grep -q 'made without' err; then
-    "$TOP/tests/faults/s3_server.py" "$TMP/port" 2 2>server.log &
-    servers=$!
-    until [ -s port ]; do sleep 0.05; done
+why=$(no_s3)
+if [ -z "$why" ]; then
+    start_s3 2
     door=http://127.0.0.1:$(head -n 1 port)
     uri="s3://bucket/p?endpoint=$door"
-    admin() { curl -s --noproxy '*' "$@"; }
     left() { admin "$door/-/keys"; admin "$door/-/uploads"; }
     exits 'three objects' 0 stream --size 26M --file-size 12M --chunk-size 5M --buffers 3 --seed 5 --keep "$uri&endpoint=http://127.0.0.1:$(tail -n 1 port)"
     for key in $(admin "$door/-/keys" | grep 'kv$'); do
@@ -102,18 +91,13 @@ END
         is 'takes the buffers and a program' "$(json s.json '.stream.peak_memory_bytes < 36 * 1048576')" true
     fi
 else
-    diag 'no python3 or curl, or built without libcurl: not to S3'
+    diag "$why: not to S3"
 fi
 
 # ---- Redis ----
-if command -v redis-server >/dev/null && ! "$kvprecond" --mode stream --size 1M redis+unix:none 2>&1 | grep -q 'made without'; then
-    redis-server --port 0 --unixsocket "$TMP/redis.sock" --save '' --appendonly no --databases 4 --dir "$TMP" >redis.log 2>&1 &
-    redis=$!
-    servers="$servers $redis"
-    until redis-cli -s redis.sock ping 2>&1 | grep -q PONG; do
-        kill -s 0 $redis 2>/dev/null || { cat redis.log; exit 1; }
-        sleep 0.05
-    done
+why=$(no_redis)
+if [ -z "$why" ]; then
+    start_redis --databases 4
     uri="redis+unix:$TMP/redis.sock?db=1"
     cli() { redis-cli -s redis.sock -n 1 --raw "$@"; }
     exits 'three objects in Redis' 0 stream --size 26M --file-size 12M --chunk-size 5M --buffers 3 --seed 5 --keep "$uri"
@@ -144,6 +128,6 @@ if command -v redis-server >/dev/null && ! "$kvprecond" --mode stream --size 1M 
     is 'a stop on Redis' $? 130
     is 'leaves nothing there' "$(cli keys '*')" ''
 else
-    diag 'no redis-server, or built without hiredis: not to Redis'
+    diag "$why: not to Redis"
 fi
 done_testing

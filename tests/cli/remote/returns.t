@@ -1,0 +1,108 @@
+#!/bin/sh
+# returns.t - a server that dies in the middle of a run and comes back, with its objects or without them: rows in between
+# fail, or are repeated (--retries), those behind them go on over new connections, each row is counted once, and nothing
+# hangs or is left behind. A bug looked like a run that never reached the server again, or a row that was counted with each
+# attempt.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+# shellcheck source=tests/remote.sh
+. "$TOP/tests/remote.sh"
+
+row() { echo "0.0,$1,9000,Tier-2,$2,${3-}" >&9; }
+# begin ARGS...: a run as $pid that waits for rows from row, and has written two objects.
+begin() {
+    rm -f feed r.csv s.json
+    mkfifo feed
+    timeout 120 "$BIN/kvreplay" --no-notes --progress none --order key --on-absent skip -o r.csv --summary s.json --target "$uri" "$@" - <feed 2>err &
+    pid=$!
+    exec 9>feed
+    echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase >&9
+    row Write a Prefill
+    row Write b Prefill
+    until [ "$(objects)" = 2 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+}
+# finish: rows for the server that is there again; the status of the run.
+finish() {
+    row Read a Decode
+    row Write c Prefill
+    row Read c Decode
+    row Delete b
+    exec 9>&-
+    wait $pid
+}
+statuses() { awk -F, 'NR == 1 {while ($++s != "Status");} NR > 1 {printf "%s:%s ", $2, $s}' r.csv; }
+counted() { json s.json '.rows | .total, .ok, .failed'; }
+
+# comes_back NAME: the server of go_away, come_back, objects and uri.
+comes_back() {
+    begin
+    go_away
+    row Read a Decode
+    row Read b Decode
+    until grep -qs 'Read.*,ECONN' r.csv && [ "$(lines r.csv)" -ge 5 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+    come_back
+    finish
+    is "$1: it dies and comes back" $? 1
+    like "$1: rows in between fail, and those behind go on" "$(statuses)" \
+        '^Write:ok Write:ok Read:ECONN(REFUSED|RESET) Read:ECONN(REFUSED|RESET) (Read:ok |Write:ok |Delete:ok ){4}$'
+    is "$1: each row is counted once" "$(counted)" '8 6 2'
+    is "$1: nothing is left" "$(objects)" 0
+
+    begin --retries 60
+    go_away
+    row Read a Decode
+    sleep 0.5
+    come_back
+    finish
+    is "$1: with --retries" $? 0
+    is "$1: with --retries: each row is there once" "$(statuses | tr ' ' '\n' | sort | uniq -c | awk '{printf "%s %s,", $1, $2}')" \
+        '1 Delete:ok,3 Read:ok,3 Write:ok,'
+    is "$1: with --retries: each row is counted once" "$(counted)" '7 7 0'
+    ok "$1: with --retries: these are counted" test "$(json s.json .evidence.remote_retries)" -ge 1
+    is "$1: with --retries: nothing is left" "$(objects)" 0
+}
+
+why=$(no_s3)
+if [ -z "$why" ]; then
+    start_s3 2
+    door=http://127.0.0.1:$(tail -n 1 port) # for the test itself
+    uri="s3://bucket/p?endpoint=http://127.0.0.1:$(head -n 1 port)"
+    objects() { admin "$door/-/keys" | grep -c 'kv$'; }
+    go_away() { admin -X PUT "$door/-/door/0"; }
+    come_back() { admin -X PUT "$door/-/door/0/open"; }
+    comes_back S3
+else
+    diag "$why: not on S3"
+fi
+
+why=$(no_redis)
+if [ -z "$why" ]; then
+    uri="redis+unix:$socket?db=1"
+    # It must not hold the end of the pipe that feeds the run.
+    come_back() { start_redis --databases 4 --appendonly "$durable" --appendfsync always 9>&-; }
+    go_away() {
+        kill -KILL "$redis"
+        wait "$redis" 2>/dev/null
+    }
+    objects() { redis-cli -s "$socket" -n 1 keys 'kvtrace:*' 2>/dev/null | grep -c .; }
+    durable=yes
+    come_back
+    comes_back Redis
+
+    # Without its objects: they are lost, and said to be.
+    durable=no
+    go_away
+    come_back
+    begin
+    go_away
+    come_back
+    finish
+    is 'Redis without its objects' $? 1
+    is 'they are lost, and the run goes on' "$(statuses | xargs -n 1 | sort | xargs)" \
+        'Delete:lost Read:lost Read:ok Write:ok Write:ok Write:ok'
+    like 'what has no marker any more is left alone' "$(cat err)" 'removed the marker during the run: nothing is removed there'
+    is 'the object that was written later' "$(objects)" 1
+else
+    diag "$why: not on Redis"
+fi
+done_testing

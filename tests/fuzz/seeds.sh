@@ -1,0 +1,81 @@
+#!/bin/sh
+# seeds.sh DIR - small inputs for the fuzzers of readers, in DIR/FUZZER: the beginnings of the samples of tests/data. Each
+# has its first byte as the fuzzer reads it, and at most 4 KiB: an execution takes as long as its input, and what a reader
+# does it does in the first few messages. Needs python3. Run by make fuzz.
+set -eu
+data=$(cd "$(dirname "$0")/.." && pwd)/data
+samples=$data/recordings
+to=$1
+SIZE=4000
+
+# seed FUZZER NAME [BYTE]: the beginning of standard input, behind a byte (octal).
+seed() {
+    mkdir -p "$to/$1"
+    {
+        [ -z "${3-}" ] || printf '%b' "\\0$3"
+        head -c $SIZE
+    } >"$to/$1/$2"
+}
+
+# Formats of fuzz_kvgen_recording by number; 100 (octal) asks for hashes of tokens.
+for sample in "$samples"/*.zmqrec; do
+    name=$(basename "$sample")
+    seed fuzz_kvgen_recording "$name" 0 <"$sample"
+done
+seed fuzz_kvgen_recording pairing 144 <"$samples/dynamo-1.6.1-mocker-events.zmqrec"
+seed fuzz_kvgen_recording capture 0 <<'END'
+{"kvtrace":"capture","version":1,"times":false,"reads":true,"unrecorded":"results"}
+{"ts":5,"publisher":"000102030405060708090a0b0c0d0e0f","rank":0,"seq":1,"event":"stored","medium":"GPU","tokens":16,"hashes":["100102030405060708090a0b0c0d0e0f","200102030405060708090a0b0c0d0e0f"]}
+{"ts":6,"publisher":"000102030405060708090a0b0c0d0e0f","rank":0,"seq":3,"event":"removed","medium":"GPU","anywhere":true,"hashes":["100102030405060708090a0b0c0d0e0f"]}
+{"ts":7,"publisher":"000102030405060708090a0b0c0d0e0f","rank":0,"seq":4,"event":"read","medium":"CPU","bytes":7,"parent":"100102030405060708090a0b0c0d0e0f","group":"300102030405060708090a0b0c0d0e0f","hashes":[]}
+{"ts":8,"publisher":"000102030405060708090a0b0c0d0e0f","rank":0,"restarted":true,"event":"cleared","medium":"DISK"}
+END
+head -n 5 "$samples/trtllm-kv_cache_events.jsonl" | seed fuzz_kvgen_recording trtllm 1
+for sample in "$samples/dynamo-0.4.1-kvrecorder.jsonl" "$samples/dynamo-1.6.1-routerevents.jsonl"; do
+    name=$(basename "$sample")
+    seed fuzz_kvgen_recording "$name" 2 <"$sample"
+done
+for sample in "$samples"/*.lct; do # a record of each kind, without what is long in it
+    name=$(basename "$sample")
+    PYTHONPATH=$data/.. python3 - "$sample" <<'END' | seed fuzz_kvgen_recording "$name" 3
+import struct, sys
+import recordings
+seen, size = set(), 0
+for r in recordings.lct_frames(open(sys.argv[1], 'rb').read()):
+    args = r.get('args', {})
+    kind = (r.get('qualname'), args.get('event_type'), args.get('tier'))
+    r.pop('sm_config_json', None)
+    for entry in args.get('entries', []):
+        del entry['token_ids'][2:]
+    for name in 'entries', 'keys':
+        del args.get(name, [])[1:]
+    frame = recordings.encode(r)
+    if kind not in seen and size + 4 + len(frame) < 4000:
+        seen.add(kind)
+        size += 4 + len(frame)
+        sys.stdout.buffer.write(struct.pack('>I', len(frame)) + frame)
+END
+done
+grep -E 'openat|close|rename|unlink|read\(|write\(' "$samples/lmcache-0.5.6-fs.strace" | head -n 30 | seed fuzz_kvgen_recording strace 4
+
+# Sources of requests are recognised by content. The first byte picks speed and cycles.
+files() { seed fuzz_kvgen_files "$1" 3; }
+dynamo=$samples/dynamo-1.6.1-request-trace-sessions-payload.jsonl
+grep request_end "$dynamo" | head -n 2 | files dynamo
+grep request_payload "$dynamo" | head -n 1 | cut -c 1-3000 | files dynamo-payload
+head -n 1 "$samples/dynamo-1.6.1-mooncake.jsonl" | files mooncake
+head -n 5 "$samples/dynamo-1.6.1-agentic-mooncake-v2.jsonl" | files agentic-rows
+{
+    echo '{"request_id":"a","session_id":"s","input_length":30,"output_length":1,"hash_ids":[1,2],"timestamp":5,"branches":["b"]}'
+    echo '{"request_id":"b","session_id":"t","input_length":30,"output_length":0,"hash_ids":[1,3],"wait_for":["a"],"delay":20,"tool_wait_ms":30.5,"prefix_reset":true}'
+} | files agentic-rows-1
+files satf <<'END'
+{"format":"satf","format_version":"2.0.0","time_base":"us","block_size_tokens":16,"sessions":[{"session_id":"s","nodes":[
+{"kind":"llm_infer","id":"a","min_start_delay_us":5,"payload":{"input_tokens_total":16,"output_tokens":1,"kv_block_ids":[1]}},
+{"kind":"tool_call","id":"t","payload":{"tool_name":"x"}},{"kind":"tool_result","id":"r","duration_us":4,"payload":{}},
+{"kind":"llm_infer","id":"b","payload":{"input_tokens_total":20,"output_tokens":2,"kv_block_ids":[1,2]}}],
+"edges":[{"from":"a","to":"t","delay_after_predecessor_us":1},{"from":"t","to":"r"},{"from":"r","to":"b"}]}]}
+END
+head -n 20 "$data/burstgpt_30rows.csv" | files burst
+head -n 20 "$data/azure_code_2024_excerpt.csv" | files azure
+head -n 2 "$data/mooncake_first200.jsonl" | files mooncake-512

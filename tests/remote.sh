@@ -1,0 +1,62 @@
+# shellcheck shell=sh disable=SC2034
+# remote.sh - for the tests of stores over the network, after lib.sh: servers that end with the test, keys that no server
+# but ours takes, and what this build and machine have. The test runs in $TMP from here on.
+cd "$TMP" || exit 1
+servers='' # process ids
+real_id=${AWS_ACCESS_KEY_ID-} real_key=${AWS_SECRET_ACCESS_KEY-}
+export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
+unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
+
+leave() {
+    left_with=$?
+    for started in $servers; do kill -KILL "$started" 2>/dev/null; done
+    (exit $left_with)
+    tap_exit
+}
+trap leave EXIT
+
+# made_without LIBRARY URI: the programs lack it.
+made_without() {
+    printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n' >one.csv
+    "$BIN/kvreplay" --target "$2" -o r.csv one.csv 2>&1 | grep -q "made without $1"
+}
+
+# no_s3, no_redis: print why the test cannot use such a server, or nothing.
+no_s3() {
+    if ! command -v python3 >/dev/null; then
+        echo 'no python3'
+    elif ! command -v curl >/dev/null; then
+        echo 'no curl (Debian: apt install curl)'
+    elif made_without libcurl 's3://none?endpoint=http://127.0.0.1:1'; then
+        echo 'built without libcurl'
+    fi
+}
+no_redis() {
+    if ! command -v redis-server >/dev/null; then
+        echo 'no redis-server (Debian: apt install redis-server)'
+    elif made_without hiredis redis+unix:none; then
+        echo 'built without hiredis'
+    fi
+}
+
+# start_s3 DOORS: the faulty server of tests/faults as $server, its ports in the file port.
+start_s3() {
+    rm -f port
+    "$TOP/tests/faults/s3_server.py" "$TMP/port" "$1" 2>>server.log &
+    server=$!
+    servers="$servers $server"
+    until [ -s port ]; do sleep 0.05; done
+}
+admin() { curl -s --noproxy '*' "$@"; }
+
+# start_redis OPTIONS: one as $redis, on $socket, where redis-cli finds it.
+socket=$TMP/redis.sock
+start_redis() {
+    redis-server --port 0 --unixsocket "$socket" --save '' --appendonly no --dir "$TMP" "$@" >redis.log 2>&1 &
+    redis=$!
+    servers="$servers $redis"
+    until redis-cli -s "$socket" ping 2>&1 | grep -Eq 'PONG|NOAUTH'; do
+        kill -s 0 $redis 2>/dev/null || { cat redis.log; exit 1; }
+        sleep 0.05
+    done
+}
