@@ -363,6 +363,14 @@ static const struct opt table[] = {
      .marks = MPI_ONLY | OPTIONS_ROWS_ONLY,
      .help = "With kvreplay-mpi: folder in which each rank keeps its result rows until rank 0 has "
              "them. Without it: TMPDIR, else /tmp."},
+    {.name = "shared-target",
+     .type = OPT_FLAG,
+     .offset = AT(shared_target),
+     .flags = OPT_EXPERT,
+     .marks = MPI_ONLY | STORE_ONLY,
+     .help = "With kvreplay-mpi: all ranks use one store, a directory of files, a prefix or a "
+             "database. Rank 0 takes it and cleans up after the last. With --split none keys "
+             "differ by rank."},
     {.name = "lost-after",
      .type = OPT_DURATION,
      .offset = AT(lost_after_ns),
@@ -736,6 +744,13 @@ static int check_part(const struct opt_parser *p, struct options *o, const char 
         rc = expand(o, &o->summary, e);
     for (size_t i = 0; rc == 0 && i < o->targets.count; i++) {
         const char **text = &o->targets.item[i];
+        if (o->shared_target && part_has_rank(*text))
+            return err_set(e, -EINVAL, ERR_INPUT, "--shared-target",
+                           "%s: {rank} makes a target of each rank", *text);
+        if (o->shared_target) {
+            rc = expand(o, text, e);
+            continue;
+        }
         char *plain = part_expand(&o->part, *text);
         struct uri u;
         rc = plain ? uri_parse(&u, plain, "--target", e) : err_nomem(e, "names with {rank}");

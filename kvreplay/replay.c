@@ -174,6 +174,60 @@ static void replay_listen(struct replay *r, struct sched *s, int64_t now)
         replay_tell_lost(r, lost);
 }
 
+/* ---- a store that all ranks share ---- */
+
+/* Rank 0's, which the others work with. */
+struct shared_store {
+    bool open;
+    uint64_t data_seed;
+    bool kept[TRACE_TIERS], unsure[TRACE_TIERS];
+};
+
+static bool replay_shares(const struct replay *r)
+{
+    return r->in->rank && r->o->shared_target;
+}
+
+static int replay_open_tiers(struct replay *r, struct err *e);
+
+/* Rank 0 takes the store before the others join it. Each of them adopts and populates its own. */
+static int replay_open_shared(struct replay *r, struct err *e)
+{
+    struct ranks *ranks = r->in->rank->ranks;
+    bool first = r->o->part.rank == 0;
+    struct shared_store s = {0};
+
+    int rc = first ? replay_open_tiers(r, e) : 0;
+    s.open = rc == 0;
+    s.data_seed = r->data_seed;
+    memcpy(s.kept, r->tiers.kept, sizeof(s.kept));
+    memcpy(s.unsure, r->tiers.unsure, sizeof(s.unsure));
+    int heard = ranks_spread(ranks, &s, sizeof(s), rc ? NULL : e);
+    if (rc == 0)
+        rc = heard;
+    if (rc < 0 || first || !s.open) /* rank 0 says why */
+        return rc;
+    r->data_seed = s.data_seed;
+    memcpy(r->tiers.kept, s.kept, sizeof(s.kept));
+    memcpy(r->tiers.unsure, s.unsure, sizeof(s.unsure));
+    return replay_open_tiers(r, e);
+}
+
+/* Rank 0 cleans up when the others have left the store. */
+static int replay_close_tiers(struct replay *r, bool ran, struct err *e)
+{
+    bool waits = replay_shares(r) && r->in->rank->started, first = r->o->part.rank == 0;
+    struct err late = {0};
+    int rc = 0;
+
+    if (waits && first)
+        rc = ranks_agree(r->in->rank->ranks, 0, &late);
+    int closed = r->tiers_stuck ? 0 : tiers_close(&r->tiers, ran, r->o->keep, r->objects, e);
+    if (waits && !first)
+        rc = ranks_agree(r->in->rank->ranks, 0, &late);
+    return closed ? closed : rc;
+}
+
 /* ---- the trace ---- */
 
 /* Takes what a replay needs from the start, and opens the trace. */
@@ -204,6 +258,9 @@ static int replay_open(struct replay *r, struct err *e)
                            .users = o->only_users,
                            .parts = o->split == SPLIT_KEYS ? o->part.count : 0,
                            .part = o->part.rank,
+                           .salt = replay_shares(r) && o->split == SPLIT_NONE
+                                       ? (uint64_t)o->part.rank + 1
+                                       : 0,
                            .only_tier = o->only_tier == ONLY_ALL ? SELECTION_ALL_TIERS
                                                                  : (int)o->only_tier - ONLY_TIER_0};
     int rc = selection_parse_map(&r->select, &o->tier_map, e);
@@ -359,6 +416,8 @@ static void replay_set_tiers(struct replay *r)
                             .storage = {.layout = o->layout,
                                         .destroy_data = o->destroy_data,
                                         .keep = o->keep,
+                                        .shared = o->shared_target,
+                                        .joins = o->shared_target && o->part.rank > 0,
                                         .data_seed = r->data_seed,
                                         .buffered = o->buffered,
                                         .files_only = like,
@@ -399,7 +458,8 @@ static int replay_open_tiers(struct replay *r, struct err *e)
     uint64_t writes = r->o->inflight;
     int rc;
 
-    r->data_seed = r->o->data_seed ? r->o->data_seed : data_random_seed();
+    if (r->data_seed == 0) /* else that of a shared store */
+        r->data_seed = r->o->data_seed ? r->o->data_seed : data_random_seed();
     replay_set_tiers(r);
     r->tiers.gaps = gap_list_create();
     if (!r->tiers.gaps)
@@ -410,7 +470,7 @@ static int replay_open_tiers(struct replay *r, struct err *e)
     rc = tiers_size(&r->tiers, trace_provenance(r->trace), e);
     if (rc < 0)
         return rc;
-    if (r->o->part.on && r->tiers.choice[TRACE_STORAGE].kind == TIERS_STORAGE)
+    if (r->o->part.on && !r->o->shared_target && r->tiers.choice[TRACE_STORAGE].kind == TIERS_STORAGE)
         rc = replay_make_parents(r, e);
     if (rc == 0)
         rc = tiers_open(&r->tiers, r->bell, e);
@@ -904,7 +964,7 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
         rc = replay_check_ranks(&r, e);
     if (rc < 0)
         goto out;
-    rc = replay_open_tiers(&r, e);
+    rc = replay_shares(&r) ? replay_open_shared(&r, e) : replay_open_tiers(&r, e);
     if (rc == 0)
         rc = replay_open_results(&r, e); /* before minutes are spent on populating */
     rc = replay_agree(&r, rc, e);
@@ -936,8 +996,7 @@ out:;
      * it is, for the next run to clear. */
     if (ran && !r.tiers_stuck)
         tiers_keep(&r.tiers, r.o->keep);
-    int closed =
-        r.tiers_stuck ? 0 : tiers_close(&r.tiers, ran, r.o->keep, r.objects, rc ? NULL : e);
+    int closed = replay_close_tiers(&r, ran, rc ? NULL : e);
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;
     *status = n->failed || n->corrupt || n->reads_before_write || n->errors || end == SCHED_ERROR ||

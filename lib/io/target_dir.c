@@ -30,6 +30,7 @@ struct target_dir {
     bool was_kept;               /* objects of an earlier run are there */
     bool died;                   /* a run died here that did not keep its objects */
     bool fresh;                  /* this process made the marker */
+    bool joined;                 /* another process has taken it */
     char path[PATH_MAX];
 };
 
@@ -311,6 +312,29 @@ int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, st
     return ret;
 }
 
+int target_dir_join(struct target_dir **out, const char *path, struct err *e)
+{
+    struct target_dir *t = calloc(1, sizeof(*t));
+
+    if (!t)
+        return err_nomem(e, "target");
+    *t = (struct target_dir){.fd = -1, .marker_fd = -1, .joined = true};
+    snprintf(t->path, sizeof(t->path), "%s", path);
+    t->fd = open(path, DIR_FLAGS);
+    int rc = t->fd < 0 ? err_errno(e, -errno, ERR_TARGET, path, "cannot be opened") : 0;
+    if (rc == 0 && faccessat(t->fd, DIR_MARKER, F_OK, 0) < 0)
+        rc = err_errno(e, -errno, ERR_TARGET, path,
+                       "is not the directory that rank 0 has taken: its marker " DIR_MARKER
+                       " is not there");
+    if (rc < 0) {
+        directory_leave(t);
+        free(t);
+        return rc;
+    }
+    *out = t;
+    return 0;
+}
+
 int target_dir_kept_part(const char *path, struct target_part *part)
 {
     const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -393,8 +417,9 @@ int target_dir_close(struct target_dir *t, bool keep, struct err *e)
 
     if (!t)
         return 0;
-    ret = keep ? close_keep(t, e) : close_remove(t, e);
-    close(t->marker_fd);
+    ret = t->joined ? 0 : keep ? close_keep(t, e) : close_remove(t, e);
+    if (t->marker_fd >= 0)
+        close(t->marker_fd);
     close(t->fd);
     free(t);
     return ret;

@@ -32,6 +32,10 @@ struct target_dir_opts {
  * the directory, this waits, for each of them up to a second.
  */
 int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, struct err *e);
+/* Takes part in a directory that another process has taken with target_dir_open, perhaps on another
+ * host: only its marker is looked for. Closing leaves everything as it is. -ENOENT, class
+ * ERR_TARGET: there is no marker. */
+int target_dir_join(struct target_dir **out, const char *path, struct err *e);
 /* A descriptor for openat and fsync; the target's. */
 int target_dir_fd(const struct target_dir *t);
 const char *target_dir_path(const struct target_dir *t); /* resolved */

@@ -79,6 +79,42 @@ printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 0,Write,65536
 exits "a directory" 0 timeout 60 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --target "$TMP/store" --keep -o "$TMP/d.csv" "$TMP/small.csv"
 is "has one for each rank" "$(find "$TMP/store" -name '*.kv' | wc -l) $(find "$TMP/store" -mindepth 1 -maxdepth 1 | sort | sed 's|.*/||' | tr '\n' ' ')" '2 rank-0 rank-1 '
 
+# ---- one store for all ranks ----
+
+# shared N ARGUMENTS...
+shared() {
+    n=$1
+    shift
+    timeout 60 "$mpirun" -np "$n" "$BIN/kvreplay-mpi" --shared-target --target "$TMP/one" "$@"
+}
+objects() { find "$TMP/one" -name '*.kv' 2>/dev/null | wc -l; }
+# Twenty objects, of which half are there before the run.
+{
+    echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+    for i in $(seq 20); do
+        if [ $((i % 2)) = 0 ]; then echo "0,Write,65536,Tier-2,k$i,Prefill"; fi
+        echo "0,Read,65536,Tier-2,k$i,Decode"
+    done
+} >"$TMP/twenty.csv"
+exits "shares of the keys in one store" 0 shared 3 --split keys --keep --verify full --summary "$TMP/one.json" -o "$TMP/one.csv" "$TMP/twenty.csv"
+is "each object is there once" "$(objects) $(find "$TMP/one" -name 'rank-*' | wc -l)" '20 0'
+is "all rows ran, once" "$(json "$TMP/one.json" '.rows.ok, .populated.objects')" '30 10'
+exits "again" 0 shared 2 --split keys --keep --verify full --summary "$TMP/one.json" -o "$TMP/one.csv" "$TMP/twenty.csv"
+is "what was kept is used" "$(json "$TMP/one.json" '.rows.ok, .populated.objects, .populated.adopted_objects')" '30 0 10'
+exits "not kept" 3 shared 2 --split keys -o "$TMP/no" "$TMP/twenty.csv"
+stderr_like "is refused by rank 0" '^kvreplay: rank 0 on [^:]*: .*/one: holds 20 objects'
+is "and changes nothing" "$(objects)" 20
+exits "removed" 0 shared 2 --destroy-data -o "$TMP/one.csv" "$TMP/twenty.csv"
+not_ok "by rank 0, after the last" test -e "$TMP/one"
+exits "the whole trace each" 0 shared 3 --keep --verify full --summary "$TMP/one.json" -o "$TMP/one.csv" "$TMP/twenty.csv"
+is "on keys of its own" "$(objects) $(json "$TMP/one.json" '.rows.ok, .rows.unverified_reads')" '60 90 0'
+exits "a slab" 2 shared 2 --layout slab --destroy-data -o "$TMP/no" "$TMP/twenty.csv"
+stderr_like "is refused" 'shared-target'
+exits "a target of each" 2 timeout 60 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --shared-target --target "$TMP/one-{rank}" -o "$TMP/no" "$TMP/twenty.csv"
+stderr_like "is refused, too" 'makes a target of each rank'
+exits "one process" 2 "$BIN/kvreplay" --shared-target --target "$TMP/one" -o "$TMP/no" "$TMP/twenty.csv"
+stderr_like "has nobody to share with" 'shared-target: applies only to kvreplay-mpi'
+
 # ---- refused, before anything is written ----
 
 # refused NAME WHAT ARGUMENTS-OF-MPIRUN...
