@@ -3,6 +3,7 @@
 #   make asan tsan  all tests under sanitizers  make lint       formatting, cppcheck, shell, man pages
 #   make bench      benchmarks (they print ratios, they judge nothing)
 #   make fuzz       fuzzers, FUZZ_SECONDS each  make coverage   lines reached by the tests
+#   make faults     every allocation and system call fails once (FAULTS: options of tests/faults/sweep.py)
 #   make install PREFIX= DESTDIR=               make static     a tarball that needs only glibc
 #   make completions  for bash, zsh and fish    make dist deb   a source tarball, a Debian package
 # BUILD=DIR builds elsewhere, WERROR=1 makes warnings errors, CUDA_HOME=none builds without CUDA.
@@ -40,7 +41,7 @@ kvgen/source := population ident rag users turn_counts inputs file_source csv_ro
                 id_lists blocks block_line block_size burst sharegpt agentic
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers prefill_time engines emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
-kvgen/worth  := frozen worth worth_text
+kvgen/worth  := frozen break_even worth worth_text
 kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
 kvgen/record := names media batch json_fields dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording
@@ -174,7 +175,7 @@ BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 MPI_BINS := $(if $(filter yes,$(MPI)),$(BUILD)/bin/kvreplay-mpi)
 STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 
-.PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build arm64-units lint bench fuzz coverage completions install uninstall dist deb static deps clean options
+.PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build arm64-units lint bench fuzz faults coverage completions install uninstall dist deb static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: options $(BINS) $(MPI_BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/remote/s3_none.o \
@@ -291,13 +292,15 @@ $(FUZZERS): $(BUILD)/%: %.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)
 
-# Preloaded into a program, lets its allocations fail.
-FAIL_MALLOC := $(BUILD)/tests/faults/fail_malloc.so
-$(FAIL_MALLOC): tests/faults/fail_malloc.c $(BUILD)/flags
+# Preloaded into a program: one of its allocations or system calls fails, or its I/O.
+PRELOADS := $(addprefix $(BUILD)/tests/faults/,fail_nth.so fail_io.so)
+$(PRELOADS): $(BUILD)/%.so: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -O1 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl
 
-unit: $(UNITS) $(FAIL_MALLOC)
+unit: $(UNITS) $(PRELOADS)
+faults: all $(PRELOADS)
+	tests/faults/sweep.py --build $(BUILD) $(FAULTS)
 check: all unit
 	BUILD=$(BUILD) tests/run --built
 asan tsan: %: %-build

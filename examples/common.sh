@@ -389,10 +389,11 @@ bottleneck() {
 }
 
 # pick NAME...: values out of a JSON document of our programs on standard input, one a line; "-" for what is null or not there.
-# A name is the members on the way with dots between them. An element of a list is named by its tier and operation
-# (groups.Tier-2/Read.gib_per_s) or its name (assessment.criteria.storage_read_p95.actual), else by its number from 0.
+# A name is the members on the way with dots between them, each of which may have blanks. An element of a list is named by
+# its tier and operation (groups.Tier-2/Read.gib_per_s) or its name (assessment.criteria.storage_read_p95.actual), else by
+# its number from 0.
 pick() {
-    awk -v names="$*" '
+    names=$(printf '%s\n' "$@") awk '
         function path(key,   i, s) { for (i = 2; i <= depth; i++) s = s name[i] "."; return s key }
         {
             line = $0; key = ""
@@ -408,7 +409,7 @@ pick() {
             else if ((key == "name" || key == "tier") && name[depth] ~ /^[0-9]+$/) name[depth] = line
             value[path(key)] = line
         }
-        END { n = split(names, want, " "); for (i = 1; i <= n; i++) print want[i] in value ? value[want[i]] : "-" }'
+        END { n = split(ENVIRON["names"], want, "\n"); for (i = 1; i <= n; i++) print want[i] in value ? value[want[i]] : "-" }'
 }
 
 # figure FILE MEMBER: a number, text or null out of a JSON file, wherever in it the (last) MEMBER stands.

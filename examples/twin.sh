@@ -13,29 +13,32 @@
 #   --gpu-mem-gb GiB, --cpu-mem-gb GiB   memory for the cache (default: 0, all on the drive)
 #   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
 #                reserve)
-#   --gpu-profile PROFILE, --prefill FILE   how long prefills take (see kvgen(1))
+#   --gpu-profile PROFILE, --prefill FILE, --engines N, --params N   how long prefills take (see
+#                kvgen(1)). The answer then has the time to first token with and without each
+#                tier, and from which length on loading beats computing
 #   --print      show the pipeline, run nothing
 #
 # The drive is measured once (kvtrace model). kvgen simulates a run with that measurement;
 # kvreplay serves the same requests from the drive itself. The table shows both and their
 # differences: how far the simulation can be trusted. The same users with other tiers, policies
-# or drives can then be simulated in seconds. OUT/twin.html has the replay's report.
+# or drives can then be simulated in seconds. OUT/twin.html has the tables, a curve of the time
+# to first token by context length, and the replay's report.
 #
 # Example: 20 users of Llama 3.1 8B on the drive under /mnt/nvme
 #   examples/twin.sh /mnt/nvme/kv llama3.1-8b 20
 . "$(dirname "$0")/common.sh"
 
 takes='-d -o -t --gpu-mem-gb --cpu-mem-gb --storage-capacity-gb'
-mode=realistic drive='' gpu=0 cpu=0 operands=0 gpu_options=''
+mode=realistic drive='' gpu=0 cpu=0 operands=0 gpu_options='' worth=''
 while [ $# -gt 0 ]; do
     words=2
     case $1 in
     -g) mode=$(value "$@") ;;
     --drive) drive=$(value "$@") ;;
-    --gpu-profile | --prefill)
+    --gpu-profile | --prefill | --engines | --params)
         text=$(value "$@")
         case $text in *[!A-Za-z0-9_./:=,@%+-]*) die 2 "$1: \"$text\" has a character that this script does not pass on" ;; esac
-        gpu_options="$gpu_options $1 $text"
+        gpu_options="$gpu_options $1 $text" worth=--worth
         ;;
     -?*) option "$@" ;;
     *)
@@ -74,7 +77,7 @@ target=$(inside "$target")
 tell "simulate $(counted "$users" user) of $model for $seconds s, with the measured drive"
 # shellcheck disable=SC2086 # words between blanks
 load twin "$users" "$seconds" --model "$model" --gpu-mem-gb "$gpu" --cpu-mem-gb "$cpu" --storage-capacity-gb "$storage" \
-    --generation-mode "$mode" --tier-model 2="$drive" $gpu_options
+    --generation-mode "$mode" --tier-model 2="$drive" $gpu_options $worth
 tell "serve the same requests from the drive"
 execute twin twin --timing served --workers "$(workers "$users")"
 if printing; then
@@ -82,48 +85,55 @@ if printing; then
     exit 0
 fi
 kvstat --html "$out/twin.html" "$out/twin.result.csv.zst" >/dev/null 2>>"$out/twin.log" || say "$suite: no page: $(tail -1 "$out/twin.log")"
+kvstat --by tier,op --json "$out/twin.result.csv.zst" >"$out/twin.kvstat.json"
 
-# ---- both beside each other ----
+# ---- both beside each other: twin.awk makes the tables ----
 
+# spread NAME...: the names of what is shown of a distribution.
+spread() { for distribution; do printf '%s\n' "$distribution.count" "$distribution.mean" "$distribution.p50" "$distribution.p95"; done; }
+# figures PREFIX FILE: the figures whose names are on standard input, a line each with a tab before the value.
+figures() {
+    cat >"$out/twin.names"
+    set -f
+    IFS='
+'
+    # shellcheck disable=SC2046 # a name a line
+    pick $(cat "$out/twin.names") <"$2" | paste "$out/twin.names" - | sed "s/^/$1./"
+    unset IFS
+    set +f
+}
 {
-    pick tiers.Tier-2.read.latency_us.p50 tiers.Tier-2.read.latency_us.p95 tiers.Tier-2.write.latency_us.p50 \
-        tiers.Tier-2.write.latency_us.p95 requests.storage_ms.p50 requests.storage_ms.p95 requests.end_to_end_ms.p50 \
-        requests.end_to_end_ms.p95 requests.completed tiers.Tier-2.read.latency_us.count \
-        tiers.Tier-2.write.latency_us.count trace.simulated_s tiers.Tier-2.read_bytes tiers.Tier-2.write_bytes \
-        requests.first_token_ms.p50 requests.first_token_ms.p95 <"$out/twin.kvgen.json" | tr '\n' ' '
-    echo
-    pick tiers.Tier-2.read.service_us.p50 tiers.Tier-2.read.service_us.p95 tiers.Tier-2.write.service_us.p50 \
-        tiers.Tier-2.write.service_us.p95 <"$out/twin.kvreplay.json" | tr '\n' ' '
-    kvstat --by tier,op --json "$out/twin.result.csv.zst" >"$out/twin.kvstat.json"
-    pick requests.storage_ms.p50 requests.storage_ms.p95 requests.end_to_end_ms.p50 requests.end_to_end_ms.p95 \
-        requests.count <"$out/twin.kvstat.json" | tr '\n' ' '
-    pick tiers.Tier-2.read.ops tiers.Tier-2.write.ops elapsed_s tiers.Tier-2.read.bytes tiers.Tier-2.write.bytes \
-        <"$out/twin.kvreplay.json" | tr '\n' ' '
-    pick requests.first_token_ms.p50 requests.first_token_ms.p95 <"$out/twin.kvstat.json" | tr '\n' ' '
-    echo
-} >"$out/twin.both"
-awk -v model="$model" -v users="$(counted "$users" user)" -v drive="$target" '
-    function put(name, a, b, unit, scale) {
-        if (a == "-" && b == "-") return
-        if (a == "-" || b == "-" || a == 0) { printf "%-28s %12s %12s %12s\n", name, a == "-" ? a : a * scale, b == "-" ? b : b * scale, "-"; return }
-        difference = (b / a - 1) * 100
-        printf "%-28s %12.4g %12.4g %+10.1f %%\n", name, a * scale, b * scale, difference
-        return difference
-    }
-    NR == 1 { n = split($0, s, " ") }
-    NR == 2 { split($0, r, " ") }
-    END {
-        printf "%-28s %12s %12s %12s\n", users " of " model, "simulated", "replayed", "difference"
-        put("storage read P50 ms", s[1], r[1], "", 0.001); p95 = put("storage read P95 ms", s[2], r[2], "", 0.001)
-        put("storage write P50 ms", s[3], r[3], "", 0.001); put("storage write P95 ms", s[4], r[4], "", 0.001)
-        put("request, storage P50 ms", s[5], r[5], "", 1); put("request, storage P95 ms", s[6], r[6], "", 1)
-        put("first token P50 ms", s[15], r[15], "", 1); put("first token P95 ms", s[16], r[16], "", 1)
-        put("request, end to end P50 ms", s[7], r[7], "", 1); e2e = put("request, end to end P95 ms", s[8], r[8], "", 1)
-        put("storage moved GB/s", (s[13] + s[14]) / s[12], (r[13] + r[14]) / r[12], "", 1e-9)
-        if (s[2] == "-" || r[2] == "-") printf "No read reached %s: the memory held all, and nothing was checked.\n", drive
-        else printf "The twin of %s is %.1f %% off in the P95 of storage reads and %.1f %% off in the P95 of requests.\n", drive,
-            p95 < 0 ? -p95 : p95, e2e < 0 ? -e2e : e2e
-    }' "$out/twin.both" >"$out/twin.txt"
+    {
+        spread tiers.Tier-2.read.latency_us tiers.Tier-2.write.latency_us requests.storage_ms requests.end_to_end_ms \
+            prefill.first_token_ms.all
+        printf '%s\n' trace.simulated_s tiers.Tier-2.read_bytes tiers.Tier-2.write_bytes worth.times
+        for variant in 'all tiers' 'without Tier-1' 'without Tier-2' 'GPU memory only' 'no cache'; do
+            spread "worth.variants.$variant.first_token_ms.all"
+            echo "worth.variants.$variant.prefill_gpu_s"
+        done
+        for tier in Tier-1 Tier-2; do
+            for member in verdict measured bytes_per_s break_even_tokens; do echo "worth.tiers.$tier.$member"; done
+        done
+        seq 0 20 | while read -r n; do
+            for member in tokens computed_ms loaded_ms.Tier-0 loaded_ms.Tier-1 loaded_ms.Tier-2; do echo "worth.curve.$n.$member"; done
+        done
+    } | figures sim "$out/twin.kvgen.json"
+    {
+        spread tiers.Tier-2.read.service_us tiers.Tier-2.write.service_us
+        printf '%s\n' elapsed_s tiers.Tier-2.read.bytes tiers.Tier-2.write.bytes
+    } | figures run "$out/twin.kvreplay.json"
+    spread requests.storage_ms requests.end_to_end_ms requests.ttft_ms | figures stat "$out/twin.kvstat.json"
+} >"$out/twin.figures"
+rm -f "$out/twin.names"
+# tables FORM: as text or as a section of a page.
+tables() { awk -v form="$1" -v model="$model" -v users="$(counted "$users" user)" -v drive="$target" -f "$examples/twin.awk" "$out/twin.figures"; }
+tables text >"$out/twin.txt"
+if [ -e "$out/twin.html" ]; then
+    tables html >"$out/twin.section"
+    sed "/^<main>\$/r $out/twin.section" "$out/twin.html" >"$out/twin.page"
+    mv "$out/twin.page" "$out/twin.html"
+    rm -f "$out/twin.section"
+fi
 sed '$d' "$out/twin.txt"
 caution
 validity=$(pick valid <"$drive")

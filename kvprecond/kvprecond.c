@@ -392,6 +392,7 @@ static int run_fill(struct run *r, struct err *e)
 
     r->report.counted = count_written(r, &before);
     ret = fill(r, e);
+    r->report.kept |= r->report.fill.stuck;
     sync_ns = clock_now_ns();
     /* What fits on a full file system may be kept: it must be durable too. */
     if ((ret == 0 || ret == -ENOSPC) && !r->report.fill.stuck)
@@ -433,15 +434,24 @@ static int run_report(const struct run *r, int argc, char **argv, int status)
     return report_failure(status, ret, &e);
 }
 
-/* Releases everything; what was written is removed unless it is to be kept. A target that is still
- * at work on abandoned writes stays as it is, for the next run to clear. */
+/* A target that is still at work on abandoned writes stays as it is, for the next run to clear. */
+static void say_stuck(const struct run *r)
+{
+    for (unsigned i = 0; i < r->report.lane_count; i++)
+        fprintf(stderr, PROGRAM ": %s: writes are still under way, so nothing was removed\n",
+                r->lanes[i].at->path);
+}
+
+/* Releases everything; what was written is removed unless it is to be kept. */
 static int run_close(struct run *r, struct err *e)
 {
     int first = 0;
 
     progress_close(r->progress_line.progress);
-    if (r->report.fill.stuck)
+    if (r->report.fill.stuck) {
+        say_stuck(r);
         return 0;
+    }
     for (unsigned i = 0; i < r->report.lane_count; i++) {
         int ret = lane_close(&r->lanes[i], r->o.keep && r->written, first ? NULL : e);
 

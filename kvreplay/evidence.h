@@ -10,6 +10,7 @@
 #include "kvreplay/machine.h"
 #include "kvreplay/sched/counts.h"
 #include "lib/base/err.h"
+#include "lib/drive/drive_model.h"
 #include "lib/io/drive_log.h"
 #include "lib/io/gap_list.h"
 #include "lib/io/target_device.h"
@@ -54,9 +55,10 @@ struct evidence {
     struct doors doors[TRACE_TIERS]; /* count 0: the tier has none */
     bool overloaded; /* the line grew as long as rows came due: the next three say how fast */
     double offered_per_s, achieved_per_s, growth_per_s;
-    bool served;                         /* these are requests; else rows */
-    bool real[TRACE_TIERS], real_engine; /* not simulated: a tier's engine, any of them */
-    enum gap_of loops[TRACE_TIERS];      /* of the engine's threads */
+    bool served;                                  /* these are requests; else rows */
+    bool real[TRACE_TIERS], real_engine;          /* not simulated: a tier's engine, any of them */
+    enum gap_of loops[TRACE_TIERS];               /* of the engine's threads */
+    const struct drive_model *drive[TRACE_TIERS]; /* that simulates the tier; NULL: none does */
     /* from the kernel */
     struct machine machine_before, machine_after;
     enum target_medium target;

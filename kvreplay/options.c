@@ -777,7 +777,8 @@ static int add_path(struct options *o, const struct uri *u, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--target", "more than %u paths", SPREAD_MAX);
     if (o->paths > 0 && (u->like != URI_LIKE_KVTRACE || first->like != URI_LIKE_KVTRACE))
         return err_set(e, -EINVAL, ERR_INPUT, "--target",
-                       "like= takes one path: no engine spreads its files over several");
+                       "like= takes one path: these engines keep their files in one directory. Replay one "
+                       "trace per path, or leave out like= to spread objects over the paths");
     if (o->paths > 0 && (u->pages == URI_PAGES_SMALL) != (first->pages == URI_PAGES_SMALL))
         return err_set(e, -EINVAL, ERR_INPUT, "--target",
                        "%s: pages= must be the same for all paths", u->text);

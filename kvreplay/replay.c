@@ -581,6 +581,7 @@ static void replay_began(void *ctx, int64_t zero_ns)
 {
     struct replay *r = ctx;
     r->start.wall_ns = clock_wall_ns() - (clock_now_ns() - zero_ns);
+    gap_list_begin(r->tiers.gaps);
     tiers_began(&r->tiers);
     progress_line_began(&r->progress_line, zero_ns);
 }
@@ -708,7 +709,6 @@ static int replay_execute(struct replay *r, struct err *e)
         seen = replay_look_at_targets(r);
         r->evidence.resident_before = evidence_resident_share(&seen);
     }
-    gap_list_begin(r->tiers.gaps);
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         for (unsigned k = 0; k < r->tiers.doors[i] && replay_is_remote(r, i); k++)
             evidence_interface(&r->evidence, r->tiers.door[i][k].interface);
@@ -836,6 +836,7 @@ static void replay_set_evidence(struct replay *r)
         const struct tier_info *info = &r->tiers.info[i];
         ev->real[i] = info->engine && !info->simulated;
         ev->loops[i] = (enum gap_of)info->loops;
+        ev->drive[i] = info->simulated ? r->tiers.choice[i].drive : NULL;
         ev->real_engine |= ev->real[i];
     }
     if ((r->tiers.storages || remote) && r->tiers.info[TRACE_STORAGE].engine) {
@@ -996,6 +997,9 @@ out:;
      * it is, for the next run to clear. */
     if (ran && !r.tiers_stuck)
         tiers_keep(&r.tiers, r.o->keep);
+    for (unsigned i = 0; r.tiers_stuck && i < r.tiers.storages; i++)
+        fprintf(stderr, "kvreplay: %s: operations are still under way, so nothing was removed\n",
+                r.tiers.storage[i].path);
     int closed = replay_close_tiers(&r, ran, rc ? NULL : e);
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;

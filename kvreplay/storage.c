@@ -417,11 +417,13 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
     }
     if (rc == 0 && s->own_fd)
         rc = slab_open(s, need, room, e);
-    if (rc == 0)
-        rc = target_file_system(o->path, &s->file_system);
-    if (rc == 0)
-        target_device_find(s->fd, &s->device);
-    return rc;
+    if (rc < 0)
+        return rc;
+    rc = target_file_system(o->path, &s->file_system);
+    if (rc < 0)
+        return err_errno(e, rc, ERR_TARGET, o->path, "its file system cannot be examined");
+    target_device_find(s->fd, &s->device);
+    return 0;
 }
 
 int storage_check_unused(const char *path, struct err *e)

@@ -168,6 +168,8 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
         jsonout_object(j, op_names[op]);
         if (counts_sum(s->evidence->counts, i, op, &sum) == 0)
             json_group(j, &sum);
+        else
+            jsonout_fail(j);
         counts_group_release(&sum);
         jsonout_end(j);
     }

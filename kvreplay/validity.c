@@ -352,32 +352,39 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
     hist_free(without);
 }
 
-/* The summed service times of a tier, whose rows gaps may have lengthened. */
-static double judge_tier_gaps(struct validity *v, const struct evidence *ev, unsigned tier)
+/* Of all rows of a tier. */
+struct summed {
+    double service_ns, io_ns; /* io_ns: at least one of their I/Os in flight */
+};
+
+/* The summed times of a tier, whose rows gaps may have lengthened. */
+static struct summed judge_tier_gaps(struct validity *v, const struct evidence *ev, unsigned tier)
 {
-    double service_ns = 0;
+    struct summed times = {0};
 
     for (unsigned op = 0; op < COUNTS_OPS; op++) {
         struct counts_group sum;
         if (counts_sum(ev->counts, tier, op, &sum) == 0) {
-            service_ns += hist_sum(sum.service);
+            times.service_ns += hist_sum(sum.service);
+            times.io_ns += hist_sum(sum.part[COUNTS_IO]);
             judge_gaps(v, ev, &sum, COUNTS_HELD_SERVICE);
             judge_gaps(v, ev, &sum, COUNTS_HELD_DEVICE);
         }
         counts_group_release(&sum);
     }
-    return service_ns;
+    return times;
 }
 
 /* Service and device times of all that was moved in one tier. */
 static void judge_tier(struct validity *v, const struct evidence *ev, unsigned tier,
-                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+                       enum validity_state state, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 static void judge_tier(struct validity *v, const struct evidence *ev, unsigned tier,
-                       const char *format, ...)
+                       enum validity_state state, const char *format, ...)
 {
     const uint64_t moved[] = {
         [TRACE_READ] = ev->counts->read_bytes[tier], [TRACE_WRITE] = ev->counts->write_bytes[tier]};
-    struct validity_figure f = {.tier = tier, .state = VALIDITY_UNRELIABLE};
+    struct validity_figure f = {.tier = tier, .state = state};
     va_list args;
 
     va_start(args, format);
@@ -388,20 +395,56 @@ static void judge_tier(struct validity *v, const struct evidence *ev, unsigned t
             judge_named(v, &f);
 }
 
+/* Sums of the times of all storage I/Os, by the kernel and by us. False: they cannot be compared;
+ * with a neighbour's I/O in the kernel's sum nothing can be concluded. */
+static bool io_times(const struct evidence *ev, double *own_ns, double *kernel_ns)
+{
+    double seen = (double)(ev->after.read_bytes - ev->before.read_bytes) +
+                  (double)(ev->after.write_bytes - ev->before.write_bytes);
+    double asked = (double)ev->counts->read_bytes[TRACE_STORAGE] +
+                   (double)ev->counts->write_bytes[TRACE_STORAGE];
+
+    *own_ns = (double)ev->own_io_ns;
+    *kernel_ns = (double)(ev->after.queue_ms - ev->before.queue_ms) * 1e6;
+    return ev->counted && ev->storage && *own_ns > 0 && *kernel_ns >= VALIDITY_KERNEL_NS &&
+           seen <= 1.1 * asked && seen >= 0.9 * asked;
+}
+
+/*
+ * The most that waits of the storage threads, a share of the time in which rows were there, can
+ * have added to the rows' times. A wait in which I/Os were in flight delays only those that ended
+ * meanwhile: it shows in their times by our clock, not in the kernel's. One outside I/O counts
+ * whole.
+ */
+static double added_by_waits(const struct evidence *ev, const struct summed *times, double share)
+{
+    double own_ns, kernel_ns;
+
+    /* The kernel's sum is the larger one where it holds a neighbour's I/O. */
+    if (!io_times(ev, &own_ns, &kernel_ns) || own_ns < kernel_ns || times->service_ns <= 0)
+        return share;
+    double io_share = times->io_ns / times->service_ns;
+    double stretch = own_ns / kernel_ns - 1;
+    return share < stretch ? share : stretch * io_share + share * (1 - io_share);
+}
+
 /* The threads of a tier waited for a processor. Tiers whose threads bear one name share the doubt:
- * service_ns are the summed service times of all of them. */
+ * times are the sums of all of them. */
 static void judge_delay(struct validity *v, const struct evidence *ev, unsigned tier,
-                        double service_ns)
+                        const struct summed *times)
 {
     struct gap_list_delay delay;
-    double time_ns = service_ns < (double)ev->elapsed_ns ? service_ns : (double)ev->elapsed_ns;
+    double service_ns = times->service_ns > 1 ? times->service_ns : 1;
+    double busy_ns = service_ns < (double)ev->elapsed_ns ? service_ns : (double)ev->elapsed_ns;
 
     gap_list_run_delay_of(ev->gaps, ev->loops[tier], &delay);
-    double share = (double)delay.most_ns / (time_ns > 1 ? time_ns : 1);
-    double all = (double)delay.engines_ns / (service_ns > 1 ? service_ns : 1);
+    double share = (double)delay.most_ns / (busy_ns > 1 ? busy_ns : 1);
+    double all = (double)delay.engines_ns / service_ns;
     share = all > share ? all : share;
-    if (share > VALIDITY_MOVES && delay.engines_ns >= VALIDITY_DELAY_NS)
-        judge_tier(v, ev, tier, "CPU contention: thread %s waited for a CPU %.0f %% of the time",
+    double added = tier == TRACE_STORAGE ? added_by_waits(ev, times, share) : share;
+    if (added > VALIDITY_MOVES && delay.engines_ns >= VALIDITY_DELAY_NS)
+        judge_tier(v, ev, tier, VALIDITY_UNRELIABLE,
+                   "CPU contention: thread %s waited for a CPU %.0f %% of the time",
                    gap_list_loop_name(ev->gaps, delay.loop), 100 * (share < 1 ? share : 1));
 }
 
@@ -409,14 +452,15 @@ static void judge_delay(struct validity *v, const struct evidence *ev, unsigned 
 static void judge_processors(struct validity *v, const struct evidence *ev)
 {
     struct gap_list_delay delay;
-    double service_ns[TRACE_TIERS] = {0};
+    struct summed times[TRACE_TIERS] = {0};
 
     if (!ev->real_engine)
         return;
     judge_figure(v, VALIDITY_DEVICE, VALIDITY_GOOD, "%s", "");
     judge_figure(v, VALIDITY_SERVICE, VALIDITY_GOOD, "%s", "");
     for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
-        service_ns[tier] = ev->real[tier] ? judge_tier_gaps(v, ev, tier) : 0;
+        if (ev->real[tier])
+            times[tier] = judge_tier_gaps(v, ev, tier);
     if (!ev->gaps || !gap_list_run_delay(ev->gaps, &delay)) {
         judge_figure(v, VALIDITY_DEVICE, VALIDITY_UNKNOWN,
                      "the kernel does not report how long threads waited for a CPU");
@@ -425,29 +469,25 @@ static void judge_processors(struct validity *v, const struct evidence *ev)
         return;
     }
     for (unsigned tier = 0; tier < TRACE_TIERS; tier++) {
-        double sum_ns = 0;
+        struct summed sum = {0};
         for (unsigned other = 0; other < TRACE_TIERS; other++)
-            sum_ns += ev->loops[other] == ev->loops[tier] ? service_ns[other] : 0;
+            if (ev->loops[other] == ev->loops[tier]) {
+                sum.service_ns += times[other].service_ns;
+                sum.io_ns += times[other].io_ns;
+            }
         if (ev->real[tier])
-            judge_delay(v, ev, tier, sum_ns);
+            judge_delay(v, ev, tier, &sum);
     }
 }
 
-/* The sum of the times of all I/Os, by the kernel and by us. */
+/* I/Os took longer by our clock than by the kernel's. */
 static void judge_kernel(struct validity *v, const struct evidence *ev)
 {
-    double kernel_ns = (double)(ev->after.queue_ms - ev->before.queue_ms) * 1e6;
-    double own_ns = (double)ev->own_io_ns;
-    double seen = (double)(ev->after.read_bytes - ev->before.read_bytes) +
-                  (double)(ev->after.write_bytes - ev->before.write_bytes);
-    double asked = (double)ev->counts->read_bytes[TRACE_STORAGE] +
-                   (double)ev->counts->write_bytes[TRACE_STORAGE];
+    double own_ns, kernel_ns;
     struct gap_list_delay delay = {0};
     char a[32], b[32];
 
-    /* With a neighbour's I/O in the kernel's sum nothing can be concluded. */
-    if (!ev->counted || !ev->storage || own_ns <= 0 || kernel_ns < VALIDITY_KERNEL_NS ||
-        seen > 1.1 * asked || seen < 0.9 * asked || own_ns < VALIDITY_BEYOND * kernel_ns)
+    if (!io_times(ev, &own_ns, &kernel_ns) || own_ns < VALIDITY_BEYOND * kernel_ns)
         return;
     if (!ev->gaps || !gap_list_run_delay_of(ev->gaps, ev->loops[TRACE_STORAGE], &delay))
         return; /* not known whose fault it is */
@@ -463,9 +503,27 @@ static void judge_kernel(struct validity *v, const struct evidence *ev)
         return;
     }
     judge_tier(
-        v, ev, TRACE_STORAGE,
+        v, ev, TRACE_STORAGE, VALIDITY_UNRELIABLE,
         "CPU contention: storage I/O took %s in total by kvreplay's clock, %s by the kernel's", a,
         b);
+}
+
+/* A tier whose times are those of a measured drive is no better than that measurement. */
+static void judge_drives(struct validity *v, const struct evidence *ev)
+{
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        const char *tier = trace_tier_text((enum trace_tier)i);
+        int valid = ev->drive[i] ? drive_model_facts(ev->drive[i])->valid : 1;
+        char why[NOTES_CAP];
+
+        if (valid == 0) {
+            drive_model_validity(ev->drive[i], why, sizeof(why));
+            judge_tier(v, ev, i, VALIDITY_UNRELIABLE,
+                       "%s is simulated from a measurement that is %s", tier, why);
+        } else if (valid < 0)
+            judge_tier(v, ev, i, VALIDITY_UNKNOWN,
+                       "%s is simulated from a measurement of unknown validity", tier);
+    }
 }
 
 static void judge_storage(struct validity *v, const struct evidence *ev)
@@ -543,6 +601,7 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
     judge_processors(v, ev);
     judge_kernel(v, ev);
     judge_storage(v, ev);
+    judge_drives(v, ev);
     judge_run(v);
 
     if (ev->lagged)

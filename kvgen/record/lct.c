@@ -20,14 +20,38 @@ enum level {
     LEVEL_EVENTS
 };
 
+/* The lists of members (below), for what struct lct remembers of each. */
+enum list_id {
+    LIST_HEADER,
+    LIST_KEY,
+    LIST_CALL,
+    LIST_SPEC,
+    LIST_GROUP,
+    LIST_LAYOUT,
+    LIST_EVENT,
+    LIST_ENTRY,
+    LIST_RECORD,
+    LIST_WRAP,
+    LISTS
+};
+enum {
+    MEMBERS = 15 /* of a list at most */
+};
+
 struct lct {
     struct batch_reader base; /* first */
     struct bytes_in *in;
     const struct record_opts *o;
     enum level level;
-    struct hash128 publisher;    /* storage: of all calls */
+    struct hash128 publisher; /* storage: of all calls; events: of the instance named last */
+    char instance[64];        /* its name, in the first instance_len bytes */
+    size_t instance_len;
     struct keymap *sizes;        /* storage: bytes of each key, from reservations and prefetches */
     struct keymap *incarnations; /* events: the newest one of each instance */
+    struct batch *batch;         /* of the frame that is being read */
+    /* The place of the member that came last behind each place, [0] the first member: maps of one
+     * kind mostly have one order. */
+    uint8_t next_place[LISTS][MEMBERS + 1];
 };
 
 static int damaged(struct err *e)
@@ -45,17 +69,22 @@ struct member_list {
         size_t len;
     } * name;
     unsigned count;
+    enum list_id id;
     unsigned inner_at;
     const struct member_list *inner; /* NULL: none */
+    unsigned list_at;
+    /* Takes a list that is used as it is met, so that it is not walked twice; NULL: none is. 0, or
+     * negative errno. */
+    int (*take_list)(struct lct *l, struct msgpack *in);
 };
 #define NAME(s)                                                                                    \
     {                                                                                              \
         (s), sizeof(s) - 1                                                                         \
     }
 #define COUNT(list) ((unsigned)(sizeof(list) / sizeof(*(list))))
-#define NAMES(list)                                                                                \
+#define NAMES(list_id, list)                                                                       \
     {                                                                                              \
-        .name = (list), .count = COUNT(list)                                                       \
+        .name = (list), .count = COUNT(list), .id = (list_id)                                      \
     }
 
 /* The places of the members that are used come first in each list. */
@@ -75,13 +104,13 @@ static const struct name header_list[] = {NAME("magic"),
                                           NAME("sm_config_json"),
                                           NAME("sm_config_digest"),
                                           NAME("level_meta")};
-static const struct member_list header_names = NAMES(header_list);
+static const struct member_list header_names = NAMES(LIST_HEADER, header_list);
 
 /* All members of an object's key are its name. */
 static const struct name key_list[] = {NAME("chunk_hash"),      NAME("chunk_hash_hex"),
                                        NAME("model_name"),      NAME("kv_rank"),
                                        NAME("object_group_id"), NAME("cache_salt")};
-static const struct member_list key_names = NAMES(key_list);
+static const struct member_list key_names = NAMES(LIST_KEY, key_list);
 
 enum {
     CALL_KEYS,
@@ -91,14 +120,14 @@ enum {
 static const struct name call_list[] = {
     NAME("keys"),    NAME("layout_desc"), NAME("spec"), NAME("external_request_id"),
     NAME("skip_l2"), NAME("read_locks"),  NAME("mode")};
-static const struct member_list call_names = NAMES(call_list);
+static const struct member_list call_names = NAMES(LIST_CALL, call_list);
 
 enum {
     SPEC_GROUPS
 };
 static const struct name spec_list[] = {NAME("key_groups"), NAME("num_kv_readers"),
                                         NAME("fetching_policy"), NAME("lock_mode")};
-static const struct member_list spec_names = NAMES(spec_list);
+static const struct member_list spec_names = NAMES(LIST_SPEC, spec_list);
 
 enum {
     GROUP_KEYS,
@@ -106,14 +135,14 @@ enum {
 };
 static const struct name group_list[] = {NAME("keys"), NAME("layout_desc"), NAME("object_group_id"),
                                          NAME("sliding_window_size")};
-static const struct member_list group_names = NAMES(group_list);
+static const struct member_list group_names = NAMES(LIST_GROUP, group_list);
 
 enum {
     LAYOUT_SHAPES,
     LAYOUT_TYPES
 };
 static const struct name layout_list[] = {NAME("shapes"), NAME("dtypes")};
-static const struct member_list layout_names = NAMES(layout_list);
+static const struct member_list layout_names = NAMES(LIST_LAYOUT, layout_list);
 
 enum {
     EVENT_INSTANCE,
@@ -139,7 +168,12 @@ static const struct name event_list[] = {NAME("instance_id"),
                                          NAME("ip"),
                                          NAME("http_port"),
                                          NAME("mq_port")};
-static const struct member_list event_names = NAMES(event_list);
+static int take_entries(struct lct *l, struct msgpack *in);
+static const struct member_list event_names = {.name = event_list,
+                                               .count = COUNT(event_list),
+                                               .id = LIST_EVENT,
+                                               .list_at = EVENT_ENTRIES,
+                                               .take_list = take_entries};
 
 enum {
     ENTRY_KEY,
@@ -147,8 +181,11 @@ enum {
 };
 static const struct name entry_list[] = {NAME("key"), NAME("size_bytes"), NAME("token_ids"),
                                          NAME("token_offset")};
-static const struct member_list entry_names = {
-    .name = entry_list, .count = COUNT(entry_list), .inner_at = ENTRY_KEY, .inner = &key_names};
+static const struct member_list entry_names = {.name = entry_list,
+                                               .count = COUNT(entry_list),
+                                               .id = LIST_ENTRY,
+                                               .inner_at = ENTRY_KEY,
+                                               .inner = &key_names};
 
 enum {
     RECORD_ARGS,
@@ -159,48 +196,98 @@ static const struct name record_list[] = {NAME("args"), NAME("qualname"), NAME("
                                           NAME("type"), NAME("t_mono")};
 static const struct member_list record_names[] = {[LEVEL_STORAGE] = {.name = record_list,
                                                                      .count = COUNT(record_list),
+                                                                     .id = LIST_RECORD,
                                                                      .inner_at = RECORD_ARGS,
                                                                      .inner = &call_names},
                                                   [LEVEL_EVENTS] = {.name = record_list,
                                                                     .count = COUNT(record_list),
+                                                                    .id = LIST_RECORD,
                                                                     .inner_at = RECORD_ARGS,
                                                                     .inner = &event_names}};
 
-/* The place of a name in a list, or its count. Members mostly come in one order: the search begins
- * behind the place found last. */
-static unsigned find_name(const struct member_list *names, unsigned from, const char *text,
-                          size_t len)
+/* Whether n bytes are the same. Names are short, and there are 15 to an object: no call for each,
+ * and what is left of the last word is compared by a word that begins earlier. */
+static inline bool same(const char *a, const char *b, size_t n)
 {
-    unsigned n = names->count;
-    for (unsigned i = 0; i < n; i++) {
-        unsigned at = from + i < n ? from + i : from + i - n;
-        if (names->name[at].len == len && memcmp(names->name[at].text, text, len) == 0)
-            return at;
+    uint64_t x, y;
+    uint32_t u, v;
+    size_t at = 0;
+    if (n < sizeof(u))
+        return memcmp(a, b, n) == 0;
+    if (n < sizeof(x)) {
+        memcpy(&u, a, sizeof(u));
+        memcpy(&v, b, sizeof(v));
+        uint32_t differs = u ^ v;
+        memcpy(&u, a + n - sizeof(u), sizeof(u));
+        memcpy(&v, b + n - sizeof(v), sizeof(v));
+        return (differs | (u ^ v)) == 0;
     }
-    return n;
+    for (;;) {
+        memcpy(&x, a + at, sizeof(x));
+        memcpy(&y, b + at, sizeof(y));
+        if (x != y)
+            return false;
+        if (at + sizeof(x) >= n)
+            return true;
+        at = at + 2 * sizeof(x) <= n ? at + sizeof(x) : n - sizeof(x);
+    }
 }
 
-/* Takes the name of a member. 0 or -EBADMSG. */
-static int take_name(struct msgpack *in, const char **text, size_t *len)
+/* The place of a name in a list, or its count. *expected: where it was the last time. */
+static inline unsigned find_name(const struct member_list *names, uint8_t *expected,
+                                 const char *text, size_t len)
+{
+    unsigned at = *expected;
+    if (names->name[at].len != len || !same(names->name[at].text, text, len))
+        for (at = 0; at < names->count; at++)
+            if (names->name[at].len == len && same(names->name[at].text, text, len))
+                break;
+    if (at < names->count)
+        *expected = (uint8_t)at;
+    return at;
+}
+
+/* Takes the name of a member: type, text and len are set. 0 or -EBADMSG. */
+static inline int take_name(struct msgpack *in, struct msgpack_value *name)
 {
     /* A text of up to 31 bytes has its length in its first byte: nearly every name. */
     size_t left = (size_t)(in->end - in->at), n = left > 0 ? *in->at ^ 0xa0u : 32;
     if (n < 32 && n < left) {
-        *text = (const char *)in->at + 1;
-        *len = n;
+        name->type = MSGPACK_TEXT;
+        name->text = (const char *)in->at + 1;
+        name->len = (uint32_t)n;
         in->at += 1 + n;
         return 0;
     }
-    struct msgpack_value v;
-    int rc = msgpack_next(in, &v);
-    *text = v.text ? v.text : "";
-    *len = v.len;
-    return rc < 0 ? rc : msgpack_skip_rest(in, &v);
+    int rc = msgpack_next(in, name);
+    return rc < 0 ? rc : msgpack_skip_rest(in, name);
 }
 
-static bool is_name(const char *text, size_t len, const char *name)
+/* What a map that wraps another one has shown so far. */
+struct wrapping {
+    bool may_be, has_tag;
+    struct msgpack inside; /* at is NULL: it did not come before the tag */
+};
+
+static int take_map(struct lct *l, struct msgpack *in, const struct member_list *names,
+                    bool may_wrap, struct msgpack *out);
+
+/* Takes the value of a member that is not in the list: it wraps a map, or is counted. */
+static int take_other(struct lct *l, struct msgpack *in, const struct member_list *names,
+                      const struct msgpack_value *name, struct wrapping *w, struct msgpack *out)
 {
-    return len == strlen(name) && memcmp(text, name, len) == 0;
+    struct msgpack value = *in;
+    bool inside = w->may_be && msgpack_is(name, "v");
+    int rc = inside && w->has_tag ? take_map(l, in, names, false, out) : msgpack_skip(in);
+    if (rc < 0)
+        return rc;
+    if (inside)
+        w->inside = w->has_tag ? w->inside : (struct msgpack){value.at, in->at};
+    else if (w->may_be && msgpack_is(name, "__t__"))
+        w->has_tag = true;
+    else
+        l->base.unknown.fields++;
+    return 0;
 }
 
 /* Takes a map: the values of its members by their places in the list, each with its end; at is NULL
@@ -210,41 +297,35 @@ static bool is_name(const char *text, size_t len, const char *name)
 static int take_map(struct lct *l, struct msgpack *in, const struct member_list *names,
                     bool may_wrap, struct msgpack *out)
 {
-    struct msgpack wrapped = {0};
+    struct wrapping w = {.may_be = may_wrap};
+    uint8_t *next_place = l->next_place[names->id], *expected = next_place;
     struct msgpack_value head;
-    bool has_tag = false;
-    unsigned place = 0;
     int rc = msgpack_next(in, &head);
     if (rc < 0 || head.type != MSGPACK_MAP)
         return rc < 0 ? rc : msgpack_skip_rest(in, &head);
     for (uint32_t i = 0; i < head.count; i++) {
-        const char *text;
-        size_t len;
-        rc = take_name(in, &text, &len);
+        struct msgpack_value name;
+        rc = take_name(in, &name);
         if (rc < 0)
             return rc;
-        unsigned at = find_name(names, place, text, len);
+        unsigned at = find_name(names, expected, name.text, name.len);
         const unsigned char *value = in->at;
-        if (at < names->count && at == names->inner_at && names->inner)
+        if (at == names->count)
+            rc = take_other(l, in, names, &name, &w, out);
+        else if (at == names->inner_at && names->inner)
             rc = take_map(l, in, names->inner, true, out + names->count);
-        else if (may_wrap && has_tag && is_name(text, len, "v"))
-            rc = take_map(l, in, names, false, out);
+        else if (at == names->list_at && names->take_list)
+            rc = names->take_list(l, in);
         else
             rc = msgpack_skip(in);
         if (rc < 0)
             return rc;
         if (at < names->count) {
             out[at] = (struct msgpack){value, in->at};
-            place = at + 1;
-        } else if (may_wrap && is_name(text, len, "__t__")) {
-            has_tag = true;
-        } else if (may_wrap && is_name(text, len, "v")) {
-            wrapped = has_tag ? wrapped : (struct msgpack){value, in->at};
-        } else {
-            l->base.unknown.fields++;
+            expected = next_place + 1 + at;
         }
     }
-    return has_tag && wrapped.at ? take_map(l, &wrapped, names, false, out) : 0;
+    return w.has_tag && w.inside.at ? take_map(l, &w.inside, names, false, out) : 0;
 }
 
 /* The same from nothing: 0 or -EBADMSG. */
@@ -268,7 +349,7 @@ static struct msgpack_value scalar(struct msgpack v)
 static struct msgpack unwrap(struct lct *l, struct msgpack v)
 {
     static const struct name list[] = {NAME("v"), NAME("__t__")};
-    static const struct member_list names = NAMES(list);
+    static const struct member_list names = NAMES(LIST_WRAP, list);
     struct msgpack out[COUNT(list)], in = v;
     if (scalar(v).type != MSGPACK_MAP)
         return v;
@@ -427,20 +508,29 @@ static int read_call(struct lct *l, const struct msgpack *record, const struct m
 
 /* ---- level events ---- */
 
-static int add_entries(struct lct *l, struct msgpack entries, enum event_kind kind, uint8_t medium,
-                       struct batch *b)
+/* Adds the entries of a message, whose kind and tier are set once all of it was read. */
+static int take_entries(struct lct *l, struct msgpack *in)
 {
     struct msgpack entry[COUNT(entry_list) + COUNT(key_list)];
-    for (uint32_t n = list(l, &entries);
-         n > 0 && take_members(l, &entries, &entry_names, entry) == 0; n--) {
+    struct batch *b = l->batch;
+    struct msgpack inner = *in, *at = in;
+    int rc = 0;
+    b->events = b->hashes = 0;
+    if (scalar(*in).type != MSGPACK_ARRAY) {
+        at = &inner;
+        rc = msgpack_skip(in);
+    }
+    for (uint32_t n = rc == 0 ? list(l, at) : 0; n > 0; n--) {
+        rc = take_members(l, at, &entry_names, entry);
+        if (rc < 0)
+            return rc;
         struct msgpack_value size = scalar(entry[ENTRY_SIZE]);
-        struct event *v = batch_add(b, kind);
+        struct event *v = batch_add(b, EVENT_STORED);
         if (!v || batch_add_block(b, key_hash(l, entry + COUNT(entry_list))) < 0)
             return -ENOMEM;
-        v->medium = medium;
         v->bytes = size.type == MSGPACK_WHOLE && !size.negative ? size.bits : 0;
     }
-    return 0;
+    return rc;
 }
 
 /* The server was restarted if its incarnation is higher than before. */
@@ -448,7 +538,14 @@ static int see_incarnation(struct lct *l, const struct msgpack *args, struct bat
 {
     struct msgpack_value instance = scalar(args[EVENT_INSTANCE]);
     struct msgpack_value incarnation = scalar(args[EVENT_INCARNATION]);
-    b->publisher = publisher_of(l->o, 0, instance.text ? instance.text : "", instance.len);
+    if (instance.len == 0 || instance.len != l->instance_len ||
+        memcmp(instance.text, l->instance, instance.len) != 0) {
+        const char *text = instance.text ? instance.text : "";
+        l->publisher = publisher_of(l->o, 0, text, instance.len);
+        l->instance_len = instance.len <= sizeof(l->instance) ? instance.len : 0;
+        memcpy(l->instance, text, l->instance_len);
+    }
+    b->publisher = l->publisher;
     if (incarnation.type != MSGPACK_WHOLE)
         return 0;
     uint64_t *newest = keymap_get(l->incarnations, b->publisher, incarnation.bits);
@@ -472,9 +569,12 @@ static int read_event(struct lct *l, const struct msgpack *record, const struct 
     struct msgpack_value seq = scalar(args[EVENT_SEQ]), ts = scalar(args[EVENT_TS]);
     const char *medium = msgpack_is(&tier, "l1") ? "CPU" : "DISK";
     int rc = see_incarnation(l, args, b);
+    if (ends(name, "events.lifecycle"))
+        b->events = 0;
     if (rc < 0 || ends(name, "events.lifecycle"))
         return rc;
     if (!ends(name, "events.batch")) {
+        b->events = 0;
         batch_unknown_event(&l->base.unknown, name->text ? name->text : "", name->len);
         return 0;
     }
@@ -482,9 +582,15 @@ static int read_event(struct lct *l, const struct msgpack *record, const struct 
     b->numbered = seq.type == MSGPACK_WHOLE;
     b->seq = seq.bits;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-        if (msgpack_is(&type, kinds[i].name))
-            return add_entries(l, args[EVENT_ENTRIES], kinds[i].kind,
-                               (uint8_t)media_find(&l->o->media, medium, strlen(medium)), b);
+        if (msgpack_is(&type, kinds[i].name)) {
+            uint8_t at = (uint8_t)media_find(&l->o->media, medium, strlen(medium));
+            for (size_t k = 0; k < b->events; k++) {
+                b->event[k].kind = (uint8_t)kinds[i].kind;
+                b->event[k].medium = at;
+            }
+            return 0;
+        }
+    b->events = 0;
     if (!msgpack_is(&type, "config"))
         batch_unknown_event(&l->base.unknown, type.text ? type.text : "", type.len);
     return 0;
@@ -507,7 +613,10 @@ static int next_frame(struct lct *l, const struct member_list *names, struct msg
     if (rc < 0)
         return rc;
     struct msgpack frame = {p, p + len};
-    return take_members(l, &frame, names, out) < 0 || frame.at != frame.end ? damaged(e) : 1;
+    rc = take_members(l, &frame, names, out);
+    if (rc == -ENOMEM)
+        return err_nomem(e, "objects");
+    return rc < 0 || frame.at != frame.end ? damaged(e) : 1;
 }
 
 static int read_header(struct lct *l, struct err *e)
@@ -537,11 +646,12 @@ static int next(struct batch_reader *base, struct batch *b, struct err *e)
     struct lct *l = (struct lct *)base;
     struct msgpack record[COUNT(record_list) + COUNT(event_list)]; /* and its arguments */
     int rc = l->level == LEVEL_UNKNOWN ? read_header(l, e) : 1;
+    batch_clear(b);
+    l->batch = b;
     if (rc > 0)
         rc = next_frame(l, &record_names[l->level], record, e);
     if (rc <= 0)
         return rc;
-    batch_clear(b);
     struct msgpack_value name = scalar(record[RECORD_QUALNAME]);
     rc =
         l->level == LEVEL_EVENTS ? read_event(l, record, &name, b) : read_call(l, record, &name, b);

@@ -269,7 +269,7 @@ int msgpack_skip_rest(struct msgpack *m, const struct msgpack_value *v)
     return skip_values(m, v->type == MSGPACK_MAP ? (uint64_t)v->count * 2 : v->count);
 }
 
-int msgpack_skip(struct msgpack *m)
+int msgpack_skip_any(struct msgpack *m)
 {
     return skip_values(m, 1);
 }

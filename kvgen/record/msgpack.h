@@ -38,7 +38,22 @@ struct msgpack_value {
 /* The next value; of an array or a map only its head. 0, or -EBADMSG: cut, or not MessagePack. */
 int msgpack_next(struct msgpack *m, struct msgpack_value *v);
 /* The next value with all that is in it. 0 or -EBADMSG. */
-int msgpack_skip(struct msgpack *m);
+int msgpack_skip_any(struct msgpack *m);
+/* The same. Most values that are skipped are small whole numbers and texts, which take no call. */
+static inline int msgpack_skip(struct msgpack *m)
+{
+    size_t left = (size_t)(m->end - m->at), len = 0; /* behind the first byte */
+    if (left > 1 && m->at[0] == 0xd9)
+        len = 1 + (size_t)m->at[1];
+    else if (left > 0 && (m->at[0] & 0xe0) == 0xa0)
+        len = m->at[0] & 31u;
+    else if (left == 0 || m->at[0] >= 0x80)
+        return msgpack_skip_any(m);
+    if (len >= left)
+        return msgpack_skip_any(m);
+    m->at += 1 + len;
+    return 0;
+}
 /* Skips what is in v, which msgpack_next gave just now. */
 int msgpack_skip_rest(struct msgpack *m, const struct msgpack_value *v);
 

@@ -2,6 +2,7 @@
  * parsers sees the recorded ones. */
 #include "kvgen/record/names.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -101,7 +102,7 @@ static inline __attribute__((always_inline)) void round_once(uint64_t v[4])
     v[2] = rotate(v[2], 32);
 }
 
-static void take_word(uint64_t v[4], uint64_t word)
+static inline __attribute__((always_inline)) void take_word(uint64_t v[4], uint64_t word)
 {
     v[3] ^= word;
     round_once(v);
@@ -109,15 +110,15 @@ static void take_word(uint64_t v[4], uint64_t word)
     v[0] ^= word;
 }
 
-static uint64_t finish(uint64_t v[4])
+static inline __attribute__((always_inline)) uint64_t finish(uint64_t v[4])
 {
     for (int i = 0; i < 4; i++)
         round_once(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* len bytes, at most 8, in little endian. */
-static uint64_t load_word(const unsigned char *p, size_t len)
+/* len bytes, fewer than 8, in little endian. */
+static uint64_t load_rest(const unsigned char *p, size_t len)
 {
     uint64_t w = 0;
     for (size_t i = 0; i < len; i++)
@@ -133,9 +134,12 @@ struct hash128 names_hash(const struct names *n, const void *p, size_t len)
         n->key[0] ^ UINT64_C(0x736f6d6570736575), n->key[1] ^ UINT64_C(0x646f72616e646f6d) ^ 0xee,
         n->key[0] ^ UINT64_C(0x6c7967656e657261), n->key[1] ^ UINT64_C(0x7465646279746573)};
     size_t left = len;
-    for (; left >= 8; left -= 8, at += 8)
-        take_word(v, load_word(at, 8));
-    take_word(v, load_word(at, left) | (uint64_t)len << 56);
+    for (; left >= 8; left -= 8, at += 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof(word));
+        take_word(v, le64toh(word));
+    }
+    take_word(v, load_rest(at, left) | (uint64_t)len << 56);
     v[2] ^= 0xee;
     h.lo = finish(v);
     v[1] ^= 0xdd;

@@ -24,7 +24,8 @@ enum {
 /* A row that waits for rows of other publishers with earlier times. */
 struct waiting {
     struct residency_op op;
-    uint32_t next_free;
+    struct heap_event place; /* its time; tie: the order in which rows came; item: this place */
+    uint32_t next;           /* in the list of free places, or of rows in order */
 };
 #define NONE UINT32_MAX
 
@@ -38,9 +39,10 @@ struct recording {
     uint64_t messages; /* of this file */
     struct residency *residency;
     struct capture *capture;
-    struct heap order; /* waiting rows: item is their place, tie the order in which they came */
+    /* Rows that wait. Nearly all come in order of time: they are a list. Others are in the heap. */
     struct waiting *waiting;
-    uint32_t waiting_cap, unused;
+    uint32_t waiting_cap, waiting_count, unused, first, last;
+    struct heap others;
     uint64_t rows;
     struct source *requests;   /* NULL: reads are not filled in */
     int64_t row_ns;            /* time of the rows that come now */
@@ -56,6 +58,7 @@ struct recording {
     struct skips skips;
     struct trace_row row;
     char key[KEY], publisher[PUBLISHER];
+    struct hash128 shown; /* whose name publisher is */
 };
 
 struct hash128 publisher_of(const struct record_opts *o, uint32_t source, const void *topic,
@@ -166,20 +169,29 @@ static int keep_row(void *ctx, const struct residency_op *op, struct err *e)
         uint32_t cap = r->waiting_cap * 2 + 1024;
         struct waiting *grown =
             cap > r->waiting_cap ? realloc(r->waiting, cap * sizeof(*grown)) : NULL;
-        if (!grown || heap_reserve(&r->order, cap) < 0) {
+        if (!grown || heap_reserve(&r->others, cap) < 0) {
             r->waiting = grown ? grown : r->waiting;
             return err_nomem(e, "rows");
         }
         for (uint32_t i = r->waiting_cap; i < cap; i++)
-            grown[i].next_free = i + 1 < cap ? i + 1 : NONE;
+            grown[i].next = i + 1 < cap ? i + 1 : NONE;
         r->unused = r->waiting_cap;
         r->waiting = grown;
         r->waiting_cap = cap;
     }
     uint32_t at = r->unused;
-    r->unused = r->waiting[at].next_free;
-    r->waiting[at].op = *op;
-    heap_push(&r->order, (struct heap_event){.time_ns = r->row_ns, .tie = r->rows++, .item = at});
+    r->unused = r->waiting[at].next;
+    struct waiting *w = &r->waiting[at];
+    w->op = *op;
+    w->place = (struct heap_event){.time_ns = r->row_ns, .tie = r->rows++, .item = at};
+    w->next = NONE;
+    r->waiting_count++;
+    if (r->first == NONE)
+        r->first = r->last = at;
+    else if (r->row_ns < r->waiting[r->last].place.time_ns)
+        heap_push(&r->others, w->place);
+    else
+        r->last = r->waiting[r->last].next = at;
     return 0;
 }
 
@@ -261,8 +273,11 @@ static void make_row(struct recording *r, const struct heap_event *event)
     trace_row_clear(row);
     memcpy(r->key, "block_", 6);
     hash_hex(op->id, r->key + 6);
-    memcpy(r->publisher, "publisher_", 10);
-    hash_hex(op->publisher, r->publisher + 10);
+    if (r->publisher[0] == '\0' || memcmp(&op->publisher, &r->shown, sizeof(r->shown)) != 0) {
+        memcpy(r->publisher, "publisher_", 10);
+        hash_hex(op->publisher, r->publisher + 10);
+        r->shown = op->publisher;
+    }
     row->time_ns = time_ns - r->first_ns;
     row->op = op->op;
     row->tier = op->tier;
@@ -275,17 +290,35 @@ static void make_row(struct recording *r, const struct heap_event *event)
     row->user = (struct trace_str){.p = r->publisher, .len = 10 + HASH_HEX_LEN / 2};
 }
 
+/* The earliest row that waits; NULL: none does. */
+static const struct heap_event *earliest(const struct recording *r)
+{
+    const struct heap_event *other = heap_top(&r->others);
+    const struct heap_event *first = r->first != NONE ? &r->waiting[r->first].place : NULL;
+    if (!first || !other)
+        return first ? first : other;
+    return first->time_ns < other->time_ns ||
+                   (first->time_ns == other->time_ns && first->tie < other->tie)
+               ? first
+               : other;
+}
+
 static int next(struct import *base, const struct trace_row **row, struct err *e)
 {
     struct recording *r = (struct recording *)base;
     for (;;) {
-        const struct heap_event *top = heap_top(&r->order);
-        if (top && (r->ended || r->order.count >= MAX_WAITING ||
+        const struct heap_event *top = earliest(r);
+        if (top && (r->ended || r->waiting_count >= MAX_WAITING ||
                     r->newest_ns - top->time_ns >= r->o.reorder_ns)) {
-            struct heap_event event = heap_pop(&r->order);
-            make_row(r, &event);
-            r->waiting[event.item].next_free = r->unused;
-            r->unused = event.item;
+            uint32_t at = top->item;
+            make_row(r, top);
+            if (at == r->first)
+                r->first = r->waiting[at].next;
+            else
+                heap_pop(&r->others);
+            r->waiting[at].next = r->unused;
+            r->unused = at;
+            r->waiting_count--;
             *row = &r->row;
             return 1;
         }
@@ -375,7 +408,7 @@ static void close_recording(struct import *base)
         r->requests->ops->close(r->requests);
     capture_abandon(r->capture);
     batch_free(&r->batch);
-    heap_free(&r->order);
+    heap_free(&r->others);
     free(r->waiting);
     free(r);
 }
@@ -405,7 +438,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
     r->base.ops = &ops[o->format];
     r->in = in;
     r->o = *o;
-    r->unused = NONE;
+    r->unused = r->first = NONE;
     r->has_times = r->counts.has_times = o->format != RECORDING_TRTLLM;
     r->has_reads = r->counts.has_reads =
         o->format == RECORDING_LCT || o->format == RECORDING_STRACE || o->requests;
@@ -419,7 +452,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
     r->residency = residency_create(&residency);
     r->clocks = keymap_create();
     int rc =
-        r->residency && r->clocks && heap_init(&r->order, 0) == 0 ? 0 : err_nomem(e, "recording");
+        r->residency && r->clocks && heap_init(&r->others, 0) == 0 ? 0 : err_nomem(e, "recording");
     if (rc == 0 && o->capture)
         rc = capture_create(&r->capture, o->capture, &r->o.record.media, e);
     if (o->requests) {

@@ -36,6 +36,7 @@ struct gone {
 
 struct residency {
     struct residency_opts o;
+    uint32_t media_of[TRACE_TIERS]; /* the media of a tier as bits */
     struct source_recording n;
     struct keymap *sequences;                   /* objects by keyed sequence hash */
     uint32_t block_tokens;                      /* of the block stored last; 0: none was */
@@ -46,6 +47,7 @@ struct residency {
     uint32_t owner_count, owner_cap;
     /* of the message being applied */
     const struct batch *b;
+    struct hash128 b_owner; /* key of its publisher and rank */
     struct err *err;
     struct gone *gone; /* once it is collected */
     size_t gone_count, gone_cap;
@@ -63,18 +65,19 @@ static struct hash128 owner_key(struct hash128 publisher, int64_t rank)
     return hash_128(&key, sizeof(key));
 }
 
-static struct hash128 object_id(const struct batch *b, const struct event *v, struct hash128 hash)
+static struct hash128 object_id(const struct residency *r, const struct event *v,
+                                struct hash128 hash)
 {
     struct {
         struct hash128 owner, group, hash;
-    } key = {owner_key(b->publisher, b->rank), v->group, hash};
+    } key = {r->b_owner, v->group, hash};
     return hash_128(&key, sizeof(key));
 }
 
 /* The owner of the message; NONE: no memory. */
-static uint32_t find_owner(struct residency *r, const struct batch *b)
+static uint32_t find_owner(struct residency *r)
 {
-    uint64_t *number = keymap_get(r->owners, owner_key(b->publisher, b->rank), NONE);
+    uint64_t *number = keymap_get(r->owners, r->b_owner, NONE);
     if (!number)
         return NONE;
     if (*number == NONE) {
@@ -88,7 +91,7 @@ static uint32_t find_owner(struct residency *r, const struct batch *b)
         }
         *number = r->owner_count;
         r->owner[r->owner_count++] =
-            (struct owner){.publisher = b->publisher, .first = NONE, .last = NONE};
+            (struct owner){.publisher = r->b->publisher, .first = NONE, .last = NONE};
         r->n.owners++;
     }
     return (uint32_t)*number;
@@ -162,16 +165,6 @@ static uint8_t tier_of(const struct residency *r, unsigned medium)
     return r->o.media->medium[medium].tier;
 }
 
-/* The media of a tier as bits. */
-static uint32_t media_of(const struct residency *r, uint8_t tier)
-{
-    uint32_t bits = 0;
-    for (unsigned m = 0; m < r->o.media->count; m++)
-        if (tier_of(r, m) == tier)
-            bits |= 1u << m;
-    return bits;
-}
-
 static int emit(struct residency *r, const struct object *o, enum trace_op op, uint8_t tier,
                 enum trace_phase phase)
 {
@@ -191,12 +184,11 @@ static int leave(struct residency *r, uint32_t at, uint32_t media)
     int rc = 0;
     for (uint8_t tier = 0; rc == 0 && tier < TRACE_TIERS; tier++) {
         struct object *o = &r->object[at];
-        uint32_t here = media_of(r, tier), there = o->media & here;
+        uint32_t here = r->media_of[tier], there = o->media & here;
         if ((there & media) == 0)
             continue;
-        for (unsigned m = 0; m < MEDIA_MAX; m++)
-            if (there & media & (1u << m))
-                r->n.resident[m]--;
+        for (uint32_t gone = there & media; gone; gone &= gone - 1)
+            r->n.resident[__builtin_ctz(gone)]--;
         o->media &= ~(here & media);
         if ((o->media & here) == 0)
             rc = emit(r, o, TRACE_DELETE, tier, TRACE_EVICT);
@@ -283,7 +275,7 @@ static int collect_gone(struct residency *r)
                 r->gone_cap = cap;
             }
             r->gone[r->gone_count++] =
-                (struct gone){.id = object_id(b, v, b->hash[k]), .tier = tier_of(r, v->medium)};
+                (struct gone){.id = object_id(r, v, b->hash[k]), .tier = tier_of(r, v->medium)};
         }
     }
     if (r->gone_count > 0)
@@ -321,7 +313,7 @@ static int set_sequence(struct residency *r, const struct event *v, size_t k, ui
         return 0;
     if (k > v->first || v->has_parent) {
         struct hash128 before = k > v->first ? r->b->hash[k - 1] : v->parent;
-        const uint64_t *number = keymap_find(r->objects, object_id(r->b, v, before));
+        const uint64_t *number = keymap_find(r->objects, object_id(r, v, before));
         if (!number || !r->object[*number].has_sequence)
             return 0;
         unsigned char text[16];
@@ -344,7 +336,7 @@ static int set_sequence(struct residency *r, const struct event *v, size_t k, ui
 
 static int stored(struct residency *r, uint32_t owner, const struct event *v, size_t k)
 {
-    struct hash128 id = object_id(r->b, v, r->b->hash[k]);
+    struct hash128 id = object_id(r, v, r->b->hash[k]);
     uint32_t bit = 1u << v->medium;
     uint8_t tier = tier_of(r, v->medium);
     const uint64_t *number = keymap_find(r->objects, id);
@@ -373,8 +365,8 @@ static int stored(struct residency *r, uint32_t owner, const struct event *v, si
     r->n.moves += (unsigned)moved;
     r->n.moves_up += v->told_move && !moved;
     r->n.possible_loads +=
-        !v->told_move && tier == TRACE_GPU && (o->media & ~media_of(r, TRACE_GPU)) != 0;
-    bool there = (o->media & media_of(r, tier)) != 0;
+        !v->told_move && tier == TRACE_GPU && (o->media & ~r->media_of[TRACE_GPU]) != 0;
+    bool there = (o->media & r->media_of[tier]) != 0;
     o->media |= bit;
     r->n.resident[v->medium]++;
     return there ? 0 : emit(r, o, TRACE_WRITE, tier, moved ? TRACE_EVICT : TRACE_PREFILL);
@@ -382,7 +374,7 @@ static int stored(struct residency *r, uint32_t owner, const struct event *v, si
 
 static int removed(struct residency *r, const struct event *v, struct hash128 hash)
 {
-    const uint64_t *number = keymap_find(r->objects, object_id(r->b, v, hash));
+    const uint64_t *number = keymap_find(r->objects, object_id(r, v, hash));
     uint32_t bit = v->anywhere ? UINT32_MAX : 1u << v->medium;
     r->n.removed += !v->told_move;
     if (!number || !(r->object[*number].media & bit)) {
@@ -395,7 +387,7 @@ static int removed(struct residency *r, const struct event *v, struct hash128 ha
 /* A read of a block that was stored before the recording began has the size that it says. */
 static int was_read(struct residency *r, uint32_t owner, const struct event *v, struct hash128 hash)
 {
-    struct hash128 id = object_id(r->b, v, hash);
+    struct hash128 id = object_id(r, v, hash);
     const uint64_t *number = keymap_find(r->objects, id);
     struct object o = {.id = id, .bytes = v->bytes, .tokens = v->tokens, .owner = owner};
     if (number)
@@ -435,7 +427,7 @@ static int check_number(struct residency *r)
     if (b->restarted)
         *expected = b->seq;
     else if (b->seq < *expected)
-        rc = restarted(r, media_of(r, TRACE_GPU));
+        rc = restarted(r, r->media_of[TRACE_GPU]);
     if (b->seq > *expected)
         r->n.missing += b->seq - *expected;
     *expected = b->seq + 1;
@@ -445,13 +437,14 @@ static int check_number(struct residency *r)
 int residency_apply(struct residency *r, const struct batch *b, struct err *e)
 {
     r->b = b;
+    r->b_owner = owner_key(b->publisher, b->rank);
     r->err = e;
     r->collected = false;
     r->n.messages++;
     int rc = b->restarted ? restarted(r, UINT32_MAX) : 0;
     if (rc == 0 && b->numbered)
         rc = check_number(r);
-    uint32_t owner = rc == 0 ? find_owner(r, b) : 0;
+    uint32_t owner = rc == 0 ? find_owner(r) : 0;
     if (owner == NONE)
         return err_nomem(e, "publishers");
     for (size_t i = 0; rc == 0 && i < b->events; i++) {
@@ -488,7 +481,7 @@ int residency_read(struct residency *r, const struct residency_request *q, uint3
                                   .id = o->id,
                                   .publisher = r->owner[o->owner].publisher,
                                   .request = q->number};
-        while (!(o->media & media_of(r, op.tier)))
+        while (!(o->media & r->media_of[op.tier]))
             op.tier++;
         int rc = r->o.sink(r->o.ctx, &op, e);
         if (rc < 0)
@@ -506,6 +499,8 @@ struct residency *residency_create(const struct residency_opts *o)
         return NULL;
     r->o = *o;
     r->unused = NONE;
+    for (unsigned m = 0; m < o->media->count; m++)
+        r->media_of[tier_of(r, m)] |= 1u << m;
     r->objects = keymap_create();
     r->sequences = keymap_create();
     r->owners = keymap_create();

@@ -23,6 +23,7 @@ struct frozen {
     struct source_ops recorder_ops, player_ops;
     struct side recorder, player;
     struct temp_file *file;
+    uint32_t block_tokens;    /* of the first request with blocks */
     uint64_t written, played; /* bytes */
     unsigned char *buffer;    /* of the file from buffer_at on, buffered bytes */
     uint64_t buffer_at;
@@ -105,6 +106,8 @@ static void record_take(struct source *s, struct request *out)
     struct frozen *f = frozen_of(s);
     f->source->ops->take(f->source, out);
     put(f, out, sizeof(*out));
+    if (out->blocks && f->block_tokens == 0)
+        f->block_tokens = out->block_tokens;
     if (out->blocks)
         put(f, out->blocks, out->block_count * sizeof(*out->blocks));
 }
@@ -221,6 +224,11 @@ void frozen_free(struct frozen *f)
 struct source *frozen_recorder(struct frozen *f)
 {
     return &f->recorder.base;
+}
+
+uint32_t frozen_block_tokens(const struct frozen *f)
+{
+    return f->block_tokens;
 }
 
 int frozen_play(struct frozen *f, struct source **out, struct err *e)

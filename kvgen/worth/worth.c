@@ -1,8 +1,9 @@
-/* Simulates the recorded requests with and without tiers, compares the times to the first token,
- * and works out from which length on loading beats computing. worth_text.c tells it. */
+/* Simulates the recorded requests with and without tiers and compares the times to the first token.
+ * break_even.c works out from which length on loading beats computing; worth_text.c tells all. */
 #include "kvgen/worth/worth.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,8 @@
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 
-#define MOST_TOKENS  (UINT64_C(1) << 31)
-#define NOTICED      0.02 /* a smaller change of the mean is none */
+#define RATE_TOKENS  (UINT64_C(1) << 20) /* where the rate is told if there is no break-even */
+#define NOTICED      0.02                /* a smaller change of the mean is none */
 #define PER_HOUR_MAX 1e9
 
 /* ---- options ---- */
@@ -188,30 +189,24 @@ static const struct worth_variant *variant_without(const struct worth *w,
     return NULL;
 }
 
-uint64_t worth_break_even(const struct sim_opts *sim, const struct worth_tier *tier)
+/* How one request alone loads from a tier. */
+static struct loading loading_from(const struct worth_opts *o, int tier)
 {
-    const struct prefill_time *p = &sim->compute->time;
-    uint64_t low = 0, high = 1;
-    /* Computing costs more and more for each token, loading no more than for the first: once it is
-     * worth it, it stays so. */
-    for (bool found = false; !found || high - low > 1;) {
-        uint64_t n = found ? low + (high - low) / 2 : high, bytes = 0;
-        bool fits = model_sequence_bytes(sim->model, n, &bytes) == 0;
-        double whole = (double)(bytes / sim->tensor_parallel) * sim->compute->host_ranks;
-        double load_s = tier->latency_s + (tier->bytes_per_s > 0 ? whole / tier->bytes_per_s : 0);
-        bool pays = fits && load_s <= ((double)prefill_time_ns(p, 0, n) - p->t0_ns) / 1e9;
-        if (found)
-            *(pays ? &high : &low) = n;
-        else if (pays)
-            found = true;
-        else if (n >= MOST_TOKENS || !fits)
-            return 0;
-        else {
-            low = n;
-            high = 2 * n;
-        }
+    const struct sim_opts *sim = o->sim;
+    const struct tier_model *speed = sim->speed ? &sim->speed[tier] : NULL;
+    struct loading l = {.sim = sim,
+                        .object_tokens = sim->granularity > 0 ? (uint64_t)sim->granularity
+                                                              : frozen_block_tokens(o->requests),
+                        .latency_s = (double)sim->compute->load_overhead_ns / 1e9,
+                        .link_bytes_per_s = sim->compute->link_bytes_per_s};
+    if (!speed || !speed->given)
+        return l;
+    l.drive = speed->drive;
+    if (!l.drive) {
+        l.latency_s += (double)speed->read.latency_ns / 1e9;
+        l.tier_bytes_per_s = (double)speed->read.bytes_per_s;
     }
-    return high;
+    return l;
 }
 
 static void judge(struct worth *w, const struct worth_opts *o, int tier)
@@ -226,16 +221,30 @@ static void judge(struct worth *w, const struct worth_opts *o, int tier)
     t->verdict = t->change < -NOTICED  ? WORTH_GAIN
                  : t->change > NOTICED ? WORTH_WORSE
                                        : WORTH_NO_GAIN;
-    const struct tier_model *speed = sim->speed ? &sim->speed[tier] : NULL;
-    double per_byte = sim->compute->link_bytes_per_s > 0 ? 1 / sim->compute->link_bytes_per_s : 0;
-    t->timed = speed && speed->given;
-    t->latency_s = (double)sim->compute->load_overhead_ns / 1e9;
-    if (t->timed) {
-        t->latency_s += (double)speed->read.latency_ns / 1e9;
-        per_byte += speed->read.bytes_per_s > 0 ? 1 / (double)speed->read.bytes_per_s : 0;
+    t->timed = sim->speed && sim->speed[tier].given;
+    t->loading = loading_from(o, tier);
+    t->break_even_tokens = loading_break_even(&t->loading);
+    uint64_t tokens = t->break_even_tokens > 0 ? t->break_even_tokens : RATE_TOKENS;
+    double transfer_s = loading_s(&t->loading, tokens) - t->loading.latency_s;
+    t->bytes_per_s = transfer_s > 0 ? (double)loading_bytes(&t->loading, tokens) / transfer_s : 0;
+}
+
+static void draw_curve(struct worth *w, const struct sim_opts *sim)
+{
+    const struct prefill_time *time = &sim->compute->time;
+    for (unsigned i = 0; i < WORTH_CURVE; i++) {
+        struct worth_point *p = &w->curve[i];
+        uint64_t octave = WORTH_CURVE_FIRST << i / 2;
+        *p = (struct worth_point){.tokens = i % 2 == 0 ? octave : octave + octave / 2};
+        p->computed_s = (double)prefill_time_ns(time, 0, p->tokens) / 1e9;
+        for (int t = 0; t < TRACE_TIERS; t++)
+            p->loaded_s[t] = NAN;
+        if (sim->tiers.capacity[TRACE_GPU] != HIERARCHY_ABSENT)
+            p->loaded_s[TRACE_GPU] = time->t0_ns / 1e9;
+        for (unsigned t = 0; t < w->tiers; t++)
+            p->loaded_s[w->tier[t].tier] =
+                time->t0_ns / 1e9 + loading_s(&w->tier[t].loading, p->tokens);
     }
-    t->bytes_per_s = per_byte > 0 ? 1 / per_byte : 0;
-    t->break_even_tokens = worth_break_even(sim, t);
 }
 
 int worth_run(struct worth *w, const struct worth_opts *o, struct err *e)
@@ -255,7 +264,8 @@ int worth_run(struct worth *w, const struct worth_opts *o, struct err *e)
     for (int t = TRACE_CPU; t < TRACE_TIERS; t++)
         if (is_lower(sim, t))
             add_variant(w, sim, left_out[t], 1u << t);
-    add_variant(w, sim, "GPU memory only", lower);
+    if (sim->tiers.capacity[TRACE_GPU] != HIERARCHY_ABSENT)
+        add_variant(w, sim, "GPU memory only", lower);
     add_variant(w, sim, "no cache", all);
     for (unsigned i = 0; i < w->variants; i++) {
         int rc = simulate(&w->variant[i], o, e);
@@ -265,6 +275,7 @@ int worth_run(struct worth *w, const struct worth_opts *o, struct err *e)
     for (int t = TRACE_CPU; t < TRACE_TIERS; t++)
         if (is_lower(sim, t))
             judge(w, o, t);
+    draw_curve(w, sim);
     return 1;
 }
 

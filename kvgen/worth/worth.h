@@ -8,13 +8,16 @@
 #include <stdio.h>
 
 #include "kvgen/sim/opts.h"
+#include "kvgen/worth/break_even.h"
 #include "kvgen/worth/frozen.h"
 #include "lib/base/hist.h"
 #include "lib/json/jsonout.h"
 
 enum {
-    WORTH_VARIANTS = 5
+    WORTH_VARIANTS = 5,
+    WORTH_CURVE = 21 /* lengths, two an octave, from WORTH_CURVE_FIRST to 2^10 times that */
 };
+#define WORTH_CURVE_FIRST ((uint64_t)128) /* tokens */
 
 /* --price: an hour of a GPU, of a GiB of Tier-1, of a GiB of Tier-2. */
 struct worth_prices {
@@ -59,9 +62,16 @@ struct worth_tier {
     enum worth_verdict verdict; /* by the mean time to the first token, 2 % either way */
     double change;              /* of that mean, by the tier: -0.3 is 30 % less */
     bool timed;                 /* it has a speed; else loading from it takes link and overhead */
-    double latency_s;           /* t_L: of an operation and of loading */
-    double bytes_per_s;         /* B: of the tier and the link, one after the other; 0: no limit */
-    uint64_t break_even_tokens; /* least n with t_L + bytes(n) / B <= t(0, n) - t0; 0: none */
+    struct loading loading;     /* of one request alone */
+    double bytes_per_s; /* behind t_L, at the break-even, else at 2^20 tokens; 0: no limit */
+    uint64_t break_even_tokens; /* loading_break_even */
+};
+
+/* Time to the first token of a context that is computed, and of one that is loaded, but for the new
+ * tokens behind it: t(0, n), and t0 + loading_s(n). */
+struct worth_point {
+    uint64_t tokens;
+    double computed_s, loaded_s[TRACE_TIERS]; /* NAN: no such tier */
 };
 
 struct worth {
@@ -69,6 +79,7 @@ struct worth {
     unsigned variants;
     struct worth_tier tier[TRACE_TIERS];
     unsigned tiers;
+    struct worth_point curve[WORTH_CURVE];
     double needed_bytes_per_s; /* above which only t_L stands against loading */
     bool measured;             /* the prefill's times; else by calculation */
     bool targets[TRACE_QOSES];
@@ -80,9 +91,6 @@ struct worth {
  * any case. */
 int worth_run(struct worth *w, const struct worth_opts *o, struct err *e);
 void worth_free(struct worth *w);
-
-/* Loading n tokens costs no more than computing them from here on; 0: nowhere below 2^31. */
-uint64_t worth_break_even(const struct sim_opts *sim, const struct worth_tier *tier);
 
 /* As text, in 80 columns, and as member "worth". */
 void worth_print(FILE *f, const struct worth *w);

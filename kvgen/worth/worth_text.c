@@ -30,9 +30,42 @@ static double saved(const struct worth *w, const struct worth_variant *v)
     return w->variant[w->variants - 1].gpu_s - v->gpu_s;
 }
 
+/* The same values, as often. */
+static bool is_same(const struct hist *a, const struct hist *b)
+{
+    size_t at_a = 0, at_b = 0;
+    int64_t lowest[2], highest[2];
+    uint64_t n[2];
+    if (hist_count(a) != hist_count(b) || hist_mean(a) != hist_mean(b))
+        return false;
+    while (hist_next(a, &at_a, &lowest[0], &highest[0], &n[0]))
+        if (!hist_next(b, &at_b, &lowest[1], &highest[1], &n[1]) || lowest[0] != lowest[1] ||
+            n[0] != n[1])
+            return false;
+    return true;
+}
+
+/* The first variant that came out like this one; NULL: none before it. */
+static const struct worth_variant *twin_of(const struct worth *w, const struct worth_variant *v)
+{
+    for (const struct worth_variant *u = w->variant; u < v; u++) {
+        bool same = u->gpu_s == v->gpu_s && u->cost == v->cost;
+        for (int q = 0; q < TRACE_QOSES && same; q++)
+            same = is_same(u->first_token_ns[q], v->first_token_ns[q]);
+        if (same)
+            return u;
+    }
+    return NULL;
+}
+
 static void print_variant(FILE *f, const struct worth *w, const struct worth_variant *v)
 {
     const struct hist *h = v->first_token_ns[TRACE_QOSES];
+    const struct worth_variant *twin = twin_of(w, v);
+    if (twin) {
+        fprintf(f, "  %-16s as \"%s\"\n", v->name, twin->name);
+        return;
+    }
     fprintf(f, "  %-16s %10s %10s %10s %9.1f %9.1f", v->name,
             hist_count(h) > 0 ? time_of(hist_mean(h)).s : "-", percentile(h, 500000).s,
             percentile(h, 950000).s, v->gpu_s, saved(w, v));
@@ -52,17 +85,18 @@ static void print_variant(FILE *f, const struct worth *w, const struct worth_var
     }
 }
 
-static void print_tier(FILE *f, const struct worth *w, const struct worth_tier *t)
+static void print_tier(FILE *f, const struct worth_tier *t)
 {
+    const char *tier = trace_tier_text(t->tier);
     char tokens[32];
-    fprintf(f, "%s: %s", trace_tier_text(t->tier), verdicts[t->verdict]);
     if (t->verdict == WORTH_NO_GAIN)
-        fprintf(f, ". The mean time to the first token is the same without it (%+.1f %%).\n",
+        fprintf(f, "%s: no gain. The mean without it is the same (%+.1f %% with it).\n", tier,
                 100 * t->change);
     else
-        fprintf(f, ". It makes the mean time to the first token %.0f %% %s.\n",
-                100 * fabs(t->change), t->verdict == WORTH_GAIN ? "shorter" : "longer");
-    fprintf(f, "  Loading (%s, then ", time_of(t->latency_s * 1e9).s);
+        fprintf(f, "%s: %s. It makes the mean time to the first token %.0f %% %s.\n", tier,
+                verdicts[t->verdict], 100 * fabs(t->change),
+                t->verdict == WORTH_GAIN ? "shorter" : "longer");
+    fprintf(f, "  Loading (%s, then ", time_of(t->loading.latency_s * 1e9).s);
     if (t->bytes_per_s > 0)
         fprintf(f, "%.3g GB/s)", t->bytes_per_s / 1e9);
     else
@@ -72,8 +106,8 @@ static void print_tier(FILE *f, const struct worth *w, const struct worth_tier *
                 units_format_count(tokens, sizeof(tokens), t->break_even_tokens));
     else
         fputs(" never beats computing.\n", f);
-    if (w->needed_bytes_per_s > 0)
-        fprintf(f, "  Above %.3g GB/s only the latency counts.\n", w->needed_bytes_per_s / 1e9);
+    if (t->loading.drive)
+        fputs("  The rate is that of the measured drive, of one object at a time.\n", f);
     if (!t->timed)
         fputs("  Here the tier itself takes no time: --tier-model gives it a speed.\n", f);
 }
@@ -87,9 +121,13 @@ void worth_print(FILE *f, const struct worth *w)
     for (unsigned i = 0; i < w->variants; i++)
         print_variant(f, w, &w->variant[i]);
     for (unsigned i = 0; i < w->tiers; i++)
-        print_tier(f, w, &w->tier[i]);
-    fprintf(f, "GPU s: GPU seconds of prefill; saved: compared with no cache%s\n",
-            w->priced ? "; cost: of a million input tokens" : "");
+        print_tier(f, &w->tier[i]);
+    if (w->tiers > 0 && w->needed_bytes_per_s > 0)
+        fprintf(f, "A tier above %.3g GB/s has only its latency against it.\n",
+                w->needed_bytes_per_s / 1e9);
+    fputs("GPU s: GPU seconds of prefill; saved: compared with no cache\n", f);
+    if (w->priced)
+        fputs("cost: of a million input tokens\n", f);
 }
 
 static void put_variant(struct jsonout *j, const struct worth *w, const struct worth_variant *v)
@@ -123,6 +161,35 @@ static void put_variant(struct jsonout *j, const struct worth *w, const struct w
     jsonout_end(j);
 }
 
+static void put_tier(struct jsonout *j, const struct worth_tier *t)
+{
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "tier", trace_tier_text(t->tier));
+    jsonout_text_value(j, "verdict", verdicts[t->verdict]);
+    jsonout_f64(j, "mean_change", t->change);
+    jsonout_bool(j, "timed", t->timed);
+    jsonout_bool(j, "measured", t->loading.drive != NULL);
+    jsonout_f64(j, "latency_s", t->loading.latency_s);
+    jsonout_f64(j, "bytes_per_s", t->bytes_per_s > 0 ? t->bytes_per_s : NAN);
+    if (t->break_even_tokens > 0)
+        jsonout_u64(j, "break_even_tokens", t->break_even_tokens);
+    else
+        jsonout_null(j, "break_even_tokens");
+    jsonout_end(j);
+}
+
+static void put_point(struct jsonout *j, const struct worth_point *p)
+{
+    jsonout_object(j, NULL);
+    jsonout_u64(j, "tokens", p->tokens);
+    jsonout_f64(j, "computed_ms", p->computed_s * 1e3);
+    jsonout_object(j, "loaded_ms");
+    for (int t = 0; t < TRACE_TIERS; t++)
+        jsonout_f64(j, trace_tier_text((enum trace_tier)t), p->loaded_s[t] * 1e3);
+    jsonout_end(j);
+    jsonout_end(j);
+}
+
 void worth_put(struct jsonout *j, const struct worth *w)
 {
     jsonout_object(j, "worth");
@@ -134,21 +201,12 @@ void worth_put(struct jsonout *j, const struct worth *w)
     jsonout_f64(j, "bandwidth_needed_bytes_per_s",
                 w->needed_bytes_per_s > 0 ? w->needed_bytes_per_s : NAN);
     jsonout_array(j, "tiers");
-    for (unsigned i = 0; i < w->tiers; i++) {
-        const struct worth_tier *t = &w->tier[i];
-        jsonout_object(j, NULL);
-        jsonout_text_value(j, "tier", trace_tier_text(t->tier));
-        jsonout_text_value(j, "verdict", verdicts[t->verdict]);
-        jsonout_f64(j, "mean_change", t->change);
-        jsonout_bool(j, "timed", t->timed);
-        jsonout_f64(j, "latency_s", t->latency_s);
-        jsonout_f64(j, "bytes_per_s", t->bytes_per_s > 0 ? t->bytes_per_s : NAN);
-        if (t->break_even_tokens > 0)
-            jsonout_u64(j, "break_even_tokens", t->break_even_tokens);
-        else
-            jsonout_null(j, "break_even_tokens");
-        jsonout_end(j);
-    }
+    for (unsigned i = 0; i < w->tiers; i++)
+        put_tier(j, &w->tier[i]);
+    jsonout_end(j);
+    jsonout_array(j, "curve");
+    for (unsigned i = 0; i < WORTH_CURVE; i++)
+        put_point(j, &w->curve[i]);
     jsonout_end(j);
     jsonout_end(j);
 }

@@ -80,6 +80,15 @@ struct provenance_evidence {
     enum provenance_answer registered_buffers, direct;
 };
 
+/* What the drive's own log says of the run. */
+struct provenance_drive_log {
+    bool known; /* the replay told what it read, or why it could not */
+    double host_write_bytes, media_write_bytes; /* these and the next: NAN: not known */
+    double amplification;                       /* media bytes of a host byte */
+    double percentage_used;                     /* of the rated endurance, at the end */
+    char why_unknown[160];                      /* "" */
+};
+
 /* Operations of another client's log that are no rows. */
 enum {
     PROVENANCE_APART = 12
@@ -135,6 +144,7 @@ struct provenance {
     struct provenance_autoscaling autoscaling;
     struct provenance_part part;
     struct provenance_evidence evidence;
+    struct provenance_drive_log drive_log;
     struct provenance_apart apart[PROVENANCE_APART];
     size_t apart_count;
     bool pooled; /* with provenance_pool */

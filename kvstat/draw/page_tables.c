@@ -415,6 +415,30 @@ static void put_number(FILE *out, const struct figures *f, enum figure_what what
         put_text(out, title, figure_text(figure, buf), false);
 }
 
+/* The wear of the drive, by its own log. */
+static void put_drive_log(FILE *out, const struct figures *f)
+{
+    static const struct {
+        enum figure_what what;
+        const char *title;
+    } rows[] = {{FIGURE_HOST_WRITTEN, "Drive log: from the host"},
+                {FIGURE_MEDIA_WRITTEN, "Drive log: to the media"},
+                {FIGURE_WRITE_AMPLIFICATION, "Write amplification"},
+                {FIGURE_PERCENTAGE_USED, "Rated endurance used, %"}};
+    char name[FIGURE_NAME];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct figure_id id = figure_id(FIGURE_OF_DRIVE_LOG, rows[i].what);
+        double v = figures_number(f, id);
+        if (isnan(v))
+            continue;
+        fprintf(out, "<dt>%s</dt>\n<dd>", rows[i].title);
+        html_value(out, figure_name(name, &id), figure_unit(id.what), v, false);
+        fputs("</dd>\n", out);
+    }
+    put_text(out, "Drive log, not known",
+             figures_text(f, figure_id(FIGURE_OF_DRIVE_LOG, FIGURE_WHY_UNKNOWN)), false);
+}
+
 void page_how(FILE *out, const struct figures *f)
 {
     static const struct {
@@ -449,6 +473,7 @@ void page_how(FILE *out, const struct figures *f)
     put_number(out, f, FIGURE_SEED, "Seed");
     put_number(out, f, FIGURE_TENSOR_PARALLEL, "Tensor parallel");
     put_number(out, f, FIGURE_BYTES_PER_TOKEN, "Bytes of a token");
+    put_drive_log(out, f);
     put_texts(out, f, FIGURE_NOTES, "Notes");
     fputs("</dl>\n", out);
 }

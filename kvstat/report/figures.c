@@ -320,6 +320,20 @@ static void put_evidence(struct figures *f, const struct provenance_evidence *ev
             put_number(f, figure_id(FIGURE_OF_OVERLOAD, whats[i]), ev->seen[i]);
 }
 
+static void put_drive_log(struct figures *f, const struct provenance_drive_log *log)
+{
+    const enum figure_scope scope = FIGURE_OF_DRIVE_LOG;
+    if (!log->known) {
+        put_unknown(f, figure_id(scope, FIGURE_ITSELF));
+        return;
+    }
+    put_number(f, figure_id(scope, FIGURE_HOST_WRITTEN), log->host_write_bytes);
+    put_number(f, figure_id(scope, FIGURE_MEDIA_WRITTEN), log->media_write_bytes);
+    put_number(f, figure_id(scope, FIGURE_WRITE_AMPLIFICATION), log->amplification);
+    put_number(f, figure_id(scope, FIGURE_PERCENTAGE_USED), log->percentage_used);
+    put_text(f, figure_id(scope, FIGURE_WHY_UNKNOWN), log->why_unknown);
+}
+
 /* Operations of another client's log that are no rows. */
 static void put_apart(struct figures *f, const struct provenance *p)
 {
@@ -389,6 +403,7 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_number(f, figure_id(FIGURE_OF_KERNEL, FIGURE_PAGE_CACHE_SHARE), p->page_cache_share);
     }
     put_evidence(f, &p->evidence);
+    put_drive_log(f, &p->drive_log);
     if (p->autoscaling.known) {
         const enum figure_scope found = FIGURE_OF_AUTOSCALING;
         put_text(f, figure_id(found, FIGURE_MODE), p->autoscaling.mode);

@@ -184,6 +184,38 @@ static void put_device(FILE *out, const struct figures *f)
     fputc('\n', out);
 }
 
+/* The wear of the drive, by its own log. */
+static void put_drive_log(FILE *out, const struct figures *f)
+{
+    const enum figure_scope of = FIGURE_OF_DRIVE_LOG;
+    double host = number(f, of, FIGURE_HOST_WRITTEN), media = number(f, of, FIGURE_MEDIA_WRITTEN);
+    double ratio = number(f, of, FIGURE_WRITE_AMPLIFICATION);
+    char a[CELL], line[400] = "";
+    size_t len = 0;
+    if (isnan(host)) {
+        snprintf(line, sizeof(line), "not known: %s", text(f, of, FIGURE_WHY_UNKNOWN));
+        if (text(f, of, FIGURE_WHY_UNKNOWN)[0] &&
+            !figures_is(f, figure_id_tier(FIGURE_OF_ROWS, TRACE_STORAGE, FIGURE_SIMULATED)))
+            cell_paragraph(out, "Drive log", line);
+        return;
+    }
+    len +=
+        (size_t)snprintf(line + len, sizeof(line) - len, "%s from the host, ", cell_bytes(a, host));
+    if (!isnan(media))
+        len += (size_t)snprintf(line + len, sizeof(line) - len, "%s to the media, ",
+                                cell_bytes(a, media));
+    if (!isnan(ratio))
+        len +=
+            (size_t)snprintf(line + len, sizeof(line) - len, "write amplification %.3g; ", ratio);
+    else
+        len +=
+            (size_t)snprintf(line + len, sizeof(line) - len, "write amplification not known: %s; ",
+                             text(f, of, FIGURE_WHY_UNKNOWN));
+    snprintf(line + len, sizeof(line) - len, "%.0f %% of the rated endurance used",
+             number(f, of, FIGURE_PERCENTAGE_USED));
+    cell_paragraph(out, "Drive log", line);
+}
+
 /* Of remote stores, in place of a device's counters. */
 static void put_network(FILE *out, const struct figures *f)
 {
@@ -298,6 +330,7 @@ static void put_run(FILE *out, const struct figures *f)
         cell_paragraph(out, "Validity", validity);
     put_storage(out, f);
     put_device(out, f);
+    put_drive_log(out, f);
     put_network(out, f);
     if (text(f, run, FIGURE_RECORDED)[0])
         cell_paragraph(out, "Recorded", text(f, run, FIGURE_RECORDED));

@@ -32,13 +32,6 @@ uint64_t hash_64_seeded(const void *p, size_t len, uint64_t seed)
     return XXH3_64bits_withSeed(p, len, seed);
 }
 
-uint64_t hash_mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
 /* Eight digits at a time: each in a byte of its own, the first one in the highest. */
 static uint64_t hex_digits(uint32_t v)
 {

@@ -18,7 +18,12 @@ uint64_t hash_64(const void *p, size_t len);
 uint64_t hash_64_seeded(const void *p, size_t len, uint64_t seed);
 /* Mixes the bits of x; a bijection. It is the finaliser of splitmix64 (Steele, Lea and Flood, "Fast
  * splittable pseudorandom number generators", OOPSLA 2014). */
-uint64_t hash_mix(uint64_t x);
+static inline uint64_t hash_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
 /* Writes h in hex as xxhsum prints it: high word first, lower case, NUL-terminated. */
 void hash_hex(struct hash128 h, char out[HASH_HEX_LEN + 1]);
 

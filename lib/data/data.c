@@ -39,7 +39,8 @@ struct header {
     uint64_t key_lo, key_hi, generation, index;
     uint64_t checksum; /* of the bytes before it */
 };
-_Static_assert(sizeof(struct header) == DATA_BODY_HEADER, "no padding");
+_Static_assert(sizeof(struct header) == DATA_BODY_HEADER && DATA_BODY_HEADER == DATA_HEADER,
+               "no padding");
 
 const uint64_t data_lane_words[DATA_STEP / 8] = {
     UINT64_C(0x5692161d100b05e5), UINT64_C(0xdbd238973a2b148a), UINT64_C(0x1e535eede31428f0),

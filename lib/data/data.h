@@ -10,6 +10,8 @@
 #include "lib/base/hash.h"
 
 #define DATA_BLOCK 4096u
+/* Bytes at the start of a block that say whose it is. */
+#define DATA_HEADER 48u
 /* size rounded up to whole blocks; size <= UINT64_MAX - DATA_BLOCK. */
 #define DATA_PADDED(size) (((uint64_t)(size) + DATA_BLOCK - 1) / DATA_BLOCK * DATA_BLOCK)
 
@@ -57,7 +59,7 @@ int data_check_headers(const void *buf, size_t len, const struct data_id *id, ui
                        struct data_fault *fault);
 int data_check_full(const void *buf, size_t len, const struct data_id *id, uint64_t first_block,
                     struct data_fault *fault);
-/* Reads the header of one block: 0 with *id and *index (in steps of the shape), or -EBADMSG when it
+/* Reads the header of one block (DATA_HEADER bytes): 0 with *id and *index (in steps of the shape), or -EBADMSG when it
  * is not ours. */
 int data_identify(const void *block, struct data_id *id, uint64_t *index);
 

@@ -350,18 +350,23 @@ bool target_in_memory(int fd)
     return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
 }
 
-/* The scratch file has a name of ours, so that the next run removes it if this one dies here. */
+/* The scratch file has no name. Where the file system needs one, it is a name of ours, so that the
+ * next run removes it if this one dies here. */
 bool target_direct_io(int dirfd)
 {
     char name[32];
     void *block = NULL;
-    bool works;
+    bool works, named;
     int fd;
 
     if (target_in_memory(dirfd))
         return false;
     snprintf(name, sizeof(name), "probe-%ld.kv", (long)getpid());
-    fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_DIRECT, 0600);
+    fd = openat(dirfd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC | O_DIRECT, 0600);
+    named = fd < 0;
+    if (named)
+        fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_DIRECT,
+                    0600);
     if (fd < 0) {
         /* Some file systems make the file and then refuse the flag. */
         unlinkat(dirfd, name, 0);
@@ -375,6 +380,7 @@ bool target_direct_io(int dirfd)
     }
     free(block);
     close(fd);
-    unlinkat(dirfd, name, 0);
+    if (named)
+        unlinkat(dirfd, name, 0);
     return works;
 }

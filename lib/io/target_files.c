@@ -153,9 +153,12 @@ static bool is_no_folder(int errnum)
     return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP;
 }
 
-static bool is_regular(int dir, const char *name, struct stat *st)
+/* 1: a regular file. 0: something else, or gone. Negative errno: nobody knows. */
+static int is_regular(int dir, const char *name, struct stat *st)
 {
-    return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
+    if (fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    return S_ISREG(st->st_mode);
 }
 
 /* Takes d. 1: go on. 0: visit wants no more. */
@@ -163,7 +166,7 @@ static int walk(DIR *d, const struct level *l, target_files_visit *visit, void *
 {
     struct dirent *de;
     struct stat st;
-    int ret = 1;
+    int ret = 1, regular;
 
     while (ret == 1 && (errno = 0, de = readdir(d)) != NULL) {
         const struct level *below = l->folder(de->d_name);
@@ -174,9 +177,12 @@ static int walk(DIR *d, const struct level *l, target_files_visit *visit, void *
             ret = walk(sub, below, visit, ctx);
         else if (below && !is_no_folder(errno))
             ret = -errno;
-        else if (kind != TARGET_FILES_NONE && is_regular(dirfd(d), de->d_name, &st))
-            ret = visit(ctx, dirfd(d), de->d_name, &st, kind);
+        else if (kind != TARGET_FILES_NONE &&
+                 (regular = is_regular(dirfd(d), de->d_name, &st)) != 0)
+            ret = regular < 0 ? regular : visit(ctx, dirfd(d), de->d_name, &st, kind);
     }
+    if (ret == 1 && errno != 0)
+        ret = -errno;
     closedir(d);
     return ret;
 }
@@ -199,6 +205,7 @@ static bool remove_entry(int dir, const char *name, const struct level *l, bool 
     enum target_files_kind kind = l->file(name);
     DIR *sub = below ? open_list(dir, name) : NULL;
     struct stat st;
+    int regular;
 
     if (sub) {
         *ret = remove_below(sub, below, only_temporary);
@@ -210,11 +217,15 @@ static bool remove_entry(int dir, const char *name, const struct level *l, bool 
     }
     if (below && !is_no_folder(errno))
         *ret = -errno;
-    if (below || kind == TARGET_FILES_NONE || (only_temporary && kind != TARGET_FILES_TEMPORARY) ||
-        !is_regular(dir, name, &st))
+    if (below || kind == TARGET_FILES_NONE || (only_temporary && kind != TARGET_FILES_TEMPORARY))
         return false;
-    if (unlinkat(dir, name, 0) == 0)
+    regular = is_regular(dir, name, &st);
+    if (regular > 0 && unlinkat(dir, name, 0) == 0)
         return true;
+    if (regular <= 0) {
+        *ret = regular;
+        return false;
+    }
     if (errno != ENOENT)
         *ret = -errno;
     return false;
@@ -232,8 +243,10 @@ static int remove_below(DIR *d, const struct level *l, bool only_temporary)
 
         removed = false;
         rewinddir(d);
-        while (ret == 0 && (de = readdir(d)) != NULL)
+        while (ret == 0 && (errno = 0, de = readdir(d)) != NULL)
             removed |= remove_entry(dirfd(d), de->d_name, l, only_temporary, &ret);
+        if (ret == 0)
+            ret = -errno; /* of readdir */
     }
     closedir(d);
     return ret;

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <math.h>
@@ -197,6 +198,11 @@ void jsonout_null(struct jsonout *j, const char *key)
         add(j, key, NULL, true);
 }
 
+void jsonout_fail(struct jsonout *j)
+{
+    j->failed = true;
+}
+
 int jsonout_raw(struct jsonout *j, const char *key, const char *json, size_t len)
 {
     struct json_tokener *t = len <= INT_MAX ? json_tokener_new_ex(JSONOUT_TOKENS_DEPTH) : NULL;
@@ -348,19 +354,137 @@ void jsonout_options(struct jsonout *j, const struct opt_parser *p)
 
 /* ---- the document ---- */
 
+/* json-c's own text lacks what it found no memory for and does not say so, so it is made here. */
+struct text {
+    char *p;
+    size_t len, room;
+    bool failed;
+};
+
+static void put(struct text *t, const char *p, size_t len)
+{
+    if (len >= t->room - t->len && !t->failed) { /* a zero follows */
+        size_t room = 2 * (t->room + len) + 1;
+        char *larger = realloc(t->p, room);
+
+        t->failed = !larger;
+        if (larger) {
+            t->p = larger;
+            t->room = room;
+        }
+    }
+    if (t->failed)
+        return;
+    memcpy(t->p + t->len, p, len);
+    t->len += len;
+    t->p[t->len] = '\0';
+}
+
+static void put_text(struct text *t, const char *text)
+{
+    put(t, text, strlen(text));
+}
+
+static void put_string(struct text *t, const char *s, size_t len)
+{
+    static const char named[] = "\bb\tt\nn\ff\rr\"\"\\\\"; /* a character, and its letter */
+    char escaped[8];
+
+    put(t, "\"", 1);
+    for (size_t i = 0; i < len; i++) {
+        const char *name = NULL;
+
+        for (const char *n = named; *n && !name; n += 2)
+            name = *n == s[i] ? n + 1 : NULL;
+        if (name)
+            put(t, escaped, (size_t)sprintf(escaped, "\\%c", *name));
+        else if ((unsigned char)s[i] < 0x20)
+            put(t, escaped, (size_t)sprintf(escaped, "\\u%04x", (unsigned char)s[i]));
+        else
+            put(t, &s[i], 1);
+    }
+    put(t, "\"", 1);
+}
+
+/* A new line within depth containers, if lines are wanted. */
+static void put_line(struct text *t, bool pretty, int depth)
+{
+    if (pretty)
+        put(t, "\n", 1);
+    for (int i = 0; pretty && i < depth; i++)
+        put(t, "  ", 2);
+}
+
+static void put_scalar(struct text *t, struct json_object *v)
+{
+    char digits[24];
+
+    switch (json_object_get_type(v)) {
+    case json_type_null:
+        put_text(t, "null");
+        break;
+    case json_type_boolean:
+        put_text(t, json_object_get_boolean(v) ? "true" : "false");
+        break;
+    case json_type_int:
+        if (json_object_get_int64(v) < 0)
+            snprintf(digits, sizeof(digits), "%" PRIi64, json_object_get_int64(v));
+        else
+            snprintf(digits, sizeof(digits), "%" PRIu64, json_object_get_uint64(v));
+        put_text(t, digits);
+        break;
+    case json_type_double: /* made with its digits, by the parser, too */
+        put_text(t, json_object_get_userdata(v));
+        break;
+    default:
+        put_string(t, json_object_get_string(v), (size_t)json_object_get_string_len(v));
+    }
+}
+
+static void put_value(struct text *t, struct json_object *v, bool pretty, int depth)
+{
+    bool is_object = json_object_is_type(v, json_type_object);
+    bool is_array = json_object_is_type(v, json_type_array), first = true;
+
+    if (!is_object && !is_array) {
+        put_scalar(t, v);
+        return;
+    }
+    put(t, is_object ? "{" : "[", 1);
+    if (is_object) {
+        json_object_object_foreach(v, key, member)
+        {
+            put(t, ",", first ? 0 : 1);
+            put_line(t, pretty, depth + 1);
+            put_string(t, key, strlen(key));
+            put_text(t, pretty ? ": " : ":");
+            put_value(t, member, pretty, depth + 1);
+            first = false;
+        }
+    }
+    for (size_t i = 0; is_array && i < json_object_array_length(v); i++) {
+        put(t, ",", first ? 0 : 1);
+        put_line(t, pretty, depth + 1);
+        put_value(t, json_object_array_get_idx(v, i), pretty, depth + 1);
+        first = false;
+    }
+    if (!first)
+        put_line(t, pretty, depth);
+    put(t, is_object ? "}" : "]", 1);
+}
+
 const char *jsonout_text(struct jsonout *j, bool pretty)
 {
-    int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
-    const char *text;
+    struct text t = {.failed = j->failed};
 
-    if (j->failed)
-        return NULL;
-    flags |= pretty ? JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED : JSON_C_TO_STRING_PLAIN;
-    text = json_object_to_json_string_ext(j->root, flags);
     free(j->text);
-    j->text = NULL;
-    if (!text || asprintf(&j->text, "%s%s", text, pretty ? "\n" : "") < 0)
-        j->text = NULL;
+    put_value(&t, j->root, pretty, 0);
+    put(&t, "\n", pretty ? 1 : 0);
+    if (t.failed) {
+        free(t.p);
+        t.p = NULL;
+    }
+    j->text = t.p;
     return j->text;
 }
 

@@ -207,6 +207,21 @@ int like_store(const struct like_calls *c, struct hash128 object, unsigned write
     return ret;
 }
 
+/* One call, unless the kernel gives less. 0, also at the end of the file, or negative errno. */
+static int read_whole(int fd, void *buf, uint64_t bytes, uint64_t *got)
+{
+    while (*got < bytes) {
+        ssize_t n = read(fd, (char *)buf + *got, bytes - *got);
+
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n == 0)
+            break;
+        *got += n > 0 ? (uint64_t)n : 0;
+    }
+    return 0;
+}
+
 int like_load(const struct like_calls *c, struct hash128 object, void *buf, uint64_t bytes,
               uint64_t *got, struct tier_parts *part)
 {
@@ -214,7 +229,6 @@ int like_load(const struct like_calls *c, struct hash128 object, void *buf, uint
     int direct = direct_flag(c, bytes), ret = 0;
     int64_t begin_ns = clock_now_ns(), opened_ns, read_ns;
     int fd = openat(c->dirfd, n.path, O_RDONLY | OPEN_FLAGS | direct);
-    ssize_t moved;
     struct stat st;
 
     *got = 0;
@@ -226,11 +240,8 @@ int like_load(const struct like_calls *c, struct hash128 object, void *buf, uint
     part->meta_ns += opened_ns - begin_ns;
     if (fd < 0)
         return ret;
-    do {
-        moved = ret == 0 ? read(fd, buf, bytes) : 0;
-    } while (moved < 0 && errno == EINTR);
-    if (moved < 0)
-        ret = -errno;
+    if (ret == 0)
+        ret = read_whole(fd, buf, bytes, got);
     read_ns = clock_now_ns();
     part->io_ns += read_ns - opened_ns;
     if (c->drop && !direct) {
@@ -239,7 +250,6 @@ int like_load(const struct like_calls *c, struct hash128 object, void *buf, uint
     }
     close(fd);
     part->meta_ns += clock_now_ns() - read_ns;
-    *got = moved > 0 ? (uint64_t)moved : 0;
     return ret == 0 && *got < bytes ? -ENODATA : ret;
 }
 

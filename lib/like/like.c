@@ -1,7 +1,7 @@
 /* Between the scheduler and the calls (calls.c): lines of operations with worker threads behind
  * each. Stores and loads share a line or have one each, as the engine does it; lookups and
- * evictions have a thread of their own. A worker makes or checks data in its own buffer, and only
- * the calls count as the device's time. */
+ * evictions have a thread of their own. A worker makes or checks data in its own buffer; no engine
+ * does either, so their time is taken out of an operation's, which is waiting and calls. */
 #include "lib/like/like.h"
 
 #include <errno.h>
@@ -45,6 +45,7 @@ struct worker {
     struct line *line;
     void *buf;
     uint64_t request; /* whose operation it serves; 0: none */
+    int64_t data_ns;  /* of its operation: making and checking data */
     pthread_t thread;
 };
 
@@ -115,9 +116,11 @@ static unsigned worker_take(struct worker *w, struct tier_op **ops, unsigned max
     return n;
 }
 
-static void worker_done(struct like *k, struct tier_op *op)
+static void worker_done(struct worker *w, struct tier_op *op)
 {
-    op->done_ns = clock_now_ns();
+    struct like *k = w->like;
+
+    op->done_ns = clock_now_ns() - w->data_ns;
     op->device_ns = tier_parts_device_ns(&op->part);
     op->next = atomic_load_explicit(&k->done, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&k->done, &op->next, op, memory_order_release,
@@ -135,7 +138,9 @@ static void store(struct worker *w, struct tier_op *op)
         op->status = -EFBIG;
         return;
     }
+    int64_t begin_ns = clock_now_ns();
     data_fill(w->buf, DATA_PADDED(op->size), &op->id, 0);
+    w->data_ns = clock_now_ns() - begin_ns;
     op->status =
         like_store(&k->calls, op->name, (unsigned)(w - k->worker), w->buf, op->size, &op->part);
     if (op->status == 0)
@@ -188,7 +193,10 @@ static void load(struct worker *w, struct tier_op *op)
         op->fault =
             (struct data_fault){.kind = DATA_FAULT_END, .block = got / DATA_BLOCK, .offset = got};
     } else if (op->status == 0) {
+        int64_t begin_ns = clock_now_ns();
+
         op->status = check(op, w->buf, bytes);
+        w->data_ns = clock_now_ns() - begin_ns;
     }
     if (op->drop && op->status == 0) {
         op->status = like_evict(&k->calls, op->name, &op->part);
@@ -200,6 +208,7 @@ static void serve(struct worker *w, struct tier_op *op)
 {
     struct like *k = w->like;
 
+    w->data_ns = 0;
     op->part.slot_ns = clock_now_ns() - op->start_ns;
     switch (op->verb) {
     case TIER_WRITE:
@@ -238,7 +247,7 @@ static void *worker_main(void *arg)
         for (unsigned i = 0; i < n; i++) {
             serve(w, ops[i]);
             gap_loop_look(&gaps, turn_ns, clock_now_ns());
-            worker_done(w->like, ops[i]);
+            worker_done(w, ops[i]);
         }
     }
     gap_loop_close(&gaps);
@@ -318,7 +327,8 @@ static int like_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, uin
 
     if (fd < 0)
         return fd;
-    ret = stored_generation(fd, 0, k->block, &id);
+    /* One without a whole header does not say which write it is of: it must be written anew. */
+    ret = *size < DATA_HEADER ? -ENOENT : stored_generation(fd, 0, k->block, &id);
     *generation = id.generation;
     if (ret == 0 && op->verify != TIER_VERIFY_NONE)
         ret = stored_check(fd, 0, *size / DATA_BLOCK * DATA_BLOCK, &id, 0);

@@ -13,6 +13,8 @@
 
 enum {
     LEAST_MEMORY = 1 << 20,
+    FIRST_MEMORY = 256 << 10,         /* grows with the records up to what is asked for */
+    BYTES_OF_OFFSET = 64,             /* of records for each offset that there is room for */
     RUN_BUFFER = 2 * TIME_SORT_RECORD /* of each run while merging */
 };
 
@@ -33,9 +35,9 @@ struct time_sort {
     struct temp_file *file; /* NULL: none yet */
     uint64_t file_end;      /* bytes */
     char *bytes;            /* the records added since the last run, with their heads */
-    size_t used, cap;
-    size_t *offset; /* of each of them in bytes */
-    size_t count, offset_cap;
+    size_t used, cap, most;
+    size_t *offset; /* of each of them in bytes; there is room for cap / BYTES_OF_OFFSET */
+    size_t count;
     bool in_order; /* they came in order of time */
     struct run *runs;
     size_t run_count, run_cap;
@@ -44,18 +46,30 @@ struct time_sort {
     struct run *lent; /* run whose first record was given last */
 };
 
+/* Room for cap bytes of records, and for their offsets. 0 or -ENOMEM. */
+static int grow(struct time_sort *s, size_t cap)
+{
+    char *bytes = realloc(s->bytes, cap);
+    if (!bytes)
+        return -ENOMEM;
+    s->bytes = bytes;
+    size_t *offset = realloc(s->offset, cap / BYTES_OF_OFFSET * sizeof(*offset));
+    if (!offset)
+        return -ENOMEM;
+    s->offset = offset;
+    s->cap = cap;
+    return 0;
+}
+
 int time_sort_create(struct time_sort **out, const char *folder, size_t memory, struct err *e)
 {
     struct time_sort *s = calloc(1, sizeof(*s));
     if (!s)
         return err_nomem(e, "sorting");
     s->in_order = true;
-    s->cap = memory < LEAST_MEMORY ? LEAST_MEMORY : memory;
-    s->offset_cap = s->cap / 64;
+    s->most = memory < LEAST_MEMORY ? LEAST_MEMORY : memory;
     s->folder = strdup(folder);
-    s->bytes = malloc(s->cap);
-    s->offset = malloc(s->offset_cap * sizeof(*s->offset));
-    if (!s->folder || !s->bytes || !s->offset) {
+    if (!s->folder || grow(s, FIRST_MEMORY) < 0) {
         time_sort_free(s);
         return err_nomem(e, "sorting");
     }
@@ -158,16 +172,28 @@ static int spill(struct time_sort *s, struct err *e)
     return 0;
 }
 
+/* Room for one more record of len bytes, its head among them. */
+static int make_room(struct time_sort *s, size_t len, struct err *e)
+{
+    while (s->used + len > s->cap || s->count == s->cap / BYTES_OF_OFFSET) {
+        bool may_grow = s->cap < s->most;
+        if (may_grow && grow(s, s->cap < s->most / 2 ? s->cap * 2 : s->most) < 0)
+            return err_nomem(e, "sorting");
+        int rc = may_grow ? 0 : spill(s, e);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
 int time_sort_add(struct time_sort *s, int64_t time_ns, const void *p, size_t len, struct err *e)
 {
     struct head h = {.time_ns = time_ns, .len = len};
     if (len > TIME_SORT_RECORD)
         return err_set(e, -E2BIG, ERR_FAILED, "", "a record of %zu bytes cannot be sorted", len);
-    if (s->used + sizeof(h) + len > s->cap || s->count == s->offset_cap) {
-        int rc = spill(s, e);
-        if (rc < 0)
-            return rc;
-    }
+    int rc = make_room(s, sizeof(h) + len, e);
+    if (rc < 0)
+        return rc;
     if (s->count > 0 && time_ns < head_at(s->bytes + s->offset[s->count - 1]).time_ns)
         s->in_order = false;
     s->offset[s->count++] = s->used;

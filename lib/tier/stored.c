@@ -13,8 +13,9 @@ int stored_generation(int fd, uint64_t offset, void *block, struct data_id *id)
     struct data_id found;
     uint64_t index;
 
+    /* An object of a layout that does not pad may be shorter than a block. */
     id->generation = 0;
-    if (pread(fd, block, DATA_BLOCK, (off_t)offset) != (ssize_t)DATA_BLOCK ||
+    if (pread(fd, block, DATA_BLOCK, (off_t)offset) < (ssize_t)DATA_HEADER ||
         data_identify(block, &found, &index) < 0 || index != 0 || found.key.lo != id->key.lo ||
         found.key.hi != id->key.hi)
         return 0;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # pages-vs-fio.sh [DIR] [PAIRS] - kvreplay against fio with the same pages on both sides: writes of new files and reads of
 # files, of 64 MiB, 1 MiB and 256 KiB, O_DIRECT, io_uring, 16 I/Os of at most 1 MiB in flight, buffers in ordinary pages
-# (pages=small; iomem=mmap) and in huge ones (pages=huge; iomem=mmaphuge, only where the host has set some aside). New files
+# (pages=small; iomem=mmap) and in huge ones (pages=huge; iomem=mmaphuge, skipped where the host has set none aside). New files
 # of one I/O are opened when they are written, and nothing is allocated before; larger ones fio allocates before its
 # clock starts. ABBA pairs (fio, kvreplay, kvreplay, fio). Prints the best and the mean rate of both, CPU seconds per GiB,
 # the geometric mean of kvreplay / fio, and what huge pages give kvreplay; judges nothing. Skipped without fio.
@@ -61,8 +61,8 @@ once() {
     kvreplay.Read) replay Read "$3" --keep ;;
     esac
 }
-kinds=small
-[ "$(awk '$1 == "HugePages_Free:" { print $2 }' /proc/meminfo)" -lt 64 ] || kinds='small huge'
+kinds='small huge'
+free=$(awk '$1 == "HugePages_Free:" { print $2 }' /proc/meminfo)
 printf '%-22s %18s %18s %14s %16s\n' '' 'kvreplay MiB/s' 'fio MiB/s' 'kvreplay/fio' 'CPU s/GiB'
 for kib in ${SIZES:-65536 1024 256}; do
     files=$((MIB * 1024 / kib))
@@ -75,6 +75,11 @@ for kib in ${SIZES:-65536 1024 256}; do
             plain Write small >/dev/null
         fi
         for pages in $kinds; do
+            if [ "$pages" = huge ] && [ "${free:-0}" -lt 64 ]; then
+                printf '%-22s skipped: fio needs 64 huge pages, and this host has set aside %s (vm.nr_hugepages)\n' \
+                    "$op, $kib KiB, huge" "${free:-0}"
+                continue
+            fi
             i=0
             while [ $i -lt "$PAIRS" ]; do
                 echo "$(once fio "$op" "$pages") $(once kvreplay "$op" "$pages") $(once kvreplay "$op" "$pages") $(once fio "$op" "$pages")"

@@ -2,8 +2,8 @@
 # redis-vs-benchmark.sh [COUNT] - kvreplay's SET and GET of COUNT (default: 2000) values of 1 MiB on Redis against
 # redis-benchmark, both over the same number of connections (CONNECTIONS, default: 16) to the same server on loopback TCP.
 # PAIRS (default: 7) interleaved pairs, ABBA: medians of the ratios kvreplay / redis-benchmark of throughput (wanted: 0.95 or
-# more) and of CPU time, with --verify none; and of --verify full against none. redis-benchmark has one key, and generates and
-# checks nothing.
+# more) and of CPU time, with --verify none; and of --verify full against none. redis-benchmark generates and checks nothing; it
+# writes random keys, nearly all different, so that the server needs new memory for both (most of its time), and reads one key.
 # Needs redis-server and redis-benchmark. Judges nothing.
 set -eu
 TOP=$(cd "$(dirname "$0")/../../.." && pwd)
@@ -43,8 +43,10 @@ theirs() {
     if [ "$1" = GET ]; then # keys for it to find
         redis-benchmark -p $port --dbnum 2 -t set -d 1048576 -c "$CONNECTIONS" -n "$COUNT" -q >"$tmp/out"
     fi
+    [ "$1" = GET ] && keys='' || keys="-r $((COUNT * 1000))"
     TIMEFORMAT='%U %S'
-    cpu=$({ time redis-benchmark -p $port --dbnum 2 -t "${1,,}" -d 1048576 -c "$CONNECTIONS" -n "$COUNT" --csv >"$tmp/out" 2>"$tmp/err"; } 2>&1)
+    # shellcheck disable=SC2086 # two words
+    cpu=$({ time redis-benchmark -p $port --dbnum 2 $keys -t "${1,,}" -d 1048576 -c "$CONNECTIONS" -n "$COUNT" --csv >"$tmp/out" 2>"$tmp/err"; } 2>&1)
     rps=$(awk -F '"' -v op="$1" '$2 == op { print $4 }' "$tmp/out")
     redis-cli -p $port -n 2 flushdb >/dev/null
     echo "$COUNT $rps $cpu" | awk '{ print $1 / $2, $3 + $4 }'

@@ -153,6 +153,17 @@ exits 'a budget does' 0 "$BIN/kvreplay" --full --timing trace --tier-engine 2=si
     --summary "$summary" "$TMP/load.csv"
 is 'as asked for' "$(json "$summary" .valid)" false
 
+# A stop while the run waits for its time to start is none of the run. A bug listed gaps that ended before it.
+"$BIN/kvreplay" --start-at +1.5 --tier-engine 2=sim:lat=1ms -o "$TMP/r.csv" --summary "$summary" "$TMP/load.csv" 2>"$TMP/err" &
+child=$!
+catches $child
+sleep 0.3
+kill -s STOP $child
+sleep 0.5
+kill -s CONT $child
+wait $child
+is 'no gaps before the start' "$(json "$summary" '[.gaps[], .scheduler_gaps[] | select(.end_s < 0)] | length')" 0
+
 # All workers busy, and a line: the scheduler waits for what ends. A bug looked like a turn without a pause whose every round
 # was a gap, a million of them, so that a stop found no room in the list.
 rows 300 0.0001 Read 262144 20 >"$TMP/line.csv"

@@ -124,9 +124,9 @@ sums() {
 }
 mkfifo "$TMP/pipe"
 # shellcheck disable=SC2086 # several words
-for engine in auto psync lmcache-fs; do
+for engine in auto psync lmcache-fs lmcache-fs-direct vllm-fs; do
     case $engine in
-    *-fs) on="--target file:$TMP/m/d?like=$engine" ;;
+    *-fs*) on="--target file:$TMP/m/d?like=$engine" ;;
     *) on="--nvme $TMP/m/d --ioengine $engine" ;;
     esac
     if unshare -Urm mount -t tmpfs tmpfs "$TMP/m" 2>"$TMP/err"; then
@@ -152,7 +152,7 @@ fi
 # Ended between turns: forty objects of up to 4 MiB, written again and again through two I/Os, kept.
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
-    for (i = 0; i < 20000; i++) printf "0,Write,%d,Tier-2,k%d,Prefill\n", 1 + i % 40 * 100003, i % 40
+    for (i = 0; i < 20000; i++) printf "0,Write,%d,Tier-2,k%d,Prefill\n", 64 + i % 40 * 100003, i % 40
 }' >"$TMP/again.csv"
 { sed -n 1p "$TMP/again.csv"; sed -n '2,41s/Write/Read/p' "$TMP/again.csv"; } >"$TMP/once.csv"
 again() {

@@ -203,8 +203,10 @@ is 'nothing is left' "$(ls -d a b c d 2>/dev/null)" ''
 
 # ---- what a URI says of its path ----
 exits 'like= takes one path' 2 replay --target 'file:a?like=vllm-fs' --target b w.csv
-stderr_like 'like=: why' 'like= takes one path'
+stderr_like 'like=: why, and what to do' 'like= takes one path: these engines keep .* or leave out like= to spread objects'
 exits 'not as the second either' 2 replay --target a --target 'file:b?like=vllm-fs' w.csv
+exits 'nor the same engine for both' 2 replay --target 'file:a?like=vllm-fs' --target 'file:b?like=vllm-fs' w.csv
+is 'nothing was made' "$(ls -d a b 2>/dev/null)" ''
 exits 'pages= of one only' 2 replay --target a --target 'file:b?pages=small' w.csv
 stderr_like 'pages=: why' 'pages= must be the same for all paths'
 exits 'pages= of both' 0 replay --target 'file:a?pages=small' --target 'file:b?pages=small' w.csv

@@ -30,11 +30,23 @@ like "the report says it" "$("$BIN/kvstat" "$TMP/r.csv.zst" | tr -s ' \n' ' ')" 
 sed 's/"valid": true/"valid": false/; s/"why_invalid": \[\]/"why_invalid": ["a busy neighbour"]/' "$drive" >"$TMP/bad.json"
 head -c 100000 /dev/zero | tr '\0' ' ' >>"$TMP/bad.json"
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n1,Delete,0,Tier-2,a,Evict\n' >"$TMP/one.csv"
-told "$BIN/kvreplay" --tier-engine 2=sim:model="$TMP/bad.json" --summary "$TMP/r.json" -o /dev/null "$TMP/one.csv"
+told "$BIN/kvreplay" --tier-engine 2=sim:model="$TMP/bad.json" --summary "$TMP/r.json" -o "$TMP/doubt.csv.zst" "$TMP/one.csv"
+like "kvreplay's own line doubts what comes of it" "$(cat "$TMP/err")" \
+    '^validity: device unreliable: Tier-2 is simulated from a measurement'
+like "kvstat says the same" "$("$BIN/kvstat" --full "$TMP/doubt.csv.zst" | tr -s ' \n' ' ')" \
+    'Validity unreliable: service/device: Tier-2 is simulated from a measurement that is unreliable: a busy neighbour'
 json_like "$TMP/r.json" <<'END'
 a doubtful measurement | tier("Tier-2").flags[0] | .*: unreliable: a busy neighbour
+its figures           | [.validity[] | select(.state == "unreliable") | .figures + " " + .op] | sort | join(", ") | device Write, service Write
 deletes take no time   | (.groups[] | select(.op == "Delete") | .ops, .device_us.max) | 1 0
 END
+
+sed 's/"valid": true/"valid": null/' "$drive" >"$TMP/unknown.json"
+told "$BIN/kvreplay" --tier-engine 2=sim:model="$TMP/unknown.json" -o /dev/null "$TMP/one.csv"
+like "of a measurement that does not say" "$(cat "$TMP/err")" \
+    '^validity: device unknown: Tier-2 is simulated from a measurement of unknown'
+told "$BIN/kvreplay" --tier-engine 2=sim:model="$drive" -o /dev/null "$TMP/one.csv"
+unlike "of a good one" "$(cat "$TMP/err")" 'simulated from a measurement'
 
 bad() { # NAME WHY ENGINE
     exits "$1 is refused" 2 "$BIN/kvreplay" --tier-engine "$3" -o "$TMP/never.csv" "$TMP/one.csv"

@@ -39,6 +39,7 @@ busy="--users 8 --max-requests 120 --duration 0 --input-len 8000 --disable-prefi
 worth $busy --gpu-mem 2 --cpu-mem 0 --tier-model 2=read:20GB/s,write:20GB/s
 is "a fast tier is a gain" "$(verdict 2)" gain
 like "in words" "$(cat "$TMP/err")" '^Tier-2: gain. It makes the mean time to the first token [0-9]+ % shorter'
+is "in 80 columns" "$(awk 'length > 80' "$TMP/err")" ""
 # shellcheck disable=SC2086
 worth $busy --gpu-mem 75 --cpu-mem 0 --tier-model 2=read:20GB/s,write:20GB/s
 is "where all fits into GPU memory there is no gain" "$(verdict 2)" "no gain"
@@ -61,6 +62,26 @@ ok "break-even ($even): loading takes no longer, and one token less would" awk -
 worth --users 1 --max-requests 2 --duration 0 --model llama3.1-70b-instruct --tensor-parallel 4 --gpu-mem 40
 is "70B on four: all ranks' bytes" "$(json "$TMP/told.json" '.worth.bandwidth_needed_bytes_per_s / 1e7 | round')" 473
 is "a tier without a speed is named" "$(json "$TMP/told.json" '.worth.tiers[0].timed')" false
+
+# A measured drive: 2.5 GB/s for one object of 64 MiB and more alone, whatever the most it gives.
+worth --users 1 --max-requests 2 --duration 0 --model llama3.1-8b --cpu-mem 0 --tier-model 2="$DATA/drive_model.json"
+rate=$(jq '[.points[] | select(.in_flight == 1 and .read_share == 1)] | max_by(.size_bytes).bytes_per_s' "$DATA/drive_model.json")
+even=$(json "$TMP/told.json" '.worth.tiers[0].break_even_tokens')
+ok "a measured drive's break-even ($even), at $rate bytes/s" awk -v n="$even" -v rate="$rate" '
+    function D(n) {return (2 * 6979321856 * n + 4 * 32 * 4096 * n * n / 2) / (0.5 * 989e12) - 0.02 - 131072 * n * (1 / rate + 1 / 64e9)}
+    BEGIN {exit !(D(n) >= 0 && D(n - 1) < 0)}' /dev/null
+is "it is told as measured" "$(json "$TMP/told.json" '.worth.tiers[0].measured')" true
+ok "the curve crosses there" test "$(json "$TMP/told.json" "[.worth.curve[] | (.loaded_ms.\"Tier-2\" <= .computed_ms) == (.tokens >= $even)] | all")" = true
+is "it computes as the formula" "$(json "$TMP/told.json" '.worth.curve[] | select(.tokens == 32768) | .computed_ms * 1000 | round')" 1494180
+worth --users 2 --max-requests 30 --duration 0 --gpu-mem 60 --cpu-mem 1 --price gpu=2.5/h --tier-model 2="$DATA/drive_model.json"
+
+# ---- the text ----
+
+# GOLDEN=write writes it. Read it.
+sed -n '/^Time to first token/,$p' "$TMP/err" >"$TMP/worth.txt"
+[ "${GOLDEN-}" != write ] || cp "$TMP/worth.txt" "$TOP/tests/golden/worth.txt"
+ok "variants that come out alike are told once" diff "$TOP/tests/golden/worth.txt" "$TMP/worth.txt"
+is "no line is longer than 80 columns" "$(awk 'length > 80' "$TMP/err")" ""
 
 # ---- targets and prices ----
 

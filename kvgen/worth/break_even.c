@@ -1,0 +1,91 @@
+/* Loading against computing, for one request alone: what --worth tells beside its simulations. */
+#include "kvgen/worth/break_even.h"
+
+#include "lib/drive/drive_model.h"
+
+#define MOST_TOKENS (UINT64_C(1) << 31)
+#define MOST_BYTES  (UINT64_C(1) << 62)
+
+/* An object of all ranks. The state of a sequence is in its first object, as the simulation has it.
+ */
+static uint64_t object_bytes(const struct loading *l, uint64_t tokens, bool first)
+{
+    const struct sim_opts *sim = l->sim;
+    uint64_t bytes;
+    int rc = first ? model_sequence_bytes(sim->model, tokens, &bytes)
+                   : model_bytes(sim->model, tokens, &bytes);
+    if (rc < 0 || bytes > MOST_BYTES / sim->compute->host_ranks)
+        return UINT64_MAX;
+    return bytes / sim->tensor_parallel * sim->compute->host_ranks;
+}
+
+/* The objects of a context: one that is first, more that are like each other, and a last one. */
+struct pieces {
+    uint64_t first, more, last; /* bytes; 0: none */
+    uint64_t count;             /* of more */
+};
+
+static struct pieces pieces_of(const struct loading *l, uint64_t tokens)
+{
+    uint64_t each = l->object_tokens;
+    struct pieces o = {0};
+    if (each == 0 || (tokens <= each && l->sim->partial_blocks)) {
+        o.first = object_bytes(l, tokens, true);
+        return o;
+    }
+    uint64_t rest = tokens % each, whole = tokens / each;
+    if (rest > 0 && !l->sim->partial_blocks) {
+        whole++; /* the last one is as large as the others */
+        rest = 0;
+    }
+    o.first = object_bytes(l, each, true);
+    o.more = object_bytes(l, each, false);
+    o.count = whole - 1;
+    o.last = rest > 0 ? object_bytes(l, rest, false) : 0;
+    return o;
+}
+
+uint64_t loading_bytes(const struct loading *l, uint64_t tokens)
+{
+    struct pieces o = pieces_of(l, tokens);
+    unsigned __int128 bytes = (unsigned __int128)o.more * o.count + o.first + o.last;
+    return bytes <= MOST_BYTES ? (uint64_t)bytes : UINT64_MAX;
+}
+
+static double drive_s(const struct drive_model *drive, uint64_t bytes)
+{
+    return bytes > 0 ? (double)bytes / (double)drive_model_rate(drive, 1, bytes, bytes) : 0;
+}
+
+double loading_s(const struct loading *l, uint64_t tokens)
+{
+    double bytes = (double)loading_bytes(l, tokens), s = l->latency_s;
+    s += l->link_bytes_per_s > 0 ? bytes / l->link_bytes_per_s : 0;
+    if (!l->drive)
+        return s + (l->tier_bytes_per_s > 0 ? bytes / l->tier_bytes_per_s : 0);
+    struct pieces o = pieces_of(l, tokens);
+    return s + drive_s(l->drive, o.first) + (double)o.count * drive_s(l->drive, o.more) +
+           drive_s(l->drive, o.last);
+}
+
+static bool pays(const struct loading *l, uint64_t tokens)
+{
+    const struct prefill_time *p = &l->sim->compute->time;
+    return loading_s(l, tokens) <= ((double)prefill_time_ns(p, 0, tokens) - p->t0_ns) / 1e9;
+}
+
+uint64_t loading_break_even(const struct loading *l)
+{
+    uint64_t low = 0, high = 1;
+    while (!pays(l, high)) {
+        if (high >= MOST_TOKENS || loading_bytes(l, high) == UINT64_MAX)
+            return 0;
+        low = high;
+        high += high / 64 + 1;
+    }
+    while (high - low > 1) {
+        uint64_t n = low + (high - low) / 2;
+        *(pays(l, n) ? &high : &low) = n;
+    }
+    return high;
+}

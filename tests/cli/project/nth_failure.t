@@ -1,0 +1,30 @@
+#!/bin/sh
+# nth_failure.t - whatever fails, a program ends with the right output or with a message, and leaves nothing behind.
+# One allocation, system call, thread or request of io_uring fails in each run (tests/faults/sweep.py); here a few of
+# each case, drawn with a fixed seed. `make faults` takes all of them. Bugs looked like a summary cut in the middle with
+# exit status 0, a crash inside a library that does not look at what malloc returns, and a program that never ended.
+# SAMPLE=N takes N points of each case and kind, SEED=S others.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+! sanitized || skip_all 'sanitizers have an allocator of their own; make faults BUILD=... tries their system calls'
+command -v python3 >/dev/null || skip_all 'no python3'
+command -v zstd >/dev/null || skip_all 'no zstd'
+lib=${BIN%/bin}/tests/faults/fail_nth.so
+[ -e "$lib" ] || skip_all "$lib was not built (make unit)"
+truncate -s 64 "$TMP/report"
+FAIL_NTH=memory:0 FAIL_REPORT=$TMP/report LD_PRELOAD=$lib "$BIN/kvgen" --version >/dev/null
+[ "$(od -An -tu8 -N8 "$TMP/report" | tr -d ' ')" -gt 0 ] || skip_all 'this libc takes no preloaded malloc'
+
+# swept KIND...: the failures of these kinds.
+swept() {
+    for kind; do set -- "$@" --kind "$kind" && shift; done
+    "$TOP/tests/faults/sweep.py" --build "${BIN%/bin}" --sample "${SAMPLE:-1}" --seed "${SEED:-1}" "$@"
+}
+ok 'memory ends, threads are refused' swept memory thread
+if FAIL_NTH=call:0 FAIL_REPORT=$TMP/report LD_PRELOAD=$lib "$BIN/kvgen" --version >/dev/null 2>&1; then
+    ok 'system calls fail, or do half of it' swept call call-space call-interrupted call-short
+else
+    diag 'seccomp filters are refused here: no system calls fail'
+fi
+ok 'requests of io_uring fail, or do half of it' swept ring ring-short
+done_testing
