@@ -712,6 +712,24 @@ void options_set_rank(struct options *o, unsigned rank, unsigned count, const ch
     snprintf(o->part.host, sizeof(o->part.host), "%s", host);
 }
 
+/* Targets with the same name for all ranks. */
+static int check_shared(struct options *o, struct err *e)
+{
+    int rc = 0;
+
+    if (o->layout == STORAGE_LAYOUT_SLAB)
+        return err_set(e, -EINVAL, ERR_INPUT, "--layout slab",
+                       "does not apply with --shared-target: ranks cannot share a slab");
+    for (size_t i = 0; rc == 0 && i < o->targets.count; i++) {
+        const char **text = &o->targets.item[i];
+        if (part_has_rank(*text))
+            return err_set(e, -EINVAL, ERR_INPUT, "--shared-target",
+                           "%s: {rank} makes a target of each rank", *text);
+        rc = expand(o, text, e);
+    }
+    return rc;
+}
+
 /* Which part this process runs, and when; from here on names have no {rank} in them. */
 static int check_part(const struct opt_parser *p, struct options *o, const char **trace,
                       struct err *e)
@@ -742,15 +760,10 @@ static int check_part(const struct opt_parser *p, struct options *o, const char 
         rc = expand(o, &o->output, e);
     if (rc == 0)
         rc = expand(o, &o->summary, e);
+    if (rc == 0 && o->shared_target)
+        return check_shared(o, e);
     for (size_t i = 0; rc == 0 && i < o->targets.count; i++) {
         const char **text = &o->targets.item[i];
-        if (o->shared_target && part_has_rank(*text))
-            return err_set(e, -EINVAL, ERR_INPUT, "--shared-target",
-                           "%s: {rank} makes a target of each rank", *text);
-        if (o->shared_target) {
-            rc = expand(o, text, e);
-            continue;
-        }
         char *plain = part_expand(&o->part, *text);
         struct uri u;
         rc = plain ? uri_parse(&u, plain, "--target", e) : err_nomem(e, "names with {rank}");

@@ -64,7 +64,8 @@ struct replay {
     struct storage_list targets; /* the paths under Tier-2 */
     struct target_part part[SPREAD_MAX];
     bool reader_stuck; /* its thread is left behind in a read of the trace, or its rows in a tier */
-    bool tiers_stuck;  /* operations were abandoned, and the tiers still work on them */
+    bool tiers_stuck;  /* operations were abandoned, and the tiers, or those of another rank of a
+                        * shared store, still work on them */
 };
 
 /* ---- other ranks ---- */
@@ -205,27 +206,69 @@ static int replay_open_shared(struct replay *r, struct err *e)
     int heard = ranks_spread(ranks, &s, sizeof(s), rc ? NULL : e);
     if (rc == 0)
         rc = heard;
-    if (rc < 0 || first || !s.open) /* rank 0 says why */
+    if (rc < 0 || first)
         return rc;
+    if (!s.open) /* rank 0 says why, which goes before this */
+        return err_set(e, -ECANCELED, ERR_TARGET, "", "rank 0 has not taken the store");
     r->data_seed = s.data_seed;
     memcpy(r->tiers.kept, s.kept, sizeof(s.kept));
     memcpy(r->tiers.unsure, s.unsure, sizeof(s.unsure));
     return replay_open_tiers(r, e);
 }
 
-/* Rank 0 cleans up when the others have left the store. */
+/* Rank 0 waits until the others have left the store. False: one of them may still be at work there.
+ */
+static bool replay_is_last(const struct replay *r)
+{
+    struct ranks *ranks = r->in->rank->ranks;
+    unsigned lost = 1;
+    struct err e = {0};
+    int rc = ranks_agree(ranks, 0, &e);
+
+    while (lost < r->o->part.count && !ranks_lost(ranks, lost))
+        lost++;
+    if (lost < r->o->part.count)
+        fprintf(stderr,
+                "kvreplay: --shared-target: rank %u on %s may still be at work there, so nothing "
+                "was removed; the next run clears it\n",
+                lost, ranks_host(ranks, lost));
+    else if (rc < 0)
+        fprintf(stderr, "kvreplay: --shared-target: %s: %s, so nothing was removed\n", e.where,
+                e.what);
+    return rc == 0 && lost == r->o->part.count;
+}
+
+/* The others have nothing to clean up: rank 0 waits for their word. */
+static void replay_leave_shared(const struct replay *r)
+{
+    struct err e = {0};
+    int rc = r->tiers_stuck
+                 ? err_set(&e, -EBUSY, ERR_TARGET, "", "operations are still under way")
+                 : 0;
+
+    (void)ranks_agree(r->in->rank->ranks, rc, &e); /* what became of rank 0, the results tell */
+}
+
+/* What a run leaves that is kept, or nothing. A target that is still at work stays as it is, for the
+ * next run to clear. */
 static int replay_close_tiers(struct replay *r, bool ran, struct err *e)
 {
-    bool waits = replay_shares(r) && r->in->rank->started, first = r->o->part.rank == 0;
-    struct err late = {0};
+    bool shared = replay_shares(r) && r->in->rank->started, first = r->o->part.rank == 0;
     int rc = 0;
 
-    if (waits && first)
-        rc = ranks_agree(r->in->rank->ranks, 0, &late);
-    int closed = r->tiers_stuck ? 0 : tiers_close(&r->tiers, ran, r->o->keep, r->objects, e);
-    if (waits && !first)
-        rc = ranks_agree(r->in->rank->ranks, 0, &late);
-    return closed ? closed : rc;
+    for (unsigned i = 0; r->tiers_stuck && i < r->tiers.storages; i++)
+        fprintf(stderr, "kvreplay: %s: operations are still under way, so nothing was removed\n",
+                r->tiers.storage[i].path);
+    if (shared && first && !replay_is_last(r))
+        r->tiers_stuck = true;
+    if (!r->tiers_stuck) {
+        if (ran)
+            tiers_keep(&r->tiers, r->o->keep);
+        rc = tiers_close(&r->tiers, ran, r->o->keep, r->objects, e);
+    }
+    if (shared && !first)
+        replay_leave_shared(r);
+    return rc;
 }
 
 /* ---- the trace ---- */
@@ -993,13 +1036,7 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     }
 out:;
     /* The results are safe now: removing many objects takes a while, and a third signal ends it.
-     * When nothing was run, what an earlier run kept stays. A target that is still at work stays as
-     * it is, for the next run to clear. */
-    if (ran && !r.tiers_stuck)
-        tiers_keep(&r.tiers, r.o->keep);
-    for (unsigned i = 0; r.tiers_stuck && i < r.tiers.storages; i++)
-        fprintf(stderr, "kvreplay: %s: operations are still under way, so nothing was removed\n",
-                r.tiers.storage[i].path);
+     * When nothing was run, what an earlier run kept stays. */
     int closed = replay_close_tiers(&r, ran, rc ? NULL : e);
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;

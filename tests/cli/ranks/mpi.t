@@ -61,7 +61,7 @@ none missing | .ranks.missing | length | 0
 the spread   | .ranks.start_spread_us > 0 and .ranks.start_spread_us < 1e6 | true
 the slowest  | .ranks.slowest.times_median >= 1 | true
 END
-figures() { jq -S 'del(.ranks, .validity, .run, .bottleneck, .command) | del(.. | .final_bytes?, .final_objects?)' "$1"; }
+figures() { jq -S 'del(.ranks, .validity, .run, .bottleneck, .command, .started) | del(.. | .final_bytes?, .final_objects?)' "$1"; }
 figures "$TMP/by.json" >"$TMP/by.same"
 figures "$TMP/all.json" >"$TMP/all.same"
 ok "with the same figures" diff "$TMP/by.same" "$TMP/all.same"
@@ -108,8 +108,16 @@ exits "removed" 0 shared 2 --destroy-data -o "$TMP/one.csv" "$TMP/twenty.csv"
 not_ok "by rank 0, after the last" test -e "$TMP/one"
 exits "the whole trace each" 0 shared 3 --keep --verify full --summary "$TMP/one.json" -o "$TMP/one.csv" "$TMP/twenty.csv"
 is "on keys of its own" "$(objects) $(json "$TMP/one.json" '.rows.ok, .rows.unverified_reads')" '60 90 0'
-exits "a slab" 2 shared 2 --layout slab --destroy-data -o "$TMP/no" "$TMP/twenty.csv"
-stderr_like "is refused" 'shared-target'
+exits "more ranks than keys" 0 shared 4 --split keys --destroy-data --summary "$TMP/one.json" -o "$TMP/one.csv" "$TMP/small.csv"
+is "leave nothing either" "$(json "$TMP/one.json" .rows.ok) $(objects)" '2 0'
+exits "as an engine lays files out" 0 timeout 60 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --shared-target --target "$TMP/one?like=lmcache-fs" --verify full --summary "$TMP/one.json" -o "$TMP/one.csv" "$TMP/twenty.csv"
+is "is the same" "$(json "$TMP/one.json" .rows.ok) $(find "$TMP" -path "$TMP/one/*")" '60 '
+exits "a slab" 2 shared 2 --layout slab -o "$TMP/no" "$TMP/twenty.csv"
+stderr_like "is refused" 'ranks cannot share a slab'
+: >"$TMP/image"
+exits "a file" 2 timeout 60 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --shared-target --target "$TMP/image" --destroy-data -o "$TMP/no" "$TMP/twenty.csv"
+stderr_like "is one" 'rank 0 on .*/image is not a directory: ranks cannot share a slab'
+not_ok "nothing is written" test -e "$TMP/no"
 exits "a target of each" 2 timeout 60 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --shared-target --target "$TMP/one-{rank}" -o "$TMP/no" "$TMP/twenty.csv"
 stderr_like "is refused, too" 'makes a target of each rank'
 exits "one process" 2 "$BIN/kvreplay" --shared-target --target "$TMP/one" -o "$TMP/no" "$TMP/twenty.csv"
