@@ -5,11 +5,7 @@
 # that had the rows of one rank only, or a processor that a waiting rank kept busy.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-[ -x "$BIN/kvreplay-mpi" ] || skip_all 'built without MPI'
-mpirun=$(command -v mpirun.openmpi || command -v mpirun) || skip_all 'no mpirun'
-sanitized && skip_all "MPI's libraries are not built for sanitizers"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 TMPDIR="$TMP"
-"$mpirun" -np 2 true >"$TMP/out" 2>&1 || skip_all "mpirun does not start here: $(head -n 1 "$TMP/out")"
+needs_mpi
 
 trace=$TMP/t.csv.zst
 "$BIN/kvgen" --users 8 --duration 10 --seed 5 -o "$trace" 2>/dev/null
@@ -78,50 +74,6 @@ exits "one rank" 0 ranks 1 --part 0/1 -o "$TMP/single.csv" "$trace"
 printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 0,Write,65536,Tier-2,a,Prefill 0,Read,65536,Tier-2,a,Decode >"$TMP/small.csv"
 exits "a directory" 0 timeout 60 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --target "$TMP/store" --keep -o "$TMP/d.csv" "$TMP/small.csv"
 is "has one for each rank" "$(find "$TMP/store" -name '*.kv' | wc -l) $(find "$TMP/store" -mindepth 1 -maxdepth 1 | sort | sed 's|.*/||' | tr '\n' ' ')" '2 rank-0 rank-1 '
-
-# ---- one store for all ranks ----
-
-# shared N ARGUMENTS...
-shared() {
-    n=$1
-    shift
-    timeout 60 "$mpirun" -np "$n" "$BIN/kvreplay-mpi" --shared-target --target "$TMP/one" "$@"
-}
-objects() { find "$TMP/one" -name '*.kv' 2>/dev/null | wc -l; }
-# Twenty objects, of which half are there before the run.
-{
-    echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
-    for i in $(seq 20); do
-        if [ $((i % 2)) = 0 ]; then echo "0,Write,65536,Tier-2,k$i,Prefill"; fi
-        echo "0,Read,65536,Tier-2,k$i,Decode"
-    done
-} >"$TMP/twenty.csv"
-exits "shares of the keys in one store" 0 shared 3 --split keys --keep --verify full --summary "$TMP/one.json" -o "$TMP/one.csv" "$TMP/twenty.csv"
-is "each object is there once" "$(objects) $(find "$TMP/one" -name 'rank-*' | wc -l)" '20 0'
-is "all rows ran, once" "$(json "$TMP/one.json" '.rows.ok, .populated.objects')" '30 10'
-exits "again" 0 shared 2 --split keys --keep --verify full --summary "$TMP/one.json" -o "$TMP/one.csv" "$TMP/twenty.csv"
-is "what was kept is used" "$(json "$TMP/one.json" '.rows.ok, .populated.objects, .populated.adopted_objects')" '30 0 10'
-exits "not kept" 3 shared 2 --split keys -o "$TMP/no" "$TMP/twenty.csv"
-stderr_like "is refused by rank 0" '^kvreplay: rank 0 on [^:]*: .*/one: holds 20 objects'
-is "and changes nothing" "$(objects)" 20
-exits "removed" 0 shared 2 --destroy-data -o "$TMP/one.csv" "$TMP/twenty.csv"
-not_ok "by rank 0, after the last" test -e "$TMP/one"
-exits "the whole trace each" 0 shared 3 --keep --verify full --summary "$TMP/one.json" -o "$TMP/one.csv" "$TMP/twenty.csv"
-is "on keys of its own" "$(objects) $(json "$TMP/one.json" '.rows.ok, .rows.unverified_reads')" '60 90 0'
-exits "more ranks than keys" 0 shared 4 --split keys --destroy-data --summary "$TMP/one.json" -o "$TMP/one.csv" "$TMP/small.csv"
-is "leave nothing either" "$(json "$TMP/one.json" .rows.ok) $(objects)" '2 0'
-exits "as an engine lays files out" 0 timeout 60 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --shared-target --target "$TMP/one?like=lmcache-fs" --verify full --summary "$TMP/one.json" -o "$TMP/one.csv" "$TMP/twenty.csv"
-is "is the same" "$(json "$TMP/one.json" .rows.ok) $(find "$TMP" -path "$TMP/one/*")" '60 '
-exits "a slab" 2 shared 2 --layout slab -o "$TMP/no" "$TMP/twenty.csv"
-stderr_like "is refused" 'ranks cannot share a slab'
-: >"$TMP/image"
-exits "a file" 2 timeout 60 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --shared-target --target "$TMP/image" --destroy-data -o "$TMP/no" "$TMP/twenty.csv"
-stderr_like "is one" 'rank 0 on .*/image is not a directory: ranks cannot share a slab'
-not_ok "nothing is written" test -e "$TMP/no"
-exits "a target of each" 2 timeout 60 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --shared-target --target "$TMP/one-{rank}" -o "$TMP/no" "$TMP/twenty.csv"
-stderr_like "is refused, too" 'makes a target of each rank'
-exits "one process" 2 "$BIN/kvreplay" --shared-target --target "$TMP/one" -o "$TMP/no" "$TMP/twenty.csv"
-stderr_like "has nobody to share with" 'shared-target: applies only to kvreplay-mpi'
 
 # ---- refused, before anything is written ----
 
