@@ -92,6 +92,10 @@ kv="$BIN/kvreplay-mpi --null -o $TMP/no"
 # shellcheck disable=SC2086
 {
     refused "other options" 'rank 1 on .*: version or options: not the same as those of rank 0 on' -np 1 $kv "$trace" : -np 1 $kv --inflight 3 "$trace"
+    version=$("$BIN/kvreplay" --version | grep -Eo '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)
+    LC_ALL=C sed "s/${version%?}[0-9]/${version%?}x/g" "$BIN/kvreplay-mpi" >"$TMP/other-mpi"
+    chmod +x "$TMP/other-mpi"
+    refused "another version" 'rank 1 on .*: version or options: not the same as those of rank 0 on' -np 1 $kv "$trace" : -np 1 "$TMP/other-mpi" --null -o "$TMP/no" "$trace"
     mkdir "$TMP/a" "$TMP/b"
     cp "$TMP/small.csv" "$TMP/a/t.csv"
     { cat "$TMP/small.csv"; echo 0,Read,65536,Tier-2,a,Decode; } >"$TMP/b/t.csv"
