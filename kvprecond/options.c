@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/units.h"
@@ -343,14 +344,58 @@ static int check_files(const struct options *o, struct err *e)
     return files_check(files, 5 + o->target_count, e);
 }
 
+/* ---- ranks ---- */
+
+static int keep_expanded(struct options *o, const char **text, char *expanded, struct err *e)
+{
+    if (!expanded)
+        return err_nomem(e, "names with {rank}");
+    o->expanded[o->expanded_count++] = expanded;
+    *text = expanded;
+    return 0;
+}
+
+/* The name of this rank's target. */
+static int expand_target(struct options *o, const char **text, const char *option, struct err *e)
+{
+    char *plain = part_expand(&o->part, *text);
+    struct uri u;
+    int rc = plain ? uri_parse(&u, plain, option, e) : err_nomem(e, "names with {rank}");
+
+    if (rc == 0)
+        rc = keep_expanded(o, text, part_target(&o->part, *text, &u), e);
+    free(plain);
+    return rc;
+}
+
+/* Ranks have one --summary, and --rounds each. */
+static int expand_outputs(struct options *o, struct err *e)
+{
+    if (o->rounds && !part_has_rank(o->rounds))
+        return err_set(e, EINVAL, ERR_INPUT, "--rounds",
+                       "%s: every rank would write this file: put {rank} into its name", o->rounds);
+    return o->rounds ? keep_expanded(o, &o->rounds, part_expand(&o->part, o->rounds), e) : 0;
+}
+
+void options_release(struct options *o)
+{
+    for (unsigned i = 0; i < o->expanded_count; i++)
+        free(o->expanded[i]);
+    o->expanded_count = 0;
+}
+
+/* ---- targets ---- */
+
 /* text: of the operand or, with its name, the option. */
 static int check_target(struct options *o, const char *text, const char *option, struct err *e)
 {
     struct options_target *at = &o->targets[o->target_count];
     struct uri *u = &o->uri;
     bool small = o->small_pages, remote = o->remote;
-    int rc = uri_parse(u, text, option, e);
+    int rc = o->part.on ? expand_target(o, &text, option, e) : 0;
 
+    if (rc == 0)
+        rc = uri_parse(u, text, option, e);
     if (rc < 0)
         return rc;
     o->remote = u->scheme != URI_PATH;
@@ -412,6 +457,8 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
 {
     int rc = check_targets(o, p, e);
 
+    if (rc == 0 && o->part.on)
+        rc = expand_outputs(o, e);
     if (rc < 0)
         return rc;
     for (unsigned i = 0; i < o->target_count; i++) {
@@ -445,6 +492,7 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
         o->threads = o->mode == PLAN_KV ? KV_THREADS : 1;
     if (o->seed == 0)
         o->seed = data_random_seed();
+    o->seed += o->part.rank; /* ranks share no block */
     o->size = DATA_PADDED(o->size);
     if (o->mode == PLAN_STREAM && !opt_given(p, "file-size"))
         o->file_bytes = o->size;
@@ -460,8 +508,10 @@ int options_parse(struct options *o, struct opt_parser **parser, int argc, char 
     if (!p)
         return err_nomem(e, "options");
     rc = opt_parse(p, argc, argv, e);
-    if (rc == 0)
+    if (rc == 0) {
+        o->fingerprint = opt_fingerprint(p, "target");
         rc = check(o, p, e);
+    }
     if (rc < 0) {
         opt_close(p);
         return rc;
