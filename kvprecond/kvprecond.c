@@ -163,9 +163,9 @@ static int purge(struct run *r, struct lane *l, struct err *e)
 
 static enum fill_wish wish(struct run *r)
 {
-    return stop_abandons()                           ? FILL_ABANDON
+    return stop_abandons()                         ? FILL_ABANDON
            : stopped() || atomic_load(&r->told_to) ? FILL_STOP
-                                                     : FILL_GO_ON;
+                                                   : FILL_GO_ON;
 }
 
 /* The caller's thread. */
@@ -359,7 +359,7 @@ static int fill(struct run *r, struct err *e)
     if (ret < 0)
         r->report.why_short = errno_name(ret);
     else if (r->report.fill.stopped)
-        r->report.why_short = atomic_load(&r->told_to)  ? "another rank"
+        r->report.why_short = atomic_load(&r->told_to)   ? "another rank"
                               : stop_signal() == SIGTERM ? "SIGTERM"
                                                          : "SIGINT";
     return ret;

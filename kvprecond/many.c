@@ -86,9 +86,8 @@ static int read_ranks(struct many *m, struct err *e)
 
 static double bytes_per_s(const struct account *a)
 {
-    return a->elapsed_ns > 0
-               ? (double)a->bytes * (double)UNITS_NS_PER_S / (double)a->elapsed_ns
-               : 0;
+    return a->elapsed_ns > 0 ? (double)a->bytes * (double)UNITS_NS_PER_S / (double)a->elapsed_ns
+                             : 0;
 }
 
 /* ---- text ---- */

@@ -346,26 +346,10 @@ static int check_files(const struct options *o, struct err *e)
 
 /* ---- ranks ---- */
 
-static int keep_expanded(struct options *o, const char **text, char *expanded, struct err *e)
+static void keep_expanded(struct options *o, const char **text, char *expanded)
 {
-    if (!expanded)
-        return err_nomem(e, "names with {rank}");
     o->expanded[o->expanded_count++] = expanded;
     *text = expanded;
-    return 0;
-}
-
-/* The name of this rank's target. */
-static int expand_target(struct options *o, const char **text, const char *option, struct err *e)
-{
-    char *plain = part_expand(&o->part, *text);
-    struct uri u;
-    int rc = plain ? uri_parse(&u, plain, option, e) : err_nomem(e, "names with {rank}");
-
-    if (rc == 0)
-        rc = keep_expanded(o, text, part_target(&o->part, *text, &u), e);
-    free(plain);
-    return rc;
 }
 
 /* Ranks have one --summary, and --rounds each. */
@@ -374,7 +358,12 @@ static int expand_outputs(struct options *o, struct err *e)
     if (o->rounds && !part_has_rank(o->rounds))
         return err_set(e, EINVAL, ERR_INPUT, "--rounds",
                        "%s: every rank would write this file: put {rank} into its name", o->rounds);
-    return o->rounds ? keep_expanded(o, &o->rounds, part_expand(&o->part, o->rounds), e) : 0;
+    char *own = o->rounds ? part_expand(&o->part, o->rounds) : NULL;
+    if (o->rounds && !own)
+        return err_nomem(e, "names with {rank}");
+    if (own)
+        keep_expanded(o, &o->rounds, own);
+    return 0;
 }
 
 void options_release(struct options *o)
@@ -392,10 +381,13 @@ static int check_target(struct options *o, const char *text, const char *option,
     struct options_target *at = &o->targets[o->target_count];
     struct uri *u = &o->uri;
     bool small = o->small_pages, remote = o->remote;
-    int rc = o->part.on ? expand_target(o, &text, option, e) : 0;
+    char *own = o->part.on ? part_target(&o->part, text, option, e) : NULL;
 
-    if (rc == 0)
-        rc = uri_parse(u, text, option, e);
+    if (o->part.on && !own)
+        return -EINVAL;
+    if (own)
+        keep_expanded(o, &text, own);
+    int rc = uri_parse(u, text, option, e);
     if (rc < 0)
         return rc;
     o->remote = u->scheme != URI_PATH;

@@ -764,12 +764,8 @@ static int check_part(const struct opt_parser *p, struct options *o, const char 
         return check_shared(o, e);
     for (size_t i = 0; rc == 0 && i < o->targets.count; i++) {
         const char **text = &o->targets.item[i];
-        char *plain = part_expand(&o->part, *text);
-        struct uri u;
-        rc = plain ? uri_parse(&u, plain, "--target", e) : err_nomem(e, "names with {rank}");
-        if (rc == 0)
-            rc = keep_expanded(o, text, part_target(&o->part, *text, &u), e);
-        free(plain);
+        char *own = part_target(&o->part, *text, "--target", e);
+        rc = own ? keep_expanded(o, text, own, e) : -EINVAL;
     }
     return rc;
 }
@@ -789,9 +785,10 @@ static int add_path(struct options *o, const struct uri *u, struct err *e)
     if (o->paths == SPREAD_MAX)
         return err_set(e, -EINVAL, ERR_INPUT, "--target", "more than %u paths", SPREAD_MAX);
     if (o->paths > 0 && (u->like != URI_LIKE_KVTRACE || first->like != URI_LIKE_KVTRACE))
-        return err_set(e, -EINVAL, ERR_INPUT, "--target",
-                       "like= takes one path: these engines keep their files in one directory. Replay one "
-                       "trace per path, or leave out like= to spread objects over the paths");
+        return err_set(
+            e, -EINVAL, ERR_INPUT, "--target",
+            "like= takes one path: these engines keep their files in one directory. Replay one "
+            "trace per path, or leave out like= to spread objects over the paths");
     if (o->paths > 0 && (u->pages == URI_PAGES_SMALL) != (first->pages == URI_PAGES_SMALL))
         return err_set(e, -EINVAL, ERR_INPUT, "--target",
                        "%s: pages= must be the same for all paths", u->text);

@@ -89,8 +89,8 @@ struct options {
     const char *part_text, *start_at;
     enum options_split split;
     struct part part;
-    int64_t start_wall_ns;                       /* of --start-at, since 1970; 0: at once */
-    const char *spool;                           /* folder */
+    int64_t start_wall_ns; /* of --start-at, since 1970; 0: at once */
+    const char *spool;     /* folder */
     bool shared_target;
     int64_t lost_after_ns;
     bool collected;                              /* rank 0 makes one result of all */

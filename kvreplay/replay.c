@@ -242,15 +242,14 @@ static bool replay_is_last(const struct replay *r)
 static void replay_leave_shared(const struct replay *r)
 {
     struct err e = {0};
-    int rc = r->tiers_stuck
-                 ? err_set(&e, -EBUSY, ERR_TARGET, "", "operations are still under way")
-                 : 0;
+    int rc =
+        r->tiers_stuck ? err_set(&e, -EBUSY, ERR_TARGET, "", "operations are still under way") : 0;
 
     (void)ranks_agree(r->in->rank->ranks, rc, &e); /* what became of rank 0, the results tell */
 }
 
-/* What a run leaves that is kept, or nothing. A target that is still at work stays as it is, for the
- * next run to clear. */
+/* What a run leaves that is kept, or nothing. A target that is still at work stays as it is, for
+ * the next run to clear. */
 static int replay_close_tiers(struct replay *r, bool ran, struct err *e)
 {
     bool shared = replay_shares(r) && r->in->rank->started, first = r->o->part.rank == 0;
@@ -295,17 +294,15 @@ static int replay_open(struct replay *r, struct err *e)
     if (!r->bell || !r->objects || !r->progress || counts_init(&r->counts) < 0)
         return err_nomem(e, "replay");
     r->progress_line.progress = r->progress;
-    r->select =
-        (struct selection){.limit = o->limit,
-                           .loops = o->loops,
-                           .users = o->only_users,
-                           .parts = o->split == SPLIT_KEYS ? o->part.count : 0,
-                           .part = o->part.rank,
-                           .salt = replay_shares(r) && o->split == SPLIT_NONE
-                                       ? (uint64_t)o->part.rank + 1
-                                       : 0,
-                           .only_tier = o->only_tier == ONLY_ALL ? SELECTION_ALL_TIERS
-                                                                 : (int)o->only_tier - ONLY_TIER_0};
+    r->select = (struct selection){
+        .limit = o->limit,
+        .loops = o->loops,
+        .users = o->only_users,
+        .parts = o->split == SPLIT_KEYS ? o->part.count : 0,
+        .part = o->part.rank,
+        .salt = replay_shares(r) && o->split == SPLIT_NONE ? (uint64_t)o->part.rank + 1 : 0,
+        .only_tier =
+            o->only_tier == ONLY_ALL ? SELECTION_ALL_TIERS : (int)o->only_tier - ONLY_TIER_0};
     int rc = selection_parse_map(&r->select, &o->tier_map, e);
     if (rc < 0)
         return rc;
@@ -513,7 +510,8 @@ static int replay_open_tiers(struct replay *r, struct err *e)
     rc = tiers_size(&r->tiers, trace_provenance(r->trace), e);
     if (rc < 0)
         return rc;
-    if (r->o->part.on && !r->o->shared_target && r->tiers.choice[TRACE_STORAGE].kind == TIERS_STORAGE)
+    if (r->o->part.on && !r->o->shared_target &&
+        r->tiers.choice[TRACE_STORAGE].kind == TIERS_STORAGE)
         rc = replay_make_parents(r, e);
     if (rc == 0)
         rc = tiers_open(&r->tiers, r->bell, e);

@@ -401,9 +401,10 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
                                             .keeps = o->keep,
                                             .adopts = true,
                                             .destroys = o->destroy_data,
+                                            .shared = o->shared,
                                             .data_seed = o->data_seed,
                                             .part = o->part};
-        rc = o->joins ? target_dir_join(&s->target, o->path, e)
+        rc = o->joins ? target_dir_join(&s->target, o->path, o->data_seed, e)
                       : target_dir_open(&s->target, &dir, e);
         if (rc < 0)
             return rc;

@@ -231,8 +231,8 @@ int tiers_choose(struct tiers *t, struct err *e)
         else if (*kind == TIERS_NONE && o->targets.count)
             *kind = TIERS_STORAGE;
         /* The others may have rows for a shared store. */
-        bool shared = o->storage.shared && (*kind == TIERS_REMOTE ||
-                                            (i == TRACE_STORAGE && *kind == TIERS_STORAGE));
+        bool shared = o->storage.shared &&
+                      (*kind == TIERS_REMOTE || (i == TRACE_STORAGE && *kind == TIERS_STORAGE));
         if (s && s->tier_rows[i] == 0 && !shared) {
             for (unsigned k = 0; i == TRACE_STORAGE && k < o->targets.count; k++)
                 if ((rc = storage_check_unused(o->targets.path[k], e)) < 0)

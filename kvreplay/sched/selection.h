@@ -41,7 +41,8 @@ static inline uint8_t selection_tier(const struct selection *s, unsigned tier)
     return s->mapped[tier] ? (uint8_t)(s->mapped[tier] - 1) : (uint8_t)tier;
 }
 /* Names the copy that a row of tier works on, given the hash of its key: the hash itself, unless
- * the tier is mapped or keys are salted. The tier that a mapped one shares may hold a copy of its own. */
+ * the tier is mapped or keys are salted. The tier that a mapped one shares may hold a copy of its
+ * own. */
 struct hash128 selection_copy(const struct selection *s, struct hash128 key, unsigned tier);
 /* Does --only-tier leave the row in? Rows without a tier always stay. */
 static inline bool selection_has_tier(const struct selection *s, const struct trace_row *t)
