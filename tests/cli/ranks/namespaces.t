@@ -46,8 +46,8 @@ hosts() {
         --host 10.77.0.10,10.77.0.11,10.77.0.12,10.77.0.13 -np 4 -x TMPDIR="$TMP" \
         "$BIN/kvreplay-mpi" --timing trace "$@"
 }
-# cut NAME PAUSE TARGET...: the same in the background; host 2 is cut off after PAUSE. Leaves NAME.out, NAME.csv and NAME.json.
-cut() {
+# cut_off NAME PAUSE TARGET...: the same in the background; host 2 is cut off after PAUSE. Leaves NAME.out, NAME.csv and NAME.json.
+cut_off() {
     run_name=$1 pause=$2
     shift 2
     hosts 60 --lost-after 3s -o "$TMP/$run_name.csv" --summary "$TMP/$run_name.json" "$@" "$TMP/t.csv" >"$TMP/$run_name.out" 2>&1 &
@@ -95,7 +95,7 @@ is "started together" "$(json "$TMP/s.json" '.ranks.start_spread_us < 1e6')" tru
 # ---- a folder each ----
 
 # Nobody waits for a host that is cut off, whatever the run.
-cut folders 2 --speed 2 --target "$TMP/kv" --keep
+cut_off folders 2 --speed 2 --target "$TMP/kv" --keep
 exits "kvstat --ranks names the missing one" 2 "$BIN/kvstat" --ranks --json -o "$TMP/by.json" "$TMP/folders.csv"
 stderr_like "by its number" 'rank 2 of 4 missing: the report is on the others'
 is "and has the others" "$(json "$TMP/by.json" '.ranks.list | map([.host, .rows]) | tojson')" '[["node-0",2000],["node-1",2000],["node-3",2000]]'
@@ -120,7 +120,7 @@ store="--shared-target --target redis://10.77.0.14/1 --timeout 2s --retries 0"
     is "have objects of their own" "$(json "$TMP/all.json" .rows.ok) $(stored)" '8000 8001'
     exits "next time" 0 hosts 60 $store --speed 20 --destroy-data -o "$TMP/all.csv" "$TMP/t.csv"
     is "they are removed" "$(stored)" 0
-    cut store 1 $store --speed 2 --on-error continue
+    cut_off store 1 $store --speed 2 --on-error continue
     like "the store is not cleaned up under it" "$(cat "$TMP/store.out")" 'rank 2 on node-2 may still be at work there, so nothing was removed; the next run clears it'
     ok "its objects are there" test "$(stored)" -gt 6000
     is "what it could not store, its rows tell" "$("$BIN/kvstat" --json "$TMP"/kvreplay-*-rank-2.csv.zst | jq '.status.failed > 0')" true

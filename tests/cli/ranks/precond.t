@@ -33,7 +33,7 @@ is "are targets of the ranks" "$(find e0 e1 f0 f1 -name '*.kv' | wc -l)" 4
 rm -rf e? f?
 
 # A drive may never be steady; what a rank came to is told in any case.
-timeout 60 "$mpirun" -np 2 "$kv" --size 1MiB --until-steady --round 20ms --rounds r-{rank}.csv --summary s.json "$TMP/d" >stdout 2>stderr
+timeout 60 "$mpirun" -np 2 "$kv" --size 1MiB --until-steady --round 20ms --rounds "r-{rank}.csv" --summary s.json "$TMP/d" >stdout 2>stderr
 status=$?
 is "steady on all ranks, or not" "$(json s.json '[.ranks.list[].summary.steady_state.reached] | all') $([ $status = 0 ] && echo true || echo false)" \
     "$(json s.json '.steady_state.reached, .steady_state.reached')"
