@@ -50,9 +50,9 @@ hosts() {
 cut_off() {
     run_name=$1 pause=$2
     shift 2
-    hosts 60 --lost-after 3s -o "$TMP/$run_name.csv" --summary "$TMP/$run_name.json" "$@" "$TMP/t.csv" >"$TMP/$run_name.out" 2>&1 &
+    hosts 120 --lost-after 3s -o "$TMP/$run_name.csv" --summary "$TMP/$run_name.json" "$@" "$TMP/t.csv" >"$TMP/$run_name.out" 2>&1 &
     run=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 400); do
         [ "$(find "$TMP" -name 'kvreplay-*.zst' | wc -l)" = 4 ] && break
         sleep 0.1
     done
