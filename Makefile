@@ -63,7 +63,7 @@ kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
 kvstat/mlperf := direct results run_folder compare_runs
 
 KVPRECOND_FOLDERS := kvprecond
-kvprecond := kvprecond options plan fill_target fill remote_stream lane stream steady rounds run_progress report
+kvprecond := kvprecond options plan fill_target fill remote_stream lane stream steady rounds run_progress report many
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond
 # A script that runs the others of examples/, beside which it lies; in a bin/ it is a link to there.
@@ -173,7 +173,7 @@ LIB      := $(BUILD)/libkvtrace.a
 parts     = $(filter-out $(BUILD)/$(firstword $(1))/$(firstword $(1)).o,$(call objs,$(1)))
 LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
-MPI_BINS := $(if $(filter yes,$(MPI)),$(BUILD)/bin/kvreplay-mpi)
+MPI_BINS := $(if $(filter yes,$(MPI)),$(BUILD)/bin/kvreplay-mpi $(BUILD)/bin/kvprecond-mpi)
 STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
 
 .PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build arm64-units lint bench fuzz faults simulate coverage completions install uninstall dist deb static deps clean options
@@ -213,6 +213,8 @@ $(BUILD)/bin/kvprecond $(BUILD)/static/bin/kvprecond: $(call objs,$(KVPRECOND_FO
 # The wrapper's own compiler is the one that all else is compiled with.
 WITH_MPI := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
 $(BUILD)/bin/kvreplay-mpi: $(call objs,$(KVREPLAY_FOLDERS)) $(addprefix $(BUILD)/,$(MPI_FILES:=.o)) $(LIB)
+$(BUILD)/bin/kvprecond-mpi: $(call objs,$(KVPRECOND_FOLDERS)) $(addprefix $(BUILD)/,$(MPI_FILES:=.o)) $(LIB)
+$(BUILD)/bin/kvreplay-mpi $(BUILD)/bin/kvprecond-mpi:
 	@mkdir -p $(@D)
 	$(WITH_MPI) $(wordlist 2,99,$(LINK))
 $(addprefix $(BUILD)/,$(MPI_FILES:=.o)): %.o: $(BUILD)/flags

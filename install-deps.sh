@@ -3,7 +3,7 @@
 #
 #   ./install-deps.sh              to build: a C compiler, make, pkg-config and the libraries
 #   ./install-deps.sh --pictures   and gnuplot, with which kvstat draws
-#   ./install-deps.sh --mpi        and for kvreplay-mpi: Open MPI
+#   ./install-deps.sh --mpi        and for kvreplay-mpi and kvprecond-mpi: Open MPI
 #   ./install-deps.sh --tests      and to run tests/run
 #   ./install-deps.sh --lint       and for make lint, make fuzz and a build with clang
 #   ./install-deps.sh --packaging  and for make deb (Debian and Ubuntu)

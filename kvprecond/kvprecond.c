@@ -14,6 +14,7 @@
 #include "kvprecond/fill.h"
 #include "kvprecond/fill_target.h"
 #include "kvprecond/lane.h"
+#include "kvprecond/many.h"
 #include "kvprecond/options.h"
 #include "kvprecond/remote_stream.h"
 #include "kvprecond/report.h"
@@ -27,12 +28,16 @@
 #include "lib/base/stop.h"
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
+#include "lib/ranks/ranks.h"
 
 #define PROGRAM "kvprecond"
 
 /* What one run holds; run_close releases it. */
 struct run {
     struct options o;
+    struct ranks *ranks;
+    int64_t listen_ns;   /* when to look next whether another rank has ended the run */
+    atomic_bool told_to; /* it has */
     struct report report;
     struct lane *lanes; /* report.lane_count of them */
     struct hist *service;
@@ -46,6 +51,19 @@ static void print_error(const struct err *e)
 
     err_format(e, PROGRAM, line, sizeof(line));
     fprintf(stderr, "%s\n", line);
+}
+
+/* Says which of several ranks it was. */
+static void name_rank(const struct run *r, struct err *e)
+{
+    char where[sizeof(e->where)];
+    unsigned rank = ranks_rank(r->ranks);
+
+    if (ranks_count(r->ranks) == 1)
+        return;
+    snprintf(where, sizeof(where), "rank %u on %s%s%.200s", rank, ranks_host(r->ranks, rank),
+             e->where[0] ? ": " : "", e->where);
+    memcpy(e->where, where, sizeof(where));
 }
 
 /* Prints a failure. Returns the status of the first one. */
@@ -138,16 +156,32 @@ static int purge(struct run *r, struct lane *l, struct err *e)
     if (stopped())
         return err_set(e, EINTR, ERR_FAILED, l->at->path, "stopped during the purge");
     r->report.purge_failed = l->purge_failed = errno_name(ret);
+    name_rank(r, &why);
     print_error(&why);
     return 0;
 }
 
+static enum fill_wish wish(struct run *r)
+{
+    return stop_abandons()                         ? FILL_ABANDON
+           : stopped() || atomic_load(&r->told_to) ? FILL_STOP
+                                                   : FILL_GO_ON;
+}
+
+/* The caller's thread. */
 static enum fill_wish tick(void *ctx, uint64_t written)
 {
     struct run *r = ctx;
+    int64_t now_ns = clock_now_ns();
+    unsigned by;
 
     run_progress_tick(&r->progress_line, written);
-    return stop_abandons() ? FILL_ABANDON : stopped() ? FILL_STOP : FILL_GO_ON;
+    if (now_ns >= r->listen_ns) {
+        r->listen_ns = now_ns + UNITS_NS_PER_S / 4;
+        if (ranks_stopped(r->ranks, &by))
+            atomic_store(&r->told_to, true);
+    }
+    return wish(r);
 }
 
 static bool end_round(void *ctx, const struct fill_span *span)
@@ -182,7 +216,7 @@ static enum fill_wish stream_tick(void *ctx, uint64_t written)
 
     atomic_store(&s->written, written);
     if (s != s->all)
-        return stop_abandons() ? FILL_ABANDON : stopped() ? FILL_STOP : FILL_GO_ON;
+        return wish(s->run);
     for (unsigned i = 0; i < s->run->report.lane_count; i++)
         sum += atomic_load(&s->all[i].written);
     return tick(s->run, sum);
@@ -325,7 +359,9 @@ static int fill(struct run *r, struct err *e)
     if (ret < 0)
         r->report.why_short = errno_name(ret);
     else if (r->report.fill.stopped)
-        r->report.why_short = stop_signal() == SIGTERM ? "SIGTERM" : "SIGINT";
+        r->report.why_short = atomic_load(&r->told_to)   ? "another rank"
+                              : stop_signal() == SIGTERM ? "SIGTERM"
+                                                         : "SIGINT";
     return ret;
 }
 
@@ -462,26 +498,59 @@ static int run_close(struct run *r, struct err *e)
     return first;
 }
 
-/* Everything before the first write. */
+/* The directories above those of the ranks. */
+static int make_parents(const struct run *r, struct err *e)
+{
+    int ret = 0;
+
+    for (unsigned i = 0; i < r->o.target_count && ret == 0 && r->o.part.on && !r->o.remote; i++)
+        ret = r->o.targets[i].kind == TARGET_DIR ? part_make_parent(r->o.targets[i].path, e) : 0;
+    return ret;
+}
+
+static int start_lane(struct run *r, struct lane *l, struct err *e)
+{
+    int ret = r->o.purge ? purge(r, l, e) : 0;
+
+    return ret == 0 && l->target ? fill_target_start(l->target, e) : ret;
+}
+
+/* Everything before the first write; all ranks together, or none. */
 static int run_open(struct run *r, struct err *e)
 {
     int ret =
         stop_install("kvprecond: stopping: finishing the writes in flight; again to abort\n", e);
 
+    if (ret == 0)
+        ret = make_parents(r, e);
+    if (ret == 0)
+        ret = open_lanes(r, e);
+    if (ret == 0)
+        ret = open_queues(r, e);
+    ret = ranks_agree(r->ranks, ret, e);
     if (ret < 0)
         return ret;
-    ret = open_lanes(r, e);
-    if (ret < 0)
-        return ret;
-    ret = open_queues(r, e);
-    if (ret < 0)
-        return ret;
-    for (unsigned i = 0; i < r->report.lane_count && ret == 0; i++) {
-        ret = r->o.purge ? purge(r, &r->lanes[i], e) : 0;
-        if (ret == 0 && r->lanes[i].target)
-            ret = fill_target_start(r->lanes[i].target, e);
-    }
+    for (unsigned i = 0; i < r->report.lane_count && ret == 0; i++)
+        ret = start_lane(r, &r->lanes[i], e);
+    ret = ranks_agree(r->ranks, ret, e);
+    if (ret == 0)
+        ranks_go_on(r->ranks);
     return ret;
+}
+
+/* What came of the fill, which all ranks have begun. */
+static int run_tell(struct run *r, int argc, char **argv, int status)
+{
+    struct err e = {0};
+
+    if (ranks_count(r->ranks) == 1)
+        return run_report(r, argc, argv, status);
+    int ret = r->o.rounds ? rounds_save(&r->report.rounds, r->o.rounds, &e) : 0;
+    name_rank(r, &e);
+    status = report_failure(status, ret, &e);
+    ret = many_report(r->ranks, &r->report, argc, argv, &status, &e);
+    name_rank(r, &e);
+    return report_failure(status, ret, &e);
 }
 
 static int run(struct run *r, int argc, char **argv)
@@ -493,19 +562,43 @@ static int run(struct run *r, int argc, char **argv)
     r->report.kept = r->o.keep || r->o.kind == TARGET_DEVICE;
     r->report.started_wall_ns = clock_wall_ns();
     ret = run_open(r, &e);
-    status = report_failure(0, ret, &e);
+    if (ret < 0 && ranks_rank(r->ranks) > 0) /* rank 0 says it */
+        status = err_exit_status(&e);
+    else
+        status = report_failure(0, ret, &e);
     if (ret == 0) {
         ret = run_fill(r, &e);
+        if (ret < 0 || stopped())
+            ranks_stop(r->ranks);
+        name_rank(r, &e);
         status = report_failure(status, ret, &e);
-        status = run_report(r, argc, argv, status);
+        status = run_tell(r, argc, argv, status);
     }
     ret = run_close(r, &closing);
-    status = stop_exit_status(report_failure(status, ret, &closing));
-    if (r->report.fill.stuck) { /* engines still work in memory that is left to them */
-        fflush(NULL);
-        _exit(status);
-    }
-    return status;
+    name_rank(r, &closing);
+    return stop_exit_status(report_failure(status, ret, &closing));
+}
+
+/* Which rank this is, and what it is to do. Rank 0 speaks for all. */
+static int open_all(struct run *r, struct opt_parser **parser, int *argc, char ***argv,
+                    struct err *e)
+{
+    int ret = ranks_open(&r->ranks, argc, argv, e);
+
+    if (ret < 0)
+        return ret;
+    unsigned rank = ranks_rank(r->ranks), count = ranks_count(r->ranks);
+    r->o.part = (struct part){.on = count > 1, .rank = rank, .count = count};
+    snprintf(r->o.part.host, sizeof(r->o.part.host), "%s", ranks_host(r->ranks, rank));
+    ret = options_parse(&r->o, parser, *argc, *argv, e);
+    if (ret > 0) /* the answer to --help, on all ranks */
+        return ret;
+    ret = ranks_agree(r->ranks, ret, e);
+    struct {
+        struct hash128 options, version;
+    } same = {r->o.fingerprint, hash_128(KVTRACE_VERSION, strlen(KVTRACE_VERSION))};
+    return ret < 0 ? ret
+                   : ranks_same(r->ranks, hash_128(&same, sizeof(same)), "version or options", e);
 }
 
 int main(int argc, char **argv)
@@ -516,20 +609,27 @@ int main(int argc, char **argv)
     int status = 0, ret;
 
     descriptors_open_standard();
-    ret = options_parse(&r.o, &parser, argc, argv, &e);
-    if (ret < 0) {
-        print_error(&e);
-        return err_exit_status(&e);
-    }
-    for (unsigned i = 0; ret == 0 && i < r.o.ignored_keys.count; i++)
+    ret = open_all(&r, &parser, &argc, &argv, &e);
+    bool speaks = !r.ranks || ranks_rank(r.ranks) == 0;
+    for (unsigned i = 0; ret == 0 && speaks && i < r.o.ignored_keys.count; i++)
         fprintf(stderr, "kvprecond: %s: %s is unknown and ignored (--force-model)\n", r.o.model_id,
                 r.o.ignored_keys.text[i]);
     if (ret == 0)
         status = run(&r, argc, argv);
-    else if (opt_print_answer(parser, &e) < 0) {
-        print_error(&e);
+    else if (ret > 0)
+        ret = speaks ? opt_print_answer(parser, &e) : 0;
+    if (ret < 0) {
         status = err_exit_status(&e);
+        if (speaks)
+            print_error(&e);
     }
     opt_close(parser);
+    if (!r.report.fill.stuck)
+        options_release(&r.o);
+    ranks_close(r.ranks, status);
+    if (r.report.fill.stuck) { /* engines still work in memory that is left to them */
+        fflush(NULL);
+        _exit(status);
+    }
     return status;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/units.h"
@@ -343,14 +344,50 @@ static int check_files(const struct options *o, struct err *e)
     return files_check(files, 5 + o->target_count, e);
 }
 
+/* ---- ranks ---- */
+
+static void keep_expanded(struct options *o, const char **text, char *expanded)
+{
+    o->expanded[o->expanded_count++] = expanded;
+    *text = expanded;
+}
+
+/* Ranks have one --summary, and --rounds each. */
+static int expand_outputs(struct options *o, struct err *e)
+{
+    if (o->rounds && !part_has_rank(o->rounds))
+        return err_set(e, EINVAL, ERR_INPUT, "--rounds",
+                       "%s: every rank would write this file: put {rank} into its name", o->rounds);
+    char *own = o->rounds ? part_expand(&o->part, o->rounds) : NULL;
+    if (o->rounds && !own)
+        return err_nomem(e, "names with {rank}");
+    if (own)
+        keep_expanded(o, &o->rounds, own);
+    return 0;
+}
+
+void options_release(struct options *o)
+{
+    for (unsigned i = 0; i < o->expanded_count; i++)
+        free(o->expanded[i]);
+    o->expanded_count = 0;
+}
+
+/* ---- targets ---- */
+
 /* text: of the operand or, with its name, the option. */
 static int check_target(struct options *o, const char *text, const char *option, struct err *e)
 {
     struct options_target *at = &o->targets[o->target_count];
     struct uri *u = &o->uri;
     bool small = o->small_pages, remote = o->remote;
-    int rc = uri_parse(u, text, option, e);
+    char *own = o->part.on ? part_target(&o->part, text, option, e) : NULL;
 
+    if (o->part.on && !own)
+        return -EINVAL;
+    if (own)
+        keep_expanded(o, &text, own);
+    int rc = uri_parse(u, text, option, e);
     if (rc < 0)
         return rc;
     o->remote = u->scheme != URI_PATH;
@@ -412,6 +449,8 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
 {
     int rc = check_targets(o, p, e);
 
+    if (rc == 0 && o->part.on)
+        rc = expand_outputs(o, e);
     if (rc < 0)
         return rc;
     for (unsigned i = 0; i < o->target_count; i++) {
@@ -445,6 +484,7 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
         o->threads = o->mode == PLAN_KV ? KV_THREADS : 1;
     if (o->seed == 0)
         o->seed = data_random_seed();
+    o->seed += o->part.rank; /* ranks share no block */
     o->size = DATA_PADDED(o->size);
     if (o->mode == PLAN_STREAM && !opt_given(p, "file-size"))
         o->file_bytes = o->size;
@@ -460,8 +500,10 @@ int options_parse(struct options *o, struct opt_parser **parser, int argc, char 
     if (!p)
         return err_nomem(e, "options");
     rc = opt_parse(p, argc, argv, e);
-    if (rc == 0)
+    if (rc == 0) {
+        o->fingerprint = opt_fingerprint(p, "target");
         rc = check(o, p, e);
+    }
     if (rc < 0) {
         opt_close(p);
         return rc;

@@ -9,12 +9,14 @@
 #include "kvprecond/rounds.h"
 #include "kvprecond/stream.h"
 #include "lib/base/err.h"
+#include "lib/base/hash.h"
 #include "lib/base/notes.h"
 #include "lib/base/progress.h"
 #include "lib/io/io.h"
 #include "lib/io/target_file.h"
 #include "lib/model/model.h"
 #include "lib/opt/opt.h"
+#include "lib/ranks/part.h"
 #include "lib/tier/uri.h"
 
 enum {
@@ -58,6 +60,10 @@ struct options {
     enum progress_mode progress;
     const char *summary;
     bool keep, destroy_data, json;
+    struct part part;                        /* the rank of MPI that this process is */
+    struct hash128 fingerprint;              /* of what must be the same for all ranks */
+    char *expanded[2 + OPTIONS_TARGETS_MAX]; /* names without {rank} in them, owned */
+    unsigned expanded_count;
 };
 
 enum {
@@ -66,10 +72,12 @@ enum {
     OPTIONS_OBJECT_TOKENS = 2048
 };
 
-/* Parses argv into *o, looks at the kind of the target and sets the defaults that depend on mode
- * and kind. Returns 0 with *parser open (the caller closes it); 1 likewise, when it has the answer
- * to --help or --version; or a negative errno with *e. */
+/* Parses argv into *o, whose part may be set, looks at the kind of the target and sets the defaults
+ * that depend on mode and kind. Returns 0 with *parser open (the caller closes it); 1 likewise,
+ * when it has the answer to --help or --version; or a negative errno with *e. */
 int options_parse(struct options *o, struct opt_parser **parser, int argc, char **argv,
                   struct err *e);
+/* After the last use of *o. */
+void options_release(struct options *o);
 
 #endif

@@ -462,14 +462,12 @@ static void json_rounds(struct jsonout *j, const struct report *r)
     jsonout_end(j);
 }
 
-int report_json(const struct report *r, const char *path, int argc, char *const *argv,
-                struct err *e)
+struct jsonout *report_document(const struct report *r, int argc, char *const *argv)
 {
     struct jsonout *j = jsonout_create();
-    int ret;
 
     if (!j)
-        return err_nomem(e, "summary");
+        return NULL;
     jsonout_identity(j, "kvprecond", argc, argv, r->started_wall_ns);
     json_asked(j, r);
     json_fill(j, r);
@@ -478,7 +476,17 @@ int report_json(const struct report *r, const char *path, int argc, char *const 
     jsonout_object(j, "kernel");
     json_u64_or_null(j, "device_write_bytes", r->counted, r->device_write_bytes);
     jsonout_end(j);
-    ret = jsonout_save(j, path, e);
+    return j;
+}
+
+int report_json(const struct report *r, const char *path, int argc, char *const *argv,
+                struct err *e)
+{
+    struct jsonout *j = report_document(r, argc, argv);
+
+    if (!j)
+        return err_nomem(e, "summary");
+    int ret = jsonout_save(j, path, e);
     jsonout_free(j);
     return ret;
 }

@@ -13,6 +13,7 @@
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
 #include "lib/base/notes.h"
+#include "lib/json/jsonout.h"
 #include "lib/tier/tier.h"
 
 /* Every figure, taken by kvprecond.c, fill.c and rounds.c. Pointers are the caller's. */
@@ -51,7 +52,9 @@ struct report {
 
 /* Text for a terminal. 0 or negative errno of the stream, class ERR_OUTPUT. */
 int report_text(const struct report *r, FILE *out, struct err *e);
-/* JSON to path ("-": standard output). argv is the command line, for the record. */
+/* The same as JSON; NULL: no memory. argv is the command line, for the record. */
+struct jsonout *report_document(const struct report *r, int argc, char *const *argv);
+/* JSON to path ("-": standard output). */
 int report_json(const struct report *r, const char *path, int argc, char *const *argv,
                 struct err *e);
 

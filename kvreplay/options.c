@@ -363,6 +363,14 @@ static const struct opt table[] = {
      .marks = MPI_ONLY | OPTIONS_ROWS_ONLY,
      .help = "With kvreplay-mpi: folder in which each rank keeps its result rows until rank 0 has "
              "them. Without it: TMPDIR, else /tmp."},
+    {.name = "shared-target",
+     .type = OPT_FLAG,
+     .offset = AT(shared_target),
+     .flags = OPT_EXPERT,
+     .marks = MPI_ONLY | STORE_ONLY,
+     .help = "With kvreplay-mpi: all ranks use one store, a directory of files, a prefix or a "
+             "database. Rank 0 takes it and cleans up after the last. With --split none keys "
+             "differ by rank."},
     {.name = "lost-after",
      .type = OPT_DURATION,
      .offset = AT(lost_after_ns),
@@ -704,6 +712,24 @@ void options_set_rank(struct options *o, unsigned rank, unsigned count, const ch
     snprintf(o->part.host, sizeof(o->part.host), "%s", host);
 }
 
+/* Targets with the same name for all ranks. */
+static int check_shared(struct options *o, struct err *e)
+{
+    int rc = 0;
+
+    if (o->layout == STORAGE_LAYOUT_SLAB)
+        return err_set(e, -EINVAL, ERR_INPUT, "--layout slab",
+                       "does not apply with --shared-target: ranks cannot share a slab");
+    for (size_t i = 0; rc == 0 && i < o->targets.count; i++) {
+        const char **text = &o->targets.item[i];
+        if (part_has_rank(*text))
+            return err_set(e, -EINVAL, ERR_INPUT, "--shared-target",
+                           "%s: {rank} makes a target of each rank", *text);
+        rc = expand(o, text, e);
+    }
+    return rc;
+}
+
 /* Which part this process runs, and when; from here on names have no {rank} in them. */
 static int check_part(const struct opt_parser *p, struct options *o, const char **trace,
                       struct err *e)
@@ -734,14 +760,12 @@ static int check_part(const struct opt_parser *p, struct options *o, const char 
         rc = expand(o, &o->output, e);
     if (rc == 0)
         rc = expand(o, &o->summary, e);
+    if (rc == 0 && o->shared_target)
+        return check_shared(o, e);
     for (size_t i = 0; rc == 0 && i < o->targets.count; i++) {
         const char **text = &o->targets.item[i];
-        char *plain = part_expand(&o->part, *text);
-        struct uri u;
-        rc = plain ? uri_parse(&u, plain, "--target", e) : err_nomem(e, "names with {rank}");
-        if (rc == 0)
-            rc = keep_expanded(o, text, part_target(&o->part, *text, &u), e);
-        free(plain);
+        char *own = part_target(&o->part, *text, "--target", e);
+        rc = own ? keep_expanded(o, text, own, e) : -EINVAL;
     }
     return rc;
 }

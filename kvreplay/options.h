@@ -91,6 +91,7 @@ struct options {
     struct part part;
     int64_t start_wall_ns; /* of --start-at, since 1970; 0: at once */
     const char *spool;     /* folder */
+    bool shared_target;
     int64_t lost_after_ns;
     bool collected;                              /* rank 0 makes one result of all */
     bool own_traces, own_results, own_summaries; /* {rank} is in the name */

@@ -64,7 +64,8 @@ struct replay {
     struct storage_list targets; /* the paths under Tier-2 */
     struct target_part part[SPREAD_MAX];
     bool reader_stuck; /* its thread is left behind in a read of the trace, or its rows in a tier */
-    bool tiers_stuck;  /* operations were abandoned, and the tiers still work on them */
+    bool tiers_stuck;  /* operations were abandoned, and the tiers, or those of another rank of a
+                        * shared store, still work on them */
 };
 
 /* ---- other ranks ---- */
@@ -174,6 +175,101 @@ static void replay_listen(struct replay *r, struct sched *s, int64_t now)
         replay_tell_lost(r, lost);
 }
 
+/* ---- a store that all ranks share ---- */
+
+/* Rank 0's, which the others work with. */
+struct shared_store {
+    bool open;
+    uint64_t data_seed;
+    bool kept[TRACE_TIERS], unsure[TRACE_TIERS];
+};
+
+static bool replay_shares(const struct replay *r)
+{
+    return r->in->rank && r->o->shared_target;
+}
+
+static int replay_open_tiers(struct replay *r, struct err *e);
+
+/* Rank 0 takes the store before the others join it. Each of them adopts and populates its own. */
+static int replay_open_shared(struct replay *r, struct err *e)
+{
+    struct ranks *ranks = r->in->rank->ranks;
+    bool first = r->o->part.rank == 0;
+    struct shared_store s = {0};
+
+    int rc = first ? replay_open_tiers(r, e) : 0;
+    s.open = rc == 0;
+    s.data_seed = r->data_seed;
+    memcpy(s.kept, r->tiers.kept, sizeof(s.kept));
+    memcpy(s.unsure, r->tiers.unsure, sizeof(s.unsure));
+    int heard = ranks_spread(ranks, &s, sizeof(s), rc ? NULL : e);
+    if (rc == 0)
+        rc = heard;
+    if (rc < 0 || first)
+        return rc;
+    if (!s.open) /* rank 0 says why, which goes before this */
+        return err_set(e, -ECANCELED, ERR_TARGET, "", "rank 0 has not taken the store");
+    r->data_seed = s.data_seed;
+    memcpy(r->tiers.kept, s.kept, sizeof(s.kept));
+    memcpy(r->tiers.unsure, s.unsure, sizeof(s.unsure));
+    return replay_open_tiers(r, e);
+}
+
+/* Rank 0 waits until the others have left the store. False: one of them may still be at work there.
+ */
+static bool replay_is_last(const struct replay *r)
+{
+    struct ranks *ranks = r->in->rank->ranks;
+    unsigned lost = 1;
+    struct err e = {0};
+    int rc = ranks_agree(ranks, 0, &e);
+
+    while (lost < r->o->part.count && !ranks_lost(ranks, lost))
+        lost++;
+    if (lost < r->o->part.count)
+        fprintf(stderr,
+                "kvreplay: --shared-target: rank %u on %s may still be at work there, so nothing "
+                "was removed; the next run clears it\n",
+                lost, ranks_host(ranks, lost));
+    else if (rc < 0)
+        fprintf(stderr, "kvreplay: --shared-target: %s: %s, so nothing was removed\n", e.where,
+                e.what);
+    return rc == 0 && lost == r->o->part.count;
+}
+
+/* The others have nothing to clean up: rank 0 waits for their word. */
+static void replay_leave_shared(const struct replay *r)
+{
+    struct err e = {0};
+    int rc =
+        r->tiers_stuck ? err_set(&e, -EBUSY, ERR_TARGET, "", "operations are still under way") : 0;
+
+    (void)ranks_agree(r->in->rank->ranks, rc, &e); /* what became of rank 0, the results tell */
+}
+
+/* What a run leaves that is kept, or nothing. A target that is still at work stays as it is, for
+ * the next run to clear. */
+static int replay_close_tiers(struct replay *r, bool ran, struct err *e)
+{
+    bool shared = replay_shares(r) && r->in->rank->started, first = r->o->part.rank == 0;
+    int rc = 0;
+
+    for (unsigned i = 0; r->tiers_stuck && i < r->tiers.storages; i++)
+        fprintf(stderr, "kvreplay: %s: operations are still under way, so nothing was removed\n",
+                r->tiers.storage[i].path);
+    if (shared && first && !replay_is_last(r))
+        r->tiers_stuck = true;
+    if (!r->tiers_stuck) {
+        if (ran)
+            tiers_keep(&r->tiers, r->o->keep);
+        rc = tiers_close(&r->tiers, ran, r->o->keep, r->objects, e);
+    }
+    if (shared && !first)
+        replay_leave_shared(r);
+    return rc;
+}
+
 /* ---- the trace ---- */
 
 /* Takes what a replay needs from the start, and opens the trace. */
@@ -198,14 +294,15 @@ static int replay_open(struct replay *r, struct err *e)
     if (!r->bell || !r->objects || !r->progress || counts_init(&r->counts) < 0)
         return err_nomem(e, "replay");
     r->progress_line.progress = r->progress;
-    r->select =
-        (struct selection){.limit = o->limit,
-                           .loops = o->loops,
-                           .users = o->only_users,
-                           .parts = o->split == SPLIT_KEYS ? o->part.count : 0,
-                           .part = o->part.rank,
-                           .only_tier = o->only_tier == ONLY_ALL ? SELECTION_ALL_TIERS
-                                                                 : (int)o->only_tier - ONLY_TIER_0};
+    r->select = (struct selection){
+        .limit = o->limit,
+        .loops = o->loops,
+        .users = o->only_users,
+        .parts = o->split == SPLIT_KEYS ? o->part.count : 0,
+        .part = o->part.rank,
+        .salt = replay_shares(r) && o->split == SPLIT_NONE ? (uint64_t)o->part.rank + 1 : 0,
+        .only_tier =
+            o->only_tier == ONLY_ALL ? SELECTION_ALL_TIERS : (int)o->only_tier - ONLY_TIER_0};
     int rc = selection_parse_map(&r->select, &o->tier_map, e);
     if (rc < 0)
         return rc;
@@ -359,6 +456,8 @@ static void replay_set_tiers(struct replay *r)
                             .storage = {.layout = o->layout,
                                         .destroy_data = o->destroy_data,
                                         .keep = o->keep,
+                                        .shared = o->shared_target,
+                                        .joins = o->shared_target && o->part.rank > 0,
                                         .data_seed = r->data_seed,
                                         .buffered = o->buffered,
                                         .files_only = like,
@@ -399,7 +498,8 @@ static int replay_open_tiers(struct replay *r, struct err *e)
     uint64_t writes = r->o->inflight;
     int rc;
 
-    r->data_seed = r->o->data_seed ? r->o->data_seed : data_random_seed();
+    if (r->data_seed == 0) /* else that of a shared store */
+        r->data_seed = r->o->data_seed ? r->o->data_seed : data_random_seed();
     replay_set_tiers(r);
     r->tiers.gaps = gap_list_create();
     if (!r->tiers.gaps)
@@ -410,7 +510,8 @@ static int replay_open_tiers(struct replay *r, struct err *e)
     rc = tiers_size(&r->tiers, trace_provenance(r->trace), e);
     if (rc < 0)
         return rc;
-    if (r->o->part.on && r->tiers.choice[TRACE_STORAGE].kind == TIERS_STORAGE)
+    if (r->o->part.on && !r->o->shared_target &&
+        r->tiers.choice[TRACE_STORAGE].kind == TIERS_STORAGE)
         rc = replay_make_parents(r, e);
     if (rc == 0)
         rc = tiers_open(&r->tiers, r->bell, e);
@@ -907,7 +1008,7 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
         rc = replay_check_ranks(&r, e);
     if (rc < 0)
         goto out;
-    rc = replay_open_tiers(&r, e);
+    rc = replay_shares(&r) ? replay_open_shared(&r, e) : replay_open_tiers(&r, e);
     if (rc == 0)
         rc = replay_open_results(&r, e); /* before minutes are spent on populating */
     rc = replay_agree(&r, rc, e);
@@ -935,15 +1036,8 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     }
 out:;
     /* The results are safe now: removing many objects takes a while, and a third signal ends it.
-     * When nothing was run, what an earlier run kept stays. A target that is still at work stays as
-     * it is, for the next run to clear. */
-    if (ran && !r.tiers_stuck)
-        tiers_keep(&r.tiers, r.o->keep);
-    for (unsigned i = 0; r.tiers_stuck && i < r.tiers.storages; i++)
-        fprintf(stderr, "kvreplay: %s: operations are still under way, so nothing was removed\n",
-                r.tiers.storage[i].path);
-    int closed =
-        r.tiers_stuck ? 0 : tiers_close(&r.tiers, ran, r.o->keep, r.objects, rc ? NULL : e);
+     * When nothing was run, what an earlier run kept stays. */
+    int closed = replay_close_tiers(&r, ran, rc ? NULL : e);
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;
     if (rc == 0 && n->errors)

@@ -400,6 +400,9 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
     if (kind != TARGET_DIR && o->files_only)
         return err_set(e, -EINVAL, ERR_INPUT, "--target",
                        "%s is not a directory: like= stores files as the engine does", o->path);
+    if (kind != TARGET_DIR && o->shared)
+        return err_set(e, -EINVAL, ERR_INPUT, "--shared-target",
+                       "%s is not a directory: ranks cannot share a slab", o->path);
     s->o = *o;
     snprintf(s->path, sizeof(s->path), "%s", o->path);
     s->open = true;
@@ -410,9 +413,11 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
                                             .keeps = o->keep,
                                             .adopts = true,
                                             .destroys = o->destroy_data,
+                                            .shared = o->shared,
                                             .data_seed = o->data_seed,
                                             .part = o->part};
-        rc = target_dir_open(&s->target, &dir, e);
+        rc = o->joins ? target_dir_join(&s->target, o->path, o->data_seed, e)
+                      : target_dir_open(&s->target, &dir, e);
         if (rc < 0)
             return rc;
         s->fd = target_dir_fd(s->target);

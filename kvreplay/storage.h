@@ -51,6 +51,8 @@ struct storage_opts {
     enum storage_layout layout;
     bool destroy_data; /* may overwrite a device or a file that is not ours, or what was kept */
     bool keep;         /* objects are to stay */
+    bool shared;       /* by several processes of this run, with files in a directory */
+    bool joins;        /* ... of which another one has taken it, and will leave it */
     uint64_t data_seed;
     bool buffered;           /* no O_DIRECT */
     bool files_only;         /* objects are files in a directory, as an engine lays them out */

@@ -230,7 +230,10 @@ int tiers_choose(struct tiers *t, struct err *e)
             *kind = TIERS_HOST;
         else if (*kind == TIERS_NONE && o->targets.count)
             *kind = TIERS_STORAGE;
-        if (s && s->tier_rows[i] == 0) {
+        /* The others may have rows for a shared store. */
+        bool shared = o->storage.shared &&
+                      (*kind == TIERS_REMOTE || (i == TRACE_STORAGE && *kind == TIERS_STORAGE));
+        if (s && s->tier_rows[i] == 0 && !shared) {
             for (unsigned k = 0; i == TRACE_STORAGE && k < o->targets.count; k++)
                 if ((rc = storage_check_unused(o->targets.path[k], e)) < 0)
                     return rc;
@@ -658,6 +661,7 @@ static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct er
                                  .program = "kvreplay",
                                  .keep = o->storage.keep,
                                  .destroys = o->storage.destroy_data,
+                                 .joins = o->storage.joins,
                                  .data_seed = o->storage.data_seed,
                                  .timeout_ns = o->timeout_ns,
                                  .retries = o->retries,
@@ -673,8 +677,8 @@ static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct er
     if (rc < 0)
         return rc;
     tier_remote_look(t->tier[i], &facts);
-    t->kept[i] = facts.kept;
-    t->unsure[i] = facts.unsure;
+    t->kept[i] |= facts.kept;
+    t->unsure[i] |= facts.unsure;
     uint64_t peak = t->surveyed ? t->surveyed->room[i].peak : 0;
     return peak > facts.room_bytes ? too_small(e, i, peak, facts.room_bytes, o->remote[i]->text)
                                    : 0;

@@ -27,6 +27,8 @@
 #   single_threaded               skips it under the thread sanitizer. For tests whose programs have one thread, but
 #                                 for compressing and reading traces, which has tests of its own
 #
+#   needs_mpi                     skips it where mpirun cannot start ranks here; sets $mpirun
+#
 # Tools
 #   json FILE FILTER              prints what a jq filter finds in a JSON file; several results in one line, with
 #                                 blanks between. tier("Tier-2") is the element of .tiers with that name
@@ -82,6 +84,14 @@ skip_all() {
 }
 
 plain_only() { ! built_with fsanitize || skip_all 'the sanitizer sees nothing of what it tests'; }
+
+needs_mpi() {
+    [ -x "$BIN/kvreplay-mpi" ] || skip_all 'built without MPI'
+    ! sanitized || skip_all "MPI's libraries are not built for sanitizers"
+    mpirun=$(command -v mpirun.openmpi || command -v mpirun) || skip_all 'no mpirun'
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 TMPDIR="$TMP"
+    "$mpirun" -np 2 true >"$TMP/out" 2>&1 || skip_all "mpirun does not start here: $(head -n 1 "$TMP/out")"
+}
 
 single_threaded() { ! built_with fsanitize=thread || skip_all 'one thread does it all'; }
 

@@ -32,8 +32,11 @@ int selection_parse_map(struct selection *s, const struct opt_list *texts, struc
 
 struct hash128 selection_copy(const struct selection *s, struct hash128 key, unsigned tier)
 {
-    uint64_t salted[3] = {key.hi, key.lo, tier};
-    return selection_tier(s, tier) == tier ? key : hash_128(salted, sizeof(salted));
+    bool mapped = selection_tier(s, tier) != tier;
+    uint64_t salted[4] = {key.hi, key.lo, mapped ? tier : TRACE_TIERS, s->salt};
+    if (s->salt)
+        return hash_128(salted, sizeof(salted));
+    return mapped ? hash_128(salted, 3 * sizeof(salted[0])) : key;
 }
 
 /* An open-addressed table, at most half full. Users beyond the limit are not noted. */

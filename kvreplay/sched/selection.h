@@ -23,6 +23,7 @@ struct selection {
     uint64_t users; /* first users of the trace; 0: all */
     unsigned parts; /* the keys are divided among so many; 0: they are not */
     unsigned part;  /* rows of its keys; part 0 has the rows without a key, too */
+    uint64_t salt;  /* other keys for each value; 0: those of the trace */
     int only_tier;  /* enum trace_tier, or SELECTION_ALL_TIERS */
     uint8_t
         mapped[TRACE_TIERS]; /* the tier that runs the rows of a tier, + 1; 0: the tier itself */
@@ -40,7 +41,8 @@ static inline uint8_t selection_tier(const struct selection *s, unsigned tier)
     return s->mapped[tier] ? (uint8_t)(s->mapped[tier] - 1) : (uint8_t)tier;
 }
 /* Names the copy that a row of tier works on, given the hash of its key: the hash itself, unless
- * the tier is mapped. The tier that a mapped one shares may hold a copy of its own. */
+ * the tier is mapped or keys are salted. The tier that a mapped one shares may hold a copy of its
+ * own. */
 struct hash128 selection_copy(const struct selection *s, struct hash128 key, unsigned tier);
 /* Does --only-tier leave the row in? Rows without a tier always stay. */
 static inline bool selection_has_tier(const struct selection *s, const struct trace_row *t)

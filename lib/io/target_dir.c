@@ -30,6 +30,7 @@ struct target_dir {
     bool was_kept;               /* objects of an earlier run are there */
     bool died;                   /* a run died here that did not keep its objects */
     bool fresh;                  /* this process made the marker */
+    bool joined;                 /* another process has taken it */
     char path[PATH_MAX];
 };
 
@@ -297,7 +298,7 @@ int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, st
         snprintf(t->marker.program, sizeof(t->marker.program), "%s", o->program);
         /* Where nothing is kept a power cut may take the marker's text: an empty one means the
          * same. */
-        ret = marker_write(t, t->was_kept || o->keeps, e);
+        ret = marker_write(t, t->was_kept || o->keeps || o->shared, e);
     }
     if (ret == 0) {
         *out = t;
@@ -309,6 +310,43 @@ int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, st
         rmdir(t->path);
     free(t);
     return ret;
+}
+
+/* 0 when the marker in the directory is that of a run at work with this seed. */
+static int marker_expect(const struct target_dir *t, uint64_t data_seed, struct err *e)
+{
+    int fd = openat(t->fd, DIR_MARKER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct target_marker m = {0};
+    bool empty = false;
+    int ret = fd < 0 ? -errno : marker_parse(fd, &m, &empty);
+
+    if (fd >= 0)
+        close(fd);
+    if (ret == 0 && !empty && !m.kept && m.data_seed == data_seed)
+        return 0;
+    return err_set(e, ENOENT, ERR_TARGET, t->path,
+                   "is not the directory that rank 0 has taken: its marker " DIR_MARKER
+                   " is not there");
+}
+
+int target_dir_join(struct target_dir **out, const char *path, uint64_t data_seed, struct err *e)
+{
+    struct target_dir *t = calloc(1, sizeof(*t));
+
+    if (!t)
+        return err_nomem(e, "target");
+    *t = (struct target_dir){.fd = -1, .marker_fd = -1, .joined = true};
+    snprintf(t->path, sizeof(t->path), "%s", path);
+    t->fd = open(path, DIR_FLAGS);
+    int rc = t->fd < 0 ? err_errno(e, -errno, ERR_TARGET, path, "cannot be opened")
+                       : marker_expect(t, data_seed, e);
+    if (rc < 0) {
+        directory_leave(t);
+        free(t);
+        return rc;
+    }
+    *out = t;
+    return 0;
 }
 
 int target_dir_kept_part(const char *path, struct target_part *part)
@@ -393,8 +431,9 @@ int target_dir_close(struct target_dir *t, bool keep, struct err *e)
 
     if (!t)
         return 0;
-    ret = keep ? close_keep(t, e) : close_remove(t, e);
-    close(t->marker_fd);
+    ret = t->joined ? 0 : keep ? close_keep(t, e) : close_remove(t, e);
+    if (t->marker_fd >= 0)
+        close(t->marker_fd);
     close(t->fd);
     free(t);
     return ret;

@@ -18,6 +18,7 @@ struct target_dir_opts {
     bool keeps;              /* what this run writes is to stay, also when it is killed */
     bool adopts;             /* it can use what an earlier run kept, and leave it there */
     bool destroys;           /* what an earlier run kept may be removed */
+    bool shared;             /* others join it: the marker is on the device before they look */
     uint64_t data_seed;      /* of this run's contents, for the marker */
     struct target_part part; /* of all objects, that this run stores here; zero: all of them */
 };
@@ -32,6 +33,10 @@ struct target_dir_opts {
  * the directory, this waits, for each of them up to a second.
  */
 int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, struct err *e);
+/* Works in a directory that another process has taken with target_dir_open, shared and with this
+ * seed, perhaps on another host. Closing leaves everything as it is. -ENOENT, class ERR_TARGET: its
+ * marker is not there. */
+int target_dir_join(struct target_dir **out, const char *path, uint64_t data_seed, struct err *e);
 /* A descriptor for openat and fsync; the target's. */
 int target_dir_fd(const struct target_dir *t);
 const char *target_dir_path(const struct target_dir *t); /* resolved */

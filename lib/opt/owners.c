@@ -167,6 +167,7 @@ static const struct {
     {"seed", KVGEN | KVPRECOND},
     {"segment-size", KVGEN},
     {"settle", KVGEN},
+    {"shared-target", KVREPLAY},
     {"show-model", KVGEN},
     {"size", KVPRECOND},
     {"skip-bad-rows", KVREPLAY | KVSTAT},

@@ -12,6 +12,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/units.h"
+#include "lib/tier/uri.h"
 
 void part_host_name(char host[PART_HOST_CAP])
 {
@@ -137,21 +138,36 @@ char *part_expand(const struct part *p, const char *text)
     return out;
 }
 
-char *part_target(const struct part *p, const char *text, const struct uri *u)
+/* Whether each rank needs a folder of its own there. */
+static bool is_shared(const char *text, const struct uri *u)
 {
-    char *name = part_expand(p, text), *out = NULL;
     struct stat st;
 
-    if (!name || part_has_rank(text) || u->scheme == URI_RESP)
+    if (part_has_rank(text) || u->scheme == URI_RESP)
+        return false;
+    return u->scheme != URI_PATH || stat(u->path, &st) < 0 || S_ISDIR(st.st_mode);
+}
+
+char *part_target(const struct part *p, const char *text, const char *option, struct err *e)
+{
+    char *name = part_expand(p, text), *out = NULL;
+    struct uri u;
+    int rc = name ? uri_parse(&u, name, option, e) : err_nomem(e, "names with {rank}");
+
+    if (rc < 0) {
+        free(name);
+        return NULL;
+    }
+    if (!is_shared(text, &u))
         return name;
-    if (u->scheme == URI_PATH && stat(u->path, &st) == 0 && !S_ISDIR(st.st_mode))
-        return name;
-    size_t len = u->scheme == URI_PATH ? strlen(name) : strcspn(name, "?");
+    size_t len = u.scheme == URI_PATH ? strlen(name) : strcspn(name, "?");
     const char *parameters = name + len;
     while (len > 1 && name[len - 1] == '/')
         len--;
-    if (asprintf(&out, "%.*s/rank-%u%s", (int)len, name, p->rank, parameters) < 0)
+    if (asprintf(&out, "%.*s/rank-%u%s", (int)len, name, p->rank, parameters) < 0) {
         out = NULL;
+        err_nomem(e, "names with {rank}");
+    }
     free(name);
     return out;
 }

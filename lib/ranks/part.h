@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
-#include "lib/tier/uri.h"
 
 enum {
     PART_COUNT_MAX = 65536,
@@ -36,8 +35,8 @@ bool part_has_rank(const char *text);
 char *part_expand(const struct part *p, const char *text);
 /* The same for a target. A directory, or a name that is not there yet, without {rank} gets
  * "/rank-N" behind it, the prefix of an object store too. Files, devices and Redis databases stay
- * as they are. *u is what part_expand makes of text, parsed. */
-char *part_target(const struct part *p, const char *text, const struct uri *u);
+ * as they are. NULL with *e, of which option is the place. */
+char *part_target(const struct part *p, const char *text, const char *option, struct err *e);
 /* The folder above such a "/rank-N" is made unless it is there; the folder above that one must be
  * there. 0 or a negative errno with *e, class ERR_TARGET. */
 int part_make_parent(const char *path, struct err *e);

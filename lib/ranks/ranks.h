@@ -35,6 +35,9 @@ int ranks_agree(struct ranks *r, int rc, struct err *e);
 /* All. -EINVAL with *e unless all give the same; what: "the trace", "the options". */
 int ranks_same(struct ranks *r, struct hash128 h, const char *what, struct err *e);
 
+/* All. n bytes of rank 0 go to all others. */
+int ranks_spread(struct ranks *r, void *p, size_t n, struct err *e);
+
 /* What this rank's clock shows (clock_now_ns) less what rank 0's shows at the same time: measured
  * with the exchange of least round trip of 100, half of which is the most it can be wrong by. */
 struct ranks_offset {

@@ -539,6 +539,14 @@ int ranks_same(struct ranks *r, struct hash128 h, const char *what, struct err *
     return r->failed ? rc : ranks_agree(r, rc, e);
 }
 
+int ranks_spread(struct ranks *r, void *p, size_t n, struct err *e)
+{
+    int rc = spread(r, p, n, e);
+
+    r->failed |= rc < 0;
+    return rc;
+}
+
 /* ---- clocks ---- */
 
 /* An exchange that takes so long has no end. */

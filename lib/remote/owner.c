@@ -189,6 +189,21 @@ int owner_take(struct owner *w, const struct owner_store *store, const struct ow
 
 /* ---- holding and leaving ---- */
 
+int owner_join(struct owner *w, const struct owner_store *store, uint64_t data_seed, struct err *e)
+{
+    char text[OWNER_BYTES];
+    struct owner_card card = {0};
+    int64_t now_s;
+
+    *w = (struct owner){.store = store};
+    int rc = store->get(store->ctx, text, &now_s, e);
+    if (rc == -ENOENT ||
+        (rc == 0 && (owner_parse(text, &card) < 0 || card.kept || card.data_seed != data_seed)))
+        return err_set(e, -ENOENT, ERR_TARGET, store->where,
+                       "is not the store that rank 0 has taken: its marker is not there");
+    return rc;
+}
+
 int owner_renew(struct owner *w)
 {
     char text[OWNER_BYTES], next[OWNER_BYTES];

@@ -82,6 +82,9 @@ struct owner {
  * a run left that died is removed, unless it was to stay. */
 int owner_take(struct owner *w, const struct owner_store *store, const struct owner_opts *o,
                struct err *e);
+/* Works in a store that another process of the same run has taken, with this seed. Renewing and
+ * leaving then touch nothing. -ENOENT, class ERR_TARGET: its marker is not there. */
+int owner_join(struct owner *w, const struct owner_store *store, uint64_t data_seed, struct err *e);
 /* Every OWNER_RENEW_S. -EAGAIN: the marker is not ours any more. */
 int owner_renew(struct owner *w);
 /* keep: marks the objects as kept. Else removes them and the marker. Nothing is touched in a store

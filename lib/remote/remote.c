@@ -241,7 +241,8 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
     if (!r->todo || !r->done || !r->end)
         rc = err_nomem(e, "remote store");
     if (rc == 0)
-        rc = owner_take(&r->owner, store, &owner, e);
+        rc = o->joins ? owner_join(&r->owner, store, o->data_seed, e)
+                      : owner_take(&r->owner, store, &owner, e);
     r->keep = r->owner.kept; /* until the run says otherwise */
     if (rc == 0 && (rc = thread_start(&r->run_thread, run_main, r)) == 0)
         r->runs = true;

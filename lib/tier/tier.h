@@ -251,6 +251,7 @@ struct tier_remote_opts {
     const char *program;   /* for the marker; letters */
     bool keep;             /* objects are to stay */
     bool destroys;         /* what an earlier run kept may be removed */
+    bool joins;            /* another process of this run has taken the store, and will leave it */
     uint64_t data_seed;
     int64_t timeout_ns; /* without progress, before an operation fails with -ETIMEDOUT */
     unsigned retries;   /* of a request, after errors that may pass */

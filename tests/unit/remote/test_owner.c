@@ -256,11 +256,40 @@ static void taken_over(void **state)
     assert_int_equal(owner_leave(&w, false, &e), 0);
 }
 
+/* A second process of the run, and one of another run. */
+static void joined(void **state)
+{
+    (void)state;
+    struct fake f = {.now_s = 5};
+    const struct owner_store store = store_of(&f);
+    const struct owner_opts o = {.program = "kvreplay", .keeps = true, .data_seed = 7};
+    struct owner first, second;
+    struct err e = {0};
+
+    assert_int_equal(owner_join(&second, &store, 7, &e), -ENOENT);
+    assert_int_equal(e.class, ERR_TARGET);
+    assert_int_equal(owner_take(&first, &store, &o, &e), 0);
+    assert_int_equal(owner_join(&second, &store, 8, &e), -ENOENT);
+    assert_int_equal(owner_join(&second, &store, 7, &e), 0);
+    f.objects = 3;
+    f.now_s = 15;
+    assert_int_equal(owner_renew(&second), -EAGAIN);
+    assert_null(strstr(f.marker, "renewed 15\n"));
+    assert_int_equal(owner_leave(&second, false, &e), 0);
+    assert_int_equal(f.objects, 3);
+    assert_int_equal(owner_renew(&first), 0);
+    assert_int_equal(owner_leave(&first, true, &e), 0);
+    assert_int_equal(owner_join(&second, &store, 7, &e), -ENOENT); /* kept, and nobody's */
+    snprintf(f.marker, sizeof(f.marker), "something else");
+    assert_int_equal(owner_join(&second, &store, 7, &e), -ENOENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_of_a_marker), cmocka_unit_test(names), cmocka_unit_test(empty_stores),
         cmocka_unit_test(running),          cmocka_unit_test(kept),  cmocka_unit_test(taken_over),
+        cmocka_unit_test(joined),
     };
     return cmocka_run_group_tests_name("owner", tests, NULL, NULL);
 }

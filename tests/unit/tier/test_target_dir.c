@@ -573,6 +573,29 @@ static void test_loops(void **state)
     rmdir(in(f, "d"));
 }
 
+/* A second process of the run, which finds another directory, that of another run, and the right
+ * one. */
+static void test_joined(void **state)
+{
+    struct fixture *f = *state;
+    struct target_dir *second = NULL;
+    struct err e = {0};
+
+    assert_int_equal(target_dir_join(&second, in(f, "d"), 7, &e), -ENOENT);
+    struct target_dir *first = take(f, "d");
+    assert_int_equal(target_dir_join(&second, in(f, "d"), 8, &e), -ENOENT);
+    assert_int_equal(e.class, ERR_TARGET);
+    assert_null(second);
+    assert_int_equal(target_dir_join(&second, in(f, "d"), 7, &e), 0);
+    assert_false(target_dir_was_kept(second));
+    assert_int_equal(target_dir_close(second, false, &e), 0);
+    assert_true(there(f, "d/.kvtrace"));
+    assert_int_equal(target_dir_close(first, true, &e), 0);
+    assert_int_equal(target_dir_join(&second, in(f, "d"), 7, &e), -ENOENT); /* kept */
+    assert_int_equal(target_dir_close(take(f, "d"), false, &e), 0);
+    rmdir(in(f, "d"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -592,6 +615,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_loops, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_joined, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,69 @@
+#!/bin/sh
+# precond.t - kvprecond-mpi: ranks fill targets of their own at the same time, and rank 0 makes one report. What differs, or
+# cannot be opened at one rank, is refused before anything is written; a signal to one rank ends all. A bug looked like two
+# ranks with the same bytes, a report of one rank only, or a rank that wrote on alone.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+needs_mpi
+cd "$TMP" || exit 1
+kv="$BIN/kvprecond-mpi"
+files() { find . -name '*.kv' | wc -l; }
+
+exits "three ranks" 0 timeout 60 "$mpirun" -np 3 "$kv" --size 4MiB --seed 7 --keep --summary s.json "$TMP/d"
+stdout_like "in one report" '^kvprecond: 3 ranks$'
+stdout_like "with all bytes" '^  written     12.00 MiB of 12.00 MiB$'
+stdout_like "by rank" '^  rank 2 +[^ ]*: 4.00 MiB, '
+is "one of each" "$(grep -c '^  rank ' stdout) $(grep -c '^kvprecond: ' stdout)" '3 1'
+json_like s.json <<'END'
+the bytes   | .written_bytes, .size_bytes, .complete | 12582912 12582912 true
+the ranks   | .ranks.list[].rank | 0 1 2
+none is lost | .ranks.missing | length | 0
+the longest | .elapsed_s == ([.ranks.list[].summary.elapsed_s] | max) | true
+their own   | [.ranks.list[].summary.written_bytes] | unique | length | 1
+END
+is "a folder each" "$(find d -mindepth 1 -maxdepth 1 | sort | tr '\n' ' ')" 'd/rank-0 d/rank-1 d/rank-2 '
+is "with bytes of its own" "$(cat d/rank-?/*.kv | split -b 4096 --filter='cksum' | sort | uniq -d | wc -l)" 0
+exits "as JSON" 0 timeout 60 "$mpirun" -np 3 "$kv" --size 1MiB --destroy-data --json "$TMP/d"
+json_like stdout <<'END'
+the ranks | .ranks.list[].summary.written_bytes | 1048576 1048576 1048576
+END
+is "and nothing stays" "$(files)" 0
+exits "names with {rank}" 0 timeout 60 "$mpirun" -np 2 "$kv" --size 1MiB --keep --target "$TMP/e{rank}" --target "$TMP/f{rank}"
+is "are targets of the ranks" "$(find e0 e1 f0 f1 -name '*.kv' | wc -l)" 4
+rm -rf e? f?
+
+# A drive may never be steady; what a rank came to is told in any case.
+timeout 60 "$mpirun" -np 2 "$kv" --size 1MiB --until-steady --round 20ms --rounds "r-{rank}.csv" --summary s.json "$TMP/d" >stdout 2>stderr
+status=$?
+is "steady on all ranks, or not" "$(json s.json '[.ranks.list[].summary.steady_state.reached] | all') $([ $status = 0 ] && echo true || echo false)" \
+    "$(json s.json '.steady_state.reached, .steady_state.reached')"
+is "rounds of each" "$(head -qn 1 r-0.csv r-1.csv | sort -u | wc -l)" 1
+
+# ---- refused ----
+
+# refused NAME STATUS WHAT ARGUMENTS-OF-MPIRUN...
+refused() {
+    name=$1 wanted=$2 what=$3
+    shift 3
+    exits "$name" "$wanted" timeout 60 "$mpirun" "$@"
+    stderr_like "$name: is told" "$what"
+    is "$name: once, and nothing is written" "$(grep -c '^kvprecond: ' stderr) $(files)" '1 0'
+}
+refused "other options" 2 'rank 1 on .*: version or options: not the same as those of rank 0' -np 1 "$kv" --size 1MiB "$TMP/d" : -np 1 "$kv" --size 2MiB "$TMP/d"
+: >file
+refused "a target that cannot be used" 3 'rank 1 on .*file' -np 1 "$kv" --size 1MiB "$TMP/d" : -np 1 "$kv" --size 1MiB "$TMP/file/d"
+refused "one file of rounds" 2 'put \{rank\} into its name' -np 2 "$kv" --size 1MiB --until-steady --rounds r.csv "$TMP/d"
+
+# ---- a signal ----
+
+set -- "$kv" --size 1MiB --until-steady --round 3s --summary stop.json "$TMP/d"
+# shellcheck disable=SC2016 # the inner shell's
+timeout 60 "$mpirun" -np 1 "$@" : -np 1 sh -c 'echo $$ >pid; exec "$@"' - "$@" >stop.out 2>stop.err &
+run=$!
+until [ "$(find d -name '*.kv' 2>/dev/null | wc -l)" = 2 ] || ! kill -s 0 $run; do sleep 0.1; done
+kill -s TERM "$(cat pid)"
+wait $run
+is "a signal to one rank ends all" $? 143
+is "which say why" "$(json stop.json '.ranks.list[].summary.ended_by')" 'another rank SIGTERM'
+is "and leave nothing" "$(files)" 0
+done_testing
