@@ -3,7 +3,8 @@
 # at the same times. Stores and cold loads, buffered and direct, 300 objects of 2, 4 and 8 MiB. Each program runs twice in
 # a pair (ABBA), each time in a folder of its own. Before each store all is written back and nothing of the other stores is
 # in the page cache; before each load the store is read once with O_DIRECT, and nothing of it may be left in the page
-# cache; all this outside the clock. Prints P50 and P95: medians over the runs, of service times as kvreplay reports them;
+# cache; then the drive rests for two seconds, since some have less to give after much was moved at once. All this is
+# outside the clock. Prints P50 and P95: medians over the runs, of service times as kvreplay reports them;
 # replay by truth; the truth's second runs by its first ones, which is what the machine's noise does to such a ratio; and
 # replay by truth of the least time of each object over all runs, which neighbours on the processors and on the drive
 # disturb least. KVTRACE_DIR: where; KVTRACE_RATE: operations a second (default 12); KVTRACE_OBJECTS.
@@ -56,6 +57,7 @@ while [ $i -lt "$pairs" ]; do
             for run in $order; do
                 sync
                 [ $step = store ] || "$TRUTH" cold "$TMP/$run"
+                sleep 2
                 "${run%?}" "${run#"${run%?}"}" $direct $step
                 "$TRUTH" drop "$TMP/$run"
             done

@@ -204,8 +204,9 @@ int main(int argc, char **argv)
     if (argc == 3 && (strcmp(argv[1], "cold") == 0 || strcmp(argv[1], "drop") == 0))
         return drop(argv[2], argv[1][0] == 'c');
     if (argc != 5) {
-        fprintf(stderr,
-                "usage: engine_truth store|load DIRECT WORKERS DIR, or engine_truth drop|cold DIR\n");
+        fprintf(
+            stderr,
+            "usage: engine_truth store|load DIRECT WORKERS DIR, or engine_truth drop|cold DIR\n");
         return 2;
     }
     unsigned workers = (unsigned)atoi(argv[3]);
