@@ -761,9 +761,10 @@ static int add_path(struct options *o, const struct uri *u, struct err *e)
     if (o->paths == SPREAD_MAX)
         return err_set(e, -EINVAL, ERR_INPUT, "--target", "more than %u paths", SPREAD_MAX);
     if (o->paths > 0 && (u->like != URI_LIKE_KVTRACE || first->like != URI_LIKE_KVTRACE))
-        return err_set(e, -EINVAL, ERR_INPUT, "--target",
-                       "like= takes one path: these engines keep their files in one directory. Replay one "
-                       "trace per path, or leave out like= to spread objects over the paths");
+        return err_set(
+            e, -EINVAL, ERR_INPUT, "--target",
+            "like= takes one path: these engines keep their files in one directory. Replay one "
+            "trace per path, or leave out like= to spread objects over the paths");
     if (o->paths > 0 && (u->pages == URI_PAGES_SMALL) != (first->pages == URI_PAGES_SMALL))
         return err_set(e, -EINVAL, ERR_INPUT, "--target",
                        "%s: pages= must be the same for all paths", u->text);
@@ -862,7 +863,8 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "does not apply with --ioengine psync"},
         {.on = o->target[TRACE_STORAGE].like != URI_LIKE_KVTRACE,
          .refuses = NOT_LIKE,
-         .why = "does not apply with like=, which stores files and does its I/O as the engine does"},
+         .why =
+             "does not apply with like=, which stores files and does its I/O as the engine does"},
         {.on = o->buffered, .refuses = DIRECT_ONLY, .why = "does not apply with --buffered"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);

@@ -369,26 +369,25 @@ static const struct parameter {
     const char *name;
     unsigned schemes; /* mask of 1 << enum uri_scheme */
     bool flag;        /* it has no value */
-    bool repeats;     /* it may be given more than once */
     int (*take)(const struct parse *p, const char *text, size_t len);
 } parameters[] = {
-    {"pages", 1 << URI_PATH, false, false, take_pages},
-    {"like", 1 << URI_PATH, false, false, take_like},
-    {"workers", 1 << URI_PATH, false, false, take_workers},
-    {"load-workers", 1 << URI_PATH, false, false, take_load_workers},
-    {"cache", 1 << URI_PATH, false, false, take_cache},
-    {"direct", 1 << URI_PATH, false, false, take_direct},
-    {"db", 1 << URI_RESP, false, false, take_database},
-    {"connections", 1 << URI_RESP | 1 << URI_S3, false, false, take_connections},
-    {"part", 1 << URI_RESP | 1 << URI_S3, false, false, take_part},
-    {"endpoint", 1 << URI_S3, false, true, take_endpoint},
-    {"region", 1 << URI_S3, false, false, take_region},
-    {"profile", 1 << URI_S3, false, false, take_profile},
-    {"style", 1 << URI_S3, false, false, take_style},
-    {"proxy", 1 << URI_S3, false, false, take_proxy},
-    {"ca", 1 << URI_S3, false, false, take_ca},
-    {"insecure", 1 << URI_S3, true, false, take_insecure},
-    {"unlocked", 1 << URI_S3, true, false, take_unlocked},
+    {"pages", 1 << URI_PATH, false, take_pages},
+    {"like", 1 << URI_PATH, false, take_like},
+    {"workers", 1 << URI_PATH, false, take_workers},
+    {"load-workers", 1 << URI_PATH, false, take_load_workers},
+    {"cache", 1 << URI_PATH, false, take_cache},
+    {"direct", 1 << URI_PATH, false, take_direct},
+    {"db", 1 << URI_RESP, false, take_database},
+    {"connections", 1 << URI_RESP | 1 << URI_S3, false, take_connections},
+    {"part", 1 << URI_RESP | 1 << URI_S3, false, take_part},
+    {"endpoint", 1 << URI_S3, false, take_endpoint},
+    {"region", 1 << URI_S3, false, take_region},
+    {"profile", 1 << URI_S3, false, take_profile},
+    {"style", 1 << URI_S3, false, take_style},
+    {"proxy", 1 << URI_S3, false, take_proxy},
+    {"ca", 1 << URI_S3, false, take_ca},
+    {"insecure", 1 << URI_S3, true, take_insecure},
+    {"unlocked", 1 << URI_S3, true, take_unlocked},
 };
 #define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
 
@@ -437,7 +436,7 @@ static int take_parameter(const struct parse *p, const char *text, size_t len)
     if (!found->flag && (!equals || name + 1 == len))
         return err_set(p->e, -EINVAL, ERR_INPUT, p->option, "%s= has no value", found->name);
     unsigned bit = 1u << (found - parameters);
-    if (*p->given & bit && !found->repeats)
+    if (*p->given & bit && found->take != take_endpoint) /* a store may have several */
         return err_set(p->e, -EINVAL, ERR_INPUT, p->option, "%s%s is given twice", found->name,
                        found->flag ? "" : "=");
     *p->given |= bit;
@@ -501,8 +500,7 @@ static int parse_s3(const struct parse *p, const char *rest)
     return rc < 0 || !rest[len] ? rc : take_parameters(p, rest + len + 1);
 }
 
-/* A path without "file:" that ends in what would be one of its parameters is most likely meant so.
- */
+/* What would be parameters behind "file:" is most likely meant so. */
 static int check_plain(const struct parse *p, const char *path)
 {
     const char *mark = strrchr(path, '?');
