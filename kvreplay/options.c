@@ -76,7 +76,7 @@ static const struct opt table[] = {
      .offset = AT(layout),
      .choices = "auto|files|slab",
      .def = "auto",
-     .marks = NOT_NULL | PATH_ONLY,
+     .marks = NOT_NULL | PATH_ONLY | NOT_LIKE,
      .help = "How objects lie on the target: one file each, or all in one slab. auto: files "
              "in a directory, else a slab."},
     {.name = "destroy-data",
@@ -816,9 +816,6 @@ static int check_targets(struct options *o, struct err *e)
             return err_set(e, -EINVAL, ERR_INPUT, "--target",
                            "%s: tier %u has a target already; only paths can share tier 2", text,
                            u.tier);
-        if (u.like != URI_LIKE_KVTRACE && o->layout == STORAGE_LAYOUT_SLAB)
-            return err_set(e, -EINVAL, ERR_INPUT, "--layout slab",
-                           "does not apply with like=, which stores files as the engine does");
         if (u.scheme == URI_PATH) {
             rc = add_path(o, &u, e);
             if (rc < 0)
@@ -892,7 +889,8 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "does not apply with --ioengine psync"},
         {.on = o->target[TRACE_STORAGE].like != URI_LIKE_KVTRACE,
          .refuses = NOT_LIKE,
-         .why = "does not apply with like=, which does its I/O as the engine does"},
+         .why =
+             "does not apply with like=, which stores files and does its I/O as the engine does"},
         {.on = o->buffered, .refuses = DIRECT_ONLY, .why = "does not apply with --buffered"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);

@@ -20,6 +20,7 @@ struct parse {
     struct uri *u;
     const char *option;
     struct err *e;
+    unsigned *given; /* mask of parameters */
 };
 
 static int bad(const struct parse *p, const char *what)
@@ -322,7 +323,10 @@ static int take_like(const struct parse *p, const char *text, size_t len)
             return 0;
         }
     }
-    return bad(p, "like= takes kvtrace, lmcache-fs, lmcache-fs-direct or vllm-fs");
+    return err_set(p->e, -EINVAL, ERR_INPUT, p->option,
+                   "like=%.*s is not known: like= takes kvtrace, lmcache-fs, lmcache-fs-direct or "
+                   "vllm-fs",
+                   len < 32 ? (int)len : 32, text);
 }
 
 static int take_count(const struct parse *p, unsigned *to, const char *text, size_t len)
@@ -431,6 +435,11 @@ static int take_parameter(const struct parse *p, const char *text, size_t len)
         return err_set(p->e, -EINVAL, ERR_INPUT, p->option, "%s takes no value", found->name);
     if (!found->flag && (!equals || name + 1 == len))
         return err_set(p->e, -EINVAL, ERR_INPUT, p->option, "%s= has no value", found->name);
+    unsigned bit = 1u << (found - parameters);
+    if (*p->given & bit && found->take != take_endpoint) /* a store may have several */
+        return err_set(p->e, -EINVAL, ERR_INPUT, p->option, "%s%s is given twice", found->name,
+                       found->flag ? "" : "=");
+    *p->given |= bit;
     return found->take(p, text + name + !found->flag, len - name - !found->flag);
 }
 
@@ -491,6 +500,24 @@ static int parse_s3(const struct parse *p, const char *rest)
     return rc < 0 || !rest[len] ? rc : take_parameters(p, rest + len + 1);
 }
 
+/* What would be parameters behind "file:" is most likely meant so. */
+static int check_plain(const struct parse *p, const char *path)
+{
+    const char *mark = strrchr(path, '?');
+
+    for (size_t i = 0; mark && !strchr(mark, '/') && i < PARAMETERS; i++) {
+        size_t len = strlen(parameters[i].name);
+
+        if (parameters[i].schemes & 1u << URI_PATH &&
+            strncmp(mark + 1, parameters[i].name, len) == 0 && mark[1 + len] == '=')
+            return err_set(
+                p->e, -EINVAL, ERR_INPUT, p->option,
+                "%s= takes effect behind file: only: file:%s (a path of that name is file:%s?)",
+                parameters[i].name, path, path);
+    }
+    return 0;
+}
+
 /* with_parameters: they may follow the last "?" of rest. */
 static int parse_path(const struct parse *p, const char *rest, bool with_parameters)
 {
@@ -503,7 +530,7 @@ static int parse_path(const struct parse *p, const char *rest, bool with_paramet
         return bad(p, "the path is too long");
     memcpy(p->u->path, rest, len);
     p->u->path[len] = '\0';
-    int rc = mark ? take_parameters(p, mark + 1) : 0;
+    int rc = mark ? take_parameters(p, mark + 1) : with_parameters ? 0 : check_plain(p, rest);
     const struct uri *u = p->u;
     if (rc == 0 && u->like == URI_LIKE_KVTRACE &&
         (u->workers || u->load_workers || u->direct || u->keeps_cache))
@@ -514,7 +541,8 @@ static int parse_path(const struct parse *p, const char *rest, bool with_paramet
 
 int uri_parse(struct uri *u, const char *text, const char *option, struct err *e)
 {
-    const struct parse p = {.u = u, .option = option, .e = e};
+    unsigned given = 0;
+    const struct parse p = {.u = u, .option = option, .e = e, .given = &given};
     bool unknown = false;
 
     *u = (struct uri){.scheme = URI_PATH, .tier = 2};

@@ -1,7 +1,9 @@
 /* Small objects as files: creates (openat, write, close) and reads (openat, read, close) per second
- * with 64 in flight, by the storage tier and by a bare loop of the same system calls through
- * io_uring, in turns (ABBA) on the same directory. Prints the rates and the geometric mean of their
- * ratios; judges nothing. bench_small_files [DIR [objects [KiB [pairs [rings]]]]]. */
+ * with 64 in flight, by the storage tier and by bare loops of the same system calls through
+ * io_uring, in turns (ABCCBA) on the same directory: one links the three calls of a file, with
+ * direct descriptors; the other opens what it creates itself, and links write and close, as the
+ * tier does. Prints the rates and the geometric means of their ratios; judges nothing.
+ * bench_small_files [DIR [objects [KiB [pairs [rings]]]]]. */
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
@@ -20,7 +22,6 @@
 enum {
     IN_FLIGHT = 64,
     FOLDERS = 256,
-    CALLS = 3, /* a file */
     REAP = 256
 };
 
@@ -36,6 +37,7 @@ struct bare {
     unsigned calls_left[IN_FLIGHT];
     char name[IN_FLIGHT][48];
     unsigned failed;
+    bool opens_here; /* what it creates, with a call of its own */
 };
 
 static int bare_open(struct bare *b, int dirfd, uint32_t bytes)
@@ -88,10 +90,24 @@ static unsigned bare_name(char name[48], unsigned i)
     return (unsigned)(h.hi >> 56);
 }
 
-static void bare_link(struct io_uring_sqe *sqe, int slot, unsigned flags)
+static struct io_uring_sqe *bare_sqe(struct bare *b, int slot)
 {
-    sqe->flags |= (uint8_t)flags;
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&b->ring);
+
+    b->calls_left[slot]++;
+    return sqe;
+}
+
+/* direct: in the ring's table of files, by a call that the next one waits for. */
+static int bare_open_file(struct bare *b, int slot, unsigned folder, int flags, bool direct)
+{
+    if (!direct)
+        return openat(b->folder[folder], b->name[slot], flags | O_CLOEXEC, 0644);
+    struct io_uring_sqe *sqe = bare_sqe(b, slot);
+    io_uring_prep_openat_direct(sqe, b->folder[folder], b->name[slot], flags, 0644, (unsigned)slot);
+    sqe->flags |= IOSQE_IO_LINK;
     io_uring_sqe_set_data64(sqe, (unsigned)slot);
+    return slot;
 }
 
 static void bare_issue(struct bare *b, unsigned i, bool write)
@@ -100,20 +116,22 @@ static void bare_issue(struct bare *b, unsigned i, bool write)
     int flags = (write ? O_RDWR | O_CREAT | O_TRUNC : O_RDONLY) | O_NOFOLLOW | O_DIRECT;
     unsigned folder = bare_name(b->name[slot], i);
     char *buf = b->pool + (size_t)slot * b->bytes;
-    struct io_uring_sqe *sqe = io_uring_get_sqe(&b->ring);
+    bool direct = !write || !b->opens_here;
+    int fd = bare_open_file(b, slot, folder, flags, direct);
+    struct io_uring_sqe *sqe = bare_sqe(b, slot);
 
-    io_uring_prep_openat_direct(sqe, b->folder[folder], b->name[slot], flags, 0644, (unsigned)slot);
-    bare_link(sqe, slot, IOSQE_IO_LINK);
-    sqe = io_uring_get_sqe(&b->ring);
     if (write)
-        io_uring_prep_write_fixed(sqe, slot, buf, b->bytes, 0, slot);
+        io_uring_prep_write_fixed(sqe, fd, buf, b->bytes, 0, slot);
     else
-        io_uring_prep_read_fixed(sqe, slot, buf, b->bytes, 0, slot);
-    bare_link(sqe, slot, IOSQE_IO_LINK | IOSQE_FIXED_FILE);
-    sqe = io_uring_get_sqe(&b->ring);
-    io_uring_prep_close_direct(sqe, (unsigned)slot);
-    bare_link(sqe, slot, 0);
-    b->calls_left[slot] = CALLS;
+        io_uring_prep_read_fixed(sqe, fd, buf, b->bytes, 0, slot);
+    sqe->flags |= (uint8_t)(IOSQE_IO_LINK | (direct ? IOSQE_FIXED_FILE : 0));
+    io_uring_sqe_set_data64(sqe, (unsigned)slot);
+    sqe = bare_sqe(b, slot);
+    if (direct)
+        io_uring_prep_close_direct(sqe, (unsigned)slot);
+    else
+        io_uring_prep_close(sqe, fd);
+    io_uring_sqe_set_data64(sqe, (unsigned)slot);
 }
 
 static unsigned bare_reap(struct bare *b)
@@ -233,36 +251,49 @@ static int ours_open(struct ours *o, struct target_dir *t, unsigned files, uint3
 
 /* ---- in turns ---- */
 
-/* Names that were never used: file systems are slow to take up again what was just removed. */
-static void turn_bare(struct bare *b, unsigned turn, unsigned files, double rate[2])
-{
-    rate[0] = bare_run(b, turn * files, files, true);
-    rate[1] = bare_run(b, turn * files, files, false);
-}
+enum side {
+    LINKED,
+    HERE,
+    TIER,
+    SIDES
+};
 
-static void turn_ours(struct ours *o, unsigned turn, unsigned files, double rate[2])
+struct span {
+    unsigned first, files; /* numbers of files */
+};
+
+/* Creates and then reads files of names that were never used: file systems are slow to take up
+ * again what was just removed. */
+static void turn(struct bare *b, struct ours *o, enum side side, struct span s, double rate[2])
 {
-    rate[0] = ours_run(o, turn * files, files, TIER_WRITE);
-    rate[1] = ours_run(o, turn * files, files, TIER_READ);
+    for (unsigned k = 0; k < 2; k++) {
+        b->opens_here = side == HERE;
+        rate[k] = side == TIER ? ours_run(o, s.first, s.files, k ? TIER_READ : TIER_WRITE)
+                               : bare_run(b, s.first, s.files, k == 0);
+    }
 }
 
 static void run(struct bare *b, struct ours *o, unsigned files, unsigned pairs)
 {
-    double log_ratio[2] = {0}, x[4][2];
+    static const char *const name[SIDES] = {"linked", "opens here", "tier"};
+    double logs[SIDES][2] = {0}, rate[2];
 
     for (unsigned i = 0; i < pairs; i++) {
-        turn_bare(b, 4 * i, files, x[0]);
-        turn_ours(o, 4 * i + 1, files, x[1]);
-        turn_ours(o, 4 * i + 2, files, x[2]);
-        turn_bare(b, 4 * i + 3, files, x[3]);
-        for (unsigned k = 0; k < 2; k++) {
-            log_ratio[k] += log(x[1][k] / x[0][k]) + log(x[2][k] / x[3][k]);
-            printf("%s tier %.0f %.0f, bare %.0f %.0f a second%s", k ? "  read" : "create", x[1][k],
-                   x[2][k], x[0][k], x[3][k], k ? "\n" : ";");
+        for (unsigned t = 0; t < 2 * SIDES; t++) {
+            enum side side = (enum side)(t < SIDES ? t : 2 * SIDES - 1 - t);
+
+            turn(b, o, side, (struct span){(2 * SIDES * i + t) * files, files}, rate);
+            printf("%s%s %.0f %.0f", t ? ", " : "create, read a second: ", name[side], rate[0],
+                   rate[1]);
+            for (unsigned k = 0; k < 2; k++)
+                logs[side][k] += log(rate[k]) / 2 / pairs;
         }
+        printf("\n");
     }
-    printf("geometric mean of tier / bare: create %.3f, read %.3f; %u and %u failed\n",
-           exp(log_ratio[0] / 2 / pairs), exp(log_ratio[1] / 2 / pairs), o->failed, b->failed);
+    printf("geometric means: tier / linked: create %.3f, read %.3f; opens here / linked: create "
+           "%.3f; %u and %u failed\n",
+           exp(logs[TIER][0] - logs[LINKED][0]), exp(logs[TIER][1] - logs[LINKED][1]),
+           exp(logs[HERE][0] - logs[LINKED][0]), o->failed, b->failed);
 }
 
 static unsigned arg(int argc, char **argv, int i, unsigned otherwise)

@@ -3,8 +3,9 @@
  *
  * engine_truth store|load DIRECT WORKERS DIR <SCHEDULE   rows "SECONDS BYTES", one object each;
  * DIRECT is 0 or 1. Prints the ns from the moment an operation was handed to the threads to its
- * end, a row each. engine_truth cold DIR    writes back all files of DIR, reads them once
- * past the page cache, drops their pages, and fails unless none is left in the cache.
+ * end, a row each. engine_truth drop DIR    writes back all files of DIR and drops their pages;
+ * fails unless none is left in the cache. engine_truth cold DIR    reads them once past the page
+ * cache, too.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -156,7 +157,7 @@ static size_t resident(int fd, size_t bytes)
     return n;
 }
 
-/* As kvreplay looks at what it adopts: drives and hosts that cache reads are then in one state. */
+/* Drives and hosts that cache reads are then in one state. */
 static void read_past_cache(const char *name, int in)
 {
     static _Alignas(BLOCK) char buf[1 << 20];
@@ -169,7 +170,7 @@ static void read_past_cache(const char *name, int in)
     close(fd);
 }
 
-static int cold(const char *path)
+static int drop(const char *path, bool reads)
 {
     DIR *d = opendir(path);
     struct dirent *de;
@@ -182,7 +183,8 @@ static int cold(const char *path)
         struct stat st;
         need(fd >= 0 && fstat(fd, &st) == 0, de->d_name);
         if (S_ISREG(st.st_mode) && st.st_size > BLOCK) {
-            read_past_cache(de->d_name, dirfd(d));
+            if (reads)
+                read_past_cache(de->d_name, dirfd(d));
             posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
             left += resident(fd, (size_t)st.st_size);
         }
@@ -199,11 +201,12 @@ int main(int argc, char **argv)
     pthread_t thread[WORKERS_MAX];
     double seconds;
 
-    if (argc == 3 && strcmp(argv[1], "cold") == 0)
-        return cold(argv[2]);
+    if (argc == 3 && (strcmp(argv[1], "cold") == 0 || strcmp(argv[1], "drop") == 0))
+        return drop(argv[2], argv[1][0] == 'c');
     if (argc != 5) {
-        fprintf(stderr,
-                "usage: engine_truth store|load DIRECT WORKERS DIR, or engine_truth cold DIR\n");
+        fprintf(
+            stderr,
+            "usage: engine_truth store|load DIRECT WORKERS DIR, or engine_truth drop|cold DIR\n");
         return 2;
     }
     unsigned workers = (unsigned)atoi(argv[3]);

@@ -94,10 +94,11 @@ for layout in files slab; do
     [ $layout = files ] || ways='auto psync'
     for engine in $ways; do
         as "$engine"
-        into --layout $layout --keep "$TMP/w.csv" 2>"$TMP/err"
+        case $engine in *-fs*) ;; *) at="$at --layout $layout" ;; esac
+        into --keep "$TMP/w.csv" 2>"$TMP/err"
         if [ $layout = files ]; then file=$(find "$TMP/d" -type f -size +4000k); else file=$TMP/d/slab.kv; fi
         dd if=/dev/zero of="$file" bs=4096 seek="$(block_of_largest "$file")" count=1 conv=notrunc 2>"$TMP/err"
-        exits "$layout, $engine: a block that is not ours" 1 into --layout $layout "$TMP/r.csv"
+        exits "$layout, $engine: a block that is not ours" 1 into "$TMP/r.csv"
         is "$layout, $engine: one row is corrupt" "$(of_large) $(statuses)" "corrupt corrupt 1 ok 19 "
         is "$layout, $engine: counted once" "$(json "$summary" '(tier("Tier-2").read | .ops, .bytes), .rows.corrupt')" \
             "19 $bytes 1"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# powercut.t - the power goes at random moments, with objects as files and in a slab, each --sync and both engines: all
-# that the marker calls kept is there and whole afterwards, and a run over what was kept neither loses nor removes it.
+# powercut.t - the power goes at random moments, with objects as files, in a slab and as inference engines store them,
+# each --sync and both engines: all that the marker calls kept is there and whole afterwards, and a run over what was kept neither loses nor removes it.
 # The cut is ext4's own (FS_IOC_SHUTDOWN without a flush of its journal): what was not forced to the device is gone. A
 # bug looked like 200 files whose marker said "running", so that the next run removed all of them.
 # CUTS=N cuts so many times. Skipped without root, loop devices and ext4.
@@ -48,7 +48,7 @@ rows new Write 600 >"$TMP/new.csv"
 { cat "$TMP/read.csv"; rows kept Read $objects | sed 1d; } >"$TMP/reads.csv"
 replay() {
     # shellcheck disable=SC2086
-    "$BIN/kvreplay" --nvme "$TMP/m/d" --keep --reserve 0 --progress none $how -o /dev/null "$@"
+    "$BIN/kvreplay" --keep --reserve 0 --progress none $how -o /dev/null "$@"
 }
 # whole: all objects that were kept are adopted, and every byte of them is as it was written.
 whole() {
@@ -61,7 +61,7 @@ cut_in() {
     within=$1
     shift
     # shellcheck disable=SC2086
-    "$BIN/kvreplay" --nvme "$TMP/m/d" --keep --reserve 0 --progress none $how -o /dev/null "$@" 2>/dev/null &
+    "$BIN/kvreplay" --keep --reserve 0 --progress none $how -o /dev/null "$@" 2>/dev/null &
     pid=$!
     sleep "$(awk -v seed="$cut$$" -v max="$within" 'BEGIN { srand(seed); print rand() * max }')"
     power_goes
@@ -72,35 +72,34 @@ cut_in() {
 marker() { head -n 1 "$TMP/m/d/.kvtrace" 2>/dev/null; }
 
 kept=0 cut=0
-while [ $cut -lt "${CUTS:-$(scaled 12)}" ]; do
-    for layout in files slab; do
+while [ $cut -lt "${CUTS:-$(scaled 18)}" ]; do
+    for way in 'd --layout files --ioengine uring' 'd --layout files --ioengine psync' 'd --layout slab --ioengine uring' \
+        'd --layout slab --ioengine psync' 'd?like=lmcache-fs' 'd?like=vllm-fs'; do
         for sync in none end object; do
-            for engine in uring psync; do
-                cut=$((cut + 1))
-                how="--layout $layout --sync $sync --ioengine $engine"
-                rm -rf "$TMP/m/d"
-                sync -f "$TMP/m"
-                # In the run that keeps: if the marker says kept, all is kept.
-                cut_in 0.15 "$TMP/kept.csv"
-                case $(marker) in
-                kept)
-                    kept=$((kept + 1))
-                    ok "$cut: $how: kept before the cut" whole
-                    ;;
-                *) ok "$cut: $how: not kept before the cut, and taken again" replay "$TMP/kept.csv" ;;
-                esac
-                rm -rf "$TMP/m/d"
-                # Right behind it.
-                ok "$cut: $how: kept" replay "$TMP/kept.csv"
-                power_goes
-                power_comes
-                ok "$cut: $how: kept, and then cut" whole
-                # In a run over what was kept, which writes beside it or only reads.
-                cut_in 0.3 --loops 1000 "$TMP/reads.csv"
-                ok "$cut: $how: cut while it was read" whole
-                cut_in 0.3 --loops 20 "$TMP/new.csv"
-                ok "$cut: $how: cut while others were written beside it" whole
-            done
+            cut=$((cut + 1))
+            how="--target file:$TMP/m/$way --sync $sync"
+            rm -rf "$TMP/m/d"
+            sync -f "$TMP/m"
+            # In the run that keeps: if the marker says kept, all is kept.
+            cut_in 0.15 "$TMP/kept.csv"
+            case $(marker) in
+            kept)
+                kept=$((kept + 1))
+                ok "$cut: $way, $sync: kept before the cut" whole
+                ;;
+            *) ok "$cut: $way, $sync: not kept before the cut, and taken again" replay "$TMP/kept.csv" ;;
+            esac
+            rm -rf "$TMP/m/d"
+            # Right behind it.
+            ok "$cut: $way, $sync: kept" replay "$TMP/kept.csv"
+            power_goes
+            power_comes
+            ok "$cut: $way, $sync: kept, and then cut" whole
+            # In a run over what was kept, which writes beside it or only reads.
+            cut_in 0.3 --loops 1000 "$TMP/reads.csv"
+            ok "$cut: $way, $sync: cut while it was read" whole
+            cut_in 0.3 --loops 20 "$TMP/new.csv"
+            ok "$cut: $way, $sync: cut while others were written beside it" whole
         done
     done
 done

@@ -14,15 +14,18 @@ objects() { find "$TMP/d" -type f ! -name .kvtrace ! -name config.json | sed "s|
 
 printf '%s\n' $header 0,Write,2097152,Tier-2,a,Prefill,1 >"$TMP/w.csv"
 exits 'an unknown engine' 2 replay --target "file:$TMP/d?like=sglang" "$TMP/w.csv"
-stderr_like 'which are known' 'like= takes kvtrace, lmcache-fs, lmcache-fs-direct or vllm-fs'
-exits 'a slab' 2 replay --layout slab --target "file:$TMP/d?like=vllm-fs" "$TMP/w.csv"
-stderr_like 'is no engine.s' '--layout slab: does not apply with like='
+stderr_like 'which are known' 'like=sglang is not known: like= takes kvtrace, lmcache-fs, lmcache-fs-direct or vllm-fs'
 : >"$TMP/f"
 exits 'a file' 2 replay --target "file:$TMP/f?like=vllm-fs" "$TMP/w.csv"
 stderr_like 'is no directory' 'f is not a directory: like= stores files as the engine does'
+exits 'two engines' 2 replay --target "file:$TMP/d?like=vllm-fs&like=lmcache-fs" "$TMP/w.csv"
+stderr_like 'one of them would be ignored' 'like= is given twice'
+exits 'a path without file:' 2 replay --target "$TMP/d?like=vllm-fs" "$TMP/w.csv"
+stderr_like 'would be a folder of that name' 'like= takes effect behind file: only: file:.*/d\?like=vllm-fs '
 exits 'S3' 2 replay --target "s3://bucket/x?like=vllm-fs" "$TMP/w.csv"
 stderr_like 'has no files' 'like= applies only to a directory'
-for option in --iodepth=4 --rings=2 --ioengine=psync --sqpoll --buffered --chunk-size=64KiB; do
+for option in --iodepth=4 --rings=2 --ioengine=psync --sqpoll --buffered --chunk-size=64KiB \
+    --layout=slab --layout=files; do
     exits "$option" 2 replay $option --target "file:$TMP/d?like=lmcache-fs" "$TMP/w.csv"
     stderr_like 'is not ignored' "${option%=*}.*does not apply with like="
 done

@@ -37,7 +37,12 @@ is 'kvprecond: in its summary' "$(json "$TMP/p.json" .pages)" small
 
 exits 'an unknown word' 2 "$BIN/kvreplay" --target "file:$TMP/d?pages=tiny" "$TMP/t.csv"
 stderr_like 'what it may be' 'pages= takes huge or small'
-mkdir "$TMP/x?pages=small"
-replay marked "$TMP/x?pages=small"
-isnt 'a path without file: keeps its question mark' "$(json "$TMP/marked.json" .tiers[0].target)" "$TMP/x"
+marked() {
+    replay marked "$1"
+    json "$TMP/marked.json" .tiers[0].target
+}
+is 'a path may have a question mark' "$(marked "$TMP/x?size=small")" "$TMP/x?size=small"
+is 'behind file: the last one begins parameters' "$(marked "file:$TMP/x?pages=small?")" "$TMP/x?pages=small"
+exits 'a parameter without file:' 2 "$BIN/kvreplay" --target "$TMP/x?pages=small" "$TMP/t.csv"
+stderr_like 'where it belongs' 'pages= takes effect behind file: only: file:.*/x\?pages=small '
 done_testing

@@ -53,8 +53,12 @@ static void paths(void **state)
     assert_string_equal(parsed("2=/mnt/kv").path, "/mnt/kv");
     assert_int_equal(parsed("1=/mnt/kv").tier, 1);
     assert_string_equal(parsed("file:1=x").path, "1=x");
-    assert_string_equal(parsed("dir?pages=small").path, "dir?pages=small");
-    assert_int_equal(parsed("dir?pages=small").pages, URI_PAGES_DEFAULT);
+    assert_string_equal(parsed("dir?page").path, "dir?page");
+    assert_string_equal(parsed("dir?pages=small/x").path, "dir?pages=small/x");
+    refused("dir?pages=small", "file:dir?pages=small");
+    refused("2=dir?like=vllm-fs", "file:dir?like=vllm-fs");
+    assert_string_equal(parsed("file:dir?pages=small?").path, "dir?pages=small");
+    assert_int_equal(parsed("file:dir?pages=small?").pages, URI_PAGES_DEFAULT);
     struct uri u = parsed("file:a?b?pages=small");
     assert_string_equal(u.path, "a?b");
     assert_int_equal(u.pages, URI_PAGES_SMALL);
@@ -67,7 +71,8 @@ static void paths(void **state)
     assert_int_equal(u.direct, URI_CHOICE_NO);
     assert_int_equal(parsed("file:d?like=vllm-fs").like, URI_LIKE_VLLM_FS);
     assert_string_equal(uri_like_text(URI_LIKE_LMCACHE_FS_DIRECT), "lmcache-fs-direct");
-    refused("file:d?like=lmcache", "lmcache-fs-direct or vllm-fs");
+    refused("file:d?like=lmcache", "like=lmcache is not known: like= takes kvtrace, lmcache-fs,");
+    refused("file:d?like=vllm-fs&like=lmcache-fs", "like= is given twice");
     refused("file:d?workers=4", "only with the like=");
     refused("file:d?like=vllm-fs&workers=65", "1 to 64");
     refused("s3://bucket/p?like=vllm-fs", "only to a directory");
@@ -131,6 +136,7 @@ static void s3(void **state)
     refused("s3://abc?endpoint=http://me:secret@host", "AWS_ACCESS_KEY_ID");
     refused("s3://me:secret@abc", "AWS_ACCESS_KEY_ID");
     refused("s3://abc?unlocked=yes", "takes no value");
+    refused("s3://abc?unlocked&unlocked", "unlocked is given twice");
     assert_int_equal(parsed("s3://abc?part=5MiB").part_bytes, 5 << 20);
     assert_int_equal(parsed("s3://abc?part=5GiB").part_bytes, INT64_C(5) << 30);
     assert_int_equal(parsed("s3://abc").part_bytes, 0);
