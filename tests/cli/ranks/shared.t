@@ -56,7 +56,7 @@ stores() {
 objects() { find "$TMP/d" -name '*.kv' 2>/dev/null | wc -l; }
 stores "directory" "$TMP/d"
 not_ok "the directory is gone" test -e d
-exits "as an engine lays files out" 0 shared 2 "$TMP/d?like=lmcache-fs" --verify full t.csv
+exits "as an engine lays files out" 0 shared 2 "file:$TMP/d?like=lmcache-fs" --verify full t.csv
 is "is the same" "$(json s.json .rows.ok) $(find . -path './d/*')" '60 '
 rm -f r.csv
 exits "a slab" 2 shared 2 "$TMP/d" --layout slab t.csv
