@@ -31,7 +31,7 @@ ours() {
         for (i = 0; i < n; i++) print "0," (op == "SET" ? "Write" : "Read") ",1048576,Tier-2,k" i ",Decode"
     }' >"$tmp/t.csv"
     "$BIN/kvreplay" --timing asap --inflight "$CONNECTIONS" --verify "$2" --progress none --summary "$tmp/s.json" \
-        --target "redis://127.0.0.1:$port/1?connections=$CONNECTIONS" -o none "$tmp/t.csv" 2>"$tmp/err" || {
+        --target "redis://127.0.0.1:$port/1?connections=$CONNECTIONS" -o "$tmp/r.csv" "$tmp/t.csv" 2>"$tmp/err" || {
         cat "$tmp/err" >&2
         exit 1
     }
