@@ -41,6 +41,7 @@ struct evidence {
     const struct counts *counts;
     const char *digest; /* of the trace; "" not known */
     bool timed;         /* rows had times to keep */
+    double speed;       /* by which those were divided; 0: not told */
     bool by_keys;       /* requests were spread over the parts of the run */
     bool interrupted;   /* the run ended before the trace and before --duration */
     bool lagged;        /* a row was later than lag_limit_ns */

@@ -864,6 +864,7 @@ static void replay_set_evidence(struct replay *r)
     ev->counts = &r->counts;
     ev->digest = r->reader_stuck ? "" : trace_digest(r->trace);
     ev->timed = r->timed;
+    ev->speed = r->o->speed;
     ev->by_keys = r->o->split == SPLIT_KEYS;
     ev->interrupted = end != SCHED_DONE && end != SCHED_DURATION;
     ev->lagged = r->ledger.lagged;

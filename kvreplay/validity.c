@@ -84,6 +84,16 @@ static void note_link(struct validity *v, const struct evidence *ev, enum trace_
     counts_group_release(&sum);
 }
 
+/* Who reads a time of a request must know what it holds. */
+static void note_speed(struct validity *v, const struct evidence *ev)
+{
+    if (ev->timed && ev->speed > 0 && ev->speed != 1)
+        validity_note(v,
+                      "the times of the trace were divided by %g: generation and pauses are "
+                      "shortened in the times of requests, storage operations are not",
+                      ev->speed);
+}
+
 static void note_ceiling(struct validity *v, const struct evidence *ev)
 {
     double share = evidence_of_ceiling(ev);
@@ -632,6 +642,7 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
     note_doors(v, ev);
     note_link(v, ev, TRACE_READ);
     note_link(v, ev, TRACE_WRITE);
+    note_speed(v, ev);
     note_ceiling(v, ev);
     if (ev->dedup_ratio > 1)
         validity_note(v,

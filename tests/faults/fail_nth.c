@@ -495,7 +495,7 @@ static void on_call(int sig, siginfo_t *info, void *p)
         result = fail(c, a);
     else
         result = raw_call(info->si_syscall, a[0], a[1], a[2], a[3], a[4], a[5]);
-    RESULT(context) = result;
+    RESULT(context) = (__typeof__(RESULT(context)))result;
     errno = before;
 }
 

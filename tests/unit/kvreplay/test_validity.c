@@ -85,6 +85,21 @@ static void sound_runs_are_left_alone(void **state)
     run_free(r);
 }
 
+static void times_at_another_speed(void **state)
+{
+    (void)state;
+    struct run *r = run_of(GB, 2 * GB, 3 * GB);
+    r->evidence.timed = true;
+    r->evidence.speed = 1;
+    judge(r);
+    assert_int_equal(r->validity.notes, 0);
+    r->evidence.speed = 10;
+    judge(r);
+    assert_int_equal(r->validity.notes, 1);
+    assert_non_null(strstr(r->validity.note[0], "divided by 10"));
+    run_free(r);
+}
+
 static void bytes_that_no_device_saw(void **state)
 {
     (void)state;
@@ -595,6 +610,7 @@ int main(void)
         cmocka_unit_test(time_above_the_block_layer),
         cmocka_unit_test(rows_that_gaps_lengthened),
         cmocka_unit_test(no_memory_to_judge),
+        cmocka_unit_test(times_at_another_speed),
         cmocka_unit_test(the_tier_whose_threads_waited),
         cmocka_unit_test(waits_that_lengthened_no_io),
         cmocka_unit_test(near_the_ceiling),
