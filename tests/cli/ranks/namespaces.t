@@ -36,8 +36,19 @@ done
 printf '#!/bin/sh\ni=${1##*.1}\nshift\nexec ip netns exec %s-$i unshare --uts sh -c "hostname node-$i; $*"\n' "$name" >"$TMP/agent"
 chmod +x "$TMP/agent"
 net=10.77.0.0/24
-# hosts SECONDS ARGUMENTS...: a rank on each; killed when it takes longer.
+# hosts SECONDS ARGUMENTS...: a rank on each; killed when it takes longer. mpirun may find a host missing whose link came up
+# just now: then it starts again.
 hosts() {
+    for _ in 1 2 3; do
+        hosts_rc=0
+        hosts_once "$@" 2>"$TMP/hosts.err" || hosts_rc=$?
+        grep -q 'not finding the required libraries' "$TMP/hosts.err" || break
+        sleep 1
+    done
+    cat "$TMP/hosts.err" >&2
+    return "$hosts_rc"
+}
+hosts_once() {
     limit=$1
     shift
     # shellcheck disable=SC2016 # the inner shell's
@@ -50,7 +61,7 @@ hosts() {
 cut_off() {
     run_name=$1 pause=$2
     shift 2
-    hosts 120 --lost-after 3s -o "$TMP/$run_name.csv" --summary "$TMP/$run_name.json" "$@" "$TMP/t.csv" >"$TMP/$run_name.out" 2>&1 &
+    hosts_once 120 --lost-after 3s -o "$TMP/$run_name.csv" --summary "$TMP/$run_name.json" "$@" "$TMP/t.csv" >"$TMP/$run_name.out" 2>&1 &
     run=$!
     for _ in $(seq 400); do
         [ "$(find "$TMP" -name 'kvreplay-*.zst' | wc -l)" = 4 ] && break
