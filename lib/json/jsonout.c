@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/memory.h"
 #include "lib/base/save.h"
 
 enum {
@@ -355,136 +356,103 @@ void jsonout_options(struct jsonout *j, const struct opt_parser *p)
 /* ---- the document ---- */
 
 /* json-c's own text lacks what it found no memory for and does not say so, so it is made here. */
-struct text {
-    char *p;
-    size_t len, room;
-    bool failed;
-};
-
-static void put(struct text *t, const char *p, size_t len)
-{
-    if (len >= t->room - t->len && !t->failed) { /* a zero follows */
-        size_t room = 2 * (t->room + len) + 1;
-        char *larger = realloc(t->p, room);
-
-        t->failed = !larger;
-        if (larger) {
-            t->p = larger;
-            t->room = room;
-        }
-    }
-    if (t->failed)
-        return;
-    memcpy(t->p + t->len, p, len);
-    t->len += len;
-    t->p[t->len] = '\0';
-}
-
-static void put_text(struct text *t, const char *text)
-{
-    put(t, text, strlen(text));
-}
-
-static void put_string(struct text *t, const char *s, size_t len)
+static void put_string(FILE *out, const char *s, size_t len)
 {
     static const char named[] = "\bb\tt\nn\ff\rr\"\"\\\\"; /* a character, and its letter */
-    char escaped[8];
 
-    put(t, "\"", 1);
+    fputc('"', out);
     for (size_t i = 0; i < len; i++) {
         const char *name = NULL;
 
         for (const char *n = named; *n && !name; n += 2)
             name = *n == s[i] ? n + 1 : NULL;
         if (name)
-            put(t, escaped, (size_t)sprintf(escaped, "\\%c", *name));
+            fprintf(out, "\\%c", *name);
         else if ((unsigned char)s[i] < 0x20)
-            put(t, escaped, (size_t)sprintf(escaped, "\\u%04x", (unsigned char)s[i]));
+            fprintf(out, "\\u%04x", (unsigned char)s[i]);
         else
-            put(t, &s[i], 1);
+            fputc(s[i], out);
     }
-    put(t, "\"", 1);
+    fputc('"', out);
 }
 
 /* A new line within depth containers, if lines are wanted. */
-static void put_line(struct text *t, bool pretty, int depth)
+static void put_line(FILE *out, bool pretty, int depth)
 {
     if (pretty)
-        put(t, "\n", 1);
-    for (int i = 0; pretty && i < depth; i++)
-        put(t, "  ", 2);
+        fprintf(out, "\n%*s", 2 * depth, "");
 }
 
-static void put_scalar(struct text *t, struct json_object *v)
+static void put_scalar(FILE *out, struct json_object *v)
 {
-    char digits[24];
-
     switch (json_object_get_type(v)) {
     case json_type_null:
-        put_text(t, "null");
+        fputs("null", out);
         break;
     case json_type_boolean:
-        put_text(t, json_object_get_boolean(v) ? "true" : "false");
+        fputs(json_object_get_boolean(v) ? "true" : "false", out);
         break;
     case json_type_int:
         if (json_object_get_int64(v) < 0)
-            snprintf(digits, sizeof(digits), "%" PRIi64, json_object_get_int64(v));
+            fprintf(out, "%" PRIi64, json_object_get_int64(v));
         else
-            snprintf(digits, sizeof(digits), "%" PRIu64, json_object_get_uint64(v));
-        put_text(t, digits);
+            fprintf(out, "%" PRIu64, json_object_get_uint64(v));
         break;
     case json_type_double: /* made with its digits, by the parser, too */
-        put_text(t, json_object_get_userdata(v));
+        fputs(json_object_get_userdata(v), out);
         break;
     default:
-        put_string(t, json_object_get_string(v), (size_t)json_object_get_string_len(v));
+        put_string(out, json_object_get_string(v), (size_t)json_object_get_string_len(v));
     }
 }
 
-static void put_value(struct text *t, struct json_object *v, bool pretty, int depth)
+static void put_value(FILE *out, struct json_object *v, bool pretty, int depth)
 {
     bool is_object = json_object_is_type(v, json_type_object);
     bool is_array = json_object_is_type(v, json_type_array), first = true;
 
     if (!is_object && !is_array) {
-        put_scalar(t, v);
+        put_scalar(out, v);
         return;
     }
-    put(t, is_object ? "{" : "[", 1);
+    fputc(is_object ? '{' : '[', out);
     if (is_object) {
         json_object_object_foreach(v, key, member)
         {
-            put(t, ",", first ? 0 : 1);
-            put_line(t, pretty, depth + 1);
-            put_string(t, key, strlen(key));
-            put_text(t, pretty ? ": " : ":");
-            put_value(t, member, pretty, depth + 1);
+            fputs(first ? "" : ",", out);
+            put_line(out, pretty, depth + 1);
+            put_string(out, key, strlen(key));
+            fputs(pretty ? ": " : ":", out);
+            put_value(out, member, pretty, depth + 1);
             first = false;
         }
     }
     for (size_t i = 0; is_array && i < json_object_array_length(v); i++) {
-        put(t, ",", first ? 0 : 1);
-        put_line(t, pretty, depth + 1);
-        put_value(t, json_object_array_get_idx(v, i), pretty, depth + 1);
+        fputs(first ? "" : ",", out);
+        put_line(out, pretty, depth + 1);
+        put_value(out, json_object_array_get_idx(v, i), pretty, depth + 1);
         first = false;
     }
     if (!first)
-        put_line(t, pretty, depth);
-    put(t, is_object ? "}" : "]", 1);
+        put_line(out, pretty, depth);
+    fputc(is_object ? '}' : ']', out);
 }
 
 const char *jsonout_text(struct jsonout *j, bool pretty)
 {
-    struct text t = {.failed = j->failed};
+    size_t len;
 
     free(j->text);
-    put_value(&t, j->root, pretty, 0);
-    put(&t, "\n", pretty ? 1 : 0);
-    if (t.failed) {
-        free(t.p);
-        t.p = NULL;
+    j->text = NULL;
+    FILE *out = j->failed ? NULL : memory_stream(&j->text, &len);
+    if (!out)
+        return NULL;
+    put_value(out, j->root, pretty, 0);
+    fputs(pretty ? "\n" : "", out);
+    if (fclose(out) != 0) {
+        free(j->text);
+        j->text = NULL;
     }
-    j->text = t.p;
     return j->text;
 }
 
