@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# recordings.sh - for the tests of recordings: what must never be seen in an output, and chains of blocks.
+# recordings.sh - for the tests of recordings: what must never be seen in an output, chains of blocks, and who plays an
+# engine.
 
 # planted FILE...: prints what was planted in the samples (tests/data/README.md) and is found in the files, which may be
 # compressed: names, words of a prompt, an address, token ids. Decimals and parts of longer numbers are none.
@@ -13,4 +14,15 @@ planted() {
 # longest_chain: of lines PUBLISHER, PARENT, HASH..., the longest chain of parents.
 longest_chain() {
     awk '{ n = depth[$1, $2]; for (i = 3; i <= NF; i++) { depth[$1, $i] = ++n; if (n > most) most = n } } END { print most + 0 }'
+}
+
+# needs_zmq MODULES WHAT: a Python that has these, of which zmq is one, as $python, and kvgen with libzmq; else all is skipped.
+needs_zmq() {
+    python=
+    for zmq_python in python3 /usr/bin/python3; do
+        if "$zmq_python" -c "import $1" 2>/dev/null; then python=$zmq_python; fi
+    done
+    [ -n "$python" ] || skip_all "no python3 with $2"
+    "$BIN/kvgen" --bind ipc:///nowhere/x --duration 1ms -o none 2>"$TMP/err"
+    ! grep -q 'built without libzmq' "$TMP/err" || skip_all 'built without libzmq'
 }

@@ -489,18 +489,23 @@ static bool failed(enum call call, const char *name)
     return f.err != 0;
 }
 
+/* The mode behind the flags of a call that may make a file. */
+#define TAKE_MODE(mode, flags)                                                                     \
+    do {                                                                                           \
+        va_list args;                                                                              \
+        va_start(args, flags);                                                                     \
+        if ((flags) & (O_CREAT | O_TMPFILE))                                                       \
+            (mode) = va_arg(args, mode_t);                                                         \
+        va_end(args);                                                                              \
+    } while (0)
+
 int openat(int dirfd, const char *path, int flags, ...)
 {
     REAL(openat);
     char name[NAME_CAP];
     mode_t mode = 0;
 
-    if (flags & (O_CREAT | O_TMPFILE)) {
-        va_list args;
-        va_start(args, flags);
-        mode = va_arg(args, mode_t);
-        va_end(args);
-    }
+    TAKE_MODE(mode, flags);
     if (!name_at(dirfd, path, name))
         return real(dirfd, path, flags, mode);
     maybe_vanish(dirfd, path, name, flags);
@@ -513,12 +518,7 @@ int open(const char *path, int flags, ...)
 {
     mode_t mode = 0;
 
-    if (flags & (O_CREAT | O_TMPFILE)) {
-        va_list args;
-        va_start(args, flags);
-        mode = va_arg(args, mode_t);
-        va_end(args);
-    }
+    TAKE_MODE(mode, flags);
     return openat(AT_FDCWD, path, flags, mode);
 }
 

@@ -8,13 +8,7 @@
 . "$TOP/tests/recordings.sh"
 single_threaded
 
-python=
-for p in python3 /usr/bin/python3; do
-    if "$p" -c 'import zmq, msgpack' 2>/dev/null; then python=$p; fi
-done
-[ -n "$python" ] || skip_all 'no python3 with zmq and msgpack, which the publisher needs'
-"$BIN/kvgen" --bind ipc:///nowhere/x --duration 1ms -o none 2>"$TMP/err"
-! grep -q 'built without libzmq' "$TMP/err" || skip_all 'built without libzmq'
+needs_zmq 'zmq, msgpack' 'zmq and msgpack, which the publisher needs'
 
 # Each scenario waits for a clock most of its time: all of them run at once, each with a folder and ports of its own, and
 # what came of them is looked at afterwards.

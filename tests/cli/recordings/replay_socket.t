@@ -9,13 +9,7 @@
 . "$TOP/tests/recordings.sh"
 single_threaded
 
-python=
-for p in python3 /usr/bin/python3; do
-    if "$p" -c 'import zmq' 2>/dev/null; then python=$p; fi
-done
-[ -n "$python" ] || skip_all 'no python3 with zmq, which plays the engine'
-"$BIN/kvgen" --bind ipc:///nowhere/x --duration 1ms -o none 2>"$TMP/err"
-! grep -q 'built without libzmq' "$TMP/err" || skip_all 'built without libzmq'
+needs_zmq 'zmq' 'zmq, which plays the engine'
 
 samples=$DATA/recordings
 # What took seconds comes at once here: rows of one socket wait for those of the other.

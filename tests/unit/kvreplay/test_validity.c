@@ -428,6 +428,27 @@ static void *waiting(void *arg)
     return NULL;
 }
 
+/* The two share a processor for the time of the list; its delay can be read until pair_end. */
+static void pair_run(struct pair *p, pthread_t thread[2])
+{
+    pthread_barrier_init(&p->opened, NULL, 3);
+    pthread_barrier_init(&p->begun, NULL, 3);
+    pthread_barrier_init(&p->read, NULL, 2);
+    assert_int_equal(pthread_create(&thread[0], NULL, rival, p), 0);
+    assert_int_equal(pthread_create(&thread[1], NULL, waiting, p), 0);
+    pthread_barrier_wait(&p->opened);
+    gap_list_begin(p->gaps);
+    pthread_barrier_wait(&p->begun);
+    pthread_join(thread[0], NULL);
+    gap_list_end(p->gaps);
+}
+
+static void pair_end(struct pair *p, pthread_t thread[2])
+{
+    pthread_barrier_wait(&p->read);
+    pthread_join(thread[1], NULL);
+}
+
 /* The threads of the memory tier had no processor; those of storage had. */
 static void the_tier_whose_threads_waited(void **state)
 {
@@ -442,22 +463,12 @@ static void the_tier_whose_threads_waited(void **state)
     r->evidence.real[TRACE_STORAGE] = r->evidence.real[TRACE_CPU] = r->evidence.real_engine = true;
     r->evidence.loops[TRACE_CPU] = GAPS_OF_MEMORY;
     r->evidence.gaps = p.gaps;
-    pthread_barrier_init(&p.opened, NULL, 3);
-    pthread_barrier_init(&p.begun, NULL, 3);
-    pthread_barrier_init(&p.read, NULL, 2);
     gap_loop_open(&loop, p.gaps, GAPS_OF_ENGINE, "storage", 0);
-    assert_int_equal(pthread_create(&thread[0], NULL, rival, &p), 0);
-    assert_int_equal(pthread_create(&thread[1], NULL, waiting, &p), 0);
-    pthread_barrier_wait(&p.opened);
-    gap_list_begin(p.gaps);
-    pthread_barrier_wait(&p.begun);
-    pthread_join(thread[0], NULL);
-    gap_list_end(p.gaps);
+    pair_run(&p, thread);
     bool known = gap_list_run_delay_of(p.gaps, GAPS_OF_MEMORY, &delay);
     gap_list_run_delay_of(p.gaps, GAPS_OF_ENGINE, &storage);
     judge(r);
-    pthread_barrier_wait(&p.read);
-    pthread_join(thread[1], NULL);
+    pair_end(&p, thread);
     gap_loop_close(&loop);
     gap_list_free(p.gaps);
     /* No schedstat, nobody had to wait, or this thread, which plays storage, had to as well. */
@@ -495,16 +506,7 @@ static void waits_that_lengthened_no_io(void **state)
     struct gap_list_delay delay;
     pthread_t thread[2];
 
-    pthread_barrier_init(&p.opened, NULL, 3);
-    pthread_barrier_init(&p.begun, NULL, 3);
-    pthread_barrier_init(&p.read, NULL, 2);
-    assert_int_equal(pthread_create(&thread[0], NULL, rival, &p), 0);
-    assert_int_equal(pthread_create(&thread[1], NULL, waiting, &p), 0);
-    pthread_barrier_wait(&p.opened);
-    gap_list_begin(p.gaps);
-    pthread_barrier_wait(&p.begun);
-    pthread_join(thread[0], NULL);
-    gap_list_end(p.gaps);
+    pair_run(&p, thread);
     bool known = gap_list_run_delay_of(p.gaps, GAPS_OF_ENGINE, &delay);
     bool waited = known && delay.engines_ns >= 60000000 && delay.engines_ns < 500000000;
     for (size_t i = 0; waited && i < sizeof(c) / sizeof(*c); i++) {
@@ -532,8 +534,7 @@ static void waits_that_lengthened_no_io(void **state)
         assert_int_equal(f ? f->state : VALIDITY_GOOD, c[i].state);
         run_free(r);
     }
-    pthread_barrier_wait(&p.read);
-    pthread_join(thread[1], NULL);
+    pair_end(&p, thread);
     gap_list_free(p.gaps);
     if (!waited) /* no schedstat, nobody had to wait, or everybody */
         skip();
