@@ -56,14 +56,8 @@ static void print_error(const struct err *e)
 /* Says which of several ranks it was. */
 static void name_rank(const struct run *r, struct err *e)
 {
-    char where[sizeof(e->where)];
-    unsigned rank = ranks_rank(r->ranks);
-
-    if (ranks_count(r->ranks) == 1)
-        return;
-    snprintf(where, sizeof(where), "rank %u on %s%s%.200s", rank, ranks_host(r->ranks, rank),
-             e->where[0] ? ": " : "", e->where);
-    memcpy(e->where, where, sizeof(where));
+    if (ranks_count(r->ranks) > 1)
+        ranks_name(r->ranks, ranks_rank(r->ranks), e);
 }
 
 /* Prints a failure. Returns the status of the first one. */

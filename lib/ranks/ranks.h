@@ -28,6 +28,9 @@ unsigned ranks_rank(const struct ranks *r);
 unsigned ranks_count(const struct ranks *r);
 /* The name of the host that a rank runs on. Lent. */
 const char *ranks_host(const struct ranks *r, unsigned rank);
+/* Puts the number and the host of a rank before the place of an error. A process that is no rank of
+ * MPI leaves it. */
+void ranks_name(const struct ranks *r, unsigned rank, struct err *e);
 
 /* All. Each gives what came of its last step: rc and *e. 0 when all did well; else the error of the
  * first rank that failed, with its number and host. */

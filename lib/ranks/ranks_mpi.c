@@ -443,6 +443,15 @@ const char *ranks_host(const struct ranks *r, unsigned rank)
     return r->host[rank];
 }
 
+void ranks_name(const struct ranks *r, unsigned rank, struct err *e)
+{
+    char where[sizeof(e->where)];
+
+    snprintf(where, sizeof(where), "rank %u on %s%s%.200s", rank, r->host[rank],
+             e->where[0] ? ": " : "", e->where);
+    memcpy(e->where, where, sizeof(where));
+}
+
 void ranks_set_silence(struct ranks *r, int64_t most_ns)
 {
     pthread_mutex_lock(&r->lock);
@@ -490,16 +499,13 @@ struct outcome {
 static void name_first(const struct ranks *r, const struct outcome *all, struct outcome *first)
 {
     unsigned i = 0;
-    char where[320];
 
     while (i < r->count && all[i].rc >= 0)
         i++;
     if (i == r->count)
         return;
-    const struct err *was = &all[i].err;
-    snprintf(where, sizeof(where), "rank %u on %s%s%.200s", i, r->host[i],
-             was->where[0] ? ": " : "", was->where);
-    first->rc = err_set(&first->err, all[i].rc, was->class, where, "%s", was->what);
+    *first = all[i];
+    ranks_name(r, i, &first->err);
 }
 
 int ranks_agree(struct ranks *r, int rc, struct err *e)
