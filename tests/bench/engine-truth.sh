@@ -5,7 +5,7 @@
 # in the page cache; before each load the store is read once with O_DIRECT, and nothing of it may be left in the page
 # cache; then the drive rests for two seconds, since some have less to give after much was moved at once. All this is
 # outside the clock. Prints P50 and P95: medians over the runs, of service times as kvreplay reports them;
-# replay by truth; the truth's second runs by its first ones, which is what the machine's noise does to such a ratio; and
+# replay by truth, with the 95 % interval of each ratio (bootstrap over the runs); the truth's second runs by its first ones, which is what the machine's noise does to such a ratio; and
 # replay by truth of the least time of each object over all runs, which neighbours on the processors and on the drive
 # disturb least. KVTRACE_DIR: where; KVTRACE_RATE: operations a second (default 12); KVTRACE_OBJECTS.
 set -eu
@@ -79,12 +79,34 @@ figures() {
             "$TMP/all.$who.$1.$2" | percentiles
     done
 }
-printf '%-18s %15s %15s %15s %15s %15s\n' 'P50 / P95' 'truth ms' 'replay ms' 'replay/truth' 'truth/truth' 'of least times'
+# intervals DIRECT STEP: the 95 % intervals of replay by truth, of P50 and of P95.
+intervals() {
+    for column in 1 2; do
+        for who in truth replay; do sed "s/^/$who /" "$TMP/runs.$who.$1.$2"; done | awk -v column=$((column + 1)) '
+            function median_of_draw(all, n,    i, j, x, v) {
+                for (i = 1; i <= n; i++) {
+                    x = all[1 + int(rand() * n)]
+                    for (j = i - 1; j > 0 && v[j] > x; j--)
+                        v[j + 1] = v[j]
+                    v[j + 1] = x
+                }
+                return (v[int((n + 1) / 2)] + v[int(n / 2) + 1]) / 2
+            }
+            $1 == "truth" { truth[++n] = $column }
+            $1 == "replay" { replay[++m] = $column }
+            END {
+                srand(1)
+                for (k = 0; k < 2000; k++)
+                    print median_of_draw(replay, m) / median_of_draw(truth, n)
+            }' | sort -n | sed -n '50p;1951p'
+    done
+}
+printf '%-17s %13s %13s %13s %23s %13s %14s\n' 'P50 / P95' 'truth ms' 'replay ms' 'replay/truth' '95 %' 'truth/truth' 'of least times'
 for direct in 0 1; do
     for step in store load; do
-        echo "$step, $([ $direct = 0 ] && echo buffered || echo direct)|$(figures $direct $step | tr '\n' ' ')" |
-            awk -F'|' '{ split($2, v, " ")
-                printf "%-18s %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f\n", $1, v[1], v[2], v[3], v[4],
-                    v[3] / v[1], v[4] / v[2], v[7] / v[5], v[8] / v[6], v[11] / v[9], v[12] / v[10] }'
+        echo "$step, $([ $direct = 0 ] && echo buffered || echo direct)|$(figures $direct $step | tr '\n' ' ')|$(
+            intervals $direct $step | tr '\n' ' ')" | awk -F'|' '{ split($2, v, " "); split($3, w, " ")
+                printf "%-17s %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f %5.2f-%.2f %5.2f-%.2f %6.2f %6.2f %7.2f %6.2f\n", $1, v[1], v[2], v[3],
+                    v[4], v[3] / v[1], v[4] / v[2], w[1], w[2], w[3], w[4], v[7] / v[5], v[8] / v[6], v[11] / v[9], v[12] / v[10] }'
     done
 done
