@@ -9,6 +9,7 @@
 #include "kvgen/record/bytes_in.h"
 #include "kvgen/record/msgpack.h"
 #include "kvgen/record/readers.h"
+#include "kvgen/record/same.h"
 #include "lib/base/keymap.h"
 #include "lib/base/units.h"
 
@@ -205,34 +206,6 @@ static const struct member_list record_names[] = {[LEVEL_STORAGE] = {.name = rec
                                                                     .id = LIST_RECORD,
                                                                     .inner_at = RECORD_ARGS,
                                                                     .inner = &event_names}};
-
-/* Whether n bytes are the same. Names are short, and there are 15 to an object: no call for each,
- * and what is left of the last word is compared by a word that begins earlier. */
-static inline bool same(const char *a, const char *b, size_t n)
-{
-    uint64_t x, y;
-    uint32_t u, v;
-    size_t at = 0;
-    if (n < sizeof(u))
-        return memcmp(a, b, n) == 0;
-    if (n < sizeof(x)) {
-        memcpy(&u, a, sizeof(u));
-        memcpy(&v, b, sizeof(v));
-        uint32_t differs = u ^ v;
-        memcpy(&u, a + n - sizeof(u), sizeof(u));
-        memcpy(&v, b + n - sizeof(v), sizeof(v));
-        return (differs | (u ^ v)) == 0;
-    }
-    for (;;) {
-        memcpy(&x, a + at, sizeof(x));
-        memcpy(&y, b + at, sizeof(y));
-        if (x != y)
-            return false;
-        if (at + sizeof(x) >= n)
-            return true;
-        at = at + 2 * sizeof(x) <= n ? at + sizeof(x) : n - sizeof(x);
-    }
-}
 
 /* The place of a name in a list, or its count. *expected: where it was the last time. */
 static inline unsigned find_name(const struct member_list *names, uint8_t *expected,
