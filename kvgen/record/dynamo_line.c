@@ -3,18 +3,16 @@
  */
 #include "kvgen/record/dynamo_line.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kvgen/record/json_fields.h"
 #include "kvgen/record/same.h"
+#include "kvgen/scan.h"
 
 enum {
     DEPTH = 16,      /* of a line that is scanned */
-    WHOLE = 18,      /* digits that always fit an int64_t */
-    ID = 19,         /* digits that always fit a uint64_t; one digit more may fit */
     MOST = 1 << 20,  /* hashes of a line that is scanned */
     FIRST_ROOM = 256 /* hashes */
 };
@@ -228,11 +226,11 @@ int dynamo_line_read(struct dynamo_line *l, const struct jsonin_v *line)
 
 /* ---- the scan ---- */
 
-/* What is left of the line. The functions that take something return false where the line is left
- * to the tree; out_of_memory tells that from the end of memory. */
-struct scan {
-    const char *at, *end;
-    struct dynamo_line *l;
+/* The functions that take something return false where the line is left to the tree; out_of_memory
+ * tells that from the end of memory. */
+struct line {
+    struct scan scan;
+    struct dynamo_line *values;
     uint64_t seen;      /* names of used members that came, as bits */
     bool bare, wrapped; /* the line is a record; has one as its event */
     bool out_of_memory;
@@ -240,120 +238,32 @@ struct scan {
 _Static_assert((int)NAMES < (int)DYNAMO_LINE_NAMES && DYNAMO_LINE_NAMES <= 64,
                "a bit for each name");
 
-static inline char peek(const struct scan *s)
-{
-    return s->at < s->end ? *s->at : '\0';
-}
-
-static inline char after_space(struct scan *s)
-{
-    char c;
-    while ((c = peek(s)) == ' ' || c == '\t' || c == '\r' || c == '\n')
-        s->at++;
-    return c;
-}
-
-static inline bool take(struct scan *s, char c)
-{
-    bool is = after_space(s) == c;
-    s->at += is;
-    return is;
-}
-
-/* Eight digits at once; false: they are not all digits. Neighbours are added up in pairs. */
-static inline bool eight_digits(const char *p, uint64_t *n)
-{
-    const uint64_t sixes = UINT64_C(0x0606060606060606), highs = UINT64_C(0xf0f0f0f0f0f0f0f0);
-    const uint64_t zeros = UINT64_C(0x3030303030303030);
-    uint64_t x;
-    memcpy(&x, p, sizeof(x));
-    x = le64toh(x);
-    if ((x & highs) != zeros || ((x + sixes) & highs) != zeros)
-        return false;
-    x -= zeros;
-    x = (x * 10 + (x >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
-    x = (x * 100 + (x >> 16)) & UINT64_C(0x0000ffff0000ffff);
-    *n = *n * 100000000 + (x & 0xffff) * 10000 + (x >> 32);
-    return true;
-}
-
-static inline bool is_digit(const struct scan *s)
-{
-    return (unsigned)(unsigned char)peek(s) - '0' <= 9;
-}
-
-/* A text, at its first quote: plain ASCII without escapes. Eight bytes at once: the top bit of a
- * byte is set if it is beyond ASCII, below a blank, a quote or a backslash. A borrow goes upwards
- * only, so the lowest bit that is set is right. */
 static bool take_text(struct scan *s, struct dynamo_text *text)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-    const char *p = ++s->at;
-    uint64_t x, special = 0;
-    while (s->end - p >= 8) {
-        memcpy(&x, p, sizeof(x));
-        x = le64toh(x);
-        special =
-            (x | (x - ones * ' ') | ((x ^ ones * '"') - ones) | ((x ^ ones * '\\') - ones)) & tops;
-        if (special)
-            break;
-        p += 8;
-    }
-    if (special)
-        p += __builtin_ctzll(special) / 8;
-    else
-        while (p < s->end && (signed char)*p >= ' ' && *p != '"' && *p != '\\')
-            p++;
-    *text = (struct dynamo_text){s->at, (size_t)(p - s->at)};
-    s->at = p;
-    if (peek(s) != '"')
-        return false;
-    s->at++;
-    return true;
-}
-
-/* Adds at most max digits to *n, and returns how many there were. */
-static inline int add_digits(struct scan *s, int max, uint64_t *n)
-{
-    int count = 0;
-    for (; count + 8 <= max && s->end - s->at >= 8 && eight_digits(s->at, n); count += 8)
-        s->at += 8;
-    for (; count < max && is_digit(s); count++, s->at++)
-        *n = *n * 10 + (unsigned)(*s->at - '0');
-    return count;
-}
-
-/* The same; 0 also for a needless zero in front. */
-static int take_digits(struct scan *s, int max, uint64_t *n)
-{
-    const char *first = s->at;
-    int count = add_digits(s, max, n);
-    return count > 1 && *first == '0' ? 0 : count;
+    return scan_text(s, &text->p, &text->len);
 }
 
 static bool skip_digits(struct scan *s)
 {
     uint64_t n = 0;
-    if (!is_digit(s))
+    if (!scan_is_digit(s))
         return false;
-    while (s->end - s->at >= 8 && eight_digits(s->at, &n))
-        s->at += 8;
-    while (is_digit(s))
-        s->at++;
+    while (scan_add_digits(s, SCAN_DIGITS, &n) > 0)
+        ;
     return true;
 }
 
 /* What may follow the whole part of a number. */
 static bool skip_fraction(struct scan *s)
 {
-    if (peek(s) == '.') {
+    if (scan_peek(s) == '.') {
         s->at++;
         if (!skip_digits(s))
             return false;
     }
-    if (peek(s) == 'e' || peek(s) == 'E') {
+    if (scan_peek(s) == 'e' || scan_peek(s) == 'E') {
         s->at++;
-        s->at += peek(s) == '-' || peek(s) == '+';
+        s->at += scan_peek(s) == '-' || scan_peek(s) == '+';
         return skip_digits(s);
     }
     return true;
@@ -361,15 +271,15 @@ static bool skip_fraction(struct scan *s)
 
 static bool skip_number(struct scan *s)
 {
-    s->at += peek(s) == '-';
-    bool zero = peek(s) == '0';
+    s->at += scan_peek(s) == '-';
+    bool zero = scan_peek(s) == '0';
     const char *first = s->at;
     return skip_digits(s) && !(zero && s->at - first > 1) && skip_fraction(s);
 }
 
 static bool ends_number(const struct scan *s)
 {
-    char c = peek(s);
+    char c = scan_peek(s);
     return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\r' || c == '\n' || c == '\t';
 }
 
@@ -384,42 +294,21 @@ static bool take_word(struct scan *s, const char *word)
 
 static bool take_count(struct scan *s, struct dynamo_count *c)
 {
-    uint64_t n = 0;
-    bool minus = peek(s) == '-';
-    s->at += minus;
-    if (take_digits(s, WHOLE, &n) == 0 || !ends_number(s))
+    struct scan_number n;
+    if (!scan_number(s, &n) || n.decimals > 0 || !ends_number(s))
         return false;
     c->there = c->whole = true;
-    c->n = minus ? -(int64_t)n : (int64_t)n;
+    c->n = n.minus ? -(int64_t)n.digits : (int64_t)n.digits;
     return true;
-}
-
-/* A decimal fraction of so few digits that its digits and the power of ten are exact in a double,
- * so that it is rounded once, as strtod does (Clinger, "How to read floating point numbers
- * accurately", PLDI 1990). */
-static bool take_short_fraction(struct scan *s, double *out)
-{
-    static const double power[WHOLE + 1] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,
-                                            1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13,
-                                            1e14, 1e15, 1e16, 1e17, 1e18};
-    uint64_t n = 0;
-    int decimals = 0, whole = take_digits(s, WHOLE, &n);
-    if (whole > 0 && peek(s) == '.') {
-        s->at++;
-        decimals = add_digits(s, WHOLE - whole, &n);
-        if (decimals == 0)
-            return false;
-    }
-    *out = (double)n / power[decimals];
-    return whole > 0 && n <= UINT64_C(1) << 53 && ends_number(s);
 }
 
 /* Something that ends a number follows in the line, so strtod ends before the line does. */
 static bool take_time(struct scan *s, struct dynamo_time *t)
 {
     const char *first = s->at;
+    struct scan_number n;
     t->number = true;
-    if (take_short_fraction(s, &t->ms))
+    if (scan_number(s, &n) && scan_double(&n, &t->ms) && ends_number(s))
         return true;
     s->at = first;
     if (!skip_number(s) || !ends_number(s))
@@ -431,73 +320,66 @@ static bool take_time(struct scan *s, struct dynamo_time *t)
 /* A whole number of 64 bits, with or without a sign. */
 static bool take_hash(struct scan *s, uint64_t *hash)
 {
-    uint64_t n = 0;
-    bool minus = peek(s) == '-';
-    s->at += minus;
-    int count = take_digits(s, minus ? WHOLE : ID, &n);
-    if (count == 0)
+    struct scan_number n;
+    if (scan_peek(s) != '-')
+        return scan_u64(s, hash) && ends_number(s);
+    if (!scan_number(s, &n) || n.decimals > 0)
         return false;
-    if (count == ID && is_digit(s)) {
-        if (__builtin_mul_overflow(n, 10, &n) ||
-            __builtin_add_overflow(n, (uint64_t)(*s->at - '0'), &n))
-            return false;
-        s->at++;
-    }
-    *hash = minus ? 0 - n : n;
+    *hash = 0 - n.digits;
     return ends_number(s);
 }
 
-static bool take_hashes(struct scan *s)
+static bool take_hashes(struct line *l)
 {
-    struct dynamo_line *l = s->l;
-    l->hashes_are = DYNAMO_HASHES_LIST;
-    if (!take(s, '['))
+    struct dynamo_line *to = l->values;
+    to->hashes_are = DYNAMO_HASHES_LIST;
+    if (!scan_take(&l->scan, '['))
         return false;
-    if (take(s, ']'))
+    if (scan_take(&l->scan, ']'))
         return true;
     do {
-        if (l->hashes == MOST)
+        if (to->hashes == MOST)
             return false;
-        if (l->hashes == l->hashes_cap && grow(l, l->hashes_cap * 2 + FIRST_ROOM) < 0) {
-            s->out_of_memory = true;
+        if (to->hashes == to->hashes_cap && grow(to, to->hashes_cap * 2 + FIRST_ROOM) < 0) {
+            l->out_of_memory = true;
             return false;
         }
-        after_space(s);
-        if (!take_hash(s, &l->hash[l->hashes]))
+        scan_space(&l->scan);
+        if (!take_hash(&l->scan, &to->hash[to->hashes]))
             return false;
-        l->hashes++;
-    } while (take(s, ','));
-    return take(s, ']');
+        to->hashes++;
+    } while (scan_take(&l->scan, ','));
+    return scan_take(&l->scan, ']');
 }
 
-static bool take_object(struct scan *s, enum name name, enum place place, unsigned depth);
+static bool take_object(struct line *l, enum name name, enum place place, unsigned depth);
 
 /* Any value of a member. Recursion is as deep as DEPTH. */
-static bool take_value(struct scan *s, enum name name, enum place place, unsigned depth)
+static bool take_value(struct line *l, enum name name, enum place place, unsigned depth)
 {
     struct dynamo_text text;
-    switch (after_space(s)) {
+    switch (scan_space(&l->scan)) {
     case '"':
-        return take_text(s, &text);
+        return take_text(&l->scan, &text);
     case '{':
-        return take_object(s, name, place, depth);
+        return take_object(l, name, place, depth);
     case '[':
-        s->at++;
-        if (take(s, ']'))
+        l->scan.at++;
+        if (scan_take(&l->scan, ']'))
             return true;
         do {
-            if (depth == DEPTH || !take_value(s, name, place, depth + 1))
+            if (depth == DEPTH || !take_value(l, name, place, depth + 1))
                 return false;
-        } while (take(s, ','));
-        return take(s, ']');
+        } while (scan_take(&l->scan, ','));
+        return scan_take(&l->scan, ']');
     case 'n':
-        return take_word(s, "null");
+        return take_word(&l->scan, "null");
     case 't':
-        return take_word(s, "true");
+        return take_word(&l->scan, "true");
     case 'f':
-        return take_word(s, "false");
+        return take_word(&l->scan, "false");
     default:
-        return skip_number(s);
+        return skip_number(&l->scan);
     }
 }
 
@@ -509,44 +391,45 @@ static bool is_end(const struct dynamo_line *l)
 }
 
 /* The value of a member that is used. A null is as if it were missing. */
-static bool take_used(struct scan *s, enum name name, unsigned depth)
+static bool take_used(struct line *l, enum name name, unsigned depth)
 {
     const struct use *u = &uses[name];
-    if (s->seen & UINT64_C(1) << name)
+    if (l->seen & UINT64_C(1) << name)
         return false;
-    s->seen |= UINT64_C(1) << name;
-    char c = after_space(s);
+    l->seen |= UINT64_C(1) << name;
+    char c = scan_space(&l->scan);
     if (c == 'n')
-        return take_word(s, "null");
+        return take_word(&l->scan, "null");
     switch (u->as) {
     case TO_OBJECT:
-        s->wrapped |= name == EVENT;
-        return c == '{' && take_object(s, name, (enum place)u->to, depth);
+        l->wrapped |= name == EVENT;
+        return c == '{' && take_object(l, name, (enum place)u->to, depth);
     case TO_TEXT:
-        return c == '"' && take_text(s, &s->l->text[u->to]) && (name != EVENT_TYPE || is_end(s->l));
+        return c == '"' && take_text(&l->scan, &l->values->text[u->to]) &&
+               (name != EVENT_TYPE || is_end(l->values));
     case TO_COUNT:
-        return take_count(s, &s->l->count[u->to]);
+        return take_count(&l->scan, &l->values->count[u->to]);
     case TO_TIME:
-        return take_time(s, &s->l->time[u->to]);
+        return take_time(&l->scan, &l->values->time[u->to]);
     default:
-        return take_hashes(s);
+        return take_hashes(l);
     }
 }
 
 /* Takes the name of a member, at its first quote: its place in the table; NAMES: it is not there.
  * *expected: the name that came here in the line before. */
-static bool take_name(struct scan *s, uint8_t *expected, unsigned *name)
+static bool take_name(struct line *l, uint8_t *expected, unsigned *name)
 {
-    const uint8_t *length = s->l->name_length;
+    const uint8_t *length = l->values->name_length;
     size_t len = length[*expected];
     struct dynamo_text other;
-    if ((size_t)(s->end - s->at) > len + 1 && s->at[len + 1] == '"' &&
-        same(s->at + 1, fields[*expected].name, len)) {
-        s->at += len + 2;
+    if ((size_t)(l->scan.end - l->scan.at) > len + 1 && l->scan.at[len + 1] == '"' &&
+        same(l->scan.at + 1, fields[*expected].name, len)) {
+        l->scan.at += len + 2;
         *name = *expected;
         return true;
     }
-    if (!take_text(s, &other))
+    if (!take_text(&l->scan, &other))
         return false;
     for (*name = 0; *name < NAMES; ++*name)
         if (length[*name] == other.len && same(fields[*name].name, other.p, other.len)) {
@@ -557,50 +440,50 @@ static bool take_name(struct scan *s, uint8_t *expected, unsigned *name)
 }
 
 /* The member behind its name; NAMES: the name is not known. */
-static bool take_member(struct scan *s, unsigned name, enum place place, unsigned depth)
+static bool take_member(struct line *l, unsigned name, enum place place, unsigned depth)
 {
     if (name == NAMES) {
-        s->l->unknown_fields += place != UNSEEN;
-        return take_value(s, NAMES, UNSEEN, depth);
+        l->values->unknown_fields += place != UNSEEN;
+        return take_value(l, NAMES, UNSEEN, depth);
     }
     const struct use *u = &uses[name];
     bool bare = place == LINE && u->in == RECORD;
-    s->bare |= bare;
+    l->bare |= bare;
     if (u->as != UNUSED && (u->in == place || bare))
-        return take_used(s, (enum name)name, depth);
-    return take_value(s, (enum name)name, fields[name].how == JSON_FIELD_WHOLE ? UNSEEN : ELSEWHERE,
+        return take_used(l, (enum name)name, depth);
+    return take_value(l, (enum name)name, fields[name].how == JSON_FIELD_WHOLE ? UNSEEN : ELSEWHERE,
                       depth);
 }
 
 /* The object of this name, at its bracket. */
-static bool take_object(struct scan *s, enum name object, enum place place, unsigned depth)
+static bool take_object(struct line *l, enum name object, enum place place, unsigned depth)
 {
-    uint8_t *expected = &s->l->first_name[object];
-    s->at++;
-    if (take(s, '}'))
+    uint8_t *expected = &l->values->first_name[object];
+    l->scan.at++;
+    if (scan_take(&l->scan, '}'))
         return true;
     do {
         struct dynamo_text text;
         unsigned name = NAMES;
-        if (depth == DEPTH || after_space(s) != '"' ||
-            !(place == UNSEEN ? take_text(s, &text) : take_name(s, expected, &name)) ||
-            !take(s, ':') || !take_member(s, name, place, depth + 1))
+        if (depth == DEPTH || scan_space(&l->scan) != '"' ||
+            !(place == UNSEEN ? take_text(&l->scan, &text) : take_name(l, expected, &name)) ||
+            !scan_take(&l->scan, ':') || !take_member(l, name, place, depth + 1))
             return false;
         if (name < NAMES)
-            expected = &s->l->next_name[name];
-    } while (take(s, ','));
-    return take(s, '}');
+            expected = &l->values->next_name[name];
+    } while (scan_take(&l->scan, ','));
+    return scan_take(&l->scan, '}');
 }
 
 int dynamo_line_scan(struct dynamo_line *l, const char *text, size_t len)
 {
-    struct scan s = {.at = text, .end = text + len, .l = l};
+    struct line line = {.scan = {text, text + len}, .values = l};
     for (unsigned i = 0; l->name_length[0] == 0 && i < NAMES; i++)
         l->name_length[NAMES - 1 - i] = (uint8_t)strlen(fields[NAMES - 1 - i].name);
     clear(l);
-    bool ok = after_space(&s) == '{' && take_object(&s, NAMES, LINE, 0);
-    after_space(&s);
-    if (ok && s.at == s.end && !(s.bare && s.wrapped) && is_end(l))
+    bool ok = scan_space(&line.scan) == '{' && take_object(&line, NAMES, LINE, 0);
+    scan_space(&line.scan);
+    if (ok && line.scan.at == line.scan.end && !(line.bare && line.wrapped) && is_end(l))
         return 1;
-    return s.out_of_memory ? -ENOMEM : 0;
+    return line.out_of_memory ? -ENOMEM : 0;
 }
