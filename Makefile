@@ -45,7 +45,7 @@ kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/worth  := frozen break_even worth worth_text
 kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
-kvgen/record := names media batch json_fields dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording
+kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/sched kvreplay/many
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kvgen/record/batch.h"
-#include "kvgen/record/json_fields.h"
+#include "kvgen/record/dynamo_line.h"
 #include "kvgen/source/block_size.h"
 #include "kvgen/source/id_lists.h"
 #include "lib/base/hist.h"
@@ -40,6 +40,7 @@ struct dynamo {
     struct file_source files; /* first */
     struct names names;
     struct jsonin_stream *stream;
+    struct dynamo_line line;
     struct time_sort *sort;
     struct piece *piece;
     bool reload; /* inputs_next begins with the first file again */
@@ -57,49 +58,6 @@ struct dynamo {
     struct hist *end_to_end_ns, *first_token_ns; /* as recorded */
 };
 
-/* Members of a record, of all versions. */
-static const struct json_field fields[] = {{"timestamp", JSON_FIELD_WALKED},
-                                           {"event", JSON_FIELD_WALKED},
-                                           {"schema", JSON_FIELD_WALKED},
-                                           {"event_type", JSON_FIELD_WALKED},
-                                           {"event_time_unix_ms", JSON_FIELD_WALKED},
-                                           {"event_source", JSON_FIELD_WALKED},
-                                           {"agent_context", JSON_FIELD_WALKED},
-                                           {"session_id", JSON_FIELD_WALKED},
-                                           {"parent_session_id", JSON_FIELD_WALKED},
-                                           {"session_final", JSON_FIELD_WALKED},
-                                           {"input_trigger", JSON_FIELD_WALKED},
-                                           {"agent_headers", JSON_FIELD_WHOLE},
-                                           {"request", JSON_FIELD_WALKED},
-                                           {"request_id", JSON_FIELD_WALKED},
-                                           {"x_request_id", JSON_FIELD_WALKED},
-                                           {"model", JSON_FIELD_WALKED},
-                                           {"input_tokens", JSON_FIELD_WALKED},
-                                           {"output_tokens", JSON_FIELD_WALKED},
-                                           {"cached_tokens", JSON_FIELD_WALKED},
-                                           {"request_received_ms", JSON_FIELD_WALKED},
-                                           {"prefill_wait_time_ms", JSON_FIELD_WALKED},
-                                           {"prefill_time_ms", JSON_FIELD_WALKED},
-                                           {"ttft_ms", JSON_FIELD_WALKED},
-                                           {"total_time_ms", JSON_FIELD_WALKED},
-                                           {"avg_itl_ms", JSON_FIELD_WALKED},
-                                           {"kv_hit_rate", JSON_FIELD_WALKED},
-                                           {"kv_transfer_estimated_latency_ms", JSON_FIELD_WALKED},
-                                           {"queue_depth", JSON_FIELD_WALKED},
-                                           {"worker", JSON_FIELD_WALKED},
-                                           {"prefill_worker_id", JSON_FIELD_WALKED},
-                                           {"prefill_dp_rank", JSON_FIELD_WALKED},
-                                           {"decode_worker_id", JSON_FIELD_WALKED},
-                                           {"decode_dp_rank", JSON_FIELD_WALKED},
-                                           {"replay", JSON_FIELD_WALKED},
-                                           {"trace_block_size", JSON_FIELD_WALKED},
-                                           {"input_length", JSON_FIELD_WALKED},
-                                           {"input_sequence_hashes", JSON_FIELD_WHOLE},
-                                           {"finish_reason_metadata", JSON_FIELD_WHOLE},
-                                           {"tool", JSON_FIELD_WHOLE},
-                                           {"payload", JSON_FIELD_WHOLE}};
-static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields)};
-
 static int bad(const struct dynamo *s, struct err *e, const char *name, const char *what)
 {
     return file_source_bad(&s->files, jsonin_stream_line(s->stream), e, "%s %s", name, what);
@@ -107,26 +65,27 @@ static int bad(const struct dynamo *s, struct err *e, const char *name, const ch
 
 /* ---- a record ---- */
 
-static int read_tokens(const struct dynamo *s, const struct jsonin_v *v, const char *name,
+/* Sets *tokens if the line says how many. */
+static int read_tokens(const struct dynamo *s, enum dynamo_count_id which, const char *name,
                        int64_t *tokens, struct err *e)
 {
-    if (!v)
-        return 0;
-    if (jsonin_i64(v, tokens) == 0 && *tokens >= 0 && *tokens <= REQUEST_MAX_TOKENS)
-        return 0;
-    return bad(s, e, name, "is not a number of tokens from 0 to 2^31");
+    const struct dynamo_count *c = &s->line.count[which];
+    if (c->there && !(c->whole && c->n >= 0 && c->n <= REQUEST_MAX_TOKENS))
+        return bad(s, e, name, "is not a number of tokens from 0 to 2^31");
+    if (c->there)
+        *tokens = c->n;
+    return 0;
 }
 
 /* The user of the session, a new one if it is new. */
-static int find_user(struct dynamo *s, const struct jsonin_v *record, uint32_t *user, struct err *e)
+static int find_user(struct dynamo *s, uint32_t *user, struct err *e)
 {
-    size_t len;
-    const char *session = jsonin_text(jsonin_get(record, "agent_context.session_id"), &len);
-    if (!session) {
+    const struct dynamo_text *session = &s->line.text[DYNAMO_SESSION];
+    if (!session->p) {
         *user = (uint32_t)(s->requests % NO_SESSION_USERS);
         return 0;
     }
-    struct hash128 name = names_hash(&s->names, session, len);
+    struct hash128 name = names_hash(&s->names, session->p, session->len);
     uint64_t *number = keymap_get(s->sessions, name, UINT64_MAX);
     if (!number)
         return err_nomem(e, "sessions");
@@ -152,27 +111,18 @@ static int find_user(struct dynamo *s, const struct jsonin_v *record, uint32_t *
     return 0;
 }
 
-/* Adds the request to the sort. ids were checked to be a list. */
-static int add(struct dynamo *s, int64_t arrival_ns, const struct sorted *r,
-               const struct jsonin_v *ids, struct err *e)
+/* Adds the request with the hashes of the line to the sort. */
+static int add(struct dynamo *s, int64_t arrival_ns, const struct sorted *r, struct err *e)
 {
     struct piece *p = s->piece;
     uint32_t done = 0;
+    if (s->line.hashes_are == DYNAMO_HASHES_NO_NUMBERS)
+        return bad(s, e, "input_sequence_hashes", "holds something that is no number of 64 bits");
     do {
         p->head = *r;
         p->head.here = r->ids - done < PIECE_IDS ? r->ids - done : PIECE_IDS;
-        for (uint32_t i = 0; i < p->head.here; i++) {
-            uint64_t id;
-            int64_t negative;
-            const struct jsonin_v *v = jsonin_at(ids, done + i);
-            if (jsonin_u64(v, &id) < 0) {
-                if (jsonin_i64(v, &negative) < 0)
-                    return bad(s, e, "input_sequence_hashes",
-                               "holds something that is no number of 64 bits");
-                id = (uint64_t)negative;
-            }
-            p->id[i] = names_number(&s->names, id);
-        }
+        for (uint32_t i = 0; i < p->head.here; i++)
+            p->id[i] = names_number(&s->names, s->line.hash[done + i]);
         size_t len = sizeof(p->head) + p->head.here * sizeof(*p->id);
         int rc = time_sort_add(s->sort, arrival_ns, p, len, e);
         if (rc < 0)
@@ -183,96 +133,95 @@ static int add(struct dynamo *s, int64_t arrival_ns, const struct sorted *r,
 }
 
 /* Keeps a time of a request, if it was recorded. 0 or negative errno with *e. */
-static int keep_time(struct hist *to, const struct jsonin_v *ms, struct err *e)
+static int keep_time(struct hist *to, const struct dynamo_time *t, struct err *e)
 {
-    double t;
-    if (jsonin_f64(ms, &t) < 0 || !(t >= 0 && t < 1e9))
+    if (!t->number || !(t->ms >= 0 && t->ms < 1e9))
         return 0;
-    return hist_record(to, (int64_t)(t * NS_PER_MS)) < 0 ? err_nomem(e, "times") : 0;
+    return hist_record(to, (int64_t)(t->ms * NS_PER_MS)) < 0 ? err_nomem(e, "times") : 0;
 }
 
-static int read_end(struct dynamo *s, const struct jsonin_v *record, struct err *e)
+static int read_end(struct dynamo *s, struct err *e)
 {
-    const struct jsonin_v *request = jsonin_get(record, "request");
-    const struct jsonin_v *ids = jsonin_get(request, "replay.input_sequence_hashes");
+    const struct dynamo_line *l = &s->line;
+    const struct dynamo_count *received_ms = &l->count[DYNAMO_RECEIVED_MS];
+    const struct dynamo_count *block = &l->count[DYNAMO_BLOCK_TOKENS];
+    const struct dynamo_time *wait = &l->time[DYNAMO_WAIT_MS];
     struct sorted r = {0};
-    int64_t arrival_ms, block = 0, input = 0, cached = 0;
-    double wait_ms = 0;
-    if (!ids) {
+    if (l->hashes_are == DYNAMO_HASHES_MISSING) {
         s->unhashed++;
         return 0;
     }
-    if (jsonin_i64(jsonin_get(request, "request_received_ms"), &arrival_ms) < 0 || arrival_ms < 0 ||
-        arrival_ms > MAX_MS)
+    if (!received_ms->whole || received_ms->n < 0 || received_ms->n > MAX_MS)
         return bad(s, e, "request_received_ms", "is not a time in milliseconds");
-    if (!jsonin_is_array(ids))
+    if (l->hashes_are == DYNAMO_HASHES_NO_LIST)
         return bad(s, e, "input_sequence_hashes", "is not a list");
-    if (jsonin_i64(jsonin_get(request, "replay.trace_block_size"), &block) < 0 || block < 1 ||
-        block > BLOCK_SIZE_MAX)
+    if (!block->whole || block->n < 1 || block->n > BLOCK_SIZE_MAX)
         return bad(s, e, "trace_block_size", "is not a number of tokens from 1 to 2^20");
-    if (read_tokens(s, jsonin_get(request, "input_tokens"), "input_tokens", &input, e) < 0)
+    if (read_tokens(s, DYNAMO_INPUT_TOKENS, "input_tokens", &r.context, e) < 0 ||
+        read_tokens(s, DYNAMO_INPUT_LENGTH, "input_length", &r.context, e) < 0 ||
+        read_tokens(s, DYNAMO_OUTPUT_TOKENS, "output_tokens", &r.generated, e) < 0 ||
+        read_tokens(s, DYNAMO_CACHED_TOKENS, "cached_tokens", &r.cached, e) < 0)
         return -EINVAL;
-    r.context = input;
-    if (read_tokens(s, jsonin_get(request, "replay.input_length"), "input_length", &r.context, e) <
-            0 ||
-        read_tokens(s, jsonin_get(request, "output_tokens"), "output_tokens", &r.generated, e) <
-            0 ||
-        read_tokens(s, jsonin_get(request, "cached_tokens"), "cached_tokens", &cached, e) < 0)
-        return -EINVAL;
-    if (!block_size_fits(block, r.context, jsonin_count(ids)))
+    if (!block_size_fits(block->n, r.context, l->hashes))
         return bad(s, e, "input_sequence_hashes", "does not have one hash for each block of input");
-    r.ids = (uint32_t)jsonin_count(ids);
-    r.block_tokens = (uint32_t)block;
-    r.cached = cached;
-    int64_t arrival_ns = arrival_ms * NS_PER_MS;
-    if (s->after_wait && jsonin_f64(jsonin_get(request, "prefill_wait_time_ms"), &wait_ms) == 0 &&
-        wait_ms > 0 && wait_ms < 1e9)
-        arrival_ns += (int64_t)(wait_ms * NS_PER_MS);
-    int rc = find_user(s, record, &r.user, e);
+    r.ids = (uint32_t)l->hashes;
+    r.block_tokens = (uint32_t)block->n;
+    int64_t arrival_ns = received_ms->n * NS_PER_MS;
+    if (s->after_wait && wait->number && wait->ms > 0 && wait->ms < 1e9)
+        arrival_ns += (int64_t)(wait->ms * NS_PER_MS);
+    int rc = find_user(s, &r.user, e);
     if (rc == 0)
-        rc = add(s, arrival_ns, &r, ids, e);
+        rc = add(s, arrival_ns, &r, e);
     if (rc == 0)
-        rc = keep_time(s->end_to_end_ns, jsonin_get(request, "total_time_ms"), e);
+        rc = keep_time(s->end_to_end_ns, &l->time[DYNAMO_TOTAL_MS], e);
     if (rc == 0)
-        rc = keep_time(s->first_token_ns, jsonin_get(request, "ttft_ms"), e);
+        rc = keep_time(s->first_token_ns, &l->time[DYNAMO_FIRST_TOKEN_MS], e);
     s->requests++;
     s->cycle_requests++;
     s->input_tokens += (uint64_t)r.context;
-    s->cached_tokens += (uint64_t)cached;
+    s->cached_tokens += (uint64_t)r.cached;
     return rc;
 }
 
-static bool begins(const char *text, const char *with)
+static bool begins(const struct dynamo_text *text, const char *with)
 {
-    return text && strncmp(text, with, strlen(with)) == 0;
+    size_t len = strlen(with);
+    return text->p && text->len >= len && memcmp(text->p, with, len) == 0;
+}
+
+static bool is(const struct dynamo_text *text, const char *what)
+{
+    return begins(text, what) && text->len == strlen(what);
 }
 
 static int read_line(struct dynamo *s, const char *text, size_t len, struct err *e)
 {
     /* Quotes within a text are escaped, so that this is a member and not part of a prompt. */
     static const char payload[] = "\"event_type\":\"request_payload\"";
+    const struct dynamo_text *type = &s->line.text[DYNAMO_TYPE];
     const struct jsonin_v *v;
     s->rows++;
-    if (memmem(text, len, payload, sizeof(payload) - 1) && text[len - 1] == '}') {
+    int scanned = dynamo_line_scan(&s->line, text, len);
+    if (scanned == 0 && memmem(text, len, payload, sizeof(payload) - 1) && text[len - 1] == '}') {
         s->payloads++;
         return 0;
     }
-    int rc = jsonin_stream_parse(s->stream, &v, e);
+    int rc = scanned == 0 ? jsonin_stream_parse(s->stream, &v, e) : 0;
     if (rc < 0)
         return rc;
-    const struct jsonin_v *record = jsonin_get(v, "event") ? jsonin_get(v, "event") : v;
-    const char *type = jsonin_text(jsonin_get(record, "event_type"), NULL);
-    if (!begins(jsonin_text(jsonin_get(record, "schema"), NULL), "dynamo.request.trace.v"))
+    if (scanned < 0 || (scanned == 0 && dynamo_line_read(&s->line, v) < 0))
+        return err_nomem(e, "a request");
+    if (!begins(&s->line.text[DYNAMO_SCHEMA], "dynamo.request.trace.v"))
         return bad(s, e, "schema", "is not dynamo.request.trace.v1: no request trace of Dynamo");
-    if (!type)
+    if (!type->p)
         return bad(s, e, "no", "event_type");
-    s->unknown.fields += json_fields_unknown(&known_fields, v);
-    if (strcmp(type, "request_end") == 0)
-        return read_end(s, record, e);
-    if (strcmp(type, "request_payload") == 0)
+    s->unknown.fields += s->line.unknown_fields;
+    if (is(type, "request_end"))
+        return read_end(s, e);
+    if (is(type, "request_payload"))
         s->payloads++;
     else if (!begins(type, "tool_"))
-        batch_unknown_event(&s->unknown, type, strlen(type));
+        batch_unknown_event(&s->unknown, type->p, type->len);
     return 0;
 }
 
@@ -429,6 +378,7 @@ static void dynamo_close(struct source *base)
     hist_free(s->end_to_end_ns);
     hist_free(s->first_token_ns);
     id_lists_free(&s->lists);
+    dynamo_line_free(&s->line);
     file_source_release(&s->files);
     free(s->session);
     free(s->piece);

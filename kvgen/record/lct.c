@@ -9,6 +9,7 @@
 #include "kvgen/record/bytes_in.h"
 #include "kvgen/record/msgpack.h"
 #include "kvgen/record/readers.h"
+#include "kvgen/record/same.h"
 #include "lib/base/keymap.h"
 #include "lib/base/units.h"
 
@@ -38,6 +39,15 @@ enum {
     MEMBERS = 15 /* of a list at most */
 };
 
+/* What surrounds the hash of a chunk in a key. Keys that follow each other mostly differ in their
+ * chunk only; with the same bytes around it a key has the same members. */
+struct key_form {
+    unsigned char head[96], rest[256];
+    size_t head_len, chunk_len, rest_len; /* chunk_len is 0: none is known */
+    bool hex;                             /* the chunk is its chunk_hash_hex */
+    struct hash128 others;                /* sum of the members before the chunk */
+};
+
 struct lct {
     struct batch_reader base; /* first */
     struct bytes_in *in;
@@ -50,6 +60,9 @@ struct lct {
     struct keymap *sizes;        /* storage: bytes of each key, from reservations and prefetches */
     struct keymap *incarnations; /* events: the newest one of each instance */
     struct batch *batch;         /* of the frame that is being read */
+    struct key_form form;        /* of the key before */
+    bool has_key;                /* the entry that is being read has one: */
+    struct hash128 key;
     /* The place of the member that came last behind each place, [0] the first member: maps of one
      * kind mostly have one order. */
     uint8_t next_place[LISTS][MEMBERS + 1];
@@ -73,10 +86,10 @@ struct member_list {
     enum list_id id;
     unsigned inner_at;
     const struct member_list *inner; /* NULL: none */
-    unsigned list_at;
-    /* Takes a list that is used as it is met, so that it is not walked twice; NULL: none is. 0, or
-     * negative errno. */
-    int (*take_list)(struct lct *l, struct msgpack *in);
+    unsigned used_at;
+    /* Takes a member that is used as it is met, so that it is not walked twice; NULL: none is. 0,
+     * or negative errno. */
+    int (*use)(struct lct *l, struct msgpack *in);
 };
 #define NAME(s)                                                                                    \
     {                                                                                              \
@@ -108,9 +121,13 @@ static const struct name header_list[] = {NAME("magic"),
 static const struct member_list header_names = NAMES(LIST_HEADER, header_list);
 
 /* All members of an object's key are its name. */
-static const struct name key_list[] = {NAME("chunk_hash"),      NAME("chunk_hash_hex"),
-                                       NAME("model_name"),      NAME("kv_rank"),
-                                       NAME("object_group_id"), NAME("cache_salt")};
+enum {
+    KEY_CHUNK = 4,
+    KEY_CHUNK_HEX
+};
+static const struct name key_list[] = {NAME("model_name"),      NAME("kv_rank"),
+                                       NAME("object_group_id"), NAME("cache_salt"),
+                                       NAME("chunk_hash"),      NAME("chunk_hash_hex")};
 static const struct member_list key_names = NAMES(LIST_KEY, key_list);
 
 enum {
@@ -173,8 +190,8 @@ static int take_entries(struct lct *l, struct msgpack *in);
 static const struct member_list event_names = {.name = event_list,
                                                .count = COUNT(event_list),
                                                .id = LIST_EVENT,
-                                               .list_at = EVENT_ENTRIES,
-                                               .take_list = take_entries};
+                                               .used_at = EVENT_ENTRIES,
+                                               .use = take_entries};
 
 enum {
     ENTRY_KEY,
@@ -182,11 +199,12 @@ enum {
 };
 static const struct name entry_list[] = {NAME("key"), NAME("size_bytes"), NAME("token_ids"),
                                          NAME("token_offset")};
+static int take_entry_key(struct lct *l, struct msgpack *in);
 static const struct member_list entry_names = {.name = entry_list,
                                                .count = COUNT(entry_list),
                                                .id = LIST_ENTRY,
-                                               .inner_at = ENTRY_KEY,
-                                               .inner = &key_names};
+                                               .used_at = ENTRY_KEY,
+                                               .use = take_entry_key};
 
 enum {
     RECORD_ARGS,
@@ -205,34 +223,6 @@ static const struct member_list record_names[] = {[LEVEL_STORAGE] = {.name = rec
                                                                     .id = LIST_RECORD,
                                                                     .inner_at = RECORD_ARGS,
                                                                     .inner = &event_names}};
-
-/* Whether n bytes are the same. Names are short, and there are 15 to an object: no call for each,
- * and what is left of the last word is compared by a word that begins earlier. */
-static inline bool same(const char *a, const char *b, size_t n)
-{
-    uint64_t x, y;
-    uint32_t u, v;
-    size_t at = 0;
-    if (n < sizeof(u))
-        return memcmp(a, b, n) == 0;
-    if (n < sizeof(x)) {
-        memcpy(&u, a, sizeof(u));
-        memcpy(&v, b, sizeof(v));
-        uint32_t differs = u ^ v;
-        memcpy(&u, a + n - sizeof(u), sizeof(u));
-        memcpy(&v, b + n - sizeof(v), sizeof(v));
-        return (differs | (u ^ v)) == 0;
-    }
-    for (;;) {
-        memcpy(&x, a + at, sizeof(x));
-        memcpy(&y, b + at, sizeof(y));
-        if (x != y)
-            return false;
-        if (at + sizeof(x) >= n)
-            return true;
-        at = at + 2 * sizeof(x) <= n ? at + sizeof(x) : n - sizeof(x);
-    }
-}
 
 /* The place of a name in a list, or its count. *expected: where it was the last time. */
 static inline unsigned find_name(const struct member_list *names, uint8_t *expected,
@@ -291,6 +281,21 @@ static int take_other(struct lct *l, struct msgpack *in, const struct member_lis
     return 0;
 }
 
+/* Takes the head of a map, or another value as a map without members. Most maps are small. */
+static inline int take_map_head(struct msgpack *in, uint32_t *count)
+{
+    struct msgpack_value head;
+    size_t left = (size_t)(in->end - in->at);
+    *count = left > 0 ? *in->at ^ 0x80u : 16;
+    if (*count < 16) {
+        in->at++;
+        return 0;
+    }
+    int rc = msgpack_next(in, &head);
+    *count = rc == 0 && head.type == MSGPACK_MAP ? head.count : 0;
+    return rc < 0 || head.type == MSGPACK_MAP ? rc : msgpack_skip_rest(in, &head);
+}
+
 /* Takes a map: the values of its members by their places in the list, each with its end; at is NULL
  * where one is missing. Members that are not in the list are counted. What {"__t__": tag, "v": map}
  * wraps is taken as the map. *in is then behind it. 0 or -EBADMSG.
@@ -300,11 +305,11 @@ static int take_map(struct lct *l, struct msgpack *in, const struct member_list 
 {
     struct wrapping w = {.may_be = may_wrap};
     uint8_t *next_place = l->next_place[names->id], *expected = next_place;
-    struct msgpack_value head;
-    int rc = msgpack_next(in, &head);
-    if (rc < 0 || head.type != MSGPACK_MAP)
-        return rc < 0 ? rc : msgpack_skip_rest(in, &head);
-    for (uint32_t i = 0; i < head.count; i++) {
+    uint32_t count;
+    int rc = take_map_head(in, &count);
+    if (rc < 0)
+        return rc;
+    for (; count > 0; count--) {
         struct msgpack_value name;
         rc = take_name(in, &name);
         if (rc < 0)
@@ -315,8 +320,8 @@ static int take_map(struct lct *l, struct msgpack *in, const struct member_list 
             rc = take_other(l, in, names, &name, &w, out);
         else if (at == names->inner_at && names->inner)
             rc = take_map(l, in, names->inner, true, out + names->count);
-        else if (at == names->list_at && names->take_list)
-            rc = names->take_list(l, in);
+        else if (at == names->used_at && names->use)
+            rc = names->use(l, in);
         else
             rc = msgpack_skip(in);
         if (rc < 0)
@@ -377,26 +382,82 @@ static uint32_t list(struct lct *l, struct msgpack *v)
     return head.count;
 }
 
-/* An object's name, by the members of its key. */
-static struct hash128 key_hash(const struct lct *l, const struct msgpack *member)
+/* Adds a member to the sum of a key. */
+static inline void add_member(struct hash128 *sum, struct hash128 h)
+{
+    sum->lo = hash_mix(sum->lo) + h.lo;
+    sum->hi = hash_mix(sum->hi) + h.hi;
+}
+
+static inline struct hash128 add_chunk(const struct lct *l, struct hash128 sum, bool hex,
+                                       struct hash128 chunk)
+{
+    const struct hash128 none = {0};
+    add_member(&sum, hex ? none : chunk);
+    add_member(&sum, hex ? chunk : none);
+    return names_hash(&l->o->names, &sum, sizeof(sum));
+}
+
+/* An object's name, by the members of its key; *others: the sum of those before the chunk. */
+static struct hash128 key_hash(const struct lct *l, const struct msgpack *member,
+                               struct hash128 *others)
 {
     struct hash128 sum = {0};
     for (unsigned i = 0; i < COUNT(key_list); i++) {
         struct msgpack_value v = scalar(member[i]);
-        struct hash128 h = v.text ? hash_128(v.text, v.len) : (struct hash128){.lo = v.bits};
-        sum.lo = hash_mix(sum.lo) + h.lo;
-        sum.hi = hash_mix(sum.hi) + h.hi;
+        if (i == KEY_CHUNK)
+            *others = sum;
+        add_member(&sum, v.text ? hash_128(v.text, v.len) : (struct hash128){.lo = v.bits});
     }
     return names_hash(&l->o->names, &sum, sizeof(sum));
 }
 
-/* Takes the next key of a list. 0 or -EBADMSG. */
-static int take_key(struct lct *l, struct msgpack *keys, struct hash128 *key)
+/* Remembers what surrounds the chunk of the key in [begin, end). */
+static void learn_form(struct key_form *f, const unsigned char *begin, const unsigned char *end,
+                       const struct msgpack *member)
 {
+    f->chunk_len = 0;
+    f->hex = !member[KEY_CHUNK].at;
+    struct msgpack_value chunk = scalar(member[f->hex ? KEY_CHUNK_HEX : KEY_CHUNK]);
+    const unsigned char *text = (const unsigned char *)chunk.text;
+    if (!text || (!f->hex && member[KEY_CHUNK_HEX].at))
+        return;
+    f->head_len = (size_t)(text - begin);
+    f->rest_len = (size_t)(end - text) - chunk.len;
+    if (f->head_len > sizeof(f->head) || f->rest_len > sizeof(f->rest))
+        return;
+    memcpy(f->head, begin, f->head_len);
+    memcpy(f->rest, text + chunk.len, f->rest_len);
+    f->chunk_len = chunk.len;
+}
+
+/* Takes a key. 0 or -EBADMSG. */
+static int take_key(struct lct *l, struct msgpack *in, struct hash128 *key)
+{
+    struct key_form *f = &l->form;
+    const unsigned char *begin = in->at;
+    size_t before_rest = f->head_len + f->chunk_len;
+    if (f->chunk_len > 0 && begin && (size_t)(in->end - begin) >= before_rest + f->rest_len &&
+        memcmp(begin, f->head, f->head_len) == 0 &&
+        memcmp(begin + before_rest, f->rest, f->rest_len) == 0) {
+        *key = add_chunk(l, f->others, f->hex, hash_128(begin + f->head_len, f->chunk_len));
+        in->at += before_rest + f->rest_len;
+        return 0;
+    }
     struct msgpack member[COUNT(key_list)];
-    int rc = take_members(l, keys, &key_names, member);
-    *key = key_hash(l, member);
+    uint64_t unknown = l->base.unknown.fields;
+    int rc = take_members(l, in, &key_names, member);
+    *key = key_hash(l, member, &f->others);
+    f->chunk_len = 0;
+    if (rc == 0 && l->base.unknown.fields == unknown) /* which would be counted again */
+        learn_form(f, begin, in->at, member);
     return rc;
+}
+
+static int take_entry_key(struct lct *l, struct msgpack *in)
+{
+    l->has_key = true;
+    return take_key(l, in, &l->key);
 }
 
 /* ---- level storage ---- */
@@ -520,7 +581,7 @@ static int read_call(struct lct *l, const struct msgpack *record, const struct m
 /* Adds the entries of a message, whose kind and tier are set once all of it was read. */
 static int take_entries(struct lct *l, struct msgpack *in)
 {
-    struct msgpack entry[COUNT(entry_list) + COUNT(key_list)];
+    struct msgpack entry[COUNT(entry_list)], none[COUNT(key_list)] = {{0}};
     struct batch *b = l->batch;
     struct msgpack inner = *in, *at = in;
     int rc = 0;
@@ -530,12 +591,15 @@ static int take_entries(struct lct *l, struct msgpack *in)
         rc = msgpack_skip(in);
     }
     for (uint32_t n = rc == 0 ? list(l, at) : 0; n > 0; n--) {
+        l->has_key = false;
         rc = take_members(l, at, &entry_names, entry);
         if (rc < 0)
             return rc;
+        if (!l->has_key)
+            l->key = key_hash(l, none, &l->key);
         struct msgpack_value size = scalar(entry[ENTRY_SIZE]);
         struct event *v = batch_add(b, EVENT_STORED);
-        if (!v || batch_add_block(b, key_hash(l, entry + COUNT(entry_list))) < 0)
+        if (!v || batch_add_block(b, l->key) < 0)
             return -ENOMEM;
         v->bytes = size.type == MSGPACK_WHOLE && !size.negative ? size.bits : 0;
     }
@@ -577,13 +641,12 @@ static int read_event(struct lct *l, const struct msgpack *record, const struct 
     struct msgpack_value type = scalar(args[EVENT_TYPE]), tier = scalar(args[EVENT_TIER]);
     struct msgpack_value seq = scalar(args[EVENT_SEQ]), ts = scalar(args[EVENT_TS]);
     int rc = see_incarnation(l, args, b);
-    if (ends(name, "events.lifecycle"))
-        b->events = 0;
-    if (rc < 0 || ends(name, "events.lifecycle"))
+    if (rc < 0)
         return rc;
     if (!ends(name, "events.batch")) {
         b->events = 0;
-        batch_unknown_event(&l->base.unknown, name->text ? name->text : "", name->len);
+        if (!ends(name, "events.lifecycle"))
+            batch_unknown_event(&l->base.unknown, name->text ? name->text : "", name->len);
         return 0;
     }
     read_time(&ts, b);

@@ -126,14 +126,21 @@ static uint64_t load_rest(const unsigned char *p, size_t len)
     return w;
 }
 
+static inline __attribute__((always_inline)) void begin(const struct names *n, uint64_t v[4])
+{
+    v[0] = n->key[0] ^ UINT64_C(0x736f6d6570736575);
+    v[1] = n->key[1] ^ UINT64_C(0x646f72616e646f6d) ^ 0xee;
+    v[2] = n->key[0] ^ UINT64_C(0x6c7967656e657261);
+    v[3] = n->key[1] ^ UINT64_C(0x7465646279746573);
+}
+
 struct hash128 names_hash(const struct names *n, const void *p, size_t len)
 {
     const unsigned char *at = p;
     struct hash128 h;
-    uint64_t v[4] = {
-        n->key[0] ^ UINT64_C(0x736f6d6570736575), n->key[1] ^ UINT64_C(0x646f72616e646f6d) ^ 0xee,
-        n->key[0] ^ UINT64_C(0x6c7967656e657261), n->key[1] ^ UINT64_C(0x7465646279746573)};
+    uint64_t v[4];
     size_t left = len;
+    begin(n, v);
     for (; left >= 8; left -= 8, at += 8) {
         uint64_t word;
         memcpy(&word, at, sizeof(word));
@@ -149,8 +156,10 @@ struct hash128 names_hash(const struct names *n, const void *p, size_t len)
 
 uint64_t names_number(const struct names *n, uint64_t number)
 {
-    unsigned char b[8];
-    for (int i = 0; i < 8; i++)
-        b[i] = (unsigned char)(number >> (8 * i));
-    return names_hash(n, b, sizeof(b)).lo;
+    uint64_t v[4];
+    begin(n, v);
+    take_word(v, number);
+    take_word(v, (uint64_t)sizeof(number) << 56);
+    v[2] ^= 0xee;
+    return finish(v);
 }

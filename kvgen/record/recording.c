@@ -16,9 +16,11 @@
 #include "lib/sort/heap.h"
 
 enum {
-    MAX_WAITING = 1 << 20,            /* rows; the first ones go out then, whatever comes */
-    KEY = 6 + HASH_HEX_LEN + 1,       /* "block_", the hash */
-    PUBLISHER = 10 + HASH_HEX_LEN + 1 /* "publisher_", half a hash */
+    MAX_WAITING = 1 << 20, /* rows; the first ones go out then, whatever comes */
+    KEY_PREFIX = 6,        /* "block_"; a hash follows */
+    PUBLISHER_PREFIX = 10, /* "publisher_"; half a hash follows */
+    KEY = KEY_PREFIX + HASH_HEX_LEN + 1,
+    PUBLISHER = PUBLISHER_PREFIX + HASH_HEX_LEN + 1
 };
 
 /* A row that waits for rows of other publishers with earlier times. */
@@ -256,6 +258,16 @@ static int read_message(struct recording *r, struct err *e)
     return rc < 0 ? rc : at_message(r, residency_apply(r->residency, &r->batch, e), e);
 }
 
+/* What all rows have. */
+static void begin_rows(struct recording *r)
+{
+    trace_row_clear(&r->row);
+    memcpy(r->key, "block_", KEY_PREFIX);
+    memcpy(r->publisher, "publisher_", PUBLISHER_PREFIX);
+    r->row.key = (struct trace_str){.p = r->key, .len = KEY - 1};
+    r->row.user = (struct trace_str){.p = r->publisher, .len = PUBLISHER_PREFIX + HASH_HEX_LEN / 2};
+}
+
 static void make_row(struct recording *r, const struct heap_event *event)
 {
     const struct residency_op *op = &r->waiting[event->item].op;
@@ -269,12 +281,10 @@ static void make_row(struct recording *r, const struct heap_event *event)
         time_ns = r->last_ns;
     r->last_ns = time_ns;
 
-    trace_row_clear(row);
-    memcpy(r->key, "block_", 6);
-    hash_hex(op->id, r->key + 6);
-    if (r->publisher[0] == '\0' || memcmp(&op->publisher, &r->shown, sizeof(r->shown)) != 0) {
-        memcpy(r->publisher, "publisher_", 10);
-        hash_hex(op->publisher, r->publisher + 10);
+    hash_hex(op->id, r->key + KEY_PREFIX);
+    if (r->publisher[PUBLISHER_PREFIX] == '\0' ||
+        memcmp(&op->publisher, &r->shown, sizeof(r->shown)) != 0) {
+        hash_hex(op->publisher, r->publisher + PUBLISHER_PREFIX);
         r->shown = op->publisher;
     }
     row->time_ns = time_ns - r->first_ns;
@@ -285,8 +295,6 @@ static void make_row(struct recording *r, const struct heap_event *event)
     row->size = op->bytes;
     row->request = op->request > 0 ? (int64_t)op->request : TRACE_NONE;
     row->tokens = op->tokens > 0 ? (int64_t)op->tokens : TRACE_NONE;
-    row->key = (struct trace_str){.p = r->key, .len = KEY - 1};
-    row->user = (struct trace_str){.p = r->publisher, .len = 10 + HASH_HEX_LEN / 2};
 }
 
 /* The earliest row that waits; NULL: none does. */
@@ -447,6 +455,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
     r->in = in;
     r->o = *o;
     r->unused = r->first = NONE;
+    begin_rows(r);
     struct residency_opts residency = {.media = &r->o.record.media,
                                        .model = &r->o.model,
                                        .ranks = o->ranks,

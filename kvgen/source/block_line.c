@@ -4,120 +4,32 @@
 #include "kvgen/source/block_line.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/scan.h"
 #include "lib/base/hash.h"
 
-enum {
-    WHOLE_DIGITS = 18,    /* always fit an int64_t */
-    FRACTION_DIGITS = 15, /* exact in a double, as is the power of ten: rounded only once */
-    ID_DIGITS = 19        /* always fit a uint64_t; one digit more may fit */
-};
-
-/* What is left of the line. */
-struct at {
-    const char *p, *end;
-};
-
-static char peek(const struct at *a)
+static bool read_number(struct scan *s, struct block_line_member *m)
 {
-    return a->p < a->end ? *a->p : '\0';
-}
-
-static char after_space(struct at *a)
-{
-    while (peek(a) == ' ' || peek(a) == '\t' || peek(a) == '\r')
-        a->p++;
-    return peek(a);
-}
-
-static bool take(struct at *a, char c)
-{
-    bool is = after_space(a) == c;
-    a->p += is;
-    return is;
-}
-
-static unsigned digit(const struct at *a)
-{
-    return (unsigned)(unsigned char)peek(a) - '0';
-}
-
-/* Appends at most max digits to *n; returns how many there were. */
-static int scan_digits(struct at *a, int max, uint64_t *n)
-{
-    int count = 0;
-    for (unsigned d; count < max && (d = digit(a)) <= 9; count++, a->p++)
-        *n = *n * 10 + d;
-    return count;
-}
-
-/* The same; 0 also for a needless zero in front. */
-static int scan_whole(struct at *a, int max, uint64_t *n)
-{
-    const char *first = a->p;
-    int count = scan_digits(a, max, n);
-    return count > 1 && *first == '0' ? 0 : count;
-}
-
-/* Plain ASCII up to the closing quote. The opening one was taken. */
-static bool scan_text(struct at *a, const char **text, size_t *len)
-{
-    *text = a->p;
-    /* Signed: bytes beyond ASCII are negative, also where char is unsigned. */
-    while (a->p < a->end && (signed char)*a->p >= ' ' && *a->p != '"' && *a->p != '\\')
-        a->p++;
-    *len = (size_t)(a->p - *text);
-    if (peek(a) != '"')
+    struct scan_number n;
+    if (!scan_number(s, &n))
         return false;
-    a->p++;
-    return true;
-}
-
-static bool scan_number(struct at *a, struct block_line_member *m)
-{
-    static const double power[FRACTION_DIGITS + 1] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                                      1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    uint64_t n = 0;
-    bool minus = peek(a) == '-';
-    a->p += minus;
-    int whole = scan_whole(a, WHOLE_DIGITS, &n);
-    if (whole == 0)
-        return false;
-    if (peek(a) != '.') {
-        m->kind = BLOCK_LINE_WHOLE;
-        m->whole = minus ? -(int64_t)n : (int64_t)n;
-        return !(minus && n == 0);
+    if (n.decimals > 0) {
+        m->kind = BLOCK_LINE_FRACTION;
+        return scan_double(&n, &m->fraction);
     }
-    a->p++;
-    int decimals = scan_digits(a, FRACTION_DIGITS + 1, &n);
-    if (decimals == 0 || whole + decimals > FRACTION_DIGITS)
-        return false;
-    m->kind = BLOCK_LINE_FRACTION;
-    m->fraction = (minus ? -(double)n : (double)n) / power[decimals];
+    m->kind = BLOCK_LINE_WHOLE;
+    m->whole = n.minus ? -(int64_t)n.digits : (int64_t)n.digits;
     return true;
-}
-
-static bool scan_id(struct at *a, uint64_t *id)
-{
-    *id = 0;
-    int count = scan_whole(a, ID_DIGITS, id);
-    unsigned d = digit(a);
-    if (count < ID_DIGITS || d > 9)
-        return count > 0;
-    a->p++;
-    return !__builtin_mul_overflow(*id, 10, id) && !__builtin_add_overflow(*id, d, id) &&
-           *id != UINT64_MAX;
 }
 
 /* A list, whose opening bracket was taken: 1; 0: left to jsonin; -ENOMEM. */
-static int scan_ids(struct block_line *l, struct at *a, struct block_line_member *m)
+static int read_ids(struct block_line *l, struct scan *s, struct block_line_member *m)
 {
     m->kind = BLOCK_LINE_IDS;
     m->first = l->ids;
-    if (take(a, ']'))
+    if (scan_take(s, ']'))
         return 1;
     do {
         if (l->ids == l->cap) {
@@ -129,19 +41,18 @@ static int scan_ids(struct block_line *l, struct at *a, struct block_line_member
             l->cap = cap;
         }
         uint64_t *id = &l->id[l->ids];
-        if (after_space(a) == '"') {
+        if (scan_space(s) == '"') {
             const char *hash;
             size_t len;
-            a->p++;
-            if (!scan_text(a, &hash, &len) || block_line_hash(hash, len, id) < 0)
+            if (!scan_text(s, &hash, &len) || block_line_hash(hash, len, id) < 0)
                 return 0;
-        } else if (!scan_id(a, id)) {
+        } else if (!scan_u64(s, id) || *id == UINT64_MAX) {
             return 0;
         }
         l->ids++;
-    } while (take(a, ','));
+    } while (scan_take(s, ','));
     m->count = l->ids - m->first;
-    return take(a, ']');
+    return scan_take(s, ']');
 }
 
 static const struct block_line_member *find(const struct block_line *l, const char *name,
@@ -153,25 +64,25 @@ static const struct block_line_member *find(const struct block_line *l, const ch
     return NULL;
 }
 
-static int scan_member(struct block_line *l, struct at *a)
+static int read_member(struct block_line *l, struct scan *s)
 {
     struct block_line_member *m = &l->member[l->members];
-    if (l->members == BLOCK_LINE_MEMBERS || !take(a, '"'))
+    if (l->members == BLOCK_LINE_MEMBERS || scan_space(s) != '"')
         return 0;
     *m = (struct block_line_member){0};
-    if (!scan_text(a, &m->name, &m->name_len) || find(l, m->name, m->name_len) || !take(a, ':'))
+    if (!scan_text(s, &m->name, &m->name_len) || find(l, m->name, m->name_len) ||
+        !scan_take(s, ':'))
         return 0;
     int rc;
-    if (take(a, '[')) {
-        rc = scan_ids(l, a, m);
-    } else if (peek(a) == '"') {
+    if (scan_take(s, '[')) {
+        rc = read_ids(l, s, m);
+    } else if (scan_peek(s) == '"') {
         const char *text;
         size_t len;
-        a->p++;
         m->kind = BLOCK_LINE_TEXT;
-        rc = scan_text(a, &text, &len);
+        rc = scan_text(s, &text, &len);
     } else {
-        rc = scan_number(a, m);
+        rc = read_number(s, m);
     }
     l->members += rc > 0;
     return rc;
@@ -179,19 +90,19 @@ static int scan_member(struct block_line *l, struct at *a)
 
 int block_line_scan(struct block_line *l, const char *text, size_t len)
 {
-    struct at a = {text, text + len};
+    struct scan s = {text, text + len};
     l->members = l->ids = 0;
-    if (!take(&a, '{'))
+    if (!scan_take(&s, '{'))
         return 0;
     do {
-        int rc = scan_member(l, &a);
+        int rc = read_member(l, &s);
         if (rc <= 0)
             return rc;
-    } while (take(&a, ','));
-    if (!take(&a, '}'))
+    } while (scan_take(&s, ','));
+    if (!scan_take(&s, '}'))
         return 0;
-    after_space(&a);
-    return a.p == a.end;
+    scan_space(&s);
+    return s.at == s.end;
 }
 
 void block_line_free(struct block_line *l)
@@ -205,7 +116,7 @@ const struct block_line_member *block_line_get(const struct block_line *l, const
     return find(l, name, strlen(name));
 }
 
-/* A fraction has at most 15 digits, so its value is exact if it is whole. */
+/* A fraction whose value is whole is exact (scan_double). */
 int block_line_i64(const struct block_line_member *m, int64_t *out)
 {
     if (!m || m->kind > BLOCK_LINE_FRACTION)

@@ -217,7 +217,8 @@ static int take_element(struct jsoncut *s, const char **text, size_t *len, struc
     *text = s->buf + s->pos;
     *len = c.scanned;
     s->element_line = s->line;
-    s->line += jsoncut_lines(*text, *len);
+    if (s->kind == STREAM_ARRAY)
+        s->line += jsoncut_lines(*text, *len);
     s->pos += *len;
     return 1;
 }

@@ -62,6 +62,9 @@ grep -E 'openat|close|rename|unlink|read\(|write\(' "$samples/lmcache-0.5.6-fs.s
 files() { seed fuzz_kvgen_files "$1" 3; }
 dynamo=$samples/dynamo-1.6.1-request-trace-sessions-payload.jsonl
 grep request_end "$dynamo" | head -n 2 | files dynamo
+grep request_end "$dynamo" | head -n 1 | seed fuzz_kvgen_dynamo_line line
+printf '{"event_type":"request_end","request":{"total_time_ms":1.5e2,"replay":{"input_sequence_hashes":[1,-1]}}}' |
+    seed fuzz_kvgen_dynamo_line bare
 grep request_payload "$dynamo" | head -n 1 | cut -c 1-3000 | files dynamo-payload
 head -n 1 "$samples/dynamo-1.6.1-mooncake.jsonl" | files mooncake
 head -n 5 "$samples/dynamo-1.6.1-agentic-mooncake-v2.jsonl" | files agentic-rows
