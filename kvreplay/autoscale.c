@@ -277,9 +277,8 @@ static int autoscale_failed(struct autoscale *a, uint64_t users, int rc, struct 
     const char *pipe = strstr(was.where, a->command.path);
     if (rc == 0 || !pipe)
         return rc;
-    snprintf(where, sizeof(where), "%.*s--each (%" PRIu64 " user%s)%.100s",
-             (int)(pipe - was.where), was.where, users, units_plural(users),
-             pipe + strlen(a->command.path));
+    snprintf(where, sizeof(where), "%.*s--each (%" PRIu64 " user%s)%.100s", (int)(pipe - was.where),
+             was.where, users, units_plural(users), pipe + strlen(a->command.path));
     return err_set(e, rc, was.class, where, "%s", was.what);
 }
 
@@ -358,8 +357,8 @@ static void autoscale_tell(const struct autoscale *a, uint64_t users, const stru
 
     if (f->read_p95_ns != TRACE_NONE)
         units_format_duration(p95, sizeof(p95), (double)f->read_p95_ns);
-    fprintf(stderr, "kvreplay%s: step %u: %" PRIu64 " user%s: %s, storage read P95 %s", ranks_suffix(),
-            a->steps, users, units_plural(users),
+    fprintf(stderr, "kvreplay%s: step %u: %" PRIu64 " user%s: %s, storage read P95 %s",
+            ranks_suffix(), a->steps, users, units_plural(users),
             autoscale_unit(a, text, sizeof(text), autoscale_throughput(a, f)), p95);
     if (!isnan(s->saturation))
         fprintf(stderr, ", saturation %.2f", s->saturation);
@@ -449,7 +448,8 @@ static bool autoscale_judge(struct autoscale *a, const struct replay_figures *f)
     if (f->read_p95_ns != TRACE_NONE)
         units_format_duration(p95, sizeof(p95), (double)f->read_p95_ns);
     fprintf(stderr,
-            "kvreplay%s: step %u: %" PRIu64 " user%s again: storage read P95 %s: a limit is passed this "
+            "kvreplay%s: step %u: %" PRIu64
+            " user%s again: storage read P95 %s: a limit is passed this "
             "time\n",
             ranks_suffix(), a->steps, users, units_plural(users), p95);
     return false;
@@ -539,8 +539,7 @@ static void autoscale_conclude(const struct autoscale *a)
     const struct search_point *found = autoscale_found(a);
     char reason[160], throughput[48];
 
-    fprintf(stderr, "kvreplay%s: %s", ranks_suffix(),
-            autoscale_reason(a, reason, sizeof(reason)));
+    fprintf(stderr, "kvreplay%s: %s", ranks_suffix(), autoscale_reason(a, reason, sizeof(reason)));
     if (found)
         fprintf(stderr, ": %" PRIu64 " user%s, %s", found->users, units_plural(found->users),
                 autoscale_unit(a, throughput, sizeof(throughput), found->throughput));

@@ -47,7 +47,7 @@ enum {
     MPI_ONLY = OPTIONS_MARKS << 16,
     NOT_MPI = OPTIONS_MARKS << 17,
     SEVERAL_ONLY = OPTIONS_MARKS << 18, /* several paths */
-    NOT_SEARCH = OPTIONS_MARKS << 19 /* parts that cannot agree on a next step */
+    NOT_SEARCH = OPTIONS_MARKS << 19    /* parts that cannot agree on a next step */
 };
 
 static const struct opt table[] = {

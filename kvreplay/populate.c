@@ -111,8 +111,8 @@ static void writes_look(struct populate *p, struct writes *w)
         return;
     w->told = true;
     progress_clear(p->progress);
-    fprintf(stderr, "kvreplay%s: stopping: finishing %u write%s; again to abort\n",
-            ranks_suffix(), w->in_flight, units_plural(w->in_flight));
+    fprintf(stderr, "kvreplay%s: stopping: finishing %u write%s; again to abort\n", ranks_suffix(),
+            w->in_flight, units_plural(w->in_flight));
 }
 
 /* Waits until a write is done, or a second signal comes. */

@@ -121,10 +121,10 @@ static int replay_start_with_others(struct replay *r, bool stopping, int64_t *ze
                                     struct err *e)
 {
     struct replay_rank *rank = r->in->rank;
-    int rc = stop_signal() ? -EINTR
-             : stopping ? err_set(e, -ECANCELED, ERR_FAILED, "", "the run ended before its start")
-                        : 0;
+    int rc = stop_signal() ? -EINTR : stopping ? -ECANCELED : 0;
 
+    if (rc == -ECANCELED && !e->what[0]) /* else it says why */
+        err_set(e, rc, ERR_FAILED, "", "the run ended before its start");
     r->joined = true;
     rc = ranks_agree(rank->ranks, rc, e);
     if (rc == 0)
@@ -155,10 +155,11 @@ static void replay_tell_lost(struct replay *r, unsigned lost)
                 "kvreplay%s: rank %u on %s was not heard of for %s: the others go on without it\n",
                 ranks_suffix(), lost, ranks_host(ranks, lost), silence);
     else
-        fprintf(stderr,
-                "kvreplay%s: rank %u on %s: rank %u on %s was not heard of for %s: this rank goes on "
-                "alone\n",
-                ranks_suffix(), own->rank, own->host, lost, ranks_host(ranks, lost), silence);
+        fprintf(
+            stderr,
+            "kvreplay%s: rank %u on %s: rank %u on %s was not heard of for %s: this rank goes on "
+            "alone\n",
+            ranks_suffix(), own->rank, own->host, lost, ranks_host(ranks, lost), silence);
 }
 
 /* Once a second: whether another rank has ended the run, and who is lost. */
@@ -817,7 +818,7 @@ static int replay_measure(struct replay *r, int rc, struct err *e)
         t.end_to_end[i] = n->end_to_end[i];
         f->end_to_end_p95_ns[i] = replay_p95(t.end_to_end[i]);
     }
-    if (r->in->pool)
+    if (r->in->pool && r->in->rank->started) /* else they have agreed on an error */
         rc = r->in->pool(r->in->ctx, rc, &t, e);
     counts_group_release(&read);
     counts_group_release(&write);

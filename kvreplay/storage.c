@@ -448,7 +448,8 @@ int storage_check_unused(const char *path, struct err *e)
     if (rc == 0 && kind != TARGET_DEVICE)
         rc = target_guard_path(path, e);
     if (rc == 0 && !stop_signal()) /* which cuts the survey short */
-        fprintf(stderr, "kvreplay%s: %s is not used: the trace has no Tier-2 rows\n", ranks_suffix(), path);
+        fprintf(stderr, "kvreplay%s: %s is not used: the trace has no Tier-2 rows\n",
+                ranks_suffix(), path);
     return rc;
 }
 

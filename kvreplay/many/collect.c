@@ -615,12 +615,13 @@ int collect_run(struct ranks *ranks, const struct replay_input *in, int *status,
         bool kept = rc == 0 && c.spool[0];
         rc = collect(&c, rc, status, started_wall_ns, e);
         if (rc == -ETIMEDOUT && o->part.rank > 0)
-            fprintf(stderr, "kvreplay%s: %s: %s\n", ranks_suffix(), name_of(&c, name, o->part.rank), e->what);
+            fprintf(stderr, "kvreplay%s: %s: %s\n", ranks_suffix(), name_of(&c, name, o->part.rank),
+                    e->what);
         if (kept && rc == 0)
             unlink(c.spool);
         else if (kept)
-            fprintf(stderr, "kvreplay%s: %s: its results stay in %s\n",
-                    ranks_suffix(), name_of(&c, name, o->part.rank), c.spool);
+            fprintf(stderr, "kvreplay%s: %s: its results stay in %s\n", ranks_suffix(),
+                    name_of(&c, name, o->part.rank), c.spool);
     }
     if (c.writer)
         trace_abandon(c.writer);

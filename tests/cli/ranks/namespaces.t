@@ -7,7 +7,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 needs_mpi
-mpirun=$(command -v mpirun.openmpi) || skip_all 'no Open MPI'
+[ $mpi = openmpi ] || skip_all "the options of Open MPI's launcher"
 if [ "$(id -u)" != 0 ] || ! command -v ip >/dev/null || ! command -v unshare >/dev/null; then skip_all 'needs root, ip and unshare'; fi
 name=kvt$$
 ip netns add "$name-0" 2>/dev/null || skip_all 'network namespaces are refused here'
