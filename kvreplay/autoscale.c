@@ -274,11 +274,12 @@ static int autoscale_failed(struct autoscale *a, uint64_t users, int rc, struct 
     int failed = autoscale_commands(a, users, e);
     if (failed < 0)
         return failed;
-    const char *pipe = strstr(was.where, a->command.path);
+    const char *pipe = strstr(was.where, STEP_COMMAND_FOLDER);
     if (rc == 0 || !pipe)
         return rc;
+    const char *rest = pipe + strlen(STEP_COMMAND_FOLDER); /* the number may be another rank's */
     snprintf(where, sizeof(where), "%.*s--each (%" PRIu64 " user%s)%.100s", (int)(pipe - was.where),
-             was.where, users, units_plural(users), pipe + strlen(a->command.path));
+             was.where, users, units_plural(users), rest + strspn(rest, "0123456789"));
     return err_set(e, rc, was.class, where, "%s", was.what);
 }
 

@@ -47,7 +47,7 @@ refused() {
     shift 3
     exits "$name" "$wanted" timeout 60 "$mpirun" "$@"
     stderr_like "$name: is told" "$what"
-    is "$name: once, and nothing is written" "$(grep -c '^kvprecond: ' stderr) $(files)" '1 0'
+    is "$name: once, and nothing is written" "$(grep -c '^kvprecond-mpi: ' stderr) $(files)" '1 0'
 }
 refused "other options" 2 'rank 1 on .*: version or options: not the same as those of rank 0' -np 1 "$kv" --size 1MiB "$TMP/d" : -np 1 "$kv" --size 2MiB "$TMP/d"
 : >file
