@@ -10,6 +10,7 @@
 
 #include "kvreplay/backlog.h"
 #include "kvreplay/evidence.h"
+#include "kvreplay/many/claims.h"
 #include "kvreplay/populate.h"
 #include "kvreplay/progress_line.h"
 #include "kvreplay/sched/sched.h"
@@ -63,6 +64,7 @@ struct replay {
     uint64_t data_seed;
     struct storage_list targets; /* the paths under Tier-2 */
     struct target_part part[SPREAD_MAX];
+    struct tiers_others others[SPREAD_MAX]; /* on the file system of each */
     bool reader_stuck; /* its thread is left behind in a read of the trace, or its rows in a tier */
     bool tiers_stuck;  /* operations were abandoned, and the tiers, or those of another rank of a
                         * shared store, still work on them */
@@ -88,6 +90,26 @@ static int replay_check_ranks(const struct replay *r, struct err *e)
     if (rc == 0 && !r->o->own_traces)
         rc = ranks_same(ranks, r->trace_hash, "the trace", e);
     return rc;
+}
+
+/* Tells the other ranks what this one needs of its file systems, and learns what they do. */
+static int replay_compare_claims(struct replay *r, struct err *e)
+{
+    const struct room *need = &r->survey.room[TRACE_STORAGE];
+    struct claim claim[SPREAD_MAX];
+
+    if (!r->in->rank)
+        return 0;
+    for (unsigned i = 0; i < r->targets.count; i++) {
+        const struct room *of = r->targets.count > 1 && r->surveyed ? &need->target[i] : need;
+        dev_t place = 0;
+        if (!r->o->shared_target)
+            (void)target_file_system(r->targets.path[i], &place); /* the opening tells why not */
+        claim[i] = (struct claim){.place = r->o->shared_target ? i : (uint64_t)place,
+                                  .bytes = of->peak + of->peak_objects * DATA_BLOCK};
+    }
+    return claims_compare(r->in->rank->ranks, r->o->shared_target, claim, r->targets.count,
+                          r->others, e);
 }
 
 /* Of the digest, when the survey has read all rows; else of the size of the file and of its ends.
@@ -454,6 +476,7 @@ static void replay_set_tiers(struct replay *r)
                             .chunk_bytes = o->chunk_bytes,
                             .targets = r->targets,
                             .part = r->part,
+                            .others = r->in->rank ? r->others : NULL,
                             .storage = {.layout = o->layout,
                                         .destroy_data = o->destroy_data,
                                         .keep = o->keep,
@@ -1013,6 +1036,8 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     rc = replay_agree(&r, rc, e);
     if (rc == 0)
         rc = replay_check_ranks(&r, e);
+    if (rc == 0)
+        rc = replay_compare_claims(&r, e);
     if (rc < 0)
         goto out;
     rc = replay_shares(&r) ? replay_open_shared(&r, e) : replay_open_tiers(&r, e);
