@@ -51,7 +51,7 @@ KVREPLAY_FOLDERS := kvreplay kvreplay/sched kvreplay/many
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   machine evidence validity evidence_json summary
 kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts doors results idle
-kvreplay/many  := totals collect
+kvreplay/many  := claims totals collect pool
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf
 kvstat        := kvstat options inputs document number_table parts reporter verify output

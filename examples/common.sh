@@ -295,6 +295,20 @@ served() {
     fi
 }
 
+# ---- other hosts ----
+
+# on HOST COMMAND: runs it there; "-" is this machine. A host that is cut off is given up after 30 seconds.
+on() {
+    if [ "$1" = - ]; then sh -c "$2"; else
+        ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=6 "$1" "$2"
+    fi
+}
+
+# plain_word TEXT: ends the script unless a shell on any host takes it as it is.
+plain_word() {
+    case $1 in '' | *[!A-Za-z0-9_.@/:,?=%+-]*) die 2 "$1: use names without blanks and quotes" ;; esac
+}
+
 # ---- answers ----
 
 # compare FOLDER1 FOLDER2 [--json]: the results of two folders against each other, each file a trial.

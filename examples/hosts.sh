@@ -37,7 +37,7 @@ while [ $# -gt 0 ]; do
     --lead) lead=$(value "$@") && number "$1" "$lead" ;;
     -?*) option "$@" ;;
     *)
-        case $1 in *[!A-Za-z0-9_.@/:,?=%+-]*) die 2 "$1: use names without blanks and quotes" ;; esac
+        plain_word "$1"
         if [ -z "$trace" ]; then trace=$1; elif [ -z "$target" ]; then target=$1; else hosts="$hosts $1"; fi
         words=1
         ;;
@@ -52,12 +52,6 @@ parts=$# copy=/tmp/kvtrace-$$.trace.csv.zst
 flags="--target $target --split $split --timing $timing --duration ${seconds}s"
 if [ "$timing" = served ]; then flags="$flags --workers $users"; fi
 
-# there HOST COMMAND: runs it on the host. One that is cut off is given up after 30 seconds.
-there() {
-    if [ "$1" = - ]; then sh -c "$2"; else
-        ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=6 "$1" "$2"
-    fi
-}
 # part I INSTANT: what host I runs.
 part() { echo "kvreplay --part $1/$parts --start-at $2 $flags --progress none -z -o - $copy"; }
 
@@ -81,17 +75,17 @@ fi
 if ! [ -r "$trace" ]; then die 2 "$trace: cannot be read"; fi
 mkdir -p "$out"
 rm -f "$out"/rank-*.csv.zst "$out"/rank-*.log
-tidy() { for host in $hosts; do there "$host" "rm -f $copy" 2>/dev/null || :; done; }
+tidy() { for host in $hosts; do on "$host" "rm -f $copy" 2>/dev/null || :; done; }
 trap tidy EXIT
 trap 'exit 130' INT TERM HUP
 
 # 1. The trace, to each host.
-for host; do there "$host" "cat >$copy" <"$trace" || die 1 "$host: the trace cannot be copied"; done
+for host; do on "$host" "cat >$copy" <"$trace" || die 1 "$host: the trace cannot be copied"; done
 
 # 2. One instant, a part each, the rows back through ssh.
 start=$(($(date +%s) + lead)) i=0 running=''
 for host; do
-    there "$host" "$(part $i $start)" >"$out/rank-$i.csv.zst" 2>"$out/rank-$i.log" </dev/null &
+    on "$host" "$(part $i $start)" >"$out/rank-$i.csv.zst" 2>"$out/rank-$i.log" </dev/null &
     running="$running $!"
     i=$((i + 1))
 done

@@ -17,8 +17,13 @@
 #   -u USERS     instead of the numbers above, for a first try on a small machine
 #   -m MODEL     likewise
 #   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a reserve)
-#   --ranks N    number of simultaneous runs on this host, each with its own directory (default: 1). Rank R has seed 42 + R;
+#   --ranks N    number of simultaneous runs, each with its own directory DIR/rank_R (default: 1). Rank R has seed 42 + R;
 #                bandwidths and rates are the sums over all ranks
+#   --hosts LIST hosts of the ranks, separated by commas: rank R runs on host R, and from the first one on again. ssh logs in to
+#                them without asking, and kvreplay is in their PATH; "-" is this machine. DIR and --storage-capacity-gb, of each
+#                rank, are then needed. Traces are made here and copied; all ranks start at one time by their clocks (NTP);
+#                results come back through ssh
+#   --lead SECONDS  with --hosts: time that all ranks have to get ready before the start (default: 10)
 #   --closed     pause for 90 s before and after each trial, as the rules of CLOSED require
 #   --print      show the pipelines, run nothing
 #
@@ -29,25 +34,35 @@
 # option 1 for a drive alone, and of option 2 for a drive with a little memory above it.
 # These are not official MLPerf results: those need the benchmark's own program.
 #
-# Example:
+# Examples:
 #   examples/mlperf.sh -w option_1 -u 10 -t 60 /mnt/nvme/kv
+#   examples/mlperf.sh --hosts node1,node2 --storage-capacity-gb 500 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --trials --storage-capacity-gb'
-names=option_1,option_2,option_3 model='' users='' seconds='' trials=3 ranks=1 pause=0
+names=option_1,option_2,option_3 model='' users='' seconds='' trials=3 ranks='' pause=0 hosts='' lead=10
 while [ $# -gt 0 ]; do
     words=2
     case $1 in
     --closed) pause=90 words=1 ;;
     --ranks) ranks=$(value "$@") && number "$@" ;;
+    --hosts) hosts=$(value "$@") && plain_word "$hosts" ;;
+    --lead) lead=$(value "$@") && number "$@" ;;
     -w) names=$(value "$@") ;;
     *) option "$@" ;;
     esac
     shift "$words"
 done
 need kvgen kvreplay kvstat
+if [ -n "$hosts" ]; then
+    host_count=$(echo "$hosts" | tr , '\n' | wc -l)
+    : "${ranks:=$host_count}"
+    if [ -z "$target" ] || [ -z "$storage" ]; then die 2 "--hosts: name DIR and --storage-capacity-gb, of each rank (try --help)"; fi
+    plain_word "$target"
+fi
+: "${ranks:=1}"
 folders "$out"
-propose
+if [ -z "$hosts" ]; then propose; fi
 
 # workload NAME: model m, users n, GiB of CPU tier c, concurrent allocations a, generation g, seconds t.
 workload() {
@@ -65,16 +80,50 @@ workload() {
     m=${model:-$m} n=${users:-$n} t=${seconds:-$t}
 }
 
-# run_rank NAME TRIAL RANK: one replay; the first trial makes the trace.
+# host_of RANK: where it runs; "": here, without ssh.
+host_of() { [ -z "$hosts" ] || echo "$hosts" | tr , '\n' | sed -n "$(($1 % host_count + 1))p"; }
+# copy_of RANK: what the names of its files on its host begin with.
+copy_of() { echo "/tmp/kvtrace-$$-rank_$1"; }
+
+# load_rank NAME TRIAL RANK: the first trial makes the trace.
+load_rank() {
+    [ "$2" = 0 ] || return 0
+    loads=$1-trial_0-rank_$3 host=$(host_of "$3")
+    # That program's trace tells no deletions; a replay must know them to find room.
+    load "$loads" "$n" "$t" --compat mlperf --ops Read,Write,Delete,Generate,Miss --seed "$((42 + $3))" --model "$m" \
+        --gpu-mem-gb 0 --cpu-mem-gb "$c" --storage-capacity-gb "$storage" --generation-mode "$g"
+    if [ -z "$host" ]; then return; fi
+    if printing; then
+        printf 'ssh %s "cat >%s.csv.zst" <%s\n' "$host" "$(copy_of "$3")" "$(quote "$out/$loads.trace.csv.zst")"
+        return
+    fi
+    on "$host" "cat >$(copy_of "$3").csv.zst" <"$out/$loads.trace.csv.zst" || die 1 "$host: the trace cannot be copied"
+}
+
+# execute_there RUN RANK: as execute, on the rank's host, at the time of all ranks.
+execute_there() {
+    host=$(host_of "$2") copies=$(copy_of '{rank}')
+    there="kvreplay --part $2/$ranks --start-at $start --target '$target/rank_{rank}' --timing served --workers $(workers "$n") --duration $t"
+    there="$there $replay_options --progress none --summary $copies.json -z -o - $copies.csv.zst"
+    if printing; then
+        printf 'ssh %s "%s" >%s\n' "$host" "$there" "$(quote "$out/$1.result.csv.zst")"
+        return
+    fi
+    on "$host" "$there" </dev/null >"$out/$1.result.csv.zst" 2>>"$out/$1.log" ||
+        die 1 "$1 on $host: kvreplay failed: $(grep -v '^ ' "$out/$1.log" | tail -1)"
+    on "$host" "cat $(copy_of "$2").json" </dev/null >"$out/$1.kvreplay.json" || die 1 "$1: the summary is not on $host"
+    kvstat --json "$out/$1.result.csv.zst" >"$out/$1.json"
+}
+
+# run_rank NAME TRIAL RANK: one replay.
 run_rank() {
     run=$1-trial_$2-rank_$3
-    if [ "$ranks" != 1 ]; then target=$target/rank_$3; fi
-    if [ "$2" = 0 ]; then
-        # That program's trace tells no deletions; a replay must know them to find room.
-        load "$run" "$n" "$t" --compat mlperf --ops Read,Write,Delete,Generate,Miss --seed "$((42 + $3))" --model "$m" \
-            --gpu-mem-gb 0 --cpu-mem-gb "$c" --storage-capacity-gb "$storage" --generation-mode "$g"
+    if [ -n "$hosts" ]; then
+        execute_there "$run" "$3"
+    else
+        if [ "$ranks" != 1 ]; then target=$target/rank_$3; fi
+        execute "$run" "$1-trial_0-rank_$3" --timing served --workers "$(workers "$n")" --duration "$t"
     fi
-    execute "$run" "$1-trial_0-rank_$3" --timing served --workers "$(workers "$n")" --duration "$t"
     typed kvstat --mlperf "$out/$run.mlperf.json" "$out/$run.result.csv.zst" ||
         kvstat --mlperf "$out/$run.mlperf.json" "$out/$run.result.csv.zst" >"$out/$run.txt"
 }
@@ -82,23 +131,34 @@ run_rank() {
 # rest: the pause before and after a trial.
 rest() { [ "$pause" = 0 ] || typed sleep "$pause" || sleep "$pause"; }
 
-# each_rank NAME TRIAL: all ranks at once; ends the suite when one fails.
-each_rank() {
+# all_ranks DO NAME TRIAL: that for all ranks at once; ends the suite when one fails.
+all_ranks() {
     rank=0 jobs='' failed=0
-    if printing; then
-        while [ "$rank" -lt "$ranks" ]; do
-            (run_rank "$1" "$2" "$rank")
-            rank=$((rank + 1))
-        done
-        return
-    fi
     while [ "$rank" -lt "$ranks" ]; do
-        (run_rank "$1" "$2" "$rank") &
-        jobs="$jobs $!"
+        if printing; then
+            ("$@" "$rank")
+        else
+            ("$@" "$rank") &
+            jobs="$jobs $!"
+        fi
         rank=$((rank + 1))
     done
     for job in $jobs; do wait "$job" || failed=$?; done
-    if [ "$failed" != 0 ]; then die "$failed" "$1, trial $2: a rank failed, as said above"; fi
+    if [ "$failed" != 0 ]; then die "$failed" "$2, trial $3: a rank failed, as said above"; fi
+}
+
+# each_rank NAME TRIAL: the trial on all ranks, and what it came to.
+each_rank() {
+    all_ranks load_rank "$@"
+    # shellcheck disable=SC2016 # the pipeline's own
+    if [ -n "$hosts" ] && printing; then
+        echo "start=\$((\$(date +%s) + $lead))"
+        start='$start'
+    else
+        start=$(($(date +%s) + lead))
+    fi
+    all_ranks run_rank "$@"
+    if printing; then return; fi
     rank=0
     while [ "$rank" -lt "$ranks" ]; do
         run=$1-trial_$2-rank_$rank
@@ -109,6 +169,19 @@ each_rank() {
         rank=$((rank + 1))
     done
 }
+
+# tidy: removes the copies on other hosts.
+tidy() {
+    rank=0
+    while [ "$rank" -lt "$ranks" ]; do
+        on "$(host_of "$rank")" "rm -f $(copy_of "$rank").csv.zst $(copy_of "$rank").json" </dev/null 2>/dev/null || :
+        rank=$((rank + 1))
+    done
+}
+if [ -n "$hosts" ] && ! printing; then
+    trap tidy EXIT
+    trap 'exit 130' INT TERM HUP
+fi
 
 # row NAME RESULTS...: one line of the table, as that benchmark aggregates: sums over ranks and means over trials; the largest
 # P95; a hit rate is the mean of all.
@@ -136,7 +209,7 @@ row() {
 }
 
 if [ "$pause" = 0 ]; then tell "no pauses between trials (--closed: 90 s before and after each)"; fi
-if [ "$ranks" != 1 ]; then storage=$(awk -v all="$(room "$target")" -v n="$ranks" 'BEGIN { printf "%.3f", all / n }'); fi
+if [ -z "$hosts" ] && [ "$ranks" != 1 ]; then storage=$(awk -v all="$(room "$target")" -v n="$ranks" 'BEGIN { printf "%.3f", all / n }'); fi
 table=$out/table.txt
 printing || echo "$row_head" >"$table"
 options=''

@@ -30,8 +30,6 @@
 #include "lib/base/units.h"
 #include "lib/ranks/ranks.h"
 
-#define PROGRAM "kvprecond"
-
 /* What one run holds; run_close releases it. */
 struct run {
     struct options o;
@@ -49,7 +47,7 @@ static void print_error(const struct err *e)
 {
     char line[sizeof(e->where) + sizeof(e->what) + 32];
 
-    err_format(e, PROGRAM, line, sizeof(line));
+    err_format(e, options_program(), line, sizeof(line));
     fprintf(stderr, "%s\n", line);
 }
 
@@ -120,7 +118,7 @@ static int open_queues(struct run *r, struct err *e)
                               : "fewer threads, or a smaller --iodepth or --block-size");
     r->service = hist_create();
     r->progress_line.progress =
-        progress_open(stderr, PROGRAM, (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
+        progress_open(stderr, options_program(), (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
     if (!r->service || !r->progress_line.progress)
         return err_nomem(e, "buffers");
     r->report.service = r->service;
@@ -468,8 +466,8 @@ static int run_report(const struct run *r, int argc, char **argv, int status)
 static void say_stuck(const struct run *r)
 {
     for (unsigned i = 0; i < r->report.lane_count; i++)
-        fprintf(stderr, PROGRAM ": %s: writes are still under way, so nothing was removed\n",
-                r->lanes[i].at->path);
+        fprintf(stderr, "%s: %s: writes are still under way, so nothing was removed\n",
+                options_program(), r->lanes[i].at->path);
 }
 
 /* Releases everything; what was written is removed unless it is to be kept. */
@@ -512,8 +510,11 @@ static int start_lane(struct run *r, struct lane *l, struct err *e)
 /* Everything before the first write; all ranks together, or none. */
 static int run_open(struct run *r, struct err *e)
 {
-    int ret =
-        stop_install("kvprecond: stopping: finishing the writes in flight; again to abort\n", e);
+    int ret = stop_install(
+        ranks_suffix()[0]
+            ? "kvprecond-mpi: stopping: finishing the writes in flight; again to abort\n"
+            : "kvprecond: stopping: finishing the writes in flight; again to abort\n",
+        e);
 
     if (ret == 0)
         ret = make_parents(r, e);
@@ -606,8 +607,8 @@ int main(int argc, char **argv)
     ret = open_all(&r, &parser, &argc, &argv, &e);
     bool speaks = !r.ranks || ranks_rank(r.ranks) == 0;
     for (unsigned i = 0; ret == 0 && speaks && i < r.o.ignored_keys.count; i++)
-        fprintf(stderr, "kvprecond: %s: %s is unknown and ignored (--force-model)\n", r.o.model_id,
-                r.o.ignored_keys.text[i]);
+        fprintf(stderr, "%s: %s: %s is unknown and ignored (--force-model)\n", options_program(),
+                r.o.model_id, r.o.ignored_keys.text[i]);
     if (ret == 0)
         status = run(&r, argc, argv);
     else if (ret > 0)

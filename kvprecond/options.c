@@ -15,6 +15,7 @@
 #include "lib/model/find.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
+#include "lib/ranks/ranks.h"
 #include "lib/tier/uri.h"
 
 #define BLOCK_MAX      (64 * UNITS_MIB)
@@ -306,7 +307,7 @@ static int check_model(struct options *o, struct err *e)
     int rc = o->config ? conf_open(&conf, o->config, e) : 0;
 
     for (size_t i = 0; conf && (warning = conf_warning(conf, i)) != NULL; i++)
-        fprintf(stderr, "kvprecond: %s\n", warning);
+        fprintf(stderr, "%s: %s\n", options_program(), warning);
     if (rc == 0)
         rc = model_find_forced(&o->model, o->model_id, conf,
                                o->force_model ? &o->ignored_keys : NULL, e);
@@ -491,10 +492,15 @@ static int check(struct options *o, const struct opt_parser *p, struct err *e)
     return 0;
 }
 
+const char *options_program(void)
+{
+    return ranks_suffix()[0] ? "kvprecond-mpi" : "kvprecond";
+}
+
 int options_parse(struct options *o, struct opt_parser **parser, int argc, char **argv,
                   struct err *e)
 {
-    struct opt_parser *p = opt_open("kvprecond", "[options] TARGET", table, o);
+    struct opt_parser *p = opt_open(options_program(), "[options] TARGET", table, o);
     int rc;
 
     if (!p)

@@ -72,6 +72,8 @@ enum {
     OPTIONS_OBJECT_TOKENS = 2048
 };
 
+/* The name of this program: kvprecond, or kvprecond-mpi. */
+const char *options_program(void);
 /* Parses argv into *o, whose part may be set, looks at the kind of the target and sets the defaults
  * that depend on mode and kind. Returns 0 with *parser open (the caller closes it); 1 likewise,
  * when it has the answer to --help or --version; or a negative errno with *e. */

@@ -1,6 +1,8 @@
 /* Around the sequence of a replay. Each step makes a trace for its number of users
  * (step_command.c), serves it without results (replay.c), and lets search.c choose the next number.
  * The answer is run once more, with results and summary, so that what was found is also confirmed.
+ * Several ranks divide the users of a step, and start it together; many/pool.c makes one figure of
+ * theirs. Rank 0 alone searches, and the others do what it decides.
  */
 #include "kvreplay/autoscale.h"
 
@@ -12,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvreplay/many/collect.h"
+#include "kvreplay/many/pool.h"
 #include "kvreplay/search.h"
 #include "kvreplay/step_command.h"
 #include "lib/base/clock.h"
@@ -31,9 +35,17 @@ struct step {
     char action[16], reason[120];
 };
 
+/* What comes next. */
+struct order {
+    uint64_t users; /* 0: nothing */
+    bool confirms;  /* it is the answer */
+};
+
 struct autoscale {
     const struct replay_input *in;
     const struct options *o;
+    struct ranks *ranks;
+    bool leads; /* is rank 0, or the only one: the search is its alone, and so are messages */
     struct search search;
     struct step_command command;
     int64_t qos_limit_ns[TRACE_QOSES]; /* 0: none */
@@ -42,7 +54,10 @@ struct autoscale {
     unsigned steps;
     bool timed_out; /* --search-time is over */
     bool bytes;     /* the traces have no tokens: throughput is bytes moved */
-    bool failed, interrupted, rejected;
+    bool failed, interrupted, confirmed;
+    struct replay_figures *figures; /* of the step under way */
+    bool lost;                      /* a rank */
+    unsigned lost_rank;
 };
 
 /* ---- limits and saturation ---- */
@@ -124,7 +139,10 @@ static const char *autoscale_reason(const struct autoscale *a, char *buf, size_t
     bool qos = a->search.o.mode == SEARCH_QOS;
     const char *wanted = qos ? "within the limits" : "without failed rows";
 
-    if (a->search.next)
+    if (a->lost)
+        snprintf(buf, n, "rank %u on %s was lost before the end of the search", a->lost_rank,
+                 ranks_host(a->ranks, a->lost_rank));
+    else if (a->search.next)
         snprintf(buf, n, "interrupted before the end of the search");
     else if (!found && a->timed_out)
         snprintf(buf, n, "no number of users was served %s before --search-time was over", wanted);
@@ -194,6 +212,7 @@ static void autoscale_json(const struct autoscale *a, struct jsonout *j)
         jsonout_u64(j, "users", found->users);
     else
         jsonout_null(j, "users");
+    jsonout_u64(j, "ranks", ranks_count(a->ranks));
     jsonout_f64(j, "throughput_tokens_per_s", found && !a->bytes ? found->throughput : NAN);
     jsonout_text_value(j, "reason", autoscale_reason(a, reason, sizeof(reason)));
     jsonout_end(j);
@@ -201,31 +220,66 @@ static void autoscale_json(const struct autoscale *a, struct jsonout *j)
 
 /* ---- steps ---- */
 
+/* Users that this rank serves of those of all. */
+static uint64_t autoscale_own(const struct autoscale *a, uint64_t users)
+{
+    uint64_t ranks = ranks_count(a->ranks);
+    return users / ranks + (ranks_rank(a->ranks) < users % ranks);
+}
+
 static void autoscale_read(void *ctx, bool at_end)
 {
     struct autoscale *a = ctx;
     step_command_stop(&a->command, at_end);
 }
 
-/* rc and *e are a step's. The command's own failure goes first, since it is the cause of what the
- * replay finds wrong; else the name of the pipe is replaced by the step's. */
-static int autoscale_failed(struct autoscale *a, uint64_t users, int rc, struct err *e)
+/* A rank that is lost takes its users with it: that ends the search. */
+static void autoscale_find_lost(struct autoscale *a)
 {
-    size_t path = strlen(a->command.path);
-    struct err was = *e;
-    char where[160];
+    for (unsigned i = 0; i < ranks_count(a->ranks) && !a->lost; i++) {
+        a->lost = ranks_lost(a->ranks, i);
+        a->lost_rank = i;
+    }
+}
 
-    if (rc < 0)
-        step_command_stop(&a->command, true);
-    if (a->command.failed && !stop_signal())
-        return err_set(
+static int autoscale_pool(void *ctx, int rc, const struct replay_times *times, struct err *e)
+{
+    struct autoscale *a = ctx;
+    return pool_figures(a->ranks, rc, a->figures, times, e);
+}
+
+/* All ranks. What came of their commands: of the first that failed, or -EINTR where there was a
+ * signal. users: of this rank. */
+static int autoscale_commands(struct autoscale *a, uint64_t users, struct err *e)
+{
+    int rc = stop_signal() ? -EINTR : 0;
+
+    if (rc == 0 && a->command.failed)
+        rc = err_set(
             e, -EINVAL, ERR_INPUT, "--each",
             "the command for %" PRIu64 " user%s ended with status %d", users, units_plural(users),
             a->command.status >> 8 ? a->command.status >> 8 : 128 + (a->command.status & 127));
-    if (rc == 0 || strncmp(was.where, a->command.path, path) != 0)
+    return ranks_agree(a->ranks, rc, e);
+}
+
+/* rc and *e are a step's, the same on all ranks. The command's own failure goes first, since it is
+ * the cause of what the replay finds wrong; else the name of the pipe is replaced by the step's. */
+static int autoscale_failed(struct autoscale *a, uint64_t users, int rc, struct err *e)
+{
+    struct err was = *e;
+    char where[320];
+
+    if (rc < 0)
+        step_command_stop(&a->command, true);
+    int failed = autoscale_commands(a, users, e);
+    if (failed < 0)
+        return failed;
+    const char *pipe = strstr(was.where, STEP_COMMAND_FOLDER);
+    if (rc == 0 || !pipe)
         return rc;
-    snprintf(where, sizeof(where), "--each (%" PRIu64 " user%s)%.100s", users, units_plural(users),
-             was.where + path);
+    const char *rest = pipe + strlen(STEP_COMMAND_FOLDER); /* the number may be another rank's */
+    snprintf(where, sizeof(where), "%.*s--each (%" PRIu64 " user%s)%.100s", (int)(pipe - was.where),
+             was.where, users, units_plural(users), rest + strspn(rest, "0123456789"));
     return err_set(e, rc, was.class, where, "%s", was.what);
 }
 
@@ -234,13 +288,16 @@ static int autoscale_serve(struct autoscale *a, uint64_t users, const struct rep
                            int *status, struct err *e)
 {
     struct options o = *a->o;
+    uint64_t own = autoscale_own(a, users);
+    bool several = ranks_count(a->ranks) > 1;
 
-    o.workers = users < AUTOSCALE_WORKERS ? users : AUTOSCALE_WORKERS;
+    o.workers = own < AUTOSCALE_WORKERS ? own : AUTOSCALE_WORKERS;
     o.warmup_ns = o.step_warmup_ns;
     o.duration_ns = o.step_warmup_ns + o.step_duration_ns;
-    int rc = step_command_start(&a->command, o.each, users, e);
+    int rc = step_command_start(&a->command, o.each, own, e);
     if (rc == 0)
         rc = step_command_ready(&a->command, o.each_timeout_ns, e);
+    rc = ranks_agree(a->ranks, rc, e);
     if (rc < 0) {
         step_command_close(&a->command);
         a->interrupted |= rc == -EINTR;
@@ -251,11 +308,16 @@ static int autoscale_serve(struct autoscale *a, uint64_t users, const struct rep
     step.trace = a->command.path;
     step.read = autoscale_read;
     step.ctx = a;
-    rc = replay_run(&step, status, e);
-    rc = autoscale_failed(a, users, rc, e);
+    step.pool = several ? autoscale_pool : NULL;
+    step.users = own;
+    a->figures = in->figures;
+    rc = collect_run(a->ranks, &step, status, e);
+    rc = autoscale_failed(a, own, rc, e);
     step_command_close(&a->command);
+    autoscale_find_lost(a);
     a->failed |= *status != 0;
-    a->interrupted |= in->figures->interrupted || stop_signal();
+    a->interrupted |=
+        rc == -EINTR || a->lost || (in->figures->interrupted && !in->figures->stopped);
     return a->interrupted ? 0 : rc;
 }
 
@@ -288,14 +350,30 @@ static bool autoscale_within(const struct autoscale *a, const struct replay_figu
     return within;
 }
 
-static int autoscale_step(struct autoscale *a, struct err *e)
+/* Says what a step of that many users came to. */
+static void autoscale_tell(const struct autoscale *a, uint64_t users, const struct step *s)
+{
+    const struct replay_figures *f = &s->f;
+    char text[48], p95[32] = "-";
+
+    if (f->read_p95_ns != TRACE_NONE)
+        units_format_duration(p95, sizeof(p95), (double)f->read_p95_ns);
+    fprintf(stderr, "kvreplay%s: step %u: %" PRIu64 " user%s: %s, storage read P95 %s",
+            ranks_suffix(), a->steps, users, units_plural(users),
+            autoscale_unit(a, text, sizeof(text), autoscale_throughput(a, f)), p95);
+    if (!isnan(s->saturation))
+        fprintf(stderr, ", saturation %.2f", s->saturation);
+    if (f->failed)
+        fprintf(stderr, ", %" PRIu64 " row%s failed", f->failed, units_plural(f->failed));
+    fprintf(stderr, "; %s: %s\n", s->action, s->reason);
+}
+
+static int autoscale_step(struct autoscale *a, uint64_t users, struct err *e)
 {
     struct replay_figures f = {0};
     struct replay_input in = *a->in;
-    uint64_t users = a->search.next;
     double want_s = (double)a->o->step_duration_ns / 1e9;
     double settle_s = (double)a->o->step_warmup_ns / 1e9;
-    char text[48], p95[32] = "-";
     int status = 0;
 
     in.silent = true;
@@ -307,27 +385,19 @@ static int autoscale_step(struct autoscale *a, struct err *e)
         return err_set(e, -EIO, ERR_FAILED, "--autoscale",
                        "the step of %" PRIu64 " user%s stopped at a failed row", users,
                        units_plural(users));
-    if (f.seconds < want_s / 2)
+    if (f.least_s < want_s / 2)
         return err_set(e, -EINVAL, ERR_INPUT, "--each",
                        "the trace of %" PRIu64 " user%s ended too early: a step needs %g s of it "
                        "(--step-warmup and --step-duration)",
                        users, units_plural(users), (want_s + settle_s) * a->o->speed);
+    a->failed |= f.failed > 0;
+    if (!a->leads)
+        return 0;
     if (a->steps == 0)
         a->bytes = f.tokens == 0;
     double throughput = f.failed ? 0 : autoscale_throughput(a, &f);
     search_take(&a->search, throughput, autoscale_within(a, &f));
-    const struct step *s = autoscale_keep(a, users, &f, a->search.action, a->search.reason);
-
-    if (f.read_p95_ns != TRACE_NONE)
-        units_format_duration(p95, sizeof(p95), (double)f.read_p95_ns);
-    fprintf(stderr, "kvreplay: step %u: %" PRIu64 " user%s: %s, storage read P95 %s", a->steps,
-            users, units_plural(users),
-            autoscale_unit(a, text, sizeof(text), autoscale_throughput(a, &f)), p95);
-    if (!isnan(s->saturation))
-        fprintf(stderr, ", saturation %.2f", s->saturation);
-    if (f.failed)
-        fprintf(stderr, ", %" PRIu64 " row%s failed", f.failed, units_plural(f.failed));
-    fprintf(stderr, "; %s: %s\n", s->action, s->reason);
+    autoscale_tell(a, users, autoscale_keep(a, users, &f, a->search.action, a->search.reason));
     return 0;
 }
 
@@ -336,9 +406,8 @@ static int autoscale_step(struct autoscale *a, struct err *e)
 /* Adds the search to the summary of the answer's own run, which is its last step. */
 static void autoscale_more(void *ctx, struct jsonout *j, const struct replay_figures *figures)
 {
-    struct autoscale *a = ctx;
-    if (figures->seconds > 0)
-        autoscale_keep(a, search_answer(&a->search)->users, figures, "confirm", "the answer again");
+    const struct autoscale *a = ctx;
+    (void)figures;
     autoscale_json(a, j);
 }
 
@@ -364,33 +433,48 @@ static int copy_out(const char *path, struct err *e)
 
 /* Whether the answer, run again, is one. With qos a number of users that now passes a limit is not:
  * the search goes on below it. A run that was cut short is reported as it is. */
-static bool autoscale_accept(void *ctx, const struct replay_figures *f)
+static bool autoscale_judge(struct autoscale *a, const struct replay_figures *f)
 {
-    struct autoscale *a = ctx;
     uint64_t users = search_answer(&a->search)->users;
     char p95[32] = "-";
 
-    a->rejected = a->search.o.mode == SEARCH_QOS && !f->interrupted && !f->stopped &&
-                  a->steps + 1 < 2 * SEARCH_STEPS && !autoscale_within(a, f);
-    if (!a->rejected)
+    if (a->search.o.mode != SEARCH_QOS || f->interrupted || f->stopped ||
+        a->steps + 1 >= 2 * SEARCH_STEPS || autoscale_within(a, f)) {
+        if (f->seconds > 0)
+            autoscale_keep(a, users, f, "confirm", "the answer again");
         return true;
+    }
     search_reject(&a->search, users);
     autoscale_keep(a, users, f, "confirm", "a limit is passed this time: fewer users");
     if (f->read_p95_ns != TRACE_NONE)
         units_format_duration(p95, sizeof(p95), (double)f->read_p95_ns);
     fprintf(stderr,
-            "kvreplay: step %u: %" PRIu64 " user%s again: storage read P95 %s: a limit is passed "
-            "this time\n",
-            a->steps, users, units_plural(users), p95);
+            "kvreplay%s: step %u: %" PRIu64
+            " user%s again: storage read P95 %s: a limit is passed this "
+            "time\n",
+            ranks_suffix(), a->steps, users, units_plural(users), p95);
     return false;
 }
 
+static bool autoscale_accept(void *ctx, const struct replay_figures *f)
+{
+    struct autoscale *a = ctx;
+    struct err e = {0};
+
+    a->confirmed = a->leads && autoscale_judge(a, f);
+    /* Where rank 0 is gone, what follows fails. */
+    if (ranks_spread(a->ranks, &a->confirmed, sizeof(a->confirmed), &e) < 0)
+        a->confirmed = true;
+    return a->confirmed;
+}
+
 /* Runs the answer once more, with results and summary. Rows for standard output wait in a file
- * until the answer is known to be one. */
-static int autoscale_confirm(struct autoscale *a, int *status, struct err *e)
+ * until the answer is known to be one; those of ranks wait in their spools anyway. */
+static int autoscale_confirm(struct autoscale *a, uint64_t users, int *status, struct err *e)
 {
     const char *results = options_results(a->o);
-    bool waits = a->search.o.mode == SEARCH_QOS && results && strcmp(results, "-") == 0;
+    bool waits = ranks_count(a->ranks) == 1 && a->search.o.mode == SEARCH_QOS && results &&
+                 strcmp(results, "-") == 0;
     char scratch[] = P_tmpdir "/kvreplay-autoscale-XXXXXX";
     struct replay_figures f = {0};
     struct replay_input in = *a->in;
@@ -403,8 +487,8 @@ static int autoscale_confirm(struct autoscale *a, int *status, struct err *e)
     in.more = autoscale_more;
     in.accept = autoscale_accept;
     in.results = waits ? scratch : NULL;
-    int rc = autoscale_serve(a, search_answer(&a->search)->users, &in, status, e);
-    if (rc == 0 && waits && !a->rejected)
+    int rc = autoscale_serve(a, users, &in, status, e);
+    if (rc == 0 && waits && a->confirmed)
         rc = copy_out(scratch, e);
     if (waits) {
         close(fd);
@@ -431,10 +515,42 @@ static int autoscale_summary(const struct autoscale *a, struct err *e)
     return rc;
 }
 
+/* Rank 0 says what all do next. */
+static int autoscale_decide(struct autoscale *a, struct order *next, struct err *e)
+{
+    const int64_t limit_ns = a->o->search_time_ns;
+
+    *next = (struct order){0};
+    if (a->leads && !a->interrupted && !a->confirmed) {
+        if (limit_ns > 0 && a->steps > 0 && a->search.next &&
+            clock_now_ns() - a->began_ns >= limit_ns)
+            a->timed_out = true;
+        if (a->timed_out)
+            a->search.next = 0;
+        const struct search_point *found = autoscale_found(a);
+        next->users = a->search.next ? a->search.next : found ? found->users : 0;
+        next->confirms = !a->search.next;
+    }
+    return ranks_spread(a->ranks, next, sizeof(*next), e);
+}
+
+/* Rank 0: the answer in a sentence. */
+static void autoscale_conclude(const struct autoscale *a)
+{
+    const struct search_point *found = autoscale_found(a);
+    char reason[160], throughput[48];
+
+    fprintf(stderr, "kvreplay%s: %s", ranks_suffix(), autoscale_reason(a, reason, sizeof(reason)));
+    if (found)
+        fprintf(stderr, ": %" PRIu64 " user%s, %s", found->users, units_plural(found->users),
+                autoscale_unit(a, throughput, sizeof(throughput), found->throughput));
+    fputc('\n', stderr);
+}
+
 static int autoscale_search(struct autoscale *a, int *status, struct err *e)
 {
     const struct options *o = a->o;
-    char reason[160], throughput[48];
+    struct order next;
     int rc = autoscale_limits(a, e);
 
     search_begin(&a->search, &(struct search_opts){.mode = o->autoscale,
@@ -443,34 +559,24 @@ static int autoscale_search(struct autoscale *a, int *status, struct err *e)
                                                    .max = o->max_users,
                                                    .scale_up = o->scale_up,
                                                    .scale_down = o->scale_down});
-    do {
-        a->rejected = false;
-        while (rc == 0 && a->search.next && !a->interrupted && !a->timed_out) {
-            rc = autoscale_step(a, e);
-            a->timed_out = o->search_time_ns > 0 && a->search.next &&
-                           clock_now_ns() - a->began_ns >= o->search_time_ns;
-        }
-        if (a->timed_out && !a->interrupted)
-            a->search.next = 0;
-        if (rc < 0)
-            return rc;
-        if (a->interrupted || !search_answer(&a->search))
-            rc = autoscale_summary(a, e);
-        else
-            rc = autoscale_confirm(a, status, e);
-    } while (rc == 0 && a->rejected && !a->interrupted);
-    const struct search_point *found = autoscale_found(a);
-    fprintf(stderr, "kvreplay: %s", autoscale_reason(a, reason, sizeof(reason)));
-    if (found)
-        fprintf(stderr, ": %" PRIu64 " user%s, %s", found->users, units_plural(found->users),
-                autoscale_unit(a, throughput, sizeof(throughput), found->throughput));
-    fputc('\n', stderr);
-    if (a->failed || (!a->search.next && !found))
+    if (rc == 0)
+        rc = autoscale_decide(a, &next, e);
+    while (rc == 0 && next.users > 0) {
+        rc = next.confirms ? autoscale_confirm(a, next.users, status, e)
+                           : autoscale_step(a, next.users, e);
+        if (rc == 0)
+            rc = autoscale_decide(a, &next, e);
+    }
+    if (rc == 0)
+        rc = ranks_agree(a->ranks, a->leads && !a->confirmed ? autoscale_summary(a, e) : 0, e);
+    if (a->leads && (rc == 0 || a->confirmed))
+        autoscale_conclude(a);
+    if (a->failed || a->lost || (a->leads && !a->search.next && !autoscale_found(a)))
         *status = 1;
     return rc;
 }
 
-int autoscale_run(const struct replay_input *in, int *status, struct err *e)
+int autoscale_run(struct ranks *ranks, const struct replay_input *in, int *status, struct err *e)
 {
     struct autoscale *a = calloc(1, sizeof(*a));
 
@@ -478,6 +584,8 @@ int autoscale_run(const struct replay_input *in, int *status, struct err *e)
         return err_nomem(e, "autoscale");
     a->in = in;
     a->o = in->options;
+    a->ranks = ranks;
+    a->leads = ranks_rank(ranks) == 0;
     a->command.fd = -1;
     a->began_ns = clock_now_ns();
     a->began_wall_ns = clock_wall_ns();

@@ -16,7 +16,7 @@
 static int complain(const struct err *e)
 {
     char line[1200];
-    err_format(e, "kvreplay", line, sizeof(line));
+    err_format(e, options_program(), line, sizeof(line));
     fprintf(stderr, "%s\n", line);
     return err_exit_status(e);
 }
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
         goto failed;
     struct replay_input in = {
         .options = &o, .parser = p, .trace = trace, .argc = argc, .argv = argv, .stuck = &stuck};
-    rc = o.autoscale != SEARCH_OFF ? autoscale_run(&in, &status, &e)
+    rc = o.autoscale != SEARCH_OFF ? autoscale_run(ranks, &in, &status, &e)
                                    : collect_run(ranks, &in, &status, &e);
 failed:
     if (rc == -EPIPE) /* the reader of the results went away: no message */

@@ -19,6 +19,7 @@
 #include "lib/io/target_device.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
+#include "lib/ranks/ranks.h"
 #include "lib/ranks/start.h"
 
 #define AT(field) offsetof(struct options, field)
@@ -45,7 +46,8 @@ enum {
     NOT_LIKE = OPTIONS_MARKS << 15, /* a target in kvtrace's own way, without like= */
     MPI_ONLY = OPTIONS_MARKS << 16,
     NOT_MPI = OPTIONS_MARKS << 17,
-    SEVERAL_ONLY = OPTIONS_MARKS << 18 /* several paths */
+    SEVERAL_ONLY = OPTIONS_MARKS << 18, /* several paths */
+    NOT_SEARCH = OPTIONS_MARKS << 19    /* parts that cannot agree on a next step */
 };
 
 static const struct opt table[] = {
@@ -333,7 +335,7 @@ static const struct opt table[] = {
      .offset = AT(part_text),
      .arg = "I/N|auto[/N]",
      .flags = OPT_NO_EFFECT,
-     .marks = NOT_AUTOSCALE | NOT_MPI,
+     .marks = NOT_SEARCH | NOT_MPI,
      .help =
          "Run part I of N, counted from 0. Each part is a process of its own. auto: Slurm, Open "
          "MPI or PMI tell I and N; auto/N: JOB_COMPLETION_INDEX tells I. {rank}, {ranks} and "
@@ -346,8 +348,9 @@ static const struct opt table[] = {
      .def = "none",
      .marks = PARTS_ONLY,
      .help =
-         "What each part runs. none: the whole trace, on objects of its own; keys: its share of "
-         "the keys, with --timing asap or trace. Rows without a key run in part 0."},
+         "What each part runs. none: the whole trace, on objects of its own, so N parts are N "
+         "times the load; keys: its share of the keys, with --timing asap or trace. Rows without a "
+         "key run in part 0."},
     {.name = "start-at",
      .type = OPT_TEXT,
      .offset = AT(start_at),
@@ -387,7 +390,6 @@ static const struct opt table[] = {
      .flags = OPT_COMMON,
      .choices = "off|qos|capacity",
      .def = "off",
-     .marks = NOT_MPI,
      .help = "Find the number of users that this machine serves. Replays one trace after "
              "another, each for a number of users: qos finds the most users within the "
              "limits, capacity the fewest that reach the highest throughput."},
@@ -397,7 +399,8 @@ static const struct opt table[] = {
      .flags = OPT_COMMON,
      .arg = "COMMAND",
      .marks = AUTOSCALE_ONLY,
-     .help = "With --autoscale: the command that writes the trace of {N} users."},
+     .help = "With --autoscale: the command that writes the trace of {N} users. With kvreplay-mpi "
+             "of those of one rank; {rank}, {ranks} and {host} are replaced, too."},
     {.name = "each-timeout",
      .type = OPT_DURATION,
      .offset = AT(each_timeout_ns),
@@ -638,9 +641,14 @@ static const struct opt table[] = {
     {0},
 };
 
+const char *options_program(void)
+{
+    return ranks_suffix()[0] ? "kvreplay-mpi" : "kvreplay";
+}
+
 struct opt_parser *options_open(struct options *o)
 {
-    return opt_open("kvreplay", "[options] [TRACE|-]", table, o);
+    return opt_open(options_program(), "[options] [TRACE|-]", table, o);
 }
 
 const char *options_results(const struct options *o)
@@ -692,10 +700,10 @@ static int check_keys(const struct options *o, const char *trace, struct err *e)
 {
     if (o->split != SPLIT_KEYS)
         return 0;
-    if (o->timing == SCHED_SERVED || o->timing == SCHED_CLOSED)
+    if (o->timing == SCHED_SERVED || o->timing == SCHED_CLOSED || o->autoscale != SEARCH_OFF)
         return err_set(e, -EINVAL, ERR_INPUT, "--split keys",
                        "spreads requests and users over the parts, so --timing served and closed "
-                       "do not apply");
+                       "and --autoscale do not apply");
     if (o->order != ORDER_AUTO && o->order != ORDER_KEY)
         return err_set(e, -EINVAL, ERR_INPUT, "--order",
                        "does not apply with --split keys, which keeps the order of each key");
@@ -736,7 +744,7 @@ static int check_part(const struct opt_parser *p, struct options *o, const char 
 {
     int rc = o->collected ? 0 : part_parse(&o->part, o->part_text, e);
 
-    if (rc == 0 && o->collected && strcmp(*trace, "-") == 0)
+    if (rc == 0 && o->collected && o->autoscale == SEARCH_OFF && strcmp(*trace, "-") == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "standard input",
                        "only rank 0 would have it: name a trace");
     if (rc == 0 && o->start_at)
@@ -744,7 +752,7 @@ static int check_part(const struct opt_parser *p, struct options *o, const char 
     if (rc < 0 || !o->part.on)
         return rc;
     name_run(o, p, *trace);
-    o->own_traces = part_has_rank(*trace);
+    o->own_traces = part_has_rank(*trace) || o->autoscale != SEARCH_OFF;
     o->own_results = o->output && part_has_rank(o->output);
     o->own_summaries = o->summary && part_has_rank(o->summary);
     rc = check_keys(o, *trace, e);
@@ -756,6 +764,8 @@ static int check_part(const struct opt_parser *p, struct options *o, const char 
         rc = refuse_shared(o, "--summary", o->summary, e);
     if (rc == 0)
         rc = expand(o, trace, e);
+    if (rc == 0)
+        rc = expand(o, &o->each, e);
     if (rc == 0)
         rc = expand(o, &o->output, e);
     if (rc == 0)
@@ -849,6 +859,10 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
     const struct opt_mode modes[] = {
         {.on = !autoscale, .refuses = AUTOSCALE_ONLY, .why = "applies only with --autoscale"},
         {.on = autoscale, .refuses = NOT_AUTOSCALE, .why = "does not apply with --autoscale"},
+        {.on = autoscale,
+         .refuses = NOT_SEARCH,
+         .why = "does not apply with --autoscale: parts cannot tell each other what comes next "
+                "(the ranks of kvreplay-mpi can)"},
         {.on = results && !compressed,
          .refuses = COMPRESSED_ONLY,
          .why = "the results are not compressed (-z, or a name ending in .zst)"},
@@ -914,12 +928,14 @@ static int read_config(const struct opt_parser *p, struct options *o, struct err
 
     if (rc < 0)
         return rc;
-    for (size_t i = 0; (warning = conf_warning(c, i)) != NULL; i++)
-        fprintf(stderr, "kvreplay: %s\n", warning);
+    for (size_t i = 0; o->part.rank == 0 && (warning = conf_warning(c, i)) != NULL; i++)
+        fprintf(stderr, "kvreplay%s: %s\n", ranks_suffix(), warning);
     o->saturation_limits = opt_given(p, "target-saturation");
     o->scale_up = conf_f64(c, "autoscaler.scale_up_factor");
     o->scale_down = conf_f64(c, "autoscaler.scale_down_factor");
     o->min_users = (uint64_t)conf_i64(c, "autoscaler.min_users");
+    if (o->min_users < o->part.count) /* each rank serves one */
+        o->min_users = o->part.count;
     if (!opt_given(p, "max-users"))
         o->max_users = (uint64_t)conf_i64(c, "autoscaler.max_users");
     if (!opt_given(p, "storage-p95"))
@@ -928,6 +944,9 @@ static int read_config(const struct opt_parser *p, struct options *o, struct err
     o->queue_limit = (uint64_t)conf_i64(c, "saturation_detection.queue_depth_threshold");
     conf_free(c);
 
+    if (o->part.count > o->max_users)
+        return err_set(e, -EINVAL, ERR_INPUT, "--max-users",
+                       "is less than the number of ranks, each of which serves a user");
     if (o->min_users > o->max_users)
         return err_set(e, -EINVAL, ERR_INPUT, "autoscaler.min_users",
                        "is more than autoscaler.max_users or --max-users");
@@ -959,7 +978,13 @@ static int check_autoscale(const struct opt_parser *p, struct options *o, struct
     if (o->start_users > o->max_users)
         return err_set(e, -EINVAL, ERR_INPUT, "--start-users", "is more than --max-users");
     if (o->start_users < o->min_users)
-        return err_set(e, -EINVAL, ERR_INPUT, "--start-users", "is less than autoscaler.min_users");
+        return err_set(e, -EINVAL, ERR_INPUT, "--start-users", "is less than %s",
+                       o->min_users == o->part.count ? "the number of ranks, each of which serves "
+                                                       "a user"
+                                                     : "autoscaler.min_users");
+    if (o->own_summaries)
+        return err_set(e, -EINVAL, ERR_INPUT, "--summary",
+                       "a search has one summary: {rank} cannot be in its name");
     o->timing = SCHED_SERVED;
     o->workers = 1; /* each step sets its own */
     return 0;

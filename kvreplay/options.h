@@ -97,7 +97,7 @@ struct options {
     bool own_traces, own_results, own_summaries; /* {rank} is in the name */
     char run_id[HASH_HEX_LEN + 1]; /* the same in all parts of a run; "": there are no parts */
     /* texts with {rank} and so on replaced, and paths without their parameters; owned */
-    char *expanded[2 * OPT_LIST_MAX + 4];
+    char *expanded[2 * OPT_LIST_MAX + 5];
     size_t expanded_count;
 
     /* --autoscale; the last four come from the configuration. */
@@ -114,6 +114,8 @@ struct options {
     int64_t write_p95_ns;
 };
 
+/* The name of this program: kvreplay, or kvreplay-mpi. */
+const char *options_program(void);
 /* The parser over *o, with defaults set; NULL: no memory. Close with opt_close. */
 struct opt_parser *options_open(struct options *o);
 /* Reads the configuration (with --autoscale; its warnings are printed), settles what "auto" means,

@@ -11,6 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
+#include "lib/ranks/ranks.h"
 
 enum {
     POPULATE_POLL = 32,
@@ -110,8 +111,8 @@ static void writes_look(struct populate *p, struct writes *w)
         return;
     w->told = true;
     progress_clear(p->progress);
-    fprintf(stderr, "kvreplay: stopping: finishing %u write%s; again to abort\n", w->in_flight,
-            units_plural(w->in_flight));
+    fprintf(stderr, "kvreplay%s: stopping: finishing %u write%s; again to abort\n", ranks_suffix(),
+            w->in_flight, units_plural(w->in_flight));
 }
 
 /* Waits until a write is done, or a second signal comes. */

@@ -10,6 +10,7 @@
 
 #include "kvreplay/backlog.h"
 #include "kvreplay/evidence.h"
+#include "kvreplay/many/claims.h"
 #include "kvreplay/populate.h"
 #include "kvreplay/progress_line.h"
 #include "kvreplay/sched/sched.h"
@@ -63,6 +64,7 @@ struct replay {
     uint64_t data_seed;
     struct storage_list targets; /* the paths under Tier-2 */
     struct target_part part[SPREAD_MAX];
+    struct tiers_others others[SPREAD_MAX]; /* on the file system of each */
     bool reader_stuck; /* its thread is left behind in a read of the trace, or its rows in a tier */
     bool tiers_stuck;  /* operations were abandoned, and the tiers, or those of another rank of a
                         * shared store, still work on them */
@@ -88,6 +90,26 @@ static int replay_check_ranks(const struct replay *r, struct err *e)
     if (rc == 0 && !r->o->own_traces)
         rc = ranks_same(ranks, r->trace_hash, "the trace", e);
     return rc;
+}
+
+/* Tells the other ranks what this one needs of its file systems, and learns what they do. */
+static int replay_compare_claims(struct replay *r, struct err *e)
+{
+    const struct room *need = &r->survey.room[TRACE_STORAGE];
+    struct claim claim[SPREAD_MAX];
+
+    if (!r->in->rank)
+        return 0;
+    for (unsigned i = 0; i < r->targets.count; i++) {
+        const struct room *of = r->targets.count > 1 && r->surveyed ? &need->target[i] : need;
+        dev_t place = 0;
+        if (!r->o->shared_target)
+            (void)target_file_system(r->targets.path[i], &place); /* the opening tells why not */
+        claim[i] = (struct claim){.place = r->o->shared_target ? i : (uint64_t)place,
+                                  .bytes = of->peak + of->peak_objects * DATA_BLOCK};
+    }
+    return claims_compare(r->in->rank->ranks, r->o->shared_target, claim, r->targets.count,
+                          r->others, e);
 }
 
 /* Of the digest, when the survey has read all rows; else of the size of the file and of its ends.
@@ -121,10 +143,10 @@ static int replay_start_with_others(struct replay *r, bool stopping, int64_t *ze
                                     struct err *e)
 {
     struct replay_rank *rank = r->in->rank;
-    int rc = stop_signal() ? -EINTR
-             : stopping ? err_set(e, -ECANCELED, ERR_FAILED, "", "the run ended before its start")
-                        : 0;
+    int rc = stop_signal() ? -EINTR : stopping ? -ECANCELED : 0;
 
+    if (rc == -ECANCELED && !e->what[0]) /* else it says why */
+        err_set(e, rc, ERR_FAILED, "", "the run ended before its start");
     r->joined = true;
     rc = ranks_agree(rank->ranks, rc, e);
     if (rc == 0)
@@ -152,13 +174,14 @@ static void replay_tell_lost(struct replay *r, unsigned lost)
     progress_clear(r->progress);
     if (own->rank == 0)
         fprintf(stderr,
-                "kvreplay: rank %u on %s was not heard of for %s: the others go on without it\n",
-                lost, ranks_host(ranks, lost), silence);
+                "kvreplay%s: rank %u on %s was not heard of for %s: the others go on without it\n",
+                ranks_suffix(), lost, ranks_host(ranks, lost), silence);
     else
-        fprintf(stderr,
-                "kvreplay: rank %u on %s: rank %u on %s was not heard of for %s: this rank goes on "
-                "alone\n",
-                own->rank, own->host, lost, ranks_host(ranks, lost), silence);
+        fprintf(
+            stderr,
+            "kvreplay%s: rank %u on %s: rank %u on %s was not heard of for %s: this rank goes on "
+            "alone\n",
+            ranks_suffix(), own->rank, own->host, lost, ranks_host(ranks, lost), silence);
 }
 
 /* Once a second: whether another rank has ended the run, and who is lost. */
@@ -229,12 +252,12 @@ static bool replay_is_last(const struct replay *r)
         lost++;
     if (lost < r->o->part.count)
         fprintf(stderr,
-                "kvreplay: --shared-target: rank %u on %s may still be at work there, so nothing "
+                "kvreplay%s: --shared-target: rank %u on %s may still be at work there, so nothing "
                 "was removed; the next run clears it\n",
-                lost, ranks_host(ranks, lost));
+                ranks_suffix(), lost, ranks_host(ranks, lost));
     else if (rc < 0)
-        fprintf(stderr, "kvreplay: --shared-target: %s: %s, so nothing was removed\n", e.where,
-                e.what);
+        fprintf(stderr, "kvreplay%s: --shared-target: %s: %s, so nothing was removed\n",
+                ranks_suffix(), e.where, e.what);
     return rc == 0 && lost == r->o->part.count;
 }
 
@@ -256,8 +279,8 @@ static int replay_close_tiers(struct replay *r, bool ran, struct err *e)
     int rc = 0;
 
     for (unsigned i = 0; r->tiers_stuck && i < r->tiers.storages; i++)
-        fprintf(stderr, "kvreplay: %s: operations are still under way, so nothing was removed\n",
-                r->tiers.storage[i].path);
+        fprintf(stderr, "kvreplay%s: %s: operations are still under way, so nothing was removed\n",
+                ranks_suffix(), r->tiers.storage[i].path);
     if (shared && first && !replay_is_last(r))
         r->tiers_stuck = true;
     if (!r->tiers_stuck) {
@@ -290,7 +313,7 @@ static int replay_open(struct replay *r, struct err *e)
     r->bell = bell_create();
     r->objects = objects_create();
     r->progress =
-        progress_open(stderr, "kvreplay", (enum progress_mode)o->progress, UNITS_NS_PER_S);
+        progress_open(stderr, options_program(), (enum progress_mode)o->progress, UNITS_NS_PER_S);
     if (!r->bell || !r->objects || !r->progress || counts_init(&r->counts) < 0)
         return err_nomem(e, "replay");
     r->progress_line.progress = r->progress;
@@ -360,9 +383,9 @@ static int replay_check_recording(const struct replay *r, struct err *e)
                        "the recording has no times, only the order of rows (--timing asap)");
     if (writes_only && !r->in->silent)
         fprintf(stderr,
-                "kvreplay: %s: recorded events, writes only: what the engine read is not in "
+                "kvreplay%s: %s: recorded events, writes only: what the engine read is not in "
                 "the trace\n",
-                r->in->trace);
+                ranks_suffix(), r->in->trace);
     return 0;
 }
 
@@ -453,6 +476,7 @@ static void replay_set_tiers(struct replay *r)
                             .chunk_bytes = o->chunk_bytes,
                             .targets = r->targets,
                             .part = r->part,
+                            .others = r->in->rank ? r->others : NULL,
                             .storage = {.layout = o->layout,
                                         .destroy_data = o->destroy_data,
                                         .keep = o->keep,
@@ -611,8 +635,8 @@ static int replay_start(void *ctx, bool stopping, int64_t *zero_ns, struct err *
     doubt = start_clock_doubt(&r->start.clock);
     if (doubt && r->o->part.on && r->o->part.count > 1) {
         progress_clear(r->progress);
-        fprintf(stderr, "kvreplay: --start-at: %s%s%s: parts on several hosts may start apart\n",
-                r->o->part.host, ": ", doubt);
+        fprintf(stderr, "kvreplay%s: --start-at: %s%s%s: parts on several hosts may start apart\n",
+                ranks_suffix(), r->o->part.host, ": ", doubt);
     }
     return start_wait(r->o->start_wall_ns, zero_ns, &r->start.late_ns, e);
 }
@@ -784,39 +808,44 @@ static int64_t replay_p95(const struct hist *h)
     return h && hist_count(h) ? hist_percentile(h, 950000) : TRACE_NONE;
 }
 
-/* 95th percentile of the service times of Tier-2 operations. */
-static int64_t replay_service_p95(struct replay *r, enum trace_op op)
-{
-    struct counts_group sum;
-    int rc = counts_sum(&r->counts, TRACE_STORAGE, op, &sum);
-    int64_t p95 = rc == 0 ? replay_p95(sum.service) : TRACE_NONE;
-    if (rc < 0)
-        r->counts.errors = rc;
-    counts_group_release(&sum);
-    return p95;
-}
-
-static void replay_measure(struct replay *r, struct replay_figures *f)
+/* Fills the figures that the caller wants, where it is one of several ranks with those of all.
+ * Returns rc, or what came of all ranks. */
+static int replay_measure(struct replay *r, int rc, struct err *e)
 {
     const struct counts *n = &r->counts;
+    struct replay_figures *f = r->in->figures;
+    struct counts_group read, write;
     enum sched_end end = r->outcome.end;
     int64_t until = n->until_ns < n->last_done_ns ? n->until_ns : n->last_done_ns;
 
     if (end == SCHED_DURATION) /* whether or not something ended just then */
         until = n->until_ns;
+    int rc_read = counts_sum(n, TRACE_STORAGE, TRACE_READ, &read);
+    int rc_write = counts_sum(n, TRACE_STORAGE, TRACE_WRITE, &write);
+    if (rc_read < 0 || rc_write < 0)
+        r->counts.errors = -ENOMEM;
+    struct replay_times t = {.read = read.service, .write = write.service, .queue = n->queue};
+    double seconds = until > n->from_ns ? (double)(until - n->from_ns) / 1e9 : 0;
     *f = (struct replay_figures){.interrupted = end == SCHED_SIGNAL,
                                  .stopped = end == SCHED_ERROR || end == SCHED_EPIPE,
-                                 .seconds =
-                                     until > n->from_ns ? (double)(until - n->from_ns) / 1e9 : 0,
+                                 .seconds = seconds,
+                                 .least_s = seconds,
                                  .tokens = n->tokens,
                                  .bytes = n->done_bytes,
                                  .failed = n->failed + n->corrupt,
                                  .waiting = r->outcome.waiting,
-                                 .read_p95_ns = replay_service_p95(r, TRACE_READ),
-                                 .write_p95_ns = replay_service_p95(r, TRACE_WRITE),
-                                 .queue_p95_ns = replay_p95(n->queue)};
-    for (unsigned i = 0; i < TRACE_QOSES; i++)
-        f->end_to_end_p95_ns[i] = replay_p95(n->end_to_end[i]);
+                                 .read_p95_ns = replay_p95(t.read),
+                                 .write_p95_ns = replay_p95(t.write),
+                                 .queue_p95_ns = replay_p95(t.queue)};
+    for (unsigned i = 0; i < TRACE_QOSES; i++) {
+        t.end_to_end[i] = n->end_to_end[i];
+        f->end_to_end_p95_ns[i] = replay_p95(t.end_to_end[i]);
+    }
+    if (r->in->pool && r->in->rank->started) /* else they have agreed on an error */
+        rc = r->in->pool(r->in->ctx, rc, &t, e);
+    counts_group_release(&read);
+    counts_group_release(&write);
+    return rc;
 }
 
 /* Whether the target kept up with a load that has times of its own. */
@@ -993,7 +1022,7 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
                        .evidence.resident_before = -1,
                        .sync_ns = -1,
                        .started_wall_ns = clock_wall_ns()};
-    bool ran = false;
+    bool ran = false, refused = false;
 
     int rc = replay_open(&r, e);
     if (rc == 0)
@@ -1007,6 +1036,8 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     rc = replay_agree(&r, rc, e);
     if (rc == 0)
         rc = replay_check_ranks(&r, e);
+    if (rc == 0)
+        rc = replay_compare_claims(&r, e);
     if (rc < 0)
         goto out;
     rc = replay_shares(&r) ? replay_open_shared(&r, e) : replay_open_tiers(&r, e);
@@ -1026,8 +1057,11 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
              (rc < 0 || (r.outcome.end != SCHED_DONE && r.outcome.end != SCHED_DURATION)))
         ranks_stop(in->rank->ranks);
     if (in->figures)
-        replay_measure(&r, in->figures);
-    if (in->silent || (rc == 0 && in->accept && !in->accept(in->ctx, in->figures))) {
+        rc = replay_measure(&r, rc, e);
+    refused = rc == 0 && in->accept && !in->accept(in->ctx, in->figures);
+    if (in->rank)
+        in->rank->refused = refused;
+    if (in->silent || refused) {
         progress_clear(r.progress);
         ledger_end(&r.ledger);
     } else if (rc == 0 || rc == -EBADMSG) {
@@ -1042,7 +1076,9 @@ out:;
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;
     if (rc == 0 && n->errors)
-        rc = err_nomem(e, "figures");
+        closed = err_nomem(e, "figures");
+    if (rc == 0 && in->pool && (in->silent || refused)) /* nobody collects what became of it */
+        closed = replay_agree(&r, closed, e);
     *status = n->failed || n->corrupt || n->reads_before_write || end == SCHED_ERROR ||
               end == SCHED_LAGGED || end == SCHED_EPIPE;
     *in->stuck |= r.tiers_stuck;

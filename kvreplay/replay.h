@@ -4,6 +4,7 @@
 
 #include "kvreplay/options.h"
 #include "lib/base/err.h"
+#include "lib/base/hist.h"
 #include "lib/json/jsonout.h"
 #include "lib/ranks/ranks.h"
 #include "lib/trace/trace.h"
@@ -14,6 +15,7 @@ struct replay_figures {
     bool interrupted;       /* by a signal */
     bool stopped;           /* by a failed row, an absent object, or a reader that went away */
     double seconds;         /* measured; 0: the run did not get past --warmup */
+    double least_s;         /* the same; of several ranks the shortest */
     uint64_t tokens, bytes; /* generated; moved by all tiers */
     uint64_t failed;        /* rows, with corrupt ones */
     uint64_t waiting;       /* requests in line when the time was over */
@@ -23,12 +25,18 @@ struct replay_figures {
     int64_t end_to_end_p95_ns[TRACE_QOSES]; /* of requests, by QoS */
 };
 
+/* The times behind the P95s of replay_figures. Lent; NULL: none. */
+struct replay_times {
+    const struct hist *read, *write, *queue, *end_to_end[TRACE_QOSES];
+};
+
 /* A replay that is one of several which MPI started. */
 struct replay_rank {
     struct ranks *ranks;
     const char *spool; /* where result rows go; NULL: as the options say */
     /* Set by the replay. */
     bool started;               /* all ranks came to the start; before it all fail alike */
+    bool refused;               /* by accept: there is nothing to collect */
     struct ranks_offset offset; /* of this clock from rank 0's, just before the start */
     int64_t started_ns;         /* on this clock */
     int64_t late_ns;            /* from the instant of the start until this rank woke */
@@ -47,9 +55,13 @@ struct replay_input {
     void (*read)(void *ctx, bool at_end);
     /* Adds members to the summary, whose root object is open. May be NULL. */
     void (*more)(void *ctx, struct jsonout *j, const struct replay_figures *figures);
+    /* Makes figures of this rank to figures of all, which is an exchange: all ranks come to it with
+     * rc and *e of their run, and all return the same. May be NULL. */
+    int (*pool)(void *ctx, int rc, const struct replay_times *times, struct err *e);
     /* May refuse a run that was executed: it is not reported, and a file of results is removed. May
      * be NULL. */
     bool (*accept)(void *ctx, const struct replay_figures *figures);
+    uint64_t users;                 /* that a step of autoscale serves; 0: there is none */
     const char *results;            /* where result rows go; NULL: as the options say */
     struct replay_rank *rank;       /* NULL: there is one process */
     struct replay_figures *figures; /* filled when rows were executed; may be NULL */

@@ -130,7 +130,7 @@ int step_command_start(struct step_command *c, const char *command, uint64_t use
     }
     setpgid(c->pid, c->pid); /* the child does it too: it must be done whoever comes first */
     c->fd = ends[0];
-    snprintf(c->path, sizeof(c->path), "/dev/fd/%d", c->fd);
+    snprintf(c->path, sizeof(c->path), STEP_COMMAND_FOLDER "%d", c->fd);
     return 0;
 }
 

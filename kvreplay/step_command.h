@@ -14,6 +14,9 @@ enum {
     STEP_COMMAND_PATH = 32
 };
 
+/* What path begins with; behind it is a number. */
+#define STEP_COMMAND_FOLDER "/dev/fd/"
+
 /* Plain state. Zero it, with fd -1, first. */
 struct step_command {
     pid_t pid;                    /* 0: none runs */

@@ -15,6 +15,7 @@
 #include "lib/data/data.h"
 #include "lib/io/target_file.h"
 #include "lib/io/target_guard.h"
+#include "lib/ranks/ranks.h"
 #include "lib/tier/spread.h"
 
 #define SLAB_NAME          "slab.kv" /* in a directory */
@@ -447,7 +448,8 @@ int storage_check_unused(const char *path, struct err *e)
     if (rc == 0 && kind != TARGET_DEVICE)
         rc = target_guard_path(path, e);
     if (rc == 0 && !stop_signal()) /* which cuts the survey short */
-        fprintf(stderr, "kvreplay: %s is not used: the trace has no Tier-2 rows\n", path);
+        fprintf(stderr, "kvreplay%s: %s is not used: the trace has no Tier-2 rows\n",
+                ranks_suffix(), path);
     return rc;
 }
 

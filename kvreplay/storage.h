@@ -47,7 +47,7 @@ unsigned storage_sharers(const struct storage_list *l, unsigned i);
 
 struct storage_opts {
     const char *path;
-    unsigned sharers; /* targets of this run on its file system, itself included */
+    unsigned sharers; /* targets of this run on its file system, of all ranks, itself included */
     enum storage_layout layout;
     bool destroy_data; /* may overwrite a device or a file that is not ours, or what was kept */
     bool keep;         /* objects are to stay */

@@ -424,13 +424,21 @@ static const struct room *peak_of(const struct tiers *t, unsigned target)
     return all && t->storages > 1 ? &all->target[target] : all;
 }
 
+/* Targets of other ranks, on the file system of a target. */
+static struct tiers_others others_of(const struct tiers *t, unsigned target)
+{
+    return t->o.others ? t->o.others[target] : (struct tiers_others){0};
+}
+
 /* A target of files: several on one file system share what is free there. */
 static int files_room(struct tiers *t, unsigned target, struct err *e)
 {
     const struct storage *s = &t->storage[target];
     struct room *room = room_of(t, target);
+    struct tiers_others others = others_of(t, target);
     uint64_t mine = 0, all = 0, kept = 0, bytes;
-    unsigned sharers = 0;
+    unsigned sharers = others.targets;
+    char want[32], has[32];
     int rc = target_room(s->fd, s->o.reserve, &bytes, e);
 
     if (rc < 0)
@@ -449,7 +457,18 @@ static int files_room(struct tiers *t, unsigned target, struct err *e)
     bytes += kept;
     if (all > bytes)
         return too_small(e, TRACE_STORAGE, all, bytes, s->o.path);
-    bytes = mine + (bytes - all) / sharers;
+    if (others.bytes > bytes - all) {
+        if (!t->kept[TRACE_STORAGE]) /* else much of it may be there */
+            return err_set(
+                e, -ENOSPC, ERR_TARGET, s->o.path,
+                "%u targets of the ranks on this file system need %s at their peak, and "
+                "it has %s (--split keys divides a trace, %s)",
+                sharers, units_format_bytes(want, sizeof(want), (double)all + (double)others.bytes),
+                units_format_bytes(has, sizeof(has), (double)bytes),
+                "kvgen --storage-capacity makes one that needs less");
+        others.bytes = bytes - all;
+    }
+    bytes = mine + (bytes - all - others.bytes) / sharers;
     if (room->capacity > bytes)
         room->capacity = bytes;
     return 0;
@@ -567,7 +586,7 @@ static int open_target(struct tiers *t, unsigned i, struct tier **tier, struct b
 
     so.path = o->targets.path[i];
     so.part = o->part[i];
-    so.sharers = storage_sharers(&o->targets, i);
+    so.sharers = storage_sharers(&o->targets, i) + others_of(t, i).targets;
     bool known = need_of(t, i, &need);
     if (so.bytes && t->storages > 1) {
         so.bytes = (uint64_t)(share_of(t, i) * (double)so.bytes);

@@ -27,7 +27,7 @@
 #   single_threaded               skips it under the thread sanitizer. For tests whose programs have one thread, but
 #                                 for compressing and reading traces, which has tests of its own
 #
-#   needs_mpi                     skips it where mpirun cannot start ranks here; sets $mpirun
+#   needs_mpi                     skips it where mpirun cannot start ranks here; sets $mpirun, and $mpi to openmpi or mpich
 #
 # Tools
 #   json FILE FILTER              prints what a jq filter finds in a JSON file; several results in one line, with
@@ -88,7 +88,10 @@ plain_only() { ! built_with fsanitize || skip_all 'the sanitizer sees nothing of
 needs_mpi() {
     [ -x "$BIN/kvreplay-mpi" ] || skip_all 'built without MPI'
     ! sanitized || skip_all "MPI's libraries are not built for sanitizers"
-    mpirun=$(command -v mpirun.openmpi || command -v mpirun) || skip_all 'no mpirun'
+    # The launcher of the library that the programs are linked with.
+    mpi=openmpi
+    if ldd "$BIN/kvreplay-mpi" | grep -q libmpich; then mpi=mpich; fi
+    mpirun=$(command -v mpirun.$mpi || command -v mpirun) || skip_all 'no mpirun'
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 TMPDIR="$TMP"
     "$mpirun" -np 2 true >"$TMP/out" 2>&1 || skip_all "mpirun does not start here: $(head -n 1 "$TMP/out")"
 }

@@ -29,6 +29,7 @@ struct account {
     struct ranks_offset before, after;
     int64_t measured_ns; /* between the two, on its clock */
     int64_t late_ns;
+    uint64_t users;
 };
 
 /* A rank, as rank 0 knows it. */
@@ -302,6 +303,8 @@ static void put_member(const struct collect *c, struct jsonout *j, unsigned i)
     jsonout_text_value(j, "host", ranks_host(c->ranks, i));
     jsonout_bool(j, "there", a->rc == 0);
     bool known = a->rc == 0;
+    if (known && a->users > 0)
+        jsonout_u64(j, "users", a->users);
     jsonout_f64(j, "offset_us", known ? (double)a->before.offset_ns / 1e3 : NAN);
     jsonout_f64(j, "offset_error_us", known ? (double)a->before.round_trip_ns / 2e3 : NAN);
     jsonout_f64(j, "drift_ppm", i > 0 ? drift_of(a) * 1e6 : NAN);
@@ -393,6 +396,8 @@ static struct jsonout *summary_of_all(const struct collect *c, int64_t started_w
     if (c->totals)
         totals_json(j, c->totals);
     put_ranks(c, j);
+    if (c->in->more)
+        c->in->more(c->in->ctx, j, c->in->figures);
     jsonout_object(j, "options");
     jsonout_options(j, c->in->parser);
     jsonout_end(j);
@@ -532,8 +537,11 @@ static int put_together(struct collect *c, int64_t started_wall_ns, struct err *
 /* All ranks, after a run that all had begun. *status: the worst of any. */
 static int collect(struct collect *c, int rc, int *status, int64_t started_wall_ns, struct err *e)
 {
-    struct account own = {
-        .rc = rc, .status = *status, .before = c->rank.offset, .late_ns = c->rank.late_ns};
+    struct account own = {.rc = rc,
+                          .status = *status,
+                          .before = c->rank.offset,
+                          .late_ns = c->rank.late_ns,
+                          .users = c->in->users};
     const char *summary = c->rank.summary ? c->rank.summary : "";
     struct texts accounts = {0}, texts = {0};
     struct err later = {0};
@@ -584,7 +592,7 @@ int collect_run(struct ranks *ranks, const struct replay_input *in, int *status,
     if (c.count == 1)
         return replay_run(in, status, e);
     int rc = 0;
-    if (options_results(o) && !o->own_results)
+    if (options_results(o) && !o->own_results && !in->silent)
         rc = name_spool(&c, e);
     rc = ranks_agree(ranks, rc, e);
     if (rc < 0)
@@ -598,19 +606,21 @@ int collect_run(struct ranks *ranks, const struct replay_input *in, int *status,
         o->progress = PROGRESS_NONE;
     struct replay_input own = *in;
     own.rank = &c.rank;
+    own.more = NULL; /* it is the summary of all that gets more */
     rc = replay_run(&own, status, e);
-    if (c.rank.started) {
+    if (c.rank.started && !in->silent && !c.rank.refused) {
         if (c.spool[0] && stop_signal())
-            fprintf(stderr, "kvreplay: %s: until rank 0 has them, results are in %s\n",
-                    name_of(&c, name, o->part.rank), c.spool);
+            fprintf(stderr, "kvreplay%s: %s: until rank 0 has them, results are in %s\n",
+                    ranks_suffix(), name_of(&c, name, o->part.rank), c.spool);
         bool kept = rc == 0 && c.spool[0];
         rc = collect(&c, rc, status, started_wall_ns, e);
         if (rc == -ETIMEDOUT && o->part.rank > 0)
-            fprintf(stderr, "kvreplay: %s: %s\n", name_of(&c, name, o->part.rank), e->what);
+            fprintf(stderr, "kvreplay%s: %s: %s\n", ranks_suffix(), name_of(&c, name, o->part.rank),
+                    e->what);
         if (kept && rc == 0)
             unlink(c.spool);
         else if (kept)
-            fprintf(stderr, "kvreplay: %s: its results stay in %s\n",
+            fprintf(stderr, "kvreplay%s: %s: its results stay in %s\n", ranks_suffix(),
                     name_of(&c, name, o->part.rank), c.spool);
     }
     if (c.writer)

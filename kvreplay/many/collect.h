@@ -7,7 +7,8 @@
 #include "lib/base/err.h"
 #include "lib/ranks/ranks.h"
 
-/* As replay_run, which it is where there is one rank. All ranks call it, and get the same. */
+/* As replay_run, which it is where there is one rank. All ranks call it, and get the same. Of a run
+ * that is silent, or that accept refused, nothing is collected. */
 int collect_run(struct ranks *ranks, const struct replay_input *in, int *status, struct err *e);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "kvreplay/sched/order.h"
 #include "lib/base/units.h"
+#include "lib/ranks/ranks.h"
 
 enum {
     LEDGER_CAUGHT_UP_NS = 5000000,
@@ -27,7 +28,7 @@ static void ledger_say(const struct ledger *l, const char *format, ...)
     va_list args;
     if (l->progress)
         progress_clear(l->progress);
-    fputs("kvreplay: ", stderr);
+    fprintf(stderr, "kvreplay%s: ", ranks_suffix());
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);

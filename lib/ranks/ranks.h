@@ -18,6 +18,9 @@
 
 struct ranks;
 
+/* What the names of the programs that MPI starts have at their end: "-mpi"; "" in the others. */
+const char *ranks_suffix(void);
+
 /* All. Takes MPI's own arguments out of argv. 0 or a negative errno with *e. */
 int ranks_open(struct ranks **out, int *argc, char ***argv, struct err *e);
 /* Takes NULL. All, unless one of them failed with -ETIMEDOUT. Ends the process, with its status,

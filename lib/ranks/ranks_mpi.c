@@ -328,6 +328,11 @@ static void end_thread(struct ranks *r)
         pthread_join(r->thread, NULL);
 }
 
+const char *ranks_suffix(void)
+{
+    return "-mpi";
+}
+
 int ranks_open(struct ranks **out, int *argc, char ***argv, struct err *e)
 {
     struct ranks *r = calloc(1, sizeof(*r));

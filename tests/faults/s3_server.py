@@ -277,7 +277,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, port=0):
         self.open = set()  # connections
-        super().__init__(("127.0.0.1", port), Handler)
+        super().__init__((os.environ.get("S3_SERVER_ADDRESS", "127.0.0.1"), port), Handler)
 
     def handle_error(self, request, client_address):
         pass  # the client has gone

@@ -85,7 +85,7 @@ refused() {
     status=$?
     is "$name: exit status" "$status" "${wanted-2}"
     stderr_like "$name: is told" "$what"
-    is "$name: once" "$(grep -c '^kvreplay: ' "$TMP/stderr")" 1
+    is "$name: once" "$(grep -c '^kvreplay-mpi: ' "$TMP/stderr")" 1
     not_ok "$name: nothing is written" test -e "$TMP/no"
 }
 kv="$BIN/kvreplay-mpi --null -o $TMP/no"
@@ -135,7 +135,7 @@ rank_1() {
         sleep 0.2
     done
     pgrep -f "$BIN/kvreplay-mpi.*$TMP" | while read -r pid; do
-        if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -q '^OMPI_COMM_WORLD_RANK=1$'; then echo "$pid"; fi
+        if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -Eq '^(OMPI_COMM_WORLD_RANK|PMI_RANK)=1$'; then echo "$pid"; fi
     done | head -n 1
 }
 ranks 3 --timing trace -o "$TMP/stop.csv" --summary "$TMP/stop.json" "$TMP/long.csv" >"$TMP/stop.out" 2>&1 &

@@ -7,7 +7,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 needs_mpi
-mpirun=$(command -v mpirun.openmpi) || skip_all 'no Open MPI'
+[ $mpi = openmpi ] || skip_all "the options of Open MPI's launcher"
 if [ "$(id -u)" != 0 ] || ! command -v ip >/dev/null || ! command -v unshare >/dev/null; then skip_all 'needs root, ip and unshare'; fi
 name=kvt$$
 ip netns add "$name-0" 2>/dev/null || skip_all 'network namespaces are refused here'
@@ -139,4 +139,23 @@ store="--shared-target --target redis://10.77.0.14/1 --timeout 2s --retries 0"
     exits "the next run" 0 hosts 60 $store --speed 20 -o "$TMP/all.csv" "$TMP/t.csv"
     is "clears it" "$(stored)" 0
 }
+
+# ---- a prefix of an object store for all ----
+
+if ! command -v python3 >/dev/null || ! command -v curl >/dev/null || "$BIN/kvreplay" --target 's3://none?endpoint=http://127.0.0.1:1' -o "$TMP/no" "$TMP/t.csv" 2>&1 | grep -q 'made without libcurl'; then
+    diag 'no python3 or curl, or built without libcurl: not on S3'
+    done_testing
+    exit
+fi
+export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
+unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
+ip netns exec "$name-4" env S3_SERVER_ADDRESS=10.77.0.14 "$TOP/tests/faults/s3_server.py" "$TMP/port" 2>"$TMP/s3.log" &
+until [ -s "$TMP/port" ]; do sleep 0.1; done
+head -n 51 "$TMP/t.csv" >"$TMP/short.csv"
+prefix="s3://bucket/p?endpoint=http://10.77.0.14:$(cat "$TMP/port")"
+stored() { ip netns exec "$name-4" curl -s --noproxy '*' "http://10.77.0.14:$(cat "$TMP/port")/-/keys" | grep -c '\.kv$'; }
+exits "four hosts, one prefix" 0 hosts 60 --shared-target --target "$prefix" --keep -o "$TMP/all.csv" --summary "$TMP/all.json" "$TMP/short.csv"
+is "have objects of their own there" "$(json "$TMP/all.json" .rows.ok) $(stored)" '200 200'
+exits "next time" 0 hosts 60 --shared-target --target "$prefix" --destroy-data -o "$TMP/all.csv" "$TMP/short.csv"
+is "they are removed there" "$(stored)" 0
 done_testing

@@ -47,7 +47,7 @@ refused() {
     shift 3
     exits "$name" "$wanted" timeout 60 "$mpirun" "$@"
     stderr_like "$name: is told" "$what"
-    is "$name: once, and nothing is written" "$(grep -c '^kvprecond: ' stderr) $(files)" '1 0'
+    is "$name: once, and nothing is written" "$(grep -c '^kvprecond-mpi: ' stderr) $(files)" '1 0'
 }
 refused "other options" 2 'rank 1 on .*: version or options: not the same as those of rank 0' -np 1 "$kv" --size 1MiB "$TMP/d" : -np 1 "$kv" --size 2MiB "$TMP/d"
 : >file
@@ -56,14 +56,31 @@ refused "one file of rounds" 2 'put \{rank\} into its name' -np 2 "$kv" --size 1
 
 # ---- a signal ----
 
-set -- "$kv" --size 1MiB --until-steady --round 3s --summary stop.json "$TMP/d"
-# shellcheck disable=SC2016 # the inner shell's
-timeout 60 "$mpirun" -np 1 "$@" : -np 1 sh -c 'echo $$ >pid; exec "$@"' - "$@" >stop.out 2>stop.err &
-run=$!
-until [ "$(find d -name '*.kv' 2>/dev/null | wc -l)" = 2 ] || ! kill -s 0 $run; do sleep 0.1; done
-kill -s TERM "$(cat pid)"
-wait $run
-is "a signal to one rank ends all" $? 143
+# signalled SIGNAL: sends it to rank 1 when both ranks write; leaves what mpirun came to in $status.
+signalled() {
+    set -- "$1" "$kv" --size 1MiB --until-steady --round 3s --summary stop.json "$TMP/d"
+    signal=$1
+    shift
+    rm -f pid stop.json
+    # shellcheck disable=SC2016 # the inner shell's
+    timeout 60 "$mpirun" -np 1 "$@" : -np 1 sh -c 'echo $$ >pid; exec "$@"' - "$@" >stop.out 2>stop.err &
+    run=$!
+    until [ "$(find d -name '*.kv' 2>/dev/null | wc -l)" = 2 ] || ! kill -s 0 $run; do sleep 0.1; done
+    kill -s "$signal" "$(cat pid)"
+    wait $run
+    status=$?
+}
+signalled TERM
+is "a signal to one rank ends all" $status 143
 is "which say why" "$(json stop.json '.ranks.list[].summary.ended_by')" 'another rank SIGTERM'
 is "and leave nothing" "$(files)" 0
+
+# MPI ends the others when a rank is killed: nobody is left to report, or to clean up after it.
+signalled KILL
+isnt "a rank that is killed is no success" $status 0
+like "the launcher tells" "$(cat stop.err stop.out)" 'signal 9|Killed|EXIT CODE: 9'
+not_ok "there is no summary that looks whole" test -e stop.json
+ok "what it wrote is there" test "$(find d/rank-1 -name '*.kv' | wc -l)" -gt 0
+exits "the next run" 0 timeout 60 "$mpirun" -np 2 "$kv" --size 1MiB "$TMP/d"
+is "clears it" "$(files)" 0
 done_testing

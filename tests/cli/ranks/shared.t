@@ -41,7 +41,7 @@ stores() {
     is "$1: what was kept is used" "$(objects) $(json s.json "$rows, .populated.objects, .populated.adopted_objects")" '20 30 0 0 10'
     rm -f r.csv
     exits "$1: neither kept nor destroyed" 3 shared 2 "$2" --split keys t.csv
-    stderr_like "$1: is refused by rank 0" '^kvreplay: rank 0 on [^:]*: .*: holds 20 objects'
+    stderr_like "$1: is refused by rank 0" '^kvreplay-mpi: rank 0 on [^:]*: .*: holds 20 objects'
     is "$1: nothing is written" "$(objects) $(find . -name '*r.csv*')" '20 '
     exits "$1: more ranks than keys, not kept" 0 shared 4 "$2" --destroy-data --split keys one.csv
     is "$1: nothing is left" "$(objects) $(json s.json "$rows")" '0 1 0'
@@ -76,7 +76,7 @@ not_ok "nothing is written" test -e r.csv
 mkdir a b
 exits "two directories of one name" 3 timeout 60 "$mpirun" -np 1 -wdir "$TMP/a" "$BIN/kvreplay-mpi" --shared-target --target d -o "$TMP/r.csv" "$TMP/t.csv" : \
     -np 1 -wdir "$TMP/b" "$BIN/kvreplay-mpi" --shared-target --target d -o "$TMP/r.csv" "$TMP/t.csv"
-stderr_like "are no shared store" '^kvreplay: rank 1 on [^:]*: d: cannot be opened|rank 0 has taken'
+stderr_like "are no shared store" '^kvreplay-mpi: rank 1 on [^:]*: d: cannot be opened|rank 0 has taken'
 is "nothing is left of it" "$(find a b | tr '\n' ' ')" 'a b '
 
 # ---- a database, and a prefix ----

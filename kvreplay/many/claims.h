@@ -1,0 +1,24 @@
+/* claims.h - what all ranks of a run want of the file systems that they share, so that none of them
+ * takes the free space of all for its own. */
+#ifndef KVREPLAY_MANY_CLAIMS_H
+#define KVREPLAY_MANY_CLAIMS_H
+
+#include <stdint.h>
+
+#include "kvreplay/tiers.h"
+#include "lib/base/err.h"
+#include "lib/ranks/ranks.h"
+
+/* What a rank wants of the file system under a target. */
+struct claim {
+    uint64_t place; /* the file system's number on this host, or that of a target which all share */
+    uint64_t bytes; /* at its peak; 0: not known */
+};
+
+/* All ranks call it, each with count claims, SPREAD_MAX at most. shared: places mean the same on
+ * all hosts. others: of each of these claims, what other ranks want of the same place. 0 or a
+ * negative errno with *e. */
+int claims_compare(struct ranks *ranks, bool shared, const struct claim *own, unsigned count,
+                   struct tiers_others *others, struct err *e);
+
+#endif

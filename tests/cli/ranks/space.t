@@ -1,0 +1,40 @@
+#!/bin/sh
+# space.t - ranks on one small file system, with a folder each or one store for all: each rank alone would fit, and all together
+# do not. That is refused before anything is written, and fits when the trace is divided. A bug looked like two ranks of which
+# each took the free space for its own, and rows that failed in the middle.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+needs_mpi
+cd "$TMP" || exit 1
+mkdir small
+# shellcheck disable=SC2016 # the inner shell's
+inside='mount -t tmpfs -o size=64m tmpfs small && exec "$@"'
+unshare -rm sh -c "$inside" - true 2>err || skip_all "no file system can be mounted here: $(head -n 1 err)"
+
+# 30 MiB of objects.
+{
+    echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+    for i in $(seq 30); do echo "0,Write,1048576,Tier-2,k$i,Prefill"; done
+} >t.csv
+# ranks N ARGUMENTS...
+ranks() {
+    n=$1
+    shift
+    unshare -rm sh -c "$inside" - timeout 60 "$mpirun" -np "$n" "$BIN/kvreplay-mpi" --reserve 0 --layout files --summary s.json -o r.csv "$@" t.csv
+}
+for kind in 'a folder each:' 'one store:--shared-target'; do
+    name=${kind%%:*}
+    # shellcheck disable=SC2086 # no word or one
+    {
+        set -- --target "$TMP/small/kv" ${kind#*:}
+        exits "$name: one rank fits" 0 ranks 1 --target "$TMP/small/kv"
+        exits "$name: two do" 0 ranks 2 "$@"
+        rm -f r.csv
+        exits "$name: three do not" 3 ranks 3 "$@"
+        stderr_like "$name: which is said" '^kvreplay-mpi: rank 0 on [^:]*: .*/kv[^:]*: 3 targets of the ranks on this file system need 90\..* MiB at their peak, and it has 6[0-9].* MiB'
+        not_ok "$name: there is no result" test -e r.csv
+        exits "$name: three shares do" 0 ranks 3 "$@" --split keys
+        is "$name: with all rows" "$(json s.json .rows.ok)" 30
+    }
+done
+done_testing
