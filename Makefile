@@ -292,7 +292,8 @@ $(BUILD)/tests/unit/lib/test_memory: LDLIBS += -Wl,--wrap=realloc
 $(BUILD)/tests/unit/kvreplay/test_validity: LDLIBS += -Wl,--wrap=calloc
 # Tests draw their random cases with the simulator's generator, which is the same on every host.
 $(UNITS) $(BENCHES): $(BUILD)/kvgen/rng.o
-$(UNITS): %: %.o $(LIB)
+# RUNNER: an object in the place of cmocka's runner (make msan).
+$(UNITS): %: %.o $(RUNNER) $(LIB)
 	$(LINK) $(CMOCKA)
 $(BENCHES): %: %.o $(LIB)
 	$(LINK)
