@@ -285,12 +285,15 @@ $(call of,kvprecond): $(call parts,$(KVPRECOND_FOLDERS))
 $(BUILD)/tests/unit/tier/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
 # Reads fail when it wants them to.
 $(BUILD)/tests/unit/tier/test_io $(BUILD)/tests/unit/trace/test_frame: LDLIBS += -Wl,--wrap=pread
+# Neither a new name for a file nor its removal.
+$(BUILD)/tests/unit/like/test_calls: LDLIBS += -Wl,--wrap=renameat,--wrap=unlinkat
 # No memory when they want that.
 $(BUILD)/tests/unit/lib/test_memory: LDLIBS += -Wl,--wrap=realloc
 $(BUILD)/tests/unit/kvreplay/test_validity: LDLIBS += -Wl,--wrap=calloc
 # Tests draw their random cases with the simulator's generator, which is the same on every host.
 $(UNITS) $(BENCHES): $(BUILD)/kvgen/rng.o
-$(UNITS): %: %.o $(LIB)
+# RUNNER: an object in the place of cmocka's runner (make msan).
+$(UNITS): %: %.o $(RUNNER) $(LIB)
 	$(LINK) $(CMOCKA)
 $(BENCHES): %: %.o $(LIB)
 	$(LINK)

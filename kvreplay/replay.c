@@ -265,8 +265,12 @@ static bool replay_is_last(const struct replay *r)
 static void replay_leave_shared(const struct replay *r)
 {
     struct err e = {0};
-    int rc =
-        r->tiers_stuck ? err_set(&e, -EBUSY, ERR_TARGET, "", "operations are still under way") : 0;
+    int rc = 0;
+
+    if (r->tiers_stuck)
+        rc = err_set(&e, -EBUSY, ERR_TARGET, "", "operations are still under way");
+    else if (r->tiers.torn && r->o->keep) /* a marker that says "runs" makes the next run look */
+        rc = err_set(&e, -EIO, ERR_TARGET, "", "a failed write may have left a part of its object");
 
     (void)ranks_agree(r->in->rank->ranks, rc, &e); /* what became of rank 0, the results tell */
 }

@@ -480,11 +480,12 @@ uint64_t storage_free(const struct storage *s)
     return target_room(s->fd, 0, &bytes, NULL) < 0 ? UINT64_MAX : bytes;
 }
 
-int storage_sync(const struct storage *s, struct err *e)
+int storage_sync(struct storage *s, struct err *e)
 {
-    if ((s->slab ? fdatasync(s->fd) : syncfs(s->fd)) < 0)
-        return err_errno(e, -errno, ERR_FAILED, s->path, "cannot sync");
-    return 0;
+    if ((s->slab ? fdatasync(s->fd) : syncfs(s->fd)) == 0)
+        return 0;
+    s->torn = true;
+    return err_errno(e, -errno, ERR_FAILED, s->path, "cannot sync");
 }
 
 /* ---- closing ---- */
@@ -510,6 +511,8 @@ static int slab_keep(struct storage *s, const struct objects *objects, struct er
             rc = layout_slab_keep(s->slab, object_name(o->key, TRACE_STORAGE),
                                   (uint32_t)(uintptr_t)o->place);
     }
+    if (rc == 0 && s->torn)
+        layout_slab_doubt(s->slab);
     if (rc == 0)
         rc = layout_slab_kept(s->slab);
     return rc < 0 ? err_errno(e, rc, ERR_OUTPUT, s->path,
@@ -534,6 +537,8 @@ int storage_close(struct storage *s, bool keep, const struct objects *objects, s
         flock(s->fd, LOCK_UN); /* a ring may hold the file for a moment longer */
         close(s->fd);
     }
+    if (s->target && s->torn)
+        target_dir_doubt(s->target);
     if (s->target) {
         int closed = target_dir_close(s->target, keep, rc ? NULL : e);
         rc = rc ? rc : closed;

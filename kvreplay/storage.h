@@ -80,6 +80,7 @@ struct storage {
     bool resizes;  /* the slab's file is ours to lengthen and to empty */
     bool was_kept; /* objects of an earlier run are there */
     bool unsure;   /* ... and may be torn: verify them before they are used */
+    bool torn;     /* so may objects of this run */
     struct target_device device;
     dev_t file_system;
     int node;       /* NUMA node of the engine's threads; negative: any */
@@ -102,9 +103,11 @@ int storage_begin(struct storage *s, struct err *e);
 uint64_t storage_beside(const struct storage *s);
 /* Bytes that are free now; UINT64_MAX: not known. */
 uint64_t storage_free(const struct storage *s);
-/* Forces what was written to the device. */
-int storage_sync(const struct storage *s, struct err *e);
-/* keep: objects stay; of a slab, only those in objects. Idempotent. */
+/* Forces what was written to the device. Where that fails, nobody knows what of it is there: the
+ * kernel tells each failure once. */
+int storage_sync(struct storage *s, struct err *e);
+/* keep: objects stay; of a slab, only those in objects. What is known to be torn, or may be, the
+ * next run is told. Idempotent. */
 int storage_close(struct storage *s, bool keep, const struct objects *objects, struct err *e);
 
 #endif

@@ -511,7 +511,7 @@ int tiers_storage_begin(struct tiers *t, struct err *e)
     return rc;
 }
 
-int tiers_storage_sync(const struct tiers *t, struct err *e)
+int tiers_storage_sync(struct tiers *t, struct err *e)
 {
     int first = 0;
 
@@ -884,9 +884,14 @@ int tiers_close(struct tiers *t, bool ran, bool keep, const struct objects *obje
 {
     int first = 0;
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        int rc = t->tier[i] ? t->tier[i]->ops->close(t->tier[i], first ? NULL : e) : 0;
+        struct tier *tier = t->tier[i];
+        bool torn = tier && tier->ops->torn && tier->ops->torn(tier);
+        int rc = tier ? tier->ops->close(tier, first ? NULL : e) : 0;
         first = first ? first : rc;
         t->tier[i] = NULL;
+        t->torn |= torn;
+        for (unsigned k = 0; i == TRACE_STORAGE && k < t->storages; k++)
+            t->storage[k].torn |= torn;
         drive_model_free(t->choice[i].drive);
         t->choice[i].drive = NULL;
     }

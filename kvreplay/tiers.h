@@ -106,7 +106,8 @@ struct tiers {
     } * adopted;                /* on each target */
     unsigned storages;
     bool kept[TRACE_TIERS], unsure[TRACE_TIERS]; /* what an earlier run left: struct storage */
-    struct gap_list *gaps;                       /* the caller's, set before the opening */
+    bool torn; /* closed: a failed write of this run may have left a part of its object */
+    struct gap_list *gaps; /* the caller's, set before the opening */
 };
 
 /* Takes the texts of --tier-engine, before the trace is read. -EINVAL with *e. */
@@ -125,7 +126,7 @@ int tiers_storage_room(struct tiers *t, struct err *e);
 /* Before the clock starts, when rows will change something in Tier-2: storage_begin of each. */
 int tiers_storage_begin(struct tiers *t, struct err *e);
 /* Forces what was written in Tier-2 to the devices. */
-int tiers_storage_sync(const struct tiers *t, struct err *e);
+int tiers_storage_sync(struct tiers *t, struct err *e);
 /* Bytes that are free now on the target that is door of Tier-2, or on the only one; UINT64_MAX: not
  * known. */
 uint64_t tiers_storage_free(const struct tiers *t, unsigned door);

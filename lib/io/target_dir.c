@@ -384,6 +384,11 @@ bool target_dir_unsure(const struct target_dir *t)
     return t->marker.unsure;
 }
 
+void target_dir_doubt(struct target_dir *t)
+{
+    t->marker.unsure = true;
+}
+
 /* The marker goes last: what could not be removed is left for the next run to find. A directory
  * stays when somebody else has put files into it. */
 static int close_remove(struct target_dir *t, struct err *e)

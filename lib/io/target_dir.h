@@ -42,9 +42,11 @@ int target_dir_fd(const struct target_dir *t);
 const char *target_dir_path(const struct target_dir *t); /* resolved */
 /* An earlier run left its objects here. */
 bool target_dir_was_kept(const struct target_dir *t);
-/* A run that kept its objects was killed here, or lost its power: some may be torn. Verify them
- * before they are used. Stays so until the directory is emptied. */
+/* A run that kept its objects was killed here, lost its power, or said so (target_dir_doubt): some
+ * may be torn. Verify them before they are used. Stays so until the directory is emptied. */
 bool target_dir_unsure(const struct target_dir *t);
+/* Some of the objects may be torn: the marker will tell the next run. */
+void target_dir_doubt(struct target_dir *t);
 /* The part of a store that the directory at path keeps for the next run. 0; -ENOENT: it keeps
  * nothing. It is not locked: what is read may change until the directory is taken. */
 int target_dir_kept_part(const char *path, struct target_part *part);

@@ -19,7 +19,7 @@ enum {
 struct target_marker {
     bool kept;    /* else a run is, or was, in the directory */
     bool keeps;   /* that run keeps its objects: they stay when it dies */
-    bool unsure;  /* a run that keeps has died here: objects may be torn */
+    bool unsure;  /* a run that keeps has died here, or failed: objects may be torn */
     bool created; /* kvtrace made the directory */
     long pid;     /* of the run; 0 after "kept" */
     uint64_t data_seed;

@@ -151,10 +151,11 @@ static int store_open(const struct like_calls *c, const struct like_name *n, uin
     (void)look(c, n);
     if (c->profile->tree && make_folders(c, n) < 0)
         return -errno;
-    /* LMCache leaves out O_TRUNC when it writes directly: nothing of that name is there. */
+    /* LMCache leaves out O_TRUNC when it writes directly: nothing of that name is there, unless an
+     * earlier write has left it, which may be longer. */
     if (c->profile->tree)
         flags |= O_EXCL | O_TRUNC;
-    else if (!(flags & O_DIRECT))
+    else if (!(flags & O_DIRECT) || atomic_load_explicit(&c->left, memory_order_relaxed))
         flags |= O_TRUNC;
     fd = openat(c->dirfd, n->temporary, flags, 0644);
     /* What an earlier write of this thread, or of a run that was killed, could not remove. */
@@ -178,7 +179,7 @@ static int write_whole(int fd, const void *buf, uint64_t bytes)
     return 0;
 }
 
-int like_store(const struct like_calls *c, struct hash128 object, unsigned writer, const void *buf,
+int like_store(struct like_calls *c, struct hash128 object, unsigned writer, const void *buf,
                uint64_t bytes, struct tier_parts *part)
 {
     const struct like_name n = name_of(c, object, writer);
@@ -206,8 +207,8 @@ int like_store(const struct like_calls *c, struct hash128 object, unsigned write
         ret = -errno;
     if (ret == 0 && renameat(c->dirfd, n.temporary, c->dirfd, n.path) < 0)
         ret = -errno;
-    if (ret < 0)
-        unlinkat(c->dirfd, n.temporary, 0);
+    if (ret < 0 && unlinkat(c->dirfd, n.temporary, 0) < 0 && errno != ENOENT)
+        atomic_store_explicit(&c->left, true, memory_order_relaxed);
     part->meta_ns += clock_now_ns() - synced_ns;
     return ret;
 }

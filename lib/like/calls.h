@@ -3,6 +3,7 @@
 #ifndef KVTRACE_LIKE_CALLS_H
 #define KVTRACE_LIKE_CALLS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ struct like_calls {
     bool direct;       /* O_DIRECT for whole blocks; other sizes are buffered */
     bool drop;         /* pages are written back and dropped after each object */
     bool sync_objects; /* fdatasync of each object that was written */
+    atomic_bool left;  /* a temporary file could not be removed */
 };
 
 /* Opens the store below the directory dirfd (the caller's): makes a tree and its configuration, and
@@ -39,7 +41,7 @@ void like_calls_close(struct like_calls *c);
 /* Each adds the times of its calls to *part and returns 0 or negative errno. Buffers are aligned to
  * a block. writer: as of like_name_tree. */
 int like_lookup(const struct like_calls *c, struct hash128 object, struct tier_parts *part);
-int like_store(const struct like_calls *c, struct hash128 object, unsigned writer, const void *buf,
+int like_store(struct like_calls *c, struct hash128 object, unsigned writer, const void *buf,
                uint64_t bytes, struct tier_parts *part);
 /* -ENODATA: the file is shorter; *got is how much there is. */
 int like_load(const struct like_calls *c, struct hash128 object, void *buf, uint64_t bytes,

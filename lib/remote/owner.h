@@ -24,7 +24,7 @@ enum {
 struct owner_card {
     bool kept;   /* objects of a finished run; else a run is, or was, at work */
     bool keeps;  /* that run keeps its objects: they stay when it dies */
-    bool unsure; /* a run that keeps has died: objects may be torn */
+    bool unsure; /* a run that keeps has died, or failed: objects may be torn */
     char program[32], host[65], boot[37];
     long pid;
     int64_t start_s;   /* wall clock of its host */

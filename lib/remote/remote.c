@@ -25,6 +25,7 @@ struct remote {
     uint32_t shape;
     bool kicked, keep;
     atomic_bool stop;
+    atomic_bool torn;   /* remote_tears */
     struct owner owner; /* the renewing thread's, while it runs */
     struct bell *end;   /* rings when that thread shall end */
     bool runs, renews;
@@ -46,6 +47,11 @@ struct tier_op *remote_take(struct remote *r)
 bool remote_stopping(const struct remote *r)
 {
     return atomic_load_explicit(&r->stop, memory_order_acquire);
+}
+
+void remote_tears(struct remote *r)
+{
+    atomic_store_explicit(&r->torn, true, memory_order_relaxed);
 }
 
 void remote_done(struct remote *r, struct tier_op *op, int64_t at_ns)
@@ -179,6 +185,11 @@ void tier_remote_keep(struct tier *tier, bool keep)
     ((struct remote *)tier)->keep = keep;
 }
 
+static bool remote_torn(const struct tier *tier)
+{
+    return atomic_load_explicit(&((const struct remote *)tier)->torn, memory_order_relaxed);
+}
+
 static int remote_close(struct tier *tier, struct err *e)
 {
     struct remote *r = (struct remote *)tier;
@@ -192,6 +203,7 @@ static int remote_close(struct tier *tier, struct err *e)
         bell_ring(r->end);
         pthread_join(r->renew_thread, NULL);
     }
+    r->owner.me.unsure |= remote_torn(tier);
     int rc = owner_leave(&r->owner, r->keep, e);
     if (rc < 0 && e)
         e->class = ERR_FAILED; /* the run itself is done */
@@ -210,6 +222,7 @@ static const struct tier_ops remote_ops = {
     .next_ns = remote_next_ns,
     .adopt = remote_adopt,
     .describe = remote_describe,
+    .torn = remote_torn,
     .close = remote_close,
 };
 

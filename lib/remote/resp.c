@@ -256,6 +256,10 @@ static void job_end(struct resp *r, struct job *j)
     give_back(r, j);
     int64_t took = j->begin_ns && j->last_ns > j->begin_ns ? j->last_ns - j->begin_ns : 0;
 
+    /* Of several parts some may be there and others not. */
+    if (op->status < 0 && op->status != -ENOENT && j->kind != JOB_READ &&
+        (parts_of(r, bytes) > 1 || parts_of(r, stored) > 1))
+        remote_tears(r->remote);
     if (op->verb == TIER_WRITE) /* what a failed write may have left is removed by this length */
         op->place = (void *)(uintptr_t)(op->status == 0 || bytes > stored ? bytes : stored);
     else if (op->status == 0 && (op->verb == TIER_DELETE || op->drop))

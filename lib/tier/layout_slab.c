@@ -380,6 +380,11 @@ bool layout_slab_unsure(const struct layout_slab *s)
     return s->header.unsure;
 }
 
+void layout_slab_doubt(struct layout_slab *s)
+{
+    s->header.unsure = 1;
+}
+
 uint32_t layout_slab_adopt(struct layout_slab *s, struct hash128 name)
 {
     struct kept *k = s->table ? table_find(s, name) : NULL;

@@ -72,6 +72,8 @@ uint64_t layout_slab_found(const struct layout_slab *s, uint64_t *bytes);
 bool layout_slab_broken(const struct layout_slab *s);
 /* A run that kept what the index names has died: verify objects before they are used. */
 bool layout_slab_unsure(const struct layout_slab *s);
+/* Some of the objects that will be kept may be torn: the header will tell the next run. */
+void layout_slab_doubt(struct layout_slab *s);
 /* The extents of a kept object, which become the caller's; 0: there is none of that name. */
 uint32_t layout_slab_adopt(struct layout_slab *s, struct hash128 name);
 /* Call before the first change: says in the header that the slab is in use, and gives up what was

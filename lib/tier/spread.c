@@ -188,6 +188,17 @@ static void spread_describe(const struct tier *tier, struct tier_info *info)
     free(each);
 }
 
+static bool spread_torn(const struct tier *tier)
+{
+    const struct tier_spread *t = (const struct tier_spread *)tier;
+
+    for (unsigned i = 0; i < t->count; i++) {
+        if (t->under[i]->ops->torn && t->under[i]->ops->torn(t->under[i]))
+            return true;
+    }
+    return false;
+}
+
 static int spread_close(struct tier *tier, struct err *e)
 {
     struct tier_spread *t = (struct tier_spread *)tier;
@@ -209,6 +220,7 @@ static const struct tier_ops spread_ops = {
     .next_ns = spread_next_ns,
     .adopt = spread_adopt,
     .describe = spread_describe,
+    .torn = spread_torn,
     .close = spread_close,
 };
 

@@ -237,6 +237,17 @@ static void storage_describe(const struct tier *tier, struct tier_info *info)
     }
 }
 
+static bool storage_torn(const struct tier *tier)
+{
+    const struct tier_storage *t = (const struct tier_storage *)tier;
+
+    for (unsigned i = 0; i < t->threads; i++) {
+        if (storage_thread_torn(t->thread[i]))
+            return true;
+    }
+    return false;
+}
+
 static int storage_close(struct tier *tier, struct err *e)
 {
     struct tier_storage *t = (struct tier_storage *)tier;
@@ -264,6 +275,7 @@ static const struct tier_ops storage_ops = {
     .next_ns = storage_next_ns,
     .adopt = storage_adopt,
     .describe = storage_describe,
+    .torn = storage_torn,
     .close = storage_close,
 };
 

@@ -141,6 +141,9 @@ void storage_object_called(struct storage_object *ob)
     case STORAGE_DROP: /* advice */
         result = 0;
         break;
+    case STORAGE_REMOVE:
+        ob->torn = ob->op->verb == TIER_WRITE && result < 0 && result != -ENOENT;
+        break;
     default: /* closing too: network file systems report failed writes then */
         break;
     }

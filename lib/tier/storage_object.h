@@ -43,6 +43,7 @@ struct storage_object {
     int fd;
     bool slot, opened;
     bool occupied;         /* another file of the name was found */
+    bool torn;             /* a failed write left a file that could not be removed */
     uint64_t bytes;        /* to move, in whole blocks */
     uint64_t issued;       /* of these, handed out in chunks */
     uint32_t next_extent;  /* of a slab's object */

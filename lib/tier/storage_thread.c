@@ -56,6 +56,7 @@ struct storage_thread {
     pthread_mutex_t stop_lock; /* whoever sets stop still needs the engine, to wake it */
     atomic_uint_least64_t ios;
     atomic_int_least64_t io_ns;
+    atomic_bool torn; /* a failed write left a file that could not be removed */
     /* the tier's owner's: */
     bool pushed;
     /* the thread's: */
@@ -118,6 +119,12 @@ static void object_free(struct storage_thread *t, struct storage_object *ob)
     t->free_objects = ob;
 }
 
+/* What a slab holds of a failed write no index names. */
+static void thread_tears(struct storage_thread *t)
+{
+    atomic_store_explicit(&t->torn, true, memory_order_relaxed);
+}
+
 /* The engine failed. What is in flight may still write to its buffer and use its descriptor: no
  * buffer and no object is used again, and files stay open until the engine is closed. */
 static void thread_break(struct storage_thread *t, int status)
@@ -133,6 +140,8 @@ static void thread_break(struct storage_thread *t, int status)
 
         if (!ob->op)
             continue;
+        if (ob->op->verb == TIER_WRITE && t->o.policy.files)
+            thread_tears(t);
         ob->op->status = status;
         op_finish(t, ob->op);
         ob->op = NULL;
@@ -196,6 +205,8 @@ static void object_go_on(struct storage_thread *t, struct storage_object *ob)
         moving_push(t, ob);
         return;
     case STORAGE_DONE:
+        if (ob->torn)
+            thread_tears(t);
         op_finish(t, ob->op);
         object_free(t, ob);
         return;
@@ -624,6 +635,11 @@ uint64_t storage_thread_ios(const struct storage_thread *t, int64_t *io_ns)
 {
     *io_ns = atomic_load_explicit(&t->io_ns, memory_order_relaxed);
     return atomic_load_explicit(&t->ios, memory_order_relaxed);
+}
+
+bool storage_thread_torn(const struct storage_thread *t)
+{
+    return atomic_load_explicit(&t->torn, memory_order_relaxed);
 }
 
 int storage_thread_close(struct storage_thread *t, struct err *e)

@@ -46,6 +46,10 @@ const void *storage_thread_buffers(const struct storage_thread *t);
 /* I/Os finished so far, and the sum of their times. Any thread. */
 uint64_t storage_thread_ios(const struct storage_thread *t, int64_t *io_ns);
 
+/* A write failed and left a file that may hold a part of its object. Any thread, once the write's
+ * operation has come back. */
+bool storage_thread_torn(const struct storage_thread *t);
+
 /* Stops the thread and frees everything; nothing may be inside. If the engine failed during the
  * run, its errno is returned, with *e. t may be NULL. */
 int storage_thread_close(struct storage_thread *t, struct err *e);

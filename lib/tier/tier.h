@@ -148,6 +148,9 @@ struct tier_ops {
      * is not of this object and generation. Synchronous; for before the run. */
     int (*adopt)(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation);
     void (*describe)(const struct tier *t, struct tier_info *info);
+    /* A write failed, and a part of its object may still lie where the next run adopts it. With
+     * nothing in flight. NULL: never. */
+    bool (*torn)(const struct tier *t);
     /* Frees t; nothing may be in flight. Returns the first failure of the run, with *e. */
     int (*close)(struct tier *t, struct err *e);
 };
@@ -270,7 +273,7 @@ int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bel
 /* Of a remote store that is open. */
 struct tier_remote_facts {
     bool kept;           /* an earlier run left its objects, for adopt */
-    bool unsure;         /* ... and may have died: verify them */
+    bool unsure;         /* ... and may have torn some: verify them */
     uint64_t room_bytes; /* free; UINT64_MAX: not known */
 };
 void tier_remote_look(const struct tier *tier, struct tier_remote_facts *f);

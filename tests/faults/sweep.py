@@ -9,6 +9,9 @@ run, and judges how each run ended. Prints a table; exit status 1 if there are f
   --seed S         which of them: the first is drawn with this seed (default: 1)
   --point N        only point N: prints the run's output, and where in the program it failed
   --jobs N         runs at the same time (default: one a processor)
+  --count          only counts the points, and lets none fail
+  --table FILE     keeps the lines of the table in FILE, a case and kind each, and leaves out those that are there already
+                   without a finding: a whole run in pieces, which ends with the table of all of it
   --messages       also prints each error message that a program ended with, once
 
 A run has ended well
@@ -321,6 +324,8 @@ def sweep(at, case, kind, args, pool):
         return n, run, wrong
 
     totals, found = [0, 0, 0], []
+    if args.count:
+        return [usual.count, 0, 0], found
     for n, run, wrong in pool.map(one, points(usual.count, args, f"{case.name} {kind}")):
         if not run.failed:  # threads take turns: this run had fewer
             continue
@@ -345,6 +350,21 @@ def columns(n):
     return f"{n[0]:6} {n[1]:6} {n[2]:6} {n[3]:8}"
 
 
+LINE = "%-43s %-17s %s"
+
+
+def known_lines(path):
+    """The whole lines of a table that was kept: points, right, errors and findings of each case and kind."""
+    lines = {}
+    if path and os.path.exists(path):
+        with open(path) as f:
+            for line in f:
+                numbers = line.split()[-4:]
+                if line.endswith("\n") and len(numbers) == 4:
+                    lines[line[:43].strip(), line[44:61].strip()] = [int(n) for n in numbers]
+    return {name: n for name, n in lines.items() if n[3] == 0}
+
+
 def print_sums(sums):
     """The table of all cases, by program and kind; the line of all comes last."""
     everything = sums.setdefault(("all", ""), [0] * 4)
@@ -364,8 +384,12 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--point", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--count", action="store_true")
+    parser.add_argument("--table", default="")
     parser.add_argument("--messages", action="store_true")
     args = parser.parse_args()
+    if args.table and (args.sample or args.count or args.point):
+        sys.exit("sweep.py: --table has all points of a case and kind: without --sample, --count and --point")
     build = os.path.join(TOP, args.build)
     library = build + "/tests/faults/fail_nth.so"
     if not os.path.exists(library):
@@ -383,6 +407,7 @@ def main():
         os.mkdir(at["in"])
         os.mkdir(at["runs"])
         make_inputs(at["bin"], at["in"])
+        known = known_lines(args.table)
         sums = {}  # by program and kind: points, right, errors, findings
         print(f"{'program and case':43} {'failure':17} {COLUMNS}")
         for case in CASES:
@@ -391,15 +416,21 @@ def main():
             for kind in kinds:
                 if kind in case.but or (kind in RINGS and case.program in ("kvgen", "kvstat")):
                     continue
-                totals, found = sweep(at, case, kind, args, pool)
-                if totals[0] or found:
-                    print(f"{case.name:43} {kind:17} {columns(totals + [len(found)])}", flush=True)
+                numbers, found = known.get((case.name, kind)), []
+                if not numbers:
+                    totals, found = sweep(at, case, kind, args, pool)
+                    numbers = totals + [len(found)]
+                    if args.table:
+                        with open(args.table, "a") as f:
+                            print(LINE % (case.name, kind, columns(numbers)), file=f)
+                if numbers[0] or found:
+                    print(LINE % (case.name, kind, columns(numbers)), flush=True)
                 for n, failed, wrong in found[:SHOWN]:
                     print(f"    {kind}:{n} ({failed}): {wrong}")
                 if len(found) > SHOWN:
                     print(f"    and {len(found) - SHOWN} more")
                 for key in ((case.program, kind), ("all", "")):
-                    sums[key] = [a + b for a, b in zip(sums.get(key, [0] * 4), totals + [len(found)])]
+                    sums[key] = [a + b for a, b in zip(sums.get(key, [0] * 4), numbers)]
         print_sums(sums)
         if args.messages:
             for key, n in sorted(at["messages"].items()):

@@ -16,6 +16,7 @@
  *   vanish=PPM   a file is removed just before it is opened for reading
  *   flip=PPM     a write arrives with one bit changed
  *   lose=PPM     a write does not arrive, and succeeds
+ *   calls=A+B    only these calls fail with an error (their names: call_name)
  *   kill=N, term=N, int=N   a signal at write N of an object
  *   plant=drop | stale | marker   a bug on purpose: one in eight writes does not arrive; reads give
  *                what was there before the last write; the marker of a running program says "kept".
@@ -58,14 +59,17 @@ enum call {
     CLOSE,
     UNLINK,
     MKDIR,
-    RENAME
+    RENAME,
+    SYNCFS,
+    CALL_COUNT
 };
 static const char *const call_name[] = {"open",  "read",   "write", "allocate", "sync",
-                                        "close", "unlink", "mkdir", "rename"};
+                                        "close", "unlink", "mkdir", "rename",   "syncfs"};
 
 static struct {
     uint64_t seed;
     unsigned rate[8];
+    bool spared[CALL_COUNT]; /* by calls= */
     unsigned long kill, term, interrupt;
     enum {
         PLANT_NONE,
@@ -134,6 +138,15 @@ static void plan_take(char *spec)
             continue;
         *value++ = '\0';
         unsigned long n = strtoul(value, NULL, 10);
+        for (unsigned i = 0; strcmp(w, "calls") == 0 && i < CALL_COUNT; i++)
+            plan.spared[i] = true;
+        for (char *of = value, *more; strcmp(w, "calls") == 0 && of; of = more) {
+            more = strchr(of, '+');
+            if (more)
+                *more++ = '\0';
+            for (unsigned i = 0; i < CALL_COUNT; i++)
+                plan.spared[i] &= strcmp(of, call_name[i]) != 0;
+        }
         for (unsigned i = 0; i < 8; i++)
             if (strcmp(w, rates[i]) == 0)
                 plan.rate[i] = (unsigned)n;
@@ -276,7 +289,7 @@ static int an_errno(enum call call, uint64_t h)
         [WRITE] = {EIO, ENOSPC, EDQUOT, EROFS},  [ALLOCATE] = {ENOSPC, EIO, EDQUOT, EFBIG},
         [SYNC] = {EIO, ENOSPC, EDQUOT, EIO},     [CLOSE] = {EIO, ENOSPC, EDQUOT, EIO},
         [UNLINK] = {EIO, EBUSY, EACCES, EROFS},  [MKDIR] = {EIO, ENOSPC, EACCES, EMLINK},
-        [RENAME] = {EIO, ENOSPC, EACCES, EROFS},
+        [RENAME] = {EIO, ENOSPC, EACCES, EROFS}, [SYNCFS] = {EIO, ENOSPC, EDQUOT, EIO},
     };
     return kinds[call][mix(h) % 4];
 }
@@ -350,7 +363,7 @@ static struct fate fate_of(enum call call, const char *name, uint64_t offset, si
         signals_at(atomic_fetch_add(&object_writes, 1) + 1);
     if (drawn(&h, DELAY))
         usleep((unsigned)(f.draw % 3000));
-    if (drawn(&h, object ? ERRNO : CONTROL))
+    if (drawn(&h, object ? ERRNO : CONTROL) && !plan.spared[call])
         f.err = an_errno(call, f.draw);
     else if (object && drawn(&h, SOFT) && transfer)
         f.err = f.draw & 1 ? EINTR : EAGAIN;
@@ -630,6 +643,14 @@ int fsync(int fd)
     const char *name = name_of(fd);
 
     return name && failed(SYNC, name) ? -1 : real(fd);
+}
+
+int syncfs(int fd)
+{
+    REAL(syncfs);
+    const char *name = name_of(fd);
+
+    return name && failed(SYNCFS, name) ? -1 : real(fd);
 }
 
 int unlinkat(int dirfd, const char *path, int flags)

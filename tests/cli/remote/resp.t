@@ -166,6 +166,18 @@ exits 'from a pipe it is full in the run' 1 replay --target "$uri" - <pipe
 like 'with its own word' "$(cut -d, -f 2,5,13 r.csv)" '^Write,b,RESP:OOM'
 stderr_like 'that people read' 'row .*Write, key b, .*: RESP:OOM: the store refused'
 is 'nothing is left' "$(keys)" ''
+# In parts, some of which are there: the next run looks before it adopts what is kept. A failure in one value leaves the old one.
+head -n 2 plain.csv >small.csv
+for part in 64KiB 512MiB; do
+    cli config set maxmemory 0 >/dev/null
+    exits "kept in parts of $part" 0 replay --keep --destroy-data --target "$uri&part=$part" small.csv
+    unlike 'whole' "$(cli get .kvtrace)" 'unsure 1'
+    cli config set maxmemory 5mb >/dev/null
+    cat plain.csv >pipe &
+    exits 'kept, and a write failed' 1 replay --keep --target "$uri&part=$part" - <pipe
+    like 'which the marker says' "$(cli get .kvtrace)" "unsure $([ $part = 64KiB ] && echo 1 || echo 0)"
+done
+cli flushdb >/dev/null
 cli config set maxmemory 0 >/dev/null
 
 start --timeout 1s

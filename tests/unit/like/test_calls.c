@@ -1,6 +1,7 @@
 /* test_calls.c - an object is stored although a temporary file of its name is there. A bug looked
  * like a write that failed with EEXIST, because an earlier one of the same thread had failed and
- * could not remove its file. */
+ * could not remove its file; or like an object with the end of that file behind its own. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "lib/io/target_device.h"
 #include "lib/like/calls.h"
 #include "lib/like/names.h"
 
@@ -67,9 +69,59 @@ static void a_temporary_file_is_left(void **state)
     assert_int_equal(system(remove), 0);
 }
 
+/* While it is set, no temporary file can be given its name or removed. The linker puts these in the
+ * place of the calls (Makefile). */
+static bool stuck;
+int __real_renameat(int from_fd, const char *from, int to_fd, const char *to);
+int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to);
+int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+    errno = EIO;
+    return stuck ? -1 : __real_renameat(from_fd, from, to_fd, to);
+}
+int __real_unlinkat(int fd, const char *path, int flags);
+int __wrap_unlinkat(int fd, const char *path, int flags);
+int __wrap_unlinkat(int fd, const char *path, int flags)
+{
+    errno = EIO;
+    return stuck ? -1 : __real_unlinkat(fd, path, flags);
+}
+
+static void a_longer_one_is_left(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/kvtrace-test.XXXXXX";
+    static _Alignas(BYTES) char buf[3 * BYTES];
+    const struct hash128 object = {.lo = 7, .hi = 8};
+    struct like_calls c = {.profile = like_profile(URI_LIKE_LMCACHE_FS_DIRECT)};
+    struct tier_parts part = {0};
+    struct err e = {0};
+    uint64_t bytes = 0;
+
+    assert_non_null(mkdtemp(dir));
+    int dirfd = open(dir, O_RDONLY | O_DIRECTORY);
+    assert_true(dirfd >= 0);
+    assert_int_equal(like_calls_open(&c, dirfd, dir, &e), 0);
+    c.direct = target_direct_io(dirfd);
+    stuck = true;
+    assert_int_equal(like_store(&c, object, WRITER, buf, sizeof(buf), &part), -EIO);
+    stuck = false;
+    assert_int_equal(like_store(&c, object, WRITER, buf, BYTES, &part), 0);
+    int fd = like_find(&c, object, &bytes);
+    assert_true(fd >= 0);
+    assert_int_equal(bytes, BYTES);
+    close(fd);
+    like_calls_close(&c);
+    close(dirfd);
+    char remove[64];
+    snprintf(remove, sizeof(remove), "rm -rf %s", dir);
+    assert_int_equal(system(remove), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_temporary_file_is_left)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_temporary_file_is_left),
+                                       cmocka_unit_test(a_longer_one_is_left)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

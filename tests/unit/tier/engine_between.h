@@ -11,13 +11,15 @@
 #include "lib/io/io.h"
 #include "lib/tier/storage_object.h"
 
-/* What fails: of one object a transfer with that block in it, or a call. */
+/* What fails: of one object a transfer with that block in it, or a call, and a second call. */
 static struct fault {
     int status; /* 0: nothing fails */
     struct hash128 key;
     enum io_call call;
     bool write;
     uint64_t block;
+    enum io_call then_call;
+    int then_status;  /* 0: it does not fail */
     int breaks_after; /* reaps with something in them; then the engine itself fails; 0: never */
     int hits;
 } fault;
@@ -36,16 +38,22 @@ static struct io *real_of(const struct io *io)
     return ((const struct between *)io)->real;
 }
 
-static bool is_meant(const struct io_req *r)
+static bool is_of_object(const struct io_req *r)
 {
     const struct storage_object *ob = r->owner;
+
+    return ob->op->id.key.lo == fault.key.lo;
+}
+
+static bool is_meant(const struct io_req *r)
+{
     struct data_id id;
     uint64_t first;
 
     if (fault.status == 0 || r->call != fault.call)
         return false;
     if (r->call != IO_TRANSFER)
-        return ob->op->id.key.lo == fault.key.lo;
+        return is_of_object(r);
     return r->result == 0 && r->write == fault.write && data_identify(r->buf, &id, &first) == 0 &&
            id.key.lo == fault.key.lo && fault.block >= first &&
            fault.block - first < r->len / DATA_BLOCK;
@@ -66,6 +74,8 @@ static int between_reap(struct io *io, struct io_req **done, int max, int64_t un
     int n = real_of(io)->ops->reap(real_of(io), done, max, until_ns);
 
     for (int i = 0; i < n; i++) {
+        if (fault.then_status && done[i]->call == fault.then_call && is_of_object(done[i]))
+            done[i]->result = fault.then_status;
         if (!is_meant(done[i]))
             continue;
         done[i]->result = fault.status;

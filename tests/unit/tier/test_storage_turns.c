@@ -231,6 +231,36 @@ static void calls_fail(struct fixture *f)
     }
 }
 
+/* The removal of what a failed write left fails, too: a part of an object stays among the files,
+ * and the tier says so, then and for good. What was gone already is no part. In a slab the object
+ * is in no index. */
+static void a_part_stays(struct fixture *f)
+{
+    static const enum io_call call[] = {IO_SYNC, IO_UNLINKAT};
+    static const int status[][2] = {{-EIO, 0}, {-EIO, -ENOENT}, {-EIO, -EACCES}, {0, 0}};
+    struct tier_op op[OBJECTS];
+
+    assert_false(f->tier->ops->torn(f->tier));
+    for (size_t i = 0; i < sizeof(status) / sizeof(status[0]); i++) {
+        objects_of(op, 1);
+        fail_victim(&op[VICTIM], call[0], true, status[i][0]);
+        fault.then_call = call[1];
+        fault.then_status = status[i][1];
+        one_fails(f, op, TIER_WRITE, status[i][0]);
+        fault = (struct fault){0};
+        assert_int_equal(f->tier->ops->torn(f->tier), !f->slab && i >= 2);
+        run_all(f, op, OBJECTS, TIER_DELETE, NULL);
+    }
+}
+
+static void test_a_part_stays(void **state)
+{
+    struct tier_storage_opts o = ordinary(4);
+
+    o.sync_objects = true;
+    everywhere(state, a_part_stays, o);
+}
+
 static void test_calls_fail(void **state)
 {
     struct tier_storage_opts o = ordinary(4);
@@ -311,6 +341,7 @@ static void breaks(struct fixture *f, int after)
     run_all(f, op, OBJECTS, TIER_READ, order);
     for (unsigned i = 0; i < OBJECTS; i++)
         assert_true(op[i].status == -EIO || op[i].status == -ENOENT);
+    assert_int_equal(f->tier->ops->torn(f->tier), !f->slab);
 }
 
 static void test_breaks(void **state)
@@ -424,7 +455,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_writes_fail),        TEST(test_calls_fail), TEST(test_reads_fail),
         TEST(test_corrupt_and_failed), TEST(test_breaks),     TEST(test_one_io),
-        TEST(test_large_among_small),  TEST(test_one_engine),
+        TEST(test_large_among_small),  TEST(test_one_engine), TEST(test_a_part_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
