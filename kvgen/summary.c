@@ -80,14 +80,8 @@ static struct text brief(uint64_t n)
 
 static struct text brief_bytes(uint64_t n)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     struct text t = {""};
-    double v = (double)n;
-    size_t i = 0;
-    for (; i < 6 && v >= 999.5; i++)
-        v /= 1024;
-    int digits = i == 0 || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2;
-    snprintf(t.s, sizeof(t.s), "%.*f %s", digits, v, units[i]);
+    units_format_size(t.s, sizeof(t.s), n);
     return t;
 }
 

@@ -8,10 +8,10 @@ kvstat=$BIN/kvstat
 
 "$BIN/kvgen" --num-users 5 --duration 5s --arrival open --decode-reads batch --model tiny-1b --generation-mode fast -o "$TMP/a.csv" 2>"$TMP/stderr"
 "$BIN/kvgen" --num-users 5 --duration 5s --arrival open --decode-reads batch --model tiny-1b --seed 7 -o "$TMP/b.csv" 2>"$TMP/stderr"
-replay() { # TRACE OUT [options]: onto nothing
+replay() { # TRACE OUT [options]: all in a GPU that is simulated
     from=$1 to=$2
     shift 2
-    "$BIN/kvreplay" --null --progress none --summary "$TMP/$to.json" "$@" -o "$TMP/$to" "$TMP/$from" >"$TMP/stdout" 2>&1
+    "$BIN/kvreplay" --gpu off --progress none --summary "$TMP/$to.json" "$@" -o "$TMP/$to" "$TMP/$from" >"$TMP/stdout" 2>&1
 }
 for out in a.zst a2.zst a.result.csv; do replay a.csv $out; done
 replay b.csv b.zst
