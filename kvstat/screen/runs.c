@@ -282,9 +282,8 @@ void screen_comparison(FILE *out, const struct compare *c, const struct run_tabl
             untested |= isnan(f->p);
         }
     if (untested)
-        lines_add(
-            &l,
-            "not tested: too few operations to find the noise; use longer runs, or 3 to 5 a side");
+        lines_add(&l,
+                  "not tested: too few operations to know the noise; run longer, or 3 to 5 a side");
     put_left_out(&l, left_out);
     lines_add(&l, "More: kvstat --full --compare BASE NEW");
     lines_put(out, &l);
