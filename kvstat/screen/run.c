@@ -775,7 +775,7 @@ void screen_run(FILE *out, const struct figures *f, const struct verdict *verdic
 {
     /* The last is no more than a screen, whatever there is to say. */
     static const struct room rooms[] = {
-        {3, 2, 3, 2, 3, 4, true}, {3, 2, 3, 2, 2, 2, true},  {2, 2, 2, 2, 2, 2, true},
+        {3, 4, 3, 2, 3, 4, true}, {3, 3, 3, 2, 2, 2, true},  {2, 2, 2, 2, 2, 2, true},
         {2, 2, 2, 2, 2, 1, true}, {2, 2, 2, 1, 2, 1, true},  {2, 2, 2, 1, 1, 1, true},
         {2, 1, 2, 1, 1, 1, true}, {2, 2, 2, 1, 2, 1, false}, {1, 1, 1, 1, 1, 1, false}};
     enum {

@@ -120,7 +120,7 @@ static void put_validity(struct lines *l, struct lines_parts *p, const struct ru
         }
     if (tiers[0])
         lines_part(p, "%.60s %s", tiers, word);
-    lines_paragraph(l, "Validity", p, "; ", 2);
+    lines_paragraph(l, "Validity", p, "; ", 3);
 }
 
 static void put_left_out(struct lines *l, size_t left_out)
