@@ -77,7 +77,7 @@ if printing; then
         typed kvreplay --target "$target" --keep --inflight "$n" --summary run.json -o run.csv trace.csv
     done
     tell "the rates of all runs go to $out; at the end what was written is removed:"
-    typed kvreplay --target "$target" --destroy-data -o none.csv trace.csv
+    typed kvreplay --target "$target" --destroy-data -o none trace.csv
     exit 0
 fi
 
@@ -92,7 +92,7 @@ kept=no made=''
 clean() {
     trap - EXIT
     if [ "$kept" = yes ]; then
-        kvreplay --target "$target" --destroy-data --progress none -o "$work/run.csv" "$work/first.csv" 2>/dev/null || :
+        kvreplay --target "$target" --destroy-data --progress none -o none "$work/first.csv" 2>/dev/null || :
     fi
     rm -rf "$work"
     if [ -n "$made" ]; then rmdir "$made" 2>/dev/null || :; fi

@@ -269,9 +269,9 @@ static int tell_misfit(const struct prefill_time *p, const struct prefill_point 
     double fit_ms = (double)prefill_time_ns(p, at->cached, at->fresh) / 1e6;
     return err_set(
         e, -EINVAL, ERR_INPUT, where,
-        "point %zu (cached %llu, new %llu): measured %g ms, the best fit says %.4g ms; "
-        "more than %.0f %% apart: this point or another one is wrong, or they are of different "
-        "engines",
+        "point %zu (cached %llu, new %llu): measured %g ms, but the formula fitted to all points "
+        "gives %.4g ms, more than %.0f %% off; check this point, and that all points are of one "
+        "engine",
         worst + 1, (unsigned long long)at->cached, (unsigned long long)at->fresh, at->ns / 1e6,
         fit_ms, 100 * PREFILL_MISS);
 }

@@ -395,7 +395,7 @@ static int open_simulation(struct run *r, struct err *e)
                                     .node = o->prefill_only  ? SIM_NODE_PREFILL
                                             : o->decode_only ? SIM_NODE_DECODE
                                                              : SIM_NODE_BOTH,
-                                    .fill_storage = o->prefill_store,
+                                    .fill_storage = o->fill_storage,
                                     .prepopulated = o->users * PREPOP_OF_USER,
                                     .rag = r->source.rag,
                                     .rag_timed = o->rag_ingest == OPTIONS_RAG_TIMED,

@@ -79,9 +79,9 @@ int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], 
                        "none needs another tier, but --gpu-mem and --cpu-mem are 0");
     bool ends = capacity[TRACE_STORAGE] != HIERARCHY_ABSENT &&
                 capacity[TRACE_STORAGE] != HIERARCHY_UNLIMITED;
-    if (rc == 0 && o->prefill_store && !ends)
-        return err_set(e, -EINVAL, ERR_INPUT, "--prefill-store",
-                       "needs a limited --storage-capacity, such as 500GiB or auto:PATH");
+    if (rc == 0 && o->fill_storage && !ends)
+        return err_set(e, -EINVAL, ERR_INPUT, "--fill-storage",
+                       "needs a --storage-capacity with a limit, such as 500GiB or auto:PATH");
     return rc;
 }
 

@@ -501,12 +501,13 @@ const struct opt options_table[] = {
      .marks = KEPT_TIERS,
      .help = "Tier-2: a size (a number without a unit is GiB). 0: unlimited; none: no such "
              "tier; auto: what kvreplay can store at PATH."},
-    {.name = "prefill-store",
+    {.name = "fill-storage",
      .type = OPT_FLAG,
-     .offset = AT(prefill_store),
+     .offset = AT(fill_storage),
+     .alias = "prefill-store",
      .marks = GENERATES,
-     .help = "Fill storage before the first request: objects that nobody reads are written until "
-             "all tiers are full."},
+     .help = "Begin with full tiers: before the first request, objects that nobody reads are "
+             "written until storage is full. Needs --storage-capacity with a limit."},
     {.name = "eviction",
      .type = OPT_ENUM,
      .offset = AT(eviction),
@@ -994,10 +995,13 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .refuses = EVENTS_ONLY,
          .why = "applies only to recorded events (--source kv-events, trtllm, dynamo-kv, lct, "
                 "strace)"},
+        {.on = !o->worth,
+         .refuses = WORTH_ONLY,
+         .why = options_computes(o) ? "needs --worth"
+                                    : "needs --worth, and --gpu-profile or --prefill"},
         {.on = !options_computes(o),
          .refuses = COMPUTED_ONLY,
          .why = "needs --gpu-profile or --prefill"},
-        {.on = !o->worth, .refuses = WORTH_ONLY, .why = "needs --worth"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "needs --curve FILE"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);

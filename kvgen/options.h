@@ -85,7 +85,7 @@ struct options {
     double request_rate, arrival_cv;
     int64_t duration_ns;
     bool disable_multi_turn, disable_prefix_caching, partial_blocks;
-    bool enable_rag, prefill_only, decode_only, prefill_store;
+    bool enable_rag, prefill_only, decode_only, fill_storage;
     enum options_rag_ingest rag_ingest;
     uint64_t rag_num_docs, input_len, output_len;
     int qos; /* enum trace_qos */

@@ -80,14 +80,8 @@ static struct text brief(uint64_t n)
 
 static struct text brief_bytes(uint64_t n)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     struct text t = {""};
-    double v = (double)n;
-    size_t i = 0;
-    for (; i < 6 && v >= 999.5; i++)
-        v /= 1024;
-    int digits = i == 0 || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2;
-    snprintf(t.s, sizeof(t.s), "%.*f %s", digits, v, units[i]);
+    units_format_size(t.s, sizeof(t.s), n);
     return t;
 }
 
@@ -401,6 +395,16 @@ static bool print_endurance(FILE *f, const struct summary *s)
     return true;
 }
 
+/* Every request that was issued is in one of the numbers. */
+static void print_requests(FILE *f, const struct sim_stats *st)
+{
+    char waiting[64] = "";
+    if (st->waiting > 0)
+        snprintf(waiting, sizeof(waiting), ", %s waiting", count(st->waiting).s);
+    put_line(f, "requests   %s issued in %s: %s completed, %s in progress%s", count(st->issued).s,
+             duration(st->now_ns).s, count(st->completed).s, count(st->in_progress).s, waiting);
+}
+
 void summary_print(FILE *f, const struct summary *s)
 {
     /* In the order of what a user must know; what has no room is in the JSON. */
@@ -414,9 +418,7 @@ void summary_print(FILE *f, const struct summary *s)
     if (recording)
         lines += print_recording(f, s);
     else
-        put_line(f, "requests   %s issued in %s, %s completed, %s waiting at the end",
-                 count(st->issued).s, duration(st->now_ns).s, count(st->completed).s,
-                 count(st->waiting).s);
+        print_requests(f, st);
     if (!s->model && !recording)
         put_line(f, "tokens     %s generated", brief(st->generated_tokens).s);
     else if (!recording)
@@ -502,6 +504,7 @@ static void put_requests(struct jsonout *j, const struct sim_stats *st, const st
     jsonout_u64(j, "issued", st->issued);
     jsonout_u64(j, "served", st->served);
     jsonout_u64(j, "completed", st->completed);
+    jsonout_u64(j, "in_progress", st->in_progress);
     jsonout_u64(j, "waiting", st->waiting);
     jsonout_u64(j, "skipped_rows", skips ? skips->rows : 0);
     jsonout_u64(j, "context_tokens", st->context_tokens);

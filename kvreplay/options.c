@@ -593,8 +593,8 @@ static const struct opt table[] = {
      .offset = AT(output),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .help = "Where result rows go. Without it, to standard output unless that is a "
-             "terminal."},
+     .help = "Where result rows go: a file, - for standard output, or none for the summary "
+             "only. Without it, to standard output unless that is a terminal."},
     OPT_ROW_ZSTD(AT(zstd), OPTIONS_ROWS_ONLY),
     OPT_ROW_LEVEL(AT(level), COMPRESSED_ONLY | OPTIONS_ROWS_ONLY),
     OPT_ROW_FRAMES(AT(frames), COMPRESSED_ONLY | OPTIONS_ROWS_ONLY),
@@ -651,8 +651,15 @@ struct opt_parser *options_open(struct options *o)
     return opt_open(options_program(), "[options] [TRACE|-]", table, o);
 }
 
+static bool is_none(const struct options *o)
+{
+    return o->output && strcmp(o->output, "none") == 0;
+}
+
 const char *options_results(const struct options *o)
 {
+    if (is_none(o))
+        return NULL;
     return o->output ? o->output : isatty(STDOUT_FILENO) ? NULL : "-";
 }
 
@@ -759,7 +766,7 @@ static int check_part(const struct opt_parser *p, struct options *o, const char 
     if (rc == 0 && o->split == SPLIT_KEYS)
         o->order = ORDER_KEY;
     if (rc == 0)
-        rc = refuse_shared(o, "--output", o->output, e);
+        rc = refuse_shared(o, "--output", is_none(o) ? NULL : o->output, e);
     if (rc == 0)
         rc = refuse_shared(o, "--summary", o->summary, e);
     if (rc == 0)
@@ -863,6 +870,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .refuses = NOT_SEARCH,
          .why = "does not apply with --autoscale: parts cannot tell each other what comes next "
                 "(the ranks of kvreplay-mpi can)"},
+        {.on = is_none(o),
+         .refuses = OPTIONS_ROWS_ONLY,
+         .why = "no result rows are written (-o none)"},
         {.on = results && !compressed,
          .refuses = COMPRESSED_ONLY,
          .why = "the results are not compressed (-z, or a name ending in .zst)"},

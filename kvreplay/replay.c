@@ -909,12 +909,15 @@ static void replay_set_evidence(struct replay *r)
     ev->gaps = r->tiers.gaps;
     ev->zero_ns = r->outcome.zero_ns;
     ev->own_io_ns = -1;
+    ev->all_empty = true;
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         const struct tier_info *info = &r->tiers.info[i];
         ev->real[i] = info->engine && !info->simulated;
         ev->loops[i] = (enum gap_of)info->loops;
         ev->drive[i] = info->simulated ? r->tiers.choice[i].drive : NULL;
         ev->real_engine |= ev->real[i];
+        ev->empty[i] = info->engine && r->tiers.choice[i].kind == TIERS_NULL;
+        ev->all_empty &= ev->empty[i] || !info->engine;
     }
     if ((r->tiers.storages || remote) && r->tiers.info[TRACE_STORAGE].engine) {
         ev->storage = &r->tiers.info[TRACE_STORAGE];

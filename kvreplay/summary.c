@@ -771,6 +771,12 @@ static const char *devices_text(char *buf, size_t cap, const struct tiers *t)
     return buf;
 }
 
+/* The reasons for which all figures are unreliable are told as such. */
+static bool is_told(const struct validity_figure *f)
+{
+    return f->why[0] && (f->of != VALIDITY_ALL || f->state != VALIDITY_UNRELIABLE);
+}
+
 /* How far the figures may be believed. */
 static void text_evidence(FILE *out, const struct summary *s)
 {
@@ -811,7 +817,7 @@ static void text_evidence(FILE *out, const struct summary *s)
         fprintf(out, "note: %s\n", v->note[i]);
     for (unsigned i = 0; i < v->figures; i++) {
         const struct validity_figure *f = &v->figure[i];
-        if (f->of != VALIDITY_ALL && f->why[0])
+        if (is_told(f))
             fprintf(out, "%s figures %s: %s\n", validity_words(f->of),
                     f->state == VALIDITY_GOOD ? "good" : validity_state_text(f->state), f->why);
     }
@@ -891,22 +897,42 @@ static void line_rows(char buf[256], const struct summary *s)
         snprintf(buf + len, 256 - (size_t)len, "; ended by --duration");
 }
 
-/* "read 8.50 GiB, wrote 964.12 MiB: storage (io_uring on vda); simulated: GPU". */
+/* Adds "; simulated: memory, GPU", of the tiers that are empty or of those that are not. */
+static void add_simulated(char buf[256], const struct summary *s, bool empty)
+{
+    static const enum trace_tier order[] = {TRACE_STORAGE, TRACE_CPU, TRACE_GPU};
+    const char *before = empty ? "; nothing executed: " : "; simulated: ";
+
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        const struct tier_info *info = &s->tiers->info[order[i]];
+        size_t len = strlen(buf);
+        if (!info->engine || !info->simulated || s->evidence->empty[order[i]] != empty)
+            continue;
+        snprintf(buf + len, 256 - len, "%s%s", before, tier_names[order[i]]);
+        before = ", ";
+    }
+}
+
+/* "read 8.50 GiB, wrote 964 MiB: storage (io_uring on vda), memory; simulated: GPU". */
 static void line_moved(char buf[256], const struct summary *s)
 {
     static const enum trace_tier order[] = {TRACE_STORAGE, TRACE_CPU, TRACE_GPU};
     const struct counts *n = s->evidence->counts;
     uint64_t read = 0, written = 0;
-    const char *before = ": ", *simulated = "; simulated: ";
+    const char *before = ": ";
     char a[32], b[32];
 
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         read += n->read_bytes[i];
         written += n->write_bytes[i];
     }
-    int len =
-        snprintf(buf, 256, "read %s, wrote %s", units_format_bytes(a, sizeof(a), (double)read),
-                 units_format_bytes(b, sizeof(b), (double)written));
+    units_format_size(a, sizeof(a), read);
+    units_format_size(b, sizeof(b), written);
+    if (s->evidence->all_empty) {
+        snprintf(buf, 256, "nothing was executed (empty engines) of %s to read, %s to write", a, b);
+        return;
+    }
+    int len = snprintf(buf, 256, "read %s, wrote %s", a, b);
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         const struct tier_info *info = &s->tiers->info[order[i]];
         if (!info->engine || info->simulated)
@@ -917,11 +943,8 @@ static void line_moved(char buf[256], const struct summary *s)
                             info->device[0] ? info->device : info->target);
         before = ", ";
     }
-    for (unsigned i = 0; i < TRACE_TIERS; i++)
-        if (s->tiers->info[order[i]].engine && s->tiers->info[order[i]].simulated) {
-            len += snprintf(buf + len, 256 - (size_t)len, "%s%s", simulated, tier_names[order[i]]);
-            simulated = ", ";
-        }
+    add_simulated(buf, s, false);
+    add_simulated(buf, s, true);
 }
 
 /* The percentile that so many samples bound from above with 95 % confidence; 0: none. */
@@ -1037,10 +1060,11 @@ static void put_validity(FILE *out, const struct summary *s, unsigned lines)
 
     for (unsigned i = 0; i < v->figures; i++) {
         const struct validity_figure *f = &v->figure[i];
-        bool told = f->of != VALIDITY_ALL && f->why[0];
+        bool told = is_told(f), whole = f->of == VALIDITY_ALL;
         all += told;
         if (told && !said && v->whys == 0 && f->state != VALIDITY_GOOD) {
-            snprintf(text, sizeof(text), "validity: %s %s: %s", validity_words(f->of),
+            snprintf(text, sizeof(text), "validity: %s%s%s: %s",
+                     whole ? "" : validity_words(f->of), whole ? "" : " ",
                      validity_state_text(f->state), f->why);
             said = 1;
         }

@@ -547,6 +547,35 @@ static void judge_drives(struct validity *v, const struct evidence *ev)
     }
 }
 
+/* Whether the run measured nothing that anyone could believe or doubt. */
+static bool judge_nothing(struct validity *v, const struct evidence *ev)
+{
+    const struct counts *n = ev->counts;
+    char took[32];
+
+    if (ev->all_empty)
+        judge_figure(v, VALIDITY_ALL, VALIDITY_UNKNOWN, "nothing was executed (empty engines)");
+    else if (n->warmup_rows > 0 && n->rows - n->head_rows == n->warmup_rows)
+        judge_figure(v, VALIDITY_ALL, VALIDITY_UNKNOWN,
+                     "all rows started in the warm-up of %s: none is left to measure",
+                     units_format_duration(took, sizeof(took), (double)ev->warmup_ns));
+    else
+        return false;
+    return true;
+}
+
+/* A tier whose engine does nothing has no times. */
+static void judge_empty(struct validity *v, const struct evidence *ev)
+{
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        if (ev->empty[i])
+            judge_tier(v, ev, i, VALIDITY_UNKNOWN, "nothing was executed on %s (empty engine)",
+                       trace_tier_text((enum trace_tier)i));
+    if (ev->empty[TRACE_STORAGE])
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNKNOWN,
+                     "nothing was executed on %s (empty engine)", trace_tier_text(TRACE_STORAGE));
+}
+
 static void judge_storage(struct validity *v, const struct evidence *ev)
 {
     const char *name = ev->file_system[0] ? ev->file_system : "this target";
@@ -615,6 +644,11 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
     if (n->errors)
         validity_why(v, "out of memory: the figures lack some of the rows");
 
+    if (judge_nothing(v, ev)) {
+        judge_run(v);
+        note_ceiling(v, ev);
+        return;
+    }
     judge_late(v, VALIDITY_RESPONSE, n->response);
     if (ev->by_keys)
         judge_figure(v, VALIDITY_END_TO_END, VALIDITY_UNKNOWN,
@@ -625,6 +659,7 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
     judge_kernel(v, ev);
     judge_storage(v, ev);
     judge_drives(v, ev);
+    judge_empty(v, ev);
     judge_run(v);
 
     if (ev->lagged)

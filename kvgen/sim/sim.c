@@ -150,10 +150,11 @@ static void record_queued(struct sim *s, const struct request *r)
         virtual_clock_fail(&s->clock, err_nomem(s->clock.err, "latencies"));
 }
 
-/* Those that wait at the end of the run. */
-static void record_waiting(struct sim *s)
+/* Those that are not complete at the end of the run. */
+static void record_rest(struct sim *s)
 {
     struct request r;
+    s->stats.in_progress = s->stats.served - s->stats.completed;
     s->stats.waiting = queue_length(s->queue);
     while (s->stats.queued_ns[0] && queue_pop(s->queue, &r)) {
         s->stats.waiting_by_qos[r.qos]++;
@@ -247,7 +248,7 @@ int sim_run(struct sim *s, struct err *e)
     }
     if (rc == 0 && s->o.compat->finishes_jobs)
         finish_jobs(s);
-    record_waiting(s);
+    record_rest(s);
     for (int i = 0; i < SIM_TIMES; i++) {
         end_series(s, (enum sim_time)i);
         end_series(s, (enum sim_time)i);

@@ -31,6 +31,7 @@ struct sim_stats {
     uint64_t context_tokens;         /* of requests served */
     uint64_t generated_tokens;       /* of requests completed */
     uint64_t hit_tokens;             /* of requests completed: context whose blocks hit */
+    uint64_t in_progress;            /* requests taken by a worker, not complete at the end */
     uint64_t waiting;                /* requests in the queue at the end */
     struct hist *time_ns[SIM_TIMES]; /* of requests completed; NULL where nothing is served */
     /* By QoS, of all that arrived, where tiers take time; else NULL. The requests waiting at the

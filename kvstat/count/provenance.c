@@ -107,6 +107,12 @@ static void take_storage_parts(struct provenance *p, const struct jsonin_v *tier
         p->storage_parts_ns[2] = 0;
 }
 
+static bool is_text(const struct jsonin_v *v, const char *text)
+{
+    const char *value = jsonin_text(v, NULL);
+    return value && strcmp(value, text) == 0;
+}
+
 static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
 {
     for (size_t i = 0; i < jsonin_count(tiers); i++) {
@@ -116,6 +122,7 @@ static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
             if (strcmp(name, trace_tier_text(t)) == 0) {
                 take_i64(&p->capacity_bytes[t], v, PATHS("capacity_bytes"));
                 take_answer(&p->simulated[t], jsonin_get(v, "simulated"));
+                p->empty[t] |= is_text(jsonin_get(v, "engine"), "null");
                 if (t != TRACE_STORAGE)
                     continue;
                 take_storage_parts(p, v);
@@ -450,6 +457,18 @@ static void take_recording(char *buf, size_t n, const struct jsonin_v *root)
     err_make_harmless(buf);
 }
 
+/* Options of kvreplay; kvgen has some of these names for something else. */
+static void take_load(struct provenance *p, const struct jsonin_v *root)
+{
+    take_text(p->timing, sizeof(p->timing), root, PATHS("options.timing"));
+    if (!p->timing[0])
+        return;
+    if (strcmp(p->timing, "asap") != 0)
+        take_f64(&p->speed, root, "options.speed");
+    if (strcmp(p->timing, "served") == 0)
+        take_i64(&p->workers, root, PATHS("options.workers"));
+}
+
 static int take_document(struct provenance *p, const struct jsonin_v *root)
 {
     const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
@@ -471,9 +490,11 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
     take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
     take_i64(&p->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
+    bool of_kvreplay = program && strcmp(program, "kvreplay") == 0;
+    if (of_kvreplay)
+        take_load(p, root);
     /* A recorded trace brings its own users: --users then keeps a default that means nothing. And
      * kvreplay once had an option of that name that means something else. */
-    bool of_kvreplay = program && strcmp(program, "kvreplay") == 0;
     if (!source || strcmp(source, "users") == 0) {
         if (!of_kvreplay)
             take_i64(&p->users, root, PATHS("options.users"));
@@ -536,6 +557,8 @@ void provenance_clear(struct provenance *p)
         .bytes_per_token = -1,
         .warmup_ns = -1,
         .rows = -1,
+        .speed = NAN,
+        .workers = -1,
         .elapsed_s = NAN,
         .device_read_bytes = -1,
         .device_write_bytes = -1,
@@ -625,9 +648,11 @@ int provenance_pool(struct provenance *into, const struct provenance *from, cons
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
         for (unsigned place = 0; place < VALIDITY_PLACES; place++)
             validity_doubt(&into->validity, kind, place, &from->validity.of[kind][place]);
-    for (unsigned t = 0; t < TRACE_TIERS; t++)
+    for (unsigned t = 0; t < TRACE_TIERS; t++) {
         if (from->simulated[t] > into->simulated[t])
             into->simulated[t] = from->simulated[t];
+        into->empty[t] |= from->empty[t];
+    }
     notes_merge(&into->notes, &from->notes);
     notes_merge(&into->fallbacks, &from->fallbacks);
     return 0;

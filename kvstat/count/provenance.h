@@ -122,6 +122,9 @@ struct provenance {
     char command[1024];        /* that the client was started with, as for a shell */
     char version[32], started[32], host_kernel[96];
     char engine[32], target[256];
+    char timing[12];               /* of kvreplay */
+    double speed;                  /* by which it divided the times of the trace; NAN: not known */
+    int64_t workers;               /* of --timing served */
     struct notes notes;            /* what kvreplay found worth telling */
     struct notes flags, fallbacks; /* of Tier-2 */
     int64_t rows;                  /* that the replay counted in its result */
@@ -136,7 +139,8 @@ struct provenance {
     size_t why_count;
     struct validity validity; /* of a replay; unknown where nobody says */
     bool states_known;        /* the replay gave the state of each kind of figure */
-    enum provenance_answer simulated[TRACE_TIERS];
+    enum provenance_answer simulated[TRACE_TIERS]; /* empty engines too */
+    bool empty[TRACE_TIERS]; /* the tier had an engine that does nothing: kvreplay --null */
     int64_t device_read_bytes, device_write_bytes; /* the kernel's count during the replay */
     int64_t warmup_ns;                             /* of kvreplay --warmup */
     double storage_parts_ns[3]; /* sums of meta, I/O and flush times of Tier-2; NAN: not known */

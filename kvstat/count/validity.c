@@ -104,36 +104,74 @@ static void add(char buf[VALIDITY_LINE], const char *separator, const char *text
     snprintf(buf + len, VALIDITY_LINE - len, "%s%s", separator, text);
 }
 
+/* The places of a reason: tiers, the drive first, then all together. */
+enum {
+    SPOTS = 1 + TRACE_TIERS
+};
+
+/* What is said of a kind in a spot, where it is worst. */
+static const struct validity_of *of_spot(const struct validity *v, unsigned kind, unsigned spot)
+{
+    static const uint8_t tiers[] = {TRACE_STORAGE, TRACE_CPU, TRACE_GPU};
+    if (spot == TRACE_TIERS)
+        return &v->of[kind][VALIDITY_EVERYWHERE];
+    const struct validity_of *read = &v->of[kind][validity_place(tiers[spot], TRACE_READ)];
+    const struct validity_of *write = &v->of[kind][validity_place(tiers[spot], TRACE_WRITE)];
+    return write->state > read->state || (write->state == read->state && !read->why[0]) ? write
+                                                                                        : read;
+}
+
+/* A remark on what is good is told once a kind, a doubt of every tier. */
+static bool is_shown(const struct validity *v, unsigned kind, unsigned spot,
+                     enum validity_state state)
+{
+    const struct validity_of *of = of_spot(v, kind, spot);
+    bool told = state != VALIDITY_GOOD || strcmp(of->why, worst_of(v, kind)->why) == 0;
+    return of->state == state && of->why[0] && told;
+}
+
 static bool says_of(const struct validity *v, unsigned kind, enum validity_state state,
                     const char *why)
 {
-    return worst_of(v, kind)->state == state && strcmp(worst_of(v, kind)->why, why) == 0;
+    for (unsigned spot = 0; spot < SPOTS; spot++)
+        if (is_shown(v, kind, spot, state) && strcmp(of_spot(v, kind, spot)->why, why) == 0)
+            return true;
+    return false;
 }
 
-/* Each reason once, with the kinds of figures that it concerns unless these are all:
- * "service/device: ...". */
+/* A reason with the kinds of figures that it concerns, unless these are all: "service/device:
+ * ...". */
+static void add_reason(char buf[VALIDITY_LINE], const struct validity *v, enum validity_state state,
+                       const char *why)
+{
+    unsigned same = 0, named = 0;
+    for (unsigned kind = 0; kind < kinds_of(v); kind++)
+        same += says_of(v, kind, state, why);
+    for (unsigned kind = 0; kind < kinds_of(v) && same < kinds_of(v); kind++)
+        if (says_of(v, kind, state, why))
+            add(buf, named++ > 0 ? "/" : "", title_of(kind));
+    add(buf, named > 0 ? ": " : "", why);
+}
+
+/* Each reason once. */
 static void add_reasons(char buf[VALIDITY_LINE], const struct validity *v,
                         enum validity_state state, const char *separator)
 {
-    bool told[VALIDITY_KINDS] = {false};
-    for (unsigned kind = 0; kind < kinds_of(v); kind++) {
-        const struct validity_of *of = worst_of(v, kind);
-        if (of->state != state || told[kind] || !of->why[0])
-            continue;
-        add(buf, separator, "");
-        separator = "; ";
-        unsigned same = 0, named = 0;
-        for (unsigned k = kind; k < kinds_of(v); k++)
-            same += says_of(v, k, state, of->why);
-        for (unsigned k = kind; k < kinds_of(v); k++) {
-            if (!says_of(v, k, state, of->why))
+    const char *told[VALIDITY_KINDS * SPOTS];
+    size_t count = 0;
+    for (unsigned spot = 0; spot < SPOTS; spot++)
+        for (unsigned kind = 0; kind < kinds_of(v); kind++) {
+            const char *why = of_spot(v, kind, spot)->why;
+            bool again = false;
+            for (size_t i = 0; i < count; i++)
+                again |= strcmp(told[i], why) == 0;
+            if (again || !is_shown(v, kind, spot, state))
                 continue;
-            told[k] = true;
-            if (same < kinds_of(v))
-                add(buf, named++ > 0 ? "/" : "", title_of(k));
+            told[count++] = why;
+            add(buf, separator, "");
+            add_reason(buf, v, state, why);
+            separator = "; ";
         }
-        add(buf, named > 0 ? ": " : "", of->why);
-    }
 }
 
 /* What is doubted of memory tiers leaves the drive's figures as good as they are. */

@@ -233,8 +233,9 @@ static int put_run(FILE *out, const struct page *p, struct err *e)
         html_text(out, target);
     }
     for (unsigned t = 0; t < TRACE_TIERS; t++)
-        if (figures_is(f, figure_id_tier(FIGURE_OF_ROWS, t, FIGURE_SIMULATED)))
-            fprintf(out, "; <strong class=\"doubt\">%s SIMULATED</strong>", trace_tier_text(t));
+        if (figures_stand_in(f, t)[0])
+            fprintf(out, "; <strong class=\"doubt\">%s %s</strong>", trace_tier_text(t),
+                    figures_stand_in(f, t));
     if (figures_is(f, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
         fputs("; <strong class=\"bad\">the file is cut: this is on what is there</strong>", out);
     fputs("</p>\n", out);

@@ -80,7 +80,7 @@ static void put_criterion(FILE *out, const struct figure_part *c)
 {
     const struct figure *passed = figure_in(c, FIGURE_PASSED);
     bool decided = passed && passed->form == FIGURE_FORM_TRUTH;
-    const char *unit = text_in(c, FIGURE_UNIT), *doubt = text_in(c, FIGURE_DOUBT);
+    const char *unit = text_in(c, FIGURE_UNIT), *reason = text_in(c, FIGURE_OPEN);
     fputs("<tr><th scope=\"row\">", out);
     html_text(out, c->figure->id.label);
     fputs("</th>", out);
@@ -91,14 +91,14 @@ static void put_criterion(FILE *out, const struct figure_part *c)
     put_bound(out, c, FIGURE_HIGH, unit);
     put_bound(out, c, FIGURE_TARGET, unit);
     put_bound(out, c, FIGURE_SAMPLES, "");
-    html_element(out, "td", "text", doubt);
+    html_element(out, "td", "text", reason);
     fputs("</tr>\n", out);
 }
 
 void page_verdict(FILE *out, const struct figures *f)
 {
     static const char *const titles[] = {"criterion", "verdict", "value",   "at least",
-                                         "at most",   "limit",   "samples", "doubt"};
+                                         "at most",   "limit",   "samples", "why not decided"};
     const char *status = figures_text(f, figure_id(FIGURE_OF_VERDICT, FIGURE_VERDICT));
     struct figure_part c = {0};
     fputs("<section>\n<h2>Verdict</h2>\n", out);
@@ -467,6 +467,7 @@ void page_how(FILE *out, const struct figures *f)
         put_text(out, texts[i].title,
                  figures_text(f, figure_id(FIGURE_OF_PROVENANCE, texts[i].what)), texts[i].code);
     put_texts(out, f, FIGURE_SIMULATED, "Simulated");
+    put_texts(out, f, FIGURE_EMPTY, "Not executed (empty engine)");
     put_texts(out, f, FIGURE_FLAGS, "Storage flags");
     put_texts(out, f, FIGURE_FALLBACKS, "Fallbacks");
     put_number(out, f, FIGURE_USERS, "Users");

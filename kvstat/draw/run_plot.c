@@ -527,8 +527,8 @@ static void name_run(char *line, const struct plot *p, unsigned run)
     }
 }
 
-/* How much there was of it, and what a reader of the picture must know: simulated tiers, and
- * figures not to be believed. */
+/* How much there was of it, and what a reader of the picture must know: tiers that were
+ * simulated or did nothing, and figures not to be believed. */
 static void describe_run(char *line, const struct plot *p, unsigned run)
 {
     const struct figures *f = p->run[run].f;
@@ -542,10 +542,11 @@ static void describe_run(char *line, const struct plot *p, unsigned run)
              p->result ? "replay" : "simulated");
     append(line, text);
     for (unsigned t = 0; t < TRACE_TIERS; t++)
-        if (figures_is(f, figure_id_tier(FIGURE_OF_ROWS, t, FIGURE_SIMULATED))) {
+        if (figures_stand_in(f, t)[0]) {
             append(line, "; ");
             append(line, trace_tier_text(t));
-            append(line, " SIMULATED");
+            append(line, " ");
+            append(line, figures_stand_in(f, t));
         }
     if (!p->result)
         return;

@@ -387,9 +387,9 @@ static void put_qos(struct jsonout *j, const struct source *s, unsigned qos)
         jsonout_f64(j, "target_p95_ms", target);
         jsonout_f64(j, "actual_p95_ms", p95_ms(h));
         id.what = FIGURE_COMPLIANCE;
-        jsonout_f64(j, "compliance", figures_number(s->f, id));
-        id.what = FIGURE_MET;
-        jsonout_bool(j, "met", figures_is(s->f, id));
+        double share = figures_number(s->f, id);
+        jsonout_f64(j, "compliance", share);
+        jsonout_bool(j, "met", share >= FIGURES_COMPLIANCE);
         jsonout_end(j);
     }
     jsonout_end(j);

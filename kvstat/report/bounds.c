@@ -106,7 +106,13 @@ struct bounds bounds_of(const struct hist *values, const struct blocks *series, 
         double more = b.independent;
         while (more < 1e12 && answer_of(beyond * more, more, share) == BOUNDS_UNDECIDED)
             more *= 1.05;
-        b.samples_to_decide = more < 1e12 ? ceil(n * more / b.independent) : INFINITY;
+        double enough = more, few = more / 1.05;
+        for (int i = 0; i < 40; i++) {
+            double middle = (few + enough) / 2;
+            bool decides = answer_of(beyond * middle, middle, share) != BOUNDS_UNDECIDED;
+            *(decides ? &enough : &few) = middle;
+        }
+        b.samples_to_decide = more < 1e12 ? ceil(n * enough / b.independent) : INFINITY;
     }
     return b;
 }

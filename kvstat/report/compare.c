@@ -131,6 +131,36 @@ static void find_pages(struct compare *c, const struct run_table *base, const st
         }
 }
 
+/* "--timing served --workers 8 --speed 10"; "" when it is not known. */
+static void tell_timing(char *buf, size_t n, const struct run_table *t, size_t run)
+{
+    const enum figure_scope of = FIGURE_OF_PROVENANCE;
+    const char *timing = run_table_text(t, run, figure_id(of, FIGURE_TIMING));
+    double speed = run_table_number(t, run, figure_id(of, FIGURE_SPEED));
+    double workers = run_table_number(t, run, figure_id(of, FIGURE_WORKERS));
+    size_t len = (size_t)snprintf(buf, n, "%s%s", timing[0] ? "--timing " : "", timing);
+    if (timing[0] && workers > 0)
+        len += (size_t)snprintf(buf + len, n - len, " --workers %.0f", workers);
+    if (timing[0] && isfinite(speed) && speed != 1)
+        snprintf(buf + len, n - len, " --speed %g", speed);
+}
+
+/* The timing of the first two runs that kvreplay timed differently. */
+static void find_timing(struct compare *c, const struct run_table *base,
+                        const struct run_table *new)
+{
+    char a[sizeof(c->timing[0])], b[sizeof(c->timing[0])];
+    for (size_t i = 0; i < run_table_runs(base); i++)
+        for (size_t k = 0; k < run_table_runs(new); k++) {
+            tell_timing(a, sizeof(a), base, i);
+            tell_timing(b, sizeof(b), new, k);
+            if (c->timing[0][0] || !a[0] || !b[0] || strcmp(a, b) == 0)
+                continue;
+            memcpy(c->timing[0], a, sizeof(a));
+            memcpy(c->timing[1], b, sizeof(b));
+        }
+}
+
 enum validity_state compare_state_of_run(const struct run_table *t, size_t run)
 {
     enum validity_state worst = VALIDITY_GOOD;
@@ -214,6 +244,7 @@ int compare_sides(struct compare **out, const struct compare_side *base,
     c->unreliable = any_unreliable(base->runs) || any_unreliable(new->runs);
     find_clients(c, base->runs, new->runs);
     find_pages(c, base->runs, new->runs);
+    find_timing(c, base->runs, new->runs);
     find_device(c, base->runs, new->runs);
     for (size_t i = 0; i < n; i++)
         c->count += compare_figure(&c->figure[c->count], base, new, i);
@@ -416,16 +447,21 @@ const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c
 {
     size_t better = c->changes[COMPARE_BETTER], worse = c->changes[COMPARE_WORSE];
     buf[0] = '\0';
+    if (c->timing[0][0])
+        snprintf(buf, COMPARE_SENTENCE,
+                 "the loads differ, by their timing (base: %s; new: %s): ",
+                 c->timing[0], c->timing[1]);
+    size_t begin = strlen(buf);
     if (better && worse) {
-        snprintf(buf, COMPARE_SENTENCE, "new is better than base in %zu figure%s: ", better,
-                 units_plural(better));
+        snprintf(buf + begin, COMPARE_SENTENCE - begin,
+                 "new is better than base in %zu figure%s: ", better, units_plural(better));
         add_foremost(buf, c, COMPARE_BETTER);
         size_t len = strlen(buf);
         snprintf(buf + len, COMPARE_SENTENCE - len, "; and worse in %zu: ", worse);
         add_foremost(buf, c, COMPARE_WORSE);
     } else if (better || worse) {
         const char *than = better ? "better" : "worse";
-        snprintf(buf, COMPARE_SENTENCE, "new is %s than base: ", than);
+        snprintf(buf + begin, COMPARE_SENTENCE - begin, "new is %s than base: ", than);
         add_foremost(buf, c, better ? COMPARE_BETTER : COMPARE_WORSE);
         add_others(buf, better + worse - 1, than);
         add(buf, better ? "; none is worse" : "; none is better");
@@ -517,6 +553,10 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
     put_runs(out, base);
     fprintf(out, "New:\n");
     put_runs(out, new);
+    if (c->timing[0][0])
+        fprintf(out,
+                "Timing differs, so figures are of different loads:\n  base: %s\n  new: %s\n",
+                c->timing[0], c->timing[1]);
     fprintf(out,
             "\n%zu of %zu figure%s that could be tested changed by more than the noise (99 %%, "
             "corrected for their number).\n",
@@ -598,6 +638,7 @@ void compare_json(struct jsonout *j, const struct compare *c, const struct run_t
     jsonout_text_value(j, "verdict", compare_answer(c));
     jsonout_bool(j, "clients_differ", c->client[0]);
     jsonout_bool(j, "pages_differ", c->pages[0]);
+    jsonout_bool(j, "timings_differ", c->timing[0][0] != '\0');
     jsonout_f64(j, "would_show", c->shows);
     jsonout_bool(j, "unreliable", c->unreliable);
     jsonout_text_value(j, "device", c->device[0] ? c->device : NULL);

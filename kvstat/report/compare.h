@@ -51,6 +51,7 @@ struct compare {
     const char
         *client[2];       /* of base and new, lent, where two runs have different ones; else NULL */
     const char *pages[2]; /* likewise: "huge", "small" */
+    char timing[2][64];   /* likewise: "--timing trace --speed 10"; else "" */
     bool unreliable;      /* figures of a run on either side are known to be */
     double shows;         /* the median of the figures; NAN: not known */
     char device[64];      /* the one device that all runs used; "": not known, or several */

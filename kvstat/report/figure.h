@@ -81,6 +81,10 @@ enum figure_what {
     FIGURE_NUM_GPUS,
     FIGURE_GENERATION_MODE,
     FIGURE_SIMULATED,
+    FIGURE_EMPTY,   /* an engine did nothing there */
+    FIGURE_TIMING,  /* of kvreplay */
+    FIGURE_SPEED,   /* by which it divided the times of the trace */
+    FIGURE_WORKERS, /* that served its requests */
     FIGURE_VALID,
     FIGURE_WHY_INVALID,
     FIGURE_DEVICE_READ_BYTES,
@@ -230,6 +234,7 @@ enum figure_what {
     FIGURE_INDEPENDENT_SAMPLES,
     FIGURE_SAMPLES_TO_DECIDE,
     FIGURE_DOUBT,
+    FIGURE_OPEN, /* why a criterion is not decided */
     FIGURE_PASSED,
     FIGURE_TIME, /* of an interval's begin */
     FIGURE_CONTENTS_BYTES,

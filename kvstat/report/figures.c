@@ -36,7 +36,7 @@ struct figures {
     struct intervals *intervals; /* NULL: there is no series */
     char **text;                 /* owned texts of figures */
     size_t texts, text_room;
-    const char *simulated[TRACE_TIERS];
+    const char *simulated[TRACE_TIERS], *empty[TRACE_TIERS];
     const char *foremost[2];
     const char *notes[3 * NOTES_MAX]; /* of the run: flags, fallbacks, notes */
     size_t note_count;
@@ -369,19 +369,28 @@ static void put_provenance(struct figures *f, const struct provenance *p)
     put_text(f, figure_id(run, FIGURE_GENERATION_MODE), p->generation_mode);
 
     bool executed = false;
-    size_t simulated = 0;
+    size_t simulated = 0, empty = 0;
     for (unsigned t = 0; t < TRACE_TIERS; t++) {
         put_known(f, figure_id_tier(FIGURE_OF_CAPACITY, t, FIGURE_ITSELF), p->capacity_bytes[t]);
         put_truth(f, figure_id_tier(FIGURE_OF_ROWS, t, FIGURE_SIMULATED),
                   p->simulated[t] == PROVENANCE_YES);
+        put_truth(f, figure_id_tier(FIGURE_OF_ROWS, t, FIGURE_EMPTY), p->empty[t]);
+        if (p->empty[t])
+            f->empty[empty++] = trace_tier_text(t);
         executed |= p->simulated[t] != PROVENANCE_UNKNOWN;
         if (p->simulated[t] == PROVENANCE_YES)
             f->simulated[simulated++] = trace_tier_text(t);
     }
-    if (executed)
+    if (executed) {
         put_texts(f, figure_id(run, FIGURE_SIMULATED), f->simulated, simulated);
-    else
+        put_texts(f, figure_id(run, FIGURE_EMPTY), f->empty, empty);
+    } else {
         put_unknown(f, figure_id(run, FIGURE_SIMULATED));
+        put_unknown(f, figure_id(run, FIGURE_EMPTY));
+    }
+    put_text(f, figure_id(run, FIGURE_TIMING), p->timing);
+    put_number(f, figure_id(run, FIGURE_SPEED), p->speed);
+    put_known(f, figure_id(run, FIGURE_WORKERS), p->workers);
     put_answer(f, figure_id(run, FIGURE_VALID), p->valid);
     put_reasons(f, p);
     put_text(f, figure_id(run, FIGURE_HOST), p->host);
@@ -524,6 +533,29 @@ static void doubt_times(struct figures *f)
     doubt_requests(f, VALIDITY_FIRST_TOKEN, r->metric[REQUESTS_FIRST_TOKEN], r->prompt_first_token);
 }
 
+/* All engines that there were did nothing. */
+static bool nothing_executed(const struct provenance *p)
+{
+    bool empty = false, other = false;
+    for (unsigned t = 0; t < TRACE_TIERS; t++) {
+        empty |= p->empty[t];
+        other |= !p->empty[t] && p->simulated[t] != PROVENANCE_UNKNOWN;
+    }
+    return empty && !other;
+}
+
+/* Nothing is said of figures that have no row. */
+static void doubt_warmup(struct figures *f)
+{
+    struct validity_of none = {.state = VALIDITY_UNKNOWN};
+    char took[32];
+    snprintf(none.why, sizeof(none.why), "all rows started in the warm-up of %s",
+             units_format_duration(took, sizeof(took), (double)f->scan->warmup_ns));
+    f->validity = (struct validity){0};
+    for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
+        validity_doubt(&f->validity, kind, VALIDITY_EVERYWHERE, &none);
+}
+
 static void put_place(struct figures *f, const char *label, unsigned kind, unsigned place)
 {
     struct figure_id id = figure_id(FIGURE_OF_VALIDITY_KIND, FIGURE_STATE);
@@ -571,9 +603,13 @@ static void put_validity(struct figures *f, const struct provenance *p)
     }
     bool first_token = requests_totals(f->scan->requests)->metric[REQUESTS_FIRST_TOKEN];
     f->validity = p->validity;
+    if (figures_in_warmup(f)) {
+        doubt_warmup(f);
+    } else if (!nothing_executed(p)) {
+        doubt_rows(f);
+        doubt_times(f);
+    }
     f->validity.first_token = first_token;
-    doubt_rows(f);
-    doubt_times(f);
     put_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE),
              validity_line(line, &f->validity));
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
@@ -876,7 +912,10 @@ static void put_class(struct figures *f, unsigned q, const struct figures_target
     id.what = FIGURE_COMPLIANCE;
     put_number(f, id, share);
     id.what = FIGURE_MET;
-    put_truth(f, id, share >= FIGURES_COMPLIANCE);
+    if (figures_is_scaled(f))
+        put_unknown(f, id);
+    else
+        put_truth(f, id, share >= FIGURES_COMPLIANCE);
 }
 
 static void put_requests(struct figures *f, const struct figures_targets *targets,
@@ -1055,6 +1094,37 @@ void figures_free(struct figures *f)
 bool figures_is_result(const struct figures *f)
 {
     return f->result;
+}
+
+bool figures_is_empty(const struct figures *f, unsigned tier)
+{
+    return figures_is(f, figure_id_tier(FIGURE_OF_ROWS, tier, FIGURE_EMPTY));
+}
+
+const char *figures_stand_in(const struct figures *f, unsigned tier)
+{
+    if (figures_is_empty(f, tier))
+        return "NOT EXECUTED";
+    return figures_is(f, figure_id_tier(FIGURE_OF_ROWS, tier, FIGURE_SIMULATED)) ? "SIMULATED" : "";
+}
+
+bool figures_generates(const struct figures *f)
+{
+    const struct hist *h = figures_hist(f, figure_id(FIGURE_OF_REQUESTS, FIGURE_GENERATION));
+    return h && hist_max(h) > 0 &&
+           !figures_is(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED));
+}
+
+bool figures_is_scaled(const struct figures *f)
+{
+    double speed = figures_number(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_SPEED));
+    return isfinite(speed) && speed != 1 && figures_generates(f);
+}
+
+bool figures_in_warmup(const struct figures *f)
+{
+    const struct agg_totals *t = agg_totals(f->scan->agg);
+    return t->warmup_rows > 0 && t->io_ops == 0 && t->generate_rows == 0;
 }
 
 bool figures_of_parts(const struct figures *f)

@@ -53,6 +53,16 @@ bool figures_failed(const struct figures *f);
 /* A replay's result file; else a trace, whose times are simulated. */
 bool figures_is_result(const struct figures *f);
 const char *const *figures_files(const struct figures *f, size_t *n);
+/* The tier's engine did nothing: kvreplay --null. */
+bool figures_is_empty(const struct figures *f, unsigned tier);
+/* What stood in for the tier, as a warning: "SIMULATED", "NOT EXECUTED"; "": nothing did. */
+const char *figures_stand_in(const struct figures *f, unsigned tier);
+/* A run whose requests took time to generate. */
+bool figures_generates(const struct figures *f);
+/* ... and that time was divided (kvreplay --speed): times of requests are not the trace's own. */
+bool figures_is_scaled(const struct figures *f);
+/* No row is left to report on: all started in the warm-up. */
+bool figures_in_warmup(const struct figures *f);
 /* They are the parts of one run. */
 bool figures_of_parts(const struct figures *f);
 

@@ -154,14 +154,14 @@ static void put_tiers_of_run(FILE *out, const struct figures *f)
     bool any = false;
     for (unsigned t = 0; t < TRACE_TIERS; t++) {
         double capacity = figures_number(f, figure_id_tier(FIGURE_OF_CAPACITY, t, FIGURE_ITSELF));
-        bool simulated = figures_is(f, figure_id_tier(FIGURE_OF_ROWS, t, FIGURE_SIMULATED));
-        if (!(capacity > 0) && !simulated)
+        const char *stand_in = figures_stand_in(f, t);
+        if (!(capacity > 0) && !stand_in[0])
             continue;
         fprintf(out, "%s%s", separator, trace_tier_text(t));
         if (capacity > 0)
             fprintf(out, " %s", cell_bytes(bytes, capacity));
-        if (simulated)
-            fprintf(out, " SIMULATED");
+        if (stand_in[0])
+            fprintf(out, " %s", stand_in);
         separator = "; ";
         any = true;
     }
@@ -523,7 +523,9 @@ static void put_class(FILE *out, const struct figures *f, const struct figure_pa
         fprintf(out, " %10s %9s  %s\n", "-", "-", "not known");
     else
         fprintf(out, " %7.0f ms %7.2f %%  %s\n", target_ms, 100 * share,
-                figures_is(f, id) ? "met" : "NOT MET");
+                figures_is(f, id)       ? "met"
+                : figures_is_not(f, id) ? "NOT MET"
+                                        : "not judged");
 }
 
 static void put_classes(FILE *out, const struct figures *f)

@@ -272,14 +272,6 @@ static void judge_bandwidth(struct verdict *v, const struct figures *f, enum tra
 
 /* ---- the targets of the classes ---- */
 
-/* A run whose requests took time to generate: their end-to-end times are not storage's. */
-static bool generates(const struct figures *f)
-{
-    const struct hist *h = figures_hist(f, figure_id(FIGURE_OF_REQUESTS, FIGURE_GENERATION));
-    return h && hist_max(h) > 0 &&
-           !figures_is(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED));
-}
-
 /* Requests that were still in line at the end have no time, and it would be a long one. */
 static void doubt_line(struct verdict_criterion *c, const struct figures *f, uint8_t qos,
                        uint32_t ppm)
@@ -294,6 +286,19 @@ static void doubt_line(struct verdict_criterion *c, const struct figures *f, uin
     if (!c->doubt[0])
         snprintf(c->doubt, sizeof(c->doubt), "unknown: %llu requests were still in line at the end",
                  (unsigned long long)waiting);
+}
+
+/* Times of requests that hold generation or pauses are not the trace's own when these were divided;
+ * the load was another one, too, so nothing is known of the direction. */
+static void doubt_speed(struct verdict_criterion *c, const struct figures *f)
+{
+    if (!figures_is_scaled(f))
+        return;
+    c->outcome = VERDICT_INCONCLUSIVE;
+    if (!c->doubt[0])
+        snprintf(c->doubt, sizeof(c->doubt),
+                 "unknown: --speed %g divided generation and pauses; judge a run at --speed 1",
+                 figures_number(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_SPEED)));
 }
 
 /* One class against its four targets: end to end, or what storage decides of the time to the first
@@ -325,13 +330,14 @@ static void judge_class(struct verdict *v, struct figures *f, uint8_t qos, bool 
         doubt(&c, f, first_token ? VALIDITY_FIRST_TOKEN : VALIDITY_END_TO_END, VALIDITY_EVERYWHERE);
         doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE);
         doubt_line(&c, f, qos, ppm[i]);
+        doubt_speed(&c, f);
         add_criterion(v, &c);
     }
 }
 
 static void judge_slo(struct verdict *v, struct figures *f)
 {
-    bool first_token = generates(f);
+    bool first_token = figures_generates(f); /* end-to-end times are not storage's */
     for (uint8_t q = 0; q < TRACE_QOSES; q++) {
         const struct figure_id requests = {
             .scope = FIGURE_OF_QOS, .by = GROUPS_QOS, .qos = q, .what = FIGURE_REQUESTS};
@@ -401,10 +407,42 @@ static void add_missed(char *buf, const struct verdict_criterion *c)
         add(buf, " (95 %% bounds %s to %s)", value(a, c, c->low), value(b, c, c->high));
 }
 
-/* Why a criterion is not decided, and what would decide it. */
+const char *verdict_reason(char buf[VERDICT_REASON], const struct verdict_criterion *c)
+{
+    char number[CELL];
+    size_t len;
+    buf[0] = '\0';
+    if (c->outcome != VERDICT_INCONCLUSIVE)
+        return buf;
+    if (c->doubt[0]) {
+        snprintf(buf, VERDICT_REASON, "%s", c->doubt);
+        return buf;
+    }
+    len = (size_t)snprintf(buf, VERDICT_REASON, "%s sample%s", cell_count(number, c->samples),
+                           units_plural(c->samples));
+    if (c->independent < (double)c->samples)
+        len += (size_t)snprintf(buf + len, VERDICT_REASON - len, " worth %s independent one%s",
+                                cell_count(number, (uint64_t)c->independent),
+                                units_plural((uint64_t)c->independent));
+    if (c->to_decide < 1e12)
+        snprintf(buf + len, VERDICT_REASON - len, ", about %s would decide",
+                 cell_count(number, (uint64_t)c->to_decide));
+    else
+        snprintf(buf + len, VERDICT_REASON - len, " do not decide");
+    return buf;
+}
+
+const char *verdict_speed(char buf[VERDICT_SPEED], double speed)
+{
+    buf[0] = '\0';
+    if (isfinite(speed) && speed != 1)
+        snprintf(buf, VERDICT_SPEED, " (trace at %g times its speed)", speed);
+    return buf;
+}
+
 static void add_open(char *buf, const struct verdict_criterion *c)
 {
-    char a[CELL], b[CELL];
+    char a[CELL], b[CELL], reason[VERDICT_REASON];
     if (c->doubt[0]) {
         add(buf, "%s is %s", c->name, c->doubt);
         return;
@@ -412,13 +450,7 @@ static void add_open(char *buf, const struct verdict_criterion *c)
     add(buf, "%s is %s", c->name, value(a, c, c->actual));
     if (!isnan(c->low))
         add(buf, ", by its bounds %s to %s", value(a, c, c->low), value(b, c, c->high));
-    add(buf, ", against %s, on %s", value(a, c, c->target), cell_count(b, c->samples));
-    add(buf, " sample%s", units_plural(c->samples));
-    if (c->independent < (double)c->samples)
-        add(buf, " worth %s independent one%s", cell_count(a, (uint64_t)c->independent),
-            units_plural((uint64_t)c->independent));
-    if (c->to_decide < 1e12)
-        add(buf, "; about %s would decide", cell_number(a, c->to_decide));
+    add(buf, ", against %s, on %s", value(a, c, c->target), verdict_reason(reason, c));
 }
 
 static void add_criteria(char *buf, const struct verdict *v, enum verdict_outcome outcome)
@@ -441,9 +473,12 @@ static const char *sentence(char *buf, const struct verdict *v)
 {
     const char *profile = profile_word(v->asked);
     const char *criteria = v->count == 1 ? "on" : "a";
+    char speed[VERDICT_SPEED];
     buf[0] = '\0';
-    add(buf, "%s: ", words[v->outcome]);
-    if (v->outcome == VERDICT_PASS) {
+    add(buf, "%s%s: ", words[v->outcome], verdict_speed(speed, v->speed));
+    if (v->in_warmup) {
+        add(buf, "all rows started in the warm-up: profile %s has none to judge", profile);
+    } else if (v->outcome == VERDICT_PASS) {
         add(buf, "the run meets all %zu criteri%s of profile %s", v->count, criteria, profile);
     } else if (v->outcome == VERDICT_FAIL) {
         add(buf, "the run misses %zu of %zu criteri%s of profile %s: ", count_of(v, VERDICT_FAIL),
@@ -465,18 +500,24 @@ void verdict_text(FILE *out, const struct verdict *v)
 {
     char target[CELL], actual[CELL], low[CELL], high[CELL], beside[CELL], rate[CELL];
     bool device = v->asked.profile == VERDICT_MLPERF;
-    fprintf(out, "\nProfile %s: %s\n", profile_word(v->asked), words[v->outcome]);
-    if (v->count == 0)
+    char reason[VERDICT_REASON], speed[VERDICT_SPEED];
+    fprintf(out, "\nProfile %s: %s%s\n", profile_word(v->asked), words[v->outcome],
+            verdict_speed(speed, v->speed));
+    if (v->in_warmup)
+        fprintf(out, "  all rows started in the warm-up: none is left to judge\n");
+    else if (v->count == 0)
         fprintf(out, "  nothing in the file that it judges\n");
-    else
-        fprintf(out, "  %-26s %11s %11s %10s %10s %10s  %s\n", "criterion", "target", "value",
+    if (v->count > 0)
+        fprintf(out, "  %-29s %11s %11s %9s %9s %9s  %s\n", "criterion", "target", "value",
                 "95 % low", "high", device ? "service" : "device", "verdict");
     for (size_t i = 0; i < v->count; i++) {
         const struct verdict_criterion *c = &v->criterion[i];
-        fprintf(out, "  %-26s %1s %9s %11s %10s %10s %10s  %s\n", c->name, relations[c->relation],
+        fprintf(out, "  %-29s %1s %9s %11s %9s %9s %9s  %s\n", c->name, relations[c->relation],
                 value(target, c, c->target), value(actual, c, c->actual), value(low, c, c->low),
                 value(high, c, c->high), value(beside, c, device ? c->service : c->device),
                 words[c->outcome]);
+        if (c->outcome == VERDICT_INCONCLUSIVE)
+            cell_paragraph(out, "", verdict_reason(reason, c));
     }
     if (v->slo_of)
         fprintf(out, "  targets of the classes: %s\n",
@@ -497,7 +538,7 @@ void verdict_last_words(FILE *out, const struct verdict *v)
 const char *verdict_sentence_of_runs(char text[VERDICT_SENTENCE], const struct run_table *t,
                                      struct verdict_asked asked)
 {
-    char names[SENTENCE] = "";
+    char names[SENTENCE] = "", speed[VERDICT_SPEED] = "";
     enum verdict_outcome worst = VERDICT_PASS;
     size_t passed = 0, all = run_table_runs(t);
     text[0] = '\0';
@@ -508,9 +549,12 @@ const char *verdict_sentence_of_runs(char text[VERDICT_SENTENCE], const struct r
             add(names, "%s%s", names[0] ? "; " : "", run_table_label(t, run));
         if (outcome == VERDICT_FAIL || (outcome == VERDICT_INCONCLUSIVE && worst == VERDICT_PASS))
             worst = outcome;
+        if (!speed[0])
+            verdict_speed(speed, run_table_number(
+                                     t, run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_SPEED)));
     }
     err_make_harmless(names);
-    add(text, "%s: %zu of %zu run%s pass%s profile %s", words[worst], passed, all,
+    add(text, "%s%s: %zu of %zu run%s pass%s profile %s", words[worst], speed, passed, all,
         units_plural(all), passed == 1 ? "es" : "", profile_word(asked));
     if (passed < all)
         add(text, "; these do not: %s", names);
@@ -542,6 +586,7 @@ static void put_criterion(struct figures *f, const struct verdict_criterion *c)
     id.label = c->name;
     const double number[] = {c->target, c->actual, c->low, c->high, c->service, c->device};
     struct figure text = text_figure(id, relations[c->relation]);
+    char reason[VERDICT_REASON];
     text.id.what = FIGURE_RELATION;
     figures_put(f, &text);
     for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++) {
@@ -557,12 +602,13 @@ static void put_criterion(struct figures *f, const struct verdict_criterion *c)
         number_figure(id, c->independent),
         number_figure(id, isinf(c->to_decide) ? NAN : c->to_decide),
         text_figure(id, figures_keep(f, c->doubt)),
+        text_figure(id, figures_keep(f, verdict_reason(reason, c))),
         {.id = id,
          .form = c->outcome == VERDICT_INCONCLUSIVE ? FIGURE_FORM_UNKNOWN : FIGURE_FORM_TRUTH,
          .truth = c->outcome == VERDICT_PASS}};
     for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
         rest[i].id.what = (uint8_t)(FIGURE_UNIT + i);
-        if (rest[i].id.what == FIGURE_DOUBT && !c->doubt[0])
+        if (rest[i].form == FIGURE_FORM_TEXT && !rest[i].text[0])
             rest[i].form = FIGURE_FORM_UNKNOWN;
         figures_put(f, &rest[i]);
     }
@@ -603,7 +649,11 @@ void verdict_judge(struct verdict *v, struct verdict_asked asked,
 {
     const enum figure_scope scope = FIGURE_OF_VERDICT;
     char text[SENTENCE];
-    *v = (struct verdict){.asked = asked, .figure_of_merit = NAN};
+    *v = (struct verdict){
+        .asked = asked,
+        .in_warmup = figures_in_warmup(f),
+        .speed = figures_number(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_SPEED)),
+        .figure_of_merit = NAN};
     if (!verdict_is_asked(asked)) {
         figures_put(f, &(struct figure){.id = figure_id(scope, FIGURE_ITSELF)});
         return;

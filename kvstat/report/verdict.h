@@ -62,12 +62,21 @@ enum {
     VERDICT_CRITERIA = 8 + TRACE_QOSES * FIGURES_TARGETS
 };
 
+/* Why a criterion is not decided, and what would decide it: "10 samples, about 59 would decide"; ""
+ * of one that is. Returns buf. */
+enum {
+    VERDICT_REASON = VALIDITY_WHY + 128
+};
+const char *verdict_reason(char buf[VERDICT_REASON], const struct verdict_criterion *c);
+
 /* Plain values. */
 struct verdict {
     struct verdict_asked asked;
     enum verdict_outcome outcome; /* one FAIL makes it that, else one INCONCLUSIVE */
     struct verdict_criterion criterion[VERDICT_CRITERIA];
     size_t count;           /* criteria that apply: those whose operations are in the file */
+    bool in_warmup;         /* no row is left to judge */
+    double speed;           /* by which the trace's times were divided; NAN: by nothing */
     const char *slo_of;     /* the member that classes' targets were held against; NULL: not */
     double figure_of_merit; /* throughput: generated tokens per second of wall clock; else NAN */
 };
@@ -79,6 +88,13 @@ void verdict_judge(struct verdict *v, struct verdict_asked asked,
  * it was not judged by the same. */
 enum verdict_outcome verdict_of_run(const struct run_table *t, size_t run,
                                     struct verdict_asked asked);
+
+/* What a verdict on a run at another speed than the trace's begins with: " (trace at 10 times its
+ * speed)"; "" of others. speed: NAN: not known. Returns buf. */
+enum {
+    VERDICT_SPEED = 64
+};
+const char *verdict_speed(char buf[VERDICT_SPEED], double speed);
 
 /* The section of the text, and its last lines in words. */
 void verdict_text(FILE *out, const struct verdict *v);

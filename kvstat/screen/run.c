@@ -104,7 +104,8 @@ static void add_storage(char *buf, size_t n, const struct figures *f)
     if (!engine[0])
         return;
     if (is_simulated(f, TRACE_STORAGE)) {
-        snprintf(buf, n, "storage simulated");
+        snprintf(buf, n, "storage %s",
+                 figures_is_empty(f, TRACE_STORAGE) ? "not executed (empty engine)" : "simulated");
         return;
     }
     bool small = strcmp(text(f, FIGURE_OF_EVIDENCE, FIGURE_PAGES), "small") == 0;
@@ -179,13 +180,16 @@ static void put_failures(struct lines *l, const struct figures *f, const struct 
 
 /* ---- the verdict ---- */
 
-/* "storage_read_device_p95" as words: "read device p95". */
+/* "storage_read_device_p95" as words: "read device p95"; "..._p9999": "... p99.99". */
 static void criterion_words(char *buf, size_t n, const char *name)
 {
     static const char tier[] = "storage_";
+    const char *tail = strstr(name, "_p99");
     if (strncmp(name, tier, strlen(tier)) == 0)
         name += strlen(tier);
-    snprintf(buf, n, "%s", name);
+    tail = tail && tail[4] ? tail + 4 : "";
+    snprintf(buf, n, "%.*s%s%s", (int)(strlen(name) - strlen(tail)), name, tail[0] ? "." : "",
+             tail);
     for (char *p = buf; *p; p++)
         if (*p == '_')
             *p = ' ';
@@ -209,7 +213,7 @@ static const char *criterion_value(char buf[CELL], const struct verdict_criterio
 static void add_criterion(struct lines_parts *p, const struct verdict_criterion *c)
 {
     static const char *const relations[] = {[VERDICT_BELOW] = "<", [VERDICT_ABOVE] = ">"};
-    char words[80], low[CELL], high[CELL], target[CELL], samples[CELL], more[64] = "";
+    char words[80], low[CELL], high[CELL], target[CELL], reason[VERDICT_REASON];
     criterion_words(words, sizeof(words), c->name);
     criterion_value(target, c, c->target);
     if (c->unit == FIGURE_UNIT_NONE && isfinite(c->actual)) { /* a number of rows */
@@ -221,24 +225,21 @@ static void add_criterion(struct lines_parts *p, const struct verdict_criterion 
                    c->outcome == VERDICT_PASS ? "" : ", not", relations[c->relation], target);
         return;
     }
-    if (isfinite(c->to_decide) && c->to_decide < 1e12)
-        snprintf(more, sizeof(more), " (about %s would decide)", cell_number(high, c->to_decide));
-    cell_count(samples, c->samples);
+    verdict_reason(reason, c);
     if (!isfinite(c->low) || !isfinite(c->high))
-        lines_part(p, "%s: only %s sample%s%s: run longer", words, samples,
-                   units_plural(c->samples), more);
+        lines_part(p, "%s: only %s%s", words, reason, isfinite(c->to_decide) ? "" : ": run longer");
     else
-        lines_part(p, "%s is between %s and %s, too close to %s with %s samples%s", words,
+        lines_part(p, "%s is between %s and %s, too close to %s with %s", words,
                    criterion_value(low, c, c->low), criterion_value(high, c, c->high), target,
-                   samples, more);
+                   reason);
 }
 
-/* Criteria that nobody can decide for the same reason: "read p95, write p95 unknown: ...". first:
+/* Criteria that nobody can decide for the same reason: "read p95, p99, write p95 unknown: ...". first:
  * of them; the others come with it. */
 static void add_doubt(struct lines_parts *p, const struct verdict *v, size_t first)
 {
     const char *doubt = v->criterion[first].doubt;
-    char names[400] = "", words[80];
+    char names[400] = "", words[80], before[80] = "";
     size_t len = 0;
     for (size_t i = 0; i < first; i++)
         if (strcmp(v->criterion[i].doubt, doubt) == 0)
@@ -247,7 +248,12 @@ static void add_doubt(struct lines_parts *p, const struct verdict *v, size_t fir
         if (strcmp(v->criterion[i].doubt, doubt) != 0)
             continue;
         criterion_words(words, sizeof(words), v->criterion[i].name);
-        len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "", words);
+        const char *last = strrchr(words, ' ');
+        size_t stem = last ? (size_t)(last - words) : 0;
+        bool same = stem > 0 && strncmp(words, before, stem + 1) == 0; /* only its percentile */
+        len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "",
+                                words + (same ? stem + 1 : 0));
+        memcpy(before, words, sizeof(before));
     }
     lines_part(p, "%s %s", names, doubt);
 }
@@ -260,7 +266,7 @@ static void put_verdict(struct lines *l, const struct figures *f, const struct v
     static const char *const words[] = {
         [VERDICT_FAIL] = "FAIL", [VERDICT_PASS] = "PASS", [VERDICT_INCONCLUSIVE] = "INCONCLUSIVE"};
     struct lines_parts p = {0};
-    char title[80];
+    char title[120], speed[VERDICT_SPEED];
     if (!v && !figures_is_result(f))
         return;
     if (!v) {
@@ -278,10 +284,12 @@ static void put_verdict(struct lines *l, const struct figures *f, const struct v
             else
                 add_criterion(&p, &v->criterion[i]);
         }
-    if (p.count == 0)
+    if (v->in_warmup)
+        lines_part(&p, "all rows started in the warm-up: none is left to judge");
+    else if (p.count == 0)
         lines_part(&p, "the file has no data that this profile judges");
-    snprintf(title, sizeof(title), "%-*s%s  %s:", LINES_INDENT, "Verdict", words[v->outcome],
-             text(f, FIGURE_OF_VERDICT, FIGURE_PROFILE));
+    snprintf(title, sizeof(title), "%-*s%s  %s%s:", LINES_INDENT, "Verdict", words[v->outcome],
+             text(f, FIGURE_OF_VERDICT, FIGURE_PROFILE), verdict_speed(speed, v->speed));
     lines_paragraph(l, title, &p, v->outcome == VERDICT_PASS ? ", " : "; ", room->verdict);
 }
 
@@ -334,7 +342,9 @@ static const char *simulated_word(const struct figures *f, enum figure_what what
                     : what == FIGURE_SHARE_CPU                                  ? TRACE_CPU
                     : what >= FIGURE_SHARE_SLOT && what <= FIGURE_SHARE_STORAGE ? TRACE_STORAGE
                                                                                 : TRACE_TIERS;
-    return tier < TRACE_TIERS && is_simulated(f, tier) ? " (simulated)" : "";
+    if (tier == TRACE_TIERS || !is_simulated(f, tier))
+        return "";
+    return figures_is_empty(f, tier) ? " (not executed)" : " (simulated)";
 }
 
 /* The one part that stands out, if any does. */
@@ -419,7 +429,9 @@ static const char *row_label(char buf[LABEL_COLUMNS], const struct figures *f, u
                              enum trace_op op)
 {
     snprintf(buf, LABEL_COLUMNS, "%s %s%s", tiers[tier], op == TRACE_READ ? "read" : "write",
-             is_simulated(f, tier) ? " (sim.)" : "");
+             figures_is_empty(f, tier) ? " (null)"
+             : is_simulated(f, tier)   ? " (sim.)"
+                                       : "");
     buf[0] = (char)(tier == TRACE_GPU ? 'G' : tier == TRACE_CPU ? 'M' : 'S');
     return buf;
 }
@@ -548,6 +560,12 @@ static void put_targets(struct lines *l, const struct figures *f, const struct r
     struct figure_part class = {0};
     struct lines_parts p = {0};
     bool any = false;
+    if (figures_is_scaled(f)) {
+        lines_part(&p, "not judged: --speed %g divided generation and pauses",
+                   number(f, FIGURE_OF_PROVENANCE, FIGURE_SPEED));
+        lines_paragraph(l, "Targets", &p, "; ", room->targets);
+        return;
+    }
     while (figures_next(f, FIGURE_OF_QOS, &class)) {
         struct figure_id id = class.figure->id;
         const struct figure *generation = figure_in(&class, FIGURE_GENERATION);
@@ -624,20 +642,31 @@ static void add_texts(struct lines_parts *p, const struct figures *f, enum figur
         lines_part(p, "%.600s", list->list.item[i]);
 }
 
-static void add_simulated(struct lines_parts *p, const struct figures *f)
+/* The names of the tiers that were simulated, or of those that did nothing. Returns how many. */
+static size_t add_names(char names[64], const struct figures *f, bool empty)
 {
-    char names[64] = "";
     size_t n = 0;
+    names[0] = '\0';
     for (unsigned t = 0; t < TRACE_TIERS; t++)
-        if (is_simulated(f, t)) {
+        if (is_simulated(f, t) && figures_is_empty(f, t) == empty) {
             size_t len = strlen(names);
-            snprintf(names + len, sizeof(names) - len, "%s%s", n ? ", " : "", tiers[t]);
+            snprintf(names + len, 64 - len, "%s%s", n ? ", " : "", tiers[t]);
             n++;
         }
+    return n;
+}
+
+static void add_simulated(struct lines_parts *p, const struct figures *f)
+{
+    char names[64];
+    if (add_names(names, f, true) > 0)
+        lines_part(p, "%s NOT EXECUTED (null): empty engines, whose times are kvreplay's own",
+                   names);
+    size_t n = add_names(names, f, false);
     if (n == 0)
         return;
     const struct figure *flags = figures_find(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_FLAGS));
-    if (is_simulated(f, TRACE_STORAGE) && flags && flags->form == FIGURE_FORM_TEXTS &&
+    if (is_simulated(f, TRACE_STORAGE) && !figures_is_empty(f, TRACE_STORAGE) && flags && flags->form == FIGURE_FORM_TEXTS &&
         flags->list.n > 0) /* a measured drive */
         lines_part(p, "%s SIMULATED (sim.): %s%.600s", names, n == 1 ? "" : "storage ",
                    flags->list.item[0]);
@@ -746,7 +775,7 @@ void screen_run(FILE *out, const struct figures *f, const struct verdict *verdic
 {
     /* The last is no more than a screen, whatever there is to say. */
     static const struct room rooms[] = {
-        {3, 2, 3, 2, 3, 4, true}, {3, 2, 3, 2, 2, 2, true},  {2, 2, 2, 2, 2, 2, true},
+        {3, 4, 3, 2, 3, 4, true}, {3, 3, 3, 2, 2, 2, true},  {2, 2, 2, 2, 2, 2, true},
         {2, 2, 2, 2, 2, 1, true}, {2, 2, 2, 1, 2, 1, true},  {2, 2, 2, 1, 1, 1, true},
         {2, 1, 2, 1, 1, 1, true}, {2, 2, 2, 1, 2, 1, false}, {1, 1, 1, 1, 1, 1, false}};
     enum {

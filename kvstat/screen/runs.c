@@ -103,17 +103,24 @@ static bool matters_of_group(const struct figure_id *id)
 
 static void put_validity(struct lines *l, struct lines_parts *p, const struct run_table *t)
 {
-    const struct figure_id id = figure_id(FIGURE_OF_PROVENANCE, FIGURE_SIMULATED);
-    const char *simulated = "";
+    static const struct {
+        enum figure_what what;
+        const char *word;
+    } stand_ins[] = {{FIGURE_EMPTY, "NOT EXECUTED (empty engine)"},
+                     {FIGURE_SIMULATED, "SIMULATED"}};
+    const char *tiers = "", *word = "";
     if (!run_table_is_result(t))
         return;
     if (p->count == 0)
         lines_part(p, "good");
-    for (size_t run = 0; run < run_table_runs(t) && !simulated[0]; run++)
-        simulated = run_table_text(t, run, id);
-    if (simulated[0])
-        lines_part(p, "%.60s SIMULATED", simulated);
-    lines_paragraph(l, "Validity", p, "; ", 2);
+    for (size_t i = 0; i < sizeof(stand_ins) / sizeof(stand_ins[0]); i++)
+        for (size_t run = 0; run < run_table_runs(t) && !tiers[0]; run++) {
+            tiers = run_table_text(t, run, figure_id(FIGURE_OF_PROVENANCE, stand_ins[i].what));
+            word = stand_ins[i].word;
+        }
+    if (tiers[0])
+        lines_part(p, "%.60s %s", tiers, word);
+    lines_paragraph(l, "Validity", p, "; ", 3);
 }
 
 static void put_left_out(struct lines *l, size_t left_out)
@@ -275,9 +282,8 @@ void screen_comparison(FILE *out, const struct compare *c, const struct run_tabl
             untested |= isnan(f->p);
         }
     if (untested)
-        lines_add(
-            &l,
-            "not tested: too few operations to find the noise; use longer runs, or 3 to 5 a side");
+        lines_add(&l,
+                  "not tested: too few operations to know the noise; run longer, or 3 to 5 a side");
     put_left_out(&l, left_out);
     lines_add(&l, "More: kvstat --full --compare BASE NEW");
     lines_put(out, &l);

@@ -368,6 +368,16 @@ static char *put_three(char *buf, size_t n, double v, const char *unit)
     return put_scaled(buf, n, v, a < 9.995 ? 2 : a < 99.95 ? 1 : 0, unit);
 }
 
+char *units_format_size(char *buf, size_t n, uint64_t bytes)
+{
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double v = (double)bytes;
+    size_t i = 0;
+    for (; i < 6 && v >= 999.5; i++)
+        v /= 1024;
+    return i == 0 ? put_scaled(buf, n, v, 0, names[0]) : put_three(buf, n, v, names[i]);
+}
+
 static char *put_long(char *buf, size_t n, double s)
 {
     double whole = s < 9e15 ? s : 9e15;

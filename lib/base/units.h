@@ -41,6 +41,8 @@ size_t units_put_u64(char *buf, uint64_t v);
 /* For people: "1.50 GiB", "0 B"; "12.3 us", "1.20 s", "2 h 05 min"; "2.31 GiB/s"; "1,234,567".
  * NUL-terminated, into buf of n >= 32 bytes; return buf. */
 char *units_format_bytes(char *buf, size_t n, double bytes);
+/* In three digits: "1.50 GiB", "150 GiB". */
+char *units_format_size(char *buf, size_t n, uint64_t bytes);
 char *units_format_duration(char *buf, size_t n, double ns);
 char *units_format_rate(char *buf, size_t n, double bytes_per_s);
 char *units_format_count(char *buf, size_t n, uint64_t count);

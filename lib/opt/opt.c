@@ -390,21 +390,23 @@ static int take_argument(struct opt_parser *p, const struct opt *o, const char *
     return take_value(p, o, text, e);
 }
 
+/* "all", or the beginning of it. */
 static bool says_all(const char *text)
 {
-    return text && strcmp(text, "all") == 0;
+    return text && text[0] && strncmp("all", text, strlen(text)) == 0;
 }
 
 /* Answers an option that every program has; false if name is none of them. */
 static bool take_common(struct opt_parser *p, const char *name, int *rc, struct err *e)
 {
+    const char *value = strncmp(name, "help=", 5) == 0 ? name + 5 : NULL;
     char *text = NULL;
 
-    if (strncmp(name, "help=", 5) == 0 && strcmp(name, "help=all") != 0) {
+    if (value && !says_all(value)) {
         *rc = err_set(e, -EINVAL, ERR_INPUT, "--help", "takes nothing or all");
         return true;
     }
-    if (strcmp(name, "help=all") == 0 || (strcmp(name, "help") == 0 && says_all(*p->next)))
+    if (value || (strcmp(name, "help") == 0 && says_all(*p->next)))
         text = opt_help_text(p->program, p->usage, p->table, true);
     else if (strcmp(name, "help") == 0)
         text = opt_help_text(p->program, p->usage, p->table, false);

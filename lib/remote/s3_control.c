@@ -298,11 +298,11 @@ static CURLcode ask_one(struct s3_control *c, const struct question *q, const ch
  */
 static int ask(struct s3_control *c, const struct question *q, struct err *e)
 {
-    unsigned first = c->door;
+    unsigned first = c->door, door = first, tried = 0;
     CURLcode code = CURLE_OK;
 
-    for (unsigned i = 0; i < c->u.endpoints; i++) {
-        unsigned door = (first + i) % c->u.endpoints;
+    while (tried < c->u.endpoints) {
+        door = (first + tried++) % c->u.endpoints;
         code = ask_one(c, q, c->u.endpoint[door]);
         if (code == CURLE_OK) {
             c->door = door;
@@ -314,8 +314,14 @@ static int ask(struct s3_control *c, const struct question *q, struct err *e)
         if (q->text && code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST)
             break;
     }
-    return err_set(e, code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -ECONNREFUSED, ERR_TARGET,
-                   c->where, "the server does not answer: %s", curl_easy_strerror(code));
+    int rc = code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -ECONNREFUSED;
+    const char *why = curl_easy_strerror(code);
+    if (tried == 1)
+        return err_set(e, rc, ERR_TARGET, c->where, "%s does not answer: %s", c->u.endpoint[door],
+                       why);
+    return err_set(e, rc, ERR_TARGET, c->where,
+                   "none of %u endpoints answers; the last was %s: %s", tried, c->u.endpoint[door],
+                   why);
 }
 
 static bool fine(const struct s3_control *c)

@@ -456,24 +456,38 @@ static int take_parameters(const struct parse *p, const char *at)
 
 /* ---- all of it ---- */
 
+static bool is_given(const struct parse *p, const char *name)
+{
+    for (size_t i = 0; i < PARAMETERS; i++)
+        if (strcmp(parameters[i].name, name) == 0)
+            return *p->given & 1u << i;
+    return false;
+}
+
 static int parse_resp(const struct parse *p, const struct scheme *s, const char *rest)
 {
     struct uri *u = p->u;
     size_t len = strcspn(rest, "?");
+    bool in_path = false;
     int rc;
 
     u->tls = s->tls;
     if (s->slashes) {
         const char *end = rest + len, *slash = memchr(rest, '/', len);
         rc = take_server(p, rest, slash ? slash : end);
-        if (rc == 0 && slash && slash + 1 < end)
+        in_path = slash && slash + 1 < end;
+        if (rc == 0 && in_path)
             rc = take_database(p, slash + 1, (size_t)(end - slash - 1));
     } else {
         if (len == 0)
             return bad(p, "the path of the socket is missing");
         rc = take_name(p, u->socket, sizeof(u->socket), rest, len);
     }
-    return rc < 0 || !rest[len] ? rc : take_parameters(p, rest + len + 1);
+    if (rc == 0 && rest[len])
+        rc = take_parameters(p, rest + len + 1);
+    if (rc == 0 && in_path && is_given(p, "db"))
+        return bad(p, "the database is given twice, behind the server and by db=: leave one out");
+    return rc;
 }
 
 static int parse_s3(const struct parse *p, const char *rest)

@@ -14,7 +14,15 @@ eight() {
 }
 eight 'three tiers' --model tiny-1b --num-users 20 --duration 20 --seed 5 --gpu-mem-gb 0.1 --cpu-mem-gb 0.2
 is 'the order' "$(awk '{ print $1 }' "$TMP/stderr" | tr '\n' ' ')" 'requests tokens Tier-0 Tier-1 Tier-2 hit latency trace '
-stderr_like 'requests and the time that they took' '^requests +[0-9,]+ issued in [0-9.]+ s, [0-9,]+ completed, [0-9,]+ waiting at the end$'
+stderr_like 'requests and the time that they took' '^requests +[0-9,]+ issued in [0-9.]+ s: [0-9,]+ completed, [0-9,]+ in progress$'
+is 'with every request that was issued' "$(awk '/^requests/ { gsub(",", ""); print $2 - $7 - $9 }' "$TMP/stderr")" 0
+eight 'more than the workers take' --model tiny-1b --users 20 --duration 20 --seed 5 --workers 2 --arrival open
+stderr_like 'those in the queue too' '^requests +[0-9,]+ issued in [0-9.]+ s: [0-9,]+ completed, 2 in progress, [0-9,]+ waiting$'
+is 'all of them' "$(awk '/^requests/ { gsub(",", ""); print $2 - $7 - $9 - $12 }' "$TMP/stderr")" 0
+json_like "$TMP/s.json" <<'END'
+as in the JSON | .requests | .issued - .completed - .waiting - .in_progress | 0
+END
+eight 'three tiers again' --model tiny-1b --num-users 20 --duration 20 --seed 5 --gpu-mem-gb 0.1 --cpu-mem-gb 0.2
 stderr_like 'a tier, and how full it was' '^Tier-1 +[0-9,]+ reads [0-9.]+ [GM]iB, [0-9,]+ writes [0-9.]+ [GM]iB, peak [0-9]+ % of 205 MiB$'
 stderr_like 'hits, by class' "^hit rate +$(json "$TMP/s.json" '.lookups.all.hit_rate * 1000 | round / 10') % of .* lookups: user 100\\.0 %"
 stderr_like 'the digest' "^trace +[0-9,]+ rows, digest $(json "$TMP/s.json" .trace.digest)\$"

@@ -88,13 +88,13 @@ refused "blocks on a decode node" '^kvgen: --decode-only: ' --decode-only --inpu
 refused "blocks on a prefill node" '^kvgen: --prefill-only: ' --prefill-only --input "$DATA/mooncake_first200.jsonl"
 refused "lengths of a trace" '^kvgen: --input-len: ' --input-len 5 --input "$DATA/mooncake_first200.jsonl"
 refused "heads are always divided" '^kvgen: --mla-tp: ' --mla-tp replicate --model llama3.1-8b
-# ---- --prefill-store: storage is full before the first request, of objects that leave first ----
+# ---- --fill-storage: storage is full before the first request, of objects that leave first ----
 
 filled() { # FILE OPTIONS...
     output=$1
     shift
     # shellcheck disable=SC2046 # one word, or none
-    told "$BIN/kvgen" $(rows_only "$output" "$@") --prefill-store --model tiny-1b --num-users 4 --duration 10 --gpu-mem-gb 0 \
+    told "$BIN/kvgen" $(rows_only "$output" "$@") --fill-storage --model tiny-1b --num-users 4 --duration 10 --gpu-mem-gb 0 \
         --storage-capacity 1GiB --summary "$TMP/s.json" -o "$output" "$@"
 }
 # head FILE: what lies in storage at the first request.
@@ -102,24 +102,24 @@ head_bytes() { awk -F, 'NR > 1 && $7 != "" {exit} $4 == "Tier-2" {n += $2 == "Wr
 object=$((2048 * 24576)) capacity=$((1 << 30))
 for cpu in 0 0.3; do
     filled "$TMP/full.csv" --cpu-mem-gb "$cpu"
-    is "prefill-store, CPU tier $cpu: not one more object fits" "$(head_bytes "$TMP/full.csv")" "$((capacity / object * object))"
-    is "prefill-store, CPU tier $cpu: nobody reads them" \
+    is "fill-storage, CPU tier $cpu: not one more object fits" "$(head_bytes "$TMP/full.csv")" "$((capacity / object * object))"
+    is "fill-storage, CPU tier $cpu: nobody reads them" \
         "$(awk -F, '$5 ~ /^prepop_/ && $2 == "Read" && $6 != "Evict"' "$TMP/full.csv")" ""
-    ok "prefill-store, CPU tier $cpu: requests bring objects" grep -q ',conv_' "$TMP/full.csv"
-    is "prefill-store, CPU tier $cpu: while these leave, none of the others does" \
+    ok "fill-storage, CPU tier $cpu: requests bring objects" grep -q ',conv_' "$TMP/full.csv"
+    is "fill-storage, CPU tier $cpu: while these leave, none of the others does" \
         "$(awk -F, '$2 == "Delete" {print substr($5, 1, 7)}' "$TMP/full.csv" | sort -u)" prepop_
-    ok "prefill-store, CPU tier $cpu: the trace is consistent" "$BIN/kvstat" --verify-trace "$TMP/full.csv"
+    ok "fill-storage, CPU tier $cpu: the trace is consistent" "$BIN/kvstat" --verify-trace "$TMP/full.csv"
 done
 filled "$TMP/node.csv" --cpu-mem-gb 0 --decode-only --num-users 1
-is "prefill-store: a decode node still has its own objects" \
+is "fill-storage: a decode node still has its own objects" \
     "$(awk -F, 'NR > 1 && $7 != "" {exit} $2 == "Write" {there[$5]} $2 == "Delete" {delete there[$5]}
         END {for (i = 0; i < 10; i++) n += ("prepop_" i) in there; print n}' "$TMP/node.csv")" 10
-ok "prefill-store: a trace of blocks" "$BIN/kvgen" --prefill-store --storage-capacity 1GiB --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 \
+ok "fill-storage: a trace of blocks" "$BIN/kvgen" --fill-storage --storage-capacity 1GiB --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 \
     --input "$DATA/mooncake_first200.jsonl" --summary "$TMP/s.json" -o none
-is "prefill-store: has its full store" "$(json "$TMP/s.json" '.tiers[-1] | .final_bytes > 0.9 * .capacity_bytes')" true
+is "fill-storage: has its full store" "$(json "$TMP/s.json" '.tiers[-1] | .final_bytes > 0.9 * .capacity_bytes')" true
 for capacity in unlimited none; do
-    exits "prefill-store: a store that is $capacity" 2 "$BIN/kvgen" --prefill-store --storage-capacity "$capacity" -o none
-    like "prefill-store, $capacity: why" "$(cat "$TMP/stderr")" '^kvgen: --prefill-store: needs a limited --storage-capacity'
+    exits "fill-storage: a store that is $capacity" 2 "$BIN/kvgen" --fill-storage --storage-capacity "$capacity" -o none
+    like "fill-storage, $capacity: why" "$(cat "$TMP/stderr")" '^kvgen: --fill-storage: needs a --storage-capacity with a limit'
 done
 
 done_testing

@@ -78,7 +78,8 @@ is 'members' "$(json "$summary" '.evidence | keys_unsorted | join(" ")')" "$(ech
 replay --null "$TMP/timed.csv"
 is 'of a run without a target' "$(json "$summary" '.evidence | .target, .file_system, .pages, .direct, .own_io_s,
     .cached_read_share, .overload')" 'null null null null null null null'
-is 'nothing is judged there' "$(json "$summary" '.valid, (.validity | length)')" 'true 0'
+is 'which executed nothing' "$(json "$summary" '.valid, .validity[].figures, .validity[].state, .validity[].why')" \
+    'null all unknown nothing was executed (empty engines)'
 sum='.device_us.mean - .meta_us.mean - .io_us.mean - .flush_us.mean'
 
 # Memory posing as a drive.

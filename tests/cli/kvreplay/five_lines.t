@@ -16,9 +16,15 @@ five() {
 rows=$(($(lines "$TMP/t.csv") - 3)) # header, and two Notes
 five 'no device' 4 --null "$TMP/t.csv"
 stderr_like 'rows first' "^$rows rows in [0-9.]+ [num]?s \([0-9,]+ rows/s\): all ok$"
-stderr_like 'what was simulated' '^read [0-9.]+ [GM]iB, wrote [0-9.]+ [GM]iB; simulated: storage, memory, GPU$'
+stderr_like 'that nothing was done' '^nothing was executed \(empty engines\) of [0-9.]+ [GM]iB to read, [0-9.]+ [GM]iB to write$'
 stderr_like 'times of storage' '^storage reads p50 [0-9]+ ns.*; max [0-9.]+ [num]?s$'
-stderr_like 'the last line is on validity' '^(validity: |INVALID: )'
+stderr_like 'the last line is on validity' '^validity: unknown: nothing was executed \(empty engines\)$'
+five 'simulated tiers' 5 --tier-engine 2=sim --tier-engine 1=sim --tier-engine 0=null "$TMP/t.csv"
+stderr_like 'what was simulated, and what not at all' '^read [0-9.]+ [GM]iB, wrote [0-9.]+ [GM]iB; simulated: storage, memory; nothing executed: GPU$'
+exits 'a longer warm-up than the run' 0 "$BIN/kvreplay" --progress none --tier-engine 2=sim --tier-engine 1=sim --warmup 1h \
+    --summary "$TMP/s.json" -o none "$TMP/t.csv"
+is 'leaves nothing to judge' "$(json "$TMP/s.json" '.valid, .validity[0].figures, .validity[0].state')" 'null all unknown'
+stderr_like 'and says so' '^validity: unknown: all rows started in the warm-up of 1 h 00 min: none is left'
 
 # Sixty reads bound a P95 and no P99; of four writes nothing is known but the longest.
 {
@@ -27,7 +33,7 @@ stderr_like 'the last line is on validity' '^(validity: |INVALID: )'
     for i in $(seq 4); do echo "$((60 + i)),Write,4096,Tier-2,w$i,Prefill,$((60 + i))"; done
 } >"$TMP/few.csv"
 exits 'a directory' 0 "$BIN/kvreplay" --progress none --nvme "$TMP/d" -o "$TMP/r.csv" "$TMP/few.csv"
-stderr_like 'where it was moved' '^read 240\.00 KiB, wrote 16\.00 KiB: storage \((io_uring|psync) on .+\)$'
+stderr_like 'where it was moved' '^read 240 KiB, wrote 16\.0 KiB: storage \((io_uring|psync) on .+\)$'
 stderr_like 'percentiles that their samples bound' '^storage reads p50 [0-9.]+ [num]?s, p95 [0-9.]+ [num]?s; writes: 4; max '
 ok 'five lines at most' test "$(lines "$TMP/stderr")" -le 5
 

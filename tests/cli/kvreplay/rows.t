@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../../lib.sh"
 result='Due,Eligible,Start,Latency_us,Device_us,Slot_us,Status'
 
-plan 23
 cat >"$TMP/t.csv" <<'END'
 Key,Operation,Tier,Object_Size_Bytes,Note,Timestamp,Phase
 "a,""b",Write,Tier-1,5000,"x, y",0.0,Prefill
@@ -79,3 +78,19 @@ is "one object was there before, two rows were left out" "$(json "$TMP/s.json" '
     "4096 2"
 cut -d, -f1-6 "$TMP/u.csv" >"$TMP/core.csv"
 exits "without a column User there are no users" 2 "$BIN/kvreplay" --full --only-users 2 --null "$TMP/core.csv"
+
+# ---- no rows ----
+mkdir "$TMP/empty" && cd "$TMP/empty" || exit 1
+for shell in 'exec "$@"' 'exec "$@" | cat'; do
+    exits "-o none" 0 sh -c "$shell" - "$BIN/kvreplay" --null --summary ../s.json -o none "$TMP/g.csv"
+    is "makes no file" "$(ls)" ''
+    is "writes no row" "$(cat "$TMP/stdout")" ''
+    stderr_like "says what was done" '^4 rows in '
+    is "keeps the summary" "$(json "$TMP/s.json" .rows.total)" 4
+done
+exits "a file of that name" 0 "$BIN/kvreplay" --null --no-notes -o ./none "$TMP/g.csv"
+is "has the rows" "$(lines none)" 5
+exits "rows that there are not cannot be compressed" 2 "$BIN/kvreplay" --null -z -o none "$TMP/g.csv"
+stderr_like "why" '^kvreplay: --zstd: no result rows are written \(-o none\)$'
+exits "a part without rows" 0 "$BIN/kvreplay" --null --part 0/2 -o none "$TMP/g.csv"
+done_testing

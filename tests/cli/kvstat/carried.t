@@ -24,7 +24,7 @@ told() { sed -n '/^Run /,/^Bottleneck/p' "$1" | grep -E '^(Run|Tiers|Storage)'; 
 "$kvstat" --full - <"$TMP/a.result.csv" >"$TMP/of_pipe"
 is 'Notes tell what frames do' "$(told "$TMP/of_notes")" "$(told "$TMP/of_frames")"
 is 'in a pipe too' "$(told "$TMP/of_pipe")" "$(told "$TMP/of_frames")"
-like 'and what was simulated' "$(told "$TMP/of_pipe")" 'SIMULATED'
+like 'and what was not executed' "$(told "$TMP/of_pipe")" 'NOT EXECUTED'
 is 'and whether to believe it' "$(grep -c '^Validity ' "$TMP/of_pipe")" 1
 like 'generation that was left out is no rate of tokens' "$(told "$TMP/of_pipe")" 'generation skipped'
 unlike 'nor told as one' "$(cat "$TMP/of_pipe")" 'generated, wall clock'
@@ -94,7 +94,7 @@ is 'nothing is missing' "$(cat "$TMP/stderr")" ''
 # ---- --run ----
 
 exits 'the summary of the rows' 0 "$kvstat" --full --run "$TMP/a.result.csv.json" "$TMP/bare.csv"
-stdout_like 'gives them their validity' '^Validity +good'
+stdout_like 'gives them their validity' '^Validity +unknown: nothing was executed'
 "$BIN/kvreplay" --progress none --null --only-tier 2 --summary "$TMP/tier.json" -o "$TMP/tier.csv" "$TMP/a.result.csv" 2>/dev/null
 ok 'rows were left out' test "$(json "$TMP/tier.json" .rows.skipped)" -gt 0
 exits 'the summary of a replay of one tier' 0 "$kvstat" --run "$TMP/tier.json" "$TMP/tier.csv"
@@ -111,8 +111,8 @@ stderr_like 'likewise' '^kvstat: .*/slow\.zst\.json: is of another run: that end
 # ---- several files ----
 
 exits 'two runs of one trace' 0 "$kvstat" --full --merge "$TMP/a.zst" "$TMP/a2.zst"
-stdout_like 'are as good as each' '^Validity +good'
-stdout_like 'and as simulated' 'SIMULATED'
+stdout_like 'are as good as each' '^Validity +unknown: nothing was executed'
+stdout_like 'and did as little' '^Tiers +Tier-0 NOT EXECUTED'
 exits 'runs of two traces' 2 "$kvstat" --full --merge "$TMP/a.zst" "$TMP/b.zst"
 stderr_like 'are not pooled' '^kvstat: .*/b\.zst: is of another trace than the files before it \(digest '
 exits 'one good run and one of which nothing is known' 0 "$kvstat" --merge --json "$TMP/a.zst" "$TMP/bare.csv"

@@ -75,6 +75,48 @@ echo '{"valid": true, "served": {"queue_by_qos_ms": {"interactive": {"count": 24
 exits 'requests in line at the end' 4 "$kvstat" --slo --check --json --run "$TMP/line.json" "$TMP/rows.csv"
 is 'may be those beyond' "$(criterion end_to_end_p95 .doubt)" 'unknown: 400 requests were still in line at the end'
 
+# Ten requests: the reason stands with each criterion, in every form.
+result 10 40 0 0 >"$TMP/rows.csv"
+judge 'ten requests' 4
+is 'say what they lack' "$(criterion end_to_end_p9999 '.samples, .samples_to_decide, .reason')" \
+    '10 29956 10 samples, about 29,956 would decide'
+is 'what is decided needs no reason' "$(json "$TMP/stdout" '.assessment.criteria[] | select(.name == "failed_rows") | .reason')" null
+exits 'on the screen' 0 "$kvstat" --slo --run "$TMP/good.json" "$TMP/rows.csv"
+like 'too' "$(tr -s ' \n' ' ' <"$TMP/stdout")" \
+    'slo: interactive end to end p95: only 10 samples, about 59 would decide; interactive end to end p99: only 10 samples, about 299'
+exits 'with all tables' 0 "$kvstat" --full --slo --run "$TMP/good.json" "$TMP/rows.csv"
+like 'below each line' "$(sed -n '/interactive_end_to_end_p9999 /{n;p;}' "$TMP/stdout")" '^ +10 samples, about 29,956 would decide$'
+is 'within 100 columns' "$(awk 'length > 100' "$TMP/stdout")" ''
+
+# The times of the trace were divided: what holds generation is not the trace's own, and is judged neither way.
+echo '{"program": "kvreplay", "valid": true, "options": {"timing": "trace", "speed": 10}}' >"$TMP/fast.json"
+scaled() { # NAME STATUS ARGS...
+    name=$1 status=$2
+    shift 2
+    exits "$name" "$status" "$kvstat" --check --run "$TMP/fast.json" "$@" "$TMP/rows.csv"
+}
+result 40000 40 900 0 >"$TMP/rows.csv"
+scaled 'ten times the speed, with generation' 4 --slo --json
+is 'is not judged' "$(criterion first_token_p95 '.passed, .reason')" \
+    'null unknown: --speed 10 divided generation and pauses; judge a run at --speed 1'
+is 'neither are the targets of the report' "$(json "$TMP/stdout" '.requests.by_qos.interactive.sla.met')" null
+is 'and the run says its timing' "$(json "$TMP/stdout" '.run | .timing, .speed, .workers')" 'trace 10 null'
+scaled 'as a text' 4 --slo
+like 'in the verdict itself' "$(tr -s ' \n' ' ' <"$TMP/stdout")" \
+    'Verdict INCONCLUSIVE slo \(trace at 10 times its speed\): .* unknown: --speed 10 divided generation and pauses'
+stdout_like 'and with the targets' '^Targets +not judged: --speed 10 divided generation and pauses$'
+result 40000 40 0 0 >"$TMP/rows.csv"
+scaled 'without generation only the load is another' 0 --slo
+like 'which the verdict says' "$(cat "$TMP/stdout")" '^Verdict +PASS +slo \(trace at 10 times its speed\):'
+scaled 'a profile' 0 --profile latency --full
+stdout_like 'says so too' '^Profile latency: PASS \(trace at 10 times its speed\)$'
+stdout_like 'to the last words' '^Verdict: PASS \(trace at 10 times its speed\): '
+exits 'two runs' 0 "$kvstat" --slo "$TMP/rows.csv" "$TMP/rows.csv"
+sed -i 's/"speed": 10/"speed": 1/' "$TMP/fast.json"
+result 40000 40 900 0 >"$TMP/rows.csv"
+scaled 'at the speed of the trace' 0 --slo
+stdout_unlike 'nothing is said of it' 'times its speed|divided'
+
 # With a profile, of a configuration, of several runs.
 result 2000 40 0 0 >"$TMP/rows.csv"
 judge 'with a profile' 4 --profile latency

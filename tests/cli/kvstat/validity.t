@@ -131,6 +131,15 @@ rows 2000 0 0 >"$TMP/rows.csv"
 report 'a summary that doubts one tier'
 is 'is believed' "$(json "$TMP/stdout" .validity.line)" 'good for drive figures; unreliable: service: Tier-1 Write moved'
 
+echo '{"valid": true, "validity": [{"figures": "service", "tier": "Tier-0", "op": "Write", "state": "unreliable", "why": "thread GPU 0 waited"},
+    {"figures": "device", "tier": "Tier-0", "op": "Write", "state": "unreliable", "why": "thread GPU 0 waited"},
+    {"figures": "service", "tier": "Tier-2", "op": "Read", "state": "unreliable", "why": "thread storage 0 waited"},
+    {"figures": "service", "tier": "Tier-2", "op": "Write", "state": "unreliable", "why": "thread storage 0 waited"},
+    {"figures": "service", "tier": "Tier-1", "op": "Write", "state": "unknown", "why": "nobody knows"}]}' >"$TMP/run.json"
+report 'a summary that doubts three tiers'
+is 'all are told, the drive first' "$(json "$TMP/stdout" .validity.line)" \
+    'unreliable: service: thread storage 0 waited; service/device: thread GPU 0 waited; unknown: service: nobody knows'
+
 echo '{"valid": true, "validity": [{"figures": "storage", "state": "unreliable", "why": "10 % of reads were cached"},
     {"figures": "end_to_end", "state": "good", "why": ""}, {"figures": "no such", "state": "good"}]}' >"$TMP/run.json"
 report 'a summary with states'

@@ -98,4 +98,23 @@ like 'which the last words say' "$(json "$TMP/stdout" .compare.sentence)" \
     'Buffers were in other pages \(base: small, new: huge\): part of a difference may be theirs'
 exits 'in the same' 0 "$kvstat" --compare "$TMP/small.csv" --json "$TMP/small.csv"
 is 'do not' "$(json "$TMP/stdout" .compare.pages_differ)" false
+
+# Runs of other timing are no equals either, and that comes before any figure.
+for timing in '"asap" 1 0' '"trace" 10 0' '"served" 10 8'; do
+    # shellcheck disable=SC2086 # words
+    set -- $timing
+    sed "\$s/\"\"timing\"\":\"\"[a-z]*\"\"/\"\"timing\"\":\"$1\"/; \$s/\"\"speed\"\":[0-9.]*/\"\"speed\"\":$2/; \$s/\"\"workers\"\":[0-9]*/\"\"workers\"\":$3/" \
+        "$TMP/r.csv" >"$TMP/$(echo "$1" | tr -d '"').csv"
+done
+exits 'as fast as possible, and at ten times the speed' 0 "$kvstat" --compare "$TMP/asap.csv" --json "$TMP/trace.csv"
+is 'differ' "$(json "$TMP/stdout" .compare.timings_differ)" true
+like 'which the verdict begins with' "$(json "$TMP/stdout" .compare.sentence)" \
+    '^the loads differ, by their timing \(base: --timing asap; new: --timing trace --speed 10\): '
+exits 'on the screen' 0 "$kvstat" --compare "$TMP/trace.csv" "$TMP/served.csv"
+like 'before the figures' "$(tr -s ' \n' ' ' <"$TMP/stdout" | sed 's/bytes moved.*//')" \
+    'timing \(base: --timing trace --speed 10; new: --timing served --workers 8 --speed 10\)'
+exits 'with all tables' 0 "$kvstat" --full --compare "$TMP/trace.csv" "$TMP/served.csv"
+like 'before the figures, too' "$(tr -s ' \n' ' ' <"$TMP/stdout" | sed 's/ figures that could be tested.*//')" 'Timing differs, so figures are of different loads:'
+exits 'of one timing' 0 "$kvstat" --compare "$TMP/served.csv" --json "$TMP/served.csv"
+is 'do not' "$(json "$TMP/stdout" .compare.timings_differ)" false
 done_testing

@@ -42,6 +42,13 @@ for program in kvgen kvreplay kvstat kvprecond; do
     done <"$TMP/listed")
     is "$program --help all shows every option" "$missing" ''
 
+    for word in a al; do
+        is "$program --help $word is --help all" "$("$BIN/$program" --help $word)" "$(cat "$TMP/help")"
+        is "$program --help=$word, too" "$("$BIN/$program" --help=$word)" "$(cat "$TMP/help")"
+    done
+    exits "$program --help allx" 0 "$BIN/$program" --help allx
+    is "$program --help allx is --help" "$(cat "$TMP/stdout")" "$("$BIN/$program" --help)"
+    exits "$program --help=" 2 "$BIN/$program" --help=
     exits "$program --help=worth" 2 "$BIN/$program" --help=worth
     stderr_like 'says what --help takes' '^'"$program"': --help: takes nothing or all$'
 

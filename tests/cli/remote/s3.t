@@ -258,7 +258,7 @@ exits 'other keys' 3 env AWS_ACCESS_KEY_ID=x "$BIN/kvreplay" --target "$uri" t.c
 stderr_like 'are refused by name' 'S3:AccessDenied: no'
 kill $server
 exits 'no server' 3 replay --target "$uri" t.csv
-stderr_like 'no server: why' 'the server does not answer'
+stderr_like 'no server: why, and which' '^kvreplay: s3://bucket/.*: http://127\.0\.0\.1:[0-9]+ does not answer: '
 
 if [ -n "${KVTRACE_TEST_S3-}" ]; then
     export AWS_ACCESS_KEY_ID="$real_id" AWS_SECRET_ACCESS_KEY="$real_key"

@@ -113,6 +113,10 @@ done <<'END'
 --ttft-target batch=1s|--ttft-target: needs --worth
 --price gpu=1/h|--price: needs --worth
 END
+exits "a price without all that it takes" 2 "$BIN/kvgen" --users 1 --duration 1s -o none --price gpu=1/h
+stderr_like "... names all of it at once" '^kvgen: --price: needs --worth, and --gpu-profile or --prefill$'
+exits "a target without all that it takes" 2 "$BIN/kvgen" --users 1 --duration 1s -o none --ttft-target batch=1s
+stderr_like "... names all of it at once" '^kvgen: --ttft-target: needs --worth, and --gpu-profile or --prefill$'
 exits "--worth without a model of compute is refused" 2 "$BIN/kvgen" --users 1 --duration 1s -o none --worth
 stderr_like "... with the reason" '--worth: needs --gpu-profile or --prefill'
 exits "blocks" 0 "$BIN/kvgen" --gpu-profile h100 --input "$DATA/mooncake_first200.jsonl" --gpu-mem 8 -o none --worth

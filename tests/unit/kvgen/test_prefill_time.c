@@ -143,7 +143,7 @@ static void files(void **state)
         const char *text, *why;
     } bad[] = {
         {"{\"points\": [" GOOD "]}", "found 3"},
-        {"{\"points\": [" GOOD ", " P(0, 2000, 400) "]}", "more than 20 % apart"},
+        {"{\"points\": [" GOOD ", " P(0, 2000, 400) "]}", "more than 20 % off"},
         {"{\"points\": [" GOOD ", " P(0, 0, 4) "]}", "point 4"},
         {"{\"points\": [" GOOD ", " P(0, 5, -1) "]}", "point 4"},
         {"{\"points\": [" GOOD ", {\"new\": 5, \"ms\": 1}]}", "point 4"},

@@ -269,6 +269,12 @@ static void writing_for_people(void **state)
     assert_string_equal(units_format_bytes(b, sizeof b, 1610612736), "1.50 GiB");
     assert_string_equal(units_format_bytes(b, sizeof b, 1048575.9), "1.00 MiB");
     assert_string_equal(units_format_bytes(b, sizeof b, 1e24), "867361.74 EiB");
+    assert_string_equal(units_format_size(b, sizeof b, 0), "0 B");
+    assert_string_equal(units_format_size(b, sizeof b, 999), "999 B");
+    assert_string_equal(units_format_size(b, sizeof b, 1000), "0.98 KiB");
+    assert_string_equal(units_format_size(b, sizeof b, 1610612736), "1.50 GiB");
+    assert_string_equal(units_format_size(b, sizeof b, UINT64_C(150) << 30), "150 GiB");
+    assert_string_equal(units_format_size(b, sizeof b, UINT64_MAX), "16.0 EiB");
     assert_string_equal(units_format_rate(b, sizeof b, 2.31 * 1073741824), "2.31 GiB/s");
     assert_string_equal(units_format_duration(b, sizeof b, 0), "0 ns");
     assert_string_equal(units_format_duration(b, sizeof b, 999), "999 ns");

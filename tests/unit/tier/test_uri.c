@@ -109,6 +109,10 @@ static void redis(void **state)
     assert_string_equal(u.socket, "/run/redis.sock");
     assert_int_equal(u.database, 2);
     assert_string_equal(parsed("redis://h/").host, "h");
+    assert_int_equal(parsed("redis://h?db=2").database, 2);
+    assert_int_equal(parsed("redis://h/?db=2").database, 2);
+    refused("redis://h/1?db=2", "the database is given twice, behind the server and by db=");
+    refused("redis://h/2?db=2", "the database is given twice");
 }
 
 static void s3(void **state)
