@@ -142,6 +142,17 @@ bool target_guard_owner(int fd, uid_t owner)
     return owners_are_mapped(fd);
 }
 
+bool target_guard_file(int fd, uint64_t *bytes)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1 ||
+        !target_guard_owner(fd, st.st_uid))
+        return false;
+    *bytes = (uint64_t)st.st_size;
+    return true;
+}
+
 /* Refuses a folder, or the folder of a file, that is another user's. A path that is not there is
  * judged by the folder that it would be made in. */
 static int refuse_others(const char *real, const char *path, struct err *e)

@@ -263,17 +263,13 @@ int like_find(const struct like_calls *c, struct hash128 object, uint64_t *bytes
 {
     const struct like_name n = name_of(c, object, 0);
     int fd = openat(c->dirfd, n.path, O_RDONLY | OPEN_FLAGS);
-    struct stat st;
 
     if (fd < 0)
         return -errno;
-    /* A link that somebody planted is no object of ours. */
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1 ||
-        !target_guard_owner(fd, st.st_uid)) {
+    if (!target_guard_file(fd, bytes)) {
         close(fd);
         return -ENOENT;
     }
-    *bytes = (uint64_t)st.st_size;
     /* What is looked at here must not be in the page cache when the clock starts. */
     if (*bytes % DATA_BLOCK == 0)
         (void)fcntl(fd, F_SETFL, O_DIRECT);

@@ -74,7 +74,6 @@ int layout_files_flags(const struct layout_files *f, enum layout_files_use use)
 int layout_files_find(struct layout_files *f, struct hash128 object, uint64_t *bytes)
 {
     struct layout_name n;
-    struct stat st;
     int fd = layout_files_name(f, object, false, &n);
 
     if (fd < 0)
@@ -82,13 +81,10 @@ int layout_files_find(struct layout_files *f, struct hash128 object, uint64_t *b
     fd = openat(n.dirfd, n.text, layout_files_flags(f, LAYOUT_FILES_READ) | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    /* A link that somebody planted is no object of ours. */
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1 ||
-        !target_guard_owner(fd, st.st_uid)) {
+    if (!target_guard_file(fd, bytes)) {
         close(fd);
         return -ENOENT;
     }
-    *bytes = (uint64_t)st.st_size;
     return fd;
 }
 
