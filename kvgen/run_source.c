@@ -142,11 +142,12 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
                              .gaps = o->gap_endpoint,
                              .duration_ns = o->duration_ns};
     recording.live = options_is_live(o) ? &live : NULL;
+    recording.record.pairing =
+        o->requests || (o->capture && o->names && recording.format == RECORDING_KV_EVENTS);
     struct import *import;
     enum inputs_kind kind = INPUTS_DYNAMO;
     int rc = media_init(&recording.record.media, &o->medium, e);
     if (rc == 0 && o->requests) {
-        recording.record.pairing = true;
         rc = inputs_open(&recording.requests, o->requests, e);
         if (rc == 0)
             rc = inputs_recognise(recording.requests, &kind, e);

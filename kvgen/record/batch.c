@@ -10,7 +10,7 @@ void batch_clear(struct batch *b)
     struct batch kept = {.event = b->event,
                          .events_cap = b->events_cap,
                          .hash = b->hash,
-                         .local = b->local,
+                         .tokens = b->tokens,
                          .hashes_cap = b->hashes_cap};
     *b = kept;
 }
@@ -19,7 +19,7 @@ void batch_free(struct batch *b)
 {
     free(b->event);
     free(b->hash);
-    free(b->local);
+    free(b->tokens);
     *b = (struct batch){0};
 }
 
@@ -46,10 +46,10 @@ int batch_add_block(struct batch *b, struct hash128 hash)
         if (!grown)
             return -ENOMEM;
         b->hash = grown;
-        uint64_t *local = realloc(b->local, cap * sizeof(*local));
-        if (!local)
+        uint64_t *tokens = realloc(b->tokens, cap * sizeof(*tokens));
+        if (!tokens)
             return -ENOMEM;
-        b->local = local;
+        b->tokens = tokens;
         b->hashes_cap = cap;
     }
     b->hash[b->hashes++] = hash;

@@ -34,14 +34,15 @@ struct event {
     uint8_t kind, layers; /* the enums above */
     uint8_t medium;       /* number in struct media */
     bool has_parent;
-    bool anywhere;         /* removed: wherever it is, not in one medium only */
-    bool salted;           /* an adapter, a salt or an image is part of its hashes */
-    bool has_locals;       /* batch.local has the hash of the tokens of each block */
-    bool rewrites;         /* stored: a call that wrote, also what is there already */
-    bool told_move;        /* one end of a move that the engine itself tells */
-    uint32_t tokens;       /* of a block; 0: not said */
-    uint64_t bytes;        /* of an object; 0: by its tokens */
-    struct hash128 group;  /* zero: none is named */
+    bool anywhere;        /* removed: wherever it is, not in one medium only */
+    bool salted;          /* an adapter, a salt or an image is part of its hashes */
+    bool has_locals;      /* batch.tokens has the hash of the tokens of each block */
+    bool has_sequences;   /* batch.tokens has the keyed sequence hash of each block; 0: not known */
+    bool rewrites;        /* stored: a call that wrote, also what is there already */
+    bool told_move;       /* one end of a move that the engine itself tells */
+    uint32_t tokens;      /* of a block; 0: not said */
+    uint64_t bytes;       /* of an object; 0: by its tokens */
+    struct hash128 group; /* zero: none is named */
     struct hash128 parent; /* of the first block */
     size_t first, count;   /* blocks: batch.hash[first..first + count) */
 };
@@ -58,7 +59,8 @@ struct batch {
     struct event *event;
     size_t events, events_cap;
     struct hash128 *hash;
-    uint64_t *local; /* beside hash: XXH3 of a block's token ids, never written anywhere */
+    uint64_t *tokens; /* beside hash: XXH3 of a block's token ids, never written anywhere, which
+                         residency.c replaces by keyed sequence hashes */
     size_t hashes, hashes_cap;
 };
 
@@ -71,7 +73,7 @@ int batch_add_block(struct batch *b, struct hash128 hash);
 
 /* What readers share. */
 struct record_opts {
-    bool pairing; /* hash the token ids of blocks */
+    bool pairing; /* hash the token ids of blocks, and keep keyed sequence hashes of them */
     struct names names;
     struct media media;
 };
@@ -104,12 +106,13 @@ enum batch_unrecorded {
 };
 const char *batch_unrecorded_text(enum batch_unrecorded what); /* in words; NULL: nothing */
 
-/* The three after unknown are set by the first message. */
+/* Those after unknown are set by the first message. */
 struct batch_reader {
     const struct batch_reader_ops *ops;
     struct batch_unknown unknown;
     bool no_times, has_reads;
     enum batch_unrecorded unrecorded;
+    uint64_t key; /* of the sequence hashes (names_fingerprint); 0: there are none */
 };
 
 #endif

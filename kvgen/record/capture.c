@@ -1,6 +1,6 @@
 /* Writes and reads captures. A line has ts (ns since 1970), publisher, rank, seq, event, and what
- * the event has: medium, group, layers, tokens, bytes, parent, hashes. Lines of one message stand
- * together. */
+ * the event has: medium, group, layers, tokens, bytes, parent, hashes, and sequences, by which
+ * requests are paired. Lines of one message stand together. */
 #include "kvgen/record/capture.h"
 
 #include <errno.h>
@@ -86,6 +86,18 @@ static void put_event(struct capture *c, const struct batch *b, const struct eve
     for (size_t k = 0; k < v->count; k++)
         put_hash(c, k > 0 ? "," : "", b->hash[v->first + k]);
     put(c, "]");
+    if (!v->has_sequences)
+        return;
+    put(c, "%s,\"sequences\":[", v->salted ? ",\"salted\":true" : "");
+    for (size_t k = 0; k < v->count; k++) {
+        uint64_t sequence = b->tokens[v->first + k];
+        const char *before = k > 0 ? "," : "";
+        if (sequence != 0)
+            put(c, "%s\"%016" PRIx64 "\"", before, sequence);
+        else
+            put(c, "%snull", before);
+    }
+    put(c, "]");
 }
 
 static void put_head(struct capture *c, const struct batch_reader *from)
@@ -97,6 +109,8 @@ static void put_head(struct capture *c, const struct batch_reader *from)
         put(c, ",\"reads\":true");
     if (from->unrecorded != BATCH_UNRECORDED_NOTHING)
         put(c, ",\"unrecorded\":\"%s\"", unrecorded_text[from->unrecorded]);
+    if (from->key != 0)
+        put(c, ",\"key\":\"%016" PRIx64 "\"", from->key);
     put(c, "}\n");
     c->begun = true;
 }
@@ -184,22 +198,54 @@ static int digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* So many digits; false: they are not. */
+static bool read_digits(const char *text, size_t digits, uint64_t *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < digits; i++) {
+        int d = digit(text[i]);
+        if (d < 0)
+            return false;
+        *out = *out << 4 | (unsigned)d;
+    }
+    return true;
+}
+
 /* A hash of 32 digits, as hash_hex writes it. */
 static int read_hash(const struct jsonin_v *v, const char *name, struct hash128 *out, struct err *e)
 {
     size_t len;
     const char *text = jsonin_text(v, &len);
-    if (!text || len != HASH_HEX_LEN)
+    if (!text || len != HASH_HEX_LEN || !read_digits(text, 16, &out->hi) ||
+        !read_digits(text + 16, 16, &out->lo))
         return bad(e, name, "is not a hash of 32 hexadecimal digits");
-    *out = (struct hash128){0};
-    for (size_t i = 0; i < len; i++) {
-        int d = digit(text[i]);
-        if (d < 0)
-            return bad(e, name, "is not a hash of 32 hexadecimal digits");
-        out->hi = out->hi << 4 | out->lo >> 60;
-        out->lo = out->lo << 4 | (unsigned)d;
-    }
     return 0;
+}
+
+/* A hash of 16 digits; 0 if it is missing. */
+static int read_hash_64(const struct jsonin_v *v, const char *name, uint64_t *out, struct err *e)
+{
+    size_t len;
+    const char *text = jsonin_text(v, &len);
+    *out = 0;
+    if (v && (!text || len != 16 || !read_digits(text, 16, out)))
+        return bad(e, name, "is not a hash of 16 hexadecimal digits");
+    return 0;
+}
+
+/* The keyed sequence hashes of the blocks of the last event, if it has any. */
+static int read_sequences(const struct jsonin_v *list, struct batch *b, struct event *v,
+                          struct err *e)
+{
+    int rc = 0;
+    if (!list)
+        return 0;
+    if (jsonin_count(list) != v->count)
+        return bad(e, "sequences", "does not have one hash for each block");
+    v->has_sequences = true;
+    for (size_t k = 0; rc == 0 && k < v->count; k++)
+        rc = read_hash_64(jsonin_at(list, k), "sequences", &b->tokens[v->first + k], e);
+    return rc;
 }
 
 static int find_text(const char *const *texts, int count, const struct jsonin_v *v)
@@ -256,7 +302,8 @@ static int read_event(struct capture_reader *r, const struct jsonin_v *line, str
         if (rc == 0 && batch_add_block(b, h) < 0)
             rc = err_nomem(e, "events");
     }
-    return rc;
+    jsonin_bool(jsonin_get(line, "salted"), &v->salted);
+    return rc == 0 ? read_sequences(jsonin_get(line, "sequences"), b, v, e) : rc;
 }
 
 /* What a line says of its message. */
@@ -295,7 +342,7 @@ static int read_head(struct capture_reader *r, struct err *e)
     r->base.no_times = !times;
     r->base.unrecorded = what < 0 ? BATCH_UNRECORDED_NOTHING : (enum batch_unrecorded)what;
     r->begun = true;
-    return 0;
+    return read_hash_64(jsonin_get(r->line, "key"), "key", &r->base.key, e);
 }
 
 /* The next line behind the head of the file. 1, 0, or negative errno. */

@@ -230,7 +230,7 @@ static void hash_tokens(const struct decoder *d, const struct members *m, struct
             for (unsigned b = 0; b < 4; b++)
                 text[4 * i + b] = (unsigned char)(id.bits >> (8 * b));
         }
-        d->b->local[v->first + k] = hash_64_seeded(text, 4 * v->tokens, BATCH_SEED);
+        d->b->tokens[v->first + k] = hash_64_seeded(text, 4 * v->tokens, BATCH_SEED);
     }
     memset(text, 0, sizeof(text));
     v->has_locals = v->count > 0;

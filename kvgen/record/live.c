@@ -334,6 +334,7 @@ int live_open(struct batch_reader **out, const struct live_opts *how, const stru
     if (!l)
         return err_nomem(e, "recording");
     l->base.ops = &ops;
+    l->base.key = o->pairing ? names_fingerprint(&o->names) : 0;
     l->o = o;
     l->end_ns = how->duration_ns > 0 ? clock_now_ns() + how->duration_ns : 0;
     l->expected = keymap_create();

@@ -163,3 +163,10 @@ uint64_t names_number(const struct names *n, uint64_t number)
     v[2] ^= 0xee;
     return finish(v);
 }
+
+uint64_t names_fingerprint(const struct names *n)
+{
+    static const char text[] = "kvtrace key of names";
+    uint64_t fingerprint = names_hash(n, text, sizeof(text)).lo;
+    return fingerprint > 0 ? fingerprint : 1;
+}

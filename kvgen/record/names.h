@@ -22,5 +22,7 @@ int names_init(struct names *n, const char *path, struct err *e);
 struct hash128 names_hash(const struct names *n, const void *p, size_t len);
 /* The same for 64 bits: 64 bits of the hash of the number in little endian. */
 uint64_t names_number(const struct names *n, uint64_t number);
+/* Tells keys apart, never 0; the key cannot be told from it. */
+uint64_t names_fingerprint(const struct names *n);
 
 #endif

@@ -92,11 +92,7 @@ static int open_kv_events(struct recording *r, struct err *e)
         return err_nomem(e, "input");
     if (len == sizeof(magic) && memcmp(head, magic, len) == 0)
         return zmqrec_open(&r->reader, r->file, &r->o.record, e);
-    bool capture = len == sizeof(magic) && memcmp(head, CAPTURE_MAGIC, len) == 0;
-    if (capture && r->requests)
-        return err_set(e, -EINVAL, ERR_INPUT, "--requests",
-                       "a capture has no hashes of tokens: pair the recording itself");
-    if (capture)
+    if (len == sizeof(magic) && memcmp(head, CAPTURE_MAGIC, len) == 0)
         return capture_open(&r->reader, r->file, &r->o.record, e);
     return err_set(e, -EINVAL, ERR_INPUT, frame_in_name(r->file),
                    "no recording of KV events (known: .zmqrec, captures of kvgen)");
@@ -239,23 +235,30 @@ static int read_message(struct recording *r, struct err *e)
     }
     if (rc < 0)
         return rc;
-    rc = r->capture ? capture_put(r->capture, r->reader, &r->batch, e) : 0;
+    if (r->requests && r->reader->key != names_fingerprint(&r->o.record.names))
+        return err_set(
+            e, -EINVAL, ERR_INPUT, "--requests",
+            "the capture %s has no hashes of tokens with this key (a capture and what is "
+            "made of it need --names with the same file)",
+            frame_in_name(r->file));
+    int64_t time_ns = r->batch.time_ns;
     /* What a publisher did it did in this order, whatever its clock says. */
     bool by_object = r->batch.by_object && r->batch.hashes > 0;
     uint64_t *clock = keymap_get(r->clocks, by_object ? r->batch.hash[0] : r->batch.publisher, 0);
     if (!clock)
         return err_nomem(e, "publishers");
-    if ((uint64_t)r->batch.time_ns < *clock) {
-        r->counts.late += r->batch.time_ns > 0; /* some messages have no time */
-        r->batch.time_ns = (int64_t)*clock;
+    if ((uint64_t)time_ns < *clock) {
+        r->counts.late += time_ns > 0; /* some messages have no time */
+        time_ns = (int64_t)*clock;
     }
-    *clock = (uint64_t)r->batch.time_ns;
-    if (r->batch.time_ns > r->newest_ns)
-        r->newest_ns = r->batch.time_ns;
+    *clock = (uint64_t)time_ns;
+    if (time_ns > r->newest_ns)
+        r->newest_ns = time_ns;
+    rc = read_requests(r, time_ns, e);
+    r->row_ns = time_ns;
     if (rc == 0)
-        rc = read_requests(r, r->batch.time_ns, e);
-    r->row_ns = r->batch.time_ns;
-    return rc < 0 ? rc : at_message(r, residency_apply(r->residency, &r->batch, e), e);
+        rc = at_message(r, residency_apply(r->residency, &r->batch, e), e);
+    return rc == 0 && r->capture ? capture_put(r->capture, r->reader, &r->batch, e) : rc;
 }
 
 /* What all rows have. */
@@ -460,7 +463,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
                                        .model = &r->o.model,
                                        .ranks = o->ranks,
                                        .object_bytes = o->object_bytes,
-                                       .names = o->requests ? &r->o.record.names : NULL,
+                                       .names = o->record.pairing ? &r->o.record.names : NULL,
                                        .sink = keep_row,
                                        .ctx = r};
     r->residency = residency_create(&residency);

@@ -20,6 +20,7 @@ struct object {
     uint32_t owner, before, after;
     bool has_sequence, salted;
     uint64_t sequence; /* Dynamo's hash of the tokens up to here; never written anywhere */
+    uint64_t keyed;    /* its keyed hash, which may be known alone; 0: not known */
 };
 
 /* A publisher and rank. */
@@ -130,9 +131,9 @@ static uint32_t add_object(struct residency *r, uint32_t owner, struct hash128 i
     return at;
 }
 
-static struct hash128 sequence_key(const struct residency *r, uint64_t sequence)
+static struct hash128 sequence_key(uint64_t keyed)
 {
-    return (struct hash128){.lo = names_number(r->o.names, sequence)};
+    return (struct hash128){.lo = keyed};
 }
 
 static void drop_object(struct residency *r, uint32_t at)
@@ -140,8 +141,8 @@ static void drop_object(struct residency *r, uint32_t at)
     struct object *o = &r->object[at];
     struct owner *w = &r->owner[o->owner];
     keymap_remove(r->objects, o->id);
-    if (o->has_sequence) {
-        struct hash128 key = sequence_key(r, o->sequence);
+    if (o->keyed != 0) {
+        struct hash128 key = sequence_key(o->keyed);
         const uint64_t *there = keymap_find(r->sequences, key);
         if (there && *there == at)
             keymap_remove(r->sequences, key);
@@ -304,34 +305,56 @@ static int is_moved(struct residency *r, struct hash128 id, uint8_t tier)
 
 /* ---- events ---- */
 
-/* The block k of an event gets its sequence hash, if that of the block before it is known. */
+/* The sequence hash of block k of an event, from the hashes of tokens. False: that of the block
+ * before it is not known. */
+static bool find_sequence(const struct residency *r, const struct event *v, size_t k,
+                          uint64_t *sequence)
+{
+    unsigned char text[16];
+    *sequence = r->b->tokens[k];
+    if (k == v->first && !v->has_parent)
+        return true;
+    struct hash128 before = k > v->first ? r->b->hash[k - 1] : v->parent;
+    const uint64_t *number = keymap_find(r->objects, object_id(r, v, before));
+    if (!number || !r->object[*number].has_sequence)
+        return false;
+    for (unsigned i = 0; i < 8; i++) {
+        text[i] = (unsigned char)(r->object[*number].sequence >> (8 * i));
+        text[8 + i] = (unsigned char)(*sequence >> (8 * i));
+    }
+    *sequence = hash_64_seeded(text, sizeof(text), BATCH_SEED);
+    return true;
+}
+
+/* The block k of an event gets its sequence hash, if it is known. */
 static int set_sequence(struct residency *r, const struct event *v, size_t k, uint32_t at)
 {
     struct object *o = &r->object[at];
-    uint64_t local = r->b->local[k], hash = local;
-    if (!r->o.names || !v->has_locals || o->has_sequence)
+    uint64_t *there;
+    if (!r->o.names || o->keyed != 0 || !(v->has_locals || v->has_sequences))
         return 0;
-    if (k > v->first || v->has_parent) {
-        struct hash128 before = k > v->first ? r->b->hash[k - 1] : v->parent;
-        const uint64_t *number = keymap_find(r->objects, object_id(r, v, before));
-        if (!number || !r->object[*number].has_sequence)
-            return 0;
-        unsigned char text[16];
-        for (unsigned i = 0; i < 8; i++) {
-            text[i] = (unsigned char)(r->object[*number].sequence >> (8 * i));
-            text[8 + i] = (unsigned char)(local >> (8 * i));
-        }
-        hash = hash_64_seeded(text, sizeof(text), BATCH_SEED);
+    if (v->has_sequences) {
+        o->keyed = r->b->tokens[k];
+    } else if (find_sequence(r, v, k, &o->sequence)) {
+        o->has_sequence = true;
+        o->keyed = names_number(r->o.names, o->sequence);
     }
-    uint64_t *there = keymap_get(r->sequences, sequence_key(r, hash), at);
+    if (o->keyed == 0)
+        return 0;
+    o->salted = v->salted;
+    there = keymap_get(r->sequences, sequence_key(o->keyed), at);
     if (!there)
         return err_nomem(r->err, "resident blocks");
     if (!v->salted)
         *there = at;
-    o->has_sequence = true;
-    o->salted = v->salted;
-    o->sequence = hash;
     return 0;
+}
+
+/* In place of the hash of its tokens. */
+static void keep_sequence(struct residency *r, const struct event *v, size_t k, uint32_t at)
+{
+    if (v->has_locals)
+        r->b->tokens[k] = r->object[at].keyed;
 }
 
 static int stored(struct residency *r, uint32_t owner, const struct event *v, size_t k)
@@ -347,6 +370,7 @@ static int stored(struct residency *r, uint32_t owner, const struct event *v, si
         r->block_tokens = v->tokens;
     if (at != NONE && r->object[at].media & bit) {
         r->n.stored_again++;
+        keep_sequence(r, v, k, at);
         if (v->rewrites && v->bytes > 0)
             r->object[at].bytes = v->bytes;
         return v->rewrites ? emit(r, &r->object[at], TRACE_WRITE, tier, TRACE_PREFILL) : 0;
@@ -359,6 +383,7 @@ static int stored(struct residency *r, uint32_t owner, const struct event *v, si
         rc = set_sequence(r, v, k, at);
     if (rc < 0)
         return rc;
+    keep_sequence(r, v, k, at);
     int moved = is_moved(r, id, tier);
     if (moved < 0)
         return err_nomem(r->err, "events");
@@ -434,7 +459,7 @@ static int check_number(struct residency *r)
     return rc;
 }
 
-int residency_apply(struct residency *r, const struct batch *b, struct err *e)
+int residency_apply(struct residency *r, struct batch *b, struct err *e)
 {
     r->b = b;
     r->b_owner = owner_key(b->publisher, b->rank);
@@ -448,7 +473,7 @@ int residency_apply(struct residency *r, const struct batch *b, struct err *e)
     if (owner == NONE)
         return err_nomem(e, "publishers");
     for (size_t i = 0; rc == 0 && i < b->events; i++) {
-        const struct event *v = &b->event[i];
+        struct event *v = &b->event[i];
         if (v->kind == EVENT_CLEARED) {
             r->n.cleared++;
             rc = leave_all(r, owner, UINT32_MAX, &r->n.dropped_by_clear);
@@ -457,6 +482,10 @@ int residency_apply(struct residency *r, const struct batch *b, struct err *e)
             rc = v->kind == EVENT_STORED    ? stored(r, owner, v, k)
                  : v->kind == EVENT_REMOVED ? removed(r, v, b->hash[k])
                                             : was_read(r, owner, v, b->hash[k]);
+        if (v->has_locals) {
+            v->has_locals = false;
+            v->has_sequences = r->o.names != NULL;
+        }
     }
     return rc;
 }

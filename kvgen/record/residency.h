@@ -41,10 +41,10 @@ void residency_free(struct residency *r);                           /* NULL is f
  *   removed    a Delete, where it is resident
  *   cleared    a Delete of everything of that publisher and rank
  *   read       a Read
- * What a restarted publisher had placed is deleted.
+ * What a restarted publisher had placed is deleted. Hashes of tokens become keyed sequence hashes.
  * 0, -EINVAL with *e (an object of unknown size), -ENOMEM, -EOVERFLOW, or what the sink returned.
  */
-int residency_apply(struct residency *r, const struct batch *b, struct err *e);
+int residency_apply(struct residency *r, struct batch *b, struct err *e);
 /*
  * Pairing: a request needs blocks of a number of tokens, which it names by keyed sequence hashes,
  * as Dynamo defines them: the hash of the first block is that of its tokens, that of a further one

@@ -90,6 +90,7 @@ int zmqrec_open(struct batch_reader **out, struct frame_in *file, const struct r
     if (!z)
         return err_nomem(e, "recording");
     z->base.ops = &ops;
+    z->base.key = o->pairing ? names_fingerprint(&o->names) : 0;
     z->o = o;
     z->in = bytes_in_create(file);
     if (!z->in) {

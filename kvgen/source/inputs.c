@@ -259,7 +259,7 @@ static enum inputs_kind kind_of(const char *text, size_t len)
     if (len > 5 && memcmp(text, "[pid ", 5) == 0)
         return is_strace(text, len) ? INPUTS_STRACE : INPUTS_UNKNOWN;
     if (len > 0 && *text == '[')
-        return INPUTS_SHAREGPT;
+        return has(text, len, "\"dynamo.request.trace.v") ? INPUTS_DYNAMO : INPUTS_SHAREGPT;
     if (len > 0 && *text == '{') {
         if (len >= 20 && memcmp(text, "{\"kvtrace\":\"capture\"", 20) == 0)
             return INPUTS_KV_EVENTS;

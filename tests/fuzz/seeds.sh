@@ -24,8 +24,8 @@ for sample in "$samples"/*.zmqrec; do
 done
 seed fuzz_kvgen_recording pairing 144 <"$samples/dynamo-1.6.1-mocker-events.zmqrec"
 seed fuzz_kvgen_recording capture 0 <<'END'
-{"kvtrace":"capture","version":1,"times":false,"reads":true,"unrecorded":"results"}
-{"ts":5,"publisher":"000102030405060708090a0b0c0d0e0f","rank":0,"seq":1,"event":"stored","medium":"GPU","tokens":16,"hashes":["100102030405060708090a0b0c0d0e0f","200102030405060708090a0b0c0d0e0f"]}
+{"kvtrace":"capture","version":1,"times":false,"reads":true,"unrecorded":"results","key":"0123456789abcdef"}
+{"ts":5,"publisher":"000102030405060708090a0b0c0d0e0f","rank":0,"seq":1,"event":"stored","medium":"GPU","tokens":16,"hashes":["100102030405060708090a0b0c0d0e0f","200102030405060708090a0b0c0d0e0f"],"salted":true,"sequences":["0123456789abcdef",null]}
 {"ts":6,"publisher":"000102030405060708090a0b0c0d0e0f","rank":0,"seq":3,"event":"removed","medium":"GPU","anywhere":true,"hashes":["100102030405060708090a0b0c0d0e0f"]}
 {"ts":7,"publisher":"000102030405060708090a0b0c0d0e0f","rank":0,"seq":4,"event":"read","medium":"CPU","bytes":7,"parent":"100102030405060708090a0b0c0d0e0f","group":"300102030405060708090a0b0c0d0e0f","hashes":[]}
 {"ts":8,"publisher":"000102030405060708090a0b0c0d0e0f","rank":0,"restarted":true,"event":"cleared","medium":"DISK"}

@@ -80,6 +80,9 @@ exits "standard input" 0 keyed --source dynamo --input - <"$plain"
 is "standard input: the same" "$(digest)" "$same"
 exits "another key" 0 generate --input "$plain"
 isnt "another key: other hashes" "$(digest)" "$same"
+{ printf '[' && paste -s -d , "$plain" && printf ']\n'; } >"$TMP/array.json"
+exits "an array" 0 keyed --input "$TMP/array.json"
+is "an array: the same" "$(digest)" "$same"
 exits "read twice" 0 keyed --input "$plain" --replay-cycles 2
 is "read twice: all requests" "$(json "$TMP/s.json" .requests.completed)" 40
 

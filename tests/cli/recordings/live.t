@@ -20,13 +20,13 @@ scenario() { # FUNCTION FOLDER [ARGS...]: in the background, in $dir; $port and 
     shift 2
     "$run" "$@" &
 }
-publish() { "$python" "$DATA/recordings/live_publisher.py" --port $port --settle 1.5 --rate 1000 "$@" >"$dir/sent.json"; }
+publish() { "$python" "$DATA/recordings/live_publisher.py" --port $port --settle 3 --rate 1000 "$@" >"$dir/sent.json"; }
 listen() { # KVGEN-ARGS...: in the background; sets listener
     "$BIN/kvgen" -m tiny-1b --names "$TMP/key" --summary "$dir/s.json" -o "$dir/out.csv" "$@" >"$dir/log" 2>&1 &
     listener=$!
 }
 end() { # what was sent has come; the listener is interrupted
-    sleep 0.5
+    sleep 1
     kill -s INT "$listener"
     ended
 }

@@ -23,9 +23,11 @@ exits "a trace is one of writes only for kvstat, too" 0 "$BIN/kvstat" --json "$T
 cp "$TMP/stdout" "$TMP/report"
 like "it says so" "$(jq -r '.. | strings' "$TMP/report")" '^kv-events; not recorded: reads, durations$'
 
-# Events and the requests of the same time, on a real folder.
+# Events that were captured first, and the requests of the same time, on a real folder.
 requests=$DATA/recordings/dynamo-1.6.1-request-trace-sessions-payload.jsonl
-exits "events and requests" 0 "$BIN/kvgen" --input "$DATA/recordings/dynamo-1.6.1-mocker-events.zmqrec" --requests "$requests" \
+exits "events" 0 "$BIN/kvgen" --input "$DATA/recordings/dynamo-1.6.1-mocker-events.zmqrec" --names "$TMP/key" \
+    --capture "$TMP/events.jsonl.zst" -o none
+exits "events and requests" 0 "$BIN/kvgen" --input "$TMP/events.jsonl.zst" --names "$TMP/key" --requests "$requests" \
     -m tiny-1b --retier --gpu-mem 4MiB --cpu-mem 4MiB --summary "$TMP/s.json" -o "$TMP/paired.csv.zst"
 is "events and requests: reads" "$(json "$TMP/s.json" '.recording | [.read_tokens, .requests_exact] | join(",")')" 1552,20
 exits "on a folder, at the recorded times" 0 "$BIN/kvreplay" --target "$TMP/store" --timing trace -o "$TMP/result.csv.zst" \
