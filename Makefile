@@ -30,7 +30,7 @@ lib/io    := gap_list gap_line io uring psync target_guard target_marker target_
 lib/tier  := uri extent layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_object spread sim drive null
 lib/like  := names calls like
 lib/remote := owner sockets remote resp_control resp s3_keys s3_control s3
-lib/ranks  := part start ranks_one
+lib/ranks  := part start claims ranks_one
 # In the place of ranks_one, in the programs that MPI starts.
 MPI_FILES  := lib/ranks/ranks_mpi
 
@@ -51,7 +51,7 @@ KVREPLAY_FOLDERS := kvreplay kvreplay/sched kvreplay/many
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   machine evidence validity evidence_json summary
 kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts doors results idle
-kvreplay/many  := claims totals collect pool
+kvreplay/many  := totals collect pool
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf
 kvstat        := kvstat options inputs document number_table parts reporter verify output

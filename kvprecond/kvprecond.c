@@ -28,6 +28,7 @@
 #include "lib/base/stop.h"
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
+#include "lib/ranks/claims.h"
 #include "lib/ranks/ranks.h"
 
 /* What one run holds; run_close releases it. */
@@ -37,7 +38,8 @@ struct run {
     int64_t listen_ns;   /* when to look next whether another rank has ended the run */
     atomic_bool told_to; /* it has */
     struct report report;
-    struct lane *lanes; /* report.lane_count of them */
+    struct lane *lanes;          /* report.lane_count of them */
+    struct claim_others *others; /* on the file system of each */
     struct hist *service;
     struct run_progress progress_line;
     bool written; /* the fill has begun */
@@ -74,6 +76,29 @@ static const char *errno_name(int ret)
 
 /* ---- opening ---- */
 
+/* Learns which ranks share a file system, where each needs as much as the others. */
+static int compare_claims(struct run *r, struct err *e)
+{
+    const unsigned n = r->o.remote ? 0 : r->o.target_count;
+    struct claim *own = calloc(r->o.target_count, sizeof(*own));
+    int ret = 0;
+
+    r->others = calloc(r->o.target_count, sizeof(*r->others));
+    if (!own || !r->others)
+        ret = err_nomem(e, "targets");
+    for (unsigned i = 0; i < n && ret == 0; i++) {
+        dev_t place = 0;
+
+        (void)target_file_system(r->o.targets[i].path, &place); /* the opening tells why not */
+        own[i].place = place;
+    }
+    ret = ranks_agree(r->ranks, ret, e);
+    if (ret == 0)
+        ret = claims_compare(r->ranks, false, own, n, r->others, e);
+    free(own);
+    return ret;
+}
+
 /* Takes the targets and plans their fills. */
 static int open_lanes(struct run *r, struct err *e)
 {
@@ -88,7 +113,8 @@ static int open_lanes(struct run *r, struct err *e)
     for (unsigned i = 0; i < r->o.target_count && ret == 0; i++) {
         struct lane *l = &r->lanes[i];
 
-        *l = (struct lane){.o = &r->o, .at = &r->o.targets[i], .number = i};
+        *l = (struct lane){
+            .o = &r->o, .at = &r->o.targets[i], .number = i, .others = r->others[i].targets};
         all->lane_count = i + 1;
         ret = lane_open(l, &all->fallbacks, e);
         all->direct &= l->direct;
@@ -486,6 +512,7 @@ static int run_close(struct run *r, struct err *e)
         first = first ? first : ret;
     }
     free(r->lanes);
+    free(r->others);
     hist_free(r->service);
     return first;
 }
@@ -518,8 +545,12 @@ static int run_open(struct run *r, struct err *e)
 
     if (ret == 0)
         ret = make_parents(r, e);
+    ret = ranks_agree(r->ranks, ret, e);
     if (ret == 0)
-        ret = open_lanes(r, e);
+        ret = compare_claims(r, e);
+    if (ret < 0)
+        return ret;
+    ret = open_lanes(r, e);
     if (ret == 0)
         ret = open_queues(r, e);
     ret = ranks_agree(r->ranks, ret, e);

@@ -33,7 +33,7 @@ static int take_target(struct lane *l, struct notes *fallbacks, struct err *e)
                                        .destroy_data = l->o->destroy_data,
                                        .buffered = l->o->buffered,
                                        .targets = l->o->target_count,
-                                       .sharers = sharers(l)};
+                                       .sharers = sharers(l) + l->others};
     int ret = fill_target_open(&l->target, &o, e);
 
     if (ret < 0)

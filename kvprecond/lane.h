@@ -16,11 +16,12 @@
 #include "lib/base/notes.h"
 #include "lib/io/target_device.h"
 
-/* Plain state, filled by the verbs below and by the caller. Zero it and set the first three. */
+/* Plain state, filled by the verbs below and by the caller. Zero it and set the first four. */
 struct lane {
     const struct options *o;
     const struct options_target *at;
     unsigned number;              /* among the targets; decides its contents */
+    unsigned others;              /* targets of other ranks on its file system */
     struct fill_target *target;   /* NULL: a store behind a network */
     struct remote_stream *remote; /* NULL: a path */
     struct plan plan;

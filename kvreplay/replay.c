@@ -10,7 +10,6 @@
 
 #include "kvreplay/backlog.h"
 #include "kvreplay/evidence.h"
-#include "kvreplay/many/claims.h"
 #include "kvreplay/populate.h"
 #include "kvreplay/progress_line.h"
 #include "kvreplay/sched/sched.h"
@@ -21,6 +20,7 @@
 #include "lib/base/units.h"
 #include "lib/json/jsonin.h"
 #include "lib/opt/rows.h"
+#include "lib/ranks/claims.h"
 
 enum {
     WINDOW_ASAP = 8192,
@@ -64,7 +64,7 @@ struct replay {
     uint64_t data_seed;
     struct storage_list targets; /* the paths under Tier-2 */
     struct target_part part[SPREAD_MAX];
-    struct tiers_others others[SPREAD_MAX]; /* on the file system of each */
+    struct claim_others others[SPREAD_MAX]; /* on the file system of each */
     bool reader_stuck; /* its thread is left behind in a read of the trace, or its rows in a tier */
     bool tiers_stuck;  /* operations were abandoned, and the tiers, or those of another rank of a
                         * shared store, still work on them */

@@ -425,9 +425,9 @@ static const struct room *peak_of(const struct tiers *t, unsigned target)
 }
 
 /* Targets of other ranks, on the file system of a target. */
-static struct tiers_others others_of(const struct tiers *t, unsigned target)
+static struct claim_others others_of(const struct tiers *t, unsigned target)
 {
-    return t->o.others ? t->o.others[target] : (struct tiers_others){0};
+    return t->o.others ? t->o.others[target] : (struct claim_others){0};
 }
 
 /* A target of files: several on one file system share what is free there. */
@@ -435,7 +435,7 @@ static int files_room(struct tiers *t, unsigned target, struct err *e)
 {
     const struct storage *s = &t->storage[target];
     struct room *room = room_of(t, target);
-    struct tiers_others others = others_of(t, target);
+    struct claim_others others = others_of(t, target);
     uint64_t mine = 0, all = 0, kept = 0, bytes;
     unsigned sharers = others.targets;
     char want[32], has[32];

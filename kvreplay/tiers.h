@@ -13,6 +13,7 @@
 #include "lib/base/bell.h"
 #include "lib/io/io.h"
 #include "lib/opt/opt.h"
+#include "lib/ranks/claims.h"
 #include "lib/tier/spread.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
@@ -24,12 +25,6 @@ enum tiers_overflow {
 };
 
 /* What was asked for. What it points to must outlive the tiers. */
-/* What other ranks want of the file system that a target is on. */
-struct tiers_others {
-    uint64_t bytes;   /* at their peak */
-    unsigned targets; /* of theirs that are there */
-};
-
 struct tiers_opts {
     bool null;               /* empty engines under all tiers */
     const char *gpu;         /* the text of --gpu */
@@ -43,7 +38,7 @@ struct tiers_opts {
     struct storage_opts storage;           /* of each target; path and part are tiers.c's */
     struct storage_list targets;           /* count 0: there is no storage */
     const struct target_part *part;        /* of each target (storage_divide) */
-    const struct tiers_others *others;     /* of each target; NULL: there are no other ranks */
+    const struct claim_others *others;     /* of each target; NULL: there are no other ranks */
     const struct uri *remote[TRACE_TIERS]; /* stores behind a network; NULL: none */
     int64_t timeout_ns;                    /* of remote stores, as the next */
     unsigned retries;

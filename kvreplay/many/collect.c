@@ -46,6 +46,13 @@ struct texts {
     size_t *len;
 };
 
+/* How the ranks compare. */
+struct balance {
+    unsigned slowest;    /* the rank with the fewest rows a second */
+    double times_median; /* the median of the ranks' rows a second, by its; NAN: not known */
+    double imbalance;    /* the most rows of a rank, by their mean; NAN: there are none */
+};
+
 struct collect {
     struct ranks *ranks;
     const struct replay_input *in;
@@ -57,6 +64,7 @@ struct collect {
     struct member *member;
     struct totals *totals;
     struct trace_writer *writer;
+    struct balance balance;
     int64_t merge_ns;
 };
 
@@ -285,6 +293,48 @@ static int64_t start_spread_ns(const struct collect *c, int64_t *error_ns)
     return most > least ? most - least : 0;
 }
 
+/* Rows that the rank ran; 0: it is missing. */
+static double rows_of(const struct member *m)
+{
+    double all = number_of(m, "rows.total"), skipped = number_of(m, "rows.skipped");
+    return isnan(all) || isnan(skipped) ? 0 : all - skipped;
+}
+
+static int compare_rates(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static int compare_members(const struct collect *c, struct balance *b, struct err *e)
+{
+    double *rate = calloc(c->count, sizeof(*rate)), least = INFINITY, most = 0, sum = 0;
+    unsigned n = 0;
+
+    *b = (struct balance){.times_median = NAN, .imbalance = NAN};
+    if (!rate)
+        return err_nomem(e, "ranks");
+    for (unsigned i = 0; i < c->count; i++) {
+        double of = number_of(&c->member[i], "rows_per_s"), rows = rows_of(&c->member[i]);
+        most = fmax(most, rows);
+        sum += rows;
+        if (isnan(of))
+            continue;
+        rate[n++] = of;
+        if (of < least) {
+            least = of;
+            b->slowest = i;
+        }
+    }
+    qsort(rate, n, sizeof(*rate), compare_rates);
+    if (n > 1 && least > 0)
+        b->times_median = (rate[(n - 1) / 2] + rate[n / 2]) / 2 / least;
+    if (sum > 0)
+        b->imbalance = most * c->count / sum;
+    free(rate);
+    return 0;
+}
+
 /* How fast the rank's clock runs away from rank 0's, as a share. */
 static double drift_of(const struct account *a)
 {
@@ -333,6 +383,15 @@ static void put_ranks(const struct collect *c, struct jsonout *j)
     jsonout_f64(j, "start_spread_us", (double)spread_ns / 1e3);
     jsonout_f64(j, "clock_error_us", (double)error_ns / 1e3);
     jsonout_f64(j, "merge_s", (double)c->merge_ns / 1e9);
+    jsonout_f64(j, "imbalance", c->balance.imbalance);
+    if (isnan(c->balance.times_median)) {
+        jsonout_null(j, "slowest");
+    } else {
+        jsonout_object(j, "slowest");
+        jsonout_u64(j, "rank", c->balance.slowest);
+        jsonout_f64(j, "times_median", c->balance.times_median);
+        jsonout_end(j);
+    }
     jsonout_array(j, "list");
     for (unsigned i = 0; i < c->count; i++)
         put_member(c, j, i);
@@ -442,6 +501,23 @@ static void print_doubts(const struct collect *c)
         fprintf(stderr, "good: all ranks\n");
 }
 
+/* The table of the ranks that are there. */
+static void print_members(const struct collect *c)
+{
+    fprintf(stderr, "  rank  users        rows    rows/s   late us  host\n");
+    for (unsigned i = 0; i < c->count; i++) {
+        const struct member *m = &c->member[i];
+        char users[24] = "-";
+        if (m->account.rc < 0)
+            continue;
+        if (m->account.users > 0)
+            snprintf(users, sizeof(users), "%llu", (unsigned long long)m->account.users);
+        fprintf(stderr, "  %4u %6s %11.0f %9.0f %9.1f  %s\n", i, users, rows_of(m),
+                number_of(m, "rows_per_s"), (double)m->account.late_ns / 1e3,
+                ranks_host(c->ranks, i));
+    }
+}
+
 static void print_summary(const struct collect *c)
 {
     char took[32], spread[32], error[32], merge[32], rows[32], name[128];
@@ -449,11 +525,9 @@ static void print_summary(const struct collect *c)
     int64_t error_ns, spread_ns = start_spread_ns(c, &error_ns);
 
     for (unsigned i = 0; i < c->count; i++) {
-        double n = number_of(&c->member[i], "rows.total"),
-               s = number_of(&c->member[i], "rows.skipped");
         double f =
             number_of(&c->member[i], "rows.failed") + number_of(&c->member[i], "rows.corrupt");
-        sum += isnan(n) ? 0 : n - s;
+        sum += rows_of(&c->member[i]);
         failed += isnan(f) ? 0 : f;
     }
     double elapsed = greatest(c, "elapsed_s");
@@ -468,6 +542,11 @@ static void print_summary(const struct collect *c)
             units_format_duration(merge, sizeof(merge), (double)c->merge_ns));
     if (c->totals)
         totals_text(stderr, c->totals);
+    if (!isnan(c->balance.times_median))
+        fprintf(stderr, "slowest: %s, the median rank has %.2f times its rows/s\n",
+                name_of(c, name, c->balance.slowest), c->balance.times_median);
+    if (c->in->options->full)
+        print_members(c);
     for (unsigned i = 0; i < c->count; i++)
         if (c->member[i].account.rc < 0)
             fprintf(stderr, "missing: the share of %s\n", name_of(c, name, i));
@@ -520,6 +599,8 @@ static int put_together(struct collect *c, int64_t started_wall_ns, struct err *
         rc = c->totals ? take_rows(c, e) : err_nomem(e, "totals");
     }
     c->merge_ns = clock_now_ns() - begun_ns;
+    if (rc == 0)
+        rc = compare_members(c, &c->balance, e);
     if (rc == 0 && !(j = summary_of_all(c, started_wall_ns)))
         rc = err_nomem(e, "summary");
     if (c->writer && rc == 0) {

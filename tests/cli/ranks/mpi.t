@@ -40,6 +40,8 @@ their drift | .ranks.list[3].drift_ppm | type | number
 the spread  | .ranks.start_spread_us > 0 and .ranks.start_spread_us < 1e6 | true
 their own   | .ranks.list[2].summary.rows.ok > 0 | true
 the sum     | ([.ranks.list[].summary.rows.ok] | add) == .rows.ok | true
+the slowest | [.ranks.list[].summary.rows_per_s] as $r | $r[.ranks.slowest.rank] == ($r | min) and .ranks.slowest.times_median >= 1 | true
+they are even | .ranks.imbalance | 1
 END
 # Percentiles of all rows, as kvstat takes them from the file: bit for bit.
 json "$TMP/s.json" '.groups[] | [.tier, .op, .ops, .service_us.p50, .service_us.p95, .service_us.p99, .service_us.mean] | tostring' >"$TMP/groups.mpi"
@@ -66,7 +68,10 @@ stdout_like "with the table" '^ +3 .* good'
 exits "with another file" 2 "$BIN/kvstat" --ranks "$TMP/all.csv.zst" "$TMP/all.csv.zst"
 stderr_like "it is refused" 'is the result of all ranks of a run: give it alone'
 
-exits "shares of the keys" 0 ranks 3 --split keys -o "$TMP/keys.csv" "$trace"
+exits "shares of the keys" 0 ranks 3 --split keys --full --summary "$TMP/keys.json" -o "$TMP/keys.csv" "$trace"
+stderr_like "the slowest is named" '^slowest: rank [0-2] on .*, the median rank has [0-9.]+ times its rows/s$'
+is "--full: a line for each rank" "$(grep -Ec '^ +[0-2] +- +[0-9]+ +[0-9]+ +[0-9.]+  ' "$TMP/stderr")" 3
+is "rank 0, with rows without a key, has more rows" "$(json "$TMP/keys.json" '.ranks.imbalance > 1')" true
 is "every row once" "$("$BIN/kvstat" --json "$TMP/keys.csv" 2>/dev/null | jq .rows)" "$rows"
 exits "results of their own" 0 ranks 2 -o "$TMP/own-{rank}.csv.zst" --summary "$TMP/own.json" "$trace"
 exits "are parts of a run" 0 "$BIN/kvstat" --ranks "$TMP/own-0.csv.zst" "$TMP/own-1.csv.zst"

@@ -37,4 +37,11 @@ for kind in 'a folder each:' 'one store:--shared-target'; do
         is "$name: with all rows" "$(json s.json .rows.ok)" 30
     }
 done
+
+# fills N: a fill of 25 MiB by so many ranks.
+fills() { unshare -rm sh -c "$inside" - timeout 60 "$mpirun" -np "$1" "$BIN/kvprecond-mpi" --reserve 0 --size 25MiB "$TMP/small/kv"; }
+exits "two fills fit" 0 fills 2
+exits "three do not" 3 fills 3
+stderr_like "which is said" '^kvprecond-mpi: rank 0 on [^:]*: .*/kv.*: 75.00 MiB asked for by the targets on its file system, but only 6[0-9].* MiB may be used'
+is "nothing was written" "$(grep -c 'written' stdout)" 0
 done_testing

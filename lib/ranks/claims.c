@@ -1,7 +1,7 @@
 /* Before the targets are opened: each rank sends its claims to rank 0, which adds them up by place
  * and spreads the sums. A place is a file system of a host; that two hosts mount the same one over
  * a network is known only where they share a target. */
-#include "kvreplay/many/claims.h"
+#include "lib/ranks/claims.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -66,19 +66,23 @@ static uint64_t add_up(struct sum *sums, const struct ranks *r, const char *text
 }
 
 int claims_compare(struct ranks *ranks, bool shared, const struct claim *own, unsigned count,
-                   struct tiers_others *others, struct err *e)
+                   struct claim_others *others, struct err *e)
 {
-    struct sum mine[SPREAD_MAX], *sums = NULL;
+    struct sum *mine = calloc(count + 1, sizeof(*mine)), *sums = NULL;
     char *texts = NULL;
     size_t *lens = NULL;
     uint64_t n = 0;
 
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; mine && i < count; i++)
         mine[i] = (struct sum){
             .place = name_place(ranks, shared, own[i].place), .bytes = own[i].bytes, .targets = 1};
-    int rc = ranks_gather(ranks, mine, count * sizeof(*mine), &texts, &lens, e);
-    if (rc < 0)
+    int rc = ranks_agree(ranks, mine ? 0 : err_nomem(e, "ranks"), e);
+    if (rc == 0)
+        rc = ranks_gather(ranks, mine, count * sizeof(*mine), &texts, &lens, e);
+    if (rc < 0) {
+        free(mine);
         return rc;
+    }
     if (ranks_rank(ranks) == 0) {
         for (unsigned i = 0; i < ranks_count(ranks); i++)
             n += lens[i] / sizeof(*sums);
@@ -98,7 +102,7 @@ int claims_compare(struct ranks *ranks, bool shared, const struct claim *own, un
         rc = ranks_spread(ranks, sums, n * sizeof(*sums), e);
     for (unsigned i = 0; rc == 0 && i < count; i++) {
         const struct sum *all = find(sums, n, &mine[i].place);
-        others[i] = (struct tiers_others){.bytes = all->bytes, .targets = (unsigned)all->targets};
+        others[i] = (struct claim_others){.bytes = all->bytes, .targets = (unsigned)all->targets};
         for (unsigned k = 0; k < count; k++) {
             if (mine[k].place.lo != mine[i].place.lo || mine[k].place.hi != mine[i].place.hi)
                 continue;
@@ -107,5 +111,6 @@ int claims_compare(struct ranks *ranks, bool shared, const struct claim *own, un
         }
     }
     free(sums);
+    free(mine);
     return rc;
 }

@@ -1,11 +1,11 @@
 /* claims.h - what all ranks of a run want of the file systems that they share, so that none of them
  * takes the free space of all for its own. */
-#ifndef KVREPLAY_MANY_CLAIMS_H
-#define KVREPLAY_MANY_CLAIMS_H
+#ifndef KVTRACE_RANKS_CLAIMS_H
+#define KVTRACE_RANKS_CLAIMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "kvreplay/tiers.h"
 #include "lib/base/err.h"
 #include "lib/ranks/ranks.h"
 
@@ -15,10 +15,15 @@ struct claim {
     uint64_t bytes; /* at its peak; 0: not known */
 };
 
-/* All ranks call it, each with count claims, SPREAD_MAX at most. shared: places mean the same on
- * all hosts. others: of each of these claims, what other ranks want of the same place. 0 or a
- * negative errno with *e. */
+/* What other ranks want there. */
+struct claim_others {
+    uint64_t bytes;
+    unsigned targets; /* of theirs */
+};
+
+/* All ranks call it, each with count claims. shared: places mean the same on all hosts. others: of
+ * each of these claims, what other ranks want of the same place. 0 or a negative errno with *e. */
 int claims_compare(struct ranks *ranks, bool shared, const struct claim *own, unsigned count,
-                   struct tiers_others *others, struct err *e);
+                   struct claim_others *others, struct err *e);
 
 #endif
