@@ -7,7 +7,7 @@
 #                (see kvreplay(1), --target); what is written there is removed at the end
 #   -o FILE      the measurement (default: drive.json)
 #   -t TIME      longest time for all points (default: 600)
-#   --point SECONDS       longest time for one point (default: 20)
+#   --point TIME          longest time for one point (default: 20)
 #   --sizes BYTES,...     sizes of objects, from 4096 (default: 262144,4194304,67108864)
 #   --in-flight N,...     objects in flight, up to 4096 (default: 1,4,16,64)
 #   --storage-capacity SIZE     largest room to use (default: the free space minus a reserve;
@@ -47,7 +47,7 @@ numbers() {
 while [ $# -gt 0 ]; do
     words=2
     case $1 in
-    --point) most_s=$(value "$@") && number "$1" "$most_s" ;;
+    --point) text=$(value "$@") && most_s=$(time_of "$1" "$text") ;;
     --sizes) sizes=$(value "$@") ;;
     --in-flight) flights=$(value "$@") ;;
     *) option "$@" ;;
