@@ -12,10 +12,10 @@
 #   -m MODEL     the model (default: llama3.1-8b)
 #   -n PROMPTS   conversations, and requests (default: 500)
 #   -u USERS     users at once (default: 50)
-#   -g GIB       all memory of the cache, in every hierarchy (default: 16)
+#   -g SIZE      all memory of the cache, in every hierarchy (default: 16GiB)
 #   -w NAMES     only these, with commas between: gpu_only gpu_cpu gpu_cpu_nvme nvme_only
 #   -o OUT       folder for traces, results and reports (default: kvtrace-against-engine)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free, less a
+#   --storage-capacity SIZE     what the cache may fill (default: what is free, less a
 #                reserve)
 #   --print      show the pipelines, run nothing
 #
@@ -31,7 +31,7 @@
 #   examples/against-engine.sh -r vllm.json -f sharegpt.json /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -d -o --storage-capacity-gb'
+takes='-m -u -d -o --storage-capacity'
 reference='' dataset='' prompts=500 memory=16 names=gpu_only,gpu_cpu,gpu_cpu_nvme,nvme_only gpu=0 cpu=0
 while [ $# -gt 0 ]; do
     words=2
@@ -39,7 +39,7 @@ while [ $# -gt 0 ]; do
     -r) reference=$(value "$@") ;;
     -f) dataset=$(value "$@") ;;
     -n) prompts=$(value "$@") && number "$@" ;;
-    -g) memory=$(value "$@") ;;
+    -g) text=$(value "$@") && memory=$(gib "$1" "$text") ;;
     -w) names=$(value "$@") ;;
     *) option "$@" ;;
     esac
@@ -70,9 +70,9 @@ verdict=4
 for name in $(echo "$names" | tr , ' '); do
     hierarchy "$name"
     tell "$name"
-    load "$name" "$users" 0 --compat mlperf --ops Read,Write,Delete,Generate,Miss --dataset-path "$dataset" \
+    load "$name" "$users" 0 --compat mlperf --ops Read,Write,Delete,Generate,Miss --source sharegpt --input "$dataset" \
         --max-conversations "$prompts" --max-requests "$prompts" --workers "$(workers "$users")" --model "$model" \
-        --gpu-mem-gb "$g" --cpu-mem-gb "$c" --storage-capacity-gb "$s" --generation-mode none
+        --gpu-mem "$(sized "$g")" --cpu-mem "$(sized "$c")" --storage-capacity "$(sized "$s")" --generation-mode none
     execute "$name" "$name" --timing served --workers "$(workers "$users")"
     typed kvstat --reference "$reference" "$out/$name.result.csv.zst" && continue
     kvstat --reference "$reference" "$out/$name.result.csv.zst" >"$out/$name.txt"

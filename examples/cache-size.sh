@@ -9,7 +9,7 @@
 #   -m MODEL     the model, which determines the bytes per token (default:
 #                llama3.1-8b)
 #   -u USERS     synthetic users (default: 100)
-#   -t SECONDS   duration of their requests (default: 600)
+#   -t TIME      duration of their requests (default: 600)
 #   -o OUT       directory for the curve (default: kvtrace-cache-size)
 #   --granularity request|block:N   a conversation kept as one object (the default), or in
 #                blocks of N tokens, as in engines that store blocks (256 is usual); not
@@ -47,7 +47,7 @@ folders "$out"
 if [ -n "$input" ]; then
     set -- --input "$input"
 else
-    set -- --num-users "$users" --duration "$seconds"
+    set -- --users "$users" --duration "$seconds"
 fi
 if [ -n "$granularity" ]; then set -- "$@" --granularity "$granularity"; fi
 if [ -n "$sizes" ]; then set -- "$@" --curve-sizes "$sizes"; fi

@@ -59,6 +59,41 @@ number() {
     esac
 }
 
+# gib OPTION TEXT: a size as kvgen and kvreplay take it, in GiB; a number without a unit is GiB. Storage may also be
+# unlimited, none or auto:PATH.
+gib() {
+    case $1:$2 in --storage-capacity:none | --storage-capacity:unlimited | --storage-capacity:auto:?*)
+        printf '%s\n' "$2"
+        return
+        ;;
+    esac
+    printf '%s\n' "$2" | awk '
+        match($0, /^[0-9]+[.]?[0-9]*/) {
+            unit = substr($0, RLENGTH + 1)
+            power = unit == "" ? 3 : index("KMGTP", substr(unit, 1, 1))
+            if (power == 0 || unit !~ /^([KMGTP](iB|B)?)?$/) exit 1
+            printf "%.12g\n", substr($0, 1, RLENGTH) * (unit ~ /^.B$/ ? 1000 : 1024) ^ power / 1024 ^ 3
+            good = 1
+        }
+        END { exit !good }' || die 2 "$1: '$2' is not a size (such as 16GiB; without a unit: GiB)"
+}
+
+# sized GIB: a size as it is given to a program: "16GiB"; what is no number stays as it is.
+sized() { case $1 in 0 | *[!0-9.]*) printf '%s\n' "$1" ;; *) printf '%sGiB\n' "$1" ;; esac }
+
+# time_of OPTION TEXT: a time as the programs take it, in whole seconds; a number without a unit is seconds.
+time_of() {
+    printf '%s\n' "$2" | awk '
+        match($0, /^[0-9]+[.]?[0-9]*/) {
+            unit = substr($0, RLENGTH + 1)
+            factor = unit == "" || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0
+            s = substr($0, 1, RLENGTH) * factor
+            if (s >= 1 && s == int(s)) print s
+            good = s >= 1 && s == int(s)
+        }
+        END { exit !good }' || die 2 "$1: '$2' is not a time of whole seconds (such as 60s or 5m)"
+}
+
 # What most scripts can be told, and the defaults; a script changes some, and names in $takes which it has.
 model=llama3.1-8b users=50 seconds=60 trials=1 target='' out=${0##*/} gpu='' cpu='' storage='' print=no
 out=kvtrace-${out%.sh}
@@ -82,21 +117,23 @@ option() {
         return
         ;;
     esac
+    # Names that an option had before end in -gb.
     case " $takes " in
-    *" $1 "*) ;;
+    *" $1 "* | *" ${1%-gb} "* | *" $1-gb "*) ;;
     *) die 2 "$1: unknown option (try --help)" ;;
     esac
     text=$(value "$@") || exit 2
-    case $1 in
+    case $1 in --*-mem* | --storage-capacity*) text=$(gib "${1%-gb}" "$text") || exit 2 ;; esac
+    case ${1%-gb} in
     -m) model=$text ;;
     -u) number "$1" "$text" && users=$text ;;
     -d) target=$text ;;
     -o) out=$text ;;
-    -t) number "$1" "$text" && seconds=$text ;;
+    -t) seconds=$(time_of "$1" "$text") || exit 2 ;;
     --trials) number "$1" "$text" && trials=$text ;;
-    --gpu-mem-gb) gpu=$text ;;
-    --cpu-mem-gb) cpu=$text ;;
-    --storage-capacity-gb) storage=$text ;;
+    --gpu-mem) gpu=$text ;;
+    --cpu-mem) cpu=$text ;;
+    --storage-capacity) storage=$text ;;
     esac
 }
 
@@ -151,7 +188,7 @@ there() {
 }
 
 # most: GiB that kvreplay may use, by what df -Pk says of a file system: 5 % of it stay free, but at most half of what
-# is free; a 32nd and 8 MiB are for what objects need beside their bytes. kvgen --storage-capacity-gb auto:DIR is the same.
+# is free; a 32nd and 8 MiB are for what objects need beside their bytes. kvgen --storage-capacity auto:DIR is the same.
 most() {
     awk 'NR == 2 {
         keep = $2 * 0.05
@@ -178,10 +215,10 @@ inside() {
 # discover.sh proposes, and of storage what kvreplay may use there.
 propose() {
     proposal=$("$examples/discover.sh")
-    set -- "$(printf '%s\n' "$proposal" | sed -n 's/^ *--gpu-mem-gb \([^ ]*\) .*/\1/p')" \
-        "$(printf '%s\n' "$proposal" | sed -n 's/.* --cpu-mem-gb \([^ ]*\) .*/\1/p')" \
-        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--nvme \(.*\)/\1/p')" \
-        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--num-users \(.*\)/\1/p')"
+    set -- "$(printf '%s\n' "$proposal" | sed -n 's/^ *--gpu-mem \([0-9.]*\).*/\1/p')" \
+        "$(printf '%s\n' "$proposal" | sed -n 's/.* --cpu-mem \([0-9.]*\).*/\1/p')" \
+        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--target \(.*\)/\1/p')" \
+        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--users \(.*\)/\1/p')"
     : "${gpu:=$1}" "${cpu:=$2}" "${target:=$3}" "${users:=$4}"
     if [ -z "$target" ]; then die 3 "no file system that can be written to was found; name a folder (try --help)"; fi
     target=$(inside "$target")
@@ -200,7 +237,7 @@ work=''
 load() {
     loaded=$1 loaded_users=$2 loaded_s=$3 folder=${work:-$out}
     shift 3
-    set -- kvgen "$@" --num-users "$loaded_users" --duration "$loaded_s" --summary "$folder/$loaded.kvgen.json" \
+    set -- kvgen "$@" --users "$loaded_users" --duration "$loaded_s" --summary "$folder/$loaded.kvgen.json" \
         -o "$folder/$loaded.trace.csv.zst"
     if typed "$@"; then return; fi
     "$@" --progress none 2>"$folder/$loaded.log" || die 1 "$loaded: kvgen failed: $(tail -1 "$folder/$loaded.log")"
@@ -221,7 +258,7 @@ execute() {
     executed=$1 executed_trace=$2 folder=${work:-$out}
     shift 2
     # shellcheck disable=SC2086 # words between blanks
-    set -- kvreplay --nvme "$target" "$@" ${replay_options-} --summary "$folder/$executed.kvreplay.json" \
+    set -- kvreplay --target "$target" "$@" ${replay_options-} --summary "$folder/$executed.kvreplay.json" \
         -o "$out/$executed.result.csv.zst" "$folder/$executed_trace.trace.csv.zst"
     if typed "$@"; then return; fi
     "$@" --progress none 2>>"$folder/$executed.log" ||
@@ -248,11 +285,11 @@ search() {
     limit=$1 most=$2 step=$3 settle=$(($3 / 4 + 1)) status=0
     shift 3
     each=kvgen
-    for word in "$@" --duration "$((step + settle + 30))" --num-users '{N}' --progress none; do
+    for word in "$@" --duration "$((step + settle + 30))" --users '{N}' --progress none; do
         if [ "$word" = '{N}' ]; then each="$each {N}"; else each="$each $(quote "$word")"; fi
     done
     if printing; then quiet=''; else quiet=" 2>>$(quote "$out/kvgen.log")"; fi
-    set -- kvreplay --nvme "$target" --autoscale qos --storage-p95 "$limit" --start-users 2 --max-users "$most" \
+    set -- kvreplay --target "$target" --autoscale qos --storage-p95 "$limit" --start-users 2 --max-users "$most" \
         --step-warmup "$settle" --step-duration "$step" --summary "$out/autoscale.json" --each "$each$quiet"
     if typed "$@"; then return; fi
     rm -f "$out/autoscale.json" "$out/kvgen.log"

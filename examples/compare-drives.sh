@@ -6,10 +6,10 @@
 #   DIR1 DIR2    a directory on each drive; it is created and removed again
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     number of simultaneous users (default: 50)
-#   -t SECONDS   length of each run (default: 60)
+#   -t TIME      length of each run (default: 60)
 #   --trials N   runs on each drive (default: 3)
 #   -o OUT       directory for trace, results and reports (default: kvtrace-compare-drives)
-#   --storage-capacity-gb GiB   capacity for the cache (default: the free space of both,
+#   --storage-capacity SIZE     capacity for the cache (default: the free space of both,
 #                minus a reserve)
 #   --print      show the pipeline, run nothing
 #
@@ -23,7 +23,7 @@
 #   examples/compare-drives.sh -u 20 /mnt/old/kv /mnt/new/kv
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -o -t --trials --storage-capacity-gb'
+takes='-m -u -o -t --trials --storage-capacity'
 trials=3 first='' second=''
 while [ $# -gt 0 ]; do
     words=2
@@ -50,7 +50,7 @@ if [ "$(device "$first")" = "$(device "$second")" ]; then
 fi
 
 tell "the load"
-load trace "$users" "$seconds" --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \
+load trace "$users" "$seconds" --model "$model" --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")" \
     --generation-mode none
 # on N TRIAL: one replay on drive N.
 on() {

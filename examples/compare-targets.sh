@@ -11,7 +11,7 @@
 #   -n REQUESTS  requests of the trace (default: 50)
 #   --trials N   runs on each target (default: 3)
 #   -o OUT       folder for trace, results and reports (default: kvtrace-compare-targets)
-#   --storage-capacity-gb GiB   what the cache may fill (default: what is free in each
+#   --storage-capacity SIZE     what the cache may fill (default: what is free in each
 #                folder, less a reserve; with a server at most 4, since servers do not
 #                tell how much they take)
 #   --print      show the pipeline, run nothing
@@ -26,7 +26,7 @@
 #   examples/compare-targets.sh -u 4 /mnt/nvme/kv redis://10.0.0.2:6379/1
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -o --trials --storage-capacity-gb'
+takes='-m -u -o --trials --storage-capacity'
 trials=3 users=8 requests=50 targets=0
 # kind TARGET: of its engine, by its name.
 kind() {
@@ -77,8 +77,8 @@ if [ -z "$storage" ]; then
 fi
 
 tell "the load"
-load trace "$users" 86400 --max-requests "$requests" --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 \
-    --storage-capacity-gb "$storage" --generation-mode none
+load trace "$users" 86400 --max-requests "$requests" --model "$model" --gpu-mem 0 --cpu-mem 0 \
+    --storage-capacity "$(sized "$storage")" --generation-mode none
 trial=1
 while [ "$trial" -le "$trials" ]; do
     if [ $((trial % 2)) = 1 ]; then order=$numbers; else order=$back; fi

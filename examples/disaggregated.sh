@@ -7,9 +7,9 @@
 #                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     number of simultaneous users (default: 20)
-#   -t SECONDS   length of each run (default: 30)
+#   -t TIME      length of each run (default: 30)
 #   -o OUT       directory for traces, results and reports (default: kvtrace-disaggregated)
-#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
+#   --storage-capacity SIZE     capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipeline, run nothing
 #
@@ -22,14 +22,14 @@
 #   examples/disaggregated.sh -u 10 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -d -o -t --storage-capacity-gb'
+takes='-m -u -d -o -t --storage-capacity'
 users=20 seconds=30
 common_options "$@"
 need kvgen kvreplay kvstat
 folders "$out"
 propose
 
-set -- --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" --generation-mode none
+set -- --model "$model" --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")" --generation-mode none
 tell "a prefill node"
 serve prefill-node "$users" "$seconds" --prefill-only "$@"
 tell "a decode node (first its objects are written, outside of the measurement)"

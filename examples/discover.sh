@@ -7,8 +7,8 @@
 #   --print      print the commands that it runs, and exit
 #
 # Shows processors, GPUs (with nvidia-smi), memory, NVMe devices, and writable file systems
-# on disks, and proposes --gpu-mem-gb, --cpu-mem-gb, --storage-capacity-gb and a
-# directory for --nvme:
+# on disks, and proposes --gpu-mem, --cpu-mem, --storage-capacity and a directory for
+# --target:
 #   GPU       half of the free memory of the first one: the model's weights need the rest;
 #             0 without a GPU
 #   memory    half of the available memory: the serving engine and the system need the rest
@@ -121,6 +121,7 @@ function share(bytes, part, g) {
     if (g < 0.01) return 0
     return g >= 1 ? sprintf("%.0f", int(g)) : sprintf("%.2f", int(g * 100) / 100)
 }
+function size(n) { return n ? n "GiB" : 0 }
 function text(s) { gsub(/\\/, "\\\\&", s); gsub(/"/, "\\\"", s); return "\"" s "\"" }
 function truth(n) { return n ? "true" : "false" }
 function add(list, item) { return list == "" ? item : list "," item }
@@ -171,9 +172,9 @@ END {
     printf "%s", shown["fs"] == "" ? "file system  none that can be written to\n" : shown["fs"]
     print ""
     print "To begin with (kvgen takes the sizes, kvreplay the sizes and the directory):"
-    print "  --gpu-mem-gb " gpu " --cpu-mem-gb " host " --storage-capacity-gb " share(room, 1)
-    print "  --num-users " users
-    if (target != "") print "  --nvme " target
+    print "  --gpu-mem " size(gpu) " --cpu-mem " size(host) " --storage-capacity " size(share(room, 1))
+    print "  --users " users
+    if (target != "") print "  --target " target
     print ""
     if (target == "") print "No disk of this machine can be written to: name a folder on the drive in question."
     else print "This machine has " (gpu ? gpu " GiB of GPU memory, " : "no GPU, ") host " GiB of host memory and " share(room, 1) \

@@ -7,9 +7,9 @@
 #                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     number of simultaneous requests (default: 8)
-#   -t SECONDS   length of the run (default: 40)
+#   -t TIME      length of the run (default: 40)
 #   -o OUT       directory for trace, result and reports (default: kvtrace-drive)
-#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
+#   --storage-capacity SIZE     capacity for the cache (default: the free space minus a
 #                reserve)
 #   --like ENGINE  also show what the file store of an engine gets: lmcache-fs,
 #                lmcache-fs-direct or vllm-fs (see kvreplay(1))
@@ -27,7 +27,7 @@
 #   examples/drive.sh --like lmcache-fs /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -d -o -t --storage-capacity-gb'
+takes='-m -u -d -o -t --storage-capacity'
 users=8 seconds=40 like=''
 while [ $# -gt 0 ]; do
     words=2
@@ -43,9 +43,9 @@ folders "$out"
 propose
 
 tell "$target under $(counted "$users" request) of $model at once, for $seconds s"
-set -- --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --arrival closed
+set -- --model "$model" --gpu-mem 0 --cpu-mem 0 --arrival closed
 if [ -n "$like" ]; then set -- "$@" --granularity block:256; fi # an engine moves a block with one call
-serve drive "$users" "$seconds" "$@" --storage-capacity-gb "$storage" --generation-mode none
+serve drive "$users" "$seconds" "$@" --storage-capacity "$(sized "$storage")" --generation-mode none
 if [ -n "$like" ]; then
     tell "the same as $like does it"
     drive=$target target="file:$target?like=$like"
@@ -53,7 +53,7 @@ if [ -n "$like" ]; then
     target=$drive
 fi
 tell "what a user asks of it"
-set -- kvgen "$@" --num-users "$users" --duration 600 --generation-mode realistic --summary "$out/asked.kvgen.json" -o none
+set -- kvgen "$@" --users "$users" --duration 600 --generation-mode realistic --summary "$out/asked.kvgen.json" -o none
 typed "$@" || "$@" --progress none 2>"$out/asked.log" || die 1 "kvgen failed: $(tail -1 "$out/asked.log")"
 result=$out/drive.result.csv.zst
 if printing; then

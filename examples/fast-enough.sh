@@ -7,10 +7,10 @@
 #                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     number of simultaneous users (default: 50)
-#   -t SECONDS   length of the run (default: 60)
+#   -t TIME      length of the run (default: 60)
 #   -g MODE      generation: realistic (30 ms per token, the default), fast (2 ms), none
 #   -o OUT       directory for trace, result and reports (default: kvtrace-fast-enough)
-#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
+#   --storage-capacity SIZE     capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipeline, run nothing
 #
@@ -31,7 +31,7 @@
 #   examples/fast-enough.sh -u 20 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -d -o -t --storage-capacity-gb'
+takes='-m -u -d -o -t --storage-capacity'
 mode=realistic
 while [ $# -gt 0 ]; do
     words=2
@@ -46,7 +46,7 @@ folders "$out"
 propose
 
 tell "$(counted "$users" user) of $model for $seconds s on $target"
-serve run "$users" "$seconds" --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \
+serve run "$users" "$seconds" --model "$model" --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")" \
     --generation-mode "$mode"
 result=$out/run.result.csv.zst
 typed kvstat --profile latency "$result" && exit 0

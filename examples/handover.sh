@@ -6,9 +6,9 @@
 #   DIR, -d DIR  directory for objects, on the drive
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     number of simultaneous users (default: 50)
-#   -t SECONDS   length of the run (default: 60)
+#   -t TIME      length of the run (default: 60)
 #   -o OUT       directory for traces and results (default: kvtrace-handover)
-#   --storage-capacity-gb GiB   capacity for the cache (default: a third of the free
+#   --storage-capacity SIZE     capacity for the cache (default: a third of the free
 #                space, because each client has its own copy)
 #   --print      show the pipelines, run nothing
 #
@@ -20,7 +20,7 @@
 #   examples/handover.sh -m tiny-1b -u 4 -t 10 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -d -o -t --storage-capacity-gb'
+takes='-m -u -d -o -t --storage-capacity'
 common_options "$@"
 if [ -z "$target" ]; then die 2 "-d DIR is needed (try --help)"; fi
 need kvgen kvreplay kvstat
@@ -36,7 +36,7 @@ trap tidy EXIT
 trap 'exit 130' INT TERM HUP
 
 # 1. The trace: all on storage, so that every client has the same to do.
-load handover "$users" "$seconds" --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \
+load handover "$users" "$seconds" --model "$model" --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")" \
     --generation-mode none
 trace=$out/handover.trace.csv.zst
 

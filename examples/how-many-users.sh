@@ -7,13 +7,13 @@
 #                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -l LIMIT     limit of the 95th percentile of storage reads (default: 100ms)
-#   -t SECONDS   length of each search step (default: 20, plus 6 to settle)
+#   -t TIME      length of each search step (default: 20, plus 6 to settle)
 #   -x MAX       maximum number of users to try (default: 1000)
 #   -o OUT       directory for the summary of all steps (default: kvtrace-how-many-users)
-#   --gpu-mem-gb GiB            size of the GPU tier (default: the proposal of kvtrace
+#   --gpu-mem SIZE              size of the GPU tier (default: the proposal of kvtrace
 #                discover)
-#   --cpu-mem-gb GiB            size of the host memory tier (default: likewise)
-#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
+#   --cpu-mem SIZE              size of the host memory tier (default: likewise)
+#   --storage-capacity SIZE     capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipeline, run nothing
 #
@@ -24,10 +24,10 @@
 # Exit status: 0 a number was found, 1 not even one user can be served.
 #
 # Example: with 16 GiB of host memory above the drive
-#   examples/how-many-users.sh --cpu-mem-gb 16 /mnt/nvme/kv
+#   examples/how-many-users.sh --cpu-mem 16GiB /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
-takes='-m -d -o -t --gpu-mem-gb --cpu-mem-gb --storage-capacity-gb'
+takes='-m -d -o -t --gpu-mem --cpu-mem --storage-capacity'
 limit=100ms most=1000 seconds=20
 while [ $# -gt 0 ]; do
     words=2
@@ -44,7 +44,7 @@ folders "$out"
 propose
 
 tell "users of $model with $gpu GiB of GPU memory, $cpu GiB of host memory, and storage on $target"
-search "$limit" "$most" "$seconds" --model "$model" --gpu-mem-gb "$gpu" --cpu-mem-gb "$cpu" --storage-capacity-gb "$storage"
+search "$limit" "$most" "$seconds" --model "$model" --gpu-mem "$(sized "$gpu")" --cpu-mem "$(sized "$cpu")" --storage-capacity "$(sized "$storage")"
 if printing || [ "$status" -gt 1 ]; then exit "$status"; fi
 served "This machine"
 exit "$status"

@@ -6,11 +6,11 @@
 #   TARGET       a folder on the drive, redis://HOST:PORT/DB or s3://BUCKET/PREFIX?endpoint=URL
 #                (see kvreplay(1), --target); what is written there is removed at the end
 #   -o FILE      the measurement (default: drive.json)
-#   -t SECONDS   longest time for all points (default: 600)
-#   --point SECONDS       longest time for one point (default: 20)
+#   -t TIME      longest time for all points (default: 600)
+#   --point TIME          longest time for one point (default: 20)
 #   --sizes BYTES,...     sizes of objects, from 4096 (default: 262144,4194304,67108864)
 #   --in-flight N,...     objects in flight, up to 4096 (default: 1,4,16,64)
-#   --storage-capacity-gb GiB   largest room to use (default: the free space minus a reserve;
+#   --storage-capacity SIZE     largest room to use (default: the free space minus a reserve;
 #                on a server 4)
 #   --print      show the commands, run nothing
 #
@@ -28,7 +28,7 @@
 #   examples/model.sh /mnt/nvme/kv -o drive.json
 . "$(dirname "$0")/common.sh"
 
-takes='-d -o -t --storage-capacity-gb'
+takes='-d -o -t --storage-capacity'
 out=drive.json seconds=600 most_s=20 sizes=262144,4194304,67108864 flights=1,4,16,64
 given=''
 # text TEXT: as JSON.
@@ -47,7 +47,7 @@ numbers() {
 while [ $# -gt 0 ]; do
     words=2
     case $1 in
-    --point) most_s=$(value "$@") && number "$1" "$most_s" ;;
+    --point) text=$(value "$@") && most_s=$(time_of "$1" "$text") ;;
     --sizes) sizes=$(value "$@") ;;
     --in-flight) flights=$(value "$@") ;;
     *) option "$@" ;;
@@ -294,7 +294,7 @@ if [ "$points" = 0 ]; then
     die 1 "no point could be measured$(
         why 'no time left' 'the time was over (-t)'
         why memory 'the objects do not fit in half of the free memory (--sizes, --in-flight)'
-        why room 'the objects do not fit in the room (--storage-capacity-gb)'
+        why room 'the objects do not fit in the room (--storage-capacity)'
         why 'too short' 'the runs were too short'
     )"
 fi

@@ -9,11 +9,11 @@
 #                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     number of simultaneous users (default: 50)
-#   -t SECONDS   length of each run (default: 60)
+#   -t TIME      length of each run (default: 60)
 #   --trials N   runs before and runs after (default: 3)
 #   -o OUT       directory for trace, results and reports (default:
 #                kvtrace-precondition-then-measure)
-#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
+#   --storage-capacity SIZE     capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipeline, run nothing
 #
@@ -26,7 +26,7 @@
 #   examples/precondition-then-measure.sh -s 64GiB /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -d -o -t --trials --storage-capacity-gb'
+takes='-m -u -d -o -t --trials --storage-capacity'
 size='' trials=3
 while [ $# -gt 0 ]; do
     words=2
@@ -51,7 +51,7 @@ rounds() {
     done
 }
 tell "the load"
-load trace "$users" "$seconds" --model "$model" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \
+load trace "$users" "$seconds" --model "$model" --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")" \
     --generation-mode none
 rounds before
 tell "the fill: $size"

@@ -5,7 +5,7 @@
 #
 #   ENGINE       vllm, sglang, trtllm, mooncake, dynamo or lmcache
 #   -m MODEL     the model that it serves (default: llama3.1-8b; see kvgen --list-models)
-#   -t SECONDS   how long to record an engine that publishes (default: 600)
+#   -t TIME      how long to record an engine that publishes (default: 600)
 #   -i INPUT     the endpoint or file that kvgen reads (default: a name in capitals to edit)
 #   -o OUT       the trace to make (default: recorded.csv.zst)
 #   --run        run the line of kvgen now; needs -i

@@ -8,9 +8,9 @@
 #   DIR          the directory there for objects, programs and files; removed at the end
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     number of simultaneous users (default: 50)
-#   -t SECONDS   length of the run (default: 60)
+#   -t TIME      length of the run (default: 60)
 #   -o OUT       the directory here for trace and results (default: kvtrace-replay-elsewhere)
-#   --storage-capacity-gb GiB   capacity for the cache (default: the free space there, minus
+#   --storage-capacity SIZE     capacity for the cache (default: the free space there, minus
 #                a reserve). For several machines, use the capacity of the smallest
 #   --tarball FILE  the output of make static (default: it is built now from the sources)
 #   --print      show the pipeline, run nothing
@@ -23,7 +23,7 @@
 #   examples/replay-elsewhere.sh server7 /mnt/nvme/kv -u 20
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -o -t --storage-capacity-gb'
+takes='-m -u -o -t --storage-capacity'
 host='' folder='' tarball=''
 while [ $# -gt 0 ]; do
     words=2
@@ -43,12 +43,12 @@ trace=$out/trace.csv.zst result=$out/result.csv.zst
 if printing; then
     folders "$out"
     tell "the load, made here"
-    typed kvgen --model "$model" --num-users "$users" --duration "$seconds" --gpu-mem-gb 0 --cpu-mem-gb 0 \
-        --storage-capacity-gb "${storage:-GIB_FREE_THERE}" --generation-mode none -o "$trace"
+    typed kvgen --model "$model" --users "$users" --duration "$seconds" --gpu-mem 0 --cpu-mem 0 \
+        --storage-capacity "$(sized "${storage:-SIZE_FREE_THERE}")" --generation-mode none -o "$trace"
     tell "programs and load travel, the rows come back through ssh"
     typed scp "${tarball:-kvtrace.tar.gz}" "$trace" "$host:$folder"
     typed ssh "$host" "cd $folder && mkdir programs && tar -xzf $(basename "${tarball:-kvtrace.tar.gz}") -C programs --strip-components=1"
-    printf '%s >%s\n' "$(typed ssh "$host" "cd $folder && programs/bin/kvreplay --nvme objects --timing served --workers $(workers "$users") --duration $seconds -z trace.csv.zst")" "$(quote "$result")"
+    printf '%s >%s\n' "$(typed ssh "$host" "cd $folder && programs/bin/kvreplay --target objects --timing served --workers $(workers "$users") --duration $seconds -z trace.csv.zst")" "$(quote "$result")"
     typed kvstat "$result"
     exit 0
 fi
@@ -77,14 +77,14 @@ trap 'exit 130' INT TERM HUP
 
 # 2. The load, made here: a few bytes a row, however many gigabytes it stands for.
 : "${storage:=$(there "df -Pk '$folder'" | most)}"
-kvgen --model "$model" --num-users "$users" --duration "$seconds" --gpu-mem-gb 0 --cpu-mem-gb 0 \
-    --storage-capacity-gb "$storage" --generation-mode none --progress none -o "$trace"
+kvgen --model "$model" --users "$users" --duration "$seconds" --gpu-mem 0 --cpu-mem 0 \
+    --storage-capacity "$(sized "$storage")" --generation-mode none --progress none -o "$trace"
 
 # 3. There: unpack, replay, and send the rows back through the pipe that ssh is.
 there "cat >'$folder/kvtrace.tar.gz'" <"$tarball"
 there "cat >'$folder/trace.csv.zst'" <"$trace"
 there "cd '$folder' && mkdir -p programs && tar -xzf kvtrace.tar.gz -C programs --strip-components=1"
-there "cd '$folder' && programs/bin/kvreplay --nvme objects --timing served --workers $(workers "$users") \
+there "cd '$folder' && programs/bin/kvreplay --target objects --timing served --workers $(workers "$users") \
     --duration $seconds --progress none -z trace.csv.zst" >"$result"
 
 # 4. The report, here again.

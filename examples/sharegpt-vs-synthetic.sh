@@ -9,11 +9,11 @@
 #                proposes)
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     number of simultaneous users (default: 50)
-#   -t SECONDS   length of each run (default: 60)
+#   -t TIME      length of each run (default: 60)
 #   -o OUT       directory for traces, results and reports (default:
 #                kvtrace-sharegpt-vs-synthetic)
-#   --cpu-mem-gb GiB            host memory for the cache (default: 4)
-#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
+#   --cpu-mem SIZE              host memory for the cache (default: 4)
+#   --storage-capacity SIZE     capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipeline, run nothing
 #
@@ -26,7 +26,7 @@
 #   examples/sharegpt-vs-synthetic.sh -f ShareGPT_V3.json -u 20 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -d -o -t --cpu-mem-gb --storage-capacity-gb'
+takes='-m -u -d -o -t --cpu-mem --storage-capacity'
 dataset='' rate='' cpu=4
 while [ $# -gt 0 ]; do
     words=2
@@ -43,11 +43,11 @@ need kvgen kvreplay kvstat
 folders "$out"
 propose
 
-set -- --model "$model" --gpu-mem-gb 0 --cpu-mem-gb "$cpu" --storage-capacity-gb "$storage" --generation-mode none
+set -- --model "$model" --gpu-mem 0 --cpu-mem "$(sized "$cpu")" --storage-capacity "$(sized "$storage")" --generation-mode none
 tell "synthetic users"
 serve synthetic "$users" "$seconds" "$@"
 tell "the dataset"
-serve sharegpt "$users" "$seconds" --dataset-path "$dataset" --request-rate "${rate:-$users}" --replay-cycles 0 "$@"
+serve sharegpt "$users" "$seconds" --source sharegpt --input "$dataset" --request-rate "${rate:-$users}" --replay-cycles 0 "$@"
 if printing; then
     typed kvstat --by tier,op "$out/synthetic.result.csv.zst"
     typed kvstat --by tier,op "$out/sharegpt.result.csv.zst"
@@ -70,5 +70,5 @@ moved() {
     {
         printf "The conversations moved %.3g GiB/s, %s; %s, synthetic, moved %.3g GiB/s, %s%s.\n", $4 / 1073741824,
             storage($5, $6), users, $1 / 1073741824, storage($2, $3),
-            $2 + $3 + $5 + $6 ? "" : ": neither tells anything of the drive, take a smaller --cpu-mem-gb or more users"
+            $2 + $3 + $5 + $6 ? "" : ": neither tells anything of the drive, take a smaller --cpu-mem or more users"
     }'

@@ -7,13 +7,13 @@
 #                proposes)
 #   -w NAMES     only these, separated by commas: storage-only three-tiers autoscale-qos
 #                autoscale-capacity saturation-8b saturation-70b rag everything sharegpt
-#   -t SECONDS   length of each check (default: 10)
+#   -t TIME      length of each check (default: 10)
 #   -u USERS     number of simultaneous users (default: 8)
 #   -m MODEL     instead of the 8B and 70B models, for a first try on a small machine
 #   -f FILE      the ShareGPT dataset of the last check (default: the small one of the
 #                source tree)
 #   -o OUT       directory for the files of the checks (default: kvtrace-smoke)
-#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
+#   --storage-capacity SIZE     capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipelines, run nothing
 #
@@ -25,7 +25,7 @@
 #   examples/smoke.sh -m tiny-1b -t 3 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -d -o -t --storage-capacity-gb'
+takes='-m -u -d -o -t --storage-capacity'
 names='' dataset='' model='' users=8 seconds=10
 while [ $# -gt 0 ]; do
     words=2
@@ -72,9 +72,9 @@ bad() {
 autoscale() {
     searched=$1 mode=$2
     shift 2
-    set -- kvreplay --nvme "$target" --autoscale "$mode" --start-users 2 --max-users "$((users * 4))" \
+    set -- kvreplay --target "$target" --autoscale "$mode" --start-users 2 --max-users "$((users * 4))" \
         --step-warmup 1 --step-duration "$((seconds / 5 + 1))" --summary "$out/$searched.json" \
-        --each "kvgen $* --duration $((seconds + 10)) --num-users {N} --progress none"
+        --each "kvgen $* --duration $((seconds + 10)) --users {N} --progress none"
     if typed "$@" >&3; then return; fi
     rm -f "$out/$searched.json"
     "$@" --progress none 2>"$out/$searched.log" >/dev/null ||
@@ -88,30 +88,30 @@ for name in $(echo "$names" | tr , ' '); do
     if printing; then tell "$name"; fi
     case $name in
     storage-only) # no memory tiers: everything goes to the drive
-        serve "$name" "$users" "$seconds" --model "$small" --gpu-mem-gb 0 --cpu-mem-gb 0 \
-            --storage-capacity-gb "$storage" --generation-mode none
+        serve "$name" "$users" "$seconds" --model "$small" --gpu-mem 0 --cpu-mem 0 \
+            --storage-capacity "$(sized "$storage")" --generation-mode none
         n=$(uses "$name" Tier-2)
         sees "$name" "$n reads and writes of storage, $(bad "$name") rows not honoured" "$n" -gt 0 -a "$(bad "$name")" -eq 0
         ;;
     three-tiers) # memory for two requests each, so that all three are in use
-        serve "$name" "$users" "$seconds" --model tiny-1b --gpu-mem-gb 0.1 --cpu-mem-gb 0.1 \
-            --storage-capacity-gb "$storage" --generation-mode none
+        serve "$name" "$users" "$seconds" --model tiny-1b --gpu-mem 0.1GiB --cpu-mem 0.1GiB \
+            --storage-capacity "$(sized "$storage")" --generation-mode none
         sees "$name" "reads and writes: $(uses "$name" Tier-0) GPU, $(uses "$name" Tier-1) CPU, $(uses "$name" Tier-2) storage" \
             "$(uses "$name" Tier-0)" -gt 0 -a "$(uses "$name" Tier-1)" -gt 0 -a "$(uses "$name" Tier-2)" -gt 0
         ;;
     autoscale-qos) # the most users whose reads stay within 100 ms
-        n=$(autoscale "$name" qos --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage")
+        n=$(autoscale "$name" qos --model tiny-1b --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")")
         sees "$name" "$(counted "$n" user) with the 95th percentile of reads within its limit" "${n:-0}" -gt 0
         ;;
     autoscale-capacity) # the users at which throughput rises no more
-        n=$(autoscale "$name" capacity --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb "$storage" \
+        n=$(autoscale "$name" capacity --model tiny-1b --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")" \
             --generation-mode none)
         sees "$name" "throughput has its peak at $(counted "$n" user)" "${n:-0}" -gt 0
         ;;
     saturation-8b | saturation-70b) # more users than the drive can serve: a queue must grow
         if [ "$name" = saturation-8b ]; then m=$small; else m=$large; fi
-        serve "$name" "$((users * 4))" "$seconds" --model "$m" --gpu-mem-gb 0 --cpu-mem-gb 0 \
-            --storage-capacity-gb "$storage" --generation-mode none
+        serve "$name" "$((users * 4))" "$seconds" --model "$m" --gpu-mem 0 --cpu-mem 0 \
+            --storage-capacity "$(sized "$storage")" --generation-mode none
         if printing; then continue; fi
         issued=$(pick requests.issued <"$out/$name.kvgen.json")
         begun=$(report "$out/$name.result.csv.zst" requests.count | sed 's/^-$/0/')
@@ -119,15 +119,15 @@ for name in $(echo "$names" | tr , ' '); do
             "$(bad "$name")" -eq 0 -a "$begun" -gt 0 -a "$begun" -lt "$issued"
         ;;
     rag) # documents are ingested before, and their chunks are read
-        serve "$name" "$users" "$seconds" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 --enable-rag \
-            --storage-capacity-gb "$storage" --generation-mode none
+        serve "$name" "$users" "$seconds" --model tiny-1b --gpu-mem 0 --cpu-mem 0 --enable-rag \
+            --storage-capacity "$(sized "$storage")" --generation-mode none
         if printing; then continue; fi
         n=$(report "$out/$name.result.csv.zst" cache.lookups.rag.hits)
         sees "$name" "$n chunks of documents read" "$n" != - -a "$n" != 0
         ;;
     everything) # the large model, all tiers, conversations, prompts, documents and generation at once
-        serve "$name" "$users" "$seconds" --model "$large" --enable-rag --gpu-mem-gb 1 --cpu-mem-gb 2 \
-            --storage-capacity-gb "$storage" --generation-mode fast
+        serve "$name" "$users" "$seconds" --model "$large" --enable-rag --gpu-mem 1GiB --cpu-mem 2GiB \
+            --storage-capacity "$(sized "$storage")" --generation-mode fast
         sees "$name" "$(bad "$name") rows not honoured" "$(bad "$name")" -eq 0
         ;;
     sharegpt) # real conversations
@@ -135,8 +135,8 @@ for name in $(echo "$names" | tr , ' '); do
             printf '%-20s %-6s %s\n' "$name" skip "no $dataset; give one with -f"
             continue
         fi
-        serve "$name" "$users" "$seconds" --dataset-path "$dataset" --model "$small" --gpu-mem-gb 0 --cpu-mem-gb 0 \
-            --storage-capacity-gb "$storage" --generation-mode none --request-rate "$users"
+        serve "$name" "$users" "$seconds" --source sharegpt --input "$dataset" --model "$small" --gpu-mem 0 --cpu-mem 0 \
+            --storage-capacity "$(sized "$storage")" --generation-mode none --request-rate "$users"
         if printing; then continue; fi
         n=$(report "$out/$name.result.csv.zst" requests.count)
         sees "$name" "$n questions of real conversations answered" "$n" -gt 0 -a "$(bad "$name")" -eq 0

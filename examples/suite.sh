@@ -8,7 +8,7 @@
 #   -m MODEL     the model (default: llama3.1-8b; kvgen --list-models, or a Hugging Face
 #                config.json)
 #   -u USERS     number of simultaneous users (default: the proposal of kvtrace discover)
-#   -t SECONDS   length of each run (default: 60)
+#   -t TIME      length of each run (default: 60)
 #   -w NAMES     only these, separated by commas: gpu-only cpu-only storage-only gpu-cpu
 #                cpu-storage gpu-cpu-storage storage-saturation production autoscale; besides
 #                mlperf_submission, only where named: the runs of mlperf.sh for earlier
@@ -22,10 +22,10 @@
 #   --xlsx       also write the table of all runs to OUT/suite.xlsx
 #   -o OUT       directory for results (default: kvtrace-suite): kvstat OUT has a row for
 #                each; traces, logs and summaries are in OUT/.work
-#   --gpu-mem-gb GiB            size of the GPU tier (default: the proposal of kvtrace
+#   --gpu-mem SIZE              size of the GPU tier (default: the proposal of kvtrace
 #                discover)
-#   --cpu-mem-gb GiB            size of the host memory tier (default: likewise)
-#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
+#   --cpu-mem SIZE              size of the host memory tier (default: likewise)
+#   --storage-capacity SIZE     capacity for the cache (default: the free space minus a
 #                reserve)
 #   --print      show the pipelines, run nothing
 #
@@ -41,9 +41,9 @@
 # --wrapper: the same names mean other runs there. Storage is behind all of them, tokens take
 # their time (realistic), and there are 50 users.
 #   gpu-only, storage-only       CPU tier of 4 GiB, with and without the GPU's
-#   cpu-only, gpu-cpu            CPU tier of --cpu-mem-gb
+#   cpu-only, gpu-cpu            CPU tier of --cpu-mem
 #   production                   the same, the GPU's tier where there is a GPU; 180 s
-#   cpu-storage, gpu-cpu-storage a quarter of --cpu-mem-gb, at least 1 GiB, and -U users
+#   cpu-storage, gpu-cpu-storage a quarter of --cpu-mem, at least 1 GiB, and -U users
 #   storage-saturation           CPU tier of 4 GiB, -U users; 180 s
 #   autoscale                    from 20 users on, a saturation of 0.8; 300 s
 #   capacity-autoscale           llama3.1-70b-instruct, or -m, no generation, from 10 users on; 300 s
@@ -54,7 +54,7 @@
 #   examples/suite.sh -u 20 --trials 3 /mnt/nvme/kv
 . "$(dirname "$0")/common.sh"
 
-takes='-m -u -d -o -t --trials --gpu-mem-gb --cpu-mem-gb --storage-capacity-gb'
+takes='-m -u -d -o -t --trials --gpu-mem --cpu-mem --storage-capacity'
 names='' xlsx=no users='' seconds='' wrapper=no heavy=''
 while [ $# -gt 0 ]; do
     words=2
@@ -175,7 +175,7 @@ conclude() {
             else print "Too few scenarios were measured under one load to say which tiers are worth most."
         }' "$work/conclusion"
 }
-options() { echo --model "$model" --gpu-mem-gb "$g" --cpu-mem-gb "$c" --storage-capacity-gb "$s" \
+options() { echo --model "$model" --gpu-mem "$(sized "$g")" --cpu-mem "$(sized "$c")" --storage-capacity "$(sized "$s")" \
     --generation-mode "$generation" --compat mlperf --ops Read,Write,Delete,Generate,Miss; }
 
 table=$out/table.txt
@@ -194,7 +194,7 @@ for name in $(echo "$names" | tr , ' '); do
         tell "$name: ${submission:-$lasting}, $(counted "$trials" trial)"
         # shellcheck disable=SC2086 # words between blanks
         set -- "$examples/mlperf.sh" -w "$workloads" -d "$target" -o "$out/$name" --trials "$trials" \
-            --storage-capacity-gb "$storage" $submission
+            --storage-capacity "$(sized "$storage")" $submission
         typed "$@" || "$@" >"$out/$name.txt"
         continue
     fi
@@ -205,9 +205,9 @@ for name in $(echo "$names" | tr , ' '); do
         # qos: how many users before a read of storage takes 100 ms at the 95th percentile; capacity: before more of them
         # move no more.
         # shellcheck disable=SC2086 # words between blanks
-        set -- kvreplay --nvme "$target" --autoscale $search \
+        set -- kvreplay --target "$target" --autoscale $search \
             --step-warmup "$((seconds / 12 + 1))" --step-duration "$((seconds / 6 + 1))" --summary "$out/$name.json" \
-            --each "kvgen $(options) --duration $((seconds + 30)) --num-users {N} --progress none"
+            --each "kvgen $(options) --duration $((seconds + 30)) --users {N} --progress none"
         if typed "$@"; then continue; fi
         "$@" --progress none 2>"$work/$name.log" >/dev/null ||
             { [ $? -eq 1 ] && [ -s "$out/$name.json" ]; } || # not even one user

@@ -6,12 +6,12 @@
 #   DIR          a directory on the drive to test
 #   MODEL        the model (see kvgen --list-models)
 #   USERS        number of simultaneous users
-#   -t SECONDS   length of the run (default: 60)
+#   -t TIME      length of the run (default: 60)
 #   -g MODE      generation: realistic (30 ms per token, the default), fast (2 ms), none
 #   -o OUT       directory for measurement, trace, results and reports (default: kvtrace-twin)
 #   --drive FILE          a measurement by kvtrace model, instead of a new one
-#   --gpu-mem-gb GiB, --cpu-mem-gb GiB   memory for the cache (default: 0, all on the drive)
-#   --storage-capacity-gb GiB   capacity for the cache (default: the free space minus a
+#   --gpu-mem GiB, --cpu-mem SIZE     memory for the cache (default: 0, all on the drive)
+#   --storage-capacity SIZE     capacity for the cache (default: the free space minus a
 #                reserve)
 #   --gpu-profile PROFILE, --prefill FILE, --engines N, --params N   how long prefills take (see
 #                kvgen(1)). The answer then has the time to first token with and without each
@@ -28,7 +28,7 @@
 #   examples/twin.sh /mnt/nvme/kv llama3.1-8b 20
 . "$(dirname "$0")/common.sh"
 
-takes='-d -o -t --gpu-mem-gb --cpu-mem-gb --storage-capacity-gb'
+takes='-d -o -t --gpu-mem --cpu-mem --storage-capacity'
 mode=realistic drive='' gpu=0 cpu=0 operands=0 gpu_options='' worth=''
 while [ $# -gt 0 ]; do
     words=2
@@ -62,11 +62,16 @@ folders "$out"
 from=$target target=$(inside "$target")
 : "${storage:=auto:$(there "$target")}"
 # shellcheck disable=SC2086 # words between blanks
-set -- --model "$model" --gpu-mem-gb "$gpu" --cpu-mem-gb "$cpu" --storage-capacity-gb "$storage" --generation-mode "$mode" $gpu_options
+set -- --model "$model" --gpu-mem "$(sized "$gpu")" --cpu-mem "$(sized "$cpu")" --storage-capacity "$(sized "$storage")" --generation-mode "$mode" $gpu_options
+measured=yes
+case $drive in '' | *.json) ;; *) measured=no ;; esac
+if [ -r "$drive" ] && ! head -c 300 "$drive" | grep -q '"kvtrace model"'; then measured=no; fi
+if [ "$measured" = no ]; then
+    die 2 "--drive: $drive: not a measurement of a drive; kvtrace model DIR -o drive.json makes one"
+fi
 if ! printing; then
     # What is wrong is told before minutes of measuring.
-    case $drive in '' | *.json) ;; *) die 2 "--drive: $drive: not a file of kvtrace model (its name ends in .json)" ;; esac
-    tried=$(kvgen "$@" --tier-model "2=${drive:-nvme-gen4}" --num-users "$users" --duration "$seconds" --max-requests 1 -o none \
+    tried=$(kvgen "$@" --tier-model "2=${drive:-nvme-gen4}" --users "$users" --duration "$seconds" --max-requests 1 -o none \
         --progress none 2>&1) || die 2 "$(printf '%s\n' "$tried" | sed -n '$s/^kvgen: //p')"
 fi
 if [ -z "$drive" ]; then

@@ -48,14 +48,14 @@ like 'the drive' "$text" '^NVMe         /dev/nvme0n1, 1788\.5 GiB, A "quick" dri
 like 'a file system' "$text" "^file system  $TMP/fast, ext4 on /dev/nvme0n1p2, 200\\.0 GiB, 100\\.0 GiB of it free\$"
 like 'one that is not ours' "$text" "^file system  $TMP/closed, .*, not yours to write\$"
 unlike 'no firmware, none read-only, none twice' "$text" "$TMP/(boot|readonly|slow/again)"
-like 'the proposal' "$text" '^  --gpu-mem-gb 64 --cpu-mem-gb 25 --storage-capacity-gb 150$'
+like 'the proposal' "$text" '^  --gpu-mem 64GiB --cpu-mem 25GiB --storage-capacity 150GiB$'
 like 'the processors' "$text" '^processors   2$'
-like 'as many users as two processors take' "$text" '^  --num-users 100$'
-like 'and its target' "$text" "^  --nvme $TMP/fast two/kvtrace\$"
+like 'as many users as two processors take' "$text" '^  --users 100$'
+like 'and its target' "$text" "^  --target $TMP/fast two/kvtrace\$"
 
 # The options that it proposes are options.
 # shellcheck disable=SC2046 # several words
-exits 'kvgen takes the sizes' 0 "$BIN/kvgen" --model tiny-1b --num-users 1 --duration 1 --limit 1 \
+exits 'kvgen takes the sizes' 0 "$BIN/kvgen" --model tiny-1b --users 1 --duration 1 --limit 1 \
     $(printf '%s\n' "$text" | sed -n 's/^  --gpu/--gpu/p') --output /dev/null
 
 exits 'as JSON' 0 discover --json
@@ -79,9 +79,9 @@ printf 'MemTotal: 524288 kB\nMemAvailable: 524288 kB\n' >"$root/proc/meminfo"
 rm "$root/proc/cpuinfo"
 exits 'a machine with little' 0 discover
 stdout_like 'no GPU' '^GPU          none seen$'
-stdout_like 'sizes below one' '^  --gpu-mem-gb 0 --cpu-mem-gb 0\.25 --storage-capacity-gb 0$'
+stdout_like 'sizes below one' '^  --gpu-mem 0 --cpu-mem 0\.25GiB --storage-capacity 0$'
 stdout_like 'processors that are not known' '^processors   not known$'
-stdout_like 'few users' '^  --num-users 10$'
+stdout_like 'few users' '^  --users 10$'
 exits 'as JSON too' 0 discover --json
 stdout_like 'without a target' '"gpus":\[\],.*"nvme":\[\],"file_systems":\[\],.*"target":null\}\}$'
 

@@ -71,8 +71,23 @@ while read -r name _; do
     ok "$name --print: shell" sh -n printed
     ok "$name --print: with commands" grep -Eq '^(kv(gen|replay|stat|precond)|nvidia-smi) ' printed
     is "$name --print: nothing else" "$(grep -Ev '^(kv[a-z]+|mkdir|rm|scp|ssh|fio|sai3-bench|nvidia-smi|grep|df|wait|start=.*|#|    |\(cd) ?' printed)" ''
+    case $name in hosts | mlperf | kvbench) ;; *)
+        is "$name --print: today's names of options" "$(grep -oE -e '--(num-users|nvme|cache-dir|dataset-path|[a-z-]*-gb)\b' printed)" '' ;;
+    esac
     is "$name --print: nothing is made" "$(ls -A empty)" ''
 done <commands
+
+# Sizes and times as the programs take them; what a script was given by its name before counts the same.
+printed() { "$BIN/kvtrace" users --print "$@" objects | tr -s ' \\\n' ' '; }
+like 'sizes and times have units' "$(printed --cpu-mem 2048M --storage-capacity 0.5TiB -t 2m)" \
+    ' --cpu-mem 2GiB --storage-capacity 512GiB --duration 181 '
+is 'names and numbers of before' "$(printed --gpu-mem 8GiB --cpu-mem 1GiB --storage-capacity 4GiB -t 10s)" \
+    "$(printed --gpu-mem-gb 8 --cpu-mem-gb 1 --storage-capacity-gb 4 -t 10)"
+for wrong in '--cpu-mem much' '--cpu-mem 1XB' '--cpu-mem none' '-t 1.5' '-t soon'; do
+    # shellcheck disable=SC2086 # words
+    exits "$wrong" 2 "$BIN/kvtrace" users --print $wrong objects
+    stderr_like 'is refused' "^kvtrace users: ${wrong% *}: '${wrong#* }' is not a (size|time)"
+done
 
 # What is printed works as it stands there.
 "$BIN/kvtrace" drive --print -m tiny-1b -u 2 -t 2 -o answer objects >printed

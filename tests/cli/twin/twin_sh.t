@@ -79,7 +79,12 @@ exits 'no number of users' 2 "$BIN/kvtrace" twin disk tiny-1b many
 exits 'no such measurement' 2 "$BIN/kvtrace" twin disk tiny-1b 1 --drive nowhere.json
 stderr_like 'why' '^kvtrace twin: nowhere.json: cannot open'
 exits 'no measurement' 2 "$BIN/kvtrace" twin disk tiny-1b 1 --drive disk
-stderr_like 'why' '^kvtrace twin: --drive: disk: not a file of kvtrace model'
+stderr_like 'why' '^kvtrace twin: --drive: disk: not a measurement of a drive; kvtrace model DIR -o drive.json makes one$'
+for wrong in out/twin.result.csv.zst out/twin.kvreplay.json; do
+    exits "a result: $wrong" 2 "$BIN/kvtrace" twin disk tiny-1b 1 --drive "$wrong" -o wrong
+    stderr_like 'is no measurement' "^kvtrace twin: --drive: $wrong: not a measurement of a drive"
+    exits "with --print, too: $wrong" 2 "$BIN/kvtrace" twin --print disk tiny-1b 1 --drive "$wrong"
+done
 
 # What is wrong is told before the drive is measured, which takes minutes.
 while IFS='|' read -r name model options want; do
