@@ -412,11 +412,10 @@ static struct hash128 key_hash(const struct lct *l, const struct msgpack *member
     return names_hash(&l->o->names, &sum, sizeof(sum));
 }
 
-/* Remembers what surrounds the chunk of the key in [begin, end). */
+/* Remembers what surrounds the chunk of the key in [begin, end), unless it is too long. */
 static void learn_form(struct key_form *f, const unsigned char *begin, const unsigned char *end,
                        const struct msgpack *member)
 {
-    f->chunk_len = 0;
     f->hex = !member[KEY_CHUNK].at;
     struct msgpack_value chunk = scalar(member[f->hex ? KEY_CHUNK_HEX : KEY_CHUNK]);
     const unsigned char *text = (const unsigned char *)chunk.text;

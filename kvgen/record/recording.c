@@ -238,8 +238,8 @@ static int read_message(struct recording *r, struct err *e)
     if (r->requests && r->reader->key != names_fingerprint(&r->o.record.names))
         return err_set(
             e, -EINVAL, ERR_INPUT, "--requests",
-            "the capture %s has no hashes of tokens with this key (a capture and what is "
-            "made of it need --names with the same file)",
+            "the capture %s cannot be paired: it was not made with this key (--names must name the "
+            "same file in both runs)",
             frame_in_name(r->file));
     int64_t time_ns = r->batch.time_ns;
     /* What a publisher did it did in this order, whatever its clock says. */

@@ -37,6 +37,8 @@ static void numbers(void **state)
     assert_true(names_number(&key, UINT64_C(0x0123456789abcdef)) == names_hash(&key, b, 8).lo);
     struct names other = {{key.key[0], key.key[1] ^ 1}};
     assert_true(names_number(&key, 5) != names_number(&other, 5));
+    assert_true(names_fingerprint(&key) != names_fingerprint(&other) &&
+                names_fingerprint(&key) > 0);
 }
 
 static void keys(void **state)
