@@ -56,8 +56,10 @@ none missing | .ranks.missing | length | 0
 the trace   | .run.digest | [0-9a-f]{32}
 END
 exits "any order, any threads" 0 stat --ranks --threads 3 --json -o "$TMP/again.json" "$TMP/p2.csv" "$TMP/p0.csv" "$TMP/p3.csv" "$TMP/p1.csv"
+# The most that lay in a tier is that of one part behind another, so it may differ by the order.
+but_peaks() { jq -S 'del(.. | .peak_bytes?, .peak_objects?)' "$1"; }
 same "$TMP/again.json" >"$TMP/again.same"
-ok "give the same" diff "$TMP/again.same" "$TMP/ranks.same"
+ok "give the same" test "$(but_peaks "$TMP/again.same")" = "$(but_peaks "$TMP/ranks.same")"
 exits "as text" 0 stat --ranks --full "$TMP"/p?.csv
 stdout_like "the table" '^ +3 .* good'
 stdout_like "the start" '4 ranks on 1 host started .* apart and ran together for'

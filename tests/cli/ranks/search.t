@@ -44,6 +44,7 @@ which are divided evenly | [.ranks.list[].users] | max - min <= 1 | true
 a worker for each        | .ranks.list | map(.users == .summary.served.workers) | all | true
 of three ranks           | .autoscaling.ranks, .ranks.count | 3 3
 the answer is confirmed  | .autoscaling_stats[-1] | .action | confirm
+the P95 is that of rows  | .autoscaling_stats[-1].storage_read_p95_ms as $p | [.groups[].service_us.p95 == ($p * 1e6 | round / 1e3)] | length > 0 and all | true
 they start together      | .ranks.start_spread_us < 1e6 | true
 END
 is "rank 0 alone speaks" "$(grep -c 'kvreplay-mpi: step 1: 45 users: ' stderr)" 1
@@ -105,11 +106,11 @@ stderr_like "cannot search" '--part: does not apply with --autoscale: parts cann
 
 # ---- one rank ends ----
 
-# running SECONDS: a search in the background whose steps take so long; $pid is rank 1.
+# running OPTIONS...: a search in the background; $pid is rank 1.
 running() {
     rm -f pid
-    set -- "$BIN/kvreplay-mpi" --autoscale qos --each './gen {N}' --step-warmup 100ms --step-duration 800ms --start-users 4 --spin 0 \
-        --lost-after 3s --tier-engine 2=sim:bw=1GB/s --summary s.json -o r.csv
+    set -- "$BIN/kvreplay-mpi" "$@" --autoscale qos --each './gen {N}' --step-warmup 100ms --step-duration 800ms --start-users 4 --spin 0 \
+        --tier-engine 2=sim:bw=1GB/s --summary s.json -o r.csv
     # shellcheck disable=SC2016 # the inner shell's
     timeout 100 "$mpirun" -np 1 "$@" : -np 1 sh -c 'echo $$ >pid; exec "$@"' - "$@" >out 2>&1 &
     run=$!
@@ -123,11 +124,15 @@ is "a signal to one rank ends all" $? 143
 like "which is said" "$(cat out)" 'interrupted before the end of the search'
 is "the steps are in the summary" "$(json s.json '.autoscaling.users, .autoscaling_stats[0].users')" 'null 4'
 not_ok "there is no result" test -e r.csv
-rm s.json
-running
-kill -s STOP "$pid"
-wait $run
-isnt "a rank that is lost is no success" $? 0
-like "it is named" "$(cat out)" 'kvreplay-mpi: rank 1 on .* was lost before the end of the search'
-is "the steps are in the summary" "$(json s.json '.autoscaling.users, .autoscaling_stats[0].users')" 'null 4'
+# lost: a rank that stands still is given up; true when the search of the others ended as it should. A busy machine may lose
+# one before.
+lost() {
+    rm -f s.json
+    running --lost-after 4s
+    kill -s STOP "$pid"
+    wait $run && return 1
+    cat out
+    grep -q 'kvreplay-mpi: rank 1 on .* was lost before the end of the search' out && [ "$(json s.json '.autoscaling.users, .autoscaling_stats[0].users')" = 'null 4' ]
+}
+ok "a rank that is lost ends the search, which is told, and its steps are in the summary" tries 4 lost
 done_testing
