@@ -286,6 +286,8 @@ $(call of,kvprecond): $(call parts,$(KVPRECOND_FOLDERS))
 $(BUILD)/tests/unit/tier/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
 # Reads fail when it wants them to.
 $(BUILD)/tests/unit/tier/test_io $(BUILD)/tests/unit/trace/test_frame: LDLIBS += -Wl,--wrap=pread
+# A device that is asked to discard.
+$(BUILD)/tests/unit/tier/test_storage_trim: LDLIBS += -Wl,--wrap=ioctl
 # Neither a new name for a file nor its removal.
 $(BUILD)/tests/unit/like/test_calls: LDLIBS += -Wl,--wrap=renameat,--wrap=unlinkat
 # No memory when they want that.
