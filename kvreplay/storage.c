@@ -537,7 +537,8 @@ int storage_close(struct storage *s, bool keep, const struct objects *objects, s
         flock(s->fd, LOCK_UN); /* a ring may hold the file for a moment longer */
         close(s->fd);
     }
-    if (s->target && s->torn)
+    /* Without a new index, what the old one names may have been written over. */
+    if (s->target && (s->torn || (s->slab && keep && rc < 0)))
         target_dir_doubt(s->target);
     if (s->target) {
         int closed = target_dir_close(s->target, keep, rc ? NULL : e);

@@ -14,7 +14,7 @@ done
 simulate() { "$TOP/tests/simulation/simulate" --build "${BIN%/bin}" "$@"; }
 
 ok 'the model has all that happens' simulate --seeds "${SEEDS:-1:24}" --jobs 2
-ok 'where something was found' simulate --seeds 1149,1243,1904,2242,2267,2298,3986 --jobs 2
+ok 'where something was found' simulate --seeds 1149,1243,1310,1904,2242,2267,2298,3986 --jobs 2
 ok 'a seed goes the same way again' tries 3 simulate --seeds 3:6 --exact --twice --jobs 2
 for bug in drop stale marker; do
     ok "planted: $bug" simulate --seeds 200 --plant $bug --until-found --jobs 2
