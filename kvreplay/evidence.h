@@ -56,10 +56,11 @@ struct evidence {
     struct doors doors[TRACE_TIERS]; /* count 0: the tier has none */
     bool overloaded; /* the line grew as long as rows came due: the next three say how fast */
     double offered_per_s, achieved_per_s, growth_per_s;
-    bool served;                                  /* these are requests; else rows */
-    bool real[TRACE_TIERS], real_engine;          /* not simulated: a tier's engine, any of them */
-    bool empty[TRACE_TIERS], all_empty; /* engines that do nothing: the tier's, all that there are */
-    enum gap_of loops[TRACE_TIERS];               /* of the engine's threads */
+    bool served;                         /* these are requests; else rows */
+    bool real[TRACE_TIERS], real_engine; /* not simulated: a tier's engine, any of them */
+    bool empty[TRACE_TIERS],
+        all_empty;                  /* engines that do nothing: the tier's, all that there are */
+    enum gap_of loops[TRACE_TIERS]; /* of the engine's threads */
     const struct drive_model *drive[TRACE_TIERS]; /* that simulates the tier; NULL: none does */
     /* from the kernel */
     struct machine machine_before, machine_after;

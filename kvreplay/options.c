@@ -59,7 +59,7 @@ static const struct opt table[] = {
      .arg = "[TIER=]URI",
      .alias = "nvme|cache-dir",
      .marks = NOT_NULL,
-     .help = "Where the objects of a tier go, Tier-2 unless TIER says otherwise. A directory "
+     .help = "Where objects are stored, those of Tier-2 unless TIER is given. A directory "
              "(new, empty, or used by an earlier run), a file, a block device, a Redis server "
              "(redis://HOST:PORT/DB) or an object store (s3://BUCKET/PREFIX?endpoint=URL). Several "
              "paths are one store. file:DIR?like=lmcache-fs does I/O as that engine does. Needed "
@@ -273,7 +273,7 @@ static const struct opt table[] = {
      .flags = OPT_COMMON,
      .arg = "TIME",
      .marks = NOT_AUTOSCALE,
-     .help = "End after this time; 0: with the trace. Rows that are not done by then are "
+     .help = "End after this time; 0: when the trace ends. Rows that are not done by then are "
              "left out."},
     {.name = "warmup",
      .type = OPT_DURATION,

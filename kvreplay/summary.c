@@ -1063,9 +1063,8 @@ static void put_validity(FILE *out, const struct summary *s, unsigned lines)
         bool told = is_told(f), whole = f->of == VALIDITY_ALL;
         all += told;
         if (told && !said && v->whys == 0 && f->state != VALIDITY_GOOD) {
-            snprintf(text, sizeof(text), "validity: %s%s%s: %s",
-                     whole ? "" : validity_words(f->of), whole ? "" : " ",
-                     validity_state_text(f->state), f->why);
+            snprintf(text, sizeof(text), "validity: %s%s%s: %s", whole ? "" : validity_words(f->of),
+                     whole ? "" : " ", validity_state_text(f->state), f->why);
             said = 1;
         }
     }

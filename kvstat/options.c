@@ -172,7 +172,7 @@ static const struct opt table[] = {
      .def = "none",
      .choices = "none|latency|throughput|mlperf",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Judge the run: PASS, FAIL or INCONCLUSIVE. latency: P95s within their limits; "
+     .help = "Judge the run (PASS, FAIL, INCONCLUSIVE). latency: P95s within their limits; "
              "throughput: storage moved data and the queue did not grow, at any speed; mlperf: as "
              "the MLPerf benchmark does."},
     {.name = "slo",
@@ -212,7 +212,7 @@ static const struct opt table[] = {
      .arg = "TIME",
      .def = "0",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Leave out what a replay started in this time. Unless given, the time of its "
+     .help = "Leave out rows that started in this time of a replay. Unless given, the time of its "
              "kvreplay --warmup."},
     {.name = "config",
      .type = OPT_TEXT,

@@ -626,6 +626,22 @@ void provenance_of_result(struct provenance *p, bool slots)
         p->validity.of[kind][VALIDITY_EVERYWHERE] = log;
 }
 
+/* A speed other than the trace's is that of the pool. */
+static void pool_load(struct provenance *into, const struct provenance *from)
+{
+    if (!into->pooled) {
+        memcpy(into->timing, from->timing, sizeof(into->timing));
+        into->speed = from->speed;
+        into->workers = from->workers;
+        return;
+    }
+    pool_text(into->timing, from->timing);
+    if (isnan(into->speed) || into->speed == 1)
+        into->speed = from->speed;
+    if (into->workers != from->workers)
+        into->workers = -1;
+}
+
 int provenance_pool(struct provenance *into, const struct provenance *from, const char *path,
                     struct err *e)
 {
@@ -633,6 +649,7 @@ int provenance_pool(struct provenance *into, const struct provenance *from, cons
         return err_set(e, -EINVAL, ERR_INPUT, path,
                        "is of another trace than the files before it (digest %s, not %s)",
                        from->digest, into->digest);
+    pool_load(into, from);
     if (into->pooled) {
         pool_evidence(&into->evidence, &from->evidence);
         pool_drive_log(&into->drive_log, &from->drive_log);

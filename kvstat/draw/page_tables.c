@@ -9,6 +9,7 @@
 #include "kvstat/draw/html.h"
 #include "kvstat/report/bottleneck.h"
 #include "kvstat/report/cells.h"
+#include "kvstat/report/verdict.h"
 #include "lib/trace/trace.h"
 
 #define COLUMNS(titles) (titles), sizeof(titles) / sizeof((titles)[0])
@@ -101,6 +102,7 @@ void page_verdict(FILE *out, const struct figures *f)
                                          "at most",   "limit",   "samples", "why not decided"};
     const char *status = figures_text(f, figure_id(FIGURE_OF_VERDICT, FIGURE_VERDICT));
     struct figure_part c = {0};
+    char speed[VERDICT_SPEED];
     fputs("<section>\n<h2>Verdict</h2>\n", out);
     if (!status[0]) {
         fputs("<p>Not judged: <code>--profile latency</code> gives a verdict.</p>\n</section>\n",
@@ -115,6 +117,8 @@ void page_verdict(FILE *out, const struct figures *f)
                  status);
     fputs(" by profile ", out);
     html_text(out, figures_text(f, figure_id(FIGURE_OF_VERDICT, FIGURE_PROFILE)));
+    html_text(out, verdict_speed(speed,
+                                 figures_number(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_SPEED))));
     fputs("</p>\n", out);
     html_element(out, "p", "", figures_text(f, figure_id(FIGURE_OF_VERDICT, FIGURE_SENTENCE)));
     html_table_begin(out, COLUMNS(titles), 1);

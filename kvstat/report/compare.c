@@ -449,8 +449,8 @@ const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c
     buf[0] = '\0';
     if (c->timing[0][0])
         snprintf(buf, COMPARE_SENTENCE,
-                 "the loads differ, by their timing (base: %s; new: %s): ",
-                 c->timing[0], c->timing[1]);
+                 "the loads differ, by their timing (base: %s; new: %s): ", c->timing[0],
+                 c->timing[1]);
     size_t begin = strlen(buf);
     if (better && worse) {
         snprintf(buf + begin, COMPARE_SENTENCE - begin,
@@ -554,8 +554,7 @@ void compare_text(FILE *out, const struct compare *c, const struct run_table *ba
     fprintf(out, "New:\n");
     put_runs(out, new);
     if (c->timing[0][0])
-        fprintf(out,
-                "Timing differs, so figures are of different loads:\n  base: %s\n  new: %s\n",
+        fprintf(out, "Timing differs, so figures are of different loads:\n  base: %s\n  new: %s\n",
                 c->timing[0], c->timing[1]);
     fprintf(out,
             "\n%zu of %zu figure%s that could be tested changed by more than the noise (99 %%, "

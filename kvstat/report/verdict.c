@@ -550,8 +550,8 @@ const char *verdict_sentence_of_runs(char text[VERDICT_SENTENCE], const struct r
         if (outcome == VERDICT_FAIL || (outcome == VERDICT_INCONCLUSIVE && worst == VERDICT_PASS))
             worst = outcome;
         if (!speed[0])
-            verdict_speed(speed, run_table_number(
-                                     t, run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_SPEED)));
+            verdict_speed(speed,
+                          run_table_number(t, run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_SPEED)));
     }
     err_make_harmless(names);
     add(text, "%s%s: %zu of %zu run%s pass%s profile %s", words[worst], speed, passed, all,
@@ -649,11 +649,10 @@ void verdict_judge(struct verdict *v, struct verdict_asked asked,
 {
     const enum figure_scope scope = FIGURE_OF_VERDICT;
     char text[SENTENCE];
-    *v = (struct verdict){
-        .asked = asked,
-        .in_warmup = figures_in_warmup(f),
-        .speed = figures_number(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_SPEED)),
-        .figure_of_merit = NAN};
+    *v = (struct verdict){.asked = asked,
+                          .in_warmup = figures_in_warmup(f),
+                          .speed = figures_number(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_SPEED)),
+                          .figure_of_merit = NAN};
     if (!verdict_is_asked(asked)) {
         figures_put(f, &(struct figure){.id = figure_id(scope, FIGURE_ITSELF)});
         return;

@@ -234,8 +234,8 @@ static void add_criterion(struct lines_parts *p, const struct verdict_criterion 
                    reason);
 }
 
-/* Criteria that nobody can decide for the same reason: "read p95, p99, write p95 unknown: ...". first:
- * of them; the others come with it. */
+/* Criteria that nobody can decide for the same reason: "read p95, p99, write p95 unknown: ...".
+ * first: of them; the others come with it. */
 static void add_doubt(struct lines_parts *p, const struct verdict *v, size_t first)
 {
     const char *doubt = v->criterion[first].doubt;
@@ -666,8 +666,8 @@ static void add_simulated(struct lines_parts *p, const struct figures *f)
     if (n == 0)
         return;
     const struct figure *flags = figures_find(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_FLAGS));
-    if (is_simulated(f, TRACE_STORAGE) && !figures_is_empty(f, TRACE_STORAGE) && flags && flags->form == FIGURE_FORM_TEXTS &&
-        flags->list.n > 0) /* a measured drive */
+    if (is_simulated(f, TRACE_STORAGE) && !figures_is_empty(f, TRACE_STORAGE) && flags &&
+        flags->form == FIGURE_FORM_TEXTS && flags->list.n > 0) /* a measured drive */
         lines_part(p, "%s SIMULATED (sim.): %s%.600s", names, n == 1 ? "" : "storage ",
                    flags->list.item[0]);
     else

@@ -319,9 +319,8 @@ static int ask(struct s3_control *c, const struct question *q, struct err *e)
     if (tried == 1)
         return err_set(e, rc, ERR_TARGET, c->where, "%s does not answer: %s", c->u.endpoint[door],
                        why);
-    return err_set(e, rc, ERR_TARGET, c->where,
-                   "none of %u endpoints answers; the last was %s: %s", tried, c->u.endpoint[door],
-                   why);
+    return err_set(e, rc, ERR_TARGET, c->where, "none of %u endpoints answers; the last was %s: %s",
+                   tried, c->u.endpoint[door], why);
 }
 
 static bool fine(const struct s3_control *c)

@@ -38,6 +38,13 @@ exits 'pooled with another' 0 "$kvstat" --merge two.csv.zst null.csv.zst
 stdout_like 'is kept' '^Validity .*'
 like 'and the doubt' "$(flat)" 'Validity un[a-z]*: .*nothing was executed'
 
+# Two results of one trace, of which one ran at another speed: the pool is of another load than the trace's.
+for speed in 1 4; do
+    told "$BIN/kvreplay" --tier-engine 2=sim --tier-engine 1=sim --timing trace --speed "${speed}0" -o "speed$speed.csv.zst" trace.csv.zst
+done
+exits 'pooled runs of two speeds' 4 "$kvstat" --check --slo --merge speed1.csv.zst speed4.csv.zst
+like 'are not judged as the trace' "$(flat)" 'Verdict INCONCLUSIVE slo \(trace at 10 times its speed\): '
+
 # ---- a warm-up that is longer than the run: of kvstat, and of kvreplay ----
 
 told "$BIN/kvreplay" --tier-engine 2=sim --tier-engine 1=sim -o whole.csv.zst trace.csv.zst

@@ -100,12 +100,14 @@ exits 'in the same' 0 "$kvstat" --compare "$TMP/small.csv" --json "$TMP/small.cs
 is 'do not' "$(json "$TMP/stdout" .compare.pages_differ)" false
 
 # Runs of other timing are no equals either, and that comes before any figure.
-for timing in '"asap" 1 0' '"trace" 10 0' '"served" 10 8'; do
-    # shellcheck disable=SC2086 # words
-    set -- $timing
-    sed "\$s/\"\"timing\"\":\"\"[a-z]*\"\"/\"\"timing\"\":\"$1\"/; \$s/\"\"speed\"\":[0-9.]*/\"\"speed\"\":$2/; \$s/\"\"workers\"\":[0-9]*/\"\"workers\"\":$3/" \
-        "$TMP/r.csv" >"$TMP/$(echo "$1" | tr -d '"').csv"
-done
+while read -r timing speed workers; do
+    sed "\$s/\"\"timing\"\":\"\"[a-z]*/\"\"timing\"\":\"\"$timing/; \$s/\"\"speed\"\":[0-9.]*/\"\"speed\"\":$speed/;
+        \$s/\"\"workers\"\":[0-9]*/\"\"workers\"\":$workers/" "$TMP/r.csv" >"$TMP/$timing.csv"
+done <<'END'
+asap 1 0
+trace 10 0
+served 10 8
+END
 exits 'as fast as possible, and at ten times the speed' 0 "$kvstat" --compare "$TMP/asap.csv" --json "$TMP/trace.csv"
 is 'differ' "$(json "$TMP/stdout" .compare.timings_differ)" true
 like 'which the verdict begins with' "$(json "$TMP/stdout" .compare.sentence)" \

@@ -41,7 +41,7 @@ simulated() {
     printf '#!/bin/sh\n%s\nexec "%s" %s "$@"\n' "$2" "$BIN/kvreplay" "$3" >"$1/bin/kvreplay"
     chmod +x "$1/bin/kvreplay"
 }
-# Drives as fast as said, in place of the real one (the first two words: --nvme DIR).
+# Drives as fast as said, in place of the real one (the first two words: --target DIR).
 simulated drive 'shift 2' '--spin 0 --lateness-budget "${BUDGET:-1h}" --tier-engine "2=sim:$SPEED"'
 # Its users do not wait for answers, so that many are due in a short run.
 rm "$TMP/drive/bin/kvgen"
@@ -279,10 +279,10 @@ stdout_like 'suite: with the users that were given' '^8b-cpu0 .* [0-9.]+$'
 sizes() {
     sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' stdout | awk '
         function after(option,   i) { for (i = 1; i < NF; i++) if ($i == option) return $(i + 1) }
-        { gsub("\047", "") }
+        { gsub("\047", ""); gsub("GiB", "") }
         /^# / { name = $2 }
-        $1 == "kvgen" || /--autoscale/ { print name, after("--gpu-mem-gb"), after("--cpu-mem-gb"), after("--generation-mode"), \
-            after("--num-users"), after($1 == "kvgen" ? "--duration" : "--search-time") }'
+        $1 == "kvgen" || /--autoscale/ { print name, after("--gpu-mem"), after("--cpu-mem"), after("--generation-mode"), \
+            after("--users"), after($1 == "kvgen" ? "--duration" : "--search-time") }'
 }
 exits 'suite: the wrapper' 0 "$examples/suite.sh" --wrapper --print -U 90 -d objects --gpu-mem-gb 24 --cpu-mem-gb 32
 is 'suite: the wrapper: its scenarios' "$(sizes)" "$(sed 's/^ *//' <<'END'
