@@ -644,16 +644,16 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
     if (n->errors)
         validity_why(v, "out of memory: the figures lack some of the rows");
 
+    if (ev->by_keys)
+        judge_figure(v, VALIDITY_END_TO_END, VALIDITY_UNKNOWN,
+                     "requests are spread over the parts (--split keys)");
     if (judge_nothing(v, ev)) {
         judge_run(v);
         note_ceiling(v, ev);
         return;
     }
     judge_late(v, VALIDITY_RESPONSE, n->response);
-    if (ev->by_keys)
-        judge_figure(v, VALIDITY_END_TO_END, VALIDITY_UNKNOWN,
-                     "requests are spread over the parts (--split keys)");
-    else
+    if (!ev->by_keys)
         judge_late(v, VALIDITY_END_TO_END, n->whole);
     judge_processors(v, ev);
     judge_kernel(v, ev);

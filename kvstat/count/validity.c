@@ -125,8 +125,8 @@ static const struct validity_of *of_spot(const struct validity *v, unsigned kind
 static bool is_shown(const struct validity *v, unsigned kind, unsigned spot,
                      enum validity_state state)
 {
-    const struct validity_of *of = of_spot(v, kind, spot);
-    bool told = state != VALIDITY_GOOD || strcmp(of->why, worst_of(v, kind)->why) == 0;
+    const struct validity_of *of = of_spot(v, kind, spot), *worst = worst_of(v, kind);
+    bool told = state != VALIDITY_GOOD || strcmp(of->why, worst->why) == 0;
     return of->state == state && of->why[0] && told;
 }
 
@@ -157,19 +157,19 @@ static void add_reason(char buf[VALIDITY_LINE], const struct validity *v, enum v
 static void add_reasons(char buf[VALIDITY_LINE], const struct validity *v,
                         enum validity_state state, const char *separator)
 {
-    const char *told[VALIDITY_KINDS * SPOTS];
+    const struct validity_of *told[VALIDITY_KINDS * SPOTS];
     size_t count = 0;
     for (unsigned spot = 0; spot < SPOTS; spot++)
         for (unsigned kind = 0; kind < kinds_of(v); kind++) {
-            const char *why = of_spot(v, kind, spot)->why;
+            const struct validity_of *of = of_spot(v, kind, spot);
             bool again = false;
             for (size_t i = 0; i < count; i++)
-                again |= strcmp(told[i], why) == 0;
+                again |= strcmp(told[i]->why, of->why) == 0;
             if (again || !is_shown(v, kind, spot, state))
                 continue;
-            told[count++] = why;
+            told[count++] = of;
             add(buf, separator, "");
-            add_reason(buf, v, state, why);
+            add_reason(buf, v, state, of->why);
             separator = "; ";
         }
 }

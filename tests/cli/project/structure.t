@@ -198,7 +198,7 @@ counted() {
 texts() {
     sources "$1" '*.[ch]' | bare "$1" |
         grep -E 'str(n?case)?(n?cmp|str)\([^;()]*(->|\.|\(|, )(what|why|label|title|heading|help|message|notes?)( |,|\)|\[|->)' |
-        grep -v 'strcmp([^,]*\.why, [^,]*->why)'
+        grep -Ev 'strcmp\([^,]*(\.|->)why, [^,]*->why\)'
 }
 
 # ---- headers ----
