@@ -118,4 +118,28 @@ exits 'a profile that is none' 2 "$BIN/kvstat" --profile latancy /dev/null
 stderr_like 'and the profile that may be meant' 'did you mean latency[?]'
 exits 'a tier model that is none' 2 "$BIN/kvgen" --tier-model 2=nvme-gen6 -o none
 stderr_like 'and the tier model that may be meant' 'did you mean nvme-gen4[?]'
+
+# ---- the list ----
+cat >"$TMP/mine.yaml" <<'END'
+model_configs:
+  llama3.1-8b:
+    name: mine
+    num_layers: 2
+    hidden_dim: 64
+    num_heads: 2
+    kv_heads: 2
+    dtype: float16
+END
+"$BIN/kvgen" --list-models >"$TMP/built-in"
+"$BIN/kvgen" --config "$TMP/mine.yaml" --list-models >"$TMP/listed"
+is 'a model of the configuration takes the place of the built-in one' "$(awk '$1 == "llama3.1-8b" {print $2, $3, $4}' "$TMP/listed")" \
+    'mha 2 512'
+is 'all others are listed as before' "$(grep -v '^llama3.1-8b ' "$TMP/listed")" "$(grep -v '^llama3.1-8b ' "$TMP/built-in")"
+if [ -c /dev/full ]; then
+    for option in '--list-models' '--model tiny-1b --show-model'; do
+        # shellcheck disable=SC2086 # two words
+        "$BIN/kvgen" $option >/dev/full 2>"$TMP/err"
+        is "$option on a full device" "$? $(cat "$TMP/err")" '1 kvgen: standard output: cannot write: No space left on device'
+    done
+fi
 done_testing
