@@ -81,7 +81,7 @@ static void put_criterion(FILE *out, const struct figure_part *c)
 {
     const struct figure *passed = figure_in(c, FIGURE_PASSED);
     bool decided = passed && passed->form == FIGURE_FORM_TRUTH;
-    const char *unit = text_in(c, FIGURE_UNIT), *reason = text_in(c, FIGURE_OPEN);
+    const char *unit = text_in(c, FIGURE_UNIT), *reason = text_in(c, FIGURE_REASON);
     fputs("<tr><th scope=\"row\">", out);
     html_text(out, c->figure->id.label);
     fputs("</th>", out);

@@ -143,7 +143,6 @@ enum figure_what {
     FIGURE_DOUBTED_OP,
     FIGURE_MODE,
     FIGURE_FOUND_TOKENS_PER_S,
-    FIGURE_REASON,
     FIGURE_CLOCK,
     FIGURE_GENERATED_TOKENS,
     FIGURE_GENERATED_TOKENS_PER_S,
@@ -234,7 +233,7 @@ enum figure_what {
     FIGURE_INDEPENDENT_SAMPLES,
     FIGURE_SAMPLES_TO_DECIDE,
     FIGURE_DOUBT,
-    FIGURE_OPEN, /* why a criterion is not decided */
+    FIGURE_REASON, /* why a search ended, or a criterion is not decided */
     FIGURE_PASSED,
     FIGURE_TIME, /* of an interval's begin */
     FIGURE_CONTENTS_BYTES,
