@@ -59,7 +59,7 @@ static const struct opt table[] = {
      .arg = "[TIER=]URI",
      .alias = "nvme|cache-dir",
      .marks = NOT_NULL,
-     .help = "Where objects are stored, those of Tier-2 unless TIER is given. A directory "
+     .help = "Where the objects of TIER are stored; without TIER, those of Tier-2. A directory "
              "(new, empty, or used by an earlier run), a file, a block device, a Redis server "
              "(redis://HOST:PORT/DB) or an object store (s3://BUCKET/PREFIX?endpoint=URL). Several "
              "paths are one store. file:DIR?like=lmcache-fs does I/O as that engine does. Needed "
@@ -399,8 +399,8 @@ static const struct opt table[] = {
      .flags = OPT_COMMON,
      .arg = "COMMAND",
      .marks = AUTOSCALE_ONLY,
-     .help = "With --autoscale: the command that writes the trace of {N} users. With kvreplay-mpi "
-             "of those of one rank; {rank}, {ranks} and {host} are replaced, too."},
+     .help = "With --autoscale: the command that writes the trace of {N} users. Each rank of "
+             "kvreplay-mpi runs it for its own users; it may use {rank}, {ranks} and {host}."},
     {.name = "each-timeout",
      .type = OPT_DURATION,
      .offset = AT(each_timeout_ns),

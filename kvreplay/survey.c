@@ -110,7 +110,7 @@ static int survey_read(struct survey *s, const struct trace_row *t, struct hash1
 
     if (t->size == 0 || t->size > OBJECT_SIZE_MAX)
         return 0;
-    if (!o && gone->lo == name.lo && gone->hi == name.hi)
+    if (!o && hash128_equal(*gone, name))
         return 0;
     if (!create)
         return t->tier == TRACE_STORAGE && (!o || as_it_was) ? survey_note(s, t, copy, have) : 0;

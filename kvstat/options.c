@@ -212,7 +212,7 @@ static const struct opt table[] = {
      .arg = "TIME",
      .def = "0",
      .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Leave out rows that started in this time of a replay. Unless given, the time of its "
+     .help = "Leave out rows that started in the first TIME of a replay. Default: the time of its "
              "kvreplay --warmup."},
     {.name = "config",
      .type = OPT_TEXT,

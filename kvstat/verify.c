@@ -47,7 +47,7 @@ static bool is_free(const struct object *o)
 static struct object *probe(const struct table *t, struct hash128 key)
 {
     size_t i = (size_t)key.lo & t->mask;
-    while (!is_free(&t->slot[i]) && (t->slot[i].key.lo != key.lo || t->slot[i].key.hi != key.hi))
+    while (!is_free(&t->slot[i]) && !hash128_equal(t->slot[i].key, key))
         i = (i + 1) & t->mask;
     return &t->slot[i];
 }

@@ -73,7 +73,7 @@ static size_t objects_probe(const struct objects *o, struct hash128 key, unsigne
     size_t i = objects_home(o, key, tier);
     for (; o->index[i]; i = (i + 1) & (o->index_size - 1)) {
         const struct object *e = objects_entry(o, o->index[i] - 1);
-        if (e->key.lo == key.lo && e->key.hi == key.hi && e->tier == tier)
+        if (hash128_equal(e->key, key) && e->tier == tier)
             break;
     }
     return i;

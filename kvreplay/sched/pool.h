@@ -36,7 +36,7 @@ static inline struct pool_entry **pool_bucket(const struct pool *p, struct hash1
 static inline struct pool_entry *pool_find(const struct pool *p, struct hash128 id)
 {
     struct pool_entry *e = *pool_bucket(p, id);
-    while (e && (e->id.lo != id.lo || e->id.hi != id.hi))
+    while (e && !hash128_equal(e->id, id))
         e = e->next;
     return e;
 }

@@ -75,7 +75,7 @@ bool selection_has_user(struct selection_users *u, const struct trace_row *t)
     struct hash128 id = hash_128(t->user.p, t->user.len);
     size_t i = (size_t)id.lo & u->mask;
     for (; u->cell[i].taken; i = (i + 1) & u->mask) {
-        if (u->cell[i].id.lo == id.lo && u->cell[i].id.hi == id.hi)
+        if (hash128_equal(u->cell[i].id, id))
             return true;
     }
     if (u->known == u->users)

@@ -2,6 +2,7 @@
 #ifndef KVTRACE_BASE_HASH_H
 #define KVTRACE_BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,6 +11,11 @@
 struct hash128 {
     uint64_t lo, hi;
 };
+
+static inline bool hash128_equal(struct hash128 a, struct hash128 b)
+{
+    return a.lo == b.lo && a.hi == b.hi;
+}
 
 /* XXH3-128 and XXH3-64 of p[0..len). Thread-safe; never fail. */
 struct hash128 hash_128(const void *p, size_t len);

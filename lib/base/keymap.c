@@ -39,7 +39,7 @@ static size_t probe(const struct keymap *m, struct hash128 key)
 
     for (;; at = (at + 1) & m->mask) {
         const struct place *p = &m->place[at];
-        if (is_empty(p) || (p->key.lo == key.lo && p->key.hi == key.hi))
+        if (is_empty(p) || hash128_equal(p->key, key))
             return at;
     }
 }

@@ -34,11 +34,11 @@ static uint64_t add(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static struct sum *find(struct sum *s, uint64_t count, const struct hash128 *place)
+static struct sum *find(struct sum *s, uint64_t count, struct hash128 place)
 {
     uint64_t i = 0;
 
-    while (i < count && (s[i].place.lo != place->lo || s[i].place.hi != place->hi))
+    while (i < count && !hash128_equal(s[i].place, place))
         i++;
     return &s[i];
 }
@@ -53,7 +53,7 @@ static uint64_t add_up(struct sum *sums, const struct ranks *r, const char *text
         for (size_t at = 0; at + sizeof(struct sum) <= lens[k]; at += sizeof(struct sum)) {
             struct sum one;
             memcpy(&one, texts + at, sizeof(one));
-            struct sum *s = find(sums, count, &one.place);
+            struct sum *s = find(sums, count, one.place);
             if (s == &sums[count]) {
                 sums[count++] = one;
                 continue;
@@ -101,10 +101,10 @@ int claims_compare(struct ranks *ranks, bool shared, const struct claim *own, un
     if (rc == 0 && n > 0)
         rc = ranks_spread(ranks, sums, n * sizeof(*sums), e);
     for (unsigned i = 0; rc == 0 && i < count; i++) {
-        const struct sum *all = find(sums, n, &mine[i].place);
+        const struct sum *all = find(sums, n, mine[i].place);
         others[i] = (struct claim_others){.bytes = all->bytes, .targets = (unsigned)all->targets};
         for (unsigned k = 0; k < count; k++) {
-            if (mine[k].place.lo != mine[i].place.lo || mine[k].place.hi != mine[i].place.hi)
+            if (!hash128_equal(mine[k].place, mine[i].place))
                 continue;
             others[i].bytes -= mine[k].bytes < others[i].bytes ? mine[k].bytes : others[i].bytes;
             others[i].targets--;

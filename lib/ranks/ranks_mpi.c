@@ -540,7 +540,7 @@ int ranks_same(struct ranks *r, struct hash128 h, const char *what, struct err *
 
     r->failed |= rc < 0;
     for (unsigned i = 1; rc == 0 && r->rank == 0 && i < r->count; i++) {
-        if (all[i].lo == all[0].lo && all[i].hi == all[0].hi)
+        if (hash128_equal(all[i], all[0]))
             continue;
         snprintf(where, sizeof(where), "rank %u on %s", i, r->host[i]);
         rc = err_set(e, -EINVAL, ERR_INPUT, where, "%s: not the same as those of rank 0 on %s",
