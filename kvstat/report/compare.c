@@ -150,15 +150,17 @@ static void find_timing(struct compare *c, const struct run_table *base,
                         const struct run_table *new)
 {
     char a[sizeof(c->timing[0])], b[sizeof(c->timing[0])];
-    for (size_t i = 0; i < run_table_runs(base); i++)
-        for (size_t k = 0; k < run_table_runs(new); k++) {
-            tell_timing(a, sizeof(a), base, i);
+    for (size_t i = 0; i < run_table_runs(base); i++) {
+        tell_timing(a, sizeof(a), base, i);
+        for (size_t k = 0; a[0] && k < run_table_runs(new); k++) {
             tell_timing(b, sizeof(b), new, k);
-            if (c->timing[0][0] || !a[0] || !b[0] || strcmp(a, b) == 0)
+            if (!b[0] || strcmp(a, b) == 0)
                 continue;
             memcpy(c->timing[0], a, sizeof(a));
             memcpy(c->timing[1], b, sizeof(b));
+            return;
         }
+    }
 }
 
 enum validity_state compare_state_of_run(const struct run_table *t, size_t run)
