@@ -290,6 +290,11 @@ $(BUILD)/tests/unit/tier/test_io $(BUILD)/tests/unit/trace/test_frame: LDLIBS +=
 $(BUILD)/tests/unit/tier/test_storage_trim: LDLIBS += -Wl,--wrap=ioctl
 # Neither a new name for a file nor its removal.
 $(BUILD)/tests/unit/like/test_calls: LDLIBS += -Wl,--wrap=renameat,--wrap=unlinkat
+# No pipe, no process; a time that they set.
+$(BUILD)/tests/unit/kvreplay/test_step_command: LDLIBS += -Wl,--wrap=pipe2,--wrap=fork
+$(BUILD)/tests/unit/kvstat/test_gnuplot: LDLIBS += -Wl,--wrap=pipe2,--wrap=tmpfile,--wrap=read,--wrap=lseek,--wrap=waitpid \
+    -Wl,--wrap=posix_spawn_file_actions_init,--wrap=posix_spawn_file_actions_adddup2
+$(BUILD)/tests/unit/lib/test_stop: LDLIBS += -Wl,--wrap=sigaction,--wrap=clock_gettime
 # No memory when they want that.
 $(BUILD)/tests/unit/lib/test_memory: LDLIBS += -Wl,--wrap=realloc
 $(BUILD)/tests/unit/kvreplay/test_validity: LDLIBS += -Wl,--wrap=calloc

@@ -4,5 +4,10 @@
 
 void __gcov_dump(void);
 
-#define _exit(status) (__gcov_dump(), _exit(status))
-#define execl(...)    (__gcov_dump(), execl(__VA_ARGS__))
+#define _exit(status)                                                                              \
+    ({                                                                                             \
+        int as_said = (status);                                                                    \
+        __gcov_dump();                                                                             \
+        _exit(as_said);                                                                            \
+    })
+#define execl(...) (__gcov_dump(), execl(__VA_ARGS__))

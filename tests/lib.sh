@@ -42,7 +42,7 @@
 #                                 that it is a shell, which ignores SIGINT
 #   scaled N                      prints how often to repeat what is only repeated: N, or less in a sanitizer build
 #                                 (TEST_SCALE, set by tests/run)
-#   sanitized                     succeeds when the programs were built with a sanitizer or for coverage
+#   sanitized                     succeeds when the programs were built with a sanitizer
 #   rows_only ARGS...             prints --no-notes for a command with these arguments that writes plain rows, and nothing
 #                                 for one that cannot take it. For tests that look at each line of the rows
 #   diag "text"                   a remark for people
@@ -180,7 +180,7 @@ json() { jq -r "$json_definitions line([$2])" "$1"; }
 provenance() { tail -c +9 "$1" | head -c "$(od -An -tu4 -j4 -N4 "$1" | tr -d ' ')"; }
 
 built_with() { grep -qE "$1" "${BIN%/bin}/flags" 2>/dev/null; }
-sanitized() { built_with 'fsanitize|coverage'; }
+sanitized() { built_with fsanitize; }
 
 diag() { printf '%s\n' "$1" | sed 's/^/# /'; }
 

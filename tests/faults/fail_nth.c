@@ -11,6 +11,7 @@
  *   ring              a request of io_uring: ENOSPC for a write, otherwise EBADF
  *   ring-short        a read or write of io_uring: half of it is done
  * FAIL_REPORT=FILE    gets a struct report, whatever becomes of the program
+ * FAIL_UNTIL_EXIT=1   nothing fails after exit, when a build for coverage writes what it counted
  *
  * System calls are caught by a seccomp filter with a handler of SIGSYS, so that those which libc
  * and other libraries make inside are counted, too. A program that is executed from here would have
@@ -69,7 +70,7 @@ static const char *const kinds[] = {
     "call-short", "thread", "ring", "ring-short"};
 
 static enum kind kind;
-static uint64_t fail_at;
+static _Atomic uint64_t fail_at;
 static struct report unreported, *report = &unreported;
 
 /* ---- counting ---- */
@@ -561,6 +562,11 @@ static int catch_calls(void)
 
 static int (*real_main)(int, char **, char **);
 
+static void fail_no_more(void)
+{
+    atomic_store(&fail_at, 0);
+}
+
 static void begin(void)
 {
     const char *text = getenv("FAIL_NTH"), *file = getenv("FAIL_REPORT"), *n;
@@ -585,7 +591,9 @@ static void begin(void)
     if (dladdr((void *)(uintptr_t)real_main, &program))
         report->program = (uintptr_t)program.dli_fbase;
     fail_at = strtoull(n + 1, NULL, 10);
-    unsetenv("FAIL_NTH"); /* for programs that this one starts */
+    if (getenv("FAIL_UNTIL_EXIT"))
+        atexit(fail_no_more); /* the first to be registered is the last to be called */
+    unsetenv("FAIL_NTH");     /* for programs that this one starts */
     kind = asked;
     if (kind >= CALL && kind <= CALL_SHORT && catch_calls() < 0)
         _exit(98);

@@ -396,7 +396,8 @@ def main():
         sys.exit(f"sweep.py: {library} was not built (make unit)")
 
     with open(build + "/flags") as f:
-        sanitized = "fsanitize" in f.read()
+        flags = f.read()
+    sanitized = "fsanitize" in flags
     kinds = args.kind or [k for k in KINDS if not (sanitized and k == "memory")]  # sanitizers have their own allocator
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="kvtrace-faults.") as scratch, \
@@ -404,6 +405,8 @@ def main():
         at = {"bin": build + "/bin", "in": scratch + "/in", "runs": scratch + "/runs", "scratch": scratch, "messages": {},
               "env": dict(os.environ, LD_PRELOAD=library, ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0:exitcode=199",
                           LC_ALL="C", NO_COLOR="1")}
+        if "coverage" in flags:
+            at["env"]["FAIL_UNTIL_EXIT"] = "1"
         os.mkdir(at["in"])
         os.mkdir(at["runs"])
         make_inputs(at["bin"], at["in"])

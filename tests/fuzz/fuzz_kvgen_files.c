@@ -15,6 +15,7 @@
 #include "kvgen/source/inputs.h"
 #include "kvgen/source/sharegpt.h"
 #include "lib/conf/conf.h"
+#include "tests/fuzz/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -84,17 +85,17 @@ static int read_all(struct source *s, struct err *e)
     return rc;
 }
 
-/* Events and traces are read elsewhere (fuzz_kvgen_recording, fuzz_kvgen_trace). */
-static bool is_source(enum inputs_kind kind)
-{
-    static const enum inputs_kind kinds[] = {
-        INPUTS_BURST, INPUTS_AZURE,        INPUTS_SHAREGPT, INPUTS_AGENTIC, INPUTS_DYNAMO,
-        INPUTS_SATF,  INPUTS_AGENTIC_ROWS, INPUTS_MOONCAKE, INPUTS_BAILIAN, INPUTS_LMCACHE};
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-        if (kinds[i] == kind)
-            return true;
-    return false;
-}
+/* By kind. Events and traces are read elsewhere (fuzz_kvgen_recording, fuzz_kvgen_trace). */
+static const char *const readers[INPUTS_KINDS] = {[INPUTS_BURST] = "burst",
+                                                  [INPUTS_AZURE] = "azure",
+                                                  [INPUTS_SHAREGPT] = "sharegpt",
+                                                  [INPUTS_AGENTIC] = "agentic",
+                                                  [INPUTS_DYNAMO] = "dynamo",
+                                                  [INPUTS_SATF] = "satf",
+                                                  [INPUTS_AGENTIC_ROWS] = "agentic-rows",
+                                                  [INPUTS_MOONCAKE] = "mooncake",
+                                                  [INPUTS_BAILIAN] = "bailian",
+                                                  [INPUTS_LMCACHE] = "lmcache"};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -104,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err e = {0};
     enum inputs_kind kind;
     char path[64];
+    int only = fuzz_reader(readers, INPUTS_KINDS);
 
     if (size == 0 || fd < 0 || write(fd, data + 1, size - 1) != (ssize_t)(size - 1))
         goto out;
@@ -111,7 +113,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rc = inputs_open(&in, path, &e);
     if (rc == 0)
         rc = inputs_recognise(in, &kind, &e);
-    if (rc == 0 && !is_source(kind)) {
+    if (rc == 0 && only >= 0) /* as --source says it: whatever the content is */
+        kind = (enum inputs_kind)only;
+    if (rc == 0 && !readers[kind]) {
         inputs_close(in);
         goto out;
     }

@@ -9,6 +9,7 @@
 #include "kvgen/record/recording.h"
 #include "lib/base/keymap.h"
 #include "lib/model/model.h"
+#include "tests/fuzz/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,16 +43,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct import *import;
     struct err e = {0};
     char path[64];
+    static const char *const readers[RECORDING_FORMATS] = {[RECORDING_KV_EVENTS] = "kv-events",
+                                                           [RECORDING_TRTLLM] = "trtllm",
+                                                           [RECORDING_DYNAMO_KV] = "dynamo-kv",
+                                                           [RECORDING_LCT] = "lct",
+                                                           [RECORDING_STRACE] = "strace"};
+    int only = fuzz_reader(readers, RECORDING_FORMATS);
 
     if (size == 0 || fd < 0 || write(fd, data + 1, size - 1) != (ssize_t)(size - 1))
         goto out;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    struct recording_opts o = {.format = (enum recording_format)(data[0] % RECORDING_FORMATS),
-                               .record = {.pairing = (data[0] & 64) != 0, .names = {{1, 2}}},
-                               .model = *model_builtin(0),
-                               .ranks = 1,
-                               .object_bytes = 4096,
-                               .reorder_ns = 1000000000};
+    struct recording_opts o = {
+        .format = (enum recording_format)(only >= 0 ? only : data[0] % RECORDING_FORMATS),
+        .record = {.pairing = (data[0] & 64) != 0, .names = {{1, 2}}},
+        .model = *model_builtin(0),
+        .ranks = 1,
+        .object_bytes = 4096,
+        .reorder_ns = 1000000000};
     struct opt_list none = {0};
     if (media_init(&o.record.media, &none, &e) < 0)
         abort();

@@ -16,7 +16,7 @@ done
 case $BIN in "$TOP"/*) build=${BIN#"$TOP"/} ;; *) build=$BIN ;; esac
 build=${build%/bin}
 [ -e "$build/lib/base/err.o" ] || skip_all "the objects of $build are not here"
-! sanitized || skip_all 'sanitizers and coverage need libraries of their own'
+! built_with 'fsanitize|coverage' || skip_all 'sanitizers and coverage need libraries of their own'
 cuda=$(sed -n 's|.*-DKVTRACE_CUDA=1 -isystem \([^ ]*\)/include.*|\1|p' "$build/flags")
 
 # A copy of the objects as they are, whatever flags they were made with: nothing is compiled here.

@@ -2,7 +2,8 @@
  * abandons, the third kills; one sent twice counts once, SIGPIPE and SIGXFSZ do nothing, and the
  * exit status tells which came first. Each case runs in a child, because the flag cannot be lowered
  * again. A bug here is a program that Ctrl-C cannot end, or one that loses its results to the
- * second. */
+ * second. A line of text stands below what a terminal shows; a reader that is patient is so for
+ * STOP_PATIENCE_MS. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,6 +34,32 @@ static int in_child(int (*body)(void))
     assert_true(pid > 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return status;
+}
+
+/* ---- calls that fail, and a time that goes on, when a test wants them to ---- */
+
+static int handlers_until_no = -1; /* calls that are granted before one is refused; negative: all */
+static time_t later_s;
+
+int __real_sigaction(int sig, const struct sigaction *to, struct sigaction *from);
+int __wrap_sigaction(int sig, const struct sigaction *to, struct sigaction *from);
+int __wrap_sigaction(int sig, const struct sigaction *to, struct sigaction *from)
+{
+    if (handlers_until_no == 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    handlers_until_no -= handlers_until_no > 0;
+    return __real_sigaction(sig, to, from);
+}
+
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+    int rc = __real_clock_gettime(clock, t);
+    t->tv_sec += later_s;
+    return rc;
 }
 
 static int first_signal(void)
@@ -146,6 +173,81 @@ static void the_first_writes_a_line(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* "^C" and a progress line are there already. */
+static int one_line_on_a_terminal(void)
+{
+    char text[32];
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0 || grantpt(terminal) || unlockpt(terminal))
+        return 1;
+    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    if (other < 0 || dup2(other, STDERR_FILENO) < 0 || stop_install("stopping\n", NULL))
+        return 2;
+    raise(SIGINT);
+    ssize_t n = read(terminal, text, sizeof(text));
+    return n == 12 && memcmp(text, "\r\nstopping\r\n", 12) == 0 ? 0 : 3;
+}
+
+/* A terminal that is gone, a pipe that nobody reads: nobody is told, and that is all. */
+static int nobody_reads(void)
+{
+    int fd[2];
+    if (pipe(fd) || dup2(fd[1], STDERR_FILENO) < 0 || close(fd[0]) || close(fd[1]) ||
+        stop_install("stopping\n", NULL))
+        return 1;
+    raise(SIGTERM);
+    return stop_exit_status(0) == 143 ? 0 : 2;
+}
+
+static void a_terminal_or_nobody(void **state)
+{
+    (void)state;
+    int status = in_child(one_line_on_a_terminal);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    status = in_child(nobody_reads);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static int patience(void)
+{
+    if (stop_install(NULL, NULL) || stop_ends_reading(true) || stop_ends_reading(false))
+        return 1;
+    raise(SIGINT);
+    if (stop_ends_reading(true) || !stop_ends_reading(false))
+        return 2;
+    later_s = STOP_PATIENCE_MS / 1000 + 1;
+    return stop_ends_reading(true) && !stop_abandons() ? 0 : 3;
+}
+
+static void patience_ends(void **state)
+{
+    (void)state;
+    int status = in_child(patience);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static int no_handler(void)
+{
+    for (int granted = 0; granted < 4; granted++) {
+        struct err e = {0};
+        handlers_until_no = granted;
+        if (stop_install(NULL, &e) != -EINVAL || !strstr(e.what, "cannot install signal handlers"))
+            return granted + 1;
+    }
+    return 0;
+}
+
+static void every_handler_is_needed(void **state)
+{
+    (void)state;
+    int status = in_child(no_handler);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static int blocked_read(void)
 {
     int fd[2];
@@ -181,7 +283,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_sets_the_flag), cmocka_unit_test(sent_twice_is_one),
         cmocka_unit_test(the_third_kills),         cmocka_unit_test(the_first_writes_a_line),
-        cmocka_unit_test(a_blocked_read_returns),
+        cmocka_unit_test(a_blocked_read_returns),  cmocka_unit_test(a_terminal_or_nobody),
+        cmocka_unit_test(patience_ends),           cmocka_unit_test(every_handler_is_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
