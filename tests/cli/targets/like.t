@@ -177,7 +177,7 @@ calls() {
     awk '/ <unfinished/ { sub(/ <unfinished.*/, ""); begun[$1] = $0; next }
         / resumed>/ { pid = $1; sub(/.* resumed>/, ""); print begun[pid] $0; next } { print }' "$TMP/trace" |
         grep -E '[0-9a-f]{64}|"[0-9a-f]{3}(/[0-9a-f]{2}_g0)?"|sync' |
-        grep -v -e O_DIRECTORY -e AT_REMOVEDIR -e readlink -e fcntl -e mmap -e munmap |
+        grep -v -e O_DIRECTORY -e AT_REMOVEDIR -e readlink -e fcntl -e mmap -e munmap -e '[.]gcda' |
         sed -E 's/^[0-9]+ +//; s/newfstatat|fstatat64/fstatat/; s/faccessat2/faccessat/; s/renameat2/renameat/
             s/[0-9]+<[^>]*>/FD/g; s/[0-9a-f]{64}/HASH/g; s|"[0-9a-f]{3}/[0-9a-f]{2}_g0|"hhh/hh_g0|g; s|"[0-9a-f]{3}"|"hhh"|
             s/"kvtrace@0x00000000@0@HASH/"NAME/g; s/\.bin\.[0-9]+\.tmp/.bin.N.tmp/g; s/O_NOFOLLOW\|O_CLOEXEC/SAFE/
