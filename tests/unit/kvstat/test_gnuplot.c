@@ -218,6 +218,12 @@ static void a_picture_that_cannot_be_kept(void **state)
 static void a_program_that_cannot_be_started(void **state)
 {
     (void)state;
+    char none[] = "/nonexistent", *const argv[] = {none, NULL};
+    pid_t pid;
+    if (posix_spawn(&pid, none, NULL, NULL, argv, NULL) == 0) {
+        waitpid(pid, NULL, 0);
+        skip(); /* qemu-user does not tell that a program could not be started */
+    }
     gnuplot_is("cat", 0644);
     setenv("PATH", folder, 1);
     assert_false(gnuplot_is_there());

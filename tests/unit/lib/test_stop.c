@@ -184,7 +184,9 @@ static int one_line_on_a_terminal(void)
     if (other < 0 || dup2(other, STDERR_FILENO) < 0 || stop_install("stopping\n", NULL))
         return 2;
     raise(SIGINT);
-    ssize_t n = read(terminal, text, sizeof(text));
+    ssize_t n = 0, more;
+    while (n < 12 && (more = read(terminal, text + n, sizeof(text) - (size_t)n)) > 0)
+        n += more;
     return n == 12 && memcmp(text, "\r\nstopping\r\n", 12) == 0 ? 0 : 3;
 }
 
