@@ -337,9 +337,9 @@ tsan-build:
 	$(MAKE) all unit BUILD=build/tsan OPTIM='-O1 -g -fno-omit-frame-pointer' CFLAGS='$(CFLAGS) -fsanitize=thread'
 
 # The memory sanitizer takes what a library writes that is not compiled with it for never written: what goes through zstd,
-# libcsv, libyaml, json-c or a stream of libc's is left out. The fuzzers have no coverage to go by here.
-MSAN_NOT   := trace/test_frame kvgen/test_export trace/test_csv trace/test_trace_cut trace/test_trace_notes trace/test_trace_read \
-              trace/test_trace_write lib/test_conf lib/test_model lib/test_jsonout kvstat/test_figures \
+# libcsv, libyaml, json-c or a stream of libc's, or comes from pthread_getaffinity_np, is left out. The fuzzers have no coverage to go by here.
+MSAN_NOT   := trace/test_frame kvgen/test_export kvreplay/test_pool trace/test_csv trace/test_trace_cut trace/test_trace_notes \
+              trace/test_trace_read trace/test_trace_write lib/test_thread lib/test_conf lib/test_model lib/test_jsonout kvstat/test_figures \
               fuzz_conf fuzz_csv fuzz_frame fuzz_jsontree fuzz_trace fuzz_trace_files \
               $(addprefix fuzz_kvgen_,files gpu_profile trace users)
 MSAN_UNITS := $(filter-out $(MSAN_NOT),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*/test_*.c)))
