@@ -579,6 +579,7 @@ void parts_json(struct jsonout *j, const struct parts *r)
     if (r->slowest) {
         jsonout_object(j, "slowest");
         jsonout_u64(j, "rank", (uint64_t)r->slowest->number);
+        jsonout_text_value(j, "by", "p95");
         jsonout_text_value(j, "op", directions[r->slowest_by]);
         jsonout_f64(j, "times_median", r->times_median);
         jsonout_end(j);

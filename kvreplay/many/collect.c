@@ -389,6 +389,7 @@ static void put_ranks(const struct collect *c, struct jsonout *j)
     } else {
         jsonout_object(j, "slowest");
         jsonout_u64(j, "rank", c->balance.slowest);
+        jsonout_text_value(j, "by", "rows_per_s");
         jsonout_f64(j, "times_median", c->balance.times_median);
         jsonout_end(j);
     }

@@ -61,3 +61,17 @@ int occupancy_append(struct occupancy *o, const struct occupancy *next)
     }
     return over ? -EOVERFLOW : 0;
 }
+
+int occupancy_beside(struct occupancy *o, const struct occupancy *part)
+{
+    bool over = false;
+    for (size_t i = 0; i < TRACE_TIERS; i++) {
+        struct occupancy_tier *t = &o->tier[i];
+        const struct occupancy_tier *p = &part->tier[i];
+        over |= __builtin_add_overflow(t->bytes, p->bytes, &t->bytes);
+        over |= __builtin_add_overflow(t->objects, p->objects, &t->objects);
+        over |= __builtin_add_overflow(t->peak_bytes, p->peak_bytes, &t->peak_bytes);
+        over |= __builtin_add_overflow(t->peak_objects, p->peak_objects, &t->peak_objects);
+    }
+    return over ? -EOVERFLOW : 0;
+}

@@ -536,7 +536,7 @@ int scan_merge(struct scan *into, const struct scan *from, struct err *e)
         rc = err_nomem(e, "series");
     if (rc < 0)
         return rc;
-    if (into->part && occupancy_append(&into->occupancy, &from->occupancy) < 0)
+    if (into->part && occupancy_beside(&into->occupancy, &from->occupancy) < 0)
         return err_set(e, -EOVERFLOW, ERR_INPUT, "", "live bytes of a tier do not fit 63 bits");
     for (size_t i = 0; i < TRACE_TIERS && !into->part; i++) {
         struct occupancy_tier *t = &into->occupancy.tier[i];

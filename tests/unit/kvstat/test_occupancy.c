@@ -68,6 +68,28 @@ static void any_cut_gives_the_same(void **state)
     assert_true(whole.tier[0].peak_bytes > 0);
 }
 
+static void the_peaks_of_parts_are_added(void **state)
+{
+    (void)state;
+    const struct trace_row rows[] = {row(TRACE_WRITE, TRACE_GPU, TRACE_PREFILL, 100),
+                                     row(TRACE_DELETE, TRACE_GPU, TRACE_PREFILL, 100),
+                                     row(TRACE_WRITE, TRACE_GPU, TRACE_PREFILL, 70),
+                                     row(TRACE_WRITE, TRACE_CPU, TRACE_PREFILL, 30)};
+    struct occupancy a = {0}, b = {0}, ab, ba;
+    assert_int_equal(occupancy_add(&a, rows, 2), 0);
+    assert_int_equal(occupancy_add(&b, rows + 2, 2), 0);
+    ab = a;
+    assert_int_equal(occupancy_beside(&ab, &b), 0);
+    ba = b;
+    assert_int_equal(occupancy_beside(&ba, &a), 0);
+    assert_memory_equal(&ab, &ba, sizeof(ab));
+    assert_int_equal(ab.tier[TRACE_GPU].peak_bytes, 170);
+    assert_int_equal(ab.tier[TRACE_GPU].peak_objects, 2);
+    assert_int_equal(ab.tier[TRACE_GPU].bytes, 70);
+    assert_int_equal(ab.tier[TRACE_GPU].objects, 1);
+    assert_int_equal(ab.tier[TRACE_CPU].peak_bytes, 30);
+}
+
 static void overflow(void **state)
 {
     (void)state;
@@ -75,7 +97,9 @@ static void overflow(void **state)
     struct occupancy o = {0}, again = {0};
     assert_int_equal(occupancy_add(&o, &r, 1), 0);
     assert_int_equal(occupancy_add(&again, &r, 1), 0);
+    struct occupancy beside = o;
     assert_int_equal(occupancy_append(&o, &again), -EOVERFLOW);
+    assert_int_equal(occupancy_beside(&beside, &again), -EOVERFLOW);
     r.size = UINT64_MAX;
     assert_int_equal(occupancy_add(&again, &r, 1), -EOVERFLOW);
 }
@@ -85,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signs),
         cmocka_unit_test(any_cut_gives_the_same),
+        cmocka_unit_test(the_peaks_of_parts_are_added),
         cmocka_unit_test(overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
