@@ -21,8 +21,8 @@ struct occupancy {
 int occupancy_add(struct occupancy *o, const struct trace_row *rows, size_t n);
 /* Adds the consecutive rows that follow. 0, or -EOVERFLOW. */
 int occupancy_append(struct occupancy *o, const struct occupancy *next);
-/* Adds the rows of another part of the run, which ran beside it on a store of its own: the peaks are added, at whatever
- * times they were, since each store must have its room. 0, or -EOVERFLOW. */
+/* Adds the rows of another part of the run, which ran beside it on a store of its own: the peaks
+ * are added, at whatever times they were, since each store must have its room. 0, or -EOVERFLOW. */
 int occupancy_beside(struct occupancy *o, const struct occupancy *part);
 
 #endif

@@ -343,14 +343,41 @@ static void *reply_string(const redisReadTask *task, char *text, size_t len)
     return &l->reply;
 }
 
-static void *reply_array(const redisReadTask *task, int elements)
+#if HIREDIS_MAJOR >= 1
+typedef size_t reply_elements;
+#else
+typedef int reply_elements;
+#endif
+
+/* Types that none of our commands has: an answer that nobody expects. */
+static void *reply_array(const redisReadTask *task, reply_elements elements)
 {
     struct link *l = task->privdata;
 
     (void)elements;
-    l->reply.type = REDIS_REPLY_ARRAY; /* none of our commands has one */
+    l->reply.type = task->type;
     return &l->reply;
 }
+
+#if HIREDIS_MAJOR >= 1
+static void *reply_double(const redisReadTask *task, double value, char *text, size_t len)
+{
+    struct link *l = task->privdata;
+
+    (void)value, (void)text, (void)len;
+    l->reply.type = task->type;
+    return &l->reply;
+}
+
+static void *reply_bool(const redisReadTask *task, int value)
+{
+    struct link *l = task->privdata;
+
+    (void)value;
+    l->reply.type = task->type;
+    return &l->reply;
+}
+#endif
 
 static void *reply_integer(const redisReadTask *task, long long value)
 {
@@ -374,8 +401,15 @@ static void reply_free(void *reply)
     (void)reply;
 }
 
-static redisReplyObjectFunctions reply_functions = {reply_string, reply_array, reply_integer,
-                                                    reply_nil, reply_free};
+static redisReplyObjectFunctions reply_functions = {.createString = reply_string,
+                                                    .createArray = reply_array,
+                                                    .createInteger = reply_integer,
+#if HIREDIS_MAJOR >= 1
+                                                    .createDouble = reply_double,
+                                                    .createBool = reply_bool,
+#endif
+                                                    .createNil = reply_nil,
+                                                    .freeObject = reply_free};
 
 /* Puts the operation behind those that the link has. */
 static void link_append(struct link *l, struct job *j)
