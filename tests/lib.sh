@@ -28,6 +28,7 @@
 #                                 for compressing and reading traces, which has tests of its own
 #
 #   needs_mpi                     skips it where mpirun cannot start ranks here; sets $mpirun, and $mpi to openmpi or mpich
+#   by_rank COMMAND... [:: COMMAND...]...   mpirun with a rank for each of the commands, 100 s at most
 #
 # Tools
 #   json FILE FILTER              prints what a jq filter finds in a JSON file; several results in one line, with
@@ -92,8 +93,22 @@ needs_mpi() {
     mpi=openmpi
     if ldd "$BIN/kvreplay-mpi" | grep -q libmpich; then mpi=mpich; fi
     mpirun=$(command -v mpirun.$mpi || command -v mpirun) || skip_all 'no mpirun'
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 TMPDIR="$TMP"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+        PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe TMPDIR="$TMP"
     "$mpirun" -np 2 true >"$TMP/out" 2>&1 || skip_all "mpirun does not start here: $(head -n 1 "$TMP/out")"
+}
+# All ranks are started with all commands, and each goes on as its own: mpirun of Open MPI 5.0.7 crashes when it is given several.
+by_rank() {
+    ranks=1
+    for word; do [ "$word" != :: ] || ranks=$((ranks + 1)); done
+    # shellcheck disable=SC2016 # the inner shell's
+    timeout 100 "$mpirun" -np $ranks sh -c '
+        before=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+        for word; do
+            shift
+            if [ "$word" = :: ]; then before=$((before - 1)); elif [ $before -eq 0 ]; then set -- "$@" "$word"; fi
+        done
+        exec "$@"' - "$@"
 }
 
 single_threaded() { ! built_with fsanitize=thread || skip_all 'one thread does it all'; }

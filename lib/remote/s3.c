@@ -198,6 +198,19 @@ static size_t give_body(char *to, size_t one, size_t n, void *ctx)
     return given;
 }
 
+/* libcurl wants the contents from their begin again (see before_request). Newer ones never forget
+ * that they could not have them, and would fail every later request of the handle. */
+static int give_body_again(void *ctx, curl_off_t offset, int origin)
+{
+    struct request *q = ctx;
+
+    if (offset != 0 || origin != SEEK_SET)
+        return CURL_SEEKFUNC_FAIL;
+    q->at = q->job->stage == STAGE_MOVE ? q->piece * q->s->part_bytes : 0;
+    q->have = q->taken = 0;
+    return CURL_SEEKFUNC_OK;
+}
+
 /* A line of an answer's head: the tag of a part is kept. */
 static size_t take_header(char *line, size_t one, size_t n, void *ctx)
 {
@@ -896,6 +909,8 @@ static int request_open(struct s3 *s, struct request *q, struct err *e)
     curl_easy_setopt(q->easy, CURLOPT_WRITEDATA, q);
     curl_easy_setopt(q->easy, CURLOPT_READFUNCTION, give_body);
     curl_easy_setopt(q->easy, CURLOPT_READDATA, q);
+    curl_easy_setopt(q->easy, CURLOPT_SEEKFUNCTION, give_body_again);
+    curl_easy_setopt(q->easy, CURLOPT_SEEKDATA, q);
     curl_easy_setopt(q->easy, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(q->easy, CURLOPT_HEADERDATA, q);
     curl_easy_setopt(q->easy, CURLOPT_PREREQFUNCTION, before_request);

@@ -9,7 +9,8 @@ bin=${BUILD:-build}/bin
 mpi=openmpi
 if ldd "$bin/kvreplay-mpi" | grep -q libmpich; then mpi=mpich; fi
 mpirun=$(command -v mpirun.$mpi || command -v mpirun) || { echo 'ranks: no mpirun'; exit 0; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+    PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 "$bin/kvgen" --users 200 --duration 600 --seed 1 --progress none -o "$tmp/t.csv" 2>/dev/null

@@ -36,6 +36,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -572,9 +573,13 @@ static void begin(void)
     const char *text = getenv("FAIL_NTH"), *file = getenv("FAIL_REPORT"), *n;
     enum kind asked = NONE;
     Dl_info program;
+    char byte;
     int fd;
 
     backtrace((void *[1]){NULL}, 1); /* loads its library */
+    /* Newer libcs map memory for it at its first use, with all signals blocked. */
+    if (getrandom(&byte, 1, 0) < 0)
+        _exit(97);
     if (!text || !(n = strchr(text, ':')))
         return;
     for (size_t i = 1; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

@@ -82,11 +82,11 @@ is "has one for each rank" "$(find "$TMP/store" -name '*.kv' | wc -l) $(find "$T
 
 # ---- refused, before anything is written ----
 
-# refused NAME WHAT ARGUMENTS-OF-MPIRUN...
+# refused NAME WHAT COMMAND... :: COMMAND...: of two ranks.
 refused() {
     name=$1 what=$2
     shift 2
-    timeout 60 "$mpirun" "$@" >"$TMP/stdout" 2>"$TMP/stderr"
+    by_rank "$@" >"$TMP/stdout" 2>"$TMP/stderr"
     status=$?
     is "$name: exit status" "$status" "${wanted-2}"
     stderr_like "$name: is told" "$what"
@@ -96,21 +96,23 @@ refused() {
 kv="$BIN/kvreplay-mpi --null -o $TMP/no"
 # shellcheck disable=SC2086
 {
-    refused "other options" 'rank 1 on .*: version or options: not the same as those of rank 0 on' -np 1 $kv "$trace" : -np 1 $kv --inflight 3 "$trace"
+    refused "other options" 'rank 1 on .*: version or options: not the same as those of rank 0 on' $kv "$trace" :: $kv --inflight 3 "$trace"
     version=$("$BIN/kvreplay" --version | grep -Eo '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)
-    LC_ALL=C sed "s/${version%?}[0-9]/${version%?}x/g" "$BIN/kvreplay-mpi" >"$TMP/other-mpi"
+    start=$(echo "${version%?}" | sed "s/[.]/[.]/g")
+    LC_ALL=C sed "s/${start}[0-9]/${version%?}x/g" "$BIN/kvreplay-mpi" >"$TMP/other-mpi"
     chmod +x "$TMP/other-mpi"
-    refused "another version" 'rank 1 on .*: version or options: not the same as those of rank 0 on' -np 1 $kv "$trace" : -np 1 "$TMP/other-mpi" --null -o "$TMP/no" "$trace"
+    refused "another version" 'rank 1 on .*: version or options: not the same as those of rank 0 on' $kv "$trace" :: "$TMP/other-mpi" --null -o "$TMP/no" "$trace"
     mkdir "$TMP/a" "$TMP/b"
     cp "$TMP/small.csv" "$TMP/a/t.csv"
     { cat "$TMP/small.csv"; echo 0,Read,65536,Tier-2,a,Decode; } >"$TMP/b/t.csv"
-    refused "another trace" 'rank 1 on .*: the trace: not the same' -np 1 -wdir "$TMP/a" $kv t.csv : -np 1 -wdir "$TMP/b" $kv t.csv
-    refused "standard input" 'only rank 0 would have it' -np 2 $kv -
-    refused "--part" '--part: does not apply with ranks of MPI' -np 2 $kv --part 0/2 "$trace"
-    refused "served shares" '--split keys: spreads requests' -np 2 $kv --split keys --timing served --workers 2 "$trace"
+    refused "another trace" 'rank 1 on .*: the trace: not the same' env -C "$TMP/a" $kv t.csv :: env -C "$TMP/b" $kv t.csv
+    refused "standard input" 'only rank 0 would have it' $kv - :: $kv -
+    refused "--part" '--part: does not apply with ranks of MPI' $kv --part 0/2 "$trace" :: $kv --part 0/2 "$trace"
+    refused "served shares" '--split keys: spreads requests' \
+        $kv --split keys --timing served --workers 2 "$trace" :: $kv --split keys --timing served --workers 2 "$trace"
     : >"$TMP/file"
     wanted=3 refused "a target that cannot be used" 'rank 1 on .*file' \
-        -np 1 "$BIN/kvreplay-mpi" --target "$TMP/fine" -o "$TMP/no" "$TMP/small.csv" : -np 1 "$BIN/kvreplay-mpi" --target "$TMP/file/x" -o "$TMP/no" "$TMP/small.csv"
+        "$BIN/kvreplay-mpi" --target "$TMP/fine" -o "$TMP/no" "$TMP/small.csv" :: "$BIN/kvreplay-mpi" --target "$TMP/file/x" -o "$TMP/no" "$TMP/small.csv"
 }
 
 # ---- one rank takes longer ----

@@ -41,18 +41,19 @@ is "rounds of each" "$(head -qn 1 r-0.csv r-1.csv | sort -u | wc -l)" 1
 
 # ---- refused ----
 
-# refused NAME STATUS WHAT ARGUMENTS-OF-MPIRUN...
+# refused NAME STATUS WHAT COMMAND... :: COMMAND...: of two ranks.
 refused() {
     name=$1 wanted=$2 what=$3
     shift 3
-    exits "$name" "$wanted" timeout 60 "$mpirun" "$@"
+    exits "$name" "$wanted" by_rank "$@"
     stderr_like "$name: is told" "$what"
     is "$name: once, and nothing is written" "$(grep -c '^kvprecond-mpi: ' stderr) $(files)" '1 0'
 }
-refused "other options" 2 'rank 1 on .*: version or options: not the same as those of rank 0' -np 1 "$kv" --size 1MiB "$TMP/d" : -np 1 "$kv" --size 2MiB "$TMP/d"
+refused "other options" 2 'rank 1 on .*: version or options: not the same as those of rank 0' "$kv" --size 1MiB "$TMP/d" :: "$kv" --size 2MiB "$TMP/d"
 : >file
-refused "a target that cannot be used" 3 'rank 1 on .*file' -np 1 "$kv" --size 1MiB "$TMP/d" : -np 1 "$kv" --size 1MiB "$TMP/file/d"
-refused "one file of rounds" 2 'put \{rank\} into its name' -np 2 "$kv" --size 1MiB --until-steady --rounds r.csv "$TMP/d"
+refused "a target that cannot be used" 3 'rank 1 on .*file' "$kv" --size 1MiB "$TMP/d" :: "$kv" --size 1MiB "$TMP/file/d"
+refused "one file of rounds" 2 'put \{rank\} into its name' \
+    "$kv" --size 1MiB --until-steady --rounds r.csv "$TMP/d" :: "$kv" --size 1MiB --until-steady --rounds r.csv "$TMP/d"
 
 # ---- a signal ----
 
@@ -63,7 +64,7 @@ signalled() {
     shift
     rm -f pid stop.json
     # shellcheck disable=SC2016 # the inner shell's
-    timeout 60 "$mpirun" -np 1 "$@" : -np 1 sh -c 'echo $$ >pid; exec "$@"' - "$@" >stop.out 2>stop.err &
+    by_rank "$@" :: sh -c 'echo $$ >pid; exec "$@"' - "$@" >stop.out 2>stop.err &
     run=$!
     until [ "$(find d -name '*.kv' 2>/dev/null | wc -l)" = 2 ] || ! kill -s 0 $run; do sleep 0.1; done
     kill -s "$signal" "$(cat pid)"

@@ -74,8 +74,8 @@ not_ok "nothing is written" test -e r.csv
 
 # A rank of another host that does not see what rank 0 has taken: here its folder has the same name and is another one.
 mkdir a b
-exits "two directories of one name" 3 timeout 60 "$mpirun" -np 1 -wdir "$TMP/a" "$BIN/kvreplay-mpi" --shared-target --target d -o "$TMP/r.csv" "$TMP/t.csv" : \
-    -np 1 -wdir "$TMP/b" "$BIN/kvreplay-mpi" --shared-target --target d -o "$TMP/r.csv" "$TMP/t.csv"
+exits "two directories of one name" 3 by_rank env -C "$TMP/a" "$BIN/kvreplay-mpi" --shared-target --target d -o "$TMP/r.csv" "$TMP/t.csv" :: \
+    env -C "$TMP/b" "$BIN/kvreplay-mpi" --shared-target --target d -o "$TMP/r.csv" "$TMP/t.csv"
 stderr_like "are no shared store" '^kvreplay-mpi: rank 1 on [^:]*: d: cannot be opened|rank 0 has taken'
 is "nothing is left of it" "$(find a b | tr '\n' ' ')" 'a b '
 
