@@ -501,6 +501,16 @@ static void on_call(int sig, siginfo_t *info, void *p)
     errno = before;
 }
 
+/* libc ends a program that has no random numbers for this; json-c seeds with it. */
+uint32_t arc4random(void);
+uint32_t arc4random(void)
+{
+    uint32_t n = 0;
+
+    raw_call(SYS_getrandom, (long)&n, sizeof(n), 0, 0, 0, 0);
+    return n;
+}
+
 /* A thread with SIGSYS blocked would die of its next call. */
 int pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
 {
