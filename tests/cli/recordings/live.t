@@ -13,7 +13,7 @@ needs_zmq 'zmq, msgpack' 'zmq and msgpack, which the publisher needs'
 # Each scenario waits for a clock most of its time: all of them run at once, each with a folder and ports of its own, and
 # what came of them is looked at afterwards.
 at=tcp://127.0.0.1
-port=$((20000 + $$ % 1000 * 20))
+port=$((20000 + $$ % 600 * 20)) # below those that the kernel gives: a listener could be connected to itself
 scenario() { # FUNCTION FOLDER [ARGS...]: in the background, in $dir; $port and three after it are its own
     run=$1 dir=$TMP/$2 port=$((port + 4))
     mkdir "$dir"
