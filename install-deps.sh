@@ -50,7 +50,7 @@ if command -v apt-get >/dev/null; then
     for_pictures="gnuplot-nox?"
     for_mpi="mpi-default-dev mpi-default-bin"
     for_tests="libcmocka-dev perl procps mandoc? shellcheck? python3 mawk? gnuplot-nox? jq xxhash fio? redis-server?
-        python3-zmq? python3-msgpack? curl? e2fsprogs? iproute2? mpi-default-dev? mpi-default-bin?"
+        python3-zmq? python3-msgpack? curl? e2fsprogs? iproute2?"
     # Newer releases have libclang-rt-dev as a package of its own, older ones have it in clang.
     for_lint="clang clang-format libclang-rt-dev cppcheck mandoc shellcheck"
     for_packaging="build-essential dpkg-dev debhelper fakeroot lintian"
@@ -62,7 +62,7 @@ elif command -v dnf >/dev/null; then
     for_pictures="gnuplot?"
     for_mpi="openmpi-devel"
     for_tests="libcmocka-devel perl-Test-Harness procps-ng mandoc? ShellCheck? python3 gnuplot? jq xxhash fio? valkey-compat-redis?
-        python3-pyzmq? python3-msgpack? curl? e2fsprogs? iproute? openmpi-devel? tar gzip libasan libubsan libtsan"
+        python3-pyzmq? python3-msgpack? curl? e2fsprogs? iproute? tar gzip libasan libubsan libtsan"
     for_lint="clang clang-tools-extra compiler-rt cppcheck mandoc ShellCheck"
     for_packaging=""
     for_cross=""
@@ -72,7 +72,7 @@ elif command -v pacman >/dev/null; then
     for_pictures="gnuplot?"
     for_mpi="openmpi"
     # No mandoc: on Arch it would replace man-db. The tests that want it skip themselves.
-    for_tests="cmocka perl procps-ng shellcheck? python gnuplot? jq fio? valkey? python-pyzmq? python-msgpack? curl? e2fsprogs? iproute2? openmpi?"
+    for_tests="cmocka perl procps-ng shellcheck? python gnuplot? jq fio? valkey? python-pyzmq? python-msgpack? curl? e2fsprogs? iproute2?"
     for_lint="clang compiler-rt cppcheck shellcheck"
     for_packaging=""
     for_cross=""
@@ -82,7 +82,10 @@ else
 fi
 if [ $with_pictures = yes ]; then names="$names $for_pictures"; fi
 if [ $with_mpi = yes ]; then names="$names $for_mpi"; fi
-if [ $with_tests = yes ]; then names="$names $for_tests"; fi
+if [ $with_tests = yes ]; then
+    names="$names $for_tests"
+    for name in $for_mpi; do names="$names $name?"; done
+fi
 if [ $with_lint = yes ]; then names="$names $for_lint"; fi
 if [ $with_packaging = yes ]; then names="$names $for_packaging"; fi
 if [ $with_cross = yes ]; then names="$names $for_cross"; fi

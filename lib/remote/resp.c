@@ -349,33 +349,32 @@ typedef size_t reply_elements;
 typedef int reply_elements;
 #endif
 
-/* Types that none of our commands has: an answer that nobody expects. */
-static void *reply_array(const redisReadTask *task, reply_elements elements)
+/* None of our commands has an answer of this type. */
+static void *reply_unexpected(const redisReadTask *task)
 {
     struct link *l = task->privdata;
 
-    (void)elements;
     l->reply.type = task->type;
     return &l->reply;
+}
+
+static void *reply_array(const redisReadTask *task, reply_elements elements)
+{
+    (void)elements;
+    return reply_unexpected(task);
 }
 
 #if HIREDIS_MAJOR >= 1
 static void *reply_double(const redisReadTask *task, double value, char *text, size_t len)
 {
-    struct link *l = task->privdata;
-
     (void)value, (void)text, (void)len;
-    l->reply.type = task->type;
-    return &l->reply;
+    return reply_unexpected(task);
 }
 
 static void *reply_bool(const redisReadTask *task, int value)
 {
-    struct link *l = task->privdata;
-
     (void)value;
-    l->reply.type = task->type;
-    return &l->reply;
+    return reply_unexpected(task);
 }
 #endif
 

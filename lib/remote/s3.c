@@ -198,16 +198,21 @@ static size_t give_body(char *to, size_t one, size_t n, void *ctx)
     return given;
 }
 
-/* libcurl wants the contents from their begin again (see before_request). Newer ones never forget
- * that they could not have them, and would fail every later request of the handle. */
+static void give_from_begin(struct request *q)
+{
+    q->at = q->job->stage == STAGE_MOVE ? q->piece * q->s->part_bytes : 0;
+    q->have = q->taken = 0;
+}
+
+/* libcurl is about to send the request once more, which before_request refuses. A newer libcurl
+ * that cannot have the contents once more also fails every later request of the handle. */
 static int give_body_again(void *ctx, curl_off_t offset, int origin)
 {
     struct request *q = ctx;
 
     if (offset != 0 || origin != SEEK_SET)
         return CURL_SEEKFUNC_FAIL;
-    q->at = q->job->stage == STAGE_MOVE ? q->piece * q->s->part_bytes : 0;
-    q->have = q->taken = 0;
+    give_from_begin(q);
     return CURL_SEEKFUNC_OK;
 }
 
@@ -321,11 +326,10 @@ static void request_send(struct s3 *s, struct request *q)
 {
     const struct job *j = q->job;
 
-    q->at = q->end = q->have = q->taken = q->body_len = 0;
-    if (j->stage == STAGE_MOVE) {
-        q->at = q->piece * s->part_bytes;
+    give_from_begin(q);
+    q->end = q->body_len = 0;
+    if (j->stage == STAGE_MOVE)
         q->end = q->piece + 1 == j->pieces ? j->bytes : q->at + s->part_bytes;
-    }
     q->begin_ns = q->moved_ns = clock_now_ns();
     q->again_ns = 0;
     q->sent = 0;

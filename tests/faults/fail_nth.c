@@ -587,7 +587,7 @@ static void begin(void)
     int fd;
 
     backtrace((void *[1]){NULL}, 1); /* loads its library */
-    /* Newer libcs map memory for it at its first use, with all signals blocked. */
+    /* In newer libcs the first call maps memory with all signals blocked: not under the filter. */
     if (getrandom(&byte, 1, 0) < 0)
         _exit(97);
     if (!text || !(n = strchr(text, ':')))
