@@ -64,8 +64,7 @@ int sized_cache_write(struct sized_cache *c, struct ident id, uint64_t size)
     uint32_t number;
     while (objects_count(c->objects) > 0 &&
            (c->used > c->capacity || size > c->capacity - c->used)) {
-        number = c->policy->victim(c->order);
-        c->policy->remove(c->order, number);
+        number = c->policy->evict(c->order);
         c->used -= objects_at(c->objects, number)->size;
         objects_remove(c->objects, number);
     }

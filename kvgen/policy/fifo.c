@@ -39,9 +39,17 @@ static void fifo_remove(struct policy *p, uint32_t number)
     policy_list_remove(&p->list, p->objects, number);
 }
 
-static uint32_t fifo_victim(struct policy *p)
+static uint32_t fifo_victim(const struct policy *p)
 {
     return p->list.oldest;
+}
+
+static uint32_t fifo_evict(struct policy *p)
+{
+    uint32_t number = p->list.oldest;
+    if (number != OBJECT_NONE)
+        policy_list_remove(&p->list, p->objects, number);
+    return number;
 }
 
 const struct policy_ops policy_fifo = {
@@ -52,4 +60,5 @@ const struct policy_ops policy_fifo = {
     .touch = fifo_touch,
     .remove = fifo_remove,
     .victim = fifo_victim,
+    .evict = fifo_evict,
 };

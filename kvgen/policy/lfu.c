@@ -106,9 +106,17 @@ static void lfu_remove(struct policy *p, uint32_t number)
         sift_down(p, at, last);
 }
 
-static uint32_t lfu_victim(struct policy *p)
+static uint32_t lfu_victim(const struct policy *p)
 {
     return p->count > 0 ? p->heap[0].object : OBJECT_NONE;
+}
+
+static uint32_t lfu_evict(struct policy *p)
+{
+    uint32_t number = lfu_victim(p);
+    if (number != OBJECT_NONE)
+        lfu_remove(p, number);
+    return number;
 }
 
 const struct policy_ops policy_lfu = {
@@ -120,4 +128,5 @@ const struct policy_ops policy_lfu = {
     .touch = lfu_touch,
     .remove = lfu_remove,
     .victim = lfu_victim,
+    .evict = lfu_evict,
 };

@@ -40,9 +40,17 @@ static void lru_touch(struct policy *p, uint32_t number)
     policy_list_add(&p->list, p->objects, number);
 }
 
-static uint32_t lru_victim(struct policy *p)
+static uint32_t lru_victim(const struct policy *p)
 {
     return p->list.oldest;
+}
+
+static uint32_t lru_evict(struct policy *p)
+{
+    uint32_t number = p->list.oldest;
+    if (number != OBJECT_NONE)
+        policy_list_remove(&p->list, p->objects, number);
+    return number;
 }
 
 const struct policy_ops policy_lru = {
@@ -53,4 +61,5 @@ const struct policy_ops policy_lru = {
     .touch = lru_touch,
     .remove = lru_remove,
     .victim = lru_victim,
+    .evict = lru_evict,
 };

@@ -32,8 +32,11 @@ struct policy_ops {
     int (*reserve)(struct policy *p, uint64_t objects);
     void (*insert)(struct policy *p, uint32_t object); /* comes to this tier */
     void (*touch)(struct policy *p, uint32_t object);  /* is read */
-    void (*remove)(struct policy *p, uint32_t object); /* leaves this tier */
-    uint32_t (*victim)(struct policy *p); /* who goes next, left in place; OBJECT_NONE: empty */
+    void (*remove)(struct policy *p, uint32_t object); /* leaves this tier, not as its victim */
+    /* Who goes next; OBJECT_NONE: empty. Only a question: it changes nothing. O(objects) where all
+     * were read. */
+    uint32_t (*victim)(const struct policy *p);
+    uint32_t (*evict)(struct policy *p); /* the victim leaves this tier; OBJECT_NONE: empty */
 };
 
 extern const struct policy_ops policy_lru, policy_fifo, policy_lfu, policy_s3fifo, policy_sieve;

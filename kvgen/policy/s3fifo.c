@@ -25,7 +25,6 @@ struct policy {
     struct queue_of small, main;
     struct objects *ghosts; /* only identities; at most as many as the main queue holds */
     struct policy_list ghost_list;
-    uint32_t announced; /* the victim named last, if of the small queue: when it leaves, a ghost */
 };
 
 static void s3fifo_free(struct policy *p)
@@ -42,7 +41,6 @@ static struct policy *s3fifo_create(struct objects *objects)
         return NULL;
     p->objects = objects;
     p->small.list = p->main.list = p->ghost_list = POLICY_LIST_EMPTY;
-    p->announced = OBJECT_NONE;
     p->ghosts = objects_create();
     if (!p->ghosts) {
         s3fifo_free(p);
@@ -121,58 +119,96 @@ static void s3fifo_insert(struct policy *p, uint32_t number)
 static void s3fifo_touch(struct policy *p, uint32_t number)
 {
     struct object *o = objects_at(p->objects, number);
-    if (p->announced == number)
-        p->announced = OBJECT_NONE;
     if ((o->mark & USES) < USES)
         o->mark++;
 }
 
 static void s3fifo_remove(struct policy *p, uint32_t number)
 {
-    bool evicted = p->announced == number;
     dequeue(p, number);
-    if (!evicted)
-        return;
-    p->announced = OBJECT_NONE;
-    ghost_remember(p, objects_at(p->objects, number)->id);
 }
 
-static uint32_t victim_of_main(struct policy *p)
+/* Does the victim come from the small queue, if it holds so much? */
+static bool small_gives(uint64_t small_objects, uint64_t small_bytes, uint64_t main_objects,
+                        uint64_t main_bytes)
 {
-    for (;;) {
-        uint32_t number = p->main.list.oldest;
+    return small_objects > 0 &&
+           (main_objects == 0 || small_bytes >= (small_bytes + main_bytes) / SMALL_PART);
+}
+
+static uint8_t uses_of(const struct policy *p, uint32_t number)
+{
+    return objects_at(p->objects, number)->mark & USES;
+}
+
+/* The object of the main queue that has the fewest reads, and of these the oldest: the others are
+ * spared once for each read. *reads: its reads. */
+static uint32_t least_read(const struct policy *p, uint8_t *reads)
+{
+    uint32_t least = OBJECT_NONE;
+    *reads = USES + 1;
+    for (uint32_t i = p->main.list.oldest; i != OBJECT_NONE && *reads > 0;
+         i = objects_at(p->objects, i)->prev) {
+        if (uses_of(p, i) < *reads) {
+            least = i;
+            *reads = uses_of(p, i);
+        }
+    }
+    return least;
+}
+
+/* As s3fifo_evict goes, but nothing moves. */
+static uint32_t s3fifo_victim(const struct policy *p)
+{
+    uint64_t small_objects = p->small.objects, small_bytes = p->small.bytes;
+    uint64_t main_objects = p->main.objects, main_bytes = p->main.bytes;
+    uint32_t number = p->small.list.oldest, moved = OBJECT_NONE;
+    for (; small_gives(small_objects, small_bytes, main_objects, main_bytes);
+         number = objects_at(p->objects, number)->prev) {
+        const struct object *o = objects_at(p->objects, number);
+        if (uses_of(p, number) < MOVE_ON)
+            return number;
+        if (moved == OBJECT_NONE)
+            moved = number;
+        small_objects--;
+        main_objects++;
+        small_bytes -= o->size;
+        main_bytes += o->size;
+    }
+    uint8_t reads;
+    uint32_t least = least_read(p, &reads);
+    /* What has just come to the main queue has no reads there, and stands behind the others. */
+    return moved != OBJECT_NONE && reads > 0 ? moved : least;
+}
+
+static uint32_t evict_from_main(struct policy *p)
+{
+    for (uint32_t number; (number = p->main.list.oldest) != OBJECT_NONE;) {
         uint8_t mark = objects_at(p->objects, number)->mark;
+        dequeue(p, number);
         if ((mark & USES) == 0)
             return number;
-        dequeue(p, number);
         enqueue(p, number, (uint8_t)(mark - 1));
-    }
-}
-
-/* The victim of the small queue while it holds its part of the bytes, else OBJECT_NONE. Objects
- * that were read again move on to the main queue. */
-static uint32_t victim_of_small(struct policy *p)
-{
-    while (
-        p->small.objects > 0 &&
-        (p->main.objects == 0 || p->small.bytes >= (p->small.bytes + p->main.bytes) / SMALL_PART)) {
-        uint32_t number = p->small.list.oldest;
-        if ((objects_at(p->objects, number)->mark & USES) < MOVE_ON)
-            return number;
-        dequeue(p, number);
-        enqueue(p, number, IN_MAIN);
     }
     return OBJECT_NONE;
 }
 
-/* O(1) on average: each step lowers a count of reads or moves an object on, at most once for each
- * read and each arrival. */
-static uint32_t s3fifo_victim(struct policy *p)
+/* The small queue gives the victim while it holds its part of the bytes. Objects that were read
+ * again move on to the main queue. O(1) on average: each step lowers a count of reads or moves an
+ * object on, at most once for each read and each arrival. */
+static uint32_t s3fifo_evict(struct policy *p)
 {
-    p->announced = victim_of_small(p);
-    if (p->announced != OBJECT_NONE || p->main.objects == 0)
-        return p->announced;
-    return victim_of_main(p);
+    while (small_gives(p->small.objects, p->small.bytes, p->main.objects, p->main.bytes)) {
+        uint32_t number = p->small.list.oldest;
+        bool moves_on = uses_of(p, number) >= MOVE_ON;
+        dequeue(p, number);
+        if (!moves_on) {
+            ghost_remember(p, objects_at(p->objects, number)->id);
+            return number;
+        }
+        enqueue(p, number, IN_MAIN);
+    }
+    return evict_from_main(p);
 }
 
 const struct policy_ops policy_s3fifo = {
@@ -184,4 +220,5 @@ const struct policy_ops policy_s3fifo = {
     .touch = s3fifo_touch,
     .remove = s3fifo_remove,
     .victim = s3fifo_victim,
+    .evict = s3fifo_evict,
 };

@@ -44,17 +44,38 @@ static void sieve_remove(struct policy *p, uint32_t number)
     policy_list_remove(&p->list, p->objects, number);
 }
 
-/* O(1) on average: each step clears the mark of a read. */
-static uint32_t sieve_victim(struct policy *p)
+/* Where the hand looks after number: OBJECT_NONE of it is the oldest again. */
+static uint32_t hand_at(const struct policy *p, uint32_t number)
 {
-    if (p->list.oldest == OBJECT_NONE)
+    return number == OBJECT_NONE ? p->list.oldest : number;
+}
+
+static uint32_t sieve_victim(const struct policy *p)
+{
+    uint32_t from = hand_at(p, p->hand), number = from;
+    if (from == OBJECT_NONE)
         return OBJECT_NONE;
-    for (;;) {
-        if (p->hand == OBJECT_NONE)
-            p->hand = p->list.oldest;
-        struct object *o = objects_at(p->objects, p->hand);
+    do {
+        const struct object *o = objects_at(p->objects, number);
         if (o->mark == 0)
-            return p->hand;
+            return number;
+        number = hand_at(p, o->prev);
+    } while (number != from);
+    return from; /* all were read: it is spared once, and not in the second round */
+}
+
+/* O(1) on average: each step clears the mark of a read. */
+static uint32_t sieve_evict(struct policy *p)
+{
+    for (;;) {
+        uint32_t number = p->hand = hand_at(p, p->hand);
+        if (number == OBJECT_NONE)
+            return OBJECT_NONE;
+        struct object *o = objects_at(p->objects, number);
+        if (o->mark == 0) {
+            sieve_remove(p, number);
+            return number;
+        }
         o->mark = 0;
         p->hand = o->prev;
     }
@@ -68,4 +89,5 @@ const struct policy_ops policy_sieve = {
     .touch = sieve_touch,
     .remove = sieve_remove,
     .victim = sieve_victim,
+    .evict = sieve_evict,
 };

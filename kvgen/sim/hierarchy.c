@@ -184,19 +184,33 @@ static void enter(struct hierarchy *h, int tier, uint32_t number)
     h->policy->insert(t->order, number);
 }
 
-static void leave(struct hierarchy *h, uint32_t number)
+/* The object has left the order of its tier. */
+static void left_order(struct hierarchy *h, uint32_t number)
 {
     const struct object *o = objects_at(h->objects, number);
     struct tier *t = &h->tier[o->tier];
-    h->policy->remove(t->order, number);
     t->used -= o->size;
     t->objects--;
 }
 
-static void delete_object(struct hierarchy *h, uint32_t number)
+static void leave(struct hierarchy *h, uint32_t number)
+{
+    h->policy->remove(h->tier[objects_at(h->objects, number)->tier].order, number);
+    left_order(h, number);
+}
+
+/* The tier's victim leaves it. */
+static uint32_t evict(struct hierarchy *h, int tier)
+{
+    uint32_t number = h->policy->evict(h->tier[tier].order);
+    left_order(h, number);
+    return number;
+}
+
+/* The object has left its tier for good. */
+static void forget(struct hierarchy *h, uint32_t number)
 {
     tell(h, TRACE_DELETE, TRACE_EVICT, TRACE_CLASS_EVICT, objects_at(h->objects, number));
-    leave(h, number);
     objects_remove(h->objects, number);
     if (h->written == number)
         h->written = OBJECT_NONE;
@@ -277,7 +291,7 @@ static bool demote(struct hierarchy *h, int tier)
     if (!make_room(h, t->below, o->size))
         return false;
     tell(h, TRACE_READ, TRACE_EVICT, TRACE_CLASS_EVICT, o);
-    leave(h, number);
+    evict(h, tier); /* it: nothing has changed in this tier since */
     enter(h, t->below, number);
     tell_move(h, TRACE_CLASS_EVICT, o, tier);
     t->demoted += o->size;
@@ -293,7 +307,7 @@ static bool make_room(struct hierarchy *h, int tier, uint64_t size)
         if (size > t->capacity && tier_of(h, tier) != TRACE_STORAGE)
             return false;
         while ((taken(t) > t->capacity || size > t->capacity - taken(t)) && !recount(t))
-            delete_object(h, h->policy->victim(t->order));
+            forget(h, evict(h, tier));
         return true;
     }
     if (size > t->large)
@@ -360,8 +374,10 @@ int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_
 void hierarchy_delete(struct hierarchy *h, struct ident id)
 {
     uint32_t number = objects_find(h->objects, id);
-    if (number != OBJECT_NONE)
-        delete_object(h, number);
+    if (number == OBJECT_NONE)
+        return;
+    leave(h, number);
+    forget(h, number);
 }
 
 /* ---- lookups ---- */

@@ -212,6 +212,54 @@ static void agrees_with_brute_force(void **state)
             compare(policies[p], &r);
 }
 
+/* A question changes nothing: two orders of the same objects see the same insertions, reads,
+ * departures and evictions, one of them is asked for its victim at any time and as often as it
+ * likes, and both evict the same. S3-FIFO moved objects between its queues when it was asked, SIEVE
+ * its hand, and what S3-FIFO had named became a ghost when it left by promotion. */
+static void questions_change_nothing(void **state)
+{
+    (void)state;
+    struct rng r;
+    rng_seed(&r, 40, 3);
+    for (int run = 0; run < POLICIES * RUNS; run++) {
+        const struct policy_ops *ops = policies[run % POLICIES];
+        struct objects *objects[2] = {objects_create(), objects_create()};
+        struct policy *p[2] = {ops->create(objects[0]), ops->create(objects[1])};
+        for (int step = 0; step < STEPS; step++) {
+            struct ident id = ident_block(rng_below(&r, 60));
+            uint64_t what = rng_below(&r, 20), size = rng_below(&r, 30);
+            for (uint64_t ask = rng_below(&r, 3); ask > 0; ask--)
+                ops->victim(p[0]);
+            struct ident evicted[2] = {{0}, {0}};
+            for (int i = 0; i < 2; i++) {
+                uint32_t number = objects_find(objects[i], id);
+                if (what == 0 && objects_count(objects[i]) > 0) {
+                    uint32_t named = ops->victim(p[i]);
+                    assert_int_equal(ops->evict(p[i]), named);
+                    evicted[i] = objects_at(objects[i], named)->id;
+                    objects_remove(objects[i], named);
+                } else if (what == 1 && number != OBJECT_NONE) {
+                    ops->remove(p[i], number);
+                    objects_remove(objects[i], number);
+                } else if (number != OBJECT_NONE) {
+                    ops->touch(p[i], number);
+                } else {
+                    if (ops->reserve)
+                        assert_int_equal(ops->reserve(p[i], objects_count(objects[i]) + 1), 0);
+                    assert_int_equal(objects_add(objects[i], id, &number), 0);
+                    objects_at(objects[i], number)->size = size;
+                    ops->insert(p[i], number);
+                }
+            }
+            assert_memory_equal(&evicted[0], &evicted[1], sizeof(evicted[0]));
+        }
+        for (int i = 0; i < 2; i++) {
+            ops->free(p[i]);
+            objects_free(objects[i]);
+        }
+    }
+}
+
 /* --eviction's choices are the names, in order. */
 static void names(void **state)
 {
@@ -226,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
         cmocka_unit_test(agrees_with_brute_force),
+        cmocka_unit_test(questions_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
