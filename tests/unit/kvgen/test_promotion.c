@@ -127,23 +127,23 @@ static void hit_makes_room(void **state)
 static void promoted_is_no_ghost(void **state)
 {
     (void)state;
-    struct hierarchy_opts o = promoting(10, 10, HIERARCHY_UNLIMITED);
+    struct hierarchy_opts o = promoting(10, 40, HIERARCHY_UNLIMITED);
     o.policy = &policy_s3fifo;
     struct book b;
     o.target_usage_ratio = o.large_entry_limit_ratio = 1;
     struct hierarchy *h = begin(&b, &o);
-    for (uint64_t i = 0; i < 10; i++)
+    for (uint64_t i = 0; i < 40; i++)
         write_size(h, &b, i, 1);
-    for (uint64_t i = 10; i < 15; i++)
-        write_size(h, &b, i, 2);    /* 0 to 9 are in Tier-1, 10 to 14 above */
-    assert_true(read_id(h, &b, 0)); /* goes up; 10 comes down for it, and 1 makes room for that */
+    for (uint64_t i = 40; i < 45; i++)
+        write_size(h, &b, i, 2);    /* 0 to 39 are in Tier-1, these above */
+    assert_true(read_id(h, &b, 0)); /* goes up; 40 comes down for it, and 1 makes room for that */
     assert_int_equal(b.tier[0], TRACE_GPU);
-    assert_int_equal(b.tier[10], TRACE_CPU);
+    assert_int_equal(b.tier[40], TRACE_CPU);
     assert_int_equal(b.tier[1], TRACE_STORAGE);
-    for (uint64_t i = 20; i < 30; i++)
+    for (uint64_t i = 50; i < 60; i++)
         write_size(h, &b, i, 1);
     assert_int_equal(b.tier[0], TRACE_CPU); /* down again */
-    for (uint64_t i = 30; i < 40; i++)
+    for (uint64_t i = 60; i < 110; i++)
         write_size(h, &b, i, 1);
     assert_int_equal(b.tier[0], TRACE_STORAGE); /* as all that came down with it */
     hierarchy_free(h);
