@@ -506,6 +506,7 @@ static void put_requests(struct jsonout *j, const struct sim_stats *st, const st
     jsonout_u64(j, "completed", st->completed);
     jsonout_u64(j, "in_progress", st->in_progress);
     jsonout_u64(j, "waiting", st->waiting);
+    jsonout_u64(j, "waiting_documents", st->waiting_documents);
     jsonout_u64(j, "skipped_rows", skips ? skips->rows : 0);
     jsonout_u64(j, "context_tokens", st->context_tokens);
     jsonout_u64(j, "generated_tokens", st->generated_tokens);

@@ -91,6 +91,12 @@ const struct tier_servers *cache_servers(const struct cache *c)
     return c->servers;
 }
 
+void cache_end(struct cache *c)
+{
+    if (c->servers)
+        tier_servers_end(c->servers);
+}
+
 bool cache_advance(struct cache *c, int64_t until_ns)
 {
     return c->servers && tier_servers_advance(c->servers, until_ns);

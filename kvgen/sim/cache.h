@@ -63,7 +63,8 @@ void cache_free(struct cache *c);
 const struct hierarchy *cache_hierarchy(const struct cache *c);
 /* NULL: operations take no time. */
 const struct tier_servers *cache_servers(const struct cache *c);
-/* tier_servers_advance, where operations take time. */
+/* tier_servers_end and tier_servers_advance, where operations take time. */
+void cache_end(struct cache *c);
 bool cache_advance(struct cache *c, int64_t until_ns);
 
 /* Operations of a request on one entry. Each waits for the one before it. When the run has ended

@@ -12,6 +12,7 @@ struct line {
 
 struct engine {
     bool busy;
+    int64_t since_ns; /* while it is busy */
     struct line line[TRACE_QOSES];
 };
 
@@ -19,6 +20,7 @@ struct engines {
     struct virtual_clock *clock;
     uint8_t order[TRACE_QOSES]; /* classes, the highest priority first */
     uint32_t count;
+    int64_t busy_ns; /* of busy times that are over */
     struct engine engine[];
 };
 
@@ -65,6 +67,7 @@ bool engines_take(struct engines *e, uint32_t engine, uint8_t qos, struct sleepe
     struct engine *g = &e->engine[engine];
     if (!g->busy) {
         g->busy = true;
+        g->since_ns = e->clock->now_ns;
         return true;
     }
     struct line *line = &g->line[qos];
@@ -91,4 +94,13 @@ void engines_give(struct engines *e, uint32_t engine)
         return;
     }
     g->busy = false;
+    e->busy_ns += e->clock->now_ns - g->since_ns;
+}
+
+int64_t engines_busy_ns(const struct engines *e)
+{
+    int64_t ns = e->busy_ns;
+    for (uint32_t i = 0; i < e->count; i++)
+        ns += e->engine[i].busy ? e->clock->now_ns - e->engine[i].since_ns : 0;
+    return ns;
 }

@@ -42,5 +42,7 @@ void engines_free(struct engines *e);
 bool engines_take(struct engines *e, uint32_t engine, uint8_t qos, struct sleeper *job);
 /* The job that has the engine is done with it: the next one gets it. */
 void engines_give(struct engines *e, uint32_t engine);
+/* How long engines had jobs until now, all together. */
+int64_t engines_busy_ns(const struct engines *e);
 
 #endif

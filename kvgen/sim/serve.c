@@ -461,7 +461,6 @@ static enum cache_progress step_compute(struct serving *s, struct job *j)
         begin_prefill(s, j);
         return CACHE_WAIT;
     }
-    s->prefill->busy_ns += j->prefill_ns;
     engines_give(s->engines, engine);
     if (hist_record(s->prefill->first_token_ns[j->r.qos], s->clock->now_ns - j->r.arrival_ns) < 0)
         virtual_clock_fail(s->clock, err_nomem(s->clock->err, "latencies"));

@@ -45,6 +45,12 @@ static int peek(struct sim *s, int64_t *arrival_ns)
     return source->ops->peek(source, arrival_ns, s->clock.err);
 }
 
+/* Requests in the queue, without the documents there. */
+static uint64_t waiting(const struct sim *s)
+{
+    return s->stats.issued - s->stats.served;
+}
+
 static int too_many_wait(const struct sim *s)
 {
     char bytes[32];
@@ -52,8 +58,7 @@ static int too_many_wait(const struct sim *s)
                    "%llu requests wait after %.0f s and take more than %s: more arrive than %u "
                    "workers serve (--arrival closed lets users wait for answers, --queue-memory "
                    "allows more)",
-                   (unsigned long long)queue_length(s->queue),
-                   (double)s->clock.now_ns / (double)UNITS_NS_PER_S,
+                   (unsigned long long)waiting(s), (double)s->clock.now_ns / (double)UNITS_NS_PER_S,
                    units_format_bytes(bytes, sizeof(bytes), (double)s->o.queue_bytes),
                    s->o.workers);
 }
@@ -155,8 +160,11 @@ static void record_rest(struct sim *s)
 {
     struct request r;
     s->stats.in_progress = s->stats.served - s->stats.completed;
-    s->stats.waiting = queue_length(s->queue);
+    s->stats.waiting = waiting(s);
+    s->stats.waiting_documents = queue_length(s->queue) - s->stats.waiting;
     while (s->stats.queued_ns[0] && queue_pop(s->queue, &r)) {
+        if (r.ingest)
+            continue;
         s->stats.waiting_by_qos[r.qos]++;
         record_queued(s, &r);
     }
@@ -249,6 +257,9 @@ int sim_run(struct sim *s, struct err *e)
     if (rc == 0 && s->o.compat->finishes_jobs)
         finish_jobs(s);
     record_rest(s);
+    cache_end(s->cache);
+    if (s->engines)
+        s->stats.prefill.busy_ns = engines_busy_ns(s->engines);
     for (int i = 0; i < SIM_TIMES; i++) {
         end_series(s, (enum sim_time)i);
         end_series(s, (enum sim_time)i);

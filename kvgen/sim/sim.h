@@ -33,6 +33,7 @@ struct sim_stats {
     uint64_t hit_tokens;             /* of requests completed: context whose blocks hit */
     uint64_t in_progress;            /* requests taken by a worker, not complete at the end */
     uint64_t waiting;                /* requests in the queue at the end */
+    uint64_t waiting_documents;      /* that were to be ingested, in the same queue */
     struct hist *time_ns[SIM_TIMES]; /* of requests completed; NULL where nothing is served */
     /* By QoS, of all that arrived, where tiers take time; else NULL. The requests waiting at the
      * end, of which there are waiting_by_qos, count with their wait so far. */

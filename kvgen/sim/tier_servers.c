@@ -354,7 +354,6 @@ static void complete_shared(struct tier_servers *t, struct tier *tier, int64_t n
     struct under_way *u = at(t, place);
     if (hist_record(server_of(tier, &u->row.what)->use.latency_ns, now_ns - end.begin_ns) < 0)
         no_memory(t);
-    tier->read.use.transfer_ns = tier->write.use.transfer_ns = share_server_busy_ns(tier->shared);
     if (u->job)
         wake(t, u->job, now_ns);
     complete(t, place, now_ns);
@@ -478,6 +477,27 @@ bool tier_servers_in_flight(struct tier_servers *t, struct ident id, struct slee
     job->next = last->lookups;
     last->lookups = job;
     return true;
+}
+
+/* A server that is not shared works without a pause from now on until it is free: that much of what
+ * it was given lies behind the end. */
+static void end_at(struct server *s, int64_t now_ns)
+{
+    if (s->free_ns > now_ns)
+        s->use.transfer_ns -= s->free_ns - now_ns;
+}
+
+void tier_servers_end(struct tier_servers *t)
+{
+    int64_t now_ns = t->clock->now_ns;
+    for (int i = 0; i < TRACE_TIERS; i++) {
+        struct tier *tier = &t->tier[i];
+        end_at(&tier->read, now_ns);
+        end_at(&tier->write, now_ns);
+        if (tier->shared)
+            tier->read.use.transfer_ns = tier->write.use.transfer_ns =
+                share_server_busy_ns(tier->shared, now_ns);
+    }
 }
 
 const struct tier_server_use *tier_servers_reads(const struct tier_servers *t, enum trace_tier tier)

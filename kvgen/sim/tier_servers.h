@@ -34,7 +34,8 @@ struct tier_servers;
 /* One server so far. */
 struct tier_server_use {
     struct hist *latency_ns; /* of its operations, from issue to completion */
-    int64_t transfer_ns;     /* time it transferred, in all; of a measured drive for both */
+    int64_t
+        transfer_ns; /* time it transferred until tier_servers_end; of a measured drive for both */
 };
 
 /* The models are copied. The clock and the emitter stay the caller's. NULL: no memory. */
@@ -55,6 +56,8 @@ bool tier_servers_in_flight(struct tier_servers *t, struct ident id, struct slee
  * follows the rows. true: a job was woken, perhaps for a time before until_ns, and operations that
  * end later are left. */
 bool tier_servers_advance(struct tier_servers *t, int64_t until_ns);
+/* The run ends at the clock's time: use counts the transfers up to it. Call it once, at last. */
+void tier_servers_end(struct tier_servers *t);
 /* Lent. NULL: operations on that tier take no time. */
 const struct tier_server_use *tier_servers_reads(const struct tier_servers *t,
                                                  enum trace_tier tier);

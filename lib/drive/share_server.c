@@ -160,7 +160,7 @@ bool share_server_take(struct share_server *s, int64_t until_ns, struct share_se
     return true;
 }
 
-int64_t share_server_busy_ns(const struct share_server *s)
+int64_t share_server_busy_ns(const struct share_server *s, int64_t now_ns)
 {
-    return s->busy_ns;
+    return s->busy_ns + (s->ends.count > 0 ? now_ns - s->now_ns : 0);
 }

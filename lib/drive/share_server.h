@@ -38,7 +38,7 @@ int64_t share_server_next_ns(struct share_server *s);
 /* Takes the first object that ends up to until_ns out; of several that end together the one that
  * came first. false: there is none. */
 bool share_server_take(struct share_server *s, int64_t until_ns, struct share_server_end *end);
-/* The time so far in which it had objects. */
-int64_t share_server_busy_ns(const struct share_server *s);
+/* The time until now_ns, which no call has passed, in which it had objects. */
+int64_t share_server_busy_ns(const struct share_server *s, int64_t now_ns);
 
 #endif
