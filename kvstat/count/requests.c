@@ -323,6 +323,7 @@ static int count_request(struct requests *r, struct request_sums *s)
     t->failed += s->failed;
     if (s->failed || s->last_ns < s->first_ns)
         return 0; /* nothing reached the user, or none of its rows was started */
+    t->unanswered += !s->generated;
 
     if (arrival != TRACE_NONE) {
         value[REQUESTS_QUEUE] = s->first_ns > arrival ? agg_add_ns(s->first_ns, -arrival) : 0;
@@ -498,6 +499,7 @@ int requests_merge(struct requests *into, const struct requests *from)
     const struct requests_totals *f = &from->t;
     t->count += f->count;
     t->cut += f->cut;
+    t->unanswered += f->unanswered;
     t->failed += f->failed;
     t->with_arrival += f->with_arrival;
     t->ingested += f->ingested;

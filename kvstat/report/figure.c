@@ -369,6 +369,7 @@ static const struct what {
     [FIGURE_FINAL_OBJECTS] = {"final_objects", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_REQUESTS] = {"count", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_COUNTED_IN_PARTS] = {"counted_in_parts", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_CUT_OFF] = {"cut_off", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_END_TO_END_FROM] = {"end_to_end_from", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_CONTEXT_TOKENS_MEAN] = {"context_tokens_mean", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_GENERATED_TOKENS_MEAN] = {"generated_tokens_mean", FIGURE_UNIT_NONE, NULL, NULL},

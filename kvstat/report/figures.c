@@ -939,6 +939,9 @@ static void put_requests(struct figures *f, const struct figures_targets *target
     put_count(f, figure_id(scope, FIGURE_REQUESTS), r->count);
     put_count(f, figure_id(scope, FIGURE_FAILED), r->failed);
     put_count(f, figure_id(scope, FIGURE_COUNTED_IN_PARTS), r->cut);
+    /* Where no request has a Generate row, none was to have one. */
+    put_count(f, figure_id(scope, FIGURE_CUT_OFF),
+              r->metric[REQUESTS_GENERATION] ? r->unanswered : 0);
     put_word(f, figure_id(scope, FIGURE_END_TO_END_FROM), begins, r->with_arrival > 0);
     put_number(f, figure_id(scope, FIGURE_CONTEXT_TOKENS_MEAN), context);
     put_number(f, figure_id(scope, FIGURE_GENERATED_TOKENS_MEAN), generated);

@@ -622,7 +622,8 @@ static void put_requests(FILE *out, const struct figures *f)
     const struct figure *from = figures_find(f, figure_id(scope, FIGURE_END_TO_END_FROM));
     const struct hist *whole = figures_hist(f, figure_id(scope, FIGURE_END_TO_END));
     uint64_t requests = count(f, scope, FIGURE_REQUESTS), failed = count(f, scope, FIGURE_FAILED);
-    uint64_t cut = count(f, scope, FIGURE_COUNTED_IN_PARTS);
+    uint64_t parts = count(f, scope, FIGURE_COUNTED_IN_PARTS);
+    uint64_t cut_off = count(f, scope, FIGURE_CUT_OFF);
     bool timed = whole && hist_max(whole) > 0;
     char a[CELL], b[CELL];
     if (requests == 0) {
@@ -654,9 +655,13 @@ static void put_requests(FILE *out, const struct figures *f)
     if (failed > 0)
         fprintf(out, "  %s of %s request%s FAILED: in no time above, and within no target.\n",
                 cell_count(a, failed), cell_count(b, requests), units_plural(requests));
-    if (cut > 0)
-        fprintf(out, "  %s request%s rows too far apart, counted as several.\n", cell_count(a, cut),
-                cut == 1 ? " has" : "s have");
+    if (parts > 0)
+        fprintf(out, "  %s request%s rows too far apart, counted as several.\n",
+                cell_count(a, parts), parts == 1 ? " has" : "s have");
+    if (cut_off > 0)
+        fprintf(out,
+                "  %s request%s cut off by the end of the run: in the times up to the last row.\n",
+                cell_count(a, cut_off), cut_off == 1 ? " was" : "s were");
     put_ingest(out, f);
 }
 

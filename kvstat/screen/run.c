@@ -678,6 +678,7 @@ static void add_simulated(struct lines_parts *p, const struct figures *f)
 static void put_notes(struct lines *l, const struct figures *f, const struct room *room)
 {
     uint64_t parts = count(f, FIGURE_OF_REQUESTS, FIGURE_COUNTED_IN_PARTS);
+    uint64_t cut_off = count(f, FIGURE_OF_REQUESTS, FIGURE_CUT_OFF);
     uint64_t populated = count(f, FIGURE_OF_POPULATED, FIGURE_ROWS);
     uint64_t warm = count(f, FIGURE_OF_WARMUP, FIGURE_ROWS);
     struct lines_parts p = {0};
@@ -696,6 +697,9 @@ static void put_notes(struct lines *l, const struct figures *f, const struct roo
     if (parts > 0)
         lines_part(&p, "%s request%s counted as several", cell_count(a, parts),
                    units_plural(parts));
+    if (cut_off > 0)
+        lines_part(&p, "%s request%s cut off by the end, in the times up to the last row",
+                   cell_count(a, cut_off), units_plural(cut_off));
     lines_paragraph(l, "Notes", &p, "; ", room->notes);
 }
 

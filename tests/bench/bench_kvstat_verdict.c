@@ -66,7 +66,7 @@ static int judge(struct rng *r, int runs, int n, double phi, double beyond)
         hist_free(h);
         blocks_free(b);
     }
-    printf("%8d %9.1f %9.2f %% %12.0f %8.1f %% %8.1f %% %8.1f %%\n", n, phi, 100 * beyond,
+    printf("%8d %9.2f %9.2f %% %12.0f %8.1f %% %8.1f %% %8.1f %%\n", n, phi, 100 * beyond,
            independent / runs, 100.0 * answers[BOUNDS_WITHIN] / runs,
            100.0 * answers[BOUNDS_BEYOND] / runs, 100.0 * answers[BOUNDS_UNDECIDED] / runs);
     fflush(stdout);
@@ -75,16 +75,16 @@ static int judge(struct rng *r, int runs, int n, double phi, double beyond)
 
 int main(int argc, char **argv)
 {
-    static const int lengths[] = {60, 200, 1000, 5000, 20000};
-    static const double correlations[] = {0, 0.9},
-                        beyond[] = {0.02, 0.035, 0.0499, 0.0501, 0.07, 0.1};
+    static const int lengths[] = {60, 200, 1000, 4000, 20000, 100000};
+    static const double correlations[] = {0, 0.9, 0.98, 0.99},
+                        beyond[] = {0.005, 0.02, 0.035, 0.0499, 0.0501, 0.07, 0.1};
     int runs = argc > 1 ? atoi(argv[1]) : 2000;
     struct rng r;
     rng_seed(&r, 1, 0);
     printf("    rows    AR(1)     beyond  independent       PASS       FAIL INCONCLUSIVE\n");
-    for (size_t c = 0; c < 2; c++)
-        for (size_t s = 0; s < 6; s++)
-            for (size_t l = 0; l < 5; l++)
+    for (size_t c = 0; c < sizeof(correlations) / sizeof(*correlations); c++)
+        for (size_t s = 0; s < sizeof(beyond) / sizeof(*beyond); s++)
+            for (size_t l = 0; l < sizeof(lengths) / sizeof(*lengths); l++)
                 if (judge(&r, runs, lengths[l], correlations[c], beyond[s]) != 0)
                     return 1;
     return 0;

@@ -37,6 +37,16 @@ cp "$TMP/stdout" "$TMP/json"
 report "$TMP/json" >"$TMP/report"
 ok 'the JSON is as expected' diff -u tests/golden/kvstat_dozen.json "$TMP/report"
 
+# ---- a request that the end of the run cut off ----
+
+awk -F , -v OFS=, '!($7 == 11 && $2 == "Generate")' "$dozen" >"$TMP/cut-off.csv"
+exits 'cut off' 0 "$kvstat" --full "$TMP/cut-off.csv"
+stdout_like 'it is said that the times have it' '^  1 request was cut off by the end of the run: in the times up to the last row[.]$'
+exits 'cut off, on one screen' 0 "$kvstat" "$TMP/cut-off.csv"
+stdout_like 'also there' '1 request cut$'
+awk -F , '$2 != "Generate"' "$dozen" >"$TMP/none.csv"
+is 'where no request generates, none is cut off' "$("$kvstat" --json "$TMP/none.csv" | jq .requests.cut_off)" 0
+
 # ---- on paper ----
 
 # Request 5 has operations of 54 ms in 52, which f = 52 / 54 fits in. The time in the queue, 22 ms of 586, goes to what
