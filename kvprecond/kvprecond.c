@@ -3,7 +3,6 @@
  * closes what one run holds. */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -377,9 +376,7 @@ static int fill(struct run *r, struct err *e)
     if (ret < 0)
         r->report.why_short = errno_name(ret);
     else if (r->report.fill.stopped)
-        r->report.why_short = atomic_load(&r->told_to)   ? "another rank"
-                              : stop_signal() == SIGTERM ? "SIGTERM"
-                                                         : "SIGINT";
+        r->report.why_short = atomic_load(&r->told_to) ? "another rank" : stop_signal_name();
     return ret;
 }
 
