@@ -65,7 +65,7 @@ static int slab_in_dir(struct storage *s, struct err *e)
         return rc;
     s->resizes = true;
     snprintf(s->path, sizeof(s->path), "%.240s/" SLAB_NAME, target_dir_path(s->target));
-    return 0;
+    return target_guard_unused(target_facts_here(), s->fd, s->path, e);
 }
 
 /* What a slab in a file holds stays, unless this run keeps it or may destroy it. */

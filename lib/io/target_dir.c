@@ -240,7 +240,8 @@ static int directory_open(struct target_dir *t, const char *path, struct err *e)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
     if (st.st_nlink == 0) /* its last owner has just removed it */
         return -EAGAIN;
-    return target_guard_path(t->path, e);
+    ret = target_guard_path(t->path, e);
+    return ret < 0 ? ret : target_guard_folder(target_facts_here(), t->path, e);
 }
 
 /* Lets go of what was opened, and leaves what was found. */

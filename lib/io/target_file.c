@@ -133,6 +133,9 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
                        "refused: it has %ju names (hard links), whose contents would change too; "
                        "--destroy-data overwrites them",
                        (uintmax_t)st.st_nlink);
+    ret = target_guard_unused(target_facts_here(), f->fd, path, e);
+    if (ret < 0)
+        return ret;
     if (in_home && holds_foreign_data(f, &(struct target_file_opts){.is_ours = o->is_ours}))
         return err_set(e, EEXIST, ERR_TARGET, path,
                        "refused: holds data that is not kvtrace's, in a home folder");
