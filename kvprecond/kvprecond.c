@@ -445,8 +445,10 @@ static int run_fill(struct run *r, struct err *e)
     ret = fill(r, e);
     r->report.kept |= r->report.fill.stuck;
     sync_ns = clock_now_ns();
-    /* What fits on a full file system may be kept: it must be durable too. */
-    if ((ret == 0 || ret == -ENOSPC) && !r->report.fill.stuck)
+    /* What fits on a full file system may be kept: it must be durable too. What a signal has ended
+     * and is removed now need not be. */
+    if ((ret == 0 || ret == -ENOSPC) && !r->report.fill.stuck &&
+        (r->report.kept || !r->report.fill.stopped))
         sync = sync_all(r, ret == 0 ? e : NULL);
     ret = ret < 0 ? ret : sync;
     r->report.sync_ns = clock_now_ns() - sync_ns;

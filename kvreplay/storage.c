@@ -165,18 +165,25 @@ static int slab_size(const struct storage *s, const struct storage_need *need, u
     return 0;
 }
 
+static bool stopped(void)
+{
+    return stop_signal() != 0;
+}
+
 /* Lengthens the file to bytes; after a failure it is as long as before. From a pipe nobody knows
  * how much of it will be used: then nothing is allocated ahead. */
 static int slab_grow(const struct storage *s, bool allocate, uint64_t bytes, struct err *e)
 {
     uint64_t allocated, now = file_bytes(s->fd, &allocated);
-    int rc = allocate ? fallocate(s->fd, 0, 0, (off_t)bytes) : -1;
+    int rc = allocate ? target_file_allocate(s->fd, bytes, stopped) : -EOPNOTSUPP;
 
-    if (allocate && rc < 0 && errno == ENOSPC) {
-        err_errno(e, -ENOSPC, ERR_TARGET, s->o.path, "has no room for a slab of %llu bytes",
+    if (rc == -ENOSPC)
+        err_errno(e, rc, ERR_TARGET, s->o.path, "has no room for a slab of %llu bytes",
                   (unsigned long long)bytes);
-        return ftruncate(s->fd, (off_t)now) < 0 ? -errno : -ENOSPC;
-    }
+    else if (rc == -EINTR)
+        err_errno(e, rc, ERR_TARGET, s->o.path, "no space was taken for a slab");
+    if (rc == -ENOSPC || rc == -EINTR)
+        return ftruncate(s->fd, (off_t)now) < 0 ? -errno : rc;
     if (rc < 0 && bytes > now && ftruncate(s->fd, (off_t)bytes) < 0)
         return err_errno(e, -errno, ERR_TARGET, s->o.path, "cannot be made %llu bytes long",
                          (unsigned long long)bytes);

@@ -44,4 +44,9 @@ struct target_file_opts {
 int target_file_open(struct target_file *out, const char *path, const struct target_file_opts *o,
                      struct err *e);
 
+/* Takes space for bytes of the regular file fd, which becomes as long, a part at a time until
+ * stopped says so. 0, -EOPNOTSUPP where the file system cannot, -EINTR: stopped; or other negative
+ * errno. After a failure the file may be longer than before. */
+int target_file_allocate(int fd, uint64_t bytes, bool (*stopped)(void));
+
 #endif
