@@ -222,7 +222,10 @@ while IFS='	' read -r name wrong; do
 done <"$TMP/phases"
 
 # Under nohup a HUP is not heard.
-(trap '' HUP && exec "$BIN/kvgen" --progress none --num-users 50 --duration 1000000 --model tiny-1b -o "$TMP/o.csv.zst" 2>"$TMP/stderr") &
+(
+    trap '' HUP
+    exec "$BIN/kvgen" --progress none --num-users 50 --duration 1000000 --model tiny-1b -o "$TMP/o.csv.zst" 2>"$TMP/stderr"
+) &
 pid=$!
 catches $pid
 kill -s HUP $pid

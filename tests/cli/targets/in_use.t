@@ -12,7 +12,7 @@ command -v losetup >/dev/null || skip_all 'no losetup'
 cd "$TMP" || exit 1
 truncate -s 24M image
 first=$(losetup -f --show image 2>/dev/null) || skip_all 'no loop devices here'
-others='' held=''
+others='' held='' rc=0
 attach() { # FILE: sets $loop
     loop=$(losetup -f --show "$1" 2>/dev/null) || return 1
     others="$loop $others"
@@ -106,7 +106,8 @@ for layout in slab files; do
     object=$(find kept -name '*.kv')
     if attach "$object"; then
         refused "a kept store, $layout" kept "its .*\\.kv is the image of $loop" "$object"
-        exits 'that is to be used again' 3 "$BIN/kvreplay" --progress none -o r.csv --target kept --layout $layout --keep t.csv
+        exits 'that is to be used again' 3 "$BIN/kvreplay" --progress none -o r.csv --target kept --layout $layout --keep \
+            t.csv
         detach
     fi
     exits 'free again' 0 "$BIN/kvreplay" --progress none -o r.csv --target kept --destroy-data t.csv
