@@ -1,5 +1,5 @@
 #!/bin/sh
-# signal_phases.t - INT, TERM and HUP are heard in every phase of every program: while a FIFO's other end is awaited or
+# phases.t - INT, TERM and HUP are heard in every phase of every program: while a FIFO's other end is awaited or
 # silent, a reader takes nothing, a configuration or model does not come, a trace is surveyed, objects are written that a
 # trace only reads, a kept store is looked through, an old store is emptied, memory and space are taken, files are filled
 # and removed, a command or a picture does not come. One signal ends it within moments, two where a reader must be given
