@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "lib/base/descriptors.h"
+#include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
 #include "lib/io/target_device.h"
@@ -215,14 +216,16 @@ int fill_target_purge(struct fill_target *t, bool (*stopped)(void), uint64_t *by
 
 /* Takes space at once: writes into allocated space run side by side, while writes that grow a file
  * wait for each other on most file systems. */
-static int allocate(int fd, uint64_t bytes)
+static int allocate(int fd, uint64_t bytes, bool (*stopped)(void))
 {
-    int ret;
+    int ret = target_file_allocate(fd, bytes, stopped);
 
-    do
-        ret = fallocate(fd, 0, 0, (off_t)bytes);
-    while (ret < 0 && errno == EINTR);
-    return ret == 0 || errno == EOPNOTSUPP ? 0 : -errno;
+    return ret == -EOPNOTSUPP ? 0 : ret;
+}
+
+static bool stopped(void)
+{
+    return stop_signal() != 0;
 }
 
 int fill_target_start(struct fill_target *t, struct err *e)
@@ -241,7 +244,7 @@ int fill_target_start(struct fill_target *t, struct err *e)
         if (pwrite(t->file.fd, block, sizeof(block), 0) != (ssize_t)sizeof(block))
             return err_errno(e, -errno, ERR_TARGET, t->o.path, "cannot be written");
     }
-    ret = allocate(t->file.fd, plan_pass_bytes(t->plan));
+    ret = allocate(t->file.fd, plan_pass_bytes(t->plan), stopped);
     return ret < 0 ? err_errno(e, ret, ERR_TARGET, t->o.path, "no space could be allocated") : 0;
 }
 
@@ -284,7 +287,7 @@ static int take_file(struct fill_target *t, uint64_t number, uint64_t pass, stru
     if (fd < 0)
         return fail_file(t, number, -errno, "cannot be opened for writing", e);
 
-    ret = allocate(fd, plan_file_bytes(t->plan, number));
+    ret = allocate(fd, plan_file_bytes(t->plan, number), stop_abandons);
     if (ret < 0) {
         close(fd);
         return fail_file(t, number, ret, "no space could be allocated", e);
@@ -419,7 +422,7 @@ int fill_target_sync(struct fill_target *t, struct err *e)
 
     if (t->dir) {
         for (uint64_t i = 0; i < t->beyond && ret == 0; i++)
-            ret = sync_named(t, i);
+            ret = stop_abandons() ? -EINTR : sync_named(t, i);
         if (ret == 0 && fsync(target_dir_fd(t->dir)) < 0)
             ret = -errno;
     } else if (!t->direct && !t->o.buffered) {

@@ -3,7 +3,6 @@
  * closes what one run holds. */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -377,9 +376,7 @@ static int fill(struct run *r, struct err *e)
     if (ret < 0)
         r->report.why_short = errno_name(ret);
     else if (r->report.fill.stopped)
-        r->report.why_short = atomic_load(&r->told_to)   ? "another rank"
-                              : stop_signal() == SIGTERM ? "SIGTERM"
-                                                         : "SIGINT";
+        r->report.why_short = atomic_load(&r->told_to) ? "another rank" : stop_signal_name();
     return ret;
 }
 
@@ -448,8 +445,10 @@ static int run_fill(struct run *r, struct err *e)
     ret = fill(r, e);
     r->report.kept |= r->report.fill.stuck;
     sync_ns = clock_now_ns();
-    /* What fits on a full file system may be kept: it must be durable too. */
-    if ((ret == 0 || ret == -ENOSPC) && !r->report.fill.stuck)
+    /* What fits on a full file system may be kept: it must be durable too. What a signal has ended
+     * and is removed now need not be. */
+    if ((ret == 0 || ret == -ENOSPC) && !r->report.fill.stuck &&
+        (r->report.kept || !r->report.fill.stopped))
         sync = sync_all(r, ret == 0 ? e : NULL);
     ret = ret < 0 ? ret : sync;
     r->report.sync_ns = clock_now_ns() - sync_ns;

@@ -75,6 +75,8 @@ static _Noreturn void step_command_guard(const char *text, int output, pid_t par
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
     sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
     sigprocmask(SIG_SETMASK, &set, NULL);
     signal(SIGCHLD, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
@@ -90,7 +92,8 @@ static _Noreturn void step_command_guard(const char *text, int output, pid_t par
         _exit(127);
     close(STDOUT_FILENO); /* the shell's is the only one: when it is closed, the trace ends */
     while (waitpid(shell, &status, WNOHANG) == 0) {
-        if (sigwaitinfo(&set, NULL) != SIGTERM)
+        int told = sigwaitinfo(&set, NULL);
+        if (told < 0 || told == SIGCHLD)
             continue;
         signal(SIGTERM, SIG_IGN); /* the guard is in the group too */
         sigdelset(&set, SIGTERM);

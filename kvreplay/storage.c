@@ -65,7 +65,7 @@ static int slab_in_dir(struct storage *s, struct err *e)
         return rc;
     s->resizes = true;
     snprintf(s->path, sizeof(s->path), "%.240s/" SLAB_NAME, target_dir_path(s->target));
-    return 0;
+    return target_guard_unused(target_facts_here(), s->fd, s->path, e);
 }
 
 /* What a slab in a file holds stays, unless this run keeps it or may destroy it. */
@@ -165,18 +165,25 @@ static int slab_size(const struct storage *s, const struct storage_need *need, u
     return 0;
 }
 
+static bool stopped(void)
+{
+    return stop_signal() != 0;
+}
+
 /* Lengthens the file to bytes; after a failure it is as long as before. From a pipe nobody knows
  * how much of it will be used: then nothing is allocated ahead. */
 static int slab_grow(const struct storage *s, bool allocate, uint64_t bytes, struct err *e)
 {
     uint64_t allocated, now = file_bytes(s->fd, &allocated);
-    int rc = allocate ? fallocate(s->fd, 0, 0, (off_t)bytes) : -1;
+    int rc = allocate ? target_file_allocate(s->fd, bytes, stopped) : -EOPNOTSUPP;
 
-    if (allocate && rc < 0 && errno == ENOSPC) {
-        err_errno(e, -ENOSPC, ERR_TARGET, s->o.path, "has no room for a slab of %llu bytes",
+    if (rc == -ENOSPC)
+        err_errno(e, rc, ERR_TARGET, s->o.path, "has no room for a slab of %llu bytes",
                   (unsigned long long)bytes);
-        return ftruncate(s->fd, (off_t)now) < 0 ? -errno : -ENOSPC;
-    }
+    else if (rc == -EINTR)
+        err_errno(e, rc, ERR_TARGET, s->o.path, "no space was taken for a slab");
+    if (rc == -ENOSPC || rc == -EINTR)
+        return ftruncate(s->fd, (off_t)now) < 0 ? -errno : rc;
     if (rc < 0 && bytes > now && ftruncate(s->fd, (off_t)bytes) < 0)
         return err_errno(e, -errno, ERR_TARGET, s->o.path, "cannot be made %llu bytes long",
                          (unsigned long long)bytes);

@@ -9,6 +9,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "lib/base/descriptors.h"
+
 enum {
     LEAST = 16, /* bytes of a key file */
     MOST = 1 << 20,
@@ -48,14 +50,14 @@ static int load(struct hash_stream *s, const char *path, struct err *e)
     unsigned char buf[4096];
     size_t len = 0;
     ssize_t n;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = descriptors_open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return err_errno(e, -errno, ERR_INPUT, path, "cannot be read");
-    while ((n = read(fd, buf, sizeof(buf))) > 0 && len <= MOST) {
+        return err_errno(e, fd, ERR_INPUT, path, "cannot be read");
+    while ((n = descriptors_read(fd, buf, sizeof(buf))) > 0 && len <= MOST) {
         hash_stream_add(s, buf, (size_t)n);
         len += (size_t)n;
     }
-    int rc = n < 0 ? -errno : 0;
+    int rc = n < 0 ? (int)n : 0;
     close(fd);
     if (rc < 0)
         return err_errno(e, rc, ERR_INPUT, path, "cannot be read");

@@ -13,6 +13,7 @@
 #include "kvreplay/sched/sched.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "kvreplay/sched/dispatch.h"
@@ -20,6 +21,9 @@
 #include "kvreplay/sched/pace.h"
 #include "lib/base/stop.h"
 #include "lib/io/gap_line.h"
+
+/* Of a row that comes, or takes, so long. */
+#define SCHED_WAIT_MAX_NS (366 * INT64_C(86400000000000))
 
 enum {
     SCHED_POLL = 64,
@@ -488,6 +492,24 @@ static void sched_admit_room(struct sched *s, struct row *r)
         r->generation = s->generation++;
 }
 
+/* A file may name any time. Nobody means to wait for years. */
+static void sched_refuse_years(struct sched *s, const struct row *r)
+{
+    bool comes = r->t.due_ns != TRACE_NONE && r->t.due_ns - s->clock.zero_ns > SCHED_WAIT_MAX_NS;
+    bool holds = sched_holds(s, r) &&
+                 pace_scaled_ns(&s->clock, (double)r->t.duration_ns) > SCHED_WAIT_MAX_NS;
+    char where[32];
+
+    if (s->end_ns != INT64_MAX || (!comes && !holds))
+        return;
+    snprintf(where, sizeof(where), "row %llu", (unsigned long long)r->number + 1);
+    sched_fail(s, err_set(s->e, -ERANGE, ERR_INPUT, where,
+                          "%s more than 366 days%s: --duration ends the run before, --speed makes "
+                          "it shorter, --timing asap does not wait",
+                          comes ? "comes" : "its Generate takes",
+                          comes ? " after the first one" : ""));
+}
+
 static void sched_admit(struct sched *s, struct row *r, int64_t now)
 {
     r->head = s->head;
@@ -495,6 +517,7 @@ static void sched_admit(struct sched *s, struct row *r, int64_t now)
     r->t.due_ns = TRACE_NONE;
     if (!r->head && s->o.timing != SCHED_ASAP)
         r->t.due_ns = pace_at_ns(&s->clock, pace_begins_ns(s->clock.arrivals, &r->t));
+    sched_refuse_years(s, r);
     s->inside++;
     s->newest = r->number;
     sched_admit_room(s, r);

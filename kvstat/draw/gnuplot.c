@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,14 @@
 #include <unistd.h>
 
 #include "kvstat/output.h"
+#include "lib/base/clock.h"
+#include "lib/base/stop.h"
 #include "lib/json/jsonout.h"
+
+enum {
+    LOOK_MS = 100,
+    PATIENCE_NS = 2000000000 /* after a signal, for a picture that is being drawn */
+};
 
 extern char **environ;
 
@@ -113,14 +122,27 @@ static int spawn_gnuplot(pid_t *pid, int script, int picture, int complaints)
  * pipe cannot be full. */
 static int read_picture(int from, FILE *picture)
 {
+    struct pollfd bytes = {.fd = from, .events = POLLIN};
+    int64_t signal_ns = 0;
     char part[65536];
     ssize_t n;
-    while ((n = read(from, part, sizeof(part))) != 0) {
+
+    do {
+        if (poll(&bytes, 1, LOOK_MS) <= 0) {
+            n = -1;
+            errno = EINTR;
+        } else {
+            n = read(from, part, sizeof(part));
+        }
         if (n < 0 && errno != EINTR)
             return -errno;
         if (n > 0 && fwrite(part, 1, (size_t)n, picture) != (size_t)n)
             return -ENOMEM;
-    }
+        if (stop_signal() && signal_ns == 0)
+            signal_ns = clock_now_ns();
+        if (stop_abandons() || (signal_ns > 0 && clock_now_ns() - signal_ns > PATIENCE_NS))
+            return -EINTR;
+    } while (n != 0);
     return 0;
 }
 
@@ -134,6 +156,8 @@ static int run_gnuplot(FILE *script, FILE *complaints, FILE *picture, int *statu
     close(ends[1]);
     if (rc == 0) {
         rc = read_picture(ends[0], picture);
+        if (rc < 0)
+            kill(pid, SIGKILL);
         while ((ended = waitpid(pid, status, 0)) < 0 && errno == EINTR)
             ;
         rc = rc == 0 && ended < 0 ? -errno : rc;
@@ -150,7 +174,8 @@ static int run_script(FILE *script, FILE *complaints, FILE *picture, struct err 
         return err_errno(e, errno ? -errno : -EIO, ERR_OUTPUT, "--plot", "script for gnuplot");
     int rc = run_gnuplot(script, complaints, picture, &status);
     if (rc < 0)
-        return err_errno(e, rc, ERR_OUTPUT, "--plot", "gnuplot cannot be started");
+        return err_errno(e, rc, ERR_OUTPUT, "--plot",
+                         rc == -EINTR ? "gnuplot was ended" : "gnuplot cannot be started");
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     rewind(complaints);

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/descriptors.h"
+
 /* ---- a file in parts ---- */
 
 struct save {
@@ -51,8 +53,8 @@ static int open_output(struct save *s)
         return fflush(stdout) != 0 ? -errno : 0;
     }
     if (is_direct(s->path)) {
-        s->fd = open(s->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        return s->fd < 0 ? -errno : 0;
+        s->fd = descriptors_open(s->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        return s->fd < 0 ? s->fd : 0;
     }
     s->real = realpath(s->path, NULL); /* a link stays, the file that it names is replaced */
     if (!s->real)
@@ -91,15 +93,9 @@ int save_open(struct save **out, const char *path, struct err *e)
 
 int save_put(struct save *s, const void *p, size_t len, struct err *e)
 {
-    for (size_t at = 0; at < len;) {
-        ssize_t n = write(s->fd, (const char *)p + at, len - at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fail(s, -errno, e);
-        at += (size_t)n;
-    }
-    return 0;
+    int rc = descriptors_write(s->fd, p, len);
+
+    return rc < 0 ? fail(s, rc, e) : 0;
 }
 
 int save_close(struct save *s, struct err *e)

@@ -1,6 +1,6 @@
-/* Tells a program that it shall end: the first SIGINT or SIGTERM sets a flag that loops look at,
- * the second says that what is in flight shall be abandoned, the third gets the default action.
- * Draining and cleaning up are the program's task. */
+/* Tells a program that it shall end: the first SIGINT, SIGTERM or SIGHUP sets a flag that loops
+ * look at, the second says that what is in flight shall be abandoned, the third gets the default
+ * action. Draining and cleaning up are the program's task. */
 #include "lib/base/stop.h"
 
 #include <errno.h>
@@ -65,16 +65,29 @@ static int install(int sig, void (*handler)(int))
 {
     struct sigaction sa = {.sa_handler = handler};
 
+    sigaddset(&sa.sa_mask, SIGHUP);
     sigaddset(&sa.sa_mask, SIGINT);
     sigaddset(&sa.sa_mask, SIGTERM);
     return sigaction(sig, &sa, NULL) ? -errno : 0;
 }
 
+/* Whoever starts a program by nohup(1) wants it to outlive its terminal. */
+static int install_hangup(void)
+{
+    struct sigaction now;
+
+    if (sigaction(SIGHUP, NULL, &now))
+        return -errno;
+    return now.sa_handler == SIG_IGN ? 0 : install(SIGHUP, on_signal);
+}
+
 int stop_install(const char *line, struct err *e)
 {
     stop.line = line;
-    int rc = install(SIGINT, on_signal);
+    int rc = install_hangup();
 
+    if (!rc)
+        rc = install(SIGINT, on_signal);
     if (!rc)
         rc = install(SIGTERM, on_signal);
     if (!rc)
@@ -100,6 +113,13 @@ bool stop_ends_reading(bool patient)
         return false;
     return !patient || stop_abandons() ||
            now_ns() - atomic_load(&stop.first_ns) > STOP_PATIENCE_MS * NS_PER_MS;
+}
+
+const char *stop_signal_name(void)
+{
+    int sig = stop_signal();
+
+    return sig == SIGTERM ? "SIGTERM" : sig == SIGHUP ? "SIGHUP" : sig ? "SIGINT" : NULL;
 }
 
 int stop_exit_status(int status)

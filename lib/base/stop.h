@@ -1,4 +1,4 @@
-/* SIGINT and SIGTERM as a count. What stop.c keeps is the project's only mutable global. */
+/* SIGINT, SIGTERM and SIGHUP as a count. What stop.c keeps is the project's only mutable global. */
 #ifndef KVTRACE_BASE_STOP_H
 #define KVTRACE_BASE_STOP_H
 
@@ -14,7 +14,8 @@ enum {
     STOP_PATIENCE_MS = 10000
 };
 
-/* Installs handlers for SIGINT and SIGTERM. The first signal asks the program to finish, the second
+/* Installs handlers for SIGINT, SIGTERM and SIGHUP; a SIGHUP that is ignored, as under nohup(1),
+ * stays so. The first signal asks the program to finish, the second
  * to abandon what is still under way, the third ends the process by its default action. line
  * (static text with its newline, NULL: none) is written to standard error at the first signal.
  * Ignores SIGPIPE and SIGXFSZ, so that a failed write returns EPIPE or EFBIG. Without SA_RESTART: a
@@ -28,7 +29,9 @@ bool stop_abandons(void);
  * ends by itself when the programs before it in a pipeline have the signal too, after the second or
  * STOP_PATIENCE_MS after the first. Any thread. */
 bool stop_ends_reading(bool patient);
-/* Returns the exit status for that signal (130, 143), or status if none came. */
+/* Returns the name of that signal, "SIGINT", NULL if none came. */
+const char *stop_signal_name(void);
+/* Returns the exit status for that signal (129, 130, 143), or status if none came. */
 int stop_exit_status(int status);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <yaml.h>
 
+#include "lib/base/descriptors.h"
 #include "lib/conf/keys.h"
 #include "lib/conf/value.h"
 
@@ -402,12 +403,12 @@ static int read_stream(struct walk *w)
 static int load_file(const char *path, unsigned char **text, size_t *len)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = is_stdin ? STDIN_FILENO : descriptors_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     size_t room = 0;
     int rc = 0;
 
     if (fd < 0)
-        return -errno;
+        return fd;
     for (ssize_t n = -1; n != 0 && rc == 0;) {
         if (*len == room) {
             unsigned char *grown = realloc(*text, room += 64 << 10);
@@ -417,9 +418,9 @@ static int load_file(const char *path, unsigned char **text, size_t *len)
             }
             *text = grown;
         }
-        n = read(fd, *text + *len, room - *len);
-        if (n < 0 && errno != EINTR)
-            rc = -errno;
+        n = descriptors_read(fd, *text + *len, room - *len);
+        if (n < 0)
+            rc = (int)n;
         *len += n > 0 ? (size_t)n : 0;
         if (*len > FILE_MAX)
             rc = -EFBIG;

@@ -240,7 +240,8 @@ static int directory_open(struct target_dir *t, const char *path, struct err *e)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
     if (st.st_nlink == 0) /* its last owner has just removed it */
         return -EAGAIN;
-    return target_guard_path(t->path, e);
+    ret = target_guard_path(t->path, e);
+    return ret < 0 ? ret : target_guard_folder(target_facts_here(), t->path, e);
 }
 
 /* Lets go of what was opened, and leaves what was found. */
@@ -393,10 +394,14 @@ void target_dir_doubt(struct target_dir *t)
  * stays when somebody else has put files into it. */
 static int close_remove(struct target_dir *t, struct err *e)
 {
-    int ret = target_dir_empty(t, e);
+    int ret = target_files_clean_up(t->fd);
 
+    if (ret == -EINTR)
+        return err_set(e, ret, ERR_OUTPUT, t->path,
+                       "not all of its objects are removed, because a second signal came: the next "
+                       "run there removes them");
     if (ret < 0)
-        return ret;
+        return err_errno(e, ret, ERR_OUTPUT, t->path, "cannot be emptied");
     if (unlinkat(t->fd, DIR_MARKER, 0) < 0 && errno != ENOENT)
         return err_errno(e, -errno, ERR_OUTPUT, t->path, "cannot remove its marker " DIR_MARKER);
     if (t->marker.created && rmdir(t->path) < 0 && errno != ENOTEMPTY && errno != EEXIST &&

@@ -14,11 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/units.h"
 #include "lib/io/target_device.h"
 #include "lib/io/target_guard.h"
 
-#define FILE_BLOCK  4096u
-#define FILE_SECTOR 512u /* unit of st_blocks */
+#define FILE_BLOCK     4096u
+#define FILE_SECTOR    512u              /* unit of st_blocks */
+#define FILE_ALLOCATED (256 * UNITS_MIB) /* at once: between two looks at the signals */
 
 /* The directory that path, which is not there, is to be made in, resolved, and its name there.
  * False: there is no such directory. */
@@ -133,6 +135,9 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
                        "refused: it has %ju names (hard links), whose contents would change too; "
                        "--destroy-data overwrites them",
                        (uintmax_t)st.st_nlink);
+    ret = target_guard_unused(target_facts_here(), f->fd, path, e);
+    if (ret < 0)
+        return ret;
     if (in_home && holds_foreign_data(f, &(struct target_file_opts){.is_ours = o->is_ours}))
         return err_set(e, EEXIST, ERR_TARGET, path,
                        "refused: holds data that is not kvtrace's, in a home folder");
@@ -233,4 +238,21 @@ int target_file_open(struct target_file *out, const char *path, const struct tar
     if (ret == 0)
         *out = f;
     return ret;
+}
+
+/* ---- space ---- */
+
+int target_file_allocate(int fd, uint64_t bytes, bool (*stopped)(void))
+{
+    for (uint64_t done = 0; done < bytes;) {
+        uint64_t part = bytes - done < FILE_ALLOCATED ? bytes - done : FILE_ALLOCATED;
+
+        if (stopped())
+            return -EINTR;
+        if (fallocate(fd, 0, (off_t)done, (off_t)part) == 0)
+            done += part;
+        else if (errno != EINTR)
+            return -errno;
+    }
+    return 0;
 }

@@ -35,13 +35,18 @@ struct target_file_opts {
 };
 /*
  * Takes path. A regular file must exist, be no link, lie below no system directory, be locked by
- * nobody (flock), have one name or be free to destroy, and be empty, ours or free to destroy; what
- * is not ours in somebody's home folder is never free. A block device (links are followed) must
- * pass target_guard.h, is claimed with O_EXCL, and always needs destroy_data. Nothing is written.
- * 0, or negative errno of class ERR_TARGET with *out untouched. Whether a file has room to grow is
- * for target_room to tell.
+ * nobody (flock), be used by nobody else (target_guard_unused), have one name or be free to
+ * destroy, and be empty, ours or free to destroy; what is not ours in somebody's home folder is
+ * never free. A block device (links are followed) must pass target_guard.h, is claimed with O_EXCL,
+ * and always needs destroy_data. Nothing is written. 0, or negative errno of class ERR_TARGET with
+ * *out untouched. Whether a file has room to grow is for target_room to tell.
  */
 int target_file_open(struct target_file *out, const char *path, const struct target_file_opts *o,
                      struct err *e);
+
+/* Takes space for bytes of the regular file fd, which becomes as long, a part at a time until
+ * stopped says so. 0, -EOPNOTSUPP where the file system cannot, -EINTR: stopped; or other negative
+ * errno. After a failure the file may be longer than before. */
+int target_file_allocate(int fd, uint64_t bytes, bool (*stopped)(void));
 
 #endif

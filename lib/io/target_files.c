@@ -9,10 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
+#include "lib/base/stop.h"
+
 #define FILES_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define HEX             "0123456789abcdef"
 #define DIGITS          "0123456789"
 #define OBJECT_HEX      32
+#define CLEAN_UP_NS     INT64_C(2000000000) /* after a second signal */
 
 struct level {
     enum target_files_kind (*file)(const char *name);
@@ -195,10 +199,27 @@ int target_files_each(int dirfd, target_files_visit *visit, void *ctx)
     return ret < 0 ? ret : 0;
 }
 
-static int remove_below(DIR *d, const struct level *l, bool only_temporary);
+/* What is removed, and until when. */
+struct removal {
+    bool only_temporary;
+    bool at_the_end;      /* of a run */
+    int64_t abandoned_ns; /* when it was seen that a second signal has come; 0: not yet */
+};
+
+/* Whether the rest is left to the next run. */
+static bool removal_stopped(struct removal *r)
+{
+    if (!r->at_the_end)
+        return stop_signal() != 0;
+    if (stop_abandons() && r->abandoned_ns == 0)
+        r->abandoned_ns = clock_now_ns();
+    return r->abandoned_ns > 0 && clock_now_ns() - r->abandoned_ns > CLEAN_UP_NS;
+}
+
+static int remove_below(DIR *d, const struct level *l, struct removal *r);
 
 /* True: the entry is gone. *ret: negative errno. */
-static bool remove_entry(int dir, const char *name, const struct level *l, bool only_temporary,
+static bool remove_entry(int dir, const char *name, const struct level *l, struct removal *r,
                          int *ret)
 {
     const struct level *below = l->folder(name);
@@ -208,16 +229,16 @@ static bool remove_entry(int dir, const char *name, const struct level *l, bool 
     int regular;
 
     if (sub) {
-        *ret = remove_below(sub, below, only_temporary);
-        if (*ret < 0 || only_temporary || unlinkat(dir, name, AT_REMOVEDIR) == 0)
-            return *ret == 0 && !only_temporary;
+        *ret = remove_below(sub, below, r);
+        if (*ret < 0 || r->only_temporary || unlinkat(dir, name, AT_REMOVEDIR) == 0)
+            return *ret == 0 && !r->only_temporary;
         if (errno != ENOTEMPTY && errno != EEXIST)
             *ret = -errno;
         return false;
     }
     if (below && !is_no_folder(errno))
         *ret = -errno;
-    if (below || kind == TARGET_FILES_NONE || (only_temporary && kind != TARGET_FILES_TEMPORARY))
+    if (below || kind == TARGET_FILES_NONE || (r->only_temporary && kind != TARGET_FILES_TEMPORARY))
         return false;
     regular = is_regular(dir, name, &st);
     if (regular > 0 && unlinkat(dir, name, 0) == 0)
@@ -233,7 +254,7 @@ static bool remove_entry(int dir, const char *name, const struct level *l, bool 
 
 /* Takes d. Some file systems skip entries of a directory that changes while it is read, so this
  * goes on until a pass finds none. */
-static int remove_below(DIR *d, const struct level *l, bool only_temporary)
+static int remove_below(DIR *d, const struct level *l, struct removal *r)
 {
     bool removed = true;
     int ret = 0;
@@ -243,8 +264,11 @@ static int remove_below(DIR *d, const struct level *l, bool only_temporary)
 
         removed = false;
         rewinddir(d);
-        while (ret == 0 && (errno = 0, de = readdir(d)) != NULL)
-            removed |= remove_entry(dirfd(d), de->d_name, l, only_temporary, &ret);
+        while (ret == 0 && (errno = 0, de = readdir(d)) != NULL) {
+            removed |= remove_entry(dirfd(d), de->d_name, l, r, &ret);
+            if (ret == 0 && removal_stopped(r))
+                ret = -EINTR;
+        }
         if (ret == 0)
             ret = -errno; /* of readdir */
     }
@@ -252,9 +276,19 @@ static int remove_below(DIR *d, const struct level *l, bool only_temporary)
     return ret;
 }
 
-int target_files_remove(int dirfd, bool only_temporary)
+static int remove_all(int dirfd, struct removal *r)
 {
     DIR *d = open_list(dirfd, ".");
 
-    return d ? remove_below(d, &top_level, only_temporary) : -errno;
+    return d ? remove_below(d, &top_level, r) : -errno;
+}
+
+int target_files_remove(int dirfd, bool only_temporary)
+{
+    return remove_all(dirfd, &(struct removal){.only_temporary = only_temporary});
+}
+
+int target_files_clean_up(int dirfd)
+{
+    return remove_all(dirfd, &(struct removal){.at_the_end = true});
 }

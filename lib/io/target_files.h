@@ -32,7 +32,10 @@ typedef bool target_files_visit(void *ctx, int dir, const char *name, const stru
                                 enum target_files_kind kind);
 int target_files_each(int dirfd, target_files_visit *visit, void *ctx);
 /* Removes our files below dirfd, and our folders that are then empty; or only temporary files. 0 or
- * negative errno. */
+ * negative errno; -EINTR: a signal came, and some are left. */
 int target_files_remove(int dirfd, bool only_temporary);
+/* Removes all of them at the end of a run, which a signal has ended perhaps. Goes on for 2 s after
+ * a second signal (stop_abandons). 0; -EINTR: some are left; or other negative errno. */
+int target_files_clean_up(int dirfd);
 
 #endif

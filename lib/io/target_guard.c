@@ -1,6 +1,6 @@
-/* The guards in front of every target. They read the kernel's facts from a mount table and a folder
- * of sysfs that the caller names, so that tests can hand in recorded ones. Opening the target is
- * left to target_dir.c and target_file.c. */
+/* The guards in front of every target. They judge what target_facts.c reads: the kernel's facts, or
+ * recorded ones that a test hands in. Opening the target is left to target_dir.c and target_file.c.
+ */
 #include "lib/io/target_guard.h"
 
 #include <dirent.h>
@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #define GUARD_WAIT_NS  1000000000LL /* in all, and between two tries */
 #define GUARD_TRY_NS   10000000LL
 #define GUARD_LINE_CAP 64
+#define GUARD_LAYERS   16 /* of devices that are made of devices */
 #define GUARD_SECTOR   512u
 
 /* Not in all versions of linux/magic.h. */
@@ -259,79 +261,16 @@ int target_guard_lock(int fd)
 
 /* ---- devices: mounted ---- */
 
-const struct target_facts *target_facts_here(void)
-{
-    static const struct target_facts here = {.mountinfo = "/proc/self/mountinfo",
-                                             .sys_dev_block = "/sys/dev/block"};
-
-    return &here;
-}
-
-/* The mount table writes blanks and backslashes of a path as three octal digits. */
-static void unescape(char *s)
-{
-    char *to = s;
-
-    while (*s) {
-        if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
-            s[3] >= '0' && s[3] <= '7') {
-            *to++ = (char)((s[1] - '0') * 64 + (s[2] - '0') * 8 + (s[3] - '0'));
-            s += 4;
-        } else {
-            *to++ = *s++;
-        }
-    }
-    *to = '\0';
-}
-
-/* Is this line about the device? The fields (Linux, Documentation/filesystems/proc.rst, section
- * 3.5): id, parent, major:minor, root, mount point, options, any number of others, "-", type,
- * source. Some file systems have a device number of their own, so the source is compared too.
- * *where: the mount point. Changes the line. */
-static bool line_names(char *line, dev_t dev, const char *path, char **where)
-{
-    char *save = NULL, *field[5] = {NULL}, *source;
-    unsigned ma, mi;
-    bool same;
-
-    for (size_t i = 0; i < 5; i++) {
-        field[i] = strtok_r(i == 0 ? line : NULL, " ", &save);
-        if (!field[i])
-            return false;
-    }
-    same = sscanf(field[2], "%u:%u", &ma, &mi) == 2 && makedev(ma, mi) == dev;
-    source = save ? strstr(save, " - ") : NULL;
-    if (!same && source) {
-        source = strtok_r(source + 3, " ", &save) ? strtok_r(NULL, " \n", &save) : NULL;
-        if (source)
-            unescape(source);
-        same = source && strcmp(source, path) == 0;
-    }
-    unescape(field[4]);
-    *where = field[4];
-    return same;
-}
-
 static int refuse_mounted(const struct target_facts *facts, dev_t dev, const char *path,
                           struct err *e)
 {
-    FILE *f = fopen(facts->mountinfo, "re");
-    char *line = NULL, *where;
-    size_t cap = 0;
-    int ret = 0;
+    char where[PATH_MAX];
+    int ret = target_facts_mounted(facts, dev, path, where);
 
-    if (!f)
-        return err_errno(e, -errno, ERR_TARGET, path,
+    if (ret < 0)
+        return err_errno(e, ret, ERR_TARGET, path,
                          "refused: cannot tell what is mounted, because %s", facts->mountinfo);
-    while (ret == 0 && (errno = 0, getline(&line, &cap, f)) > 0)
-        if (line_names(line, dev, path, &where))
-            ret = refuse(e, EBUSY, path, "it is mounted on ", where);
-    if (ret == 0 && (errno != 0 || ferror(f)))
-        ret = err_errno(e, errno ? -errno : -EIO, ERR_TARGET, path,
-                        "refused: cannot tell what is mounted, because %s", facts->mountinfo);
-    free(line);
-    fclose(f);
-    return ret;
+    return ret ? refuse(e, EBUSY, path, "it is mounted on ", where) : 0;
 }
 
 /* ---- devices: held, partitioned or read-only ---- */
@@ -373,8 +312,8 @@ static int refuse_entry(const char *folder, bool (*wanted)(const char *, const c
     return ret;
 }
 
-int target_guard_device(const struct target_facts *facts, dev_t dev, const char *path,
-                        struct err *e)
+/* Mounted, held, partitioned or read-only. */
+static int refuse_held(const struct target_facts *facts, dev_t dev, const char *path, struct err *e)
 {
     char folder[PATH_MAX / 2], name[PATH_MAX / 2 + GUARD_LINE_CAP];
     int ret = refuse_mounted(facts, dev, path, e);
@@ -396,6 +335,282 @@ int target_guard_device(const struct target_facts *facts, dev_t dev, const char 
     if (f)
         fclose(f);
     return ret;
+}
+
+/* ---- files and devices: in use through another device, or by another process ---- */
+
+/* A file or device that writes would reach, and whose other users are looked for. */
+struct asked {
+    const struct target_facts *facts;
+    const struct stat *st;
+    const char *path; /* of the target */
+    const char *name; /* of this file or device, which may lie below the target */
+    const char *but;  /* the loop device that the writes go through; "": none */
+    struct err *e;
+};
+
+static const char *base_name(const char *path)
+{
+    const char *last = strrchr(path, '/');
+
+    return last ? last + 1 : path;
+}
+
+/* For people: "the image of /dev/loop3 (mounted on /mnt)". */
+static void describe(const struct target_facts *facts, const struct target_used *used, char *text,
+                     size_t cap)
+{
+    char above[PATH_MAX];
+
+    if (used->use == TARGET_USE_SWAP) {
+        snprintf(text, cap, "swap space in use");
+    } else if (used->use == TARGET_USE_MOUNT) {
+        snprintf(text, cap, "mounted on %s", used->where);
+    } else {
+        target_facts_above(facts, used->where, above, sizeof(above));
+        snprintf(text, cap, "the image of /dev/%s%s", used->where, above);
+    }
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    if (S_ISBLK(a->st_mode) && S_ISBLK(b->st_mode))
+        return a->st_rdev == b->st_rdev;
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* 1 and an error when used is the file that is asked for. */
+static int refuse_user(void *ctx, const struct target_used *used)
+{
+    const struct asked *a = ctx;
+    char text[PATH_MAX + GUARD_LINE_CAP];
+    bool may_be = !used->known && used->use != TARGET_USE_MOUNT &&
+                  strcmp(base_name(used->name), base_name(a->name)) == 0;
+
+    if (used->use == TARGET_USE_LOOP && strcmp(used->where, a->but) == 0)
+        return 0;
+    if (used->known ? !is_same_file(a->st, &used->st) : !may_be)
+        return 0;
+    describe(a->facts, used, text, sizeof(text));
+    if (may_be) /* the name is of another mount namespace, or of a folder that is closed to us */
+        err_set(a->e, EBUSY, ERR_TARGET, a->path,
+                "refused: %s may be %s, which uses %s; that cannot be examined from here", a->name,
+                text, used->name);
+    else if (strcmp(a->name, a->path) == 0)
+        err_set(a->e, EBUSY, ERR_TARGET, a->path, "refused: it is %s", text);
+    else
+        err_set(a->e, EBUSY, ERR_TARGET, a->path, "refused: it writes to %s, which is %s", a->name,
+                text);
+    return 1;
+}
+
+static int refuse_users(const struct asked *a)
+{
+    int ret = target_facts_used(a->facts, refuse_user, (void *)a);
+
+    if (ret > 0)
+        return -EBUSY;
+    return ret == 0 ? 0
+                    : err_errno(a->e, ret, ERR_TARGET, a->path,
+                                "refused: cannot tell what loop devices and swap space use");
+}
+
+struct asked_folder {
+    const struct target_facts *facts;
+    const char *path;
+    struct stat st;
+    struct err *e;
+};
+
+/* Does the file of that name lie in the folder, at most two levels down, whatever the folder is
+ * called there? */
+static bool lies_in(const struct asked_folder *f, const char *name)
+{
+    char up[PATH_MAX];
+    struct stat st;
+
+    if (snprintf(up, sizeof(up), "%s", name) >= (int)sizeof(up))
+        return false;
+    for (unsigned level = 0; level < 2 && strlen(up) > 1; level++) {
+        const char *folder = dirname(up);
+
+        memmove(up, folder, strlen(folder) + 1);
+        if (stat(up, &st) == 0 && is_same_file(&f->st, &st))
+            return true;
+    }
+    return path_is_below(name, f->path);
+}
+
+static int refuse_inside(void *ctx, const struct target_used *used)
+{
+    const struct asked_folder *f = ctx;
+    char text[PATH_MAX + GUARD_LINE_CAP];
+
+    if ((used->known && !S_ISREG(used->st.st_mode)) || !lies_in(f, used->name))
+        return 0;
+    describe(f->facts, used, text, sizeof(text));
+    err_set(f->e, EBUSY, ERR_TARGET, f->path, "refused: its %s is %s", base_name(used->name), text);
+    return 1;
+}
+
+int target_guard_folder(const struct target_facts *facts, const char *path, struct err *e)
+{
+    struct asked_folder f = {.facts = facts, .path = path, .e = e};
+    int ret;
+
+    if (stat(path, &f.st) < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
+    ret = target_facts_used(facts, refuse_inside, &f);
+    if (ret > 0)
+        return -EBUSY;
+    return ret == 0 ? 0
+                    : err_errno(e, ret, ERR_TARGET, path,
+                                "refused: cannot tell what loop devices and swap space use");
+}
+
+/* Does another process hold a lock on a part of it? Virtual machines lock their images so. */
+static bool is_locked(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+/* The kernel grants a lease for writing only on a file that nobody else has open: no process, no
+ * virtual machine, no loop device, export or swap space, of whichever namespace. It is given back
+ * at once; whoever opens the file in between waits so long. 0: nobody has it open, or the file
+ * system knows no leases, or the file is not ours to ask about; -EBUSY. */
+static int try_lease(int fd)
+{
+    /* The signal of an opener in between: by default SIGIO, which kills. */
+    if (fcntl(fd, F_SETSIG, SIGURG) < 0)
+        return 0;
+    int ret = fcntl(fd, F_SETLEASE, F_WRLCK) == 0 ? 0 : errno == EAGAIN ? -EBUSY : 0;
+
+    if (fcntl(fd, F_SETLEASE, F_UNLCK) < 0 && ret == 0 && errno == EAGAIN)
+        ret = 0;
+    fcntl(fd, F_SETSIG, 0);
+    return ret;
+}
+
+int target_guard_unused(const struct target_facts *facts, int fd, const char *path, struct err *e)
+{
+    struct stat st;
+    struct asked a = {.facts = facts, .st = &st, .path = path, .name = path, .but = "", .e = e};
+    int64_t until_ns = 0;
+    int ret;
+
+    if (fstat(fd, &st) < 0)
+        return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
+    ret = refuse_users(&a);
+    if (ret < 0)
+        return ret;
+    if (is_locked(fd))
+        return refuse(e, EBUSY, path, "another process holds a lock on a part of it",
+                      ", as a virtual machine does on its image");
+    while ((ret = try_lease(fd)) == -EBUSY && target_guard_wait(&until_ns))
+        ;
+    return ret == 0 ? 0
+                    : refuse(e, EBUSY, path, "it is open elsewhere",
+                             ": in a process, a virtual machine, or as the image of a device");
+}
+
+/* ---- devices: what lies below and above them ---- */
+
+/* What is looked at while one goes down from the target. */
+struct below {
+    const struct target_facts *facts;
+    const char *path; /* of the target */
+    const char *disk; /* the loop device one comes from */
+    unsigned depth;
+    struct err *e;
+};
+
+static int guard_below(const struct below *from, dev_t dev, const char *name);
+
+/* The file or device that a loop device is attached to: nobody else may use it. */
+static int guard_image(void *ctx, const struct target_used *used)
+{
+    const struct below *b = ctx;
+    struct asked a = {.facts = b->facts,
+                      .st = &used->st,
+                      .path = b->path,
+                      .name = used->name,
+                      .but = b->disk,
+                      .e = b->e};
+
+    if (!used->known)
+        return err_set(b->e, EBUSY, ERR_TARGET, b->path,
+                       "refused: cannot tell who else uses %s, which /dev/%s writes to", used->name,
+                       b->disk);
+    int ret = refuse_users(&a);
+    if (ret == 0 && S_ISBLK(used->st.st_mode))
+        ret = refuse_held(b->facts, used->st.st_rdev, used->name, b->e);
+    if (ret == 0 && S_ISBLK(used->st.st_mode))
+        ret = guard_below(b, used->st.st_rdev, used->name);
+    return ret;
+}
+
+/* The devices that this one, a RAID or a volume, is made of: it has claimed them for itself, but
+ * what lies below them it has not. */
+static int guard_slaves(const struct below *b, const char *folder)
+{
+    char path[PATH_MAX], line[GUARD_LINE_CAP];
+    unsigned ma, mi;
+    struct dirent *de;
+    DIR *d = snprintf(path, sizeof(path), "%s/slaves", folder) < (int)sizeof(path) ? opendir(path)
+                                                                                   : NULL;
+    int ret = 0;
+
+    while (d && ret == 0 && (de = readdir(d)) != NULL) {
+        FILE *f = NULL;
+
+        if (de->d_name[0] != '.' && snprintf(path, sizeof(path), "%s/slaves/%s/dev", folder,
+                                             de->d_name) < (int)sizeof(path))
+            f = fopen(path, "re");
+        if (f && fgets(line, sizeof(line), f) && sscanf(line, "%u:%u", &ma, &mi) == 2)
+            ret = guard_below(b, makedev(ma, mi), de->d_name);
+        if (f)
+            fclose(f);
+    }
+    if (d)
+        closedir(d);
+    return ret;
+}
+
+/* Of a device: no loop device or swap space uses it, but the loop device one comes from; and
+ * nobody else uses what it is made of. */
+static int guard_below(const struct below *from, dev_t dev, const char *name)
+{
+    struct stat st = {.st_mode = S_IFBLK, .st_rdev = dev};
+    struct below b = *from;
+    struct asked a = {
+        .facts = b.facts, .st = &st, .path = b.path, .name = name, .but = b.disk, .e = b.e};
+    char link[PATH_MAX / 2], folder[PATH_MAX], part[PATH_MAX + GUARD_LINE_CAP];
+    int ret = refuse_users(&a);
+
+    if (ret < 0)
+        return ret;
+    if (++b.depth > GUARD_LAYERS)
+        return refuse(b.e, EBUSY, b.path, "it has too many layers of devices below it", "");
+    snprintf(link, sizeof(link), "%s/%u:%u", b.facts->sys_dev_block, major(dev), minor(dev));
+    if (!realpath(link, folder))
+        return 0; /* the target's own folder has been read before */
+    snprintf(part, sizeof(part), "%s/partition", folder);
+    if (access(part, F_OK) == 0)
+        *strrchr(folder, '/') = '\0';
+    b.disk = base_name(folder);
+    ret = target_facts_loop(b.facts, b.disk, guard_image, &b);
+    return ret < 0 ? ret : guard_slaves(&b, folder);
+}
+
+int target_guard_device(const struct target_facts *facts, dev_t dev, const char *path,
+                        struct err *e)
+{
+    const struct below b = {.facts = facts, .path = path, .disk = "", .e = e};
+    int ret = refuse_held(facts, dev, path, e);
+
+    return ret < 0 ? ret : guard_below(&b, dev, path);
 }
 
 /* ---- devices: a partition table that the kernel was never told to read ---- */

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "lib/base/err.h"
+#include "lib/io/target_facts.h"
 
 /*
  * 0 when path, with all links resolved, is no system directory and lies below none (/, /etc, /usr,
@@ -36,18 +37,24 @@ int target_guard_lock(int fd);
  * with *until_ns = 0. */
 bool target_guard_wait(int64_t *until_ns);
 
-/* Where the kernel tells what is in use. A test may name recorded files instead. */
-struct target_facts {
-    const char *mountinfo;     /* a file like /proc/self/mountinfo */
-    const char *sys_dev_block; /* a folder like /sys/dev/block: MAJOR:MINOR/{holders/,NAMEn/,ro} */
-};
-const struct target_facts *target_facts_here(void);
+/*
+ * 0 when nobody else uses the regular file fd (path: its name): no loop device is attached to it
+ * (mounted or not), it is no swap space, no file system is mounted from it, and no other process or
+ * part of the kernel has it open or locked, as far as the kernel tells this user. Waits up to a
+ * second for a process that is just ending. -EBUSY: refused; other errno: the facts cannot be read.
+ * All of class ERR_TARGET. Nothing, --destroy-data neither, makes such a file free.
+ */
+int target_guard_unused(const struct target_facts *facts, int fd, const char *path, struct err *e);
+/* The same for a folder (path: its resolved name), whose files may be removed: 0 when no loop
+ * device, swap space or mount uses a file in it. Files that processes have open do not count. */
+int target_guard_folder(const struct target_facts *facts, const char *path, struct err *e);
 
 /*
  * 0 when the facts allow writing to the device dev (path: its resolved name). -EBUSY: mounted, held
- * (device mapper, RAID, ...) or partitioned; -EROFS: read-only; other errno: the facts cannot be
- * read, which refuses too. All of class ERR_TARGET. Users that leave no trace there (swap, another
- * program) are found by opening with O_EXCL.
+ * (device mapper, RAID, ...), partitioned, swap space or the image of a loop device, or it is
+ * itself a loop device, or made of one, whose file or device somebody else uses; -EROFS: read-only;
+ * other errno: the facts cannot be read, which refuses too. All of class ERR_TARGET. Users that
+ * leave no trace there (another program) are found by opening with O_EXCL.
  */
 int target_guard_device(const struct target_facts *facts, dev_t dev, const char *path,
                         struct err *e);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/descriptors.h"
 #include "lib/base/stop.h"
 
 #define STOP_LOOK_MS 100 /* between looks for a signal while a pipe is silent */
@@ -27,9 +28,9 @@ int frame_file_open(struct frame_file *f, const char *path, struct err *e)
     f->buf = malloc(FRAME_FILE_BUFFER);
     if (!f->name || !f->buf)
         return err_nomem(e, "input");
-    f->fd = f->is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    f->fd = f->is_stdin ? STDIN_FILENO : descriptors_open(path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0)
-        return err_errno(e, -errno, ERR_INPUT, path[0] ? path : "\"\"", "cannot open");
+        return err_errno(e, f->fd, ERR_INPUT, path[0] ? path : "\"\"", "cannot open");
     if (fstat(f->fd, &st) < 0)
         return err_errno(e, -errno, ERR_INPUT, f->name, "cannot be examined");
     if (S_ISDIR(st.st_mode))

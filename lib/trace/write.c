@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/descriptors.h"
 #include "lib/base/hash.h"
 #include "lib/base/save.h"
 #include "lib/base/thread.h"
@@ -95,14 +96,10 @@ struct trace_writer {
 
 static int write_all(struct trace_writer *w, const void *p, size_t len, struct err *e)
 {
-    for (size_t at = 0; at < len;) {
-        ssize_t n = write(w->fd, (const char *)p + at, len - at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_errno(e, -errno, ERR_OUTPUT, w->path, "cannot write");
-        at += (size_t)n;
-    }
+    int rc = descriptors_write(w->fd, p, len);
+
+    if (rc < 0)
+        return err_errno(e, rc, ERR_OUTPUT, w->path, "cannot write");
     w->totals.file_bytes += len;
     return 0;
 }
@@ -492,9 +489,9 @@ int trace_create(struct trace_writer **out, const char *path, const struct trace
     if (!w->is_stdout)
         w->aside = save_set_aside(w->path);
     w->fd = w->is_stdout ? STDOUT_FILENO
-                         : open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+                         : descriptors_open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
     if (w->fd < 0) {
-        rc = err_errno(e, -errno, ERR_OUTPUT, w->path, "cannot create");
+        rc = err_errno(e, w->fd, ERR_OUTPUT, w->path, "cannot create");
         goto failed;
     }
     save_inherit(w->aside, w->fd);

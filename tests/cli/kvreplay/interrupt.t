@@ -1,6 +1,6 @@
 #!/bin/sh
-# interrupt.t - runs that are stopped at random moments. By SIGINT and SIGTERM: the result file is whole, all its rows
-# are finished operations, the directory is gone (a slab that is a file is empty), the exit status is the signal's, and
+# interrupt.t - runs that are stopped at random moments. By SIGINT, SIGTERM and SIGHUP: the result file is whole, all its
+# rows are finished operations, the directory is gone (a slab that is a file is empty), the exit status is the signal's, and
 # a slab that was to be kept has every object whose write the result shows. By SIGKILL: the next run clears what was
 # left, and the result file can be read up to its last whole frame. KVTRACE_RUNS=50 stops more runs, KVTRACE_SEED=N
 # others. A bug looked like a result that ended within a frame, a row without its result, a file that outlived its run,
@@ -58,7 +58,7 @@ plan $((runs + kept * 2 + 11))
 stopped() {
     moment=$1 condition=$2
     shift 2
-    case $moment in *[02468]) signal=INT want=130 ;; *) signal=TERM want=143 ;; esac
+    case $moment in *[0369]) signal=INT want=130 ;; *[147]) signal=HUP want=129 ;; *) signal=TERM want=143 ;; esac
     rm -f "$TMP/r.csv.zst"
     replay "$@" &
     pid=$!

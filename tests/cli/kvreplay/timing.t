@@ -29,7 +29,7 @@ takes() {
     return 1
 }
 
-plan 27
+plan 42
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 200; i++) printf "%.3f,Write,4096,Tier-1,k%d,Prefill\n", 100 + i * 0.005, i
@@ -103,3 +103,19 @@ is "spins, within the CPU time" "$(json "$summary" '.spin_s > 0, .spin_s <= .cpu
 stderr_like "and says so" 'CPU .* busy-waiting'
 exits "a wrong time" 2 "$BIN/kvreplay" --full --timing trace --spin soon "$TMP/w.csv"
 exits "nothing to spin for" 2 "$BIN/kvreplay" --full --spin 1ms "$TMP/w.csv"
+
+# What a file names may be years: it is an error before it is waited for, unless the run ends before.
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us,User\n' >"$TMP/head.csv"
+{ cat "$TMP/head.csv"; printf '0,Write,1,Tier-1,k,Prefill,1,,u\n31708800,Read,1,Tier-1,k,Decode,1,,u\n'; } >"$TMP/later.csv"
+{ cat "$TMP/head.csv"; printf '0,Write,1,Tier-1,k,Prefill,1,,u\n0,Generate,0,,,Decode,1,31708800000000,u\n'; } >"$TMP/long.csv"
+for timing in trace 'served --workers 2' closed; do
+    # shellcheck disable=SC2086
+    exits "--timing $timing, a row after 367 days" 2 timeout 60 "$BIN/kvreplay" --null -o none --timing $timing "$TMP/later.csv"
+    stderr_like 'says which, and what to do' '^kvreplay: row 2: comes more than 366 days after the first one: --duration '
+    # shellcheck disable=SC2086
+    exits "--timing $timing, a Generate of 367 days" 2 timeout 60 "$BIN/kvreplay" --null -o none --timing $timing "$TMP/long.csv"
+    stderr_like 'says which, and what to do' '^kvreplay: row 2: its Generate takes more than 366 days: --duration '
+done
+exits 'with an end' 0 "$BIN/kvreplay" --null -o none --timing trace --duration 10ms "$TMP/later.csv"
+exits 'as fast as possible' 0 "$BIN/kvreplay" --null -o none "$TMP/long.csv"
+exits 'faster' 0 "$BIN/kvreplay" --null -o none --timing trace --speed 1e9 "$TMP/later.csv"

@@ -1,8 +1,8 @@
-/* Signals: the first SIGINT or SIGTERM sets the flag and writes a line, the second of either kind
- * abandons, the third kills; one sent twice counts once, SIGPIPE and SIGXFSZ do nothing, and the
- * exit status tells which came first. Each case runs in a child, because the flag cannot be lowered
- * again. A bug here is a program that Ctrl-C cannot end, or one that loses its results to the
- * second. A line of text stands below what a terminal shows; a reader that is patient is so for
+/* Signals: the first SIGINT, SIGTERM or SIGHUP sets the flag and writes a line, the second of any
+ * kind abandons, the third kills; one sent twice counts once, SIGPIPE and SIGXFSZ do nothing, and
+ * the exit status tells which came first. Each case runs in a child, because the flag cannot be
+ * lowered again. A bug here is a program that Ctrl-C cannot end, or one that loses its results to
+ * the second. A line of text stands below what a terminal shows; a reader that is patient is so for
  * STOP_PATIENCE_MS. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,6 +75,44 @@ static int first_signal(void)
     if (stop_signal() != SIGTERM || stop_exit_status(5) != 143)
         return 3;
     return 0;
+}
+
+static int hangup(void)
+{
+    struct err e = {0};
+    signal(SIGHUP, SIG_DFL);
+    if (stop_install(NULL, &e) || stop_signal_name())
+        return 1;
+    raise(SIGHUP);
+    if (stop_signal() != SIGHUP || stop_exit_status(5) != 129 ||
+        strcmp(stop_signal_name(), "SIGHUP") != 0)
+        return 2;
+    return 0;
+}
+
+/* As under nohup(1): a terminal that is closed does not end the run. */
+static int ignored_hangup(void)
+{
+    struct err e = {0};
+    signal(SIGHUP, SIG_IGN);
+    if (stop_install(NULL, &e))
+        return 1;
+    raise(SIGHUP);
+    if (stop_signal())
+        return 2;
+    raise(SIGTERM);
+    return stop_exit_status(5) == 143 && strcmp(stop_signal_name(), "SIGTERM") == 0 ? 0 : 3;
+}
+
+static void a_hangup_counts_unless_it_is_ignored(void **state)
+{
+    (void)state;
+    int status = in_child(hangup);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    status = in_child(ignored_hangup);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void the_first_sets_the_flag(void **state)
@@ -233,7 +271,8 @@ static void patience_ends(void **state)
 
 static int no_handler(void)
 {
-    for (int granted = 0; granted < 4; granted++) {
+    signal(SIGHUP, SIG_DFL);
+    for (int granted = 0; granted < 6; granted++) {
         struct err e = {0};
         handlers_until_no = granted;
         if (stop_install(NULL, &e) != -EINVAL || !strstr(e.what, "cannot install signal handlers"))
@@ -283,10 +322,15 @@ static void a_blocked_read_returns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_sets_the_flag), cmocka_unit_test(sent_twice_is_one),
-        cmocka_unit_test(the_third_kills),         cmocka_unit_test(the_first_writes_a_line),
-        cmocka_unit_test(a_blocked_read_returns),  cmocka_unit_test(a_terminal_or_nobody),
-        cmocka_unit_test(patience_ends),           cmocka_unit_test(every_handler_is_needed),
+        cmocka_unit_test(the_first_sets_the_flag),
+        cmocka_unit_test(sent_twice_is_one),
+        cmocka_unit_test(the_third_kills),
+        cmocka_unit_test(the_first_writes_a_line),
+        cmocka_unit_test(a_blocked_read_returns),
+        cmocka_unit_test(a_terminal_or_nobody),
+        cmocka_unit_test(patience_ends),
+        cmocka_unit_test(every_handler_is_needed),
+        cmocka_unit_test(a_hangup_counts_unless_it_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,8 @@ static void test_signals(void **state)
     assert_int_equal(thread_start(&thread, mask, &there), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     mask(&here);
-    assert_true(sigismember(&there, SIGINT) && sigismember(&there, SIGTERM));
+    assert_true(sigismember(&there, SIGINT) && sigismember(&there, SIGTERM) &&
+                sigismember(&there, SIGHUP));
     assert_false(sigismember(&here, SIGINT) || sigismember(&here, SIGTERM));
 }
 

@@ -1,0 +1,320 @@
+/* Reads the kernel's facts from the files and folders that the caller names, so that tests can hand
+ * in recorded ones. What they mean for a target is target_guard.c's to say. */
+#include "lib/io/target_facts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define FACTS_NAME_CAP 8192 /* a page of sysfs, or a path with each byte as four */
+
+typedef int (*used_fn)(void *ctx, const struct target_used *used);
+
+const struct target_facts *target_facts_here(void)
+{
+    static const struct target_facts here = {.mountinfo = "/proc/self/mountinfo",
+                                             .sys_dev_block = "/sys/dev/block",
+                                             .sys_block = "/sys/block",
+                                             .swaps = "/proc/swaps",
+                                             .dev = "/dev"};
+
+    return &here;
+}
+
+/* Tables of the kernel write blanks and backslashes of a path as three octal digits. */
+static void unescape(char *s)
+{
+    char *to = s;
+
+    while (*s) {
+        if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
+            s[3] >= '0' && s[3] <= '7') {
+            *to++ = (char)((s[1] - '0') * 64 + (s[2] - '0') * 8 + (s[3] - '0'));
+            s += 4;
+        } else {
+            *to++ = *s++;
+        }
+    }
+    *to = '\0';
+}
+
+/* A file that was removed has this behind its name. A hard link to it may be left. */
+static void cut_deleted(char *name)
+{
+    static const char mark[] = " (deleted)";
+    size_t len = strlen(name), cut = sizeof(mark) - 1;
+
+    if (len > cut && strcmp(name + len - cut, mark) == 0)
+        name[len - cut] = '\0';
+}
+
+/* Nothing is known where a table is hidden, or the kernel has none. */
+static bool is_hidden(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == EACCES || error == EPERM;
+}
+
+/* ---- the mount table ---- */
+
+struct mount_line {
+    unsigned major, minor;
+    bool has_number;
+    char *where, *source; /* NULL: the line ends before it */
+};
+
+/* The fields of a line (Linux, Documentation/filesystems/proc.rst, section 3.5): id, parent,
+ * major:minor, root, mount point, options, any number of others, "-", type, source. Changes the
+ * line. False: it ends before the mount point. */
+static bool mount_parse(char *line, struct mount_line *m)
+{
+    char *save = NULL, *field[5] = {NULL}, *rest;
+
+    *m = (struct mount_line){0};
+    for (size_t i = 0; i < 5; i++) {
+        field[i] = strtok_r(i == 0 ? line : NULL, " ", &save);
+        if (!field[i])
+            return false;
+    }
+    m->has_number = sscanf(field[2], "%u:%u", &m->major, &m->minor) == 2;
+    m->where = field[4];
+    unescape(m->where);
+    rest = save ? strstr(save, " - ") : NULL;
+    m->source = rest && strtok_r(rest + 3, " ", &save) ? strtok_r(NULL, " \n", &save) : NULL;
+    if (m->source)
+        unescape(m->source);
+    return true;
+}
+
+/* Calls each for every line until it returns another value than 0, and returns that. */
+static int mounts_visit(const struct target_facts *facts,
+                        int (*each)(void *ctx, const struct mount_line *m), void *ctx)
+{
+    FILE *f = facts->mountinfo ? fopen(facts->mountinfo, "re") : NULL;
+    struct mount_line m;
+    char *line = NULL;
+    size_t cap = 0;
+    int ret = 0;
+
+    if (!f)
+        return facts->mountinfo ? -errno : -ENOENT;
+    while (ret == 0 && (errno = 0, getline(&line, &cap, f)) > 0)
+        if (mount_parse(line, &m))
+            ret = each(ctx, &m);
+    if (ret == 0 && (errno != 0 || ferror(f)))
+        ret = errno ? -errno : -EIO;
+    free(line);
+    fclose(f);
+    return ret;
+}
+
+struct mounted {
+    dev_t dev;
+    const char *path;
+    char *where;
+};
+
+/* Some file systems have a device number of their own, so the source is compared too. */
+static int is_mounted(void *ctx, const struct mount_line *m)
+{
+    const struct mounted *d = ctx;
+
+    if (!(m->has_number && makedev(m->major, m->minor) == d->dev) &&
+        !(m->source && strcmp(m->source, d->path) == 0))
+        return 0;
+    snprintf(d->where, PATH_MAX, "%s", m->where);
+    return 1;
+}
+
+int target_facts_mounted(const struct target_facts *facts, dev_t dev, const char *path,
+                         char where[PATH_MAX])
+{
+    struct mounted d = {.dev = dev, .path = path, .where = where};
+
+    return mounts_visit(facts, is_mounted, &d);
+}
+
+/* ---- what loop devices, swap space and mounts use ---- */
+
+struct visit {
+    used_fn each;
+    void *ctx;
+};
+
+static int visit_name(const struct visit *v, enum target_use use, const char *name,
+                      const char *where)
+{
+    struct target_used used = {.use = use, .name = name, .where = where};
+
+    used.known = stat(name, &used.st) == 0;
+    return v->each(v->ctx, &used);
+}
+
+/* Some file systems mount a regular file, or say which one they show. */
+static int visit_mount(void *ctx, const struct mount_line *m)
+{
+    return m->source && m->source[0] == '/' ? visit_name(ctx, TARGET_USE_MOUNT, m->source, m->where)
+                                            : 0;
+}
+
+static int visit_swaps(const struct target_facts *facts, const struct visit *v)
+{
+    FILE *f = facts->swaps ? fopen(facts->swaps, "re") : NULL;
+    char *line = NULL, *name;
+    size_t cap = 0;
+    int ret = 0;
+
+    if (!f)
+        return facts->swaps && !is_hidden(errno) ? -errno : 0;
+    /* The first line names the columns. */
+    for (bool first = true; ret == 0 && (errno = 0, getline(&line, &cap, f)) > 0; first = false) {
+        name = strtok(line, " \t\n");
+        if (first || !name)
+            continue;
+        unescape(name);
+        cut_deleted(name);
+        ret = visit_name(v, TARGET_USE_SWAP, name, "");
+    }
+    if (ret == 0 && (errno != 0 || ferror(f)))
+        ret = errno ? -errno : -EIO;
+    free(line);
+    fclose(f);
+    return ret;
+}
+
+/* The loop device itself knows its file, whatever its name is now and here. Not everybody may ask.
+ * The numbers: Linux, drivers/block/loop.c; they are coded as user space has them. */
+static bool ask_loop(const struct target_facts *facts, const char *disk, struct stat *st)
+{
+    char node[PATH_MAX];
+    struct loop_info64 info;
+    int fd, rc;
+
+    if (!facts->dev || snprintf(node, sizeof(node), "%s/%s", facts->dev, disk) >= (int)sizeof(node))
+        return false;
+    fd = open(node, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    rc = fd < 0 ? -1 : ioctl(fd, LOOP_GET_STATUS64, &info);
+    if (fd >= 0)
+        close(fd);
+    if (rc < 0)
+        return false;
+    if (st->st_dev == (dev_t)info.lo_device && st->st_ino == (ino_t)info.lo_inode)
+        return true; /* the name leads there */
+    *st = (struct stat){.st_dev = (dev_t)info.lo_device,
+                        .st_ino = (ino_t)info.lo_inode,
+                        .st_rdev = (dev_t)info.lo_rdevice,
+                        .st_mode = info.lo_rdevice ? S_IFBLK : S_IFREG};
+    return true;
+}
+
+/* The whole of a file of sysfs without its last newline. Length, or negative errno. */
+static ssize_t read_whole(const char *path, char *out, size_t cap)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, out, cap - 1), ret = n < 0 ? -errno : n;
+
+    if (fd >= 0)
+        close(fd);
+    out[ret > 0 ? ret : 0] = '\0';
+    if (ret > 0 && out[ret - 1] == '\n')
+        out[--ret] = '\0';
+    return ret;
+}
+
+int target_facts_loop(const struct target_facts *facts, const char *disk, used_fn each, void *ctx)
+{
+    char path[PATH_MAX], name[FACTS_NAME_CAP];
+    struct target_used used = {.use = TARGET_USE_LOOP, .name = name, .where = disk};
+    ssize_t n;
+
+    if (!facts->sys_block || snprintf(path, sizeof(path), "%s/%s/loop/backing_file",
+                                      facts->sys_block, disk) >= (int)sizeof(path))
+        return 0;
+    n = read_whole(path, name, sizeof(name));
+    if (n <= 0) /* ENXIO, or nothing: detached at this moment */
+        return n == 0 || n == -ENXIO || is_hidden((int)-n) ? 0 : (int)n;
+    cut_deleted(name);
+    used.known = stat(name, &used.st) == 0;
+    used.known = ask_loop(facts, disk, &used.st) || used.known;
+    return each(ctx, &used);
+}
+
+static int visit_loops(const struct target_facts *facts, const struct visit *v)
+{
+    DIR *d = facts->sys_block ? opendir(facts->sys_block) : NULL;
+    struct dirent *de;
+    int ret = 0;
+
+    if (!d)
+        return facts->sys_block && !is_hidden(errno) ? -errno : 0;
+    while (ret == 0 && (errno = 0, de = readdir(d)) != NULL)
+        if (de->d_name[0] != '.')
+            ret = target_facts_loop(facts, de->d_name, v->each, v->ctx);
+    if (ret == 0 && errno != 0)
+        ret = -errno;
+    closedir(d);
+    return ret;
+}
+
+int target_facts_used(const struct target_facts *facts, used_fn each, void *ctx)
+{
+    struct visit v = {.each = each, .ctx = ctx};
+    int ret = visit_loops(facts, &v);
+
+    if (ret == 0)
+        ret = visit_swaps(facts, &v);
+    if (ret == 0)
+        ret = mounts_visit(facts, visit_mount, &v);
+    return ret < 0 && is_hidden(-ret) ? 0 : ret;
+}
+
+/* ---- what is built on a disk ---- */
+
+/* Of a disk or partition: folder has dev and holders/. */
+static bool above(const struct target_facts *facts, const char *folder, char *text, size_t cap)
+{
+    char path[PATH_MAX], line[64], where[PATH_MAX];
+    unsigned ma, mi;
+    struct dirent *de;
+    DIR *d;
+
+    if (snprintf(path, sizeof(path), "%s/dev", folder) < (int)sizeof(path) &&
+        read_whole(path, line, sizeof(line)) > 0 && sscanf(line, "%u:%u", &ma, &mi) == 2 &&
+        target_facts_mounted(facts, makedev(ma, mi), "", where) == 1) {
+        snprintf(text, cap, " (mounted on %s)", where);
+        return true;
+    }
+    d = snprintf(path, sizeof(path), "%s/holders", folder) < (int)sizeof(path) ? opendir(path)
+                                                                               : NULL;
+    while (d && !text[0] && (de = readdir(d)) != NULL)
+        if (de->d_name[0] != '.')
+            snprintf(text, cap, " (held by %s)", de->d_name);
+    if (d)
+        closedir(d);
+    return text[0] != '\0';
+}
+
+void target_facts_above(const struct target_facts *facts, const char *disk, char *text, size_t cap)
+{
+    char folder[PATH_MAX / 2], part[PATH_MAX];
+    struct dirent *de;
+    DIR *d;
+
+    text[0] = '\0';
+    if (!facts->sys_block ||
+        snprintf(folder, sizeof(folder), "%s/%s", facts->sys_block, disk) >= (int)sizeof(folder))
+        return;
+    d = above(facts, folder, text, cap) ? NULL : opendir(folder);
+    while (d && !text[0] && (de = readdir(d)) != NULL)
+        if (strncmp(de->d_name, disk, strlen(disk)) == 0 &&
+            snprintf(part, sizeof(part), "%s/%s", folder, de->d_name) < (int)sizeof(part))
+            above(facts, part, text, cap);
+    if (d)
+        closedir(d);
+}
