@@ -2,6 +2,7 @@
  * of its own. Here the options become what each stage takes; the stages are opened, joined and
  * released, and the one error is printed. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,21 @@ struct run {
     bool lossy;              /* --lint found something that another tool would lose */
 };
 
+/* A remark about a file, in a line. No control character of a name reaches the terminal. */
+static void say(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(const char *where, const char *format, ...)
+{
+    char line[1024], text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    snprintf(line, sizeof(line), "kvgen: %.480s: %s", where, text);
+    err_make_harmless(line);
+    fprintf(stderr, "%s\n", line);
+}
+
 /* ---- before anything is opened ---- */
 
 static int read_configuration(struct run *r, struct err *e)
@@ -79,8 +95,7 @@ static int read_configuration(struct run *r, struct err *e)
     struct notes ignored = {0};
     rc = model_find_forced(&r->model, r->o.model, r->conf, r->o.force_model ? &ignored : NULL, e);
     for (unsigned i = 0; i < ignored.count; i++)
-        fprintf(stderr, "kvgen: %s: %s is unknown and ignored (--force-model)\n", r->o.model,
-                ignored.text[i]);
+        say(r->o.model, "%s is unknown and ignored (--force-model)", ignored.text[i]);
     if (rc < 0 || !r->o.kv_dtype)
         return rc;
     return model_set_dtype(&r->model, r->o.kv_dtype, e);
@@ -471,13 +486,11 @@ static int finish(struct run *r, struct err *e)
         fprintf(stderr, "%s; rows skipped: %llu\n", line, (unsigned long long)skips->rows);
     }
     for (unsigned i = 0; skips && i < skips->remarks.count; i++)
-        fprintf(stderr, "kvgen: %s: %s\n", r->o.input ? r->o.input : r->o.bind,
-                skips->remarks.text[i]);
+        say(r->o.input ? r->o.input : r->o.bind, "%s", skips->remarks.text[i]);
     if (skips && skips->unsized > 0)
-        fprintf(stderr,
-                "kvgen: %s: %llu deletion%s of objects that the log neither wrote nor read before: "
-                "size 0\n",
-                r->o.input, (unsigned long long)skips->unsized, units_plural(skips->unsized));
+        say(r->o.input,
+            "%llu deletion%s of objects that the log neither wrote nor read before: size 0",
+            (unsigned long long)skips->unsized, units_plural(skips->unsized));
     char remark[512];
     bool loss;
     for (size_t i = 0; r->o.lint && output_remark(r->output, i, remark, sizeof(remark), &loss);

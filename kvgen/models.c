@@ -31,7 +31,10 @@ static int shown_bytes(const struct model *m, int i, uint64_t *bytes, struct err
 
 static int list_model(FILE *f, const struct model *m, struct err *e)
 {
-    fprintf(f, "%-24s %-4s %6u %12llu", m->id, attention(m), m->layers,
+    char id[sizeof(m->id)];
+    snprintf(id, sizeof(id), "%s", m->id);
+    err_make_harmless(id); /* it may come from a configuration */
+    fprintf(f, "%-24s %-4s %6u %12llu", id, attention(m), m->layers,
             (unsigned long long)model_bytes_per_token(m));
     for (int i = 0; i < SHOWN; i++) {
         uint64_t bytes;

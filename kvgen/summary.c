@@ -100,6 +100,7 @@ static void put_line(FILE *f, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
+    err_make_harmless(line); /* names of models and media come from files */
     if (strlen(line) > COLUMNS)
         fprintf(f, "%.*s...\n", COLUMNS - 3, line);
     else

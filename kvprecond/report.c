@@ -76,12 +76,14 @@ static const char *advice_name(const struct report *r)
 
 static void text_asked(const struct report *r, FILE *out)
 {
-    char a[TEXT_CAP], b[TEXT_CAP];
+    char a[TEXT_CAP], b[TEXT_CAP], id[sizeof(r->o->model.id)];
 
     fprintf(out, "  mode        %s, ", mode_name(r));
+    snprintf(id, sizeof(id), "%s", r->o->model.id);
+    err_make_harmless(id); /* it may come from a configuration */
     if (r->o->mode == PLAN_KV)
         fprintf(out, "objects of %s (%s, %d tokens), ",
-                units_format_bytes(b, sizeof(b), (double)r->o->object_bytes), r->o->model.id,
+                units_format_bytes(b, sizeof(b), (double)r->o->object_bytes), id,
                 OPTIONS_OBJECT_TOKENS);
     if (r->o->mode == PLAN_STREAM)
         fprintf(out, "%llu buffers, ", (unsigned long long)r->o->buffers);

@@ -3,6 +3,8 @@
 #include "kvstat/report/long_csv.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A row but for its value. Lends its texts. */
@@ -15,17 +17,43 @@ struct row {
     double time_s; /* of an interval's begin; NAN: of the whole run */
 };
 
-/* A field and what stands behind it. Quotes as RFC 4180 has them. */
+static bool is_number(const char *text)
+{
+    char *end;
+    strtod(text, &end);
+    return end != text && *end == '\0';
+}
+
+/* Whether a spreadsheet would take a cell that begins so for a formula, and run it. The minus
+ * alone, or with a slash behind it, is our own sign for an empty part. */
+static bool begins_formula(const char *text)
+{
+    if (*text == '-')
+        return text[1] != '\0' && text[1] != '/';
+    return *text && strchr("=+@", *text);
+}
+
+/* A field and what stands behind it. Quotes as RFC 4180 has them. Texts come from files, and
+ * whoever opens the CSV in a spreadsheet shall not run them: control characters become '?', and an
+ * apostrophe stands before what would begin a formula, also behind what separates the fields in
+ * other countries. */
 static void put_field(FILE *out, const char *text, char end)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        fprintf(out, "%s%c", text, end);
-        return;
+    bool begin = !is_number(text), quoted = strpbrk(text, ",\"\r\n") != NULL;
+
+    if (quoted)
+        fputc('"', out);
+    for (; *text; text++) {
+        if (begin && begins_formula(text))
+            fputc('\'', out);
+        begin = strchr(",;\t|", *text) && !is_number(text + 1);
+        if (*text == '"')
+            fputc('"', out);
+        fputc((unsigned char)*text < ' ' || *text == '\x7f' ? '?' : *text, out);
     }
-    fputc('"', out);
-    for (; *text; text++)
-        fprintf(out, "%s%c", *text == '"' ? "\"" : "", *text);
-    fprintf(out, "\"%c", end);
+    if (quoted)
+        fputc('"', out);
+    fputc(end, out);
 }
 
 static void put_row(FILE *out, const struct row *row, const char *value)

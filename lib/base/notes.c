@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/err.h"
+
 void notes_add(struct notes *n, const char *format, ...)
 {
     va_list args;
@@ -13,8 +15,9 @@ void notes_add(struct notes *n, const char *format, ...)
     if (n->count == NOTES_MAX)
         return;
     va_start(args, format);
-    vsnprintf(n->text[n->count++], NOTES_CAP, format, args);
+    vsnprintf(n->text[n->count], NOTES_CAP, format, args);
     va_end(args);
+    err_make_harmless(n->text[n->count++]); /* names and words of files are in it */
 }
 
 void notes_merge(struct notes *n, const struct notes *more)

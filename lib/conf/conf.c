@@ -215,7 +215,7 @@ static int warn_ignored(struct walk *w, const struct entry *key)
     if (asprintf(&grown[c->warning_count], "%s:%u: key %s has no effect in kvtrace (ignored)",
                  c->path, key->line, key->path) < 0)
         return fail_memory(w);
-    c->warning_count++;
+    err_make_harmless(grown[c->warning_count++]);
     return 0;
 }
 

@@ -62,8 +62,31 @@ static bool head_is_whole(const char *text, size_t len)
     return text + end > newline + 1;
 }
 
-/* Reads until the header is whole; *text then begins the file. */
-static int read_first_block(struct pieces *ps, const char **text, size_t *len, struct err *e)
+/* Returns the length of the byte-order mark and the blank lines that text[0..len) begins with; adds
+ * the number of these lines. */
+static size_t blank_len(const char *text, size_t len, uint64_t *lines)
+{
+    size_t at = 0;
+
+    for (;;) {
+        if (at < len && text[at] == '\n') {
+            at++;
+            ++*lines;
+        } else if (len - at >= 2 && memcmp(text + at, "\r\n", 2) == 0) {
+            at += 2;
+            ++*lines;
+        } else if (len - at >= 3 && memcmp(text + at, "\xef\xbb\xbf", 3) == 0) {
+            at += 3;
+        } else {
+            return at;
+        }
+    }
+}
+
+/* Reads until the header is whole; *text then begins with it. What is blank before it is dropped as
+ * it comes, for it may be longer than any buffer; *lines: of that. */
+static int read_first_block(struct pieces *ps, const char **text, size_t *len, uint64_t *lines,
+                            struct err *e)
 {
     ps->carry_len = 0;
     for (;;) {
@@ -71,14 +94,15 @@ static int read_first_block(struct pieces *ps, const char **text, size_t *len, s
         if (n < 0)
             return (int)n;
         ps->carry_len += (size_t)n;
+        size_t blank = blank_len(ps->carry, ps->carry_len, lines);
+        ps->carry_len -= blank;
+        memmove(ps->carry, ps->carry + blank, ps->carry_len);
         memset(ps->carry + ps->carry_len, 0, PIECE_TEXT_PAD);
         *text = ps->carry;
         *len = ps->carry_len;
-        /* Blank lines may come before the header; their ends are not its end. */
-        size_t blank = strspn(ps->carry, "\r\n");
-        if (n == 0 || (ps->carry_len > blank && head_is_whole(*text + blank, *len - blank)))
+        if (n == 0 || (*len && head_is_whole(*text, *len)))
             return 0;
-        if (ps->carry_len > CSV_MAX_ROW && !rows_end(*text, *len))
+        if (*len > CSV_MAX_ROW && !rows_end(*text, *len))
             return err_set(e, -E2BIG, ERR_INPUT, frame_in_name(ps->in),
                            "first line is longer than 1 MiB: not a trace");
     }
@@ -107,9 +131,10 @@ static int read_head(struct pieces *ps, struct csv *c, struct err *e)
     const char *name = frame_in_name(ps->in), *text = NULL;
     bool frames = frame_in_whole_rows(ps->in), damaged = false;
     struct csv_row row;
-    size_t len = 0, bom, end;
+    uint64_t blank_lines = 0;
+    size_t len = 0, blank, end;
     int rc = frames ? read_first_frame(ps, &text, &len, &damaged, e)
-                    : read_first_block(ps, &text, &len, e);
+                    : read_first_block(ps, &text, &len, &blank_lines, e);
 
     if (rc == -EBADMSG && e) {
         struct err inner = *e;
@@ -121,9 +146,9 @@ static int read_head(struct pieces *ps, struct csv *c, struct err *e)
     }
     if (rc)
         return rc;
-    bom = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    if (len > bom) {
-        csv_set(c, text + bom, len - bom);
+    blank = blank_len(text, len, &blank_lines);
+    if (len > blank) {
+        csv_set(c, text + blank, len - blank);
         rc = csv_next(c, &row, e);
         if (rc < 0 && e)
             return err_set(e, rc, ERR_INPUT, name, "header: %s", e->what);
@@ -133,6 +158,7 @@ static int read_head(struct pieces *ps, struct csv *c, struct err *e)
     if (rc == 0)
         return err_set(e, -EINVAL, ERR_INPUT, name, "empty: no header");
     csv_place(c, &end, &ps->header_lines);
+    ps->header_lines += blank_lines;
 
     if (!ps->header) { /* the first time */
         ps->header = malloc((size_t)row.line_len + 1);
@@ -143,7 +169,7 @@ static int read_head(struct pieces *ps, struct csv *c, struct err *e)
         ps->header_len = row.line_len;
     }
 
-    ps->first_at = bom + end;
+    ps->first_at = blank + end;
     ps->first_waits = true;
     if (!frames) {
         ps->carry_len -= ps->first_at;

@@ -139,4 +139,22 @@ exits 'a folder that cannot be' 1 "$kvstat" --hgrm "$TMP/none/h" "$dozen"
 stderr_like 'is said' '^kvstat: .*none/h: '
 exits 'by class' 0 "$kvstat" --hgrm "$TMP/h2" --by class "$dozen"
 is 'no name begins with a dash' "$(find "$TMP/h2" -name '-*')" ''
+
+# Texts of files that a spreadsheet would run have an apostrophe before them. A bug looked like =cmd|... as a cell.
+mkdir "$TMP/cells"
+cd "$TMP/cells" || exit 1
+name="=cmd|' -C calc'!A0.csv"
+{
+    echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Tokens,Arrival,Duration_us'
+    for user in =1+1 +7+1 @SUM -2+3 'a;=b' '"a,=b"' '"=x""y"' -7 - plain; do
+        printf '0.0,Write,4096,Tier-2,k,Prefill,1,%s,batch,user,1,0.0,\n' "$user"
+    done
+    printf '0.0,Write,4096,Tier-2,kt,Prefill,1,"\t=x",batch,user,1,0.0,\n'
+} >"$name"
+exits 'names like formulas' 0 "$kvstat" --csv --by user "$name"
+is 'the name of the file' "$(sed 1d "$TMP/stdout" | cut -d, -f1 | sort -u)" "'$name"
+stdout_unlike 'no cell begins a formula' '(^|,|;|")([=+@]|-[^/,;0-9])'
+is 'the users' "$(grep ',groups.bytes,' "$TMP/stdout" | sed "s/^[^,]*,groups.bytes,,,//; s/,,4096,.*//" | sort | tr '\n' ' ')" \
+    "$(printf '%s\n' "'=1+1" "'+7+1" "'@SUM" "'-2+3" "a;'=b" "\"a,'=b\"" "\"'=x\"\"y\"" -7 - plain "?'=x" | sort | tr '\n' ' ')"
+cd "$TOP" || exit 1
 done_testing

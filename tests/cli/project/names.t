@@ -37,6 +37,44 @@ harmless kvreplay '--null -o none/x.csv --summary' "$esc.csv" "$esc.csv"
 harmless kvprecond '--size 1M' "$esc.file"
 harmless kvprecond '--size 1M' "$esc.none/x"
 
+# Texts inside of files. $json (for sed) and $yaml are what a text of control characters looks like there. A bug looked like a model
+# of a configuration whose name cleared the screen.
+json='\\u001b[2J\\u007fx\\u009b' yaml='\e[2J\x7fx\u009b'
+shows() { # NAME PROGRAM ARGUMENT...: whatever it says, and with whatever status, nothing of it controls a terminal
+    name=$1 program=$2
+    shift 2
+    "$BIN/$program" "$@" >stdout 2>stderr
+    is "$name" "$(cat stdout stderr | tr -d '\n\r\t' | sed 's/\xc2[\x80-\x9f]/\x01/g' | LC_ALL=C tr -cd '[:cntrl:]' | od -An -c)" ''
+    ok "$name: the text is shown" grep -q '?\[2J?x' stdout stderr
+}
+printf 'model_configs:\n  "%s": {name: "%s", num_layers: 1, hidden_dim: 64, num_heads: 1, kv_heads: 1, dtype: fp8}\n' \
+    "$yaml" "$yaml" >texts.yaml
+shows 'a configuration: kvgen' kvgen --config texts.yaml --model "$(printf '\033[2J\177x\302\233')" --users 1 --max-requests 1 -o none
+shows 'a configuration: the list of models' kvgen --config texts.yaml --list-models
+printf '"%s": 2\n' "$yaml" >unknown.yaml
+shows 'a configuration: kvstat' kvstat --config unknown.yaml other.csv
+shows 'a configuration: kvprecond' kvprecond --mode kv --config texts.yaml --model "$(printf '\033[2J\177x\302\233')" --size 1M target
+sed "s/^{/{\"kv_cache_$json\": [1, 2], /" "$DATA/models/llama-3.1-8b.json" >keys.json
+shows 'a key of config.json' kvgen --model keys.json --users 1 --max-requests 1 -o none
+shows 'a key of config.json, by force' kvgen --force-model --model keys.json --users 1 --max-requests 1 -o none
+sed "s/\"device\": \"[^\"]*/\"device\": \"$json/" "$DATA/drive_model.json" >drive.json
+shows 'a drive: kvgen' kvgen --tier-model 2=drive.json --users 1 --max-requests 1 -o none
+shows 'a drive: kvreplay' kvreplay --full --tier-engine 2=sim:model=drive.json -o none other.csv
+text=$(printf '\033[2J\177x\302\233')
+{
+    cat "$DATA/s3dlio_oplog_example.tsv"
+    tail -n 1 "$DATA/s3dlio_oplog_example.tsv" | sed "s/GET\|PUT/$text/"
+} >log.tsv
+shows 'an op-log: kvgen' kvgen --input log.tsv -o none
+shows 'an op-log: kvstat' kvstat --full log.tsv
+sed "s/,u0,/,$text,/" "$DATA/kvstat_dozen.csv" >users.csv
+for how in '' --full --csv '--full --by user'; do
+    # shellcheck disable=SC2086
+    "$BIN/kvstat" $how users.csv >stdout 2>stderr
+    is "a user: kvstat $how" "$(LC_ALL=C tr -d '\n' <stdout | sed 's/\xc2[\x80-\x9f]/\x01/g' | LC_ALL=C tr -cd '[:cntrl:]' | od -An -c)" ''
+done
+shows 'a bad row' kvreplay --null -o none "$(sed "2s/Write/$text/" "$DATA/kvstat_dozen.csv" >bad.csv; echo bad.csv)"
+
 # Sums that do not fit.
 awk -F, -v OFS=, '$2 == "Write" { $3 = "9000000000000000000" } { print }' "$esc.csv" >large.csv
 "$BIN/kvgen" --model tiny-1b --num-users 2 --duration 3 -o good.csv 2>err

@@ -114,6 +114,53 @@ static void test_blank_lines(void **state)
     free(text);
 }
 
+/* Blank lines before the header, more than any buffer holds, behind a byte-order mark or not: they
+ * are passed over, and the line of a bad row is right, also after a rewind. A bug looked like a
+ * write past the end of the heap's block, from a file of 115 bytes. */
+static void test_blank_lines_before_the_header(void **state)
+{
+    static const char *const line[] = {"\n", "\r\n"};
+    static const char rows[] = HEADER "0,Read,5,Tier-2,k,Decode\n1,Read,x,Tier-2,k,Decode\n";
+    enum {
+        LINES = 3000001
+    };
+    struct scratch *t = *state;
+    char *text = malloc(3 + 2 * LINES + sizeof(rows)), where[128];
+
+    assert_non_null(text);
+    for (int kind = 0; kind < 4; kind++) {
+        char *p = text;
+        if (kind & 1)
+            p = stpcpy(p, "\xef\xbb\xbf");
+        for (int i = 0; i < LINES; i++)
+            p = stpcpy(p, line[kind >> 1]);
+        p = stpcpy(p, rows);
+        put_file(t->path[0], text, (size_t)(p - text));
+        struct trace_reader *r;
+        struct err e = {0};
+        assert_int_equal(trace_open(&r, t->path[0], NULL, &e), 0);
+        snprintf(where, sizeof(where), "%s:%d", t->path[0], LINES + 3);
+        for (int pass = 0; pass < 2; pass++) {
+            const struct trace_row *row;
+            struct trace_cursor *c;
+            size_t n;
+            assert_int_equal(trace_cursor_open(&c, r, &e), 0);
+            assert_int_equal(trace_cursor_next(c, &row, &n, &e), 1);
+            assert_int_equal(n, 1);
+            assert_int_equal(trace_cursor_next(c, &row, &n, &e), -EINVAL);
+            assert_string_equal(e.where, where);
+            trace_cursor_close(c);
+            assert_int_equal(trace_rewind(r, &e), 0);
+        }
+        trace_close(r);
+    }
+    put_file(t->path[0], text, LINES);
+    struct outcome o = read_trace(t->path[0], NULL, 1);
+    assert_int_equal(o.rc, -EINVAL);
+    assert_string_equal(o.e.what, "empty: no header");
+    free(text);
+}
+
 /* As Python's csv module writes by default: CRLF and quotes where needed; columns in another order.
  */
 static void test_foreign_writer(void **state)
@@ -661,6 +708,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_core_row),
         TEST(test_blank_lines),
+        TEST(test_blank_lines_before_the_header),
         TEST(test_foreign_writer),
         TEST(test_extended_and_result_columns),
         TEST(test_bad_rows),
