@@ -119,7 +119,7 @@ load_rank() {
 # execute_there RUN RANK NAME: as execute, on the rank's host, at the time of all ranks.
 execute_there() {
     host=$(host_of "$2")
-    copy=$(copy_of '{rank}' "$3") part=$2/$ranks files=$out/$1
+    copy=$(copy_of '{rank}' "$3") part=$2/$ranks files=$out/$1 summary=$(copy_of "$2" "$3")/kvreplay.json
     set -- --target "$target/rank_{rank}" --timing served --workers "$(workers "$n")" --duration "$t"
     if [ "$a" != 0 ]; then set -- "$@" --max-concurrent-allocs "$a"; fi
     set -- "$@" --progress none --summary "$copy/kvreplay.json" -z -o - "$copy/trace.csv.zst"
@@ -130,7 +130,7 @@ execute_there() {
     writes "$files.result.csv.zst" "$files.log" "$files.kvreplay.json" "$files.json"
     on "$host" kvreplay --part "$part" --start-at "$start" "$@" </dev/null >"$files.result.csv.zst" 2>>"$files.log" ||
         die 1 "${files##*/} on $host: kvreplay failed: $(grep -v '^ ' <"$files.log" | tail -n 1 | readable_lines)"
-    on "$host" cat "$(copy_of "$2" "$3")/kvreplay.json" </dev/null >"$files.kvreplay.json" || die 1 "${files##*/}: the summary is not on $host"
+    on "$host" cat "$summary" </dev/null >"$files.kvreplay.json" || die 1 "${files##*/}: the summary is not on $host"
     kvstat --json "$files.result.csv.zst" >"$files.json"
 }
 

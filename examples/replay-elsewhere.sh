@@ -112,10 +112,11 @@ if [ "$status" != 0 ]; then exit "$status"; fi
 
 # 4. The report, here again.
 kvstat "$result"
-if [ "$host" = - ]; then host="This machine"; fi
+shown=$host
+if [ "$host" = - ]; then shown="This machine"; fi
 echo
 answer "Any other machine that replays $trace runs the same load: compare with kvstat --compare $result OTHER."
 report "$result" groups.Tier-2/Read.gib_per_s groups.Tier-2/Write.gib_per_s | paste -sd ' ' - |
-    host=$host awk -v what="$(bottleneck "$result")" '
+    shown=$shown awk -v what="$(bottleneck "$result")" '
         function rate(n) { return n == "-" ? "nothing" : sprintf("%.2f GiB/s", n) }
-        { printf "%s read %s and wrote %s under this load; bottleneck: %s.\n", ENVIRON["host"], rate($1), rate($2), what }'
+        { printf "%s read %s and wrote %s under this load; bottleneck: %s.\n", ENVIRON["shown"], rate($1), rate($2), what }'
