@@ -276,6 +276,12 @@ gib() {
         END { exit !good }') || die 2 "$1: '$2' is not a size (such as 16GiB; without a unit: GiB)"
 }
 
+# auto_of SIZE: sets storage to it. The name of a folder at its end gets /. where $(...) would cut a newline off.
+auto_of() {
+    storage=$1
+    case $1 in *"$newline") storage=$1/. ;; esac
+}
+
 # sized GIB: a size as it is given to a program: "16GiB"; what is no number stays as it is.
 sized() { case $1 in 0 | *[!0-9.]*) printf '%s\n' "$1" ;; *) printf '%sGiB\n' "$1" ;; esac }
 
@@ -345,7 +351,7 @@ option() {
     --trials) number "$1" "$text" && trials=$text ;;
     --gpu-mem) gib "$1" "$text" && gpu=$text ;;
     --cpu-mem) gib "$1" "$text" && cpu=$text ;;
-    --storage-capacity) gib "${1%-gb}" "$text" && storage=$text ;;
+    --storage-capacity) gib "${1%-gb}" "$text" && auto_of "$text" ;;
     esac
 }
 
@@ -506,7 +512,7 @@ propose() {
     inside "$target"
     target=$place
     there "$target"
-    : "${storage:=auto:$place}"
+    if [ -z "$storage" ]; then auto_of "auto:$place"; fi
 }
 
 # workers USERS: requests that a server of so many users takes at once, as kvgen has it.

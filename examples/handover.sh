@@ -56,6 +56,7 @@ if printing; then
     typed mkdir "$target.sai3"
     typed kvgen --input "$trace" --format sai3 --lint -o "$out/handover.tsv.zst"
     typed sai3-bench replay --op-log "$out/handover.tsv.zst" --target "file://$target.sai3/"
+    typed rm -r "$target.fio" "$target.sai3"
     exit 0
 fi
 

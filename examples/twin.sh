@@ -64,7 +64,7 @@ from=$target
 inside "$target"
 target=$place
 there "$target"
-: "${storage:=auto:$place}"
+if [ -z "$storage" ]; then auto_of "auto:$place"; fi
 eval "set -- $gpu_options"
 set -- --model "$model" --gpu-mem "$(sized "$gpu")" --cpu-mem "$(sized "$cpu")" --storage-capacity "$(sized "$storage")" --generation-mode "$mode" "$@"
 measured=yes
