@@ -12,7 +12,7 @@ export LC_ALL=C
 
 # The name in messages: kvtrace calls a script by the name of a command.
 suite=${KVTRACE_COMMAND:-${0##*/}}
-examples=${scripts:-$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)}
+examples=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 for folder in "${KVTRACE_BIN-}" "${BUILD:-$examples/../build}/bin" "$examples/../bin" "$examples/../../bin"; do
     if [ -x "$folder/kvgen" ]; then
         PATH=$(CDPATH='' cd -- "$folder" && pwd):$PATH
@@ -899,7 +899,7 @@ scenario_row() {
 
 # ---- from here on a script runs in a session of its own; see supervise ----
 
-if [ -z "${KVTRACE_SESSION-}" ] && [ "${0##*/}" != common.sh ] && [ "${later-no}" = no ] && command -v setsid >/dev/null; then
+if [ -z "${KVTRACE_SESSION-}" ] && [ "${0##*/}" != common.sh ] && [ "${supervised_later-no}" = no ] && command -v setsid >/dev/null; then
     supervise sh "$0" "$@"
 fi
 trap leave EXIT

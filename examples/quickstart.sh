@@ -13,7 +13,7 @@
 #
 # Example:
 #   examples/quickstart.sh /mnt/nvme
-later=yes # sudo asks at the terminal, which no other session has
+supervised_later=yes # sudo asks at the terminal, which no other session has
 . "$(dirname "$0")/common.sh"
 
 where=.
