@@ -15,6 +15,7 @@
 # are named and left out where the repositories lack them. Exit status: 0 all is there; 1 could not install;
 # 2 usage, or an unknown system.
 set -euf # a "?" behind a name is no pattern for files
+export LC_ALL=C
 
 die() {
     status=$1

@@ -35,12 +35,12 @@ takes='-m -u -d -o --storage-capacity'
 reference='' dataset='' prompts=500 memory=16 names=gpu_only,gpu_cpu,gpu_cpu_nvme,nvme_only gpu=0 cpu=0
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
-    -r) reference=$(value "$@") ;;
-    -f) dataset=$(value "$@") ;;
-    -n) prompts=$(value "$@") && number "$@" ;;
-    -g) text=$(value "$@") && memory=$(gib "$1" "$text") ;;
-    -w) names=$(value "$@") ;;
+    case $ended$1 in
+    -r) name "$@" && reference=$text ;;
+    -f) name "$@" && dataset=$text ;;
+    -n) value "$@" && number "$1" "$text" && prompts=$text ;;
+    -g) value "$@" && gib "$1" "$text" && memory=$text ;;
+    -w) value "$@" && names=$text ;;
     *) option "$@" ;;
     esac
     shift "$words"
@@ -50,8 +50,8 @@ for file in "$reference" "$dataset"; do
     if [ ! -r "$file" ]; then die 2 "$file: cannot be read"; fi
 done
 need kvgen kvreplay kvstat
+results "$out"
 propose
-folders "$out"
 
 # hierarchy NAME: GiB of GPU g and host memory c, storage s.
 hierarchy() {
@@ -66,8 +66,15 @@ hierarchy() {
 }
 share() { awk -v all="$memory" -v parts="$1" 'BEGIN { printf "%g", all / parts }'; }
 
+# All of the names are good, and nothing of someone is in the way, before anything runs.
+listed -w "$names" && names=$text
+for name in $names; do
+    hierarchy "$name"
+    free_runs "$name"
+    free "$out/$name.txt" "$out/$name.reference.json"
+done
 verdict=4
-for name in $(echo "$names" | tr , ' '); do
+for name in $names; do
     hierarchy "$name"
     tell "$name"
     load "$name" "$users" 0 --compat mlperf --ops Read,Write,Delete,Generate,Miss --source sharegpt --input "$dataset" \
@@ -75,10 +82,11 @@ for name in $(echo "$names" | tr , ' '); do
         --gpu-mem "$(sized "$g")" --cpu-mem "$(sized "$c")" --storage-capacity "$(sized "$s")" --generation-mode none
     execute "$name" "$name" --timing served --workers "$(workers "$users")"
     typed kvstat --reference "$reference" "$out/$name.result.csv.zst" && continue
+    writes "$out/$name.txt" "$out/$name.reference.json"
     kvstat --reference "$reference" "$out/$name.result.csv.zst" >"$out/$name.txt"
     kvstat --json --reference "$reference" "$out/$name.result.csv.zst" >"$out/$name.reference.json"
     echo "$name"
-    sed -n '/^Reference - /,$p' "$out/$name.txt"
+    sed -n '/^Reference - /,$p' <"$out/$name.txt"
     # The last of these members is that of the whole reference; null: no figure is known of both.
     case $(figure "$out/$name.reference.json" within) in
     true*) verdict=0 ;;
@@ -89,8 +97,8 @@ done
 if printing; then exit 0; fi
 caution
 case $verdict in
-0) echo "PASS: within 5 % of $reference in all that both know" ;;
-1) echo "FAIL: in no hierarchy within 5 % of $reference" ;;
-4) echo "INCONCLUSIVE: $reference and the runs have no figure in common" ;;
+0) answer "PASS: within 5 % of $reference in all that both know" ;;
+1) answer "FAIL: in no hierarchy within 5 % of $reference" ;;
+4) answer "INCONCLUSIVE: $reference and the runs have no figure in common" ;;
 esac
 exit "$verdict"

@@ -29,20 +29,20 @@ takes='-m -u -o -t'
 input='' sizes='' granularity='' users=100 seconds=600
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
-    -i) input=$(value "$@") ;;
-    -s) sizes=$(value "$@") ;;
-    --granularity) granularity=$(value "$@") ;;
+    case $ended$1 in
+    -i) name "$@" && input=$text ;;
+    -s) value "$@" && sizes=$text ;;
+    --granularity) value "$@" && granularity=$text ;;
     -?*) option "$@" ;;
     *)
         if [ -n "$input" ]; then die 2 "$1: a second trace (try --help)"; fi
-        input=$1 words=1
+        operand "$1" && input=$text words=1
         ;;
     esac
     shift "$words"
 done
 need kvgen kvstat
-folders "$out"
+results "$out"
 
 if [ -n "$input" ]; then
     set -- --input "$input"
@@ -57,19 +57,19 @@ if printing; then
     typed kvstat --plot "$out/curve.svg" "$out/curve.csv"
     exit 0
 fi
-"$@" --progress none 2>"$out/kvgen.log" ||
-    die 1 "$(tail -1 "$out/kvgen.log")"
+writes "$out/curve.csv" "$out/kvgen.json" "$out/kvgen.log" "$out/curve.svg"
+"$@" --progress none 2>"$out/kvgen.log" || die 1 "$(last_line "$out/kvgen.log")"
 awk -F , 'NR == 1 { printf "%12s %10s %10s\n", "cache, GiB", "hits", "of bytes"; next }
-    { printf "%12.2f %9.1f%% %9.1f%%\n", $1 / 1073741824, $4 * 100, $5 * 100 }' "$out/curve.csv"
-if kvstat --plot "$out/curve.svg" "$out/curve.csv" >/dev/null 2>&1; then echo "drawn in $out/curve.svg"; fi
+    { printf "%12.2f %9.1f%% %9.1f%%\n", $1 / 1073741824, $4 * 100, $5 * 100 }' <"$out/curve.csv"
+if kvstat --plot "$out/curve.svg" "$out/curve.csv" >/dev/null 2>&1; then answer "drawn in $out/curve.svg"; fi
 # The first and last of the sizes that were asked for, or the knee and what lies between it and the ceiling, the last row.
-knee=$(sed -n '/"knee": {/,/}/s/.*"capacity_bytes": \([0-9]*\).*/\1/p' "$out/kvgen.json")
-awk -F , -v asked="$sizes" -v knee="$knee" '
+knee=$(sed -n '/"knee": {/,/}/s/.*"capacity_bytes": \([0-9]*\).*/\1/p' <"$out/kvgen.json")
+asked=$sizes awk -F , -v knee="$knee" '
     function size(bytes) {
         if (bytes < 1073741824) return sprintf("%.0f MiB", bytes / 1048576)
         return bytes < 1e13 ? sprintf("%.4g GiB", bytes / 1073741824) : sprintf("%.4g TiB", bytes / 1099511627776)
     }
-    NR == 1 { next }
+    NR == 1 { asked = ENVIRON["asked"]; next }
     { rows++; bytes[rows] = $1; hits[rows] = $4 * 100; if ($1 == knee) at = rows }
     END {
         if (!rows || hits[rows] == 0) { print "Nothing was asked for twice: no cache of any size has a hit."; exit }
@@ -84,4 +84,4 @@ awk -F , -v asked="$sizes" -v knee="$knee" '
             printf "A cache of %s is large enough: %.1f %% of all lookups hit, %s.\n", size(bytes[i]), hits[i],
                 i < rows ? "at least 95 % of what any size reaches" : "as many as with any size"
         else printf "With %s, %.1f %% of all lookups hit.\n", size(bytes[1]), hits[1]
-    }' "$out/curve.csv"
+    }' <"$out/curve.csv"

@@ -1,23 +1,54 @@
-# shellcheck shell=sh disable=SC2034,SC2154
+# shellcheck shell=sh
 # common.sh - what the scripts of this folder share. It is sourced, not run:
 #   . "$(dirname "$0")/common.sh"
 # It also puts the programs that were built or installed with the scripts at the head of PATH.
+#
+# Values are what people and other machines wrote: names with blanks, quotes, newlines, escapes of a terminal. They stay
+# words: arguments, files, or the environment of awk (-v reads backslashes), never a part of a program's text. Where text
+# becomes a command (--each, ssh, eval, --print), quote makes each word; where it reaches a terminal, readable cleans it.
 set -eu
+# Numbers have a point, and a character is a byte.
+export LC_ALL=C
 
 # The name in messages: kvtrace calls a script by the name of a command.
 suite=${KVTRACE_COMMAND:-${0##*/}}
-examples=$(cd "$(dirname "$0")" && pwd)
+examples=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 for folder in "${KVTRACE_BIN-}" "${BUILD:-$examples/../build}/bin" "$examples/../bin" "$examples/../../bin"; do
     if [ -x "$folder/kvgen" ]; then
-        PATH=$(cd "$folder" && pwd):$PATH
+        PATH=$(CDPATH='' cd -- "$folder" && pwd):$PATH
         break
     fi
 done
 
 # ---- words ----
 
+newline='
+'
+
+# readable TEXT: sets readable to the text as one line that a terminal only shows: "?" for a control character, also for one
+# of two bytes (U+0080 to U+009F).
+readable() {
+    readable=$1
+    case $1 in *[!\ -~]*) ;; *) return 0 ;; esac
+    readable=$(printf '%s.\n' "$1" | readable_lines | awk '{ printf "%s%s", (NR > 1 ? "?" : ""), $0 }')
+    readable=${readable%.}
+}
+
+# readable_lines: the same for each line of standard input.
+readable_lines() { awk '{ gsub(/\302[\200-\237]|[\001-\037\177]/, "?"); print }'; }
+
+# last_line FILE: of a log, for a message.
+last_line() { tail -n 1 <"$1" | readable_lines; }
+
 # say TEXT...: progress and explanations go to standard error, answers to standard output.
-say() { printf '%s\n' "$*" >&2; }
+say() {
+    readable "$*"
+    printf '%s\n' "$readable" >&2
+}
+answer() {
+    readable "$*"
+    printf '%s\n' "$readable"
+}
 
 # die STATUS TEXT...: ends the script.
 die() {
@@ -32,8 +63,20 @@ counted() { if [ "$1" = 1 ]; then echo "1 $2"; else echo "$1 $2s"; fi; }
 
 # usage FILE: prints the comment at the head of a script, with the name by which it was called.
 usage() {
-    sed -n '2,/^[^#]/s/^#\{1,2\} \{0,1\}//p' "$1" |
-        sed "s|^\(Usage: *\)${0##*/}|\1$suite|; s|^\( *\)examples/${0##*/}|\1${KVTRACE_COMMAND:-$0}|"
+    script=${1##*/} name=$suite path=${KVTRACE_COMMAND:-$0} awk '
+        NR == 1 { next }
+        !/^#/ { exit }
+        {
+            sub(/^##? ?/, "")
+            file = ENVIRON["script"]
+            if (match($0, /^Usage: */) && index(substr($0, RLENGTH + 1), file) == 1)
+                $0 = substr($0, 1, RLENGTH) ENVIRON["name"] substr($0, RLENGTH + 1 + length(file))
+            else if (match($0, /^ *examples\//) && index(substr($0, RLENGTH + 1), file) == 1) {
+                rest = substr($0, RLENGTH + 1 + length(file)); match($0, /^ */)
+                $0 = substr($0, 1, RLENGTH) ENVIRON["path"] rest
+            }
+            print
+        }' <"$1" | readable_lines
 }
 
 # need PROGRAM...: ends the script when one is missing.
@@ -44,54 +87,223 @@ need() {
     done
 }
 
+# ---- signals ----
+
+# A shell hears of a signal only when the program that it waits for has ended. So a script runs as the leader of a session of
+# its own, and this process waits for it and passes SIGINT, SIGTERM and SIGHUP on to all of the session: as SIGTERM, for a
+# shell lets what it starts in the background ignore SIGINT. It ends when no process of the session is left. What nohup
+# ignores stays ignored. Without setsid only those hear of a signal to whom it is sent.
+
+# supervise COMMAND...: runs it so, and ends with its exit status, or with that of the signal.
+supervise() {
+    worker='' signalled=''
+    trap 'pass_on 129' HUP
+    trap 'pass_on 130' INT
+    trap 'pass_on 143' TERM
+    exec 9<&0 # in the background, standard input would be /dev/null
+    KVTRACE_SESSION=yes setsid "$@" <&9 9<&- &
+    worker=$!
+    exec 9<&-
+    if [ -n "$signalled" ]; then pass_on "$signalled"; fi
+    status=0
+    while :; do
+        # A signal ends the wait, not the session.
+        wait "$worker" && status=0 || status=$?
+        kill -s 0 "$worker" 2>/dev/null || break
+    done
+    if [ -z "$signalled" ]; then exit "$status"; fi
+    looks=0
+    while kill -s 0 -- "-$worker" 2>/dev/null && [ "$looks" -lt 100 ]; do
+        looks=$((looks + 1))
+        sleep 0.1
+    done
+    exit "$signalled"
+}
+pass_on() {
+    signalled=$1
+    if [ -z "$worker" ]; then return 0; fi
+    kill -s TERM -- "-$worker" 2>/dev/null || kill -s TERM "$worker" 2>/dev/null || :
+}
+
+# ---- what a run makes, and takes away at its end ----
+
+# Nothing else is ever removed: a folder is of this run when mktemp made it, or a mkdir that would have failed if it had been
+# there. A script that has more to take away defines tidy.
+scratch='' made_folders='' made_empty=''
+tidy() { :; }
+
+# scratch: sets scratch to a folder for passing files.
+need_scratch() {
+    if [ -z "$scratch" ]; then scratch=$(mktemp -d "${TMPDIR:-/tmp}/kvtrace.XXXXXXXXXX"); fi
+}
+
+# make_folder FOLDER: makes it; at the end it goes with all that is in it. Fails where anything has that name.
+make_folder() {
+    mkdir -- "$1" 2>/dev/null || return 1
+    quoting "$1"
+    made_folders="$made_folders $quoted"
+}
+
+# make_or_die FOLDER: the same, or the end of the script.
+make_or_die() {
+    make_folder "$1" && return
+    if [ -e "$1" ] || [ -L "$1" ]; then die 3 "$1 is there already"; fi
+    die 3 "$1: cannot be made"
+}
+
+# make_empty FOLDER: makes it; at the end it goes if it is empty.
+make_empty() {
+    mkdir -- "$1" 2>/dev/null || return 1
+    quoting "$1"
+    made_empty="$made_empty $quoted"
+}
+
+# drop_folder FOLDER: removes one that make_folder made, now.
+drop_folder() {
+    quoting "$1"
+    case "$made_folders " in
+    *" $quoted "*) rm -rf -- "$1" ;;
+    *) die 1 "$1: not made here" ;;
+    esac
+}
+
+# leave: the end of a script, however it ends. Programs in the background have heard of the signal, too.
+leave() {
+    status=$?
+    trap - EXIT
+    trap '' HUP INT TERM
+    wait
+    tidy || :
+    eval "set -- $made_folders"
+    for folder; do rm -rf -- "$folder"; done
+    if [ -n "$scratch" ]; then rm -rf -- "$scratch"; fi
+    # One that others put something in stays.
+    eval "set -- $made_empty"
+    for folder; do rmdir -- "$folder" 2>/dev/null || :; done
+    exit "$status"
+}
+# on_signals: a script, or a subshell of it, ends by a signal when its program has.
+on_signals() {
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+}
+
+# ---- the folder for results ----
+
+# A run may write anew what an earlier one made there, and nothing else: the list has the names.
+results_head='# Files that kvtrace made in this folder. A later run may write them anew.'
+
+# results FOLDER...: makes the folder for results, $out, and those in it.
+results() {
+    typed mkdir -p "$@" && return
+    mkdir -p -- "$@" || die 1 "$out: cannot be made"
+    list=$out/.kvtrace-results
+    if [ ! -e "$list" ] && [ ! -L "$list" ]; then
+        (set -C && printf '%s\n' "$results_head" >"$list") 2>/dev/null || die 1 "$out: cannot be written to"
+    elif [ -L "$list" ] || [ ! -f "$list" ] || [ "$(head -n 1 <"$list")" != "$results_head" ]; then
+        die 2 "$list is not a list of kvtrace: name another folder (-o)"
+    fi
+}
+
+# ours FILE: nothing has that name in the folder for results, or an earlier run made it.
+ours() {
+    if [ ! -e "$1" ] && [ ! -L "$1" ]; then return 0; fi
+    [ ! -L "$1" ] && grep -qxF -e "${1#"$out/"}" <"$out/.kvtrace-results"
+}
+
+# free FILE...: ends the script before it works where a file that it will write is someone's.
+free() {
+    if printing; then return 0; fi
+    for file; do
+        ours "$file" || die 2 "$file is there already, and not made by kvtrace: name another folder (-o)"
+    done
+}
+# free_runs NAME...: the same for all that load and execute write.
+free_runs() {
+    for run; do
+        free "$out/$run.result.csv.zst"
+        for kind in trace.csv.zst kvgen.json kvreplay.json json log; do free "${work:-$out}/$run.$kind"; done
+    done
+}
+
+# writes FILE...: the same, and the files are on the list from now on.
+writes() {
+    if printing; then return 0; fi
+    free "$@"
+    for file; do printf '%s\n' "${file#"$out/"}"; done >>"$out/.kvtrace-results"
+}
+
 # ---- the command line ----
 
-# value OPTION ARGS: the value that stands behind an option, or the end of the script.
+# value OPTION ARGS: sets text to the value that stands behind an option, or ends the script.
 value() {
     if [ $# -lt 2 ]; then die 2 "$1 needs a value (try --help)"; fi
-    printf '%s\n' "$2"
+    text=$2
 }
 
-# number OPTION TEXT: ends the script unless TEXT is a whole number above 0.
+# name OPTION ARGS: the same for the name of a file or folder: one that begins with a dash is no option to the programs.
+name() { value "$@" && operand "$2"; }
+operand() {
+    text=$1
+    case $1 in -?*) text=./$1 ;; esac
+}
+
+# number OPTION TEXT: sets text; ends the script unless it is a whole number above 0.
 number() {
-    case $2 in
-    '' | *[!0-9]* | 0) die 2 "$1: \"$2\" is not a whole number above 0" ;;
-    esac
+    text=$2
+    case $2 in '' | *[!0-9]* | ????????????????*) die 2 "$1: \"$2\" is not a whole number above 0" ;; esac
+    while :; do case $text in 0*) text=${text#0} ;; *) break ;; esac done
+    if [ -z "$text" ]; then die 2 "$1: \"$2\" is not a whole number above 0"; fi
 }
 
-# gib OPTION TEXT: a size as kvgen and kvreplay take it, in GiB; a number without a unit is GiB. Storage may also be
-# unlimited, none or auto:PATH.
+# gib OPTION TEXT: sets text to a size as kvgen and kvreplay take it, in GiB; a number without a unit is GiB. Storage may
+# also be unlimited, none or auto:PATH.
 gib() {
-    case $1:$2 in --storage-capacity:none | --storage-capacity:unlimited | --storage-capacity:auto:?*)
-        printf '%s\n' "$2"
-        return
-        ;;
-    esac
-    printf '%s\n' "$2" | awk '
+    text=$2
+    case $1:$2 in --storage-capacity:none | --storage-capacity:unlimited | --storage-capacity:auto:?*) return ;; esac
+    case $2 in *[!0-9A-Za-z.]*) text='' ;; esac
+    text=$(printf '%s\n' "$text" | awk '
         match($0, /^[0-9]+[.]?[0-9]*/) {
             unit = substr($0, RLENGTH + 1)
             power = unit == "" ? 3 : index("KMGTP", substr(unit, 1, 1))
             if (power == 0 || unit !~ /^([KMGTP](iB|B)?)?$/) exit 1
-            printf "%.12g\n", substr($0, 1, RLENGTH) * (unit ~ /^.B$/ ? 1000 : 1024) ^ power / 1024 ^ 3
+            size = substr($0, 1, RLENGTH) / 1073741824
+            while (power-- > 0) size *= unit ~ /^.B$/ ? 1000 : 1024
+            printf "%.12g\n", size
             good = 1
         }
-        END { exit !good }' || die 2 "$1: '$2' is not a size (such as 16GiB; without a unit: GiB)"
+        END { exit !good }') || die 2 "$1: '$2' is not a size (such as 16GiB; without a unit: GiB)"
+}
+
+# auto_of SIZE: sets storage to it. The name of a folder at its end gets /. where $(...) would cut a newline off.
+auto_of() {
+    storage=$1
+    case $1 in *"$newline") storage=$1/. ;; esac
 }
 
 # sized GIB: a size as it is given to a program: "16GiB"; what is no number stays as it is.
 sized() { case $1 in 0 | *[!0-9.]*) printf '%s\n' "$1" ;; *) printf '%sGiB\n' "$1" ;; esac }
 
-# time_of OPTION TEXT: a time as the programs take it, in whole seconds; a number without a unit is seconds.
+# time_of OPTION TEXT: sets text to a time as the programs take it, in whole seconds; a number without a unit is seconds.
 time_of() {
-    printf '%s\n' "$2" | awk '
+    text=$2
+    case $2 in *[!0-9smh.]*) text='' ;; esac
+    text=$(printf '%s\n' "$text" | awk '
         match($0, /^[0-9]+[.]?[0-9]*/) {
             unit = substr($0, RLENGTH + 1)
             factor = unit == "" || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0
             s = substr($0, 1, RLENGTH) * factor
-            if (s >= 1 && s == int(s)) print s
-            good = s >= 1 && s == int(s)
+            if (s >= 1 && s == int(s) && s < 1e9) print s
+            good = s >= 1 && s == int(s) && s < 1e9
         }
-        END { exit !good }' || die 2 "$1: '$2' is not a time of whole seconds (such as 60s or 5m)"
+        END { exit !good }') || die 2 "$1: '$2' is not a time of whole seconds (such as 60s or 5m)"
+}
+
+# listed OPTION TEXT: sets text to the names in a list with commas between, as words between blanks.
+listed() {
+    case $2 in '' | *[!A-Za-z0-9_,\ -]*) die 2 "$1 $2: not names with commas between (try --help)" ;; esac
+    text=$(printf '%s\n' "$2" | tr , ' ')
 }
 
 # What most scripts can be told, and the defaults; a script changes some, and names in $takes which it has.
@@ -100,40 +312,46 @@ out=kvtrace-${out%.sh}
 takes=''
 
 # option ARGS...: takes the first of the arguments: one of those options, with its value, or the folder that -d names.
-# Sets words to what it took. Anything else ends the script. A script's loop is
-#   while [ $# -gt 0 ]; do words=2; case $1 in -x) x=$(value "$@") ;; *) option "$@" ;; esac; shift "$words"; done
+# Sets words to what it took. Anything else ends the script. Behind -- all are operands: $ended is then a word that makes
+# no pattern of an option match. A script's loop is
+#   while [ $# -gt 0 ]; do words=2; case $ended$1 in -x) value "$@" && x=$text ;; *) option "$@" ;; esac; shift "$words"; done
+ended=''
 option() {
-    case $1 in
+    case $ended$1 in
     -h | --help) usage "$0" && exit 0 ;;
     --print)
         print=yes words=1
+        return
+        ;;
+    --)
+        ended='operand ' words=1
         return
         ;;
     -?*) ;;
     *)
         case " $takes " in *' -d '*) ;; *) die 2 "$1: unexpected argument (try --help)" ;; esac
         if [ -n "$target" ]; then die 2 "$1: a second folder (try --help)"; fi
-        target=$1 words=1
+        operand "$1" && target=$text words=1
         return
         ;;
     esac
     # Names that an option had before end in -gb.
+    case $1 in *[!A-Za-z-]*) die 2 "$1: unknown option (try --help)" ;; esac
     case " $takes " in
     *" $1 "* | *" ${1%-gb} "* | *" $1-gb "*) ;;
     *) die 2 "$1: unknown option (try --help)" ;;
     esac
-    text=$(value "$@") || exit 2
-    case $1 in --*-mem* | --storage-capacity*) text=$(gib "${1%-gb}" "$text") || exit 2 ;; esac
+    value "$@"
     case ${1%-gb} in
-    -m) model=$text ;;
+    -m) operand "$text" && model=$text ;;
     -u) number "$1" "$text" && users=$text ;;
-    -d) target=$text ;;
-    -o) out=$text ;;
-    -t) seconds=$(time_of "$1" "$text") || exit 2 ;;
+    -d) operand "$text" && target=$text ;;
+    -o) operand "$text" && out=$text ;;
+    -t) time_of "$1" "$text" && seconds=$text ;;
     --trials) number "$1" "$text" && trials=$text ;;
-    --gpu-mem) gpu=$text ;;
-    --cpu-mem) cpu=$text ;;
-    --storage-capacity) storage=$text ;;
+    --gpu-mem) gib "$1" "$text" && gpu=$text ;;
+    --cpu-mem) gib "$1" "$text" && cpu=$text ;;
+    --storage-capacity) gib "${1%-gb}" "$text" && auto_of "$text" ;;
     esac
 }
 
@@ -146,69 +364,139 @@ common_options() {
     done
 }
 
+# ---- text that becomes a command ----
+
+# quoting WORD: sets quoted to the word as a shell needs it, on this machine or another. A character that a terminal would
+# obey is written by its number.
+controls=$(printf '\001\002\003\004\005\006\007\010\013\014\015\016\017\020\021\022\023\024\025\026\027\030\031\032\033\034\035\036\037\177')
+quoting() {
+    quoted=$1
+    case $1 in
+    '' | *[!A-Za-z0-9_./:=,@%+-]*) ;;
+    *) return 0 ;;
+    esac
+    quoted="'" unquoted=$1
+    while :; do
+        case $unquoted in
+        *\'*)
+            quoted="$quoted${unquoted%%\'*}'\\''"
+            unquoted=${unquoted#*\'}
+            ;;
+        *) break ;;
+        esac
+    done
+    unquoted="$quoted$unquoted'" quoted=''
+    while :; do
+        case $unquoted in
+        *["$controls"]*)
+            before=${unquoted%%["$controls"]*}
+            unquoted=${unquoted#"$before"}
+            after=${unquoted#?}
+            quoted="$quoted$before'\"\$(printf '\\$(printf '%03o' "'${unquoted%"$after"}")')\"'"
+            unquoted=$after
+            ;;
+        *) break ;;
+        esac
+    done
+    quoted=$quoted$unquoted
+}
+
+# quote WORD...: prints them so, with blanks between.
+quote() {
+    line=''
+    for word; do
+        quoting "$word"
+        line="$line${line:+ }$quoted"
+    done
+    printf '%s' "$line"
+}
+
+# each_word WORD: as quote, for a command of kvreplay --each, which puts a number in the place of {N}.
+each_word() {
+    quoting "$1"
+    each=$quoted quoted=''
+    while :; do
+        case $each in
+        *'{N}'*)
+            quoted="$quoted${each%%'{N}'*}{''N}"
+            each=${each#*'{N}'}
+            ;;
+        *) break ;;
+        esac
+    done
+    quoted=$quoted$each
+}
+
 # ---- --print: the commands in place of the run ----
 
 printing() { [ "$print" = yes ]; }
 
-# quote WORD: as a shell would need it.
-quote() {
-    case $1 in
-    '' | *[!A-Za-z0-9_./:=,@%+-]*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
-    *) printf '%s' "$1" ;;
-    esac
-}
-
 # typed COMMAND...: with --print, shows a command as one types it; else it fails, so that the caller runs the command.
 typed() {
     printing || return 1
+    typed_text='' typed_piece='' typed_width=0
     for word; do
         # A line for each option where a command is long.
-        case $word in -?*) printf '\n' ;; *) printf ' ' ;; esac
-        quote "$word"
-    done | awk '
-        NR == 1 { text = substr($0, 2); width = length(text); next }
-        width + length($0) > 94 { text = text " \\\n    " $0; width = 4 + length($0); next }
-        { text = text " " $0; width += 1 + length($0) }
-        END { print text }' || exit 1
+        case $word in -?*) typed_put ;; esac
+        quoting "$word"
+        typed_piece="$typed_piece${typed_piece:+ }$quoted"
+    done
+    typed_put
+    printf '%s\n' "$typed_text"
+}
+typed_put() {
+    if [ -z "$typed_text" ]; then
+        typed_text=$typed_piece typed_width=${#typed_piece}
+    elif [ $((typed_width + ${#typed_piece})) -gt 94 ]; then
+        typed_text="$typed_text \\$newline    $typed_piece" typed_width=$((4 + ${#typed_piece}))
+    else
+        typed_text="$typed_text $typed_piece" typed_width=$((typed_width + 1 + ${#typed_piece}))
+    fi
+    typed_piece=''
 }
 
 # tell TEXT...: what comes next: a message, or with --print a comment.
-tell() { if printing; then printf '# %s\n' "$*"; else say "$suite: $*"; fi; }
-
-# folders NAME...: makes them.
-folders() { typed mkdir -p "$@" || mkdir -p "$@"; }
+tell() { if printing; then answer "# $*"; else say "$suite: $*"; fi; }
 
 # ---- sizes of this machine ----
 
-# there FOLDER: the folder, or the one above it that exists.
+# there FOLDER: sets place to the folder, or the one above it that exists.
 there() {
     place=$1
-    while [ ! -d "$place" ]; do place=$(dirname "$place"); done
-    printf '%s\n' "$place"
+    while [ ! -d "$place" ]; do
+        case $place in
+        */*) place=${place%/*} ;;
+        *) place=. ;;
+        esac
+        if [ -z "$place" ]; then place=/; fi
+    done
 }
 
 # most: GiB that kvreplay may use, by what df -Pk says of a file system: 5 % of it stay free, but at most half of what
 # is free; a 32nd and 8 MiB are for what objects need beside their bytes. kvgen --storage-capacity auto:DIR is the same.
 most() {
     awk 'NR == 2 {
-        keep = $2 * 0.05
-        if (keep > $4 / 2) keep = $4 / 2
-        room = ($4 - keep) * 31 / 32 - 8192
+        for (i = 2; i < NF && $i !~ /^[0-9]+$/; i++) continue # a device may have blanks
+        keep = $i * 0.05
+        if (keep > $(i + 2) / 2) keep = $(i + 2) / 2
+        room = ($(i + 2) - keep) * 31 / 32 - 8192
         printf "%.3f\n", (room > 0 ? room : 0) / 1048576
     }'
 }
 
 # room FOLDER...: most of where the folder is or will be; of several the least.
-room() { for place; do df -Pk "$(there "$place")" | most; done | sort -n | head -n 1; }
+room() {
+    for folder; do
+        there "$folder"
+        df -Pk "$place" | most
+    done | sort -n | head -n 1
+}
 
-# inside FOLDER: where kvreplay's objects go: the folder, or where it holds other files the folder kvtrace in it. (A script
-# makes its folder for results before, since that may be one of those files.)
+# inside FOLDER: sets place to where kvreplay's objects go: the folder, or where it holds other files the folder kvtrace in
+# it. (A script makes its folder for results before, since that may be one of those files.)
 inside() {
-    if [ -d "$1" ] && [ ! -e "$1/.kvtrace" ] && [ -n "$(ls -A "$1" 2>/dev/null)" ]; then
-        printf '%s\n' "${1%/}/kvtrace"
-    else
-        printf '%s\n' "$1"
-    fi
+    place=$1
+    if [ -d "$1" ] && [ ! -e "$1/.kvtrace" ] && [ -n "$(ls -A "$1" 2>/dev/null)" ]; then place=${1%/}/kvtrace; fi
 }
 
 # propose: sets gpu, cpu (GiB), storage, users and target (a directory) for this machine, where they are still empty: what
@@ -221,8 +509,10 @@ propose() {
         "$(printf '%s\n' "$proposal" | sed -n 's/^ *--users \(.*\)/\1/p')"
     : "${gpu:=$1}" "${cpu:=$2}" "${target:=$3}" "${users:=$4}"
     if [ -z "$target" ]; then die 3 "no file system that can be written to was found; name a folder (try --help)"; fi
-    target=$(inside "$target")
-    : "${storage:=auto:$(there "$target")}"
+    inside "$target"
+    target=$place
+    there "$target"
+    if [ -z "$storage" ]; then auto_of "auto:$place"; fi
 }
 
 # workers USERS: requests that a server of so many users takes at once, as kvgen has it.
@@ -240,12 +530,12 @@ load() {
     set -- kvgen "$@" --users "$loaded_users" --duration "$loaded_s" --summary "$folder/$loaded.kvgen.json" \
         -o "$folder/$loaded.trace.csv.zst"
     if typed "$@"; then return; fi
-    "$@" --progress none 2>"$folder/$loaded.log" || die 1 "$loaded: kvgen failed: $(tail -1 "$folder/$loaded.log")"
+    writes "$folder/$loaded.kvgen.json" "$folder/$loaded.trace.csv.zst" "$folder/$loaded.log"
+    "$@" --progress none 2>"$folder/$loaded.log" || die 1 "$loaded: kvgen failed: $(last_line "$folder/$loaded.log")"
 }
 
 # serve NAME USERS SECONDS KVGEN-OPTIONS...: a workload and its replay as an inference server does it.
 # Besides what load leaves: NAME.result.csv.zst, NAME.kvreplay.json and NAME.json (kvstat's report).
-# kvreplay's own options come from $replay_options, words between blanks.
 serve() {
     load "$@"
     execute "$1" "$1" --timing served --workers "$(workers "$2")" --duration "$3"
@@ -257,12 +547,12 @@ runs=0 invalid=0
 execute() {
     executed=$1 executed_trace=$2 folder=${work:-$out}
     shift 2
-    # shellcheck disable=SC2086 # words between blanks
-    set -- kvreplay --target "$target" "$@" ${replay_options-} --summary "$folder/$executed.kvreplay.json" \
+    set -- kvreplay --target "$target" "$@" --summary "$folder/$executed.kvreplay.json" \
         -o "$out/$executed.result.csv.zst" "$folder/$executed_trace.trace.csv.zst"
     if typed "$@"; then return; fi
+    writes "$folder/$executed.kvreplay.json" "$out/$executed.result.csv.zst" "$folder/$executed.json" "$folder/$executed.log"
     "$@" --progress none 2>>"$folder/$executed.log" ||
-        die 1 "$executed: kvreplay failed: $(tail -1 "$folder/$executed.log")"
+        die 1 "$executed: kvreplay failed: $(last_line "$folder/$executed.log")"
     runs=$((runs + 1))
     if [ "$(pick valid <"$folder/$executed.kvreplay.json")" = false ]; then
         invalid=$((invalid + 1))
@@ -271,11 +561,22 @@ execute() {
     kvstat --json "$out/$executed.result.csv.zst" >"$folder/$executed.json"
 }
 
+# execute_served NAME TRACE: the same as an inference server does it, for the users and the time that were asked for.
+execute_served() { execute "$1" "$2" --timing served --workers "$(workers "$users")" --duration "$seconds"; }
+
 # caution: before an answer, what is to be known of runs that were not valid.
 caution() {
     [ "$invalid" = 0 ] && return
     echo "Caution: $invalid of $(counted "$runs" run) not valid, for the reasons given above. CPU contention makes requests later, and"
     echo "seldom reads and writes slower. Repeat it on a quiet machine."
+}
+
+# on_results NAMES COMMAND...: runs the command with the results of those names (words between blanks) behind it.
+on_results() {
+    of_names=$1
+    shift
+    for of_name in $of_names; do set -- "$@" "$out/$of_name.result.csv.zst"; done
+    "$@"
 }
 
 # search LIMIT MOST SECONDS KVGEN-OPTIONS...: the most users whose reads of storage keep the limit (P95), tried for so many
@@ -284,20 +585,32 @@ caution() {
 search() {
     limit=$1 most=$2 step=$3 settle=$(($3 / 4 + 1)) status=0
     shift 3
-    each=kvgen
-    for word in "$@" --duration "$((step + settle + 30))" --users '{N}' --progress none; do
-        if [ "$word" = '{N}' ]; then each="$each {N}"; else each="$each $(quote "$word")"; fi
-    done
-    if printing; then quiet=''; else quiet=" 2>>$(quote "$out/kvgen.log")"; fi
+    each_command "$@" --duration "$((step + settle + 30))"
+    if ! printing; then
+        quoting "$out/kvgen.log"
+        command="$command 2>>$quoted"
+        writes "$out/autoscale.json" "$out/kvgen.log"
+    fi
     set -- kvreplay --target "$target" --autoscale qos --storage-p95 "$limit" --start-users 2 --max-users "$most" \
-        --step-warmup "$settle" --step-duration "$step" --summary "$out/autoscale.json" --each "$each$quiet"
+        --step-warmup "$settle" --step-duration "$step" --summary "$out/autoscale.json" --each "$command"
     if typed "$@"; then return; fi
-    rm -f "$out/autoscale.json" "$out/kvgen.log"
+    : >"$out/autoscale.json"
+    : >"$out/kvgen.log"
     "$@" >/dev/null || status=$?
-    if [ "$status" = 2 ] && [ -s "$out/kvgen.log" ]; then grep '^kvgen: ' "$out/kvgen.log" >&2; fi
+    if [ "$status" = 2 ] && [ -s "$out/kvgen.log" ]; then grep '^kvgen: ' <"$out/kvgen.log" | readable_lines >&2; fi
     found=-
     if [ -s "$out/autoscale.json" ]; then found=$(pick autoscaling.users <"$out/autoscale.json"); fi
     if [ "$found" = - ]; then found=0; fi
+}
+
+# each_command KVGEN-OPTIONS...: sets command to the one that kvreplay --each runs for a number of users.
+each_command() {
+    command=kvgen
+    for word; do
+        each_word "$word"
+        command="$command $quoted"
+    done
+    command="$command --users {N} --progress none"
 }
 
 # tried N: what 95 % of reads took at most in the steps with so many users; "-": not tried, or none read.
@@ -315,60 +628,137 @@ tried() {
 
 # served WHAT: the answer of a search, in a sentence.
 served() {
-    limits="with 95 % of storage reads within $(echo "$limit" | sed 's/\([0-9]\)\([a-z]\)/\1 \2/')"
+    limits="with 95 % of storage reads within $(printf '%s\n' "$limit" | sed 's/\([0-9]\)\([a-z]\)/\1 \2/')"
     if [ "$found" = 0 ]; then
         alone=$(tried 1)
         if [ "$alone" = - ]; then alone=''; else alone=": with one, 95 % of reads take up to $alone"; fi
-        echo "$1 does not serve even one user of $model $limits$alone."
+        answer "$1 does not serve even one user of $model $limits$alone."
     elif [ "$found" = "$most" ]; then
-        echo "$1 serves $(counted "$found" user) of $model $limits; that is the most that were tried (-x), so it may serve more."
+        answer "$1 serves $(counted "$found" user) of $model $limits; that is the most that were tried (-x), so it may serve more."
     else
         # The next number that was tried and was too much.
         next=$(awk -F '[:,]' -v found="$found" '/"users":/ && $2 + 0 > found && (!least || $2 + 0 < least) { least = $2 + 0 }
-            END { print least + 0 }' "$out/autoscale.json")
+            END { print least + 0 }' <"$out/autoscale.json")
         over=$(tried "$next")
         if [ "$over" = - ]; then over=''; else over="; with $next, 95 % of reads take up to $over"; fi
-        echo "$1 serves $(counted "$found" user) of $model $limits$over."
+        answer "$1 serves $(counted "$found" user) of $model $limits$over."
     fi
 }
 
 # ---- other hosts ----
 
-# on HOST COMMAND: runs it there; "-" is this machine. A host that is cut off is given up after 30 seconds.
+# on HOST COMMAND...: runs it there; "-" is this machine. The shell there gets each word quoted. A host that is cut off is
+# given up after 30 seconds.
 on() {
-    if [ "$1" = - ]; then sh -c "$2"; else
-        ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=6 "$1" "$2"
+    on_host=$1
+    shift
+    if [ "$on_host" = - ]; then "$@"; else
+        ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=6 "$on_host" "$(quote "$@")"
     fi
 }
 
-# plain_word TEXT: ends the script unless a shell on any host takes it as it is.
-plain_word() {
-    case $1 in '' | *[!A-Za-z0-9_.@/:,?=%+-]*) die 2 "$1: use names without blanks and quotes" ;; esac
+# host_name OPTION TEXT: ends the script unless ssh takes it as a host.
+host_name() {
+    case $2 in
+    -) ;;
+    '' | -* | *[!A-Za-z0-9_.@:/?=%+-]*) die 2 "$1: \"$2\" is not a host that ssh takes" ;;
+    esac
+}
+
+# far HOST VERB [WORD...]: what a run does on another host besides kvreplay. The verbs:
+#   receive FOLDER    makes the folder, which only its user can read, and writes standard input to trace.csv.zst in it
+#   discard FOLDER [PART]  ends a kvreplay whose command line has that part of its name (or all of it), waits for it, and
+#                     removes the folder
+#   make FOLDER       makes it, and prints "made"; nothing where it is there
+#   unmake FOLDER     removes it if it is empty
+#   unpack FOLDER     unpacks the programs on standard input into FOLDER/programs
+#   df FOLDER         says how large its file system is
+far() {
+    far_host=$1
+    shift
+    on "$far_host" sh -c "$far_script" kvtrace "$@"
+}
+# A folder of a run has the same name on all hosts, by which kvstat knows the parts of a run, but for {rank}. Nobody has
+# that name: mktemp made it, here; and mkdir fails where it is there. Then receive ends with this status, and nothing is
+# to be discarded.
+not_made=73
+# far_name: sets far_name to what such names begin with. --print makes no file.
+far_name() {
+    if printing; then
+        far_name=kvtrace-$(date +%s)-$$
+    else
+        need_scratch
+        far_name=${scratch##*/}
+    fi
+}
+far_script=$(
+    cat <<'END'
+set -eu
+umask 077
+uses() {
+    [ "$(cat "$1/comm")" = kvreplay ] || return 1
+    case $(tr '\0' ' ' <"$1/cmdline") in *"$part"*) ;; *) return 1 ;; esac
+}
+verb=$1 folder=$2 part=${3:-$2}
+case $verb in
+receive)
+    mkdir -- "$folder" || exit 73
+    cat >"$folder/trace.csv.zst"
+    ;;
+discard)
+    looks=0
+    for process in /proc/[0-9]*; do
+        uses "$process" 2>/dev/null || continue
+        kill -s TERM "${process#/proc/}" || :
+        while uses "$process" 2>/dev/null && [ "$looks" -lt 300 ]; do
+            looks=$((looks + 1))
+            sleep 0.1
+        done
+    done
+    rm -rf -- "$folder"
+    ;;
+make) [ -d "$folder" ] || { (umask 022; mkdir -p -- "$folder") && echo made; } ;;
+unmake) rmdir -- "$folder" 2>/dev/null || : ;;
+unpack) mkdir -- "$folder/programs" && tar -xzf - -C "$folder/programs" --strip-components=1 ;;
+df) df -Pk "$folder" ;;
+esac
+END
+)
+
+# printed_receive HOST FOLDER FILE: how one does that by hand. The folder is of a name that nobody has, or mkdir fails.
+printed_receive() {
+    quoting "$2"
+    printf 'ssh %s %s <%s\n' "$1" "$(quote "mkdir -m 700 $quoted && cat >$quoted/trace.csv.zst")" "$(quote "$3")"
+}
+
+# printed_part HOST PART FILE OPTION...: how one starts a part of a run there at $start, by hand.
+printed_part() {
+    part_host=$1 part=$2 part_file=$3
+    shift 3
+    # Between double quotes, for $start.
+    printf "ssh %s \"kvreplay --part %s --start-at \$start %s\" >%s &\\n" "$part_host" "$part" \
+        "$(quote "$@" | sed 's/[\\"$`]/\\&/g')" "$(quote "$part_file")"
 }
 
 # ---- answers ----
 
-# compare FOLDER1 FOLDER2 [--json]: the results of two folders against each other, each file a trial.
+# compare NAMES1 NAMES2 [--json]: results against each other, words between blanks on each side; each is a trial.
 compare() {
-    if printing; then
-        # shellcheck disable=SC2016 # as it is
-        printf 'kvstat $(printf " --compare %%s" %s/*.result.csv.zst) %s/*.result.csv.zst\n' "$(quote "$1")" "$(quote "$2")"
-        return
-    fi
-    folder=$2 form=${3-}
-    set -- "$1"/*.result.csv.zst
-    for file; do
-        shift
-        set -- "$@" --compare "$file"
-    done
-    # shellcheck disable=SC2086 # no word or one
-    kvstat $form "$@" "$folder"/*.result.csv.zst
+    compare_base=$1 compare_new=$2 compare_form=${3-}
+    set --
+    if [ -n "$compare_form" ]; then set -- "$compare_form"; fi
+    for of_name in $compare_base; do set -- "$@" --compare "$out/$of_name.result.csv.zst"; done
+    on_results "$compare_new" compared "$@"
 }
+compared() { typed kvstat "$@" || kvstat "$@"; }
 
 # better NAME1 NAME2: the answer in a sentence, from what compare --json says on standard input: which of the two is
 # better by more than the noise, and in what. Hit rates and the like are of the load and do not count.
 better() {
-    better_1=$1 better_2=$2 awk -v trials="$trials" '
+    readable "$1"
+    better_1=$readable
+    readable "$2"
+    better_1=$better_1 better_2=$readable awk -v trials="$trials" '
         function value(line) { sub(/^[^:]*: */, "", line); sub(/,$/, "", line); gsub(/"/, "", line); return line }
         function time(ms) { return ms < 1000 ? sprintf("%.4g ms", ms) : sprintf("%.3g s", ms / 1000) }
         function shown(figure, n) {
@@ -417,7 +807,7 @@ better() {
             else if (count[2]) print two " is better than " one " by more than the noise: " best(2) "."
             else print "No difference beyond the noise between " one " and " two " in " trials " trials of each" \
                 (shows ? sprintf("; a change under %.3g %% would not have shown in half of the figures", 100 * shows) : "") "."
-        }'
+        }' | readable_lines
 }
 
 # report FILE NAME...: figures out of kvstat's report on a result, a line each, as pick names them.
@@ -445,6 +835,7 @@ bottleneck() {
 # its number from 0.
 pick() {
     names=$(printf '%s\n' "$@") awk '
+        function clean(text) { gsub(/\302[\200-\237]|[\001-\037\177]/, "?", text); return text }
         function path(key,   i, s) { for (i = 2; i <= depth; i++) s = s name[i] "."; return s key }
         {
             line = $0; key = ""
@@ -460,18 +851,34 @@ pick() {
             else if ((key == "name" || key == "tier") && name[depth] ~ /^[0-9]+$/) name[depth] = line
             value[path(key)] = line
         }
-        END { n = split(ENVIRON["names"], want, "\n"); for (i = 1; i <= n; i++) print want[i] in value ? value[want[i]] : "-" }'
+        END { n = split(ENVIRON["names"], want, "\n"); for (i = 1; i <= n; i++) print want[i] in value ? clean(value[want[i]]) : "-" }'
+}
+
+# json TEXT: as a text of JSON.
+json() {
+    printf '%s.\n' "$1" | awk '
+        BEGIN { for (i = 1; i < 32; i++) code[sprintf("%c", i)] = sprintf("\\u%04x", i) }
+        NR > 1 { text = text "\\n" }
+        {
+            n = length($0)
+            for (i = 1; i <= n; i++) {
+                c = substr($0, i, 1)
+                text = text (c == "\\" || c == "\"" ? "\\" c : c in code ? code[c] : c)
+            }
+        }
+        END { printf "\"%s\"", substr(text, 1, length(text) - 1) }'
 }
 
 # figure FILE MEMBER: a number, text or null out of a JSON file, wherever in it the (last) MEMBER stands.
-figure() { tr -d '\n' <"$1" | sed 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\).*/\1/'; }
+figure() { tr -d '\n' <"$1" | sed 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\).*/\1/' | readable_lines; }
 
-# scenario_row NAME FILE...: one line of the comparison table, below $row_head. Several files are trials:
+# scenario_row NAME FILE...: one line of the comparison table, below row_head. Several files are trials:
 # the line gives their means (kvstat FILE... gives the spread). "objects %" is the cache at the end of the run: which share
 # of its objects lay in GPU, host memory and storage.
-row_head='scenario              GiB/s  Tier-2 read  P95 ms  device ms  hit rate  tokens/s  answer P95 s    objects %  bottleneck'
+row_head() { echo 'scenario              GiB/s  Tier-2 read  P95 ms  device ms  hit rate  tokens/s  answer P95 s    objects %  bottleneck'; }
 scenario_row() {
-    label=$1
+    readable "$1"
+    label=$readable
     shift
     for file; do
         report "$file" throughput.wall.bytes_per_s groups.Tier-2/Read.gib_per_s \
@@ -479,13 +886,21 @@ scenario_row() {
             throughput.wall.generated_tokens_per_s requests.end_to_end_ms.p95 cache.tiers.Tier-0.final_objects \
             cache.tiers.Tier-1.final_objects cache.tiers.Tier-2.final_objects bottleneck.what | tr '\n' ' '
         echo
-    done | awk -v label="$label" '
+    done | label=$label awk '
         function mean(i, scale, digits) { return count[i] ? sprintf("%.*f", digits, sum[i] / count[i] * scale) : "-" }
         function share(i) { return sprintf("%.0f", sum[i] / (sum[8] + sum[9] + sum[10]) * 100) }
         { for (i = 1; i <= 10; i++) if ($i != "-") { sum[i] += $i; count[i]++ } what = $11 }
         END {
             shares = sum[8] + sum[9] + sum[10] > 0 ? share(8) "/" share(9) "/" share(10) : "-"
-            printf "%-20s %6s %12s %7s %10s %9s %9s %13s %12s  %s\n", label, mean(1, 1 / 1073741824, 2), mean(2, 1, 2),
+            printf "%-20s %6s %12s %7s %10s %9s %9s %13s %12s  %s\n", ENVIRON["label"], mean(1, 1 / 1073741824, 2), mean(2, 1, 2),
                 mean(3, 0.001, 1), mean(4, 0.001, 1), mean(5, 1, 3), mean(6, 1, 0), mean(7, 0.001, 2), shares, what
         }'
 }
+
+# ---- from here on a script runs in a session of its own; see supervise ----
+
+if [ -z "${KVTRACE_SESSION-}" ] && [ "${0##*/}" != common.sh ] && [ "${supervised_later-no}" = no ] && command -v setsid >/dev/null; then
+    supervise sh "$0" "$@"
+fi
+trap leave EXIT
+on_signals

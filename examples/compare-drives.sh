@@ -27,51 +27,63 @@ takes='-m -u -o -t --trials --storage-capacity'
 trials=3 first='' second=''
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
+    case $ended$1 in
     -?*) option "$@" ;;
     *)
-        if [ -z "$first" ]; then first=$1; elif [ -z "$second" ]; then second=$1; else die 2 "$1: a third folder"; fi
-        words=1
+        operand "$1" && words=1
+        if [ -z "$first" ]; then first=$text; elif [ -z "$second" ]; then second=$text; else die 2 "$1: a third folder"; fi
         ;;
     esac
     shift "$words"
 done
 if [ -z "$second" ]; then die 2 "two folders are needed, one on each drive (try --help)"; fi
 need kvgen kvreplay kvstat
-folders "$out/1" "$out/2"
-first=$(inside "$first") second=$(inside "$second")
+results "$out" "$out/1" "$out/2"
+inside "$first" && first=$place
+inside "$second" && second=$place
 if [ "$first" = "$second" ]; then die 2 "$first: the same folder twice"; fi
 : "${storage:=$(room "$first" "$second")}"
 
 # One file system is one device, which is said before the runs; kvstat finds two file systems of one device after them.
-device() { df -Pk "$(there "$1")" | awk 'NR == 2 { print $1 }'; }
+device() {
+    there "$1"
+    df -Pk "$place" | awk 'NR == 2 { print $1 }'
+}
 if [ "$(device "$first")" = "$(device "$second")" ]; then
     say "$suite: both folders are on one device, $(device "$first"): this compares it with itself"
 fi
 
+# Each drive has its results in a folder of its own.
+first_runs='' second_runs='' trial=1
+while [ "$trial" -le "$trials" ]; do
+    first_runs="$first_runs 1/trial-$trial" second_runs="$second_runs 2/trial-$trial" trial=$((trial + 1))
+done
+for run in trace $first_runs $second_runs; do free_runs "$run"; done
+
 tell "the load"
 load trace "$users" "$seconds" --model "$model" --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")" \
     --generation-mode none
-# on N TRIAL: one replay on drive N.
-on() {
+# replay N TRIAL: one replay on drive N.
+replay() {
     if [ "$1" = 1 ]; then target=$first; else target=$second; fi
     tell "$target, trial $2 of $trials"
-    execute "$1/trial-$2" trace --timing served --workers "$(workers "$users")" --duration "$seconds"
+    execute_served "$1/trial-$2" trace
 }
 trial=1
 while [ "$trial" -le "$trials" ]; do
-    if [ $((trial % 2)) = 1 ]; then on 1 "$trial" && on 2 "$trial"; else on 2 "$trial" && on 1 "$trial"; fi
+    if [ $((trial % 2)) = 1 ]; then order='1 2'; else order='2 1'; fi
+    for n in $order; do replay "$n" "$trial"; done
     trial=$((trial + 1))
 done
 if printing; then
-    compare "$out/1" "$out/2"
+    compare "$first_runs" "$second_runs"
     exit 0
 fi
-echo "$row_head"
-scenario_row "$first" "$out"/1/*.result.csv.zst
-scenario_row "$second" "$out"/2/*.result.csv.zst
-echo "Base is $first, New is $second:"
-compare "$out/1" "$out/2"
+row_head
+on_results "$first_runs" scenario_row "$first"
+on_results "$second_runs" scenario_row "$second"
+answer "Base is $first, New is $second:"
+compare "$first_runs" "$second_runs"
 echo
 caution
-compare "$out/1" "$out/2" --json | better "$first" "$second"
+compare "$first_runs" "$second_runs" --json | better "$first" "$second"

@@ -36,23 +36,21 @@ kind() {
     *) echo folder ;;
     esac
 }
-# The n-th target is $target_N. Their names go through eval only as digits.
-nth() { eval "printf '%s\n' \"\$target_$1\""; }
+# The n-th target is $target_N; only N goes through eval. nth N: sets target to it.
+nth() { eval "target=\$target_$1"; }
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
-    -n)
-        requests=$(value "$@") || exit 2
-        number "$1" "$requests"
-        ;;
+    case $ended$1 in
+    -n) value "$@" && number "$1" "$text" && requests=$text ;;
     -?*) option "$@" ;;
     [012]=*) die 2 "$1: targets are compared as Tier-2: leave out ${1%%=*}=" ;;
     *)
-        place=${1#file:} words=1
-        if [ "$(kind "$place")" = folder ]; then place=$(inside "$place"); fi
+        operand "${1#file:}" && place=$text words=1
+        if [ "$(kind "$place")" = folder ]; then inside "$place"; fi
         n=1
         while [ "$n" -le "$targets" ]; do
-            if [ "$(nth "$n")" = "$place" ]; then die 2 "$1: the same target twice"; fi
+            nth "$n"
+            if [ "$target" = "$place" ]; then die 2 "$1: the same target twice"; fi
             n=$((n + 1))
         done
         targets=$n
@@ -65,16 +63,30 @@ if [ "$targets" -lt 2 ]; then die 2 "two targets or more are needed (try --help)
 need kvgen kvreplay kvstat
 numbers=$(seq "$targets") back=$(seq "$targets" -1 1)
 
+set -- "$out"
+for n in $numbers; do set -- "$@" "$out/$n"; done
+results "$@"
 servers=0 rooms=''
 for n in $numbers; do
-    folders "$out/$n"
-    if [ "$(kind "$(nth "$n")")" = folder ]; then rooms="$rooms $(room "$(nth "$n")")"; else servers=$((servers + 1)); fi
+    nth "$n"
+    if [ "$(kind "$target")" = folder ]; then rooms="$rooms $(room "$target")"; else servers=$((servers + 1)); fi
 done
 if [ -z "$storage" ]; then
     if [ "$servers" -gt 0 ]; then rooms="$rooms 4"; fi
-    # shellcheck disable=SC2086 # numbers
-    storage=$(printf '%s\n' $rooms | sort -g | head -n 1)
+    storage=$(for room in $rooms; do echo "$room"; done | sort -g | head -n 1)
 fi
+# runs_of N: the names of its runs, words.
+runs_of() {
+    trial=1
+    while [ "$trial" -le "$trials" ]; do
+        printf '%s/trial-%s ' "$1" "$trial"
+        trial=$((trial + 1))
+    done
+}
+for n in $numbers; do
+    for run in trace $(runs_of "$n"); do free_runs "$run"; done
+    free "$out/$n/measured" "$out/$n/against.json"
+done
 
 tell "the load"
 load trace "$users" 86400 --max-requests "$requests" --model "$model" --gpu-mem 0 --cpu-mem 0 \
@@ -83,7 +95,7 @@ trial=1
 while [ "$trial" -le "$trials" ]; do
     if [ $((trial % 2)) = 1 ]; then order=$numbers; else order=$back; fi
     for n in $order; do
-        target=$(nth "$n")
+        nth "$n"
         tell "$target, trial $trial of $trials"
         execute "$n/trial-$trial" trace --timing served --workers "$(workers "$users")"
     done
@@ -91,7 +103,7 @@ while [ "$trial" -le "$trials" ]; do
 done
 if printing; then
     for n in $numbers; do
-        if [ "$n" != 1 ]; then compare "$out/1" "$out/$n"; fi
+        if [ "$n" != 1 ]; then compare "$(runs_of 1)" "$(runs_of "$n")"; fi
     done
     exit 0
 fi
@@ -101,55 +113,62 @@ fi
 # measured N: a line for each trial of a target: read GiB/s, P50 and P95 (us), write GiB/s, P95, operations not ok, seconds,
 # operations, bytes.
 measured() {
-    for file in "$out/$1"/*.kvreplay.json; do
+    for run in $(runs_of "$1"); do
         pick tiers.Tier-2.read.gib_per_s tiers.Tier-2.read.service_us.p50 tiers.Tier-2.read.service_us.p95 \
             tiers.Tier-2.write.gib_per_s tiers.Tier-2.write.service_us.p95 tiers.Tier-2.read.not_ok \
             tiers.Tier-2.write.not_ok elapsed_s tiers.Tier-2.read.ops tiers.Tier-2.write.ops tiers.Tier-2.read.bytes \
-            tiers.Tier-2.write.bytes <"$file" | tr '\n' ' '
+            tiers.Tier-2.write.bytes <"$out/$run.kvreplay.json" | tr '\n' ' '
         echo
     done
 }
 echo '    kind    read GiB/s  P50 ms  P95 ms  write GiB/s  P95 ms  failed  seconds  target'
 fastest=1 most=-1 failed=''
 for n in $numbers; do
+    nth "$n"
+    writes "$out/$n/measured" "$out/$n/against.json"
     measured "$n" >"$out/$n/measured"
-    awk -v n="$n" -v kind="$(kind "$(nth "$n")")" '
+    readable "$target"
+    awk -v n="$n" -v kind="$(kind "$target")" '
         function mean(i, scale, digits) { return count[i] ? sprintf("%.*f", digits, sum[i] / count[i] * scale) : "-" }
         { for (i = 1; i <= 8; i++) if ($i != "-") { sum[i] += $i; count[i]++ } }
         END {
             printf "%2d  %-6s  %10s  %6s  %6s  %11s  %6s  %6d  %7s  ", n, kind, mean(1, 1, 2), mean(2, 0.001, 1),
                 mean(3, 0.001, 1), mean(4, 1, 2), mean(5, 0.001, 1), sum[6] + sum[7], mean(8, 1, 1)
-        }' "$out/$n/measured"
-    nth "$n"
-    if awk '{ failed += $6 + $7 } END { exit !failed }' "$out/$n/measured"; then failed="$failed $n"; fi
-    reads=$(awk '$1 != "-" { sum += $1 } END { print sum / NR }' "$out/$n/measured")
+        }' <"$out/$n/measured"
+    printf '%s\n' "$readable"
+    if awk '{ failed += $6 + $7 } END { exit !failed }' <"$out/$n/measured"; then failed="$failed $n"; fi
+    reads=$(awk '$1 != "-" { sum += $1 } END { print sum / NR }' <"$out/$n/measured")
     if awk -v a="$reads" -v b="$most" 'BEGIN { exit !(a > b) }'; then fastest=$n most=$reads; fi
 done
 echo
 
 # ---- what may be concluded ----
 
-done_by=$(for n in $numbers; do awk '{ print $9, $10, $11, $12 }' "$out/$n/measured"; done | sort -u)
+done_by=$(for n in $numbers; do awk '{ print $9, $10, $11, $12 }' <"$out/$n/measured"; done | sort -u)
 if [ "$(printf '%s\n' "$done_by" | wc -l)" = 1 ]; then
-    echo "$done_by" | awk '{ printf "Each did the same: %d reads of %.2f GiB and %d writes of %.2f GiB.\n", $1, $3 / 2^30, $2, $4 / 2^30 }'
+    echo "$done_by" | awk '{ printf "Each did the same: %d reads of %.2f GiB and %d writes of %.2f GiB.\n", $1, $3 / 1073741824, $2, $4 / 1073741824 }'
 else
     echo "They did not do the same: some operations of the trace had no object to work on. Compare times, not totals."
 fi
 for n in $failed; do
-    echo "Operations of $(nth "$n") failed (kvstat $out/$n/*.result.csv.zst says which): its figures are of what is left."
+    nth "$n"
+    answer "Operations of $target failed (kvstat $out/$n/*.result.csv.zst says which): its figures are of what is left."
 done
 for n in $numbers; do
-    case $(kind "$(nth "$n")") in
-    Redis) echo "$(nth "$n"): times have the network in them; objects lie in the server's memory, so a write that has ended is not durable." ;;
-    S3) echo "$(nth "$n"): times have the network and the server in them; what the server's drives did is not known here." ;;
+    nth "$n"
+    case $(kind "$target") in
+    Redis) answer "$target: times have the network in them; objects lie in the server's memory, so a write that has ended is not durable." ;;
+    S3) answer "$target: times have the network and the server in them; what the server's drives did is not known here." ;;
     esac
 done
 caution
-best=$(nth "$fastest") beaten='' even=''
+nth "$fastest"
+best=$target beaten='' even=''
 for n in $numbers; do
     if [ "$n" = "$fastest" ]; then continue; fi
-    other=$(nth "$n")
-    compare "$out/$n" "$out/$fastest" --json >"$out/$n/against.json"
+    nth "$n"
+    other=$target
+    compare "$(runs_of "$n")" "$(runs_of "$fastest")" --json >"$out/$n/against.json"
     better "$other" "$best" <"$out/$n/against.json"
     if [ "$(pick "compare.figures.groups.Tier-2/Read/Decode.gib_per_s.changed" <"$out/$n/against.json")" = true ]; then
         beaten="$beaten, $other"
@@ -159,11 +178,11 @@ for n in $numbers; do
 done
 rate=$(printf '%.2f GiB/s' "$most")
 if [ "$trials" -lt 2 ]; then
-    echo "$best read fastest ($rate), in one run of each, which does not tell how much runs differ by chance: take --trials 3 to 5."
+    answer "$best read fastest ($rate), in one run of each, which does not tell how much runs differ by chance: take --trials 3 to 5."
 elif [ -z "$even" ]; then
-    echo "$best reads fastest ($rate), by more than the noise: against ${beaten#, }."
+    answer "$best reads fastest ($rate), by more than the noise: against ${beaten#, }."
 elif [ -z "$beaten" ]; then
-    echo "$best read fastest ($rate), but not by more than the noise: against ${even#, }."
+    answer "$best read fastest ($rate), but not by more than the noise: against ${even#, }."
 else
-    echo "$best reads fastest ($rate), by more than the noise against ${beaten#, }; not against ${even#, }."
+    answer "$best reads fastest ($rate), by more than the noise against ${beaten#, }; not against ${even#, }."
 fi

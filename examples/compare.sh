@@ -18,40 +18,33 @@
 
 base='' new='' form=''
 while [ $# -gt 0 ]; do
-    case $1 in
+    case $ended$1 in
     --json) form=--json words=1 ;;
     -?*) option "$@" ;;
     *)
-        if [ -z "$base" ]; then base=$1; elif [ -z "$new" ]; then new=$1; else die 2 "$1: a third result (try --help)"; fi
-        words=1
+        operand "$1" && words=1
+        if [ -z "$base" ]; then base=$text; elif [ -z "$new" ]; then new=$text; else die 2 "$1: a third result (try --help)"; fi
         ;;
     esac
     shift "$words"
 done
 if [ -z "$new" ]; then die 2 "two results are needed (try --help)"; fi
 need kvstat
-# results RESULT: the files that it stands for, a line each.
-results() {
-    if [ ! -d "$1" ]; then
-        [ -e "$1" ] || die 2 "$1: no such file or folder"
-        printf '%s\n' "$1"
-        return
-    fi
-    for file in "$1"/*.result.csv.zst; do
-        [ -e "$file" ] || die 2 "$1: holds no *.result.csv.zst"
-        printf '%s\n' "$file"
-    done
+# holds RESULT: ends the script unless it is a result or a folder of them.
+holds() {
+    if [ ! -e "$1" ]; then die 2 "$1: no such file or folder"; fi
+    if [ ! -d "$1" ]; then return; fi
+    for file in "$1"/*.result.csv.zst; do [ -e "$file" ] || die 2 "$1: holds no *.result.csv.zst"; done
 }
-results "$base" >/dev/null
-results "$new" >/dev/null
-# Names may hold blanks, so each is a word of its own.
+holds "$base"
+holds "$new"
 set --
-while IFS= read -r file; do set -- "$@" --compare "$file"; done <<END
-$(results "$base")
-END
-while IFS= read -r file; do set -- "$@" "$file"; done <<END
-$(results "$new")
-END
+if [ -d "$base" ]; then
+    for file in "$base"/*.result.csv.zst; do set -- "$@" --compare "$file"; done
+else
+    set -- --compare "$base"
+fi
+if [ -d "$new" ]; then set -- "$@" "$new"/*.result.csv.zst; else set -- "$@" "$new"; fi
 if [ -n "$form" ]; then set -- "$form" "$@"; fi
 if typed kvstat "$@"; then exit 0; fi
 exec kvstat "$@"

@@ -26,8 +26,9 @@ takes='-m -u -d -o -t --storage-capacity'
 users=20 seconds=30
 common_options "$@"
 need kvgen kvreplay kvstat
-folders "$out"
+results "$out"
 propose
+for node in prefill-node decode-node both; do free_runs "$node"; done
 
 set -- --model "$model" --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")" --generation-mode none
 tell "a prefill node"
@@ -40,7 +41,7 @@ if printing; then
     for node in prefill-node decode-node both; do typed kvstat "$out/$node.result.csv.zst"; done
     exit 0
 fi
-echo "$row_head"
+row_head
 for node in prefill-node decode-node both; do scenario_row "$node" "$out/$node.result.csv.zst"; done
 for node in prefill-node decode-node both; do
     report "$out/$node.result.csv.zst" throughput.wall.bytes_per_s cache.read_write_ratio | tr '\n' ' ' |

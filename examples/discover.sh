@@ -22,11 +22,11 @@
 #
 # Example: the proposal, for a script
 #   examples/discover.sh --json
-set -eu
+. "$(dirname "$0")/common.sh"
 
 form=text
 case ${1-} in
-'') ;;
+'' | --) ;;
 --json) form=json ;;
 --print)
     cat <<'END'
@@ -38,14 +38,10 @@ END
     exit 0
     ;;
 -h | --help)
-    sed -n '2,/^set /s/^# \{0,1\}//p' "$0" |
-        sed "s|^Usage: ${0##*/}|Usage: ${KVTRACE_COMMAND:-${0##*/}}|; s|examples/${0##*/}|${KVTRACE_COMMAND:-$0}|"
+    usage "$0"
     exit 0
     ;;
-*)
-    echo "${KVTRACE_COMMAND:-discover.sh}: $1: unknown option (try --help)" >&2
-    exit 2
-    ;;
+*) die 2 "$1: unknown option (try --help)" ;;
 esac
 root=${DISCOVER_ROOT-}
 tab=$(printf '\t')
@@ -56,6 +52,7 @@ gpus() { # gpu NAME BYTES FREE
     command -v nvidia-smi >/dev/null || return 0
     { nvidia-smi --query-gpu=name,memory.total,memory.free --format=csv,noheader,nounits 2>/dev/null || :; } |
         awk -F ', *' -v OFS='\t' 'NF == 3 && $3 ~ /^[0-9]+$/ {
+            gsub(/[\001-\037\177]/, "?", $1)
             print "gpu", $1, sprintf("%.0f", $2 * 1048576), sprintf("%.0f", $3 * 1048576)
         }'
 }
@@ -76,8 +73,8 @@ nvmes() { # nvme DEVICE BYTES MODEL
     for device in "$root"/sys/block/nvme*; do
         [ -r "$device/size" ] || continue
         model=unknown
-        if [ -r "$device/device/model" ]; then model=$(sed 's/[[:space:]]*$//' "$device/device/model"); fi
-        printf 'nvme\t%s\t%s\t%s\n' "/dev/${device##*/}" $(($(cat "$device/size") * 512)) "$model"
+        if [ -r "$device/device/model" ]; then model=$(sed 's/[[:space:]]*$//' <"$device/device/model" | readable_lines); fi
+        printf 'nvme\t%s\t%s\t%s\n' "/dev/${device##*/}" $(($(cat <"$device/size") * 512)) "$model"
     done
 }
 
@@ -90,7 +87,9 @@ file_systems() { # fs DEVICE TYPE BYTES FREE NVME WRITABLE TARGET MOUNT
         case ,$options, in *,ro,*) continue ;; esac
         case $seen in *" $device "*) continue ;; esac
         seen="$seen$device "
-        mount=$(printf '%s\n' "$mount" | sed 's/\\040/ /g') # as /proc/mounts writes a blank
+        # As /proc/mounts writes a blank and a backslash. One with a newline or a tab is none to propose.
+        case $mount in *\\01* | *[[:cntrl:]]*) continue ;; esac
+        mount=$(printf '%s\n' "$mount" | sed 's/\\040/ /g; s/\\134/\\/g')
         space=$(df -Pk "$mount" 2>/dev/null | awk -v OFS='\t' 'NR == 2 {
             for (i = 2; i < NF && $i !~ /^[0-9]+$/; i++) {}
             print sprintf("%.0f", $i * 1024), sprintf("%.0f", $(i + 2) * 1024)

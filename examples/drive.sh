@@ -31,7 +31,7 @@ takes='-m -u -d -o -t --storage-capacity'
 users=8 seconds=40 like=''
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in --like) like=$(value "$@") ;; *) option "$@" ;; esac
+    case $ended$1 in --like) value "$@" && like=$text ;; *) option "$@" ;; esac
     shift "$words"
 done
 case $like in
@@ -39,8 +39,10 @@ case $like in
 *) die 2 "--like: \"$like\" is not lmcache-fs, lmcache-fs-direct or vllm-fs" ;;
 esac
 need kvgen kvreplay kvstat
-folders "$out"
+results "$out"
 propose
+free_runs drive like
+free "$out/asked.kvgen.json" "$out/asked.log" "$out/drive.txt"
 
 tell "$target under $(counted "$users" request) of $model at once, for $seconds s"
 set -- --model "$model" --gpu-mem 0 --cpu-mem 0 --arrival closed
@@ -54,7 +56,10 @@ if [ -n "$like" ]; then
 fi
 tell "what a user asks of it"
 set -- kvgen "$@" --users "$users" --duration 600 --generation-mode realistic --summary "$out/asked.kvgen.json" -o none
-typed "$@" || "$@" --progress none 2>"$out/asked.log" || die 1 "kvgen failed: $(tail -1 "$out/asked.log")"
+if ! typed "$@"; then
+    writes "$out/asked.kvgen.json" "$out/asked.log"
+    "$@" --progress none 2>"$out/asked.log" || die 1 "kvgen failed: $(last_line "$out/asked.log")"
+fi
 result=$out/drive.result.csv.zst
 if printing; then
     typed kvstat --by tier,op "$result"
@@ -71,6 +76,7 @@ of() {
     done
     report "$in" "$@" | paste -sd ' ' -
 }
+writes "$out/drive.txt"
 {
     echo "reads $(of "$result" Read)"
     echo "writes $(of "$result" Write)"
@@ -82,7 +88,7 @@ of() {
 awk 'BEGIN { printf "%-25s %8s %10s %12s %9s %9s\n", "", "objects", "GiB/s", "mean MiB", "P50 ms", "P95 ms" }
     function number(n, scale, format) { return n == "-" ? "-" : sprintf(format, n * scale) }
     { sub(/:/, ", ", $1); printf "%-25s %8s %10s %12s %9s %9s\n", $1, $2, number($3, 1, "%.2f"), number($4, 1 / 1048576, "%.1f"),
-        number($5, 0.001, "%.1f"), $2 < 59 ? "too few" : number($6, 0.001, "%.1f") }' "$out/drive.txt"
+        number($5, 0.001, "%.1f"), $2 < 59 ? "too few" : number($6, 0.001, "%.1f") }' <"$out/drive.txt"
 if [ -n "$like" ]; then
     cached=$(pick evidence.cached_read_share <"$out/like.kvreplay.json")
     case $like in *-direct) cached=- ;; esac
@@ -97,7 +103,10 @@ caution
 asked=$(pick tiers.Tier-2.read_bytes tiers.Tier-2.write_bytes <"$out/asked.kvgen.json" |
     awk -v users="$users" '{ sum += $1 } END { print sum / 600 / users }')
 given=$(report "$result" throughput.wall.bytes_per_s)
-awk -v drive="$target" -v model="$model" -v asked="$asked" -v given="$given" '
+readable "$target"
+drive=$readable
+readable "$model"
+drive=$drive model=$readable awk -v asked="$asked" -v given="$given" '
     function rate(n) { return n == "-" ? "nothing" : sprintf("%.2f GiB/s", n) }
     function time(us) { return us < 999500 ? sprintf("%.3g ms", us / 1000) : sprintf("%.3g s", us / 1000000) }
     $1 == "reads" { read = $3; p95 = $2 < 59 ? "" : ", 95 % of the reads within " time($6) }
@@ -108,6 +117,6 @@ awk -v drive="$target" -v model="$model" -v asked="$asked" -v given="$given" '
         users = asked > 0 ? int(given / asked) : 0
         enough = users < 1 ? "not enough bandwidth for one user" : \
             sprintf("bandwidth for %d %s who wait%s for each answer", users, users == 1 ? "user" : "users", users == 1 ? "s" : "")
-        printf "This drive (%s) reads %s and writes %s of the KV cache of %s%s: %s%s.\n", drive, rate(read), rate(written), model,
+        printf "This drive (%s) reads %s and writes %s of the KV cache of %s%s: %s%s.\n", ENVIRON["drive"], rate(read), rate(written), ENVIRON["model"],
             p95, enough, as_engine
-    }' "$out/drive.txt"
+    }' <"$out/drive.txt"

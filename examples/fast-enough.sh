@@ -35,14 +35,14 @@ takes='-m -u -d -o -t --storage-capacity'
 mode=realistic
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
-    -g) mode=$(value "$@") ;;
+    case $ended$1 in
+    -g) value "$@" && mode=$text ;;
     *) option "$@" ;;
     esac
     shift "$words"
 done
 need kvgen kvreplay kvstat
-folders "$out"
+results "$out"
 propose
 
 tell "$(counted "$users" user) of $model for $seconds s on $target"
@@ -96,12 +96,12 @@ if [ "$came" = few ] && [ "$verdict" = PASS ]; then verdict=INCONCLUSIVE; fi
 for_them="fast enough for $(counted "$users" user) of $model"
 case $verdict in
 PASS)
-    echo "PASS: $target is $for_them."
+    answer "PASS: $target is $for_them."
     exit 0
     ;;
 FAIL)
     if [ "$came" = late ]; then why="people get $answers of $ideal answers"; else why="reads or writes take too long"; fi
-    echo "FAIL: $target is not $for_them: $why."
+    answer "FAIL: $target is not $for_them: $why."
     exit 1
     ;;
 esac
@@ -111,5 +111,5 @@ case $why in
 "the times"*) todo="repeat it on a quiet machine" ;;
 *) if [ "$seconds" -lt 60 ]; then todo="run longer (-t 60)"; else todo="run longer (-t $((seconds * 4)))"; fi ;;
 esac
-echo "INCONCLUSIVE whether $target is $for_them: $why; $todo."
+answer "INCONCLUSIVE whether $target is $for_them: $why; $todo."
 exit 4

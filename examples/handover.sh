@@ -24,16 +24,20 @@ takes='-m -u -d -o -t --storage-capacity'
 common_options "$@"
 if [ -z "$target" ]; then die 2 "-d DIR is needed (try --help)"; fi
 need kvgen kvreplay kvstat
-folders "$out" "$target"
-: "${storage:=$(room "$target" | awk '{ print $1 / 3 }')}"
+results "$out" "$target"
+if [ -z "$storage" ]; then storage=$(room "$target" | awk '{ print $1 / 3 }'); fi
+# fio's job is run in a folder, and sai3-bench takes a whole name.
 top=$target
-if printing; then target=$top/kvtrace-handover; else target=$(cd "$top" && pwd)/kvtrace-handover; fi
+if ! printing; then
+    top=$(CDPATH='' cd -- "$target" && pwd && echo .)
+    top=${top%"$newline."}
+fi
+target=$top/kvtrace-handover
 for file in "$target" "$target.fio" "$target.sai3"; do
-    if [ -e "$file" ]; then die 3 "$file is there already"; fi
+    if [ -e "$file" ] || [ -L "$file" ]; then die 3 "$file is there already"; fi
 done
-tidy() { rm -rf "$target" "$target.fio" "$target.sai3"; }
-trap tidy EXIT
-trap 'exit 130' INT TERM HUP
+free_runs handover kvreplay
+for file in fio.log fio.txt fio.json handover.tsv.zst sai3.log sai3.txt; do free "$out/$file"; done
 
 # 1. The trace: all on storage, so that every client has the same to do.
 load handover "$users" "$seconds" --model "$model" --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")" \
@@ -47,52 +51,49 @@ if printing; then
     tell "fio"
     typed mkdir "$target.fio"
     typed kvgen --input "$trace" --format fio -o "$target.fio/handover.iolog"
-    echo "(cd $(quote "$target.fio") && fio handover.fio)"
+    printf '(cd -- %s && fio handover.fio)\n' "$(quote "$target.fio")"
     tell "sai3-bench"
     typed mkdir "$target.sai3"
     typed kvgen --input "$trace" --format sai3 --lint -o "$out/handover.tsv.zst"
     typed sai3-bench replay --op-log "$out/handover.tsv.zst" --target "file://$target.sai3/"
+    typed rm -r "$target.fio" "$target.sai3"
     exit 0
 fi
-rm -rf "$target"
 
 # 3. fio. Its job uses names of its own folder.
 if command -v fio >/dev/null; then
-    mkdir "$target.fio"
+    writes "$out/fio.log" "$out/fio.txt" "$out/fio.json"
+    make_or_die "$target.fio"
     kvgen --input "$trace" --format fio --progress none -o "$target.fio/handover.iolog" 2>"$out/fio.log" ||
-        die 1 "kvgen --format fio failed: $(tail -1 "$out/fio.log")"
-    (cd "$target.fio" && fio --output-format=json+ handover.fio) >"$out/fio.txt" 2>>"$out/fio.log" ||
-        die 1 "fio failed: $(tail -1 "$out/fio.log")"
-    sed -n '/^{/,$p' "$out/fio.txt" >"$out/fio.json" # words may stand before it
-    rm -rf "$target.fio"
+        die 1 "kvgen --format fio failed: $(last_line "$out/fio.log")"
+    (on_signals; CDPATH='' cd -- "$target.fio" && fio --output-format=json+ handover.fio) >"$out/fio.txt" 2>>"$out/fio.log" ||
+        die 1 "fio failed: $(last_line "$out/fio.log")"
+    sed -n '/^{/,$p' <"$out/fio.txt" >"$out/fio.json" # words may stand before it
+    drop_folder "$target.fio"
 fi
 
 # 4. sai3-bench. Its report is its own: it is shown as it is.
 if command -v sai3-bench >/dev/null; then
-    mkdir "$target.sai3"
+    writes "$out/handover.tsv.zst" "$out/sai3.log" "$out/sai3.txt"
+    make_or_die "$target.sai3"
     kvgen --input "$trace" --format sai3 --lint --progress none -o "$out/handover.tsv.zst" 2>"$out/sai3.log" ||
-        say "$suite: what sai3-bench would miss: $(grep -c -- '--lint:' "$out/sai3.log") remarks in $out/sai3.log"
+        say "$suite: what sai3-bench would miss: $(grep -c -e '--lint:' <"$out/sai3.log") remarks in $out/sai3.log"
     kvgen --input "$trace" --format sai3 --progress none -o "$out/handover.tsv.zst" 2>>"$out/sai3.log" ||
-        die 1 "kvgen --format sai3 failed: $(tail -1 "$out/sai3.log")"
+        die 1 "kvgen --format sai3 failed: $(last_line "$out/sai3.log")"
     sai3-bench replay --op-log "$out/handover.tsv.zst" --target "file://$target.sai3/" >"$out/sai3.txt" 2>&1 ||
-        die 1 "sai3-bench failed: $(tail -1 "$out/sai3.txt")"
-    rm -rf "$target.sai3"
+        die 1 "sai3-bench failed: $(last_line "$out/sai3.txt")"
+    drop_folder "$target.sai3"
 fi
 
 # 5. Side by side: operations, bytes, and times in ms from start to completion.
-row='%-10s %-7s %10s %12s %10s %10s %10s\n'
-# shellcheck disable=SC2059 # the form of a row
-line() { printf "$row" "$@"; }
+line() { printf '%-10s %-7s %10s %12s %10s %10s %10s\n' "$@"; }
 of_kvreplay() { # Read, Write
-    # shellcheck disable=SC2046 # a word each
-    set -- "$1" $(kvstat --by op --json "$out/kvreplay.result.csv.zst" | pick "groups.$1.ops" "groups.$1.bytes" \
+    kvstat --by op --json "$out/kvreplay.result.csv.zst" | pick "groups.$1.ops" "groups.$1.bytes" \
         "groups.$1.service_us.mean" "groups.$1.service_us.p95" "groups.$1.service_us.p99" |
-        awk 'NR > 2 && $1 != "-" { $1 = sprintf("%.3f", $1 / 1000) } { print }')
-    line kvreplay "$@"
+        awk 'NR > 2 && $1 != "-" { $1 = sprintf("%.3f", $1 / 1000) } { print }' | paste_line kvreplay "$1"
 }
 of_fio() { # Read, Write
-    # shellcheck disable=SC2046
-    set -- "$1" $(awk -v side="$(echo "$1" | tr RW rw)" '
+    awk -v side="$(echo "$1" | tr RW rw)" '
         function value(line) { sub(/^[^:]*: */, "", line); sub(/,$/, "", line); return line + 0 }
         /^      "[a-z_]*" : \{/ { inside = $1 == "\"" side "\"" }
         !inside { next }
@@ -102,8 +103,13 @@ of_fio() { # Read, Write
         part == "\"lat_ns\"" && /"mean"/ { mean = value($0) }
         part == "\"clat_ns\"" && /"95\.0+"/ { p95 = value($0) }
         part == "\"clat_ns\"" && /"99\.0+"/ { p99 = value($0) }
-        END { printf "%.0f %.0f %.3f %.3f %.3f\n", ios, bytes, mean / 1e6, p95 / 1e6, p99 / 1e6 }' "$out/fio.json")
-    line fio "$@"
+        END { printf "%.0f\n%.0f\n%.3f\n%.3f\n%.3f\n", ios, bytes, mean / 1e6, p95 / 1e6, p99 / 1e6 }' <"$out/fio.json" | paste_line fio "$1"
+}
+# paste_line CLIENT KIND: a row of those and of five figures, one a line.
+paste_line() {
+    client=$1 kind=$2
+    { read -r ops && read -r bytes && read -r mean && read -r p95 && read -r p99; } || return 0
+    line "$client" "$kind" "$ops" "$bytes" "$mean" "$p95" "$p99"
 }
 line client kind operations bytes mean P95 P99
 of_kvreplay Read
@@ -115,7 +121,7 @@ fi
 if [ -s "$out/sai3.txt" ]; then
     echo
     echo "sai3-bench says:"
-    tail -n 30 "$out/sai3.txt" | sed 's/^/  /'
+    tail -n 30 <"$out/sai3.txt" | readable_lines | sed 's/^/  /'
 fi
 echo
 echo "kvreplay: waits for what an operation needs, verifies contents, knows requests and tiers."

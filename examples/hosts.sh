@@ -31,61 +31,103 @@ takes='-u -t -o'
 trace='' target='' hosts='' split=none timing=served lead=10
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
-    --split) split=$(value "$@") ;;
-    --timing) timing=$(value "$@") ;;
-    --lead) lead=$(value "$@") && number "$1" "$lead" ;;
+    case $ended$1 in
+    --split) value "$@" && split=$text ;;
+    --timing) value "$@" && timing=$text ;;
+    --lead) value "$@" && number "$1" "$text" && lead=$text ;;
     -?*) option "$@" ;;
     *)
-        plain_word "$1"
-        if [ -z "$trace" ]; then trace=$1; elif [ -z "$target" ]; then target=$1; else hosts="$hosts $1"; fi
-        words=1
+        operand "$1" && words=1
+        if [ -z "$trace" ]; then
+            trace=$text
+        elif [ -z "$target" ]; then
+            target=$text
+        else
+            host_name HOST "$1"
+            hosts="$hosts $1"
+        fi
         ;;
     esac
     shift "$words"
 done
 if [ -z "$hosts" ]; then die 2 "TRACE, TARGET and at least one HOST are needed (try --help)"; fi
 need kvreplay kvstat
-# shellcheck disable=SC2086 # a list of words
-set -- $hosts
-parts=$# copy=/tmp/kvtrace-$$.trace.csv.zst
-flags="--target $target --split $split --timing $timing --duration ${seconds}s"
-if [ "$timing" = served ]; then flags="$flags --workers $users"; fi
+parts=0
+for host in $hosts; do parts=$((parts + 1)); done
 
-# part I INSTANT: what host I runs.
-part() { echo "kvreplay --part $1/$parts --start-at $2 $flags --progress none -z -o - $copy"; }
+far_name
+copy=/tmp/$far_name
+# of_part COMMAND...: runs it with what each part is told behind it.
+of_part() {
+    set -- "$@" --target "$target" --split "$split" --timing "$timing" --duration "${seconds}s"
+    if [ "$timing" = served ]; then set -- "$@" --workers "$users"; fi
+    "$@" --progress none -z -o - "$copy-{rank}/trace.csv.zst"
+}
 
 if printing; then
-    folders "$out"
+    results "$out"
     tell "the trace travels to each host"
-    for host; do printf 'ssh %s %s <%s\n' "$host" "$(quote "cat >$copy")" "$(quote "$trace")"; done
+    i=0
+    for host in $hosts; do
+        printed_receive "$host" "$copy-$i" "$trace"
+        i=$((i + 1))
+    done
     tell "one instant for all (with pdsh: --part %n/$parts)"
     echo "start=\$((\$(date +%s) + $lead))"
     i=0
-    for host; do
-        # shellcheck disable=SC2016 # $start is the pipeline's own
-        printf 'ssh %s "%s" >%s &\n' "$host" "$(part $i '$start')" "$(quote "$out/rank-$i.csv.zst")"
+    for host in $hosts; do
+        of_part printed_part "$host" "$i/$parts" "$out/rank-$i.csv.zst"
         i=$((i + 1))
     done
     echo wait
+    i=0
+    for host in $hosts; do
+        printf 'ssh %s %s\n' "$host" "$(quote "rm -r $copy-$i")"
+        i=$((i + 1))
+    done
     typed kvstat --ranks "$out"
     exit 0
 fi
 
 if ! [ -r "$trace" ]; then die 2 "$trace: cannot be read"; fi
-mkdir -p "$out"
-rm -f "$out"/rank-*.csv.zst "$out"/rank-*.log
-tidy() { for host in $hosts; do on "$host" "rm -f $copy" 2>/dev/null || :; done; }
-trap tidy EXIT
-trap 'exit 130' INT TERM HUP
+results "$out"
+# kvstat takes all of the folder, so no result of more hosts may be left from a run before.
+for file in "$out"/rank-*.csv.zst; do
+    i=${file##*/rank-}
+    i=${i%.csv.zst}
+    case $i in '*' | *[!0-9]*) continue ;; esac
+    if [ "$i" -ge "$parts" ]; then die 2 "$file is of a run with more hosts: name another folder (-o)"; fi
+done
+i=0
+while [ "$i" -lt "$parts" ]; do
+    writes "$out/rank-$i.csv.zst" "$out/rank-$i.log"
+    i=$((i + 1))
+done
 
-# 1. The trace, to each host.
-for host; do on "$host" "cat >$copy" <"$trace" || die 1 "$host: the trace cannot be copied"; done
+# 1. The trace, to each host. So many have it.
+copies=0
+tidy() {
+    i=0
+    for host in $hosts; do
+        if [ "$i" = "$copies" ]; then return; fi
+        far "$host" discard "$copy-$i" "$copy-" </dev/null 2>/dev/null || :
+        i=$((i + 1))
+    done
+}
+i=0
+for host in $hosts; do
+    copies=$((copies + 1)) status=0
+    far "$host" receive "$copy-$i" <"$trace" || status=$?
+    if [ "$status" = "$not_made" ]; then copies=$i; fi
+    if [ "$status" != 0 ]; then die 1 "$host: the trace cannot be copied"; fi
+    i=$((i + 1))
+done
 
 # 2. One instant, a part each, the rows back through ssh.
 start=$(($(date +%s) + lead)) i=0 running=''
-for host; do
-    on "$host" "$(part $i $start)" >"$out/rank-$i.csv.zst" 2>"$out/rank-$i.log" </dev/null &
+for host in $hosts; do
+    (on_signals; of_part on "$host" kvreplay --part "$i/$parts" --start-at "$start") >"$out/rank-$i.csv.zst" \
+        2>"$out/rank-$i.log" </dev/null &
     running="$running $!"
     i=$((i + 1))
 done
@@ -95,14 +137,18 @@ for process in $running; do
     wait "$process" || status=$?
     if [ "$status" != 0 ]; then
         failed=$((failed + 1))
-        say "$suite: host $((i + 1)) of $parts: status $status: $(grep -v '^ ' "$out/rank-$i.log" | tail -1)"
+        say "$suite: host $((i + 1)) of $parts: status $status: $(grep -v '^ ' <"$out/rank-$i.log" | tail -n 1 | readable_lines)"
     fi
     i=$((i + 1))
 done
 if [ "$failed" = "$parts" ]; then die 1 "no host has run"; fi
 
 # 3. The report on all of them, here.
-find "$out" -name 'rank-*.csv.zst' -empty -exec rm {} +
+for host in $hosts; do
+    i=$((i - 1))
+    # Empty, it is no result.
+    if [ ! -s "$out/rank-$i.csv.zst" ]; then rm -f -- "$out/rank-$i.csv.zst"; fi
+done
 kvstat --ranks "$out" || :
 echo
 kvstat --ranks --by tier,op --json "$out" 2>/dev/null |

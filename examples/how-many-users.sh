@@ -31,16 +31,16 @@ takes='-m -d -o -t --gpu-mem --cpu-mem --storage-capacity'
 limit=100ms most=1000 seconds=20
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
-    -l) limit=$(value "$@") ;;
-    -x) most=$(value "$@") ;;
+    case $ended$1 in
+    -l) value "$@" && limit=$text ;;
+    -x) value "$@" && most=$text ;;
     *) option "$@" ;;
     esac
     shift "$words"
 done
-number -x "$most"
+number -x "$most" && most=$text
 need kvgen kvreplay
-folders "$out"
+results "$out"
 propose
 
 tell "users of $model with $gpu GiB of GPU memory, $cpu GiB of host memory, and storage on $target"

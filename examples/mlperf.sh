@@ -43,26 +43,30 @@ takes='-m -u -d -o -t --trials --storage-capacity-gb'
 names=option_1,option_2,option_3 model='' users='' seconds='' trials=3 ranks='' pause=0 hosts='' lead=10
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
+    case $ended$1 in
     --closed) pause=90 words=1 ;;
-    --ranks) ranks=$(value "$@") && number "$@" ;;
-    --hosts) hosts=$(value "$@") && plain_word "$hosts" ;;
-    --lead) lead=$(value "$@") && number "$@" ;;
-    -w) names=$(value "$@") ;;
+    --ranks) value "$@" && number "$1" "$text" && ranks=$text ;;
+    --hosts) value "$@" && hosts=$text ;;
+    --lead) value "$@" && number "$1" "$text" && lead=$text ;;
+    -w) value "$@" && names=$text ;;
     *) option "$@" ;;
     esac
     shift "$words"
 done
 need kvgen kvreplay kvstat
 if [ -n "$hosts" ]; then
-    host_count=$(echo "$hosts" | tr , '\n' | wc -l)
+    case $hosts in *[!A-Za-z0-9_.@:%,-]*) die 2 "--hosts: \"$hosts\" is not a list of hosts with commas between" ;; esac
+    hosts=$(printf '%s\n' "$hosts" | tr , ' ') host_count=0
+    for host in $hosts; do
+        host_name --hosts "$host"
+        host_count=$((host_count + 1))
+    done
     : "${ranks:=$host_count}"
     if [ -z "$target" ] || [ -z "$storage" ]; then die 2 "--hosts: name DIR and --storage-capacity-gb, of each rank (try --help)"; fi
-    plain_word "$target"
 fi
 : "${ranks:=1}"
-folders "$out"
 if [ -z "$hosts" ]; then propose; fi
+results "$out"
 
 # workload NAME: model m, users n, GiB of CPU tier c, concurrent allocations a, generation g, seconds t.
 workload() {
@@ -81,9 +85,17 @@ workload() {
 }
 
 # host_of RANK: where it runs; "": here, without ssh.
-host_of() { [ -z "$hosts" ] || echo "$hosts" | tr , '\n' | sed -n "$(($1 % host_count + 1))p"; }
-# copy_of RANK: what the names of its files on its host begin with.
-copy_of() { echo "/tmp/kvtrace-$$-rank_$1"; }
+host_of() {
+    before=$1
+    while [ -n "$hosts" ]; do
+        for host in $hosts; do
+            if [ "$before" = 0 ]; then echo "$host" && return; fi
+            before=$((before - 1))
+        done
+    done
+}
+# copy_of RANK NAME: the folder of its files for that workload on its host.
+copy_of() { printf '/tmp/%s-%s-rank_%s\n' "$far_name" "$2" "$1"; }
 
 # load_rank NAME TRIAL RANK: the first trial makes the trace.
 load_rank() {
@@ -94,38 +106,63 @@ load_rank() {
         --gpu-mem-gb 0 --cpu-mem-gb "$c" --storage-capacity-gb "$storage" --generation-mode "$g"
     if [ -z "$host" ]; then return; fi
     if printing; then
-        printf 'ssh %s "cat >%s.csv.zst" <%s\n' "$host" "$(copy_of "$3")" "$(quote "$out/$loads.trace.csv.zst")"
+        printed_receive "$host" "$(copy_of "$3" "$1")" "$out/$loads.trace.csv.zst"
         return
     fi
-    on "$host" "cat >$(copy_of "$3").csv.zst" <"$out/$loads.trace.csv.zst" || die 1 "$host: the trace cannot be copied"
+    status=0
+    : >"$scratch/$1-rank_$3" # a rank is a process of its own; tidy looks for the file
+    far "$host" receive "$(copy_of "$3" "$1")" <"$out/$loads.trace.csv.zst" || status=$?
+    if [ "$status" = "$not_made" ]; then rm -- "$scratch/$1-rank_$3"; fi
+    if [ "$status" != 0 ]; then die 1 "$host: the trace cannot be copied"; fi
 }
 
-# execute_there RUN RANK: as execute, on the rank's host, at the time of all ranks.
+# execute_there RUN RANK NAME: as execute, on the rank's host, at the time of all ranks.
 execute_there() {
-    host=$(host_of "$2") copies=$(copy_of '{rank}')
-    there="kvreplay --part $2/$ranks --start-at $start --target '$target/rank_{rank}' --timing served --workers $(workers "$n") --duration $t"
-    there="$there $replay_options --progress none --summary $copies.json -z -o - $copies.csv.zst"
+    host=$(host_of "$2")
+    copy=$(copy_of '{rank}' "$3") part=$2/$ranks files=$out/$1 summary=$(copy_of "$2" "$3")/kvreplay.json
+    set -- --target "$target/rank_{rank}" --timing served --workers "$(workers "$n")" --duration "$t"
+    if [ "$a" != 0 ]; then set -- "$@" --max-concurrent-allocs "$a"; fi
+    set -- "$@" --progress none --summary "$copy/kvreplay.json" -z -o - "$copy/trace.csv.zst"
     if printing; then
-        printf 'ssh %s "%s" >%s\n' "$host" "$there" "$(quote "$out/$1.result.csv.zst")"
+        printed_part "$host" "$part" "$files.result.csv.zst" "$@"
         return
     fi
-    on "$host" "$there" </dev/null >"$out/$1.result.csv.zst" 2>>"$out/$1.log" ||
-        die 1 "$1 on $host: kvreplay failed: $(grep -v '^ ' "$out/$1.log" | tail -1)"
-    on "$host" "cat $(copy_of "$2").json" </dev/null >"$out/$1.kvreplay.json" || die 1 "$1: the summary is not on $host"
-    kvstat --json "$out/$1.result.csv.zst" >"$out/$1.json"
+    writes "$files.result.csv.zst" "$files.log" "$files.kvreplay.json" "$files.json"
+    on "$host" kvreplay --part "$part" --start-at "$start" "$@" </dev/null >"$files.result.csv.zst" 2>>"$files.log" ||
+        die 1 "${files##*/} on $host: kvreplay failed: $(grep -v '^ ' <"$files.log" | tail -n 1 | readable_lines)"
+    on "$host" cat "$summary" </dev/null >"$files.kvreplay.json" || die 1 "${files##*/}: the summary is not on $host"
+    kvstat --json "$files.result.csv.zst" >"$files.json"
 }
 
 # run_rank NAME TRIAL RANK: one replay.
 run_rank() {
     run=$1-trial_$2-rank_$3
     if [ -n "$hosts" ]; then
-        execute_there "$run" "$3"
+        execute_there "$run" "$3" "$1"
     else
         if [ "$ranks" != 1 ]; then target=$target/rank_$3; fi
-        execute "$run" "$1-trial_0-rank_$3" --timing served --workers "$(workers "$n")" --duration "$t"
+        rank_trace=$1-trial_0-rank_$3
+        set -- --timing served --workers "$(workers "$n")" --duration "$t"
+        # kvreplay bounds the writes in flight; the trace itself is the same for every trial.
+        if [ "$a" != 0 ]; then set -- "$@" --max-concurrent-allocs "$a"; fi
+        execute "$run" "$rank_trace" "$@"
     fi
-    typed kvstat --mlperf "$out/$run.mlperf.json" "$out/$run.result.csv.zst" ||
-        kvstat --mlperf "$out/$run.mlperf.json" "$out/$run.result.csv.zst" >"$out/$run.txt"
+}
+# judge_rank NAME TRIAL RANK: the benchmark's own file on it.
+judge_rank() {
+    run=$1-trial_$2-rank_$3
+    if printing && [ -n "$hosts" ]; then
+        copy=$(copy_of "$3" "$1")
+        printf 'ssh %s %s >%s\n' "$(host_of "$3")" "$(quote "cat $copy/kvreplay.json")" "$(quote "$out/$run.kvreplay.json")"
+    fi
+    if typed kvstat --mlperf "$out/$run.mlperf.json" "$out/$run.result.csv.zst"; then return; fi
+    writes "$out/$run.mlperf.json" "$out/$run.txt"
+    kvstat --mlperf "$out/$run.mlperf.json" "$out/$run.result.csv.zst" >"$out/$run.txt"
+}
+
+run_and_judge_rank() {
+    run_rank "$@"
+    judge_rank "$@"
 }
 
 # rest: the pause before and after a trial.
@@ -138,7 +175,7 @@ all_ranks() {
         if printing; then
             ("$@" "$rank")
         else
-            ("$@" "$rank") &
+            (on_signals; "$@" "$rank") &
             jobs="$jobs $!"
         fi
         rank=$((rank + 1))
@@ -150,39 +187,47 @@ all_ranks() {
 # each_rank NAME TRIAL: the trial on all ranks, and what it came to.
 each_rank() {
     all_ranks load_rank "$@"
-    # shellcheck disable=SC2016 # the pipeline's own
     if [ -n "$hosts" ] && printing; then
         echo "start=\$((\$(date +%s) + $lead))"
-        start='$start'
+        all_ranks run_rank "$@"
+        echo wait
+        all_ranks judge_rank "$@"
     else
         start=$(($(date +%s) + lead))
+        all_ranks run_and_judge_rank "$@"
     fi
-    all_ranks run_rank "$@"
     if printing; then return; fi
     rank=0
     while [ "$rank" -lt "$ranks" ]; do
         run=$1-trial_$2-rank_$rank
         runs=$((runs + 1))
         if [ "$(pick valid <"$out/$run.kvreplay.json")" = false ]; then invalid=$((invalid + 1)); fi
-        files="$files $out/$run.result.csv.zst"
-        results="$results $out/$run.mlperf.json"
+        of_trials="$of_trials $run"
         rank=$((rank + 1))
     done
 }
 
 # tidy: removes the copies on other hosts.
 tidy() {
-    rank=0
-    while [ "$rank" -lt "$ranks" ]; do
-        on "$(host_of "$rank")" "rm -f $(copy_of "$rank").csv.zst $(copy_of "$rank").json" </dev/null 2>/dev/null || :
-        rank=$((rank + 1))
+    if [ -z "$hosts" ] || [ -z "$scratch" ]; then return; fi
+    for name in $names; do
+        rank=0
+        while [ "$rank" -lt "$ranks" ]; do
+            if [ -e "$scratch/$name-rank_$rank" ]; then
+                far "$(host_of "$rank")" discard "$(copy_of "$rank" "$name")" "/tmp/$far_name-" </dev/null 2>/dev/null || :
+            fi
+            rank=$((rank + 1))
+        done
     done
 }
-if [ -n "$hosts" ] && ! printing; then
-    trap tidy EXIT
-    trap 'exit 130' INT TERM HUP
-fi
 
+# on_mlperf NAMES COMMAND...: runs the command with those files of the benchmark's behind it.
+on_mlperf() {
+    of_names=$1
+    shift
+    for of_name in $of_names; do set -- "$@" "$out/$of_name.mlperf.json"; done
+    "$@"
+}
 # row NAME RESULTS...: one line of the table, as that benchmark aggregates: sums over ranks and means over trials; the largest
 # P95; a hit rate is the mean of all.
 row_head='workload        read GiB/s  write GiB/s  device read P95 ms  device write P95 ms  hit rate  tokens/s  storage tokens/s  read GiB'
@@ -193,7 +238,7 @@ row() {
         for member in tier_storage_read_bandwidth_gbps tier_storage_write_bandwidth_gbps storage_read_device_p95_ms \
             storage_write_device_p95_ms cache_hit_rate avg_throughput_tokens_per_sec storage_throughput_tokens_per_sec \
             tier_storage_kv_bytes_read_gb; do
-            if grep -q "\"$member\":" "$file"; then printf '%s\n' "$(figure "$file" "$member")"; else echo -; fi
+            if grep -q "\"$member\":" <"$file"; then printf '%s\n' "$(figure "$file" "$member")"; else echo -; fi
         done | tr '\n' ' '
         echo
     done | awk -v name="$row_name" -v ranks="$ranks" '
@@ -210,15 +255,33 @@ row() {
 
 if [ "$pause" = 0 ]; then tell "no pauses between trials (--closed: 90 s before and after each)"; fi
 if [ -z "$hosts" ] && [ "$ranks" != 1 ]; then storage=$(awk -v all="$(room "$target")" -v n="$ranks" 'BEGIN { printf "%.3f", all / n }'); fi
-table=$out/table.txt
-printing || echo "$row_head" >"$table"
-options=''
-for name in $(echo "$names" | tr , ' '); do
+# All of the names are good, and nothing of someone is in the way, before anything runs.
+table=$out/table.txt options=''
+listed -w "$names" && names=$text
+free "$table" "$out/options.txt"
+for name in $names; do
     workload "$name"
-    # kvreplay bounds the writes in flight; the trace itself is the same for every trial.
-    replay_options=''
-    if [ "$a" != 0 ]; then replay_options="--max-concurrent-allocs $a"; fi
-    files='' results='' trial=0
+    free "$out/$name.trials.txt"
+    trial=0
+    while [ "$trial" -lt "$trials" ]; do
+        rank=0
+        while [ "$rank" -lt "$ranks" ]; do
+            run=$name-trial_$trial-rank_$rank
+            free_runs "$run"
+            free "$out/$run.mlperf.json" "$out/$run.txt"
+            rank=$((rank + 1))
+        done
+        trial=$((trial + 1))
+    done
+done
+if ! printing; then
+    writes "$table"
+    echo "$row_head" >"$table"
+fi
+if [ -n "$hosts" ]; then far_name; fi
+for name in $names; do
+    workload "$name"
+    of_trials='' trial=0
     while [ "$trial" -lt "$trials" ]; do
         tell "$name, trial $trial"
         rest
@@ -227,19 +290,31 @@ for name in $(echo "$names" | tr , ' '); do
         trial=$((trial + 1))
     done
     if printing; then continue; fi
-    # shellcheck disable=SC2086 # file names between blanks, as made here
-    row "$name" $results >>"$table"
-    case $name in option_*) options="$options $files" ;; esac
-    # shellcheck disable=SC2086
-    if [ "$trials" -gt 1 ]; then kvstat $files >"$out/$name.trials.txt"; fi
+    on_mlperf "$of_trials" row "$name" >>"$table"
+    case $name in option_*) options="$options $of_trials" ;; esac
+    if [ "$trials" -gt 1 ]; then
+        writes "$out/$name.trials.txt"
+        on_results "$of_trials" kvstat >"$out/$name.trials.txt"
+    fi
 done
-if printing; then exit 0; fi
-# shellcheck disable=SC2086
-if [ -n "$options" ]; then kvstat --mlperf "$out/" $options >"$out/options.txt"; fi
-cat "$table"
+if printing; then
+    for name in $names; do
+        rank=0
+        while [ -n "$hosts" ] && [ "$rank" -lt "$ranks" ]; do
+            printf 'ssh %s %s\n' "$(host_of "$rank")" "$(quote "rm -r $(copy_of "$rank" "$name")")"
+            rank=$((rank + 1))
+        done
+    done
+    exit 0
+fi
+if [ -n "$options" ]; then
+    writes "$out/options.txt"
+    on_results "$options" kvstat --mlperf "$out/" >"$out/options.txt"
+fi
+cat <"$table"
 caution
-echo "mean of $(counted "$trials" trial) each, P95: the largest; $(counted "$ranks" rank); not an official MLPerf result"
+answer "mean of $(counted "$trials" trial) each, P95: the largest; $(counted "$ranks" rank); not an official MLPerf result"
 echo "The drive is in read GiB/s and device read P95; in option_1 and option_3 no memory is before it. Storage tokens/s misleads"
 echo "there: requests wait for each other's I/O, and it falls as a drive takes more at once. Compare read GiB (decode bytes) instead."
 # The answer: the first workload in a sentence.
-awk 'NR == 2 { printf "%s: this drive read %s GiB/s and wrote %s GiB/s, with 95 %% of reads of the device within %s ms.\n", $1, $2, $3, $4 }' "$table"
+awk 'NR == 2 { printf "%s: this drive read %s GiB/s and wrote %s GiB/s, with 95 %% of reads of the device within %s ms.\n", $1, $2, $3, $4 }' <"$table"

@@ -31,31 +31,33 @@
 takes='-d -o -t --storage-capacity'
 out=drive.json seconds=600 most_s=20 sizes=262144,4194304,67108864 flights=1,4,16,64
 given=''
-# text TEXT: as JSON.
-text() { printf '"%s"' "$(printf '%s' "$1" | sed 's/[\\"]/\\&/g' | tr '\000-\037' '?')"; }
-for word; do given="$given, $(text "$word")"; done
-# numbers OPTION TEXT LEAST MOST: whole numbers with commas between, ascending, as words.
+for word; do given="$given, $(json "$word")"; done
+# numbers OPTION TEXT LEAST MOST: sets text to whole numbers with commas between, ascending, as words.
 numbers() {
-    listed=$(printf '%s\n' "$2" | tr -s ', ' '\n' | sed '/^$/d')
+    numbers_of=$1 least=$3 greatest=$4
+    case $2 in *[!0-9A-Za-z.,\ -]*) die 2 "$1: \"$2\" is not a list of whole numbers" ;; esac
+    listed=$(printf '%s\n' "$2" | tr -s ', ' '[\n*]' | sed '/^$/d')
     if [ -z "$listed" ]; then die 2 "$1: \"$2\" has no numbers"; fi
+    numbers_in=''
     for n in $listed; do
-        number "$1" "$n"
-        if [ ${#n} -gt 15 ] || [ "$n" -lt "$3" ] || [ "$n" -gt "$4" ]; then die 2 "$1: $n is not from $3 to $4"; fi
+        number "$numbers_of" "$n"
+        if [ "$text" -lt "$least" ] || [ "$text" -gt "$greatest" ]; then die 2 "$numbers_of: $n is not from $least to $greatest"; fi
+        numbers_in="$numbers_in$text$newline"
     done
-    printf '%s\n' "$listed" | sort -n -u | tr '\n' ' '
+    text=$(printf '%s' "$numbers_in" | sort -n -u | tr '\n' ' ')
 }
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
-    --point) text=$(value "$@") && most_s=$(time_of "$1" "$text") ;;
-    --sizes) sizes=$(value "$@") ;;
-    --in-flight) flights=$(value "$@") ;;
+    case $ended$1 in
+    --point) value "$@" && time_of "$1" "$text" && most_s=$text ;;
+    --sizes) value "$@" && sizes=$text ;;
+    --in-flight) value "$@" && flights=$text ;;
     *) option "$@" ;;
     esac
     shift "$words"
 done
-sizes=$(numbers --sizes "$sizes" 4096 1099511627776) || exit 2
-flights=$(numbers --in-flight "$flights" 1 4096) || exit 2
+numbers --sizes "$sizes" 4096 1099511627776 && sizes=$text
+numbers --in-flight "$flights" 1 4096 && flights=$text
 need kvreplay
 if [ -z "$target" ]; then
     if ! printing; then die 2 "name a folder on the drive, or a server (try --help)"; fi
@@ -84,36 +86,29 @@ fi
 # ---- what is measured, and with what ----
 
 case $out in */*) if [ ! -d "${out%/*}" ]; then die 2 "-o: parent directory ${out%/*} does not exist"; fi ;; esac
-if [ -e "$out" ] && [ "$(head -c 300 "$out" | grep -c '"kvtrace model"')" = 0 ]; then
+if [ -e "$out" ] && ! head -c 300 <"$out" | grep -q '"kvtrace model"'; then
     die 2 "-o: $out is there and not a measurement of a drive"
 fi
-work=$(mktemp -d)
-kept=no made=''
-clean() {
-    trap - EXIT
-    if [ "$kept" = yes ]; then
-        kvreplay --target "$target" --destroy-data --progress none -o none "$work/first.csv" 2>/dev/null || :
-    fi
-    rm -rf "$work"
-    if [ -n "$made" ]; then rmdir "$made" 2>/dev/null || :; fi
+need_scratch
+work=$scratch kept=no
+# What this run wrote there goes again. kvreplay removes nothing but its own.
+tidy() {
+    if [ "$kept" = no ]; then return; fi
+    kvreplay --target "$target" --destroy-data --progress none -o none "$work/first.csv" 2>/dev/null
 }
-trap 'clean' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 began_ms=$(now_ms) started=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 case $target in */kvtrace-model) if [ ! -d "$where" ]; then
-    mkdir "$where" 2>/dev/null || die 2 "$where: cannot be made"
-    made=$where
+    make_empty "$where" || die 2 "$where: cannot be made"
 fi ;; esac
-room_bytes=$(awk -v gib="$storage" 'BEGIN { printf "%.0f\n", gib * 2^30 }')
+room_bytes=$(awk -v gib="$storage" 'BEGIN { printf "%.0f\n", gib * 1073741824 }')
 memory_bytes=$(awk '/^MemAvailable/ { printf "%.0f\n", $2 * 512 }' /proc/meminfo)
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 
 # A run that keeps nothing: the target works, and holds nothing of anybody.
 printf '%s\n0,Write,4096,Tier-2,first,Prefill\n0,Delete,0,Tier-2,first,Evict\n' "$header" >"$work/first.csv"
 kvreplay --target "$target" --progress none --summary "$work/first.json" -o "$work/run.csv" "$work/first.csv" \
-    2>"$work/log" || die 3 "$(grep '^kvreplay: ' "$work/log" | sed -n '1s/^kvreplay: //p')"
+    2>"$work/log" || die 3 "$(sed -n '/^kvreplay: /{s///p;q;}' <"$work/log")"
 
 # trace SIZE N SHARE ROWS STORED LIVE: rows of objects of that size: reads of the first STORED objects, and writes of new
 # ones, of which at most LIVE are there; with what is left of them removed at the end.
@@ -236,7 +231,7 @@ measure() {
         trace "$size" "$n" "$share" "$rows" "$stored" "$live" >"$work/trace.csv"
         kept=yes
         kvreplay --target "$target" --keep --inflight "$n" --progress none --summary "$work/run.json" -o "$work/run.csv" \
-            "$work/trace.csv" 2>"$work/log" || die 1 "$size bytes, $n in flight: kvreplay failed: $(tail -1 "$work/log")"
+            "$work/trace.csv" 2>"$work/log" || die 1 "$size bytes, $n in flight: kvreplay failed: $(last_line "$work/log")"
         run_ms=$(pick elapsed_s <"$work/run.json" | awk '{ printf "%.0f\n", $1 * 1000 + 100 }')
         run_valid=$(pick valid <"$work/run.json")
         if [ "$run_valid" = false ]; then
@@ -245,7 +240,7 @@ measure() {
         elif [ "$run_valid" = - ] && [ "$valid" = true ]; then
             valid=null
         fi
-        grep -v ',Note,' "$work/run.csv" | blocks "$n" >>"$work/runs"
+        grep -v ',Note,' <"$work/run.csv" | blocks "$n" >>"$work/runs"
         result=$(known <"$work/runs")
         if [ -n "$result" ]; then guess=${result%% *}; fi
         case $result in *yes) break ;; esac
@@ -255,8 +250,8 @@ measure() {
         skip "$size" "$n" "$share" "too short"
         return
     fi
-    # shellcheck disable=SC2086 # words
-    set -- "$size" "$n" "$share" $result
+    set -- "$size" "$n" "$share"
+    for word in $result; do set -- "$@" "$word"; done
     rate=$4
     points=$((points + 1))
     if [ "$9" = no ]; then unknown=$((unknown + 1)); fi
@@ -289,7 +284,7 @@ for size in $sizes; do
     done
 done
 # why WORD MEANING: the meaning, if a point was skipped for it.
-why() { if grep -q "\"why\": \"$1\"" "$work/skipped"; then printf '; %s' "$2"; fi; }
+why() { if grep -q "\"why\": \"$1\"" <"$work/skipped"; then printf '; %s' "$2"; fi; }
 if [ "$points" = 0 ]; then
     die 1 "no point could be measured$(
         why 'no time left' 'the time was over (-t)'
@@ -306,32 +301,32 @@ list() {
     i=0
     while entry=$(pick "tiers.Tier-2.$1.$i" <"$work/first.json") && [ "$entry" != - ]; do
         if [ "$i" != 0 ]; then printf ', '; fi
-        text "$entry"
+        json "$entry"
         i=$((i + 1))
     done
 }
 one() { pick "$1" <"$work/first.json"; }
 device=$(one tiers.Tier-2.device)
-if [ "$device" = - ]; then device=null; else device=$(text "$device"); fi
+if [ "$device" = - ]; then device=null; else device=$(json "$device"); fi
 why='' valid=true missing=''
 for part in '1 reads' '0 writes'; do
-    if ! awk -v share="${part% *}" '$3 == share { found = 1 } END { exit !found }' "$work/table"; then missing=${part#* }; fi
+    if ! awk -v share="${part% *}" '$3 == share { found = 1 } END { exit !found }' <"$work/table"; then missing=${part#* }; fi
 done
 if [ "$undecided" -gt 0 ]; then valid=null; fi
 if [ "$doubtful" -gt 0 ]; then
-    valid=false why=$(text "$(counted "$doubtful" point) of $points: $doubt")
+    valid=false why=$(json "$(counted "$doubtful" point) of $points: $doubt")
 elif [ -n "$missing" ]; then
-    valid=false why=$(text "no $missing were measured")
+    valid=false why=$(json "no $missing were measured")
 elif [ "$unknown" -gt 0 ]; then
-    why=$(text "rate of $(counted "$unknown" point) of $points not known to 5 %")
+    why=$(json "rate of $(counted "$unknown" point) of $points not known to 5 %")
     if [ $((unknown * 4)) -gt "$points" ]; then valid=false; fi
 fi
 took=$((($(now_ms) - began_ms) / 1000))
 {
     printf '{\n  "program": "kvtrace model",\n  "version": %s,\n  "command": ["kvtrace", "model"%s],\n  "host": %s,\n' \
-        "$(text "$(one version)")" "$given" "$(text "$(uname -n)")"
+        "$(json "$(one version)")" "$given" "$(json "$(uname -n)")"
     printf '  "started": "%s",\n  "elapsed_s": %s,\n  "target": %s,\n  "device": %s,\n  "engine": %s,\n' "$started" "$took" \
-        "$(text "$where")" "$device" "$(text "$(one tiers.Tier-2.engine)")"
+        "$(json "$where")" "$device" "$(json "$(one tiers.Tier-2.engine)")"
     flags=$(list flags) fallbacks=$(list fallbacks)
     printf '  "in_force": [%s%s%s],\n  "valid": %s,\n  "why_invalid": [%s],\n' "$flags" \
         "${flags:+${fallbacks:+, }}" "$fallbacks" "$valid" "${why:+
@@ -339,11 +334,11 @@ took=$((($(now_ms) - began_ms) / 1000))
   }"
     printf '  "points": [\n%s\n  ],\n  "skipped": [\n%s\n  ]\n}\n' "$(cat "$work/points")" "$(cat "$work/skipped")"
 } >"$work/drive.json"
-cp "$work/drive.json" "$out" || die 1 "$out: cannot be written"
+cp -- "$work/drive.json" "$out" || die 1 "$out: cannot be written"
 
 # ---- the answer ----
 
-sort -n -k 1,1 -k 2,2 "$work/table" | awk '
+sort -n -k 1,1 -k 2,2 <"$work/table" | awk '
     function size(n) { return n >= 1048576 ? n / 1048576 " MiB" : n / 1024 " KiB" }
     function show() { printf "%10s %10s %12s %12s %12s\n", size(was_size), was_n, cell[1], cell[0], cell["0.7"] }
     BEGIN { printf "%10s %10s %12s %12s %12s\n", "object", "in flight", "reads GB/s", "writes GB/s", "70:30 GB/s" }
@@ -352,11 +347,14 @@ sort -n -k 1,1 -k 2,2 "$work/table" | awk '
     { cell[$3] = sprintf("%.3f", $4 / 1e9); was_size = $1; was_n = $2 }
     END { show() }'
 if [ "$valid" != true ]; then echo "Caution: the measurement is $(if [ "$valid" = null ]; then echo "of unknown validity"; else echo "unreliable: $(printf '%s' "$why" | tr -d '"')"; fi)."; fi
-awk -v where="$where" -v out="$out" -v points="$points" -v unknown="$unknown" '
+readable "$where"
+where=$readable
+readable "$out"
+where=$where out=$readable awk -v points="$points" -v unknown="$unknown" '
     function most(rate) { return rate ? sprintf("up to %.3g GB/s", rate / 1e9) : "at an unknown rate (not measured)" }
     $3 == 1 && $4 > read { read = $4 }
     $3 == 0 && $4 > written { written = $4 }
     END {
-        printf "%s reads %s and writes %s; %s has %d point%s, %s.\n", where, most(read), most(written), out, points,
+        printf "%s reads %s and writes %s; %s has %d point%s, %s.\n", ENVIRON["where"], most(read), most(written), ENVIRON["out"], points,
             points == 1 ? "" : "s", unknown ? points - unknown " of them known to 5 %" : "all known to 5 %"
-    }' "$work/table"
+    }' <"$work/table"

@@ -30,23 +30,35 @@ takes='-m -u -d -o -t --trials --storage-capacity'
 size='' trials=3
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
-    -s) size=$(value "$@") ;;
+    case $ended$1 in
+    -s) value "$@" && size=$text ;;
     *) option "$@" ;;
     esac
     shift "$words"
 done
 if [ -z "$size" ]; then die 2 "-s SIZE is needed (try --help)"; fi
 need kvgen kvreplay kvstat kvprecond
-folders "$out/before" "$out/after"
+results "$out" "$out/before" "$out/after"
 propose
 
-# rounds FOLDER: the same trace so often, into FOLDER.
+# What is wrong with the fill is told before the trials. kvprecond reads its options in their order.
+tried=$(kvprecond --size "$size" --version 2>&1) || die 2 "-s: ${tried#kvprecond: }"
+fill=$target.fill
+inside "$fill"
+if [ "$place" != "$fill" ]; then die 3 "$fill: holds files that are not kvtrace's; the fill would go there"; fi
+before='' after='' trial=1
+while [ "$trial" -le "$trials" ]; do
+    before="$before before/trial-$trial" after="$after after/trial-$trial" trial=$((trial + 1))
+done
+for run in trace $before $after; do free_runs "$run"; done
+free "$out/kvprecond.json" "$out/kvprecond.txt"
+
+# rounds WHEN: the same trace so often, into the folder of that name.
 rounds() {
     trial=1
     while [ "$trial" -le "$trials" ]; do
         tell "$1 the fill, trial $trial of $trials"
-        execute "$1/trial-$trial" trace --timing served --workers "$(workers "$users")" --duration "$seconds"
+        execute_served "$1/trial-$trial" trace
         trial=$((trial + 1))
     done
 }
@@ -55,20 +67,22 @@ load trace "$users" "$seconds" --model "$model" --gpu-mem 0 --cpu-mem 0 --storag
     --generation-mode none
 rounds before
 tell "the fill: $size"
-set -- kvprecond --size "$size" --summary "$out/kvprecond.json" "$target.fill"
-typed "$@" || "$@" >"$out/kvprecond.txt"
-typed rm -rf "$target.fill" || rm -rf "$target.fill"
+set -- kvprecond --size "$size" --summary "$out/kvprecond.json" "$fill" # which kvprecond removes
+if ! typed "$@"; then
+    writes "$out/kvprecond.json" "$out/kvprecond.txt"
+    "$@" >"$out/kvprecond.txt" || die $? "kvprecond failed, as said above"
+fi
 rounds after
 if printing; then
-    compare "$out/before" "$out/after"
+    compare "$before" "$after"
     exit 0
 fi
-echo "$row_head"
-scenario_row before "$out"/before/*.result.csv.zst
-scenario_row after "$out"/after/*.result.csv.zst
+row_head
+on_results "$before" scenario_row before
+on_results "$after" scenario_row after
 echo "Base is before, New is after:"
-compare "$out/before" "$out/after"
+compare "$before" "$after"
 echo
 caution
 # That both lie on one device is the point here.
-compare "$out/before" "$out/after" --json | sed '/^ *"device": /d' | better "the drive before the fill" "the drive after it"
+compare "$before" "$after" --json | sed '/^ *"device": /d' | better "the drive before the fill" "the drive after it"

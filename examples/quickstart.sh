@@ -13,13 +13,23 @@
 #
 # Example:
 #   examples/quickstart.sh /mnt/nvme
+supervised_later=yes # sudo asks at the terminal, which no other session has
 . "$(dirname "$0")/common.sh"
 
-case ${1-} in
---print | -?*) option "$@" && shift ;;
-esac
-where=$(cd "${1:-.}" && pwd)
-cd "$(dirname "$0")/.."
+where=.
+while [ $# -gt 0 ]; do
+    case $ended$1 in
+    -?*) option "$@" ;;
+    *)
+        if [ "$where" != . ]; then die 2 "$1: a second folder (try --help)"; fi
+        operand "$1" && where=$text words=1
+        ;;
+    esac
+    shift "$words"
+done
+where=$(CDPATH='' cd -- "$where" && pwd && echo .) || exit 1
+where=${where%"$newline."}
+cd "$examples/.."
 out=$where/kvtrace-quickstart
 log=$out/log.txt
 
@@ -38,17 +48,14 @@ report() { $1 kvstat "$out/result.csv.zst"; }
 picture() { $1 kvstat --plot "$out/result.svg" "$out/result.csv.zst"; }
 
 if printing; then
-    printf '%s\n' "cd $PWD" './install-deps.sh --pictures' make "export PATH=\"$PWD/build/bin:\$PATH\"" "mkdir -p $out"
+    typed cd "$PWD"
+    typed ./install-deps.sh --pictures
+    typed make
+    echo "export PATH=$(quote "$PWD/build/bin"):\"\$PATH\""
+    results "$out"
     for part in trace replay report picture; do $part typed; done
     exit 0
 fi
-
-mkdir -p "$out"
-: >"$log"
-trap 'rm -rf "$out/objects"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-echo "What the programs say goes to $log"
 
 # step TEXT COMMAND...: one line; the end of the log when it fails.
 step() {
@@ -58,15 +65,24 @@ step() {
     "$@" >>"$log" 2>&1 || {
         status=$?
         echo failed
-        tail -n 20 "$log" >&2
+        tail -n 20 <"$log" | readable_lines >&2
         exit "$status"
     }
     echo "done, $(($(date +%s) - begin)) s"
 }
-step 'packages: compiler, libraries, gnuplot' ./install-deps.sh --pictures
-step 'build: the programs, into build/bin' make -s -j"$(getconf _NPROCESSORS_ONLN)"
+if [ -z "${KVTRACE_SESSION-}" ]; then
+    results "$out"
+    writes "$log" "$out/trace.csv.zst" "$out/result.csv.zst" "$out/result.svg"
+    : >"$log"
+    answer "What the programs say goes to $log"
+    step 'packages: compiler, libraries, gnuplot' ./install-deps.sh --pictures
+    step 'build: the programs, into build/bin' make -s -j"$(getconf _NPROCESSORS_ONLN)"
+    if command -v setsid >/dev/null; then supervise sh "$examples/quickstart.sh" -- "$where"; fi
+fi
 PATH=$PWD/build/bin:$PATH
 step 'kvgen: a trace of five users' trace ''
+# Objects that kvreplay leaves when it is killed go, too; a folder that was there is its own affair.
+make_folder "$out/objects" || :
 step 'kvreplay: carries it out on this machine' replay ''
 if command -v gnuplot >/dev/null; then step 'kvstat: a picture, result.svg' picture ''; fi
 echo
@@ -74,14 +90,19 @@ report ''
 echo
 
 # What it means.
+readable "$out"
+kept=$readable again=$(quote "$where")
+readable "$where"
+where=$readable
+export where kept again
 kvstat --by tier,op --json "$out/result.csv.zst" |
     pick groups.Tier-2/Read.ops groups.Tier-2/Write.ops groups.Tier-2/Read.gib_per_s groups.Tier-2/Write.gib_per_s \
         groups.Tier-2/Read.service_us.p95 run.device groups.Tier-2/Read.service_us.p50 groups.Tier-1/Read.service_us.p50 |
-    paste -sd ' ' - | awk -v where="$where" -v out="$out" '{
+    paste -sd ' ' - | awk '{
         printf "Measured: %d reads and %d writes of KV-cache objects of 12 MiB on %s (%s), at %.2f and %.2f GiB/s%s; kept in %s.\n",
-            $1, $2, where, $6 == "-" ? "device unknown" : $6, $3, $4,
-            $1 < 59 ? "" : sprintf(", 95 %% of the reads within %.3g ms", $5 / 1000), out
+            $1, $2, ENVIRON["where"], $6 == "-" ? "device unknown" : $6, $3, $4,
+            $1 < 59 ? "" : sprintf(", 95 %% of the reads within %.3g ms", $5 / 1000), ENVIRON["kept"]
         printf "For this machine: a cached object comes back from there in %.3g ms (median), from host memory in %.3g ms: storage takes %.2g times as long.\n",
             $7 / 1000, $8 / 1000, $7 / $8
-        printf "Next, in a minute: build/bin/kvtrace drive %s (build/bin/kvtrace lists more questions).\n", where
+        printf "Next, in a minute: build/bin/kvtrace drive %s (build/bin/kvtrace lists more questions).\n", ENVIRON["again"]
     }'

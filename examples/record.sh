@@ -22,29 +22,25 @@ takes='-m -t -o'
 run=no engine='' input='' seconds=600 out=recorded.csv.zst
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
+    case $ended$1 in
     --run) run=yes words=1 ;;
-    -i) input=$(value "$@") ;;
-    vllm | sglang | trtllm | mooncake | dynamo | lmcache)
+    -i) name "$@" && input=$text ;;
+    -*) option "$@" ;;
+    *)
+        case $1 in
+        vllm | sglang | trtllm | mooncake | dynamo | lmcache) ;;
+        *) die 2 "$1: unknown engine (known: vllm, sglang, trtllm, mooncake, dynamo, lmcache)" ;;
+        esac
         if [ -n "$engine" ]; then die 2 "$1: a second engine (try --help)"; fi
         engine=$1 words=1
         ;;
-    -*) option "$@" ;;
-    *) die 2 "$1: unknown engine (known: vllm, sglang, trtllm, mooncake, dynamo, lmcache)" ;;
     esac
     shift "$words"
 done
 
 # The words of the line of kvgen, as a shell reads them.
-arguments() { # WORD...: adds words
-    for word; do
-        case $word in
-        *[!A-Za-z0-9_./:,=-]*) line="$line '$(printf '%s' "$word" | sed "s/'/'\\\\''/g")'" ;;
-        *) line="$line $word" ;;
-        esac
-    done
-}
-line=''
+told=''
+arguments() { told="$told $(quote "$@")"; } # WORD...: adds words
 live() { # [gaps]: of an engine that publishes at 5557; gaps: and answers at 5657 what was lost
     arguments --input "${input:-tcp://HOST:5557}" --duration "${seconds}s"
     if [ -z "$input" ] && [ $# -gt 0 ]; then arguments --gap-endpoint tcp://HOST:5657; fi
@@ -99,14 +95,14 @@ arguments --model "$model" -o "$out"
 if [ $run = yes ]; then
     if [ -z "$input" ]; then die 2 "--run needs -i INPUT, the endpoint or file that kvgen reads"; fi
     need kvgen
-    eval "exec kvgen $line"
+    eval "exec kvgen $told"
 fi
 if printing; then start=$(printf '%s\n' "$start" | sed 's/^\(# \)\{0,1\}/# /'); fi
 cat <<END
 # $title.
 $start
-kvgen$line
-kvstat $out # what was recorded, and what was not
-kvreplay --target /mnt/nvme/kv --timing $timing -o result.csv.zst $out
+kvgen$told
+kvstat $(quote "$out") # what was recorded, and what was not
+kvreplay --target /mnt/nvme/kv --timing $timing -o result.csv.zst $(quote "$out")
 kvstat --profile latency result.csv.zst # the verdict
 END

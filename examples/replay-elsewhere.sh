@@ -27,12 +27,19 @@ takes='-m -u -o -t --storage-capacity'
 host='' folder='' tarball=''
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
-    --tarball) tarball=$(value "$@") ;;
+    case $ended$1 in
+    --tarball) name "$@" && tarball=$text ;;
     -?*) option "$@" ;;
     *)
-        if [ -z "$host" ]; then host=$1; elif [ -z "$folder" ]; then folder=$1; else die 2 "$1: unexpected argument (try --help)"; fi
-        words=1
+        operand "$1" && words=1
+        if [ -z "$host" ]; then
+            host_name HOST "$1"
+            host=$1
+        elif [ -z "$folder" ]; then
+            folder=$text
+        else
+            die 2 "$1: unexpected argument (try --help)"
+        fi
         ;;
     esac
     shift "$words"
@@ -41,58 +48,75 @@ if [ -z "$folder" ]; then die 2 "HOST and DIR are needed (try --help)"; fi
 need kvgen kvstat
 trace=$out/trace.csv.zst result=$out/result.csv.zst
 if printing; then
-    folders "$out"
+    results "$out"
     tell "the load, made here"
     typed kvgen --model "$model" --users "$users" --duration "$seconds" --gpu-mem 0 --cpu-mem 0 \
         --storage-capacity "$(sized "${storage:-SIZE_FREE_THERE}")" --generation-mode none -o "$trace"
     tell "programs and load travel, the rows come back through ssh"
-    typed scp "${tarball:-kvtrace.tar.gz}" "$trace" "$host:$folder"
-    typed ssh "$host" "cd $folder && mkdir programs && tar -xzf $(basename "${tarball:-kvtrace.tar.gz}") -C programs --strip-components=1"
-    printf '%s >%s\n' "$(typed ssh "$host" "cd $folder && programs/bin/kvreplay --target objects --timing served --workers $(workers "$users") --duration $seconds -z trace.csv.zst")" "$(quote "$result")"
+    far_name
+    copy=$folder/$far_name
+    quoting "$copy"
+    typed ssh "$host" "mkdir -p $(quote "$folder") && mkdir $quoted $quoted/programs"
+    printf 'ssh %s %s <%s\n' "$host" "$(quote "cat >$quoted/trace.csv.zst")" "$(quote "$trace")"
+    printf 'ssh %s %s <%s\n' "$host" "$(quote "tar -xzf - -C $quoted/programs --strip-components=1")" "$(quote "${tarball:-kvtrace.tar.gz}")"
+    printf 'ssh %s %s >%s\n' "$host" "$(quote "$(quote "$copy/programs/bin/kvreplay" --target "$copy/objects" --timing served \
+        --workers "$(workers "$users")" --duration "$seconds" -z "$copy/trace.csv.zst")")" "$(quote "$result")"
+    typed ssh "$host" "rm -r $quoted"
     typed kvstat "$result"
     exit 0
 fi
-mkdir -p "$out"
-
-# there COMMAND: runs it on the host.
-if [ "$host" = - ]; then
-    there() { sh -c "$1"; }
-else
-    there() { ssh -o BatchMode=yes "$host" "$1"; }
-fi
+results "$out"
+writes "$trace" "$result" "$out/there.log"
 
 # 1. The programs, in one file that needs no installation; make says where it put it.
 if [ -z "$tarball" ]; then
     [ -r "$examples/../Makefile" ] || die 2 "without the sources --tarball FILE is needed"
-    tarball=$(cd "$examples/.." && pwd)/$(make -s -C "$examples/.." static | tail -1)
+    tarball=$(CDPATH='' cd -- "$examples/.." && pwd)/$(make -s -C "$examples/.." static | tail -n 1)
 fi
+if [ ! -r "$tarball" ]; then die 2 "$tarball: cannot be read"; fi
 
-# The folder is made, and goes again whatever happens.
-there "mkdir -p '$folder'"
-tidy() {
-    there "rm -rf '$folder/objects' '$folder/programs' '$folder/kvtrace.tar.gz' '$folder/trace.csv.zst'; rmdir '$folder' 2>/dev/null || :"
+# there VERB WORD...: far, on the host; what it says is shown when it fails.
+there() {
+    there_status=0
+    far "$host" "$@" 2>"$out/there.log" || there_status=$?
+    if [ "$there_status" != 0 ]; then readable_lines <"$out/there.log" >&2; fi
+    return "$there_status"
 }
-trap tidy EXIT
-trap 'exit 130' INT TERM HUP
+
+# The folder is made where it is not there, and in it one of a name that nobody has. Both go again whatever happens: the
+# first only if it was made here, and is empty.
+far_name
+copy=$folder/$far_name copied=no folder_made=''
+tidy() {
+    if [ "$copied" = yes ]; then there discard "$copy" </dev/null; fi
+    if [ -n "$folder_made" ]; then there unmake "$folder" </dev/null; fi
+}
+folder_made=$(there make "$folder" </dev/null) || die 3 "$folder: cannot be made there"
 
 # 2. The load, made here: a few bytes a row, however many gigabytes it stands for.
-: "${storage:=$(there "df -Pk '$folder'" | most)}"
+if [ -z "$storage" ]; then storage=$(there df "$folder" </dev/null | most); fi
 kvgen --model "$model" --users "$users" --duration "$seconds" --gpu-mem 0 --cpu-mem 0 \
     --storage-capacity "$(sized "$storage")" --generation-mode none --progress none -o "$trace"
 
 # 3. There: unpack, replay, and send the rows back through the pipe that ssh is.
-there "cat >'$folder/kvtrace.tar.gz'" <"$tarball"
-there "cat >'$folder/trace.csv.zst'" <"$trace"
-there "cd '$folder' && mkdir -p programs && tar -xzf kvtrace.tar.gz -C programs --strip-components=1"
-there "cd '$folder' && programs/bin/kvreplay --target objects --timing served --workers $(workers "$users") \
-    --duration $seconds --progress none -z trace.csv.zst" >"$result"
+copied=yes status=0
+there receive "$copy" <"$trace" || status=$?
+if [ "$status" = "$not_made" ]; then copied=no; fi
+if [ "$status" != 0 ]; then die 1 "$host: the trace cannot be copied"; fi
+there unpack "$copy" <"$tarball"
+status=0
+on "$host" "$copy/programs/bin/kvreplay" --target "$copy/objects" --timing served --workers "$(workers "$users")" \
+    --duration "$seconds" --progress none -z "$copy/trace.csv.zst" </dev/null >"$result" 2>"$out/there.log" || status=$?
+readable_lines <"$out/there.log" >&2
+if [ "$status" != 0 ]; then exit "$status"; fi
 
 # 4. The report, here again.
 kvstat "$result"
-if [ "$host" = - ]; then host="This machine"; fi
+shown=$host
+if [ "$host" = - ]; then shown="This machine"; fi
 echo
-echo "Any other machine that replays $trace runs the same load: compare with kvstat --compare $result OTHER."
+answer "Any other machine that replays $trace runs the same load: compare with kvstat --compare $result OTHER."
 report "$result" groups.Tier-2/Read.gib_per_s groups.Tier-2/Write.gib_per_s | paste -sd ' ' - |
-    awk -v host="$host" -v what="$(bottleneck "$result")" '
+    shown=$shown awk -v what="$(bottleneck "$result")" '
         function rate(n) { return n == "-" ? "nothing" : sprintf("%.2f GiB/s", n) }
-        { printf "%s read %s and wrote %s under this load; bottleneck: %s.\n", host, rate($1), rate($2), what }'
+        { printf "%s read %s and wrote %s under this load; bottleneck: %s.\n", ENVIRON["shown"], rate($1), rate($2), what }'

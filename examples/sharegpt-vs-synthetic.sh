@@ -30,9 +30,9 @@ takes='-m -u -d -o -t --cpu-mem --storage-capacity'
 dataset='' rate='' cpu=4
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
-    -f) dataset=$(value "$@") ;;
-    -r) rate=$(value "$@") ;;
+    case $ended$1 in
+    -f) name "$@" && dataset=$text ;;
+    -r) value "$@" && rate=$text ;;
     *) option "$@" ;;
     esac
     shift "$words"
@@ -40,8 +40,9 @@ done
 if [ -z "$dataset" ]; then die 2 "-f FILE is needed (try --help)"; fi
 if [ ! -r "$dataset" ]; then die 2 "-f $dataset: cannot be read"; fi
 need kvgen kvreplay kvstat
-folders "$out"
+results "$out"
 propose
+free_runs synthetic sharegpt
 
 set -- --model "$model" --gpu-mem 0 --cpu-mem "$(sized "$cpu")" --storage-capacity "$(sized "$storage")" --generation-mode none
 tell "synthetic users"
@@ -53,7 +54,7 @@ if printing; then
     typed kvstat --by tier,op "$out/sharegpt.result.csv.zst"
     exit 0
 fi
-echo "$row_head"
+row_head
 scenario_row synthetic "$out/synthetic.result.csv.zst"
 scenario_row sharegpt "$out/sharegpt.result.csv.zst"
 echo

@@ -29,15 +29,15 @@ takes='-m -u -d -o -t --storage-capacity'
 names='' dataset='' model='' users=8 seconds=10
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
-    -w) names=$(value "$@") ;;
-    -f) dataset=$(value "$@") ;;
+    case $ended$1 in
+    -w) value "$@" && names=$text ;;
+    -f) name "$@" && dataset=$text ;;
     *) option "$@" ;;
     esac
     shift "$words"
 done
 need kvgen kvreplay kvstat
-folders "$out"
+results "$out"
 propose
 : "${names:=storage-only,three-tiers,autoscale-qos,autoscale-capacity,saturation-8b,saturation-70b,rag,everything,sharegpt}"
 : "${dataset:=$examples/../tests/data/sharegpt_dummy_250.json.zst}"
@@ -68,23 +68,33 @@ bad() {
         awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# autoscale NAME MODE KVGEN-OPTIONS...: the users that the search ends with.
+# autoscale NAME MODE KVGEN-OPTIONS...: sets n to the users that the search ends with.
 autoscale() {
     searched=$1 mode=$2
     shift 2
+    each_command "$@" --duration "$((seconds + 10))"
     set -- kvreplay --target "$target" --autoscale "$mode" --start-users 2 --max-users "$((users * 4))" \
-        --step-warmup 1 --step-duration "$((seconds / 5 + 1))" --summary "$out/$searched.json" \
-        --each "kvgen $* --duration $((seconds + 10)) --users {N} --progress none"
-    if typed "$@" >&3; then return; fi
-    rm -f "$out/$searched.json"
-    "$@" --progress none 2>"$out/$searched.log" >/dev/null ||
-        { [ $? -eq 1 ] && [ -s "$out/$searched.json" ]; } || # not even one user
-        die 1 "$searched: $(tail -1 "$out/$searched.log")"
-    pick autoscaling.users <"$out/$searched.json" | sed 's/^-$/0/'
+        --step-warmup 1 --step-duration "$((seconds / 5 + 1))" --summary "$out/$searched.json" --each "$command"
+    if typed "$@"; then return; fi
+    writes "$out/$searched.json" "$out/$searched.log"
+    : >"$out/$searched.json"
+    status=0
+    "$@" --progress none 2>"$out/$searched.log" >/dev/null || status=$?
+    # 1: not even one user
+    if [ "$status" -gt 1 ] || [ ! -s "$out/$searched.json" ]; then die 1 "$searched: $(last_line "$out/$searched.log")"; fi
+    n=$(pick autoscaling.users <"$out/$searched.json" | sed 's/^-$/0/')
 }
-exec 3>&1 # what is printed inside of $(...)
 
-for name in $(echo "$names" | tr , ' '); do
+# All of the names are good, and nothing of someone is in the way, before anything runs.
+listed -w "$names" && names=$text
+for name in $names; do
+    case $name in
+    storage-only | three-tiers | autoscale-qos | autoscale-capacity | saturation-8b | saturation-70b | rag | everything | sharegpt) ;;
+    *) die 2 "-w $name: no such check (try --help)" ;;
+    esac
+    free_runs "$name"
+done
+for name in $names; do
     if printing; then tell "$name"; fi
     case $name in
     storage-only) # no memory tiers: everything goes to the drive
@@ -100,12 +110,14 @@ for name in $(echo "$names" | tr , ' '); do
             "$(uses "$name" Tier-0)" -gt 0 -a "$(uses "$name" Tier-1)" -gt 0 -a "$(uses "$name" Tier-2)" -gt 0
         ;;
     autoscale-qos) # the most users whose reads stay within 100 ms
-        n=$(autoscale "$name" qos --model tiny-1b --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")")
+        autoscale "$name" qos --model tiny-1b --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")"
+        if printing; then continue; fi
         sees "$name" "$(counted "$n" user) with the 95th percentile of reads within its limit" "${n:-0}" -gt 0
         ;;
     autoscale-capacity) # the users at which throughput rises no more
-        n=$(autoscale "$name" capacity --model tiny-1b --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")" \
-            --generation-mode none)
+        autoscale "$name" capacity --model tiny-1b --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")" \
+            --generation-mode none
+        if printing; then continue; fi
         sees "$name" "throughput has its peak at $(counted "$n" user)" "${n:-0}" -gt 0
         ;;
     saturation-8b | saturation-70b) # more users than the drive can serve: a queue must grow
@@ -132,7 +144,7 @@ for name in $(echo "$names" | tr , ' '); do
         ;;
     sharegpt) # real conversations
         if [ ! -r "$dataset" ]; then
-            printf '%-20s %-6s %s\n' "$name" skip "no $dataset; give one with -f"
+            answer "$(printf '%-20s %-6s %s' "$name" skip "no $dataset; give one with -f")"
             continue
         fi
         serve "$name" "$users" "$seconds" --source sharegpt --input "$dataset" --model "$small" --gpu-mem 0 --cpu-mem 0 \
@@ -141,11 +153,10 @@ for name in $(echo "$names" | tr , ' '); do
         n=$(report "$out/$name.result.csv.zst" requests.count)
         sees "$name" "$n questions of real conversations answered" "$n" -gt 0 -a "$(bad "$name")" -eq 0
         ;;
-    *) die 2 "-w $name: no such check (try --help)" ;;
     esac
 done
 if printing; then exit 0; fi
 caution >&2
 if [ "$failed" = 0 ]; then echo "All of it works here: $(counted "$checked" check) ok."; exit 0; fi
-echo "$failed of $(counted "$checked" check) FAILED; what each did is in $out/NAME.log."
+answer "$failed of $(counted "$checked" check) FAILED; what each did is in $out/NAME.log."
 exit 1

@@ -58,24 +58,18 @@ takes='-m -u -d -o -t --trials --gpu-mem --cpu-mem --storage-capacity'
 names='' xlsx=no users='' seconds='' wrapper=no heavy=''
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
+    case $ended$1 in
     --wrapper) wrapper=yes words=1 ;;
-    -U) heavy=$(value "$@") && number "$1" "$heavy" ;;
+    -U) value "$@" && number "$1" "$text" && heavy=$text ;;
     --xlsx) xlsx=yes words=1 ;;
-    -w) names=$(value "$@") ;;
+    -w) value "$@" && names=$text ;;
     *) option "$@" ;;
     esac
     shift "$words"
 done
 need kvgen kvreplay kvstat
 work=$out/.work
-folders "$out" "$work"
-# What was given is for mlperf.sh, too.
-submission=''
-if [ -n "$users" ]; then submission="-u $users"; fi
-if [ -n "$seconds" ]; then submission="$submission -t $seconds"; fi
-if [ "$model" != llama3.1-8b ]; then submission="$submission -m $model"; fi
-given_s=$seconds given_model=$model
+given_users=$users given_s=$seconds given_model=$model
 if [ "$wrapper" = yes ]; then
     : "${users:=50}"
     : "${heavy:=$(awk -v least="$users" '/^MemTotal:/ {
@@ -85,6 +79,7 @@ if [ "$wrapper" = yes ]; then
 elif [ -n "$heavy" ]; then
     die 2 "-U applies only with --wrapper (try --help)"
 fi
+results "$out" "$work"
 propose
 : "${names:=gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production,autoscale}"
 # A machine without a GPU still has its scenarios: a tier of 16 GiB, simulated.
@@ -118,7 +113,7 @@ scenario() {
 # wrapper_scenario NAME: the same, as the benchmark's wrapper has it.
 wrapper_scenario() {
     generation=realistic seconds=${given_s:-120}
-    small=$(echo "$cpu" | awk '{ n = int($1 / 4); print n < 1 ? 1 : n }')
+    small=$(printf '%s\n' "$cpu" | awk '{ n = int($1 / 4); print n < 1 ? 1 : n }')
     case $1 in
     gpu-only) c=4 ;;
     cpu-only) g=0 ;;
@@ -150,7 +145,7 @@ judge() {
     cpu-storage | gpu-cpu-storage) if [ "$wrapper" = yes ]; then load=other; else load=same; fi ;;
     *) load=same ;;
     esac
-    echo "$1 $2 $load" | awk '{ print $1, ($2 == "-" ? "-" : sprintf("%.2f", $2 / 1000)), $3, $4,
+    printf '%s\n' "$1 $2 $load" | awk '{ print $1, ($2 == "-" ? "-" : sprintf("%.2f", $2 / 1000)), $3, $4,
         ($5 == "-" ? "measured" : "simulated"), $6 }' >>"$work/conclusion"
 }
 # conclude: in words. Which tiers are worth most is said of measured runs under the same load.
@@ -173,87 +168,137 @@ conclude() {
             if (n > 1) printf "Of what was measured, answers came soonest with %s (P95 %.2f s) and latest with %s (P95 %.2f s).\n",
                 soonest, least, latest, most
             else print "Too few scenarios were measured under one load to say which tiers are worth most."
-        }' "$work/conclusion"
+        }' <"$work/conclusion"
 }
-options() { echo --model "$model" --gpu-mem "$(sized "$g")" --cpu-mem "$(sized "$c")" --storage-capacity "$(sized "$s")" \
-    --generation-mode "$generation" --compat mlperf --ops Read,Write,Delete,Generate,Miss; }
+# of_scenario COMMAND...: runs it with kvgen's options for the scenario behind it.
+of_scenario() {
+    "$@" --model "$model" --gpu-mem "$(sized "$g")" --cpu-mem "$(sized "$c")" --storage-capacity "$(sized "$s")" \
+        --generation-mode "$generation" --compat mlperf --ops Read,Write,Delete,Generate,Miss
+}
+# autoscale NAME: the search of a scenario. qos: how many users before a read of storage takes 100 ms at the 95th percentile;
+# capacity: before more of them move no more.
+autoscale() {
+    of_scenario each_command --duration "$((seconds + 30))"
+    searched=$1
+    set -- kvreplay --target "$target" --autoscale
+    for word in $search; do set -- "$@" "$word"; done # a mode and its options
+    set -- "$@" --step-warmup "$((seconds / 12 + 1))" --step-duration "$((seconds / 6 + 1))" --summary "$out/$searched.json" \
+        --each "$command"
+    if typed "$@"; then return; fi
+    writes "$out/$searched.json" "$work/$searched.log"
+    : >"$out/$searched.json"
+    status=0
+    "$@" --progress none 2>"$work/$searched.log" >/dev/null || status=$?
+    # 1: not even one user
+    if [ "$status" -gt 1 ] || [ ! -s "$out/$searched.json" ]; then die 1 "$searched: $(last_line "$work/$searched.log")"; fi
+}
+# submit NAME: the runs of mlperf.sh, with what was given here.
+submit() {
+    workloads=8b-cpu0,8b-cpu4,70b-cpu0,70b-cpu4 given='150 and 40 users, 600 s each'
+    if [ "$wrapper" = yes ]; then workloads=option_1,option_2,option_3 given='200, 100 and 70 users, 300 s each'; fi
+    if [ -n "$given_users$given_s" ] || [ "$given_model" != llama3.1-8b ]; then given=''; fi
+    set -- "$examples/mlperf.sh" -w "$workloads" -d "$target" -o "$out/$1" --trials "$trials" --storage-capacity "$(sized "$storage")"
+    if [ -n "$given_users" ]; then given="-u $given_users" && set -- "$@" -u "$given_users"; fi
+    if [ -n "$given_s" ]; then given="$given -t $given_s" && set -- "$@" -t "$given_s"; fi
+    if [ "$given_model" != llama3.1-8b ]; then given="$given -m $given_model" && set -- "$@" -m "$given_model"; fi
+    tell "mlperf_submission: ${given# }, $(counted "$trials" trial)"
+    if typed "$@"; then return; fi
+    writes "$out/mlperf_submission.txt"
+    "$@" >"$out/mlperf_submission.txt"
+}
 
-table=$out/table.txt
+# All of the names are good, and nothing of someone is in the way, before anything runs.
+table=$out/table.txt results=''
+listed -w "$names" && names=$text
+free "$table" "$work/conclusion" "$out/suite.xlsx"
+for name in $names; do
+    case $name in
+    mlperf_submission)
+        free "$out/$name.txt"
+        continue
+        ;;
+    esac
+    scenario "$name"
+    free "$out/$name.trials.txt"
+    trial=1
+    while [ "$trial" -le "$trials" ]; do
+        if [ "$trial" = 1 ]; then run=$name; else run=$name-$trial; fi
+        free_runs "$run"
+        case $name in autoscale | capacity-autoscale) free "$out/$name.json" ;; *) results="$results $run" ;; esac
+        trial=$((trial + 1))
+    done
+done
+# Results of a run before stay, and kvstat OUT shows them too.
+for file in "$out"/*.result.csv.zst; do
+    if [ ! -e "$file" ] || printing; then continue; fi
+    run=${file##*/}
+    case "$results " in
+    *" ${run%.result.csv.zst} "*) ;;
+    *) say "$suite: $file is not of this run; it stays, and kvstat $out shows it, too" ;;
+    esac
+done
 if ! printing; then
-    rm -f "$out"/*.result.csv.zst "$out/autoscale.json" "$out/capacity-autoscale.json" # of a run before, which kvstat OUT would show too
-    echo "$row_head" >"$table"
+    writes "$table" "$work/conclusion"
+    row_head >"$table"
     : >"$work/conclusion"
 fi
-results=''
-for name in $(echo "$names" | tr , ' '); do
+for name in $names; do
     if [ "$name" = mlperf_submission ]; then
-        workloads=8b-cpu0,8b-cpu4,70b-cpu0,70b-cpu4 lasting='150 and 40 users, 600 s each'
-        if [ "$wrapper" = yes ]; then
-            workloads=option_1,option_2,option_3 lasting='200, 100 and 70 users, 300 s each'
-        fi
-        tell "$name: ${submission:-$lasting}, $(counted "$trials" trial)"
-        # shellcheck disable=SC2086 # words between blanks
-        set -- "$examples/mlperf.sh" -w "$workloads" -d "$target" -o "$out/$name" --trials "$trials" \
-            --storage-capacity "$(sized "$storage")" $submission
-        typed "$@" || "$@" >"$out/$name.txt"
+        submit "$name"
         continue
     fi
     scenario "$name"
     tell "$name"
     case $name in
     autoscale | capacity-autoscale)
-        # qos: how many users before a read of storage takes 100 ms at the 95th percentile; capacity: before more of them
-        # move no more.
-        # shellcheck disable=SC2086 # words between blanks
-        set -- kvreplay --target "$target" --autoscale $search \
-            --step-warmup "$((seconds / 12 + 1))" --step-duration "$((seconds / 6 + 1))" --summary "$out/$name.json" \
-            --each "kvgen $(options) --duration $((seconds + 30)) --users {N} --progress none"
-        if typed "$@"; then continue; fi
-        "$@" --progress none 2>"$work/$name.log" >/dev/null ||
-            { [ $? -eq 1 ] && [ -s "$out/$name.json" ]; } || # not even one user
-            die 1 "$name: $(tail -1 "$work/$name.log")"
+        autoscale "$name"
         continue
         ;;
     esac
-    files=''
+    of_trials=''
     trial=1
     while [ "$trial" -le "$trials" ]; do
         if [ "$trial" = 1 ]; then
-            # shellcheck disable=SC2046 # words between blanks
-            serve "$name" "$crowd" "$seconds" $(options)
-            files=$out/$name.result.csv.zst
+            of_scenario serve "$name" "$crowd" "$seconds"
+            of_trials=$name
         else
             execute "$name-$trial" "$name" --timing served --workers "$(workers "$crowd")" --duration "$seconds"
-            files="$files $out/$name-$trial.result.csv.zst"
+            of_trials="$of_trials $name-$trial"
         fi
         trial=$((trial + 1))
     done
     if printing; then continue; fi
-    # shellcheck disable=SC2086 # file names between blanks, as made here
-    scenario_row "$name" $files >>"$table"
+    on_results "$of_trials" scenario_row "$name" >>"$table"
     judge "$name" "$out/$name.result.csv.zst"
-    # shellcheck disable=SC2086
-    if [ "$trials" -gt 1 ]; then kvstat $files >"$out/$name.trials.txt"; fi
-    results="$results $files"
+    if [ "$trials" -gt 1 ]; then
+        writes "$out/$name.trials.txt"
+        on_results "$of_trials" kvstat >"$out/$name.trials.txt"
+    fi
 done
 if printing; then
     typed kvstat "$out"
     exit 0
 fi
 
-sed "$(sed -n 's/^\([^ ]*\) .* simulated .*/s|^\1 .*|\& (simulated)|;/p' "$work/conclusion")" "$table"
-if [ -s "$out/autoscale.json" ]; then
-    found=$(pick autoscaling.users <"$out/autoscale.json" | sed 's/^-$/0/')
-    echo "autoscale: $(counted "$found" user) with 95 % of storage reads within 100 ms"
+# The rows of simulated scenarios are marked.
+{
+    awk '$5 == "simulated" { print "=", $1 }' <"$work/conclusion"
+    cat <"$table"
+} | awk '$1 == "=" { simulated[$2] = 1; next } { print $0 ($1 in simulated ? " (simulated)" : "") }'
+for name in $names; do
+    case $name in autoscale | capacity-autoscale) ;; *) continue ;; esac
+    found=$(pick autoscaling.users <"$out/$name.json" | sed 's/^-$/0/')
+    case $name in
+    autoscale) echo "autoscale: $(counted "$found" user) with 95 % of storage reads within 100 ms" ;;
+    capacity-autoscale) echo "capacity-autoscale: $(counted "$found" user), beyond which no more is moved" ;;
+    esac
+done
+case " $names " in *' mlperf_submission '*) cat <"$out/mlperf_submission.txt" ;; esac
+if [ "$trials" -gt 1 ]; then answer "mean of $trials trials each; their spread is in $out/*.trials.txt"; fi
+if [ "$xlsx" = yes ] && [ -n "$results" ]; then
+    writes "$out/suite.xlsx"
+    on_results "$results" kvstat --xlsx "$out/suite.xlsx" >/dev/null
 fi
-if [ -s "$out/capacity-autoscale.json" ]; then
-    found=$(pick autoscaling.users <"$out/capacity-autoscale.json" | sed 's/^-$/0/')
-    echo "capacity-autoscale: $(counted "$found" user), beyond which no more is moved"
-fi
-if [ -s "$out/mlperf_submission.txt" ]; then cat "$out/mlperf_submission.txt"; fi
-if [ "$trials" -gt 1 ]; then echo "mean of $trials trials each; their spread is in $out/*.trials.txt"; fi
-# shellcheck disable=SC2086
-if [ "$xlsx" = yes ] && [ -n "$results" ]; then kvstat --xlsx "$out/suite.xlsx" $results >/dev/null; fi
 echo
 caution
 if [ -s "$work/conclusion" ]; then conclude; fi

@@ -1,6 +1,11 @@
 # twin.awk - the tables and the curve of twin.sh, as text (form=text) or as a section of the HTML page (form=html).
+# drive and model, in the environment, are the names to show; users is their number, in words.
 # Input: lines of a name, a tab and a value ("-": not known). sim.: of the simulation, run.: of the replay, stat.: of kvstat.
-BEGIN { FS = "\t" }
+BEGIN {
+    FS = "\t"
+    drive = ENVIRON["drive"]
+    model = ENVIRON["model"]
+}
 { v[$1] = $2 }
 
 function escaped(text) {

@@ -32,21 +32,20 @@ takes='-d -o -t --gpu-mem --cpu-mem --storage-capacity'
 mode=realistic drive='' gpu=0 cpu=0 operands=0 gpu_options='' worth=''
 while [ $# -gt 0 ]; do
     words=2
-    case $1 in
-    -g) mode=$(value "$@") ;;
-    --drive) drive=$(value "$@") ;;
+    case $ended$1 in
+    -g) value "$@" && mode=$text ;;
+    --drive) name "$@" && drive=$text ;;
     --gpu-profile | --prefill | --engines | --params)
-        text=$(value "$@")
-        case $text in *[!A-Za-z0-9_./:=,@%+-]*) die 2 "$1: \"$text\" has a character that this script does not pass on" ;; esac
-        gpu_options="$gpu_options $1 $text" worth=--worth
+        value "$@"
+        gpu_options="$gpu_options $(quote "$1" "$text")" worth=--worth
         ;;
     -?*) option "$@" ;;
     *)
         words=1 operands=$((operands + 1))
         case $operands in
-        1) target=$1 ;;
-        2) model=$1 ;;
-        3) number USERS "$1" && users=$1 ;;
+        1) operand "$1" && target=$text ;;
+        2) operand "$1" && model=$text ;;
+        3) number USERS "$1" && users=$text ;;
         *) die 2 "$1: unexpected argument (try --help)" ;;
         esac
         ;;
@@ -58,14 +57,19 @@ if [ "$operands" != 3 ]; then
     target=objects
 fi
 need kvgen kvreplay kvstat
-folders "$out"
-from=$target target=$(inside "$target")
-: "${storage:=auto:$(there "$target")}"
-# shellcheck disable=SC2086 # words between blanks
-set -- --model "$model" --gpu-mem "$(sized "$gpu")" --cpu-mem "$(sized "$cpu")" --storage-capacity "$(sized "$storage")" --generation-mode "$mode" $gpu_options
+results "$out"
+free_runs twin
+for file in twin.html twin.kvstat.json twin.figures twin.txt drive.txt; do free "$out/$file"; done
+from=$target
+inside "$target"
+target=$place
+there "$target"
+if [ -z "$storage" ]; then auto_of "auto:$place"; fi
+eval "set -- $gpu_options"
+set -- --model "$model" --gpu-mem "$(sized "$gpu")" --cpu-mem "$(sized "$cpu")" --storage-capacity "$(sized "$storage")" --generation-mode "$mode" "$@"
 measured=yes
 case $drive in '' | *.json) ;; *) measured=no ;; esac
-if [ -r "$drive" ] && ! head -c 300 "$drive" | grep -q '"kvtrace model"'; then measured=no; fi
+if [ -r "$drive" ] && ! head -c 300 <"$drive" | grep -q '"kvtrace model"'; then measured=no; fi
 if [ "$measured" = no ]; then
     die 2 "--drive: $drive: not a measurement of a drive; kvtrace model DIR -o drive.json makes one"
 fi
@@ -77,24 +81,30 @@ fi
 if [ -z "$drive" ]; then
     drive=$out/drive.json
     if printing; then
-        tell "measure the drive: kvtrace model $(quote "$from") -o $(quote "$drive")"
+        tell "measure the drive:"
+        typed kvtrace model "$from" -o "$drive"
     else
         say "$suite: measuring the drive: ten minutes at most"
+        writes "$drive" "$out/drive.txt"
         KVTRACE_COMMAND='kvtrace model' "$examples/model.sh" "$from" -o "$drive" >"$out/drive.txt" ||
             die $? "the drive could not be measured"
     fi
 fi
 
 tell "simulate $(counted "$users" user) of $model for $seconds s, with the measured drive"
-# shellcheck disable=SC2086 # no word or one
-load twin "$users" "$seconds" "$@" --tier-model 2="$drive" $worth
+load twin "$users" "$seconds" "$@" --tier-model "2=$drive" ${worth:+"$worth"}
 tell "serve the same requests from the drive"
 execute twin twin --timing served --workers "$(workers "$users")"
 if printing; then
     typed kvstat --html "$out/twin.html" "$out/twin.result.csv.zst"
     exit 0
 fi
-kvstat --html "$out/twin.html" "$out/twin.result.csv.zst" >/dev/null 2>>"$out/twin.log" || say "$suite: no page: $(tail -1 "$out/twin.log")"
+writes "$out/twin.html" "$out/twin.kvstat.json" "$out/twin.figures" "$out/twin.txt"
+page=$out/twin.html
+kvstat --html "$page" "$out/twin.result.csv.zst" >/dev/null 2>>"$out/twin.log" || {
+    say "$suite: no page: $(last_line "$out/twin.log")"
+    page=''
+}
 kvstat --by tier,op --json "$out/twin.result.csv.zst" >"$out/twin.kvstat.json"
 
 # ---- both beside each other: twin.awk makes the tables ----
@@ -103,15 +113,10 @@ kvstat --by tier,op --json "$out/twin.result.csv.zst" >"$out/twin.kvstat.json"
 spread() { for distribution; do printf '%s\n' "$distribution.count" "$distribution.mean" "$distribution.p50" "$distribution.p95"; done; }
 # figures PREFIX FILE: the figures whose names are on standard input, a line each with a tab before the value.
 figures() {
-    cat >"$out/twin.names"
-    set -f
-    IFS='
-'
-    # shellcheck disable=SC2046 # a name a line
-    pick $(cat "$out/twin.names") <"$2" | paste "$out/twin.names" - | sed "s/^/$1./"
-    unset IFS
-    set +f
+    cat >"$scratch/names"
+    pick "$(cat <"$scratch/names")" <"$2" | paste "$scratch/names" - | sed "s/^/$1./"
 }
+need_scratch
 {
     {
         spread tiers.Tier-2.read.latency_us tiers.Tier-2.write.latency_us requests.storage_ms requests.end_to_end_ms \
@@ -135,20 +140,24 @@ figures() {
     } | figures run "$out/twin.kvreplay.json"
     spread requests.storage_ms requests.end_to_end_ms requests.ttft_ms | figures stat "$out/twin.kvstat.json"
 } >"$out/twin.figures"
-rm -f "$out/twin.names"
+readable "$target"
+shown_drive=$readable
+readable "$model"
 # tables FORM: as text or as a section of a page.
-tables() { awk -v form="$1" -v model="$model" -v users="$(counted "$users" user)" -v drive="$target" -f "$examples/twin.awk" "$out/twin.figures"; }
+tables() {
+    drive=$shown_drive model=$readable awk -v form="$1" -v users="$(counted "$users" user)" -f "$examples/twin.awk" <"$out/twin.figures"
+}
 tables text >"$out/twin.txt"
-if [ -e "$out/twin.html" ]; then
-    tables html >"$out/twin.section"
-    sed "/^<main>\$/r $out/twin.section" "$out/twin.html" >"$out/twin.page"
-    mv "$out/twin.page" "$out/twin.html"
-    rm -f "$out/twin.section"
+if [ -n "$page" ]; then
+    tables html >"$scratch/section"
+    section=$scratch/section awk '{ print } /^<main>$/ { while ((getline line <ENVIRON["section"]) > 0) print line }' \
+        <"$page" >"$scratch/page"
+    cat <"$scratch/page" >"$page"
 fi
-sed '$d' "$out/twin.txt"
+sed '$d' <"$out/twin.txt"
 caution
 validity=$(pick valid <"$drive")
 if [ "$validity" != true ]; then
-    echo "Caution: the measurement of the drive is $(if [ "$validity" = false ]; then echo "unreliable: $(pick why_invalid.0 <"$drive")"; else echo "of unknown validity"; fi)."
+    answer "Caution: the measurement of the drive is $(if [ "$validity" = false ]; then echo "unreliable: $(pick why_invalid.0 <"$drive")"; else echo "of unknown validity"; fi)."
 fi
-tail -n 1 "$out/twin.txt"
+tail -n 1 <"$out/twin.txt"

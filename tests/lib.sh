@@ -49,6 +49,7 @@
 #   diag "text"                   a remark for people
 # The script exits non-zero when a check failed or fewer ran than planned.
 
+export LC_ALL=C.UTF-8 # numbers have a point, whatever the locale of the one who runs the test
 TOP=$(cd "$(dirname "$0")" && pwd) || exit 1
 while [ ! -e "$TOP/tests/lib.sh" ]; do TOP=${TOP%/*}; done
 case ${BUILD:=build} in

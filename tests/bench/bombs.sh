@@ -3,6 +3,7 @@
 # resident memory and the time, and the last words of the program. Judges nothing. SECONDS_MAX (60) is the end of
 # patience, MEMORY_KB (8000000) the limit of address space; BUILD=DIR measures another build.
 set -eu
+export LC_ALL=C
 cd "$(dirname "$0")/../.."
 bin=${BUILD:-build}/bin
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/kvtrace-bombs.XXXXXX")

@@ -7,6 +7,7 @@
 # with the median of the ratios NEW / OLD of user + system time, and its 95 % interval (4th and 12th of 15, by the sign
 # test). "beyond 5 %" is said where the whole interval lies above 1.05. PAIRS may be set (15). Judges nothing else.
 set -eu
+export LC_ALL=C
 [ $# -ge 2 ] || {
     sed -n '2,7s/^# //p' "$0"
     exit 2

@@ -8,6 +8,7 @@
 #            95 % interval (2nd and 9th of 10, by the sign test), of bytes a second of the whole run
 # Objects of 8 MiB, --verify none. PAIRS and TRIALS may be set (10, 5). Judges nothing.
 set -eu
+export LC_ALL=C
 bin=${1:-build/bin}
 dir=${2:-${TMPDIR:-/tmp}}
 PAIRS=${PAIRS:-10}

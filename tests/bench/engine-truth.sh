@@ -9,6 +9,7 @@
 # replay by truth of the least time of each object over all runs, which neighbours on the processors and on the drive
 # disturb least. KVTRACE_DIR: where; KVTRACE_RATE: operations a second (default 12); KVTRACE_OBJECTS.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

@@ -4,6 +4,7 @@
 # much they differ: within 3 % at P50 and 5 % beyond, or BEYOND that. Needs root, tracefs and io_uring, or says so. FOLDER
 # (default: the scratch folder) must be on a drive. On a busy machine completions are seen late, and P99 may show it.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

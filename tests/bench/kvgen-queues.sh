@@ -15,6 +15,7 @@
 # Theory: Pollaczek and Khinchine for one server, with the moments of the sizes that were drawn; Crommelin (1934) for
 # M/D/c; Cobham (1954) for priorities.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

@@ -3,6 +3,7 @@
 # users, a dataset of a gigabyte. Prints wall time, rows and the most memory (VmHWM) of each; judges nothing.
 # DATASET_MB, HOURS and USERS make it smaller.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

@@ -2,6 +2,7 @@
 # kvgen.sh - how fast kvgen makes rows: without output, and as .csv.zst with one thread and two, and how long
 # `zstd -3 -T2` takes for the same CSV alone. Prints rates and ratios; judges nothing.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

@@ -6,6 +6,7 @@
 # ROWS (10,000,000), THREADS (2) and KEEP (a folder that keeps the files for the next time) may be set. DuckDB runs when
 # node finds it:  npm install @duckdb/node-api  in any folder above, or with NODE_PATH set.
 set -eu
+export LC_ALL=C
 top=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
 /*) bin=$BUILD/bin ;;

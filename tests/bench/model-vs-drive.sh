@@ -5,6 +5,7 @@
 # flight), of what it gave when it was measured: where it is far from 1, the drive or the machine is busy with something else.
 #   tests/bench/model-vs-drive.sh [DIR [DRIVE.json]]      (default: /var/tmp, measured anew in 5 minutes)
 set -eu
+export LC_ALL=C
 top=$(cd "$(dirname "$0")/../.." && pwd)
 PATH=${BUILD:-$top/build}/bin:$PATH
 dir=${1:-/var/tmp} drive=${2:-}

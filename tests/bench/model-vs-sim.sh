@@ -5,6 +5,7 @@
 # A step is how far a percentile moves when one operation more lies below it: of few operations some percent, so a
 # difference below it is chance.
 set -eu
+export LC_ALL=C
 top=$(cd "$(dirname "$0")/../.." && pwd)
 PATH=${BUILD:-$top/build}/bin:$PATH
 drive=${1:-$top/tests/data/drive_model.json}

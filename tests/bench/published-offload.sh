@@ -4,6 +4,7 @@
 # is 0.5 and t0 is 0, as unless given. What a source does not tell is assumed, and the assumption is printed.
 # Sources: 1 agentic-kvc; 2 and 3 llm-d guide, tiered prefix cache, cpu; 4 the same, storage; 5 LMCache on GKE.
 set -eu
+export LC_ALL=C
 BIN=${BIN:-build/bin}
 DATA=${DATA:-tests/data}
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/kvtrace-bench.XXXXXX")

@@ -4,6 +4,7 @@
 # they like, and one rank alone may have all processors; in the second each rank has one processor, one rank alone as well.
 # Medians of RUNS runs (5), which take turns.
 set -eu
+export LC_ALL=C
 bin=${BUILD:-build}/bin
 [ -x "$bin/kvreplay-mpi" ] || { echo 'ranks: built without MPI'; exit 0; }
 mpi=openmpi

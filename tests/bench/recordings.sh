@@ -5,6 +5,7 @@
 # seconds. Each is read three times; the least time of a processor counts, which other programs disturb least. Judges
 # nothing.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

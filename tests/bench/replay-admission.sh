@@ -3,6 +3,7 @@
 # shared prefixes and little room, served with fake time by 1 to 64 workers, qos and fifo (the unit test, which has fewer);
 # then RUNS (24) traces of kvgen through memory engines that have the room of the trace's cache and no more, for real.
 # Exit status 1 when a run hangs, a read comes before its write, or a row is left.
+export LC_ALL=C
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$(cd "$(dirname "$0")/../.." && pwd)/$BUILD ;; esac
 work=$(mktemp -d) || exit 1

@@ -2,6 +2,7 @@
 # replay-autoscale.sh [TIMES] - the search for a number of users, three times, on simulated tiers whose limit is known
 # on paper: 100 users that read 100 kB from storage every 100 ms keep a drive of 100 MB/s busy. Above that its queue
 # grows by the excess, so that the P95 of reads stays within 40 ms up to about 101 users. Prints; judges nothing.
+export LC_ALL=C
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$(cd "$(dirname "$0")/../.." && pwd)/$BUILD ;; esac
 work=$(mktemp -d) || exit 1

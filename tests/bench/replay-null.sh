@@ -2,6 +2,7 @@
 # replay-null.sh [ROWS] - how many rows a second kvreplay itself can do, and its CPU time: --null, a .csv.zst in and a
 # .csv.zst out, order by request. Prints; judges nothing.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

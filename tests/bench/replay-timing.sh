@@ -3,6 +3,7 @@
 # --speed (elapsed time against the schedule, client lateness, CPU seconds and the spun part of them), the lateness of a
 # bare timer loop before and after (the machine's own, where bench_timer is built), a target that is too slow, and a
 # stall of 500 ms in the engine. Wants an idle machine. Prints; judges nothing. SPIN is kvreplay's --spin (auto).
+export LC_ALL=C
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$(cd "$(dirname "$0")/../.." && pwd)/$BUILD ;; esac
 replay=$BUILD/bin/kvreplay

@@ -4,6 +4,7 @@
 # ABBA pairs (fio, kvreplay, kvreplay, fio), and fio against itself in the same rhythm for the noise. Prints IOPS
 # ratios and their geometric mean; judges nothing. Skips without fio. OBJECTS and READS change the load.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

@@ -6,6 +6,7 @@
 # each takes 8 KiB for a power of two when the first time falls into it, ever more rarely. Judges nothing.
 # KVTRACE_SOAK_GIB: the target's size (default 16).
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

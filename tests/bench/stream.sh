@@ -3,6 +3,7 @@
 # each --fadvise. Prints bandwidth, waits, peak memory and what the page cache holds afterwards; wanted: under 160 MiB of
 # memory at any SIZE, and under 1 % in the page cache with dontneed. Judges nothing.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

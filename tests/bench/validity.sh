@@ -8,6 +8,7 @@
 # others write to the drive, and whether the target is storage while processors are busy or the process stopped. FOLDER
 # (default: the scratch folder) must be on a drive. Needs python3. Takes about a minute a disturbance.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

@@ -3,6 +3,7 @@
 # has its first byte as the fuzzer reads it, and at most 4 KiB: an execution takes as long as its input, and what a reader
 # does it does in the first few messages. Needs python3. Run by make fuzz.
 set -eu
+export LC_ALL=C
 data=$(cd "$(dirname "$0")/.." && pwd)/data
 samples=$data/recordings
 to=$1

@@ -27,6 +27,7 @@
 # Where the benchmark's workers keep up, everything is compared. In b, d and i they do not: there only the completed
 # requests and the tiers of the decode reads are compared.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

@@ -11,6 +11,7 @@
 # cachesim prints, S3-FIFO within 0.2 points: it is compared with the paper's algorithm, which newer versions call
 # s3fifov0. Exit status 1: one does not.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

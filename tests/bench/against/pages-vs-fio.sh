@@ -8,6 +8,7 @@
 # MIB: of each run (default 256); SIZES: KiB. ext4 searches all inodes that were deleted in the last minutes before it
 # makes a file: a file system of its own shows the programs, and not what others deleted.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

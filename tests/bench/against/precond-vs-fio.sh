@@ -5,6 +5,7 @@
 # kvprecond, kvprecond, fio), and fio against itself in the same rhythm for the noise. Prints the ratios of bandwidth
 # and CPU and their geometric means; judges nothing. SIZE_MIB sets the size. Skipped without fio.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

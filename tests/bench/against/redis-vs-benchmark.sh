@@ -6,6 +6,7 @@
 # writes random keys, nearly all different, so that the server needs new memory for both (most of its time), and reads one key.
 # Needs redis-server and redis-benchmark. Judges nothing.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

@@ -13,6 +13,7 @@
 # fio's, for writes with refill_buffers=1, which makes its data unique too, and without. Judges nothing. Skipped without
 # fio.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

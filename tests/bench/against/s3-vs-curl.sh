@@ -5,6 +5,7 @@
 # most 1.2 for GET, 1.3 for PUT), with --verify none; and of --verify full against none, what verification adds.
 # SIZES and OPS may be set ("1 8 64", "PUT GET"). Needs nginx and curl. Judges nothing.
 set -eu
+export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;

@@ -90,10 +90,10 @@ for wrong in '--cpu-mem much' '--cpu-mem 1XB' '--cpu-mem none' '-t 1.5' '-t soon
 done
 
 # What is printed works as it stands there.
-"$BIN/kvtrace" drive --print -m tiny-1b -u 2 -t 2 -o answer objects >printed
+"$BIN/kvtrace" drive --print -m tiny-1b -u 2 -t 2 -o typed objects >printed
 PATH=$BIN:$PATH exits 'the printed pipeline' 0 sh -e printed
 stdout_like 'has its report' 'Tier-2|Storage read'
-ok 'and its result' test -s answer/drive.result.csv.zst
+ok 'and its result' test -s typed/drive.result.csv.zst
 
 # The same as an engine does it, in one table.
 exits 'as an engine' 0 "$BIN/kvtrace" drive -m tiny-1b -u 2 -t 2 -o answer --like lmcache-fs objects

@@ -1,0 +1,219 @@
+#!/bin/sh
+# script_traces.t - a script of examples leaves the files of others as they are, and leaves nothing of its own behind that its
+# help does not name: on a folder with files of someone that have all the names that it uses, and when SIGINT, SIGTERM or
+# SIGHUP reaches it alone at any moment. Then the programs that it started have had the signal, have cleaned up and ended.
+# nohup is respected. Bugs looked like rm -rf DIR/objects of someone, results of someone that were removed from OUT, a kvreplay
+# that ran on without its script, and temporary folders. KILLS=N tries so many moments for each signal (CI: 5), SEED=N others.
+. "$(dirname "$0")/../../lib.sh"
+plain_only
+. "$(dirname "$0")/../../scripts.sh"
+export WANT=none
+
+# Lines of: name, script and arguments. OUT is the folder for results, DIR that on the drive.
+table=$(cat <<'END'
+against-engine|against-engine.sh -r trace -f dataset -w gpu_only,gpu_cpu -o OUT DIR
+cache-size|cache-size.sh -o OUT trace
+compare-drives|compare-drives.sh --trials 2 -o OUT DIR disk/other
+compare-targets|compare-targets.sh --trials 2 -o OUT DIR redis://127.0.0.1:1/1
+compare|compare.sh trace trace
+disaggregated|disaggregated.sh -o OUT DIR
+discover|discover.sh
+drive|drive.sh --like lmcache-fs -o OUT DIR
+fast-enough|fast-enough.sh -o OUT DIR
+handover|handover.sh -o OUT DIR
+hosts|hosts.sh trace DIR one two -t 1 --lead 1 -o OUT
+users|how-many-users.sh -o OUT DIR
+mlperf|mlperf.sh -w option_1 --trials 2 --ranks 2 -o OUT DIR
+mlperf-hosts|mlperf.sh -w option_1 --trials 2 --hosts one,two --lead 1 --storage-capacity 1 -o OUT DIR
+model|model.sh --sizes 4096 --in-flight 1 -t 2 -o OUT/drive.json DIR
+precondition|precondition-then-measure.sh -s 1M --trials 1 -o OUT DIR
+quickstart|TREE/quickstart.sh OUT
+record|record.sh --run -i trace -o new.csv lmcache
+elsewhere|replay-elsewhere.sh one DIR --tarball kvtrace.tar.gz -o OUT
+elsewhere-here|replay-elsewhere.sh - DIR --tarball kvtrace.tar.gz -o OUT
+sharegpt|sharegpt-vs-synthetic.sh -f trace -o OUT DIR
+smoke|smoke.sh -w storage-only,autoscale-qos,rag -o OUT DIR
+suite|suite.sh -w storage-only,autoscale,gpu-cpu -u 2 --trials 2 --xlsx -o OUT DIR
+suite-mlperf|suite.sh -w mlperf_submission --trials 1 -u 2 -t 1 -o OUT DIR
+twin|twin.sh --drive drive.json -o OUT DIR tiny-1b 2
+kvbench|kvbench --cache-dir DIR --precondition --duration 2 --keep-files OUT --output new.json
+kvbench-passing|kvbench --cache-dir DIR --duration 2 --output new.json
+kvtrace|kvtrace drive -o OUT DIR
+END
+)
+if [ -n "${ONLY-}" ]; then table=$(printf '%s\n' "$table" | grep -E "^($ONLY)[|]"); fi
+mkdir -p tree/build
+cp -R "$EXAMPLES" tree
+ln -s "$STUBS" tree/build/bin
+printf 'all:\n\t@:\n' >tree/Makefile
+printf '#!/bin/sh\n' >tree/install-deps.sh
+chmod +x tree/install-deps.sh
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+# A program that takes its time. Objects are its own: a file that goes when it ends, also by a signal, but not at once.
+cat >"$STUBS/lasts" <<'END'
+mine=$OBJECTS/${0##*/}.$$
+trap 'sleep 0.1; rm -f "$mine"; exit 143' TERM INT HUP
+: >"$mine"
+n=0
+while [ "$n" -lt "${LASTS:-0}" ]; do
+    sleep 0.02
+    n=$((n + 1))
+done
+rm -f "$mine"
+trap - TERM INT HUP
+END
+for program in kvgen kvreplay kvprecond; do
+    printf '#!/bin/sh\n. "%s/lasts"\n' "$STUBS" | cat - "$STUBS/$program" >new
+    cat new >"$STUBS/$program"
+done
+cp "$STUBS/kvreplay" packed/kvtrace/bin
+tar -C packed -czf kvtrace.tar.gz kvtrace
+
+# enter NAME: a folder for a script's run, with what it reads.
+enter() {
+    mkdir "$1" "$1/tmp"
+    cd "$1" || exit 1
+    cp -R ../trace ../dataset ../drive.json ../kvtrace.tar.gz .
+    mkdir -p disk OUT DIR objects.of
+    export SEEN="$PWD/seen" OBJECTS="$PWD/objects.of" TMPDIR="$PWD/tmp" PATH="$SCRIPT_PATH"
+    mkdir "$SEEN"
+}
+# start COMMAND...: becomes a script of the table. A shell lets what it starts in the background ignore SIGINT; perl does not.
+start() {
+    case $1 in TREE/*) script=$TMP/tree/examples/${1#TREE/} ;; *) script=$EXAMPLES/$1 ;; esac
+    shift
+    exec perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$script" "$@"
+}
+
+# ---- files of others ----
+
+# tree: the names and contents of what the script finds.
+tree() { find OUT DIR disk trace dataset drive.json kvtrace.tar.gz new.* -type f -exec md5sum {} + 2>/dev/null | LC_ALL=C sort -k 2; }
+# foreign NAME COMMAND...: runs it in empty folders, to know the names that it makes; then with files of someone that have
+# those names, and with a list of someone in the place of its own. Prints what changed.
+foreign() {
+    case_name=$1
+    shift
+    enter "foreign.$case_name"
+    (start "$@") >first 2>&1 </dev/null || :
+    rm -rf names
+    find OUT new.* -type f ! -name .kvtrace-results 2>/dev/null >names || :
+    # The times of runs stand in some names.
+    for name in DIR.fill/file DIR/objects/file DIR/programs/file DIR/kvtrace.tar.gz DIR/trace.csv.zst DIR/kvtrace-handover \
+        DIR/kvtrace-handover.fio DIR/kvtrace-handover.sai3 DIR/.work OUT/kvtrace-quickstart/objects/file OUT/x.result.csv.zst; do
+        echo "$name" >>names
+    done
+    rm -rf OUT DIR DIR.fill new.*
+    while IFS= read -r name; do
+        # kvbench --output, record -o: files that were named are for writing.
+        case $name in new.*) continue ;; esac
+        mkdir -p "${name%/*}"
+        echo "someone's $name" >"$name"
+    done <names
+    tree >before
+    (start "$@") >second 2>&1 </dev/null || :
+    rm -f new.*
+    tree | diff before - | grep '^<' || :
+    grep -c . names >count
+    # A list that is someone's is no leave to write.
+    case $case_name in discover | compare | record | model | kvbench-passing) return ;; esac
+    where=OUT
+    if [ "$case_name" = quickstart ]; then where=OUT/kvtrace-quickstart; fi
+    cut -d / -f 2- <names >"$where/.kvtrace-results"
+    tree >before
+    (start "$@") >third 2>&1 </dev/null || :
+    rm -f new.*
+    tree | diff before - | grep '^<' || :
+}
+printf '%s\n' "$table" >table
+# Two at a time.
+half() { # N
+    awk -v n="$1" 'NR % 2 == n' table | while IFS='|' read -r name words; do
+        (
+            set --
+            for word in $words; do set -- "$@" "$word"; done
+            foreign "$name" "$@"
+        ) >"changed.$name" 2>&1
+    done
+}
+half 0 &
+half 1
+wait
+while IFS='|' read -r name words; do
+    is "$name: files of others stay, $(cat "foreign.$name/count" 2>/dev/null) names" "$(cat "changed.$name")" ''
+done <table
+
+# ---- signals ----
+
+moments=${KILLS:-1} seed=${SEED:-1}
+diag "seed $seed, $moments moments for each signal"
+# left ID: what is left of a run: processes, files of programs, temporary files, copies on other hosts.
+left() {
+    grep -lzsx "RUN_ID=$1" /proc/[0-9]*/environ | while read -r environ; do
+        echo "process: $(tr '\0' ' ' <"${environ%/*}/cmdline")"
+    done
+    find objects.of tmp DIR/objects DIR/kvtrace.* DIR/kvtrace-* DIR.fill -mindepth 1 2>/dev/null | sed 's/^/file: /'
+    grep -o "kvtrace\\.[A-Za-z0-9]*-[A-Za-z0-9_-]*" seen.ssh 2>/dev/null | sort -u | while read -r copy; do
+        if [ -e "/tmp/$copy" ]; then echo "copy: /tmp/$copy"; fi
+    done
+}
+# kills NAME COMMAND...: with each signal at some moments of its run. Prints a line of the table, and what is wrong.
+kills() {
+    case_name=$1
+    shift
+    enter "kill.$case_name"
+    export LASTS=6
+    # How long it takes, in ms.
+    began=$(date +%s%N)
+    (start "$@") >whole 2>&1 </dev/null || :
+    lasted=$((($(date +%s%N) - began) / 1000000))
+    row="$case_name $lasted"
+    for signal in INT TERM HUP; do
+        n=0 ended=''
+        while [ "$n" -lt "$moments" ]; do
+            n=$((n + 1))
+            rm -rf OUT DIR tmp disk objects.of new.*
+            mkdir OUT DIR tmp disk objects.of
+            moment=$(awk -v seed="$seed$n" -v name="$case_name$signal" -v of="$lasted" 'BEGIN {
+                for (i = 1; i <= length(name); i++) seed += index("abcdefghijklmnopqrstuvwxyzINTERMHUP-", substr(name, i, 1)) * i
+                srand(seed); printf "%.3f", rand() * of / 1000 }')
+            id=$case_name.$signal.$n.$$
+            (RUN_ID=$id; export RUN_ID; start "$@") >out 2>&1 </dev/null &
+            process=$!
+            sleep "$moment"
+            kill -s "$signal" "$process" 2>/dev/null
+            status=0
+            wait "$process" || status=$?
+            ended="$ended $moment:$status"
+            left "$id" >left
+            if [ -s left ]; then
+                echo "WRONG $case_name: SIG$signal after $moment s: status $status"
+                cat left out
+            fi
+            case $signal:$status in
+            *:0 | *:1 | *:2 | *:4 | INT:130 | TERM:143 | HUP:129) ;;
+            *) echo "WRONG $case_name: SIG$signal after $moment s: status $status" ;;
+            esac
+        done
+        row="$row $signal$ended"
+    done
+    echo "$row"
+}
+sixth() { # N
+    awk -v n="$1" 'NR % 6 == n' table | while IFS='|' read -r name words; do
+        (
+            set --
+            for word in $words; do set -- "$@" "$word"; done
+            kills "$name" "$@"
+        ) >"killed.$name" 2>&1
+    done
+}
+for n in 0 1 2 3 4 5; do sixth $n & done
+wait
+diag 'script, ms of a whole run, and for each signal moments (s) and exit statuses'
+while IFS='|' read -r name words; do
+    diag "$(grep -v '^WRONG' "killed.$name" | tail -n 1)"
+    is "$name: killed at any moment it leaves nothing" "$(sed -n '/^WRONG/,$p' "killed.$name" | head -n 12)" ''
+done <table
+done_testing

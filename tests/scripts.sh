@@ -1,0 +1,100 @@
+# shellcheck shell=sh
+# scripts.sh - for the tests of the scripts of examples, after lib.sh: programs that stand in for ours and for ssh, so that a
+# script runs from its first to its last line in a moment. Each looks in its arguments for one that is $WANT, and writes the
+# files that it is told to write. The test runs in $TMP from here on.
+cd "$TMP" || exit 1
+EXAMPLES=$TOP/examples
+STUBS=$TMP/stubs
+SEEN=$TMP/seen # has a file for each program that was given $WANT
+export STUBS SEEN KVTRACE_BIN="$STUBS"
+mkdir "$STUBS" "$SEEN" machine machine/proc disk
+unset BUILD KVTRACE_SESSION KVTRACE_COMMAND
+
+# A machine with one disk, so that a folder is proposed everywhere.
+export DISCOVER_ROOT="$TMP/machine"
+printf 'MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n' >machine/proc/meminfo
+echo "/dev/sda1 $TMP/disk ext4 rw 0 0" >machine/proc/mounts
+
+cat >"$STUBS/looks" <<'END'
+# Sourced by each: what is wanted, and what is to be written.
+before='' summary='' output='' form=''
+for word; do
+    if [ "$word" = "$WANT" ]; then : >"$SEEN/${0##*/}"; fi
+    case $before in --summary) summary=$word ;; -o | --output) output=$word ;; --mlperf | --html | --xlsx | --plot | --fio-job | --curve) echo '{}' >"$word" ;; esac
+    case $word in --json) form=json ;; --version) echo stub 1 && exit 0 ;; esac
+    before=$word
+done
+case $summary in *'{rank}'*) summary=${summary%%'{rank}'*}${rank-}${summary#*'{rank}'} ;; esac
+if [ -n "$summary" ]; then cat <"$STUBS/summary.json" >"$summary"; fi
+case $output in '' | none) ;; -) echo row ;; *) printf 'Timestamp,Operation\n' >"$output" ;; esac
+END
+cat >"$STUBS/summary.json" <<'END'
+{
+  "version": "1",
+  "valid": true,
+  "elapsed_s": 1,
+  "autoscaling": {
+    "users": 3
+  },
+  "requests": {
+    "issued": 9,
+    "completed": 9
+  }
+}
+END
+cat >"$STUBS/kvgen" <<'END'
+#!/bin/sh
+. "$STUBS/looks"
+END
+cp "$STUBS/kvgen" "$STUBS/kvprecond"
+cat >"$STUBS/kvstat" <<'END'
+#!/bin/sh
+. "$STUBS/looks"
+if [ "$form" = json ]; then cat <"$STUBS/summary.json"; fi
+END
+# As the real one, it runs the command of --each with a number in the place of {N}, and knows its rank.
+cat >"$STUBS/kvreplay" <<'END'
+#!/bin/sh
+if [ "$1" = --part ]; then rank=${2%/*}; fi
+. "$STUBS/looks"
+before=''
+for word; do
+    if [ "$before" = --each ]; then
+        command=''
+        while :; do
+            case $word in
+            *'{N}'*) command="$command${word%%'{N}'*}3" word=${word#*'{N}'} ;;
+            *) break ;;
+            esac
+        done
+        sh -c "$command$word"
+    fi
+    before=$word
+done
+END
+# Another host is this machine.
+cat >"$STUBS/ssh" <<'END'
+#!/bin/sh
+. "$STUBS/looks"
+while [ "$1" = -o ]; do shift 2; done
+shift
+printf '%s\n' "$*" >>"$SEEN.ssh"
+exec sh -c "$*"
+END
+cat >"$STUBS/fio" <<'END'
+#!/bin/sh
+echo '{}'
+END
+cat >"$STUBS/sai3-bench" <<'END'
+#!/bin/sh
+. "$STUBS/looks"
+END
+chmod +x "$STUBS"/*
+# The programs in a tarball, as make static writes it.
+mkdir -p packed/kvtrace/bin
+cp "$STUBS/kvreplay" packed/kvtrace/bin
+tar -C packed -czf kvtrace.tar.gz kvtrace
+echo '{"program": "kvtrace model", "valid": true}' >drive.json
+printf 'row\n' >trace
+: >dataset
+SCRIPT_PATH=$STUBS:$PATH
