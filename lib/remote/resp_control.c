@@ -258,9 +258,12 @@ static int refused(struct resp_control *c, redisReply *reply, const char *comman
                      "the server's answer to %s is of another kind than that command has", command);
     } else {
         resp_code(code, reply->str);
-        const char *more = advice(code);
+        const char *text = reply->str, *more = advice(code);
+        size_t word = strlen(code) - strlen("RESP:");
+        if (strncmp(text, code + strlen("RESP:"), word) == 0 && text[word] == ' ')
+            text += word + 1;
         rc = err_set(e, -EREMOTEIO, ERR_TARGET, c->where, "%s: %s is refused: %.*s%s%s", code,
-                     command, LONG_ERROR, reply->str, more ? ": " : "", more ? more : "");
+                     command, LONG_ERROR, text, more ? ": " : "", more ? more : "");
     }
     freeReplyObject(reply);
     return rc;
@@ -629,7 +632,9 @@ static int unlink_keys(struct resp_control *c, redisReply *const *name, size_t n
             reply->element[0]->type != REDIS_REPLY_INTEGER ||
             reply->element[1]->type != REDIS_REPLY_INTEGER || reply->element[1]->integer < 0)
             return refused(c, reply, "UNLINK", e);
-        atomic_fetch_sub(&c->objects, (int_fast64_t)objects);
+        /* Some may have gone by themselves. */
+        size_t removed = reply->element[0]->integer > 0 ? (size_t)reply->element[0]->integer : 0;
+        atomic_fetch_sub(&c->objects, (int_fast64_t)(removed < objects ? removed : objects));
         atomic_fetch_sub(&c->bytes, (int_fast64_t)reply->element[1]->integer);
         freeReplyObject(reply);
         count = objects = 0;
