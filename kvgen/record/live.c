@@ -25,31 +25,55 @@ bool live_is_endpoint(const char *text)
 enum {
     MAX_SOCKETS = 64,
     MAX_ENDPOINT = 256,
-    HIGH_WATER = 1 << 20, /* messages that libzmq holds while others are worked on */
+    HIGH_WATER_LEAST = 2, /* messages that libzmq holds while others are worked on */
+    HIGH_WATER_MOST = 1 << 16,
+    QUEUE_BYTES = 64 << 20, /* that these messages take, about */
+    USUAL_BYTES = 4096,     /* of a message, before any came */
     POLL_MS = 100,
-    REPLAY_MS = 3000, /* an engine answers between its own messages */
+    LOOK_MS = 250,            /* how often what waits may go on */
+    REPLAY_MS = 3000,         /* an engine answers between its own messages */
+    SILENT_MS = 60000,        /* how long a replay socket that did not answer is not asked */
+    DRAIN_MS = 1000,          /* what came before a signal is still read, but no flood */
+    MAX_PUBLISHERS = 1 << 16, /* that are kept apart */
+    MAX_TOPIC = 4096,
     PARTS = 4
 };
+#define NS_PER_MS INT64_C(1000000)
+/* Clocks of other hosts may differ, but a time that is far ahead would hold up those of all others.
+ */
+#define AHEAD_NS (INT64_C(3600) * 1000 * NS_PER_MS)
 
 /* A message that waits for its turn. */
 struct held {
     struct hash128 publisher;
     uint64_t seq;
-    unsigned char *payload;
+    unsigned char *payload; /* NULL: its frames are damaged */
     size_t len;
+};
+
+/* What is connected to one endpoint. */
+struct line {
+    void *sub, *dealer;      /* dealer: NULL where there is none */
+    size_t usual_bytes;      /* of the largest messages lately */
+    int high_water;          /* of sub */
+    int64_t silent_until_ns; /* dealer did not answer */
 };
 
 struct live {
     struct batch_reader base; /* first */
     const struct record_opts *o;
     void *context;
-    void *sub[MAX_SOCKETS], *dealer[MAX_SOCKETS]; /* dealer: NULL where there is none */
+    int64_t message_bytes;
+    struct line line[MAX_SOCKETS];
     zmq_pollitem_t poll[MAX_SOCKETS];
     unsigned subs, turn;     /* turn: the socket that is asked first */
     int64_t end_ns;          /* 0: no limit */
+    int64_t stopped_ns;      /* when a signal was seen; 0: none came */
+    int64_t looked_ns;       /* when it last said that there is none now */
     struct keymap *expected; /* next number of each publisher */
     struct held *held;       /* held[at..count) come first */
     size_t at, count, cap;
+    uint64_t held_bytes;
 };
 
 static int failed(struct err *e, const char *where, const char *what)
@@ -119,7 +143,23 @@ static int hold(struct live *l, struct hash128 publisher, uint64_t seq, const vo
         return -ENOMEM;
     memcpy(copy, p, len);
     l->held[l->count++] = (struct held){publisher, seq, copy, len};
+    l->held_bytes += len;
     return 0;
+}
+
+/* libzmq bounds the messages that wait, not their bytes: fewer may wait where they are large. */
+static void bound_queue(struct line *line, size_t bytes)
+{
+    size_t usual = line->usual_bytes - line->usual_bytes / 1024;
+    line->usual_bytes = bytes > usual ? bytes : usual;
+    size_t fit = QUEUE_BYTES / (line->usual_bytes + 1);
+    int high = fit < HIGH_WATER_LEAST  ? HIGH_WATER_LEAST
+               : fit > HIGH_WATER_MOST ? HIGH_WATER_MOST
+                                       : (int)fit;
+    if (high * 2 < line->high_water || high / 2 > line->high_water) {
+        zmq_setsockopt(line->sub, ZMQ_RCVHWM, &high, sizeof(high));
+        line->high_water = high;
+    }
 }
 
 static bool ends_now(const struct live *l)
@@ -136,20 +176,24 @@ static int fill_gap(struct live *l, unsigned source, struct hash128 publisher, u
                     uint64_t end)
 {
     unsigned char from[8];
-    void *dealer = l->dealer[source];
-    int64_t until_ns = clock_now_ns() + REPLAY_MS * INT64_C(1000000);
-    if (!dealer)
+    struct line *line = &l->line[source];
+    void *dealer = line->dealer;
+    int64_t now = clock_now_ns(), until_ns = now + REPLAY_MS * NS_PER_MS;
+    bool answered = false;
+    if (!dealer || now < line->silent_until_ns)
         return 0;
     for (int i = 0; i < 8; i++)
         from[i] = (unsigned char)(first >> (56 - 8 * i));
     if (zmq_send(dealer, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0 ||
         zmq_send(dealer, from, sizeof(from), ZMQ_DONTWAIT) < 0)
         return 0; /* nobody is there: the gap stays, and is counted */
-    while (first < end && clock_now_ns() < until_ns && !ends_now(l)) {
+    while (first < end && clock_now_ns() < until_ns && !ends_now(l) &&
+           l->held_bytes < QUEUE_BYTES) {
         zmq_pollitem_t item = {.socket = dealer, .events = ZMQ_POLLIN};
         struct parts p;
         if (zmq_poll(&item, 1, POLL_MS) <= 0 || !receive(dealer, &p))
             continue;
+        answered = true;
         unsigned at = p.count == PARTS ? 2 : 1; /* of the number */
         int rc = 0;
         if (p.count > at + 1 && size(&p, at) == 8) {
@@ -170,25 +214,46 @@ static int fill_gap(struct live *l, unsigned source, struct hash128 publisher, u
         if (rc < 0)
             return rc;
     }
+    if (!answered)
+        line->silent_until_ns = clock_now_ns() + SILENT_MS * NS_PER_MS;
     return 0;
 }
 
-/* Answers that were not waited for any more. */
+/* Answers that were not waited for any more; of a flood of them, some. */
 static void drop_old_answers(struct live *l, unsigned source)
 {
     struct parts p;
-    while (l->dealer[source] && receive(l->dealer[source], &p))
+    void *dealer = l->line[source].dealer;
+    int64_t until_ns = clock_now_ns() + POLL_MS * NS_PER_MS;
+    while (dealer && clock_now_ns() < until_ns && receive(dealer, &p))
         close_parts(&p);
+}
+
+/* A message whose frames are damaged, of a publisher that its first one names: 0 or -ENOMEM. */
+static int take_damaged(struct live *l, struct hash128 publisher)
+{
+    int rc = hold(l, publisher, 0, "", 0);
+    if (rc == 0) {
+        free(l->held[l->count - 1].payload);
+        l->held[l->count - 1].payload = NULL;
+    }
+    return rc;
 }
 
 /* A message of a publisher: holds what is missing before it, then the message. 0, -ENOMEM. */
 static int take(struct live *l, unsigned source, struct parts *p)
 {
-    if (p->count != 3 || size(p, 1) != 8) {
-        batch_unknown_event(&l->base.unknown, "message of other parts", 22);
+    size_t bytes = 0, topic = size(p, 0) < MAX_TOPIC ? size(p, 0) : MAX_TOPIC;
+    for (unsigned i = 0; i < p->count; i++)
+        bytes += size(p, i);
+    bound_queue(&l->line[source], bytes);
+    struct hash128 publisher = publisher_of(l->o, source, data(p, 0), topic);
+    if (keymap_count(l->expected) >= MAX_PUBLISHERS && !keymap_find(l->expected, publisher)) {
+        l->base.unknown.damaged[BATCH_TOO_MANY]++;
         return 0;
     }
-    struct hash128 publisher = publisher_of(l->o, source, data(p, 0), size(p, 0));
+    if (p->count != 3 || size(p, 1) != 8 || topic != size(p, 0))
+        return take_damaged(l, publisher);
     uint64_t seq = bytes_in_number(data(p, 1), 8);
     uint64_t *expected = keymap_get(l->expected, publisher, seq);
     int rc = 0;
@@ -211,11 +276,21 @@ static int wait(struct live *l, struct err *e)
 {
     struct parts p;
     l->at = l->count = 0;
+    l->held_bytes = 0;
     for (;;) {
+        int64_t now = clock_now_ns();
+        if (stop_signal() && l->stopped_ns == 0)
+            l->stopped_ns = now;
+        if (l->stopped_ns > 0 && now - l->stopped_ns > DRAIN_MS * NS_PER_MS)
+            return 0;
+        if (now - l->looked_ns > LOOK_MS * NS_PER_MS) {
+            l->looked_ns = now;
+            return BATCH_NONE_NOW;
+        }
         /* In turns, so that a busy publisher leaves the others their part. */
         for (unsigned i = 0; i < l->subs; i++) {
             unsigned source = (l->turn + i) % l->subs;
-            if (!receive(l->sub[source], &p))
+            if (!receive(l->line[source].sub, &p))
                 continue;
             l->turn = source + 1;
             int rc = take(l, source, &p);
@@ -237,27 +312,42 @@ static int next(struct batch_reader *base, struct batch *b, struct err *e)
     struct live *l = (struct live *)base;
     if (l->at == l->count) {
         int rc = ends_now(l) && l->end_ns > 0 ? 0 : wait(l, e);
-        if (rc <= 0)
+        if (rc != 1)
             return rc;
     }
     struct held *h = &l->held[l->at++];
+    int64_t now_ns = clock_wall_ns();
     batch_clear(b);
     b->publisher = h->publisher;
-    b->numbered = true;
-    b->seq = h->seq;
-    int rc = kv_message_decode(l->o, h->payload, h->len, b, &base->unknown, e);
-    free(h->payload);
-    h->payload = NULL;
-    return rc < 0 ? rc : 1;
+    b->damage = h->payload ? BATCH_WHOLE : BATCH_OTHER_FRAMES;
+    if (h->payload) {
+        b->numbered = true;
+        b->seq = h->seq;
+        int rc = kv_message_decode(l->o, h->payload, h->len, b, &base->unknown, e);
+        free(h->payload);
+        h->payload = NULL;
+        if (rc == -ENOMEM)
+            return rc;
+        if (rc < 0) {
+            b->damage = BATCH_NO_EVENTS;
+            *e = (struct err){0}; /* it ends nothing */
+        }
+    }
+    if (b->damage == BATCH_WHOLE && b->time_ns > now_ns + AHEAD_NS)
+        b->damage = BATCH_AHEAD;
+    if (b->damage == BATCH_AHEAD || b->time_ns == 0)
+        b->time_ns = now_ns;
+    base->unknown.damaged[b->damage]++;
+    return 1;
 }
 
 static void close_live(struct batch_reader *base)
 {
     struct live *l = (struct live *)base;
     for (unsigned i = 0; i < l->subs; i++) {
-        zmq_close(l->sub[i]);
-        if (l->dealer[i])
-            zmq_close(l->dealer[i]);
+        zmq_close(l->line[i].sub);
+        if (l->line[i].dealer)
+            zmq_close(l->line[i].dealer);
     }
     if (l->context)
         zmq_ctx_term(l->context);
@@ -271,7 +361,7 @@ static void close_live(struct batch_reader *base)
 /* A socket of a type for an endpoint; NULL with *e. */
 static void *open_socket(struct live *l, int type, const char *endpoint, bool binds, struct err *e)
 {
-    int none = 0, high = HIGH_WATER;
+    int none = 0, high = QUEUE_BYTES / USUAL_BYTES;
     void *s = zmq_socket(l->context, type);
     if (!s) {
         failed(e, endpoint, "no socket");
@@ -279,6 +369,7 @@ static void *open_socket(struct live *l, int type, const char *endpoint, bool bi
     }
     zmq_setsockopt(s, ZMQ_LINGER, &none, sizeof(none));
     zmq_setsockopt(s, ZMQ_RCVHWM, &high, sizeof(high));
+    zmq_setsockopt(s, ZMQ_MAXMSGSIZE, &l->message_bytes, sizeof(l->message_bytes));
     if ((type == ZMQ_SUB && zmq_setsockopt(s, ZMQ_SUBSCRIBE, "", 0) < 0) ||
         (binds ? zmq_bind(s, endpoint) : zmq_connect(s, endpoint)) < 0) {
         failed(e, endpoint, binds ? "cannot be bound" : "cannot be connected to");
@@ -302,7 +393,8 @@ static int open_list(struct live *l, const char *list, bool binds, struct err *e
         if (!s)
             return -EINVAL;
         l->poll[l->subs] = (zmq_pollitem_t){.socket = s, .events = ZMQ_POLLIN};
-        l->sub[l->subs++] = s;
+        l->line[l->subs++] = (struct line){
+            .sub = s, .usual_bytes = USUAL_BYTES, .high_water = QUEUE_BYTES / USUAL_BYTES};
         list += len + (list[len] == ',');
     }
     return 0;
@@ -318,8 +410,8 @@ static int open_gaps(struct live *l, const char *list, struct err *e)
                            "not an endpoint, or more than there are of --input and --bind");
         memcpy(endpoint, list, len);
         endpoint[len] = '\0';
-        l->dealer[i] = open_socket(l, ZMQ_DEALER, endpoint, false, e);
-        if (!l->dealer[i])
+        l->line[i].dealer = open_socket(l, ZMQ_DEALER, endpoint, false, e);
+        if (!l->line[i].dealer)
             return -EINVAL;
         list += len + (list[len] == ',');
     }
@@ -336,6 +428,7 @@ int live_open(struct batch_reader **out, const struct live_opts *how, const stru
     l->base.ops = &ops;
     l->base.key = o->pairing ? names_fingerprint(&o->names) : 0;
     l->o = o;
+    l->message_bytes = (int64_t)how->message_bytes;
     l->end_ns = how->duration_ns > 0 ? clock_now_ns() + how->duration_ns : 0;
     l->expected = keymap_create();
     l->context = zmq_ctx_new();

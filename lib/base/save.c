@@ -17,6 +17,8 @@ struct save {
     char *path;   /* for messages */
     char *real;   /* the final name of beside; NULL: bytes go straight into path */
     char *beside; /* the file until save_close */
+    char *aside;  /* of one that grows: the old file; NULL: there was none */
+    bool grows, written;
     int fd;
     bool is_stdout;
 };
@@ -38,10 +40,22 @@ static void save_free(struct save *s)
 {
     if (s->fd >= 0 && !s->is_stdout)
         close(s->fd);
+    free(s->aside);
     free(s->beside);
     free(s->real);
     free(s->path);
     free(s);
+}
+
+/* In place; the old file goes aside. */
+static int open_growing(struct save *s)
+{
+    s->aside = save_set_aside(s->path);
+    s->fd = open(s->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (s->fd < 0)
+        return -errno;
+    save_inherit(s->aside, s->fd);
+    return 0;
 }
 
 static int open_output(struct save *s)
@@ -54,6 +68,8 @@ static int open_output(struct save *s)
         s->fd = open(s->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         return s->fd < 0 ? -errno : 0;
     }
+    if (s->grows)
+        return open_growing(s);
     s->real = realpath(s->path, NULL); /* a link stays, the file that it names is replaced */
     if (!s->real)
         s->real = strdup(s->path);
@@ -70,12 +86,13 @@ static int fail(const struct save *s, int rc, struct err *e)
     return err_errno(e, rc, ERR_OUTPUT, s->path, "cannot write");
 }
 
-int save_open(struct save **out, const char *path, struct err *e)
+static int open_save(struct save **out, const char *path, bool grows, struct err *e)
 {
     struct save *s = calloc(1, sizeof(*s));
 
     if (!s)
         return err_nomem(e, "output");
+    s->grows = grows;
     s->fd = -1;
     s->is_stdout = strcmp(path, "-") == 0;
     s->path = strdup(s->is_stdout ? "standard output" : path);
@@ -83,10 +100,20 @@ int save_open(struct save **out, const char *path, struct err *e)
     if (rc < 0 && s->path)
         fail(s, rc, e);
     if (rc < 0)
-        save_free(s);
+        save_abandon(s);
     else
         *out = s;
     return rc;
+}
+
+int save_open(struct save **out, const char *path, struct err *e)
+{
+    return open_save(out, path, false, e);
+}
+
+int save_open_growing(struct save **out, const char *path, struct err *e)
+{
+    return open_save(out, path, true, e);
 }
 
 int save_put(struct save *s, const void *p, size_t len, struct err *e)
@@ -97,6 +124,7 @@ int save_put(struct save *s, const void *p, size_t len, struct err *e)
             continue;
         if (n < 0)
             return fail(s, -errno, e);
+        s->written = true;
         at += (size_t)n;
     }
     return 0;
@@ -115,6 +143,10 @@ int save_close(struct save *s, struct err *e)
         fail(s, rc, e);
     if (rc < 0 && s->beside)
         unlink(s->beside);
+    if (rc == 0) {
+        save_drop(s->aside);
+        s->aside = NULL;
+    }
     save_free(s);
     return rc;
 }
@@ -123,8 +155,15 @@ void save_abandon(struct save *s)
 {
     if (!s)
         return;
-    if (s->beside)
+    if (s->beside && s->fd >= 0)
         unlink(s->beside);
+    /* Of one that grows an empty file is worth nothing. */
+    if (s->grows && !s->written && s->fd >= 0 && !s->is_stdout && !s->aside && !is_direct(s->path))
+        unlink(s->path);
+    if (s->aside && !s->written) {
+        save_put_back(s->aside);
+        s->aside = NULL;
+    }
     save_free(s);
 }
 
