@@ -12,7 +12,9 @@ bool live_is_endpoint(const char *text)
 }
 
 #if KVTRACE_ZMQ
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include "kvgen/record/bytes_in.h"
@@ -27,12 +29,14 @@ enum {
     MAX_ENDPOINT = 256,
     HIGH_WATER_LEAST = 2, /* messages that libzmq holds while others are worked on */
     HIGH_WATER_MOST = 1 << 16,
-    QUEUE_BYTES = 64 << 20, /* that these messages take, about */
-    USUAL_BYTES = 4096,     /* of a message, before any came */
-    POLL_MS = 100,
+    QUEUE_BYTES = 64 << 20,      /* that these messages take, about */
+    UNFINISHED_BYTES = 80 << 20, /* of frames whose message does not end */
+    USUAL_BYTES = 4096,          /* of a message, before any came */
+    POLL_MS = 50,
     LOOK_MS = 250,            /* how often what waits may go on */
     REPLAY_MS = 3000,         /* an engine answers between its own messages */
     SILENT_MS = 60000,        /* how long a replay socket that did not answer is not asked */
+    AGAIN_MS = 1000,          /* between two attempts to connect to who sent what he must not */
     DRAIN_MS = 1000,          /* what came before a signal is still read, but no flood */
     MAX_PUBLISHERS = 1 << 16, /* that are kept apart */
     MAX_TOPIC = 4096,
@@ -43,6 +47,15 @@ enum {
  */
 #define AHEAD_NS (INT64_C(3600) * 1000 * NS_PER_MS)
 
+/* Events of a socket by which a connection is lost. Older versions do not tell all of them. */
+#ifdef ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL
+#define LOSSES                                                                                     \
+    (ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |                               \
+     ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+#else
+#define LOSSES ZMQ_EVENT_DISCONNECTED
+#endif
+
 /* A message that waits for its turn. */
 struct held {
     struct hash128 publisher;
@@ -51,11 +64,20 @@ struct held {
     size_t len;
 };
 
+/* A socket, and how much may wait in it. */
+struct queue {
+    void *socket;       /* NULL: there is none */
+    size_t usual_bytes; /* of the largest messages lately */
+    int high_water;
+};
+
 /* What is connected to one endpoint. */
 struct line {
-    void *sub, *dealer;      /* dealer: NULL where there is none */
-    size_t usual_bytes;      /* of the largest messages lately */
-    int high_water;          /* of sub */
+    struct queue sub, dealer;
+    void *monitor;               /* tells when the connection is lost; NULL: others connect */
+    char endpoint[MAX_ENDPOINT]; /* of sub */
+    bool lost;
+    int64_t again_ns;        /* when it may be connected to again */
     int64_t silent_until_ns; /* dealer did not answer */
 };
 
@@ -74,6 +96,9 @@ struct live {
     struct held *held;       /* held[at..count) come first */
     size_t at, count, cap;
     uint64_t held_bytes;
+    int64_t watched_ns; /* when it last looked at its memory */
+    bool received;      /* a message, since then */
+    uint64_t resident;  /* memory of the process, when one had been received */
 };
 
 static int failed(struct err *e, const char *where, const char *what)
@@ -127,6 +152,14 @@ static size_t size(struct parts *p, unsigned i)
     return zmq_msg_size(&p->part[i]);
 }
 
+static size_t bytes_of(struct parts *p)
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < p->count; i++)
+        bytes += size(p, i);
+    return bytes;
+}
+
 /* Keeps a copy of a payload. 0 or -ENOMEM. */
 static int hold(struct live *l, struct hash128 publisher, uint64_t seq, const void *p, size_t len)
 {
@@ -148,17 +181,17 @@ static int hold(struct live *l, struct hash128 publisher, uint64_t seq, const vo
 }
 
 /* libzmq bounds the messages that wait, not their bytes: fewer may wait where they are large. */
-static void bound_queue(struct line *line, size_t bytes)
+static void bound_queue(struct queue *q, size_t bytes)
 {
-    size_t usual = line->usual_bytes - line->usual_bytes / 1024;
-    line->usual_bytes = bytes > usual ? bytes : usual;
-    size_t fit = QUEUE_BYTES / (line->usual_bytes + 1);
+    size_t usual = q->usual_bytes - q->usual_bytes / 64;
+    q->usual_bytes = bytes > usual ? bytes : usual;
+    size_t fit = QUEUE_BYTES / (q->usual_bytes + 1);
     int high = fit < HIGH_WATER_LEAST  ? HIGH_WATER_LEAST
                : fit > HIGH_WATER_MOST ? HIGH_WATER_MOST
                                        : (int)fit;
-    if (high * 2 < line->high_water || high / 2 > line->high_water) {
-        zmq_setsockopt(line->sub, ZMQ_RCVHWM, &high, sizeof(high));
-        line->high_water = high;
+    if (high * 2 < q->high_water || high / 2 > q->high_water) {
+        zmq_setsockopt(q->socket, ZMQ_RCVHWM, &high, sizeof(high));
+        q->high_water = high;
     }
 }
 
@@ -177,7 +210,7 @@ static int fill_gap(struct live *l, unsigned source, struct hash128 publisher, u
 {
     unsigned char from[8];
     struct line *line = &l->line[source];
-    void *dealer = line->dealer;
+    void *dealer = line->dealer.socket;
     int64_t now = clock_now_ns(), until_ns = now + REPLAY_MS * NS_PER_MS;
     bool answered = false;
     if (!dealer || now < line->silent_until_ns)
@@ -194,6 +227,7 @@ static int fill_gap(struct live *l, unsigned source, struct hash128 publisher, u
         if (zmq_poll(&item, 1, POLL_MS) <= 0 || !receive(dealer, &p))
             continue;
         answered = true;
+        bound_queue(&line->dealer, bytes_of(&p));
         unsigned at = p.count == PARTS ? 2 : 1; /* of the number */
         int rc = 0;
         if (p.count > at + 1 && size(&p, at) == 8) {
@@ -223,7 +257,7 @@ static int fill_gap(struct live *l, unsigned source, struct hash128 publisher, u
 static void drop_old_answers(struct live *l, unsigned source)
 {
     struct parts p;
-    void *dealer = l->line[source].dealer;
+    void *dealer = l->line[source].dealer.socket;
     int64_t until_ns = clock_now_ns() + POLL_MS * NS_PER_MS;
     while (dealer && clock_now_ns() < until_ns && receive(dealer, &p))
         close_parts(&p);
@@ -243,10 +277,8 @@ static int take_damaged(struct live *l, struct hash128 publisher)
 /* A message of a publisher: holds what is missing before it, then the message. 0, -ENOMEM. */
 static int take(struct live *l, unsigned source, struct parts *p)
 {
-    size_t bytes = 0, topic = size(p, 0) < MAX_TOPIC ? size(p, 0) : MAX_TOPIC;
-    for (unsigned i = 0; i < p->count; i++)
-        bytes += size(p, i);
-    bound_queue(&l->line[source], bytes);
+    size_t topic = size(p, 0) < MAX_TOPIC ? size(p, 0) : MAX_TOPIC;
+    bound_queue(&l->line[source].sub, bytes_of(p));
     struct hash128 publisher = publisher_of(l->o, source, data(p, 0), topic);
     if (keymap_count(l->expected) >= MAX_PUBLISHERS && !keymap_find(l->expected, publisher)) {
         l->base.unknown.damaged[BATCH_TOO_MANY]++;
@@ -267,6 +299,66 @@ static int take(struct live *l, unsigned source, struct parts *p)
     }
     *expected = seq + 1;
     return rc < 0 ? rc : hold(l, publisher, seq, data(p, 2), size(p, 2));
+}
+
+/* ---- lost connections ---- */
+
+/* libzmq connects again when a connection is lost, but not to a peer that sent what it must not: a
+ * message that is too large, no greeting. With nothing left to receive. */
+static void connect_again(struct line *line, int64_t now)
+{
+    struct parts p;
+    while (line->monitor && receive(line->monitor, &p)) {
+        line->lost = true;
+        close_parts(&p);
+    }
+    if (!line->lost || now < line->again_ns)
+        return;
+    line->lost = false;
+    line->again_ns = now + AGAIN_MS * NS_PER_MS;
+    zmq_disconnect(line->sub.socket, line->endpoint);
+    zmq_connect(line->sub.socket, line->endpoint);
+}
+
+/* Bytes of memory that the process has; 0: not known. */
+static uint64_t resident_bytes(void)
+{
+    unsigned long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%*u %llu", &pages) != 1)
+        pages = 0;
+    if (f)
+        fclose(f);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* libzmq keeps the frames of a message until its last one is there, however many they are. Where
+ * memory grows and no message comes, the connections are given up with what they hold. */
+static void drop_unfinished(struct live *l)
+{
+    uint64_t bytes = resident_bytes();
+    if (!l->received && bytes > l->resident + UNFINISHED_BYTES) {
+        for (unsigned i = 0; i < l->subs; i++)
+            l->line[i].lost = l->line[i].monitor != NULL;
+        l->base.unknown.damaged[BATCH_OTHER_FRAMES]++;
+    }
+    if (l->received || l->resident == 0)
+        l->resident = bytes;
+    l->received = false;
+}
+
+/* Where it cannot be watched, libzmq's own way must do. */
+static void watch(struct live *l, struct line *line)
+{
+    char name[40];
+    snprintf(name, sizeof(name), "inproc://line-%u", l->subs);
+    if (zmq_socket_monitor(line->sub.socket, name, LOSSES) < 0)
+        return;
+    line->monitor = zmq_socket(l->context, ZMQ_PAIR);
+    if (line->monitor && zmq_connect(line->monitor, name) < 0) {
+        zmq_close(line->monitor);
+        line->monitor = NULL;
+    }
 }
 
 /* ---- the reader ---- */
@@ -290,9 +382,10 @@ static int wait(struct live *l, struct err *e)
         /* In turns, so that a busy publisher leaves the others their part. */
         for (unsigned i = 0; i < l->subs; i++) {
             unsigned source = (l->turn + i) % l->subs;
-            if (!receive(l->line[source].sub, &p))
+            if (!receive(l->line[source].sub.socket, &p))
                 continue;
             l->turn = source + 1;
+            l->received = true;
             int rc = take(l, source, &p);
             close_parts(&p);
             if (rc < 0)
@@ -302,6 +395,12 @@ static int wait(struct live *l, struct err *e)
         }
         if (ends_now(l))
             return 0;
+        if (now - l->watched_ns > POLL_MS * NS_PER_MS) {
+            l->watched_ns = now;
+            drop_unfinished(l);
+        }
+        for (unsigned i = 0; i < l->subs; i++)
+            connect_again(&l->line[i], now);
         if (zmq_poll(l->poll, (int)l->subs, POLL_MS) < 0 && zmq_errno() != EINTR)
             return failed(e, "--input", "cannot be waited for");
     }
@@ -345,9 +444,11 @@ static void close_live(struct batch_reader *base)
 {
     struct live *l = (struct live *)base;
     for (unsigned i = 0; i < l->subs; i++) {
-        zmq_close(l->line[i].sub);
-        if (l->line[i].dealer)
-            zmq_close(l->line[i].dealer);
+        if (l->line[i].monitor)
+            zmq_close(l->line[i].monitor);
+        zmq_close(l->line[i].sub.socket);
+        if (l->line[i].dealer.socket)
+            zmq_close(l->line[i].dealer.socket);
     }
     if (l->context)
         zmq_ctx_term(l->context);
@@ -358,25 +459,28 @@ static void close_live(struct batch_reader *base)
     free(l);
 }
 
-/* A socket of a type for an endpoint; NULL with *e. */
-static void *open_socket(struct live *l, int type, const char *endpoint, bool binds, struct err *e)
+/* Opens a socket of a type for an endpoint, in which messages wait as if they were large, until
+ * they prove to be small: from a replay socket all may come at once. */
+static int open_queue(struct live *l, struct queue *q, int type, const char *endpoint, bool binds,
+                      struct err *e)
 {
-    int none = 0, high = QUEUE_BYTES / USUAL_BYTES;
+    int none = 0;
+    size_t usual = type == ZMQ_SUB ? USUAL_BYTES : QUEUE_BYTES / HIGH_WATER_LEAST;
     void *s = zmq_socket(l->context, type);
-    if (!s) {
-        failed(e, endpoint, "no socket");
-        return NULL;
-    }
+    if (!s)
+        return failed(e, endpoint, "no socket");
+    *q = (struct queue){s, usual, (int)(QUEUE_BYTES / usual)};
     zmq_setsockopt(s, ZMQ_LINGER, &none, sizeof(none));
-    zmq_setsockopt(s, ZMQ_RCVHWM, &high, sizeof(high));
+    zmq_setsockopt(s, ZMQ_RCVHWM, &q->high_water, sizeof(q->high_water));
     zmq_setsockopt(s, ZMQ_MAXMSGSIZE, &l->message_bytes, sizeof(l->message_bytes));
     if ((type == ZMQ_SUB && zmq_setsockopt(s, ZMQ_SUBSCRIBE, "", 0) < 0) ||
         (binds ? zmq_bind(s, endpoint) : zmq_connect(s, endpoint)) < 0) {
-        failed(e, endpoint, binds ? "cannot be bound" : "cannot be connected to");
+        int rc = failed(e, endpoint, binds ? "cannot be bound" : "cannot be connected to");
         zmq_close(s);
-        return NULL;
+        q->socket = NULL;
+        return rc;
     }
-    return s;
+    return 0;
 }
 
 /* Opens a socket for each endpoint of a list. */
@@ -389,12 +493,14 @@ static int open_list(struct live *l, const char *list, bool binds, struct err *e
             return err_set(e, -EINVAL, ERR_INPUT, list, "not an endpoint, or too many");
         memcpy(endpoint, list, len);
         endpoint[len] = '\0';
-        void *s = open_socket(l, ZMQ_SUB, endpoint, binds, e);
-        if (!s)
-            return -EINVAL;
-        l->poll[l->subs] = (zmq_pollitem_t){.socket = s, .events = ZMQ_POLLIN};
-        l->line[l->subs++] = (struct line){
-            .sub = s, .usual_bytes = USUAL_BYTES, .high_water = QUEUE_BYTES / USUAL_BYTES};
+        struct line *line = &l->line[l->subs];
+        int rc = open_queue(l, &line->sub, ZMQ_SUB, endpoint, binds, e);
+        if (rc < 0)
+            return rc;
+        memcpy(line->endpoint, endpoint, sizeof(endpoint));
+        if (!binds)
+            watch(l, line);
+        l->poll[l->subs++] = (zmq_pollitem_t){.socket = line->sub.socket, .events = ZMQ_POLLIN};
         list += len + (list[len] == ',');
     }
     return 0;
@@ -410,9 +516,9 @@ static int open_gaps(struct live *l, const char *list, struct err *e)
                            "not an endpoint, or more than there are of --input and --bind");
         memcpy(endpoint, list, len);
         endpoint[len] = '\0';
-        l->line[i].dealer = open_socket(l, ZMQ_DEALER, endpoint, false, e);
-        if (!l->line[i].dealer)
-            return -EINVAL;
+        int rc = open_queue(l, &l->line[i].dealer, ZMQ_DEALER, endpoint, false, e);
+        if (rc < 0)
+            return rc;
         list += len + (list[len] == ',');
     }
     return 0;

@@ -18,6 +18,7 @@ struct save {
     char *real;   /* the final name of beside; NULL: bytes go straight into path */
     char *beside; /* the file until save_close */
     char *aside;  /* of one that grows: the old file; NULL: there was none */
+    off_t bytes;  /* of whole parts */
     bool grows, written;
     int fd;
     bool is_stdout;
@@ -122,11 +123,17 @@ int save_put(struct save *s, const void *p, size_t len, struct err *e)
         ssize_t n = write(s->fd, (const char *)p + at, len - at);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
-            return fail(s, -errno, e);
+        if (n < 0) {
+            int rc = -errno;
+            /* What is to stay ends where the part before this one ended. */
+            if (s->grows && at > 0 && ftruncate(s->fd, s->bytes) != 0)
+                at = 0; /* a pipe, a device: nothing to be done */
+            return fail(s, rc, e);
+        }
         s->written = true;
         at += (size_t)n;
     }
+    s->bytes += (off_t)len;
     return 0;
 }
 
