@@ -35,3 +35,10 @@ uint64_t descriptors_want(uint64_t files)
         return files;
     return limit.rlim_cur > DESCRIPTORS_SPARE ? limit.rlim_cur - DESCRIPTORS_SPARE : 0;
 }
+
+uint64_t descriptors_limit(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : limit.rlim_cur;
+}
