@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/format/import.h"
 #include "kvgen/sim/objects.h"
 #include "lib/base/hash.h"
 
@@ -281,6 +282,10 @@ int convert_run(struct convert *c, struct err *e)
     c->err = e;
     while ((rc = trace_input_next(c->trace, &row, e)) > 0 && c->status == 0) {
         int64_t now_ns;
+        if (rc == IMPORT_NONE_NOW) {
+            output_flush(c->out);
+            continue;
+        }
         if (!begun)
             first_ns = row->time_ns;
         begun = true;

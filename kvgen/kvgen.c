@@ -61,7 +61,8 @@ struct run {
     struct worth_opts worth_opts;
     struct worth worth;
     struct convert *convert; /* in place of sim, if the source is a trace */
-    bool lossy;              /* --lint found something that another tool would lose */
+    bool lossy; /* --lint found what another tool would lose, or a recording has what could
+                   not become rows */
 };
 
 /* A remark about a file, in a line. No control character of a name reaches the terminal. */
@@ -360,6 +361,7 @@ static int open_output(struct run *r, struct err *e)
                   .zstd = o->zstd ? 1 : -1,
                   .level = (int)o->level,
                   .one_frame = one_frame,
+                  .keeps = run_source_is_passing(o),
                   .threads = thread_count(o),
                   .epoch_ns = epoch_ns,
                   .provenance = r->provenance,
@@ -444,15 +446,24 @@ static int find_worth(struct run *r, struct summary *s, struct err *e)
     return rc < 0 ? rc : 0;
 }
 
+/* Whether a recording has what could not become rows, which its remarks name. */
+static bool is_incomplete(const struct source *source)
+{
+    const struct source_recording *n =
+        source->ops->recording ? source->ops->recording(source) : NULL;
+    return n && (n->unknown_media > 0 || n->damaged > 0 || n->unsized > 0);
+}
+
 /* Completes the files and tells what the run did. */
 static int finish(struct run *r, struct err *e)
 {
     struct trace_totals totals;
     int rc = output_finish(r->output, &totals, e);
-    if (rc == 0 && r->source.trace)
-        rc = trace_input_finish(r->source.trace, e);
-    if (rc < 0)
-        return rc;
+    /* One that fails must not take the other with it. */
+    int rc_input = r->source.trace ? trace_input_finish(r->source.trace, rc < 0 ? NULL : e) : 0;
+    if (rc < 0 || rc_input < 0)
+        return rc < 0 ? rc : rc_input;
+    r->lossy = is_incomplete(r->source.source);
     struct summary s = {.argc = r->argc,
                         .argv = r->argv,
                         .started_wall_ns = r->started_wall_ns,
@@ -532,8 +543,9 @@ static int simulate(struct run *r, struct err *e)
     rc = r->sim ? sim_run(r->sim, e) : convert_run(r->convert, e);
     if (interrupted(rc))
         rc = 0; /* the trace is whole up to here */
-    if (rc == -EBADMSG && r->convert) {
-        /* The input is cut. Its whole rows are used, but the cut decides the status. */
+    if (rc < 0 && r->convert && (rc == -EBADMSG || run_source_is_passing(&r->o))) {
+        /* The input is cut, or gone with what it said. Its whole rows are used, but the error
+         * decides the status. */
         struct err later = {0};
         finish(r, &later);
         return rc;

@@ -72,6 +72,7 @@ struct options {
     uint64_t object_bytes;
     int64_t reorder_ns;
     const char *capture, *bind, *gap_endpoint, *requests;
+    uint64_t message_bytes;
     const char *input, *names, *dataset_path;
     uint64_t input_memory, queue_memory; /* bytes */
     uint64_t max_conversations;

@@ -24,10 +24,10 @@ struct output {
     struct trace_writer *writer; /* NULL: no trace is written */
     struct export *export;       /* NULL: rows go to no other format */
     int64_t started_ns;
-    uint64_t seen, written;
-    bool filtered;       /* a row was left out by --only-tier or --ops */
-    struct ident key_id; /* whose key is in key: decode reads repeat it */
-    uint64_t user_of;    /* number of the request whose user is in user */
+    uint64_t seen, written, flushed; /* rows */
+    bool filtered;                   /* a row was left out by --only-tier or --ops */
+    struct ident key_id;             /* whose key is in key: decode reads repeat it */
+    uint64_t user_of;                /* number of the request whose user is in user */
     struct trace_row row;
     char key[IDENT_MAX_KEY];
     char user[IDENT_MAX_USER_NAME];
@@ -212,6 +212,13 @@ int output_record(struct output *out, const struct trace_row *row, struct err *e
                        "its time and the epoch (--epoch) are together out of range");
     }
     return write_record(out, row, e);
+}
+
+void output_flush(struct output *out)
+{
+    if (out->writer && out->written > out->flushed)
+        trace_flush(out->writer);
+    out->flushed = out->written;
 }
 
 int output_finish(struct output *out, struct trace_totals *totals, struct err *e)

@@ -38,6 +38,8 @@ int output_open(struct output **out, const struct output_opts *o, const struct s
 int output_row(void *ctx, const struct sim_row *row, struct err *e);
 /* The same for a row of another trace. */
 int output_record(struct output *out, const struct trace_row *row, struct err *e);
+/* Hands on the rows of a trace so far, so that they can be read: an export's stay until its end. */
+void output_flush(struct output *out);
 /* Completes the file. *totals is zero if nothing was to be written. */
 int output_finish(struct output *out, struct trace_totals *totals, struct err *e);
 /* Whether the filters (--only-tier, --ops) left no row to write. */

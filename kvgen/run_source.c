@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "kvgen/ingest.h"
 #include "kvgen/record/dynamo.h"
@@ -118,6 +119,15 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
 
 /* ---- files ---- */
 
+bool run_source_is_passing(const struct options *o)
+{
+    struct stat st;
+    if (!options_is_recording(o))
+        return false;
+    return options_is_live(o) || strcmp(o->input, "-") == 0 ||
+           (stat(o->input, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
 /* The events of an engine as rows. Takes in, also on failure. */
 static int open_recording(struct run_source *r, const struct run_source_opts *q, struct inputs *in,
                           struct err *e)
@@ -140,8 +150,10 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
     struct live_opts live = {.connect = o->input,
                              .bind = o->bind,
                              .gaps = o->gap_endpoint,
+                             .message_bytes = o->message_bytes,
                              .duration_ns = o->duration_ns};
     recording.live = options_is_live(o) ? &live : NULL;
+    recording.goes_on = run_source_is_passing(o);
     recording.record.pairing =
         o->requests || (o->capture && o->names && recording.format == RECORDING_KV_EVENTS);
     struct import *import;

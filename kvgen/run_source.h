@@ -3,6 +3,8 @@
 #ifndef KVGEN_RUN_SOURCE_H
 #define KVGEN_RUN_SOURCE_H
 
+#include <stdbool.h>
+
 #include "kvgen/format/trace_input.h"
 #include "kvgen/options.h"
 #include "kvgen/record/names.h"
@@ -36,6 +38,9 @@ struct run_source_opts {
  * it in o. 0 or negative errno with *e. */
 int run_source_recognise(struct run_source *r, struct options *o, const struct opt_parser *p,
                          struct err *e);
+/* Whether what is read is gone then, as it comes from engines or a pipe and is no request: errors
+ * end nothing that can go on, and what was written stays. */
+bool run_source_is_passing(const struct options *o);
 /* Opens the source; the options were checked. 0 or negative errno with *e. */
 int run_source_open(struct run_source *r, const struct run_source_opts *q, struct err *e);
 void run_source_close(struct run_source *r);

@@ -644,7 +644,10 @@ static void put_recording(struct jsonout *j, const struct summary *s)
                   {"tokens", r->tokens},
                   {"late", r->late},
                   {"unknown_fields", r->unknown_fields},
-                  {"unknown_events", r->unknown_events}};
+                  {"unknown_events", r->unknown_events},
+                  {"unknown_media", r->unknown_media},
+                  {"damaged", r->damaged},
+                  {"unsized", r->unsized}};
     jsonout_object(j, "recording");
     for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
         jsonout_u64(j, counts[i].name, counts[i].n);

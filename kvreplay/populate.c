@@ -44,6 +44,12 @@ static void populate_take_room(struct populate *p, const struct object *want)
     room_hold(&p->tiers->room[want->tier], want->tier, want->key, want->size);
 }
 
+/* Errors of the store, and not of an object: each of the next ones would wait for it again. */
+static bool store_is_gone(int rc)
+{
+    return rc == -ETIMEDOUT || rc == -ECONNRESET || rc == -ECONNREFUSED || rc == -EPROTO;
+}
+
 int populate_adopt(struct populate *p, struct err *e)
 {
     struct object *want;
@@ -55,7 +61,12 @@ int populate_adopt(struct populate *p, struct err *e)
         struct tier *tier = p->tiers->tier[want->tier];
         struct tier_op op = populate_op(want, 0);
         op.verify = p->tiers->unsure[want->tier] ? TIER_VERIFY_HEADER : TIER_VERIFY_NONE;
-        int rc = tier->ops->adopt(tier, &op, &size, &generation);
+        int rc = stop_signal() ? -EINTR : tier->ops->adopt(tier, &op, &size, &generation);
+        if (rc == -EINTR)
+            return err_set(e, rc, ERR_FAILED, "populate", "interrupted");
+        if (store_is_gone(rc))
+            return err_errno(e, rc, ERR_TARGET, "populate",
+                             "cannot look for the objects that an earlier run kept");
         p->done.torn_objects += rc == -EBADMSG;
         if (rc < 0 || DATA_PADDED(size) != DATA_PADDED(want->size))
             continue;

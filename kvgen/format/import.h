@@ -10,10 +10,15 @@
 
 struct import; /* begins with its ops */
 
+/* What a live source says now and then in place of a row: what was written can go to the file. */
+enum {
+    IMPORT_NONE_NOW = 2
+};
+
 struct import_ops {
     const char *name; /* of the source in summaries; NULL: "trace" */
-    /* 1 and the next row, lent until the next call; 0 at the end; negative errno with *e, whose
-     * where is FILE:LINE. */
+    /* 1 and the next row, lent until the next call; 0 at the end; IMPORT_NONE_NOW; negative errno
+     * with *e, whose where is FILE:LINE. */
     int (*next)(struct import *i, const struct trace_row **row, struct err *e);
     /* Rows skipped so far, lent. NULL: none are skipped. */
     const struct skips *(*skips)(const struct import *i);

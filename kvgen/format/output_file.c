@@ -24,7 +24,7 @@ struct output_file {
     struct trace_totals totals;
 };
 
-int output_file_open(struct output_file **out, const char *path, bool zstd, int level,
+static int open_file(struct output_file **out, const char *path, bool zstd, int level, bool grows,
                      struct err *e)
 {
     struct output_file *f = calloc(1, sizeof(*f));
@@ -38,13 +38,25 @@ int output_file_open(struct output_file **out, const char *path, bool zstd, int 
     if (!f->block || !f->digest || (zstd && !f->encoder))
         rc = err_nomem(e, "output");
     else
-        rc = save_open(&f->save, path, e);
+        rc = grows ? save_open_growing(&f->save, path, e) : save_open(&f->save, path, e);
     if (rc < 0) {
         output_file_abandon(f);
         return rc;
     }
     *out = f;
     return 0;
+}
+
+int output_file_open(struct output_file **out, const char *path, bool zstd, int level,
+                     struct err *e)
+{
+    return open_file(out, path, zstd, level, false, e);
+}
+
+int output_file_open_growing(struct output_file **out, const char *path, bool zstd, int level,
+                             struct err *e)
+{
+    return open_file(out, path, zstd, level, true, e);
 }
 
 static int write_block(struct output_file *f, bool last, struct err *e)
@@ -80,6 +92,11 @@ int output_file_put(struct output_file *f, const void *p, size_t len, struct err
             return rc;
     }
     return 0;
+}
+
+int output_file_flush(struct output_file *f, struct err *e)
+{
+    return f->used > 0 ? write_block(f, false, e) : 0;
 }
 
 int output_file_close(struct output_file *f, struct trace_totals *totals, struct err *e)

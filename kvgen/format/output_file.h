@@ -15,6 +15,12 @@ struct output_file;
  * class ERR_OUTPUT, as all errors here but memory. */
 int output_file_open(struct output_file **out, const char *path, bool zstd, int level,
                      struct err *e);
+/* The same, for what cannot be made again: it is written in place, and what was written stays, also
+ * when it is not closed, or abandoned. */
+int output_file_open_growing(struct output_file **out, const char *path, bool zstd, int level,
+                             struct err *e);
+/* Writes what was put so far, so that it can be read. */
+int output_file_flush(struct output_file *f, struct err *e);
 /* Appends p[0..len). */
 int output_file_put(struct output_file *f, const void *p, size_t len, struct err *e);
 /* Completes the file, and frees f also on failure; what was there before stays then. Sets the bytes

@@ -145,7 +145,9 @@ int trace_input_next(struct trace_input *t, const struct trace_row **row, struct
 
 int trace_input_first_ns(struct trace_input *t, int64_t *time_ns, struct err *e)
 {
-    int rc = t->first ? 1 : next_row(t, &t->first, e);
+    int rc = t->first ? 1 : IMPORT_NONE_NOW;
+    while (rc == IMPORT_NONE_NOW)
+        rc = next_row(t, &t->first, e);
     if (rc <= 0)
         t->first = NULL;
     *time_ns = rc > 0 ? t->first->time_ns : 0;

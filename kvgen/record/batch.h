@@ -47,6 +47,16 @@ struct event {
     size_t first, count;   /* blocks: batch.hash[first..first + count) */
 };
 
+/* Why a message could not be read to its end, where that ends nothing. */
+enum batch_damage {
+    BATCH_WHOLE,
+    BATCH_OTHER_FRAMES,
+    BATCH_NO_EVENTS,
+    BATCH_TOO_MANY, /* publishers: nothing of it is kept */
+    BATCH_AHEAD,    /* all of it was read, but its time is one that is to come */
+    BATCH_DAMAGES
+};
+
 /* Memory is kept from one message to the next. */
 struct batch {
     int64_t time_ns; /* since 1970; 0: the source has no times */
@@ -56,6 +66,7 @@ struct batch {
     bool by_object; /* its times are in order for each object, not for the publisher */
     bool numbered;  /* seq is the number of the message, of this publisher */
     uint64_t seq;
+    enum batch_damage damage; /* of the message: it has the events before that */
     struct event *event;
     size_t events, events_cap;
     struct hash128 *hash;
@@ -76,6 +87,7 @@ struct record_opts {
     bool pairing; /* hash the token ids of blocks, and keep keyed sequence hashes of them */
     struct names names;
     struct media media;
+    struct media *learns; /* media: an unknown one is added there. NULL: it is an error */
 };
 
 /* What a reader met and left out. Zero before use. */
@@ -84,15 +96,23 @@ struct batch_unknown {
     char event[48];   /* the name of the first such event */
     uint64_t calls;   /* on descriptors that were not opened in the recording */
     uint64_t unnamed; /* files written under a name for the meantime, and not renamed */
+    uint64_t damaged[BATCH_DAMAGES];
 };
 void batch_unknown_event(struct batch_unknown *u, const char *name, size_t len);
-/* Adds the counts of events and fields, if there are any. */
+/* In words, for captures and remarks. */
+const char *batch_damage_text(enum batch_damage damage);
+/* Adds the counts of events, fields and damages, if there are any. */
 void batch_unknown_note(const struct batch_unknown *u, struct notes *to);
+
+/* What a live reader says now and then in place of a message: what waits for others can go. */
+enum {
+    BATCH_NONE_NOW = 2
+};
 
 /* A reader of recordings: one format a file. */
 struct batch_reader;
 struct batch_reader_ops {
-    /* 1 and the next message in *b; 0 at the end; negative errno with *e. */
+    /* 1 and the next message in *b; 0 at the end; BATCH_NONE_NOW; negative errno with *e. */
     int (*next)(struct batch_reader *r, struct batch *b, struct err *e);
     void (*close)(struct batch_reader *r);
 };

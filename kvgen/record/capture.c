@@ -132,6 +132,8 @@ int capture_put(struct capture *c, const struct batch_reader *from, const struct
             put(c, ",\"restarted\":true");
         if (b->by_object)
             put(c, ",\"by_object\":true");
+        if (b->damage != BATCH_WHOLE && i == 0)
+            put(c, ",\"damage\":\"%s\"", batch_damage_text(b->damage));
         if (i < b->events)
             put_event(c, b, &b->event[i]);
         put(c, "}\n");
@@ -147,13 +149,18 @@ int capture_create(struct capture **out, const char *path, const struct media *m
     if (!c)
         return err_nomem(e, "capture");
     c->media = media;
-    int rc = output_file_open(&c->file, path, zstd, 0, e);
+    int rc = output_file_open_growing(&c->file, path, zstd, 0, e);
     if (rc < 0) {
         capture_abandon(c);
         return rc;
     }
     *out = c;
     return 0;
+}
+
+int capture_flush(struct capture *c, struct err *e)
+{
+    return output_file_flush(c->file, e);
 }
 
 static void free_capture(struct capture *c)
@@ -272,7 +279,9 @@ static int read_event(struct capture_reader *r, const struct jsonin_v *line, str
     const char *medium = jsonin_text(jsonin_get(line, "medium"), &len);
     if (!v)
         return err_nomem(e, "events");
-    found = medium ? media_find(&r->o->media, medium, len) : -1;
+    found = !medium        ? -1
+            : r->o->learns ? (int)media_learn(r->o->learns, medium, len)
+                           : media_find(&r->o->media, medium, len);
     if (found < 0)
         return err_set(e, -EINVAL, ERR_INPUT, "",
                        "medium \"%.40s\" is not known (--medium NAME=TIER says which tier it is)",

@@ -9,14 +9,17 @@
 
 struct capture;
 
-/* Opens path, compressed if its name ends in .zst; it appears when it is closed. 0 or negative
- * errno with *e, class ERR_OUTPUT, as all errors here but memory. */
+/* Opens path, compressed if its name ends in .zst. It grows there: what was written stays, also
+ * when it is not closed, or abandoned. 0 or negative errno with *e, class ERR_OUTPUT, as all errors
+ * here but memory. */
 int capture_create(struct capture **out, const char *path, const struct media *media,
                    struct err *e);
 /* Writes a message of a reader: a line for each event, or one line for a message without events.
  * The head of the file, before the first one, has what the reader says of its recording. */
 int capture_put(struct capture *c, const struct batch_reader *from, const struct batch *b,
                 struct err *e);
+/* Writes what has been put so far. */
+int capture_flush(struct capture *c, struct err *e);
 /* Completes the file, and frees c also on failure. */
 int capture_close(struct capture *c, struct err *e);
 void capture_abandon(struct capture *c); /* NULL is fine */

@@ -243,7 +243,8 @@ static int find_medium(const struct decoder *d, const struct msgpack_value *v, u
         return 0;
     if (v->type != MSGPACK_TEXT)
         return damaged(d);
-    int found = media_find(&d->o->media, v->text, v->len);
+    int found = d->o->learns ? (int)media_learn(d->o->learns, v->text, v->len)
+                             : media_find(&d->o->media, v->text, v->len);
     if (found < 0)
         return err_set(d->err, -EINVAL, ERR_INPUT, "",
                        "medium \"%.*s\" is not known (--medium NAME=TIER says which tier it is)",
@@ -334,15 +335,20 @@ static int decode_event(struct decoder *d, struct msgpack *in)
     return 0;
 }
 
+/* An event that is damaged leaves nothing of itself. */
 static int decode_events(struct decoder *d, struct msgpack *in)
 {
     struct msgpack_value list;
     if (msgpack_next(in, &list) < 0 || list.type != MSGPACK_ARRAY)
         return damaged(d);
     for (uint32_t i = 0; i < list.count; i++) {
+        size_t events = d->b->events, hashes = d->b->hashes;
         int rc = decode_event(d, in);
-        if (rc < 0)
+        if (rc < 0) {
+            d->b->events = events;
+            d->b->hashes = hashes;
             return rc;
+        }
     }
     return 0;
 }

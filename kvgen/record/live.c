@@ -12,7 +12,9 @@ bool live_is_endpoint(const char *text)
 }
 
 #if KVTRACE_ZMQ
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include "kvgen/record/bytes_in.h"
@@ -25,31 +27,78 @@ bool live_is_endpoint(const char *text)
 enum {
     MAX_SOCKETS = 64,
     MAX_ENDPOINT = 256,
-    HIGH_WATER = 1 << 20, /* messages that libzmq holds while others are worked on */
-    POLL_MS = 100,
-    REPLAY_MS = 3000, /* an engine answers between its own messages */
+    HIGH_WATER_LEAST = 2, /* messages that libzmq holds while others are worked on */
+    HIGH_WATER_MOST = 1 << 16,
+    QUEUE_BYTES = 64 << 20,      /* that these messages take, about */
+    UNFINISHED_BYTES = 80 << 20, /* of frames whose message does not end */
+    USUAL_BYTES = 4096,          /* of a message, before any came */
+    POLL_MS = 50,
+    LOOK_MS = 250,            /* how often what waits may go on */
+    REPLAY_MS = 3000,         /* an engine answers between its own messages */
+    SILENT_MS = 60000,        /* how long a replay socket that did not answer is not asked */
+    AGAIN_MS = 1000,          /* between two attempts to connect to who sent what he must not */
+    DRAIN_MS = 1000,          /* what came before a signal is still read, but no flood */
+    MAX_PUBLISHERS = 1 << 16, /* that are kept apart */
+    MAX_TOPIC = 4096,
     PARTS = 4
 };
+#define NS_PER_MS INT64_C(1000000)
+/* Clocks of other hosts may differ, but a time that is far ahead would hold up those of all others.
+ */
+#define AHEAD_NS (INT64_C(3600) * 1000 * NS_PER_MS)
+
+/* Events of a socket by which a connection is lost. Older versions do not tell all of them. */
+#ifdef ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL
+#define LOSSES                                                                                     \
+    (ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |                               \
+     ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+#else
+#define LOSSES ZMQ_EVENT_DISCONNECTED
+#endif
 
 /* A message that waits for its turn. */
 struct held {
     struct hash128 publisher;
     uint64_t seq;
-    unsigned char *payload;
+    unsigned char *payload; /* NULL: its frames are damaged */
     size_t len;
+};
+
+/* A socket, and how much may wait in it. */
+struct queue {
+    void *socket;       /* NULL: there is none */
+    size_t usual_bytes; /* of the largest messages lately */
+    int high_water;
+};
+
+/* What is connected to one endpoint. */
+struct line {
+    struct queue sub, dealer;
+    void *monitor;               /* tells when the connection is lost; NULL: others connect */
+    char endpoint[MAX_ENDPOINT]; /* of sub */
+    bool lost;
+    int64_t again_ns;        /* when it may be connected to again */
+    int64_t silent_until_ns; /* dealer did not answer */
 };
 
 struct live {
     struct batch_reader base; /* first */
     const struct record_opts *o;
     void *context;
-    void *sub[MAX_SOCKETS], *dealer[MAX_SOCKETS]; /* dealer: NULL where there is none */
+    int64_t message_bytes;
+    struct line line[MAX_SOCKETS];
     zmq_pollitem_t poll[MAX_SOCKETS];
     unsigned subs, turn;     /* turn: the socket that is asked first */
     int64_t end_ns;          /* 0: no limit */
+    int64_t stopped_ns;      /* when a signal was seen; 0: none came */
+    int64_t looked_ns;       /* when it last said that there is none now */
     struct keymap *expected; /* next number of each publisher */
     struct held *held;       /* held[at..count) come first */
     size_t at, count, cap;
+    uint64_t held_bytes;
+    int64_t watched_ns; /* when it last looked at its memory */
+    bool received;      /* a message, since then */
+    uint64_t resident;  /* memory of the process, when one had been received */
 };
 
 static int failed(struct err *e, const char *where, const char *what)
@@ -103,6 +152,14 @@ static size_t size(struct parts *p, unsigned i)
     return zmq_msg_size(&p->part[i]);
 }
 
+static size_t bytes_of(struct parts *p)
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < p->count; i++)
+        bytes += size(p, i);
+    return bytes;
+}
+
 /* Keeps a copy of a payload. 0 or -ENOMEM. */
 static int hold(struct live *l, struct hash128 publisher, uint64_t seq, const void *p, size_t len)
 {
@@ -119,7 +176,23 @@ static int hold(struct live *l, struct hash128 publisher, uint64_t seq, const vo
         return -ENOMEM;
     memcpy(copy, p, len);
     l->held[l->count++] = (struct held){publisher, seq, copy, len};
+    l->held_bytes += len;
     return 0;
+}
+
+/* libzmq bounds the messages that wait, not their bytes: fewer may wait where they are large. */
+static void bound_queue(struct queue *q, size_t bytes)
+{
+    size_t usual = q->usual_bytes - q->usual_bytes / 64;
+    q->usual_bytes = bytes > usual ? bytes : usual;
+    size_t fit = QUEUE_BYTES / (q->usual_bytes + 1);
+    int high = fit < HIGH_WATER_LEAST  ? HIGH_WATER_LEAST
+               : fit > HIGH_WATER_MOST ? HIGH_WATER_MOST
+                                       : (int)fit;
+    if (high * 2 < q->high_water || high / 2 > q->high_water) {
+        zmq_setsockopt(q->socket, ZMQ_RCVHWM, &high, sizeof(high));
+        q->high_water = high;
+    }
 }
 
 static bool ends_now(const struct live *l)
@@ -136,20 +209,25 @@ static int fill_gap(struct live *l, unsigned source, struct hash128 publisher, u
                     uint64_t end)
 {
     unsigned char from[8];
-    void *dealer = l->dealer[source];
-    int64_t until_ns = clock_now_ns() + REPLAY_MS * INT64_C(1000000);
-    if (!dealer)
+    struct line *line = &l->line[source];
+    void *dealer = line->dealer.socket;
+    int64_t now = clock_now_ns(), until_ns = now + REPLAY_MS * NS_PER_MS;
+    bool answered = false;
+    if (!dealer || now < line->silent_until_ns)
         return 0;
     for (int i = 0; i < 8; i++)
         from[i] = (unsigned char)(first >> (56 - 8 * i));
     if (zmq_send(dealer, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0 ||
         zmq_send(dealer, from, sizeof(from), ZMQ_DONTWAIT) < 0)
         return 0; /* nobody is there: the gap stays, and is counted */
-    while (first < end && clock_now_ns() < until_ns && !ends_now(l)) {
+    while (first < end && clock_now_ns() < until_ns && !ends_now(l) &&
+           l->held_bytes < QUEUE_BYTES) {
         zmq_pollitem_t item = {.socket = dealer, .events = ZMQ_POLLIN};
         struct parts p;
         if (zmq_poll(&item, 1, POLL_MS) <= 0 || !receive(dealer, &p))
             continue;
+        answered = true;
+        bound_queue(&line->dealer, bytes_of(&p));
         unsigned at = p.count == PARTS ? 2 : 1; /* of the number */
         int rc = 0;
         if (p.count > at + 1 && size(&p, at) == 8) {
@@ -170,25 +248,44 @@ static int fill_gap(struct live *l, unsigned source, struct hash128 publisher, u
         if (rc < 0)
             return rc;
     }
+    if (!answered)
+        line->silent_until_ns = clock_now_ns() + SILENT_MS * NS_PER_MS;
     return 0;
 }
 
-/* Answers that were not waited for any more. */
+/* Answers that were not waited for any more; of a flood of them, some. */
 static void drop_old_answers(struct live *l, unsigned source)
 {
     struct parts p;
-    while (l->dealer[source] && receive(l->dealer[source], &p))
+    void *dealer = l->line[source].dealer.socket;
+    int64_t until_ns = clock_now_ns() + POLL_MS * NS_PER_MS;
+    while (dealer && clock_now_ns() < until_ns && receive(dealer, &p))
         close_parts(&p);
+}
+
+/* A message whose frames are damaged, of a publisher that its first one names: 0 or -ENOMEM. */
+static int take_damaged(struct live *l, struct hash128 publisher)
+{
+    int rc = hold(l, publisher, 0, "", 0);
+    if (rc == 0) {
+        free(l->held[l->count - 1].payload);
+        l->held[l->count - 1].payload = NULL;
+    }
+    return rc;
 }
 
 /* A message of a publisher: holds what is missing before it, then the message. 0, -ENOMEM. */
 static int take(struct live *l, unsigned source, struct parts *p)
 {
-    if (p->count != 3 || size(p, 1) != 8) {
-        batch_unknown_event(&l->base.unknown, "message of other parts", 22);
+    size_t topic = size(p, 0) < MAX_TOPIC ? size(p, 0) : MAX_TOPIC;
+    bound_queue(&l->line[source].sub, bytes_of(p));
+    struct hash128 publisher = publisher_of(l->o, source, data(p, 0), topic);
+    if (keymap_count(l->expected) >= MAX_PUBLISHERS && !keymap_find(l->expected, publisher)) {
+        l->base.unknown.damaged[BATCH_TOO_MANY]++;
         return 0;
     }
-    struct hash128 publisher = publisher_of(l->o, source, data(p, 0), size(p, 0));
+    if (p->count != 3 || size(p, 1) != 8 || topic != size(p, 0))
+        return take_damaged(l, publisher);
     uint64_t seq = bytes_in_number(data(p, 1), 8);
     uint64_t *expected = keymap_get(l->expected, publisher, seq);
     int rc = 0;
@@ -204,6 +301,66 @@ static int take(struct live *l, unsigned source, struct parts *p)
     return rc < 0 ? rc : hold(l, publisher, seq, data(p, 2), size(p, 2));
 }
 
+/* ---- lost connections ---- */
+
+/* libzmq connects again when a connection is lost, but not to a peer that sent what it must not: a
+ * message that is too large, no greeting. With nothing left to receive. */
+static void connect_again(struct line *line, int64_t now)
+{
+    struct parts p;
+    while (line->monitor && receive(line->monitor, &p)) {
+        line->lost = true;
+        close_parts(&p);
+    }
+    if (!line->lost || now < line->again_ns)
+        return;
+    line->lost = false;
+    line->again_ns = now + AGAIN_MS * NS_PER_MS;
+    zmq_disconnect(line->sub.socket, line->endpoint);
+    zmq_connect(line->sub.socket, line->endpoint);
+}
+
+/* Bytes of memory that the process has; 0: not known. */
+static uint64_t resident_bytes(void)
+{
+    unsigned long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%*u %llu", &pages) != 1)
+        pages = 0;
+    if (f)
+        fclose(f);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* libzmq keeps the frames of a message until its last one is there, however many they are. Where
+ * memory grows and no message comes, the connections are given up with what they hold. */
+static void drop_unfinished(struct live *l)
+{
+    uint64_t bytes = resident_bytes();
+    if (!l->received && bytes > l->resident + UNFINISHED_BYTES) {
+        for (unsigned i = 0; i < l->subs; i++)
+            l->line[i].lost = l->line[i].monitor != NULL;
+        l->base.unknown.damaged[BATCH_OTHER_FRAMES]++;
+    }
+    if (l->received || l->resident == 0)
+        l->resident = bytes;
+    l->received = false;
+}
+
+/* Where it cannot be watched, libzmq's own way must do. */
+static void watch(struct live *l, struct line *line)
+{
+    char name[40];
+    snprintf(name, sizeof(name), "inproc://line-%u", l->subs);
+    if (zmq_socket_monitor(line->sub.socket, name, LOSSES) < 0)
+        return;
+    line->monitor = zmq_socket(l->context, ZMQ_PAIR);
+    if (line->monitor && zmq_connect(line->monitor, name) < 0) {
+        zmq_close(line->monitor);
+        line->monitor = NULL;
+    }
+}
+
 /* ---- the reader ---- */
 
 /* Waits for messages and holds them: 1; 0: it is the end; negative errno. */
@@ -211,13 +368,24 @@ static int wait(struct live *l, struct err *e)
 {
     struct parts p;
     l->at = l->count = 0;
+    l->held_bytes = 0;
     for (;;) {
+        int64_t now = clock_now_ns();
+        if (stop_signal() && l->stopped_ns == 0)
+            l->stopped_ns = now;
+        if (l->stopped_ns > 0 && now - l->stopped_ns > DRAIN_MS * NS_PER_MS)
+            return 0;
+        if (now - l->looked_ns > LOOK_MS * NS_PER_MS) {
+            l->looked_ns = now;
+            return BATCH_NONE_NOW;
+        }
         /* In turns, so that a busy publisher leaves the others their part. */
         for (unsigned i = 0; i < l->subs; i++) {
             unsigned source = (l->turn + i) % l->subs;
-            if (!receive(l->sub[source], &p))
+            if (!receive(l->line[source].sub.socket, &p))
                 continue;
             l->turn = source + 1;
+            l->received = true;
             int rc = take(l, source, &p);
             close_parts(&p);
             if (rc < 0)
@@ -227,6 +395,12 @@ static int wait(struct live *l, struct err *e)
         }
         if (ends_now(l))
             return 0;
+        if (now - l->watched_ns > POLL_MS * NS_PER_MS) {
+            l->watched_ns = now;
+            drop_unfinished(l);
+        }
+        for (unsigned i = 0; i < l->subs; i++)
+            connect_again(&l->line[i], now);
         if (zmq_poll(l->poll, (int)l->subs, POLL_MS) < 0 && zmq_errno() != EINTR)
             return failed(e, "--input", "cannot be waited for");
     }
@@ -237,27 +411,44 @@ static int next(struct batch_reader *base, struct batch *b, struct err *e)
     struct live *l = (struct live *)base;
     if (l->at == l->count) {
         int rc = ends_now(l) && l->end_ns > 0 ? 0 : wait(l, e);
-        if (rc <= 0)
+        if (rc != 1)
             return rc;
     }
     struct held *h = &l->held[l->at++];
+    int64_t now_ns = clock_wall_ns();
     batch_clear(b);
     b->publisher = h->publisher;
-    b->numbered = true;
-    b->seq = h->seq;
-    int rc = kv_message_decode(l->o, h->payload, h->len, b, &base->unknown, e);
-    free(h->payload);
-    h->payload = NULL;
-    return rc < 0 ? rc : 1;
+    b->damage = h->payload ? BATCH_WHOLE : BATCH_OTHER_FRAMES;
+    if (h->payload) {
+        b->numbered = true;
+        b->seq = h->seq;
+        int rc = kv_message_decode(l->o, h->payload, h->len, b, &base->unknown, e);
+        free(h->payload);
+        h->payload = NULL;
+        if (rc == -ENOMEM)
+            return rc;
+        if (rc < 0) {
+            b->damage = BATCH_NO_EVENTS;
+            *e = (struct err){0}; /* it ends nothing */
+        }
+    }
+    if (b->damage == BATCH_WHOLE && b->time_ns > now_ns + AHEAD_NS)
+        b->damage = BATCH_AHEAD;
+    if (b->damage == BATCH_AHEAD || b->time_ns == 0)
+        b->time_ns = now_ns;
+    base->unknown.damaged[b->damage]++;
+    return 1;
 }
 
 static void close_live(struct batch_reader *base)
 {
     struct live *l = (struct live *)base;
     for (unsigned i = 0; i < l->subs; i++) {
-        zmq_close(l->sub[i]);
-        if (l->dealer[i])
-            zmq_close(l->dealer[i]);
+        if (l->line[i].monitor)
+            zmq_close(l->line[i].monitor);
+        zmq_close(l->line[i].sub.socket);
+        if (l->line[i].dealer.socket)
+            zmq_close(l->line[i].dealer.socket);
     }
     if (l->context)
         zmq_ctx_term(l->context);
@@ -268,24 +459,28 @@ static void close_live(struct batch_reader *base)
     free(l);
 }
 
-/* A socket of a type for an endpoint; NULL with *e. */
-static void *open_socket(struct live *l, int type, const char *endpoint, bool binds, struct err *e)
+/* Opens a socket of a type for an endpoint, in which messages wait as if they were large, until
+ * they prove to be small: from a replay socket all may come at once. */
+static int open_queue(struct live *l, struct queue *q, int type, const char *endpoint, bool binds,
+                      struct err *e)
 {
-    int none = 0, high = HIGH_WATER;
+    int none = 0;
+    size_t usual = type == ZMQ_SUB ? USUAL_BYTES : QUEUE_BYTES / HIGH_WATER_LEAST;
     void *s = zmq_socket(l->context, type);
-    if (!s) {
-        failed(e, endpoint, "no socket");
-        return NULL;
-    }
+    if (!s)
+        return failed(e, endpoint, "no socket");
+    *q = (struct queue){s, usual, (int)(QUEUE_BYTES / usual)};
     zmq_setsockopt(s, ZMQ_LINGER, &none, sizeof(none));
-    zmq_setsockopt(s, ZMQ_RCVHWM, &high, sizeof(high));
+    zmq_setsockopt(s, ZMQ_RCVHWM, &q->high_water, sizeof(q->high_water));
+    zmq_setsockopt(s, ZMQ_MAXMSGSIZE, &l->message_bytes, sizeof(l->message_bytes));
     if ((type == ZMQ_SUB && zmq_setsockopt(s, ZMQ_SUBSCRIBE, "", 0) < 0) ||
         (binds ? zmq_bind(s, endpoint) : zmq_connect(s, endpoint)) < 0) {
-        failed(e, endpoint, binds ? "cannot be bound" : "cannot be connected to");
+        int rc = failed(e, endpoint, binds ? "cannot be bound" : "cannot be connected to");
         zmq_close(s);
-        return NULL;
+        q->socket = NULL;
+        return rc;
     }
-    return s;
+    return 0;
 }
 
 /* Opens a socket for each endpoint of a list. */
@@ -298,11 +493,14 @@ static int open_list(struct live *l, const char *list, bool binds, struct err *e
             return err_set(e, -EINVAL, ERR_INPUT, list, "not an endpoint, or too many");
         memcpy(endpoint, list, len);
         endpoint[len] = '\0';
-        void *s = open_socket(l, ZMQ_SUB, endpoint, binds, e);
-        if (!s)
-            return -EINVAL;
-        l->poll[l->subs] = (zmq_pollitem_t){.socket = s, .events = ZMQ_POLLIN};
-        l->sub[l->subs++] = s;
+        struct line *line = &l->line[l->subs];
+        int rc = open_queue(l, &line->sub, ZMQ_SUB, endpoint, binds, e);
+        if (rc < 0)
+            return rc;
+        memcpy(line->endpoint, endpoint, sizeof(endpoint));
+        if (!binds)
+            watch(l, line);
+        l->poll[l->subs++] = (zmq_pollitem_t){.socket = line->sub.socket, .events = ZMQ_POLLIN};
         list += len + (list[len] == ',');
     }
     return 0;
@@ -318,9 +516,9 @@ static int open_gaps(struct live *l, const char *list, struct err *e)
                            "not an endpoint, or more than there are of --input and --bind");
         memcpy(endpoint, list, len);
         endpoint[len] = '\0';
-        l->dealer[i] = open_socket(l, ZMQ_DEALER, endpoint, false, e);
-        if (!l->dealer[i])
-            return -EINVAL;
+        int rc = open_queue(l, &l->line[i].dealer, ZMQ_DEALER, endpoint, false, e);
+        if (rc < 0)
+            return rc;
         list += len + (list[len] == ',');
     }
     return 0;
@@ -336,6 +534,7 @@ int live_open(struct batch_reader **out, const struct live_opts *how, const stru
     l->base.ops = &ops;
     l->base.key = o->pairing ? names_fingerprint(&o->names) : 0;
     l->o = o;
+    l->message_bytes = (int64_t)how->message_bytes;
     l->end_ns = how->duration_ns > 0 ? clock_now_ns() + how->duration_ns : 0;
     l->expected = keymap_create();
     l->context = zmq_ctx_new();

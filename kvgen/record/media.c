@@ -2,9 +2,14 @@
  * host_pinned; DISK, STORAGE, EXTERNAL. --medium adds others. */
 #include "kvgen/record/media.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
+
+enum {
+    MEDIA_GIVEN = 16 /* known, and of --medium: the others are learned */
+};
 
 int media_find(const struct media *m, const char *name, size_t len)
 {
@@ -14,6 +19,28 @@ int media_find(const struct media *m, const char *name, size_t len)
         if (strlen(m->medium[i].name) == len && strncasecmp(m->medium[i].name, name, len) == 0)
             return (int)i;
     return -1;
+}
+
+unsigned media_learn(struct media *m, const char *name, size_t len)
+{
+    char text[MEDIA_NAME] = "?";
+    int found = media_find(m, name, len);
+    if (found >= 0)
+        return (unsigned)found;
+    if (len > 0 && len < sizeof(text) && m->count < MEDIA_MAX - 1) {
+        for (size_t i = 0; i < len; i++) {
+            unsigned char c = (unsigned char)name[i];
+            text[i] = (char)(isalnum(c) || strchr("-_.", c) ? toupper(c) : '?');
+        }
+        text[len] = '\0';
+    }
+    found = media_find(m, text, strlen(text));
+    if (found >= 0)
+        return (unsigned)found;
+    struct medium *to = &m->medium[m->count];
+    memcpy(to->name, text, sizeof(text));
+    to->tier = TRACE_NO_TIER;
+    return m->count++;
 }
 
 int media_init(struct media *m, const struct opt_list *given, struct err *e)
@@ -31,8 +58,8 @@ int media_init(struct media *m, const struct opt_list *given, struct err *e)
             return err_set(e, -EINVAL, ERR_INPUT, "--medium",
                            "\"%s\" is not NAME=TIER with a tier from 0 to 2", text);
         int at = media_find(m, text, len);
-        if (at < 0 && m->count == MEDIA_MAX)
-            return err_set(e, -EINVAL, ERR_INPUT, "--medium", "more than %d media", MEDIA_MAX);
+        if (at < 0 && m->count == MEDIA_GIVEN)
+            return err_set(e, -EINVAL, ERR_INPUT, "--medium", "more than %d media", MEDIA_GIVEN);
         struct medium *to = &m->medium[at < 0 ? (int)m->count++ : at];
         for (size_t k = 0; at < 0 && k < len; k++)
             to->name[k] = (char)(text[k] >= 'a' && text[k] <= 'z' ? text[k] - 32 : text[k]);

@@ -12,6 +12,7 @@
 #include "kvgen/record/dynamo.h"
 #include "kvgen/record/readers.h"
 #include "kvgen/record/residency.h"
+#include "lib/base/clock.h"
 #include "lib/base/keymap.h"
 #include "lib/sort/heap.h"
 
@@ -49,7 +50,9 @@ struct recording {
     struct source *requests;   /* NULL: reads are not filled in */
     int64_t row_ns;            /* time of the rows that come now */
     struct keymap *clocks;     /* time of the last message of each publisher */
-    int64_t newest_ns;         /* time of the newest message */
+    int64_t newest_ns;         /* time of the newest message, and since then while none comes */
+    int64_t newest_at_ns;      /* when it came */
+    bool none_now;             /* no message came for a while */
     int64_t first_ns, last_ns; /* of the rows given */
     bool any, ended;
     int end; /* why it ended: 0, or -EBADMSG with end_err */
@@ -125,6 +128,8 @@ static void close_reader(struct recording *r)
     r->unknown.fields += r->reader->unknown.fields;
     r->unknown.calls += r->reader->unknown.calls;
     r->unknown.unnamed += r->reader->unknown.unnamed;
+    for (int i = 0; i < BATCH_DAMAGES; i++)
+        r->unknown.damaged[i] += r->reader->unknown.damaged[i];
     r->reader->ops->close(r->reader);
     r->reader = NULL;
 }
@@ -139,8 +144,8 @@ static int next_message(struct recording *r, struct err *e)
             if (rc <= 0 || (rc = open_reader(r, e)) < 0)
                 return rc;
         }
-        r->messages++;
         rc = r->reader->ops->next(r->reader, &r->batch, e);
+        r->messages += rc != BATCH_NONE_NOW;
         if (rc != 0 || r->o.live)
             return rc;
         close_reader(r);
@@ -221,6 +226,17 @@ static int read_requests(struct recording *r, int64_t until_ns, struct err *e)
     return rc < 0 ? rc : 0;
 }
 
+/* No message came for a while: what waits for later ones goes, as time goes on, and is written. */
+static int wait_on(struct recording *r, struct err *e)
+{
+    int64_t now = clock_now_ns();
+    if (r->newest_at_ns > 0)
+        r->newest_ns += now - r->newest_at_ns;
+    r->newest_at_ns = now;
+    r->none_now = true;
+    return r->capture ? capture_flush(r->capture, e) : 0;
+}
+
 /* Reads a message and keeps its rows. At the end, and where the input is cut, ended is set: what is
  * kept is given before the error. */
 static int read_message(struct recording *r, struct err *e)
@@ -233,6 +249,8 @@ static int read_message(struct recording *r, struct err *e)
             r->end_err = *e;
         return read_requests(r, INT64_MAX, e);
     }
+    if (rc == BATCH_NONE_NOW)
+        return wait_on(r, e);
     if (rc < 0)
         return rc;
     if (r->requests && r->reader->key != names_fingerprint(&r->o.record.names))
@@ -252,8 +270,10 @@ static int read_message(struct recording *r, struct err *e)
         time_ns = (int64_t)*clock;
     }
     *clock = (uint64_t)time_ns;
-    if (time_ns > r->newest_ns)
+    if (time_ns > r->newest_ns) {
         r->newest_ns = time_ns;
+        r->newest_at_ns = r->o.live ? clock_now_ns() : 0;
+    }
     rc = read_requests(r, time_ns, e);
     r->row_ns = time_ns;
     if (rc == 0)
@@ -337,6 +357,10 @@ static int next(struct import *base, const struct trace_row **row, struct err *e
                 *e = r->end_err;
             return r->end;
         }
+        if (r->none_now) {
+            r->none_now = false;
+            return IMPORT_NONE_NOW;
+        }
         int rc = read_message(r, e);
         if (rc < 0)
             return rc;
@@ -344,6 +368,30 @@ static int next(struct import *base, const struct trace_row **row, struct err *e
 }
 
 /* ---- the end ---- */
+
+/* What the state of the caches could not take. */
+static void note_left_out(const struct recording *r, struct notes *remarks)
+{
+    char names[160] = "";
+    const struct media *media = &r->o.record.media;
+    for (unsigned i = 0; i < media->count; i++) {
+        size_t len = strlen(names);
+        if (media->medium[i].tier == TRACE_NO_TIER)
+            snprintf(names + len, sizeof(names) - len, "%s%s", len > 0 ? ", " : "",
+                     media->medium[i].name);
+    }
+    if (r->counts.unknown_media > 0)
+        notes_add(
+            remarks,
+            "blocks in media that are not known are left out: %llu, in %s (--medium NAME=TIER "
+            "says which tier it is)",
+            (unsigned long long)r->counts.unknown_media, names);
+    if (r->counts.unsized > 0)
+        notes_add(remarks,
+                  "blocks whose size is not recorded are left out: %llu (--object-bytes says how "
+                  "large they are)",
+                  (unsigned long long)r->counts.unsized);
+}
 
 static int finish(struct import *base, struct err *e)
 {
@@ -367,7 +415,10 @@ static int finish(struct import *base, struct err *e)
     r->counts.has_reads = before.has_reads;
     r->counts.unrecorded = before.unrecorded;
     r->counts.cut = r->end < 0;
+    for (int i = BATCH_WHOLE + 1; i < BATCH_DAMAGES; i++)
+        r->counts.damaged += r->unknown.damaged[i];
     batch_unknown_note(&r->unknown, remarks);
+    note_left_out(r, remarks);
     if (r->unknown.calls > 0)
         notes_add(remarks,
                   "reads and writes of descriptors that were opened before the recording began are "
@@ -457,6 +508,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
     r->base.ops = &ops[o->format];
     r->in = in;
     r->o = *o;
+    r->o.record.learns = o->goes_on ? &r->o.record.media : NULL;
     r->unused = r->first = NONE;
     begin_rows(r);
     struct residency_opts residency = {.media = &r->o.record.media,
@@ -464,6 +516,7 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
                                        .ranks = o->ranks,
                                        .object_bytes = o->object_bytes,
                                        .names = o->record.pairing ? &r->o.record.names : NULL,
+                                       .goes_on = o->goes_on,
                                        .sink = keep_row,
                                        .ctx = r};
     r->residency = residency_create(&residency);
@@ -485,8 +538,9 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
     if (rc == 0 && o->live)
         rc = live_open(&r->reader, o->live, &r->o.record, e);
     /* The first message tells whether the input is of the expected kind. */
-    if (rc == 0)
-        rc = read_message(r, e);
+    do
+        rc = rc == 0 ? read_message(r, e) : rc;
+    while (rc == 0 && r->messages == 0 && !r->ended);
     if (rc == 0 && r->ended && r->end == 0)
         rc = o->live ? err_set(e, -EINVAL, ERR_INPUT, "live", "no message came")
                      : err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no event");

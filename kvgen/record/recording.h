@@ -27,6 +27,7 @@ struct recording_opts {
     const char *capture;     /* file for what was parsed; NULL: none */
     struct inputs *requests; /* a request trace of Dynamo, whose reads are filled in; NULL: none */
     const struct live_opts *live; /* engines that are asked now, in place of files; NULL: none */
+    bool goes_on; /* it cannot be read again: media and sizes that are not known end nothing */
 };
 
 /*

@@ -378,7 +378,17 @@ static int stored(struct residency *r, uint32_t owner, const struct event *v, si
     if (at == NONE && (at = add_object(r, owner, id)) == NONE)
         return err_nomem(r->err, "resident blocks");
     struct object *o = &r->object[at];
+    const struct object was = *o;
     int rc = set_size(r, v, o);
+    if (rc < 0 && r->o.goes_on) {
+        r->n.unsized++;
+        *o = was;
+        if (o->media == 0)
+            drop_object(r, at);
+        if (v->has_locals)
+            r->b->tokens[k] = 0;
+        return 0;
+    }
     if (rc == 0)
         rc = set_sequence(r, v, k, at);
     if (rc < 0)
@@ -453,8 +463,9 @@ static int check_number(struct residency *r)
         *expected = b->seq;
     else if (b->seq < *expected)
         rc = restarted(r, r->media_of[TRACE_GPU]);
-    if (b->seq > *expected)
-        r->n.missing += b->seq - *expected;
+    if (b->seq > *expected &&
+        __builtin_add_overflow(r->n.missing, b->seq - *expected, &r->n.missing))
+        r->n.missing = UINT64_MAX;
     *expected = b->seq + 1;
     return rc;
 }
@@ -474,6 +485,11 @@ int residency_apply(struct residency *r, struct batch *b, struct err *e)
         return err_nomem(e, "publishers");
     for (size_t i = 0; rc == 0 && i < b->events; i++) {
         struct event *v = &b->event[i];
+        if (tier_of(r, v->medium) == TRACE_NO_TIER) {
+            r->n.unknown_media += v->count > 0 ? v->count : 1;
+            v->has_locals = false; /* hashes of tokens are for nobody to see */
+            continue;
+        }
         if (v->kind == EVENT_CLEARED) {
             r->n.cleared++;
             rc = leave_all(r, owner, UINT32_MAX, &r->n.dropped_by_clear);
@@ -529,7 +545,7 @@ struct residency *residency_create(const struct residency_opts *o)
     r->o = *o;
     r->unused = NONE;
     for (unsigned m = 0; m < o->media->count; m++)
-        r->media_of[tier_of(r, m)] |= 1u << m;
+        r->media_of[tier_of(r, m)] |= 1u << m; /* media that are learned later have no tier */
     r->objects = keymap_create();
     r->sequences = keymap_create();
     r->owners = keymap_create();

@@ -25,6 +25,7 @@ struct residency_opts {
     uint32_t ranks;            /* that share an object */
     uint64_t object_bytes;     /* of objects of unknown size; 0: they are an error */
     const struct names *names; /* key of sequence hashes; NULL: nothing is paired */
+    bool goes_on;              /* a block without a size is left out and counted: no error */
     residency_sink sink;
     void *ctx;
 };

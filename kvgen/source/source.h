@@ -24,7 +24,7 @@ struct source_recorded {
 };
 
 enum {
-    SOURCE_MEDIA = 16
+    SOURCE_MEDIA = 24
 };
 
 /* What the events of a recording say. Zero before use. */
@@ -45,6 +45,9 @@ struct source_recording {
     uint64_t tokens; /* of the blocks stored */
     uint64_t late;   /* rows and messages that came too late for their time (--reorder) */
     uint64_t unknown_fields, unknown_events;
+    uint64_t unknown_media; /* blocks in media whose tier nobody knows */
+    uint64_t damaged;       /* messages that could not be read, or not to their end */
+    uint64_t unsized;       /* blocks of no known size, where that is no error */
     /* At the end, by medium; and the names of media. */
     uint64_t resident[SOURCE_MEDIA];
     struct {

@@ -164,3 +164,10 @@ int descriptors_write(int fd, const void *p, size_t len)
     }
     return 0;
 }
+
+uint64_t descriptors_limit(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : limit.rlim_cur;
+}

@@ -17,6 +17,8 @@ void descriptors_open_standard(void);
  * program opens. Returns how many of the files can be open, at most files; returns files when the
  * limit is unknown. */
 uint64_t descriptors_want(uint64_t files);
+/* The limit as it is now, with the reserve; 0: not known. */
+uint64_t descriptors_limit(void);
 
 enum {
     /* The reader of a FIFO is waited for so long even after a signal: a summary shall find it. */

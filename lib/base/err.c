@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* Our own table: Status names must be the same on every host, whatever its C library. */
 static const char *const errno_names[] = {[EPERM] = "EPERM",
@@ -167,6 +169,24 @@ void err_make_harmless(char *s)
     }
 }
 
+/* Puts stars in the place of "USER:PASSWORD" in "SCHEME://USER:PASSWORD@": a name of something else
+ * may have been given where no such name belongs. */
+static void hide_passwords(char *s)
+{
+    for (char *at = strstr(s, "://"); at; at = strstr(at + 3, "://")) {
+        char *name = at + 3, *end = name + strcspn(name, "/ ?\""), *sign = end;
+
+        while (sign > name && sign[-1] != '@')
+            sign--;
+        size_t len = sign > name ? (size_t)(sign - name) - 1 : 0;
+        bool password = memchr(name, ':', len) != NULL;
+        for (size_t i = 0; i + 2 < len; i++)
+            password |= strncasecmp(name + i, "%3a", 3) == 0;
+        if (password)
+            memset(name, '*', len);
+    }
+}
+
 static void put_text(char *dst, size_t cap, const char *src)
 {
     size_t len = strlen(src);
@@ -178,6 +198,7 @@ static void put_text(char *dst, size_t cap, const char *src)
     memcpy(dst, src, len);
     dst[len] = '\0';
     err_make_harmless(dst);
+    hide_passwords(dst);
 }
 
 /* where and what may point into *e itself: everything is copied before *e changes. */

@@ -21,7 +21,8 @@ struct err {
 /*
  * Fills *e and returns code (a negative errno), so that "return err_set(...)" is one statement.
  * A positive code is negated, 0 becomes -EINVAL. Text that is too long is cut. Control characters
- * become '?'. With e NULL only the code is returned.
+ * become '?', and of "SCHEME://USER:PASSWORD@" what is before the "@" stars. With e NULL only the
+ * code is returned.
  */
 int err_set(struct err *e, int code, enum err_class class, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));

@@ -19,6 +19,9 @@ struct save {
     char *path;   /* for messages */
     char *real;   /* the final name of beside; NULL: bytes go straight into path */
     char *beside; /* the file until save_close */
+    char *aside;  /* of one that grows: the old file; NULL: there was none */
+    off_t bytes;  /* of whole parts */
+    bool grows, written;
     int fd;
     bool is_stdout;
 };
@@ -40,10 +43,22 @@ static void save_free(struct save *s)
 {
     if (s->fd >= 0 && !s->is_stdout)
         close(s->fd);
+    free(s->aside);
     free(s->beside);
     free(s->real);
     free(s->path);
     free(s);
+}
+
+/* In place; the old file goes aside. */
+static int open_growing(struct save *s)
+{
+    s->aside = save_set_aside(s->path);
+    s->fd = open(s->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (s->fd < 0)
+        return -errno;
+    save_inherit(s->aside, s->fd);
+    return 0;
 }
 
 static int open_output(struct save *s)
@@ -56,6 +71,8 @@ static int open_output(struct save *s)
         s->fd = descriptors_open(s->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         return s->fd < 0 ? s->fd : 0;
     }
+    if (s->grows)
+        return open_growing(s);
     s->real = realpath(s->path, NULL); /* a link stays, the file that it names is replaced */
     if (!s->real)
         s->real = strdup(s->path);
@@ -72,12 +89,13 @@ static int fail(const struct save *s, int rc, struct err *e)
     return err_errno(e, rc, ERR_OUTPUT, s->path, "cannot write");
 }
 
-int save_open(struct save **out, const char *path, struct err *e)
+static int open_save(struct save **out, const char *path, bool grows, struct err *e)
 {
     struct save *s = calloc(1, sizeof(*s));
 
     if (!s)
         return err_nomem(e, "output");
+    s->grows = grows;
     s->fd = -1;
     s->is_stdout = strcmp(path, "-") == 0;
     s->path = strdup(s->is_stdout ? "standard output" : path);
@@ -85,17 +103,36 @@ int save_open(struct save **out, const char *path, struct err *e)
     if (rc < 0 && s->path)
         fail(s, rc, e);
     if (rc < 0)
-        save_free(s);
+        save_abandon(s);
     else
         *out = s;
     return rc;
+}
+
+int save_open(struct save **out, const char *path, struct err *e)
+{
+    return open_save(out, path, false, e);
+}
+
+int save_open_growing(struct save **out, const char *path, struct err *e)
+{
+    return open_save(out, path, true, e);
 }
 
 int save_put(struct save *s, const void *p, size_t len, struct err *e)
 {
     int rc = descriptors_write(s->fd, p, len);
 
-    return rc < 0 ? fail(s, rc, e) : 0;
+    if (rc < 0) {
+        /* What is to stay ends where the part before this one ended; in a pipe nothing can be
+         * done. */
+        if (s->grows && ftruncate(s->fd, s->bytes) < 0)
+            s->written = true;
+        return fail(s, rc, e);
+    }
+    s->written |= len > 0;
+    s->bytes += (off_t)len;
+    return 0;
 }
 
 int save_close(struct save *s, struct err *e)
@@ -111,6 +148,10 @@ int save_close(struct save *s, struct err *e)
         fail(s, rc, e);
     if (rc < 0 && s->beside)
         unlink(s->beside);
+    if (rc == 0) {
+        save_drop(s->aside);
+        s->aside = NULL;
+    }
     save_free(s);
     return rc;
 }
@@ -119,8 +160,15 @@ void save_abandon(struct save *s)
 {
     if (!s)
         return;
-    if (s->beside)
+    if (s->beside && s->fd >= 0)
         unlink(s->beside);
+    /* Of one that grows an empty file is worth nothing. */
+    if (s->grows && !s->written && s->fd >= 0 && !s->is_stdout && !s->aside && !is_direct(s->path))
+        unlink(s->path);
+    if (s->aside && !s->written) {
+        save_put_back(s->aside);
+        s->aside = NULL;
+    }
     save_free(s);
 }
 

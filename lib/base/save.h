@@ -21,6 +21,11 @@ int save_close(struct save *s, struct err *e);
 /* Gives up: the old file stays. Takes NULL. */
 void save_abandon(struct save *s);
 
+/* The same, for what cannot be made again: a regular file is written in place, and what was written
+ * stays, also after save_abandon or a kill. The old file then lies beside it, as save_set_aside
+ * names it, until save_close. */
+int save_open_growing(struct save **out, const char *path, struct err *e);
+
 /* Writes text[0..len) to path in the same way, in one call. 0 or negative errno. */
 int save_text(const char *path, const char *text, size_t len, struct err *e);
 

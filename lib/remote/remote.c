@@ -3,8 +3,11 @@
 #include "lib/remote/remote.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/hash.h"
@@ -190,6 +193,29 @@ static bool remote_torn(const struct tier *tier)
     return atomic_load_explicit(&((const struct remote *)tier)->torn, memory_order_relaxed);
 }
 
+/* Adds to an error of leaving the store what is left there. A signal is no excuse: objects stay. */
+static int say_left(const struct remote *r, int rc, struct err *e)
+{
+    uint64_t objects = 0, bytes = 0;
+    char size[32];
+
+    if (rc == -EINTR)
+        rc = err_set(e, -EBUSY, ERR_FAILED, r->owner.store->where, "the clean-up was abandoned");
+    if (!e)
+        return rc;
+    e->class = ERR_FAILED; /* the run itself is done */
+    if (r->engine->left)
+        r->engine->left(r->state, &objects, &bytes);
+    if (objects > 0) {
+        size_t len = strlen(e->what);
+        snprintf(e->what + len, sizeof(e->what) - len,
+                 ": %" PRIu64 " object%s of this run (%s) %s left there", objects,
+                 units_plural(objects), units_format_bytes(size, sizeof(size), (double)bytes),
+                 objects == 1 ? "is" : "are");
+    }
+    return rc;
+}
+
 static int remote_close(struct tier *tier, struct err *e)
 {
     struct remote *r = (struct remote *)tier;
@@ -205,8 +231,8 @@ static int remote_close(struct tier *tier, struct err *e)
     }
     r->owner.me.unsure |= remote_torn(tier);
     int rc = owner_leave(&r->owner, r->keep, e);
-    if (rc < 0 && e)
-        e->class = ERR_FAILED; /* the run itself is done */
+    if (rc < 0)
+        rc = say_left(r, rc, e);
     r->engine->close(r->state);
     spsc_free(r->todo);
     spsc_free(r->done);

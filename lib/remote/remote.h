@@ -23,6 +23,8 @@ struct remote_engine {
     void (*describe)(void *state, struct tier_info *info);
     uint64_t (*room)(void *state); /* bytes that are free; UINT64_MAX: not known */
     unsigned (*doors)(void *state, struct tier_door door[TIER_DOORS_MAX]); /* any thread */
+    /* What the run has stored and not removed, as far as is known. NULL: it is not counted. */
+    void (*left)(void *state, uint64_t *objects, uint64_t *bytes);
     void (*close)(void *state); /* after the threads have ended; frees state */
 };
 

@@ -32,6 +32,7 @@ enum {
 #define POLL_NS  INT64_C(20000000)
 #define PIECE    (4 * UNITS_MIB) /* of a value that is read at a time: bounds the reader's memory */
 #define PART_MAX (512 * UNITS_MIB)
+#define MOVES    (64 * UNITS_KIB) /* contents that count as progress; a byte now and then is none */
 
 enum job_kind {
     JOB_WRITE,
@@ -85,7 +86,8 @@ struct link {
     bool starved; /* what is next to be sent is not made yet */
     bool tail;    /* "\r\n" behind the contents is still to be sent */
     struct reply reply;
-    int64_t progress_ns; /* when bytes last moved */
+    int64_t progress_ns; /* when an answer was last whole, or MOVES bytes had moved */
+    uint64_t moved;      /* bytes since then */
 };
 
 struct resp {
@@ -247,6 +249,17 @@ static void give_back(const struct resp *r, const struct job *j)
         source->give(source->ctx, c.at, j->op->status);
 }
 
+/* What the run has in the store, after op: before it, stored bytes were there. */
+static void note_stored(const struct resp *r, const struct tier_op *op, uint64_t stored,
+                        uint64_t bytes)
+{
+    bool writes = op->verb == TIER_WRITE;
+
+    if (op->status == 0 && (writes || op->verb == TIER_DELETE || op->drop))
+        resp_control_stored(r->control, (writes && bytes > 0) - (stored > 0),
+                            (writes ? (int64_t)bytes : 0) - (int64_t)stored);
+}
+
 static void job_end(struct resp *r, struct job *j)
 {
     struct tier_op *op = j->op;
@@ -260,6 +273,7 @@ static void job_end(struct resp *r, struct job *j)
     if (op->status < 0 && op->status != -ENOENT && j->kind != JOB_READ &&
         (parts_of(r, bytes) > 1 || parts_of(r, stored) > 1))
         remote_tears(r->remote);
+    note_stored(r, op, stored, bytes);
     if (op->verb == TIER_WRITE) /* what a failed write may have left is removed by this length */
         op->place = (void *)(uintptr_t)(op->status == 0 || bytes > stored ? bytes : stored);
     else if (op->status == 0 && (op->verb == TIER_DELETE || op->drop))
@@ -315,7 +329,11 @@ static void take_value(struct resp *r, struct job *j, const char *text, size_t l
         fail(op, -ENOENT);
         return;
     }
-    check_contents(r, op, text, (len < want ? len : want) / DATA_BLOCK * DATA_BLOCK, at);
+    if (len > want) {
+        fail(op, -EPROTO);
+        return;
+    }
+    check_contents(r, op, text, len / DATA_BLOCK * DATA_BLOCK, at);
     if (len < want && op->status == 0) {
         op->status = -EBADMSG;
         op->fault = (struct data_fault){.kind = DATA_FAULT_END,
@@ -349,13 +367,12 @@ typedef size_t reply_elements;
 typedef int reply_elements;
 #endif
 
-/* None of our commands has an answer of this type. */
+/* None of our commands has an answer of this type: the reader stops. What is in an array would
+ * count as answers to other commands. */
 static void *reply_unexpected(const redisReadTask *task)
 {
-    struct link *l = task->privdata;
-
-    l->reply.type = task->type;
-    return &l->reply;
+    (void)task;
+    return NULL;
 }
 
 static void *reply_array(const redisReadTask *task, reply_elements elements)
@@ -422,19 +439,31 @@ static void link_append(struct link *l, struct job *j)
     l->jobs++;
 }
 
+static bool is_ok(const struct reply *reply)
+{
+    return reply->type == REDIS_REPLY_STATUS && strcmp(reply->text, "OK") == 0;
+}
+
+/* Whether the reply is one that the command can have: the next one of a job, of contents or not. */
+static bool is_wanted(const struct reply *reply, enum job_kind kind, bool contents)
+{
+    if (kind == JOB_READ)
+        return reply->type == REDIS_REPLY_STRING;
+    if (kind == JOB_WRITE && contents)
+        return is_ok(reply);
+    return reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0 && reply->integer <= 1;
+}
+
 /* A whole reply to the first command that waits for one. False: the link cannot go on. */
 static bool take_reply(struct resp *r, struct link *l)
 {
-    static const int wanted[][2] = {
-        [JOB_WRITE] = {REDIS_REPLY_STATUS, REDIS_REPLY_INTEGER},
-        [JOB_READ] = {REDIS_REPLY_STRING, REDIS_REPLY_STRING},
-        [JOB_REMOVE] = {REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER},
-    };
     struct job *j = l->first;
 
+    l->progress_ns = clock_now_ns();
+    l->moved = 0;
     if (l->greetings > 0) {
         l->greetings--;
-        return l->reply.type == REDIS_REPLY_STATUS;
+        return is_ok(&l->reply);
     }
     if (!j || (j == l->sending && j->answered.at == j->sent.at &&
                j->answered.part == j->sent.part && j->answered.began == j->sent.began))
@@ -449,7 +478,7 @@ static bool take_reply(struct resp *r, struct link *l)
             j->may_pass = may_pass(-EREMOTEIO, j->op->code);
         }
         fail(j->op, -EREMOTEIO);
-    } else if (l->reply.type != wanted[j->kind][main ? 0 : 1]) {
+    } else if (!is_wanted(&l->reply, j->kind, main)) {
         fail(j->op, -EPROTO);
     } else if (j->kind == JOB_REMOVE && first && l->reply.integer == 0 && j->retries == 0) {
         fail(j->op, -ENOENT);
@@ -486,6 +515,7 @@ static void link_close(struct link *l)
     l->body_left = 0;
     l->tail = l->writable_wanted = l->starved = false;
     l->greetings = 0;
+    l->moved = 0;
 }
 
 /* Closes the link; all its operations fail. */
@@ -507,6 +537,16 @@ static void link_fail(struct resp *r, struct link *l, int status, const char *co
             job_end(r, j);
         j = next;
     }
+}
+
+/* n bytes were moved. */
+static void link_moved(struct link *l, size_t n)
+{
+    l->moved += n;
+    if (l->moved < MOVES)
+        return;
+    l->moved = 0;
+    l->progress_ns = clock_now_ns();
 }
 
 /* Appends a command of n words, without the last one's contents when body is above 0. */
@@ -707,9 +747,20 @@ static int link_send(struct resp *r, struct link *l)
             continue;
         if (n < 0)
             return errno == EAGAIN || errno == ENOTCONN ? 0 : -errno;
-        l->progress_ns = clock_now_ns();
+        link_moved(l, (size_t)n);
         link_sent(l, (size_t)n);
     }
+}
+
+/* Whether what has come of a reply may go on: only a value that is read is long. */
+static bool link_may_grow(const struct resp *r, const struct link *l)
+{
+    const redisReader *in = l->context->reader;
+    const struct job *j = l->first;
+    bool reads = l->greetings == 0 && j && j->kind == JOB_READ;
+
+    return in->len == in->pos || resp_may_grow(in->buf + in->pos, in->len - in->pos,
+                                               reads ? step_bytes(r, j, j->answered.at) : 0);
 }
 
 /* Takes what has arrived. 0 or negative errno; a refused greeting leaves its code in code. */
@@ -723,7 +774,7 @@ static int link_receive(struct resp *r, struct link *l, char code[TIER_CODE_CAP]
             return errno == EAGAIN || errno == ENOTCONN ? 0 : -errno;
         if (n == 0)
             return -ECONNRESET;
-        l->progress_ns = clock_now_ns();
+        link_moved(l, (size_t)n);
         if (redisReaderFeed(l->context->reader, (char *)r->received, (size_t)n) != REDIS_OK)
             return -ENOMEM;
         for (void *reply = NULL;; reply = NULL) {
@@ -737,6 +788,8 @@ static int link_receive(struct resp *r, struct link *l, char code[TIER_CODE_CAP]
                 return -EPROTO;
             }
         }
+        if (!link_may_grow(r, l))
+            return -EPROTO;
         if (n < RECEIVE)
             return 0;
     }
@@ -976,6 +1029,11 @@ static void resp_close(void *state)
     free(r);
 }
 
+static void resp_left(void *state, uint64_t *objects, uint64_t *bytes)
+{
+    resp_control_left(((const struct resp *)state)->control, objects, bytes);
+}
+
 static const struct remote_engine resp_engine = {.name = "redis",
                                                  .run = resp_run,
                                                  .wake = resp_wake,
@@ -983,6 +1041,7 @@ static const struct remote_engine resp_engine = {.name = "redis",
                                                  .describe = resp_describe,
                                                  .room = resp_room,
                                                  .doors = resp_doors,
+                                                 .left = resp_left,
                                                  .close = resp_close};
 
 /* Takes memory and descriptors. */
@@ -1043,7 +1102,10 @@ int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct b
     if (!r->u.socket[0])
         sockets_interface(r->u.host, r->u.port, r->interface);
     r->evicted_before = resp_control_info(r->control, &i) == 0 ? i.evicted : -1;
-    return remote_open(out, &resp_engine, r, resp_control_store(r->control), o, bell, e);
+    rc = remote_open(out, &resp_engine, r, resp_control_store(r->control), o, bell, e);
+    if (rc == 0)
+        resp_control_begin(r->control);
+    return rc;
 }
 
 #else

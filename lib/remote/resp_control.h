@@ -3,6 +3,8 @@
 #ifndef KVTRACE_REMOTE_RESP_CONTROL_H
 #define KVTRACE_REMOTE_RESP_CONTROL_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/remote/owner.h"
@@ -10,19 +12,34 @@
 #include "lib/tier/uri.h"
 
 enum {
-    RESP_NAME_CAP = 64 /* "kvtrace:<hash>", ".PART" */
+    RESP_NAME_CAP = 64,       /* "kvtrace:<hash>", ".PART" */
+    RESP_LINE_MAX = 16 * 1024 /* bytes of a line that a server may send: a status, an error */
 };
 /* The name of an object's part; 0: "kvtrace:<hash>". */
 void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint64_t part);
 /* "RESP:WORD" from the text of an error reply. */
 void resp_code(char code[TIER_CODE_CAP], const char *text);
+/* Whether a value of an answer may go on, of which text[0..len) has come behind its type, and not
+ * all: a string of up to most bytes, or a line. False before memory is taken for what a server says
+ * that it will send. */
+bool resp_may_grow(const char *text, size_t len, uint64_t most);
 
 struct resp_control;
 
-/* Connects, authenticates (REDISCLI_AUTH) and selects the database. Class ERR_TARGET. */
+/* Connects, authenticates (REDISCLI_AUTH), selects the database and tries that the user may do what
+ * a run needs. Until resp_control_begin, and in resp_control_adopt, a first signal ends a call with
+ * -EINTR, later a second one. timeout_ns: for each answer as a whole, and for a listing that names
+ * no new key. Class ERR_TARGET. */
 int resp_control_open(struct resp_control **out, const struct uri *u, int64_t timeout_ns,
                       struct err *e);
 void resp_control_close(struct resp_control *c);
+/* The store is taken: objects are stored from now on. */
+void resp_control_begin(struct resp_control *c);
+/* A write, an adoption or a removal changed what the run has in the store by so much. Any thread.
+ */
+void resp_control_stored(struct resp_control *c, int objects, int64_t bytes);
+/* What is left of it there, as far as is known. */
+void resp_control_left(const struct resp_control *c, uint64_t *objects, uint64_t *bytes);
 /* For owner_take; valid as long as c. */
 const struct owner_store *resp_control_store(const struct resp_control *c);
 /* As tier_ops.adopt, of objects in parts of part_bytes. */

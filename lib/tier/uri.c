@@ -114,6 +114,12 @@ static int take_name(const struct parse *p, char *to, size_t cap, const char *fr
     return 0;
 }
 
+static int no_password(const struct parse *p)
+{
+    return bad(p, "a password does not belong in a URI, where others can read it: put it into the "
+                  "environment (REDISCLI_AUTH)");
+}
+
 /* "USER@" at the head of *at, which moves behind it. */
 static int take_user(const struct parse *p, const char **at, const char *end)
 {
@@ -121,9 +127,10 @@ static int take_user(const struct parse *p, const char **at, const char *end)
 
     if (!sign)
         return 0;
-    if (memchr(*at, ':', (size_t)(sign - *at)))
-        return bad(p, "a password does not belong in a URI, where others can read it: put it into "
-                      "the environment (REDISCLI_AUTH)");
+    for (const char *c = *at; c < sign; c++) {
+        if (*c == ':' || *c == '%') /* a colon may be written as %3A */
+            return no_password(p);
+    }
     int rc = take_name(p, p->u->user, sizeof(p->u->user), *at, (size_t)(sign - *at));
     *at = sign + 1;
     return rc;
@@ -407,8 +414,7 @@ static int unknown_parameter(const struct parse *p, const char *name, size_t len
             nearest_offer(&near, parameters[i].name);
     }
     if (strcmp(typed, "password") == 0 || strcmp(typed, "auth") == 0)
-        return bad(p, "a password does not belong in a URI, where others can read it: put it into "
-                      "the environment (REDISCLI_AUTH)");
+        return no_password(p);
     if (near.best)
         return err_set(p->e, -EINVAL, ERR_INPUT, p->option,
                        "%s= is no parameter of this kind of target (did you mean %s=?)", typed,
@@ -481,6 +487,10 @@ static int parse_resp(const struct parse *p, const struct scheme *s, const char 
     } else {
         if (len == 0)
             return bad(p, "the path of the socket is missing");
+        /* A path may have an "@", too, but is no "USER:PASSWORD@/PATH" then, nor "//USER@...". */
+        bool path = (rest[0] == '/' && rest[1] != '/') || rest[0] == '.';
+        if (!path && memchr(rest, '@', len))
+            return no_password(p);
         rc = take_name(p, u->socket, sizeof(u->socket), rest, len);
     }
     if (rc == 0 && rest[len])

@@ -64,7 +64,7 @@ struct trace_writer {
     char *aside; /* where an older file of that name lies until this one is whole; NULL: none */
     size_t header_len;
     int fd;
-    bool regular, is_stdout, zstd, one_frame;
+    bool regular, is_stdout, zstd, one_frame, keeps;
     size_t batch_bytes;
     const char *notes; /* the program's name; NULL: no Notes */
     char *head_note;   /* the row that follows the header; NULL: none */
@@ -462,6 +462,7 @@ int trace_create(struct trace_writer **out, const char *path, const struct trace
     w->zstd =
         o->zstd > 0 || (o->zstd < 0 && path_len >= 4 && strcmp(path + path_len - 4, ".zst") == 0);
     w->one_frame = w->zstd && o->one_frame;
+    w->keeps = o->keeps;
     w->batch_bytes = w->zstd ? FRAME_BYTES : PLAIN_BYTES;
     w->format.lines = o->header != NULL;
     w->format.columns =
@@ -633,7 +634,9 @@ void trace_abandon(struct trace_writer *w)
     pthread_mutex_unlock(&w->lock);
     close_pool(w);
     close_output(w, NULL);
-    if (w->aside)
+    if (w->keeps && w->totals.rows > 0)
+        free(w->aside); /* both files stay */
+    else if (w->aside)
         save_put_back(w->aside);
     else if (w->regular)
         unlink(w->path);

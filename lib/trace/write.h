@@ -9,11 +9,12 @@ struct trace_write_opts {
     const char *header; /* NULL, or an input's header line: rows then carry .line verbatim, and only
                            their result and extra columns are formatted, behind it */
     size_t header_len;
-    int zstd;               /* 1 yes, 0 no, -1: if path ends in ".zst" */
-    int level;              /* 1..19, 0: 3 */
-    bool one_frame;         /* a single ordinary frame, no provenance, no seek table */
-    unsigned threads;       /* in all, the caller's included; 0: 1 */
-    int64_t epoch_ns;       /* added to Timestamp and Arrival */
+    int zstd;         /* 1 yes, 0 no, -1: if path ends in ".zst" */
+    int level;        /* 1..19, 0: 3 */
+    bool one_frame;   /* a single ordinary frame, no provenance, no seek table */
+    unsigned threads; /* in all, the caller's included; 0: 1 */
+    bool keeps;       /* it cannot be made again: what was written stays, also after a failure */
+    int64_t epoch_ns; /* added to Timestamp and Arrival */
     const char *provenance; /* JSON; NULL: "{}", which still marks the file as ours */
     const char *notes; /* plain output begins with the provenance and ends with the summary, each in
                           a Note. The name of the program, for the end of a file without a summary.
@@ -45,7 +46,8 @@ struct trace_totals {
  * a Note. *totals may be NULL. Frees w, on failure too; then a partial regular file is removed. */
 int trace_finish(struct trace_writer *w, const char *summary, struct trace_totals *totals,
                  struct err *e);
-/* Gives up: closes and removes the file if it is a regular one. Takes NULL. */
+/* Gives up: closes and removes the file if it is a regular one. With keeps it stays, cut, and an
+ * old file stays aside. Takes NULL. */
 void trace_abandon(struct trace_writer *w);
 
 #endif

@@ -41,6 +41,18 @@ static void control_characters_become_question_marks(void **state)
     assert_string_equal(e.what, "caf\xc3\xa9 \xc2\xb5s");
 }
 
+static void passwords_are_hidden(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    err_set(&e, EIO, ERR_INPUT, "redis://me:secret@host/0", "no file s3://%%3Asecret@b, http://a@b");
+    assert_string_equal(e.where, "redis://*********@host/0");
+    assert_string_equal(e.what, "no file s3://*********@b, http://a@b");
+    err_set(&e, EIO, ERR_INPUT, "a://b:1/c@d", "https://host:80/x");
+    assert_string_equal(e.where, "a://b:1/c@d");
+    assert_string_equal(e.what, "https://host:80/x");
+}
+
 static void long_text_is_cut_between_characters(void **state)
 {
     (void)state;
@@ -139,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_code_class_and_text),
         cmocka_unit_test(control_characters_become_question_marks),
+        cmocka_unit_test(passwords_are_hidden),
         cmocka_unit_test(long_text_is_cut_between_characters),
         cmocka_unit_test(the_reason_survives_a_long_name),
         cmocka_unit_test(arguments_may_be_the_error_itself),

@@ -192,6 +192,12 @@ static void passwords(void **state)
     refused("redis://me:secret@h:1/0", "REDISCLI_AUTH");
     refused("redis://me:a@secret@h", "REDISCLI_AUTH");
     refused("redis://h?password=secret", "REDISCLI_AUTH");
+    refused("redis://%3Asecret@h", "REDISCLI_AUTH");
+    refused("redis://me%3asecret@h", "REDISCLI_AUTH");
+    refused("rediss://:secret@h", "REDISCLI_AUTH");
+    refused("redis+unix:me:secret@/path", "REDISCLI_AUTH");
+    refused("redis+unix:secret@/path?db=1", "REDISCLI_AUTH");
+    refused("redis+unix://me:secret@/path", "REDISCLI_AUTH");
     refused("foo://me:secret@h", "no kind of target that is known");
 }
 
