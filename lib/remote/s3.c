@@ -64,7 +64,6 @@ struct job {
 struct request {
     struct s3 *s;
     CURL *easy;
-    void *headers; /* of every request */
     struct job *job;
     unsigned piece;
     uint64_t at, end;              /* bytes of the object: the next to move, behind the last */
@@ -96,7 +95,8 @@ struct s3 {
     unsigned retries;    /* of a request */
     uint64_t part_bytes; /* of a piece */
     CURLM *multi;
-    unsigned requests, running; /* running: taken by a job */
+    struct curl_slist *headers, *completing; /* of requests, of those that complete an upload */
+    unsigned requests, running;              /* running: taken by a job */
     struct request *request, *spare;
     struct job *job, *spare_job;
     struct job *more, *more_last;           /* with pieces to begin */
@@ -301,6 +301,8 @@ static void set_verb(struct request *q)
     uint64_t len = j->stage == STAGE_COMPLETE ? j->text_len : q->end - q->at;
     char range[48];
 
+    curl_easy_setopt(q->easy, CURLOPT_HTTPHEADER,
+                     j->stage == STAGE_COMPLETE ? q->s->completing : q->s->headers);
     curl_easy_setopt(q->easy, CURLOPT_UPLOAD, 0L);
     curl_easy_setopt(q->easy, CURLOPT_HTTPGET, 1L);
     curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, NULL);
@@ -878,9 +880,10 @@ static void s3_close(void *state)
         struct request *q = &s->request[i];
         if (q->easy)
             curl_easy_cleanup(q->easy);
-        curl_slist_free_all(q->headers);
         free(q->chunk);
     }
+    curl_slist_free_all(s->headers);
+    curl_slist_free_all(s->completing);
     if (s->multi)
         curl_multi_cleanup(s->multi); /* closes the connections */
     sockets_free(s->sockets);
@@ -904,7 +907,7 @@ static int request_open(struct s3 *s, struct request *q, struct err *e)
     void *chunk = NULL;
 
     q->s = s;
-    q->easy = s3_handle(s->control, NULL, &q->headers);
+    q->easy = s3_handle(s->control);
     if (!q->easy || posix_memalign(&chunk, DATA_BLOCK, CHUNK) != 0)
         return err_nomem(e, "requests");
     q->chunk = chunk;
@@ -962,7 +965,9 @@ int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bel
     s->job = calloc(s->requests, sizeof(*s->job));
     s->multi = curl_multi_init();
     s->sockets = sockets_create(2 * s->requests + SOCKETS_MORE);
-    if (!s->request || !s->job || !s->multi || !s->sockets) {
+    s->headers = s3_headers(s->control, NULL);
+    s->completing = s3_headers(s->control, "Content-Type: application/xml");
+    if (!s->request || !s->job || !s->multi || !s->sockets || !s->headers || !s->completing) {
         rc = err_nomem(e, "requests");
         goto out;
     }

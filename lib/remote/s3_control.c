@@ -151,32 +151,45 @@ int s3_refusal(long http, const char *body, char code[TIER_CODE_CAP])
     return -EREMOTEIO;
 }
 
-void *s3_handle(const struct s3_control *c, const char *header, void **headers)
+void *s3_headers(const struct s3_control *c, const char *header)
+{
+    char token[4200];
+    const char *lines[] = {"x-amz-content-sha256: UNSIGNED-PAYLOAD", NULL, header};
+    struct curl_slist *list = NULL;
+
+    snprintf(token, sizeof(token), "x-amz-security-token: %s", c->keys.token);
+    if (c->keys.token[0])
+        lines[1] = token;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        struct curl_slist *longer = lines[i] ? curl_slist_append(list, lines[i]) : list;
+        if (!longer)
+            curl_slist_free_all(list);
+        list = longer;
+        if (!list)
+            break;
+    }
+    explicit_bzero(token, sizeof(token));
+    return list;
+}
+
+void *s3_handle(const struct s3_control *c)
 {
     const struct uri *u = &c->u;
     long timeout_ms = (long)(c->timeout_ns / 1000000);
-    struct curl_slist *list = NULL;
-    char text[4200], provider[96];
+    char provider[96];
     CURL *easy = curl_easy_init();
 
     if (!easy)
         return NULL;
-    /* No round trip before each body. */
-    list = curl_slist_append(list, "Expect:");
-    list = curl_slist_append(list, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
-    if (c->keys.token[0]) {
-        snprintf(text, sizeof(text), "x-amz-security-token: %s", c->keys.token);
-        list = curl_slist_append(list, text);
-    }
-    if (header)
-        list = curl_slist_append(list, header);
-    *headers = list;
     snprintf(provider, sizeof(provider), "aws:amz:%s:s3", u->region);
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
     curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, provider);
     curl_easy_setopt(easy, CURLOPT_USERNAME, c->keys.id);
     curl_easy_setopt(easy, CURLOPT_PASSWORD, c->keys.secret);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    /* No round trip before each body. The header itself stays: libcurl 7.88 signs one that is
+     * removed
+     * ("Expect:"), and MinIO takes a signed Expect for "100-continue". */
+    curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 0L);
     if (!u->proxy_env)
         curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -260,17 +273,21 @@ static CURLcode ask_one(struct s3_control *c, const struct question *q, const ch
 {
     struct upload up = {.text = q->text, .left = q->text ? strlen(q->text) : 0};
     char bucket[S3_URL_CAP], url[S3_URL_CAP + LISTING_CAP];
-    void *headers = NULL;
-    CURL *easy = s3_handle(c, q->header, &headers);
+    struct curl_slist *headers = s3_headers(c, q->header);
+    CURL *easy = s3_handle(c);
 
-    if (!easy)
+    if (!easy || !headers) {
+        curl_easy_cleanup(easy);
+        curl_slist_free_all(headers);
         return CURLE_OUT_OF_MEMORY;
+    }
     c->a.len = 0;
     c->a.http = 0;
     c->a.total = 0;
     c->a.etag[0] = '\0';
     bucket_url(&c->u, endpoint, bucket);
     snprintf(url, sizeof(url), "%s%s", bucket, q->path);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(easy, CURLOPT_URL, url);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, &c->a);

@@ -30,9 +30,11 @@ bool s3_element(const char *text, const char *name, char *to, size_t cap);
 
 struct s3_control;
 
-/* A handle of libcurl that signs its requests, with header (may be NULL) in each; *headers is its
- * list, the caller's to free. NULL: no memory. */
-void *s3_handle(const struct s3_control *c, const char *header, void **headers);
+/* A handle of libcurl that signs its requests. NULL: no memory. */
+void *s3_handle(const struct s3_control *c);
+/* The list of headers of a request, with header (may be NULL) among them; the caller's to free.
+ * NULL: no memory. libcurl signs all of them, also one that it is told to remove ("Name:"). */
+void *s3_headers(const struct s3_control *c, const char *header);
 
 /* Fills in what u leaves to the environment and the profile (endpoint, region), and opens. Nothing
  * is asked of the server yet. -EACCES, class ERR_TARGET: there are no keys. */

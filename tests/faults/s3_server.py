@@ -4,13 +4,15 @@ PORT_FILE gets a line for each of its ports, which all lead to the same objects.
 0 on, with its connections, and PUT /-/door/N/open opens it again.
 
 It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE, multipart uploads and listings of three names a page, for
-any bucket, and wants a signature without checking it. PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
+any bucket, and checks the signature of each request as it came (sigv4.py; keys below). PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
 an object ("*.kv") go wrong: slow (no answer after five seconds), late (half a second), cut (half of the body), flip (a
 bit), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 403 (a wrong signature), 200 (and an error as body), untagged (no ETag), pair (500
 unless another one is there at the same time). VERB is PUT, GET, DELETE, or of an upload CREATE, PART, COMPLETE, ABORT.
-GET /-/keys lists all names, GET /-/uploads what is unfinished; PUT /-/data/NAME changes an object without a signature; PUT
+GET /-/kinds lists which kinds of requests were signed well so far; PUT /-/region/NAME sets the region that it wants.
+GET /-/keys lists all names, GET /-/uploads what is unfinished; GET and PUT /-/data/NAME read and change an object without a signature; PUT
 /-/clock/SECONDS sets the clock wrong. The host BUCKET.localhost is a bucket, too."""
 import hashlib
+import io
 import os
 import re
 import socket
@@ -20,7 +22,12 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import sigv4
+
+KEYS = {"KEY": ("hush-hush", None), "SESSION": ("hush-hush", "a/token+of==")}
 store = {}
+kinds = set()
+region = None
 faults = {}
 uploads = {}  # its name: (object, {number: data})
 serial = 0
@@ -48,6 +55,21 @@ class Handler(BaseHTTPRequestHandler):
         self.server.open.discard(self.connection)
         super().finish()
 
+    def parse_request(self):
+        """Keeps the head as it came, in self.head."""
+        line = None
+        self.head = self.raw_requestline
+        head = b""
+        while line not in (b"\r\n", b"\n", b""):
+            line = self.rfile.readline(65537)
+            head += line
+        self.head += head
+        came, self.rfile = self.rfile, io.BytesIO(head)
+        try:
+            return super().parse_request()
+        finally:
+            self.rfile = came
+
     def answer(self, status, body=b"", headers=()):
         self.send_response(status)
         for name, value in headers:
@@ -56,8 +78,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def refuse(self, status, code):
-        self.answer(status, b"<?xml version='1.0'?><Error><Code>%s</Code><Message>no</Message></Error>" % code.encode())
+    def refuse(self, status, code, message="no"):
+        self.answer(
+            status,
+            b"<?xml version='1.0'?><Error><Code>%s</Code><Message>%s</Message></Error>" % (code.encode(), message.encode()),
+        )
 
     def verb(self, query):
         if "uploads" in query:
@@ -65,6 +90,16 @@ class Handler(BaseHTTPRequestHandler):
         if "uploadId" in query:
             return {"PUT": "PART", "POST": "COMPLETE", "DELETE": "ABORT"}[self.command]
         return self.command
+
+    def ways(self, query):
+        """What else is signed in the request."""
+        names = "If-None-Match If-Match Range".split()
+        found = ["with " + name for name in names if name in self.headers]
+        found += ["as XML"] if self.headers.get("Content-Type") == "application/xml" else []
+        found += ["with continuation-token"] if "continuation-token" in query else []
+        found += ["with a session token"] if "x-amz-security-token" in self.headers else []
+        host = (self.headers.get("Host") or "").split(":")[0]
+        return found + (["to the host of the bucket"] if host.endswith(".localhost") else [])
 
     def fault(self, name, verb):
         with lock:
@@ -103,8 +138,14 @@ class Handler(BaseHTTPRequestHandler):
         return super().date_time_string(time.time() + skew)
 
     def admin(self, body):
-        global skew
+        global skew, region
         part = self.path.split("/")
+        if part[2] == "kinds":
+            self.answer(200, "".join(kind + "\n" for kind in sorted(kinds)).encode())
+            return
+        if part[2] == "data" and self.command == "GET":
+            self.answer(200, store["/".join(part[3:])])
+            return
         if part[2] == "keys":
             self.answer(200, "".join(k + "\n" for k in sorted(store)).encode())
             return
@@ -114,6 +155,8 @@ class Handler(BaseHTTPRequestHandler):
         with lock:
             if part[2] == "clock":
                 skew = int(part[3])
+            elif part[2] == "region":
+                region = part[3]
             elif part[2] == "door":
                 if part[4:] == ["open"]:
                     doors[int(part[3])].shutdown()
@@ -132,11 +175,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.path.startswith("/-/"):
             self.admin(body)
             return
-        if not (self.headers.get("Authorization") or "").startswith("AWS4-HMAC-SHA256 Credential=KEY/"):
-            self.refuse(403, "AccessDenied")
-            return
-        if abs(skew) > 300:
-            self.refuse(403, "RequestTimeTooSkewed")
+        refusal = sigv4.refusal(self.head, body, KEYS, region, time.time() + skew)
+        if refusal:
+            self.refuse(*refusal)
             return
         url = urlsplit(self.path)
         name = unquote(url.path.lstrip("/"))
@@ -144,10 +185,12 @@ class Handler(BaseHTTPRequestHandler):
         if host.endswith(".localhost"):  # the bucket is in the name of the host
             name = "/".join(filter(None, (host[: -len(".localhost")], name)))
         query = parse_qs(url.query, keep_blank_values=True)
-        if "/" not in name:
+        listing = "/" not in name
+        verb = "LIST" if listing else self.verb(query)
+        kinds.add(" ".join([verb, "of a marker" if name.endswith("/.kvtrace") else ""] + self.ways(query)).replace("  ", " ").strip())
+        if listing:
             self.listing(name, query)
             return
-        verb = self.verb(query)
         kind = self.fault(name, verb)
         if self.refused_by_fault(kind):
             return

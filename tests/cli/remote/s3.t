@@ -248,14 +248,14 @@ exits 'keys and endpoint of a profile' 0 profile "$BIN/kvreplay" --target 's3://
 is 'its secret appears nowhere' "$(cat s.json r.csv "$TMP/stderr" | grep -c hush)" 0
 exits 'of AWS_PROFILE' 0 profile AWS_PROFILE=work "$BIN/kvreplay" --target s3://bucket/fresh
 exits 'another profile is refused by the server' 3 profile "$BIN/kvreplay" --target "$uri"
-stderr_like 'by name' 'S3:AccessDenied'
+stderr_like 'by name' 'S3:InvalidAccessKeyId'
 exits 'a profile that is not there' 3 profile "$BIN/kvreplay" --target "$uri&profile=home"
 stderr_like 'says where it was looked for' 'there is no profile home in keys or config'
 export HOME="$PWD"
 exits 'without keys' 3 env -u AWS_SECRET_ACCESS_KEY "$BIN/kvreplay" --target "$uri" t.csv
 stderr_like 'it says where they belong' 'AWS_ACCESS_KEY_ID'
 exits 'other keys' 3 env AWS_ACCESS_KEY_ID=x "$BIN/kvreplay" --target "$uri" t.csv
-stderr_like 'are refused by name' 'S3:AccessDenied: no'
+stderr_like 'are refused by name' 'S3:InvalidAccessKeyId: no such key'
 kill $server
 exits 'no server' 3 replay --target "$uri" t.csv
 stderr_like 'no server: why, and which' '^kvreplay: s3://bucket/.*: http://127\.0\.0\.1:[0-9]+ does not answer: '
