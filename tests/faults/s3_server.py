@@ -5,10 +5,11 @@ PORT_FILE gets a line for each of its ports, which all lead to the same objects.
 
 It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE, multipart uploads and listings of three names a page, for
 any bucket, and checks the signature of each request as it came (sigv4.py; keys below). PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
-an object ("*.kv") go wrong: slow (no answer after five seconds), late (half a second), cut (half of the body), flip (a
+an object ("*.kv", but the one that a run tries its rights with) go wrong: slow (no answer after five seconds), late (half a second), cut (half of the body), flip (a
 bit), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 403 (a wrong signature), 200 (and an error as body), untagged (no ETag), pair (500
 unless another one is there at the same time). VERB is PUT, GET, DELETE, or of an upload CREATE, PART, COMPLETE, ABORT.
-GET /-/kinds lists which kinds of requests were signed well so far; PUT /-/region/NAME sets the region that it wants.
+GET /-/kinds lists which kinds of requests were signed well so far; PUT /-/region/NAME sets the region that it wants;
+PUT /-/denied/VERB,VERB denies these to everybody, LIST among them (none: PUT /-/denied/); PUT /-/versioning/STATE sets it.
 GET /-/keys lists all names, GET /-/uploads what is unfinished; GET and PUT /-/data/NAME read and change an object without a signature; PUT
 /-/clock/SECONDS sets the clock wrong. The host BUCKET.localhost is a bucket, too."""
 import hashlib
@@ -25,7 +26,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import sigv4
 
 KEYS = {"KEY": ("hush-hush", None), "SESSION": ("hush-hush", "a/token+of==")}
+PROBE = 32 * "0" + ".kv"  # by which a run tries its rights
 store = {}
+denied = set()  # verbs
+versioning = ""
 kinds = set()
 region = None
 faults = {}
@@ -104,7 +108,7 @@ class Handler(BaseHTTPRequestHandler):
     def fault(self, name, verb):
         with lock:
             kind, left = faults.get(verb, (None, 0))
-            if not name.endswith(".kv") or left == 0:
+            if not name.endswith(".kv") or name.endswith(PROBE) or left == 0:
                 return None
             faults[verb] = (kind, left - 1)
         if kind == "late":
@@ -138,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
         return super().date_time_string(time.time() + skew)
 
     def admin(self, body):
-        global skew, region
+        global skew, region, versioning, denied
         part = self.path.split("/")
         if part[2] == "kinds":
             self.answer(200, "".join(kind + "\n" for kind in sorted(kinds)).encode())
@@ -157,6 +161,10 @@ class Handler(BaseHTTPRequestHandler):
                 skew = int(part[3])
             elif part[2] == "region":
                 region = part[3]
+            elif part[2] == "denied":
+                denied = set(part[3].split(","))
+            elif part[2] == "versioning":
+                versioning = part[3]
             elif part[2] == "door":
                 if part[4:] == ["open"]:
                     doors[int(part[3])].shutdown()
@@ -186,8 +194,15 @@ class Handler(BaseHTTPRequestHandler):
             name = "/".join(filter(None, (host[: -len(".localhost")], name)))
         query = parse_qs(url.query, keep_blank_values=True)
         listing = "/" not in name
-        verb = "LIST" if listing else self.verb(query)
+        verb = "VERSIONING" if "versioning" in query else "LIST" if listing else self.verb(query)
         kinds.add(" ".join([verb, "of a marker" if name.endswith("/.kvtrace") else ""] + self.ways(query)).replace("  ", " ").strip())
+        if verb in denied:
+            self.refuse(403, "AccessDenied", "Access Denied")
+            return
+        if verb == "VERSIONING":
+            state = "<Status>%s</Status>" % versioning if versioning else ""
+            self.answer(200, ("<VersioningConfiguration>%s</VersioningConfiguration>" % state).encode())
+            return
         if listing:
             self.listing(name, query)
             return
