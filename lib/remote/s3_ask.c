@@ -427,7 +427,7 @@ int s3_ask(struct s3_ask *k, const struct s3_question *q, struct s3_answer *a, s
         if (rc < 0)
             return err_set(e, rc, ERR_TARGET, k->where, "given up at a signal");
         if (code == CURLE_OK) {
-            k->door = door;
+            k->door = q->door ? k->door : door;
             return 0;
         }
         /* A conditional PUT that may have been done is not repeated: it would meet itself. */

@@ -119,7 +119,8 @@ static int remove_marker(struct s3_control *c)
     return s3_ask(c->ask, &(struct s3_question){.verb = "DELETE", .path = path}, &c->a, NULL);
 }
 
-/* The marker text has been put: it is there through every endpoint that answers. */
+/* The marker text has been put: it is there through every endpoint that answers. Not -EEXIST or
+ * -EAGAIN, which mean another run. */
 static int check_doors(struct s3_control *c, const char *text, struct err *e)
 {
     const char *put = c->u->endpoint[c->a.door - 1];
@@ -139,7 +140,7 @@ static int check_doors(struct s3_control *c, const char *text, struct err *e)
                            "refused: the marker that was written is not there when it is read: %s "
                            "is no object store, or something between answers for it",
                            put);
-        return err_set(e, -EEXIST, ERR_TARGET, c->where,
+        return err_set(e, -EXDEV, ERR_TARGET, c->where,
                        "refused: %s and %s are different stores: the marker that was written "
                        "through one is not there through the other",
                        put, c->u->endpoint[door - 1]);
@@ -278,6 +279,7 @@ struct walk {
     struct owner_found *found; /* what is there is noted; NULL: it is not */
     bool removes;              /* our objects are removed */
     uint64_t objects, bytes;   /* of ours: seen, or removed */
+    bool unsized;              /* the size of one is not said */
     char last[S3_NAME_CAP];    /* of them */
     int64_t moved_ns;          /* when the walk last came to another one */
     const char *wrong;
@@ -324,6 +326,7 @@ static int take_key(void *ctx, const char *key, bool longer, uint64_t size)
     if (rc == 0) {
         w->objects++;
         w->bytes += size == UINT64_MAX ? 0 : size;
+        w->unsized |= size == UINT64_MAX;
     }
     return rc;
 }
@@ -401,9 +404,16 @@ static int store_look(void *ctx, struct owner_found *found, struct err *e)
 
 /* What is there, and what is left of it. */
 struct left {
-    bool counted;
+    bool counted, sized;
     uint64_t objects, bytes;
 };
+static struct left left_of(const struct walk *seen, bool counted)
+{
+    return (struct left){.counted = counted,
+                         .sized = !seen->unsized,
+                         .objects = seen->objects,
+                         .bytes = seen->bytes};
+}
 
 /* No endpoint that answers shows any more of ours. */
 static int check_cleared(struct s3_control *c, struct left *left, struct err *e)
@@ -417,7 +427,7 @@ static int check_cleared(struct s3_control *c, struct left *left, struct err *e)
             return rc;
         if (w.objects == 0)
             continue;
-        *left = (struct left){.counted = true, .objects = w.objects, .bytes = w.bytes};
+        *left = left_of(&w, true);
         return err_set(e, -EIO, ERR_TARGET, c->where,
                        "%s still has objects that the server said it removed%s",
                        c->u->endpoint[door - 1],
@@ -432,7 +442,7 @@ static int clear(struct s3_control *c, struct left *left, struct err *e)
     struct walk count = {.c = c, .e = e}, removal = {.c = c, .removes = true, .e = e};
     int rc = walk(&count);
 
-    *left = (struct left){.counted = rc == 0, .objects = count.objects, .bytes = count.bytes};
+    *left = left_of(&count, rc == 0);
     if (rc == 0 && count.objects > 0) {
         rc = walk(&removal);
         left->objects -= removal.objects < left->objects ? removal.objects : left->objects;
@@ -446,22 +456,24 @@ static int store_clear(void *ctx, struct err *e)
     struct s3_control *c = ctx;
     struct err why = {0};
     struct left left;
-    char count[64] = "objects of kvtrace", size[32];
+    char count[64] = "objects", size[48] = "", bytes[32];
 
     pthread_mutex_lock(&c->lock);
     int rc = clear(c, &left, &why);
     pthread_mutex_unlock(&c->lock);
     if (rc == 0 || (rc == -EINTR && atomic_load(&c->phase) == S3_OPENING))
         return rc;
-    units_format_bytes(size, sizeof(size), (double)left.bytes);
     if (left.counted || left.objects > 0)
-        snprintf(count, sizeof(count), "%s%llu object%s (%s) of kvtrace",
-                 left.counted ? "" : "at least ", (unsigned long long)left.objects,
-                 units_plural(left.objects), size);
+        snprintf(count, sizeof(count), "%s%llu object%s", left.counted ? "" : "at least ",
+                 (unsigned long long)left.objects, units_plural(left.objects));
+    if (left.sized && left.objects > 0)
+        snprintf(size, sizeof(size), " (%s)",
+                 units_format_bytes(bytes, sizeof(bytes), (double)left.bytes));
     /* Not -EINTR, of which nobody would hear. */
     return err_set(e, rc == -EINTR ? -EIO : rc, ERR_TARGET, c->where,
-                   "%s; %s and its marker are left there",
-                   rc == -EINTR ? "the clean-up was given up at a second signal" : why.what, count);
+                   "%s; %s%s of kvtrace and its marker are left there",
+                   rc == -EINTR ? "the clean-up was given up at a second signal" : why.what, count,
+                   size);
 }
 
 const struct owner_store *s3_control_store(const struct s3_control *c)

@@ -6,10 +6,11 @@ PORT_FILE gets a line for each of its ports, which all lead to the same objects.
 It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE, multipart uploads and listings of three names a page, for
 any bucket, and checks the signature of each request as it came (sigv4.py; keys below). PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
 an object ("*.kv", but the one that a run tries its rights with) go wrong: slow (no answer after five seconds), late (half a second), cut (half of the body), flip (a
-bit), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 403 (a wrong signature), 200 (and an error as body), untagged (no ETag), pair (500
+bit), trickle (64 KiB at a time, 25 times a second), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 403 (a wrong signature), 200 (and an error as body), untagged (no ETag), pair (500
 unless another one is there at the same time). VERB is PUT, GET, DELETE, or of an upload CREATE, PART, COMPLETE, ABORT.
 GET /-/kinds lists which kinds of requests were signed well so far; PUT /-/region/NAME sets the region that it wants;
-PUT /-/denied/VERB,VERB denies these to everybody, LIST among them (none: PUT /-/denied/); PUT /-/versioning/STATE sets it.
+PUT /-/denied/VERB,VERB denies these to everybody, LIST among them (none: PUT /-/denied/); PUT /-/hung/VERB,VERB leaves them
+without an answer, until others are named; PUT /-/versioning/STATE sets it.
 GET /-/keys lists all names, GET /-/uploads what is unfinished; GET and PUT /-/data/NAME read and change an object without a signature; PUT
 /-/clock/SECONDS sets the clock wrong. The host BUCKET.localhost is a bucket, too."""
 import hashlib
@@ -29,6 +30,7 @@ KEYS = {"KEY": ("hush-hush", None), "SESSION": ("hush-hush", "a/token+of==")}
 PROBE = 32 * "0" + ".kv"  # by which a run tries its rights
 store = {}
 denied = set()  # verbs
+hung = set()
 versioning = ""
 kinds = set()
 region = None
@@ -142,7 +144,7 @@ class Handler(BaseHTTPRequestHandler):
         return super().date_time_string(time.time() + skew)
 
     def admin(self, body):
-        global skew, region, versioning, denied
+        global skew, region, versioning, denied, hung
         part = self.path.split("/")
         if part[2] == "kinds":
             self.answer(200, "".join(kind + "\n" for kind in sorted(kinds)).encode())
@@ -163,6 +165,8 @@ class Handler(BaseHTTPRequestHandler):
                 region = part[3]
             elif part[2] == "denied":
                 denied = set(part[3].split(","))
+            elif part[2] == "hung":
+                hung = set(part[3].split(","))
             elif part[2] == "versioning":
                 versioning = part[3]
             elif part[2] == "door":
@@ -196,6 +200,9 @@ class Handler(BaseHTTPRequestHandler):
         listing = "/" not in name
         verb = "VERSIONING" if "versioning" in query else "LIST" if listing else self.verb(query)
         kinds.add(" ".join([verb, "of a marker" if name.endswith("/.kvtrace") else ""] + self.ways(query)).replace("  ", " ").strip())
+        while verb in hung:
+            kinds.add("hung " + verb)
+            time.sleep(0.05)
         if verb in denied:
             self.refuse(403, "AccessDenied", "Access Denied")
             return
@@ -289,6 +296,14 @@ class Handler(BaseHTTPRequestHandler):
             data, status = data[first : last + 1], 206
         if kind == "flip":
             data = data[:5000] + bytes([data[5000] ^ 1]) + data[5001:]
+        if kind == "trickle":
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            for at in range(0, len(data), 65536):
+                self.wfile.write(data[at : at + 65536])
+                time.sleep(0.04)
+            return
         if kind == "short":
             data = data[: len(data) // 2]
         if kind == "cut":
@@ -312,7 +327,7 @@ class Handler(BaseHTTPRequestHandler):
         page = names[:3]
         text = "<ListBucketResult><IsTruncated>%s</IsTruncated>" % ("true" if len(names) > 3 else "false")
         for k in page:
-            text += "<Contents><Key>%s</Key></Contents>" % k[len(bucket) + 1 :]
+            text += "<Contents><Key>%s</Key><Size>%d</Size></Contents>" % (k[len(bucket) + 1 :], len(store[k]))
         if len(names) > 3:
             text += "<NextContinuationToken>%s</NextContinuationToken>" % page[-1]
         self.answer(200, (text + "</ListBucketResult>").encode())
