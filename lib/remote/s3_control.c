@@ -21,6 +21,7 @@
 #define OBJECT_MAX (UINT64_C(64) << 40) /* bytes; more than any store takes */
 enum {
     HEADER_CAP = 160,
+    CLEAR_ROUNDS = 3,
     LISTING_CAP = 3 * S3_TOKEN_CAP + 1000
 };
 
@@ -291,10 +292,12 @@ static int remove_name(struct s3_control *c, const char *name, struct err *e)
     char path[S3_PATH_CAP];
 
     s3_path(c->u, name, path);
+    pthread_mutex_lock(&c->lock);
     int rc = ask(c, &(struct s3_question){.verb = "DELETE", .path = path}, e);
-    if (rc < 0 || fine(c) || c->a.http == 404)
-        return rc;
-    return s3_refused(c->ask, &c->a, "delete objects (s3:DeleteObject)", e);
+    if (rc == 0 && !fine(c) && c->a.http != 404)
+        rc = s3_refused(c->ask, &c->a, "delete objects (s3:DeleteObject)", e);
+    pthread_mutex_unlock(&c->lock);
+    return rc;
 }
 
 /* One of the keys of a page. Ours come in the order of their names, so that a listing that begins
@@ -335,7 +338,7 @@ static int take_key(void *ctx, const char *key, bool longer, uint64_t size)
  * are signed. */
 static int list_page(struct walk *w, const char *token, struct s3_answer *page)
 {
-    const struct s3_control *c = w->c;
+    struct s3_control *c = w->c;
     char path[LISTING_CAP], prefix[sizeof(c->u->prefix) + 2];
 
     snprintf(prefix, sizeof(prefix), "%s%s", c->u->prefix, c->u->prefix[0] ? "/" : "");
@@ -347,7 +350,9 @@ static int list_page(struct walk *w, const char *token, struct s3_answer *page)
                  after, token[0] ? "&" : "", below);
         const struct s3_question q = {
             .verb = "GET", .path = path, .door = w->door, .patience = patience(c)};
+        pthread_mutex_lock(&c->lock);
         rc = s3_ask(c->ask, &q, page, w->e);
+        pthread_mutex_unlock(&c->lock);
     }
     free(after);
     free(below);
@@ -362,7 +367,8 @@ static int walk_wrong(const struct walk *w, const char *wrong)
                    "the server's listing is not understood: %s", wrong);
 }
 
-/* Walks over all names, page by page. The caller holds the lock. */
+/* Walks over all names, page by page. The lock is held for each request only: the marker has to be
+ * renewed meanwhile. */
 static int walk(struct walk *w)
 {
     struct s3_answer answer = {0};
@@ -394,10 +400,7 @@ static int store_look(void *ctx, struct owner_found *found, struct err *e)
     struct s3_control *c = ctx;
     struct walk w = {.c = c, .found = found, .e = e};
 
-    pthread_mutex_lock(&c->lock);
-    int rc = walk(&w);
-    pthread_mutex_unlock(&c->lock);
-    return rc;
+    return walk(&w);
 }
 
 /* ---- removal ---- */
@@ -415,7 +418,7 @@ static struct left left_of(const struct walk *seen, bool counted)
                          .bytes = seen->bytes};
 }
 
-/* No endpoint that answers shows any more of ours. */
+/* No endpoint that answers shows any more of ours. -ENOTEMPTY: one does. */
 static int check_cleared(struct s3_control *c, struct left *left, struct err *e)
 {
     for (unsigned door = 1; door <= c->u->endpoints; door++) {
@@ -428,7 +431,7 @@ static int check_cleared(struct s3_control *c, struct left *left, struct err *e)
         if (w.objects == 0)
             continue;
         *left = left_of(&w, true);
-        return err_set(e, -EIO, ERR_TARGET, c->where,
+        return err_set(e, -ENOTEMPTY, ERR_TARGET, c->where,
                        "%s still has objects that the server said it removed%s",
                        c->u->endpoint[door - 1],
                        c->u->endpoints > 1 ? ": it may be another store than the others" : "");
@@ -436,19 +439,27 @@ static int check_cleared(struct s3_control *c, struct left *left, struct err *e)
     return 0;
 }
 
-/* All of ours is counted, then removed, then looked for. */
+/* All of ours is counted, then removed, then looked for. What a writer that was stopped still had
+ * under way may come late: it is removed, too. */
 static int clear(struct s3_control *c, struct left *left, struct err *e)
 {
-    struct walk count = {.c = c, .e = e}, removal = {.c = c, .removes = true, .e = e};
+    struct walk count = {.c = c, .e = e};
     int rc = walk(&count);
 
     *left = left_of(&count, rc == 0);
-    if (rc == 0 && count.objects > 0) {
-        rc = walk(&removal);
+    if (rc < 0 || (count.objects == 0 && c->u->endpoints == 1))
+        return rc;
+    for (unsigned round = 0; round < CLEAR_ROUNDS; round++) {
+        struct walk removal = {.c = c, .removes = true, .e = e};
+        rc = left->objects > 0 ? walk(&removal) : 0;
         left->objects -= removal.objects < left->objects ? removal.objects : left->objects;
         left->bytes -= removal.bytes < left->bytes ? removal.bytes : left->bytes;
+        if (rc == 0)
+            rc = check_cleared(c, left, e);
+        if (rc != -ENOTEMPTY)
+            break;
     }
-    return rc < 0 ? rc : check_cleared(c, left, e);
+    return rc;
 }
 
 static int store_clear(void *ctx, struct err *e)
@@ -458,9 +469,7 @@ static int store_clear(void *ctx, struct err *e)
     struct left left;
     char count[64] = "objects", size[48] = "", bytes[32];
 
-    pthread_mutex_lock(&c->lock);
     int rc = clear(c, &left, &why);
-    pthread_mutex_unlock(&c->lock);
     if (rc == 0 || (rc == -EINTR && atomic_load(&c->phase) == S3_OPENING))
         return rc;
     if (left.counted || left.objects > 0)
@@ -488,8 +497,9 @@ bool s3_control_keeps_versions(const struct s3_control *c)
 
 /* ---- adoption ---- */
 
-/* Reads len bytes at at of the object into c->a. -ENOENT: it is not there. */
-static int read_range(struct s3_control *c, const char *path, uint64_t at, uint64_t len)
+/* Reads len bytes at at of the object into *a. -ENOENT: it is not there. */
+static int read_range(struct s3_control *c, const char *path, uint64_t at, uint64_t len,
+                      struct s3_answer *a)
 {
     char range[48], code[TIER_CODE_CAP];
 
@@ -497,17 +507,19 @@ static int read_range(struct s3_control *c, const char *path, uint64_t at, uint6
              (unsigned long long)(at + len - 1));
     const struct s3_question q = {
         .verb = "GET", .path = path, .range = range, .patience = S3_UNTIL_FIRST_SIGNAL};
-    int rc = s3_ask(c->ask, &q, &c->a, NULL);
+    pthread_mutex_lock(&c->lock);
+    int rc = s3_ask(c->ask, &q, a, NULL);
+    pthread_mutex_unlock(&c->lock);
     if (rc < 0)
         return rc;
-    return c->a.http == 206 ? 0
-           : fine(c)        ? -EBADMSG
-                            : s3_refusal(c->a.http, c->a.body, c->a.len, code);
+    if (a->http != 206)
+        return s3_fine(a->http) ? -EBADMSG : s3_refusal(a->http, a->body, a->len, code);
+    return a->len == len ? 0 : -EBADMSG;
 }
 
-/* Checks the headers of all blocks. */
+/* Checks the headers of all blocks, each answer in *a. */
 static int check_all(struct s3_control *c, const struct tier_op *op, const char *path,
-                     uint64_t size)
+                     uint64_t size, struct s3_answer *a)
 {
     struct data_fault fault = {0};
     void *copy;
@@ -517,11 +529,9 @@ static int check_all(struct s3_control *c, const struct tier_op *op, const char 
         return -ENOMEM;
     for (uint64_t at = 0; rc == 0 && at < size; at += CHECK_STEP) {
         uint64_t len = size - at < CHECK_STEP ? size - at : CHECK_STEP;
-        rc = read_range(c, path, at, len);
-        if (rc == 0 && c->a.len != len)
-            rc = -EBADMSG;
+        rc = read_range(c, path, at, len, a);
         if (rc == 0) {
-            memcpy(copy, c->a.body, len);
+            memcpy(copy, a->body, len);
             rc = data_check_headers(copy, len, &op->id, at / DATA_BLOCK, &fault);
         }
     }
@@ -533,19 +543,19 @@ int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, u
 {
     _Alignas(64) unsigned char block[DATA_BLOCK];
     char path[S3_PATH_CAP], name[S3_NAME_CAP];
+    struct s3_answer a = {0};
     struct data_id id;
     uint64_t index;
 
     s3_object_name(name, op->name);
     s3_path(c->u, name, path);
     *generation = 0;
-    pthread_mutex_lock(&c->lock);
-    int rc = read_range(c, path, 0, DATA_BLOCK);
-    *size = c->a.total;
+    int rc = read_range(c, path, 0, DATA_BLOCK, &a);
+    *size = a.total;
     if (rc == 0 && *size > OBJECT_MAX)
         rc = -EBADMSG;
-    if (rc == 0 && c->a.len == DATA_BLOCK) {
-        memcpy(block, c->a.body, DATA_BLOCK);
+    if (rc == 0) {
+        memcpy(block, a.body, DATA_BLOCK);
         if (data_identify(block, &id, &index) == 0 && index == 0 && id.key.lo == op->id.key.lo &&
             id.key.hi == op->id.key.hi) {
             rc = id.shape == op->id.shape ? 0 : -ENOENT;
@@ -554,8 +564,8 @@ int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, u
     }
     op->id.generation = *generation;
     if (rc == 0 && op->verify != TIER_VERIFY_NONE)
-        rc = check_all(c, op, path, *size);
-    pthread_mutex_unlock(&c->lock);
+        rc = check_all(c, op, path, *size, &a);
+    s3_answer_forget(&a);
     if (rc == 0)
         op->place = (void *)(uintptr_t)*size;
     return rc;
