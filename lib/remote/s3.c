@@ -66,6 +66,7 @@ struct job {
 struct request {
     struct s3 *s;
     CURL *easy;
+    struct s3_headers *signed_head;
     struct job *job;
     unsigned piece;
     uint64_t at, end;              /* bytes of the object: the next to move, behind the last */
@@ -102,8 +103,7 @@ struct s3 {
     unsigned retries;    /* of a request */
     uint64_t part_bytes; /* of a piece */
     CURLM *multi;
-    struct curl_slist *headers, *completing; /* of requests, of those that complete an upload */
-    unsigned requests, running;              /* running: taken by a job */
+    unsigned requests, running; /* running: taken by a job */
     struct request *request, *spare;
     struct job *job, *spare_job;
     struct job *more, *more_last;           /* with pieces to begin */
@@ -321,8 +321,9 @@ static int close_socket(void *ctx, curl_socket_t fd)
 
 /* ---- requests ---- */
 
-/* The address of what q asks. Parameters are in the order in which they are signed. */
-static void set_url(const struct s3 *s, const struct request *q)
+/* The address and the signature of what q asks. Parameters are in the order in which they are
+ * signed. */
+static void set_url(const struct s3 *s, const struct request *q, const char *verb)
 {
     const struct job *j = q->job;
     char url[S3_URL_CAP + 3 * S3_TOKEN_CAP + 64], name[S3_NAME_CAP];
@@ -337,35 +338,35 @@ static void set_url(const struct s3 *s, const struct request *q)
     else if (j->upload && j->stage != STAGE_REMOVE)
         snprintf(url + len, room, "?uploadId=%s", j->upload);
     curl_easy_setopt(q->easy, CURLOPT_URL, url);
+    bool xml = j->stage == STAGE_COMPLETE;
+    curl_easy_setopt(
+        q->easy, CURLOPT_HTTPHEADER,
+        s3_headers_sign(q->signed_head, verb, url, xml ? "Content-Type: application/xml" : NULL));
 }
 
-/* Verb, range and length of what q asks. */
-static void set_verb(struct request *q)
+/* Verb, range and length of what q asks. Returns the verb. */
+static const char *set_verb(struct request *q)
 {
     const struct job *j = q->job;
-    bool sends = j->stage == STAGE_CREATE || j->stage == STAGE_COMPLETE ||
-                 (j->stage == STAGE_MOVE && j->op->verb == TIER_WRITE);
+    bool posts = j->stage == STAGE_CREATE || j->stage == STAGE_COMPLETE;
+    bool moves = j->stage == STAGE_MOVE, puts = moves && j->op->verb == TIER_WRITE;
+    const char *verb = posts ? "POST" : puts ? "PUT" : moves ? "GET" : "DELETE";
     uint64_t len = j->stage == STAGE_COMPLETE ? j->text_len : q->end - q->at;
     char range[48];
 
-    curl_easy_setopt(q->easy, CURLOPT_HTTPHEADER,
-                     j->stage == STAGE_COMPLETE ? q->s->completing : q->s->headers);
     curl_easy_setopt(q->easy, CURLOPT_UPLOAD, 0L);
     curl_easy_setopt(q->easy, CURLOPT_HTTPGET, 1L);
-    curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, NULL);
     curl_easy_setopt(q->easy, CURLOPT_RANGE, NULL);
-    if (sends) {
+    if (posts || puts) {
         curl_easy_setopt(q->easy, CURLOPT_UPLOAD, 1L);
         curl_easy_setopt(q->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)len);
-        if (j->stage != STAGE_MOVE)
-            curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, "POST");
-    } else if (j->stage != STAGE_MOVE) {
-        curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, "DELETE");
-    } else if (len < (uint64_t)(uintptr_t)j->op->place) {
+    } else if (moves && len < (uint64_t)(uintptr_t)j->op->place) {
         snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)q->at,
                  (unsigned long long)q->end - 1);
         curl_easy_setopt(q->easy, CURLOPT_RANGE, range);
     }
+    curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, verb);
+    return verb;
 }
 
 static void end_request(struct s3 *s, struct request *q, CURLcode code);
@@ -383,8 +384,7 @@ static void request_send(struct s3 *s, struct request *q)
     q->begin_ns = q->step_ns = clock_now_ns();
     q->again_ns = 0;
     q->sent = 0;
-    set_url(s, q);
-    set_verb(q);
+    set_url(s, q, set_verb(q));
     q->active = true;
     if (curl_multi_add_handle(s->multi, q->easy) != CURLM_OK)
         end_request(s, q, CURLE_OUT_OF_MEMORY);
@@ -958,10 +958,9 @@ static void s3_close(void *state)
         struct request *q = &s->request[i];
         if (q->easy)
             curl_easy_cleanup(q->easy);
+        s3_headers_free(q->signed_head);
         free(q->chunk);
     }
-    curl_slist_free_all(s->headers);
-    curl_slist_free_all(s->completing);
     if (s->multi)
         curl_multi_cleanup(s->multi); /* closes the connections */
     sockets_free(s->sockets);
@@ -987,7 +986,8 @@ static int request_open(struct s3 *s, struct request *q, struct err *e)
 
     q->s = s;
     q->easy = s3_handle(s->ask);
-    if (!q->easy || posix_memalign(&chunk, DATA_BLOCK, CHUNK) != 0)
+    q->signed_head = s3_headers_create(s->ask);
+    if (!q->easy || !q->signed_head || posix_memalign(&chunk, DATA_BLOCK, CHUNK) != 0)
         return err_nomem(e, "requests");
     q->chunk = chunk;
     curl_easy_setopt(q->easy, CURLOPT_PRIVATE, q);
@@ -1049,9 +1049,7 @@ int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bel
     s->job = calloc(s->requests, sizeof(*s->job));
     s->multi = curl_multi_init();
     s->sockets = sockets_create(2 * s->requests + SOCKETS_MORE);
-    s->headers = s3_headers(s->ask, NULL);
-    s->completing = s3_headers(s->ask, "Content-Type: application/xml");
-    if (!s->request || !s->job || !s->multi || !s->sockets || !s->headers || !s->completing) {
+    if (!s->request || !s->job || !s->multi || !s->sockets) {
         rc = err_nomem(e, "requests");
         goto out;
     }

@@ -14,6 +14,7 @@
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/remote/s3_keys.h"
+#include "lib/remote/s3_sign.h"
 #include "lib/remote/s3_xml.h"
 
 #if KVTRACE_S3
@@ -33,7 +34,8 @@ struct s3_ask {
     struct s3_keys keys;
     char where[300];
     int64_t timeout_ns;
-    CURLM *multi;  /* keeps the connections */
+    CURLM *multi; /* keeps the connections */
+    struct s3_headers *headers;
     unsigned door; /* the endpoint that answered last */
 };
 
@@ -151,45 +153,103 @@ int s3_refused(const struct s3_ask *k, const struct s3_answer *a, const char *ma
                    message[0] ? ": " : "", message, at[0] ? "; its endpoint is " : "", at);
 }
 
-/* ---- handles ---- */
+/* ---- headers and handles ---- */
 
-void *s3_headers(const struct s3_ask *k, const char *header)
+enum header {
+    HEADER_HOST,
+    HEADER_PAYLOAD,
+    HEADER_DATE,
+    HEADER_AUTHORIZATION,
+    HEADER_TOKEN,
+    HEADER_MORE,
+    HEADERS
+};
+struct s3_headers {
+    const struct s3_ask *k;
+    struct curl_slist line[HEADERS];
+    char host[S3_URL_CAP + 8], date[S3_DATE_CAP + 16], more[LINE_CAP];
+    char authorization[S3_AUTHORIZATION_CAP + 16];
+    char token[sizeof(((struct s3_keys *)0)->token) + 32];
+};
+
+struct s3_headers *s3_headers_create(const struct s3_ask *k)
 {
-    char token[sizeof(k->keys.token) + 32];
-    const char *lines[] = {"x-amz-content-sha256: UNSIGNED-PAYLOAD", NULL, header};
-    struct curl_slist *list = NULL;
+    static char payload[] = "x-amz-content-sha256: " S3_UNSIGNED;
+    struct s3_headers *h = calloc(1, sizeof(*h));
 
-    snprintf(token, sizeof(token), "x-amz-security-token: %s", k->keys.token);
-    if (k->keys.token[0])
-        lines[1] = token;
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        struct curl_slist *longer = lines[i] ? curl_slist_append(list, lines[i]) : list;
-        if (!longer)
-            curl_slist_free_all(list);
-        list = longer;
-        if (!list)
-            break;
+    if (!h)
+        return NULL;
+    h->k = k;
+    h->line[HEADER_HOST].data = h->host;
+    h->line[HEADER_PAYLOAD].data = payload;
+    h->line[HEADER_DATE].data = h->date;
+    h->line[HEADER_AUTHORIZATION].data = h->authorization;
+    h->line[HEADER_TOKEN].data = h->token;
+    h->line[HEADER_MORE].data = h->more;
+    return h;
+}
+
+void s3_headers_free(struct s3_headers *h)
+{
+    if (!h)
+        return;
+    explicit_bzero(h, sizeof(*h));
+    free(h);
+}
+
+/* The host as a request names it: without a port that is the scheme's. */
+static void host_of(const char *url, char host[S3_URL_CAP])
+{
+    const char *from = strstr(url, "//") + 2, *port = url[4] == 's' ? ":443" : ":80";
+    size_t len = strcspn(from, "/?"), tail = strlen(port);
+
+    if (len > tail && memcmp(from + len - tail, port, tail) == 0)
+        len -= tail;
+    snprintf(host, S3_URL_CAP, "%.*s", (int)len, from);
+}
+
+void *s3_headers_sign(struct s3_headers *h, const char *verb, const char *url, const char *header)
+{
+    char host[S3_URL_CAP], path[S3_URL_CAP], date[S3_DATE_CAP], text[S3_AUTHORIZATION_CAP];
+    const char *from = strstr(url, "//") + 2;
+
+    host_of(url, host);
+    from += strcspn(from, "/?");
+    size_t len = strcspn(from, "?");
+    snprintf(path, sizeof(path), "%.*s", len ? (int)len : 1, len ? from : "/");
+    const struct s3_signed r = {.verb = verb,
+                                .host = host,
+                                .path = path,
+                                .query = from[len] ? from + len + 1 : "",
+                                .payload = S3_UNSIGNED,
+                                .region = h->k->u->region,
+                                .at_s = clock_wall_ns() / UNITS_NS_PER_S};
+    s3_sign(&h->k->keys, &r, date, text);
+    snprintf(h->host, sizeof(h->host), "Host: %s", host);
+    snprintf(h->date, sizeof(h->date), "x-amz-date: %s", date);
+    snprintf(h->authorization, sizeof(h->authorization), "Authorization: %s", text);
+    snprintf(h->token, sizeof(h->token), "x-amz-security-token: %s", h->k->keys.token);
+    snprintf(h->more, sizeof(h->more), "%s", header ? header : "");
+    struct curl_slist *next = NULL;
+    for (int i = HEADERS; i-- > 0;) {
+        if ((i == HEADER_MORE && !header) || (i == HEADER_TOKEN && !h->k->keys.token[0]))
+            continue;
+        h->line[i].next = next;
+        next = &h->line[i];
     }
-    explicit_bzero(token, sizeof(token));
-    return list;
+    return next;
 }
 
 void *s3_handle(const struct s3_ask *k)
 {
     const struct uri *u = k->u;
-    char provider[96];
     CURL *easy = curl_easy_init();
 
     if (!easy)
         return NULL;
-    snprintf(provider, sizeof(provider), "aws:amz:%s:s3", u->region);
-    curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, provider);
-    curl_easy_setopt(easy, CURLOPT_USERNAME, k->keys.id);
-    curl_easy_setopt(easy, CURLOPT_PASSWORD, k->keys.secret);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L); /* what is signed, listed and removed is one */
-    /* No round trip before each body. The header itself stays: libcurl 7.88 signs one that is
-     * removed ("Expect:"), and MinIO takes a signed Expect for "100-continue". */
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L); /* what is signed is what is sent */
+    /* No round trip before each body. */
     curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 0L);
     if (!u->proxy_env)
         curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
@@ -347,19 +407,19 @@ static int ask_one(struct s3_ask *k, const struct s3_question *q, const char *en
 {
     struct upload up = {.text = q->text, .left = q->text ? strlen(q->text) : 0};
     char bucket[S3_URL_CAP], url[S3_URL_CAP + QUERY_CAP];
-    struct curl_slist *headers = s3_headers(k, q->header);
     CURL *easy = s3_handle(k);
     int rc = 0;
 
     *code = CURLE_OUT_OF_MEMORY;
     answer_begin(a);
-    if (!easy || !headers || !a->body) {
+    if (!easy || !a->body) {
         a->no_memory = true;
         goto out;
     }
     bucket_url(k->u, endpoint, bucket);
     snprintf(url, sizeof(url), "%s%s", bucket, q->path);
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER,
+                     s3_headers_sign(k->headers, q->verb, url, q->header));
     curl_easy_setopt(easy, CURLOPT_URL, url);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, a);
@@ -383,7 +443,6 @@ static int ask_one(struct s3_ask *k, const struct s3_question *q, const char *en
         *code = (CURLcode)S3_STATUS_TOO_LONG;
 out:
     curl_easy_cleanup(easy);
-    curl_slist_free_all(headers);
     return rc;
 }
 
@@ -488,9 +547,12 @@ int s3_ask_open(struct s3_ask **out, struct uri *u, int64_t timeout_ns, struct e
 {
     struct s3_ask *k = calloc(1, sizeof(*k));
 
-    if (!k || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
-        !(k->multi = curl_multi_init())) {
-        free(k);
+    if (k && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) {
+        k->multi = curl_multi_init();
+        k->headers = s3_headers_create(k);
+    }
+    if (!k || !k->multi || !k->headers) {
+        s3_ask_close(k);
         return err_nomem(e, "S3");
     }
     k->u = u;
@@ -511,7 +573,9 @@ void s3_ask_close(struct s3_ask *k)
 {
     if (!k)
         return;
-    curl_multi_cleanup(k->multi);
+    if (k->multi)
+        curl_multi_cleanup(k->multi);
+    s3_headers_free(k->headers);
     s3_keys_forget(&k->keys);
     free(k);
 }

@@ -69,11 +69,15 @@ int s3_refused(const struct s3_ask *k, const struct s3_answer *a, const char *ma
 /* Replaces the keys in text, which a server may have sent back, by "(hidden)". */
 void s3_ask_hide(const struct s3_ask *k, char *text);
 
-/* A handle of libcurl that signs its requests. NULL: no memory. */
+/* A handle of libcurl for requests to the store. NULL: no memory. */
 void *s3_handle(const struct s3_ask *k);
-/* The list of headers of a request, with header (may be NULL) among them; the caller's to free.
- * NULL: no memory. libcurl signs all of them, also one that it is told to remove ("Name:"). */
-void *s3_headers(const struct s3_ask *k, const char *header);
+/* The headers of a request, to be used by one after the other. NULL: no memory. */
+struct s3_headers;
+struct s3_headers *s3_headers_create(const struct s3_ask *k);
+void s3_headers_free(struct s3_headers *h);
+/* Signs a request, now. header: one more; NULL: none. Returns libcurl's list of its headers, valid
+ * until the next one. url: in the form of s3_sign.h. */
+void *s3_headers_sign(struct s3_headers *h, const char *verb, const char *url, const char *header);
 /* The transfer of easy ended with this CURLcode since a header of the server was too long. */
 bool s3_header_too_long(void *easy, int code);
 /* text with all but letters, digits and -._~ as %XX; the caller's to free. NULL: no memory. */

@@ -43,7 +43,7 @@ static int try_read(const struct s3_rights *r, struct err *e)
     if (rc < 0)
         return rc;
     if (r->answer->http != 206 || r->answer->len != 3 ||
-        memcmp(r->answer->body, PROBE_TEXT + 1, 3) != 0)
+        memcmp(r->answer->body, &PROBE_TEXT[1], 3) != 0)
         return err_set(e, -ENOTSUP, ERR_TARGET, r->where,
                        "refused: the server does not give a range of an object (Range), which "
                        "reads of a part of one need");
