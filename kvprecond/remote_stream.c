@@ -336,7 +336,8 @@ int remote_stream_open(struct remote_stream **out, const struct remote_stream_op
                                  .data_seed = o->data_seed,
                                  .timeout_ns = o->timeout_ns,
                                  .retries = o->retries,
-                                 .max_ops = objects};
+                                 .max_ops = objects,
+                                 .largest_bytes = o->plan->o.file_bytes};
     if (rc == 0)
         rc = data_shape(1, 1, &t.shape);
     if (rc == 0)

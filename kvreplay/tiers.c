@@ -685,6 +685,7 @@ static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct er
                                  .timeout_ns = o->timeout_ns,
                                  .retries = o->retries,
                                  .max_ops = (unsigned)o->inflight,
+                                 .largest_bytes = t->surveyed ? t->surveyed->largest[i] : 0,
                                  .gaps = t->gaps};
     struct tier_remote_facts facts;
     int rc = data_shape(o->compress_ratio, o->dedup_ratio, &r.shape);

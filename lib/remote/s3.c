@@ -13,7 +13,9 @@
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
 #include "lib/remote/remote.h"
+#include "lib/remote/s3_ask.h"
 #include "lib/remote/s3_control.h"
+#include "lib/remote/s3_xml.h"
 #include "lib/remote/sockets.h"
 
 #if KVTRACE_S3
@@ -24,14 +26,14 @@
 enum {
     CONNECTIONS_DEFAULT = 64, /* at most, unless asked for */
     CHUNK = 128 << 10,        /* of contents, generated or checked at a time */
-    BODY_CAP = 2048,          /* of an error's body that is looked at */
+    BODY_CAP = 8192,          /* of an answer that is not contents */
     POLL_MS = 1000,
     SOCKETS_MORE = 64, /* open at once, beside those of requests: libcurl tries several addresses */
     PARTS_MAX = 10000, /* of one upload */
-    TAG_CAP = 96,
-    UPLOAD_CAP = 1024 /* the server's name of an upload */
+    TAG_CAP = 96
 };
 #define PART_DEFAULT (64 * UNITS_MIB)
+#define STEP_BYTES   UNITS_MIB /* at least so much moves within the time limit, or all the rest */
 
 enum stage {
     STAGE_CREATE,   /* of a multipart upload */
@@ -64,21 +66,25 @@ struct job {
 struct request {
     struct s3 *s;
     CURL *easy;
-    void *headers; /* of every request */
+    struct s3_headers *signed_head;
     struct job *job;
     unsigned piece;
     uint64_t at, end;              /* bytes of the object: the next to move, behind the last */
     const unsigned char *contents; /* of the piece, where the operation has a source */
     unsigned char *chunk;
     size_t have, taken;  /* bytes in chunk; given to libcurl */
-    char body[BODY_CAP]; /* what came instead of contents */
-    size_t body_len;
+    char body[BODY_CAP]; /* what came instead of contents, without blanks before it */
+    size_t body_len, headers;
+    bool excess;   /* more contents came than were asked for */
+    bool cut;      /* a body or headers were longer than is looked at: the transfer was ended */
     unsigned sent; /* how often libcurl has begun it */
     bool active;   /* libcurl has it */
     unsigned retries;
-    int64_t again_ns;           /* when it is repeated; 0: it is not */
-    int64_t begin_ns, moved_ns; /* moved: when bytes last did */
-    struct request *next;       /* spare */
+    int64_t again_ns; /* when it is repeated; 0: it is not */
+    int64_t begin_ns;
+    int64_t step_ns;      /* when the last step of progress was done */
+    uint64_t step_bytes;  /* of contents that moved since */
+    struct request *next; /* spare */
 };
 
 /* What went through an endpoint. */
@@ -89,6 +95,7 @@ struct door {
 
 struct s3 {
     struct uri u;
+    struct s3_ask *ask;
     struct s3_control *control;
     struct sockets *sockets;
     struct door door[URI_ENDPOINTS_MAX];
@@ -107,6 +114,17 @@ struct s3 {
 };
 
 /* ---- contents ---- */
+
+/* So many bytes of contents have moved. A step is done when STEP_BYTES have, and when the last byte
+ * was sent: then the server has its own time. One byte now and then is no progress. */
+static void moved(struct request *q, uint64_t bytes, bool sent_all)
+{
+    q->step_bytes += bytes;
+    if (q->step_bytes < STEP_BYTES && !sent_all)
+        return;
+    q->step_bytes = 0;
+    q->step_ns = clock_now_ns();
+}
 
 static void check_chunk(struct request *q)
 {
@@ -128,6 +146,23 @@ static void check_chunk(struct request *q)
     q->have -= n;
 }
 
+/* Bytes of an answer that is not contents. A server may send blanks before it, to keep a connection
+ * open while it works. */
+static size_t take_words(struct request *q, const char *text, size_t n)
+{
+    size_t all = n;
+
+    while (q->body_len == 0 && n > 0 && strchr(" \t\r\n", *text ? *text : '<'))
+        text++, n--;
+    if (n >= sizeof(q->body) - q->body_len) {
+        q->cut = true;
+        return 0;
+    }
+    memcpy(q->body + q->body_len, text, n);
+    q->body_len += n;
+    return all;
+}
+
 /* libcurl brings n bytes of a body: contents, or what an error says. */
 static size_t take_body(char *text, size_t one, size_t n, void *ctx)
 {
@@ -136,21 +171,18 @@ static size_t take_body(char *text, size_t one, size_t n, void *ctx)
     size_t all = n;
 
     (void)one;
-    q->moved_ns = clock_now_ns();
     curl_easy_getinfo(q->easy, CURLINFO_RESPONSE_CODE, &http);
-    if (http < 200 || http > 299 || q->job->op->verb != TIER_READ || q->job->stage != STAGE_MOVE) {
-        size_t room = sizeof(q->body) - 1 - q->body_len, take = n < room ? n : room;
-        memcpy(q->body + q->body_len, text, take);
-        q->body_len += take;
-        return all;
-    }
+    if (!s3_fine(http) || q->job->op->verb != TIER_READ || q->job->stage != STAGE_MOVE)
+        return take_words(q, text, n);
     if (q->job->op->first_byte_ns == TIER_UNKNOWN_NS)
-        q->job->op->first_byte_ns = q->moved_ns - q->job->op->start_ns;
-    while (n > 0 && q->at + q->have < q->end) { /* a server may send more than was asked for */
-        uint64_t left = q->end - q->at - q->have;
-        size_t take = CHUNK - q->have;
-        take = take < n ? take : n;
-        take = take < left ? take : (size_t)left;
+        q->job->op->first_byte_ns = clock_now_ns() - q->job->op->start_ns;
+    if (n > q->end - q->at - q->have) {
+        q->excess = true;
+        return 0;
+    }
+    moved(q, n, false);
+    while (n > 0) {
+        size_t take = CHUNK - q->have < n ? CHUNK - q->have : n;
         memcpy(q->chunk + q->have, text, take);
         q->have += take;
         text += take;
@@ -161,21 +193,11 @@ static size_t take_body(char *text, size_t one, size_t n, void *ctx)
     return all;
 }
 
-/* libcurl asks for up to n bytes of an object, or of the text that completes one. */
-static size_t give_body(char *to, size_t one, size_t n, void *ctx)
+/* Contents of an object into to. */
+static size_t give_contents(struct request *q, char *to, size_t n)
 {
-    struct request *q = ctx;
-    const struct job *j = q->job;
     size_t given = 0;
 
-    (void)one;
-    q->moved_ns = clock_now_ns();
-    if (j->stage == STAGE_COMPLETE) {
-        given = j->text_len - q->taken < n ? j->text_len - q->taken : n;
-        memcpy(to, j->text + q->taken, given);
-        q->taken += given;
-        return given;
-    }
     if (q->contents) {
         given = q->end - q->at < n ? (size_t)(q->end - q->at) : n;
         memcpy(to, q->contents + (q->at - q->piece * q->s->part_bytes), given);
@@ -187,13 +209,33 @@ static size_t give_body(char *to, size_t one, size_t n, void *ctx)
             uint64_t left = q->end - q->at;
             q->have = left < CHUNK ? (size_t)left : CHUNK;
             q->taken = 0;
-            data_fill(q->chunk, q->have, &j->op->id, q->at / DATA_BLOCK);
+            data_fill(q->chunk, q->have, &q->job->op->id, q->at / DATA_BLOCK);
             q->at += q->have;
         }
         size_t take = q->have - q->taken < n - given ? q->have - q->taken : n - given;
         memcpy(to + given, q->chunk + q->taken, take);
         q->taken += take;
         given += take;
+    }
+    return given;
+}
+
+/* libcurl asks for up to n bytes of an object, or of the text that completes one. */
+static size_t give_body(char *to, size_t one, size_t n, void *ctx)
+{
+    struct request *q = ctx;
+    const struct job *j = q->job;
+    size_t given;
+
+    (void)one;
+    if (j->stage == STAGE_COMPLETE) {
+        given = j->text_len - q->taken < n ? j->text_len - q->taken : n;
+        memcpy(to, j->text + q->taken, given);
+        q->taken += given;
+        moved(q, given, q->taken == j->text_len);
+    } else {
+        given = give_contents(q, to, n);
+        moved(q, given, q->at == q->end && (q->contents || q->taken == q->have));
     }
     return given;
 }
@@ -223,6 +265,11 @@ static size_t take_header(char *line, size_t one, size_t n, void *ctx)
     const struct job *j = q->job;
 
     (void)one;
+    q->headers += n;
+    if (q->headers > S3_HEADERS_MAX) {
+        q->cut = true;
+        return 0;
+    }
     if (j->stage != STAGE_MOVE || !j->tag || n < 7 || strncasecmp(line, "ETag: ", 6) != 0)
         return n;
     size_t len = n - 6;
@@ -274,11 +321,12 @@ static int close_socket(void *ctx, curl_socket_t fd)
 
 /* ---- requests ---- */
 
-/* The address of what q asks. Parameters are in the order in which they are signed. */
-static void set_url(const struct s3 *s, const struct request *q)
+/* The address and the signature of what q asks. Parameters are in the order in which they are
+ * signed. */
+static void set_url(const struct s3 *s, const struct request *q, const char *verb)
 {
     const struct job *j = q->job;
-    char url[S3_URL_CAP + 3 * UPLOAD_CAP + 64], name[S3_NAME_CAP];
+    char url[S3_URL_CAP + 3 * S3_TOKEN_CAP + 64], name[S3_NAME_CAP];
 
     s3_object_name(name, j->op->name);
     s3_url(&s->u, s->u.endpoint[door_of(s, j->op)], name, url);
@@ -290,33 +338,35 @@ static void set_url(const struct s3 *s, const struct request *q)
     else if (j->upload && j->stage != STAGE_REMOVE)
         snprintf(url + len, room, "?uploadId=%s", j->upload);
     curl_easy_setopt(q->easy, CURLOPT_URL, url);
+    bool xml = j->stage == STAGE_COMPLETE;
+    curl_easy_setopt(
+        q->easy, CURLOPT_HTTPHEADER,
+        s3_headers_sign(q->signed_head, verb, url, xml ? "Content-Type: application/xml" : NULL));
 }
 
-/* Verb, range and length of what q asks. */
-static void set_verb(struct request *q)
+/* Verb, range and length of what q asks. Returns the verb. */
+static const char *set_verb(struct request *q)
 {
     const struct job *j = q->job;
-    bool sends = j->stage == STAGE_CREATE || j->stage == STAGE_COMPLETE ||
-                 (j->stage == STAGE_MOVE && j->op->verb == TIER_WRITE);
+    bool posts = j->stage == STAGE_CREATE || j->stage == STAGE_COMPLETE;
+    bool moves = j->stage == STAGE_MOVE, puts = moves && j->op->verb == TIER_WRITE;
+    const char *verb = posts ? "POST" : puts ? "PUT" : moves ? "GET" : "DELETE";
     uint64_t len = j->stage == STAGE_COMPLETE ? j->text_len : q->end - q->at;
     char range[48];
 
     curl_easy_setopt(q->easy, CURLOPT_UPLOAD, 0L);
     curl_easy_setopt(q->easy, CURLOPT_HTTPGET, 1L);
-    curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, NULL);
     curl_easy_setopt(q->easy, CURLOPT_RANGE, NULL);
-    if (sends) {
+    if (posts || puts) {
         curl_easy_setopt(q->easy, CURLOPT_UPLOAD, 1L);
         curl_easy_setopt(q->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)len);
-        if (j->stage != STAGE_MOVE)
-            curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, "POST");
-    } else if (j->stage != STAGE_MOVE) {
-        curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, "DELETE");
-    } else if (len < (uint64_t)(uintptr_t)j->op->place) {
+    } else if (moves && len < (uint64_t)(uintptr_t)j->op->place) {
         snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)q->at,
                  (unsigned long long)q->end - 1);
         curl_easy_setopt(q->easy, CURLOPT_RANGE, range);
     }
+    curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, verb);
+    return verb;
 }
 
 static void end_request(struct s3 *s, struct request *q, CURLcode code);
@@ -327,14 +377,14 @@ static void request_send(struct s3 *s, struct request *q)
     const struct job *j = q->job;
 
     give_from_begin(q);
-    q->end = q->body_len = 0;
+    q->end = q->body_len = q->headers = q->step_bytes = 0;
+    q->excess = q->cut = false;
     if (j->stage == STAGE_MOVE)
         q->end = q->piece + 1 == j->pieces ? j->bytes : q->at + s->part_bytes;
-    q->begin_ns = q->moved_ns = clock_now_ns();
+    q->begin_ns = q->step_ns = clock_now_ns();
     q->again_ns = 0;
     q->sent = 0;
-    set_url(s, q);
-    set_verb(q);
+    set_url(s, q, set_verb(q));
     q->active = true;
     if (curl_multi_add_handle(s->multi, q->easy) != CURLM_OK)
         end_request(s, q, CURLE_OUT_OF_MEMORY);
@@ -388,7 +438,7 @@ static int transfer_errno(CURL *easy, CURLcode code)
     case CURLE_ABORTED_BY_CALLBACK: /* before_request */
         return -ECONNRESET;
     case CURLE_OUT_OF_MEMORY:
-        return -ENOMEM;
+        return s3_header_too_long(easy, (int)code) ? -EPROTO : -ENOMEM;
     default:
         return -EPROTO;
     }
@@ -402,26 +452,49 @@ struct outcome {
     bool may_pass;            /* another attempt may succeed, and does no harm */
 };
 
+/* An answer of success may hold an error as its body: a completion that was begun cannot say so in
+ * its head any more. */
+static bool is_error(const struct request *q)
+{
+    char code[TIER_CODE_CAP];
+    int rc = s3_xml_find(q->body, q->body_len, "Error/Code", code, sizeof(code));
+
+    return rc == 0 || rc == -ENOENT || rc == -ENAMETOOLONG;
+}
+
+/* Does the answer say that the upload has become an object? */
+static bool completed(const struct request *q)
+{
+    char tag[TAG_CAP];
+
+    return s3_xml_find(q->body, q->body_len, "CompleteMultipartUploadResult", tag, sizeof(tag)) !=
+           -EBADMSG;
+}
+
 static void look_at(struct outcome *o, struct request *q, CURLcode code)
 {
     static const long passing[] = {408, 429, 500, 502, 503, 504};
     const struct job *j = q->job;
     bool posts = j->stage == STAGE_CREATE || j->stage == STAGE_COMPLETE;
+    bool contents = j->stage == STAGE_MOVE && j->op->verb == TIER_READ;
 
     *o = (struct outcome){0};
     curl_easy_getinfo(q->easy, CURLINFO_RESPONSE_CODE, &o->http);
     q->body[q->body_len] = '\0';
-    if (code != CURLE_OK) {
+    bool refused = !s3_fine(o->http);
+    /* Of what was ended since it was too long, the head has come. */
+    if (code != CURLE_OK && !(q->excess || (q->cut && refused && o->http >= 300))) {
         o->rc = transfer_errno(q->easy, code);
         /* What may have been done already is repeated only if that does not matter. */
         o->may_pass = code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
                       (!posts && (o->rc == -ETIMEDOUT || o->rc == -ECONNRESET));
         return;
     }
-    bool refused = o->http < 200 || o->http > 299;
-    if (refused || (j->stage == STAGE_COMPLETE && strstr(q->body, "<Error>"))) {
-        o->rc = s3_refusal(o->http, q->body, o->code);
+    if (refused || (!contents && is_error(q))) {
+        o->rc = s3_refusal(o->http, q->body, q->body_len, o->code);
         o->may_pass = !refused || strcmp(o->code, "S3:RequestTimeout") == 0;
+    } else if (j->stage == STAGE_COMPLETE && !completed(q)) {
+        o->rc = -EPROTO;
     }
     for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
         o->may_pass |= refused && o->http == passing[i];
@@ -443,8 +516,8 @@ static void judge(struct s3 *s, struct request *q, const struct outcome *o)
         return;
     if (op->verb == TIER_READ)
         check_chunk(q); /* of a body that ended early */
-    if (op->status == 0 && op->verb == TIER_READ && q->at < q->end) {
-        op->status = -EBADMSG; /* a whole answer, and less than was stored */
+    if (op->status == 0 && op->verb == TIER_READ && (q->at < q->end || q->excess)) {
+        op->status = -EBADMSG; /* an answer, and less or more than was stored */
         op->fault = (struct data_fault){
             .kind = DATA_FAULT_END, .block = q->at / DATA_BLOCK, .offset = q->at};
     }
@@ -457,13 +530,13 @@ static void judge(struct s3 *s, struct request *q, const struct outcome *o)
 /* The name of the upload that the answer in q tells, and room for its tags. */
 static int upload_begins(struct job *j, const struct request *q)
 {
-    char name[UPLOAD_CAP];
+    char name[S3_TOKEN_CAP];
 
-    if (!s3_element(q->body, "UploadId", name, sizeof(name)) || !name[0])
+    if (s3_xml_find(q->body, q->body_len, "InitiateMultipartUploadResult/UploadId", name,
+                    sizeof(name)) < 0 ||
+        !name[0])
         return -EPROTO;
-    char *escaped = curl_easy_escape(NULL, name, 0);
-    j->upload = escaped ? strdup(escaped) : NULL;
-    curl_free(escaped);
+    j->upload = s3_escaped(name);
     j->tag = calloc(j->pieces, sizeof(*j->tag));
     return j->upload && j->tag ? 0 : -ENOMEM;
 }
@@ -648,7 +721,7 @@ static void collect(struct s3 *s)
     }
 }
 
-/* Gives up the transfers on which nothing moves, and repeats what has waited long enough. Returns
+/* Gives up the transfers that make no progress, and repeats what has waited long enough. Returns
  * how long to sleep, in ms. */
 static int check_progress(struct s3 *s)
 {
@@ -656,7 +729,7 @@ static int check_progress(struct s3 *s)
 
     for (unsigned i = 0; i < s->requests; i++) {
         struct request *q = &s->request[i];
-        int64_t left = q->active ? q->moved_ns + s->timeout_ns - now : q->again_ns - now;
+        int64_t left = q->active ? q->step_ns + s->timeout_ns - now : q->again_ns - now;
         if (!q->active && !q->again_ns)
             continue;
         if (left > 0)
@@ -778,13 +851,16 @@ static void s3_run(struct remote *remote, void *state)
     int running;
 
     s->remote = remote;
+    s3_control_phase(s->control, S3_RUNNING);
     for (;;) {
         curl_multi_perform(s->multi, &running);
         collect(s);
         int sleep_ms = check_progress(s);
         take_operations(s);
-        if (remote_stopping(remote) && s->running == 0 && !s->waiting && !s->more)
+        if (remote_stopping(remote) && s->running == 0 && !s->waiting && !s->more) {
+            s3_control_phase(s->control, S3_CLOSING);
             return;
+        }
         curl_multi_poll(s->multi, NULL, 0, sleep_ms, NULL); /* not while something begins */
     }
 }
@@ -837,6 +913,10 @@ static void s3_describe(void *state, struct tier_info *info)
     if (left > 0)
         notes_add(&info->fallbacks, "%llu unfinished upload%s could not be aborted",
                   (unsigned long long)left, units_plural(left));
+    if (s3_control_keeps_versions(s->control))
+        notes_add(&info->fallbacks,
+                  "the bucket has versioning: objects that are deleted or written "
+                  "over stay there as versions, and take room");
     if (s->u.proxy_env)
         notes_add(&info->flags, "through the proxy of the environment, if it names one");
     else if (proxy_named())
@@ -878,13 +958,14 @@ static void s3_close(void *state)
         struct request *q = &s->request[i];
         if (q->easy)
             curl_easy_cleanup(q->easy);
-        curl_slist_free_all(q->headers);
+        s3_headers_free(q->signed_head);
         free(q->chunk);
     }
     if (s->multi)
         curl_multi_cleanup(s->multi); /* closes the connections */
     sockets_free(s->sockets);
     s3_control_close(s->control);
+    s3_ask_close(s->ask);
     free(s->request);
     free(s->job);
     free(s);
@@ -904,8 +985,9 @@ static int request_open(struct s3 *s, struct request *q, struct err *e)
     void *chunk = NULL;
 
     q->s = s;
-    q->easy = s3_handle(s->control, NULL, &q->headers);
-    if (!q->easy || posix_memalign(&chunk, DATA_BLOCK, CHUNK) != 0)
+    q->easy = s3_handle(s->ask);
+    q->signed_head = s3_headers_create(s->ask);
+    if (!q->easy || !q->signed_head || posix_memalign(&chunk, DATA_BLOCK, CHUNK) != 0)
         return err_nomem(e, "requests");
     q->chunk = chunk;
     curl_easy_setopt(q->easy, CURLOPT_PRIVATE, q);
@@ -955,7 +1037,12 @@ int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bel
     s->retries = o->retries;
     s->part_bytes = o->uri->part_bytes ? o->uri->part_bytes : PART_DEFAULT;
     s->requests = o->uri->connections ? o->uri->connections : CONNECTIONS_DEFAULT;
-    int rc = s3_control_open(&s->control, &s->u, o->timeout_ns, e);
+    int rc = s3_ask_open(&s->ask, &s->u, o->timeout_ns, e);
+    if (rc < 0)
+        goto out;
+    const struct s3_control_opts control = {
+        .uri = &s->u, .timeout_ns = o->timeout_ns, .parts = o->largest_bytes > s->part_bytes};
+    rc = s3_control_open(&s->control, s->ask, &control, e);
     if (rc < 0)
         goto out;
     s->request = calloc(s->requests, sizeof(*s->request));

@@ -1,63 +1,43 @@
-/* Beside the data path of s3.c. Answers are XML of which a few elements matter; they are looked for
- * by name, within bounds. Keys and tokens come from the environment and go to libcurl only. */
+/* Beside the data path of s3.c: marker, listing, removal and adoption, by the answers that s3_ask.c
+ * gets. Names are asked for, compared and removed by one string, the prefix. */
 #include "lib/remote/s3_control.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/stop.h"
 #include "lib/base/units.h"
-#include "lib/remote/s3_keys.h"
+#include "lib/remote/s3_rights.h"
+#include "lib/remote/s3_xml.h"
 
 #if KVTRACE_S3
-#include <curl/curl.h>
 
-#define ANSWER_MAX (8 * UNITS_MIB)
 #define CHECK_STEP UINT64_C(1048576)
+#define OBJECT_MAX (UINT64_C(64) << 40) /* bytes; more than any store takes */
 enum {
     HEADER_CAP = 160,
-    SKEW_S = 240, /* servers allow 300 s at least */
-    IDLE_S = 4, /* longer idle, a connection may be closed as it is used: Node.js does after 5 s */
-    PATH_CAP = 256,     /* of an object */
-    ELEMENT_CAP = 1100, /* of a key, or a token */
-    LISTING_CAP = 4 * ELEMENT_CAP + 800
-};
-
-struct answer {
-    char *body; /* NUL-terminated */
-    size_t len, cap;
-    long http;
-    int64_t date_s; /* the server's clock */
-    uint64_t total; /* bytes of the object, of a range */
-    char etag[80];
+    CLEAR_ROUNDS = 3,
+    LISTING_CAP = 3 * S3_TOKEN_CAP + 1000
 };
 
 struct s3_control {
-    struct uri u;
-    struct s3_keys keys;
+    const struct uri *u;
+    struct s3_ask *ask;
     char where[300];
     int64_t timeout_ns;
     pthread_mutex_t lock;
-    unsigned door; /* the endpoint that answered last */
-    struct answer a;
+    struct s3_answer a;
+    bool parts, tried; /* tried: rights and endpoints */
+    atomic_bool versions;
+    atomic_int phase; /* enum s3_phase */
+    atomic_bool deaf; /* a second signal came before the last phase: it is no word on it */
     struct owner_store store;
 };
-
-/* What is asked. */
-struct question {
-    const char *verb;   /* "GET", "PUT", "DELETE" */
-    const char *path;   /* behind the address of the bucket: "/NAME", "?list-type=2" */
-    const char *header; /* one more, NULL: none */
-    const char *text;   /* of a PUT */
-    const char *range;
-};
-
-/* ---- what all requests have in common ---- */
 
 void s3_object_name(char name[S3_NAME_CAP], struct hash128 object)
 {
@@ -67,302 +47,57 @@ void s3_object_name(char name[S3_NAME_CAP], struct hash128 object)
     snprintf(name, S3_NAME_CAP, "%s.kv", hex);
 }
 
-/* The address of the bucket, without a slash at its end, through the door endpoint. */
-static void bucket_url(const struct uri *u, const char *endpoint, char url[S3_URL_CAP])
-{
-    int scheme = (int)(strstr(endpoint, "//") + 2 - endpoint);
+/* ---- questions ---- */
 
-    if (u->style == URI_STYLE_VIRTUAL)
-        snprintf(url, S3_URL_CAP, "%.*s%s.%s", scheme, endpoint, u->bucket, endpoint + scheme);
-    else
-        snprintf(url, S3_URL_CAP, "%s/%s", endpoint, u->bucket);
+static enum s3_patience patience(const struct s3_control *c)
+{
+    return atomic_load(&c->deaf)                  ? S3_WHATEVER_SIGNAL
+           : atomic_load(&c->phase) == S3_OPENING ? S3_UNTIL_FIRST_SIGNAL
+                                                  : S3_UNTIL_SECOND_SIGNAL;
 }
 
-/* What names an object behind the address of its bucket. */
-static void object_path(const struct uri *u, const char *name, char path[PATH_CAP])
+void s3_control_phase(struct s3_control *c, enum s3_phase phase)
 {
-    snprintf(path, PATH_CAP, "/%s%s%.40s", u->prefix, u->prefix[0] ? "/" : "", name);
+    if (phase == S3_CLOSING)
+        atomic_store(&c->deaf, stop_abandons());
+    atomic_store(&c->phase, (int)phase);
 }
 
-void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP])
+/* Fills c->a. The caller holds the lock. */
+static int ask(struct s3_control *c, const struct s3_question *q, struct err *e)
 {
-    char path[PATH_CAP];
+    struct s3_question with = *q;
 
-    bucket_url(u, endpoint, url);
-    object_path(u, name, path);
-    size_t len = strlen(url);
-    snprintf(url + len, S3_URL_CAP - len, "%s", path);
-}
-
-void s3_server(const struct uri *u, const char *endpoint, char host[S3_URL_CAP], unsigned *port)
-{
-    char url[S3_URL_CAP];
-
-    bucket_url(u, endpoint, url);
-    *port = strncmp(url, "https:", 6) == 0 ? 443 : 80;
-    const char *from = strstr(url, "//") + 2;
-    size_t len = strcspn(from, "/");
-    bool six = *from == '[';
-    const char *end = six ? memchr(from, ']', len) : memchr(from, ':', len);
-    snprintf(host, S3_URL_CAP, "%.*s", (int)(end ? (size_t)(end - from) - six : len), from + six);
-    if (end && end[six] == ':')
-        *port = (unsigned)strtoul(end + six + 1, NULL, 10);
-}
-
-/* What stands between <NAME> and </NAME> from *at on; *at moves behind it. False: nothing. */
-static bool element(const char **at, const char *name, char *to, size_t cap)
-{
-    char open[64], close[64];
-
-    snprintf(open, sizeof(open), "<%s>", name);
-    snprintf(close, sizeof(close), "</%s>", name);
-    const char *from = strstr(*at, open);
-    if (!from)
-        return false;
-    from += strlen(open);
-    const char *end = strstr(from, close);
-    if (!end || (size_t)(end - from) >= cap)
-        return false;
-    memcpy(to, from, (size_t)(end - from));
-    to[end - from] = '\0';
-    *at = end + strlen(close);
-    return true;
-}
-
-bool s3_element(const char *text, const char *name, char *to, size_t cap)
-{
-    return element(&text, name, to, cap);
-}
-
-int s3_refusal(long http, const char *body, char code[TIER_CODE_CAP])
-{
-    char word[TIER_CODE_CAP - 3];
-    const char *at = body;
-
-    bool named = element(&at, "Code", word, sizeof(word)) && word[0];
-    for (const char *p = word; named && *p; p++)
-        named = isalnum((unsigned char)*p);
-    if (http == 404 && (!named || strcmp(word, "NoSuchKey") == 0))
-        return -ENOENT;
-    if (named)
-        snprintf(code, TIER_CODE_CAP, "S3:%s", word);
-    else
-        snprintf(code, TIER_CODE_CAP, "S3:HTTP%ld", http);
-    return -EREMOTEIO;
-}
-
-void *s3_handle(const struct s3_control *c, const char *header, void **headers)
-{
-    const struct uri *u = &c->u;
-    long timeout_ms = (long)(c->timeout_ns / 1000000);
-    struct curl_slist *list = NULL;
-    char text[4200], provider[96];
-    CURL *easy = curl_easy_init();
-
-    if (!easy)
-        return NULL;
-    /* No round trip before each body. */
-    list = curl_slist_append(list, "Expect:");
-    list = curl_slist_append(list, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
-    if (c->keys.token[0]) {
-        snprintf(text, sizeof(text), "x-amz-security-token: %s", c->keys.token);
-        list = curl_slist_append(list, text);
-    }
-    if (header)
-        list = curl_slist_append(list, header);
-    *headers = list;
-    snprintf(provider, sizeof(provider), "aws:amz:%s:s3", u->region);
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
-    curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, provider);
-    curl_easy_setopt(easy, CURLOPT_USERNAME, c->keys.id);
-    curl_easy_setopt(easy, CURLOPT_PASSWORD, c->keys.secret);
-    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    if (!u->proxy_env)
-        curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L << 10);
-    curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, timeout_ms);
-    curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)IDLE_S);
-    /* Nothing moves for so long. libcurl counts whole seconds. */
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, timeout_ms < 1000 ? 1L : timeout_ms / 1000);
-    if (u->ca[0])
-        curl_easy_setopt(easy, CURLOPT_CAINFO, u->ca);
-    if (u->insecure) {
-        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-    }
-    return easy;
-}
-
-/* ---- calls ---- */
-
-static size_t take_answer(char *text, size_t one, size_t n, void *ctx)
-{
-    struct answer *a = ctx;
-
-    (void)one;
-    if (a->len + n + 1 > ANSWER_MAX)
-        return 0;
-    if (a->len + n + 1 > a->cap) {
-        size_t cap = (a->len + n + 1) * 2;
-        char *body = realloc(a->body, cap);
-        if (!body)
-            return 0;
-        a->body = body;
-        a->cap = cap;
-    }
-    memcpy(a->body + a->len, text, n);
-    a->len += n;
-    a->body[a->len] = '\0';
-    return n;
-}
-
-static size_t take_header(char *text, size_t one, size_t n, void *ctx)
-{
-    struct answer *a = ctx;
-    char line[HEADER_CAP];
-    size_t len = n < sizeof(line) - 1 ? n : sizeof(line) - 1;
-
-    (void)one;
-    memcpy(line, text, len);
-    line[len] = '\0';
-    line[strcspn(line, "\r\n")] = '\0';
-    if (strncasecmp(line, "Date: ", 6) == 0)
-        a->date_s = (int64_t)curl_getdate(line + 6, NULL);
-    else if (strncasecmp(line, "ETag: ", 6) == 0)
-        snprintf(a->etag, sizeof(a->etag), "%.79s", line + 6);
-    else if (strncasecmp(line, "Content-Range: ", 15) == 0 && strchr(line, '/'))
-        a->total = strtoull(strchr(line, '/') + 1, NULL, 10);
-    return n;
-}
-
-/* A text that is sent. */
-struct upload {
-    const char *text;
-    size_t left;
-};
-static size_t give_text(char *to, size_t one, size_t n, void *ctx)
-{
-    struct upload *up = ctx;
-    size_t take = up->left < n ? up->left : n;
-
-    (void)one;
-    memcpy(to, up->text, take);
-    up->text += take;
-    up->left -= take;
-    return take;
-}
-
-/* Asks through the endpoint and fills c->a. */
-static CURLcode ask_one(struct s3_control *c, const struct question *q, const char *endpoint)
-{
-    struct upload up = {.text = q->text, .left = q->text ? strlen(q->text) : 0};
-    char bucket[S3_URL_CAP], url[S3_URL_CAP + LISTING_CAP];
-    void *headers = NULL;
-    CURL *easy = s3_handle(c, q->header, &headers);
-
-    if (!easy)
-        return CURLE_OUT_OF_MEMORY;
-    c->a.len = 0;
-    c->a.http = 0;
-    c->a.total = 0;
-    c->a.etag[0] = '\0';
-    bucket_url(&c->u, endpoint, bucket);
-    snprintf(url, sizeof(url), "%s%s", bucket, q->path);
-    curl_easy_setopt(easy, CURLOPT_URL, url);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &c->a);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, &c->a);
-    if (q->range)
-        curl_easy_setopt(easy, CURLOPT_RANGE, q->range);
-    if (q->text) {
-        curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-        curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_text);
-        curl_easy_setopt(easy, CURLOPT_READDATA, &up);
-        curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)up.left);
-    }
-    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, q->verb);
-    take_answer("", 1, 0, &c->a); /* the body is a text, also when there is none */
-    CURLcode code = c->a.body ? curl_easy_perform(easy) : CURLE_OUT_OF_MEMORY;
-    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &c->a.http);
-    curl_easy_cleanup(easy);
-    curl_slist_free_all(headers);
-    return code;
-}
-
-/* Asks through the endpoint that answered last, or else through another one, and fills c->a. 0,
- * whatever the server says; negative errno with *e: no endpoint answers. The caller holds the lock.
- */
-static int ask(struct s3_control *c, const struct question *q, struct err *e)
-{
-    unsigned first = c->door, door = first, tried = 0;
-    CURLcode code = CURLE_OK;
-
-    while (tried < c->u.endpoints) {
-        door = (first + tried++) % c->u.endpoints;
-        code = ask_one(c, q, c->u.endpoint[door]);
-        if (code == CURLE_OK) {
-            c->door = door;
-            return 0;
-        }
-        if (code == CURLE_OUT_OF_MEMORY)
-            return err_nomem(e, "request");
-        /* A conditional PUT that may have been done is not repeated: it would meet itself. */
-        if (q->text && code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST)
-            break;
-    }
-    int rc = code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -ECONNREFUSED;
-    const char *why = curl_easy_strerror(code);
-    if (tried == 1)
-        return err_set(e, rc, ERR_TARGET, c->where, "%s does not answer: %s", c->u.endpoint[door],
-                       why);
-    return err_set(e, rc, ERR_TARGET, c->where, "none of %u endpoints answers; the last was %s: %s",
-                   tried, c->u.endpoint[door], why);
+    with.patience = patience(c);
+    return s3_ask(c->ask, &with, &c->a, e);
 }
 
 static bool fine(const struct s3_control *c)
 {
-    return c->a.http >= 200 && c->a.http <= 299;
-}
-
-/* The server said no. */
-static int refused(const struct s3_control *c, struct err *e)
-{
-    char code[TIER_CODE_CAP] = "S3:NoSuchKey", message[200] = "";
-    const char *at = c->a.body;
-    int rc = s3_refusal(c->a.http, c->a.body, code);
-
-    element(&at, "Message", message, sizeof(message));
-    int64_t apart = c->a.date_s - clock_wall_ns() / UNITS_NS_PER_S;
-    if (c->a.date_s > 0 && (apart > SKEW_S || apart < -SKEW_S))
-        return err_set(e, rc, ERR_TARGET, c->where,
-                       "%s: the server's clock is %lld s %s that of this host; signatures hold for "
-                       "some minutes only",
-                       code, (long long)(apart > 0 ? apart : -apart),
-                       apart > 0 ? "ahead of" : "behind");
-    return err_set(e, rc, ERR_TARGET, c->where, "%s%s%s", code, message[0] ? ": " : "", message);
+    return s3_fine(c->a.http);
 }
 
 /* ---- the marker ---- */
 
-static int get_marker(struct s3_control *c, char text[OWNER_BYTES], int64_t *now_s, struct err *e)
+/* Through the endpoint of that number; 0: any. */
+static int get_marker(struct s3_control *c, unsigned door, char text[OWNER_BYTES], struct err *e)
 {
-    char path[PATH_CAP];
+    char path[S3_PATH_CAP], code[TIER_CODE_CAP];
 
-    object_path(&c->u, OWNER_MARKER, path);
-    int rc = ask(c, &(struct question){.verb = "GET", .path = path}, e);
+    s3_path(c->u, OWNER_MARKER, path);
+    int rc = ask(c, &(struct s3_question){.verb = "GET", .path = path, .door = door}, e);
     if (rc < 0)
         return rc;
-    *now_s = c->a.date_s;
-    char code[TIER_CODE_CAP];
-    if (c->a.http == 404 && s3_refusal(404, c->a.body, code) == -ENOENT)
+    if (c->a.http == 404 && s3_refusal(404, c->a.body, c->a.len, code) == -ENOENT)
         return -ENOENT;
     if (!fine(c))
-        return refused(c, e);
-    snprintf(text, OWNER_BYTES, "%s", c->a.body);
+        return s3_refused(c->ask, &c->a,
+                          "read objects (s3:GetObject), or not list the bucket (s3:ListBucket), "
+                          "without which it is denied what is not there",
+                          e);
+    /* What cannot be a marker of ours is not cut to one. */
+    bool fits = c->a.len < OWNER_BYTES && strlen(c->a.body) == c->a.len;
+    snprintf(text, OWNER_BYTES, "%s", fits ? c->a.body : "?");
     return 0;
 }
 
@@ -371,38 +106,98 @@ static int store_get(void *ctx, char text[OWNER_BYTES], int64_t *now_s, struct e
     struct s3_control *c = ctx;
 
     pthread_mutex_lock(&c->lock);
-    int rc = get_marker(c, text, now_s, e);
+    int rc = get_marker(c, 0, text, e);
+    *now_s = c->a.date_s;
     pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+static int remove_marker(struct s3_control *c)
+{
+    char path[S3_PATH_CAP];
+
+    s3_path(c->u, OWNER_MARKER, path);
+    return s3_ask(c->ask, &(struct s3_question){.verb = "DELETE", .path = path}, &c->a, NULL);
+}
+
+/* The marker text has been put: it is there through every endpoint that answers. Not -EEXIST or
+ * -EAGAIN, which mean another run. */
+static int check_doors(struct s3_control *c, const char *text, struct err *e)
+{
+    const char *put = c->u->endpoint[c->a.door - 1];
+    char found[OWNER_BYTES];
+
+    for (unsigned door = 1; door <= c->u->endpoints; door++) {
+        bool only = c->u->endpoints == 1;
+        int rc = get_marker(c, door, found, only ? e : NULL);
+        if (rc == -EINTR || (rc < 0 && rc != -ENOENT && only))
+            return rc;
+        if (rc < 0 && rc != -ENOENT)
+            continue; /* its operations will fail */
+        if (rc == 0 && strcmp(found, text) == 0)
+            continue;
+        if (only)
+            return err_set(e, -EPROTO, ERR_TARGET, c->where,
+                           "refused: the marker that was written is not there when it is read: %s "
+                           "is no object store, or something between answers for it",
+                           put);
+        return err_set(e, -EXDEV, ERR_TARGET, c->where,
+                       "refused: %s and %s are different stores: the marker that was written "
+                       "through one is not there through the other",
+                       put, c->u->endpoint[door - 1]);
+    }
+    return 0;
+}
+
+/* The store has become ours with the marker text: is all there that a run needs? */
+static int try_store(struct s3_control *c, const char *text, struct err *e)
+{
+    bool versions = false;
+    struct s3_rights r = {.uri = c->u,
+                          .where = c->where,
+                          .ask = c->ask,
+                          .answer = &c->a,
+                          .patience = patience(c),
+                          .parts = c->parts};
+
+    if (c->tried)
+        return 0;
+    int rc = check_doors(c, text, e);
+    if (rc == 0)
+        rc = s3_rights_try(&r, &versions, e);
+    atomic_store(&c->versions, versions);
+    c->tried = rc == 0;
     return rc;
 }
 
 /* Puts the marker, twice: a server that takes the second one has no conditional PUT. */
 static int put_marker(struct s3_control *c, const char *text, struct err *e)
 {
-    char path[PATH_CAP];
+    char path[S3_PATH_CAP];
 
-    object_path(&c->u, OWNER_MARKER, path);
-    const struct question put = {.verb = "PUT",
-                                 .path = path,
-                                 .text = text,
-                                 .header = c->u.unlocked ? NULL : "If-None-Match: *"};
+    s3_path(c->u, OWNER_MARKER, path);
+    const struct s3_question put = {.verb = "PUT",
+                                    .path = path,
+                                    .text = text,
+                                    .header = c->u->unlocked ? NULL : "If-None-Match: *"};
     int rc = ask(c, &put, e);
     if (rc < 0)
         return rc;
     if (c->a.http == 412 || c->a.http == 409)
         return -EEXIST;
     if (!fine(c))
-        return refused(c, e);
-    if (c->u.unlocked)
-        return 0;
-    rc = ask(c, &put, e);
-    if (rc < 0 || c->a.http == 412)
-        return rc;
-    rc = ask(c, &(struct question){.verb = "DELETE", .path = path}, e);
-    return rc < 0 ? rc
-                  : err_set(e, -ENOTSUP, ERR_TARGET, c->where,
-                            "refused: the server has no conditional PUT, so nothing would keep a "
-                            "second run out (unlocked in the URI goes without)");
+        return s3_refused(c->ask, &c->a, "write objects (s3:PutObject)", e);
+    if (!c->u->unlocked)
+        rc = ask(c, &put, e);
+    if (rc == 0 && !c->u->unlocked && c->a.http != 412 && c->a.http != 409)
+        rc = err_set(e, -ENOTSUP, ERR_TARGET, c->where,
+                     "refused: the server has no conditional PUT, so nothing would keep a second "
+                     "run out (unlocked in the URI goes without)");
+    if (rc == 0)
+        rc = try_store(c, text, e);
+    if (rc < 0 && rc != -ETIMEDOUT) /* a dead server would take its time once more */
+        (void)remove_marker(c);
+    return rc;
 }
 
 static int store_put(void *ctx, const char *text, struct err *e)
@@ -417,25 +212,28 @@ static int store_put(void *ctx, const char *text, struct err *e)
 
 static int swap_marker(struct s3_control *c, const char *old, const char *text, struct err *e)
 {
-    char path[PATH_CAP], now[OWNER_BYTES], match[HEADER_CAP];
-    int64_t now_s;
-    int rc = get_marker(c, now, &now_s, e);
+    char path[S3_PATH_CAP], now[OWNER_BYTES], match[HEADER_CAP];
+    int rc = get_marker(c, 0, now, e);
 
     if (rc == -ENOENT || (rc == 0 && strcmp(now, old) != 0))
         return -EAGAIN;
     if (rc < 0)
         return rc;
-    object_path(&c->u, OWNER_MARKER, path);
+    s3_path(c->u, OWNER_MARKER, path);
     snprintf(match, sizeof(match), "If-Match: %s", c->a.etag);
-    struct question q = {.verb = text ? "PUT" : "DELETE", .path = path, .text = text};
-    if (text && !c->u.unlocked && c->a.etag[0])
+    struct s3_question q = {.verb = text ? "PUT" : "DELETE", .path = path, .text = text};
+    if (text && !c->u->unlocked && c->a.etag[0])
         q.header = match;
     rc = ask(c, &q, e);
     if (rc < 0)
         return rc;
     if (c->a.http == 412 || c->a.http == 409)
         return -EAGAIN;
-    return fine(c) ? 0 : refused(c, e);
+    if (!fine(c))
+        return s3_refused(
+            c->ask, &c->a,
+            text ? "write objects (s3:PutObject)" : "delete objects (s3:DeleteObject)", e);
+    return 0;
 }
 
 static int store_swap(void *ctx, const char *old, const char *text, struct err *e)
@@ -444,6 +242,11 @@ static int store_swap(void *ctx, const char *old, const char *text, struct err *
 
     pthread_mutex_lock(&c->lock);
     int rc = swap_marker(c, old, text, e);
+    if (rc == 0 && text && !c->tried) {
+        rc = try_store(c, text, e);
+        if (rc < 0 && rc != -ETIMEDOUT)
+            (void)swap_marker(c, text, old, NULL); /* as it was */
+    }
     pthread_mutex_unlock(&c->lock);
     return rc;
 }
@@ -459,87 +262,227 @@ static bool is_object(const char *name)
     return strcmp(name + HASH_HEX_LEN, ".kv") == 0;
 }
 
-static void note_name(struct owner_found *found, const char *name)
+/* longer: name is but the beginning of it. */
+static void note_name(struct owner_found *found, const char *name, bool longer)
 {
-    if (is_object(name)) {
+    if (!longer && is_object(name)) {
         found->objects++;
-    } else if (strcmp(name, OWNER_MARKER) != 0 && !found->foreign) {
+    } else if ((longer || strcmp(name, OWNER_MARKER) != 0) && !found->foreign) {
         found->foreign = true;
         snprintf(found->name, sizeof(found->name), "%.60s", name);
     }
 }
 
+/* A way through the names of the store. */
+struct walk {
+    struct s3_control *c;
+    unsigned door;             /* as in a question */
+    struct owner_found *found; /* what is there is noted; NULL: it is not */
+    bool removes;              /* our objects are removed */
+    uint64_t objects, bytes;   /* of ours: seen, or removed */
+    bool unsized;              /* the size of one is not said */
+    char last[S3_NAME_CAP];    /* of them */
+    int64_t moved_ns;          /* when the walk last came to another one */
+    const char *wrong;
+    struct err *e;
+};
+
 static int remove_name(struct s3_control *c, const char *name, struct err *e)
 {
-    char path[PATH_CAP];
+    char path[S3_PATH_CAP];
 
-    if (!is_object(name))
-        return 0;
-    object_path(&c->u, name, path);
-    int rc = ask(c, &(struct question){.verb = "DELETE", .path = path}, e);
-    return rc < 0 || fine(c) || c->a.http == 404 ? rc : refused(c, e);
-}
-
-/* Asks for the names behind token; "" is the first page. Parameters are in the order in which they
- * are signed. The page is the caller's. */
-static int list_page(struct s3_control *c, const char *token, char **page, struct err *e)
-{
-    char path[LISTING_CAP], prefix[sizeof(c->u.prefix) + 2];
-
-    snprintf(prefix, sizeof(prefix), "%s%s", c->u.prefix, c->u.prefix[0] ? "/" : "");
-    char *after = curl_easy_escape(NULL, token, 0), *below = curl_easy_escape(NULL, prefix, 0);
-    int rc = after && below ? 0 : err_nomem(e, "listing");
-    if (rc == 0) {
-        snprintf(path, sizeof(path), "%s?%s%s%slist-type=2&max-keys=1000&prefix=%s",
-                 c->u.style == URI_STYLE_VIRTUAL ? "/" : "", token[0] ? "continuation-token=" : "",
-                 after, token[0] ? "&" : "", below);
-        rc = ask(c, &(struct question){.verb = "GET", .path = path}, e);
-    }
-    curl_free(after);
-    curl_free(below);
-    if (rc == 0 && !fine(c))
-        rc = refused(c, e);
-    *page = rc == 0 ? strdup(c->a.body) : NULL;
-    return rc == 0 && !*page ? err_nomem(e, "listing") : rc;
-}
-
-/* Walks over all names: notes them in found, or (NULL) removes the objects. */
-static int list(struct s3_control *c, struct owner_found *found, struct err *e)
-{
-    char token[ELEMENT_CAP] = "", key[ELEMENT_CAP], cut[8];
-    size_t below = strlen(c->u.prefix) + (c->u.prefix[0] != '\0');
-    bool more = true;
-    int rc = 0;
-
+    s3_path(c->u, name, path);
     pthread_mutex_lock(&c->lock);
-    while (rc == 0 && more && !(found && found->foreign)) {
-        char *page = NULL;
-        rc = list_page(c, token, &page, e);
-        for (const char *at = page; rc == 0 && element(&at, "Key", key, sizeof(key));) {
-            const char *name = strlen(key) >= below ? key + below : key;
-            if (found)
-                note_name(found, name);
-            else
-                rc = remove_name(c, name, e);
-        }
-        const char *at = page ? page : "";
-        more = element(&at, "IsTruncated", cut, sizeof(cut)) && strcmp(cut, "true") == 0;
-        at = page ? page : "";
-        more = more && element(&at, "NextContinuationToken", token, sizeof(token));
-        free(page);
-    }
+    int rc = ask(c, &(struct s3_question){.verb = "DELETE", .path = path}, e);
+    if (rc == 0 && !fine(c) && c->a.http != 404)
+        rc = s3_refused(c->ask, &c->a, "delete objects (s3:DeleteObject)", e);
     pthread_mutex_unlock(&c->lock);
     return rc;
 }
 
+/* One of the keys of a page. Ours come in the order of their names, so that a listing that begins
+ * again, or repeats itself, is found out. */
+static int take_key(void *ctx, const char *key, bool longer, uint64_t size)
+{
+    struct walk *w = ctx;
+    struct s3_control *c = w->c;
+    size_t below = strlen(c->u->prefix);
+
+    if (strncmp(key, c->u->prefix, below) != 0 || (below > 0 && key[below] != '/')) {
+        w->wrong = "it holds a key outside of the prefix";
+        return -EBADMSG;
+    }
+    const char *name = key + below + (below > 0);
+    if (w->found)
+        note_name(w->found, name, longer);
+    if (w->found && w->found->foreign)
+        return -ECANCELED;
+    if (longer || !is_object(name))
+        return 0;
+    if (strcmp(name, w->last) <= 0) {
+        w->wrong = "its keys are not in order, or come again";
+        return -EBADMSG;
+    }
+    snprintf(w->last, sizeof(w->last), "%s", name);
+    w->moved_ns = clock_now_ns();
+    int rc = w->removes ? remove_name(c, name, w->e) : 0;
+    if (rc == 0) {
+        w->objects++;
+        w->bytes += size == UINT64_MAX ? 0 : size;
+        w->unsized |= size == UINT64_MAX;
+    }
+    return rc;
+}
+
+/* Asks for the names behind token; "" is the first page. Parameters are in the order in which they
+ * are signed. */
+static int list_page(struct walk *w, const char *token, struct s3_answer *page)
+{
+    struct s3_control *c = w->c;
+    char path[LISTING_CAP], prefix[sizeof(c->u->prefix) + 2];
+
+    snprintf(prefix, sizeof(prefix), "%s%s", c->u->prefix, c->u->prefix[0] ? "/" : "");
+    char *after = s3_escaped(token), *below = s3_escaped(prefix);
+    int rc = after && below ? 0 : err_nomem(w->e, "listing");
+    if (rc == 0) {
+        snprintf(path, sizeof(path), "%s?%s%s%slist-type=2&max-keys=1000&prefix=%s",
+                 c->u->style == URI_STYLE_VIRTUAL ? "/" : "", token[0] ? "continuation-token=" : "",
+                 after, token[0] ? "&" : "", below);
+        const struct s3_question q = {
+            .verb = "GET", .path = path, .door = w->door, .patience = patience(c)};
+        pthread_mutex_lock(&c->lock);
+        rc = s3_ask(c->ask, &q, page, w->e);
+        pthread_mutex_unlock(&c->lock);
+    }
+    free(after);
+    free(below);
+    if (rc == 0 && page->http != 200)
+        rc = s3_refused(c->ask, page, "list the bucket (s3:ListBucket)", w->e);
+    return rc;
+}
+
+static int walk_wrong(const struct walk *w, const char *wrong)
+{
+    return err_set(w->e, -EPROTO, ERR_TARGET, w->c->where,
+                   "the server's listing is not understood: %s", wrong);
+}
+
+/* Walks over all names, page by page. The lock is held for each request only: the marker has to be
+ * renewed meanwhile. */
+static int walk(struct walk *w)
+{
+    struct s3_answer answer = {0};
+    struct s3_page page;
+    char token[S3_TOKEN_CAP] = "";
+    int rc;
+
+    w->moved_ns = clock_now_ns();
+    do {
+        rc = list_page(w, token, &answer);
+        if (rc < 0)
+            break;
+        w->wrong = NULL;
+        rc = s3_page_read(&page, answer.body, answer.len, take_key, w);
+        if (rc == -EBADMSG)
+            rc = walk_wrong(w, w->wrong ? w->wrong : page.wrong);
+        else if (rc == 0 && page.more && strcmp(page.token, token) == 0)
+            rc = walk_wrong(w, "the token for the next page is that of this one");
+        else if (rc == 0 && page.more && clock_now_ns() - w->moved_ns > w->c->timeout_ns)
+            rc = walk_wrong(w, "page follows page, and no object comes (--timeout)");
+        memcpy(token, page.token, sizeof(token));
+    } while (rc == 0 && page.more);
+    s3_answer_forget(&answer);
+    return rc == -ECANCELED && w->found && w->found->foreign ? 0 : rc;
+}
+
 static int store_look(void *ctx, struct owner_found *found, struct err *e)
 {
-    return list(ctx, found, e);
+    struct s3_control *c = ctx;
+    struct walk w = {.c = c, .found = found, .e = e};
+
+    return walk(&w);
+}
+
+/* ---- removal ---- */
+
+/* What is there, and what is left of it. */
+struct left {
+    bool counted, sized;
+    uint64_t objects, bytes;
+};
+static struct left left_of(const struct walk *seen, bool counted)
+{
+    return (struct left){.counted = counted,
+                         .sized = !seen->unsized,
+                         .objects = seen->objects,
+                         .bytes = seen->bytes};
+}
+
+/* No endpoint that answers shows any more of ours. -ENOTEMPTY: one does. */
+static int check_cleared(struct s3_control *c, struct left *left, struct err *e)
+{
+    for (unsigned door = 1; door <= c->u->endpoints; door++) {
+        struct walk w = {.c = c, .door = door, .e = e};
+        int rc = walk(&w);
+        if (c->u->endpoints > 1 && (rc == -ECONNREFUSED || rc == -ETIMEDOUT))
+            continue;
+        if (rc < 0)
+            return rc;
+        if (w.objects == 0)
+            continue;
+        *left = left_of(&w, true);
+        return err_set(e, -ENOTEMPTY, ERR_TARGET, c->where,
+                       "%s still has objects that the server said it removed%s",
+                       c->u->endpoint[door - 1],
+                       c->u->endpoints > 1 ? ": it may be another store than the others" : "");
+    }
+    return 0;
+}
+
+/* All of ours is counted, then removed, then looked for. What a writer that was stopped still had
+ * under way may come late: it is removed, too. */
+static int clear(struct s3_control *c, struct left *left, struct err *e)
+{
+    struct walk count = {.c = c, .e = e};
+    int rc = walk(&count);
+
+    *left = left_of(&count, rc == 0);
+    if (rc < 0 || (count.objects == 0 && c->u->endpoints == 1))
+        return rc;
+    for (unsigned round = 0; round < CLEAR_ROUNDS; round++) {
+        struct walk removal = {.c = c, .removes = true, .e = e};
+        rc = left->objects > 0 ? walk(&removal) : 0;
+        left->objects -= removal.objects < left->objects ? removal.objects : left->objects;
+        left->bytes -= removal.bytes < left->bytes ? removal.bytes : left->bytes;
+        if (rc == 0)
+            rc = check_cleared(c, left, e);
+        if (rc != -ENOTEMPTY)
+            break;
+    }
+    return rc;
 }
 
 static int store_clear(void *ctx, struct err *e)
 {
-    return list(ctx, NULL, e);
+    struct s3_control *c = ctx;
+    struct err why = {0};
+    struct left left;
+    char count[64] = "objects", size[48] = "", bytes[32];
+
+    int rc = clear(c, &left, &why);
+    if (rc == 0 || (rc == -EINTR && atomic_load(&c->phase) == S3_OPENING))
+        return rc;
+    if (left.counted || left.objects > 0)
+        snprintf(count, sizeof(count), "%s%llu object%s", left.counted ? "" : "at least ",
+                 (unsigned long long)left.objects, units_plural(left.objects));
+    if (left.sized && left.objects > 0)
+        snprintf(size, sizeof(size), " (%s)",
+                 units_format_bytes(bytes, sizeof(bytes), (double)left.bytes));
+    /* Not -EINTR, of which nobody would hear. */
+    return err_set(e, rc == -EINTR ? -EIO : rc, ERR_TARGET, c->where,
+                   "%s; %s%s of kvtrace and its marker are left there",
+                   rc == -EINTR ? "the clean-up was given up at a second signal" : why.what, count,
+                   size);
 }
 
 const struct owner_store *s3_control_store(const struct s3_control *c)
@@ -547,24 +490,36 @@ const struct owner_store *s3_control_store(const struct s3_control *c)
     return &c->store;
 }
 
+bool s3_control_keeps_versions(const struct s3_control *c)
+{
+    return atomic_load(&c->versions);
+}
+
 /* ---- adoption ---- */
 
-/* Reads len bytes at at of the object into c->a. -ENOENT: it is not there. */
-static int read_range(struct s3_control *c, const char *path, uint64_t at, uint64_t len)
+/* Reads len bytes at at of the object into *a. -ENOENT: it is not there. */
+static int read_range(struct s3_control *c, const char *path, uint64_t at, uint64_t len,
+                      struct s3_answer *a)
 {
     char range[48], code[TIER_CODE_CAP];
 
     snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)at,
              (unsigned long long)(at + len - 1));
-    int rc = ask(c, &(struct question){.verb = "GET", .path = path, .range = range}, NULL);
+    const struct s3_question q = {
+        .verb = "GET", .path = path, .range = range, .patience = S3_UNTIL_FIRST_SIGNAL};
+    pthread_mutex_lock(&c->lock);
+    int rc = s3_ask(c->ask, &q, a, NULL);
+    pthread_mutex_unlock(&c->lock);
     if (rc < 0)
         return rc;
-    return c->a.http == 206 ? 0 : fine(c) ? -EBADMSG : s3_refusal(c->a.http, c->a.body, code);
+    if (a->http != 206)
+        return s3_fine(a->http) ? -EBADMSG : s3_refusal(a->http, a->body, a->len, code);
+    return a->len == len ? 0 : -EBADMSG;
 }
 
-/* Checks the headers of all blocks. */
+/* Checks the headers of all blocks, each answer in *a. */
 static int check_all(struct s3_control *c, const struct tier_op *op, const char *path,
-                     uint64_t size)
+                     uint64_t size, struct s3_answer *a)
 {
     struct data_fault fault = {0};
     void *copy;
@@ -574,11 +529,9 @@ static int check_all(struct s3_control *c, const struct tier_op *op, const char 
         return -ENOMEM;
     for (uint64_t at = 0; rc == 0 && at < size; at += CHECK_STEP) {
         uint64_t len = size - at < CHECK_STEP ? size - at : CHECK_STEP;
-        rc = read_range(c, path, at, len);
-        if (rc == 0 && c->a.len != len)
-            rc = -EBADMSG;
+        rc = read_range(c, path, at, len, a);
         if (rc == 0) {
-            memcpy(copy, c->a.body, len);
+            memcpy(copy, a->body, len);
             rc = data_check_headers(copy, len, &op->id, at / DATA_BLOCK, &fault);
         }
     }
@@ -589,18 +542,20 @@ static int check_all(struct s3_control *c, const struct tier_op *op, const char 
 int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, uint64_t *generation)
 {
     _Alignas(64) unsigned char block[DATA_BLOCK];
-    char path[PATH_CAP], name[S3_NAME_CAP];
+    char path[S3_PATH_CAP], name[S3_NAME_CAP];
+    struct s3_answer a = {0};
     struct data_id id;
     uint64_t index;
 
     s3_object_name(name, op->name);
-    object_path(&c->u, name, path);
+    s3_path(c->u, name, path);
     *generation = 0;
-    pthread_mutex_lock(&c->lock);
-    int rc = read_range(c, path, 0, DATA_BLOCK);
-    *size = c->a.total;
-    if (rc == 0 && c->a.len == DATA_BLOCK) {
-        memcpy(block, c->a.body, DATA_BLOCK);
+    int rc = read_range(c, path, 0, DATA_BLOCK, &a);
+    *size = a.total;
+    if (rc == 0 && *size > OBJECT_MAX)
+        rc = -EBADMSG;
+    if (rc == 0) {
+        memcpy(block, a.body, DATA_BLOCK);
         if (data_identify(block, &id, &index) == 0 && index == 0 && id.key.lo == op->id.key.lo &&
             id.key.hi == op->id.key.hi) {
             rc = id.shape == op->id.shape ? 0 : -ENOENT;
@@ -609,8 +564,8 @@ int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, u
     }
     op->id.generation = *generation;
     if (rc == 0 && op->verify != TIER_VERIFY_NONE)
-        rc = check_all(c, op, path, *size);
-    pthread_mutex_unlock(&c->lock);
+        rc = check_all(c, op, path, *size, &a);
+    s3_answer_forget(&a);
     if (rc == 0)
         op->place = (void *)(uintptr_t)*size;
     return rc;
@@ -618,64 +573,18 @@ int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, u
 
 /* ---- opening ---- */
 
-static const char *environment(const char *name, const char *or_name)
-{
-    const char *value = getenv(name);
-
-    if (value && *value)
-        return value;
-    value = or_name ? getenv(or_name) : NULL;
-    return value && *value ? value : NULL;
-}
-
-/* What the URI leaves open. */
-static int complete(struct uri *u, const struct s3_keys *k, struct err *e)
-{
-    const char *region = environment("AWS_REGION", "AWS_DEFAULT_REGION");
-    const char *endpoint = environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
-
-    if (!region && k->region[0])
-        region = k->region;
-    if (!endpoint && k->endpoint[0])
-        endpoint = k->endpoint;
-    if (!u->region[0])
-        snprintf(u->region, sizeof(u->region), "%.60s", region ? region : "us-east-1");
-    if (u->endpoints == 0) {
-        u->endpoints = 1;
-        if (endpoint)
-            snprintf(u->endpoint[0], URI_NAME_CAP, "%s", endpoint);
-        else
-            snprintf(u->endpoint[0], URI_NAME_CAP, "https://s3.%s.amazonaws.com", u->region);
-        /* A certificate of all buckets is of names without dots. */
-        if (!endpoint && u->style == URI_STYLE_DEFAULT && !strchr(u->bucket, '.'))
-            u->style = URI_STYLE_VIRTUAL;
-    }
-    if (strchr(u->endpoint[0], '@') ||
-        (strncmp(u->endpoint[0], "http://", 7) != 0 && strncmp(u->endpoint[0], "https://", 8) != 0))
-        return err_set(e, -EINVAL, ERR_INPUT, "endpoint",
-                       "it is not http:// or https:// with a server, and no keys in it");
-    return 0;
-}
-
-int s3_control_open(struct s3_control **out, struct uri *u, int64_t timeout_ns, struct err *e)
+int s3_control_open(struct s3_control **out, struct s3_ask *ask, const struct s3_control_opts *o,
+                    struct err *e)
 {
     struct s3_control *c = calloc(1, sizeof(*c));
 
-    if (!c || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-        free(c);
+    if (!c)
         return err_nomem(e, "S3");
-    }
-    int rc = s3_keys_find(&c->keys, u->profile, u->text, e);
-    if (rc == 0)
-        rc = complete(u, &c->keys, e);
-    if (rc < 0) {
-        s3_keys_forget(&c->keys);
-        free(c);
-        return rc;
-    }
-    c->u = *u;
-    c->timeout_ns = timeout_ns;
-    snprintf(c->where, sizeof(c->where), "s3://%s/%s", u->bucket, u->prefix);
+    c->u = o->uri;
+    c->ask = ask;
+    c->timeout_ns = o->timeout_ns;
+    c->parts = o->parts;
+    snprintf(c->where, sizeof(c->where), "s3://%s/%s", c->u->bucket, c->u->prefix);
     c->store = (struct owner_store){.ctx = c,
                                     .where = c->where,
                                     .get = store_get,
@@ -692,8 +601,7 @@ void s3_control_close(struct s3_control *c)
 {
     if (!c)
         return;
-    free(c->a.body);
-    s3_keys_forget(&c->keys);
+    s3_answer_forget(&c->a);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }

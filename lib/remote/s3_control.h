@@ -1,6 +1,6 @@
-/* What the requests of an object store have in common (addresses, signatures, refusals), and a
- * connection for what is not on the path of an operation: marker, listing, adoption. Its calls are
- * synchronous and exclude each other, so any thread may call. */
+/* What is asked of an object store beside the path of an operation: whose it is (the marker), what
+ * it holds, adoption, and the removal of what is ours. Its calls are synchronous and exclude each
+ * other, so any thread may call. */
 #ifndef KVTRACE_REMOTE_S3_CONTROL_H
 #define KVTRACE_REMOTE_S3_CONTROL_H
 
@@ -9,37 +9,41 @@
 #include <stdint.h>
 
 #include "lib/remote/owner.h"
+#include "lib/remote/s3_ask.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
 enum {
-    S3_NAME_CAP = HASH_HEX_LEN + sizeof(".kv"),
-    S3_URL_CAP = 640
+    S3_NAME_CAP = HASH_HEX_LEN + sizeof(".kv")
 };
 /* "HASH.kv". */
 void s3_object_name(char name[S3_NAME_CAP], struct hash128 object);
-/* The address of name below the prefix, through the door endpoint. */
-void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP]);
-/* The server that requests through the door endpoint go to. */
-void s3_server(const struct uri *u, const char *endpoint, char host[S3_URL_CAP], unsigned *port);
-/* -EREMOTEIO with the code ("S3:SlowDown", "S3:HTTP503") of an answer that refused; -ENOENT for an
- * object that is not there. body: NUL-terminated. */
-int s3_refusal(long http, const char *body, char code[TIER_CODE_CAP]);
-/* What the first element name of text holds. False: there is none, or it is too long. */
-bool s3_element(const char *text, const char *name, char *to, size_t cap);
 
 struct s3_control;
 
-/* A handle of libcurl that signs its requests, with header (may be NULL) in each; *headers is its
- * list, the caller's to free. NULL: no memory. */
-void *s3_handle(const struct s3_control *c, const char *header, void **headers);
-
-/* Fills in what u leaves to the environment and the profile (endpoint, region), and opens. Nothing
- * is asked of the server yet. -EACCES, class ERR_TARGET: there are no keys. */
-int s3_control_open(struct s3_control **out, struct uri *u, int64_t timeout_ns, struct err *e);
+struct s3_control_opts {
+    const struct uri *uri; /* complete, and as long as the control */
+    int64_t timeout_ns;
+    bool parts; /* some objects are stored in parts: the right to do so is tried, too */
+};
+/* Works over ask, which nobody else asks. */
+int s3_control_open(struct s3_control **out, struct s3_ask *ask, const struct s3_control_opts *o,
+                    struct err *e);
 void s3_control_close(struct s3_control *c);
-/* For owner_take; valid as long as c. */
+
+/* Which signals end a request. The phases follow each other. */
+enum s3_phase {
+    S3_OPENING, /* the first one */
+    S3_RUNNING, /* the second */
+    S3_CLOSING  /* the second, if it comes in this phase */
+};
+void s3_control_phase(struct s3_control *c, enum s3_phase phase);
+
+/* For owner_take; valid as long as c. When the store is taken, each right that a run needs and each
+ * endpoint is tried. Clearing says how much is left when it fails. */
 const struct owner_store *s3_control_store(const struct s3_control *c);
+/* What is deleted or written over stays as a version of the bucket. */
+bool s3_control_keeps_versions(const struct s3_control *c);
 /* As tier_ops.adopt. */
 int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size,
                      uint64_t *generation);

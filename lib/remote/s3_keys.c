@@ -20,11 +20,19 @@ static const char *environment(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* to = value, unless it has one. */
-static void take(char *to, size_t cap, const char *value)
+/* to = value, unless it has one. False: the value does not fit, or has a character that none has:
+ * in a header it could end it and begin another. */
+static bool take(char *to, size_t cap, const char *value)
 {
-    if (!to[0] && strlen(value) < cap)
+    if (strlen(value) >= cap)
+        return false;
+    for (const char *c = value; *c; c++) {
+        if (*c <= ' ' || *c > '~')
+            return false;
+    }
+    if (!to[0])
         memcpy(to, value, strlen(value) + 1);
+    return true;
 }
 
 /* The text without blanks around it; its end is cut off. */
@@ -52,22 +60,25 @@ static bool begins(char *line, const char *profile)
 
 static void take_line(struct s3_keys *k, char *line)
 {
+    const struct {
+        const char *name;
+        char *to;
+        size_t cap;
+    } known[] = {{"aws_access_key_id", k->id, sizeof(k->id)},
+                 {"aws_secret_access_key", k->secret, sizeof(k->secret)},
+                 {"aws_session_token", k->token, sizeof(k->token)},
+                 {"region", k->region, sizeof(k->region)},
+                 {"endpoint_url", k->endpoint, sizeof(k->endpoint)}};
     char *equals = strchr(line, '=');
 
     if (!equals)
         return;
     *equals = '\0';
     const char *name = trimmed(line), *value = trimmed(equals + 1);
-    if (strcmp(name, "aws_access_key_id") == 0)
-        take(k->id, sizeof(k->id), value);
-    else if (strcmp(name, "aws_secret_access_key") == 0)
-        take(k->secret, sizeof(k->secret), value);
-    else if (strcmp(name, "aws_session_token") == 0)
-        take(k->token, sizeof(k->token), value);
-    else if (strcmp(name, "region") == 0)
-        take(k->region, sizeof(k->region), value);
-    else if (strcmp(name, "endpoint_url") == 0)
-        take(k->endpoint, sizeof(k->endpoint), value);
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(name, known[i].name) == 0 && !take(known[i].to, known[i].cap, value))
+            k->wrong = known[i].name;
+    }
 }
 
 /* Takes what k lacks from the section of profile. True: the file has it. */
@@ -75,9 +86,13 @@ static bool read_profile(struct s3_keys *k, const char *path, const char *profil
 {
     char line[LINE_CAP];
     FILE *f = fopen(path, "re");
-    bool inside = false, found = false;
+    bool inside = false, found = false, begun = true;
 
     while (f && fgets(line, sizeof(line), f)) {
+        bool first = begun; /* else it is the rest of a line that is longer than any of ours */
+        begun = strchr(line, '\n') != NULL;
+        if (!first)
+            continue;
         if (line[0] == '[') {
             inside = begins(line, profile);
             found |= inside;
@@ -111,20 +126,25 @@ int s3_keys_find(struct s3_keys *k, const char *profile, const char *where, stru
 
     *k = (struct s3_keys){0};
     if (!profile[0] && id && secret) {
-        take(k->id, sizeof(k->id), id);
-        take(k->secret, sizeof(k->secret), secret);
-        take(k->token, sizeof(k->token), token ? token : "");
-        return k->id[0] && k->secret[0] && !token == !k->token[0]
-                   ? 0
-                   : err_set(e, -EACCES, ERR_TARGET, where, "a key of the environment is too long");
+        if (take(k->id, sizeof(k->id), id) && take(k->secret, sizeof(k->secret), secret) &&
+            take(k->token, sizeof(k->token), token ? token : ""))
+            return 0;
+        s3_keys_forget(k);
+        return err_set(e, -EACCES, ERR_TARGET, where,
+                       "a key of the environment is too long, or has a character that no key has");
     }
     path_of(keys, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
     path_of(config, "AWS_CONFIG_FILE", "config");
     bool found = read_profile(k, keys, name);
     found |= read_profile(k, config, name);
-    if (k->id[0] && k->secret[0])
+    const char *wrong = k->wrong;
+    if (k->id[0] && k->secret[0] && !wrong)
         return 0;
     s3_keys_forget(k);
+    if (wrong)
+        return err_set(e, -EACCES, ERR_TARGET, where,
+                       "%s of the profile %.60s is too long, or has a character that none has",
+                       wrong, name);
     if (found)
         return err_set(e, -EACCES, ERR_TARGET, where,
                        "the profile %.60s has no aws_access_key_id with its "

@@ -12,10 +12,11 @@
 struct s3_keys {
     char id[160], secret[256], token[4096];
     char region[64], endpoint[256]; /* of the profile; the environment's are not looked at */
+    const char *wrong;              /* the name of a value that cannot be one; NULL: none */
 };
 
 /* Those of profile; of "", those of the environment, else of the profile AWS_PROFILE or default.
- * -EACCES, class ERR_TARGET, with where as the place: there are none. */
+ * -EACCES, class ERR_TARGET, with where as the place: there are none, or one cannot be a key. */
 int s3_keys_find(struct s3_keys *k, const char *profile, const char *where, struct err *e);
 /* Leaves nothing of them in memory. */
 void s3_keys_forget(struct s3_keys *k);

@@ -260,7 +260,8 @@ struct tier_remote_opts {
     unsigned retries;   /* of a request, after errors that may pass */
     uint32_t shape;     /* of all contents (data_shape) */
     unsigned max_ops;
-    struct gap_list *gaps; /* as of storage */
+    uint64_t largest_bytes; /* object of the run; 0: not known */
+    struct gap_list *gaps;  /* as of storage */
 };
 /* Redis and all that speak its protocol. A password comes from REDISCLI_AUTH. -ENOTSUP: built
  * without hiredis, or (rediss:) without TLS. */

@@ -222,32 +222,93 @@ static int take_plain(const struct parse *p, char *to, size_t cap, const char *t
     return rc;
 }
 
-static int take_endpoint(const struct parse *p, const char *text, size_t len)
+/* What is wrong with text[0..len) as an endpoint; NULL: nothing. Slashes at its end are cut. */
+static const char *endpoint_fault(const char *text, size_t *len)
 {
-    struct uri *u = p->u;
-
-    if (memchr(text, '@', len))
-        return bad(p, "keys do not belong in a URI, where others can read them: put them into the "
-                      "environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)");
-    if (u->endpoints == URI_ENDPOINTS_MAX)
-        return bad(p, "more than 16 endpoints");
-    while (len > 0 && text[len - 1] == '/')
-        len--;
+    if (memchr(text, '@', *len))
+        return "holds keys, which others can read there: put them into the environment "
+               "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)";
+    while (*len > 0 && text[*len - 1] == '/')
+        --*len;
     size_t scheme = strncmp(text, "http://", 7) == 0    ? 7
                     : strncmp(text, "https://", 8) == 0 ? 8
                                                         : 0;
-    if (scheme == 0 || len <= scheme)
-        return bad(p, "endpoint= begins with http:// or https:// and a server");
-    for (size_t i = scheme; i < len; i++) {
-        if (!isalnum((unsigned char)text[i]) && !strchr("-.:[]", text[i]))
-            return bad(p, "endpoint= is a server and its port, without a path");
+    const char *host = text + scheme, *end = text + *len;
+    if (scheme == 0 || *len <= scheme)
+        return "is not http:// or https:// with a server";
+    for (const char *c = host; c < end; c++) {
+        if (!isalnum((unsigned char)*c) && !strchr("-.:[]", *c))
+            return "is not a server and its port, without a path";
     }
+    const char *close = *host == '[' ? memchr(host, ']', *len - scheme) : NULL;
+    const char *stop = close ? close + 1 : memchr(host, ':', *len - scheme);
+    uint64_t port;
+    if (!stop)
+        stop = end;
+    if (stop == host || *host == '.' || memmem(host, (size_t)(stop - host), "..", 2) ||
+        (!close && strcspn(host, "[]") < (size_t)(stop - host)))
+        return "has a name of a server that is none";
+    if (stop < end &&
+        (*stop != ':' || units_parse_digits(stop + 1, (size_t)(end - stop - 1), &port) < 0 ||
+         port < 1 || port > UINT16_MAX))
+        return "has a port that is no number from 1 to 65535";
+    return *len < URI_NAME_CAP ? NULL : "is too long";
+}
+
+/* Of text[0..len), as the region of signatures. */
+static const char *region_fault(const char *text, size_t len)
+{
+    if (len >= sizeof(((struct uri *)0)->region))
+        return "is too long";
+    for (size_t i = 0; i < len; i++) {
+        if (!isalnum((unsigned char)text[i]) && !strchr("-._", text[i]))
+            return "is not of letters, digits, and \"-._\"";
+    }
+    return NULL;
+}
+
+static int take_endpoint(const struct parse *p, const char *text, size_t len)
+{
+    struct uri *u = p->u;
+    const char *fault = endpoint_fault(text, &len);
+
+    if (fault)
+        return err_set(p->e, -EINVAL, ERR_INPUT, p->option, "endpoint= %s", fault);
+    if (u->endpoints == URI_ENDPOINTS_MAX)
+        return bad(p, "more than 16 endpoints");
     return take_name(p, u->endpoint[u->endpoints++], URI_NAME_CAP, text, len);
 }
 
 static int take_region(const struct parse *p, const char *text, size_t len)
 {
-    return take_plain(p, p->u->region, sizeof(p->u->region), text, len);
+    const char *fault = region_fault(text, len);
+
+    if (fault)
+        return err_set(p->e, -EINVAL, ERR_INPUT, p->option, "region= %s", fault);
+    return take_name(p, p->u->region, sizeof(p->u->region), text, len);
+}
+
+int uri_take_endpoint(struct uri *u, const char *text, const char *from, struct err *e)
+{
+    size_t len = strlen(text);
+    const char *fault = endpoint_fault(text, &len);
+
+    if (fault)
+        return err_set(e, -EINVAL, ERR_INPUT, from, "it %s", fault);
+    u->endpoints = 1;
+    memcpy(u->endpoint[0], text, len);
+    u->endpoint[0][len] = '\0';
+    return 0;
+}
+
+int uri_take_region(struct uri *u, const char *text, const char *from, struct err *e)
+{
+    const char *fault = region_fault(text, strlen(text));
+
+    if (fault)
+        return err_set(e, -EINVAL, ERR_INPUT, from, "it %s", fault);
+    strcpy(u->region, text);
+    return 0;
 }
 
 static int take_profile(const struct parse *p, const char *text, size_t len)
@@ -500,6 +561,35 @@ static int parse_resp(const struct parse *p, const struct scheme *s, const char 
     return rc;
 }
 
+/* A bucket and a prefix name one place, whoever reads the path: no step of it is empty, "." or
+ * "..", which libraries, proxies and servers take out. */
+static int check_place(const struct parse *p)
+{
+    const struct uri *u = p->u;
+    size_t last = strlen(u->bucket) - 1;
+
+    if (!isalnum((unsigned char)u->bucket[0]) || !isalnum((unsigned char)u->bucket[last]) ||
+        strstr(u->bucket, ".."))
+        return bad(p, "the name of a bucket begins and ends with a letter or digit, and has no "
+                      "\"..\"");
+    for (const char *at = u->prefix; *at;) {
+        size_t len = strcspn(at, "/");
+        if (len == 0 || (len == 1 && at[0] == '.') || (len == 2 && at[0] == '.' && at[1] == '.'))
+            return bad(p, "the prefix has an empty step, \".\" or \"..\" between its slashes");
+        at += len + (at[len] == '/');
+    }
+    return 0;
+}
+
+bool uri_bucket_in_host(const struct uri *u)
+{
+    for (const char *c = u->bucket; *c; c++) {
+        if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c) && !strchr("-.", *c))
+            return false;
+    }
+    return true;
+}
+
 static int parse_s3(const struct parse *p, const char *rest)
 {
     struct uri *u = p->u;
@@ -521,7 +611,14 @@ static int parse_s3(const struct parse *p, const char *rest)
             return bad(p, "the prefix begins with two slashes");
         rc = take_plain(p, u->prefix, sizeof(u->prefix), rest + from, to - from);
     }
-    return rc < 0 || !rest[len] ? rc : take_parameters(p, rest + len + 1);
+    if (rc == 0)
+        rc = check_place(p);
+    if (rc == 0 && rest[len])
+        rc = take_parameters(p, rest + len + 1);
+    if (rc == 0 && u->style == URI_STYLE_VIRTUAL && !uri_bucket_in_host(u))
+        return bad(p, "style=virtual puts the bucket into the name of a host: such a bucket has "
+                      "lower-case letters, digits, \"-\" and \".\" only");
+    return rc;
 }
 
 /* What would be parameters behind "file:" is most likely meant so. */

@@ -91,6 +91,12 @@ struct uri {
  * place: an unknown scheme or parameter (with the nearest name), a bad value, a password. No value
  * of an unknown parameter and no password is in the message. */
 int uri_parse(struct uri *u, const char *text, const char *option, struct err *e);
+/* What the environment or a profile says in place of endpoint= and region=, by the same rules.
+ * -EINVAL, class ERR_INPUT, with from (the name of the variable) as the place. */
+int uri_take_endpoint(struct uri *u, const char *text, const char *from, struct err *e);
+int uri_take_region(struct uri *u, const char *text, const char *from, struct err *e);
+/* Can the name of the bucket stand in that of a host? */
+bool uri_bucket_in_host(const struct uri *u);
 /* The kind of target, for people: "directory, file or device", "Redis". */
 const char *uri_scheme_text(enum uri_scheme scheme);
 /* "lmcache-fs" */

@@ -4,13 +4,17 @@ PORT_FILE gets a line for each of its ports, which all lead to the same objects.
 0 on, with its connections, and PUT /-/door/N/open opens it again.
 
 It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE, multipart uploads and listings of three names a page, for
-any bucket, and wants a signature without checking it. PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
-an object ("*.kv") go wrong: slow (no answer after five seconds), late (half a second), cut (half of the body), flip (a
-bit), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 403 (a wrong signature), 200 (and an error as body), untagged (no ETag), pair (500
+any bucket, and checks the signature of each request as it came (sigv4.py; keys below). PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
+an object ("*.kv", but the one that a run tries its rights with) go wrong: slow (no answer after five seconds), late (half a second), cut (half of the body), flip (a
+bit), trickle (64 KiB at a time, 25 times a second), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 403 (a wrong signature), 200 (and an error as body), untagged (no ETag), pair (500
 unless another one is there at the same time). VERB is PUT, GET, DELETE, or of an upload CREATE, PART, COMPLETE, ABORT.
-GET /-/keys lists all names, GET /-/uploads what is unfinished; PUT /-/data/NAME changes an object without a signature; PUT
+GET /-/kinds lists which kinds of requests were signed well so far; PUT /-/region/NAME sets the region that it wants;
+PUT /-/denied/VERB,VERB denies these to everybody, LIST among them (none: PUT /-/denied/); PUT /-/hung/VERB,VERB leaves them
+without an answer, until others are named; PUT /-/versioning/STATE sets it.
+GET /-/keys lists all names, GET /-/uploads what is unfinished; GET and PUT /-/data/NAME read and change an object without a signature; PUT
 /-/clock/SECONDS sets the clock wrong. The host BUCKET.localhost is a bucket, too."""
 import hashlib
+import io
 import os
 import re
 import socket
@@ -20,7 +24,16 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import sigv4
+
+KEYS = {"KEY": ("hush-hush", None), "SESSION": ("hush-hush", "a/token+of==")}
+PROBE = 32 * "0" + ".kv"  # by which a run tries its rights
 store = {}
+denied = set()  # verbs
+hung = set()
+versioning = ""
+kinds = set()
+region = None
 faults = {}
 uploads = {}  # its name: (object, {number: data})
 serial = 0
@@ -48,6 +61,21 @@ class Handler(BaseHTTPRequestHandler):
         self.server.open.discard(self.connection)
         super().finish()
 
+    def parse_request(self):
+        """Keeps the head as it came, in self.head."""
+        line = None
+        self.head = self.raw_requestline
+        head = b""
+        while line not in (b"\r\n", b"\n", b""):
+            line = self.rfile.readline(65537)
+            head += line
+        self.head += head
+        came, self.rfile = self.rfile, io.BytesIO(head)
+        try:
+            return super().parse_request()
+        finally:
+            self.rfile = came
+
     def answer(self, status, body=b"", headers=()):
         self.send_response(status)
         for name, value in headers:
@@ -56,8 +84,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def refuse(self, status, code):
-        self.answer(status, b"<?xml version='1.0'?><Error><Code>%s</Code><Message>no</Message></Error>" % code.encode())
+    def refuse(self, status, code, message="no"):
+        self.answer(
+            status,
+            b"<?xml version='1.0'?><Error><Code>%s</Code><Message>%s</Message></Error>" % (code.encode(), message.encode()),
+        )
 
     def verb(self, query):
         if "uploads" in query:
@@ -66,10 +97,20 @@ class Handler(BaseHTTPRequestHandler):
             return {"PUT": "PART", "POST": "COMPLETE", "DELETE": "ABORT"}[self.command]
         return self.command
 
+    def ways(self, query):
+        """What else is signed in the request."""
+        names = "If-None-Match If-Match Range".split()
+        found = ["with " + name for name in names if name in self.headers]
+        found += ["as XML"] if self.headers.get("Content-Type") == "application/xml" else []
+        found += ["with continuation-token"] if "continuation-token" in query else []
+        found += ["with a session token"] if "x-amz-security-token" in self.headers else []
+        host = (self.headers.get("Host") or "").split(":")[0]
+        return found + (["to the host of the bucket"] if host.endswith(".localhost") else [])
+
     def fault(self, name, verb):
         with lock:
             kind, left = faults.get(verb, (None, 0))
-            if not name.endswith(".kv") or left == 0:
+            if not name.endswith(".kv") or name.endswith(PROBE) or left == 0:
                 return None
             faults[verb] = (kind, left - 1)
         if kind == "late":
@@ -103,8 +144,14 @@ class Handler(BaseHTTPRequestHandler):
         return super().date_time_string(time.time() + skew)
 
     def admin(self, body):
-        global skew
+        global skew, region, versioning, denied, hung
         part = self.path.split("/")
+        if part[2] == "kinds":
+            self.answer(200, "".join(kind + "\n" for kind in sorted(kinds)).encode())
+            return
+        if part[2] == "data" and self.command == "GET":
+            self.answer(200, store["/".join(part[3:])])
+            return
         if part[2] == "keys":
             self.answer(200, "".join(k + "\n" for k in sorted(store)).encode())
             return
@@ -114,6 +161,14 @@ class Handler(BaseHTTPRequestHandler):
         with lock:
             if part[2] == "clock":
                 skew = int(part[3])
+            elif part[2] == "region":
+                region = part[3]
+            elif part[2] == "denied":
+                denied = set(part[3].split(","))
+            elif part[2] == "hung":
+                hung = set(part[3].split(","))
+            elif part[2] == "versioning":
+                versioning = part[3]
             elif part[2] == "door":
                 if part[4:] == ["open"]:
                     doors[int(part[3])].shutdown()
@@ -132,11 +187,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.path.startswith("/-/"):
             self.admin(body)
             return
-        if not (self.headers.get("Authorization") or "").startswith("AWS4-HMAC-SHA256 Credential=KEY/"):
-            self.refuse(403, "AccessDenied")
-            return
-        if abs(skew) > 300:
-            self.refuse(403, "RequestTimeTooSkewed")
+        refusal = sigv4.refusal(self.head, body, KEYS, region, time.time() + skew)
+        if refusal:
+            self.refuse(*refusal)
             return
         url = urlsplit(self.path)
         name = unquote(url.path.lstrip("/"))
@@ -144,10 +197,22 @@ class Handler(BaseHTTPRequestHandler):
         if host.endswith(".localhost"):  # the bucket is in the name of the host
             name = "/".join(filter(None, (host[: -len(".localhost")], name)))
         query = parse_qs(url.query, keep_blank_values=True)
-        if "/" not in name:
+        listing = "/" not in name
+        verb = "VERSIONING" if "versioning" in query else "LIST" if listing else self.verb(query)
+        kinds.add(" ".join([verb, "of a marker" if name.endswith("/.kvtrace") else ""] + self.ways(query)).replace("  ", " ").strip())
+        while verb in hung:
+            kinds.add("hung " + verb)
+            time.sleep(0.05)
+        if verb in denied:
+            self.refuse(403, "AccessDenied", "Access Denied")
+            return
+        if verb == "VERSIONING":
+            state = "<Status>%s</Status>" % versioning if versioning else ""
+            self.answer(200, ("<VersioningConfiguration>%s</VersioningConfiguration>" % state).encode())
+            return
+        if listing:
             self.listing(name, query)
             return
-        verb = self.verb(query)
         kind = self.fault(name, verb)
         if self.refused_by_fault(kind):
             return
@@ -231,6 +296,14 @@ class Handler(BaseHTTPRequestHandler):
             data, status = data[first : last + 1], 206
         if kind == "flip":
             data = data[:5000] + bytes([data[5000] ^ 1]) + data[5001:]
+        if kind == "trickle":
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            for at in range(0, len(data), 65536):
+                self.wfile.write(data[at : at + 65536])
+                time.sleep(0.04)
+            return
         if kind == "short":
             data = data[: len(data) // 2]
         if kind == "cut":
@@ -254,7 +327,7 @@ class Handler(BaseHTTPRequestHandler):
         page = names[:3]
         text = "<ListBucketResult><IsTruncated>%s</IsTruncated>" % ("true" if len(names) > 3 else "false")
         for k in page:
-            text += "<Contents><Key>%s</Key></Contents>" % k[len(bucket) + 1 :]
+            text += "<Contents><Key>%s</Key><Size>%d</Size></Contents>" % (k[len(bucket) + 1 :], len(store[k]))
         if len(names) > 3:
             text += "<NextContinuationToken>%s</NextContinuationToken>" % page[-1]
         self.answer(200, (text + "</ListBucketResult>").encode())

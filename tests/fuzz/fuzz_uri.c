@@ -1,6 +1,7 @@
 /* fuzz_uri.c - any text as the name of a target: what is accepted has parts within their bounds,
  * and a refusal has a reason. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = malloc(size + 1);
     struct err e = {0};
     struct uri u;
+    char steps[sizeof(u.prefix) + 2];
 
     if (!text)
         abort();
@@ -35,6 +37,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         need(u.style <= URI_STYLE_VIRTUAL);
         need(u.like < URI_LIKES && uri_like_text(u.like));
         need(u.workers <= URI_WORKERS_MAX && u.load_workers <= URI_WORKERS_MAX);
+        need(u.scheme != URI_S3 || u.style != URI_STYLE_VIRTUAL || uri_bucket_in_host(&u));
+        snprintf(steps, sizeof(steps), "/%s/", u.prefix);
+        need(!u.prefix[0] ||
+             (!strstr(steps, "//") && !strstr(steps, "/./") && !strstr(steps, "/../")));
         need(u.scheme != URI_S3 || u.part_bytes == 0 || u.part_bytes >= 5 << 20);
     }
     free(text);

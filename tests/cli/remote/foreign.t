@@ -67,7 +67,7 @@ if [ -z "$why" ]; then
     ours() { admin "$door/-/keys" | grep -c '^bucket/p/.'; }
     others() {
         for key in $(admin "$door/-/keys" | grep -v '^bucket/p/.'); do
-            echo "$key $(admin -H 'Authorization: AWS4-HMAC-SHA256 Credential=KEY/' "$door/$key")"
+            echo "$key $(admin "$door/-/data/$key")"
         done
     }
     others >after_others

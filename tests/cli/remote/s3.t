@@ -188,7 +188,7 @@ while read -r verb kind status failed; do
     is "$verb $kind: nothing is left" "$(names | grep -c fresh; uploads)" 0
 done <<'END'
 CREATE 503 ^S3:SlowDown 1
-CREATE 200 ^EPROTO 1
+CREATE 200 ^S3:InternalError 1
 PART 500 ^S3:HTTP500 1
 PART die ^ECONNRESET 1
 PART slow ^ETIMEDOUT 1
@@ -223,11 +223,14 @@ is 'kvstat has it' "$(json stat.json '.groups[] | select(.by.op == "Read") | .fi
 
 # ---- ways to the store ----
 exits 'the endpoint of the environment' 0 env AWS_ENDPOINT_URL="$door" "$BIN/kvreplay" --no-notes -o r.csv --target s3://bucket/fresh t.csv
-for bad in host http://me:hush-hush@host; do
+for bad in host http://me:hush-hush@host http://127.0.0.1:7500/path http:// "http://a b"; do
     exits "an endpoint of the environment that is none: ${bad%hush*}" 2 env AWS_ENDPOINT_URL="$bad" "$BIN/kvreplay" --target s3://bucket/fresh -o r.csv t.csv
-    stderr_like 'says so' 'endpoint: it is not http://'
+    stderr_like 'says so' '^kvreplay: AWS_ENDPOINT_URL: it (is not|holds keys)'
     is 'and repeats no key' "$(grep -c hush "$TMP/stderr")" 0
 done
+exits 'one that ends in a slash' 0 env AWS_ENDPOINT_URL="$door/" "$BIN/kvreplay" --no-notes -o r.csv --target s3://bucket/fresh t.csv
+exits 'a region of the environment that is none' 2 env AWS_REGION='eu 1' "$BIN/kvreplay" --target "$uri" -o r.csv t.csv
+stderr_like 'is named' '^kvreplay: AWS_REGION: it is not of letters'
 virtual=$(echo "$door" | sed 's/127.0.0.1/localhost/')
 exits 'the bucket in the name of the host' 0 replay --summary s.json --target "s3://bucket/fresh?endpoint=$virtual&style=virtual&part=5MiB" parts.csv
 is 'nothing is left there' "$(names | grep -c fresh)" 0
@@ -248,14 +251,14 @@ exits 'keys and endpoint of a profile' 0 profile "$BIN/kvreplay" --target 's3://
 is 'its secret appears nowhere' "$(cat s.json r.csv "$TMP/stderr" | grep -c hush)" 0
 exits 'of AWS_PROFILE' 0 profile AWS_PROFILE=work "$BIN/kvreplay" --target s3://bucket/fresh
 exits 'another profile is refused by the server' 3 profile "$BIN/kvreplay" --target "$uri"
-stderr_like 'by name' 'S3:AccessDenied'
+stderr_like 'by name' 'S3:InvalidAccessKeyId'
 exits 'a profile that is not there' 3 profile "$BIN/kvreplay" --target "$uri&profile=home"
 stderr_like 'says where it was looked for' 'there is no profile home in keys or config'
 export HOME="$PWD"
 exits 'without keys' 3 env -u AWS_SECRET_ACCESS_KEY "$BIN/kvreplay" --target "$uri" t.csv
 stderr_like 'it says where they belong' 'AWS_ACCESS_KEY_ID'
 exits 'other keys' 3 env AWS_ACCESS_KEY_ID=x "$BIN/kvreplay" --target "$uri" t.csv
-stderr_like 'are refused by name' 'S3:AccessDenied: no'
+stderr_like 'are refused by name' 'S3:InvalidAccessKeyId: no such key'
 kill $server
 exits 'no server' 3 replay --target "$uri" t.csv
 stderr_like 'no server: why, and which' '^kvreplay: s3://bucket/.*: http://127\.0\.0\.1:[0-9]+ does not answer: '

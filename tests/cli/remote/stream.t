@@ -22,7 +22,7 @@ if [ -z "$why" ]; then
     left() { admin "$door/-/keys"; admin "$door/-/uploads"; }
     exits 'three objects' 0 stream --size 26M --file-size 12M --chunk-size 5M --buffers 3 --seed 5 --keep "$uri&endpoint=http://127.0.0.1:$(tail -n 1 port)"
     for key in $(admin "$door/-/keys" | grep 'kv$'); do
-        admin -H 'Authorization: AWS4-HMAC-SHA256 Credential=KEY/' "$door/$key" >object
+        admin "$door/-/data/$key" >object
         sha256sum <object
     done | sort >got
     is 'hold the same bytes' "$(cat got)" "$(cat want)"

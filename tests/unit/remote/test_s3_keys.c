@@ -123,12 +123,43 @@ static void none(void **state)
     refused("", "AWS_ACCESS_KEY_ID");
 }
 
+/* What could end a header and begin another, or would be cut, is no key. */
+static void what_is_no_key(void **state)
+{
+    static char long_token[6000];
+
+    (void)state;
+    setenv("AWS_ACCESS_KEY_ID", "ID2", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "e", 1);
+    assert_string_equal(found("").id, "ID2");
+    setenv("AWS_SESSION_TOKEN", "token\r\nX-Other: ID2", 1);
+    refused("", "a character that no key has");
+    setenv("AWS_SESSION_TOKEN", "to ken", 1);
+    refused("", "a character that no key has");
+    memset(long_token, 't', sizeof(long_token) - 1);
+    setenv("AWS_SESSION_TOKEN", long_token, 1);
+    refused("", "too long");
+    /* In a file the rest of a line that is too long is no line of its own. */
+    char path[] = "/tmp/kvtrace-keys-XXXXXX", head[] = "[default]\naws_access_key_id=ID2\n"
+                                                       "aws_session_token=";
+    file(path, head);
+    FILE *f = fopen(path, "ae");
+    assert_non_null(f);
+    fprintf(f, "%s\naws_secret_access_key=s\n", long_token);
+    fclose(f);
+    fresh(NULL);
+    setenv("AWS_SHARED_CREDENTIALS_FILE", path, 1);
+    refused("", "aws_session_token of the profile default is too long");
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(files, fresh),
         cmocka_unit_test_setup(environment_first, fresh),
         cmocka_unit_test_setup(none, fresh),
+        cmocka_unit_test_setup(what_is_no_key, fresh),
     };
     return cmocka_run_group_tests_name("s3 keys", tests, begin, end);
 }

@@ -115,6 +115,28 @@ static void redis(void **state)
     refused("redis://h/2?db=2", "the database is given twice");
 }
 
+/* The environment's words are held to the same rules. */
+static void s3_environment(void **state)
+{
+    struct uri u = parsed("s3://abc");
+    struct err e = {0};
+
+    (void)state;
+    assert_int_equal(uri_take_endpoint(&u, "http://host:1/", "AWS_ENDPOINT_URL", &e), 0);
+    assert_string_equal(u.endpoint[0], "http://host:1");
+    assert_int_equal(u.endpoints, 1);
+    assert_int_equal(uri_take_endpoint(&u, "http://host/path", "AWS_ENDPOINT_URL", &e), -EINVAL);
+    assert_string_equal(e.where, "AWS_ENDPOINT_URL");
+    assert_non_null(strstr(e.what, "without a path"));
+    assert_int_equal(uri_take_endpoint(&u, "http://me:secret@host", "A", &e), -EINVAL);
+    assert_null(strstr(e.what, "secret"));
+    assert_int_equal(uri_take_region(&u, "eu-1", "AWS_REGION", &e), 0);
+    assert_string_equal(u.region, "eu-1");
+    assert_int_equal(uri_take_region(&u, "eu 1", "AWS_REGION", &e), -EINVAL);
+    assert_int_equal(uri_take_region(&u, "eu\r\nx: y", "AWS_REGION", &e), -EINVAL);
+    assert_true(uri_bucket_in_host(&u));
+}
+
 static void s3(void **state)
 {
     (void)state;
@@ -135,6 +157,34 @@ static void s3(void **state)
     refused("s3:///x", "3 to 63");
     refused("s3://abc/a b", "letters, digits");
     refused("s3://abc//a", "two slashes");
+    /* What a library or a server would take out of the path. */
+    refused("s3://bkt/a/../b", "\"..\"");
+    refused("s3://bkt/..", "\"..\"");
+    refused("s3://bkt/./a", "\".\"");
+    refused("s3://bkt/a/.", "\".\"");
+    refused("s3://bkt/a//b", "empty step");
+    refused("s3://bkt/%2e%2e/b", "letters, digits");
+    refused("s3://.../b", "begins and ends");
+    refused("s3://-abc", "begins and ends");
+    refused("s3://abc.", "begins and ends");
+    refused("s3://a..b/p", "begins and ends");
+    assert_string_equal(parsed("s3://a.b-c_D/..a/.b/c..").prefix, "..a/.b/c..");
+    refused("s3://Abc?style=virtual", "lower-case");
+    refused("s3://a_c?style=virtual", "lower-case");
+    refused("s3://abc?region=a/b", "region=");
+    refused("s3://abc?region=a:b", "region=");
+    refused("s3://abc?endpoint=http://", "http://");
+    refused("s3://abc?endpoint=http://..", "none");
+    refused("s3://abc?endpoint=http://a..b:1", "none");
+    refused("s3://abc?endpoint=http://:80", "none");
+    refused("s3://abc?endpoint=http://[::1", "none");
+    refused("s3://abc?endpoint=http://a]:1", "none");
+    refused("s3://abc?endpoint=http://a:0", "port");
+    refused("s3://abc?endpoint=http://a:65536", "port");
+    refused("s3://abc?endpoint=http://a:b", "port");
+    refused("s3://abc?endpoint=http://[::1]x", "port");
+    assert_string_equal(parsed("s3://abc?endpoint=https://[::1]:9000//").endpoint[0],
+                        "https://[::1]:9000");
     refused("s3://abc?endpoint=host", "http://");
     refused("s3://abc?endpoint=http://host/path", "without a path");
     refused("s3://abc?endpoint=http://me:secret@host", "AWS_ACCESS_KEY_ID");
@@ -218,8 +268,9 @@ static void too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths),    cmocka_unit_test(redis),     cmocka_unit_test(s3),
-        cmocka_unit_test(mistakes), cmocka_unit_test(passwords), cmocka_unit_test(too_long),
+        cmocka_unit_test(paths),          cmocka_unit_test(redis),    cmocka_unit_test(s3),
+        cmocka_unit_test(s3_environment), cmocka_unit_test(mistakes), cmocka_unit_test(passwords),
+        cmocka_unit_test(too_long),
     };
     return cmocka_run_group_tests_name("uri", tests, NULL, NULL);
 }

@@ -1,0 +1,148 @@
+#!/bin/sh
+# s3_refused.t - what a run on an object store finds out before its first object, and what it says of what it leaves behind: a
+# right that is missing, endpoints of two stores, a bucket that keeps versions, a place that is another by the time that it is
+# asked for, and signals while it is opened and cleared. A bug looked like "all ok" with 31 objects left, since the key had no
+# right to delete, or 19 left on the second of two stores.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+# shellcheck source=tests/remote.sh
+. "$TOP/tests/remote.sh"
+why=$(no_s3)
+[ -z "$why" ] || skip_all "$why"
+
+start_s3 2
+other=http://127.0.0.1:$(sed -n 1p port) # the second store
+start_s3 3
+door=http://127.0.0.1:$(sed -n 1p port) second=http://127.0.0.1:$(sed -n 2p port)
+ask=http://127.0.0.1:$(sed -n 3p port) # the test itself
+uri="s3://bucket/p?endpoint=$door"
+replay() { "$BIN/kvreplay" --no-notes --progress none --order key -o r.csv --summary s.json "$@"; }
+names() { admin "$ask/-/keys"; }
+tell() { admin -X PUT "$ask/-/$1/$2"; }
+hangs() { # VERB: waits until such a request has none
+    tries 200 hung "$1"
+}
+hung() { admin "$ask/-/kinds" | grep -q "hung $1" || { sleep 0.05; false; }; }
+{
+    echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase'
+    for key in a b c d e f g h; do echo "0.0,Write,8192,Tier-2,$key,Prefill"; done
+} >t.csv
+{
+    cat t.csv
+    echo '0.1,Write,6000000,Tier-2,big,Prefill'
+} >big.csv
+
+# ---- rights (D7): each is missing in turn; nothing is left but what cannot be removed ----
+while read -r verb right left; do
+    tell denied "$verb"
+    trace=t.csv
+    case $verb in CREATE | ABORT) trace=big.csv ;; esac
+    exits "$verb is denied" 3 replay --target "$uri&part=5MiB" $trace
+    stderr_like "$verb: the right is named" "S3:AccessDenied: the key may not .*\($right\)"
+    tell denied ''
+    is "$verb: what is left" "$(names | wc -l)" "$left"
+    exits "$verb: with the right" 0 replay --target "$uri&part=5MiB" $trace
+    is "$verb: it goes" "$(names)" ''
+done <<'END'
+LIST s3:ListBucket 0
+PUT s3:PutObject 0
+GET s3:GetObject 0
+DELETE s3:DeleteObject 2
+CREATE s3:PutObject 0
+ABORT s3:AbortMultipartUpload 0
+END
+tell denied CREATE,ABORT
+exits 'no object has parts: the right to make them is not needed' 0 replay --target "$uri" big.csv
+tell denied ''
+
+# A right that is lost during the run.
+mkfifo feed
+"$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$uri" - <feed 2>err &
+pid=$!
+exec 9>feed
+cat t.csv >&9
+until [ "$(names | grep -c 'kv$')" = 8 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+tell denied DELETE
+exec 9>&-
+wait $pid
+is 'a clean-up that is denied' $? 1
+like 'says how much is left, and where' "$(cat err)" \
+    '^kvreplay: s3://bucket/p: S3:AccessDenied: the key may not delete objects .*; 8 objects \(64\.00 KiB\) of kvtrace and its marker are left there'
+is 'which is so' "$(names | wc -l)" 9
+tell denied ''
+exits 'the next run clears it' 0 replay --target "$uri" t.csv
+is 'all' "$(names)" ''
+
+# ---- endpoints (D19) ----
+exits 'two endpoints of one store' 0 replay --target "$uri&endpoint=$second" t.csv
+exits 'and of two stores' 3 replay --target "$uri&endpoint=$other" t.csv
+stderr_like 'are refused by name' "refused: $door and $other are different stores"
+exits 'in the other order, too' 3 replay --target "s3://bucket/p?endpoint=$other&endpoint=$door" t.csv
+is 'nothing is left on the one' "$(names)" ''
+is 'nor on the other' "$(admin "$other/-/keys")" ''
+
+# ---- the place (D2) ----
+for place in bucket/p/../q bucket/.. bucket/./p bucket//p bucket/p//q bucket/p/%2e%2e/q ...; do
+    exits "s3://$place" 2 replay --target "s3://$place?endpoint=$door" t.csv
+done
+is 'nothing was written' "$(names)" ''
+
+# ---- versions (D16) ----
+tell versioning Enabled
+exits 'a bucket that keeps versions' 0 replay --full --target "$uri" t.csv
+stderr_like 'is said to' 'fallbacks: .*objects that are deleted or written over stay there as versions'
+like 'in the summary, too' "$(json s.json '.tiers[] | select(.tier == "Tier-2").fallbacks[]')" versioning
+tell versioning Suspended
+exits 'one that does not' 0 replay --full --target "$uri" t.csv
+stderr_unlike 'is not' versions
+
+# ---- progress: an exchange takes longer than --timeout only while its contents move ----
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,6291456,Tier-2,a,Prefill\n0,Read,6291456,Tier-2,a,Decode\n' >large.csv
+admin -X PUT "$ask/-/GET/trickle/1"
+exits 'contents that come slowly' 0 replay --timeout 2s --target "$uri" large.csv
+is 'take longer than --timeout' "$(awk -F, 'NR == 1 {while ($++s != "Latency_us");} $2 == "Read" {print ($s > 2000000)}' r.csv)" 1
+
+# ---- signals ----
+# run: one in the background as $pid.
+run() {
+    "$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$uri" t.csv 2>err &
+    pid=$!
+}
+began() { date +%s%N; }
+for verb in LIST PUT; do
+    tell hung $verb
+    run
+    hangs $verb
+    at=$(began)
+    kill -s INT $pid
+    wait $pid
+    is "one signal during the opening, at $verb" $? 130
+    is "$verb: ends it at once" "$(($(began) - at < 3000000000))" 1
+    tell hung ''
+    exits "$verb: the store is free" 0 replay --target "$uri" t.csv
+    is "$verb: nothing is left" "$(names)" ''
+done
+# The clean-up hangs at the first object. The probe of rights has been deleted before.
+mkfifo feed2
+"$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$uri" - <feed2 2>err &
+pid=$!
+exec 9>feed2
+cat t.csv >&9
+until [ "$(names | grep -c 'kv$')" = 8 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+tell hung DELETE
+exec 9>&-
+hangs DELETE
+kill -s INT $pid
+sleep 0.3 # of which nothing happens
+kill -s 0 $pid 2>/dev/null
+is 'the first signal lets the clean-up go on' $? 0
+at=$(began)
+kill -s INT $pid
+wait $pid
+is 'the second gives it up' $? 130
+is 'at once' "$(($(began) - at < 3000000000))" 1
+like 'and how much is left is said' "$(cat err)" 'given up at a second signal; 8 objects \(64\.00 KiB\) of kvtrace and its marker are left there'
+tell hung ''
+exits 'the next run clears it, too' 0 replay --target "$uri" t.csv
+is 'all of it' "$(names)" ''
+done_testing
