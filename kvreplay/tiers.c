@@ -599,6 +599,7 @@ static int open_target(struct tiers *t, unsigned i, struct tier **tier, struct b
         return open_like(t, under, tier, bell, e);
     struct tier_storage_opts s = {.dirfd = under->fd,
                                   .slab = under->slab,
+                                  .epoch = (uint32_t)data_random_seed() | 1,
                                   .path = under->path,
                                   .engine = o->io,
                                   .chunk_bytes = o->chunk_bytes,

@@ -9,10 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/owner/stem.h"
+
 #define FILES_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define HEX             "0123456789abcdef"
 #define DIGITS          "0123456789"
-#define OBJECT_HEX      32
 
 struct level {
     enum target_files_kind (*file)(const char *name);
@@ -63,9 +64,11 @@ static enum target_files_kind top_file(const char *name)
 
 static enum target_files_kind kv_file(const char *name)
 {
-    const char *ending = after_hex(name, OBJECT_HEX);
+    struct hash128 object;
+    uint32_t epoch;
+    size_t stem = stem_take(name, strlen(name), &object, &epoch);
 
-    return ending && strcmp(ending, ".kv") == 0 ? TARGET_FILES_OBJECT : TARGET_FILES_NONE;
+    return stem && strcmp(name + stem, ".kv") == 0 ? TARGET_FILES_OBJECT : TARGET_FILES_NONE;
 }
 
 static enum target_files_kind config_file(const char *name)

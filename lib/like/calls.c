@@ -13,7 +13,8 @@
 #include "lib/io/target_guard.h"
 #include "lib/like/names.h"
 
-#define OPEN_FLAGS (O_NOFOLLOW | O_CLOEXEC)
+/* A pipe that somebody planted is not waited for. */
+#define OPEN_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
 const struct like_profile *like_profile(enum uri_like like)
 {
@@ -262,14 +263,10 @@ int like_load(const struct like_calls *c, struct hash128 object, void *buf, uint
 int like_find(const struct like_calls *c, struct hash128 object, uint64_t *bytes)
 {
     const struct like_name n = name_of(c, object, 0);
-    int fd = openat(c->dirfd, n.path, O_RDONLY | OPEN_FLAGS);
+    int fd = target_guard_open(c->dirfd, n.path, O_RDONLY, bytes);
 
     if (fd < 0)
-        return -errno;
-    if (!target_guard_file(fd, bytes)) {
-        close(fd);
-        return -ENOENT;
-    }
+        return fd;
     /* What is looked at here must not be in the page cache when the clock starts. */
     if (*bytes % DATA_BLOCK == 0)
         (void)fcntl(fd, F_SETFL, O_DIRECT);

@@ -328,7 +328,7 @@ static int like_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, uin
     if (fd < 0)
         return fd;
     /* One without a whole header does not say which write it is of: it must be written anew. */
-    ret = *size < DATA_HEADER ? -ENOENT : stored_generation(fd, 0, k->block, &id);
+    ret = *size < DATA_HEADER ? -EPROTOTYPE : stored_generation(fd, 0, k->block, &id);
     *generation = id.generation;
     if (ret == 0 && op->verify != TIER_VERIFY_NONE)
         ret = stored_check(fd, 0, *size / DATA_BLOCK * DATA_BLOCK, &id, 0);

@@ -55,14 +55,16 @@ bool owner_alive(const struct owner_card *found, const struct owner_card *me, in
 
 bool owner_names_object(const char *name, size_t len)
 {
-    const size_t whole = OWNER_PREFIX_LEN + HASH_HEX_LEN;
+    struct hash128 object;
+    uint32_t epoch;
+    size_t stem, whole;
 
-    if (len < whole || memcmp(name, OWNER_PREFIX, OWNER_PREFIX_LEN) != 0)
+    if (len < OWNER_PREFIX_LEN || memcmp(name, OWNER_PREFIX, OWNER_PREFIX_LEN) != 0)
         return false;
-    for (size_t i = OWNER_PREFIX_LEN; i < whole; i++) {
-        if (!memchr("0123456789abcdef", name[i], 16))
-            return false;
-    }
+    stem = stem_take(name + OWNER_PREFIX_LEN, len - OWNER_PREFIX_LEN, &object, &epoch);
+    whole = OWNER_PREFIX_LEN + stem;
+    if (stem == 0)
+        return false;
     if (len == whole)
         return true;
     for (size_t i = whole + 1; i < len; i++) {

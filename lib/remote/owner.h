@@ -9,14 +9,15 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/owner/stem.h"
 
 #define OWNER_MARKER ".kvtrace" /* its name in the store */
 enum {
-    OWNER_BYTES = 512,      /* a marker's text with its final NUL */
-    OWNER_RENEW_S = 10,     /* how often a run renews its marker */
-    OWNER_STALE_S = 60,     /* without renewal, a run on another host is dead */
-    OWNER_PREFIX_LEN = 8,   /* of the names of objects */
-    OWNER_NAME_MAX = 8 + 32 /* without ".PART" */
+    OWNER_BYTES = 512,                /* a marker's text with its final NUL */
+    OWNER_RENEW_S = 10,               /* how often a run renews its marker */
+    OWNER_STALE_S = 60,               /* without renewal, a run on another host is dead */
+    OWNER_PREFIX_LEN = 8,             /* of the names of objects */
+    OWNER_NAME_MAX = 8 + STEM_CAP - 1 /* without ".PART" */
 };
 #define OWNER_PREFIX "kvtrace:"
 
@@ -38,7 +39,8 @@ int owner_parse(const char *text, struct owner_card *c);
  * says so, elsewhere the renewal. now_s: clock of the store. */
 bool owner_alive(const struct owner_card *found, const struct owner_card *me, int64_t now_s);
 
-/* Is name[0..len) that of an object or of a part of one: "kvtrace:<32 hex digits>", ".NUMBER"? */
+/* Is name[0..len) that of an object, "kvtrace:STEM" (lib/owner/stem.h), or of a part of one,
+ * "kvtrace:STEM.NUMBER"? */
 bool owner_names_object(const char *name, size_t len);
 
 /* What lies in a store. */

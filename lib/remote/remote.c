@@ -12,6 +12,7 @@
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/io/gap_list.h"
+#include "lib/tier/place.h"
 
 struct remote {
     struct tier tier;
@@ -23,6 +24,7 @@ struct remote {
     struct gap_loop loop; /* the engine's thread's */
     unsigned inside, max_ops;
     uint32_t shape;
+    struct place_epochs epochs;
     bool kicked, keep;
     atomic_bool stop;
     atomic_bool torn;   /* remote_tears */
@@ -42,6 +44,11 @@ enum {
 struct tier_op *remote_take(struct remote *r)
 {
     return spsc_pop(r->todo);
+}
+
+uint32_t remote_epoch(const struct remote *r, const void *place)
+{
+    return place_epochs_get(&r->epochs, place);
 }
 
 bool remote_stopping(const struct remote *r)
@@ -146,7 +153,14 @@ static int remote_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, u
     struct remote *r = (struct remote *)tier;
 
     op->id.shape = r->shape;
-    return r->engine->adopt(r->state, op, size, generation);
+    int rc = r->engine->adopt(r->state, op, size, generation);
+    if (rc < 0)
+        return rc;
+    int entry = place_epochs_entry(&r->epochs, op->epoch);
+    if (entry < 0 || *size > PLACE_BYTES_MAX)
+        return entry < 0 ? entry : -EFBIG;
+    op->place = place_of(*size, (unsigned)entry);
+    return 0;
 }
 
 static void remote_describe(const struct tier *tier, struct tier_info *info)
@@ -211,6 +225,7 @@ static int remote_close(struct tier *tier, struct err *e)
     spsc_free(r->todo);
     spsc_free(r->done);
     bell_free(r->end);
+    place_epochs_close(&r->epochs);
     free(r);
     return rc;
 }
@@ -251,6 +266,7 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
                          .gaps = o->gaps,
                          .max_ops = o->max_ops,
                          .shape = o->shape};
+    place_epochs_open(&r->epochs, (uint32_t)data_random_seed() | 1);
     if (!r->todo || !r->done || !r->end)
         rc = err_nomem(e, "remote store");
     if (rc == 0)

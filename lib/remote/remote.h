@@ -31,6 +31,9 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
                 const struct owner_store *store, const struct tier_remote_opts *o,
                 struct bell *bell, struct err *e);
 
+/* The epoch in the name of an object at place; with NULL, of what this run writes. Any thread. */
+uint32_t remote_epoch(const struct remote *r, const void *place);
+
 /* For the engine's thread. */
 struct tier_op *remote_take(struct remote *r); /* NULL: nothing to do now */
 bool remote_stopping(const struct remote *r);

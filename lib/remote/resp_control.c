@@ -28,15 +28,15 @@ struct resp_control {
     struct owner_store store;
 };
 
-void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint64_t part)
+void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint32_t epoch, uint64_t part)
 {
-    char hex[HASH_HEX_LEN + 1];
+    char stem[STEM_CAP];
 
-    hash_hex(object, hex);
+    stem_format(stem, object, epoch);
     if (part == 0)
-        snprintf(name, RESP_NAME_CAP, OWNER_PREFIX "%s", hex);
+        snprintf(name, RESP_NAME_CAP, OWNER_PREFIX "%s", stem);
     else
-        snprintf(name, RESP_NAME_CAP, OWNER_PREFIX "%s.%" PRIu64, hex, part);
+        snprintf(name, RESP_NAME_CAP, OWNER_PREFIX "%s.%" PRIu64, stem, part);
 }
 
 void resp_code(char code[TIER_CODE_CAP], const char *text)
@@ -244,14 +244,12 @@ static int unlink_keys(struct resp_control *c, redisReply *const *name, size_t n
 
 static void note_keys(struct owner_found *found, redisReply *const *name, size_t n)
 {
-    const size_t whole = OWNER_PREFIX_LEN + HASH_HEX_LEN;
-
     for (size_t i = 0; i < n; i++) {
         const char *text = name[i]->str;
         size_t len = name[i]->len;
 
         if (owner_names_object(text, len)) {
-            found->objects += len == whole;
+            found->objects += !memchr(text, '.', len); /* else a further part of it */
         } else if (strcmp(text, OWNER_MARKER) != 0 && !found->foreign) {
             found->foreign = true;
             snprintf(found->name, sizeof(found->name), "%.60s", text);
@@ -307,7 +305,7 @@ const struct owner_store *resp_control_store(const struct resp_control *c)
 /* ---- adoption ---- */
 
 /* The bytes of the parts that are there. */
-static int stored_bytes(struct resp_control *c, struct hash128 object, uint64_t part_bytes,
+static int stored_bytes(struct resp_control *c, const struct tier_op *op, uint64_t part_bytes,
                         uint64_t *bytes)
 {
     char name[RESP_NAME_CAP];
@@ -316,7 +314,7 @@ static int stored_bytes(struct resp_control *c, struct hash128 object, uint64_t 
     *bytes = 0;
     for (uint64_t part = 0; len == part_bytes; part++) {
         int rc;
-        resp_name(name, object, part);
+        resp_name(name, op->name, op->epoch, part);
         redisReply *reply =
             ask(c, REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER, &rc, NULL, "STRLEN %s", name);
         if (!reply)
@@ -339,7 +337,7 @@ static int check_range(struct resp_control *c, const struct tier_op *op, uint64_
     void *copy;
     int rc;
 
-    resp_name(name, op->name, at / part_bytes);
+    resp_name(name, op->name, op->epoch, at / part_bytes);
     redisReply *reply =
         ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, NULL,
             "GETRANGE %s %" PRIu64 " %" PRIu64, name, at % part_bytes, at % part_bytes + len - 1);
@@ -364,7 +362,7 @@ static int first_generation(struct resp_control *c, const struct tier_op *op, ui
     uint64_t index;
     int rc;
 
-    resp_name(name, op->name, 0);
+    resp_name(name, op->name, op->epoch, 0);
     redisReply *reply = ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, NULL,
                             "GETRANGE %s 0 %u", name, DATA_BLOCK - 1);
     if (!reply)
@@ -374,7 +372,7 @@ static int first_generation(struct resp_control *c, const struct tier_op *op, ui
         memcpy(block, reply->str, DATA_BLOCK);
         if (data_identify(block, &id, &index) == 0 && index == 0 && id.key.lo == op->id.key.lo &&
             id.key.hi == op->id.key.hi) {
-            rc = id.shape == op->id.shape ? 0 : -ENOENT;
+            rc = id.shape == op->id.shape ? 0 : -EPROTOTYPE;
             *generation = id.generation;
         }
     }
@@ -386,7 +384,7 @@ int resp_control_adopt(struct resp_control *c, struct tier_op *op, uint64_t part
                        uint64_t *size, uint64_t *generation)
 {
     pthread_mutex_lock(&c->lock);
-    int rc = stored_bytes(c, op->name, part_bytes, size);
+    int rc = stored_bytes(c, op, part_bytes, size);
     if (rc == 0)
         rc = first_generation(c, op, generation);
     op->id.generation = rc == 0 ? *generation : 0;
@@ -399,8 +397,6 @@ int resp_control_adopt(struct resp_control *c, struct tier_op *op, uint64_t part
         rc = check_range(c, op, part_bytes, at, len);
     }
     pthread_mutex_unlock(&c->lock);
-    if (rc == 0)
-        op->place = (void *)(uintptr_t)*size;
     return rc;
 }
 

@@ -10,10 +10,10 @@
 #include "lib/tier/uri.h"
 
 enum {
-    RESP_NAME_CAP = 64 /* "kvtrace:<hash>", ".PART" */
+    RESP_NAME_CAP = 80 /* "kvtrace:STEM", ".PART" */
 };
-/* The name of an object's part; 0: "kvtrace:<hash>". */
-void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint64_t part);
+/* The name of a part of an object of that epoch; 0: "kvtrace:STEM" (lib/owner/stem.h). */
+void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint32_t epoch, uint64_t part);
 /* "RESP:WORD" from the text of an error reply. */
 void resp_code(char code[TIER_CODE_CAP], const char *text);
 
@@ -25,7 +25,7 @@ int resp_control_open(struct resp_control **out, const struct uri *u, int64_t ti
 void resp_control_close(struct resp_control *c);
 /* For owner_take; valid as long as c. */
 const struct owner_store *resp_control_store(const struct resp_control *c);
-/* As tier_ops.adopt, of objects in parts of part_bytes. */
+/* As tier_ops.adopt, of objects in parts of part_bytes; op->place stays as it is. */
 int resp_control_adopt(struct resp_control *c, struct tier_op *op, uint64_t part_bytes,
                        uint64_t *size, uint64_t *generation);
 

@@ -15,6 +15,7 @@
 #include "lib/remote/remote.h"
 #include "lib/remote/s3_control.h"
 #include "lib/remote/sockets.h"
+#include "lib/tier/place.h"
 
 #if KVTRACE_S3
 #include <curl/curl.h>
@@ -280,7 +281,8 @@ static void set_url(const struct s3 *s, const struct request *q)
     const struct job *j = q->job;
     char url[S3_URL_CAP + 3 * UPLOAD_CAP + 64], name[S3_NAME_CAP];
 
-    s3_object_name(name, j->op->name);
+    bool written = j->op->verb == TIER_WRITE && j->stage != STAGE_REMOVE;
+    s3_object_name(name, j->op->name, remote_epoch(s->remote, written ? NULL : j->op->place));
     s3_url(&s->u, s->u.endpoint[door_of(s, j->op)], name, url);
     size_t len = strlen(url), room = sizeof(url) - len;
     if (j->stage == STAGE_CREATE)
@@ -312,7 +314,7 @@ static void set_verb(struct request *q)
             curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, "POST");
     } else if (j->stage != STAGE_MOVE) {
         curl_easy_setopt(q->easy, CURLOPT_CUSTOMREQUEST, "DELETE");
-    } else if (len < (uint64_t)(uintptr_t)j->op->place) {
+    } else if (len < place_bytes(j->op->place)) {
         snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)q->at,
                  (unsigned long long)q->end - 1);
         curl_easy_setopt(q->easy, CURLOPT_RANGE, range);
@@ -437,6 +439,9 @@ static void judge(struct s3 *s, struct request *q, const struct outcome *o)
         atomic_fetch_add_explicit(&s->uploads_left, 1, memory_order_relaxed);
     if (j->stage == STAGE_ABORT || op->status < 0)
         return;
+    if (j->stage == STAGE_REMOVE && o->rc == -ENOENT &&
+        (op->verb == TIER_WRITE || place_twice(op->place)))
+        return; /* it had gone */
     op->status = o->rc;
     memcpy(op->code, o->code, sizeof(op->code));
     if (o->rc < 0 || j->stage != STAGE_MOVE)
@@ -490,8 +495,12 @@ static void job_done(struct s3 *s, struct job *j, int64_t now)
 {
     struct tier_op *op = j->op;
 
-    if (op->verb == TIER_WRITE)
-        op->place = op->status == 0 ? (void *)(uintptr_t)j->bytes : NULL;
+    if (op->verb == TIER_WRITE && op->status == 0)
+        op->place = place_of(j->bytes, 0);
+    else if (op->verb == TIER_WRITE) /* the old one may be there still, if it has another name */
+        op->place = place_epoch(op->place)
+                        ? place_of(place_bytes(op->place) | PLACE_TWICE, place_epoch(op->place))
+                        : NULL;
     else if (op->status == 0 && (op->verb == TIER_DELETE || op->drop))
         op->place = NULL;
     op->device_ns = tier_parts_device_ns(&op->part);
@@ -531,6 +540,13 @@ static void more_pieces(struct s3 *s, struct job *j)
     s->more_last = j;
 }
 
+/* Contents have moved: is what op reads to be dropped, or what it replaces under another name? */
+static bool removes_old(const struct tier_op *op)
+{
+    return op->status == 0 && (op->verb == TIER_WRITE ? place_epoch(op->place) != 0
+                                                      : op->verb == TIER_READ && op->drop);
+}
+
 /* What comes after the stage of j, whose last answer is in q. False: nothing. */
 static bool next_stage(struct job *j, const struct request *q)
 {
@@ -549,10 +565,15 @@ static bool next_stage(struct job *j, const struct request *q)
             j->stage = op->status == 0 ? STAGE_COMPLETE : STAGE_ABORT;
         else
             j->stage = STAGE_REMOVE;
-        return j->upload || (op->verb == TIER_READ && op->drop && op->status == 0);
+        return j->upload || removes_old(op);
     case STAGE_COMPLETE:
-        j->stage = STAGE_ABORT;
-        return op->status < 0;
+        j->stage = op->status == 0 ? STAGE_REMOVE : STAGE_ABORT;
+        return op->status < 0 || removes_old(op);
+    case STAGE_REMOVE:
+        if (op->verb != TIER_DELETE || !place_twice(op->place))
+            return false;
+        op->place = place_of(place_bytes(op->place), 0);
+        return true;
     default:
         return false;
     }

@@ -23,7 +23,7 @@ enum {
     HEADER_CAP = 160,
     SKEW_S = 240, /* servers allow 300 s at least */
     IDLE_S = 4, /* longer idle, a connection may be closed as it is used: Node.js does after 5 s */
-    PATH_CAP = 256,     /* of an object */
+    PATH_CAP = 320,     /* of an object */
     ELEMENT_CAP = 1100, /* of a key, or a token */
     LISTING_CAP = 4 * ELEMENT_CAP + 800
 };
@@ -59,12 +59,12 @@ struct question {
 
 /* ---- what all requests have in common ---- */
 
-void s3_object_name(char name[S3_NAME_CAP], struct hash128 object)
+void s3_object_name(char name[S3_NAME_CAP], struct hash128 object, uint32_t epoch)
 {
-    char hex[HASH_HEX_LEN + 1];
+    char stem[STEM_CAP];
 
-    hash_hex(object, hex);
-    snprintf(name, S3_NAME_CAP, "%s.kv", hex);
+    stem_format(stem, object, epoch);
+    snprintf(name, S3_NAME_CAP, "%s.kv", stem);
 }
 
 /* The address of the bucket, without a slash at its end, through the door endpoint. */
@@ -81,7 +81,7 @@ static void bucket_url(const struct uri *u, const char *endpoint, char url[S3_UR
 /* What names an object behind the address of its bucket. */
 static void object_path(const struct uri *u, const char *name, char path[PATH_CAP])
 {
-    snprintf(path, PATH_CAP, "/%s%s%.40s", u->prefix, u->prefix[0] ? "/" : "", name);
+    snprintf(path, PATH_CAP, "/%s%s%.60s", u->prefix, u->prefix[0] ? "/" : "", name);
 }
 
 void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP])
@@ -452,11 +452,11 @@ static int store_swap(void *ctx, const char *old, const char *text, struct err *
 
 static bool is_object(const char *name)
 {
-    for (size_t i = 0; i < HASH_HEX_LEN; i++) {
-        if (!name[i] || !strchr("0123456789abcdef", name[i]))
-            return false;
-    }
-    return strcmp(name + HASH_HEX_LEN, ".kv") == 0;
+    struct hash128 object;
+    uint32_t epoch;
+    size_t stem = stem_take(name, strlen(name), &object, &epoch);
+
+    return stem && strcmp(name + stem, ".kv") == 0;
 }
 
 static void note_name(struct owner_found *found, const char *name)
@@ -593,7 +593,7 @@ int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, u
     struct data_id id;
     uint64_t index;
 
-    s3_object_name(name, op->name);
+    s3_object_name(name, op->name, op->epoch);
     object_path(&c->u, name, path);
     *generation = 0;
     pthread_mutex_lock(&c->lock);
@@ -603,7 +603,7 @@ int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, u
         memcpy(block, c->a.body, DATA_BLOCK);
         if (data_identify(block, &id, &index) == 0 && index == 0 && id.key.lo == op->id.key.lo &&
             id.key.hi == op->id.key.hi) {
-            rc = id.shape == op->id.shape ? 0 : -ENOENT;
+            rc = id.shape == op->id.shape ? 0 : -EPROTOTYPE;
             *generation = id.generation;
         }
     }
@@ -611,8 +611,6 @@ int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, u
     if (rc == 0 && op->verify != TIER_VERIFY_NONE)
         rc = check_all(c, op, path, *size);
     pthread_mutex_unlock(&c->lock);
-    if (rc == 0)
-        op->place = (void *)(uintptr_t)*size;
     return rc;
 }
 

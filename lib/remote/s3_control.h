@@ -13,11 +13,11 @@
 #include "lib/tier/uri.h"
 
 enum {
-    S3_NAME_CAP = HASH_HEX_LEN + sizeof(".kv"),
+    S3_NAME_CAP = STEM_CAP - 1 + sizeof(".kv"),
     S3_URL_CAP = 640
 };
-/* "HASH.kv". */
-void s3_object_name(char name[S3_NAME_CAP], struct hash128 object);
+/* "STEM.kv" (lib/owner/stem.h). */
+void s3_object_name(char name[S3_NAME_CAP], struct hash128 object, uint32_t epoch);
 /* The address of name below the prefix, through the door endpoint. */
 void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP]);
 /* The server that requests through the door endpoint go to. */
@@ -40,7 +40,7 @@ int s3_control_open(struct s3_control **out, struct uri *u, int64_t timeout_ns, 
 void s3_control_close(struct s3_control *c);
 /* For owner_take; valid as long as c. */
 const struct owner_store *s3_control_store(const struct s3_control *c);
-/* As tier_ops.adopt. */
+/* As tier_ops.adopt; op->place stays as it is. */
 int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size,
                      uint64_t *generation);
 

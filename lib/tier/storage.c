@@ -14,6 +14,7 @@
 #include "lib/base/units.h"
 #include "lib/io/target_device.h"
 #include "lib/tier/layout_slab.h"
+#include "lib/tier/place.h"
 #include "lib/tier/storage_thread.h"
 #include "lib/tier/storage_trim.h"
 #include "lib/tier/stored.h"
@@ -172,17 +173,19 @@ static int adopt_file(struct tier_storage *t, struct tier_op *op, uint64_t *size
                       uint64_t *generation)
 {
     struct data_id id = {.key = op->id.key, .shape = t->shape};
-    int fd = layout_files_find(t->files, op->name, size), ret;
+    void *place;
+    int fd = layout_files_find(t->files, op->name, op->epoch, &place), ret;
 
     if (fd < 0)
         return fd;
+    *size = place_bytes(place);
     ret = stored_generation(fd, 0, t->block, &id);
     *generation = id.generation;
     if (ret == 0 && op->verify != TIER_VERIFY_NONE)
         ret = *size % DATA_BLOCK ? -EBADMSG : stored_check(fd, 0, *size, &id, 0);
     close(fd);
     if (ret == 0)
-        op->place = (void *)(uintptr_t)*size;
+        op->place = place;
     return ret;
 }
 
@@ -293,6 +296,8 @@ static int check_opts(const struct tier_storage_opts *o, struct err *e)
         return err_set(e, EINVAL, ERR_INPUT, "iodepth", "not within 1..4096");
     if (o->threads > STORAGE_THREADS_MAX)
         return err_set(e, EINVAL, ERR_INPUT, "threads", "more than %u rings", STORAGE_THREADS_MAX);
+    if (!o->slab && o->epoch == 0)
+        return err_set(e, EINVAL, ERR_INPUT, "epoch", "must not be 0");
     if (o->max_ops < 1)
         return err_set(e, EINVAL, ERR_INPUT, "inflight", "must be at least 1");
     /* Better refused now than killed for it later. */
@@ -333,7 +338,7 @@ static int probe_iopoll(struct tier_storage *t)
         if (pread(fd, t->block, DATA_BLOCK, 0) != (ssize_t)DATA_BLOCK)
             return -EIO;
     } else {
-        ret = layout_files_name(t->files, hash_128("iopoll", sizeof("iopoll")), true, &n);
+        ret = layout_files_name(t->files, hash_128("iopoll", sizeof("iopoll")), NULL, true, &n);
         if (ret < 0)
             return ret;
         fd = openat(n.dirfd, n.text, layout_files_flags(t->files, LAYOUT_FILES_CUT) | O_CLOEXEC,
@@ -388,7 +393,9 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
         w->policy.slab_fd = fd;
         w->policy.slab_begin = layout_slab_begin();
     } else {
-        ret = layout_files_open(&t->files, fd, direct, e);
+        const struct layout_files_opts files = {.dirfd = fd, .direct = direct, .epoch = o->epoch};
+
+        ret = layout_files_open(&t->files, &files, e);
         if (ret < 0)
             return ret;
         w->policy.files = t->files;

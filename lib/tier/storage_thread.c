@@ -13,6 +13,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/spsc.h"
 #include "lib/base/thread.h"
+#include "lib/tier/place.h"
 
 /* Buffers beyond the I/Os in flight. */
 #define THREAD_AHEAD_MIN 2u
@@ -247,7 +248,7 @@ static void object_ends(struct storage_thread *t, struct storage_object *ob, con
 {
     struct tier_op *op = ob->op;
     /* The place of a file is its length; what a slab's object holds was compared before. */
-    uint64_t stored = t->o.policy.files ? (uint64_t)(uintptr_t)op->place : UINT64_MAX / 2;
+    uint64_t stored = t->o.policy.files ? place_bytes(op->place) : UINT64_MAX / 2;
     uint64_t at = c->at + c->req.moved;
 
     if (op->status < 0 && !op->fault.kind)

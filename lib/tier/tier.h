@@ -74,6 +74,7 @@ struct tier_op {
     struct hash128 name;     /* of the copy: the hash of (tier, key); names the file */
     struct data_id id;       /* of the contents: key hash and generation */
     uint64_t size;           /* bytes to write or read; whole blocks are moved */
+    uint32_t epoch;   /* adopt, of a store with epochs in its names: that of the object's name */
     uint64_t request; /* engines that serve a request's operations one after another do so for those
                          of the same number; 0: none */
     void *place; /* in and out: the engine's handle of the stored copy, which the caller keeps with
@@ -142,10 +143,12 @@ struct tier_ops {
     /* When a poll will find something although no bell rings (simulated tiers), in monotonic time;
      * INT64_MAX: never. */
     int64_t (*next_ns)(struct tier *t);
-    /* Finds an object that an earlier run left (storage only). 0 with *size, *generation and
-     * op->place; -ENOENT: none. A slab's object must have op's size. Generation 0: its first block
-     * is not ours. With op->verify set, the headers of all its blocks are read first: -EBADMSG, one
-     * is not of this object and generation. Synchronous; for before the run. */
+    /* Finds an object that an earlier run of op->epoch left (storage only). 0 with *size,
+     * *generation and op->place; -ENOENT: none. -EISNAM: what has its name is no object of ours.
+     * -EPROTOTYPE: its contents have another shape, so it must be written anew. A slab's object
+     * must have op's size. Generation 0: its first block is not ours. With op->verify set, the
+     * headers of all its blocks are read first: -EBADMSG, one is not of this object and generation.
+     * Synchronous; for before the run. */
     int (*adopt)(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation);
     void (*describe)(const struct tier *t, struct tier_info *info);
     /* A write failed, and a part of its object may still lie where the next run adopts it. With
@@ -164,6 +167,7 @@ struct layout_slab;
 struct tier_storage_opts {
     int dirfd;                /* the caller's */
     struct layout_slab *slab; /* the caller's; NULL: files in dirfd */
+    uint32_t epoch;           /* of this run, in the names of its files; not 0. Not for a slab */
     const char *path;         /* for describe; copied */
     enum io_engine engine;
     uint64_t chunk_bytes; /* a multiple of 4 KiB, 4 KiB to 64 MiB */

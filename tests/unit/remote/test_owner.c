@@ -163,6 +163,14 @@ static void names(void **state)
     assert_false(owner_names_object(name, strlen(name)));
     assert_false(owner_names_object("kvtrace:0123456789ABCDEF0123456789abcdef", strlen(hex)));
     assert_false(owner_names_object(".kvtrace", 8));
+    for (unsigned cut = 0; cut <= 9; cut++) { /* with an epoch: all of it, or none */
+        int len = snprintf(name, sizeof(name), "%s-0123abcd", hex) - (int)cut;
+        assert_int_equal(owner_names_object(name, (size_t)len), cut == 0 || cut == 9);
+    }
+    snprintf(name, sizeof(name), "%s-0123abcd.1", hex);
+    assert_true(owner_names_object(name, strlen(name)));
+    snprintf(name, sizeof(name), "%s-00000000", hex);
+    assert_false(owner_names_object(name, strlen(name)));
 }
 
 static void empty_stores(void **state)

@@ -265,6 +265,8 @@ static void test_dead_owner(void **state)
     assert_int_equal(mkdir(in(f, "d/AB"), 0755), 0);
     put(f, "d/ab/" HEX ".kv", "ours");
     put(f, "d/ab/notes.kv", "not ours: no hash");
+    put(f, "d/ab/" HEX "-0123abcd.kv", "ours");
+    put(f, "d/ab/" HEX "-123.kv", "not ours: no epoch");
     put(f, "d/ab/" HEX ".txt", "not ours");
     put(f, "d/slab.kv", "ours");
     put(f, "d/notes.kv", "not ours");
@@ -276,6 +278,7 @@ static void test_dead_owner(void **state)
     t = take(f, "d");
     assert_false(target_dir_was_kept(t));
     assert_false(there(f, "d/ab/" HEX ".kv"));
+    assert_false(there(f, "d/ab/" HEX "-0123abcd.kv"));
     assert_false(there(f, "d/slab.kv"));
     assert_false(there(f, "d/cd"));
     leave(t, false);
@@ -289,6 +292,7 @@ static void test_dead_owner(void **state)
     assert_int_equal(unlink(in(f, "d/fill-a.kv")), 0);
     assert_int_equal(unlink(in(f, "d/ab/notes.kv")), 0);
     assert_int_equal(unlink(in(f, "d/ab/" HEX ".txt")), 0);
+    assert_int_equal(unlink(in(f, "d/ab/" HEX "-123.kv")), 0);
     assert_int_equal(rmdir(in(f, "d/ab")), 0);
     assert_int_equal(rmdir(in(f, "d/AB")), 0);
     assert_int_equal(rmdir(in(f, "d")), 0);
