@@ -460,6 +460,13 @@ static int replay_survey(struct replay *r, struct err *e)
 
 /* ---- the tiers ---- */
 
+/* The data seed decides the first generation, and generations decide the contents and stand in the
+ * header of each block. So they do not repeat over runs either, unless a seed does. */
+static uint64_t replay_first_generation(const struct replay *r)
+{
+    return (hash_mix(r->data_seed) >> 2) + 1;
+}
+
 static void replay_set_tiers(struct replay *r)
 {
     const struct options *o = r->o;
@@ -503,7 +510,9 @@ static void replay_set_tiers(struct replay *r)
                             .sync_objects = o->sync == STORAGE_SYNC_OBJECT,
                             .pages = pages,
                             .compress_ratio = o->compress_ratio,
-                            .dedup_ratio = o->dedup_ratio};
+                            .dedup_ratio = o->dedup_ratio,
+                            .first_generation = replay_first_generation(r),
+                            .rank = o->part.rank};
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (o->has_target[i] && o->target[i].scheme != URI_PATH)
             r->tiers.o.remote[i] = &o->target[i];
@@ -547,17 +556,16 @@ static int replay_open_tiers(struct replay *r, struct err *e)
         return rc;
     if (r->o->max_writes && r->o->max_writes < writes)
         writes = r->o->max_writes;
-    /* The data seed decides the first generation, and generations decide the contents and stand in
-     * the header of each block. So they do not repeat over runs either, unless a seed does. */
     r->populate = (struct populate){.survey = &r->survey,
                                     .tiers = &r->tiers,
                                     .objects = r->objects,
                                     .progress = r->progress,
                                     .bell = r->bell,
                                     .inflight = (unsigned)writes,
-                                    .generation = (hash_mix(r->data_seed) >> 2) + 1};
+                                    .generation = replay_first_generation(r)};
     if (r->surveyed && (rc = populate_adopt(&r->populate, e)) < 0)
         return rc;
+    tiers_settle(&r->tiers);
     return tiers_storage_room(&r->tiers, e);
 }
 

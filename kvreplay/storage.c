@@ -424,8 +424,11 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
         s->fd = target_dir_fd(s->target);
         s->was_kept = target_dir_was_kept(s->target);
         s->unsure = target_dir_unsure(s->target);
+        s->epoch = (uint32_t)data_random_seed() | 1;
         if (o->layout == STORAGE_LAYOUT_SLAB)
             rc = slab_in_dir(s, e);
+        else if (!(s->list = inventory_files_open(s->fd, s->path)))
+            rc = err_nomem(e, "list of objects");
     } else {
         rc = slab_on_file(s, e);
     }
@@ -533,6 +536,7 @@ int storage_close(struct storage *s, bool keep, const struct objects *objects, s
     if (s->slab && !keep && s->resizes && !s->target && ftruncate(s->fd, 0) < 0 && rc == 0)
         rc = err_errno(e, -errno, ERR_OUTPUT, s->path, "cannot be emptied");
     layout_slab_close(s->slab);
+    inventory_files_close(s->list);
     if (s->own_fd && s->fd >= 0) {
         flock(s->fd, LOCK_UN); /* a ring may hold the file for a moment longer */
         close(s->fd);

@@ -11,6 +11,7 @@
 #include "lib/io/target_device.h"
 #include "lib/io/target_dir.h"
 #include "lib/io/target_part.h"
+#include "lib/owner/inventory_files.h"
 #include "lib/tier/layout_slab.h"
 
 /* Each in the order of the choices of its option. */
@@ -72,9 +73,11 @@ struct storage_need {
 /* Plain state, filled by storage_open. Zero it first. */
 struct storage {
     struct storage_opts o;
-    struct target_dir *target; /* the directory; NULL: a file or device */
-    struct layout_slab *slab;  /* NULL: objects are files */
-    int fd;                    /* of the slab, else of the directory */
+    struct target_dir *target;    /* the directory; NULL: a file or device */
+    struct inventory_files *list; /* of what is kept, for files in a directory; else NULL */
+    uint32_t epoch;               /* of this run, in the names of these files */
+    struct layout_slab *slab;     /* NULL: objects are files */
+    int fd;                       /* of the slab, else of the directory */
     bool open;
     bool own_fd;   /* fd is a slab's */
     bool resizes;  /* the slab's file is ours to lengthen and to empty */

@@ -66,9 +66,9 @@ static bool count_file(void *ctx, int dir, const char *name, const struct stat *
 {
     struct kept *k = ctx;
 
-    (void)dir, (void)name, (void)kind;
-    k->files++;
-    k->bytes += (uint64_t)st->st_size;
+    (void)dir, (void)name;
+    k->files += kind != TARGET_FILES_LIST;
+    k->bytes += kind != TARGET_FILES_LIST ? (uint64_t)st->st_size : 0;
     return true;
 }
 

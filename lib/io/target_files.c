@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/owner/inventory.h"
 #include "lib/owner/stem.h"
 
 #define FILES_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -54,6 +55,8 @@ static enum target_files_kind top_file(const char *name)
     const char *hash = after(name, TARGET_FILES_FLAT);
     const char *ending = hash ? after_hex(hash, TARGET_FILES_HASH_LEN) : NULL;
 
+    if (inventory_names_segment(name, strlen(name)))
+        return TARGET_FILES_LIST;
     if (ending && strcmp(ending, ".data") == 0)
         return TARGET_FILES_OBJECT;
     if (ending && strcmp(ending, ".tmp") == 0)

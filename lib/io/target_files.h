@@ -21,6 +21,7 @@ enum target_files_kind {
     TARGET_FILES_NONE,   /* not ours */
     TARGET_FILES_OBJECT, /* an object, whatever its layout */
     TARGET_FILES_TEMPORARY /* of an object that was being written */,
+    TARGET_FILES_LIST, /* of what is kept (lib/owner/inventory.h) */
     TARGET_FILES_OTHER /* a slab, files of a fill, a probe, CONFIG */
 };
 

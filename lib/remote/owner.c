@@ -74,6 +74,16 @@ bool owner_names_object(const char *name, size_t len)
     return name[whole] == '.' && len > whole + 1 && len < whole + 12;
 }
 
+void owner_found_object(struct owner_found *found, const char *stem, size_t len)
+{
+    struct hash128 object;
+    uint32_t epoch;
+
+    found->objects++;
+    if (found->visit && found->failed == 0 && stem_take(stem, len, &object, &epoch))
+        found->failed = found->visit(found->ctx, object, epoch);
+}
+
 /* Who is here. */
 static void card_here(struct owner_card *c, const struct owner_opts *o)
 {

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/owner/inventory.h"
 #include "lib/owner/stem.h"
 
 #define OWNER_MARKER ".kvtrace" /* its name in the store */
@@ -48,12 +49,19 @@ struct owner_found {
     uint64_t objects; /* ours */
     bool foreign;     /* something else does, too */
     char name[80];    /* the foreign one that was found first */
+    /* Called for each of our objects, until it returns negative errno; NULL: they are counted. */
+    int (*visit)(void *ctx, struct hash128 object, uint32_t epoch);
+    void *ctx;
+    int failed; /* what visit returned last */
 };
+/* An object of ours, whose name begins with stem[0..len), lies in the store. */
+void owner_found_object(struct owner_found *found, const char *stem, size_t len);
 
 /* The functions return 0 or negative errno, with *e when that is not named here. */
 struct owner_store {
     void *ctx;
-    const char *where; /* for messages */
+    const char *where;                  /* for messages */
+    const struct inventory_store *list; /* of what is kept, beside the marker */
     /* The marker's text and the store's clock. -ENOENT: there is none. */
     int (*get)(void *ctx, char text[OWNER_BYTES], int64_t *now_s, struct err *e);
     /* Puts the marker if there is none. -EEXIST: there is. */

@@ -156,11 +156,33 @@ static int remote_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, u
     int rc = r->engine->adopt(r->state, op, size, generation);
     if (rc < 0)
         return rc;
-    int entry = place_epochs_entry(&r->epochs, op->epoch);
-    if (entry < 0 || *size > PLACE_BYTES_MAX)
-        return entry < 0 ? entry : -EFBIG;
-    op->place = place_of(*size, (unsigned)entry);
-    return 0;
+    return place_epochs_place(&r->epochs, op->epoch, *size, &op->place);
+}
+
+static int remote_names(struct tier *tier,
+                        int (*visit)(void *ctx, struct hash128 name, uint32_t epoch), void *ctx,
+                        struct err *e)
+{
+    const struct remote *r = (const struct remote *)tier;
+    struct owner_found found = {.visit = visit, .ctx = ctx};
+    int rc = r->owner.store->look(r->owner.store->ctx, &found, e);
+
+    return rc == 0 && found.failed < 0 ? err_nomem(e, "list of objects") : rc;
+}
+
+static int remote_place(struct tier *tier, uint32_t epoch, uint64_t bytes, void **place)
+{
+    return place_epochs_place(&((struct remote *)tier)->epochs, epoch, bytes, place);
+}
+
+const struct inventory_store *tier_remote_list(const struct tier *tier)
+{
+    return ((const struct remote *)tier)->owner.store->list;
+}
+
+uint32_t tier_remote_epoch(const struct tier *tier)
+{
+    return ((const struct remote *)tier)->epochs.own;
 }
 
 static void remote_describe(const struct tier *tier, struct tier_info *info)
@@ -236,6 +258,8 @@ static const struct tier_ops remote_ops = {
     .poll = remote_poll,
     .next_ns = remote_next_ns,
     .adopt = remote_adopt,
+    .names = remote_names,
+    .place = remote_place,
     .describe = remote_describe,
     .torn = remote_torn,
     .close = remote_close,

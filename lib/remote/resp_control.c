@@ -16,8 +16,9 @@
 #if KVTRACE_RESP
 #include <hiredis/hiredis.h>
 
-#define SCAN_STEP  "1000"
-#define CHECK_STEP UINT64_C(1048576)
+#define SCAN_STEP    "1000"
+#define CHECK_STEP   UINT64_C(1048576)
+#define LIST_SEGMENT (64 * UNITS_MIB)
 
 struct resp_control {
     struct uri u;
@@ -26,6 +27,7 @@ struct resp_control {
     pthread_mutex_t lock;
     redisContext *link; /* NULL: lost; the next call connects again */
     struct owner_store store;
+    struct inventory_store list;
 };
 
 void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint32_t epoch, uint64_t part)
@@ -227,7 +229,8 @@ static int unlink_keys(struct resp_control *c, redisReply *const *name, size_t n
     size_t len[1 + 64] = {6}, count = 1;
 
     for (size_t i = 0; i < n; i++) {
-        if (owner_names_object(name[i]->str, name[i]->len)) {
+        if (owner_names_object(name[i]->str, name[i]->len) ||
+            inventory_names_segment(name[i]->str, name[i]->len)) {
             argv[count] = name[i]->str;
             len[count++] = name[i]->len;
         }
@@ -249,8 +252,10 @@ static void note_keys(struct owner_found *found, redisReply *const *name, size_t
         size_t len = name[i]->len;
 
         if (owner_names_object(text, len)) {
-            found->objects += !memchr(text, '.', len); /* else a further part of it */
-        } else if (strcmp(text, OWNER_MARKER) != 0 && !found->foreign) {
+            if (!memchr(text, '.', len)) /* else a further part of it */
+                owner_found_object(found, text + OWNER_PREFIX_LEN, len - OWNER_PREFIX_LEN);
+        } else if (strcmp(text, OWNER_MARKER) != 0 && !inventory_names_segment(text, len) &&
+                   !found->foreign) {
             found->foreign = true;
             snprintf(found->name, sizeof(found->name), "%.60s", text);
         }
@@ -268,7 +273,7 @@ static int scan(struct resp_control *c, struct owner_found *found, struct err *e
         redisReply *reply = found ? ask(c, REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY, &rc, e,
                                         "SCAN %s COUNT " SCAN_STEP, cursor)
                                   : ask(c, REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY, &rc, e,
-                                        "SCAN %s MATCH " OWNER_PREFIX "* COUNT " SCAN_STEP, cursor);
+                                        "SCAN %s MATCH *kvtrace* COUNT " SCAN_STEP, cursor);
         if (!reply)
             break;
         if (reply->elements != 2 || !reply->element[0]->str) {
@@ -300,6 +305,69 @@ static int store_clear(void *ctx, struct err *e)
 const struct owner_store *resp_control_store(const struct resp_control *c)
 {
     return &c->store;
+}
+
+/* ---- the list of what is kept ---- */
+
+static ssize_t list_read(void *ctx, uint32_t segment, uint64_t at, void *buf, size_t cap,
+                         struct err *e)
+{
+    struct resp_control *c = ctx;
+    char name[INVENTORY_NAME_CAP];
+    ssize_t n;
+    int rc;
+
+    inventory_name(name, segment);
+    cap = cap < CHECK_STEP ? cap : CHECK_STEP;
+    pthread_mutex_lock(&c->lock);
+    redisReply *reply = ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, e,
+                            "GETRANGE %s %" PRIu64 " %" PRIu64, name, at, at + cap - 1);
+    pthread_mutex_unlock(&c->lock);
+    if (!reply)
+        return rc;
+    n = reply->len <= cap ? (ssize_t)reply->len : -EPROTO;
+    if (n > 0)
+        memcpy(buf, reply->str, (size_t)n);
+    freeReplyObject(reply);
+    return n == 0 && at == 0 ? -ENOENT : n; /* no key is empty */
+}
+
+/* Also again, after a try whose answer did not come. */
+static int list_write(void *ctx, uint32_t segment, uint64_t at, const void *buf, size_t len,
+                      struct err *e)
+{
+    struct resp_control *c = ctx;
+    char name[INVENTORY_NAME_CAP], offset[24];
+    const char *argv[] = {"SETRANGE", name, offset, buf};
+    size_t size[] = {8, 0, 0, len};
+
+    inventory_name(name, segment);
+    size[1] = strlen(name);
+    size[2] = (size_t)snprintf(offset, sizeof(offset), "%" PRIu64, at);
+    pthread_mutex_lock(&c->lock);
+    int rc = connect_link(c, e);
+    redisReply *reply = rc == 0 ? redisCommandArgv(c->link, 4, argv, size) : NULL;
+    if (rc == 0 && (!reply || reply->type != REDIS_REPLY_INTEGER))
+        rc = failed(c, reply, e);
+    else if (rc == 0)
+        freeReplyObject(reply);
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+static int list_remove(void *ctx, uint32_t segment, struct err *e)
+{
+    struct resp_control *c = ctx;
+    char name[INVENTORY_NAME_CAP];
+    int rc;
+
+    inventory_name(name, segment);
+    pthread_mutex_lock(&c->lock);
+    redisReply *reply = ask(c, REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER, &rc, e, "UNLINK %s", name);
+    pthread_mutex_unlock(&c->lock);
+    if (reply)
+        freeReplyObject(reply);
+    return reply ? 0 : rc;
 }
 
 /* ---- adoption ---- */
@@ -467,11 +535,18 @@ int resp_control_open(struct resp_control **out, const struct uri *u, int64_t ti
                                   .tv_usec = timeout_ns % UNITS_NS_PER_S / 1000};
     c->store = (struct owner_store){.ctx = c,
                                     .where = c->where,
+                                    .list = &c->list,
                                     .get = store_get,
                                     .put = store_put,
                                     .swap = store_swap,
                                     .look = store_look,
                                     .clear = store_clear};
+    c->list = (struct inventory_store){.ctx = c,
+                                       .appends = true,
+                                       .segment_bytes = LIST_SEGMENT,
+                                       .read = list_read,
+                                       .write = list_write,
+                                       .remove = list_remove};
     pthread_mutex_init(&c->lock, NULL);
     int rc = connect_link(c, e);
     if (rc < 0)

@@ -46,6 +46,8 @@ struct s3_control {
     unsigned door; /* the endpoint that answered last */
     struct answer a;
     struct owner_store store;
+    struct inventory_store list;
+    uint32_t listed; /* a holds this segment of the list, plus 1 */
 };
 
 /* What is asked. */
@@ -54,6 +56,7 @@ struct question {
     const char *path;   /* behind the address of the bucket: "/NAME", "?list-type=2" */
     const char *header; /* one more, NULL: none */
     const char *text;   /* of a PUT */
+    size_t len;         /* of text; 0: it is NUL-terminated */
     const char *range;
 };
 
@@ -258,7 +261,7 @@ static size_t give_text(char *to, size_t one, size_t n, void *ctx)
 /* Asks through the endpoint and fills c->a. */
 static CURLcode ask_one(struct s3_control *c, const struct question *q, const char *endpoint)
 {
-    struct upload up = {.text = q->text, .left = q->text ? strlen(q->text) : 0};
+    struct upload up = {.text = q->text, .left = q->len || !q->text ? q->len : strlen(q->text)};
     char bucket[S3_URL_CAP], url[S3_URL_CAP + LISTING_CAP];
     void *headers = NULL;
     CURL *easy = s3_handle(c, q->header, &headers);
@@ -266,6 +269,7 @@ static CURLcode ask_one(struct s3_control *c, const struct question *q, const ch
     if (!easy)
         return CURLE_OUT_OF_MEMORY;
     c->a.len = 0;
+    c->listed = 0;
     c->a.http = 0;
     c->a.total = 0;
     c->a.etag[0] = '\0';
@@ -462,8 +466,9 @@ static bool is_object(const char *name)
 static void note_name(struct owner_found *found, const char *name)
 {
     if (is_object(name)) {
-        found->objects++;
-    } else if (strcmp(name, OWNER_MARKER) != 0 && !found->foreign) {
+        owner_found_object(found, name, strlen(name));
+    } else if (strcmp(name, OWNER_MARKER) != 0 && !inventory_names_segment(name, strlen(name)) &&
+               !found->foreign) {
         found->foreign = true;
         snprintf(found->name, sizeof(found->name), "%.60s", name);
     }
@@ -473,7 +478,7 @@ static int remove_name(struct s3_control *c, const char *name, struct err *e)
 {
     char path[PATH_CAP];
 
-    if (!is_object(name))
+    if (!is_object(name) && !inventory_names_segment(name, strlen(name)))
         return 0;
     object_path(&c->u, name, path);
     int rc = ask(c, &(struct question){.verb = "DELETE", .path = path}, e);
@@ -545,6 +550,65 @@ static int store_clear(void *ctx, struct err *e)
 const struct owner_store *s3_control_store(const struct s3_control *c)
 {
     return &c->store;
+}
+
+/* ---- the list of what is kept ---- */
+
+/* Asks about a segment of the list, q but for its path. 0, or what the server says against it. */
+static int ask_segment(struct s3_control *c, uint32_t segment, struct question *q, struct err *e)
+{
+    char name[INVENTORY_NAME_CAP], path[PATH_CAP], code[TIER_CODE_CAP];
+
+    inventory_name(name, segment);
+    object_path(&c->u, name, path);
+    q->path = path;
+    int rc = ask(c, q, e);
+    if (rc < 0 || fine(c))
+        return rc;
+    rc = s3_refusal(c->a.http, c->a.body, code);
+    return rc == -ENOENT ? rc : refused(c, e);
+}
+
+/* A segment is read as a whole: it is not larger than an answer may be. */
+static ssize_t list_read(void *ctx, uint32_t segment, uint64_t at, void *buf, size_t cap,
+                         struct err *e)
+{
+    struct s3_control *c = ctx;
+    ssize_t n = 0;
+
+    pthread_mutex_lock(&c->lock);
+    if (at == 0 || c->listed != segment + 1)
+        n = ask_segment(c, segment, &(struct question){.verb = "GET"}, e);
+    c->listed = n < 0 ? 0 : segment + 1;
+    if (n == 0 && at < c->a.len) {
+        n = (ssize_t)(c->a.len - at < cap ? c->a.len - at : cap);
+        memcpy(buf, c->a.body + at, (size_t)n);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+static int list_write(void *ctx, uint32_t segment, uint64_t at, const void *buf, size_t len,
+                      struct err *e)
+{
+    struct s3_control *c = ctx;
+
+    if (at > 0)
+        return -EINVAL;
+    pthread_mutex_lock(&c->lock);
+    int rc = ask_segment(c, segment, &(struct question){.verb = "PUT", .text = buf, .len = len}, e);
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+static int list_remove(void *ctx, uint32_t segment, struct err *e)
+{
+    struct s3_control *c = ctx;
+
+    pthread_mutex_lock(&c->lock);
+    int rc = ask_segment(c, segment, &(struct question){.verb = "DELETE"}, e);
+    pthread_mutex_unlock(&c->lock);
+    return rc == -ENOENT ? 0 : rc;
 }
 
 /* ---- adoption ---- */
@@ -676,11 +740,17 @@ int s3_control_open(struct s3_control **out, struct uri *u, int64_t timeout_ns, 
     snprintf(c->where, sizeof(c->where), "s3://%s/%s", u->bucket, u->prefix);
     c->store = (struct owner_store){.ctx = c,
                                     .where = c->where,
+                                    .list = &c->list,
                                     .get = store_get,
                                     .put = store_put,
                                     .swap = store_swap,
                                     .look = store_look,
                                     .clear = store_clear};
+    c->list = (struct inventory_store){.ctx = c,
+                                       .segment_bytes = ANSWER_MAX / 2,
+                                       .read = list_read,
+                                       .write = list_write,
+                                       .remove = list_remove};
     pthread_mutex_init(&c->lock, NULL);
     *out = c;
     return 0;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/io/target_files.h"
 #include "lib/io/target_guard.h"
 #include "lib/tier/place.h"
 
@@ -84,20 +85,51 @@ int layout_files_find(struct layout_files *f, struct hash128 object, uint32_t ep
     const int flags = layout_files_flags(f, LAYOUT_FILES_READ) | O_CLOEXEC;
     struct layout_name n;
     uint64_t bytes;
-    int entry, fd, ret = file_name(f, object, epoch, false, &n);
+    int fd, ret = file_name(f, object, epoch, false, &n);
 
     if (ret < 0)
         return ret;
     fd = target_guard_open(n.dirfd, n.text, flags, &bytes);
     if (fd < 0)
         return fd;
-    entry = place_epochs_entry(&f->epochs, epoch);
-    if (entry < 0 || bytes > PLACE_BYTES_MAX) {
+    ret = place_epochs_place(&f->epochs, epoch, bytes, place);
+    if (ret < 0) {
         close(fd);
-        return entry < 0 ? entry : -EFBIG;
+        return ret;
     }
-    *place = place_of(bytes, (unsigned)entry);
     return fd;
+}
+
+int layout_files_place(struct layout_files *f, uint32_t epoch, uint64_t bytes, void **place)
+{
+    return place_epochs_place(&f->epochs, epoch, bytes, place);
+}
+
+struct visit {
+    layout_files_found *found;
+    void *ctx;
+    int ret;
+};
+
+static bool visit_file(void *ctx, int dir, const char *name, const struct stat *st,
+                       enum target_files_kind kind)
+{
+    struct visit *v = ctx;
+    struct hash128 object;
+    uint32_t epoch;
+
+    (void)dir, (void)st;
+    if (kind == TARGET_FILES_OBJECT && stem_take(name, strlen(name), &object, &epoch))
+        v->ret = v->found(v->ctx, object, epoch);
+    return v->ret == 0;
+}
+
+int layout_files_each(const struct layout_files *f, layout_files_found *found, void *ctx)
+{
+    struct visit v = {.found = found, .ctx = ctx};
+    int ret = target_files_each(f->dirfd, visit_file, &v);
+
+    return v.ret < 0 ? v.ret : ret;
 }
 
 int layout_files_open(struct layout_files **out, const struct layout_files_opts *o, struct err *e)

@@ -36,6 +36,12 @@ void layout_files_close(struct layout_files *f);
  * created. -ENOENT: there is no such folder, so no such object. */
 int layout_files_name(struct layout_files *f, struct hash128 object, const void *place, bool make,
                       struct layout_name *n);
+/* The place of an object of that epoch and length, whether it is there or not. During a run only of
+ * epochs that were named before it. 0 or negative errno. */
+int layout_files_place(struct layout_files *f, uint32_t epoch, uint64_t bytes, void **place);
+/* Calls found for each object, until it returns negative errno. 0 or negative errno. */
+typedef int layout_files_found(void *ctx, struct hash128 object, uint32_t epoch);
+int layout_files_each(const struct layout_files *f, layout_files_found *found, void *ctx);
 /* Makes and opens all folders, so that no object has to wait for one. What fails now is told when
  * an object needs it. */
 void layout_files_prepare(struct layout_files *f);

@@ -40,3 +40,13 @@ int place_epochs_entry(struct place_epochs *p, uint32_t epoch)
     p->epoch[p->count - 1] = epoch;
     return (int)p->count++;
 }
+
+int place_epochs_place(struct place_epochs *p, uint32_t epoch, uint64_t bytes, void **place)
+{
+    int entry = place_epochs_entry(p, epoch);
+
+    if (entry < 0 || bytes > PLACE_BYTES_MAX)
+        return entry < 0 ? entry : -EFBIG;
+    *place = place_of(bytes, (unsigned)entry);
+    return 0;
+}

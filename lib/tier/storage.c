@@ -224,6 +224,21 @@ static int storage_adopt(struct tier *tier, struct tier_op *op, uint64_t *size,
     return t->files ? adopt_file(t, op, size, generation) : adopt_extents(t, op, size, generation);
 }
 
+static int storage_names(struct tier *tier, layout_files_found *found, void *ctx, struct err *e)
+{
+    const struct tier_storage *t = (const struct tier_storage *)tier;
+    int ret = layout_files_each(t->files, found, ctx);
+
+    return ret < 0 ? err_errno(e, ret, ERR_TARGET, t->info.target, "cannot be read") : 0;
+}
+
+static int storage_place(struct tier *tier, uint32_t epoch, uint64_t bytes, void **place)
+{
+    const struct tier_storage *t = (const struct tier_storage *)tier;
+
+    return layout_files_place(t->files, epoch, bytes, place);
+}
+
 static void storage_describe(const struct tier *tier, struct tier_info *info)
 {
     const struct tier_storage *t = (const struct tier_storage *)tier;
@@ -277,6 +292,8 @@ static const struct tier_ops storage_ops = {
     .poll = storage_poll,
     .next_ns = storage_next_ns,
     .adopt = storage_adopt,
+    .names = storage_names, /* of files; a slab has an index */
+    .place = storage_place,
     .describe = storage_describe,
     .torn = storage_torn,
     .close = storage_close,

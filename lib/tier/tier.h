@@ -150,6 +150,13 @@ struct tier_ops {
      * headers of all its blocks are read first: -EBADMSG, one is not of this object and generation.
      * Synchronous; for before the run. */
     int (*adopt)(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation);
+    /* Names all objects that lie in the store, until found returns negative errno, which is then
+     * returned. NULL: names do not tell which objects they are of. For before the run. */
+    int (*names)(struct tier *t, int (*found)(void *ctx, struct hash128 name, uint32_t epoch),
+                 void *ctx, struct err *e);
+    /* *place: the handle of an object of that epoch and length, whether it is there or not. During
+     * a run only of epochs that were asked for before it. 0 or negative errno. NULL with names. */
+    int (*place)(struct tier *t, uint32_t epoch, uint64_t bytes, void **place);
     void (*describe)(const struct tier *t, struct tier_info *info);
     /* A write failed, and a part of its object may still lie where the next run adopts it. With
      * nothing in flight. NULL: never. */
@@ -302,6 +309,11 @@ struct tier_door {
 unsigned tier_remote_doors(const struct tier *tier, struct tier_door door[TIER_DOORS_MAX]);
 /* Sources of writes have more contents, or will have no more. Any thread. */
 void tier_remote_more(struct tier *tier);
+/* Where the list of what is kept lies (lib/tier/listed.h), valid until the tier is closed; and the
+ * epoch of this run. */
+struct inventory_store;
+const struct inventory_store *tier_remote_list(const struct tier *tier);
+uint32_t tier_remote_epoch(const struct tier *tier);
 /* Whether closing leaves the objects there. Without it, what an earlier run kept stays. */
 void tier_remote_keep(struct tier *tier, bool keep);
 
