@@ -16,7 +16,7 @@ PREFIX  ?= /usr/local
 CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
-LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/conf lib/model lib/drive lib/data lib/io lib/tier lib/like lib/remote lib/ranks
+LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/conf lib/model lib/drive lib/data lib/owner lib/io lib/tier lib/like lib/remote lib/ranks
 lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/opt   := owners help opt files
 lib/sort  := heap temp_file time_sort
@@ -27,6 +27,7 @@ lib/conf  := keys value conf
 lib/model := model hf_fields hf_layers hf_state hf_keys hf_compute hf find
 lib/drive := drive_model share_server
 lib/data  := data stream_avx2 stream_avx512
+lib/owner := card lease
 lib/io    := gap_list gap_line io uring psync target_guard target_marker target_files target_dir target_file target_device drive_log nvme
 lib/tier  := uri extent layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_object spread sim drive null
 lib/like  := names calls like

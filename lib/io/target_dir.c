@@ -18,6 +18,7 @@
 #include "lib/io/target_guard.h"
 #include "lib/io/target_marker.h"
 #include "lib/opt/files.h"
+#include "lib/owner/card.h"
 
 #define DIR_MARKER FILES_STORE_MARKER
 #define DIR_FLAGS  (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -27,6 +28,7 @@
 struct target_dir {
     int fd, marker_fd;
     struct target_marker marker; /* as it is now, or will be written */
+    struct card card;            /* of this run */
     bool was_kept;               /* objects of an earlier run are there */
     bool died;                   /* a run died here that did not keep its objects */
     bool fresh;                  /* this process made the marker */
@@ -266,6 +268,7 @@ int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, st
     if (!t)
         return err_nomem(e, "target");
     t->fd = t->marker_fd = -1;
+    card_here(&t->card, o->program);
     /* Runs that end beside us remove marker and directory, and others make them again. Each try
      * waits a second for the run that has the directory. */
     for (unsigned i = 0; i < DIR_TRIES && ret == -EAGAIN; i++) {
@@ -336,6 +339,7 @@ int target_dir_join(struct target_dir **out, const char *path, uint64_t data_see
     if (!t)
         return err_nomem(e, "target");
     *t = (struct target_dir){.fd = -1, .marker_fd = -1, .joined = true};
+    card_here(&t->card, "");
     snprintf(t->path, sizeof(t->path), "%s", path);
     t->fd = open(path, DIR_FLAGS);
     int rc = t->fd < 0 ? err_errno(e, -errno, ERR_TARGET, path, "cannot be opened")
@@ -372,6 +376,11 @@ int target_dir_fd(const struct target_dir *t)
 const char *target_dir_path(const struct target_dir *t)
 {
     return t->path;
+}
+
+uint32_t target_dir_epoch(const struct target_dir *t)
+{
+    return t->card.epoch;
 }
 
 bool target_dir_was_kept(const struct target_dir *t)

@@ -40,6 +40,8 @@ int target_dir_join(struct target_dir **out, const char *path, uint64_t data_see
 /* A descriptor for openat and fsync; the target's. */
 int target_dir_fd(const struct target_dir *t);
 const char *target_dir_path(const struct target_dir *t); /* resolved */
+/* Of this run, for the names of its objects; never 0. */
+uint32_t target_dir_epoch(const struct target_dir *t);
 /* An earlier run left its objects here. */
 bool target_dir_was_kept(const struct target_dir *t);
 /* A run that kept its objects was killed here, lost its power, or said so (target_dir_doubt): some

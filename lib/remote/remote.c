@@ -12,6 +12,7 @@
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/io/gap_list.h"
+#include "lib/owner/card.h"
 
 struct remote {
     struct tier tier;
@@ -26,6 +27,7 @@ struct remote {
     bool kicked, keep;
     atomic_bool stop;
     atomic_bool torn;   /* remote_tears */
+    struct card card;   /* of this run */
     struct owner owner; /* the renewing thread's, while it runs */
     struct bell *end;   /* rings when that thread shall end */
     bool runs, renews;
@@ -47,6 +49,11 @@ struct tier_op *remote_take(struct remote *r)
 bool remote_stopping(const struct remote *r)
 {
     return atomic_load_explicit(&r->stop, memory_order_acquire);
+}
+
+uint32_t remote_epoch(const struct remote *r)
+{
+    return r->card.epoch;
 }
 
 void remote_tears(struct remote *r)
@@ -251,6 +258,7 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
                          .gaps = o->gaps,
                          .max_ops = o->max_ops,
                          .shape = o->shape};
+    card_here(&r->card, o->program);
     if (!r->todo || !r->done || !r->end)
         rc = err_nomem(e, "remote store");
     if (rc == 0)

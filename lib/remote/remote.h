@@ -34,6 +34,8 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
 /* For the engine's thread. */
 struct tier_op *remote_take(struct remote *r); /* NULL: nothing to do now */
 bool remote_stopping(const struct remote *r);
+/* Of this run, for the names of its objects; never 0. */
+uint32_t remote_epoch(const struct remote *r);
 /* A part of the object of a failed operation may be left in the store. Before its remote_done. */
 void remote_tears(struct remote *r);
 /* op's outputs but done_ns are set; at_ns is the time now. */
