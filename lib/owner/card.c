@@ -137,14 +137,14 @@ static int take_value(const struct field *f, struct card *c, const char *value)
     return rc;
 }
 
-void card_format(const struct card *c, char text[CARD_BYTES])
+void card_format(const struct card *c, char text[OWNER_BYTES])
 {
     char value[CARD_HOST + 8];
-    size_t len = (size_t)snprintf(text, CARD_BYTES, "kvtrace %s 2\n", c->kept ? "kept" : "runs");
+    size_t len = (size_t)snprintf(text, OWNER_BYTES, "kvtrace %s 2\n", c->kept ? "kept" : "runs");
 
     for (size_t i = 0; i < FIELDS; i++) {
         put_value(&fields[i], c, value, sizeof(value));
-        len += (size_t)snprintf(text + len, CARD_BYTES - len, "%s %s\n", fields[i].name, value);
+        len += (size_t)snprintf(text + len, OWNER_BYTES - len, "%s %s\n", fields[i].name, value);
     }
 }
 
@@ -234,10 +234,10 @@ static int take_early_folder(char *text, struct card *c)
 
 int card_parse(const char *text, size_t len, struct card *c)
 {
-    char copy[CARD_BYTES + 1];
+    char copy[OWNER_BYTES + 1];
 
     *c = (struct card){.lease_s = CARD_LEASE_S};
-    if (len == 0 || len > CARD_BYTES || memchr(text, '\0', len) || text[len - 1] != '\n')
+    if (len == 0 || len > OWNER_BYTES || memchr(text, '\0', len) || text[len - 1] != '\n')
         return -EINVAL;
     while (len > 1 && text[len - 2] == '\n')
         len--;

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CARD_MARKER ".kvtrace" /* its name in the store */
+#define OWNER_MARKER ".kvtrace" /* its name in the store */
 
 enum {
-    CARD_BYTES = 512,  /* a card's text with its final NUL; one sector where it is padded */
+    OWNER_BYTES = 512, /* a card's text with its final NUL; one sector where it is padded */
     CARD_LEASE_S = 60, /* without renewal for so long, nobody holds the store */
     CARD_PROGRAM = 32,
     CARD_HOST = 65,
@@ -38,7 +38,7 @@ struct card {
 /* Fills in who is here: a card of a run that begins now, with an epoch that was drawn. */
 void card_here(struct card *c, const char *program);
 /* Writes the text, which ends with a newline. */
-void card_format(const struct card *c, char text[CARD_BYTES]);
+void card_format(const struct card *c, char text[OWNER_BYTES]);
 /* Reads text[0..len), also of the two kinds that earlier versions wrote, in folders and elsewhere.
  * Newlines may follow. 0, or -EINVAL: nothing that kvtrace wrote. */
 int card_parse(const char *text, size_t len, struct card *c);

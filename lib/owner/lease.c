@@ -42,14 +42,19 @@ static bool in_time(const struct lease *l)
     return clock_boot_ns() < atomic_load_explicit(&l->until_ns, memory_order_acquire);
 }
 
-void lease_lose(struct lease *l)
-{
-    atomic_store_explicit(&l->lost, true, memory_order_release);
-}
-
 bool lease_lost(const struct lease *l)
 {
     return l && atomic_load_explicit(&l->lost, memory_order_acquire);
+}
+
+bool lease_current(const struct lease *l)
+{
+    return !l || (!lease_lost(l) && in_time(l));
+}
+
+void lease_lose(struct lease *l)
+{
+    atomic_store_explicit(&l->lost, true, memory_order_release);
 }
 
 static void renewed(struct lease *l, int64_t from_ns)
@@ -73,17 +78,15 @@ static void renew(struct lease *l)
 
 bool lease_valid(struct lease *l)
 {
-    if (!l)
+    if (lease_current(l))
         return true;
     if (lease_lost(l))
         return false;
-    if (in_time(l))
-        return true;
     pthread_mutex_lock(&l->renewing);
     if (!lease_lost(l) && !in_time(l))
         renew(l);
     pthread_mutex_unlock(&l->renewing);
-    return !lease_lost(l) && in_time(l);
+    return lease_current(l);
 }
 
 static void *renew_main(void *arg)

@@ -32,6 +32,9 @@ int lease_open(struct lease **out, const struct lease_opts *o, struct err *e);
  * never again. Any thread; l may be NULL, for what has no owner: true.
  */
 bool lease_valid(struct lease *l);
+/* The same without renewing, for one who holds a lock that a renewal needs. False: ask lease_valid
+ * without it. */
+bool lease_current(const struct lease *l);
 /* The store is not ours any more. Any thread. */
 void lease_lose(struct lease *l);
 bool lease_lost(const struct lease *l);

@@ -702,6 +702,9 @@ static int link_send(struct resp *r, struct link *l)
         struct msghdr m = {.msg_iov = piece, .msg_iovlen = link_pieces(l, piece)};
         if (m.msg_iovlen == 0)
             return 0;
+        /* Also of a command that was begun: without its end the server does not take it. */
+        if (!lease_valid(remote_lease(r->remote)))
+            return -ESTALE;
         ssize_t n = sendmsg(l->context->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;

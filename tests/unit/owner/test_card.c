@@ -42,7 +42,7 @@ static void text_of_a_card(void **state)
                            .part_from = 1024,
                            .part_to = 4096};
     struct card back;
-    char text[CARD_BYTES], full[CARD_BYTES];
+    char text[OWNER_BYTES], full[OWNER_BYTES];
 
     card_format(&c, text);
     assert_int_equal(parse(text, &back), 0);
@@ -64,7 +64,7 @@ static void longest(void **state)
     struct card c = {
         .kept = true, .pid = INT64_MAX, .start_s = 9000000000, .renewed_s = 9000000000};
     struct card back;
-    char text[CARD_BYTES];
+    char text[OWNER_BYTES];
 
     memset(c.program, 'p', sizeof(c.program) - 1);
     memset(c.host, 'h', sizeof(c.host) - 1);
