@@ -27,11 +27,11 @@ lib/conf  := keys value conf
 lib/model := model hf_fields hf_layers hf_state hf_keys hf_compute hf find
 lib/drive := drive_model share_server
 lib/data  := data stream_avx2 stream_avx512
-lib/owner := stem inventory journal inventory_files
-lib/io    := gap_list gap_line io uring psync target_guard target_marker target_files target_dir target_file target_device drive_log nvme
+lib/owner := card lease owner stem inventory journal inventory_files
+lib/io    := gap_list gap_line io uring psync target_guard target_files target_dir target_file target_device drive_log nvme
 lib/tier  := uri extent place layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_object spread sim drive null listed
 lib/like  := names calls like
-lib/remote := owner sockets remote resp_control resp s3_keys s3_control s3
+lib/remote := sockets remote resp_control resp s3_keys s3_control s3
 lib/ranks  := part start claims ranks_one
 # In the place of ranks_one, in the programs that MPI starts.
 MPI_FILES  := lib/ranks/ranks_mpi

@@ -714,7 +714,8 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .first_generation = r->populate.generation,
                             .gaps = r->tiers.gaps,
                             .start = replay_start,
-                            .tick_ns = r->in->rank ? UNITS_NS_PER_S : 0,
+                            .tick_ns =
+                                UNITS_NS_PER_S, /* to look at other ranks, and for a lost store */
                             .began = replay_began,
                             .tick = replay_tick,
                             .ctx = r};
@@ -839,7 +840,8 @@ static int replay_measure(struct replay *r, int rc, struct err *e)
     struct replay_times t = {.read = read.service, .write = write.service, .queue = n->queue};
     double seconds = until > n->from_ns ? (double)(until - n->from_ns) / 1e9 : 0;
     *f = (struct replay_figures){.interrupted = end == SCHED_SIGNAL,
-                                 .stopped = end == SCHED_ERROR || end == SCHED_EPIPE,
+                                 .stopped =
+                                     end == SCHED_ERROR || end == SCHED_EPIPE || end == SCHED_LOST,
                                  .seconds = seconds,
                                  .least_s = seconds,
                                  .tokens = n->tokens,
@@ -1095,7 +1097,7 @@ out:;
     if (rc == 0 && in->pool && (in->silent || refused)) /* nobody collects what became of it */
         closed = replay_agree(&r, closed, e);
     *status = n->failed || n->corrupt || n->reads_before_write || end == SCHED_ERROR ||
-              end == SCHED_LAGGED || end == SCHED_EPIPE;
+              end == SCHED_LAGGED || end == SCHED_EPIPE || end == SCHED_LOST;
     *in->stuck |= r.tiers_stuck;
     if (!r.tiers_stuck) /* else their threads still use it */
         gap_list_free(r.tiers.gaps);

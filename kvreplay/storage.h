@@ -90,12 +90,16 @@ struct storage {
     char path[256]; /* for reports */
 };
 
+/* Tells that a marker is watched (struct owner_opts). */
+void storage_say_waits(const char *where, const char *who, unsigned seconds);
 /* Opens o->path. The size of a slab is that of its file or device; a file that was empty or is ours
  * becomes as large as the trace needs. room's capacity and max_objects are cut to what a slab
  * holds. need: NULL from a pipe. Negative errno with *e, class ERR_TARGET when it is too small.
  */
 int storage_open(struct storage *s, const struct storage_opts *o, const struct storage_need *need,
                  struct room *room, struct err *e);
+/* Of a directory; NULL for a slab elsewhere, which a lock or the kernel guards. */
+struct lease *storage_lease(const struct storage *s);
 /* The trace has no rows for the target at path: nothing is opened or made there, which is said. A
  * path that could not be used is refused all the same. Negative errno with *e, as storage_open. */
 int storage_check_unused(const char *path, struct err *e);

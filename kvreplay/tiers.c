@@ -537,6 +537,7 @@ static int open_like(struct tiers *t, const struct storage *under, struct tier *
 {
     const struct tiers_opts *o = &t->o;
     struct tier_like_opts l = {.dirfd = under->fd,
+                               .lease = storage_lease(under),
                                .path = under->path,
                                .uri = o->like,
                                .largest = t->surveyed ? t->surveyed->largest[TRACE_STORAGE] : 0,
@@ -620,6 +621,7 @@ static int open_engine(struct tiers *t, unsigned i, struct tier **tier, struct b
     if (o->like)
         return open_like(t, under, tier, bell, e);
     struct tier_storage_opts s = {.dirfd = under->fd,
+                                  .lease = storage_lease(under),
                                   .slab = under->slab,
                                   .epoch = under->epoch,
                                   .path = under->path,
@@ -721,6 +723,7 @@ static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct er
                                  .destroys = o->storage.destroy_data,
                                  .joins = o->storage.joins,
                                  .data_seed = o->storage.data_seed,
+                                 .waits = storage_say_waits,
                                  .timeout_ns = o->timeout_ns,
                                  .retries = o->retries,
                                  .max_ops = (unsigned)o->inflight,

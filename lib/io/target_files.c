@@ -15,6 +15,7 @@
 #define FILES_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define HEX             "0123456789abcdef"
 #define DIGITS          "0123456789"
+#define TAKING_HEX      8
 
 struct level {
     enum target_files_kind (*file)(const char *name);
@@ -55,12 +56,16 @@ static enum target_files_kind top_file(const char *name)
     const char *hash = after(name, TARGET_FILES_FLAT);
     const char *ending = hash ? after_hex(hash, TARGET_FILES_HASH_LEN) : NULL;
 
+    const char *number = after(name, TARGET_FILES_TAKING);
+
     if (inventory_names_segment(name, strlen(name)))
         return TARGET_FILES_LIST;
     if (ending && strcmp(ending, ".data") == 0)
         return TARGET_FILES_OBJECT;
     if (ending && strcmp(ending, ".tmp") == 0)
         return TARGET_FILES_TEMPORARY;
+    if (number && (number = after_hex(number, TAKING_HEX)) && !*number)
+        return TARGET_FILES_MARKER;
     return is_numbered(name) || strcmp(name, "slab.kv") == 0 ? TARGET_FILES_OTHER
                                                              : TARGET_FILES_NONE;
 }
@@ -201,66 +206,87 @@ int target_files_each(int dirfd, target_files_visit *visit, void *ctx)
     return ret < 0 ? ret : 0;
 }
 
-static int remove_below(DIR *d, const struct level *l, bool only_temporary);
+struct removal {
+    bool only_temporary;
+    struct lease *lease;
+    uint64_t removed;
+    int failed; /* first negative errno */
+};
 
-/* True: the entry is gone. *ret: negative errno. */
-static bool remove_entry(int dir, const char *name, const struct level *l, bool only_temporary,
-                         int *ret)
+static void remove_below(DIR *d, const struct level *l, struct removal *r);
+
+static void note_failure(struct removal *r, int errnum)
+{
+    if (r->failed == 0 || errnum == ESTALE)
+        r->failed = -errnum;
+}
+
+/* Removes the file, or the folder (AT_REMOVEDIR) if it is empty. True: it is gone. */
+static bool remove_name(int dir, const char *name, int flags, struct removal *r)
+{
+    if (!lease_valid(r->lease)) {
+        note_failure(r, ESTALE);
+        return false;
+    }
+    if (unlinkat(dir, name, flags) == 0) {
+        r->removed += flags == 0;
+        return true;
+    }
+    if (flags ? errno != ENOTEMPTY && errno != EEXIST : errno != ENOENT)
+        note_failure(r, errno);
+    return false;
+}
+
+/* True: the entry is gone. */
+static bool remove_entry(int dir, const char *name, const struct level *l, struct removal *r)
 {
     const struct level *below = l->folder(name);
     enum target_files_kind kind = l->file(name);
     DIR *sub = below ? open_list(dir, name) : NULL;
     struct stat st;
-    int regular;
 
     if (sub) {
-        *ret = remove_below(sub, below, only_temporary);
-        if (*ret < 0 || only_temporary || unlinkat(dir, name, AT_REMOVEDIR) == 0)
-            return *ret == 0 && !only_temporary;
-        if (errno != ENOTEMPTY && errno != EEXIST)
-            *ret = -errno;
-        return false;
+        remove_below(sub, below, r);
+        return !r->only_temporary && remove_name(dir, name, AT_REMOVEDIR, r);
     }
     if (below && !is_no_folder(errno))
-        *ret = -errno;
-    if (below || kind == TARGET_FILES_NONE || (only_temporary && kind != TARGET_FILES_TEMPORARY))
+        note_failure(r, errno);
+    if (below || kind == TARGET_FILES_NONE || (r->only_temporary && kind != TARGET_FILES_TEMPORARY))
         return false;
-    regular = is_regular(dir, name, &st);
-    if (regular > 0 && unlinkat(dir, name, 0) == 0)
-        return true;
-    if (regular <= 0) {
-        *ret = regular;
-        return false;
-    }
-    if (errno != ENOENT)
-        *ret = -errno;
-    return false;
+    int regular = is_regular(dir, name, &st);
+    if (regular < 0)
+        note_failure(r, -regular);
+    return regular > 0 && remove_name(dir, name, 0, r);
 }
 
-/* Takes d. Some file systems skip entries of a directory that changes while it is read, so this
- * goes on until a pass finds none. */
-static int remove_below(DIR *d, const struct level *l, bool only_temporary)
+/* Takes d. What can't be removed holds up nothing else. Some file systems skip entries of a
+ * directory that changes while it is read, so this goes on until a pass removes none. */
+static void remove_below(DIR *d, const struct level *l, struct removal *r)
 {
     bool removed = true;
-    int ret = 0;
 
-    while (removed && ret == 0) {
+    while (removed && r->failed != -ESTALE) {
         struct dirent *de;
 
         removed = false;
         rewinddir(d);
-        while (ret == 0 && (errno = 0, de = readdir(d)) != NULL)
-            removed |= remove_entry(dirfd(d), de->d_name, l, only_temporary, &ret);
-        if (ret == 0)
-            ret = -errno; /* of readdir */
+        while (r->failed != -ESTALE && (errno = 0, de = readdir(d)) != NULL)
+            removed |= remove_entry(dirfd(d), de->d_name, l, r);
+        if (r->failed != -ESTALE && errno != 0) /* of readdir */
+            note_failure(r, errno);
     }
     closedir(d);
-    return ret;
 }
 
-int target_files_remove(int dirfd, bool only_temporary)
+int target_files_remove(int dirfd, bool only_temporary, struct lease *lease, uint64_t *removed)
 {
+    struct removal r = {.only_temporary = only_temporary, .lease = lease};
     DIR *d = open_list(dirfd, ".");
 
-    return d ? remove_below(d, &top_level, only_temporary) : -errno;
+    if (!d)
+        return -errno;
+    remove_below(d, &top_level, &r);
+    if (removed)
+        *removed += r.removed;
+    return r.failed;
 }

@@ -56,7 +56,7 @@ static int tree_open(int dirfd, int *tree)
 
 int like_calls_open(struct like_calls *c, int dirfd, const char *path, struct err *e)
 {
-    int ret = target_files_remove(dirfd, true);
+    int ret = target_files_remove(dirfd, true, c->lease, NULL);
 
     c->dirfd = dirfd;
     if (ret < 0)
@@ -121,8 +121,10 @@ int like_evict(const struct like_calls *c, struct hash128 object, struct tier_pa
 {
     const struct like_name n = name_of(c, object, 0);
     int64_t begin_ns = clock_now_ns();
-    int ret = unlinkat(c->dirfd, n.path, 0) < 0 ? -errno : 0;
 
+    if (!lease_valid(c->lease))
+        return -ESTALE;
+    int ret = unlinkat(c->dirfd, n.path, 0) < 0 ? -errno : 0;
     part->meta_ns += clock_now_ns() - begin_ns;
     return ret;
 }
@@ -150,6 +152,8 @@ static int store_open(const struct like_calls *c, const struct like_name *n, uin
     int fd;
 
     (void)look(c, n);
+    if (!lease_valid(c->lease))
+        return -ESTALE;
     if (c->profile->tree && make_folders(c, n) < 0)
         return -errno;
     /* LMCache leaves out O_TRUNC when it writes directly: nothing of that name is there, unless an
@@ -206,9 +210,11 @@ int like_store(struct like_calls *c, struct hash128 object, unsigned writer, con
     }
     if (close(fd) < 0 && errno != EINTR && ret == 0)
         ret = -errno;
+    if (ret == 0 && !lease_valid(c->lease))
+        ret = -ESTALE;
     if (ret == 0 && renameat(c->dirfd, n.temporary, c->dirfd, n.path) < 0)
         ret = -errno;
-    if (ret < 0 && unlinkat(c->dirfd, n.temporary, 0) < 0 && errno != ENOENT)
+    if (ret < 0 && ret != -ESTALE && unlinkat(c->dirfd, n.temporary, 0) < 0 && errno != ENOENT)
         atomic_store_explicit(&c->left, true, memory_order_relaxed);
     part->meta_ns += clock_now_ns() - synced_ns;
     return ret;

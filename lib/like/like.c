@@ -351,6 +351,11 @@ static void like_describe(const struct tier *tier, struct tier_info *info)
     info->io_ns = atomic_load_explicit(&k->io_ns, memory_order_relaxed);
 }
 
+static bool like_lost(const struct tier *tier)
+{
+    return lease_lost(((const struct like *)tier)->calls.lease);
+}
+
 /* Also what was opened in part. */
 static int like_close(struct tier *tier, struct err *e)
 {
@@ -384,6 +389,7 @@ static const struct tier_ops like_ops = {
     .next_ns = like_next_ns,
     .adopt = like_adopt,
     .describe = like_describe,
+    .lost = like_lost,
     .close = like_close,
 };
 
@@ -454,6 +460,7 @@ static void choose_calls(struct like *k, const struct tier_like_opts *o)
     struct like_calls *c = &k->calls;
 
     *c = (struct like_calls){.profile = p,
+                             .lease = o->lease,
                              .dirfd = -1,
                              .direct = wants && target_direct_io(o->dirfd),
                              .drop = u->keeps_cache == URI_CHOICE_NO,

@@ -1,5 +1,5 @@
 /* The tier behind the engines of remote stores. The scheduler's thread submits and polls; the
- * engine's thread does all I/O. */
+ * engine's thread does all I/O. Whose the store is, lib/owner says, which renews the marker too. */
 #include "lib/remote/remote.h"
 
 #include <errno.h>
@@ -27,11 +27,10 @@ struct remote {
     struct place_epochs epochs;
     bool kicked, keep;
     atomic_bool stop;
-    atomic_bool torn;   /* remote_tears */
-    struct owner owner; /* the renewing thread's, while it runs */
-    struct bell *end;   /* rings when that thread shall end */
-    bool runs, renews;
-    pthread_t run_thread, renew_thread;
+    atomic_bool torn; /* remote_tears */
+    struct owner owner;
+    bool runs;
+    pthread_t run_thread;
 };
 
 enum {
@@ -46,7 +45,7 @@ struct tier_op *remote_take(struct remote *r)
     return spsc_pop(r->todo);
 }
 
-uint32_t remote_epoch(const struct remote *r, const void *place)
+uint32_t remote_name_epoch(const struct remote *r, const void *place)
 {
     return place_epochs_get(&r->epochs, place);
 }
@@ -54,6 +53,16 @@ uint32_t remote_epoch(const struct remote *r, const void *place)
 bool remote_stopping(const struct remote *r)
 {
     return atomic_load_explicit(&r->stop, memory_order_acquire);
+}
+
+uint32_t remote_epoch(const struct remote *r)
+{
+    return r->owner.me.epoch;
+}
+
+struct lease *remote_lease(const struct remote *r)
+{
+    return r->owner.lease;
 }
 
 void remote_tears(struct remote *r)
@@ -85,20 +94,6 @@ static void *run_main(void *arg)
     r->engine->run(r, r->state);
     gap_loop_close(&r->loop);
     return NULL;
-}
-
-static void *renew_main(void *arg)
-{
-    struct remote *r = arg;
-
-    for (;;) {
-        uint32_t seen = bell_seen(r->end);
-        int64_t until = clock_now_ns() + OWNER_RENEW_S * UNITS_NS_PER_S;
-        if (remote_stopping(r))
-            return NULL;
-        if (bell_wait(r->end, seen, until) == -ETIMEDOUT)
-            (void)owner_renew(&r->owner); /* closing says what was lost */
-    }
 }
 
 /* ---- the scheduler's side ---- */
@@ -221,6 +216,11 @@ void tier_remote_keep(struct tier *tier, bool keep)
     ((struct remote *)tier)->keep = keep;
 }
 
+static bool remote_lost(const struct tier *tier)
+{
+    return lease_lost(remote_lease((const struct remote *)tier));
+}
+
 static bool remote_torn(const struct tier *tier)
 {
     return atomic_load_explicit(&((const struct remote *)tier)->torn, memory_order_relaxed);
@@ -235,18 +235,14 @@ static int remote_close(struct tier *tier, struct err *e)
         r->engine->wake(r->state);
         pthread_join(r->run_thread, NULL);
     }
-    if (r->renews) {
-        bell_ring(r->end);
-        pthread_join(r->renew_thread, NULL);
-    }
-    r->owner.me.unsure |= remote_torn(tier);
+    if (remote_torn(tier))
+        owner_doubt(&r->owner);
     int rc = owner_leave(&r->owner, r->keep, e);
-    if (rc < 0 && e)
+    if (rc < 0 && rc != -ESTALE && e)
         e->class = ERR_FAILED; /* the run itself is done */
     r->engine->close(r->state);
     spsc_free(r->todo);
     spsc_free(r->done);
-    bell_free(r->end);
     place_epochs_close(&r->epochs);
     free(r);
     return rc;
@@ -262,6 +258,7 @@ static const struct tier_ops remote_ops = {
     .place = remote_place,
     .describe = remote_describe,
     .torn = remote_torn,
+    .lost = remote_lost,
     .close = remote_close,
 };
 
@@ -271,7 +268,9 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
 {
     const struct owner_opts owner = {.program = o->program,
                                      .keeps = o->keep,
+                                     .adopts = true,
                                      .destroys = o->destroys,
+                                     .waits = o->waits,
                                      .data_seed = o->data_seed};
     struct remote *r = calloc(1, sizeof(*r));
     int rc = 0;
@@ -286,21 +285,18 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
                          .bell = bell,
                          .todo = spsc_create(o->max_ops),
                          .done = spsc_create(o->max_ops),
-                         .end = bell_create(),
                          .gaps = o->gaps,
                          .max_ops = o->max_ops,
                          .shape = o->shape};
-    place_epochs_open(&r->epochs, (uint32_t)data_random_seed() | 1);
-    if (!r->todo || !r->done || !r->end)
+    if (!r->todo || !r->done)
         rc = err_nomem(e, "remote store");
     if (rc == 0)
         rc = o->joins ? owner_join(&r->owner, store, o->data_seed, e)
                       : owner_take(&r->owner, store, &owner, e);
+    place_epochs_open(&r->epochs, remote_epoch(r));
     r->keep = r->owner.kept; /* until the run says otherwise */
     if (rc == 0 && (rc = thread_start(&r->run_thread, run_main, r)) == 0)
         r->runs = true;
-    if (rc == 0 && (rc = thread_start(&r->renew_thread, renew_main, r)) == 0)
-        r->renews = true;
     if (rc < 0) {
         if (e && !e->code)
             err_errno(e, rc, ERR_FAILED, "", "cannot start a thread for the store");

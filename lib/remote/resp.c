@@ -620,7 +620,7 @@ static int link_next(struct resp *r, struct link *l)
     }
     if (!j->begin_ns)
         j->begin_ns = clock_now_ns();
-    uint32_t epoch = remote_epoch(r->remote, j->kind == JOB_WRITE ? NULL : op->place);
+    uint32_t epoch = remote_name_epoch(r->remote, j->kind == JOB_WRITE ? NULL : op->place);
     if (next_step(j, &j->sent) == STEP_REMOVE) {
         const char *const word[] = {"UNLINK", name};
         resp_name(name, op->name, epoch, j->sent.part);
@@ -717,6 +717,9 @@ static int link_send(struct resp *r, struct link *l)
         struct msghdr m = {.msg_iov = piece, .msg_iovlen = link_pieces(l, piece)};
         if (m.msg_iovlen == 0)
             return 0;
+        /* Also of a command that was begun: without its end the server does not take it. */
+        if (!lease_valid(remote_lease(r->remote)))
+            return -ESTALE;
         ssize_t n = sendmsg(l->context->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;

@@ -25,7 +25,8 @@ struct resp_control {
     char where[URI_NAME_CAP];
     struct timeval timeout;
     pthread_mutex_t lock;
-    redisContext *link; /* NULL: lost; the next call connects again */
+    redisContext *link;        /* NULL: lost; the next call connects again */
+    struct owner_clear *clear; /* while objects are removed */
     struct owner_store store;
     struct inventory_store list;
 };
@@ -235,9 +236,12 @@ static int unlink_keys(struct resp_control *c, redisReply *const *name, size_t n
             len[count++] = name[i]->len;
         }
         if (count == 1 + 64 || (i + 1 == n && count > 1)) {
+            if (!lease_current(c->clear->lease))
+                return -ESTALE;
             redisReply *reply = redisCommandArgv(c->link, (int)count, argv, len);
             if (!reply || reply->type != REDIS_REPLY_INTEGER)
                 return failed(c, reply, e);
+            c->clear->removed += (uint64_t)reply->integer;
             freeReplyObject(reply);
             count = 1;
         }
@@ -262,33 +266,34 @@ static void note_keys(struct owner_found *found, redisReply *const *name, size_t
     }
 }
 
-/* Walks over all keys: notes them in found, or (NULL) removes those of objects. */
+/* Walks over all keys: notes them in found, or (NULL) removes those of objects. Others may call
+ * between two steps: a marker is renewed meanwhile. */
 static int scan(struct resp_control *c, struct owner_found *found, struct err *e)
 {
     char cursor[24] = "0";
     int rc = 0;
 
-    pthread_mutex_lock(&c->lock);
     do {
+        if (!found && !lease_valid(c->clear->lease))
+            return -ESTALE;
+        pthread_mutex_lock(&c->lock);
         redisReply *reply = found ? ask(c, REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY, &rc, e,
                                         "SCAN %s COUNT " SCAN_STEP, cursor)
                                   : ask(c, REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY, &rc, e,
                                         "SCAN %s MATCH *kvtrace* COUNT " SCAN_STEP, cursor);
-        if (!reply)
-            break;
-        if (reply->elements != 2 || !reply->element[0]->str) {
+        if (reply && (reply->elements != 2 || !reply->element[0]->str)) {
             rc = failed(c, reply, e);
-            break;
+        } else if (reply) {
+            snprintf(cursor, sizeof(cursor), "%s", reply->element[0]->str);
+            const redisReply *keys = reply->element[1];
+            if (found)
+                note_keys(found, keys->element, keys->elements);
+            else
+                rc = unlink_keys(c, keys->element, keys->elements, e);
+            freeReplyObject(reply);
         }
-        snprintf(cursor, sizeof(cursor), "%s", reply->element[0]->str);
-        const redisReply *keys = reply->element[1];
-        if (found)
-            note_keys(found, keys->element, keys->elements);
-        else
-            rc = unlink_keys(c, keys->element, keys->elements, e);
-        freeReplyObject(reply);
+        pthread_mutex_unlock(&c->lock);
     } while (rc == 0 && strcmp(cursor, "0") != 0 && !(found && found->foreign));
-    pthread_mutex_unlock(&c->lock);
     return rc;
 }
 
@@ -297,9 +302,12 @@ static int store_look(void *ctx, struct owner_found *found, struct err *e)
     return scan(ctx, found, e);
 }
 
-static int store_clear(void *ctx, struct err *e)
+static int store_clear(void *ctx, struct owner_clear *clear, struct err *e)
 {
-    return scan(ctx, NULL, e);
+    struct resp_control *c = ctx;
+
+    c->clear = clear;
+    return scan(c, NULL, e);
 }
 
 const struct owner_store *resp_control_store(const struct resp_control *c)

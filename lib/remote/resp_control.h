@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "lib/remote/owner.h"
+#include "lib/owner/owner.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 

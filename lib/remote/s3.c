@@ -171,6 +171,8 @@ static size_t give_body(char *to, size_t one, size_t n, void *ctx)
 
     (void)one;
     q->moved_ns = clock_now_ns();
+    if (!lease_valid(remote_lease(q->s->remote)))
+        return CURL_READFUNC_ABORT;
     if (j->stage == STAGE_COMPLETE) {
         given = j->text_len - q->taken < n ? j->text_len - q->taken : n;
         memcpy(to, j->text + q->taken, given);
@@ -282,7 +284,7 @@ static void set_url(const struct s3 *s, const struct request *q)
     char url[S3_URL_CAP + 3 * UPLOAD_CAP + 64], name[S3_NAME_CAP];
 
     bool written = j->op->verb == TIER_WRITE && j->stage != STAGE_REMOVE;
-    s3_object_name(name, j->op->name, remote_epoch(s->remote, written ? NULL : j->op->place));
+    s3_object_name(name, j->op->name, remote_name_epoch(s->remote, written ? NULL : j->op->place));
     s3_url(&s->u, s->u.endpoint[door_of(s, j->op)], name, url);
     size_t len = strlen(url), room = sizeof(url) - len;
     if (j->stage == STAGE_CREATE)
@@ -322,6 +324,13 @@ static void set_verb(struct request *q)
 }
 
 static void end_request(struct s3 *s, struct request *q, CURLcode code);
+static void request_done(struct s3 *s, struct request *q, int64_t now);
+
+/* Does what q asks change the store? */
+static bool changes(const struct job *j)
+{
+    return j->stage != STAGE_MOVE || j->op->verb == TIER_WRITE;
+}
 
 /* Sends what q asks, for the first time or again. */
 static void request_send(struct s3 *s, struct request *q)
@@ -335,6 +344,11 @@ static void request_send(struct s3 *s, struct request *q)
     q->begin_ns = q->moved_ns = clock_now_ns();
     q->again_ns = 0;
     q->sent = 0;
+    if (changes(j) && !lease_valid(remote_lease(s->remote))) {
+        j->op->status = j->op->status < 0 ? j->op->status : -ESTALE;
+        request_done(s, q, q->begin_ns);
+        return;
+    }
     set_url(s, q);
     set_verb(q);
     q->active = true;
@@ -644,6 +658,8 @@ static void end_request(struct s3 *s, struct request *q, CURLcode code)
     look_at(&outcome, q, code);
     curl_multi_remove_handle(s->multi, q->easy);
     q->active = false;
+    if (outcome.rc < 0 && changes(j) && lease_lost(remote_lease(s->remote)))
+        outcome = (struct outcome){.rc = -ESTALE}; /* give_body ended it */
     if (outcome.may_pass && j->op->status == 0 && q->retries < s->retries) {
         q->retries++;
         q->again_ns = now + remote_pause_ns(j->op, q->retries);

@@ -474,15 +474,23 @@ static void note_name(struct owner_found *found, const char *name)
     }
 }
 
-static int remove_name(struct s3_control *c, const char *name, struct err *e)
+static int remove_name(struct s3_control *c, const char *name, struct owner_clear *clear,
+                       struct err *e)
 {
     char path[PATH_CAP];
 
     if (!is_object(name) && !inventory_names_segment(name, strlen(name)))
         return 0;
+    if (!lease_valid(clear->lease))
+        return -ESTALE;
     object_path(&c->u, name, path);
+    pthread_mutex_lock(&c->lock);
     int rc = ask(c, &(struct question){.verb = "DELETE", .path = path}, e);
-    return rc < 0 || fine(c) || c->a.http == 404 ? rc : refused(c, e);
+    if (rc == 0 && !fine(c) && c->a.http != 404)
+        rc = refused(c, e);
+    pthread_mutex_unlock(&c->lock);
+    clear->removed += rc == 0;
+    return rc;
 }
 
 /* Asks for the names behind token; "" is the first page. Parameters are in the order in which they
@@ -508,24 +516,27 @@ static int list_page(struct s3_control *c, const char *token, char **page, struc
     return rc == 0 && !*page ? err_nomem(e, "listing") : rc;
 }
 
-/* Walks over all names: notes them in found, or (NULL) removes the objects. */
-static int list(struct s3_control *c, struct owner_found *found, struct err *e)
+/* Walks over all names: notes them in found, or removes the objects (clear). Others may call
+ * between two requests: a marker is renewed meanwhile. */
+static int list(struct s3_control *c, struct owner_found *found, struct owner_clear *clear,
+                struct err *e)
 {
     char token[ELEMENT_CAP] = "", key[ELEMENT_CAP], cut[8];
     size_t below = strlen(c->u.prefix) + (c->u.prefix[0] != '\0');
     bool more = true;
     int rc = 0;
 
-    pthread_mutex_lock(&c->lock);
     while (rc == 0 && more && !(found && found->foreign)) {
         char *page = NULL;
+        pthread_mutex_lock(&c->lock);
         rc = list_page(c, token, &page, e);
+        pthread_mutex_unlock(&c->lock);
         for (const char *at = page; rc == 0 && element(&at, "Key", key, sizeof(key));) {
             const char *name = strlen(key) >= below ? key + below : key;
             if (found)
                 note_name(found, name);
             else
-                rc = remove_name(c, name, e);
+                rc = remove_name(c, name, clear, e);
         }
         const char *at = page ? page : "";
         more = element(&at, "IsTruncated", cut, sizeof(cut)) && strcmp(cut, "true") == 0;
@@ -533,18 +544,17 @@ static int list(struct s3_control *c, struct owner_found *found, struct err *e)
         more = more && element(&at, "NextContinuationToken", token, sizeof(token));
         free(page);
     }
-    pthread_mutex_unlock(&c->lock);
     return rc;
 }
 
 static int store_look(void *ctx, struct owner_found *found, struct err *e)
 {
-    return list(ctx, found, e);
+    return list(ctx, found, NULL, e);
 }
 
-static int store_clear(void *ctx, struct err *e)
+static int store_clear(void *ctx, struct owner_clear *clear, struct err *e)
 {
-    return list(ctx, NULL, e);
+    return list(ctx, NULL, clear, e);
 }
 
 const struct owner_store *s3_control_store(const struct s3_control *c)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/remote/owner.h"
+#include "lib/owner/owner.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 

@@ -216,6 +216,13 @@ static bool listed_torn(const struct tier *tier)
            (l->journal && journal_failed(l->journal) < 0);
 }
 
+static bool listed_lost(const struct tier *tier)
+{
+    const struct listed *l = (const struct listed *)tier;
+
+    return l->under->ops->lost && l->under->ops->lost(l->under);
+}
+
 void tier_listed_keep(struct tier *tier, bool keep)
 {
     ((struct listed *)tier)->keep = keep;
@@ -224,7 +231,7 @@ void tier_listed_keep(struct tier *tier, bool keep)
 static int listed_close(struct tier *tier, struct err *e)
 {
     struct listed *l = (struct listed *)tier;
-    int ret = journal_close(l->journal, l->keep, e);
+    int ret = journal_close(l->journal, l->keep && !listed_lost(tier), e);
     int closed = l->under->ops->close(l->under, ret ? NULL : e);
 
     inventory_free(l->had);
@@ -241,6 +248,7 @@ static const struct tier_ops listed_ops = {
     .adopt = listed_adopt,
     .describe = listed_describe,
     .torn = listed_torn,
+    .lost = listed_lost,
     .close = listed_close,
 };
 

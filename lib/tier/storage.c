@@ -25,6 +25,7 @@
 
 struct tier_storage {
     struct tier tier;
+    struct lease *lease;
     struct layout_files *files; /* or: */
     struct layout_slab *slab;
     struct extent_pool *space; /* of the slab */
@@ -65,7 +66,7 @@ static enum route slab_route(struct tier_storage *t, struct tier_op *op)
 
     op->status = 0;
     if (op->verb != TIER_READ || !op->place || op->drop)
-        op->status = layout_slab_use(t->slab);
+        op->status = lease_valid(t->lease) ? layout_slab_use(t->slab) : -ESTALE;
     if (op->status < 0)
         return ROUTE_NONE;
     if (op->verb == TIER_WRITE) {
@@ -146,7 +147,6 @@ static size_t storage_poll(struct tier *tier, struct tier_op **done, size_t max)
     for (; n < max && t->ready; t->ready = t->ready->next)
         done[n++] = t->ready;
     while (n < max && t->trim && (op = storage_trim_pop(t->trim)) != NULL) {
-        op->status = 0;
         space_release(t, op);
         done[n++] = op;
     }
@@ -266,6 +266,11 @@ static bool storage_torn(const struct tier *tier)
     return false;
 }
 
+static bool storage_lost(const struct tier *tier)
+{
+    return lease_lost(((const struct tier_storage *)tier)->lease);
+}
+
 static int storage_close(struct tier *tier, struct err *e)
 {
     struct tier_storage *t = (struct tier_storage *)tier;
@@ -296,6 +301,7 @@ static const struct tier_ops storage_ops = {
     .place = storage_place,
     .describe = storage_describe,
     .torn = storage_torn,
+    .lost = storage_lost,
     .close = storage_close,
 };
 
@@ -400,6 +406,7 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
                                       .max_ops = o->max_ops,
                                       .pages = o->pages,
                                       .gaps = o->gaps,
+                                      .lease = o->lease,
                                       .policy = {.chunk_bytes = (uint32_t)o->chunk_bytes,
                                                  .buffered = !direct,
                                                  .sync_objects = o->sync_objects}};
@@ -513,7 +520,7 @@ static int start_threads(struct tier_storage *t, const struct tier_storage_opts 
 int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, struct bell *bell,
                       struct err *e)
 {
-    struct storage_trim_opts trim = {.max_ops = o->max_ops, .bell = bell};
+    struct storage_trim_opts trim = {.lease = o->lease, .max_ops = o->max_ops, .bell = bell};
     struct tier_storage *t = NULL;
     struct storage_thread_opts w;
     const struct io *io;
@@ -526,6 +533,7 @@ int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, stru
         return err_nomem(e, "storage tier");
     t->tier.ops = &storage_ops;
     t->max_ops = o->max_ops;
+    t->lease = o->lease;
     t->shape = o->shape;
     snprintf(t->info.target, sizeof(t->info.target), "%s", o->path ? o->path : "");
     ret = prepare(t, o, &w, e);

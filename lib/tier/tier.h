@@ -13,6 +13,7 @@
 #include "lib/base/notes.h"
 #include "lib/data/data.h"
 #include "lib/io/io.h"
+#include "lib/owner/lease.h"
 
 enum tier_verb {
     TIER_WRITE,
@@ -161,6 +162,9 @@ struct tier_ops {
     /* A write failed, and a part of its object may still lie where the next run adopts it. With
      * nothing in flight. NULL: never. */
     bool (*torn)(const struct tier *t);
+    /* The store is not this run's any more: nothing is written or removed there, such operations
+     * end with -ESTALE. Any thread. NULL: never. */
+    bool (*lost)(const struct tier *t);
     /* Frees t; nothing may be in flight. Returns the first failure of the run, with *e. */
     int (*close)(struct tier *t, struct err *e);
 };
@@ -172,7 +176,8 @@ struct tier {
 /* Storage (storage.c): objects as files in a directory or as extents of a slab. */
 struct layout_slab;
 struct tier_storage_opts {
-    int dirfd;                /* the caller's */
+    int dirfd;           /* the caller's */
+    struct lease *lease; /* asked before each change; the caller's; NULL: nobody else is there */
     struct layout_slab *slab; /* the caller's; NULL: files in dirfd */
     uint32_t epoch;           /* of this run, in the names of its files; not 0. Not for a slab */
     const char *path;         /* for describe; copied */
@@ -267,6 +272,8 @@ struct tier_remote_opts {
     bool destroys;         /* what an earlier run kept may be removed */
     bool joins;            /* another process of this run has taken the store, and will leave it */
     uint64_t data_seed;
+    /* As in struct owner_opts. */
+    void (*waits)(const char *where, const char *who, unsigned seconds);
     int64_t timeout_ns; /* without progress, before an operation fails with -ETIMEDOUT */
     unsigned retries;   /* of a request, after errors that may pass */
     uint32_t shape;     /* of all contents (data_shape) */
