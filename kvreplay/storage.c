@@ -525,7 +525,7 @@ static int slab_keep(struct storage *s, const struct objects *objects, struct er
     }
     for (size_t pos = 0; rc == 0 && (o = objects_next(objects, &pos));) {
         if (slab_holds(s, o))
-            rc = layout_slab_keep(s->slab, object_name(o->key, TRACE_STORAGE),
+            rc = layout_slab_keep(s->slab, object_name(o->key, TRACE_STORAGE), o->generation,
                                   (uint32_t)(uintptr_t)o->place);
     }
     if (rc == 0 && s->torn)

@@ -148,8 +148,12 @@ int target_guard_open(int dir, const char *name, int flags, uint64_t *bytes)
     int fd = openat(dir, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st;
 
-    if (fd < 0) /* a link; a socket, or a device that is not there */
-        return errno == ELOOP || errno == ENXIO || errno == ENODEV ? -EISNAM : -errno;
+    if (fd < 0) { /* what is no file is refused in many ways */
+        int code = -errno;
+
+        return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) ? -EISNAM
+                                                                                         : code;
+    }
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1 ||
         !target_guard_owner(fd, st.st_uid)) {
         close(fd);

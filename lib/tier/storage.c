@@ -63,6 +63,7 @@ static void space_release(struct tier_storage *t, struct tier_op *op)
 static enum route slab_route(struct tier_storage *t, struct tier_op *op)
 {
     uint32_t list = list_of(op);
+    uint64_t listed;
 
     op->status = 0;
     if (op->verb != TIER_READ || !op->place || op->drop)
@@ -71,7 +72,7 @@ static enum route slab_route(struct tier_storage *t, struct tier_op *op)
         return ROUTE_NONE;
     if (op->verb == TIER_WRITE) {
         if (!list) /* a kept object of that name gives its place: there are never two */
-            list = layout_slab_adopt(t->slab, op->name);
+            list = layout_slab_adopt(t->slab, op->name, &listed);
         op->status = extent_resize(t->space, op->size, &list);
         op->place = (void *)(uintptr_t)list;
         return op->status < 0 ? ROUTE_NONE : ROUTE_THREAD;
@@ -194,8 +195,8 @@ static int adopt_extents(struct tier_storage *t, struct tier_op *op, uint64_t *s
 {
     struct data_id id = {.key = op->id.key, .shape = t->shape};
     int fd = layout_slab_fd(t->slab), ret = -ENOENT;
-    uint64_t begin = layout_slab_begin(), block = 0;
-    uint32_t list = layout_slab_adopt(t->slab, op->name), pos = list;
+    uint64_t begin = layout_slab_begin(), block = 0, listed;
+    uint32_t list = layout_slab_adopt(t->slab, op->name, &listed), pos = list;
     struct extent x;
 
     if (!extent_walk(t->space, &pos, &x))
@@ -204,12 +205,17 @@ static int adopt_extents(struct tier_storage *t, struct tier_op *op, uint64_t *s
     if (*size == DATA_PADDED(op->size))
         ret = stored_generation(fd, begin + x.offset, t->block, &id);
     *generation = id.generation;
+    if (ret == 0 && listed && id.generation && id.generation != listed &&
+        !layout_slab_unsure(t->slab)) {
+        *generation = listed;
+        ret = -ESTALE;
+    }
     pos = list;
     while (ret == 0 && op->verify != TIER_VERIFY_NONE && extent_walk(t->space, &pos, &x)) {
         ret = stored_check(fd, begin + x.offset, x.len, &id, block);
         block += x.len / DATA_BLOCK;
     }
-    if (ret < 0)
+    if (ret < 0 && ret != -ESTALE)
         extent_release(t->space, list);
     else
         op->place = (void *)(uintptr_t)list;

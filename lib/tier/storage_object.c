@@ -131,8 +131,8 @@ void storage_object_called(struct storage_object *ob)
         part->meta_ns += took_ns;
     switch (ob->stage) {
     case STORAGE_CLEAR:
-    case STORAGE_RETIRE:
-        result = result == -ENOENT ? 0 : result;
+    case STORAGE_RETIRE: /* a folder in the place of an old file is not ours */
+        result = result == -ENOENT || result == -EISDIR ? 0 : result;
         break;
     case STORAGE_OPEN:
         /* What is in the way may be a kept object of another size, or a link to somebody's file:

@@ -149,7 +149,7 @@ struct tier_ops {
      * -EPROTOTYPE: its contents have another shape, so it must be written anew. A slab's object
      * must have op's size. Generation 0: its first block is not ours. With op->verify set, the
      * headers of all its blocks are read first: -EBADMSG, one is not of this object and generation.
-     * Synchronous; for before the run. */
+     * -ESTALE: see listed.h; a slab's index is its list. Synchronous; for before the run. */
     int (*adopt)(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation);
     /* Names all objects that lie in the store, until found returns negative errno, which is then
      * returned. NULL: names do not tell which objects they are of. For before the run. */

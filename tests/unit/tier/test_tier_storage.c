@@ -579,7 +579,23 @@ static void test_slab_swapped_and_stale(void **state)
 
 static void keep(struct fixture *f, const struct tier_op *op)
 {
-    assert_int_equal(layout_slab_keep(f->slab, op->name, (uint32_t)(uintptr_t)op->place), 0);
+    assert_int_equal(
+        layout_slab_keep(f->slab, op->name, op->id.generation, (uint32_t)(uintptr_t)op->place), 0);
+}
+
+/* Writes the object's blocks, which lie first in the slab, as of another write. */
+static void op_rewrite(const struct fixture *f, const struct tier_op *op, uint64_t generation)
+{
+    struct data_id id = op->id;
+    int fd = openat(target_dir_fd(f->target), "slab.kv", O_RDWR | O_CLOEXEC);
+    void *block = aligned_alloc(DATA_BLOCK, DATA_PADDED(op->size));
+
+    id.generation = generation;
+    data_fill(block, DATA_PADDED(op->size), &id, 0);
+    assert_int_equal(pwrite(fd, block, DATA_PADDED(op->size), (off_t)layout_slab_begin()),
+                     DATA_PADDED(op->size));
+    free(block);
+    close(fd);
 }
 
 static void test_slab_adopt(void **state)
@@ -609,6 +625,15 @@ static void test_slab_adopt(void **state)
     assert_int_equal(run(f, &a, TIER_READ), 0);
     close_tier(f);
     close_slab(f);
+
+    op_rewrite(f, &a, 76); /* an older write of it, put there behind our back */
+    open_slab(f, 2 << 20, true);
+    open_tier(f, ordinary());
+    assert_int_equal(f->tier->ops->adopt(f->tier, &a, &size, &generation), -ESTALE);
+    assert_int_equal(generation, 77);
+    close_tier(f);
+    close_slab(f);
+    op_rewrite(f, &a, 77);
 
     open_slab(f, 2 << 20, true); /* reading alone gives nothing up */
     open_tier(f, ordinary());
