@@ -49,6 +49,7 @@ struct target_dir {
     enum lock found_lock;
     bool local;    /* locks are seen by all who can get here */
     int marker_fd; /* our own; -1: not taken */
+    bool missing;  /* the directory's parent is not there */
     bool sync;     /* the marker is on the device when the directory is taken */
     struct owner_store store;
     struct owner_opts opts;
@@ -181,8 +182,9 @@ static int find(struct target_dir *t, char text[OWNER_BYTES], struct err *e)
     directory_leave(t);
     int rc = directory_open(t, e);
 
+    t->missing = rc == -ENOENT; /* which is not that its marker is */
     if (rc < 0)
-        return rc;
+        return t->missing ? -ENXIO : rc;
     t->found_fd = openat(t->fd, DIR_MARKER, MARKER_FLAGS);
     if (t->found_fd < 0)
         return errno == ENOENT ? -ENOENT : marker_fault(t, -errno, "open", e);
@@ -510,6 +512,7 @@ int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, st
     }
     if (t->opts.created && t->marker_fd < 0 && t->found_fd < 0)
         rmdir(t->path);
+    rc = t->missing ? -ENOENT : rc;
     dir_free(t);
     return rc;
 }

@@ -52,7 +52,7 @@ bool lease_current(const struct lease *l)
     return !l || (!lease_lost(l) && in_time(l));
 }
 
-void lease_lose(struct lease *l)
+static void lose(struct lease *l)
 {
     atomic_store_explicit(&l->lost, true, memory_order_release);
 }
@@ -71,9 +71,9 @@ static void renew(struct lease *l)
     if (rc == 0)
         renewed(l, from_ns);
     else if (rc == -ESTALE || rc == -EAGAIN)
-        lease_lose(l);
+        lose(l);
     if (!in_time(l))
-        lease_lose(l);
+        lose(l);
 }
 
 bool lease_valid(struct lease *l)
@@ -84,6 +84,17 @@ bool lease_valid(struct lease *l)
         return false;
     pthread_mutex_lock(&l->renewing);
     if (!lease_lost(l) && !in_time(l))
+        renew(l);
+    pthread_mutex_unlock(&l->renewing);
+    return lease_current(l);
+}
+
+bool lease_confirm(struct lease *l)
+{
+    if (!l)
+        return true;
+    pthread_mutex_lock(&l->renewing);
+    if (!lease_lost(l))
         renew(l);
     pthread_mutex_unlock(&l->renewing);
     return lease_current(l);

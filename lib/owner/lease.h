@@ -32,11 +32,12 @@ int lease_open(struct lease **out, const struct lease_opts *o, struct err *e);
  * never again. Any thread; l may be NULL, for what has no owner: true.
  */
 bool lease_valid(struct lease *l);
-/* The same without renewing, for one who holds a lock that a renewal needs. False: ask lease_valid
- * without it. */
+/* Renews now, whatever the time: somebody may have removed the marker. Returns as lease_valid. */
+bool lease_confirm(struct lease *l);
+/* The same as lease_valid without renewing, for one who holds a lock that a renewal needs. False:
+ * ask lease_valid without it. */
 bool lease_current(const struct lease *l);
-/* The store is not ours any more. Any thread. */
-void lease_lose(struct lease *l);
+/* Was it lost? Any thread. */
 bool lease_lost(const struct lease *l);
 /* Stops the thread and frees l, which may be NULL. */
 void lease_close(struct lease *l);

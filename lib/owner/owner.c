@@ -442,7 +442,7 @@ static int refuse_lost(const struct owner *w, struct err *e)
 int owner_leave(struct owner *w, bool keep, struct err *e)
 {
     const struct owner_store *s = w->store;
-    bool removes = w->held && !w->joined && !keep, valid = lease_valid(w->lease);
+    bool removes = w->held && !w->joined && !keep, valid = lease_confirm(w->lease);
     char text[OWNER_BYTES];
     int rc = 0;
 

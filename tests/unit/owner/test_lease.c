@@ -51,9 +51,10 @@ static void held(void **state)
     assert_true(lease_valid(l) && !lease_lost(l));
     while (atomic_load(&s.renewed) < 2)
         clock_sleep_until(clock_now_ns() + S / 100, 0);
-    assert_true(lease_valid(l));
-    lease_lose(l);
-    assert_true(!lease_valid(l) && lease_lost(l));
+    assert_true(lease_valid(l) && lease_confirm(l));
+    s.answer = -ESTALE;
+    assert_true(lease_valid(l)); /* nobody has looked yet */
+    assert_true(!lease_confirm(l) && !lease_valid(l) && lease_lost(l));
     lease_close(l);
     assert_true(lease_valid(NULL) && !lease_lost(NULL));
     lease_close(NULL);
