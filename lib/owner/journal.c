@@ -75,7 +75,10 @@ static int append(struct journal *j, const unsigned char *text, size_t len, stru
         j->segment++;
         j->at = 0;
     }
-    int ret = j->s.write(j->s.ctx, j->segment, j->at, text, len, e);
+    /* One that nothing led to so far, as where the head is gone, would be read behind this one. */
+    int ret = j->at == 0 ? j->s.remove(j->s.ctx, j->segment + 1, e) : 0;
+    if (ret == 0)
+        ret = j->s.write(j->s.ctx, j->segment, j->at, text, len, e);
     if (ret == 0)
         j->at += len;
     return ret;
@@ -206,6 +209,33 @@ static int end_runs(struct journal *j, const struct inventory *had, struct err *
     return ret;
 }
 
+/* Segments of a process, from one on. Returns how many there were, or negative errno. */
+static int remove_strays(struct journal *j, uint32_t from, struct err *e)
+{
+    unsigned char byte;
+    int n = 0;
+
+    for (uint32_t i = from; j->s.read(j->s.ctx, i, 0, &byte, 1, NULL) != -ENOENT; i++, n++) {
+        int ret = j->s.remove(j->s.ctx, i, e);
+
+        if (ret < 0)
+            return ret;
+        if (i % INVENTORY_SEQUENCE == INVENTORY_SEQUENCE - 1)
+            break;
+    }
+    return n;
+}
+
+/* Those that no head and no other segment leads to, as where one before them is gone. */
+static int remove_all_strays(struct journal *j, struct err *e)
+{
+    int n = remove_strays(j, j->segment, e);
+
+    for (uint32_t rank = 1; n >= 0 && (rank == 1 || n > 0); rank++)
+        n = remove_strays(j, rank * INVENTORY_SEQUENCE, e);
+    return n < 0 ? n : 0;
+}
+
 /* What is there before the run: continued, written anew, or begun. */
 static int begin(struct journal *j, struct err *e)
 {
@@ -220,6 +250,10 @@ static int begin(struct journal *j, struct err *e)
         enum inventory_state state = inventory_state(had);
         uint64_t dead = inventory_records(had) - inventory_objects(had);
 
+        if (state == INVENTORY_NONE || state == INVENTORY_DAMAGED)
+            ret = remove_all_strays(j, e);
+        if (ret < 0)
+            return ret;
         if (state == INVENTORY_DAMAGED || state == INVENTORY_CUT || has_ranks(had) ||
             (state != INVENTORY_NONE && !j->o.trusted) ||
             dead > 2 * inventory_objects(had) + RECORDS_DEAD ||
