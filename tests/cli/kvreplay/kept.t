@@ -104,8 +104,9 @@ echo precious >"$TMP/precious"
 "$BIN/kvreplay" --full --nvme "$TMP/d" --keep -o /dev/null "$TMP/w.csv" 2>/dev/null
 for file in $(find "$TMP/d" -name '*.kv' | head -n 5); do ln -f "$TMP/precious" "$file"; done
 for file in $(find "$TMP/d" -name '*.kv' -size +100 | head -n 5); do ln -sf "$TMP/precious" "$file"; done
-for trace in r w; do
-    exits "links in the place of objects: $trace" 0 replay --nvme "$TMP/d" --keep "$TMP/$trace.csv"
+for trace in r w; do # the objects are lost; writes make them anew
+    lost=$([ $trace = w ] || echo 1)
+    exits "links in the place of objects: $trace" "${lost:-0}" replay --nvme "$TMP/d" --keep "$TMP/$trace.csv"
     is "$trace: nothing is written through them" "$(cat "$TMP/precious")" precious
 done
 for file in $(find "$TMP/d" -name '*.kv' | head -n 5); do ln -f "$TMP/precious" "$file"; done

@@ -82,7 +82,7 @@ killed() {
     wait $pid 2>/dev/null || true
 }
 { cat w.csv; echo '600,Write,20000,Tier-2,late,Prefill'; } >slow.csv
-{ rows Write Prefill 12; seq 20 29 | sed 's/.*/0,Delete,0,Tier-2,k&,/'; seq 30 39 | sed 's/.*/0,Read,20000,Tier-2,k&,Decode/'
+{ rows Write Prefill 12; seq 20 29 | sed 's/.*/0,Read,20000,Tier-2,k&,Evict/'; seq 30 39 | sed 's/.*/0,Read,20000,Tier-2,k&,Decode/'
     echo '600,Write,20000,Tier-2,late,Prefill'; } >mixed.csv
 exits 'kept' 0 replay --target d --keep w12.csv
 killed slow.csv

@@ -168,10 +168,10 @@ plant() {
         cp "old/$file" "$file" || { wait $pid; return 1; }
     done
     wait $pid
-    [ "$(column Status | grep -c corrupt)" -eq 4 ]
+    [ "$(column Status | grep -c stale)" -eq 4 ]
 }
 ok 'a stale object on each is found' tries 4 plant
-like 'and named as stale' "$(cat err)" 'corrupt: block 0 .*(older|stale|generation)'
+like 'and named as stale' "$(cat err)" 'stale: block 0 .*another write of this object'
 
 # ---- killed ----
 { cat w.csv; echo '600,Write,65536,Tier-2,late,Prefill'; } >slow.csv
