@@ -31,6 +31,15 @@ void storage_say_waits(const char *where, const char *who, unsigned seconds)
             ranks_suffix(), where, who, seconds);
 }
 
+void storage_say_late(const char *where, uint64_t objects)
+{
+    fprintf(stderr,
+            "kvreplay%s: %s: %llu object%s of a run that had lost it came while this one held it, "
+            "and %s removed\n",
+            ranks_suffix(), where, (unsigned long long)objects, units_plural(objects),
+            objects == 1 ? "was" : "were");
+}
+
 /* ---- the file of a slab ---- */
 
 /* A slab of that name that is not ours to write over: a link, another user's file, other data. */
@@ -424,6 +433,7 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
                                             .destroys = o->destroy_data,
                                             .shared = o->shared,
                                             .waits = storage_say_waits,
+                                            .late = storage_say_late,
                                             .data_seed = o->data_seed,
                                             .part = o->part};
         rc = o->joins ? target_dir_join(&s->target, o->path, o->data_seed, e)

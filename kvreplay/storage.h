@@ -92,6 +92,7 @@ struct storage {
 
 /* Tells that a marker is watched (struct owner_opts). */
 void storage_say_waits(const char *where, const char *who, unsigned seconds);
+void storage_say_late(const char *where, uint64_t objects);
 /* Opens o->path. The size of a slab is that of its file or device; a file that was empty or is ours
  * becomes as large as the trace needs. room's capacity and max_objects are cut to what a slab
  * holds. need: NULL from a pipe. Negative errno with *e, class ERR_TARGET when it is too small.

@@ -724,6 +724,7 @@ static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct er
                                  .joins = o->storage.joins,
                                  .data_seed = o->storage.data_seed,
                                  .waits = storage_say_waits,
+                                 .late = storage_say_late,
                                  .timeout_ns = o->timeout_ns,
                                  .retries = o->retries,
                                  .max_ops = (unsigned)o->inflight,

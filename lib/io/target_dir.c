@@ -395,10 +395,13 @@ static bool count_file(void *ctx, int dir, const char *name, const struct stat *
 {
     struct owner_found *found = ctx;
 
-    (void)dir, (void)name;
+    (void)dir;
     bool counts = kind != TARGET_FILES_MARKER && kind != TARGET_FILES_LIST;
 
-    found->objects += counts;
+    if (kind == TARGET_FILES_OBJECT)
+        owner_found_object(found, name, strlen(name));
+    else
+        found->objects += counts;
     found->bytes += counts ? (uint64_t)st->st_size : 0;
     return true;
 }
@@ -445,7 +448,7 @@ static int dir_clear(void *ctx, struct owner_clear *c, struct err *e)
 {
     const struct target_dir *t = ctx;
     struct owner_found left = {0};
-    int rc = target_files_remove(t->fd, false, c->lease, &c->removed);
+    int rc = target_files_remove(t->fd, false, c->lease, c);
 
     if (rc == 0 || rc == -ESTALE)
         return rc;
@@ -501,7 +504,8 @@ int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, st
                                   .data_seed = o->data_seed,
                                   .part_from = whole ? 0 : part.from,
                                   .part_to = whole ? 0 : part.to,
-                                  .waits = o->waits};
+                                  .waits = o->waits,
+                                  .late = o->late};
     /* Where nothing is kept a power cut may take the marker's text: an empty one means the same. */
     t->sync = o->keeps || o->shared;
     int rc = owner_take(&t->owner, &t->store, &t->opts, e);

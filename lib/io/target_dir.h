@@ -24,6 +24,7 @@ struct target_dir_opts {
     struct target_part part; /* of all objects, that this run stores here; zero: all of them */
     /* As in struct owner_opts. */
     void (*waits)(const char *where, const char *who, unsigned seconds);
+    void (*late)(const char *where, uint64_t objects);
 };
 /*
  * Takes the directory at path; creates it if it is missing (its parent must exist). Refused with

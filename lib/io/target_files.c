@@ -209,8 +209,8 @@ int target_files_each(int dirfd, target_files_visit *visit, void *ctx)
 struct removal {
     bool only_temporary;
     struct lease *lease;
-    uint64_t removed;
-    int failed; /* first negative errno */
+    struct owner_clear *clear; /* counts; may be NULL */
+    int failed;                /* first negative errno */
 };
 
 static void remove_below(DIR *d, const struct level *l, struct removal *r);
@@ -229,7 +229,10 @@ static bool remove_name(int dir, const char *name, int flags, struct removal *r)
         return false;
     }
     if (unlinkat(dir, name, flags) == 0) {
-        r->removed += flags == 0;
+        if (flags == 0 && r->clear) {
+            r->clear->removed++;
+            owner_clear_object(r->clear, name, strlen(name));
+        }
         return true;
     }
     if (flags ? errno != ENOTEMPTY && errno != EEXIST : errno != ENOENT)
@@ -278,15 +281,14 @@ static void remove_below(DIR *d, const struct level *l, struct removal *r)
     closedir(d);
 }
 
-int target_files_remove(int dirfd, bool only_temporary, struct lease *lease, uint64_t *removed)
+int target_files_remove(int dirfd, bool only_temporary, struct lease *lease,
+                        struct owner_clear *clear)
 {
-    struct removal r = {.only_temporary = only_temporary, .lease = lease};
+    struct removal r = {.only_temporary = only_temporary, .lease = lease, .clear = clear};
     DIR *d = open_list(dirfd, ".");
 
     if (!d)
         return -errno;
     remove_below(d, &top_level, &r);
-    if (removed)
-        *removed += r.removed;
     return r.failed;
 }

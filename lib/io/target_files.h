@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "lib/owner/card.h"
-#include "lib/owner/lease.h"
+#include "lib/owner/owner.h"
 
 /* Markers that are just being taken over: TAKING and 8 hexadecimal digits. */
 #define TARGET_FILES_TAKING OWNER_MARKER "-"
@@ -40,8 +40,9 @@ typedef bool target_files_visit(void *ctx, int dir, const char *name, const stru
                                 enum target_files_kind kind);
 int target_files_each(int dirfd, target_files_visit *visit, void *ctx);
 /* Removes our files below dirfd, and our folders that are then empty, each while lease_valid says
- * so (lease may be NULL; else -ESTALE); or only temporary files. *removed counts files, and may be
- * NULL. 0 or negative errno. */
-int target_files_remove(int dirfd, bool only_temporary, struct lease *lease, uint64_t *removed);
+ * so (lease may be NULL; else -ESTALE); or only temporary files. clear counts what was removed, and
+ * may be NULL. 0 or negative errno. */
+int target_files_remove(int dirfd, bool only_temporary, struct lease *lease,
+                        struct owner_clear *clear);
 
 #endif

@@ -48,6 +48,36 @@ void owner_found_object(struct owner_found *found, const char *stem, size_t len)
         found->failed = found->visit(found->ctx, object, epoch);
 }
 
+static int note_epoch(void *ctx, struct hash128 object, uint32_t epoch)
+{
+    struct owner_epochs *known = ctx;
+
+    (void)object;
+    for (unsigned i = 0; i < known->count; i++) {
+        if (known->epoch[i] == epoch)
+            return 0;
+    }
+    if (known->count < OWNER_EPOCHS_MAX)
+        known->epoch[known->count++] = epoch;
+    else
+        known->more = true;
+    return 0;
+}
+
+void owner_clear_object(struct owner_clear *c, const char *stem, size_t len)
+{
+    struct hash128 object;
+    uint32_t epoch;
+
+    if (!c->known || c->known->more || !stem_take(stem, len, &object, &epoch) || epoch == c->epoch)
+        return;
+    for (unsigned i = 0; i < c->known->count; i++) {
+        if (c->known->epoch[i] == epoch)
+            return;
+    }
+    c->late++;
+}
+
 /* ---- words ---- */
 
 const char *owner_who(const struct card *c, char who[OWNER_WHO])
@@ -180,7 +210,7 @@ static void stamp(struct owner *w, int64_t now_s)
 static int take_empty(struct owner *w, int64_t now_s, const struct owner_opts *o, bool last,
                       bool *clears, struct err *e)
 {
-    struct owner_found found = {0};
+    struct owner_found found = {.visit = note_epoch, .ctx = &w->known};
     int rc = w->store->look(w->store->ctx, &found, e);
 
     if (rc < 0)
@@ -222,7 +252,7 @@ static int take_left(struct owner *w, const char *text, int64_t now_s, const str
                      bool *clears, struct err *e)
 {
     const struct owner_store *s = w->store;
-    struct owner_found found = {0};
+    struct owner_found found = {.visit = note_epoch, .ctx = &w->known};
     struct card card;
     int rc = read_marker(w, text, o, &card, e);
 
@@ -332,13 +362,15 @@ static int hold(struct owner *w, int64_t from_ns, struct err *e)
 static int clear(struct owner *w, struct err *e)
 {
     const struct owner_store *s = w->store;
-    struct owner_clear c = {.lease = w->lease, .epoch = w->me.epoch};
+    struct owner_clear c = {.lease = w->lease, .epoch = w->me.epoch, .known = &w->known};
     char text[64];
     int rc;
 
     do /* it may only have had no time to renew the marker */
         rc = s->clear(s->ctx, &c, e);
     while (rc == -ESTALE && lease_valid(w->lease));
+    if (c.late && w->late)
+        w->late(s->where, c.late);
     size_t len = rc < 0 && e ? strlen(e->what) : 0;
     if (len > 0 && c.left)
         snprintf(e->what + len, sizeof(e->what) - len, "; %s left there",
@@ -377,8 +409,11 @@ int owner_take(struct owner *w, const struct owner_store *store, const struct ow
         return rc;
     w->held = true;
     rc = hold(w, from_ns, e);
-    if (rc == 0 && clears)
+    if (rc == 0 && clears) {
         rc = clear(w, e);
+        w->known = (struct owner_epochs){0}; /* what comes of them now is late */
+    }
+    w->late = o->late;
     if (rc < 0) /* the marker stays, and tells the next run */
         owner_abandon(w);
     return rc;

@@ -40,13 +40,29 @@ struct owner_found {
 /* An object of ours, whose name begins with stem[0..len), lies in the store. */
 void owner_found_object(struct owner_found *found, const char *stem, size_t len);
 
+/* Epochs in the names of objects. */
+enum {
+    OWNER_EPOCHS_MAX = 64
+};
+struct owner_epochs {
+    uint32_t epoch[OWNER_EPOCHS_MAX];
+    unsigned count;
+    bool more; /* there were more of them */
+};
+
 /* The removal of all that is ours in a store. */
 struct owner_clear {
     struct lease *lease; /* in: ask lease_valid before each removal; -ESTALE when it says no */
     uint32_t epoch;      /* in: of this run */
-    uint64_t removed;    /* out: objects */
+    const struct owner_epochs *known; /* in: of what lay there when the run took the store; NULL:
+                                         late ones are not counted */
+    uint64_t removed;                 /* out: objects */
+    uint64_t late;             /* out: of them, of no run that is known there: a stopped one's */
     uint64_t left, left_bytes; /* out, when it failed: objects that are still there; 0: not known */
 };
+
+/* An object whose name begins with stem[0..len) is removed. */
+void owner_clear_object(struct owner_clear *c, const char *stem, size_t len);
 
 /* The functions return 0 or negative errno, with *e when that is not named here. Calls come from
  * the run and from its lease's thread, also at the same time. */
@@ -80,6 +96,9 @@ struct owner_opts {
     /* Nobody can tell whether the run of who is alive: the marker is watched for that many seconds.
      * May be NULL. */
     void (*waits)(const char *where, const char *who, unsigned seconds);
+    /* Leaving has removed objects that came while this run held the store, and that are of no run
+     * whose objects lay there. May be NULL. */
+    void (*late)(const char *where, uint64_t objects);
 };
 
 /* A run that holds a store. Zero it first; it stays where it is until owner_leave. */
@@ -91,9 +110,11 @@ struct owner {
     struct lease *lease;
     int64_t looked_ns; /* who joined: before the last look that found another text */
     bool held, joined;
-    bool kept, unsure;  /* an earlier run left its objects; they may be torn */
-    atomic_bool doubts; /* owner_doubt */
-    char taker[192];    /* who has the store now; "": not known */
+    bool kept, unsure;         /* an earlier run left its objects; they may be torn */
+    atomic_bool doubts;        /* owner_doubt */
+    char taker[192];           /* who has the store now; "": not known */
+    struct owner_epochs known; /* of what lay there before */
+    void (*late)(const char *where, uint64_t objects);
 };
 
 enum {

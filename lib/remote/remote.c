@@ -271,6 +271,7 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
                                      .adopts = true,
                                      .destroys = o->destroys,
                                      .waits = o->waits,
+                                     .late = o->late,
                                      .data_seed = o->data_seed};
     struct remote *r = calloc(1, sizeof(*r));
     int rc = 0;

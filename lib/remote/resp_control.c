@@ -234,6 +234,9 @@ static int unlink_keys(struct resp_control *c, redisReply *const *name, size_t n
             inventory_names_segment(name[i]->str, name[i]->len)) {
             argv[count] = name[i]->str;
             len[count++] = name[i]->len;
+            if (name[i]->str[0] != '.' && !memchr(name[i]->str, '.', name[i]->len))
+                owner_clear_object(c->clear, name[i]->str + OWNER_PREFIX_LEN,
+                                   name[i]->len - OWNER_PREFIX_LEN);
         }
         if (count == 1 + 64 || (i + 1 == n && count > 1)) {
             if (!lease_current(c->clear->lease))

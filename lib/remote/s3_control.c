@@ -490,6 +490,8 @@ static int remove_name(struct s3_control *c, const char *name, struct owner_clea
         rc = refused(c, e);
     pthread_mutex_unlock(&c->lock);
     clear->removed += rc == 0;
+    if (rc == 0)
+        owner_clear_object(clear, name, strlen(name));
     return rc;
 }
 

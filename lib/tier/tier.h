@@ -274,6 +274,7 @@ struct tier_remote_opts {
     uint64_t data_seed;
     /* As in struct owner_opts. */
     void (*waits)(const char *where, const char *who, unsigned seconds);
+    void (*late)(const char *where, uint64_t objects);
     int64_t timeout_ns; /* without progress, before an operation fails with -ETIMEDOUT */
     unsigned retries;   /* of a request, after errors that may pass */
     uint32_t shape;     /* of all contents (data_shape) */

@@ -158,6 +158,17 @@ mkfifo d/.kvtrace-list.ffffffff d/.kvtrace-list.0000ffff
 exits 'a pipe in the place of a segment' 0 replay --target d --keep r.csv
 rm -rf d
 
+# ---- what a stopped run had under way ----
+rm -f k.csv
+"$BIN/kvreplay" --progress none --timing trace --duration 4s --target d -o k.csv slow.csv 2>err &
+pid=$!
+catches $pid
+until grep -qs 'k39,.*,ok' k.csv || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+for file in $(files | head -n 3); do cp "$file" "${file%-????????.kv}-deadbeef.kv"; done
+wait $pid && status=0 || status=$?
+is 'a run into whose store objects of another run came' "$status $(ls -d d 2>/dev/null)" '0 '
+like 'has removed and counted them' "$(cat err)" 'd: 3 objects of a run that had lost it came while this one held it, and were removed'
+
 # ---- slabs have an index instead ----
 exits 'a slab is kept' 0 replay --target d --layout slab --keep w.csv
 cp d/slab.kv old.kv
