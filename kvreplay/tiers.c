@@ -660,6 +660,7 @@ static int open_target(struct tiers *t, unsigned i, struct tier **tier, struct b
     if (rc < 0 || !under->list)
         return rc;
     struct tier_listed_opts l = {.store = inventory_files_store(under->list),
+                                 .lease = storage_lease(under),
                                  .adopts = t->kept[TRACE_STORAGE] || under->was_kept,
                                  .unsure = t->unsure[TRACE_STORAGE] || under->unsure,
                                  .epoch = under->epoch,
@@ -743,6 +744,7 @@ static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct er
     t->kept[i] |= facts.kept;
     t->unsure[i] |= facts.unsure;
     struct tier_listed_opts l = {.store = tier_remote_list(t->remote[i]),
+                                 .lease = tier_remote_lease(t->remote[i]),
                                  .adopts = t->kept[i],
                                  .unsure = t->unsure[i],
                                  .epoch = tier_remote_epoch(t->remote[i]),

@@ -57,13 +57,25 @@ struct hash128 journal_boot(void)
 
 /* ---- segments ---- */
 
+/* Nothing is put or removed in a store that may be another run's. */
+static int store_write(struct journal *j, uint32_t segment, uint64_t at, const void *text,
+                       size_t len, struct err *e)
+{
+    return lease_valid(j->o.lease) ? j->s.write(j->s.ctx, segment, at, text, len, e) : -ESTALE;
+}
+
+static int store_remove(struct journal *j, uint32_t segment, struct err *e)
+{
+    return lease_valid(j->o.lease) ? j->s.remove(j->s.ctx, segment, e) : -ESTALE;
+}
+
 static int write_head(struct journal *j, uint32_t first, struct err *e)
 {
     const struct inventory_record head = {.kind = INVENTORY_HEAD, .generation = first};
     unsigned char text[INVENTORY_RECORD];
 
     inventory_encode(&head, text);
-    return j->s.write(j->s.ctx, 0, 0, text, sizeof(text), e);
+    return store_write(j, 0, 0, text, sizeof(text), e);
 }
 
 /* Appends whole records, in a new segment where this one is full or cannot be appended to. */
@@ -76,9 +88,9 @@ static int append(struct journal *j, const unsigned char *text, size_t len, stru
         j->at = 0;
     }
     /* One that nothing led to so far, as where the head is gone, would be read behind this one. */
-    int ret = j->at == 0 ? j->s.remove(j->s.ctx, j->segment + 1, e) : 0;
+    int ret = j->at == 0 ? store_remove(j, j->segment + 1, e) : 0;
     if (ret == 0)
-        ret = j->s.write(j->s.ctx, j->segment, j->at, text, len, e);
+        ret = store_write(j, j->segment, j->at, text, len, e);
     if (ret == 0)
         j->at += len;
     return ret;
@@ -164,14 +176,12 @@ static int rewrite(struct journal *j, const struct inventory *had, bool trusted,
     if (ret == 0)
         ret = write_head(j, first, e);
     /* In order: those that are left after a kill are behind those that were removed. */
-    for (unsigned i = 0; ret == 0 && i < n; i++) {
-        if (segment[i] < first || segment[i] >= INVENTORY_SEQUENCE)
-            ret = j->s.remove(j->s.ctx, segment[i], e);
-    }
+    for (unsigned i = 0; ret == 0 && i < n; i++)
+        ret = store_remove(j, segment[i], e);
     return ret;
 }
 
-/* Where this run begins to write: behind what is there. */
+/* Where this run begins to write: behind what is there, or at the beginning again. */
 static uint32_t next_segment(const struct inventory *had)
 {
     const uint32_t *segment;
@@ -182,7 +192,7 @@ static uint32_t next_segment(const struct inventory *had)
         if (segment[i] < INVENTORY_SEQUENCE && segment[i] > last)
             last = segment[i];
     }
-    return last + 1;
+    return last < INVENTORY_SEQUENCE / 2 ? last + 1 : 1;
 }
 
 static bool has_ranks(const struct inventory *had)
@@ -213,17 +223,16 @@ static int end_runs(struct journal *j, const struct inventory *had, struct err *
 static int remove_strays(struct journal *j, uint32_t from, struct err *e)
 {
     unsigned char byte;
-    int n = 0;
 
-    for (uint32_t i = from; j->s.read(j->s.ctx, i, 0, &byte, 1, NULL) != -ENOENT; i++, n++) {
-        int ret = j->s.remove(j->s.ctx, i, e);
+    for (int n = 0;; n++) {
+        ssize_t had = j->s.read(j->s.ctx, from + (uint32_t)n, 0, &byte, 1, e);
 
+        if (had == -ENOENT)
+            return n;
+        int ret = had < 0 && had != -EISNAM ? (int)had : store_remove(j, from + (uint32_t)n, e);
         if (ret < 0)
             return ret;
-        if (i % INVENTORY_SEQUENCE == INVENTORY_SEQUENCE - 1)
-            break;
     }
-    return n;
 }
 
 /* Those that no head and no other segment leads to, as where one before them is gone. */
@@ -257,7 +266,7 @@ static int begin(struct journal *j, struct err *e)
         if (state == INVENTORY_DAMAGED || state == INVENTORY_CUT || has_ranks(had) ||
             (state != INVENTORY_NONE && !j->o.trusted) ||
             dead > 2 * inventory_objects(had) + RECORDS_DEAD ||
-            inventory_segments(had, &segment) > SEGMENTS_MAX || j->segment > INVENTORY_SEQUENCE / 2)
+            inventory_segments(had, &segment) > SEGMENTS_MAX)
             ret = rewrite(j, had, j->o.trusted, e);
         else if (state != INVENTORY_NONE && j->o.exact)
             ret = end_runs(j, had, e);
@@ -297,7 +306,7 @@ static void give_up(struct journal *j, int why)
     /* Without a head, or with one that leads nowhere, the rest says nothing. */
     for (uint32_t i = j->o.rank * INVENTORY_SEQUENCE; i <= last; i++) {
         if (i > 0 || ret < 0)
-            (void)j->s.remove(j->s.ctx, i, NULL);
+            (void)store_remove(j, i, NULL);
     }
 }
 

@@ -4,6 +4,7 @@
 #define KVTRACE_OWNER_JOURNAL_H
 
 #include "lib/owner/inventory.h"
+#include "lib/owner/lease.h"
 
 struct journal;
 
@@ -13,6 +14,7 @@ struct journal_opts {
                                     of this run has read it */
     bool trusted;                /* what it says may be used (inventory_holds) */
     bool exact;                  /* ... and what it names was not removed (inventory_exact) */
+    struct lease *lease;         /* asked before each change; NULL: nobody else is there */
     unsigned rank;               /* among the processes that share the store */
     uint32_t epoch;
     uint64_t first_generation;

@@ -175,6 +175,11 @@ const struct inventory_store *tier_remote_list(const struct tier *tier)
     return ((const struct remote *)tier)->owner.store->list;
 }
 
+struct lease *tier_remote_lease(const struct tier *tier)
+{
+    return remote_lease((const struct remote *)tier);
+}
+
 uint32_t tier_remote_epoch(const struct tier *tier)
 {
     return ((const struct remote *)tier)->epochs.own;

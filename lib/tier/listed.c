@@ -304,6 +304,7 @@ int tier_listed_open(struct tier **out, const struct tier_listed_opts *o, struct
         ret = read_left(l, e);
     if (ret == 0 && o->writes) {
         const struct journal_opts j = {.store = o->store,
+                                       .lease = o->lease,
                                        .had = o->rank ? NULL : l->had,
                                        .trusted = l->holds,
                                        .exact = l->exact,

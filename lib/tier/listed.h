@@ -10,6 +10,7 @@
 struct tier_listed_opts {
     struct tier *under;                  /* closed with this one, also when opening fails */
     const struct inventory_store *store; /* of the list; the caller's, until it is closed */
+    struct lease *lease;                 /* of the store; NULL: nobody else is there */
     bool adopts;                         /* an earlier run has kept objects there */
     bool unsure;                         /* ... and may have torn some */
     bool writes;                         /* this run keeps its objects, so it lists them */

@@ -317,10 +317,11 @@ struct tier_door {
 unsigned tier_remote_doors(const struct tier *tier, struct tier_door door[TIER_DOORS_MAX]);
 /* Sources of writes have more contents, or will have no more. Any thread. */
 void tier_remote_more(struct tier *tier);
-/* Where the list of what is kept lies (lib/tier/listed.h), valid until the tier is closed; and the
- * epoch of this run. */
+/* Where the list of what is kept lies (lib/tier/listed.h) and the lease on the store, both valid
+ * until the tier is closed; and the epoch of this run. */
 struct inventory_store;
 const struct inventory_store *tier_remote_list(const struct tier *tier);
+struct lease *tier_remote_lease(const struct tier *tier);
 uint32_t tier_remote_epoch(const struct tier *tier);
 /* Whether closing leaves the objects there. Without it, what an earlier run kept stays. */
 void tier_remote_keep(struct tier *tier, bool keep);
