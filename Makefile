@@ -289,6 +289,8 @@ $(BUILD)/tests/unit/tier/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
 $(BUILD)/tests/unit/tier/test_io $(BUILD)/tests/unit/trace/test_frame: LDLIBS += -Wl,--wrap=pread
 # A device that is asked to discard.
 $(BUILD)/tests/unit/tier/test_storage_trim: LDLIBS += -Wl,--wrap=ioctl
+# A file system without locks.
+$(BUILD)/tests/unit/owner/test_taking: LDLIBS += -Wl,--wrap=flock
 # Neither a new name for a file nor its removal.
 $(BUILD)/tests/unit/like/test_calls: LDLIBS += -Wl,--wrap=renameat,--wrap=unlinkat
 # No pipe, no process; a time that they set.
