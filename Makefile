@@ -289,6 +289,8 @@ $(BUILD)/tests/unit/tier/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
 $(BUILD)/tests/unit/tier/test_io $(BUILD)/tests/unit/trace/test_frame: LDLIBS += -Wl,--wrap=pread
 # A device that is asked to discard.
 $(BUILD)/tests/unit/tier/test_storage_trim: LDLIBS += -Wl,--wrap=ioctl
+# A file system without locks.
+$(BUILD)/tests/unit/owner/test_taking: LDLIBS += -Wl,--wrap=flock
 # Neither a new name for a file nor its removal.
 $(BUILD)/tests/unit/like/test_calls: LDLIBS += -Wl,--wrap=renameat,--wrap=unlinkat
 # No pipe, no process; a time that they set.
@@ -311,7 +313,7 @@ $(FUZZERS): $(BUILD)/%: %.c $(LIB)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(FUZZ_MAIN) -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)
 
 # Preloaded into a program: one of its allocations or system calls fails, or its I/O, or as a seed says.
-PRELOADS := $(addprefix $(BUILD)/tests/,faults/fail_nth.so faults/fail_io.so simulation/faulty.so)
+PRELOADS := $(addprefix $(BUILD)/tests/,faults/fail_nth.so faults/fail_io.so faults/no_flock.so simulation/faulty.so)
 $(PRELOADS): $(BUILD)/%.so: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -O1 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl

@@ -451,27 +451,37 @@ void owner_abandon(struct owner *w)
     w->held = false;
 }
 
-static int refuse_lost(const struct owner *w, struct err *e)
+/* The store is not this run's any more, or nobody could tell for a whole lease that it is. */
+static int refuse_lost(struct owner *w, struct err *e)
 {
     const struct owner_store *s = w->store;
     struct owner_found found = {0};
-    char text[64];
+    char text[OWNER_BYTES], left[64] = "nothing";
+    int64_t now_s;
+    int rc = s->get(s->ctx, text, &now_s, NULL);
 
+    if (rc == 0 && !is_ours(w, text))
+        note_taker(w, text);
     if (w->taker[0])
         return err_set(e, -ESTALE, ERR_TARGET, s->where,
                        "lost during the run: taken over by %s; nothing more was written or "
                        "removed there",
                        w->taker);
-    if (!w->joined && s->look(s->ctx, &found, NULL) == 0 && found.objects > 0)
+    if (w->joined || s->look(s->ctx, &found, NULL) < 0)
+        snprintf(left, sizeof(left), "its objects");
+    else if (found.objects > 0)
+        how_much(found.objects, found.bytes, left);
+    if (rc == -ENOENT)
         return err_set(e, -ESTALE, ERR_TARGET, s->where,
                        "lost during the run: its marker " OWNER_MARKER
-                       " was removed, or not renewed in time; nothing more was written or removed "
-                       "there, %s left (--destroy-data removes them)",
-                       how_much(found.objects, found.bytes, text));
+                       " was removed; nothing more was written or removed there, %s left "
+                       "(--destroy-data removes them)",
+                       left);
     return err_set(e, -ESTALE, ERR_TARGET, s->where,
                    "lost during the run: its marker " OWNER_MARKER
-                   " was removed, or not renewed in time; nothing more was written or removed "
-                   "there");
+                   " could not be renewed for %u s; nothing more was written or removed there, %s "
+                   "left for the next run to remove or use",
+                   w->me.lease_s, left);
 }
 
 int owner_leave(struct owner *w, bool keep, struct err *e)
