@@ -16,7 +16,7 @@ PREFIX  ?= /usr/local
 CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
-LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/conf lib/model lib/drive lib/data lib/io lib/tier lib/like lib/remote lib/ranks
+LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/conf lib/model lib/drive lib/data lib/owner lib/io lib/tier lib/like lib/remote lib/ranks
 lib/base  := err notes units clock memory hash sha256 keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/opt   := owners help opt files
 lib/sort  := heap temp_file time_sort
@@ -27,10 +27,11 @@ lib/conf  := keys value conf
 lib/model := model hf_fields hf_layers hf_state hf_keys hf_compute hf find
 lib/drive := drive_model share_server
 lib/data  := data stream_avx2 stream_avx512
-lib/io    := gap_list gap_line io uring psync target_facts target_guard target_marker target_files target_dir target_file target_device drive_log nvme
-lib/tier  := uri extent layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_object spread sim drive null
+lib/owner := card lease owner stem inventory journal inventory_files
+lib/io    := gap_list gap_line io uring psync target_facts target_guard target_files target_dir target_file target_device drive_log nvme
+lib/tier  := uri extent place layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_object spread sim drive null listed
 lib/like  := names calls like
-lib/remote := owner sockets remote resp_control resp s3_keys s3_sign s3_xml s3_ask s3_rights s3_control s3
+lib/remote := sockets remote resp_control resp s3_keys s3_sign s3_xml s3_ask s3_rights s3_control s3
 lib/ranks  := part start claims ranks_one
 # In the place of ranks_one, in the programs that MPI starts.
 MPI_FILES  := lib/ranks/ranks_mpi
@@ -288,6 +289,8 @@ $(BUILD)/tests/unit/tier/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
 $(BUILD)/tests/unit/tier/test_io $(BUILD)/tests/unit/trace/test_frame: LDLIBS += -Wl,--wrap=pread
 # A device that is asked to discard.
 $(BUILD)/tests/unit/tier/test_storage_trim: LDLIBS += -Wl,--wrap=ioctl
+# A file system without locks.
+$(BUILD)/tests/unit/owner/test_taking: LDLIBS += -Wl,--wrap=flock
 # Neither a new name for a file nor its removal.
 $(BUILD)/tests/unit/like/test_calls: LDLIBS += -Wl,--wrap=renameat,--wrap=unlinkat
 # No pipe, no process; a time that they set.
@@ -310,7 +313,7 @@ $(FUZZERS): $(BUILD)/%: %.c $(LIB)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(FUZZ_MAIN) -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)
 
 # Preloaded into a program: one of its allocations or system calls fails, or its I/O, or as a seed says.
-PRELOADS := $(addprefix $(BUILD)/tests/,faults/fail_nth.so faults/fail_io.so simulation/faulty.so)
+PRELOADS := $(addprefix $(BUILD)/tests/,faults/fail_nth.so faults/fail_io.so faults/no_flock.so simulation/faulty.so)
 $(PRELOADS): $(BUILD)/%.so: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -O1 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl

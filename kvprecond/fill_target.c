@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "kvprecond/options.h"
 #include "lib/base/descriptors.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
@@ -59,22 +60,26 @@ static bool is_ours(const void *block)
     return data_identify(block, &id, &index) == 0;
 }
 
+void fill_target_say_waits(const char *where, const char *who, unsigned seconds)
+{
+    fprintf(stderr,
+            "%s: %s: in use by %s, or left by it: looking for up to %u s whether it still renews "
+            "its marker\n",
+            options_program(), where, who, seconds);
+}
+
 static int open_dir(struct fill_target *t, struct err *e)
 {
     const struct target_dir_opts o = {.path = t->o.path,
                                       .program = "kvprecond",
                                       .keeps = t->o.keep,
                                       .destroys = t->o.destroy_data,
+                                      .waits = fill_target_say_waits,
                                       .data_seed = t->o.data_seed};
     int ret = target_dir_open(&t->dir, &o, e);
 
     if (ret < 0)
         return ret;
-    if (target_dir_was_kept(t->dir)) {
-        ret = target_dir_empty(t->dir, e);
-        if (ret < 0)
-            return ret;
-    }
     t->direct = !t->o.buffered && target_direct_io(target_dir_fd(t->dir));
     return 0;
 }
@@ -341,6 +346,8 @@ int fill_target_begin(struct fill_target *t, const struct plan_part *part, struc
     *fd = t->file.fd;
     if (!t->dir)
         return 0;
+    if (!lease_valid(target_dir_lease(t->dir)))
+        return err_set(e, -ESTALE, ERR_TARGET, t->o.path, "another run took it over");
     if (t->fds) {
         *fd = begin_random(t, part->file, e);
         return *fd < 0 ? *fd : 0;

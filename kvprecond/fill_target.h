@@ -25,6 +25,8 @@ struct fill_target_opts {
 struct fill_target;
 struct fill_file; /* one open file of a directory */
 
+/* Tells that a marker is watched (struct owner_opts). */
+void fill_target_say_waits(const char *where, const char *who, unsigned seconds);
 /* Takes the target. Class ERR_TARGET: refused by a guard, in use, or it holds other data. */
 int fill_target_open(struct fill_target **out, const struct fill_target_opts *o, struct err *e);
 

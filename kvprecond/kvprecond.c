@@ -581,7 +581,7 @@ static int run_tell(struct run *r, int argc, char **argv, int status)
 static int run(struct run *r, int argc, char **argv)
 {
     struct err e = {0}, closing = {0};
-    int status, ret;
+    int status, ret, filled = 0;
 
     r->report.o = &r->o;
     r->report.kept = r->o.keep || r->o.kind == TARGET_DEVICE;
@@ -592,15 +592,18 @@ static int run(struct run *r, int argc, char **argv)
     else
         status = report_failure(0, ret, &e);
     if (ret == 0) {
-        ret = run_fill(r, &e);
-        if (ret < 0 || stopped())
+        filled = run_fill(r, &e);
+        if (filled < 0 || stopped())
             ranks_stop(r->ranks);
         name_rank(r, &e);
-        status = report_failure(status, ret, &e);
+        /* Of a store that was lost the closing tells more. */
+        status = filled == -ESTALE ? err_exit_status(&e) : report_failure(status, filled, &e);
         status = run_tell(r, argc, argv, status);
     }
     ret = run_close(r, &closing);
     name_rank(r, &closing);
+    if (filled == -ESTALE && ret == 0)
+        status = report_failure(status, filled, &e);
     return stop_exit_status(report_failure(status, ret, &closing));
 }
 

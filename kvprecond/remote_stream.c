@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvprecond/fill_target.h"
 #include "lib/base/bell.h"
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
@@ -334,6 +335,7 @@ int remote_stream_open(struct remote_stream **out, const struct remote_stream_op
                                  .keep = o->keep,
                                  .destroys = o->destroy_data,
                                  .data_seed = o->data_seed,
+                                 .waits = fill_target_say_waits,
                                  .timeout_ns = o->timeout_ns,
                                  .retries = o->retries,
                                  .max_ops = objects,

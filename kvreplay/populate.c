@@ -15,6 +15,7 @@
 
 enum {
     POPULATE_POLL = 32,
+    POPULATE_LINES = 3,         /* of each kind; the rest is counted */
     POPULATE_LOOK_NS = 20000000 /* longest wait: the progress line is shown in between */
 };
 
@@ -37,6 +38,27 @@ static int populate_put(struct populate *p, const struct object *want, const str
     o->place = op->place;
     o->generation = op->id.generation;
     return 0;
+}
+
+/* The first objects that an earlier run kept and that are not as it left them are named. */
+static void populate_tell(struct populate *p, const struct object *want, int rc)
+{
+    struct populated *n = &p->done;
+    uint64_t *count = rc == -ENODATA  ? &n->lost_objects
+                      : rc == -ESTALE ? &n->stale_objects
+                      : rc == -EISNAM ? &n->foreign_objects
+                                      : NULL;
+    char name[HASH_HEX_LEN + 1];
+
+    if (!count || ++*count > POPULATE_LINES)
+        return;
+    progress_clear(p->progress);
+    hash_hex(object_name(want->key, want->tier), name);
+    fprintf(stderr, "kvreplay%s: kept object %s (%llu bytes) %s\n", ranks_suffix(), name,
+            (unsigned long long)want->size,
+            rc == -ENODATA  ? "is lost: it is on the list of what the store keeps, and not there"
+            : rc == -ESTALE ? "is stale: the store has another write of it than its list says"
+                            : "is not used: what has its name is no file of kvtrace");
 }
 
 static void populate_take_room(struct populate *p, const struct object *want)
@@ -62,18 +84,25 @@ int populate_adopt(struct populate *p, struct err *e)
         struct tier_op op = populate_op(want, 0);
         op.verify = p->tiers->unsure[want->tier] ? TIER_VERIFY_HEADER : TIER_VERIFY_NONE;
         int rc = stop_signal() ? -EINTR : tier->ops->adopt(tier, &op, &size, &generation);
+        bool listed = rc == -ENODATA || rc == -ESTALE;
         if (rc == -EINTR)
             return err_set(e, rc, ERR_FAILED, "populate", "interrupted");
         if (store_is_gone(rc))
             return err_errno(e, rc, ERR_TARGET, "populate",
                              "cannot look for the objects that an earlier run kept");
         p->done.torn_objects += rc == -EBADMSG;
-        if (rc < 0 || DATA_PADDED(size) != DATA_PADDED(want->size))
+        if (rc < 0 && !listed)
+            populate_tell(p, want, rc);
+        if ((rc < 0 && !listed) || DATA_PADDED(size) != DATA_PADDED(want->size))
             continue;
+        populate_tell(p, want, rc);
         op.id.generation = generation;
         if (populate_put(p, want, &op) < 0)
             return err_nomem(e, "table of objects");
+        objects_get(p->objects, want->key, want->tier)->stale = rc == -ESTALE;
         populate_take_room(p, want);
+        if (rc == -ENODATA)
+            continue;
         p->done.adopted_objects++;
         p->done.adopted_bytes += want->size;
         if (want->tier != TRACE_STORAGE || p->tiers->storages == 0)

@@ -14,6 +14,10 @@ struct populated {
     uint64_t objects, bytes;                 /* written */
     uint64_t adopted_objects, adopted_bytes; /* found */
     uint64_t torn_objects;                   /* found and not whole, after a run that was killed */
+    /* By the list of what is kept. Reads of the first two fail. */
+    uint64_t lost_objects;    /* listed and not there */
+    uint64_t stale_objects;   /* there in another size or generation than listed */
+    uint64_t foreign_objects; /* their name is there, and is no file of ours */
 };
 
 /* Zero it and set the first part, which stays the caller's. */

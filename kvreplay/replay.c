@@ -460,6 +460,13 @@ static int replay_survey(struct replay *r, struct err *e)
 
 /* ---- the tiers ---- */
 
+/* The data seed decides the first generation, and generations decide the contents and stand in the
+ * header of each block. So they do not repeat over runs either, unless a seed does. */
+static uint64_t replay_first_generation(const struct replay *r)
+{
+    return (hash_mix(r->data_seed) >> 2) + 1;
+}
+
 static void replay_set_tiers(struct replay *r)
 {
     const struct options *o = r->o;
@@ -503,7 +510,9 @@ static void replay_set_tiers(struct replay *r)
                             .sync_objects = o->sync == STORAGE_SYNC_OBJECT,
                             .pages = pages,
                             .compress_ratio = o->compress_ratio,
-                            .dedup_ratio = o->dedup_ratio};
+                            .dedup_ratio = o->dedup_ratio,
+                            .first_generation = replay_first_generation(r),
+                            .rank = o->part.rank};
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (o->has_target[i] && o->target[i].scheme != URI_PATH)
             r->tiers.o.remote[i] = &o->target[i];
@@ -547,17 +556,16 @@ static int replay_open_tiers(struct replay *r, struct err *e)
         return rc;
     if (r->o->max_writes && r->o->max_writes < writes)
         writes = r->o->max_writes;
-    /* The data seed decides the first generation, and generations decide the contents and stand in
-     * the header of each block. So they do not repeat over runs either, unless a seed does. */
     r->populate = (struct populate){.survey = &r->survey,
                                     .tiers = &r->tiers,
                                     .objects = r->objects,
                                     .progress = r->progress,
                                     .bell = r->bell,
                                     .inflight = (unsigned)writes,
-                                    .generation = (hash_mix(r->data_seed) >> 2) + 1};
+                                    .generation = replay_first_generation(r)};
     if (r->surveyed && (rc = populate_adopt(&r->populate, e)) < 0)
         return rc;
+    tiers_settle(&r->tiers);
     return tiers_storage_room(&r->tiers, e);
 }
 
@@ -706,7 +714,8 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .first_generation = r->populate.generation,
                             .gaps = r->tiers.gaps,
                             .start = replay_start,
-                            .tick_ns = r->in->rank ? UNITS_NS_PER_S : 0,
+                            .tick_ns =
+                                UNITS_NS_PER_S, /* to look at other ranks, and for a lost store */
                             .began = replay_began,
                             .tick = replay_tick,
                             .ctx = r};
@@ -831,7 +840,8 @@ static int replay_measure(struct replay *r, int rc, struct err *e)
     struct replay_times t = {.read = read.service, .write = write.service, .queue = n->queue};
     double seconds = until > n->from_ns ? (double)(until - n->from_ns) / 1e9 : 0;
     *f = (struct replay_figures){.interrupted = end == SCHED_SIGNAL,
-                                 .stopped = end == SCHED_ERROR || end == SCHED_EPIPE,
+                                 .stopped =
+                                     end == SCHED_ERROR || end == SCHED_EPIPE || end == SCHED_LOST,
                                  .seconds = seconds,
                                  .least_s = seconds,
                                  .tokens = n->tokens,
@@ -1087,7 +1097,7 @@ out:;
     if (rc == 0 && in->pool && (in->silent || refused)) /* nobody collects what became of it */
         closed = replay_agree(&r, closed, e);
     *status = n->failed || n->corrupt || n->reads_before_write || end == SCHED_ERROR ||
-              end == SCHED_LAGGED || end == SCHED_EPIPE;
+              end == SCHED_LAGGED || end == SCHED_EPIPE || end == SCHED_LOST;
     *in->stuck |= r.tiers_stuck;
     if (!r.tiers_stuck) /* else their threads still use it */
         gap_list_free(r.tiers.gaps);

@@ -23,6 +23,23 @@
 #define SLAB_INFLIGHT_MAX  64u
 #define SLAB_GROWTH        (8 * UNITS_MIB) /* at least, where the index of kept objects moves */
 
+void storage_say_waits(const char *where, const char *who, unsigned seconds)
+{
+    fprintf(stderr,
+            "kvreplay%s: %s: in use by %s, or left by it: looking for up to %u s whether it "
+            "still renews its marker\n",
+            ranks_suffix(), where, who, seconds);
+}
+
+void storage_say_late(const char *where, uint64_t objects)
+{
+    fprintf(stderr,
+            "kvreplay%s: %s: %llu object%s of a run that had lost it came while this one held it, "
+            "and %s removed\n",
+            ranks_suffix(), where, (unsigned long long)objects, units_plural(objects),
+            objects == 1 ? "was" : "were");
+}
+
 /* ---- the file of a slab ---- */
 
 /* A slab of that name that is not ours to write over: a link, another user's file, other data. */
@@ -57,10 +74,10 @@ static int slab_in_dir(struct storage *s, struct err *e)
     /* The lock on the directory's marker keeps out a process that opens the directory; this one, a
      * process that opens the file. */
     int rc = target_guard_lock(s->fd);
-    if (rc < 0)
-        return err_errno(e, rc, ERR_TARGET, s->o.path,
-                         "its " SLAB_NAME " is in use by another process");
-    rc = slab_check(s, e);
+    if (rc == -EWOULDBLOCK)
+        return err_set(e, -EBUSY, ERR_TARGET, s->o.path,
+                       "its " SLAB_NAME " is in use by another process");
+    rc = slab_check(s, e); /* where there are no locks, the marker's lease must do */
     if (rc < 0)
         return rc;
     s->resizes = true;
@@ -422,6 +439,8 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
                                             .adopts = true,
                                             .destroys = o->destroy_data,
                                             .shared = o->shared,
+                                            .waits = storage_say_waits,
+                                            .late = storage_say_late,
                                             .data_seed = o->data_seed,
                                             .part = o->part};
         rc = o->joins ? target_dir_join(&s->target, o->path, o->data_seed, e)
@@ -429,10 +448,13 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
         if (rc < 0)
             return rc;
         s->fd = target_dir_fd(s->target);
+        s->epoch = target_dir_epoch(s->target);
         s->was_kept = target_dir_was_kept(s->target);
         s->unsure = target_dir_unsure(s->target);
         if (o->layout == STORAGE_LAYOUT_SLAB)
             rc = slab_in_dir(s, e);
+        else if (!(s->list = inventory_files_open(s->fd, s->path)))
+            rc = err_nomem(e, "list of objects");
     } else {
         rc = slab_on_file(s, e);
     }
@@ -445,6 +467,11 @@ int storage_open(struct storage *s, const struct storage_opts *o, const struct s
         return err_errno(e, rc, ERR_TARGET, o->path, "its file system cannot be examined");
     target_device_find(s->fd, &s->device);
     return 0;
+}
+
+struct lease *storage_lease(const struct storage *s)
+{
+    return s->target ? target_dir_lease(s->target) : NULL;
 }
 
 int storage_check_unused(const char *path, struct err *e)
@@ -515,7 +542,7 @@ static int slab_keep(struct storage *s, const struct objects *objects, struct er
     }
     for (size_t pos = 0; rc == 0 && (o = objects_next(objects, &pos));) {
         if (slab_holds(s, o))
-            rc = layout_slab_keep(s->slab, object_name(o->key, TRACE_STORAGE),
+            rc = layout_slab_keep(s->slab, object_name(o->key, TRACE_STORAGE), o->generation,
                                   (uint32_t)(uintptr_t)o->place);
     }
     if (rc == 0 && s->torn)
@@ -527,30 +554,37 @@ static int slab_keep(struct storage *s, const struct objects *objects, struct er
                   : 0;
 }
 
+/* Closes the slab's file and leaves the directory. */
+static int storage_leave(struct storage *s, bool keep, struct err *e)
+{
+    layout_slab_close(s->slab);
+    inventory_files_close(s->list);
+    if (s->own_fd && s->fd >= 0) {
+        flock(s->fd, LOCK_UN); /* a ring may hold the file for a moment longer */
+        close(s->fd);
+    }
+    int rc = target_dir_close(s->target, keep, e);
+    *s = (struct storage){0};
+    return rc;
+}
+
 int storage_close(struct storage *s, bool keep, const struct objects *objects, struct err *e)
 {
     int rc = 0;
 
     if (!s->open)
         return 0;
+    if (s->target && !lease_valid(target_dir_lease(s->target)))
+        return storage_leave(s, keep, e);
     if (s->slab && keep && layout_slab_used(s->slab)) /* one that was not touched stays as it is */
         rc = slab_keep(s, objects, e);
     if (s->slab && !keep && s->was_kept && layout_slab_use(s->slab) < 0)
         rc = err_errno(e, -EIO, ERR_OUTPUT, s->path, "its header cannot be written");
     if (s->slab && !keep && s->resizes && !s->target && ftruncate(s->fd, 0) < 0 && rc == 0)
         rc = err_errno(e, -errno, ERR_OUTPUT, s->path, "cannot be emptied");
-    layout_slab_close(s->slab);
-    if (s->own_fd && s->fd >= 0) {
-        flock(s->fd, LOCK_UN); /* a ring may hold the file for a moment longer */
-        close(s->fd);
-    }
     /* Without a new index, what the old one names may have been written over. */
     if (s->target && (s->torn || (s->slab && keep && rc < 0)))
         target_dir_doubt(s->target);
-    if (s->target) {
-        int closed = target_dir_close(s->target, keep, rc ? NULL : e);
-        rc = rc ? rc : closed;
-    }
-    *s = (struct storage){0};
-    return rc;
+    int left = storage_leave(s, keep, rc ? NULL : e);
+    return rc ? rc : left;
 }

@@ -11,6 +11,7 @@
 #include "lib/io/target_device.h"
 #include "lib/io/target_dir.h"
 #include "lib/io/target_part.h"
+#include "lib/owner/inventory_files.h"
 #include "lib/tier/layout_slab.h"
 
 /* Each in the order of the choices of its option. */
@@ -72,9 +73,11 @@ struct storage_need {
 /* Plain state, filled by storage_open. Zero it first. */
 struct storage {
     struct storage_opts o;
-    struct target_dir *target; /* the directory; NULL: a file or device */
-    struct layout_slab *slab;  /* NULL: objects are files */
-    int fd;                    /* of the slab, else of the directory */
+    struct target_dir *target;    /* the directory; NULL: a file or device */
+    struct inventory_files *list; /* of what is kept, for files in a directory; else NULL */
+    uint32_t epoch;               /* of this run, in the names of these files */
+    struct layout_slab *slab;     /* NULL: objects are files */
+    int fd;                       /* of the slab, else of the directory */
     bool open;
     bool own_fd;   /* fd is a slab's */
     bool resizes;  /* the slab's file is ours to lengthen and to empty */
@@ -87,12 +90,17 @@ struct storage {
     char path[256]; /* for reports */
 };
 
+/* Tells that a marker is watched (struct owner_opts). */
+void storage_say_waits(const char *where, const char *who, unsigned seconds);
+void storage_say_late(const char *where, uint64_t objects);
 /* Opens o->path. The size of a slab is that of its file or device; a file that was empty or is ours
  * becomes as large as the trace needs. room's capacity and max_objects are cut to what a slab
  * holds. need: NULL from a pipe. Negative errno with *e, class ERR_TARGET when it is too small.
  */
 int storage_open(struct storage *s, const struct storage_opts *o, const struct storage_need *need,
                  struct room *room, struct err *e);
+/* Of a directory; NULL for a slab elsewhere, which a lock or the kernel guards. */
+struct lease *storage_lease(const struct storage *s);
 /* The trace has no rows for the target at path: nothing is opened or made there, which is said. A
  * path that could not be used is refused all the same. Negative errno with *e, as storage_open. */
 int storage_check_unused(const char *path, struct err *e);

@@ -180,6 +180,8 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
 static void json_rows(struct jsonout *j, const struct summary *s)
 {
     const struct counts *n = s->evidence->counts;
+    struct tier_listed_facts lists;
+    bool kept = tiers_lists(s->tiers, &lists);
 
     jsonout_object(j, "rows");
     jsonout_u64(j, "total", n->rows + s->skipped);
@@ -188,6 +190,7 @@ static void json_rows(struct jsonout *j, const struct summary *s)
     jsonout_u64(j, "corrupt", n->corrupt);
     jsonout_u64(j, "failed", n->failed);
     jsonout_u64(j, "lost", n->lost);
+    jsonout_u64(j, "stale", n->stale);
     jsonout_u64(j, "skipped", s->skipped);
     jsonout_u64(j, "bad", s->bad_rows);
     jsonout_u64(j, "unverified_reads", n->unverified_reads);
@@ -198,8 +201,17 @@ static void json_rows(struct jsonout *j, const struct summary *s)
     jsonout_u64(j, "adopted_objects", s->populated.adopted_objects);
     jsonout_u64(j, "adopted_bytes", s->populated.adopted_bytes);
     jsonout_u64(j, "torn_objects", s->populated.torn_objects);
+    jsonout_u64(j, "lost_objects", s->populated.lost_objects);
+    jsonout_u64(j, "stale_objects", s->populated.stale_objects);
+    jsonout_u64(j, "foreign_objects", s->populated.foreign_objects);
+    jsonout_u64(j, "unlisted_objects", lists.unlisted);
+    jsonout_u64(j, "missing_objects", lists.missing);
     jsonout_u64(j, "in_run_objects", n->created_objects);
     jsonout_u64(j, "in_run_bytes", n->created_bytes);
+    jsonout_end(j);
+    jsonout_object(j, "kept_list");
+    jsonout_text_value(j, "state", kept ? inventory_state_text(lists.state) : NULL);
+    jsonout_u64(j, "objects", lists.listed);
     jsonout_end(j);
     jsonout_object(j, "head");
     jsonout_u64(j, "rows", n->head_rows);
@@ -499,6 +511,33 @@ static const char *text_time(char *buf, const struct hist *h, uint32_t ppm)
     return hist_count(h) ? units_format_duration(buf, 32, (double)hist_percentile(h, ppm)) : "-";
 }
 
+/* What the list of an earlier run says of the objects that it kept. */
+static void text_list(FILE *out, const struct summary *s)
+{
+    static const char *const text[] = {
+        [INVENTORY_NONE] = "kept by a version that wrote no list of its objects",
+        [INVENTORY_WHOLE] = "its list is whole",
+        [INVENTORY_CUT] = "its list has no end, as after a kill",
+        [INVENTORY_DAMAGED] = "its list is damaged",
+        [INVENTORY_PARTIAL] = "its list could not be written in full"};
+    const struct populated *p = &s->populated;
+    struct tier_listed_facts lists;
+
+    if (!tiers_lists(s->tiers, &lists))
+        return;
+    fprintf(out, "kept store: %s", text[lists.state]);
+    if (p->lost_objects + p->stale_objects + p->foreign_objects)
+        fprintf(out, "; %llu lost, %llu stale, %llu no files of kvtrace",
+                (unsigned long long)p->lost_objects, (unsigned long long)p->stale_objects,
+                (unsigned long long)p->foreign_objects);
+    if (lists.missing)
+        fprintf(out, "; %llu not there, which the killed run may have removed",
+                (unsigned long long)lists.missing);
+    if (lists.unlisted && lists.state != INVENTORY_NONE)
+        fprintf(out, "; %llu adopted that it does not name", (unsigned long long)lists.unlisted);
+    fputc('\n', out);
+}
+
 static void text_rows(FILE *out, const struct summary *s)
 {
     const struct evidence *ev = s->evidence;
@@ -512,6 +551,8 @@ static void text_rows(FILE *out, const struct summary *s)
             units_format_duration(took, sizeof(took), (double)ev->elapsed_ns),
             per_s >= 0 ? per_s : 0.0, (unsigned long long)n->ok, (unsigned long long)n->absent,
             (unsigned long long)n->corrupt, (unsigned long long)n->failed);
+    if (n->stale)
+        fprintf(out, " (%llu of the corrupt ones stale)", (unsigned long long)n->stale);
     if (n->lost)
         fprintf(out, " (%llu lost)", (unsigned long long)n->lost);
     if (s->skipped)
@@ -532,6 +573,7 @@ static void text_rows(FILE *out, const struct summary *s)
     if (p->torn_objects)
         fprintf(out, "a run that was to keep its objects was killed here: %llu not whole\n",
                 (unsigned long long)p->torn_objects);
+    text_list(out, s);
     if (p->objects + p->adopted_objects)
         fprintf(out, "populated: %llu object%s written, %s; %llu adopted from an earlier run\n",
                 (unsigned long long)p->objects, units_plural(p->objects),

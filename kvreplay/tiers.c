@@ -19,6 +19,9 @@
 #include "lib/tier/spread.h"
 
 #define TIERS_NO_LIMIT (UINT64_MAX / 4)
+/* A list of kept objects is as old as this when a run is killed; a remote one as its marker. */
+#define LIST_FLUSH_NS        (UNITS_NS_PER_S / 2)
+#define REMOTE_LIST_FLUSH_NS (10 * UNITS_NS_PER_S)
 enum {
     TIERS_GPU_NUMBER_MAX = 1023,
     TIERS_SPARE_OBJECTS = 1024,
@@ -534,6 +537,7 @@ static int open_like(struct tiers *t, const struct storage *under, struct tier *
 {
     const struct tiers_opts *o = &t->o;
     struct tier_like_opts l = {.dirfd = under->fd,
+                               .lease = storage_lease(under),
                                .path = under->path,
                                .uri = o->like,
                                .largest = t->surveyed ? t->surveyed->largest[TRACE_STORAGE] : 0,
@@ -574,8 +578,27 @@ static bool need_of(const struct tiers *t, unsigned target, struct storage_need 
     return true;
 }
 
+/* Puts the list of what is kept over an engine, where the store is to be kept or was. */
+static int open_list(struct tiers *t, struct tier **tier, struct tier_listed_opts *l, struct err *e)
+{
+    const struct tiers_opts *o = &t->o;
+
+    l->under = *tier;
+    l->writes = o->storage.keep;
+    l->rank = o->storage.joins ? o->rank : 0;
+    l->first_generation = o->first_generation;
+    l->max_ops = (unsigned)o->inflight;
+    if (!l->adopts && !l->writes)
+        return 0;
+    *tier = NULL;
+    int rc = tier_listed_open(tier, l, e);
+    if (rc == 0)
+        t->listed[t->listeds++] = *tier;
+    return rc;
+}
+
 /* Opens a target, and an engine whose threads are near its device. */
-static int open_target(struct tiers *t, unsigned i, struct tier **tier, struct bell *bell,
+static int open_engine(struct tiers *t, unsigned i, struct tier **tier, struct bell *bell,
                        struct err *e)
 {
     const struct tiers_opts *o = &t->o;
@@ -598,7 +621,9 @@ static int open_target(struct tiers *t, unsigned i, struct tier **tier, struct b
     if (o->like)
         return open_like(t, under, tier, bell, e);
     struct tier_storage_opts s = {.dirfd = under->fd,
+                                  .lease = storage_lease(under),
                                   .slab = under->slab,
+                                  .epoch = under->epoch,
                                   .path = under->path,
                                   .engine = o->io,
                                   .chunk_bytes = o->chunk_bytes,
@@ -624,6 +649,23 @@ static int open_target(struct tiers *t, unsigned i, struct tier **tier, struct b
     if (near)
         thread_leave_node(&cpus);
     return rc;
+}
+
+static int open_target(struct tiers *t, unsigned i, struct tier **tier, struct bell *bell,
+                       struct err *e)
+{
+    const struct storage *under = &t->storage[i];
+    int rc = open_engine(t, i, tier, bell, e);
+
+    if (rc < 0 || !under->list)
+        return rc;
+    struct tier_listed_opts l = {.store = inventory_files_store(under->list),
+                                 .lease = storage_lease(under),
+                                 .adopts = t->kept[TRACE_STORAGE] || under->was_kept,
+                                 .unsure = t->unsure[TRACE_STORAGE] || under->unsure,
+                                 .epoch = under->epoch,
+                                 .flush_ns = LIST_FLUSH_NS};
+    return open_list(t, tier, &l, e);
 }
 
 /* The rooms of several targets begin with what was asked for all of them. */
@@ -682,6 +724,8 @@ static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct er
                                  .destroys = o->storage.destroy_data,
                                  .joins = o->storage.joins,
                                  .data_seed = o->storage.data_seed,
+                                 .waits = storage_say_waits,
+                                 .late = storage_say_late,
                                  .timeout_ns = o->timeout_ns,
                                  .retries = o->retries,
                                  .max_ops = (unsigned)o->inflight,
@@ -696,9 +740,19 @@ static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct er
                                         : tier_resp_open(&t->tier[i], &r, bell, e);
     if (rc < 0)
         return rc;
-    tier_remote_look(t->tier[i], &facts);
+    t->remote[i] = t->tier[i];
+    tier_remote_look(t->remote[i], &facts);
     t->kept[i] |= facts.kept;
     t->unsure[i] |= facts.unsure;
+    struct tier_listed_opts l = {.store = tier_remote_list(t->remote[i]),
+                                 .lease = tier_remote_lease(t->remote[i]),
+                                 .adopts = t->kept[i],
+                                 .unsure = t->unsure[i],
+                                 .epoch = tier_remote_epoch(t->remote[i]),
+                                 .flush_ns = REMOTE_LIST_FLUSH_NS};
+    rc = open_list(t, &t->tier[i], &l, e);
+    if (rc < 0)
+        return rc;
     uint64_t peak = t->surveyed ? t->surveyed->room[i].peak : 0;
     return peak > facts.room_bytes ? too_small(e, i, peak, facts.room_bytes, o->remote[i]->text)
                                    : 0;
@@ -776,8 +830,33 @@ void tiers_keep(struct tiers *t, bool keep)
 {
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (t->tier[i] && t->choice[i].kind == TIERS_REMOTE)
-            tier_remote_keep(t->tier[i], keep);
+            tier_remote_keep(t->remote[i], keep);
     }
+}
+
+void tiers_settle(struct tiers *t)
+{
+    for (unsigned i = 0; i < t->listeds; i++)
+        tier_listed_settle(t->listed[i]);
+}
+
+bool tiers_lists(const struct tiers *t, struct tier_listed_facts *f)
+{
+    *f = (struct tier_listed_facts){0};
+    for (unsigned i = 0; i < t->listeds; i++) {
+        struct tier_listed_facts one;
+
+        tier_listed_look(t->listed[i], &one);
+        f->adopts |= one.adopts;
+        f->state = i == 0 || one.state == INVENTORY_NONE                ? one.state
+                   : f->state != INVENTORY_NONE && one.state > f->state ? one.state
+                                                                        : f->state;
+        f->listed += one.listed;
+        f->unlisted += one.unlisted;
+        f->missing += one.missing;
+        f->failed = f->failed ? f->failed : one.failed;
+    }
+    return f->adopts;
 }
 
 unsigned tiers_devices(const struct tiers *t, const struct target_device **device)
@@ -854,7 +933,7 @@ void tiers_describe(struct tiers *t)
         if (instead[0])
             notes_add(&info->fallbacks, "%s", instead);
         if (t->choice[i].kind == TIERS_REMOTE) {
-            t->doors[i] = tier_remote_doors(t->tier[i], t->door[i]);
+            t->doors[i] = tier_remote_doors(t->remote[i], t->door[i]);
             for (unsigned k = 0; k < t->doors[i]; k++)
                 t->door_share[i][k] = 1.0 / t->doors[i];
         }
@@ -884,6 +963,8 @@ unsigned tiers_threads(const struct tiers *t)
 int tiers_close(struct tiers *t, bool ran, bool keep, const struct objects *objects, struct err *e)
 {
     int first = 0;
+    for (unsigned i = 0; ran && i < t->listeds; i++)
+        tier_listed_keep(t->listed[i], keep);
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         struct tier *tier = t->tier[i];
         bool torn = tier && tier->ops->torn && tier->ops->torn(tier);

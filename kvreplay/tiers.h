@@ -14,6 +14,7 @@
 #include "lib/io/io.h"
 #include "lib/opt/opt.h"
 #include "lib/ranks/claims.h"
+#include "lib/tier/listed.h"
 #include "lib/tier/spread.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
@@ -49,6 +50,8 @@ struct tiers_opts {
     bool sqpoll, iopoll, sync_objects;
     enum io_pages pages;
     double compress_ratio, dedup_ratio;
+    uint64_t first_generation; /* of this run's writes */
+    unsigned rank;             /* among the processes of this run */
 };
 
 enum tiers_kind {
@@ -84,6 +87,9 @@ struct tiers {
     bool wrap[TRACE_TIERS];              /* the arena's space is used again: capacity has no end */
     bool exact[TRACE_TIERS];             /* the room is known from a survey or an option */
     struct tier *tier[TRACE_TIERS];
+    struct tier *remote[TRACE_TIERS]; /* the engine of TIERS_REMOTE, which tier may lie over */
+    struct tier *listed[TRACE_TIERS + SPREAD_MAX]; /* of kept stores; closed with tier */
+    unsigned listeds;
     struct tier_info info[TRACE_TIERS];
     uint64_t ios_before[TRACE_TIERS]; /* of info, when the clock started */
     int64_t io_ns_before[TRACE_TIERS];
@@ -127,6 +133,10 @@ int tiers_storage_sync(struct tiers *t, struct err *e);
 uint64_t tiers_storage_free(const struct tiers *t, unsigned door);
 /* Whether closing leaves the objects of remote stores there. Without it, what was kept stays. */
 void tiers_keep(struct tiers *t, bool keep);
+/* After adoption: kept objects that were adopted need no further memory. */
+void tiers_settle(struct tiers *t);
+/* What the lists of kept stores say together; state is that of the worst. False: there is none. */
+bool tiers_lists(const struct tiers *t, struct tier_listed_facts *f);
 /* Asks the open engines again what they are, and what they had to do without. */
 void tiers_describe(struct tiers *t);
 /* The doors of a tier, to be judged. What it points to is the caller's and the tiers'. */

@@ -310,9 +310,10 @@ void counts_add(struct counts *s, const struct row *r)
     s->rows++;
     s->ok += ok;
     s->absent += t->status == TRACE_ABSENT;
-    s->corrupt += t->status == TRACE_CORRUPT;
+    s->corrupt += trace_status_corrupt(t->status);
+    s->stale += t->status == TRACE_STALE;
     s->lost += t->status == TRACE_LOST;
-    s->failed += t->status > 0 && t->status != TRACE_ABSENT && t->status != TRACE_CORRUPT;
+    s->failed += t->status > 0 && t->status != TRACE_ABSENT && !trace_status_corrupt(t->status);
     if (ok && has_tier) {
         s->read_bytes[t->tier] += read ? t->size : 0;
         s->write_bytes[t->tier] += write ? t->size : 0;

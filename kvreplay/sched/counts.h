@@ -80,6 +80,7 @@ struct counts {
     unsigned doors[TRACE_TIERS];
     uint64_t rows, ok, absent, corrupt, failed;
     uint64_t lost;                  /* of failed */
+    uint64_t stale;                 /* of corrupt */
     uint64_t head_rows, head_bytes; /* of rows that ran before the clock started */
     /* The measured time, monotonic; INT64_MIN and INT64_MAX: the whole run. A row that starts
      * before from_ns appears only in the counts and bytes above. */

@@ -167,6 +167,7 @@ static bool complete_write(struct object *o, const struct tier_op *op)
     o->live = op->status == 0;
     o->size = op->verb == TIER_WRITE ? op->size & OBJECT_SIZE_MAX : 0;
     o->generation = op->id.generation;
+    o->stale = 0;
     return op->status != 0;
 }
 
@@ -182,12 +183,15 @@ static bool complete_removal(struct object *o, const struct tier_op *op)
 
 /* Only what was stored is read or deleted: when it is not there, the store has lost it. A write
  * that finds no folder is an error like any other. */
-static int status_of(const struct tier_op *op)
+static int status_of(const struct object *o, const struct tier_op *op)
 {
+    bool wrong = op->status == -EBADMSG && op->fault.kind;
     int status;
 
-    if (op->status == -EBADMSG && op->fault.kind)
-        return TRACE_CORRUPT;
+    if (op->verb == TIER_READ && o->stale && (op->status == 0 || op->status == -EINVAL || wrong))
+        return TRACE_STALE;
+    if (wrong)
+        return op->fault.kind == DATA_FAULT_GENERATION ? TRACE_STALE : TRACE_CORRUPT;
     if (op->status == -ENOENT && op->verb != TIER_WRITE)
         return TRACE_LOST;
     if (op->status == -EREMOTEIO && op->code[0] &&
@@ -210,7 +214,7 @@ bool dispatch_complete(struct row *r, const struct tier_op *op)
         r->stage = ROW_MAIN;
         return r->t.op != TRACE_MISS;
     }
-    r->t.status = status_of(op);
+    r->t.status = status_of(o, op);
     if (r->stage == ROW_CREATE) {
         r->stage = complete_write(o, op) ? ROW_CLEAN : r->looks_up ? ROW_LOOKUP : ROW_MAIN;
         return true;

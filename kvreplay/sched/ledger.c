@@ -187,10 +187,16 @@ void ledger_moved(struct ledger *l, const struct row *r, const struct tier_op *o
     const struct data_fault *fault = &op->fault;
     char row[LEDGER_ROW];
 
-    if (r->t.status == TRACE_CORRUPT && l->corrupt++ < LEDGER_LINES)
-        ledger_say(l, "%s): corrupt: block %llu at offset %llu: %s", ledger_row(r, row),
+    bool named = trace_status_corrupt(r->t.status) && l->corrupt++ < LEDGER_LINES;
+    const char *what = trace_status_text(r->t.status);
+
+    if (named && fault->kind)
+        ledger_say(l, "%s): %s: block %llu at offset %llu: %s", ledger_row(r, row), what,
                    (unsigned long long)fault->block, (unsigned long long)fault->offset,
                    data_fault_text(fault->kind));
+    else if (named)
+        ledger_say(l, "%s): %s: not what the list of the kept store says", ledger_row(r, row),
+                   what);
     l->counts->unverified_reads +=
         op->verb == TIER_READ && !(l->verifies && l->verifies[r->t.tier]);
 }
@@ -233,7 +239,7 @@ int ledger_finished(struct ledger *l, const struct row *r, enum ledger_verdict *
     *verdict = ends ? LEDGER_END : LEDGER_GO_ON;
     if (absent)
         ledger_say(l, "%s): the object is not there", ledger_row(r, row));
-    else if (r->t.status == TRACE_CORRUPT)
+    else if (trace_status_corrupt(r->t.status))
         return rc; /* reported when it was found */
     else if (l->failed++ >= LEDGER_LINES)
         return rc;

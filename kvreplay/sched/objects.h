@@ -22,7 +22,8 @@ struct object {
     uint64_t planned : 1;  /* stored once every admitted row is done */
     uint64_t initial : 1;  /* survey: read before it was written */
     uint64_t replaced : 1; /* survey: written, moved or deleted since */
-    uint64_t : 11;
+    uint64_t stale : 1;    /* adopted, and not what the store's list says: no read of it is right */
+    uint64_t : 10;
 };
 
 /* The name under which a tier stores the copy: hash of (tier, key). */

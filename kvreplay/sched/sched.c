@@ -343,12 +343,24 @@ static bool sched_release(struct sched *s)
 
 /* ---- completions ---- */
 
+/* A store that was lost to another run: nothing more can be done there. */
+static void sched_look_lost(struct sched *s)
+{
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        const struct tier *t = s->env.tier[i];
+        if (t && t->ops->lost && t->ops->lost(t))
+            sched_stop(s, SCHED_LOST);
+    }
+}
+
 static void sched_complete(struct sched *s, struct tier_op *op)
 {
     struct row *r = op->owner;
     enum row_stage was = r->stage;
     int64_t done_ns = op->done_ns;
     bool wrote = dispatch_writes(r);
+    if (op->status == -ESTALE)
+        sched_look_lost(s);
     bool more = dispatch_complete(r, op);
 
     if (was == ROW_MAIN) {
@@ -776,8 +788,11 @@ int sched_run(struct sched *s, struct sched_outcome *out, struct err *e)
         }
         if (s->end_ns != INT64_MAX && sched_now(s) >= s->end_ns)
             sched_stop(s, SCHED_DURATION);
-        if (s->o.tick && (!any || ++s->loops % SCHED_TICK == 0))
-            s->o.tick(s->o.ctx, s);
+        if (!any || ++s->loops % SCHED_TICK == 0) {
+            sched_look_lost(s);
+            if (s->o.tick)
+                s->o.tick(s->o.ctx, s);
+        }
         if (any)
             sched_turn(s);
         else

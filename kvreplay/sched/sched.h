@@ -88,6 +88,7 @@ enum sched_end {
     SCHED_DONE,     /* the trace has ended */
     SCHED_DURATION, /* duration_ns is over */
     SCHED_SIGNAL,   /* stopped by a signal */
+    SCHED_LOST,     /* the store of a tier is not this run's any more (tier_ops.lost) */
     SCHED_ERROR,    /* a row ended the run (ledger_finished), or the run failed */
     SCHED_LAGGED,   /* a row ended the run by its lag (ledger_started) */
     SCHED_EPIPE     /* the reader of the results went away */

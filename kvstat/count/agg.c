@@ -250,7 +250,7 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
         t->ok++;
     else if (row->status == TRACE_ABSENT)
         t->absent++;
-    else if (row->status == TRACE_CORRUPT)
+    else if (trace_status_corrupt(row->status))
         t->corrupt++;
     else if (row->status != TRACE_NO_STATUS)
         t->failed++;

@@ -27,6 +27,11 @@ int64_t clock_wall_ns(void)
     return read_clock(CLOCK_REALTIME);
 }
 
+int64_t clock_boot_ns(void)
+{
+    return read_clock(CLOCK_BOOTTIME);
+}
+
 int64_t clock_process_cpu_ns(void)
 {
     return read_clock(CLOCK_PROCESS_CPUTIME_ID);

@@ -24,6 +24,8 @@ int clock_sleep_until(int64_t until_ns, int64_t spin_ns);
 void clock_relax(void);
 /* CLOCK_REALTIME in ns since 1970. */
 int64_t clock_wall_ns(void);
+/* CLOCK_BOOTTIME in ns: monotonic, and goes on while the host is suspended. */
+int64_t clock_boot_ns(void);
 /* CPU time (user and system) of this process in ns. */
 int64_t clock_process_cpu_ns(void);
 /* CPU time of the calling thread in ns. */

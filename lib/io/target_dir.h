@@ -1,6 +1,6 @@
 /* A directory that kvreplay or kvprecond may fill. A marker file (".kvtrace") in it says whose it
- * is, a lock on the marker keeps other processes out, and only kvtrace's own files are ever
- * removed. */
+ * is, its lease and, where that works, a lock keep other processes out, and only kvtrace's own
+ * files are ever removed. */
 #ifndef KVTRACE_IO_TARGET_DIR_H
 #define KVTRACE_IO_TARGET_DIR_H
 
@@ -9,6 +9,7 @@
 
 #include "lib/base/err.h"
 #include "lib/io/target_part.h"
+#include "lib/owner/lease.h"
 
 struct target_dir;
 
@@ -21,16 +22,20 @@ struct target_dir_opts {
     bool shared;             /* others join it: the marker is on the device before they look */
     uint64_t data_seed;      /* of this run's contents, for the marker */
     struct target_part part; /* of all objects, that this run stores here; zero: all of them */
+    /* As in struct owner_opts. */
+    void (*waits)(const char *where, const char *who, unsigned seconds);
+    void (*late)(const char *where, uint64_t objects);
 };
 /*
  * Takes the directory at path; creates it if it is missing (its parent must exist). Refused with
- * class ERR_TARGET: a system directory (target_guard_path), one that holds foreign files, one that
- * a living process has locked, one whose marker is not ours. An existing directory must be empty or
+ * class ERR_TARGET: a system directory (target_guard_path), one that holds foreign files, one in
+ * which a run is at work, one whose marker is not ours. An existing directory must be empty or
  * carry our marker. If the marker's process died, and did not keep its objects, the directory's
  * kvtrace files are removed first. What was kept is never removed unless destroys is set: -EEXIST,
  * with the number of objects and their bytes, unless keeps and adopts are. Where objects are or
  * will be kept, the marker is on the device when this returns. While other processes take and leave
- * the directory, this waits, for each of them up to a second.
+ * the directory, this waits, for each of them up to a second; and for a lease where nobody can tell
+ * whether a run is alive (owner_take). From here on a thread renews the marker.
  */
 int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, struct err *e);
 /* Works in a directory that another process has taken with target_dir_open, shared and with this
@@ -40,6 +45,10 @@ int target_dir_join(struct target_dir **out, const char *path, uint64_t data_see
 /* A descriptor for openat and fsync; the target's. */
 int target_dir_fd(const struct target_dir *t);
 const char *target_dir_path(const struct target_dir *t); /* resolved */
+/* Of this run, for the names of its objects; never 0. */
+uint32_t target_dir_epoch(const struct target_dir *t);
+/* For lease_valid, before each write and removal. The target's, until it is closed. */
+struct lease *target_dir_lease(const struct target_dir *t);
 /* An earlier run left its objects here. */
 bool target_dir_was_kept(const struct target_dir *t);
 /* A run that kept its objects was killed here, lost its power, or said so (target_dir_doubt): some
@@ -50,11 +59,10 @@ void target_dir_doubt(struct target_dir *t);
 /* The part of a store that the directory at path keeps for the next run. 0; -ENOENT: it keeps
  * nothing. It is not locked: what is read may change until the directory is taken. */
 int target_dir_kept_part(const char *path, struct target_part *part);
-/* Removes every file and folder that kvtrace made (target_files.h). */
-int target_dir_empty(struct target_dir *t, struct err *e);
 /* Unlocks and frees t. keep: forces files and folders to the device, then writes "kept" into the
  * marker; when that fails the marker still says that a run was here. Else: empties the
- * directory, removes the marker, and removes the directory if we created it. */
+ * directory, removes the marker, and removes the directory if we created it. In a directory that
+ * was lost during the run nothing is touched: -ESTALE, class ERR_TARGET. */
 int target_dir_close(struct target_dir *t, bool keep, struct err *e);
 
 #endif

@@ -108,8 +108,12 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
     if (f->fd < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened for writing");
     ret = target_guard_lock(f->fd);
-    if (ret < 0)
-        return err_errno(e, ret, ERR_TARGET, path, "is in use by another process");
+    if (ret == -EWOULDBLOCK)
+        return err_set(e, -EBUSY, ERR_TARGET, path, "is in use by another process");
+    if (ret < 0) /* and a single file has no marker that would do instead */
+        return err_errno(e, ret, ERR_TARGET, path,
+                         "cannot be locked, and nothing else would keep a second run out: name a "
+                         "directory");
     /* Examined under the lock: its last owner may have written. */
     if (fstat(f->fd, &st) < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");

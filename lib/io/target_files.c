@@ -11,11 +11,13 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
+#include "lib/owner/inventory.h"
+#include "lib/owner/stem.h"
 
 #define FILES_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define HEX             "0123456789abcdef"
 #define DIGITS          "0123456789"
-#define OBJECT_HEX      32
+#define TAKING_HEX      8
 #define CLEAN_UP_NS     INT64_C(2000000000) /* after a second signal */
 
 struct level {
@@ -57,19 +59,27 @@ static enum target_files_kind top_file(const char *name)
     const char *hash = after(name, TARGET_FILES_FLAT);
     const char *ending = hash ? after_hex(hash, TARGET_FILES_HASH_LEN) : NULL;
 
+    const char *number = after(name, TARGET_FILES_TAKING);
+
+    if (inventory_names_segment(name, strlen(name)))
+        return TARGET_FILES_LIST;
     if (ending && strcmp(ending, ".data") == 0)
         return TARGET_FILES_OBJECT;
     if (ending && strcmp(ending, ".tmp") == 0)
         return TARGET_FILES_TEMPORARY;
+    if (number && (number = after_hex(number, TAKING_HEX)) && !*number)
+        return TARGET_FILES_MARKER;
     return is_numbered(name) || strcmp(name, "slab.kv") == 0 ? TARGET_FILES_OTHER
                                                              : TARGET_FILES_NONE;
 }
 
 static enum target_files_kind kv_file(const char *name)
 {
-    const char *ending = after_hex(name, OBJECT_HEX);
+    struct hash128 object;
+    uint32_t epoch;
+    size_t stem = stem_take(name, strlen(name), &object, &epoch);
 
-    return ending && strcmp(ending, ".kv") == 0 ? TARGET_FILES_OBJECT : TARGET_FILES_NONE;
+    return stem && strcmp(name + stem, ".kv") == 0 ? TARGET_FILES_OBJECT : TARGET_FILES_NONE;
 }
 
 static enum target_files_kind config_file(const char *name)
@@ -202,93 +212,110 @@ int target_files_each(int dirfd, target_files_visit *visit, void *ctx)
 /* What is removed, and until when. */
 struct removal {
     bool only_temporary;
-    bool at_the_end;      /* of a run */
-    int64_t abandoned_ns; /* when it was seen that a second signal has come; 0: not yet */
+    struct lease *lease;
+    struct owner_clear *clear; /* counts; may be NULL */
+    int failed;                /* first negative errno; one that ends it wins */
+    bool ended;                /* the lease is lost, or a signal leaves the rest to the next run */
+    int64_t abandoned_ns;      /* when it was seen that a second signal has come; 0: not yet */
 };
+
+static void remove_below(DIR *d, const struct level *l, struct removal *r);
+
+static void note_failure(struct removal *r, int errnum)
+{
+    if (r->failed == 0)
+        r->failed = -errnum;
+}
+
+static void end_removal(struct removal *r, int errnum)
+{
+    r->failed = -errnum;
+    r->ended = true;
+}
 
 /* Whether the rest is left to the next run. */
 static bool removal_stopped(struct removal *r)
 {
-    if (!r->at_the_end)
+    if (!r->clear || !r->clear->at_the_end)
         return stop_signal() != 0;
     if (stop_abandons() && r->abandoned_ns == 0)
         r->abandoned_ns = clock_now_ns();
     return r->abandoned_ns > 0 && clock_now_ns() - r->abandoned_ns > CLEAN_UP_NS;
 }
 
-static int remove_below(DIR *d, const struct level *l, struct removal *r);
+/* Removes the file, or the folder (AT_REMOVEDIR) if it is empty. True: it is gone. */
+static bool remove_name(int dir, const char *name, int flags, struct removal *r)
+{
+    if (r->ended)
+        return false;
+    if (!lease_valid(r->lease)) {
+        end_removal(r, ESTALE);
+        return false;
+    }
+    if (unlinkat(dir, name, flags) == 0) {
+        if (flags == 0 && r->clear) {
+            r->clear->removed++;
+            owner_clear_object(r->clear, name, strlen(name));
+        }
+        return true;
+    }
+    if (flags ? errno != ENOTEMPTY && errno != EEXIST : errno != ENOENT)
+        note_failure(r, errno);
+    return false;
+}
 
-/* True: the entry is gone. *ret: negative errno. */
-static bool remove_entry(int dir, const char *name, const struct level *l, struct removal *r,
-                         int *ret)
+/* True: the entry is gone. */
+static bool remove_entry(int dir, const char *name, const struct level *l, struct removal *r)
 {
     const struct level *below = l->folder(name);
     enum target_files_kind kind = l->file(name);
     DIR *sub = below ? open_list(dir, name) : NULL;
     struct stat st;
-    int regular;
 
     if (sub) {
-        *ret = remove_below(sub, below, r);
-        if (*ret < 0 || r->only_temporary || unlinkat(dir, name, AT_REMOVEDIR) == 0)
-            return *ret == 0 && !r->only_temporary;
-        if (errno != ENOTEMPTY && errno != EEXIST)
-            *ret = -errno;
-        return false;
+        remove_below(sub, below, r);
+        return !r->only_temporary && remove_name(dir, name, AT_REMOVEDIR, r);
     }
     if (below && !is_no_folder(errno))
-        *ret = -errno;
+        note_failure(r, errno);
     if (below || kind == TARGET_FILES_NONE || (r->only_temporary && kind != TARGET_FILES_TEMPORARY))
         return false;
-    regular = is_regular(dir, name, &st);
-    if (regular > 0 && unlinkat(dir, name, 0) == 0)
-        return true;
-    if (regular <= 0) {
-        *ret = regular;
-        return false;
-    }
-    if (errno != ENOENT)
-        *ret = -errno;
-    return false;
+    int regular = is_regular(dir, name, &st);
+    if (regular < 0)
+        note_failure(r, -regular);
+    return regular > 0 && remove_name(dir, name, 0, r);
 }
 
-/* Takes d. Some file systems skip entries of a directory that changes while it is read, so this
- * goes on until a pass finds none. */
-static int remove_below(DIR *d, const struct level *l, struct removal *r)
+/* Takes d. What can't be removed holds up nothing else. Some file systems skip entries of a
+ * directory that changes while it is read, so this goes on until a pass removes none. */
+static void remove_below(DIR *d, const struct level *l, struct removal *r)
 {
     bool removed = true;
-    int ret = 0;
 
-    while (removed && ret == 0) {
+    while (removed && !r->ended) {
         struct dirent *de;
 
         removed = false;
         rewinddir(d);
-        while (ret == 0 && (errno = 0, de = readdir(d)) != NULL) {
-            removed |= remove_entry(dirfd(d), de->d_name, l, r, &ret);
-            if (ret == 0 && removal_stopped(r))
-                ret = -EINTR;
+        while (!r->ended && (errno = 0, de = readdir(d)) != NULL) {
+            removed |= remove_entry(dirfd(d), de->d_name, l, r);
+            if (!r->ended && removal_stopped(r))
+                end_removal(r, EINTR);
         }
-        if (ret == 0)
-            ret = -errno; /* of readdir */
+        if (!r->ended && errno != 0) /* of readdir */
+            note_failure(r, errno);
     }
     closedir(d);
-    return ret;
 }
 
-static int remove_all(int dirfd, struct removal *r)
+int target_files_remove(int dirfd, bool only_temporary, struct lease *lease,
+                        struct owner_clear *clear)
 {
+    struct removal r = {.only_temporary = only_temporary, .lease = lease, .clear = clear};
     DIR *d = open_list(dirfd, ".");
 
-    return d ? remove_below(d, &top_level, r) : -errno;
-}
-
-int target_files_remove(int dirfd, bool only_temporary)
-{
-    return remove_all(dirfd, &(struct removal){.only_temporary = only_temporary});
-}
-
-int target_files_clean_up(int dirfd)
-{
-    return remove_all(dirfd, &(struct removal){.at_the_end = true});
+    if (!d)
+        return -errno;
+    remove_below(d, &top_level, &r);
+    return r.failed;
 }

@@ -144,15 +144,25 @@ bool target_guard_owner(int fd, uid_t owner)
     return owners_are_mapped(fd);
 }
 
-bool target_guard_file(int fd, uint64_t *bytes)
+int target_guard_open(int dir, const char *name, int flags, uint64_t *bytes)
 {
+    /* Without O_NONBLOCK a pipe is waited for until somebody writes to it. */
+    int fd = openat(dir, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st;
 
+    if (fd < 0) { /* what is no file is refused in many ways */
+        int code = -errno;
+
+        return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) ? -EISNAM
+                                                                                         : code;
+    }
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1 ||
-        !target_guard_owner(fd, st.st_uid))
-        return false;
+        !target_guard_owner(fd, st.st_uid)) {
+        close(fd);
+        return -EISNAM;
+    }
     *bytes = (uint64_t)st.st_size;
-    return true;
+    return fd;
 }
 
 /* Refuses a folder, or the folder of a file, that is another user's. A path that is not there is

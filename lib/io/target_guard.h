@@ -25,9 +25,10 @@ bool target_guard_home(const char *path);
 /* May a file of that owner on the file system of fd be taken for ours? It is this user's, root's or
  * that of the user who called sudo, or the file system does not tell. */
 bool target_guard_owner(int fd, uid_t owner);
-/* Is fd, from a store's folder, a file of ours? A link that somebody planted is none. *bytes: its
- * size. */
-bool target_guard_file(int fd, uint64_t *bytes);
+/* Opens name, found in the store's folder dir, with flags for reading: a descriptor, with *bytes
+ * its size, or negative errno. Never waits. -EISNAM: no file of ours; it is a pipe, socket, device,
+ * folder or link, has a second name, or belongs to somebody else. */
+int target_guard_open(int dir, const char *name, int flags, uint64_t *bytes);
 
 /* Locks fd for this process (flock). The kernel lets go of a killed process's files only a moment
  * after it is gone, and later when I/O of io_uring is in flight: so this waits up to a second for

@@ -13,7 +13,8 @@
 #include "lib/io/target_guard.h"
 #include "lib/like/names.h"
 
-#define OPEN_FLAGS (O_NOFOLLOW | O_CLOEXEC)
+/* A pipe that somebody planted is not waited for. */
+#define OPEN_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
 const struct like_profile *like_profile(enum uri_like like)
 {
@@ -55,7 +56,7 @@ static int tree_open(int dirfd, int *tree)
 
 int like_calls_open(struct like_calls *c, int dirfd, const char *path, struct err *e)
 {
-    int ret = target_files_remove(dirfd, true);
+    int ret = target_files_remove(dirfd, true, c->lease, NULL);
 
     c->dirfd = dirfd;
     if (ret < 0)
@@ -120,8 +121,10 @@ int like_evict(const struct like_calls *c, struct hash128 object, struct tier_pa
 {
     const struct like_name n = name_of(c, object, 0);
     int64_t begin_ns = clock_now_ns();
-    int ret = unlinkat(c->dirfd, n.path, 0) < 0 ? -errno : 0;
 
+    if (!lease_valid(c->lease))
+        return -ESTALE;
+    int ret = unlinkat(c->dirfd, n.path, 0) < 0 ? -errno : 0;
     part->meta_ns += clock_now_ns() - begin_ns;
     return ret;
 }
@@ -149,6 +152,8 @@ static int store_open(const struct like_calls *c, const struct like_name *n, uin
     int fd;
 
     (void)look(c, n);
+    if (!lease_valid(c->lease))
+        return -ESTALE;
     if (c->profile->tree && make_folders(c, n) < 0)
         return -errno;
     /* LMCache leaves out O_TRUNC when it writes directly: nothing of that name is there, unless an
@@ -205,9 +210,11 @@ int like_store(struct like_calls *c, struct hash128 object, unsigned writer, con
     }
     if (close(fd) < 0 && errno != EINTR && ret == 0)
         ret = -errno;
+    if (ret == 0 && !lease_valid(c->lease))
+        ret = -ESTALE;
     if (ret == 0 && renameat(c->dirfd, n.temporary, c->dirfd, n.path) < 0)
         ret = -errno;
-    if (ret < 0 && unlinkat(c->dirfd, n.temporary, 0) < 0 && errno != ENOENT)
+    if (ret < 0 && ret != -ESTALE && unlinkat(c->dirfd, n.temporary, 0) < 0 && errno != ENOENT)
         atomic_store_explicit(&c->left, true, memory_order_relaxed);
     part->meta_ns += clock_now_ns() - synced_ns;
     return ret;
@@ -262,14 +269,10 @@ int like_load(const struct like_calls *c, struct hash128 object, void *buf, uint
 int like_find(const struct like_calls *c, struct hash128 object, uint64_t *bytes)
 {
     const struct like_name n = name_of(c, object, 0);
-    int fd = openat(c->dirfd, n.path, O_RDONLY | OPEN_FLAGS);
+    int fd = target_guard_open(c->dirfd, n.path, O_RDONLY, bytes);
 
     if (fd < 0)
-        return -errno;
-    if (!target_guard_file(fd, bytes)) {
-        close(fd);
-        return -ENOENT;
-    }
+        return fd;
     /* What is looked at here must not be in the page cache when the clock starts. */
     if (*bytes % DATA_BLOCK == 0)
         (void)fcntl(fd, F_SETFL, O_DIRECT);

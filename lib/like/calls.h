@@ -9,6 +9,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/hash.h"
+#include "lib/owner/lease.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
@@ -26,11 +27,12 @@ const struct like_profile *like_profile(enum uri_like like);
 /* How it is done here. */
 struct like_calls {
     const struct like_profile *profile;
-    int dirfd;         /* of the names: the store's directory, or the tree in it */
-    bool direct;       /* O_DIRECT for whole blocks; other sizes are buffered */
-    bool drop;         /* pages are written back and dropped after each object */
-    bool sync_objects; /* fdatasync of each object that was written */
-    atomic_bool left;  /* a temporary file could not be removed */
+    struct lease *lease; /* asked before each change; the caller's; NULL: none */
+    int dirfd;           /* of the names: the store's directory, or the tree in it */
+    bool direct;         /* O_DIRECT for whole blocks; other sizes are buffered */
+    bool drop;           /* pages are written back and dropped after each object */
+    bool sync_objects;   /* fdatasync of each object that was written */
+    atomic_bool left;    /* a temporary file could not be removed */
 };
 
 /* Opens the store below the directory dirfd (the caller's): makes a tree and its configuration, and

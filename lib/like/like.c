@@ -328,7 +328,7 @@ static int like_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, uin
     if (fd < 0)
         return fd;
     /* One without a whole header does not say which write it is of: it must be written anew. */
-    ret = *size < DATA_HEADER ? -ENOENT : stored_generation(fd, 0, k->block, &id);
+    ret = *size < DATA_HEADER ? -EPROTOTYPE : stored_generation(fd, 0, k->block, &id);
     *generation = id.generation;
     if (ret == 0 && op->verify != TIER_VERIFY_NONE)
         ret = stored_check(fd, 0, *size / DATA_BLOCK * DATA_BLOCK, &id, 0);
@@ -349,6 +349,11 @@ static void like_describe(const struct tier *tier, struct tier_info *info)
         notes_add(&info->flags, "buffers in %s pages", info->huge_pages ? "huge" : "small");
     info->ios = atomic_load_explicit(&k->ios, memory_order_relaxed);
     info->io_ns = atomic_load_explicit(&k->io_ns, memory_order_relaxed);
+}
+
+static bool like_lost(const struct tier *tier)
+{
+    return lease_lost(((const struct like *)tier)->calls.lease);
 }
 
 /* Also what was opened in part. */
@@ -384,6 +389,7 @@ static const struct tier_ops like_ops = {
     .next_ns = like_next_ns,
     .adopt = like_adopt,
     .describe = like_describe,
+    .lost = like_lost,
     .close = like_close,
 };
 
@@ -454,6 +460,7 @@ static void choose_calls(struct like *k, const struct tier_like_opts *o)
     struct like_calls *c = &k->calls;
 
     *c = (struct like_calls){.profile = p,
+                             .lease = o->lease,
                              .dirfd = -1,
                              .direct = wants && target_direct_io(o->dirfd),
                              .drop = u->keeps_cache == URI_CHOICE_NO,

@@ -15,6 +15,7 @@
 
 struct tier_like_opts {
     int dirfd;             /* the caller's */
+    struct lease *lease;   /* as of storage */
     const char *path;      /* for describe; copied */
     const struct uri *uri; /* like, workers, load_workers, pages, direct, keeps_cache */
     uint64_t largest;      /* object, bytes; 0: not known */

@@ -1,5 +1,5 @@
 /* The tier behind the engines of remote stores. The scheduler's thread submits and polls; the
- * engine's thread does all I/O. */
+ * engine's thread does all I/O. Whose the store is, lib/owner says, which renews the marker too. */
 #include "lib/remote/remote.h"
 
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/io/gap_list.h"
+#include "lib/tier/place.h"
 
 struct remote {
     struct tier tier;
@@ -26,13 +27,13 @@ struct remote {
     struct gap_loop loop; /* the engine's thread's */
     unsigned inside, max_ops;
     uint32_t shape;
+    struct place_epochs epochs;
     bool kicked, keep;
     atomic_bool stop;
-    atomic_bool torn;   /* remote_tears */
-    struct owner owner; /* the renewing thread's, while it runs */
-    struct bell *end;   /* rings when that thread shall end */
-    bool runs, renews;
-    pthread_t run_thread, renew_thread;
+    atomic_bool torn; /* remote_tears */
+    struct owner owner;
+    bool runs;
+    pthread_t run_thread;
 };
 
 enum {
@@ -47,9 +48,24 @@ struct tier_op *remote_take(struct remote *r)
     return spsc_pop(r->todo);
 }
 
+uint32_t remote_name_epoch(const struct remote *r, const void *place)
+{
+    return place_epochs_get(&r->epochs, place);
+}
+
 bool remote_stopping(const struct remote *r)
 {
     return atomic_load_explicit(&r->stop, memory_order_acquire);
+}
+
+uint32_t remote_epoch(const struct remote *r)
+{
+    return r->owner.me.epoch;
+}
+
+struct lease *remote_lease(const struct remote *r)
+{
+    return r->owner.lease;
 }
 
 void remote_tears(struct remote *r)
@@ -81,20 +97,6 @@ static void *run_main(void *arg)
     r->engine->run(r, r->state);
     gap_loop_close(&r->loop);
     return NULL;
-}
-
-static void *renew_main(void *arg)
-{
-    struct remote *r = arg;
-
-    for (;;) {
-        uint32_t seen = bell_seen(r->end);
-        int64_t until = clock_now_ns() + OWNER_RENEW_S * UNITS_NS_PER_S;
-        if (remote_stopping(r))
-            return NULL;
-        if (bell_wait(r->end, seen, until) == -ETIMEDOUT)
-            (void)owner_renew(&r->owner); /* closing says what was lost */
-    }
 }
 
 /* ---- the scheduler's side ---- */
@@ -149,7 +151,41 @@ static int remote_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, u
     struct remote *r = (struct remote *)tier;
 
     op->id.shape = r->shape;
-    return r->engine->adopt(r->state, op, size, generation);
+    int rc = r->engine->adopt(r->state, op, size, generation);
+    if (rc < 0)
+        return rc;
+    return place_epochs_place(&r->epochs, op->epoch, *size, &op->place);
+}
+
+static int remote_names(struct tier *tier,
+                        int (*visit)(void *ctx, struct hash128 name, uint32_t epoch), void *ctx,
+                        struct err *e)
+{
+    const struct remote *r = (const struct remote *)tier;
+    struct owner_found found = {.visit = visit, .ctx = ctx};
+    int rc = r->owner.store->look(r->owner.store->ctx, &found, e);
+
+    return rc == 0 && found.failed < 0 ? err_nomem(e, "list of objects") : rc;
+}
+
+static int remote_place(struct tier *tier, uint32_t epoch, uint64_t bytes, void **place)
+{
+    return place_epochs_place(&((struct remote *)tier)->epochs, epoch, bytes, place);
+}
+
+const struct inventory_store *tier_remote_list(const struct tier *tier)
+{
+    return ((const struct remote *)tier)->owner.store->list;
+}
+
+struct lease *tier_remote_lease(const struct tier *tier)
+{
+    return remote_lease((const struct remote *)tier);
+}
+
+uint32_t tier_remote_epoch(const struct tier *tier)
+{
+    return ((const struct remote *)tier)->epochs.own;
 }
 
 static void remote_describe(const struct tier *tier, struct tier_info *info)
@@ -186,6 +222,11 @@ void tier_remote_more(struct tier *tier)
 void tier_remote_keep(struct tier *tier, bool keep)
 {
     ((struct remote *)tier)->keep = keep;
+}
+
+static bool remote_lost(const struct tier *tier)
+{
+    return lease_lost(remote_lease((const struct remote *)tier));
 }
 
 static bool remote_torn(const struct tier *tier)
@@ -225,18 +266,15 @@ static int remote_close(struct tier *tier, struct err *e)
         r->engine->wake(r->state);
         pthread_join(r->run_thread, NULL);
     }
-    if (r->renews) {
-        bell_ring(r->end);
-        pthread_join(r->renew_thread, NULL);
-    }
-    r->owner.me.unsure |= remote_torn(tier);
+    if (remote_torn(tier))
+        owner_doubt(&r->owner);
     int rc = owner_leave(&r->owner, r->keep, e);
-    if (rc < 0)
+    if (rc < 0 && rc != -ESTALE)
         rc = say_left(r, rc, e);
     r->engine->close(r->state);
     spsc_free(r->todo);
     spsc_free(r->done);
-    bell_free(r->end);
+    place_epochs_close(&r->epochs);
     free(r);
     return rc;
 }
@@ -247,8 +285,11 @@ static const struct tier_ops remote_ops = {
     .poll = remote_poll,
     .next_ns = remote_next_ns,
     .adopt = remote_adopt,
+    .names = remote_names,
+    .place = remote_place,
     .describe = remote_describe,
     .torn = remote_torn,
+    .lost = remote_lost,
     .close = remote_close,
 };
 
@@ -258,7 +299,10 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
 {
     const struct owner_opts owner = {.program = o->program,
                                      .keeps = o->keep,
+                                     .adopts = true,
                                      .destroys = o->destroys,
+                                     .waits = o->waits,
+                                     .late = o->late,
                                      .data_seed = o->data_seed};
     struct remote *r = calloc(1, sizeof(*r));
     int rc = 0;
@@ -273,20 +317,18 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
                          .bell = bell,
                          .todo = spsc_create(o->max_ops),
                          .done = spsc_create(o->max_ops),
-                         .end = bell_create(),
                          .gaps = o->gaps,
                          .max_ops = o->max_ops,
                          .shape = o->shape};
-    if (!r->todo || !r->done || !r->end)
+    if (!r->todo || !r->done)
         rc = err_nomem(e, "remote store");
     if (rc == 0)
         rc = o->joins ? owner_join(&r->owner, store, o->data_seed, e)
                       : owner_take(&r->owner, store, &owner, e);
+    place_epochs_open(&r->epochs, remote_epoch(r));
     r->keep = r->owner.kept; /* until the run says otherwise */
     if (rc == 0 && (rc = thread_start(&r->run_thread, run_main, r)) == 0)
         r->runs = true;
-    if (rc == 0 && (rc = thread_start(&r->renew_thread, renew_main, r)) == 0)
-        r->renews = true;
     if (rc < 0) {
         if (e && !e->code)
             err_errno(e, rc, ERR_FAILED, "", "cannot start a thread for the store");

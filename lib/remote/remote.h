@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/remote/owner.h"
+#include "lib/owner/owner.h"
 #include "lib/tier/tier.h"
 
 struct remote;
@@ -33,9 +33,16 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
                 const struct owner_store *store, const struct tier_remote_opts *o,
                 struct bell *bell, struct err *e);
 
+/* The epoch in the name of an object at place; with NULL, of what this run writes. Any thread. */
+uint32_t remote_name_epoch(const struct remote *r, const void *place);
+
 /* For the engine's thread. */
 struct tier_op *remote_take(struct remote *r); /* NULL: nothing to do now */
 bool remote_stopping(const struct remote *r);
+/* Of this run, for the names of its objects; never 0. */
+uint32_t remote_epoch(const struct remote *r);
+/* For lease_valid, before each request that puts or deletes. Without it: -ESTALE. */
+struct lease *remote_lease(const struct remote *r);
 /* A part of the object of a failed operation may be left in the store. Before its remote_done. */
 void remote_tears(struct remote *r);
 /* op's outputs but done_ns are set; at_ns is the time now. */

@@ -15,6 +15,7 @@
 #include "lib/remote/remote.h"
 #include "lib/remote/resp_control.h"
 #include "lib/remote/sockets.h"
+#include "lib/tier/place.h"
 
 #if KVTRACE_RESP
 #include <hiredis/hiredis.h>
@@ -174,7 +175,9 @@ static void step_done(const struct resp *r, const struct job *j, struct cursor *
 
 static void job_begin(const struct resp *r, struct job *j, struct tier_op *op)
 {
-    uint64_t stored = (uint64_t)(uintptr_t)op->place, bytes = DATA_PADDED(op->size);
+    /* What is written over: nothing, if it has another name. */
+    uint64_t stored = place_bytes(op->place), over = place_epoch(op->place) ? 0 : stored;
+    uint64_t bytes = DATA_PADDED(op->size);
 
     *j = (struct job){.op = op};
     switch (op->verb) {
@@ -184,7 +187,7 @@ static void job_begin(const struct resp *r, struct job *j, struct tier_op *op)
         j->kind = JOB_WRITE;
         j->bytes = bytes;
         j->sent.part = j->answered.part = parts_of(r, bytes);
-        j->remove_until = parts_of(r, stored);
+        j->remove_until = parts_of(r, over);
         break;
     case TIER_READ:
         j->kind = JOB_READ;
@@ -197,18 +200,24 @@ static void job_begin(const struct resp *r, struct job *j, struct tier_op *op)
     }
 }
 
-/* A read that drops its object goes on as a removal. */
+/* A read that drops its object goes on as a removal; so does a write, of what it has replaced and
+ * that has another name, and the first of two removals. */
 static bool job_drops(const struct resp *r, struct job *j)
 {
     struct tier_op *op = j->op;
+    bool drops = j->kind == JOB_WRITE  ? place_epoch(op->place) != 0
+                 : j->kind == JOB_READ ? op->drop
+                                       : op->verb == TIER_DELETE && place_twice(op->place);
 
-    if (j->kind != JOB_READ || !op->drop || op->status < 0)
+    if (!drops || op->status < 0)
         return false;
+    if (j->kind == JOB_REMOVE)
+        op->place = place_of(place_bytes(op->place), 0);
     op->part.slot_ns = j->begin_ns - op->start_ns;
     op->part.io_ns = j->last_ns - j->begin_ns;
     j->kind = JOB_REMOVE;
     j->sent = j->answered = (struct cursor){0};
-    j->remove_until = parts_of(r, (uint64_t)(uintptr_t)op->place);
+    j->remove_until = parts_of(r, place_bytes(op->place));
     j->begin_ns = 0;
     return true;
 }
@@ -263,7 +272,7 @@ static void note_stored(const struct resp *r, const struct tier_op *op, uint64_t
 static void job_end(struct resp *r, struct job *j)
 {
     struct tier_op *op = j->op;
-    uint64_t stored = (uint64_t)(uintptr_t)op->place, bytes = DATA_PADDED(op->size);
+    uint64_t stored = place_bytes(op->place), bytes = DATA_PADDED(op->size);
     int64_t now = clock_now_ns();
 
     give_back(r, j);
@@ -274,11 +283,15 @@ static void job_end(struct resp *r, struct job *j)
         (parts_of(r, bytes) > 1 || parts_of(r, stored) > 1))
         remote_tears(r->remote);
     note_stored(r, op, stored, bytes);
-    if (op->verb == TIER_WRITE) /* what a failed write may have left is removed by this length */
-        op->place = (void *)(uintptr_t)(op->status == 0 || bytes > stored ? bytes : stored);
+    if (op->verb == TIER_WRITE && (op->status == 0 || !place_epoch(op->place)))
+        /* What a failed write may have left is removed by this length. */
+        op->place = place_of(op->status == 0 || bytes > stored ? bytes : stored, 0);
+    else if (op->verb == TIER_WRITE)
+        op->place =
+            place_of((bytes > stored ? bytes : stored) | PLACE_TWICE, place_epoch(op->place));
     else if (op->status == 0 && (op->verb == TIER_DELETE || op->drop))
         op->place = NULL;
-    if (j->kind == JOB_REMOVE && op->verb == TIER_READ) {
+    if (j->kind == JOB_REMOVE && op->verb != TIER_DELETE) {
         op->part.meta_ns = took;
     } else {
         op->part.slot_ns = j->begin_ns ? j->begin_ns - op->start_ns : now - op->start_ns;
@@ -480,7 +493,8 @@ static bool take_reply(struct resp *r, struct link *l)
         fail(j->op, -EREMOTEIO);
     } else if (!is_wanted(&l->reply, j->kind, main)) {
         fail(j->op, -EPROTO);
-    } else if (j->kind == JOB_REMOVE && first && l->reply.integer == 0 && j->retries == 0) {
+    } else if (j->kind == JOB_REMOVE && first && l->reply.integer == 0 && j->retries == 0 &&
+               j->op->verb != TIER_WRITE && !place_twice(j->op->place)) {
         fail(j->op, -ENOENT);
     }
     if (main && j->op->source)
@@ -646,13 +660,14 @@ static int link_next(struct resp *r, struct link *l)
     }
     if (!j->begin_ns)
         j->begin_ns = clock_now_ns();
+    uint32_t epoch = remote_name_epoch(r->remote, j->kind == JOB_WRITE ? NULL : op->place);
     if (next_step(j, &j->sent) == STEP_REMOVE) {
         const char *const word[] = {"UNLINK", name};
-        resp_name(name, op->name, j->sent.part);
+        resp_name(name, op->name, epoch, j->sent.part);
         put_command(l, word, 2, 0, false);
     } else {
         uint64_t at = j->sent.at, len = step_bytes(r, j, at), in = at % r->part_bytes;
-        resp_name(name, op->name, at / r->part_bytes);
+        resp_name(name, op->name, epoch, at / r->part_bytes);
         if (j->kind == JOB_WRITE) {
             const char *const word[] = {"SET", name};
             put_command(l, word, 2, len, true);
@@ -742,6 +757,9 @@ static int link_send(struct resp *r, struct link *l)
         struct msghdr m = {.msg_iov = piece, .msg_iovlen = link_pieces(l, piece)};
         if (m.msg_iovlen == 0)
             return 0;
+        /* Also of a command that was begun: without its end the server does not take it. */
+        if (!lease_valid(remote_lease(r->remote)))
+            return -ESTALE;
         ssize_t n = sendmsg(l->context->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;

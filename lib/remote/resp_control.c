@@ -37,6 +37,7 @@ enum {
 };
 #define SCAN_STEP     "1000"
 #define CHECK_STEP    UINT64_C(1048576)
+#define LIST_SEGMENT  (64 * UNITS_MIB)
 #define MOMENT_NS     INT64_C(500000000)
 #define LARGEST_VALUE (INT64_C(1) << 40) /* of a key, in bytes; servers have 512 MiB */
 
@@ -53,18 +54,20 @@ struct resp_control {
     int64_t stop_ns; /* when that signal was seen; 0: it was not */
     /* What the run has stored and not removed. */
     atomic_int_fast64_t objects, bytes;
+    struct owner_clear *clear; /* while objects are removed */
     struct owner_store store;
+    struct inventory_store list;
 };
 
-void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint64_t part)
+void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint32_t epoch, uint64_t part)
 {
-    char hex[HASH_HEX_LEN + 1];
+    char stem[STEM_CAP];
 
-    hash_hex(object, hex);
+    stem_format(stem, object, epoch);
     if (part == 0)
-        snprintf(name, RESP_NAME_CAP, OWNER_PREFIX "%s", hex);
+        snprintf(name, RESP_NAME_CAP, OWNER_PREFIX "%s", stem);
     else
-        snprintf(name, RESP_NAME_CAP, OWNER_PREFIX "%s.%" PRIu64, hex, part);
+        snprintf(name, RESP_NAME_CAP, OWNER_PREFIX "%s.%" PRIu64, stem, part);
 }
 
 void resp_code(char code[TIER_CODE_CAP], const char *text)
@@ -228,8 +231,8 @@ static const char *advice(const char *code)
     } known[] = {
         {"RESP:NOAUTH", "the server wants a password: put it into the environment (REDISCLI_AUTH)"},
         {"RESP:NOPERM",
-         "the user needs GET, SET, GETRANGE, STRLEN, UNLINK, SCAN, EVAL and TIME, of "
-         "the keys .kvtrace and kvtrace:*"},
+         "the user needs GET, SET, GETRANGE, SETRANGE, STRLEN, UNLINK, SCAN, EVAL and TIME, of the "
+         "keys .kvtrace* and kvtrace:*"},
         {"RESP:READONLY", "it is a replica: name the server that it copies"},
         {"RESP:LOADING", "it still reads its data: wait, and start again"},
         {"RESP:MISCONF", "it takes no writes, as it cannot save its data"},
@@ -576,7 +579,7 @@ static int check_rights(struct resp_control *c, struct err *e)
     const int64_t seed[] = {clock_now_ns(), clock_wall_ns(), getpid()};
     int rc = refuse_cluster(c, e);
 
-    resp_name(name, hash_128(seed, sizeof(seed)), 0);
+    resp_name(name, hash_128(seed, sizeof(seed)), 0, 0);
     for (size_t i = 0; rc == 0 && i < sizeof(try) / sizeof(try[0]); i++) {
         redisReply *reply = tell(c, try[i].word, &rc, e);
         if (reply && try[i].makes && reply->type == REDIS_REPLY_ERROR &&
@@ -612,15 +615,22 @@ static int unlink_keys(struct resp_control *c, redisReply *const *name, size_t n
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        if (owner_names_object(name[i]->str, name[i]->len)) {
+        if (owner_names_object(name[i]->str, name[i]->len) ||
+            inventory_names_segment(name[i]->str, name[i]->len)) {
             argv[3 + count] = name[i]->str;
             len[3 + count++] = name[i]->len;
-            objects += is_first_part(name[i]);
+            if (is_first_part(name[i])) {
+                objects++;
+                owner_clear_object(c->clear, name[i]->str + OWNER_PREFIX_LEN,
+                                   name[i]->len - OWNER_PREFIX_LEN);
+            }
         }
         if (count < UNLINK_MAX && (i + 1 < n || count == 0))
             continue;
         redisReply *reply = NULL;
         char *text = NULL;
+        if (!lease_current(c->clear->lease))
+            return -ESTALE;
         argv[2] = keys;
         len[2] = (size_t)snprintf(keys, sizeof(keys), "%zu", count);
         long long bytes = redisFormatCommandArgv(&text, (int)(3 + count), argv, len);
@@ -634,6 +644,7 @@ static int unlink_keys(struct resp_control *c, redisReply *const *name, size_t n
             return refused(c, reply, "UNLINK", e);
         /* Some may have gone by themselves. */
         size_t removed = reply->element[0]->integer > 0 ? (size_t)reply->element[0]->integer : 0;
+        c->clear->removed += removed;
         atomic_fetch_sub(&c->objects, (int_fast64_t)(removed < objects ? removed : objects));
         atomic_fetch_sub(&c->bytes, (int_fast64_t)reply->element[1]->integer);
         freeReplyObject(reply);
@@ -650,8 +661,9 @@ static void note_keys(struct owner_found *found, redisReply *const *name, size_t
         bool marker = len == strlen(OWNER_MARKER) && memcmp(text, OWNER_MARKER, len) == 0;
 
         if (owner_names_object(text, len)) {
-            found->objects += is_first_part(name[i]);
-        } else if (!marker && !found->foreign) {
+            if (is_first_part(name[i]))
+                owner_found_object(found, text + OWNER_PREFIX_LEN, len - OWNER_PREFIX_LEN);
+        } else if (!marker && !inventory_names_segment(text, len) && !found->foreign) {
             found->foreign = true;
             snprintf(found->name, sizeof(found->name), "%.60s", text);
         }
@@ -712,11 +724,10 @@ static int scan_step(struct resp_control *c, struct walk *w, struct owner_found 
 {
     int rc;
 
-    redisReply *reply =
-        found ? ask(c, REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY, &rc, e,
-                    "SCAN %" PRIu64 " COUNT " SCAN_STEP, w->cursor)
-              : ask(c, REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY, &rc, e,
-                    "SCAN %" PRIu64 " MATCH " OWNER_PREFIX "* COUNT " SCAN_STEP, w->cursor);
+    redisReply *reply = found ? ask(c, REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY, &rc, e,
+                                    "SCAN %" PRIu64 " COUNT " SCAN_STEP, w->cursor)
+                              : ask(c, REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY, &rc, e,
+                                    "SCAN %" PRIu64 " MATCH *kvtrace* COUNT " SCAN_STEP, w->cursor);
     if (!reply)
         return rc;
     if (!is_step(reply, &w->cursor))
@@ -742,6 +753,8 @@ static int scan(struct resp_control *c, struct owner_found *found, struct err *e
     int rc;
 
     do {
+        if (!found && !lease_valid(c->clear->lease))
+            return -ESTALE;
         pthread_mutex_lock(&c->lock);
         rc = scan_step(c, &w, found, e);
         if (rc == 0 && (c->hasty ? stop_signal() != 0 : stop_abandons()))
@@ -756,14 +769,86 @@ static int store_look(void *ctx, struct owner_found *found, struct err *e)
     return scan(ctx, found, e);
 }
 
-static int store_clear(void *ctx, struct err *e)
+static int store_clear(void *ctx, struct owner_clear *clear, struct err *e)
 {
-    return scan(ctx, NULL, e);
+    struct resp_control *c = ctx;
+
+    c->clear = clear;
+    return scan(c, NULL, e);
 }
 
 const struct owner_store *resp_control_store(const struct resp_control *c)
 {
     return &c->store;
+}
+
+/* ---- the list of what is kept ---- */
+
+static ssize_t list_read(void *ctx, uint32_t segment, uint64_t at, void *buf, size_t cap,
+                         struct err *e)
+{
+    struct resp_control *c = ctx;
+    char name[INVENTORY_NAME_CAP];
+    ssize_t n;
+    int rc;
+
+    inventory_name(name, segment);
+    cap = cap < CHECK_STEP ? cap : CHECK_STEP;
+    pthread_mutex_lock(&c->lock);
+    redisReply *reply = ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, e,
+                            "GETRANGE %s %" PRIu64 " %" PRIu64, name, at, at + cap - 1);
+    pthread_mutex_unlock(&c->lock);
+    if (!reply)
+        return rc;
+    n = reply->len <= cap ? (ssize_t)reply->len : -EPROTO;
+    if (n > 0)
+        memcpy(buf, reply->str, (size_t)n);
+    freeReplyObject(reply);
+    return n == 0 && at == 0 ? -ENOENT : n; /* no key is empty */
+}
+
+/* Also again, after a try whose answer did not come. */
+static int list_write(void *ctx, uint32_t segment, uint64_t at, const void *buf, size_t len,
+                      struct err *e)
+{
+    struct resp_control *c = ctx;
+    char name[INVENTORY_NAME_CAP], offset[24];
+    const char *argv[] = {"SETRANGE", name, offset, buf};
+    size_t size[] = {8, 0, 0, len};
+
+    inventory_name(name, segment);
+    size[1] = strlen(name);
+    size[2] = (size_t)snprintf(offset, sizeof(offset), "%" PRIu64, at);
+    pthread_mutex_lock(&c->lock);
+    redisReply *reply = NULL;
+    char *text = NULL;
+    int rc = connect_link(c, e);
+    if (rc == 0) {
+        long long bytes = redisFormatCommandArgv(&text, 4, argv, size);
+        rc = exchange(c, text, bytes, &reply, e);
+        redisFreeCommand(text);
+    }
+    if (rc == 0 && reply->type != REDIS_REPLY_INTEGER)
+        rc = refused(c, reply, "SETRANGE", e);
+    else if (rc == 0)
+        freeReplyObject(reply);
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+static int list_remove(void *ctx, uint32_t segment, struct err *e)
+{
+    struct resp_control *c = ctx;
+    char name[INVENTORY_NAME_CAP];
+    int rc;
+
+    inventory_name(name, segment);
+    pthread_mutex_lock(&c->lock);
+    redisReply *reply = ask(c, REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER, &rc, e, "UNLINK %s", name);
+    pthread_mutex_unlock(&c->lock);
+    if (reply)
+        freeReplyObject(reply);
+    return reply ? 0 : rc;
 }
 
 /* ---- adoption ---- */
@@ -778,7 +863,7 @@ static int stored_bytes(struct resp_control *c, const struct tier_op *op, uint64
     *bytes = 0;
     for (uint64_t part = 0; len == part_bytes && *bytes <= DATA_PADDED(op->size); part++) {
         int rc;
-        resp_name(name, op->name, part);
+        resp_name(name, op->name, op->epoch, part);
         redisReply *reply =
             ask(c, REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER, &rc, NULL, "STRLEN %s", name);
         if (!reply)
@@ -803,7 +888,7 @@ static int check_range(struct resp_control *c, const struct tier_op *op, uint64_
     void *copy;
     int rc;
 
-    resp_name(name, op->name, at / part_bytes);
+    resp_name(name, op->name, op->epoch, at / part_bytes);
     redisReply *reply =
         ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, NULL,
             "GETRANGE %s %" PRIu64 " %" PRIu64, name, at % part_bytes, at % part_bytes + len - 1);
@@ -828,7 +913,7 @@ static int first_generation(struct resp_control *c, const struct tier_op *op, ui
     uint64_t index;
     int rc;
 
-    resp_name(name, op->name, 0);
+    resp_name(name, op->name, op->epoch, 0);
     redisReply *reply = ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, NULL,
                             "GETRANGE %s 0 %u", name, DATA_BLOCK - 1);
     if (!reply)
@@ -838,7 +923,7 @@ static int first_generation(struct resp_control *c, const struct tier_op *op, ui
         memcpy(block, reply->str, DATA_BLOCK);
         if (data_identify(block, &id, &index) == 0 && index == 0 && id.key.lo == op->id.key.lo &&
             id.key.hi == op->id.key.hi) {
-            rc = id.shape == op->id.shape ? 0 : -ENOENT;
+            rc = id.shape == op->id.shape ? 0 : -EPROTOTYPE;
             *generation = id.generation;
         }
     }
@@ -865,10 +950,8 @@ int resp_control_adopt(struct resp_control *c, struct tier_op *op, uint64_t part
     }
     c->hasty = false;
     pthread_mutex_unlock(&c->lock);
-    if (rc == 0) {
-        op->place = (void *)(uintptr_t)*size;
+    if (rc == 0)
         resp_control_stored(c, 1, (int64_t)*size);
-    }
     return rc;
 }
 
@@ -923,11 +1006,18 @@ int resp_control_open(struct resp_control **out, const struct uri *u, int64_t ti
     c->hasty = true;
     c->store = (struct owner_store){.ctx = c,
                                     .where = c->where,
+                                    .list = &c->list,
                                     .get = store_get,
                                     .put = store_put,
                                     .swap = store_swap,
                                     .look = store_look,
                                     .clear = store_clear};
+    c->list = (struct inventory_store){.ctx = c,
+                                       .appends = true,
+                                       .segment_bytes = LIST_SEGMENT,
+                                       .read = list_read,
+                                       .write = list_write,
+                                       .remove = list_remove};
     pthread_mutex_init(&c->lock, NULL);
     int rc = connect_link(c, e);
     if (rc == 0)

@@ -7,16 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/remote/owner.h"
+#include "lib/owner/owner.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
 enum {
-    RESP_NAME_CAP = 64,       /* "kvtrace:<hash>", ".PART" */
+    RESP_NAME_CAP = 80,       /* "kvtrace:STEM", ".PART" */
     RESP_LINE_MAX = 16 * 1024 /* bytes of a line that a server may send: a status, an error */
 };
-/* The name of an object's part; 0: "kvtrace:<hash>". */
-void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint64_t part);
+/* The name of a part of an object of that epoch; 0: "kvtrace:STEM" (lib/owner/stem.h). */
+void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint32_t epoch, uint64_t part);
 /* "RESP:WORD" from the text of an error reply. */
 void resp_code(char code[TIER_CODE_CAP], const char *text);
 /* Whether a value of an answer may go on, of which text[0..len) has come behind its type, and not
@@ -42,7 +42,7 @@ void resp_control_stored(struct resp_control *c, int objects, int64_t bytes);
 void resp_control_left(const struct resp_control *c, uint64_t *objects, uint64_t *bytes);
 /* For owner_take; valid as long as c. */
 const struct owner_store *resp_control_store(const struct resp_control *c);
-/* As tier_ops.adopt, of objects in parts of part_bytes. */
+/* As tier_ops.adopt, of objects in parts of part_bytes; op->place stays as it is. */
 int resp_control_adopt(struct resp_control *c, struct tier_op *op, uint64_t part_bytes,
                        uint64_t *size, uint64_t *generation);
 

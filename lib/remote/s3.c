@@ -17,6 +17,7 @@
 #include "lib/remote/s3_control.h"
 #include "lib/remote/s3_xml.h"
 #include "lib/remote/sockets.h"
+#include "lib/tier/place.h"
 
 #if KVTRACE_S3
 #include <curl/curl.h>
@@ -198,6 +199,8 @@ static size_t give_contents(struct request *q, char *to, size_t n)
 {
     size_t given = 0;
 
+    if (!lease_valid(remote_lease(q->s->remote)))
+        return CURL_READFUNC_ABORT;
     if (q->contents) {
         given = q->end - q->at < n ? (size_t)(q->end - q->at) : n;
         memcpy(to, q->contents + (q->at - q->piece * q->s->part_bytes), given);
@@ -328,7 +331,8 @@ static void set_url(const struct s3 *s, const struct request *q, const char *ver
     const struct job *j = q->job;
     char url[S3_URL_CAP + 3 * S3_TOKEN_CAP + 64], name[S3_NAME_CAP];
 
-    s3_object_name(name, j->op->name);
+    bool written = j->op->verb == TIER_WRITE && j->stage != STAGE_REMOVE;
+    s3_object_name(name, j->op->name, remote_name_epoch(s->remote, written ? NULL : j->op->place));
     s3_url(&s->u, s->u.endpoint[door_of(s, j->op)], name, url);
     size_t len = strlen(url), room = sizeof(url) - len;
     if (j->stage == STAGE_CREATE)
@@ -360,7 +364,7 @@ static const char *set_verb(struct request *q)
     if (posts || puts) {
         curl_easy_setopt(q->easy, CURLOPT_UPLOAD, 1L);
         curl_easy_setopt(q->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)len);
-    } else if (moves && len < (uint64_t)(uintptr_t)j->op->place) {
+    } else if (moves && len < place_bytes(j->op->place)) {
         snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)q->at,
                  (unsigned long long)q->end - 1);
         curl_easy_setopt(q->easy, CURLOPT_RANGE, range);
@@ -370,6 +374,13 @@ static const char *set_verb(struct request *q)
 }
 
 static void end_request(struct s3 *s, struct request *q, CURLcode code);
+static void request_done(struct s3 *s, struct request *q, int64_t now);
+
+/* Does what q asks change the store? */
+static bool changes(const struct job *j)
+{
+    return j->stage != STAGE_MOVE || j->op->verb == TIER_WRITE;
+}
 
 /* Sends what q asks, for the first time or again. */
 static void request_send(struct s3 *s, struct request *q)
@@ -384,6 +395,11 @@ static void request_send(struct s3 *s, struct request *q)
     q->begin_ns = q->step_ns = clock_now_ns();
     q->again_ns = 0;
     q->sent = 0;
+    if (changes(j) && !lease_valid(remote_lease(s->remote))) {
+        j->op->status = j->op->status < 0 ? j->op->status : -ESTALE;
+        request_done(s, q, q->begin_ns);
+        return;
+    }
     set_url(s, q, set_verb(q));
     q->active = true;
     if (curl_multi_add_handle(s->multi, q->easy) != CURLM_OK)
@@ -510,6 +526,9 @@ static void judge(struct s3 *s, struct request *q, const struct outcome *o)
         atomic_fetch_add_explicit(&s->uploads_left, 1, memory_order_relaxed);
     if (j->stage == STAGE_ABORT || op->status < 0)
         return;
+    if (j->stage == STAGE_REMOVE && o->rc == -ENOENT &&
+        (op->verb == TIER_WRITE || place_twice(op->place)))
+        return; /* it had gone */
     op->status = o->rc;
     memcpy(op->code, o->code, sizeof(op->code));
     if (o->rc < 0 || j->stage != STAGE_MOVE)
@@ -563,8 +582,12 @@ static void job_done(struct s3 *s, struct job *j, int64_t now)
 {
     struct tier_op *op = j->op;
 
-    if (op->verb == TIER_WRITE)
-        op->place = op->status == 0 ? (void *)(uintptr_t)j->bytes : NULL;
+    if (op->verb == TIER_WRITE && op->status == 0)
+        op->place = place_of(j->bytes, 0);
+    else if (op->verb == TIER_WRITE) /* the old one may be there still, if it has another name */
+        op->place = place_epoch(op->place)
+                        ? place_of(place_bytes(op->place) | PLACE_TWICE, place_epoch(op->place))
+                        : NULL;
     else if (op->status == 0 && (op->verb == TIER_DELETE || op->drop))
         op->place = NULL;
     op->device_ns = tier_parts_device_ns(&op->part);
@@ -604,6 +627,13 @@ static void more_pieces(struct s3 *s, struct job *j)
     s->more_last = j;
 }
 
+/* Contents have moved: is what op reads to be dropped, or what it replaces under another name? */
+static bool removes_old(const struct tier_op *op)
+{
+    return op->status == 0 && (op->verb == TIER_WRITE ? place_epoch(op->place) != 0
+                                                      : op->verb == TIER_READ && op->drop);
+}
+
 /* What comes after the stage of j, whose last answer is in q. False: nothing. */
 static bool next_stage(struct job *j, const struct request *q)
 {
@@ -622,10 +652,15 @@ static bool next_stage(struct job *j, const struct request *q)
             j->stage = op->status == 0 ? STAGE_COMPLETE : STAGE_ABORT;
         else
             j->stage = STAGE_REMOVE;
-        return j->upload || (op->verb == TIER_READ && op->drop && op->status == 0);
+        return j->upload || removes_old(op);
     case STAGE_COMPLETE:
-        j->stage = STAGE_ABORT;
-        return op->status < 0;
+        j->stage = op->status == 0 ? STAGE_REMOVE : STAGE_ABORT;
+        return op->status < 0 || removes_old(op);
+    case STAGE_REMOVE:
+        if (op->verb != TIER_DELETE || !place_twice(op->place))
+            return false;
+        op->place = place_of(place_bytes(op->place), 0);
+        return true;
     default:
         return false;
     }
@@ -696,6 +731,8 @@ static void end_request(struct s3 *s, struct request *q, CURLcode code)
     look_at(&outcome, q, code);
     curl_multi_remove_handle(s->multi, q->easy);
     q->active = false;
+    if (outcome.rc < 0 && changes(j) && lease_lost(remote_lease(s->remote)))
+        outcome = (struct outcome){.rc = -ESTALE}; /* give_body ended it */
     if (outcome.may_pass && j->op->status == 0 && q->retries < s->retries) {
         q->retries++;
         q->again_ns = now + remote_pause_ns(j->op, q->retries);

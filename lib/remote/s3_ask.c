@@ -405,7 +405,7 @@ static int transfer(struct s3_ask *k, CURL *easy, enum s3_patience patience, CUR
 static int ask_one(struct s3_ask *k, const struct s3_question *q, const char *endpoint,
                    struct s3_answer *a, CURLcode *code)
 {
-    struct upload up = {.text = q->text, .left = q->text ? strlen(q->text) : 0};
+    struct upload up = {.text = q->text, .left = !q->text ? 0 : q->len ? q->len : strlen(q->text)};
     char bucket[S3_URL_CAP], url[S3_URL_CAP + QUERY_CAP];
     CURL *easy = s3_handle(k);
     int rc = 0;

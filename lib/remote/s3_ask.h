@@ -34,6 +34,7 @@ struct s3_question {
     const char *path;   /* behind the address of the bucket: "/NAME", "?list-type=2" */
     const char *header; /* one more; NULL: none */
     const char *text;   /* of a PUT or POST; NULL: none */
+    size_t len;         /* of text; 0: it ends with a NUL */
     const char *range;  /* "0-4095"; NULL: all */
     unsigned door;      /* the number of an endpoint, from 1 on; 0: any that answers */
     enum s3_patience patience;

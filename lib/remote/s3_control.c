@@ -37,14 +37,16 @@ struct s3_control {
     atomic_int phase; /* enum s3_phase */
     atomic_bool deaf; /* a second signal came before the last phase: it is no word on it */
     struct owner_store store;
+    struct inventory_store list;
+    uint32_t listed; /* a holds this segment of the list, plus 1 */
 };
 
-void s3_object_name(char name[S3_NAME_CAP], struct hash128 object)
+void s3_object_name(char name[S3_NAME_CAP], struct hash128 object, uint32_t epoch)
 {
-    char hex[HASH_HEX_LEN + 1];
+    char stem[STEM_CAP];
 
-    hash_hex(object, hex);
-    snprintf(name, S3_NAME_CAP, "%s.kv", hex);
+    stem_format(stem, object, epoch);
+    snprintf(name, S3_NAME_CAP, "%s.kv", stem);
 }
 
 /* ---- questions ---- */
@@ -69,6 +71,7 @@ static int ask(struct s3_control *c, const struct s3_question *q, struct err *e)
     struct s3_question with = *q;
 
     with.patience = patience(c);
+    c->listed = 0;
     return s3_ask(c->ask, &with, &c->a, e);
 }
 
@@ -255,19 +258,26 @@ static int store_swap(void *ctx, const char *old, const char *text, struct err *
 
 static bool is_object(const char *name)
 {
-    for (size_t i = 0; i < HASH_HEX_LEN; i++) {
-        if (!name[i] || !strchr("0123456789abcdef", name[i]))
-            return false;
-    }
-    return strcmp(name + HASH_HEX_LEN, ".kv") == 0;
+    struct hash128 object;
+    uint32_t epoch;
+    size_t stem = stem_take(name, strlen(name), &object, &epoch);
+
+    return stem && strcmp(name + stem, ".kv") == 0;
+}
+
+/* Part of the list of what is kept. */
+static bool is_segment(const char *name)
+{
+    return inventory_names_segment(name, strlen(name));
 }
 
 /* longer: name is but the beginning of it. */
 static void note_name(struct owner_found *found, const char *name, bool longer)
 {
     if (!longer && is_object(name)) {
-        found->objects++;
-    } else if ((longer || strcmp(name, OWNER_MARKER) != 0) && !found->foreign) {
+        owner_found_object(found, name, strlen(name));
+    } else if ((longer || (strcmp(name, OWNER_MARKER) != 0 && !is_segment(name))) &&
+               !found->foreign) {
         found->foreign = true;
         snprintf(found->name, sizeof(found->name), "%.60s", name);
     }
@@ -278,7 +288,7 @@ struct walk {
     struct s3_control *c;
     unsigned door;             /* as in a question */
     struct owner_found *found; /* what is there is noted; NULL: it is not */
-    bool removes;              /* our objects are removed */
+    struct owner_clear *clear; /* our objects are removed; NULL: they are not */
     uint64_t objects, bytes;   /* of ours: seen, or removed */
     bool unsized;              /* the size of one is not said */
     char last[S3_NAME_CAP];    /* of them */
@@ -287,10 +297,13 @@ struct walk {
     struct err *e;
 };
 
-static int remove_name(struct s3_control *c, const char *name, struct err *e)
+static int remove_name(struct s3_control *c, const char *name, struct owner_clear *clear,
+                       struct err *e)
 {
     char path[S3_PATH_CAP];
 
+    if (!lease_valid(clear->lease))
+        return -ESTALE;
     s3_path(c->u, name, path);
     pthread_mutex_lock(&c->lock);
     int rc = ask(c, &(struct s3_question){.verb = "DELETE", .path = path}, e);
@@ -317,6 +330,8 @@ static int take_key(void *ctx, const char *key, bool longer, uint64_t size)
         note_name(w->found, name, longer);
     if (w->found && w->found->foreign)
         return -ECANCELED;
+    if (!longer && w->clear && is_segment(name))
+        return remove_name(c, name, w->clear, w->e);
     if (longer || !is_object(name))
         return 0;
     if (strcmp(name, w->last) <= 0) {
@@ -325,7 +340,11 @@ static int take_key(void *ctx, const char *key, bool longer, uint64_t size)
     }
     snprintf(w->last, sizeof(w->last), "%s", name);
     w->moved_ns = clock_now_ns();
-    int rc = w->removes ? remove_name(c, name, w->e) : 0;
+    int rc = w->clear ? remove_name(c, name, w->clear, w->e) : 0;
+    if (rc == 0 && w->clear) {
+        w->clear->removed++;
+        owner_clear_object(w->clear, name, strlen(name));
+    }
     if (rc == 0) {
         w->objects++;
         w->bytes += size == UINT64_MAX ? 0 : size;
@@ -441,7 +460,8 @@ static int check_cleared(struct s3_control *c, struct left *left, struct err *e)
 
 /* All of ours is counted, then removed, then looked for. What a writer that was stopped still had
  * under way may come late: it is removed, too. */
-static int clear(struct s3_control *c, struct left *left, struct err *e)
+static int clear(struct s3_control *c, struct owner_clear *removed, struct left *left,
+                 struct err *e)
 {
     struct walk count = {.c = c, .e = e};
     int rc = walk(&count);
@@ -450,7 +470,7 @@ static int clear(struct s3_control *c, struct left *left, struct err *e)
     if (rc < 0 || (count.objects == 0 && c->u->endpoints == 1))
         return rc;
     for (unsigned round = 0; round < CLEAR_ROUNDS; round++) {
-        struct walk removal = {.c = c, .removes = true, .e = e};
+        struct walk removal = {.c = c, .clear = removed, .e = e};
         rc = left->objects > 0 ? walk(&removal) : 0;
         left->objects -= removal.objects < left->objects ? removal.objects : left->objects;
         left->bytes -= removal.bytes < left->bytes ? removal.bytes : left->bytes;
@@ -462,15 +482,15 @@ static int clear(struct s3_control *c, struct left *left, struct err *e)
     return rc;
 }
 
-static int store_clear(void *ctx, struct err *e)
+static int store_clear(void *ctx, struct owner_clear *removed, struct err *e)
 {
     struct s3_control *c = ctx;
     struct err why = {0};
     struct left left;
     char count[64] = "objects", size[48] = "", bytes[32];
 
-    int rc = clear(c, &left, &why);
-    if (rc == 0 || (rc == -EINTR && atomic_load(&c->phase) == S3_OPENING))
+    int rc = clear(c, removed, &left, &why);
+    if (rc == 0 || rc == -ESTALE || (rc == -EINTR && atomic_load(&c->phase) == S3_OPENING))
         return rc;
     if (left.counted || left.objects > 0)
         snprintf(count, sizeof(count), "%s%llu object%s", left.counted ? "" : "at least ",
@@ -493,6 +513,66 @@ const struct owner_store *s3_control_store(const struct s3_control *c)
 bool s3_control_keeps_versions(const struct s3_control *c)
 {
     return atomic_load(&c->versions);
+}
+
+/* ---- the list of what is kept ---- */
+
+/* Asks about a segment of the list, q but for its path. 0, or what the server says against it. */
+static int ask_segment(struct s3_control *c, uint32_t segment, struct s3_question *q, struct err *e)
+{
+    char name[INVENTORY_NAME_CAP], path[S3_PATH_CAP], code[TIER_CODE_CAP];
+
+    inventory_name(name, segment);
+    s3_path(c->u, name, path);
+    q->path = path;
+    int rc = ask(c, q, e);
+    if (rc < 0 || fine(c))
+        return rc;
+    rc = s3_refusal(c->a.http, c->a.body, c->a.len, code);
+    return rc == -ENOENT ? rc : s3_refused(c->ask, &c->a, NULL, e);
+}
+
+/* A segment is read as a whole: it is not larger than an answer may be. */
+static ssize_t list_read(void *ctx, uint32_t segment, uint64_t at, void *buf, size_t cap,
+                         struct err *e)
+{
+    struct s3_control *c = ctx;
+    ssize_t n = 0;
+
+    pthread_mutex_lock(&c->lock);
+    if (at == 0 || c->listed != segment + 1)
+        n = ask_segment(c, segment, &(struct s3_question){.verb = "GET"}, e);
+    c->listed = n < 0 ? 0 : segment + 1;
+    if (n == 0 && at < c->a.len) {
+        n = (ssize_t)(c->a.len - at < cap ? c->a.len - at : cap);
+        memcpy(buf, c->a.body + at, (size_t)n);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+static int list_write(void *ctx, uint32_t segment, uint64_t at, const void *buf, size_t len,
+                      struct err *e)
+{
+    struct s3_control *c = ctx;
+
+    if (at > 0)
+        return -EINVAL;
+    pthread_mutex_lock(&c->lock);
+    int rc =
+        ask_segment(c, segment, &(struct s3_question){.verb = "PUT", .text = buf, .len = len}, e);
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+static int list_remove(void *ctx, uint32_t segment, struct err *e)
+{
+    struct s3_control *c = ctx;
+
+    pthread_mutex_lock(&c->lock);
+    int rc = ask_segment(c, segment, &(struct s3_question){.verb = "DELETE"}, e);
+    pthread_mutex_unlock(&c->lock);
+    return rc == -ENOENT ? 0 : rc;
 }
 
 /* ---- adoption ---- */
@@ -547,7 +627,7 @@ int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, u
     struct data_id id;
     uint64_t index;
 
-    s3_object_name(name, op->name);
+    s3_object_name(name, op->name, op->epoch);
     s3_path(c->u, name, path);
     *generation = 0;
     int rc = read_range(c, path, 0, DATA_BLOCK, &a);
@@ -558,7 +638,7 @@ int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, u
         memcpy(block, a.body, DATA_BLOCK);
         if (data_identify(block, &id, &index) == 0 && index == 0 && id.key.lo == op->id.key.lo &&
             id.key.hi == op->id.key.hi) {
-            rc = id.shape == op->id.shape ? 0 : -ENOENT;
+            rc = id.shape == op->id.shape ? 0 : -EPROTOTYPE;
             *generation = id.generation;
         }
     }
@@ -566,8 +646,6 @@ int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, u
     if (rc == 0 && op->verify != TIER_VERIFY_NONE)
         rc = check_all(c, op, path, *size, &a);
     s3_answer_forget(&a);
-    if (rc == 0)
-        op->place = (void *)(uintptr_t)*size;
     return rc;
 }
 
@@ -587,11 +665,17 @@ int s3_control_open(struct s3_control **out, struct s3_ask *ask, const struct s3
     snprintf(c->where, sizeof(c->where), "s3://%s/%s", c->u->bucket, c->u->prefix);
     c->store = (struct owner_store){.ctx = c,
                                     .where = c->where,
+                                    .list = &c->list,
                                     .get = store_get,
                                     .put = store_put,
                                     .swap = store_swap,
                                     .look = store_look,
                                     .clear = store_clear};
+    c->list = (struct inventory_store){.ctx = c,
+                                       .segment_bytes = S3_ANSWER_MAX / 2,
+                                       .read = list_read,
+                                       .write = list_write,
+                                       .remove = list_remove};
     pthread_mutex_init(&c->lock, NULL);
     *out = c;
     return 0;

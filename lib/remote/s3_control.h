@@ -8,16 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/remote/owner.h"
+#include "lib/owner/owner.h"
+#include "lib/owner/stem.h"
 #include "lib/remote/s3_ask.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
 enum {
-    S3_NAME_CAP = HASH_HEX_LEN + sizeof(".kv")
+    S3_NAME_CAP = STEM_CAP - 1 + sizeof(".kv")
 };
-/* "HASH.kv". */
-void s3_object_name(char name[S3_NAME_CAP], struct hash128 object);
+/* "STEM.kv" (lib/owner/stem.h). */
+void s3_object_name(char name[S3_NAME_CAP], struct hash128 object, uint32_t epoch);
 
 struct s3_control;
 
@@ -44,7 +45,7 @@ void s3_control_phase(struct s3_control *c, enum s3_phase phase);
 const struct owner_store *s3_control_store(const struct s3_control *c);
 /* What is deleted or written over stays as a version of the bucket. */
 bool s3_control_keeps_versions(const struct s3_control *c);
-/* As tier_ops.adopt. */
+/* As tier_ops.adopt; op->place stays as it is. */
 int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size,
                      uint64_t *generation);
 

@@ -12,13 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/io/target_files.h"
 #include "lib/io/target_guard.h"
+#include "lib/tier/place.h"
 
 #define FILES_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct layout_files {
     int dirfd;
-    int direct;                              /* O_DIRECT or 0 */
+    int direct; /* O_DIRECT or 0 */
+    struct place_epochs epochs;
     atomic_int folder[LAYOUT_FILES_FOLDERS]; /* descriptors, -1: not open yet */
 };
 
@@ -50,15 +53,21 @@ void layout_files_prepare(struct layout_files *f)
         (void)folder_open(f, i, true);
 }
 
-int layout_files_name(struct layout_files *f, struct hash128 object, bool make,
-                      struct layout_name *n)
+static int file_name(struct layout_files *f, struct hash128 object, uint32_t epoch, bool make,
+                     struct layout_name *n)
 {
     n->dirfd = folder_open(f, (unsigned)(object.hi >> 56), make);
     if (n->dirfd < 0)
         return n->dirfd;
-    hash_hex(object, n->text);
-    memcpy(n->text + HASH_HEX_LEN, ".kv", sizeof(".kv"));
+    stem_format(n->text, object, epoch);
+    strcat(n->text, ".kv");
     return 0;
+}
+
+int layout_files_name(struct layout_files *f, struct hash128 object, const void *place, bool make,
+                      struct layout_name *n)
+{
+    return file_name(f, object, place_epochs_get(&f->epochs, place), make, n);
 }
 
 int layout_files_flags(const struct layout_files *f, enum layout_files_use use)
@@ -71,31 +80,67 @@ int layout_files_flags(const struct layout_files *f, enum layout_files_use use)
     return O_NOFOLLOW | f->direct | more[use];
 }
 
-int layout_files_find(struct layout_files *f, struct hash128 object, uint64_t *bytes)
+int layout_files_find(struct layout_files *f, struct hash128 object, uint32_t epoch, void **place)
 {
+    const int flags = layout_files_flags(f, LAYOUT_FILES_READ) | O_CLOEXEC;
     struct layout_name n;
-    int fd = layout_files_name(f, object, false, &n);
+    uint64_t bytes;
+    int fd, ret = file_name(f, object, epoch, false, &n);
 
+    if (ret < 0)
+        return ret;
+    fd = target_guard_open(n.dirfd, n.text, flags, &bytes);
     if (fd < 0)
         return fd;
-    fd = openat(n.dirfd, n.text, layout_files_flags(f, LAYOUT_FILES_READ) | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    if (!target_guard_file(fd, bytes)) {
+    ret = place_epochs_place(&f->epochs, epoch, bytes, place);
+    if (ret < 0) {
         close(fd);
-        return -ENOENT;
+        return ret;
     }
     return fd;
 }
 
-int layout_files_open(struct layout_files **out, int dirfd, bool direct, struct err *e)
+int layout_files_place(struct layout_files *f, uint32_t epoch, uint64_t bytes, void **place)
+{
+    return place_epochs_place(&f->epochs, epoch, bytes, place);
+}
+
+struct visit {
+    layout_files_found *found;
+    void *ctx;
+    int ret;
+};
+
+static bool visit_file(void *ctx, int dir, const char *name, const struct stat *st,
+                       enum target_files_kind kind)
+{
+    struct visit *v = ctx;
+    struct hash128 object;
+    uint32_t epoch;
+
+    (void)dir, (void)st;
+    if (kind == TARGET_FILES_OBJECT && stem_take(name, strlen(name), &object, &epoch))
+        v->ret = v->found(v->ctx, object, epoch);
+    return v->ret == 0;
+}
+
+int layout_files_each(const struct layout_files *f, layout_files_found *found, void *ctx)
+{
+    struct visit v = {.found = found, .ctx = ctx};
+    int ret = target_files_each(f->dirfd, visit_file, &v);
+
+    return v.ret < 0 ? v.ret : ret;
+}
+
+int layout_files_open(struct layout_files **out, const struct layout_files_opts *o, struct err *e)
 {
     struct layout_files *f = calloc(1, sizeof(*f));
 
     if (!f)
         return err_nomem(e, "layout of files");
-    f->dirfd = dirfd;
-    f->direct = direct ? O_DIRECT : 0;
+    f->dirfd = o->dirfd;
+    f->direct = o->direct ? O_DIRECT : 0;
+    place_epochs_open(&f->epochs, o->epoch);
     for (int i = 0; i < LAYOUT_FILES_FOLDERS; i++)
         atomic_init(&f->folder[i], -1);
     *out = f;
@@ -112,5 +157,6 @@ void layout_files_close(struct layout_files *f)
         if (fd >= 0)
             close(fd);
     }
+    place_epochs_close(&f->epochs);
     free(f);
 }

@@ -1,5 +1,5 @@
-/* One file per object below a target's directory: xx/<hash>.kv, where xx are the first two digits
- * of the hash. The key itself is never part of a path. */
+/* One file per object below a target's directory: xx/<hash>-<epoch>.kv, where xx are the first two
+ * digits of the hash. The key itself is never part of a path. */
 #ifndef KVTRACE_TIER_LAYOUT_FILES_H
 #define KVTRACE_TIER_LAYOUT_FILES_H
 
@@ -8,10 +8,11 @@
 
 #include "lib/base/err.h"
 #include "lib/base/hash.h"
+#include "lib/owner/stem.h"
 
 enum {
     LAYOUT_FILES_FOLDERS = 256,
-    LAYOUT_NAME_CAP = HASH_HEX_LEN + sizeof(".kv")
+    LAYOUT_NAME_CAP = STEM_CAP - 1 + sizeof(".kv")
 };
 
 /* Where an object's file is. Open it below dirfd, which is the layout's, with O_NOFOLLOW. */
@@ -22,14 +23,25 @@ struct layout_name {
 
 struct layout_files;
 
-/* Files below dirfd, which stays the caller's; direct: they are opened with O_DIRECT. Any thread
- * may call the functions below. They return 0 or negative errno. */
-int layout_files_open(struct layout_files **out, int dirfd, bool direct, struct err *e);
+struct layout_files_opts {
+    int dirfd;      /* the caller's; all files are below it */
+    bool direct;    /* they are opened with O_DIRECT */
+    uint32_t epoch; /* of this run, in the names of what it writes; not 0 */
+};
+/* Any thread may call the functions below. They return 0 or negative errno. */
+int layout_files_open(struct layout_files **out, const struct layout_files_opts *o, struct err *e);
 void layout_files_close(struct layout_files *f);
-/* The name of an object's file. Its folder is opened when first named and stays open; make: it is
- * also created. -ENOENT: there is no such folder, so no such object. */
-int layout_files_name(struct layout_files *f, struct hash128 object, bool make,
+/* The name of an object's file: the one that it has at place (lib/tier/place.h), or, with place
+ * NULL, gets from this run. Its folder is opened when first named and stays open; make: it is also
+ * created. -ENOENT: there is no such folder, so no such object. */
+int layout_files_name(struct layout_files *f, struct hash128 object, const void *place, bool make,
                       struct layout_name *n);
+/* The place of an object of that epoch and length, whether it is there or not. During a run only of
+ * epochs that were named before it. 0 or negative errno. */
+int layout_files_place(struct layout_files *f, uint32_t epoch, uint64_t bytes, void **place);
+/* Calls found for each object, until it returns negative errno. 0 or negative errno. */
+typedef int layout_files_found(void *ctx, struct hash128 object, uint32_t epoch);
+int layout_files_each(const struct layout_files *f, layout_files_found *found, void *ctx);
 /* Makes and opens all folders, so that no object has to wait for one. What fails now is told when
  * an object needs it. */
 void layout_files_prepare(struct layout_files *f);
@@ -41,9 +53,9 @@ enum layout_files_use {
 };
 /* Flags to open a file with. */
 int layout_files_flags(const struct layout_files *f, enum layout_files_use use);
-/* Opens an object of an earlier run for reading: a descriptor, which is the caller's, and its
- * length; or negative errno. -ENOENT also for a file that has a second name or belongs to somebody
- * else: no object of ours. */
-int layout_files_find(struct layout_files *f, struct hash128 object, uint64_t *bytes);
+/* Opens an object that a run of that epoch wrote, for reading: a descriptor, which is the caller's,
+ * with the object's place; or negative errno. -EISNAM: what has its name is no file of ours
+ * (target_guard_open). Before the run; one thread. */
+int layout_files_find(struct layout_files *f, struct hash128 object, uint32_t epoch, void **place);
 
 #endif

@@ -13,10 +13,12 @@
 #include "lib/data/data.h"
 #include "lib/io/io.h"
 
-#define SLAB_MAGIC   "KVTSLAB2"
+#define SLAB_MAGIC   "KVTSLAB3"
+#define SLAB_MAGIC_2 "KVTSLAB2" /* of earlier versions: its index has no generations */
 #define SLAB_BEGIN   ((uint64_t)1 << 20)
 #define SLAB_SEGMENT ((size_t)1 << 20)
-#define OBJECT_WORDS 5  /* of an object in the index, at least */
+#define OBJECT_WORDS 5u /* of an object in the index, at least */
+#define OBJECT_HEAD  4u /* words before its extents; in a slab of an earlier version one less */
 #define SEGMENT_HEAD 2u /* words: count, checksum */
 #define SEGMENT_MAX  (SLAB_SEGMENT / 8 - SEGMENT_HEAD)
 /* In a slab that cannot grow, this share is index: 48 bytes for an object of 48 KiB. */
@@ -44,7 +46,8 @@ enum slab_state {
 /* A kept object, until it is adopted. */
 struct kept {
     struct hash128 name;
-    uint32_t list; /* 0: an empty cell */
+    uint64_t generation; /* 0: not known */
+    uint32_t list;       /* 0: an empty cell */
     bool adopted;
 };
 
@@ -72,7 +75,8 @@ struct layout_slab {
 
 static bool header_valid(const struct slab_header *h)
 {
-    return memcmp(h->magic, SLAB_MAGIC, sizeof(h->magic)) == 0 &&
+    return (memcmp(h->magic, SLAB_MAGIC, sizeof(h->magic)) == 0 ||
+            memcmp(h->magic, SLAB_MAGIC_2, sizeof(h->magic)) == 0) &&
            h->checksum == hash_64(h, offsetof(struct slab_header, checksum));
 }
 
@@ -161,7 +165,8 @@ static int header_write(struct layout_slab *s, enum slab_state state)
     struct slab_header *h = &s->header;
     int ret;
 
-    memcpy(h->magic, SLAB_MAGIC, sizeof(h->magic));
+    if (state != SLAB_KEEPING) /* else the index is still the earlier one */
+        memcpy(h->magic, SLAB_MAGIC, sizeof(h->magic));
     h->state = state;
     h->resizes = s->o.resizes | part_bits(s->o.part);
     h->space_bytes = s->o.space_bytes;
@@ -238,17 +243,19 @@ static int words_read(struct layout_slab *s, uint64_t *words, unsigned n)
 /* One object of the index, into the table. */
 static int object_read(struct layout_slab *s)
 {
-    uint64_t head[3], extent[2]; /* name and extents; offset and length */
+    bool early = memcmp(s->header.magic, SLAB_MAGIC_2, sizeof(s->header.magic)) == 0;
+    unsigned words = early ? OBJECT_HEAD - 1 : OBJECT_HEAD;
+    uint64_t head[OBJECT_HEAD], extent[2]; /* name, generation and extents; offset and length */
     uint32_t list = 0, last = 0;
     struct hash128 name;
     struct kept *k;
-    int ret = words_read(s, head, 3);
+    int ret = words_read(s, head, words);
 
     if (ret < 0)
         return ret;
-    if (head[2] == 0 || head[2] > s->o.space_bytes / DATA_BLOCK)
+    if (head[words - 1] == 0 || head[words - 1] > s->o.space_bytes / DATA_BLOCK)
         return -EBADMSG;
-    for (uint64_t i = 0; i < head[2] && ret == 0; i++) {
+    for (uint64_t i = 0; i < head[words - 1] && ret == 0; i++) {
         ret = words_read(s, extent, 2);
         if (ret == 0)
             ret = extent_claim(s->pool, extent[0], extent[1], &list, &last);
@@ -261,7 +268,7 @@ static int object_read(struct layout_slab *s)
         extent_release(s->pool, list);
         return ret;
     }
-    *k = (struct kept){.name = name, .list = list};
+    *k = (struct kept){.name = name, .generation = early ? 0 : head[2], .list = list};
     s->found++;
     s->found_bytes += extent_bytes(s->pool, list);
     return 0;
@@ -385,13 +392,14 @@ void layout_slab_doubt(struct layout_slab *s)
     s->header.unsure = 1;
 }
 
-uint32_t layout_slab_adopt(struct layout_slab *s, struct hash128 name)
+uint32_t layout_slab_adopt(struct layout_slab *s, struct hash128 name, uint64_t *generation)
 {
     struct kept *k = s->table ? table_find(s, name) : NULL;
 
     if (!k || !k->list || k->adopted)
         return 0;
     k->adopted = true;
+    *generation = k->generation;
     s->found--;
     s->found_bytes -= extent_bytes(s->pool, k->list);
     return k->list;
@@ -474,7 +482,7 @@ static int words_write(struct layout_slab *s, const uint64_t *words, unsigned n)
 
 static uint64_t object_words(const struct layout_slab *s, uint32_t list)
 {
-    uint64_t words = 3;
+    uint64_t words = OBJECT_HEAD;
     struct extent x;
 
     for (uint32_t pos = list; extent_walk(s->pool, &pos, &x);)
@@ -487,11 +495,13 @@ void layout_slab_measure(struct layout_slab *s, uint32_t list)
     s->measured_words += object_words(s, list);
 }
 
-static int object_write(struct layout_slab *s, struct hash128 name, uint32_t list)
+static int object_write(struct layout_slab *s, struct hash128 name, uint64_t generation,
+                        uint32_t list)
 {
-    uint64_t head[3] = {name.lo, name.hi, (object_words(s, list) - 3) / 2};
+    uint64_t head[OBJECT_HEAD] = {name.lo, name.hi, generation,
+                                  (object_words(s, list) - OBJECT_HEAD) / 2};
     struct extent x;
-    int ret = words_write(s, head, 3);
+    int ret = words_write(s, head, OBJECT_HEAD);
 
     for (uint32_t pos = list; ret == 0 && extent_walk(s->pool, &pos, &x);)
         ret = words_write(s, (const uint64_t[]){x.offset, x.len}, 2);
@@ -518,15 +528,15 @@ static int index_begin(struct layout_slab *s)
         s->index_at = 0;
     for (uint64_t i = 0; ret == 0 && s->table && i < s->table_size; i++)
         if (s->table[i].list && !s->table[i].adopted)
-            ret = object_write(s, s->table[i].name, s->table[i].list);
+            ret = object_write(s, s->table[i].name, s->table[i].generation, s->table[i].list);
     return ret;
 }
 
-int layout_slab_keep(struct layout_slab *s, struct hash128 name, uint32_t list)
+int layout_slab_keep(struct layout_slab *s, struct hash128 name, uint64_t generation, uint32_t list)
 {
     int ret = s->writing ? 0 : index_begin(s);
 
-    return ret == 0 ? object_write(s, name, list) : ret;
+    return ret == 0 ? object_write(s, name, generation, list) : ret;
 }
 
 int layout_slab_kept(struct layout_slab *s)

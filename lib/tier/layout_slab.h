@@ -13,7 +13,7 @@
 
 /*
  * On storage, little-endian, everything in whole blocks of 4 KiB:
- *   0           the header, words of 8 bytes: "KVTSLAB2"; 0 in use, 1 kept, 2 in use by a run that
+ *   0           the header, words of 8 bytes: "KVTSLAB3"; 0 in use, 1 kept, 2 in use by a run that
  *               keeps what the index names; 1 if it may be resized (else 0), and in bits 16 to 31
  *               and 32 to 47 the slots of its part of a store on several targets (both 0: it is
  *               all of the store); 1 if objects may be torn (else 0); bytes of the space; offset
@@ -22,8 +22,9 @@
  *   1 MiB       the space, which holds the objects
  *   behind it   the index in segments of 1 MiB: 8 bytes for the number of words that follow,
  *               XXH3-64 of these words, the words. The words of all segments are, object by object:
- *               the name (2), the number of extents, and offset and length of each extent in the
- *               space
+ *               the name (2), the generation of its contents, the number of extents, and offset and
+ *               length of each extent in the space. In a slab of an earlier version ("KVTSLAB2")
+ *               there is no generation
  * The header is written last and is one sector: a power cut leaves the old index valid or the new
  * one.
  */
@@ -74,8 +75,9 @@ bool layout_slab_broken(const struct layout_slab *s);
 bool layout_slab_unsure(const struct layout_slab *s);
 /* Some of the objects that will be kept may be torn: the header will tell the next run. */
 void layout_slab_doubt(struct layout_slab *s);
-/* The extents of a kept object, which become the caller's; 0: there is none of that name. */
-uint32_t layout_slab_adopt(struct layout_slab *s, struct hash128 name);
+/* The extents of a kept object, which become the caller's, and its generation (0: not known); 0:
+ * there is none of that name. */
+uint32_t layout_slab_adopt(struct layout_slab *s, struct hash128 name, uint64_t *generation);
 /* Call before the first change: says in the header that the slab is in use, and gives up what was
  * not adopted unless it is to stay (keeps without destroys). Cheap from the second call on. 0 or
  * negative errno. */
@@ -84,7 +86,8 @@ bool layout_slab_used(const struct layout_slab *s);
 /* At the end of a run, for each object that is to be kept, before the first layout_slab_keep. */
 void layout_slab_measure(struct layout_slab *s, uint32_t list);
 /* Adds an object to the index. -ENOSPC: it does not fit behind the space. */
-int layout_slab_keep(struct layout_slab *s, struct hash128 name, uint32_t list);
+int layout_slab_keep(struct layout_slab *s, struct hash128 name, uint64_t generation,
+                     uint32_t list);
 /* Writes the end of the index, forces it and the objects to the device, then the header. After a
  * failure what was kept before is all that is kept. */
 int layout_slab_kept(struct layout_slab *s);

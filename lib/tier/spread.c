@@ -199,6 +199,17 @@ static bool spread_torn(const struct tier *tier)
     return false;
 }
 
+static bool spread_lost(const struct tier *tier)
+{
+    const struct tier_spread *t = (const struct tier_spread *)tier;
+
+    for (unsigned i = 0; i < t->count; i++) {
+        if (t->under[i]->ops->lost && t->under[i]->ops->lost(t->under[i]))
+            return true;
+    }
+    return false;
+}
+
 static int spread_close(struct tier *tier, struct err *e)
 {
     struct tier_spread *t = (struct tier_spread *)tier;
@@ -221,6 +232,7 @@ static const struct tier_ops spread_ops = {
     .adopt = spread_adopt,
     .describe = spread_describe,
     .torn = spread_torn,
+    .lost = spread_lost,
     .close = spread_close,
 };
 

@@ -14,6 +14,7 @@
 #include "lib/base/units.h"
 #include "lib/io/target_device.h"
 #include "lib/tier/layout_slab.h"
+#include "lib/tier/place.h"
 #include "lib/tier/storage_thread.h"
 #include "lib/tier/storage_trim.h"
 #include "lib/tier/stored.h"
@@ -24,6 +25,7 @@
 
 struct tier_storage {
     struct tier tier;
+    struct lease *lease;
     struct layout_files *files; /* or: */
     struct layout_slab *slab;
     struct extent_pool *space; /* of the slab */
@@ -61,15 +63,16 @@ static void space_release(struct tier_storage *t, struct tier_op *op)
 static enum route slab_route(struct tier_storage *t, struct tier_op *op)
 {
     uint32_t list = list_of(op);
+    uint64_t listed;
 
     op->status = 0;
     if (op->verb != TIER_READ || !op->place || op->drop)
-        op->status = layout_slab_use(t->slab);
+        op->status = lease_valid(t->lease) ? layout_slab_use(t->slab) : -ESTALE;
     if (op->status < 0)
         return ROUTE_NONE;
     if (op->verb == TIER_WRITE) {
         if (!list) /* a kept object of that name gives its place: there are never two */
-            list = layout_slab_adopt(t->slab, op->name);
+            list = layout_slab_adopt(t->slab, op->name, &listed);
         op->status = extent_resize(t->space, op->size, &list);
         op->place = (void *)(uintptr_t)list;
         return op->status < 0 ? ROUTE_NONE : ROUTE_THREAD;
@@ -145,7 +148,6 @@ static size_t storage_poll(struct tier *tier, struct tier_op **done, size_t max)
     for (; n < max && t->ready; t->ready = t->ready->next)
         done[n++] = t->ready;
     while (n < max && t->trim && (op = storage_trim_pop(t->trim)) != NULL) {
-        op->status = 0;
         space_release(t, op);
         done[n++] = op;
     }
@@ -172,17 +174,19 @@ static int adopt_file(struct tier_storage *t, struct tier_op *op, uint64_t *size
                       uint64_t *generation)
 {
     struct data_id id = {.key = op->id.key, .shape = t->shape};
-    int fd = layout_files_find(t->files, op->name, size), ret;
+    void *place;
+    int fd = layout_files_find(t->files, op->name, op->epoch, &place), ret;
 
     if (fd < 0)
         return fd;
+    *size = place_bytes(place);
     ret = stored_generation(fd, 0, t->block, &id);
     *generation = id.generation;
     if (ret == 0 && op->verify != TIER_VERIFY_NONE)
         ret = *size % DATA_BLOCK ? -EBADMSG : stored_check(fd, 0, *size, &id, 0);
     close(fd);
     if (ret == 0)
-        op->place = (void *)(uintptr_t)*size;
+        op->place = place;
     return ret;
 }
 
@@ -191,8 +195,8 @@ static int adopt_extents(struct tier_storage *t, struct tier_op *op, uint64_t *s
 {
     struct data_id id = {.key = op->id.key, .shape = t->shape};
     int fd = layout_slab_fd(t->slab), ret = -ENOENT;
-    uint64_t begin = layout_slab_begin(), block = 0;
-    uint32_t list = layout_slab_adopt(t->slab, op->name), pos = list;
+    uint64_t begin = layout_slab_begin(), block = 0, listed;
+    uint32_t list = layout_slab_adopt(t->slab, op->name, &listed), pos = list;
     struct extent x;
 
     if (!extent_walk(t->space, &pos, &x))
@@ -201,12 +205,17 @@ static int adopt_extents(struct tier_storage *t, struct tier_op *op, uint64_t *s
     if (*size == DATA_PADDED(op->size))
         ret = stored_generation(fd, begin + x.offset, t->block, &id);
     *generation = id.generation;
+    if (ret == 0 && listed && id.generation && id.generation != listed &&
+        !layout_slab_unsure(t->slab)) {
+        *generation = listed;
+        ret = -ESTALE;
+    }
     pos = list;
     while (ret == 0 && op->verify != TIER_VERIFY_NONE && extent_walk(t->space, &pos, &x)) {
         ret = stored_check(fd, begin + x.offset, x.len, &id, block);
         block += x.len / DATA_BLOCK;
     }
-    if (ret < 0)
+    if (ret < 0 && ret != -ESTALE)
         extent_release(t->space, list);
     else
         op->place = (void *)(uintptr_t)list;
@@ -219,6 +228,21 @@ static int storage_adopt(struct tier *tier, struct tier_op *op, uint64_t *size,
     struct tier_storage *t = (struct tier_storage *)tier;
 
     return t->files ? adopt_file(t, op, size, generation) : adopt_extents(t, op, size, generation);
+}
+
+static int storage_names(struct tier *tier, layout_files_found *found, void *ctx, struct err *e)
+{
+    const struct tier_storage *t = (const struct tier_storage *)tier;
+    int ret = layout_files_each(t->files, found, ctx);
+
+    return ret < 0 ? err_errno(e, ret, ERR_TARGET, t->info.target, "cannot be read") : 0;
+}
+
+static int storage_place(struct tier *tier, uint32_t epoch, uint64_t bytes, void **place)
+{
+    const struct tier_storage *t = (const struct tier_storage *)tier;
+
+    return layout_files_place(t->files, epoch, bytes, place);
 }
 
 static void storage_describe(const struct tier *tier, struct tier_info *info)
@@ -248,6 +272,11 @@ static bool storage_torn(const struct tier *tier)
     return false;
 }
 
+static bool storage_lost(const struct tier *tier)
+{
+    return lease_lost(((const struct tier_storage *)tier)->lease);
+}
+
 static int storage_close(struct tier *tier, struct err *e)
 {
     struct tier_storage *t = (struct tier_storage *)tier;
@@ -274,8 +303,11 @@ static const struct tier_ops storage_ops = {
     .poll = storage_poll,
     .next_ns = storage_next_ns,
     .adopt = storage_adopt,
+    .names = storage_names, /* of files; a slab has an index */
+    .place = storage_place,
     .describe = storage_describe,
     .torn = storage_torn,
+    .lost = storage_lost,
     .close = storage_close,
 };
 
@@ -293,6 +325,8 @@ static int check_opts(const struct tier_storage_opts *o, struct err *e)
         return err_set(e, EINVAL, ERR_INPUT, "iodepth", "not within 1..4096");
     if (o->threads > STORAGE_THREADS_MAX)
         return err_set(e, EINVAL, ERR_INPUT, "threads", "more than %u rings", STORAGE_THREADS_MAX);
+    if (!o->slab && o->epoch == 0)
+        return err_set(e, EINVAL, ERR_INPUT, "epoch", "must not be 0");
     if (o->max_ops < 1)
         return err_set(e, EINVAL, ERR_INPUT, "inflight", "must be at least 1");
     /* Better refused now than killed for it later. */
@@ -333,7 +367,7 @@ static int probe_iopoll(struct tier_storage *t)
         if (pread(fd, t->block, DATA_BLOCK, 0) != (ssize_t)DATA_BLOCK)
             return -EIO;
     } else {
-        ret = layout_files_name(t->files, hash_128("iopoll", sizeof("iopoll")), true, &n);
+        ret = layout_files_name(t->files, hash_128("iopoll", sizeof("iopoll")), NULL, true, &n);
         if (ret < 0)
             return ret;
         fd = openat(n.dirfd, n.text, layout_files_flags(t->files, LAYOUT_FILES_CUT) | O_CLOEXEC,
@@ -378,6 +412,7 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
                                       .max_ops = o->max_ops,
                                       .pages = o->pages,
                                       .gaps = o->gaps,
+                                      .lease = o->lease,
                                       .policy = {.chunk_bytes = (uint32_t)o->chunk_bytes,
                                                  .buffered = !direct,
                                                  .sync_objects = o->sync_objects}};
@@ -388,7 +423,9 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
         w->policy.slab_fd = fd;
         w->policy.slab_begin = layout_slab_begin();
     } else {
-        ret = layout_files_open(&t->files, fd, direct, e);
+        const struct layout_files_opts files = {.dirfd = fd, .direct = direct, .epoch = o->epoch};
+
+        ret = layout_files_open(&t->files, &files, e);
         if (ret < 0)
             return ret;
         w->policy.files = t->files;
@@ -489,7 +526,7 @@ static int start_threads(struct tier_storage *t, const struct tier_storage_opts 
 int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, struct bell *bell,
                       struct err *e)
 {
-    struct storage_trim_opts trim = {.max_ops = o->max_ops, .bell = bell};
+    struct storage_trim_opts trim = {.lease = o->lease, .max_ops = o->max_ops, .bell = bell};
     struct tier_storage *t = NULL;
     struct storage_thread_opts w;
     const struct io *io;
@@ -502,6 +539,7 @@ int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, stru
         return err_nomem(e, "storage tier");
     t->tier.ops = &storage_ops;
     t->max_ops = o->max_ops;
+    t->lease = o->lease;
     t->shape = o->shape;
     snprintf(t->info.target, sizeof(t->info.target), "%s", o->path ? o->path : "");
     ret = prepare(t, o, &w, e);

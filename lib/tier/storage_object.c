@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "lib/base/clock.h"
+#include "lib/tier/place.h"
 
 void storage_object_begin(struct storage_object *ob, const struct storage_policy *p,
                           struct tier_op *op, int slot)
@@ -22,7 +23,8 @@ void storage_object_begin(struct storage_object *ob, const struct storage_policy
     if (p->files) {
         int64_t begin_ns = clock_now_ns(); /* its folder may have to be made */
 
-        op->status = layout_files_name(p->files, op->name, write, &ob->name);
+        op->status =
+            layout_files_name(p->files, op->name, write ? NULL : op->place, write, &ob->name);
         op->part.meta_ns += clock_now_ns() - begin_ns;
     } else {
         ob->next_extent = (uint32_t)(uintptr_t)op->place;
@@ -31,10 +33,10 @@ void storage_object_begin(struct storage_object *ob, const struct storage_policy
         ob->stage = STORAGE_DONE;
 }
 
-/* A file's place is its length; 0: not known, as no run of ours has written it yet. */
+/* Length of the file that is written over; 0: there is none. */
 static uint64_t file_bytes(const struct tier_op *op)
 {
-    return (uint64_t)(uintptr_t)op->place;
+    return place_epoch(op->place) ? 0 : place_bytes(op->place);
 }
 
 static bool needs_stage(const struct storage_object *ob, const struct storage_policy *p)
@@ -60,6 +62,8 @@ static bool needs_stage(const struct storage_object *ob, const struct storage_po
         return p->buffered && (ob->opened || !p->files);
     case STORAGE_CLOSE:
         return ob->opened;
+    case STORAGE_RETIRE:
+        return p->files && written && place_epoch(op->place);
     case STORAGE_REMOVE: /* a failed write leaves nothing that looks like an object */
         return p->files && (op->verb == TIER_DELETE ||
                             (ob->opened && (op->verb == TIER_READ ? op->drop : op->status < 0)));
@@ -72,9 +76,10 @@ static bool needs_stage(const struct storage_object *ob, const struct storage_po
 enum storage_stage storage_object_next(struct storage_object *ob, const struct storage_policy *p)
 {
     static const enum io_call call[] = {
-        [STORAGE_CLEAR] = IO_UNLINKAT, [STORAGE_OPEN] = IO_OPENAT, [STORAGE_ALLOCATE] = IO_ALLOCATE,
-        [STORAGE_SYNC] = IO_SYNC,      [STORAGE_DROP] = IO_DROP,   [STORAGE_CLOSE] = IO_CLOSE,
-        [STORAGE_REMOVE] = IO_UNLINKAT};
+        [STORAGE_CLEAR] = IO_UNLINKAT,    [STORAGE_OPEN] = IO_OPENAT,
+        [STORAGE_ALLOCATE] = IO_ALLOCATE, [STORAGE_SYNC] = IO_SYNC,
+        [STORAGE_DROP] = IO_DROP,         [STORAGE_CLOSE] = IO_CLOSE,
+        [STORAGE_RETIRE] = IO_UNLINKAT,   [STORAGE_REMOVE] = IO_UNLINKAT};
     struct tier_op *op = ob->op;
     bool write = op->verb == TIER_WRITE;
 
@@ -83,19 +88,24 @@ enum storage_stage storage_object_next(struct storage_object *ob, const struct s
     if (ob->stage == STORAGE_MOVE)
         return STORAGE_MOVE;
     if (ob->stage == STORAGE_DONE) { /* a slab's space is the tier's to release */
-        if (p->files && write)
-            op->place = op->status == 0 ? (void *)(uintptr_t)ob->bytes : NULL;
+        if (p->files && write && op->status == 0)
+            op->place = place_of(ob->bytes, 0);
+        else if (p->files && write &&
+                 !place_epoch(op->place)) /* else the old file is still there */
+            op->place = NULL;
         else if (p->files && (op->verb == TIER_DELETE || op->drop))
             op->place = NULL;
         return STORAGE_DONE;
     }
+    if (ob->stage == STORAGE_RETIRE)
+        layout_files_name(p->files, op->name, op->place, false, &ob->old);
     ob->call = (struct io_req){.call = call[ob->stage],
                                .fd = ob->fd,
                                .slot = ob->slot,
                                .buf_index = -1,
                                .offset = ob->bytes,
                                .dirfd = ob->name.dirfd,
-                               .path = ob->name.text,
+                               .path = ob->stage == STORAGE_RETIRE ? ob->old.text : ob->name.text,
                                .owner = ob};
     if (ob->stage == STORAGE_OPEN) {
         uint64_t had = file_bytes(op);
@@ -121,7 +131,8 @@ void storage_object_called(struct storage_object *ob)
         part->meta_ns += took_ns;
     switch (ob->stage) {
     case STORAGE_CLEAR:
-        result = result == -ENOENT ? 0 : result;
+    case STORAGE_RETIRE: /* a folder in the place of an old file is not ours */
+        result = result == -ENOENT || result == -EISDIR ? 0 : result;
         break;
     case STORAGE_OPEN:
         /* What is in the way may be a kept object of another size, or a link to somebody's file:

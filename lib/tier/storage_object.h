@@ -31,6 +31,7 @@ enum storage_stage {
     STORAGE_SYNC,
     STORAGE_DROP,
     STORAGE_CLOSE,
+    STORAGE_RETIRE, /* what was written has another name than what it replaces, which is removed */
     STORAGE_REMOVE,
     STORAGE_DONE
 };
@@ -40,6 +41,7 @@ struct storage_object {
     enum storage_stage stage;
     struct io_req call; /* of the stage; its owner is this object */
     struct layout_name name;
+    struct layout_name old; /* of STORAGE_RETIRE, below the same folder */
     int fd;
     bool slot, opened;
     bool occupied;         /* another file of the name was found */

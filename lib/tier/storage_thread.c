@@ -13,6 +13,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/spsc.h"
 #include "lib/base/thread.h"
+#include "lib/tier/place.h"
 
 /* Buffers beyond the I/Os in flight. */
 #define THREAD_AHEAD_MIN 2u
@@ -184,21 +185,37 @@ static bool opens_here(const struct storage_thread *t, const struct storage_obje
            ob->bytes <= t->o.policy.chunk_bytes && t->io->ops->engine == IO_URING;
 }
 
+/* Does the stage that ob has come to change the store? */
+static bool changes(const struct storage_object *ob)
+{
+    return ob->stage == STORAGE_CLEAR || ob->stage == STORAGE_ALLOCATE ||
+           ob->stage == STORAGE_REMOVE || (ob->stage == STORAGE_OPEN && ob->op->verb == TIER_WRITE);
+}
+
+/* Makes the call of ob's stage at once, or refuses it, if that is how it ends. */
+static bool object_call(struct storage_thread *t, struct storage_object *ob)
+{
+    bool lost = changes(ob) && !lease_valid(t->o.lease);
+
+    if (!lost && !opens_here(t, ob))
+        return false;
+    ob->call.start_ns = clock_now_ns();
+    ob->call.result = lost ? -ESTALE : io_call_now(&ob->call);
+    ob->call.done_ns = clock_now_ns();
+    storage_object_called(ob);
+    if (ob->op->status < 0)
+        ob->issued = ob->bytes; /* nothing is moved */
+    return true;
+}
+
 /* On to the next thing that ob needs. */
 static void object_go_on(struct storage_thread *t, struct storage_object *ob)
 {
     enum storage_stage stage = storage_object_next(ob, &t->o.policy);
     int ret;
 
-    while (opens_here(t, ob)) {
-        ob->call.start_ns = clock_now_ns();
-        ob->call.result = io_call_now(&ob->call);
-        ob->call.done_ns = clock_now_ns();
-        storage_object_called(ob);
-        if (ob->op->status < 0)
-            ob->issued = ob->bytes; /* nothing is moved */
+    while (object_call(t, ob))
         stage = storage_object_next(ob, &t->o.policy);
-    }
     switch (stage) {
     case STORAGE_MOVE:
         ob->full_ns = full_until(t, clock_now_ns());
@@ -247,7 +264,7 @@ static void object_ends(struct storage_thread *t, struct storage_object *ob, con
 {
     struct tier_op *op = ob->op;
     /* The place of a file is its length; what a slab's object holds was compared before. */
-    uint64_t stored = t->o.policy.files ? (uint64_t)(uintptr_t)op->place : UINT64_MAX / 2;
+    uint64_t stored = t->o.policy.files ? place_bytes(op->place) : UINT64_MAX / 2;
     uint64_t at = c->at + c->req.moved;
 
     if (op->status < 0 && !op->fault.kind)
@@ -292,6 +309,11 @@ static bool take_operations(struct storage_thread *t)
         int64_t since = op->start_ns > t->line_since_ns ? op->start_ns : t->line_since_ns;
         if (since < now) /* it may have come after now was taken */
             op->part.slot_ns += now - since;
+        if ((op->verb != TIER_READ || op->drop) && !lease_valid(t->o.lease)) {
+            op->status = -ESTALE;
+            op_finish(t, op);
+            continue;
+        }
         t->free_objects = ob->next;
         /* What is written gets a descriptor: the kernel tells failed writes when one is closed
          * (network file systems, FUSE), and never when a slot is. */
@@ -361,6 +383,11 @@ static void submit_chunks(struct storage_thread *t)
     while (t->in_flight < t->o.depth && t->ready.head && ret == 0) {
         struct chunk *c = list_pop(&t->ready);
 
+        if (c->object->op->verb == TIER_WRITE && !lease_valid(t->o.lease)) {
+            object_fail(t, c->object, -ESTALE);
+            chunk_free(t, c);
+            continue;
+        }
         if (now == 0)
             now = clock_now_ns();
         if (c->object->in_flight++ == 0) {

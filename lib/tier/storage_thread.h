@@ -9,6 +9,7 @@
 #include "lib/base/bell.h"
 #include "lib/base/err.h"
 #include "lib/io/io.h"
+#include "lib/owner/lease.h"
 #include "lib/tier/storage_object.h"
 #include "lib/tier/tier.h"
 
@@ -17,6 +18,7 @@ struct storage_thread;
 struct storage_thread_opts {
     struct storage_policy policy; /* the threads of a tier share what it points to; the caller's */
     struct bell *bell;            /* rings when operations are done */
+    struct lease *lease;          /* asked before each change; the caller's; NULL: none */
     enum io_engine engine;
     unsigned depth;    /* most I/Os in flight */
     unsigned max_ops;  /* most operations inside */

@@ -26,9 +26,14 @@ static void trim_one(struct storage_trim *t, struct tier_op *op)
     int64_t start = clock_now_ns();
     struct extent x;
 
+    op->status = 0;
     for (uint32_t pos = (uint32_t)(uintptr_t)op->place; extent_walk(t->o.space, &pos, &x);) {
         uint64_t range[2] = {t->o.begin + x.offset, x.len};
 
+        if (!lease_valid(t->o.lease)) {
+            op->status = -ESTALE;
+            break;
+        }
         if (ioctl(t->o.fd, BLKDISCARD, range) < 0)
             break;
     }

@@ -20,7 +20,7 @@ int stored_generation(int fd, uint64_t offset, void *block, struct data_id *id)
         found.key.hi != id->key.hi)
         return 0;
     if (found.shape != id->shape)
-        return -ENOENT;
+        return -EPROTOTYPE;
     id->generation = found.generation;
     return 0;
 }

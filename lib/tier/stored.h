@@ -7,8 +7,8 @@
 #include "lib/data/data.h"
 
 /* Reads the object's first block at offset of fd into block (DATA_BLOCK bytes, aligned to them).
- * Sets id->generation; 0: it is not of the object id->key. -ENOENT: its contents have another shape
- * than id, so it must be written anew. */
+ * Sets id->generation; 0: it is not of the object id->key. -EPROTOTYPE: its contents have another
+ * shape than id, so it must be written anew. */
 int stored_generation(int fd, uint64_t offset, void *block, struct data_id *id);
 /* Reads len bytes (whole blocks) at offset, which are the object's blocks from block on, and checks
  * their headers. 0; -EBADMSG: a block is not there or not of that write; -ENOMEM. */

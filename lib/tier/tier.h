@@ -13,6 +13,7 @@
 #include "lib/base/notes.h"
 #include "lib/data/data.h"
 #include "lib/io/io.h"
+#include "lib/owner/lease.h"
 
 enum tier_verb {
     TIER_WRITE,
@@ -74,6 +75,7 @@ struct tier_op {
     struct hash128 name;     /* of the copy: the hash of (tier, key); names the file */
     struct data_id id;       /* of the contents: key hash and generation */
     uint64_t size;           /* bytes to write or read; whole blocks are moved */
+    uint32_t epoch;   /* adopt, of a store with epochs in its names: that of the object's name */
     uint64_t request; /* engines that serve a request's operations one after another do so for those
                          of the same number; 0: none */
     void *place; /* in and out: the engine's handle of the stored copy, which the caller keeps with
@@ -142,15 +144,27 @@ struct tier_ops {
     /* When a poll will find something although no bell rings (simulated tiers), in monotonic time;
      * INT64_MAX: never. */
     int64_t (*next_ns)(struct tier *t);
-    /* Finds an object that an earlier run left (storage only). 0 with *size, *generation and
-     * op->place; -ENOENT: none. A slab's object must have op's size. Generation 0: its first block
-     * is not ours. With op->verify set, the headers of all its blocks are read first: -EBADMSG, one
-     * is not of this object and generation. Synchronous; for before the run. */
+    /* Finds an object that an earlier run of op->epoch left (storage only). 0 with *size,
+     * *generation and op->place; -ENOENT: none. -EISNAM: what has its name is no object of ours.
+     * -EPROTOTYPE: its contents have another shape, so it must be written anew. A slab's object
+     * must have op's size. Generation 0: its first block is not ours. With op->verify set, the
+     * headers of all its blocks are read first: -EBADMSG, one is not of this object and generation.
+     * -ESTALE: see listed.h; a slab's index is its list. Synchronous; for before the run. */
     int (*adopt)(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation);
+    /* Names all objects that lie in the store, until found returns negative errno, which is then
+     * returned. NULL: names do not tell which objects they are of. For before the run. */
+    int (*names)(struct tier *t, int (*found)(void *ctx, struct hash128 name, uint32_t epoch),
+                 void *ctx, struct err *e);
+    /* *place: the handle of an object of that epoch and length, whether it is there or not. During
+     * a run only of epochs that were asked for before it. 0 or negative errno. NULL with names. */
+    int (*place)(struct tier *t, uint32_t epoch, uint64_t bytes, void **place);
     void (*describe)(const struct tier *t, struct tier_info *info);
     /* A write failed, and a part of its object may still lie where the next run adopts it. With
      * nothing in flight. NULL: never. */
     bool (*torn)(const struct tier *t);
+    /* The store is not this run's any more: nothing is written or removed there, such operations
+     * end with -ESTALE. Any thread. NULL: never. */
+    bool (*lost)(const struct tier *t);
     /* Frees t; nothing may be in flight. Returns the first failure of the run, with *e. */
     int (*close)(struct tier *t, struct err *e);
 };
@@ -162,8 +176,10 @@ struct tier {
 /* Storage (storage.c): objects as files in a directory or as extents of a slab. */
 struct layout_slab;
 struct tier_storage_opts {
-    int dirfd;                /* the caller's */
+    int dirfd;           /* the caller's */
+    struct lease *lease; /* asked before each change; the caller's; NULL: nobody else is there */
     struct layout_slab *slab; /* the caller's; NULL: files in dirfd */
+    uint32_t epoch;           /* of this run, in the names of its files; not 0. Not for a slab */
     const char *path;         /* for describe; copied */
     enum io_engine engine;
     uint64_t chunk_bytes; /* a multiple of 4 KiB, 4 KiB to 64 MiB */
@@ -256,6 +272,9 @@ struct tier_remote_opts {
     bool destroys;         /* what an earlier run kept may be removed */
     bool joins;            /* another process of this run has taken the store, and will leave it */
     uint64_t data_seed;
+    /* As in struct owner_opts. */
+    void (*waits)(const char *where, const char *who, unsigned seconds);
+    void (*late)(const char *where, uint64_t objects);
     int64_t timeout_ns; /* without progress, before an operation fails with -ETIMEDOUT */
     unsigned retries;   /* of a request, after errors that may pass */
     uint32_t shape;     /* of all contents (data_shape) */
@@ -299,6 +318,12 @@ struct tier_door {
 unsigned tier_remote_doors(const struct tier *tier, struct tier_door door[TIER_DOORS_MAX]);
 /* Sources of writes have more contents, or will have no more. Any thread. */
 void tier_remote_more(struct tier *tier);
+/* Where the list of what is kept lies (lib/tier/listed.h) and the lease on the store, both valid
+ * until the tier is closed; and the epoch of this run. */
+struct inventory_store;
+const struct inventory_store *tier_remote_list(const struct tier *tier);
+struct lease *tier_remote_lease(const struct tier *tier);
+uint32_t tier_remote_epoch(const struct tier *tier);
 /* Whether closing leaves the objects there. Without it, what an earlier run kept stays. */
 void tier_remote_keep(struct tier *tier, bool keep);
 

@@ -195,6 +195,8 @@ const char *trace_status_text(int status)
         return "corrupt";
     case TRACE_LOST:
         return "lost";
+    case TRACE_STALE:
+        return "stale";
     }
     if (status >= TRACE_FOREIGN && (size_t)(status - TRACE_FOREIGN) < FOREIGNS)
         return foreign[status - TRACE_FOREIGN];
@@ -231,7 +233,8 @@ static int find_foreign(const char *p, size_t len)
 
 int trace_status_parse(const char *p, size_t len, int *status)
 {
-    static const int fixed[] = {TRACE_NO_STATUS, TRACE_OK, TRACE_ABSENT, TRACE_CORRUPT, TRACE_LOST};
+    static const int fixed[] = {TRACE_NO_STATUS, TRACE_OK,   TRACE_ABSENT,
+                                TRACE_CORRUPT,   TRACE_LOST, TRACE_STALE};
     int value;
 
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {

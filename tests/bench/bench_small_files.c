@@ -231,6 +231,7 @@ static int ours_open(struct ours *o, struct target_dir *t, unsigned files, uint3
                      unsigned rings, struct err *e)
 {
     struct tier_storage_opts s = {.dirfd = target_dir_fd(t),
+                                  .epoch = 1,
                                   .path = target_dir_path(t),
                                   .chunk_bytes = bytes,
                                   .iodepth = IN_FLIGHT,

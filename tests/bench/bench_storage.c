@@ -87,7 +87,8 @@ int main(int argc, char **argv)
     struct bench b = {.objects = (unsigned)arg(argc, argv, 2, 8),
                       .size = arg(argc, argv, 3, 16) << 20,
                       .inflight = (unsigned)arg(argc, argv, 6, 64)};
-    struct tier_storage_opts o = {.chunk_bytes = arg(argc, argv, 4, 1024) << 10,
+    struct tier_storage_opts o = {.epoch = 1,
+                                  .chunk_bytes = arg(argc, argv, 4, 1024) << 10,
                                   .iodepth = (unsigned)arg(argc, argv, 5, 16),
                                   .threads = (unsigned)arg(argc, argv, 7, 1),
                                   .max_ops = b.inflight};

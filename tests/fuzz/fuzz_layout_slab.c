@@ -25,7 +25,7 @@ static void write_slab(int fd, const uint64_t *words, uint64_t count)
     uint64_t header[10] = {0, 1, 1, 0, SPACE, 0, count, words[count] % 64, 0};
     uint64_t head[2] = {count, hash_64(words, count * 8)};
 
-    memcpy(header, "KVTSLAB2", 8);
+    memcpy(header, words[count] & 64 ? "KVTSLAB2" : "KVTSLAB3", 8);
     header[9] = hash_64(header, 72);
     put(fd, header, sizeof(header), 0);
     put(fd, head, sizeof(head), layout_slab_begin() + SPACE);
@@ -51,7 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     for (uint64_t i = 0; i + 1 < count; i++) {
         struct hash128 name = {words[i], words[i + 1]};
-        uint32_t pos = layout_slab_adopt(s, name);
+        uint64_t generation;
+        uint32_t pos = layout_slab_adopt(s, name, &generation);
         struct extent x;
 
         while (extent_walk(layout_slab_pool(s), &pos, &x)) {

@@ -177,11 +177,31 @@ __attribute__((constructor)) static void begin(void)
     plan_take(copy);
 }
 
+/* Also one that is just being taken over. */
+static bool is_marker(const char *base)
+{
+    return strncmp(base, ".kvtrace", 8) == 0;
+}
+
+/* Without the epochs of runs, which are drawn: ".kvtrace-EPOCH". */
+static void without_epoch(char *name)
+{
+    for (char *at = name; (at = strchr(at, '-')) != NULL; at++) {
+        if (strspn(at + 1, "0123456789abcdef") == 8)
+            memmove(at + 1, at + 9, strlen(at + 9) + 1);
+    }
+}
+
 static void note(enum call call, const char *name, uint64_t offset, unsigned times,
                  const char *what)
 {
-    char line[512];
-    int n = snprintf(line, sizeof(line), "%s %s %llu %u %s\n", call_name[call], name,
+    const char *base = strrchr(name, '/');
+    char line[512], shown[NAME_CAP];
+
+    snprintf(shown, sizeof(shown), "%s", name);
+    if (is_marker(base ? base + 1 : name))
+        without_epoch(shown);
+    int n = snprintf(line, sizeof(line), "%s %s %llu %u %s\n", call_name[call], shown,
                      (unsigned long long)offset, times, what);
     long fd = log_path ? syscall(SYS_openat, AT_FDCWD, log_path,
                                  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)
@@ -248,7 +268,7 @@ static bool is_object(const char *name, uint64_t offset)
         return offset >= 1u << 20;
     if (strncmp(base, "probe-", 6) == 0) /* tells whether O_DIRECT works */
         return false;
-    return strlen(base) > 8 && strcmp(base, ".kvtrace") != 0 && strcmp(base, "config.json") != 0;
+    return strlen(base) > 8 && !is_marker(base) && strcmp(base, "config.json") != 0;
 }
 
 /* ---- what happens to a call ---- */
@@ -304,8 +324,8 @@ static void signals_at(unsigned long n)
         raise(SIGINT);
 }
 
-/* Without the numbers of processes and threads, which differ from run to run: probe-N,
- * HASH.bin.N.tmp. */
+/* Without what differs from run to run: epochs, and the numbers of processes and threads, in
+ * probe-N, HASH.bin.N.tmp. */
 static void name_for_draws(const char *name, char out[NAME_CAP])
 {
     const char *number = strstr(name, "probe-") ? strstr(name, "probe-") + 6 : NULL;
@@ -313,6 +333,7 @@ static void name_for_draws(const char *name, char out[NAME_CAP])
     if (!number && (number = strstr(name, ".bin.")) != NULL)
         number += 5;
     snprintf(out, NAME_CAP, "%.*s", number ? (int)(number - name) : NAME_CAP, name);
+    without_epoch(out);
 }
 
 /* What a transfer of a slab is told apart by: the object's block, since where in the slab an object
@@ -458,19 +479,17 @@ static bool stale_read(const char *name, uint64_t offset, void *buf, size_t len)
     return stale;
 }
 
-/* "running 123" becomes "kept". */
+/* "runs" becomes "kept". */
 static const void *marker_lies(const char *name, const void *buf, size_t len, char copy[BLOCK])
 {
-    const char *base = strrchr(name, '/'), *rest;
+    static const char runs[] = "kvtrace runs";
+    const char *base = strrchr(name, '/');
 
-    base = base ? base + 1 : name;
-    if (plan.plant != PLANT_MARKER || strcmp(base, ".kvtrace") != 0 || len > BLOCK ||
-        strncmp(buf, "running ", 8) != 0 || !(rest = memchr(buf, '\n', len)))
+    if (plan.plant != PLANT_MARKER || !is_marker(base ? base + 1 : name) || len > BLOCK ||
+        len < sizeof(runs) || memcmp(buf, runs, sizeof(runs) - 1) != 0)
         return buf;
-    size_t left = len - (size_t)(rest - (const char *)buf);
-    memset(copy, '\n', len);
-    memcpy(copy, "kept", 4);
-    memcpy(copy + 4, rest, left);
+    memcpy(copy, buf, len);
+    memcpy(copy, "kvtrace kept", sizeof(runs) - 1);
     return copy;
 }
 

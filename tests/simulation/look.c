@@ -100,14 +100,14 @@ static void look_slab(int fd, const uint64_t *h, const char *path)
         static uint64_t offset;
         if (part < 2)
             word[part] = w;
-        else if (part == 2)
+        else if (part == 3) /* 2 is the generation, which the blocks have too */
             extents = w;
-        else if (part > 2 && part % 2 == 1)
+        else if (part > 3 && part % 2 == 0)
             offset = w;
-        else if (part > 2)
+        else if (part > 3)
             take(&ob, fd, SLAB_BEGIN + offset, w);
         part++;
-        if (part >= 3 && part == 3 + extents * 2) {
+        if (part >= 4 && part == 4 + extents * 2) {
             hash_hex((struct hash128){.lo = word[0], .hi = word[1]}, hex);
             print(&ob, hex, path);
             ob = (struct object){0};
@@ -134,7 +134,7 @@ static int look(const char *path, const struct stat *st, int kind, struct FTW *f
     int fd = open(path, O_RDONLY);
     if (fd < 0)
         return 0;
-    if (pread(fd, head, sizeof(head), 0) == sizeof(head) && memcmp(head, "KVTSLAB2", 8) == 0) {
+    if (pread(fd, head, sizeof(head), 0) == sizeof(head) && memcmp(head, "KVTSLAB3", 8) == 0) {
         look_slab(fd, head, path);
     } else if (f->level > 0) {
         take(&ob, fd, 0, (uint64_t)st->st_size);

@@ -48,7 +48,7 @@ for engine in auto psync; do
     is "$engine: for kvstat they failed" "$(json "$TMP/kvstat.json" '.status | .failed, .absent')" "3 1"
 
     between rm -rf "$TMP/d"
-    is "$engine: the directory removed in the middle of a run: exit status 1" "$status" 1
+    is "$engine: the directory removed in the middle of a run, with its marker: exit status 3" "$status" 3
     is "$engine: what was written is lost, and nothing can be written" "$(statuses)" \
         "Delete lost 1 Read absent 1 Read lost 2 Write ENOENT 1 Write ok 3 "
     like "$engine: the store is blamed" "$(cat "$TMP/stderr")" \

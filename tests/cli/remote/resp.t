@@ -81,7 +81,7 @@ exits 'objects are kept' 0 replay --keep --target "$uri&part=64KiB" read.csv
 is 'they are there' "$(keys | grep -c '^kvtrace:[0-9a-f]\{32\}$')" 2
 is 'in parts' "$(keys | grep -c '\.[1-9]$')" 5
 exits 'a run that does not keep them is refused' 3 replay --target "$uri&part=64KiB" read.csv
-stderr_like 'and says why' 'holds 2 objects that an earlier run kept: --keep uses them'
+stderr_like 'and says why' 'holds 2 objects that an earlier run of kvreplay kept: --keep uses them'
 exits 'they are adopted' 0 replay --keep --summary s.json --target "$uri&part=64KiB" read.csv
 is 'both' "$(json s.json '.populated | .adopted_objects, .objects')" '2 0'
 victim=$(keys | grep '^kvtrace:[0-9a-f]*$' | head -n 1)

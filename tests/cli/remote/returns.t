@@ -97,10 +97,10 @@ if [ -z "$why" ]; then
     go_away
     come_back
     finish
-    is 'Redis without its objects' $? 1
+    is 'Redis without its objects, and without the marker' $? 3
     is 'they are lost, and the run goes on' "$(statuses | xargs -n 1 | sort | xargs)" \
         'Delete:lost Read:lost Read:ok Write:ok Write:ok Write:ok'
-    like 'what has no marker any more is left alone' "$(cat err)" 'removed the marker during the run: nothing is removed there'
+    like 'what has no marker any more is left alone' "$(cat err)" 'lost during the run: its marker .kvtrace was removed'
     is 'the object that was written later' "$(objects)" 1
 else
     diag "$why: not on Redis"

@@ -68,7 +68,7 @@ for key in c d e f g; do echo "0,Read,70000,Tier-2,$key,Decode"; done >>read.csv
 exits 'objects are kept' 0 replay --keep --target "$uri" read.csv
 is 'they and the marker are there' "$(names | wc -l)" 6
 exits 'a run that does not keep them is refused' 3 replay --target "$uri" read.csv
-stderr_like 'and says why' 'holds 5 objects that an earlier run kept: --keep uses them'
+stderr_like 'and says why' 'holds 5 objects that an earlier run of kvreplay kept: --keep uses them'
 exits 'they are adopted' 0 replay --keep --summary s.json --target "$uri" read.csv
 is 'all' "$(json s.json '.populated | .adopted_objects, .objects')" '5 0'
 victim=$(names | grep 'kv$' | tail -n 1)

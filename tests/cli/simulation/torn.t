@@ -31,12 +31,12 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 END
 
 for engine in uring psync; do
-    like "$engine: without a fault" "$(replay seed=1 --ioengine $engine "$TMP/w.csv" 2>/dev/null && marker)" '^kept .* keep seed'
+    like "$engine: without a fault" "$(replay seed=1 --ioengine $engine "$TMP/w.csv" 2>/dev/null && marker)" '^kvtrace kept .* keeps 1 unsure 0 '
     rm -r "$root/d"
     exits 'a write and its removal fail' 1 replay errno=1000000,calls=write+unlink,seed=1 --ioengine $engine "$TMP/w.csv"
     like 'both' "$(failed)" '^unlink .* write'
     ok 'a file is left' test -n "$(find "$root/d" -name '*.kv')"
-    like 'the marker says so' "$(marker)" '^kept .* keep unsure seed'
+    like 'the marker says so' "$(marker)" '^kvtrace kept .* keeps 1 unsure 1 '
     exits 'the next run looks' 0 replay seed=1 --verify full "$TMP/r.csv"
     is 'and does not adopt it' "$(json "$TMP/s.json" '.populated.adopted_objects, .populated.objects')" '0 1'
     rm -r "$root/d"
@@ -45,7 +45,7 @@ done
 # The kernel tells a failed flush once: the one at the end of the run does well.
 exits 'the sync at the end fails' 1 replay control=500000,calls=syncfs,seed=2 --sync end "$TMP/w.csv"
 is 'once' "$(failed)" 'syncfs EIO '
-like 'of a folder' "$(marker)" '^kept .* keep unsure seed'
+like 'of a folder' "$(marker)" '^kvtrace kept .* keeps 1 unsure 1 '
 rm -r "$root/d"
 exits 'and of a slab' 1 replay control=300000,calls=sync,seed=1 --sync end --layout slab "$TMP/w.csv"
 is 'once, too' "$(failed)" 'sync EIO '

@@ -81,7 +81,7 @@ static void removed(void **state)
     (void)state;
     char path[] = "/tmp/kvtrace-names.XXXXXX", folder[LIKE_PATH_CAP];
     struct like_name flat, tree;
-    unsigned found[4] = {0}, left[4] = {0};
+    unsigned found[TARGET_FILES_OTHER + 1] = {0}, left[TARGET_FILES_OTHER + 1] = {0};
     struct hash128 a = {.lo = 3, .hi = 4};
 
     assert_non_null(mkdtemp(path));
@@ -106,17 +106,17 @@ static void removed(void **state)
     assert_int_equal(found[TARGET_FILES_OBJECT], 2);
     assert_int_equal(found[TARGET_FILES_TEMPORARY], 2);
     assert_int_equal(found[TARGET_FILES_OTHER], 1);
-    assert_int_equal(target_files_remove(dir, true), 0);
+    assert_int_equal(target_files_remove(dir, true, NULL, NULL), 0);
     assert_int_equal(target_files_each(dir, count, left), 0);
     assert_int_equal(left[TARGET_FILES_TEMPORARY], 0);
     assert_int_equal(left[TARGET_FILES_OBJECT], 2);
-    assert_int_equal(target_files_remove(dir, false), 0);
+    assert_int_equal(target_files_remove(dir, false, NULL, NULL), 0);
     assert_int_equal(faccessat(dir, "mine", F_OK, 0), 0);
     assert_int_equal(faccessat(below, "abc", F_OK, AT_SYMLINK_NOFOLLOW), 0);
     unlinkat(below, "abc", 0);
     unlinkat(dir, "mine", 0);
     close(below);
-    assert_int_equal(target_files_remove(dir, false), 0);
+    assert_int_equal(target_files_remove(dir, false, NULL, NULL), 0);
     close(dir);
     assert_int_equal(rmdir(path), 0);
 }

@@ -13,6 +13,8 @@
 #include "lib/tier/layout_slab.h"
 #include "tests/unit/tier/tier_checks.h"
 
+#define FIXTURE_EPOCH 0x0000abcdu
+
 struct fixture {
     struct target_dir *target;
     struct bell *bell;
@@ -76,6 +78,7 @@ static inline void open_tier(struct fixture *f, struct tier_storage_opts o)
 
     o.dirfd = target_dir_fd(f->target);
     o.slab = f->slab;
+    o.epoch = o.epoch ? o.epoch : FIXTURE_EPOCH;
     o.path = target_dir_path(f->target);
     assert_int_equal(tier_storage_open(&f->tier, &o, f->bell, &e), 0);
 }

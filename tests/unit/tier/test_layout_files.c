@@ -1,6 +1,7 @@
 /* One file per object: names that come from hashes alone, in folders that are made when needed.
  * Bugs looked like: a link in place of a file or a folder that was followed out of the target, two
- * threads making the same folder. */
+ * threads making the same folder, a pipe in the place of an object that was waited for, an object
+ * of an earlier run that was looked for under the name that this run would give it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,14 +14,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "lib/io/target_dir.h"
 #include "lib/tier/layout_files.h"
+#include "lib/tier/place.h"
 
 static const struct hash128 object = {.lo = 0x1122334455667788u, .hi = 0xab00000000000001u};
-#define OBJECT_FILE "ab/ab000000000000011122334455667788.kv"
+#define OBJECT      "ab/ab000000000000011122334455667788"
+#define EPOCH       0x0000beefu
+#define OBJECT_FILE OBJECT "-0000beef.kv"
 
 struct fixture {
     struct target_dir *target;
@@ -41,7 +48,8 @@ static int set_up(void **state)
         target_dir_open(&f->target, &(struct target_dir_opts){.path = path, .program = "test"}, &e),
         0);
     f->dir = target_dir_fd(f->target);
-    assert_int_equal(layout_files_open(&f->files, f->dir, false, &e), 0);
+    const struct layout_files_opts o = {.dirfd = f->dir, .epoch = EPOCH};
+    assert_int_equal(layout_files_open(&f->files, &o, &e), 0);
     *state = f;
     return 0;
 }
@@ -61,7 +69,7 @@ static int tear_down(void **state)
 static int create(struct fixture *f, struct hash128 h, bool cut, uint64_t bytes)
 {
     struct layout_name n;
-    int ret = layout_files_name(f->files, h, true, &n), fd;
+    int ret = layout_files_name(f->files, h, NULL, true, &n), fd;
 
     if (ret < 0)
         return ret;
@@ -78,10 +86,12 @@ static int create(struct fixture *f, struct hash128 h, bool cut, uint64_t bytes)
 
 static int stored(struct fixture *f, struct hash128 h, uint64_t *bytes)
 {
-    int fd = layout_files_find(f->files, h, bytes);
+    void *place;
+    int fd = layout_files_find(f->files, h, EPOCH, &place);
 
     if (fd < 0)
         return fd;
+    *bytes = place_bytes(place);
     close(fd);
     return 0;
 }
@@ -93,7 +103,7 @@ static void test_names(void **state)
     uint64_t bytes;
     struct stat st;
 
-    assert_int_equal(layout_files_name(f->files, object, false, &n), -ENOENT);
+    assert_int_equal(layout_files_name(f->files, object, NULL, false, &n), -ENOENT);
     assert_int_equal(stored(f, object, &bytes), -ENOENT);
     assert_int_equal(create(f, object, true, 5000), 0);
     assert_int_equal(fstatat(f->dir, OBJECT_FILE, &st, 0), 0);
@@ -121,9 +131,70 @@ static void test_links(void **state)
     assert_int_equal(mkdirat(f->dir, "ab", 0755), 0);
     assert_int_equal(symlinkat("../victim", f->dir, OBJECT_FILE), 0);
     assert_int_equal(create(f, object, true, 1), -ELOOP);
-    assert_int_equal(stored(f, object, &bytes), -ELOOP);
+    assert_int_equal(stored(f, object, &bytes), -EISNAM);
     assert_int_equal(fstatat(f->dir, "victim", &st, 0), -1);
     assert_int_equal(unlinkat(f->dir, OBJECT_FILE, 0), 0);
+}
+
+/* What earlier runs and versions wrote has another name: it is found under its own epoch, and its
+ * place names it again. */
+static void test_epochs(void **state)
+{
+    static const struct {
+        const char *file;
+        uint32_t epoch;
+    } old[] = {{OBJECT ".kv", 0}, {OBJECT "-12345678.kv", 0x12345678}, {OBJECT_FILE, EPOCH}};
+    struct fixture *f = *state;
+    struct layout_name n;
+    void *place;
+
+    assert_int_equal(create(f, object, true, 1), 0);
+    for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
+        int fd = openat(f->dir, old[i].file, O_WRONLY | O_CREAT, 0644);
+
+        assert_int_equal(ftruncate(fd, (off_t)(i + 1) * 4096), 0);
+        close(fd);
+        fd = layout_files_find(f->files, object, old[i].epoch, &place);
+        assert_true(fd >= 0);
+        close(fd);
+        assert_int_equal(place_bytes(place), (i + 1) * 4096);
+        assert_int_equal(place_epoch(place) == 0, old[i].epoch == EPOCH);
+        assert_int_equal(layout_files_name(f->files, object, place, false, &n), 0);
+        assert_string_equal(n.text, old[i].file + 3);
+    }
+    assert_int_equal(layout_files_find(f->files, object, 1, &place), -ENOENT);
+}
+
+/* What is no file is not waited for. */
+static void test_kinds(void **state)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct fixture *f = *state;
+    uint64_t bytes = 0;
+    int s;
+
+    assert_int_equal(create(f, object, true, 1), 0);
+    assert_int_equal(unlinkat(f->dir, OBJECT_FILE, 0), 0);
+    assert_int_equal(mkfifoat(f->dir, OBJECT_FILE, 0644), 0);
+    assert_int_equal(stored(f, object, &bytes), -EISNAM);
+    assert_int_equal(unlinkat(f->dir, OBJECT_FILE, 0), 0);
+    snprintf(at.sun_path, sizeof(at.sun_path), "/proc/self/fd/%d/" OBJECT_FILE, f->dir);
+    s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(s, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(stored(f, object, &bytes), -EISNAM);
+    close(s);
+    assert_int_equal(unlinkat(f->dir, OBJECT_FILE, 0), 0);
+    assert_int_equal(mkdirat(f->dir, OBJECT_FILE, 0755), 0);
+    assert_int_equal(stored(f, object, &bytes), -EISNAM);
+    assert_int_equal(unlinkat(f->dir, OBJECT_FILE, AT_REMOVEDIR), 0);
+    if (mknodat(f->dir, OBJECT_FILE, S_IFCHR | 0644, makedev(1, 5)) == 0) { /* needs root */
+        assert_int_equal(stored(f, object, &bytes), -EISNAM);
+        assert_int_equal(unlinkat(f->dir, OBJECT_FILE, 0), 0);
+    }
+    assert_int_equal(create(f, object, true, 1), 0);
+    assert_int_equal(linkat(f->dir, OBJECT_FILE, f->dir, "second", 0), 0);
+    assert_int_equal(stored(f, object, &bytes), -EISNAM);
+    assert_int_equal(unlinkat(f->dir, "second", 0), 0);
 }
 
 static void *create_many(void *arg)
@@ -158,6 +229,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_epochs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_kinds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
     };
 

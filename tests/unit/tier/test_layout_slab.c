@@ -45,6 +45,17 @@ static uint64_t found_in(const struct layout_slab *s)
     return layout_slab_found(s, &bytes);
 }
 
+#define GENERATION 12345
+
+static uint32_t adopt(struct layout_slab *s, struct hash128 name)
+{
+    uint64_t generation = 0;
+    uint32_t list = layout_slab_adopt(s, name, &generation);
+
+    assert_true(list == 0 || generation == GENERATION);
+    return list;
+}
+
 static struct hash128 name_of(uint64_t i)
 {
     return hash_128(&i, sizeof(i));
@@ -74,7 +85,7 @@ static void keep_all(struct layout_slab *s, unsigned objects, const uint32_t *li
     for (unsigned i = 0; i < objects; i++)
         layout_slab_measure(s, list[i]);
     for (unsigned i = 0; i < objects; i++)
-        assert_int_equal(layout_slab_keep(s, name_of(i), list[i]), 0);
+        assert_int_equal(layout_slab_keep(s, name_of(i), GENERATION, list[i]), 0);
     assert_int_equal(layout_slab_kept(s), 0);
 }
 
@@ -95,13 +106,14 @@ static void test_crafted_names(void **state)
     for (uint64_t i = 0; i < OBJECTS; i++) {
         uint32_t list = 0, last = 0;
         assert_int_equal(extent_claim(layout_slab_pool(s), i * BLOCK, BLOCK, &list, &last), 0);
-        assert_int_equal(layout_slab_keep(s, (struct hash128){.lo = 7, .hi = i << 40}, list), 0);
+        assert_int_equal(
+            layout_slab_keep(s, (struct hash128){.lo = 7, .hi = i << 40}, GENERATION, list), 0);
     }
     assert_int_equal(layout_slab_kept(s), 0);
     layout_slab_close(s);
     s = open_slab(fd, space, true);
     assert_int_equal(found_in(s), OBJECTS);
-    assert_true(layout_slab_adopt(s, (struct hash128){.lo = 7, .hi = UINT64_C(5) << 40}) != 0);
+    assert_true(adopt(s, (struct hash128){.lo = 7, .hi = UINT64_C(5) << 40}) != 0);
     layout_slab_close(s);
     close(fd);
 }
@@ -135,16 +147,16 @@ static void test_kept_and_found(void **state)
     assert_int_equal(found_in(s), OBJECTS);
     assert_int_equal(extent_free_bytes(layout_slab_pool(s)), left);
     for (unsigned i = 0; i < OBJECTS; i++) {
-        uint32_t pos = layout_slab_adopt(s, name_of(i));
+        uint32_t pos = adopt(s, name_of(i));
         struct extent x;
 
         assert_int_equal(extent_bytes(layout_slab_pool(s), pos), (i % 9 + 1 + i % 2) * BLOCK);
         assert_true(extent_walk(layout_slab_pool(s), &pos, &x));
         if (i % 2)
             assert_int_equal(x.offset, SPACE - (i + 1) * (uint64_t)BLOCK);
-        assert_int_equal(layout_slab_adopt(s, name_of(i)), 0);
+        assert_int_equal(adopt(s, name_of(i)), 0);
     }
-    assert_int_equal(layout_slab_adopt(s, name_of(OBJECTS)), 0);
+    assert_int_equal(adopt(s, name_of(OBJECTS)), 0);
     layout_slab_close(s);
     close(fd);
     free(list);
@@ -199,22 +211,22 @@ static void test_keeping(void **state)
         s = open_keeping(fd, 2 * SPACE, false);
         assert_true(layout_slab_unsure(s));
         assert_int_equal(found_in(s), OBJECTS + (round + 1) / 2);
-        one = layout_slab_adopt(s, name_of(3));
+        one = adopt(s, name_of(3));
         assert_true(one != 0);
         layout_slab_measure(s, one);
-        assert_int_equal(layout_slab_keep(s, name_of(3), one), 0);
+        assert_int_equal(layout_slab_keep(s, name_of(3), GENERATION, one), 0);
         if (round % 2 == 0) {
             uint32_t more = 0;
 
             assert_int_equal(extent_alloc(layout_slab_pool(s), BLOCK, &more), 0);
-            assert_int_equal(layout_slab_keep(s, name_of(100 + round), more), 0);
+            assert_int_equal(layout_slab_keep(s, name_of(100 + round), GENERATION, more), 0);
             assert_int_equal(layout_slab_kept(s), 0);
         }
         layout_slab_close(s);
     }
 
     s = open_keeping(fd, 2 * SPACE, true); /* --destroy-data: what is not adopted goes */
-    assert_true(layout_slab_adopt(s, name_of(1)) != 0);
+    assert_true(adopt(s, name_of(1)) != 0);
     assert_int_equal(layout_slab_found(s, &bytes), OBJECTS + 1);
     assert_true(bytes > 0);
     assert_int_equal(layout_slab_use(s), 0);
@@ -241,12 +253,12 @@ static void test_many_segments(void **state)
     keep_all(s, 1, &list);
     layout_slab_close(s);
     s = open_slab(fd, space, true);
-    list = layout_slab_adopt(s, name_of(0));
+    list = adopt(s, name_of(0));
     assert_int_equal(extent_bytes(layout_slab_pool(s), list), (uint64_t)EXTENTS * BLOCK);
     layout_slab_close(s);
     s = open_slab(fd, space, false); /* a slab that cannot grow has room for two segments */
-    list = layout_slab_adopt(s, name_of(0));
-    assert_int_equal(layout_slab_keep(s, name_of(0), list), 0);
+    list = adopt(s, name_of(0));
+    assert_int_equal(layout_slab_keep(s, name_of(0), GENERATION, list), 0);
     assert_int_equal(layout_slab_kept(s), -ENOSPC);
     layout_slab_close(s);
     close(fd);
@@ -291,20 +303,20 @@ static void test_damaged(void **state)
 /* An index of two objects with right sums, one thing wrong in it. */
 static void test_contradictions(void **state)
 {
-    /* name, extents, offset, length; which word becomes what */
-    static const uint64_t right[] = {1, 2, 1, 0, 8192, 3, 4, 1, 8192, 4096};
+    /* name, generation, extents, offset, length; which word becomes what */
+    static const uint64_t right[] = {1, 2, GENERATION, 1, 0, 8192, 3, 4, GENERATION, 1, 8192, 4096};
     static const struct {
         unsigned word;
         uint64_t value;
         unsigned found;
     } change[] = {
-        {0, 1, 2},    /* nothing */
-        {8, 4096, 0}, /* a block twice */
-        {8, SPACE, 0},      {8, UINT64_MAX / BLOCK * BLOCK, 0},
-        {9, SPACE, 0}, /* outside */
-        {8, 8193, 0},       {9, 100, 0},
-        {9, 0, 0},          {2, 0, 0},
-        {2, UINT64_MAX, 0}, {7, 2, 0},
+        {0, 1, 2},     /* nothing */
+        {10, 4096, 0}, /* a block twice */
+        {10, SPACE, 0},     {10, UINT64_MAX / BLOCK * BLOCK, 0},
+        {11, SPACE, 0}, /* outside */
+        {10, 8193, 0},      {11, 100, 0},
+        {11, 0, 0},         {3, 0, 0},
+        {3, UINT64_MAX, 0}, {9, 2, 0},
     };
     int fd = scratch();
     uint32_t list[2];
@@ -317,7 +329,7 @@ static void test_contradictions(void **state)
     keep_all(s, 2, list);
     layout_slab_close(s);
     for (size_t i = 0; i < sizeof(change) / sizeof(change[0]); i++) {
-        uint64_t segment[2 + 10] = {10};
+        uint64_t segment[2 + 12] = {12};
 
         memcpy(segment + 2, right, sizeof(right));
         segment[2 + change[i].word] = change[i].value;
@@ -330,6 +342,38 @@ static void test_contradictions(void **state)
             assert_int_equal(extent_free_bytes(layout_slab_pool(s)), SPACE);
         layout_slab_close(s);
     }
+    close(fd);
+}
+
+/* A slab that an earlier version kept: its index has no generations. */
+static void test_earlier_version(void **state)
+{
+    uint64_t header[10], segment[2 + 10] = {10, 0, 1, 2, 1, 0, 8192, 3, 4, 1, 8192, 4096},
+                                     generation;
+    uint32_t list[1];
+    int fd = scratch();
+    struct layout_slab *s = open_slab(fd, SPACE, true);
+
+    (void)state;
+    fill(s, 1, list);
+    keep_all(s, 1, list);
+    layout_slab_close(s);
+    assert_int_equal(pread(fd, header, sizeof(header), 0), sizeof(header));
+    assert_memory_equal(header, "KVTSLAB3", 8);
+    memcpy(header, "KVTSLAB2", 8);
+    header[6] = 10; /* words */
+    header[7] = 2;  /* objects */
+    header[9] = hash_64(header, 72);
+    segment[1] = hash_64(segment + 2, 80);
+    assert_int_equal(pwrite(fd, header, sizeof(header), 0), sizeof(header));
+    assert_int_equal(pwrite(fd, segment, sizeof(segment), (off_t)((1 << 20) + SPACE)),
+                     sizeof(segment));
+    s = open_slab(fd, SPACE, true);
+    assert_int_equal(found_in(s), 2);
+    generation = 1;
+    assert_true(layout_slab_adopt(s, (struct hash128){.lo = 3, .hi = 4}, &generation) != 0);
+    assert_int_equal(generation, 0);
+    layout_slab_close(s);
     close(fd);
 }
 
@@ -349,10 +393,10 @@ static void test_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kept_and_found), cmocka_unit_test(test_keeping),
-        cmocka_unit_test(test_crafted_names),  cmocka_unit_test(test_many_segments),
-        cmocka_unit_test(test_damaged),        cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_kept_and_found),  cmocka_unit_test(test_keeping),
+        cmocka_unit_test(test_crafted_names),   cmocka_unit_test(test_many_segments),
+        cmocka_unit_test(test_damaged),         cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_earlier_version), cmocka_unit_test(test_sizes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "lib/io/target_marker.h"
 #include "lib/tier/spread.h"
 
 static void equal_weights_make_equal_parts(void **state)
@@ -92,27 +91,6 @@ static void names_spread_evenly(void **state)
         assert_in_range(held[i], NAMES / STORES - 400, NAMES / STORES + 400);
 }
 
-static void a_marker_keeps_its_part(void **state)
-{
-    struct target_marker m = {.kept = true, .program = "kvreplay", .part = {1024, 2048}}, back;
-    char text[TARGET_MARKER_BYTES + 1] = ""; /* it has no end of its own */
-    static const char *const bad[] = {"kept\nkvreplay\npart 5\n",      "kept\nkvreplay\npart 6 5\n",
-                                      "kept\nkvreplay\npart 0 5000\n", "kept\nkvreplay\npart 1 x\n",
-                                      "kept\nkvreplay\npart 1 2 3\n",  "kept\nkvreplay\npart \n"};
-
-    (void)state;
-    target_marker_format(&m, text);
-    assert_int_equal(target_marker_parse(text, TARGET_MARKER_BYTES, &back), 0);
-    assert_true(target_part_same(back.part, m.part));
-    m.part = TARGET_WHOLE;
-    target_marker_format(&m, text);
-    assert_null(strstr(text, "part"));
-    assert_int_equal(target_marker_parse(text, TARGET_MARKER_BYTES, &back), 0);
-    assert_true(target_part_same(back.part, TARGET_WHOLE));
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_true(target_marker_parse(bad[i], strlen(bad[i]), &back) < 0);
-}
-
 static void operations_go_to_their_holder(void **state)
 {
     const uint64_t weight[] = {1, 2, 1};
@@ -153,7 +131,6 @@ int main(void)
         cmocka_unit_test(weights_are_shares),
         cmocka_unit_test(parts_that_do_not_fit),
         cmocka_unit_test(names_spread_evenly),
-        cmocka_unit_test(a_marker_keeps_its_part),
         cmocka_unit_test(operations_go_to_their_holder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

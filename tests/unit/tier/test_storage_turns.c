@@ -107,8 +107,8 @@ static bool has_file(struct fixture *f, const struct tier_op *op)
 {
     char name[80];
 
-    snprintf(name, sizeof(name), "%02x/%016llx%016llx.kv", (unsigned)(op->name.hi >> 56),
-             (unsigned long long)op->name.hi, (unsigned long long)op->name.lo);
+    snprintf(name, sizeof(name), "%02x/%016llx%016llx-%08x.kv", (unsigned)(op->name.hi >> 56),
+             (unsigned long long)op->name.hi, (unsigned long long)op->name.lo, FIXTURE_EPOCH);
     return faccessat(target_dir_fd(f->target), name, F_OK, 0) == 0;
 }
 

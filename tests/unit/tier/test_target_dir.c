@@ -90,7 +90,7 @@ static struct target_dir *take(struct fixture *f, const char *name)
     struct err e = {0};
 
     const struct target_dir_opts o = {
-        .path = in(f, name), .program = "test", .destroys = true, .data_seed = 7};
+        .path = in(f, name), .program = "test", .adopts = true, .destroys = true, .data_seed = 7};
 
     assert_int_equal(target_dir_open(&t, &o, &e), 0);
     return t;
@@ -190,7 +190,8 @@ static void test_created_and_removed(void **state)
     char text[200], running[40];
 
     get(f, "new/.kvtrace", text, sizeof(text));
-    snprintf(running, sizeof(running), "running %ld\n", (long)getpid());
+    snprintf(running, sizeof(running), "\npid %ld\n", (long)getpid());
+    assert_memory_equal(text, "kvtrace runs 2\n", 15);
     assert_non_null(strstr(text, running));
     assert_true(target_dir_fd(t) >= 0);
     assert_string_equal(strrchr(target_dir_path(t), '/'), "/new");
@@ -225,7 +226,7 @@ static void test_foreign(void **state)
 
     assert_int_equal(mkdir(in(f, "d"), 0755), 0);
     put(f, "d/thesis.tex", "x");
-    refused(in(f, "d"), -ENOTEMPTY, "thesis.tex");
+    refused(in(f, "d"), -EEXIST, "thesis.tex");
     unlink(in(f, "d/thesis.tex"));
     put(f, "d/.kvtrace", "#!/bin/sh\n");
     refused(in(f, "d"), -EACCES, "not written by kvtrace");
@@ -265,6 +266,8 @@ static void test_dead_owner(void **state)
     assert_int_equal(mkdir(in(f, "d/AB"), 0755), 0);
     put(f, "d/ab/" HEX ".kv", "ours");
     put(f, "d/ab/notes.kv", "not ours: no hash");
+    put(f, "d/ab/" HEX "-0123abcd.kv", "ours");
+    put(f, "d/ab/" HEX "-123.kv", "not ours: no epoch");
     put(f, "d/ab/" HEX ".txt", "not ours");
     put(f, "d/slab.kv", "ours");
     put(f, "d/notes.kv", "not ours");
@@ -276,6 +279,7 @@ static void test_dead_owner(void **state)
     t = take(f, "d");
     assert_false(target_dir_was_kept(t));
     assert_false(there(f, "d/ab/" HEX ".kv"));
+    assert_false(there(f, "d/ab/" HEX "-0123abcd.kv"));
     assert_false(there(f, "d/slab.kv"));
     assert_false(there(f, "d/cd"));
     leave(t, false);
@@ -289,6 +293,7 @@ static void test_dead_owner(void **state)
     assert_int_equal(unlink(in(f, "d/fill-a.kv")), 0);
     assert_int_equal(unlink(in(f, "d/ab/notes.kv")), 0);
     assert_int_equal(unlink(in(f, "d/ab/" HEX ".txt")), 0);
+    assert_int_equal(unlink(in(f, "d/ab/" HEX "-123.kv")), 0);
     assert_int_equal(rmdir(in(f, "d/ab")), 0);
     assert_int_equal(rmdir(in(f, "d/AB")), 0);
     assert_int_equal(rmdir(in(f, "d")), 0);
@@ -433,20 +438,21 @@ static void test_kept_stays(void **state)
     struct fixture *f = *state;
     struct err e = {0};
     struct target_dir *t;
-    char text[300];
+    char text[600];
     int status;
 
     assert_int_equal(take_as(f, &t, true, false, &e), 0);
     get(f, "d/.kvtrace", text, sizeof(text));
-    assert_non_null(strstr(text, "\nkeep\n"));
+    assert_non_null(strstr(text, "\nkeeps 1\n"));
     assert_non_null(strstr(text, "\nseed 12345\n"));
     assert_int_equal(mkdir(in(f, "d/ab"), 0755), 0);
     put(f, "d/ab/" HEX ".kv", "12345");
     put(f, "d/fill-1.kv", "12345");
     leave(t, true);
     get(f, "d/.kvtrace", text, sizeof(text));
-    assert_int_equal(strncmp(text, "kept\nkvreplay\ncreated\nkeep\nseed 12345\n", 37), 0);
-    assert_int_equal(strlen(text), 256); /* written over in one piece */
+    assert_int_equal(strncmp(text, "kvtrace kept 2\nprogram kvreplay\n", 32), 0);
+    assert_non_null(strstr(text, "\ncreated 1\n"));
+    assert_int_equal(strlen(text), 512); /* written over in one piece */
 
     assert_int_equal(take_as(f, &t, false, false, &e), -EEXIST);
     assert_int_equal(e.class, ERR_TARGET);
@@ -555,7 +561,8 @@ static void test_loops(void **state)
             struct err e = {0};
 
             if (take_as(f, &t, false, false, &e) < 0) {
-                if (strstr(e.what, "in use by process")) /* for a second: a machine under load */
+                if (strstr(e.what,
+                           "in use by kvreplay (process")) /* for a second: a machine under load */
                     continue;
                 fprintf(stderr, "%s\n", e.what);
                 _exit(1);

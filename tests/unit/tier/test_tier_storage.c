@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "lib/io/io.h"
+#include "lib/io/target_files.h"
 #include "tests/unit/tier/storage_fixture.h"
 
 static struct tier_storage_opts ordinary(void)
@@ -44,15 +45,34 @@ static int run(struct fixture *f, struct tier_op *op, enum tier_verb verb)
 }
 
 /* The file of an object, as the layout names it. */
+static void object_name(char name[80], const struct tier_op *op)
+{
+    snprintf(name, 80, "%02x/%016llx%016llx-%08x.kv", (unsigned)(op->name.hi >> 56),
+             (unsigned long long)op->name.hi, (unsigned long long)op->name.lo, FIXTURE_EPOCH);
+}
+
 static int object_file(struct fixture *f, const struct tier_op *op)
 {
     char name[80];
-    int fd;
 
-    snprintf(name, sizeof(name), "%02x/%016llx%016llx.kv", (unsigned)(op->name.hi >> 56),
-             (unsigned long long)op->name.hi, (unsigned long long)op->name.lo);
-    fd = openat(target_dir_fd(f->target), name, O_RDWR | O_CLOEXEC);
-    return fd;
+    object_name(name, op);
+    return openat(target_dir_fd(f->target), name, O_RDWR | O_CLOEXEC);
+}
+
+static bool count_object(void *ctx, int dir, const char *name, const struct stat *st,
+                         enum target_files_kind kind)
+{
+    (void)dir, (void)name, (void)st;
+    *(int *)ctx += kind == TARGET_FILES_OBJECT;
+    return true;
+}
+
+static int count_objects(struct fixture *f)
+{
+    int n = 0;
+
+    assert_int_equal(target_files_each(target_dir_fd(f->target), count_object, &n), 0);
+    return n;
 }
 
 static void flip(struct fixture *f, const struct tier_op *op, uint64_t offset)
@@ -242,8 +262,7 @@ static void test_stalled_open(void **state)
     o.engine = IO_PSYNC;
     open_tier(f, o);
     assert_int_equal(run(f, &op, TIER_WRITE), 0);
-    snprintf(name, sizeof(name), "%02x/%016llx%016llx.kv", (unsigned)(op.name.hi >> 56),
-             (unsigned long long)op.name.hi, (unsigned long long)op.name.lo);
+    object_name(name, &op);
     assert_int_equal(unlinkat(target_dir_fd(f->target), name, 0), 0);
     assert_int_equal(mkfifoat(target_dir_fd(f->target), name, 0600), 0);
     op.verb = TIER_READ;
@@ -343,6 +362,7 @@ static void test_adopt(void **state)
     assert_int_equal(run(f, &empty, TIER_WRITE), 0);
     close_tier(f);
     open_tier(f, ordinary());
+    op.epoch = empty.epoch = FIXTURE_EPOCH;
     assert_int_equal(f->tier->ops->adopt(f->tier, &op, &size, &generation), 0);
     assert_int_equal(size, DATA_PADDED(100000));
     assert_int_equal(generation, 77);
@@ -363,6 +383,45 @@ static void test_adopt(void **state)
     op.name.lo++;
     assert_int_equal(f->tier->ops->adopt(f->tier, &op, &size, &generation), -ENOENT);
     close_tier(f);
+}
+
+/* What an earlier run wrote is read and removed under its own name; written again it gets that of
+ * this run, and the old file goes. */
+static void test_epochs(void **state)
+{
+    struct fixture *f = *state;
+    struct tier_storage_opts later = ordinary();
+    struct tier_op op[3] = {checks_op(180, 1, 100000), checks_op(181, 2, 100000),
+                            checks_op(182, 3, 100000)};
+    uint64_t size, generation;
+
+    open_tier(f, ordinary());
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(run(f, &op[i], TIER_WRITE), 0);
+    close_tier(f);
+    later.epoch = FIXTURE_EPOCH + 1;
+    open_tier(f, later);
+    for (int i = 0; i < 3; i++) {
+        op[i].place = NULL;
+        assert_int_equal(f->tier->ops->adopt(f->tier, &op[i], &size, &generation), -ENOENT);
+        op[i].epoch = FIXTURE_EPOCH;
+        assert_int_equal(f->tier->ops->adopt(f->tier, &op[i], &size, &generation), 0);
+        assert_int_equal(run(f, &op[i], TIER_READ), 0);
+    }
+    op[0].id.generation = 9;
+    op[0].size = 50000;
+    assert_int_equal(run(f, &op[0], TIER_WRITE), 0);
+    assert_true(op[0].part.meta_ns > 0);
+    assert_int_equal(object_file(f, &op[0]), -1); /* of the earlier run */
+    assert_int_equal(run(f, &op[0], TIER_READ), 0);
+    assert_int_equal(run(f, &op[0], TIER_WRITE), 0); /* over itself */
+    assert_int_equal(run(f, &op[0], TIER_READ), 0);
+    assert_int_equal(run(f, &op[0], TIER_DELETE), 0);
+    assert_int_equal(run(f, &op[1], TIER_DELETE), 0);
+    op[2].drop = true;
+    assert_int_equal(run(f, &op[2], TIER_READ), 0);
+    close_tier(f);
+    assert_int_equal(count_objects(f), 0);
 }
 
 /* A write that does not fit leaves neither the old object nor a new one that looks whole. */
@@ -520,7 +579,23 @@ static void test_slab_swapped_and_stale(void **state)
 
 static void keep(struct fixture *f, const struct tier_op *op)
 {
-    assert_int_equal(layout_slab_keep(f->slab, op->name, (uint32_t)(uintptr_t)op->place), 0);
+    assert_int_equal(
+        layout_slab_keep(f->slab, op->name, op->id.generation, (uint32_t)(uintptr_t)op->place), 0);
+}
+
+/* Writes the object's blocks, which lie first in the slab, as of another write. */
+static void op_rewrite(const struct fixture *f, const struct tier_op *op, uint64_t generation)
+{
+    struct data_id id = op->id;
+    int fd = openat(target_dir_fd(f->target), "slab.kv", O_RDWR | O_CLOEXEC);
+    void *block = aligned_alloc(DATA_BLOCK, DATA_PADDED(op->size));
+
+    id.generation = generation;
+    data_fill(block, DATA_PADDED(op->size), &id, 0);
+    assert_int_equal(pwrite(fd, block, DATA_PADDED(op->size), (off_t)layout_slab_begin()),
+                     DATA_PADDED(op->size));
+    free(block);
+    close(fd);
 }
 
 static void test_slab_adopt(void **state)
@@ -550,6 +625,15 @@ static void test_slab_adopt(void **state)
     assert_int_equal(run(f, &a, TIER_READ), 0);
     close_tier(f);
     close_slab(f);
+
+    op_rewrite(f, &a, 76); /* an older write of it, put there behind our back */
+    open_slab(f, 2 << 20, true);
+    open_tier(f, ordinary());
+    assert_int_equal(f->tier->ops->adopt(f->tier, &a, &size, &generation), -ESTALE);
+    assert_int_equal(generation, 77);
+    close_tier(f);
+    close_slab(f);
+    op_rewrite(f, &a, 77);
 
     open_slab(f, 2 << 20, true); /* reading alone gives nothing up */
     open_tier(f, ordinary());
@@ -611,6 +695,7 @@ int main(void)
         TEST(test_first_fault),
         TEST(test_truncated_and_swapped),
         TEST(test_adopt),
+        TEST(test_epochs),
         TEST(test_failed_write),
         TEST(test_max_ops),
         TEST(test_bad_options),
