@@ -1,5 +1,6 @@
 /* What worker threads (like.c) do for one object. Profiles follow LMCache 0.5.6's file store and
- * vLLM's file connector; the *at forms with O_NOFOLLOW and O_CLOEXEC stand for the plain calls. */
+ * vLLM's file connector; the *at forms with O_NOFOLLOW, O_NONBLOCK and
+ * O_CLOEXEC stand for the plain calls. */
 #include "lib/like/calls.h"
 
 #include <errno.h>

@@ -33,7 +33,7 @@ as() {
     esac
 }
 as auto
-objects() { find "$TMP/d" -type f ! -name .kvtrace ! -name config.json; }
+objects() { find "$TMP/d" -type f ! -name '.kvtrace*' ! -name config.json; }
 # below KIB ARGUMENTS...: a run that cannot make a larger file.
 below() (
     # shellcheck disable=SC3045

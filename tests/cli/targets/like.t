@@ -8,7 +8,7 @@
 
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request
 replay() { "$BIN/kvreplay" --progress none --no-notes -o "$TMP/o.csv" --summary "$TMP/s.json" "$@"; }
-objects() { find "$TMP/d" -type f ! -name .kvtrace ! -name config.json | sed "s|^$TMP/d/||"; }
+objects() { find "$TMP/d" -type f ! -name '.kvtrace*' ! -name config.json | sed "s|^$TMP/d/||"; }
 
 # ---- refused ----
 
@@ -180,7 +180,7 @@ calls() {
         grep -v -e O_DIRECTORY -e AT_REMOVEDIR -e readlink -e fcntl -e mmap -e munmap -e '[.]gcda' |
         sed -E 's/^[0-9]+ +//; s/newfstatat|fstatat64/fstatat/; s/faccessat2/faccessat/; s/renameat2/renameat/
             s/[0-9]+<[^>]*>/FD/g; s/[0-9a-f]{64}/HASH/g; s|"[0-9a-f]{3}/[0-9a-f]{2}_g0|"hhh/hh_g0|g; s|"[0-9a-f]{3}"|"hhh"|
-            s/"kvtrace@0x00000000@0@HASH/"NAME/g; s/\.bin\.[0-9]+\.tmp/.bin.N.tmp/g; s/O_NOFOLLOW\|O_CLOEXEC/SAFE/
+            s/"kvtrace@0x00000000@0@HASH/"NAME/g; s/\.bin\.[0-9]+\.tmp/.bin.N.tmp/g; s/O_NONBLOCK\|//; s/O_NOFOLLOW\|O_CLOEXEC/SAFE/
             s/(, 0x[0-9a-f]+|, \{[^}]*\})//; s/, AT_SYMLINK_NOFOLLOW|, AT_EMPTY_PATH|\|O_LARGEFILE|, F_OK, 0//
             s/""\.\.\., //; s/ +\(No such.*//; s/ +=/ =/; s/FD, 0\)/FD)/'
 }

@@ -92,8 +92,8 @@ for like in lmcache-fs lmcache-fs-direct vllm-fs; do
     for link in 'ln -f' 'ln -sf'; do
         replay --keep "$TMP/w.csv" 2>/dev/null
         for file in $(objects | head -n 5); do $link "$TMP/precious" "$file"; done
-        exits "$like, $link in the place of objects: reads" 0 replay --keep "$TMP/r.csv"
-        is "$like: of whole objects" "$(json "$TMP/s.json" '.populated | .adopted_objects, .objects')" '5 5'
+        exits "$like, $link in the place of objects: reads" 1 replay --keep "$TMP/r.csv"
+        is "$like: they are lost" "$(json "$TMP/s.json" '.populated | .adopted_objects, .lost_objects')" '5 5'
         for file in $(objects | head -n 5); do $link "$TMP/precious" "$file"; done
         exits "$like: stores" 0 replay --keep "$TMP/w.csv"
         is "$like: nothing is written through them" "$(cat "$TMP/precious")" precious
