@@ -17,7 +17,7 @@ CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
 LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/conf lib/model lib/drive lib/data lib/owner lib/io lib/tier lib/like lib/remote lib/ranks
-lib/base  := err notes units clock memory hash sha256 keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
+lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/opt   := owners help opt files
 lib/sort  := heap temp_file time_sort
 lib/trace := trace frame_file gzip frame frame_out csv_scan csv parse parse_avx2 pieces read format write
@@ -31,7 +31,7 @@ lib/owner := card lease owner stem inventory journal inventory_files
 lib/io    := gap_list gap_line io uring psync target_facts target_guard target_files target_dir target_file target_device drive_log nvme
 lib/tier  := uri extent place layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_object spread sim drive null listed
 lib/like  := names calls like
-lib/remote := sockets remote resp_control resp s3_keys s3_sign s3_xml s3_ask s3_rights s3_control s3
+lib/remote := sockets remote resp_control resp s3_keys sha256 s3_sign s3_xml s3_ask s3_rights s3_control s3
 lib/ranks  := part start claims ranks_one
 # In the place of ranks_one, in the programs that MPI starts.
 MPI_FILES  := lib/ranks/ranks_mpi

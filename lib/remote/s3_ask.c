@@ -1,6 +1,6 @@
 /* Beside the data path of s3.c: one question and its answer, over libcurl. What is asked, and what
  * the answer means, is the business of s3_control.c and s3_rights.c. Keys and tokens come from the
- * environment or a profile and go to libcurl only. */
+ * environment or a profile and go nowhere but into signatures (the token into its header). */
 #include "lib/remote/s3_ask.h"
 
 #include <ctype.h>

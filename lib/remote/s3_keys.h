@@ -1,5 +1,6 @@
 /* Whose requests an object store gets: keys from the environment, or from the files that Amazon's
- * programs share (~/.aws/credentials, ~/.aws/config). They go to libcurl only: no message has one.
+ * programs share (~/.aws/credentials, ~/.aws/config). They go into signatures only: no message has
+ * one.
  */
 #ifndef KVTRACE_REMOTE_S3_KEYS_H
 #define KVTRACE_REMOTE_S3_KEYS_H

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/base/sha256.h"
+#include "lib/remote/sha256.h"
 
 /* The next step of a key: what is signed by it. */
 static void step(unsigned char key[SHA256_BYTES], const char *text)

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "lib/base/sha256.h"
 #include "lib/remote/s3_sign.h"
+#include "lib/remote/sha256.h"
 
 static const char *sum(const char *text, size_t times)
 {

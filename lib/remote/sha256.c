@@ -1,6 +1,6 @@
 /* Below the signatures of requests to an object store (lib/remote/s3_sign.c). Names of variables
  * and constants are those of the standard. */
-#include "lib/base/sha256.h"
+#include "lib/remote/sha256.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SHA-256, and HMAC with it, for signatures of requests. Not for secrets that must not show in the
  * time that it takes: the length of a text does. Source: FIPS 180-4; RFC 2104. */
-#ifndef KVTRACE_BASE_SHA256_H
-#define KVTRACE_BASE_SHA256_H
+#ifndef KVTRACE_REMOTE_SHA256_H
+#define KVTRACE_REMOTE_SHA256_H
 
 #include <stddef.h>
 #include <stdint.h>
