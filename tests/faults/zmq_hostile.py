@@ -356,12 +356,12 @@ def main():
         name, wrong, _ = case
         base = os.path.join(folder, re.sub("[^a-z0-9]", "_", name.lower()))
         argv = [kvgen, "-m", "tiny-1b", "--progress", "none", "--no-notes", "--reorder", "1ms", "-o", base + ".csv", "--capture",
-                base + ".jsonl", "--duration", "2s"]
+                base + ".jsonl", "--duration", "3s"]
         replays = None
         if case in REPLAYS:  # message 9 comes behind message 0
             replays = Server(replay(wrong))
             server = Server(publisher(lambda _: 0, 1 << 62 if "2^63" in name else 9))
-            argv += ["--gap-endpoint", "tcp://127.0.0.1:%d" % replays.port, "--duration", "4s"]
+            argv += ["--gap-endpoint", "tcp://127.0.0.1:%d" % replays.port, "--duration", "5s"]
         else:
             server = Server(greeting(wrong) if case in GREETINGS else publisher(wrong))
         argv += ["--input", "tcp://127.0.0.1:%d" % server.port]

@@ -13,7 +13,7 @@ command -v python3 >/dev/null || skip_all 'no python3, which plays the engine'
 ! grep -q 'built without libzmq' err || skip_all 'built without libzmq'
 
 python3 "$TOP/tests/faults/zmq_hostile.py" "$BIN/kvgen" "$TMP" >table
-hostile_table 50
+hostile_table 50 10 # --duration 5s and five more
 is 'all were tried' "$(lines table)" "$(lines wanted)"
 # What is noted of them.
 is 'an unknown medium is in the capture' "$(grep -c '"medium":"SOMEWARE"' an_unknown_medium.jsonl)" 1
