@@ -69,8 +69,8 @@ hostile_table() {
     ok "at least $1 answers" [ "$(lines table)" -ge "$1" ]
     while IFS='|' read -r name status seconds mib message <&3 && IFS='|' read -r _ statuses <&4; do
         found=$(echo "$status $seconds $mib" | awk -v may="$statuses" -v most=$most_mib -v long="$2" \
-            '{ print ($1 >= 0 && index(may, $1) ? "" : "status"), ($2 > long ? "time" : ""), ($3 > most ? "memory" : "") }')
-        is "$name" "$(echo $found)" ''
+            '{ print ($1 >= 0 && index(may, $1) ? "" : "status") ($2 > long ? " time" : "") ($3 > most ? " memory" : "") }')
+        is "$name" "$found" ''
         diag "$(printf '%-36s exit %s %5s s %4s MiB  %.150s' "$name" "$status" "$seconds" "$mib" "$message")"
     done 3<table 4<wanted
 }
