@@ -208,6 +208,7 @@ PUBLISHERS = [
     ("a frame that says 2^63", send_and_close(frame(b"kv", MORE) + frame(b"x" * 1000000, 0, 1 << 63)), "0"),
     ("a command of 1 GB", send_and_close(frame(b"\x05OTHER" + b"x" * 1000000, COMMAND, 1 << 30)), "0"),
     ("closed at once", send_and_close(), "0"),
+    ("--max-message 2KiB, and one of 4", send_and_close(batch(1, events(stored(list(range(100, 600)))))), "0"),
 ]
 # Their second message never comes: --duration ends them.
 ENDLESS = [
@@ -365,6 +366,8 @@ def main():
         else:
             server = Server(greeting(wrong) if case in GREETINGS else publisher(wrong))
         argv += ["--input", "tcp://127.0.0.1:%d" % server.port]
+        if name.startswith("--max-message"):
+            argv += name.split(",")[0].split()
         result = hostile.measured(argv, 30)
         server.close()
         if replays:
