@@ -30,7 +30,7 @@ enum {
     HIGH_WATER_LEAST = 2, /* messages that libzmq holds while others are worked on */
     HIGH_WATER = 1 << 14,
     QUEUE_BYTES = 64 << 20,      /* that these messages take, about */
-    UNFINISHED_BYTES = 80 << 20, /* of frames whose message does not end */
+    UNFINISHED_BYTES = 16 << 20, /* beside a message of the largest size that has not come whole */
     POLL_MS = 50,
     LOOK_MS = 250,            /* how often what waits may go on */
     REPLAY_MS = 3000,         /* an engine answers between its own messages */
@@ -367,7 +367,8 @@ static uint64_t resident_bytes(void)
 static void drop_unfinished(struct live *l)
 {
     uint64_t bytes = resident_bytes();
-    if (!l->received && bytes > l->resident + UNFINISHED_BYTES) {
+    uint64_t most = (uint64_t)l->message_bytes + UNFINISHED_BYTES;
+    if (!l->received && bytes > l->resident + most) {
         for (unsigned i = 0; i < l->subs; i++)
             l->line[i].lost = l->line[i].monitor != NULL;
         l->base.unknown.damaged[BATCH_OTHER_FRAMES]++;
