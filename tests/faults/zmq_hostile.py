@@ -353,16 +353,17 @@ def main():
     kvgen, folder = sys.argv[1:3]
     only = sys.argv[3] if len(sys.argv) > 3 else ""
 
-    def one(case):
+    def tried(case, seconds):
+        """What it took, and how many rows were written."""
         name, wrong, _ = case
         base = os.path.join(folder, re.sub("[^a-z0-9]", "_", name.lower()))
-        argv = [kvgen, "-m", "tiny-1b", "--progress", "none", "--no-notes", "--reorder", "1ms", "-o", base + ".csv", "--capture",
-                base + ".jsonl", "--duration", "3s"]
         replays = None
+        argv = [kvgen, "-m", "tiny-1b", "--progress", "none", "--no-notes", "--reorder", "1ms", "-o", base + ".csv", "--capture",
+                base + ".jsonl", "--duration", "%ds" % seconds]
         if case in REPLAYS:  # message 9 comes behind message 0
             replays = Server(replay(wrong))
             server = Server(publisher(lambda _: 0, 1 << 62 if "2^63" in name else 9))
-            argv += ["--gap-endpoint", "tcp://127.0.0.1:%d" % replays.port, "--duration", "5s"]
+            argv += ["--gap-endpoint", "tcp://127.0.0.1:%d" % replays.port]
         else:
             server = Server(greeting(wrong) if case in GREETINGS else publisher(wrong))
         argv += ["--input", "tcp://127.0.0.1:%d" % server.port]
@@ -372,11 +373,18 @@ def main():
         server.close()
         if replays:
             replays.close()
+        if not os.path.exists(base + ".csv"):
+            return result, 0
         with open(base + ".csv") as out:
-            rows = len([line for line in out if ",Write," in line])
-        if rows < (2 if case in ENDLESS or case in GREETINGS else 4):
-            return (-98,) + result[1:3] + ("%d rows only: %s" % (rows, result[3]),)
-        return result
+            return result, len([line for line in out if ",Write," in line])
+
+    def one(case):
+        need = 2 if case in ENDLESS or case in GREETINGS else 4
+        for seconds in 5 if case in REPLAYS else 3, 8:  # a busy machine needs the second, longer one
+            result, rows = tried(case, seconds)
+            if rows >= need:
+                return result
+        return (-98,) + result[1:3] + ("%d rows only: %s" % (rows, result[3]),)
 
     cases = [(case[0], case) for case in PUBLISHERS + ENDLESS + GREETINGS + REPLAYS if only in case[0]]
     with open(os.path.join(folder, "wanted"), "w") as out:
