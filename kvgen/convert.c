@@ -236,7 +236,8 @@ static void copy_row(struct convert *c, const struct trace_row *row)
     struct row_counts *t = &c->stats.rows;
     struct row_count *n = &t->by[row->op][row->tier][row->phase];
     n->rows++;
-    n->bytes += row->size;
+    if (__builtin_add_overflow(n->bytes, row->size, &n->bytes))
+        n->bytes = UINT64_MAX; /* sizes are whatever a recording says */
     if (row->op == TRACE_MISS)
         t->misses[row->class]++;
     else if (row->op == TRACE_READ && row->phase != TRACE_EVICT)

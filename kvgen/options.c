@@ -846,6 +846,8 @@ int options_apply_compat(struct options *o, struct opt_parser *p, struct err *e)
 
     for (; rc == 0 && d && d->option; d++)
         rc = opt_preset(p, d->option, d->value, e);
+    if (rc == 0 && options_is_live(o)) /* with what a look and a write take, a second */
+        rc = opt_preset(p, "reorder", "600ms", e);
     return rc;
 }
 

@@ -130,7 +130,8 @@ extern const struct opt options_table[];
 
 /* The parser over *o, with defaults set; NULL: no memory. Close with opt_close. */
 struct opt_parser *options_open(struct options *o);
-/* Gives the options that are not on the command line the defaults of --compat. Call it first. */
+/* Gives the options that are not on the command line the defaults of --compat, and of live sources.
+ * Call it first. */
 int options_apply_compat(struct options *o, struct opt_parser *p, struct err *e);
 /* Settles what is read: --input, or an option that stands for it. Call it before the source is
  * known. 0 or -EINVAL, as the other checks. */

@@ -21,7 +21,8 @@ int trace_input_of_import(struct trace_input **out, struct import *import, struc
 int trace_input_finish(struct trace_input *t, struct err *e);
 void trace_input_close(struct trace_input *t); /* NULL is fine */
 /* The next row, lent until the next call: 1; 0 at the end; IMPORT_NONE_NOW (import.h); negative
- * errno with *e, whose where is FILE:LINE. Rows come in the order of the file; those of an op-log in order of time. */
+ * errno with *e, whose where is FILE:LINE. Rows come in the order of the file; those of an op-log
+ * in order of time. */
 int trace_input_next(struct trace_input *t, const struct trace_row **row, struct err *e);
 /* The time of the first row, which trace_input_next still gives; 0 if there is no row. Call it
  * before trace_input_next. 0 or negative errno with *e. */

@@ -28,10 +28,9 @@ enum {
     MAX_SOCKETS = 64,
     MAX_ENDPOINT = 256,
     HIGH_WATER_LEAST = 2, /* messages that libzmq holds while others are worked on */
-    HIGH_WATER_MOST = 1 << 16,
+    HIGH_WATER = 1 << 14,
     QUEUE_BYTES = 64 << 20,      /* that these messages take, about */
-    UNFINISHED_BYTES = 80 << 20, /* of frames whose message does not end */
-    USUAL_BYTES = 4096,          /* of a message, before any came */
+    UNFINISHED_BYTES = 16 << 20, /* beside a message of the largest size that has not come whole */
     POLL_MS = 50,
     LOOK_MS = 250,            /* how often what waits may go on */
     REPLAY_MS = 3000,         /* an engine answers between its own messages */
@@ -66,19 +65,19 @@ struct held {
 
 /* A socket, and how much may wait in it. */
 struct queue {
-    void *socket;       /* NULL: there is none */
-    size_t usual_bytes; /* of the largest messages lately */
+    void *socket; /* NULL: there is none */
     int high_water;
 };
 
 /* What is connected to one endpoint. */
 struct line {
-    struct queue sub, dealer;
-    void *monitor;               /* tells when the connection is lost; NULL: others connect */
-    char endpoint[MAX_ENDPOINT]; /* of sub */
+    struct queue sub;
+    void *monitor;                   /* tells when the connection is lost; NULL: others connect */
+    char endpoint[MAX_ENDPOINT];     /* of sub */
+    char gap_endpoint[MAX_ENDPOINT]; /* of its replay socket; "": there is none */
     bool lost;
     int64_t again_ns;        /* when it may be connected to again */
-    int64_t silent_until_ns; /* dealer did not answer */
+    int64_t silent_until_ns; /* the replay socket did not answer */
 };
 
 struct live {
@@ -180,19 +179,23 @@ static int hold(struct live *l, struct hash128 publisher, uint64_t seq, const vo
     return 0;
 }
 
-/* libzmq bounds the messages that wait, not their bytes: fewer may wait where they are large. */
+/* libzmq bounds the messages that wait, not their bytes: fewer may wait where they are large. Never
+ * more again on the same connection: one that was stopped would not hear of it. */
 static void bound_queue(struct queue *q, size_t bytes)
 {
-    size_t usual = q->usual_bytes - q->usual_bytes / 64;
-    q->usual_bytes = bytes > usual ? bytes : usual;
-    size_t fit = QUEUE_BYTES / (q->usual_bytes + 1);
-    int high = fit < HIGH_WATER_LEAST  ? HIGH_WATER_LEAST
-               : fit > HIGH_WATER_MOST ? HIGH_WATER_MOST
-                                       : (int)fit;
-    if (high * 2 < q->high_water || high / 2 > q->high_water) {
+    size_t fit = QUEUE_BYTES / (bytes + 1);
+    int high = fit < HIGH_WATER_LEAST ? HIGH_WATER_LEAST : fit < HIGH_WATER ? (int)fit : HIGH_WATER;
+    if (high < q->high_water) {
         zmq_setsockopt(q->socket, ZMQ_RCVHWM, &high, sizeof(high));
         q->high_water = high;
     }
+}
+
+/* Before a connection is made. */
+static void reset_queue(struct queue *q)
+{
+    q->high_water = HIGH_WATER;
+    zmq_setsockopt(q->socket, ZMQ_RCVHWM, &q->high_water, sizeof(q->high_water));
 }
 
 static bool ends_now(const struct live *l)
@@ -200,67 +203,95 @@ static bool ends_now(const struct live *l)
     return stop_signal() != 0 || (l->end_ns > 0 && clock_now_ns() >= l->end_ns);
 }
 
-/* ---- what was lost ---- */
+/* ---- sockets ---- */
 
-/* Asks the replay socket of a source for the numbers from first up to, not including, end, and
- * holds its answers: an empty part, in newer versions the topic, the number, the payload; the last
- * one has the number -1. 0 or -ENOMEM. */
-static int fill_gap(struct live *l, unsigned source, struct hash128 publisher, uint64_t first,
-                    uint64_t end)
+/* Opens a socket of a type for an endpoint. */
+static int open_queue(const struct live *l, struct queue *q, int type, const char *endpoint,
+                      bool binds, struct err *e)
 {
-    unsigned char from[8];
-    struct line *line = &l->line[source];
-    void *dealer = line->dealer.socket;
-    int64_t now = clock_now_ns(), until_ns = now + REPLAY_MS * NS_PER_MS;
-    bool answered = false;
-    if (!dealer || now < line->silent_until_ns)
-        return 0;
-    for (int i = 0; i < 8; i++)
-        from[i] = (unsigned char)(first >> (56 - 8 * i));
-    if (zmq_send(dealer, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0 ||
-        zmq_send(dealer, from, sizeof(from), ZMQ_DONTWAIT) < 0)
-        return 0; /* nobody is there: the gap stays, and is counted */
-    while (first < end && clock_now_ns() < until_ns && !ends_now(l) &&
-           l->held_bytes < QUEUE_BYTES) {
-        zmq_pollitem_t item = {.socket = dealer, .events = ZMQ_POLLIN};
-        struct parts p;
-        if (zmq_poll(&item, 1, POLL_MS) <= 0 || !receive(dealer, &p))
-            continue;
-        answered = true;
-        bound_queue(&line->dealer, bytes_of(&p));
-        unsigned at = p.count == PARTS ? 2 : 1; /* of the number */
-        int rc = 0;
-        if (p.count > at + 1 && size(&p, at) == 8) {
-            uint64_t seq = bytes_in_number(data(&p, at), 8);
-            bool other = at == 2 && seq != UINT64_MAX;
-            if (other) {
-                struct hash128 named = publisher_of(l->o, source, data(&p, 1), size(&p, 1));
-                other = memcmp(&named, &publisher, sizeof(named)) != 0;
-            }
-            if (seq == UINT64_MAX) {
-                end = 0; /* it has no more */
-            } else if (!other && seq >= first && seq < end) {
-                rc = hold(l, publisher, seq, data(&p, at + 1), size(&p, at + 1));
-                first = seq + 1;
-            }
-        }
-        close_parts(&p);
-        if (rc < 0)
-            return rc;
+    int none = 0;
+    void *s = zmq_socket(l->context, type);
+    if (!s)
+        return failed(e, endpoint, "no socket");
+    q->socket = s;
+    reset_queue(q);
+    zmq_setsockopt(s, ZMQ_LINGER, &none, sizeof(none));
+    zmq_setsockopt(s, ZMQ_MAXMSGSIZE, &l->message_bytes, sizeof(l->message_bytes));
+    if ((type == ZMQ_SUB && zmq_setsockopt(s, ZMQ_SUBSCRIBE, "", 0) < 0) ||
+        (binds ? zmq_bind(s, endpoint) : zmq_connect(s, endpoint)) < 0) {
+        int rc = failed(e, endpoint, binds ? "cannot be bound" : "cannot be connected to");
+        zmq_close(s);
+        q->socket = NULL;
+        return rc;
     }
-    if (!answered)
-        line->silent_until_ns = clock_now_ns() + SILENT_MS * NS_PER_MS;
     return 0;
 }
 
-/* Answers that were not waited for any more; of a flood of them, some. */
-static void drop_old_answers(struct live *l, unsigned source)
+/* ---- what was lost ---- */
+
+/* What is asked for, and what became of it. */
+struct gap {
+    unsigned source;
+    struct hash128 publisher;
+    uint64_t first, end; /* numbers from first up to, not including, end */
+    bool answered;
+};
+
+/* An answer: an empty part, in newer versions the topic, the number, the payload; the last one has
+ * the number -1. Holds what is asked for. 0 or -ENOMEM. */
+static int take_answer(struct live *l, struct gap *g, struct parts *p)
 {
-    struct parts p;
-    void *dealer = l->line[source].dealer.socket;
-    int64_t until_ns = clock_now_ns() + POLL_MS * NS_PER_MS;
-    while (dealer && clock_now_ns() < until_ns && receive(dealer, &p))
-        close_parts(&p);
+    unsigned at = p->count == PARTS ? 2 : 1; /* of the number */
+    g->answered = true;
+    if (p->count <= at + 1 || size(p, at) != 8)
+        return 0;
+    uint64_t seq = bytes_in_number(data(p, at), 8);
+    if (seq == UINT64_MAX) {
+        g->end = 0; /* it has no more */
+        return 0;
+    }
+    if (at == 2) {
+        struct hash128 named = publisher_of(l->o, g->source, data(p, 1), size(p, 1));
+        if (memcmp(&named, &g->publisher, sizeof(named)) != 0)
+            return 0;
+    }
+    if (seq < g->first || seq >= g->end)
+        return 0;
+    g->first = seq + 1;
+    return hold(l, g->publisher, seq, data(p, at + 1), size(p, at + 1));
+}
+
+/* Asks the replay socket of a source, and holds its answers. A socket of its own for each gap: no
+ * answer comes when nobody reads it. 0 or -ENOMEM. */
+static int fill_gap(struct live *l, struct gap g)
+{
+    unsigned char from[8];
+    struct line *line = &l->line[g.source];
+    struct queue dealer = {0};
+    int64_t now = clock_now_ns(), until_ns = now + REPLAY_MS * NS_PER_MS;
+    int rc = 0;
+    if (!line->gap_endpoint[0] || now < line->silent_until_ns ||
+        open_queue(l, &dealer, ZMQ_DEALER, line->gap_endpoint, false, NULL) < 0)
+        return 0;
+    for (int i = 0; i < 8; i++)
+        from[i] = (unsigned char)(g.first >> (56 - 8 * i));
+    bool asked = zmq_send(dealer.socket, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
+                 zmq_send(dealer.socket, from, sizeof(from), ZMQ_DONTWAIT) >= 0;
+    while (asked && rc == 0 && g.first < g.end && now < until_ns && !ends_now(l) &&
+           l->held_bytes < QUEUE_BYTES) {
+        zmq_pollitem_t item = {.socket = dealer.socket, .events = ZMQ_POLLIN};
+        struct parts p;
+        if (zmq_poll(&item, 1, POLL_MS) > 0 && receive(dealer.socket, &p)) {
+            bound_queue(&dealer, bytes_of(&p));
+            rc = take_answer(l, &g, &p);
+            close_parts(&p);
+        }
+        now = clock_now_ns();
+    }
+    if (!g.answered)
+        line->silent_until_ns = now + SILENT_MS * NS_PER_MS;
+    zmq_close(dealer.socket);
+    return rc;
 }
 
 /* A message whose frames are damaged, of a publisher that its first one names: 0 or -ENOMEM. */
@@ -293,10 +324,8 @@ static int take(struct live *l, unsigned source, struct parts *p)
         return -ENOMEM;
     /* Below the expected one: a new process, whose first messages may be lost. */
     uint64_t first = seq < *expected ? 0 : *expected;
-    if (seq > first) {
-        drop_old_answers(l, source);
-        rc = fill_gap(l, source, publisher, first, seq);
-    }
+    if (seq > first)
+        rc = fill_gap(l, (struct gap){source, publisher, first, seq, false});
     *expected = seq + 1;
     return rc < 0 ? rc : hold(l, publisher, seq, data(p, 2), size(p, 2));
 }
@@ -317,6 +346,7 @@ static void connect_again(struct line *line, int64_t now)
     line->lost = false;
     line->again_ns = now + AGAIN_MS * NS_PER_MS;
     zmq_disconnect(line->sub.socket, line->endpoint);
+    reset_queue(&line->sub);
     zmq_connect(line->sub.socket, line->endpoint);
 }
 
@@ -337,7 +367,8 @@ static uint64_t resident_bytes(void)
 static void drop_unfinished(struct live *l)
 {
     uint64_t bytes = resident_bytes();
-    if (!l->received && bytes > l->resident + UNFINISHED_BYTES) {
+    uint64_t most = (uint64_t)l->message_bytes + UNFINISHED_BYTES;
+    if (!l->received && bytes > l->resident + most) {
         for (unsigned i = 0; i < l->subs; i++)
             l->line[i].lost = l->line[i].monitor != NULL;
         l->base.unknown.damaged[BATCH_OTHER_FRAMES]++;
@@ -447,8 +478,6 @@ static void close_live(struct batch_reader *base)
         if (l->line[i].monitor)
             zmq_close(l->line[i].monitor);
         zmq_close(l->line[i].sub.socket);
-        if (l->line[i].dealer.socket)
-            zmq_close(l->line[i].dealer.socket);
     }
     if (l->context)
         zmq_ctx_term(l->context);
@@ -457,30 +486,6 @@ static void close_live(struct batch_reader *base)
     keymap_free(l->expected);
     free(l->held);
     free(l);
-}
-
-/* Opens a socket of a type for an endpoint, in which messages wait as if they were large, until
- * they prove to be small: from a replay socket all may come at once. */
-static int open_queue(struct live *l, struct queue *q, int type, const char *endpoint, bool binds,
-                      struct err *e)
-{
-    int none = 0;
-    size_t usual = type == ZMQ_SUB ? USUAL_BYTES : QUEUE_BYTES / HIGH_WATER_LEAST;
-    void *s = zmq_socket(l->context, type);
-    if (!s)
-        return failed(e, endpoint, "no socket");
-    *q = (struct queue){s, usual, (int)(QUEUE_BYTES / usual)};
-    zmq_setsockopt(s, ZMQ_LINGER, &none, sizeof(none));
-    zmq_setsockopt(s, ZMQ_RCVHWM, &q->high_water, sizeof(q->high_water));
-    zmq_setsockopt(s, ZMQ_MAXMSGSIZE, &l->message_bytes, sizeof(l->message_bytes));
-    if ((type == ZMQ_SUB && zmq_setsockopt(s, ZMQ_SUBSCRIBE, "", 0) < 0) ||
-        (binds ? zmq_bind(s, endpoint) : zmq_connect(s, endpoint)) < 0) {
-        int rc = failed(e, endpoint, binds ? "cannot be bound" : "cannot be connected to");
-        zmq_close(s);
-        q->socket = NULL;
-        return rc;
-    }
-    return 0;
 }
 
 /* Opens a socket for each endpoint of a list. */
@@ -516,9 +521,12 @@ static int open_gaps(struct live *l, const char *list, struct err *e)
                            "not an endpoint, or more than there are of --input and --bind");
         memcpy(endpoint, list, len);
         endpoint[len] = '\0';
-        int rc = open_queue(l, &l->line[i].dealer, ZMQ_DEALER, endpoint, false, e);
+        struct queue dealer = {0};
+        int rc = open_queue(l, &dealer, ZMQ_DEALER, endpoint, false, e);
         if (rc < 0)
             return rc;
+        zmq_close(dealer.socket); /* it can be asked when something is lost */
+        memcpy(l->line[i].gap_endpoint, endpoint, sizeof(endpoint));
         list += len + (list[len] == ',');
     }
     return 0;

@@ -181,8 +181,7 @@ typedef size_t reply_elements;
 typedef int reply_elements;
 #endif
 
-/* hiredis takes memory for as many elements as an answer names: fewer than that are refused here.
- */
+/* hiredis takes memory for as many elements as an answer names: too many are refused before. */
 static void *bounded_array(const redisReadTask *task, reply_elements elements)
 {
     struct resp_control *c = task->privdata;
@@ -280,6 +279,8 @@ static int exchange(struct resp_control *c, const char *text, long long len, red
 
     if (!text || len < 0)
         return err_nomem(e, "command");
+    if (c->link->reader->len > c->link->reader->pos)
+        return broken(c, -EPROTO, e); /* more came than was asked for */
     c->stop_ns = 0;
     int rc = send_all(c, text, (size_t)len, until_ns);
     if (rc == 0)

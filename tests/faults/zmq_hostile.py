@@ -208,6 +208,7 @@ PUBLISHERS = [
     ("a frame that says 2^63", send_and_close(frame(b"kv", MORE) + frame(b"x" * 1000000, 0, 1 << 63)), "0"),
     ("a command of 1 GB", send_and_close(frame(b"\x05OTHER" + b"x" * 1000000, COMMAND, 1 << 30)), "0"),
     ("closed at once", send_and_close(), "0"),
+    ("--max-message 2KiB, and one of 4", send_and_close(batch(1, events(stored(list(range(100, 600)))))), "0"),
 ]
 # Their second message never comes: --duration ends them.
 ENDLESS = [
@@ -352,28 +353,38 @@ def main():
     kvgen, folder = sys.argv[1:3]
     only = sys.argv[3] if len(sys.argv) > 3 else ""
 
-    def one(case):
+    def tried(case, seconds):
+        """What it took, and how many rows were written."""
         name, wrong, _ = case
         base = os.path.join(folder, re.sub("[^a-z0-9]", "_", name.lower()))
-        argv = [kvgen, "-m", "tiny-1b", "--progress", "none", "--no-notes", "--reorder", "1ms", "-o", base + ".csv", "--capture",
-                base + ".jsonl", "--duration", "2s"]
         replays = None
+        argv = [kvgen, "-m", "tiny-1b", "--progress", "none", "--no-notes", "--reorder", "1ms", "-o", base + ".csv", "--capture",
+                base + ".jsonl", "--duration", "%ds" % seconds]
         if case in REPLAYS:  # message 9 comes behind message 0
             replays = Server(replay(wrong))
             server = Server(publisher(lambda _: 0, 1 << 62 if "2^63" in name else 9))
-            argv += ["--gap-endpoint", "tcp://127.0.0.1:%d" % replays.port, "--duration", "4s"]
+            argv += ["--gap-endpoint", "tcp://127.0.0.1:%d" % replays.port]
         else:
             server = Server(greeting(wrong) if case in GREETINGS else publisher(wrong))
         argv += ["--input", "tcp://127.0.0.1:%d" % server.port]
+        if name.startswith("--max-message"):
+            argv += name.split(",")[0].split()
         result = hostile.measured(argv, 30)
         server.close()
         if replays:
             replays.close()
+        if not os.path.exists(base + ".csv"):
+            return result, 0
         with open(base + ".csv") as out:
-            rows = len([line for line in out if ",Write," in line])
-        if rows < (2 if case in ENDLESS or case in GREETINGS else 4):
-            return (-98,) + result[1:3] + ("%d rows only: %s" % (rows, result[3]),)
-        return result
+            return result, len([line for line in out if ",Write," in line])
+
+    def one(case):
+        need = 2 if case in ENDLESS or case in GREETINGS else 4
+        for seconds in 5 if case in REPLAYS else 3, 8:  # a busy machine needs the second, longer one
+            result, rows = tried(case, seconds)
+            if rows >= need:
+                return result
+        return (-98,) + result[1:3] + ("%d rows only: %s" % (rows, result[3]),)
 
     cases = [(case[0], case) for case in PUBLISHERS + ENDLESS + GREETINGS + REPLAYS if only in case[0]]
     with open(os.path.join(folder, "wanted"), "w") as out:

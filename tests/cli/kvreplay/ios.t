@@ -157,4 +157,4 @@ limited() {
 exits "a soft limit of open files is raised" 0 limited -Sn 128
 exits "a hard one is kept to" 0 limited -n 340 --chunk-size 4KiB
 exits "one that is too low is refused" 3 limited -n 128
-stderr_like "and why" 'but the limit is 64 \(ulimit -n\); --layout slab'
+stderr_like "and why" 'but the limit is 128 in all \(ulimit -n\); --layout slab'

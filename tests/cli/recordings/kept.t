@@ -45,7 +45,7 @@ if ! needs_live; then
     exit
 fi
 port=$((32000 - $$ % 600 * 4))
-publish() { "$python" "$DATA/recordings/live_publisher.py" --port $port --settle 2 --rate 1000 --duration 1 "$@" >"$dir/sent.json"; }
+publish() { "$python" "$DATA/recordings/live_publisher.py" --port $port --settle 2 --rate 1000 --duration 1 >"$dir/sent.json"; }
 recorded() { # FOLDER SIGNAL LIMIT SUFFIX, in the background
     dir=$1 port=$((port + 1))
     mkdir "$1"

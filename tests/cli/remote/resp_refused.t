@@ -14,7 +14,7 @@ ended() {
     kill -KILL "$redis" 2>/dev/null
     wait "$redis" 2>/dev/null
 }
-cli() { redis-cli -s "$socket" "$@"; }
+cli() { env -u REDISCLI_AUTH redis-cli -s "$socket" "$@"; }
 replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv "$@"; }
 cat >t.csv <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
@@ -27,7 +27,6 @@ END
 start_redis
 cli acl setuser able on '>hush-hush' '~*' +@all >/dev/null
 export REDISCLI_AUTH=hush-hush
-cli() { env -u REDISCLI_AUTH redis-cli -s "$socket" "$@"; }
 uri="redis+unix:$socket"
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' 2>/dev/null)
 if [ -n "$port" ]; then

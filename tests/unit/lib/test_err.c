@@ -45,7 +45,8 @@ static void passwords_are_hidden(void **state)
 {
     (void)state;
     struct err e = {0};
-    err_set(&e, EIO, ERR_INPUT, "redis://me:secret@host/0", "no file s3://%%3Asecret@b, http://a@b");
+    err_set(&e, EIO, ERR_INPUT, "redis://me:secret@host/0",
+            "no file s3://%%3Asecret@b, http://a@b");
     assert_string_equal(e.where, "redis://*********@host/0");
     assert_string_equal(e.what, "no file s3://*********@b, http://a@b");
     err_set(&e, EIO, ERR_INPUT, "a://b:1/c@d", "https://host:80/x");
