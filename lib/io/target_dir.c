@@ -396,8 +396,8 @@ static int close_remove(struct target_dir *t, struct err *e)
 {
     int ret = target_files_clean_up(t->fd);
 
-    if (ret == -EINTR)
-        return err_set(e, ret, ERR_OUTPUT, t->path,
+    if (ret == -EINTR) /* what is left is said, as what a signal ends is not */
+        return err_set(e, ENOTEMPTY, ERR_OUTPUT, t->path,
                        "not all of its objects are removed, because a second signal came: the next "
                        "run there removes them");
     if (ret < 0)
