@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/json/jsonin.h"
+#include "lib/ranks/part.h"
 
 #define SUMMARY_BYTES_MAX ((size_t)64 << 20)
 #define REASONS_MAX       64
@@ -356,6 +357,8 @@ static void take_part(struct provenance_part *part, const struct jsonin_v *root)
     take_i64(&part->rank, ranks, PATHS("rank"));
     take_i64(&part->count, ranks, PATHS("count"));
     part->by_keys |= split && strcmp(split, "keys") == 0;
+    if (part->count > PART_COUNT_MAX) /* no run has so many, and the missing ones are named */
+        part->count = -1;
     part->known = part->run[0] && part->rank >= 0 && part->count > part->rank;
 }
 

@@ -456,10 +456,12 @@ static int dir_clear(void *ctx, struct owner_clear *c, struct err *e)
     target_files_each(t->fd, count_file, &left);
     c->left = left.objects;
     c->left_bytes = left.bytes;
+    if (rc == -EINTR && c->at_the_end) /* of -EINTR nobody would hear */
+        return err_set(e, -ENOTEMPTY, ERR_TARGET, t->path,
+                       "not all of its objects are removed, because a second signal came: the next "
+                       "run there removes them");
     if (rc == -EINTR)
-        return err_set(e, rc, ERR_TARGET, t->path,
-                       "not all of its objects are removed, because a "
-                       "signal came: the next run there removes them");
+        return err_set(e, rc, ERR_TARGET, t->path, "interrupted");
     return err_errno(e, rc, ERR_TARGET, t->path, "cannot be emptied");
 }
 

@@ -495,12 +495,12 @@ static int try_lease(int fd)
     /* The signal of an opener in between: by default SIGIO, which kills. */
     if (fcntl(fd, F_SETSIG, SIGURG) < 0)
         return 0;
-    int ret = fcntl(fd, F_SETLEASE, F_WRLCK) == 0 ? 0 : errno == EAGAIN ? -EBUSY : 0;
+    int ret = fcntl(fd, F_SETLEASE, F_WRLCK) == 0 ? 0 : -errno;
 
-    if (fcntl(fd, F_SETLEASE, F_UNLCK) < 0 && ret == 0 && errno == EAGAIN)
-        ret = 0;
+    if (ret == 0)
+        fcntl(fd, F_SETLEASE, F_UNLCK);
     fcntl(fd, F_SETSIG, 0);
-    return ret;
+    return ret == -EAGAIN ? -EBUSY : 0;
 }
 
 int target_guard_unused(const struct target_facts *facts, int fd, const char *path, struct err *e)

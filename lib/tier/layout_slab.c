@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
@@ -24,6 +25,7 @@
 /* In a slab that cannot grow, this share is index: 48 bytes for an object of 48 KiB. */
 #define SLAB_INDEX_SHARE 1024u
 #define SLAB_TABLE_MIN   1024u
+#define SLAB_ST_BLOCK    512u /* unit of st_blocks */
 
 /* As it is on storage. */
 struct slab_header {
@@ -285,6 +287,20 @@ static void table_release(struct layout_slab *s)
     s->found = s->found_bytes = 0;
 }
 
+/* Is there an index of so many words in the file? Memory is taken for its objects before they are
+ * read, so a header alone is not believed, nor a length that takes no room. */
+static bool index_is_there(const struct layout_slab *s)
+{
+    uint64_t bytes = index_bytes(s->header.index_words), end;
+    off_t length = lseek(s->o.fd, 0, SEEK_END);
+    struct stat st;
+
+    return !__builtin_add_overflow(SLAB_BEGIN + s->header.space_bytes, s->header.index_at, &end) &&
+           !__builtin_add_overflow(end, bytes, &end) && length >= 0 && end <= (uint64_t)length &&
+           fstat(s->o.fd, &st) == 0 &&
+           (!S_ISREG(st.st_mode) || bytes <= (uint64_t)st.st_blocks * SLAB_ST_BLOCK);
+}
+
 /* Reads the index of a kept slab. 0, also if the index is broken (s->broken, with an empty table);
  * else no memory, or the slab cannot be read. */
 static int index_read(struct layout_slab *s)
@@ -293,7 +309,8 @@ static int index_read(struct layout_slab *s)
     bool sound = objects <= s->o.space_bytes / DATA_BLOCK &&
                  objects <= s->header.index_words / OBJECT_WORDS &&
                  s->header.space_bytes <= s->o.space_bytes && *at % SLAB_SEGMENT == 0 &&
-                 *at <= UINT64_MAX / 4;
+                 *at <= UINT64_MAX / 4 && s->header.index_words <= UINT64_MAX / 16 &&
+                 index_is_there(s);
     int ret = sound ? 0 : -EBADMSG;
 
     if (ret == 0) {

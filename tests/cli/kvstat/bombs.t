@@ -1,6 +1,7 @@
 #!/bin/sh
-# bombs.t - a small file that makes very many groups ends with an error that names the option that allows more. A bug
-# looked like 5.1 GB for a file of half a megabyte with 200,000 users and --by user.
+# bombs.t - a small file that makes very many groups ends with an error that names the option that allows more, and so does
+# one that says it is a part of very many. A bug looked like 5.1 GB for a file of half a megabyte with 200,000 users and
+# --by user, or a list without end of the parts that are missing.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 ! sanitized || skip_all 'sanitizers map terabytes'
@@ -17,4 +18,11 @@ exits "without groups by user they are counted" 0 small "$BIN/kvstat" "$TMP/user
 zstd -dcq "$TMP/users.csv.zst" | head -n 101 >"$TMP/few.csv"
 exits "as many as are allowed" 0 "$BIN/kvstat" --by user,op --max-groups 100 "$TMP/few.csv"
 exits "one less is allowed" 2 "$BIN/kvstat" --by user,op --max-groups 99 "$TMP/few.csv"
+
+# A part of a run says how many parts there are: the missing ones are named.
+"$BIN/kvreplay" --null --progress none --part 0/2 -o "$TMP/part-{rank}.csv" "$TMP/few.csv" 2>"$TMP/stderr"
+sed 's/\("rank"":0,""count"":\)2/\19000000000000000000/' "$TMP/part-0.csv" >"$TMP/parts.csv"
+not_ok 'a part of 9 quintillion' cmp "$TMP/part-0.csv" "$TMP/parts.csv"
+exits 'is no part of a run' 2 small timeout 60 "$BIN/kvstat" --ranks --json "$TMP/parts.csv"
+stderr_like 'says so' 'is no part of a run'
 done_testing
