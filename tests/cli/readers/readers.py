@@ -413,7 +413,7 @@ class Runner:
         # The sample alone must be taken, for otherwise the floods are refused for what is wrong with it.
         self.give(reader, 'nothing', sample, ways[:1], {0, reader.most})
         for i, (name, unit) in enumerate(UNITS.items()):
-            if not ALL and name in OTHERS and (reader.few or (i + number) % 3 != 0):
+            if not ALL and name in OTHERS and (reader.few or (i + number) % 4 != 0):
                 continue
             for j, place in enumerate(PLACES):
                 if not ALL and j != (i + number // 3) % len(PLACES):
@@ -437,15 +437,16 @@ class Runner:
             self.run(reader, '%d MiB of %s %s, file' % (LARGE_MIB, name, place), path, False)
 
 
-    def edge(self, reader, number, name, data, statuses=None):
+    def edge(self, reader, name, data):
         """One of the reader's command lines, or all."""
         path = os.path.join(self.tmp, 'in' + reader.suffix)
         with open(path, 'wb') as f:
             f.write(data)
         lines = [reader.args, *reader.more]
-        for args in lines if ALL else [lines[number % len(lines)]]:
+        self.turn += 1
+        for args in lines if ALL else [lines[self.turn // 2 % len(lines)]]:
             shutil.rmtree(os.path.join(self.tmp, 'hgrm'), ignore_errors=True)
-            self.run(reader, '%s, %s' % (name, ' '.join(args)), path, statuses=statuses, args=args)
+            self.run(reader, '%s, %s' % (name, ' '.join(args)), path, args=args)
 
     def edges(self, reader):
         sample = load(self.data, reader.edges)
@@ -457,7 +458,7 @@ class Runner:
                     return
                 for j, (edge, data) in enumerate(made):
                     if (i + j + turn) % (2 * STRIDE) == 0:
-                        self.edge(reader, i, 'number %d is %s' % (i, edge), data)
+                        self.edge(reader, 'number %d is %s' % (i, edge), data)
             return
         text = sample.decode()
         stride = STRIDE * (3 if reader.few and not ALL else 1)
@@ -471,8 +472,8 @@ class Runner:
                     continue
                 changed = before + edge + after
                 again = changed[line:].split('\n')[0] + '\n' # so that sums of it are made
-                for many in [False] if not is_lines(text) else [False, True] if ALL else [line > 0 and (i + j) % 2 == 1]:
-                    self.edge(reader, i + j, '"%s" at %d is "%s"%s' % (old, begin, edge, ', many times' if many else ''),
+                for many in [False] if not is_lines(text) else [False, True] if ALL else [line > 0 and self.turn % 2 == 1]:
+                    self.edge(reader, '"%s" at %d is "%s"%s' % (old, begin, edge, ', many times' if many else ''),
                               (changed + again * 3 * many).encode())
 
 
