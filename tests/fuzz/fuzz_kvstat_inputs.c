@@ -34,6 +34,8 @@ static int read_summary(const char *path, struct err *e)
     return rc;
 }
 
+static volatile double used; /* every number is read */
+
 static int read_table(const char *path, struct err *e)
 {
     struct number_table *t = NULL;
@@ -41,8 +43,7 @@ static int read_table(const char *path, struct err *e)
     int rc = number_table_load(&t, path, e);
     for (size_t i = 0; rc == 0 && i < number_table_rows(t); i++)
         sum += number_table_at(t, i, "Object_Hit_Rate") + number_table_at(t, i, "Round");
-    if (rc == 0 && sum == 0.125 && number_table_kind_of(path) > NUMBER_TABLE_ROUNDS)
-        abort(); /* never: the sum is used, so that it is made */
+    used = sum + (double)number_table_kind_of(path);
     if (rc == 0)
         number_table_free(t);
     return rc;
