@@ -37,4 +37,15 @@ done
 } >"$TMP/leaps.jsonl"
 exits 'leaps of numbers' 0 "$BIN/kvgen" --input "$TMP/leaps.jsonl" -o none --summary "$TMP/leaps.json"
 is 'are missing' "$(grep -o '"missing": *[0-9]*' "$TMP/leaps.json")" '"missing": 18446744073709551615'
+
+# Sizes whose sum has more than 64 bits. A bug looked like a summary of a few bytes.
+{
+    echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase'
+    for i in 1 2 3; do echo "$i.0,Write,9223372036854775807,Tier-2,k$i,Prefill"; done
+} >"$TMP/sizes.csv"
+for how in '' --retier '--retier --curve /dev/null'; do
+    # shellcheck disable=SC2086
+    exits "sizes that do not fit, kvgen $how" 2 "$BIN/kvgen" --input "$TMP/sizes.csv" $how -o none
+    stderr_like 'said' '^kvgen: .*sizes.csv: row 1: its object and those before have more than 512 PiB: not a valid trace$'
+done
 done_testing
