@@ -344,7 +344,7 @@ tsan-build:
 MSAN_NOT   := trace/test_frame kvgen/test_export kvreplay/test_pool trace/test_csv trace/test_trace_cut trace/test_trace_notes \
               trace/test_trace_read trace/test_trace_write lib/test_thread lib/test_conf lib/test_model lib/test_jsonout kvstat/test_figures \
               fuzz_conf fuzz_csv fuzz_frame fuzz_jsontree fuzz_trace fuzz_trace_files \
-              $(addprefix fuzz_kvgen_,files gpu_profile trace users)
+              $(addprefix fuzz_kvgen_,files gpu_profile trace users) fuzz_kvstat_inputs fuzz_kvstat_report
 MSAN_UNITS := $(filter-out $(MSAN_NOT),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*/test_*.c)))
 MSAN_FUZZ  := $(filter-out $(MSAN_NOT),$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 msan:

@@ -589,24 +589,26 @@ static void text_rows(FILE *out, const struct summary *s)
 
 static void text_tiers(FILE *out, const struct tiers *t)
 {
-    char notes[NOTES_JOINED_CAP];
+    char notes[NOTES_JOINED_CAP], target[sizeof(t->info[0].target)];
 
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         const struct tier_info *info = &t->info[i];
         if (!info->engine)
             continue;
+        snprintf(target, sizeof(target), "%s", info->target);
+        err_make_harmless(target); /* it is a name of a file, or comes from one */
         if (info->simulated) {
             bool why = info->fallbacks.count > 0;
             fprintf(out, "%s: %s, nothing was moved or verified%s%s%s\n",
-                    trace_tier_text((enum trace_tier)i), info->target, why ? " (" : "",
+                    trace_tier_text((enum trace_tier)i), target, why ? " (" : "",
                     notes_join(&info->fallbacks, "; ", notes, sizeof(notes)), why ? ")" : "");
             if (info->flags.count > 0)
                 fprintf(out, "  %s\n", notes_join(&info->flags, "; ", notes, sizeof(notes)));
             continue;
         }
         fprintf(out, "%s: %s%s%s%s%s%s\n", trace_tier_text((enum trace_tier)i), info->engine,
-                info->target[0] ? ", " : "", info->target, info->device[0] ? ", " : "",
-                info->device, info->verifies ? "" : ", reads not verified");
+                target[0] ? ", " : "", target, info->device[0] ? ", " : "", info->device,
+                info->verifies ? "" : ", reads not verified");
         if (info->flags.count > 0)
             fprintf(out, "  in force: %s\n", notes_join(&info->flags, "; ", notes, sizeof(notes)));
         if (info->fallbacks.count > 0)

@@ -15,6 +15,7 @@
 #include "lib/trace/frame.h"
 
 #define BYTES_MAX ((size_t)64 << 20)
+#define ROWS_MAX  100000 /* gnuplot takes seconds for as many */
 
 struct number_table {
     char *file, *text;
@@ -82,6 +83,9 @@ static int take_row(struct number_table *t, const struct csv_row *row, struct er
         return err_set(e, -EINVAL, ERR_INPUT, where, "%zu fields, the header has %zu", row->count,
                        t->names);
     }
+    if (t->rows == ROWS_MAX)
+        return err_set(e, -EFBIG, ERR_INPUT, t->file, "more than %d rows: no curve, no rounds",
+                       ROWS_MAX);
     double *grown = realloc(t->value, (t->rows + 1) * t->names * sizeof(*grown));
     if (!grown)
         return err_nomem(e, "columns");

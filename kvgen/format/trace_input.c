@@ -8,6 +8,11 @@
 #include "kvgen/format/import.h"
 #include "lib/trace/read.h"
 
+/* The objects of all rows. A run adds up sizes by tier, operation and class, and one row may count
+ * several times: none of these sums shall wrap. */
+#define MOST_PIB   512
+#define MOST_BYTES ((uint64_t)MOST_PIB << 50)
+
 struct trace_input {
     struct source base;    /* first */
     struct source_ops ops; /* of base */
@@ -16,6 +21,7 @@ struct trace_input {
     struct trace_cursor *cursor;
     const struct trace_row *rows; /* rows[at..count) are still to come */
     size_t at, count;
+    uint64_t given, bytes;         /* rows, and the size of their objects */
     const struct trace_row *first; /* was read by trace_input_first_ns and not given; or NULL */
     struct skips none;
 };
@@ -118,7 +124,7 @@ void trace_input_close(struct trace_input *t)
     free(t);
 }
 
-static int next_row(struct trace_input *t, const struct trace_row **row, struct err *e)
+static int read_row(struct trace_input *t, const struct trace_row **row, struct err *e)
 {
     if (t->import)
         return t->import->ops->next(t->import, row, e);
@@ -132,6 +138,22 @@ static int next_row(struct trace_input *t, const struct trace_row **row, struct 
     }
     *row = &t->rows[t->at++];
     return 1;
+}
+
+static int next_row(struct trace_input *t, const struct trace_row **row, struct err *e)
+{
+    int rc = read_row(t, row, e);
+
+    if (rc <= 0)
+        return rc;
+    t->given++;
+    if ((*row)->size > MOST_BYTES - t->bytes)
+        return err_set(
+            e, -EFBIG, ERR_INPUT, t->reader ? trace_name(t->reader) : "--input",
+            "row %llu: its object and those before have more than %d PiB: not a valid trace",
+            (unsigned long long)t->given, MOST_PIB);
+    t->bytes += (*row)->size;
+    return rc;
 }
 
 int trace_input_next(struct trace_input *t, const struct trace_row **row, struct err *e)

@@ -463,10 +463,11 @@ static int check_number(struct residency *r)
         *expected = b->seq;
     else if (b->seq < *expected)
         rc = restarted(r, r->media_of[TRACE_GPU]);
+    /* Numbers may be any: what is missing is held at the end of the range. */
     if (b->seq > *expected &&
         __builtin_add_overflow(r->n.missing, b->seq - *expected, &r->n.missing))
         r->n.missing = UINT64_MAX;
-    *expected = b->seq + 1;
+    *expected = b->seq == UINT64_MAX ? b->seq : b->seq + 1;
     return rc;
 }
 

@@ -283,9 +283,9 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
     if (!a->result)
         return 1;
     t->device_over +=
-        row->device_ns > row->latency_ns + ROUNDED_NS && row->latency_ns != TRACE_NONE;
+        row->latency_ns != TRACE_NONE && row->device_ns > agg_add_ns(row->latency_ns, ROUNDED_NS);
     if ((row->due_ns != TRACE_NONE || a->gaps) && row->start_ns != TRACE_NONE) {
-        t->early += row->start_ns + ROUNDED_NS < row->due_ns;
+        t->early += agg_add_ns(row->start_ns, ROUNDED_NS) < row->due_ns;
         if (sample->ok && row->tier != TRACE_NO_TIER &&
             (row->op == TRACE_READ || row->op == TRACE_WRITE) && count_twice(a, row, sample) < 0)
             return -ENOMEM;

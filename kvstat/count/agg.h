@@ -42,13 +42,13 @@ static inline int64_t agg_client_delay_ns(const struct trace_row *row)
         return 0;
     return __builtin_sub_overflow(row->start_ns, due_ns, &delay_ns) ? INT64_MAX : delay_ns;
 }
-/* a + b, held at the ends of the range. */
+/* a + b, held at the ends of the range; never TRACE_NONE, which is INT64_MIN. */
 static inline int64_t agg_add_ns(int64_t a, int64_t b)
 {
     int64_t sum;
-    if (!__builtin_add_overflow(a, b, &sum))
-        return sum;
-    return b > 0 ? INT64_MAX : INT64_MIN + 1; /* INT64_MIN is TRACE_NONE */
+    if (__builtin_add_overflow(a, b, &sum))
+        return b > 0 ? INT64_MAX : INT64_MIN + 1;
+    return sum == INT64_MIN ? INT64_MIN + 1 : sum;
 }
 
 /* Sums over the rows of the measurement, without those that failed unless said. Sizes in bytes. */

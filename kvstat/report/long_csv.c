@@ -46,7 +46,7 @@ static void put_field(FILE *out, const char *text, char end)
     for (; *text; text++) {
         if (begin && begins_formula(text))
             fputc('\'', out);
-        begin = strchr(",;\t|", *text) && !is_number(text + 1);
+        begin = strchr(",;|", *text) && !is_number(text + 1);
         if (*text == '"')
             fputc('"', out);
         fputc((unsigned char)*text < ' ' || *text == '\x7f' ? '?' : *text, out);

@@ -59,6 +59,8 @@ static int open_source(struct source **out, struct inputs *in, enum inputs_kind 
     return source_blocks_open(out, in, &o, e);
 }
 
+static volatile uint64_t used; /* every identifier is read */
+
 static int read_all(struct source *s, struct err *e)
 {
     struct request r = {0};
@@ -80,8 +82,7 @@ static int read_all(struct source *s, struct err *e)
         if (s->ops->done)
             s->ops->done(s, &r, at);
     }
-    if (sum == 1 && r.number == 0) /* never: the sum is used, so that it is made */
-        abort();
+    used = sum;
     return rc;
 }
 

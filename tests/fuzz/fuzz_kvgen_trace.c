@@ -10,6 +10,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static volatile uint64_t used; /* every byte is read */
+
 static uint64_t sum_of(struct trace_str s)
 {
     uint64_t sum = 0;
@@ -27,8 +29,7 @@ static void check_row(const struct trace_row *row)
     uint64_t sum = sum_of(row->key);
     if (row->extra)
         sum += sum_of(row->extra->endpoint) + sum_of(row->extra->thread);
-    if (sum == 1 && row->key.len > 1) /* never: the sum is used, so that it is made */
-        abort();
+    used = sum;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

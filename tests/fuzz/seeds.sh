@@ -83,3 +83,56 @@ END
 head -n 20 "$data/burstgpt_30rows.csv" | files burst
 head -n 20 "$data/azure_code_2024_excerpt.csv" | files azure
 head -n 2 "$data/mooncake_first200.jsonl" | files mooncake-512
+python3 - <<'END' | files archive
+import io, sys, tarfile
+out = io.BytesIO()
+with tarfile.open(fileobj=out, mode='w', format=tarfile.USTAR_FORMAT) as tar:
+    for name in 'a.json', 'b.json':
+        text = b'{"id": "x", "block_size": 64, "requests": [{"t": 0, "type": "s", "in": 99, "out": 2, "hash_ids": [1]}]}'
+        member = tarfile.TarInfo(name)
+        member.size = len(text)
+        tar.addfile(member, io.BytesIO(text))
+sys.stdout.buffer.write(out.getvalue())
+END
+printf '[{"id":"x","conversations":[{"from":"human","value":"abcd"},{"from":"gpt","value":"efgh"}]}]' | files sharegpt
+printf '{"timestamp":1.5,"request_id":"a","model_name":"m","chunk_size":256,"seq_len":600,"chunk_hashes":["0xab","0xcd"]}' | files lmcache
+printf '{"chat_id":1,"parent_chat_id":-1,"timestamp":0.5,"input_length":30,"output_length":5,"type":"text","turn":1,"hash_ids":[1,2]}' | files bailian
+
+# Traces and logs of other tools; 3 million blank lines in 115 bytes.
+fio() { printf 'fio version 3 iolog\n0 x add\n0 x open\n5 x write 0 4096\n6 x read 0 4096\n9 x trim 0 4096\n'; }
+warp() { zstd -dcq "$data/warp_mixed_3s.csv.zst" | head -n 12; }
+blank() { yes '' | head -c 3000000 | zstd -qc; }
+for kind in fio warp blank; do $kind | seed fuzz_kvgen_trace $kind; done
+head -n 6 "$data/s3dlio_oplog_example.tsv" | seed fuzz_kvgen_trace oplog
+head -n 12 "$data/kvstat_dozen.csv" | seed fuzz_kvgen_trace result
+for form in 0 1 2 3 4 5 6 7; do head -n $((9 + form)) "$data/kvstat_dozen.csv" | seed fuzz_kvstat_report "result-$form" $form; done
+zstd -dcq "$data/screens/served.csv.zst" | head -n 20 | seed fuzz_kvstat_report served 1
+head -n 6 "$data/s3dlio_oplog_example.tsv" | seed fuzz_kvstat_report oplog 1
+warp | seed fuzz_kvstat_report warp 0
+blank | seed fuzz_kvstat_report blank 0
+head -n 9 "$data/mlperf_reference/users_seed1.csv" | seed fuzz_kvgen_users users 7
+
+# short FILE: a document with no more than two elements of each list, in one line.
+short() {
+    python3 - "$1" <<'END'
+import json, sys
+def cut(v):
+    if isinstance(v, dict):
+        return {k: cut(x) for k, x in v.items()}
+    return [cut(x) for x in v[:2]] if isinstance(v, list) else v
+print(json.dumps(cut(json.load(open(sys.argv[1]))), separators=(',', ':')))
+END
+}
+for document in mlperf_measured_k.json mlperf_example/kvcache_run_summary_20261122_152145.json; do
+    short "$data/$document" | seed fuzz_kvstat_document "$(basename "$document")"
+    short "$data/$document" | seed fuzz_kvstat_inputs "$(basename "$document")" 2
+done
+printf '{"elapsed_time":1,"num_requests":2,"total_num_tokens":3}' | seed fuzz_kvstat_document throughput
+printf '{"program":"kvreplay","options":{"timing":"served","workers":2,"warmup_s":1},"gaps":[{"thread":"process","start_s":1,"end_s":2.5}],"validity":{"state":"good"},"autoscale":{"mode":"qos","users":5}}' |
+    seed fuzz_kvstat_inputs summary 0
+printf 'Capacity_Bytes,Object_Hit_Rate\n1,0.5\n2,"0.75"\n' | seed fuzz_kvstat_inputs curve 1
+printf 'Round,Bandwidth_GiB_s\n1,0.5\n2,1e9\n' | seed fuzz_kvstat_inputs rounds 1
+short "$data/drive_model.json" | seed fuzz_drive_model drive
+for model in llama-3.1-8b deepseek-v3 gpt-oss-120b gemma-3n-e4b jamba-v0.1; do
+    short "$data/models/$model.json" | seed fuzz_model_hf $model
+done

@@ -34,6 +34,8 @@ harmless kvgen '-o x.csv --source trace --input' "$esc.none"
 harmless kvgen '-o x.csv' "--$esc"
 harmless kvreplay '--null -o x.csv' "$esc.none"
 harmless kvreplay '--null -o none/x.csv --summary' "$esc.csv" "$esc.csv"
+mkdir "$esc"
+harmless kvreplay "--full -o none --target" "$esc" other.csv
 harmless kvprecond '--size 1M' "$esc.file"
 harmless kvprecond '--size 1M' "$esc.none/x"
 

@@ -1,0 +1,51 @@
+#!/bin/sh
+# edges.t - every number that the programs read from files, at the edges of the integers (0, -1, 2^31, 2^53, 2^63, 2^64),
+# of fractions and of what is a number, alone and in sums (readers.py): the run ends in order, or with one line that
+# says what is wrong and where. In a sanitizer build no sum may overflow. A bug looked like a Start of
+# 9223372036.854775807, to which a microsecond was added.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+single_threaded
+command -v python3 >/dev/null || skip_all 'needs python3'
+readers=$TOP/tests/cli/readers/readers.py
+if sanitized; then export READERS_SANITIZED=1 READERS_STRIDE="${READERS_STRIDE:-20}"; fi
+
+python3 "$readers" list >"$TMP/readers"
+while IFS= read -r reader <&3; do
+    mkdir "$TMP/run"
+    is "$reader" "$(python3 "$readers" edges "$BIN" "$DATA" "$TMP/run" "$reader" 2>&1)" ''
+    rm -rf "$TMP/run"
+done 3<"$TMP/readers"
+
+# What brought one down.
+{
+    echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Due,Eligible,Start,Latency_us,Device_us,Status'
+    echo '0.0,Write,4096,Tier-2,k,Prefill,0.0,0.0,9223372036.854775807,9223372036854775.807,9223372036854775.807,ok'
+    echo '9223372036.854775807,Read,4096,Tier-2,k,Decode,-9223372036.854775807,0.0,-9223372036.854775807,0,9223372036854775.807,ok'
+} >"$TMP/start.csv"
+for form in --full --json --csv '--interval 300000h --json' '--reuse --full' '--profile mlperf --slo'; do
+    # shellcheck disable=SC2086
+    exits "the last nanosecond, $form" 0 "$BIN/kvstat" $form "$TMP/start.csv"
+done
+
+# Numbers of messages that leap to the end of the range, twice. A bug looked like few that are missing.
+{
+    echo '{"kvtrace":"capture","version":1,"times":false,"reads":true,"unrecorded":"results","key":"0123456789abcdef"}'
+    for seq in 1 18446744073709551615 1 18446744073709551615 18446744073709551615; do
+        printf '{"ts":5,"publisher":"000102030405060708090a0b0c0d0e0f","rank":0,"seq":%s,"event":"cleared","medium":"GPU"}\n' $seq
+    done
+} >"$TMP/leaps.jsonl"
+exits 'leaps of numbers' 0 "$BIN/kvgen" --input "$TMP/leaps.jsonl" -o none --summary "$TMP/leaps.json"
+is 'are missing' "$(grep -o '"missing": *[0-9]*' "$TMP/leaps.json")" '"missing": 18446744073709551615'
+
+# Sizes whose sum has more than 64 bits. A bug looked like a summary of a few bytes.
+{
+    echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase'
+    for i in 1 2 3; do echo "$i.0,Write,9223372036854775807,Tier-2,k$i,Prefill"; done
+} >"$TMP/sizes.csv"
+for how in '' --retier '--retier --curve /dev/null'; do
+    # shellcheck disable=SC2086
+    exits "sizes that do not fit, kvgen $how" 2 "$BIN/kvgen" --input "$TMP/sizes.csv" $how -o none
+    stderr_like 'said' '^kvgen: .*sizes.csv: row 1: its object and those before have more than 512 PiB: not a valid trace$'
+done
+done_testing
