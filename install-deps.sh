@@ -110,8 +110,7 @@ known() {
 }
 
 if [ "$list" = yes ]; then
-    # shellcheck disable=SC2086 # a list of words
-    printf '%s\n' $names | tr -d '?' | sort -u
+    for name in $names; do printf '%s\n' "${name%[?]}"; done | sort -u
     exit 0
 fi
 
@@ -135,11 +134,12 @@ if [ "$(id -u)" -ne 0 ]; then
     if [ -t 0 ]; then root=sudo; else root="sudo -n"; fi
 fi
 
-# as_root COMMAND: $root and the command are lists of words by intent.
+# as_root WORDS: a command and its arguments, with blanks between.
 as_root() {
-    # shellcheck disable=SC2086
-    $root env DEBIAN_FRONTEND=noninteractive $1 ||
-        die 1 "\"$1\" failed; run it as root, then start again"
+    command=$1
+    set --
+    for word in $root env DEBIAN_FRONTEND=noninteractive $command; do set -- "$@" "$word"; done
+    "$@" || die 1 "\"$command\" failed; run it as root, then start again"
 }
 
 if [ -n "$refresh" ]; then as_root "$refresh"; fi

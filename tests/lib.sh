@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2034
+# shellcheck shell=sh
 # lib.sh - helpers of the shell tests. Every tests/cli/*/*.t begins with:  . "$(dirname "$0")/../../lib.sh"
 #
 # Variables
@@ -57,6 +57,7 @@ case ${BUILD:=build} in
 *) BIN=$TOP/$BUILD/bin ;;
 esac
 DATA=$TOP/tests/data
+: "$DATA" # for the tests
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/kvtrace-test.XXXXXX") || exit 1
 
 tap_run=0
@@ -102,14 +103,13 @@ needs_mpi() {
 by_rank() {
     ranks=1
     for word; do [ "$word" != :: ] || ranks=$((ranks + 1)); done
-    # shellcheck disable=SC2016 # the inner shell's
-    timeout 100 "$mpirun" -np $ranks sh -c '
-        before=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+    timeout 100 "$mpirun" -np $ranks sh -c "
+        before=\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}
         for word; do
             shift
-            if [ "$word" = :: ]; then before=$((before - 1)); elif [ $before -eq 0 ]; then set -- "$@" "$word"; fi
+            if [ \"\$word\" = :: ]; then before=\$((before - 1)); elif [ \$before -eq 0 ]; then set -- \"\$@\" \"\$word\"; fi
         done
-        exec "$@"' - "$@"
+        exec \"\$@\"" - "$@"
 }
 
 single_threaded() { ! built_with fsanitize=thread || skip_all 'one thread does it all'; }
@@ -189,7 +189,7 @@ csv_figure() {
 
 arrivals() { awk -F, '$2 == "Generate" {print $1}' "$1" | tr '\n' ' '; }
 
-json_definitions='def tier($name): .tiers[] | select(.tier == $name); def line($all): $all | map(tostring) | join(" ");'
+json_definitions="def tier(\$name): .tiers[] | select(.tier == \$name); def line(\$all): \$all | map(tostring) | join(\" \");"
 json() { jq -r "$json_definitions line([$2])" "$1"; }
 
 # The first frame of the file: a magic number and a length of four bytes each, then the JSON.

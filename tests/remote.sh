@@ -1,9 +1,10 @@
-# shellcheck shell=sh disable=SC2034
+# shellcheck shell=sh
 # remote.sh - for the tests of stores over the network, after lib.sh: servers that end with the test, keys that no server
 # but ours takes, and what this build and machine have. The test runs in $TMP from here on.
 cd "$TMP" || exit 1
 servers='' # process ids
 real_id=${AWS_ACCESS_KEY_ID-} real_key=${AWS_SECRET_ACCESS_KEY-}
+: "$real_id" "$real_key" # for the tests
 export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
 unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
 

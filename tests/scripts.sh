@@ -98,3 +98,4 @@ echo '{"program": "kvtrace model", "valid": true}' >drive.json
 printf 'row\n' >trace
 : >dataset
 SCRIPT_PATH=$STUBS:$PATH
+: "$SCRIPT_PATH" "$EXAMPLES" # for the tests

@@ -55,13 +55,14 @@ scale() {
     done
 }
 memory() { replay --tier-engine "2=mem:threads=$1" "$tmp/memory.csv"; }
-folders() { # PLACE N: options for N folders there
-    for i in $(seq "$2"); do printf ' --target %s/t%d' "$1" "$i"; done
+in_folders() { # PLACE N TRACE OPTIONS...: N folders there
+    place=$1 folders=$2 trace=$3
+    shift 3
+    for i in $(seq "$folders"); do set -- "$@" --target "$place/t$i"; done
+    replay "$@" "$trace"
 }
-# shellcheck disable=SC2046
-shm() { replay $(folders "$shm" "$1") "$tmp/memory.csv"; }
-# shellcheck disable=SC2046
-disk() { replay --sync end $(folders "$tmp" "$1") "$tmp/disk.csv"; }
+shm() { in_folders "$shm" "$1" "$tmp/memory.csv"; }
+disk() { in_folders "$tmp" "$1" "$tmp/disk.csv" --sync end; }
 
 scale memory
 [ -z "$shm" ] || scale shm

@@ -12,15 +12,14 @@ case ${BUILD:=build} in
 esac
 TMP=$(mktemp -d)
 where=${1:-$TMP}
-mounted=
-instance=
-# shellcheck disable=SC2317
+mounted='' instance='' target=''
 clean() {
     [ -z "$instance" ] || rmdir "$instance"
     [ -z "$mounted" ] || umount "$TMP/tracefs"
-    rm -rf "$TMP" "$where/kvtrace-io-times"
+    rm -rf "$TMP" "${target:-$TMP}"
 }
 trap clean EXIT
+target=$(mktemp -d "$where/kvtrace-io-times.XXXXXX")
 skip() {
     echo "skipped: $1"
     exit 0
@@ -47,9 +46,8 @@ echo mono >"$instance/trace_clock"
 echo 0 >"$instance/tracing_on" # until only this replay is traced
 for event in io_uring_submit_req io_uring_complete; do echo 1 >"$instance/events/io_uring/$event/enable"; done
 echo 1 >"$instance/options/event-fork" # the threads too
-# shellcheck disable=SC2016
 sh -c 'echo $$ >"$1/set_event_pid" && echo 1 >"$1/tracing_on" && shift && exec "$@"' sh "$instance" "$BIN/kvreplay" \
-    --nvme "$where/kvtrace-io-times" --layout slab --inflight 4 --verify none --no-notes -o "$TMP/r.csv" \
+    --nvme "$target" --layout slab --inflight 4 --verify none --no-notes -o "$TMP/r.csv" \
     --summary "$TMP/s.json" "$TMP/t.csv" 2>"$TMP/err"
 echo 0 >"$instance/tracing_on"
 [ "$(jq -r '.tiers[0].engine' "$TMP/s.json")" = io_uring ] || skip 'io_uring is refused here'

@@ -39,32 +39,31 @@ rate() { echo "$1 $ROWS" | awk '{ printf "%.2f", $2 / $1 * 1000 }'; }
 ratio() { echo "$1 $2" | awk '{ printf "%.2f", $1 / $2 }'; }
 
 # Finds the columns by name, as kvstat does.
-# shellcheck disable=SC2016
-sums='
+sums="
     NR == 1 {
-        for (i = 1; i <= NF; i++) column[$i] = i
-        tier = column["Tier"]; op = column["Operation"]; size = column["Object_Size_Bytes"]
+        for (i = 1; i <= NF; i++) column[\$i] = i
+        tier = column[\"Tier\"]; op = column[\"Operation\"]; size = column[\"Object_Size_Bytes\"]
         next
     }
-    { key = $tier " " $op; n[key]++; bytes[key] += $size }
-    END { for (key in n) print key, n[key], bytes[key] }'
+    { key = \$tier \" \" \$op; n[key]++; bytes[key] += \$size }
+    END { for (key in n) print key, n[key], bytes[key] }"
 awk_csv() { mawk -F, "$sums" "$csv"; }
 awk_zst() { zstd -dcq "$zst" | mawk -F, "$sums"; }
 kvstat_csv() { "$bin/kvstat" --threads "$THREADS" "$csv"; }
 kvstat_zst() { "$bin/kvstat" --threads "$THREADS" "$zst"; }
 duck() {
-    THREADS=$THREADS node -e '
-        const duckdb = require("@duckdb/node-api")
+    THREADS=$THREADS node -e "
+        const duckdb = require(\"@duckdb/node-api\")
         const run = async () => {
-            const db = await duckdb.DuckDBInstance.create(":memory:", { threads: process.env.THREADS })
+            const db = await duckdb.DuckDBInstance.create(\":memory:\", { threads: process.env.THREADS })
             const c = await db.connect()
-            const r = await c.runAndReadAll(`select Tier, Operation, Phase, count(*), sum(Object_Size_Bytes),
+            const r = await c.runAndReadAll(\`select Tier, Operation, Phase, count(*), sum(Object_Size_Bytes),
                 min(Object_Size_Bytes), max(Object_Size_Bytes), avg(Object_Size_Bytes),
                 approx_quantile(Object_Size_Bytes, [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999])
-                from read_csv(\x27${process.argv[1]}\x27) group by all`)
+                from read_csv(\\x27\${process.argv[1]}\\x27) group by all\`)
             console.log(r.getRows().length)
         }
-        run().catch(e => { console.error(String(e)); process.exit(1) })' "$1"
+        run().catch(e => { console.error(String(e)); process.exit(1) })" "$1"
 }
 duck_csv() { duck "$csv"; }
 duck_zst() { duck "$zst"; }

@@ -68,9 +68,7 @@ echo "1. one H20, Qwen3-Coder-30B-A3B, one request at a time, host link 54.4 GB/
 echo "   assumed: the layers of Qwen3-30B-A3B; no time in host memory itself; 80 GB of KV"
 for n in 1024 65536; do
     prompts 1 $n
-    case $n in 1024) want="0.078 0.057 0.042" ;; *) want="15.2 0.272 0.111" ;; esac
-    # shellcheck disable=SC2086
-    set -- $want
+    case $n in 1024) set -- 0.078 0.057 0.042 ;; *) set -- 15.2 0.272 0.111 ;; esac
     h20() { first_token "$@" --input "$tmp/prompts.jsonl" --model "$DATA/models/qwen3-30b-a3b-instruct-2507.json" \
         --gpu-profile h20:link_gb_s=54.4 --storage-capacity none; }
     row "$n tokens, computed" "$(h20 1 --max-requests 1 --gpu-mem 60)" "$1"

@@ -16,10 +16,13 @@ case ${BUILD:=build} in
 esac
 TMP=$(mktemp -d)
 where=${1:-$TMP} runs=${2:-10} target='' children=''
+end_children() {
+    for child in $children; do kill "$child" 2>/dev/null || :; done
+    children=
+}
 clean() {
-    # shellcheck disable=SC2086
-    [ -z "$children" ] || kill $children 2>/dev/null || :
-    rm -rf "$TMP" "${target:-$TMP}" "$where/kvtrace-foreign"
+    end_children
+    rm -rf "$TMP" "${target:-$TMP}"
 }
 trap clean EXIT
 trap 'exit 130' INT TERM
@@ -42,19 +45,17 @@ trace() {
 }
 trace 0.002 65536 200 >"$TMP/trace.csv"
 timings='asap trace served closed'
-options() { # TIMING
-    case $1 in
-    asap) echo '--timing asap --inflight 1' ;;
-    served) echo '--timing served --workers 4' ;;
-    *) echo "--timing $1" ;;
-    esac
-}
 run() { # TIMING [OPTIONS...]: into $TMP/r.zst and $TMP/s.json
     timing=$1
     shift
-    # shellcheck disable=SC2046
-    ${prefix:-} "$BIN/kvreplay" --nvme "$target/d" --progress none $(options "$timing") -o "$TMP/r.zst" \
-        --summary "$TMP/s.json" "$@" "${input:-$TMP/trace.csv}" >/dev/null 2>"$TMP/err"
+    case $timing in
+    asap) set -- --inflight 1 "$@" ;;
+    served) set -- --workers 4 "$@" ;;
+    esac
+    set -- "$BIN/kvreplay" --nvme "$target/d" --progress none --timing "$timing" -o "$TMP/r.zst" --summary "$TMP/s.json" "$@" \
+        "${input:-$TMP/trace.csv}"
+    if [ -n "${only_cpu-}" ]; then set -- taskset -c "$only_cpu" "$@"; fi
+    "$@" >/dev/null 2>"$TMP/err"
 }
 line() { "$BIN/kvstat" --json "$TMP/r.zst" | jq -r '.validity.line + (.run.notes | map(select(test("^foreign"))) | map("; " + .) | add // "")'; }
 bottleneck() { "$BIN/kvstat" --json "$TMP/r.zst" | jq -r '.bottleneck | "\(.what // "none stands out") \(.share)"'; }
@@ -106,12 +107,10 @@ for loops in 2 4; do
     rows=300
     trace 0.01 65536 200 >"$TMP/short.csv"
     for timing in $timings; do
-        input=$TMP/short.csv prefix="taskset -c $cpu" run "$timing"
+        input=$TMP/short.csv only_cpu=$cpu run "$timing"
         tell "$loops busy loops" "$timing" '^(good for drive figures; )?unreliable.*(CPU contention|paused?|client delay)' storage
     done
-    # shellcheck disable=SC2086
-    kill $children
-    children=
+    end_children
 done
 
 rows=1500
@@ -176,20 +175,19 @@ for share in 10 50 100; do
         tell "$share % cached" "$timing" "$said" service/Tier-1 device/Tier-1 response/Tier-1 end_to_end
     done
 done
-kill $children
-children=
+end_children
 rm -rf "$target/d"
 rows=1500
 run asap
 
 for timing in $timings; do
     while :; do
-        dd if=/dev/zero of="$where/kvtrace-foreign" bs=1M count=256 oflag=direct 2>/dev/null || break
+        dd if=/dev/zero of="$target/foreign" bs=1M count=256 oflag=direct 2>/dev/null || break
     done &
     children=$!
     run "$timing"
-    kill $children
-    wait $children 2>/dev/null || :
+    kill "$children"
+    wait "$children" 2>/dev/null || :
     children=
     tell 'foreign traffic' "$timing" 'foreign traffic' service/Tier-1 device/Tier-1 storage
 done
@@ -205,7 +203,6 @@ echo "$device 52428800" >$control/blkio.throttle.read_bps_device
 rows=400
 trace 0.0125 1048576 100 >"$TMP/hot.csv" # 80 MiB/s
 for depth in 1 8; do
-    # shellcheck disable=SC2016
     sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh $control "$BIN/kvreplay" --nvme "$target/d" \
         --progress none --timing trace --iodepth $depth -o "$TMP/r.zst" "$TMP/hot.csv" >/dev/null 2>&1
     printf '%-14s %-7s %-7s %s\n' "throttled, $depth" trace \

@@ -139,9 +139,12 @@ arguments() { # CONFIG
         }'
 }
 run() { # CONFIG USERS SEED: one run of kvgen
-    # shellcheck disable=SC2046,SC2086
-    "$BIN/kvgen" $(arguments "$1") $compat $extra \
-        --users-file "$2" --seed "$3" --summary "$TMP/summary.json" --progress none --format mlperf --epoch 0 -o - \
+    run_users=$2 run_seed=$3
+    arguments "$1" >"$TMP/arguments"
+    set --
+    while IFS= read -r word; do set -- "$@" "$word"; done <"$TMP/arguments"
+    for word in $compat $extra; do set -- "$@" "$word"; done
+    "$BIN/kvgen" "$@" --users-file "$run_users" --seed "$run_seed" --summary "$TMP/summary.json" --progress none --format mlperf --epoch 0 -o - \
         2>"$TMP/err" |
         awk -F, -v unit="$token_bytes" '$6 == "Prefill" && $5 !~ /^(prepop|kv_system|system)_/ {
             printf "%.0f %s\n", $3 / unit, $5}' >"$TMP/writes"

@@ -38,13 +38,13 @@ replay() {
     jq -r --argjson mib "$MIB" '"\($mib / .elapsed_s) \(.cpu_s_per_gib)"' "$TMP/s.json"
 }
 plain() {
-    verb=$(echo "$1" | tr RW rw) memory=mmap opens='--create_on_open=1 --fallocate=none'
+    verb=$(echo "$1" | tr RW rw) memory=mmap
     [ "$2" = small ] || memory=mmaphuge
-    [ "$kib" -le 1024 ] || opens=--fallocate=native
-    [ "$verb" = write ] || opens=--readonly
-    # shellcheck disable=SC2086 # several words
-    fio --name=f --directory="$TMP/f" --rw="$verb" --bs=$((kib > 1024 ? 1024 : kib))k --filesize=${kib}k --nrfiles=$files \
-        --openfiles=16 --file_service_type=sequential $opens --iodepth=16 --direct=1 --ioengine=io_uring --registerfiles=0 \
+    set -- --create_on_open=1 --fallocate=none
+    [ "$kib" -le 1024 ] || set -- --fallocate=native
+    [ "$verb" = write ] || set -- --readonly
+    fio --name=f --directory="$TMP/f" --rw="$verb" --bs="$((kib > 1024 ? 1024 : kib))k" --filesize="${kib}k" --nrfiles="$files" \
+        --openfiles=16 --file_service_type=sequential "$@" --iodepth=16 --direct=1 --ioengine=io_uring --registerfiles=0 \
         --refill_buffers=1 --iomem=$memory --output-format=json 2>/dev/null | sed -n '/^{/,$p' |
         jq -r --arg op "$verb" '.jobs[0] | .[$op] as $o | ($o.runtime / 1000) as $s |
             "\($o.io_kbytes / 1024 / $s) \((.usr_cpu + .sys_cpu) / 100 * $s / ($o.io_kbytes / 1048576))"'

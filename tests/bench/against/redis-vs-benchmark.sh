@@ -44,10 +44,9 @@ theirs() {
     if [ "$1" = GET ]; then # keys for it to find
         redis-benchmark -p $port --dbnum 2 -t set -d 1048576 -c "$CONNECTIONS" -n "$COUNT" -q >"$tmp/out"
     fi
-    [ "$1" = GET ] && keys='' || keys="-r $((COUNT * 1000))"
+    if [ "$1" = GET ]; then keys=(); else keys=(-r $((COUNT * 1000))); fi
     TIMEFORMAT='%U %S'
-    # shellcheck disable=SC2086 # two words
-    cpu=$({ time redis-benchmark -p $port --dbnum 2 $keys -t "${1,,}" -d 1048576 -c "$CONNECTIONS" -n "$COUNT" --csv >"$tmp/out" 2>"$tmp/err"; } 2>&1)
+    cpu=$({ time redis-benchmark -p $port --dbnum 2 "${keys[@]}" -t "${1,,}" -d 1048576 -c "$CONNECTIONS" -n "$COUNT" --csv >"$tmp/out" 2>"$tmp/err"; } 2>&1)
     rps=$(awk -F '"' -v op="$1" '$2 == op { print $4 }' "$tmp/out")
     redis-cli -p $port -n 2 flushdb >/dev/null
     echo "$COUNT $rps $cpu" | awk '{ print $1 / $2, $3 + $4 }'

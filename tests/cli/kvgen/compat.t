@@ -20,12 +20,12 @@ some() { if [ "$1" -gt 0 ]; then echo some; else echo none; fi; }
 
 # 1. A shared system prompt is looked up, never stored, and shortens the request. 2. All other turns are looked up.
 run_both idle --generation-mode none
-is "prompts hit" "$(some "$(count '$10 == "system" && $2 == "Read"' idle)")" some
-is "or are written" "$(count '$10 == "system" && $2 == "Write"' idle)" 3
-is "compat: they miss" "$(some "$(count '$10 == "system" && $2 == "Miss"' idle.compat)")" some
-is "compat: each time" "$(count '$10 == "system" && $2 != "Miss"' idle.compat)" 0
-is "compat: as many lookups" "$(count '$10 == "system" && $2 == "Miss"' idle.compat)" \
-    "$(count '$10 == "system" && $2 != "Write"' idle)"
+is "prompts hit" "$(some "$(count "\$10 == \"system\" && \$2 == \"Read\"" idle)")" some
+is "or are written" "$(count "\$10 == \"system\" && \$2 == \"Write\"" idle)" 3
+is "compat: they miss" "$(some "$(count "\$10 == \"system\" && \$2 == \"Miss\"" idle.compat)")" some
+is "compat: each time" "$(count "\$10 == \"system\" && \$2 != \"Miss\"" idle.compat)" 0
+is "compat: as many lookups" "$(count "\$10 == \"system\" && \$2 == \"Miss\"" idle.compat)" \
+    "$(count "\$10 == \"system\" && \$2 != \"Write\"" idle)"
 lengths() { awk -F, '$6 == "Prefill" && $10 == "user" {print $5, $11}' "$TMP/$1.csv"; }
 is "compat: the request is as much shorter" "$(lengths idle.compat)" "$(lengths idle)"
 is "one turn before is read" "$(awk -F, '$10 == "multi_turn" {turns[$7]++}
@@ -34,7 +34,7 @@ is "one turn before is read" "$(awk -F, '$10 == "multi_turn" {turns[$7]++}
 is "compat: every other one" "$(awk -F, '$10 == "multi_turn" {turns[$7]++}
     $6 == "Prefill" && $10 == "user" {split($5, part, "_"); if (turns[$7] != part[6] - 1) bad++}
     END {print bad + 0}' "$TMP/idle.compat.csv")" 0
-is "a worker that keeps up misses none" "$(count '$10 == "multi_turn" && $2 == "Miss"' idle.compat)" 0
+is "a worker that keeps up misses none" "$(count "\$10 == \"multi_turn\" && \$2 == \"Miss\"" idle.compat)" 0
 run_both busy --generation-mode fast --workers 2
 # looked_beyond TRACE DISTANCE: requests that look up a turn at least DISTANCE behind their own.
 looked_beyond() {
@@ -57,11 +57,11 @@ is "compat: which miss" "$(awk -F, '
 printf 'conversation:\n  max_conversations: 40\n' >"$TMP/few.yaml"
 run_both few --generation-mode fast --workers 2 --config "$TMP/few.yaml"
 ok "compat: none of conversations that it has forgotten" test \
-    $((10 * $(count '$10 == "multi_turn"' few.compat))) -lt $((8 * $(count '$10 == "multi_turn"' busy.compat)))
+    $((10 * $(count "\$10 == \"multi_turn\"" few.compat))) -lt $((8 * $(count "\$10 == \"multi_turn\"" busy.compat)))
 
 # 3. A question about a document reads or writes one object.
 run_both rag --generation-mode none --enable-rag
-is "plain: questions read chunks" "$(count '$5 ~ /^rag_doc_[0-9]+$/' rag)" 0
+is "plain: questions read chunks" "$(count "\$5 ~ /^rag_doc_[0-9]+\$/" rag)" 0
 documents() { awk -F, '$5 ~ /^rag_doc_[0-9]+$/' "$TMP/rag.compat.csv"; }
 is "compat: one object of their size" \
     "$(documents | awk -F, '$6 != "Evict" {print $2, $6, $10}' | sort -u | tr '\n' ';')" \
@@ -69,14 +69,14 @@ is "compat: one object of their size" \
 is "compat: written once" "$(documents | awk -F, '$2 $6 == "WritePrefill" {print $5}' | sort | uniq -d)" ""
 is "compat: and then not read by the same request" \
     "$(documents | awk -F, '$6 == "Prefill" {wrote[$7]} $6 == "Decode" && $7 in wrote {n++} END {print n + 0}')" 0
-is "both retrieve chunks" "$(some "$(count '$5 ~ /_chunk_/ && $10 == "rag"' rag.compat)")" some
+is "both retrieve chunks" "$(some "$(count "\$5 ~ /_chunk_/ && \$10 == \"rag\"" rag.compat)")" some
 
 # 4. The last tier deletes without rows.
 small="--generation-mode none --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 8"
 # shellcheck disable=SC2086 # several options
 run_both small $small
-is "deletions are rows" "$(some "$(count '$2 == "Delete"' small)")" some
-is "compat: they are not" "$(count '$2 == "Delete"' small.compat)" 0
+is "deletions are rows" "$(some "$(count "\$2 == \"Delete\"" small)")" some
+is "compat: they are not" "$(count "\$2 == \"Delete\"" small.compat)" 0
 deleted=$(json "$TMP/small.compat.csv.json" 'tier("Tier-2").delete_ops')
 # shellcheck disable=SC2086 # several options
 told "$BIN/kvgen" --no-notes --compat mlperf --num-users 30 --duration 60 $small --ops Delete -o "$TMP/deleted.csv"
@@ -95,8 +95,8 @@ long_requests() {
 }
 like "all requests read there" "$(long_requests decode)" '^1 1 '
 is "compat: not those of 10,000 tokens" "$(long_requests decode.compat)" "1 0 0"
-is "compat: prompts are looked up" "$(some "$(count '$10 == "system" && $2 == "Miss"' decode.compat)")" some
-is "plain: they are not" "$(count '$10 == "system"' decode)" 0
+is "compat: prompts are looked up" "$(some "$(count "\$10 == \"system\" && \$2 == \"Miss\"" decode.compat)")" some
+is "plain: they are not" "$(count "\$10 == \"system\"" decode)" 0
 heads() { awk -F, '$10 == "prepop" {print $2, $4, $5, $6}' "$TMP/$1.csv"; }
 is "the objects come from the top in both" "$(heads decode.compat)" "$(heads decode)"
 

@@ -39,7 +39,7 @@ is "the ceiling is reached there, not a byte before" "$(hits)" "34451 34480 "
 generate --input - --model tiny-1b --block-reuse any --curve "$curve" <"$DATA/agentic_60.tar.zst"
 is "agentic sessions: the ceiling" "$(tail -n 1 "$curve" | cut -d , -f 2,3)" 4647929,4455452
 ok "agentic sessions: capacities rise, hits too" awk -F, \
-    'NR > 2 && ($1 <= size || $3 < hits) {exit 1} {size = $1; hits = $3}' "$curve"
+    "NR > 2 && (\$1 <= size || \$3 < hits) {exit 1} {size = \$1; hits = \$3}" "$curve"
 
 # Under prefix reuse, and by simulation: as a run with that much storage.
 for how in "lru prefix" "sieve any" "lfu prefix" "s3fifo any" "fifo prefix"; do
@@ -63,7 +63,7 @@ for policy in lru sieve; do
     is "users, entries in blocks, $policy: as runs of their own" "$(hits)" "$(hits_of_runs "0.25 1 8 0" "$@")"
 done
 ok "entries in blocks: hits rise with capacity and keep below the bound" awk -F, \
-    'NR > 1 {if ($3 <= last && NR < 6 || $3 > $6 || $6 > $2) exit 1; last = $3}' "$curve"
+    "NR > 1 {if (\$3 <= last && NR < 6 || \$3 > \$6 || \$6 > \$2) exit 1; last = \$3}" "$curve"
 lookups=$(sed -n 2p "$curve" | cut -d , -f 2)
 generate "$@" --curve "$TMP/sample.csv" --curve-sizes 256M,1G,8G --curve-sample 0.3
 is "entries in blocks: a sample counts all lookups" "$(sed -n 2p "$TMP/sample.csv" | cut -d , -f 2)" "$lookups"

@@ -22,7 +22,7 @@ ok "two threads, same bytes" cmp "$TMP/one_thread.csv.zst" "$TMP/two_threads.csv
 ok "twice, same bytes" cmp "$TMP/two_threads.csv.zst" "$TMP/again.csv.zst"
 zstd -qdc "$TMP/one_thread.csv.zst" >"$TMP/unpacked.csv"
 ok "unpacked, the plain file" cmp "$TMP/unpacked.csv" "$TMP/plain.csv"
-ok "one frame, the plain file" sh -c 'zstd -qdc "$1" | cmp - "$2"' - "$TMP/one_frame.csv.zst" "$TMP/plain.csv"
+ok "one frame, the plain file" sh -c "zstd -qdc \"\$1\" | cmp - \"\$2\"" - "$TMP/one_frame.csv.zst" "$TMP/plain.csv"
 ok "zstd finds it whole" zstd -qt "$TMP/one_thread.csv.zst"
 is "the digest is XXH3-128 of the rows" "$(tail -n +2 "$TMP/plain.csv" | xxhsum -H2 - | sed 's/ .*//')" "$digest"
 

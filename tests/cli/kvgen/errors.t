@@ -207,7 +207,7 @@ for how in "INT 130" "TERM 143"; do
 done
 
 if [ -w /dev/full ]; then
-    exits "--list-models, a full disk: status 1" 1 sh -c '"$1" --list-models >/dev/full' - "$BIN/kvgen"
+    exits "--list-models, a full disk: status 1" 1 sh -c "\"\$1\" --list-models >/dev/full" - "$BIN/kvgen"
 fi
 if [ -d /dev/shm ] && [ -w /dev/shm ]; then # a regular file below /dev
     shm=/dev/shm/kvtrace-test-$$.json

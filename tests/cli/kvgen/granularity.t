@@ -21,7 +21,7 @@ like "there are entries" "$(entries "$TMP/whole.csv")" '_turn_[0-9]+ [1-9][0-9]*
 is "as many blocks as the entries need" "$(entries "$TMP/blocks.csv")" "$(entries "$TMP/whole.csv")"
 is "all of one size" "$(awk -F, 'NR > 1 && $4 != "" {print $3, $11}' "$TMP/blocks.csv" | sort -u)" "$bytes 256"
 like "keys count from 0" "$(awk -F, '$2 == "Write" {print $5}' "$TMP/blocks.csv" | head -n 1)" '/0$'
-ok "no key is written twice" awk -F, '$2 == "Write" && $6 == "Prefill" && seen[$5]++ {exit 1}' "$TMP/blocks.csv"
+ok "no key is written twice" awk -F, "\$2 == \"Write\" && \$6 == \"Prefill\" && seen[\$5]++ {exit 1}" "$TMP/blocks.csv"
 is "with room for all, only new prompts are missed" "$(misses "$TMP/blocks.csv")" "$(misses "$TMP/whole.csv")"
 reads() { # FILE: blocks of 256 tokens that each class reads
     awk -F, '$2 == "Read" && $6 == "Decode" {blocks[$10] += int(($11 + 255) / 256)}

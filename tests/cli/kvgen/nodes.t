@@ -29,7 +29,7 @@ is "--decode-only: ten objects for each user, then reads" "$(ops "$TMP/decode.cs
     "Generate  ;Read Decode user;Read Evict prepop;Write Evict prepop;Write Prefill prepop;"
 is "their names and sizes" "$(awk -F, '$6 == "Prefill" {print $5, $3, $11, $7, $8}' "$TMP/decode.csv")" \
     "$(seq 0 299 | sed "s/.*/prepop_& $((2048 * 131072)) 2048  /")"
-ok "they come first" awk -F, 'NR > 1 && $7 == "" {if (seen) exit 1} NR > 1 && $7 > 0 {seen = 1}' "$TMP/decode.csv"
+ok "they come first" awk -F, "NR > 1 && \$7 == \"\" {if (seen) exit 1} NR > 1 && \$7 > 0 {seen = 1}" "$TMP/decode.csv"
 is "each request reads one object, 1 + tokens / 32 times" "$(awk -F, '
     $2 == "Read" && $7 > 0 {reads[$7]++; if ($7 in key && key[$7] != $5) bad++; key[$7] = $5}
     $2 == "Generate" && reads[$7] != 1 + int(($11 + 31) / 32) {bad++} END {print bad + 0}' "$TMP/decode.csv")" 0

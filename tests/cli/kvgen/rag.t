@@ -81,9 +81,9 @@ generate "$TMP/more.csv.zst" --decode-reads batch --threads 3
 ok "twice the same" cmp "$trace" "$TMP/again.csv"
 is "with three threads the same" "$(zstd -qdc "$TMP/more.csv.zst" | cksum)" "$(cksum <"$trace")"
 generate "$TMP/closed.csv" --arrival closed --generation-mode fast
-ok "users who wait for answers wait for those to requests only" awk -F, '
-    $10 == "user" && $6 == "Prefill" {if (busy[$8] > $12 + 0.000001) exit 1; mine[$7] = 1}
-    $2 == "Generate" && $7 in mine {busy[$8] = $1 + $13 / 1e6}' "$TMP/closed.csv"
+ok "users who wait for answers wait for those to requests only" awk -F, "
+    \$10 == \"user\" && \$6 == \"Prefill\" {if (busy[\$8] > \$12 + 0.000001) exit 1; mine[\$7] = 1}
+    \$2 == \"Generate\" && \$7 in mine {busy[\$8] = \$1 + \$13 / 1e6}" "$TMP/closed.csv"
 
 # Early chunks are picked more often (weights 1/rank), or not.
 share() { # percentage of chunk 0 among the reads of retrievals
@@ -130,7 +130,7 @@ is "a large model's documents are shorter" "$(awk -F, '
 
 # A cache that loses chunks: a question writes what it misses, a retrieval only counts it.
 generate "$TMP/lost.csv" --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 8
-ok "questions write what is gone" awk -F, '$2 == "Write" && $10 == "rag" && $5 ~ /_chunk_/ {n++} END {exit !n}' \
+ok "questions write what is gone" awk -F, "\$2 == \"Write\" && \$10 == \"rag\" && \$5 ~ /_chunk_/ {n++} END {exit !n}" \
     "$TMP/lost.csv"
 like "misses are counted" "$(cat "$TMP/lost.csv")" \
     ',Miss,0,,rag_doc_[0-9]+_chunk_[0-9]+,,[0-9]+,user_[0-9]+,[a-z]+,rag,'
@@ -139,7 +139,7 @@ ok "consistent too" "$BIN/kvstat" --verify-trace "$TMP/lost.csv"
 # Tiers that take time: documents are there when the clock starts.
 generate "$TMP/timed.csv" --gpu-mem-gb 0 --tier-model 2=nvme-gen4
 is "documents take no time" "$(awk -F, '$10 == "ingest" {print $1}' "$TMP/timed.csv" | sort -u)" 0.000000
-ok "requests do" awk -F, '$2 == "Read" && $10 == "rag" && $1 - $12 > 0.001 {n++} END {exit !n}' "$TMP/timed.csv"
+ok "requests do" awk -F, "\$2 == \"Read\" && \$10 == \"rag\" && \$1 - \$12 > 0.001 {n++} END {exit !n}" "$TMP/timed.csv"
 ok "consistent with time, too" "$BIN/kvstat" --verify-trace "$TMP/timed.csv"
 
 # Datasets retrieve, too; blocks cannot.
@@ -185,10 +185,10 @@ is "timed: nothing is there before the first request" "$(awk -F, 'NR > 1 && $7 =
 is "timed: ten documents, spread over the run, without users" \
     "$(ingest "$TMP/timed.csv" | awk -F, '{sub(/_chunk.*/, "", $5); print $5, $12, $9 $8}' | sort -u)" \
     "$(for d in 0 1 2 3 4 5 6 7 8 9; do echo "$d" | awk '{printf "rag_doc_000%d %.6f batch\n", $1, $1 / 2}'; done)"
-ok "timed: each is a request of its own" awk -F, '
-    $10 == "ingest" && $6 == "Prefill" {sub(/_chunk.*/, "", $5); if (($7 in of) && of[$7] != $5) bad = 1; of[$7] = $5; next}
+ok "timed: each is a request of its own" awk -F, "
+    \$10 == \"ingest\" && \$6 == \"Prefill\" {sub(/_chunk.*/, \"\", \$5); if ((\$7 in of) && of[\$7] != \$5) bad = 1; of[\$7] = \$5; next}
     NR == FNR {next}
-    END {exit bad}' "$TMP/timed.csv"
+    END {exit bad}" "$TMP/timed.csv"
 is "timed: which generates nothing" \
     "$(awk -F, 'NR == FNR {if ($10 == "ingest") of[$7]; next} $2 == "Generate" && $7 in of' "$TMP/timed.csv" "$TMP/timed.csv")" ""
 is "timed: and takes time" "$(json "$TMP/s.json" '.requests.ingest_ms.count == 10 and .requests.ingest_ms.p50 > 1')" true

@@ -20,8 +20,8 @@ is "all columns" "$(head -n 1 "$TMP/all.csv")" "$core_columns,Request,User,QoS,C
 is "every kind of row" "$(rows "$TMP/all.csv" | cut -d, -f2 | sort -u | tr '\n' ' ')" \
     "Delete Generate Miss Read Write "
 is "every tier" "$(rows "$TMP/all.csv" | cut -d, -f4 | sort -u | tr '\n' ' ')" " Tier-0 Tier-1 Tier-2 "
-ok "time never goes back" awk -F, 'NR > 2 && $1 + 0 < last + 0 {exit 1} NR > 1 {last = $1}' "$TMP/all.csv"
-ok "no row before its arrival" awk -F, 'NR > 1 && $1 + 0 < $12 + 0 {exit 1}' "$TMP/all.csv"
+ok "time never goes back" awk -F, "NR > 2 && \$1 + 0 < last + 0 {exit 1} NR > 1 {last = \$1}" "$TMP/all.csv"
+ok "no row before its arrival" awk -F, "NR > 1 && \$1 + 0 < \$12 + 0 {exit 1}" "$TMP/all.csv"
 head -n 400 "$TMP/all.csv" >"$TMP/head.csv"
 ok "the golden trace" cmp "$TOP/tests/golden/kvgen_small.csv" "$TMP/head.csv"
 like "the golden trace shows a demotion" "$(cat "$TMP/head.csv")" ',Read,[0-9]+,Tier-0,conv_[a-z0-9_]+,Evict,'
@@ -40,7 +40,7 @@ is "mlperf: unless told, rounded to six decimals" "$(rows "$TMP/zero.csv" | cut 
         us = substr($2, 1, 6) + (substr($2, 7, 1) >= 5); printf "%d.%06d\n", $1 + int(us / 1000000), us % 1000000}')"
 generate --epoch 1000.5 --limit 1 -o "$TMP/one.csv"
 is "--limit counts rows written" "$(rows "$TMP/one.csv" | wc -l)" 1
-ok "--epoch moves both times" awk -F, 'NR == 2 {exit !($1 > 1000.5 && $12 > 1000.5)}' "$TMP/one.csv"
+ok "--epoch moves both times" awk -F, "NR == 2 {exit !(\$1 > 1000.5 && \$12 > 1000.5)}" "$TMP/one.csv"
 
 generate --only-tier 0,2 -o "$TMP/two.csv"
 is "--only-tier" "$(rows "$TMP/two.csv")" "$(rows "$TMP/all.csv" | awk -F, '$4 == "Tier-0" || $4 == "Tier-2"')"

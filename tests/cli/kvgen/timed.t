@@ -38,7 +38,7 @@ generate() {
 }
 check() { # NAME TRACE
     ok "$1: the trace is whole" "$BIN/kvstat" --verify-trace "$2"
-    ok "$1: time never goes back" awk -F, 'NR > 2 && $1 + 0 < last + 0 {exit 1} NR > 1 {last = $1}' "$2"
+    ok "$1: time never goes back" awk -F, "NR > 2 && \$1 + 0 < last + 0 {exit 1} NR > 1 {last = \$1}" "$2"
 }
 for how in "--promote none" "--promote on-hit" "--max-concurrent-allocs 2"; do
     # shellcheck disable=SC2086

@@ -111,8 +111,7 @@ awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 200; i++) printf "0,Read,4097,Tier-2,k%d,Decode\n", i }' >"$TMP/full.csv"
 mkdir "$TMP/m"
 full() {
-    # shellcheck disable=SC2016
-    unshare -Urm sh -c 'mount -t tmpfs -o size=1m tmpfs "$1" && shift && exec "$@"' - "$TMP/m" "$BIN/kvreplay" \
+    unshare -Urm sh -c "mount -t tmpfs -o size=1m tmpfs \"\$1\" && shift && exec \"\$@\"" - "$TMP/m" "$BIN/kvreplay" \
         --reserve 0 --progress none --verify full --on-absent skip "$@" --no-notes -o "$TMP/o.csv" \
         --summary "$summary" <"$TMP/pipe"
 }
@@ -142,9 +141,8 @@ done
 
 # Room for bytes, and none for files.
 if unshare -Urm mount -t tmpfs tmpfs "$TMP/m" 2>"$TMP/err"; then
-    # shellcheck disable=SC2016
-    exits "a file system without inodes" 1 unshare -Urm sh -c 'mount -t tmpfs -o size=64m,nr_inodes=250 tmpfs "$1" &&
-        shift && exec "$@"' - "$TMP/m" "$BIN/kvreplay" --nvme "$TMP/m/d" --progress none --on-absent skip \
+    exits "a file system without inodes" 1 unshare -Urm sh -c "mount -t tmpfs -o size=64m,nr_inodes=250 tmpfs \"\$1\" &&
+        shift && exec \"\$@\"" - "$TMP/m" "$BIN/kvreplay" --nvme "$TMP/m/d" --progress none --on-absent skip \
         -o "$TMP/o.csv" "$TMP/full.csv"
     stderr_like "what is free is not called the reason" \
         'ENOSPC: no room: 4097 bytes needed; [0-9]+ seem free on the target now: another limit \(inodes, a quota\)'

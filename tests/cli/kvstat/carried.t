@@ -61,7 +61,7 @@ else
 fi
 is 'which has Notes at both ends' "$(grep -n ',Note,' "$TMP/served.csv" | cut -d : -f 1 | tr '\n' ' ')" \
     "2 $(lines "$TMP/served.csv") "
-ok 'and those of plain rows, packed by another program' sh -c 'zstd -qf "$1" -o "$2"' sh "$TMP/served.csv" "$TMP/packed.zst"
+ok 'and those of plain rows, packed by another program' sh -c "zstd -qf \"\$1\" -o \"\$2\"" sh "$TMP/served.csv" "$TMP/packed.zst"
 ok 'are the same' same "$TMP/packed.zst" "$TMP/served.csv"
 
 # The pipeline itself: what is written to a file on the way is what came out of the pipe.

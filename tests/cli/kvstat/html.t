@@ -170,6 +170,6 @@ stderr_like 'are refused' '^kvstat: --html: would mix with the report'
 exits 'a page alone' 0 "$kvstat" --html - -o "$TMP/report" "$dozen"
 stdout_like 'goes to standard output' '^<!DOCTYPE html>$'
 exits 'the input' 2 "$kvstat" --html "$TMP/new.csv" "$TMP/new.csv"
-exits 'a disk that is full' 1 sh -c 'ulimit -f 8; exec "$1" --html "$2" "$3"' - "$kvstat" "$TMP/out/x.html" "$dozen"
+exits 'a disk that is full' 1 sh -c "ulimit -f 8; exec \"\$1\" --html \"\$2\" \"\$3\"" - "$kvstat" "$TMP/out/x.html" "$dozen"
 is 'leaves nothing behind' "$(ls "$TMP/out")" ''
 done_testing

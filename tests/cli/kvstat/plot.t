@@ -27,7 +27,7 @@ ok 'it is small' test "$(wc -c <"$TMP/a.svg")" -lt 200000
 exits 'PNG' 0 "$kvstat" --json --plot "$TMP/a.png" "$dozen"
 is 'size' "$(size "$TMP/a.png")" '1200 800'
 stdout_like 'the series that it chose is not reported' '^  "series": null'
-exits 'a pipe with a name' 0 sh -c 'cat "$2" | "$1" --plot "$3" /dev/fd/0' - "$kvstat" "$dozen" "$TMP/pipe.svg"
+exits 'a pipe with a name' 0 sh -c "cat \"\$2\" | \"\$1\" --plot \"\$3\" /dev/fd/0" - "$kvstat" "$dozen" "$TMP/pipe.svg"
 ok 'is drawn too' test -s "$TMP/pipe.svg"
 printf 'Round,Bandwidth_GiB_s\n1,1\n' >"$TMP/few.csv"
 exits 'rounds that lack columns' 2 "$kvstat" --plot "$TMP/few.svg" "$TMP/few.csv"
@@ -91,8 +91,8 @@ mkdir -p "$TMP/caught"
 printf '#!/bin/sh\ncat >"%s/caught/script"\nexec cat "%s/a.svg"\n' "$TMP" "$TMP" >"$TMP/caught/gnuplot" && chmod +x "$TMP/caught/gnuplot"
 exits 'a stall of 2 s' 0 env PATH="$TMP/caught:$PATH" "$kvstat" --plot "$TMP/stall.svg" "$TMP/stall.csv"
 like 'has a title of its own' "$(cat "$TMP/caught/script")" "^set key title 'Times of Tier-2: P95, and the worst'"
-ok 'and a point at its height' awk '/^set key title/ { times = /Times of/ } times && $2 > 1950 && $2 < 2050 { found = 1 }
-    END { exit !found }' "$TMP/caught/script"
+ok 'and a point at its height' awk "/^set key title/ { times = /Times of/ } times && \$2 > 1950 && \$2 < 2050 { found = 1 }
+    END { exit !found }" "$TMP/caught/script"
 
 # ---- two runs ----
 
@@ -167,7 +167,7 @@ stderr_like 'is said' 'gnuplot is not installed'
 printf '#!/bin/sh\necho "no terminal today" >&2\nexit 1\n' >"$TMP/bin/gnuplot" && chmod +x "$TMP/bin/gnuplot"
 exits 'a gnuplot that fails' 1 env PATH="$TMP/bin:$PATH" "$kvstat" --plot "$TMP/out/n.svg" "$dozen"
 stderr_like 'is quoted' '^kvstat: --plot: gnuplot failed: no terminal today'
-exits 'a disk that is full' 1 sh -c 'ulimit -f 40; exec "$1" --plot "$2" "$3"' - "$kvstat" "$TMP/out/n.svg" "$dozen"
+exits 'a disk that is full' 1 sh -c "ulimit -f 40; exec \"\$1\" --plot \"\$2\" \"\$3\"" - "$kvstat" "$TMP/out/n.svg" "$dozen"
 stderr_like 'is said' '^kvstat: .*/out/n\.svg: cannot write: '
 is 'nothing is left behind' "$(ls "$TMP/out")" ''
 exits 'a folder that is not there' 1 "$kvstat" --plot "$TMP/none/n.svg" "$dozen"

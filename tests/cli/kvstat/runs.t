@@ -109,9 +109,9 @@ is 'vLLM' "$(figures vllm.json elapsed_s throughput.wall.generated_tokens_per_s 
 is 'compressed' "$(figure requests.end_to_end_ms.p99 packed.json.zst)" 60
 is 'SGLang' "$(figures sglang.jsonl:2 elapsed_s requests.generated_tokens_mean requests.end_to_end_ms.mean)" '22 20 70'
 measured() { json "$DATA/mlperf_measured_k.json" ".seeds[\"2\"] | $1"; }
-ratio=$(measured '.bytes_by_op_tier_phase | to_entries |
-    def bytes($op): [.[] | select(.key | startswith($op)).value] | add;
-    bytes("Read") / bytes("Write")')
+ratio=$(measured ".bytes_by_op_tier_phase | to_entries |
+    def bytes(\$op): [.[] | select(.key | startswith(\$op)).value] | add;
+    bytes(\"Read\") / bytes(\"Write\")")
 is 'the measured runs' "$(figures 'k.json seed 2' requests.count elapsed_s)" "$(measured .requests_completed) 60"
 is 'their read/write ratio' "$(figure cache.read_write_ratio 'k.json seed 2' | awk '{ printf "%.6f", $1 }')" \
     "$(echo "$ratio" | awk '{ printf "%.6f", $1 }')"

@@ -92,7 +92,7 @@ cp "$dozen" "$wide"
 exits 'a name in wide characters' 0 "$kvstat" "$wide"
 ok 'is not cut within a character' iconv -f UTF-8 -t UTF-16 stdout
 fits 'a name in wide characters'
-exits 'a name with blanks' 0 sh -c 'cp "$1" "a b.csv" && "$2" "a b.csv"' - "$dozen" "$kvstat"
+exits 'a name with blanks' 0 sh -c "cp \"\$1\" \"a b.csv\" && \"\$2\" \"a b.csv\"" - "$dozen" "$kvstat"
 stdout_like 'is not given to a shell' '^More: kvstat --full FILE; '
 cp "$dozen" "$(printf 'two\nlines.csv')"
 exits 'a name of two lines' 0 "$kvstat" "$(printf 'two\nlines.csv')"

@@ -91,7 +91,7 @@ for tool in sed tr sort env; do ln -s "$(command -v $tool)" "$TMP/fedora"; done
 tool() { printf '#!/bin/sh\n%s\n' "$2" >"$TMP/fedora/$1" && chmod +x "$TMP/fedora/$1"; }
 tool id 'echo 0'
 tool rpm 'exit 1'
-tool dnf 'case "$*" in "-q info $lacks") exit 1 ;; "-q info "*) ;; *) echo "$*" ;; esac'
+tool dnf "case \"\$*\" in \"-q info \$lacks\") exit 1 ;; \"-q info \"*) ;; *) echo \"\$*\" ;; esac"
 installs() { lacks=$1 PATH=$TMP/fedora /bin/sh ./install-deps.sh --tests; }
 exits 'on Fedora, but for a part that is not to be had' 0 installs libxlsxwriter-devel
 stdout_like 'all else is installed' \

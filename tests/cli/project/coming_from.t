@@ -9,7 +9,7 @@ sed -n '/^\.Sh COMING FROM KV-CACHE.PY/,/^\.Sh FILES/p' "$TOP/man/kvtrace.7" >"$
 ok 'the page is there' test -s "$TMP/page"
 
 # The options of kvbench: the words of its cases.
-sed -n '/^    case \$option in/,/^    esac/p' "$TOP/examples/kvbench" | grep -o -e '--[a-z][a-z-]*' | grep -vx -e '--help' |
+sed -n "/^    case \\\$option in/,/^    esac/p" "$TOP/examples/kvbench" | grep -o -e '--[a-z][a-z-]*' | grep -vx -e '--help' |
     sort -u >"$TMP/accepted"
 ok 'kvbench has options' test "$(lines "$TMP/accepted")" -gt 35
 sed -n 's/^\.It Fl -\([a-z-]*\)$/--\1/p' "$TMP/page" | sort -u >"$TMP/named"

@@ -75,13 +75,12 @@ if command -v fish >/dev/null; then
 fi
 if command -v zsh >/dev/null; then
     # completed WORDS RESULT: an interactive shell of its own, in a terminal, writes RESULT after the tab.
-    # shellcheck disable=SC2016
-    completed() { HOME=$TMP TERM=dumb timeout 60 zsh -f -c 'zmodload zsh/zpty
-        zpty shell "zsh -f -i"
-        zpty -w shell "fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; echo RE""ADY"
-        zpty -r shell seen "*READY*"
-        zpty -n -w shell "$2$4"
-        zpty -r shell seen "*$3*"' zsh "$made/zsh" "$1" "$2" "$(printf '\t')"; }
+    completed() { HOME=$TMP TERM=dumb timeout 60 zsh -f -c "zmodload zsh/zpty
+        zpty shell \"zsh -f -i\"
+        zpty -w shell \"fpath=(\$1 \\\$fpath); autoload -U compinit; compinit -u -D; echo RE\"\"ADY\"
+        zpty -r shell seen \"*READY*\"
+        zpty -n -w shell \"\$2\$4\"
+        zpty -r shell seen \"*\$3*\"" zsh "$made/zsh" "$1" "$2" "$(printf '\t')"; }
     ok 'zsh: a word of an enum' completed 'kvreplay --on-lag sk' skip-wait
     ok 'zsh: an option' completed 'kvgen --list-m' --list-models
 fi

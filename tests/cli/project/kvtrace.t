@@ -65,7 +65,7 @@ while read -r name _; do
     stdout_like "$name: as one types it" "^  kvtrace $name"
     is "$name: within 130 columns" "$(awk 'length($0) > 130' stdout)" ''
     exits "$name: an unknown option" 2 "$BIN/kvtrace" "$name" --no-such-option 1
-    # shellcheck disable=SC2016,SC2046 # words; the inner shell's
+    # shellcheck disable=SC2046 # words; the inner shell's
     exits "$name --print" 0 sh -c 'cd empty && exec "$@"' - "$BIN/kvtrace" "$name" --print $(operands "$name")
     if [ "$name" = kvbench ]; then sed -n 's/^  kv/kv/p' stderr >printed; else cp stdout printed; fi
     ok "$name --print: shell" sh -n printed

@@ -40,7 +40,7 @@ printf 'all:\n\t@:\n' >tree/Makefile
 
 # Interrupted while it measures: the objects are gone, the log is there.
 mkdir slow
-printf '#!/bin/sh\nmkdir -p "$2/x"\necho $$ >%s/started\nexec sleep 60\n' "$TMP" >slow/kvreplay
+printf "#!/bin/sh\\nmkdir -p \"\$2/x\"\\necho \$\$ >%s/started\\nexec sleep 60\\n" "$TMP" >slow/kvreplay
 ln -s "$BIN/kvgen" "$BIN/kvstat" slow
 chmod +x slow/kvreplay
 rm tree/build/bin

@@ -9,7 +9,7 @@ cd "$TMP" || exit 1
 ln -s "$TOP/tests" tests
 
 # Not run: reports, commands that build or test everything, and programs of others. benchdata.csv.zst comes from another program.
-sed '/^```/,/^```/d' "$TOP/README.md" | sed -n 's/^    //p' | grep -Ev '^(examples/quickstart.sh|tests/run|kvtrace drive|sai3-bench|fio) ' |
+sed "/^\`\`\`/,/^\`\`\`/d" "$TOP/README.md" | sed -n 's/^    //p' | grep -Ev '^(examples/quickstart.sh|tests/run|kvtrace drive|sai3-bench|fio) ' |
     sed 's/--target .mnt.nvme.kv/--null/; s/--timing trace/& --speed 10000/' >commands
 kvgen --input "$DATA/kvstat_dozen.csv" --format warp -o benchdata.csv.zst 2>/dev/null
 ok 'the commands work' sh -ec '. ./commands'
@@ -27,7 +27,7 @@ is 'each script has its question' "$(cut -f 2 table | sort | paste -sd ' ' -)" \
         case $file in common.sh | quickstart.sh) ;; *) echo "$file" ;; esac
     done | sort | paste -sd ' ' -)"
 # Every test that SECURITY.md names exists.
-sed -n 's/^| //p' "$TOP/SECURITY.md" | grep -o '`tests/[^`]*`' | tr -d '`' | sort -u >named
+sed -n 's/^| //p' "$TOP/SECURITY.md" | grep -o "\`tests/[^\`]*\`" | tr -d '`' | sort -u >named
 is 'tests of promises are named' "$(($(lines named) > 20))" 1
 is 'each of them is there' "$(while read -r file; do [ -e "$TOP/$file" ] || echo "$file"; done <named)" ''
 is 'each command, in the order of kvtrace' "$(cut -f 1 table | cut -d ' ' -f 1,2)" "$(kvtrace --list-commands | sed 's/^\([^\t]*\).*/kvtrace \1/')"

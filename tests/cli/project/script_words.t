@@ -157,6 +157,16 @@ replay-elsewhere.sh|one disk/o --tarball kvtrace.tar.gz -o out.4
 mlperf.sh|-w option_1 --hosts one --lead 1 --storage-capacity 1 --trials 1 -o out.5 disk/o
 END
 
+# ---- a fill that cannot be is told before the trials ----
+
+exits 'precondition: no size' 2 env KVTRACE_BIN="$BIN" "$EXAMPLES/precondition-then-measure.sh" -s soon -o out.fill disk/o
+stderr_like 'why' "^precondition-then-measure.sh: -s: --size: 'soon' is not a size"
+mkdir disk/o.fill
+echo mine >disk/o.fill/file
+exits 'precondition: files of someone where the fill goes' 3 env KVTRACE_BIN="$BIN" "$EXAMPLES/precondition-then-measure.sh" \
+    -s 16M -o out.fill disk/o
+is 'nothing was measured' "$(ls out.fill)" ''
+
 # ---- nohup ----
 
 cat >"$STUBS/kvreplay" <<'END'

@@ -42,14 +42,14 @@ simulated() {
     chmod +x "$1/bin/kvreplay"
 }
 # Drives as fast as said, in place of the real one (the first two words: --target DIR).
-simulated drive 'shift 2' '--spin 0 --lateness-budget "${BUDGET:-1h}" --tier-engine "2=sim:$SPEED"'
+simulated drive 'shift 2' "--spin 0 --lateness-budget \"\${BUDGET:-1h}\" --tier-engine \"2=sim:\$SPEED\""
 # Its users do not wait for answers, so that many are due in a short run.
 rm "$TMP/drive/bin/kvgen"
 printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$BIN/kvgen" '--arrival open --decode-reads batch' >"$TMP/drive/bin/kvgen"
 chmod +x "$TMP/drive/bin/kvgen"
 # Two drives a hundred times apart, whatever else the machine does.
-simulated two_drives 'case $2 in *slow) speed=lat=20ms ;; *) speed=lat=200us ;; esac; shift 2' \
-    '--spin 0 --lateness-budget 1h --tier-engine "2=sim:$speed"'
+simulated two_drives "case \$2 in *slow) speed=lat=20ms ;; *) speed=lat=200us ;; esac; shift 2" \
+    "--spin 0 --lateness-budget 1h --tier-engine \"2=sim:\$speed\""
 rm "$TMP/two_drives/bin/kvgen"
 cp "$TMP/drive/bin/kvgen" "$TMP/two_drives/bin"
 # Memory that takes no time: touching 4 GiB takes longer than all that the script does.
@@ -115,13 +115,11 @@ done
 
 # ---- sizes: what kvreplay may use in the folder that was named, however full its file system is ----
 
-# shellcheck disable=SC2016 # the inner shell's
 sized() { sh -c '. "$0"; target=$1 gpu=0 cpu=1; propose; echo "$storage"' "$examples/common.sh" "$1"; }
 is 'sizes: kvgen looks at the folder' "$(sized "$TMP/new/one")" "auto:$TMP"
 is 'sizes: at the one that is there' "$(sized "$TMP")" "auto:$TMP"
 # near FOLDER: the rule of the scripts is that of the programs; other work changes the free space, but not each time.
 near() {
-    # shellcheck disable=SC2016
     sh -c '. "$0"; room "$1"' "$examples/common.sh" "$1" >near.room
     kvgen --model tiny-1b --max-requests 1 --storage-capacity-gb "auto:$1" -o none --summary near.json 2>near.err || return
     awk -v got="$(cat near.room)" -v want="$(json near.json 'tier("Tier-2").capacity_bytes / 1073741824')" \

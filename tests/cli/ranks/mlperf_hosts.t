@@ -47,6 +47,6 @@ exits "no DIR" 2 "$TOP/examples/mlperf.sh" --hosts one,two --storage-capacity-gb
 stderr_like "is asked for" '--hosts: name DIR and --storage-capacity-gb'
 exits "no capacity" 2 "$TOP/examples/mlperf.sh" --hosts one,two "$TMP/kv"
 exits "--print" 0 mlperf --hosts one,two --trials 1 -o out3 --print "$TMP/kv"
-stdout_like "shows how they start" '^ssh two "kvreplay --part 1/2 --start-at \$start --target .*/kv/rank_\{rank\}'
+stdout_like "shows how they start" "^ssh two \"kvreplay --part 1/2 --start-at \\\$start --target .*/kv/rank_\\{rank\\}"
 not_ok "and runs nothing" test -e out3
 done_testing

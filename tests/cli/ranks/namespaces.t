@@ -33,7 +33,7 @@ for i in 0 1 2 3 4; do
 done
 
 # What mpirun takes for ssh: the last digit of the address is the host's number.
-printf '#!/bin/sh\ni=${1##*.1}\nshift\nexec ip netns exec %s-$i unshare --uts sh -c "hostname node-$i; $*"\n' "$name" >"$TMP/agent"
+printf "#!/bin/sh\\ni=\${1##*.1}\\nshift\\nexec ip netns exec %s-\$i unshare --uts sh -c \"hostname node-\$i; \$*\"\\n" "$name" >"$TMP/agent"
 chmod +x "$TMP/agent"
 net=10.77.0.0/24
 # hosts SECONDS ARGUMENTS...: a rank on each; killed when it takes longer. mpirun may find a host missing whose link came up
@@ -51,7 +51,6 @@ hosts() {
 hosts_once() {
     limit=$1
     shift
-    # shellcheck disable=SC2016 # the inner shell's
     ip netns exec "$name-0" unshare --uts sh -c 'hostname node-0; exec "$@"' - timeout -s KILL "$limit" "$mpirun" \
         --mca plm_rsh_agent "$TMP/agent" --mca btl tcp,self --mca btl_tcp_if_include $net --mca oob_tcp_if_include $net \
         --host 10.77.0.10,10.77.0.11,10.77.0.12,10.77.0.13 -np 4 -x TMPDIR="$TMP" \

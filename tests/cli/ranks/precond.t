@@ -63,7 +63,6 @@ signalled() {
     signal=$1
     shift
     rm -f pid stop.json
-    # shellcheck disable=SC2016 # the inner shell's
     by_rank "$@" :: sh -c 'echo $$ >pid; exec "$@"' - "$@" >stop.out 2>stop.err &
     run=$!
     until [ "$(find d -name '*.kv' 2>/dev/null | wc -l)" = 2 ] || ! kill -s 0 $run; do sleep 0.1; done

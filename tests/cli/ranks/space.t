@@ -7,7 +7,6 @@
 needs_mpi
 cd "$TMP" || exit 1
 mkdir small
-# shellcheck disable=SC2016 # the inner shell's
 inside='mount -t tmpfs -o size=64m tmpfs small && exec "$@"'
 unshare -rm sh -c "$inside" - true 2>err || skip_all "no file system can be mounted here: $(head -n 1 err)"
 

@@ -15,7 +15,6 @@ cd "$TMP" || exit 1
 starved() {
     rm -f kvreplay-* pid
     set -- "$BIN/kvreplay-mpi" --tier-engine 1=sim:bw=1GB/s,lat=40ms --timing trace --summary s.json -o r.csv t.csv
-    # shellcheck disable=SC2016 # the inner shell's
     by_rank "$@" :: sh -c 'echo $$ >pid; exec "$@"' - "$@" :: "$@" >out 2>&1 &
     run=$!
     until [ "$(find . -name 'kvreplay-*.zst' | wc -l)" = 3 ] || ! kill -s 0 $run; do sleep 0.1; done

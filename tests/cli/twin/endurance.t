@@ -10,9 +10,9 @@ run() {
         --summary "$TMP/s.json" "$@"
 }
 run --storage-capacity 50GiB --tbw 600
-is 'as calculated' "$(json "$TMP/s.json" '(.tiers[0].write_bytes / .trace.simulated_s * 86400) as $day | .endurance |
-    [.write_bytes_per_day / $day, .drive_writes_per_day / ($day / (50 * 1073741824)), .years / (600e12 / $day / 365.25)] |
-    map(. > 0.999999 and . < 1.000001) | all')" true
+is 'as calculated' "$(json "$TMP/s.json" "(.tiers[0].write_bytes / .trace.simulated_s * 86400) as \$day | .endurance |
+    [.write_bytes_per_day / \$day, .drive_writes_per_day / (\$day / (50 * 1073741824)), .years / (600e12 / \$day / 365.25)] |
+    map(. > 0.999999 and . < 1.000001) | all")" true
 is 'tier and rating' "$(json "$TMP/s.json" '.endurance.tier, .endurance.tbw')" 'Tier-2 600'
 like 'in the text' "$("$BIN/kvgen" --model tiny-1b --users 5 --duration 20 --gpu-mem 0 --cpu-mem 0 --storage-capacity 50GiB \
     --tbw 600 -o none 2>&1)" '^endurance  [0-9.]+ TB a day, [0-9.]+ drive writes a day, [0-9.]+ years$'
@@ -23,9 +23,9 @@ run --cpu-mem 64GiB --tbw 600
 is 'nothing is written' "$(json "$TMP/s.json" '.endurance | .write_bytes_per_day, .years')" '0 null'
 # With a model of compute the drive takes the bytes of all ranks; rows have those of one.
 run --model llama3.1-70b-instruct --tensor-parallel 4 --gpu-profile h100 --storage-capacity 100GiB --tbw 600
-is 'of four ranks' "$(json "$TMP/s.json" '(4 * tier("Tier-2").write_bytes / .trace.simulated_s * 86400) as $day | .endurance |
-    [.write_bytes_per_day / $day, .drive_writes_per_day / ($day / (100 * 1073741824)), .years / (600e12 / $day / 365.25)] |
-    map(. > 0.999999 and . < 1.000001) | all')" true
+is 'of four ranks' "$(json "$TMP/s.json" "(4 * tier(\"Tier-2\").write_bytes / .trace.simulated_s * 86400) as \$day | .endurance |
+    [.write_bytes_per_day / \$day, .drive_writes_per_day / (\$day / (100 * 1073741824)), .years / (600e12 / \$day / 365.25)] |
+    map(. > 0.999999 and . < 1.000001) | all")" true
 exits 'no terabytes' 2 "$BIN/kvgen" --tbw 0 -o none
 exits 'no drive' 2 "$BIN/kvgen" --tbw 600 --storage-capacity none -o none
 stderr_like 'why' '--tbw: there is no Tier-2'

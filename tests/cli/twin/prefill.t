@@ -124,7 +124,7 @@ is "a given time goes to decode less prefill, at least 0" "$(awk -F, '$2 == "Gen
 told "$BIN/kvgen" --users 5 --duration 20s --prefill-only --gpu-profile h100 -o "$TMP/node.csv" --no-notes
 is "a node that prefills has no Decode rows" "$(awk -F, '$2 == "Generate" {print $6}' "$TMP/node.csv" | sort -u)" Prefill
 told "$BIN/kvgen" --users 5 --duration 60s --enable-rag --gpu-profile h100 -o "$TMP/rag.csv" --no-notes
-ok "RAG queries have no prefill" awk -F, '$2 == "Generate" {n[$6]++} END {exit !(n["Prefill"] > 0 && n["Decode"] > n["Prefill"])}' "$TMP/rag.csv"
+ok "RAG queries have no prefill" awk -F, "\$2 == \"Generate\" {n[\$6]++} END {exit !(n[\"Prefill\"] > 0 && n[\"Decode\"] > n[\"Prefill\"])}" "$TMP/rag.csv"
 told "$BIN/kvgen" --users 5 --duration 20s -o "$TMP/plain.csv" --no-notes
 is "without a model of compute no Generate row has a phase" "$(awk -F, '$2 == "Generate" {print $6 "."}' "$TMP/plain.csv" | sort -u)" .
 

@@ -43,7 +43,7 @@ for how in "--promote none" "--promote on-hit" "--max-concurrent-allocs 2" "--gr
     # shellcheck disable=SC2086
     generate --tier-model 2="$drive" --storage-capacity-gb 2 $how -o "$TMP/slow.csv"
     ok "$how: the trace is whole" "$BIN/kvstat" --verify-trace "$TMP/slow.csv"
-    ok "$how: time never goes back" awk -F, 'NR > 2 && $1 + 0 < last + 0 {exit 1} NR > 1 {last = $1}' "$TMP/slow.csv"
+    ok "$how: time never goes back" awk -F, "NR > 2 && \$1 + 0 < last + 0 {exit 1} NR > 1 {last = \$1}" "$TMP/slow.csv"
 done
 generate --tier-model 2="$drive" --threads 1 -o "$TMP/a.csv"
 generate --tier-model 2="$drive" --threads 2 -o "$TMP/b.csv"

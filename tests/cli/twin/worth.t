@@ -52,8 +52,8 @@ is "and never beats computing" "$(json "$TMP/told.json" '.worth.tiers[0].break_e
 
 # One mean hides that interactive requests wait for the drive, which others would rather wait for than compute.
 worth --users 40 --duration 300 --generation-mode realistic --model llama3.1-8b --gpu-mem 5 --cpu-mem 20 --tier-model 2="$DATA/drive_model.json"
-by_class=$(json "$TMP/told.json" '.worth | . as $w | .tiers[1].mean_change_by_class | to_entries[] | .key as $class |
-    (.value - ($w.variants[0].first_token_ms[$class].mean / $w.variants[2].first_token_ms[$class].mean - 1)) | fabs < 1e-9')
+by_class=$(json "$TMP/told.json" ".worth | . as \$w | .tiers[1].mean_change_by_class | to_entries[] | .key as \$class |
+    (.value - (\$w.variants[0].first_token_ms[\$class].mean / \$w.variants[2].first_token_ms[\$class].mean - 1)) | fabs < 1e-9")
 is "change by class: of the mean of the variants" "$by_class" "true true true"
 ok "classes are told where they differ from the verdict" test "$(json "$TMP/told.json" '.worth.tiers[1] |
     .verdict == "no gain" and .mean_change_by_class.interactive > 0.02 and .mean_change_by_class.batch < -0.02')" = true
