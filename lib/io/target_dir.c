@@ -521,7 +521,7 @@ int target_dir_open(struct target_dir **out, const struct target_dir_opts *o, st
         *out = t;
         return 0;
     }
-    if (t->opts.created && t->marker_fd < 0 && t->found_fd < 0)
+    if (t->opts.created) /* unless something is there */
         rmdir(t->path);
     rc = t->missing ? -ENOENT : rc;
     dir_free(t);

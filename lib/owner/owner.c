@@ -398,6 +398,7 @@ int owner_take(struct owner *w, const struct owner_store *store, const struct ow
         if (i > 0)
             clock_sleep_until(clock_now_ns() + TRY_NS, 0);
         from_ns = clock_boot_ns();
+        text[0] = '\0';
         rc = store->get(store->ctx, text, &now_s, e);
         if (rc == -ENOENT)
             rc = take_empty(w, now_s, o, i + 1 == TRIES, &clears, e);
@@ -410,12 +411,14 @@ int owner_take(struct owner *w, const struct owner_store *store, const struct ow
         return rc;
     w->held = true;
     rc = hold(w, from_ns, e);
+    if (rc < 0) /* nothing was changed: the marker is again what it was */
+        (void)store->swap(store->ctx, w->text, text[0] ? text : NULL, NULL);
     if (rc == 0 && clears) {
         rc = clear(w, false, e);
         w->known = (struct owner_epochs){0}; /* what comes of them now is late */
     }
     w->late = o->late;
-    if (rc < 0) /* the marker stays, and tells the next run */
+    if (rc < 0) /* else the marker stays, and tells the next run */
         owner_abandon(w);
     return rc;
 }

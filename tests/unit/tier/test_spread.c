@@ -127,10 +127,8 @@ static void operations_go_to_their_holder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_weights_make_equal_parts),
-        cmocka_unit_test(weights_are_shares),
-        cmocka_unit_test(parts_that_do_not_fit),
-        cmocka_unit_test(names_spread_evenly),
+        cmocka_unit_test(equal_weights_make_equal_parts), cmocka_unit_test(weights_are_shares),
+        cmocka_unit_test(parts_that_do_not_fit),          cmocka_unit_test(names_spread_evenly),
         cmocka_unit_test(operations_go_to_their_holder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
