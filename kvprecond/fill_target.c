@@ -18,12 +18,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kvprecond/options.h"
 #include "lib/base/descriptors.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
 #include "lib/io/target_device.h"
 #include "lib/io/target_dir.h"
+#include "lib/ranks/ranks.h"
 
 #define TARGET_NAME_CAP 32
 #define TARGET_WINDOW   (256 * UNITS_MIB) /* of a file, whose pages are counted at a time */
@@ -62,9 +62,9 @@ static bool is_ours(const void *block)
 void fill_target_say_waits(const char *where, const char *who, unsigned seconds)
 {
     fprintf(stderr,
-            "%s: %s: in use by %s, or left by it: looking for up to %u s whether it still renews "
-            "its marker\n",
-            options_program(), where, who, seconds);
+            "kvprecond%s: %s: in use by %s, or left by it: looking for up to %u s whether it "
+            "still renews its marker\n",
+            ranks_suffix(), where, who, seconds);
 }
 
 static int open_dir(struct fill_target *t, struct err *e)

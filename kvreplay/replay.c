@@ -1088,8 +1088,9 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     }
 out:;
     /* The results are safe now: removing many objects takes a while, and a third signal ends it.
-     * When nothing was run, what an earlier run kept stays. */
-    int closed = replay_close_tiers(&r, ran, rc ? NULL : e);
+     * When nothing was run, what an earlier run kept stays. Who has a store that was lost, closing
+     * tells. */
+    int closed = replay_close_tiers(&r, ran, rc && rc != -ESTALE ? NULL : e);
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;
     if (rc == 0 && n->errors)

@@ -482,8 +482,10 @@ int storage_check_unused(const char *path, struct err *e)
 
 int storage_begin(struct storage *s, struct err *e)
 {
-    int rc = s->slab ? layout_slab_use(s->slab) : 0;
+    int rc = lease_valid(storage_lease(s)) ? 0 : -ESTALE;
 
+    if (rc == 0 && s->slab)
+        rc = layout_slab_use(s->slab);
     return rc < 0 ? err_errno(e, rc, ERR_TARGET, s->path, "cannot be written") : 0;
 }
 

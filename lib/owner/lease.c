@@ -62,18 +62,21 @@ static void renewed(struct lease *l, int64_t from_ns)
     atomic_store_explicit(&l->until_ns, from_ns + lease_ns(l), memory_order_release);
 }
 
-/* The caller has the lock. What can't be renewed for a whole lease is lost. */
+/* The caller has the lock. What can't be renewed for a whole lease is lost. A stop may have come in
+ * the middle of a renewal, which then says nothing: it is tried once more. */
 static void renew(struct lease *l)
 {
-    int64_t from_ns = clock_boot_ns();
-    int rc = l->o.renew(l->o.ctx, &from_ns);
-
-    if (rc == 0)
-        renewed(l, from_ns);
-    else if (rc == -ESTALE || rc == -EAGAIN)
-        lose(l);
-    if (!in_time(l))
-        lose(l);
+    for (int i = 0; i < 2; i++) {
+        int64_t from_ns = clock_boot_ns();
+        int rc = l->o.renew(l->o.ctx, &from_ns);
+        if (rc == 0)
+            renewed(l, from_ns);
+        if (rc == -ESTALE || rc == -EAGAIN)
+            break;
+        if (in_time(l))
+            return;
+    }
+    lose(l);
 }
 
 bool lease_valid(struct lease *l)

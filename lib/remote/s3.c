@@ -238,6 +238,12 @@ static size_t take_header(char *line, size_t one, size_t n, void *ctx)
     return n;
 }
 
+/* Does the stage of the job change the store? */
+static bool changes(const struct job *j)
+{
+    return j->stage != STAGE_MOVE || j->op->verb == TIER_WRITE;
+}
+
 /* libcurl is about to send the request. It would send it again, on another connection, when the
  * server closes one that was used before: that would hide a failure and its time. */
 static int before_request(void *ctx, char *to, char *from, int to_port, int from_port)
@@ -245,6 +251,8 @@ static int before_request(void *ctx, char *to, char *from, int to_port, int from
     struct request *q = ctx;
 
     (void)to, (void)from, (void)to_port, (void)from_port;
+    if (changes(q->job) && !lease_valid(remote_lease(q->s->remote)))
+        return CURL_PREREQFUNC_ABORT;
     return q->sent++ == 0 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
@@ -325,12 +333,6 @@ static void set_verb(struct request *q)
 
 static void end_request(struct s3 *s, struct request *q, CURLcode code);
 static void request_done(struct s3 *s, struct request *q, int64_t now);
-
-/* Does what q asks change the store? */
-static bool changes(const struct job *j)
-{
-    return j->stage != STAGE_MOVE || j->op->verb == TIER_WRITE;
-}
 
 /* Sends what q asks, for the first time or again. */
 static void request_send(struct s3 *s, struct request *q)
@@ -659,7 +661,7 @@ static void end_request(struct s3 *s, struct request *q, CURLcode code)
     curl_multi_remove_handle(s->multi, q->easy);
     q->active = false;
     if (outcome.rc < 0 && changes(j) && lease_lost(remote_lease(s->remote)))
-        outcome = (struct outcome){.rc = -ESTALE}; /* give_body ended it */
+        outcome = (struct outcome){.rc = -ESTALE}; /* give_body or before_request ended it */
     if (outcome.may_pass && j->op->status == 0 && q->retries < s->retries) {
         q->retries++;
         q->again_ns = now + remote_pause_ns(j->op, q->retries);

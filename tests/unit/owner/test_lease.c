@@ -81,6 +81,31 @@ static void over(void **state)
     }
 }
 
+/* A renewal in the middle of which the process was stopped: the next one tells. */
+static int renew_late(void *ctx, int64_t *from_ns)
+{
+    struct store *s = ctx;
+
+    if (atomic_fetch_add(&s->renewed, 1) == 0)
+        *from_ns -= 3 * S;
+    return 0;
+}
+
+static void stopped_meanwhile(void **state)
+{
+    (void)state;
+    struct store s = {0};
+    const struct lease_opts o = {
+        .lease_s = 2, .from_ns = clock_boot_ns() - 3 * S, .renew = renew_late, .ctx = &s};
+    struct err e = {0};
+    struct lease *l;
+
+    assert_int_equal(lease_open(&l, &o, &e), 0);
+    assert_true(lease_valid(l));
+    assert_int_equal(s.renewed, 2);
+    lease_close(l);
+}
+
 /* The thread hears of it, and a store that is out of reach for a while is no loss. */
 static void lost_meanwhile(void **state)
 {
@@ -118,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held),
         cmocka_unit_test(over),
+        cmocka_unit_test(stopped_meanwhile),
         cmocka_unit_test(lost_meanwhile),
         cmocka_unit_test(seconds),
     };
