@@ -93,8 +93,8 @@ enum storage_stage storage_object_next(struct storage_object *ob, const struct s
         else if (p->files && write &&
                  !place_epoch(op->place)) /* else the old file is still there */
             op->place = NULL;
-        else if (p->files && (op->verb == TIER_DELETE || op->drop))
-            op->place = NULL;
+        else if (p->files && op->status == 0 && (op->verb == TIER_DELETE || op->drop))
+            op->place = NULL; /* after a failed read the file is still to be removed */
         return STORAGE_DONE;
     }
     if (ob->stage == STORAGE_RETIRE)

@@ -114,6 +114,7 @@ for layout in files slab; do
     copy_block 3 6
     corrupt "$layout: a swapped block" $layout header
     write_both $layout
+    [ $layout = slab ] || file=$(find "$TMP/k" -name '*.kv' | LC_ALL=C sort | head -n 1) # of the later run
     copy_block 3 3
     corrupt "$layout: a stale block" $layout header
 done
