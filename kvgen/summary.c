@@ -24,7 +24,8 @@ static struct row_count sum_phases(const struct sim_stats *st, enum trace_op op,
     struct row_count sum = {0};
     for (int ph = 0; ph <= TRACE_PHASES; ph++) {
         sum.rows += st->rows.by[op][tier][ph].rows;
-        sum.bytes += st->rows.by[op][tier][ph].bytes;
+        if (__builtin_add_overflow(sum.bytes, st->rows.by[op][tier][ph].bytes, &sum.bytes))
+            sum.bytes = UINT64_MAX;
     }
     return sum;
 }

@@ -40,7 +40,9 @@ static inline void row_counts_add(struct row_counts *counts, const struct hierar
 {
     struct row_count *c = &counts->by[op->op][op->tier][op->phase];
     c->rows++;
-    c->bytes += op->size;
+    /* A model may be of any size: held at the end of the range. */
+    if (__builtin_add_overflow(c->bytes, op->size, &c->bytes))
+        c->bytes = UINT64_MAX;
     if (op->op == TRACE_READ && op->phase != TRACE_EVICT)
         counts->hits[op->class]++;
     else if (op->op == TRACE_MISS)

@@ -48,4 +48,13 @@ for how in '' --retier '--retier --curve /dev/null'; do
     exits "sizes that do not fit, kvgen $how" 2 "$BIN/kvgen" --input "$TMP/sizes.csv" $how -o none
     stderr_like 'said' '^kvgen: .*sizes.csv: row 1: its object and those before have more than 512 PiB: not a valid trace$'
 done
+
+# A model whose objects add up to more than 64 bits. A bug looked like 0.98 EiB for 224 writes of 60 PiB and more.
+cat >"$TMP/large.yaml" <<'END'
+model_configs:
+  large: {name: large, num_layers: 10000, hidden_dim: 16777216, num_heads: 65536, kv_heads: 65536, kv_dim_per_head: 65536, dtype: float32}
+END
+exits 'a model of 312 TiB a token' 0 "$BIN/kvgen" --config "$TMP/large.yaml" --model large --users 20 --cpu-mem 0 --gpu-mem 0 \
+    --max-requests 200 -o none
+stderr_like 'sums at their end' '^Tier-2 .* writes 16.0 EiB'
 done_testing
