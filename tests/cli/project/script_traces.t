@@ -151,7 +151,8 @@ diag "seed $seed, $moments moments for each signal"
 # left ID: what is left of a run: processes, files of programs, temporary files, copies on other hosts.
 left() {
     grep -lzsx "RUN_ID=$1" /proc/[0-9]*/environ | while read -r environ; do
-        echo "process: $(tr '\0' ' ' <"${environ%/*}/cmdline")"
+        command=$(tr '\0' ' ' <"${environ%/*}/cmdline")
+        if [ -n "$command" ]; then echo "process: $command"; fi # else it ends just now
     done
     find objects.of tmp DIR/objects DIR/kvtrace.* DIR/kvtrace-* DIR.fill -mindepth 1 2>/dev/null | sed 's/^/file: /'
     grep -o "kvtrace\\.[A-Za-z0-9]*-[A-Za-z0-9_-]*" seen.ssh 2>/dev/null | sort -u | while read -r copy; do
