@@ -125,6 +125,11 @@ pass_on() {
     kill -s TERM -- "-$worker" 2>/dev/null || kill -s TERM "$worker" 2>/dev/null || :
 }
 
+# Here a script becomes two. (common.sh: that is a test of what stands in this file.)
+if [ -z "${KVTRACE_SESSION-}" ] && [ "${0##*/}" != common.sh ] && [ "${supervised_later-no}" = no ] && command -v setsid >/dev/null; then
+    supervise sh "$0" "$@"
+fi
+
 # ---- what a run makes, and takes away at its end ----
 
 # Nothing else is ever removed: a folder is of this run when mktemp made it, or a mkdir that would have failed if it had been
@@ -132,16 +137,36 @@ pass_on() {
 scratch='' made_folders='' made_empty=''
 tidy() { :; }
 
-# scratch: sets scratch to a folder for passing files.
+# hold_signals, let_signals: in between, a signal does not come between what makes a folder and the note of it.
+hold_signals() {
+    held=''
+    trap 'held=129' HUP
+    trap 'held=130' INT
+    trap 'held=143' TERM
+}
+let_signals() {
+    on_signals
+    if [ -n "$held" ]; then exit "$held"; fi
+}
+
+# need_scratch: sets scratch to a folder for passing files.
 need_scratch() {
-    if [ -z "$scratch" ]; then scratch=$(mktemp -d "${TMPDIR:-/tmp}/kvtrace.XXXXXXXXXX"); fi
+    if [ -n "$scratch" ]; then return; fi
+    hold_signals
+    scratch=$(trap '' HUP INT TERM && mktemp -d "${TMPDIR:-/tmp}/kvtrace.XXXXXXXXXX")
+    let_signals
 }
 
 # make_folder FOLDER: makes it; at the end it goes with all that is in it. Fails where anything has that name.
 make_folder() {
-    mkdir -- "$1" 2>/dev/null || return 1
-    quoting "$1"
-    made_folders="$made_folders $quoted"
+    hold_signals
+    made=no
+    if (trap '' HUP INT TERM && mkdir -- "$1") 2>/dev/null; then
+        quoting "$1"
+        made=yes made_folders="$made_folders $quoted"
+    fi
+    let_signals
+    [ "$made" = yes ]
 }
 
 # make_or_die FOLDER: the same, or the end of the script.
@@ -153,7 +178,7 @@ make_or_die() {
 
 # make_empty FOLDER: makes it; at the end it goes if it is empty.
 make_empty() {
-    mkdir -- "$1" 2>/dev/null || return 1
+    mkdir -- "$1" 2>/dev/null || return 1 # what a signal leaves of it is an empty folder
     quoting "$1"
     made_empty="$made_empty $quoted"
 }
@@ -897,10 +922,7 @@ scenario_row() {
         }'
 }
 
-# ---- from here on a script runs in a session of its own; see supervise ----
+# ---- from here on it is the script's ----
 
-if [ -z "${KVTRACE_SESSION-}" ] && [ "${0##*/}" != common.sh ] && [ "${supervised_later-no}" = no ] && command -v setsid >/dev/null; then
-    supervise sh "$0" "$@"
-fi
 trap leave EXIT
 on_signals

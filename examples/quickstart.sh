@@ -76,9 +76,9 @@ if [ -z "${KVTRACE_SESSION-}" ]; then
     : >"$log"
     answer "What the programs say goes to $log"
     step 'packages: compiler, libraries, gnuplot' ./install-deps.sh --pictures
-    step 'build: the programs, into build/bin' make -s -j"$(getconf _NPROCESSORS_ONLN)"
     if command -v setsid >/dev/null; then supervise sh "$examples/quickstart.sh" -- "$where"; fi
 fi
+step 'build: the programs, into build/bin' make -s -j"$(getconf _NPROCESSORS_ONLN)"
 PATH=$PWD/build/bin:$PATH
 step 'kvgen: a trace of five users' trace ''
 # Objects that kvreplay leaves when it is killed go, too; a folder that was there is its own affair.

@@ -98,17 +98,17 @@ fi
 # ---- the terminal: names of folders, a measurement, another host, and --print ----
 
 escape=$(printf '\033')
-mkdir "disk/a$escape[2Jb"
+mkdir "disk/a${escape}[2Jb"
 printf '{\n  "program": "kvtrace model",\n  "valid": false,\n  "why_invalid": [\n    "a\033[2Jb"\n  ]\n}\n' >bad.json
 cat >"$STUBS/kvstat" <<END
 #!/bin/sh
 . "\$STUBS/looks"
-if [ "\$form" = json ]; then printf '{\n  "bottleneck": {\n    "what": "a$escape[2Jb"\n  },\n  "assessment": {\n    "status": "PASS"\n  }\n}\n'; fi
+if [ "\$form" = json ]; then printf '{\n  "bottleneck": {\n    "what": "a${escape}[2Jb"\n  },\n  "assessment": {\n    "status": "PASS"\n  }\n}\n'; fi
 END
 while IFS='|' read -r script words; do
     set --
     for word in $words; do
-        case $word in *@*) word=${word%%@*}a$escape[2Jb${word#*@} ;; esac
+        case $word in *@*) word=${word%%@*}a${escape}[2Jb${word#*@} ;; esac
         set -- "$@" "$word"
     done
     PATH=$SCRIPT_PATH "$EXAMPLES/$script" "$@" >said 2>&1 </dev/null
@@ -138,7 +138,7 @@ drive.sh|--no-such@
 END
 cat >"$STUBS/kvreplay" <<END
 #!/bin/sh
-echo "out of luck: $escape[2J" >&2
+echo "out of luck: ${escape}[2J" >&2
 exit 1
 END
 cp "$STUBS/kvreplay" packed/kvtrace/bin
@@ -165,7 +165,7 @@ mkdir disk/o.fill
 echo mine >disk/o.fill/file
 exits 'precondition: files of someone where the fill goes' 3 env KVTRACE_BIN="$BIN" "$EXAMPLES/precondition-then-measure.sh" \
     -s 16M -o out.fill disk/o
-is 'nothing was measured' "$(ls out.fill)" ''
+is 'nothing was measured' "$(find out.fill -name '*.zst')" ''
 
 # ---- nohup ----
 
