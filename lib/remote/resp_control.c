@@ -504,8 +504,9 @@ static int store_get(void *ctx, char text[OWNER_BYTES], int64_t *now_s, struct e
         rc = marker->type == REDIS_REPLY_NIL ? -ENOENT : 0;
         /* One that is too long, or goes on behind a NUL, is none of ours, whatever it begins with.
          */
-        bool whole = rc == 0 && marker->len < OWNER_BYTES && strlen(marker->str) == marker->len;
-        snprintf(text, OWNER_BYTES, "%s", whole ? marker->str : "");
+        bool whole = rc == 0 && marker->len > 0 && marker->len < OWNER_BYTES &&
+                     strlen(marker->str) == marker->len;
+        snprintf(text, OWNER_BYTES, "%s", whole ? marker->str : rc == 0 ? "?" : "");
         freeReplyObject(marker);
     }
     if (time)
@@ -798,10 +799,14 @@ static ssize_t list_read(void *ctx, uint32_t segment, uint64_t at, void *buf, si
     pthread_mutex_lock(&c->lock);
     redisReply *reply = ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, e,
                             "GETRANGE %s %" PRIu64 " %" PRIu64, name, at, at + cap - 1);
+    if (reply && reply->len > cap) {
+        rc = refused(c, reply, "GETRANGE", e);
+        reply = NULL;
+    }
     pthread_mutex_unlock(&c->lock);
     if (!reply)
         return rc;
-    n = reply->len <= cap ? (ssize_t)reply->len : -EPROTO;
+    n = (ssize_t)reply->len;
     if (n > 0)
         memcpy(buf, reply->str, (size_t)n);
     freeReplyObject(reply);

@@ -191,6 +191,8 @@ ADOPTING = [
     ("adopt: nothing", "STRLEN", "1-", silence, "3"),
     ("adopt: a byte a second", "STRLEN", "1-", drip(b":" + b"1" * 60), "3"),
     ("adopt: an error", "STRLEN", "1-", say(b"-WRONGTYPE Operation against a key of the wrong kind\r\n"), "01"),
+    ("adopt: a list of another length", "GETRANGE", 1, say(text(b"x" * 2000000)), "3"),
+    ("adopt: a list that is no text", "GETRANGE", 1, say(b":7\r\n"), "3"),
     ("adopt: a block of 10 GB", "GETRANGE", "1-", flood(b"$10000000000\r\n"), "3"),
 ]
 
@@ -271,6 +273,10 @@ class Server:
             return b"+OK\r\n"
         if word == "GETRANGE":
             return text(data.get(words[1], b"")[int(words[2]):int(words[3]) + 1])
+        if word == "SETRANGE":
+            at, old = int(words[2]), data.get(words[1], b"")
+            data[words[1]] = old[:at].ljust(at, b"\0") + words[3] + old[at + len(words[3]):]
+            return number(len(data[words[1]]))
         if word == "STRLEN":
             return number(len(data.get(words[1], b"")))
         if word == "UNLINK":

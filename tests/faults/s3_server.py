@@ -11,7 +11,7 @@ unless another one is there at the same time). VERB is PUT, GET, DELETE, or of a
 GET /-/kinds lists which kinds of requests were signed well so far; PUT /-/region/NAME sets the region that it wants;
 PUT /-/denied/VERB,VERB denies these to everybody, LIST among them (none: PUT /-/denied/); PUT /-/hung/VERB,VERB leaves them
 without an answer, until others are named; PUT /-/versioning/STATE sets it.
-GET /-/keys lists all names, GET /-/uploads what is unfinished; GET and PUT /-/data/NAME read and change an object without a signature; PUT
+GET /-/keys lists all names, GET /-/uploads what is unfinished; GET, PUT and DELETE /-/data/NAME read, change and remove an object without a signature; PUT
 /-/clock/SECONDS sets the clock wrong. The host BUCKET.localhost is a bucket, too."""
 import hashlib
 import io
@@ -176,6 +176,8 @@ class Handler(BaseHTTPRequestHandler):
                     start(doors[int(part[3])])
                 else:
                     doors[int(part[3])].die(self.connection)
+            elif part[2] == "data" and self.command == "DELETE":
+                del store["/".join(part[3:])]
             elif part[2] == "data":
                 store["/".join(part[3:])] = body
             else:

@@ -95,12 +95,11 @@ else
     start_s3 1
     door=http://127.0.0.1:$(head -n 1 port)
     uri="s3://bucket/pre?endpoint=$door"
-    signed='Authorization: AWS4-HMAC-SHA256 Credential=KEY/x'
     all() { admin "$door/-/keys" | sed -n 's|.*bucket/pre/||p'; }
     names() { all | grep '\.kv$'; }
-    remove() { admin -X DELETE -H "$signed" "$door/bucket/pre/$1"; }
-    copy() { admin -H "$signed" -o "$2-$1" "$door/bucket/pre/$1"; }
-    restore() { admin -X PUT -H "$signed" --data-binary "@saved-$2" "$door/bucket/pre/$1"; }
+    remove() { admin -X DELETE "$door/-/data/bucket/pre/$1"; }
+    copy() { admin -o "$2-$1" "$door/-/data/bucket/pre/$1"; }
+    restore() { admin -X PUT --data-binary "@saved-$2" "$door/-/data/bucket/pre/$1"; }
     kept S3
 fi
 done_testing
