@@ -5,6 +5,9 @@
 #   TOP    root of the repository            BIN   folder of the programs (BUILD is respected)
 #   DATA   tests/data                        TMP   scratch folder of this script, removed when it ends
 #
+# The head says what is expected, what a bug looked like and, in a line "# builds: ...", for which builds the test is
+# (tests/run --help).
+#
 # Checks: each prints one TAP line
 #   ok "name" cmd args...         passes when the command succeeds; a failure shows the command's output
 #   not_ok "name" cmd args...     passes when the command fails by itself; death by a signal does not count
@@ -22,10 +25,6 @@
 #   plan N                        number of checks; without it the script ends with done_testing
 #   done_testing                  prints the plan if there was none
 #   skip_all "why"                ends the script as skipped; only before the first check
-#   plain_only                    skips the script in a sanitizer build. For tests of scripts, sources or pages: the
-#                                 programs that they start have tests of their own
-#   single_threaded               skips it under the thread sanitizer. For tests whose programs have one thread, but
-#                                 for compressing and reading traces, which has tests of its own
 #
 #   needs_mpi                     skips it where mpirun cannot start ranks here; sets $mpirun, and $mpi to openmpi or mpich
 #   by_rank COMMAND... [:: COMMAND...]...   mpirun with a rank for each of the commands, 100 s at most
@@ -84,11 +83,8 @@ skip_all() {
     exit 0
 }
 
-plain_only() { ! built_with fsanitize || skip_all 'the sanitizer sees nothing of what it tests'; }
-
 needs_mpi() {
     [ -x "$BIN/kvreplay-mpi" ] || skip_all 'built without MPI'
-    ! sanitized || skip_all "MPI's libraries are not built for sanitizers"
     # The launcher of the library that the programs are linked with.
     mpi=openmpi
     if ldd "$BIN/kvreplay-mpi" | grep -q libmpich; then mpi=mpich; fi
@@ -110,8 +106,6 @@ by_rank() {
         done
         exec "$@"' - "$@"
 }
-
-single_threaded() { ! built_with fsanitize=thread || skip_all 'one thread does it all'; }
 
 scaled() {
     tap_scaled=$(($1 / ${TEST_SCALE:-1}))

@@ -3,6 +3,7 @@
 # up, through every layout and engine and several depths, with each byte verified: no row is corrupt, absent or failed.
 # Then damage in files and slabs: full verification finds a flipped bit anywhere, headers show a swapped or stale block.
 # KVREPLAY_BIG=1 adds objects of 3 GiB. A bug looked like a padded last block that was written over the next object.
+# builds: plain address thread
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

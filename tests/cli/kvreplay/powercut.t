@@ -4,6 +4,7 @@
 # The cut is ext4's own (FS_IOC_SHUTDOWN without a flush of its journal): what was not forced to the device is gone. A
 # bug looked like 200 files whose marker said "running", so that the next run removed all of them.
 # CUTS=N cuts so many times. Skipped without root, loop devices and ext4.
+# builds: plain
 
 # In a mount namespace of its own: a copy of the mount in that of another test would keep the file system alive, and
 # write what it still has in memory over what comes after the cut.

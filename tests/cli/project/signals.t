@@ -4,6 +4,7 @@
 # whole. Three times: it dies. kvstat behind a pipe waits for what the others still write, so that Ctrl-C in a terminal
 # shows the report of a pipeline. A bug looked like an empty file after the second signal, a pipeline without its report,
 # or a program that read on.
+# builds: plain address thread
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

@@ -3,8 +3,8 @@
 # they should, and their answers are those of the programs when asked directly. A bug looked like a scenario that used
 # the trace of another, a PASS for a run without reads, or an option of a suite that did nothing. Scripts that search or
 # check are in suites_search.t, kvbench in kvbench.t. The scripts mostly wait, so several run at the same time.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 examples=$TOP/examples

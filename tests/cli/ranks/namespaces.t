@@ -4,6 +4,7 @@
 # middle: the result has the rows of the others, and names the one that is missing; its rows stay with it, and nobody removes
 # what it may still be at work on. A bug looked like a result that needed a shared file system, a run that waited for ever, or
 # rows that went with the link.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 needs_mpi

@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
-single_threaded
 
 needs_zmq 'zmq, msgpack' 'zmq and msgpack, which the publisher needs'
 

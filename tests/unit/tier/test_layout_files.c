@@ -1,6 +1,7 @@
 /* One file per object: names that come from hashes alone, in folders that are made when needed.
  * Bugs looked like: a link in place of a file or a folder that was followed out of the target, two
  * threads making the same folder. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
