@@ -52,7 +52,7 @@ echo 'ok 1 - one'
 setsid sh -c 'trap "" TERM; echo $$ >"$PIDS"; while :; do sleep 60; done' &
 sleep 60
 END
-export PIDS=$TMP/pids
+export PIDS="$TMP/pids"
 TEST_LIMIT_S=1 exits 'one that hangs' 1 run --built slow
 stdout_like 'is killed, which is said' '^# killed: it took longer than 1 s'
 gone() { # a process that was killed may be there for a moment

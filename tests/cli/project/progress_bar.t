@@ -1,5 +1,5 @@
 #!/bin/sh
-# bars.t - on a terminal, work of more than a second shows one line that is rewritten: a bar, the time left, and how fast it
+# progress_bar.t - on a terminal, work of more than a second shows one line that is rewritten: a bar, the time left, and how fast it
 # is; narrow terminals lose the bar, never the line's end in a wrap. Nothing of it stays behind, and --progress none shows
 # nothing. A bug looked like lines that scrolled, or a summary behind the rest of a bar.
 # builds: plain

@@ -1,5 +1,5 @@
 #!/bin/sh
-# returns.t - a server that dies in the middle of a run and comes back, with its objects or without them: rows in between
+# server_restart.t - a server that dies in the middle of a run and comes back, with its objects or without them: rows in between
 # fail, or are repeated (--retries), those behind them go on over new connections, each row is counted once, and nothing
 # hangs or is left behind. A bug looked like a run that never reached the server again, or a row that was counted with each
 # attempt.
