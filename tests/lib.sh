@@ -26,6 +26,9 @@
 #   done_testing                  prints the plan if there was none
 #   skip_all "why"                ends the script as skipped; only before the first check
 #
+#   needs_mounts                  starts the script anew in a mount namespace of its own: what it mounts goes with it,
+#                                 whatever ends it. Skips it without root or such namespaces. Comes first in a script
+#   has_terminal                  succeeds where a program can be given a terminal (script, /dev/pts)
 #   needs_mpi                     skips it where mpirun cannot start ranks here; sets $mpirun, and $mpi to openmpi or mpich
 #   by_rank COMMAND... [:: COMMAND...]...   mpirun with a rank for each of the commands, 100 s at most
 #
@@ -82,6 +85,15 @@ skip_all() {
     echo "1..0 # SKIP $1"
     exit 0
 }
+
+needs_mounts() {
+    [ -z "${KVTRACE_OWN_MOUNTS-}" ] || return 0
+    if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then skip_all 'needs root and mount namespaces'; fi
+    rm -rf "$TMP"
+    KVTRACE_OWN_MOUNTS=yes exec unshare -m "$0"
+}
+
+has_terminal() { timeout 20 script -qec true /dev/null </dev/null >/dev/null 2>&1; }
 
 needs_mpi() {
     [ -x "$BIN/kvreplay-mpi" ] || skip_all 'built without MPI'

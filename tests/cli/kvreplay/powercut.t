@@ -5,17 +5,13 @@
 # bug looked like 200 files whose marker said "running", so that the next run removed all of them.
 # CUTS=N cuts so many times. Skipped without root, loop devices and ext4.
 # builds: plain
-
-# In a mount namespace of its own: a copy of the mount in that of another test would keep the file system alive, and
-# write what it still has in memory over what comes after the cut.
-if [ "$(id -u)" = 0 ] && [ -z "${CUT_ALONE:-}" ] && unshare -m true 2>/dev/null; then
-    CUT_ALONE=yes exec unshare -m "$0"
-fi
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
+# A copy of the mount in the namespace of another test would keep the file system alive, too, and write what it still has in
+# memory over what comes after the cut.
+needs_mounts
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 objects=40
-[ "$(id -u)" = 0 ] || skip_all "not root"
 mkdir "$TMP/m"
 truncate -s 192M "$TMP/image"
 mkfs.ext4 -q -E nodiscard,lazy_itable_init=0 "$TMP/image" 2>"$TMP/err" || skip_all "no mkfs.ext4 here"

@@ -6,6 +6,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3 here'
+has_terminal || skip_all 'no terminals here (script, /dev/pts)'
 
 # screen COLUMNS ERE COMMAND...: what the command writes to a terminal of so many columns, a line for each time that the
 # line begins anew. The command is interrupted as soon as a line matches.

@@ -4,8 +4,7 @@
 # builds: plain
 . "$(dirname "$0")/../../lib.sh"
 
-command -v script >/dev/null || skip_all 'script is not here'
-timeout 20 script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip_all 'script makes no terminal'
+has_terminal || skip_all 'no terminals here (script, /dev/pts)'
 
 # at_terminal STATUS COMMAND: runs it with a terminal as standard input, output and error; its answer is in $TMP/out.
 at_terminal() {
