@@ -307,6 +307,8 @@ static const char *const bad_rows[][2] = {
     {"x,Read,5,Tier-2,k,Decode", "Timestamp 'x'"},
     {",Read,5,Tier-2,k,Decode", "Timestamp ''"},
     {"1.0000000001,Read,5,Tier-2,k,Decode", "Timestamp"},
+    {"1.00000000:,Read,5,Tier-2,k,Decode", "Timestamp"},
+    {"1.00000000/,Read,5,Tier-2,k,Decode", "Timestamp"},
     {"9999999999999,Read,5,Tier-2,k,Decode", "Timestamp"},
     {"9223372037,Read,5,Tier-2,k,Decode", "Timestamp"},
     {"1e3,Read,5,Tier-2,k,Decode", "Timestamp"},
