@@ -110,62 +110,29 @@ CUDA      := no
 GPU_FLAGS := -DKVTRACE_CUDA=0
 endif
 
-# Spreadsheets are optional too: XLSX=no builds without.
-XLSX_INCL := $(shell pkg-config --cflags xlsxwriter 2>/dev/null)
-XLSX      ?= $(shell $(CC) $(XLSX_INCL) -include xlsxwriter.h -E -x c -o /dev/null /dev/null 2>/dev/null && echo yes || echo no)
-ifeq ($(XLSX),yes)
-XLSX_FLAGS := -DKVTRACE_XLSX=1 $(XLSX_INCL)
-# Not asked of pkg-config: Debian's .pc file names zlib and minizip, whose development files its package does not bring and
-# the shared library does not need.
-XLSX_LIBS  := -lxlsxwriter
-else
-XLSX_FLAGS := -DKVTRACE_XLSX=0
+# The other optional parts. NAME=no builds without; else the command says whether the part is here. NAME_FLAGS: for its files.
+define part
+ifndef $(1)
+$(1) := $$(shell $(2) >/dev/null 2>&1 && echo yes || echo no)
 endif
-
-# So is Redis: RESP=no builds without.
-RESP      ?= $(shell $(CC) -include hiredis/hiredis.h -E -x c -o /dev/null /dev/null 2>/dev/null && echo yes || echo no)
-ifeq ($(RESP),yes)
-RESP_FLAGS := -DKVTRACE_RESP=1
-# Only kvreplay uses it.
-LDLIBS     += -Wl,--as-needed -lhiredis -Wl,--no-as-needed
-else
-RESP_FLAGS := -DKVTRACE_RESP=0
-endif
-# So is reading gzip: ZLIB=no builds without.
-ZLIB ?= $(shell pkg-config --exists zlib 2>/dev/null && echo yes || echo no)
-ZLIB_FLAGS := -DKVTRACE_ZLIB=$(if $(filter yes,$(ZLIB)),1,0)
-ifeq ($(ZLIB),yes)
-LDLIBS += -lz
-endif
-
-# And S3: S3=no builds without.
-S3        ?= $(shell $(CC) -include curl/curl.h -E -x c -o /dev/null /dev/null 2>/dev/null && echo yes || echo no)
-ifeq ($(S3),yes)
-S3_FLAGS  := -DKVTRACE_S3=1
-LDLIBS    += -Wl,--as-needed -lcurl -Wl,--no-as-needed
-else
-S3_FLAGS  := -DKVTRACE_S3=0
-endif
-# And live KV events: ZMQ=no builds without libzmq.
-ZMQ ?= $(shell pkg-config --exists libzmq 2>/dev/null && echo yes || echo no)
-ifeq ($(ZMQ),yes)
-ZMQ_FLAGS := -DKVTRACE_ZMQ=1 $(shell pkg-config --cflags libzmq 2>/dev/null)
-ZMQ_LIBS  := $(shell pkg-config --libs libzmq 2>/dev/null)
-else
-ZMQ_FLAGS := -DKVTRACE_ZMQ=0
-endif
-
-# And runs of many hosts: MPI=no builds without.
+$(1)_FLAGS := -DKVTRACE_$(1)=$$(if $$(filter yes,$$($(1))),1,0) $(3)
+endef
+pkg    = $(shell pkg-config $(1) 2>/dev/null)
+header = $(CC) $(2) -include $(1) -E -x c -o /dev/null /dev/null
 MPICC ?= mpicc
-MPI   ?= $(shell command -v $(MPICC) >/dev/null 2>&1 && echo yes || echo no)
-# And the logs of NVMe drives: NVME=no builds without libnvme.
-NVME ?= $(shell pkg-config --exists 'libnvme >= 1.0' 'libnvme < 2' 2>/dev/null && echo yes || echo no)
-ifeq ($(NVME),yes)
-NVME_FLAGS := -DKVTRACE_NVME=1 $(shell pkg-config --cflags libnvme 2>/dev/null)
-LDLIBS     += -Wl,--as-needed $(shell pkg-config --libs libnvme 2>/dev/null) -Wl,--no-as-needed
-else
-NVME_FLAGS := -DKVTRACE_NVME=0
-endif
+$(eval $(call part,XLSX,$(call header,xlsxwriter.h,$(call pkg,--cflags xlsxwriter)),$(call pkg,--cflags xlsxwriter)))
+$(eval $(call part,RESP,$(call header,hiredis/hiredis.h)))
+$(eval $(call part,S3,$(call header,curl/curl.h)))
+$(eval $(call part,ZLIB,pkg-config --exists zlib))
+$(eval $(call part,ZMQ,pkg-config --exists libzmq,$(call pkg,--cflags libzmq)))
+$(eval $(call part,NVME,pkg-config --exists "libnvme >= 1.0" "libnvme < 2",$(call pkg,--cflags libnvme)))
+$(eval $(call part,MPI,command -v $(MPICC)))
+# Only some programs use each: --as-needed. pkg-config is not asked for libxlsxwriter: Debian's .pc file names zlib and minizip,
+# whose development files its package does not bring and the shared library does not need.
+LDLIBS    += -Wl,--as-needed $(if $(filter yes,$(RESP)),-lhiredis) $(if $(filter yes,$(S3)),-lcurl) $(if $(filter yes,$(ZLIB)),-lz) \
+             $(if $(filter yes,$(NVME)),$(call pkg,--libs libnvme)) -Wl,--no-as-needed
+XLSX_LIBS := $(if $(filter yes,$(XLSX)),-lxlsxwriter)
+ZMQ_LIBS  := $(if $(filter yes,$(ZMQ)),$(call pkg,--libs libzmq))
 
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
@@ -173,16 +140,23 @@ LIB_OBJS := $(call objs,$(LIB_FOLDERS))
 LIB      := $(BUILD)/libkvtrace.a
 # What a program's tests, benchmarks and fuzzers link: all of it but the file that holds main.
 parts     = $(filter-out $(BUILD)/$(firstword $(1))/$(firstword $(1)).o,$(call objs,$(1)))
+COMPILE   = $(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(ISA) -MMD -MP -c -o $@ $<
 LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
 MPI_BINS := $(if $(filter yes,$(MPI)),$(BUILD)/bin/kvreplay-mpi $(BUILD)/bin/kvprecond-mpi)
 STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
+# Files without their optional library: the tarball takes them, since these libraries would bring others. Every build has
+# them, so that a change which only such a build would not compile is seen.
+WITHOUT  := $(patsubst %,$(BUILD)/%_none.o,kvgen/record/live kvstat/report/xlsx lib/remote/s3 lib/io/nvme)
 
-.PHONY: all check unit asan tsan asan-build tsan-build arm64 arm64-build arm64-units lint bench fuzz faults simulate msan coverage completions install uninstall dist deb static deps clean options
+# In .ci/, each with its help.
+SCRIPTS  := msan fuzz arm64 arm64-build arm64-units lint deb
+
+.PHONY: all check unit asan tsan asan-build tsan-build $(SCRIPTS) fuzzers bench faults simulate coverage completions install \
+    uninstall dist static deps clean options
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: options $(BINS) $(MPI_BINS) $(BUILD)/bin/$(FRONT) $(BUILD)/kvstat/report/xlsx_none.o $(BUILD)/lib/remote/s3_none.o \
-    $(BUILD)/kvgen/record/live_none.o $(BUILD)/lib/io/nvme_none.o
+all: options $(BINS) $(MPI_BINS) $(BUILD)/bin/$(FRONT) $(WITHOUT)
 
 # What the host allows, said once, and a build that starts anew when the flags change.
 options:
@@ -199,19 +173,21 @@ endif
 FLAGS_NOW := $(CC) $(BASEFLAGS) $(OPTIM) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(ISA_AVX2) $(ISA_AVX512) $(ISA_FETCH) $(GPU_FLAGS) \
              $(XLSX_FLAGS) $(RESP_FLAGS) $(S3_FLAGS) $(ZLIB_FLAGS) $(ZMQ_FLAGS) $(NVME_FLAGS) $(MPI) $(MPICC)
 # Goals that build in folders of their own leave this one as it is.
-ifneq ($(filter-out asan tsan asan-build tsan-build arm64-build msan lint,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out asan tsan asan-build tsan-build $(SCRIPTS),$(or $(MAKECMDGOALS),all)),)
 $(shell mkdir -p $(BUILD) && { printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $(BUILD)/flags || \
         printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $(BUILD)/flags; })
 endif
 
 $(BUILD)/bin/kvgen: $(call objs,$(KVGEN_FOLDERS)) $(LIB)
-# libzmq would bring libraries of its own into the tarball.
-$(BUILD)/static/bin/kvgen: $(patsubst %/live.o,%/live_none.o,$(call objs,$(KVGEN_FOLDERS))) $(LIB)
-$(BUILD)/bin/kvreplay $(BUILD)/static/bin/kvreplay: $(call objs,$(KVREPLAY_FOLDERS)) $(LIB)
+$(BUILD)/bin/kvreplay: $(call objs,$(KVREPLAY_FOLDERS)) $(LIB)
 $(BUILD)/bin/kvstat: $(call objs,$(KVSTAT_FOLDERS)) $(LIB)
-# libxlsxwriter would bring libraries of its own into the tarball.
-$(BUILD)/static/bin/kvstat: $(patsubst %/xlsx.o,%/xlsx_none.o,$(call objs,$(KVSTAT_FOLDERS))) $(LIB)
-$(BUILD)/bin/kvprecond $(BUILD)/static/bin/kvprecond: $(call objs,$(KVPRECOND_FOLDERS)) $(LIB)
+$(BUILD)/bin/kvprecond: $(call objs,$(KVPRECOND_FOLDERS)) $(LIB)
+# Objects that stand before the library's take the place of its own.
+without = $(patsubst $(BUILD)/$(1).o,$(BUILD)/$(1)_none.o,$(2))
+$(BUILD)/static/bin/kvgen: $(call without,kvgen/record/live,$(call objs,$(KVGEN_FOLDERS))) $(LIB)
+$(BUILD)/static/bin/kvreplay: $(call objs,$(KVREPLAY_FOLDERS)) $(BUILD)/lib/io/nvme_none.o $(BUILD)/lib/remote/s3_none.o $(LIB)
+$(BUILD)/static/bin/kvstat: $(call without,kvstat/report/xlsx,$(call objs,$(KVSTAT_FOLDERS))) $(LIB)
+$(BUILD)/static/bin/kvprecond: $(call objs,$(KVPRECOND_FOLDERS)) $(BUILD)/lib/remote/s3_none.o $(LIB)
 # The wrapper's own compiler is the one that all else is compiled with.
 WITH_MPI := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
 $(BUILD)/bin/kvreplay-mpi: $(call objs,$(KVREPLAY_FOLDERS)) $(addprefix $(BUILD)/,$(MPI_FILES:=.o)) $(LIB)
@@ -233,38 +209,29 @@ $(LIB): $(LIB_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# Of single files.
+# Flags of single files.
 $(BUILD)/lib/data/stream_avx2.o:   ISA := $(ISA_AVX2)
 $(BUILD)/lib/data/stream_avx512.o: ISA := $(ISA_AVX512)
 $(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/sched.o: ISA := $(ISA_FETCH)
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
 $(BUILD)/lib/remote/resp.o $(BUILD)/lib/remote/resp_control.o: ISA := $(RESP_FLAGS)
-$(BUILD)/kvgen/record/live.o: ISA := $(ZMQ_FLAGS)
-$(BUILD)/bin/kvgen $(BUILD)/tests/unit/kvgen/test_% $(BUILD)/tests/bench/bench_kvgen_% $(BUILD)/tests/fuzz/fuzz_kvgen_%: LDLIBS += $(ZMQ_LIBS)
-$(BUILD)/kvgen/record/live_none.o: kvgen/record/live.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_ZMQ=0 -MMD -MP -c -o $@ $<
-$(BUILD)/lib/trace/gzip.o: ISA := $(ZLIB_FLAGS)
 $(BUILD)/lib/remote/s3.o $(BUILD)/lib/remote/s3_ask.o $(BUILD)/lib/remote/s3_rights.o $(BUILD)/lib/remote/s3_control.o: ISA := $(S3_FLAGS)
+$(BUILD)/kvgen/record/live.o: ISA := $(ZMQ_FLAGS)
+$(BUILD)/lib/trace/gzip.o: ISA := $(ZLIB_FLAGS)
 $(BUILD)/lib/io/nvme.o: ISA := $(NVME_FLAGS)
-# Nor does the tarball have libnvme.
-$(BUILD)/static/bin/kvreplay: $(BUILD)/lib/io/nvme_none.o
-$(BUILD)/lib/io/nvme_none.o: lib/io/nvme.c $(BUILD)/flags
+$(WITHOUT): ISA := -DKVTRACE_ZMQ=0 -DKVTRACE_XLSX=0 -DKVTRACE_S3=0 -DKVTRACE_NVME=0
+# Libraries of single programs, and of what is linked with their objects.
+linked = $(BUILD)/bin/$(1) $(BUILD)/tests/unit/$(1)/test_% $(BUILD)/tests/bench/bench_$(1)_% $(BUILD)/tests/fuzz/fuzz_$(1)_%
+$(call linked,kvgen): LDLIBS += $(ZMQ_LIBS)
+$(call linked,kvstat): LDLIBS += $(XLSX_LIBS)
+
+$(WITHOUT): $(BUILD)/%_none.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_NVME=0 -MMD -MP -c -o $@ $<
-# The tarball has no S3: libcurl would bring its own needs with it.
-$(BUILD)/static/bin/kvreplay $(BUILD)/static/bin/kvprecond: $(BUILD)/lib/remote/s3_none.o
-$(BUILD)/lib/remote/s3_none.o: lib/remote/s3.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_S3=0 -MMD -MP -c -o $@ $<
-$(BUILD)/bin/kvstat $(BUILD)/tests/unit/kvstat/test_% $(BUILD)/tests/bench/bench_kvstat_% $(BUILD)/tests/fuzz/fuzz_kvstat_%: LDLIBS += $(XLSX_LIBS)
-$(BUILD)/kvstat/report/xlsx_none.o: kvstat/report/xlsx.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) -DKVTRACE_XLSX=0 -MMD -MP -c -o $@ $<
+	$(COMPILE)
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(ISA) -MMD -MP -c -o $@ $<
+	$(COMPILE)
 
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
@@ -283,27 +250,21 @@ $(call of,kvgen): $(call parts,$(KVGEN_FOLDERS))
 $(call of,kvreplay): $(call parts,$(KVREPLAY_FOLDERS))
 $(call of,kvstat): $(call parts,$(KVSTAT_FOLDERS))
 $(call of,kvprecond): $(call parts,$(KVPRECOND_FOLDERS))
-# Stands between the tier and the engine that it opens.
-$(BUILD)/tests/unit/tier/test_storage_turns: LDLIBS += -Wl,--wrap=io_open
-# Reads fail when it wants them to.
-$(BUILD)/tests/unit/tier/test_io $(BUILD)/tests/unit/trace/test_frame: LDLIBS += -Wl,--wrap=pread
-# A device that is asked to discard.
-$(BUILD)/tests/unit/tier/test_storage_trim: LDLIBS += -Wl,--wrap=ioctl
-# A file system without locks.
-$(BUILD)/tests/unit/owner/test_taking: LDLIBS += -Wl,--wrap=flock
-# Neither a new name for a file nor its removal.
-$(BUILD)/tests/unit/like/test_calls: LDLIBS += -Wl,--wrap=renameat,--wrap=unlinkat
-# No pipe, no process; a time that they set.
-$(BUILD)/tests/unit/kvreplay/test_step_command: LDLIBS += -Wl,--wrap=pipe2,--wrap=fork
-$(BUILD)/tests/unit/kvstat/test_gnuplot: LDLIBS += -Wl,--wrap=pipe2,--wrap=tmpfile,--wrap=read,--wrap=lseek,--wrap=waitpid \
-    -Wl,--wrap=posix_spawn_file_actions_init,--wrap=posix_spawn_file_actions_adddup2
-$(BUILD)/tests/unit/lib/test_stop: LDLIBS += -Wl,--wrap=sigaction,--wrap=clock_gettime
-# No memory when they want that.
-$(BUILD)/tests/unit/lib/test_memory: LDLIBS += -Wl,--wrap=realloc
-$(BUILD)/tests/unit/kvreplay/test_validity: LDLIBS += -Wl,--wrap=calloc
+# Calls that a unit test answers itself, or lets fail.
+wrap = $(eval $(1:%=$(BUILD)/tests/unit/%): LDLIBS += $(2:%=-Wl,--wrap=%))
+$(call wrap,tier/test_storage_turns,io_open)
+$(call wrap,tier/test_io trace/test_frame,pread)
+$(call wrap,tier/test_storage_trim,ioctl)
+$(call wrap,owner/test_taking,flock)
+$(call wrap,like/test_calls,renameat unlinkat)
+$(call wrap,kvreplay/test_step_command,pipe2 fork)
+$(call wrap,kvreplay/test_validity,calloc)
+$(call wrap,kvstat/test_gnuplot,pipe2 tmpfile read lseek waitpid posix_spawn_file_actions_init posix_spawn_file_actions_adddup2)
+$(call wrap,lib/test_stop,sigaction clock_gettime)
+$(call wrap,lib/test_memory,realloc)
 # Tests draw their random cases with the simulator's generator, which is the same on every host.
 $(UNITS) $(BENCHES): $(BUILD)/kvgen/rng.o
-# RUNNER: an object in the place of cmocka's runner (make msan).
+# RUNNER: an object in the place of cmocka's runner (.ci/msan).
 $(UNITS): %: %.o $(RUNNER) $(LIB)
 	$(LINK) $(CMOCKA)
 $(BENCHES): %: %.o $(LIB)
@@ -339,53 +300,8 @@ asan-build:
 tsan-build:
 	$(MAKE) all unit BUILD=build/tsan OPTIM='-O1 -g -fno-omit-frame-pointer' CFLAGS='$(CFLAGS) -fsanitize=thread'
 
-# The memory sanitizer takes what a library writes that is not compiled with it for never written: what goes through zstd,
-# libcsv, libyaml, json-c or a stream of libc's, or comes from pthread_getaffinity_np, is left out. The fuzzers have no coverage to go by here.
-MSAN_NOT   := trace/test_frame kvgen/test_export kvreplay/test_pool trace/test_csv trace/test_trace_cut trace/test_trace_notes \
-              trace/test_trace_read trace/test_trace_write lib/test_thread lib/test_conf lib/test_model lib/test_jsonout kvstat/test_figures \
-              fuzz_conf fuzz_csv fuzz_frame fuzz_jsontree fuzz_trace fuzz_trace_files \
-              $(addprefix fuzz_kvgen_,files gpu_profile trace users) fuzz_kvstat_inputs fuzz_kvstat_report
-MSAN_UNITS := $(filter-out $(MSAN_NOT),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*/test_*.c)))
-MSAN_FUZZ  := $(filter-out $(MSAN_NOT),$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
-msan:
-	$(MAKE) options $(MSAN_UNITS:%=build/msan/tests/unit/%) $(MSAN_FUZZ:%=build/msan/tests/fuzz/%) BUILD=build/msan CC=clang \
-	    MPI=no OPTIM='-O1 -g -fno-omit-frame-pointer' RUNNER=build/msan/tests/msan.o FUZZ_MAIN=-fsanitize=fuzzer \
-	    CMOCKA='$(CMOCKA) -Wl,--wrap=_skip,--wrap=_cmocka_run_group_tests' \
-	    CFLAGS='-fsanitize=memory -fsanitize-memory-track-origins -fno-sanitize-recover=memory'
-	BUILD=build/msan tests/run --built $(MSAN_UNITS:%=unit/%)
-	tests/fuzz/seeds.sh build/msan/seeds
-	@for f in $(MSAN_FUZZ); do echo $$f; mkdir -p build/msan/corpus/$$f; \
-	    build/msan/tests/fuzz/$$f -runs=2000 -seed=1 -max_len=4096 -artifact_prefix=build/msan/ build/msan/corpus/$$f \
-	    $$(ls -d tests/fuzz/corpus/$$f build/msan/seeds/$$f 2>/dev/null) >build/msan/said 2>&1 || { tail -n 60 build/msan/said; exit 1; }; done
-
-# Cross-compiled, with the libraries of Debian's arm64 packages in a folder of their own; the tests run under qemu-user.
-ARM64         := build/arm64
-ARM64_SYSROOT := $(CURDIR)/$(ARM64)/sysroot
-arm64-build:
-	.ci/sysroot arm64 $(ARM64_SYSROOT)
-	PKG_CONFIG_LIBDIR=$(ARM64_SYSROOT)/usr/lib/aarch64-linux-gnu/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(ARM64_SYSROOT) \
-	    $(MAKE) MPI=no all unit BUILD=$(ARM64) CC='aarch64-linux-gnu-gcc --sysroot=$(ARM64_SYSROOT)' CUDA_HOME=none
-arm64-units:
-	BUILD=$(ARM64) TEST_EMULATOR='qemu-aarch64 -L $(ARM64_SYSROOT)' TEST_SCALE=10 tests/run --built unit/
-arm64: all arm64-build
-	tests/run --built project/arm64.t
-	$(MAKE) arm64-units
-
-FUZZ_SECONDS ?= 60
-# A seed of libFuzzer: 0 draws one.
-FUZZ_SEED ?= 0
-# An execution takes as long as its input.
-FUZZ_BYTES ?= 4096
-fuzz:
-	$(MAKE) fuzzers BUILD=build/fuzz CC=clang OPTIM='-O1 -g' \
-	    CFLAGS='-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined' LDFLAGS='-fsanitize=fuzzer'
-	rm -rf build/fuzz/table
-	tests/fuzz/seeds.sh build/fuzz/seeds
-	$(MAKE) BUILD=build/fuzz $(patsubst tests/fuzz/%.c,fuzz-for-seconds/%,$(wildcard tests/fuzz/fuzz_*.c))
-	@tests/fuzz/each --table build/fuzz
-fuzz-for-seconds/%:
-	@tests/fuzz/each build/fuzz $(FUZZ_SECONDS) $(FUZZ_SEED) $(FUZZ_BYTES) $*
-.PHONY: fuzzers
+$(SCRIPTS):
+	.ci/$(firstword $(subst -, ,$@)) $(word 2,$(subst -, ,$@))
 fuzzers: $(FUZZERS)
 
 bench: all $(BENCHES)
@@ -395,20 +311,6 @@ bench: all $(BENCHES)
 coverage:
 	$(MAKE) check BUILD=build/coverage OPTIM='-O0 -g' CFLAGS='--coverage -include tests/coverage.h'
 	@tests/coverage build/coverage
-
-# ---- lint ----
-FOLDERS := $(LIB_FOLDERS) $(KVGEN_FOLDERS) $(KVREPLAY_FOLDERS) $(KVSTAT_FOLDERS) $(KVPRECOND_FOLDERS)
-C_FILES := $(sort $(wildcard $(addsuffix /*.[ch],$(FOLDERS) tests/unit tests/unit/* tests/bench tests/faults tests/fuzz tests/simulation)))
-SH_FILES := $(shell grep -lE '^\#!/bin/(sh|bash)|^\#!/usr/bin/env (sh|bash)' install-deps.sh .ci/* .ci/packaging/* tests/run tests/exec tests/lib.sh \
-              tests/coverage tests/fuzz/each tests/fuzz/*.sh tests/cli/*/* tests/bench/*.sh tests/bench/against/*.sh examples/* tests/gpu/* 2>/dev/null)
-lint:
-	clang-format --dry-run -Werror $(C_FILES)
-	cppcheck -j $(shell getconf _NPROCESSORS_ONLN) --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
-	    --suppress=missingIncludeSystem --suppress=varFuncNullUB --suppress='*:/usr/*' -D_GNU_SOURCE -DKVTRACE_CUDA=0 -DKVTRACE_XLSX=0 -DKVTRACE_RESP=1 -DKVTRACE_S3=1 -DKVTRACE_ZLIB=0 -DKVTRACE_ZMQ=0 -DKVTRACE_NVME=0 '-DKVTRACE_VERSION="x"' \
-	    -I. lib kvgen kvreplay kvstat kvprecond
-	shellcheck --norc -x -P SCRIPTDIR $(SH_FILES)
-	@! grep -n 'shellcheck disable' $(filter-out tests/cli/%,$(SH_FILES)) || { echo 'mend the cause: only a list of words of a test is excused'; false; }
-	mandoc -Tlint -W warning $(addprefix man/,$(MANPAGES))
 
 # ---- install, distribution ----
 completions: all
@@ -443,18 +345,6 @@ dist:
 	@mkdir -p build
 	git archive --format=tar.gz --prefix=kvtrace-$(VERSION)/ -o build/kvtrace-$(VERSION).tar.gz HEAD
 	@echo build/kvtrace-$(VERSION).tar.gz
-
-# A copy of the sources as they are here, Debian's files generated into it; the package comes to lie beside it.
-DEB_DIR := build/deb/kvtrace-$(VERSION)
-deb:
-	@command -v dpkg-buildpackage >/dev/null && command -v dh >/dev/null || \
-	    { echo "kvtrace: make deb needs dpkg-dev and debhelper; run ./install-deps.sh --packaging" >&2; exit 1; }
-	rm -rf build/deb && mkdir -p $(DEB_DIR)
-	tar --exclude=./build --exclude=./.git -cf - . | tar -C $(DEB_DIR) -xf -
-	.ci/packaging/debian $(VERSION) $(DEB_DIR)
-	cd $(DEB_DIR) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS dpkg-buildpackage -b -us -uc
-	rm -rf $(DEB_DIR)
-	@echo build/deb/kvtrace_*.deb
 
 # The same objects with the third-party libraries linked in: only glibc is dynamic.
 $(STATIC): LDLIBS := $(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv $(if $(filter yes,$(RESP)),hiredis) $(if $(filter yes,$(ZLIB)),z)) $(CUDART) -ldl -lrt -lm

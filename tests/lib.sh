@@ -5,6 +5,9 @@
 #   TOP    root of the repository            BIN   folder of the programs (BUILD is respected)
 #   DATA   tests/data                        TMP   scratch folder of this script, removed when it ends
 #
+# The head says what is expected, what a bug looked like and, in a line "# builds: ...", for which builds the test is
+# (tests/run --help).
+#
 # Checks: each prints one TAP line
 #   ok "name" cmd args...         passes when the command succeeds; a failure shows the command's output
 #   not_ok "name" cmd args...     passes when the command fails by itself; death by a signal does not count
@@ -22,11 +25,10 @@
 #   plan N                        number of checks; without it the script ends with done_testing
 #   done_testing                  prints the plan if there was none
 #   skip_all "why"                ends the script as skipped; only before the first check
-#   plain_only                    skips the script in a sanitizer build. For tests of scripts, sources or pages: the
-#                                 programs that they start have tests of their own
-#   single_threaded               skips it under the thread sanitizer. For tests whose programs have one thread, but
-#                                 for compressing and reading traces, which has tests of its own
 #
+#   needs_mounts                  starts the script anew in a mount namespace of its own: what it mounts goes with it,
+#                                 whatever ends it. Skips it without root or such namespaces. Comes first in a script
+#   has_terminal                  succeeds where a program can be given a terminal (script, /dev/pts)
 #   needs_mpi                     skips it where mpirun cannot start ranks here; sets $mpirun, and $mpi to openmpi or mpich
 #   by_rank COMMAND... [:: COMMAND...]...   mpirun with a rank for each of the commands, 100 s at most
 #
@@ -86,18 +88,24 @@ skip_all() {
     exit 0
 }
 
-plain_only() { ! built_with fsanitize || skip_all 'the sanitizer sees nothing of what it tests'; }
+needs_mounts() {
+    [ -z "${KVTRACE_OWN_MOUNTS-}" ] || return 0
+    if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then skip_all 'needs root and mount namespaces'; fi
+    rm -rf "$TMP"
+    KVTRACE_OWN_MOUNTS=yes exec unshare -m "$0"
+}
+
+has_terminal() { timeout 20 script -qec true /dev/null </dev/null >/dev/null 2>&1; }
 
 needs_mpi() {
     [ -x "$BIN/kvreplay-mpi" ] || skip_all 'built without MPI'
-    ! sanitized || skip_all "MPI's libraries are not built for sanitizers"
     # The launcher of the library that the programs are linked with.
     mpi=openmpi
     if ldd "$BIN/kvreplay-mpi" | grep -q libmpich; then mpi=mpich; fi
     mpirun=$(command -v mpirun.$mpi || command -v mpirun) || skip_all 'no mpirun'
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
         PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe TMPDIR="$TMP"
-    "$mpirun" -np 2 true >"$TMP/out" 2>&1 || skip_all "mpirun does not start here: $(head -n 1 "$TMP/out")"
+    timeout -k 5 40 "$mpirun" -np 2 true >"$TMP/out" 2>&1 || skip_all "mpirun does not start here, or not in 40 s: $(head -n 1 "$TMP/out")"
 }
 # All ranks are started with all commands, and each goes on as its own: mpirun of Open MPI 5.0.7 crashes when it is given several.
 by_rank() {
@@ -111,8 +119,6 @@ by_rank() {
         done
         exec \"\$@\"" - "$@"
 }
-
-single_threaded() { ! built_with fsanitize=thread || skip_all 'one thread does it all'; }
 
 scaled() {
     tap_scaled=$(($1 / ${TEST_SCALE:-1}))

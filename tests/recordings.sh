@@ -26,3 +26,13 @@ needs_zmq() {
     "$BIN/kvgen" --bind ipc:///nowhere/x --duration 1ms -o none 2>"$TMP/err"
     ! grep -q 'built without libzmq' "$TMP/err" || skip_all 'built without libzmq'
 }
+
+# all_asleep PID: waits until all threads of a listener sleep and go on sleeping: all that was sent to it has come.
+all_asleep() {
+    asleep=0
+    for _ in $(seq 200); do
+        sleep 0.1
+        if cat "/proc/$1/task"/*/stat | grep -qv ') S '; then asleep=0; else asleep=$((asleep + 1)); fi
+        if [ $asleep -eq 5 ]; then break; fi
+    done
+}

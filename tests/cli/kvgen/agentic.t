@@ -5,7 +5,6 @@
 # session that began before its user had ended the last one.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 sample=$DATA/agentic_60.tar.zst
 summary=$TMP/summary.json

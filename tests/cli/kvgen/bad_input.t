@@ -4,7 +4,6 @@
 # death by signal, an error of several lines, or half an input that was taken for a whole one.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 # damaged: what is wrong with how a run ended that read $TMP/bad; nothing when it ended in order.
 damaged() {

@@ -4,7 +4,6 @@
 # milliseconds, or a block of 16 tokens written with the bytes of 512.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 summary=$TMP/summary.json
 trace=$TMP/trace.csv

@@ -4,7 +4,6 @@
 # for a bad number, or a second cycle that began before the first had ended.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 summary=$TMP/summary.json
 trace=$TMP/trace.csv

@@ -4,7 +4,6 @@
 # --compat, a lookup of a turn that nobody asked, or a difference that both have.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 # run_both NAME OPTIONS...: traces NAME.csv (plain) and NAME.compat.csv, and summaries beside them.
 run_both() {

@@ -6,7 +6,6 @@
 # in the code.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 digest_of() { # OPTIONS...
     told "$BIN/kvgen" -o /dev/null --summary "$TMP/s.json" --progress none --seed 1 "$@"

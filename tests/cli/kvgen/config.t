@@ -4,7 +4,6 @@
 # refused.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 exits "it prints" 0 "$BIN/kvgen" --print-config
 printed=$TMP/printed.yaml

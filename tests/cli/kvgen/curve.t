@@ -4,7 +4,6 @@
 # storage. A bug looked like one hit more or less at one size.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 mooncake=$DATA/mooncake_first4000.jsonl.zst
 curve=$TMP/curve.csv

@@ -1,6 +1,7 @@
 #!/bin/sh
 # One seed gives one file, byte for byte, each time and with any number of threads; another seed gives another file.
 # A bug looked like a digest that changed with --threads or between runs.
+# builds: plain address thread
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

@@ -2,6 +2,7 @@
 # eight_lines.t - the summary on standard error is eight lines of 80 columns at most: requests, tokens, the tiers in use, hit
 # rates, what was dropped or the curve or the latencies, and the trace with its digest. The rest is in --summary. A bug looked
 # like a table that wrapped, or a tier that overflowed and was not told.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
 
 # eight NAME ARGS...: a run whose standard error fits.

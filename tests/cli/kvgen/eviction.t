@@ -5,7 +5,6 @@
 # was read in its old tier.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 hits() { # FILE POLICY BLOCKS: of blocks of 1 MiB
     gib=$(awk -v blocks="$3" 'BEGIN {printf "%.10f", blocks / 1024}')

@@ -63,7 +63,7 @@ tiers() {
         NR > 1 && $4 ~ tier { op = $2 == "Read" ? "GET" : $2 == "Write" ? "PUT" : "DELETE"
             printf "%s %s %s %.9f\n", op, op == "DELETE" ? 0 : $3, $5, $1 }' "$2"
 }
-# Here all keep their times; settle.t has the rest.
+# Here all keep their times; sai3_order.t has the rest.
 exits 'sai3: storage' 0 generate --format sai3 --settle 0 -o kv.tsv
 is 'sai3: the columns of s3dlio, byte for byte' "$(head -n 1 kv.tsv)" "$(head -n 1 "$DATA/s3dlio_oplog_example.tsv")"
 oplog kv.tsv >got

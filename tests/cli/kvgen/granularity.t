@@ -4,7 +4,6 @@
 # another size, or two objects with one key.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 generate() {
     told "$BIN/kvgen" --model tiny-1b --num-users 10 --duration 30 --seed 3 --generation-mode fast "$@"

@@ -3,7 +3,6 @@
 # flush now and then. A bug looked like a file that ended behind its first member, or a cut one that was taken as whole.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 plain=$DATA/mooncake_first200.jsonl
 gzip -c "$plain" >"$TMP/one.jsonl.gz"

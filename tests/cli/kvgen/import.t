@@ -4,7 +4,6 @@
 # looked like a column that was found by its place, or a line that was left out in silence.
 # shellcheck source=tests/lib.sh disable=SC2059
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 log=$TMP/in
 body() { told "$BIN/kvgen" --no-notes --input "$log" -o - "$@" | tail -n +2; }

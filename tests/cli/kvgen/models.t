@@ -7,7 +7,6 @@
 # model that was refused for a harmless key, or like a state counted for each token.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 models=$DATA/models
 
 accepted=0

@@ -4,7 +4,6 @@
 # hit more or less: a wrong victim, a block counted twice, a limit off by one object.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 summary=$TMP/summary.json
 generate() { "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 "$@"; }

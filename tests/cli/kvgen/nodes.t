@@ -4,7 +4,6 @@
 # divided among ranks and should be whole on each.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 generate() { # FILE OPTIONS...
     trace=$1

@@ -4,7 +4,6 @@
 # is retrieved, or other requests that change because there are documents.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 generate() { # FILE OPTIONS...
     output=$1

@@ -4,9 +4,9 @@
 # looked like a table with a NO: reads that the benchmark does not make, a tier that fills differently, requests that
 # are never counted. Then the benchmark's trace against kvgen's in the same format: the same columns, the same kinds
 # of values.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 # a: conversations in host memory and storage; h: a decode node; i: documents, with a queue that grows.
 compare() { "$TOP/tests/bench/against/kvgen-vs-benchmark.sh" -n 4 "$@" "$DATA/mlperf_reference" a h i 2>&1; }

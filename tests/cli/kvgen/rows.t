@@ -4,7 +4,6 @@
 # changed by accident.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 generate() {
     # shellcheck disable=SC2046 # one word, or none

@@ -4,7 +4,6 @@
 # that grew with every row. The full sizes are in bench/kvgen-scale.sh.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 printf 'User,Context_Tokens,Generation_Tokens,Think_s,QoS\nu,25000,100,0.5,interactive\n' >"$TMP/users.csv"
 large() { # OPTIONS...: a user whose objects have 8 GB

@@ -5,7 +5,6 @@
 # was to begin later. Queues of which theory knows the waiting time follow.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 # book TRACE SUMMARY: each server's mean waiting time in us, by the trace and by the summary. Times are in ns.
 book() {

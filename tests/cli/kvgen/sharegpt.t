@@ -4,7 +4,6 @@
 # bug looked like bytes taken for characters, an answer paired with the wrong question, or a file held in memory.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 summary=$TMP/summary.json
 trace=$TMP/trace.csv

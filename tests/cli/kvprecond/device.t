@@ -4,10 +4,10 @@
 # test_target_guard tests the guards alone. A bug looked like a device whose partition table was overwritten, or whose
 # end was left as it was.
 . "$(dirname "$0")/../../lib.sh"
+needs_mounts
 kvprecond=$BIN/kvprecond
 summary=$TMP/summary.json
 
-[ "$(id -u)" -eq 0 ] || skip_all 'not root'
 command -v losetup >/dev/null || skip_all 'no losetup'
 [ -d /sys/dev/block ] || skip_all 'no /sys, which tells what a device is used for'
 

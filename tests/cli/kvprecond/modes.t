@@ -2,6 +2,7 @@
 # modes.t - random fills, objects of a model, several threads, purge: every block of the target is written once with
 # contents of its own, in any order and by any thread. A bug looked like blocks that random writes never reached, or two
 # threads that wrote the same one.
+# builds: plain address thread
 . "$(dirname "$0")/../../lib.sh"
 kvprecond=$BIN/kvprecond
 summary=$TMP/summary.json

@@ -5,6 +5,7 @@
 # search cleanly. A bug looked like a last step that was not the answer, or processes of the command that were left.
 # The steps are short: limits leave room for a busy machine, and a search may be tried again; a bug fails each time.
 # Without spinning, which costs CPU time that other tests need.
+# builds: plain (it is about times: config.t, test_search.c and test_step_command.c run its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

@@ -2,6 +2,7 @@
 # ceiling.t - --ceiling: a run near the rate that the client reaches with --null says so, a slower one does not, and a
 # ceiling of another trace is not compared. The test replaces the measured rate, so that it does not depend on speed.
 # A bug looked like a ceiling of another trace that was compared all the same.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

@@ -5,6 +5,7 @@
 # left, and the result file can be read up to its last whole frame. KVTRACE_RUNS=50 stops more runs, KVTRACE_SEED=N
 # others. A bug looked like a result that ended within a frame, a row without its result, a file that outlived its run,
 # or a kept slab without its last objects.
+# builds: plain address thread
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 summary=$TMP/summary.json

@@ -3,6 +3,7 @@
 # plain CSV or into a pipe, and kvstat reports on the rest: "incomplete", exit status 2. KVTRACE_RUNS=20 kills more runs,
 # KVTRACE_SEED=N at other moments. A bug looked like a run of minutes that left an empty file, or a file without its end
 # that passed for whole.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

@@ -2,6 +2,7 @@
 # order.t - a trace that rewrites, reads, moves and deletes the same few keys thousands of times. In every order that
 # promises it, each read is verified in full, none is absent, and none comes before its write. A bug looked like a read
 # that overtook the write before it and found the older object (corrupt), or nothing (absent).
+# builds: plain address thread
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

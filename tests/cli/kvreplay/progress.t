@@ -2,6 +2,7 @@
 # progress.t - the line of each second: rows, GiB, GiB/s and P99 of the last second, the queue, and the time left where
 # it can be known; as text and as JSON. A bug looked like a share that counted rows read ahead, so that a small trace
 # had no time left from its first second on.
+# builds: plain address thread
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

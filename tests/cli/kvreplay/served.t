@@ -4,6 +4,7 @@
 # that cannot keep up with the requests that it has. A busy machine may delay anything, so only the median delay is
 # bounded; the unit test is exact. A bug looked like queue waits that were shorter by the time that the request had
 # queued when the trace was made.
+# builds: plain address thread
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

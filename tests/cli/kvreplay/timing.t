@@ -3,6 +3,7 @@
 # in response time while service time stays, and being behind is said once. Upper bounds are tried again on a busy
 # machine; lower bounds hold each time. A bug looked like a schedule that slipped with the target, so that queueing
 # vanished from the figures.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 summary=$TMP/summary.json

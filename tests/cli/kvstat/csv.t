@@ -73,6 +73,9 @@ is 'one run' "$(sed 1d "$TMP/stdout" | cut -d, -f1 | sort -u | wc -l) $(figure r
 sed 's/,u1,/,"a,""b",/' "$dozen" >"$TMP/user.csv"
 exits 'a user with comma and quote' 0 "$kvstat" --csv --by user "$TMP/user.csv"
 like 'is quoted' "$(cat "$TMP/stdout")" ',groups.ops,,,"a,""b",,'
+sed 's/,u1,/,"a""b",/' "$dozen" >"$TMP/user.csv"
+exits 'a user with a quote alone' 0 "$kvstat" --csv --by user "$TMP/user.csv"
+like 'is quoted, too' "$(cat "$TMP/stdout")" ',groups.ops,,,"a""b",,'
 # A name that is too long for a column is cut between characters, and bytes that are no text become '?'.
 awk -F, -v OFS=, 'NR > 1 { $8 = ""; for (i = 0; i < 300; i++) $8 = $8 "\303\274" } { print }' "$dozen" >"$TMP/long.csv"
 exits 'a long user' 0 "$kvstat" --csv --by user "$TMP/long.csv"

@@ -2,6 +2,7 @@
 # interval.t - --interval: each row counts in the interval in which it completed, in text, JSON and CSV, with any
 # number of threads; the intervals add up to the whole. Bugs looked like an interval without rows that was left out,
 # or contents that forgot what was there before the start.
+# builds: plain address thread
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv

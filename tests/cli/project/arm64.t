@@ -2,8 +2,8 @@
 # arm64.t - the programs compiled for arm64 by make arm64-build and run under qemu-user write the same bytes as those of
 # this machine: five traces with their digests, and the reports of a result. A bug looked like a trace that depends on
 # whether char is signed, or on how the C library of one processor rounds.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 
 arm64=$TOP/build/arm64
 command -v aarch64-linux-gnu-gcc >/dev/null || skip_all 'aarch64-linux-gnu-gcc is not here (./install-deps.sh --cross)'

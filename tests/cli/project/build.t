@@ -2,6 +2,7 @@
 # build.t - the promises of the Makefile and the scripts around it: one version everywhere, an uninstall that removes
 # all that install made, a list of packages. A bug looked like a man page that install forgot, files that uninstall
 # left, or a link that failed for want of a library that nothing calls.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
 cd "$TOP" || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -2,8 +2,8 @@
 # coming_from.t - "Coming from kv-cache.py" in kvtrace(7) names each option that examples/kvbench accepts and each member
 # of the benchmark's results, and what it says of our programs is there: their options, and the members of kvstat --json.
 # A bug looked like an option that was added to kvbench and not to the page, or a page that names an option of before.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 sed -n '/^\.Sh COMING FROM KV-CACHE.PY/,/^\.Sh FILES/p' "$TOP/man/kvtrace.7" >"$TMP/page"
 ok 'the page is there' test -s "$TMP/page"

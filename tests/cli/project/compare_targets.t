@@ -2,8 +2,8 @@
 # compare_targets.t - examples/compare-targets.sh: one trace on several targets, one table, and a last line that says what may
 # be concluded. Two folders, Redis where it is installed, and simulated targets that are a hundred times apart. A bug looked
 # like a target that ended with fewer operations and seemed faster for it.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 cd "$TMP" || exit 1
 script=$TOP/examples/compare-targets.sh
 compare() { BUILD=$BUILD "$script" -m tiny-1b -u 2 -n 4 --storage-capacity-gb 1 "$@"; }

@@ -2,9 +2,9 @@
 # container.t - examples/Containerfile: what it copies is what make static writes, its entry point is one of our programs, and it
 # fetches nothing but its base image. Its steps run here as they would in an image, without a container. A bug looked like a
 # name of the tarball that had changed, or an image that did not start.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 cd "$TMP" || exit 1
 file=$TOP/examples/Containerfile
 

@@ -2,8 +2,8 @@
 # debian.t - Debian's own tools accept the files that .ci/packaging/debian generates: one version and date, the build
 # dependencies of install-deps.sh, rules that run. The build itself is make deb. A bug looked like a library that was
 # added to install-deps.sh and not to the package.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 cd "$TOP" || exit 1
 command -v dpkg-parsechangelog >/dev/null || skip_all 'dpkg-dev is not here'
 command -v apt-get >/dev/null || skip_all 'install-deps.sh names the packages of another system'

@@ -2,8 +2,8 @@
 # discover.t - examples/discover.sh on machines made of text: its lists and its proposal, which both forms give alike. A
 # bug looked like a read-only or a smaller disk as target, a mount point that was cut at a blank, or a size that the
 # options do not take.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 
 root=$TMP/machine
 mkdir -p "$root/proc" "$root/sys/block/nvme0n1/device" "$TMP/bin" "$TMP/fast" "$TMP/fast two" "$TMP/slow" "$TMP/boot"

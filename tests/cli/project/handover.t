@@ -2,9 +2,9 @@
 # handover.t - examples/handover.sh: one trace by several clients. sai3-bench is a fake here, a script that checks what it
 # is given; fio is the real one where it is installed. A bug looked like a client that got another trace, a folder
 # that stayed, or a client that was missing without a word.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 cd "$TMP" || exit 1
 
 tools=

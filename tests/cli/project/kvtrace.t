@@ -2,9 +2,9 @@
 # kvtrace.t - the front door: a command for each script of examples/, each with a help and with --print, which shows commands
 # that work and runs nothing. A bug looked like a script without a command, a --print that made folders, or a printed
 # command with an option that its program does not know.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 cd "$TMP" || exit 1
 # Without the programs in PATH: they are found beside kvtrace.
 PATH=/usr/local/bin:/usr/bin:/bin

@@ -6,8 +6,8 @@
 # in a scratch folder where tests and examples are links to the folders of this repository, with the programs on the
 # PATH. A display (or .Dl) after the line  .\" not run: WHY  does not run, because a machine may lack what it needs. The
 # pages run at the same time. A bug looked like an example with an option that was renamed.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 
 pages='kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace.5 kvtrace.7'
 

@@ -4,9 +4,9 @@
 # each case, drawn with a fixed seed. `make faults` takes all of them. Bugs looked like a summary cut in the middle with
 # exit status 0, a crash inside a library that does not look at what malloc returns, and a program that never ended.
 # SAMPLE=N takes N points of each case and kind, SEED=S others.
+# builds: plain (sanitizers have an allocator of their own; make faults BUILD=... tries their system calls)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-! sanitized || skip_all 'sanitizers have an allocator of their own; make faults BUILD=... tries their system calls'
 command -v python3 >/dev/null || skip_all 'no python3'
 command -v zstd >/dev/null || skip_all 'no zstd'
 lib=${BIN%/bin}/tests/faults/fail_nth.so

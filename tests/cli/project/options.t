@@ -2,8 +2,8 @@
 # options.t - the man page of each program lists exactly the options that the program takes: every line of
 # --list-options has an .It entry with its short name, and there is no other entry. A bug looked like an option that was
 # added to the table and forgotten in the man page, or the reverse.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 # listed PROGRAM: "NAME LETTER" of the options in the table but help and version; LETTER "-": none.
 listed() {

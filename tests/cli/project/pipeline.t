@@ -3,6 +3,7 @@
 # simulated, and the description of the run travels along. Bugs looked like a recorded trace that was reported with
 # "100 users", the default of an option without meaning there, or a storage tier with the drive's free space in place of
 # the capacity that the trace was made for.
+# builds: plain address thread
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

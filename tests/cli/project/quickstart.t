@@ -2,9 +2,9 @@
 # quickstart.t - examples/quickstart.sh in a tree where packages and programs are there already: few lines around the report,
 # the result kept, nothing else left, also when it is interrupted or a step fails. A bug looked like a first run whose end
 # was a footnote, or whose measurement was gone.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 cd "$TMP" || exit 1
 
 mkdir -p tree/build disk/one

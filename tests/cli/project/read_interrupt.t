@@ -2,9 +2,9 @@
 # read_interrupt.t - a signal ends the reading of any file at once, also one in which nothing comes: 16 GB of blank lines
 # in half a megabyte. A bug looked like a program that reads on for minutes, looks at signals behind the next row
 # only, and dies of the second one without a word.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 
 yes '' | head -c 268435456 | zstd -q -1 >"$TMP/blank.zst"
 cat "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" >"$TMP/1g.zst"

@@ -2,8 +2,8 @@
 # readme.t - the commands of README.md work as they stand there: they run in their order, in a scratch folder, in a
 # shell that ends at the first failure. Only the drive is an empty engine, and the pace of traces is faster. A bug
 # looked like an option of an example that was renamed, or a file that no command before had made.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 ln -s "$TOP/tests" tests

@@ -1,11 +1,11 @@
 #!/bin/sh
 # runner.t - tests/run and tests/exec: a line for each test file that passes, whatever it and its jobs say; failures in full; no
 # line of a build that works. A bug looked like "Terminated" between the lines, or a failure without its reason.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 cd "$TMP" || exit 1
-unset BUILD TEST_SCALE MAKEFLAGS MFLAGS MAKELEVEL
+unset BUILD TEST_SCALE TEST_TIMES TEST_LIMIT_S JOBS MAKEFLAGS MFLAGS MAKELEVEL
 
 # A tree with tests of its own.
 mkdir -p tree/tests/cli/some tree/build
@@ -46,12 +46,47 @@ stdout_unlike 'and nothing of the others' 'a complaint|a remark'
 stdout_like 'the closing line' '^Result: FAIL'
 rm tree/tests/cli/some/broken.t
 
+# What it started is in another session, and hears no signal but the last.
 add slow.t <<'END'
 echo 'ok 1 - one'
+setsid sh -c 'trap "" TERM; echo $$ >"$PIDS"; while :; do sleep 60; done' &
 sleep 60
 END
+export PIDS="$TMP/pids"
 TEST_LIMIT_S=1 exits 'one that hangs' 1 run --built slow
 stdout_like 'is killed, which is said' '^# killed: it took longer than 1 s'
+gone() { # a process that was killed may be there for a moment
+    for _ in $(seq 200); do
+        kill -s 0 "$1" 2>/dev/null || return 0
+        sleep 0.05
+    done
+    return 1
+}
+ok 'with all that it started' gone "$(cat pids)"
+rm tree/tests/cli/some/slow.t
+
+# Tests that say for which builds they are.
+mark() { { echo "# builds: $2" && cat tree/tests/cli/some/quiet.t; } | add "$1"; }
+mark for_plain.t 'plain (it is slow)'
+mark for_all.t 'plain address thread'
+ran() { # ran FLAGS: what runs in a build with them
+    echo "$1" >tree/build/flags
+    run --built some >stdout 2>&1
+    sed -n 's|^tests/cli/some/\(.*\)[.]t [. ]*ok$|\1|p' stdout | sort | paste -sd ' ' -
+}
+is 'a build without sanitizers runs all' "$(ran 'cc -O2')" 'chatty for_all for_plain quiet'
+is 'one with the address sanitizer those for it, and what says nothing' "$(ran 'cc -fsanitize=address,undefined')" 'chatty for_all quiet'
+is 'one with the thread sanitizer what says so' "$(ran 'cc -fsanitize=thread')" for_all
+exits 'none of the tests asked for' 2 run --built plain
+stderr_like 'is said' '^tests/run: not for a build of kind "thread": tests/cli/some/for_plain[.]t$'
+rm tree/build/flags
+mark odd.t 'plain adress'
+exits 'a word that is no build' 1 run --built some
+stderr_like 'is said, too' '^tests/run: tests/cli/some/odd[.]t: what is "builds: plain adress"[?]$'
+rm tree/tests/cli/some/odd.t
+
+exits 'with times' 0 run --built --times quiet
+stdout_like 'the slowest are listed' '^ *[0-9.]+ s +[0-9.]+ s  tests/cli/some/quiet.t$'
 
 printf '#!/bin/sh\necho packages and packages\n' >tree/install-deps.sh
 chmod +x tree/install-deps.sh

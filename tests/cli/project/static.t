@@ -2,6 +2,7 @@
 # static.t - make static links the objects of a build into programs that need only glibc, and packs them with man pages,
 # completions and examples. A bug looked like a program that did not start on the host it was copied to, because it
 # needed a library of this one.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
 cd "$TOP" || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -3,8 +3,8 @@
 # they should, and their answers are those of the programs when asked directly. A bug looked like a scenario that used
 # the trace of another, a PASS for a run without reads, or an option of a suite that did nothing. Scripts that search or
 # check are in suites_search.t, kvbench in kvbench.t. The scripts mostly wait, so several run at the same time.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 examples=$TOP/examples
@@ -108,9 +108,8 @@ lane_nodes &
 for suite in "$examples"/*.sh "$examples/kvbench"; do
     case $suite in */common.sh | */quickstart.sh) continue ;; esac
     name=${suite##*/}
-    exits "$name --help" 0 "$suite" --help
+    exits "$name --help" 0 "$suite" --help # kvtrace.t has the rest
     like "$name: the help begins with its name" "$(head -1 stdout)" "^$name - "
-    exits "$name: an unknown option" 2 "$suite" --no-such-option 1
 done
 
 # ---- sizes: what kvreplay may use in the folder that was named, however full its file system is ----

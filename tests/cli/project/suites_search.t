@@ -2,8 +2,8 @@
 # suites_search.t - the scripts of examples/ that search for a number of users and that check the machine: they find an
 # answer, and their exit status is what their lines say. A bug looked like a search whose steps found the objects of the
 # step before, or a check that failed in silence. The scripts mostly wait, so several run at the same time.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 examples=$TOP/examples

@@ -1,11 +1,10 @@
 #!/bin/sh
 # terminal.t - a program whose input would be typed, or whose rows would fill the screen, says so and how to use it. A
 # bug looked like a program that hangs, or 15,793 lines after "kvgen" alone.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 
-command -v script >/dev/null || skip_all 'script is not here'
-timeout 20 script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip_all 'script makes no terminal'
+has_terminal || skip_all 'no terminals here (script, /dev/pts)'
 
 # at_terminal STATUS COMMAND: runs it with a terminal as standard input, output and error; its answer is in $TMP/out.
 at_terminal() {

@@ -2,8 +2,8 @@
 # wrong_program.t - an option that another of the four programs has is refused with that program's name. A bug looked
 # like "unknown option; did you mean --num-gpus?" for an option that is right, but given to the program before in the
 # pipe, or an option of one table that the other programs did not know of.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 programs='kvgen kvreplay kvstat kvprecond'
 
 # owners: a line "OPTION PROGRAM" for each option of each program.

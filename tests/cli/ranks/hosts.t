@@ -1,9 +1,9 @@
 #!/bin/sh
 # hosts.t - examples/hosts.sh: parts on several hosts, here twice this machine, end in one report and a sentence; a host that
 # fails is named, and the report is on the others. A bug looked like a trace that stayed on the hosts.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 cd "$TMP" || exit 1
 export KVTRACE_BIN="$BIN"
 

@@ -3,9 +3,9 @@
 # and the tree of the benchmark is made here: option_N/trial_T/rank_R and a summary.json with the sums over ranks. All ranks of
 # a trial start at one time. A host that fails is named. A bug looked like a rank that had the trace of another, or started
 # when its trace was ready.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 cd "$TMP" || exit 1
 export KVTRACE_BIN="$BIN"
 

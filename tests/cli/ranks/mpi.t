@@ -3,6 +3,7 @@
 # Ranks that differ are refused before anything is written, by host; an error or a signal at one ends all; what a killed one
 # leaves is whole to its last second. A bug looked like a rank that waited for ever, percentiles that were averages, a result
 # that had the rows of one rank only, or a processor that a waiting rank kept busy.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 needs_mpi

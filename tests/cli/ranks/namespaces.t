@@ -4,11 +4,13 @@
 # middle: the result has the rows of the others, and names the one that is missing; its rows stay with it, and nobody removes
 # what it may still be at work on. A bug looked like a result that needed a shared file system, a run that waited for ever, or
 # rows that went with the link.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
+needs_mounts # ip netns mounts each namespace
 needs_mpi
 [ $mpi = openmpi ] || skip_all "the options of Open MPI's launcher"
-if [ "$(id -u)" != 0 ] || ! command -v ip >/dev/null || ! command -v unshare >/dev/null; then skip_all 'needs root, ip and unshare'; fi
+command -v ip >/dev/null || skip_all 'needs ip'
 name=kvt$$
 ip netns add "$name-0" 2>/dev/null || skip_all 'network namespaces are refused here'
 remove() {
@@ -122,7 +124,8 @@ if ! command -v redis-server >/dev/null || "$BIN/kvreplay" --target redis+unix:n
 fi
 ip netns exec "$name-4" redis-server --bind 10.77.0.14 --port 6379 --protected-mode no --save '' --appendonly no --dir "$TMP" >"$TMP/redis.log" 2>&1 &
 stored() { ip netns exec "$name-4" redis-cli -h 10.77.0.14 -n 1 dbsize; }
-until stored 2>&1 | grep -q '^0$'; do sleep 0.1; done
+redis=$!
+until stored 2>&1 | grep -q '^0$' || ! kill -s 0 $redis 2>/dev/null; do sleep 0.1; done
 store="--shared-target --target redis://10.77.0.14/1 --timeout 2s --retries 0"
 # shellcheck disable=SC2086
 {
@@ -149,7 +152,8 @@ fi
 export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
 unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
 ip netns exec "$name-4" env S3_SERVER_ADDRESS=10.77.0.14 "$TOP/tests/faults/s3_server.py" "$TMP/port" 2>"$TMP/s3.log" &
-until [ -s "$TMP/port" ]; do sleep 0.1; done
+server=$!
+until [ -s "$TMP/port" ] || ! kill -s 0 $server 2>/dev/null; do sleep 0.1; done
 head -n 51 "$TMP/t.csv" >"$TMP/short.csv"
 prefix="s3://bucket/p?endpoint=http://10.77.0.14:$(cat "$TMP/port")"
 stored() { ip netns exec "$name-4" curl -s --noproxy '*' "http://10.77.0.14:$(cat "$TMP/port")/-/keys" | grep -c '\.kv$'; }

@@ -2,6 +2,7 @@
 # precond.t - kvprecond-mpi: ranks fill targets of their own at the same time, and rank 0 makes one report. What differs, or
 # cannot be opened at one rank, is refused before anything is written; a signal to one rank ends all. A bug looked like two
 # ranks with the same bytes, a report of one rank only, or a rank that wrote on alone.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 needs_mpi

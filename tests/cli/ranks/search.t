@@ -3,6 +3,7 @@
 # figures of all rows, and the others follow. What one rank cannot do, a signal to one of them, and one that is lost end the
 # search for all. A bug looked like ranks that searched each for itself, a P95 that was that of one rank or a mean, or a rank
 # that waited for a step which the others did not run.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 needs_mpi

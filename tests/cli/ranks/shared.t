@@ -3,6 +3,7 @@
 # up when the last of them has left it. Each object is there once with --split keys; else each rank has its own. A bug looked
 # like a rank that was refused what rank 0 had taken, objects that two ranks wrote in turn, a store that was cleaned up under a
 # rank at work, or one that nobody cleaned up.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 needs_mpi

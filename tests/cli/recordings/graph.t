@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
-single_threaded
 
 generate() { "$BIN/kvgen" -m tiny-1b --generation-mode none --summary "$TMP/s.json" "$@"; }
 rows() { grep -v '^,Note' "$1"; }

@@ -7,7 +7,6 @@
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
-single_threaded
 
 generate() { "$BIN/kvgen" -m tiny-1b --object-bytes 1MiB --names "$TMP/key" --summary "$TMP/s.json" "$@"; }
 rows() { grep -v '^,Note' "$1"; }

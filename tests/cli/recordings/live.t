@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
-single_threaded
 
 needs_zmq 'zmq, msgpack' 'zmq and msgpack, which the publisher needs'
 
@@ -25,13 +24,8 @@ listen() { # KVGEN-ARGS...: in the background; sets listener
     "$BIN/kvgen" -m tiny-1b --names "$TMP/key" --summary "$dir/s.json" -o "$dir/out.csv" "$@" >"$dir/log" 2>&1 &
     listener=$!
 }
-end() { # what was sent has come, as all threads of the listener sleep; it is interrupted
-    asleep=0
-    for _ in $(seq 100); do
-        sleep 0.2
-        if cat "/proc/$listener/task"/*/stat | grep -qv ') S '; then asleep=0; else asleep=$((asleep + 1)); fi
-        if [ $asleep -eq 5 ]; then break; fi
-    done
+end() { # it is interrupted when what was sent has come
+    all_asleep "$listener"
     kill -s INT "$listener"
     ended
 }

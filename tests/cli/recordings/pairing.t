@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
-single_threaded
 
 events=$DATA/recordings/dynamo-1.6.1-mocker-events.zmqrec
 requests=$DATA/recordings/dynamo-1.6.1-request-trace-sessions-payload.jsonl

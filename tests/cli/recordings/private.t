@@ -3,9 +3,9 @@
 # reports are decoded, and every number and text in them is compared with the token ids, names and hashes of the sample
 # (tests/recordings.py). The same search finds each of these where an output is given one. A bug looked like a session's
 # name in a user column, or a block hash that a known prompt could be looked up by.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 command -v python3 >/dev/null || skip_all 'no python3, which decodes the outputs'
 
 # The key of the hashes is planted, too.

@@ -1,6 +1,7 @@
 #!/bin/sh
 # examples/record.sh prints for each engine the way from its own option to a replay's verdict, in eight lines at most, and
 # these lines work. A bug looked like an option that a program does not have.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

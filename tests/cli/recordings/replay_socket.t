@@ -7,7 +7,6 @@
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
-single_threaded
 
 needs_zmq 'zmq' 'zmq, which plays the engine'
 
@@ -35,7 +34,7 @@ talk() { # FOLDER SAMPLE [REQUEST]: kvgen, and the engine as it was; all that ca
         --summary s.json -o rows 2>log &
     listener=$!
     wait $player
-    sleep 1 # a busy machine has read it all by then
+    all_asleep "$listener" # it has read it all
     kill -s INT "$listener"
     wait "$listener"
     [ ! -s player ] || diag "$(tail -n 1 player)"

@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
-single_threaded
 
 in=$DATA/recordings/lmcache-0.5.6-fs.strace
 generate() { "$BIN/kvgen" --names "$TMP/key" --summary "$TMP/s.json" "$@"; }

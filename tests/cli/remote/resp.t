@@ -95,6 +95,10 @@ exits 'a cut value' 1 replay --keep --summary s.json --target "$uri&part=64KiB" 
 is 'is not the object that is on the list' "$(json s.json '.populated | .adopted_objects, .stale_objects')" '2 1'
 exits 'and all of them at the end' 0 replay --destroy-data --target "$uri&part=64KiB" read.csv
 is 'nothing is left of them' "$(keys)" ''
+{ head -n 1 t.csv && printf '%s\n' 0,Write,100000,Tier-2,x,Prefill 0.001,Delete,100000,Tier-2,x,; } >gone.csv
+exits 'an object of two parts, the second one shorter, is deleted' 0 replay --keep --target "$uri&part=64KiB" gone.csv
+is 'with both' "$(keys | grep -c ^kvtrace:)" 0
+exits 'and the store is left' 0 replay --destroy-data --target "$uri" gone.csv
 
 # ---- during a run: what is lost, what is stale ----
 cat >slow.csv <<'END'

@@ -3,6 +3,7 @@
 # eviction makes the engine's calls, in its order, with its flags and sizes (strace). Every layout takes the same rows as
 # our own and verifies each byte. What cannot be done so is refused. A bug looked like a direct load of 2 MiB that was two
 # of 1 MiB, an fsync that nobody asked for, or an object that was never found again.
+# builds: plain address thread
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

@@ -4,6 +4,7 @@
 # A changed, stale or swapped object is found on each of them. What is kept is found again by the same targets in any order,
 # and by no others; a killed run leaves what the next one clears or adopts. A bug looked like an object that was looked for
 # on another target than the one it was written to, or three of four targets that were emptied.
+# builds: plain address thread
 # shellcheck source=tests/lib.sh disable=SC2086,SC2002
 . "$(dirname "$0")/../../lib.sh"
 cd "$TMP" || exit 1

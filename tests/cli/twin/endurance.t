@@ -3,7 +3,6 @@
 # replay the drive's own log, or why it is not known. A bug looked like years of a drive that nothing is written to.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 run() {
     told "$BIN/kvgen" --model tiny-1b --users 5 --duration 20 --gpu-mem 0 --cpu-mem 0 --generation-mode fast -o "$TMP/t.csv" \

@@ -5,6 +5,7 @@
 #
 # Tier-0 takes no time in both, so all that differs is the replay's own lateness. A bug looked like prefills side by
 # side on one engine, an engine chosen in another way than kvgen's, or prefilled tokens counted as generated.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

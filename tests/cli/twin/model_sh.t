@@ -1,9 +1,9 @@
 #!/bin/sh
 # kvtrace model: measures a folder and an object store, leaves nothing there and what others keep there alone, and writes a
 # file that kvgen and kvreplay read. A bug looked like a run without rows, repeated for ever.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 cd "$TMP" || exit 1
 model() { timeout 120 "$BIN/kvtrace" model --sizes 65536 --in-flight 1,4 --storage-capacity-gb 0.05 --point 1 -t 90 "$@"; }
 

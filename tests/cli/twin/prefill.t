@@ -8,7 +8,6 @@
 # host's link.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 models=$DATA/models
 
 # ---- a closed form ----

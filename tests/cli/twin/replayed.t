@@ -2,6 +2,7 @@
 # --tier-engine N=sim:model=drive.json: the server of kvgen --tier-model, in real time. A served replay of a simulated run
 # has its service times, deletes take none, summary and report name the measurement, bad files are refused before the
 # run. A bug looked like a replay whose drive was twice as fast as the simulated one.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

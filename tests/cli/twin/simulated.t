@@ -5,7 +5,6 @@
 # write beside it was counted.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 rows() { awk -F, 'NR > 1 {printf "%s %s %s,", $1, $2, $4}' "$1"; }
 model() { printf '{"program": "kvtrace model", "device": "disk0", "valid": true, "points": [%s]}' "$1"; } # POINTS

@@ -1,9 +1,9 @@
 #!/bin/sh
 # kvtrace model on stores over the network: a server of S3 and one of Redis are measured as folders are, and left empty. A
 # bug looked like objects that stay on the server.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 why=$(no_s3)

@@ -7,7 +7,6 @@
 # variant that was simulated twice, or a price that nobody gave.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 worth() { told "$BIN/kvgen" --gpu-profile h100 --generation-mode none -o none --worth --summary "$TMP/told.json" "$@"; }
 verdict() { json "$TMP/told.json" ".worth.tiers[] | select(.tier == \"Tier-$1\") | .verdict"; }

@@ -4,6 +4,7 @@
  * follow the fill without a gap and share nothing. A bug looked like this: the tail of a file that
  * is no multiple of the block written into the next file, a write left behind after ENOSPC, a file
  * closed while another thread still had a write for it. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* The end of a stream that fails: a write that fails, first, in the middle or last, ends it with
  * its error, nothing is in flight afterwards, no later chunk begins, and the fillers have ended. A
  * bug looked like a filler that waited forever for a buffer that a failed write kept. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * than it was told or has learned, and gives way where no CPU is to spare. A bug looked like this:
  * rows half a millisecond late because the CPU had to be woken first, or spinning that once learned
  * was never forgotten. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

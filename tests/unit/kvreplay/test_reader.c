@@ -1,6 +1,7 @@
 /* The reader's window: it is lent to the reader piece by piece, and all of it can be had. A bug
  * would look like this: rows in hand that hold most of the window, a reader that waits for more
  * free rows than there are, and a replay that hangs; or rows out of the order of the trace. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

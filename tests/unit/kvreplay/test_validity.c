@@ -1,6 +1,7 @@
 /* What is said about figures that cannot be the drive's: bytes that the device never saw, a
  * rate above its link's, a run near the client's own ceiling. A bug looked like this: a cached run
  * that was praised, or a sound one that was flagged. */
+/* builds: plain address thread */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

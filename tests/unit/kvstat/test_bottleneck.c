@@ -51,6 +51,8 @@ static void one_stands_out(void **state)
     assert_int_equal(named(&r, unknown, 0.61), FIGURE_SHARE_GENERATION);
     r = sums(0, 59, 0, 41, 0);
     assert_int_equal(named(&r, unknown, 0.59), FIGURE_ITSELF);
+    r = sums(0, 40, 0, 26, 14); /* exactly the share that is enough */
+    assert_int_equal(named(&r, unknown, 0.4), FIGURE_SHARE_GENERATION);
     r = sums(0, 39, 0, 10, 20);
     assert_int_equal(named(&r, unknown, 0.39), FIGURE_ITSELF);
     r = sums(0, 0, 0, 0.2, 0);

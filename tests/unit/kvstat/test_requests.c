@@ -1,6 +1,7 @@
 /* Requests from their rows: sums by hand, the same however the rows are cut into pieces or dealt to
  * threads, a bounded table that says what it cut, and arrivals mapped to the replay's clock at any
  * speed. A bug looked like an end-to-end latency ten times too long in a replay at --speed 10. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -4,6 +4,7 @@
  * lowered again. A bug here is a program that Ctrl-C cannot end, or one that loses its results to
  * the second. A line of text stands below what a terminal shows; a reader that is patient is so for
  * STOP_PATIENCE_MS. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* test_thread.c - threads near a device: the processors of its NUMA node as sysfs lists them, as
  * far as they are allowed, and those of before again. A bug looked like a list whose last range was
  * left out, or threads that stayed on a node. */
+/* builds: plain address thread */
 #include <errno.h>
 #include <sched.h>
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* Gaps: what is kept and counted, and only of the timed part; what overlaps a row, each moment once
  * and the scheduler's not at all. A bug looked like a stop of a second that no figure showed, or
  * one that was counted for each thread. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * bounds what is in flight, errors and the end of a file come as results, waits end at their time
  * or at a wake. Bugs looked like: a wake that came before the wait and was lost (the owner slept
  * for ever), a short read at the end of a file taken for a whole one. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * each, where it lies; a device that refuses is no error, and costs no further tries for that
  * object. A delete's time is that of its discards, a read that drops has its own already. A bug
  * would discard what belongs to another object. */
+/* builds: plain address thread */
 #include <errno.h>
 #include <linux/fs.h>
 #include <setjmp.h>

@@ -4,6 +4,7 @@
  * hundreds of small ones. Between the tier and its engine stands one that makes single I/Os fail.
  * Bugs looked like: an object that was asked for its next chunk after it had failed, a chunk's
  * buffer that was lost with it until nothing moved any more. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -4,6 +4,7 @@
  * not of the device that is current in the calling thread. The real runtime is tested by tests/gpu.
  * A bug looked like a copy on the wrong device, or an object that did not fit although there was
  * room. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* The host-memory tier keeps every byte of every object through rewrites, deletes and reads that
  * drop, whatever the fragmentation. A bug looked like a corrupt read or a lost object. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

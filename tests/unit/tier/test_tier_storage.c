@@ -2,6 +2,7 @@
  * rings, finds what was changed behind its back, and adopts what an earlier run left. Bugs looked
  * like: a flipped byte not seen, a fault reported at the wrong block because chunks were checked
  * out of order, a write that failed half-way and left a file of the full size. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

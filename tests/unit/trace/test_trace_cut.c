@@ -2,6 +2,7 @@
  * row comes, then an error that says after which row; no damage passes for other rows. A bug looks
  * like a cut that passes for an end, a row lost at a frame's edge, or a number of rows that is not
  * the one given. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

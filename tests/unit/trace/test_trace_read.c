@@ -2,6 +2,7 @@
  * FILE:LINE for what is wrong. A
  * bug looks like a row that is lost, doubled or read from the wrong column, a wrong line number, or
  * a cut that passes for an end. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -353,6 +354,8 @@ static const char *const bad_rows[][2] = {
     {"x,Read,5,Tier-2,k,Decode", "Timestamp 'x'"},
     {",Read,5,Tier-2,k,Decode", "Timestamp ''"},
     {"1.0000000001,Read,5,Tier-2,k,Decode", "Timestamp"},
+    {"1.00000000:,Read,5,Tier-2,k,Decode", "Timestamp"},
+    {"1.00000000/,Read,5,Tier-2,k,Decode", "Timestamp"},
     {"9999999999999,Read,5,Tier-2,k,Decode", "Timestamp"},
     {"9223372037,Read,5,Tier-2,k,Decode", "Timestamp"},
     {"1e3,Read,5,Tier-2,k,Decode", "Timestamp"},

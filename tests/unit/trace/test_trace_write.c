@@ -2,6 +2,7 @@
  * of threads; no failure of the output goes unseen or leaves a file that looks whole. A bug looks
  * like a value that changed, frames that differ between runs, a full disk without an error, a
  * partial file left behind. */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

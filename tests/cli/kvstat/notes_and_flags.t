@@ -1,5 +1,5 @@
 #!/bin/sh
-# carried.t - what comes with the rows is told, through a file, a pipe and a merge: notes, flags, fallbacks, simulated
+# notes_and_flags.t - what comes with the rows is told, through a file, a pipe and a merge: notes, flags, fallbacks, simulated
 # tiers, validity; a summary of another run is refused, files of different traces are not pooled, and rows that contradict
 # themselves are counted. Bugs looked like a pool that passed though one of its runs had failed, a pipe without validity, or
 # the summary of any run taken for that of the rows.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# foreign.t - a store with objects of others beside its prefix or database, through runs that are interrupted, killed or
+# foreign_objects.t - a store with objects of others beside its prefix or database, through runs that are interrupted, killed or
 # refused: a listing before and after shows that nothing of theirs was touched, and the next run clears what a killed one
 # left. Two runs that start together on one place: one is refused. KVTRACE_TEST_INTERRUPTS sets how often (5).
 # A bug looked like a clean-up that took a neighbour of the prefix with it.

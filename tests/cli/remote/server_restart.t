@@ -1,5 +1,5 @@
 #!/bin/sh
-# returns.t - a server that dies in the middle of a run and comes back, with its objects or without them: rows in between
+# server_restart.t - a server that dies in the middle of a run and comes back, with its objects or without them: rows in between
 # fail, or are repeated (--retries), those behind them go on over new connections, each row is counted once, and nothing
 # hangs or is left behind. A bug looked like a run that never reached the server again, or a row that was counted with each
 # attempt.
@@ -102,6 +102,21 @@ if [ -z "$why" ]; then
         'Delete:lost Read:lost Read:ok Write:ok Write:ok Write:ok'
     like 'what has no marker any more is left alone' "$(cat err)" 'lost during the run: its marker .kvtrace was removed'
     is 'the object that was written later' "$(objects)" 1
+
+    # An operation whose command the server has, and that dies with it: the connection is reset, and all is sent again.
+    go_away
+    come_back
+    printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 0,Write,4096,Tier-2,a,Prefill 2,Write,4096,Tier-2,b,Prefill >two.csv
+    rm -f r.csv
+    "$BIN/kvreplay" --no-notes --progress json --timing trace --retries 5 --timeout 20s -o r.csv --target "$uri" two.csv 2>err &
+    pid=$!
+    until [ "$(objects)" = 1 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+    kill -s STOP "$redis"
+    until grep -q '"in_flight": [1-9]' err || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+    go_away
+    come_back
+    wait $pid
+    is 'what was in flight is sent again' "$(sed -n 's/^2,Write.*,//p' r.csv)" ok
 else
     diag "$why: not on Redis"
 fi

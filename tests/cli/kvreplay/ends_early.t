@@ -1,7 +1,8 @@
 #!/bin/sh
-# ends.t - every way in which a run ends early: signals, a reader that goes away, bad input, a target that is
+# ends_early.t - every way in which a run ends early: signals, a reader that goes away, bad input, a target that is
 # refused, output that cannot be written. Each has its exit status and one line of explanation, and leaves nothing
 # behind. A bug looked like an interrupted run whose result file ended in the middle of a frame.
+# builds: plain address thread
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

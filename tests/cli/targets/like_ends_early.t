@@ -1,8 +1,9 @@
 #!/bin/sh
-# like_ends.t - how runs over each like= layout end: stopped by a signal, killed while they store, with files that
+# like_ends_early.t - how runs over each like= layout end: stopped by a signal, killed while they store, with files that
 # somebody removed, planted or put beside. What a run made is gone or kept, as it says; what is another's stays. A bug
 # looked like a killed run whose objects no later run removed, or a file that was written through a planted link.
 # KVTRACE_RUNS=50 kills more runs, KVTRACE_SEED=N at other moments.
+# builds: plain address thread
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

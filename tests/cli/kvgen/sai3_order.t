@@ -5,7 +5,6 @@
 # its PUT, a DELETE of an object that had failed to be written, or a whole log that was shifted.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 cd "$TMP" || exit 1
 
 # ops FILE: "SECONDS OP KEY SIZE" of each line.

@@ -1,10 +1,10 @@
 #!/bin/sh
-# torn.t - a run that keeps its objects tells the next one when some of them may be torn: a write failed and its file could
+# torn_objects.t - a run that keeps its objects tells the next one when some of them may be torn: a write failed and its file could
 # not be removed, or --sync end failed. The next run then looks at them before it adopts them. A bug looked like a marker that
 # said "kept" and no more: the torn object was adopted, and its first read was corrupt.
+# builds: plain (sanitizers come before what is preloaded)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-! sanitized || skip_all 'sanitizers come before what is preloaded'
 faulty=${BIN%/bin}/tests/simulation/faulty.so
 [ -e "$faulty" ] || skip_all "$faulty was not built (make unit)"
 root=$TMP/root

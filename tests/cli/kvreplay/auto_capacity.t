@@ -1,10 +1,10 @@
 #!/bin/sh
-# fits.t - a trace that kvgen makes for what a directory has (--storage-capacity-gb auto:DIR) is taken by kvreplay
+# auto_capacity.t - a trace that kvgen makes for what a directory has (--storage-capacity-gb auto:DIR) is taken by kvreplay
 # there, however full the file system is, as files and as a slab. A bug looked like a trace that needed 63.6 GiB of the
 # 58.1 that kvreplay found, because each program counted by itself. Skipped without root, loop devices and ext4.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-[ "$(id -u)" = 0 ] || skip_all "not root"
+needs_mounts
 mkdir "$TMP/m"
 truncate -s 2G "$TMP/image"
 mkfs.ext4 -q -m 0 -E nodiscard,lazy_itable_init=0 "$TMP/image" 2>"$TMP/err" || skip_all "no mkfs.ext4 here"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# starved.t - of three ranks one gets its processor for half of the time: its figures are doubtful by name, those of the others
+# starved_rank.t - of three ranks one gets its processor for half of the time: its figures are doubtful by name, those of the others
 # are not. A bug looked like a doubt that was lost between the ranks, or that fell on all of them.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 needs_mpi

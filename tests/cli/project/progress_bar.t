@@ -1,10 +1,12 @@
 #!/bin/sh
-# bars.t - on a terminal, work of more than a second shows one line that is rewritten: a bar, the time left, and how fast it
+# progress_bar.t - on a terminal, work of more than a second shows one line that is rewritten: a bar, the time left, and how fast it
 # is; narrow terminals lose the bar, never the line's end in a wrap. Nothing of it stays behind, and --progress none shows
 # nothing. A bug looked like lines that scrolled, or a summary behind the rest of a bar.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3 here'
+has_terminal || skip_all 'no terminals here (script, /dev/pts)'
 
 # screen COLUMNS ERE COMMAND...: what the command writes to a terminal of so many columns, a line for each time that the
 # line begins anew. The command is interrupted as soon as a line matches.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# doors.t - an object store with several doors (endpoints), and requests that are repeated, on the faulty server of
+# endpoints.t - an object store with several doors (endpoints), and requests that are repeated, on the faulty server of
 # tests/faults. Rows and figures say which door; a dead door is an error of its own operations; each retry is counted and is
 # within the row's time. A bug looked like a run that ended with one door of three, or a retry that hid in a good latency.
 # shellcheck source=tests/lib.sh

@@ -3,7 +3,6 @@
 # the middle of a demotion. A bug looked like final_bytes that counted operations whose rows were never written.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 
 generate() {
     told "$BIN/kvgen" --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast --gpu-mem-gb 1 \

@@ -1,7 +1,8 @@
 #!/bin/sh
-# space.t - ranks on one small file system, with a folder each or one store for all: each rank alone would fit, and all together
+# small_file_system.t - ranks on one small file system, with a folder each or one store for all: each rank alone would fit, and all together
 # do not. That is refused before anything is written, and fits when the trace is divided. A bug looked like two ranks of which
 # each took the free space for its own, and rows that failed in the middle.
+# builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 needs_mpi
