@@ -1,5 +1,5 @@
 #!/bin/sh
-# script_words.t - what the scripts of examples share: words survive a shell on another host, --each and eval; text of files
+# words.t - what the scripts of examples share: words survive a shell on another host, --each and eval; text of files
 # and servers reaches the terminal without its control characters; numbers are read and printed the same in any locale, by any
 # awk and shell that is here; nohup is respected. Bugs looked like 1.75 that a script in a German locale read as 1, and a
 # drive.json that moved the cursor.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# script_traces.t - a script of examples leaves the files of others as they are, and leaves nothing of its own behind that its
+# traces.t - a script of examples leaves the files of others as they are, and leaves nothing of its own behind that its
 # help does not name: on a folder with files of someone that have all the names that it uses, and when SIGINT, SIGTERM or
 # SIGHUP reaches it alone at any moment. Then the programs that it started have had the signal, have cleaned up and ended.
 # nohup is respected. Bugs looked like rm -rf DIR/objects of someone, results of someone that were removed from OUT, a kvreplay

@@ -1,5 +1,5 @@
 #!/bin/sh
-# script_values.t - a value of each option and operand of each script of examples reaches the program that it is for as it
+# values.t - a value of each option and operand of each script of examples reaches the program that it is for as it
 # was given, with blanks, quotes, newlines, dashes and what a shell, awk or sed would obey, in a run, and by the commands that
 # --print shows. Bugs looked like a folder d';touch x;' that ran a command on another host, an option -w $(touch x) that ran
 # one here, an output "a b" that failed after it was measured, and a printed command that was none.
