@@ -33,7 +33,7 @@ shared() {
 } >t.csv
 printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 0,Write,65536,Tier-2,a,Prefill >one.csv
 
-# stores NAME TARGET: does all of it there that a store may do in its own way; objects prints how many it has.
+# stores NAME TARGET: does all of it there; objects prints how many the store has.
 stores() {
     rows='.rows.ok, .rows.unverified_reads'
     exits "$1: shares of the keys" 0 shared 3 "$2" --split keys --keep --verify full t.csv
@@ -44,7 +44,9 @@ stores() {
     exits "$1: neither kept nor destroyed" 3 shared 2 "$2" --split keys t.csv
     stderr_like "$1: is refused by rank 0" '^kvreplay-mpi: rank 0 on [^:]*: .*: holds 20 objects'
     is "$1: nothing is written" "$(objects) $(find . -name '*r.csv*')" '20 '
-    exits "$1: the whole trace each, on a store to be cleared" 0 shared 3 "$2" --destroy-data --keep --verify full t.csv
+    exits "$1: more ranks than keys, not kept" 0 shared 4 "$2" --destroy-data --split keys one.csv
+    is "$1: nothing is left" "$(objects) $(json s.json "$rows")" '0 1 0'
+    exits "$1: the whole trace each" 0 shared 3 "$2" --keep --verify full t.csv
     is "$1: on objects of their own" "$(objects) $(json s.json "$rows")" '60 90 0'
     exits "$1: these are not kept either" 0 shared 2 "$2" --destroy-data t.csv
     is "$1: so they go" "$(objects)" 0
@@ -55,8 +57,6 @@ stores() {
 objects() { find "$TMP/d" -name '*.kv' 2>/dev/null | wc -l; }
 stores "directory" "$TMP/d"
 not_ok "the directory is gone" test -e d
-exits "more ranks than keys" 0 shared 4 "$TMP/d" --split keys one.csv
-is "nothing is left" "$(objects) $(json s.json "$rows")" '0 1 0'
 exits "as an engine lays files out" 0 shared 2 "file:$TMP/d?like=lmcache-fs" --verify full t.csv
 is "is the same" "$(json s.json .rows.ok) $(find . -path './d/*')" '60 '
 rm -f r.csv
