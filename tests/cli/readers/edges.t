@@ -5,7 +5,6 @@
 # 9223372036.854775807, to which a microsecond was added.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 command -v python3 >/dev/null || skip_all 'needs python3'
 readers=$TOP/tests/cli/readers/readers.py
 if sanitized; then export READERS_SANITIZED=1 READERS_STRIDE="${READERS_STRIDE:-20}"; fi

@@ -5,7 +5,6 @@
 # whose blank lines were kept until the first line that is not blank.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-single_threaded
 command -v python3 >/dev/null || skip_all 'needs python3'
 if sanitized; then export READERS_SANITIZED=1; fi
 readers=$TOP/tests/cli/readers/readers.py

@@ -7,7 +7,6 @@
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
-single_threaded
 command -v python3 >/dev/null || skip_all 'no python3, which plays the engine'
 "$BIN/kvgen" --bind ipc:///nowhere/x --duration 1ms -o none 2>err
 ! grep -q 'built without libzmq' err || skip_all 'built without libzmq'

@@ -7,7 +7,6 @@
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
-single_threaded
 cd "$TMP" || exit 1
 
 # ---- from a pipe ----

@@ -4,8 +4,8 @@
 # SIGHUP reaches it alone at any moment. Then the programs that it started have had the signal, have cleaned up and ended.
 # nohup is respected. Bugs looked like rm -rf DIR/objects of someone, results of someone that were removed from OUT, a kvreplay
 # that ran on without its script, and temporary folders. KILLS=N tries so many moments for each signal (CI: 5), SEED=N others.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 . "$(dirname "$0")/../../scripts.sh"
 export WANT=none
 

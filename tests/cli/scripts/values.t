@@ -3,8 +3,8 @@
 # was given, with blanks, quotes, newlines, dashes and what a shell, awk or sed would obey, in a run, and by the commands that
 # --print shows. Bugs looked like a folder d';touch x;' that ran a command on another host, an option -w $(touch x) that ran
 # one here, an output "a b" that failed after it was measured, and a printed command that was none.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 . "$(dirname "$0")/../../scripts.sh"
 
 newline='

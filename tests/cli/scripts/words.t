@@ -3,8 +3,8 @@
 # and servers reaches the terminal without its control characters; numbers are read and printed the same in any locale, by any
 # awk and shell that is here; nohup is respected. Bugs looked like 1.75 that a script in a German locale read as 1, and a
 # drive.json that moved the cursor.
+# builds: plain
 . "$(dirname "$0")/../../lib.sh"
-plain_only
 . "$(dirname "$0")/../../scripts.sh"
 export WANT=none
 
