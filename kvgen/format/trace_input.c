@@ -144,7 +144,7 @@ static int next_row(struct trace_input *t, const struct trace_row **row, struct 
 {
     int rc = read_row(t, row, e);
 
-    if (rc <= 0)
+    if (rc <= 0 || rc == IMPORT_NONE_NOW)
         return rc;
     t->given++;
     if ((*row)->size > MOST_BYTES - t->bytes)

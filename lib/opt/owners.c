@@ -106,6 +106,7 @@ static const struct {
     {"max-concurrent-allocs", KVGEN | KVREPLAY},
     {"max-conversations", KVGEN},
     {"max-groups", KVSTAT},
+    {"max-message", KVGEN},
     {"max-requests", KVGEN},
     {"max-users", KVREPLAY},
     {"medium", KVGEN},

@@ -93,8 +93,8 @@ enum storage_stage storage_object_next(struct storage_object *ob, const struct s
         else if (p->files && write &&
                  !place_epoch(op->place)) /* else the old file is still there */
             op->place = NULL;
-        else if (p->files && op->status == 0 && (op->verb == TIER_DELETE || op->drop))
-            op->place = NULL; /* after a failed read the file is still to be removed */
+        else if (p->files && ob->removed) /* else it is still to be removed, by its name */
+            op->place = NULL;
         return STORAGE_DONE;
     }
     if (ob->stage == STORAGE_RETIRE)
@@ -153,6 +153,7 @@ void storage_object_called(struct storage_object *ob)
         result = 0;
         break;
     case STORAGE_REMOVE:
+        ob->removed = result == 0 || result == -ENOENT;
         ob->torn = ob->op->verb == TIER_WRITE && result < 0 && result != -ENOENT;
         break;
     default: /* closing too: network file systems report failed writes then */

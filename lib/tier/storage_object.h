@@ -45,6 +45,7 @@ struct storage_object {
     int fd;
     bool slot, opened;
     bool occupied;         /* another file of the name was found */
+    bool removed;          /* its file is gone */
     bool torn;             /* a failed write left a file that could not be removed */
     uint64_t bytes;        /* to move, in whole blocks */
     uint64_t issued;       /* of these, handed out in chunks */

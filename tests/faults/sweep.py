@@ -222,7 +222,8 @@ class Run:
         self.stderr = self.stderr.decode(errors="replace")
         self.files = set()
         for base, folders, files in os.walk(self.folder):
-            self.files |= {os.path.relpath(os.path.join(base, n), self.folder) for n in folders + files}
+            # Without the epoch in names of objects.
+            self.files |= {re.sub(r"-[0-9a-f]{8}(?=\.kv$)", "", os.path.relpath(os.path.join(base, n), self.folder)) for n in folders + files}
         os.unlink(report)
 
     def content(self, name):

@@ -139,7 +139,7 @@ arguments() { # CONFIG
         }'
 }
 run() { # CONFIG USERS SEED: one run of kvgen
-    run_users=$2 run_seed=$3
+    run_config=$1 run_users=$2 run_seed=$3
     arguments "$1" >"$TMP/arguments"
     set --
     while IFS= read -r word; do set -- "$@" "$word"; done <"$TMP/arguments"
@@ -149,7 +149,7 @@ run() { # CONFIG USERS SEED: one run of kvgen
         awk -F, -v unit="$token_bytes" '$6 == "Prefill" && $5 !~ /^(prepop|kv_system|system)_/ {
             printf "%.0f %s\n", $3 / unit, $5}' >"$TMP/writes"
     # kvgen saves its summary last, and only where it did not fail.
-    [ -s "$TMP/summary.json" ] || cannot_run "$1, seed $3: kvgen failed: $(cat "$TMP/err")"
+    [ -s "$TMP/summary.json" ] || cannot_run "$run_config, seed $run_seed: kvgen failed: $(cat "$TMP/err")"
     simulated "$TMP/summary.json" <"$TMP/writes"
     rm "$TMP/summary.json"
 }

@@ -123,9 +123,9 @@ if ! command -v redis-server >/dev/null || "$BIN/kvreplay" --target redis+unix:n
     exit
 fi
 ip netns exec "$name-4" redis-server --bind 10.77.0.14 --port 6379 --protected-mode no --save '' --appendonly no --dir "$TMP" >"$TMP/redis.log" 2>&1 &
-stored() { ip netns exec "$name-4" redis-cli -h 10.77.0.14 -n 1 dbsize; }
+stored() { ip netns exec "$name-4" redis-cli -h 10.77.0.14 -n 1 --scan | grep -vc '^\.kvtrace-list'; } # objects and the marker
 redis=$!
-until stored 2>&1 | grep -q '^0$' || ! kill -s 0 $redis 2>/dev/null; do sleep 0.1; done
+until ip netns exec "$name-4" redis-cli -h 10.77.0.14 -n 1 dbsize 2>&1 | grep -q '^0$' || ! kill -s 0 $redis 2>/dev/null; do sleep 0.1; done
 store="--shared-target --target redis://10.77.0.14/1 --timeout 2s --retries 0"
 # shellcheck disable=SC2086
 {
