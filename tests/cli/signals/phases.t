@@ -19,7 +19,7 @@ rows() { # AWK STATEMENT, which prints what stands between the columns
     awk "BEGIN { print \"Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\"; $1 }"
 }
 rows 'for (i = 0; i < 5000; i++) printf "%.2f,Write,4096,Tier-2,k%d,Prefill\n", i, i' >"$TMP/slow.csv"
-rows 'for (i = 0; i < 3000000; i++) printf "0,Read,4096,Tier-2,k%d,Decode\n", i % 200000' >"$TMP/reads.csv"
+rows 'for (i = 0; i < 5000000; i++) printf "0,Read,4096,Tier-2,k%d,Decode\n", i % 200000' >"$TMP/reads.csv"
 rows 'for (i = 0; i < 60; i++) printf "0,Write,4194304,Tier-2,k%d,Prefill\n", i' >"$TMP/writes.csv"
 rows 'for (i = 0; i < 6000; i++) printf "0,Read,4194304,Tier-2,k%d,Decode\n", i % 60' >"$TMP/again.csv"
 rows 'for (i = 0; i < 256; i++) printf "0,Write,4194304,Tier-1,k%d,Prefill\n", i' >"$TMP/memory.csv"
