@@ -51,10 +51,10 @@ struct requests_list {
 };
 
 struct requests_totals {
-    uint64_t count;  /* requests; a cut one counts once for each part */
-    uint64_t cut;    /* parts counted after a gap beyond the window */
+    uint64_t count;      /* requests; a cut one counts once for each part */
+    uint64_t cut;        /* parts counted after a gap beyond the window */
     uint64_t unanswered; /* without a Generate row, in the times up to their last row */
-    uint64_t failed; /* with a row that is corrupt or has an errno: in no time and no target */
+    uint64_t failed;     /* with a row that is corrupt or has an errno: in no time and no target */
     uint64_t with_arrival; /* whose arrival on the clock of the rows is known */
     double end_to_end_ns, part_ns[REQUEST_PARTS]; /* sums; the line that stops of the process made
                                                      is of REQUEST_PART_TOOL, not of the queue */

@@ -35,8 +35,7 @@ both() { # NAME TARGET
     stopped=$SECONDS
     export -f replay
     export BIN TMP
-    # shellcheck disable=SC2016 # the inner shell's
-    until unshare -p --fork --mount-proc bash -c 'replay "$0" "b-$1"' "$2" "$1" 2>"$TMP/b-$1.err"; do
+    until unshare -p --fork --mount-proc bash -c "replay \"\$0\" \"b-\$1\"" "$2" "$1" 2>"$TMP/b-$1.err"; do
         echo "$1: after $((SECONDS - stopped)) s: $(tail -n 1 "$TMP/b-$1.err")"
         sleep 20
     done

@@ -15,7 +15,7 @@ kvgen() { "$BIN/kvgen" -m tiny-1b --names key --no-notes "$@"; }
 exits 'a recording' 0 kvgen --input "$vllm" -o whole.csv
 sed 's/EXTERNAL/SOMEWARE/' "$DATA/recordings/sglang-0.5.19.zmqrec" >medium.zmqrec
 piped() { # FILE STATUS NAME
-    exits "$3" "$2" sh -c '"$1" -m tiny-1b --names key --no-notes --source kv-events --input - --capture capture.jsonl -o out.csv <"$2"' - \
+    exits "$3" "$2" sh -c "\"\$1\" -m tiny-1b --names key --no-notes --source kv-events --input - --capture capture.jsonl -o out.csv <\"\$2\"" - \
         "$BIN/kvgen" "$1"
 }
 head -c 100 /dev/zero | cat "$vllm" - >zeros.zmqrec

@@ -77,7 +77,7 @@ why=$(no_redis)
 if [ "$why" ]; then
     ok "Redis # SKIP $why" true
 else
-    start_redis
+    start_redis --databases 16
     uri=redis+unix:$socket
     all() { redis-cli -s "$socket" --scan; }
     names() { all | grep '^kvtrace:'; }

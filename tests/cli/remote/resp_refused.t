@@ -24,7 +24,7 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 END
 
 # ---- rights ----
-start_redis
+start_redis --databases 16
 cli acl setuser able on '>hush-hush' '~*' +@all >/dev/null
 export REDISCLI_AUTH=hush-hush
 uri="redis+unix:$socket"

@@ -51,7 +51,7 @@ inside() {
     shift 2
     case $where in
     pid) exec unshare -p --fork --kill-child --mount-proc "$@" ;;
-    host) exec unshare -u sh -c 'hostname "$0" && exec "$@"' "$as" "$@" ;;
+    host) exec unshare -u sh -c "hostname \"\$0\" && exec \"\$@\"" "$as" "$@" ;;
     *) exec "$@" ;;
     esac
 }
