@@ -413,7 +413,7 @@ static int sync_named(const struct fill_target *t, uint64_t number)
 {
     char name[TARGET_NAME_CAP];
     int ret = 0, fd = openat(target_dir_fd(t->dir), file_name(name, number),
-                             O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
@@ -491,8 +491,8 @@ int fill_target_cached(const struct fill_target *t, uint64_t *bytes)
         ret = count_cached(t->file.fd, pages, bytes);
     for (uint64_t i = 0; t->dir && i < t->beyond && ret == 0; i++) {
         char name[TARGET_NAME_CAP];
-        int fd =
-            openat(target_dir_fd(t->dir), file_name(name, i), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = openat(target_dir_fd(t->dir), file_name(name, i),
+                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
         if (fd < 0)
             ret = -errno;

@@ -49,12 +49,14 @@ static int slab_check(const struct storage *s, struct err *e)
     struct stat st;
     int rc = fstat(s->fd, &st) < 0 ? -errno : 0;
 
+    if (rc == 0 && !S_ISREG(st.st_mode))
+        return err_set(e, -EEXIST, ERR_TARGET, s->o.path,
+                       "refused: its " SLAB_NAME " is no regular file");
     if (rc == 0 && st.st_size > 0)
         rc = layout_slab_read_header(s->fd, &h);
     if (rc < 0 && rc != -ENOENT)
         return err_errno(e, rc, ERR_TARGET, s->o.path, "its " SLAB_NAME " cannot be read");
-    if (rc == -ENOENT || !S_ISREG(st.st_mode) || st.st_nlink > 1 ||
-        !target_guard_owner(s->fd, st.st_uid))
+    if (rc == -ENOENT || st.st_nlink > 1 || !target_guard_owner(s->fd, st.st_uid))
         return err_set(e, -EEXIST, ERR_TARGET, s->o.path, "refused: its " SLAB_NAME " %s",
                        rc == -ENOENT     ? "was not written by kvtrace"
                        : st.st_nlink > 1 ? "has another name too (a hard link)"
@@ -67,7 +69,9 @@ static int slab_in_dir(struct storage *s, struct err *e)
     int dir = target_dir_fd(s->target);
     int direct = !s->o.buffered && target_direct_io(dir) ? O_DIRECT : 0;
 
-    s->fd = openat(dir, SLAB_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | direct, 0600);
+    /* What lies there under this name may be a device. */
+    s->fd = openat(dir, SLAB_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | direct,
+                   0600);
     if (s->fd < 0)
         return err_errno(e, -errno, ERR_TARGET, s->o.path, "its " SLAB_NAME " cannot be opened");
     s->own_fd = true;
@@ -80,6 +84,8 @@ static int slab_in_dir(struct storage *s, struct err *e)
     rc = slab_check(s, e); /* where there are no locks, the marker's lease must do */
     if (rc < 0)
         return rc;
+    if (fcntl(s->fd, F_SETFL, fcntl(s->fd, F_GETFL) & ~O_NONBLOCK) < 0)
+        return err_errno(e, -errno, ERR_TARGET, s->o.path, "its " SLAB_NAME " cannot be opened");
     s->resizes = true;
     snprintf(s->path, sizeof(s->path), "%.240s/" SLAB_NAME, target_dir_path(s->target));
     return target_guard_unused(target_facts_here(), s->fd, s->path, e);

@@ -144,6 +144,16 @@ done
 exits "synced at the end" 0 replay --nvme "$TMP/fixed" --sync end --summary "$TMP/s.json" "$TMP/w.csv"
 like "with its time" "$(json "$TMP/s.json" .sync_s)" '^[0-9]'
 
+# A pipe in the place of the slab is not waited for.
+exits "a slab is kept" 0 replay --nvme "$TMP/kept" --layout slab --keep "$TMP/w.csv"
+rm "$TMP/kept/slab.kv"
+mkfifo "$TMP/kept/slab.kv"
+for how in '' --buffered; do
+    # shellcheck disable=SC2086
+    exits "a pipe in its place is refused $how" 3 replay --nvme "$TMP/kept" --layout slab $how --keep "$TMP/w.csv"
+    stderr_like "and said $how" 'slab[.]kv (is no regular file|cannot be opened)'
+done
+
 # A block device, where one can be made. kvreplay finds in sysfs what may be overwritten.
 if [ "$(id -u)" -eq 0 ] && [ -d /sys/dev/block ] && loop=$(losetup --show -f "$TMP/fixed" 2>/dev/null); then
     exits "a device needs --destroy-data" 3 replay --nvme "$loop" "$TMP/w.csv"

@@ -3,7 +3,7 @@
 # help does not name: on a folder with files of someone that have all the names that it uses, and when SIGINT, SIGTERM or
 # SIGHUP reaches it alone at any moment. Then the programs that it started have had the signal, have cleaned up and ended.
 # nohup is respected. Bugs looked like rm -rf DIR/objects of someone, results of someone that were removed from OUT, a kvreplay
-# that ran on without its script, and temporary folders. KILLS=N tries so many moments for each signal (CI: 5), SEED=N others.
+# that ran on without its script, and temporary folders. KILLS=N tries so many moments for each signal, SEED=N others.
 # builds: plain
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/../../scripts.sh"
