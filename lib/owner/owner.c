@@ -455,23 +455,43 @@ void owner_abandon(struct owner *w)
     w->held = false;
 }
 
+/* Objects of one epoch. */
+struct count {
+    uint32_t epoch;
+    uint64_t objects;
+};
+
+static int count_epoch(void *ctx, struct hash128 object, uint32_t epoch)
+{
+    struct count *c = ctx;
+
+    (void)object;
+    c->objects += epoch == c->epoch;
+    return 0;
+}
+
 /* The store is not this run's any more, or nobody could tell for a whole lease that it is. */
 static int refuse_lost(struct owner *w, struct err *e)
 {
     const struct owner_store *s = w->store;
-    struct owner_found found = {0};
+    struct count own = {.epoch = w->me.epoch};
+    struct owner_found found = {.visit = count_epoch, .ctx = &own};
     char text[OWNER_BYTES], left[64] = "nothing";
     int64_t now_s;
     int rc = s->get(s->ctx, text, &now_s, NULL);
 
     if (rc == 0 && !is_ours(w, text))
         note_taker(w, text);
-    if (w->taker[0])
+    bool looked = !w->joined && s->look(s->ctx, &found, NULL) == 0;
+    if (w->taker[0]) {
+        if (looked && own.objects > 0)
+            how_much(own.objects, 0, left);
         return err_set(e, -ESTALE, ERR_TARGET, s->where,
                        "lost during the run: taken over by %s; nothing more was written or "
-                       "removed there",
-                       w->taker);
-    if (w->joined || s->look(s->ctx, &found, NULL) < 0)
+                       "removed there, %s of this run left",
+                       w->taker, looked ? left : "perhaps objects");
+    }
+    if (!looked)
         snprintf(left, sizeof(left), "its objects");
     else if (found.objects > 0)
         how_much(found.objects, found.bytes, left);
