@@ -143,7 +143,9 @@ static int directory_open(struct target_dir *t, struct err *e)
     enum target_medium medium = target_medium_of(t->fd, &device, name);
     t->local = medium == TARGET_MEDIUM_STORAGE || medium == TARGET_MEDIUM_MEMORY;
     ret = target_guard_path(t->path, e);
-    return ret < 0 ? ret : target_guard_folder(target_facts_here(), t->path, e);
+    if (ret == 0)
+        ret = target_guard_folder(target_facts_here(), t->path, e);
+    return ret == -ENOENT ? -EAGAIN : ret; /* removed since */
 }
 
 /* ---- the marker of somebody else ---- */

@@ -13,7 +13,8 @@
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 
-#define TRIES    100 /* other runs that come and go while this one asks */
+/* Other runs come and go while this one asks: it tries for so long, with uneven pauses. */
+#define TRIES_NS INT64_C(1000000000)
 #define TRY_NS   INT64_C(2000000)
 #define WATCH_NS INT64_C(100000000) /* between two looks at a marker that is watched */
 
@@ -394,14 +395,18 @@ int owner_take(struct owner *w, const struct owner_store *store, const struct ow
     w->me.data_seed = o->data_seed;
     w->me.part_from = o->part_from;
     w->me.part_to = o->part_to;
-    for (unsigned i = 0; i < TRIES && rc == -EAGAIN; i++) {
+    int64_t until_ns = clock_now_ns() + TRIES_NS;
+    bool last = false;
+    for (unsigned i = 0; !last && rc == -EAGAIN; i++) {
+        int64_t pause_ns = TRY_NS + (int64_t)(hash_mix(w->me.epoch + i) % (3 * (uint64_t)TRY_NS));
         if (i > 0)
-            clock_sleep_until(clock_now_ns() + TRY_NS, 0);
+            clock_sleep_until(clock_now_ns() + pause_ns, 0);
+        last = clock_now_ns() > until_ns;
         from_ns = clock_boot_ns();
         text[0] = '\0';
         rc = store->get(store->ctx, text, &now_s, e);
         if (rc == -ENOENT)
-            rc = take_empty(w, now_s, o, i + 1 == TRIES, &clears, e);
+            rc = take_empty(w, now_s, o, last, &clears, e);
         else if (rc == 0)
             rc = take_left(w, text, now_s, o, &clears, e);
     }
