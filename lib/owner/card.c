@@ -267,14 +267,15 @@ static uint64_t name_space(const char *path)
     return stat(path, &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
-/* State and start of a process (proc(5), /proc/PID/stat, fields 3 and 22). Its name, field 2, may
- * hold anything. False: not known. */
+/* State and start of a process (proc(5), /proc/PID/stat, fields 3 and 22), which are those of its
+ * first thread: emulators answer for a process itself, but not for its threads, and in other ticks.
+ * Its name, field 2, may hold anything. False: not known. */
 static bool process_of(int64_t pid, char *state, uint64_t *born)
 {
-    char path[48], line[1024];
+    char path[64], line[1024];
     const char *end;
 
-    snprintf(path, sizeof(path), "/proc/%" PRId64 "/stat", pid);
+    snprintf(path, sizeof(path), "/proc/%" PRId64 "/task/%" PRId64 "/stat", pid, pid);
     FILE *f = fopen(path, "re");
     size_t n = f ? fread(line, 1, sizeof(line) - 1, f) : 0;
     if (f)

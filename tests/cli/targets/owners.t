@@ -6,6 +6,7 @@
 # that woke up and deleted the objects of the one that had taken its store.
 # The lease is 2 s here; tests/bench/owner-60s.sh has the real one.
 # shellcheck source=tests/lib.sh
+# builds: plain (63 cells of several runs each; the units of tests/unit/owner run under sanitizers)
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
