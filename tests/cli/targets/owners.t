@@ -5,8 +5,8 @@
 # because its process has no number here (its objects were deleted), a store that a dead PID 1 held for ever, or a run
 # that woke up and deleted the objects of the one that had taken its store.
 # The lease is 2 s here; tests/bench/owner-60s.sh has the real one.
-# shellcheck source=tests/lib.sh
 # builds: plain (63 cells of several runs each; the units of tests/unit/owner run under sanitizers)
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
@@ -14,9 +14,7 @@ export KVTRACE_TEST_LEASE=2
 no_flock=${BIN%/bin}/tests/faults/no_flock.so
 
 namespaces=same stores='folder slab'
-if sanitized; then
-    diag 'sanitizers come before what is preloaded: not without locks, and in one namespace'
-elif [ -e "$no_flock" ]; then
+if [ -e "$no_flock" ]; then
     stores="$stores folder-no-locks slab-no-locks like-no-locks"
     namespaces='same pid host'
 fi
