@@ -10,11 +10,14 @@ readers=$TOP/tests/cli/readers/readers.py
 if sanitized; then export READERS_SANITIZED=1 READERS_STRIDE="${READERS_STRIDE:-20}"; fi
 
 python3 "$readers" list >"$TMP/readers"
+# A sanitizer takes its time: every third reader, unless all are asked for.
+if sanitized && [ "${READERS_ALL-}" != 1 ]; then third=3; else third=1; fi
+awk -v third=$third "NR % third == 0" "$TMP/readers" >"$TMP/tried"
 while IFS= read -r reader <&3; do
     mkdir "$TMP/run"
     is "$reader" "$(python3 "$readers" edges "$BIN" "$DATA" "$TMP/run" "$reader" 2>&1)" ''
     rm -rf "$TMP/run"
-done 3<"$TMP/readers"
+done 3<"$TMP/tried"
 
 # What brought one down.
 {
