@@ -39,7 +39,7 @@ like 'one trial tells little' "$(tail -1 answer)" '^[^ ]+ read fastest .*take --
 for n in $(seq $#); do ok "results of target $n" test -s "real/$n/trial-1.result.csv.zst"; done
 not_ok 'nothing stays in the folders' test -e one
 if [ -n "${redis-}" ]; then
-    like 'what Redis is, is said' "$(cat answer)" '^redis\+unix:.*: times have the network in them; '
+    like 'what Redis is, is said' "$(cat answer)" '^redis\+unix:.*: times include the network; '
     is 'nothing stays in Redis' "$(redis-cli -s "$TMP/redis.sock" -n 1 dbsize)" 0
 fi
 

@@ -174,7 +174,7 @@ static void test_folders(void **state)
 
     snprintf(path, sizeof(path), "%s/store", f->root);
     assert_int_equal(target_guard_folder(&f->facts, path, &e), -EBUSY);
-    says(&e, "its object is the image of /dev/loop6");
+    says(&e, "its file object is the image of /dev/loop6");
     assert_int_equal(shell(f, "rm -r block/loop6 && mv store shop && ln -s shop store"), 0);
     assert_int_equal(target_guard_folder(&f->facts, path, &e), 0);
     /* By the other name of the folder. */
