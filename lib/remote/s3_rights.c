@@ -44,10 +44,9 @@ static int try_read(const struct s3_rights *r, struct err *e)
         return rc;
     if (r->answer->http != 206 || r->answer->len != 3 ||
         memcmp(r->answer->body, &PROBE_TEXT[1], 3) != 0)
-        return err_set(
-            e, -ENOTSUP, ERR_TARGET, r->where,
-            "refused: the server ignores Range, which kvtrace needs to read a part of an "
-            "object");
+        return err_set(e, -ENOTSUP, ERR_TARGET, r->where,
+                       "refused: the server does not return the requested range of an object "
+                       "(Range), which reads of a part need");
     return 0;
 }
 

@@ -207,7 +207,7 @@ static void objects_without_a_marker(void **state)
     struct err e;
 
     assert_int_equal(taken(&f, true, false, &w, &e), -EEXIST);
-    assert_non_null(strstr(e.what, "3 objects of kvtrace and no marker"));
+    assert_non_null(strstr(e.what, "3 objects of kvtrace, but no marker"));
     assert_non_null(strstr(e.what, "--destroy-data"));
     assert_int_equal(f.cleared, 0);
     f.foreign = true;

@@ -146,7 +146,7 @@ static void test_files(void **state)
     file_refused(f, "my swap", "it is the image of /dev/loop5");
     file_refused(f, "erofs", "it is mounted on /mnt/image");
     /* It may be the one that is called so in another mount namespace. */
-    file_refused(f, "elsewhere", "may be the image of /dev/loop2, which uses /nowhere/elsewhere");
+    file_refused(f, "elsewhere", "may be the image of /dev/loop2: that uses /nowhere/elsewhere");
     assert_int_equal(shell(f, "rm -r block/loop5"), 0);
     file_refused(f, "my swap", "it is swap space in use");
 }
