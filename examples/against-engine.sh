@@ -97,8 +97,8 @@ done
 if printing; then exit 0; fi
 caution
 case $verdict in
-0) answer "PASS: within 5 % of $reference in all that both know" ;;
-1) answer "FAIL: in no hierarchy within 5 % of $reference" ;;
+0) answer "PASS: within 5 % of $reference in every figure that both have" ;;
+1) answer "FAIL: no hierarchy is within 5 % of $reference" ;;
 4) answer "INCONCLUSIVE: $reference and the runs have no figure in common" ;;
 esac
 exit "$verdict"

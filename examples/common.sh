@@ -172,8 +172,8 @@ make_folder() {
 # make_or_die FOLDER: the same, or the end of the script.
 make_or_die() {
     make_folder "$1" && return
-    if [ -e "$1" ] || [ -L "$1" ]; then die 3 "$1 is there already"; fi
-    die 3 "$1: cannot be made"
+    if [ -e "$1" ] || [ -L "$1" ]; then die 3 "$1 already exists"; fi
+    die 3 "$1: cannot be created"
 }
 
 # make_empty FOLDER: makes it; at the end it goes if it is empty.
@@ -222,12 +222,12 @@ results_head='# Files that kvtrace made in this folder. A later run may write th
 # results FOLDER...: makes the folder for results, $out, and those in it.
 results() {
     typed mkdir -p "$@" && return
-    mkdir -p -- "$@" || die 1 "$out: cannot be made"
+    mkdir -p -- "$@" || die 1 "$out: cannot be created"
     list=$out/.kvtrace-results
     if [ ! -e "$list" ] && [ ! -L "$list" ]; then
         (set -C && printf '%s\n' "$results_head" >"$list") 2>/dev/null || die 1 "$out: cannot be written to"
     elif [ -L "$list" ] || [ ! -f "$list" ] || [ "$(head -n 1 <"$list")" != "$results_head" ]; then
-        die 2 "$list is not a list of kvtrace: name another folder (-o)"
+        die 2 "$list was not written by kvtrace: name another folder (-o)"
     fi
 }
 
@@ -241,7 +241,7 @@ ours() {
 free() {
     if printing; then return 0; fi
     for file; do
-        ours "$file" || die 2 "$file is there already, and not made by kvtrace: name another folder (-o)"
+        ours "$file" || die 2 "$file already exists and was not made by kvtrace: name another folder (-o)"
     done
 }
 # free_runs NAME...: the same for all that load and execute write.
@@ -327,7 +327,7 @@ time_of() {
 
 # listed OPTION TEXT: sets text to the names in a list with commas between, as words between blanks.
 listed() {
-    case $2 in '' | *[!A-Za-z0-9_,\ -]*) die 2 "$1 $2: not names with commas between (try --help)" ;; esac
+    case $2 in '' | *[!A-Za-z0-9_,\ -]*) die 2 "$1 $2: expected names separated by commas (try --help)" ;; esac
     text=$(printf '%s\n' "$2" | tr , ' ')
 }
 
@@ -659,7 +659,7 @@ served() {
         if [ "$alone" = - ]; then alone=''; else alone=": with one, 95 % of reads take up to $alone"; fi
         answer "$1 does not serve even one user of $model $limits$alone."
     elif [ "$found" = "$most" ]; then
-        answer "$1 serves $(counted "$found" user) of $model $limits; that is the most that were tried (-x), so it may serve more."
+        answer "$1 serves $(counted "$found" user) of $model $limits; that is the largest number tried (-x), so it may serve more."
     else
         # The next number that was tried and was too much.
         next=$(awk -F '[:,]' -v found="$found" '/"users":/ && $2 + 0 > found && (!least || $2 + 0 < least) { least = $2 + 0 }
@@ -686,7 +686,7 @@ on() {
 host_name() {
     case $2 in
     -) ;;
-    '' | -* | *[!A-Za-z0-9_.@:/?=%+-]*) die 2 "$1: \"$2\" is not a host that ssh takes" ;;
+    '' | -* | *[!A-Za-z0-9_.@:/?=%+-]*) die 2 "$1: \"$2\" is not a host name for ssh" ;;
     esac
 }
 
@@ -824,7 +824,7 @@ better() {
         END {
             one = ENVIRON["better_1"]; two = ENVIRON["better_2"]
             if (device != "") printf "%s and %s are on one device, %s, so this says nothing about two drives. ", one, two, device
-            if (trials < 2) print "One run of each does not tell how much runs differ by chance: take --trials 3 to 5."
+            if (trials < 2) print "One run of each does not show how much runs differ by chance: use --trials 3 to 5."
             else if (!tested) print "Nothing could be compared between " one " and " two "."
             else if (count[1] && count[2])
                 print "Mixed: by more than the noise, " one " is better in " best(1) "; " two " in " best(2) "."

@@ -152,13 +152,13 @@ else
 fi
 for n in $failed; do
     nth "$n"
-    answer "Operations of $target failed (kvstat $out/$n/*.result.csv.zst says which): its figures are of what is left."
+    answer "Some operations of $target failed (kvstat $out/$n/*.result.csv.zst shows which): its figures cover only the others."
 done
 for n in $numbers; do
     nth "$n"
     case $(kind "$target") in
-    Redis) answer "$target: times have the network in them; objects lie in the server's memory, so a write that has ended is not durable." ;;
-    S3) answer "$target: times have the network and the server in them; what the server's drives did is not known here." ;;
+    Redis) answer "$target: times include the network; objects are in the server's memory, so a completed write is not durable." ;;
+    S3) answer "$target: times include the network and the server; what the server's drives did is not known here." ;;
     esac
 done
 caution
@@ -178,7 +178,7 @@ for n in $numbers; do
 done
 rate=$(printf '%.2f GiB/s' "$most")
 if [ "$trials" -lt 2 ]; then
-    answer "$best read fastest ($rate), in one run of each, which does not tell how much runs differ by chance: take --trials 3 to 5."
+    answer "$best read fastest ($rate), in one run of each, which does not show how much runs differ by chance: use --trials 3 to 5."
 elif [ -z "$even" ]; then
     answer "$best reads fastest ($rate), by more than the noise: against ${beaten#, }."
 elif [ -z "$beaten" ]; then

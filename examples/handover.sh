@@ -34,7 +34,7 @@ if ! printing; then
 fi
 target=$top/kvtrace-handover
 for file in "$target" "$target.fio" "$target.sai3"; do
-    if [ -e "$file" ] || [ -L "$file" ]; then die 3 "$file is there already"; fi
+    if [ -e "$file" ] || [ -L "$file" ]; then die 3 "$file already exists"; fi
 done
 free_runs handover kvreplay
 for file in fio.log fio.txt fio.json handover.tsv.zst sai3.log sai3.txt; do free "$out/$file"; done
@@ -77,7 +77,7 @@ if command -v sai3-bench >/dev/null; then
     writes "$out/handover.tsv.zst" "$out/sai3.log" "$out/sai3.txt"
     make_or_die "$target.sai3"
     kvgen --input "$trace" --format sai3 --lint --progress none -o "$out/handover.tsv.zst" 2>"$out/sai3.log" ||
-        say "$suite: what sai3-bench would miss: $(grep -c -e '--lint:' <"$out/sai3.log") remarks in $out/sai3.log"
+        say "$suite: sai3-bench would lose some of the trace: $(grep -c -e '--lint:' <"$out/sai3.log") remarks in $out/sai3.log"
     kvgen --input "$trace" --format sai3 --progress none -o "$out/handover.tsv.zst" 2>>"$out/sai3.log" ||
         die 1 "kvgen --format sai3 failed: $(last_line "$out/sai3.log")"
     sai3-bench replay --op-log "$out/handover.tsv.zst" --target "file://$target.sai3/" >"$out/sai3.txt" 2>&1 ||

@@ -96,7 +96,7 @@ for file in "$out"/rank-*.csv.zst; do
     i=${file##*/rank-}
     i=${i%.csv.zst}
     case $i in '*' | *[!0-9]*) continue ;; esac
-    if [ "$i" -ge "$parts" ]; then die 2 "$file is of a run with more hosts: name another folder (-o)"; fi
+    if [ "$i" -ge "$parts" ]; then die 2 "$file is from a run with more hosts: name another folder (-o)"; fi
 done
 i=0
 while [ "$i" -lt "$parts" ]; do
@@ -119,7 +119,7 @@ for host in $hosts; do
     copies=$((copies + 1)) status=0
     far "$host" receive "$copy-$i" <"$trace" || status=$?
     if [ "$status" = "$not_made" ]; then copies=$i; fi
-    if [ "$status" != 0 ]; then die 1 "$host: the trace cannot be copied"; fi
+    if [ "$status" != 0 ]; then die 1 "$host: cannot copy the trace to it"; fi
     i=$((i + 1))
 done
 

@@ -55,7 +55,7 @@ while [ $# -gt 0 ]; do
 done
 need kvgen kvreplay kvstat
 if [ -n "$hosts" ]; then
-    case $hosts in *[!A-Za-z0-9_.@:%,-]*) die 2 "--hosts: \"$hosts\" is not a list of hosts with commas between" ;; esac
+    case $hosts in *[!A-Za-z0-9_.@:%,-]*) die 2 "--hosts: \"$hosts\" is not a list of hosts separated by commas" ;; esac
     hosts=$(printf '%s\n' "$hosts" | tr , ' ') host_count=0
     for host in $hosts; do
         host_name --hosts "$host"
@@ -113,7 +113,7 @@ load_rank() {
     : >"$scratch/$1-rank_$3" # a rank is a process of its own; tidy looks for the file
     far "$host" receive "$(copy_of "$3" "$1")" <"$out/$loads.trace.csv.zst" || status=$?
     if [ "$status" = "$not_made" ]; then rm -- "$scratch/$1-rank_$3"; fi
-    if [ "$status" != 0 ]; then die 1 "$host: the trace cannot be copied"; fi
+    if [ "$status" != 0 ]; then die 1 "$host: cannot copy the trace to it"; fi
 }
 
 # execute_there RUN RANK NAME: as execute, on the rank's host, at the time of all ranks.
@@ -181,7 +181,7 @@ all_ranks() {
         rank=$((rank + 1))
     done
     for job in $jobs; do wait "$job" || failed=$?; done
-    if [ "$failed" != 0 ]; then die "$failed" "$2, trial $3: a rank failed, as said above"; fi
+    if [ "$failed" != 0 ]; then die "$failed" "$2, trial $3: a rank failed (see above)"; fi
 }
 
 # each_rank NAME TRIAL: the trial on all ranks, and what it came to.
@@ -313,7 +313,7 @@ if [ -n "$options" ]; then
 fi
 cat <"$table"
 caution
-answer "mean of $(counted "$trials" trial) each, P95: the largest; $(counted "$ranks" rank); not an official MLPerf result"
+answer "mean of $(counted "$trials" trial) each; P95 is the largest of them; $(counted "$ranks" rank); not an official MLPerf result"
 echo "The drive is in read GiB/s and device read P95; in option_1 and option_3 no memory is before it. Storage tokens/s misleads"
 echo "there: requests wait for each other's I/O, and it falls as a drive takes more at once. Compare read GiB (decode bytes) instead."
 # The answer: the first workload in a sentence.

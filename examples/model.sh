@@ -99,7 +99,7 @@ tidy() {
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 began_ms=$(now_ms) started=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 case $target in */kvtrace-model) if [ ! -d "$where" ]; then
-    make_empty "$where" || die 2 "$where: cannot be made"
+    make_empty "$where" || die 2 "$where: cannot be created"
 fi ;; esac
 room_bytes=$(awk -v gib="$storage" 'BEGIN { printf "%.0f\n", gib * 1073741824 }')
 memory_bytes=$(awk '/^MemAvailable/ { printf "%.0f\n", $2 * 512 }' /proc/meminfo)

@@ -45,7 +45,7 @@ propose
 tried=$(kvprecond --size "$size" --version 2>&1) || die 2 "-s: ${tried#kvprecond: }"
 fill=$target.fill
 inside "$fill"
-if [ "$place" != "$fill" ]; then die 3 "$fill: holds files that are not kvtrace's; the fill would go there"; fi
+if [ "$place" != "$fill" ]; then die 3 "$fill: holds files that kvtrace did not write, so it cannot be filled"; fi
 before='' after='' trial=1
 while [ "$trial" -le "$trials" ]; do
     before="$before before/trial-$trial" after="$after after/trial-$trial" trial=$((trial + 1))
@@ -70,7 +70,7 @@ tell "the fill: $size"
 set -- kvprecond --size "$size" --summary "$out/kvprecond.json" "$fill" # which kvprecond removes
 if ! typed "$@"; then
     writes "$out/kvprecond.json" "$out/kvprecond.txt"
-    "$@" >"$out/kvprecond.txt" || die $? "kvprecond failed, as said above"
+    "$@" >"$out/kvprecond.txt" || die $? "kvprecond failed (see above)"
 fi
 rounds after
 if printing; then

@@ -91,7 +91,7 @@ tidy() {
     if [ "$copied" = yes ]; then there discard "$copy" </dev/null; fi
     if [ -n "$folder_made" ]; then there unmake "$folder" </dev/null; fi
 }
-folder_made=$(there make "$folder" </dev/null) || die 3 "$folder: cannot be made there"
+folder_made=$(there make "$folder" </dev/null) || die 3 "$folder: cannot be created on $host"
 
 # 2. The load, made here: a few bytes a row, however many gigabytes it stands for.
 if [ -z "$storage" ]; then storage=$(there df "$folder" </dev/null | most); fi
@@ -102,7 +102,7 @@ kvgen --model "$model" --users "$users" --duration "$seconds" --gpu-mem 0 --cpu-
 copied=yes status=0
 there receive "$copy" <"$trace" || status=$?
 if [ "$status" = "$not_made" ]; then copied=no; fi
-if [ "$status" != 0 ]; then die 1 "$host: the trace cannot be copied"; fi
+if [ "$status" != 0 ]; then die 1 "$host: cannot copy the trace to it"; fi
 there unpack "$copy" <"$tarball"
 status=0
 on "$host" "$copy/programs/bin/kvreplay" --target "$copy/objects" --timing served --workers "$(workers "$users")" \

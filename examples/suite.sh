@@ -234,7 +234,7 @@ for file in "$out"/*.result.csv.zst; do
     run=${file##*/}
     case "$results " in
     *" ${run%.result.csv.zst} "*) ;;
-    *) say "$suite: $file is not of this run; it stays, and kvstat $out shows it, too" ;;
+    *) say "$suite: $file is from an earlier run; it stays, and kvstat $out reports it, too" ;;
     esac
 done
 if ! printing; then
@@ -290,7 +290,7 @@ for name in $names; do
     found=$(pick autoscaling.users <"$out/$name.json" | sed 's/^-$/0/')
     case $name in
     autoscale) echo "autoscale: $(counted "$found" user) with 95 % of storage reads within 100 ms" ;;
-    capacity-autoscale) echo "capacity-autoscale: $(counted "$found" user), beyond which no more is moved" ;;
+    capacity-autoscale) echo "capacity-autoscale: $(counted "$found" user); more users do not move more data" ;;
     esac
 done
 case " $names " in *' mlperf_submission '*) cat <"$out/mlperf_submission.txt" ;; esac

@@ -102,7 +102,7 @@ fi
 writes "$out/twin.html" "$out/twin.kvstat.json" "$out/twin.figures" "$out/twin.txt"
 page=$out/twin.html
 kvstat --html "$page" "$out/twin.result.csv.zst" >/dev/null 2>>"$out/twin.log" || {
-    say "$suite: no page: $(last_line "$out/twin.log")"
+    say "$suite: no HTML page: $(last_line "$out/twin.log")"
     page=''
 }
 kvstat --by tier,op --json "$out/twin.result.csv.zst" >"$out/twin.kvstat.json"

@@ -63,7 +63,7 @@ static bool is_ours(const void *block)
 void fill_target_say_waits(const char *where, const char *who, unsigned seconds)
 {
     fprintf(stderr,
-            "kvprecond%s: %s: in use by %s, or left by it: looking for up to %u s whether it "
+            "kvprecond%s: %s: in use by %s, or left by it: watching for up to %u s whether it "
             "still renews its marker\n",
             ranks_suffix(), where, who, seconds);
 }

@@ -56,9 +56,9 @@ static void populate_tell(struct populate *p, const struct object *want, int rc)
     hash_hex(object_name(want->key, want->tier), name);
     fprintf(stderr, "kvreplay%s: kept object %s (%llu bytes) %s\n", ranks_suffix(), name,
             (unsigned long long)want->size,
-            rc == -ENODATA  ? "is lost: it is on the list of what the store keeps, and not there"
-            : rc == -ESTALE ? "is stale: the store has another write of it than its list says"
-                            : "is not used: what has its name is no file of kvtrace");
+            rc == -ENODATA  ? "is lost: it is on the list of kept objects, but not in the store"
+            : rc == -ESTALE ? "is stale: the store has another write of it than the list"
+                            : "is not used: kvtrace did not write the file of that name");
 }
 
 static void populate_take_room(struct populate *p, const struct object *want)

@@ -26,18 +26,19 @@
 void storage_say_waits(const char *where, const char *who, unsigned seconds)
 {
     fprintf(stderr,
-            "kvreplay%s: %s: in use by %s, or left by it: looking for up to %u s whether it "
+            "kvreplay%s: %s: in use by %s, or left by it: watching for up to %u s whether it "
             "still renews its marker\n",
             ranks_suffix(), where, who, seconds);
 }
 
 void storage_say_late(const char *where, uint64_t objects)
 {
-    fprintf(stderr,
-            "kvreplay%s: %s: %llu object%s of a run that had lost it came while this one held it, "
-            "and %s removed\n",
-            ranks_suffix(), where, (unsigned long long)objects, units_plural(objects),
-            objects == 1 ? "was" : "were");
+    fprintf(
+        stderr,
+        "kvreplay%s: %s: %llu object%s arrived late from a run that had lost this store, and %s "
+        "removed\n",
+        ranks_suffix(), where, (unsigned long long)objects, units_plural(objects),
+        objects == 1 ? "was" : "were");
 }
 
 /* ---- the file of a slab ---- */
@@ -51,7 +52,7 @@ static int slab_check(const struct storage *s, struct err *e)
 
     if (rc == 0 && !S_ISREG(st.st_mode))
         return err_set(e, -EEXIST, ERR_TARGET, s->o.path,
-                       "refused: its " SLAB_NAME " is no regular file");
+                       "refused: its " SLAB_NAME " is not a regular file");
     if (rc == 0 && st.st_size > 0)
         rc = layout_slab_read_header(s->fd, &h);
     if (rc < 0 && rc != -ENOENT)
@@ -204,7 +205,7 @@ static int slab_grow(const struct storage *s, bool allocate, uint64_t bytes, str
         err_errno(e, rc, ERR_TARGET, s->o.path, "has no room for a slab of %llu bytes",
                   (unsigned long long)bytes);
     else if (rc == -EINTR)
-        err_errno(e, rc, ERR_TARGET, s->o.path, "no space was taken for a slab");
+        err_errno(e, rc, ERR_TARGET, s->o.path, "cannot allocate space for a slab");
     if (rc == -ENOSPC || rc == -EINTR)
         return ftruncate(s->fd, (off_t)now) < 0 ? -errno : rc;
     if (rc < 0 && bytes > now && ftruncate(s->fd, (off_t)bytes) < 0)

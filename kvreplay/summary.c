@@ -515,9 +515,9 @@ static const char *text_time(char *buf, const struct hist *h, uint32_t ppm)
 static void text_list(FILE *out, const struct summary *s)
 {
     static const char *const text[] = {
-        [INVENTORY_NONE] = "kept by a version that wrote no list of its objects",
+        [INVENTORY_NONE] = "written by a version without lists of kept objects",
         [INVENTORY_WHOLE] = "its list is whole",
-        [INVENTORY_CUT] = "its list has no end, as after a kill",
+        [INVENTORY_CUT] = "its list is cut, as after a kill",
         [INVENTORY_DAMAGED] = "its list is damaged",
         [INVENTORY_PARTIAL] = "its list could not be written in full"};
     const struct populated *p = &s->populated;
@@ -527,14 +527,14 @@ static void text_list(FILE *out, const struct summary *s)
         return;
     fprintf(out, "kept store: %s", text[lists.state]);
     if (p->lost_objects + p->stale_objects + p->foreign_objects)
-        fprintf(out, "; %llu lost, %llu stale, %llu no files of kvtrace",
+        fprintf(out, "; %llu lost, %llu stale, %llu not written by kvtrace",
                 (unsigned long long)p->lost_objects, (unsigned long long)p->stale_objects,
                 (unsigned long long)p->foreign_objects);
     if (lists.missing)
-        fprintf(out, "; %llu not there, which the killed run may have removed",
+        fprintf(out, "; %llu missing (the killed run may have removed them)",
                 (unsigned long long)lists.missing);
     if (lists.unlisted && lists.state != INVENTORY_NONE)
-        fprintf(out, "; %llu adopted that it does not name", (unsigned long long)lists.unlisted);
+        fprintf(out, "; %llu adopted without being listed", (unsigned long long)lists.unlisted);
     fputc('\n', out);
 }
 
@@ -552,7 +552,7 @@ static void text_rows(FILE *out, const struct summary *s)
             per_s >= 0 ? per_s : 0.0, (unsigned long long)n->ok, (unsigned long long)n->absent,
             (unsigned long long)n->corrupt, (unsigned long long)n->failed);
     if (n->stale)
-        fprintf(out, " (%llu of the corrupt ones stale)", (unsigned long long)n->stale);
+        fprintf(out, " (%llu of the corrupt are stale)", (unsigned long long)n->stale);
     if (n->lost)
         fprintf(out, " (%llu lost)", (unsigned long long)n->lost);
     if (s->skipped)

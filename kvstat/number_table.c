@@ -84,8 +84,8 @@ static int take_row(struct number_table *t, const struct csv_row *row, struct er
                        t->names);
     }
     if (t->rows == ROWS_MAX)
-        return err_set(e, -EFBIG, ERR_INPUT, t->file, "more than %d rows: no curve, no rounds",
-                       ROWS_MAX);
+        return err_set(e, -EFBIG, ERR_INPUT, t->file,
+                       "more than %d rows: not a hit-rate curve or rounds of kvprecond", ROWS_MAX);
     double *grown = realloc(t->value, (t->rows + 1) * t->names * sizeof(*grown));
     if (!grown)
         return err_nomem(e, "columns");

@@ -150,7 +150,7 @@ static int next_row(struct trace_input *t, const struct trace_row **row, struct 
     if ((*row)->size > MOST_BYTES - t->bytes)
         return err_set(
             e, -EFBIG, ERR_INPUT, t->reader ? trace_name(t->reader) : "--input",
-            "row %llu: its object and those before have more than %d PiB: not a valid trace",
+            "row %llu: the objects up to this row have more than %d PiB: not a valid trace",
             (unsigned long long)t->given, MOST_PIB);
     t->bytes += (*row)->size;
     return rc;

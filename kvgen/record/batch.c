@@ -75,7 +75,7 @@ void batch_unknown_note(const struct batch_unknown *u, struct notes *to)
                   (unsigned long long)u->fields);
     for (int i = BATCH_WHOLE + 1; i < BATCH_DAMAGES; i++) {
         if (u->damaged[i] > 0)
-            notes_add(to, "messages that are damaged: %llu (%s)", (unsigned long long)u->damaged[i],
+            notes_add(to, "damaged messages: %llu (%s)", (unsigned long long)u->damaged[i],
                       batch_damage_text((enum batch_damage)i));
     }
 }
@@ -83,10 +83,10 @@ void batch_unknown_note(const struct batch_unknown *u, struct notes *to)
 const char *batch_damage_text(enum batch_damage damage)
 {
     static const char *const text[BATCH_DAMAGES] = {
-        [BATCH_OTHER_FRAMES] = "no message of three frames: topic, number of eight bytes, payload",
+        [BATCH_OTHER_FRAMES] = "not three frames: topic, number of eight bytes, payload",
         [BATCH_NO_EVENTS] = "no MessagePack of KV events",
-        [BATCH_TOO_MANY] = "from more publishers than kvgen keeps apart",
-        [BATCH_AHEAD] = "its time is to come: that of its arrival is taken"};
+        [BATCH_TOO_MANY] = "too many publishers",
+        [BATCH_AHEAD] = "its time is in the future: the time of its arrival is used"};
     return text[damage];
 }
 

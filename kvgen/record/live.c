@@ -212,7 +212,7 @@ static int open_queue(const struct live *l, struct queue *q, int type, const cha
     int none = 0;
     void *s = zmq_socket(l->context, type);
     if (!s)
-        return failed(e, endpoint, "no socket");
+        return failed(e, endpoint, "cannot create a socket");
     q->socket = s;
     reset_queue(q);
     zmq_setsockopt(s, ZMQ_LINGER, &none, sizeof(none));

@@ -381,15 +381,15 @@ static void note_left_out(const struct recording *r, struct notes *remarks)
                      media->medium[i].name);
     }
     if (r->counts.unknown_media > 0)
-        notes_add(
-            remarks,
-            "blocks in media that are not known are left out: %llu, in %s (--medium NAME=TIER "
-            "says which tier it is)",
-            (unsigned long long)r->counts.unknown_media, names);
+        notes_add(remarks,
+                  "blocks left out because their medium is unknown: %llu, in %s (--medium "
+                  "NAME=TIER gives "
+                  "its tier)",
+                  (unsigned long long)r->counts.unknown_media, names);
     if (r->counts.unsized > 0)
         notes_add(remarks,
-                  "blocks whose size is not recorded are left out: %llu (--object-bytes says how "
-                  "large they are)",
+                  "blocks left out because their size is not recorded: %llu (--object-bytes gives "
+                  "it)",
                   (unsigned long long)r->counts.unsized);
 }
 

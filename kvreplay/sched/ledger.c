@@ -195,8 +195,7 @@ void ledger_moved(struct ledger *l, const struct row *r, const struct tier_op *o
                    (unsigned long long)fault->block, (unsigned long long)fault->offset,
                    data_fault_text(fault->kind));
     else if (named)
-        ledger_say(l, "%s): %s: not what the list of the kept store says", ledger_row(r, row),
-                   what);
+        ledger_say(l, "%s): %s: differs from the list of kept objects", ledger_row(r, row), what);
     l->counts->unverified_reads +=
         op->verb == TIER_READ && !(l->verifies && l->verifies[r->t.tier]);
 }

@@ -516,8 +516,8 @@ static void sched_refuse_years(struct sched *s, const struct row *r)
         return;
     snprintf(where, sizeof(where), "row %llu", (unsigned long long)r->number + 1);
     sched_fail(s, err_set(s->e, -ERANGE, ERR_INPUT, where,
-                          "%s more than 366 days%s: --duration ends the run before, --speed makes "
-                          "it shorter, --timing asap does not wait",
+                          "%s more than 366 days%s: --duration ends the run earlier, --speed "
+                          "shortens it, --timing asap does not wait",
                           comes ? "comes" : "its Generate takes",
                           comes ? " after the first one" : ""));
 }

@@ -175,7 +175,7 @@ static int run_script(FILE *script, FILE *complaints, FILE *picture, struct err 
     int rc = run_gnuplot(script, complaints, picture, &status);
     if (rc < 0)
         return err_errno(e, rc, ERR_OUTPUT, "--plot",
-                         rc == -EINTR ? "gnuplot was ended" : "gnuplot cannot be started");
+                         rc == -EINTR ? "gnuplot was interrupted" : "gnuplot cannot be started");
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     rewind(complaints);

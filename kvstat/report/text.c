@@ -659,8 +659,7 @@ static void put_requests(FILE *out, const struct figures *f)
         fprintf(out, "  %s request%s rows too far apart, counted as several.\n",
                 cell_count(a, parts), parts == 1 ? " has" : "s have");
     if (cut_off > 0)
-        fprintf(out,
-                "  %s request%s cut off by the end of the run: in the times up to the last row.\n",
+        fprintf(out, "  %s request%s cut off by the end of the run: counted up to the last row.\n",
                 cell_count(a, cut_off), cut_off == 1 ? " was" : "s were");
     put_ingest(out, f);
 }

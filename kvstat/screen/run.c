@@ -698,7 +698,7 @@ static void put_notes(struct lines *l, const struct figures *f, const struct roo
         lines_part(&p, "%s request%s counted as several", cell_count(a, parts),
                    units_plural(parts));
     if (cut_off > 0)
-        lines_part(&p, "%s request%s cut off by the end, in the times up to the last row",
+        lines_part(&p, "%s request%s cut off by the end of the run, counted up to the last row",
                    cell_count(a, cut_off), units_plural(cut_off));
     lines_paragraph(l, "Notes", &p, "; ", room->notes);
 }

@@ -317,7 +317,8 @@ static int wait_taking(struct target_dir *t, const char *name, struct err *e)
         if (gone)
             return -EAGAIN;
         if (stop_signal())
-            return err_set(e, -EINTR, ERR_TARGET, t->path, "stopped while another process took it");
+            return err_set(e, -EINTR, ERR_TARGET, t->path,
+                           "interrupted while another process was taking it");
         clock_sleep_until(clock_now_ns() + TAKING_NS, 0);
     }
 }
@@ -459,9 +460,10 @@ static int dir_clear(void *ctx, struct owner_clear *c, struct err *e)
     c->left = left.objects;
     c->left_bytes = left.bytes;
     if (rc == -EINTR && c->at_the_end) /* of -EINTR nobody would hear */
-        return err_set(e, -ENOTEMPTY, ERR_TARGET, t->path,
-                       "not all of its objects are removed, because a second signal came: the next "
-                       "run there removes them");
+        return err_set(
+            e, -ENOTEMPTY, ERR_TARGET, t->path,
+            "a second signal stopped the clean-up: some objects are left, and the next run "
+            "there removes them");
     if (rc == -EINTR)
         return err_set(e, rc, ERR_TARGET, t->path, "interrupted");
     return err_errno(e, rc, ERR_TARGET, t->path, "cannot be emptied");

@@ -112,8 +112,8 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
         return err_set(e, -EBUSY, ERR_TARGET, path, "is in use by another process");
     if (ret < 0) /* and a single file has no marker that would do instead */
         return err_errno(e, ret, ERR_TARGET, path,
-                         "cannot be locked, and nothing else would keep a second run out: name a "
-                         "directory");
+                         "cannot be locked, so a second run could use it at the same time: name a "
+                         "directory instead");
     /* Examined under the lock: its last owner may have written. */
     if (fstat(f->fd, &st) < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");

@@ -404,7 +404,7 @@ static int refuse_user(void *ctx, const struct target_used *used)
     describe(a->facts, used, text, sizeof(text));
     if (may_be) /* the name is of another mount namespace, or of a folder that is closed to us */
         err_set(a->e, EBUSY, ERR_TARGET, a->path,
-                "refused: %s may be %s, which uses %s; that cannot be examined from here", a->name,
+                "refused: %s may be %s: that uses %s, which this process cannot examine", a->name,
                 text, used->name);
     else if (strcmp(a->name, a->path) == 0)
         err_set(a->e, EBUSY, ERR_TARGET, a->path, "refused: it is %s", text);
@@ -459,7 +459,8 @@ static int refuse_inside(void *ctx, const struct target_used *used)
     if ((used->known && !S_ISREG(used->st.st_mode)) || !lies_in(f, used->name))
         return 0;
     describe(f->facts, used, text, sizeof(text));
-    err_set(f->e, EBUSY, ERR_TARGET, f->path, "refused: its %s is %s", base_name(used->name), text);
+    err_set(f->e, EBUSY, ERR_TARGET, f->path, "refused: its file %s is %s", base_name(used->name),
+            text);
     return 1;
 }
 
@@ -520,9 +521,10 @@ int target_guard_unused(const struct target_facts *facts, int fd, const char *pa
                       ", as a virtual machine does on its image");
     while ((ret = try_lease(fd)) == -EBUSY && target_guard_wait(&until_ns))
         ;
-    return ret == 0 ? 0
-                    : refuse(e, EBUSY, path, "it is open elsewhere",
-                             ": in a process, a virtual machine, or as the image of a device");
+    return ret == 0
+               ? 0
+               : refuse(e, EBUSY, path, "it is open elsewhere",
+                        ": in another process or a virtual machine, or as the image of a device");
 }
 
 /* ---- devices: what lies below and above them ---- */

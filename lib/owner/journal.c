@@ -504,7 +504,7 @@ int journal_close(struct journal *j, bool keep, struct err *e)
             ret = put_together(j, NULL);
     }
     if (ret < 0)
-        err_errno(e, ret, ERR_OUTPUT, "", "the list of what is kept could not be written");
+        err_errno(e, ret, ERR_OUTPUT, "", "the list of kept objects could not be written");
     journal_free(j);
     return ret;
 }

@@ -86,7 +86,7 @@ const char *owner_who(const struct card *c, char who[OWNER_WHO])
     char start[32];
 
     if (!c->program[0])
-        snprintf(who, OWNER_WHO, "a process that has just begun");
+        snprintf(who, OWNER_WHO, "a process that has just started");
     else if (!c->host[0]) /* of an earlier version */
         snprintf(who, OWNER_WHO, "%s (process %" PRId64 ")", c->program, c->pid);
     else
@@ -119,9 +119,10 @@ static int refuse_alive(const struct owner *w, const struct card *found, int64_t
     owner_who(found, who);
     if (free_s == 0)
         return err_set(e, -EBUSY, ERR_TARGET, w->store->where,
-                       "in use by %s: it is free when that process has ended", who);
+                       "in use by %s: wait until that process has ended", who);
     return err_set(e, -EBUSY, ERR_TARGET, w->store->where,
-                   "in use by %s: it is free in %" PRId64 " s unless that run renews its marker",
+                   "in use by %s: it becomes free in %" PRId64
+                   " s unless that run renews its marker",
                    who, free_s);
 }
 
@@ -140,7 +141,7 @@ static int watch(const struct owner *w, const char *text, const struct card *fou
         clock_sleep_until(clock_now_ns() + WATCH_NS, 0);
         if (stop_signal())
             return err_set(e, -EINTR, ERR_TARGET, s->where,
-                           "stopped while the marker of another run was watched");
+                           "interrupted while watching whether another run renews its marker");
         looked_ns = clock_boot_ns();
         int rc = s->get(s->ctx, now, &now_s, e);
         if (rc < 0)
@@ -182,11 +183,12 @@ static int refuse_foreign(const struct owner_store *s, const struct owner_found 
 
     if (found->foreign)
         return err_set(e, -EEXIST, ERR_TARGET, s->where,
-                       "refused: it holds what kvtrace did not write (%s): give it an empty one",
+                       "refused: it holds data that kvtrace did not write (%s): name an empty "
+                       "directory, database or prefix",
                        found->name);
     return err_set(e, -EEXIST, ERR_TARGET, s->where,
-                   "refused: it holds %s of kvtrace and no marker that says whose: "
-                   "--destroy-data removes them, and nothing else",
+                   "refused: it holds %s of kvtrace, but no marker of the run that wrote them: "
+                   "--destroy-data removes only these",
                    how_much(found->objects, found->bytes, text));
 }
 
@@ -240,7 +242,7 @@ static int read_marker(const struct owner *w, const char *text, const struct own
         return 0;
     return err_set(e, -EACCES, ERR_TARGET, w->store->where,
                    "refused: its " OWNER_MARKER " was not written by kvtrace: --destroy-data "
-                   "replaces it, and removes objects of kvtrace, nothing else");
+                   "replaces it and removes only objects of kvtrace");
 }
 
 static bool same_part(const struct card *card, const struct owner_opts *o)
@@ -270,7 +272,8 @@ static int take_left(struct owner *w, const char *text, int64_t now_s, const str
         return refuse_kept(s, &card, &found, o->adopts, e);
     if (stays && !o->destroys && !same_part(&card, o))
         return err_set(e, -EEXIST, ERR_TARGET, s->where,
-                       "holds objects of a store that is divided in another way");
+                       "holds objects of a store that was divided into other parts: --destroy-data "
+                       "removes them");
     /* In another part nobody would look for them. */
     w->kept = stays && (!o->destroys || o->reuses) && same_part(&card, o);
     w->unsure = w->kept && (!card.kept || card.unsure);
@@ -411,7 +414,8 @@ int owner_take(struct owner *w, const struct owner_store *store, const struct ow
             rc = take_left(w, text, now_s, o, &clears, e);
     }
     if (rc == -EAGAIN)
-        return err_set(e, -EBUSY, ERR_TARGET, store->where, "other runs take it at the same time");
+        return err_set(e, -EBUSY, ERR_TARGET, store->where,
+                       "other runs are taking it at the same time: try again");
     if (rc < 0)
         return rc;
     w->held = true;
@@ -437,7 +441,7 @@ int owner_join(struct owner *w, const struct owner_store *store, uint64_t data_s
     if (rc == -ENOENT || (rc == 0 && (card_parse(w->text, strlen(w->text), &w->me) < 0 ||
                                       w->me.kept || w->me.data_seed != data_seed || !w->me.epoch)))
         return err_set(e, -ENOENT, ERR_TARGET, store->where,
-                       "is not the store that rank 0 has taken: its marker is not there");
+                       "is not the store of rank 0: the marker of rank 0 is not there");
     if (rc < 0)
         return rc;
     /* Rank 0 is there: it renewed a sixth of the lease ago at most, and some time. */
@@ -492,8 +496,8 @@ static int refuse_lost(struct owner *w, struct err *e)
         if (looked && own.objects > 0)
             how_much(own.objects, 0, left);
         return err_set(e, -ESTALE, ERR_TARGET, s->where,
-                       "lost during the run: taken over by %s; nothing more was written or "
-                       "removed there, %s of this run left",
+                       "lost during the run: taken over by %s; after that, nothing was written or "
+                       "removed there; left by this run: %s",
                        w->taker, looked ? left : "perhaps objects");
     }
     if (!looked)
@@ -503,13 +507,13 @@ static int refuse_lost(struct owner *w, struct err *e)
     if (rc == -ENOENT)
         return err_set(e, -ESTALE, ERR_TARGET, s->where,
                        "lost during the run: its marker " OWNER_MARKER
-                       " was removed; nothing more was written or removed there, %s left "
-                       "(--destroy-data removes them)",
+                       " was removed; after that, nothing was written or removed there; "
+                       "left: %s (--destroy-data removes them)",
                        left);
     return err_set(e, -ESTALE, ERR_TARGET, s->where,
                    "lost during the run: its marker " OWNER_MARKER
-                   " could not be renewed for %u s; nothing more was written or removed there, %s "
-                   "left for the next run to remove or use",
+                   " could not be renewed for %u s; after that, nothing was written or removed "
+                   "there; left: %s (the next run removes or uses them)",
                    w->me.lease_s, left);
 }
 

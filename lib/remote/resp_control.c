@@ -216,11 +216,12 @@ static int broken(struct resp_control *c, int rc, struct err *e)
         return err_set(e, rc, ERR_TARGET, c->where, "interrupted");
     if (rc == -EPROTO)
         return err_set(e, rc, ERR_TARGET, c->where,
-                       "the server's answer is not one of Redis, or longer than it may be");
+                       "the server's answer is not the protocol of Redis, or is too long");
     return err_errno(e, rc, ERR_TARGET, c->where, "the server does not answer");
 }
 
-static const char no_cluster[] = "a Redis Cluster is not served: name a server of its own";
+static const char no_cluster[] =
+    "Redis Cluster is not supported: name a server that is not part of a cluster";
 
 /* What to do about an error of the server. */
 static const char *advice(const char *code)
@@ -230,11 +231,11 @@ static const char *advice(const char *code)
     } known[] = {
         {"RESP:NOAUTH", "the server wants a password: put it into the environment (REDISCLI_AUTH)"},
         {"RESP:NOPERM",
-         "the user needs GET, SET, GETRANGE, SETRANGE, STRLEN, UNLINK, SCAN, EVAL and TIME, of the "
+         "the user needs GET, SET, GETRANGE, SETRANGE, STRLEN, UNLINK, SCAN, EVAL and TIME, on the "
          "keys .kvtrace* and kvtrace:*"},
-        {"RESP:READONLY", "it is a replica: name the server that it copies"},
-        {"RESP:LOADING", "it still reads its data: wait, and start again"},
-        {"RESP:MISCONF", "it takes no writes, as it cannot save its data"},
+        {"RESP:READONLY", "it is a read-only replica: name the primary server"},
+        {"RESP:LOADING", "it is still loading its data: wait, then start again"},
+        {"RESP:MISCONF", "it refuses writes because it cannot save its data"},
         {"RESP:MOVED", no_cluster},
         {"RESP:ASK", no_cluster},
         {"RESP:CROSSSLOT", no_cluster},
@@ -257,7 +258,7 @@ static int refused(struct resp_control *c, redisReply *reply, const char *comman
     if (reply->type != REDIS_REPLY_ERROR) {
         drop_link(c);
         rc = err_set(e, -EPROTO, ERR_TARGET, c->where,
-                     "the server's answer to %s is of another kind than that command has", command);
+                     "the server's answer to %s has the wrong type for that command", command);
     } else {
         resp_code(code, reply->str);
         const char *text = reply->str, *more = advice(code);
@@ -739,7 +740,7 @@ static int scan_step(struct resp_control *c, struct walk *w, struct owner_found 
     if (rc < 0)
         err_set(e, rc, ERR_TARGET, c->where,
                 "the listing of its keys does not end: the server %s (SCAN)",
-                rc == -ELOOP ? "repeats itself" : "names none that is new");
+                rc == -ELOOP ? "repeats itself" : "returns no new keys");
     else if (found)
         note_keys(found, names->element, names->elements);
     else

@@ -954,8 +954,8 @@ static void s3_describe(void *state, struct tier_info *info)
                   (unsigned long long)left, units_plural(left));
     if (s3_control_keeps_versions(s->control))
         notes_add(&info->fallbacks,
-                  "the bucket has versioning: objects that are deleted or written "
-                  "over stay there as versions, and take room");
+                  "the bucket has versioning: deleted and overwritten objects stay "
+                  "there as old versions and take space");
     if (s->u.proxy_env)
         notes_add(&info->flags, "through the proxy of the environment, if it names one");
     else if (proxy_named())

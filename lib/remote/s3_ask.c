@@ -143,13 +143,13 @@ int s3_refused(const struct s3_ask *k, const struct s3_answer *a, const char *ma
         at[0] = '\0';
     int64_t apart = a->date_s - clock_wall_ns() / UNITS_NS_PER_S;
     if (a->date_s > 0 && (apart > SKEW_S || apart < -SKEW_S))
-        return err_set(e, rc, ERR_TARGET, k->where,
-                       "%s: the server's clock is %lld s %s that of this host; signatures hold for "
-                       "some minutes only",
-                       code, (long long)(apart > 0 ? apart : -apart),
-                       apart > 0 ? "ahead of" : "behind");
+        return err_set(
+            e, rc, ERR_TARGET, k->where,
+            "%s: the server's clock is %lld s %s the clock of this host, and a signature "
+            "is valid for a few minutes only: set the clocks",
+            code, (long long)(apart > 0 ? apart : -apart), apart > 0 ? "ahead of" : "behind");
     return err_set(e, rc, ERR_TARGET, k->where, "%s%s%s%s%s%s%s", code,
-                   denied && may ? ": the key may not " : "", denied && may ? may : "",
+                   denied && may ? ": the access key may not " : "", denied && may ? may : "",
                    message[0] ? ": " : "", message, at[0] ? "; its endpoint is " : "", at);
 }
 
@@ -465,7 +465,7 @@ static int unanswered(const struct s3_ask *k, const struct s3_answer *a, CURLcod
     const char *why = curl_easy_strerror(code);
     if (rc == -ETIMEDOUT && tried == 1)
         return err_set(e, rc, ERR_TARGET, k->where,
-                       "%s does not answer: not all of an answer came within %s (--timeout)", door,
+                       "%s does not answer: no complete answer came within %s (--timeout)", door,
                        units_format_duration(time, sizeof(time), (double)k->timeout_ns));
     if (tried == 1)
         return err_set(e, rc, ERR_TARGET, k->where, "%s does not answer: %s", door, why);
@@ -484,7 +484,7 @@ int s3_ask(struct s3_ask *k, const struct s3_question *q, struct s3_answer *a, s
         a->door = door + 1;
         int rc = ask_one(k, q, k->u->endpoint[door], a, &code);
         if (rc < 0)
-            return err_set(e, rc, ERR_TARGET, k->where, "given up at a signal");
+            return err_set(e, rc, ERR_TARGET, k->where, "interrupted by a signal");
         if (code == CURLE_OK) {
             k->door = q->door ? k->door : door;
             return 0;

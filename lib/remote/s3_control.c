@@ -95,8 +95,8 @@ static int get_marker(struct s3_control *c, unsigned door, char text[OWNER_BYTES
         return -ENOENT;
     if (!fine(c))
         return s3_refused(c->ask, &c->a,
-                          "read objects (s3:GetObject), or not list the bucket (s3:ListBucket), "
-                          "without which it is denied what is not there",
+                          "read objects (s3:GetObject), or may not list the bucket "
+                          "(s3:ListBucket): without that, S3 denies reads of missing objects, too",
                           e);
     /* What cannot be a marker of ours is not cut to one. */
     bool fits = c->a.len < OWNER_BYTES && strlen(c->a.body) == c->a.len;
@@ -141,13 +141,14 @@ static int check_doors(struct s3_control *c, const char *text, struct err *e)
             continue;
         if (only)
             return err_set(e, -EPROTO, ERR_TARGET, c->where,
-                           "refused: the marker that was written is not there when it is read: %s "
-                           "is no object store, or something between answers for it",
+                           "refused: the marker was written, but cannot be read back: %s is not an "
+                           "object store, or a proxy answers in its place",
                            put);
-        return err_set(e, -EXDEV, ERR_TARGET, c->where,
-                       "refused: %s and %s are different stores: the marker that was written "
-                       "through one is not there through the other",
-                       put, c->u->endpoint[door - 1]);
+        return err_set(
+            e, -EXDEV, ERR_TARGET, c->where,
+            "refused: %s and %s are different stores: the marker was written through the "
+            "first, but cannot be read through the second",
+            put, c->u->endpoint[door - 1]);
     }
     return 0;
 }
@@ -194,8 +195,8 @@ static int put_marker(struct s3_control *c, const char *text, struct err *e)
         rc = ask(c, &put, e);
     if (rc == 0 && !c->u->unlocked && c->a.http != 412 && c->a.http != 409)
         rc = err_set(e, -ENOTSUP, ERR_TARGET, c->where,
-                     "refused: the server has no conditional PUT, so nothing would keep a second "
-                     "run out (unlocked in the URI goes without)");
+                     "refused: the server has no conditional PUT, so a second run could use the "
+                     "store at the same time (unlocked in the URI allows this)");
     if (rc == 0)
         rc = try_store(c, text, e);
     if (rc < 0 && rc != -ETIMEDOUT) /* a dead server would take its time once more */
@@ -335,7 +336,7 @@ static int take_key(void *ctx, const char *key, bool longer, uint64_t size)
     if (longer || !is_object(name))
         return 0;
     if (strcmp(name, w->last) <= 0) {
-        w->wrong = "its keys are not in order, or come again";
+        w->wrong = "its keys are not in order, or are repeated";
         return -EBADMSG;
     }
     snprintf(w->last, sizeof(w->last), "%s", name);
@@ -405,9 +406,9 @@ static int walk(struct walk *w)
         if (rc == -EBADMSG)
             rc = walk_wrong(w, w->wrong ? w->wrong : page.wrong);
         else if (rc == 0 && page.more && strcmp(page.token, token) == 0)
-            rc = walk_wrong(w, "the token for the next page is that of this one");
+            rc = walk_wrong(w, "the token for the next page is the same as for this page");
         else if (rc == 0 && page.more && clock_now_ns() - w->moved_ns > w->c->timeout_ns)
-            rc = walk_wrong(w, "page follows page, and no object comes (--timeout)");
+            rc = walk_wrong(w, "its pages had no new object for longer than --timeout");
         memcpy(token, page.token, sizeof(token));
     } while (rc == 0 && page.more);
     s3_answer_forget(&answer);
@@ -450,10 +451,10 @@ static int check_cleared(struct s3_control *c, struct left *left, struct err *e)
         if (w.objects == 0)
             continue;
         *left = left_of(&w, true);
-        return err_set(e, -ENOTEMPTY, ERR_TARGET, c->where,
-                       "%s still has objects that the server said it removed%s",
-                       c->u->endpoint[door - 1],
-                       c->u->endpoints > 1 ? ": it may be another store than the others" : "");
+        return err_set(
+            e, -ENOTEMPTY, ERR_TARGET, c->where,
+            "%s still has objects that the server reported as removed%s", c->u->endpoint[door - 1],
+            c->u->endpoints > 1 ? ": it may be a different store from the other endpoints" : "");
     }
     return 0;
 }
@@ -501,8 +502,7 @@ static int store_clear(void *ctx, struct owner_clear *removed, struct err *e)
     /* Not -EINTR, of which nobody would hear. */
     return err_set(e, rc == -EINTR ? -EIO : rc, ERR_TARGET, c->where,
                    "%s; %s%s of kvtrace and its marker are left there",
-                   rc == -EINTR ? "the clean-up was given up at a second signal" : why.what, count,
-                   size);
+                   rc == -EINTR ? "a second signal stopped the clean-up" : why.what, count, size);
 }
 
 const struct owner_store *s3_control_store(const struct s3_control *c)

@@ -131,7 +131,7 @@ int s3_keys_find(struct s3_keys *k, const char *profile, const char *where, stru
             return 0;
         s3_keys_forget(k);
         return err_set(e, -EACCES, ERR_TARGET, where,
-                       "a key of the environment is too long, or has a character that no key has");
+                       "an access key in the environment is too long or has an invalid character");
     }
     path_of(keys, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
     path_of(config, "AWS_CONFIG_FILE", "config");
@@ -143,8 +143,8 @@ int s3_keys_find(struct s3_keys *k, const char *profile, const char *where, stru
     s3_keys_forget(k);
     if (wrong)
         return err_set(e, -EACCES, ERR_TARGET, where,
-                       "%s of the profile %.60s is too long, or has a character that none has",
-                       wrong, name);
+                       "%s of the profile %.60s is too long or has an invalid character", wrong,
+                       name);
     if (found)
         return err_set(e, -EACCES, ERR_TARGET, where,
                        "the profile %.60s has no aws_access_key_id with its "

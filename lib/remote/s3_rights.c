@@ -45,8 +45,8 @@ static int try_read(const struct s3_rights *r, struct err *e)
     if (r->answer->http != 206 || r->answer->len != 3 ||
         memcmp(r->answer->body, &PROBE_TEXT[1], 3) != 0)
         return err_set(e, -ENOTSUP, ERR_TARGET, r->where,
-                       "refused: the server does not give a range of an object (Range), which "
-                       "reads of a part of one need");
+                       "refused: the server does not return the requested range of an object "
+                       "(Range), which reads of a part need");
     return 0;
 }
 
@@ -56,14 +56,15 @@ static int try_parts(const struct s3_rights *r, struct err *e)
     char id[S3_TOKEN_CAP], query[3 * S3_TOKEN_CAP + 16];
     int rc = ask(r, (struct s3_question){.verb = "POST", .text = ""}, "?uploads=", e);
 
-    rc = allowed(r, rc, "begin multipart uploads (s3:PutObject), which objects over part= need", e);
+    rc = allowed(r, rc,
+                 "begin multipart uploads (s3:PutObject), which objects larger than part= need", e);
     if (rc < 0)
         return rc;
     if (s3_xml_find(r->answer->body, r->answer->len, "InitiateMultipartUploadResult/UploadId", id,
                     sizeof(id)) < 0 ||
         !id[0])
         return err_set(e, -EPROTO, ERR_TARGET, r->where,
-                       "the server's answer to the begin of a multipart upload is not understood");
+                       "the server's answer to the start of a multipart upload is not understood");
     char *escaped = s3_escaped(id);
     if (!escaped)
         return err_nomem(e, "request");
@@ -91,8 +92,8 @@ static bool keeps_versions(const struct s3_rights *r)
 int s3_rights_try(const struct s3_rights *r, bool *versions, struct err *e)
 {
     static const char may_delete[] =
-        "delete objects (s3:DeleteObject): one of 24 bytes (" PROBE "), and the marker, may be "
-        "left there";
+        "delete objects (s3:DeleteObject): a test object of 24 bytes (" PROBE ") and the marker "
+        "may be left there";
     int rc = ask(r, (struct s3_question){.verb = "PUT", .text = PROBE_TEXT}, "", e);
 
     rc = allowed(r, rc, "write objects (s3:PutObject)", e);

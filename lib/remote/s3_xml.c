@@ -358,16 +358,16 @@ static const char *check_page(struct s3_page *p, struct field field[FIELDS])
 
     if (!whole(truncated) ||
         (strcmp(truncated->to, "true") != 0 && strcmp(truncated->to, "false") != 0))
-        return "it does not say whether more follows (IsTruncated)";
+        return "it does not say whether more pages follow (IsTruncated)";
     p->more = truncated->to[0] == 't';
     if (p->more && !whole(&field[FIELD_TOKEN]))
-        return "more follows, and the token for it (NextContinuationToken) is missing or too long";
+        return "more pages follow, but their token (NextContinuationToken) is missing or too long";
     if (count->times == 1 &&
         (!whole(count) || units_parse_digits(count->to, count->len, &stated) < 0 ||
          stated != p->keys))
-        return "it holds another number of keys than it says (KeyCount)";
+        return "its number of keys differs from its KeyCount";
     if (field[FIELD_ENCODING].len > 0)
-        return "its keys are encoded (EncodingType), which nobody asked for";
+        return "its keys are encoded (EncodingType), which was not requested";
     return NULL;
 }
 
@@ -386,19 +386,19 @@ int s3_page_read(struct s3_page *p, const char *text, size_t len,
     struct s3_xml x;
     int event;
 
-    *p = (struct s3_page){.wrong = "it is cut, or no XML"};
+    *p = (struct s3_page){.wrong = "it is cut, or is not XML"};
     s3_xml_begin(&x, text, len);
     while ((event = s3_xml_next(&x)) > 0) {
         if (event == S3_XML_OPEN && x.depth == 1 && !s3_xml_is(&x, "ListBucketResult")) {
-            p->wrong = "it is no ListBucketResult: a proxy, or another server, may have answered";
+            p->wrong = "it is not a ListBucketResult: a proxy or another server may have answered";
             return -EBADMSG;
         }
         if (s3_xml_is(&x, "ListBucketResult/CommonPrefixes")) {
-            p->wrong = "it has groups of keys (CommonPrefixes), which nobody asked for";
+            p->wrong = "it has groups of keys (CommonPrefixes), which were not requested";
             return -EBADMSG;
         }
         if (take_event(field, &x, event) < 0) {
-            p->wrong = "an element is there twice, or holds an entity that is none";
+            p->wrong = "an element is repeated, or has an invalid entity";
             return -EBADMSG;
         }
         if (event != S3_XML_CLOSE || !s3_xml_is(&x, "ListBucketResult/Contents"))
@@ -407,7 +407,7 @@ int s3_page_read(struct s3_page *p, const char *text, size_t len,
         if (field[FIELD_KEY].len == 0 ||
             (field[FIELD_SIZE].times &&
              (!whole(&field[FIELD_SIZE]) || units_parse_digits(size, strlen(size), &bytes) < 0))) {
-            p->wrong = "an object has no key, or a size that is none";
+            p->wrong = "an object has no key, or has an invalid size";
             return -EBADMSG;
         }
         p->keys++;

@@ -204,7 +204,7 @@ static void listed_describe(const struct tier *tier, struct tier_info *info)
 
     l->under->ops->describe(l->under, info);
     if (failed < 0)
-        notes_add(&info->fallbacks, "no list of what is kept (%s)",
+        notes_add(&info->fallbacks, "the list of kept objects could not be written (%s)",
                   err_errno_name(-failed) ? err_errno_name(-failed) : "refused");
 }
 

@@ -471,8 +471,8 @@ static int limit_files(const struct tier_storage *t, const struct tier_storage_o
     if (can < kept + threads)
         return err_set(
             e, EMFILE, ERR_TARGET, t->info.target,
-            "%u files, directories and rings must be open at once beside those of the program, but "
-            "the limit is %llu in all (ulimit -n); --layout slab needs only one",
+            "the run needs %u open files, directories and rings besides those of the program, "
+            "but the limit is %llu in all (ulimit -n); --layout slab needs only one",
             (kept + threads) * engines, (unsigned long long)descriptors_limit());
     w->max_open = (unsigned)(can - kept) / threads;
     return 0;

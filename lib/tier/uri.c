@@ -226,7 +226,8 @@ static int take_plain(const struct parse *p, char *to, size_t cap, const char *t
 static const char *endpoint_fault(const char *text, size_t *len)
 {
     if (memchr(text, '@', *len))
-        return "holds keys, which others can read there: put them into the environment "
+        return "must not hold access keys, which others can read there: put them into the "
+               "environment "
                "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)";
     while (*len > 0 && text[*len - 1] == '/')
         --*len;
@@ -235,10 +236,10 @@ static const char *endpoint_fault(const char *text, size_t *len)
                                                         : 0;
     const char *host = text + scheme, *end = text + *len;
     if (scheme == 0 || *len <= scheme)
-        return "is not http:// or https:// with a server";
+        return "is not http:// or https:// followed by a server";
     for (const char *c = host; c < end; c++) {
         if (!isalnum((unsigned char)*c) && !strchr("-.:[]", *c))
-            return "is not a server and its port, without a path";
+            return "must be a server and, if needed, its port, without a path";
     }
     const char *close = *host == '[' ? memchr(host, ']', *len - scheme) : NULL;
     const char *stop = close ? close + 1 : memchr(host, ':', *len - scheme);
@@ -247,11 +248,11 @@ static const char *endpoint_fault(const char *text, size_t *len)
         stop = end;
     if (stop == host || *host == '.' || memmem(host, (size_t)(stop - host), "..", 2) ||
         (!close && strcspn(host, "[]") < (size_t)(stop - host)))
-        return "has a name of a server that is none";
+        return "has an invalid server name";
     if (stop < end &&
         (*stop != ':' || units_parse_digits(stop + 1, (size_t)(end - stop - 1), &port) < 0 ||
          port < 1 || port > UINT16_MAX))
-        return "has a port that is no number from 1 to 65535";
+        return "has a port that is not a number from 1 to 65535";
     return *len < URI_NAME_CAP ? NULL : "is too long";
 }
 
@@ -262,7 +263,7 @@ static const char *region_fault(const char *text, size_t len)
         return "is too long";
     for (size_t i = 0; i < len; i++) {
         if (!isalnum((unsigned char)text[i]) && !strchr("-._", text[i]))
-            return "is not of letters, digits, and \"-._\"";
+            return "may have only letters, digits, and \"-._\"";
     }
     return NULL;
 }
@@ -575,7 +576,8 @@ static int check_place(const struct parse *p)
     for (const char *at = u->prefix; *at;) {
         size_t len = strcspn(at, "/");
         if (len == 0 || (len == 1 && at[0] == '.') || (len == 2 && at[0] == '.' && at[1] == '.'))
-            return bad(p, "the prefix has an empty step, \".\" or \"..\" between its slashes");
+            return bad(
+                p, "the prefix must not have an empty part, \".\" or \"..\" between its slashes");
         at += len + (at[len] == '/');
     }
     return 0;
@@ -616,8 +618,9 @@ static int parse_s3(const struct parse *p, const char *rest)
     if (rc == 0 && rest[len])
         rc = take_parameters(p, rest + len + 1);
     if (rc == 0 && u->style == URI_STYLE_VIRTUAL && !uri_bucket_in_host(u))
-        return bad(p, "style=virtual puts the bucket into the name of a host: such a bucket has "
-                      "lower-case letters, digits, \"-\" and \".\" only");
+        return bad(
+            p, "style=virtual makes the bucket a part of a host name: its name may then have only "
+               "lower-case letters, digits, \"-\" and \".\"");
     return rc;
 }
 

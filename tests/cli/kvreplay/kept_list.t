@@ -38,8 +38,8 @@ for layout in files lmcache-fs vllm-fs; do
     exits "$layout: 7 of them removed" 1 replay $on --keep r.csv
     is "$layout: are lost" "$(statuses)" 'lost 7 ok 33 '
     is "$layout: and were not written again" "$(populated) $(files "$name" | wc -l)" '33 0 7 0 0 33'
-    stderr_like "$layout: which is said" 'kept store: its list is whole; 7 lost, 0 stale, 0 no files of kvtrace'
-    stderr_like "$layout: with what it means" 'is lost: it is on the list of what the store keeps, and not there'
+    stderr_like "$layout: which is said" 'kept store: its list is whole; 7 lost, 0 stale, 0 not written by kvtrace'
+    stderr_like "$layout: with what it means" 'is lost: it is on the list of kept objects, but not in the store'
     exits "$layout: they are lost the next time too" 1 replay $on --keep --verify none r.csv
     is "$layout: whatever is verified" "$(statuses)" 'lost 7 ok 33 '
     exits "$layout: written again by rows" 0 replay $on --keep w.csv
@@ -133,7 +133,7 @@ rm d/.kvtrace-list*
 files | while read -r f; do mv "$f" "${f%-????????.kv}.kv"; done # as they named them
 exits 'a store that an earlier version kept' 0 replay --target d --keep r.csv
 is 'is adopted' "$(populated) $(state)" '40 0 0 0 40 none'
-stderr_like 'which is said' 'kept store: kept by a version that wrote no list of its objects'
+stderr_like 'which is said' 'kept store: written by a version without lists of kept objects'
 exits 'from then on' 0 replay --target d --keep r.csv
 is 'there is a list' "$(populated) $(state)" '40 0 0 0 0 whole'
 exits 'written again' 0 replay --target d --keep w12.csv
@@ -167,7 +167,7 @@ until grep -qs 'k39,.*,ok' k.csv || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05;
 for file in $(files | head -n 3); do cp "$file" "${file%-????????.kv}-deadbeef.kv"; done
 wait $pid && status=0 || status=$?
 is 'a run into whose store objects of another run came' "$status $(ls -d d 2>/dev/null)" '0 '
-like 'has removed and counted them' "$(cat err)" 'd: 3 objects of a run that had lost it came while this one held it, and were removed'
+like 'has removed and counted them' "$(cat err)" 'd: 3 objects arrived late from a run that had lost this store, and were removed'
 
 # ---- slabs have an index instead ----
 exits 'a slab is kept' 0 replay --target d --layout slab --keep w.csv

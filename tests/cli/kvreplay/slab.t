@@ -151,7 +151,7 @@ mkfifo "$TMP/kept/slab.kv"
 for how in '' --buffered; do
     # shellcheck disable=SC2086
     exits "a pipe in its place is refused $how" 3 replay --nvme "$TMP/kept" --layout slab $how --keep "$TMP/w.csv"
-    stderr_like "and said $how" 'slab[.]kv (is no regular file|cannot be opened)'
+    stderr_like "and said $how" 'slab[.]kv (is not a regular file|cannot be opened)'
 done
 
 # A block device, where one can be made. kvreplay finds in sysfs what may be overwritten.

@@ -42,7 +42,7 @@ ok 'the JSON is as expected' diff -u tests/golden/kvstat_dozen.json "$TMP/report
 
 awk -F , -v OFS=, '!($7 == 11 && $2 == "Generate")' "$dozen" >"$TMP/cut-off.csv"
 exits 'cut off' 0 "$kvstat" --full "$TMP/cut-off.csv"
-stdout_like 'it is said that the times have it' '^  1 request was cut off by the end of the run: in the times up to the last row[.]$'
+stdout_like 'it is said that the times have it' '^  1 request was cut off by the end of the run: counted up to the last row[.]$'
 exits 'cut off, on one screen' 0 "$kvstat" "$TMP/cut-off.csv"
 stdout_like 'also there' '1 request cut$'
 awk -F , '$2 != "Generate"' "$dozen" >"$TMP/none.csv"

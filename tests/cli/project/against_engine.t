@@ -27,7 +27,7 @@ requests "$(awk -v rate="$rate" 'BEGIN { print rate * 0.9 }')" >other.json
 against 'the same hit rate' 0 -w nvme_only -r same.json
 stdout_like 'passes' '^PASS: within 5 % of same.json '
 against 'another one' 1 -w nvme_only,gpu_cpu_nvme -r other.json
-stdout_like 'does not' '^FAIL: in no hierarchy '
+stdout_like 'does not' '^FAIL: no hierarchy '
 against 'a hierarchy that is none' 2 -w drum -r same.json
 against 'without a reference' 2
 done_testing

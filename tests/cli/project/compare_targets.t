@@ -35,11 +35,11 @@ is 'a line for each' "$(awk '/^ *[0-9]+  / { print $1, $2, $8 }' answer | tr '\n
 is 'which names it' "$(awk '/^ *1  / { print $NF }' answer)" one
 is 'a folder with files of others is not touched' "$(awk '/^ *2  / { print $NF }' answer) $(ls -A two)" 'two/kvtrace file'
 like 'all did the same' "$(cat answer)" '^Each did the same: [1-9][0-9]* reads of [0-9.]+ GiB and [1-9][0-9]* writes of '
-like 'one trial tells little' "$(tail -1 answer)" '^[^ ]+ read fastest .*take --trials 3 to 5\.$'
+like 'one trial tells little' "$(tail -1 answer)" '^[^ ]+ read fastest .*use --trials 3 to 5\.$'
 for n in $(seq $#); do ok "results of target $n" test -s "real/$n/trial-1.result.csv.zst"; done
 not_ok 'nothing stays in the folders' test -e one
 if [ -n "${redis-}" ]; then
-    like 'what Redis is, is said' "$(cat answer)" '^redis\+unix:.*: times have the network in them; '
+    like 'what Redis is, is said' "$(cat answer)" '^redis\+unix:.*: times include the network; '
     is 'nothing stays in Redis' "$(redis-cli -s "$TMP/redis.sock" -n 1 dbsize)" 0
 fi
 

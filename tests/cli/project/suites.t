@@ -340,7 +340,7 @@ like 'compare-drives: which is better' "$(tail -1 apart.answer)" '^quick is bett
 like 'compare-drives: and in what' "$(tail -1 apart.answer)" \
     ': bandwidth of reads [0-9.]+ GiB/s against [0-9.]+ GiB/s, P95 of reads [0-9.]+ ms against '
 ended 'compare-drives: one run each' 0 once
-like 'compare-drives: is no comparison' "$(tail -1 stdout)" '^One run of each does not tell .* --trials 3 to 5[.]$'
+like 'compare-drives: is no comparison' "$(tail -1 stdout)" '^One run of each does not show .* --trials 3 to 5[.]$'
 # Programs and trace travel, sizes are those of the other side, nothing stays there.
 ended 'replay-elsewhere' 0 elsewhere
 stdout_like 'replay-elsewhere: the report, here' 'Tier-2|Storage read'

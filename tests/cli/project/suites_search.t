@@ -43,7 +43,7 @@ all() {
 ok 'how-many-users' tries 5 all
 like 'how-many-users: the answer' "$(tail -1 stderr)" ': 3 users, [0-9.]+ tokens/s$'
 is 'how-many-users: in words' "$(cat stdout)" "This machine serves 3 users of tiny-1b with 95 % of storage reads within 1 h; \
-that is the most that were tried (-x), so it may serve more."
+that is the largest number tried (-x), so it may serve more."
 exits 'how-many-users: none' 1 many -l 1ns
 like 'how-many-users: says so' "$(tail -1 stderr)" 'not even one user is served within the limits'
 like 'how-many-users: none, in words' "$(cat stdout)" \

@@ -48,7 +48,7 @@ is 'are missing' "$(grep -o '"missing": *[0-9]*' "$TMP/leaps.json")" '"missing":
 for how in '' --retier '--retier --curve /dev/null'; do
     # shellcheck disable=SC2086
     exits "sizes that do not fit, kvgen $how" 2 "$BIN/kvgen" --input "$TMP/sizes.csv" $how -o none
-    stderr_like 'said' '^kvgen: .*sizes.csv: row 1: its object and those before have more than 512 PiB: not a valid trace$'
+    stderr_like 'said' '^kvgen: .*sizes.csv: row 1: the objects up to this row have more than 512 PiB: not a valid trace$'
 done
 
 # A model whose objects add up to more than 64 bits. A bug looked like 0.98 EiB for 224 writes of 60 PiB and more.

@@ -25,7 +25,7 @@ ok 'the rows before it are there' cmp whole.csv out.csv
 exits 'and the capture gives them, too' 0 kvgen --input capture.jsonl -o again.csv
 ok 'all of them' cmp whole.csv again.csv
 piped medium.zmqrec 1 'a medium that is not known'
-stderr_like 'is named' 'blocks in media that are not known are left out: [0-9]+, in SOMEWARE \(--medium'
+stderr_like 'is named' 'blocks left out because their medium is unknown: [0-9]+, in SOMEWARE \(--medium'
 exits 'its capture with the medium' 0 kvgen --input capture.jsonl --medium someware=2 -o a.csv
 exits 'is the same as its file' 0 kvgen --input medium.zmqrec --medium someware=2 -o b.csv
 ok 'row by row' cmp a.csv b.csv

@@ -53,7 +53,7 @@ untouched() {
     wait $pid
     one=$?
     is "$1: of two at once one is refused" "$(printf '%s\n' $one $two | sort | tr '\n' ' ')" '0 3 '
-    like "$1: which says by whom" "$(cat err1 err2)" 'in use by kvreplay|other runs take it at the same time'
+    like "$1: which says by whom" "$(cat err1 err2)" 'in use by kvreplay|other runs are taking it at the same time'
     is "$1: nothing is left" "$(ours)" 0
     others >after_others
     ok "$1: nor touched" cmp before after_others

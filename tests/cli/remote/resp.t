@@ -126,7 +126,7 @@ meddled 'an object under the name of another' 'corrupt' rename
 cli set somebody else >/dev/null
 for n in 1 2 3; do
     exits "a database with other keys is refused, $n" 3 replay --target "$uri" plain.csv
-    stderr_like "$n: why" 'refused: it holds what kvtrace did not write \(somebody\)'
+    stderr_like "$n: why" 'refused: it holds data that kvtrace did not write \(somebody\)'
 done
 is 'and not touched' "$(keys)" somebody
 cli unlink somebody >/dev/null

@@ -71,7 +71,7 @@ if [ -n "$port" ]; then
     cli config set replica-read-only yes >/dev/null
     cli replicaof 127.0.0.1 1 >/dev/null
     exits 'a replica' 3 replay --target "$uri" t.csv
-    stderr_like 'a replica: why' 'name the server that it copies|RESP:MASTERDOWN'
+    stderr_like 'a replica: why' 'name the primary server|RESP:MASTERDOWN'
     cli replicaof no one >/dev/null
 fi
 
@@ -116,7 +116,7 @@ ended
 start_redis --cluster-enabled yes
 for database in 0 1; do
     exits "a node of a cluster, database $database" 3 replay --target "redis+unix:$socket?db=$database" t.csv
-    stderr_like "a node of a cluster, database $database: is said" 'a Redis Cluster is not served'
+    stderr_like "a node of a cluster, database $database: is said" 'Redis Cluster is not supported'
 done
 ended
 start_redis --rename-command AUTH ''

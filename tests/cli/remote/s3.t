@@ -83,7 +83,7 @@ echo x | put bucket/some/prefix/else >/dev/null
 echo x | put bucket/some/prefixed >/dev/null
 for n in 1 2 3; do
     exits "a prefix with another object is refused, $n" 3 replay --target "$uri" t.csv
-    stderr_like "$n: why" 'refused: it holds what kvtrace did not write \(else\)'
+    stderr_like "$n: why" 'refused: it holds data that kvtrace did not write \(else\)'
 done
 is 'and not touched' "$(names | tr '\n' ' ')" 'bucket/some/prefix/else bucket/some/prefixed '
 exits 'a neighbour of the prefix is nobody' 0 replay --target "s3://bucket/some/pre?endpoint=$door" t.csv
@@ -225,12 +225,12 @@ is 'kvstat has it' "$(json stat.json '.groups[] | select(.by.op == "Read") | .fi
 exits 'the endpoint of the environment' 0 env AWS_ENDPOINT_URL="$door" "$BIN/kvreplay" --no-notes -o r.csv --target s3://bucket/fresh t.csv
 for bad in host http://me:hush-hush@host http://127.0.0.1:7500/path http:// "http://a b"; do
     exits "an endpoint of the environment that is none: ${bad%hush*}" 2 env AWS_ENDPOINT_URL="$bad" "$BIN/kvreplay" --target s3://bucket/fresh -o r.csv t.csv
-    stderr_like 'says so' '^kvreplay: AWS_ENDPOINT_URL: it (is not|holds keys)'
+    stderr_like 'says so' '^kvreplay: AWS_ENDPOINT_URL: it (is not|must be a server|must not hold access keys)'
     is 'and repeats no key' "$(grep -c hush "$TMP/stderr")" 0
 done
 exits 'one that ends in a slash' 0 env AWS_ENDPOINT_URL="$door/" "$BIN/kvreplay" --no-notes -o r.csv --target s3://bucket/fresh t.csv
 exits 'a region of the environment that is none' 2 env AWS_REGION='eu 1' "$BIN/kvreplay" --target "$uri" -o r.csv t.csv
-stderr_like 'is named' '^kvreplay: AWS_REGION: it is not of letters'
+stderr_like 'is named' '^kvreplay: AWS_REGION: it may have only letters'
 virtual=$(echo "$door" | sed 's/127.0.0.1/localhost/')
 exits 'the bucket in the name of the host' 0 replay --summary s.json --target "s3://bucket/fresh?endpoint=$virtual&style=virtual&part=5MiB" parts.csv
 is 'nothing is left there' "$(names | grep -c fresh)" 0
@@ -242,7 +242,7 @@ is 'without its password' "$(cat s.json r.csv "$TMP/stderr" | grep -c hush)" 0
 exits 'unless asked for' 0 proxy "$door" 's3://bucket/fresh?endpoint=http://nowhere.invalid&proxy=env'
 admin -X PUT "$door/-/clock/-1000"
 exits 'clocks that differ' 3 replay --target "$uri" t.csv
-stderr_like 'are said' 'S3:RequestTimeTooSkewed: the server.s clock is (999|100.) s behind that of this host'
+stderr_like 'are said' 'S3:RequestTimeTooSkewed: the server.s clock is (999|100.) s behind the clock of this host'
 admin -X PUT "$door/-/clock/0"
 printf '[default]\naws_access_key_id = x\naws_secret_access_key = hush-hush\n[work]\naws_access_key_id = KEY\naws_secret_access_key = hush-hush\n' >keys
 printf '[profile work]\nendpoint_url = %s\n' "$door" >config

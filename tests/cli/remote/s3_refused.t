@@ -38,7 +38,7 @@ while read -r verb right left; do
     trace=t.csv
     case $verb in CREATE | ABORT) trace=big.csv ;; esac
     exits "$verb is denied" 3 replay --target "$uri&part=5MiB" $trace
-    stderr_like "$verb: the right is named" "S3:AccessDenied: the key may not .*\($right\)"
+    stderr_like "$verb: the right is named" "S3:AccessDenied: the access key may not .*\($right\)"
     tell denied ''
     is "$verb: what is left" "$(names | wc -l)" "$left"
     exits "$verb: with the right" 0 replay --target "$uri&part=5MiB" $trace
@@ -67,7 +67,7 @@ exec 9>&-
 wait $pid
 is 'a clean-up that is denied' $? 1
 like 'says how much is left, and where' "$(cat err)" \
-    '^kvreplay: s3://bucket/p: S3:AccessDenied: the key may not delete objects .*; 8 objects \(64\.00 KiB\) of kvtrace and its marker are left there'
+    '^kvreplay: s3://bucket/p: S3:AccessDenied: the access key may not delete objects .*; 8 objects \(64\.00 KiB\) of kvtrace and its marker are left there'
 is 'which is so' "$(names | wc -l)" 9
 tell denied ''
 exits 'the next run clears it' 0 replay --target "$uri" t.csv
@@ -90,7 +90,7 @@ is 'nothing was written' "$(names)" ''
 # ---- versions (D16) ----
 tell versioning Enabled
 exits 'a bucket that keeps versions' 0 replay --full --target "$uri" t.csv
-stderr_like 'is said to' 'fallbacks: .*objects that are deleted or written over stay there as versions'
+stderr_like 'is said to' 'fallbacks: .*deleted and overwritten objects stay there as old versions'
 like 'in the summary, too' "$(json s.json '.tiers[] | select(.tier == "Tier-2").fallbacks[]')" versioning
 tell versioning Suspended
 exits 'one that does not' 0 replay --full --target "$uri" t.csv
@@ -141,7 +141,7 @@ kill -s INT $pid
 wait $pid
 is 'the second gives it up' $? 130
 is 'at once' "$(($(began) - at < 3000000000))" 1
-like 'and how much is left is said' "$(cat err)" 'given up at a second signal; 8 objects \(64\.00 KiB\) of kvtrace and its marker are left there'
+like 'and how much is left is said' "$(cat err)" 'a second signal stopped the clean-up; 8 objects \(64\.00 KiB\) of kvtrace and its marker are left there'
 tell hung ''
 exits 'the next run clears it, too' 0 replay --target "$uri" t.csv
 is 'all of it' "$(names)" ''

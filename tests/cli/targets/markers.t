@@ -19,7 +19,7 @@ if ! sanitized && [ -e "$no_flock" ]; then
     exits 'a slab in it' 0 replay --layout slab
     : >"$TMP/slab"
     exits 'a slab of its own' 3 "$BIN/kvreplay" --progress none -o /dev/null --target "$TMP/slab" "$TMP/w.csv"
-    stderr_like 'is refused, with the reason' 'slab: cannot be locked, and nothing else would keep a second run out: name a directory: Function not implemented'
+    stderr_like 'is refused, with the reason' 'slab: cannot be locked, so a second run could use it at the same time: name a directory instead: Function not implemented'
     exits 'kvprecond in a folder' 0 "$BIN/kvprecond" -s 1M "$TMP/d"
     mkdir "$TMP/d"
     echo mine >"$TMP/d/thesis"
@@ -35,10 +35,10 @@ exits 'a run that keeps' 0 replay --keep
 rm "$TMP/d/.kvtrace"
 echo mine >"$TMP/d/ab.kv"
 exits 'its marker and a file of somebody' 3 replay --destroy-data
-stderr_like 'are refused' 'd: refused: it holds what kvtrace did not write \(ab\.kv\)'
+stderr_like 'are refused' 'd: refused: it holds data that kvtrace did not write \(ab\.kv\)'
 rm "$TMP/d/ab.kv"
 exits 'its marker is gone' 3 replay --keep
-stderr_like 'the way out is said' 'd: refused: it holds 2 objects \(128\.00 KiB\) of kvtrace and no marker that says whose: --destroy-data removes them, and nothing else'
+stderr_like 'the way out is said' 'd: refused: it holds 2 objects \(128\.00 KiB\) of kvtrace, but no marker of the run that wrote them: --destroy-data removes only these'
 is 'nothing was touched' "$(find "$TMP/d" -name '*.kv' | wc -l)" 2
 mkdir -p "$TMP/d/00"
 echo mine >"$TMP/d/00/notes"

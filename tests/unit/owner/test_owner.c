@@ -207,7 +207,7 @@ static void objects_without_a_marker(void **state)
     struct err e;
 
     assert_int_equal(taken(&f, true, false, &w, &e), -EEXIST);
-    assert_non_null(strstr(e.what, "3 objects of kvtrace and no marker"));
+    assert_non_null(strstr(e.what, "3 objects of kvtrace, but no marker"));
     assert_non_null(strstr(e.what, "--destroy-data"));
     assert_int_equal(f.cleared, 0);
     f.foreign = true;
@@ -228,7 +228,7 @@ static void running(void **state)
     struct card c = marked(&f, NULL, false);
     if (c.pid_ns && c.born) {
         assert_int_equal(taken(&f, true, true, &w, &e), -EBUSY);
-        assert_non_null(strstr(e.what, "when that process has ended"));
+        assert_non_null(strstr(e.what, "wait until that process has ended"));
         c.born--; /* a later process has its number */
         card_format(&c, f.marker);
         assert_int_equal(taken(&f, true, false, &w, &e), 0);
@@ -383,7 +383,7 @@ static void taken_over(void **state)
     pthread_mutex_unlock(&lock);
     assert_true(lost(&w));
     assert_int_equal(owner_leave(&w, true, &e), -ESTALE);
-    assert_non_null(strstr(e.what, "9 objects left (--destroy-data removes them)"));
+    assert_non_null(strstr(e.what, "left: 9 objects (--destroy-data removes them)"));
     assert_string_equal(f.marker, "");
     unsetenv("KVTRACE_TEST_LEASE");
 }

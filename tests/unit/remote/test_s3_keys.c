@@ -133,9 +133,9 @@ static void what_is_no_key(void **state)
     setenv("AWS_SECRET_ACCESS_KEY", "e", 1);
     assert_string_equal(found("").id, "ID2");
     setenv("AWS_SESSION_TOKEN", "token\r\nX-Other: ID2", 1);
-    refused("", "a character that no key has");
+    refused("", "has an invalid character");
     setenv("AWS_SESSION_TOKEN", "to ken", 1);
-    refused("", "a character that no key has");
+    refused("", "has an invalid character");
     memset(long_token, 't', sizeof(long_token) - 1);
     setenv("AWS_SESSION_TOKEN", long_token, 1);
     refused("", "too long");

@@ -146,7 +146,7 @@ static void test_files(void **state)
     file_refused(f, "my swap", "it is the image of /dev/loop5");
     file_refused(f, "erofs", "it is mounted on /mnt/image");
     /* It may be the one that is called so in another mount namespace. */
-    file_refused(f, "elsewhere", "may be the image of /dev/loop2, which uses /nowhere/elsewhere");
+    file_refused(f, "elsewhere", "may be the image of /dev/loop2: that uses /nowhere/elsewhere");
     assert_int_equal(shell(f, "rm -r block/loop5"), 0);
     file_refused(f, "my swap", "it is swap space in use");
 }
@@ -174,7 +174,7 @@ static void test_folders(void **state)
 
     snprintf(path, sizeof(path), "%s/store", f->root);
     assert_int_equal(target_guard_folder(&f->facts, path, &e), -EBUSY);
-    says(&e, "its object is the image of /dev/loop6");
+    says(&e, "its file object is the image of /dev/loop6");
     assert_int_equal(shell(f, "rm -r block/loop6 && mv store shop && ln -s shop store"), 0);
     assert_int_equal(target_guard_folder(&f->facts, path, &e), 0);
     /* By the other name of the folder. */

@@ -162,7 +162,7 @@ static void s3(void **state)
     refused("s3://bkt/..", "\"..\"");
     refused("s3://bkt/./a", "\".\"");
     refused("s3://bkt/a/.", "\".\"");
-    refused("s3://bkt/a//b", "empty step");
+    refused("s3://bkt/a//b", "empty part");
     refused("s3://bkt/%2e%2e/b", "letters, digits");
     refused("s3://.../b", "begins and ends");
     refused("s3://-abc", "begins and ends");
@@ -174,11 +174,11 @@ static void s3(void **state)
     refused("s3://abc?region=a/b", "region=");
     refused("s3://abc?region=a:b", "region=");
     refused("s3://abc?endpoint=http://", "http://");
-    refused("s3://abc?endpoint=http://..", "none");
-    refused("s3://abc?endpoint=http://a..b:1", "none");
-    refused("s3://abc?endpoint=http://:80", "none");
-    refused("s3://abc?endpoint=http://[::1", "none");
-    refused("s3://abc?endpoint=http://a]:1", "none");
+    refused("s3://abc?endpoint=http://..", "invalid server name");
+    refused("s3://abc?endpoint=http://a..b:1", "invalid server name");
+    refused("s3://abc?endpoint=http://:80", "invalid server name");
+    refused("s3://abc?endpoint=http://[::1", "invalid server name");
+    refused("s3://abc?endpoint=http://a]:1", "invalid server name");
     refused("s3://abc?endpoint=http://a:0", "port");
     refused("s3://abc?endpoint=http://a:65536", "port");
     refused("s3://abc?endpoint=http://a:b", "port");
