@@ -707,6 +707,7 @@ far() {
 # that name: mktemp made it, here; and mkdir fails where it is there. Then receive ends with this status, and nothing is
 # to be discarded.
 not_made=73
+: "$not_made" # for the scripts
 # far_name: sets far_name to what such names begin with. --print makes no file.
 far_name() {
     if printing; then
@@ -715,6 +716,7 @@ far_name() {
         need_scratch
         far_name=${scratch##*/}
     fi
+    : "$far_name"
 }
 far_script=$(
     cat <<'END'

@@ -37,6 +37,8 @@
 #                                 blanks between. tier("Tier-2") is the element of .tiers with that name
 #   provenance FILE               prints the JSON at the head of a compressed trace, which says how it was made
 #   lines FILE                    prints the number of lines of a file
+#   with LIST cmd args...         runs a command with the words of LIST, split at blanks and taken as they are, as its last
+#                                 arguments
 #   told cmd args...              runs a command, its standard error in $TMP/err; shows that when the command fails
 #   arrivals FILE                 prints the Timestamps of a trace's Generate rows, in one line
 #   tries N cmd args...           succeeds as soon as the command does; runs it at most N times and shows the output
@@ -144,6 +146,15 @@ catches() {
         esac
         sleep 0.02
     done
+}
+
+with() {
+    tap_words=$1
+    shift
+    set -f
+    for tap_word in $tap_words; do set -- "$@" "$tap_word"; done
+    set +f
+    "$@"
 }
 
 told() { "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")" >&2; }

@@ -171,8 +171,7 @@ cp "$TMP/in.csv" "$TMP/same.csv"
 ln -s same.csv "$TMP/link.csv"
 for how in "-o $TMP/same.csv" "-o $TMP/link.csv" "-o none --retier --curve $TMP/same.csv" \
     "-o none --summary $TMP/same.csv" "--format libcachesim -o $TMP/same.csv"; do
-    # shellcheck disable=SC2086
-    exits "the input as output, $how: status 2" 2 "$BIN/kvgen" --input "$TMP/same.csv" $how
+    with "$how" exits "the input as output, $how: status 2" 2 "$BIN/kvgen" --input "$TMP/same.csv"
     stderr_like "$how: says so" '^kvgen: .*(same|link).csv: is read \(the input\), and '
     ok "$how: nothing happened to it" cmp "$TMP/in.csv" "$TMP/same.csv"
 done

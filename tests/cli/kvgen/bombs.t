@@ -6,8 +6,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
-# shellcheck disable=SC3045 # dash, bash and busybox know it
-small() (ulimit -v 1500000 && exec "$@")
+small() { prlimit --as=$((1500000 * 1024)) "$@"; }
 # repeated N TEXT: the text so many times, without a line end.
 repeated() { yes "$2" | head -n "$1" | tr -d '\n'; }
 

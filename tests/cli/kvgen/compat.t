@@ -71,14 +71,12 @@ is "compat: and then not read by the same request" \
 is "both retrieve chunks" "$(some "$(count "\$5 ~ /_chunk_/ && \$10 == \"rag\"" rag.compat)")" some
 
 # 4. The last tier deletes without rows.
-small="--generation-mode none --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 8"
-# shellcheck disable=SC2086 # several options
-run_both small $small
+set -- --generation-mode none --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 8
+run_both small "$@"
 is "deletions are rows" "$(some "$(count "\$2 == \"Delete\"" small)")" some
 is "compat: they are not" "$(count "\$2 == \"Delete\"" small.compat)" 0
 deleted=$(json "$TMP/small.compat.csv.json" 'tier("Tier-2").delete_ops')
-# shellcheck disable=SC2086 # several options
-told "$BIN/kvgen" --no-notes --compat mlperf --num-users 30 --duration 60 $small --ops Delete -o "$TMP/deleted.csv"
+told "$BIN/kvgen" --no-notes --compat mlperf --num-users 30 --duration 60 "$@" --ops Delete -o "$TMP/deleted.csv"
 is "compat: unless asked for" "$(sed 1d "$TMP/deleted.csv" | wc -l)" "$deleted"
 is "compat: but they are counted" "$(some "$deleted")" some
 

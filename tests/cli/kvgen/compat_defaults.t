@@ -13,8 +13,7 @@ digest_of() { # OPTIONS...
 }
 
 while read -r name digest options; do
-    # shellcheck disable=SC2086 # several options
-    is "compat: configuration $name" "$(digest_of --compat mlperf --duration 60 $options)" "$digest"
+    is "compat: configuration $name" "$(with "$options" digest_of --compat mlperf --duration 60)" "$digest"
 done <<'END'
 a 27f2e9d708178275c55861d816a7cd6e --model llama3.1-8b --num-users 50 --gpu-mem-gb 0 --cpu-mem-gb 4 --generation-mode none
 b 0bd452ae2e395a1ae08cb26defe2717e --model llama3.1-8b --num-users 50 --gpu-mem-gb 16 --cpu-mem-gb 32 --generation-mode realistic
@@ -31,16 +30,13 @@ is 'compat: a dataset' "$(digest_of --seed 42 --input "$DATA/sharegpt_dummy_250.
     --request-rate 50 --num-users 20)" 5b07c482cb60de8ffcb5d8ba2400c26a
 
 # What was the default before is an option now.
-same="--duration 60 --num-users 50 --gpu-mem-gb 16 --cpu-mem-gb 32 --generation-mode realistic"
-# shellcheck disable=SC2086 # several options
-{
-    is 'the defaults of before, as options' "$(digest_of $same --arrival open --decode-reads batch)" \
-        80bd5747a44277448d0a8410b4efc70d
-    is 'the defaults of an engine' "$(digest_of $same)" "$(digest_of $same --arrival closed --decode-reads once)"
-    is 'the command line wins' "$(digest_of $same --compat mlperf --arrival closed --decode-reads once)" \
-        "$(digest_of $same --decode-reads once --arrival closed --compat mlperf)"
-    isnt 'over --compat' "$(digest_of $same --compat mlperf --arrival closed)" "$(digest_of $same --compat mlperf)"
-}
+set -- --duration 60 --num-users 50 --gpu-mem-gb 16 --cpu-mem-gb 32 --generation-mode realistic
+is 'the defaults of before, as options' "$(digest_of "$@" --arrival open --decode-reads batch)" \
+    80bd5747a44277448d0a8410b4efc70d
+is 'the defaults of an engine' "$(digest_of "$@")" "$(digest_of "$@" --arrival closed --decode-reads once)"
+is 'the command line wins' "$(digest_of "$@" --compat mlperf --arrival closed --decode-reads once)" \
+    "$(digest_of "$@" --decode-reads once --arrival closed --compat mlperf)"
+isnt 'over --compat' "$(digest_of "$@" --compat mlperf --arrival closed)" "$(digest_of "$@" --compat mlperf)"
 
 # In the trace's own provenance stand the values that hold, wherever they come from.
 "$BIN/kvgen" --compat mlperf --duration 1 -o "$TMP/p.csv.zst" 2>/dev/null

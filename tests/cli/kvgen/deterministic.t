@@ -7,8 +7,7 @@
 
 # digest_of OPTIONS...: a run's digest.
 digest_of() {
-    # shellcheck disable=SC2046 # one word, or none
-    told "$BIN/kvgen" $(rows_only "$@") --model llama3.1-8b --num-users 50 --duration 600 --gpu-mem-gb 16 \
+    with "$(rows_only "$@")" told "$BIN/kvgen" --model llama3.1-8b --num-users 50 --duration 600 --gpu-mem-gb 16 \
         --cpu-mem-gb 32 "$@"
     sed -n 's/.*digest \([0-9a-f]*\)$/\1/p' "$TMP/err"
 }
@@ -44,10 +43,8 @@ is "--users-file of --dump-users gives the same trace" \
     "$(digest_of --seed 7 --users-file "$TMP/users.csv" -o "$TMP/other.csv")" "$drawn"
 is "a users file has its header and a row a user" "$(lines "$TMP/users.csv")" 51
 for how in open "poisson --request-rate 20" "gamma --request-rate 20 --arrival-cv 4"; do
-    # shellcheck disable=SC2086
-    once=$(digest_of --seed 1 --arrival $how -o "$TMP/other.csv")
-    # shellcheck disable=SC2086
-    is "--arrival $how repeats" "$(digest_of --seed 1 --arrival $how -o "$TMP/other.csv")" "$once"
+    once=$(with "--arrival $how" digest_of --seed 1 -o "$TMP/other.csv")
+    is "--arrival $how repeats" "$(with "--arrival $how" digest_of --seed 1 -o "$TMP/other.csv")" "$once"
     isnt "--arrival $how is another trace" "$once" "$digest"
 done
 done_testing

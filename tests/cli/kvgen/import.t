@@ -2,7 +2,7 @@
 # Logs of other tools as traces: fio's iolog (2 and 3), the op-log of s3dlio, warp's benchdata. Operations, sizes,
 # times and order are theirs; rows that are no reads, writes or deletions are counted; a bad line is named. A bug
 # looked like a column that was found by its place, or a line that was left out in silence.
-# shellcheck source=tests/lib.sh disable=SC2059
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
 log=$TMP/in
@@ -29,9 +29,9 @@ is "fio 2" "$(body)" "0.000000,Write,4096,Tier-2,/mnt/x@0+4096,Prefill
 is "fio 3, compressed, with CR LF and a mark" "$(body)" \
     "0.000007,Write,4294967295,Tier-2,x@5000000000+4294967295,Prefill
 12.000000,Read,512,Tier-2,x@0+512,Decode"
-fio_log() { # FORMAT [VALUE...]: an iolog that ends so
+fio_log() { # TEXT: an iolog that ends so
     printf 'fio version 3 iolog\n0 x add\n0 x open\n'
-    printf "$@"
+    printf %b "$1"
 }
 fio_log '5 x read 0\n' >"$log"
 refused "fio: no length" '.*in:4: expected FILE add'
@@ -58,7 +58,7 @@ row() { # OP BYTES FILE ERROR START
     printf '0\t1\t%s\tc\t1\t%s\thttp://h\t%s\t%s\t%s\t\t2025-01-01T00:00:09Z\t5\n' "$@"
 }
 {
-    printf "$header"
+    printf %b "$header"
     row PUT 1048576 /b/1 '' 2025-01-01T00:00:00Z
     row LIST 0 /b '' 2025-01-01T00:00:00Z
     row GET 1048576 /b/1 '' 2025-01-01T01:00:00.000000001+01:00
@@ -75,7 +75,7 @@ like "an op-log: by kind" "$(cat "$TMP/err")" '^kvgen: .*in: left out: 1 LIST, 1
 is "an op-log: from zero" "$(body --epoch 0 | head -n 2 | cut -d , -f 1 | tr '\n' ' ')" "0.000000 0.000000001 "
 # A log has no size of a deletion.
 {
-    printf "$header"
+    printf %b "$header"
     row DELETE '' /b/1 '' 2025-01-01T00:00:01Z
     row PUT 7 /b/1 '' 2025-01-01T00:00:02Z
     row PUT 9 /b/1 '' 2025-01-01T00:00:03Z
@@ -90,7 +90,7 @@ is "an op-log: the size when it is deleted, or 0" "$(body | awk -F, '$2 == "Dele
 like "an op-log: those of 0 are counted" "$(cat "$TMP/err")" '^kvgen: .*/in: 2 deletions of objects that the log .* size 0$'
 # Clients write each operation when it ends: a long one comes after shorter ones that began later.
 {
-    printf "$header"
+    printf %b "$header"
     row PUT 7 /b/1 '' 2025-01-01T00:00:02Z
     row GET 7 /b/1 '' 2025-01-01T00:00:03Z
     row PUT 9 /b/2 '' 2025-01-01T00:00:00.5Z
@@ -103,7 +103,7 @@ is "an op-log: in order of start" "$(body --epoch 0 | core)" '0.000000,Write,9,T
 body >"$TMP/rows"
 ok "an op-log: times grow" sort -s -c -t , -k 1,1n "$TMP/rows"
 one_row() {
-    printf "$header"
+    printf %b "$header"
     row "$@"
 }
 one_row PUT many /b/1 '' 2025-01-01T00:00:00Z >"$log"
@@ -154,7 +154,7 @@ measured() { # THREAD OP BYTES ENDPOINT FILE ERROR START FIRST_BYTE END DURATION
 }
 results() { body | cut -d , -f 2,3,5,9-; }
 {
-    printf "$header"
+    printf %b "$header"
     measured 5 PUT 7 http://h b/1 '' 00:02 '' 00:03 1000000001
     measured 6 GET 7 http://h b/1 '' 00:05 00:05.25 00:06.5 ''
 } >"$log"
@@ -168,7 +168,7 @@ is "an export of it keeps dates and durations" \
     'PUT 7 b/1 2025-01-01T00:00:02.000000000Z 2025-01-01T00:00:03.000000001Z 1000000001
 GET 7 b/1 2025-01-01T00:00:05.000000000Z 2025-01-01T00:00:06.500000000Z 1500000000'
 one_measured() {
-    printf "$header"
+    printf %b "$header"
     measured "$@"
 }
 one_measured 1 GET 5 h f '' 00:09 '' 00:08 '' >"$log"
@@ -182,7 +182,7 @@ refused "an op-log: a bad duration" '.*in:2: duration_ns is "-5"'
 inner() { measured "$1" "$2" 7 http://h:9000 "$3" '' "$4" "$5" "$6" ''; } # THREAD OP KEY START FIRST_BYTE END
 outer() { measured "$1" "$2" 7 s3://b "b/$3" '' "$4" "$4" "$5" ''; }      # THREAD OP KEY START END
 {
-    printf "$header"
+    printf %b "$header"
     inner 1 GET k 00:01.1 00:01.3 00:01.8
     outer 1 GET k 00:01.0 00:01.9
     inner 1 PUT alone 00:01.2 '' 00:01.4
@@ -213,7 +213,7 @@ like "two layers: what is left out" "$(cat "$TMP/err")" '^kvgen: .*in: left out:
 grep -v 's3://' "$log" >"$TMP/inner.tsv"
 is "one layer only: as it is" "$("$BIN/kvgen" --no-notes --input "$TMP/inner.tsv" -o - 2>/dev/null | tail -n +2 | wc -l)" 7
 {
-    printf "$header"
+    printf %b "$header"
     outer 1 GET k 00:01.0 00:01.9
 } >"$log"
 is "the outer layer only: the file is the key" "$(results | cut -d , -f 3)" b/k

@@ -78,14 +78,12 @@ difference() { # HYBRID PLAIN: by how much the sizes of their rows differ
     paste -d, "$1" "$2" | awk -F, 'NR > 1 && $4 != "" {print $3 - $(NF / 2 + 3)}' | sort -nu | tr '\n' ' '
 }
 
-users='--num-users 5 --duration 20 --seed 1 --generation-mode fast'
-# shellcheck disable=SC2086
-for model in hybrid plain; do run $model $users -o "$TMP/$model.csv"; done
+set -- --num-users 5 --duration 20 --seed 1 --generation-mode fast
+for model in hybrid plain; do run $model "$@" -o "$TMP/$model.csv"; done
 is "as many rows with a state as without" "$(lines "$TMP/hybrid.csv")" "$(lines "$TMP/plain.csv")"
 is "each object of a sequence has the state once" "$(difference "$TMP/hybrid.csv" "$TMP/plain.csv")" "$state "
 
-# shellcheck disable=SC2086
-for model in hybrid plain; do run $model $users --granularity block:256 -o "$TMP/$model.csv"; done
+for model in hybrid plain; do run $model "$@" --granularity block:256 -o "$TMP/$model.csv"; done
 is "of an entry in blocks, the first one" "$(paste -d, "$TMP/hybrid.csv" "$TMP/plain.csv" |
     awk -F, 'NR > 1 && $4 != "" {print $5 ~ "/0$", $3 - $(NF / 2 + 3)}' | sort -u | tr '\n' ';')" "0 0;1 $state;"
 
@@ -136,8 +134,7 @@ is 'a model of the configuration takes the place of the built-in one' "$(awk '$1
 is 'all others are listed as before' "$(grep -v '^llama3.1-8b ' "$TMP/listed")" "$(grep -v '^llama3.1-8b ' "$TMP/built-in")"
 if [ -c /dev/full ]; then
     for option in '--list-models' '--model tiny-1b --show-model'; do
-        # shellcheck disable=SC2086 # two words
-        "$BIN/kvgen" $option >/dev/full 2>"$TMP/err"
+        with "$option" "$BIN/kvgen" >/dev/full 2>"$TMP/err"
         is "$option on a full device" "$? $(cat "$TMP/err")" '1 kvgen: standard output: cannot write: No space left on device'
     done
 fi

@@ -92,8 +92,7 @@ refused "heads are always divided" '^kvgen: --mla-tp: ' --mla-tp replicate --mod
 filled() { # FILE OPTIONS...
     output=$1
     shift
-    # shellcheck disable=SC2046 # one word, or none
-    told "$BIN/kvgen" $(rows_only "$output" "$@") --fill-storage --model tiny-1b --num-users 4 --duration 10 --gpu-mem-gb 0 \
+    with "$(rows_only "$output" "$@")" told "$BIN/kvgen" --fill-storage --model tiny-1b --num-users 4 --duration 10 --gpu-mem-gb 0 \
         --storage-capacity 1GiB --summary "$TMP/s.json" -o "$output" "$@"
 }
 # head FILE: what lies in storage at the first request.

@@ -8,8 +8,7 @@
 generate() { # FILE OPTIONS...
     output=$1
     shift
-    # shellcheck disable=SC2046 # one word, or none
-    told "$BIN/kvgen" $(rows_only "$output" "$@") --num-users 30 --duration 60 --generation-mode none --gpu-mem-gb 1 \
+    with "$(rows_only "$output" "$@")" told "$BIN/kvgen" --num-users 30 --duration 60 --generation-mode none --gpu-mem-gb 1 \
         --cpu-mem-gb 4 --enable-rag \
         --summary "$TMP/s.json" -o "$output" "$@"
 }
@@ -173,8 +172,7 @@ refused "a range that goes down" '^kvgen: .*c.yaml:2: rag.small_model_doc_tokens
 timed() { # FILE OPTIONS...
     output=$1
     shift
-    # shellcheck disable=SC2046 # one word, or none
-    told "$BIN/kvgen" $(rows_only "$output" "$@") --model tiny-1b --num-users 10 --duration 5 --generation-mode fast --gpu-mem-gb 0 \
+    with "$(rows_only "$output" "$@")" told "$BIN/kvgen" --model tiny-1b --num-users 10 --duration 5 --generation-mode fast --gpu-mem-gb 0 \
         --cpu-mem-gb 0.3 --tier-model 1=read:8GB/s,write:8GB/s,lat:100us --enable-rag --rag-ingest timed --summary "$TMP/s.json" \
         -o "$output" "$@"
 }

@@ -6,8 +6,7 @@
 . "$(dirname "$0")/../../lib.sh"
 
 generate() {
-    # shellcheck disable=SC2046 # one word, or none
-    told "$BIN/kvgen" $(rows_only "$@") --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast \
+    with "$(rows_only "$@")" told "$BIN/kvgen" --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast \
         --gpu-mem-gb 1 \
         --cpu-mem-gb 2 --storage-capacity-gb 3 --arrival open --decode-reads batch "$@"
 }

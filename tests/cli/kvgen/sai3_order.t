@@ -31,8 +31,8 @@ span() { ops "$1" | awk 'NR == 1 {first = $1} {last = $1} END {print last - firs
 number=0
 while read -r name options; do
     number=$((number + 1))
-    # shellcheck disable=SC2086 # several options
-    set -- --model tiny-1b $options --seed $number
+    set -- --model tiny-1b --seed $number
+    for option in $options; do set -- "$@" "$option"; done
     told "$BIN/kvgen" "$@" --format sai3 --settle 0 -o plain.tsv
     told "$BIN/kvgen" "$@" --format sai3 -o kv.tsv
     like "$name: as they are, operations fail" "$(fails plain.tsv 0.9 | wc -l)" '^[1-9]'

@@ -59,8 +59,7 @@ configuration() { # NUMBER: sets rates, latencies and the options
 moves=0
 for number in 1 2 3 4 5 6 7 8 9 10; do
     configuration $number
-    # shellcheck disable=SC2086 # several options
-    told "$BIN/kvgen" --model tiny-1b --seed $number --duration 120 --generation-mode fast $options \
+    with "$options" told "$BIN/kvgen" --model tiny-1b --seed $number --duration 120 --generation-mode fast \
         -o "$TMP/trace.csv" --summary "$TMP/summary.json"
     book "$TMP/trace.csv" "$TMP/summary.json" >"$TMP/book"
     is "configuration $number: each server's waiting time" "$(wrong "$TMP/book")" ""
@@ -73,8 +72,7 @@ ok "objects were demoted ($moves rows)" test "$moves" -gt 10000
 # A tier that is hardly busy keeps nobody waiting, also where three tiers move objects.
 rates="3352 3352 307.2 307.2 6.8 5.6" latencies="228 228 112 112 80000 15000"
 for users in "20 --gpu-mem-gb 8 --cpu-mem-gb 16" "40 --gpu-mem-gb 4 --cpu-mem-gb 8 --storage-capacity-gb 60"; do
-    # shellcheck disable=SC2086 # several options
-    told "$BIN/kvgen" --num-users $users --duration 300 --arrival poisson --request-rate 5 --generation-mode fast \
+    with "--num-users $users" told "$BIN/kvgen" --duration 300 --arrival poisson --request-rate 5 --generation-mode fast \
         --tier-model 0=hbm3 --tier-model 1=ddr5 --tier-model 2=nvme-gen4 -o "$TMP/trace.csv" --summary "$TMP/summary.json"
     book "$TMP/trace.csv" "$TMP/summary.json" >"$TMP/book"
     is "profiles, $users: each server's waiting time" "$(wrong "$TMP/book")" ""

@@ -91,8 +91,7 @@ stderr_like "an arrival that is none: says so" '^kvgen: .*back:2: arrival_time_n
 # A turn is asked when the one before is answered, in the class of its conversation. Nothing is evicted, so that the turn
 # before is always there.
 for how in "" "--request-rate 50" "--max-conversations 40 --replay-cycles 2"; do
-    # shellcheck disable=SC2086 # several options
-    generate --input "$DATA/sharegpt_dummy_250.json.zst" --generation-mode realistic $how -o "$trace"
+    with "$how" generate --input "$DATA/sharegpt_dummy_250.json.zst" --generation-mode realistic -o "$trace"
     is "${how:-all at once}: each turn before is found" \
         "$(json "$summary" '.lookups.multi_turn | .hit_rate, .lookups > 0')" "1 true"
     # The last columns of a Generate row are its request's arrival and its duration.

@@ -36,8 +36,7 @@ exits "one block, at a rate that does not divide it" 0 "$BIN/kvgen" --no-notes -
 is "is rounded up" "$(rows "$TMP/one.csv")" "0.000000 Miss ,0.000000 Write Tier-2,0.012570342 Generate ,"
 
 generate() {
-    # shellcheck disable=SC2046 # one word, or none
-    told "$BIN/kvgen" $(rows_only "$@") --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none \
+    with "$(rows_only "$@")" told "$BIN/kvgen" --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none \
         --gpu-mem-gb 0.5 \
         --cpu-mem-gb 0.5 --tier-model 0=hbm3 --tier-model 1=bw:2GB/s,lat:50us "$@"
 }
@@ -46,8 +45,7 @@ check() { # NAME TRACE
     ok "$1: time never goes back" awk -F, "NR > 2 && \$1 + 0 < last + 0 {exit 1} NR > 1 {last = \$1}" "$2"
 }
 for how in "--promote none" "--promote on-hit" "--max-concurrent-allocs 2"; do
-    # shellcheck disable=SC2086
-    generate --tier-model 2=read:600MB/s,write:300MB/s,lat:1ms --storage-capacity-gb 2 $how -o "$TMP/slow.csv"
+    with "$how" generate --tier-model 2=read:600MB/s,write:300MB/s,lat:1ms --storage-capacity-gb 2 -o "$TMP/slow.csv"
     check "$how" "$TMP/slow.csv"
 done
 like "the rows of a move may lie apart" "$(awk -F, '

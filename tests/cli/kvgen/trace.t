@@ -8,16 +8,14 @@
 
 original=$TMP/original.csv.zst
 generate() {
-    # shellcheck disable=SC2046 # one word, or none
-    told "$BIN/kvgen" $(rows_only "$@") "$@"
+    with "$(rows_only "$@")" told "$BIN/kvgen" "$@"
 }
 copy=$TMP/b.csv
 digest() { sed -n 's/.*digest \([0-9a-f]*\)$/\1/p' "$TMP/err"; }
 rows() { zstd -qdc "$1" | tail -n +2; }
 small="--gpu-mem-gb 0.25 --cpu-mem-gb 0.5"
 
-# shellcheck disable=SC2086
-generate --num-users 5 --duration 20 --arrival open --decode-reads batch --generation-mode none -m tiny-1b $small -o "$original"
+with "$small" generate --num-users 5 --duration 20 --arrival open --decode-reads batch --generation-mode none -m tiny-1b -o "$original"
 made=$(digest)
 rows "$original" >"$TMP/original.rows"
 
@@ -41,7 +39,6 @@ is "kvstat still knows the seed" "$(json "$TMP/k.json" .run.seed)" 42
 # A cut file: the rows before the cut are used, and the cut is reported.
 head -c $(($(wc -c <"$original") / 2)) "$original" >"$TMP/cut.csv.zst"
 for how in '' --retier; do
-    # shellcheck disable=SC2086
     exits "cut, $how: exit 2" 2 "$BIN/kvgen" --source trace --input "$TMP/cut.csv.zst" $how --no-notes -o "$copy" \
         --summary "$TMP/s.json"
     like "cut, $how: where" "$(tail -n 1 "$TMP/stderr")" "^kvgen: $TMP/cut.csv.zst: cut after row [1-9][0-9]* "
@@ -79,20 +76,16 @@ ok "its results: the same" cmp "$TMP/r.csv" "$copy"
 like "a copy's summary" "$(generate --input "$original" -o none --summary -)" '"model": *null'
 for tiers in "$small" "--gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 100" "--gpu-mem-gb 0.1 --cpu-mem-gb 0" \
     "$small --eviction sieve" "$small --promote on-hit"; do
-    # shellcheck disable=SC2086
-    generate --num-users 5 --duration 20 --arrival open --decode-reads batch --generation-mode none -m tiny-1b $tiers -o "$TMP/direct.csv"
-    # shellcheck disable=SC2086
-    generate --input "$original" --retier $tiers -o "$TMP/retier.csv"
+    with "$tiers" generate --num-users 5 --duration 20 --arrival open --decode-reads batch --generation-mode none -m tiny-1b -o "$TMP/direct.csv"
+    with "$tiers" generate --input "$original" --retier -o "$TMP/retier.csv"
     ok "--retier $tiers: as if generated so" cmp -s "$TMP/direct.csv" "$TMP/retier.csv"
 done
 # Objects that are written before the first request, and the demotions that they cause: a row of another class among
 # them would start a replay's clock. A bug looked like demotions of class evict there.
 for first in "--enable-rag --rag-num-docs 4" --decode-only; do
-    # shellcheck disable=SC2086
-    generate --num-users 3 --duration 5 -m tiny-1b $first --gpu-mem-gb 0.2 --cpu-mem-gb 0.1 --storage-capacity-gb 0.3 \
+    with "$first" generate --num-users 3 --duration 5 -m tiny-1b --gpu-mem-gb 0.2 --cpu-mem-gb 0.1 --storage-capacity-gb 0.3 \
         -o "$TMP/direct.csv"
-    # shellcheck disable=SC2086
-    generate --num-users 3 --duration 5 -m tiny-1b $first -o "$TMP/wide.csv"
+    with "$first" generate --num-users 3 --duration 5 -m tiny-1b -o "$TMP/wide.csv"
     generate --input "$TMP/wide.csv" --retier --gpu-mem-gb 0.2 --cpu-mem-gb 0.1 --storage-capacity-gb 0.3 \
         -o "$TMP/retier.csv"
     awk -F, '$7 == ""' "$TMP/direct.csv" >"$TMP/direct.head"
@@ -102,11 +95,9 @@ for first in "--enable-rag --rag-num-docs 4" --decode-only; do
 done
 blocks="--config $TOP/examples/models.yaml --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0"
 for reuse in any prefix; do
-    # shellcheck disable=SC2086
-    generate --input "$DATA/mooncake_first4000.jsonl.zst" $blocks --block-reuse $reuse --storage-capacity-gb 1 \
+    with "$blocks" generate --input "$DATA/mooncake_first4000.jsonl.zst" --block-reuse $reuse --storage-capacity-gb 1 \
         -o "$TMP/m.csv.zst"
-    # shellcheck disable=SC2086
-    generate --input "$DATA/mooncake_first4000.jsonl.zst" $blocks --block-reuse $reuse --storage-capacity-gb 40 \
+    with "$blocks" generate --input "$DATA/mooncake_first4000.jsonl.zst" --block-reuse $reuse --storage-capacity-gb 40 \
         -o "$TMP/direct.csv" --curve "$TMP/c1.csv" --curve-sizes 1G,5G
     want=$(digest)
     generate --input "$TMP/m.csv.zst" --retier --gpu-mem-gb 0 --cpu-mem-gb 0 --block-reuse $reuse \

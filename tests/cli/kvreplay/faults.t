@@ -37,15 +37,12 @@ as auto
 objects() { find "$TMP/d" -type f ! -name '.kvtrace*' ! -name config.json; }
 # below KIB ARGUMENTS...: a run that cannot make a larger file.
 below() (
-    # shellcheck disable=SC3045
     ulimit -f $(($1 * 2)) || return
     shift
-    # shellcheck disable=SC2086 # several words
-    "$BIN/kvreplay" $at --progress none "$@"
+    with "$at" "$BIN/kvreplay" --progress none "$@"
 )
 into() {
-    # shellcheck disable=SC2086 # several words
-    "$BIN/kvreplay" $at --destroy-data --progress none --no-notes -o "$TMP/o.csv" --summary "$summary" "$@"
+    with "$at" "$BIN/kvreplay" --destroy-data --progress none --no-notes -o "$TMP/o.csv" --summary "$summary" "$@"
 }
 bytes=$(awk -F, 'NR > 1 && $5 != "large" { n += $3 } END { print n }' "$TMP/w.csv")
 
@@ -124,7 +121,6 @@ sums() {
     }' "$TMP/o.csv"
 }
 mkfifo "$TMP/pipe"
-# shellcheck disable=SC2086 # several words
 for engine in auto psync lmcache-fs lmcache-fs-direct vllm-fs; do
     case $engine in
     *-fs*) on="--target file:$TMP/m/d?like=$engine" ;;
@@ -132,7 +128,7 @@ for engine in auto psync lmcache-fs lmcache-fs-direct vllm-fs; do
     esac
     if unshare -Urm mount -t tmpfs tmpfs "$TMP/m" 2>"$TMP/err"; then
         cat "$TMP/full.csv" >"$TMP/pipe" &
-        exits "$engine: a device that fills up" 1 full $on
+        with "$on" exits "$engine: a device that fills up" 1 full
         is "$engine: what fits is written and read, the rest fails" "$(sums)" "1 200 1 200"
         stderr_like "$engine: and it is said" 'ENOSPC: '
     else
@@ -160,8 +156,7 @@ again() {
     *-fs*) on="--target file:$TMP/d?like=$1&workers=2" ;;
     *) on="--nvme $TMP/d --layout $1 --iodepth 2" ;;
     esac
-    # shellcheck disable=SC2086 # several words
-    exec "$BIN/kvreplay" $on --keep --inflight 32 --progress none \
+    with "$on" exec "$BIN/kvreplay" --keep --inflight 32 --progress none \
         --no-notes -o "$TMP/o.csv" "$TMP/again.csv" "${2:---loops}" "${3:-10}"
 }
 # whole NAME LAYOUT: all results are of finished rows, and each of their objects is there and whole.

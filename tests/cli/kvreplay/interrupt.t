@@ -84,9 +84,8 @@ for moment in $(moments "$runs"); do
     4) how='--layout slab --rings 2' ;;
     5) how='--timing trace --verify full' target=$TMP/slab && : >"$TMP/slab" ;;
     esac
-    # shellcheck disable=SC2086
-    stopped "$moment" $condition --nvme "$target" --limit 50000 $how "$TMP/t.csv"
-    is "run $run: SIG$signal after $moment s, $how" "$(judged $status)" ""
+    with "$how" stopped "$moment" $condition --nvme "$target" --limit 50000 "$TMP/t.csv"
+    is "run $run: SIG$signal after $moment s, $how" "$(judged "$status")" ""
     [ ! -e "$TMP/r.csv.zst" ] || rows=$((rows + $(zstd -dcq "$TMP/r.csv.zst" | wc -l)))
 done
 ok "rows were done in them ($rows, with headers)" test "$rows" -gt "$runs"

@@ -126,16 +126,14 @@ depth "without workers" "32 I/Os of 1024"
 # Rings and registered buffers take lockable memory, of which there may be little. Then there are as many I/Os, through
 # smaller rings or, where these have no room either, all by threads. A bug looked like two rings and two pools of
 # threads together, reported as io_uring, and a ring that was refused because it was larger than needed.
-locked() (
-    # shellcheck disable=SC3045
-    ulimit -l "$1" || return
+locked() {
+    limit=$(($1 * 1024))
     shift
-    drop=
-    if [ "$(id -u)" -eq 0 ] && command -v setpriv \
-        >/dev/null; then drop='setpriv --bounding-set=-all --inh-caps=-all'; fi
-    $drop "$BIN/kvreplay" --nvme "$TMP/d" --timing served --workers 1000 --no-notes -o "$TMP/o.csv" --summary "$summary" "$@" \
+    set -- "$BIN/kvreplay" --nvme "$TMP/d" --timing served --workers 1000 --no-notes -o "$TMP/o.csv" --summary "$summary" "$@" \
         "$TMP/served.csv"
-)
+    if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then set -- setpriv --bounding-set=-all --inh-caps=-all "$@"; fi
+    prlimit --memlock=$limit "$@"
+}
 for rings in 1 4; do
     exits "$rings: little memory to lock" 0 locked 64 --rings $rings
     engine=io_uring

@@ -23,31 +23,30 @@ populated() { json s.json '.populated | .adopted_objects, .objects, .lost_object
 state() { json s.json .kept_list.state; }
 files() { find d -name "${1-*.kv}" -type f | sort; }
 
-# shellcheck disable=SC2086 # several words
 for layout in files lmcache-fs vllm-fs; do
     case $layout in
-    files) on='--target d' name='*.kv' ;;
-    lmcache-fs) on='--target file:d?like=lmcache-fs' name='*.data' ;;
-    vllm-fs) on='--target file:d?like=vllm-fs' name='*.bin' ;;
+    files) set -- --target d && name='*.kv' ;;
+    lmcache-fs) set -- --target 'file:d?like=lmcache-fs' && name='*.data' ;;
+    vllm-fs) set -- --target 'file:d?like=vllm-fs' && name='*.bin' ;;
     esac
-    exits "$layout: 40 objects are kept" 0 replay $on --keep w.csv
+    exits "$layout: 40 objects are kept" 0 replay "$@" --keep w.csv
     is "$layout: nothing was adopted, there is no list to speak of" "$(state)" null
-    exits "$layout: and found" 0 replay $on --keep r.csv
+    exits "$layout: and found" 0 replay "$@" --keep r.csv
     is "$layout: all of them" "$(populated) $(state)" '40 0 0 0 0 whole'
     files "$name" | head -n 7 | xargs rm
-    exits "$layout: 7 of them removed" 1 replay $on --keep r.csv
+    exits "$layout: 7 of them removed" 1 replay "$@" --keep r.csv
     is "$layout: are lost" "$(statuses)" 'lost 7 ok 33 '
     is "$layout: and were not written again" "$(populated) $(files "$name" | wc -l)" '33 0 7 0 0 33'
     stderr_like "$layout: which is said" 'kept store: its list is whole; 7 lost, 0 stale, 0 not written by kvtrace'
     stderr_like "$layout: with what it means" 'is lost: it is on the list of kept objects, but not in the store'
-    exits "$layout: they are lost the next time too" 1 replay $on --keep --verify none r.csv
+    exits "$layout: they are lost the next time too" 1 replay "$@" --keep --verify none r.csv
     is "$layout: whatever is verified" "$(statuses)" 'lost 7 ok 33 '
-    exits "$layout: written again by rows" 0 replay $on --keep w.csv
-    exits "$layout: they are there" 0 replay $on --keep r.csv
+    exits "$layout: written again by rows" 0 replay "$@" --keep w.csv
+    exits "$layout: they are there" 0 replay "$@" --keep r.csv
     is "$layout: once each" "$(populated) $(files "$name" | wc -l)" '40 0 0 0 0 40'
 
     cp -r d before
-    exits "$layout: 12 are written once more" 0 replay $on --keep w12.csv
+    exits "$layout: 12 are written once more" 0 replay "$@" --keep w12.csv
     is "$layout: in the place of the old ones" "$(files "$name" | wc -l)" 40
     (
         cd d || exit
@@ -57,14 +56,14 @@ for layout in files lmcache-fs vllm-fs; do
         done
     )
     for verify in full none; do
-        exits "$layout: replaced by their older versions" 1 replay $on --keep --verify $verify r.csv
+        exits "$layout: replaced by their older versions" 1 replay "$@" --keep --verify $verify r.csv
         is "$layout: they are stale, with --verify $verify" "$(statuses) $(populated)" 'ok 28 stale 12  40 0 0 12 0'
         is "$layout: and corrupt rows" "$(json s.json '.rows | .corrupt, .stale, .failed')" '12 12 0'
     done
     "$BIN/kvstat" --json r.out >kvstat.json
     is "$layout: for kvstat too" "$(json kvstat.json '.status | .ok, .corrupt, .failed')" '28 12 0'
-    exits "$layout: all are removed" 0 replay $on --destroy-data --keep w12.csv
-    exits "$layout: without --keep" 0 replay $on --destroy-data r.csv
+    exits "$layout: all are removed" 0 replay "$@" --destroy-data --keep w12.csv
+    exits "$layout: without --keep" 0 replay "$@" --destroy-data r.csv
     not_ok "$layout: nothing stays, the list included" test -e d
     rm -rf before
 done
@@ -100,8 +99,8 @@ rm -rf d killed
 
 # ---- what is no file ----
 exits 'kept' 0 replay --target d --keep w.csv
-# shellcheck disable=SC2046 # names without blanks
-set -- $(files | head -n 5)
+set --
+for file in $(files | head -n 5); do set -- "$@" "$file"; done
 rm "$@"
 mkfifo "$1"
 kinds=2
@@ -119,8 +118,7 @@ is 'all of them' "$(populated)" '40 0 0 0 0'
 rm -rf d
 exits 'an earlier version has kept them' 0 replay --target d --keep w.csv
 rm d/.kvtrace-list*
-# shellcheck disable=SC2046
-set -- $(files | head -n 1)
+set -- "$(files | head -n 1)"
 rm "$1"
 mkfifo "$1"
 exits 'without a list' 0 replay --target d --keep r.csv

@@ -28,34 +28,33 @@ killed() {
 }
 state() { head -n 1 "$TMP/d/.kvtrace"; }
 
-# shellcheck disable=SC2086 # several words
 for layout in files slab lmcache-fs lmcache-fs-direct vllm-fs; do
     case $layout in
-    files | slab) on="--nvme $TMP/d --layout $layout" ;;
-    *) on="--target file:$TMP/d?like=$layout" ;;
+    files | slab) set -- --nvme "$TMP/d" --layout $layout ;;
+    *) set -- --target "file:$TMP/d?like=$layout" ;;
     esac
-    exits "$layout: kept" 0 replay $on --keep "$TMP/w.csv"
+    exits "$layout: kept" 0 replay "$@" --keep "$TMP/w.csv"
     is "$layout: the marker says so" "$(state)" 'kvtrace kept 2'
-    exits "$layout: a run without --keep" 3 replay $on "$TMP/r.csv"
+    exits "$layout: a run without --keep" 3 replay "$@" "$TMP/r.csv"
     stderr_like "$layout: is told what is there" \
         'd: holds [0-9]+ objects? \([0-9.]+ MiB\) that an earlier run of kvreplay kept'
     exits "$layout: a fill" 3 "$BIN/kvprecond" --size 1M --keep "$TMP/d"
     stderr_like "$layout: too" 'that an earlier run of kvreplay kept: --destroy-data removes them'
-    killed "$TMP/d" $on --keep --timing trace "$TMP/slow.csv"
+    killed "$TMP/d" "$@" --keep --timing trace "$TMP/slow.csv"
     like "$layout: a run that keeps is killed" "$(state)" '^kvtrace runs '
-    exits "$layout: what was kept before is kept still" 3 replay $on "$TMP/r.csv"
-    exits "$layout: and is there" 0 replay $on --keep --on-absent fail "$TMP/r.csv"
+    exits "$layout: what was kept before is kept still" 3 replay "$@" "$TMP/r.csv"
+    exits "$layout: and is there" 0 replay "$@" --keep --on-absent fail "$TMP/r.csv"
     is "$layout: whole" "$(populated)" "20 0 0"
 
     # What was adopted after a kill is looked at again each time: a block that is not whole is found.
     if [ $layout = slab ]; then file=$TMP/d/slab.kv; else file=$(find "$TMP/d" -type f -size +60k | head -n 1); fi
     dd if=/dev/zero of="$file" bs=4096 seek=9 count=1 conv=notrunc 2>/dev/null
     [ $layout != slab ] || dd if=/dev/zero of="$file" bs=4096 seek=265 count=1 conv=notrunc 2>/dev/null
-    exits "$layout: a torn object is written anew" 0 replay $on --keep "$TMP/r.csv"
+    exits "$layout: a torn object is written anew" 0 replay "$@" --keep "$TMP/r.csv"
     is "$layout: that one only" "$(populated)" "19 1 1"
     stderr_like "$layout: which is said" 'a run that was to keep its objects was killed here: 1 not whole'
     is "$layout: all of them are read" "$(json "$summary" .rows.ok)" 20
-    exits "$layout: --destroy-data" 0 replay $on --destroy-data "$TMP/r.csv"
+    exits "$layout: --destroy-data" 0 replay "$@" --destroy-data "$TMP/r.csv"
     is "$layout: uses them" "$(populated)" "20 0 0"
     not_ok "$layout: and removes them" test -e "$TMP/d"
 done

@@ -83,8 +83,7 @@ sed 's/Write/Read/; s/Prefill/Decode/' "$TMP/w.csv" >"$TMP/r.csv"
 flip() {
     byte=$(dd if="$1" bs=1 skip="$2" count=1 2>/dev/null | od -An -tu1 | tr -d ' ')
     bit=$((byte & 16 ? byte - 16 : byte + 16))
-    # shellcheck disable=SC2059
-    printf "$(printf '\\%03o' $bit)" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+    printf %b "$(printf '\\0%03o' $bit)" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
 # corrupt NAME LAYOUT VERIFY: a run over the kept objects says that one row is corrupt.
 corrupt() {

@@ -11,11 +11,9 @@
 peak=$(json "$TMP/g.json" 'tier("Tier-1").peak_bytes')
 like "a trace of some hundred MiB ($peak bytes)" "$peak" '^3[0-9]{8}$'
 
-# shellcheck disable=SC3045 # dash, bash and busybox know it
-small() (ulimit -v 4000000 && exec "$@")
+small() { prlimit --as=$((4000000 * 1024)) "$@"; }
 for timing in 'asap' 'served --workers 4 --speed 1000'; do
-    # shellcheck disable=SC2086
-    exits "$timing: in 4 GB of address space" 0 small "$BIN/kvreplay" --full --timing $timing -o "$TMP/r.csv" \
+    with "--timing $timing" exits "$timing: in 4 GB of address space" 0 small "$BIN/kvreplay" --full -o "$TMP/r.csv" \
         --summary "$TMP/s.json" "$TMP/t.csv.zst"
     stderr_like "it says what it takes" '^Tier-1: memory, 3[0-9][0-9][.][0-9]* MiB of host memory'
     is "the tier's capacity is the peak" "$(json "$TMP/s.json" 'tier("Tier-1").capacity_bytes')" "$peak"

@@ -44,8 +44,7 @@ rows kept Read $objects >"$TMP/read.csv"
 rows new Write 600 >"$TMP/new.csv"
 { cat "$TMP/read.csv"; rows kept Read $objects | sed 1d; } >"$TMP/reads.csv"
 replay() {
-    # shellcheck disable=SC2086
-    "$BIN/kvreplay" --keep --reserve 0 --progress none $how -o /dev/null "$@"
+    with "$how" "$BIN/kvreplay" --keep --reserve 0 --progress none -o /dev/null "$@"
 }
 # whole: all objects that were kept are adopted, and every byte of them is as it was written.
 whole() {
@@ -57,8 +56,7 @@ whole() {
 cut_in() {
     within=$1
     shift
-    # shellcheck disable=SC2086
-    "$BIN/kvreplay" --keep --reserve 0 --progress none $how -o /dev/null "$@" 2>/dev/null &
+    with "$how" exec "$BIN/kvreplay" --keep --reserve 0 --progress none -o /dev/null "$@" 2>/dev/null &
     pid=$!
     sleep "$(awk -v seed="$cut$$" -v max="$within" 'BEGIN { srand(seed); print rand() * max }')"
     power_goes

@@ -11,8 +11,7 @@ summary=$TMP/summary.json
 # flip FILE OFFSET: inverts one byte.
 flip() {
     byte=$(dd if="$1" bs=1 skip="$2" count=1 2>/dev/null | od -An -tu1 | tr -d ' ')
-    # shellcheck disable=SC2059
-    printf "$(printf '\\%03o' $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+    printf %b "$(printf '\\0%03o' $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
 bytes() { wc -c <"$1" | tr -d ' '; }
 replay() { "$BIN/kvreplay" --full --progress none -o /dev/null "$@"; }
@@ -138,8 +137,7 @@ is "from a pipe" $? 0
 tail -n +1 "$TMP/w.csv" | replay --nvme "$TMP/d" --layout slab --verify full --buffered 2>"$TMP/stderr"
 is "from a pipe, in a directory, buffered" $? 0
 for how in '--rings 3' '--sync object' '--iopoll' '--sqpoll' '--ioengine psync --rings 2' '--chunk-size 4KiB'; do
-    # shellcheck disable=SC2086
-    exits "with $how" 0 replay --nvme "$TMP/fixed" $how --verify full "$TMP/w.csv"
+    with "$how" exits "with $how" 0 replay --nvme "$TMP/fixed" --verify full "$TMP/w.csv"
 done
 exits "synced at the end" 0 replay --nvme "$TMP/fixed" --sync end --summary "$TMP/s.json" "$TMP/w.csv"
 like "with its time" "$(json "$TMP/s.json" .sync_s)" '^[0-9]'
@@ -149,7 +147,6 @@ exits "a slab is kept" 0 replay --nvme "$TMP/kept" --layout slab --keep "$TMP/w.
 rm "$TMP/kept/slab.kv"
 mkfifo "$TMP/kept/slab.kv"
 for how in '' --buffered; do
-    # shellcheck disable=SC2086
     exits "a pipe in its place is refused $how" 3 replay --nvme "$TMP/kept" --layout slab $how --keep "$TMP/w.csv"
     stderr_like "and said $how" 'slab[.]kv (is not a regular file|cannot be opened)'
 done

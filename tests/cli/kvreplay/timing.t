@@ -110,11 +110,9 @@ printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us
 { cat "$TMP/head.csv"; printf '0,Write,1,Tier-1,k,Prefill,1,,u\n31708800,Read,1,Tier-1,k,Decode,1,,u\n'; } >"$TMP/later.csv"
 { cat "$TMP/head.csv"; printf '0,Write,1,Tier-1,k,Prefill,1,,u\n0,Generate,0,,,Decode,1,31708800000000,u\n'; } >"$TMP/long.csv"
 for timing in trace 'served --workers 2' closed; do
-    # shellcheck disable=SC2086
-    exits "--timing $timing, a row after 367 days" 2 timeout 60 "$BIN/kvreplay" --null -o none --timing $timing "$TMP/later.csv"
+    with "--timing $timing" exits "--timing $timing, a row after 367 days" 2 timeout 60 "$BIN/kvreplay" --null -o none "$TMP/later.csv"
     stderr_like 'says which, and what to do' '^kvreplay: row 2: comes more than 366 days after the first one: --duration '
-    # shellcheck disable=SC2086
-    exits "--timing $timing, a Generate of 367 days" 2 timeout 60 "$BIN/kvreplay" --null -o none --timing $timing "$TMP/long.csv"
+    with "--timing $timing" exits "--timing $timing, a Generate of 367 days" 2 timeout 60 "$BIN/kvreplay" --null -o none "$TMP/long.csv"
     stderr_like 'says which, and what to do' '^kvreplay: row 2: its Generate takes more than 366 days: --duration '
 done
 exits 'with an end' 0 "$BIN/kvreplay" --null -o none --timing trace --duration 10ms "$TMP/later.csv"

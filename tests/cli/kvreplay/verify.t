@@ -10,8 +10,7 @@ summary=$TMP/summary.json
 # flip FILE OFFSET: inverts one byte.
 flip() {
     byte=$(dd if="$1" bs=1 skip="$2" count=1 2>/dev/null | od -An -tu1 | tr -d ' ')
-    # shellcheck disable=SC2059
-    printf "$(printf '\\%03o' $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+    printf %b "$(printf '\\0%03o' $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
 
 plan 23

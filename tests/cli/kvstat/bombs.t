@@ -10,8 +10,7 @@ awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Tokens,Arrival,Duration_us"
     for (i = 0; i < 200000; i++) printf "%d.0,Read,4096,Tier-2,k,Decode,%d,u%d,batch,user,1,%d.0,\n", i, i, i, i
 }' | zstd -q >"$TMP/users.csv.zst"
-# shellcheck disable=SC3045 # dash, bash and busybox know it
-small() (ulimit -v 1500000 && exec "$@")
+small() { prlimit --as=$((1500000 * 1024)) "$@"; }
 exits "200,000 users by user" 2 small "$BIN/kvstat" --by user "$TMP/users.csv.zst"
 stderr_like "named, with the option" '^kvstat: --by: the rows make too many groups by user, endpoint or thread \(--max-groups allows more'
 exits "without groups by user they are counted" 0 small "$BIN/kvstat" "$TMP/users.csv.zst"

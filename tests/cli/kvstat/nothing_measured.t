@@ -50,15 +50,12 @@ like 'are not judged as the trace' "$(flat)" 'Verdict INCONCLUSIVE slo \(trace a
 told "$BIN/kvreplay" --tier-engine 2=sim --tier-engine 1=sim -o whole.csv.zst trace.csv.zst
 told "$BIN/kvreplay" --tier-engine 2=sim --tier-engine 1=sim --warmup 1h -o warm.csv.zst trace.csv.zst
 for run in '--warmup 1h whole.csv.zst' warm.csv.zst; do
-    # shellcheck disable=SC2086 # words
-    exits "$run" 4 "$kvstat" --check --profile latency $run
+    with "$run" exits "$run" 4 "$kvstat" --check --profile latency
     stdout_like "$run: is not judged good" '^Validity +unknown: all rows started in the warm-up of 1 h 00 min$'
     like "$run: no verdict, and why" "$(flat)" 'Verdict INCONCLUSIVE latency: all rows started in the warm-up: none is left to judge'
-    # shellcheck disable=SC2086 # words
-    exits "$run: all tables" 0 "$kvstat" --full --profile latency $run
+    with "$run" exits "$run: all tables" 0 "$kvstat" --full --profile latency
     stdout_like "$run: the last words" '^Verdict: INCONCLUSIVE: all rows started in the warm-up'
-    # shellcheck disable=SC2086 # words
-    exits "$run: as JSON" 0 "$kvstat" --json $run
+    with "$run" exits "$run: as JSON" 0 "$kvstat" --json
     is "$run: no figure is good" "$(json stdout '[.validity.figures[].state] | unique[]')" unknown
 done
 exits 'a warm-up within the run' 0 "$kvstat" --warmup 1us whole.csv.zst

@@ -37,7 +37,6 @@ judged() {
     name=$1 status=$2 file=$3
     shift 3
     case " $* " in *' --json '*) form= ;; *) form=--full ;; esac
-    # shellcheck disable=SC2086 # no word, or one
     exits "$name" "$status" "$kvstat" $form --profile $profile --check --run "$TMP/good.json" "$@" "$TMP/$file"
 }
 # verdict CRITERION: its word in the text.

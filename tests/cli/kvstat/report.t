@@ -194,8 +194,7 @@ print(*{width(line.rstrip("\n")) for line in open(0, encoding="utf-8") if line.s
     "$(sed -n '/^Groups of/,/^$/s/^\(  group .*\)/\1/p' "$TMP/stdout" | awk '{ print length }')"
 awk -F, -v OFS=, -v long="$long" 'NR > 1 { $8 = long } { print }' "$dozen" >"$TMP/wide.csv"
 for form in '--by user' '--by user --json'; do
-    # shellcheck disable=SC2086 # words
-    exits "a long one, $form" 0 "$kvstat" $form "$TMP/wide.csv"
+    with "$form" exits "a long one, $form" 0 "$kvstat" "$TMP/wide.csv"
     not_ok 'is not cut within a character' grep -q '户?\|a?' "$TMP/stdout"
     ok 'and stays UTF-8' iconv -f UTF-8 -t UTF-16 "$TMP/stdout"
 done

@@ -125,8 +125,7 @@ END
     echo 'bad'
 } >all.csv
 for options in '' '--profile latency' '--profile throughput' '--warmup 100s --profile mlperf'; do
-    # shellcheck disable=SC2086 # words
-    exits "everything at once, $options" 0 "$kvstat" --skip-bad-rows --run all.json $options all.csv
+    with "$options" exits "everything at once, $options" 0 "$kvstat" --skip-bad-rows --run all.json all.csv
     fits "everything at once, $options"
     stdout_like 'the verdict stands' '^Verdict '
     stdout_like 'what is left out is told' 'more: --full'
@@ -151,8 +150,7 @@ fits 'no rows'
 exits '--full' 0 "$kvstat" --full "$dozen"
 stdout_like 'has every table' '^Response time '
 for options in '--full --json' '--full --csv' '--full --verify-trace'; do
-    # shellcheck disable=SC2086 # words
-    exits "$options" 2 "$kvstat" $options "$dozen"
+    with "$options" exits "$options" 2 "$kvstat" "$dozen"
     stderr_like 'is refused' '^kvstat: --full: '
 done
 exits '--by' 0 "$kvstat" --by user "$dozen"

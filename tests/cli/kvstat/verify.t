@@ -66,8 +66,7 @@ exits 'one that is just enough' 0 "$kvstat" --verify-trace --run "$TMP/run.json"
 
 for policy in '--gpu-mem-gb 1 --cpu-mem-gb 1' '--gpu-mem-gb 0 --cpu-mem-gb 0' \
     '--gpu-mem-gb 2 --cpu-mem-gb 0 --generation-mode none'; do
-    # shellcheck disable=SC2086 # several options
-    "$BIN/kvgen" --num-users 20 --duration 20s $policy -o "$TMP/kvgen.zst" 2>/dev/null
+    with "$policy" "$BIN/kvgen" --num-users 20 --duration 20s -o "$TMP/kvgen.zst" 2>/dev/null
     exits "kvgen $policy" 0 "$kvstat" --verify-trace "$TMP/kvgen.zst"
 done
 finds 'its capacity is known' '^  Tier-0 +2\.00 GiB '

@@ -106,7 +106,6 @@ stderr_like 'is refused' '^kvstat: --xlsx: .*\.xlsx'
 exits 'a folder that is not there' 1 "$kvstat" --xlsx "$TMP/none/x.xlsx" "$dozen"
 is 'is told in one line' "$(lines "$TMP/stderr")" 1
 for option in "--compare $dozen" --verify-trace; do
-    # shellcheck disable=SC2086 # an option and its value
-    exits "$option" 2 "$kvstat" $option --xlsx "$TMP/f.xlsx" "$dozen"
+    with "$option" exits "$option" 2 "$kvstat" --xlsx "$TMP/f.xlsx" "$dozen"
 done
 done_testing

@@ -9,8 +9,7 @@ command -v bash >/dev/null || skip_all 'bash is not here'
 
 made=$TMP/completions
 programs='kvgen kvreplay kvstat kvprecond'
-# shellcheck disable=SC2086 # a list of words
-ok 'the completions are made' "$TOP/.ci/packaging/completions" "$BIN" "$made" $programs
+with "$programs" ok 'the completions are made' "$TOP/.ci/packaging/completions" "$BIN" "$made"
 
 # What bash would offer for the words of a command line, the last of which is being typed.
 cat >"$TMP/ask" <<'END'

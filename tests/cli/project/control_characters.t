@@ -13,9 +13,11 @@ echo 'a: [1' >"$esc.yaml"
 
 # harmless PROGRAM ARGUMENT...: whatever it says; a name is shown with question marks.
 harmless() {
-    # shellcheck disable=SC2086
-    "$BIN/$1" $2 "$3" $4 >stdout 2>stderr
-    name=$(printf '%s' "$1 $2 NAME $4")
+    program=$1 before=$2 file=$3 after=${4-}
+    set --
+    for word in $before "$file" $after; do set -- "$@" "$word"; done
+    "$BIN/$program" "$@" >stdout 2>stderr
+    name="$program $before NAME $after"
     is "$name" "$(cat stdout stderr | tr -d '\n\r\t' | LC_ALL=C tr -cd '[:cntrl:]' | od -An -c)" ''
     ok 'the name is shown' grep -q '?\[2J?x' stdout stderr
 }
@@ -71,8 +73,7 @@ shows 'an op-log: kvgen' kvgen --input log.tsv -o none
 shows 'an op-log: kvstat' kvstat --full log.tsv
 sed "s/,u0,/,$text,/" "$DATA/kvstat_dozen.csv" >users.csv
 for how in '' --full --csv '--full --by user'; do
-    # shellcheck disable=SC2086
-    "$BIN/kvstat" $how users.csv >stdout 2>stderr
+    with "$how" "$BIN/kvstat" users.csv >stdout 2>stderr
     is "a user: kvstat $how" "$(LC_ALL=C tr -d '\n' <stdout | sed 's/\xc2[\x80-\x9f]/\x01/g' | LC_ALL=C tr -cd '[:cntrl:]' | od -An -c)" ''
 done
 shows 'a bad row' kvreplay --null -o none "$(sed "2s/Write/$text/" "$DATA/kvstat_dozen.csv" >bad.csv; echo bad.csv)"
@@ -81,8 +82,7 @@ shows 'a bad row' kvreplay --null -o none "$(sed "2s/Write/$text/" "$DATA/kvstat
 awk -F, -v OFS=, '$2 == "Write" { $3 = "9000000000000000000" } { print }' "$esc.csv" >large.csv
 "$BIN/kvgen" --model tiny-1b --num-users 2 --duration 3 -o good.csv 2>err
 for option in '' --verify-trace '--by tier,op' --merge; do
-    # shellcheck disable=SC2086
-    exits "values of a file do not fit, $option" 2 "$BIN/kvstat" $option good.csv large.csv
+    with "$option" exits "values of a file do not fit, $option" 2 "$BIN/kvstat" good.csv large.csv
     stderr_like 'it is named' '^kvstat: large\.csv: .* exceed 64 bits'
 done
 exits 'nor in reuse distances' 2 "$BIN/kvstat" --reuse large.csv

@@ -54,9 +54,8 @@ like 'as many users as two processors take' "$text" '^  --users 100$'
 like 'and its target' "$text" "^  --target $TMP/fast two/kvtrace\$"
 
 # The options that it proposes are options.
-# shellcheck disable=SC2046 # several words
-exits 'kvgen takes the sizes' 0 "$BIN/kvgen" --model tiny-1b --users 1 --duration 1 --limit 1 \
-    $(printf '%s\n' "$text" | sed -n 's/^  --gpu/--gpu/p') --output /dev/null
+with "$(printf '%s\n' "$text" | sed -n 's/^  --gpu/--gpu/p')" \
+    exits 'kvgen takes the sizes' 0 "$BIN/kvgen" --model tiny-1b --users 1 --duration 1 --limit 1 --output /dev/null
 
 exits 'as JSON' 0 discover --json
 is 'one line' "$(lines "$TMP/stdout")" 1

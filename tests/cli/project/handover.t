@@ -7,13 +7,12 @@
 . "$(dirname "$0")/../../lib.sh"
 cd "$TMP" || exit 1
 
-tools=
+set --
 for tool in sh env sed awk df sort head tail tr cat rm mkdir dirname grep sleep zstd; do
-    tools="$tools $(command -v "$tool")"
+    set -- "$@" "$(command -v "$tool")"
 done
 mkdir none
-# shellcheck disable=SC2086 # paths without blanks
-ln -s $tools "$BIN"/kv* none
+ln -s "$@" "$BIN"/kv* none
 handover() { # FOLDER: with the programs in it alone
     PATH=$TMP/$1 "$TOP/examples/handover.sh" -d "drive_$1" -o "out_$1" -m tiny-1b -u 1 -t 1 --storage-capacity-gb 0.1
 }

@@ -65,8 +65,7 @@ while read -r name _; do
     stdout_like "$name: as one types it" "^  kvtrace $name"
     is "$name: within 130 columns" "$(awk 'length($0) > 130' stdout)" ''
     exits "$name: an unknown option" 2 "$BIN/kvtrace" "$name" --no-such-option 1
-    # shellcheck disable=SC2046 # words; the inner shell's
-    exits "$name --print" 0 sh -c 'cd empty && exec "$@"' - "$BIN/kvtrace" "$name" --print $(operands "$name")
+    with "$(operands "$name")" exits "$name --print" 0 sh -c 'cd empty && exec "$@"' - "$BIN/kvtrace" "$name" --print
     if [ "$name" = kvbench ]; then sed -n 's/^  kv/kv/p' stderr >printed; else cp stdout printed; fi
     ok "$name --print: shell" sh -n printed
     ok "$name --print: with commands" grep -Eq '^(kv(gen|replay|stat|precond)|nvidia-smi) ' printed
@@ -84,8 +83,7 @@ like 'sizes and times have units' "$(printed --cpu-mem 2048M --storage-capacity 
 is 'names and numbers of before' "$(printed --gpu-mem 8GiB --cpu-mem 1GiB --storage-capacity 4GiB -t 10s)" \
     "$(printed --gpu-mem-gb 8 --cpu-mem-gb 1 --storage-capacity-gb 4 -t 10)"
 for wrong in '--cpu-mem much' '--cpu-mem 1XB' '--cpu-mem none' '-t 1.5' '-t soon'; do
-    # shellcheck disable=SC2086 # words
-    exits "$wrong" 2 "$BIN/kvtrace" users --print $wrong objects
+    with "$wrong objects" exits "$wrong" 2 "$BIN/kvtrace" users --print
     stderr_like 'is refused' "^kvtrace users: ${wrong% *}: '${wrong#* }' is not a (size|time)"
 done
 

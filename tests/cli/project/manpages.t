@@ -67,9 +67,10 @@ worked() { cat "$TMP/$1.out" && [ "$(cat "$TMP/$1.status")" -eq 0 ]; }
 for page in $pages; do ok "the examples of $page work" worked "$page"; done
 
 # A formatter fills a .Dl line like text: one that is too long is broken without a backslash, and cannot be copied.
-# shellcheck disable=SC2046,SC2086 # names without blanks
+set --
+for page in $pages; do set -- "$@" "$TOP/man/$page"; done
 is 'no command is broken by the width of a page' \
-    "$(awk '/^\.Dl [$#] / && length($0) > 4 + 78 - 11 { print FILENAME ": " $0 }' $(printf "$TOP/man/%s " $pages))" ''
+    "$(awk '/^\.Dl [$#] / && length($0) > 4 + 78 - 11 { print FILENAME ": " $0 }' "$@")" ''
 
 for page in kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace.7; do
     ok "$page has examples that run" grep -q '^kv' "$TMP/$page.sh"

@@ -76,8 +76,8 @@ for pair in 'kvgen num-users=7 users=7' 'kvgen trace-speedup=2 speed=2' 'kvgen g
     'kvgen cpu-mem-gb=0.5 cpu-mem=512MiB' 'kvgen storage-capacity-gb=4 storage-capacity=4GiB' \
     'kvreplay nvme=d target=d' 'kvreplay cache-dir=d target=d' 'kvreplay gpu-mem-gb=1 gpu-mem=1GiB' \
     'kvreplay cpu-mem-gb=1 cpu-mem=1GiB' 'kvreplay storage-capacity-gb=1 storage-capacity=1GiB'; do
-    # shellcheck disable=SC2086 # three words
-    set -- $pair
+    set --
+    for word in $pair; do set -- "$@" "$word"; done
     not_ok "$1 --$2: is not shown" sh -c "'$BIN/$1' --help all | grep -q -- '--${2%%=*} '"
     not_ok "$1 --$2: is not listed" sh -c "'$BIN/$1' --list-options | grep -q '^${2%%=*}	'"
     "$BIN/$1" "--$2" "--$3" --help >"$TMP/out" 2>&1

@@ -76,11 +76,9 @@ is 'the store is as it was' "$(find d -type f | sort | cksum)" "$objects"
 
 # What cannot be written is said before anything is read.
 for program in "$kvgen --source trace --input t.csv" "$kvreplay --null missing.csv" "$kvstat missing.csv"; do
-    # shellcheck disable=SC2086
-    exits "an output without a place: ${program##*/}" 1 $program -o none/here/o.csv
+    with "$program -o none/here/o.csv" exits "an output without a place: ${program##*/}" 1
     stderr_like 'is said first' ': none/here/o\.csv: cannot write: No such file'
-    # shellcheck disable=SC2086
-    exits 'a folder' 1 $program -o d
+    with "$program -o d" exits 'a folder' 1
     stderr_like 'is said first' ': d: cannot write: Is a directory'
 done
 
@@ -93,8 +91,7 @@ if ! sanitized; then
     PATH=$BIN:$PATH
     kvbench="$TOP/examples/kvbench --model tiny-1b --num-users 1 --duration 1 --cpu-mem-gb 1 --generation-mode none --cache-dir bench"
     for wrong in '--performance-profile fast' '--validation-trace none.json' '--output none/o.json'; do
-        # shellcheck disable=SC2086
-        not_ok "kvbench $wrong" $kvbench --output o.json $wrong
+        with "$kvbench --output o.json $wrong" not_ok "kvbench $wrong"
         not_ok 'measures nothing' test -e bench
     done
 fi

@@ -148,8 +148,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do cat "$TMP/blank.zst" "$TMP/blank.zst" >"$TMP/l
 { zstd -qc "$TMP/r.csv" && cat "$TMP/blank.zst"; } >"$TMP/long.zst"
 for program in "kvstat $TMP/long.zst" "kvgen --source trace --input $TMP/long.zst -o /dev/null" \
     "kvreplay --null -o /dev/null $TMP/long.zst"; do
-    # shellcheck disable=SC2086
-    timeout 100 "$BIN"/$program >"$TMP/stdout" 2>"$TMP/stderr" &
+    with "${program#* }" exec timeout 100 "$BIN/${program%% *}" >"$TMP/stdout" 2>"$TMP/stderr" &
     wrapper=$!
     until pid=$(pgrep -P $wrapper); do sleep 0.02; done
     catches "$pid"

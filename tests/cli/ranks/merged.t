@@ -16,9 +16,8 @@ parts() {
     for lead in 2 6 20; do
         at=$(($(date +%s) + lead)) pids=
         for i in $(seq 0 $((n - 1))); do
-            # shellcheck disable=SC2086
             {
-                "$BIN/kvreplay" --progress none --part "$i/$n" --start-at $at $simulated "$@" -o - 2>"$TMP/err$i"
+                with "$simulated" "$BIN/kvreplay" --progress none --part "$i/$n" --start-at $at "$@" -o - 2>"$TMP/err$i"
                 echo $? >"$TMP/status$i"
             } | cat >"$TMP/p$i.csv" &
             pids="$pids $!"
@@ -111,8 +110,7 @@ is "have no digest together" "$(json "$TMP/own.json" .run.digest)" null
 
 # As kvreplay says it of a part whose processor was away.
 for i in 0 1; do
-    # shellcheck disable=SC2086
-    "$BIN/kvreplay" --progress none --part $i/2 $simulated -o "$TMP/v-{rank}.csv" "$trace" 2>/dev/null
+    with "$simulated" "$BIN/kvreplay" --progress none --part $i/2 -o "$TMP/v-{rank}.csv" "$trace" 2>/dev/null
 done
 doubt='{""figures"":""response"",""tier"":null,""op"":null,""state"":""unreliable"",""why"":""client delay adds 12 % to p95""}'
 sed -i "s/\"\"validity\"\":\[\]/\"\"validity\"\":[$doubt]/; s/\"\"validity\"\":\[{/\"\"validity\"\":[$doubt,{/" "$TMP/v-1.csv"

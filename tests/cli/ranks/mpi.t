@@ -12,11 +12,10 @@ trace=$TMP/t.csv.zst
 "$BIN/kvgen" --users 8 --duration 10 --seed 5 -o "$trace" 2>/dev/null
 simulated='--tier-engine 0=sim:bw=40GB/s --tier-engine 1=sim:bw=30GB/s --tier-engine 2=sim:bw=10GB/s,lat=1ms'
 # ranks N ARGUMENTS...
-# shellcheck disable=SC2086
 ranks() {
     n=$1
     shift
-    timeout 60 "$mpirun" -np "$n" "$BIN/kvreplay-mpi" $simulated "$@"
+    with "$simulated" timeout 60 "$mpirun" -np "$n" "$BIN/kvreplay-mpi" "$@"
 }
 rows=$("$BIN/kvstat" --json "$trace" | jq .rows)
 bytes() { "$BIN/kvstat" --json "$1" | jq '[.groups[] | select(.by.op == "Read" or .by.op == "Write") | .bytes] | add'; }
@@ -94,27 +93,24 @@ refused() {
     is "$name: once" "$(grep -c '^kvreplay-mpi: ' "$TMP/stderr")" 1
     not_ok "$name: nothing is written" test -e "$TMP/no"
 }
-kv="$BIN/kvreplay-mpi --null -o $TMP/no"
-# shellcheck disable=SC2086
-{
-    refused "other options" 'rank 1 on .*: version or options: not the same as those of rank 0 on' $kv "$trace" :: $kv --inflight 3 "$trace"
-    version=$("$BIN/kvreplay" --version | grep -Eo '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)
-    start=$(echo "${version%?}" | sed "s/[.]/[.]/g")
-    LC_ALL=C sed "s/${start}[0-9]/${version%?}x/g" "$BIN/kvreplay-mpi" >"$TMP/other-mpi"
-    chmod +x "$TMP/other-mpi"
-    refused "another version" 'rank 1 on .*: version or options: not the same as those of rank 0 on' $kv "$trace" :: "$TMP/other-mpi" --null -o "$TMP/no" "$trace"
-    mkdir "$TMP/a" "$TMP/b"
-    cp "$TMP/small.csv" "$TMP/a/t.csv"
-    { cat "$TMP/small.csv"; echo 0,Read,65536,Tier-2,a,Decode; } >"$TMP/b/t.csv"
-    refused "another trace" 'rank 1 on .*: the trace: not the same' env -C "$TMP/a" $kv t.csv :: env -C "$TMP/b" $kv t.csv
-    refused "standard input" 'only rank 0 would have it' $kv - :: $kv -
-    refused "--part" '--part: does not apply with ranks of MPI' $kv --part 0/2 "$trace" :: $kv --part 0/2 "$trace"
-    refused "served shares" '--split keys: spreads requests' \
-        $kv --split keys --timing served --workers 2 "$trace" :: $kv --split keys --timing served --workers 2 "$trace"
-    : >"$TMP/file"
-    wanted=3 refused "a target that cannot be used" 'rank 1 on .*file' \
-        "$BIN/kvreplay-mpi" --target "$TMP/fine" -o "$TMP/no" "$TMP/small.csv" :: "$BIN/kvreplay-mpi" --target "$TMP/file/x" -o "$TMP/no" "$TMP/small.csv"
-}
+set -- "$BIN/kvreplay-mpi" --null -o "$TMP/no"
+refused "other options" 'rank 1 on .*: version or options: not the same as those of rank 0 on' "$@" "$trace" :: "$@" --inflight 3 "$trace"
+version=$("$BIN/kvreplay" --version | grep -Eo '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)
+start=$(echo "${version%?}" | sed "s/[.]/[.]/g")
+LC_ALL=C sed "s/${start}[0-9]/${version%?}x/g" "$BIN/kvreplay-mpi" >"$TMP/other-mpi"
+chmod +x "$TMP/other-mpi"
+refused "another version" 'rank 1 on .*: version or options: not the same as those of rank 0 on' "$@" "$trace" :: "$TMP/other-mpi" --null -o "$TMP/no" "$trace"
+mkdir "$TMP/a" "$TMP/b"
+cp "$TMP/small.csv" "$TMP/a/t.csv"
+{ cat "$TMP/small.csv"; echo 0,Read,65536,Tier-2,a,Decode; } >"$TMP/b/t.csv"
+refused "another trace" 'rank 1 on .*: the trace: not the same' env -C "$TMP/a" "$@" t.csv :: env -C "$TMP/b" "$@" t.csv
+refused "standard input" 'only rank 0 would have it' "$@" - :: "$@" -
+refused "--part" '--part: does not apply with ranks of MPI' "$@" --part 0/2 "$trace" :: "$@" --part 0/2 "$trace"
+refused "served shares" '--split keys: spreads requests' \
+    "$@" --split keys --timing served --workers 2 "$trace" :: "$@" --split keys --timing served --workers 2 "$trace"
+: >"$TMP/file"
+wanted=3 refused "a target that cannot be used" 'rank 1 on .*file' \
+    "$BIN/kvreplay-mpi" --target "$TMP/fine" -o "$TMP/no" "$TMP/small.csv" :: "$BIN/kvreplay-mpi" --target "$TMP/file/x" -o "$TMP/no" "$TMP/small.csv"
 
 # ---- one rank takes longer ----
 

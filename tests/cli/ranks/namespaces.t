@@ -21,8 +21,13 @@ remove() {
     done
     ip link del "b$$" 2>/dev/null
 }
-# shellcheck disable=SC2154 # it is set in the trap
-trap 'status=$?; remove; (exit $status); tap_exit' EXIT
+leave() {
+    status=$?
+    remove
+    (exit $status)
+    tap_exit
+}
+trap leave EXIT
 ip link add "b$$" type bridge 2>/dev/null || skip_all 'no bridge can be made here'
 ip link set "b$$" up
 for i in 0 1 2 3 4; do
@@ -126,21 +131,18 @@ ip netns exec "$name-4" redis-server --bind 10.77.0.14 --port 6379 --protected-m
 stored() { ip netns exec "$name-4" redis-cli -h 10.77.0.14 -n 1 --scan | grep -vc '^\.kvtrace-list'; } # objects and the marker
 redis=$!
 until ip netns exec "$name-4" redis-cli -h 10.77.0.14 -n 1 dbsize 2>&1 | grep -q '^0$' || ! kill -s 0 $redis 2>/dev/null; do sleep 0.1; done
-store="--shared-target --target redis://10.77.0.14/1 --timeout 2s --retries 0"
-# shellcheck disable=SC2086
-{
-    exits "four hosts, one store" 0 hosts 60 $store --speed 20 --keep -o "$TMP/all.csv" --summary "$TMP/all.json" "$TMP/t.csv"
-    is "have objects of their own" "$(json "$TMP/all.json" .rows.ok) $(stored)" '8000 8001'
-    exits "next time" 0 hosts 60 $store --speed 20 --destroy-data -o "$TMP/all.csv" "$TMP/t.csv"
-    is "they are removed" "$(stored)" 0
-    cut_off store 1 $store --speed 2 --on-error continue
-    like "the store is not cleaned up under it" "$(cat "$TMP/store.out")" 'rank 2 on node-2 may still be at work there, so nothing was removed; the next run clears it'
-    ok "its objects are there" test "$(stored)" -gt 6000
-    is "what it could not store, its rows tell" "$("$BIN/kvstat" --json "$TMP"/kvreplay-*-rank-2.csv.zst | jq '.status.failed > 0')" true
-    ip link set "v$$-2" up
-    exits "the next run" 0 hosts 60 $store --speed 20 -o "$TMP/all.csv" "$TMP/t.csv"
-    is "clears it" "$(stored)" 0
-}
+set -- --shared-target --target redis://10.77.0.14/1 --timeout 2s --retries 0
+exits "four hosts, one store" 0 hosts 60 "$@" --speed 20 --keep -o "$TMP/all.csv" --summary "$TMP/all.json" "$TMP/t.csv"
+is "have objects of their own" "$(json "$TMP/all.json" .rows.ok) $(stored)" '8000 8001'
+exits "next time" 0 hosts 60 "$@" --speed 20 --destroy-data -o "$TMP/all.csv" "$TMP/t.csv"
+is "they are removed" "$(stored)" 0
+cut_off store 1 "$@" --speed 2 --on-error continue
+like "the store is not cleaned up under it" "$(cat "$TMP/store.out")" 'rank 2 on node-2 may still be at work there, so nothing was removed; the next run clears it'
+ok "its objects are there" test "$(stored)" -gt 6000
+is "what it could not store, its rows tell" "$("$BIN/kvstat" --json "$TMP"/kvreplay-*-rank-2.csv.zst | jq '.status.failed > 0')" true
+ip link set "v$$-2" up
+exits "the next run" 0 hosts 60 "$@" --speed 20 -o "$TMP/all.csv" "$TMP/t.csv"
+is "clears it" "$(stored)" 0
 
 # ---- a prefix of an object store for all ----
 

@@ -26,8 +26,7 @@ done 3<"$TMP/tried"
     echo '9223372036.854775807,Read,4096,Tier-2,k,Decode,-9223372036.854775807,0.0,-9223372036.854775807,0,9223372036854775.807,ok'
 } >"$TMP/start.csv"
 for form in --full --json --csv '--interval 300000h --json' '--reuse --full' '--profile mlperf --slo'; do
-    # shellcheck disable=SC2086
-    exits "the last nanosecond, $form" 0 "$BIN/kvstat" $form "$TMP/start.csv"
+    with "$form" exits "the last nanosecond, $form" 0 "$BIN/kvstat" "$TMP/start.csv"
 done
 
 # Numbers of messages that leap to the end of the range, twice. A bug looked like few that are missing.
@@ -46,8 +45,7 @@ is 'are missing' "$(grep -o '"missing": *[0-9]*' "$TMP/leaps.json")" '"missing":
     for i in 1 2 3; do echo "$i.0,Write,9223372036854775807,Tier-2,k$i,Prefill"; done
 } >"$TMP/sizes.csv"
 for how in '' --retier '--retier --curve /dev/null'; do
-    # shellcheck disable=SC2086
-    exits "sizes that do not fit, kvgen $how" 2 "$BIN/kvgen" --input "$TMP/sizes.csv" $how -o none
+    with "$how" exits "sizes that do not fit, kvgen $how" 2 "$BIN/kvgen" --input "$TMP/sizes.csv" -o none
     stderr_like 'said' '^kvgen: .*sizes.csv: row 1: the objects up to this row have more than 512 PiB: not a valid trace$'
 done
 

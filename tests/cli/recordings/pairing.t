@@ -57,16 +57,12 @@ bad "Mooncake's rows as requests" '.*first200.jsonl: no request trace of Dynamo'
     --requests "$DATA/mooncake_first200.jsonl"
 
 # A capture that is made with a key can be paired later, with the same key.
-same="--names $TMP/key"
-# shellcheck disable=SC2086
-exits "the recording with a key" 0 pair $same --input "$events" --requests "$requests"
+exits "the recording with a key" 0 pair --names "$TMP/key" --input "$events" --requests "$requests"
 grep -v '^,Note' "$TMP/out.csv" >"$TMP/want.csv"
-# shellcheck disable=SC2086
-exits "its capture" 0 pair $same --input "$events" --capture "$TMP/keyed.jsonl"
+exits "its capture" 0 pair --names "$TMP/key" --input "$events" --capture "$TMP/keyed.jsonl"
 cp "$TMP/out.csv" "$TMP/unpaired.csv"
 like "the capture tells its key" "$(jq -r .key "$TMP/keyed.jsonl" | head -n 1)" '^[0-9a-f]{16}$'
-# shellcheck disable=SC2086
-exits "the capture with requests" 0 pair $same --input "$TMP/keyed.jsonl" --requests "$requests" --capture "$TMP/keyed2.jsonl"
+exits "the capture with requests" 0 pair --names "$TMP/key" --input "$TMP/keyed.jsonl" --requests "$requests" --capture "$TMP/keyed2.jsonl"
 is "the capture: every request reads what it found" "$(counts)" 20,0,20,1552
 grep -v '^,Note' "$TMP/out.csv" >"$TMP/got.csv"
 ok "the capture: the same rows" cmp "$TMP/want.csv" "$TMP/got.csv"
@@ -78,10 +74,8 @@ if command -v python3 >/dev/null; then
     is "the capture: no hash of tokens is seen" \
         "$(python3 "$TOP/tests/recordings.py" private "$events" "$requests" -- "$TMP/keyed.jsonl")" ""
     python3 "$TOP/tests/recordings.py" set "$events" "$TMP/salt.zmqrec" cache_salt '"planted-salt"'
-    # shellcheck disable=SC2086
-    exits "a salt" 0 pair $same --input "$TMP/salt.zmqrec" --capture "$TMP/salt.jsonl"
-    # shellcheck disable=SC2086
-    exits "a salt: its capture" 0 pair $same --input "$TMP/salt.jsonl" --requests "$requests"
+    exits "a salt" 0 pair --names "$TMP/key" --input "$TMP/salt.zmqrec" --capture "$TMP/salt.jsonl"
+    exits "a salt: its capture" 0 pair --names "$TMP/key" --input "$TMP/salt.jsonl" --requests "$requests"
     like "a salt: the capture's requests are refused, too" "$(counts)" '^20,1[0-9],[0-9]+,0$'
 fi
 bad "a capture without a key" '--requests: the capture .*capture.jsonl .*--names' --input "$TMP/capture.jsonl" \

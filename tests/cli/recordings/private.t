@@ -23,14 +23,12 @@ for sample in "$DATA"/recordings/dynamo* "$DATA"/recordings/*.zmqrec "$DATA"/rec
     *mooncake*.jsonl | *.satf.json) names='' events='' capture='' ;;
     esac
     rm -f "$TMP"/capture.jsonl*
-    # shellcheck disable=SC2086 # words between blanks
-    if ! "$BIN/kvgen" -m tiny-1b $names $events $capture --summary "$TMP/s.json" --input "$sample" -o "$TMP/out.csv" \
+    if ! with "$names $events $capture" "$BIN/kvgen" -m tiny-1b --summary "$TMP/s.json" --input "$sample" -o "$TMP/out.csv" \
         >"$TMP/out.txt" 2>"$TMP/err.txt"; then
         if grep -q 'without zlib' "$TMP/err.txt"; then continue; fi
         not_ok "$name: kvgen" "$(cat "$TMP/err.txt")"
     fi
-    # shellcheck disable=SC2086
-    "$BIN/kvgen" -m tiny-1b $names $events --input "$sample" -o "$TMP/out.csv.zst" 2>>"$TMP/err.txt"
+    with "$names $events" "$BIN/kvgen" -m tiny-1b --input "$sample" -o "$TMP/out.csv.zst" 2>>"$TMP/err.txt"
     "$BIN/kvreplay" --null --timing asap --summary "$TMP/r.json" -o "$TMP/result.csv.zst" "$TMP/out.csv" >>"$TMP/out.txt" 2>&1
     "$BIN/kvstat" --json "$TMP/result.csv.zst" >"$TMP/report.json" 2>>"$TMP/err.txt"
     "$BIN/kvstat" --full "$TMP/result.csv.zst" >"$TMP/report.txt" 2>>"$TMP/err.txt"

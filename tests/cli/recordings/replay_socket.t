@@ -20,8 +20,7 @@ same_rows() { # NAME FILE: the rows of this talk
     in_order "$2" >"$TMP/b"
     ok "$1" cmp "$TMP/a" "$TMP/b"
 }
-# shellcheck disable=SC2086 # words between blanks
-to_rows() { "$BIN/kvgen" $options "$@"; }
+to_rows() { with "$options" "$BIN/kvgen" "$@"; }
 
 talk() { # FOLDER SAMPLE [REQUEST]: kvgen, and the engine as it was; all that came of it in the folder
     mkdir "$TMP/$1"
@@ -29,8 +28,7 @@ talk() { # FOLDER SAMPLE [REQUEST]: kvgen, and the engine as it was; all that ca
     "$python" "$samples/replay_socket.py" endpoints "$2.zmqrec" "$2.replay.jsonl" ${3+"$3"} >asked 2>player &
     player=$!
     until [ -s endpoints ] || ! kill -s 0 $player 2>/dev/null; do sleep 0.05; done
-    # shellcheck disable=SC2086 # no function, whose shell would take the signal
-    "$BIN/kvgen" $options --input "$(sed '$d' endpoints | paste -s -d ,)" --gap-endpoint "$(tail -n 1 endpoints)" \
+    with "$options" exec "$BIN/kvgen" --input "$(sed '$d' endpoints | paste -s -d ,)" --gap-endpoint "$(tail -n 1 endpoints)" \
         --summary s.json -o rows 2>log &
     listener=$!
     wait $player

@@ -111,8 +111,8 @@ END
 # meddled NAME STATUS COMMAND: between write and read another client does COMMAND with the two names.
 meddled() {
     start
-    # shellcheck disable=SC2046 # two words
-    set -- "$1" "$2" "$3" $(keys | grep ^kvtrace:)
+    set -- "$1" "$2" "$3"
+    for key in $(keys | grep ^kvtrace:); do set -- "$@" "$key"; done
     cli "$3" "$4" ${6:+"$5"} "$5" >/dev/null
     go
     is "$1: exit status" $? 1

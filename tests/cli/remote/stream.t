@@ -71,8 +71,7 @@ END
     is 'is not touched' "$(left)" bucket/p/other
     uri="s3://bucket/q?endpoint=$door"
     while read -r name options; do
-        # shellcheck disable=SC2086 # options
-        exits "$name" 2 stream --size 26M $options "$uri"
+        with "$options" exits "$name" 2 stream --size 26M "$uri"
     done <<'END'
 parts_that_are_too_small --chunk-size 1M
 direct_I/O --buffered

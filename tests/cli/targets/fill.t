@@ -3,7 +3,7 @@
 # that add up; steady state over all of them; guards and clean-up on each. A bug looked like a fill of two drives that
 # wrote the same blocks to both, or one of them that was left full.
 # builds: plain address thread
-# shellcheck source=tests/lib.sh disable=SC2086
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 cd "$TMP" || exit 1
 fill() { "$BIN/kvprecond" --progress none --size 1MiB --summary s.json "$@"; }
@@ -12,7 +12,7 @@ three='--target a --target b --target c'
 for mode in sequential random kv stream; do
     [ $mode = stream ] && how='--chunk-size 256KiB' || how='--model tiny-1b --kv-dtype int4'
     [ $mode = kv ] || [ $mode = stream ] || how=
-    exits "$mode" 0 fill --mode $mode $how $three --keep
+    with "$how $three" exits "$mode" 0 fill --mode $mode --keep
     json_like s.json <<END
 $mode: three targets | [.targets[].path] | join(" ")                                   | a b c
 $mode: no single one | .target                                                          | null
@@ -22,7 +22,7 @@ $mode: and the whole | .written_bytes == .size_bytes and .complete              
 $mode: all the same  | [.targets[].written_bytes] | unique | length                   | 1
 END
     is "$mode: no block is on two of them" "$(od -An -v -tx8 -w4096 a/*.kv b/*.kv c/*.kv | cut -c 1-2000 | sort | uniq -d | wc -l)" 0
-    exits "$mode: what was kept goes when asked for" 0 fill --mode $mode $three --destroy-data
+    with "$three" exits "$mode: what was kept goes when asked for" 0 fill --mode $mode --destroy-data
     is "$mode: nothing is left" "$(ls -d a b c 2>/dev/null)" ''
 done
 stdout_like 'the text names each' '^    b'

@@ -18,7 +18,6 @@ attach() { # FILE: sets $loop
     others="$loop $others"
 }
 detach() {
-    # shellcheck disable=SC2086 # several
     for loop in $others; do losetup -d "$loop" 2>/dev/null; done
     others=''
 }

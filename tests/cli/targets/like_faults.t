@@ -16,8 +16,8 @@ awk -v large=$large 'BEGIN {
             printf "%.2f,%s,%d,Tier-2,%s,%s,%d\n", turn, turn ? "Read" : "Write", i == 5 ? large : 65536 + i * 4096,
                 i == 5 ? "large" : "k" i, turn ? "Decode" : "Prefill", i
 }' >"$TMP/t.csv"
-# with FAULT TARGET ARGUMENTS...: as fast as possible, with all that is stored before what is loaded.
-with() {
+# faulty FAULT TARGET ARGUMENTS...: as fast as possible, with all that is stored before what is loaded.
+faulty() {
     fault=$1 on=$2
     shift 2
     LD_PRELOAD=$lib FAIL_IO=$fault FAIL_IO_BYTES=$large "$BIN/kvreplay" --progress none --no-notes --full -o "$TMP/o.csv" \
@@ -25,7 +25,7 @@ with() {
 }
 # ends FAULT STORE LOAD STATUS: how the rows of the object end, and the run.
 ends() {
-    with "$1" "file:$TMP/d?like=$like" --keep
+    faulty "$1" "file:$TMP/d?like=$like" --keep
     is "$like, $1: the run" $? "$4" || diag "$(cat "$TMP/stderr")"
     is "$like, $1: the object's rows" "$(awk -F, '$5 == "large" { print $2, $NF }' "$TMP/o.csv" | sort -r | tr '\n' ' ')" \
         "Write $2 Read $3 "

@@ -59,9 +59,8 @@ inside() {
 replay() {
     name=$1 as=$2 trace=$3
     shift 3
-    # shellcheck disable=SC2086 # several words
-    (inside "$namespace" "$as" env ${preload:+LD_PRELOAD=$preload} "$BIN/kvreplay" --progress none --timing trace \
-        --inflight 4 --target "$uri" $options --summary "$cell/$name.json" -o "$cell/$name.csv" "$@" \
+    (with "$options" inside "$namespace" "$as" env ${preload:+LD_PRELOAD=$preload} "$BIN/kvreplay" --progress none --timing trace \
+        --inflight 4 --target "$uri" --summary "$cell/$name.json" -o "$cell/$name.csv" "$@" \
         "$trace" 2>"$cell/$name.err")
 }
 wrote() { [ -e "$cell/$1.csv" ] && [ "$(grep -c '^[^#].*Write' "$cell/$1.csv")" -ge 10 ]; }
@@ -171,11 +170,9 @@ for store in $stores; do
         done
     done
     # As many at once as two processors bear: they wait for most of the time.
-    # shellcheck disable=SC2086
-    case $((number % 2)) in 0) wait $waits; waits='' ;; esac
+    case $((number % 2)) in 0) with "$waits" wait; waits='' ;; esac
 done
-# shellcheck disable=SC2086
-wait $waits
+with "$waits" wait
 number=0
 for store in $stores; do
     for namespace in $namespaces; do

@@ -5,7 +5,7 @@
 # and by no others; a killed run leaves what the next one clears or adopts. A bug looked like an object that was looked for
 # on another target than the one it was written to, or three of four targets that were emptied.
 # builds: plain address thread
-# shellcheck source=tests/lib.sh disable=SC2086,SC2002
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 cd "$TMP" || exit 1
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
@@ -40,7 +40,7 @@ is 'one place has no column' "$(head -n 1 r.csv | grep -c Endpoint)" 0
 i=0
 while read -r name args; do
     i=$((i + 1))
-    exits "$name" 0 replay $args t.csv
+    with "$args" exits "$name" 0 replay t.csv
     ok "$name: the same rows, in the same order of each key" sh -c 'cmp -s rows.one -' <<END
 $(rows)
 END
@@ -59,16 +59,16 @@ files-and-a-folder --target f1 --target f2 --target a --target f3
 timed $four --timing trace --speed 20
 END
 is 'each run was made' $i 8
-cat t.csv | replay $four - 2>err # from a pipe nothing is known ahead
+tail -n +1 t.csv | with "$four" replay - 2>err # from a pipe nothing is known ahead
 is 'from a pipe' "$(rows | cmp -s rows.one - && echo same)" same
-cat t.csv | replay $four --layout slab --storage-capacity 100MiB - 2>err
+tail -n +1 t.csv | with "$four" replay --layout slab --storage-capacity 100MiB - 2>err
 is 'from a pipe into slabs' "$(rows | cmp -s rows.one - && echo same)" same
-exits 'slabs of a stated capacity' 0 replay $four --layout slab --storage-capacity 4MiB t.csv
+with "$four" exits 'slabs of a stated capacity' 0 replay --layout slab --storage-capacity 4MiB t.csv
 is 'with the same rows' "$(rows | cmp -s rows.one - && echo same)" same
-exits 'more than the targets have' 3 replay $four --layout slab --storage-capacity 0.1MiB t.csv
+with "$four" exits 'more than the targets have' 3 replay --layout slab --storage-capacity 0.1MiB t.csv
 
 # ---- figures of each ----
-exits 'with figures' 0 replay $four t.csv
+with "$four" exits 'with figures' 0 replay t.csv
 is 'rows name the target' "$(column Endpoint | sort -u | tr '\n' ' ')" 'a b c d '
 is 'one key, one target' "$(awk -F, 'NR == 1 {while ($++s != "Endpoint");} NR > 1 {print $5, $s}' r.csv | sort -u | cut -d' ' -f1 |
     uniq -d | wc -l)" 0
@@ -105,9 +105,9 @@ is 'leaves the others as they were' "$(ls -d a b 2>/dev/null)$(cat other/mine)" 
 sed 's/Write/Read/; s/Prefill/Decode/' w.csv >read.csv
 populated() { json s.json '.populated | .adopted_objects, .objects'; }
 for layout in files slab; do
-    exits "$layout: kept" 0 replay $four --layout $layout --keep w.csv
+    with "$four" exits "$layout: kept" 0 replay --layout $layout --keep w.csv
     is "$layout: the markers say so" "$(head -qn 1 a/.kvtrace b/.kvtrace c/.kvtrace d/.kvtrace | sort -u)" 'kvtrace kept 2'
-    exits "$layout: found again" 0 replay $four --layout $layout --keep --on-absent fail read.csv
+    with "$four" exits "$layout: found again" 0 replay --layout $layout --keep --on-absent fail read.csv
     is "$layout: all of them" "$(populated)" '40 0'
     exits "$layout: in another order" 0 replay --target d --target b --target a --target c --layout $layout --keep \
         --on-absent fail read.csv
@@ -115,9 +115,9 @@ for layout in files slab; do
     exits "$layout: without one" 3 replay --target a --target b --target c --layout $layout --keep read.csv
     stderr_like "$layout: which is said" 'give all its targets, in any order, and no others'
     exits "$layout: one alone" 3 replay --target b --layout $layout --keep read.csv
-    exits "$layout: with one more" 3 replay $four --target e --layout $layout --keep read.csv
+    with "$four" exits "$layout: with one more" 3 replay --target e --layout $layout --keep read.csv
     not_ok "$layout: it is not made" test -e e
-    exits "$layout: without --keep" 3 replay $four --layout $layout read.csv
+    with "$four" exits "$layout: without --keep" 3 replay --layout $layout read.csv
     is "$layout: they are still there" "$(head -qn 1 a/.kvtrace b/.kvtrace c/.kvtrace d/.kvtrace | sort -u)" 'kvtrace kept 2'
 
     # Another process changes an object on each target in turn.
@@ -126,32 +126,32 @@ for layout in files slab; do
         cp "$file" saved
         at=$([ $layout = files ] && echo 5000 || echo $((1048576 + 5000)))
         printf '\377\376\375' | dd of="$file" bs=1 seek="$at" conv=notrunc 2>/dev/null
-        exits "$layout: a changed object on $t" 1 replay $four --layout $layout --keep read.csv
+        with "$four" exits "$layout: a changed object on $t" 1 replay --layout $layout --keep read.csv
         is "$layout: is corrupt" "$(column Status | sort | uniq -c | tr -s ' ' | tr '\n' ' ')" ' 1 corrupt  39 ok '
         is "$layout: and on $t" "$(awk -F, 'NR == 1 {while ($++s != "Status"); while ($++p != "Endpoint");}
             NR > 1 && $s == "corrupt" {print $p}' r.csv)" $t
         cp saved "$file"
     done
-    exits "$layout: restored" 0 replay $four --layout $layout --keep read.csv
-    exits "$layout: --destroy-data" 0 replay $four --layout $layout --destroy-data w.csv
+    with "$four" exits "$layout: restored" 0 replay --layout $layout --keep read.csv
+    with "$four" exits "$layout: --destroy-data" 0 replay --layout $layout --destroy-data w.csv
     is "$layout: nothing is left" "$(ls -d a b c d 2>/dev/null)" ''
 done
 exits 'one keeps alone' 0 replay --target a --keep w.csv
-exits 'and is no part of several' 3 replay $four --keep read.csv
+with "$four" exits 'and is no part of several' 3 replay --keep read.csv
 stderr_like 'which is said' 'kept its objects here alone'
-exits 'unless they may go' 0 replay $four --destroy-data --keep w.csv
-exits 'then they are divided' 0 replay $four --keep --on-absent fail read.csv
+with "$four" exits 'unless they may go' 0 replay --destroy-data --keep w.csv
+with "$four" exits 'then they are divided' 0 replay --keep --on-absent fail read.csv
 is 'all of them' "$(populated)" '40 0'
 rm -rf c # a drive that was replaced by an empty one
-exits 'a new target in place of one' 0 replay $four --keep read.csv
+with "$four" exits 'a new target in place of one' 0 replay --keep read.csv
 is 'gets what was on it' "$(json s.json '.populated | .adopted_objects + .objects, (.objects > 0)')" '40 true'
-exits 'removed' 0 replay $four --destroy-data read.csv
+with "$four" exits 'removed' 0 replay --destroy-data read.csv
 
 # A stale object: an earlier version that another process puts back while the run goes on.
 { echo $header; seq 0 19 | sed 's/.*/0,Write,65536,Tier-2,k&,Prefill/'; seq 0 19 | sed 's/.*/1.5,Write,65536,Tier-2,k&,Prefill/'
     seq 0 19 | sed 's/.*/5,Read,65536,Tier-2,k&,Decode/'; } >stale.csv
 plant() {
-    replay $four --timing trace stale.csv 2>err &
+    with "$four" replay --timing trace stale.csv 2>err &
     pid=$!
     until [ "$(find a b c d -size +15 -name '*.kv' 2>/dev/null | wc -l)" -eq 20 ]; do
         kill -s 0 $pid 2>/dev/null || return 1
@@ -178,7 +178,7 @@ like 'and named as stale' "$(cat err)" 'stale: block 0 .*another write of this o
 { cat w.csv; echo '600,Write,65536,Tier-2,late,Prefill'; } >slow.csv
 killed() {
     rm -f k.csv
-    "$BIN/kvreplay" --progress none -o k.csv $four --timing trace "$@" slow.csv 2>/dev/null &
+    with "$four" exec "$BIN/kvreplay" --progress none -o k.csv --timing trace "$@" slow.csv 2>/dev/null &
     pid=$!
     until [ "$(find a b c d -name '*.kv' -size +15 2>/dev/null | wc -l)" -ge 40 ]; do
         kill -s 0 $pid 2>/dev/null || return 1
@@ -190,16 +190,16 @@ killed() {
 }
 killed
 like 'a run is killed' "$(head -qn 1 a/.kvtrace d/.kvtrace)" '^kvtrace runs '
-exits 'the next one clears all' 0 replay $four w.csv
+with "$four" exits 'the next one clears all' 0 replay w.csv
 is 'and leaves nothing' "$(ls -d a b c d 2>/dev/null)" ''
 killed --keep
-exits 'one that keeps is killed' 0 replay $four --keep --on-absent fail read.csv
+with "$four" exits 'one that keeps is killed' 0 replay --keep --on-absent fail read.csv
 is 'the next one adopts all' "$(populated)" '40 0'
 file=$(find b -name '*.kv' | sort | head -n 1)
 dd if=/dev/zero of="$file" bs=4096 seek=3 count=1 conv=notrunc 2>/dev/null
-exits 'a torn one' 0 replay $four --keep read.csv
+with "$four" exits 'a torn one' 0 replay --keep read.csv
 is 'is written anew' "$(populated) $(json s.json .populated.torn_objects)" '39 1 1'
-exits 'removed again' 0 replay $four --destroy-data read.csv
+with "$four" exits 'removed again' 0 replay --destroy-data read.csv
 is 'nothing is left' "$(ls -d a b c d 2>/dev/null)" ''
 
 # ---- what a URI says of its path ----

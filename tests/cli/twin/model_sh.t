@@ -54,8 +54,7 @@ ok 'no time but for the reads' tries 5 short
 is 'a measurement without writes is not valid' "$(json short.json '.valid, .why_invalid[0]')" 'false no writes were measured'
 stdout_like 'and says so' 'writes at an unknown rate .not measured.; short.json has 1 point, '
 while IFS='|' read -r options want; do
-    # shellcheck disable=SC2086 # words between blanks
-    exits "$options" 2 "$BIN/kvtrace" model disk $options -o wrong.json
+    with "$options" exits "$options" 2 "$BIN/kvtrace" model disk -o wrong.json
     stderr_like '... why' "^kvtrace model: $want"
 done <<'END'
 --sizes 1|--sizes: 1 is not from 4096 to

@@ -60,8 +60,7 @@ while read -r model options p d full windowed window ranks bytes; do
         case $tier in 0) gpu=80 ;; 1) cpu=200 ;; 2) storage=200 ;; esac
         speed=
         [ $tier -gt 0 ] && speed="--tier-model $tier=read:8GB/s,read-lat:50us"
-        # shellcheck disable=SC2086
-        "$BIN/kvgen" --input "$TMP/blocks.jsonl" --model "$on" --gpu-profile h100 $words $speed \
+        with "$words $speed" "$BIN/kvgen" --input "$TMP/blocks.jsonl" --model "$on" --gpu-profile h100 \
             --gpu-mem $gpu --cpu-mem $cpu --storage-capacity $storage -o "$TMP/trace.csv" --no-notes 2>"$TMP/err"
         first_tokens "$TMP/trace.csv" >"$TMP/got"
         on_paper "$p" "$d" "$full" "$windowed" "$window" "$ranks" "$bytes" $tier >"$TMP/want"
@@ -130,8 +129,7 @@ is "without a model of compute no Generate row has a phase" "$(awk -F, '$2 == "G
 # ---- what is refused ----
 
 while IFS='|' read -r name options want; do
-    # shellcheck disable=SC2086
-    exits "$name" 2 "$BIN/kvgen" $options -o none
+    with "$options" exits "$name" 2 "$BIN/kvgen" -o none
     stderr_like "... with the reason" "$want"
 done <<'END'
 --compat mlperf|--gpu-profile h100 --compat mlperf|--gpu-profile: does not apply with --compat mlperf
@@ -176,8 +174,7 @@ exits "a link beside them" 0 "$BIN/kvgen" --prefill "$TMP/good.json" --gpu-profi
 # ---- without it, everything is as before ----
 
 while read -r digest options; do
-    # shellcheck disable=SC2086
-    "$BIN/kvgen" --users 30 --duration 60s --model tiny-1b $options -o "$TMP/same.csv" --summary "$TMP/same.json" 2>/dev/null
+    with "$options" "$BIN/kvgen" --users 30 --duration 60s --model tiny-1b -o "$TMP/same.csv" --summary "$TMP/same.json" 2>/dev/null
     is "as before: ${options:-defaults}" "$(json "$TMP/same.json" '.trace.digest, has("prefill"), has("compute")')" \
         "$digest false false"
 done <<'END'

@@ -34,13 +34,11 @@ END
 
 drive=$DATA/drive_model.json
 generate() {
-    # shellcheck disable=SC2046 # one word, or none
-    told "$BIN/kvgen" $(rows_only "$@") --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none \
+    with "$(rows_only "$@")" told "$BIN/kvgen" --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none \
         --gpu-mem-gb 0.5 --cpu-mem-gb 0.5 --tier-model 0=hbm3 --tier-model 1=bw:2GB/s,lat:50us "$@"
 }
 for how in "--promote none" "--promote on-hit" "--max-concurrent-allocs 2" "--granularity block:256" "--tier-model 1=$drive"; do
-    # shellcheck disable=SC2086
-    generate --tier-model 2="$drive" --storage-capacity-gb 2 $how -o "$TMP/slow.csv"
+    with "$how" generate --tier-model 2="$drive" --storage-capacity-gb 2 -o "$TMP/slow.csv"
     ok "$how: the trace is whole" "$BIN/kvstat" --verify-trace "$TMP/slow.csv"
     ok "$how: time never goes back" awk -F, "NR > 2 && \$1 + 0 < last + 0 {exit 1} NR > 1 {last = \$1}" "$TMP/slow.csv"
 done

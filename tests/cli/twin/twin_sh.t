@@ -88,8 +88,7 @@ done
 
 # What is wrong is told before the drive is measured, which takes minutes.
 while IFS='|' read -r name model options want; do
-    # shellcheck disable=SC2086 # words between blanks
-    exits "$name" 2 "$BIN/kvtrace" twin disk "$model" 1 $options -o wrong
+    with "$options" exits "$name" 2 "$BIN/kvtrace" twin disk "$model" 1 -o wrong
     stderr_like "$name: why" "^kvtrace twin: .*$want"
     stderr_unlike "$name: before the measurement" 'measuring'
 done <<'END'

@@ -33,18 +33,15 @@ is "a run without GPU memory" "$(json "$TMP/told.json" '.worth.variants[].name')
 
 # ---- gain, no gain, worse ----
 
-busy="--users 8 --max-requests 120 --duration 0 --input-len 8000 --disable-prefix-caching"
-# shellcheck disable=SC2086
-worth $busy --gpu-mem 2 --cpu-mem 0 --tier-model 2=read:20GB/s,write:20GB/s
+set -- --users 8 --max-requests 120 --duration 0 --input-len 8000 --disable-prefix-caching
+worth "$@" --gpu-mem 2 --cpu-mem 0 --tier-model 2=read:20GB/s,write:20GB/s
 is "a fast tier is a gain" "$(verdict 2)" gain
 like "in words" "$(cat "$TMP/err")" '^Tier-2: gain. It makes the mean time to the first token [0-9]+ % shorter'
 is "in 80 columns" "$(awk 'length > 80' "$TMP/err")" ""
-# shellcheck disable=SC2086
-worth $busy --gpu-mem 75 --cpu-mem 0 --tier-model 2=read:20GB/s,write:20GB/s
+worth "$@" --gpu-mem 75 --cpu-mem 0 --tier-model 2=read:20GB/s,write:20GB/s
 is "where all fits into GPU memory there is no gain" "$(verdict 2)" "no gain"
 like "in words" "$(cat "$TMP/err")" '^Tier-2: no gain\.'
-# shellcheck disable=SC2086
-worth $busy --gpu-mem 2 --cpu-mem 0 --tier-model 2=read:300MB/s,write:300MB/s
+worth "$@" --gpu-mem 2 --cpu-mem 0 --tier-model 2=read:300MB/s,write:300MB/s
 is "a slow tier makes it worse" "$(verdict 2)" worse
 like "in words" "$(cat "$TMP/err")" '^Tier-2: worse. It makes the mean time to the first token [0-9]+ % longer'
 is "and never beats computing" "$(json "$TMP/told.json" '.worth.tiers[0].break_even_tokens > 100000 or .worth.tiers[0].break_even_tokens == null')" true
@@ -102,8 +99,7 @@ is "share within the target" "$(json "$TMP/told.json" '.worth.variants[0].within
 ok "cost: GPU seconds of prefill by input tokens" test "$(json "$TMP/told.json" '.worth.variants[1] |
     (.cost_per_million_input_tokens / (.prefill_gpu_s / .input_tokens * 1e6) - 1) | fabs < 1e-9')" = true
 while IFS='|' read -r options want; do
-    # shellcheck disable=SC2086
-    exits "$options is refused" 2 "$BIN/kvgen" --gpu-profile h100 --users 1 --duration 1s -o none $options
+    with "$options" exits "$options is refused" 2 "$BIN/kvgen" --gpu-profile h100 --users 1 --duration 1s -o none
     stderr_like "... with the reason" "$want"
 done <<'END'
 --worth --price 3|--price: "3" is not gpu=N/h
