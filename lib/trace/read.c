@@ -121,6 +121,8 @@ static int read_layout(struct trace_reader *r, struct err *e)
     rc = csv_next(c, &row, e); /* read before without an error */
     if (rc == 1)
         rc = trace_layout_init(&r->layout, &row, trace_name(r), e);
+    else if (rc == 0) /* the line was a carriage return, which is blank by itself */
+        rc = err_set(e, -EINVAL, ERR_INPUT, trace_name(r), "the header is blank: not a trace");
     csv_close(c);
     return rc;
 }

@@ -27,6 +27,11 @@ complains 'a trace pooled with results' 2 '--merge: .*' --merge "$dozen" "$DATA/
 : >"$TMP/empty"
 complains 'an empty file' 2 '.*empty: .*' "$TMP/empty"
 echo 'a,b,c' >"$TMP/other"
+# A header that is blank once its line end is cut twice was a layout without fields: memory before a buffer was read.
+for end in '\r\r' '\r\r\n' '\r\r\n\n\n\0001,,,,,\n' '\n\r\r\n1,2\n'; do
+    printf %b "$end" >"$TMP/returns"
+    complains "a header of carriage returns, $end" 2 '.*returns: the header is blank: not a trace' "$TMP/returns"
+done
 complains 'a file of something else' 2 '.*other: .*Timestamp.*' "$TMP/other"
 
 sed '3s/,Write,[0-9]*,/,Write,many,/' "$dozen" >"$TMP/bad.csv"
