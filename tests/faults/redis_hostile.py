@@ -200,7 +200,18 @@ ADOPTING = [
 # ---- the server ----
 
 
-class Server:
+def read_words(stream):
+    """A command and its arguments; none at the end of the stream, or where it is cut."""
+    try:
+        head = stream.readline()
+        if not head.startswith(b"*"):
+            return []
+        return [stream.read(int(stream.readline()[1:]) + 2)[:-2] for _ in range(int(head[1:]))]
+    except ValueError:
+        return []
+
+
+class Server(hostile.Server):
     """One database on a port of its own. answer: in place of the real answer to word, the which-th time."""
 
     def __init__(self, word=None, which=None, answer=None, data=None):
@@ -210,35 +221,12 @@ class Server:
         self.data = {} if data is None else data
         self.count = 0
         self.lock = threading.Lock()
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__(self.converse)
 
-    def accept(self):
-        while True:
-            try:
-                peer, _ = self.listener.accept()
-            except OSError:
-                return
-            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self.serve, args=(peer,), daemon=True).start()
-
-    def serve(self, peer):
-        try:
-            stream = peer.makefile("rb")
-            while True:
-                head = stream.readline()
-                if not head.startswith(b"*"):
-                    return
-                words = []
-                for _ in range(int(head[1:])):
-                    size = int(stream.readline()[1:])
-                    words.append(stream.read(size + 2)[:-2])
-                self.reply(peer, words)
-        except (OSError, ValueError):
-            pass
-        finally:
-            peer.close()
+    def converse(self, peer, _):
+        stream = peer.makefile("rb")
+        while words := read_words(stream):
+            self.reply(peer, words)
 
     def reply(self, peer, words):
         word = words[0].decode().upper()
@@ -296,9 +284,6 @@ class Server:
                 del data[keys[0]]
             return number(1)
         return b"-ERR unknown command\r\n"
-
-    def close(self):
-        self.listener.close()
 
 
 # ---- the runs ----

@@ -7,7 +7,6 @@ import re
 import socket
 import struct
 import sys
-import threading
 import time
 
 import hostile
@@ -249,37 +248,7 @@ REPLAYS = [
 ]
 
 
-# ---- the servers ----
-
-
-class Server:
-    """talk(peer, number): the whole life of a connection."""
-
-    def __init__(self, talk):
-        self.talk, self.number = talk, 0
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=16)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                peer, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(peer, self.number), daemon=True).start()
-            self.number += 1
-
-    def serve(self, peer, number):
-        try:
-            self.talk(peer, number)
-        except OSError:
-            pass
-        finally:
-            peer.close()
-
-    def close(self):
-        self.listener.close()
+# ---- what a server reads ----
 
 
 def read(peer, n):
@@ -361,11 +330,11 @@ def main():
         argv = [kvgen, "-m", "tiny-1b", "--progress", "none", "--no-notes", "--reorder", "1ms", "-o", base + ".csv", "--capture",
                 base + ".jsonl", "--duration", "%ds" % seconds]
         if case in REPLAYS:  # message 9 comes behind message 0
-            replays = Server(replay(wrong))
-            server = Server(publisher(lambda _: 0, 1 << 62 if "2^63" in name else 9))
+            replays = hostile.Server(replay(wrong))
+            server = hostile.Server(publisher(lambda _: 0, 1 << 62 if "2^63" in name else 9))
             argv += ["--gap-endpoint", "tcp://127.0.0.1:%d" % replays.port]
         else:
-            server = Server(greeting(wrong) if case in GREETINGS else publisher(wrong))
+            server = hostile.Server(greeting(wrong) if case in GREETINGS else publisher(wrong))
         argv += ["--input", "tcp://127.0.0.1:%d" % server.port]
         if name.startswith("--max-message"):
             argv += name.split(",")[0].split()
