@@ -111,6 +111,13 @@ static size_t probe(const struct inventory *v, struct hash128 name)
     return i;
 }
 
+/* Enters all entries in the index, whose cells are empty. */
+static void index_fill(struct inventory *v)
+{
+    for (size_t i = 0; i < v->entries; i++)
+        v->index[probe(v, v->entry[i].name)] = (uint32_t)i + 1;
+}
+
 /* An index of so many cells, over the entries that are there. */
 static int index_make(struct inventory *v, size_t size)
 {
@@ -121,8 +128,7 @@ static int index_make(struct inventory *v, size_t size)
     free(v->index);
     v->index = index;
     v->index_size = size;
-    for (size_t i = 0; i < v->entries; i++)
-        v->index[probe(v, v->entry[i].name)] = (uint32_t)i + 1;
+    index_fill(v);
     return 0;
 }
 
@@ -240,8 +246,7 @@ void inventory_settle(struct inventory *v)
         size *= 2;
     if (index_make(v, size) < 0) { /* the old index is at least as large */
         memset(v->index, 0, v->index_size * sizeof(*v->index));
-        for (size_t i = 0; i < kept; i++)
-            v->index[probe(v, v->entry[i].name)] = (uint32_t)i + 1;
+        index_fill(v);
     }
 }
 

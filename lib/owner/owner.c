@@ -49,15 +49,22 @@ void owner_found_object(struct owner_found *found, const char *stem, size_t len)
         found->failed = found->visit(found->ctx, object, epoch);
 }
 
+static bool is_known(const struct owner_epochs *known, uint32_t epoch)
+{
+    for (unsigned i = 0; i < known->count; i++) {
+        if (known->epoch[i] == epoch)
+            return true;
+    }
+    return false;
+}
+
 static int note_epoch(void *ctx, struct hash128 object, uint32_t epoch)
 {
     struct owner_epochs *known = ctx;
 
     (void)object;
-    for (unsigned i = 0; i < known->count; i++) {
-        if (known->epoch[i] == epoch)
-            return 0;
-    }
+    if (is_known(known, epoch))
+        return 0;
     if (known->count < OWNER_EPOCHS_MAX)
         known->epoch[known->count++] = epoch;
     else
@@ -70,13 +77,9 @@ void owner_clear_object(struct owner_clear *c, const char *stem, size_t len)
     struct hash128 object;
     uint32_t epoch;
 
-    if (!c->known || c->known->more || !stem_take(stem, len, &object, &epoch) || epoch == c->epoch)
-        return;
-    for (unsigned i = 0; i < c->known->count; i++) {
-        if (c->known->epoch[i] == epoch)
-            return;
-    }
-    c->late++;
+    if (c->known && !c->known->more && stem_take(stem, len, &object, &epoch) && epoch != c->epoch &&
+        !is_known(c->known, epoch))
+        c->late++;
 }
 
 /* ---- words ---- */

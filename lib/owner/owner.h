@@ -102,6 +102,10 @@ struct owner_opts {
     void (*late)(const char *where, uint64_t objects);
 };
 
+enum {
+    OWNER_WHO = 192 /* bytes of owner_who */
+};
+
 /* A run that holds a store. Zero it first; it stays where it is until owner_leave. */
 struct owner {
     const struct owner_store *store;
@@ -113,14 +117,11 @@ struct owner {
     bool held, joined;
     bool kept, unsure;         /* an earlier run left its objects; they may be torn */
     atomic_bool doubts;        /* owner_doubt */
-    char taker[192];           /* who has the store now; "": not known */
+    char taker[OWNER_WHO];     /* who has the store now; "": not known */
     struct owner_epochs known; /* of what lay there before */
     void (*late)(const char *where, uint64_t objects);
 };
 
-enum {
-    OWNER_WHO = 192
-};
 /* "kvreplay (process 12 on host a, since 2026-11-20T21:54:00Z)", into who. Returns who. */
 const char *owner_who(const struct card *c, char who[OWNER_WHO]);
 

@@ -58,11 +58,6 @@ bool remote_stopping(const struct remote *r)
     return atomic_load_explicit(&r->stop, memory_order_acquire);
 }
 
-uint32_t remote_epoch(const struct remote *r)
-{
-    return r->owner.me.epoch;
-}
-
 struct lease *remote_lease(const struct remote *r)
 {
     return r->owner.lease;
@@ -325,7 +320,7 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
     if (rc == 0)
         rc = o->joins ? owner_join(&r->owner, store, o->data_seed, e)
                       : owner_take(&r->owner, store, &owner, e);
-    place_epochs_open(&r->epochs, remote_epoch(r));
+    place_epochs_open(&r->epochs, r->owner.me.epoch);
     r->keep = r->owner.kept; /* until the run says otherwise */
     if (rc == 0 && (rc = thread_start(&r->run_thread, run_main, r)) == 0)
         r->runs = true;

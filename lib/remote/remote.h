@@ -39,8 +39,6 @@ uint32_t remote_name_epoch(const struct remote *r, const void *place);
 /* For the engine's thread. */
 struct tier_op *remote_take(struct remote *r); /* NULL: nothing to do now */
 bool remote_stopping(const struct remote *r);
-/* Of this run, for the names of its objects; never 0. */
-uint32_t remote_epoch(const struct remote *r);
 /* For lease_valid, before each request that puts or deletes. Without it: -ESTALE. */
 struct lease *remote_lease(const struct remote *r);
 /* A part of the object of a failed operation may be left in the store. Before its remote_done. */

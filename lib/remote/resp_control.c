@@ -20,6 +20,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
+#include "lib/tier/stored.h"
 
 #if KVTRACE_RESP
 #include <hiredis/hiredis.h>
@@ -103,6 +104,12 @@ static void drop_link(struct resp_control *c)
     c->link = NULL;
 }
 
+/* Did a signal come that ends what is under way? */
+static bool is_signalled(const struct resp_control *c)
+{
+    return c->hasty ? stop_signal() != 0 : stop_abandons();
+}
+
 /* Waits until the connection can be read or written. 0; -ETIMEDOUT; -EINTR: a signal came, and the
  * answer under way did not come within a moment. */
 static int wait_link(struct resp_control *c, short events, int64_t until_ns)
@@ -111,7 +118,7 @@ static int wait_link(struct resp_control *c, short events, int64_t until_ns)
 
     for (;;) {
         int64_t now = clock_now_ns();
-        if (c->stop_ns == 0 && (c->hasty ? stop_signal() != 0 : stop_abandons()))
+        if (c->stop_ns == 0 && is_signalled(c))
             c->stop_ns = now;
         if (c->stop_ns > 0 && now - c->stop_ns > MOMENT_NS)
             return -EINTR;
@@ -289,19 +296,28 @@ static int exchange(struct resp_control *c, const char *text, long long len, red
     return rc < 0 ? broken(c, rc, e) : 0;
 }
 
+/* The same with a command of n words; len NULL: they are texts. */
+static int exchange_words(struct resp_control *c, int n, const char **word, const size_t *len,
+                          redisReply **reply, struct err *e)
+{
+    char *text = NULL;
+    long long bytes = redisFormatCommandArgv(&text, n, word, len);
+    int rc = exchange(c, text, bytes, reply, e);
+
+    redisFreeCommand(text);
+    return rc;
+}
+
 /* The answer to a command of words, up to NULL, on the connection that is there. */
 static redisReply *tell(struct resp_control *c, const char *const *word, int *rc, struct err *e)
 {
     const char *argv[WORDS_MAX];
     redisReply *reply = NULL;
-    char *text = NULL;
     int n = 0;
 
     for (; n < WORDS_MAX && word[n]; n++)
         argv[n] = word[n];
-    long long len = redisFormatCommandArgv(&text, n, argv, NULL);
-    *rc = exchange(c, text, len, &reply, e);
-    redisFreeCommand(text);
+    *rc = exchange_words(c, n, argv, NULL, &reply, e);
     return reply;
 }
 
@@ -631,14 +647,11 @@ static int unlink_keys(struct resp_control *c, redisReply *const *name, size_t n
         if (count < UNLINK_MAX && (i + 1 < n || count == 0))
             continue;
         redisReply *reply = NULL;
-        char *text = NULL;
         if (!lease_current(c->clear->lease))
             return -ESTALE;
         argv[2] = keys;
         len[2] = (size_t)snprintf(keys, sizeof(keys), "%zu", count);
-        long long bytes = redisFormatCommandArgv(&text, (int)(3 + count), argv, len);
-        rc = exchange(c, text, bytes, &reply, e);
-        redisFreeCommand(text);
+        rc = exchange_words(c, (int)(3 + count), argv, len, &reply, e);
         if (rc < 0)
             return rc;
         if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
@@ -760,7 +773,7 @@ static int scan(struct resp_control *c, struct owner_found *found, struct err *e
             return -ESTALE;
         pthread_mutex_lock(&c->lock);
         rc = scan_step(c, &w, found, e);
-        if (rc == 0 && (c->hasty ? stop_signal() != 0 : stop_abandons()))
+        if (rc == 0 && is_signalled(c))
             rc = err_set(e, -EINTR, ERR_TARGET, c->where, "interrupted");
         pthread_mutex_unlock(&c->lock);
     } while (rc == 0 && w.cursor != 0 && !(found && found->foreign));
@@ -828,13 +841,9 @@ static int list_write(void *ctx, uint32_t segment, uint64_t at, const void *buf,
     size[2] = (size_t)snprintf(offset, sizeof(offset), "%" PRIu64, at);
     pthread_mutex_lock(&c->lock);
     redisReply *reply = NULL;
-    char *text = NULL;
     int rc = connect_link(c, e);
-    if (rc == 0) {
-        long long bytes = redisFormatCommandArgv(&text, 4, argv, size);
-        rc = exchange(c, text, bytes, &reply, e);
-        redisFreeCommand(text);
-    }
+    if (rc == 0)
+        rc = exchange_words(c, 4, argv, size, &reply, e);
     if (rc == 0 && reply->type != REDIS_REPLY_INTEGER)
         rc = refused(c, reply, "SETRANGE", e);
     else if (rc == 0)
@@ -914,10 +923,7 @@ static int check_range(struct resp_control *c, const struct tier_op *op, uint64_
 /* The generation that the first block names; 0: it is not this object's. */
 static int first_generation(struct resp_control *c, const struct tier_op *op, uint64_t *generation)
 {
-    _Alignas(64) unsigned char block[DATA_BLOCK];
     char name[RESP_NAME_CAP];
-    struct data_id id;
-    uint64_t index;
     int rc;
 
     resp_name(name, op->name, op->epoch, 0);
@@ -926,14 +932,8 @@ static int first_generation(struct resp_control *c, const struct tier_op *op, ui
     if (!reply)
         return rc;
     *generation = 0;
-    if (reply->len == DATA_BLOCK) {
-        memcpy(block, reply->str, DATA_BLOCK);
-        if (data_identify(block, &id, &index) == 0 && index == 0 && id.key.lo == op->id.key.lo &&
-            id.key.hi == op->id.key.hi) {
-            rc = id.shape == op->id.shape ? 0 : -EPROTOTYPE;
-            *generation = id.generation;
-        }
-    }
+    if (reply->len == DATA_BLOCK)
+        rc = stored_identify(reply->str, &op->id, generation);
     freeReplyObject(reply);
     return rc;
 }

@@ -122,7 +122,8 @@ static void hide(char *text, const char *key)
     }
 }
 
-void s3_ask_hide(const struct s3_ask *k, char *text)
+/* The keys, which a server may have sent back. */
+static void hide_keys(const struct s3_ask *k, char *text)
 {
     hide(text, k->keys.secret);
     hide(text, k->keys.token);
@@ -137,7 +138,7 @@ int s3_refused(const struct s3_ask *k, const struct s3_answer *a, const char *ma
 
     if (s3_xml_find(a->body, a->len, "Error/Message", message, sizeof(message)) == -EBADMSG)
         message[0] = '\0';
-    s3_ask_hide(k, message);
+    hide_keys(k, message);
     if (a->http >= 300 && a->http <= 399 &&
         s3_xml_find(a->body, a->len, "Error/Endpoint", at, sizeof(at)) < 0)
         at[0] = '\0';

@@ -67,8 +67,6 @@ int s3_ask(struct s3_ask *k, const struct s3_question *q, struct s3_answer *a, s
 /* The server said no: -ENOENT or -EREMOTEIO with *e, class ERR_TARGET. may: what the key may not do
  * if access was denied ("delete objects (s3:DeleteObject)"); NULL: nothing in particular. */
 int s3_refused(const struct s3_ask *k, const struct s3_answer *a, const char *may, struct err *e);
-/* Replaces the keys in text, which a server may have sent back, by "(hidden)". */
-void s3_ask_hide(const struct s3_ask *k, char *text);
 
 /* A handle of libcurl for requests to the store. NULL: no memory. */
 void *s3_handle(const struct s3_ask *k);

@@ -14,6 +14,7 @@
 #include "lib/base/units.h"
 #include "lib/remote/s3_rights.h"
 #include "lib/remote/s3_xml.h"
+#include "lib/tier/stored.h"
 
 #if KVTRACE_S3
 
@@ -621,11 +622,8 @@ static int check_all(struct s3_control *c, const struct tier_op *op, const char 
 
 int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, uint64_t *generation)
 {
-    _Alignas(64) unsigned char block[DATA_BLOCK];
     char path[S3_PATH_CAP], name[S3_NAME_CAP];
     struct s3_answer a = {0};
-    struct data_id id;
-    uint64_t index;
 
     s3_object_name(name, op->name, op->epoch);
     s3_path(c->u, name, path);
@@ -634,14 +632,8 @@ int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, u
     *size = a.total;
     if (rc == 0 && *size > OBJECT_MAX)
         rc = -EBADMSG;
-    if (rc == 0) {
-        memcpy(block, a.body, DATA_BLOCK);
-        if (data_identify(block, &id, &index) == 0 && index == 0 && id.key.lo == op->id.key.lo &&
-            id.key.hi == op->id.key.hi) {
-            rc = id.shape == op->id.shape ? 0 : -EPROTOTYPE;
-            *generation = id.generation;
-        }
-    }
+    if (rc == 0)
+        rc = stored_identify(a.body, &op->id, generation);
     op->id.generation = *generation;
     if (rc == 0 && op->verify != TIER_VERIFY_NONE)
         rc = check_all(c, op, path, *size, &a);

@@ -8,21 +8,31 @@
 
 #define STORED_READ ((uint64_t)1 << 20) /* bytes at a time */
 
-int stored_generation(int fd, uint64_t offset, void *block, struct data_id *id)
+int stored_identify(const void *block, const struct data_id *id, uint64_t *generation)
 {
     struct data_id found;
     uint64_t index;
 
+    *generation = 0;
+    if (data_identify(block, &found, &index) < 0 || index != 0 ||
+        !hash128_equal(found.key, id->key))
+        return 0;
+    *generation = found.generation;
+    return found.shape == id->shape ? 0 : -EPROTOTYPE;
+}
+
+int stored_generation(int fd, uint64_t offset, void *block, struct data_id *id)
+{
+    uint64_t generation;
+
     /* An object of a layout that does not pad may be shorter than a block. */
     id->generation = 0;
-    if (pread(fd, block, DATA_BLOCK, (off_t)offset) < (ssize_t)DATA_HEADER ||
-        data_identify(block, &found, &index) < 0 || index != 0 || found.key.lo != id->key.lo ||
-        found.key.hi != id->key.hi)
+    if (pread(fd, block, DATA_BLOCK, (off_t)offset) < (ssize_t)DATA_HEADER)
         return 0;
-    if (found.shape != id->shape)
-        return -EPROTOTYPE;
-    id->generation = found.generation;
-    return 0;
+    int ret = stored_identify(block, id, &generation);
+    if (ret == 0)
+        id->generation = generation;
+    return ret;
 }
 
 int stored_check(int fd, uint64_t offset, uint64_t len, const struct data_id *id, uint64_t block)

@@ -6,9 +6,12 @@
 
 #include "lib/data/data.h"
 
+/* What the first block of an object says (DATA_HEADER bytes or more, in any alignment).
+ * *generation; 0: it is not of the object id->key. -EPROTOTYPE: its contents have another shape
+ * than id, so it must be written anew. */
+int stored_identify(const void *block, const struct data_id *id, uint64_t *generation);
 /* Reads the object's first block at offset of fd into block (DATA_BLOCK bytes, aligned to them).
- * Sets id->generation; 0: it is not of the object id->key. -EPROTOTYPE: its contents have another
- * shape than id, so it must be written anew. */
+ * Sets id->generation as stored_identify says it; 0 with -EPROTOTYPE. */
 int stored_generation(int fd, uint64_t offset, void *block, struct data_id *id);
 /* Reads len bytes (whole blocks) at offset, which are the object's blocks from block on, and checks
  * their headers. 0; -EBADMSG: a block is not there or not of that write; -ENOMEM. */
