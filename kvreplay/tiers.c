@@ -967,7 +967,7 @@ int tiers_close(struct tiers *t, bool ran, bool keep, const struct objects *obje
         tier_listed_keep(t->listed[i], keep);
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         struct tier *tier = t->tier[i];
-        bool torn = tier && tier->ops->torn && tier->ops->torn(tier);
+        bool torn = tier && tier_torn(tier);
         int rc = tier ? tier->ops->close(tier, first ? NULL : e) : 0;
         first = first ? first : rc;
         t->tier[i] = NULL;

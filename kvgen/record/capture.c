@@ -279,9 +279,7 @@ static int read_event(struct capture_reader *r, const struct jsonin_v *line, str
     const char *medium = jsonin_text(jsonin_get(line, "medium"), &len);
     if (!v)
         return err_nomem(e, "events");
-    found = !medium        ? -1
-            : r->o->learns ? (int)media_learn(r->o->learns, medium, len)
-                           : media_find(&r->o->media, medium, len);
+    found = medium ? record_medium(r->o, medium, len) : -1;
     if (found < 0)
         return err_set(e, -EINVAL, ERR_INPUT, "",
                        "medium \"%.40s\" is not known (--medium NAME=TIER says which tier it is)",

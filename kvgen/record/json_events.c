@@ -261,9 +261,7 @@ static int read_dynamo(struct batch_reader *r, const struct record_opts *o,
     if (!event)
         return err_nomem(e, "events");
     const char *tier = jsonin_text(jsonin_get(record, "storage_tier"), &len);
-    int medium = !tier       ? MEDIA_GPU
-                 : o->learns ? (int)media_learn(o->learns, tier, len)
-                             : media_find(&o->media, tier, len);
+    int medium = tier ? record_medium(o, tier, len) : MEDIA_GPU;
     if (medium < 0)
         return err_set(e, -EINVAL, ERR_INPUT, "",
                        "medium \"%.40s\" is not known (--medium NAME=TIER says which tier it is)",

@@ -243,8 +243,7 @@ static int find_medium(const struct decoder *d, const struct msgpack_value *v, u
         return 0;
     if (v->type != MSGPACK_TEXT)
         return damaged(d);
-    int found = d->o->learns ? (int)media_learn(d->o->learns, v->text, v->len)
-                             : media_find(&d->o->media, v->text, v->len);
+    int found = record_medium(d->o, v->text, v->len);
     if (found < 0)
         return err_set(d->err, -EINVAL, ERR_INPUT, "",
                        "medium \"%.*s\" is not known (--medium NAME=TIER says which tier it is)",

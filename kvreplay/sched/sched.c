@@ -348,7 +348,7 @@ static void sched_look_lost(struct sched *s)
 {
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         const struct tier *t = s->env.tier[i];
-        if (t && t->ops->lost && t->ops->lost(t))
+        if (t && tier_lost(t))
             sched_stop(s, SCHED_LOST);
     }
 }

@@ -92,6 +92,17 @@ static int text_read(int fd, char text[OWNER_BYTES])
     return 0;
 }
 
+/* The text of the marker in an open directory. 0 or negative errno. */
+static int marker_read(int dir, char text[OWNER_BYTES])
+{
+    int fd = openat(dir, DIR_MARKER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int rc = fd < 0 ? -errno : text_read(fd, text);
+
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
 static int marker_fault(const struct target_dir *t, int rc, const char *what, struct err *e)
 {
     return err_errno(e, rc, ERR_TARGET, t->path, "cannot %s its marker " DIR_MARKER, what);
@@ -253,12 +264,7 @@ static int dir_get(void *ctx, char text[OWNER_BYTES], int64_t *now_s, struct err
     if (t->marker_fd < 0 && !t->owner.joined)
         return find(t, text, e);
     directory_refresh(t);
-    int fd = openat(t->fd, DIR_MARKER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    int rc = text_read(fd, text);
-    close(fd);
-    return rc;
+    return marker_read(t->fd, text);
 }
 
 /* Makes the file name, locks it and writes text to it. A descriptor, or negative errno. */
@@ -552,14 +558,11 @@ int target_dir_join(struct target_dir **out, const char *path, uint64_t data_see
 int target_dir_kept_part(const char *path, struct target_part *part)
 {
     int dir = open(path, DIR_FLAGS);
-    int fd = dir < 0 ? -1 : openat(dir, DIR_MARKER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     char text[OWNER_BYTES];
     struct card card;
-    bool keeps = fd >= 0 && text_read(fd, text) == 0 &&
+    bool keeps = dir >= 0 && marker_read(dir, text) == 0 &&
                  card_parse(text, strlen(text), &card) == 0 && (card.kept || card.keeps);
 
-    if (fd >= 0)
-        close(fd);
     if (dir >= 0)
         close(dir);
     *part = TARGET_WHOLE;

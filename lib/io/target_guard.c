@@ -414,15 +414,19 @@ static int refuse_user(void *ctx, const struct target_used *used)
     return 1;
 }
 
-static int refuse_users(const struct asked *a)
+/* What came of target_facts_used: its visitor refuses with 1, the error set. */
+static int used_result(int ret, const char *path, struct err *e)
 {
-    int ret = target_facts_used(a->facts, refuse_user, (void *)a);
-
     if (ret > 0)
         return -EBUSY;
     return ret == 0 ? 0
-                    : err_errno(a->e, ret, ERR_TARGET, a->path,
+                    : err_errno(e, ret, ERR_TARGET, path,
                                 "refused: cannot tell what loop devices and swap space use");
+}
+
+static int refuse_users(const struct asked *a)
+{
+    return used_result(target_facts_used(a->facts, refuse_user, (void *)a), a->path, a->e);
 }
 
 struct asked_folder {
@@ -467,16 +471,10 @@ static int refuse_inside(void *ctx, const struct target_used *used)
 int target_guard_folder(const struct target_facts *facts, const char *path, struct err *e)
 {
     struct asked_folder f = {.facts = facts, .path = path, .e = e};
-    int ret;
 
     if (stat(path, &f.st) < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
-    ret = target_facts_used(facts, refuse_inside, &f);
-    if (ret > 0)
-        return -EBUSY;
-    return ret == 0 ? 0
-                    : err_errno(e, ret, ERR_TARGET, path,
-                                "refused: cannot tell what loop devices and swap space use");
+    return used_result(target_facts_used(facts, refuse_inside, &f), path, e);
 }
 
 /* Does another process hold a lock on a part of it? Virtual machines lock their images so. */

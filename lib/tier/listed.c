@@ -212,15 +212,14 @@ static bool listed_torn(const struct tier *tier)
 {
     const struct listed *l = (const struct listed *)tier;
 
-    return (l->under->ops->torn && l->under->ops->torn(l->under)) ||
-           (l->journal && journal_failed(l->journal) < 0);
+    return tier_torn(l->under) || (l->journal && journal_failed(l->journal) < 0);
 }
 
 static bool listed_lost(const struct tier *tier)
 {
     const struct listed *l = (const struct listed *)tier;
 
-    return l->under->ops->lost && l->under->ops->lost(l->under);
+    return tier_lost(l->under);
 }
 
 void tier_listed_keep(struct tier *tier, bool keep)

@@ -193,7 +193,7 @@ static bool spread_torn(const struct tier *tier)
     const struct tier_spread *t = (const struct tier_spread *)tier;
 
     for (unsigned i = 0; i < t->count; i++) {
-        if (t->under[i]->ops->torn && t->under[i]->ops->torn(t->under[i]))
+        if (tier_torn(t->under[i]))
             return true;
     }
     return false;
@@ -204,7 +204,7 @@ static bool spread_lost(const struct tier *tier)
     const struct tier_spread *t = (const struct tier_spread *)tier;
 
     for (unsigned i = 0; i < t->count; i++) {
-        if (t->under[i]->ops->lost && t->under[i]->ops->lost(t->under[i]))
+        if (tier_lost(t->under[i]))
             return true;
     }
     return false;

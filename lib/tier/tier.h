@@ -172,6 +172,15 @@ struct tier_ops {
 struct tier {
     const struct tier_ops *ops;
 };
+/* The operations that an engine need not have. */
+static inline bool tier_torn(const struct tier *t)
+{
+    return t->ops->torn && t->ops->torn(t);
+}
+static inline bool tier_lost(const struct tier *t)
+{
+    return t->ops->lost && t->ops->lost(t);
+}
 
 /* Storage (storage.c): objects as files in a directory or as extents of a slab. */
 struct layout_slab;
