@@ -361,7 +361,7 @@ static int open_output(struct run *r, struct err *e)
                   .zstd = o->zstd ? 1 : -1,
                   .level = (int)o->level,
                   .one_frame = one_frame,
-                  .keeps = run_source_is_passing(o),
+                  .keeps = r->source.passing,
                   .threads = thread_count(o),
                   .epoch_ns = epoch_ns,
                   .provenance = r->provenance,
@@ -543,7 +543,7 @@ static int simulate(struct run *r, struct err *e)
     rc = r->sim ? sim_run(r->sim, e) : convert_run(r->convert, e);
     if (interrupted(rc))
         rc = 0; /* the trace is whole up to here */
-    if (rc < 0 && r->convert && (rc == -EBADMSG || run_source_is_passing(&r->o))) {
+    if (rc < 0 && r->convert && (rc == -EBADMSG || r->source.passing)) {
         /* The input is cut, or gone with what it said. Its whole rows are used, but the error
          * decides the status. */
         struct err later = {0};

@@ -119,11 +119,9 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
 
 /* ---- files ---- */
 
-bool run_source_is_passing(const struct options *o)
+static bool is_passing(const struct options *o)
 {
     struct stat st;
-    if (!options_is_recording(o))
-        return false;
     return options_is_live(o) || strcmp(o->input, "-") == 0 ||
            (stat(o->input, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
@@ -153,7 +151,7 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
                              .message_bytes = o->message_bytes,
                              .duration_ns = o->duration_ns};
     recording.live = options_is_live(o) ? &live : NULL;
-    recording.goes_on = run_source_is_passing(o);
+    recording.goes_on = r->passing = is_passing(o);
     recording.record.pairing =
         o->requests || (o->capture && o->names && recording.format == RECORDING_KV_EVENTS);
     struct import *import;

@@ -22,7 +22,10 @@ struct run_source {
     struct population *population; /* NULL without synthetic users */
     struct rag *rag;               /* NULL without --enable-rag */
     struct source *source;
-    struct names names;        /* key of what was recorded */
+    struct names names; /* key of what was recorded */
+    /* What is read is gone then, as it comes from engines or a pipe and is no request: errors end
+     * nothing that can go on, and what was written stays. */
+    bool passing;
     struct trace_input *trace; /* source, if it is an existing trace (not owned); else NULL */
 };
 
@@ -38,9 +41,6 @@ struct run_source_opts {
  * it in o. 0 or negative errno with *e. */
 int run_source_recognise(struct run_source *r, struct options *o, const struct opt_parser *p,
                          struct err *e);
-/* Whether what is read is gone then, as it comes from engines or a pipe and is no request: errors
- * end nothing that can go on, and what was written stays. */
-bool run_source_is_passing(const struct options *o);
 /* Opens the source; the options were checked. 0 or negative errno with *e. */
 int run_source_open(struct run_source *r, const struct run_source_opts *q, struct err *e);
 void run_source_close(struct run_source *r);
