@@ -50,6 +50,24 @@ start_s3() {
 }
 admin() { curl -s --noproxy '*' "$@"; }
 
+# feed URI OPTIONS...: a run on it in the background as $pid, whose rows are what is written to descriptor 9; its messages
+# are in err.
+feed() {
+    feed_uri=$1
+    shift
+    rm -f feed
+    mkfifo feed
+    "$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$feed_uri" "$@" - <feed 2>err &
+    pid=$!
+    exec 9>feed
+}
+# until_prints TEXT COMMAND...: waits until the command prints that, or the run $pid has ended.
+until_prints() {
+    awaited=$1
+    shift
+    until [ "$("$@")" = "$awaited" ] || ! kill -s 0 "$pid" 2>/dev/null; do sleep 0.05; done
+}
+
 # start_redis OPTIONS: one as $redis, on $socket, where redis-cli finds it.
 socket=$TMP/redis.sock
 start_redis() {
