@@ -7,9 +7,10 @@
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
+# shellcheck source=tests/recordings.sh
+. "$TOP/tests/recordings.sh"
 command -v python3 >/dev/null || skip_all 'no python3, which plays the engine'
-"$BIN/kvgen" --bind ipc:///nowhere/x --duration 1ms -o none 2>err
-! grep -q 'built without libzmq' err || skip_all 'built without libzmq'
+! without_libzmq || skip_all 'built without libzmq'
 
 python3 "$TOP/tests/faults/zmq_hostile.py" "$BIN/kvgen" "$TMP" >table
 hostile_table 50 13 # --duration 8s and five more
