@@ -42,13 +42,7 @@ kvtrace|kvtrace drive -o OUT DIR
 END
 )
 if [ -n "${ONLY-}" ]; then table=$(printf '%s\n' "$table" | grep -E "^($ONLY)[|]"); fi
-mkdir -p tree/build
-cp -R "$EXAMPLES" tree
-ln -s "$STUBS" tree/build/bin
-printf 'all:\n\t@:\n' >tree/Makefile
-printf '#!/bin/sh\n' >tree/install-deps.sh
-chmod +x tree/install-deps.sh
-unset MAKEFLAGS MFLAGS MAKELEVEL
+make_tree
 
 # A program that takes its time. Objects are its own: a file that goes when it ends, also by a signal, but not at once.
 cat >"$STUBS/lasts" <<'END'
@@ -67,8 +61,7 @@ for program in kvgen kvreplay kvprecond; do
     printf '#!/bin/sh\n. "%s/lasts"\n' "$STUBS" | cat - "$STUBS/$program" >new
     cat new >"$STUBS/$program"
 done
-cp "$STUBS/kvreplay" packed/kvtrace/bin
-tar -C packed -czf kvtrace.tar.gz kvtrace
+pack
 
 # enter NAME: a folder for a script's run, with what it reads.
 enter() {

@@ -141,8 +141,7 @@ cat >"$STUBS/kvreplay" <<END
 echo "out of luck: ${escape}[2J" >&2
 exit 1
 END
-cp "$STUBS/kvreplay" packed/kvtrace/bin
-tar -C packed -czf kvtrace.tar.gz kvtrace
+pack
 while IFS='|' read -r script words; do
     set --
     for word in $words; do set -- "$@" "$word"; done
