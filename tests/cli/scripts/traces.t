@@ -123,11 +123,7 @@ printf '%s\n' "$table" >table
 # Two at a time.
 half() { # N
     awk -v n="$1" 'NR % 2 == n' table | while IFS='|' read -r name words; do
-        (
-            set --
-            for word in $words; do set -- "$@" "$word"; done
-            foreign "$name" "$@"
-        ) >"changed.$name" 2>&1
+        (with "$words" foreign "$name") >"changed.$name" 2>&1
     done
 }
 half 0 &
@@ -203,11 +199,7 @@ kills() {
 }
 sixth() { # N
     awk -v n="$1" 'NR % 6 == n' table | while IFS='|' read -r name words; do
-        (
-            set --
-            for word in $words; do set -- "$@" "$word"; done
-            kills "$name" "$@"
-        ) >"killed.$name" 2>&1
+        (with "$words" kills "$name") >"killed.$name" 2>&1
     done
 }
 for n in 0 1 2 3 4 5; do sixth $n & done

@@ -143,9 +143,7 @@ exit 1
 END
 pack
 while IFS='|' read -r script words; do
-    set --
-    for word in $words; do set -- "$@" "$word"; done
-    PATH=$SCRIPT_PATH "$EXAMPLES/$script" "$@" >said 2>&1 </dev/null
+    PATH=$SCRIPT_PATH with "$words" "$EXAMPLES/$script" >said 2>&1 </dev/null
     like "$script: the error is shown" "$(cat said)" 'out of luck: [?]'
     not_ok "$script: without its escape" grep -q "[$escape]" said
 done <<'END'
