@@ -16,15 +16,23 @@ longest_chain() {
     awk '{ n = depth[$1, $2]; for (i = 3; i <= NF; i++) { depth[$1, $i] = ++n; if (n > most) most = n } } END { print most + 0 }'
 }
 
-# needs_zmq MODULES WHAT: a Python that has these, of which zmq is one, as $python, and kvgen with libzmq; else all is skipped.
-needs_zmq() {
+# python_with MODULES: a Python that has these, as $python; fails where there is none.
+python_with() {
     python=
-    for zmq_python in python3 /usr/bin/python3; do
-        if "$zmq_python" -c "import $1" 2>/dev/null; then python=$zmq_python; fi
+    for some_python in python3 /usr/bin/python3; do
+        if "$some_python" -c "import $1" 2>/dev/null; then python=$some_python; fi
     done
-    [ -n "$python" ] || skip_all "no python3 with $2"
+    [ -n "$python" ]
+}
+# without_libzmq: kvgen is made so.
+without_libzmq() {
     "$BIN/kvgen" --bind ipc:///nowhere/x --duration 1ms -o none 2>"$TMP/err"
-    ! grep -q 'built without libzmq' "$TMP/err" || skip_all 'built without libzmq'
+    grep -q 'built without libzmq' "$TMP/err"
+}
+# needs_zmq MODULES WHAT: python_with these, of which zmq is one, and kvgen with libzmq; else all is skipped.
+needs_zmq() {
+    python_with "$1" || skip_all "no python3 with $2"
+    ! without_libzmq || skip_all 'built without libzmq'
 }
 
 # all_asleep PID: waits until all threads of a listener sleep and go on sleeping: all that was sent to it has come.

@@ -50,6 +50,24 @@ start_s3() {
 }
 admin() { curl -s --noproxy '*' "$@"; }
 
+# feed URI OPTIONS...: a run on it in the background as $pid, whose rows are what is written to descriptor 9; its messages
+# are in err.
+feed() {
+    feed_uri=$1
+    shift
+    rm -f feed
+    mkfifo feed
+    "$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$feed_uri" "$@" - <feed 2>err &
+    pid=$!
+    exec 9>feed
+}
+# until_prints TEXT COMMAND...: waits until the command prints that, or the run $pid has ended.
+until_prints() {
+    awaited=$1
+    shift
+    until [ "$("$@")" = "$awaited" ] || ! kill -s 0 "$pid" 2>/dev/null; do sleep 0.05; done
+}
+
 # start_redis OPTIONS: one as $redis, on $socket, where redis-cli finds it.
 socket=$TMP/redis.sock
 start_redis() {
@@ -62,16 +80,18 @@ start_redis() {
     done
 }
 
-# hostile_table CASES [SECONDS]: checks the lines of a hostile server (tests/faults/hostile.py) in the file table, at least so
-# many, against the exit statuses of the file wanted and the seconds (6), and shows them.
-hostile_table() {
+# hostile SERVER PROGRAM CASES [SECONDS]: runs the program against the hostile server of tests/faults (hostile.py), and checks
+# the lines that come, at least so many, against the exit statuses of the file wanted and the seconds (6), and shows them.
+hostile() {
+    python3 "$TOP/tests/faults/$1_hostile.py" "$BIN/$2" "$TMP" >table
     most_mib=256
     if sanitized; then most_mib=4096; fi # shadow memory
-    ok "at least $1 answers" [ "$(lines table)" -ge "$1" ]
+    ok "at least $3 answers" [ "$(lines table)" -ge "$3" ]
     while IFS='|' read -r name status seconds mib message <&3 && IFS='|' read -r _ statuses <&4; do
-        found=$(echo "$status $seconds $mib" | awk -v may="$statuses" -v most=$most_mib -v long="${2:-6}" \
+        found=$(echo "$status $seconds $mib" | awk -v may="$statuses" -v most=$most_mib -v long="${4:-6}" \
             '{ print ($1 >= 0 && index(may, $1) ? "" : "status") ($2 > long ? " time" : "") ($3 > most ? " memory" : "") }')
         is "$name" "$found" ''
         diag "$(printf '%-36s exit %s %5s s %4s MiB  %.150s' "$name" "$status" "$seconds" "$mib" "$message")"
     done 3<table 4<wanted
+    is 'all were tried' "$(lines table)" "$(lines wanted)"
 }

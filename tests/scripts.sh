@@ -90,10 +90,23 @@ cat >"$STUBS/sai3-bench" <<'END'
 . "$STUBS/looks"
 END
 chmod +x "$STUBS"/*
-# The programs in a tarball, as make static writes it.
-mkdir -p packed/kvtrace/bin
-cp "$STUBS/kvreplay" packed/kvtrace/bin
-tar -C packed -czf kvtrace.tar.gz kvtrace
+# pack: the programs in a tarball, as make static writes it.
+pack() {
+    mkdir -p packed/kvtrace/bin
+    cp "$STUBS/kvreplay" packed/kvtrace/bin
+    tar -C packed -czf kvtrace.tar.gz kvtrace
+}
+pack
+# make_tree: a source tree with these programs in the folder tree, where make has nothing to do.
+make_tree() {
+    mkdir -p tree/build
+    cp -R "$EXAMPLES" tree
+    ln -s "$STUBS" tree/build/bin
+    printf 'all:\n\t@:\n' >tree/Makefile
+    printf '#!/bin/sh\n' >tree/install-deps.sh
+    chmod +x tree/install-deps.sh
+    unset MAKEFLAGS MFLAGS MAKELEVEL
+}
 echo '{"program": "kvtrace model", "valid": true}' >drive.json
 printf 'row\n' >trace
 : >dataset

@@ -5,19 +5,11 @@
 # 9223372036.854775807, to which a microsecond was added.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
-command -v python3 >/dev/null || skip_all 'needs python3'
-readers=$TOP/tests/cli/readers/readers.py
-if sanitized; then export READERS_SANITIZED=1 READERS_STRIDE="${READERS_STRIDE:-20}"; fi
+# shellcheck source=tests/readers.sh
+. "$TOP/tests/readers.sh"
+if sanitized; then export READERS_STRIDE="${READERS_STRIDE:-20}"; fi
 
-python3 "$readers" list >"$TMP/readers"
-# A sanitizer takes its time: every third reader, unless all are asked for.
-if sanitized && [ "${READERS_ALL-}" != 1 ]; then third=3; else third=1; fi
-awk -v third=$third "NR % third == 0" "$TMP/readers" >"$TMP/tried"
-while IFS= read -r reader <&3; do
-    mkdir "$TMP/run"
-    is "$reader" "$(python3 "$readers" edges "$BIN" "$DATA" "$TMP/run" "$reader" 2>&1)" ''
-    rm -rf "$TMP/run"
-done 3<"$TMP/tried"
+each_reader edges
 
 # What brought one down.
 {

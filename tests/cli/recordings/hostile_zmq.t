@@ -7,13 +7,12 @@
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
+# shellcheck source=tests/recordings.sh
+. "$TOP/tests/recordings.sh"
 command -v python3 >/dev/null || skip_all 'no python3, which plays the engine'
-"$BIN/kvgen" --bind ipc:///nowhere/x --duration 1ms -o none 2>err
-! grep -q 'built without libzmq' err || skip_all 'built without libzmq'
+! without_libzmq || skip_all 'built without libzmq'
 
-python3 "$TOP/tests/faults/zmq_hostile.py" "$BIN/kvgen" "$TMP" >table
-hostile_table 50 13 # --duration 8s and five more
-is 'all were tried' "$(lines table)" "$(lines wanted)"
+hostile zmq kvgen 50 13 # --duration 8s and five more
 is 'of a message that is too large there is no row' "$(grep -c ,Write, __max_message_2kib__and_one_of_4.csv)" 4
 # What is noted of them.
 is 'an unknown medium is in the capture' "$(grep -c '"medium":"SOMEWARE"' an_unknown_medium.jsonl)" 1

@@ -31,14 +31,7 @@ exits 'is the same as its file' 0 kvgen --input medium.zmqrec --medium someware=
 ok 'row by row' cmp a.csv b.csv
 
 # ---- live ----
-needs_live() {
-    for zmq_python in python3 /usr/bin/python3; do
-        if "$zmq_python" -c 'import zmq, msgpack' 2>/dev/null; then python=$zmq_python; fi
-    done
-    "$BIN/kvgen" --bind ipc:///nowhere/x --duration 1ms -o none 2>err
-    [ -n "${python-}" ] && ! grep -q 'built without libzmq' err
-}
-if ! needs_live; then
+if ! python_with 'zmq, msgpack' || without_libzmq; then
     diag 'no python3 with zmq and msgpack, or no libzmq: nothing is recorded live here'
     done_testing
     exit

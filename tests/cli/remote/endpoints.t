@@ -19,6 +19,7 @@ serve() {
 }
 serve
 names() { admin "$door/-/keys"; }
+stored() { names | grep -c 'kv$'; }
 fault() { admin -X PUT "$door/-/$1/$2/$3"; }
 replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json "$@"; }
 column() { awk -F, -v name="$1" 'NR == 1 {while ($++s != name);} NR > 1 {print $s}' r.csv; }
@@ -90,7 +91,7 @@ sed 's/^0.2,/4,/' t.csv >slow.csv # a busy machine has written all by then
 begin() { # a run in the background as $pid, which has written its objects
     "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --target "$uri" slow.csv 2>err &
     pid=$!
-    until [ "$(names | grep -c 'kv$')" = 12 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+    until_prints 12 stored
 }
 dead=http://127.0.0.1:$(sed -n 1p port)
 begin

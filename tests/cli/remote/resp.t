@@ -15,15 +15,12 @@ start_redis --databases 4 --maxmemory-policy noeviction
 cli() { redis-cli -s "$socket" -n 1 "$@"; }
 keys() { cli --raw keys '*' | sort; }
 replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv "$@"; }
+stored() { keys | grep -c ^kvtrace:; }
 # start OPTIONS: one in the background as $pid, which has written its two objects and waits for more rows.
 start() {
-    rm -f feed
-    mkfifo feed
-    "$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$uri" "$@" - <feed 2>err &
-    pid=$!
-    exec 9>feed
+    feed "$uri" "$@"
     head -n 3 slow.csv >&9
-    until [ "$(keys | grep -c ^kvtrace:)" = 2 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+    until_prints 2 stored
 }
 go() { # gives it the rows that read them; its status
     tail -n 2 slow.csv >&9

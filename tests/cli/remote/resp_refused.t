@@ -51,12 +51,9 @@ if [ -n "$port" ]; then
     cli acl setuser able reset on '>hush-hush' '~*' +@all >/dev/null
 
     # A right that goes while the run is at work: what is left is said.
-    mkfifo feed
-    "$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$uri" - <feed 2>err &
-    pid=$!
-    exec 9>feed
+    feed "$uri"
     cat t.csv >&9
-    until [ "$(cli dbsize)" = 3 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+    until_prints 3 cli dbsize
     cli acl setuser able -scan >/dev/null
     exec 9>&-
     wait $pid
@@ -90,13 +87,9 @@ is 'a server that does not answer at the start: the first signal' $? 130
 ok 'at once' [ $(($(date +%s) - began)) -le 3 ]
 kill -CONT "$redis"
 
-rm -f feed
-mkfifo feed
-"$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$uri" - <feed 2>err &
-pid=$!
-exec 9>feed
+feed "$uri"
 cat t.csv >&9
-until [ "$(cli dbsize)" = 3 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+until_prints 3 cli dbsize
 sleep 0.3 # the read is done
 kill -STOP "$redis"
 kill -INT $pid

@@ -97,15 +97,12 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.0,Read,8192,Tier-2,a,Decode
 0.0,Read,8192,Tier-2,b,Decode
 END
+stored() { names | grep -c 'fresh/.*kv$'; }
 # start OPTIONS: one in the background as $pid, which has written its two objects and waits for more rows.
 start() {
-    rm -f feed
-    mkfifo feed
-    "$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$uri" "$@" - <feed 2>err &
-    pid=$!
-    exec 9>feed
+    feed "$uri" "$@"
     head -n 3 slow.csv >&9
-    until [ "$(names | grep -c 'fresh/.*kv$')" = 2 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+    until_prints 2 stored
 }
 go() { # gives it the rows that read them; its status
     tail -n 2 slow.csv >&9

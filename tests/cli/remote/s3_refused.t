@@ -18,6 +18,7 @@ ask=http://127.0.0.1:$(sed -n 3p port) # the test itself
 uri="s3://bucket/p?endpoint=$door"
 replay() { "$BIN/kvreplay" --no-notes --progress none --order key -o r.csv --summary s.json "$@"; }
 names() { admin "$ask/-/keys"; }
+stored() { names | grep -c 'kv$'; }
 tell() { admin -X PUT "$ask/-/$1/$2"; }
 hangs() { # VERB: waits until such a request has none
     tries 200 hung "$1"
@@ -56,12 +57,9 @@ exits 'no object has parts: the right to make them is not needed' 0 replay --tar
 tell denied ''
 
 # A right that is lost during the run.
-mkfifo feed
-"$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$uri" - <feed 2>err &
-pid=$!
-exec 9>feed
+feed "$uri"
 cat t.csv >&9
-until [ "$(names | grep -c 'kv$')" = 8 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+until_prints 8 stored
 tell denied DELETE
 exec 9>&-
 wait $pid
@@ -123,12 +121,9 @@ for verb in LIST PUT; do
     is "$verb: nothing is left" "$(names)" ''
 done
 # The clean-up hangs at the first object. The probe of rights has been deleted before.
-mkfifo feed2
-"$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$uri" - <feed2 2>err &
-pid=$!
-exec 9>feed2
+feed "$uri"
 cat t.csv >&9
-until [ "$(names | grep -c 'kv$')" = 8 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+until_prints 8 stored
 tell hung DELETE
 exec 9>&-
 hangs DELETE

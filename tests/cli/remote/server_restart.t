@@ -19,7 +19,7 @@ begin() {
     echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase >&9
     row Write a Prefill
     row Write b Prefill
-    until [ "$(objects)" = 2 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+    until_prints 2 objects
 }
 # finish: rows for the server that is there again; the status of the run.
 finish() {
@@ -110,7 +110,7 @@ if [ -z "$why" ]; then
     rm -f r.csv
     "$BIN/kvreplay" --no-notes --progress json --timing trace --retries 5 --timeout 20s -o r.csv --target "$uri" two.csv 2>err &
     pid=$!
-    until [ "$(objects)" = 1 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+    until_prints 1 objects
     kill -s STOP "$redis"
     until grep -q '"in_flight": [1-9]' err || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
     go_away

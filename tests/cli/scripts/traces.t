@@ -42,13 +42,7 @@ kvtrace|kvtrace drive -o OUT DIR
 END
 )
 if [ -n "${ONLY-}" ]; then table=$(printf '%s\n' "$table" | grep -E "^($ONLY)[|]"); fi
-mkdir -p tree/build
-cp -R "$EXAMPLES" tree
-ln -s "$STUBS" tree/build/bin
-printf 'all:\n\t@:\n' >tree/Makefile
-printf '#!/bin/sh\n' >tree/install-deps.sh
-chmod +x tree/install-deps.sh
-unset MAKEFLAGS MFLAGS MAKELEVEL
+make_tree
 
 # A program that takes its time. Objects are its own: a file that goes when it ends, also by a signal, but not at once.
 cat >"$STUBS/lasts" <<'END'
@@ -67,8 +61,7 @@ for program in kvgen kvreplay kvprecond; do
     printf '#!/bin/sh\n. "%s/lasts"\n' "$STUBS" | cat - "$STUBS/$program" >new
     cat new >"$STUBS/$program"
 done
-cp "$STUBS/kvreplay" packed/kvtrace/bin
-tar -C packed -czf kvtrace.tar.gz kvtrace
+pack
 
 # enter NAME: a folder for a script's run, with what it reads.
 enter() {
@@ -130,11 +123,7 @@ printf '%s\n' "$table" >table
 # Two at a time.
 half() { # N
     awk -v n="$1" 'NR % 2 == n' table | while IFS='|' read -r name words; do
-        (
-            set --
-            for word in $words; do set -- "$@" "$word"; done
-            foreign "$name" "$@"
-        ) >"changed.$name" 2>&1
+        (with "$words" foreign "$name") >"changed.$name" 2>&1
     done
 }
 half 0 &
@@ -210,11 +199,7 @@ kills() {
 }
 sixth() { # N
     awk -v n="$1" 'NR % 6 == n' table | while IFS='|' read -r name words; do
-        (
-            set --
-            for word in $words; do set -- "$@" "$word"; done
-            kills "$name" "$@"
-        ) >"killed.$name" 2>&1
+        (with "$words" kills "$name") >"killed.$name" 2>&1
     done
 }
 for n in 0 1 2 3 4 5; do sixth $n & done

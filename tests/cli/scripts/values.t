@@ -196,13 +196,8 @@ done | sort)"
 
 # ---- quickstart: its folder ----
 
-mkdir -p tree/build "disk/$obeyed"
-cp -R "$EXAMPLES" tree
-ln -s "$STUBS" tree/build/bin
-printf 'all:\n\t@:\n' >tree/Makefile
-printf '#!/bin/sh\n' >tree/install-deps.sh
-chmod +x tree/install-deps.sh
-unset MAKEFLAGS MFLAGS MAKELEVEL
+make_tree
+mkdir -p "disk/$obeyed"
 export WANT="$TMP/disk/$obeyed/kvtrace-quickstart/objects"
 PATH=$SCRIPT_PATH tree/examples/quickstart.sh "disk/$obeyed" >stdout 2>stderr
 ok 'quickstart.sh: its folder' test -e "$SEEN/kvreplay"

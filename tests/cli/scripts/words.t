@@ -141,12 +141,9 @@ cat >"$STUBS/kvreplay" <<END
 echo "out of luck: ${escape}[2J" >&2
 exit 1
 END
-cp "$STUBS/kvreplay" packed/kvtrace/bin
-tar -C packed -czf kvtrace.tar.gz kvtrace
+pack
 while IFS='|' read -r script words; do
-    set --
-    for word in $words; do set -- "$@" "$word"; done
-    PATH=$SCRIPT_PATH "$EXAMPLES/$script" "$@" >said 2>&1 </dev/null
+    PATH=$SCRIPT_PATH with "$words" "$EXAMPLES/$script" >said 2>&1 </dev/null
     like "$script: the error is shown" "$(cat said)" 'out of luck: [?]'
     not_ok "$script: without its escape" grep -q "[$escape]" said
 done <<'END'
