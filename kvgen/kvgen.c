@@ -524,7 +524,7 @@ static int finish(struct run *r, struct err *e)
 /* A signal came while the input was silent. */
 static bool interrupted(int rc)
 {
-    return rc == -EINTR && stop_signal() != 0;
+    return rc == -EINTR && stop_asks();
 }
 
 static int simulate(struct run *r, struct err *e)

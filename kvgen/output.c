@@ -181,7 +181,7 @@ static bool count_row(struct output *out, int64_t virtual_ns)
         const struct progress_bar bar = {share, brief, NULL};
         progress_show_bar(out->progress, &bar, text, json);
     }
-    return out->o.patient ? stop_abandons() : stop_signal() != 0;
+    return out->o.patient ? stop_abandons() : stop_asks();
 }
 
 int output_row(void *ctx, const struct sim_row *row, struct err *e)

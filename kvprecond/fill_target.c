@@ -228,11 +228,6 @@ static int allocate(int fd, uint64_t bytes, bool (*stopped)(void))
     return ret == -EOPNOTSUPP ? 0 : ret;
 }
 
-static bool stopped(void)
-{
-    return stop_signal() != 0;
-}
-
 int fill_target_start(struct fill_target *t, struct err *e)
 {
     const struct data_id id = {.generation = UINT64_MAX};
@@ -249,7 +244,7 @@ int fill_target_start(struct fill_target *t, struct err *e)
         if (pwrite(t->file.fd, block, sizeof(block), 0) != (ssize_t)sizeof(block))
             return err_errno(e, -errno, ERR_TARGET, t->o.path, "cannot be written");
     }
-    ret = allocate(t->file.fd, plan_pass_bytes(t->plan), stopped);
+    ret = allocate(t->file.fd, plan_pass_bytes(t->plan), stop_asks);
     return ret < 0 ? err_errno(e, ret, ERR_TARGET, t->o.path, "no space could be allocated") : 0;
 }
 

@@ -156,21 +156,16 @@ static int open_queues(struct run *r, struct err *e)
 
 /* ---- running ---- */
 
-static bool stopped(void)
-{
-    return stop_signal() != 0;
-}
-
 /* A target that cannot be purged is filled as it is. That is said, and nothing else is lost. */
 static int purge(struct run *r, struct lane *l, struct err *e)
 {
     struct err why = {0};
-    int ret = fill_target_purge(l->target, stopped, &l->purged_bytes, &why);
+    int ret = fill_target_purge(l->target, stop_asks, &l->purged_bytes, &why);
 
     r->report.purged_bytes += l->purged_bytes;
     if (ret == 0)
         return 0;
-    if (stopped())
+    if (stop_asks())
         return err_set(e, EINTR, ERR_FAILED, l->at->path, "stopped during the purge");
     r->report.purge_failed = l->purge_failed = errno_name(ret);
     name_rank(r, &why);
@@ -180,9 +175,9 @@ static int purge(struct run *r, struct lane *l, struct err *e)
 
 static enum fill_wish wish(struct run *r)
 {
-    return stop_abandons()                         ? FILL_ABANDON
-           : stopped() || atomic_load(&r->told_to) ? FILL_STOP
-                                                   : FILL_GO_ON;
+    return stop_abandons()                           ? FILL_ABANDON
+           : stop_asks() || atomic_load(&r->told_to) ? FILL_STOP
+                                                     : FILL_GO_ON;
 }
 
 /* The caller's thread. */
@@ -593,7 +588,7 @@ static int run(struct run *r, int argc, char **argv)
         status = report_failure(0, ret, &e);
     if (ret == 0) {
         filled = run_fill(r, &e);
-        if (filled < 0 || stopped())
+        if (filled < 0 || stop_asks())
             ranks_stop(r->ranks);
         name_rank(r, &e);
         /* Of a store that was lost the closing tells more. */

@@ -189,17 +189,12 @@ static int slab_size(const struct storage *s, const struct storage_need *need, u
     return 0;
 }
 
-static bool stopped(void)
-{
-    return stop_signal() != 0;
-}
-
 /* Lengthens the file to bytes; after a failure it is as long as before. From a pipe nobody knows
  * how much of it will be used: then nothing is allocated ahead. */
 static int slab_grow(const struct storage *s, bool allocate, uint64_t bytes, struct err *e)
 {
     uint64_t allocated, now = file_bytes(s->fd, &allocated);
-    int rc = allocate ? target_file_allocate(s->fd, bytes, stopped) : -EOPNOTSUPP;
+    int rc = allocate ? target_file_allocate(s->fd, bytes, stop_asks) : -EOPNOTSUPP;
 
     if (rc == -ENOSPC)
         err_errno(e, rc, ERR_TARGET, s->o.path, "has no room for a slab of %llu bytes",

@@ -200,7 +200,7 @@ static void reset_queue(struct queue *q)
 
 static bool ends_now(const struct live *l)
 {
-    return stop_signal() != 0 || (l->end_ns > 0 && clock_now_ns() >= l->end_ns);
+    return stop_asks() || (l->end_ns > 0 && clock_now_ns() >= l->end_ns);
 }
 
 /* ---- sockets ---- */

@@ -73,7 +73,7 @@ static int sink(void *ctx, const struct sim_row *row, struct err *e)
     (void)ctx;
     (void)row;
     (void)e;
-    return stop_signal() != 0;
+    return stop_asks();
 }
 
 /* The share of a histogram's values up to most, to the width of a bucket. */

@@ -107,7 +107,7 @@ static int count_log(struct worker *w, struct file_order_piece **piece)
     const struct trace_row *row;
     int rc;
     for (uint64_t i = 0; (rc = oplog_reader_next(w->log, &row, &w->err)) == 1; i++) {
-        if (stop_signal() != 0)
+        if (stop_asks())
             return -EINTR;
         if (i % LOG_PIECE == 0) {
             *piece = file_order_next(w->order, w->number, *piece, i / LOG_PIECE);

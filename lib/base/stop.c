@@ -102,6 +102,11 @@ int stop_signal(void)
     return atomic_load(&stop.signal);
 }
 
+bool stop_asks(void)
+{
+    return stop_signal() != 0;
+}
+
 bool stop_abandons(void)
 {
     return atomic_load(&stop.count) > 1;

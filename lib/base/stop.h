@@ -23,6 +23,8 @@ enum {
 int stop_install(const char *line, struct err *e);
 /* Returns the signal that came first, 0 if none came. Async-signal-safe; any thread. */
 int stop_signal(void);
+/* Returns whether one came: the program shall finish. Any thread. */
+bool stop_asks(void);
 /* Returns whether a second signal came: what is in flight shall be abandoned. Any thread. */
 bool stop_abandons(void);
 /* Returns whether a reader of input shall stop: after the first signal; a patient one, whose input

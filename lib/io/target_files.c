@@ -237,7 +237,7 @@ static void end_removal(struct removal *r, int errnum)
 static bool removal_stopped(struct removal *r)
 {
     if (!r->clear || !r->clear->at_the_end)
-        return stop_signal() != 0;
+        return stop_asks();
     if (stop_abandons() && r->abandoned_ns == 0)
         r->abandoned_ns = clock_now_ns();
     return r->abandoned_ns > 0 && clock_now_ns() - r->abandoned_ns > CLEAN_UP_NS;

@@ -107,7 +107,7 @@ static void drop_link(struct resp_control *c)
 /* Did a signal come that ends what is under way? */
 static bool is_signalled(const struct resp_control *c)
 {
-    return c->hasty ? stop_signal() != 0 : stop_abandons();
+    return c->hasty ? stop_asks() : stop_abandons();
 }
 
 /* Waits until the connection can be read or written. 0; -ETIMEDOUT; -EINTR: a signal came, and the
