@@ -55,6 +55,16 @@ struct hash128 journal_boot(void)
     return hash_128(text, n);
 }
 
+/* That this run was here. */
+static struct inventory_record own_run(const struct journal *j, uint8_t flags)
+{
+    return (struct inventory_record){.kind = INVENTORY_RUN,
+                                     .name = journal_boot(),
+                                     .generation = j->o.first_generation,
+                                     .bytes = flags,
+                                     .epoch = j->o.epoch};
+}
+
 /* ---- segments ---- */
 
 /* Nothing is put or removed in a store that may be another run's. */
@@ -249,8 +259,7 @@ static int remove_all_strays(struct journal *j, struct err *e)
 static int begin(struct journal *j, struct err *e)
 {
     const struct inventory *had = j->o.had;
-    const struct inventory_run run = {
-        .boot = journal_boot(), .first_generation = j->o.first_generation, .epoch = j->o.epoch};
+    const struct inventory_record run = own_run(j, 0);
     const uint32_t *segment;
     int ret = 0;
 
@@ -276,7 +285,7 @@ static int begin(struct journal *j, struct err *e)
         j->at = 0;
     }
     if (ret == 0)
-        ret = add_run(j, &run, e);
+        ret = add(j, &run, e);
     return ret == 0 ? add_rest(j, e) : ret;
 }
 
@@ -286,10 +295,7 @@ static int begin(struct journal *j, struct err *e)
  * here is left of it. */
 static void give_up(struct journal *j, int why)
 {
-    const struct inventory_run run = {.boot = journal_boot(),
-                                      .first_generation = j->o.first_generation,
-                                      .epoch = j->o.epoch,
-                                      .flags = INVENTORY_INCOMPLETE | INVENTORY_REMOVES};
+    const struct inventory_record run = own_run(j, INVENTORY_INCOMPLETE | INVENTORY_REMOVES);
     uint32_t last = j->segment;
     int ret = 0;
 
@@ -298,7 +304,7 @@ static void give_up(struct journal *j, int why)
     if (j->o.rank == 0) {
         j->segment = last + 1;
         j->at = 0;
-        ret = add_run(j, &run, NULL);
+        ret = add(j, &run, NULL);
         ret = ret ? ret : add_rest(j, NULL);
         if (ret == 0)
             ret = write_head(j, j->segment, NULL);
@@ -410,12 +416,10 @@ bool journal_gone(struct journal *j, struct hash128 name)
 {
     bool first = !atomic_exchange(&j->removes, true);
 
-    if (first)
-        note(j, &(struct inventory_record){.kind = INVENTORY_RUN,
-                                           .name = journal_boot(),
-                                           .generation = j->o.first_generation,
-                                           .bytes = INVENTORY_REMOVES,
-                                           .epoch = j->o.epoch});
+    if (first) {
+        const struct inventory_record run = own_run(j, INVENTORY_REMOVES);
+        note(j, &run);
+    }
     note(j, &(struct inventory_record){.kind = INVENTORY_GONE, .name = name});
     return first || j->s.local;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/owner/journal.h"
+#include "lib/tier/place.h"
 
 struct listed {
     struct tier tier;
@@ -136,7 +137,7 @@ static int judge(struct listed *l, struct inventory_entry *listed, struct tier_o
             l->missing += !l->exact;
             return ret;
         }
-        op->place = (void *)(uintptr_t)listed->bytes; /* under the name that this run would use */
+        op->place = place_of(listed->bytes, 0); /* under the name that this run would use */
         ret = -ENODATA;
     } else if (there && *generation == 0) { /* its first block is damaged: reading it says so */
         *generation = listed->generation;
