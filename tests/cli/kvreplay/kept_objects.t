@@ -10,19 +10,17 @@ header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 summary=$TMP/summary.json
 { echo $header; seq 0 19 | sed 's/.*/0,Write,65536,Tier-2,k&,Prefill/'; } >"$TMP/w.csv"
 { echo $header; seq 0 19 | sed 's/.*/0,Read,65536,Tier-2,k&,Decode/'; } >"$TMP/r.csv"
-# Reads, and then a row that comes too late to be reached.
-{ cat "$TMP/r.csv"; echo '600,Write,65536,Tier-2,late,Prefill'; } >"$TMP/slow.csv"
+# Reads and a write, and then a row that comes too late to be reached.
+{ cat "$TMP/r.csv"; printf '%s,Write,65536,Tier-2,%s,Prefill\n' 0 soon 600 late; } >"$TMP/slow.csv"
 replay() { "$BIN/kvreplay" --full --progress none -o "$TMP/o.csv" --summary "$summary" "$@"; }
 populated() { json "$summary" '.populated | .adopted_objects, .objects, .torn_objects'; }
-# killed FILE ARGUMENTS...: a run that has made FILE, if it is not there yet, and is killed a moment later.
+# killed ARGUMENTS...: a run that is killed once it has written an object.
 killed() {
-    file=$1
-    shift
+    : >"$TMP/k.csv"
     "$BIN/kvreplay" --full --progress none -o "$TMP/k.csv" "$@" 2>/dev/null &
     pid=$!
     catches $pid
-    until [ -e "$file" ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.02; done
-    sleep 0.5
+    until grep -q ',Write,' "$TMP/k.csv" || ! kill -s 0 $pid 2>/dev/null; do sleep 0.02; done
     kill -s KILL $pid
     wait $pid 2>/dev/null || true
 }
@@ -40,7 +38,7 @@ for layout in files slab lmcache-fs lmcache-fs-direct vllm-fs; do
         'd: holds [0-9]+ objects? \([0-9.]+ MiB\) that an earlier run of kvreplay kept'
     exits "$layout: a fill" 3 "$BIN/kvprecond" --size 1M --keep "$TMP/d"
     stderr_like "$layout: too" 'that an earlier run of kvreplay kept: --destroy-data removes them'
-    killed "$TMP/d" "$@" --keep --timing trace "$TMP/slow.csv"
+    killed "$@" --keep --timing trace "$TMP/slow.csv"
     like "$layout: a run that keeps is killed" "$(state)" '^kvtrace runs '
     exits "$layout: what was kept before is kept still" 3 replay "$@" "$TMP/r.csv"
     exits "$layout: and is there" 0 replay "$@" --keep --on-absent fail "$TMP/r.csv"

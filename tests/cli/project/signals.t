@@ -17,13 +17,16 @@ awk 'BEGIN {
     for (i = 0; i < 6000; i++) printf "%.6f,Write,4096,Tier-2,k%d,Prefill\n", i / 100, i
 }' >"$TMP/t.csv"
 
-# signalled SIGNAL...: sends these to $pid, far enough from each other to count.
+# signalled SIGNAL...: sends these to $pid. Two that wait are one, and so are two within 0.1 s: each comes once the line that
+# answers the first is there, and a moment later.
 signalled() {
     for signal; do
+        ! said_stopping || sleep 0.2
         kill -s "$signal" "$pid" 2>/dev/null
-        sleep 0.3
+        until said_stopping || ! kill -s 0 "$pid" 2>/dev/null; do sleep 0.02; done
     done
 }
+said_stopping() { grep -q ': stopping: ' "$TMP/stderr"; }
 ended() { wait "$pid" 2>/dev/null; }
 # hangs [OPTION...]: a replay on a tier whose operations take an hour each, once some of them are in flight.
 hangs() {
@@ -48,11 +51,7 @@ stderr_like 'there is a summary' '^[0-9]+ rows in .* 0 ok, .* [1-9][0-9]* failed
 stderr_unlike 'and no line for each of them' 'kvreplay: row'
 exits 'which the file has, too' 0 "$BIN/kvstat" --json -o "$TMP/k.json" "$TMP/r.csv.zst"
 hangs "$TMP/t.csv"
-kill -s INT $pid
-sleep 0.15 # just enough to count
-kill -s INT $pid 2>/dev/null
-sleep 0.15
-kill -s TERM $pid 2>/dev/null
+signalled INT INT TERM
 ended
 like 'three: it ends' $? '^(143|130)$'
 
@@ -102,8 +101,7 @@ for times in 1 2; do
         >"$TMP/stdout" 2>"$TMP/stderr" &
     pid=$!
     until [ -s "$TMP/p/fill-000000.kv" ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
-    kill -s INT $pid
-    [ $times -eq 1 ] || { sleep 0.15 && kill -s INT $pid 2>/dev/null; }
+    if [ $times -eq 1 ]; then signalled INT; else signalled INT INT; fi
     ended
     is "kvprecond, $times" $? 130
     stderr_like 'a line' '^kvprecond: stopping: finishing the writes in flight; again to abort$'
