@@ -64,9 +64,9 @@ struct kv_room {
 /* ---- what the cache says ---- */
 
 enum kv_event_kind {
-    KV_CACHED,  /* a block was filled (or its filling scheduled) and can be found */
-    KV_DROPPED, /* a copy left the tier */
-    /* Freed: blocks of a request go back, in the order told. Each is one of the three. */
+    KV_CACHED,       /* a block was filled (or its filling scheduled) and can be found */
+    KV_DROPPED,      /* a copy left the tier */
+    KV_FREEING,      /* a request gives blocks back: those that follow, in that order */
     KV_FREED_EMPTY,  /* without a key: used first */
     KV_FREED,        /* can still be found, until its room is taken */
     KV_FREED_IN_USE, /* another request has it */
