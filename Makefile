@@ -224,7 +224,7 @@ $(BUILD)/lib/io/nvme.o: ISA := $(NVME_FLAGS)
 $(WITHOUT): ISA := -DKVTRACE_ZMQ=0 -DKVTRACE_XLSX=0 -DKVTRACE_S3=0 -DKVTRACE_NVME=0
 # Libraries of single programs, and of what is linked with their objects.
 linked = $(BUILD)/bin/$(1) $(BUILD)/tests/unit/$(1)/test_% $(BUILD)/tests/bench/bench_$(1)_% $(BUILD)/tests/fuzz/fuzz_$(1)_%
-$(call linked,kvgen): LDLIBS += $(ZMQ_LIBS)
+$(call linked,kvgen) $(BUILD)/tests/engines/drive: LDLIBS += $(ZMQ_LIBS)
 $(call linked,kvstat): LDLIBS += $(XLSX_LIBS)
 
 $(WITHOUT): $(BUILD)/%_none.o: %.c $(BUILD)/flags
@@ -283,8 +283,12 @@ $(PRELOADS): $(BUILD)/%.so: %.c $(BUILD)/flags
 LOOK := $(BUILD)/tests/simulation/look
 $(LOOK): %: %.o $(LIB)
 	$(LINK)
+# Runs what engines' own code decided through our caches (tests/engines/run).
+DRIVE := $(BUILD)/tests/engines/drive
+$(DRIVE): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/engines/*.c)) $(call parts,$(KVGEN_FOLDERS)) $(LIB)
+	$(LINK)
 
-unit: $(UNITS) $(PRELOADS) $(LOOK)
+unit: $(UNITS) $(PRELOADS) $(LOOK) $(DRIVE)
 faults: all $(PRELOADS)
 	tests/faults/sweep.py --build $(BUILD) $(FAULTS)
 SEEDS ?= 1000
