@@ -48,6 +48,7 @@ struct hierarchy {
     enum hierarchy_promote promote;
     const struct policy_ops *policy;
     struct objects *objects;
+    uint64_t reserved; /* objects for which the order of each place has room */
     hierarchy_sink sink;
     void *ctx;
     uint64_t dropped, dropped_bytes;
@@ -341,6 +342,20 @@ void hierarchy_race(struct hierarchy *h)
     h->in_flight = h->written;
 }
 
+/* Any place may come to hold all objects: a promotion enters a pool that nothing was written to.
+ * There may be thousands of pools, so all get room ahead. */
+static int reserve(struct hierarchy *h, uint64_t objects)
+{
+    if (!h->policy->reserve || objects <= h->reserved)
+        return 0;
+    uint64_t ahead = objects + objects / 8;
+    for (int i = 0; i < h->places; i++)
+        if (h->tier[i].order && h->policy->reserve(h->tier[i].order, ahead) < 0)
+            return -ENOMEM;
+    h->reserved = ahead;
+    return 0;
+}
+
 int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_t tokens,
                     enum trace_class class)
 {
@@ -355,12 +370,8 @@ int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_
         h->dropped_bytes += size;
         return 0;
     }
-    /* Any tier may come to hold all objects. */
-    for (int i = h->top; i != NO_TIER && h->policy->reserve; i = h->tier[i].below)
-        if (h->policy->reserve(h->tier[i].order, objects_count(h->objects) + 1) < 0)
-            return -ENOMEM;
     uint32_t number;
-    if (objects_add(h->objects, id, &number) < 0)
+    if (reserve(h, objects_count(h->objects) + 1) < 0 || objects_add(h->objects, id, &number) < 0)
         return -ENOMEM;
     struct object *o = objects_at(h->objects, number);
     o->size = size;
