@@ -116,7 +116,8 @@ static void operation(void *ctx, const struct hierarchy_op *op)
 {
     struct convert *c = ctx;
     struct trace_row row = *c->cause;
-    row_counts_add(&c->stats.rows, op);
+    if (c->status == 0)
+        row_counts_add(&c->stats.rows, op);
     row.key = ident_equal(op->id, c->id) ? c->cause->key : keys_text(&c->keys, op->id);
     row.op = (uint8_t)op->op;
     row.tier = (uint8_t)op->tier;

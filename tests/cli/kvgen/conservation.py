@@ -6,62 +6,108 @@ import json
 import random
 import subprocess
 import sys
+from collections import Counter
 from fractions import Fraction
 
 kvgen, data, folder, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 draw = random.Random(int(sys.argv[5]) if len(sys.argv) > 5 else 40)
 NS = 10**9
+TRACE = ["-m", "tiny-1b", "--users", "5", "--duration", "60s", "--seed", "7"]  # that --retier runs through other tiers
+FILES = ["mooncake_first200.jsonl", "burstgpt_30rows.csv", "azure_code_2024_excerpt.csv", "sharegpt_dummy_250.json.zst",
+         "agentic_60.tar.zst", "recordings/dynamo-1.6.1-mooncake.jsonl", "recordings/dynamo-1.6.1.satf.json"]
+RECORDED = ["recordings/vllm-0.33.0-bytes.zmqrec", "recordings/sglang-0.5.23.zmqrec",
+            "recordings/trtllm-kv_cache_events.jsonl"]
+LAST = ["0", "0", "none"]  # what a tier has that is not there
 
 
-def configuration():
-    """The arguments of a run, and what the checks must know of it."""
-    source = draw.choice(["users"] * 4 + ["mooncake_first200.jsonl", "burstgpt_30rows.csv", "azure_code_2024_excerpt.csv",
-                                          "sharegpt_dummy_250.json.zst"])
-    model = draw.choice(["tiny-1b", "llama3.1-8b"])
-    args = ["-m", model, "--seed", str(draw.randrange(10**6))]
-    if source == "users":
-        args += ["--users", str(draw.choice([1, 2, 3, 7, 20])), "--duration", f"{draw.choice([1, 3, 10, 30])}s",
-                 "--arrival", draw.choice(["open", "closed"])]
+class Config:
+    """The options of a run, and what the checks must know of them."""
+
+    def __init__(self):
+        self.source = draw.choice(["users"] * 6 + FILES + RECORDED + ["trace"] * 2)
+        self.given = self.source == "trace" or self.source in RECORDED  # rows and no requests
+        self.model = draw.choice(["tiny-1b", "llama3.1-8b"])
+        self.node, self.compute, self.rates, self.cut_ns = None, False, {}, None
+        self.args = [] if self.source == "trace" else ["-m", self.model]
+        if self.source == "users":
+            self.users()
+        else:
+            self.file()
+        if not self.given:
+            self.serving()
+        self.tiers()
+        self.args += draw.choice([[], [], ["--limit", str(draw.choice([1, 10, 100, 1000]))]])
+        self.limited = "--limit" in self.args
+
+    def duration(self):
+        ns = draw.choice([draw.randrange(1, 1000), draw.randrange(1, 30000)]) * 10**6
+        self.cut_ns = ns
+        self.args += ["--duration", f"{ns // 10**6}ms"]
+
+    def users(self):
+        self.args += ["--seed", str(draw.randrange(10**6)), "--users", str(draw.choice([1, 2, 3, 7, 20]))]
+        self.args += draw.choice([["--arrival", "open"], ["--arrival", "closed"],
+                                  ["--arrival", "poisson", "--request-rate", "5"],
+                                  ["--arrival", "gamma", "--request-rate", "5", "--arrival-cv", "3"]])
+        self.duration()
         if draw.random() < 0.3:
-            args += ["--enable-rag", "--rag-num-docs", str(draw.choice([1, 3, 20])), "--rag-ingest",
-                     draw.choice(["before", "timed"])]
+            self.args += ["--enable-rag", "--rag-num-docs", str(draw.choice([1, 3, 20])), "--rag-ingest",
+                          draw.choice(["before", "timed"])]
         if draw.random() < 0.2:
-            args.append("--disable-multi-turn")
+            self.args.append("--disable-multi-turn")
         if draw.random() < 0.3:
-            args += ["--granularity", f"block:{draw.choice([16, 256])}"]
-    else:
-        args += ["--input", f"{data}/{source}"]
-        if not source.startswith("sharegpt"):  # it has no times
-            args += ["--speed", str(draw.choice([0.5, 1, 10]))]
-        if draw.random() < 0.5:
-            args += ["--duration", f"{draw.choice([1, 20, 90])}s"]
-    node = draw.choice([None, None, None, "--prefill-only", "--decode-only"]) if source == "users" else None
-    if node:
-        args.append(node)
-    compute = draw.random() < 0.4 and node != "--decode-only"
-    if compute:
-        args += ["--gpu-profile", draw.choice(["h100", "l40s"]), "--engines", str(draw.choice([1, 2, 4]))]
-        if model == "tiny-1b":
-            args += ["--params", "1e9"]
-    else:
-        args += ["--generation-mode", draw.choice(["none", "fast", "realistic"])]
-    sizes = [draw.choice(choice.split()) for choice in ("0 64MiB 1GiB 4GiB", "0 256MiB 2GiB 8GiB", "none 0 1GiB 16GiB")]
-    if sizes == ["0", "0", "none"]:
-        sizes[2] = "8GiB"
-    args += ["--gpu-mem", sizes[0], "--cpu-mem", sizes[1], "--storage-capacity", sizes[2]]
-    rates = {}
-    if draw.random() < 0.5:
-        for tier in [n for n in (0, 1, 2) if sizes[n] != ("0", "0", "none")[n]]:
-            rates[tier] = [draw.choice([50, 500, 5000]) * 10**6 for _ in "rw"]
-            args += ["--tier-model", f"{tier}=read:{rates[tier][0] // 10**6}MB/s,write:{rates[tier][1] // 10**6}MB/s,"
-                     f"lat:{draw.choice(['0', '100us', '3ms'])}"]
-    args += ["--eviction", draw.choice("lru fifo lfu s3fifo sieve".split()), "--promote", draw.choice(["none", "on-hit"]),
-             "--workers", str(draw.choice([0, 1, 2, 8]))]
-    if node != "--prefill-only" and not source.startswith("mooncake"):
-        args += ["--decode-reads", draw.choice("batch once none".split())]
-    if draw.random() < 0.3:
-        args += ["--max-requests", str(draw.choice([1, 5, 40]))]
-    return args, compute, rates, node
+            self.args += ["--granularity", f"block:{draw.choice([16, 256])}"]
+        self.node = draw.choice([None, None, None, "--prefill-only", "--decode-only"])
+        if self.node:
+            self.args.append(self.node)
+
+    def file(self):
+        self.args += ["--input", f"{folder}/trace.csv" if self.source == "trace" else f"{data}/{self.source}"]
+        if self.given:
+            self.args.append("--retier")
+            if self.source in RECORDED:
+                self.args += ["--object-bytes", "1MiB"]
+            return
+        self.args += ["--seed", str(draw.randrange(10**6))]
+        if not self.source.startswith("sharegpt"):  # it has no times
+            self.args += ["--speed", str(draw.choice([0.5, 1, 10]))]
+        if self.source.startswith("agentic"):
+            self.args += ["--users", str(draw.choice([1, 5])), "--max-requests", str(draw.choice([1, 20]))]
+        if draw.random() < 0.6:
+            self.duration()
+
+    def serving(self):
+        self.compute = draw.random() < 0.4 and self.node != "--decode-only"
+        if self.compute:
+            self.args += ["--gpu-profile", draw.choice(["h100", "l40s"]), "--engines", str(draw.choice([1, 2, 4])),
+                          "--tensor-parallel", str(draw.choice([1, 1, 2]))]
+            if self.model == "tiny-1b":
+                self.args += ["--params", "1e9"]
+        else:
+            self.args += ["--generation-mode", draw.choice(["none", "fast", "realistic"])]
+        self.args += ["--workers", str(draw.choice([0, 1, 2, 8]))]
+        blocks = self.source == "users" or self.source[:8] in ("burstgpt", "azure_co", "sharegpt")
+        if self.node != "--prefill-only" and blocks:
+            self.args += ["--decode-reads", draw.choice("batch once none".split())]
+        if draw.random() < 0.3 and "--max-requests" not in self.args:
+            self.args += ["--max-requests", str(draw.choice([1, 5, 40]))]
+
+    def tiers(self):
+        sizes = [draw.choice(choice.split())
+                 for choice in ("0 64MiB 1GiB 4GiB", "0 256MiB 2GiB 8GiB", "none 0 1GiB 16GiB")]
+        if sizes == LAST:
+            sizes[2] = "8GiB"
+        self.args += ["--gpu-mem", sizes[0], "--cpu-mem", sizes[1], "--storage-capacity", sizes[2]]
+        self.args += ["--eviction", draw.choice("lru fifo lfu s3fifo sieve".split()),
+                      "--promote", draw.choice(["none", "on-hit"])]
+        if self.given or draw.random() < 0.5:
+            return
+        for tier in [n for n in (0, 1, 2) if sizes[n] != LAST[n]]:
+            self.rates[tier] = [draw.choice([50, 500, 5000]) * 10**6 for _ in "rw"]
+            self.args += ["--tier-model", f"{tier}=read:{self.rates[tier][0] // 10**6}MB/s,"
+                          f"write:{self.rates[tier][1] // 10**6}MB/s,lat:{draw.choice(['0', '100us', '3ms'])}"]
+        if draw.random() < 0.3 and self.rates:
+            self.args += ["--max-concurrent-allocs", str(draw.choice([1, 3]))]
 
 
 def ns(text):
@@ -72,91 +118,146 @@ def end_of(row):
     return ns(row["Timestamp"]) + int(Fraction(row["Duration_us"]) * 1000)
 
 
-def check(args, compute, rates, node):
-    """The differences between the rows and the summary of one run."""
-    run = subprocess.run([kvgen, *args, "--no-notes", "--summary", f"{folder}/s.json", "-o", f"{folder}/t.csv"],
-                         capture_output=True, text=True, timeout=100)
-    if run.returncode != 0:
-        return [f"exit status {run.returncode}: {run.stderr[-300:]}"]
-    with open(f"{folder}/s.json") as file:
-        s = json.load(file)
-    with open(f"{folder}/t.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    end = int(round(s["trace"]["simulated_s"] * NS))
-    wrong = []
+class Held:
+    """One run: its summary, its rows, and what differs between them."""
 
-    def same(what, told, counted):
+    def __init__(self, config):
+        self.c, self.wrong = config, []
+        run = subprocess.run([kvgen, *config.args, "--no-notes", "--summary", f"{folder}/s.json", "-o",
+                              f"{folder}/t.csv"], capture_output=True, text=True, timeout=100)
+        if run.returncode != 0:
+            self.wrong.append(f"exit status {run.returncode}: {run.stderr[-300:]}")
+            return
+        with open(f"{folder}/s.json") as file:
+            self.s = json.load(file)
+        with open(f"{folder}/t.csv", newline="") as file:
+            self.rows = list(csv.DictReader(file))
+        self.end = int(round(self.s["trace"]["simulated_s"] * NS))
+        self.same("rows", self.s["trace"]["rows"], len(self.rows))
+        self.requests()
+        self.tiers()
+        self.lookups()
+        if config.compute:
+            self.engines()
+        for tier in self.s["tiers"]:
+            if int(tier["tier"][-1]) in config.rates:
+                self.servers(tier)
+
+    def same(self, what, told, counted):
         if told != counted:
-            wrong.append(f"{what}: {told} told, {counted} counted")
+            self.wrong.append(f"{what}: {told} told, {counted} counted")
 
-    # Requests: each that arrived is in one place.
-    r = s["requests"]
-    same("issued", r["issued"], r["completed"] + r["in_progress"] + r["waiting"])
-    same("served", r["served"], r["completed"] + r["in_progress"])
-    if r["waiting_by_qos"]:
-        same("waiting by class", r["waiting"], sum(r["waiting_by_qos"].values()))
-        same("queued", r["issued"], sum(q["count"] if q else 0 for q in r["queue_by_qos_ms"].values()))
-    for part in ("end_to_end_ms", "queue_ms", "storage_ms", "generation_ms"):
-        same(part, r[part]["count"] if r[part] else 0, r["completed"])
-    answers = [row for row in rows if row["Operation"] == "Generate" and row["Phase"] != "Prefill"]
-    cut = "--duration" in args and ns(args[args.index("--duration") + 1][:-1]) == end
-    if not (node == "--prefill-only" and compute):
-        ended = [row for row in answers if end_of(row) < end + (not cut)]
-        same("completed", r["completed"], len(ended))
-        same("generated tokens", r["generated_tokens"], sum(int(row["Tokens"] or 0) for row in ended))
+    def requests(self):
+        """Each that arrived is in one place."""
+        r, c = self.s["requests"], self.c
+        self.same("issued", r["issued"], r["completed"] + r["in_progress"] + r["waiting"])
+        self.same("served", r["served"], r["completed"] + r["in_progress"])
+        if r["waiting_by_qos"]:
+            self.same("waiting by class", r["waiting"], sum(r["waiting_by_qos"].values()))
+            self.same("queued", r["issued"], sum(q["count"] if q else 0 for q in r["queue_by_qos_ms"].values()))
+        if not c.given:  # a Generate row of a recording has no class
+            self.same("completed by class", r["completed"], sum(r["by_qos"].values()))
+        for part in ("end_to_end_ms", "queue_ms", "storage_ms", "generation_ms"):
+            self.same(part, r[part]["count"] if r[part] else 0, 0 if c.given else r["completed"])
+        answers = [row for row in self.rows if row["Operation"] == "Generate" and row["Phase"] != "Prefill"]
+        if not c.given and "timed" not in c.args:  # documents have numbers, too
+            numbers = {int(row["Request"]) for row in self.rows if row["Request"]}
+            if len(numbers) > r["served"] or (numbers and max(numbers) > r["issued"]):
+                self.same("requests with rows, at most", r["served"], len(numbers))
+        if not (c.node == "--prefill-only" and c.compute):
+            # A run that ends at its last answer has that answer; one that is cut has what ended before.
+            whole = not c.limited and self.end != c.cut_ns
+            ended = [row for row in answers if c.given or end_of(row) < self.end + whole]
+            if not c.limited:
+                self.same("completed", r["completed"], len(ended))
+                self.same("generated tokens", r["generated_tokens"], sum(int(row["Tokens"] or 0) for row in ended))
+            elif len(ended) > r["completed"]:
+                self.same("completed, at least", r["completed"], len(ended))
 
-    # Bytes: what was written to a tier is there, or has left it.
-    place, held, came, went = {}, [0] * 3, [0] * 3, [0] * 3
-    for row in rows:
-        op, key = row["Operation"], row["Key"]
-        if op not in ("Write", "Delete"):
-            continue
-        tier, size = int(row["Tier"][-1]), int(row["Object_Size_Bytes"])
-        if key in place:
-            old = place.pop(key)
-            if op == "Write" and row["Phase"] != "Evict":
-                wrong.append(f"{key}: written where it lies")
-            went[old] += size
-        elif op == "Delete" or row["Phase"] == "Evict":
-            wrong.append(f"{key}: {op} of what is not there")
-        if op == "Write":
-            place[key] = tier
-            came[tier] += size
-    for tier in s["tiers"]:
-        n = int(tier["tier"][-1])
-        same(f"Tier-{n} written", tier["write_bytes"], came[n])
-        if not rates:  # what is under way is in no row yet
-            same(f"Tier-{n} live", tier["final_bytes"], came[n] - went[n])
+    def tiers(self):
+        """What was written to a tier is there, or has left it: moved, or deleted."""
+        place, n = {}, [Counter() for _ in range(3)]
+        for row in self.rows:
+            op, key, phase = row["Operation"], row["Key"], row["Phase"]
+            if op not in ("Read", "Write", "Delete"):
+                continue
+            t, size = int(row["Tier"][-1]), int(row["Object_Size_Bytes"])
+            what, moves = n[t], phase == "Evict"
+            what[op] += 1
+            what[op + " bytes"] += size
+            if op == "Write":
+                if key in place or (moves and key + " moves" not in place):
+                    self.wrong.append(f"{key}: {'moved without a read' if moves else 'written where it lies'}")
+                if moves and place.pop(key + " moves", size) != size:
+                    self.wrong.append(f"{key}: changed its size")
+                place[key] = t, size
+                what["bytes"] += size
+                what["objects"] += 1
+                what["peak"] = max(what["peak"], what["bytes"])
+            elif place.get(key) != (t, size):
+                if not self.c.given or op == "Delete" or moves:
+                    self.wrong.append(f"{key}: {op} of {size} in {t}, it is {place.get(key)}")
+            elif op == "Delete" or moves:
+                del place[key]
+                what["bytes"] -= size
+                what["objects"] -= 1
+                what["promoted" if row["Class"] == "promote" and op == "Read" else
+                     "deleted" if op == "Delete" else "evicted"] += 1
+                if op == "Read":
+                    place[key + " moves"] = size
+        for tier in self.s["tiers"]:
+            c = n[int(tier["tier"][-1])]
+            for told, counted in (("read_ops", "Read"), ("read_bytes", "Read bytes"), ("write_ops", "Write"),
+                                  ("write_bytes", "Write bytes"), ("delete_ops", "deleted"), ("evict_ops", "evicted"),
+                                  ("peak_bytes", "peak"), ("final_bytes", "bytes"), ("final_objects", "objects")):
+                self.same(f"{tier['tier']} {told}", tier[told], c[counted])
+        by = Counter((row["Operation"], row["Tier"] or None, row["Phase"] or None) for row in self.rows)
+        self.same("rows_by", {(x["op"], x["tier"], x["phase"]): x["rows"] for x in self.s["rows_by"]}, dict(by))
 
-    # Engines and tiers: busy for as long as their rows say, up to the end.
-    if compute:
-        busy = sum(min(end, end_of(row)) - ns(row["Timestamp"])
-                   for row in rows if row["Operation"] == "Generate" and row["Phase"] == "Prefill")
-        same("engine_s", s["prefill"]["engine_s"], busy / NS)
-        if s["prefill"]["busy_share"] and s["prefill"]["busy_share"] > 1:
-            wrong.append("busy_share above 1")
-    for tier in s["tiers"]:
-        n = int(tier["tier"][-1])
-        if n not in rates:
-            continue
-        for op, rate, name in (("Read", rates[n][0], "read"), ("Write", rates[n][1], "write")):
+    def lookups(self):
+        hits = Counter(row["Class"] for row in self.rows if row["Operation"] == "Read" and row["Phase"] != "Evict")
+        misses = Counter(row["Class"] for row in self.rows if row["Operation"] == "Miss")
+        for name, told in self.s["lookups"].items():
+            if name != "all":
+                self.same(f"{name} hits and misses", (told["hits"], told["misses"]), (hits[name], misses[name]))
+
+    def engines(self):
+        """Busy for as long as the rows say, up to the end."""
+        p = self.s["prefill"]
+        computed = [row for row in self.rows if row["Operation"] == "Generate" and row["Phase"] == "Prefill"]
+        busy = sum(min(self.end, end_of(row)) - ns(row["Timestamp"]) for row in computed)
+        self.same("engine_s", p["engine_s"], busy / NS)
+        self.same("gpu_s", p["gpu_s"], busy / NS * int(self.option("--tensor-parallel")))
+        share = busy / self.end / int(self.option("--engines")) if self.end else None
+        if share is not None and (abs(share - p["busy_share"]) > 1e-9 or share > 1):
+            self.same("busy_share", p["busy_share"], share)
+
+    def option(self, name):
+        return self.c.args[self.c.args.index(name) + 1]
+
+    def servers(self, tier):
+        """The same for a tier: one server reads, and one writes, in the host for all ranks of an engine."""
+        number = int(tier["tier"][-1])
+        ranks = int(self.option("--tensor-parallel")) if self.c.compute and number > 0 else 1
+        for op, rate, name in (("Read", self.c.rates[number][0], "read"), ("Write", self.c.rates[number][1], "write")):
             free = work = moved = 0
-            for row in rows:
+            for row in self.rows:
                 # What is there before the first request took no time.
                 if row["Operation"] == op and row["Tier"] == tier["tier"] and row["Request"]:
-                    time = -(-int(row["Object_Size_Bytes"]) * NS // rate)
+                    time = -(-int(row["Object_Size_Bytes"]) * ranks * NS // rate)
                     free = max(free, ns(row["Timestamp"])) + time
                     work += time
                     moved += 1
-            share = (work - max(0, free - end)) / end if end else None
+            share = (work - max(0, free - self.end)) / self.end if self.end else None
             told = tier[name]["busy_share"]
-            if moved and told is not None and abs(told - share) > 1e-9 * (1 + moved):
-                wrong.append(f"Tier-{n} {name} busy_share: {told} told, {share} counted")
-    return wrong
+            if moved and told is not None and (abs(told - share) > 1e-9 * (1 + moved) or told > 1):
+                self.same(f"{tier['tier']} {name} busy_share", told, share)
 
 
+subprocess.run([kvgen, *TRACE, "--gpu-mem", "1GiB", "--progress", "none", "-o", f"{folder}/trace.csv"], check=True,
+               capture_output=True)
 for number in range(count):
-    drawn = configuration()
-    for line in check(*drawn):
-        print(f"{number}: {line}: kvgen {' '.join(drawn[0])}")
+    config = Config()
+    for line in Held(config).wrong:
+        print(f"{number}: {line}: kvgen {' '.join(config.args)}")
 print(f"{count} held")

@@ -36,4 +36,17 @@ for limit in 1 17 $((first - 1)) "$first" $((first + 1)) $((first + 2)) 997; do
     generate --limit "$limit"
     same "cut behind row $limit"
 done
+
+# The same where an existing trace runs through other tiers: one row of it may become several.
+generate
+mv "$TMP/t.csv" "$TMP/whole.csv"
+for limit in 1 17 41 42 43 997; do
+    told "$BIN/kvgen" --input "$TMP/whole.csv" --retier --gpu-mem 0 --cpu-mem 1GiB --storage-capacity 1GiB \
+        --limit "$limit" -o "$TMP/t.csv" --summary "$TMP/s.json"
+    is "other tiers, cut behind row $limit" "$(by_summary)" "$(by_rows | sed 's/^Tier-0 0 0 0 0 0 //')"
+done
+# A read of what is gone becomes a Miss and a Write: cut between them, nothing is written yet.
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n1,Read,10,Tier-1,a,Decode\n' >"$TMP/one.csv"
+told "$BIN/kvgen" --input "$TMP/one.csv" --retier --limit 1 -o "$TMP/t.csv" --summary "$TMP/s.json"
+is "cut between two rows of one" "$(json "$TMP/s.json" '.trace.rows, [.tiers[].write_ops] | tostring')" "1 [0,0,0]"
 done_testing
