@@ -158,10 +158,10 @@ void validity_json(struct jsonout *j, const struct validity *v)
     for (unsigned i = 0; i < v->figures; i++) {
         const struct validity_figure *f = &v->figure[i];
         jsonout_object(j, NULL);
-        jsonout_text_value(j, "figures", validity_of_text(f->of));
+        jsonout_text_value(j, "figures", validity_kind_word(f->of));
         jsonout_text_value(j, "tier", f->everywhere ? NULL : trace_tier_text(f->tier));
         jsonout_text_value(j, "op", f->everywhere ? NULL : trace_op_text(f->op));
-        jsonout_text_value(j, "state", validity_state_text(f->state));
+        jsonout_text_value(j, "state", validity_state_word(f->state));
         jsonout_text_value(j, "why", f->why);
         jsonout_end(j);
     }

@@ -736,11 +736,9 @@ static void text_served(FILE *out, const struct summary *s)
                 (unsigned long long)n->capacity_exceeded, units_plural(n->capacity_exceeded));
 }
 
-static const char *validity_words(enum validity_of of)
+static const char *validity_words(enum validity_kind of)
 {
-    static const char *const text[] = {"response", "end-to-end", "device",
-                                       "service",  "storage",    "all"};
-    return text[of];
+    return of == VALIDITY_END_TO_END ? "end-to-end" : validity_kind_word(of);
 }
 
 /* How long threads had no CPU. */
@@ -863,7 +861,7 @@ static void text_evidence(FILE *out, const struct summary *s)
         const struct validity_figure *f = &v->figure[i];
         if (is_told(f))
             fprintf(out, "%s figures %s: %s\n", validity_words(f->of),
-                    f->state == VALIDITY_GOOD ? "good" : validity_state_text(f->state), f->why);
+                    validity_state_word(f->state), f->why);
     }
     for (unsigned i = 0; i < v->whys; i++)
         fprintf(out, "%s%s\n", i ? "         " : "INVALID: ", v->why[i]);
@@ -994,7 +992,11 @@ static void line_moved(char buf[256], const struct summary *s)
 /* The percentile that so many samples bound from above with 95 % confidence; 0: none. */
 static unsigned highest_known(uint64_t samples)
 {
-    return samples >= 299 ? 99 : samples >= 59 ? 95 : samples >= 5 ? 50 : 0;
+    unsigned highest = 0;
+
+    for (unsigned i = 0; i < JUDGED && samples >= judge_samples(judge_percentile[i].ppm); i++)
+        highest = judge_percentile[i].percent;
+    return highest;
 }
 
 /* "; writes p50 22.0 ms, p99 180 ms". Takes the longest into *max. */
@@ -1108,7 +1110,7 @@ static void put_validity(FILE *out, const struct summary *s, unsigned lines)
         all += told;
         if (told && !said && v->whys == 0 && f->state != VALIDITY_GOOD) {
             snprintf(text, sizeof(text), "validity: %s%s%s: %s", whole ? "" : validity_words(f->of),
-                     whole ? "" : " ", validity_state_text(f->state), f->why);
+                     whole ? "" : " ", validity_state_word(f->state), f->why);
             said = 1;
         }
     }

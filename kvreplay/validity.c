@@ -11,13 +11,9 @@
 #define VALIDITY_ENOUGH       64e6 /* bytes, to judge a share or a rate by */
 #define VALIDITY_MOVED        0.9  /* share of the bytes that a direct run moves at least */
 #define VALIDITY_NEAR_CEILING 0.7
-#define VALIDITY_MOVES        0.05 /* what lengthens a figure by more makes it unreliable */
-#define VALIDITY_SAID         0.01 /* from here on it is said */
-#define VALIDITY_MOST         10   /* what lengthens a figure by more times is most of it */
 #define VALIDITY_BEYOND       1.25 /* times what was asked, or what the kernel saw */
 #define VALIDITY_KERNEL_NS    1e8  /* the kernel counts ms: less is not compared */
 #define VALIDITY_DELAY_NS     1000000
-#define VALIDITY_ABOVE        10 /* samples above a percentile that is judged, as kvstat marks it */
 
 static void validity_why(struct validity *v, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -198,31 +194,10 @@ static void note_overload(struct validity *v, const struct evidence *ev)
 
 /* ---- figures ---- */
 
-static const uint32_t judged_ppm[] = {500000, 950000, 990000};
-static const char *const judged_label[] = {"p50", "p95", "p99"};
-enum {
-    JUDGED = 3
-};
-
-const char *validity_of_text(enum validity_of of)
-{
-    static const char *const text[] = {"response", "end_to_end", "device",
-                                       "service",  "storage",    "all"};
-    return text[of];
-}
-
-const char *validity_state_text(enum validity_state state)
-{
-    static const char *const text[] = {"good", "unreliable", "unknown"};
-    return text[state];
-}
-
 /* Adds what is known of the figures that f names, or makes it worse: unreliable says more than
  * unknown, and that more than good. */
 static void judge_named(struct validity *v, const struct validity_figure *named)
 {
-    static const int rank[] = {
-        [VALIDITY_GOOD] = 0, [VALIDITY_UNKNOWN] = 1, [VALIDITY_UNRELIABLE] = 2};
     struct validity_figure *f = NULL;
 
     for (unsigned i = 0; i < v->figures; i++) {
@@ -231,7 +206,7 @@ static void judge_named(struct validity *v, const struct validity_figure *named)
             g->op == named->op)
             f = g;
     }
-    if (f && rank[named->state] <= rank[f->state])
+    if (f && named->state <= f->state)
         return;
     if (!f && v->figures == VALIDITY_FIGURES)
         return;
@@ -241,9 +216,9 @@ static void judge_named(struct validity *v, const struct validity_figure *named)
 }
 
 /* Likewise, of all tiers and operations. */
-static void judge_figure(struct validity *v, enum validity_of of, enum validity_state state,
+static void judge_figure(struct validity *v, enum validity_kind of, enum validity_state state,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
-static void judge_figure(struct validity *v, enum validity_of of, enum validity_state state,
+static void judge_figure(struct validity *v, enum validity_kind of, enum validity_state state,
                          const char *format, ...)
 {
     struct validity_figure f = {.of = of, .everywhere = true, .state = state};
@@ -256,18 +231,18 @@ static void judge_figure(struct validity *v, enum validity_of of, enum validity_
 }
 
 /* The percentile that differs most between the times as they were and without what lengthened
- * them. Returns by what share; *which of judged_ppm. A percentile that has too few samples above it
- * would be another one in the next run anyway: it shows nothing. */
+ * them. Returns by what share; *which of judge_percentile. A percentile that has too few samples
+ * above it would be another one in the next run anyway: it shows nothing. */
 static double moved_by(const struct hist *as_was, const struct hist *without, unsigned *which)
 {
     double most = 0;
 
     *which = 0;
     for (unsigned i = 0; i < JUDGED; i++) {
-        if (hist_count(as_was) * (1000000 - judged_ppm[i]) < VALIDITY_ABOVE * UINT64_C(1000000))
+        if (!judge_enough(hist_count(as_was), judge_percentile[i].ppm))
             continue;
-        double a = (double)hist_percentile(as_was, judged_ppm[i]);
-        double b = (double)hist_percentile(without, judged_ppm[i]);
+        double a = (double)hist_percentile(as_was, judge_percentile[i].ppm);
+        double b = (double)hist_percentile(without, judge_percentile[i].ppm);
         double share = a > b ? (a - b) / (b > 1 ? b : 1) : 0;
         if (share > most) {
             most = share;
@@ -277,34 +252,25 @@ static double moved_by(const struct hist *as_was, const struct hist *without, un
     return most;
 }
 
-/* "client delay adds 12 % to", or "is most of" where the percentage would say nothing. */
-static const char *added_text(char buf[96], const char *what, double share)
-{
-    if (share > VALIDITY_MOST)
-        snprintf(buf, 96, "%s is most of", what);
-    else
-        snprintf(buf, 96, "%s adds %.*f %% to", what, share < 0.1, 100 * share);
-    return buf;
-}
-
 /* Times of rows, or of requests, as the tool's own delays lengthened them. */
-static void judge_late(struct validity *v, enum validity_of of, struct hist *const times[2])
+static void judge_late(struct validity *v, enum validity_kind of, struct hist *const times[2])
 {
-    char a[32], b[32], added[96];
+    char a[32], b[32], added[JUDGE_ADDED];
     unsigned i;
 
     if (hist_count(times[0]) == 0)
         return;
     double share = moved_by(times[0], times[1], &i);
-    if (share < VALIDITY_SAID) {
+    if (share < JUDGE_SAID) {
         judge_figure(v, of, VALIDITY_GOOD, "%s", "");
         return;
     }
-    judge_figure(
-        v, of, share > VALIDITY_MOVES ? VALIDITY_UNRELIABLE : VALIDITY_GOOD,
-        "%s %s (%s instead of %s)", added_text(added, "client delay", share), judged_label[i],
-        units_format_duration(a, sizeof(a), (double)hist_percentile(times[0], judged_ppm[i])),
-        units_format_duration(b, sizeof(b), (double)hist_percentile(times[1], judged_ppm[i])));
+    judge_figure(v, of, judge_longer(share), "%s p%u (%s instead of %s)",
+                 judge_added(added, "client delay", share), judge_percentile[i].percent,
+                 units_format_duration(a, sizeof(a),
+                                       (double)hist_percentile(times[0], judge_percentile[i].ppm)),
+                 units_format_duration(b, sizeof(b),
+                                       (double)hist_percentile(times[1], judge_percentile[i].ppm)));
 }
 
 /* all, less the values of some rows, and with others in their place. NULL: no memory. */
@@ -343,8 +309,8 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
                        enum counts_held what)
 {
     const struct hist *times = what == COUNTS_HELD_DEVICE ? g->device : g->service;
-    enum validity_of of = what == COUNTS_HELD_DEVICE ? VALIDITY_DEVICE : VALIDITY_SERVICE;
-    char a[32], b[32], largest[32], pauses[64], added[96];
+    enum validity_kind of = what == COUNTS_HELD_DEVICE ? VALIDITY_DEVICE : VALIDITY_SERVICE;
+    char a[32], b[32], largest[32], pauses[64], added[JUDGE_ADDED];
     unsigned i;
 
     if (hist_count(g->held[what]) == 0)
@@ -355,18 +321,19 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
         return;
     }
     double share = moved_by(times, without, &i);
-    if (share > VALIDITY_MOVES) {
+    if (share > JUDGE_MOVES) {
         struct validity_figure f = {
             .of = of, .tier = g->tier, .op = g->op, .state = VALIDITY_UNRELIABLE};
         snprintf(
             pauses, sizeof(pauses), "kvreplay paused for up to %s, which",
             units_format_duration(largest, sizeof(largest), (double)gap_list_largest_ns(ev->gaps)));
-        snprintf(
-            f.why, sizeof(f.why), "%s %s %s %s (%s instead of %s)",
-            added_text(added, pauses, share), trace_tier_text(g->tier), trace_op_text(g->op),
-            judged_label[i],
-            units_format_duration(a, sizeof(a), (double)hist_percentile(times, judged_ppm[i])),
-            units_format_duration(b, sizeof(b), (double)hist_percentile(without, judged_ppm[i])));
+        snprintf(f.why, sizeof(f.why), "%s %s %s p%u (%s instead of %s)",
+                 judge_added(added, pauses, share), trace_tier_text(g->tier), trace_op_text(g->op),
+                 judge_percentile[i].percent,
+                 units_format_duration(a, sizeof(a),
+                                       (double)hist_percentile(times, judge_percentile[i].ppm)),
+                 units_format_duration(b, sizeof(b),
+                                       (double)hist_percentile(without, judge_percentile[i].ppm)));
         judge_named(v, &f);
     }
     hist_free(without);
@@ -411,9 +378,14 @@ static void judge_tier(struct validity *v, const struct evidence *ev, unsigned t
     va_start(args, format);
     vsnprintf(f.why, sizeof(f.why), format, args);
     va_end(args);
-    for (f.op = TRACE_READ; f.op <= TRACE_WRITE; f.op++)
-        for (f.of = VALIDITY_DEVICE; moved[f.op] > 0 && f.of <= VALIDITY_SERVICE; f.of++)
-            judge_named(v, &f);
+    for (f.op = TRACE_READ; f.op <= TRACE_WRITE; f.op++) {
+        if (moved[f.op] == 0)
+            continue;
+        f.of = VALIDITY_DEVICE;
+        judge_named(v, &f);
+        f.of = VALIDITY_SERVICE;
+        judge_named(v, &f);
+    }
 }
 
 /* Sums of the times of all storage I/Os, by the kernel and by us. False: they cannot be compared;
@@ -463,7 +435,7 @@ static void judge_delay(struct validity *v, const struct evidence *ev, unsigned 
     double all = (double)delay.engines_ns / service_ns;
     share = all > share ? all : share;
     double added = tier == TRACE_STORAGE ? added_by_waits(ev, times, share) : share;
-    if (added > VALIDITY_MOVES && delay.engines_ns >= VALIDITY_DELAY_NS)
+    if (added > JUDGE_MOVES && delay.engines_ns >= VALIDITY_DELAY_NS)
         judge_tier(v, ev, tier, VALIDITY_UNRELIABLE,
                    "CPU contention: thread %s waited for a CPU %.0f %% of the time",
                    gap_list_loop_name(ev->gaps, delay.loop), 100 * (share < 1 ? share : 1));
@@ -514,7 +486,7 @@ static void judge_kernel(struct validity *v, const struct evidence *ev)
         return; /* not known whose fault it is */
     units_format_duration(a, sizeof(a), own_ns);
     units_format_duration(b, sizeof(b), kernel_ns);
-    bool away = (double)delay.engines_ns > VALIDITY_MOVES * (own_ns - kernel_ns);
+    bool away = (double)delay.engines_ns > JUDGE_MOVES * (own_ns - kernel_ns);
     if (!away) {
         validity_note(
             v,
@@ -588,7 +560,7 @@ static void judge_storage(struct validity *v, const struct evidence *ev)
     else if (ev->storage->keeps_cache && ev->target == TARGET_MEDIUM_STORAGE)
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD,
                      "page cache included: that is what this engine sees");
-    else if (cached > VALIDITY_MOVES)
+    else if (cached > JUDGE_MOVES)
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNRELIABLE,
                      "%.0f %% of the bytes read came from a cache", 100 * cached);
     else if (ev->target != TARGET_MEDIUM_STORAGE)

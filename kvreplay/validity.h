@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "kvreplay/evidence.h"
+#include "lib/facts/judge.h"
 
 enum {
     VALIDITY_TEXTS = 8, /* of each list; more are left out */
@@ -16,23 +17,9 @@ enum {
     VALIDITY_BUDGET_NONE = -1
 };
 
-/* What is judged. */
-enum validity_of {
-    VALIDITY_RESPONSE,   /* response times */
-    VALIDITY_END_TO_END, /* of requests */
-    VALIDITY_DEVICE,
-    VALIDITY_SERVICE,
-    VALIDITY_STORAGE, /* everything of Tier-2 */
-    VALIDITY_ALL
-};
-enum validity_state {
-    VALIDITY_GOOD,
-    VALIDITY_UNRELIABLE,
-    VALIDITY_UNKNOWN
-};
 /* Of every tier and operation, or of one. */
 struct validity_figure {
-    enum validity_of of;
+    enum validity_kind of; /* or VALIDITY_ALL */
     bool everywhere;
     enum trace_tier tier; /* not everywhere */
     enum trace_op op;
@@ -55,8 +42,5 @@ struct validity {
 
 /* budget_ns: of --lateness-budget, or VALIDITY_BUDGET_NONE. */
 void validity_judge(struct validity *v, const struct evidence *ev, int64_t budget_ns);
-/* "response", "end_to_end"...; "good", "unreliable", "unknown". */
-const char *validity_of_text(enum validity_of of);
-const char *validity_state_text(enum validity_state state);
 
 #endif

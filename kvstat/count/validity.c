@@ -5,23 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kinds[VALIDITY_KINDS] = {
-    [VALIDITY_SERVICE] = "service",   [VALIDITY_DEVICE] = "device",
-    [VALIDITY_RESPONSE] = "response", [VALIDITY_END_TO_END] = "end_to_end",
-    [VALIDITY_STORAGE] = "storage",   [VALIDITY_FIRST_TOKEN] = "first_token"};
-static const char *const states[VALIDITY_STATES] = {
-    [VALIDITY_GOOD] = "good", [VALIDITY_UNKNOWN] = "unknown", [VALIDITY_UNRELIABLE] = "unreliable"};
-
-const char *validity_kind_word(enum validity_kind kind)
-{
-    return kinds[kind];
-}
-
-const char *validity_state_word(enum validity_state state)
-{
-    return states[state];
-}
-
 unsigned validity_place(uint8_t tier, uint8_t op)
 {
     return 1 + 2 * (unsigned)tier + (op == TRACE_READ ? 0 : 1);
@@ -95,7 +78,7 @@ static const char *title_of(unsigned kind)
 {
     return kind == VALIDITY_END_TO_END    ? "end to end"
            : kind == VALIDITY_FIRST_TOKEN ? "first token"
-                                          : kinds[kind];
+                                          : validity_kind_word(kind);
 }
 
 static void add(char buf[VALIDITY_LINE], const char *separator, const char *text)
@@ -200,9 +183,9 @@ const char *validity_line(char buf[VALIDITY_LINE], const struct validity *v)
     }
     if (drive) {
         add(buf, "", "good for drive figures; ");
-        add(buf, "", states[worst]);
+        add(buf, "", validity_state_word(worst));
     } else {
-        add(buf, "", states[worst]);
+        add(buf, "", validity_state_word(worst));
     }
     add_reasons(buf, v, worst, ": ");
     if (worst == VALIDITY_UNRELIABLE) {

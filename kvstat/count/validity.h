@@ -7,26 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/facts/judge.h"
 #include "lib/trace/trace.h"
-
-enum validity_kind {
-    VALIDITY_SERVICE,     /* service times */
-    VALIDITY_DEVICE,      /* device times */
-    VALIDITY_RESPONSE,    /* response times and waits */
-    VALIDITY_END_TO_END,  /* times of requests */
-    VALIDITY_STORAGE,     /* whether Tier-2 is storage at all, and its reads come from it */
-    VALIDITY_FIRST_TOKEN, /* what storage decides of a request's time to its first token */
-    VALIDITY_KINDS
-};
-enum validity_state {
-    VALIDITY_GOOD,
-    VALIDITY_UNKNOWN,
-    VALIDITY_UNRELIABLE,
-    VALIDITY_STATES
-};
-/* The word of a kind in a summary and in JSON: "end_to_end". kvreplay does not name FIRST_TOKEN. */
-const char *validity_kind_word(enum validity_kind kind);
-const char *validity_state_word(enum validity_state state);
 
 enum {
     VALIDITY_WHY = 256,

@@ -9,6 +9,7 @@
 
 #include "kvstat/report/cells.h"
 #include "lib/base/err.h"
+#include "lib/facts/judge.h"
 #include "lib/json/jsonout.h"
 
 /* Cut here, so that one text never takes more memory than this. */
@@ -114,7 +115,7 @@ void html_cell(FILE *out, const struct figure_part *part, enum figure_what what,
         v = statistic == FIGURE_VALUE ? figure_number(f) : figure_statistic(f, statistic);
     if (f && f->form == FIGURE_FORM_DISTRIBUTION && statistic >= FIGURE_P50 &&
         statistic <= FIGURE_P9999)
-        few = !figure_enough(hist_count(f->hist), hist_percentiles[statistic - FIGURE_P50].ppm);
+        few = !judge_enough(hist_count(f->hist), hist_percentiles[statistic - FIGURE_P50].ppm);
     enum figure_unit unit = statistic == FIGURE_COUNT ? FIGURE_UNIT_NONE : figure_unit(what);
     fputs("<td>", out);
     html_value(out, figure_name(name, &id), unit, v, few);

@@ -8,6 +8,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/units.h"
+#include "lib/facts/judge.h"
 
 const char *cell_count(char *buf, uint64_t count)
 {
@@ -127,7 +128,7 @@ const char *cell_percentile(char *buf, const struct hist *h, uint32_t ppm)
         snprintf(buf, CELL, "-");
         return buf;
     }
-    return cell_time(buf, (double)hist_percentile(h, ppm), figure_enough(hist_count(h), ppm));
+    return cell_time(buf, (double)hist_percentile(h, ppm), judge_enough(hist_count(h), ppm));
 }
 
 const char *cell_value(char *buf, enum figure_unit unit, double v)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/facts/judge.h"
 #include "lib/trace/trace.h"
 
 /* ---- identity ---- */
@@ -158,7 +159,7 @@ int figure_expand(const struct figure *f, figure_fn fn, void *arg)
             return rc;
     }
     for (unsigned i = 0; i < HIST_PERCENTILES; i++)
-        if (!figure_enough(hist_count(f->hist), hist_percentiles[i].ppm))
+        if (!judge_enough(hist_count(f->hist), hist_percentiles[i].ppm))
             few[n++] = hist_percentiles[i].name;
     part.id.statistic = FIGURE_FEW_SAMPLES;
     part.form = FIGURE_FORM_TEXTS;
@@ -206,16 +207,6 @@ const char *figure_text(const struct figure *f, char buf[FIGURE_TEXT])
         break;
     }
     return buf;
-}
-
-bool figure_enough(uint64_t samples, uint32_t ppm)
-{
-    return (double)samples * (1000000.0 - ppm) >= 10e6;
-}
-
-bool figure_bounded(uint64_t samples, uint32_t ppm)
-{
-    return pow((double)ppm / 1e6, (double)samples) <= 0.05;
 }
 
 /* ---- unit and name ---- */

@@ -381,13 +381,6 @@ void figure_format_number(char buf[FIGURE_TEXT], double number);
 /* The value as in CSV; unknown: "". Lent by the figure, or in buf. Not of FIGURE_FORM_TEXTS. */
 const char *figure_text(const struct figure *f, char buf[FIGURE_TEXT]);
 
-/* At least ten of that many samples lie above the percentile. With fewer, the next run will show
- * another value. */
-bool figure_enough(uint64_t samples, uint32_t ppm);
-/* So many samples bound the percentile from above with 95 % confidence (one of them lies above it):
- * 5 for P50, 59 for P95, 299 for P99. A verdict of PASS needs them. */
-bool figure_bounded(uint64_t samples, uint32_t ppm);
-
 /* ---- unit and name ---- */
 
 enum figure_unit {

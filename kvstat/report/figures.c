@@ -448,10 +448,7 @@ static void doubt_rows(struct figures *f)
     }
 }
 
-/* A percentile as it is and as it would have been: told from 1 % on, not believed above 5 %. */
-#define TOLD     0.01
-#define BELIEVED 0.05
-
+/* A percentile as it is and as it would have been. */
 struct twice {
     int64_t as_is, without;
     unsigned place;
@@ -461,19 +458,13 @@ struct twice {
 static void doubt_difference(struct figures *f, enum validity_kind kind, const struct twice *t)
 {
     double longer = (double)t->as_is / (double)t->without - 1;
-    struct validity_of doubt = {.only_worse = true,
-                                .state = longer > BELIEVED ? VALIDITY_UNRELIABLE : VALIDITY_GOOD};
-    if (t->as_is <= t->without || longer < TOLD)
+    struct validity_of doubt = {.only_worse = true, .state = judge_longer(longer)};
+    char added[JUDGE_ADDED];
+    if (t->as_is <= t->without || longer < JUDGE_SAID)
         return;
-    if (longer > 10) /* or nothing else is left */
-        snprintf(doubt.why, sizeof(doubt.why), "%s is most of %s", t->by, t->what);
-    else
-        snprintf(doubt.why, sizeof(doubt.why), "%s adds %.*f %% to %s", t->by, longer < 0.1,
-                 100 * longer, t->what);
+    snprintf(doubt.why, sizeof(doubt.why), "%s %s", judge_added(added, t->by, longer), t->what);
     validity_doubt(&f->validity, kind, t->place, &doubt);
 }
-
-static const uint32_t doubted_ppm[] = {500000, 950000, 990000};
 
 static void doubt_group(struct figures *f, const struct group *g, enum group_metric metric,
                         enum second_time time)
@@ -483,12 +474,12 @@ static void doubt_group(struct figures *f, const struct group *g, enum group_met
                                                [SECOND_RESPONSE] = VALIDITY_RESPONSE};
     const struct hist *h = g->metric[metric];
     char what[64];
-    for (size_t i = 0; h && i < sizeof(doubted_ppm) / sizeof(doubted_ppm[0]); i++) {
-        uint32_t ppm = doubted_ppm[i];
-        if (!figure_enough(hist_count(h), ppm))
+    for (size_t i = 0; h && i < JUDGED; i++) {
+        uint32_t ppm = judge_percentile[i].ppm;
+        if (!judge_enough(hist_count(h), ppm))
             continue;
         snprintf(what, sizeof(what), "%s %s p%u", trace_tier_text(g->key.tier),
-                 trace_op_text(g->key.op), ppm / 10000);
+                 trace_op_text(g->key.op), judge_percentile[i].percent);
         const struct twice t = {
             hist_percentile(h, ppm),
             second_percentile(agg_second(f->scan->agg), h, g->key.tier, g->key.op, time, ppm),
@@ -502,12 +493,12 @@ static void doubt_group(struct figures *f, const struct group *g, enum group_met
 static void doubt_requests(struct figures *f, enum validity_kind kind, const struct hist *as_is,
                            const struct hist *prompt)
 {
-    for (size_t i = 0; as_is && prompt && i < sizeof(doubted_ppm) / sizeof(doubted_ppm[0]); i++) {
-        uint32_t ppm = doubted_ppm[i];
+    for (size_t i = 0; as_is && prompt && i < JUDGED; i++) {
+        uint32_t ppm = judge_percentile[i].ppm;
         char what[32];
-        if (!figure_enough(hist_count(as_is), ppm))
+        if (!judge_enough(hist_count(as_is), ppm))
             continue;
-        snprintf(what, sizeof(what), "p%u", ppm / 10000);
+        snprintf(what, sizeof(what), "p%u", judge_percentile[i].percent);
         const struct twice t = {hist_percentile(as_is, ppm), hist_percentile(prompt, ppm),
                                 VALIDITY_EVERYWHERE, what, "client delay"};
         doubt_difference(f, kind, &t);

@@ -10,6 +10,7 @@
 #include "kvstat/screen/screen.h"
 #include "lib/base/err.h"
 #include "lib/base/units.h"
+#include "lib/facts/judge.h"
 #include "lib/trace/trace.h"
 
 /* The lines that paragraphs may take, and whether sections are set apart. */
@@ -419,9 +420,7 @@ static void put_time(struct lines *l, const struct figures *f, const struct room
 
 /* ---- the table of tiers ---- */
 
-static const uint32_t shown_ppm[] = {500000, 950000, 990000};
 enum {
-    PERCENTILES = sizeof(shown_ppm) / sizeof(shown_ppm[0]),
     LABEL_COLUMNS = 21
 };
 
@@ -475,12 +474,13 @@ static bool put_row(struct lines *l, const struct figures *f, unsigned tier, enu
                   size ? cell_size(b, (double)hist_max(size)) : "-");
         return false;
     }
-    for (unsigned i = 0; i < PERCENTILES; i++) {
-        bool enough = service && figure_bounded(hist_count(service), shown_ppm[i]);
+    for (unsigned i = 0; i < JUDGED; i++) {
+        bool enough = service && hist_count(service) >= judge_samples(judge_percentile[i].ppm);
         dash |= !enough;
         len += (size_t)snprintf(
             line + len, sizeof(line) - len, " %7s",
-            enough ? cell_time(a, (double)hist_percentile(service, shown_ppm[i]), true) : "-");
+            enough ? cell_time(a, (double)hist_percentile(service, judge_percentile[i].ppm), true)
+                   : "-");
     }
     lines_add(l, "%s %7s", line, service ? cell_time(a, (double)hist_max(service), true) : "-");
     return dash;
@@ -520,7 +520,7 @@ static bool put_table(struct lines *l, const struct figures *f)
 
 static const char *percentile(char buf[CELL], const struct hist *h, uint32_t ppm)
 {
-    return h && figure_bounded(hist_count(h), ppm)
+    return h && hist_count(h) >= judge_samples(ppm)
                ? cell_time(buf, (double)hist_percentile(h, ppm), true)
                : NULL;
 }
@@ -749,6 +749,19 @@ static void set_apart(struct lines *l, const struct room *room)
         lines_gap(l);
 }
 
+/* What a dash in the table means. */
+static void put_samples(struct lines *l)
+{
+    char line[128] = "-  too few samples:";
+    for (unsigned i = 0; i < JUDGED; i++) {
+        size_t len = strlen(line);
+        snprintf(line + len, sizeof(line) - len, "%s p%u%s %llu", i ? "," : "",
+                 judge_percentile[i].percent, i ? "" : " takes",
+                 (unsigned long long)judge_samples(judge_percentile[i].ppm));
+    }
+    lines_add(l, "%s", line);
+}
+
 static void put_all(struct lines *l, const struct figures *f, const struct verdict *v,
                     const struct room *room)
 {
@@ -764,7 +777,7 @@ static void put_all(struct lines *l, const struct figures *f, const struct verdi
     set_apart(l, room);
     bool dash = put_table(l, f);
     if (dash)
-        lines_add(l, "-  too few samples: p50 takes 5, p95 59, p99 299");
+        put_samples(l);
     set_apart(l, room);
     put_requests(l, f, room);
     put_targets(l, f, room);

@@ -8,6 +8,7 @@
 #include "kvstat/screen/lines.h"
 #include "kvstat/screen/screen.h"
 #include "lib/base/units.h"
+#include "lib/facts/judge.h"
 
 enum {
     LABEL_WIDTH = 34,
@@ -88,8 +89,7 @@ static bool has_samples(const struct run_table *t, const struct figure_id *id)
         return true;
     for (size_t run = 0; run < run_table_runs(t); run++) {
         double n = run_table_number(t, run, samples);
-        if (n >= 0 &&
-            !figure_bounded((uint64_t)n, hist_percentiles[id->statistic - FIGURE_P50].ppm))
+        if (n >= 0 && (uint64_t)n < judge_samples(hist_percentiles[id->statistic - FIGURE_P50].ppm))
             return false;
     }
     return true;

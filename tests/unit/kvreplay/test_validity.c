@@ -153,7 +153,7 @@ static void a_run_that_was_late(void **state)
 }
 
 /* Of all tiers and operations. */
-static const struct validity_figure *figure(const struct run *r, enum validity_of of)
+static const struct validity_figure *figure(const struct run *r, enum validity_kind of)
 {
     for (unsigned i = 0; i < r->validity.figures; i++)
         if (r->validity.figure[i].of == of && r->validity.figure[i].everywhere)
@@ -162,7 +162,7 @@ static const struct validity_figure *figure(const struct run *r, enum validity_o
 }
 
 /* The only one of a single tier and operation; NULL: there is none. */
-static const struct validity_figure *figure_of_place(const struct run *r, enum validity_of of)
+static const struct validity_figure *figure_of_place(const struct run *r, enum validity_kind of)
 {
     const struct validity_figure *found = NULL;
     for (unsigned i = 0; i < r->validity.figures; i++)

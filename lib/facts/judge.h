@@ -1,0 +1,62 @@
+/* judge.h - what makes a figure doubtful: states, kinds of figures, thresholds and numbers of
+ * samples, for all programs that judge. */
+#ifndef KVTRACE_FACTS_JUDGE_H
+#define KVTRACE_FACTS_JUDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In the order of how grave they are: of two states, the greater counts. */
+enum validity_state {
+    VALIDITY_GOOD,
+    VALIDITY_UNKNOWN,
+    VALIDITY_UNRELIABLE, /* something is known to have moved the figure */
+    VALIDITY_STATES
+};
+enum validity_kind {
+    VALIDITY_SERVICE,     /* service times */
+    VALIDITY_DEVICE,      /* device times */
+    VALIDITY_RESPONSE,    /* response times and waits */
+    VALIDITY_END_TO_END,  /* times of requests */
+    VALIDITY_STORAGE,     /* whether Tier-2 is storage at all, and its reads come from it */
+    VALIDITY_FIRST_TOKEN, /* what storage decides of a request's time to its first token */
+    VALIDITY_KINDS,
+    VALIDITY_ALL = VALIDITY_KINDS
+};
+/* The words of summaries and reports: "unreliable"; "end_to_end", "all". kvreplay does not name
+ * FIRST_TOKEN. Lent for ever. */
+const char *validity_state_word(enum validity_state state);
+const char *validity_kind_word(enum validity_kind kind);
+
+/* Shares by which something lengthened a figure. */
+#define JUDGE_MOVES 0.05 /* above it, the figure is unreliable */
+#define JUDGE_SAID  0.01 /* from here on it is said */
+
+/* The state of a figure that was lengthened by that share. */
+enum validity_state judge_longer(double share);
+/* "client delay adds 12 % to"; above ten times, where a percentage says nothing, "client delay is
+ * most of". Returns buf. */
+enum {
+    JUDGE_ADDED = 96
+};
+const char *judge_added(char buf[JUDGE_ADDED], const char *what, double share);
+
+/* The percentiles that are judged: P50, P95, P99. */
+enum {
+    JUDGED = 3
+};
+struct judge_percentile {
+    uint32_t ppm;
+    unsigned percent;
+};
+extern const struct judge_percentile judge_percentile[JUDGED];
+
+/* At least ten of that many samples lie above the percentile. With fewer, the next run will show
+ * another value. */
+bool judge_enough(uint64_t samples, uint32_t ppm);
+/* So many samples bound the percentile from above with 95 % confidence (one of them lies above
+ * it): 5 for P50, 59 for P95, 299 for P99. ppm: 1 to 999999. Source: the smallest n with
+ * p^n <= 0.05 (Wilks, 1941). */
+uint64_t judge_samples(uint32_t ppm);
+
+#endif
