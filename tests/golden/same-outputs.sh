@@ -27,7 +27,7 @@ names() {
     if jq -r 'del(.gaps, .scheduler_gaps, .validity, .why_invalid, .notes) | paths | map(if type == "number" then "[]" else .
         end) | join(".")' 2>/dev/null <measured | awk '!seen[$0]++' >members && [ -s members ]; then cat members; else
         sed -E 's/-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?/#/g; s/# [kMGTnum]?i?(s|B|B\/s)\b/# UNIT/g; s/ +/ /g' measured |
-            grep -vE 'CPU contention|for a CPU|pause|foreign|client delay|^(good|unreliable|unknown)'
+            grep -vE 'CPU contention|for a CPU|pause|foreign|client delay|instead of|^(good|unreliable|unknown)'
     fi
 }
 measured() { cat >measured && names; }
