@@ -276,8 +276,13 @@ static void door_left(struct counts_door *d, const struct row *r)
     int64_t done_ns = r->t.start_ns + r->t.latency_ns;
 
     d->busy_bytes += r->t.status == TRACE_OK && r->t.op != TRACE_DELETE ? r->t.size : 0;
-    if (d->in_flight > 0 && --d->in_flight == 0 && done_ns > d->busy_since_ns)
+    if (d->in_flight == 0)
+        return;
+    d->in_flight--;
+    if (done_ns > d->busy_since_ns) {
         d->busy_ns += done_ns - d->busy_since_ns;
+        d->busy_since_ns = done_ns; /* if others are there still */
+    }
 }
 
 static void door_add(struct counts *s, struct counts_door *d, const struct row *r)

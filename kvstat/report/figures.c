@@ -1023,7 +1023,7 @@ static void make_intervals(struct figures *f, const struct provenance *p)
 {
     struct intervals_source source = {.series = f->scan->series,
                                       .queue = p->queue,
-                                      .elapsed_ns = agg_totals(f->scan->agg)->elapsed_ns,
+                                      .end_ns = agg_totals(f->scan->agg)->end_ns,
                                       .warmup_ns = f->scan->warmup_ns,
                                       .misses_known = f->scan->columns & TRACE_EXTENDED};
     for (unsigned t = 0; t < TRACE_TIERS; t++)

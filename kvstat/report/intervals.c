@@ -105,7 +105,7 @@ static void put_queues(struct intervals *s, const struct intervals_source *sourc
         w->requests += (double)in->arrived - (double)in->admitted;
         w->arrivals_ns += in->arrived_ns - in->admitted_ns;
         add_left_waiting(w, &source->queue[q], begin_s, last ? INFINITY : end_s);
-        double until_ns = last ? (double)source->elapsed_ns : end_s * 1e9;
+        double until_ns = last ? (double)source->end_ns : end_s * 1e9;
         double so_far_ns = w->requests > 0 ? w->requests * until_ns - w->arrivals_ns : 0;
         double n = (double)in->admitted + w->requests;
         id.what = FIGURE_REQUESTS;

@@ -14,8 +14,8 @@ struct provenance_queue;
 struct intervals_source {
     const struct series *series;
     const struct provenance_queue *queue; /* TRACE_QOSES */
-    uint64_t elapsed_ns;
-    int64_t warmup_ns; /* of the result file */
+    int64_t end_ns;                       /* of a result: of its last operation, from its zero */
+    int64_t warmup_ns;                    /* of the result file */
     bool used[TRACE_TIERS];
     bool misses_known;
 };

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 
-plan 24
+plan 26
 # Two requests: interactive, from 0.2 s, let in at 0.5; batch, from 0.4, let in at 2.5, done at 2.6.
 cat >"$TMP/r.csv" <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,QoS,Arrival,Due,Eligible,Start,Latency_us,Device_us,Status
@@ -34,6 +34,9 @@ is "no line without arrivals" "$(column responsive.count)" ""
 exits "with the summary" 0 "$kvstat" --csv --interval 1s --run "$TMP/s.json" "$TMP/r.csv"
 is "those never let in are in line" "$(column batch.waiting)" "1 3 2 "
 is "with their wait so far" "$(column batch.queue_mean_ms | tr ' ' '\n' | awk '{ printf "%.3f ", $1 }')" \
+    "600.000 866.667 1433.333 "
+exits "with a warm-up" 0 "$kvstat" --csv --interval 1s --warmup 1s --run "$TMP/s.json" "$TMP/r.csv"
+is "the last interval ends when it did" "$(column batch.queue_mean_ms | tr ' ' '\n' | awk '{ printf "%.3f ", $1 }')" \
     "600.000 866.667 1433.333 "
 exits "one interval" 0 "$kvstat" --csv --interval 1h --run "$TMP/s.json" "$TMP/r.csv"
 is "has the mean of all" "$(column batch.queue_mean_ms | awk '{ printf "%.3f", $1 }')" 1433.333

@@ -174,9 +174,12 @@ static void into_a_pool_never_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hit_exchanges),  cmocka_unit_test(hit_stays),
-        cmocka_unit_test(hit_returns),    cmocka_unit_test(hit_without_effect),
-        cmocka_unit_test(hit_makes_room), cmocka_unit_test(promoted_is_no_ghost),
+        cmocka_unit_test(hit_exchanges),
+        cmocka_unit_test(hit_stays),
+        cmocka_unit_test(hit_returns),
+        cmocka_unit_test(hit_without_effect),
+        cmocka_unit_test(hit_makes_room),
+        cmocka_unit_test(promoted_is_no_ghost),
         cmocka_unit_test(into_a_pool_never_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

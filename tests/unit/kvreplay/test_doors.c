@@ -105,6 +105,25 @@ static void a_busy_target_is_not_slow(void **state)
     counts_release(&s);
 }
 
+/* A target is busy until the last end that was seen, also where another operation never ends: its
+ * bytes are those of that time. Its rate was not known at all, and its bytes those of no time. */
+static void an_operation_that_never_ends(void **state)
+{
+    struct counts s;
+    struct row stuck = {
+        .t = {.op = TRACE_WRITE, .tier = TRACE_STORAGE, .start_ns = 0, .latency_ns = TRACE_NONE}};
+
+    (void)state;
+    setup(&s);
+    counts_started(&s, &stuck);
+    add(&s, 0, TRACE_WRITE, 1 * MS, 2 * MS, TRACE_OK);
+    add(&s, 0, TRACE_WRITE, 5 * MS, 2 * MS, TRACE_OK);
+    add(&s, 0, TRACE_WRITE, 4 * MS, 2 * MS, TRACE_OK);
+    assert_int_equal(s.door[TRACE_STORAGE][0].busy_ns, 7 * MS);
+    assert_int_equal(s.door[TRACE_STORAGE][0].busy_bytes, 3 << 20);
+    counts_release(&s);
+}
+
 static void few_rows_say_nothing(void **state)
 {
     struct counts s;
@@ -143,9 +162,8 @@ static void a_full_target_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slow_target_is_named),
-        cmocka_unit_test(a_busy_target_is_not_slow),
-        cmocka_unit_test(few_rows_say_nothing),
+        cmocka_unit_test(a_slow_target_is_named),       cmocka_unit_test(a_busy_target_is_not_slow),
+        cmocka_unit_test(an_operation_that_never_ends), cmocka_unit_test(few_rows_say_nothing),
         cmocka_unit_test(a_full_target_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
