@@ -1,0 +1,48 @@
+#!/bin/sh
+# Each counter that a request moves, for requests of each kind: one table. Documents, objects of a decode node and blocks
+# are no requests; a request counts once, where it is at the end: complete, in progress or waiting. A bug looked like
+# documents in the queue that were counted as waiting requests, or an engine whose last prefill was not counted.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+
+# Two requests of two blocks of 12.6 MB, of which they share the first, a second apart. A token of the answer takes 30 ms.
+cat >"$TMP/two.jsonl" <<'END'
+{"timestamp": 1000, "input_length": 1024, "output_length": 10, "hash_ids": [1, 2]}
+{"timestamp": 2000, "input_length": 1024, "output_length": 10, "hash_ids": [1, 3]}
+END
+slow='--gpu-mem 0 --cpu-mem 0 --tier-model 2=write:1MB/s'
+gpu='--gpu-profile h100 --params 1e9'
+lengths='--input-len 1000 --output-len 10'
+users="--users 2 $lengths --arrival open"
+rag="$lengths --enable-rag --rag-num-docs 3"
+timed='--rag-ingest timed --duration 30s'
+counters='.requests as $r | [$r.issued, $r.served, $r.completed, $r.in_progress, $r.waiting, $r.waiting_documents,
+    $r.end_to_end_ms.count // 0, ([$r.queue_by_qos_ms // {} | .[] | .count? // 0] | add // 0), $r.ingest_ms.count // 0,
+    .prefill.requests // 0, .prefill.first_token_ms.all.count // 0, $r.context_tokens, $r.generated_tokens,
+    .lookups.all.lookups] | map(tostring) | join(" ")'
+
+# issued served completed in-progress waiting waiting-documents | end-to-end queued ingested prefills first-tokens |
+# context generated lookups
+while IFS='|' read -r name options places times tokens; do
+    with "$options" told "$BIN/kvgen" -m tiny-1b --seed 1 -o none --summary "$TMP/s.json"
+    is "$name" "$(jq -r "$counters" "$TMP/s.json")" "$(echo "$places $times $tokens" | xargs)"
+done <<END
+two requests|--input $TMP/two.jsonl|2 2 2 0 0 0|2 0 0 0 0|2048 20 4
+cut while the second one answers|--input $TMP/two.jsonl --duration 1.1s|2 2 1 1 0 0|1 0 0 0 0|2048 10 4
+cut when the second one comes|--input $TMP/two.jsonl --duration 1s|1 1 1 0 0 0|1 0 0 0 0|1024 10 2
+one worker, cut while it answers|--input $TMP/two.jsonl --speed 0 --workers 1 --duration 200ms|2 1 0 1 1 0|0 0 0 0 0|1024 0 2
+cut while one writes, one waits for it|--input $TMP/two.jsonl $slow --duration 2s|2 2 0 2 0 0|0 2 0 0 0|2048 0 1
+cut while one writes, one in the queue|--input $TMP/two.jsonl $slow --workers 1 --duration 2s|2 1 0 1 1 0|0 2 0 0 0|1024 0 1
+prefills|--input $TMP/two.jsonl $gpu|2 2 2 0 0 0|2 0 0 2 2|2048 20 4
+cut in a prefill|--input $TMP/two.jsonl $gpu --duration 1.001s|2 2 1 1 0 0|1 0 0 2 1|2048 10 4
+cut in a prefill, one at its engine|--input $TMP/two.jsonl $gpu --speed 0 --duration 2ms|2 2 0 2 0 0|0 0 0 1 0|2048 0 4
+users|$users --max-requests 4|4 4 4 0 0 0|4 0 0 0 0|4000 40 5
+prefill-only|$users --max-requests 4 --prefill-only|4 4 4 0 0 0|4 0 0 0 0|4000 40 1
+prefill-only, computed|$users --max-requests 4 --prefill-only $gpu|4 4 4 0 0 0|4 0 0 4 4|4000 40 1
+decode-only, 20 objects are there|$users --max-requests 4 --decode-only|4 4 4 0 0 0|4 0 0 0 0|4000 40 4
+one in twelve asks about a document|$users --max-requests 12 $rag|12 12 12 0 0 0|12 0 0 0 0|13560 289 24
+documents before, cut|--users 1 $rag $slow --workers 1 --duration 1s|1 1 0 1 0 0|0 1 0 0 0|1000 0 0
+documents beside requests|--users 1 $rag $timed|35 35 34 1 0 0|34 0 3 0 0|38120 627 72
+one document is written, two wait|--users 1 $rag $timed $slow --workers 1|1 0 0 0 1 2|0 1 0 0 0|0 0 0
+END
+done_testing
