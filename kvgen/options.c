@@ -707,14 +707,14 @@ const struct opt options_table[] = {
      .marks = SAI3_ONLY,
      .help = "With --format sai3: least time between the starts of two operations on one "
              "object, because sai3-bench does not wait for the first to end. 0: keep all "
-             "times."},
+             "times. If --input is a result, kvgen says what its target needs."},
     {.name = "preload",
      .type = OPT_FLAG,
      .offset = AT(preload),
      .flags = OPT_NO_EFFECT,
      .marks = SAI3_ONLY,
      .help = "With --format sai3, instead of --settle: also write X.preload.tsv, which "
-             "writes all that X.tsv reads. Replay it first."},
+             "writes all that X.tsv reads or deletes. Replay it first."},
     {.name = "segment-size",
      .type = OPT_SIZE,
      .offset = AT(segment_bytes),

@@ -26,7 +26,8 @@
 
 enum {
     MAX_ENDPOINT = 1024,
-    MAX_LINE = TRACE_MAX_KEY + MAX_ENDPOINT + 512,
+    MAX_NAME = TRACE_MAX_KEY + 40,
+    MAX_LINE = MAX_NAME + MAX_ENDPOINT + 512,
     MAX_THREAD = 65535 /* warp: 16 bits */
 };
 
@@ -35,6 +36,7 @@ enum {
     RULE_EMPTY,
     RULE_TIME,
     SAI3_PATH,
+    SAI3_NAME,
     SAI3_DELETED,
     SAI3_SIZE,
     SAI3_FAILED,
@@ -45,7 +47,6 @@ enum {
     SAI3_PUT_1S,
     SAI3_PUT_10S,
     SAI3_PRELOAD,
-    SAI3_KEPT,
     WARP_QUOTE = SAI3_PATH,
     WARP_LATENCY,
     WARP_THREADS,
@@ -57,20 +58,21 @@ static const struct export_rule sai3_rules[] = {
     {EXPORT_REFUSED, "without a key"},
     {EXPORT_REFUSED, "at a time outside the years 1970 to 2199"},
     {EXPORT_REFUSED, "with a key that leaves the endpoint's folder (\"..\")"},
+    {EXPORT_REFUSED, "with a key that ends in .put-N or .delete-N, as names of --preload do"},
     {EXPORT_LOSS, "that read an object after its deletion: the GET fails"},
     {EXPORT_LOSS, "that read another size than was written: a GET fetches the whole object"},
     {EXPORT_LOSS, "that failed in the run: left out"},
     {EXPORT_LOSS, "that need an object whose PUT failed: left out"},
     {EXPORT_LOSS, "that delete an object that is not there: the DELETE fails"},
-    {EXPORT_LOSS,
-     "that start before the PUT of their object is done: sai3-bench waits for no other "
-     "operation, so they fail (--tier-model gives a simulation times; replay an existing trace and "
-     "export the result)"},
+    {EXPORT_LOSS, "that start before the PUT of their object is done, or write beside a GET: "
+                  "sai3-bench waits for "
+                  "no other operation, so they fail (--tier-model gives a simulation times; replay "
+                  "an existing trace and "
+                  "export the result)"},
     {EXPORT_LOSS, "that would fail on a target whose PUT takes 0.1 s (see --settle)"},
     {EXPORT_LOSS, "that would fail on a target whose PUT takes 1 s (see --settle)"},
     {EXPORT_REMARK, "that would fail on a target whose PUT takes 10 s (see --settle)"},
     {EXPORT_REMARK, "that read what was not written before: a PUT is added at the beginning"},
-    {EXPORT_REMARK, "that delete what is used again, or was never read: left out (--preload)"},
     {EXPORT_REMARK, NULL}};
 static const struct export_rule warp_rules[] = {
     {EXPORT_REFUSED, "with a tab, newline or other control character in the key: fields have no "
@@ -90,9 +92,10 @@ struct oplog {
     char *preload_path;    /* sai3 with preload */
     struct output_file *preload;
     uint64_t preload_rows, preload_bytes; /* PUTs in it */
+    uint64_t put_bytes;                   /* of PUTs in the log itself */
     struct thread_numbers *threads;
     int64_t first_ns, last_ns; /* of all operations */
-    char line[MAX_LINE];
+    char line[MAX_LINE], name[MAX_NAME];
 };
 
 static bool is_sai3(const struct export *x)
@@ -200,11 +203,49 @@ static struct export_op beside(const struct export_op *op, enum trace_op what)
     return other;
 }
 
+/* ---- names with --preload ---- */
+
+static const char *const own_names[TRACE_OPS] = {
+    [TRACE_WRITE] = ".put-", [TRACE_DELETE] = ".delete-"};
+
+/* op with the name that its object has in the log. Where all that is read is there before, each PUT
+ * makes an object of its own and each DELETE takes one: a target may truncate an object while it is
+ * written, and no operation waits. Lent until the next call. */
+static struct export_op named(const struct export *x, const struct export_op *op)
+{
+    struct oplog *l = x->state;
+    struct export_op with = *op;
+    const char *own = own_names[op->op];
+    if (!x->o->preload || !own)
+        return with;
+    char *p = export_put_text(l->name, op->key.p, op->key.len);
+    p = export_put_text(p, own, strlen(own));
+    p += units_put_u64(p, op->number);
+    with.key = (struct trace_str){.p = l->name, .len = (uint32_t)(p - l->name)};
+    return with;
+}
+
+/* Whether a key could be the name of another object. */
+static bool is_own_name(struct trace_str key)
+{
+    uint32_t digits = 0;
+    while (digits < key.len && key.p[key.len - 1 - digits] >= '0' &&
+           key.p[key.len - 1 - digits] <= '9')
+        digits++;
+    for (int op = 0; op < TRACE_OPS && digits > 0; op++) {
+        size_t len = own_names[op] ? strlen(own_names[op]) : key.len;
+        if (len < key.len - digits &&
+            memcmp(key.p + key.len - digits - len, own_names[op], len) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* A PUT of op's object into the log that is replayed first, at 1 GB/s: a byte a ns. */
 static int put_preload(struct export *x, const struct export_op *op, struct err *e)
 {
     struct oplog *l = x->state;
-    struct export_op put_op = beside(op, TRACE_WRITE);
+    struct export_op with = named(x, op), put_op = beside(&with, TRACE_WRITE);
     int64_t start_ns;
     if (__builtin_add_overflow(l->first_ns + shift_of(l), (int64_t)l->preload_bytes, &start_ns) ||
         start_ns < 0 || start_ns > ISO_TIME_MAX)
@@ -214,24 +255,6 @@ static int put_preload(struct export *x, const struct export_op *op, struct err 
         l->preload_bytes > INT64_MAX)
         l->preload_bytes = INT64_MAX;
     return l->preload ? output_file_put(l->preload, l->line, len, e) : 0;
-}
-
-/* Where all that is read is there, a DELETE waits for the end: it may not be the last on its
- * object. */
-static int keep_preloaded(struct export *x, const struct export_op *op,
-                          const struct settle_step *step, struct err *e)
-{
-    struct oplog *l = x->state;
-    int rc = 0;
-    if (op->op != TRACE_DELETE)
-        rc = keep(x, op, op->time_ns, e);
-    if (rc == 0 && step->leave > 0) {
-        struct export_op delete_op = beside(op, TRACE_DELETE);
-        delete_op.latency_ns = op->op == TRACE_DELETE ? op->latency_ns : TRACE_NONE;
-        delete_op.leave = step->leave;
-        rc = export_keep(x, l->sort, step->leave_ns, &delete_op, e);
-    }
-    return rc == 0 && step->unwritten ? put_preload(x, op, e) : rc;
 }
 
 /* Follows what is stored, so that a replay finds what it reads, and notes operations that will
@@ -246,8 +269,6 @@ static int keep_settled(struct export *x, const struct export_op *op, struct err
         export_note(x, step.unusable ? SAI3_UNUSABLE : SAI3_FAILED, op->number);
         return 0;
     }
-    if (x->o->preload)
-        return keep_preloaded(x, op, &step, e);
     if (step.gone)
         export_note(x, op->op == TRACE_DELETE ? SAI3_ABSENT : SAI3_DELETED, op->number);
     else if (op->op == TRACE_READ && step.size != op->size)
@@ -255,7 +276,9 @@ static int keep_settled(struct export *x, const struct export_op *op, struct err
     if (step.early)
         export_note(x, SAI3_UNDONE, op->number);
     int rc = keep(x, op, step.start_ns, e);
-    if (rc == 0 && step.unwritten) {
+    if (rc == 0 && step.unwritten && x->o->preload) {
+        rc = put_preload(x, op, e);
+    } else if (rc == 0 && step.unwritten) {
         struct export_op put_op = beside(op, TRACE_WRITE);
         export_note(x, SAI3_PRELOAD, op->number);
         l->heads = true;
@@ -278,6 +301,8 @@ static int oplog_row(struct export *x, const struct export_op *op, struct err *e
         return export_refuse(x, RULE_EMPTY, op, e);
     if (is_sai3(x) && leaves_folder(*key))
         return export_refuse(x, SAI3_PATH, op, e);
+    if (x->o->preload && is_own_name(*key))
+        return export_refuse(x, SAI3_NAME, op, e);
     if (!is_sai3(x) && memchr(key->p, '"', key->len))
         return export_refuse(x, WARP_QUOTE, op, e);
     if (!is_sai3(x) && op->latency_ns == TRACE_NONE)
@@ -302,7 +327,8 @@ static int write_op(struct export *x, const struct export_op *op, int64_t start_
         return err_nomem(e, "threads of the export");
     if (!is_sai3(x) && thread > MAX_THREAD)
         return export_refuse(x, WARP_THREADS, op, e);
-    return export_put(x, l->line, put_line(x, x->rows, thread, op, start_ns), e);
+    struct export_op with = named(x, op);
+    return export_put(x, l->line, put_line(x, x->rows, thread, &with, start_ns), e);
 }
 
 /* Which operations fail where a PUT takes long. */
@@ -347,11 +373,8 @@ static int oplog_finish(struct export *x, struct err *e)
     while ((rc = export_take(l->sort, &time_ns, &op, e)) > 0) {
         int64_t start_ns;
         bool preloaded = time_ns == PRELOAD_TIME;
-        if (op.leave > 0 && !settle_leaves(l->settle, op.leave)) {
-            if (x->o->preload)
-                export_note(x, SAI3_KEPT, op.number);
+        if (op.leave > 0 && !settle_leaves(l->settle, op.leave))
             continue;
-        }
         if (__builtin_add_overflow(preloaded ? l->first_ns : time_ns, shift_ns, &start_ns) ||
             (!preloaded && __builtin_add_overflow(start_ns, behind_heads_ns, &start_ns)))
             start_ns = -1;
@@ -360,9 +383,12 @@ static int oplog_finish(struct export *x, struct err *e)
             continue;
         if (is_sai3(x) && (rc = note_failures(x, &op, start_ns, e)) < 0)
             return rc;
+        if (x->o->preload && op.op == TRACE_DELETE && (rc = put_preload(x, &op, e)) < 0)
+            return rc;
         rc = write_op(x, &op, start_ns, e);
         if (rc < 0)
             return rc;
+        l->put_bytes += op.op == TRACE_WRITE ? op.size : 0;
         x->rows++;
     }
     if (rc == 0 && l->preload) {
@@ -374,29 +400,57 @@ static int oplog_finish(struct export *x, struct err *e)
     return rc;
 }
 
+static void preload_notice(const struct oplog *l, char *buf, size_t n)
+{
+    char of[32], bytes[32], more[32];
+    units_format_count(of, sizeof(of), l->preload_rows);
+    units_format_bytes(bytes, sizeof(bytes), (double)l->preload_bytes);
+    units_format_bytes(more, sizeof(more), (double)l->put_bytes);
+    snprintf(
+        buf, n,
+        "--preload: %s PUTs, %s, in %s, to be replayed to its end first; PUTs of the log itself "
+        "add %s",
+        of, bytes, l->preload_path ? l->preload_path : "no file", more);
+}
+
+/* How long the slowest operation took whose object another one needs, up to a tenth of a second. */
+static size_t needed_notice(const struct settle_moved *m, char *buf, size_t n)
+{
+    const int64_t tenth_ns = UNITS_NS_PER_S / 10;
+    char took[32];
+    if (m->needed_ns <= 0)
+        return 0;
+    int64_t tenths = m->needed_ns / tenth_ns + (m->needed_ns % tenth_ns > 0);
+    units_format_duration(took, sizeof(took), (double)m->needed_ns);
+    return (size_t)snprintf(buf, n,
+                            "operations took up to %s in this result: its target needs --settle "
+                            "%lld.%llds or more",
+                            took, (long long)(tenths / 10), (long long)(tenths % 10));
+}
+
 static bool sai3_notice(const struct export *x, char *buf, size_t n)
 {
     const struct oplog *l = x->state;
     const struct settle_moved *m = settle_moved(l->settle);
-    char moved[32], of[32], mean[32], most[32], longer[64] = "";
+    char moved[32], of[32], mean[32], most[32], needed[160];
     double mean_ns = m->ops > 0 ? (double)m->sum_ns / (double)m->ops : 0;
     if (x->o->preload) {
-        units_format_bytes(most, sizeof(most), (double)l->preload_bytes);
-        units_format_count(of, sizeof(of), l->preload_rows);
-        snprintf(buf, n, "--preload: %s PUTs, %s, in %s, to be replayed to its end first", of, most,
-                 l->preload_path ? l->preload_path : "no file");
+        preload_notice(l, buf, n);
         return true;
     }
-    if (m->ops == 0)
-        return false;
-    if (l->heads)
-        snprintf(longer, sizeof(longer), "; all start after the PUTs at the head");
+    bool known = needed_notice(m, needed, sizeof(needed)) > 0;
+    if (m->ops == 0) {
+        snprintf(buf, n, "--settle: %s", known ? needed : "");
+        return known;
+    }
     units_format_count(moved, sizeof(moved), m->ops);
     units_format_count(of, sizeof(of), m->of);
     units_format_duration(mean, sizeof(mean), mean_ns);
     units_format_duration(most, sizeof(most), (double)m->most_ns);
-    snprintf(buf, n, "--settle: %s of %s operations start later, by %s on average and %s at most%s",
-             moved, of, mean, most, longer);
+    snprintf(buf, n,
+             "--settle: %s of %s operations start later, by %s on average and %s at most%s%s%s",
+             moved, of, mean, most, l->heads ? "; all start after the PUTs at the head" : "",
+             known ? "; " : "", known ? needed : "");
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* For oplog.c: follows each object through the operations on it, which come in order of start, and
- * again as they are written. It holds some 60 bytes for each object, and no key. */
+ * again as they are written. It holds some 90 bytes for each object, and no key. */
 #include "kvgen/format/settle.h"
 
 #include <errno.h>
@@ -23,13 +23,16 @@ enum state {
 
 struct object {
     int64_t read_ns, write_ns; /* new starts of the last GET, and of the last PUT or DELETE */
-    int64_t done_ns;           /* end of the last PUT */
+    int64_t done_ns;           /* end of the last PUT or DELETE */
+    int64_t read_done_ns;      /* last end of the GETs */
+    int64_t write_takes_ns;    /* what that one took, if known */
+    int64_t read_takes_ns;     /* the longest of the GETs since */
     uint64_t size;
-    int64_t put_ns; /* settle_count: start of the PUT that made it; NEVER: it is not there */
+    int64_t put_ns; /* settle_count: start of its last PUT; NEVER: it is not there */
     uint32_t leave; /* of its last operation, if that moved it; else 0 */
     int64_t leave_ns;
     enum state state;
-    bool read; /* by any operation so far */
+    bool read; /* settle_create preloaded: by any operation so far */
 };
 
 struct settle {
@@ -101,8 +104,14 @@ static struct object *object_of(struct settle *s, const struct export_op *op)
         s->cap = cap;
     }
     struct object *o = &s->object[s->objects++];
-    *o = (struct object){
-        .read_ns = NEVER, .write_ns = NEVER, .done_ns = NEVER, .put_ns = NEVER, .state = UNSEEN};
+    *o = (struct object){.read_ns = NEVER,
+                         .write_ns = NEVER,
+                         .done_ns = NEVER,
+                         .read_done_ns = NEVER,
+                         .write_takes_ns = TRACE_NONE,
+                         .read_takes_ns = TRACE_NONE,
+                         .put_ns = NEVER,
+                         .state = UNSEEN};
     return o;
 }
 
@@ -150,26 +159,42 @@ static void move(struct settle *s, struct object *o, const struct export_op *op,
     s->moved.most_ns = later_of(s->moved.most_ns, by_ns);
 }
 
-/* A usable operation where all that is read is there. */
+/* A usable operation where all that is read is there. What is written or deleted has a name of its
+ * own: only what is read first, and what leaves, is to be known. */
 static int next_preloaded(struct settle *s, struct object *o, const struct export_op *op,
                           struct settle_step *step)
 {
-    bool moves = op->op == TRACE_READ && op->phase == TRACE_EVICT;
-    if (o->leave > 0)
-        s->stays[o->leave] = true; /* it was not the last */
-    o->leave = 0;
+    end_move(s, o, op);
     o->state = THERE;
     s->moved.of++;
-    step->unwritten = op->op == TRACE_READ && !o->read;
-    o->read |= step->unwritten;
-    if (op->op != TRACE_DELETE && !moves)
+    if (op->op != TRACE_READ)
+        return 0;
+    step->unwritten = !o->read;
+    if (!o->read)
+        o->size = op->size;
+    o->read = true;
+    step->size = o->size;
+    if (op->phase != TRACE_EVICT)
         return 0;
     step->leave = o->leave = new_leave(s);
-    step->leave_ns = op->time_ns;
-    if (step->leave == 0)
-        return -ENOMEM;
-    s->stays[step->leave] = !o->read;
-    return 0;
+    step->leave_ns = o->leave_ns = op->time_ns;
+    return step->leave > 0 ? 0 : -ENOMEM;
+}
+
+/* The operations before on this object that must not go on beside this one, and when the last of
+ * them is done. How long the longest of them took is what the target needs. */
+static int64_t done_before(struct settle *s, const struct object *o, const struct export_op *op)
+{
+    bool reads = op->op == TRACE_READ;
+    int64_t longest_ns = reads ? o->write_takes_ns : later_of(o->write_takes_ns, o->read_takes_ns);
+    s->moved.needed_ns = later_of(s->moved.needed_ns, longest_ns);
+    return reads ? o->done_ns : later_of(o->done_ns, o->read_done_ns);
+}
+
+/* An operation that was not measured takes the least time there is. */
+static int64_t takes_of(const struct export_op *op)
+{
+    return op->latency_ns > 0 ? op->latency_ns : 1;
 }
 
 int settle_next(struct settle *s, const struct export_op *op, struct settle_step *step)
@@ -193,30 +218,32 @@ int settle_next(struct settle *s, const struct export_op *op, struct settle_step
         s->first_ns = op->time_ns;
     end_move(s, o, op);
     move(s, o, op, step);
-    if (writes) {
-        /* An operation that was not measured takes the least time there is. */
-        o->done_ns = after(step->start_ns, op->latency_ns > 0 ? op->latency_ns : 1);
+    step->unwritten = op->op == TRACE_READ && o->state == UNSEEN;
+    step->gone = !writes && (o->state == GONE || (op->op == TRACE_DELETE && o->state == UNSEEN));
+    if (writes || step->unwritten) {
         o->size = op->size;
         o->state = THERE;
-    } else {
-        step->unwritten = op->op == TRACE_READ && o->state == UNSEEN;
-        step->gone = o->state == GONE || (op->op == TRACE_DELETE && o->state == UNSEEN);
-        if (step->unwritten) {
-            o->size = op->size;
-            o->state = THERE;
-            /* Without time apart, the head of the log is its first operation's time. */
-            o->done_ns = s->apart_ns > 0 ? NEVER : after(s->first_ns, 1);
-        }
-        step->early = step->start_ns < o->done_ns;
-        step->size = o->state == THERE ? o->size : op->size;
     }
+    /* Without time apart, the head of the log is its first operation's time. */
+    if (step->unwritten && s->apart_ns == 0)
+        o->done_ns = after(s->first_ns, 1);
+    step->size = o->state == THERE ? o->size : op->size;
+    step->early = step->start_ns < done_before(s, o, op);
     if (op->op == TRACE_DELETE)
         o->state = GONE;
-    if (op->op == TRACE_READ)
+    int64_t done_ns = after(step->start_ns, takes_of(op));
+    if (op->op == TRACE_READ) {
         o->read_ns = step->start_ns;
-    else
+        o->read_done_ns = later_of(o->read_done_ns, done_ns);
+        o->read_takes_ns = later_of(o->read_takes_ns, op->latency_ns);
+    } else {
         o->write_ns = step->start_ns;
+        o->done_ns = done_ns;
+        o->write_takes_ns = op->latency_ns;
+        o->read_takes_ns = TRACE_NONE;
+    }
     if (op->op == TRACE_READ && op->phase == TRACE_EVICT && !step->gone) {
+        s->moved.needed_ns = later_of(s->moved.needed_ns, op->latency_ns);
         step->leave = o->leave = new_leave(s);
         step->leave_ns = o->leave_ns = after(step->start_ns, s->apart_ns);
         return step->leave > 0 ? 0 : -ENOMEM;
@@ -243,8 +270,7 @@ int settle_count(struct settle *s, const struct export_op *op, int64_t start_ns)
     if (s->preloaded)
         return 0;
     if (op->op == TRACE_WRITE) {
-        if (o->put_ns == NEVER)
-            o->put_ns = start_ns;
+        o->put_ns = start_ns; /* it may truncate what was there */
         return 0;
     }
     for (int i = 0; i < SETTLE_PUTS; i++)

@@ -17,12 +17,11 @@ struct settle_step {
     bool unwritten;   /* reads what nothing has written: a PUT of it goes to the head. Preloaded:
                          is the first to read its object */
     bool gone;        /* reads or deletes an object that is not there (any more) */
-    bool early;       /* starts before the PUT of its object was done in the trace */
+    bool early;       /* starts before one on its object is done that must not go on beside it */
     uint64_t size;    /* of its object as it was written; its own if that is not known */
     int64_t start_ns; /* when it starts */
     /* It moves its object: unless a PUT follows that brings it back, the object has left what is
-     * exported, and is deleted then. 0: it moves nothing; else ask settle_leaves. Preloaded: also
-     * of a DELETE itself. */
+     * exported, and is deleted then. 0: it moves nothing; else ask settle_leaves. */
     uint32_t leave;
     int64_t leave_ns;
 };
@@ -31,6 +30,9 @@ struct settle_step {
 struct settle_moved {
     uint64_t ops, of;
     int64_t sum_ns, most_ns;
+    /* The most that an operation took in the trace which another on its object follows, unless both
+     * are GETs: on that target, operations this far apart meet no other. 0: not known. */
+    int64_t needed_ns;
 };
 
 /* Times between PUT and end for which settle_count says whether an operation fails. */
@@ -40,8 +42,8 @@ enum {
 extern const int64_t settle_put_ns[SETTLE_PUTS];
 
 /* Operations start at least apart_ns apart; 0: nothing is moved. preloaded: all objects that are
- * read are there before the first operation, and nothing is moved; a DELETE (step.leave) is left
- * out unless it is the last operation on an object that was read. NULL: no memory. */
+ * read or deleted are there before the first operation, what is written has a name of its own, and
+ * nothing is moved. NULL: no memory. */
 struct settle *settle_create(int64_t apart_ns, bool preloaded);
 void settle_free(struct settle *s);
 /* The next operation, in the order of start. 0 or -ENOMEM. */
@@ -51,7 +53,7 @@ bool settle_leaves(const struct settle *s, uint32_t leave);
 const struct settle_moved *settle_moved(const struct settle *s);
 
 /* Operations as they are written, in the order of their new starts: bit i is set if it fails where
- * a PUT takes settle_put_ns[i]. -ENOMEM. */
+ * a PUT takes settle_put_ns[i], and what it overwrites cannot be read meanwhile. -ENOMEM. */
 int settle_count(struct settle *s, const struct export_op *op, int64_t start_ns);
 
 #endif

@@ -14,13 +14,13 @@ ops() {
         printf "%.9f %s %s %s\n", part[3] * 86400 + part[4] * 3600 + part[5] * 60 + part[6], $3, $8, $6
     }' "$1"
 }
-# fails FILE SECONDS [PRELOAD]: operations that fail where a PUT takes so long. What is overwritten can be read all the
-# time, and what another log wrote before from the beginning.
+# fails FILE SECONDS [PRELOAD]: operations that fail where a PUT takes so long and truncates first what it overwrites. What
+# another log wrote before can be read from the beginning.
 fails() {
     { if [ $# -gt 2 ]; then ops "$3" | awk '{print "before", $2, $3}'; fi && ops "$1"; } | awk -v put="$2" '
         $1 == "before" {there[$3] = 0; next}
         $1 < last {print "goes back:", $0} {last = $1}
-        $2 == "PUT" && !($3 in there) {there[$3] = $1 + put}
+        $2 == "PUT" {there[$3] = $1 + put}
         $2 != "PUT" && (!($3 in there) || $1 < there[$3]) {print}
         $2 == "DELETE" {delete there[$3]}'
 }
@@ -42,11 +42,12 @@ while read -r name options; do
         '^kvgen: --settle: [0-9,]+ of [0-9,]+ operations start later, by '
     told "$BIN/kvgen" "$@" --format sai3 --preload -o kv.tsv
     is "$name: preloaded, none fails where a PUT takes 10 s" "$(fails kv.tsv 10 kv.preload.tsv | head -n 3)" ""
-    is "$name: each object once, and all that is read" "$(ops kv.preload.tsv | awk '{print $3}' | sort)" \
-        "$(ops kv.tsv | awk '$2 == "GET" {print $3}' | sort -u)"
-    is "$name: reads and writes keep their times" "$(ops kv.tsv | grep -v DELETE | cksum)" \
-        "$(ops plain.tsv | grep -v DELETE | cksum)"
-    is "$name: a DELETE is its key's last" "$(ops kv.tsv | awk '$3 in gone {print} $2 == "DELETE" {gone[$3]}')" ""
+    is "$name: each object once, and all that is read or deleted" "$(ops kv.preload.tsv | awk '{print $3}' | sort)" \
+        "$(ops kv.tsv | awk '$2 != "PUT" {print $3}' | sort -u)"
+    is "$name: what is written or deleted is touched once" "$(ops kv.tsv | awk '{n[$3]++} $2 != "GET" {one[$3]}
+        END {for (key in one) if (n[key] > 1) print key}')" ""
+    is "$name: all keep their times and order" "$(ops kv.tsv | sed 's/[.]put-[0-9]* / /; s/[.]delete-[0-9]* / /' | cksum)" \
+        "$(ops plain.tsv | cksum)"
     case $name in real*)
         ok "$name: the log is hardly longer" test "$(echo "$(span kv.tsv) $(span plain.tsv)" |
             awk '{print ($1 < 1.05 * $2)}')" -eq 1
@@ -111,7 +112,9 @@ is "between exported tiers it is rewritten" "$(sai3 --only-tier 1,2 <<'END'
 END
 )" "1 PUT a, 5 GET a, 6 PUT a, 9 GET a, "
 
-# Preloaded: one PUT for each key that is read, of the size first read, at 1 GB/s from the time of the first row on.
+# Preloaded: one PUT for each key that is read, of the size first read, at 1 GB/s from the time of the first row on; then
+# one for each DELETE. Each PUT of the log has a name of its own: beside a GET of what it overwrites, a target that
+# truncates gave too few bytes.
 cat >rows.csv <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 2,Write,3000000000,Tier-2,a,Prefill
@@ -126,20 +129,29 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 END
 told "$BIN/kvgen" --input rows.csv --format sai3 --preload --lint -o rows.tsv.zst
 like "what is preloaded is said" "$(cat "$TMP/err")" \
-    '^kvgen: --preload: 2 PUTs, 2.79 GiB, in rows.preload.tsv.zst, to be replayed to its end first$'
-like "and the DELETEs that are left out" "$(cat "$TMP/err")" \
-    '^kvgen: --lint: sai3: 2 rows .first: 3. that delete what is used'
+    '^kvgen: --preload: 5 PUTs, 5.59 GiB, in rows.preload.tsv.zst, to be replayed to its end first; PUTs of the log itself add 2.79 GiB$'
+like "and what has another size" "$(cat "$TMP/err")" '^kvgen: --lint: sai3: 1 row .first: 5. that read another size'
 for log in rows.preload rows; do zstd -dcq $log.tsv.zst >$log.tsv; done
 is "the log before" "$(ops rows.preload.tsv | awk '{printf "%g %s %s %s, ", $1 - 86400, $2, $3, $4}')" \
-    "2 PUT a 3000000000, 5 PUT c 50, "
+    "2 PUT a 3000000000, 5 PUT c 50, 5 PUT a.delete-3 3000000000, 8 PUT b.delete-7 10, 8 PUT a.delete-9 10, "
 is "the log" "$(ops rows.tsv | awk '{printf "%g %s %s, ", $1 - 86400, $2, $3}')" \
-    "2 PUT a, 2 GET a, 4 PUT a, 5 GET a, 6 PUT b, 8 GET c, 9 DELETE a, "
+    "2 PUT a.put-1, 2 GET a, 3 DELETE a.delete-3, 4 PUT a.put-4, 5 GET a, 6 PUT b.put-6, 7 DELETE b.delete-7, 8 GET c, 9 DELETE a.delete-9, "
 exits "it moves nothing" 2 "$BIN/kvgen" --input rows.csv --format sai3 --preload --settle 2s -o rows.tsv
 stderr_like "and says so" '^kvgen: --settle: does not apply with --preload'
 exits "it has two files" 2 "$BIN/kvgen" --input rows.csv --format sai3 --preload -o -
 stderr_like "and says that, too" '^kvgen: --preload: writes two files'
-exits "only looked at" 0 "$BIN/kvgen" --input rows.csv --format sai3 --preload --lint -o none
-stderr_like "it writes no file" '^kvgen: --preload: 2 PUTs, 2.79 GiB, in no file'
+exits "only looked at" 1 "$BIN/kvgen" --input rows.csv --format sai3 --preload --lint -o none
+stderr_like "it writes no file" '^kvgen: --preload: 5 PUTs, 5.59 GiB, in no file'
+for key in a.put-1 a.delete-12; do
+    printf '%s\n1,Read,10,Tier-2,%s,Decode\n' "$header" $key >bad.csv
+    exits "a key that could be one of these names: $key" 2 "$BIN/kvgen" --input bad.csv --format sai3 --preload -o bad.tsv
+    stderr_like "is refused" '^kvgen: row 1: cannot be written as sai3: with a key that ends in .put-N'
+    exits "only there" 0 "$BIN/kvgen" --input bad.csv --format sai3 -o bad.tsv
+done
+for key in a.put- .put-1 put-1 a.puts-1 a.put-1x a.put-x1; do
+    printf '%s\n1,Read,10,Tier-2,%s,Decode\n' "$header" $key >good.csv
+    exits "and none else: $key" 0 "$BIN/kvgen" --input good.csv --format sai3 --preload -o good.tsv
+done
 
 # A result: what failed stays out, and what needed it.
 cat >failed.csv <<'END'
@@ -159,6 +171,33 @@ like "failed ones are counted" "$(cat "$TMP/err")" \
     '^kvgen: --lint: sai3: 3 rows \(first: 1\) that failed in the run: left out'
 like "and the others" "$(cat "$TMP/err")" \
     '^kvgen: --lint: sai3: 2 rows \(first: 3\) that need an object whose PUT failed'
+
+# A result says how long operations take on its target: of those that another one follows on their object.
+exits "a GET before a PUT" 0 "$BIN/kvgen" --input - --format sai3 -o rows.tsv <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Start,Latency_us,Status
+1,Write,10,Tier-2,a,Prefill,1,1200000,ok
+9,Read,10,Tier-2,a,Decode,9,5630000,ok
+9,Read,10,Tier-2,a,Decode,9,500,ok
+20,Write,10,Tier-2,a,Prefill,20,8000000,ok
+30,Write,10,Tier-2,b,Prefill,30,9000000,ok
+END
+stderr_like "what its target needs" \
+    '^kvgen: --settle: operations took up to 5[.]63 s in this result: its target needs --settle 5[.]7s or more$'
+exits "no operation meets another" 0 "$BIN/kvgen" --input - --format sai3 -o rows.tsv <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Start,Latency_us,Status
+1,Write,10,Tier-2,a,Prefill,1,1200000,ok
+30,Write,10,Tier-2,b,Prefill,30,9000000,ok
+END
+is "nothing is needed" "$(grep -c settle "$TMP/stderr")" 0
+{ echo "$header" && cat chain; } >chain.csv
+exits "a trace" 0 "$BIN/kvgen" --input chain.csv --format sai3 -o rows.tsv
+stderr_like "does not know" '^kvgen: --settle: 3 of 7 operations start later, by 1[.]17 s on average and 1[.]50 s at most$'
+
+# Where nothing is moved, a PUT beside a GET of the same object is named: it may be read while it is truncated.
+printf '%s\n1,Write,10,Tier-2,a,Prefill\n5,Read,10,Tier-2,a,Decode\n5,Write,10,Tier-2,a,Prefill\n' "$header" >beside.csv
+exits "a PUT beside a GET" 1 "$BIN/kvgen" --input beside.csv --format sai3 --settle 0 --lint -o none
+stderr_like "is a loss" '^kvgen: --lint: sai3: 1 row .first: 3. that start before .* or write beside a GET'
+exits "apart it is none" 0 "$BIN/kvgen" --input beside.csv --format sai3 --lint -o none
 
 # --lint counts what would fail with PUTs of three lengths.
 set -- --model tiny-1b --num-users 20 --duration 60 --gpu-mem-gb 0 --cpu-mem-gb 0 --generation-mode none
