@@ -9,4 +9,4 @@ command -v python3 >/dev/null || skip_all 'no python3'
 plan 1
 
 is 'random configurations: no difference' \
-    "$(python3 "$TOP/tests/cli/kvgen/conservation.py" "$BIN/kvgen" "$DATA" "$TMP" 60)" '60 held'
+    "$(python3 "$TOP/tests/cli/simulation/conservation.py" "$BIN/kvgen" "$DATA" "$TMP" 60)" '60 held'
