@@ -42,7 +42,7 @@ KVGEN_FOLDERS := kvgen kvgen/source kvgen/sim kvgen/policy kvgen/cache kvgen/wor
 kvgen        := kvgen options option_values print_config models workload rng tier_model gpu_profile run_source ingest convert \
                 output summary provenance
 kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
-                id_lists blocks block_line block_size burst sharegpt agentic
+                id_lists reading stamps blocks block_line block_size burst sharegpt agentic
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers prefill_time engines emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
 kvgen/cache  := chain

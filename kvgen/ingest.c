@@ -103,6 +103,11 @@ static bool ingest_estimated(const struct source *base)
     return other_of(base)->ops->estimated(other_of(base));
 }
 
+static void ingest_reading(const struct source *base, struct source_reading *r)
+{
+    other_of(base)->ops->reading(other_of(base), r);
+}
+
 static void ingest_close(struct source *base)
 {
     other_of(base)->ops->close(other_of(base));
@@ -129,6 +134,7 @@ int source_ingest_open(struct source **source, const struct rag *rag, int64_t du
                                  .conversations = ingest_conversations,
                                  .skips = has->skips ? ingest_skips : NULL,
                                  .estimated = has->estimated ? ingest_estimated : NULL,
+                                 .reading = has->reading ? ingest_reading : NULL,
                                  .close = ingest_close};
     s->base.ops = &s->ops;
     s->other = *source;

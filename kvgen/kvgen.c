@@ -17,6 +17,7 @@
 #include "kvgen/provenance.h"
 #include "kvgen/run_source.h"
 #include "kvgen/sim/sim.h"
+#include "kvgen/source/reading.h"
 #include "kvgen/summary.h"
 #include "kvgen/worth/worth.h"
 #include "lib/base/clock.h"
@@ -482,6 +483,11 @@ static int finish(struct run *r, struct err *e)
                         .speed = r->sim ? r->speed : NULL,
                         .tbw = r->o.tbw,
                         .trace = &totals};
+    struct source_reading reading = {0};
+    if (s.source->ops->reading) {
+        s.source->ops->reading(s.source, &reading);
+        s.reading = &reading;
+    }
     if (r->curve && ((rc = curve_result(r->curve, &s.curve, e)) < 0 ||
                      (rc = curve_save(s.curve, r->o.curve_optimal, r->o.curve, e)) < 0))
         return rc;
@@ -496,6 +502,8 @@ static int finish(struct run *r, struct err *e)
         err_format(&skips->first, "kvgen", line, sizeof(line));
         fprintf(stderr, "%s; rows skipped: %llu\n", line, (unsigned long long)skips->rows);
     }
+    for (unsigned i = 0; i < reading.remarks.count; i++)
+        say(r->o.input, "%s", reading.remarks.text[i]);
     for (unsigned i = 0; skips && i < skips->remarks.count; i++)
         say(r->o.input ? r->o.input : r->o.bind, "%s", skips->remarks.text[i]);
     if (skips && skips->unsized > 0)

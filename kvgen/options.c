@@ -10,6 +10,7 @@
 
 #include "kvgen/record/live.h"
 #include "kvgen/sim/compat.h"
+#include "kvgen/source/block_size.h"
 #include "lib/base/units.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
@@ -57,6 +58,8 @@ enum {
 #define TIMED         (UINT64_C(1) << 35) /* a run that takes time: virtual, or of live events */
 #define COMPUTED_ONLY (UINT64_C(1) << 40)
 #define WORTH_ONLY    (UINT64_C(1) << 41)
+#define STAMPED       (UINT64_C(1) << 36) /* inputs whose stamps may have several units */
+#define BLOCK_SIZED   (UINT64_C(1) << 37) /* inputs whose blocks may have several sizes */
 #define SIZES         (UINT64_C(1) << 34) /* the model and what divides its objects */
 
 const struct opt options_table[] = {
@@ -196,6 +199,23 @@ const struct opt options_table[] = {
      .max = 1e9,
      .marks = GENERATES | TRACES_ONLY,
      .help = "Divide the times of the input by this; 0: no time between its requests."},
+    {.name = "time-unit",
+     .type = OPT_ENUM,
+     .offset = AT(time_unit),
+     .def = "auto",
+     .choices = "auto|s|ms|us|ns",
+     .marks = GENERATES | TRACES_ONLY | STAMPED,
+     .help = "Unit of the times of the input. auto: dates and times since 1970 by what they look "
+             "like, others as the format has them. The summary shows what was taken."},
+    {.name = "block-size",
+     .type = OPT_U64,
+     .offset = AT(block_size),
+     .arg = "N",
+     .min = 1,
+     .max = BLOCK_SIZE_MAX,
+     .marks = GENERATES | TRACES_ONLY | BLOCKS_ONLY | BLOCK_SIZED,
+     .help = "Tokens of a block of the input. Unless given, the size that the format, the file or "
+             "its rows say."},
     {.name = "replay-cycles",
      .type = OPT_U64,
      .offset = AT(replay_cycles),
@@ -961,6 +981,12 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = (users || dataset || arrivals) && whole,
          .refuses = IN_BLOCKS_ONLY,
          .why = "applies only to blocks (--granularity block:N)"},
+        {.on = dataset || o->source == OPTIONS_DYNAMO || o->source == OPTIONS_SATF,
+         .refuses = STAMPED,
+         .why = "does not apply to this input, which names its unit of time"},
+        {.on = o->source == OPTIONS_DYNAMO || o->source == OPTIONS_LMCACHE,
+         .refuses = BLOCK_SIZED,
+         .why = "does not apply to this input, whose rows say how large their blocks are"},
         {.on = users && !source_users_at_rate(o->arrival),
          .refuses = POISSON_ONLY,
          .why = "needs --arrival poisson or gamma"},

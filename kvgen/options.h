@@ -8,6 +8,7 @@
 #include "kvgen/curve/curve.h"
 #include "kvgen/sim/hierarchy.h"
 #include "kvgen/sim/sim.h"
+#include "kvgen/source/stamps.h"
 #include "kvgen/source/users.h"
 #include "kvgen/tier_model.h"
 #include "lib/base/err.h"
@@ -79,6 +80,8 @@ struct options {
     double chars_per_token;
     bool use_burst_trace, qos_given;
     double speed;
+    enum stamps_unit time_unit;
+    uint64_t block_size; /* tokens; 0: not given */
     uint64_t replay_cycles;
     uint64_t users, max_requests, seed, workers;
     const char *users_file, *dump_users;

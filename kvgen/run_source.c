@@ -188,7 +188,9 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
     struct file_source_opts files = {.speedup = o->speed,
                                      .cycles = o->replay_cycles,
                                      .counted = o->max_requests != 0 || o->limit != 0,
-                                     .memory_bytes = o->input_memory};
+                                     .memory_bytes = o->input_memory,
+                                     .unit = o->time_unit,
+                                     .block_tokens = (int64_t)o->block_size};
     enum trace_qos drawn = o->qos_given ? (enum trace_qos)o->qos : TRACE_NO_QOS;
     if (files.cycles != 1 && !inputs_repeatable(in))
         return err_set(e, -ESPIPE, ERR_INPUT, "--replay-cycles", "%s can be read only once",

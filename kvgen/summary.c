@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kvgen/provenance.h"
+#include "kvgen/source/reading.h"
 #include "lib/base/units.h"
 #include "lib/drive/drive_model.h"
 #include "lib/json/jsonout.h"
@@ -397,6 +398,14 @@ static bool print_endurance(FILE *f, const struct summary *s)
     return true;
 }
 
+/* What the input was taken for. */
+static void print_reading(FILE *f, const struct summary *s)
+{
+    char line[READING_LINE];
+    if (s->reading)
+        put_line(f, "input      %s", reading_line(s->reading, line));
+}
+
 /* Every request that was issued is in one of the numbers. */
 static void print_requests(FILE *f, const struct sim_stats *st)
 {
@@ -417,6 +426,7 @@ void summary_print(FILE *f, const struct summary *s)
     const char *digest = s->trace->digest;
     bool recording = s->source->ops->recording != NULL; /* it names no requests */
     int lines = (recording ? 0 : 2) + (digest[0] != '\0');
+    print_reading(f, s); /* a line more */
     if (recording)
         lines += print_recording(f, s);
     else
@@ -809,6 +819,7 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
         return err_nomem(e, "summary");
     jsonout_identity(j, "kvgen", s->argc, s->argv, s->started_wall_ns);
     jsonout_text_value(j, "source", s->source->ops->name);
+    reading_put(j, s->reading);
     provenance_put_origin(j, s->seed, s->model);
     put_trace(j, s);
     put_requests(j, s->stats, s->source);

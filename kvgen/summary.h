@@ -21,6 +21,7 @@ struct summary {
     uint64_t seed;
     const struct model *model; /* NULL: the rows were not made here */
     const struct source *source;
+    const struct source_reading *reading; /* what files were taken for; NULL: none were read */
     const struct sim_stats *stats;
     const struct hierarchy *hierarchy; /* NULL: nothing was simulated */
     const struct curve_result *curve;  /* NULL: none was asked for */

@@ -136,7 +136,8 @@ static void reader_close(struct import *base)
     free(r);
 }
 
-static const struct import_ops reader_ops = {.next = reader_next, .close = reader_close};
+static const struct import_ops reader_ops = {
+    .format = "fio iolog", .time_unit = "us", .next = reader_next, .close = reader_close};
 
 int import_fio_open(struct import **out, struct frame_in *file, struct err *e)
 {

@@ -16,7 +16,8 @@ enum {
 };
 
 struct import_ops {
-    const char *name; /* of the source in summaries; NULL: "trace" */
+    const char *name;               /* of the source in summaries; NULL: "trace" */
+    const char *format, *time_unit; /* of what is read, as in struct source_reading */
     /* 1 and the next row, lent until the next call; 0 at the end; IMPORT_NONE_NOW; negative errno
      * with *e, whose where is FILE:LINE. */
     int (*next)(struct import *i, const struct trace_row **row, struct err *e);

@@ -42,8 +42,13 @@ static void close_log(struct import *base)
 
 int import_oplog_open(struct import **out, struct frame_in *file, struct err *e)
 {
-    static const struct import_ops ops = {
-        .next = next, .skips = skips, .columns = columns, .client = client, .close = close_log};
+    static const struct import_ops ops = {.format = "an op-log",
+                                          .time_unit = "date",
+                                          .next = next,
+                                          .skips = skips,
+                                          .columns = columns,
+                                          .client = client,
+                                          .close = close_log};
     struct log *l = calloc(1, sizeof(*l));
     if (!l) {
         frame_in_close(file);

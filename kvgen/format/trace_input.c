@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "kvgen/format/import.h"
+#include "kvgen/source/reading.h"
 #include "lib/trace/read.h"
 
 /* The objects of all rows. A run adds up sizes by tier, operation and class, and one row may count
@@ -50,7 +51,19 @@ static const struct source_recording *trace_input_recording(const struct source 
     return t->import->ops->recording(t->import);
 }
 
+static void trace_input_reading(const struct source *s, struct source_reading *r)
+{
+    const struct trace_input *t = (const struct trace_input *)s;
+    const struct source_recording *n =
+        t->import && t->import->ops->recording ? t->import->ops->recording(t->import) : NULL;
+    r->format = t->import ? t->import->ops->format : "a trace";
+    r->time_unit = n && !n->has_times ? NULL : t->import ? t->import->ops->time_unit : "s";
+    r->time_by = r->time_unit ? "file" : NULL;
+    r->blocks_by = n ? "event" : NULL;
+}
+
 static const struct source_ops trace_input_ops = {.name = "trace",
+                                                  .reading = trace_input_reading,
                                                   .conversations = no_conversations,
                                                   .skips = trace_input_skips,
                                                   .close = close_source};

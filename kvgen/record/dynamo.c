@@ -162,7 +162,7 @@ static int read_end(struct dynamo *s, struct err *e)
         read_tokens(s, DYNAMO_OUTPUT_TOKENS, "output_tokens", &r.generated, e) < 0 ||
         read_tokens(s, DYNAMO_CACHED_TOKENS, "cached_tokens", &r.cached, e) < 0)
         return -EINVAL;
-    if (!block_size_fits(block->n, r.context, l->hashes))
+    if (!block_size_fits((struct block_reading){.tokens = block->n}, r.context, l->hashes))
         return bad(s, e, "input_sequence_hashes", "does not have one hash for each block of input");
     r.ids = (uint32_t)l->hashes;
     r.block_tokens = (uint32_t)block->n;
@@ -369,6 +369,17 @@ static void dynamo_recorded(const struct source *base, struct source_recorded *r
     r->first_token_ns = s->first_token_ns;
 }
 
+static void dynamo_reading(const struct source *base, struct source_reading *r)
+{
+    (void)base;
+    *r = (struct source_reading){.format = "Dynamo's requests",
+                                 .time_unit = "ms",
+                                 .time_by = "file",
+                                 .since_1970 = true,
+                                 .blocks_by = "row",
+                                 .tokens_by = "given"};
+}
+
 static void dynamo_close(struct source *base)
 {
     struct dynamo *s = (struct dynamo *)base;
@@ -394,6 +405,7 @@ static const struct source_ops dynamo_ops = {
     .user_name = dynamo_user_name,
     .conversations = dynamo_conversations,
     .skips = file_source_skips,
+    .reading = dynamo_reading,
     .recorded = dynamo_recorded,
     .close = dynamo_close,
 };

@@ -60,6 +60,12 @@ struct graph {
     const char *where;                 /* of the element being read */
     struct err *err;
     struct batch_unknown unknown;
+    struct stamps stamps;       /* of rows of version 1 */
+    struct block_reading first; /* of the first file; tokens 0: there is none */
+    char others[200];           /* what else fits its rows */
+    bool rows_1, sizes_differ;  /* rows of version 1; files with blocks of different sizes */
+    bool derived;               /* the rows of the first file decided the size of their blocks */
+    uint64_t misfits;           /* steps whose ids do not fit their tokens */
 };
 
 /* Members of both formats, of all of their versions. */
@@ -218,11 +224,35 @@ static int read_block_size(const struct graph *g, const struct jsonin_v *v, cons
     int64_t n;
     if (jsonin_i64(jsonin_get(v, name), &n) < 0 || n < 1 || n > BLOCK_SIZE_MAX)
         return bad(g, name, "is not a number of tokens from 1 to 2^20");
+    if (g->files.o.block_tokens > 0 && g->files.o.block_tokens != n)
+        return bad(g, name, "is not what --block-size says");
     *tokens = (uint32_t)n;
     return 0;
 }
 
 /* ---- steps and edges ---- */
+
+static void see_reading(struct graph *g, struct block_reading r)
+{
+    if (g->first.tokens == 0)
+        g->first = r;
+    g->sizes_differ |= r.tokens != g->first.tokens || r.full != g->first.full;
+}
+
+/* Holds the ids of a step against its tokens, where the file says how large blocks are. */
+static void check_count(struct graph *g, const struct step *s)
+{
+    struct block_reading r = {.tokens = s->block_tokens};
+    if (s->pause || s->block_tokens == 0)
+        return;
+    bool all = block_size_fits(r, s->context, s->ids);
+    r.full = true;
+    bool full = block_size_fits(r, s->context, s->ids);
+    g->misfits += !all && !full;
+    r.full = full && !all;
+    if (all != full)
+        see_reading(g, r);
+}
 
 /* Adds *s under a name of the file. */
 static int add_step(struct graph *g, struct hash128 name, const struct step *s)
@@ -235,6 +265,7 @@ static int add_step(struct graph *g, struct hash128 name, const struct step *s)
         return err_nomem(g->err, "steps");
     if (keymap_count(g->names) == known)
         return bad(g, "the step's", "name is that of another step");
+    check_count(g, s);
     g->step[g->steps] = *s;
     g->step[g->steps].name = name;
     g->step[g->steps++].first_edge = NONE;
@@ -447,6 +478,12 @@ static int read_row(struct graph *g, const struct jsonin_v *v, uint32_t block_to
     return rc;
 }
 
+/* Of delays of rows of version 1, unless their name says it. */
+static double unit_ns(const struct graph *g)
+{
+    return g->stamps.given != STAMPS_AUTO ? stamps_unit_s(&g->stamps) * 1e9 : 1e6;
+}
+
 /* A row of version 1: it waits for the answers of the requests in wait_for, then for its delay and
  * its tools. One with a delay alone follows the last row of its session; one without either comes
  * at its timestamp. */
@@ -462,16 +499,23 @@ static int read_row_1(struct graph *g, const struct jsonin_v *v, struct keymap *
         return bad(g, "wait_for", "is not a list");
     int rc = jsonin_get(v, "request_id") ? read_name(g, v, "request_id", &name) : 0;
     if (rc == 0)
-        rc = read_time(g, v, delay, 1e6, &delay_ns);
+        rc = read_time(g, v, delay, strcmp(delay, "delay") == 0 ? unit_ns(g) : 1e6, &delay_ns);
     if (rc == 0)
         rc = read_time(g, v, "tool_wait_ms", 1e6, &tools_ns);
-    if (rc == 0)
-        rc = read_time(g, v, either(v, "timestamp", "created_time"), 1e6, &s.not_before_ns);
+    const char *stamp = either(v, "timestamp", "created_time");
+    if (rc == 0 && jsonin_get(v, stamp) &&
+        (stamps_value(&g->stamps, jsonin_get(v, stamp), &s.not_before_ns) < 0 ||
+         s.not_before_ns < 0))
+        rc = bad(g, stamp, "is not a time from 0 to 139 years");
     if (rc == 0)
         rc = read_request(g, v, name, &s);
-    if (rc == 0 && !block_size_see(size, s.context, s.ids))
-        rc = bad(g, "the number of hash_ids",
-                 "does not fit the tokens: no block size fits this row and those before");
+    if (rc == 0 && !block_size_see(size, s.context, s.ids)) {
+        if (size->stated == 0)
+            rc = bad(g, "the number of hash_ids",
+                     "does not fit the tokens: no block size fits this row and those before "
+                     "(--block-size says their size)");
+        g->misfits++;
+    }
     if (rc < 0)
         return rc;
     /* The row of the session before: its place and 1; 0: there is none. */
@@ -498,17 +542,31 @@ static int read_row_1(struct graph *g, const struct jsonin_v *v, struct keymap *
 
 /* Gives the steps from first on what only the whole file tells: the size of a block, and the time
  * from which timestamps count. */
-static void finish_rows_1(struct graph *g, size_t first, const struct block_size *size)
+static int finish_rows_1(struct graph *g, size_t first, const struct block_size *size)
 {
-    int64_t tokens = block_size_choose(size, USUAL_BLOCK), first_ns = INT64_MAX;
+    int64_t first_ns = INT64_MAX;
+    struct block_reading r;
+    if (!block_size_choose(size, USUAL_BLOCK, &r)) {
+        if (size->stated == 0)
+            return bad(g, "the numbers of hash_ids",
+                       "do not fit the tokens: no block size from 16 to 1024 tokens fits all rows "
+                       "(--block-size says another)");
+        r = (struct block_reading){.tokens = size->stated};
+    }
+    if (g->first.tokens == 0) {
+        g->derived = size->stated == 0 && (r.full || r.tokens != USUAL_BLOCK);
+        block_size_others(size, r, g->others, sizeof(g->others));
+    }
+    see_reading(g, r);
     for (size_t i = first; i < g->steps; i++)
         if (g->step[i].waits_for == 0 && g->step[i].not_before_ns < first_ns)
             first_ns = g->step[i].not_before_ns;
     for (size_t i = first; i < g->steps; i++) {
-        g->step[i].block_tokens = (uint32_t)tokens;
+        g->step[i].block_tokens = (uint32_t)r.tokens;
         if (g->step[i].waits_for == 0)
             g->step[i].not_before_ns -= first_ns;
     }
+    return 0;
 }
 
 /* One file. Its first line tells the version: that of version 1 is a row. */
@@ -516,7 +574,7 @@ static int read_row_file(struct graph *g, struct jsonin_stream *stream, struct k
 {
     const char *name = frame_in_name(g->files.file);
     const struct jsonin_v *v;
-    struct block_size size = BLOCK_SIZE_ANY;
+    struct block_size size;
     size_t first_edge = g->edges, first_step = g->steps;
     uint32_t block_tokens = 0;
     bool begun = false, version_1 = false;
@@ -524,6 +582,8 @@ static int read_row_file(struct graph *g, struct jsonin_stream *stream, struct k
     int rc;
     g->scope++;
     g->where = where;
+    block_size_begin(&size, g->files.o.block_tokens);
+    stamps_file(&g->stamps);
     while ((rc = jsonin_stream_next(stream, &v, g->err)) > 0) {
         snprintf(where, sizeof(where), "%.290s:%llu", name,
                  (unsigned long long)jsonin_stream_line(stream));
@@ -540,7 +600,8 @@ static int read_row_file(struct graph *g, struct jsonin_stream *stream, struct k
     if (rc == 0)
         rc = join_edges(g, first_edge);
     if (rc == 0 && version_1)
-        finish_rows_1(g, first_step, &size);
+        rc = finish_rows_1(g, first_step, &size);
+    g->rows_1 |= version_1;
     g->where = "";
     return rc;
 }
@@ -699,6 +760,29 @@ static void graph_conversations(const struct source *base, uint64_t *count, uint
     *turns = g->issued;
 }
 
+static void graph_reading(const struct source *base, struct source_reading *r)
+{
+    const struct graph *g = (const struct graph *)base;
+    bool satf = g->o.kind == INPUTS_SATF, stated = g->files.o.block_tokens > 0;
+    r->format = satf ? "SATF" : g->rows_1 ? "agentic Mooncake, version 1" : "agentic Mooncake";
+    if (g->rows_1) {
+        stamps_reading(&g->stamps, r);
+    } else {
+        r->time_unit = satf ? "us" : "ms";
+        r->time_by = "file";
+    }
+    r->blocks_by = !g->rows_1 ? "file" : stated ? "option" : g->derived ? "rows" : "format";
+    r->block_tokens = g->first.tokens > 0 ? g->first.tokens : g->step[0].block_tokens;
+    r->full_blocks = g->first.full;
+    r->tokens_by = "given";
+    block_size_note(g->first, g->others, &r->remarks);
+    if (g->sizes_differ)
+        notes_add(&r->remarks, "the files have blocks of different sizes, or ids of other blocks");
+    if (g->misfits > 0)
+        notes_add(&r->remarks, "steps whose ids do not fit their tokens: %llu",
+                  (unsigned long long)g->misfits);
+}
+
 static void graph_close(struct source *base)
 {
     struct graph *g = (struct graph *)base;
@@ -717,7 +801,7 @@ static void graph_close(struct source *base)
     {                                                                                              \
         .name = (kind_name), .blocks = true, .peek = graph_peek, .take = graph_take,               \
         .done = graph_done, .user_name = file_source_trace_user, .skips = file_source_skips,       \
-        .conversations = graph_conversations, .close = graph_close                                 \
+        .conversations = graph_conversations, .reading = graph_reading, .close = graph_close       \
     }
 
 /* The files are held, so cycles need not read them again. */
@@ -741,6 +825,7 @@ int source_graph_open(struct source **out, struct inputs *in, const struct sourc
     file_source_init(&g->files, o->kind == INPUTS_SATF ? &satf : &rows, in, &o->files, never_again);
     g->o = *o;
     g->err = e;
+    g->stamps = (struct stamps){.given = o->files.unit, .usual = STAMPS_MS, .whole = true};
     g->names = keymap_create();
     g->session_names = keymap_create();
     g->blocks = keymap_create();
@@ -752,6 +837,8 @@ int source_graph_open(struct source **out, struct inputs *in, const struct sourc
     if (rc == 0 && (g->steps == 0 || heap_reserve(&g->ready, g->steps) < 0))
         rc = g->steps == 0 ? err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no request")
                            : err_nomem(e, "source");
+    if (rc == 0 && !g->rows_1 && g->stamps.given != STAMPS_AUTO)
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--time-unit", "the input names its unit of time");
     if (rc == 0 && !all_begin(g))
         rc =
             err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds steps that wait for each other");

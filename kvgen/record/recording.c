@@ -483,21 +483,22 @@ static void set_facts(struct recording *r)
     r->counts.unrecorded = from ? batch_unrecorded_text(from->unrecorded) : NULL;
 }
 
-#define RECORDING_OPS(format_name)                                                                 \
+#define RECORDING_OPS(format_name, words, unit)                                                    \
     {                                                                                              \
-        .name = (format_name), .next = next, .finish = finish, .recording = counts,                \
-        .skips = skips, .columns = columns, .close = close_recording                               \
+        .name = (format_name), .format = (words), .time_unit = (unit), .next = next,               \
+        .finish = finish, .recording = counts, .skips = skips, .columns = columns,                 \
+        .close = close_recording                                                                   \
     }
 
 int recording_open(struct import **out, struct inputs *in, const struct recording_opts *o,
                    struct err *e)
 {
     static const struct import_ops ops[RECORDING_FORMATS] = {
-        [RECORDING_KV_EVENTS] = RECORDING_OPS("kv-events"),
-        [RECORDING_TRTLLM] = RECORDING_OPS("trtllm"),
-        [RECORDING_DYNAMO_KV] = RECORDING_OPS("dynamo-kv"),
-        [RECORDING_LCT] = RECORDING_OPS("lct"),
-        [RECORDING_STRACE] = RECORDING_OPS("strace"),
+        [RECORDING_KV_EVENTS] = RECORDING_OPS("kv-events", "KV events", "s"),
+        [RECORDING_TRTLLM] = RECORDING_OPS("trtllm", "events of TensorRT-LLM", NULL),
+        [RECORDING_DYNAMO_KV] = RECORDING_OPS("dynamo-kv", "events of Dynamo's router", "ms"),
+        [RECORDING_LCT] = RECORDING_OPS("lct", "a trace of LMCache", "s"),
+        [RECORDING_STRACE] = RECORDING_OPS("strace", "strace", "s"),
     };
     struct recording *r = calloc(1, sizeof(*r));
     if (!r) {

@@ -8,14 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/source/block_size.h"
 #include "kvgen/source/documents.h"
 #include "lib/json/jsonin.h"
 #include "lib/sort/heap.h"
 
-#define MAX_BLOCK_TOKENS (INT64_C(1) << 20)
-#define MAX_SECONDS      1e9
-#define MAX_THINK_NS     (FILE_SOURCE_MAX_NS / 2)
-#define SESSION_KEPT     ((size_t)1 << 20)
+#define MAX_SECONDS  1e9
+#define MAX_THINK_NS (FILE_SOURCE_MAX_NS / 2)
+#define SESSION_KEPT ((size_t)1 << 20)
+
+/* From when the times of sub-agents count. */
+enum nested {
+    NESTED_UNKNOWN,
+    NESTED_OWN,    /* the sub-agent's start */
+    NESTED_SESSION /* the start of the session, as those of the others */
+};
 
 /* A request or a sub-agent. */
 struct entry {
@@ -61,6 +68,12 @@ struct user {
 
 struct agentic {
     struct file_source files; /* first */
+    struct stamps stamps;
+    uint64_t nested[NESTED_SESSION + 1]; /* sessions by the times of their sub-agents */
+    int64_t block_tokens;                /* of the first session */
+    uint64_t full, all;                  /* requests with ids of full blocks only, and of all */
+    uint64_t misfits;                    /* requests whose ids do not fit their tokens */
+    bool sizes_differ;                   /* sessions have blocks of different sizes */
     struct source_agentic_opts o;
     struct documents *documents;
     struct user *user;
@@ -77,11 +90,13 @@ struct agentic {
 /* ---- reading a session ---- */
 
 struct reader {
-    struct file_source *files; /* which count what sessions hold */
+    struct agentic *a; /* which counts what sessions hold, and what they look like */
     struct session *s;
     const char *where; /* name of the document */
     struct err *err;
     uint64_t request; /* number of the one being read, from 1 */
+    enum nested nested;
+    double origin_s; /* time of the first request, if times count from 1970 */
 };
 
 /* Makes room for need elements of size bytes. */
@@ -90,7 +105,7 @@ static int reserve(const struct reader *r, void **array, size_t *cap, size_t nee
     if (need <= *cap)
         return 0;
     size_t room = need > SIZE_MAX / 4 / size ? need : need + need / 2;
-    int rc = file_source_hold(r->files, (room - *cap) * size, "sessions", r->err);
+    int rc = file_source_hold(&r->a->files, (room - *cap) * size, "sessions", r->err);
     if (rc < 0)
         return rc;
     void *grown = realloc(*array, room * size);
@@ -121,14 +136,61 @@ static int read_tokens(const struct reader *r, const struct jsonin_v *v, const c
     return bad_request(r, name, "is not a number of tokens from 0 to 2^31");
 }
 
-/* *s stays as it is if the field is missing. */
+static int bad_time(const struct reader *r, const char *name)
+{
+    char what[64];
+    snprintf(what, sizeof(what), "is not a number of %s", stamps_wanted(&r->a->stamps));
+    return bad_request(r, name, what);
+}
+
+/* A duration, in seconds unless --time-unit says another unit. *s stays as it is if the field is
+ * missing. */
 static int read_seconds(const struct reader *r, const struct jsonin_v *v, const char *name,
                         double *s)
 {
     const struct jsonin_v *field = jsonin_get(v, name);
-    if (!field || (jsonin_f64(field, s) == 0 && *s >= -MAX_SECONDS && *s <= MAX_SECONDS))
+    double t, unit_s = r->a->stamps.given != STAMPS_AUTO ? stamps_unit_s(&r->a->stamps) : 1;
+    if (!field)
         return 0;
-    return bad_request(r, name, "is not a number of seconds");
+    if (jsonin_f64(field, &t) < 0 || !(t * unit_s >= -MAX_SECONDS && t * unit_s <= MAX_SECONDS))
+        return bad_time(r, name);
+    *s = t * unit_s;
+    return 0;
+}
+
+/* The time of a request or sub-agent, from the start of its session; *s stays as it is if it has
+ * none. */
+static int read_time(struct reader *r, const struct jsonin_v *v, double *s)
+{
+    struct stamps *stamps = &r->a->stamps;
+    const struct jsonin_v *field = jsonin_get(v, "t");
+    bool first = !stamps->in_file;
+    double t;
+    int64_t ns;
+    if (!field)
+        return 0;
+    if (stamps_value(stamps, field, &ns) < 0)
+        return bad_time(r, "t");
+    t = jsonin_f64(field, &t) == 0 ? t * stamps_unit_s(stamps) : (double)ns / 1e9;
+    if (first)
+        r->origin_s = stamps->since_1970 ? t : 0;
+    t -= r->origin_s;
+    if (!(t >= -MAX_SECONDS && t <= MAX_SECONDS))
+        return bad_time(r, "t");
+    *s = t;
+    return 0;
+}
+
+/* Holds the ids of a request against its tokens. */
+static void check_count(struct reader *r, const struct entry *entry)
+{
+    struct block_reading of = {.tokens = r->s->block_tokens};
+    bool all = block_size_fits(of, entry->context_tokens, entry->ids);
+    of.full = true;
+    bool full = block_size_fits(of, entry->context_tokens, entry->ids);
+    r->a->all += all && !full;
+    r->a->full += full && !all;
+    r->a->misfits += !all && !full;
 }
 
 static int read_ids(const struct reader *r, const struct jsonin_v *ids, struct entry *entry)
@@ -152,29 +214,40 @@ static int read_ids(const struct reader *r, const struct jsonin_v *ids, struct e
     return 0;
 }
 
-/* *end_s is the end of the request before, and becomes that of this one. */
-static int read_request(struct reader *r, const struct jsonin_v *v, double *end_s,
+/* *end_s is the end of the request before, and becomes that of this one. The first time within a
+ * sub-agent tells from when it counts: begun_s is the sub-agent's own time, 0 in the main thread.
+ */
+static int read_request(struct reader *r, const struct jsonin_v *v, double begun_s, double *end_s,
                         struct entry *entry)
 {
     double t = *end_s, took = 0, think;
+    int rc;
     *entry = (struct entry){0};
     r->request++;
     if (read_tokens(r, v, "in", &entry->context_tokens) < 0 ||
-        read_tokens(r, v, "out", &entry->generated_tokens) < 0 || read_seconds(r, v, "t", &t) < 0 ||
+        read_tokens(r, v, "out", &entry->generated_tokens) < 0 || read_time(r, v, &t) < 0 ||
         read_seconds(r, v, "api_time", &took) < 0)
         return -EINVAL;
+    if (r->nested == NESTED_UNKNOWN && begun_s > 0 && jsonin_get(v, "t"))
+        r->nested = t >= begun_s ? NESTED_SESSION : NESTED_OWN;
+    if (r->nested == NESTED_SESSION && *end_s < begun_s)
+        *end_s = begun_s;
     think = t - *end_s;
     if (read_seconds(r, v, "think_time", &think) < 0)
         return -EINVAL;
     *end_s = t + took;
     entry->took_ns = took > 0 ? (int64_t)(took * 1e9 + 0.5) : 0;
     entry->think_ns = think > 0 ? (int64_t)(think * 1e9 + 0.5) : 0;
-    return read_ids(r, jsonin_get(v, "hash_ids"), entry);
+    rc = read_ids(r, jsonin_get(v, "hash_ids"), entry);
+    if (rc == 0)
+        check_count(r, entry);
+    return rc;
 }
 
 /* Adds a thread with its entries, then the threads of its sub-agents. Recursion is as deep as the
  * JSON, whose depth is bounded. */
-static int read_thread(struct reader *r, const struct jsonin_v *list, uint32_t parent)
+static int read_thread(struct reader *r, const struct jsonin_v *list, uint32_t parent,
+                       double begun_s)
 {
     struct session *s = r->s;
     size_t count = jsonin_count(list), first = s->entries;
@@ -197,8 +270,11 @@ static int read_thread(struct reader *r, const struct jsonin_v *list, uint32_t p
         const char *type = jsonin_text(jsonin_get(v, "type"), NULL);
         bool agent = type && strcmp(type, "subagent") == 0;
         struct entry entry = {.thread = (uint32_t)s->threads};
-        rc = agent ? read_thread(r, jsonin_get(v, "requests"), self)
-                   : read_request(r, v, &end_s, &entry);
+        double agent_s = 0;
+        rc = !agent ? read_request(r, v, begun_s, &end_s, &entry)
+             : read_time(r, v, &agent_s) < 0
+                 ? -EINVAL
+                 : read_thread(r, jsonin_get(v, "requests"), self, agent_s);
         s->entry[first + i] = entry; /* the array may have moved meanwhile */
     }
     return rc;
@@ -209,31 +285,40 @@ static int read_session(struct agentic *a, struct session *s, struct err *e)
 {
     const char *text;
     size_t len;
-    struct reader r = {.files = &a->files, .s = s, .err = e};
+    struct reader r = {.a = a, .s = s, .err = e};
     struct jsonin_limit limit = file_source_limit(&a->files);
     int rc = documents_next(a->documents, &text, &len, &r.where, e);
     if (rc <= 0)
         return rc;
     struct jsonin *d;
     s->ids = s->entries = s->threads = 0;
+    stamps_file(&a->stamps);
     rc = jsonin_parse_within(&d, text, len, &limit, r.where, e);
     if (rc < 0)
         return rc;
     const struct jsonin_v *root = jsonin_root(d), *requests = jsonin_get(root, "requests");
     const char *scope = jsonin_text(jsonin_get(root, "hash_id_scope"), NULL);
-    int64_t tokens;
+    int64_t tokens, given = a->files.o.block_tokens;
+    const struct jsonin_v *size = jsonin_get(root, "block_size");
     if (!requests) {
         rc = bad_session(&r, "not an agentic session: no requests");
-    } else if (jsonin_i64(jsonin_get(root, "block_size"), &tokens) < 0 || tokens < 1 ||
-               tokens > MAX_BLOCK_TOKENS) {
+    } else if (size || given == 0
+                   ? jsonin_i64(size, &tokens) < 0 || tokens < 1 || tokens > BLOCK_SIZE_MAX
+                   : (tokens = given) < 1) {
         rc = bad_session(&r, "block_size is not a number of tokens from 1 to 2^20");
+    } else if (given > 0 && tokens != given) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, r.where, "block_size is %lld, --block-size %lld",
+                     (long long)tokens, (long long)given);
     } else if (scope && strcmp(scope, "local") != 0) {
         rc = err_set(e, -EINVAL, ERR_INPUT, r.where,
                      "hash_id_scope is \"%.20s\"; blocks are known by their session alone (local)",
                      scope);
     } else {
         s->block_tokens = (uint32_t)tokens;
-        rc = read_thread(&r, requests, 0);
+        a->sizes_differ |= a->block_tokens > 0 && tokens != a->block_tokens;
+        a->block_tokens = a->block_tokens > 0 ? a->block_tokens : tokens;
+        rc = read_thread(&r, requests, 0, 0);
+        a->nested[r.nested]++;
     }
     jsonin_free(d);
     return rc < 0 ? rc : 1;
@@ -419,6 +504,35 @@ static void agentic_conversations(const struct source *base, uint64_t *count, ui
     *turns = a->issued;
 }
 
+static void agentic_reading(const struct source *base, struct source_reading *r)
+{
+    const struct agentic *a = (const struct agentic *)base;
+    r->format = "agentic sessions";
+    stamps_reading(&a->stamps, r);
+    r->blocks_by = "file";
+    r->block_tokens = a->block_tokens;
+    r->full_blocks = a->full > a->all;
+    r->tokens_by = "given";
+    if (a->nested[NESTED_SESSION] > 0)
+        notes_add(&r->remarks,
+                  "times of sub-agents count from the start of the session in %llu session%s, from "
+                  "the sub-agent's own in %llu",
+                  (unsigned long long)a->nested[NESTED_SESSION],
+                  a->nested[NESTED_SESSION] == 1 ? "" : "s",
+                  (unsigned long long)a->nested[NESTED_OWN]);
+    if (a->full > 0 && a->all > 0)
+        notes_add(
+            &r->remarks,
+            "requests with ids of full blocks only: %llu, with one of the partial block, too: "
+            "%llu",
+            (unsigned long long)a->full, (unsigned long long)a->all);
+    if (a->sizes_differ)
+        notes_add(&r->remarks, "the sessions have blocks of different sizes");
+    if (a->misfits > 0)
+        notes_add(&r->remarks, "requests whose ids do not fit their tokens: %llu",
+                  (unsigned long long)a->misfits);
+}
+
 static void agentic_close(struct source *base)
 {
     struct agentic *a = (struct agentic *)base;
@@ -444,6 +558,7 @@ static const struct source_ops agentic_ops = {
     .done = agentic_done,
     .user_name = file_source_dataset_user,
     .conversations = agentic_conversations,
+    .reading = agentic_reading,
     .close = agentic_close,
 };
 
@@ -458,6 +573,7 @@ int source_agentic_open(struct source **out, struct inputs *in, const struct sou
     }
     file_source_init(&a->files, &agentic_ops, in, &o->files, read_again);
     a->o = *o;
+    a->stamps = (struct stamps){.given = o->files.unit, .usual = STAMPS_S};
     a->documents = documents_create(in);
     a->user = calloc(n, sizeof(*a->user));
     a->idle = calloc(n, sizeof(*a->idle));

@@ -1,52 +1,137 @@
-/* Finds the block size of a trace from its rows. blocks.c shows it the rows at the head of a file,
- * and checks every later row against the size found. */
+/* Finds the meaning of the ids of a trace from its rows. The sources show it the rows at the head
+ * of a file, and check every later row against what was found. */
 #include "kvgen/source/block_size.h"
 
-bool block_size_fits(int64_t size, int64_t tokens, size_t ids)
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/notes.h"
+
+enum {
+    FIRST = 4, /* 2^4 = 16 tokens */
+    LAST = 10, /* 1,024 */
+    POWERS = 21
+};
+#define USED (((1u << (LAST + 1)) - 1) & ~((1u << FIRST) - 1))
+
+void block_size_begin(struct block_size *b, int64_t stated)
 {
-    return (uint64_t)tokens / (uint64_t)size + (tokens % size != 0) == ids;
+    *b = (struct block_size){.stated = stated,
+                             .all = stated > 0 ? 1 : (1u << POWERS) - 1,
+                             .full = stated > 0 ? 1 : USED,
+                             .least = 1,
+                             .most = stated > 0 ? 0 : BLOCK_SIZE_MAX};
+}
+
+static int64_t size_of(const struct block_size *b, unsigned bit)
+{
+    return b->stated > 0 ? b->stated : (int64_t)1 << bit;
+}
+
+bool block_size_fits(struct block_reading r, int64_t tokens, size_t ids)
+{
+    return (uint64_t)tokens / (uint64_t)r.tokens + (!r.full && tokens % r.tokens != 0) == ids;
 }
 
 /* ceil(tokens / size) = ids  <=>  tokens / ids <= size < tokens / (ids - 1). */
+static void see_interval(struct block_size *b, int64_t tokens, size_t ids)
+{
+    if (ids == 0 && tokens == 0)
+        return;
+    if (ids == 0 || ids > (uint64_t)tokens) {
+        b->most = 0;
+        return;
+    }
+    int64_t n = (int64_t)ids, least = (tokens + n - 1) / n;
+    b->least = least > b->least ? least : b->least;
+    if (n > 1 && (tokens - 1) / (n - 1) < b->most)
+        b->most = (tokens - 1) / (n - 1);
+}
+
 bool block_size_see(struct block_size *b, int64_t tokens, size_t ids)
 {
-    struct block_size row = BLOCK_SIZE_ANY;
-    if (ids == 0 || tokens == 0)
-        return ids == 0 && tokens == 0;
-    if (ids > (uint64_t)tokens)
-        return false;
-    int64_t n = (int64_t)ids;
-    row.least = (tokens + n - 1) / n;
-    if (n > 1 && (tokens - 1) / (n - 1) < row.most)
-        row.most = (tokens - 1) / (n - 1);
-    if (row.least < b->least)
-        row.least = b->least;
-    if (row.most > b->most)
-        row.most = b->most;
-    if (row.least > row.most)
+    struct block_size row = *b;
+    for (unsigned i = 0; i < POWERS; i++) {
+        struct block_reading of = {.tokens = size_of(b, i)};
+        if ((row.all & 1u << i) && !block_size_fits(of, tokens, ids))
+            row.all &= ~(1u << i);
+        of.full = true;
+        if ((row.full & 1u << i) && !block_size_fits(of, tokens, ids))
+            row.full &= ~(1u << i);
+    }
+    see_interval(&row, tokens, ids);
+    row.rows++;
+    if ((row.all | row.full) == 0 && row.none_since == 0)
+        row.none_since = row.rows;
+    if ((row.all | row.full) == 0 && row.least > row.most)
         return false;
     *b = row;
     return true;
 }
 
-/* The smallest power of two that is not below n. */
-static int64_t power_from(int64_t n)
-{
-    int64_t p = 1;
-    while (p < n)
-        p *= 2;
-    return p;
-}
-
 bool block_size_is_open(const struct block_size *b)
 {
-    return power_from(b->least) * 2 <= b->most;
+    if ((b->all | b->full) == 0)
+        return b->least < b->most;
+    return __builtin_popcount(b->all) + __builtin_popcount(b->full) > 1;
 }
 
-int64_t block_size_choose(const struct block_size *b, int64_t usual)
+bool block_size_choose(const struct block_size *b, int64_t usual, struct block_reading *out)
 {
-    if (usual >= b->least && usual <= b->most)
-        return usual;
-    int64_t p = power_from(b->least);
-    return p <= b->most ? p : b->least;
+    uint32_t own = usual > 0 && (usual & (usual - 1)) == 0 ? (uint32_t)usual : 0; /* its bit */
+    uint32_t all = b->all, full = b->full, used = b->stated > 0 ? 1 : USED;
+    *out = (struct block_reading){0};
+    if (b->stated == 0 && (all & own))
+        all &= own;
+    else if (b->stated == 0 && (full & own))
+        out->full = true, full &= own;
+    else if (all & used)
+        all &= used;
+    else
+        out->full = (full & used) != 0;
+    if (out->full)
+        out->tokens = size_of(b, 31u - (unsigned)__builtin_clz(full));
+    else if (all != 0)
+        out->tokens = size_of(b, (unsigned)__builtin_ctz(all));
+    else if (b->least == b->most)
+        out->tokens = b->least;
+    return out->tokens > 0;
+}
+
+static void add(char *buf, size_t cap, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void add(char *buf, size_t cap, const char *format, ...)
+{
+    size_t len = strlen(buf);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(buf + len, cap - len, format, args);
+    va_end(args);
+}
+
+unsigned block_size_others(const struct block_size *b, struct block_reading chosen, char *buf,
+                           size_t cap)
+{
+    unsigned count = 0;
+    buf[0] = '\0';
+    for (int full = 0; full < 2; full++)
+        for (unsigned i = FIRST; i <= LAST && b->stated == 0; i++) {
+            bool is_chosen = chosen.full == (full != 0) && chosen.tokens == size_of(b, i);
+            if (is_chosen || !((full ? b->full : b->all) & 1u << i))
+                continue;
+            add(buf, cap, "%s%lld%s", count++ > 0 ? ", " : "", (long long)size_of(b, i),
+                full ? " of full blocks only" : "");
+        }
+    return count;
+}
+
+void block_size_note(struct block_reading chosen, const char *others, struct notes *to)
+{
+    if (others[0] != '\0')
+        notes_add(to,
+                  "blocks are taken for %s%lld tokens; the rows fit others as well: %s "
+                  "(--block-size says which)",
+                  chosen.full ? "full ones of " : "", (long long)chosen.tokens, others);
 }

@@ -4,43 +4,47 @@
 #include "kvgen/source/blocks.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kvgen/source/block_line.h"
 #include "kvgen/source/block_size.h"
 #include "kvgen/source/id_lists.h"
+#include "kvgen/source/stamps.h"
 #include "lib/json/jsonin.h"
 
 enum {
     MAX_LINE = 64 << 20,
-    LOOK = 1 << 20, /* bytes of a file that may tell its block size */
-    USERS = 1000,   /* among whom requests go round */
-    NS_PER_MS = 1000000
+    LOOK = 1 << 20, /* bytes of a pipe that may tell its block size */
+    USERS = 1000    /* among whom requests go round */
 };
-#define MAX_MS      (INT64_C(1) << 42) /* 139 years */
-#define MAX_SECONDS 4.4e9
 
 /* The fields of one kind of trace. A field is known by its name, or by the other name of it. */
 struct layout {
     const char *wanted[6]; /* that the first line must have */
     const char *context, *generated, *ids;
-    const char *block_tokens; /* NULL: tokens */
-    int64_t tokens;
-    bool derived; /* the block size is tokens only where that fits the lengths of the rows */
-    bool seconds; /* timestamp is in seconds; else in ms */
-    bool chats;   /* parent_chat_id below 0 marks the first turn of a conversation */
+    const char *block_tokens; /* NULL: the rows do not say it */
+    int64_t tokens;           /* of the format's own blocks */
+    bool strict;              /* rows that fit no block size end the run, unless it was stated */
+    bool ids_may_miss;        /* rows without ids are requests that share nothing */
+    bool other_names;         /* as Dynamo writes them */
+    enum stamps_unit unit;    /* of its stamps */
+    bool whole;               /* which are whole numbers */
+    bool chats;               /* parent_chat_id below 0 marks the first turn of a conversation */
     const char *known_as;
 };
 
 static const struct layout layouts[INPUTS_KINDS] = {
-    [INPUTS_MOONCAKE] = {.wanted = {"timestamp", "input_length", "output_length", "hash_ids"},
+    [INPUTS_MOONCAKE] = {.wanted = {"timestamp", "input_length", "output_length"},
                          .context = "input_length",
                          .generated = "output_length",
                          .ids = "hash_ids",
                          .tokens = 512,
-                         .derived = true,
+                         .strict = true,
+                         .ids_may_miss = true,
+                         .other_names = true,
+                         .unit = STAMPS_MS,
+                         .whole = true,
                          .known_as = "Mooncake"},
     [INPUTS_BAILIAN] = {.wanted = {"chat_id", "timestamp", "input_length", "output_length",
                                    "hash_ids"},
@@ -48,14 +52,14 @@ static const struct layout layouts[INPUTS_KINDS] = {
                         .generated = "output_length",
                         .ids = "hash_ids",
                         .tokens = 16,
-                        .seconds = true,
+                        .unit = STAMPS_S,
                         .chats = true,
                         .known_as = "Qwen-Bailian"},
     [INPUTS_LMCACHE] = {.wanted = {"timestamp", "seq_len", "chunk_size", "chunk_hashes"},
                         .context = "seq_len",
                         .ids = "chunk_hashes",
                         .block_tokens = "chunk_size",
-                        .seconds = true,
+                        .unit = STAMPS_S,
                         .known_as = "LMCache lookup log"},
 };
 
@@ -65,7 +69,17 @@ struct blocks {
     struct block_line flat;
     const struct jsonin_v *tree; /* of a line that flat cannot hold; else NULL */
     const struct layout *layout;
-    int64_t tokens; /* of a block of this file */
+    struct stamps stamps;
+    int64_t stated;                 /* tokens of a block, by --block-size; 0: not given */
+    struct block_reading ids;       /* what the ids of this file mean */
+    struct block_reading first_ids; /* of the first file */
+    bool sizes_differ;              /* files have other meanings */
+    bool derived;                   /* the rows of the first file decided, not the format */
+    char others[200];               /* what else fits them */
+    bool no_ids;                    /* rows have none: every block is a new one */
+    uint64_t fresh;                 /* blocks made up */
+    uint64_t misfits;               /* rows whose ids do not fit their tokens */
+    struct err first_misfit;
     enum trace_qos qos;
     uint64_t chats, read;
     struct id_lists lists; /* a request's slot is the number of its list */
@@ -89,7 +103,7 @@ static const char *name_in_line(const struct blocks *s, const char *name)
     static const char *const also[][2] = {{"input_length", "input_tokens"},
                                           {"output_length", "output_tokens"},
                                           {"timestamp", "created_time"}};
-    for (size_t i = 0; s->layout->derived && i < sizeof(also) / sizeof(*also); i++)
+    for (size_t i = 0; s->layout->other_names && i < sizeof(also) / sizeof(*also); i++)
         if (strcmp(name, also[i][0]) == 0 && !line_has(s, name) && line_has(s, also[i][1]))
             return also[i][1];
     return name;
@@ -101,32 +115,28 @@ static int line_i64(const struct blocks *s, const char *name, int64_t *out)
                    : block_line_i64(block_line_get(&s->flat, name), out);
 }
 
-static int line_f64(const struct blocks *s, const char *name, double *out)
-{
-    return s->tree ? jsonin_f64(jsonin_get(s->tree, name), out)
-                   : block_line_f64(block_line_get(&s->flat, name), out);
-}
-
 /* ---- requests ---- */
 
-/* Whole ms exactly; fractions of ms and seconds to the microsecond, which is exact in doubles of
- * the present. */
+/* A stamp that is a text is in the tree alone. */
+static int read_stamp(struct blocks *s, const char *name, int64_t *ns, struct err *e)
+{
+    int64_t whole;
+    double t;
+    if (!s->tree && line_i64(s, name, &whole) == 0)
+        return stamps_number(&s->stamps, true, whole, 0, ns);
+    if (!s->tree && block_line_f64(block_line_get(&s->flat, name), &t) == 0)
+        return stamps_number(&s->stamps, false, 0, t, ns);
+    int rc = s->tree ? 0 : jsonin_stream_parse(s->stream, &s->tree, e);
+    return rc < 0 ? rc : stamps_value(&s->stamps, jsonin_get(s->tree, name), ns);
+}
+
 static int read_time(struct blocks *s, struct err *e)
 {
     const char *name = name_in_line(s, "timestamp");
-    int64_t ms, ns;
-    double t;
-    if (s->layout->seconds) {
-        if (line_f64(s, name, &t) < 0 || t < -MAX_SECONDS || t > MAX_SECONDS)
-            return bad_field(s, e, name, "is not a number of seconds");
-        ns = (int64_t)floor(t * 1e6 + 0.5) * 1000;
-    } else if (line_i64(s, name, &ms) == 0 && ms >= -MAX_MS && ms <= MAX_MS) {
-        ns = ms * NS_PER_MS;
-    } else {
-        if (line_f64(s, name, &t) < 0 || t < -(double)MAX_MS || t > (double)MAX_MS)
-            return bad_field(s, e, name, "is not a number of milliseconds");
-        ns = (int64_t)floor(t * 1e3 + 0.5) * 1000;
-    }
+    int64_t ns;
+    if (read_stamp(s, name, &ns, e) < 0)
+        return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
+                               "%s is not a number of %s", name, stamps_wanted(&s->stamps));
     int rc = file_source_arrival(&s->files, ns, &s->files.next.arrival_ns);
     if (rc < 0)
         return bad_field(s, e, name, rc == -EINVAL ? FILE_SOURCE_GOES_BACK : FILE_SOURCE_TOO_LATE);
@@ -141,6 +151,22 @@ static int read_tokens(const struct blocks *s, const char *field, int64_t *token
     return bad_field(s, e, name, "is not a number of tokens from 0 to 2^31");
 }
 
+/* The blocks of a row without ids: nobody else has them. */
+static int make_ids(struct blocks *s, struct err *e)
+{
+    struct request *r = &s->files.next;
+    int64_t tokens = r->block_tokens;
+    size_t count = (size_t)((r->context_tokens + tokens - 1) / tokens);
+    uint64_t *id = id_lists_take(&s->lists, count, &r->slot);
+    if (!id)
+        return err_nomem(e, "blocks of a request");
+    for (size_t i = 0; i < count; i++)
+        id[i] = s->fresh++;
+    r->blocks = id;
+    r->block_count = (uint32_t)count;
+    return 0;
+}
+
 /* Reads the list of blocks, of numbers or of hashes, into a free list. */
 static int read_ids(struct blocks *s, struct err *e)
 {
@@ -148,6 +174,10 @@ static int read_ids(struct blocks *s, struct err *e)
     const char *name = s->layout->ids;
     const struct jsonin_v *tree = s->tree ? jsonin_get(s->tree, name) : NULL;
     const struct block_line_member *flat = s->tree ? NULL : block_line_get(&s->flat, name);
+    if (s->no_ids && (tree || flat))
+        return bad_field(s, e, name, "is there, and the first row has none");
+    if (s->no_ids)
+        return make_ids(s, e);
     if (!tree && !flat)
         return bad_field(s, e, "no", name);
     if (flat ? flat->kind != BLOCK_LINE_IDS : !jsonin_is_array(tree))
@@ -171,13 +201,36 @@ static int read_ids(struct blocks *s, struct err *e)
     return 0;
 }
 
-static int bad_count(const struct blocks *s, struct err *e, int64_t tokens)
+/* Holds the ids of a row against its length. Where the file or an option says how large blocks are,
+ * a row that does not fit is counted; else the rows before said it, and are contradicted. */
+static int check_count(struct blocks *s, struct err *e)
 {
     const struct request *r = &s->files.next;
-    return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
-                           "%u hash_ids for %lld tokens do not fit the block size of the file, "
-                           "which is %lld tokens by the rows before",
-                           r->block_count, (long long)r->context_tokens, (long long)tokens);
+    const struct layout *l = s->layout;
+    struct block_reading all = {.tokens = r->block_tokens};
+    struct block_reading full = {.tokens = r->block_tokens, .full = true};
+    bool fits = l->block_tokens ? block_size_fits(all, r->context_tokens, r->block_count) ||
+                                      block_size_fits(full, r->context_tokens, r->block_count)
+                                : block_size_fits(s->ids, r->context_tokens, r->block_count);
+    struct err why;
+    if (fits || s->no_ids)
+        return 0;
+    file_source_bad(&s->files, jsonin_stream_line(s->stream), &why,
+                    "%u %s for %lld tokens do not fit blocks of %u tokens%s%s", r->block_count,
+                    l->ids, (long long)r->context_tokens, r->block_tokens,
+                    l->block_tokens ? ""
+                    : s->ids.full   ? ", full ones only"
+                                    : ", partial ones, too",
+                    l->strict && s->stated == 0
+                        ? ", which the rows before have (--block-size says their size)"
+                        : "");
+    if (l->strict && s->stated == 0) {
+        *e = why;
+        return -EINVAL;
+    }
+    if (s->misfits++ == 0)
+        s->first_misfit = why;
+    return 0;
 }
 
 static int read_request(struct blocks *s, struct err *e)
@@ -192,16 +245,16 @@ static int read_request(struct blocks *s, struct err *e)
         (l->generated && read_tokens(s, l->generated, &r->generated_tokens, e) < 0))
         return -EINVAL;
 
-    int64_t tokens = s->tokens;
+    int64_t tokens = s->ids.tokens;
     if (l->block_tokens &&
         (line_i64(s, l->block_tokens, &tokens) < 0 || tokens < 1 || tokens > BLOCK_SIZE_MAX))
         return bad_field(s, e, l->block_tokens, "is not a number of tokens from 1 to 2^20");
     r->block_tokens = (uint32_t)tokens;
     int rc = read_ids(s, e);
+    if (rc == 0)
+        rc = check_count(s, e);
     if (rc < 0)
         return rc;
-    if (l->derived && !block_size_fits(tokens, r->context_tokens, r->block_count))
-        return bad_count(s, e, tokens);
 
     int64_t parent = -1;
     if (l->chats && (line_i64(s, "parent_chat_id", &parent) < 0 || parent < 0))
@@ -237,39 +290,88 @@ static bool see_line(struct blocks *s, struct block_size *b, const char *text, s
     return fits;
 }
 
-/* Looks at the head of the file until its rows tell the block size, and gives it back. A pipe may
- * give no more than that for a long time. */
-static int find_block_size(struct blocks *s, struct err *e)
+/* What the head of a file, or all of it, says of its blocks. */
+struct look {
+    struct block_size size;
+    uint64_t line;   /* read so far */
+    uint64_t misfit; /* line that no reading fits; 0: none */
+    uint64_t last;   /* line that ended the last power of two; 0: none did */
+};
+
+static void look_at(struct blocks *s, struct look *l, const char *text, size_t len)
 {
-    struct block_size b = BLOCK_SIZE_ANY;
+    bool had_none = l->size.none_since > 0;
+    size_t mark = l->line == 0 && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    text += mark;
+    len -= mark;
+    l->line++;
+    if (!see_line(s, &l->size, text, len))
+        l->misfit = l->line;
+    if (!had_none && (l->size.none_since > 0 || l->misfit > 0))
+        l->last = l->line;
+}
+
+/* Reads until the rows leave one reading: a regular file to its end if need be, then from its start
+ * again; of a pipe only its head, for it may give no more for a long time. */
+static int look(struct blocks *s, struct look *l, struct err *e)
+{
     size_t len = 0, at = 0;
     int64_t n = 1;
-    uint64_t line = 0, misfit = 0;
+    bool passed = false, can_pass = frame_in_can_rewind(s->files.file);
     char *text = malloc(LOOK);
     if (!text)
         return err_nomem(e, "input");
-    while (n > 0 && len < LOOK && misfit == 0 && block_size_is_open(&b)) {
+    while (n > 0 && len < LOOK && l->misfit == 0 && block_size_is_open(&l->size)) {
         struct err later;
+        const char *end;
         n = frame_in_read(s->files.file, text + len, LOOK - len, &later);
         len += n > 0 ? (size_t)n : 0;
-        const char *end;
-        while (misfit == 0 && block_size_is_open(&b) && at < len &&
+        while (l->misfit == 0 && block_size_is_open(&l->size) && at < len &&
                ((end = memchr(text + at, '\n', len - at)) || n <= 0)) {
             size_t line_len = end ? (size_t)(end - text) - at : len - at;
-            line++;
-            if (!see_line(s, &b, text + at, line_len))
-                misfit = line;
+            look_at(s, l, text + at, line_len);
             at += line_len + 1;
         }
+        if (len == LOOK && can_pass && at > 0) {
+            at = at < len ? at : len;
+            memmove(text, text + at, len - at);
+            len -= at;
+            at = 0;
+            passed = true;
+        }
     }
-    int rc = len > 0 && frame_in_unread(s->files.file, text, len) < 0 ? err_nomem(e, "input") : 0;
+    int rc = passed ? frame_in_rewind(s->files.file, e)
+             : len > 0 && frame_in_unread(s->files.file, text, len) < 0 ? err_nomem(e, "input")
+                                                                        : 0;
     free(text);
-    s->tokens = block_size_choose(&b, s->layout->tokens);
-    if (rc == 0 && misfit > 0)
-        rc = file_source_bad(&s->files, misfit, e,
-                             "the number of hash_ids does not fit the tokens: no block size fits "
-                             "this row and those before");
     return rc;
+}
+
+static int find_block_size(struct blocks *s, struct err *e)
+{
+    const struct layout *l = s->layout;
+    struct look at = {0};
+    block_size_begin(&at.size, s->stated);
+    int rc = look(s, &at, e);
+    if (rc < 0)
+        return rc;
+    bool found = at.misfit == 0 && block_size_choose(&at.size, l->tokens, &s->ids);
+    if (!found && l->strict && s->stated == 0)
+        return file_source_bad(
+            &s->files, at.last, e,
+            "the number of hash_ids does not fit the tokens: no block size from 16 to 1024 tokens "
+            "fits this row and those before, with ids of all blocks or of full ones only "
+            "(--block-size says another)");
+    if (!found)
+        s->ids = (struct block_reading){.tokens = s->stated > 0 ? s->stated : l->tokens};
+    if (s->first_ids.tokens == 0) {
+        s->first_ids = s->ids;
+        s->derived = s->ids.full || s->ids.tokens != l->tokens;
+        if (at.size.rows > 0)
+            block_size_others(&at.size, s->ids, s->others, sizeof(s->others));
+    }
+    s->sizes_differ |= s->ids.tokens != s->first_ids.tokens || s->ids.full != s->first_ids.full;
+    return 0;
 }
 
 /* ---- reading ahead ---- */
@@ -287,7 +389,8 @@ static int read_ahead(struct file_source *files, struct err *e)
             return rc;
         jsonin_stream_close(s->stream);
         s->stream = NULL;
-        if (s->layout->derived && (rc = find_block_size(s, e)) < 0)
+        stamps_file(&s->stamps);
+        if (!s->layout->block_tokens && (rc = find_block_size(s, e)) < 0)
             return rc;
         rc = jsonin_stream_open(&s->stream, s->files.file, MAX_LINE, e);
         if (rc < 0)
@@ -313,6 +416,8 @@ static int read_ahead(struct file_source *files, struct err *e)
             return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
                                    "not a %s trace: no %s", s->layout->known_as,
                                    s->layout->wanted[i]);
+    if (s->read == 0)
+        s->no_ids = s->layout->ids_may_miss && !line_has(s, s->layout->ids);
     rc = read_request(s, e);
     if (rc < 0)
         return rc;
@@ -335,6 +440,33 @@ static void blocks_conversations(const struct source *base, uint64_t *count, uin
     *turns = s->chats > 0 ? s->read : 0;
 }
 
+static void blocks_reading(const struct source *base, struct source_reading *r)
+{
+    const struct blocks *s = (const struct blocks *)base;
+    const struct layout *l = s->layout;
+    r->format = l->known_as;
+    stamps_reading(&s->stamps, r);
+    r->tokens_by = "given";
+    r->blocks_by = l->block_tokens ? "row"
+                   : s->stated > 0 ? "option"
+                   : s->derived    ? "rows"
+                                   : "format";
+    if (!l->block_tokens) {
+        r->block_tokens = s->first_ids.tokens;
+        r->full_blocks = s->first_ids.full;
+    }
+    if (s->no_ids)
+        notes_add(&r->remarks, "rows have no %s: every block is a new one, and nothing hits",
+                  l->ids);
+    else
+        block_size_note(s->first_ids, s->others, &r->remarks);
+    if (s->sizes_differ)
+        notes_add(&r->remarks, "the files have blocks of different sizes");
+    if (s->misfits > 0)
+        notes_add(&r->remarks, "rows whose ids do not fit their tokens: %llu, the first: %s: %s",
+                  (unsigned long long)s->misfits, s->first_misfit.where, s->first_misfit.what);
+}
+
 static void blocks_close(struct source *base)
 {
     struct blocks *s = (struct blocks *)base;
@@ -349,7 +481,7 @@ static void blocks_close(struct source *base)
     {                                                                                              \
         .name = (kind_name), .blocks = true, .peek = file_source_peek, .take = file_source_take,   \
         .release = blocks_release, .user_name = file_source_trace_user,                            \
-        .conversations = blocks_conversations, .close = blocks_close                               \
+        .conversations = blocks_conversations, .reading = blocks_reading, .close = blocks_close    \
     }
 static const struct source_ops blocks_ops[INPUTS_KINDS] = {
     [INPUTS_MOONCAKE] = BLOCKS_OPS("mooncake"),
@@ -368,7 +500,9 @@ int source_blocks_open(struct source **out, struct inputs *in, const struct sour
     s->files.read = read_ahead;
     file_source_init(&s->files, &blocks_ops[o->kind], in, &o->files, file_source_again);
     s->layout = &layouts[o->kind];
-    s->tokens = s->layout->tokens;
+    s->stamps = (struct stamps){
+        .given = o->files.unit, .usual = s->layout->unit, .whole = s->layout->whole};
+    s->stated = o->files.block_tokens;
     s->qos = o->qos;
     int64_t first_ns;
     int rc = file_source_peek(&s->files.base, &first_ns, e);

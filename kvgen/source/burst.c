@@ -10,7 +10,6 @@
 #include "kvgen/rng.h"
 #include "kvgen/source/csv_rows.h"
 #include "lib/base/units.h"
-#include "lib/log/iso_time.h"
 
 enum {
     USERS = 1000 /* among whom requests go round */
@@ -26,32 +25,28 @@ enum column {
 
 /* One kind of file. */
 struct layout {
+    const char *known_as;
     struct csv_column column[COLUMNS];
-    int (*parse_time)(const char *text, size_t len, int64_t *ns);
 };
-
-static int parse_seconds(const char *text, size_t len, int64_t *ns)
-{
-    return units_parse_decimal(text, len, 9, ns);
-}
 
 #define TOKENS "tokens from 0 to 2^31"
 static const struct layout burst_layout = {
+    .known_as = "BurstGPT",
     .column = {[TIME] = {.name = "Timestamp", .wants = "seconds"},
                [CONTEXT] = {.name = "Request tokens", .wants = TOKENS},
-               [GENERATED] = {.name = "Response tokens", .wants = TOKENS}},
-    .parse_time = parse_seconds};
+               [GENERATED] = {.name = "Response tokens", .wants = TOKENS}}};
 static const struct layout azure_layout = {
-    .column = {[TIME] = {.name = "TIMESTAMP",
-                         .wants = "a time such as 2023-11-16 18:17:03.9799600"},
-               [CONTEXT] = {.name = "ContextTokens", .wants = TOKENS},
-               [GENERATED] = {.name = "GeneratedTokens", .wants = TOKENS}},
-    .parse_time = iso_time_parse};
+    .known_as = "Azure",
+    .column = {
+        [TIME] = {.name = "TIMESTAMP", .wants = "a time such as 2023-11-16 18:17:03.9799600"},
+        [CONTEXT] = {.name = "ContextTokens", .wants = TOKENS},
+        [GENERATED] = {.name = "GeneratedTokens", .wants = TOKENS}}};
 
 struct burst {
     struct file_source files; /* first */
     const struct workload *workload;
     enum trace_qos qos;
+    struct stamps stamps;
     struct layout layout; /* with the places of the columns in the present file */
     struct csv_rows *rows;
     struct rng rng;
@@ -67,6 +62,7 @@ static int next_file(struct burst *s, struct err *e)
         return rc;
     const char *name = frame_in_name(s->files.file);
     struct csv_row header;
+    stamps_file(&s->stamps);
     csv_rows_set(s->rows, s->files.file, name);
     rc = csv_rows_next(s->rows, &header, e);
     if (rc == CSV_ROWS_END)
@@ -89,11 +85,11 @@ static bool parse_tokens(const struct csv_field *f, int64_t *tokens)
 }
 
 /* The column that is missing or wrong, or COLUMNS. */
-static enum column parse_row(const struct burst *s, const struct csv_row *row, int64_t *time_ns,
+static enum column parse_row(struct burst *s, const struct csv_row *row, int64_t *time_ns,
                              struct request *r)
 {
     const struct csv_field *time = csv_rows_field(&s->layout.column[TIME], row);
-    if (!time || s->layout.parse_time(time->p, time->len, time_ns) < 0)
+    if (!time || stamps_text(&s->stamps, time->p, time->len, time_ns) < 0)
         return TIME;
     if (!parse_tokens(csv_rows_field(&s->layout.column[CONTEXT], row), &r->context_tokens))
         return CONTEXT;
@@ -157,6 +153,14 @@ static void burst_conversations(const struct source *base, uint64_t *count, uint
     *count = *turns = 0;
 }
 
+static void burst_reading(const struct source *base, struct source_reading *r)
+{
+    const struct burst *s = (const struct burst *)base;
+    r->format = s->layout.known_as;
+    stamps_reading(&s->stamps, r);
+    r->tokens_by = "given";
+}
+
 static void burst_close(struct source *base)
 {
     struct burst *s = (struct burst *)base;
@@ -169,7 +173,7 @@ static void burst_close(struct source *base)
     {                                                                                              \
         .name = (kind_name), .peek = file_source_peek, .take = file_source_take,                   \
         .user_name = file_source_trace_user, .conversations = burst_conversations,                 \
-        .skips = file_source_skips, .close = burst_close                                           \
+        .skips = file_source_skips, .reading = burst_reading, .close = burst_close                 \
     }
 static const struct source_ops burst_ops = BURST_OPS("burst");
 static const struct source_ops azure_ops = BURST_OPS("azure");
@@ -188,6 +192,9 @@ int source_burst_open(struct source **out, struct inputs *in, const struct sourc
     s->workload = o->workload;
     s->qos = o->qos;
     s->layout = azure ? azure_layout : burst_layout;
+    s->stamps = (struct stamps){.given = o->files.unit, .usual = STAMPS_S};
+    if (o->files.unit != STAMPS_AUTO)
+        s->layout.column[TIME].wants = stamps_wanted(&s->stamps);
     rng_seed(&s->rng, o->seed, DRAW_STREAM);
 
     int rc;

@@ -9,6 +9,7 @@
 
 #include "kvgen/source/inputs.h"
 #include "kvgen/source/source.h"
+#include "kvgen/source/stamps.h"
 #include "kvgen/workload.h"
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
@@ -28,6 +29,8 @@ struct file_source_opts {
     /* Most memory of what an element of a file becomes, and of all that is held of files; 0:
      * FILE_SOURCE_MEMORY. */
     uint64_t memory_bytes;
+    enum stamps_unit unit; /* of stamps whose unit the files do not say; STAMPS_AUTO: find it */
+    int64_t block_tokens;  /* of blocks whose size the files do not say; 0: find it */
 };
 #define FILE_SOURCE_MEMORY (UINT64_C(1) << 30)
 

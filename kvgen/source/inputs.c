@@ -275,7 +275,9 @@ static enum inputs_kind kind_of(const char *text, size_t len)
             return INPUTS_SHAREGPT;
         if (has(text, len, "\"chunk_hashes\""))
             return INPUTS_LMCACHE;
-        if (!has(text, len, "\"hash_ids\""))
+        bool lengths = (has(text, len, "\"timestamp\"") || has(text, len, "\"created_time\"")) &&
+                       (has(text, len, "\"input_length\"") || has(text, len, "\"input_tokens\""));
+        if (!has(text, len, "\"hash_ids\"") && !lengths)
             return INPUTS_UNKNOWN;
         if (has(text, len, "\"wait_for\"") || has(text, len, "\"tool_wait_ms\"") ||
             (has(text, len, "\"delay") && has(text, len, "\"session_id\"")))

@@ -401,6 +401,15 @@ static bool sharegpt_estimated(const struct source *base)
     return ((const struct sharegpt *)base)->estimated;
 }
 
+static void sharegpt_reading(const struct source *base, struct source_reading *r)
+{
+    const struct sharegpt *s = (const struct sharegpt *)base;
+    r->format = "conversations";
+    r->time_unit = s->timed ? "ns" : NULL;
+    r->time_by = s->timed ? "file" : NULL;
+    r->tokens_by = s->estimated ? "estimated from characters" : "given";
+}
+
 static void sharegpt_close(struct source *base)
 {
     struct sharegpt *s = (struct sharegpt *)base;
@@ -423,6 +432,7 @@ static const struct source_ops sharegpt_ops = {
     .conversations = sharegpt_conversations,
     .skips = file_source_skips,
     .estimated = sharegpt_estimated,
+    .reading = sharegpt_reading,
     .close = sharegpt_close,
 };
 

@@ -11,6 +11,7 @@
 #include "lib/base/err.h"
 #include "lib/log/skips.h"
 
+struct source_reading;
 struct source; /* begins with its ops */
 
 struct hist;
@@ -85,6 +86,9 @@ struct source_ops {
     const struct skips *(*skips)(const struct source *s);
     /* Whether numbers of tokens were estimated from texts. NULL: never. */
     bool (*estimated)(const struct source *s);
+    /* Sets what the files were taken for, in *r, which is zero. NULL: nothing was read from files.
+     */
+    void (*reading)(const struct source *s, struct source_reading *r);
     /* What was recorded, beside what is simulated. NULL: nothing. */
     const struct source_recording *(*recording)(const struct source *s);
     void (*recorded)(const struct source *s, struct source_recorded *r);

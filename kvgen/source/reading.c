@@ -1,0 +1,79 @@
+/* Writes down what a source of files took them for. The sources know it (source_ops.reading); the
+ * summary shows it. */
+#include "kvgen/source/reading.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/units.h"
+
+static void add(char buf[READING_LINE], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add(char buf[READING_LINE], const char *format, ...)
+{
+    size_t len = strlen(buf);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(buf + len, READING_LINE - len, format, args);
+    va_end(args);
+}
+
+const char *reading_line(const struct source_reading *r, char buf[READING_LINE])
+{
+    snprintf(buf, READING_LINE, "%s", r->format);
+    if (!r->time_unit)
+        add(buf, "; no times");
+    else if (strcmp(r->time_unit, "date") == 0)
+        add(buf, "; times are dates");
+    else
+        add(buf, "; times in %s%s%s", r->time_unit, r->since_1970 ? " since 1970" : "",
+            r->doubtful ? " (in doubt)" : "");
+    if (r->block_tokens > 0)
+        add(buf, "; %sblocks of %lld", r->full_blocks ? "full " : "", (long long)r->block_tokens);
+    else if (r->blocks_by)
+        add(buf, "; block size by %s", r->blocks_by);
+    if (r->tokens_by)
+        add(buf, "; tokens %s", r->tokens_by);
+    return buf;
+}
+
+void reading_put(struct jsonout *j, const struct source_reading *r)
+{
+    char line[READING_LINE];
+    if (!r) {
+        jsonout_null(j, "read_as");
+        return;
+    }
+    jsonout_object(j, "read_as");
+    jsonout_text_value(j, "line", reading_line(r, line));
+    jsonout_text_value(j, "format", r->format);
+    jsonout_text_value(j, "time_unit", r->time_unit);
+    jsonout_text_value(j, "time_unit_by", r->time_by);
+    jsonout_text_value(j, "time_origin", !r->time_unit ? NULL : r->since_1970 ? "1970" : "file");
+    if (r->time_unit)
+        jsonout_f64(j, "first_time_s", (double)r->first_ns / (double)UNITS_NS_PER_S);
+    else
+        jsonout_null(j, "first_time_s");
+    if (r->gaps > 0)
+        jsonout_f64(j, "mean_gap_s", r->gaps_ns / (double)r->gaps / (double)UNITS_NS_PER_S);
+    else
+        jsonout_null(j, "mean_gap_s");
+    jsonout_bool(j, "time_unit_doubtful", r->doubtful);
+    if (r->block_tokens > 0)
+        jsonout_i64(j, "block_tokens", r->block_tokens);
+    else
+        jsonout_null(j, "block_tokens");
+    jsonout_text_value(j, "block_size_by", r->blocks_by);
+    jsonout_text_value(j, "block_ids",
+                       !r->blocks_by || r->block_tokens == 0 ? NULL
+                       : r->full_blocks                      ? "full"
+                                                             : "all");
+    jsonout_text_value(j, "tokens_by", r->tokens_by);
+    jsonout_array(j, "remarks");
+    for (unsigned i = 0; i < r->remarks.count; i++)
+        jsonout_text_value(j, NULL, r->remarks.text[i]);
+    jsonout_end(j);
+    jsonout_end(j);
+}
