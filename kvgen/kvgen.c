@@ -10,6 +10,7 @@
 
 #include "kvgen/convert.h"
 #include "kvgen/gpu_profile.h"
+#include "kvgen/meaning/reading.h"
 #include "kvgen/models.h"
 #include "kvgen/options.h"
 #include "kvgen/output.h"
@@ -17,7 +18,6 @@
 #include "kvgen/provenance.h"
 #include "kvgen/run_source.h"
 #include "kvgen/sim/sim.h"
-#include "kvgen/source/reading.h"
 #include "kvgen/summary.h"
 #include "kvgen/worth/worth.h"
 #include "lib/base/clock.h"

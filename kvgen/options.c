@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvgen/meaning/block_size.h"
 #include "kvgen/record/live.h"
 #include "kvgen/sim/compat.h"
-#include "kvgen/source/block_size.h"
 #include "lib/base/units.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "kvgen/curve/curve.h"
+#include "kvgen/meaning/stamps.h"
 #include "kvgen/sim/hierarchy.h"
 #include "kvgen/sim/sim.h"
-#include "kvgen/source/stamps.h"
 #include "kvgen/source/users.h"
 #include "kvgen/tier_model.h"
 #include "lib/base/err.h"

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kvgen/meaning/reading.h"
 #include "kvgen/provenance.h"
-#include "kvgen/source/reading.h"
 #include "lib/base/units.h"
 #include "lib/drive/drive_model.h"
 #include "lib/json/jsonout.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "kvgen/format/import.h"
-#include "kvgen/source/reading.h"
+#include "kvgen/meaning/reading.h"
 #include "lib/trace/read.h"
 
 /* The objects of all rows. A run adds up sizes by tier, operation and class, and one row may count

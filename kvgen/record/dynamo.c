@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/meaning/block_size.h"
 #include "kvgen/record/batch.h"
 #include "kvgen/record/dynamo_line.h"
-#include "kvgen/source/block_size.h"
 #include "kvgen/source/id_lists.h"
 #include "lib/base/hist.h"
 #include "lib/base/keymap.h"

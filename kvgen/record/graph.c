@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/meaning/block_size.h"
 #include "kvgen/record/batch.h"
 #include "kvgen/record/json_fields.h"
-#include "kvgen/source/block_size.h"
 #include "kvgen/source/documents.h"
 #include "lib/base/keymap.h"
 #include "lib/json/jsonin.h"

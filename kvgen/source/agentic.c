@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/source/block_size.h"
+#include "kvgen/meaning/block_size.h"
 #include "kvgen/source/documents.h"
 #include "lib/json/jsonin.h"
 #include "lib/sort/heap.h"

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/meaning/block_size.h"
+#include "kvgen/meaning/stamps.h"
 #include "kvgen/source/block_line.h"
-#include "kvgen/source/block_size.h"
 #include "kvgen/source/id_lists.h"
-#include "kvgen/source/stamps.h"
 #include "lib/json/jsonin.h"
 
 enum {

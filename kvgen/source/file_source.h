@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvgen/meaning/stamps.h"
 #include "kvgen/source/inputs.h"
 #include "kvgen/source/source.h"
-#include "kvgen/source/stamps.h"
 #include "kvgen/workload.h"
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"

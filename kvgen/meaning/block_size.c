@@ -1,6 +1,6 @@
 /* Finds the meaning of the ids of a trace from its rows. The sources show it the rows at the head
  * of a file, and check every later row against what was found. */
-#include "kvgen/source/block_size.h"
+#include "kvgen/meaning/block_size.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Gives stamps their unit and origin, and keeps what speaks against them. file_source.c makes
  * arrivals of the times. */
-#include "kvgen/source/stamps.h"
+#include "kvgen/meaning/stamps.h"
 
 #include <errno.h>
 #include <math.h>

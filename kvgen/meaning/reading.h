@@ -1,7 +1,7 @@
 /* reading.h - what a source took its files for: times, blocks and tokens. Every source of files
  * says so, in a line and in JSON, since files seldom say it themselves. */
-#ifndef KVGEN_SOURCE_READING_H
-#define KVGEN_SOURCE_READING_H
+#ifndef KVGEN_MEANING_READING_H
+#define KVGEN_MEANING_READING_H
 
 #include <stdbool.h>
 #include <stddef.h>

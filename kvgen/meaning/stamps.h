@@ -1,14 +1,14 @@
 /* stamps.h - stamps of rows as times. A file seldom says the unit of its stamps, nor from when they
  * count: an option, the magnitude or the format does, and what speaks against it is kept. One
  * thread. */
-#ifndef KVGEN_SOURCE_STAMPS_H
-#define KVGEN_SOURCE_STAMPS_H
+#ifndef KVGEN_MEANING_STAMPS_H
+#define KVGEN_MEANING_STAMPS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kvgen/source/reading.h"
+#include "kvgen/meaning/reading.h"
 
 /* In the order of the choices of --time-unit. */
 enum stamps_unit {

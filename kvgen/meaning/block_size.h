@@ -1,7 +1,7 @@
 /* block_size.h - the tokens of a block of a trace that does not say it, and whether its partial
  * blocks have ids, by the numbers of ids against the lengths of its rows. */
-#ifndef KVGEN_SOURCE_BLOCK_SIZE_H
-#define KVGEN_SOURCE_BLOCK_SIZE_H
+#ifndef KVGEN_MEANING_BLOCK_SIZE_H
+#define KVGEN_MEANING_BLOCK_SIZE_H
 
 #include <stdbool.h>
 #include <stddef.h>

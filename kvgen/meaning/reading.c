@@ -1,6 +1,6 @@
 /* Writes down what a source of files took them for. The sources know it (source_ops.reading); the
  * summary shows it. */
-#include "kvgen/source/reading.h"
+#include "kvgen/meaning/reading.h"
 
 #include <stdarg.h>
 #include <stdio.h>
