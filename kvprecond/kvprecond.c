@@ -396,22 +396,14 @@ static void look_at_memory(struct run *r)
  * them has none. */
 static bool count_written(const struct run *r, uint64_t *bytes)
 {
+    const struct target_device *device[OPTIONS_TARGETS_MAX];
     struct target_counters c;
 
-    *bytes = 0;
-    for (unsigned i = 0; i < r->report.lane_count; i++) {
-        const struct target_device *d = &r->lanes[i].device;
-        bool before = false;
-
-        for (unsigned k = 0; k < i; k++)
-            before |= strcmp(r->lanes[k].device.name, d->name) == 0;
-        if (before)
-            continue;
-        if (!d->counted || target_device_count(d, &c) < 0)
-            return false;
-        *bytes += c.write_bytes;
-    }
-    return true;
+    for (unsigned i = 0; i < r->report.lane_count; i++)
+        device[i] = &r->lanes[i].device;
+    bool known = target_devices_count(device, r->report.lane_count, &c) == 0;
+    *bytes = c.write_bytes;
+    return known;
 }
 
 /* Makes durable what was written, on each target. */

@@ -135,25 +135,6 @@ static bool count_network(struct evidence_network *n, unsigned when)
     return known;
 }
 
-/* False: one of them is not counted. */
-static bool count_devices(const struct target_device *const *device, unsigned n,
-                          struct target_counters *sum)
-{
-    struct target_counters one;
-
-    *sum = (struct target_counters){0};
-    for (unsigned i = 0; i < n; i++) {
-        if (!device[i]->counted || target_device_count(device[i], &one) < 0)
-            return false;
-        sum->read_ios += one.read_ios;
-        sum->read_bytes += one.read_bytes;
-        sum->write_ios += one.write_ios;
-        sum->write_bytes += one.write_bytes;
-        sum->queue_ms += one.queue_ms;
-    }
-    return n > 0;
-}
-
 /* The logs of the drive; of several drives none, for their wear is not one figure. */
 static void read_log(struct drive_log *log, const struct target_device *const *device, unsigned n)
 {
@@ -170,13 +151,13 @@ void evidence_begin(struct evidence *ev, const struct target_device *const *devi
 {
     ev->network.counted = count_network(&ev->network, 0);
     read_log(&ev->log_before, device, n);
-    ev->counted = count_devices(device, n, &ev->before);
+    ev->counted = target_devices_count(device, n, &ev->before) == 0;
     machine_read(&ev->machine_before);
 }
 
 void evidence_end(struct evidence *ev, const struct target_device *const *device, unsigned n)
 {
-    ev->counted = ev->counted && count_devices(device, n, &ev->after);
+    ev->counted = ev->counted && target_devices_count(device, n, &ev->after) == 0;
     ev->network.counted = ev->network.counted && count_network(&ev->network, 1);
     read_log(&ev->log_after, device, n);
     machine_read(&ev->machine_after);
@@ -193,6 +174,26 @@ double evidence_cached_read_share(const struct evidence *ev)
         return -1;
     double seen = (double)(after->read_bytes - before->read_bytes);
     return seen < asked ? 1 - seen / asked : 0;
+}
+
+double evidence_moved_share(const struct evidence *ev, enum trace_op op)
+{
+    bool read = op == TRACE_READ;
+    const uint64_t *bytes = read ? ev->counts->read_bytes : ev->counts->write_bytes;
+    uint64_t seen = read ? ev->after.read_bytes - ev->before.read_bytes
+                         : ev->after.write_bytes - ev->before.write_bytes;
+
+    if (!ev->counted || (double)bytes[TRACE_STORAGE] < EVIDENCE_ASKED_MIN)
+        return -1;
+    return (double)seen / (double)bytes[TRACE_STORAGE];
+}
+
+double evidence_reduced_to(const struct evidence *ev)
+{
+    double ratio = (ev->compress_ratio > 1 ? ev->compress_ratio : 1) *
+                   (ev->dedup_ratio > 1 ? ev->dedup_ratio : 1);
+
+    return ev->below.reduces ? 1 / ratio : 1;
 }
 
 double evidence_run_delay_share(const struct evidence *ev)
@@ -323,14 +324,26 @@ void evidence_add_target(struct evidence_targets *seen, int target,
                                      [TARGET_MEDIUM_UNKNOWN] = 2,
                                      [TARGET_MEDIUM_MEMORY] = 3};
     char file_system[sizeof(seen->file_system)] = "";
+    const struct target_layers *l = &device->layers;
+    struct evidence_below *below = &seen->below;
     enum target_medium medium = target_medium_of(target, device, file_system);
 
     if (seen->count == 0 || doubt[medium] > doubt[seen->medium])
         seen->medium = medium;
-    if (seen->count == 0)
+    if (seen->count == 0) {
         memcpy(seen->file_system, file_system, sizeof(file_system));
-    else if (strcmp(seen->file_system, file_system) != 0)
+        memcpy(below->layers, l->text, sizeof(l->text));
+    }
+    if (strcmp(seen->file_system, file_system) != 0)
         seen->file_system[0] = '\0';
+    if (strcmp(below->layers, l->text) != 0)
+        below->layers[0] = '\0';
+    below->copies |= l->copies;
+    below->reduces |= l->reduces;
+    if (l->cache != TARGET_CACHE_NONE) {
+        below->cache = l->cache;
+        memcpy(below->cache_of, l->cache_of, sizeof(l->cache_of));
+    }
     seen->count++;
     resident_target(seen, target);
 }
@@ -345,4 +358,5 @@ void evidence_set_targets(struct evidence *ev, const struct evidence_targets *se
     ev->resident_share = evidence_resident_share(seen);
     ev->target = seen->medium;
     memcpy(ev->file_system, seen->file_system, sizeof(ev->file_system));
+    ev->below = seen->below;
 }

@@ -35,6 +35,14 @@ struct evidence_network {
     int64_t retransmits; /* segments that TCP sent again; -1: not known */
 };
 
+/* What lies between the targets and their last devices; of several, the worst. */
+struct evidence_below {
+    char layers[TARGET_LAYERS_TEXT]; /* "": not known, or they differ */
+    bool copies, reduces;            /* as struct target_layers has them */
+    enum target_cache cache;
+    char cache_of[TARGET_LAYERS_NAME];
+};
+
 /* Plain values and borrowed pointers. Zero it and set resident_share and resident_before to -1. */
 struct evidence {
     /* from the replay */
@@ -48,6 +56,7 @@ struct evidence {
     int64_t lag_limit_ns;
     int64_t elapsed_ns, warmup_ns;   /* from the start of the clock */
     double dedup_ratio;              /* of Tier-2 contents; 1: blocks are unique */
+    double compress_ratio;           /* likewise; 1: no block can be compressed */
     bool fell_back;                  /* the Tier-2 engine had to do without something */
     const struct tier_info *storage; /* of Tier-2; NULL: it has no real engine */
     int64_t own_io_ns;               /* sum of the times of its I/Os; negative: not known */
@@ -66,7 +75,8 @@ struct evidence {
     struct machine machine_before, machine_after;
     enum target_medium target;
     char file_system[24]; /* "": not known */
-    bool counted;         /* it counts for the device under the target */
+    struct evidence_below below;
+    bool counted; /* it counts for the device under the target */
     struct target_counters before, after;
     struct evidence_network network;
     /* of the objects' bytes, in the page cache; negative: not known, or (before) not looked at */
@@ -120,6 +130,7 @@ struct evidence_targets {
     uint64_t pages, resident;  /* of the objects */
     enum target_medium medium; /* that which says least for the figures */
     char file_system[24];      /* "": they differ, or it is not known */
+    struct evidence_below below;
 };
 /* target is the descriptor of a directory, of which some thousand objects are looked at
  * (mincore(2)), or of a slab. */
@@ -131,6 +142,12 @@ double evidence_resident_share(const struct evidence_targets *seen);
 /* Takes them into ev. */
 void evidence_set_targets(struct evidence *ev, const struct evidence_targets *seen);
 
+/* Share (0..1) of the bytes that Tier-2 asked for, in reads or in writes, which the devices moved.
+ * It is beyond 1 when others read or wrote, too. -1: not known, or too little was asked for. */
+double evidence_moved_share(const struct evidence *ev, enum trace_op op);
+/* Share (0..1) of the bytes asked for that is left of them, at least, where a layer below
+ * compresses and deduplicates as well as --compress-ratio and --dedup-ratio allow; 1: none does. */
+double evidence_reduced_to(const struct evidence *ev);
 /* Rows a second from the end of the warm-up to the last completion; negative: no time went by. */
 double evidence_rows_per_s(const struct evidence *ev);
 /* The run's rows a second, as a share of the ceiling's; negative: there is no ceiling, or it is of

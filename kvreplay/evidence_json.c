@@ -91,6 +91,8 @@ static void json_target(struct jsonout *j, const struct evidence *ev)
 
     jsonout_text_value(j, "target", t ? kind[ev->target] : NULL);
     jsonout_text_value(j, "file_system", t && ev->file_system[0] ? ev->file_system : NULL);
+    jsonout_text_value(j, "layers", t && ev->below.layers[0] ? ev->below.layers : NULL);
+    jsonout_text_value(j, "cache_below", t && ev->below.cache ? ev->below.cache_of : NULL);
     json_known(j, "resident_share", ev->resident_share);
     jsonout_text_value(j, "pages", huge < 0 ? NULL : huge ? "huge" : "small");
     json_yes(j, "registered_buffers", t ? t->registered : -1);

@@ -915,6 +915,7 @@ static void replay_set_evidence(struct replay *r)
     ev->elapsed_ns = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;
     ev->warmup_ns = r->o->warmup_ns;
     bool remote = replay_is_remote(r, TRACE_STORAGE);
+    ev->compress_ratio = r->tiers.storages ? r->o->compress_ratio : 1;
     ev->dedup_ratio = r->tiers.storages || remote ? r->o->dedup_ratio : 1;
     ev->gaps = r->tiers.gaps;
     ev->zero_ns = r->outcome.zero_ns;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/base/units.h"
 
@@ -40,20 +41,35 @@ static void validity_note(struct validity *v, const char *format, ...)
     va_end(args);
 }
 
+/* Does compression or deduplication below explain that only this share of the bytes was read? Where
+ * the run wrote, its writes must have shrunk alike, and no cache below have kept them. Else a layer
+ * must be there that reduces, and explains as much as the ratios of the contents allow. */
+static bool was_reduced(const struct evidence *ev, double read)
+{
+    double written = evidence_moved_share(ev, TRACE_WRITE), left = evidence_reduced_to(ev);
+
+    if (ev->counts->write_bytes[TRACE_STORAGE] >= (uint64_t)VALIDITY_ENOUGH && written >= 0)
+        return ev->below.cache == TARGET_CACHE_NONE && written > JUDGE_MOVES &&
+               written < VALIDITY_MOVED && read < VALIDITY_MOVED &&
+               read >= VALIDITY_MOVED * written;
+    return left < 1 && read >= (1 - JUDGE_MOVES) * left;
+}
+
 /* A direct run moves every byte of the application over the device. op: reads or writes. */
 static void note_moved(struct validity *v, const struct evidence *ev, enum trace_op op)
 {
     bool read = op == TRACE_READ;
     uint64_t asked =
         read ? ev->counts->read_bytes[TRACE_STORAGE] : ev->counts->write_bytes[TRACE_STORAGE];
-    uint64_t seen = read ? ev->after.read_bytes - ev->before.read_bytes
-                         : ev->after.write_bytes - ev->before.write_bytes;
+    double share = evidence_moved_share(ev, op);
 
-    if (!ev->counted || (ev->storage && ev->storage->keeps_cache) ||
-        (double)asked < VALIDITY_ENOUGH || (double)seen >= VALIDITY_MOVED * (double)asked)
+    if (share < 0 || share >= VALIDITY_MOVED || (ev->storage && ev->storage->keeps_cache) ||
+        (double)asked < VALIDITY_ENOUGH)
+        return;
+    if (was_reduced(ev, read ? share : evidence_moved_share(ev, TRACE_READ)))
         return;
     validity_note(v, "the device %s %.0f %% of the bytes that Tier-2 asked for; the rest %s%s",
-                  read ? "read" : "wrote", 100 * (double)seen / (double)asked,
+                  read ? "read" : "wrote", 100 * share,
                   read ? "came from a cache" : "stayed in one, or was never written",
                   ev->fell_back ? "; see fallbacks" : "");
 }
@@ -548,6 +564,45 @@ static void judge_empty(struct validity *v, const struct evidence *ev)
                      "nothing was executed on %s (empty engine)", trace_tier_text(TRACE_STORAGE));
 }
 
+/* What the page cache of a loop device's file did to the run, or may have done. */
+static bool judge_cache_below(struct validity *v, const struct evidence *ev)
+{
+    const struct evidence_below *below = &ev->below;
+    double read = evidence_moved_share(ev, TRACE_READ);
+
+    if (below->cache == TARGET_CACHE_ARC)
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNKNOWN,
+                     "how much the cache of zfs itself (ARC) served is not known");
+    else if (below->cache == TARGET_CACHE_LOOP && read >= 0 &&
+             read < (1 - JUDGE_MOVES) * evidence_reduced_to(ev))
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNRELIABLE,
+                     "%.0f %% of the bytes read came from the page cache below %s, which has no "
+                     "direct I/O (losetup --direct-io=on)",
+                     100 * (1 - read), below->cache_of);
+    else if (below->cache == TARGET_CACHE_LOOP && ev->counts->write_bytes[TRACE_STORAGE] > 0)
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNRELIABLE,
+                     "writes went to the page cache below %s, which has no direct I/O (losetup "
+                     "--direct-io=on)",
+                     below->cache_of);
+    else if (below->cache == TARGET_CACHE_LOOP && read < 0)
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNKNOWN,
+                     "how much came from the page cache below %s is not known", below->cache_of);
+    else
+        return false;
+    return true;
+}
+
+/* An overlay whose folder this process does not see, as in a container. */
+static bool is_hidden_memory(const struct evidence *ev)
+{
+    const struct machine *before = &ev->machine_before, *after = &ev->machine_after;
+
+    return ev->target == TARGET_MEDIUM_UNKNOWN && strcmp(ev->file_system, "overlay") == 0 &&
+           ev->counts->read_bytes[TRACE_STORAGE] >= (uint64_t)VALIDITY_ENOUGH && before->io_known &&
+           after->io_known && after->read_bytes == before->read_bytes && ev->resident_share >= 1 &&
+           !ev->storage->keeps_cache;
+}
+
 static void judge_storage(struct validity *v, const struct evidence *ev)
 {
     const char *name = ev->file_system[0] ? ev->file_system : "this target";
@@ -557,9 +612,21 @@ static void judge_storage(struct validity *v, const struct evidence *ev)
         return;
     if (ev->target == TARGET_MEDIUM_MEMORY)
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNRELIABLE, "the target is memory (%s)", name);
+    else if (is_hidden_memory(ev))
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNRELIABLE,
+                     "the target is memory (%s): all objects are in the page cache and nothing was "
+                     "read from a device",
+                     name);
+    else if (ev->target != TARGET_MEDIUM_NETWORK && judge_cache_below(v, ev))
+        return;
     else if (ev->storage->keeps_cache && ev->target == TARGET_MEDIUM_STORAGE)
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD,
                      "page cache included: that is what this engine sees");
+    else if (cached > JUDGE_MOVES && was_reduced(ev, 1 - cached))
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD,
+                     "%.0f %% of the bytes read were read: a layer below compresses or "
+                     "deduplicates",
+                     100 * (1 - cached));
     else if (cached > JUDGE_MOVES)
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNRELIABLE,
                      "%.0f %% of the bytes read came from a cache", 100 * cached);

@@ -140,39 +140,6 @@ int target_fits(const char *path, uint64_t *bytes, struct err *e)
     return ret;
 }
 
-/* First line of a file, without blanks around it; "" if it cannot be read. */
-static void read_line(const char *path, char *out, size_t cap)
-{
-    FILE *f = fopen(path, "re");
-    size_t len, lead;
-
-    out[0] = '\0';
-    if (!f)
-        return;
-    if (!fgets(out, (int)cap, f))
-        out[0] = '\0';
-    fclose(f);
-    len = strlen(out);
-    while (len > 0 && isspace((unsigned char)out[len - 1]))
-        out[--len] = '\0';
-    lead = strspn(out, " \t");
-    memmove(out, out + lead, len - lead + 1);
-}
-
-/* The folder in sysfs of the disk that dev is, or is a partition of. 0 or negative errno. */
-static int device_folder(dev_t dev, char real[PATH_MAX])
-{
-    char link[64], part[PATH_MAX + 16];
-
-    snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev), minor(dev));
-    if (!realpath(link, real))
-        return -errno;
-    snprintf(part, sizeof(part), "%s/partition", real);
-    if (access(part, F_OK) == 0)
-        *strrchr(real, '/') = '\0';
-    return 0;
-}
-
 int target_device_node(const char *sysfs, const char *disk)
 {
     /* The disk's device is the function on the bus itself, or (NVMe) one below it. */
@@ -183,50 +150,92 @@ int target_device_node(const char *sysfs, const char *disk)
         return -1;
     for (size_t i = 0; i < sizeof(up) / sizeof(up[0]); i++) {
         snprintf(path, sizeof(path), "%s/block/%s/%s", sysfs, disk, up[i]);
-        read_line(path, line, sizeof(line));
+        target_facts_line(path, line, sizeof(line));
         if (line[0] >= '0' && line[0] <= '9')
             return atoi(line);
     }
     return -1;
 }
 
+/* The id of the mount that fd lies in; negative: not told. */
+static int mount_of(int fd)
+{
+    char path[64], line[128];
+    int id = -1;
+
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f) && sscanf(line, "mnt_id: %d", &id) != 1)
+        ;
+    if (f)
+        fclose(f);
+    return id;
+}
+
 void target_device_find(int fd, struct target_device *d)
 {
-    char real[PATH_MAX], path[PATH_MAX + 16];
+    const struct target_layers *l = &d->layers;
+    char path[128];
     struct target_counters c;
-    const char *name;
     struct stat st;
 
     memset(d, 0, sizeof(*d));
-    if (fstat(fd, &st) < 0 || device_folder(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev, real) < 0)
+    if (fstat(fd, &st) < 0)
         return;
-    name = strrchr(real, '/') + 1;
-    if (strlen(name) >= sizeof(d->name))
-        return;
-    memcpy(d->name, name, strlen(name) + 1);
-    snprintf(path, sizeof(path), "%s/device/model", real);
-    read_line(path, d->model, sizeof(d->model));
-    d->counted = target_device_count(d, &c) == 0;
+    bool is_device = S_ISBLK(st.st_mode);
+    target_layers_find(target_facts_here(), is_device ? -1 : mount_of(fd),
+                       is_device ? st.st_rdev : st.st_dev, &d->layers);
+    snprintf(d->name, sizeof(d->name), "%s", l->disks == 1 || !l->top[0] ? l->disk[0] : l->top);
+    snprintf(path, sizeof(path), "/sys/block/%s/device/model", d->name);
+    if (d->name[0])
+        target_facts_line(path, d->model, sizeof(d->model));
+    const struct target_device *const one = d;
+    d->counted = target_devices_count(&one, 1, &c) == 0;
 }
 
-/* The fields: Linux, Documentation/block/stat.rst. */
-int target_device_count(const struct target_device *d, struct target_counters *c)
+/* Adds the counters of a disk. The fields: Linux, Documentation/block/stat.rst. */
+static int add_counters(const char *disk, struct target_counters *c)
 {
-    char path[sizeof(d->name) + 32], line[512];
-    uint64_t read_sectors, write_sectors;
+    char path[TARGET_LAYERS_NAME + 32], line[512];
+    uint64_t read_ios, read_sectors, write_ios, write_sectors, queue_ms;
 
-    memset(c, 0, sizeof(*c));
-    if (!d->name[0])
-        return -ENODEV;
-    snprintf(path, sizeof(path), "/sys/block/%s/stat", d->name);
-    read_line(path, line, sizeof(line));
+    snprintf(path, sizeof(path), "/sys/block/%s/stat", disk);
+    target_facts_line(path, line, sizeof(line));
     if (sscanf(line,
                "%" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %*u %*u %" SCNu64,
-               &c->read_ios, &read_sectors, &c->write_ios, &write_sectors, &c->queue_ms) != 5)
+               &read_ios, &read_sectors, &write_ios, &write_sectors, &queue_ms) != 5)
         return -ENODEV;
-    c->read_bytes = read_sectors * DEVICE_SECTOR;
-    c->write_bytes = write_sectors * DEVICE_SECTOR;
+    c->read_ios += read_ios;
+    c->write_ios += write_ios;
+    c->queue_ms += queue_ms;
+    c->read_bytes += read_sectors * DEVICE_SECTOR;
+    c->write_bytes += write_sectors * DEVICE_SECTOR;
     return 0;
+}
+
+/* Is a disk of device at also below one before it? */
+static bool counted_before(const struct target_device *const *d, unsigned at, const char *disk)
+{
+    for (unsigned i = 0; i < at; i++)
+        for (unsigned k = 0; k < d[i]->layers.disks; k++)
+            if (strcmp(d[i]->layers.disk[k], disk) == 0)
+                return true;
+    return false;
+}
+
+int target_devices_count(const struct target_device *const *d, unsigned n,
+                         struct target_counters *c)
+{
+    *c = (struct target_counters){0};
+    for (unsigned i = 0; i < n; i++) {
+        const struct target_layers *l = &d[i]->layers;
+        if (l->disks == 0 || !l->complete)
+            return -ENODEV;
+        for (unsigned k = 0; k < l->disks; k++)
+            if (!counted_before(d, i, l->disk[k]) && add_counters(l->disk[k], c) < 0)
+                return -ENODEV;
+    }
+    return n ? 0 : -ENODEV;
 }
 
 /* File systems by the number in statfs(2). linux/magic.h lacks some of them. */
@@ -266,48 +275,6 @@ static enum target_medium kind_of_magic(uint32_t magic, const char **name)
     return TARGET_MEDIUM_UNKNOWN;
 }
 
-static bool path_in_memory(const char *path)
-{
-    const char *name;
-    struct statfs fs;
-
-    return path[0] == '/' && statfs(path, &fs) == 0 &&
-           kind_of_magic((uint32_t)fs.f_type, &name) == TARGET_MEDIUM_MEMORY;
-}
-
-/* Where an overlay's new files go: its upperdir, if this process sees it. */
-static bool overlay_in_memory(int fd)
-{
-    char line[4096], upper[PATH_MAX];
-    bool memory = false;
-    unsigned ma, mi;
-    struct stat st;
-    FILE *f = fopen("/proc/self/mountinfo", "re");
-
-    while (f && fstat(fd, &st) == 0 && fgets(line, sizeof(line), f)) {
-        const char *at = strstr(line, "upperdir=");
-
-        if (sscanf(line, "%*d %*d %u:%u", &ma, &mi) == 2 && makedev(ma, mi) == st.st_dev && at &&
-            sscanf(at, "upperdir=%4095[^, \n]", upper) == 1)
-            memory = path_in_memory(upper);
-    }
-    if (f)
-        fclose(f);
-    return memory;
-}
-
-/* A disk of memory, or a loop device over a file in memory. */
-static bool device_in_memory(const char *disk)
-{
-    char path[PATH_MAX], file[PATH_MAX];
-
-    if (strncmp(disk, "ram", 3) == 0 || strncmp(disk, "zram", 4) == 0)
-        return true;
-    snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", disk);
-    read_line(path, file, sizeof(file));
-    return disk[0] && path_in_memory(file);
-}
-
 enum target_medium target_medium_of(int fd, const struct target_device *d, char file_system[24])
 {
     enum target_medium kind = TARGET_MEDIUM_UNKNOWN;
@@ -323,12 +290,26 @@ enum target_medium target_medium_of(int fd, const struct target_device *d, char 
             return kind;
         kind = kind_of_magic((uint32_t)fs.f_type, &name);
         snprintf(file_system, 24, "%s", name);
-        if (strcmp(name, "overlay") == 0 && overlay_in_memory(fd))
-            kind = TARGET_MEDIUM_MEMORY;
     }
-    if (device_in_memory(d->name))
-        kind = TARGET_MEDIUM_MEMORY;
+    if (d->layers.memory)
+        return TARGET_MEDIUM_MEMORY;
+    if (d->layers.network)
+        return TARGET_MEDIUM_NETWORK;
     return kind == TARGET_MEDIUM_UNKNOWN && d->counted ? TARGET_MEDIUM_STORAGE : kind;
+}
+
+/* The folder in sysfs of the disk that dev is, or is a partition of. 0 or negative errno. */
+static int device_folder(dev_t dev, char real[PATH_MAX])
+{
+    char link[64], part[PATH_MAX + 16];
+
+    snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev), minor(dev));
+    if (!realpath(link, real))
+        return -errno;
+    snprintf(part, sizeof(part), "%s/partition", real);
+    if (access(part, F_OK) == 0)
+        *strrchr(real, '/') = '\0';
+    return 0;
 }
 
 bool target_device_discards(int fd)
@@ -339,7 +320,7 @@ bool target_device_discards(int fd)
     if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || device_folder(st.st_rdev, real) < 0)
         return false;
     snprintf(path, sizeof(path), "%s/queue/discard_max_bytes", real);
-    read_line(path, line, sizeof(line));
+    target_facts_line(path, line, sizeof(line));
     return strtoull(line, NULL, 10) > 0;
 }
 

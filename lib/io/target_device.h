@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "lib/base/err.h"
+#include "lib/io/target_layers.h"
 
 /* In place of a share of the file system: the smaller of 5 % of it and half of what is free. */
 #define TARGET_RESERVE_AUTO (-1.0)
@@ -35,9 +36,11 @@ bool target_in_memory(int fd);
 bool target_direct_io(int dirfd);
 
 struct target_device {
-    char name[64];  /* of the whole disk: "nvme0n1"; "" when there is none (tmpfs, overlay) */
+    char name[64];  /* the last device below, "nvme0n1"; of several, what is built on them, or the
+                     * first; "" when none is known (tmpfs) */
     char model[64]; /* "" unknown */
-    bool counted;   /* the kernel has counters for it */
+    bool counted;   /* the kernel has counters for all that is below */
+    struct target_layers layers;
 };
 /* The device under the file, directory or device node fd. */
 void target_device_find(int fd, struct target_device *d);
@@ -62,7 +65,9 @@ bool target_device_discards(int fd);
 struct target_counters {
     uint64_t read_ios, read_bytes, write_ios, write_bytes, queue_ms;
 };
-/* 0; -ENODEV: no counters. */
-int target_device_count(const struct target_device *d, struct target_counters *c);
+/* The sum of what the last devices below n targets counted, each device once. 0; -ENODEV: there are
+ * none, or one of them is hidden or has no counters. */
+int target_devices_count(const struct target_device *const *d, unsigned n,
+                         struct target_counters *c);
 
 #endif

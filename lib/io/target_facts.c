@@ -2,6 +2,7 @@
  * in recorded ones. What they mean for a target is target_guard.c's to say. */
 #include "lib/io/target_facts.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,8 @@ const struct target_facts *target_facts_here(void)
                                              .sys_dev_block = "/sys/dev/block",
                                              .sys_block = "/sys/block",
                                              .swaps = "/proc/swaps",
-                                             .dev = "/dev"};
+                                             .dev = "/dev",
+                                             .sys_fs = "/sys/fs"};
 
     return &here;
 }
@@ -64,9 +66,10 @@ static bool is_hidden(int error)
 /* ---- the mount table ---- */
 
 struct mount_line {
+    int id;
     unsigned major, minor;
     bool has_number;
-    char *where, *source; /* NULL: the line ends before it */
+    char *where, *type, *source, *options; /* NULL: the line ends before it */
 };
 
 /* The fields of a line (Linux, Documentation/filesystems/proc.rst, section 3.5): id, parent,
@@ -82,13 +85,18 @@ static bool mount_parse(char *line, struct mount_line *m)
         if (!field[i])
             return false;
     }
+    m->id = atoi(field[0]);
     m->has_number = sscanf(field[2], "%u:%u", &m->major, &m->minor) == 2;
     m->where = field[4];
     unescape(m->where);
     rest = save ? strstr(save, " - ") : NULL;
-    m->source = rest && strtok_r(rest + 3, " ", &save) ? strtok_r(NULL, " \n", &save) : NULL;
+    m->type = rest ? strtok_r(rest + 3, " ", &save) : NULL;
+    m->source = m->type ? strtok_r(NULL, " \n", &save) : NULL;
+    m->options = m->source ? strtok_r(NULL, " \n", &save) : NULL;
     if (m->source)
         unescape(m->source);
+    if (m->options)
+        unescape(m->options);
     return true;
 }
 
@@ -138,6 +146,61 @@ int target_facts_mounted(const struct target_facts *facts, dev_t dev, const char
     struct mounted d = {.dev = dev, .path = path, .where = where};
 
     return mounts_visit(facts, is_mounted, &d);
+}
+
+struct mount_wanted {
+    int id;
+    const char *path; /* where id is negative */
+    size_t len;       /* of the mount point that was found */
+    struct target_mount *m;
+};
+
+/* Does the path lie in the folder? */
+static bool lies_in(const char *path, const char *folder, size_t len)
+{
+    return strncmp(path, folder, len) == 0 &&
+           (path[len] == '/' || path[len] == '\0' || folder[len - 1] == '/');
+}
+
+/* A later mount covers an earlier one at the same place. */
+static int is_wanted(void *ctx, const struct mount_line *line)
+{
+    struct mount_wanted *w = ctx;
+    size_t len = strlen(line->where);
+    struct target_mount found = {0};
+
+    if (!line->source || !line->has_number || len == 0 ||
+        (w->id >= 0 ? line->id != w->id : len < w->len || !lies_in(w->path, line->where, len)))
+        return 0;
+    const char *options = line->options ? line->options : "";
+    if (asprintf(&found.line, "%s%c%s%c%s", line->type, '\0', line->source, '\0', options) < 0)
+        return -ENOMEM;
+    found.dev = makedev(line->major, line->minor);
+    found.type = found.line;
+    found.source = found.type + strlen(found.type) + 1;
+    found.options = found.source + strlen(found.source) + 1;
+    target_mount_release(w->m);
+    *w->m = found;
+    w->len = len;
+    return w->id >= 0;
+}
+
+int target_facts_mount(const struct target_facts *facts, int id, const char *path,
+                       struct target_mount *m)
+{
+    struct mount_wanted w = {.id = id, .path = path, .m = m};
+
+    *m = (struct target_mount){0};
+    int ret = mounts_visit(facts, is_wanted, &w);
+    if (ret < 0)
+        target_mount_release(m);
+    return ret < 0 ? ret : m->line != NULL;
+}
+
+void target_mount_release(struct target_mount *m)
+{
+    free(m->line);
+    *m = (struct target_mount){0};
 }
 
 /* ---- what loop devices, swap space and mounts use ---- */
@@ -272,6 +335,24 @@ int target_facts_used(const struct target_facts *facts, used_fn each, void *ctx)
     if (ret == 0)
         ret = mounts_visit(facts, visit_mount, &v);
     return ret < 0 && is_hidden(-ret) ? 0 : ret;
+}
+
+void target_facts_line(const char *path, char *out, size_t cap)
+{
+    FILE *f = fopen(path, "re");
+    size_t len, lead;
+
+    out[0] = '\0';
+    if (!f)
+        return;
+    if (!fgets(out, (int)cap, f))
+        out[0] = '\0';
+    fclose(f);
+    len = strlen(out);
+    while (len > 0 && isspace((unsigned char)out[len - 1]))
+        out[--len] = '\0';
+    lead = strspn(out, " \t");
+    memmove(out, out + lead, len - lead + 1);
 }
 
 /* ---- what is built on a disk ---- */

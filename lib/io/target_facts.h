@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -17,6 +18,9 @@ struct target_facts {
     const char *sys_block;     /* a folder like /sys/block: NAME/{dev,holders/,loop/backing_file} */
     const char *swaps;         /* a file like /proc/swaps */
     const char *dev;           /* a folder like /dev: nodes of loop devices, which are asked too */
+    const char *sys_fs; /* a folder like /sys/fs: btrfs/UUID/devices/, bcachefs/UUID/dev-N/ */
+    const char *files;  /* what stands before each path that these name, where it is looked
+                         * for; NULL: nothing */
 };
 const struct target_facts *target_facts_here(void);
 
@@ -24,6 +28,18 @@ const struct target_facts *target_facts_here(void);
  * reading mountinfo. */
 int target_facts_mounted(const struct target_facts *facts, dev_t dev, const char *path,
                          char where[PATH_MAX]);
+
+/* A line of the mount table. */
+struct target_mount {
+    dev_t dev;                     /* major 0: the file system has no device of its own number */
+    char *type, *source, *options; /* of the file system; options: of its superblock */
+    char *line;                    /* which the texts point into */
+};
+/* The mount with this id; id negative: the one that path, which begins with a slash, lies in. 1:
+ * found, to be released; 0; or the negative errno of reading mountinfo. */
+int target_facts_mount(const struct target_facts *facts, int id, const char *path,
+                       struct target_mount *m);
+void target_mount_release(struct target_mount *m);
 
 enum target_use {
     TARGET_USE_LOOP,  /* a loop device is attached to it */
@@ -46,6 +62,9 @@ int target_facts_used(const struct target_facts *facts,
 /* The same for what one loop device, "loop3", is attached to. 0 when it is none, or is free. */
 int target_facts_loop(const struct target_facts *facts, const char *disk,
                       int (*each)(void *ctx, const struct target_used *used), void *ctx);
+
+/* The first line of a file, without blanks around it; "": it cannot be read. */
+void target_facts_line(const char *path, char *out, size_t cap);
 
 /* What is built on a disk ("loop3") or on a part of it: writes " (mounted on X)", " (held by dm-0)"
  * or "" to text. */

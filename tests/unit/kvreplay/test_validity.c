@@ -237,6 +237,86 @@ static void what_the_target_is(void **state)
     }
 }
 
+/* Layers below: a cache there, and bytes that were compressed on the way. A bug looked like a loop
+ * device that read nothing from the disk and was called good, and like compression called a cache.
+ */
+static void layers_below(void **state)
+{
+    (void)state;
+    static const char loop[] =
+        "of the bytes read came from the page cache below loop0, which has no";
+    static const struct {
+        uint64_t device_read, device_wrote, own_read;
+        enum target_cache cache;
+        bool reduces, reads_only;
+        double ratio;
+        enum validity_state storage;
+        const char *why;
+    } c[] = {
+        {0, 0, GB, TARGET_CACHE_LOOP, false, false, 1, VALIDITY_UNRELIABLE, loop},
+        {GB, 2 * GB, GB, TARGET_CACHE_LOOP, false, false, 1, VALIDITY_UNRELIABLE,
+         "writes went to the page cache below loop0"},
+        {GB, 0, GB, TARGET_CACHE_LOOP, false, true, 1, VALIDITY_GOOD, ""},
+        {0, 0, GB, TARGET_CACHE_ARC, false, true, 1, VALIDITY_UNKNOWN, "(ARC)"},
+        /* reads and writes shrank alike */
+        {GB / 4, GB / 2, GB / 4, TARGET_CACHE_NONE, false, false, 1, VALIDITY_GOOD,
+         "25 % of the bytes read were read: a layer below compresses or deduplicates"},
+        /* only the reads did, whatever a layer could have done */
+        {GB / 4, 2 * GB, GB / 4, TARGET_CACHE_NONE, true, false, 4, VALIDITY_UNRELIABLE,
+         "75 % of the bytes read came from a cache"},
+        /* not written in this run */
+        {GB / 4, 0, GB / 4, TARGET_CACHE_NONE, true, true, 4, VALIDITY_GOOD, "compresses"},
+        {GB / 8, 0, GB / 8, TARGET_CACHE_NONE, true, true, 4, VALIDITY_UNRELIABLE, "a cache"},
+        {GB / 4, 0, GB / 4, TARGET_CACHE_NONE, false, true, 4, VALIDITY_UNRELIABLE, "a cache"},
+    };
+
+    for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+        struct tier_info info = {.direct = 1};
+        struct run *r = run_of(c[i].device_read, c[i].device_wrote, 0);
+
+        if (c[i].reads_only)
+            r->counts.write_bytes[TRACE_STORAGE] = 0;
+        r->evidence.storage = &info;
+        r->evidence.target = TARGET_MEDIUM_STORAGE;
+        r->evidence.compress_ratio = c[i].ratio;
+        r->evidence.below = (struct evidence_below){
+            .cache = c[i].cache, .cache_of = "loop0", .reduces = c[i].reduces};
+        r->evidence.machine_before.io_known = r->evidence.machine_after.io_known = true;
+        r->evidence.machine_after.read_bytes = c[i].own_read;
+        judge(r);
+        const struct validity_figure *f = figure(r, VALIDITY_STORAGE);
+        assert_non_null(f);
+        assert_int_equal(f->state, c[i].storage);
+        assert_non_null(strstr(f->why, c[i].why));
+        run_free(r);
+    }
+}
+
+/* An overlay whose folder is hidden, as in a container: all is in the page cache, and nothing was
+ * read from anywhere. */
+static void a_hidden_overlay(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct run *r = run_of(0, 0, 0);
+        struct tier_info info = {.direct = 1};
+        r->evidence.storage = &info;
+        r->evidence.target = TARGET_MEDIUM_UNKNOWN;
+        strcpy(r->evidence.file_system, "overlay");
+        r->evidence.machine_before.io_known = r->evidence.machine_after.io_known = true;
+        r->evidence.machine_after.read_bytes = i ? 1 : 0;
+        r->evidence.resident_share = 1;
+        judge(r);
+        const struct validity_figure *f = figure(r, VALIDITY_STORAGE);
+        assert_non_null(f);
+        assert_int_equal(f->state, i ? VALIDITY_UNKNOWN : VALIDITY_UNRELIABLE);
+        assert_string_equal(f->why, i ? "no counters for overlay"
+                                      : "the target is memory (overlay): all objects are in the "
+                                        "page cache and nothing was read from a device");
+        run_free(r);
+    }
+}
+
 /* The kernel's sum of I/O times is half of ours, and no thread waited for a processor: the time
  * went by above the block layer. Device figures stay good. */
 static void time_above_the_block_layer(void **state)
@@ -615,6 +695,8 @@ int main(void)
         cmocka_unit_test(times_at_another_speed),
         cmocka_unit_test(the_tier_whose_threads_waited),
         cmocka_unit_test(waits_that_lengthened_no_io),
+        cmocka_unit_test(layers_below),
+        cmocka_unit_test(a_hidden_overlay),
         cmocka_unit_test(near_the_ceiling),
         cmocka_unit_test(the_link_of_a_drive),
     };

@@ -403,15 +403,16 @@ static void test_device(void **state)
     struct target_dir *t = take(f, "d");
     struct target_counters c, no = {0};
     struct target_device d;
+    const struct target_device *const one = &d;
 
     target_device_find(target_dir_fd(t), &d);
-    assert_int_equal(target_device_count(&d, &c), d.counted ? 0 : -ENODEV);
+    assert_int_equal(target_devices_count(&one, 1, &c), d.counted ? 0 : -ENODEV);
     if (d.counted)
         assert_true(d.name[0] && c.read_bytes > 0 && c.read_bytes >= c.read_ios * 512);
     target_device_find(-1, &d);
     assert_string_equal(d.name, "");
     assert_false(d.counted);
-    assert_int_equal(target_device_count(&d, &no), -ENODEV);
+    assert_int_equal(target_devices_count(&one, 1, &no), -ENODEV);
     target_direct_io(target_dir_fd(t)); /* either answer, nothing left behind */
     leave(t, false);
     assert_false(there(f, "d"));
