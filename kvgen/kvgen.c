@@ -46,6 +46,7 @@ struct run {
     struct conf *conf;
     struct workload workload;
     struct model model;
+    struct model_reading reading; /* of its file */
     uint64_t capacity[TRACE_TIERS];
     struct tier_model speed[TRACE_TIERS];
     struct gpu_profile gpu;
@@ -83,6 +84,25 @@ static void say(const char *where, const char *format, ...)
 
 /* ---- before anything is opened ---- */
 
+/* An option wins over the model's file. */
+static void set_ranks(struct run *r)
+{
+    struct options *o = &r->o;
+    struct model_ranks *named = &r->model.ranks;
+    if (named->tensor > 0 && !opt_given(r->parser, "tensor-parallel"))
+        o->tensor_parallel = named->tensor;
+    if (named->pipeline > 0 && !opt_given(r->parser, "pipeline-parallel"))
+        o->pipeline_parallel = named->pipeline;
+    if (named->context > 0 && !opt_given(r->parser, "context-parallel"))
+        o->context_parallel = named->context;
+    r->model.ranks = (struct model_ranks){.tensor = (uint32_t)o->tensor_parallel,
+                                          .pipeline = (uint32_t)o->pipeline_parallel,
+                                          .context = (uint32_t)o->context_parallel,
+                                          .evenly = o->compat == OPTIONS_COMPAT_MLPERF &&
+                                                    o->mla_tp != OPTIONS_MLA_REPLICATE,
+                                          .latent = o->mla_tp == OPTIONS_MLA_SHARD};
+}
+
 static int read_configuration(struct run *r, struct err *e)
 {
     const char *warning;
@@ -94,13 +114,18 @@ static int read_configuration(struct run *r, struct err *e)
     rc = workload_read(&r->workload, r->conf, e);
     if (rc < 0)
         return rc;
-    struct notes ignored = {0};
-    rc = model_find_forced(&r->model, r->o.model, r->conf, r->o.force_model ? &ignored : NULL, e);
-    for (unsigned i = 0; i < ignored.count; i++)
-        say(r->o.model, "%s is unknown and ignored (--force-model)", ignored.text[i]);
-    if (rc < 0 || !r->o.kv_dtype)
-        return rc;
-    return model_set_dtype(&r->model, r->o.kv_dtype, e);
+    r->reading.force = r->o.force_model;
+    rc = model_find(&r->model, r->o.model, r->conf, &r->reading, e);
+    for (unsigned i = 0; i < r->reading.assumed.count; i++)
+        say(r->o.model, "--force-model: %s", r->reading.assumed.text[i]);
+    for (unsigned i = 0; i < r->reading.unread.count; i++)
+        say(r->o.model, "%s is not read, although its name is about the cache",
+            r->reading.unread.text[i]);
+    if (rc == 0 && r->o.kv_dtype)
+        rc = model_set_dtype(&r->model, r->o.kv_dtype, e);
+    if (rc == 0)
+        set_ranks(r);
+    return rc;
 }
 
 static const enum export_format export_formats[] = {
@@ -167,15 +192,32 @@ static uint32_t ranks_of(const struct run *r)
     return replicated ? 1 : (uint32_t)r->o.tensor_parallel;
 }
 
+/* More ranks than heads of keys and values: which of the two readings is taken. */
+static void tell_heads(const struct model *m)
+{
+    uint32_t heads = 0;
+    for (unsigned i = 0; i < m->parts; i++)
+        if (m->part[i].kind == MODEL_KEYS_VALUES && (heads == 0 || m->part[i].heads < heads))
+            heads = m->part[i].heads;
+    if (heads == 0 || m->ranks.tensor <= heads)
+        return;
+    fprintf(stderr, "kvgen: --tensor-parallel: %u ranks for %u head%s of keys and values: %s\n",
+            m->ranks.tensor, heads, units_plural(heads),
+            m->ranks.evenly
+                ? "divided evenly, as the benchmark does; engines keep a whole head on each"
+                : "each rank keeps one head, so some keep the same one, as in engines");
+}
+
 static int check_model(const struct run *r, struct err *e)
 {
     uint64_t ranks = r->o.tensor_parallel;
     bool mla = r->model.attention == MODEL_MLA;
-    if (options_check_model(r->parser, &r->model, e) < 0)
+    if (options_check_model(r->parser, &r->model, e) < 0 || options_check_ranks(&r->o, e) < 0)
         return -EINVAL;
     if ((ranks & (ranks - 1)) != 0)
         fprintf(stderr, "kvgen: --tensor-parallel: %llu is not a power of two\n",
                 (unsigned long long)ranks);
+    tell_heads(&r->model);
     if (ranks > 1 && mla && r->o.mla_tp == OPTIONS_MLA_SHARD)
         fprintf(stderr,
                 "kvgen: --tensor-parallel: %s has one latent for all ranks, which real engines "
@@ -402,7 +444,6 @@ static int open_simulation(struct run *r, struct err *e)
                                     .workload = &r->workload,
                                     .tiers = hierarchy_of(r),
                                     .model = &r->model,
-                                    .tensor_parallel = ranks_of(r),
                                     .token_ns = r->workload.token_ns[o->generation_mode],
                                     .workers = (uint32_t)workers,
                                     .max_requests = o->max_requests,
@@ -577,7 +618,7 @@ static int run(struct run *r, struct err *e)
     if (r->o.list_models)
         return models_list(stdout, r->conf, e);
     if (r->o.show_model)
-        return models_show(&r->model, e);
+        return models_show(&r->model, &r->reading, e);
     return simulate(r, e);
 }
 

@@ -70,7 +70,7 @@ int models_list(FILE *f, const struct conf *conf, struct err *e)
             rc = list_model(f, built_in, e);
     for (size_t i = 0; rc == 0 && (name = conf_name(conf, "model_configs", i)); i++) {
         struct model m;
-        rc = model_find(&m, name, conf, e);
+        rc = model_find(&m, name, conf, NULL, e);
         if (rc == 0)
             rc = list_model(f, &m, e);
     }
@@ -88,7 +88,37 @@ static void put_known(struct jsonout *j, const char *key, double value)
         jsonout_null(j, key);
 }
 
-int models_show(const struct model *m, struct err *e)
+static void put_part(struct jsonout *j, const struct model_part *part)
+{
+    static const char *const kinds[] = {
+        [MODEL_KEYS_VALUES] = "keys and values", [MODEL_LATENT] = "latent",
+        [MODEL_INDEX_KEYS] = "index keys",       [MODEL_INDEX_SCALES] = "index scales",
+        [MODEL_INPUTS] = "convolution inputs",   [MODEL_RECURRENT] = "recurrent state"};
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "part", kinds[part->kind]);
+    jsonout_u64(j, "caches", part->caches);
+    jsonout_u64(j, "elements", part->elements);
+    jsonout_text_value(j, "type", model_type_name(part->type));
+    jsonout_u64(j, "bytes", model_part_bytes(part));
+    jsonout_text_value(j, "of_a", model_is_state(part) ? "sequence" : "token");
+    if (part->window > 0)
+        jsonout_u64(j, "window", part->window);
+    else
+        jsonout_null(j, "window");
+    jsonout_text_value(j, "caches_by", part->counted_by[0] ? part->counted_by : NULL);
+    jsonout_text_value(j, "type_by", part->typed_by[0] ? part->typed_by : NULL);
+    jsonout_end(j);
+}
+
+static void put_notes(struct jsonout *j, const char *key, const struct notes *notes)
+{
+    jsonout_array(j, key);
+    for (unsigned i = 0; i < notes->count; i++)
+        jsonout_text_value(j, NULL, notes->text[i]);
+    jsonout_end(j);
+}
+
+int models_show(const struct model *m, const struct model_reading *reading, struct err *e)
 {
     int rc;
     struct jsonout *j = jsonout_create();
@@ -118,9 +148,15 @@ int models_show(const struct model *m, struct err *e)
     }
     jsonout_end(j);
     jsonout_u64(j, "state_layers", m->state_layers);
-    jsonout_u64(j, "state_bytes", m->state_bytes);
+    jsonout_u64(j, "state_bytes", model_state_bytes(m));
     put_known(j, "active_params", (double)m->active_params);
     put_known(j, "pair_width", (double)m->pair_elements / 2);
+    jsonout_array(j, "parts");
+    for (unsigned i = 0; i < m->parts; i++)
+        put_part(j, &m->part[i]);
+    jsonout_end(j);
+    put_notes(j, "assumed", &reading->assumed);
+    put_notes(j, "unread", &reading->unread);
     rc = jsonout_save(j, "-", e);
 out:
     jsonout_free(j);

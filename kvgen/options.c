@@ -446,14 +446,15 @@ const struct opt options_table[] = {
      .offset = AT(force_model),
      .flags = OPT_EXPERT,
      .marks = NOT_LIST_MODELS | WITH_MODELS | SIZES,
-     .help = "Accept a config.json although it has unknown keys that may change the cache's "
-             "size."},
+     .help = "Go on with a config.json whose keys or layers change the cache in a way that is not "
+             "known, and say what is assumed."},
     {.name = "kv-dtype",
      .type = OPT_TEXT,
      .offset = AT(kv_dtype),
      .arg = "TYPE",
      .marks = NOT_LIST_MODELS | WITH_MODELS | SIZES,
-     .help = "Element type of the cache: float32, float16, bfloat16, fp8, int8, int4."},
+     .help =
+         "Element type of keys and values: float32, float16, bfloat16, fp8, int8, int4, nvfp4."},
     {.name = "tensor-parallel",
      .type = OPT_U64,
      .offset = AT(tensor_parallel),
@@ -462,8 +463,30 @@ const struct opt options_table[] = {
      .min = 1,
      .max = 65536,
      .marks = SIZES,
-     .help = "Tensor-parallel ranks. An object is divided among them; the trace shows one "
-             "rank."},
+     .help = "Tensor-parallel ranks. Heads are divided among them, or one is kept on each; the "
+             "trace shows one rank."},
+    {.name = "pipeline-parallel",
+     .type = OPT_U64,
+     .offset = AT(pipeline_parallel),
+     .arg = "N",
+     .def = "1",
+     .min = 1,
+     .max = 65536,
+     .flags = OPT_EXPERT,
+     .marks = SIZES,
+     .help = "Pipeline-parallel stages. Layers are divided among them; the trace shows one rank of "
+             "the stage with the most."},
+    {.name = "context-parallel",
+     .type = OPT_U64,
+     .offset = AT(context_parallel),
+     .arg = "N",
+     .def = "1",
+     .min = 1,
+     .max = 65536,
+     .flags = OPT_EXPERT,
+     .marks = SIZES,
+     .help = "Context-parallel ranks. The tokens of a sequence are divided among them; the trace "
+             "shows one rank."},
     {.name = "mla-tp",
      .type = OPT_ENUM,
      .offset = AT(mla_tp),
@@ -1055,6 +1078,21 @@ int options_check_model(const struct opt_parser *p, const struct model *m, struc
     return opt_check_modes(p, &other, 1, e);
 }
 
+int options_check_ranks(const struct options *o, struct err *e)
+{
+    uint64_t gpus = o->tensor_parallel * o->pipeline_parallel, all;
+    if (units_mul(gpus, o->context_parallel, &all) == 0 && all <= o->num_gpus)
+        return 0;
+    return options_is_recording(o)
+               ? 0
+               : err_set(e, -EINVAL, ERR_INPUT,
+                         gpus > o->num_gpus && o->pipeline_parallel == 1 ? "--tensor-parallel"
+                         : o->context_parallel == 1                      ? "--pipeline-parallel"
+                                                                         : "--context-parallel",
+                         "%llu ranks need as many GPUs, --num-gpus is %llu",
+                         (unsigned long long)all, (unsigned long long)o->num_gpus);
+}
+
 /* ---- values that contradict each other ---- */
 
 /* Refuses runs that would never end. */
@@ -1094,6 +1132,10 @@ static int check_compute(struct options *o, const struct opt_parser *p, struct e
         return refuse(e, by, "does not apply with --decode-only, which has no prefill");
     if (o->params > 0 && o->prefill)
         return refuse(e, "--params", "does not apply with --prefill, whose times are measured");
+    if (o->pipeline_parallel > 1)
+        return refuse(e, "--pipeline-parallel", "does not apply where prefill takes time");
+    if (o->context_parallel > 1)
+        return refuse(e, "--context-parallel", "does not apply where prefill takes time");
     if (gpus > 65536)
         return refuse(e, "--engines", "all engines together have more than 65536 GPUs");
     if (opt_given(p, "num-gpus") && o->num_gpus != gpus)
@@ -1168,10 +1210,6 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
     rc = check_compute(o, p, e);
     if (rc < 0)
         return rc;
-    if (o->tensor_parallel > o->num_gpus && !options_is_recording(o))
-        return err_set(e, -EINVAL, ERR_INPUT, "--tensor-parallel",
-                       "%llu ranks need as many GPUs, --num-gpus is %llu",
-                       (unsigned long long)o->tensor_parallel, (unsigned long long)o->num_gpus);
     if (o->max_concurrent_allocs > 0 && o->tier_model.count == 0)
         return refuse(e, "--max-concurrent-allocs",
                       "needs --tier-model: without it writes take no time");

@@ -99,7 +99,7 @@ struct options {
     enum options_compat compat;
     enum options_mla_tp mla_tp;
     const char *model, *kv_dtype, *config;
-    uint64_t tensor_parallel, num_gpus;
+    uint64_t tensor_parallel, pipeline_parallel, context_parallel, num_gpus;
     double gpu_mem_gb, cpu_mem_gb;
     const char *storage_capacity;
     enum policy_number eviction;
@@ -145,6 +145,8 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e);
 bool options_computes(const struct options *o);
 /* Refuses options that have no meaning for the model. */
 int options_check_model(const struct opt_parser *p, const struct model *m, struct err *e);
+/* Refuses more ranks than GPUs, when the model's file may have named them. 0 or -EINVAL. */
+int options_check_ranks(const struct options *o, struct err *e);
 
 /* Whether the source is the events of an engine, whose rows come as they were recorded. */
 bool options_is_recording(const struct options *o);

@@ -14,9 +14,14 @@ static void put_model(struct jsonout *j, const struct model *model)
 {
     jsonout_object(j, "model");
     jsonout_text_value(j, "name", model->id);
-    jsonout_u64(j, "bytes_per_token", model_bytes_per_token(model));
-    if (model->state_bytes > 0)
-        jsonout_u64(j, "state_bytes", model->state_bytes);
+    uint64_t all = model_bytes_per_token(model), rank = all, state = model_state_bytes(model);
+    uint32_t ranks = model->ranks.tensor > 0 ? model->ranks.tensor : 1;
+    jsonout_u64(j, "bytes_per_token", all);
+    if (model_rank_bytes(model, UINT64_C(1) << 20, false, &rank) == 0 &&
+        model_bytes(model, UINT64_C(1) << 20, &all) == 0 && rank != all / ranks)
+        jsonout_f64(j, "rank_share", (double)rank / (double)all);
+    if (state > 0)
+        jsonout_u64(j, "state_bytes", state);
     jsonout_end(j);
 }
 

@@ -131,7 +131,6 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
                           struct err *e)
 {
     const struct options *o = q->options;
-    bool replicated = q->model->attention == MODEL_MLA && o->mla_tp == OPTIONS_MLA_REPLICATE;
     static const enum recording_format formats[OPTIONS_SOURCES] = {
         [OPTIONS_KV_EVENTS] = RECORDING_KV_EVENTS,
         [OPTIONS_TRTLLM] = RECORDING_TRTLLM,
@@ -141,7 +140,7 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
     struct recording_opts recording = {.format = formats[o->source],
                                        .record = {.names = r->names},
                                        .model = *q->model,
-                                       .ranks = replicated ? 1 : (uint32_t)o->tensor_parallel,
+                                       .ranks = model_divisor(q->model),
                                        .object_bytes = o->object_bytes,
                                        .reorder_ns = o->reorder_ns,
                                        .capture = o->capture};

@@ -424,6 +424,7 @@ void summary_print(FILE *f, const struct summary *s)
         print_endurance,   print_curve,   print_latencies, print_recorded_times};
     const struct sim_stats *st = s->stats;
     const char *digest = s->trace->digest;
+    uint64_t state = s->model ? model_state_bytes(s->model) : 0;
     bool recording = s->source->ops->recording != NULL; /* it names no requests */
     int lines = (recording ? 0 : 2) + (digest[0] != '\0');
     print_reading(f, s); /* a line more */
@@ -438,8 +439,7 @@ void summary_print(FILE *f, const struct summary *s)
                  brief(st->context_tokens).s, brief(st->generated_tokens).s,
                  is_estimated(s->source) ? " (estimated)" : "", s->model->name,
                  bytes(model_bytes_per_token(s->model)).s,
-                 s->model->state_bytes > 0 ? ", state of a sequence " : "",
-                 s->model->state_bytes > 0 ? bytes(s->model->state_bytes).s : "");
+                 state > 0 ? ", state of a sequence " : "", state > 0 ? bytes(state).s : "");
     for (int t = 0; t < TRACE_TIERS; t++)
         lines += print_tier(f, s, t);
     lines += print_hits(f, st);

@@ -626,9 +626,13 @@ int main(int argc, char **argv)
     descriptors_open_standard();
     ret = open_all(&r, &parser, &argc, &argv, &e);
     bool speaks = !r.ranks || ranks_rank(r.ranks) == 0;
-    for (unsigned i = 0; ret == 0 && speaks && i < r.o.ignored_keys.count; i++)
-        fprintf(stderr, "%s: %s: %s is unknown and ignored (--force-model)\n", options_program(),
-                r.o.model_id, r.o.ignored_keys.text[i]);
+    const struct model_reading *reading = &r.o.reading;
+    for (unsigned i = 0; ret == 0 && speaks && i < reading->assumed.count; i++)
+        fprintf(stderr, "%s: %s: --force-model: %s\n", options_program(), r.o.model_id,
+                reading->assumed.text[i]);
+    for (unsigned i = 0; ret == 0 && speaks && i < reading->unread.count; i++)
+        fprintf(stderr, "%s: %s: %s is not read, although its name is about the cache\n",
+                options_program(), r.o.model_id, reading->unread.text[i]);
     if (ret == 0)
         status = run(&r, argc, argv);
     else if (ret > 0)

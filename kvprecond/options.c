@@ -92,8 +92,8 @@ static const struct opt table[] = {
      .offset = AT(force_model),
      .flags = OPT_EXPERT,
      .marks = KV_ONLY,
-     .help = "With --mode kv: accept a config.json although it has unknown keys that may "
-             "change the cache's size."},
+     .help = "With --mode kv: go on with a config.json whose keys or layers change the cache in a "
+             "way that is not known, and say what is assumed."},
     {.name = "kv-dtype",
      .type = OPT_TEXT,
      .offset = AT(kv_dtype),
@@ -308,9 +308,9 @@ static int check_model(struct options *o, struct err *e)
 
     for (size_t i = 0; conf && (warning = conf_warning(conf, i)) != NULL; i++)
         fprintf(stderr, "%s: %s\n", options_program(), warning);
+    o->reading.force = o->force_model;
     if (rc == 0)
-        rc = model_find_forced(&o->model, o->model_id, conf,
-                               o->force_model ? &o->ignored_keys : NULL, e);
+        rc = model_find(&o->model, o->model_id, conf, &o->reading, e);
     conf_free(conf);
     if (rc == 0 && o->kv_dtype)
         rc = model_set_dtype(&o->model, o->kv_dtype, e);

@@ -14,7 +14,7 @@
 #include "lib/base/progress.h"
 #include "lib/io/io.h"
 #include "lib/io/target_file.h"
-#include "lib/model/model.h"
+#include "lib/model/hf.h"
 #include "lib/opt/opt.h"
 #include "lib/ranks/part.h"
 #include "lib/tier/uri.h"
@@ -47,9 +47,9 @@ struct options {
     enum stream_advice advice;
     const char *model_id, *kv_dtype, *config;
     bool force_model;
-    struct notes ignored_keys; /* of --force-model */
-    struct model model;        /* of --mode kv */
-    uint64_t object_bytes;     /* of --mode kv, exact */
+    struct model_reading reading; /* of the model's file */
+    struct model model;           /* of --mode kv */
+    uint64_t object_bytes;        /* of --mode kv, exact */
     const char *reserve;
     double reserve_share; /* or TARGET_RESERVE_AUTO */
     enum io_engine engine;

@@ -219,16 +219,15 @@ static int leave_all(struct residency *r, uint32_t owner, uint32_t media, uint64
  * two kinds, if the events say of which. */
 static int size_of(const struct residency *r, const struct event *v, uint64_t *bytes)
 {
+    static const enum model_layers of[] = {[EVENT_LAYERS_ALL] = MODEL_ALL,
+                                           [EVENT_LAYERS_FULL] = MODEL_FULL,
+                                           [EVENT_LAYERS_WINDOWED] = MODEL_WINDOWED};
     const struct model *m = r->o.model;
-    uint64_t elements = m->full_elements + m->windowed_elements, bits;
-    if (m->windowed_elements > 0 && v->layers == EVENT_LAYERS_FULL)
-        elements = m->full_elements;
-    else if (m->windowed_elements > 0 && v->layers == EVENT_LAYERS_WINDOWED)
-        elements = m->windowed_elements;
-    if (units_mul(elements, v->tokens, &bits) < 0 || units_mul(bits, m->element_bits, &bits) < 0)
+    enum model_layers layers = m->windowed_layers > 0 ? of[v->layers] : MODEL_ALL;
+    if (model_block_bytes(m, layers, v->tokens, bytes) < 0)
         return err_set(r->err, -EOVERFLOW, ERR_INPUT, "", "a block of %u tokens is too large",
                        v->tokens);
-    *bytes = bits / 8 / r->o.ranks;
+    *bytes /= r->o.ranks;
     return 0;
 }
 

@@ -111,15 +111,13 @@ static bool size_of(struct cache *c, const struct cache_entry *e, uint64_t *byte
         return true;
     }
     uint64_t tokens = (uint64_t)e->tokens;
-    int rc = e->later ? model_bytes(c->o->model, tokens, bytes)
-                      : model_sequence_bytes(c->o->model, tokens, bytes);
+    int rc = model_rank_bytes(c->o->model, tokens, !e->later, bytes);
     if (rc < 0 || *bytes > (uint64_t)INT64_MAX) {
         virtual_clock_fail(c->clock, err_set(c->clock->err, -EOVERFLOW, ERR_INPUT, c->o->model->id,
                                              "an object of %lld tokens is larger than 2^63 bytes",
                                              (long long)e->tokens));
         return false;
     }
-    *bytes /= c->o->tensor_parallel;
     c->sized_tokens = e->tokens;
     c->sized_later = e->later;
     c->sized_bytes = *bytes;

@@ -61,9 +61,8 @@ struct sim_opts {
 
     /* what the cache holds */
     struct hierarchy_opts tiers;
-    const struct model *model;
-    uint32_t tensor_parallel; /* an object is 1/N of the model's bytes, rounded down */
-    int64_t granularity;      /* tokens of each object of an entry; 0: an entry is one object */
+    const struct model *model; /* an object is what one of its ranks keeps */
+    int64_t granularity;       /* tokens of each object of an entry; 0: an entry is one object */
     enum sim_block_reuse block_reuse;
     bool partial_blocks; /* the last block of a request or entry is sized by its tokens */
     struct curve *curve; /* is told every lookup; NULL: none */

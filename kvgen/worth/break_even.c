@@ -12,11 +12,10 @@ static uint64_t object_bytes(const struct loading *l, uint64_t tokens, bool firs
 {
     const struct sim_opts *sim = l->sim;
     uint64_t bytes;
-    int rc = first ? model_sequence_bytes(sim->model, tokens, &bytes)
-                   : model_bytes(sim->model, tokens, &bytes);
+    int rc = model_rank_bytes(sim->model, tokens, first, &bytes);
     if (rc < 0 || bytes > MOST_BYTES / sim->compute->host_ranks)
         return UINT64_MAX;
-    return bytes / sim->tensor_parallel * sim->compute->host_ranks;
+    return bytes * sim->compute->host_ranks;
 }
 
 /* The objects of a context: one that is first, more that are like each other, and a last one. */

@@ -272,8 +272,8 @@ int worth_run(struct worth *w, const struct worth_opts *o, struct err *e)
     *w = (struct worth){.measured = c->time.measured, .priced = o->price.given, .watts = o->watts};
     for (int q = 0; q < TRACE_QOSES; q++)
         w->targets[q] = o->target_ns[q] > 0;
-    uint64_t token_bytes = model_bytes_per_token(sim->model) / sim->tensor_parallel;
-    if (c->time.token_ns > 0)
+    uint64_t token_bytes;
+    if (c->time.token_ns > 0 && model_rank_bytes(sim->model, 1, false, &token_bytes) == 0)
         w->needed_bytes_per_s = (double)token_bytes * c->host_ranks / c->time.token_ns * 1e9;
     unsigned all = (1u << TRACE_TIERS) - 1, lower = all & ~(1u << TRACE_GPU);
     add_variant(w, sim, "all tiers", 0);

@@ -493,6 +493,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
     take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
     take_i64(&p->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
+    take_f64(&p->rank_share, root, "model.rank_share");
     bool of_kvreplay = program && strcmp(program, "kvreplay") == 0;
     if (of_kvreplay)
         take_load(p, root);
@@ -558,6 +559,7 @@ void provenance_clear(struct provenance *p)
         .tensor_parallel = -1,
         .num_gpus = -1,
         .bytes_per_token = -1,
+        .rank_share = NAN,
         .warmup_ns = -1,
         .rows = -1,
         .speed = NAN,

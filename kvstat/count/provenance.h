@@ -133,6 +133,7 @@ struct provenance {
     uint64_t seed;
     bool seed_known; /* every number is a possible seed */
     int64_t users, tensor_parallel, num_gpus, bytes_per_token;
+    double rank_share; /* of a rank in a sequence's bytes; NAN: 1 / tensor_parallel */
     int64_t capacity_bytes[TRACE_TIERS]; /* 0: unlimited storage, or no such tier */
     enum provenance_answer valid;        /* unknown: not a replay */
     char **why_invalid;                  /* the reasons; owned */

@@ -624,7 +624,9 @@ static void put_throughput(struct figures *f, const struct provenance *p)
         busy_s = (double)t->busy_ns / 1e9;
     if (t->tier2_bare_bytes > 0) {
         /* Sizes are those of one rank. */
-        double ranks = p->tensor_parallel > 0 ? (double)p->tensor_parallel : 1;
+        double ranks = p->rank_share > 0        ? 1 / p->rank_share
+                       : p->tensor_parallel > 0 ? (double)p->tensor_parallel
+                                                : 1;
         tier2_tokens += p->bytes_per_token > 0
                             ? (double)t->tier2_bare_bytes * ranks / (double)p->bytes_per_token
                             : NAN;

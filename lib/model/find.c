@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lib/base/nearest.h"
-#include "lib/model/hf.h"
 
 enum {
     MODEL_KNOWN_MAX = 400,
@@ -113,12 +112,12 @@ static void settle_compute(const struct model *builtin, struct model *m)
 static int read_model(const struct model_reader *r, struct model *out)
 {
     const struct model *builtin = find_builtin(r->id);
-    struct model m = builtin ? *builtin : (struct model){.element_bits = 16};
+    struct model m = builtin ? *builtin : (struct model){0};
     const char *name = get_text(r, "name"), *dtype = get_text(r, "dtype");
     const char *type = get_text(r, "attention_type");
-    uint32_t heads = m.heads, hidden = m.hidden, window = (uint32_t)m.window;
+    uint32_t heads = m.heads, hidden = m.hidden, window = m.window;
     char path[MODEL_PATH_MAX];
-    int64_t state;
+    int64_t state = 0;
     int rc;
 
     if (strlen(r->id) >= sizeof(m.id))
@@ -143,8 +142,7 @@ static int read_model(const struct model_reader *r, struct model *out)
     m.window = window;
 
     put_path(r, "state_bytes", path);
-    if (conf_get_i64(r->conf, path, &state) == 0)
-        m.state_bytes = (uint64_t)state;
+    conf_get_i64(r->conf, path, &state);
 
     if (type)
         m.attention = strcmp(type, "gqa") == 0   ? MODEL_GQA
@@ -165,7 +163,7 @@ static int read_model(const struct model_reader *r, struct model *out)
         m.windowed_layers = m.layers;
     if (m.windowed_layers > m.layers)
         return fail(r, "windowed_layers is above num_layers");
-    model_settle(&m);
+    model_settle(&m, MODEL_FLOAT16, (uint64_t)state);
     settle_compute(builtin, &m);
     rc = dtype ? model_set_dtype(&m, dtype, r->e) : 0;
     if (rc == 0)
@@ -197,13 +195,8 @@ const char *model_file(const char *id)
     return id && (ends_with(id, ".json") || ends_with(id, ".json.zst")) ? id : NULL;
 }
 
-int model_find(struct model *out, const char *id, const struct conf *conf, struct err *e)
-{
-    return model_find_forced(out, id, conf, NULL, e);
-}
-
-int model_find_forced(struct model *out, const char *id, const struct conf *conf,
-                      struct notes *ignored, struct err *e)
+int model_find(struct model *out, const char *id, const struct conf *conf,
+               struct model_reading *reading, struct err *e)
 {
     struct model_reader r = {.conf = conf, .id = id, .e = e};
     const struct model *m = find_builtin(id);
@@ -219,7 +212,7 @@ int model_find_forced(struct model *out, const char *id, const struct conf *conf
         return 0;
     }
     if (model_file(id))
-        return model_hf_load(out, id, ignored, e);
+        return model_hf_load(out, id, reading, e);
 
     for (size_t i = 0; (m = model_builtin(i)) != NULL; i++) {
         add_known(known, m->id);

@@ -3,21 +3,17 @@
 #define KVTRACE_MODEL_FIND_H
 
 #include "lib/base/err.h"
-#include "lib/base/notes.h"
 #include "lib/conf/conf.h"
-#include "lib/model/model.h"
+#include "lib/model/hf.h"
 
 /*
  * Looks up id in the configuration's model_configs (conf may be NULL), then among the built-in
- * models. A name ending in .json or .json.zst is read as a Hugging Face config.json (hf.h). 0;
- * -ENOENT, with the known ids in *e; -EINVAL for a model that is described wrongly; or an error of
- * reading.
+ * models. A name ending in .json or .json.zst is read as a Hugging Face config.json (hf.h), as
+ * reading says (may be NULL). 0; -ENOENT, with the known ids in *e; -EINVAL for a model that is
+ * described wrongly; or an error of reading.
  */
-int model_find(struct model *out, const char *id, const struct conf *conf, struct err *e);
-/* The same, but keys of a config.json that may change the cache's size and are not known are added
- * to ignored instead of being an error. */
-int model_find_forced(struct model *out, const char *id, const struct conf *conf,
-                      struct notes *ignored, struct err *e);
+int model_find(struct model *out, const char *id, const struct conf *conf,
+               struct model_reading *reading, struct err *e);
 
 /* The file that model_find reads for id; NULL: none. */
 const char *model_file(const char *id);

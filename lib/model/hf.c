@@ -1,7 +1,8 @@
 /* Translates a published model's config.json into a struct model. Missing fields follow the
  * configuration classes of the transformers library. Which layers keep what is decided in
- * hf_layers.c, the size of states in hf_state.c, the arithmetic of prefill in hf_compute.c, which
- * keys may be there in hf_keys.c. What would come out wrong is refused with the name of the field.
+ * hf_layers.c, the size of states in hf_state.c, element types in hf_types.c, the arithmetic of
+ * prefill in hf_compute.c, which keys may be there in hf_keys.c. What would come out wrong is
+ * refused with the name of the field.
  */
 #include "lib/model/hf.h"
 
@@ -9,16 +10,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/units.h"
 #include "lib/model/hf_compute.h"
 #include "lib/model/hf_fields.h"
 #include "lib/model/hf_keys.h"
 #include "lib/model/hf_layers.h"
 #include "lib/model/hf_state.h"
+#include "lib/model/hf_types.h"
 
 enum {
     HF_FILE_MAX = 16 << 20,
-    HF_BLOCK_KEYS_MAX = 100
+    HF_BLOCK_KEYS_MAX = 100,
+    HF_STEPS_MAX = 1024,
+    HF_RANKS_MAX = 65536
 };
 
 static const struct hf_family families[] = {
@@ -53,15 +56,18 @@ static const struct {
     const char *type, *why;
 } refused_types[] = {
     {"deepseek_v4", "its cache is compressed in a way that kvtrace does not know"},
-    {"falcon_mamba", "none of its layers keeps keys and values"},
-    {"gemma4", "its full and windowed layers differ in width, in a way that its class decides"},
-    {"gemma4_text",
-     "its full and windowed layers differ in width, in a way that its class decides"},
-    {"mamba", "none of its layers keeps keys and values"},
-    {"mamba2", "none of its layers keeps keys and values"},
     {"zamba", "its layers share attention blocks"},
     {"zamba2", "its layers share attention blocks"},
 };
+
+/* Types that keep nothing which grows with the tokens. */
+static const char *const states_only[] = {"falcon_mamba", "mamba", "mamba2", "rwkv",
+                                          "rwkv5",        "rwkv6", "rwkv7"};
+static const char *const encoders[] = {
+    "albert",  "bert",        "camembert",      "clip",    "deberta",   "deberta-v2", "distilbert",
+    "electra", "ernie",       "eurobert",       "gte",     "jina_bert", "mobilebert", "modernbert",
+    "mpnet",   "new",         "nomic_bert",     "roberta", "roformer",  "siglip",     "siglip2",
+    "vit",     "xlm-roberta", "xlm-roberta-xl", "wav2vec2"};
 
 /* ---- attention ---- */
 
@@ -98,21 +104,30 @@ static int read_kv_heads(const struct hf_reader *r, struct model *m)
         return hf_u32(r, "multi_query_group_num", HF_WIDTH_MAX, &m->kv_heads);
     }
     m->kv_heads = r->family->kv_heads ? r->family->kv_heads : m->heads;
-    return hf_u32_any(r, names, HF_WIDTH_MAX, &m->kv_heads);
+    rc = hf_u32_any(r, names, HF_WIDTH_MAX, &m->kv_heads);
+    if (rc == 0 && m->kv_heads == 0)
+        rc = hf_fail(r, "num_attention_heads", "missing, and so is num_key_value_heads");
+    return rc;
 }
 
+/* Of a token in one layer. */
+struct width {
+    uint64_t elements;
+    uint32_t heads; /* into which ranks can divide it */
+};
+
 /* Multi-head latent attention keeps one latent a layer; num_key_value_heads then equals the query
- * heads and means nothing. *width: elements of a token in one layer. */
-static int read_latent(const struct hf_reader *r, struct model *m, uint64_t *width)
+ * heads and means nothing. */
+static int read_latent(const struct hf_reader *r, struct model *m, struct width *width)
 {
     int rc = hf_u32(r, "kv_lora_rank", HF_WIDTH_MAX, &m->kv_lora_rank);
 
     m->attention = MODEL_MLA;
     if (rc == 0)
-        rc = hf_u32(r, "qk_rope_head_dim", HF_WIDTH_MAX, &m->qk_rope_head_dim);
-    if (rc == 0 && m->qk_rope_head_dim == 0)
+        rc = hf_u32_from_0(r, "qk_rope_head_dim", HF_WIDTH_MAX, &m->qk_rope_head_dim);
+    if (rc == 0 && !hf_get(r, "qk_rope_head_dim"))
         rc = hf_fail(r, "qk_rope_head_dim", "missing (kv_lora_rank is there)");
-    *width = (uint64_t)m->kv_lora_rank + m->qk_rope_head_dim;
+    *width = (struct width){(uint64_t)m->kv_lora_rank + m->qk_rope_head_dim, 1};
     return rc;
 }
 
@@ -130,6 +145,8 @@ static int read_head_dim(const struct hf_reader *r, struct model *m)
         rc = hf_u32_any(r, names, HF_WIDTH_MAX, &m->head_dim);
     if (rc < 0 || m->head_dim > 0)
         return rc;
+    if (m->heads == 0)
+        return hf_fail(r, "num_attention_heads", "missing, and so is head_dim");
     if (m->hidden == 0)
         return hf_fail(r, "hidden_size", "missing, and so is head_dim");
     if (m->hidden % m->heads != 0)
@@ -138,7 +155,7 @@ static int read_head_dim(const struct hf_reader *r, struct model *m)
     return 0;
 }
 
-static int read_heads(const struct hf_reader *r, struct model *m, uint64_t *width)
+static int read_heads(const struct hf_reader *r, struct model *m, struct width *width)
 {
     uint32_t value_dim = 0;
     int64_t window = -1; /* MPT's */
@@ -154,12 +171,32 @@ static int read_heads(const struct hf_reader *r, struct model *m, uint64_t *widt
         (jsonin_i64(hf_get(r, "attn_config.sliding_window_size"), &window) < 0 || window != -1))
         return hf_fail(r, "attn_config.sliding_window_size", "models with this are not supported");
     m->attention = m->kv_heads == m->heads ? MODEL_MHA : MODEL_GQA;
-    *width = (uint64_t)m->kv_heads * (m->head_dim + (value_dim ? value_dim : m->head_dim));
+    width->elements = (uint64_t)m->kv_heads * (m->head_dim + (value_dim ? value_dim : m->head_dim));
+    width->heads = m->kv_heads;
     return 0;
 }
 
+/* Gemma 4: full layers have heads of their own; what stands under the usual names is the windowed
+ * layers'. Where keys and values have one matrix they are still kept apart. */
+static int read_full_width(const struct hf_reader *r, const struct model *m, struct width *width)
+{
+    uint32_t heads = m->kv_heads, dim = 512; /* the class's */
+    bool one_matrix = false;
+
+    if (strncmp(r->type, "gemma4", 6) != 0)
+        return 0;
+    int rc = hf_u32(r, "global_head_dim", HF_WIDTH_MAX, &dim);
+    if (rc == 0)
+        rc = hf_bool(r, "attention_k_eq_v", &one_matrix);
+    if (rc == 0 && one_matrix)
+        rc = hf_u32(r, "num_global_key_value_heads", HF_WIDTH_MAX, &heads);
+    *width = (struct width){2 * (uint64_t)heads * dim, heads};
+    return rc;
+}
+
 /* Elements of a token in a windowed layer, where they differ from those of a full one. */
-static int read_windowed_width(const struct hf_reader *r, const struct model *m, uint64_t *width)
+static int read_windowed_width(const struct hf_reader *r, const struct model *m,
+                               struct width *width)
 {
     static const char *const head_names[] = {"swa_num_key_value_heads",
                                              "attention_other_setting.num_attention_groups", NULL};
@@ -178,7 +215,7 @@ static int read_windowed_width(const struct hf_reader *r, const struct model *m,
     if (rc == 0)
         rc = hf_u32_from_0(r, hf_get(r, "swa_v_head_dim") ? "swa_v_head_dim" : "v_head_dim",
                            HF_WIDTH_MAX, &value_dim);
-    *width = (uint64_t)heads * (dim + (value_dim ? value_dim : dim));
+    *width = (struct width){(uint64_t)heads * (dim + (value_dim ? value_dim : dim)), heads};
     return rc;
 }
 
@@ -219,71 +256,224 @@ static int read_block(const struct hf_reader *r, const struct jsonin_v *block, u
         *kv_heads <= HF_WIDTH_MAX)
         return 0;
     if (jsonin_u64(jsonin_get(attention, "n_heads_in_group"), &shared) < 0 || shared == 0 ||
-        heads % shared != 0)
+        heads == 0 || heads % shared != 0)
         return hf_fail(r, "block_configs", "n_heads_in_group does not divide num_attention_heads");
     *kv_heads = heads / shared;
     return 0;
 }
 
-/* Nemotron's searched models: heads differ from layer to layer, and some layers have none. */
-static int read_blocks(const struct hf_reader *r, struct model *m)
-{
-    const struct jsonin_v *blocks = hf_get(r, "block_configs");
+/* A model while its parts are put together. */
+struct parts {
+    const struct hf_reader *r;
+    struct model *m;
+    struct hf_layers layers;
+    struct hf_type activation, cache;
+    uint32_t times; /* caches of a layer */
+    char counted_by[MODEL_KEYS_CAP];
+};
 
-    if (m->attention == MODEL_MLA || m->windowed_layers + m->state_layers > 0)
+static int add(const struct parts *p, struct model_part part, const struct hf_type *type)
+{
+    part.type = type->type;
+    snprintf(part.typed_by, sizeof(part.typed_by), "%s", type->by);
+    if (!*part.counted_by)
+        snprintf(part.counted_by, sizeof(part.counted_by), "%s", p->counted_by);
+    return model_add(p->m, &part) ? 0
+                                  : hf_fail(p->r, "num_hidden_layers",
+                                            "more than %d parts that differ", MODEL_PARTS_MAX);
+}
+
+/* Keys and values, or the latent, of caches that are alike. */
+static int add_main(const struct parts *p, uint32_t caches, const struct width *width,
+                    uint32_t window)
+{
+    bool latent = p->m->attention == MODEL_MLA;
+    const struct model_part part = {.kind = latent ? MODEL_LATENT : MODEL_KEYS_VALUES,
+                                    .caches = caches,
+                                    .elements = width->elements,
+                                    .heads = width->heads,
+                                    .window = window};
+    return add(p, part, &p->cache);
+}
+
+/* Nemotron's searched models: heads differ from layer to layer, and some layers have none. */
+static int add_blocks(const struct parts *p)
+{
+    const struct hf_reader *r = p->r;
+    const struct jsonin_v *blocks = hf_get(r, "block_configs");
+    struct model *m = p->m;
+    uint32_t heads[HF_LAYERS_MAX];
+
+    if (m->attention == MODEL_MLA || m->windowed_layers + m->state_layers > 0 || p->times > 1)
         return hf_fail(r, "block_configs", "not supported with latents, windows or states");
     if (jsonin_count(blocks) != m->layers)
         return hf_fail(r, "block_configs", "expected one entry for each layer");
     m->full_layers = 0;
-    m->full_elements = 0;
     for (uint32_t i = 0; i < m->layers; i++) {
         uint64_t kv_heads;
         int rc = read_block(r, jsonin_at(blocks, i), m->heads, &kv_heads);
         if (rc < 0)
             return rc;
+        heads[i] = (uint32_t)kv_heads;
         m->full_layers += kv_heads > 0;
-        m->full_elements += kv_heads * 2 * m->head_dim;
         if (kv_heads > 0) {
-            m->kv_heads = (uint32_t)kv_heads;
+            m->kv_heads = heads[i];
             m->attention = m->kv_heads == m->heads ? MODEL_MHA : MODEL_GQA;
         }
+    }
+    for (uint32_t i = 0; i < m->layers; i++) {
+        uint32_t caches = 0, one = heads[i];
+        const struct width width = {2 * (uint64_t)one * m->head_dim, one};
+        for (uint32_t k = i; k < m->layers; k++)
+            if (one > 0 && heads[k] == one) {
+                caches++;
+                heads[k] = 0;
+            }
+        int rc = add_main(p, caches, &width, 0);
+        if (rc < 0)
+            return rc;
     }
     return 0;
 }
 
-/* From what each layer keeps to the sizes of all. width: of one token in a full layer. */
-static int read_sizes(const struct hf_reader *r, struct model *m, uint64_t width)
+/* Does layer i pick tokens with keys of its own, not with the choice of an earlier layer? Source:
+ * GlmMoeDsaConfig; vLLM's deepseek_v2. */
+static int has_indexer(const struct hf_reader *r, uint32_t i, bool *own)
 {
-    struct hf_layers layers = {.count = m->layers};
-    uint64_t windowed_width, state_bytes = 0;
-    uint32_t index = 0;
-    int rc = hf_layers_read(r, &layers);
+    const struct jsonin_v *types = hf_get(r, "indexer_types");
+    const char *type = jsonin_text(jsonin_at(types, i), NULL);
+    const char *letters = jsonin_text(hf_get(r, "index_topk_pattern"), NULL);
+    uint32_t every = 1, offset = 2;
+    int rc = hf_u32(r, "index_topk_freq", HF_LAYERS_MAX, &every);
 
     if (rc == 0)
-        rc = hf_u32(r, "index_head_dim", HF_WIDTH_MAX, &index);
-    width += index; /* the key by which sparse attention picks tokens */
-    windowed_width = width;
+        rc = hf_u32_from_0(r, "index_skip_topk_offset", HF_LAYERS_MAX, &offset);
+    *own = (i + 1 > offset ? i + 1 - offset : 0) % every == 0;
+    if (letters)
+        *own = i >= strlen(letters) || letters[i] != 'S';
+    if (type)
+        *own = strcmp(type, "shared") != 0;
+    if (rc == 0 && types && (!type || (*own && strcmp(type, "full") != 0)))
+        rc = hf_assume(r, "indexer_types", "it has an indexer of its own",
+                       "layer %u is neither 'full' nor 'shared'", i);
+    return rc;
+}
+
+/* The keys by which sparse attention picks tokens: 8 bits each, and a float32 scale for 128 of
+ * them, in every engine, whatever the type of the main cache. */
+static int add_indexers(const struct parts *p)
+{
+    static const struct hf_type keys = {MODEL_FP8, "an indexer, in every engine"},
+                                scales = {MODEL_FLOAT32, "an indexer, in every engine"};
+    static const char *const by[] = {"indexer_types", "index_topk_pattern", "index_topk_freq"};
+    const struct hf_reader *r = p->r;
+    struct model_part part = {.kind = MODEL_INDEX_KEYS, .heads = 1};
+    uint32_t width = 0;
+    int rc = hf_u32(r, "index_head_dim", HF_WIDTH_MAX, &width);
+
+    for (uint32_t i = 0; rc == 0 && width > 0 && i < p->layers.count; i++) {
+        bool own = false;
+        if (p->layers.kind[i] == HF_FULL || p->layers.kind[i] == HF_WINDOWED)
+            rc = has_indexer(r, i, &own);
+        part.caches += own ? p->times : 0;
+    }
+    for (size_t i = sizeof(by) / sizeof(by[0]); i > 0; i--)
+        if (hf_get(r, by[i - 1]))
+            snprintf(part.counted_by, sizeof(part.counted_by), "%s%s", r->nested, by[i - 1]);
+    part.elements = width;
     if (rc == 0)
-        rc = read_windowed_width(r, m, &windowed_width);
+        rc = add(p, part, &keys);
+    part.kind = MODEL_INDEX_SCALES;
+    part.elements = (width + 127) / 128;
+    return rc < 0 ? rc : add(p, part, &scales);
+}
+
+static int add_states(const struct parts *p)
+{
+    struct model_part part = {.kind = MODEL_INPUTS, .caches = p->m->state_layers};
+    struct hf_state s;
+
+    if (part.caches == 0)
+        return 0;
+    int rc = hf_state_read(p->r, p->layers.states_by, p->m, &p->activation, &s);
     if (rc < 0)
         return rc;
-    m->window = layers.window;
-    m->full_layers = hf_layers_of(&layers, HF_FULL);
-    m->windowed_layers = hf_layers_of(&layers, HF_WINDOWED);
-    m->state_layers = hf_layers_of(&layers, HF_STATE);
+    snprintf(part.counted_by, sizeof(part.counted_by), "%s%s", p->r->nested, p->layers.states_by);
+    part.elements = s.inputs;
+    if (s.inputs > 0)
+        rc = add(p, part, &s.inputs_type);
+    part.kind = MODEL_RECURRENT;
+    part.elements = s.recurrent;
+    if (rc == 0 && s.recurrent > 0)
+        rc = add(p, part, &s.recurrent_type);
+    return rc;
+}
+
+/* How many caches a layer has. LongCat-Flash: two attentions in each of num_layers (its
+ * num_hidden_layers counts both); Ouro: one for each pass through the layers. */
+static int read_times(const struct hf_reader *r, uint32_t *times)
+{
+    *times = strncmp(r->type, "longcat_flash", 13) == 0 && hf_get(r, "num_layers") ? 2 : 1;
+    return hf_u32(r, "total_ut_steps", HF_STEPS_MAX, times);
+}
+
+/* The keys from which the number of caches follows. */
+static void tell_count(struct parts *p, const char *layers)
+{
+    const struct hf_reader *r = p->r;
+
+    snprintf(p->counted_by, sizeof(p->counted_by), "%s%s%s%s%s%s", r->nested, layers,
+             p->layers.by ? ", " : "", p->layers.by ? p->layers.by : "",
+             p->layers.shared == 0               ? ""
+             : hf_get(r, "num_kv_shared_layers") ? ", num_kv_shared_layers"
+             : hf_get(r, "cla_share_factor")     ? ", cla_share_factor"
+                                                 : "",
+             hf_get(r, "total_ut_steps") ? ", total_ut_steps"
+             : p->times == 2             ? ", twice in each layer"
+                                         : "");
+}
+
+/* From what each layer keeps to the parts of all. layers_by: the field with their number; width: of
+ * one token in a full layer. */
+static int read_parts(const struct hf_reader *r, struct model *m, const char *layers_by,
+                      struct width width)
+{
+    struct parts p = {.r = r, .m = m, .layers = {.count = m->layers}};
+    struct width windowed = width;
+    int rc = hf_layers_read(r, &p.layers);
+
+    if (rc == 0)
+        rc = hf_types_read(r, &p.activation, &p.cache);
+    if (rc == 0)
+        rc = read_times(r, &p.times);
+    if (rc == 0)
+        rc = read_windowed_width(r, m, &windowed);
+    if (rc == 0)
+        rc = read_full_width(r, m, &width);
+    if (rc < 0)
+        return rc;
+    tell_count(&p, layers_by);
+    m->window = p.layers.window;
+    m->full_layers = p.times * hf_layers_of(&p.layers, HF_FULL);
+    m->windowed_layers = p.times * hf_layers_of(&p.layers, HF_WINDOWED);
+    m->state_layers = hf_layers_of(&p.layers, HF_STATE);
     if (hf_is(r, "falcon_h1")) { /* each of its layers has attention and Mamba side by side */
         m->state_layers = m->layers;
-        layers.states_by = "model_type";
+        p.layers.states_by = "model_type";
     }
-    m->full_elements = m->full_layers * width;
-    m->windowed_elements = m->windowed_layers * windowed_width;
-    if (m->state_layers > 0)
-        rc = hf_state_bytes(r, layers.states_by, m->heads, m->head_dim, &state_bytes);
-    m->state_bytes = m->state_layers * state_bytes;
-    if (rc == 0 && hf_get(r, "block_configs"))
-        rc = read_blocks(r, m);
-    if (rc == 0 && m->full_elements + m->windowed_elements == 0)
-        rc = hf_fail(r, layers.states_by ? layers.states_by : "num_hidden_layers",
+    if (hf_get(r, "block_configs")) {
+        rc = add_blocks(&p);
+    } else {
+        rc = add_main(&p, m->full_layers, &width, 0);
+        if (rc == 0)
+            rc = add_main(&p, m->windowed_layers, &windowed, m->window);
+    }
+    if (rc == 0)
+        rc = add_indexers(&p);
+    if (rc == 0)
+        rc = add_states(&p);
+    if (rc == 0 && model_bytes_per_token(m) == 0)
+        rc = hf_fail(r, p.layers.states_by ? p.layers.states_by : "num_hidden_layers",
                      "none of its layers keeps keys and values");
     return rc;
 }
@@ -305,53 +495,74 @@ static int missing_layers(const struct hf_reader *r)
                                    "its own");
 }
 
-static int read_shape(const struct hf_reader *r, struct model *m)
+/* *layers_by: the field with the number of layers. */
+static int read_shape(const struct hf_reader *r, struct model *m, const char **layers_by)
 {
     static const char *const layers[] = {"num_hidden_layers", "n_layer", "n_layers", "num_layers",
                                          NULL};
     static const char *const heads[] = {"num_attention_heads", "n_head", "n_heads", "num_heads",
                                         NULL};
     static const char *const hidden[] = {"hidden_size", "n_embd", "n_embed", "d_model", NULL};
-    int rc = hf_u32_any(r, layers, HF_LAYERS_MAX, &m->layers);
+    /* The key that counts layers of two caches wins over the one that counts caches. */
+    size_t first = strncmp(r->type, "longcat_flash", 13) == 0 && hf_get(r, "num_layers") ? 3 : 0;
+    while (layers[first + 1] && !hf_get(r, layers[first]))
+        first++;
+    *layers_by = layers[first];
+    int rc = hf_u32(r, *layers_by, HF_LAYERS_MAX, &m->layers);
 
     if (rc == 0 && m->layers == 0)
         rc = missing_layers(r);
     m->heads = r->family->heads;
     if (rc == 0)
         rc = hf_u32_any(r, heads, HF_WIDTH_MAX, &m->heads);
-    if (rc == 0 && m->heads == 0)
-        rc = hf_fail(r, "num_attention_heads", "missing");
     if (rc == 0)
         rc = hf_u32_any(r, hidden, HF_HIDDEN_MAX, &m->hidden);
     return rc;
 }
 
+static bool is_any(const struct hf_reader *r, const char *const *types, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (hf_is(r, types[i]))
+            return true;
+    return false;
+}
+
 static int refuse_unlike(const struct hf_reader *r)
 {
-    bool encoder = false;
-    int rc = hf_bool(r, "is_encoder_decoder", &encoder);
+    static const char encoder_only[] =
+        "an encoder, which sees all tokens at once: it keeps no keys and values, and has no cache";
+    bool two_stacks = false, both_ways = false, decodes = false;
+    int rc = hf_bool(r, "is_encoder_decoder", &two_stacks);
 
-    if (rc == 0 && encoder)
-        rc = hf_fail(r, "is_encoder_decoder", "encoder-decoder models are not supported");
+    if (rc == 0 && two_stacks)
+        return hf_fail(r, "is_encoder_decoder", "encoder-decoder models are not supported");
+    if (rc == 0)
+        rc = hf_bool(r, "is_decoder", &decodes);
+    if (rc == 0 && !decodes && is_any(r, encoders, sizeof(encoders) / sizeof(encoders[0])))
+        return hf_fail(r, "model_type", "%s is %s", r->type, encoder_only);
+    /* In other files it is the name of what is seen both ways, such as "vision". */
+    if (rc == 0 && jsonin_bool(hf_get(r, "use_bidirectional_attention"), &both_ways) == 0 &&
+        both_ways)
+        return hf_fail(r, "use_bidirectional_attention", "the model is %s", encoder_only);
+    if (rc == 0 && is_any(r, states_only, sizeof(states_only) / sizeof(states_only[0])))
+        return hf_fail(r, "model_type",
+                       "%s is not supported: none of its layers keeps keys and values", r->type);
     for (size_t i = 0; rc == 0 && i < sizeof(refused_types) / sizeof(refused_types[0]); i++)
         if (hf_is(r, refused_types[i].type))
-            rc = hf_fail(r, "model_type", "%s is not supported: %s", r->type, refused_types[i].why);
+            rc = hf_assume(r, "model_type", "its keys mean what they do elsewhere",
+                           "%s is not supported: %s", r->type, refused_types[i].why);
     return rc;
 }
 
-/* The cache has the type of the activations. quantization_config is about weights only. */
-static uint32_t read_element_bits(const struct hf_reader *r)
+/* The engine that a checkpoint of TensorRT-LLM was converted for. */
+static int read_ranks(const struct hf_reader *r, struct model_ranks *ranks)
 {
-    const struct jsonin_v *const at[] = {r->text, r->root};
-    const struct jsonin_v *v = NULL;
+    int rc = hf_u32(r, "mapping.tp_size", HF_RANKS_MAX, &ranks->tensor);
 
-    for (size_t i = 0; i < 2 && !v; i++) {
-        v = jsonin_get(at[i], "torch_dtype");
-        if (!v)
-            v = jsonin_get(at[i], "dtype");
-    }
-    const char *dtype = jsonin_text(v, NULL);
-    return dtype && strcmp(dtype, "float32") == 0 ? 32 : 16;
+    if (rc == 0)
+        rc = hf_u32(r, "mapping.pp_size", HF_RANKS_MAX, &ranks->pipeline);
+    return rc < 0 ? rc : hf_u32(r, "mapping.cp_size", HF_RANKS_MAX, &ranks->context);
 }
 
 /* Finds the language model in the document. */
@@ -371,19 +582,30 @@ static void find_text(struct hf_reader *r)
     r->type = jsonin_text(hf_get(r, "model_type"), NULL);
     if (!r->type)
         r->type = jsonin_text(jsonin_get(r->root, "model_type"), NULL);
-    if (!r->type)
-        r->type = "";
+    if (!r->type) { /* its published file has no model_type */
+        const char *class = jsonin_text(jsonin_at(jsonin_get(r->root, "architectures"), 0), NULL);
+        bool longcat = class && strncmp(class, "LongcatFlash", 12) == 0;
+        r->type = longcat ? "longcat_flash" : "";
+    }
     while (*r->family->type && strcmp(r->family->type, r->type) != 0)
         r->family++;
 }
 
 int model_hf_parse(struct model *out, const struct jsonin_v *root, const char *where,
-                   struct notes *ignored, struct err *e)
+                   struct model_reading *reading, struct err *e)
 {
-    struct hf_reader r = {
-        .root = root, .text = root, .nested = "", .family = families, .where = where, .e = e};
+    bool forced = reading && reading->force;
+    struct hf_reader r = {.root = root,
+                          .text = root,
+                          .nested = "",
+                          .family = families,
+                          .assumed = forced ? &reading->assumed : NULL,
+                          .where = where,
+                          .e = e};
+    struct notes unread = {0};
     struct model m = {0};
-    uint64_t width = 0;
+    struct width width = {0};
+    const char *layers_by = NULL;
     bool latent = true;
     int rc;
 
@@ -395,21 +617,23 @@ int model_hf_parse(struct model *out, const struct jsonin_v *root, const char *w
 
     rc = refuse_unlike(&r);
     if (rc == 0)
-        rc = read_shape(&r, &m);
+        rc = read_shape(&r, &m, &layers_by);
     if (rc == 0)
         rc = hf_bool(&r, "use_mla", &latent);
     if (rc == 0)
         rc = latent && hf_get(&r, "kv_lora_rank") ? read_latent(&r, &m, &width)
                                                   : read_heads(&r, &m, &width);
     if (rc == 0)
-        rc = read_sizes(&r, &m, width);
+        rc = read_parts(&r, &m, layers_by, width);
     if (rc == 0)
-        rc = hf_keys_check(&r, ignored);
-    m.element_bits = read_element_bits(&r);
+        rc = read_ranks(&r, &m.ranks);
+    if (rc == 0)
+        rc = hf_keys_check(&r, reading ? &reading->unread : &unread);
+    if (rc < 0)
+        return rc;
     hf_compute_read(&r, &m);
-    if (rc == 0)
-        *out = m;
-    return rc;
+    *out = m;
+    return 0;
 }
 
 /* Sets the id to the last name of path, without its ending, that is not "config.json". */
@@ -431,7 +655,7 @@ static void put_id(struct model *m, const char *path)
     snprintf(m->id, sizeof(m->id), "%.*s", (int)(len < sizeof(m->id) ? len : sizeof(m->id)), base);
 }
 
-int model_hf_load(struct model *out, const char *path, struct notes *ignored, struct err *e)
+int model_hf_load(struct model *out, const char *path, struct model_reading *reading, struct err *e)
 {
     struct jsonin *document;
     const char *name;
@@ -439,7 +663,7 @@ int model_hf_load(struct model *out, const char *path, struct notes *ignored, st
 
     if (rc < 0)
         return rc;
-    rc = model_hf_parse(out, jsonin_root(document), path, ignored, e);
+    rc = model_hf_parse(out, jsonin_root(document), path, reading, e);
     if (rc == 0) {
         put_id(out, path);
         name = jsonin_text(jsonin_get(jsonin_root(document), "_name_or_path"), NULL);

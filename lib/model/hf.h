@@ -7,14 +7,21 @@
 #include "lib/json/jsonin.h"
 #include "lib/model/model.h"
 
+/* How a file is read, and what was found. Zero it before use. */
+struct model_reading {
+    bool force;           /* what is not known is assumed instead of being an error */
+    struct notes assumed; /* why, and what */
+    struct notes unread;  /* keys whose names are about the cache, and which nothing here reads */
+};
+
 /* Reads the model that the document describes; id and name stay empty. 0, or -EINVAL naming a field
- * that is missing, out of range, or has a meaning that the arithmetic does not cover. A key that
- * may change the cache's size and is not known (hf_keys.h) is an error too, unless ignored is
- * there, which then gets its name. */
+ * that is missing, out of range, or has a meaning that the arithmetic does not cover; all keys that
+ * change the cache and are not read are named at once (hf_keys.h). reading may be NULL. */
 int model_hf_parse(struct model *out, const struct jsonin_v *root, const char *where,
-                   struct notes *ignored, struct err *e);
+                   struct model_reading *reading, struct err *e);
 /* Reads the file path (plain or zstd). The id is the file's name without its ending, or for
  * "config.json" the folder's name. */
-int model_hf_load(struct model *out, const char *path, struct notes *ignored, struct err *e);
+int model_hf_load(struct model *out, const char *path, struct model_reading *reading,
+                  struct err *e);
 
 #endif

@@ -7,15 +7,46 @@
 #include <stdio.h>
 #include <string.h>
 
-int hf_fail(const struct hf_reader *r, const char *field, const char *why, ...)
+static int fail_with(const struct hf_reader *r, const char *field, const char *why, va_list args,
+                     const char *hint) __attribute__((format(printf, 3, 0)));
+
+static int fail_with(const struct hf_reader *r, const char *field, const char *why, va_list args,
+                     const char *hint)
 {
     char text[600];
+
+    vsnprintf(text, sizeof(text), why, args);
+    return err_set(r->e, -EINVAL, ERR_INPUT, r->where, "%s%s: %s%s", r->nested, field, text, hint);
+}
+
+int hf_fail(const struct hf_reader *r, const char *field, const char *why, ...)
+{
     va_list args;
 
     va_start(args, why);
-    vsnprintf(text, sizeof(text), why, args);
+    int rc = fail_with(r, field, why, args, "");
     va_end(args);
-    return err_set(r->e, -EINVAL, ERR_INPUT, r->where, "%s%s: %s", r->nested, field, text);
+    return rc;
+}
+
+int hf_assume(const struct hf_reader *r, const char *field, const char *assumed, const char *why,
+              ...)
+{
+    char text[NOTES_CAP];
+    va_list args;
+    int rc = 0;
+
+    va_start(args, why);
+    if (!r->assumed) {
+        rc = fail_with(r, field, why, args, " (--force-model goes on)");
+    } else {
+        vsnprintf(text, sizeof(text), why, args);
+        struct notes one = {0};
+        notes_add(&one, "%s%s: %.200s; assumed: %s", r->nested, field, text, assumed);
+        notes_merge(r->assumed, &one);
+    }
+    va_end(args);
+    return rc;
 }
 
 const char *hf_key(const struct jsonin_v *object, size_t i)
@@ -74,9 +105,13 @@ int hf_u32_from_0(const struct hf_reader *r, const char *field, uint32_t max, ui
 int hf_bool(const struct hf_reader *r, const char *field, bool *out)
 {
     const struct jsonin_v *v = hf_get(r, field);
+    uint64_t bit;
 
-    if (v && jsonin_bool(v, out) < 0)
+    if (!v || jsonin_bool(v, out) == 0)
+        return 0;
+    if (jsonin_u64(v, &bit) < 0 || bit > 1)
         return hf_fail(r, field, "expected true or false");
+    *out = bit == 1;
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/base/notes.h"
 #include "lib/json/jsonin.h"
 
 enum {
@@ -31,6 +32,7 @@ struct hf_reader {
     const char *nested;          /* where in the document that is: "text_config."; "": it is all */
     const char *type;            /* model_type, "" if missing */
     const struct hf_family *family;
+    struct notes *assumed; /* NULL: what is not known is an error; else it is assumed, and told */
     const char *where;
     struct err *e;
 };
@@ -38,6 +40,9 @@ struct hf_reader {
 /* -EINVAL, with "FIELD: WHY" in *e. */
 int hf_fail(const struct hf_reader *r, const char *field, const char *why, ...)
     __attribute__((format(printf, 3, 4)));
+/* hf_fail; but if the reader may assume, 0, with why and the assumption in a note. */
+int hf_assume(const struct hf_reader *r, const char *field, const char *assumed, const char *why,
+              ...) __attribute__((format(printf, 4, 5)));
 /* The name of the i-th member of an object, whatever its value; NULL: no object, or past its end.
  * O(i). */
 const char *hf_key(const struct jsonin_v *object, size_t i);
@@ -50,6 +55,7 @@ bool hf_is(const struct hf_reader *r, const char *type);
 /* Each returns 0 or -EINVAL, and leaves *out alone when the field is missing. */
 int hf_u32(const struct hf_reader *r, const char *field, uint32_t max, uint32_t *out); /* from 1 */
 int hf_u32_from_0(const struct hf_reader *r, const char *field, uint32_t max, uint32_t *out);
+/* Takes 0 and 1 as well. */
 int hf_bool(const struct hf_reader *r, const char *field, bool *out);
 /* As hf_u32, of the first of several names (the last is NULL) that the file has. */
 int hf_u32_any(const struct hf_reader *r, const char *const *fields, uint32_t max, uint32_t *out);

@@ -1,5 +1,5 @@
 /* The known keys of config.json files, and the rule for unknown ones. What known keys mean is
- * decided in hf.c, hf_layers.c and hf_state.c. */
+ * decided in hf.c, hf_layers.c, hf_state.c and hf_types.c. */
 #include "lib/model/hf_keys.h"
 
 #include <ctype.h>
@@ -48,6 +48,15 @@ static const struct known_key sized[] = {
     {"qk_rope_head_dim", NULL},
     {"qk_nope_head_dim", NULL},
     {"index_head_dim", NULL},
+    {"indexer_types", "index_head_dim"},
+    {"index_topk_freq", "index_head_dim"},
+    {"index_topk_pattern", "index_head_dim"},
+    {"index_skip_topk_offset", "index_head_dim"},
+    {"total_ut_steps", NULL},
+    {"global_head_dim", NULL},
+    {"num_global_key_value_heads", NULL},
+    {"attention_k_eq_v", NULL},
+    {"mapping", NULL},
     {"attn_config", NULL},
     {"attn_type", "attn_config"},
     {"block_configs", NULL},
@@ -112,9 +121,56 @@ static const struct known_key sized[] = {
     {"mamba_ssm_dtype", NULL},
 };
 
+/* Keys that change the cache and are not read. */
+static const struct known_key refused[] = {
+    {"num_key_value_heads_per_layer", NULL}, /* DeciLM */
+    {"attention_layers", NULL},              /* GPT-Neo */
+    {"attention_types", NULL},
+    {"window_size", "attention_layers"},
+    {"sparse_attention_config", NULL}, /* MiniMax-M3: keys of an indexer of another kind */
+    {"mb_per_layer", NULL},            /* Phi-4-mini-flash: half of the layers use one cache */
+    {"layer_group_size", NULL},        /* Ring, Ling: linear layers by a rule of the class */
+    {"index_kpool", NULL},             /* one key of the indexer for several tokens */
+    {"compress_ratios", NULL},         /* DeepSeek-V4 */
+    {"compress_ratio", NULL},
+    {"hybrid_layer_ids", NULL},       /* Zamba: attention blocks that are shared */
+    {"lru_width", NULL},              /* RecurrentGemma */
+    {"loop_num", NULL},               /* IQuest-Coder: a windowed cache for each more loop */
+    {"mean_recurrence", NULL},        /* Huginn */
+    {"num_transformer_layers", NULL}, /* OpenELM: heads differ from layer to layer */
+    {"use_yoco", NULL},
+};
+
+/* Keys that name the kind of attention, and the kinds that keep what the other keys say. */
+static const char *const kind_keys[] = {"attention_method", "attn_method", "attention_mechanism",
+                                        "attention_variant"};
+static const char *const known_kinds[] = {"mha",
+                                          "gqa",
+                                          "mqa",
+                                          "mla",
+                                          "full",
+                                          "full_attention",
+                                          "attention",
+                                          "self_attention",
+                                          "softmax",
+                                          "causal",
+                                          "multi_head_attention",
+                                          "multihead_attention",
+                                          "grouped_query_attention",
+                                          "multi_query_attention",
+                                          "multi_head_latent_attention",
+                                          "eager",
+                                          "sdpa",
+                                          "flash_attention_2",
+                                          "flash_attention_3"};
+
 /* Keys whose name is about the cache, but which do not change its size. */
 static const struct known_key harmless[] = {
     /* every model's */
+    {"attention_method", NULL}, /* its value is looked at */
+    {"attn_method", NULL},
+    {"attention_mechanism", NULL},
+    {"attention_variant", NULL},
     {"use_cache", NULL},
     {"cache_implementation", NULL},
     {"chunk_size_feed_forward", NULL},
@@ -160,6 +216,12 @@ static const struct known_key harmless[] = {
     {"qk_head_dim", "kv_lora_rank"},
     {"index_n_heads", "index_head_dim"},
     {"index_topk", "index_head_dim"},
+    {"index_share_for_mtp_iteration", NULL},
+    {"for_llm_compressor", NULL},
+    {"attn_res_block_size", NULL},
+    {"dual_chunk_attention_config", NULL},
+    {"attn_output_gate", NULL},
+    {"attention_chunk_size", NULL},
     {"pad_key_length", NULL},
     {"pre_allocate_kv_cache", NULL},
     {"use_cache_quantization", NULL},
@@ -409,20 +471,19 @@ static bool is_off(const char *name, const struct jsonin_v *v)
 /* The check under way. */
 struct key_check {
     const struct hf_reader *r;
-    struct notes *ignored; /* NULL: the first key is an error */
-    unsigned left;         /* keys that may still come, in objects of objects too */
+    struct notes *unread, refused;
+    unsigned left; /* keys that may still come, in objects of objects too */
 };
 
-static int refuse(const struct key_check *c, const char *path)
+/* A kind of attention that is not known, by the value of a key that names kinds. */
+static bool is_unknown_kind(const char *name, const struct jsonin_v *v)
 {
-    if (c->ignored) {
-        notes_add(c->ignored, "%s", path);
-        return 0;
-    }
-    return err_set(c->r->e, -EINVAL, ERR_INPUT, c->r->where,
-                   "%s: unknown, and by its name it may change the size of the cache "
-                   "(--force-model ignores it)",
-                   path);
+    const char *kind = jsonin_text(v, NULL);
+
+    return kind &&
+           is_one_of(name, strlen(name), kind_keys, sizeof(kind_keys) / sizeof(kind_keys[0])) &&
+           !is_one_of(kind, strlen(kind), known_kinds,
+                      sizeof(known_kinds) / sizeof(known_kinds[0]));
 }
 
 static int check_object(struct key_check *c, const struct jsonin_v *object, const char *path,
@@ -458,23 +519,43 @@ static int check_object(struct key_check *c, const struct jsonin_v *object, cons
         if (c->left-- == 0)
             return err_set(r->e, -E2BIG, ERR_INPUT, r->where, "more than %d keys", HF_KEYS_MAX);
         snprintf(at, sizeof(at), "%s%s", path, name);
-        if (is_off(name, v) || is_elsewhere(name) || (around && is_object(v)) ||
+        if (is_off(name, v) || (around && is_object(v)))
+            continue;
+        if (is_known(r, name, refused, sizeof(refused) / sizeof(refused[0])) ||
+            is_unknown_kind(name, v)) {
+            notes_add(&c->refused, "%s", at);
+            continue;
+        }
+        if (is_elsewhere(name) ||
             is_known(r, name, harmless, sizeof(harmless) / sizeof(harmless[0])))
             continue;
         if (is_known(r, name, sized, sizeof(sized) / sizeof(sized[0])))
             rc = is_object(v) ? check_inside(c, v, at) : 0;
+        else if (!is_about_cache(name))
+            rc = check_inside(c, v, at);
         else
-            rc = is_about_cache(name) ? refuse(c, at) : check_inside(c, v, at);
+            notes_add(c->unread, "%s", at);
     }
     return rc;
 }
 
-int hf_keys_check(const struct hf_reader *r, struct notes *ignored)
+int hf_keys_check(const struct hf_reader *r, struct notes *unread)
 {
-    struct key_check c = {.r = r, .ignored = ignored, .left = HF_KEYS_MAX};
+    struct key_check c = {.r = r, .unread = unread, .left = HF_KEYS_MAX};
+    struct hf_reader whole = *r; /* paths have all of it */
+    char names[NOTES_JOINED_CAP];
     int rc = 0;
 
     if (r->text != r->root)
         rc = check_object(&c, r->root, "", true);
-    return rc < 0 ? rc : check_object(&c, r->text, r->nested, false);
+    if (rc == 0)
+        rc = check_object(&c, r->text, r->nested, false);
+    if (rc < 0 || c.refused.count == 0)
+        return rc;
+    notes_join(&c.refused, ", ", names, sizeof(names));
+    whole.nested = "";
+    return hf_assume(
+        &whole, names, c.refused.count == 1 ? "it changes nothing" : "they change nothing",
+        c.refused.count == 1 ? "it changes the cache in a way that is not known here"
+                             : "they change the cache in a way that is not known here");
 }

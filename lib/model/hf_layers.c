@@ -67,9 +67,9 @@ static int read_names(const struct hf_reader *r, const char *field, struct hf_la
         const char *name = jsonin_text(jsonin_at(list, i), NULL);
         int kind = name ? kind_of(name) : -1;
         if (kind < 0)
-            return hf_fail(r, field, "layers of type '%.60s' are not supported",
-                           name ? name : "(no text)");
-        l->kind[i] = (uint8_t)kind;
+            rc = hf_assume(r, field, "they keep the keys and values of all tokens",
+                           "layers of type '%.60s' are not supported", name ? name : "(no text)");
+        l->kind[i] = kind < 0 ? HF_FULL : (uint8_t)kind;
     }
     return rc;
 }
@@ -85,8 +85,9 @@ static int read_letters(const struct hf_reader *r, const char *field, struct hf_
     for (uint32_t i = 0; rc == 0 && i < l->count; i++) {
         const char *letter = strchr(letters, text[i]);
         if (!letter)
-            return hf_fail(r, field, "layers of type '%c' are not supported", text[i]);
-        l->kind[i] = kinds[letter - letters];
+            rc = hf_assume(r, field, "they keep the keys and values of all tokens",
+                           "layers of type '%c' are not supported", text[i]);
+        l->kind[i] = letter ? kinds[letter - letters] : HF_FULL;
     }
     return rc;
 }
@@ -288,6 +289,7 @@ static const struct {
     const char *type, *field;
 } needed[] = {
     {"bamba", "attn_layer_indices"},
+    {"gemma4_text", "layer_types"},
     {"granitemoehybrid", "layer_types"},
     {"lfm2_moe", "layer_types"},
     {"mimo_v2", "hybrid_layer_pattern"},
@@ -320,13 +322,14 @@ static int read_kinds(const struct hf_reader *r, struct hf_layers *l, bool *said
                                                : NULL;
 
     fill(l, HF_FULL);
-    l->states_by = NULL;
+    l->by = l->states_by = NULL;
     *said = false;
     for (size_t i = 0; i < sizeof(kinds_by) / sizeof(kinds_by[0]); i++) {
         const char *field = kinds_by[i].field;
         if (!hf_get(r, field) && !(by_class && strcmp(by_class, field) == 0))
             continue;
         *said = true;
+        l->by = field;
         int rc = kinds_by[i].by(r, field, l);
         if (hf_layers_of(l, HF_STATE) > 0)
             l->states_by = field;
@@ -379,14 +382,17 @@ static int drop_shared(const struct hf_reader *r, struct hf_layers *l)
     if (rc == 0 && cla && factor == 0)
         rc = hf_fail(r, "cla_share_factor", "missing (use_cla is true)");
     for (uint32_t i = 0; rc == 0 && i < l->count; i++)
-        if (i >= l->count - last || (cla && i % factor != 0))
+        if (i >= l->count - last || (cla && i % factor != 0)) {
             l->kind[i] = HF_NOTHING;
+            l->shared++;
+        }
     return rc;
 }
 
 int hf_layers_read(const struct hf_reader *r, struct hf_layers *l)
 {
     bool said;
+    l->shared = 0;
     int rc = read_kinds(r, l, &said);
 
     if (rc == 0)

@@ -15,7 +15,9 @@ enum hf_layer {
 
 struct hf_layers {
     uint32_t count, window;      /* window in tokens; 0: no windowed layers */
+    const char *by;              /* the field that says what each layer keeps; NULL: a rule does */
     const char *states_by;       /* the field that says that layers keep a state; NULL: none does */
+    uint32_t shared;             /* layers that use the keys and values of another one */
     uint8_t kind[HF_LAYERS_MAX]; /* enum hf_layer */
 };
 

@@ -2,17 +2,12 @@
  * says which layers those are). */
 #include "lib/model/hf_state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
     HF_KERNEL_MAX = 1024,
     HF_EXPAND_MAX = 64
-};
-
-/* Elements of one layer. */
-struct hf_state {
-    uint64_t inputs;    /* the last inputs of its convolution */
-    uint64_t recurrent; /* what it has gathered */
 };
 
 /* As hf_u32_any; a field that is missing is an error, named as the first name. */
@@ -156,53 +151,60 @@ static int read_mamba_2(const struct hf_reader *r, struct hf_state *s)
 
 /* ---- element types ---- */
 
-/* Bytes of an element of the type that the field names; *bytes stays if it is missing. */
-static int read_type(const struct hf_reader *r, const char *field, uint32_t *bytes)
+/* The type that the field names; *t stays if it is missing. */
+static int read_type(const struct hf_reader *r, const char *field, struct hf_type *t)
 {
+    static const enum model_type known[] = {MODEL_FLOAT16, MODEL_BFLOAT16, MODEL_FLOAT32};
     const struct jsonin_v *v = hf_get(r, field);
     const char *type = jsonin_text(v, NULL);
 
     if (!v || (type && strcmp(type, "auto") == 0))
         return 0;
-    if (type && (strcmp(type, "float16") == 0 || strcmp(type, "bfloat16") == 0))
-        *bytes = 2;
-    else if (type && strcmp(type, "float32") == 0)
-        *bytes = 4;
-    else
-        return hf_fail(r, field, "neither float32, float16, bfloat16 nor auto");
-    return 0;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (type && strcmp(type, model_type_name(known[i])) == 0) {
+            t->type = known[i];
+            snprintf(t->by, sizeof(t->by), "%s%s", r->nested, field);
+            return 0;
+        }
+    return hf_fail(r, field, "neither float32, float16, bfloat16 nor auto");
 }
 
-int hf_state_bytes(const struct hf_reader *r, const char *field, uint32_t heads, uint32_t head_dim,
-                   uint64_t *bytes)
+static int read_types(const struct hf_reader *r, const struct hf_type *activation,
+                      struct hf_state *s)
 {
     static const char *const types[] = {"mamba_ssm_cache_dtype", "mamba_ssm_dtype"};
-    struct hf_state s = {0};
-    uint32_t input_bytes = 2, recurrent_bytes;
+
+    s->inputs_type = *activation;
+    int rc = read_type(r, "mamba_cache_dtype", &s->inputs_type);
+    s->recurrent_type = s->inputs_type;
+    for (size_t i = 0; rc == 0 && i < sizeof(types) / sizeof(types[0]); i++)
+        rc = read_type(r, types[i], &s->recurrent_type);
+    if (hf_get(r, "linear_attn_config"))
+        s->recurrent_type = (struct hf_type){MODEL_FLOAT32, "KDA, in every engine"};
+    return rc;
+}
+
+int hf_state_read(const struct hf_reader *r, const char *field, const struct model *m,
+                  const struct hf_type *activation, struct hf_state *s)
+{
     int rc = 0;
 
+    *s = (struct hf_state){0};
     if (hf_get(r, "linear_attn_config"))
-        rc = read_kda(r, &s);
+        rc = read_kda(r, s);
     else if (hf_get(r, "linear_num_value_heads"))
-        rc = read_delta_net(r, &s);
+        rc = read_delta_net(r, s);
     else if (hf_get(r, "conv_L_cache"))
-        rc = read_short_conv(r, &s);
+        rc = read_short_conv(r, s);
     else if (hf_get(r, mamba_heads[0]) || hf_get(r, mamba_heads[1]))
-        rc = read_mamba_2(r, &s);
+        rc = read_mamba_2(r, s);
     else if (hf_get(r, mamba_states[0]))
-        rc = read_mamba_1(r, &s);
-    else if (strncmp(r->type, "minimax", 7) == 0)
-        s.recurrent = (uint64_t)heads * head_dim * head_dim;
+        rc = read_mamba_1(r, s);
+    else if (strncmp(r->type, "minimax", 7) == 0 && m->heads > 0)
+        s->recurrent = (uint64_t)m->heads * m->head_dim * m->head_dim;
     else
         rc = hf_fail(r, field,
                      "layers without keys and values have a state, whose size cannot "
                      "be told from this file");
-    if (rc == 0)
-        rc = read_type(r, "mamba_cache_dtype", &input_bytes);
-    recurrent_bytes = input_bytes;
-    for (size_t i = 0; rc == 0 && i < sizeof(types) / sizeof(types[0]); i++)
-        rc = read_type(r, types[i], &recurrent_bytes);
-    if (rc == 0)
-        *bytes = s.inputs * input_bytes + s.recurrent * recurrent_bytes;
-    return rc;
+    return rc < 0 ? rc : read_types(r, activation, s);
 }

@@ -21,7 +21,7 @@ static void ask(const struct conf *c)
         abort();
     for (size_t i = 0; (name = conf_name(c, "model_configs", i)) != NULL; i++) {
         struct err e = {0};
-        if (model_find(&m, name, c, &e) == 0 && model_bytes_per_token(&m) > (uint64_t)1 << 48)
+        if (model_find(&m, name, c, NULL, &e) == 0 && model_bytes_per_token(&m) > (uint64_t)1 << 48)
             abort();
     }
     for (size_t i = 0; conf_warning(c, i); i++)

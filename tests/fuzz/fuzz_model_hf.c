@@ -10,18 +10,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const struct model *m)
 {
-    uint64_t one = 0, many = 0;
+    uint64_t one = 0, many = 0, rank = 0;
 
-    if (m->layers == 0 || m->full_layers > m->layers || m->windowed_layers > m->layers ||
-        m->state_layers > m->layers)
+    if (m->layers == 0 || m->parts == 0 || m->state_layers > m->layers)
         abort();
-    if ((m->state_bytes > 0) && m->state_layers == 0)
+    if (model_state_bytes(m) > 0 && m->state_layers == 0)
         abort();
     if ((m->windowed_layers > 0) != (m->window > 0))
         abort();
     if (model_bytes(m, 1, &one) < 0 || one == 0 || one != model_bytes_per_token(m))
         abort();
     if (model_bytes(m, 1000, &many) < 0 || many < one || many > one * 1000)
+        abort();
+    if (model_rank_bytes(m, 1000, false, &rank) < 0 || rank > many)
         abort();
 }
 
@@ -38,9 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (e.code == 0 || e.what[0] == '\0') {
         abort();
     } else {
-        struct notes ignored = {0};
-        if (model_hf_parse(&m, jsonin_root(d), "text", &ignored, &e) == 0) {
-            if (ignored.count == 0)
+        struct model_reading reading = {.force = true};
+        if (model_hf_parse(&m, jsonin_root(d), "text", &reading, &e) == 0) {
+            if (reading.assumed.count == 0)
                 abort(); /* nothing was forced: it should have been taken at once */
             check(&m);
         }

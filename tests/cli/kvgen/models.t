@@ -37,7 +37,7 @@ step-3 1024 63963136
 kimi-linear-48b 1024 8257536
 lfm2-1.2b 1024 12582912
 llama-3.2-11b-vision 1024 134217728
-deepseek-v3.2 1024 87949312
+deepseek-v3.2 1024 80203776
 command-r7b 131072 4697620480
 END
 
@@ -47,16 +47,47 @@ is "--show-model counts layers by what they keep" \
 
 # ---- --force-model ----
 
-jq '. + {kv_share_map: [1]}' "$models/llama-3.1-8b.json" >"$TMP/new.json"
-exits "an unknown key about the cache is refused" 2 "$BIN/kvgen" --model "$TMP/new.json" --show-model
-stderr_like "with its name and the way out" 'new.json: kv_share_map: unknown.*--force-model'
-exits "--force-model takes it" 0 "$BIN/kvgen" --model "$TMP/new.json" --force-model --show-model
-is "as if the key were not there" "$(json "$TMP/stdout" .bytes_per_token)" 131072
-stderr_like "and says so" '^kvgen: .*new.json: kv_share_map is unknown and ignored'
-exits "--force-model with a built-in model is refused" 2 "$BIN/kvgen" --model tiny-1b --force-model --show-model
+jq '. + {kv_share_map: [1]}' "$models/llama-3.1-8b.json" >"$TMP/unread.json"
+exits "a key that is not known passes" 0 "$BIN/kvgen" --model "$TMP/unread.json" --show-model
+is "as if it were not there, and is named" "$(json "$TMP/stdout" '.bytes_per_token, .unread[]')" '131072 kv_share_map'
+stderr_like "on standard error, too" 'unread.json: kv_share_map is not read, although its name is about the cache'
 mkdir "$TMP/target"
-exits "kvprecond refuses it too" 2 "$BIN/kvprecond" --mode kv --size 1G --model "$TMP/new.json" "$TMP/target"
-stderr_like "with the name" 'kv_share_map'
+jq '.num_hidden_layers = 1' "$TMP/unread.json" >"$TMP/one_layer.json"
+exits "kvprecond takes it" 0 "$BIN/kvprecond" --mode kv --size 8M --model "$TMP/one_layer.json" "$TMP/target"
+stderr_like "and names it" '^kvprecond: .*one_layer.json: kv_share_map is not read'
+jq '. + {mb_per_layer: 2, loop_num: 2}' "$models/llama-3.1-8b.json" >"$TMP/new.json"
+exits "keys that change the cache and are not read are refused" 2 "$BIN/kvgen" --model "$TMP/new.json" --show-model
+stderr_like "all with their names, and the way out" 'new.json: mb_per_layer, loop_num: they change the cache.*--force-model'
+exits "--force-model takes them" 0 "$BIN/kvgen" --model "$TMP/new.json" --force-model --show-model
+is "as if they were not there" "$(json "$TMP/stdout" .bytes_per_token)" 131072
+like "and says what it assumed" "$(json "$TMP/stdout" .assumed)" 'mb_per_layer, loop_num: .*assumed: they change nothing'
+stderr_like "on standard error, too" '^kvgen: .*new.json: --force-model: mb_per_layer, loop_num: .*assumed: they change nothing'
+exits "--force-model with a built-in model is refused" 2 "$BIN/kvgen" --model tiny-1b --force-model --show-model
+exits "kvprecond refuses them too" 2 "$BIN/kvprecond" --mode kv --size 1G --model "$TMP/new.json" "$TMP/target"
+stderr_like "with the names" 'mb_per_layer, loop_num'
+
+# ---- ranks ----
+
+# 6,012 tokens x 32 layers x keys and values of one head of 128 in 16 bits.
+first_write() { # OPTIONS...: the size of the first Write of the model with 8 heads
+    "$BIN/kvgen" -m llama3.1-8b --num-users 1 --duration 2 -o - "$@" 2>"$TMP/said" | awk -F, '$2 == "Write" {print $3; exit}'
+}
+is "16 ranks for 8 heads: one head each" "$(first_write --num-gpus 16 --tensor-parallel 16)" 98500608
+like "and a line says so" "$(cat "$TMP/said")" '--tensor-parallel: 16 ranks for 8 heads .*each rank keeps one head'
+is "with --compat mlperf they are divided" "$(first_write --num-gpus 16 --tensor-parallel 16 --compat mlperf)" 49250304
+like "and a line says that" "$(cat "$TMP/said")" '--tensor-parallel: 16 ranks for 8 heads .*divided evenly'
+is "8 ranks" "$(first_write --num-gpus 8 --tensor-parallel 8)" 98500608
+is "without a line" "$(grep -c 'heads of keys' "$TMP/said")" 0
+is "pipeline stages divide the layers: 11 of 32" "$(first_write --num-gpus 3 --pipeline-parallel 3)" $((6012 * 11 * 4096))
+is "context ranks divide the tokens" "$(first_write --num-gpus 8 --context-parallel 8)" $((752 * 131072))
+is "all three" "$(first_write --num-gpus 64 --tensor-parallel 4 --pipeline-parallel 4 --context-parallel 4)" \
+    $((1503 * 131072 / 16))
+jq '. + {mapping: {tp_size: 2, pp_size: 4}}' "$models/llama-3.1-8b.json" >"$TMP/mapped.json"
+is "the file's mapping divides, too" "$(first_write --num-gpus 8 --model "$TMP/mapped.json")" $((6012 * 131072 / 8))
+is "an option wins" "$(first_write --num-gpus 8 --model "$TMP/mapped.json" --tensor-parallel 1)" $((6012 * 131072 / 4))
+exits "as many GPUs are needed" 2 "$BIN/kvgen" --model "$TMP/mapped.json" --num-gpus 4 -o none --num-users 1
+stderr_like "and the message counts them" '^kvgen: --pipeline-parallel: 8 ranks need as many GPUs, --num-gpus is 4'
+exits "no prefill times with stages" 2 "$BIN/kvgen" --gpu-profile h100 --pipeline-parallel 2 -o none
 
 # ---- objects ----
 

@@ -38,7 +38,7 @@ static void set_up(struct bench *b, const char *points)
     struct err e = {0};
     struct jsonin *d;
     *b = (struct bench){.compute = {.engines = 1, .tensor_parallel = 1, .host_ranks = 1}};
-    assert_int_equal(model_find(&b->model, "llama3.1-8b", NULL, &e), 0);
+    assert_int_equal(model_find(&b->model, "llama3.1-8b", NULL, NULL, &e), 0);
     struct prefill_gpu gpu = {.params = (double)b->model.active_params,
                               .operations_per_s = 989e12,
                               .eta = 0.5,
@@ -46,7 +46,7 @@ static void set_up(struct bench *b, const char *points)
                               .tensor_parallel = 1};
     prefill_time_layers(&b->compute.time, &b->model);
     prefill_time_calculate(&b->compute.time, &b->model, &gpu);
-    b->sim = (struct sim_opts){.model = &b->model, .tensor_parallel = 1, .compute = &b->compute};
+    b->sim = (struct sim_opts){.model = &b->model, .compute = &b->compute};
     b->l = (struct loading){.sim = &b->sim, .latency_s = OVERHEAD};
     if (!points)
         return;

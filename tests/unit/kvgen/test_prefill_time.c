@@ -25,7 +25,7 @@ static struct prefill_time calculated(const char *model, double eta, uint32_t ra
     struct model m;
     struct err e = {0};
     struct prefill_time p;
-    assert_int_equal(model_find(&m, model, NULL, &e), 0);
+    assert_int_equal(model_find(&m, model, NULL, NULL, &e), 0);
     struct prefill_gpu gpu = {.params = (double)m.active_params,
                               .operations_per_s = 989e12,
                               .eta = eta,

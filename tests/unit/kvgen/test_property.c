@@ -371,7 +371,6 @@ static void random_world(struct rng *r, struct world *w, const struct workload *
     w->o = (struct sim_opts){.workload = workload,
                              .tiers = tiers,
                              .model = model,
-                             .tensor_parallel = 1,
                              .token_ns = rng_chance(r, 0.5) ? 0 : 1000000,
                              .workers = (uint32_t)rng_range(r, 1, MAX_WORKERS),
                              .prefix = rng_chance(r, 0.5),
@@ -464,7 +463,7 @@ static void invariants_hold(void **state)
     const uint64_t runs = (uint64_t)scaled(RUNS);
     assert_int_equal(conf_open(&conf, NULL, &e), 0);
     assert_int_equal(workload_read(&workload, conf, &e), 0);
-    assert_int_equal(model_find(&model, "tiny-1b", NULL, &e), 0);
+    assert_int_equal(model_find(&model, "tiny-1b", NULL, NULL, &e), 0);
     for (uint64_t seed = 0; seed < runs; seed++) {
         rng_seed(&r, 7, seed);
         workload.reload_all = rng_chance(&r, 0.3);

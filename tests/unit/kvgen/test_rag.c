@@ -26,7 +26,7 @@ static struct rag *create(const struct workload_rag *w, const char *model, uint6
     struct rag *r;
     struct model m;
     struct err e = {0};
-    assert_int_equal(model_find(&m, model, NULL, &e), 0);
+    assert_int_equal(model_find(&m, model, NULL, NULL, &e), 0);
     struct rag_opts o = {.workload = w, .model = &m, .documents = documents, .seed = 1};
     assert_int_equal(rag_create(&r, &o, &e), 0);
     return r;
@@ -187,7 +187,7 @@ static void too_many_chunks_are_refused(void **state)
     struct err e = {0};
     w.chunk_tokens = 1;
     w.small_model_tokens[0] = w.small_model_tokens[1] = (1 << 20) + 1;
-    assert_int_equal(model_find(&m, "tiny-1b", NULL, &e), 0);
+    assert_int_equal(model_find(&m, "tiny-1b", NULL, NULL, &e), 0);
     struct rag_opts o = {.workload = &w, .model = &m, .documents = 1, .seed = 1};
     assert_int_equal(rag_create(&r, &o, &e), -EINVAL);
     assert_null(r);

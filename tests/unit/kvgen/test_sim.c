@@ -98,10 +98,9 @@ static void prepare(struct setup *s)
     memset(s, 0, sizeof(*s));
     assert_int_equal(conf_open(&s->conf, NULL, &e), 0);
     assert_int_equal(workload_read(&s->workload, s->conf, &e), 0);
-    assert_int_equal(model_find(&s->model, "tiny-1b", NULL, &e), 0);
+    assert_int_equal(model_find(&s->model, "tiny-1b", NULL, NULL, &e), 0);
     s->o = (struct sim_opts){.workload = &s->workload,
                              .model = &s->model,
-                             .tensor_parallel = 1,
                              .token_ns = 30000000,
                              .workers = 1,
                              .prefix = true,
