@@ -1,0 +1,123 @@
+/* Numbers for ids: open addressing with linear probing, and removal by moving back what follows, so
+ * that no marks are left behind. Which chunks there are and where is left to its users. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvgen/cache/id_table.h"
+#include "lib/base/hash.h"
+
+enum {
+    FIRST_CAP = 64
+};
+#define MAX_IDS (UINT32_C(1) << 30)
+
+void id_table_free(struct id_table *t)
+{
+    free(t->id);
+    free(t->slot);
+    *t = (struct id_table){0};
+}
+
+static uint32_t home(const struct id_table *t, uint64_t id)
+{
+    return (uint32_t)hash_mix(id) & (t->slots - 1);
+}
+
+static void place(struct id_table *t, uint32_t number)
+{
+    uint32_t at = home(t, t->id[number]);
+    while (t->slot[at] != 0)
+        at = (at + 1) & (t->slots - 1);
+    t->slot[at] = number + 1;
+}
+
+static int grow_slots(struct id_table *t, uint64_t need)
+{
+    uint32_t slots = t->slots > 0 ? t->slots : 2 * FIRST_CAP;
+    while (slots < 2 * need)
+        slots *= 2;
+    if (slots == t->slots)
+        return 0;
+    uint32_t *old = t->slot;
+    uint32_t old_slots = t->slots;
+    t->slot = calloc(slots, sizeof(*t->slot));
+    if (!t->slot) {
+        t->slot = old;
+        return -ENOMEM;
+    }
+    t->slots = slots;
+    for (uint32_t i = 0; i < old_slots; i++)
+        if (old[i] != 0)
+            place(t, old[i] - 1);
+    free(old);
+    return 0;
+}
+
+int id_table_reserve(struct id_table *t, uint64_t more)
+{
+    uint64_t need = t->count + more;
+    if (more > MAX_IDS || need > MAX_IDS)
+        return -ENOMEM;
+    if (need > t->cap) {
+        uint64_t cap = t->cap + (uint64_t)t->cap / 4;
+        if (cap < FIRST_CAP)
+            cap = FIRST_CAP;
+        if (cap < need)
+            cap = need;
+        uint64_t *id = realloc(t->id, cap * sizeof(*id));
+        if (!id)
+            return -ENOMEM;
+        t->id = id;
+        t->cap = (uint32_t)cap;
+    }
+    return grow_slots(t, need);
+}
+
+uint32_t id_table_find(const struct id_table *t, uint64_t id)
+{
+    if (t->slots == 0)
+        return ID_NONE;
+    for (uint32_t at = home(t, id); t->slot[at] != 0; at = (at + 1) & (t->slots - 1))
+        if (t->id[t->slot[at] - 1] == id)
+            return t->slot[at] - 1;
+    return ID_NONE;
+}
+
+uint32_t id_table_add(struct id_table *t, uint64_t id)
+{
+    uint32_t number;
+    if (t->free != 0) {
+        number = t->free - 1;
+        t->free = (uint32_t)t->id[number];
+    } else
+        number = t->made++;
+    t->id[number] = id;
+    t->count++;
+    place(t, number);
+    return number;
+}
+
+void id_table_remove(struct id_table *t, uint32_t number)
+{
+    uint32_t mask = t->slots - 1, hole = home(t, t->id[number]);
+    while (t->slot[hole] != number + 1)
+        hole = (hole + 1) & mask;
+    for (uint32_t at = (hole + 1) & mask; t->slot[at] != 0; at = (at + 1) & mask) {
+        /* It moves into the hole unless its home lies between the hole and itself. */
+        uint32_t from = home(t, t->id[t->slot[at] - 1]);
+        if (((at - from) & mask) >= ((at - hole) & mask)) {
+            t->slot[hole] = t->slot[at];
+            hole = at;
+        }
+    }
+    t->slot[hole] = 0;
+    t->id[number] = t->free;
+    t->free = number + 1;
+    t->count--;
+}
+
+uint64_t id_table_memory(const struct id_table *t)
+{
+    return t->cap * sizeof(*t->id) + t->slots * sizeof(*t->slot);
+}

@@ -1,0 +1,31 @@
+/* id_table.h - numbers for 64-bit ids: a hash table that takes 8 bytes an id, and 8 to 16 of slots.
+ * Numbers are small and used again, so that what belongs to an id stands in an array of the
+ * caller's. One thread at a time. */
+#ifndef KVGEN_CACHE_ID_TABLE_H
+#define KVGEN_CACHE_ID_TABLE_H
+
+#include <stdint.h>
+
+#define ID_NONE UINT32_MAX
+
+/* Zero it before the first use. */
+struct id_table {
+    uint64_t *id;   /* by number; of a free number, the next free one */
+    uint32_t *slot; /* number + 1; 0: empty */
+    uint32_t slots; /* a power of two, at least twice the numbers that are in use */
+    uint32_t cap;   /* numbers that there is room for */
+    uint32_t made;  /* numbers given out so far */
+    uint32_t count; /* in use */
+    uint32_t free;  /* the first free number + 1; 0: none */
+};
+
+void id_table_free(struct id_table *t);
+/* After this, id_table_add works for that many more ids; all numbers are below cap. 0 or -ENOMEM
+ * (also for more than 2^30 ids). */
+int id_table_reserve(struct id_table *t, uint64_t more);
+uint32_t id_table_find(const struct id_table *t, uint64_t id); /* ID_NONE: absent */
+uint32_t id_table_add(struct id_table *t, uint64_t id);        /* id must be absent */
+void id_table_remove(struct id_table *t, uint32_t number);
+uint64_t id_table_memory(const struct id_table *t); /* bytes */
+
+#endif

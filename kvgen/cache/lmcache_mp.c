@@ -1,0 +1,258 @@
+/* LMCache 0.5.6, multi-process server: what its look-up, store and eviction loop do to L1 and L2.
+ * When they are called is left to the scheduler, how long they take to the tiers. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "kvgen/cache/chunks.h"
+#include "kvgen/cache/lmcache_mp.h"
+
+const char *const lmcache_mp_op_names[LMCACHE_MP_OPS] = {
+    [LMCACHE_MP_READ] = "read",
+    [LMCACHE_MP_L1_STORE] = "l1.store",
+    [LMCACHE_MP_L1_OOM] = "l1.oom",
+    [LMCACHE_MP_L1_EVICT] = "l1.evict",
+    [LMCACHE_MP_L1_DELETE] = "l1.delete",
+    [LMCACHE_MP_L1_TEMP] = "l1.temp",
+    [LMCACHE_MP_L1_DROPTEMP] = "l1.droptemp",
+    [LMCACHE_MP_L1_PROMOTE] = "l1.promote",
+    [LMCACHE_MP_L2_STORE] = "l2.store",
+    [LMCACHE_MP_L2_DUP] = "l2.dup",
+    [LMCACHE_MP_L2_LOAD] = "l2.load",
+    [LMCACHE_MP_L2_EVICT] = "l2.evict",
+};
+
+struct lmcache_mp {
+    struct lmcache_mp_settings s;
+    lmcache_mp_sink sink;
+    void *arg;
+    struct chunks *chunks;
+    uint64_t *new; /* of the store in progress */
+    uint64_t news, new_cap;
+};
+
+struct lmcache_mp *lmcache_mp_create(const struct lmcache_mp_settings *settings,
+                                     lmcache_mp_sink sink, void *arg)
+{
+    struct lmcache_mp *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    *c = (struct lmcache_mp){.s = *settings, .sink = sink, .arg = arg};
+    c->chunks = chunks_create(CHUNK_LRU);
+    if (c->chunks)
+        return c;
+    free(c);
+    return NULL;
+}
+
+void lmcache_mp_free(struct lmcache_mp *c)
+{
+    if (c) {
+        chunks_free(c->chunks);
+        free(c->new);
+    }
+    free(c);
+}
+
+static void tell(const struct lmcache_mp *c, enum lmcache_mp_op op, uint64_t chunk)
+{
+    c->sink(c->arg, op, chunk);
+}
+
+static bool holds(const struct lmcache_mp *c, enum chunk_tier tier, uint64_t chunk)
+{
+    return chunks_held(c->chunks, tier, chunks_find(c->chunks, chunk));
+}
+
+/* A batch is used: those of its chunks that the tier holds, last chunk first, so that the first is
+ * the most recent. */
+static void touch(struct lmcache_mp *c, enum chunk_tier tier, const uint64_t *chunk, uint64_t n)
+{
+    while (n-- > 0) {
+        uint32_t number = chunks_find(c->chunks, chunk[n]);
+        if (chunks_held(c->chunks, tier, number))
+            chunks_touch(c->chunks, tier, number);
+    }
+}
+
+/* How many of the chunks L1 lacks. */
+static uint64_t missing(const struct lmcache_mp *c, const uint64_t *chunk, uint64_t n)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < n; i++)
+        count += holds(c, CHUNK_L1, chunk[i]) ? 0 : 1;
+    return count;
+}
+
+static bool fits(const struct lmcache_mp *c, uint64_t more)
+{
+    uint64_t used = chunks_count(c->chunks, CHUNK_L1);
+    return used <= c->s.l1.chunks && more <= c->s.l1.chunks - used;
+}
+
+/* Tells the operation of each chunk that the tier lacks, in order, then puts them there, last one
+ * first: the order of a new batch is that of a used one. */
+static void put_missing(struct lmcache_mp *c, enum chunk_tier tier, enum lmcache_mp_op op,
+                        const uint64_t *chunk, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (!holds(c, tier, chunk[i]))
+            tell(c, op, chunk[i]);
+    while (n-- > 0) {
+        uint32_t number = chunks_get(c->chunks, chunk[n]);
+        if (!chunks_held(c->chunks, tier, number))
+            chunks_put(c->chunks, tier, number);
+    }
+}
+
+/* Chunks that both tiers have together, from the first on. */
+static uint64_t common_prefix(const struct lmcache_mp *c, const struct lmcache_mp_request *r)
+{
+    uint64_t hit = 0;
+    while (hit < r->chunks &&
+           (holds(c, CHUNK_L1, r->chunk[hit]) || holds(c, CHUNK_L2, r->chunk[hit])))
+        hit++;
+    return hit;
+}
+
+/* Loads the hits that L1 lacks from L2, or cuts the hits off before the first of them. */
+static void load_l2(struct lmcache_mp *c, struct lmcache_mp_request *r)
+{
+    r->hit_l2 = missing(c, r->chunk, r->hit);
+    bool fit = fits(c, r->hit_l2);
+    uint64_t first = r->hit;
+    for (uint64_t i = r->hit; i-- > 0;)
+        if (!holds(c, CHUNK_L1, r->chunk[i]))
+            first = i;
+    for (uint64_t i = first; i < r->hit; i++)
+        if (!holds(c, CHUNK_L1, r->chunk[i]))
+            tell(c, fit ? LMCACHE_MP_L2_LOAD : LMCACHE_MP_L1_OOM, r->chunk[i]);
+    if (!fit) {
+        r->hit = first;
+        r->hit_l2 = 0;
+        return;
+    }
+    for (uint64_t i = r->hit; i-- > first;) {
+        uint32_t number = chunks_find(c->chunks, r->chunk[i]);
+        if (chunks_held(c->chunks, CHUNK_L1, number))
+            continue;
+        chunks_touch(c->chunks, CHUNK_L2, number);
+        chunks_mark(c->chunks, CHUNK_L1, number, !c->s.retain);
+    }
+    put_missing(c, CHUNK_L1, c->s.retain ? LMCACHE_MP_L1_PROMOTE : LMCACHE_MP_L1_TEMP,
+                r->chunk + first, r->hit - first);
+}
+
+int lmcache_mp_look_up(struct lmcache_mp *c, struct lmcache_mp_request *r)
+{
+    int rc = chunks_reserve(c->chunks, r->chunks);
+    if (rc < 0)
+        return rc;
+    r->hit = common_prefix(c, r);
+    load_l2(c, r);
+    touch(c, CHUNK_L1, r->chunk, r->hit);
+    for (uint64_t i = 0; i < r->hit; i++)
+        chunks_pin(c->chunks, CHUNK_L1, chunks_find(c->chunks, r->chunk[i]));
+    return 0;
+}
+
+void lmcache_mp_read(struct lmcache_mp *c, struct lmcache_mp_request *r)
+{
+    for (uint64_t i = 0; i < r->hit; i++)
+        tell(c, LMCACHE_MP_READ, r->chunk[i]);
+    for (uint64_t i = 0; i < r->hit; i++) {
+        uint32_t number = chunks_find(c->chunks, r->chunk[i]);
+        chunks_unpin(c->chunks, CHUNK_L1, number);
+        /* The last of its readers drops what was loaded for reading only. */
+        if (chunks_marked(c->chunks, CHUNK_L1, number) &&
+            !chunks_pinned(c->chunks, CHUNK_L1, number)) {
+            tell(c, LMCACHE_MP_L1_DROPTEMP, r->chunk[i]);
+            chunks_drop(c->chunks, CHUNK_L1, number);
+        }
+    }
+}
+
+/* What L1 has just taken goes to L2, too. */
+static void store_l2(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks)
+{
+    for (uint64_t i = 0; i < chunks; i++)
+        if (holds(c, CHUNK_L2, chunk[i]))
+            tell(c, LMCACHE_MP_L2_DUP, chunk[i]);
+    put_missing(c, CHUNK_L2, LMCACHE_MP_L2_STORE, chunk, chunks);
+    for (uint64_t i = 0; c->s.skip_l1 && i < chunks; i++) {
+        uint32_t number = chunks_find(c->chunks, chunk[i]);
+        if (chunks_pinned(c->chunks, CHUNK_L1, number))
+            continue;
+        tell(c, LMCACHE_MP_L1_DELETE, chunk[i]);
+        chunks_drop(c->chunks, CHUNK_L1, number);
+    }
+}
+
+/* c->new: those of the chunks that L1 lacks; the others are no part of the call. */
+static int take_new(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks)
+{
+    if (c->new_cap < chunks) {
+        uint64_t *new = realloc(c->new, chunks * sizeof(*new));
+        if (!new)
+            return -ENOMEM;
+        c->new = new;
+        c->new_cap = chunks;
+    }
+    c->news = 0;
+    for (uint64_t i = 0; i < chunks; i++)
+        if (!holds(c, CHUNK_L1, chunk[i]))
+            c->new[c->news++] = chunk[i];
+    return 0;
+}
+
+int lmcache_mp_store(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks)
+{
+    int rc = chunks_reserve(c->chunks, 2 * chunks);
+    if (rc < 0)
+        return rc;
+    rc = take_new(c, chunk, chunks);
+    if (rc < 0)
+        return rc;
+    if (!fits(c, c->news)) {
+        for (uint64_t i = 0; i < c->news; i++)
+            tell(c, LMCACHE_MP_L1_OOM, c->new[i]);
+        return 0;
+    }
+    put_missing(c, CHUNK_L1, LMCACHE_MP_L1_STORE, c->new, c->news);
+    if (c->s.l2.chunks > 0)
+        store_l2(c, c->new, c->news);
+    return 0;
+}
+
+int lmcache_mp_end(struct lmcache_mp *c, const struct lmcache_mp_request *r)
+{
+    int rc = chunks_reserve(c->chunks, r->chunks);
+    if (rc < 0)
+        return rc;
+    touch(c, CHUNK_L1, r->chunk, r->chunks);
+    return 0;
+}
+
+static void evict(struct lmcache_mp *c, enum chunk_tier tier, const struct lmcache_mp_tier *t,
+                  enum lmcache_mp_op op)
+{
+    uint64_t count = chunks_count(c->chunks, tier);
+    if (t->chunks == 0 || t->chunks == UINT64_MAX || count == 0 ||
+        (double)count / (double)t->chunks < t->watermark)
+        return;
+    uint64_t go = (uint64_t)((double)count * t->ratio);
+    if (go == 0)
+        go = 1;
+    for (; go > 0; go--) {
+        uint32_t victim = chunks_victim(c->chunks, tier);
+        if (victim == CHUNK_NONE)
+            return;
+        tell(c, op, chunks_id(c->chunks, victim));
+        chunks_drop(c->chunks, tier, victim);
+    }
+}
+
+void lmcache_mp_evict(struct lmcache_mp *c)
+{
+    evict(c, CHUNK_L1, &c->s.l1, LMCACHE_MP_L1_EVICT);
+    evict(c, CHUNK_L2, &c->s.l2, LMCACHE_MP_L2_EVICT);
+}
