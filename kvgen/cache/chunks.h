@@ -1,7 +1,7 @@
-/* chunks.h - the chunks that an engine's two tiers below the GPU hold, found by id, and the order in
- * which each tier gives them up. A chunk is in none, one or both of the tiers; each tier pins and
- * orders it by itself. Used by the managers of engines whose orders skip what is pinned, which the
- * policies of kvgen/policy do not know. One thread at a time. */
+/* chunks.h - the chunks that an engine's two tiers below the GPU hold, found by id, and the order
+ * in which each tier gives them up. A chunk is in none, one or both of the tiers; each tier pins
+ * and orders it by itself. Used by the managers of engines whose orders skip what is pinned, which
+ * the policies of kvgen/policy do not know. One thread at a time. */
 #ifndef KVGEN_CACHE_CHUNKS_H
 #define KVGEN_CACHE_CHUNKS_H
 

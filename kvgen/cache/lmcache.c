@@ -6,12 +6,12 @@
 #include "kvgen/cache/lmcache.h"
 
 const char *const lmcache_op_names[LMCACHE_OPS] = {
-    [LMCACHE_L1_LOAD] = "l1.load",           [LMCACHE_L1_PROMOTE] = "l1.promote",
-    [LMCACHE_L1_STORE] = "l1.store",         [LMCACHE_L1_DUP] = "l1.dup",
-    [LMCACHE_L1_EVICT] = "l1.evict",         [LMCACHE_L1_ALLOCFAIL] = "l1.allocfail",
-    [LMCACHE_L1_HANG] = "l1.hang",           [LMCACHE_L2_LOAD] = "l2.load",
-    [LMCACHE_L2_STORE] = "l2.store",         [LMCACHE_L2_DUP] = "l2.dup",
-    [LMCACHE_L2_INFLIGHT] = "l2.inflight",   [LMCACHE_L2_REJECT] = "l2.reject",
+    [LMCACHE_L1_LOAD] = "l1.load",         [LMCACHE_L1_PROMOTE] = "l1.promote",
+    [LMCACHE_L1_STORE] = "l1.store",       [LMCACHE_L1_DUP] = "l1.dup",
+    [LMCACHE_L1_EVICT] = "l1.evict",       [LMCACHE_L1_ALLOCFAIL] = "l1.allocfail",
+    [LMCACHE_L1_HANG] = "l1.hang",         [LMCACHE_L2_LOAD] = "l2.load",
+    [LMCACHE_L2_STORE] = "l2.store",       [LMCACHE_L2_DUP] = "l2.dup",
+    [LMCACHE_L2_INFLIGHT] = "l2.inflight", [LMCACHE_L2_REJECT] = "l2.reject",
     [LMCACHE_L2_EVICT] = "l2.evict",
 };
 

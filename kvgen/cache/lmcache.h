@@ -1,7 +1,7 @@
-/* lmcache.h - the cache of LMCache 0.5.6's in-process engine: chunks of tokens in memory of the host
- * (L1) and in files (L2), decision by decision as the engine takes them. Pure state: time, sizes and
- * files are the caller's. The caller names a chunk by an id that stands for the whole prefix up to
- * the chunk's end. One thread at a time.
+/* lmcache.h - the cache of LMCache 0.5.6's in-process engine: chunks of tokens in memory of the
+ * host (L1) and in files (L2), decision by decision as the engine takes them. Pure state: time,
+ * sizes and files are the caller's. The caller names a chunk by an id that stands for the whole
+ * prefix up to the chunk's end. One thread at a time.
  *
  * Left out: buffers of un-full chunks count as whole ones (the engine's allocator is first fit over
  * bytes), and the layerwise mode. */
@@ -14,16 +14,16 @@
 #include "kvgen/cache/chunks.h"
 
 struct lmcache_settings {
-    uint64_t chunk_tokens;       /* 256 */
-    uint64_t l1_chunks;          /* buffers of L1 */
-    uint64_t l2_chunks;          /* 0: no L2 */
-    enum chunk_order order;      /* of both tiers; LRU */
-    bool local_cpu;              /* yes; no: L1 only stages */
-    bool save_unfull_chunk;      /* no */
-    bool save_decode_cache;      /* no */
-    bool async_loading;          /* no */
-    bool writes_held;            /* writes to L2 end in lmcache_written; else at once */
-    bool fixed;                  /* without the engine's bugs: see lmcache_load */
+    uint64_t chunk_tokens;        /* 256 */
+    uint64_t l1_chunks;           /* buffers of L1 */
+    uint64_t l2_chunks;           /* 0: no L2 */
+    enum chunk_order order;       /* of both tiers; LRU */
+    bool local_cpu;               /* yes; no: L1 only stages */
+    bool save_unfull_chunk;       /* no */
+    bool save_decode_cache;       /* no */
+    bool async_loading;           /* no */
+    bool writes_held;             /* writes to L2 end in lmcache_written; else at once */
+    bool fixed;                   /* without the engine's bugs: see lmcache_load */
     uint64_t min_retrieve_tokens; /* 0 */
 };
 
@@ -84,10 +84,10 @@ int lmcache_store(struct lmcache *c, const uint64_t *chunk, uint64_t chunks);
 /* With writes_held: the oldest writes to L2 end. Returns how many did. */
 uint64_t lmcache_written(struct lmcache *c, uint64_t writes);
 
-/* The chunks of a request that are saved once `computed` of its tokens are computed, out of a prompt
- * of `prompt` tokens; the last one sampled has no KV yet and is not computed. A full chunk that ends
- * in the answer is saved with save_decode_cache only. The un-full one at the prompt's end, which has
- * an id of its own, is no part of it. */
+/* The chunks of a request that are saved once `computed` of its tokens are computed, out of a
+ * prompt of `prompt` tokens; the last one sampled has no KV yet and is not computed. A full chunk
+ * that ends in the answer is saved with save_decode_cache only. The un-full one at the prompt's
+ * end, which has an id of its own, is no part of it. */
 uint64_t lmcache_savable(const struct lmcache_settings *s, uint64_t prompt, uint64_t computed);
 
 /* The chunks in the order of their eviction, for checks. */

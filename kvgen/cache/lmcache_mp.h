@@ -1,7 +1,7 @@
 /* lmcache_mp.h - the cache of LMCache 0.5.6's multi-process server: chunks in memory of the host
  * (L1) and in files (L2), decision by decision. It is another design than the in-process engine
- * (lmcache.h): a store that finds no room stores nothing, and only a loop once a second evicts. Pure
- * state; a chunk's id stands for the whole prefix up to its end. One thread at a time. */
+ * (lmcache.h): a store that finds no room stores nothing, and only a loop once a second evicts.
+ * Pure state; a chunk's id stands for the whole prefix up to its end. One thread at a time. */
 #ifndef KVGEN_CACHE_LMCACHE_MP_H
 #define KVGEN_CACHE_LMCACHE_MP_H
 
@@ -17,8 +17,8 @@ struct lmcache_mp_tier {
 
 struct lmcache_mp_settings {
     struct lmcache_mp_tier l1, l2;
-    bool retain;                   /* prefetch policy: what is loaded from L2 stays in L1 */
-    bool skip_l1;                  /* store policy: what L2 has stored leaves L1 */
+    bool retain;  /* prefetch policy: what is loaded from L2 stays in L1 */
+    bool skip_l1; /* store policy: what L2 has stored leaves L1 */
 };
 
 enum lmcache_mp_op {

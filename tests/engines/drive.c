@@ -3,13 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/engines/scenario.h"
+#include "tests/engines/drivers.h"
 
 /* By the beginning of "engine" in config.json. */
 static const struct {
     const char *engine;
     scenario_driver drive;
 } drivers[] = {
+    {"LMCache", drive_lmcache},
     {NULL, NULL},
 };
 
