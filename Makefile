@@ -46,7 +46,7 @@ kvgen/source := population ident rag users turn_counts inputs file_source csv_ro
                 id_lists blocks block_line burst sharegpt agentic
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers prefill_time engines emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve
-kvgen/cache  := chain id_table chunks lmcache lmcache_mp
+kvgen/cache  := chain id_table chunks lmcache lmcache_mp page_tree page_files sglang
 kvgen/worth  := frozen break_even worth worth_text
 kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf

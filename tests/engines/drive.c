@@ -11,6 +11,7 @@ static const struct {
     scenario_driver drive;
 } drivers[] = {
     {"LMCache", drive_lmcache},
+    {"SGLang", drive_sglang},
     {NULL, NULL},
 };
 

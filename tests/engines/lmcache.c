@@ -240,7 +240,9 @@ static int requests(struct in_process *d, struct scenario_outcome *o, struct err
         op_log_number(d->log, o, "_loaded_tokens", d->loaded_tokens);
     }
     rc = at_end(d, o, CHUNK_L1, e);
-    return rc ? rc : at_end(d, o, CHUNK_L2, e);
+    if (!rc)
+        rc = at_end(d, o, CHUNK_L2, e);
+    return rc ? rc : op_log_totals(d->log, o, e);
 }
 
 static int order_of(const struct scenario *s, enum chunk_order *out, struct err *e)
@@ -276,7 +278,9 @@ static int drive_in_process(const struct scenario *s, struct scenario_outcome *o
     int rc = order_of(s, &d.set.order, e);
     if (rc)
         return rc;
-    rc = op_log_open(&d.log, s, 1, d.threads > 1 ? "l2.evict" : NULL, e);
+    /* Which file goes when depends on the order in which the threads' writes ended. */
+    const struct op_log_opts opts = {.unnamed = d.threads > 1 ? "l2.evict" : NULL};
+    rc = op_log_open(&d.log, s, &opts, e);
     if (rc)
         return rc;
     d.cache = lmcache_create(&d.set, told, &d);
@@ -343,7 +347,7 @@ static int drive_server(const struct scenario *s, struct scenario_outcome *o, st
     struct server d = {.s = s,
                        .chunk_tokens = scenario_u64(s, "chunk_size", 256),
                        .tick = scenario_u64(s, "eviction_tick_every_requests", 1)};
-    int rc = op_log_open(&d.log, s, 1, NULL, e);
+    int rc = op_log_open(&d.log, s, &(struct op_log_opts){0}, e);
     if (rc)
         return rc;
     d.cache = lmcache_mp_create(&set, told_mp, &d);
@@ -361,6 +365,8 @@ static int drive_server(const struct scenario *s, struct scenario_outcome *o, st
         op_log_number(d.log, o, "_hit_l2", q.hit_l2);
         rc = 0;
     }
+    if (!rc)
+        rc = op_log_totals(d.log, o, e);
     lmcache_mp_free(d.cache);
     op_log_close(d.log);
     return rc < 0 ? rc : 0;

@@ -11,6 +11,7 @@
 
 enum {
     NAME_BYTES = 32,
+    KINDS = 32,
     LINE_BYTES = 1 << 26
 };
 
@@ -24,27 +25,33 @@ struct ops {
     uint64_t count, cap;
 };
 
+struct kind_count {
+    char kind[NAME_BYTES];
+    uint64_t count;
+};
+
 struct op_log {
     const struct scenario *s;
     struct frame_in *file;
     struct jsonin_stream *in;
     const struct jsonin_v *line; /* lent until the next is read */
-    uint64_t page_tokens;
-    const char *unnamed;
+    struct op_log_opts opts;
     bool failed; /* no memory */
     struct id_table ids;
     char (*name)[NAME_BYTES]; /* by number of ids */
     uint32_t names;
-    struct ops came, recorded;
+    struct ops came, recorded, moved;
+    struct kind_count kind[KINDS]; /* of all that came */
+    int kinds;
 };
 
-int op_log_open(struct op_log **out, const struct scenario *s, uint64_t page_tokens,
-                const char *unnamed, struct err *e)
+int op_log_open(struct op_log **out, const struct scenario *s, const struct op_log_opts *opts,
+                struct err *e)
 {
     struct op_log *l = calloc(1, sizeof(*l));
     if (!l)
         return err_nomem(e, "operations");
-    *l = (struct op_log){.s = s, .page_tokens = page_tokens, .unnamed = unnamed};
+    *l = (struct op_log){.s = s, .opts = *opts};
     int rc = scenario_file(s, "ops.jsonl", &l->file, e);
     if (!rc)
         rc = jsonin_stream_open(&l->in, l->file, LINE_BYTES, e);
@@ -65,6 +72,7 @@ void op_log_close(struct op_log *l)
     free(l->name);
     free(l->came.op);
     free(l->recorded.op);
+    free(l->moved.op);
     free(l);
 }
 
@@ -119,11 +127,25 @@ static void add(struct op_log *l, struct ops *ops, const char *kind, const char 
     if (!op)
         return;
     snprintf(op->kind, NAME_BYTES, "%s", kind);
-    snprintf(op->name, NAME_BYTES, "%s", l->unnamed && !strcmp(kind, l->unnamed) ? "" : name);
+    snprintf(op->name, NAME_BYTES, "%s",
+             l->opts.unnamed && !strcmp(kind, l->opts.unnamed) ? "" : name);
+}
+
+static void count_kind(struct op_log *l, const char *kind)
+{
+    int i = 0;
+    while (i < l->kinds && strcmp(l->kind[i].kind, kind) != 0)
+        i++;
+    if (i == KINDS)
+        return;
+    if (i == l->kinds)
+        snprintf(l->kind[l->kinds++].kind, NAME_BYTES, "%s", kind);
+    l->kind[i].count++;
 }
 
 void op_log_add(struct op_log *l, const char *op, uint64_t id)
 {
+    count_kind(l, op);
     add(l, &l->came, op, name_of(l, id));
 }
 
@@ -131,6 +153,7 @@ void op_log_mark(struct op_log *l, const char *op, const char *fmt, ...)
 {
     char name[NAME_BYTES];
     va_list args;
+    count_kind(l, op);
     va_start(args, fmt);
     vsnprintf(name, sizeof(name), fmt, args);
     va_end(args);
@@ -148,7 +171,7 @@ static void add_recorded(struct op_log *l, const char *kind, const char *name)
         return;
     }
     snprintf(before, sizeof(before), "%.*s", (int)(dot - name), name);
-    uint64_t step = name[0] == 'o' ? l->page_tokens : 1;
+    uint64_t step = name[0] == 'o' ? l->opts.page_tokens : 1;
     for (uint64_t i = first; i <= last; i += step) {
         char one[NAME_BYTES + 24];
         snprintf(one, sizeof(one), "%s.%llu", before, (unsigned long long)i);
@@ -174,9 +197,28 @@ static int by_text(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
+/* Operations whose kind begins so go behind the others, each in order. */
+static void move_apart(struct op_log *l, struct ops *ops)
+{
+    uint64_t kept = 0;
+    l->moved.count = 0;
+    for (uint64_t i = 0; i < ops->count; i++) {
+        if (strncmp(ops->op[i].kind, l->opts.apart, strlen(l->opts.apart)) != 0)
+            ops->op[kept++] = ops->op[i];
+        else
+            add(l, &l->moved, ops->op[i].kind, ops->op[i].name);
+    }
+    for (uint64_t i = 0; i < l->moved.count && kept < ops->count; i++)
+        ops->op[kept++] = l->moved.op[i];
+}
+
 static void compare(struct op_log *l, struct scenario_outcome *o, const char *where)
 {
     const struct ops *a = &l->recorded, *b = &l->came;
+    if (l->opts.apart) {
+        move_apart(l, &l->recorded);
+        move_apart(l, &l->came);
+    }
     for (uint64_t i = 0; i < a->count || i < b->count; i++) {
         const struct op none = {"nothing", ""};
         const struct op *x = i < a->count ? &a->op[i] : &none;
@@ -213,6 +255,37 @@ int op_log_compare(struct op_log *l, struct scenario_outcome *o, struct err *e)
     compare(l, o, where);
     o->steps++;
     return 1;
+}
+
+int op_log_skip(struct op_log *l, struct err *e)
+{
+    l->came.count = 0;
+    return jsonin_stream_next(l->in, &l->line, e);
+}
+
+int op_log_totals(const struct op_log *l, struct scenario_outcome *o, struct err *e)
+{
+    char path[4096];
+    struct jsonin *totals;
+    snprintf(path, sizeof(path), "%s/totals.json", l->s->folder);
+    int rc = jsonin_load(&totals, path, LINE_BYTES, e);
+    if (rc)
+        return rc;
+    const struct jsonin_v *ops = jsonin_get(jsonin_root(totals), "ops");
+    for (size_t i = 0; i < jsonin_members(ops); i++) {
+        const char *kind;
+        uint64_t recorded = 0, here = 0;
+        jsonin_u64(jsonin_member(ops, i, &kind), &recorded);
+        for (int k = 0; k < l->kinds; k++)
+            here += strcmp(l->kind[k].kind, kind) == 0 ? l->kind[k].count : 0;
+        if (recorded == here)
+            scenario_equal(o);
+        else
+            scenario_differs(o, "%s in all: recorded %llu, here %llu", kind,
+                             (unsigned long long)recorded, (unsigned long long)here);
+    }
+    jsonin_free(totals);
+    return 0;
 }
 
 void op_log_number(const struct op_log *l, struct scenario_outcome *o, const char *name,

@@ -7,11 +7,17 @@
 
 struct op_log;
 
-/* page_tokens: how far apart the tokens of an answer's pages are in a range of names (SGLang).
- * unnamed: an operation whose chunks are not compared, only how many they are; NULL: none. 0, or a
- * negative errno with *e. The scenario stays the caller's. */
-int op_log_open(struct op_log **out, const struct scenario *s, uint64_t page_tokens,
-                const char *unnamed, struct err *e);
+struct op_log_opts {
+    uint64_t
+        page_tokens;     /* how far apart the tokens of an answer's pages are in a range of names */
+    const char *unnamed; /* an operation whose chunks are not compared, only how many; NULL: none */
+    /* Operations whose names begin so are compared as a sequence of their own, since a thread of
+     * the engine's did them while others went on. NULL: none. */
+    const char *apart;
+};
+/* 0, or a negative errno with *e. The scenario stays the caller's. */
+int op_log_open(struct op_log **out, const struct scenario *s, const struct op_log_opts *opts,
+                struct err *e);
 void op_log_close(struct op_log *l); /* takes NULL */
 
 /* What the recordings call a chunk or page. */
@@ -25,6 +31,11 @@ void op_log_mark(struct op_log *l, const char *op, const char *fmt, ...)
 /* Compares the operations since the last call with the next line of ops.jsonl. 1; 0: there is no
  * further line, the operations were not compared; or a negative errno with *e. */
 int op_log_compare(struct op_log *l, struct scenario_outcome *o, struct err *e);
+/* As op_log_compare, for a line whose operations were not recorded: only op_log_totals sees them.
+ */
+int op_log_skip(struct op_log *l, struct err *e);
+/* Compares how many operations of each kind there were with "ops" of totals.json, at the end. */
+int op_log_totals(const struct op_log *l, struct scenario_outcome *o, struct err *e);
 /* Compares a number of the line that op_log_compare has read, where the line has it. */
 void op_log_number(const struct op_log *l, struct scenario_outcome *o, const char *name,
                    uint64_t value);

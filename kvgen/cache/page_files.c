@@ -1,0 +1,83 @@
+/* SGLang's file back end: which pages have a file, and which go when the cap is reached. It knows
+ * nothing of prefixes, as the engine's does not. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "kvgen/cache/chunks.h"
+#include "kvgen/cache/page_files.h"
+
+struct page_files {
+    struct chunks *chunks; /* as of its L2 */
+    uint64_t max_pages, target;
+    bool evicting;
+};
+
+struct page_files *page_files_create(uint64_t max_pages, double ratio)
+{
+    struct page_files *f = calloc(1, sizeof(*f));
+    if (!f)
+        return NULL;
+    *f = (struct page_files){.chunks = chunks_create(CHUNK_LRU),
+                             .max_pages = max_pages,
+                             .target = (uint64_t)((double)max_pages * ratio)};
+    if (f->chunks)
+        return f;
+    free(f);
+    return NULL;
+}
+
+void page_files_free(struct page_files *f)
+{
+    if (f)
+        chunks_free(f->chunks);
+    free(f);
+}
+
+int page_files_reserve(struct page_files *f, uint64_t more)
+{
+    return chunks_reserve(f->chunks, more);
+}
+
+bool page_files_has(const struct page_files *f, uint64_t page)
+{
+    return chunks_find(f->chunks, page) != CHUNK_NONE;
+}
+
+bool page_files_use(struct page_files *f, uint64_t page)
+{
+    uint32_t number = chunks_find(f->chunks, page);
+    if (number == CHUNK_NONE)
+        return false;
+    chunks_touch(f->chunks, CHUNK_L2, number);
+    return true;
+}
+
+bool page_files_evict(struct page_files *f, uint64_t *page)
+{
+    uint64_t count = page_files_count(f);
+    if (f->max_pages == 0)
+        return false;
+    /* The page itself is part of the target. */
+    f->evicting = count > 0 && (f->evicting ? count + 1 > f->target : count + 1 > f->max_pages);
+    if (!f->evicting)
+        return false;
+    uint32_t number = chunks_victim(f->chunks, CHUNK_L2);
+    *page = chunks_id(f->chunks, number);
+    chunks_drop(f->chunks, CHUNK_L2, number);
+    return true;
+}
+
+void page_files_store(struct page_files *f, uint64_t page)
+{
+    chunks_put(f->chunks, CHUNK_L2, chunks_get(f->chunks, page));
+}
+
+uint64_t page_files_count(const struct page_files *f)
+{
+    return chunks_count(f->chunks, CHUNK_L2);
+}
+
+uint64_t page_files_memory(const struct page_files *f)
+{
+    return chunks_memory(f->chunks);
+}

@@ -1,0 +1,27 @@
+/* page_files.h - the file back end of SGLang 0.5.23 (HiCacheFile): one file a page, without a bound
+ * or with a cap, above which the least recently used files go in batches. Pure state. One thread at
+ * a time. */
+#ifndef KVGEN_CACHE_PAGE_FILES_H
+#define KVGEN_CACHE_PAGE_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct page_files;
+
+/* max_pages: 0: no bound. ratio: of it, what stays after an eviction (0.9). NULL: no memory. */
+struct page_files *page_files_create(uint64_t max_pages, double ratio);
+void page_files_free(struct page_files *f); /* takes NULL */
+/* Room for that many further pages. 0 or -ENOMEM. */
+int page_files_reserve(struct page_files *f, uint64_t more);
+
+bool page_files_has(const struct page_files *f, uint64_t page); /* a question: no use */
+bool page_files_use(struct page_files *f, uint64_t page);       /* false: it is not there */
+/* Before a page is stored: the next file to delete for it, which is then gone. false: there is room
+ * now. */
+bool page_files_evict(struct page_files *f, uint64_t *page);
+void page_files_store(struct page_files *f, uint64_t page); /* it is absent, and reserved */
+uint64_t page_files_count(const struct page_files *f);
+uint64_t page_files_memory(const struct page_files *f); /* bytes */
+
+#endif

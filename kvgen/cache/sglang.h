@@ -1,0 +1,104 @@
+/* sglang.h - the cache of SGLang 0.5.23 (UnifiedRadixCache with HiCache): a radix tree over the
+ * device's pages, copies on the host, files below; decision by decision. Pure state: time and bytes
+ * are the caller's. One thread at a time.
+ *
+ * The life of a request: arrive, admit, compute (once or for each chunk of its prompt), decode,
+ * finish. Writes to files happen in sglang_poll, which the engine calls once a step. */
+#ifndef KVGEN_CACHE_SGLANG_H
+#define KVGEN_CACHE_SGLANG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvgen/cache/page_tree.h"
+
+enum sglang_write {
+    SGLANG_WRITE_THROUGH,           /* to the host when first inserted */
+    SGLANG_WRITE_THROUGH_SELECTIVE, /* when inserted a second time */
+    SGLANG_WRITE_BACK,              /* when the device evicts it */
+    SGLANG_WRITES
+};
+extern const char *const sglang_write_names[SGLANG_WRITES];
+extern const char *const sglang_order_names[PAGE_ORDERS];
+
+struct sglang_settings {
+    uint64_t page_tokens;
+    uint64_t device_pages;
+    uint64_t host_pages; /* 0: no HiCache */
+    enum sglang_write write;
+    enum page_order order;        /* lru */
+    uint64_t load_back_threshold; /* tokens; 10 */
+    bool files;                   /* a file back end below the host */
+    uint64_t files_max_pages;     /* 0: no bound */
+    double files_ratio;           /* 0.9 */
+    uint64_t prefetch_threshold;  /* tokens; 256 */
+};
+
+/* What happened to a page. In the order of sglang_op_names. */
+enum sglang_op {
+    SGLANG_DEVICE_STORE,   /* a new node on the device */
+    SGLANG_DEVICE_RESTORE, /* computed again: a node of the host is on the device, too */
+    SGLANG_DEVICE_DEMOTE,  /* leaves the device; the host has it */
+    SGLANG_DEVICE_DROP,    /* leaves the device, and the tree */
+    SGLANG_DEVICE_LOAD,    /* from the host */
+    SGLANG_HOST_STORE,     /* copied from the device */
+    SGLANG_HOST_EVICT,
+    SGLANG_HOST_EVICT_COPY, /* leaves the host; the device has it */
+    SGLANG_HOST_PREFETCH,   /* from files */
+    SGLANG_FILE_STORE,
+    SGLANG_FILE_DUP, /* its file is there: used only */
+    SGLANG_FILE_LOAD,
+    SGLANG_FILE_EVICT,
+    SGLANG_OPS
+};
+extern const char *const sglang_op_names[SGLANG_OPS];
+
+/* Called in the order of the operations; must not call the cache. */
+typedef void (*sglang_sink)(void *arg, enum sglang_op op, uint64_t page);
+
+/* A request. The caller fills the first part and keeps the keys until finish. */
+struct sglang_request {
+    const uint64_t *page; /* keys of the full pages of prompt and answer */
+    uint64_t prompt;      /* tokens */
+    /* Filled by sglang_arrive and sglang_admit; tokens. */
+    uint64_t prefetched;           /* from files to the host */
+    uint64_t hit_device, hit_host; /* as the match of the admission found */
+    uint64_t loaded;               /* of hit_host; the rest is computed again */
+    /* The cache's. */
+    uint64_t own;      /* pages of the device that the request uses, those of the tree included */
+    uint64_t inserted; /* pages that it has inserted, and */
+    uint64_t shared;   /* pages that were the tree's before the next insertion */
+    uint32_t node;     /* the end of its path, which is locked */
+};
+
+struct sglang;
+
+struct sglang *sglang_create(const struct sglang_settings *settings, sglang_sink sink,
+                             void *arg); /* NULL: no memory */
+void sglang_free(struct sglang *c);      /* takes NULL */
+
+/* All that return int: 0, or -ENOMEM, after which only sglang_free may be called; where it says so,
+ * -EAGAIN: the device has too few pages that could be evicted. */
+
+/* Before a request waits to be admitted: with files, fetches what follows its match to the host
+ * (wait_complete). */
+int sglang_arrive(struct sglang *c, struct sglang_request *r);
+/* Matches the prompt and loads what is on the host only. */
+int sglang_admit(struct sglang *c, struct sglang_request *r);
+/* Pages for the prompt's tokens from `from` up to `to`, and their insertion. -EAGAIN. */
+int sglang_compute(struct sglang *c, struct sglang_request *r, uint64_t from, uint64_t to);
+/* A page for the token at that place of the answer's sequence, if a page begins with it. -EAGAIN.
+ */
+int sglang_decode(struct sglang *c, struct sglang_request *r, uint64_t token);
+/* Inserts the first `tokens` tokens, gives back the rest and lets go of the path. */
+int sglang_finish(struct sglang *c, struct sglang_request *r, uint64_t tokens);
+/* The request gives up its pages after admission without an insertion of the rest. */
+void sglang_abort(struct sglang *c, struct sglang_request *r);
+/* Copies to the host are acknowledged: their pages go to files. */
+int sglang_poll(struct sglang *c);
+
+uint64_t sglang_device_free(const struct sglang *c); /* pages */
+uint64_t sglang_host_free(const struct sglang *c);
+uint64_t sglang_memory(const struct sglang *c); /* bytes */
+
+#endif
