@@ -366,10 +366,14 @@ int sglang_arrive(struct sglang *c, struct sglang_request *r)
     uint64_t hit = file_hit(c, r->page + done, asked);
     if (hit * size < least)
         return result(c);
+    /* Where the match ends, the host keeps its copy. */
+    bool loading = at(c, node)->loading;
+    at(c, node)->loading = true;
     page_tree_lock(c->tree, node);
     if (c->host_free < hit)
         evict_host(c, hit);
     page_tree_unlock(c->tree, node);
+    at(c, node)->loading = loading;
     hit = hit < c->host_free ? hit : c->host_free;
     if (hit * size < least)
         return result(c);
