@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/engines/drivers.h"
+#include "tests/engines/scenario.h"
 
 /* By the beginning of "engine" in config.json. */
 static const struct {

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "kvgen/cache/lmcache_mp.h"
-#include "tests/engines/drivers.h"
 #include "tests/engines/op_log.h"
 
 enum {

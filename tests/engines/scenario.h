@@ -62,5 +62,7 @@ void scenario_differs(struct scenario_outcome *o, const char *fmt, ...)
 /* Runs the scenario and compares. 0, or a negative errno with *e (a setting that is not known, no
  * memory). One for each engine, in a file of its name. */
 typedef int (*scenario_driver)(const struct scenario *s, struct scenario_outcome *o, struct err *e);
+int drive_lmcache(const struct scenario *s, struct scenario_outcome *o, struct err *e);
+int drive_sglang(const struct scenario *s, struct scenario_outcome *o, struct err *e);
 
 #endif

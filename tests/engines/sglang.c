@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/engines/drivers.h"
 #include "tests/engines/op_log.h"
 
 enum {
