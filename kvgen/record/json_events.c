@@ -167,7 +167,8 @@ static int read_trtllm(struct batch_reader *r, const struct record_opts *o,
 {
     const struct jsonin_v *data = jsonin_get(v, "data"), *window = jsonin_get(v, "window_size");
     const char *type = jsonin_text(jsonin_get(data, "type"), NULL);
-    struct hash128 group = {0};
+    const struct jsonin_v *layers = jsonin_get(v, "layer_group_id");
+    struct hash128 group = {0}, of[2];
     int rc = read_number(jsonin_get(v, "event_id"), b, e);
     if (!type)
         return bad(e, "data.type", "is missing: no event of TensorRT-LLM");
@@ -175,6 +176,11 @@ static int read_trtllm(struct batch_reader *r, const struct record_opts *o,
         rc = read_small(jsonin_get(v, "attention_dp_rank"), "attention_dp_rank", &b->rank, e);
     if (rc == 0 && window)
         rc = read_hash(o, window, "window_size", &group, e);
+    if (rc == 0 && layers) {
+        rc = read_hash(o, layers, "layer_group_id", &of[1], e);
+        of[0] = group;
+        group = hash_128(of, sizeof(of));
+    }
     if (rc < 0)
         return rc;
     b->publisher = publisher_of(o, 0, "trtllm", 6);
@@ -303,6 +309,7 @@ static const struct json_field fields[] = {{"timestamp", JSON_FIELD_WALKED},
                                            {"cache_salt", JSON_FIELD_WALKED},
                                            {"mm_keys", JSON_FIELD_WHOLE},
                                            {"window_size", JSON_FIELD_WALKED},
+                                           {"layer_group_id", JSON_FIELD_WALKED},
                                            {"attention_dp_rank", JSON_FIELD_WALKED},
                                            {"dp_rank", JSON_FIELD_WALKED}};
 static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields)};

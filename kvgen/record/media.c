@@ -1,5 +1,6 @@
 /* Names of media by engine: GPU (vLLM, SGLang), device (Dynamo); CPU, CPU_PINNED, CPU_TIER1,
- * host_pinned; DISK, STORAGE, EXTERNAL. --medium adds others. */
+ * host_pinned; DISK, STORAGE, EXTERNAL, FS, OBJ, SHARED_STORAGE, CPU_TIER2. --medium adds others.
+ */
 #include "kvgen/record/media.h"
 
 #include <ctype.h>
@@ -8,7 +9,7 @@
 #include <strings.h>
 
 enum {
-    MEDIA_GIVEN = 16 /* known, and of --medium: the others are learned */
+    MEDIA_GIVEN = 20 /* known, and of --medium: the others are learned */
 };
 
 int media_find(const struct media *m, const char *name, size_t len)
@@ -45,10 +46,18 @@ unsigned media_learn(struct media *m, const char *name, size_t len)
 
 int media_init(struct media *m, const struct opt_list *given, struct err *e)
 {
-    static const struct medium known[] = {{"GPU", TRACE_GPU},         {"CPU", TRACE_CPU},
-                                          {"CPU_PINNED", TRACE_CPU},  {"CPU_TIER1", TRACE_CPU},
-                                          {"HOST_PINNED", TRACE_CPU}, {"DISK", TRACE_STORAGE},
-                                          {"STORAGE", TRACE_STORAGE}, {"EXTERNAL", TRACE_STORAGE}};
+    static const struct medium known[] = {{"GPU", TRACE_GPU},
+                                          {"CPU", TRACE_CPU},
+                                          {"CPU_PINNED", TRACE_CPU},
+                                          {"CPU_TIER1", TRACE_CPU},
+                                          {"HOST_PINNED", TRACE_CPU},
+                                          {"DISK", TRACE_STORAGE},
+                                          {"STORAGE", TRACE_STORAGE},
+                                          {"EXTERNAL", TRACE_STORAGE},
+                                          {"FS", TRACE_STORAGE},
+                                          {"OBJ", TRACE_STORAGE},
+                                          {"SHARED_STORAGE", TRACE_STORAGE},
+                                          {"CPU_TIER2", TRACE_STORAGE}};
     *m = (struct media){.count = sizeof(known) / sizeof(*known)};
     memcpy(m->medium, known, sizeof(known));
     for (size_t i = 0; i < given->count; i++) {

@@ -11,7 +11,7 @@
 
 enum {
     MEDIA_GPU = 0, /* also of engines that name no medium */
-    MEDIA_MAX = 24,
+    MEDIA_MAX = 28,
     MEDIA_NAME = 32 /* bytes of a name, with its NUL */
 };
 

@@ -403,7 +403,10 @@ static int stored(struct residency *r, uint32_t owner, const struct event *v, si
     bool there = (o->media & r->media_of[tier]) != 0;
     o->media |= bit;
     r->n.resident[v->medium]++;
-    return there ? 0 : emit(r, o, TRACE_WRITE, tier, moved ? TRACE_EVICT : TRACE_PREFILL);
+    /* Media of Tier-2 are stores of their own: each of them writes the block. */
+    return there && tier != TRACE_STORAGE
+               ? 0
+               : emit(r, o, TRACE_WRITE, tier, moved ? TRACE_EVICT : TRACE_PREFILL);
 }
 
 static int removed(struct residency *r, const struct event *v, struct hash128 hash)

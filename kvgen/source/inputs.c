@@ -271,7 +271,8 @@ static enum inputs_kind kind_of(const char *text, size_t len)
             return INPUTS_DYNAMO;
         if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
             return INPUTS_AGENTIC;
-        if (has(text, len, "\"input_toks\"") || has(text, len, "\"conversations\""))
+        if (has(text, len, "\"input_toks\"") || has(text, len, "\"conversations\"") ||
+            (has(text, len, "\"messages\"") && has(text, len, "\"role\"")))
             return INPUTS_SHAREGPT;
         if (has(text, len, "\"chunk_hashes\""))
             return INPUTS_LMCACHE;

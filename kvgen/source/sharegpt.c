@@ -5,8 +5,10 @@
 #include "kvgen/source/sharegpt.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "kvgen/rng.h"
 #include "lib/base/units.h"
@@ -19,6 +21,24 @@ enum {
 };
 #define NONE        UINT32_MAX
 #define DRAW_STREAM ((uint64_t)4 << 32) /* of the seed */
+
+enum role {
+    ROLE_UNKNOWN,
+    ROLE_HUMAN,
+    ROLE_MODEL,
+    ROLE_TOOL,
+    ROLE_SYSTEM
+};
+/* What of the texts becomes no turn. */
+enum left_out {
+    LEFT_QUESTIONS,
+    LEFT_ANSWERS,
+    LEFT_SYSTEM,
+    LEFT_UNKNOWN,
+    LEFT_TEXTLESS,
+    LEFT_TAILS,
+    LEFT_REASONS
+};
 
 struct turn {
     int64_t context, generated; /* tokens */
@@ -48,6 +68,8 @@ struct sharegpt {
     bool estimated;   /* a number of tokens was */
     bool timed;       /* elements have arrivals; known with the first element */
     uint64_t cycle_talks, begun, issued;
+    uint64_t left_out[LEFT_REASONS]; /* texts, of all cycles */
+    char unknown[40];                /* the first role that is not known */
 };
 
 static int bad_element(const struct sharegpt *s, struct err *e, const char *what)
@@ -62,19 +84,26 @@ static void skip_element(struct sharegpt *s)
     if (s->files.skips.rows == 0)
         bad_element(s, &why,
                     "no turn: neither input_toks and output_toks nor a human text with an answer "
-                    "behind it");
+                    "behind it (from and value, or role and content)");
     file_source_note_skip(&s->files, &why);
 }
 
 /* ---- elements ---- */
 
-/* Code points of UTF-8 (jsonin has checked it) divided by chars_per_token, from 1 to most. */
-static int64_t estimate_tokens(const struct sharegpt *s, const char *text, size_t len, int64_t most)
+/* Code points of UTF-8; jsonin has checked it. */
+static uint64_t count_points(const char *text, size_t len)
 {
     uint64_t points = 0;
     for (size_t i = 0; i < len; i++)
         points += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return points;
+}
+
+/* Code points divided by chars_per_token, from 1 to most. */
+static int64_t estimate_tokens(struct sharegpt *s, uint64_t points, int64_t most)
+{
     double tokens = (double)points / s->o.chars_per_token;
+    s->left_out[LEFT_TAILS] += tokens > (double)most;
     return tokens < 1 ? 1 : tokens > (double)most ? most : (int64_t)tokens;
 }
 
@@ -106,39 +135,90 @@ static void forget_turns(struct sharegpt *s, struct talk *t)
     t->cap = 0;
 }
 
-static bool is_one_of(const char *word, const char *const list[])
+/* Who says a text: by the names that datasets have for them. */
+static enum role role_of(const char *name)
 {
-    for (; word && *list; list++)
-        if (strcmp(word, *list) == 0)
-            return true;
-    return false;
+    static const struct {
+        const char *name;
+        enum role role;
+    } known[] = {{"human", ROLE_HUMAN},        {"user", ROLE_HUMAN},
+                 {"prompter", ROLE_HUMAN},     {"gpt", ROLE_MODEL},
+                 {"assistant", ROLE_MODEL},    {"chatgpt", ROLE_MODEL},
+                 {"bing", ROLE_MODEL},         {"bard", ROLE_MODEL},
+                 {"gemini", ROLE_MODEL},       {"claude", ROLE_MODEL},
+                 {"model", ROLE_MODEL},        {"bot", ROLE_MODEL},
+                 {"ai", ROLE_MODEL},           {"function_call", ROLE_MODEL},
+                 {"tool_call", ROLE_MODEL},    {"tool", ROLE_TOOL},
+                 {"observation", ROLE_TOOL},   {"function", ROLE_TOOL},
+                 {"tool_response", ROLE_TOOL}, {"function_response", ROLE_TOOL},
+                 {"ipython", ROLE_TOOL},       {"system", ROLE_SYSTEM},
+                 {"developer", ROLE_SYSTEM}};
+    for (size_t i = 0; name && i < sizeof(known) / sizeof(*known); i++)
+        if (strcasecmp(name, known[i].name) == 0)
+            return known[i].role;
+    return ROLE_UNKNOWN;
 }
 
-/* Each human text that has an answer right behind it is a turn. */
+/* The tokens of a message: its value or content, a text or a list of parts with texts. -1: it has
+ * no text. */
+static int64_t message_tokens(struct sharegpt *s, const struct jsonin_v *v, int64_t most)
+{
+    const struct jsonin_v *content = jsonin_get(v, "value");
+    uint64_t points = 0;
+    size_t len;
+    bool any = false;
+    if (!content)
+        content = jsonin_get(v, "content");
+    for (size_t i = 0, n = jsonin_is_array(content) ? jsonin_count(content) : 1; i < n; i++) {
+        const char *text = jsonin_text(
+            jsonin_is_array(content) ? jsonin_get(jsonin_at(content, i), "text") : content, &len);
+        any |= text != NULL;
+        points += text ? count_points(text, len) : 0;
+    }
+    return any ? estimate_tokens(s, points, most) : -1;
+}
+
+/* Each text of a human, or of a tool, that has an answer right behind it is a turn. What a tool
+ * says belongs to the question before it. */
 static int read_texts(struct sharegpt *s, struct talk *t, const struct jsonin_v *list,
                       struct err *e)
 {
-    static const char *const human[] = {"human", "user", NULL};
-    static const char *const model[] = {"gpt", "assistant", "chatgpt", NULL};
     const struct workload *w = s->o.workload;
-    int64_t asked = -1; /* tokens of the text right before, if it was human */
+    int64_t asked = -1; /* tokens of the text right before, if it waits for an answer */
     for (size_t i = 0, n = jsonin_count(list); i < n; i++) {
-        size_t len = 0;
-        const struct jsonin_v *v = jsonin_at(list, i);
-        const char *from = jsonin_text(jsonin_get(v, "from"), NULL);
-        const char *text = jsonin_text(jsonin_get(v, "value"), &len);
-        if (text && is_one_of(from, human)) {
-            asked = estimate_tokens(s, text, len, w->dataset_max_context);
-            continue;
-        }
-        if (text && asked >= 0 && is_one_of(from, model)) {
-            struct turn turn = {asked, estimate_tokens(s, text, len, w->dataset_max_generated)};
+        const struct jsonin_v *v = jsonin_at(list, i), *from = jsonin_get(v, "from");
+        const char *name = jsonin_text(from ? from : jsonin_get(v, "role"), NULL);
+        enum role role = role_of(name);
+        bool answers = role == ROLE_MODEL;
+        int64_t tokens =
+            message_tokens(s, v, answers ? w->dataset_max_generated : w->dataset_max_context);
+        if (tokens < 0) {
+            s->left_out[LEFT_TEXTLESS]++;
+            /* An answer that only calls a tool: what the tool says belongs to the question. */
+            if (!answers)
+                asked = -1;
+        } else if (role == ROLE_SYSTEM) {
+            s->left_out[LEFT_SYSTEM]++;
+        } else if (role == ROLE_UNKNOWN) {
+            if (s->left_out[LEFT_UNKNOWN]++ == 0)
+                snprintf(s->unknown, sizeof(s->unknown), "%s", name ? name : "");
+            asked = -1;
+        } else if (!answers) {
+            bool joins = role == ROLE_TOOL && asked >= 0;
+            s->left_out[LEFT_QUESTIONS] += asked >= 0 && !joins;
+            asked = joins ? asked + tokens : tokens;
+            asked = asked < w->dataset_max_context ? asked : w->dataset_max_context;
+        } else if (asked < 0) {
+            s->left_out[LEFT_ANSWERS]++;
+        } else {
+            struct turn turn = {asked, tokens};
             int rc = add_turn(s, t, &turn, e);
             if (rc < 0)
                 return rc;
+            asked = -1;
         }
-        asked = -1;
     }
+    s->left_out[LEFT_QUESTIONS] += asked >= 0;
     s->estimated |= t->turns > 0;
     return 0;
 }
@@ -248,7 +328,8 @@ static int read_turns(struct sharegpt *s, struct talk *t, const struct jsonin_v 
     t->turns = t->next = 0;
     if (jsonin_i64(jsonin_get(v, "input_toks"), &turn.context) < 0 ||
         jsonin_i64(jsonin_get(v, "output_toks"), &turn.generated) < 0)
-        return read_texts(s, t, jsonin_get(v, "conversations"), e);
+        return read_texts(
+            s, t, jsonin_get(v, jsonin_get(v, "messages") ? "messages" : "conversations"), e);
     return is_count(turn.context) && is_count(turn.generated) ? add_turn(s, t, &turn, e) : 0;
 }
 
@@ -408,6 +489,19 @@ static void sharegpt_reading(const struct source *base, struct source_reading *r
     r->time_unit = s->timed ? "ns" : NULL;
     r->time_by = s->timed ? "file" : NULL;
     r->tokens_by = s->estimated ? "estimated from characters" : "given";
+    static const char *const why[LEFT_REASONS] = {
+        [LEFT_QUESTIONS] = "questions without an answer behind them",
+        [LEFT_ANSWERS] = "answers without a question before them",
+        [LEFT_SYSTEM] = "texts of the system",
+        [LEFT_UNKNOWN] = "texts of roles that kvgen does not know",
+        [LEFT_TEXTLESS] = "messages without a text",
+        [LEFT_TAILS] = "ends of texts that are longer than the most tokens of a turn"};
+    for (int i = 0; i < LEFT_REASONS; i++)
+        if (s->left_out[i] > 0)
+            notes_add(&r->remarks, "left out: %s: %llu%s%s%s", why[i],
+                      (unsigned long long)s->left_out[i],
+                      i == LEFT_UNKNOWN ? " (the first: \"" : "",
+                      i == LEFT_UNKNOWN ? s->unknown : "", i == LEFT_UNKNOWN ? "\")" : "");
 }
 
 static void sharegpt_close(struct source *base)

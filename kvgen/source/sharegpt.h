@@ -28,8 +28,9 @@ struct source_sharegpt_opts {
 
 /*
  * Takes in, also on failure: a JSON array or JSON lines of
- *   {"conversations": [{"from": "human" | "gpt", "value": text}]}, where a human text with the gpt
- *   text right behind it is a turn, or
+ *   {"conversations": [{"from": role, "value": text}]}, where a human text with an answer right
+ *   behind it is a turn; messages in place of conversations, and role and content in place of from
+ *   and value, mean the same. What becomes no turn is counted by reason. Or
  *   {"input_toks": n, "output_toks": n}, which is one turn of these lengths.
  * An element without a turn is skipped and counted; -EINVAL with *e if all are. At most
  * workload->max_conversations are held at once, those that wait for an answer included; the seed

@@ -25,7 +25,7 @@ struct source_recorded {
 };
 
 enum {
-    SOURCE_MEDIA = 24
+    SOURCE_MEDIA = 28
 };
 
 /* What the events of a recording say. Zero before use. */
