@@ -258,57 +258,6 @@ static int64_t warmup_of(const struct jsonin_v *root)
     return llround(s * 1e9);
 }
 
-/* The members of the evidence, and how those of several runs become one. */
-static const struct seen {
-    const char *path;
-    bool adds; /* else the greatest counts */
-} seen[PROVENANCE_SEEN] = {[PROVENANCE_RUN_DELAY_S] = {"run_delay_s", true},
-                           [PROVENANCE_RUN_DELAY_SHARE] = {"run_delay_share", false},
-                           [PROVENANCE_STEAL_SHARE] = {"steal_share", false},
-                           [PROVENANCE_LARGEST_GAP_US] = {"largest_gap_us", false},
-                           [PROVENANCE_GAPS] = {"gaps", true},
-                           [PROVENANCE_OWN_IO_S] = {"own_io_s", true},
-                           [PROVENANCE_KERNEL_IO_S] = {"kernel_io_s", true},
-                           [PROVENANCE_OWN_READ_BYTES] = {"own_read_bytes", true},
-                           [PROVENANCE_OWN_WRITE_BYTES] = {"own_write_bytes", true},
-                           [PROVENANCE_DEVICE_READ_BYTES] = {"device_read_bytes", true},
-                           [PROVENANCE_DEVICE_WRITE_BYTES] = {"device_write_bytes", true},
-                           [PROVENANCE_RESIDENT_SHARE] = {"resident_share", false},
-                           [PROVENANCE_CACHED_READ_SHARE] = {"cached_read_share", false},
-                           [PROVENANCE_NETWORK_RECEIVED_BYTES] = {"network_received_bytes", true},
-                           [PROVENANCE_NETWORK_SENT_BYTES] = {"network_sent_bytes", true},
-                           [PROVENANCE_TCP_RETRANSMITS] = {"tcp_retransmits", true},
-                           [PROVENANCE_REMOTE_REQUESTS] = {"remote_requests", true},
-                           [PROVENANCE_REMOTE_RETRIES] = {"remote_retries", true},
-                           [PROVENANCE_REMOTE_CONNECTIONS] = {"remote_connections", true},
-                           [PROVENANCE_RESIDENT_BEFORE] = {"resident_share_before", false},
-                           [PROVENANCE_OFFERED_PER_S] = {"overload.offered_per_s", false},
-                           [PROVENANCE_ACHIEVED_PER_S] = {"overload.achieved_per_s", false},
-                           [PROVENANCE_BACKLOG_GROWTH] = {"overload.backlog_growth", false}};
-
-static void take_evidence(struct provenance_evidence *ev, const struct jsonin_v *v)
-{
-    static const char *const delays[PROVENANCE_DELAYS] = {"count", "mean", "min",  "p50",   "p90",
-                                                          "p95",   "p99",  "p999", "p9999", "max"};
-    if (ev->known || !v)
-        return;
-    ev->known = true;
-    for (size_t i = 0; i < PROVENANCE_SEEN; i++)
-        take_f64(&ev->seen[i], v, seen[i].path);
-    for (size_t i = 0; i < PROVENANCE_DELAYS; i++) {
-        char path[48];
-        snprintf(path, sizeof(path), "client_delay_us.%s", delays[i]);
-        take_f64(&ev->client_delay_us[i], v, path);
-    }
-    take_text(ev->interfaces, sizeof(ev->interfaces), v, PATHS("network_interfaces"));
-    take_text(ev->target, sizeof(ev->target), v, PATHS("target"));
-    take_text(ev->file_system, sizeof(ev->file_system), v, PATHS("file_system"));
-    take_text(ev->pages, sizeof(ev->pages), v, PATHS("pages"));
-    take_text(ev->page_cache, sizeof(ev->page_cache), v, PATHS("page_cache"));
-    take_answer(&ev->registered_buffers, jsonin_get(v, "registered_buffers"));
-    take_answer(&ev->direct, jsonin_get(v, "direct"));
-}
-
 static void take_drive_log(struct provenance_drive_log *log, const struct jsonin_v *v)
 {
     if (log->known || !v)
@@ -366,29 +315,6 @@ static void pool_text(char *into, const char *from)
 {
     if (strcmp(into, from) != 0)
         into[0] = '\0';
-}
-
-/* Of two runs: what one of them does not know is not known of both. */
-static void pool_evidence(struct provenance_evidence *into, const struct provenance_evidence *from)
-{
-    into->known &= from->known;
-    for (size_t i = 0; i < PROVENANCE_SEEN; i++) {
-        double a = into->seen[i], b = from->seen[i];
-        bool either = isnan(a) || isnan(b);
-        into->seen[i] = either ? NAN : seen[i].adds ? a + b : fmax(a, b);
-    }
-    for (size_t i = 0; i < PROVENANCE_DELAYS; i++)
-        into->client_delay_us[i] = NAN;
-    pool_text(into->interfaces, from->interfaces);
-    pool_text(into->target, from->target);
-    pool_text(into->file_system, from->file_system);
-    pool_text(into->pages, from->pages);
-    if (from->page_cache[0]) /* of one of them */
-        memcpy(into->page_cache, from->page_cache, sizeof(into->page_cache));
-    if (into->registered_buffers != from->registered_buffers)
-        into->registered_buffers = PROVENANCE_UNKNOWN;
-    if (into->direct != from->direct)
-        into->direct = PROVENANCE_UNKNOWN;
 }
 
 /* The second run's comes after the first's, or is of another drive. What is not known (NAN) stays
@@ -522,7 +448,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
         take_f64(&a->tokens_per_s, found, "throughput_tokens_per_s");
     }
     take_part(&p->part, root);
-    take_evidence(&p->evidence, jsonin_get(root, "evidence"));
+    facts_read(&p->facts, root);
     take_drive_log(&p->drive_log, jsonin_get(root, "drive_log"));
     take_apart(p, jsonin_get(root, "apart"));
     int rc = take_validity(p, root);
@@ -577,10 +503,6 @@ void provenance_clear(struct provenance *p)
         .autoscaling = {.users = -1, .tokens_per_s = NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         p->capacity_bytes[t] = -1;
-    for (size_t i = 0; i < PROVENANCE_SEEN; i++)
-        p->evidence.seen[i] = NAN;
-    for (size_t i = 0; i < PROVENANCE_DELAYS; i++)
-        p->evidence.client_delay_us[i] = NAN;
 }
 
 static void begin(struct provenance *p)
@@ -656,10 +578,10 @@ int provenance_pool(struct provenance *into, const struct provenance *from, cons
                        from->digest, into->digest);
     pool_load(into, from);
     if (into->pooled) {
-        pool_evidence(&into->evidence, &from->evidence);
+        facts_merge(&into->facts, &from->facts);
         pool_drive_log(&into->drive_log, &from->drive_log);
     } else {
-        into->evidence = from->evidence;
+        into->facts = from->facts;
         into->drive_log = from->drive_log;
     }
     into->pooled = true;

@@ -10,6 +10,7 @@
 #include "kvstat/count/validity.h"
 #include "lib/base/err.h"
 #include "lib/base/notes.h"
+#include "lib/facts/facts.h"
 #include "lib/trace/trace.h"
 
 enum provenance_answer {
@@ -37,47 +38,6 @@ struct provenance_queue {
         int64_t requests;
     } * since; /* of those in line at the end; owned */
     size_t since_count;
-};
-
-/* What kvreplay saw of its own run. */
-enum provenance_seen {
-    PROVENANCE_RUN_DELAY_S,
-    PROVENANCE_RUN_DELAY_SHARE,
-    PROVENANCE_STEAL_SHARE,
-    PROVENANCE_LARGEST_GAP_US,
-    PROVENANCE_GAPS,
-    PROVENANCE_OWN_IO_S,
-    PROVENANCE_KERNEL_IO_S,
-    PROVENANCE_OWN_READ_BYTES,
-    PROVENANCE_OWN_WRITE_BYTES,
-    PROVENANCE_DEVICE_READ_BYTES,
-    PROVENANCE_DEVICE_WRITE_BYTES,
-    PROVENANCE_RESIDENT_SHARE,
-    PROVENANCE_CACHED_READ_SHARE,
-    PROVENANCE_NETWORK_RECEIVED_BYTES,
-    PROVENANCE_NETWORK_SENT_BYTES,
-    PROVENANCE_TCP_RETRANSMITS,
-    PROVENANCE_REMOTE_REQUESTS,
-    PROVENANCE_REMOTE_RETRIES,
-    PROVENANCE_REMOTE_CONNECTIONS,
-    PROVENANCE_RESIDENT_BEFORE,
-    PROVENANCE_OFFERED_PER_S, /* this one and the next two: only of an overload */
-    PROVENANCE_ACHIEVED_PER_S,
-    PROVENANCE_BACKLOG_GROWTH,
-    PROVENANCE_SEEN
-};
-/* The statistics of client_delay_us: count, mean, min, p50, p90, p95, p99, p999, p9999, max. */
-enum {
-    PROVENANCE_DELAYS = 10
-};
-struct provenance_evidence {
-    bool known;
-    double seen[PROVENANCE_SEEN]; /* NAN: not known */
-    double client_delay_us[PROVENANCE_DELAYS];
-    char interfaces[64]; /* of the network, on the way to remote stores; "" as the next */
-    char target[16], file_system[24], pages[8],
-        page_cache[12]; /* "": not known, or several that differ */
-    enum provenance_answer registered_buffers, direct;
 };
 
 /* What the drive's own log says of the run. */
@@ -148,7 +108,7 @@ struct provenance {
     double page_cache_share;    /* 0..1 of the objects' bytes, at the end; NAN: not known */
     struct provenance_autoscaling autoscaling;
     struct provenance_part part;
-    struct provenance_evidence evidence;
+    struct facts facts; /* what kvreplay saw of its own run */
     struct provenance_drive_log drive_log;
     struct provenance_apart apart[PROVENANCE_APART];
     size_t apart_count;

@@ -120,7 +120,7 @@ static void find_clients(struct compare *c, const struct run_table *base,
 /* The pages of the buffers of the first two runs whose drives were read into different ones. */
 static void find_pages(struct compare *c, const struct run_table *base, const struct run_table *new)
 {
-    const struct figure_id id = figure_id(FIGURE_OF_EVIDENCE, FIGURE_PAGES);
+    const struct figure_id id = figure_id_fact(FACT_PAGES);
     for (size_t i = 0; i < run_table_runs(base); i++)
         for (size_t k = 0; k < run_table_runs(new); k++) {
             const char *a = run_table_text(base, i, id), *b = run_table_text(new, k, id);

@@ -92,6 +92,16 @@ int figure_id_compare(const struct figure_id *a, const struct figure_id *b)
     return c || a->what != FIGURE_OTHER ? c : compare_texts(a->member, b->member);
 }
 
+static enum figure_scope scope_of_fact(enum fact_id fact)
+{
+    return fact_of(fact)->scope == FACTS_OF_OVERLOAD ? FIGURE_OF_OVERLOAD : FIGURE_OF_EVIDENCE;
+}
+
+struct figure_id figure_id_fact(enum fact_id fact)
+{
+    return figure_id(scope_of_fact(fact), (enum figure_what)(FIGURE_FACT + fact));
+}
+
 /* ---- value ---- */
 
 const struct figure *figure_in(const struct figure_part *part, enum figure_what what)
@@ -217,7 +227,7 @@ static const struct what {
     const char *member;
     enum figure_unit unit;
     const char *title, *note;
-} whats[FIGURE_WHATS] = {
+} whats[FIGURE_FACT] = {
     [FIGURE_FILES] = {"files", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_KIND] = {"kind", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_ELAPSED] = {"elapsed_s", FIGURE_UNIT_S, NULL, NULL},
@@ -259,39 +269,11 @@ static const struct what {
     [FIGURE_EARLY] = {"start_before_due", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_GENERATION_SKIPPED] = {"generation_skipped", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_HOST] = {"host_name", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_RUN_DELAY] = {"run_delay_s", FIGURE_UNIT_S, NULL, NULL},
-    [FIGURE_RUN_DELAY_SHARE] = {"run_delay_share", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_STEAL_SHARE] = {"steal_share", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_LARGEST_GAP] = {"largest_gap_us", FIGURE_UNIT_US, NULL, NULL},
-    [FIGURE_GAPS] = {"gaps", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_OWN_IO] = {"own_io_s", FIGURE_UNIT_S, NULL, NULL},
-    [FIGURE_KERNEL_IO] = {"kernel_io_s", FIGURE_UNIT_S, NULL, NULL},
-    [FIGURE_OWN_READ_BYTES] = {"own_read_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_OWN_WRITE_BYTES] = {"own_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_RESIDENT_SHARE] = {"resident_share", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_CACHED_READ_SHARE] = {"cached_read_share", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_NETWORK_INTERFACES] = {"network_interfaces", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_NETWORK_RECEIVED] = {"network_received_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_NETWORK_SENT] = {"network_sent_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_TCP_RETRANSMITS] = {"tcp_retransmits", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_REMOTE_REQUESTS] = {"remote_requests", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_REMOTE_RETRIES] = {"remote_retries", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_REMOTE_CONNECTIONS] = {"remote_connections", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_RESIDENT_BEFORE] = {"resident_share_before", FIGURE_UNIT_SHARE, NULL, NULL},
     [FIGURE_HOST_WRITTEN] = {"host_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_MEDIA_WRITTEN] = {"media_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_WRITE_AMPLIFICATION] = {"write_amplification", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_PERCENTAGE_USED] = {"percentage_used", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_WHY_UNKNOWN] = {"why_unknown", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_PAGE_CACHE] = {"page_cache", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_OFFERED] = {"offered_per_s", FIGURE_UNIT_PER_S, NULL, NULL},
-    [FIGURE_ACHIEVED] = {"achieved_per_s", FIGURE_UNIT_PER_S, NULL, NULL},
-    [FIGURE_BACKLOG_GROWTH] = {"backlog_growth", FIGURE_UNIT_PER_S, NULL, NULL},
-    [FIGURE_CLIENT_DELAY] = {"client_delay_us", FIGURE_UNIT_US, NULL, NULL},
-    [FIGURE_FILE_SYSTEM] = {"file_system", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_PAGES] = {"pages", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_REGISTERED] = {"registered_buffers", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_DIRECT] = {"direct", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_HOST_KERNEL] = {"host_kernel", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_COMMAND] = {"command", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_VERSION] = {"version", FIGURE_UNIT_NONE, NULL, NULL},
@@ -427,29 +409,37 @@ enum {
     DIRECTIONS = sizeof(directions) / sizeof(directions[0])
 };
 
+static struct what what_of(enum figure_what what)
+{
+    if (what < FIGURE_FACT)
+        return whats[what];
+    const struct fact *fact = fact_of(what - FIGURE_FACT);
+    return (struct what){.member = fact->member, .unit = fact->unit};
+}
+
 enum figure_unit figure_unit(enum figure_what what)
 {
-    return whats[what].unit;
+    return what_of(what).unit;
 }
 
 const char *figure_member(enum figure_what what)
 {
-    return whats[what].member;
+    return what_of(what).member;
 }
 
 const char *figure_title(enum figure_what what)
 {
-    return whats[what].title;
+    return what_of(what).title;
 }
 
 const char *figure_note(enum figure_what what)
 {
-    return whats[what].note ? whats[what].note : "";
+    return what_of(what).note ? what_of(what).note : "";
 }
 
 double figure_scale(enum figure_what what)
 {
-    switch (whats[what].unit) {
+    switch (what_of(what).unit) {
     case FIGURE_UNIT_S:
         return 1e9;
     case FIGURE_UNIT_MS:
@@ -521,10 +511,10 @@ static bool add_member(struct figure_path *p, const struct figure_id *id)
         add_step(p, scope->tail, false);
     if (id->what == FIGURE_OTHER)
         add_step(p, id->member, false);
-    else if (id->what != FIGURE_ITSELF && !whats[id->what].member)
+    else if (id->what != FIGURE_ITSELF && !what_of(id->what).member)
         return false;
     else if (id->what != FIGURE_ITSELF)
-        add_step(p, whats[id->what].member, false);
+        add_step(p, what_of(id->what).member, false);
     return true;
 }
 
@@ -667,7 +657,7 @@ static const char *after(const char *name, const char *word)
 static bool parse_what(struct figure_id *id, const char *name, unsigned from, unsigned to)
 {
     for (unsigned w = from; w <= to; w++) {
-        const char *rest = whats[w].member ? after(name, whats[w].member) : NULL;
+        const char *rest = what_of(w).member ? after(name, what_of(w).member) : NULL;
         if (!rest)
             continue;
         id->what = (uint8_t)w;
@@ -778,7 +768,11 @@ static bool parse_scope(struct figure_id *id, char *name, enum figure_scope whic
     rest = parse_key(id, rest, scope->key);
     if (rest && scope->tail)
         rest = after(rest, scope->tail);
-    return rest && (!*rest || parse_what(id, rest, FIGURE_FILES, FIGURE_OTHER - 1));
+    if (rest && !*rest)
+        return true;
+    if (rest && (which == FIGURE_OF_EVIDENCE || which == FIGURE_OF_OVERLOAD))
+        return parse_what(id, rest, FIGURE_FACT, FIGURE_WHATS - 1);
+    return rest && parse_what(id, rest, FIGURE_FILES, FIGURE_OTHER - 1);
 }
 
 /* Members of another program's tiers, phases and groups stay with these. */

@@ -10,6 +10,7 @@
 
 #include "kvstat/count/groups.h"
 #include "lib/base/hist.h"
+#include "lib/facts/fact.h"
 
 /* ---- identity ---- */
 
@@ -91,39 +92,11 @@ enum figure_what {
     FIGURE_DEVICE_WRITE_BYTES,
     FIGURE_PAGE_CACHE_SHARE,
     FIGURE_HOST,
-    FIGURE_RUN_DELAY,
-    FIGURE_RUN_DELAY_SHARE,
-    FIGURE_STEAL_SHARE,
-    FIGURE_LARGEST_GAP,
-    FIGURE_GAPS,
-    FIGURE_OWN_IO,
-    FIGURE_KERNEL_IO,
-    FIGURE_OWN_READ_BYTES,
-    FIGURE_OWN_WRITE_BYTES,
-    FIGURE_RESIDENT_SHARE,
-    FIGURE_CACHED_READ_SHARE,
-    FIGURE_NETWORK_INTERFACES,
-    FIGURE_NETWORK_RECEIVED,
-    FIGURE_NETWORK_SENT,
-    FIGURE_TCP_RETRANSMITS,
-    FIGURE_REMOTE_REQUESTS,
-    FIGURE_REMOTE_RETRIES,
-    FIGURE_REMOTE_CONNECTIONS,
-    FIGURE_RESIDENT_BEFORE,
     FIGURE_HOST_WRITTEN,
     FIGURE_MEDIA_WRITTEN,
     FIGURE_WRITE_AMPLIFICATION,
     FIGURE_PERCENTAGE_USED,
     FIGURE_WHY_UNKNOWN,
-    FIGURE_PAGE_CACHE,
-    FIGURE_OFFERED,
-    FIGURE_ACHIEVED,
-    FIGURE_BACKLOG_GROWTH,
-    FIGURE_CLIENT_DELAY, /* with a statistic */
-    FIGURE_FILE_SYSTEM,
-    FIGURE_PAGES,
-    FIGURE_REGISTERED,
-    FIGURE_DIRECT,
     FIGURE_HOST_KERNEL,
     FIGURE_COMMAND,
     FIGURE_VERSION,
@@ -243,7 +216,8 @@ enum figure_what {
     FIGURE_IO_OPS,            /* no name */
     FIGURE_GENERATE_ROWS,     /* no name */
     FIGURE_OTHER,             /* the member in id.member */
-    FIGURE_WHATS
+    FIGURE_FACT,              /* from here on, the facts in the order of enum fact_id */
+    FIGURE_WHATS = FIGURE_FACT + FACTS
 };
 
 /* The statistic of a distribution. */
@@ -291,6 +265,7 @@ static inline struct figure_id figure_id(enum figure_scope scope, enum figure_wh
 {
     return (struct figure_id){.scope = (uint8_t)scope, .what = (uint8_t)what};
 }
+struct figure_id figure_id_fact(enum fact_id fact);
 static inline struct figure_id figure_id_tier(enum figure_scope scope, unsigned tier,
                                               enum figure_what what)
 {
@@ -383,18 +358,6 @@ const char *figure_text(const struct figure *f, char buf[FIGURE_TEXT]);
 
 /* ---- unit and name ---- */
 
-enum figure_unit {
-    FIGURE_UNIT_NONE, /* a count, a ratio, a text */
-    FIGURE_UNIT_BYTES,
-    FIGURE_UNIT_SHARE, /* 0..1 */
-    FIGURE_UNIT_S,
-    FIGURE_UNIT_MS,
-    FIGURE_UNIT_US,
-    FIGURE_UNIT_PER_S,
-    FIGURE_UNIT_TOKENS_PER_S,
-    FIGURE_UNIT_BYTES_PER_S,
-    FIGURE_UNIT_GIB_PER_S
-};
 enum figure_unit figure_unit(enum figure_what what);
 /* ns (bytes, objects) of a histogram in one unit of the distribution. */
 double figure_scale(enum figure_what what);

@@ -266,59 +266,44 @@ static void put_answer(struct figures *f, struct figure_id id, enum provenance_a
         put_truth(f, id, answer == PROVENANCE_YES);
 }
 
-/* What kvreplay saw of its own run, as its summary has it. */
-static void put_evidence(struct figures *f, const struct provenance_evidence *ev)
+static void put_fact(struct figures *f, enum fact_id fact, const struct facts *facts)
 {
-    static const enum figure_what whats[PROVENANCE_SEEN] = {
-        [PROVENANCE_RUN_DELAY_S] = FIGURE_RUN_DELAY,
-        [PROVENANCE_RUN_DELAY_SHARE] = FIGURE_RUN_DELAY_SHARE,
-        [PROVENANCE_STEAL_SHARE] = FIGURE_STEAL_SHARE,
-        [PROVENANCE_LARGEST_GAP_US] = FIGURE_LARGEST_GAP,
-        [PROVENANCE_GAPS] = FIGURE_GAPS,
-        [PROVENANCE_OWN_IO_S] = FIGURE_OWN_IO,
-        [PROVENANCE_KERNEL_IO_S] = FIGURE_KERNEL_IO,
-        [PROVENANCE_OWN_READ_BYTES] = FIGURE_OWN_READ_BYTES,
-        [PROVENANCE_OWN_WRITE_BYTES] = FIGURE_OWN_WRITE_BYTES,
-        [PROVENANCE_DEVICE_READ_BYTES] = FIGURE_DEVICE_READ_BYTES,
-        [PROVENANCE_DEVICE_WRITE_BYTES] = FIGURE_DEVICE_WRITE_BYTES,
-        [PROVENANCE_RESIDENT_SHARE] = FIGURE_RESIDENT_SHARE,
-        [PROVENANCE_CACHED_READ_SHARE] = FIGURE_CACHED_READ_SHARE,
-        [PROVENANCE_NETWORK_RECEIVED_BYTES] = FIGURE_NETWORK_RECEIVED,
-        [PROVENANCE_NETWORK_SENT_BYTES] = FIGURE_NETWORK_SENT,
-        [PROVENANCE_TCP_RETRANSMITS] = FIGURE_TCP_RETRANSMITS,
-        [PROVENANCE_REMOTE_REQUESTS] = FIGURE_REMOTE_REQUESTS,
-        [PROVENANCE_REMOTE_RETRIES] = FIGURE_REMOTE_RETRIES,
-        [PROVENANCE_REMOTE_CONNECTIONS] = FIGURE_REMOTE_CONNECTIONS,
-        [PROVENANCE_RESIDENT_BEFORE] = FIGURE_RESIDENT_BEFORE,
-        [PROVENANCE_OFFERED_PER_S] = FIGURE_OFFERED,
-        [PROVENANCE_ACHIEVED_PER_S] = FIGURE_ACHIEVED,
-        [PROVENANCE_BACKLOG_GROWTH] = FIGURE_BACKLOG_GROWTH};
-    const enum figure_scope scope = FIGURE_OF_EVIDENCE;
-    struct figure_id delay = figure_id(scope, FIGURE_CLIENT_DELAY);
-    if (!ev->known) {
-        put_unknown(f, figure_id(scope, FIGURE_ITSELF));
-        return;
+    const struct fact_value *v = &facts->of[fact];
+    struct figure_id id = figure_id_fact(fact);
+    switch (fact_of(fact)->kind) {
+    case FACT_COUNT:
+    case FACT_NUMBER:
+        put_number(f, id, facts_number(facts, fact));
+        break;
+    case FACT_TEXT:
+        put_text(f, id, v->known ? v->text : "");
+        break;
+    case FACT_YES:
+        put_answer(f, id, !v->known ? PROVENANCE_UNKNOWN : v->yes ? PROVENANCE_YES : PROVENANCE_NO);
+        break;
+    case FACT_TIMES:
+        for (unsigned i = 0; v->known && i < FACT_STATISTICS; i++)
+            put_number(f, figure_id_statistic(id, FIGURE_COUNT + i), v->statistic[i]);
+        if (!v->known)
+            put_unknown(f, id);
+        break;
     }
-    for (unsigned i = 0; i < PROVENANCE_OFFERED_PER_S; i++)
-        put_number(f, figure_id(scope, whats[i]), ev->seen[i]);
-    for (unsigned i = 0; i < PROVENANCE_DELAYS && !isnan(ev->client_delay_us[0]); i++) {
-        delay.statistic = (uint8_t)(FIGURE_COUNT + i);
-        put_number(f, delay, ev->client_delay_us[i]);
+}
+
+/* What kvreplay saw of its own run, as its summary has it. */
+static void put_facts(struct figures *f, const struct facts *facts)
+{
+    static const enum figure_scope scopes[] = {
+        [FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE, [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD};
+    for (unsigned scope = 0; scope < FACT_SCOPES; scope++) {
+        if (scope == FACTS_OF_OVERLOAD && !facts->there[FACTS_OF_EVIDENCE])
+            continue; /* which it would be in */
+        if (!facts->there[scope])
+            put_unknown(f, figure_id(scopes[scope], FIGURE_ITSELF));
+        for (unsigned i = 0; i < FACTS && facts->there[scope]; i++)
+            if (fact_of(i)->scope == scope)
+                put_fact(f, i, facts);
     }
-    if (isnan(ev->client_delay_us[0]))
-        put_unknown(f, delay);
-    put_text(f, figure_id(scope, FIGURE_NETWORK_INTERFACES), ev->interfaces);
-    put_text(f, figure_id(scope, FIGURE_TARGET), ev->target);
-    put_text(f, figure_id(scope, FIGURE_FILE_SYSTEM), ev->file_system);
-    put_text(f, figure_id(scope, FIGURE_PAGES), ev->pages);
-    put_text(f, figure_id(scope, FIGURE_PAGE_CACHE), ev->page_cache);
-    put_answer(f, figure_id(scope, FIGURE_REGISTERED), ev->registered_buffers);
-    put_answer(f, figure_id(scope, FIGURE_DIRECT), ev->direct);
-    if (isnan(ev->seen[PROVENANCE_OFFERED_PER_S]))
-        put_unknown(f, figure_id(FIGURE_OF_OVERLOAD, FIGURE_ITSELF));
-    else
-        for (unsigned i = PROVENANCE_OFFERED_PER_S; i < PROVENANCE_SEEN; i++)
-            put_number(f, figure_id(FIGURE_OF_OVERLOAD, whats[i]), ev->seen[i]);
 }
 
 static void put_drive_log(struct figures *f, const struct provenance_drive_log *log)
@@ -412,7 +397,7 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_known(f, figure_id(FIGURE_OF_KERNEL, FIGURE_DEVICE_WRITE_BYTES), p->device_write_bytes);
         put_number(f, figure_id(FIGURE_OF_KERNEL, FIGURE_PAGE_CACHE_SHARE), p->page_cache_share);
     }
-    put_evidence(f, &p->evidence);
+    put_facts(f, &p->facts);
     put_drive_log(f, &p->drive_log);
     if (p->autoscaling.known) {
         const enum figure_scope found = FIGURE_OF_AUTOSCALING;

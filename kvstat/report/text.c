@@ -219,25 +219,24 @@ static void put_drive_log(FILE *out, const struct figures *f)
 /* Of remote stores, in place of a device's counters. */
 static void put_network(FILE *out, const struct figures *f)
 {
-    const enum figure_scope of = FIGURE_OF_EVIDENCE;
-    double received = number(f, of, FIGURE_NETWORK_RECEIVED);
-    double requests = number(f, of, FIGURE_REMOTE_REQUESTS);
-    double resent = number(f, of, FIGURE_TCP_RETRANSMITS);
+    double received = figures_number(f, figure_id_fact(FACT_NETWORK_RECEIVED_BYTES));
+    double requests = figures_number(f, figure_id_fact(FACT_REMOTE_REQUESTS));
+    double resent = figures_number(f, figure_id_fact(FACT_TCP_RETRANSMITS));
     char a[CELL], b[CELL], c[CELL], line[400] = "";
     size_t len = 0;
     if (isnan(requests))
         return;
     if (!isnan(received))
-        len += (size_t)snprintf(line + len, sizeof(line) - len,
-                                "%s received and %s sent, by the kernel's count of %s; ",
-                                cell_bytes(a, received),
-                                cell_bytes(b, number(f, of, FIGURE_NETWORK_SENT)),
-                                text(f, of, FIGURE_NETWORK_INTERFACES));
-    len += (size_t)snprintf(line + len, sizeof(line) - len,
-                            "%s requests, %s new connections, %s retries",
-                            cell_count(a, (uint64_t)requests),
-                            cell_count(b, (uint64_t)number(f, of, FIGURE_REMOTE_CONNECTIONS)),
-                            cell_count(c, (uint64_t)number(f, of, FIGURE_REMOTE_RETRIES)));
+        len += (size_t)snprintf(
+            line + len, sizeof(line) - len,
+            "%s received and %s sent, by the kernel's count of %s; ", cell_bytes(a, received),
+            cell_bytes(b, figures_number(f, figure_id_fact(FACT_NETWORK_SENT_BYTES))),
+            figures_text(f, figure_id_fact(FACT_NETWORK_INTERFACES)));
+    len += (size_t)snprintf(
+        line + len, sizeof(line) - len, "%s requests, %s new connections, %s retries",
+        cell_count(a, (uint64_t)requests),
+        cell_count(b, (uint64_t)figures_number(f, figure_id_fact(FACT_REMOTE_CONNECTIONS))),
+        cell_count(c, (uint64_t)figures_number(f, figure_id_fact(FACT_REMOTE_RETRIES))));
     if (!isnan(resent))
         snprintf(line + len, sizeof(line) - len, ", %s TCP retransmissions",
                  cell_count(a, (uint64_t)resent));

@@ -77,7 +77,7 @@ static void doubt(struct verdict_criterion *c, const struct figures *f, enum val
 static void doubt_cache(const struct verdict *v, struct verdict_criterion *c,
                         const struct figures *f)
 {
-    const char *cache = figures_text(f, figure_id(FIGURE_OF_EVIDENCE, FIGURE_PAGE_CACHE));
+    const char *cache = figures_text(f, figure_id_fact(FACT_PAGE_CACHE));
     if (v->asked.profile != VERDICT_LATENCY || !cache || !cache[0])
         return;
     c->outcome = VERDICT_INCONCLUSIVE;

@@ -109,7 +109,7 @@ static void add_storage(char *buf, size_t n, const struct figures *f)
                  figures_is_empty(f, TRACE_STORAGE) ? "not executed (empty engine)" : "simulated");
         return;
     }
-    bool small = strcmp(text(f, FIGURE_OF_EVIDENCE, FIGURE_PAGES), "small") == 0;
+    bool small = strcmp(figures_text(f, figure_id_fact(FACT_PAGES)), "small") == 0;
     lines_shorten(place, device[0] ? device : target, 30);
     snprintf(buf, n, "storage%s%s (%.30s%s%.30s%s)", place[0] ? " on " : "", place, engine,
              flags && flags->list.n > 0 ? ", " : "",

@@ -29,10 +29,7 @@ members() {
 }
 identity='program version command host started'
 hist='count mean min p50 p90 p95 p99 p999 p9999 max'
-evidence='run_delay_s run_delay_share steal_share largest_gap_us gaps client_delay_us own_io_s kernel_io_s own_read_bytes own_write_bytes
-    device_read_bytes device_write_bytes network_interfaces network_received_bytes network_sent_bytes tcp_retransmits remote_requests
-    remote_retries remote_connections target file_system resident_share pages registered_buffers direct cached_read_share
-    resident_share_before page_cache overload'
+evidence="$(tr -d '\n' <"$TOP/lib/facts/fact.c" | grep -oE 'FACTS_OF_EVIDENCE, +"[a-z_]+"' | cut -d '"' -f 2) overload"
 times='service_us response_us device_us wait_us slot_us meta_us io_us flush_us host_us'
 is 'kvreplay: members' "$(members s.json <<END | tr -d "\n"
 .| $identity trace valid why_invalid validity rows populated elapsed_s cpu_s spin_s cpu_s_per_gib lateness_us lag_s

@@ -1,0 +1,80 @@
+/* The rows of the table, in the order in which a summary has them. */
+#include "lib/facts/fact.h"
+
+static const struct fact table[FACTS] = {
+    {FACT_RUN_DELAY_S, FACTS_OF_EVIDENCE, "run_delay_s", FACT_NUMBER, FIGURE_UNIT_S, FACT_SUM},
+    {FACT_RUN_DELAY_SHARE, FACTS_OF_EVIDENCE, "run_delay_share", FACT_NUMBER, FIGURE_UNIT_SHARE,
+     FACT_MAX},
+    {FACT_STEAL_SHARE, FACTS_OF_EVIDENCE, "steal_share", FACT_NUMBER, FIGURE_UNIT_SHARE, FACT_MAX},
+    {FACT_LARGEST_GAP_US, FACTS_OF_EVIDENCE, "largest_gap_us", FACT_NUMBER, FIGURE_UNIT_US,
+     FACT_MAX},
+    {FACT_GAPS, FACTS_OF_EVIDENCE, "gaps", FACT_COUNT, FIGURE_UNIT_NONE, FACT_SUM},
+    {FACT_CLIENT_DELAY_US, FACTS_OF_EVIDENCE, "client_delay_us", FACT_TIMES, FIGURE_UNIT_US,
+     FACT_ALONE},
+    {FACT_OWN_IO_S, FACTS_OF_EVIDENCE, "own_io_s", FACT_NUMBER, FIGURE_UNIT_S, FACT_SUM},
+    {FACT_KERNEL_IO_S, FACTS_OF_EVIDENCE, "kernel_io_s", FACT_NUMBER, FIGURE_UNIT_S, FACT_SUM},
+    {FACT_OWN_READ_BYTES, FACTS_OF_EVIDENCE, "own_read_bytes", FACT_COUNT, FIGURE_UNIT_BYTES,
+     FACT_SUM},
+    {FACT_OWN_WRITE_BYTES, FACTS_OF_EVIDENCE, "own_write_bytes", FACT_COUNT, FIGURE_UNIT_BYTES,
+     FACT_SUM},
+    {FACT_DEVICE_READ_BYTES, FACTS_OF_EVIDENCE, "device_read_bytes", FACT_COUNT, FIGURE_UNIT_BYTES,
+     FACT_SUM},
+    {FACT_DEVICE_WRITE_BYTES, FACTS_OF_EVIDENCE, "device_write_bytes", FACT_COUNT,
+     FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_NETWORK_INTERFACES, FACTS_OF_EVIDENCE, "network_interfaces", FACT_TEXT, FIGURE_UNIT_NONE,
+     FACT_EQUAL},
+    {FACT_NETWORK_RECEIVED_BYTES, FACTS_OF_EVIDENCE, "network_received_bytes", FACT_COUNT,
+     FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_NETWORK_SENT_BYTES, FACTS_OF_EVIDENCE, "network_sent_bytes", FACT_COUNT,
+     FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_TCP_RETRANSMITS, FACTS_OF_EVIDENCE, "tcp_retransmits", FACT_COUNT, FIGURE_UNIT_NONE,
+     FACT_SUM},
+    {FACT_REMOTE_REQUESTS, FACTS_OF_EVIDENCE, "remote_requests", FACT_COUNT, FIGURE_UNIT_NONE,
+     FACT_SUM},
+    {FACT_REMOTE_RETRIES, FACTS_OF_EVIDENCE, "remote_retries", FACT_COUNT, FIGURE_UNIT_NONE,
+     FACT_SUM},
+    {FACT_REMOTE_CONNECTIONS, FACTS_OF_EVIDENCE, "remote_connections", FACT_COUNT, FIGURE_UNIT_NONE,
+     FACT_SUM},
+    {FACT_TARGET, FACTS_OF_EVIDENCE, "target", FACT_TEXT, FIGURE_UNIT_NONE, FACT_EQUAL},
+    {FACT_FILE_SYSTEM, FACTS_OF_EVIDENCE, "file_system", FACT_TEXT, FIGURE_UNIT_NONE, FACT_EQUAL},
+    {FACT_LAYERS, FACTS_OF_EVIDENCE, "layers", FACT_TEXT, FIGURE_UNIT_NONE, FACT_EQUAL},
+    {FACT_CACHE_BELOW, FACTS_OF_EVIDENCE, "cache_below", FACT_TEXT, FIGURE_UNIT_NONE, FACT_LAST},
+    {FACT_RESIDENT_SHARE, FACTS_OF_EVIDENCE, "resident_share", FACT_NUMBER, FIGURE_UNIT_SHARE,
+     FACT_MAX},
+    {FACT_PAGES, FACTS_OF_EVIDENCE, "pages", FACT_TEXT, FIGURE_UNIT_NONE, FACT_EQUAL},
+    {FACT_REGISTERED_BUFFERS, FACTS_OF_EVIDENCE, "registered_buffers", FACT_YES, FIGURE_UNIT_NONE,
+     FACT_EQUAL},
+    {FACT_DIRECT, FACTS_OF_EVIDENCE, "direct", FACT_YES, FIGURE_UNIT_NONE, FACT_EQUAL},
+    {FACT_CACHED_READ_SHARE, FACTS_OF_EVIDENCE, "cached_read_share", FACT_NUMBER, FIGURE_UNIT_SHARE,
+     FACT_MAX},
+    {FACT_RESIDENT_SHARE_BEFORE, FACTS_OF_EVIDENCE, "resident_share_before", FACT_NUMBER,
+     FIGURE_UNIT_SHARE, FACT_MAX},
+    {FACT_PAGE_CACHE, FACTS_OF_EVIDENCE, "page_cache", FACT_TEXT, FIGURE_UNIT_NONE, FACT_LAST},
+    {FACT_OFFERED_PER_S, FACTS_OF_OVERLOAD, "offered_per_s", FACT_NUMBER, FIGURE_UNIT_PER_S,
+     FACT_MAX},
+    {FACT_ACHIEVED_PER_S, FACTS_OF_OVERLOAD, "achieved_per_s", FACT_NUMBER, FIGURE_UNIT_PER_S,
+     FACT_MAX},
+    {FACT_BACKLOG_GROWTH, FACTS_OF_OVERLOAD, "backlog_growth", FACT_NUMBER, FIGURE_UNIT_PER_S,
+     FACT_MAX},
+};
+
+const struct fact *fact_at(unsigned i)
+{
+    return &table[i];
+}
+
+const struct fact *fact_of(enum fact_id id)
+{
+    unsigned i = 0;
+
+    while (table[i].id != id)
+        i++;
+    return &table[i];
+}
+
+const char *fact_scope_path(enum fact_scope scope)
+{
+    static const char *const paths[FACT_SCOPES] = {
+        [FACTS_OF_EVIDENCE] = "evidence", [FACTS_OF_OVERLOAD] = "evidence.overload"};
+    return paths[scope];
+}

@@ -1,0 +1,98 @@
+/* fact.h - the table of what a run of kvreplay tells of itself: every fact once, with its name in
+ * JSON, its kind, its unit and how several runs' become one. Whoever writes, reads, merges or shows
+ * facts goes through the table. A new fact takes a line in the enumeration, a row in fact.c, the
+ * line that measures it, and its words in kvreplay(1). */
+#ifndef KVTRACE_FACTS_FACT_H
+#define KVTRACE_FACTS_FACT_H
+
+/* The objects of a summary that hold facts. */
+enum fact_scope {
+    FACTS_OF_EVIDENCE,
+    FACTS_OF_OVERLOAD, /* only of a run that was overloaded */
+    FACT_SCOPES
+};
+
+/* In the order in which reports show them. */
+enum fact_id {
+    FACT_RUN_DELAY_S,
+    FACT_RUN_DELAY_SHARE,
+    FACT_STEAL_SHARE,
+    FACT_LARGEST_GAP_US,
+    FACT_GAPS,
+    FACT_OWN_IO_S,
+    FACT_KERNEL_IO_S,
+    FACT_OWN_READ_BYTES,
+    FACT_OWN_WRITE_BYTES,
+    FACT_DEVICE_READ_BYTES,
+    FACT_DEVICE_WRITE_BYTES,
+    FACT_RESIDENT_SHARE,
+    FACT_CACHED_READ_SHARE,
+    FACT_NETWORK_RECEIVED_BYTES,
+    FACT_NETWORK_SENT_BYTES,
+    FACT_TCP_RETRANSMITS,
+    FACT_REMOTE_REQUESTS,
+    FACT_REMOTE_RETRIES,
+    FACT_REMOTE_CONNECTIONS,
+    FACT_RESIDENT_SHARE_BEFORE,
+    FACT_CLIENT_DELAY_US,
+    FACT_NETWORK_INTERFACES,
+    FACT_TARGET,
+    FACT_FILE_SYSTEM,
+    FACT_LAYERS,
+    FACT_CACHE_BELOW,
+    FACT_PAGES,
+    FACT_PAGE_CACHE,
+    FACT_REGISTERED_BUFFERS,
+    FACT_DIRECT,
+    FACT_OFFERED_PER_S,
+    FACT_ACHIEVED_PER_S,
+    FACT_BACKLOG_GROWTH,
+    FACTS
+};
+
+enum fact_kind {
+    FACT_COUNT,  /* a whole number, 0 or more */
+    FACT_NUMBER, /* 0 or more */
+    FACT_TEXT,
+    FACT_YES,  /* or no */
+    FACT_TIMES /* statistics of a distribution */
+};
+
+/* What is true of several runs together. Of what one of them does not know, nothing is known. */
+enum fact_merge {
+    FACT_SUM,
+    FACT_MAX,
+    FACT_EQUAL, /* known where all say the same */
+    FACT_LAST,  /* that of the last run which has it */
+    FACT_ALONE  /* of one run only */
+};
+
+enum figure_unit {
+    FIGURE_UNIT_NONE, /* a count, a ratio, a text */
+    FIGURE_UNIT_BYTES,
+    FIGURE_UNIT_SHARE, /* 0..1 */
+    FIGURE_UNIT_S,
+    FIGURE_UNIT_MS,
+    FIGURE_UNIT_US,
+    FIGURE_UNIT_PER_S,
+    FIGURE_UNIT_TOKENS_PER_S,
+    FIGURE_UNIT_BYTES_PER_S,
+    FIGURE_UNIT_GIB_PER_S
+};
+
+struct fact {
+    enum fact_id id;
+    enum fact_scope scope;
+    const char *member;
+    enum fact_kind kind;
+    enum figure_unit unit;
+    enum fact_merge merge;
+};
+/* The i-th fact (0 to FACTS - 1) in the order of a summary; the fact with that identity. Lent for
+ * ever. */
+const struct fact *fact_at(unsigned i);
+const struct fact *fact_of(enum fact_id id);
+/* The path of a scope in a summary: "evidence.overload". */
+const char *fact_scope_path(enum fact_scope scope);
+
+#endif

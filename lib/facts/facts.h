@@ -1,0 +1,54 @@
+/* facts.h - a set of facts: the values of the table's rows for one run, or for several. */
+#ifndef KVTRACE_FACTS_FACTS_H
+#define KVTRACE_FACTS_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/hist.h"
+#include "lib/facts/fact.h"
+#include "lib/json/jsonin.h"
+#include "lib/json/jsonout.h"
+
+enum {
+    FACT_TEXT_CAP = 1152, /* of a text, with its NUL: 64 network interfaces; a longer one is cut */
+    FACT_STATISTICS = HIST_PERCENTILES + 4 /* count, mean, min, percentiles, max */
+};
+
+/* Plain values. Zero it: nothing is known, which is never 0. */
+struct facts {
+    bool there[FACT_SCOPES]; /* the summary has the scope, though maybe none of its facts */
+    struct fact_value {
+        bool known;
+        union {
+            uint64_t count;
+            double number; /* in the fact's unit */
+            bool yes;
+            char text[FACT_TEXT_CAP];
+            double statistic[FACT_STATISTICS]; /* in the fact's unit */
+        };
+    } of[FACTS];
+};
+
+/* Put a value of the fact's kind, and with it its scope. _number: NAN or less than 0 is not known.
+ * _text: copied; NULL or "" is not known. _yes: less than 0 is not known. _times: values of h are
+ * divided by unit; NULL or empty is not known. */
+void facts_put_count(struct facts *f, enum fact_id id, bool known, uint64_t count);
+void facts_put_number(struct facts *f, enum fact_id id, double number);
+void facts_put_text(struct facts *f, enum fact_id id, const char *text);
+void facts_put_yes(struct facts *f, enum fact_id id, int yes);
+void facts_put_times(struct facts *f, enum fact_id id, const struct hist *h, double unit);
+/* A count or a number; NAN: not known, or neither. */
+double facts_number(const struct facts *f, enum fact_id id);
+
+/* Makes of into what is true of both. */
+void facts_merge(struct facts *into, const struct facts *from);
+
+/* Adds the object of a scope, with the scopes inside it, to the open object: every fact by its
+ * name, null when it is not known. A scope that is not there is null. */
+void facts_write(struct jsonout *j, const struct facts *f, enum fact_scope scope);
+/* Takes the scopes that f has not yet from a summary. A value of another kind is not known; a text
+ * is made harmless (err.h). */
+void facts_read(struct facts *f, const struct jsonin_v *summary);
+
+#endif
