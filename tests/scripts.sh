@@ -17,19 +17,7 @@ echo "/dev/sda1 $TMP/disk ext4 rw 0 0" >machine/proc/mounts
 
 cat >"$STUBS/looks" <<'END'
 # Sourced by each: what is wanted, and what is to be written.
-before='' summary='' output='' form=''
-for word; do
-    if [ "$word" = "$WANT" ]; then : >"$SEEN/${0##*/}"; fi
-    case $before in --summary) summary=$word ;; -o | --output) output=$word ;; --mlperf | --html | --xlsx | --plot | --fio-job | --curve) echo '{}' >"$word" ;; esac
-    case $word in --json) form=json ;; --version) echo stub 1 && exit 0 ;; esac
-    before=$word
-done
-case $summary in *'{rank}'*) summary=${summary%%'{rank}'*}${rank-}${summary#*'{rank}'} ;; esac
-if [ -n "$summary" ]; then cat <"$STUBS/summary.json" >"$summary"; fi
-case $output in '' | none) ;; -) echo row ;; *) printf 'Timestamp,Operation\n' >"$output" ;; esac
-END
-cat >"$STUBS/summary.json" <<'END'
-{
+figures='{
   "version": "1",
   "valid": true,
   "elapsed_s": 1,
@@ -40,7 +28,17 @@ cat >"$STUBS/summary.json" <<'END'
     "issued": 9,
     "completed": 9
   }
-}
+}'
+before='' summary='' output='' form=''
+for word; do
+    if [ "$word" = "$WANT" ]; then : >"$SEEN/${0##*/}"; fi
+    case $before in --summary) summary=$word ;; -o | --output) output=$word ;; --mlperf | --html | --xlsx | --plot | --fio-job | --curve) echo '{}' >"$word" ;; esac
+    case $word in --json) form=json ;; --version) echo stub 1 && exit 0 ;; esac
+    before=$word
+done
+case $summary in *'{rank}'*) summary=${summary%%'{rank}'*}${rank-}${summary#*'{rank}'} ;; esac
+if [ -n "$summary" ]; then printf '%s\n' "$figures" >"$summary"; fi
+case $output in '' | none) ;; -) echo row ;; *) printf 'Timestamp,Operation\n' >"$output" ;; esac
 END
 cat >"$STUBS/kvgen" <<'END'
 #!/bin/sh
@@ -50,7 +48,7 @@ cp "$STUBS/kvgen" "$STUBS/kvprecond"
 cat >"$STUBS/kvstat" <<'END'
 #!/bin/sh
 . "$STUBS/looks"
-if [ "$form" = json ]; then cat <"$STUBS/summary.json"; fi
+if [ "$form" = json ]; then printf '%s\n' "$figures"; fi
 END
 # As the real one, it runs the command of --each with a number in the place of {N}, and knows its rank.
 cat >"$STUBS/kvreplay" <<'END'

@@ -2,7 +2,8 @@
 """What no reader may be brought down by, for every reader of every program.
 
 readers.py list                                 the names of the readers, one a line
-readers.py floods|edges BIN DATA TMP READER...  runs each of them on bad inputs; prints a line for each run that ends badly
+readers.py floods|edges BIN DATA TMP READER...  runs each of them on bad inputs; prints "== READER", and a line for each
+                                                run that ends badly
 
 floods: small files that unpack to millions of the same: a sample that the reader takes, with MIB of one text in it,
 before it, behind its first line, or at its end. It comes plain, in gzip or in zstd, from a file or from a pipe.
@@ -191,7 +192,7 @@ def zstd(data):
 
 
 def load(data, sample):
-    """The bytes of a sample, unpacked; of lines no more than 40,000: what a reader does, it does there."""
+    """The bytes of a sample, unpacked; of lines and of an archive's files no more than 40,000: what a reader does, it does there."""
     if sample.endswith('\n') or '.' not in sample:
         return sample.encode()
     raw = open(os.path.join(data, sample), 'rb').read()
@@ -199,6 +200,11 @@ def load(data, sample):
         raw = subprocess.run(['zstd', '-qdc'], input=raw, stdout=subprocess.PIPE, check=True).stdout
     elif sample.endswith('.gz'):
         raw = gzip.decompress(raw)
+    if raw[257:262] == b'ustar':
+        end = 0
+        while end < 40000:
+            end += 512 + (int(raw[end + 124:end + 135], 8) + 511) // 512 * 512
+        return raw[:end] + bytes(1024)
     at = raw.find(b'\n', 40000)
     return raw if b'\0' in raw[:4096] or at < 0 else raw[:at + 1]
 
@@ -490,6 +496,7 @@ def main():
         for name in 'ASAN', 'UBSAN', 'LSAN', 'TSAN', 'MSAN':
             os.environ[name + '_OPTIONS'] = 'halt_on_error=1:exitcode=199:print_stacktrace=1'
     for name in sys.argv[5:]:
+        print('==', name, flush=True)
         test(next(r for r in READERS if r.name == name))
 
 

@@ -20,19 +20,21 @@ put() {
     esac
 }
 
-# arrives SCRIPT ARGUMENTS PROGRAM ARGUMENT NOTES VALUE: the value does, by both ways. Prints what is wrong.
+# arrives SCRIPT ARGUMENTS PROGRAM ARGUMENT NOTES VALUE [WAY]: the value does, in a run and by what is printed, or by that way.
+# Prints what is wrong.
 arrives() {
     script=$1 arguments=$2 program=$3 argument=$4 notes=$5 value=$6 given=$6
     case $notes:$value in *name*:-*) value=./$value ;; esac
     case $argument in *PWD*) argument=${argument%%PWD*}$PWD${argument#*PWD} ;; esac
     put "$argument" "$value"
     export WANT="$text"
+    ways=${7:-run print}
     set --
     for word in $arguments; do
         put "$word" "$given"
         set -- "$@" "$text"
     done
-    for way in run print; do
+    for way in $ways; do
         case $way,$notes in print,*run* | run,*print*) continue ;; esac
         rm -rf out "./out$given" "$SEEN" canary stdout stderr printed
         mkdir "$SEEN"
@@ -178,7 +180,11 @@ shard() {
     printf '%s\n' "$table" | awk -v n="$1" -v of="$2" 'NR % of == n' |
         while IFS='|' read -r script arguments program argument notes; do
             arrives "$script" "$arguments" "$program" "$argument" "$notes" "$obeyed"
-            case $notes in *name*) arrives "$script" "$arguments" "$program" "$argument" "$notes" -dash ;; esac
+            # How it is written for a shell was seen above.
+            case $notes in
+            *name*print* | *print*name*) arrives "$script" "$arguments" "$program" "$argument" "$notes" -dash print ;;
+            *name*) arrives "$script" "$arguments" "$program" "$argument" "$notes" -dash run ;;
+            esac
         done >wrong
 }
 shards=4 n=0
