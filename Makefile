@@ -301,11 +301,12 @@ check: all unit
 	BUILD=$(BUILD) tests/run --built
 asan tsan: %: %-build
 	BUILD=build/$* tests/run --built
+GOALS ?= all unit
 asan-build:
-	$(MAKE) all unit BUILD=build/asan OPTIM='-O1 -g -fno-omit-frame-pointer' \
+	$(MAKE) $(GOALS) BUILD=build/asan OPTIM='-O1 -g1 -fno-omit-frame-pointer' \
 	    CFLAGS='$(CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=undefined'
 tsan-build:
-	$(MAKE) all unit BUILD=build/tsan OPTIM='-O1 -g -fno-omit-frame-pointer' CFLAGS='$(CFLAGS) -fsanitize=thread'
+	$(MAKE) $(GOALS) BUILD=build/tsan OPTIM='-O1 -g1 -fno-omit-frame-pointer' CFLAGS='$(CFLAGS) -fsanitize=thread'
 
 $(SCRIPTS):
 	.ci/$(firstword $(subst -, ,$@)) $(word 2,$(subst -, ,$@))
