@@ -45,6 +45,7 @@
 #                                 of failures. For what a busy machine may spoil now and then, and a bug each time
 #   catches PID                   waits until a background process is one of our programs and handles signals. Before
 #                                 that it is a shell, which ignores SIGINT
+#   rests PID                     waits until the process waits: none of its threads has had or wanted the processor for 0.2 s
 #   scaled N                      prints how often to repeat what is only repeated: N, or less in a sanitizer build
 #                                 (TEST_SCALE, set by tests/run)
 #   sanitized                     succeeds when the programs were built with a sanitizer
@@ -147,6 +148,17 @@ catches() {
         sleep 0.02
     done
 }
+
+rests() {
+    tap_rest=0
+    while [ $tap_rest -lt 4 ] && tap_now=$(cut -d ' ' -f 14,15 "/proc/$1/stat" 2>/dev/null); do
+        tap_rest=$((tap_rest + 1))
+        if [ "$tap_now" != "$tap_used" ] || grep -qs '^State:.[RDT]' "/proc/$1"/task/*/status; then tap_rest=0; fi
+        tap_used=$tap_now
+        sleep 0.05
+    done
+}
+tap_used=
 
 with() {
     tap_words=$1

@@ -179,15 +179,6 @@ stderr_like "SIGKILL: that it is cut is said" 'cut\.csv\.zst: .*cut'
 
 # The same while standard input is silent: what was served so far is written.
 mkfifo "$TMP/pipe"
-# idle: the process is over, or its threads have slept for 300 ms without using the CPU.
-idle() {
-    before=$(cut -d ' ' -f 14,15 "/proc/$pid/stat" 2>/dev/null) || return 0
-    for _ in 1 2 3; do
-        ! grep -qs '^State:.[RDT]' "/proc/$pid"/task/*/status || return 1
-        sleep 0.1
-    done
-    [ "$(cut -d ' ' -f 14,15 "/proc/$pid/stat" 2>/dev/null)" = "$before" ]
-}
 for how in "INT 130" "TERM 143"; do
     sig=${how% *}
     rm -f "$TMP/silent.csv.zst"
@@ -196,7 +187,7 @@ for how in "INT 130" "TERM 143"; do
     exec 9>"$TMP/pipe"
     head -n 20 "$DATA/mooncake_first200.jsonl" >&9
     catches $pid
-    until idle; do sleep 0.1; done
+    rests $pid
     kill "-$sig" $pid
     wait $pid
     is "SIG$sig, blocked: status" $? "${how#* }"

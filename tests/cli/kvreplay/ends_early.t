@@ -164,7 +164,7 @@ while kill -s 0 $pid && ! grep -q '"in_flight": [1-9]' "$TMP/stderr"; do sleep 0
 kill -s INT $pid
 # The second signal is sent when the first has been handled: signals that arrive together count as one.
 while grep -Eqs '^(SigPnd|ShdPnd):.*[1-9a-f]' "/proc/$pid/status"; do sleep 0.05; done
-sleep 0.3
+rests $pid
 ok "one signal waits for what is in flight" kill -s 0 $pid
 kill -s TERM $pid
 wait $pid
@@ -180,7 +180,7 @@ for header in no yes; do
     "$BIN/kvreplay" --full --null -o /dev/null "$TMP/fifo" 2>/dev/null &
     pid=$!
     catches $pid
-    sleep 0.3
+    rests $pid
     kill -s INT $pid
     start=$(date +%s)
     wait $pid

@@ -142,7 +142,7 @@ awk 'BEGIN {
 "$BIN/kvreplay" --timing trace --tier-engine 1=null --progress none -o /dev/full "$TMP/slow.csv" 2>"$TMP/stderr" &
 pid=$!
 await catches "$pid"
-sleep 0.2
+rests $pid
 kill -s TERM $pid
 status=0
 wait $pid || status=$?

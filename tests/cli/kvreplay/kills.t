@@ -24,6 +24,7 @@ killed() {
     pipe)
         mkfifo "$TMP/r.fifo"
         cat "$TMP/r.fifo" >"$TMP/r.pipe" &
+        reader=$!
         "$BIN/kvreplay" --null --timing trace --progress none "$TMP/t.csv" >"$TMP/r.fifo" 2>"$TMP/err" &
         ;;
     *) "$BIN/kvreplay" --null --timing trace --progress none -o "$TMP/r.$1" "$TMP/t.csv" 2>"$TMP/err" & ;;
@@ -33,7 +34,7 @@ killed() {
     kill -s KILL $pid
     elapsed=$(awk -v a="$(now)" -v b="$began" 'BEGIN { print a - b }')
     wait $pid 2>/dev/null
-    sleep 0.1 # the pipe's reader comes to its end
+    [ "$1" != pipe ] || wait $reader
 }
 rows_of() { case $1 in *.zst) zstd -dcq "$1" 2>/dev/null ;; *) cat "$1" ;; esac; }
 # within FORM MOMENT: a killed run has its rows up to a second before; starting up and a busy machine take another.
@@ -68,7 +69,7 @@ done
 "$BIN/kvreplay" --tier-engine 2=sim:lat=60s --progress none -o "$TMP/r.csv.zst" "$TMP/first.csv" 2>"$TMP/err" &
 pid=$!
 until [ -s "$TMP/r.csv.zst" ] || ! kill -0 $pid; do sleep 0.05; done
-sleep 0.3
+rests $pid
 kill -s KILL $pid
 wait $pid 2>/dev/null
 exits "killed before its first row" 2 "$BIN/kvstat" --full "$TMP/r.csv.zst"

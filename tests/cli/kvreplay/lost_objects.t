@@ -23,7 +23,7 @@ between() {
     until [ "$(find "$TMP/d" -name '*.kv' -size 8 2>/dev/null | wc -l)" = 3 ] || ! kill -s 0 $pid 2>/dev/null; do
         sleep 0.02
     done
-    sleep 0.3 # the last of them is closed
+    rests $pid # the last of them is closed
     "$@"
     {
         echo "0,Read,4096,Tier-2,a,Decode"
@@ -58,13 +58,13 @@ for engine in auto psync; do
 done
 
 printf '%s\n' $header 0,Write,4096,Tier-2,a,Prefill >"$TMP/w.csv"
-printf '%s\n' $header 0,Read,4096,Tier-2,a,Decode 2,Read,4096,Tier-2,a,Decode >"$TMP/r.csv"
+printf '%s\n' $header 0,Read,4096,Tier-2,a,Decode 4,Read,4096,Tier-2,a,Decode >"$TMP/r.csv"
 exits "kept" 0 "$BIN/kvreplay" --full --nvme "$TMP/d" --keep -o /dev/null "$TMP/w.csv"
+rm "$TMP/o.csv"
 "$BIN/kvreplay" --full --nvme "$TMP/d" --keep --timing trace --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/r.csv" \
     2>"$TMP/stderr" &
 pid=$!
-catches $pid
-sleep 1
+until grep -qs ',ok$' "$TMP/o.csv" || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
 find "$TMP/d" -name '*.kv' -delete
 wait $pid && status=0 || status=$?
 is "an adopted object that goes is lost" "$status $(json "$summary" .populated.adopted_objects) $(statuses)" \

@@ -89,7 +89,7 @@ exec 3<>"$TMP/fifo"
 "$BIN/kvgen" --num-users 50 --duration 100000 --model tiny-1b --progress none >"$TMP/fifo" 2>"$TMP/stderr" &
 pid=$!
 catches $pid
-sleep 0.3
+rests $pid
 signalled INT INT
 ended
 is 'two, where nobody reads' $? 130
@@ -122,7 +122,7 @@ feeding() {
     "$BIN/kvstat" --full --progress none <"$TMP/fifo" >"$TMP/stdout" 2>"$TMP/stderr" &
     pid=$!
     catches $pid
-    sleep 0.3
+    rests $pid
 }
 feeding
 signalled INT
@@ -158,13 +158,20 @@ for program in "kvstat $TMP/long.zst" "kvgen --source trace --input $TMP/long.zs
 done
 
 # ---- a terminal ----
+was_read() { awk '/^rchar/ { print $2 }' "/proc/$pid/io" 2>/dev/null || echo 0; }
 if has_terminal; then
     pipeline="'$BIN/kvgen' --num-users 50 --duration 36000 --model tiny-1b --progress none 2>'$TMP/gen' |
         '$BIN/kvreplay' --tier-engine 0=null --tier-engine 1=null --tier-engine 2=null --timing trace --progress none \
-            2>'$TMP/replay' | '$BIN/kvstat' --full --progress none >'$TMP/report'"
+            2>'$TMP/replay' | sh -c 'echo \$\$ >\"\$0\" && exec \"\$@\"' '$TMP/reader' '$BIN/kvstat' --full --progress none >'$TMP/report'"
     for times in 1 2 3; do
+        rm -f "$TMP/reader"
         {
-            sleep 2
+            # Once rows have come to the end of the pipeline.
+            until [ -s "$TMP/reader" ]; do sleep 0.05; done
+            pid=$(cat "$TMP/reader")
+            catches "$pid"
+            before=$(was_read)
+            until [ "$(was_read)" -gt $((before + 8000)) ] || ! kill -s 0 "$pid"; do sleep 0.05; done
             for _ in $(seq $times); do printf '\003' && sleep 0.3; done
             sleep 1
         } | timeout 100 script -qec "$pipeline" /dev/null >"$TMP/screen" 2>&1

@@ -79,7 +79,7 @@ kill -STOP "$redis"
 "$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$uri" t.csv 2>err &
 pid=$!
 catches $pid
-sleep 0.3
+rests $pid
 began=$(date +%s)
 kill -INT $pid
 wait $pid
@@ -90,11 +90,11 @@ kill -CONT "$redis"
 feed "$uri"
 cat t.csv >&9
 until_prints 3 cli dbsize
-sleep 0.3 # the read is done
+rests $pid # the read is done
 kill -STOP "$redis"
 kill -INT $pid
 exec 9>&-
-sleep 1
+rests $pid
 ok 'in the clean-up it goes on after the first signal' kill -s 0 $pid
 kill -INT $pid
 wait $pid

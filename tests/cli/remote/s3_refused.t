@@ -128,7 +128,7 @@ tell hung DELETE
 exec 9>&-
 hangs DELETE
 kill -s INT $pid
-sleep 0.3 # of which nothing happens
+rests $pid # nothing happens
 kill -s 0 $pid 2>/dev/null
 is 'the first signal lets the clean-up go on' $? 0
 at=$(began)

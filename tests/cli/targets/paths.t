@@ -180,11 +180,10 @@ killed() {
     rm -f k.csv
     with "$four" exec "$BIN/kvreplay" --progress none -o k.csv --timing trace "$@" slow.csv 2>/dev/null &
     pid=$!
-    until [ "$(find a b c d -name '*.kv' -size +15 2>/dev/null | wc -l)" -ge 40 ]; do
+    until [ "$(grep -cs ',ok[^,]*\(,[^,]*\)*$' k.csv)" -ge 40 ]; do
         kill -s 0 $pid 2>/dev/null || return 1
         sleep 0.05
     done
-    sleep 0.3
     kill -s KILL $pid
     wait $pid 2>/dev/null || true
 }
