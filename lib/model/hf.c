@@ -368,7 +368,8 @@ static int add_indexers(const struct parts *p)
     static const char *const by[] = {"indexer_types", "index_topk_pattern", "index_topk_freq"};
     const struct hf_reader *r = p->r;
     struct model_part part = {.kind = MODEL_INDEX_KEYS, .heads = 1};
-    uint32_t width = 0;
+    bool sparse = hf_is(r, "deepseek_v32") || hf_is(r, "glm_moe_dsa");
+    uint32_t width = sparse ? 128 : 0; /* the classes' */
     int rc = hf_u32(r, "index_head_dim", HF_WIDTH_MAX, &width);
 
     for (uint32_t i = 0; rc == 0 && width > 0 && i < p->layers.count; i++) {
@@ -422,8 +423,9 @@ static void tell_count(struct parts *p, const char *layers)
 {
     const struct hf_reader *r = p->r;
 
+    bool by = p->layers.by && strcmp(p->layers.by, layers) != 0;
     snprintf(p->counted_by, sizeof(p->counted_by), "%s%s%s%s%s%s", r->nested, layers,
-             p->layers.by ? ", " : "", p->layers.by ? p->layers.by : "",
+             by ? ", " : "", by ? p->layers.by : "",
              p->layers.shared == 0               ? ""
              : hf_get(r, "num_kv_shared_layers") ? ", num_kv_shared_layers"
              : hf_get(r, "cla_share_factor")     ? ", cla_share_factor"
@@ -510,6 +512,12 @@ static int read_shape(const struct hf_reader *r, struct model *m, const char **l
     *layers_by = layers[first];
     int rc = hf_u32(r, *layers_by, HF_LAYERS_MAX, &m->layers);
 
+    /* Some of Nemotron-H's files have only the list. */
+    size_t listed = jsonin_count(hf_get(r, "layers_block_type"));
+    if (m->layers == 0 && listed > 0 && listed <= HF_LAYERS_MAX) {
+        *layers_by = "layers_block_type";
+        m->layers = (uint32_t)listed;
+    }
     if (rc == 0 && m->layers == 0)
         rc = missing_layers(r);
     m->heads = r->family->heads;

@@ -218,6 +218,9 @@ static const struct known_key harmless[] = {
     {"index_topk", "index_head_dim"},
     {"index_share_for_mtp_iteration", NULL},
     {"for_llm_compressor", NULL},
+    {"full_attn_mod", NULL},
+    {"num_attention_heads_per_layer", NULL}, /* of queries */
+    {"mtp_layers_block_type", NULL},
     {"attn_res_block_size", NULL},
     {"dual_chunk_attention_config", NULL},
     {"attn_output_gate", NULL},

@@ -333,6 +333,7 @@ static void indexers(void **state)
         {"128, \"index_topk_freq\": 4, \"index_skip_topk_offset\": 3", 4, 132}, /* 0 1 2 6 */
         {"128, \"index_topk_freq\": 4", 4, 132},                                /* 0 1 5 9 */
         {"128, \"index_topk_freq\": 1", 10, 132},
+        {"null, \"model_type\": \"glm_moe_dsa\"", 10, 132}, /* the class's 128 */
         {"128, \"index_topk_pattern\": \"FFSSFSSSFS\"", 4, 132},
         {"128, \"index_topk_freq\": 9, \"indexer_types\": [\"full\", \"full\", \"shared\","
          "\"shared\", \"shared\", \"full\", \"shared\", \"shared\", \"shared\", \"full\"]",
@@ -365,6 +366,7 @@ static void caches_of_a_layer(void **state)
          "num_layers"},
         {"\"num_hidden_layers\": 8, \"model_type\": \"longcat_flash\"", 8, "num_hidden_layers"},
         {"\"num_layers\": 4", 4, "num_layers"},
+        {"\"layers_block_type\": [\"attention\", \"moe\", \"attention\"]", 2, "layers_block_type"},
         {"\"num_hidden_layers\": 6, \"total_ut_steps\": 4, \"model_type\": \"ouro\"", 24,
          "num_hidden_layers, total_ut_steps"},
         {"\"num_hidden_layers\": 6, \"num_kv_shared_layers\": 2", 4,
