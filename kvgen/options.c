@@ -60,6 +60,7 @@ enum {
 #define WORTH_ONLY    (UINT64_C(1) << 41)
 #define STAMPED       (UINT64_C(1) << 36) /* inputs whose stamps may have several units */
 #define BLOCK_SIZED   (UINT64_C(1) << 37) /* inputs whose blocks may have several sizes */
+#define FILTERS       (UINT64_C(1) << 38) /* rows that are written, or that --limit counts */
 #define SIZES         (UINT64_C(1) << 34) /* the model and what divides its objects */
 
 const struct opt options_table[] = {
@@ -773,21 +774,21 @@ const struct opt options_table[] = {
      .type = OPT_TEXT,
      .offset = AT(only_tier),
      .arg = "LIST",
-     .marks = WRITES,
+     .marks = FILTERS,
      .help = "Write only rows of these tiers, such as 0,2. Rows without a tier (Miss, "
              "Generate) are then left out. With --format sai3, warp or fio: 2 unless given."},
     {.name = "ops",
      .type = OPT_TEXT,
      .offset = AT(ops),
      .arg = "LIST",
-     .marks = WRITES,
+     .marks = FILTERS,
      .help = "Write only rows of these operations, such as Read,Write."},
     {.name = "limit",
      .type = OPT_U64,
      .offset = AT(limit),
      .arg = "N",
-     .marks = WRITES,
-     .help = "End the run after writing N rows; 0: no limit."},
+     .help = "End the run after N rows that are written, or would be without -o none; 0: no "
+             "limit."},
     {.name = "epoch",
      .type = OPT_TEXT,
      .offset = AT(epoch),
@@ -1021,6 +1022,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
 
         {.on = none, .refuses = COMPRESSES, .why = "no trace is written (-o none)"},
         {.on = none && !o->lint, .refuses = WRITES, .why = "no trace is written (-o none)"},
+        {.on = none && !o->lint && o->limit == 0,
+         .refuses = FILTERS,
+         .why = "no trace is written (-o none), and no row counted (--limit)"},
         {.on = o->format == OPTIONS_KVTRACE,
          .refuses = LOSSY_ONLY,
          .why = "applies only to the formats of other tools (--format)"},

@@ -64,7 +64,7 @@ int output_open(struct output **result, const struct output_opts *o, const struc
 static bool wanted(struct output *out, unsigned op, unsigned tier)
 {
     unsigned tiers = out->o.tiers, ops = out->o.ops;
-    if (!out->writer && !out->export)
+    if (!out->writer && !out->export && out->o.limit == 0)
         return false;
     if (out->o.no_deletes && op == TRACE_DELETE)
         return false;
@@ -151,7 +151,7 @@ static int write_record(struct output *out, const struct trace_row *row, struct 
     bool traced =
         out->writer && (!out->o.six_columns || row->op == TRACE_READ || row->op == TRACE_WRITE);
     int rc = out->export ? export_row(out->export, row, out->seen, e) : 0;
-    out->written += traced || (!out->writer && export_writes(out->export, row));
+    out->written += traced || (!out->writer && (!out->export || export_writes(out->export, row)));
     if (rc == 0 && traced)
         rc = out->o.six_columns ? write_six_columns(out, row, e) : trace_write(out->writer, row, e);
     return rc < 0 ? rc : out->o.limit > 0 && out->written >= out->o.limit;

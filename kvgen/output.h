@@ -19,7 +19,7 @@ struct output_opts {
     bool no_deletes;  /* leave Delete rows out */
     unsigned tiers;   /* mask of (1 << tier): tiers whose rows are written; 0: all rows */
     unsigned ops;     /* mask of (1 << operation), likewise */
-    uint64_t limit;   /* rows written; 0: no limit */
+    uint64_t limit;   /* rows written, or that would be without path; 0: no limit */
     int64_t end_ns;   /* of the simulated time, for the progress; 0: not known */
     bool patient; /* the source ends by itself at the first signal; the second one ends the run */
     struct trace_write_opts trace;

@@ -1,6 +1,6 @@
 /* Numbers with units, to and from text: exact, independent of the locale, checked for overflow.
- * Sizes: a bare number is bytes; K M G T and KiB MiB GiB TiB are powers of 1024 (as in fio);
- * kB KB MB GB TB are powers of ten. Durations: ns us ms s m h; a bare number is seconds.
+ * Sizes: a bare number is bytes; K M G T P E and KiB to EiB are powers of 1024 (as in fio);
+ * kB KB MB GB TB PB EB are powers of ten. Durations: ns us ms s m h d; a bare number is seconds.
  * All parse functions want the whole text. They return 0, -EINVAL (not a number of that kind) or
  * -ERANGE (does not fit) and leave *out alone on failure. */
 #ifndef KVTRACE_BASE_UNITS_H

@@ -3,6 +3,7 @@
  * --help all, both wrapped at 80 columns, and --list-options. opt.c parses. */
 #include "lib/opt/help.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,23 @@ const char *opt_help_arg(const struct opt *o)
     return o->arg && !none ? o->arg : types[o->type].arg;
 }
 
+/* As it can be given: "30000d", "36h", "1000s". */
+static char *put_duration(char *buf, size_t n, double ns)
+{
+    static const struct {
+        double ns;
+        const char *name;
+    } unit[] = {{NS_PER_DAY, "d"}, {NS_PER_DAY / 24, "h"}, {NS_PER_DAY / 1440, "m"}, {1e9, "s"}};
+
+    for (size_t i = 0; i < sizeof(unit) / sizeof(unit[0]); i++) {
+        if (ns >= 2 * unit[i].ns && fmod(ns, unit[i].ns) == 0) {
+            snprintf(buf, n, "%.15g%s", ns / unit[i].ns, unit[i].name);
+            return buf;
+        }
+    }
+    return units_format_duration(buf, n, ns);
+}
+
 char *opt_help_bound(const struct opt *o, double bound, char *buf, size_t n)
 {
     if (o->type == OPT_SIZE)
@@ -67,10 +85,8 @@ char *opt_help_bound(const struct opt *o, double bound, char *buf, size_t n)
         return units_format_bytes(buf, n, bound * (double)UNITS_GIB);
     if (o->type == OPT_DURATION && bound == 0)
         snprintf(buf, n, "0");
-    else if (o->type == OPT_DURATION && bound >= 2 * NS_PER_DAY)
-        snprintf(buf, n, "%.15g days", bound / NS_PER_DAY);
     else if (o->type == OPT_DURATION)
-        return units_format_duration(buf, n, bound);
+        return put_duration(buf, n, bound);
     else if (o->type == OPT_BANDWIDTH)
         return units_format_rate(buf, n, bound);
     else

@@ -109,7 +109,7 @@ static int fail_number(struct err *e, const struct opt *o, const char *text, int
     case OPT_SIZE:
         return fail(e, o, "'", text, "' is not a size (such as 4096, 64K, 1.5GiB, 2GB)");
     case OPT_DURATION:
-        return fail(e, o, "'", text, "' is not a duration (such as 2, 100ms, 1.5m, 1h)");
+        return fail(e, o, "'", text, "' is not a duration (such as 2, 100ms, 1.5m, 1h, 7d)");
     case OPT_BANDWIDTH:
         return fail(e, o, "'", text, "' is not a bandwidth (such as 800MiB/s, 2GB/s)");
     case OPT_GIB:

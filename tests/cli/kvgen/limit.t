@@ -1,6 +1,6 @@
 #!/bin/sh
 # A run that --limit cuts: the summary counts in each tier what the rows written say, wherever the cut falls, also in
-# the middle of a demotion. A bug looked like final_bytes that counted operations whose rows were never written.
+# the middle of a demotion, and with -o none. A bug looked like final_bytes that counted operations whose rows were never written.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
@@ -36,6 +36,16 @@ for limit in 1 17 $((first - 1)) "$first" $((first + 1)) $((first + 2)) 997; do
     generate --limit "$limit"
     same "cut behind row $limit"
 done
+
+# Where no trace is written, the run ends at the same row. A bug looked like a limit that was refused there.
+for options in "" "--only-tier 2" "--ops Write"; do
+    with "$options" generate --limit 42
+    whole=$(by_summary)
+    with "$options" generate --limit 42 -o none
+    is "no trace: $options" "$(by_summary)" "$whole"
+done
+exits "a filter without a limit has no meaning there" 2 "$BIN/kvgen" -o none --only-tier 2
+stderr_like "and says so" '^kvgen: --only-tier: no trace is written .-o none., and no row counted'
 
 # The same where an existing trace runs through other tiers: one row of it may become several.
 generate

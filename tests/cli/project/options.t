@@ -42,6 +42,29 @@ for program in kvgen kvreplay kvstat kvprecond; do
     done <"$TMP/listed")
     is "$program --help all shows every option" "$missing" ''
 
+    # What the help says is the range can be given as it stands there: each bound, without blanks. A bug looked like
+    # "0 to 30000 days" and an option that took no days.
+    bounds=$(awk '
+        /^  (-., |    )--/ {say(); name = $0; sub(/^ *(-., )?--(\[no-\])?/, "", name); sub(/ .*/, "", name); text = ""}
+        {text = text " " $0}
+        function say(   range, bound, n, i) {
+            while (match(text, /[(;] *[0-9.][^();]* to [0-9.][^();]*[);]|at least [0-9.][^();]*[);]/)) {
+                range = substr(text, RSTART + 1, RLENGTH - 2)
+                text = substr(text, RSTART + RLENGTH - 1)
+                sub(/^.*at least|^t least/, "", range)
+                n = split(range, bound, " to ")
+                for (i = 1; i <= n; i++) {gsub(/ /, "", bound[i]); print name, bound[i]}
+            }
+        }
+        END {say()}' "$TMP/help")
+    case $program in
+    kvgen) like "$program: there are ranges" "$bounds" '^duration 30000d$' ;;
+    *) like "$program: there are ranges" "$bounds" '^[a-z-]+ [0-9]' ;;
+    esac
+    is "$program: bounds are taken as they are shown" "$(echo "$bounds" | while read -r name bound; do
+        "$BIN/$program" "--$name" "$bound" --help 2>&1 >/dev/null
+    done)" ''
+
     for word in a al; do
         is "$program --help $word is --help all" "$("$BIN/$program" --help $word)" "$(cat "$TMP/help")"
         is "$program --help=$word, too" "$("$BIN/$program" --help=$word)" "$(cat "$TMP/help")"

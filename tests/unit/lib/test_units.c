@@ -87,12 +87,15 @@ static void durations(void **state)
     assert_int_equal(ns, INT64_C(180000000000));
     assert_int_equal(units_parse_duration("1h", &ns), 0);
     assert_int_equal(ns, INT64_C(3600000000000));
+    assert_int_equal(units_parse_duration("365d", &ns), 0);
+    assert_int_equal(ns, INT64_C(31536000000000000));
     ns = UNTOUCHED;
     assert_int_equal(units_parse_duration("-1s", &ns), -EINVAL);
-    assert_int_equal(units_parse_duration("1d", &ns), -EINVAL);
+    assert_int_equal(units_parse_duration("1day", &ns), -EINVAL);
     assert_int_equal(units_parse_duration("s", &ns), -EINVAL);
     assert_int_equal(units_parse_duration("9223372036.854775808", &ns), -ERANGE);
     assert_int_equal(units_parse_duration("3000000h", &ns), -ERANGE);
+    assert_int_equal(units_parse_duration("106752d", &ns), -ERANGE);
     assert_int_equal(ns, UNTOUCHED);
     assert_int_equal(units_parse_duration("9223372036.854775807", &ns), 0);
     assert_int_equal(ns, INT64_MAX);
