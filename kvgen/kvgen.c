@@ -1,6 +1,6 @@
 /* The pipeline: options, configuration, source, simulation, output, summary. Each stage is a file
  * of its own. Here the options become what each stage takes; the stages are opened, joined and
- * released, and the one error is printed. */
+ * released, and errors are printed. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -79,6 +79,13 @@ static void say(const char *where, const char *format, ...)
     va_end(args);
     snprintf(line, sizeof(line), "kvgen: %.480s: %s", where, text);
     err_make_harmless(line);
+    fprintf(stderr, "%s\n", line);
+}
+
+static void complain(const struct err *e)
+{
+    char line[1024];
+    err_format(e, "kvgen", line, sizeof(line));
     fprintf(stderr, "%s\n", line);
 }
 
@@ -500,9 +507,12 @@ static bool is_incomplete(const struct source *source)
 static int finish(struct run *r, struct err *e)
 {
     struct trace_totals totals;
+    struct err later = {0};
     int rc = output_finish(r->output, &totals, e);
     /* One that fails must not take the other with it. */
-    int rc_input = r->source.trace ? trace_input_finish(r->source.trace, rc < 0 ? NULL : e) : 0;
+    int rc_input = r->source.trace ? trace_input_finish(r->source.trace, rc < 0 ? &later : e) : 0;
+    if (rc < 0 && rc_input < 0)
+        complain(&later);
     if (rc < 0 || rc_input < 0)
         return rc < 0 ? rc : rc_input;
     r->lossy = is_incomplete(r->source.source);
@@ -596,7 +606,9 @@ static int simulate(struct run *r, struct err *e)
         /* The input is cut, or gone with what it said. Its whole rows are used, but the error
          * decides the status. */
         struct err later = {0};
-        finish(r, &later);
+        int rc_output = finish(r, &later);
+        if (rc_output < 0 && rc_output != -EPIPE)
+            complain(&later);
         return rc;
     }
     return rc < 0 ? rc : finish(r, e);
@@ -646,10 +658,7 @@ int main(int argc, char **argv)
     conf_free(r.conf);
     opt_close(r.parser);
     /* A reader that went away wants no more words, and nor does whoever sent a signal. */
-    if (rc < 0 && rc != -EPIPE && !interrupted(rc)) {
-        char line[1024];
-        err_format(&e, "kvgen", line, sizeof(line));
-        fprintf(stderr, "%s\n", line);
-    }
+    if (rc < 0 && rc != -EPIPE && !interrupted(rc))
+        complain(&e);
     return stop_exit_status(rc < 0 ? err_exit_status(&e) : r.lossy);
 }

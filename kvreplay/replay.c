@@ -947,11 +947,24 @@ static void replay_set_evidence(struct replay *r)
     ev->link_bytes_per_s = replay_link_bytes_per_s(&r->tiers);
 }
 
+/* rc decides the status. What failed after it is told now, with *later. */
+static int replay_first(int rc, int after, const struct err *later)
+{
+    char line[1200];
+
+    if (rc && after < 0 && after != -EPIPE) {
+        err_format(later, options_program(), line, sizeof(line));
+        fprintf(stderr, "%s\n", line);
+    }
+    return rc ? rc : after;
+}
+
 /* rc: of the run. Writes the end of the results, the summary file and the text. Returns the first
  * failure; the text comes last and always. */
 static int replay_report(struct replay *r, int rc, struct err *e)
 {
     struct validity validity;
+    struct err later = {0};
 
     replay_set_evidence(r);
     for (unsigned i = 0; i < TRACE_TIERS; i++)
@@ -988,6 +1001,7 @@ static int replay_report(struct replay *r, int rc, struct err *e)
                       : due > entered              ? due - entered
                                                    : 0;
     }
+    progress_clear(r->progress);
     struct jsonout *j = summary_json(&s);
     if (!j && rc == 0)
         rc = err_nomem(e, "summary");
@@ -995,18 +1009,17 @@ static int replay_report(struct replay *r, int rc, struct err *e)
         r->in->more(r->in->ctx, j, r->in->figures);
     if (r->writer) {
         int finished =
-            trace_finish(r->writer, j ? jsonout_text(j, false) : NULL, NULL, rc ? NULL : e);
-        rc = rc ? rc : finished;
+            trace_finish(r->writer, j ? jsonout_text(j, false) : NULL, NULL, rc ? &later : e);
+        rc = replay_first(rc, finished, &later);
         r->writer = NULL;
     }
     if (j && r->in->rank && jsonout_text(j, false))
         r->in->rank->summary = strdup(jsonout_text(j, false));
     if (j && r->o->summary) {
-        int saved = jsonout_save(j, r->o->summary, rc ? NULL : e);
-        rc = rc ? rc : saved;
+        int saved = jsonout_save(j, r->o->summary, rc ? &later : e);
+        rc = replay_first(rc, saved, &later);
     }
     jsonout_free(j);
-    progress_clear(r->progress);
     ledger_end(&r->ledger);
     if (r->outcome.end != SCHED_EPIPE && !r->in->rank)
         (r->o->full ? summary_text_full : summary_text)(&s, stderr);
@@ -1091,7 +1104,8 @@ out:;
     /* The results are safe now: removing many objects takes a while, and a third signal ends it.
      * When nothing was run, what an earlier run kept stays. Who has a store that was lost, closing
      * tells. */
-    int closed = replay_close_tiers(&r, ran, rc && rc != -ESTALE ? NULL : e);
+    struct err later = {0};
+    int closed = replay_close_tiers(&r, ran, rc && rc != -ESTALE ? &later : e);
     const struct counts *n = &r.counts;
     enum sched_end end = r.outcome.end;
     if (rc == 0 && n->errors)
@@ -1104,5 +1118,5 @@ out:;
     if (!r.tiers_stuck) /* else their threads still use it */
         gap_list_free(r.tiers.gaps);
     replay_release(&r);
-    return rc ? rc : closed;
+    return rc == -ESTALE ? rc : replay_first(rc, closed, &later);
 }
