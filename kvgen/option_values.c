@@ -167,9 +167,15 @@ int options_curve_sizes(const struct options *o, uint64_t *size, size_t *count, 
         if (*count == CURVE_MAX_SIZES)
             return err_set(e, -E2BIG, ERR_INPUT, "--curve-sizes", "more than %d capacities",
                            CURVE_MAX_SIZES);
-        if (units_parse_size(one, &size[*count]) < 0 || size[*count] > (uint64_t)INT64_MAX)
+        double n;
+        bool bare = units_parse_f64(one, &n) == 0;
+        if (bare && n >= 0 && n <= 1e9)
+            size[*count] = gib(n);
+        else if (bare || units_parse_size(one, &size[*count]) < 0 ||
+                 size[*count] > (uint64_t)INT64_MAX)
             return err_set(e, -EINVAL, ERR_INPUT, "--curve-sizes",
-                           "\"%.*s\" is not a capacity such as 64GiB", (int)(len & 0xfff), p);
+                           "\"%.*s\" is not a capacity such as 64GiB (without a unit: GiB)",
+                           (int)(len & 0xfff), p);
         ++*count;
         p += len;
         if (*p == '\0')

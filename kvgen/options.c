@@ -686,8 +686,8 @@ const struct opt options_table[] = {
      .arg = "LIST",
      .flags = OPT_NO_EFFECT,
      .marks = KEPT_TIERS | CURVE_ONLY,
-     .help = "Capacities of --curve, such as 16GiB,64GiB,1TiB. Unless given, spaced by "
-             "logarithm."},
+     .help = "Capacities of --curve, such as 16GiB,64GiB,1TiB (a number without a unit is GiB). "
+             "Unless given, spaced by logarithm."},
     {.name = "curve-sample",
      .type = OPT_F64,
      .offset = AT(curve_sample),

@@ -48,9 +48,9 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
     if (rc < 0)
         return rc;
     if (o->source == OPTIONS_TRACE && !is_trace(r->kind))
-        return err_set(e, -EINVAL, ERR_INPUT, o->input,
-                       "not a trace (known: kvtrace and MLPerf CSV, fio iolog, s3dlio op-log, warp "
-                       "benchdata)");
+        return inputs_unknown(r->inputs, "a trace",
+                              "kvtrace and MLPerf CSV, fio iolog, s3dlio op-log, warp benchdata",
+                              e);
     if (r->kind == INPUTS_AGENTIC_ROWS)
         o->source = OPTIONS_MOONCAKE;
     for (int i = OPTIONS_MOONCAKE; o->source == OPTIONS_AUTO && i < OPTIONS_TRACE; i++)
@@ -60,13 +60,13 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
         o->source = OPTIONS_TRACE;
     if (o->source == OPTIONS_AUTO ||
         (o->use_burst_trace && o->source != OPTIONS_BURST && o->source != OPTIONS_AZURE))
-        return err_set(
-            e, -EINVAL, ERR_INPUT, o->input, "not an input that kvgen knows (%s)",
+        return inputs_unknown(
+            r->inputs, "an input that kvgen knows",
             o->use_burst_trace
-                ? "wanted: BurstGPT CSV, Azure LLM CSV"
-                : "known: JSON lines of Mooncake, Qwen-Bailian, LMCache and Dynamo, agentic "
-                  "sessions, KV events, strace, ShareGPT conversations, CSV of BurstGPT and Azure, "
-                  "traces");
+                ? "BurstGPT CSV, Azure LLM CSV"
+                : "JSON lines of Mooncake, Qwen-Bailian, LMCache and Dynamo, agentic sessions, KV "
+                  "events, strace, ShareGPT conversations, CSV of BurstGPT and Azure, traces",
+            e);
     return 0;
 }
 

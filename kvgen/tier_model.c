@@ -17,7 +17,6 @@
 
 enum {
     MAX_TEXT = 256,
-    MIN_RATE = 1000 /* bytes/s; less is a number without its unit */
 };
 #define MAX_SUMMARY ((size_t)16 << 20)
 #define MAX_RATE    1e15 /* bytes/s of a measured tier */
@@ -99,10 +98,9 @@ static int set_parts(struct tier_model *m, const char *text, const char *parts, 
         char *value = strchr(part, ':');
         if (value) {
             *value++ = '\0';
-            uint64_t rate;
-            if (units_parse_bandwidth(value, &rate) == 0 && rate > 0 && rate < MIN_RATE &&
-                !strstr(part, "lat"))
-                return bad(e, text, "less than 1000 bytes a second; is GB/s behind it missing?");
+            double bare;
+            if (!strstr(part, "lat") && units_parse_f64(value, &bare) == 0 && bare > 0)
+                return bad(e, text, "a rate needs a unit, such as GB/s");
             if (!set_number(m, part, value))
                 return bad(e, text,
                            "expected read:RATE, write:RATE, bw:RATE, lat:TIME, read-lat:TIME or "

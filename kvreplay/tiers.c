@@ -45,7 +45,7 @@ static int sim_parameter(struct tier_sim_opts *sim, char *part)
         return -EINVAL;
     *value++ = '\0';
     if (strcmp(part, "bw") == 0) {
-        int rc = units_parse_bandwidth(value, &sim->bytes_per_s);
+        int rc = units_parse_bandwidth(value, &sim->bytes_per_s); /* 2 would be 2 B/s: refused */
         return rc == 0 && sim->bytes_per_s == 0 ? -ERANGE : rc;
     }
     if (strcmp(part, "lat") == 0)

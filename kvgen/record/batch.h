@@ -101,6 +101,7 @@ struct batch_unknown {
     uint64_t fields, events;
     char event[48];   /* the name of the first such event */
     uint64_t calls;   /* on descriptors that were not opened in the recording */
+    uint64_t rings;   /* of io_uring that were set up or used */
     uint64_t unnamed; /* files written under a name for the meantime, and not renamed */
     uint64_t damaged[BATCH_DAMAGES];
 };

@@ -128,6 +128,7 @@ static void close_reader(struct recording *r)
     r->unknown.fields += r->reader->unknown.fields;
     r->unknown.calls += r->reader->unknown.calls;
     r->unknown.unnamed += r->reader->unknown.unnamed;
+    r->unknown.rings += r->reader->unknown.rings;
     for (int i = 0; i < BATCH_DAMAGES; i++)
         r->unknown.damaged[i] += r->reader->unknown.damaged[i];
     r->reader->ops->close(r->reader);
@@ -424,6 +425,13 @@ static int finish(struct import *base, struct err *e)
                   "reads and writes of descriptors that were opened before the recording began are "
                   "left out: %llu",
                   (unsigned long long)r->unknown.calls);
+    if (r->unknown.rings > 0)
+        notes_add(
+            remarks,
+            "the engine uses io_uring, whose reads and writes strace cannot see (the kernel's "
+            "tracepoints io_uring_submit_req and io_uring_complete can): calls that say so: "
+            "%llu",
+            (unsigned long long)r->unknown.rings);
     if (r->unknown.unnamed > 0)
         notes_add(remarks,
                   "files named .tmp that got no other name: %llu (rename, renameat and renameat2 "

@@ -421,7 +421,13 @@ static int do_call(struct strace *s, const struct call *c)
     static const char *const silent[] = {"fsync",      "fdatasync", "fstat",
                                          "newfstatat", "stat",      "ftruncate",
                                          "fallocate",  "fadvise64", NULL};
+    static const char *const rings[] = {"io_uring_setup", "io_uring_enter", "io_uring_register",
+                                        NULL};
     uint64_t fd = strtoull(c->args, NULL, 10);
+    if (is_any(c, rings)) {
+        s->base.unknown.rings++;
+        return 0;
+    }
     if (is_any(c, reads) || is_any(c, writes))
         return transfer(s, c, is_any(c, writes));
     if (is_call(c, "close"))

@@ -10,6 +10,7 @@
 #include "kvgen/rng.h"
 #include "kvgen/source/csv_rows.h"
 #include "lib/base/units.h"
+#include "lib/trace/shape.h"
 
 enum {
     USERS = 1000 /* among whom requests go round */
@@ -53,6 +54,20 @@ struct burst {
     uint64_t read;
 };
 
+static int bad_header(const struct csv_row *header, const char *column, const char *name,
+                      struct err *e)
+{
+    char begin[SHAPE_BEGIN];
+    const char *divider = shape_divider(header->line, header->line_len);
+    shape_begin(header->line, header->line_len, begin);
+    if (divider)
+        return err_set(e, -EINVAL, ERR_INPUT, name,
+                       "the columns are divided by %s, and kvgen reads commas: \"%s\"", divider,
+                       begin);
+    return err_set(e, -EINVAL, ERR_INPUT, name, "the header has no column \"%s\": \"%s\"", column,
+                   begin);
+}
+
 /* Opens the next file and reads its header: 1; 0 after the last file of the last cycle; negative
  * errno. */
 static int next_file(struct burst *s, struct err *e)
@@ -73,8 +88,7 @@ static int next_file(struct burst *s, struct err *e)
     }
     for (int c = 0; rc == CSV_ROWS_ROW && c < COLUMNS; c++)
         if (!csv_rows_find(&s->layout.column[c], &header))
-            return err_set(e, -EINVAL, ERR_INPUT, name, "the header has no column \"%s\"",
-                           s->layout.column[c].name);
+            return bad_header(&header, s->layout.column[c].name, name, e);
     return rc < 0 ? rc : 1;
 }
 

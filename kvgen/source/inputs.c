@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 
 #include "lib/log/oplog.h"
+#include "lib/trace/shape.h"
 
 enum {
+    SHAPE_WORDS = 160,
     LOOK = 64 << 10 /* bytes in which the kind must show */
 };
 
@@ -23,6 +25,8 @@ struct inputs {
     struct frame_in *file;
     bool opened; /* file is path[next] and nobody has read of it */
     bool repeatable;
+    char what[SHAPE_WORDS]; /* inputs_recognise found: a name, or the beginning */
+    bool named;
     inputs_again again;
     void *ctx;
 };
@@ -331,6 +335,20 @@ int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e)
     else if (frame_in_unread(in->file, text, len) < 0)
         rc = err_nomem(e, "input");
     *kind = kind_of(text, len);
+    char begin[SHAPE_BEGIN];
+    const char *shape = shape_name(text, len);
+    size_t blank = blank_length(text, len);
+    in->named = shape != NULL;
+    snprintf(in->what, sizeof(in->what), "%s",
+             shape ? shape : shape_begin(text + blank, len - blank, begin));
     free(text);
     return rc;
+}
+
+int inputs_unknown(const struct inputs *in, const char *what, const char *known, struct err *e)
+{
+    if (in->named)
+        return err_set(e, -EINVAL, ERR_INPUT, in->given, "not %s, but %s", what, in->what);
+    return err_set(e, -EINVAL, ERR_INPUT, in->given, "not %s: it begins with \"%s\" (known: %s)",
+                   what, in->what, known);
 }

@@ -44,6 +44,9 @@ void inputs_close(struct inputs *in); /* NULL is fine */
 /* Tells the kind by the beginning of the first file, which is still read from its start.
  * INPUTS_UNKNOWN: nothing known. 0, or negative errno (empty, unreadable). */
 int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e);
+/* Says in *e that the input is not what was wanted, as inputs_recognise found it, with a word for
+ * what it is or how it begins; known are the inputs that would do. Returns -EINVAL. */
+int inputs_unknown(const struct inputs *in, const char *what, const char *known, struct err *e);
 
 /* Asked when the last file was read: 1: read all files once more; 0: end; negative errno with *e.
  * path is what inputs_open was given. */

@@ -288,6 +288,8 @@ int units_parse_size(const char *text, uint64_t *bytes)
 int units_parse_bandwidth(const char *text, uint64_t *bytes_per_s)
 {
     size_t len = strlen(text);
+    if (len > 0 && is_digit(text[len - 1])) /* bytes a second are never meant */
+        return -EINVAL;
     if (len > 2 && strcmp(text + len - 2, "/s") == 0)
         len -= 2;
     return parse_with_unit(text, len, size_units, bytes_per_s);

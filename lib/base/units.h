@@ -22,7 +22,7 @@ int units_parse_f64(const char *text, double *out);
 int units_parse_size(const char *text, uint64_t *bytes);
 /* A duration as above. Fractions are allowed ("1.5s"); a negative one is -EINVAL. */
 int units_parse_duration(const char *text, int64_t *ns);
-/* "64GB/s", "800MiB/s"; a bare number is bytes per second. */
+/* "64GB/s", "800MiB/s"; a number needs a unit. */
 int units_parse_bandwidth(const char *text, uint64_t *bytes_per_s);
 
 /* text[0..len), not NUL-terminated: [-]digits[.digits], scaled by 10^scale to an exact integer

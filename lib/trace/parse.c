@@ -2,6 +2,7 @@
  * time, words by a perfect hash; what these do not take goes to units.c, which decides. csv_scan.c
  * has found the fields. */
 #include "lib/trace/parse.h"
+#include "lib/trace/shape.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -397,10 +398,17 @@ int trace_layout_init(struct trace_layout *l, const struct csv_row *header, cons
             l->present |= TRACE_BIT(c);
         }
     }
-    for (int c = 0; c <= TRACE_COL_PHASE; c++)
+    for (int c = 0; c <= TRACE_COL_PHASE; c++) {
+        const char *divider = shape_divider(header->line, header->line_len);
+        char begin[SHAPE_BEGIN];
         if (l->at[c] < 0)
-            return err_set(e, -EINVAL, ERR_INPUT, name, "no column %s in the header: not a trace",
-                           trace_column_name((enum trace_column)c));
+            return err_set(e, -EINVAL, ERR_INPUT, name,
+                           "no column %s in the header: not a trace; %s%s%s\"%s\"",
+                           trace_column_name((enum trace_column)c),
+                           divider ? "its columns are divided by " : "it begins ",
+                           divider ? divider : "with ", divider ? ", not commas: " : "",
+                           shape_begin(header->line, header->line_len, begin));
+    }
     l->parsed = TRACE_CORE | (l->present & (l->want ? l->want : ~0u));
     words_init(&l->op, trace_op_word(TRACE_READ), TRACE_OPS);
     words_init(&l->tier, trace_tier_word(TRACE_GPU), TRACE_NO_TIER + 1);

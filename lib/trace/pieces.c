@@ -2,6 +2,7 @@
  * rows, one thread at a time. Our own compressed files go out as frames, which the taking thread
  * decompresses; all other input is cut at row ends here. read.c parses the rows. */
 #include "lib/trace/pieces.h"
+#include "lib/trace/shape.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -147,6 +148,9 @@ static int read_head(struct pieces *ps, struct csv *c, struct err *e)
     if (rc)
         return rc;
     blank = blank_len(text, len, &blank_lines);
+    const char *shape = shape_name(text + blank, len - blank);
+    if (shape)
+        return err_set(e, -EINVAL, ERR_INPUT, name, "not a trace: %s", shape);
     if (len > blank) {
         csv_set(c, text + blank, len - blank);
         rc = csv_next(c, &row, e);

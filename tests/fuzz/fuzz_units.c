@@ -45,8 +45,10 @@ static void integers(const char *text, size_t len)
     need(size_rc == 0 || bytes == UNTOUCHED);
     if (rc == 0)
         need(size_rc == 0 && bytes == whole);
+    int rate_rc = units_parse_bandwidth(text, &rate);
+    bool bare = text[0] != '\0' && strchr("0123456789", text[strlen(text) - 1]);
     if (size_rc == 0)
-        need(units_parse_bandwidth(text, &rate) == 0 && rate == bytes);
+        need(bare ? rate_rc != 0 : rate_rc == 0 && rate == bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

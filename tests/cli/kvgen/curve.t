@@ -33,7 +33,7 @@ is "the ceiling in the summary" "$(json "$summary" .curve.ceiling.hits)" 34480
 is "the knee is one of the sizes" "$(json "$summary" .curve.knee.hits)" 21540
 like "for people" "$(cat "$TMP/err")" '^curve +lru: knee 0.2034 at 9.77 GiB, ceiling 0.3256 from 56.01 GiB on$'
 need=$(tail -n 1 "$curve" | cut -d , -f 1)
-generate --input "$mooncake" --block-reuse any --curve "$curve" --curve-sizes "$((need - 1)),$need"
+generate --input "$mooncake" --block-reuse any --curve "$curve" --curve-sizes "$((need - 1))B,${need}B"
 is "the ceiling is reached there, not a byte before" "$(hits)" "34451 34480 "
 generate --input - --model tiny-1b --block-reuse any --curve "$curve" <"$DATA/agentic_60.tar.zst"
 is "agentic sessions: the ceiling" "$(tail -n 1 "$curve" | cut -d , -f 2,3)" 4647929,4455452

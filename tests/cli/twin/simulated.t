@@ -80,6 +80,6 @@ bad "one point twice" 'bad.json: has two points of 1048576 bytes, 1 in flight' -
 model "$(point 1048576 1 1 1e9), $(point 1048576 0 1 2e9)" >"$TMP/bad.json"
 bad "nothing in flight" 'bad.json: points.1.: in_flight is not a whole number' --tier-model 2="$TMP/bad.json"
 bad "a number behind a measurement" 'a file stands alone: 2=FILE.json' --tier-model 2="$drive",write:2GB/s
-bad "a rate without its unit" '"2=read:3": less than 1000 bytes a second; is GB/s behind it missing' --tier-model 2=read:3
+bad "a rate without its unit" '"2=read:3": a rate needs a unit, such as GB/s' --tier-model 2=read:3
 bad "no profile" 'unknown profile .known: .*; or FILE.json' --tier-model 2=/tmp
 done_testing

@@ -109,9 +109,10 @@ static void bandwidths(void **state)
     assert_int_equal(v, UINT64_C(64000000000));
     assert_int_equal(units_parse_bandwidth("800MiB/s", &v), 0);
     assert_int_equal(v, 800 * UNITS_MIB);
-    assert_int_equal(units_parse_bandwidth("1000", &v), 0);
+    assert_int_equal(units_parse_bandwidth("1000B/s", &v), 0);
     assert_int_equal(v, 1000);
     v = UNTOUCHED;
+    assert_int_equal(units_parse_bandwidth("1000", &v), -EINVAL);
     assert_int_equal(units_parse_bandwidth("/s", &v), -EINVAL);
     assert_int_equal(units_parse_bandwidth("1GB/h", &v), -EINVAL);
     assert_int_equal(units_parse_bandwidth("1GB/s/s", &v), -EINVAL);
