@@ -11,6 +11,7 @@
 #include "kvreplay/sched/counts.h"
 #include "lib/base/err.h"
 #include "lib/drive/drive_model.h"
+#include "lib/facts/facts.h"
 #include "lib/io/drive_log.h"
 #include "lib/io/gap_list.h"
 #include "lib/io/target_device.h"
@@ -85,6 +86,7 @@ struct evidence {
     uint64_t link_bytes_per_s;              /* that the device's link carries; 0: not known */
     /* from an earlier run */
     struct evidence_ceiling ceiling;
+    struct facts facts; /* that nothing is judged by, put where they are measured */
 };
 
 /* Reads the summary of a run with --null and --timing asap. Class ERR_INPUT when the file is none.

@@ -1,11 +1,9 @@
-/* A part of the summary (summary.c). What was gathered becomes facts here, each in one line; how
- * they are written, lib/facts knows. */
+/* A part of the summary (summary.c). What runs are judged by becomes facts here, each in one line,
+ * beside those that were put where they are measured; how they are written, lib/facts knows. */
 #include "kvreplay/evidence_json.h"
 
 #include <math.h>
 #include <stdio.h>
-
-#include "lib/facts/facts.h"
 
 /* What stands for the device's counters with remote stores. */
 static void put_network(struct facts *f, const struct evidence_network *n)
@@ -100,7 +98,7 @@ static void json_gaps(struct jsonout *j, const char *key, const struct evidence 
 void evidence_json(struct jsonout *j, const struct evidence *ev)
 {
     size_t kept = ev->gaps ? gap_list_kept(ev->gaps) : 0;
-    struct facts f = {0};
+    struct facts f = ev->facts;
 
     put_processors(&f, ev);
     put_moved(&f, ev);
