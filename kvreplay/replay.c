@@ -763,6 +763,16 @@ static bool replay_is_remote(const struct replay *r, unsigned tier)
     return r->tiers.choice[tier].kind == TIERS_REMOTE;
 }
 
+/* The NUMA node of all threads of the targets; negative: they may run on any, or are on several. */
+static int node_of_threads(const struct tiers *t)
+{
+    int node = t->storages > 0 ? t->storage[0].node : -1;
+
+    for (unsigned i = 1; i < t->storages; i++)
+        node = t->storage[i].node == node ? node : -1;
+    return node;
+}
+
 /* The timed part, with evidence gathered on both sides of it. */
 static int replay_execute(struct replay *r, struct err *e)
 {
@@ -802,6 +812,8 @@ static int replay_execute(struct replay *r, struct err *e)
     r->cpu_ns = clock_process_cpu_ns() - cpu_ns;
     tiers_describe(&r->tiers);
     evidence_end(&r->evidence, device, devices);
+    int node = node_of_threads(&r->tiers);
+    facts_put_count(&r->evidence.facts, FACT_NUMA_NODE, node >= 0, (uint64_t)node);
     gap_list_end(r->tiers.gaps);
     if (r->tiers.storages) {
         seen = replay_look_at_targets(r);
