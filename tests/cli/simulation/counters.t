@@ -45,4 +45,25 @@ documents before, cut|--users 1 $rag $slow --workers 1 --duration 1s|1 1 0 1 0 0
 documents beside requests|--users 1 $rag $timed|35 35 34 1 0 0|34 0 3 0 0|38120 627 72
 one document is written, two wait|--users 1 $rag $timed $slow --workers 1|1 0 0 0 1 2|0 1 0 0 0|0 0 0
 END
+
+# Times are those up to the end of the run, also of what is under way then. A prefill of 1,024 tokens takes 4 ms, a block
+# 12.6 s in the slow tier.
+busy='[.prefill.engine_s // "-", .prefill.gpu_s // "-", .prefill.busy_share // "-",
+    (.tiers[-1].read.busy_share // 0), (.tiers[-1].write.busy_share // 0)] | map(tostring) | join(" ")'
+# engine-seconds GPU-seconds busy-share | reads writes of Tier-2: busy shares
+while IFS='|' read -r name options engines tiers; do
+    with "$options" told "$BIN/kvgen" -m tiny-1b --seed 1 -o none --summary "$TMP/s.json"
+    is "$name" "$(jq -r "$busy" "$TMP/s.json")" "$engines $tiers"
+done <<END
+cut in a prefill|--input $TMP/two.jsonl $gpu --duration 2ms|0.002 0.002 1|0 0
+of one of two engines|--input $TMP/two.jsonl $gpu --engines 2 --duration 2ms|0.002 0.002 0.5|0 0
+of two GPUs|--input $TMP/two.jsonl $gpu --tensor-parallel 2 --duration 1ms|0.001 0.002 1|0 0
+cut in a write|--input $TMP/two.jsonl $slow --duration 2s|- - -|0 1
+cut in a write to a measured drive|--input $TMP/two.jsonl --gpu-mem 0 --cpu-mem 0 --tier-model 2=$DATA/drive_model.json --duration 1ms|- - -|1 1
+END
+engine_ns() {
+    with "$gpu" told "$BIN/kvgen" -m tiny-1b --input "$TMP/two.jsonl" -o none --duration "$1" --summary "$TMP/s.json"
+    jq '.prefill.engine_s * 1e9 | round' "$TMP/s.json"
+}
+is "a prefill, a pause, and a millisecond of another" "$(engine_ns 1.001s)" "$(($(engine_ns 1s) + 1000000))"
 done_testing
