@@ -50,13 +50,15 @@ stderr_like "and says so" '^kvgen: --only-tier: no trace is written .-o none., a
 # The same where an existing trace runs through other tiers: one row of it may become several.
 generate
 mv "$TMP/t.csv" "$TMP/whole.csv"
-for limit in 1 17 41 42 43 997; do
+for limit in 1 17 94 98 997; do
     told "$BIN/kvgen" --input "$TMP/whole.csv" --retier --gpu-mem 0 --cpu-mem 1GiB --storage-capacity 1GiB \
         --limit "$limit" -o "$TMP/t.csv" --summary "$TMP/s.json"
     is "other tiers, cut behind row $limit" "$(by_summary)" "$(by_rows | sed 's/^Tier-0 0 0 0 0 0 //')"
 done
-# A read of what is gone becomes a Miss and a Write: cut between them, nothing is written yet.
-printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n1,Read,10,Tier-1,a,Decode\n' >"$TMP/one.csv"
-told "$BIN/kvgen" --input "$TMP/one.csv" --retier --limit 1 -o "$TMP/t.csv" --summary "$TMP/s.json"
-is "cut between two rows of one" "$(json "$TMP/s.json" '.trace.rows, [.tiers[].write_ops] | tostring')" "1 [0,0,0]"
+# One row may become three: for c, which fills the tier, a and b are deleted. Cut after the first of them.
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n%s\n%s\n%s\n' 1,Write,10,Tier-2,a,Prefill \
+    2,Write,10,Tier-2,b,Prefill 3,Write,20,Tier-2,c,Prefill >"$TMP/three.csv"
+told "$BIN/kvgen" --input "$TMP/three.csv" --retier --gpu-mem 0 --cpu-mem 0 --storage-capacity 20B --limit 3 \
+    -o "$TMP/t.csv" --summary "$TMP/s.json"
+is "cut among the rows of one" "$(by_summary)" "Tier-2 10 1 20 0 1"
 done_testing

@@ -16,9 +16,9 @@ lengths='--input-len 1000 --output-len 10'
 users="--users 2 $lengths --arrival open"
 rag="$lengths --enable-rag --rag-num-docs 3"
 timed='--rag-ingest timed --duration 30s'
-counters='.requests as $r | [$r.issued, $r.served, $r.completed, $r.in_progress, $r.waiting, $r.waiting_documents,
-    $r.end_to_end_ms.count // 0, ([$r.queue_by_qos_ms // {} | .[] | .count? // 0] | add // 0), $r.ingest_ms.count // 0,
-    .prefill.requests // 0, .prefill.first_token_ms.all.count // 0, $r.context_tokens, $r.generated_tokens,
+counters='.requests + {prefill: .prefill, lookups: .lookups} | [.issued, .served, .completed, .in_progress, .waiting, .waiting_documents,
+    .end_to_end_ms.count // 0, ([.queue_by_qos_ms // {} | .[] | .count? // 0] | add // 0), .ingest_ms.count // 0,
+    .prefill.requests // 0, .prefill.first_token_ms.all.count // 0, .context_tokens, .generated_tokens,
     .lookups.all.lookups] | map(tostring) | join(" ")'
 
 # issued served completed in-progress waiting waiting-documents | end-to-end queued ingested prefills first-tokens |
