@@ -206,6 +206,15 @@ double evidence_run_delay_share(const struct evidence *ev)
     return share < 1 ? share : 1;
 }
 
+int64_t evidence_throttled_ns(const struct evidence *ev)
+{
+    const struct cgroup_limits *a = &ev->machine_before.groups, *b = &ev->machine_after.groups;
+
+    return a->cpus > 0 && a->throttled_ns >= 0 && b->throttled_ns >= a->throttled_ns
+               ? b->throttled_ns - a->throttled_ns
+               : -1;
+}
+
 double evidence_steal_share(const struct evidence *ev)
 {
     const struct machine *before = &ev->machine_before, *after = &ev->machine_after;

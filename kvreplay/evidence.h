@@ -114,6 +114,8 @@ double evidence_cached_read_share(const struct evidence *ev);
  * count.
  */
 double evidence_run_delay_share(const struct evidence *ev);
+/* Time in which a CPU quota held back the processes of its control group; negative: not known. */
+int64_t evidence_throttled_ns(const struct evidence *ev);
 /* Share of the processors' time that the hypervisor took away; negative: not known. */
 double evidence_steal_share(const struct evidence *ev);
 

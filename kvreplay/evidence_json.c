@@ -28,10 +28,14 @@ static void put_processors(struct facts *f, const struct evidence *ev)
 {
     struct gap_list_delay delay;
     bool known = ev->gaps && gap_list_run_delay(ev->gaps, &delay);
+    double cpus = ev->machine_before.groups.cpus;
+    int64_t throttled_ns = evidence_throttled_ns(ev);
 
     facts_put_number(f, FACT_RUN_DELAY_S, known ? (double)delay.all_ns / 1e9 : NAN);
     facts_put_number(f, FACT_RUN_DELAY_SHARE, evidence_run_delay_share(ev));
     facts_put_number(f, FACT_STEAL_SHARE, evidence_steal_share(ev));
+    facts_put_number(f, FACT_CPU_QUOTA, cpus > 0 ? cpus : NAN);
+    facts_put_number(f, FACT_THROTTLED_S, throttled_ns < 0 ? NAN : (double)throttled_ns / 1e9);
     facts_put_number(f, FACT_LARGEST_GAP_US,
                      ev->gaps ? (double)gap_list_largest_ns(ev->gaps) / 1e3 : NAN);
     facts_put_count(f, FACT_GAPS, ev->gaps, ev->gaps ? gap_list_count(ev->gaps) : 0);

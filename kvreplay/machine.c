@@ -32,4 +32,5 @@ void machine_read(struct machine *m)
     if (f)
         fclose(f);
     m->io_known = found == 3;
+    cgroup_read("", &m->groups);
 }

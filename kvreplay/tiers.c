@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/memory.h"
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
 #include "lib/drive/drive_model.h"
+#include "lib/io/process_limits.h"
 #include "lib/json/jsonin.h"
 #include "lib/like/like.h"
 #include "lib/tier/spread.h"

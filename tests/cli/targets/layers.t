@@ -11,8 +11,10 @@ summary=$TMP/s.json
 loops=
 # shellcheck disable=SC2086
 leave() {
+    left=$?
     umount "$TMP/outer" "$TMP/inner" "$TMP/btrfs" "$TMP/over" "$TMP/memory" 2>/dev/null
     for l in $loops; do losetup -d "$l"; done
+    (exit $left)
     tap_exit
 }
 trap leave EXIT

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "kvreplay/tiers.h"
-#include "lib/base/memory.h"
 #include "lib/base/units.h"
+#include "lib/io/process_limits.h"
 #include "lib/tier/arena.h"
 
 /* Tier-0 on so many GPUs, of --gpu-mem-gb gb each, for a trace that needs peak bytes. */
