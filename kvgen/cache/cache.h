@@ -50,15 +50,18 @@ struct kv_found {
     bool load_first, load_in_step;
 };
 enum kv_look {
-    KV_FOUND,    /* also: nothing found */
-    KV_ASK_AGAIN /* in the next step: a transfer or an answer of a tier is under way */
+    KV_FOUND,        /* also: nothing found */
+    KV_ASK_AGAIN,    /* in the next step: a transfer or an answer of a tier is under way */
+    KV_OWN_TRANSFERS /* the same: transfers of its own are */
 };
 
 /* What a request wants room for. */
 struct kv_room {
     uint64_t tokens; /* to compute in this step, after what was found; 0: a load that comes first */
-    uint64_t leave;  /* blocks (or the cache's other unit of room) that must stay free */
-    bool whole;      /* all known tokens must fit now, though room is taken for `tokens` only */
+    /* Blocks (or the cache's other unit of room) that must stay free, and how many more of them
+     * where only `tokens` are asked about. */
+    uint64_t leave, promised;
+    bool whole; /* all known tokens must fit now, though room is taken for `tokens` only */
 };
 
 /* ---- what the cache says ---- */
@@ -145,9 +148,11 @@ struct kv_cache_ops {
     /* This step computes that many tokens of r; computed_tokens is as before them. In the order of
      * the step, after all of its admissions. */
     void (*scheduled)(struct kv_cache *c, struct kv_request *r, uint64_t tokens);
-    void (*step_built)(struct kv_cache *c); /* all of the step was told */
-    /* Tokens up to computed_tokens are there: outputs became known. */
-    void (*computed)(struct kv_cache *c, struct kv_request *r);
+    /* All of the step was told. 0, or -ENOMEM, after which only free may be called. */
+    int (*step_built)(struct kv_cache *c);
+    /* An output came: the keys and values of the first `tokens` tokens are there, and the tokens
+     * themselves are known. */
+    void (*computed)(struct kv_cache *c, struct kv_request *r, uint64_t tokens);
     /* It gives its blocks back; the cache may still store some until depart. */
     void (*finished)(struct kv_cache *c, struct kv_request *r);
     void (*preempted)(struct kv_cache *c, struct kv_request *r); /* its blocks go back */
@@ -169,26 +174,38 @@ struct kv_cache_ops {
 
 /*
  * What lies below the GPU, for caches whose GPU is vLLM's block pool: vLLM's own offloading,
- * LMCache (a connector in vLLM's words). The pool (vllm_pool.h) calls it at the same points of a
- * step.
+ * LMCache (a connector in vLLM's words). The pool (vllm.h) calls it at the same points of a step.
+ * What it does with one request is in `state`, which is its own.
  */
 struct kv_below;
+
+/* The blocks that a request holds on the GPU, by position, for each group of layers. Lent for the
+ * call. */
+struct kv_held {
+    const uint64_t *key;   /* of the chain up to the block's end */
+    const uint32_t *block; /* 0: outside the window, or not cached */
+    uint64_t count;
+};
+
 struct kv_below_ops {
     const char *name;
     void (*free)(struct kv_below *b);                                      /* takes NULL */
     int (*arrive)(struct kv_below *b, struct kv_request *r, void **state); /* 0 or -ENOMEM */
     /* Tokens that can be loaded after the first `from`, which the GPU has. */
     enum kv_look (*look_up)(struct kv_below *b, void *state, uint64_t from, struct kv_found *out);
-    /* It was admitted: the load of tokens from..to of the chain begins. from == to: nothing to
-     * load. */
+    /* It was admitted with tokens from..to of the chain to be loaded, which begins now; from == to:
+     * none. */
     void (*admitted)(struct kv_below *b, void *state, uint64_t from, uint64_t to);
-    /* After this step the first `end` tokens are on the GPU: what is to be stored is stored. */
-    void (*offer)(struct kv_below *b, void *state, uint64_t end);
-    void (*step_built)(struct kv_below *b);
+    /* After this step the first `end` tokens are on the GPU: what is to be stored is stored. held:
+     * one for each group. */
+    void (*offer)(struct kv_below *b, void *state, uint64_t end, const struct kv_held *held);
+    int (*step_built)(struct kv_below *b); /* 0 or -ENOMEM */
     void (*preempted)(struct kv_below *b, void *state);
-    void (*finished)(struct kv_below *b, void *state); /* the end of its tokens is known */
-    /* The GPU's block under that key is about to be overwritten. */
-    void (*overwritten)(struct kv_below *b, uint64_t key);
+    /* The request ends. held: its blocks, which are free now but not overwritten yet; lent until
+     * depart. The next step_built may still store from them. */
+    void (*finished)(struct kv_below *b, void *state, const struct kv_held *held);
+    /* A request gets that block of the GPU: to overwrite it, or for what is cached in it. */
+    void (*taken)(struct kv_below *b, uint32_t block);
     void (*transfer_done)(struct kv_below *b, uint64_t id);
     void (*step_done)(struct kv_below *b);
     void (*depart)(struct kv_below *b, void *state);

@@ -12,6 +12,7 @@ static const struct {
 } drivers[] = {
     {"LMCache", drive_lmcache},
     {"SGLang", drive_sglang},
+    {"vllm", drive_vllm},
     {NULL, NULL},
 };
 

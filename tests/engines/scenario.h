@@ -64,5 +64,6 @@ void scenario_differs(struct scenario_outcome *o, const char *fmt, ...)
 typedef int (*scenario_driver)(const struct scenario *s, struct scenario_outcome *o, struct err *e);
 int drive_lmcache(const struct scenario *s, struct scenario_outcome *o, struct err *e);
 int drive_sglang(const struct scenario *s, struct scenario_outcome *o, struct err *e);
+int drive_vllm(const struct scenario *s, struct scenario_outcome *o, struct err *e);
 
 #endif

@@ -1,0 +1,33 @@
+/* vllm_files.h - the tier below vLLM's host memory that keeps a file for each chunk
+ * (TieringOffloading with `fs`). Asking it takes until the next step, it has no bound, and nothing
+ * leaves it. */
+#ifndef KVGEN_CACHE_VLLM_FILES_H
+#define KVGEN_CACHE_VLLM_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vllm_files;
+
+/* at_once: questions are answered at once (the tier `example`). NULL: no memory. */
+struct vllm_files *vllm_files_create(bool at_once);
+void vllm_files_free(struct vllm_files *f); /* takes NULL */
+
+enum files_answer {
+    FILES_ASKED, /* the answer is there in the next step */
+    FILES_HIT,
+    FILES_MISS,
+    FILES_FAILED /* no memory */
+};
+/* Is there a file for that key? first: this request has not asked for it yet; it then holds the
+ * answer, which stays as it is until all who asked have left. */
+enum files_answer vllm_files_ask(struct vllm_files *f, uint64_t key, bool first);
+/* A request that asked for the key leaves. */
+void vllm_files_leave(struct vllm_files *f, uint64_t key);
+/* The step ends: questions are answered, by the files that are there now. */
+void vllm_files_step(struct vllm_files *f);
+/* A file is written. 0 or -ENOMEM. */
+int vllm_files_put(struct vllm_files *f, uint64_t key);
+bool vllm_files_has(const struct vllm_files *f, uint64_t key);
+
+#endif

@@ -1,0 +1,740 @@
+/* vllm_offload.c - vLLM 0.33.0: its OffloadingConnector by its rules. Each step offers the chunks
+ * that it completes to host memory, all or nothing; a look-up pins nothing; a load takes what the
+ * GPU lacks. What host memory keeps is vllm_host.h's business, what files there are vllm_files.h's.
+ */
+#include "kvgen/cache/vllm_offload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvgen/cache/vllm_files.h"
+#include "kvgen/cache/vllm_host.h"
+#include "kvgen/cache/vllm_tracker.h"
+
+enum {
+    GROUPS = 8
+};
+
+/* What a request did with a chunk of its chain. */
+enum chunk_mark {
+    CHUNK_TOUCHED = 1,
+    CHUNK_BROUGHT = 2, /* it stored it */
+    CHUNK_REUSED = 4,  /* it found it in host memory */
+    CHUNK_MISSED = 8,
+    CHUNK_COUNTED = 16, /* since its last admission: its offer was counted (store_threshold) */
+    CHUNK_ASKED = 32    /* of the lower tier */
+};
+
+struct offloaded {
+    struct kv_request *request;
+    struct vllm_host_request host;
+    uint64_t chunks;         /* whole ones of the chain */
+    uint64_t *key[GROUPS];   /* of each chunk */
+    uint8_t *mark[GROUPS];   /* enum chunk_mark */
+    uint64_t next;           /* the first chunk that is yet to be offered */
+    uint64_t jobs;           /* under way */
+    struct offloaded *ended; /* the next one that ended in the same step */
+    struct kv_held held_at_end[GROUPS];
+    uint64_t end; /* tokens that it computed */
+    bool is_late; /* some of what the last look-up found is yet to come */
+    bool is_done, departed;
+};
+
+/* A transfer under way. */
+struct job {
+    uint64_t id;
+    enum kv_transfer_kind kind;
+    struct offloaded *owner; /* NULL: nobody's */
+    uint32_t *chunk;         /* of host memory */
+    uint64_t chunks;
+    bool open, flush;
+};
+
+/* The store that read a block of the GPU last. */
+struct block_store {
+    uint64_t id;    /* 1 + the job's; 0: none did */
+    bool in_window; /* of a group with a window */
+};
+
+/* A chunk of an offer, or one to be promoted. */
+struct offer_chunk {
+    uint32_t group;
+    uint64_t at; /* in the chain */
+    bool is_new;
+};
+
+struct kv_below {
+    struct vllm_offload_opts o;
+    uint64_t window[GROUPS];
+    struct kv_listener listener;
+    struct vllm_host *host;
+    struct vllm_files *files;
+    struct job *job; /* by id less first_job */
+    uint64_t jobs, jobs_cap, first_job, next_job, open;
+    struct block_store *block_store; /* by GPU block */
+    struct offer_chunk *offer;
+    uint64_t *keys; /* for what is told */
+    uint64_t scratch;
+    struct offloaded *first_ended, **last_ended;
+    uint64_t sync_left; /* bytes of this step's loads within it */
+    bool flushes, failed;
+    struct vllm_tracker tracker; /* with store_threshold */
+};
+
+static void tell(const struct kv_below *b, enum kv_event_kind kind, enum trace_tier tier,
+                 const struct offloaded *s, uint64_t key)
+{
+    const struct kv_event e = {.kind = kind, .tier = tier, .key = key, .request = s->request};
+    b->listener.event(b->listener.ctx, &e);
+}
+
+static void below_free(struct kv_below *b)
+{
+    if (!b)
+        return;
+    for (uint64_t i = 0; i < b->jobs; i++)
+        free(b->job[i].chunk);
+    vllm_host_free(b->host);
+    vllm_files_free(b->files);
+    vllm_tracker_release(&b->tracker);
+    free(b->job);
+    free(b->block_store);
+    free(b->offer);
+    free(b->keys);
+    free(b);
+}
+
+struct kv_below *vllm_offload_create(const struct vllm_offload_opts *o,
+                                     const struct kv_listener *listener)
+{
+    struct kv_below *b = calloc(1, sizeof(*b));
+    if (!b)
+        return NULL;
+    b->o = *o;
+    for (uint32_t g = 0; g < o->groups; g++)
+        b->window[g] = o->window[g];
+    b->o.window = b->window;
+    b->listener = *listener;
+    b->tracker.most = o->max_tracker_size;
+    b->last_ended = &b->first_ended;
+    b->sync_left = o->sync_load_bytes;
+    b->host = vllm_host_create(o->chunks, o->arc);
+    b->block_store = calloc(o->gpu_blocks + 1, sizeof(*b->block_store));
+    bool failed = !b->host || !b->block_store;
+    if (o->lower != VLLM_NO_LOWER) {
+        b->files = vllm_files_create(o->lower == VLLM_EXAMPLE);
+        failed |= !b->files;
+    }
+    if (failed) {
+        below_free(b);
+        return NULL;
+    }
+    return b;
+}
+
+void vllm_offload_count(const struct kv_below *b, struct vllm_host_counts *out)
+{
+    vllm_host_count(b->host, out);
+}
+
+static uint64_t chunk_tokens(const struct kv_below *b)
+{
+    return b->o.chunk_blocks * b->o.block_tokens;
+}
+
+/* ---- requests come and go ---- */
+
+static void offloaded_free(const struct kv_below *b, struct offloaded *s)
+{
+    for (uint32_t g = 0; g < b->o.groups; g++) {
+        free(s->key[g]);
+        free(s->mark[g]);
+    }
+    free(s);
+}
+
+/* Room for that many chunks at once in the lists of this file. */
+static int reserve_scratch(struct kv_below *b, uint64_t chunks)
+{
+    if (chunks <= b->scratch)
+        return 0;
+    struct offer_chunk *offer = realloc(b->offer, chunks * sizeof(*offer));
+    if (!offer)
+        return -ENOMEM;
+    b->offer = offer;
+    uint64_t *keys = realloc(b->keys, chunks * sizeof(*keys));
+    if (!keys)
+        return -ENOMEM;
+    b->keys = keys;
+    b->scratch = chunks;
+    return 0;
+}
+
+static int arrive(struct kv_below *b, struct kv_request *r, void **state)
+{
+    struct offloaded *s = calloc(1, sizeof(*s));
+    if (!s)
+        return -ENOMEM;
+    s->request = r;
+    s->chunks = chain_tokens(&r->chain) / chunk_tokens(b);
+    int rc = reserve_scratch(b, (s->chunks + 1) * b->o.groups);
+    if (!rc && b->o.store_threshold >= 2)
+        rc = vllm_tracker_reserve(&b->tracker, (s->chunks + 1) * b->o.groups);
+    for (uint32_t g = 0; g < b->o.groups && !rc; g++) {
+        s->key[g] = malloc((s->chunks + 1) * sizeof(*s->key[g]));
+        s->mark[g] = calloc(s->chunks + 1, 1);
+        if (!s->key[g] || !s->mark[g]) {
+            rc = -ENOMEM;
+            break;
+        }
+        struct chain_walk w = {.chain = &r->chain, .key = chain_root(g)};
+        for (uint64_t i = 0; i < s->chunks; i++)
+            s->key[g][i] = chain_key(&w, (i + 1) * chunk_tokens(b));
+    }
+    if (rc)
+        offloaded_free(b, s);
+    else
+        *state = s;
+    return rc;
+}
+
+static void depart(struct kv_below *b, void *state)
+{
+    struct offloaded *s = state;
+    for (uint32_t g = 0; b->files && g < b->o.groups; g++)
+        for (uint64_t i = 0; i < s->chunks; i++)
+            if (s->mark[g][i] & CHUNK_ASKED)
+                vllm_files_leave(b->files, s->key[g][i]);
+    s->departed = true;
+    if (!s->jobs)
+        offloaded_free(b, s);
+}
+
+/* ---- transfers ---- */
+
+/* A new transfer with room for that many chunks. NULL: no memory, which step_built will say. */
+static struct job *new_job(struct kv_below *b, enum kv_transfer_kind kind, struct offloaded *owner,
+                           uint64_t chunks)
+{
+    if (b->jobs == b->jobs_cap) {
+        /* Those at the front that are done make room. */
+        uint64_t done = 0;
+        while (done < b->jobs && !b->job[done].open)
+            done++;
+        if (b->jobs)
+            memmove(b->job, b->job + done, (b->jobs - done) * sizeof(*b->job));
+        b->jobs -= done;
+        b->first_job += done;
+        if (done < b->jobs_cap / 2 + 1) {
+            struct job *grown = realloc(b->job, (2 * b->jobs_cap + 64) * sizeof(*grown));
+            if (!grown) {
+                b->failed = true;
+                return NULL;
+            }
+            b->job = grown;
+            b->jobs_cap = 2 * b->jobs_cap + 64;
+        }
+    }
+    uint32_t *list = malloc((chunks + 1) * sizeof(*list));
+    if (!list) {
+        b->failed = true;
+        return NULL;
+    }
+    struct job *j = &b->job[b->jobs++];
+    *j = (struct job){
+        .id = b->next_job++, .kind = kind, .owner = owner, .chunk = list, .open = true};
+    b->open++;
+    if (owner)
+        owner->jobs++;
+    return j;
+}
+
+static void begin(struct kv_below *b, const struct job *j, bool in_step)
+{
+    static const enum trace_tier ends[][2] = {[KV_STORE] = {TRACE_GPU, TRACE_CPU},
+                                              [KV_LOAD] = {TRACE_CPU, TRACE_GPU},
+                                              [KV_PROMOTE] = {TRACE_STORAGE, TRACE_CPU},
+                                              [KV_WRITE] = {TRACE_CPU, TRACE_STORAGE}};
+    for (uint64_t i = 0; i < j->chunks; i++)
+        b->keys[i] = vllm_host_key(b->host, j->chunk[i]);
+    const struct kv_transfer t = {.id = j->id,
+                                  .kind = j->kind,
+                                  .from = ends[j->kind][0],
+                                  .to = ends[j->kind][1],
+                                  .request = j->owner ? j->owner->request : NULL,
+                                  .keys = b->keys,
+                                  .count = j->chunks,
+                                  .tokens = j->chunks * chunk_tokens(b),
+                                  .in_step = in_step};
+    b->listener.transfer(b->listener.ctx, &t);
+}
+
+/* What was stored goes to the lower tier, too. */
+static void write_down(struct kv_below *b, const uint32_t *chunk, uint64_t chunks)
+{
+    struct job *j = new_job(b, KV_WRITE, NULL, chunks);
+    if (!j)
+        return;
+    for (uint64_t i = 0; i < chunks; i++) {
+        j->chunk[j->chunks++] = chunk[i];
+        vllm_host_begin_read(b->host, chunk[i], false);
+    }
+    begin(b, j, false);
+}
+
+static void transfer_done(struct kv_below *b, uint64_t id)
+{
+    struct job j = b->job[id - b->first_job];
+    b->job[id - b->first_job].open = false;
+    b->job[id - b->first_job].chunk = NULL;
+    b->open--;
+    for (uint64_t i = 0; i < j.chunks; i++) {
+        switch (j.kind) {
+        case KV_STORE:
+        case KV_PROMOTE:
+            vllm_host_written(b->host, j.chunk[i]);
+            break;
+        case KV_LOAD:
+            vllm_host_end_read(b->host, j.chunk[i], true);
+            break;
+        case KV_WRITE:
+            if (vllm_files_put(b->files, vllm_host_key(b->host, j.chunk[i])))
+                b->failed = true;
+            vllm_host_end_read(b->host, j.chunk[i], false);
+            break;
+        }
+    }
+    if (j.owner && --j.owner->jobs == 0 && j.owner->departed)
+        offloaded_free(b, j.owner);
+    if (j.kind == KV_STORE && b->files)
+        write_down(b, j.chunk, j.chunks);
+    free(j.chunk);
+}
+
+/* ---- look-up and load ---- */
+
+enum chunk_answer {
+    ANSWER_MISS,
+    ANSWER_HIT,
+    ANSWER_LATER
+};
+
+/* Where chunks of one request leave by position: of two groups at one place, the first group's
+ * leaves first. */
+static uint64_t place_of(uint32_t g, uint64_t at)
+{
+    return at * GROUPS + (GROUPS - 1 - g);
+}
+
+/* Takes room for a chunk of the lower tier; its read is told when the step is built. */
+static enum chunk_answer promote(struct kv_below *b, struct offloaded *s, uint32_t g, uint64_t at)
+{
+    const uint64_t key = s->key[g][at];
+    vllm_host_protect(b->host);
+    if (!(s->mark[g][at] & CHUNK_MISSED))
+        vllm_host_miss(b->host, key);
+    s->mark[g][at] |= CHUNK_MISSED;
+    if (!vllm_host_make_room(b->host, 1, &b->listener, s->request)) {
+        tell(b, KV_NOT_PROMOTED, TRACE_CPU, s, key);
+        return ANSWER_MISS;
+    }
+    struct job *j = b->jobs ? &b->job[b->jobs - 1] : NULL;
+    if (!j || j->kind != KV_PROMOTE || j->owner != s || !j->open) {
+        j = new_job(b, KV_PROMOTE, s, s->chunks * b->o.groups);
+        if (!j)
+            return ANSWER_LATER;
+    }
+    j->chunk[j->chunks++] = vllm_host_insert(b->host, &s->host, key, place_of(g, at));
+    s->mark[g][at] |= CHUNK_TOUCHED | CHUNK_BROUGHT;
+    tell(b, KV_PROMOTED, TRACE_CPU, s, key);
+    return ANSWER_LATER;
+}
+
+/* What a tier that takes a step to answer said. */
+static void tell_answer(struct kv_below *b, enum kv_event_kind kind, const struct offloaded *s,
+                        uint64_t key)
+{
+    if (b->o.lower == VLLM_FILES)
+        tell(b, kind, TRACE_STORAGE, s, key);
+}
+
+static enum chunk_answer ask_lower(struct kv_below *b, struct offloaded *s, uint32_t g, uint64_t at)
+{
+    const uint64_t key = s->key[g][at];
+    const bool first = !(s->mark[g][at] & CHUNK_ASKED);
+    s->mark[g][at] |= CHUNK_ASKED;
+    switch (vllm_files_ask(b->files, key, first)) {
+    case FILES_ASKED:
+        tell_answer(b, KV_ASKED, s, key);
+        return ANSWER_LATER;
+    case FILES_HIT:
+        tell_answer(b, KV_HIT, s, key);
+        return promote(b, s, g, at);
+    case FILES_MISS:
+        tell_answer(b, KV_MISS, s, key);
+        return ANSWER_MISS;
+    case FILES_FAILED:
+        b->failed = true;
+    }
+    return ANSWER_LATER;
+}
+
+static enum chunk_answer find(struct kv_below *b, struct offloaded *s, uint32_t g, uint64_t at)
+{
+    const uint32_t chunk = vllm_host_find(b->host, s->key[g][at]);
+    if (chunk != HOST_NONE)
+        return vllm_host_is_ready(b->host, chunk) ? ANSWER_HIT : ANSWER_LATER;
+    return b->files ? ask_lower(b, s, g, at) : ANSWER_MISS;
+}
+
+/* The end, in chunks, of the run of chunks from `first` on that are here or will be. */
+static uint64_t find_run(struct kv_below *b, struct offloaded *s, uint32_t g, uint64_t first,
+                         uint64_t end)
+{
+    uint64_t at = first;
+    for (; at < end; at++) {
+        const enum chunk_answer a = find(b, s, g, at);
+        if (a == ANSWER_MISS)
+            break;
+        s->is_late |= a == ANSWER_LATER;
+    }
+    return at;
+}
+
+/* The first chunk that the group looks at if it has computed `end` chunks; not before `first`. */
+static uint64_t window_begin(const struct kv_below *b, uint32_t g, uint64_t first, uint64_t end)
+{
+    const uint64_t unit = chunk_tokens(b);
+    const uint64_t need = b->window[g] ? (b->window[g] - 1 + unit - 1) / unit : end;
+    return end > first + need ? end - need : first;
+}
+
+/* The largest end, at most `end`, before which the group has its window, or `first`. */
+static uint64_t find_window(struct kv_below *b, struct offloaded *s, uint32_t g, uint64_t first,
+                            uint64_t end)
+{
+    bool late = false;
+    for (uint64_t at = end; at > window_begin(b, g, first, end);) {
+        const enum chunk_answer a = find(b, s, g, --at);
+        late |= a == ANSWER_LATER;
+        if (a == ANSWER_MISS) {
+            end = at;
+            late = false;
+        }
+    }
+    s->is_late |= late;
+    return end;
+}
+
+/* The end of the run that all groups have. */
+static uint64_t find_all(struct kv_below *b, struct offloaded *s, uint64_t first, uint64_t end)
+{
+    s->is_late = false;
+    for (uint32_t g = 0; g < b->o.groups; g++)
+        if (!b->window[g])
+            end = find_run(b, s, g, first, end);
+    for (uint64_t before = end + 1; end < before;) {
+        before = end;
+        for (uint32_t g = 0; g < b->o.groups; g++)
+            if (b->window[g])
+                end = find_window(b, s, g, first, end);
+    }
+    return end;
+}
+
+static bool some_are_loaded(const struct kv_below *b, const struct offloaded *s, uint64_t first,
+                            uint64_t end)
+{
+    for (uint32_t g = 0; g < b->o.groups; g++)
+        for (uint64_t at = window_begin(b, g, first, end); at < end; at++) {
+            const uint32_t chunk = vllm_host_find(b->host, s->key[g][at]);
+            if (chunk != HOST_NONE && vllm_host_is_loaded(b->host, chunk))
+                return true;
+        }
+    return false;
+}
+
+static enum kv_look look_up(struct kv_below *b, void *state, uint64_t from, struct kv_found *out)
+{
+    struct offloaded *s = state;
+    const uint64_t unit = chunk_tokens(b), first = from / unit;
+    s->next = 0;
+    for (uint32_t g = 0; g < b->o.groups; g++)
+        for (uint64_t i = 0; b->o.store_threshold >= 2 && i < s->chunks; i++)
+            s->mark[g][i] &= (uint8_t)~CHUNK_COUNTED;
+    if (s->jobs)
+        return KV_OWN_TRANSFERS;
+    uint64_t most = s->request->known_tokens;
+    if (s->request->max_load_tokens != KV_NO_LIMIT && from + s->request->max_load_tokens < most)
+        most = from + s->request->max_load_tokens;
+    const uint64_t end = find_all(b, s, first, most / unit);
+    const bool asked = b->files && s->is_late;
+    if (end * unit < from + unit)
+        return asked ? KV_ASK_AGAIN : KV_FOUND;
+    if (s->is_late)
+        return KV_ASK_AGAIN;
+    if (some_are_loaded(b, s, first, end))
+        return KV_ASK_AGAIN;
+    const uint64_t tokens = end * unit - from;
+    out->tokens[TRACE_CPU] = tokens;
+    const uint64_t bytes = (end - first) * b->o.chunk_bytes;
+    out->load_in_step = end * unit < s->request->known_tokens && bytes <= b->sync_left;
+    out->load_first = !out->load_in_step;
+    return KV_FOUND;
+}
+
+static void touch(struct kv_below *b, struct offloaded *s, uint32_t g, uint64_t at, uint32_t chunk)
+{
+    if (chunk != HOST_NONE && !(s->mark[g][at] & CHUNK_BROUGHT))
+        s->mark[g][at] |= CHUNK_REUSED;
+    if (s->mark[g][at] & CHUNK_TOUCHED)
+        return;
+    s->mark[g][at] |= CHUNK_TOUCHED;
+    vllm_host_touch(b->host, &s->host, chunk, place_of(g, at));
+}
+
+static void admitted(struct kv_below *b, void *state, uint64_t from, uint64_t to)
+{
+    struct offloaded *s = state;
+    const uint64_t unit = chunk_tokens(b), first = from / unit, end = to / unit;
+    s->next = 0;
+    if (from == to)
+        return;
+    s->next = end;
+    struct job *j = new_job(b, KV_LOAD, s, (end - first) * b->o.groups);
+    if (!j)
+        return;
+    for (uint32_t g = 0; g < b->o.groups; g++)
+        for (uint64_t at = window_begin(b, g, first, end); at < end; at++) {
+            const uint32_t chunk = vllm_host_find(b->host, s->key[g][at]);
+            vllm_host_begin_read(b->host, chunk, true);
+            touch(b, s, g, at, chunk);
+            j->chunk[j->chunks++] = chunk;
+        }
+    const uint64_t bytes = (end - first) * b->o.chunk_bytes;
+    const bool in_step = to < s->request->known_tokens && bytes <= b->sync_left;
+    if (in_step)
+        b->sync_left -= bytes;
+    begin(b, j, in_step);
+}
+
+/* ---- offers ---- */
+
+/* Whether the GPU has the chunk for an offer. */
+static bool is_held(const struct kv_below *b, const struct kv_held *held, uint64_t at)
+{
+    const uint64_t block = (at + 1) * b->o.chunk_blocks - 1;
+    return block < held->count && held->block[block];
+}
+
+/* Counts the offers that this request has not made since its last admission. */
+static void count_offers(struct kv_below *b, struct offloaded *s, uint64_t end,
+                         const struct kv_held *held)
+{
+    for (uint32_t g = 0; g < b->o.groups; g++)
+        for (uint64_t at = s->next; at < end; at++) {
+            if (!is_held(b, &held[g], at) || (s->mark[g][at] & CHUNK_COUNTED))
+                continue;
+            s->mark[g][at] |= CHUNK_COUNTED;
+            vllm_tracker_count(&b->tracker, s->key[g][at]);
+        }
+    vllm_tracker_cut(&b->tracker);
+}
+
+/* Lists what a request has to offer, in b->offer. Counts what is new. */
+static uint64_t list_offer(struct kv_below *b, struct offloaded *s, uint64_t end,
+                           const struct kv_held *held, uint64_t *new_chunks)
+{
+    const bool counted = b->o.store_threshold >= 2;
+    uint64_t count = 0;
+    *new_chunks = 0;
+    if (counted)
+        count_offers(b, s, end, held);
+    for (uint32_t g = 0; g < b->o.groups; g++)
+        for (uint64_t at = s->next; at < end; at++) {
+            if (!is_held(b, &held[g], at))
+                continue;
+            const uint64_t key = s->key[g][at];
+            const bool is_new =
+                vllm_host_find(b->host, key) == HOST_NONE &&
+                (!counted || vllm_tracker_offers(&b->tracker, key) >= b->o.store_threshold);
+            *new_chunks += is_new;
+            b->offer[count++] = (struct offer_chunk){g, at, is_new};
+        }
+    return count;
+}
+
+/* The host tier hears of an offer: what it missed, what it touched, what may not leave for it. */
+static void tell_host(struct kv_below *b, struct offloaded *s, uint64_t count)
+{
+    for (uint64_t i = count; i-- > 0;) {
+        const struct offer_chunk *c = &b->offer[i];
+        if (c->is_new && !(s->mark[c->group][c->at] & CHUNK_MISSED)) {
+            s->mark[c->group][c->at] |= CHUNK_MISSED;
+            vllm_host_miss(b->host, s->key[c->group][c->at]);
+        }
+    }
+    vllm_host_protect(b->host);
+    for (uint64_t i = 0; i < count; i++) {
+        const struct offer_chunk *c = &b->offer[i];
+        const uint32_t chunk = vllm_host_find(b->host, s->key[c->group][c->at]);
+        if (chunk != HOST_NONE)
+            vllm_host_protect_chunk(b->host, chunk);
+        if (c->is_new || (chunk != HOST_NONE && vllm_host_is_ready(b->host, chunk)))
+            touch(b, s, c->group, c->at, chunk);
+    }
+}
+
+static void store(struct kv_below *b, struct offloaded *s, uint64_t count, uint64_t new_chunks,
+                  const struct kv_held *held)
+{
+    struct job *j = new_job(b, KV_STORE, s, new_chunks);
+    if (!j)
+        return;
+    for (uint64_t i = 0; i < count; i++) {
+        const struct offer_chunk *c = &b->offer[i];
+        if (!c->is_new)
+            continue;
+        const uint64_t key = s->key[c->group][c->at];
+        s->mark[c->group][c->at] |= CHUNK_BROUGHT;
+        j->chunk[j->chunks++] = vllm_host_insert(b->host, &s->host, key, place_of(c->group, c->at));
+        for (uint64_t k = 0; k < b->o.chunk_blocks; k++)
+            b->block_store[held[c->group].block[c->at * b->o.chunk_blocks + k]] =
+                (struct block_store){1 + j->id, b->window[c->group] > 0};
+        tell(b, KV_STORED, TRACE_CPU, s, key);
+    }
+    begin(b, j, false);
+}
+
+static void offer(struct kv_below *b, void *state, uint64_t end, const struct kv_held *held)
+{
+    struct offloaded *s = state;
+    const struct kv_request *r = s->request;
+    if (b->o.prompt_only && end > r->prompt_tokens)
+        end = r->prompt_tokens;
+    if (end > r->max_offload_tokens)
+        end = r->max_offload_tokens;
+    end /= chunk_tokens(b);
+    if (end <= s->next)
+        return;
+    uint64_t new_chunks;
+    const uint64_t count = list_offer(b, s, end, held, &new_chunks);
+    tell_host(b, s, count);
+    if (new_chunks && !vllm_host_make_room(b->host, new_chunks, &b->listener, r)) {
+        for (uint64_t i = 0; i < count; i++)
+            tell(b, KV_REFUSED, TRACE_CPU, s, s->key[b->offer[i].group][b->offer[i].at]);
+        return;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        if (!b->offer[i].is_new)
+            tell(b, KV_KNOWN, TRACE_CPU, s, s->key[b->offer[i].group][b->offer[i].at]);
+    if (new_chunks)
+        store(b, s, count, new_chunks, held);
+    s->next = end;
+}
+
+/* ---- steps ---- */
+
+static void finished(struct kv_below *b, void *state, const struct kv_held *held)
+{
+    struct offloaded *s = state;
+    s->is_done = true;
+    s->end = s->request->computed_tokens;
+    for (uint32_t g = 0; g < b->o.groups; g++)
+        s->held_at_end[g] = held[g];
+    s->ended = NULL;
+    *b->last_ended = s;
+    b->last_ended = &s->ended;
+}
+
+/* An ended request's chunks are new again, from the tail to the head. */
+static void end_request(struct kv_below *b, struct offloaded *s)
+{
+    for (uint64_t at = s->chunks; at-- > 0;)
+        for (uint32_t g = b->o.groups; g-- > 0;) {
+            const uint8_t mark = s->mark[g][at];
+            if (mark & CHUNK_TOUCHED)
+                vllm_host_end(b->host, s->key[g][at],
+                              (mark & CHUNK_BROUGHT) && !(mark & CHUNK_REUSED),
+                              mark & CHUNK_REUSED);
+        }
+}
+
+static void flush(struct kv_below *b, struct job *j)
+{
+    if (!j->open || j->flush || j->kind != KV_STORE)
+        return;
+    j->flush = b->flushes = true;
+}
+
+/* A store is done before a block of it serves another request, be it only to be read, if its own
+ * request ended, or may have left the block behind its window. */
+static void taken(struct kv_below *b, uint32_t block)
+{
+    const struct block_store *store = &b->block_store[block];
+    if (!store->id || store->id - 1 < b->first_job)
+        return;
+    struct job *j = &b->job[store->id - 1 - b->first_job];
+    if (j->open && (store->in_window || j->owner->is_done))
+        flush(b, j);
+}
+
+static void preempted(struct kv_below *b, void *state)
+{
+    const struct offloaded *s = state;
+    for (uint64_t i = 0; s->jobs && i < b->jobs; i++)
+        if (b->job[i].owner == s)
+            flush(b, &b->job[i]);
+}
+
+static int step_built(struct kv_below *b)
+{
+    for (struct offloaded *s = b->first_ended; s; s = s->ended)
+        offer(b, s, s->end, s->held_at_end);
+    for (struct offloaded *s = b->first_ended; s; s = s->ended)
+        end_request(b, s);
+    b->first_ended = NULL;
+    b->last_ended = &b->first_ended;
+    for (uint64_t i = 0; b->files && i < b->jobs; i++) {
+        struct job *j = &b->job[i];
+        if (j->open && j->kind == KV_PROMOTE && !j->flush) {
+            begin(b, j, false);
+            j->flush = true; /* it was told */
+        }
+    }
+    for (uint64_t i = 0; b->flushes && i < b->jobs; i++)
+        if (b->job[i].open && b->job[i].flush && b->job[i].kind == KV_STORE)
+            b->listener.flush(b->listener.ctx, b->job[i].id);
+    b->flushes = false;
+    b->sync_left = b->o.sync_load_bytes;
+    return b->failed ? -ENOMEM : 0;
+}
+
+static void step_done(struct kv_below *b)
+{
+    if (b->files)
+        vllm_files_step(b->files);
+}
+
+static bool busy(const struct kv_below *b)
+{
+    return b->open > 0;
+}
+
+const struct kv_below_ops vllm_offload_ops = {
+    .name = "vllm",
+    .free = below_free,
+    .arrive = arrive,
+    .look_up = look_up,
+    .admitted = admitted,
+    .offer = offer,
+    .step_built = step_built,
+    .preempted = preempted,
+    .finished = finished,
+    .taken = taken,
+    .transfer_done = transfer_done,
+    .step_done = step_done,
+    .depart = depart,
+    .busy = busy,
+};

@@ -1,0 +1,121 @@
+/*
+ * scheduler.h - which requests a step computes, and how many tokens of each: the scheduler of vLLM
+ * 0.33.0 by its rules. It talks to a cache through kvgen/cache/cache.h and knows neither time nor
+ * tiers: its caller adds requests, asks for the next step, and says when a step's outputs are there
+ * and when transfers are done.
+ *
+ * Synchronous: schedule, outputs, schedule, outputs, ... Asynchronous: a step is scheduled before
+ * the outputs of the one before it are told: schedule 1, schedule 2, outputs 1, schedule 3, ...
+ */
+#ifndef KVGEN_SERVE_SCHEDULER_H
+#define KVGEN_SERVE_SCHEDULER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvgen/cache/cache.h"
+
+enum scheduler_policy {
+    SCHEDULER_FCFS,    /* first come, first served */
+    SCHEDULER_PRIORITY /* lower priority numbers first */
+};
+
+struct scheduler_opts {
+    uint64_t step_tokens; /* max_num_batched_tokens: budget of a step */
+    uint64_t max_running; /* max_num_seqs */
+    uint64_t max_tokens;  /* max_model_len: of a request */
+    enum scheduler_policy policy;
+    bool async;
+    bool connector; /* something below the GPU reads and writes its blocks */
+    bool whole_prompts; /* scheduler_reserve_full_isl: admits what fits with all known tokens */
+    bool chunks;        /* enable_chunked_prefill */
+    /* long_prefill_token_threshold: of one request in a step; 0: no limit. adaptive: at least the
+     * budget shared by all requests. */
+    uint64_t long_tokens;
+    bool adaptive;
+    uint64_t prefill_interval; /* prefill_schedule_interval: in steps, while something decodes; 1 */
+    double watermark;          /* share of the room that admissions leave free */
+};
+
+enum serve_state {
+    SERVE_WAITING,
+    SERVE_LOADING, /* waits outside for its load, with its room taken */
+    SERVE_LOADED,  /* its load is done */
+    SERVE_RUNNING,
+    SERVE_PREEMPTED,
+    SERVE_DONE
+};
+
+/* A request. The first part is the caller's to set before scheduler_add; zero the rest. It stays
+ * the caller's, and stays in place until `gone` was told. */
+struct serve_request {
+    struct kv_request kv;   /* number, chain, prompt_tokens, max_* */
+    uint64_t output_tokens; /* how many it is to get, at least 1 */
+    int64_t priority;
+
+    enum serve_state state;
+    uint64_t outputs;   /* tokens that it got */
+    uint64_t in_flight; /* outputs that are computed and not told yet */
+    uint64_t last_step; /* the last step that computes it, from 1 */
+    uint64_t preemptions;
+    struct serve_request *prev, *next; /* in a queue */
+};
+
+/* What a step computes of one request. */
+struct step_part {
+    struct serve_request *request;
+    uint64_t tokens, before; /* before: computed tokens at the begin of the step */
+    bool output;             /* it gives a token */
+};
+struct step {
+    struct step_part *part; /* lent until the step after the next is scheduled */
+    uint64_t parts;
+    uint64_t number; /* from 1 */
+};
+
+enum admission_kind {
+    ADMITTED_NEW,
+    ADMITTED_AGAIN,   /* after a preemption */
+    ADMITTED_TO_LOAD, /* its room is taken, its load begins */
+    ADMITTED_LOADED   /* its load is done */
+};
+
+/* Who hears what the scheduler decides. A function may be NULL. */
+struct scheduler_listener {
+    void *ctx;
+    /* found.tokens is filled also with KV_ASK_AGAIN, for the GPU. */
+    void (*looked_up)(void *ctx, const struct serve_request *r, enum kv_look answer,
+                      const struct kv_found *found);
+    void (*admitted)(void *ctx, const struct serve_request *r, enum admission_kind kind,
+                     const struct kv_found *found);
+    void (*refused)(void *ctx, const struct serve_request *r, bool running);
+    void (*preempted)(void *ctx, const struct serve_request *r); /* before it loses its tokens */
+    void (*output)(void *ctx, const struct serve_request *r); /* it got a token: outputs, state */
+    void (*gone)(void *ctx, struct serve_request *r);         /* the scheduler knows it no more */
+};
+
+struct scheduler;
+
+/* ops and cache stay the caller's. NULL: no memory. */
+struct scheduler *scheduler_create(const struct scheduler_opts *o, const struct kv_cache_ops *ops,
+                                   struct kv_cache *cache, const struct scheduler_listener *l);
+void scheduler_free(struct scheduler *s); /* takes NULL */
+
+/* A request comes. 0 or -ENOMEM. Numbers grow from call to call. */
+int scheduler_add(struct scheduler *s, struct serve_request *r);
+/* Decides the next step. It may compute nothing. 0 or -ENOMEM. */
+int scheduler_schedule(struct scheduler *s, struct step *out);
+/* The outputs of a step are there. In the order of the steps. */
+void scheduler_outputs(struct scheduler *s, const struct step *step);
+/* The load of a request is done (after transfer_done of the cache). */
+void scheduler_loaded(struct scheduler *s, struct serve_request *r);
+
+/* false: without an arrival every further step is empty and changes nothing. */
+bool scheduler_has_work(const struct scheduler *s);
+uint64_t scheduler_running(const struct scheduler *s);
+/* The queues, from the first to serve: of requests that wait, and of those that hold room while
+ * they wait. NULL: empty. Follow .next. */
+const struct serve_request *scheduler_waiting(const struct scheduler *s);
+const struct serve_request *scheduler_holding(const struct scheduler *s);
+
+#endif
