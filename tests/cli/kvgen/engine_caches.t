@@ -9,7 +9,7 @@ BUILD=${BIN%/bin}
 export BUILD
 engines=$TOP/tests/data/engines
 
-for folder in "$engines"/*/; do
+for folder in "$engines"/*-*/; do
     exits "${folder#"$engines"/}" 0 "$TOP/tests/engines/run" "$folder"
     stdout_like "its operations" ' [1-9][0-9]* steps +[1-9][0-9]{3,} compared +0 different$'
 done
