@@ -2,7 +2,7 @@
 # --source trace: a copy has the same rows and digest, filters leave out the rows that they name, and --retier gives the
 # rows that a run with these tiers would have given. A bug looked like a row lost at the end of a pipe, a date that was
 # added twice, or an object that was in a tier and not in the rows.
-# builds: plain address thread
+# builds: plain address (threads of the reader and the writer: tests/unit/trace, deterministic.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

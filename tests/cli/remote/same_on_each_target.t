@@ -2,6 +2,7 @@
 # same_on_each_target.t - one trace with moves, rewrites, deletes and partial reads does the same on each target: one folder, a slab, an
 # object store through one endpoint, through three and in parts, and Redis: the same keys, operations, bytes, Status and
 # order per key, every byte verified, nothing left. A bug looked like a read that overtook the write before it on one target.
+# builds: plain (resp.t, s3.t, endpoints.t and slab.t run these targets under sanitizers)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh

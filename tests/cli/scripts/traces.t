@@ -51,7 +51,7 @@ trap 'sleep 0.1; rm -f "$mine"; exit 143' TERM INT HUP
 : >"$mine"
 n=0
 while [ "$n" -lt "${LASTS:-0}" ]; do
-    sleep 0.02
+    sleep 0.04
     n=$((n + 1))
 done
 rm -f "$mine"
@@ -160,7 +160,7 @@ kills() {
     case_name=$1
     shift
     enter "kill.$case_name"
-    export LASTS=6
+    export LASTS=3
     # How long it takes, in ms.
     began=$(date +%s%N)
     (start "$@") >whole 2>&1 </dev/null || :

@@ -5,6 +5,7 @@
 # and removed, a command or a picture does not come. One signal ends it within moments, two where a reader must be given
 # up; the exit status is the signal's; a HUP that is ignored, as under nohup, is not heard. Nothing is left, but what was
 # there and what is kept. A bug looked like a program that needs a second or third signal, or leaves its store behind.
+# builds: plain (when a signal comes, not what is read; interrupt.t and ends_early.t run under sanitizers)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
