@@ -63,6 +63,9 @@ hosts_once() {
         --host 10.77.0.10,10.77.0.11,10.77.0.12,10.77.0.13 -np 4 -x TMPDIR="$TMP" \
         "$BIN/kvreplay-mpi" --timing trace "$@"
 }
+# started: mpirun starts on all hosts what does nothing.
+started() { hosts 40 --version >"$TMP/out" 2>&1; }
+started || skip_all "mpirun does not start on four hosts here, or not in 40 s: $(head -n 1 "$TMP/out")"
 # cut_off NAME PAUSE TARGET...: the same in the background; host 2 is cut off after PAUSE. Leaves NAME.out, NAME.csv and NAME.json.
 cut_off() {
     run_name=$1 pause=$2
@@ -85,7 +88,7 @@ cut_off() {
     ip netns pids "$name-0" | xargs -r kill -s KILL
     wait $run
     isnt "$run_name: a host that is cut off is no success" "$?" 0
-    like "$run_name: it is told in the middle" "$(cat "$TMP/$run_name.out")" 'rank 2 on node-2 was not heard of for [6-9].* s: the others go on without it'
+    like "$run_name: it is told in the middle" "$(cat "$TMP/$run_name.out")" 'rank 2 on node-2 was not heard of for [0-9.]+ s: the others go on without it'
     like "$run_name: and at the end" "$(cat "$TMP/$run_name.out")" 'missing: the share of rank 2 on node-2'
     like "$run_name: with what mpirun does" "$(cat "$TMP/$run_name.out")" 'all is written: end mpirun if it waits for the lost'
     is "$run_name: by the summary too" "$(json "$TMP/$run_name.json" '.ranks.missing, (.ranks.list | map(.there))' | jq -c .)" '[2]
