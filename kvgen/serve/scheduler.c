@@ -225,8 +225,8 @@ static void preempt(struct scheduler *s, struct serve_request *v)
     enqueue(s, &s->waiting, v, true);
 }
 
-/* Makes room for r by preemption. False: it was preempted itself, or the victim may not be yet. *at is r's place
- * among the running ones. */
+/* Makes room for r by preemption. False: it was preempted itself, or the victim may not be yet. *at
+ * is r's place among the running ones. */
 static bool extend_by_force(struct scheduler *s, struct deciding *d, uint64_t *at, uint64_t tokens)
 {
     struct serve_request *r = s->running[*at];

@@ -26,7 +26,7 @@ struct scheduler_opts {
     uint64_t max_tokens;  /* max_model_len: of a request */
     enum scheduler_policy policy;
     bool async;
-    bool connector; /* something below the GPU reads and writes its blocks */
+    bool connector;     /* something below the GPU reads and writes its blocks */
     bool whole_prompts; /* scheduler_reserve_full_isl: admits what fits with all known tokens */
     bool chunks;        /* enable_chunked_prefill */
     /* long_prefill_token_threshold: of one request in a step; 0: no limit. adaptive: at least the
