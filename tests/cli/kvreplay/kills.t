@@ -34,7 +34,7 @@ killed() {
     kill -s KILL $pid
     elapsed=$(awk -v a="$(now)" -v b="$began" 'BEGIN { print a - b }')
     wait $pid 2>/dev/null
-    [ "$1" != pipe ] || wait $reader
+    [ "$1" != pipe ] || wait "$reader"
 }
 rows_of() { case $1 in *.zst) zstd -dcq "$1" 2>/dev/null ;; *) cat "$1" ;; esac; }
 # within FORM MOMENT: a killed run has its rows up to a second before; starting up and a busy machine take another.

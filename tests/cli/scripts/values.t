@@ -38,7 +38,7 @@ arrives() {
         case $way,$notes in print,*run* | run,*print*) continue ;; esac
         rm -rf out "./out$given" "$SEEN" canary stdout stderr printed
         mkdir "$SEEN"
-        if [ $way = run ]; then
+        if [ "$way" = run ]; then
             timeout 60 "$EXAMPLES/$script" "$@" >stdout 2>stderr </dev/null || :
         else
             timeout 60 "$EXAMPLES/$script" --print "$@" >printed 2>stderr </dev/null || :
