@@ -220,6 +220,18 @@ sed 's/"seed": 7/"seed": 18446744073709551614/; s/tiny-1b/tiny\\u001b[31m/' "$TM
 exits 'a great seed and an odd name' 0 "$kvstat" --full --run "$TMP/odd.json" "$dozen"
 stdout_like 'are told, and no terminal is steered' '^Run +tiny\?\[31m, .*; seed 18446744073709551614$'
 
+# Rows without tokens: 2 x 131,072 bytes in a second, of a rank that keeps an eighth of a sequence, are 16 tokens, whether
+# 8 ranks divide 8 heads or 16 ranks keep one head each.
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,131072,Tier-2,a,Prefill\n1,Read,131072,Tier-2,a,Decode\n' \
+    >"$TMP/six.csv"
+for ranks in '8' '16 0.125'; do
+    with "$ranks" jq -n '$ARGS.positional | {program: "kvreplay", options: {"tensor-parallel": .[0]},
+        model: {name: "x", bytes_per_token: 131072, rank_share: .[1]}}' --jsonargs >"$TMP/ranks.json"
+    exits "$ranks" 0 "$kvstat" --json --run "$TMP/ranks.json" "$TMP/six.csv"
+    is "tokens of Tier-2, of one of ${ranks%% *} ranks" \
+        "$(jq '[.. | objects | .tokens_per_s? | numbers][0]' "$TMP/stdout")" 16
+done
+
 # What a replay's summary tells of the device and of --autoscale.
 cat >"$TMP/run.json" <<'EOF'
 {"program": "kvreplay", "valid": false, "why_invalid": ["late"],

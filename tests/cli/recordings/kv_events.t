@@ -85,6 +85,11 @@ exits "sizes" 0 generate --input "$vllm" -o "$TMP/out.csv"
 is "16 tokens of the model" "$(awk -F, '$2 == "Write" && $9 == 16 {print $3}' "$TMP/out.csv" | sort -u)" 393216
 exits "ranks share an object" 0 generate --input "$vllm" --tensor-parallel 2 -o "$TMP/out.csv"
 is "half of it on each" "$(awk -F, '$2 == "Write" && $9 == 16 {print $3}' "$TMP/out.csv" | sort -u)" 196608
+exits "more ranks than heads" 0 generate --input "$vllm" --tensor-parallel 8 -o "$TMP/out.csv"
+is "one head of four on each" "$(awk -F, '$2 == "Write" && $9 == 16 {print $3}' "$TMP/out.csv" | sort -u)" 98304
+exits "stages and context" 0 generate --input "$vllm" --pipeline-parallel 2 --context-parallel 2 -o "$TMP/out.csv"
+is "divide, too" "$(awk -F, '$2 == "Write" && $9 == 16 {print $3}' "$TMP/out.csv" | sort -u)" 98304
+exits "a move" 0 generate --input "$vllm" -o "$TMP/out.csv"
 is "a move is an Evict" "$(awk -F, '$2 == "Write" && $6 == "Evict" {print $4}' "$TMP/out.csv")" Tier-1
 exits "two samples at once" 0 generate --input "$DATA/recordings/sglang-0.[45].*9*.zmqrec" -o none
 exits "times begin at 0, and --epoch moves them" 0 generate --input "$vllm" --epoch 1767225600 -o "$TMP/out.csv"

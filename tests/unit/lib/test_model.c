@@ -387,6 +387,38 @@ static void caches_of_a_layer(void **state)
     }
 }
 
+/* Wrappers that give what the cache needs, and not the number of query heads. */
+static void without_query_heads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t per_token;
+    } cases[] = {
+        {"{\"model_type\": \"llava\", \"text_config\": {\"model_type\": \"mistral\", \"head_dim\": "
+         "128,"
+         "\"num_hidden_layers\": 40, \"num_key_value_heads\": 8, \"sliding_window\": null}}",
+         163840},
+        {"{\"llm_config\": {\"head_dim\": 64, \"num_hidden_layers\": 2, \"num_key_value_heads\": "
+         "3}}",
+         2 * 2 * 3 * 64 * 2},
+        {"{\"num_hidden_layers\": 4, \"kv_lora_rank\": 512, \"qk_rope_head_dim\": 64}",
+         4 * 576 * 2},
+        {"{\"num_hidden_layers\": 4, \"kv_lora_rank\": 512, \"qk_rope_head_dim\": 64, \"use_mla\": "
+         "1}",
+         4 * 576 * 2},
+        {"{\"num_hidden_layers\": 4, \"kv_lora_rank\": 512, \"qk_rope_head_dim\": 64, \"use_mla\": "
+         "0,"
+         "\"head_dim\": 8, \"num_key_value_heads\": 2}",
+         4 * 2 * 2 * 8 * 2},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct model m = parsed(cases[i].text);
+        assert_int_equal(model_bytes_per_token(&m), cases[i].per_token);
+        assert_int_equal(m.pair_elements, 0);
+    }
+}
+
 /* What one rank of an engine keeps. */
 static void ranks_of_an_engine(void **state)
 {
@@ -1011,6 +1043,7 @@ int main(void)
         cmocka_unit_test(bad_files_name_the_field),
         cmocka_unit_test(indexers),
         cmocka_unit_test(caches_of_a_layer),
+        cmocka_unit_test(without_query_heads),
         cmocka_unit_test(ranks_of_an_engine),
         cmocka_unit_test(unknown_keys),
         cmocka_unit_test(refused_keys),
