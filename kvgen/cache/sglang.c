@@ -92,6 +92,11 @@ uint64_t sglang_host_free(const struct sglang *c)
     return c->host_free;
 }
 
+uint64_t sglang_files(const struct sglang *c)
+{
+    return c->files ? page_files_count(c->files) : 0;
+}
+
 uint64_t sglang_memory(const struct sglang *c)
 {
     return page_tree_memory(c->tree) + (c->files ? page_files_memory(c->files) : 0) +
@@ -205,9 +210,8 @@ static bool back_up(struct sglang *c, uint32_t node)
 /* All below a node leaves host and tree. */
 static void drop_below(struct sglang *c, uint32_t node)
 {
-    uint64_t todo = 0;
-    c->work.count = 0;
     struct numbers stack = {0};
+    c->work.count = 0;
     push(c, &stack, node);
     while (stack.count > 0) {
         uint32_t n = (uint32_t)stack.at[--stack.count];
@@ -216,8 +220,8 @@ static void drop_below(struct sglang *c, uint32_t node)
             push(c, &stack, k);
     }
     free(stack.at);
-    for (todo = c->work.count; todo > 1; todo--) {
-        uint32_t n = (uint32_t)c->work.at[todo - 1];
+    for (uint64_t i = c->work.count; i-- > 1;) {
+        uint32_t n = (uint32_t)c->work.at[i];
         tell(c, SGLANG_HOST_EVICT, n);
         c->host_free += at(c, n)->pages;
         forget(c, n);

@@ -99,6 +99,7 @@ int sglang_poll(struct sglang *c);
 
 uint64_t sglang_device_free(const struct sglang *c); /* pages */
 uint64_t sglang_host_free(const struct sglang *c);
+uint64_t sglang_files(const struct sglang *c);  /* pages that have a file */
 uint64_t sglang_memory(const struct sglang *c); /* bytes */
 
 #endif

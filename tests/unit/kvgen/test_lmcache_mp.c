@@ -1,0 +1,164 @@
+/* LMCache's multi-process server, rule by rule. A bug looked like a store that took what fitted, a
+ * loop that evicted to a target, or a gap in L1 that ended a prefix which L2 goes on with. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kvgen/cache/lmcache_mp.h"
+#include "tests/unit/kvgen/op_text.h"
+
+static void told(void *arg, enum lmcache_mp_op op, uint64_t chunk)
+{
+    op_text_add(arg, lmcache_mp_op_names[op], chunk);
+}
+
+static struct lmcache_mp *cache(struct op_text *t, uint64_t l1, uint64_t l2, bool retain, bool skip)
+{
+    const struct lmcache_mp_settings set = {
+        .l1 = {l1, 0.8, 0.2}, .l2 = {l2, 0.8, 0.2}, .retain = retain, .skip_l1 = skip};
+    *t = (struct op_text){0};
+    struct lmcache_mp *c = lmcache_mp_create(&set, told, t);
+    assert_non_null(c);
+    return c;
+}
+
+static void run(struct lmcache_mp *c, const uint64_t *chunk, uint64_t n)
+{
+    struct lmcache_mp_request r = {.chunk = chunk, .chunks = n};
+    assert_int_equal(lmcache_mp_look_up(c, &r), 0);
+    lmcache_mp_read(c, &r);
+    assert_int_equal(lmcache_mp_store(c, chunk + r.hit, n - r.hit), 0);
+    lmcache_mp_end(c, &r);
+}
+#define RUN(c, ...)                                                                                \
+    run(c, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / 8)
+
+static void test_a_store_is_all_or_nothing(void **state)
+{
+    (void)state;
+    struct op_text t;
+    struct lmcache_mp *c = cache(&t, 4, 0, false, false);
+    RUN(c, 1, 2, 3);
+    RUN(c, 7, 8);
+    op_text_is(&t, "l1.store 1 2 3, l1.oom 7 8");
+    RUN(c, 9);
+    op_text_is(&t, "l1.store 9");
+    lmcache_mp_free(c);
+}
+
+static void test_the_loop_makes_one_pass_suffix_first(void **state)
+{
+    (void)state;
+    struct op_text t;
+    struct lmcache_mp *c = cache(&t, 10, 0, false, false);
+    RUN(c, 1, 2, 3, 4, 5, 6, 7);
+    lmcache_mp_evict(c); /* below the watermark */
+    op_text_is(&t, "l1.store 1 2 3 4 5 6 7");
+    RUN(c, 11, 12, 13);
+    lmcache_mp_evict(c); /* two of ten, though eight are still 0.8 */
+    op_text_is(&t, "l1.store 11 12 13, l1.evict 7 6");
+    lmcache_mp_evict(c);
+    op_text_is(&t, "l1.evict 5");
+    lmcache_mp_free(c);
+}
+
+static void test_locked_keys_stay(void **state)
+{
+    (void)state;
+    struct op_text t;
+    struct lmcache_mp *c = cache(&t, 4, 0, false, false);
+    const uint64_t chain[] = {1, 2};
+    RUN(c, 1, 2);
+    struct lmcache_mp_request r = {.chunk = chain, .chunks = 2};
+    assert_int_equal(lmcache_mp_look_up(c, &r), 0);
+    RUN(c, 3, 4);
+    lmcache_mp_evict(c);
+    op_text_is(&t, "l1.store 1 2 3 4, l1.evict 4");
+    lmcache_mp_read(c, &r);
+    lmcache_mp_end(c, &r);
+    op_text_is(&t, "read 1 2");
+    lmcache_mp_free(c);
+}
+
+static void test_mixed_tiers_hit(void **state)
+{
+    (void)state;
+    struct op_text t;
+    for (int retain = 0; retain < 2; retain++) {
+        struct lmcache_mp *c = cache(&t, 5, UINT64_MAX, retain, false);
+        RUN(c, 1, 2, 3, 4);
+        RUN(c, 4); /* ids say nothing of the place: now 3 is the oldest */
+        lmcache_mp_evict(c);
+        t = (struct op_text){0};
+        RUN(c, 1, 2, 3, 4);
+        op_text_is(&t, retain ? "l2.load 3, l1.promote 3, read 1 2 3 4"
+                              : "l2.load 3, l1.temp 3, read 1 2 3 4, l1.droptemp 3");
+        lmcache_mp_free(c);
+    }
+}
+
+static void test_loads_that_do_not_fit_cut_the_prefix(void **state)
+{
+    (void)state;
+    struct op_text t;
+    struct lmcache_mp *c = cache(&t, 3, UINT64_MAX, false, true);
+    RUN(c, 1, 2);
+    op_text_is(&t, "l1.store 1 2, l2.store 1 2, l1.delete 1 2");
+    RUN(c, 3, 4);
+    t = (struct op_text){0};
+    const uint64_t a[] = {1, 2}, b[] = {3, 4};
+    struct lmcache_mp_request reads = {.chunk = a, .chunks = 2}, waits = {.chunk = b, .chunks = 2};
+    assert_int_equal(lmcache_mp_look_up(c, &reads), 0);
+    assert_int_equal(lmcache_mp_look_up(c, &waits), 0);
+    assert_int_equal(waits.hit, 0);
+    op_text_is(&t, "l2.load 1 2, l1.temp 1 2, l1.oom 3 4");
+    lmcache_mp_read(c, &reads);
+    lmcache_mp_free(c);
+}
+
+static void test_two_readers_of_what_was_loaded_for_reading(void **state)
+{
+    (void)state;
+    struct op_text t;
+    struct lmcache_mp *c = cache(&t, 4, UINT64_MAX, false, true);
+    RUN(c, 1);
+    t = (struct op_text){0};
+    const uint64_t chain[] = {1};
+    struct lmcache_mp_request a = {.chunk = chain, .chunks = 1}, b = a;
+    assert_int_equal(lmcache_mp_look_up(c, &a), 0);
+    assert_int_equal(lmcache_mp_look_up(c, &b), 0);
+    assert_int_equal(b.hit_l2, 0);
+    lmcache_mp_read(c, &a);
+    op_text_is(&t, "l2.load 1, l1.temp 1, read 1");
+    lmcache_mp_read(c, &b);
+    op_text_is(&t, "read 1, l1.droptemp 1");
+    lmcache_mp_free(c);
+}
+
+static void test_l2_has_its_own_loop_and_refuses_nothing(void **state)
+{
+    (void)state;
+    struct op_text t;
+    struct lmcache_mp *c = cache(&t, 100, 5, false, false);
+    RUN(c, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
+    lmcache_mp_evict(c);
+    op_text_is(&t, "l1.store 1 2 3 4 5 6 7 8 9 10, l2.store 1 2 3 4 5 6 7 8 9 10, l2.evict 10 9");
+    lmcache_mp_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_store_is_all_or_nothing),
+        cmocka_unit_test(test_the_loop_makes_one_pass_suffix_first),
+        cmocka_unit_test(test_locked_keys_stay),
+        cmocka_unit_test(test_mixed_tiers_hit),
+        cmocka_unit_test(test_loads_that_do_not_fit_cut_the_prefix),
+        cmocka_unit_test(test_two_readers_of_what_was_loaded_for_reading),
+        cmocka_unit_test(test_l2_has_its_own_loop_and_refuses_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
