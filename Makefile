@@ -45,7 +45,7 @@ kvgen/meaning := reading stamps block_size
 kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
                 id_lists blocks block_line burst sharegpt agentic
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers prefill_time engines emitter row_counts
-kvgen/policy := policy lru fifo lfu s3fifo sieve
+kvgen/policy := policy lru fifo lfu s3fifo sieve arc mru
 kvgen/cache  := chain id_table chunks lmcache lmcache_mp page_tree page_files sglang block_pool vllm vllm_offload vllm_host vllm_tracker vllm_files
 kvgen/serve  := scheduler step_time
 kvgen/worth  := frozen break_even worth worth_text

@@ -3,5 +3,6 @@
 
 const struct policy_ops *const policies[POLICIES] = {
     [POLICY_LRU] = &policy_lru,       [POLICY_FIFO] = &policy_fifo,   [POLICY_LFU] = &policy_lfu,
-    [POLICY_S3FIFO] = &policy_s3fifo, [POLICY_SIEVE] = &policy_sieve,
+    [POLICY_S3FIFO] = &policy_s3fifo, [POLICY_SIEVE] = &policy_sieve, [POLICY_ARC] = &policy_arc,
+    [POLICY_MRU] = &policy_mru,
 };

@@ -15,6 +15,8 @@ enum policy_number {
     POLICY_LFU,    /* least often used; of those, least recently */
     POLICY_S3FIFO, /* a small and a main queue with ghosts */
     POLICY_SIEVE,  /* one queue and a hand */
+    POLICY_ARC,    /* used once or again, with ghosts of both */
+    POLICY_MRU,    /* most recently used */
     POLICIES
 };
 
@@ -39,7 +41,8 @@ struct policy_ops {
     uint32_t (*evict)(struct policy *p); /* the victim leaves this tier; OBJECT_NONE: empty */
 };
 
-extern const struct policy_ops policy_lru, policy_fifo, policy_lfu, policy_s3fifo, policy_sieve;
+extern const struct policy_ops policy_lru, policy_fifo, policy_lfu, policy_s3fifo, policy_sieve,
+    policy_arc, policy_mru;
 extern const struct policy_ops *const policies[POLICIES]; /* by enum policy_number */
 
 #endif

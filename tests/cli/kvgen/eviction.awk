@@ -1,6 +1,7 @@
 # eviction.awk - hits of a cache of blocks of one size, for eviction.t: each policy by its definition, without care for
 # speed. Reads one key a line; variables: policy, capacity (blocks). Sources: SIEVE, Zhang et al., NSDI 2024; S3-FIFO,
-# Yang et al., SOSP 2023: the small queue has a tenth of the blocks, and two reads move a block on to the main queue.
+# Yang et al., SOSP 2023: the small queue has a tenth of the blocks, and two reads move a block on to the main queue;
+# ARC, Megiddo and Modha, FAST 2003, but the target moves after the eviction.
 
 # The cached key with the least value.
 function least(value,    key, found) {
@@ -70,7 +71,45 @@ function enter_s3fifo(key) {
     length_of[queue_of[key]]++
 }
 
-function victim() {
+# ARC: T1 and T2 by last use, B1 and B2 by when a key left; in_list is the length of each.
+function last_of(list, value,    key, found) {
+    found = ""
+    for (key in list_of) if (list_of[key] == list && (found == "" || value[key] < value[found])) found = key
+    return found
+}
+function leave(key) { in_list[list_of[key]]--; delete list_of[key] }
+function join(key, list) { in_list[list]++; list_of[key] = list }
+function trim() {
+    while (in_list["B1"] > 0 && in_list["T1"] + in_list["B1"] > capacity) leave(last_of("B1", left_at))
+    while (in_list["B2"] > 0 && in_list["T1"] + in_list["B1"] + in_list["T2"] + in_list["B2"] > 2 * capacity)
+        leave(last_of("B2", left_at))
+}
+function victim_arc(    from, key) {
+    from = in_list["T1"] > 0 && (in_list["T1"] > target || in_list["T2"] == 0) ? "T1" : "T2"
+    key = last_of(from, last_use)
+    leave(key)
+    join(key, from == "T1" ? "B1" : "B2")
+    left_at[key] = departures++
+    trim()
+    return key
+}
+function ratio(other, own) { return other > own ? int(other / own) : 1 }
+function enter_arc(key,    b1, b2) {
+    b1 = in_list["B1"]
+    b2 = in_list["B2"]
+    if (!(key in list_of)) { join(key, "T1"); trim(); return }
+    if (list_of[key] == "B1") target += ratio(b2, b1)
+    else target -= ratio(b1, b2)
+    if (target > capacity) target = capacity
+    if (target < 0) target = 0
+    leave(key)
+    join(key, "T2")
+    trim()
+}
+
+function victim(    key) {
+    if (policy == "arc") return victim_arc()
+    if (policy == "mru") { for (key in cached) rank[key] = -last_use[key]; return least(rank) }
     if (policy == "lru") return least(last_use)
     if (policy == "fifo") return least(arrival)
     if (policy == "lfu") return victim_lfu()
@@ -83,6 +122,7 @@ $1 in cached {
     uses[$1]++
     if (reads[$1] < 3) reads[$1]++
     last_use[$1] = NR
+    if (policy == "arc") { leave($1); join($1, "T2") }
     next
 }
 {
@@ -95,5 +135,6 @@ $1 in cached {
     arrival[$1] = arrivals
     arrived[arrivals++] = $1
     if (policy == "s3fifo") enter_s3fifo($1)
+    if (policy == "arc") enter_arc($1)
 }
 END { print hits }

@@ -27,11 +27,11 @@ struct row_of { /* oldest first */
     size_t count;
 };
 
-/* What a tier holds; only S3-FIFO has more than one row. */
+/* What a tier holds; only S3-FIFO and ARC have more than one row. */
 struct model {
     const char *policy;
-    struct row_of main, small, ghost;
-    size_t hand;
+    struct row_of main, small, ghost, again_ghost; /* arc: used again, once, and their ghosts */
+    size_t hand, target, size;
     uint64_t capacity, tick;
     uint64_t deleted[MAX_ITEMS]; /* by the last write, in order */
     size_t deletions;
@@ -79,6 +79,8 @@ static bool goes_before(const struct model *m, const struct item *a, const struc
         return a->arrived < b->arrived;
     if (is(m, "lfu") && a->uses != b->uses)
         return a->uses < b->uses;
+    if (is(m, "mru"))
+        return a->last > b->last;
     return a->last < b->last;
 }
 
@@ -118,8 +120,52 @@ static struct item drop_s3fifo(struct model *m)
     }
 }
 
+static void trim_arc(struct model *m)
+{
+    while (m->ghost.count > 0 && m->small.count + m->ghost.count > m->size)
+        take(&m->ghost, 0);
+    while (m->again_ghost.count > 0 &&
+           m->small.count + m->ghost.count + m->main.count + m->again_ghost.count > 2 * m->size)
+        take(&m->again_ghost, 0);
+}
+
+static struct item drop_arc(struct model *m)
+{
+    bool once = m->small.count > 0 && (m->small.count > m->target || m->main.count == 0);
+    m->size = m->small.count + m->main.count;
+    struct item item = take(once ? &m->small : &m->main, 0);
+    append(once ? &m->ghost : &m->again_ghost, item);
+    trim_arc(m);
+    return item;
+}
+
+static size_t step_arc(size_t other, size_t own)
+{
+    return other / own > 1 ? other / own : 1;
+}
+
+/* A written object that is a ghost moves the target, and goes to the objects used again. */
+static void enter_arc(struct model *m, struct item item)
+{
+    size_t once = m->ghost.count, again = m->again_ghost.count;
+    size_t b1 = find(&m->ghost, item.id), b2 = find(&m->again_ghost, item.id);
+    if (b1 < once) {
+        m->target += step_arc(again, once);
+        m->target = m->target > m->size ? m->size : m->target;
+        take(&m->ghost, b1);
+    } else if (b2 < again) {
+        size_t less = step_arc(once, again);
+        m->target = less < m->target ? m->target - less : 0;
+        take(&m->again_ghost, b2);
+    }
+    append(b1 < once || b2 < again ? &m->main : &m->small, item);
+    trim_arc(m);
+}
+
 static struct item drop(struct model *m)
 {
+    if (is(m, "arc"))
+        return drop_arc(m);
     if (is(m, "sieve"))
         return drop_sieve(m);
     if (is(m, "s3fifo"))
@@ -140,6 +186,8 @@ static bool model_hit(struct model *m, uint64_t id)
     if (!is(m, "s3fifo") || r->item[i].uses < 3)
         r->item[i].uses++;
     r->item[i].last = m->tick++;
+    if (is(m, "arc"))
+        append(&m->main, take(r, i));
     return true;
 }
 
@@ -151,6 +199,10 @@ static void model_write(struct model *m, uint64_t id, uint64_t size)
     while (m->main.count + m->small.count > 0 &&
            bytes(&m->main) + bytes(&m->small) + size > m->capacity)
         m->deleted[m->deletions++] = drop(m).id;
+    if (is(m, "arc")) {
+        enter_arc(m, item);
+        return;
+    }
     if (!is(m, "s3fifo")) {
         append(&m->main, item);
         return;
@@ -264,7 +316,8 @@ static void questions_change_nothing(void **state)
 static void names(void **state)
 {
     (void)state;
-    static const char *const want[POLICIES] = {"lru", "fifo", "lfu", "s3fifo", "sieve"};
+    static const char *const want[POLICIES] = {"lru",   "fifo", "lfu", "s3fifo",
+                                               "sieve", "arc",  "mru"};
     for (int p = 0; p < POLICIES; p++)
         assert_string_equal(policies[p]->name, want[p]);
 }
