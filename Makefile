@@ -226,7 +226,7 @@ $(BUILD)/lib/trace/gzip.o: ISA := $(ZLIB_FLAGS)
 $(BUILD)/lib/io/nvme.o: ISA := $(NVME_FLAGS)
 $(WITHOUT): ISA := -DKVTRACE_ZMQ=0 -DKVTRACE_XLSX=0 -DKVTRACE_S3=0 -DKVTRACE_NVME=0
 # Libraries of single programs, and of what is linked with their objects.
-linked = $(BUILD)/bin/$(1) $(BUILD)/tests/unit/$(1)/test_% $(BUILD)/tests/bench/bench_$(1)_% $(BUILD)/tests/fuzz/fuzz_$(1)_%
+linked = $(BUILD)/bin/$(1) $(BUILD)/tests/unit/$(1)/test_% $(BUILD)/tests/bench/bench_$(1)_% $(BUILD)/tests/bench/engines/bench_$(1)_% $(BUILD)/tests/fuzz/fuzz_$(1)_%
 $(call linked,kvgen) $(BUILD)/tests/engines/drive: LDLIBS += $(ZMQ_LIBS)
 $(call linked,kvstat): LDLIBS += $(XLSX_LIBS)
 
@@ -241,7 +241,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 
 # ---- tests: one program per file of tests/unit, run by prove together with tests/cli ----
 UNITS    := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/test_*.c))
-BENCHES  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
+BENCHES  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c tests/bench/engines/bench_*.c))
 FUZZERS  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 CMOCKA   := $(shell pkg-config --libs cmocka 2>/dev/null || echo -lcmocka)
 # cmocka 2 has new names for assertions that the releases before it have under the old ones only.
