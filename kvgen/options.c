@@ -217,6 +217,22 @@ const struct opt options_table[] = {
      .marks = GENERATES | TRACES_ONLY | BLOCKS_ONLY | BLOCK_SIZED,
      .help = "Tokens of a block of the input. Unless given, the size that the format, the file or "
              "its rows say."},
+    {.name = "max-gap",
+     .type = OPT_DURATION,
+     .offset = AT(max_gap_ns),
+     .arg = "TIME",
+     .max = 0x1p62,
+     .marks = GENERATES | TRACES_ONLY,
+     .help = "Cut longer times of the input without a request, and longer think times of sessions, "
+             "to this; 0: none."},
+    {.name = "max-context",
+     .type = OPT_U64,
+     .offset = AT(max_context),
+     .arg = "N",
+     .max = 1 << 30,
+     .marks = GENERATES | TRACES_ONLY,
+     .help = "Cut the context of requests of the input to N tokens, and their blocks to those "
+             "within; 0: none."},
     {.name = "replay-cycles",
      .type = OPT_U64,
      .offset = AT(replay_cycles),

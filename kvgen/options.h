@@ -81,7 +81,9 @@ struct options {
     bool use_burst_trace, qos_given;
     double speed;
     enum stamps_unit time_unit;
-    uint64_t block_size; /* tokens; 0: not given */
+    int64_t max_gap_ns;
+    uint64_t max_context; /* tokens; 0: no limit */
+    uint64_t block_size;  /* tokens; 0: not given */
     uint64_t replay_cycles;
     uint64_t users, max_requests, seed, workers;
     const char *users_file, *dump_users;

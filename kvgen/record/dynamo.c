@@ -330,8 +330,10 @@ static int read_ahead(struct file_source *files, struct err *e)
         memcpy(id + done, p->id, here * sizeof(*id));
         done += (uint32_t)here;
         if (done == r->block_count)
-            return 1;
+            break;
     }
+    file_source_cut(&s->files, r);
+    return 1;
 }
 
 /* ---- the table's functions ---- */
@@ -371,13 +373,13 @@ static void dynamo_recorded(const struct source *base, struct source_recorded *r
 
 static void dynamo_reading(const struct source *base, struct source_reading *r)
 {
-    (void)base;
     *r = (struct source_reading){.format = "Dynamo's requests",
                                  .time_unit = "ms",
                                  .time_by = "file",
                                  .since_1970 = true,
                                  .blocks_by = "row",
                                  .tokens_by = "given"};
+    file_source_note_cuts(&((const struct dynamo *)base)->files, &r->remarks);
 }
 
 static void dynamo_close(struct source *base)

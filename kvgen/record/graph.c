@@ -745,6 +745,7 @@ static void graph_take(struct source *base, struct request *out)
                             .block_count = s->ids,
                             .block_tokens = s->block_tokens,
                             .slot = event.item};
+    file_source_cut(&g->files, out);
     follow(g, event.item, true, event.time_ns);
 }
 
@@ -771,6 +772,7 @@ static void graph_reading(const struct source *base, struct source_reading *r)
         r->time_unit = satf ? "us" : "ms";
         r->time_by = "file";
     }
+    file_source_note_cuts(&g->files, &r->remarks);
     r->blocks_by = !g->rows_1 ? "file" : stated ? "option" : g->derived ? "rows" : "format";
     r->block_tokens = g->first.tokens > 0 ? g->first.tokens : g->step[0].block_tokens;
     r->full_blocks = g->first.full;
@@ -839,6 +841,9 @@ int source_graph_open(struct source **out, struct inputs *in, const struct sourc
                            : err_nomem(e, "source");
     if (rc == 0 && !g->rows_1 && g->stamps.given != STAMPS_AUTO)
         rc = err_set(e, -EINVAL, ERR_INPUT, "--time-unit", "the input names its unit of time");
+    if (rc == 0 && o->files.max_gap_ns > 0)
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--max-gap",
+                     "does not apply to steps that wait for each other");
     if (rc == 0 && !all_begin(g))
         rc =
             err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds steps that wait for each other");

@@ -384,7 +384,8 @@ static void proceed(struct agentic *a, uint32_t user, uint32_t thread, int64_t n
 
     int64_t think_ns = 0;
     if (a->o.files.speedup != 0) {
-        double ns = (double)u->session.entry[p->at].think_ns / a->o.files.speedup;
+        double ns = (double)file_source_gap(&a->files, u->session.entry[p->at].think_ns) /
+                    a->o.files.speedup;
         think_ns = ns > (double)MAX_THINK_NS ? MAX_THINK_NS : (int64_t)(ns + 0.5);
     }
     int64_t due_ns = p->free_ns + think_ns;
@@ -488,6 +489,7 @@ static void agentic_take(struct source *base, struct request *out)
                             .block_tokens = u->session.block_tokens,
                             .block_scope = u->number,
                             .slot = thread};
+    file_source_cut(&a->files, out);
 }
 
 static void agentic_done(struct source *base, const struct request *r, int64_t now_ns)
@@ -508,6 +510,7 @@ static void agentic_reading(const struct source *base, struct source_reading *r)
 {
     const struct agentic *a = (const struct agentic *)base;
     r->format = "agentic sessions";
+    file_source_note_cuts(&a->files, &r->remarks);
     stamps_reading(&a->stamps, r);
     r->blocks_by = "file";
     r->block_tokens = a->block_tokens;

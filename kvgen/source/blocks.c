@@ -256,6 +256,8 @@ static int read_request(struct blocks *s, struct err *e)
     if (rc < 0)
         return rc;
 
+    file_source_cut(&s->files, r);
+
     int64_t parent = -1;
     if (l->chats && (line_i64(s, "parent_chat_id", &parent) < 0 || parent < 0))
         s->chats++;
@@ -460,6 +462,7 @@ static void blocks_reading(const struct source *base, struct source_reading *r)
                   l->ids);
     else
         block_size_note(s->first_ids, s->others, &r->remarks);
+    file_source_note_cuts(&s->files, &r->remarks);
     if (s->sizes_differ)
         notes_add(&r->remarks, "the files have blocks of different sizes");
     if (s->misfits > 0)

@@ -152,6 +152,7 @@ static int read_ahead(struct file_source *files, struct err *e)
         return file_source_bad(files, csv_rows_line(s->rows), e, "%s %s",
                                s->layout.column[TIME].name,
                                rc == -EINVAL ? FILE_SOURCE_GOES_BACK : FILE_SOURCE_TOO_LATE);
+    file_source_cut(files, r);
     r->user = (uint32_t)(s->read % USERS);
     r->number = ++s->read;
     r->object = ident_request(r->user, r->number);
@@ -171,6 +172,7 @@ static void burst_reading(const struct source *base, struct source_reading *r)
 {
     const struct burst *s = (const struct burst *)base;
     r->format = s->layout.known_as;
+    file_source_note_cuts(&s->files, &r->remarks);
     stamps_reading(&s->stamps, r);
     r->tokens_by = "given";
 }

@@ -75,6 +75,9 @@ int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival
         s->running = true;
     } else if (time_ns < s->last_ns) {
         return -EINVAL;
+    } else {
+        int64_t gap_ns = time_ns - s->last_ns;
+        s->first_ns += gap_ns - file_source_gap(s, gap_ns);
     }
     uint64_t since_ns = (uint64_t)time_ns - (uint64_t)s->first_ns; /* up to 2^63 */
     double ns = (double)since_ns;
@@ -88,6 +91,35 @@ int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival
     s->arrival_ns = s->base_ns + delta_ns;
     *arrival_ns = s->arrival_ns;
     return 0;
+}
+
+int64_t file_source_gap(struct file_source *s, int64_t ns)
+{
+    if (s->o.max_gap_ns == 0 || ns <= s->o.max_gap_ns)
+        return ns;
+    s->gaps_cut++;
+    return s->o.max_gap_ns;
+}
+
+void file_source_cut(struct file_source *s, struct request *r)
+{
+    int64_t most = s->o.max_context;
+    if (most == 0 || r->context_tokens <= most)
+        return;
+    s->contexts_cut++;
+    r->context_tokens = most;
+    if (r->blocks && r->block_count > most / r->block_tokens)
+        r->block_count = (uint32_t)(most / r->block_tokens);
+}
+
+void file_source_note_cuts(const struct file_source *s, struct notes *to)
+{
+    if (s->gaps_cut > 0)
+        notes_add(to, "times without a request that were cut (--max-gap): %llu",
+                  (unsigned long long)s->gaps_cut);
+    if (s->contexts_cut > 0)
+        notes_add(to, "requests whose context was cut (--max-context): %llu",
+                  (unsigned long long)s->contexts_cut);
 }
 
 int file_source_bad(const struct file_source *s, uint64_t line, struct err *e, const char *fmt, ...)

@@ -30,6 +30,8 @@ struct file_source_opts {
      * FILE_SOURCE_MEMORY. */
     uint64_t memory_bytes;
     enum stamps_unit unit; /* of stamps whose unit the files do not say; STAMPS_AUTO: find it */
+    int64_t max_gap_ns;    /* longer times without a request are cut to it; 0: none are */
+    int64_t max_context;   /* tokens that a request's context is cut to; 0: none is */
     int64_t block_tokens;  /* of blocks whose size the files do not say; 0: find it */
 };
 #define FILE_SOURCE_MEMORY (UINT64_C(1) << 30)
@@ -54,6 +56,7 @@ struct file_source {
     int64_t arrival_ns;        /* the last arrival */
     int64_t cycle_ns;          /* arrival at which this cycle began */
     uint64_t cycles;           /* complete ones */
+    uint64_t gaps_cut, contexts_cut;
 };
 
 struct jsonin_limit;
@@ -85,6 +88,13 @@ int file_source_again(void *source, const char *path, struct err *e);
  * within a file; -ERANGE: it lies beyond FILE_SOURCE_MAX_NS.
  */
 int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival_ns);
+
+/* A time without a request as --max-gap leaves it, counted if it is cut. */
+int64_t file_source_gap(struct file_source *s, int64_t ns);
+/* Cuts the context of r to --max-context, and its blocks to those that lie within it whole. */
+void file_source_cut(struct file_source *s, struct request *r);
+/* Adds what was cut. */
+void file_source_note_cuts(const struct file_source *s, struct notes *to);
 
 /* -EINVAL with the given text at "FILE:LINE" of the present file. */
 int file_source_bad(const struct file_source *s, uint64_t line, struct err *e, const char *fmt, ...)

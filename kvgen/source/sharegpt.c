@@ -120,7 +120,10 @@ static int add_turn(struct sharegpt *s, struct talk *t, const struct turn *turn,
         t->turn = grown;
         t->cap = cap;
     }
-    t->turn[t->turns++] = *turn;
+    struct request cut = {.context_tokens = turn->context};
+    file_source_cut(&s->files, &cut);
+    t->turn[t->turns++] =
+        (struct turn){.context = cut.context_tokens, .generated = turn->generated};
     return 0;
 }
 
@@ -486,6 +489,7 @@ static void sharegpt_reading(const struct source *base, struct source_reading *r
 {
     const struct sharegpt *s = (const struct sharegpt *)base;
     r->format = "conversations";
+    file_source_note_cuts(&s->files, &r->remarks);
     r->time_unit = s->timed ? "ns" : NULL;
     r->time_by = s->timed ? "file" : NULL;
     r->tokens_by = s->estimated ? "estimated from characters" : "given";
@@ -552,6 +556,8 @@ int source_sharegpt_open(struct source **out, struct inputs *in,
     } else if (s->readies == 0) {
         *e = s->files.skips.first;
         rc = e->code;
+    } else if (!s->timed && o->files.max_gap_ns > 0) {
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--max-gap", "this dataset has no times");
     } else if (!s->timed && o->speedup_given) {
         rc = err_set(e, -EINVAL, ERR_INPUT, "--speed", "this dataset has no times%s",
                      o->request_rate > 0 ? " but those of --request-rate" : "");

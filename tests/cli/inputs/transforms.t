@@ -1,0 +1,49 @@
+#!/bin/sh
+# transforms.t - what an input is changed to on its way: idle times and contexts are cut, counted, and stand in the provenance.
+# A bug looked like a gap that came back with the next file, or a block behind the end of a context.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+
+summary=$TMP/summary.json
+trace=$TMP/trace.csv
+generate() { told "$BIN/kvgen" --model tiny-1b --generation-mode none --summary "$summary" -o "$trace" "$@"; }
+row() { printf '{"timestamp": %s, "input_length": %s, "output_length": 1, "hash_ids": [%s]}\n' "$1" "$2" "$3"; }
+told_of() { like "$1" "$(cat "$TMP/err")" "^kvgen: .*: $2\$"; }
+
+{ row 0 1000 '1, 2' && row 5000 2000 '1, 2, 3, 4' && row 90000 600 '1, 5' && row 91000 512 1; } >"$TMP/m.jsonl"
+generate --input "$TMP/m.jsonl"
+is 'as it is' "$(arrivals "$trace")" '0.000000 5.000000 90.000000 91.000000 '
+generate --input "$TMP/m.jsonl" --max-gap 10s
+is 'idle times are cut' "$(arrivals "$trace")" '0.000000 5.000000 15.000000 16.000000 '
+told_of 'and counted' 'times without a request that were cut \(--max-gap\): 1'
+generate --input "$TMP/m.jsonl" --max-gap 10s --speed 2
+is 'before they are divided' "$(arrivals "$trace")" '0.000000 2.500000 7.500000 8.000000 '
+generate --input "$TMP/m.jsonl" --max-gap 10s --replay-cycles 2
+is 'in each cycle' "$(arrivals "$trace")" '0.000000 5.000000 15.000000 16.000000 16.000000 21.000000 31.000000 32.000000 '
+generate --input "$TMP/m.jsonl" --max-gap 4s -o "$TMP/t.csv.zst"
+is 'it is in the provenance' "$(provenance "$TMP/t.csv.zst" | jq -r '.options["max-gap"]')" 4
+{ echo 'Timestamp,Request tokens,Response tokens' && printf '%s,%s,1\n' 0 100 3600 9000; } >"$TMP/b.csv"
+generate --input "$TMP/b.csv" --max-gap 1m --max-context 4096
+is 'BurstGPT' "$(arrivals "$trace")" '0.000000 60.000000 '
+is 'its contexts' "$(json "$summary" .requests.context_tokens)" 4196
+told_of 'are counted' 'requests whose context was cut \(--max-context\): 1'
+
+generate --input "$TMP/m.jsonl" --max-context 1100
+is 'contexts are cut' "$(json "$summary" '.requests.context_tokens, .lookups.block.lookups')" '3212 7'
+told_of 'and counted, too' 'requests whose context was cut \(--max-context\): 1'
+
+turn() { printf '{"t": %s, "type": "s", "in": %s, "out": 4, "hash_ids": [%s], "api_time": 1}' "$1" "$2" "$3"; }
+printf '{"block_size": 64, "requests": [%s, %s]}\n' "$(turn 0 64 1)" "$(turn 100 192 '1, 2, 3')" >"$TMP/a.json"
+generate --input "$TMP/a.json" --max-gap 30s --max-context 130
+is 'sessions: think times' "$(arrivals "$trace")" '0.000000 30.000000 '
+is 'sessions: contexts and blocks' "$(json "$summary" '.requests.context_tokens, .lookups.block.lookups')" '194 3'
+printf '{"conversations": [{"from": "human", "value": "aaaa aaaa aaaa"}, {"from": "gpt", "value": "b"}]}\n' >"$TMP/c.jsonl"
+generate --input "$TMP/c.jsonl" --max-context 2 --disable-prefix-caching
+is 'conversations' "$(json "$summary" .requests.context_tokens)" 2
+exits 'they have no times: status 2' 2 "$BIN/kvgen" --input "$TMP/c.jsonl" --max-gap 1s -o none
+generate --input "$DATA/recordings/dynamo-1.6.1-request-trace.000000.jsonl.gz" --max-context 64
+is 'requests of Dynamo' "$(json "$summary" '.requests.context_tokens <= 64 * .requests.completed')" true
+exits 'steps that wait: status 2' 2 "$BIN/kvgen" --input "$DATA/recordings/dynamo-1.6.1.satf.json" --max-gap 1s -o none
+stderr_like 'says so' '^kvgen: --max-gap: does not apply to steps'
+exits 'synthetic users: status 2' 2 "$BIN/kvgen" --max-gap 1s -o none
+done_testing
