@@ -221,7 +221,7 @@ const struct opt options_table[] = {
      .type = OPT_DURATION,
      .offset = AT(max_gap_ns),
      .arg = "TIME",
-     .max = 0x1p62,
+     .max = 30000 * 86400e9,
      .marks = GENERATES | TRACES_ONLY,
      .help = "Cut longer times of the input without a request, and longer think times of sessions, "
              "to this; 0: none."},
