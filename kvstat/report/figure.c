@@ -409,6 +409,8 @@ enum {
     DIRECTIONS = sizeof(directions) / sizeof(directions[0])
 };
 
+_Static_assert(FIGURE_WHATS <= UINT8_MAX + 1, "figure_id.what holds each");
+
 static struct what what_of(enum figure_what what)
 {
     if (what < FIGURE_FACT)
