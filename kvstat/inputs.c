@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/memory.h"
+
 /* Deeper folders are refused, which also ends a loop of links. */
 #define DEPTH_MAX 16
 
@@ -48,14 +50,10 @@ static bool begins_as_json(const char *path)
 
 static int add_file(struct inputs *in, const char *path, bool regular, bool found)
 {
-    if (in->count == in->room) {
-        size_t room = in->room ? 2 * in->room : 16;
-        struct input *grown = realloc(in->item, room * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        in->item = grown;
-        in->room = room;
-    }
+    struct input *grown = memory_grow(in->item, &in->room, in->count, sizeof(*grown), 16);
+    if (!grown)
+        return -ENOMEM;
+    in->item = grown;
     bool document = is_json(path) || (regular && begins_as_json(path));
     struct input *i = &in->item[in->count];
     *i = (struct input){strdup(path), document ? INPUT_DOCUMENT : INPUT_ROWS, found};

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/trace/csv.h"
 #include "lib/trace/frame.h"
@@ -48,14 +49,10 @@ void number_table_free(struct number_table *t)
 static int read_text(struct number_table *t, struct frame_in *in, struct err *e)
 {
     for (;;) {
-        if (t->len == t->room) {
-            size_t room = t->room ? 2 * t->room : 65536;
-            char *grown = realloc(t->text, room);
-            if (!grown)
-                return err_nomem(e, "columns");
-            t->text = grown;
-            t->room = room;
-        }
+        char *grown = memory_grow(t->text, &t->room, t->len, sizeof(*grown), 65536);
+        if (!grown)
+            return err_nomem(e, "columns");
+        t->text = grown;
         int64_t n = frame_in_read(in, t->text + t->len, t->room - t->len, e);
         if (n <= 0)
             return (int)n;

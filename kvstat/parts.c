@@ -10,6 +10,7 @@
 
 #include "kvstat/count/agg.h"
 #include "kvstat/report/cells.h"
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonin.h"
 
@@ -82,14 +83,10 @@ static const char *name_of(char buf[96], const struct rank *k)
 
 static struct rank *add_rank(struct parts *r, const char *path)
 {
-    if (r->n == r->room) {
-        size_t room = r->room ? 2 * r->room : 16;
-        struct rank *grown = realloc(r->item, room * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        r->item = grown;
-        r->room = room;
-    }
+    struct rank *grown = memory_grow(r->item, &r->room, r->n, sizeof(*grown), 16);
+    if (!grown)
+        return NULL;
+    r->item = grown;
     struct rank *k = &r->item[r->n];
     *k = (struct rank){.file = strdup(path)};
     if (!k->file)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/memory.h"
+
 enum {
     OBJECTS_CHUNK = 1024,
     OBJECTS_INDEX_MIN = 1024,
@@ -116,14 +118,10 @@ static uint32_t objects_take(struct objects *o)
         return UINT32_MAX;
     if (o->used < o->chunks * OBJECTS_CHUNK)
         return o->used++;
-    if (o->chunks == o->chunk_slots) {
-        size_t slots = o->chunk_slots ? o->chunk_slots * 2 : 64;
-        struct object **chunk = realloc(o->chunk, slots * sizeof(*chunk));
-        if (!chunk)
-            return UINT32_MAX;
-        o->chunk = chunk;
-        o->chunk_slots = slots;
-    }
+    struct object **chunk = memory_grow(o->chunk, &o->chunk_slots, o->chunks, sizeof(*chunk), 64);
+    if (!chunk)
+        return UINT32_MAX;
+    o->chunk = chunk;
     o->chunk[o->chunks] = malloc(OBJECTS_CHUNK * sizeof(*o->chunk[0]));
     if (!o->chunk[o->chunks])
         return UINT32_MAX;

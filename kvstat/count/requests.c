@@ -10,6 +10,7 @@
 #include "kvstat/count/agg.h"
 #include "kvstat/count/gaps.h"
 #include "lib/base/hash.h"
+#include "lib/base/memory.h"
 #include "lib/io/gap_line.h"
 
 #define NOBODY  UINT32_MAX
@@ -274,14 +275,10 @@ static int list_request(struct requests_list *l, const struct request_sums *s, c
     int rc = hist_record(l->storage, storage_ns == TRACE_NONE ? 0 : storage_ns);
     if (rc < 0 || l->count == REQUESTS_LIST_MAX)
         return rc;
-    if (l->count == l->room) {
-        size_t room = l->room ? 2 * l->room : 1024;
-        void *grown = realloc(l->item, room * sizeof(*l->item));
-        if (!grown)
-            return -ENOMEM;
-        l->item = grown;
-        l->room = room;
-    }
+    void *grown = memory_grow(l->item, &l->room, l->count, sizeof(*l->item), 1024);
+    if (!grown)
+        return -ENOMEM;
+    l->item = grown;
     int64_t *ns = l->item[l->count++].ns;
     ns[REQUESTS_LISTED_END_TO_END] = value[REQUESTS_END_TO_END];
     ns[REQUESTS_LISTED_STORAGE] = storage_ns;

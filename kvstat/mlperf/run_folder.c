@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "kvstat/mlperf/results.h"
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
 
@@ -184,14 +185,10 @@ static int begin(struct run_folder *r, const struct figures *f, struct err *e)
 
 static struct rank *new_rank(struct run_folder *r)
 {
-    if (r->ranks == r->room) {
-        size_t room = r->room ? 2 * r->room : 16;
-        struct rank *grown = realloc(r->rank, room * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        r->rank = grown;
-        r->room = room;
-    }
+    struct rank *grown = memory_grow(r->rank, &r->room, r->ranks, sizeof(*grown), 16);
+    if (!grown)
+        return NULL;
+    r->rank = grown;
     return &r->rank[r->ranks];
 }
 

@@ -50,16 +50,12 @@ struct figures {
 void figures_put(struct figures *f, const struct figure *figure)
 {
     size_t scope = figure->id.scope;
-    if (f->count == f->room) {
-        size_t room = f->room ? 2 * f->room : 512;
-        struct figure *grown = realloc(f->list, room * sizeof(*grown));
-        if (!grown) {
-            f->failed = true;
-            return;
-        }
-        f->list = grown;
-        f->room = room;
+    struct figure *grown = memory_grow(f->list, &f->room, f->count, sizeof(*grown), 512);
+    if (!grown) {
+        f->failed = true;
+        return;
     }
+    f->list = grown;
     if (f->scope[scope].end == 0)
         f->scope[scope].first = f->count;
     f->list[f->count++] = *figure;
@@ -68,16 +64,12 @@ void figures_put(struct figures *f, const struct figure *figure)
 
 const char *figures_keep(struct figures *f, const char *text)
 {
-    if (f->texts == f->text_room) {
-        size_t room = f->text_room ? 2 * f->text_room : 64;
-        char **grown = realloc(f->text, room * sizeof(*grown));
-        if (!grown) {
-            f->failed = true;
-            return "";
-        }
-        f->text = grown;
-        f->text_room = room;
+    char **grown = memory_grow(f->text, &f->text_room, f->texts, sizeof(*grown), 64);
+    if (!grown) {
+        f->failed = true;
+        return "";
     }
+    f->text = grown;
     char *copy = strdup(text);
     if (!copy) {
         f->failed = true;

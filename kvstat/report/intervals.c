@@ -7,6 +7,7 @@
 
 #include "kvstat/count/provenance.h"
 #include "kvstat/count/series.h"
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 
 struct intervals {
@@ -20,16 +21,12 @@ struct intervals {
 
 static void put(struct intervals *s, const struct figure *f)
 {
-    if (s->figures == s->room) {
-        size_t room = s->room ? 2 * s->room : 512;
-        struct figure *grown = realloc(s->figure, room * sizeof(*grown));
-        if (!grown) {
-            s->failed = true;
-            return;
-        }
-        s->figure = grown;
-        s->room = room;
+    struct figure *grown = memory_grow(s->figure, &s->room, s->figures, sizeof(*grown), 512);
+    if (!grown) {
+        s->failed = true;
+        return;
     }
+    s->figure = grown;
     s->figure[s->figures++] = *f;
 }
 

@@ -94,14 +94,10 @@ static bool copy_text(const char **text)
 
 static struct column *new_column(struct run_table *t, const struct figure_id *id)
 {
-    if (t->columns == t->room) {
-        size_t room = t->room ? 2 * t->room : 256;
-        struct column **grown = realloc(t->column, room * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        t->column = grown;
-        t->room = room;
-    }
+    struct column **grown = memory_grow(t->column, &t->room, t->columns, sizeof(*grown), 256);
+    if (!grown)
+        return NULL;
+    t->column = grown;
     struct column *c = calloc(1, sizeof(*c));
     if (!c)
         return NULL;

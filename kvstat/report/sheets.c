@@ -9,6 +9,7 @@
 #include "kvstat/report/report.h"
 #include "kvstat/report/run_table.h"
 #include "kvstat/report/xlsx.h"
+#include "lib/base/memory.h"
 
 /* A cell is put as a number where the figure is one. */
 static void put_cell(struct xlsx *x, uint32_t row, uint32_t column, const struct figure *f)
@@ -69,14 +70,10 @@ static size_t place_of(struct names *n, const char *name)
     struct place **found = tfind(&key, &n->tree, by_name);
     if (found)
         return (*found)->index;
-    if (n->count == n->room) {
-        size_t room = n->room ? 2 * n->room : 64;
-        char **grown = realloc(n->name, room * sizeof(*grown));
-        if (!grown)
-            return SIZE_MAX;
-        n->name = grown;
-        n->room = room;
-    }
+    char **grown = memory_grow(n->name, &n->room, n->count, sizeof(*grown), 64);
+    if (!grown)
+        return SIZE_MAX;
+    n->name = grown;
     struct place *p = malloc(sizeof(*p));
     char *copy = strdup(name);
     if (p)

@@ -1,7 +1,8 @@
-/* Streams whose text grows in memory. */
+/* Arrays, and streams of text, that grow in memory. */
 #include "lib/base/memory.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,4 +61,16 @@ FILE *memory_stream(char **text, size_t *len)
     }
     *s = (struct stream){.text = text, .len = len, .room = 1};
     return f;
+}
+
+void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first)
+{
+    size_t more = *room ? 2 * *room : first;
+
+    if (count < *room)
+        return array;
+    array = more <= SIZE_MAX / item_bytes ? realloc(array, more * item_bytes) : NULL;
+    if (array)
+        *room = more;
+    return array;
 }

@@ -1,9 +1,13 @@
-/* Texts that are written in memory. */
+/* Arrays that grow, and texts that are written in memory. */
 #ifndef KVTRACE_BASE_MEMORY_H
 #define KVTRACE_BASE_MEMORY_H
 
 #include <stddef.h>
 #include <stdio.h>
+
+/* The array, with room for one item more than the count it holds, of item_bytes each: when it is
+ * full it gets twice its *room, or first items. NULL: no memory, and the array is as it was. */
+void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first);
 
 /* As open_memstream, which says nothing when memory ends while it grows: here fclose fails then.
  * *text, which ends with a NUL and which the caller frees in any case, and *len hold after fflush

@@ -14,6 +14,7 @@
 #include <yaml.h>
 
 #include "lib/base/descriptors.h"
+#include "lib/base/memory.h"
 #include "lib/conf/keys.h"
 #include "lib/conf/value.h"
 
@@ -286,14 +287,10 @@ static int add_entry(struct walk *w, size_t parent, const char *name, size_t lin
     }
     if (c->count == ENTRIES_MAX)
         return fail(w, line, "", "too many keys (at most 4096)");
-    if (c->count == c->room) {
-        size_t room = c->room ? c->room * 2 : 64;
-        struct entry *grown = realloc(c->entries, room * sizeof(*grown));
-        if (!grown)
-            return fail_memory(w);
-        c->entries = grown;
-        c->room = room;
-    }
+    struct entry *grown = memory_grow(c->entries, &c->room, c->count, sizeof(*grown), 64);
+    if (!grown)
+        return fail_memory(w);
+    c->entries = grown;
     if (asprintf(&path, "%s%s%s", section, *section ? "." : "", name) < 0)
         return fail_memory(w);
     *index = c->count++;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/memory.h"
 #include "lib/sort/heap.h"
 #include "lib/sort/temp_file.h"
 
@@ -153,14 +154,10 @@ static int spill(struct time_sort *s, struct err *e)
     int rc = s->file ? 0 : temp_file_open(&s->file, s->folder, e);
     if (rc < 0)
         return rc;
-    if (s->run_count == s->run_cap) {
-        size_t cap = s->run_cap > 0 ? s->run_cap * 2 : 16;
-        struct run *grown = realloc(s->runs, cap * sizeof(*grown));
-        if (!grown)
-            return err_nomem(e, "sorting");
-        s->runs = grown;
-        s->run_cap = cap;
-    }
+    struct run *grown = memory_grow(s->runs, &s->run_cap, s->run_count, sizeof(*grown), 16);
+    if (!grown)
+        return err_nomem(e, "sorting");
+    s->runs = grown;
     uint64_t from = s->file_end;
     sort_memory(s);
     rc = s->in_order ? append(s, s->bytes, s->used, e) : append_sorted(s, e);

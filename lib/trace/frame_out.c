@@ -8,6 +8,8 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "lib/base/memory.h"
+
 /* ---- compression ---- */
 
 struct frame_encoder {
@@ -120,14 +122,10 @@ void frame_table_free(struct frame_table *t)
 
 int frame_table_add(struct frame_table *t, size_t compressed, size_t decompressed)
 {
-    if (t->count == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 64;
-        void *grown = realloc(t->size, cap * sizeof(*t->size));
-        if (!grown)
-            return -ENOMEM;
-        t->size = grown;
-        t->cap = cap;
-    }
+    void *grown = memory_grow(t->size, &t->cap, t->count, sizeof(*t->size), 64);
+    if (!grown)
+        return -ENOMEM;
+    t->size = grown;
     t->size[t->count][0] = (uint32_t)compressed;
     t->size[t->count][1] = (uint32_t)decompressed;
     t->count++;

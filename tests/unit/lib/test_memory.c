@@ -56,10 +56,33 @@ static void a_text_is_whole_or_an_error(void **state)
     }
 }
 
+static void an_array_doubles(void **state)
+{
+    size_t room = 0, rooms = 0;
+    int *array = NULL;
+
+    (void)state;
+    for (size_t count = 0; count < 100; count++) {
+        size_t before = room;
+        array = memory_grow(array, &room, count, sizeof(*array), 16);
+        assert_non_null(array);
+        assert_true(room > count);
+        rooms += room != before;
+        array[count] = (int)count;
+    }
+    assert_int_equal(room, 128);
+    assert_int_equal(rooms, 4);
+    assert_null(memory_grow(array, &room, 128, SIZE_MAX / 2, 16));
+    assert_int_equal(room, 128);
+    assert_int_equal(array[99], 99);
+    free(array);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_is_whole_or_an_error),
+        cmocka_unit_test(an_array_doubles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
