@@ -53,8 +53,8 @@ struct vllm_host {
 struct vllm_host *vllm_host_create(uint64_t capacity, bool arc)
 {
     struct vllm_host *h = calloc(1, sizeof(*h));
-    /* Ghosts take up to the capacity twice, and one list more while they are cut. */
-    const uint64_t places = (arc ? 4 : 1) * capacity;
+    /* Ghosts take up to the capacity twice, and one more before they are cut. */
+    const uint64_t places = arc ? 3 * capacity + 1 : capacity;
     if (!h || places >= HOST_NONE) {
         free(h);
         return NULL;
@@ -327,13 +327,16 @@ static uint64_t arc_victims(struct vllm_host *h, uint64_t wanted)
     return victims;
 }
 
-static void cut_ghosts(struct vllm_host *h, enum list l)
+/* A chunk leaves, its key is remembered, and the ghost that was remembered longest is forgotten. */
+static void become_ghost(struct vllm_host *h, uint32_t chunk)
 {
-    while (h->list[l].count > h->capacity) {
-        const uint32_t chunk = h->list[l].first;
-        list_remove(h, chunk);
-        id_table_remove(&h->table, chunk);
-    }
+    const enum list l = h->chunk[chunk].list == LIST_T1 ? LIST_B1 : LIST_B2;
+    to_end_of(h, chunk, l);
+    if (h->list[l].count <= h->capacity)
+        return;
+    const uint32_t oldest = h->list[l].first;
+    list_remove(h, oldest);
+    id_table_remove(&h->table, oldest);
 }
 
 bool vllm_host_make_room(struct vllm_host *h, uint64_t chunks, const struct kv_listener *l,
@@ -355,13 +358,9 @@ bool vllm_host_make_room(struct vllm_host *h, uint64_t chunks, const struct kv_l
         h->chunks--;
         h->may_leave--;
         if (h->arc)
-            to_end_of(h, chunk, h->chunk[chunk].list == LIST_T1 ? LIST_B1 : LIST_B2);
+            become_ghost(h, chunk);
         else
             id_table_remove(&h->table, chunk);
-    }
-    if (h->arc) {
-        cut_ghosts(h, LIST_B1);
-        cut_ghosts(h, LIST_B2);
     }
     return true;
 }
