@@ -18,16 +18,16 @@ kvgen 'a pointer of Git LFS' 'not an input that kvgen knows, but a pointer of Gi
 said 'and for kvreplay' 'file: not a trace: a pointer of Git LFS' "$BIN/kvreplay" --nvme "$TMP/d" "$file"
 said 'and for kvstat' 'file: .*a pointer of Git LFS' "$BIN/kvstat" "$file"
 while IFS='|' read -r name bytes words; do
-    printf "$bytes"'some more bytes\n' >"$file"
+    printf '%bsome more bytes\n' "$bytes" >"$file"
     kvgen "$name" "not an input that kvgen knows, but .*$words"
 done <<'END'
-xz|\3757zXZ\000|compressed by xz
+xz|\03757zXZ\0000|compressed by xz
 bzip2|BZh91AY|compressed by bzip2
-lz4|\004\042\115\030|compressed by lz4
-zip|PK\003\004|a zip archive
-Parquet|PAR1\025|Parquet
-Arrow|ARROW1\000\000|Arrow
-UTF-16|\377\376T\000|UTF-16
+lz4|\0004\0042\0115\0030|compressed by lz4
+zip|PK\0003\0004|a zip archive
+Parquet|PAR1\0025|Parquet
+Arrow|ARROW1\0000\0000|Arrow
+UTF-16|\0377\0376T\0000|UTF-16
 a page|<!DOCTYPE html>|a page of HTML
 AIBrix|{"timestamp": 1, "requests": [{"Prompt Length": 5, "Output Length": 5}]}\n|AIBrix
 warp without --full|{"v": 1, "total": {"total_requests": 4}, "by_op_type": {"GET": {}}}\n|warp --full
