@@ -63,7 +63,7 @@ KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kv
 kvstat        := kvstat options inputs document number_table parts reporter verify output
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences \
                  request_piece requests file_order series reuse
-kvstat/report := figure intervals bottleneck figures verdict run_table bounds compare reference cells text json long_csv sheets xlsx exports
+kvstat/report := figure intervals bottleneck figures verdict run_table bounds settings compare reference cells text json long_csv sheets xlsx exports
 kvstat/screen := lines run runs
 kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
 kvstat/mlperf := direct results run_folder compare_runs

@@ -10,10 +10,8 @@
 
 #include "kvstat/count/statistics.h"
 #include "kvstat/report/cells.h"
+#include "kvstat/report/settings.h"
 #include "lib/base/units.h"
-
-/* Histograms tell values apart down to 0.1 %: a smaller change of one run's figure is none. */
-#define RESOLUTION 0.001
 
 #define NAME_WIDTH    26
 #define CHANGED_WIDTH 36
@@ -36,7 +34,7 @@ static double p_within(const struct compare_side *base, const struct compare_sid
         p = statistics_series_mean(a.series, b.series);
     else if (a.values && b.values)
         p = statistics_series_percentile(&a, &b, hist_percentiles[statistic - FIGURE_P50].ppm);
-    return !isnan(p) && fabs(f->new - f->base) <= RESOLUTION * fabs(f->base) ? 1 : p;
+    return p;
 }
 
 /* False when a side lacks the figure, or nobody looks at it. */
@@ -72,7 +70,10 @@ static int mark_changes(struct compare *c, struct err *e)
     for (size_t i = 0; i < c->count; i++) {
         struct compare_figure *f = &c->figure[i];
         int better = figure_headline(f->id)->better * (f->new > f->base ? 1 : -1);
-        if (isnan(f->p) || f->p > threshold)
+        bool sure = !isnan(f->p) && f->p <= threshold;
+        bool matters = !(fabs(f->difference) < COMPARE_MATTERS); /* of nothing, any does */
+        c->small += sure && !matters;
+        if (!sure || !matters)
             f->change = COMPARE_NOT_CHANGED;
         else if (!c->result || better == 0) /* more of what a trace asks for is not better */
             f->change = COMPARE_DIFFERENT;
@@ -163,6 +164,16 @@ static void find_timing(struct compare *c, const struct run_table *base,
     }
 }
 
+/* The settings of the first two runs that differ in one. */
+static void find_settings(struct compare *c, const struct run_table *base,
+                          const struct run_table *new)
+{
+    for (size_t i = 0; i < run_table_runs(base); i++)
+        for (size_t k = 0; k < run_table_runs(new); k++)
+            if (settings_differ(c->settings, sizeof(c->settings), base, i, new, k))
+                return;
+}
+
 enum validity_state compare_state_of_run(const struct run_table *t, size_t run)
 {
     enum validity_state worst = VALIDITY_GOOD;
@@ -247,6 +258,7 @@ int compare_sides(struct compare **out, const struct compare_side *base,
     find_clients(c, base->runs, new->runs);
     find_pages(c, base->runs, new->runs);
     find_timing(c, base->runs, new->runs);
+    find_settings(c, base->runs, new->runs);
     find_device(c, base->runs, new->runs);
     for (size_t i = 0; i < n; i++)
         c->count += compare_figure(&c->figure[c->count], base, new, i);
@@ -413,22 +425,33 @@ static void add(char *buf, const char *text)
     snprintf(buf + len, COMPARE_SENTENCE - len, "%s", text);
 }
 
-/* "Tier-2 Read Decode service, p95 is 21.3 % lower (12.0 ms, was 15.2 ms)": the first figure with
- * that change. Those of the whole run say more than those of a group. */
+/* Of a tier of memory: what was asked is the drive. */
+static bool is_of_memory(const struct figure_id *id)
+{
+    return is_of_group(id) && (id->by & GROUPS_TIER) && id->tier != TRACE_STORAGE;
+}
+
+/* Does a change say more than another? Those of the drive and the run before those of memory, and
+ * the larger one first: from nothing, it is larger than any. */
+static bool says_more(const struct compare_figure *a, const struct compare_figure *b)
+{
+    double x = isnan(a->difference) ? INFINITY : fabs(a->difference);
+    double y = isnan(b->difference) ? INFINITY : fabs(b->difference);
+
+    return is_of_memory(a->id) != is_of_memory(b->id) ? is_of_memory(b->id) : x > y;
+}
+
+/* "Tier-2 Read Decode service, p95 is 21.3 % lower (12.0 ms, was 15.2 ms)": the largest change of
+ * that kind. */
 static void add_foremost(char *buf, const struct compare *c, enum compare_change change)
 {
     size_t first = c->count;
     char a[CELL], b[CELL], by[CELL] = "", label[COMPARE_SECTION + 64];
     size_t len = strlen(buf);
-    for (size_t i = 0; i < c->count; i++) {
-        if (c->figure[i].change != change)
-            continue;
-        bool of_run = !is_of_group(c->figure[i].id);
-        if (first == c->count || of_run)
+    for (size_t i = 0; i < c->count; i++)
+        if (c->figure[i].change == change &&
+            (first == c->count || says_more(&c->figure[i], &c->figure[first])))
             first = i;
-        if (of_run)
-            break;
-    }
     const struct compare_figure *f = &c->figure[first];
     if (!isnan(f->difference))
         snprintf(by, sizeof(by), "%.1f %% ", 100 * fabs(f->difference));
@@ -449,8 +472,11 @@ const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c
 {
     size_t better = c->changes[COMPARE_BETTER], worse = c->changes[COMPARE_WORSE];
     buf[0] = '\0';
+    if (c->settings[0])
+        snprintf(buf, COMPARE_SENTENCE, "settings differ: %s: ", c->settings);
+    size_t at = strlen(buf);
     if (c->timing[0][0])
-        snprintf(buf, COMPARE_SENTENCE,
+        snprintf(buf + at, COMPARE_SENTENCE - at,
                  "the loads differ, by their timing (base: %s; new: %s): ", c->timing[0],
                  c->timing[1]);
     size_t begin = strlen(buf);
@@ -473,6 +499,7 @@ const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c
         add_others(buf, c->changes[COMPARE_DIFFERENT] - 1, "different");
     } else if (c->tested) {
         add(buf, "no difference between new and base exceeds the noise");
+        add(buf, c->small ? " by 1 % or more" : "");
         size_t len = strlen(buf);
         if (!single_runs(c) && c->shows > 0)
             snprintf(
@@ -637,6 +664,7 @@ void compare_json(struct jsonout *j, const struct compare *c, const struct run_t
     }
     jsonout_end(j);
     jsonout_text_value(j, "verdict", compare_answer(c));
+    jsonout_text_value(j, "settings_differ", c->settings[0] ? c->settings : NULL);
     jsonout_bool(j, "clients_differ", c->client[0]);
     jsonout_bool(j, "pages_differ", c->pages[0]);
     jsonout_bool(j, "timings_differ", c->timing[0][0] != '\0');

@@ -20,6 +20,9 @@ void trials_json(struct jsonout *j, const struct run_table *t);
  * none: 1 - 99 %. */
 #define COMPARE_ALPHA 0.01
 
+/* A change of less than this share is none, however sure it is. */
+#define COMPARE_MATTERS 0.01
+
 /* One side. figures: of its run when it is the only one, else NULL. All lent. */
 struct compare_side {
     const struct run_table *runs;
@@ -52,6 +55,8 @@ struct compare {
         *client[2];       /* of base and new, lent, where two runs have different ones; else NULL */
     const char *pages[2]; /* likewise: "huge", "small" */
     char timing[2][64];   /* likewise: "--timing trace --speed 10"; else "" */
+    char settings[256];   /* settings.h, of the first two runs that differ; "": none does */
+    size_t small;         /* figures whose change is sure and does not matter */
     bool unreliable;      /* figures of a run on either side are known to be */
     double shows;         /* the median of the figures; NAN: not known */
     char device[64];      /* the one device that all runs used; "": not known, or several */

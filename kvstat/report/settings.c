@@ -1,0 +1,181 @@
+/* Beside compare.c, which puts the answer before any percentage: takes the commands of two runs
+ * apart into options and values, and tells those that differ. */
+#include "kvstat/report/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kvstat/report/figures.h"
+
+enum {
+    SETTINGS_MAX = 64, /* options of a command; more are left out */
+    SETTINGS_WORD = 64
+};
+
+struct setting {
+    char name[SETTINGS_WORD], value[SETTINGS_WORD];
+};
+
+struct settings {
+    size_t count;
+    struct setting setting[SETTINGS_MAX];
+};
+
+/* The next word of a command as a shell takes it; longer ones are cut. NULL: there is none. */
+static const char *next_word(const char *at, char word[SETTINGS_WORD])
+{
+    size_t len = 0;
+    bool quoted = false;
+
+    while (*at == ' ')
+        at++;
+    if (!*at)
+        return NULL;
+    for (; *at && (quoted || *at != ' '); at++) {
+        if (*at == '\'') {
+            quoted = !quoted;
+            continue;
+        }
+        if (*at == '\\' && !quoted && at[1])
+            at++;
+        if (len + 1 < SETTINGS_WORD)
+            word[len++] = *at;
+    }
+    word[len] = '\0';
+    return at;
+}
+
+/* A trace, a result, standard input: no value of a setting. */
+static bool is_file(const char *word)
+{
+    static const char *const end[] = {".csv", ".zst", ".gz", ".json", ".jsonl", ".yaml"};
+    size_t len = strlen(word);
+
+    for (size_t i = 0; i < sizeof(end) / sizeof(end[0]); i++)
+        if (len > strlen(end[i]) && strcmp(word + len - strlen(end[i]), end[i]) == 0)
+            return true;
+    return strcmp(word, "-") == 0 || (strchr(word, '/') && !strchr(word, ':'));
+}
+
+static bool listed(const char *name, const char *const *list)
+{
+    while (*list && strcmp(*list, name) != 0)
+        list++;
+    return *list != NULL;
+}
+
+/* Options that say where something lies, or how much is shown; and those of timing. */
+static bool is_setting(const char *name)
+{
+    static const char *const others[] = {
+        "o",      "output", "output-file", "summary", "ceiling",   "full",   "progress", "no-notes",
+        "target", "nvme",   "config",      "c",       "keep",      "timing", "speed",    "workers",
+        "force",  "quiet",  "kvtrace-dir", "cpus",    "data-seed", "seed",   NULL};
+
+    return !listed(name, others);
+}
+
+static void parse_command(struct settings *s, const char *command)
+{
+    char word[SETTINGS_WORD];
+    struct setting *open = NULL; /* an option whose value may come next */
+
+    s->count = 0;
+    for (const char *at = command; (at = next_word(at, word));) {
+        if (word[0] != '-' || !word[1]) {
+            if (open && !is_file(word))
+                memcpy(open->value, word, sizeof(word));
+            open = NULL;
+            continue;
+        }
+        if (s->count == SETTINGS_MAX)
+            return;
+        open = &s->setting[s->count];
+        char *equals = strchr(word, '=');
+        if (equals)
+            *equals = '\0';
+        snprintf(open->name, sizeof(open->name), "%s", word + (word[1] == '-' ? 2 : 1));
+        snprintf(open->value, sizeof(open->value), "%s", equals ? equals + 1 : "");
+        s->count += is_setting(open->name);
+        open = equals ? NULL : open;
+    }
+}
+
+/* A value; "yes" of an option that has none; "default" of one that is not there. The last counts.
+ */
+static const char *value_of(const struct settings *s, const char *name)
+{
+    const char *value = NULL;
+
+    for (size_t i = 0; i < s->count; i++)
+        if (strcmp(s->setting[i].name, name) == 0)
+            value = s->setting[i].value[0] ? s->setting[i].value : "yes";
+    return value ? value : "default";
+}
+
+static void tell(char *buf, size_t n, const char *name, const char *a, const char *b)
+{
+    size_t len = strlen(buf);
+
+    if (strcmp(a, b) != 0)
+        snprintf(buf + len, n - len, "%s%s %s, %s", len ? "; " : "", name, a, b);
+}
+
+/* Those of a that differ in b; of names that came before, and of names that other has, none. */
+static void tell_options(char *buf, size_t n, const struct settings *a, const struct settings *b,
+                         bool swapped)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        const char *name = a->setting[i].name;
+        bool told = false;
+
+        for (size_t k = 0; k < i; k++)
+            told |= strcmp(a->setting[k].name, name) == 0;
+        for (size_t k = 0; swapped && k < b->count; k++)
+            told |= strcmp(b->setting[k].name, name) == 0;
+        if (!told)
+            tell(buf, n, name, value_of(swapped ? b : a, name), value_of(swapped ? a : b, name));
+    }
+}
+
+bool settings_differ(char *buf, size_t n, const struct run_table *base, size_t base_run,
+                     const struct run_table *new, size_t new_run)
+{
+    static const struct {
+        const char *name;
+        struct figure_id id;
+    } text[] = {
+        {"host", {.scope = FIGURE_OF_PROVENANCE, .what = FIGURE_HOST}},
+        {"kernel", {.scope = FIGURE_OF_PROVENANCE, .what = FIGURE_HOST_KERNEL}},
+    };
+    static const struct {
+        const char *name;
+        enum fact_id id;
+    } fact[] = {{"file system", FACT_FILE_SYSTEM}, {"layers", FACT_LAYERS}};
+    const struct figure_id command = figure_id(FIGURE_OF_PROVENANCE, FIGURE_COMMAND);
+    const char *a = run_table_text(base, base_run, command);
+    const char *b = run_table_text(new, new_run, command);
+    struct settings of_base, of_new;
+    char first[2][SETTINGS_WORD] = {"", ""};
+
+    buf[0] = '\0';
+    if (next_word(a, first[0]) && next_word(b, first[1]) && strcmp(first[0], first[1]) == 0) {
+        parse_command(&of_base, a);
+        parse_command(&of_new, b);
+        tell_options(buf, n, &of_base, &of_new, false);
+        tell_options(buf, n, &of_new, &of_base, true);
+    }
+    for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+        a = run_table_text(base, base_run, text[i].id);
+        b = run_table_text(new, new_run, text[i].id);
+        if (a[0] && b[0])
+            tell(buf, n, text[i].name, a, b);
+    }
+    for (size_t i = 0; i < sizeof(fact) / sizeof(fact[0]); i++) {
+        a = run_table_text(base, base_run, figure_id_fact(fact[i].id));
+        b = run_table_text(new, new_run, figure_id_fact(fact[i].id));
+        if (a[0] && b[0])
+            tell(buf, n, fact[i].name, a, b);
+    }
+    return buf[0] != '\0';
+}

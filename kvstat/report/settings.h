@@ -1,0 +1,18 @@
+/* settings.h - what differs between two runs beside what was measured: the options of their
+ * commands, the host, the layers below the target. */
+#ifndef KVSTAT_REPORT_SETTINGS_H
+#define KVSTAT_REPORT_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kvstat/report/run_table.h"
+
+/* "inflight 8, 64; buffered no, yes": each option with its value in base and in new, and host,
+ * kernel, file_system and layers where both are known. Names of files and targets are left out, and
+ * so are the options of timing, which compare.c tells in their own sentence. Options are compared
+ * where both commands are known and of one program. False, and "": nothing differs. */
+bool settings_differ(char *buf, size_t n, const struct run_table *base, size_t base_run,
+                     const struct run_table *new, size_t new_run);
+
+#endif
