@@ -282,7 +282,8 @@ uint32_t page_tree_split(struct page_tree *t, uint32_t node, uint32_t pages)
     t->page_bytes -= pages * sizeof(*new->page);
     memmove(old->page, old->page + pages, old->pages * sizeof(*old->page));
     uint64_t *less = realloc(old->page, old->pages * sizeof(*less));
-    old->page = less ? less : old->page;
+    if (less)
+        old->page = less;
     new->parent = old->parent;
     new->prev = old->prev;
     new->next = old->next;
