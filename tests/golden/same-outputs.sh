@@ -62,24 +62,28 @@ compare() { # FILTER COMMAND...
 }
 same() { compare cat "$@"; }
 alike() { compare measured "$@"; }
+# same_in WORDS COMMAND...: with these options behind it.
+same_in() {
+    words=$1
+    shift
+    for word in $words; do set -- "$@" "$word"; done
+    same "$@"
+}
 
 # ---- kvgen ----
 
 "$before/kvgen" --names names --input data/recordings/trtllm-kv_cache_events.jsonl -o none 2>err
-tiny='--model tiny-1b --users 4 --duration 10 --seed 7 --gpu-mem 0.1GiB --cpu-mem 0.2GiB'
+tiny() { same kvgen --model tiny-1b --users 4 --duration 10 --seed 7 --gpu-mem 0.1GiB --cpu-mem 0.2GiB "$@"; }
 same kvgen --help all
 same kvgen --list-models
 same kvgen --no-such-option
 same kvgen --input /no/such/file
-# shellcheck disable=SC2086 # a list of words
-{
-    same kvgen $tiny -o trace.csv --summary s.json
-    same kvgen $tiny --arrival open --decode-reads batch -o trace.csv --summary s.json
-    same kvgen $tiny --arrival poisson --storage-capacity 1 -o none --summary s.json
-    same kvgen $tiny --curve curve.csv -o none
-    same kvgen $tiny --format mlperf
-    same kvgen $tiny --format oracle
-}
+tiny -o trace.csv --summary s.json
+tiny --arrival open --decode-reads batch -o trace.csv --summary s.json
+tiny --arrival poisson --storage-capacity 1 -o none --summary s.json
+tiny --curve curve.csv -o none
+tiny --format mlperf
+tiny --format oracle
 same kvgen --input "$TMP/data/mooncake_first200.jsonl" -o trace.csv --summary s.json
 same kvgen --input "$TMP/data/mooncake_first200.jsonl" --curve curve.csv -o none
 same kvgen --input "$TMP/data/burstgpt_30rows.csv" -o trace.csv --summary s.json
@@ -131,24 +135,19 @@ for rows in null asap timed served; do
 done
 for form in '--full' '--json' '--csv' '--html page.html --mlperf mlperf.json' '--profile latency --slo --check' \
     '--profile throughput' '--profile mlperf --check --full'; do
-    # shellcheck disable=SC2086 # options
-    same kvstat --run "$TMP/rich.json" $form "$TMP/bare.csv"
-    # shellcheck disable=SC2086 # options
-    same kvstat --run "$TMP/data/screens/served.json" $form "$TMP/data/screens/served.csv.zst"
+    same_in "$form" kvstat --run "$TMP/rich.json" "$TMP/bare.csv"
+    same_in "$form" kvstat --run "$TMP/data/screens/served.json" "$TMP/data/screens/served.csv.zst"
 done
 for form in '' --full --json --csv '--html page.html'; do
-    # shellcheck disable=SC2086 # options
-    {
-        same kvstat $form --merge "$TMP/asap.csv" "$TMP/timed.csv"
-        same kvstat $form --ranks "$TMP/part0.csv" "$TMP/part1.csv"
-        same kvstat $form --compare "$TMP/asap.csv" "$TMP/timed.csv"
-        same kvstat $form "$TMP"/data/screens/trial?.csv.zst
-        same kvstat $form --compare "$TMP/data/screens/base1.csv.zst" --compare "$TMP/data/screens/base2.csv.zst" \
-            "$TMP/data/screens/new1.csv.zst" "$TMP/data/screens/new2.csv.zst"
-        same kvstat $form "$TMP/data/screens/simulated_tier.csv.zst"
-        same kvstat $form "$TMP/data/warp_mixed_3s.csv.zst"
-        same kvstat $form --by user,tier,op "$TMP/data/kvstat_dozen.csv"
-    }
+    same_in "$form" kvstat --merge "$TMP/asap.csv" "$TMP/timed.csv"
+    same_in "$form" kvstat --ranks "$TMP/part0.csv" "$TMP/part1.csv"
+    same_in "$form" kvstat --compare "$TMP/asap.csv" "$TMP/timed.csv"
+    same_in "$form" kvstat "$TMP"/data/screens/trial?.csv.zst
+    same_in "$form" kvstat --compare "$TMP/data/screens/base1.csv.zst" --compare "$TMP/data/screens/base2.csv.zst" \
+        "$TMP/data/screens/new1.csv.zst" "$TMP/data/screens/new2.csv.zst"
+    same_in "$form" kvstat "$TMP/data/screens/simulated_tier.csv.zst"
+    same_in "$form" kvstat "$TMP/data/warp_mixed_3s.csv.zst"
+    same_in "$form" kvstat --by user,tier,op "$TMP/data/kvstat_dozen.csv"
 done
 "$before/kvstat" --json -o report.json asap.csv
 "$before/kvstat" --json -o rich-report.json --run rich.json bare.csv

@@ -11,8 +11,7 @@ name=kvtrace-test-$$
 find_group() {
     for top in "/sys/fs/cgroup/$1" /sys/fs/cgroup; do
         group=$top/$name
-        # shellcheck disable=SC2015
-        mkdir "$group" 2>/dev/null && [ -w "$group/$2" ] && return
+        if mkdir "$group" 2>/dev/null && [ -w "$group/$2" ]; then return; fi
         rmdir "$group" 2>/dev/null
     done
     return 1
@@ -37,8 +36,7 @@ within true 2>/dev/null || skip_all 'no process can be put into the group'
 exits 'a file: refused' 3 within "$BIN/kvreplay" -o /dev/null "$TMP/t.csv"
 stderr_like 'for want of memory' 'Tier-1: the trace needs 800.00 MiB .* and only 1[0-9][0-9].* may be used'
 # From a pipe the room is what is there, and rows that find none fail by name.
-# shellcheck disable=SC2002
-piped() { cat "$TMP/t.csv" | within "$BIN/kvreplay" -o /dev/null -; }
+piped() { tail -n +1 "$TMP/t.csv" | within "$BIN/kvreplay" -o /dev/null -; }
 exits 'a pipe: not killed' 1 piped
 stderr_like 'rows that find no room fail' 'ENOSPC: no room: '
 rmdir "$group"

@@ -225,8 +225,11 @@ stdout_like 'are told, and no terminal is steered' '^Run +tiny\?\[31m, .*; seed 
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,131072,Tier-2,a,Prefill\n1,Read,131072,Tier-2,a,Decode\n' \
     >"$TMP/six.csv"
 for ranks in '8' '16 0.125'; do
-    with "$ranks" jq -n '$ARGS.positional | {program: "kvreplay", options: {"tensor-parallel": .[0]},
-        model: {name: "x", bytes_per_token: 131072, rank_share: .[1]}}' --jsonargs >"$TMP/ranks.json"
+    case $ranks in *' '*) share=${ranks#* } ;; *) share=null ;; esac
+    cat >"$TMP/ranks.json" <<EOF
+{"program": "kvreplay", "options": {"tensor-parallel": ${ranks% *}},
+ "model": {"name": "x", "bytes_per_token": 131072, "rank_share": $share}}
+EOF
     exits "$ranks" 0 "$kvstat" --json --run "$TMP/ranks.json" "$TMP/six.csv"
     is "tokens of Tier-2, of one of ${ranks%% *} ranks" \
         "$(jq '[.. | objects | .tokens_per_s? | numbers][0]' "$TMP/stdout")" 16

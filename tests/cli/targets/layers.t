@@ -9,7 +9,6 @@ needs_mounts
 
 summary=$TMP/s.json
 loops=
-# shellcheck disable=SC2086
 leave() {
     left=$?
     umount "$TMP/outer" "$TMP/inner" "$TMP/btrfs" "$TMP/over" "$TMP/memory" 2>/dev/null

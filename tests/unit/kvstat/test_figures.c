@@ -54,15 +54,21 @@ static void names_lead_back(void **state)
     (void)state;
     const unsigned first = FIGURE_FILES, last = FIGURE_OTHER - 1;
     static const uint8_t plain[] = {
-        FIGURE_OF_STATUS,     FIGURE_OF_POPULATED,    FIGURE_OF_WARMUP,   FIGURE_OF_PROVENANCE,
-        FIGURE_OF_KERNEL,     FIGURE_OF_EVIDENCE,     FIGURE_OF_OVERLOAD, FIGURE_OF_AUTOSCALING,
-        FIGURE_OF_THROUGHPUT, FIGURE_OF_WALL,         FIGURE_OF_TIER2,    FIGURE_OF_BOTTLENECK,
-        FIGURE_OF_SHARES,     FIGURE_OF_STORAGE_TIME, FIGURE_OF_CACHE,    FIGURE_OF_REQUESTS,
-        FIGURE_OF_REUSE,      FIGURE_OF_VERDICT,      FIGURE_OF_SERIES};
+        FIGURE_OF_STATUS, FIGURE_OF_POPULATED,   FIGURE_OF_WARMUP,     FIGURE_OF_PROVENANCE,
+        FIGURE_OF_KERNEL, FIGURE_OF_AUTOSCALING, FIGURE_OF_THROUGHPUT, FIGURE_OF_WALL,
+        FIGURE_OF_TIER2,  FIGURE_OF_BOTTLENECK,  FIGURE_OF_SHARES,     FIGURE_OF_STORAGE_TIME,
+        FIGURE_OF_CACHE,  FIGURE_OF_REQUESTS,    FIGURE_OF_REUSE,      FIGURE_OF_VERDICT,
+        FIGURE_OF_SERIES};
     for (size_t i = 0; i < sizeof(plain); i++) {
         struct figure_id id = figure_id(plain[i], FIGURE_ITSELF);
         reads_back(&id);
         whole_part_reads_back(id, first, last);
+    }
+    for (unsigned fact = 0; fact < FACTS; fact++) {
+        const struct figure_id id = figure_id_fact(fact),
+                               scope = figure_id(id.scope, FIGURE_ITSELF);
+        reads_back(&id);
+        reads_back(&scope);
     }
     /* In the run itself "status" is a section. */
     whole_part_reads_back(figure_id(FIGURE_OF_RUN, FIGURE_ITSELF), first, FIGURE_PROFILE);
