@@ -217,6 +217,15 @@ const struct opt options_table[] = {
      .marks = GENERATES | TRACES_ONLY | BLOCKS_ONLY | BLOCK_SIZED,
      .help = "Tokens of a block of the input. Unless given, the size that the format, the file or "
              "its rows say."},
+    {.name = "sample",
+     .type = OPT_SHARE,
+     .offset = AT(sample),
+     .def = "1",
+     .min = 1e-6,
+     .max = 1,
+     .marks = GENERATES | TRACES_ONLY,
+     .help = "Keep this share of the sessions of the input, each whole or not at all, chosen by a "
+             "hash: the same ones on each host and in each run."},
     {.name = "max-gap",
      .type = OPT_DURATION,
      .offset = AT(max_gap_ns),
@@ -705,9 +714,8 @@ const struct opt options_table[] = {
      .help = "Capacities of --curve, such as 16GiB,64GiB,1TiB (a number without a unit is GiB). "
              "Unless given, spaced by logarithm."},
     {.name = "curve-sample",
-     .type = OPT_F64,
+     .type = OPT_SHARE,
      .offset = AT(curve_sample),
-     .arg = "SHARE",
      .def = "1",
      .min = 1e-6,
      .max = 1,

@@ -81,6 +81,7 @@ struct options {
     bool use_burst_trace, qos_given;
     double speed;
     enum stamps_unit time_unit;
+    double sample; /* share of the sessions */
     int64_t max_gap_ns;
     uint64_t max_context; /* tokens; 0: no limit */
     uint64_t block_size;  /* tokens; 0: not given */

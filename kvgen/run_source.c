@@ -189,6 +189,7 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
                                      .counted = o->max_requests != 0 || o->limit != 0,
                                      .memory_bytes = o->input_memory,
                                      .unit = o->time_unit,
+                                     .sample = o->sample,
                                      .max_gap_ns = o->max_gap_ns,
                                      .max_context = (int64_t)o->max_context,
                                      .block_tokens = (int64_t)o->block_size};

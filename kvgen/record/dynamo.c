@@ -164,6 +164,11 @@ static int read_end(struct dynamo *s, struct err *e)
         return -EINVAL;
     if (!block_size_fits((struct block_reading){.tokens = block->n}, r.context, l->hashes))
         return bad(s, e, "input_sequence_hashes", "does not have one hash for each block of input");
+    const struct dynamo_text *session = &l->text[DYNAMO_SESSION];
+    if (file_source_samples(&s->files) && !session->p)
+        return bad(s, e, "no session_id:", FILE_SOURCE_TORN);
+    if (!file_source_keeps(&s->files, session->p, session->len))
+        return 0;
     r.ids = (uint32_t)l->hashes;
     r.block_tokens = (uint32_t)block->n;
     int64_t arrival_ns = received_ms->n * NS_PER_MS;
@@ -379,7 +384,7 @@ static void dynamo_reading(const struct source *base, struct source_reading *r)
                                  .since_1970 = true,
                                  .blocks_by = "row",
                                  .tokens_by = "given"};
-    file_source_note_cuts(&((const struct dynamo *)base)->files, &r->remarks);
+    file_source_note_cuts(&((const struct dynamo *)base)->files, "requests", &r->remarks);
 }
 
 static void dynamo_close(struct source *base)
@@ -433,7 +438,9 @@ int source_dynamo_open(struct source **out, struct inputs *in, const struct sour
     int rc = s->piece && s->sessions && s->end_to_end_ns && s->first_token_ns
                  ? file_source_peek(&s->files.base, &first_ns, e)
                  : err_nomem(e, "source");
-    if (rc == 0)
+    if (rc == 0 && s->files.left_out > 0)
+        rc = file_source_none(&s->files, "request", e);
+    else if (rc == 0)
         rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no request%s",
                      s->unhashed > 0 ? " with hashes of its blocks (replay.input_sequence_hashes)"
                                      : "");

@@ -26,6 +26,7 @@ enum {
 
 struct step {
     struct hash128 name;
+    bool left_out;                             /* by --sample, with all of its session */
     bool pause;                                /* no request: it takes pause_ns */
     int64_t pause_ns, not_before_ns, least_ns; /* least: delay after the last that it waits for */
     int64_t context, generated;
@@ -54,6 +55,7 @@ struct graph {
     struct keymap *blocks; /* numbers in place of recorded ids, which may be hashes */
     uint32_t scope, sessions;
     struct heap ready; /* steps by time */
+    size_t kept;       /* steps that --sample keeps */
     size_t left;       /* steps that have not ended, in this cycle */
     uint64_t issued, turns;
     int64_t last_ns, end_ns, began_ns; /* the last arrival; the last end; of the cycle */
@@ -626,6 +628,64 @@ static int read_rows(struct graph *g)
     return rc;
 }
 
+/* ---- whole sessions ---- */
+
+/* The first of the sessions that this one is joined with. */
+static uint32_t joined(uint32_t *with, uint32_t session)
+{
+    while (with[session] != session)
+        session = with[session] = with[with[session]];
+    return session;
+}
+
+/* Marks the steps of sessions that --sample leaves out. Sessions whose steps wait for each other
+ * are joined; they are known by the least hash of a name of their steps. */
+static int sample_sessions(struct graph *g)
+{
+    uint32_t *with = NULL, sessions = 0;
+    struct of_session {
+        uint64_t name;
+        bool kept;
+    } *of = NULL;
+    int rc = 0;
+    g->kept = g->steps;
+    if (!file_source_samples(&g->files) || g->steps == 0)
+        return 0;
+    with = malloc(g->sessions * sizeof(*with));
+    of = malloc(g->sessions * sizeof(*of));
+    if (!with || !of) {
+        rc = err_nomem(g->err, "sessions");
+        goto out;
+    }
+    for (uint32_t i = 0; i < g->sessions; i++) {
+        with[i] = i;
+        of[i].name = UINT64_MAX;
+    }
+    for (size_t i = 0; i < g->edges; i++) {
+        uint32_t from = joined(with, g->step[g->edge[i].from].session);
+        with[joined(with, g->step[g->edge[i].to].session)] = from;
+    }
+    for (size_t i = 0; i < g->steps; i++) {
+        uint64_t *least = &of[joined(with, g->step[i].session)].name;
+        uint64_t name = hash_64(&g->step[i].name, sizeof(g->step[i].name));
+        *least = name < *least ? name : *least;
+    }
+    for (uint32_t i = 0; i < g->sessions; i++) {
+        uint64_t name = of[joined(with, i)].name;
+        of[i].kept = file_source_keeps(&g->files, &name, sizeof(name));
+        sessions += of[i].kept;
+    }
+    for (size_t i = 0; i < g->steps; i++) {
+        g->step[i].left_out = !of[g->step[i].session].kept;
+        g->kept -= g->step[i].left_out;
+    }
+    g->sessions = sessions;
+out:
+    free(with);
+    free(of);
+    return rc;
+}
+
 /* ---- playing ---- */
 
 static int64_t scaled(const struct graph *g, int64_t ns)
@@ -671,13 +731,13 @@ static void follow(struct graph *g, uint32_t at, bool dispatch, int64_t now_ns)
 static void begin_cycle(struct graph *g)
 {
     g->began_ns = g->end_ns;
-    g->left = g->steps;
+    g->left = g->kept;
     for (size_t i = 0; i < g->steps; i++) {
         g->step[i].waiting = g->step[i].waits_for;
         g->step[i].ready_ns = g->began_ns;
     }
     for (size_t i = 0; i < g->steps; i++)
-        if (g->step[i].waiting == 0)
+        if (g->step[i].waiting == 0 && !g->step[i].left_out)
             make_ready(g, (uint32_t)i);
 }
 
@@ -772,7 +832,7 @@ static void graph_reading(const struct source *base, struct source_reading *r)
         r->time_unit = satf ? "us" : "ms";
         r->time_by = "file";
     }
-    file_source_note_cuts(&g->files, &r->remarks);
+    file_source_note_cuts(&g->files, "sessions", &r->remarks);
     r->blocks_by = !g->rows_1 ? "file" : stated ? "option" : g->derived ? "rows" : "format";
     r->block_tokens = g->first.tokens > 0 ? g->first.tokens : g->step[0].block_tokens;
     r->full_blocks = g->first.full;
@@ -836,9 +896,11 @@ int source_graph_open(struct source **out, struct inputs *in, const struct sourc
                  : err_nomem(e, "source");
     if (rc == 0)
         rc = o->kind == INPUTS_SATF ? read_documents(g) : read_rows(g);
-    if (rc == 0 && (g->steps == 0 || heap_reserve(&g->ready, g->steps) < 0))
-        rc = g->steps == 0 ? err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no request")
-                           : err_nomem(e, "source");
+    if (rc == 0)
+        rc = sample_sessions(g);
+    if (rc == 0 && (g->kept == 0 || heap_reserve(&g->ready, g->kept) < 0))
+        rc = g->kept == 0 ? file_source_none(&g->files, g->steps == 0 ? "request" : "session", e)
+                          : err_nomem(e, "source");
     if (rc == 0 && !g->rows_1 && g->stamps.given != STAMPS_AUTO)
         rc = err_set(e, -EINVAL, ERR_INPUT, "--time-unit", "the input names its unit of time");
     if (rc == 0 && o->files.max_gap_ns > 0)

@@ -280,8 +280,17 @@ static int read_thread(struct reader *r, const struct jsonin_v *list, uint32_t p
     return rc;
 }
 
-/* Reads the next document into s: 1; 0 when there is none; negative errno. */
-static int read_session(struct agentic *a, struct session *s, struct err *e)
+/* Whether --sample keeps the session, by its id, if it has one. */
+static bool keeps_session(struct agentic *a, const struct jsonin_v *root)
+{
+    size_t len;
+    const char *id = jsonin_text(jsonin_get(root, "id"), &len);
+    return file_source_keeps(&a->files, id, id ? len : 0);
+}
+
+/* Reads the next document into s, which has no thread if --sample leaves it out: 1; 0 when there is
+ * none; negative errno. */
+static int read_document(struct agentic *a, struct session *s, struct err *e)
 {
     const char *text;
     size_t len;
@@ -313,7 +322,7 @@ static int read_session(struct agentic *a, struct session *s, struct err *e)
         rc = err_set(e, -EINVAL, ERR_INPUT, r.where,
                      "hash_id_scope is \"%.20s\"; blocks are known by their session alone (local)",
                      scope);
-    } else {
+    } else if (keeps_session(a, root)) {
         s->block_tokens = (uint32_t)tokens;
         a->sizes_differ |= a->block_tokens > 0 && tokens != a->block_tokens;
         a->block_tokens = a->block_tokens > 0 ? a->block_tokens : tokens;
@@ -322,6 +331,16 @@ static int read_session(struct agentic *a, struct session *s, struct err *e)
     }
     jsonin_free(d);
     return rc < 0 ? rc : 1;
+}
+
+/* The next session that is kept: as read_document. */
+static int read_session(struct agentic *a, struct session *s, struct err *e)
+{
+    int rc;
+    do
+        rc = read_document(a, s, e);
+    while (rc > 0 && s->threads == 0);
+    return rc;
 }
 
 /* ---- threads of a session ---- */
@@ -510,7 +529,7 @@ static void agentic_reading(const struct source *base, struct source_reading *r)
 {
     const struct agentic *a = (const struct agentic *)base;
     r->format = "agentic sessions";
-    file_source_note_cuts(&a->files, &r->remarks);
+    file_source_note_cuts(&a->files, "sessions", &r->remarks);
     stamps_reading(&a->stamps, r);
     r->blocks_by = "file";
     r->block_tokens = a->block_tokens;
@@ -589,7 +608,7 @@ int source_agentic_open(struct source **out, struct inputs *in, const struct sou
         a->idle[a->idle_count++] = n - 1 - i;
     rc = begin_sessions(a, e);
     if (rc == 0 && a->sessions == 0)
-        rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no session");
+        rc = file_source_none(&a->files, "session", e);
 out:
     if (rc < 0)
         agentic_close(&a->files.base);

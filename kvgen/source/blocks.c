@@ -11,12 +11,14 @@
 #include "kvgen/meaning/stamps.h"
 #include "kvgen/source/block_line.h"
 #include "kvgen/source/id_lists.h"
+#include "lib/base/keymap.h"
 #include "lib/json/jsonin.h"
 
 enum {
     MAX_LINE = 64 << 20,
-    LOOK = 1 << 20, /* bytes of a pipe that may tell its block size */
-    USERS = 1000    /* among whom requests go round */
+    CHAT_BYTES = 96, /* that the session of a chat takes */
+    LOOK = 1 << 20,  /* bytes of a pipe that may tell its block size */
+    USERS = 1000     /* among whom requests go round */
 };
 
 /* The fields of one kind of trace. A field is known by its name, or by the other name of it. */
@@ -30,6 +32,7 @@ struct layout {
     bool other_names;         /* as Dynamo writes them */
     enum stamps_unit unit;    /* of its stamps */
     bool whole;               /* which are whole numbers */
+    bool names_no_sessions;   /* unless rows have a session_id */
     bool chats;               /* parent_chat_id below 0 marks the first turn of a conversation */
     const char *known_as;
 };
@@ -45,6 +48,7 @@ static const struct layout layouts[INPUTS_KINDS] = {
                          .other_names = true,
                          .unit = STAMPS_MS,
                          .whole = true,
+                         .names_no_sessions = true,
                          .known_as = "Mooncake"},
     [INPUTS_BAILIAN] = {.wanted = {"chat_id", "timestamp", "input_length", "output_length",
                                    "hash_ids"},
@@ -60,6 +64,7 @@ static const struct layout layouts[INPUTS_KINDS] = {
                         .ids = "chunk_hashes",
                         .block_tokens = "chunk_size",
                         .unit = STAMPS_S,
+                        .names_no_sessions = true,
                         .known_as = "LMCache lookup log"},
 };
 
@@ -76,12 +81,14 @@ struct blocks {
     bool sizes_differ;              /* files have other meanings */
     bool derived;                   /* the rows of the first file decided, not the format */
     char others[200];               /* what else fits them */
+    bool begun;                     /* the first line was seen */
     bool no_ids;                    /* rows have none: every block is a new one */
     uint64_t fresh;                 /* blocks made up */
     uint64_t misfits;               /* rows whose ids do not fit their tokens */
     struct err first_misfit;
     enum trace_qos qos;
     uint64_t chats, read;
+    struct keymap *chat;   /* the first chat of the session of each, to sample sessions */
     struct id_lists lists; /* a request's slot is the number of its list */
 };
 
@@ -264,6 +271,52 @@ static int read_request(struct blocks *s, struct err *e)
     return 0;
 }
 
+/* ---- sessions ---- */
+
+/* The chat that began the session of this row; where its parent was not seen, the parent. */
+static int first_chat(struct blocks *s, int64_t *first, struct err *e)
+{
+    int64_t id, parent;
+    if (line_i64(s, "chat_id", &id) < 0)
+        return bad_field(s, e, "chat_id",
+                         "is not a whole number, so --sample cannot tell sessions");
+    *first = id;
+    if (line_i64(s, "parent_chat_id", &parent) == 0 && parent >= 0) {
+        const uint64_t *known = keymap_find(s->chat, hash_128(&parent, sizeof(parent)));
+        *first = known ? (int64_t)*known : parent;
+    }
+    size_t before = keymap_count(s->chat);
+    if (!keymap_get(s->chat, hash_128(&id, sizeof(id)), (uint64_t)*first))
+        return err_nomem(e, "sessions");
+    return keymap_count(s->chat) > before ? file_source_hold(&s->files, CHAT_BYTES, "sessions", e)
+                                          : 0;
+}
+
+/* Whether --sample keeps the row's session: 1 or 0, or negative errno with *e. */
+static int keeps_row(struct blocks *s, struct err *e)
+{
+    const char *text;
+    size_t len;
+    int64_t number;
+    if (!file_source_samples(&s->files))
+        return 1;
+    if (s->layout->chats) {
+        int rc = first_chat(s, &number, e);
+        return rc < 0 ? rc : file_source_keeps(&s->files, &number, sizeof(number));
+    }
+    if (s->no_ids)
+        return file_source_keeps(&s->files, NULL, 0);
+    if (line_i64(s, "session_id", &number) == 0)
+        return file_source_keeps(&s->files, &number, sizeof(number));
+    int rc = s->tree ? 0 : jsonin_stream_parse(s->stream, &s->tree, e);
+    if (rc < 0)
+        return rc;
+    text = jsonin_text(jsonin_get(s->tree, "session_id"), &len);
+    if (!text)
+        return bad_field(s, e, "no session_id:", FILE_SOURCE_TORN);
+    return file_source_keeps(&s->files, text, len);
+}
+
 /* ---- the block size of a file ---- */
 
 /* Takes the row of a line in. Lines that are none are left to the reading of requests. */
@@ -378,10 +431,9 @@ static int find_block_size(struct blocks *s, struct err *e)
 
 /* ---- reading ahead ---- */
 
-/* Reads the next line of any file as a request: 1; 0 at the end; negative errno. */
-static int read_ahead(struct file_source *files, struct err *e)
+/* The fields of the next line of any file: 1; 0 at the end; negative errno. */
+static int next_line(struct blocks *s, struct err *e)
 {
-    struct blocks *s = (struct blocks *)files;
     const char *text;
     size_t len;
     int rc = 0;
@@ -409,18 +461,30 @@ static int read_ahead(struct file_source *files, struct err *e)
         return err_nomem(e, "a line of blocks");
     if (rc == 0)
         rc = jsonin_stream_parse(s->stream, &s->tree, e);
-    if (rc < 0)
-        return rc;
+    return rc < 0 ? rc : 1;
+}
 
-    /* The first line tells whether the file is of the expected kind. */
-    for (size_t i = 0; s->read == 0 && s->layout->wanted[i]; i++)
-        if (!line_has(s, name_in_line(s, s->layout->wanted[i])))
-            return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
-                                   "not a %s trace: no %s", s->layout->known_as,
-                                   s->layout->wanted[i]);
-    if (s->read == 0)
-        s->no_ids = s->layout->ids_may_miss && !line_has(s, s->layout->ids);
-    rc = read_request(s, e);
+static int read_ahead(struct file_source *files, struct err *e)
+{
+    struct blocks *s = (struct blocks *)files;
+    int rc;
+    do {
+        rc = next_line(s, e);
+        if (rc <= 0)
+            return rc;
+        /* The first line tells whether the file is of the expected kind. */
+        for (size_t i = 0; !s->begun && s->layout->wanted[i]; i++)
+            if (!line_has(s, name_in_line(s, s->layout->wanted[i])))
+                return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
+                                       "not a %s trace: no %s", s->layout->known_as,
+                                       s->layout->wanted[i]);
+        if (!s->begun)
+            s->no_ids = s->layout->ids_may_miss && !line_has(s, s->layout->ids);
+        s->begun = true;
+        rc = keeps_row(s, e);
+    } while (rc == 0);
+    if (rc > 0)
+        rc = read_request(s, e);
     if (rc < 0)
         return rc;
     s->read++;
@@ -462,7 +526,7 @@ static void blocks_reading(const struct source *base, struct source_reading *r)
                   l->ids);
     else
         block_size_note(s->first_ids, s->others, &r->remarks);
-    file_source_note_cuts(&s->files, &r->remarks);
+    file_source_note_cuts(&s->files, "requests", &r->remarks);
     if (s->sizes_differ)
         notes_add(&r->remarks, "the files have blocks of different sizes");
     if (s->misfits > 0)
@@ -477,6 +541,7 @@ static void blocks_close(struct source *base)
     block_line_free(&s->flat);
     file_source_release(&s->files);
     id_lists_free(&s->lists);
+    keymap_free(s->chat);
     free(s);
 }
 
@@ -508,9 +573,10 @@ int source_blocks_open(struct source **out, struct inputs *in, const struct sour
     s->stated = o->files.block_tokens;
     s->qos = o->qos;
     int64_t first_ns;
-    int rc = file_source_peek(&s->files.base, &first_ns, e);
+    s->chat = keymap_create();
+    int rc = s->chat ? file_source_peek(&s->files.base, &first_ns, e) : err_nomem(e, "source");
     if (rc == 0)
-        rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no request");
+        rc = file_source_none(&s->files, "request", e);
     if (rc < 0) {
         blocks_close(&s->files.base);
         return rc;

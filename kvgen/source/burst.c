@@ -48,6 +48,8 @@ struct burst {
     const struct workload *workload;
     enum trace_qos qos;
     struct stamps stamps;
+    struct csv_column session;
+    bool has_sessions;    /* the present file has that column */
     struct layout layout; /* with the places of the columns in the present file */
     struct csv_rows *rows;
     struct rng rng;
@@ -89,6 +91,7 @@ static int next_file(struct burst *s, struct err *e)
     for (int c = 0; rc == CSV_ROWS_ROW && c < COLUMNS; c++)
         if (!csv_rows_find(&s->layout.column[c], &header))
             return bad_header(&header, s->layout.column[c].name, name, e);
+    s->has_sessions = csv_rows_find(&s->session, &header);
     return rc < 0 ? rc : 1;
 }
 
@@ -112,6 +115,14 @@ static enum column parse_row(struct burst *s, const struct csv_row *row, int64_t
     return COLUMNS;
 }
 
+/* Whether --sample keeps the row's session; a row without one is a session of its own. */
+static bool keeps_row(struct burst *s, const struct csv_row *row)
+{
+    const struct csv_field *session = s->has_sessions ? csv_rows_field(&s->session, row) : NULL;
+    return session && session->len > 0 ? file_source_keeps(&s->files, session->p, session->len)
+                                       : file_source_keeps(&s->files, NULL, 0);
+}
+
 /* The next row of any file that has good numbers: 1; 0 at the end; negative errno. */
 static int next_row(struct burst *s, int64_t *time_ns, struct err *e)
 {
@@ -128,8 +139,10 @@ static int next_row(struct burst *s, int64_t *time_ns, struct err *e)
             file_source_note_skip(&s->files, &why);
         } else if (rc == CSV_ROWS_ROW) {
             enum column bad = parse_row(s, &row, time_ns, &s->files.next);
-            if (bad == COLUMNS)
+            if (bad == COLUMNS && keeps_row(s, &row))
                 return 1;
+            if (bad == COLUMNS)
+                continue;
             csv_rows_bad_field(s->rows, &row, &s->layout.column[bad], &why);
             file_source_note_skip(&s->files, &why);
         } else {
@@ -172,7 +185,7 @@ static void burst_reading(const struct source *base, struct source_reading *r)
 {
     const struct burst *s = (const struct burst *)base;
     r->format = s->layout.known_as;
-    file_source_note_cuts(&s->files, &r->remarks);
+    file_source_note_cuts(&s->files, "requests", &r->remarks);
     stamps_reading(&s->stamps, r);
     r->tokens_by = "given";
 }
@@ -207,6 +220,7 @@ int source_burst_open(struct source **out, struct inputs *in, const struct sourc
     file_source_init(&s->files, azure ? &azure_ops : &burst_ops, in, &o->files, file_source_again);
     s->workload = o->workload;
     s->qos = o->qos;
+    s->session = (struct csv_column){.name = "Session ID"};
     s->layout = azure ? azure_layout : burst_layout;
     s->stamps = (struct stamps){.given = o->files.unit, .usual = STAMPS_S};
     if (o->files.unit != STAMPS_AUTO)
@@ -225,11 +239,11 @@ int source_burst_open(struct source **out, struct inputs *in, const struct sourc
         *out = &s->files.base;
         return 0;
     }
-    if (rc == 0 && s->files.skips.rows > 0) {
+    if (rc == 0 && s->files.skips.rows > 0 && s->files.left_out == 0) {
         *e = s->files.skips.first;
         rc = e->code;
     } else if (rc == 0) {
-        rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no request");
+        rc = file_source_none(&s->files, "request", e);
     }
 out:
     burst_close(&s->files.base);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/hash.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonin.h"
 
@@ -93,6 +94,32 @@ int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival
     return 0;
 }
 
+bool file_source_samples(const struct file_source *s)
+{
+    return s->o.sample > 0 && s->o.sample < 1;
+}
+
+bool file_source_keeps(struct file_source *s, const void *name, size_t len)
+{
+    if (!file_source_samples(s))
+        return true;
+    s->place = s->place_cycle == s->cycles ? s->place + 1 : 1;
+    s->place_cycle = s->cycles;
+    uint64_t hash = name ? hash_64(name, len) : hash_64(&s->place, sizeof(s->place));
+    bool keep = (double)(hash >> 11) * 0x1p-53 < s->o.sample;
+    s->kept += keep;
+    s->left_out += !keep;
+    return keep;
+}
+
+int file_source_none(const struct file_source *s, const char *what, struct err *e)
+{
+    if (s->left_out > 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--sample", "keeps none of the %llu %ss of %s",
+                       (unsigned long long)s->left_out, what, inputs_path(s->in));
+    return err_set(e, -EINVAL, ERR_INPUT, inputs_path(s->in), "holds no %s", what);
+}
+
 int64_t file_source_gap(struct file_source *s, int64_t ns)
 {
     if (s->o.max_gap_ns == 0 || ns <= s->o.max_gap_ns)
@@ -112,8 +139,11 @@ void file_source_cut(struct file_source *s, struct request *r)
         r->block_count = (uint32_t)(most / r->block_tokens);
 }
 
-void file_source_note_cuts(const struct file_source *s, struct notes *to)
+void file_source_note_cuts(const struct file_source *s, const char *what, struct notes *to)
 {
+    if (s->kept + s->left_out > 0)
+        notes_add(to, "%s kept (--sample): %llu of %llu", what, (unsigned long long)s->kept,
+                  (unsigned long long)(s->kept + s->left_out));
     if (s->gaps_cut > 0)
         notes_add(to, "times without a request that were cut (--max-gap): %llu",
                   (unsigned long long)s->gaps_cut);

@@ -21,6 +21,7 @@
 /* Ends of error messages that begin with the name of the time. */
 #define FILE_SOURCE_GOES_BACK "goes back; requests must be in order of arrival"
 #define FILE_SOURCE_TOO_LATE  "lies after the end of virtual time (146 years)"
+#define FILE_SOURCE_TORN      "--sample would tear apart the rows that share blocks"
 
 struct file_source_opts {
     double speedup;  /* times are divided by it; 0: no time between requests */
@@ -30,6 +31,7 @@ struct file_source_opts {
      * FILE_SOURCE_MEMORY. */
     uint64_t memory_bytes;
     enum stamps_unit unit; /* of stamps whose unit the files do not say; STAMPS_AUTO: find it */
+    double sample;         /* share of the sessions that is kept; 0 or 1: all of them */
     int64_t max_gap_ns;    /* longer times without a request are cut to it; 0: none are */
     int64_t max_context;   /* tokens that a request's context is cut to; 0: none is */
     int64_t block_tokens;  /* of blocks whose size the files do not say; 0: find it */
@@ -57,6 +59,8 @@ struct file_source {
     int64_t cycle_ns;          /* arrival at which this cycle began */
     uint64_t cycles;           /* complete ones */
     uint64_t gaps_cut, contexts_cut;
+    uint64_t kept, left_out;     /* by --sample */
+    uint64_t place, place_cycle; /* of the element that was asked for last, and its cycle */
 };
 
 struct jsonin_limit;
@@ -89,12 +93,19 @@ int file_source_again(void *source, const char *path, struct err *e);
  */
 int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival_ns);
 
+bool file_source_samples(const struct file_source *s);
+/* Whether --sample keeps the session of that name, which is counted. Without a name (NULL), it is
+ * known by its place among all that were asked for in this cycle. Decided by a hash of the name
+ * alone: a larger share keeps what a smaller one keeps. */
+bool file_source_keeps(struct file_source *s, const void *name, size_t len);
+/* -EINVAL: the files hold none of what, or --sample keeps none. */
+int file_source_none(const struct file_source *s, const char *what, struct err *e);
 /* A time without a request as --max-gap leaves it, counted if it is cut. */
 int64_t file_source_gap(struct file_source *s, int64_t ns);
 /* Cuts the context of r to --max-context, and its blocks to those that lie within it whole. */
 void file_source_cut(struct file_source *s, struct request *r);
-/* Adds what was cut. */
-void file_source_note_cuts(const struct file_source *s, struct notes *to);
+/* Adds what was left out and cut; what names the elements that --sample asked for. */
+void file_source_note_cuts(const struct file_source *s, const char *what, struct notes *to);
 
 /* -EINVAL with the given text at "FILE:LINE" of the present file. */
 int file_source_bad(const struct file_source *s, uint64_t line, struct err *e, const char *fmt, ...)

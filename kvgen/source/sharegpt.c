@@ -336,6 +336,19 @@ static int read_turns(struct sharegpt *s, struct talk *t, const struct jsonin_v 
     return is_count(turn.context) && is_count(turn.generated) ? add_turn(s, t, &turn, e) : 0;
 }
 
+/* Whether --sample keeps the conversation, by its id, if it has one. */
+static bool keeps_element(struct sharegpt *s, const struct jsonin_v *v)
+{
+    const struct jsonin_v *id = jsonin_get(v, "id");
+    int64_t number;
+    size_t len;
+    const char *text = jsonin_text(id, &len);
+    if (text)
+        return file_source_keeps(&s->files, text, len);
+    return jsonin_i64(id, &number) == 0 ? file_source_keeps(&s->files, &number, sizeof(number))
+                                        : file_source_keeps(&s->files, NULL, 0);
+}
+
 /* A timed dataset goes on in the order of the file, so one that has not begun is enough. */
 static bool holds_enough(const struct sharegpt *s)
 {
@@ -352,6 +365,8 @@ static int fill(struct sharegpt *s, struct err *e)
         s->files.ended = rc == 0;
         if (rc <= 0)
             return rc;
+        if (!keeps_element(s, v))
+            continue;
         if (take_talk(s, &place) < 0)
             return err_nomem(e, "conversation");
         struct talk *t = &s->talk[place];
@@ -489,7 +504,7 @@ static void sharegpt_reading(const struct source *base, struct source_reading *r
 {
     const struct sharegpt *s = (const struct sharegpt *)base;
     r->format = "conversations";
-    file_source_note_cuts(&s->files, &r->remarks);
+    file_source_note_cuts(&s->files, "conversations", &r->remarks);
     r->time_unit = s->timed ? "ns" : NULL;
     r->time_by = s->timed ? "file" : NULL;
     r->tokens_by = s->estimated ? "estimated from characters" : "given";
@@ -552,7 +567,7 @@ int source_sharegpt_open(struct source **out, struct inputs *in,
     if (rc < 0)
         goto out;
     if (s->readies == 0 && s->files.skips.rows == 0) {
-        rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no conversation");
+        rc = file_source_none(&s->files, "conversation", e);
     } else if (s->readies == 0) {
         *e = s->files.skips.first;
         rc = e->code;

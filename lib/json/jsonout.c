@@ -319,6 +319,7 @@ static void put_option(struct jsonout *j, const struct opt *o, const void *value
         jsonout_text_value(j, o->name, *(const char *const *)value);
         break;
     case OPT_F64:
+    case OPT_SHARE:
         jsonout_f64(j, o->name, *(const double *)value);
         break;
     case OPT_GIB:

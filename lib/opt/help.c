@@ -45,6 +45,7 @@ static const struct {
     [OPT_TEXT] = {"text", "TEXT"},
     [OPT_U64] = {"u64", "N"},
     [OPT_F64] = {"f64", "X"},
+    [OPT_SHARE] = {"share", "SHARE"},
     [OPT_SIZE] = {"size", "SIZE"},
     [OPT_GIB] = {"size", "SIZE"},
     [OPT_DURATION] = {"duration", "TIME"},
@@ -132,8 +133,9 @@ static void put_sentence(char *text, size_t n, const struct opt *o, enum part pa
 {
     char notes[HELP_TEXT_MAX / 2] = "", low[48], high[48], words[512];
     size_t len = part == COMMON ? first_sentence(o->help) : strlen(o->help);
-    bool number = o->type == OPT_U64 || o->type == OPT_F64 || o->type == OPT_SIZE ||
-                  o->type == OPT_DURATION || o->type == OPT_BANDWIDTH || o->type == OPT_GIB;
+    bool number = o->type == OPT_U64 || o->type == OPT_F64 || o->type == OPT_SHARE ||
+                  o->type == OPT_SIZE || o->type == OPT_DURATION || o->type == OPT_BANDWIDTH ||
+                  o->type == OPT_GIB;
 
     if (o->def)
         add_note(notes, sizeof(notes), "default: ", o->def);

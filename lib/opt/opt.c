@@ -44,6 +44,19 @@ static int fail(struct err *e, const struct opt *o, const char *before, const ch
 
 /* ---- values ---- */
 
+static int parse_share(const char *text, double *share)
+{
+    char number[32];
+    size_t len = strlen(text);
+    if (len == 0 || text[len - 1] != '%' || len > sizeof(number))
+        return units_parse_f64(text, share);
+    memcpy(number, text, len - 1);
+    number[len - 1] = '\0';
+    int rc = units_parse_f64(number, share);
+    *share /= 100;
+    return rc;
+}
+
 /* Parses text into the 8 bytes at field; *value is the number for the range check. */
 static int parse_number(const struct opt *o, const char *text, void *field, double *value)
 {
@@ -55,6 +68,10 @@ static int parse_number(const struct opt *o, const char *text, void *field, doub
     switch (o->type) {
     case OPT_F64:
         rc = units_parse_f64(text, value);
+        memcpy(field, value, sizeof(*value));
+        return rc;
+    case OPT_SHARE:
+        rc = parse_share(text, value);
         memcpy(field, value, sizeof(*value));
         return rc;
     case OPT_GIB:
@@ -112,6 +129,8 @@ static int fail_number(struct err *e, const struct opt *o, const char *text, int
         return fail(e, o, "'", text, "' is not a duration (such as 2, 100ms, 1.5m, 1h, 7d)");
     case OPT_BANDWIDTH:
         return fail(e, o, "'", text, "' is not a bandwidth (such as 800MiB/s, 2GB/s)");
+    case OPT_SHARE:
+        return fail(e, o, "'", text, "' is not a share (such as 0.1 or 10%)");
     case OPT_GIB:
         return fail(e, o, "'", text,
                     "' is not a size (such as 16GiB, 512MiB; without a unit: GiB)");
@@ -211,6 +230,7 @@ static void set_default(const struct opt_parser *p, const struct opt *o)
         [OPT_TEXT] = sizeof(const char *),
         [OPT_U64] = sizeof(uint64_t),
         [OPT_F64] = sizeof(double),
+        [OPT_SHARE] = sizeof(double),
         [OPT_SIZE] = sizeof(uint64_t),
         [OPT_GIB] = sizeof(double),
         [OPT_DURATION] = sizeof(int64_t),

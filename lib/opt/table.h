@@ -14,6 +14,7 @@ enum opt_type {
     OPT_TEXT,      /* const char *, points into argv or at def */
     OPT_U64,       /* uint64_t */
     OPT_F64,       /* double */
+    OPT_SHARE,     /* double: a part of a whole, 0.1 or 10% */
     OPT_SIZE,      /* uint64_t bytes, units_parse_size */
     OPT_GIB,       /* double, GiB: units_parse_size; a number without a unit is GiB */
     OPT_DURATION,  /* int64_t ns, units_parse_duration */
