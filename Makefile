@@ -42,7 +42,7 @@ KVGEN_FOLDERS := kvgen kvgen/meaning kvgen/source kvgen/sim kvgen/policy kvgen/c
 kvgen        := kvgen options option_values print_config models workload rng tier_model gpu_profile run_source ingest convert \
                 output summary provenance
 kvgen/meaning := reading stamps block_size
-kvgen/source := population ident rag users turn_counts inputs file_source csv_rows documents \
+kvgen/source := population ident rag users turn_counts inputs file_source merged csv_rows documents \
                 id_lists blocks block_line burst sharegpt agentic
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers prefill_time engines emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve arc mru

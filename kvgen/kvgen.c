@@ -175,7 +175,10 @@ static int check_files(const struct run *r, struct err *e)
     };
     size_t n = sizeof(fixed) / sizeof(*fixed), models = o->tier_model.count;
     size_t inputs = r->source.inputs ? inputs_count(r->source.inputs) : 0;
-    struct file_use *all = malloc((n + models + inputs) * sizeof(*all));
+    size_t others = 0;
+    for (size_t i = 0; i < r->source.other_count; i++)
+        others += inputs_count(r->source.others[i]);
+    struct file_use *all = malloc((n + models + inputs + others) * sizeof(*all));
     int rc = all ? 0 : err_nomem(e, "names of files");
     if (rc < 0)
         goto out;
@@ -185,6 +188,10 @@ static int check_files(const struct run *r, struct err *e)
             (struct file_use){FILES_READ, "--tier-model", tier_model_file(o->tier_model.item[i])};
     for (size_t i = 0; i < inputs; i++)
         all[n++] = (struct file_use){FILES_READ, "the input", inputs_file(r->source.inputs, i)};
+    for (size_t i = 0; i < r->source.other_count; i++)
+        for (size_t k = 0; k < inputs_count(r->source.others[i]); k++)
+            all[n++] =
+                (struct file_use){FILES_READ, "the input", inputs_file(r->source.others[i], k)};
     rc = files_check(all, n, e);
 out:
     free(all);

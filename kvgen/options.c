@@ -76,14 +76,14 @@ const struct opt options_table[] = {
      .help = "Where requests come from. auto: recognised by the content of --input; "
              "synthetic users if there is none."},
     {.name = "input",
-     .type = OPT_TEXT,
-     .offset = AT(input),
-     .flags = OPT_COMMON,
+     .type = OPT_LIST,
+     .offset = AT(inputs),
+     .flags = OPT_COMMON | OPT_ONE,
      .alias = "burst-trace-path",
      .arg = "FILE",
      .marks = READS_FILE,
      .help = "The file to read requests from. Plain, zstd or gzip; a folder, a quoted pattern, "
-             "or - for standard input."},
+             "or - for standard input. Several times: these inputs, merged by time."},
     {.name = "input-memory",
      .type = OPT_SIZE,
      .offset = AT(input_memory),
@@ -912,6 +912,8 @@ int options_apply_compat(struct options *o, struct opt_parser *p, struct err *e)
     const struct compat_default *d = options_compat(o)->defaults;
     int rc = 0;
 
+    o->input = o->inputs.count > 0 ? o->inputs.item[0] : NULL;
+
     for (; rc == 0 && d && d->option; d++)
         rc = opt_preset(p, d->option, d->value, e);
     if (rc == 0 && options_is_live(o)) /* with what a look and a write take, a second */
@@ -920,6 +922,26 @@ int options_apply_compat(struct options *o, struct opt_parser *p, struct err *e)
 }
 
 /* ---- the input ---- */
+
+static int check_inputs(const struct options *o, struct err *e)
+{
+    unsigned dashes = is_dash(o->config) + is_dash(o->users_file);
+
+    for (size_t i = 0; i < o->inputs.count; i++) {
+        const char *input = o->inputs.item[i];
+        dashes += is_dash(input);
+        if (live_is_endpoint(input) && o->inputs.count > 1)
+            return refuse(e, "--input", "an endpoint is the only input");
+        if (!live_is_endpoint(input) && files_check_terminal(input, e) < 0)
+            return -EINVAL;
+    }
+    if (dashes > 1)
+        return refuse(e, "standard input",
+                      "only one of --config, --input and --users-file can come from it");
+    if (o->inputs.count > 1 && o->replay_cycles != 1)
+        return refuse(e, "--replay-cycles", "does not apply to several inputs");
+    return 0;
+}
 
 int options_check_input(struct options *o, const struct opt_parser *p, struct err *e)
 {
@@ -936,12 +958,10 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
                           : input ? "--input"
                                   : "--use-burst-trace",
                           "--dataset-path already names the input");
+        o->inputs = (struct opt_list){.item = {o->dataset_path}, .count = 1};
         o->input = o->dataset_path;
         o->source = OPTIONS_SHAREGPT;
     }
-    if (is_dash(o->config) + is_dash(o->input) + is_dash(o->users_file) > 1)
-        return refuse(e, "standard input",
-                      "only one of --config, --input and --users-file can come from it");
     if (o->gap_endpoint && !options_is_live(o))
         return refuse(e, "--gap-endpoint",
                       "only live events (--input tcp://..., --bind) have gaps");
@@ -955,7 +975,7 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
         return refuse(e, "--input", "a file, together with --bind");
     if (o->source == OPTIONS_AUTO && !o->input)
         o->source = OPTIONS_USERS;
-    if (o->input && !options_is_live(o) && files_check_terminal(o->input, e) < 0)
+    if (check_inputs(o, e) < 0)
         return -EINVAL;
     if (o->source != OPTIONS_AUTO && o->source != OPTIONS_USERS && !o->input && !options_is_live(o))
         return refuse(e, "--source", "needs --input FILE");

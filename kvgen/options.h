@@ -74,7 +74,9 @@ struct options {
     int64_t reorder_ns;
     const char *capture, *bind, *gap_endpoint, *requests;
     uint64_t message_bytes;
-    const char *input, *names, *dataset_path;
+    struct opt_list inputs;
+    const char *input; /* the first of them, from options_apply_compat on; NULL: there is none */
+    const char *names, *dataset_path;
     uint64_t input_memory, queue_memory; /* bytes */
     uint64_t max_conversations;
     double chars_per_token;

@@ -4,6 +4,7 @@
 #include "kvgen/run_source.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -15,6 +16,7 @@
 #include "kvgen/source/agentic.h"
 #include "kvgen/source/blocks.h"
 #include "kvgen/source/burst.h"
+#include "kvgen/source/merged.h"
 #include "kvgen/source/sharegpt.h"
 #include "kvgen/source/users.h"
 
@@ -35,6 +37,27 @@ static bool is_trace(enum inputs_kind kind)
     return kind == INPUTS_TRACE || kind == INPUTS_FIO || kind == INPUTS_OPLOG;
 }
 
+/* Opens the files of further --input, which must be of the kind of the first one. */
+static int open_others(struct run_source *r, const struct options *o, struct err *e)
+{
+    enum inputs_kind kind;
+    int rc = 0;
+    for (size_t i = 1; rc == 0 && i < o->inputs.count; i++) {
+        struct inputs **other = &r->others[r->other_count];
+        rc = inputs_open(other, o->inputs.item[i], e);
+        if (rc < 0)
+            return rc;
+        r->other_count++;
+        if (r->kind == INPUTS_UNKNOWN) /* --source says what all of them are */
+            continue;
+        rc = inputs_recognise(*other, &kind, e);
+        if (rc == 0 && kind != r->kind)
+            rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(*other),
+                         "is not of the kind of %s, so they cannot be merged", o->input);
+    }
+    return rc;
+}
+
 int run_source_recognise(struct run_source *r, struct options *o, const struct opt_parser *p,
                          struct err *e)
 {
@@ -42,7 +65,9 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
     if (rc < 0 || !o->input || o->source == OPTIONS_USERS || options_is_live(o))
         return rc;
     rc = inputs_open(&r->inputs, o->input, e);
-    if (rc < 0 || (o->source != OPTIONS_AUTO && o->source != OPTIONS_TRACE))
+    if (rc == 0 && o->source != OPTIONS_AUTO && o->source != OPTIONS_TRACE)
+        return open_others(r, o, e);
+    if (rc < 0)
         return rc;
     rc = inputs_recognise(r->inputs, &r->kind, e);
     if (rc < 0)
@@ -67,7 +92,7 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
                 : "JSON lines of Mooncake, Qwen-Bailian, LMCache and Dynamo, agentic sessions, KV "
                   "events, strace, ShareGPT conversations, CSV of BurstGPT and Azure, traces",
             e);
-    return 0;
+    return open_others(r, o, e);
 }
 
 /* ---- synthetic users ---- */
@@ -178,6 +203,76 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
     return rc;
 }
 
+/* Whether the inputs can be merged: their requests have times and wait for none. */
+static bool is_timed(const struct run_source *r, const struct options *o, struct err *e)
+{
+    bool timed = o->source == OPTIONS_MOONCAKE || o->source == OPTIONS_BAILIAN ||
+                 o->source == OPTIONS_LMCACHE || o->source == OPTIONS_BURST ||
+                 o->source == OPTIONS_AZURE || o->source == OPTIONS_DYNAMO;
+    enum inputs_kind kind = INPUTS_UNKNOWN;
+    for (size_t i = 0; o->source == OPTIONS_MOONCAKE && i <= r->other_count; i++) {
+        struct inputs *in = i == 0 ? r->inputs : r->others[i - 1];
+        if (inputs_recognise(in, &kind, e) < 0)
+            return false;
+        timed = timed && kind != INPUTS_AGENTIC_ROWS;
+    }
+    if (!timed)
+        err_set(e, -EINVAL, ERR_INPUT, "--input",
+                "only requests of Mooncake, Qwen-Bailian, LMCache, BurstGPT, Azure and Dynamo are "
+                "merged by time; a folder or a pattern reads files one after the other");
+    return timed;
+}
+
+/* One input of requests that have times and are independent of each other. Takes in, also on
+ * failure. */
+static int open_timed(struct source **out, struct inputs *in, const struct run_source_opts *q,
+                      const struct file_source_opts *files, uint64_t seed, struct err *e)
+{
+    const struct options *o = q->options;
+    if (o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE) {
+        struct source_burst_opts burst = {.workload = q->workload,
+                                          .kind = kind_of_source[o->source],
+                                          .files = *files,
+                                          .seed = seed,
+                                          .qos =
+                                              o->qos_given ? (enum trace_qos)o->qos : TRACE_NO_QOS};
+        return source_burst_open(out, in, &burst, e);
+    }
+    struct source_blocks_opts blocks = {
+        .kind = kind_of_source[o->source], .files = *files, .qos = (enum trace_qos)o->qos};
+    return source_blocks_open(out, in, &blocks, e);
+}
+
+/* Several inputs. Takes them, also on failure. */
+static int open_merged(struct run_source *r, const struct run_source_opts *q, struct inputs *in,
+                       const struct file_source_opts *files, struct err *e)
+{
+    const struct options *o = q->options;
+    struct file_source_opts its = *files;
+    struct source_merged_opts merged = {
+        .files = *files, .apart = o->source == OPTIONS_MOONCAKE || o->source == OPTIONS_BAILIAN};
+    size_t count = r->other_count + 1, opened = 0;
+    struct source **part = calloc(count, sizeof(*part));
+    int rc = part ? 0 : err_nomem(e, "source");
+    its.speedup = 1;
+    its.max_gap_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct inputs *next = i == 0 ? in : r->others[i - 1];
+        if (rc == 0)
+            rc = open_timed(&part[i], next, q, &its, o->seed + i, e);
+        else
+            inputs_close(next);
+        opened += rc == 0;
+    }
+    r->other_count = 0;
+    if (rc == 0)
+        return source_merged_open(&r->source, part, count, &merged, e);
+    for (size_t i = 0; i < opened; i++)
+        part[i]->ops->close(part[i]);
+    free(part);
+    return rc;
+}
+
 /* Each source takes the files, also on failure. */
 static int open_file_source(struct run_source *r, const struct run_source_opts *q, struct err *e)
 {
@@ -202,7 +297,22 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
         if (rc < 0)
             return rc;
     }
+    if (r->other_count > 0 && !is_timed(r, o, e))
+        return -EINVAL;
     r->inputs = NULL;
+    if (r->other_count > 0 && o->source != OPTIONS_DYNAMO)
+        return open_merged(r, q, in, &files, e);
+    int joined = 0; /* requests of Dynamo are sorted by time anyway */
+    for (size_t i = 0; i < r->other_count; i++)
+        if (joined == 0)
+            joined = inputs_append(in, r->others[i], e);
+        else
+            inputs_close(r->others[i]);
+    r->other_count = 0;
+    if (joined < 0) {
+        inputs_close(in);
+        return joined;
+    }
     switch (o->source) {
     case OPTIONS_TRACE: {
         int rc = trace_input_open(&r->trace, in, r->kind, e);
@@ -260,20 +370,8 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
     case OPTIONS_LCT:
     case OPTIONS_STRACE:
         return open_recording(r, q, in, e);
-    case OPTIONS_BURST:
-    case OPTIONS_AZURE: {
-        struct source_burst_opts burst = {.workload = w,
-                                          .kind = kind_of_source[o->source],
-                                          .files = files,
-                                          .seed = o->seed,
-                                          .qos = drawn};
-        return source_burst_open(&r->source, in, &burst, e);
-    }
-    default: {
-        struct source_blocks_opts blocks = {
-            .kind = kind_of_source[o->source], .files = files, .qos = (enum trace_qos)o->qos};
-        return source_blocks_open(&r->source, in, &blocks, e);
-    }
+    default:
+        return open_timed(&r->source, in, q, &files, o->seed, e);
     }
 }
 
@@ -304,6 +402,8 @@ void run_source_close(struct run_source *r)
     if (r->source)
         r->source->ops->close(r->source);
     inputs_close(r->inputs);
+    for (size_t i = 0; i < r->other_count; i++)
+        inputs_close(r->others[i]);
     population_free(r->population);
     rag_free(r->rag);
 }

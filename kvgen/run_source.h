@@ -17,7 +17,10 @@
 
 /* Zero it first. All pointers are owned, unless it says otherwise. */
 struct run_source {
-    struct inputs *inputs;         /* files, until the source takes them */
+    struct inputs *inputs; /* files, until the source takes them */
+    /* Those of further --input, likewise. */
+    struct inputs *others[OPT_LIST_MAX - 1];
+    size_t other_count;
     enum inputs_kind kind;         /* of the files, if run_source_recognise looked */
     struct population *population; /* NULL without synthetic users */
     struct rag *rag;               /* NULL without --enable-rag */

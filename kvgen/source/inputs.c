@@ -155,6 +155,16 @@ void inputs_close(struct inputs *in)
     free(in);
 }
 
+int inputs_append(struct inputs *in, struct inputs *other, struct err *e)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < other->count; i++)
+        rc = add_path(in, "", other->path[i]);
+    in->repeatable &= other->repeatable;
+    inputs_close(other);
+    return rc < 0 ? err_nomem(e, "names of files") : 0;
+}
+
 void inputs_repeat(struct inputs *in, inputs_again again, void *ctx)
 {
     in->again = again;

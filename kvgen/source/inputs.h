@@ -41,6 +41,9 @@ struct inputs;
  */
 int inputs_open(struct inputs **out, const char *path, struct err *e);
 void inputs_close(struct inputs *in); /* NULL is fine */
+/* Puts the files of other behind those of in, and closes other, also on failure. Before the first
+ * inputs_next of both. 0 or negative errno with *e. */
+int inputs_append(struct inputs *in, struct inputs *other, struct err *e);
 /* Tells the kind by the beginning of the first file, which is still read from its start.
  * INPUTS_UNKNOWN: nothing known. 0, or negative errno (empty, unreadable). */
 int inputs_recognise(struct inputs *in, enum inputs_kind *kind, struct err *e);

@@ -332,6 +332,10 @@ static void put_option(struct jsonout *j, const struct opt *o, const void *value
         put_choice(j, o, *(const int *)value);
         break;
     case OPT_LIST:
+        if (o->flags & OPT_ONE && list->count < 2) {
+            jsonout_text_value(j, o->name, list->count > 0 ? list->item[0] : NULL);
+            break;
+        }
         jsonout_array(j, o->name);
         for (size_t i = 0; i < list->count; i++)
             jsonout_text_value(j, NULL, list->item[i]);

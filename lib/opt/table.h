@@ -35,7 +35,8 @@ enum opt_flags {
     OPT_NO_EFFECT = 1, /* does not decide the rows (output, threads, progress): not in provenance */
     OPT_COMMON = 2,    /* in the short --help too */
     OPT_EXPERT = 4,    /* at the end of --help all */
-    OPT_OLD = 8        /* still taken, and listed nowhere: newer options do the same */
+    OPT_OLD = 8,       /* still taken, and listed nowhere: newer options do the same */
+    OPT_ONE = 16       /* OPT_LIST: one text is usual, and stands in JSON as an OPT_TEXT does */
 };
 
 /* One option. Arrays end with an entry whose name and help are NULL. Every field except type, name

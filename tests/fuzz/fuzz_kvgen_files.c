@@ -1,6 +1,6 @@
 /* Any bytes as the input of a file source: what is recognised is read to its end, every request is
  * within its bounds and none arrives before another, and what ends with an error says where. The
- * first byte picks speed and cycles. */
+ * first byte picks speed, cycles, and what is left out and cut. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,12 @@ static int open_source(struct source **out, struct inputs *in, enum inputs_kind 
     static struct conf *c;
     if (c == NULL && (conf_open(&c, NULL, e) < 0 || workload_read(&w, c, e) < 0))
         abort();
-    struct file_source_opts files = {.speedup = how % 3, .cycles = 1 + how / 3 % 2};
+    bool has_gaps = kind != INPUTS_SHAREGPT && kind != INPUTS_SATF && kind != INPUTS_AGENTIC_ROWS;
+    struct file_source_opts files = {.speedup = how % 3,
+                                     .cycles = 1 + how / 3 % 2,
+                                     .sample = how & 64 ? 0.5 : 1,
+                                     .max_gap_ns = how & 128 && has_gaps ? 1000000000 : 0,
+                                     .max_context = how & 128 ? 100 : 0};
     if (kind == INPUTS_BURST || kind == INPUTS_AZURE) {
         struct source_burst_opts o = {
             .workload = &w, .kind = kind, .files = files, .qos = TRACE_NO_QOS};
