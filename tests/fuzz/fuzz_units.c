@@ -1,5 +1,6 @@
 /* fuzz_units.c - any text into the number parsers: outputs of failures stay untouched, what is read
  * exactly comes back as it was written, and parsers that overlap agree. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
