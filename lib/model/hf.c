@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lib/model/hf_compute.h"
 #include "lib/model/hf_fields.h"
@@ -607,6 +608,7 @@ int model_hf_parse(struct model *out, const struct jsonin_v *root, const char *w
                           .text = root,
                           .nested = "",
                           .family = families,
+                          .beside = reading ? reading->beside : NULL,
                           .assumed = forced ? &reading->assumed : NULL,
                           .where = where,
                           .e = e};
@@ -663,15 +665,43 @@ static void put_id(struct model *m, const char *path)
     snprintf(m->id, sizeof(m->id), "%.*s", (int)(len < sizeof(m->id) ? len : sizeof(m->id)), base);
 }
 
+/* *document: the hf_quant_config.json in the folder of the config.json at path, or NULL. */
+static int load_beside(struct jsonin **document, const char *path, struct err *e)
+{
+    const char *base = strrchr(path, '/');
+    char beside[4096];
+    struct stat st;
+
+    *document = NULL;
+    base = base ? base + 1 : path;
+    int len =
+        snprintf(beside, sizeof(beside), "%.*shf_quant_config.json", (int)(base - path), path);
+    if (strncmp(base, "config.json", 11) != 0 || len >= (int)sizeof(beside) ||
+        stat(beside, &st) < 0)
+        return 0;
+    return jsonin_load(document, beside, HF_FILE_MAX, e);
+}
+
 int model_hf_load(struct model *out, const char *path, struct model_reading *reading, struct err *e)
 {
-    struct jsonin *document;
+    struct jsonin *document, *beside;
+    struct model_reading unasked = {0};
     const char *name;
     int rc = jsonin_load(&document, path, HF_FILE_MAX, e);
 
     if (rc < 0)
         return rc;
+    rc = load_beside(&beside, path, e);
+    if (rc < 0) {
+        jsonin_free(document);
+        return rc;
+    }
+    if (!reading)
+        reading = &unasked;
+    reading->beside = beside ? jsonin_root(beside) : NULL;
     rc = model_hf_parse(out, jsonin_root(document), path, reading, e);
+    reading->beside = NULL;
+    jsonin_free(beside);
     if (rc == 0) {
         put_id(out, path);
         name = jsonin_text(jsonin_get(jsonin_root(document), "_name_or_path"), NULL);

@@ -27,10 +27,11 @@ struct hf_family {
 };
 
 struct hf_reader {
-    const struct jsonin_v *root; /* the document */
-    const struct jsonin_v *text; /* the language model in it, or all of it */
-    const char *nested;          /* where in the document that is: "text_config."; "": it is all */
-    const char *type;            /* model_type, "" if missing */
+    const struct jsonin_v *root;   /* the document */
+    const struct jsonin_v *text;   /* the language model in it, or all of it */
+    const struct jsonin_v *beside; /* hf_quant_config.json; NULL: there is none */
+    const char *nested; /* where in the document that is: "text_config."; "": it is all */
+    const char *type;   /* model_type, "" if missing */
     const struct hf_family *family;
     struct notes *assumed; /* NULL: what is not known is an error; else it is assumed, and told */
     const char *where;

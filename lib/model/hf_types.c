@@ -118,5 +118,13 @@ int hf_types_read(const struct hf_reader *r, struct hf_type *activation, struct 
         read_activation(&root, activation);
     *cache = *activation;
     int rc = read_cache(r, cache, &stated);
-    return rc < 0 || stated ? rc : read_cache(&root, cache, &stated);
+    if (rc == 0 && !stated)
+        rc = read_cache(&root, cache, &stated);
+    if (rc < 0 || stated || !r->beside || hf_get(r, "quantization_config") ||
+        hf_get(&root, "quantization_config"))
+        return rc;
+    struct hf_reader beside = root;
+    beside.text = r->beside;
+    beside.nested = "hf_quant_config.json: ";
+    return read_cache(&beside, cache, &stated);
 }
