@@ -34,12 +34,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (jsonin_parse(&d, (const char *)data, size, "text", &e) < 0)
         return 0;
-    if (model_hf_parse(&m, jsonin_root(d), "text", NULL, &e) == 0) {
+    struct model_reading plain = {.beside = jsonin_root(d)};
+    if (model_hf_parse(&m, jsonin_root(d), "text", &plain, &e) == 0) {
         check(&m);
     } else if (e.code == 0 || e.what[0] == '\0') {
         abort();
     } else {
-        struct model_reading reading = {.force = true};
+        struct model_reading reading = {.force = true, .beside = jsonin_root(d)};
         if (model_hf_parse(&m, jsonin_root(d), "text", &reading, &e) == 0) {
             if (reading.assumed.count == 0)
                 abort(); /* nothing was forced: it should have been taken at once */
