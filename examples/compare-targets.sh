@@ -163,14 +163,15 @@ for n in $numbers; do
 done
 caution
 nth "$fastest"
-best=$target beaten='' even=''
+best=$target beaten='' even='' reads=compare.figures.groups.Tier-2/Read/Decode
 for n in $numbers; do
     if [ "$n" = "$fastest" ]; then continue; fi
     nth "$n"
     other=$target
     compare "$(runs_of "$n")" "$(runs_of "$fastest")" --json >"$out/$n/against.json"
     better "$other" "$best" <"$out/$n/against.json"
-    if [ "$(pick "compare.figures.groups.Tier-2/Read/Decode.gib_per_s.changed" <"$out/$n/against.json")" = true ]; then
+    # A trace that gives the times itself moves as many bytes a second on both: then its reads are answered sooner.
+    if pick "$reads.gib_per_s.changed" "$reads.service_us.p50.better" <"$out/$n/against.json" | grep -q true; then
         beaten="$beaten, $other"
     else
         even="$even, $other"

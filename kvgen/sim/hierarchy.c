@@ -434,13 +434,14 @@ static bool would_take(struct hierarchy *h, int tier, uint64_t size, uint32_t le
     const struct object *o = objects_at(h->objects, leaving);
     bool own = o->tier == tier;
     uint64_t gone = own ? o->size : 0;
-    uint64_t bytes_taken = t->objects == own ? 0 : taken(t) - gone; /* an empty tier is recounted */
     if (t->below == NO_TIER)
         return size <= t->capacity || tier_of(h, tier) == TRACE_STORAGE;
     if (size > t->large)
         return false;
-    if (fits(t, bytes_taken, size))
+    if (fits(t, taken(t) - gone, size))
         return true;
+    if (t->objects == own)
+        return size <= t->target; /* as where an empty tier is recounted */
     if (too_big(t, t->used - gone, size))
         return false;
     uint32_t victim = h->policy->victim(t->order);

@@ -215,6 +215,7 @@ void long_csv_compare(FILE *out, const struct compare *c, const struct run_table
     put_text(out, "clients_differ", c->client[0] ? "true" : "false");
     put_text(out, "pages_differ", c->pages[0] ? "true" : "false");
     put_text(out, "timings_differ", c->timing[0][0] ? "true" : "false");
+    put_text(out, "settings_differ", c->settings);
     number[0] = '\0';
     if (isfinite(c->shows))
         figure_format_number(number, c->shows);
