@@ -110,14 +110,6 @@ static void put_part(struct jsonout *j, const struct model_part *part)
     jsonout_end(j);
 }
 
-static void put_notes(struct jsonout *j, const char *key, const struct notes *notes)
-{
-    jsonout_array(j, key);
-    for (unsigned i = 0; i < notes->count; i++)
-        jsonout_text_value(j, NULL, notes->text[i]);
-    jsonout_end(j);
-}
-
 int models_show(const struct model *m, const struct model_reading *reading, struct err *e)
 {
     int rc;
@@ -155,8 +147,8 @@ int models_show(const struct model *m, const struct model_reading *reading, stru
     for (unsigned i = 0; i < m->parts; i++)
         put_part(j, &m->part[i]);
     jsonout_end(j);
-    put_notes(j, "assumed", &reading->assumed);
-    put_notes(j, "unread", &reading->unread);
+    jsonout_notes(j, "assumed", &reading->assumed);
+    jsonout_notes(j, "unread", &reading->unread);
     rc = jsonout_save(j, "-", e);
 out:
     jsonout_free(j);

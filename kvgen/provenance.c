@@ -98,14 +98,6 @@ void provenance_put_compute(struct jsonout *j, const struct prefill_model *p,
     jsonout_end(j);
 }
 
-static void put_notes(struct jsonout *j, const char *key, const struct notes *notes)
-{
-    jsonout_array(j, key);
-    for (unsigned i = 0; i < notes->count; i++)
-        jsonout_text_value(j, NULL, notes->text[i]);
-    jsonout_end(j);
-}
-
 void provenance_put_drive(struct jsonout *j, const struct drive_model *drive)
 {
     const struct drive_model_facts *f = drive_model_facts(drive);
@@ -118,8 +110,8 @@ void provenance_put_drive(struct jsonout *j, const struct drive_model *drive)
         jsonout_null(j, "valid");
     else
         jsonout_bool(j, "valid", f->valid);
-    put_notes(j, "why_invalid", &f->why_invalid);
-    put_notes(j, "in_force", &f->in_force);
+    jsonout_notes(j, "why_invalid", &f->why_invalid);
+    jsonout_notes(j, "in_force", &f->in_force);
     jsonout_u64(j, "points", f->points);
     jsonout_end(j);
 }
