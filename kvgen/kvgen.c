@@ -219,7 +219,7 @@ static void tell_heads(const struct model *m)
             m->ranks.tensor, heads, units_plural(heads),
             m->ranks.evenly
                 ? "divided evenly, as the benchmark does; engines keep a whole head on each"
-                : "each rank keeps one head, so some keep the same one, as in engines");
+                : "each rank keeps one whole head, some the same one, as engines do");
 }
 
 static int check_model(const struct run *r, struct err *e)

@@ -234,7 +234,7 @@ const struct opt options_table[] = {
      .max = 30000 * 86400e9,
      .marks = GENERATES | TRACES_ONLY,
      .help = "Cut longer times of the input without a request, and longer think times of sessions, "
-             "to this; 0: none."},
+             "to this; 0: cut nothing."},
     {.name = "max-context",
      .type = OPT_U64,
      .offset = AT(max_context),
@@ -242,7 +242,7 @@ const struct opt options_table[] = {
      .max = 1 << 30,
      .marks = GENERATES | TRACES_ONLY,
      .help = "Cut the context of requests of the input to N tokens, and their blocks to those "
-             "within; 0: none."},
+             "within; 0: cut nothing."},
     {.name = "replay-cycles",
      .type = OPT_U64,
      .offset = AT(replay_cycles),
@@ -1070,7 +1070,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = none && !o->lint, .refuses = WRITES, .why = "no trace is written (-o none)"},
         {.on = none && !o->lint && o->limit == 0,
          .refuses = FILTERS,
-         .why = "no trace is written (-o none), and no row counted (--limit)"},
+         .why = "needs a trace, or --limit with -o none"},
         {.on = o->format == OPTIONS_KVTRACE,
          .refuses = LOSSY_ONLY,
          .why = "applies only to the formats of other tools (--format)"},

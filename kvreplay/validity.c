@@ -624,7 +624,7 @@ static void judge_storage(struct validity *v, const struct evidence *ev)
                      "page cache included: that is what this engine sees");
     else if (cached > JUDGE_MOVES && was_reduced(ev, 1 - cached))
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD,
-                     "%.0f %% of the bytes read were read: a layer below compresses or "
+                     "the device read only %.0f %% of the bytes: a layer below compresses or "
                      "deduplicates",
                      100 * (1 - cached));
     else if (cached > JUDGE_MOVES)

@@ -64,11 +64,12 @@ static const struct export_rule sai3_rules[] = {
     {EXPORT_LOSS, "that failed in the run: left out"},
     {EXPORT_LOSS, "that need an object whose PUT failed: left out"},
     {EXPORT_LOSS, "that delete an object that is not there: the DELETE fails"},
-    {EXPORT_LOSS, "that start before the PUT of their object is done, or write beside a GET: "
-                  "sai3-bench waits for "
-                  "no other operation, so they fail (--tier-model gives a simulation times; replay "
-                  "an existing trace and "
-                  "export the result)"},
+    {EXPORT_LOSS,
+     "that start before the PUT of their object is done, or write beside a GET: "
+     "sai3-bench waits for "
+     "no other operation, so they can fail (--tier-model gives a simulation times; replay "
+     "an existing trace and "
+     "export the result)"},
     {EXPORT_LOSS, "that would fail on a target whose PUT takes 0.1 s (see --settle)"},
     {EXPORT_LOSS, "that would fail on a target whose PUT takes 1 s (see --settle)"},
     {EXPORT_REMARK, "that would fail on a target whose PUT takes 10 s (see --settle)"},

@@ -122,7 +122,7 @@ unsigned block_size_others(const struct block_size *b, struct block_reading chos
             if (is_chosen || !((full ? b->full : b->all) & 1u << i))
                 continue;
             add(buf, cap, "%s%lld%s", count++ > 0 ? ", " : "", (long long)size_of(b, i),
-                full ? " of full blocks only" : "");
+                full ? " with ids of full blocks only" : "");
         }
     return count;
 }
@@ -130,8 +130,8 @@ unsigned block_size_others(const struct block_size *b, struct block_reading chos
 void block_size_note(struct block_reading chosen, const char *others, struct notes *to)
 {
     if (others[0] != '\0')
-        notes_add(to,
-                  "blocks are taken for %s%lld tokens; the rows fit others as well: %s "
-                  "(--block-size says which)",
-                  chosen.full ? "full ones of " : "", (long long)chosen.tokens, others);
+        notes_add(
+            to,
+            "blocks are taken for %s%lld tokens; the rows also fit %s (--block-size sets the size)",
+            chosen.full ? "full ones of " : "", (long long)chosen.tokens, others);
 }

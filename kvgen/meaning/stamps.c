@@ -159,11 +159,10 @@ void stamps_reading(const struct stamps *s, struct source_reading *r)
     char gap[32];
     units_format_duration(gap, sizeof(gap), mean_ns);
     notes_add(&r->remarks,
-              "times are taken for %s, as the format has them, but %s%s%s%s (--time-unit says what "
-              "they are)",
-              units[unit].name,
-              pointed ? "they are written with a point, where the format has whole numbers" : "",
+              "times are taken for %s, the unit of the format, but %s%s%s%s (--time-unit sets "
+              "another)",
+              units[unit].name, pointed ? "they have a decimal point" : "",
               pointed && (is_short || is_long) ? ", and " : "",
-              is_short || is_long ? "requests are on average this far apart: " : "",
+              is_short || is_long ? "the mean time between requests is " : "",
               is_short || is_long ? gap : "");
 }

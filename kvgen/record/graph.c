@@ -508,14 +508,14 @@ static int read_row_1(struct graph *g, const struct jsonin_v *v, struct keymap *
     if (rc == 0 && jsonin_get(v, stamp) &&
         (stamps_value(&g->stamps, jsonin_get(v, stamp), &s.not_before_ns) < 0 ||
          s.not_before_ns < 0))
-        rc = bad(g, stamp, "is not a time from 0 to 139 years");
+        rc = bad(g, stamp, "is not a time, or too late a one");
     if (rc == 0)
         rc = read_request(g, v, name, &s);
     if (rc == 0 && !block_size_see(size, s.context, s.ids)) {
         if (size->stated == 0)
             rc = bad(g, "the number of hash_ids",
                      "does not fit the tokens: no block size fits this row and those before "
-                     "(--block-size says their size)");
+                     "(--block-size sets it)");
         g->misfits++;
     }
     if (rc < 0)
@@ -550,9 +550,9 @@ static int finish_rows_1(struct graph *g, size_t first, const struct block_size 
     struct block_reading r;
     if (!block_size_choose(size, USUAL_BLOCK, &r)) {
         if (size->stated == 0)
-            return bad(g, "the numbers of hash_ids",
-                       "do not fit the tokens: no block size from 16 to 1024 tokens fits all rows "
-                       "(--block-size says another)");
+            return bad(
+                g, "the numbers of hash_ids",
+                "do not fit the tokens: no block size fits all rows (--block-size sets one)");
         r = (struct block_reading){.tokens = size->stated};
     }
     if (g->first.tokens == 0) {

@@ -429,8 +429,7 @@ static int finish(struct import *base, struct err *e)
         notes_add(
             remarks,
             "the engine uses io_uring, whose reads and writes strace cannot see (the kernel's "
-            "tracepoints io_uring_submit_req and io_uring_complete can): calls that say so: "
-            "%llu",
+            "tracepoints io_uring_submit_req and io_uring_complete can); its io_uring calls: %llu",
             (unsigned long long)r->unknown.rings);
     if (r->unknown.unnamed > 0)
         notes_add(remarks,

@@ -45,10 +45,21 @@ struct scheduler *scheduler_create(const struct scheduler_opts *o, const struct 
     return s;
 }
 
+static void forget(struct scheduler *s, const struct queue *q)
+{
+    for (struct serve_request *r = q->first; r; r = r->next)
+        s->ops->depart(s->cache, &r->kv);
+}
+
 void scheduler_free(struct scheduler *s)
 {
     if (!s)
         return;
+    forget(s, &s->waiting);
+    forget(s, &s->holding);
+    forget(s, &s->ended);
+    for (uint64_t i = 0; i < s->runs; i++)
+        s->ops->depart(s->cache, &s->running[i]->kv);
     for (int i = 0; i < 3; i++)
         free(s->plan[i].part);
     free(s->running);

@@ -99,7 +99,8 @@ struct scheduler;
 /* ops and cache stay the caller's. NULL: no memory. */
 struct scheduler *scheduler_create(const struct scheduler_opts *o, const struct kv_cache_ops *ops,
                                    struct kv_cache *cache, const struct scheduler_listener *l);
-void scheduler_free(struct scheduler *s); /* takes NULL */
+/* The cache forgets the requests that are still there, so it goes later. Takes NULL. */
+void scheduler_free(struct scheduler *s);
 
 /* A request comes. 0 or -ENOMEM. Numbers grow from call to call. */
 int scheduler_add(struct scheduler *s, struct serve_request *r);

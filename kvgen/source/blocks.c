@@ -182,7 +182,7 @@ static int read_ids(struct blocks *s, struct err *e)
     const struct jsonin_v *tree = s->tree ? jsonin_get(s->tree, name) : NULL;
     const struct block_line_member *flat = s->tree ? NULL : block_line_get(&s->flat, name);
     if (s->no_ids && (tree || flat))
-        return bad_field(s, e, name, "is there, and the first row has none");
+        return bad_field(s, e, name, "is there, but the first row has none");
     if (s->no_ids)
         return make_ids(s, e);
     if (!tree && !flat)
@@ -227,9 +227,9 @@ static int check_count(struct blocks *s, struct err *e)
                     l->ids, (long long)r->context_tokens, r->block_tokens,
                     l->block_tokens ? ""
                     : s->ids.full   ? ", full ones only"
-                                    : ", partial ones, too",
+                                    : ", partial ones with an id, too",
                     l->strict && s->stated == 0
-                        ? ", which the rows before have (--block-size says their size)"
+                        ? ", as the rows before have them (--block-size sets another size)"
                         : "");
     if (l->strict && s->stated == 0) {
         *e = why;
@@ -414,9 +414,8 @@ static int find_block_size(struct blocks *s, struct err *e)
     if (!found && l->strict && s->stated == 0)
         return file_source_bad(
             &s->files, at.last, e,
-            "the number of hash_ids does not fit the tokens: no block size from 16 to 1024 tokens "
-            "fits this row and those before, with ids of all blocks or of full ones only "
-            "(--block-size says another)");
+            "the number of hash_ids does not fit the tokens: no block size fits this row and those "
+            "before, with ids of all blocks or of full ones only (--block-size sets one)");
     if (!found)
         s->ids = (struct block_reading){.tokens = s->stated > 0 ? s->stated : l->tokens};
     if (s->first_ids.tokens == 0) {

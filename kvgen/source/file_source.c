@@ -76,8 +76,9 @@ int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival
         s->running = true;
     } else if (time_ns < s->last_ns) {
         return -EINVAL;
-    } else {
-        int64_t gap_ns = time_ns - s->last_ns;
+    } else if (s->o.max_gap_ns > 0) {
+        uint64_t since_last = (uint64_t)time_ns - (uint64_t)s->last_ns; /* up to 2^63 */
+        int64_t gap_ns = since_last > INT64_MAX ? INT64_MAX : (int64_t)since_last;
         s->first_ns += gap_ns - file_source_gap(s, gap_ns);
     }
     uint64_t since_ns = (uint64_t)time_ns - (uint64_t)s->first_ns; /* up to 2^63 */

@@ -26,7 +26,7 @@ expect() { # NAME TIMES UNIT BY ORIGIN DOUBTFUL
 rows 0.0 30.5 61.25 >"$TMP/s.jsonl"
 generate --input "$TMP/s.jsonl"
 expect 'a point where there is none' '0.000000 0.030500 0.061250 ' ms format file true
-like 'a doubt is told' "$(cat "$TMP/err")" 's.jsonl: times are taken for ms, .*with a point.*--time-unit'
+like 'a doubt is told' "$(cat "$TMP/err")" 's.jsonl: times are taken for ms, .*a decimal point.*--time-unit'
 like 'and is in the line' "$(cat "$TMP/err")" '^input +Mooncake; times in ms \(in doubt\); blocks of 512; tokens given$'
 generate --input "$TMP/s.jsonl" --time-unit s
 expect 'seconds' '0.000000 30.500000 61.250000 ' s option file false
@@ -89,7 +89,7 @@ blocks 'full blocks of 16' '393216 ' 16 full rows
 generate --input "$TMP/many.jsonl"
 blocks 'several fit' '12582912 ' 512 all format
 like 'the others are told' "$(cat "$TMP/err")" \
-    'many.jsonl: blocks are taken for 512 tokens; the rows fit others as well: 256, 1024, 128 of full blocks only \(--block-size says which\)$'
+    'many.jsonl: blocks are taken for 512 tokens; the rows also fit 256, 1024, 128 with ids of full blocks only \(--block-size sets the size\)$'
 generate --input "$TMP/many.jsonl" --block-size 128
 blocks 'stated' '3145728 ' 128 full option
 generate --input "$TMP/many.jsonl" --block-size 300
@@ -130,7 +130,7 @@ generate --input "$TMP/bare.jsonl" --replay-cycles 2 --block-size 100 --partial-
 is 'no hash_ids: nor in a second cycle' "$(json "$summary" '.lookups.block | .hits, .lookups')" '0 34'
 { cat "$TMP/bare.jsonl" && row 60 600 1; } >"$TMP/mixed.jsonl"
 exits 'a row with ids behind rows without: status 2' 2 "$BIN/kvgen" --input "$TMP/mixed.jsonl" -o none
-stderr_like 'says where' 'mixed.jsonl:3: hash_ids is there, and the first row has none'
+stderr_like 'says where' 'mixed.jsonl:3: hash_ids is there, but the first row has none'
 
 # Times of sub-agents from the session's start, or from their own.
 turn() { printf '{"t": %s, "type": "s", "in": %s, "out": 4, "hash_ids": [%s], "api_time": %s}' "$1" "$2" "$3" "$4"; }

@@ -10,7 +10,7 @@ damaged() {
     case $status in
     0) # the input was taken, and rows that were not are counted
         [ -s "$TMP/out.csv" ] || echo "no output"
-        if grep -v ' (--block-size says which)$' "$TMP/err" | grep -q '^kvgen: ' && ! grep -q '^kvgen: .*bad:[0-9]*: .*rows skipped: [1-9]' "$TMP/err"; then
+        if grep -v ' (--block-size sets the size)$' "$TMP/err" | grep -q '^kvgen: ' && ! grep -q '^kvgen: .*bad:[0-9]*: .*rows skipped: [1-9]' "$TMP/err"; then
             echo "a complaint without a count"
         fi
         ;;

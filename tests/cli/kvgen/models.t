@@ -106,7 +106,7 @@ first_write() { # OPTIONS...: the size of the first Write of the model with 8 he
     "$BIN/kvgen" -m llama3.1-8b --num-users 1 --duration 2 -o - "$@" 2>"$TMP/said" | awk -F, '$2 == "Write" {print $3; exit}'
 }
 is "16 ranks for 8 heads: one head each" "$(first_write --num-gpus 16 --tensor-parallel 16)" 98500608
-like "and a line says so" "$(cat "$TMP/said")" '--tensor-parallel: 16 ranks for 8 heads .*each rank keeps one head'
+like "and a line says so" "$(cat "$TMP/said")" '--tensor-parallel: 16 ranks for 8 heads .*each rank keeps one whole head'
 is "with --compat mlperf they are divided" "$(first_write --num-gpus 16 --tensor-parallel 16 --compat mlperf)" 49250304
 like "and a line says that" "$(cat "$TMP/said")" '--tensor-parallel: 16 ranks for 8 heads .*divided evenly'
 is "8 ranks" "$(first_write --num-gpus 8 --tensor-parallel 8)" 98500608

@@ -107,6 +107,7 @@ run() {
     pid=$!
 }
 began() { date +%s%N; }
+cleared() { [ -z "$(names)" ] || { replay --target "$uri" t.csv && [ -z "$(names)" ]; }; }
 for verb in LIST PUT; do
     tell hung $verb
     run
@@ -118,7 +119,8 @@ for verb in LIST PUT; do
     is "$verb: ends it at once" "$(($(began) - at < 3000000000))" 1
     tell hung ''
     exits "$verb: the store is free" 0 replay --target "$uri" t.csv
-    is "$verb: nothing is left" "$(names)" ''
+    # The PUT that hung may be carried out now, after the next run has ended.
+    ok "$verb: nothing is left" tries 3 cleared
 done
 # The clean-up hangs at the first object. The probe of rights has been deleted before.
 feed "$uri"

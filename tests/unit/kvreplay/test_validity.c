@@ -260,7 +260,7 @@ static void layers_below(void **state)
         {0, 0, GB, TARGET_CACHE_ARC, false, true, 1, VALIDITY_UNKNOWN, "(ARC)"},
         /* reads and writes shrank alike */
         {GB / 4, GB / 2, GB / 4, TARGET_CACHE_NONE, false, false, 1, VALIDITY_GOOD,
-         "25 % of the bytes read were read: a layer below compresses or deduplicates"},
+         "the device read only 25 % of the bytes: a layer below compresses or deduplicates"},
         /* only the reads did, whatever a layer could have done */
         {GB / 4, 2 * GB, GB / 4, TARGET_CACHE_NONE, true, false, 4, VALIDITY_UNRELIABLE,
          "75 % of the bytes read came from a cache"},
