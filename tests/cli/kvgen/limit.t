@@ -45,7 +45,7 @@ for options in "" "--only-tier 2" "--ops Write"; do
     is "no trace: $options" "$(by_summary)" "$whole"
 done
 exits "a filter without a limit has no meaning there" 2 "$BIN/kvgen" -o none --only-tier 2
-stderr_like "and says so" '^kvgen: --only-tier: no trace is written .-o none., and no row counted'
+stderr_like "and says so" '^kvgen: --only-tier: needs a trace, or --limit with -o none'
 
 # The same where an existing trace runs through other tiers: one row of it may become several.
 generate
