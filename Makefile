@@ -16,8 +16,9 @@ PREFIX  ?= /usr/local
 CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
-LIB_FOLDERS := lib/base lib/opt lib/sort lib/trace lib/log lib/json lib/facts lib/conf lib/model lib/drive lib/data lib/owner lib/io lib/tier lib/like lib/remote lib/ranks
+LIB_FOLDERS := lib/base lib/text lib/opt lib/sort lib/trace lib/log lib/json lib/facts lib/conf lib/model lib/drive lib/data lib/owner lib/io lib/tier lib/like lib/remote lib/ranks
 lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
+lib/text  := text
 lib/opt   := owners help opt files
 lib/sort  := heap temp_file time_sort
 lib/trace := shape trace frame_file gzip frame frame_out csv_scan csv parse parse_avx2 pieces read format write

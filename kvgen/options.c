@@ -14,6 +14,7 @@
 #include "lib/base/units.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
+#include "lib/text/text.h"
 
 #define AT(field) offsetof(struct options, field)
 
@@ -877,16 +878,9 @@ static bool is_none(const struct options *o)
     return strcmp(o->output, "none") == 0;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n > m && strcmp(text + n - m, end) == 0;
-}
-
 bool options_write_zstd(const struct options *o)
 {
-    return o->zstd || o->format == OPTIONS_WARP || ends_with(o->output, ".zst");
+    return o->zstd || o->format == OPTIONS_WARP || text_ends_with(o->output, ".zst");
 }
 
 bool options_is_recording(const struct options *o)
@@ -1206,12 +1200,12 @@ static int check_name(const struct options *o, struct err *e)
 
     if (is_none(o) || (is_dash(o->output) && o->format != OPTIONS_FIO))
         return 0;
-    if (o->format == OPTIONS_SAI3 && !ends_with(o->output, o->zstd ? ".tsv.zst" : ".tsv") &&
-        !ends_with(o->output, ".tsv.zst"))
+    if (o->format == OPTIONS_SAI3 && !text_ends_with(o->output, o->zstd ? ".tsv.zst" : ".tsv") &&
+        !text_ends_with(o->output, ".tsv.zst"))
         want = o->zstd ? ".tsv.zst" : ".tsv or .tsv.zst";
-    if (o->format == OPTIONS_WARP && !ends_with(o->output, ".csv.zst"))
+    if (o->format == OPTIONS_WARP && !text_ends_with(o->output, ".csv.zst"))
         want = ".csv.zst";
-    if (o->format == OPTIONS_FIO && !ends_with(o->output, ".iolog"))
+    if (o->format == OPTIONS_FIO && !text_ends_with(o->output, ".iolog"))
         want = ".iolog (the job file is beside it)";
     return !want ? 0
                  : err_set(e, -EINVAL, ERR_INPUT, "--output",
@@ -1263,7 +1257,8 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
     if (o->max_concurrent_allocs > 0 && o->tier_model.count == 0)
         return refuse(e, "--max-concurrent-allocs",
                       "needs --tier-model: without it writes take no time");
-    if (o->force_model && !ends_with(o->model, ".json") && !ends_with(o->model, ".json.zst"))
+    if (o->force_model && !text_ends_with(o->model, ".json") &&
+        !text_ends_with(o->model, ".json.zst"))
         return refuse(e, "--force-model", "applies only to a config.json (--model FILE.json)");
     o->qos_given = opt_given(p, "qos");
     if (o->source == OPTIONS_USERS && !opt_given(p, "duration"))

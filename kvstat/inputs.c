@@ -11,19 +11,15 @@
 #include <sys/stat.h>
 
 #include "lib/base/memory.h"
+#include "lib/text/text.h"
 
 /* Deeper folders are refused, which also ends a loop of links. */
 #define DEPTH_MAX 16
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), tail = strlen(end);
-    return len > tail && strcmp(text + len - tail, end) == 0;
-}
-
 static bool is_json(const char *path)
 {
-    return ends_with(path, ".json") || ends_with(path, ".jsonl") || ends_with(path, ".json.zst");
+    return text_ends_with(path, ".json") || text_ends_with(path, ".jsonl") ||
+           text_ends_with(path, ".json.zst");
 }
 
 static int next_byte(FILE *f)
@@ -97,8 +93,8 @@ static int add_folder(struct inputs *in, const char *path, int depth, struct err
             rc = err_nomem(e, "list of files");
         }
         if (rc == 0 && stat(inside, &st) == 0) { /* it fails for a link into nowhere */
-            bool known = is_json(inside) || ends_with(inside, ".csv") ||
-                         ends_with(inside, ".csv.zst") || ends_with(inside, ".tsv.zst");
+            bool known = is_json(inside) || text_ends_with(inside, ".csv") ||
+                         text_ends_with(inside, ".csv.zst") || text_ends_with(inside, ".tsv.zst");
             if (S_ISDIR(st.st_mode))
                 rc = add_folder(in, inside, depth + 1, e);
             else if (S_ISREG(st.st_mode) && known && !is_second_summary(path, entry[i]->d_name) &&

@@ -6,6 +6,7 @@
 
 #include "kvgen/cache/page_files.h"
 #include "kvgen/cache/sglang.h"
+#include "lib/base/memory.h"
 
 const char *const sglang_write_names[SGLANG_WRITES] = {
     [SGLANG_WRITE_THROUGH] = "write_through",
@@ -35,7 +36,7 @@ const char *const sglang_op_names[SGLANG_OPS] = {
 /* Numbers in a growing list. */
 struct numbers {
     uint64_t *at;
-    uint64_t count, cap;
+    size_t count, cap;
 };
 
 struct sglang {
@@ -115,16 +116,12 @@ static struct page_node *at(const struct sglang *c, uint32_t node)
 
 static void push(struct sglang *c, struct numbers *l, uint64_t number)
 {
-    if (l->count == l->cap) {
-        uint64_t cap = l->cap > 0 ? 2 * l->cap : 256;
-        uint64_t *grown = realloc(l->at, cap * sizeof(*grown));
-        if (!grown) {
-            c->failed = true;
-            return;
-        }
-        l->at = grown;
-        l->cap = cap;
+    uint64_t *grown = memory_grow(l->at, &l->cap, l->count, sizeof(*l->at), 256);
+    if (!grown) {
+        c->failed = true;
+        return;
     }
+    l->at = grown;
     l->at[l->count++] = number;
 }
 

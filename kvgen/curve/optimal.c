@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/memory.h"
+
 #define COUNTED  ((uint32_t)1 << 31) /* of a use: a lookup */
 #define FILLS    ((uint32_t)1 << 30) /* the object is there after it; the other bits: its number */
 #define OBJECT   (FILLS - 1)
@@ -52,14 +54,10 @@ void optimal_free(struct optimal *o)
 
 static int room(void **array, size_t *cap, size_t count, size_t element)
 {
-    if (count < *cap)
-        return 0;
-    size_t want = *cap ? *cap * 2 : 4096;
-    void *grown = realloc(*array, want * element);
+    void *grown = memory_grow(*array, cap, count, element, 4096);
     if (!grown)
         return -ENOMEM;
     *array = grown;
-    *cap = want;
     return 0;
 }
 

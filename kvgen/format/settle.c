@@ -7,6 +7,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/keymap.h"
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 
 #define NEVER INT64_MIN
@@ -95,14 +96,10 @@ static struct object *object_of(struct settle *s, const struct export_op *op)
         return NULL;
     if (*number < s->objects)
         return &s->object[*number];
-    if (s->objects == s->cap) {
-        size_t cap = s->cap > 0 ? s->cap * 2 : 1024;
-        struct object *grown = realloc(s->object, cap * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        s->object = grown;
-        s->cap = cap;
-    }
+    struct object *grown = memory_grow(s->object, &s->cap, s->objects, sizeof(*s->object), 1024);
+    if (!grown)
+        return NULL;
+    s->object = grown;
     struct object *o = &s->object[s->objects++];
     *o = (struct object){.read_ns = NEVER,
                          .write_ns = NEVER,

@@ -2,11 +2,8 @@
  * of a file, and check every later row against what was found. */
 #include "kvgen/meaning/block_size.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "lib/base/notes.h"
+#include "lib/text/text.h"
 
 enum {
     FIRST = 4, /* 2^4 = 16 tokens */
@@ -99,18 +96,6 @@ bool block_size_choose(const struct block_size *b, int64_t usual, struct block_r
     return out->tokens > 0;
 }
 
-static void add(char *buf, size_t cap, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void add(char *buf, size_t cap, const char *format, ...)
-{
-    size_t len = strlen(buf);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(buf + len, cap - len, format, args);
-    va_end(args);
-}
-
 unsigned block_size_others(const struct block_size *b, struct block_reading chosen, char *buf,
                            size_t cap)
 {
@@ -121,8 +106,8 @@ unsigned block_size_others(const struct block_size *b, struct block_reading chos
             bool is_chosen = chosen.full == (full != 0) && chosen.tokens == size_of(b, i);
             if (is_chosen || !((full ? b->full : b->all) & 1u << i))
                 continue;
-            add(buf, cap, "%s%lld%s", count++ > 0 ? ", " : "", (long long)size_of(b, i),
-                full ? " with ids of full blocks only" : "");
+            text_append(buf, cap, "%s%lld%s", count++ > 0 ? ", " : "", (long long)size_of(b, i),
+                        full ? " with ids of full blocks only" : "");
         }
     return count;
 }

@@ -2,40 +2,29 @@
  * summary shows it. */
 #include "kvgen/meaning/reading.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/base/units.h"
-
-static void add(char buf[READING_LINE], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add(char buf[READING_LINE], const char *format, ...)
-{
-    size_t len = strlen(buf);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(buf + len, READING_LINE - len, format, args);
-    va_end(args);
-}
+#include "lib/text/text.h"
 
 const char *reading_line(const struct source_reading *r, char buf[READING_LINE])
 {
     snprintf(buf, READING_LINE, "%s", r->format);
     if (!r->time_unit)
-        add(buf, "; no times");
+        text_append(buf, READING_LINE, "; no times");
     else if (strcmp(r->time_unit, "date") == 0)
-        add(buf, "; times are dates");
+        text_append(buf, READING_LINE, "; times are dates");
     else
-        add(buf, "; times in %s%s%s", r->time_unit, r->since_1970 ? " since 1970" : "",
-            r->doubtful ? " (in doubt)" : "");
+        text_append(buf, READING_LINE, "; times in %s%s%s", r->time_unit,
+                    r->since_1970 ? " since 1970" : "", r->doubtful ? " (in doubt)" : "");
     if (r->block_tokens > 0)
-        add(buf, "; %sblocks of %lld", r->full_blocks ? "full " : "", (long long)r->block_tokens);
+        text_append(buf, READING_LINE, "; %sblocks of %lld", r->full_blocks ? "full " : "",
+                    (long long)r->block_tokens);
     else if (r->blocks_by)
-        add(buf, "; block size by %s", r->blocks_by);
+        text_append(buf, READING_LINE, "; block size by %s", r->blocks_by);
     if (r->tokens_by)
-        add(buf, "; tokens %s", r->tokens_by);
+        text_append(buf, READING_LINE, "; tokens %s", r->tokens_by);
     return buf;
 }
 
@@ -71,9 +60,6 @@ void reading_put(struct jsonout *j, const struct source_reading *r)
                        : r->full_blocks                      ? "full"
                                                              : "all");
     jsonout_text_value(j, "tokens_by", r->tokens_by);
-    jsonout_array(j, "remarks");
-    for (unsigned i = 0; i < r->remarks.count; i++)
-        jsonout_text_value(j, NULL, r->remarks.text[i]);
-    jsonout_end(j);
+    jsonout_notes(j, "remarks", &r->remarks);
     jsonout_end(j);
 }

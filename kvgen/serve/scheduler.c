@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/base/memory.h"
+
 struct queue {
     struct serve_request *first, *last;
     uint64_t count;
@@ -12,7 +14,7 @@ struct queue {
 /* The parts of one step. */
 struct plan {
     struct step_part *part;
-    uint64_t parts, cap;
+    size_t parts, cap;
 };
 
 struct scheduler {
@@ -22,7 +24,7 @@ struct scheduler {
     struct scheduler_listener listener;
     struct queue waiting, holding;
     struct serve_request **running; /* in the order of their admission */
-    uint64_t runs, cap;
+    size_t runs, cap;
     struct queue ended;     /* since the last step was scheduled: the cache is yet to hear it */
     struct plan plan[3];    /* of the last steps, in turn */
     uint64_t step;          /* number of the last one that was scheduled */
@@ -114,14 +116,11 @@ static void stop_running(struct scheduler *s, const struct serve_request *r)
 
 static int reserve_running(struct scheduler *s)
 {
-    if (s->runs < s->cap)
-        return 0;
-    const uint64_t cap = s->cap ? 2 * s->cap : 64;
-    struct serve_request **grown = realloc(s->running, cap * sizeof(*grown));
+    struct serve_request **grown =
+        memory_grow(s->running, &s->cap, s->runs, sizeof(struct serve_request *), 64);
     if (!grown)
         return -ENOMEM;
     s->running = grown;
-    s->cap = cap;
     return 0;
 }
 
@@ -150,14 +149,10 @@ struct deciding {
 
 static int add_part(struct plan *p, const struct step_part *part)
 {
-    if (p->parts == p->cap) {
-        const uint64_t cap = p->cap ? 2 * p->cap : 64;
-        struct step_part *grown = realloc(p->part, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        p->part = grown;
-        p->cap = cap;
-    }
+    struct step_part *grown = memory_grow(p->part, &p->cap, p->parts, sizeof(*p->part), 64);
+    if (!grown)
+        return -ENOMEM;
+    p->part = grown;
     p->part[p->parts++] = *part;
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "kvgen/source/id_lists.h"
 #include "lib/base/keymap.h"
 #include "lib/json/jsonin.h"
+#include "lib/text/text.h"
 
 enum {
     MAX_LINE = 64 << 20,
@@ -356,7 +357,7 @@ struct look {
 static void look_at(struct blocks *s, struct look *l, const char *text, size_t len)
 {
     bool had_none = l->size.none_since > 0;
-    size_t mark = l->line == 0 && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    size_t mark = l->line == 0 ? text_mark(text, len) : 0;
     text += mark;
     len -= mark;
     l->line++;

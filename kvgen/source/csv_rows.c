@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/text/text.h"
+
 enum {
     BUFFER = 2 * CSV_MAX_ROW
 };
@@ -91,8 +93,7 @@ static int refill(struct csv_rows *r, struct err *e)
         return err_set(e, -E2BIG, ERR_INPUT, where, "a row of more than a MiB");
     }
 
-    bool marked = !r->begun && r->len >= 3 && memcmp(r->buf, "\xef\xbb\xbf", 3) == 0;
-    size_t skip = marked ? 3 : 0;
+    size_t skip = r->begun ? 0 : text_mark(r->buf, r->len);
     r->begun = true;
     csv_set(r->csv, r->buf + skip, r->used - skip);
     return r->used > 0;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/text/text.h"
+
 enum {
     BLOCK = 512,
     /* Places and lengths of fields in a header. */
@@ -279,7 +281,7 @@ int documents_next(struct documents *d, const char **text, size_t *len, const ch
             break;
         d->archive = NULL;
     }
-    size_t mark = d->len >= 3 && memcmp(d->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    size_t mark = text_mark(d->text, d->len);
     *text = d->text + mark;
     *len = d->len - mark;
     *name = d->name;

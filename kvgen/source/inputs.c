@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "lib/log/oplog.h"
+#include "lib/text/text.h"
 #include "lib/trace/shape.h"
 
 enum {
@@ -233,7 +234,7 @@ static bool has(const char *text, size_t len, const char *what)
 /* Length of the white space that text begins with, a byte-order mark included. */
 static size_t blank_length(const char *text, size_t len)
 {
-    size_t n = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    size_t n = text_mark(text, len);
     while (n < len && text[n] != '\0' && strchr(" \t\r\n", text[n]))
         n++;
     return n;

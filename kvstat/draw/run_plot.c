@@ -8,6 +8,7 @@
 #include "kvstat/draw/plot.h"
 #include "kvstat/draw/run_points.h"
 #include "kvstat/report/cells.h"
+#include "lib/text/text.h"
 
 static const char *const directions[POINTS_DIRECTIONS] = {"read", "write"};
 static const char *const names_of_runs[] = {"base", "new"};
@@ -592,15 +593,9 @@ static bool write_panel(FILE *out, const void *what, const struct gnuplot_paper 
     return true;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), tail = strlen(end);
-    return len > tail && strcmp(text + len - tail, end) == 0;
-}
-
 bool plot_is_drawable(const char *path)
 {
-    return ends_with(path, ".svg") || ends_with(path, ".png");
+    return text_ends_with(path, ".svg") || text_ends_with(path, ".png");
 }
 
 static struct scale scale_of_bytes(double most)

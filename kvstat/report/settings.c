@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kvstat/report/figures.h"
+#include "lib/text/text.h"
 
 enum {
     SETTINGS_MAX = 64, /* options of a command; more are left out */
@@ -49,19 +50,11 @@ static const char *next_word(const char *at, char word[SETTINGS_WORD])
 static bool is_file(const char *word)
 {
     static const char *const end[] = {".csv", ".zst", ".gz", ".json", ".jsonl", ".yaml"};
-    size_t len = strlen(word);
 
     for (size_t i = 0; i < sizeof(end) / sizeof(end[0]); i++)
-        if (len > strlen(end[i]) && strcmp(word + len - strlen(end[i]), end[i]) == 0)
+        if (text_ends_with(word, end[i]))
             return true;
     return strcmp(word, "-") == 0 || (strchr(word, '/') && !strchr(word, ':'));
-}
-
-static bool listed(const char *name, const char *const *list)
-{
-    while (*list && strcmp(*list, name) != 0)
-        list++;
-    return *list != NULL;
 }
 
 /* Options that say where something lies, or how much is shown; and those of timing. */
@@ -72,7 +65,7 @@ static bool is_setting(const char *name)
         "target", "nvme",   "config",      "c",       "keep",      "timing", "speed",    "workers",
         "force",  "quiet",  "kvtrace-dir", "cpus",    "data-seed", "seed",   NULL};
 
-    return !listed(name, others);
+    return !text_is_listed(name, others);
 }
 
 static void parse_command(struct settings *s, const char *command)

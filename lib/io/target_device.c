@@ -2,7 +2,6 @@
  * counters beside what the programs counted themselves. */
 #include "lib/io/target_device.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -298,26 +297,15 @@ enum target_medium target_medium_of(int fd, const struct target_device *d, char 
     return kind == TARGET_MEDIUM_UNKNOWN && d->counted ? TARGET_MEDIUM_STORAGE : kind;
 }
 
-/* The folder in sysfs of the disk that dev is, or is a partition of. 0 or negative errno. */
-static int device_folder(dev_t dev, char real[PATH_MAX])
-{
-    char link[64], part[PATH_MAX + 16];
-
-    snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev), minor(dev));
-    if (!realpath(link, real))
-        return -errno;
-    snprintf(part, sizeof(part), "%s/partition", real);
-    if (access(part, F_OK) == 0)
-        *strrchr(real, '/') = '\0';
-    return 0;
-}
-
 bool target_device_discards(int fd)
 {
     char real[PATH_MAX], path[PATH_MAX + 32], line[32];
     struct stat st;
 
-    if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || device_folder(st.st_rdev, real) < 0)
+    if (fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode))
+        return false;
+    snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major(st.st_rdev), minor(st.st_rdev));
+    if (!target_layers_folder(path, real))
         return false;
     snprintf(path, sizeof(path), "%s/queue/discard_max_bytes", real);
     target_facts_line(path, line, sizeof(line));

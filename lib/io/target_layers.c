@@ -3,12 +3,13 @@
 #include "lib/io/target_layers.h"
 
 #include <dirent.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "lib/text/text.h"
 
 #define LAYERS_DEPTH 16 /* a loop device in a loop device in ... */
 
@@ -19,24 +20,6 @@ struct walk {
 };
 
 static void follow_path(struct walk *w, const char *path);
-
-static void say(struct walk *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct walk *w, const char *format, ...)
-{
-    size_t at = strlen(w->l->text);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(w->l->text + at, sizeof(w->l->text) - at, format, args);
-    va_end(args);
-}
-
-static bool listed(const char *name, const char *const *list)
-{
-    while (*list && strcmp(*list, name) != 0)
-        list++;
-    return *list != NULL;
-}
 
 /* ---- block devices ---- */
 
@@ -65,8 +48,7 @@ static void add_disk(struct walk *w, const char *disk)
         snprintf(l->disk[l->disks++], TARGET_LAYERS_NAME, "%s", disk);
 }
 
-/* The folder in sysfs of the disk that path leads to, or to a part of. False: there is none. */
-static bool disk_folder(const char *path, char real[PATH_MAX])
+bool target_layers_folder(const char *path, char real[PATH_MAX])
 {
     char part[PATH_MAX + 16];
 
@@ -93,7 +75,7 @@ static unsigned follow_slaves(struct walk *w, const char *folder)
     while (d && (de = readdir(d)) != NULL) {
         if (de->d_name[0] == '.')
             continue;
-        say(w, "%s", n++ ? ", " : " on ");
+        text_append(w->l->text, sizeof(w->l->text), "%s", n++ ? ", " : " on ");
         snprintf(below, sizeof(below), "%s/%s", path, de->d_name);
         follow_folder(w, below);
     }
@@ -113,9 +95,9 @@ static int follow_loop(void *ctx, const struct target_used *used)
     if (dio[0] != '1') {
         w->l->cache = TARGET_CACHE_LOOP;
         snprintf(w->l->cache_of, sizeof(w->l->cache_of), "%s", used->where);
-        say(w, " (no direct I/O)");
+        text_append(w->l->text, sizeof(w->l->text), " (no direct I/O)");
     }
-    say(w, " on ");
+    text_append(w->l->text, sizeof(w->l->text), " on ");
     if (used->name[0] == '/' && strncmp(used->name, "/dev/", 5) != 0) {
         follow_path(w, used->name);
         return 1;
@@ -126,7 +108,7 @@ static int follow_loop(void *ctx, const struct target_used *used)
                  minor(used->st.st_rdev));
     else
         snprintf(path, sizeof(path), "%s/%s", w->facts->sys_block, strrchr(used->name, '/') + 1);
-    if (disk_folder(path, real))
+    if (target_layers_folder(path, real))
         follow_folder(w, path);
     else
         follow_path(w, used->name);
@@ -141,7 +123,7 @@ static bool has_copies(const char *folder)
 
     snprintf(path, sizeof(path), "%s/md/level", folder);
     target_facts_line(path, text, sizeof(text));
-    if (listed(text, levels))
+    if (text_is_listed(text, levels))
         return true;
     snprintf(path, sizeof(path), "%s/dm/name", folder);
     target_facts_line(path, text, sizeof(text));
@@ -154,15 +136,15 @@ static void follow_folder(struct walk *w, const char *path)
     struct target_layers *l = w->l;
     char real[PATH_MAX], file[PATH_MAX + 16], text[128];
 
-    if (w->depth >= LAYERS_DEPTH || !disk_folder(path, real)) {
+    if (w->depth >= LAYERS_DEPTH || !target_layers_folder(path, real)) {
         l->complete = false;
-        say(w, "a device that is hidden");
+        text_append(w->l->text, sizeof(w->l->text), "a device that is hidden");
         return;
     }
     const char *disk = strrchr(real, '/') + 1;
     if (!l->top[0])
         snprintf(l->top, sizeof(l->top), "%s", disk);
-    say(w, "%s", disk);
+    text_append(w->l->text, sizeof(w->l->text), "%s", disk);
     w->depth++;
     snprintf(file, sizeof(file), "%s/device/model", real);
     target_facts_line(file, text, sizeof(text));
@@ -218,7 +200,7 @@ static bool holds(const char *list, bool each_has_block, const char *name, struc
                      each_has_block ? "/block" : "") >= (int)sizeof(path))
             continue;
         if (w) {
-            say(w, "%s", n++ ? ", " : "");
+            text_append(w->l->text, sizeof(w->l->text), "%s", n++ ? ", " : "");
             follow_folder(w, path);
         } else
             found = realpath(path, real) && strcmp(strrchr(real, '/') + 1, name) == 0;
@@ -295,7 +277,7 @@ static void follow_upper(struct walk *w, const struct target_mount *m)
     if (option_of(m->options, "upperdir", upper, sizeof(upper)))
         snprintf(path + strlen(path), PATH_MAX, "%s", upper);
     if (upper[0] == '/' && access(path, F_OK) == 0) {
-        say(w, " on ");
+        text_append(w->l->text, sizeof(w->l->text), " on ");
         follow_path(w, upper);
     } else
         w->l->complete = false;
@@ -310,7 +292,7 @@ static bool compresses(const struct target_mount *m)
     char value[32];
 
     for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
-        if (option_of(m->options, name[i], value, sizeof(value)) && !listed(value, off))
+        if (option_of(m->options, name[i], value, sizeof(value)) && !text_is_listed(value, off))
             return true;
     return false;
 }
@@ -323,13 +305,13 @@ static void follow_mount(struct walk *w, const struct target_mount *m)
     struct target_layers *l = w->l;
     char first[PATH_MAX];
 
-    say(w, "%s", m->type);
+    text_append(w->l->text, sizeof(w->l->text), "%s", m->type);
     snprintf(first, sizeof(first), "%.*s", (int)strcspn(m->source, ":"), m->source);
     if (w->depth >= LAYERS_DEPTH) {
         l->complete = false;
-    } else if (listed(m->type, memory)) {
+    } else if (text_is_listed(m->type, memory)) {
         l->memory = true;
-    } else if (listed(m->type, remote)) {
+    } else if (text_is_listed(m->type, remote)) {
         l->network = true;
     } else if (strcmp(m->type, "overlay") == 0) {
         w->depth++;
@@ -343,11 +325,11 @@ static void follow_mount(struct walk *w, const struct target_mount *m)
         snprintf(l->cache_of, sizeof(l->cache_of), "zfs");
     } else if (first[0] == '/' && major(m->dev) == 0) {
         l->reduces |= compresses(m);
-        say(w, " on ");
+        text_append(w->l->text, sizeof(w->l->text), " on ");
         if (!follow_members(w, m, first))
             follow_source(w, first);
     } else if (major(m->dev) != 0) {
-        say(w, " on ");
+        text_append(w->l->text, sizeof(w->l->text), " on ");
         follow_device(w, m->dev);
     } else
         l->complete = false;

@@ -4,6 +4,7 @@
 #ifndef KVTRACE_IO_TARGET_LAYERS_H
 #define KVTRACE_IO_TARGET_LAYERS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -39,5 +40,8 @@ struct target_layers {
  * mount, or mount_id is negative: below the block device dev. */
 void target_layers_find(const struct target_facts *facts, int mount_id, dev_t dev,
                         struct target_layers *l);
+/* The folder in sysfs of the disk that path leads to, or to a part of. False: there is none; errno
+ * says why. */
+bool target_layers_folder(const char *path, char real[PATH_MAX]);
 
 #endif

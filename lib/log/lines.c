@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/text/text.h"
+
 enum {
     READ = 64 << 10
 };
@@ -91,10 +93,9 @@ int lines_next(struct lines *l, char **text, size_t *len, struct err *e)
     line[*len] = '\0';
     if (*len > 0 && line[*len - 1] == '\r')
         line[--*len] = '\0';
-    if (l->line == 1 && *len >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) {
-        line += 3;
-        *len -= 3;
-    }
+    size_t mark = l->line == 1 ? text_mark(line, *len) : 0;
+    line += mark;
+    *len -= mark;
     if (memchr(line, '\0', *len))
         return lines_bad(l, e, "a NUL byte: no text");
     *text = line;

@@ -17,6 +17,7 @@
 #include "lib/log/row.h"
 #include "lib/sort/temp_file.h"
 #include "lib/sort/time_sort.h"
+#include "lib/text/text.h"
 
 static const char *const verbs[TRACE_OPS] = {
     [TRACE_READ] = "GET", [TRACE_WRITE] = "PUT", [TRACE_DELETE] = "DELETE"};
@@ -106,7 +107,7 @@ int oplog_look(struct frame_in *in, struct err *e)
         len += n > 0 ? (size_t)n : 0;
     }
     /* An error comes again when the rows are read. */
-    size_t mark = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    size_t mark = text_mark(text, len);
     bool log = end && oplog_is_header(text + mark, (size_t)(end - text) - mark);
     int rc = 0;
     if (frame_in_can_rewind(in))

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/nearest.h"
+#include "lib/text/text.h"
 
 enum {
     MODEL_KNOWN_MAX = 400,
@@ -173,13 +174,6 @@ static int read_model(const struct model_reader *r, struct model *out)
 
 /* ---- finding ---- */
 
-static bool ends_with(const char *text, const char *tail)
-{
-    size_t text_len = strlen(text), tail_len = strlen(tail);
-
-    return text_len > tail_len && strcmp(text + text_len - tail_len, tail) == 0;
-}
-
 static void add_known(char known[MODEL_KNOWN_MAX], const char *id)
 {
     size_t room = MODEL_KNOWN_MAX - strlen(known) - 1;
@@ -192,7 +186,7 @@ static void add_known(char known[MODEL_KNOWN_MAX], const char *id)
 
 const char *model_file(const char *id)
 {
-    return id && (ends_with(id, ".json") || ends_with(id, ".json.zst")) ? id : NULL;
+    return id && (text_ends_with(id, ".json") || text_ends_with(id, ".json.zst")) ? id : NULL;
 }
 
 int model_find(struct model *out, const char *id, const struct conf *conf,

@@ -10,6 +10,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
+#include "lib/text/text.h"
 #include "lib/tier/arena.h"
 
 #if KVTRACE_CUDA
@@ -184,19 +185,6 @@ static unsigned gpu_choose(const struct tier_op *op, unsigned n, void *state)
     return op->verb == TIER_WRITE ? (unsigned)(op->name.lo % (n - 1)) : n - 1;
 }
 
-/* Appends to what to holds already, as far as it fits. */
-static void append(char *to, size_t cap, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void append(char *to, size_t cap, const char *format, ...)
-{
-    size_t len = strlen(to);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(to + len, cap - len, format, args);
-    va_end(args);
-}
-
 static void gpu_describe(void *state, struct tier_info *info)
 {
     const struct gpu *g = state;
@@ -209,14 +197,14 @@ static void gpu_describe(void *state, struct tier_info *info)
     }
     info->engine = "cuda";
     if (g->devices > 1 && same)
-        append(info->device, sizeof(info->device), "%u x ", g->devices);
+        text_append(info->device, sizeof(info->device), "%u x ", g->devices);
     for (unsigned i = 0; i < g->devices; i++) {
         const struct device *d = &g->device[i];
         char share[40] = "";
 
-        append(info->target, sizeof(info->target), "%sGPU %d", i ? ", " : "", d->number);
+        text_append(info->target, sizeof(info->target), "%sGPU %d", i ? ", " : "", d->number);
         if (i == 0 || !same)
-            append(info->device, sizeof(info->device), "%s%s", i ? ", " : "", d->name);
+            text_append(info->device, sizeof(info->device), "%s%s", i ? ", " : "", d->name);
         if (g->devices > 1 && moved > 0)
             snprintf(share, sizeof(share), ", %.0f %% of the bytes moved",
                      100 * (double)atomic_load(&d->moved) / (double)moved);

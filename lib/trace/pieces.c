@@ -2,6 +2,7 @@
  * rows, one thread at a time. Our own compressed files go out as frames, which the taking thread
  * decompresses; all other input is cut at row ends here. read.c parses the rows. */
 #include "lib/trace/pieces.h"
+#include "lib/text/text.h"
 #include "lib/trace/shape.h"
 
 #include <errno.h>
@@ -76,8 +77,8 @@ static size_t blank_len(const char *text, size_t len, uint64_t *lines)
         } else if (len - at >= 2 && memcmp(text + at, "\r\n", 2) == 0) {
             at += 2;
             ++*lines;
-        } else if (len - at >= 3 && memcmp(text + at, "\xef\xbb\xbf", 3) == 0) {
-            at += 3;
+        } else if (text_mark(text + at, len - at) > 0) {
+            at += text_mark(text + at, len - at);
         } else {
             return at;
         }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/text/text.h"
+
 #define MAKES " (kvgen --input makes a trace of it)"
 
 /* A file that begins with these bytes, from an offset. */
@@ -75,10 +77,9 @@ const char *shape_name(const char *text, size_t len)
         if (len >= magics[i].at + magics[i].len &&
             memcmp(text + magics[i].at, magics[i].bytes, magics[i].len) == 0)
             return magics[i].name;
-    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-        text += 3;
-        len -= 3;
-    }
+    size_t mark = text_mark(text, len);
+    text += mark;
+    len -= mark;
     while (len > 0 && (*text == ' ' || *text == '\n' || *text == '\r' || *text == '\t')) {
         text++;
         len--;
