@@ -44,7 +44,26 @@ stdout_like 'with its reason' '^# got: something'
 stdout_like 'and what it said' '^# shell: what went wrong'
 stdout_unlike 'and nothing of the others' 'a complaint|a remark'
 stdout_like 'the closing line' '^Result: FAIL'
+stdout_unlike 'and is not tried twice' 'again'
+exits 'one that fails twice' 1 run --built --again some
+stdout_like 'was run again' '^What failed runs again, alone:'
+stdout_unlike 'and did not pass' '^passed only alone'
 rm tree/tests/cli/some/broken.t
+
+add moody.t <<'END'
+[ -e "$ONCE" ] || printf 'not '
+echo 'ok 1 - one'
+echo '1..1'
+: >"$ONCE"
+END
+export ONCE="$TMP/once"
+exits 'one that fails once' 0 run --built --again some
+stdout_like 'is shown as it failed' '^not ok 1 - one'
+stdout_like 'and named as one that passes alone' '^passed only alone: tests/cli/some/moody[.]t$'
+is 'the last line is of the second time' "$(tail -n 1 stdout)" 'Result: PASS'
+rm "$ONCE"
+exits 'without --again' 1 run --built some
+rm tree/tests/cli/some/moody.t
 
 # What it started is in another session, and hears no signal but the last.
 add slow.t <<'END'
