@@ -19,24 +19,28 @@ void id_table_free(struct id_table *t)
     *t = (struct id_table){0};
 }
 
+/* The slots are no power of two, so that they take no more room than is said. */
 static uint32_t home(const struct id_table *t, uint64_t id)
 {
-    return (uint32_t)hash_mix(id) & (t->slots - 1);
+    return (uint32_t)(((hash_mix(id) & UINT32_MAX) * t->slots) >> 32);
+}
+
+static uint32_t after(const struct id_table *t, uint32_t at)
+{
+    return at + 1 < t->slots ? at + 1 : 0;
 }
 
 static void place(struct id_table *t, uint32_t number)
 {
     uint32_t at = home(t, t->id[number]);
     while (t->slot[at] != 0)
-        at = (at + 1) & (t->slots - 1);
+        at = after(t, at);
     t->slot[at] = number + 1;
 }
 
-static int grow_slots(struct id_table *t, uint64_t need)
+static int grow_slots(struct id_table *t)
 {
-    uint32_t slots = t->slots > 0 ? t->slots : 2 * FIRST_CAP;
-    while (slots < 2 * need)
-        slots *= 2;
+    uint32_t slots = 2 * t->cap;
     if (slots == t->slots)
         return 0;
     uint32_t *old = t->slot;
@@ -71,14 +75,14 @@ int id_table_reserve(struct id_table *t, uint64_t more)
         t->id = id;
         t->cap = (uint32_t)cap;
     }
-    return grow_slots(t, need);
+    return grow_slots(t);
 }
 
 uint32_t id_table_find(const struct id_table *t, uint64_t id)
 {
     if (t->slots == 0)
         return ID_NONE;
-    for (uint32_t at = home(t, id); t->slot[at] != 0; at = (at + 1) & (t->slots - 1))
+    for (uint32_t at = home(t, id); t->slot[at] != 0; at = after(t, at))
         if (t->id[t->slot[at] - 1] == id)
             return t->slot[at] - 1;
     return ID_NONE;
@@ -98,15 +102,21 @@ uint32_t id_table_add(struct id_table *t, uint64_t id)
     return number;
 }
 
+/* Slots from one to another, forwards. */
+static uint32_t distance(const struct id_table *t, uint32_t from, uint32_t to)
+{
+    return to >= from ? to - from : to + t->slots - from;
+}
+
 void id_table_remove(struct id_table *t, uint32_t number)
 {
-    uint32_t mask = t->slots - 1, hole = home(t, t->id[number]);
+    uint32_t hole = home(t, t->id[number]);
     while (t->slot[hole] != number + 1)
-        hole = (hole + 1) & mask;
-    for (uint32_t at = (hole + 1) & mask; t->slot[at] != 0; at = (at + 1) & mask) {
+        hole = after(t, hole);
+    for (uint32_t at = after(t, hole); t->slot[at] != 0; at = after(t, at)) {
         /* It moves into the hole unless its home lies between the hole and itself. */
         uint32_t from = home(t, t->id[t->slot[at] - 1]);
-        if (((at - from) & mask) >= ((at - hole) & mask)) {
+        if (distance(t, from, at) >= distance(t, hole, at)) {
             t->slot[hole] = t->slot[at];
             hole = at;
         }

@@ -1,6 +1,6 @@
-/* id_table.h - numbers for 64-bit ids: a hash table that takes 8 bytes an id, and 8 to 16 of slots.
- * Numbers are small and used again, so that what belongs to an id stands in an array of the
- * caller's. One thread at a time. */
+/* id_table.h - numbers for 64-bit ids: a hash table that takes 16 bytes for each id that there is
+ * room for. Numbers are small and used again, so that what belongs to an id stands in an array of
+ * the caller's. One thread at a time. */
 #ifndef KVGEN_CACHE_ID_TABLE_H
 #define KVGEN_CACHE_ID_TABLE_H
 
@@ -12,7 +12,7 @@
 struct id_table {
     uint64_t *id;   /* by number; of a free number, the next free one */
     uint32_t *slot; /* number + 1; 0: empty */
-    uint32_t slots; /* a power of two, at least twice the numbers that are in use */
+    uint32_t slots; /* twice cap */
     uint32_t cap;   /* numbers that there is room for */
     uint32_t made;  /* numbers given out so far */
     uint32_t count; /* in use */

@@ -1,6 +1,6 @@
 /* vllm_host.c - vLLM 0.33.0: chunks in host memory. With LRU the chunks that may leave are a heap
- * by (rank of the request, position from the end); with ARC all chunks and ghosts are in four
- * lists, least recently used first. */
+ * by (rank of the request, position from the end); with ARC they are in two lists, least recently
+ * used first, and the keys of those that left in two others. */
 #include "kvgen/cache/vllm_host.h"
 
 #include <stdlib.h>
@@ -10,27 +10,26 @@
 enum list {
     LIST_T1,
     LIST_T2,
-    LIST_B1, /* ghosts: keys of what left T1 */
-    LIST_B2,
-    LISTS,
-    NO_LIST = LISTS
+    LISTS
 };
 enum {
     BEING_WRITTEN = -1
 };
 
+/* 24 bytes; its key is the table's. */
 struct chunk {
-    uint64_t key, rank;
-    uint32_t position;
-    int32_t readers; /* or BEING_WRITTEN */
-    uint32_t stamp;  /* of the set of protected chunks it is in */
-    uint16_t loads;  /* of the readers; one at a time is let in */
-    uint8_t list;
     union {
-        uint32_t heap; /* LRU: place in the heap; HOST_NONE: it may not leave */
-        uint32_t prev; /* ARC, and of free ones */
+        uint64_t rank; /* LRU */
+        struct {       /* ARC */
+            uint32_t prev, next;
+        };
     };
-    uint32_t next;
+    uint32_t position;
+    uint32_t heap;   /* LRU: place in the heap; HOST_NONE: it may not leave */
+    uint32_t stamp;  /* of the set of protected chunks it is in */
+    int16_t readers; /* or BEING_WRITTEN */
+    uint8_t loads;   /* of the readers; one at a time is let in */
+    uint8_t list;
 };
 
 struct ends {
@@ -38,38 +37,64 @@ struct ends {
     uint64_t count;
 };
 
+/* What left T1 is in B1, what left T2 in B2: two rings, which begin and end with ghosts 0 and 1. */
+struct ghost {
+    uint32_t prev;
+    uint32_t next : 31;
+    uint32_t list : 1; /* that it left */
+};
+
 struct vllm_host {
     struct chunk *chunk;
-    struct id_table table; /* numbers of chunks, ghosts included */
+    struct id_table table; /* numbers of chunks */
     uint32_t *heap;        /* LRU */
-    uint32_t *aside;       /* victims, or what was passed over */
+    uint32_t *aside;       /* LRU: victims, or what was passed over */
     uint64_t heaped, capacity, chunks, ranks, may_leave;
     uint32_t stamp;
     bool arc;
     double target;
     struct ends list[LISTS];
+    struct ghost *ghost; /* by number of ghosts + 2 */
+    struct id_table ghosts;
+    uint64_t ghost_count[LISTS];
 };
+
+/* Ghosts take up to the capacity twice, and one more before they are cut. */
+static int arc_create(struct vllm_host *h)
+{
+    const uint64_t ghosts = 2 * h->capacity + 1;
+    h->ghost = malloc((ghosts + 2) * sizeof(*h->ghost));
+    if (!h->ghost || id_table_reserve(&h->ghosts, ghosts))
+        return -1;
+    for (uint32_t l = 0; l < LISTS; l++) {
+        h->ghost[l] = (struct ghost){.prev = l, .next = l & 1, .list = l & 1};
+        h->list[l] = (struct ends){HOST_NONE, HOST_NONE, 0};
+    }
+    return 0;
+}
+
+static int lru_create(struct vllm_host *h)
+{
+    h->heap = malloc(h->capacity * sizeof(*h->heap));
+    h->aside = malloc(h->capacity * sizeof(*h->aside));
+    return h->heap && h->aside ? 0 : -1;
+}
 
 struct vllm_host *vllm_host_create(uint64_t capacity, bool arc)
 {
     struct vllm_host *h = calloc(1, sizeof(*h));
-    /* Ghosts take up to the capacity twice, and one more before they are cut. */
-    const uint64_t places = arc ? 3 * capacity + 1 : capacity;
-    if (!h || places >= HOST_NONE) {
+    if (!h || capacity >= HOST_NONE / 4) {
         free(h);
         return NULL;
     }
     h->capacity = capacity;
     h->arc = arc;
-    h->chunk = calloc(places, sizeof(*h->chunk));
-    h->heap = malloc(capacity * sizeof(*h->heap));
-    h->aside = malloc(capacity * sizeof(*h->aside));
-    if (!h->chunk || !h->heap || !h->aside || id_table_reserve(&h->table, places)) {
+    h->chunk = calloc(capacity, sizeof(*h->chunk));
+    if (!h->chunk || id_table_reserve(&h->table, capacity) ||
+        (arc ? arc_create(h) : lru_create(h))) {
         vllm_host_free(h);
         return NULL;
     }
-    for (int l = 0; l < LISTS; l++)
-        h->list[l] = (struct ends){HOST_NONE, HOST_NONE, 0};
     return h;
 }
 
@@ -78,6 +103,8 @@ void vllm_host_free(struct vllm_host *h)
     if (!h)
         return;
     id_table_free(&h->table);
+    id_table_free(&h->ghosts);
+    free(h->ghost);
     free(h->chunk);
     free(h->heap);
     free(h->aside);
@@ -161,22 +188,50 @@ static void to_end_of(struct vllm_host *h, uint32_t chunk, enum list l)
     list_append(h, chunk, l);
 }
 
-static bool is_ghost(const struct vllm_host *h, uint32_t chunk)
+/* ---- ARC: ghosts ---- */
+
+static void ghost_unlink(struct vllm_host *h, uint32_t ghost)
 {
-    return h->arc && h->chunk[chunk].list >= LIST_B1;
+    const struct ghost *g = &h->ghost[ghost];
+    h->ghost[g->prev].next = g->next;
+    h->ghost[g->next].prev = g->prev;
+    h->ghost_count[g->list]--;
+}
+
+/* At the end of those that left the list. */
+static void ghost_append(struct vllm_host *h, uint32_t ghost, uint32_t list)
+{
+    const uint32_t last = h->ghost[list].prev;
+    h->ghost[ghost] = (struct ghost){.prev = last, .next = list & 1, .list = list & 1};
+    h->ghost[last].next = ghost & 0x7fffffff;
+    h->ghost[list].prev = ghost;
+    h->ghost_count[list]++;
+}
+
+static void ghost_forget(struct vllm_host *h, uint32_t ghost)
+{
+    ghost_unlink(h, ghost);
+    id_table_remove(&h->ghosts, ghost - 2);
+}
+
+/* A key is remembered, and what was remembered longest is forgotten. */
+static void ghost_remember(struct vllm_host *h, uint64_t key, uint32_t list)
+{
+    ghost_append(h, id_table_add(&h->ghosts, key) + 2, list);
+    if (h->ghost_count[list] > h->capacity)
+        ghost_forget(h, h->ghost[list].next);
 }
 
 /* ---- chunks ---- */
 
 uint32_t vllm_host_find(const struct vllm_host *h, uint64_t key)
 {
-    const uint32_t chunk = id_table_find(&h->table, key);
-    return chunk == ID_NONE || is_ghost(h, chunk) ? HOST_NONE : chunk;
+    return id_table_find(&h->table, key);
 }
 
 uint64_t vllm_host_key(const struct vllm_host *h, uint32_t chunk)
 {
-    return h->chunk[chunk].key;
+    return h->table.id[chunk];
 }
 
 bool vllm_host_is_ready(const struct vllm_host *h, uint32_t chunk)
@@ -200,7 +255,7 @@ static void let_leave(struct vllm_host *h, uint32_t chunk)
 void vllm_host_begin_read(struct vllm_host *h, uint32_t chunk, bool load)
 {
     struct chunk *c = &h->chunk[chunk];
-    c->loads = (uint16_t)(c->loads + load);
+    c->loads = (uint8_t)(c->loads + load);
     if (c->readers++)
         return;
     h->may_leave--;
@@ -211,7 +266,7 @@ void vllm_host_begin_read(struct vllm_host *h, uint32_t chunk, bool load)
 void vllm_host_end_read(struct vllm_host *h, uint32_t chunk, bool load)
 {
     struct chunk *c = &h->chunk[chunk];
-    c->loads = (uint16_t)(c->loads - load);
+    c->loads = (uint8_t)(c->loads - load);
     if (--c->readers == 0)
         let_leave(h, chunk);
 }
@@ -251,21 +306,22 @@ void vllm_host_touch(struct vllm_host *h, struct vllm_host_request *r, uint32_t 
 
 void vllm_host_miss(struct vllm_host *h, uint64_t key)
 {
-    const uint32_t chunk = id_table_find(&h->table, key);
-    if (!h->arc || chunk == ID_NONE || !is_ghost(h, chunk))
+    const uint32_t number = h->arc ? id_table_find(&h->ghosts, key) : ID_NONE;
+    if (number == ID_NONE)
         return;
-    const double b1 = (double)h->list[LIST_B1].count, b2 = (double)h->list[LIST_B2].count;
-    if (h->chunk[chunk].list == LIST_B1) {
+    const double b1 = (double)h->ghost_count[LIST_T1], b2 = (double)h->ghost_count[LIST_T2];
+    const uint32_t list = h->ghost[number + 2].list;
+    if (list == LIST_T1) {
         h->target += b2 > b1 ? b2 / b1 : 1;
         if (h->target > (double)h->capacity)
             h->target = (double)h->capacity;
-        to_end_of(h, chunk, LIST_B1);
     } else {
         h->target -= b1 > b2 ? b1 / b2 : 1;
         if (h->target < 0)
             h->target = 0;
-        to_end_of(h, chunk, LIST_B2);
     }
+    ghost_unlink(h, number + 2);
+    ghost_append(h, number + 2, list);
 }
 
 void vllm_host_protect(struct vllm_host *h)
@@ -312,7 +368,20 @@ static uint32_t next_candidate(const struct vllm_host *h, uint32_t chunk)
     return chunk;
 }
 
-static uint64_t arc_victims(struct vllm_host *h, uint64_t wanted)
+static void leave(struct vllm_host *h, uint32_t chunk, const struct kv_listener *l,
+                  const struct kv_request *r)
+{
+    const struct kv_event e = {
+        .kind = KV_DROPPED, .tier = TRACE_CPU, .key = vllm_host_key(h, chunk), .request = r};
+    l->event(l->ctx, &e);
+    h->chunks--;
+    h->may_leave--;
+    id_table_remove(&h->table, chunk);
+}
+
+/* How many of the wanted victims there are. With a listener they leave as they are found. */
+static uint64_t arc_victims(struct vllm_host *h, uint64_t wanted, const struct kv_listener *l,
+                            const struct kv_request *r)
 {
     uint64_t size = h->list[LIST_T1].count, victims = 0;
     uint32_t a = next_candidate(h, h->list[LIST_T1].first);
@@ -320,23 +389,17 @@ static uint64_t arc_victims(struct vllm_host *h, uint64_t wanted)
     for (; victims < wanted && (a != HOST_NONE || b != HOST_NONE); victims++) {
         const bool from_t1 = a != HOST_NONE && (size >= (uint64_t)h->target || b == HOST_NONE);
         uint32_t *from = from_t1 ? &a : &b;
-        h->aside[victims] = *from;
+        const uint32_t chunk = *from;
         size -= from_t1;
-        *from = next_candidate(h, h->chunk[*from].next);
+        *from = next_candidate(h, h->chunk[chunk].next);
+        if (!l)
+            continue;
+        const uint64_t key = vllm_host_key(h, chunk);
+        list_remove(h, chunk);
+        leave(h, chunk, l, r);
+        ghost_remember(h, key, from_t1 ? LIST_T1 : LIST_T2);
     }
     return victims;
-}
-
-/* A chunk leaves, its key is remembered, and the ghost that was remembered longest is forgotten. */
-static void become_ghost(struct vllm_host *h, uint32_t chunk)
-{
-    const enum list l = h->chunk[chunk].list == LIST_T1 ? LIST_B1 : LIST_B2;
-    to_end_of(h, chunk, l);
-    if (h->list[l].count <= h->capacity)
-        return;
-    const uint32_t oldest = h->list[l].first;
-    list_remove(h, oldest);
-    id_table_remove(&h->table, oldest);
 }
 
 bool vllm_host_make_room(struct vllm_host *h, uint64_t chunks, const struct kv_listener *l,
@@ -348,42 +411,31 @@ bool vllm_host_make_room(struct vllm_host *h, uint64_t chunks, const struct kv_l
     const uint64_t wanted = chunks - room;
     if (wanted > h->may_leave)
         return false;
-    if ((h->arc ? arc_victims(h, wanted) : lru_victims(h, wanted)) < wanted)
+    if ((h->arc ? arc_victims(h, wanted, NULL, r) : lru_victims(h, wanted)) < wanted)
         return false;
-    for (uint64_t i = 0; i < wanted; i++) {
-        const uint32_t chunk = h->aside[i];
-        const struct kv_event e = {
-            .kind = KV_DROPPED, .tier = TRACE_CPU, .key = h->chunk[chunk].key, .request = r};
-        l->event(l->ctx, &e);
-        h->chunks--;
-        h->may_leave--;
-        if (h->arc)
-            become_ghost(h, chunk);
-        else
-            id_table_remove(&h->table, chunk);
-    }
+    if (h->arc)
+        arc_victims(h, wanted, l, r);
+    for (uint64_t i = 0; !h->arc && i < wanted; i++)
+        leave(h, h->aside[i], l, r);
     return true;
 }
 
 uint32_t vllm_host_insert(struct vllm_host *h, struct vllm_host_request *r, uint64_t key,
                           uint64_t position)
 {
-    uint32_t chunk = id_table_find(&h->table, key);
-    if (chunk != ID_NONE)
-        list_remove(h, chunk); /* a ghost */
-    else
-        chunk = id_table_add(&h->table, key); /* there is room for each chunk and ghost */
+    const uint32_t number = h->arc ? id_table_find(&h->ghosts, key) : ID_NONE;
+    if (number != ID_NONE)
+        ghost_forget(h, number + 2);
+    const uint32_t chunk = id_table_add(&h->table, key); /* there is room for each */
     struct chunk *c = &h->chunk[chunk];
-    *c = (struct chunk){.key = key,
-                        .rank = rank_of(h, r),
-                        .position = (uint32_t)position,
-                        .readers = BEING_WRITTEN,
-                        .list = NO_LIST};
+    const uint64_t rank = rank_of(h, r);
+    *c =
+        (struct chunk){.position = (uint32_t)position, .readers = BEING_WRITTEN, .heap = HOST_NONE};
     h->chunks++;
     if (h->arc)
         list_append(h, chunk, LIST_T1);
     else
-        c->heap = HOST_NONE;
+        c->rank = rank;
     return chunk;
 }
 
@@ -403,6 +455,15 @@ void vllm_host_end(struct vllm_host *h, uint64_t key, bool brought, bool reused)
 void vllm_host_count(const struct vllm_host *h, struct vllm_host_counts *out)
 {
     *out = (struct vllm_host_counts){.chunks = h->chunks, .arc = h->arc, .target = h->target};
-    for (int l = 0; l < LISTS; l++)
+    for (int l = 0; l < LISTS; l++) {
         out->list[l] = h->list[l].count;
+        out->list[LISTS + l] = h->ghost_count[l];
+    }
+}
+
+uint64_t vllm_host_memory(const struct vllm_host *h)
+{
+    const uint64_t heaps = h->arc ? 0 : sizeof(*h->heap) + sizeof(*h->aside);
+    return h->capacity * (sizeof(*h->chunk) + heaps) + id_table_memory(&h->table) +
+           h->ghosts.cap * sizeof(*h->ghost) + id_table_memory(&h->ghosts);
 }

@@ -13,7 +13,8 @@
 
 struct vllm_host;
 
-/* capacity in chunks, at least 1. NULL: no memory. */
+/* capacity in chunks, at least 1 and below 2^30. 48 bytes a chunk, with ARC and its ghosts 88.
+ * NULL: no memory. */
 struct vllm_host *vllm_host_create(uint64_t capacity, bool arc);
 void vllm_host_free(struct vllm_host *h); /* takes NULL */
 
@@ -60,5 +61,6 @@ struct vllm_host_counts {
     double target;    /* ARC: of T1 */
 };
 void vllm_host_count(const struct vllm_host *h, struct vllm_host_counts *out);
+uint64_t vllm_host_memory(const struct vllm_host *h); /* bytes */
 
 #endif
