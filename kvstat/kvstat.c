@@ -291,7 +291,7 @@ static int report_comparison(struct reporter *r, const char *const *files, size_
     if (rc < 0)
         goto out;
     const struct compare_side base = {runs[0], only[0]}, new = {runs[1], only[1]};
-    rc = compare_sides(&c, &base, &new, e);
+    rc = compare_sides(&c, &base, &new, r->options.min_change, e);
     if (rc == 0 && r->options.check)
         reporter_judged(r, c->changes[COMPARE_WORSE] > 0 ? VERDICT_FAIL
                            : c->tested == 0              ? VERDICT_INCONCLUSIVE

@@ -157,6 +157,15 @@ static const struct opt table[] = {
      .marks = OPTIONS_NOT_VERIFY,
      .help = "Show which figures differ from this run by more than the noise. Repeated: from "
              "several trials of it."},
+    {.name = "min-change",
+     .type = OPT_SHARE,
+     .offset = AT(min_change),
+     .arg = "SHARE",
+     .def = "0.01",
+     .max = 1,
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_COMPARE_ONLY,
+     .help = "With --compare, the smallest change that counts as one; smaller ones are noise, "
+             "however sure they are."},
     {.name = "reference",
      .type = OPT_TEXT,
      .offset = AT(reference),
@@ -423,6 +432,7 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
 
     const struct opt_mode modes[] = {
         {.on = compares, .refuses = OPTIONS_NOT_COMPARE, .why = "does not apply with --compare"},
+        {.on = !compares, .refuses = OPTIONS_COMPARE_ONLY, .why = "needs --compare"},
         {.on = o->verify_trace,
          .refuses = OPTIONS_NOT_VERIFY,
          .why = "does not apply with --verify-trace"},

@@ -18,6 +18,7 @@ struct options {
     uint64_t threads, max_groups;
     int64_t interval_ns, warmup_ns; /* warmup_ns -1: not given */
     struct opt_list compare;
+    double min_change; /* 0..1 */
     enum progress_mode progress;
     struct verdict_asked asked;
     unsigned by; /* enum groups_by, from by_text */
@@ -28,7 +29,8 @@ enum options_marks {
     OPTIONS_NOT_VERIFY = 1 << 0,  /* --verify-trace */
     OPTIONS_NOT_COMPARE = 1 << 1, /* --compare */
     OPTIONS_NOT_DRAWING = 1 << 2, /* --plot of a curve or of rounds */
-    OPTIONS_NOT_TABLE = 1 << 3    /* folders and JSON documents as input */
+    OPTIONS_NOT_TABLE = 1 << 3,   /* folders and JSON documents as input */
+    OPTIONS_COMPARE_ONLY = 1 << 4 /* all but --compare */
 };
 
 /* A parser that fills *o; NULL: no memory. */

@@ -136,25 +136,27 @@ static void add_reason(char buf[VALIDITY_LINE], const struct validity *v, enum v
     add(buf, named > 0 ? ": " : "", why);
 }
 
-/* Each reason once. */
+/* Each reason once. What makes the target no storage, or spoils the whole run, decides: it comes
+ * first, so that a line that is cut has it. */
 static void add_reasons(char buf[VALIDITY_LINE], const struct validity *v,
                         enum validity_state state, const char *separator)
 {
     const struct validity_of *told[VALIDITY_KINDS * SPOTS];
     size_t count = 0;
-    for (unsigned spot = 0; spot < SPOTS; spot++)
-        for (unsigned kind = 0; kind < kinds_of(v); kind++) {
-            const struct validity_of *of = of_spot(v, kind, spot);
-            bool again = false;
-            for (size_t i = 0; i < count; i++)
-                again |= strcmp(told[i]->why, of->why) == 0;
-            if (again || !is_shown(v, kind, spot, state))
-                continue;
-            told[count++] = of;
-            add(buf, separator, "");
-            add_reason(buf, v, state, of->why);
-            separator = "; ";
-        }
+    for (int decides = 1; decides >= 0; decides--)
+        for (unsigned spot = 0; spot < SPOTS; spot++)
+            for (unsigned kind = 0; kind < kinds_of(v); kind++) {
+                const struct validity_of *of = of_spot(v, kind, spot);
+                bool again = says_of(v, VALIDITY_STORAGE, state, of->why) != decides;
+                for (size_t i = 0; i < count; i++)
+                    again |= strcmp(told[i]->why, of->why) == 0;
+                if (again || !is_shown(v, kind, spot, state))
+                    continue;
+                told[count++] = of;
+                add(buf, separator, "");
+                add_reason(buf, v, state, of->why);
+                separator = "; ";
+            }
 }
 
 /* What is doubted of memory tiers leaves the drive's figures as good as they are. */

@@ -71,7 +71,7 @@ static int mark_changes(struct compare *c, struct err *e)
         struct compare_figure *f = &c->figure[i];
         int better = figure_headline(f->id)->better * (f->new > f->base ? 1 : -1);
         bool sure = !isnan(f->p) && f->p <= threshold;
-        bool matters = !(fabs(f->difference) < COMPARE_MATTERS); /* of nothing, any does */
+        bool matters = !(fabs(f->difference) < c->matters); /* of nothing, any does */
         c->small += sure && !matters;
         if (!sure || !matters)
             f->change = COMPARE_NOT_CHANGED;
@@ -241,7 +241,7 @@ static int find_shows(struct compare *c, struct err *e)
 }
 
 int compare_sides(struct compare **out, const struct compare_side *base,
-                  const struct compare_side *new, struct err *e)
+                  const struct compare_side *new, double matters, struct err *e)
 {
     size_t n = run_table_columns(base->runs);
     if (run_table_is_result(base->runs) != run_table_is_result(new->runs))
@@ -250,6 +250,7 @@ int compare_sides(struct compare **out, const struct compare_side *base,
     struct compare *c = calloc(1, sizeof(*c) + n * sizeof(c->figure[0]));
     if (!c)
         return err_nomem(e, "comparison");
+    c->matters = matters;
     c->base_runs = run_table_runs(base->runs);
     c->new_runs = run_table_runs(new->runs);
     c->result = run_table_is_result(new->runs);
@@ -499,8 +500,10 @@ const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c
         add_others(buf, c->changes[COMPARE_DIFFERENT] - 1, "different");
     } else if (c->tested) {
         add(buf, "no difference between new and base exceeds the noise");
-        add(buf, c->small ? " by 1 % or more" : "");
         size_t len = strlen(buf);
+        if (c->small)
+            snprintf(buf + len, COMPARE_SENTENCE - len, " by %.4g %% or more", 100 * c->matters);
+        len = strlen(buf);
         if (!single_runs(c) && c->shows > 0)
             snprintf(
                 buf + len, COMPARE_SENTENCE - len,
@@ -640,6 +643,7 @@ void compare_json(struct jsonout *j, const struct compare *c, const struct run_t
     put_files(j, "base", base);
     put_files(j, "new", new);
     jsonout_f64(j, "confidence", 1 - COMPARE_ALPHA);
+    jsonout_f64(j, "min_change", c->matters);
     jsonout_u64(j, "tested", c->tested);
     jsonout_array(j, "figures");
     for (size_t i = 0; i < c->count; i++) {

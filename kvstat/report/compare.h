@@ -20,9 +20,6 @@ void trials_json(struct jsonout *j, const struct run_table *t);
  * none: 1 - 99 %. */
 #define COMPARE_ALPHA 0.01
 
-/* A change of less than this share is none, however sure it is. */
-#define COMPARE_MATTERS 0.01
-
 /* One side. figures: of its run when it is the only one, else NULL. All lent. */
 struct compare_side {
     const struct run_table *runs;
@@ -56,6 +53,7 @@ struct compare {
     const char *pages[2]; /* likewise: "huge", "small" */
     char timing[2][64];   /* likewise: "--timing trace --speed 10"; else "" */
     char settings[256];   /* settings.h, of the first two runs that differ; "": none does */
+    double matters;       /* a change of less than this share is none, however sure it is */
     size_t small;         /* figures whose change is sure and does not matter */
     bool unreliable;      /* figures of a run on either side are known to be */
     double shows;         /* the median of the figures; NAN: not known */
@@ -65,9 +63,10 @@ struct compare {
 };
 
 /* With one run on each side, the noise is that of the operations in it; else that between the runs.
- * Freed with free(). 0; -EINVAL: a trace and a result; -ENOMEM. */
+ * matters: the size (0..1) that a change needs besides its significance. Freed with free(). 0;
+ * -EINVAL: a trace and a result; -ENOMEM. */
 int compare_sides(struct compare **out, const struct compare_side *base,
-                  const struct compare_side *new, struct err *e);
+                  const struct compare_side *new, double matters, struct err *e);
 
 /* "better", "mixed", "same" ...; NULL: nothing could be tested. */
 const char *compare_answer(const struct compare *c);

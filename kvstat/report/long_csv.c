@@ -207,6 +207,8 @@ void long_csv_compare(FILE *out, const struct compare *c, const struct run_table
     put_runs(out, "new", new);
     figure_format_number(number, 1 - COMPARE_ALPHA);
     put_text(out, "confidence", number);
+    figure_format_number(number, c->matters);
+    put_text(out, "min_change", number);
     figure_format_number(number, (double)c->tested);
     put_text(out, "tested", number);
     for (size_t i = 0; i < c->count; i++)

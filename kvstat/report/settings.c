@@ -20,6 +20,8 @@ struct setting {
 struct settings {
     size_t count;
     struct setting setting[SETTINGS_MAX];
+    unsigned targets;
+    char target[SETTINGS_WORD]; /* the kind of the last one, without its place */
 };
 
 /* The next word of a command as a shell takes it; longer ones are cut. NULL: there is none. */
@@ -57,15 +59,40 @@ static bool is_file(const char *word)
     return strcmp(word, "-") == 0 || (strchr(word, '/') && !strchr(word, ':'));
 }
 
-/* Options that say where something lies, or how much is shown; and those of timing. */
+/* Options that say where something lies, how it is written or judged, or how much is shown; and
+ * those of timing. */
 static bool is_setting(const char *name)
 {
     static const char *const others[] = {
-        "o",      "output", "output-file", "summary", "ceiling",   "full",   "progress", "no-notes",
-        "target", "nvme",   "config",      "c",       "keep",      "timing", "speed",    "workers",
-        "force",  "quiet",  "kvtrace-dir", "cpus",    "data-seed", "seed",   NULL};
+        "o",           "output",   "output-file", "summary",         "ceiling",
+        "full",        "progress", "no-notes",    "notes",           "z",
+        "zstd",        "level",    "frames",      "skip-bad-rows",   "config",
+        "c",           "keep",     "timing",      "speed",           "workers",
+        "force",       "quiet",    "cpus",        "data-seed",       "seed",
+        "kvtrace-dir", "long",     "lag-limit",   "lateness-budget", NULL};
 
     return !text_is_listed(name, others);
+}
+
+static bool is_target(const char *name)
+{
+    static const char *const names[] = {"target", "nvme", NULL};
+
+    return text_is_listed(name, names);
+}
+
+/* What kind of target "2=s3://BUCKET/PREFIX?part=8MiB" is, without its place: "s3?part=8MiB"; of a
+ * path, "file". */
+static void take_target(struct settings *s, const char *value)
+{
+    const char *query = strchr(value, '?'), *colon = strchr(value, ':'), *from = value;
+
+    if (value[0] >= '0' && value[0] <= '9' && value[1] == '=')
+        from += 2;
+    bool scheme = colon && (!query || colon < query) && strcspn(from, "/") > (size_t)(colon - from);
+    snprintf(s->target, sizeof(s->target), "%.*s%s", scheme ? (int)(colon - from) : 4,
+             scheme ? from : "file", query ? query : "");
+    s->targets++;
 }
 
 static void parse_command(struct settings *s, const char *command)
@@ -73,10 +100,12 @@ static void parse_command(struct settings *s, const char *command)
     char word[SETTINGS_WORD];
     struct setting *open = NULL; /* an option whose value may come next */
 
-    s->count = 0;
+    *s = (struct settings){0};
     for (const char *at = command; (at = next_word(at, word));) {
         if (word[0] != '-' || !word[1]) {
-            if (open && !is_file(word))
+            if (open && is_target(open->name))
+                take_target(s, word);
+            else if (open && !is_file(word))
                 memcpy(open->value, word, sizeof(word));
             open = NULL;
             continue;
@@ -89,7 +118,9 @@ static void parse_command(struct settings *s, const char *command)
             *equals = '\0';
         snprintf(open->name, sizeof(open->name), "%s", word + (word[1] == '-' ? 2 : 1));
         snprintf(open->value, sizeof(open->value), "%s", equals ? equals + 1 : "");
-        s->count += is_setting(open->name);
+        if (is_target(open->name) && equals)
+            take_target(s, equals + 1);
+        s->count += is_setting(open->name) && !is_target(open->name);
         open = equals ? NULL : open;
     }
 }
@@ -131,9 +162,53 @@ static void tell_options(char *buf, size_t n, const struct settings *a, const st
     }
 }
 
+/* Places are none of it: a comparison of two drives has them. */
+static void tell_targets(char *buf, size_t n, const struct settings *a, const struct settings *b)
+{
+    char first[16], second[16];
+
+    snprintf(first, sizeof(first), "%u", a->targets);
+    snprintf(second, sizeof(second), "%u", b->targets);
+    if (a->targets && b->targets) {
+        tell(buf, n, "targets", first, second);
+        tell(buf, n, "target", a->target, b->target);
+    }
+}
+
+/* Adds the parts of a list "a; b; c" that the other list lacks; "none" where there are none. */
+static void add_parts(char *buf, size_t n, const char *list, const char *other)
+{
+    size_t begin = strlen(buf);
+
+    for (const char *at = list; *at;) {
+        size_t len = strcspn(at, ";"), end = strlen(buf);
+        char part[SETTINGS_WORD];
+
+        snprintf(part, sizeof(part), "%.*s", (int)len, at);
+        if (!strstr(other, part))
+            snprintf(buf + end, n - end, "%s%s", end > begin ? " and " : "", part);
+        at += len + strspn(at + len, "; ");
+    }
+    if (strlen(buf) == begin)
+        snprintf(buf + begin, n - begin, "none");
+}
+
+/* What was in force where the options are alike: a host may have refused something. */
+static void tell_in_force(char *buf, size_t n, const char *a, const char *b)
+{
+    char first[2 * SETTINGS_WORD] = "", second[2 * SETTINGS_WORD] = "";
+
+    if (buf[0] || !a[0] || !b[0])
+        return;
+    add_parts(first, sizeof(first), a, b);
+    add_parts(second, sizeof(second), b, a);
+    tell(buf, n, "in force", first, second);
+}
+
 bool settings_differ(char *buf, size_t n, const struct run_table *base, size_t base_run,
                      const struct run_table *new, size_t new_run)
 {
+    static const enum figure_what in_force[] = {FIGURE_ENGINE, FIGURE_FLAGS};
     static const struct {
         const char *name;
         struct figure_id id;
@@ -157,6 +232,11 @@ bool settings_differ(char *buf, size_t n, const struct run_table *base, size_t b
         parse_command(&of_new, b);
         tell_options(buf, n, &of_base, &of_new, false);
         tell_options(buf, n, &of_new, &of_base, true);
+        tell_targets(buf, n, &of_base, &of_new);
+    }
+    for (size_t i = 0; i < sizeof(in_force) / sizeof(in_force[0]); i++) {
+        const struct figure_id id = figure_id(FIGURE_OF_PROVENANCE, in_force[i]);
+        tell_in_force(buf, n, run_table_text(base, base_run, id), run_table_text(new, new_run, id));
     }
     for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
         a = run_table_text(base, base_run, text[i].id);

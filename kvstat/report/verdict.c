@@ -136,9 +136,9 @@ static void judge_storage(struct verdict *v, const struct figures *f, enum trace
     c.name = names[op == TRACE_WRITE][device];
     measure(&c, f, figure_id_direction(TRACE_STORAGE, op, what), P95_PPM, limit_ms);
     *(device ? &c.service : &c.device) = p95_ms(figures_hist(f, other));
+    doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE); /* decides, so it is the one that is told */
     doubt(&c, f, device ? VALIDITY_DEVICE : VALIDITY_SERVICE,
           validity_place(TRACE_STORAGE, (uint8_t)op));
-    doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE);
     doubt_cache(v, &c, f);
     add_criterion(v, &c);
 }
@@ -178,8 +178,8 @@ static void judge_response(struct verdict *v, const struct figures *f, enum trac
         return;
     c.name = op == TRACE_WRITE ? "storage_write_response_p95" : "storage_read_response_p95";
     measure(&c, f, figure_id_direction(TRACE_STORAGE, op, FIGURE_RESPONSE), P95_PPM, limit_ms);
-    doubt(&c, f, VALIDITY_RESPONSE, validity_place(TRACE_STORAGE, (uint8_t)op));
     doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE);
+    doubt(&c, f, VALIDITY_RESPONSE, validity_place(TRACE_STORAGE, (uint8_t)op));
     doubt_cache(v, &c, f);
     add_criterion(v, &c);
 }

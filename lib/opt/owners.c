@@ -115,6 +115,7 @@ static const struct {
     {"medium", KVGEN},
     {"merge", KVSTAT},
     {"mla-tp", KVGEN},
+    {"min-change", KVSTAT},
     {"mlperf", KVSTAT},
     {"mode", KVPRECOND},
     {"model", KVGEN | KVPRECOND},

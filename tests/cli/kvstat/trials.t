@@ -249,4 +249,10 @@ draw small_base 51 1 0 6000
 draw small_new 52 1.005 0 6000
 exits 'a change of 0.5 % in a noise of less' 0 "$kvstat" --json --compare "$TMP/small_base" "$TMP/small_new"
 like 'is none' "$(json "$TMP/stdout" '.compare | .verdict, .sentence')" '^same no difference between new and base exceeds the noise by 1 % or more[.]'
+exits 'unless it is asked for' 0 "$kvstat" --json --min-change 0.1% --compare "$TMP/small_base" "$TMP/small_new"
+like 'then it is one' "$(json "$TMP/stdout" '.compare | .min_change, .verdict')" '^0[.]001 (worse|better)'
+exits 'a larger size asked for' 0 "$kvstat" --json --min-change 50% --compare "$TMP/small_base" "$TMP/small_new"
+like 'is told' "$(json "$TMP/stdout" .compare.sentence)" ' by 50 % or more'
+exits 'a size without a comparison' 2 "$kvstat" --min-change 2% "$TMP/small_base"
+stderr_like 'is refused' '^kvstat: --min-change: needs --compare'
 done_testing

@@ -145,4 +145,19 @@ echo '{"valid": true, "validity": [{"figures": "storage", "state": "unreliable",
 report 'a summary with states'
 is 'is taken' "$(state storage) $(state service) $(state end_to_end)" 'unreliable good good'
 is 'with its reason' "$(json "$TMP/stdout" .validity.line)" 'unreliable: storage: 10 % of reads were cached'
+
+# Of several reasons the one that decides comes first, also where the screen has room for one only.
+jq -n '"a pause of kvreplay that lasted for a good part of the whole run, and moved what was measured in that tier" as $long |
+    {valid: false, why_invalid: ["the target is memory (tmpfs)"], validity: [
+    {figures: "service", tier: "Tier-2", op: "Read", state: "unreliable", why: ("a read was held: " + $long)},
+    {figures: "device", tier: "Tier-2", op: "Read", state: "unreliable", why: ("a read: " + $long)},
+    {figures: "response", tier: "Tier-2", op: "Read", state: "unreliable", why: ("a wait: " + $long)},
+    {figures: "end_to_end", state: "unreliable", why: ("a request: " + $long)},
+    {figures: "storage", tier: null, op: null, state: "unreliable", why: "the target is memory (tmpfs)"}]}' >"$TMP/run.json"
+report 'a summary with one reason that decides, and weaker ones'
+like 'the line begins with it' "$(json "$TMP/stdout" .validity.line)" \
+    '^unreliable: storage: the target is memory [(]tmpfs[)]; service: a read was held: '
+"$kvstat" --run "$TMP/run.json" --profile latency "$TMP/rows.csv" >"$TMP/screen"
+like 'so does the screen' "$(cat "$TMP/screen")" '^Validity +unreliable: storage: the target is memory [(]tmpfs[)]'
+like 'and the verdict' "$(tr '\n' ' ' <"$TMP/screen" | tr -s ' ')" 'Verdict INCONCLUSIVE .*p95.* unreliable: the target is memory [(]tmpfs[)]'
 done_testing

@@ -1,0 +1,81 @@
+#!/bin/sh
+# settings.t - pairs of runs with one setting changed: the comparison begins with that setting and both values, before any
+# percentage, and the first lines of the screen have it. Where nothing but files, folders and what is shown differs, no setting
+# is named. A bug looked like "+809 %, worse" of two depths, or a setting that stood behind the figures.
+# builds: plain address
+. "$(dirname "$0")/../../lib.sh"
+kvstat=$BIN/kvstat
+
+# Three users, so that parts of the trace are there to be left out.
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,Arrival"
+    for (i = 0; i < 24; i++)
+        printf "%.3f,%s,65536,Tier-%d,k%d,Decode,%d,u%d,%.3f\n", i * 0.001, i < 12 ? "Write" : "Read", i % 4 ? 2 : 1, i % 12, i,
+            i % 3, i * 0.001
+}' >"$TMP/t.csv"
+ran() { # NAME OPTIONS...: a replay; its target is a folder of its own unless the options name one
+    name=$1
+    shift
+    case " $* " in
+    *' --target '* | *' --null '* | *' --tier-engine 2='*) ;;
+    *) set -- "$@" --target "$TMP/$name.d" ;;
+    esac
+    told "$BIN/kvreplay" --progress none "$@" -o "$TMP/$name.zst" "$TMP/t.csv"
+}
+# told_first NAME WORDS: the sentence and the screen begin with the words.
+told_first() {
+    "$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | jq -r .compare.sentence >"$TMP/sentence"
+    "$kvstat" --compare "$TMP/a.zst" "$TMP/b.zst" >"$TMP/screen"
+    like "$1: comes first" "$(cat "$TMP/sentence")" "^(settings differ: ([^%]*; )?|the loads differ, by their timing [(])$2[;:)]"
+    like "$1: on the screen" "$(grep '^Verdict' "$TMP/screen")" '^Verdict +(settings|the loads) differ'
+}
+# One line a setting: base | new | the words.
+while IFS='|' read -r base new words; do
+    with "$base" ran a
+    with "$new" ran b
+    told_first "$new" "$words"
+done <<END
+--inflight 8|--inflight 64|inflight 8, 64
+--inflight=8|--inflight=1|inflight 8, 1
+|--iodepth 1|iodepth default, 1
+--chunk-size 4KiB|--chunk-size 64KiB|chunk-size 4KiB, 64KiB
+--ioengine psync|--ioengine auto|ioengine psync, auto
+|--buffered|buffered default, yes
+|--sync object|sync default, object
+--sync end|--sync object|sync end, object
+--verify none|--verify full|verify none, full
+|--compress-ratio 2|compress-ratio default, 2
+|--dedup-ratio 4|dedup-ratio default, 4
+|--rings 2|rings default, 2
+--layout files|--layout slab --storage-capacity 16MiB|layout files, slab
+--order none|--order key|order none, key
+|--only-tier 2|only-tier default, 2
+|--only-users 1|only-users default, 1
+|--limit 20|limit default, 20
+|--loops 2|loops default, 2
+|--duration 1s|duration default, 1s
+|--warmup 1ms|warmup default, 1ms
+|--max-concurrent-allocs 1|max-concurrent-allocs default, 1
+--timing asap|--timing trace|base: --timing asap; new: --timing trace
+--timing trace|--timing trace --speed 2|base: --timing trace; new: --timing trace --speed 2
+--timing served --workers 1|--timing served --workers 4|base: --timing served --workers 1; new: --timing served --workers 4
+--timing served --workers 2|--timing served --workers 2 --admit fifo|admit default, fifo
+--timing trace|--timing trace --spin 1ms|spin default, 1ms
+--tier-engine 2=sim:lat=1ms|--tier-engine 2=sim:lat=2ms|tier-engine 2=sim:lat=1ms, 2=sim:lat=2ms
+--tier-engine 1=null|--tier-engine 2=null|tier-engine 1=null, 2=null
+--cpu-mem 8MiB|--cpu-mem 16MiB|cpu-mem 8MiB, 16MiB
+|--overflow wrap|overflow default, wrap
+|--tier-map 1=2|tier-map default, 1=2
+|--on-absent skip|on-absent default, skip
+--target $TMP/one.d|--target $TMP/one.d --target $TMP/two.d|targets 1, 2
+--target $TMP/one.d|--target file:$TMP/three.d?like=lmcache-fs|target file, file[?]like=lmcache-fs
+|--null|null default, yes
+END
+
+# ---- no settings ----
+
+ran a --inflight 8 --data-seed 1
+ran b --data-seed 2 --inflight=8 --full --summary "$TMP/s.json" --zstd --level 1
+is 'files, folders and what is shown are none' \
+    "$("$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | jq -r .compare.settings_differ)" null
+done_testing
