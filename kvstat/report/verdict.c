@@ -136,7 +136,8 @@ static void judge_storage(struct verdict *v, const struct figures *f, enum trace
     c.name = names[op == TRACE_WRITE][device];
     measure(&c, f, figure_id_direction(TRACE_STORAGE, op, what), P95_PPM, limit_ms);
     *(device ? &c.service : &c.device) = p95_ms(figures_hist(f, other));
-    doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE); /* decides, so it is the one that is told */
+    doubt(&c, f, VALIDITY_STORAGE,
+          VALIDITY_EVERYWHERE); /* decides, so it is the one that is told */
     doubt(&c, f, device ? VALIDITY_DEVICE : VALIDITY_SERVICE,
           validity_place(TRACE_STORAGE, (uint8_t)op));
     doubt_cache(v, &c, f);
