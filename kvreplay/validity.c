@@ -198,6 +198,26 @@ static void note_doors(struct validity *v, const struct evidence *ev)
     }
 }
 
+/* The process stood still: whatever the rows say of it, who reads them must know. */
+static void note_stops(struct validity *v, const struct evidence *ev)
+{
+    int64_t longest_ns;
+    uint64_t burst = 0;
+    unsigned count = ev->gaps ? gap_list_stops(ev->gaps, &longest_ns) : 0;
+    char a[32];
+
+    if (count == 0)
+        return;
+    for (unsigned i = 0; i < COUNTS_GROUPS; i++)
+        burst += ev->counts->group[i].burst;
+    validity_note(v,
+                  "kvreplay stood still %u time%s, for up to %s (stopped, or without a processor); "
+                  "%llu row%s that %s due by then ran in a burst after it",
+                  count, units_plural(count),
+                  units_format_duration(a, sizeof(a), (double)longest_ns),
+                  (unsigned long long)burst, units_plural(burst), burst == 1 ? "was" : "were");
+}
+
 static void note_overload(struct validity *v, const struct evidence *ev)
 {
     if (ev->overloaded)
@@ -246,28 +266,6 @@ static void judge_figure(struct validity *v, enum validity_kind of, enum validit
     judge_named(v, &f);
 }
 
-/* The percentile that differs most between the times as they were and without what lengthened
- * them. Returns by what share; *which of judge_percentile. A percentile that has too few samples
- * above it would be another one in the next run anyway: it shows nothing. */
-static double moved_by(const struct hist *as_was, const struct hist *without, unsigned *which)
-{
-    double most = 0;
-
-    *which = 0;
-    for (unsigned i = 0; i < JUDGED; i++) {
-        if (!judge_enough(hist_count(as_was), judge_percentile[i].ppm))
-            continue;
-        double a = (double)hist_percentile(as_was, judge_percentile[i].ppm);
-        double b = (double)hist_percentile(without, judge_percentile[i].ppm);
-        double share = a > b ? (a - b) / (b > 1 ? b : 1) : 0;
-        if (share > most) {
-            most = share;
-            *which = i;
-        }
-    }
-    return most;
-}
-
 /* Times of rows, or of requests, as the tool's own delays lengthened them. */
 static void judge_late(struct validity *v, enum validity_kind of, struct hist *const times[2])
 {
@@ -276,7 +274,7 @@ static void judge_late(struct validity *v, enum validity_kind of, struct hist *c
 
     if (hist_count(times[0]) == 0)
         return;
-    double share = moved_by(times[0], times[1], &i);
+    double share = judge_moved(times[0], times[1], &i);
     if (share < JUDGE_SAID) {
         judge_figure(v, of, VALIDITY_GOOD, "%s", "");
         return;
@@ -287,31 +285,6 @@ static void judge_late(struct validity *v, enum validity_kind of, struct hist *c
                                        (double)hist_percentile(times[0], judge_percentile[i].ppm)),
                  units_format_duration(b, sizeof(b),
                                        (double)hist_percentile(times[1], judge_percentile[i].ppm)));
-}
-
-/* all, less the values of some rows, and with others in their place. NULL: no memory. */
-static struct hist *hist_replaced(const struct hist *all, const struct hist *some,
-                                  const struct hist *others)
-{
-    struct hist *h = hist_create();
-    size_t at = 0, at_some = 0;
-    int64_t low, high, low_some = 0, high_some;
-    uint64_t n, n_some = 0;
-    int rc = h ? 0 : -1, more = hist_next(some, &at_some, &low_some, &high_some, &n_some);
-
-    while (rc == 0 && hist_next(all, &at, &low, &high, &n)) {
-        if (more && low_some == low) {
-            n -= n_some < n ? n_some : n;
-            more = hist_next(some, &at_some, &low_some, &high_some, &n_some);
-        }
-        rc = hist_record_n(h, low + (high - low) / 2, n);
-    }
-    if (rc == 0)
-        rc = hist_merge(h, others);
-    if (rc == 0)
-        return h;
-    hist_free(h);
-    return NULL;
 }
 
 static void judge_no_memory(struct validity *v)
@@ -326,23 +299,27 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
 {
     const struct hist *times = what == COUNTS_HELD_DEVICE ? g->device : g->service;
     enum validity_kind of = what == COUNTS_HELD_DEVICE ? VALIDITY_DEVICE : VALIDITY_SERVICE;
-    char a[32], b[32], largest[32], pauses[64], added[JUDGE_ADDED];
+    char a[32], b[32], largest[32], burst[64] = "", pauses[128], added[JUDGE_ADDED];
     unsigned i;
 
     if (hist_count(g->held[what]) == 0)
         return;
-    struct hist *without = hist_replaced(times, g->held[what], g->freed[what]);
+    struct hist *without = judge_without(times, g->held[what], g->freed[what]);
     if (!without) {
         judge_no_memory(v);
         return;
     }
-    double share = moved_by(times, without, &i);
+    double share = judge_moved(times, without, &i);
     if (share > JUDGE_MOVES) {
         struct validity_figure f = {
             .of = of, .tier = g->tier, .op = g->op, .state = VALIDITY_UNRELIABLE};
+        if (g->burst)
+            snprintf(burst, sizeof(burst), " and ran %llu row%s in a burst then",
+                     (unsigned long long)g->burst, units_plural(g->burst));
         snprintf(
-            pauses, sizeof(pauses), "kvreplay paused for up to %s, which",
-            units_format_duration(largest, sizeof(largest), (double)gap_list_largest_ns(ev->gaps)));
+            pauses, sizeof(pauses), "kvreplay paused for up to %s%s, which",
+            units_format_duration(largest, sizeof(largest), (double)gap_list_largest_ns(ev->gaps)),
+            burst);
         snprintf(f.why, sizeof(f.why), "%s %s %s p%u (%s instead of %s)",
                  judge_added(added, pauses, share), trace_tier_text(g->tier), trace_op_text(g->op),
                  judge_percentile[i].percent,
@@ -437,7 +414,8 @@ static double added_by_waits(const struct evidence *ev, const struct summed *tim
     return share < stretch ? share : stretch * io_share + share * (1 - io_share);
 }
 
-/* The threads of a tier waited for a processor. Tiers whose threads bear one name share the doubt:
+/* The threads of a tier waited for a processor, in waits that are too short to be told row by row
+ * (judge_gaps). Tiers whose threads bear one name share the doubt:
  * times are the sums of all of them. */
 static void judge_delay(struct validity *v, const struct evidence *ev, unsigned tier,
                         const struct summed *times)
@@ -448,12 +426,12 @@ static void judge_delay(struct validity *v, const struct evidence *ev, unsigned 
 
     gap_list_run_delay_of(ev->gaps, ev->loops[tier], &delay);
     double share = (double)delay.most_ns / (busy_ns > 1 ? busy_ns : 1);
-    double all = (double)delay.engines_ns / service_ns;
+    double all = (double)delay.unlisted_ns / service_ns;
     share = all > share ? all : share;
     double added = tier == TRACE_STORAGE ? added_by_waits(ev, times, share) : share;
-    if (added > JUDGE_MOVES && delay.engines_ns >= VALIDITY_DELAY_NS)
+    if (added > JUDGE_MOVES && delay.unlisted_ns >= VALIDITY_DELAY_NS)
         judge_tier(v, ev, tier, VALIDITY_UNRELIABLE,
-                   "CPU contention: thread %s waited for a CPU %.0f %% of the time",
+                   "CPU contention: thread %s waited for a CPU %.0f %% of the rows' time",
                    gap_list_loop_name(ev->gaps, delay.loop), 100 * (share < 1 ? share : 1));
 }
 
@@ -713,6 +691,7 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
                       "the control group's CPU quota of %.3g CPUs held its processes back for %s",
                       ev->machine_before.groups.cpus,
                       units_format_duration(a, sizeof(a), (double)evidence_throttled_ns(ev)));
+    note_stops(v, ev);
     note_overload(v, ev);
     note_like(v, ev);
     note_moved(v, ev, TRACE_READ);

@@ -213,14 +213,18 @@ static int64_t device_away_ns(const struct row *r)
     return (int64_t)((double)r->away_ns * (share < 1 ? share : 1));
 }
 
-/* A row that gaps made longer. */
-static void held_add(struct counts *s, struct counts_group *g, enum counts_held what, int64_t ns,
-                     int64_t away_ns)
+/* A row that gaps made longer, or that a stop of the process moved. */
+static void held_add(struct counts *s, struct counts_group *g, enum counts_held what,
+                     const struct row *r)
 {
+    bool service = what == COUNTS_HELD_SERVICE;
+    int64_t ns = service ? r->t.latency_ns : r->t.device_ns;
+
     if (ns == TRACE_NONE)
         return;
     counts_record(s, g->held[what], ns);
-    counts_record(s, g->freed[what], ns - away_ns);
+    if (!r->in_burst)
+        counts_record(s, g->freed[what], ns - (service ? r->away_ns : device_away_ns(r)));
 }
 
 static void group_add(struct counts *s, struct counts_group *g, const struct row *r)
@@ -241,9 +245,10 @@ static void group_add(struct counts *s, struct counts_group *g, const struct row
     counts_record(s, g->service, t->latency_ns);
     if (t->device_ns != TRACE_NONE)
         counts_record(s, g->device, t->device_ns);
-    if (r->away_ns > 0) {
-        held_add(s, g, COUNTS_HELD_SERVICE, t->latency_ns, r->away_ns);
-        held_add(s, g, COUNTS_HELD_DEVICE, t->device_ns, device_away_ns(r));
+    if (r->away_ns > 0 || r->in_burst) {
+        held_add(s, g, COUNTS_HELD_SERVICE, r);
+        held_add(s, g, COUNTS_HELD_DEVICE, r);
+        g->burst += r->in_burst;
     }
     part_add(s, g, COUNTS_SLOT, r->part.slot_ns);
     part_add(s, g, COUNTS_META, r->part.meta_ns);
@@ -381,6 +386,7 @@ int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts
         sum->ops += g->ops;
         sum->bytes += g->bytes;
         sum->failed += g->failed;
+        sum->burst += g->burst;
         if (g->first_start_ns < sum->first_start_ns)
             sum->first_start_ns = g->first_start_ns;
         if (g->last_done_ns > sum->last_done_ns)

@@ -52,8 +52,11 @@ struct counts_group {
     /* ns, of those rows whose tier can tell. Parts that took no time are the usual case and only
      * counted, until counts_settle. */
     struct hist *part[COUNTS_PARTS];
-    /* ns, service and device times of rows that gaps lengthened: as they were, and without it */
+    /* ns, service and device times of rows that gaps lengthened: as they were, and without it. Rows
+     * of the burst after a stop of the process came all at once, which no trace asked for: they are
+     * in held alone. */
     struct hist *held[COUNTS_HELD], *freed[COUNTS_HELD];
+    uint64_t burst; /* of those */
     uint64_t zeros[COUNTS_PARTS];
 };
 

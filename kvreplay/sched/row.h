@@ -75,6 +75,7 @@ struct row {
     uint8_t door;           /* as of struct tier_op */
     int64_t away_ns;        /* of its latency, in which the processors were away (gap_list.h) */
     int64_t stopped_ns;     /* of its response, in stops of the process, beside its lateness */
+    bool in_burst;          /* due before the end of a stop of the process, and started after it */
     struct row *next;       /* in a row_list */
     int64_t wake_ns;        /* in the timers: due time, or end of a Generate row */
     uint8_t waits;          /* mask of enum row_wait */

@@ -238,6 +238,7 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
     r->first_byte_ns = TIER_UNKNOWN_NS;
     r->door = r->effect.target;
     r->away_ns = r->stopped_ns = 0;
+    r->in_burst = false;
     if (r->request && r->t.due_ns != TRACE_NONE)
         sched_request_started(s, r);
     if (ledger_started(s->env.ledger, r) == LEDGER_END)
@@ -371,10 +372,12 @@ static void sched_complete(struct sched *s, struct tier_op *op)
         r->door = op->door;
         if (s->o.gaps)
             r->away_ns = gap_list_overlap(s->o.gaps, r->t.start_ns, done_ns);
-        if (s->o.gaps && r->t.due_ns != TRACE_NONE)
+        if (s->o.gaps && r->t.due_ns != TRACE_NONE) {
             r->stopped_ns =
                 gap_list_stopped(s->o.gaps, r->t.due_ns, r->t.start_ns - row_late_ns(r)) +
                 gap_list_stopped(s->o.gaps, r->t.start_ns, done_ns);
+            r->in_burst = gap_list_stopped(s->o.gaps, r->t.due_ns, r->t.start_ns) > 0;
+        }
         ledger_moved(s->env.ledger, r, op);
     } else if (was == ROW_LOOKUP) {
         counts_looked_up(s->env.ledger->counts, done_ns - op->start_ns, op->status == 0);

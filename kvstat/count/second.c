@@ -37,6 +37,9 @@ void second_free(struct second *s)
     free(s);
 }
 
+/* The values of all of it: the row is left out. */
+#define WHOLE INT64_MAX
+
 static int move(struct moved *m, int64_t ns, int64_t less_ns)
 {
     if (ns <= 0 || less_ns <= ns / SAME_PARTS)
@@ -47,6 +50,8 @@ static int move(struct moved *m, int64_t ns, int64_t less_ns)
         m->to = hist_create();
     if (!m->from || !m->to || hist_record(m->from, ns) < 0)
         return -ENOMEM;
+    if (less_ns == WHOLE)
+        return 0;
     return hist_record(m->to, less_ns < ns ? ns - less_ns : 0);
 }
 
@@ -64,10 +69,24 @@ static int64_t added_to_response(const struct second *s, const struct second_row
            gaps_overlap_ns(stops, row->start_ns, row->end_ns);
 }
 
+/* Due before the end of a stop of the process and started after it: rows that came all at once,
+ * which no trace asked for. */
+static bool is_of_burst(const struct second *s, const struct second_row *row)
+{
+    const struct gaps *stops = gaps_of_process(s->gaps);
+    int64_t due_ns;
+
+    return stops && row->response_ns > 0 &&
+           !__builtin_sub_overflow(row->end_ns, row->response_ns, &due_ns) &&
+           gaps_overlap_ns(stops, due_ns, row->start_ns) > 0;
+}
+
 int second_add(struct second *s, const struct second_row *row)
 {
     struct moved *m = s->moved[row->tier][row->op == TRACE_WRITE];
-    int64_t gap_ns = s->gaps ? gaps_overlap_ns(s->gaps, row->start_ns, row->end_ns) : 0;
+    int64_t gap_ns = is_of_burst(s, row) ? WHOLE
+                     : s->gaps           ? gaps_overlap_ns(s->gaps, row->start_ns, row->end_ns)
+                                         : 0;
     int rc = 0;
     if (gap_ns > 0)
         rc = move(&m[SECOND_SERVICE], row->service_ns, gap_ns);
@@ -120,10 +139,11 @@ int64_t second_percentile(const struct second *s, const struct hist *all, uint8_
 {
     const struct moved *m = &s->moved[tier][op == TRACE_WRITE][time];
     struct walk walk[] = {{.hist = all}, {.hist = m->from}, {.hist = m->to}};
-    unsigned __int128 parts = (unsigned __int128)hist_count(all) * ppm;
+    if (!m->from || hist_count(all) + hist_count(m->to) <= hist_count(m->from))
+        return hist_percentile(all, ppm); /* nothing was moved, or nothing is left */
+    uint64_t left = hist_count(all) + hist_count(m->to) - hist_count(m->from);
+    unsigned __int128 parts = (unsigned __int128)left * ppm;
     int64_t rank = (int64_t)((parts + 999999) / 1000000), seen = 0;
-    if (!m->from)
-        return hist_percentile(all, ppm);
     for (size_t i = 0; i < 3; i++)
         step(&walk[i]);
     while (walk[0].more || walk[1].more || walk[2].more) {

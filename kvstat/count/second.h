@@ -1,6 +1,7 @@
 /* second.h - times computed a second time, without what the tool and its processors added to them:
  * response times without the tool's own delays, service and device times without the gaps in which
- * the replay did not run. What differs is not to be believed. */
+ * the replay did not run, and without the rows of the burst after a stop. What differs is not to be
+ * believed. */
 #ifndef KVSTAT_COUNT_SECOND_H
 #define KVSTAT_COUNT_SECOND_H
 

@@ -43,6 +43,51 @@ const char *judge_added(char buf[JUDGE_ADDED], const char *what, double share)
     return buf;
 }
 
+double judge_moved(const struct hist *as_was, const struct hist *without, unsigned *which)
+{
+    double most = 0;
+
+    *which = 0;
+    if (hist_count(without) == 0)
+        return hist_count(as_was) > 0 ? INFINITY : 0;
+    for (unsigned i = 0; i < JUDGED; i++) {
+        if (!judge_enough(hist_count(as_was), judge_percentile[i].ppm))
+            continue;
+        double a = (double)hist_percentile(as_was, judge_percentile[i].ppm);
+        double b = (double)hist_percentile(without, judge_percentile[i].ppm);
+        double share = a > b ? (a - b) / (b > 1 ? b : 1) : 0;
+        if (share > most) {
+            most = share;
+            *which = i;
+        }
+    }
+    return most;
+}
+
+struct hist *judge_without(const struct hist *all, const struct hist *some,
+                           const struct hist *others)
+{
+    struct hist *h = hist_create();
+    size_t at = 0, at_some = 0;
+    int64_t low, high, low_some = 0, high_some;
+    uint64_t n, n_some = 0;
+    int rc = h ? 0 : -1, more = hist_next(some, &at_some, &low_some, &high_some, &n_some);
+
+    while (rc == 0 && hist_next(all, &at, &low, &high, &n)) {
+        if (more && low_some == low) {
+            n -= n_some < n ? n_some : n;
+            more = hist_next(some, &at_some, &low_some, &high_some, &n_some);
+        }
+        rc = hist_record_n(h, low + (high - low) / 2, n);
+    }
+    if (rc == 0)
+        rc = hist_merge(h, others);
+    if (rc == 0)
+        return h;
+    hist_free(h);
+    return NULL;
+}
+
 bool judge_enough(uint64_t samples, uint32_t ppm)
 {
     return (double)samples * (1000000.0 - ppm) >= 10e6;

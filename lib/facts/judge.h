@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/hist.h"
+
 /* In the order of how grave they are: of two states, the greater counts. */
 enum validity_state {
     VALIDITY_GOOD,
@@ -37,7 +39,7 @@ enum validity_state judge_longer(double share);
 /* "client delay adds 12 % to"; above ten times, where a percentage says nothing, "client delay is
  * most of". Returns buf. */
 enum {
-    JUDGE_ADDED = 96
+    JUDGE_ADDED = 160
 };
 const char *judge_added(char buf[JUDGE_ADDED], const char *what, double share);
 
@@ -50,6 +52,16 @@ struct judge_percentile {
     unsigned percent;
 };
 extern const struct judge_percentile judge_percentile[JUDGED];
+
+/* The percentile that differs most between times as they were and without what lengthened them:
+ * returns by what share, *which of judge_percentile. One that has too few samples above it would be
+ * another one in the next run anyway: it shows nothing. Without any times, all of them were moved:
+ * INFINITY. */
+double judge_moved(const struct hist *as_was, const struct hist *without, unsigned *which);
+/* all, less the values of some, and with others in their place; the caller frees it. NULL: no
+ * memory. */
+struct hist *judge_without(const struct hist *all, const struct hist *some,
+                           const struct hist *others);
 
 /* At least ten of that many samples lie above the percentile. With fewer, the next run will show
  * another value. */

@@ -22,7 +22,12 @@ struct loop {
     enum gap_of of;
     char name[GAPS_NAME_CAP];
     pid_t thread;
-    int64_t delay_ns; /* at gap_list_begin; then of the timed part; negative: not known */
+    /* At gap_list_begin; then of the timed part; negative: not known. slices: turns on a
+     * processor. */
+    struct delay {
+        int64_t ns, slices;
+    } delay;
+    int64_t listed_ns; /* of its gaps in the list */
 };
 
 struct gap_list {
@@ -43,33 +48,37 @@ struct gap_list {
 
 /* ---- run delay ---- */
 
-/* "RUNNING_NS DELAY_NS SLICES"; -1: cannot be told. */
-static int64_t parse_delay(const char *text)
-{
-    unsigned long long ran, delay;
+static const struct delay not_known = {-1, -1};
 
-    return sscanf(text, "%llu %llu", &ran, &delay) == 2 ? (int64_t)delay : -1;
+/* "RUNNING_NS DELAY_NS SLICES". */
+static struct delay parse_delay(const char *text)
+{
+    unsigned long long ran, delay, slices;
+
+    if (sscanf(text, "%llu %llu %llu", &ran, &delay, &slices) != 3)
+        return not_known;
+    return (struct delay){(int64_t)delay, (int64_t)slices};
 }
 
-static int64_t read_delay(int fd)
+static struct delay read_delay(int fd)
 {
     char text[96];
     ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
 
     if (n <= 0)
-        return -1;
+        return not_known;
     text[n] = '\0';
     return parse_delay(text);
 }
 
-static int64_t delay_of(pid_t thread)
+static struct delay delay_of(pid_t thread)
 {
     char path[64];
     int fd;
 
     snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", (int)thread);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    int64_t delay = read_delay(fd);
+    struct delay delay = read_delay(fd);
     if (fd >= 0)
         close(fd);
     return delay;
@@ -81,8 +90,10 @@ static void add(struct gap_list *g, unsigned loop, int64_t from_ns, int64_t unti
 {
     pthread_mutex_lock(&g->lock);
     if (g->open) {
-        if (g->kept < GAPS_MAX)
+        if (g->kept < GAPS_MAX) {
             g->gap[g->kept++] = (struct gap){from_ns, until_ns, loop};
+            g->loop[loop].listed_ns += until_ns - from_ns;
+        }
         g->count++;
         if (until_ns - from_ns > g->largest_ns)
             g->largest_ns = until_ns - from_ns;
@@ -109,7 +120,7 @@ static unsigned add_loop(struct gap_list *g, enum gap_of of, const char *name, u
             snprintf(l->name, sizeof(l->name), "%s",
                      of == GAPS_OF_PROCESS ? "process" : "scheduler");
         l->thread = gettid();
-        l->delay_ns = delay_of(l->thread);
+        l->delay = delay_of(l->thread);
     }
     pthread_mutex_unlock(&g->lock);
     return i;
@@ -126,7 +137,7 @@ void gap_loop_open(struct gap_loop *l, struct gap_list *g, enum gap_of of, const
         return;
     l->gaps = g;
     l->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    l->delay_ns = read_delay(l->schedstat);
+    l->delay_ns = read_delay(l->schedstat).ns;
 }
 
 void gap_loop_close(struct gap_loop *l)
@@ -146,7 +157,7 @@ void gap_loop_look(struct gap_loop *l, int64_t from_ns, int64_t now_ns)
 {
     if (!l->gaps || now_ns - from_ns < GAPS_NS)
         return;
-    int64_t delay = read_delay(l->schedstat), waited = delay - l->delay_ns;
+    int64_t delay = read_delay(l->schedstat).ns, waited = delay - l->delay_ns;
 
     if (delay < 0)
         return;
@@ -208,8 +219,10 @@ void gap_list_begin(struct gap_list *g)
     g->open = true;
     g->kept = g->count = 0;
     g->largest_ns = 0;
-    for (unsigned i = 0; i < g->loops; i++)
-        g->loop[i].delay_ns = delay_of(g->loop[i].thread);
+    for (unsigned i = 0; i < g->loops; i++) {
+        g->loop[i].delay = delay_of(g->loop[i].thread);
+        g->loop[i].listed_ns = 0;
+    }
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -219,8 +232,9 @@ void gap_list_end(struct gap_list *g)
     g->open = false;
     for (unsigned i = 0; i < g->loops; i++) {
         struct loop *l = &g->loop[i];
-        int64_t now = delay_of(l->thread);
-        l->delay_ns = now >= 0 && l->delay_ns >= 0 ? now - l->delay_ns : -1;
+        struct delay now = delay_of(l->thread), was = l->delay;
+        bool known = now.ns >= 0 && was.ns >= 0;
+        l->delay = known ? (struct delay){now.ns - was.ns, now.slices - was.slices} : not_known;
     }
     pthread_mutex_unlock(&g->lock);
 }
@@ -265,7 +279,8 @@ static bool add_delays(const struct gap_list *g, enum gap_of first, enum gap_of 
     *d = (struct gap_list_delay){0};
     pthread_mutex_lock(lock); /* a thread that starts late may still be adding its loop */
     for (unsigned i = 0; i < g->loops; i++) {
-        int64_t delay = g->loop[i].delay_ns;
+        const struct loop *l = &g->loop[i];
+        int64_t delay = l->delay.ns;
         if (delay < 0 || g->loop[i].of == GAPS_OF_PROCESS)
             continue;
         known = true;
@@ -275,8 +290,10 @@ static bool add_delays(const struct gap_list *g, enum gap_of first, enum gap_of 
         if (g->loop[i].of < first || g->loop[i].of > last)
             continue;
         d->engines_ns += delay;
-        if (delay > d->most_ns) {
-            d->most_ns = delay;
+        int64_t unlisted_ns = delay - l->listed_ns - l->delay.slices * GAPS_WAKE_NS;
+        d->unlisted_ns += unlisted_ns > 0 ? unlisted_ns : 0;
+        if (unlisted_ns > d->most_ns) {
+            d->most_ns = unlisted_ns;
             d->loop = i;
         }
     }
@@ -344,4 +361,19 @@ int64_t gap_list_stopped(const struct gap_list *g, int64_t start_ns, int64_t end
         sum += end_ns - (due_ns > start_ns ? due_ns : start_ns);
     pthread_mutex_unlock(lock);
     return sum;
+}
+
+unsigned gap_list_stops(const struct gap_list *g, int64_t *longest_ns)
+{
+    unsigned count = 0;
+
+    *longest_ns = 0;
+    for (size_t i = 0; i < g->kept; i++) {
+        int64_t ns = g->gap[i].end_ns - g->gap[i].start_ns;
+        if (g->loop[g->gap[i].loop].of != GAPS_OF_PROCESS || ns < GAP_STOP_NS)
+            continue;
+        count++;
+        *longest_ns = ns > *longest_ns ? ns : *longest_ns;
+    }
+    return count;
 }

@@ -13,7 +13,9 @@ enum {
     GAPS_MAX = 10000,     /* gaps kept; more are counted */
     GAPS_LOOPS_MAX = 256, /* loops whose run delay is known; more are not watched */
     GAPS_NAME_CAP = 24,
-    GAPS_NS = 1000000 /* shorter ones are none */
+    GAPS_NS = 1000000,   /* shorter ones are none */
+    GAPS_WAKE_NS = 50000 /* an idle processor, a virtual one above all, may take as long to come
+                            back; who waits for storage has that, whatever runs beside it */
 };
 
 /* Whose loop it is. The scheduler takes no time that an engine measures: its gaps make rows start
@@ -74,8 +76,10 @@ const char *gap_list_loop_name(const struct gap_list *g, unsigned loop);
 struct gap_list_delay {
     int64_t all_ns, engines_ns;
     int64_t longest_ns; /* of the loop that waited longest, the scheduler too */
-    int64_t most_ns;    /* of the engines' loop that waited longest */
-    unsigned loop;      /* which one */
+    /* Of the engines, waits that no gap in the list tells, less what it takes an idle processor to
+     * come back (GAPS_WAKE_NS): the rest is others' work. All, and of the loop that has most. */
+    int64_t unlisted_ns, most_ns;
+    unsigned loop; /* which one */
 };
 /* False: the kernel does not tell. After gap_list_end. */
 bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d);
@@ -87,5 +91,7 @@ int64_t gap_list_overlap(const struct gap_list *g, int64_t start_ns, int64_t end
 /* How much of it, which is over, lies in stops: gaps of the process of GAP_STOP_NS and more. It
  * knows of a stop before the thread that wakes up has told it. Cheap likewise. */
 int64_t gap_list_stopped(const struct gap_list *g, int64_t start_ns, int64_t end_ns);
+/* How many stops the list has. *longest_ns: of them, 0 of none. After gap_list_end. */
+unsigned gap_list_stops(const struct gap_list *g, int64_t *longest_ns);
 
 #endif

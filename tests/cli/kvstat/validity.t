@@ -84,6 +84,29 @@ echo '{"program": "kvreplay", "valid": true, "gaps": [{"thread": "process", "sta
 report 'a line that a stop of 20 s left behind'
 is 'moves responses, and no service' "$(state response) $(state service) $(state device)" 'unreliable good good'
 
+# A stop of a second, and the burst after it: reads that were due in it started all at once when it was over, and took 50 ms. No
+# gap overlaps them, and still the stop made them.
+burst() { # STOPS: 600 reads, 150 a second; 140 of them of the burst after a stop of 0.94 s
+    printf '{"program": "kvreplay", "valid": true, "gaps": [%s]}' "$1" >"$TMP/run.json"
+    rows 0 0 0 # the columns alone
+    awk 'BEGIN {
+        for (i = 0; i < 600; i++) {
+            due = i / 150
+            of_burst = due >= 1.01 && due < 1.94
+            start = of_burst ? 1.95 : due
+            printf "%.6f,Read,4096,Tier-2,k%d,Decode,%d,u,batch,user,1,%.6f,,%.6f,%.6f,%.6f,%d,%d,ok\n", due, i, i, due, due, due,
+                start, of_burst ? 50000000 : 1000000, of_burst ? 50000000 : 1000000
+        }
+    }'
+}
+burst '{"thread": "process", "start_s": 1.0, "end_s": 1.94}' >"$TMP/rows.csv"
+report 'a stop with a burst after it'
+is 'moves service and device times' "$(state service) $(state device)" 'unreliable unreliable'
+like 'by the pause' "$(json "$TMP/stdout" .validity.line)" 'a pause of kvreplay (is most of|adds .* to) Tier-2 Read p95'
+burst '{"thread": "process", "start_s": 0.1, "end_s": 0.25}' >"$TMP/rows.csv"
+report 'a stop elsewhere'
+is 'leaves them good' "$(state service) $(state device)" 'good good'
+
 # Only the memory tier was held: the drive's figures, and criteria on them, stay as good as they were.
 held() { # COUNT: of so many reads of Tier-1, each within a gap, beside 2,000 good ones of Tier-2
     gaps 40

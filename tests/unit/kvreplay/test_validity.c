@@ -462,6 +462,64 @@ static void no_memory_to_judge(void **state)
     run_free(r);
 }
 
+/* After a stop of a second, the reads that were due in it come at once and take 50 ms each: they
+ * move the P95 of all. They are left out, and told, whatever they did; with none of them the
+ * figures are good. */
+static void the_burst_after_a_stop(void **state)
+{
+    (void)state;
+    static const struct {
+        int burst;
+        int64_t burst_ns;
+        bool moved;
+    } c[] = {{150, 50000000, true}, {150, 1000000, false}, {0, 0, false}};
+    for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+        struct run *r = run_of(GB, 2 * GB, 0);
+        const int64_t ns = 1000000;
+        struct gap_list *gaps = gap_list_create();
+        struct gap_loop loop;
+
+        for (int k = 0; k < 600; k++) {
+            int64_t took = k < c[i].burst ? c[i].burst_ns : ns;
+            struct row row = {.t = {.op = TRACE_READ,
+                                    .tier = TRACE_CPU,
+                                    .phase = TRACE_DECODE,
+                                    .due_ns = TRACE_NONE,
+                                    .device_ns = took,
+                                    .latency_ns = took},
+                              .in_burst = k < c[i].burst};
+            counts_add(&r->counts, &row);
+        }
+        r->evidence.real[TRACE_CPU] = r->evidence.real_engine = true;
+        gap_loop_open(&loop, gaps, GAPS_OF_ENGINE, "storage", 0);
+        gap_list_begin(gaps);
+        if (c[i].burst) {
+            struct gap_loop process;
+            gap_loop_open(&process, gaps, GAPS_OF_PROCESS, NULL, 0);
+            gap_loop_add(&process, 1000, 1000 + 940000000);
+            gap_loop_close(&process);
+        }
+        gap_list_end(gaps);
+        gap_loop_close(&loop);
+        r->evidence.gaps = gaps;
+        judge(r);
+        const struct validity_figure *f = figure_of_place(r, VALIDITY_DEVICE);
+        assert_int_equal(f != NULL, c[i].moved);
+        if (f) {
+            assert_int_equal(f->state, VALIDITY_UNRELIABLE);
+            assert_non_null(strstr(f->why, "and ran 150 rows in a burst then, which is most of "
+                                           "Tier-1 Read p95 (50.0 ms instead of 1.00 ms)"));
+        }
+        bool told = false;
+        for (unsigned k = 0; k < r->validity.notes; k++)
+            told |= strstr(r->validity.note[k], "stood still 1 time, for up to 940 ms") &&
+                    strstr(r->validity.note[k], "150 rows that were due by then ran in a burst");
+        assert_int_equal(told, c[i].burst > 0);
+        gap_list_free(gaps);
+        run_free(r);
+    }
+}
+
 /* Two threads on one processor: both wait for it half of the time. */
 struct pair {
     struct gap_list *gaps;
@@ -690,6 +748,7 @@ int main(void)
         cmocka_unit_test(responses_that_lateness_lengthened),
         cmocka_unit_test(what_the_target_is),
         cmocka_unit_test(time_above_the_block_layer),
+        cmocka_unit_test(the_burst_after_a_stop),
         cmocka_unit_test(rows_that_gaps_lengthened),
         cmocka_unit_test(no_memory_to_judge),
         cmocka_unit_test(times_at_another_speed),
