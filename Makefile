@@ -24,7 +24,7 @@ lib/sort  := heap temp_file time_sort
 lib/trace := shape trace frame_file gzip frame frame_out csv_scan csv parse parse_avx2 pieces read format write
 lib/log   := lines iso_time layers oplog
 lib/json  := jsoncut jsontree jsonin jsonout
-lib/facts := judge fact facts
+lib/facts := judge fact facts origin
 lib/conf  := keys value conf
 lib/model := model hf_fields hf_types hf_layers hf_state hf_keys hf_compute hf find
 lib/drive := drive_model share_server
@@ -54,9 +54,10 @@ kvgen/curve  := curve sized_cache request_prefixes optimal
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
 kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording
 
-KVREPLAY_FOLDERS := kvreplay kvreplay/sched kvreplay/many
+KVREPLAY_FOLDERS := kvreplay kvreplay/device kvreplay/sched kvreplay/many
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   machine evidence validity evidence_json summary
+kvreplay/device := origin
 kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts doors results idle
 kvreplay/many  := totals collect pool
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,12 +153,14 @@ void evidence_begin(struct evidence *ev, const struct target_device *const *devi
     ev->network.counted = count_network(&ev->network, 0);
     read_log(&ev->log_before, device, n);
     ev->counted = target_devices_count(device, n, &ev->before) == 0;
+    ev->top_counted = target_tops_count(device, n, &ev->top_before) == 0;
     machine_read(&ev->machine_before);
 }
 
 void evidence_end(struct evidence *ev, const struct target_device *const *device, unsigned n)
 {
     ev->counted = ev->counted && target_devices_count(device, n, &ev->after) == 0;
+    ev->top_counted = ev->top_counted && target_tops_count(device, n, &ev->top_after) == 0;
     ev->network.counted = ev->network.counted && count_network(&ev->network, 1);
     read_log(&ev->log_after, device, n);
     machine_read(&ev->machine_after);
@@ -176,16 +179,30 @@ double evidence_cached_read_share(const struct evidence *ev)
     return seen < asked ? 1 - seen / asked : 0;
 }
 
+static double moved_between(const struct target_counters *from, const struct target_counters *to,
+                            enum trace_op op)
+{
+    return op == TRACE_READ ? (double)(to->read_bytes - from->read_bytes)
+                            : (double)(to->write_bytes - from->write_bytes);
+}
+
+double evidence_moved(const struct evidence *ev, enum trace_op op)
+{
+    double last = moved_between(&ev->before, &ev->after, op);
+    double top = moved_between(&ev->top_before, &ev->top_after, op);
+
+    if (!ev->counted)
+        return NAN;
+    return ev->top_counted && top < last ? top : last;
+}
+
 double evidence_moved_share(const struct evidence *ev, enum trace_op op)
 {
-    bool read = op == TRACE_READ;
-    const uint64_t *bytes = read ? ev->counts->read_bytes : ev->counts->write_bytes;
-    uint64_t seen = read ? ev->after.read_bytes - ev->before.read_bytes
-                         : ev->after.write_bytes - ev->before.write_bytes;
+    const uint64_t *bytes = op == TRACE_READ ? ev->counts->read_bytes : ev->counts->write_bytes;
 
     if (!ev->counted || (double)bytes[TRACE_STORAGE] < EVIDENCE_ASKED_MIN)
         return -1;
-    return (double)seen / (double)bytes[TRACE_STORAGE];
+    return evidence_moved(ev, op) / (double)bytes[TRACE_STORAGE];
 }
 
 double evidence_reduced_to(const struct evidence *ev)

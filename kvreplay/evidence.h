@@ -79,6 +79,8 @@ struct evidence {
     struct evidence_below below;
     bool counted; /* it counts for the device under the target */
     struct target_counters before, after;
+    bool top_counted; /* likewise for the first block devices below the targets */
+    struct target_counters top_before, top_after;
     struct evidence_network network;
     /* of the objects' bytes, in the page cache; negative: not known, or (before) not looked at */
     double resident_share, resident_before;
@@ -146,6 +148,9 @@ double evidence_resident_share(const struct evidence_targets *seen);
 /* Takes them into ev. */
 void evidence_set_targets(struct evidence *ev, const struct evidence_targets *seen);
 
+/* Bytes that the devices moved, at most, for reads or writes of Tier-2: those of others are in it
+ * only where they went through the same first block device. NAN: not known. */
+double evidence_moved(const struct evidence *ev, enum trace_op op);
 /* Share (0..1) of the bytes that Tier-2 asked for, in reads or in writes, which the devices moved.
  * It is beyond 1 when others read or wrote, too. -1: not known, or too little was asked for. */
 double evidence_moved_share(const struct evidence *ev, enum trace_op op);

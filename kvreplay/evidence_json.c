@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "kvreplay/device/origin.h"
+
 /* What stands for the device's counters with remote stores. */
 static void put_network(struct facts *f, const struct evidence_network *n)
 {
@@ -113,6 +115,7 @@ void evidence_json(struct jsonout *j, const struct evidence *ev)
         facts_put_number(&f, FACT_ACHIEVED_PER_S, ev->achieved_per_s);
         facts_put_number(&f, FACT_BACKLOG_GROWTH, ev->growth_per_s);
     }
+    origin_put_facts(&f, ev);
     facts_write(j, &f, FACTS_OF_EVIDENCE);
 
     json_gaps(j, "gaps", ev, false);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kvreplay/evidence_json.h"
+#include "kvreplay/device/origin.h"
 #include "lib/base/units.h"
 
 /* CPU seconds, without those spun, per GiB moved by all tiers; negative: nothing was moved. */
@@ -813,6 +814,20 @@ static const char *devices_text(char *buf, size_t cap, const struct tiers *t)
     return buf;
 }
 
+/* Where the bytes of Tier-2 came from, and went. */
+static void text_origin(FILE *out, const struct evidence *ev)
+{
+    static const char *const words[] = {[TRACE_READ] = "reads", [TRACE_WRITE] = "writes"};
+    struct origin o;
+    char text[ORIGIN_TEXT];
+
+    for (enum trace_op op = TRACE_READ; op <= TRACE_WRITE; op++) {
+        origin_find(&o, ev, op);
+        if (origin_text(text, &o)[0])
+            fprintf(out, "Storage %s: %s\n", words[op], text);
+    }
+}
+
 /* The reasons for which all figures are unreliable are told as such. */
 static bool is_told(const struct validity_figure *f)
 {
@@ -837,6 +852,7 @@ static void text_evidence(FILE *out, const struct summary *s)
                                    (double)(ev->after.write_bytes - ev->before.write_bytes)),
                 units_format_bytes(c, sizeof(c), (double)n->read_bytes[TRACE_STORAGE]),
                 units_format_bytes(d, sizeof(d), (double)n->write_bytes[TRACE_STORAGE]));
+    text_origin(out, ev);
     text_network(out, s);
     if (s->sync_ns >= 0)
         fprintf(out, "data forced to the device in %s after the run\n",

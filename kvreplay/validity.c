@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kvreplay/device/origin.h"
 #include "lib/base/units.h"
 
-#define VALIDITY_ENOUGH       64e6 /* bytes, to judge a share or a rate by */
-#define VALIDITY_MOVED        0.9  /* share of the bytes that a direct run moves at least */
 #define VALIDITY_NEAR_CEILING 0.7
 #define VALIDITY_BEYOND       1.25 /* times what was asked, or what the kernel saw */
 #define VALIDITY_KERNEL_NS    1e8  /* the kernel counts ms: less is not compared */
@@ -41,20 +40,6 @@ static void validity_note(struct validity *v, const char *format, ...)
     va_end(args);
 }
 
-/* Does compression or deduplication below explain that only this share of the bytes was read? Where
- * the run wrote, its writes must have shrunk alike, and no cache below have kept them. Else a layer
- * must be there that reduces, and explains as much as the ratios of the contents allow. */
-static bool was_reduced(const struct evidence *ev, double read)
-{
-    double written = evidence_moved_share(ev, TRACE_WRITE), left = evidence_reduced_to(ev);
-
-    if (ev->counts->write_bytes[TRACE_STORAGE] >= (uint64_t)VALIDITY_ENOUGH && written >= 0)
-        return ev->below.cache == TARGET_CACHE_NONE && written > JUDGE_MOVES &&
-               written < VALIDITY_MOVED && read < VALIDITY_MOVED &&
-               read >= VALIDITY_MOVED * written;
-    return left < 1 && read >= (1 - JUDGE_MOVES) * left;
-}
-
 /* A direct run moves every byte of the application over the device. op: reads or writes. */
 static void note_moved(struct validity *v, const struct evidence *ev, enum trace_op op)
 {
@@ -63,10 +48,10 @@ static void note_moved(struct validity *v, const struct evidence *ev, enum trace
         read ? ev->counts->read_bytes[TRACE_STORAGE] : ev->counts->write_bytes[TRACE_STORAGE];
     double share = evidence_moved_share(ev, op);
 
-    if (share < 0 || share >= VALIDITY_MOVED || (ev->storage && ev->storage->keeps_cache) ||
-        (double)asked < VALIDITY_ENOUGH)
+    if (share < 0 || share >= ORIGIN_MOVED || (ev->storage && ev->storage->keeps_cache) ||
+        (double)asked < ORIGIN_ENOUGH)
         return;
-    if (was_reduced(ev, read ? share : evidence_moved_share(ev, TRACE_READ)))
+    if (origin_was_reduced(ev, read ? share : evidence_moved_share(ev, TRACE_READ)))
         return;
     validity_note(v, "the device %s %.0f %% of the bytes that Tier-2 asked for; the rest %s%s",
                   read ? "read" : "wrote", 100 * share,
@@ -85,8 +70,7 @@ static void note_link(struct validity *v, const struct evidence *ev, enum trace_
     if (counts_sum(ev->counts, TRACE_STORAGE, op, &sum) < 0)
         validity_note(v, "%s",
                       "out of memory: Tier-2 was not compared with what the device's link carries");
-    else if ((double)sum.bytes >= VALIDITY_ENOUGH &&
-             counts_rate(&sum) > (double)ev->link_bytes_per_s)
+    else if ((double)sum.bytes >= ORIGIN_ENOUGH && counts_rate(&sum) > (double)ev->link_bytes_per_s)
         validity_note(v,
                       "Tier-2 %s at %s are more than the device's link carries (%s): a cache was "
                       "measured",
@@ -136,7 +120,7 @@ static void note_foreign(struct validity *v, const struct evidence *ev)
                  (double)(after->write_bytes - before->write_bytes);
     char a[32], b[32];
 
-    if (before->io_known && after->io_known && ev->storage && asked >= VALIDITY_ENOUGH &&
+    if (before->io_known && after->io_known && ev->storage && asked >= ORIGIN_ENOUGH &&
         own > VALIDITY_BEYOND * asked)
         validity_note(v,
                       "this process moved %s for the %s that Tier-2 rows asked for: whole blocks "
@@ -144,7 +128,7 @@ static void note_foreign(struct validity *v, const struct evidence *ev)
                       units_format_bytes(a, sizeof(a), own),
                       units_format_bytes(b, sizeof(b), asked));
     own = before->io_known && after->io_known ? own : asked;
-    if (ev->counted && ev->storage && seen >= VALIDITY_ENOUGH && seen > VALIDITY_BEYOND * own)
+    if (ev->counted && ev->storage && seen >= ORIGIN_ENOUGH && seen > VALIDITY_BEYOND * own)
         validity_note(
             v,
             "foreign traffic: the device moved %s, this process only %s: other programs, writes "
@@ -570,27 +554,18 @@ static bool judge_cache_below(struct validity *v, const struct evidence *ev)
     return true;
 }
 
-/* An overlay whose folder this process does not see, as in a container. */
-static bool is_hidden_memory(const struct evidence *ev)
-{
-    const struct machine *before = &ev->machine_before, *after = &ev->machine_after;
-
-    return ev->target == TARGET_MEDIUM_UNKNOWN && strcmp(ev->file_system, "overlay") == 0 &&
-           ev->counts->read_bytes[TRACE_STORAGE] >= (uint64_t)VALIDITY_ENOUGH && before->io_known &&
-           after->io_known && after->read_bytes == before->read_bytes && ev->resident_share >= 1 &&
-           !ev->storage->keeps_cache;
-}
-
 static void judge_storage(struct validity *v, const struct evidence *ev)
 {
     const char *name = ev->file_system[0] ? ev->file_system : "this target";
     double cached = evidence_cached_read_share(ev);
+    struct origin reads;
 
     if (!ev->storage)
         return;
+    origin_find(&reads, ev, TRACE_READ);
     if (ev->target == TARGET_MEDIUM_MEMORY)
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNRELIABLE, "the target is memory (%s)", name);
-    else if (is_hidden_memory(ev))
+    else if (origin_is_hidden_memory(ev))
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNRELIABLE,
                      "the target is memory (%s): all objects are in the page cache and nothing was "
                      "read from a device",
@@ -600,7 +575,7 @@ static void judge_storage(struct validity *v, const struct evidence *ev)
     else if (ev->storage->keeps_cache && ev->target == TARGET_MEDIUM_STORAGE)
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD,
                      "page cache included: that is what this engine sees");
-    else if (cached > JUDGE_MOVES && was_reduced(ev, 1 - cached))
+    else if (cached > JUDGE_MOVES && origin_was_reduced(ev, 1 - cached))
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD,
                      "the device read only %.0f %% of the bytes: a layer below compresses or "
                      "deduplicates",
@@ -613,6 +588,11 @@ static void judge_storage(struct validity *v, const struct evidence *ev)
     else if (cached < 0 && ev->counts->read_bytes[TRACE_STORAGE] > 0 && ev->storage->direct != 1)
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNKNOWN,
                      "how much was read from the page cache is not known");
+    else if (origin_not_device(&reads) > JUDGE_MOVES)
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNRELIABLE,
+                     "%.0f %% of the bytes read never reached the device: they came from a cache "
+                     "below the file system",
+                     100 * origin_not_device(&reads));
     else
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD, "%s", "");
 }

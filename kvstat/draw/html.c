@@ -109,7 +109,7 @@ void html_cell(FILE *out, const struct figure_part *part, enum figure_what what,
     char name[FIGURE_NAME];
     double v = NAN;
     bool few = false;
-    id.what = (uint8_t)what;
+    id.what = (uint16_t)what;
     id.statistic = (uint8_t)statistic;
     if (f)
         v = statistic == FIGURE_VALUE ? figure_number(f) : figure_statistic(f, statistic);

@@ -59,7 +59,7 @@ static void put_bound(FILE *out, const struct figure_part *c, enum figure_what w
     char name[FIGURE_NAME];
     bool share = strcmp(unit, "share") == 0;
     double v = f ? figure_number(f) : NAN;
-    id.what = (uint8_t)what;
+    id.what = (uint16_t)what;
     fputs("<td>", out);
     html_value(out, figure_name(name, &id), share ? FIGURE_UNIT_SHARE : FIGURE_UNIT_NONE, v, false);
     if (isfinite(v) && !share && unit[0]) {

@@ -154,7 +154,7 @@ static int64_t tier_level(const struct source *s, unsigned tier, enum figure_wha
 static uint64_t class_count(const struct source *s, unsigned class, enum figure_what what)
 {
     struct figure_id id = figure_id_class(class);
-    id.what = (uint8_t)what;
+    id.what = (uint16_t)what;
     return figures_count(s->f, id);
 }
 

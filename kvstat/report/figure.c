@@ -41,6 +41,8 @@ static const struct scope {
     [FIGURE_OF_KERNEL] = {{"run", "kernel"}, KEY_NONE, NULL},
     [FIGURE_OF_EVIDENCE] = {{"run", "evidence"}, KEY_NONE, NULL},
     [FIGURE_OF_OVERLOAD] = {{"run", "evidence"}, KEY_NONE, "overload"},
+    [FIGURE_OF_READS] = {{"run", "evidence"}, KEY_NONE, "reads"},
+    [FIGURE_OF_WRITES] = {{"run", "evidence"}, KEY_NONE, "writes"},
     [FIGURE_OF_DRIVE_LOG] = {{"run", "drive_log"}, KEY_NONE, NULL},
     [FIGURE_OF_AUTOSCALING] = {{"run", "autoscaling"}, KEY_NONE, NULL},
     [FIGURE_OF_APART] = {{"run", "apart"}, KEY_LABEL, NULL},
@@ -92,14 +94,19 @@ int figure_id_compare(const struct figure_id *a, const struct figure_id *b)
     return c || a->what != FIGURE_OTHER ? c : compare_texts(a->member, b->member);
 }
 
-static enum figure_scope scope_of_fact(enum fact_id fact)
+enum figure_scope figure_scope_of_facts(enum fact_scope scope)
 {
-    return fact_of(fact)->scope == FACTS_OF_OVERLOAD ? FIGURE_OF_OVERLOAD : FIGURE_OF_EVIDENCE;
+    static const enum figure_scope of[FACT_SCOPES] = {[FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE,
+                                                      [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD,
+                                                      [FACTS_OF_READS] = FIGURE_OF_READS,
+                                                      [FACTS_OF_WRITES] = FIGURE_OF_WRITES};
+    return of[scope];
 }
 
 struct figure_id figure_id_fact(enum fact_id fact)
 {
-    return figure_id(scope_of_fact(fact), (enum figure_what)(FIGURE_FACT + fact));
+    return figure_id(figure_scope_of_facts(fact_of(fact)->scope),
+                     (enum figure_what)(FIGURE_FACT + fact));
 }
 
 /* ---- value ---- */
@@ -662,7 +669,7 @@ static bool parse_what(struct figure_id *id, const char *name, unsigned from, un
         const char *rest = what_of(w).member ? after(name, what_of(w).member) : NULL;
         if (!rest)
             continue;
-        id->what = (uint8_t)w;
+        id->what = (uint16_t)w;
         id->statistic = FIGURE_VALUE;
         for (unsigned s = FIGURE_COUNT; *rest && s < FIGURE_STATISTICS; s++)
             if (strcmp(rest, statistics[s]) == 0) {
@@ -753,6 +760,18 @@ static bool parse_labelled(struct figure_id *id, char *name, enum figure_scope s
     return false;
 }
 
+/* The facts of a scope, from first to *last; FACTS: it has none. */
+static unsigned facts_of(enum figure_scope scope, unsigned *last)
+{
+    unsigned first = FACTS;
+    for (unsigned i = 0; i < FACTS; i++)
+        if (figure_scope_of_facts(fact_of(i)->scope) == scope) {
+            first = first < FACTS ? first : i;
+            *last = i;
+        }
+    return first;
+}
+
 /* Whether the name is a figure of that scope. */
 static bool parse_scope(struct figure_id *id, char *name, enum figure_scope which)
 {
@@ -772,8 +791,9 @@ static bool parse_scope(struct figure_id *id, char *name, enum figure_scope whic
         rest = after(rest, scope->tail);
     if (rest && !*rest)
         return true;
-    if (rest && (which == FIGURE_OF_EVIDENCE || which == FIGURE_OF_OVERLOAD))
-        return parse_what(id, rest, FIGURE_FACT, FIGURE_WHATS - 1);
+    unsigned last = 0, first = facts_of(which, &last);
+    if (rest && first < FACTS)
+        return parse_what(id, rest, FIGURE_FACT + first, FIGURE_FACT + last);
     return rest && parse_what(id, rest, FIGURE_FILES, FIGURE_OTHER - 1);
 }
 

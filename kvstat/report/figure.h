@@ -25,6 +25,8 @@ enum figure_scope {
     FIGURE_OF_KERNEL,
     FIGURE_OF_EVIDENCE,
     FIGURE_OF_OVERLOAD, /* in the evidence */
+    FIGURE_OF_READS,    /* likewise: where the bytes of Tier-2 came from, and went */
+    FIGURE_OF_WRITES,
     FIGURE_OF_DRIVE_LOG,
     FIGURE_OF_AUTOSCALING,
     FIGURE_OF_APART, /* of the operation in label, which is no row */
@@ -242,9 +244,9 @@ enum figure_statistic {
  * for scope and what is the identity of a figure that needs neither these nor a label.
  */
 struct figure_id {
-    uint8_t scope, what, statistic;
+    uint8_t scope, statistic;
     uint8_t tier, op, phase, qos, class;
-    uint16_t by;
+    uint16_t what, by;
     int32_t status;
     const char *text[GROUP_TEXTS]; /* of a group; may be empty; NULL: not by it */
     const char *label;  /* of a group: the words of its columns, "Tier-2/Read/Decode"; of a
@@ -263,20 +265,21 @@ int figure_id_compare(const struct figure_id *a, const struct figure_id *b);
 
 static inline struct figure_id figure_id(enum figure_scope scope, enum figure_what what)
 {
-    return (struct figure_id){.scope = (uint8_t)scope, .what = (uint8_t)what};
+    return (struct figure_id){.scope = (uint8_t)scope, .what = (uint16_t)what};
 }
+enum figure_scope figure_scope_of_facts(enum fact_scope scope);
 struct figure_id figure_id_fact(enum fact_id fact);
 static inline struct figure_id figure_id_tier(enum figure_scope scope, unsigned tier,
                                               enum figure_what what)
 {
     return (struct figure_id){
-        .scope = (uint8_t)scope, .what = (uint8_t)what, .by = GROUPS_TIER, .tier = (uint8_t)tier};
+        .scope = (uint8_t)scope, .what = (uint16_t)what, .by = GROUPS_TIER, .tier = (uint8_t)tier};
 }
 static inline struct figure_id figure_id_direction(unsigned tier, unsigned op,
                                                    enum figure_what what)
 {
     return (struct figure_id){.scope = FIGURE_OF_DIRECTION,
-                              .what = (uint8_t)what,
+                              .what = (uint16_t)what,
                               .by = GROUPS_TIER | GROUPS_OP,
                               .tier = (uint8_t)tier,
                               .op = (uint8_t)op};

@@ -285,13 +285,11 @@ static void put_fact(struct figures *f, enum fact_id fact, const struct facts *f
 /* What kvreplay saw of its own run, as its summary has it. */
 static void put_facts(struct figures *f, const struct facts *facts)
 {
-    static const enum figure_scope scopes[] = {
-        [FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE, [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD};
     for (unsigned scope = 0; scope < FACT_SCOPES; scope++) {
-        if (scope == FACTS_OF_OVERLOAD && !facts->there[FACTS_OF_EVIDENCE])
+        if (scope != FACTS_OF_EVIDENCE && !facts->there[FACTS_OF_EVIDENCE])
             continue; /* which it would be in */
         if (!facts->there[scope])
-            put_unknown(f, figure_id(scopes[scope], FIGURE_ITSELF));
+            put_unknown(f, figure_id(figure_scope_of_facts(scope), FIGURE_ITSELF));
         for (unsigned i = 0; i < FACTS && facts->there[scope]; i++)
             if (fact_of(i)->scope == scope)
                 put_fact(f, i, facts);
@@ -1072,6 +1070,22 @@ bool figures_is_result(const struct figures *f)
 bool figures_is_empty(const struct figures *f, unsigned tier)
 {
     return figures_is(f, figure_id_tier(FIGURE_OF_ROWS, tier, FIGURE_EMPTY));
+}
+
+const char *figures_origin(char buf[ORIGIN_TEXT], const struct figures *f, enum fact_scope scope)
+{
+    struct origin o;
+    for (unsigned i = 0; i <= ORIGIN_PARTS; i++) {
+        double bytes = figures_number(f, figure_id_fact(origin_fact(scope, i)));
+        *(i == ORIGIN_PARTS ? &o.asked : &o.part[i]) = bytes;
+    }
+    return origin_text(buf, &o);
+}
+
+const char *figures_hits(char buf[ORIGIN_TEXT], const struct figures *f)
+{
+    return origin_hits_text(buf, figures_number(f, figure_id_fact(FACT_HITS_BYTES)),
+                            figures_number(f, figure_id_fact(FACT_HITS_DEVICE_BYTES)));
 }
 
 const char *figures_stand_in(const struct figures *f, unsigned tier)

@@ -14,6 +14,7 @@
 #include "kvstat/report/figure.h"
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
+#include "lib/facts/origin.h"
 
 struct scan;
 struct provenance;
@@ -55,6 +56,11 @@ bool figures_is_result(const struct figures *f);
 const char *const *figures_files(const struct figures *f, size_t *n);
 /* The tier's engine did nothing: kvreplay --null. */
 bool figures_is_empty(const struct figures *f, unsigned tier);
+/* Where the bytes of Tier-2 came from (FACTS_OF_READS) or went (FACTS_OF_WRITES), in words; "": not
+ * known. Returns buf. */
+const char *figures_origin(char buf[ORIGIN_TEXT], const struct figures *f, enum fact_scope scope);
+/* The share of the bytes of hits in all tiers that never touched the device, likewise. */
+const char *figures_hits(char buf[ORIGIN_TEXT], const struct figures *f);
 /* What stood in for the tier, as a warning: "SIMULATED", "NOT EXECUTED"; "": nothing did. */
 const char *figures_stand_in(const struct figures *f, unsigned tier);
 /* A run whose requests took time to generate. */

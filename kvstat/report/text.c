@@ -216,6 +216,19 @@ static void put_drive_log(FILE *out, const struct figures *f)
     cell_paragraph(out, "Drive log", line);
 }
 
+static void put_origin(FILE *out, const struct figures *f)
+{
+    char reads[ORIGIN_TEXT], writes[ORIGIN_TEXT], hits[ORIGIN_TEXT], line[3 * ORIGIN_TEXT + 64];
+    figures_origin(reads, f, FACTS_OF_READS);
+    figures_origin(writes, f, FACTS_OF_WRITES);
+    figures_hits(hits, f);
+    snprintf(line, sizeof(line), "%s%s%s%s%s%s%s", reads[0] ? "storage reads: " : "", reads,
+             reads[0] && writes[0] ? "; " : "", writes[0] ? "storage writes: " : "", writes,
+             hits[0] ? "; " : "", hits);
+    if (reads[0] || writes[0])
+        cell_paragraph(out, "Origin", line);
+}
+
 /* Of remote stores, in place of a device's counters. */
 static void put_network(FILE *out, const struct figures *f)
 {
@@ -329,6 +342,7 @@ static void put_run(FILE *out, const struct figures *f)
         cell_paragraph(out, "Validity", validity);
     put_storage(out, f);
     put_device(out, f);
+    put_origin(out, f);
     put_drive_log(out, f);
     put_network(out, f);
     if (text(f, run, FIGURE_RECORDED)[0])

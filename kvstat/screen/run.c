@@ -15,7 +15,7 @@
 
 /* The lines that paragraphs may take, and whether sections are set apart. */
 struct room {
-    size_t verdict, validity, time, requests, targets, notes;
+    size_t verdict, validity, origin, time, requests, targets, notes;
     bool apart;
 };
 
@@ -613,6 +613,20 @@ static void put_cache(struct lines *l, const struct figures *f)
     lines_paragraph(l, "Cache", &p, "; ", 1);
 }
 
+/* Where the bytes of storage came from, and went. */
+static void put_origin(struct lines *l, const struct figures *f, const struct room *room)
+{
+    struct lines_parts p = {0};
+    char text[ORIGIN_TEXT];
+    if (figures_origin(text, f, FACTS_OF_READS)[0])
+        lines_part(&p, "storage reads: %s", text);
+    if (figures_hits(text, f)[0])
+        lines_part(&p, "%s", text);
+    if (figures_origin(text, f, FACTS_OF_WRITES)[0])
+        lines_part(&p, "storage writes: %s", text);
+    lines_paragraph(l, "Origin", &p, "; ", room->origin);
+}
+
 static void put_autoscaling(struct lines *l, const struct figures *f)
 {
     const enum figure_scope scope = FIGURE_OF_AUTOSCALING;
@@ -773,6 +787,7 @@ static void put_all(struct lines *l, const struct figures *f, const struct verdi
     put_failures(l, f, room);
     put_verdict(l, f, v, room);
     put_validity(l, f, room);
+    put_origin(l, f, room);
     put_time(l, f, room);
     set_apart(l, room);
     bool dash = put_table(l, f);
@@ -792,9 +807,9 @@ void screen_run(FILE *out, const struct figures *f, const struct verdict *verdic
 {
     /* The last is no more than a screen, whatever there is to say. */
     static const struct room rooms[] = {
-        {3, 4, 3, 2, 3, 4, true}, {3, 3, 3, 2, 2, 2, true},  {2, 2, 2, 2, 2, 2, true},
-        {2, 2, 2, 2, 2, 1, true}, {2, 2, 2, 1, 2, 1, true},  {2, 2, 2, 1, 1, 1, true},
-        {2, 1, 2, 1, 1, 1, true}, {2, 2, 2, 1, 2, 1, false}, {1, 1, 1, 1, 1, 1, false}};
+        {3, 4, 3, 3, 2, 3, 4, true}, {3, 3, 3, 3, 2, 2, 2, true},  {2, 2, 1, 2, 2, 2, 2, true},
+        {2, 2, 1, 2, 2, 2, 1, true}, {2, 2, 1, 2, 1, 2, 1, true},  {2, 2, 1, 2, 1, 1, 1, true},
+        {2, 1, 1, 2, 1, 1, 1, true}, {2, 2, 1, 2, 1, 2, 1, false}, {1, 1, 1, 1, 1, 1, 1, false}};
     enum {
         ROOMS = sizeof(rooms) / sizeof(rooms[0])
     };

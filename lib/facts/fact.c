@@ -59,6 +59,30 @@ static const struct fact table[FACTS] = {
      FACT_MAX},
     {FACT_BACKLOG_GROWTH, FACTS_OF_OVERLOAD, "backlog_growth", FACT_NUMBER, FIGURE_UNIT_PER_S,
      FACT_MAX},
+    {FACT_HITS_BYTES, FACTS_OF_EVIDENCE, "hits_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_HITS_DEVICE_BYTES, FACTS_OF_EVIDENCE, "hits_device_bytes", FACT_COUNT, FIGURE_UNIT_BYTES,
+     FACT_SUM},
+    {FACT_READS_ASKED, FACTS_OF_READS, "asked_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_READS_DEVICE, FACTS_OF_READS, "device_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_READS_PAGE_CACHE, FACTS_OF_READS, "page_cache_bytes", FACT_COUNT, FIGURE_UNIT_BYTES,
+     FACT_SUM},
+    {FACT_READS_CACHE_BELOW, FACTS_OF_READS, "cache_below_bytes", FACT_COUNT, FIGURE_UNIT_BYTES,
+     FACT_SUM},
+    {FACT_READS_SAVED, FACTS_OF_READS, "saved_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_READS_MEMORY, FACTS_OF_READS, "memory_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_READS_SERVER, FACTS_OF_READS, "server_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_READS_UNKNOWN, FACTS_OF_READS, "unknown_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_WRITES_ASKED, FACTS_OF_WRITES, "asked_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_WRITES_DEVICE, FACTS_OF_WRITES, "device_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_WRITES_PAGE_CACHE, FACTS_OF_WRITES, "page_cache_bytes", FACT_COUNT, FIGURE_UNIT_BYTES,
+     FACT_SUM},
+    {FACT_WRITES_CACHE_BELOW, FACTS_OF_WRITES, "cache_below_bytes", FACT_COUNT, FIGURE_UNIT_BYTES,
+     FACT_SUM},
+    {FACT_WRITES_SAVED, FACTS_OF_WRITES, "saved_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_WRITES_MEMORY, FACTS_OF_WRITES, "memory_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_WRITES_SERVER, FACTS_OF_WRITES, "server_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
+    {FACT_WRITES_UNKNOWN, FACTS_OF_WRITES, "unknown_bytes", FACT_COUNT, FIGURE_UNIT_BYTES,
+     FACT_SUM},
 };
 
 const struct fact *fact_at(unsigned i)
@@ -77,7 +101,9 @@ const struct fact *fact_of(enum fact_id id)
 
 const char *fact_scope_path(enum fact_scope scope)
 {
-    static const char *const paths[FACT_SCOPES] = {
-        [FACTS_OF_EVIDENCE] = "evidence", [FACTS_OF_OVERLOAD] = "evidence.overload"};
+    static const char *const paths[FACT_SCOPES] = {[FACTS_OF_EVIDENCE] = "evidence",
+                                                   [FACTS_OF_OVERLOAD] = "evidence.overload",
+                                                   [FACTS_OF_READS] = "evidence.reads",
+                                                   [FACTS_OF_WRITES] = "evidence.writes"};
     return paths[scope];
 }

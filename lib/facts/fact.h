@@ -9,10 +9,12 @@
 enum fact_scope {
     FACTS_OF_EVIDENCE,
     FACTS_OF_OVERLOAD, /* only of a run that was overloaded */
+    FACTS_OF_READS,    /* where the bytes of Tier-2 came from, and went */
+    FACTS_OF_WRITES,
     FACT_SCOPES
 };
 
-/* In the order in which reports show them. */
+/* In the order in which reports show them; those of a scope stand together. */
 enum fact_id {
     FACT_RUN_DELAY_S,
     FACT_RUN_DELAY_SHARE,
@@ -47,9 +49,27 @@ enum fact_id {
     FACT_PAGE_CACHE,
     FACT_REGISTERED_BUFFERS,
     FACT_DIRECT,
+    FACT_HITS_BYTES,
+    FACT_HITS_DEVICE_BYTES,
     FACT_OFFERED_PER_S,
     FACT_ACHIEVED_PER_S,
     FACT_BACKLOG_GROWTH,
+    FACT_READS_ASKED, /* these of reads and writes: in the order of origin.h */
+    FACT_READS_DEVICE,
+    FACT_READS_PAGE_CACHE,
+    FACT_READS_CACHE_BELOW,
+    FACT_READS_SAVED,
+    FACT_READS_MEMORY,
+    FACT_READS_SERVER,
+    FACT_READS_UNKNOWN,
+    FACT_WRITES_ASKED,
+    FACT_WRITES_DEVICE,
+    FACT_WRITES_PAGE_CACHE,
+    FACT_WRITES_CACHE_BELOW,
+    FACT_WRITES_SAVED,
+    FACT_WRITES_MEMORY,
+    FACT_WRITES_SERVER,
+    FACT_WRITES_UNKNOWN,
     FACTS
 };
 

@@ -237,6 +237,21 @@ int target_devices_count(const struct target_device *const *d, unsigned n,
     return n ? 0 : -ENODEV;
 }
 
+int target_tops_count(const struct target_device *const *d, unsigned n, struct target_counters *c)
+{
+    *c = (struct target_counters){0};
+    for (unsigned i = 0; i < n; i++) {
+        bool again = false;
+        if (d[i]->layers.disks != 1)
+            return -ENODEV;
+        for (unsigned k = 0; k < i; k++)
+            again |= strcmp(d[k]->layers.top, d[i]->layers.top) == 0;
+        if (!again && add_counters(d[i]->layers.top, c) < 0)
+            return -ENODEV;
+    }
+    return n ? 0 : -ENODEV;
+}
+
 /* File systems by the number in statfs(2). linux/magic.h lacks some of them. */
 static const struct {
     uint32_t magic;

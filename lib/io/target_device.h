@@ -69,5 +69,8 @@ struct target_counters {
  * none, or one of them is hidden or has no counters. */
 int target_devices_count(const struct target_device *const *d, unsigned n,
                          struct target_counters *c);
+/* Likewise of the first block device below each target, which has less of others' I/O in it: a file
+ * system's own loop device, or a mapped one. -ENODEV also where a target lies on several. */
+int target_tops_count(const struct target_device *const *d, unsigned n, struct target_counters *c);
 
 #endif
