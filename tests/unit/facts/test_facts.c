@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "lib/facts/facts.h"
+#include "lib/facts/origin.h"
 
 static const struct fact_value *value(const struct facts *f, unsigned i)
 {
@@ -171,6 +172,44 @@ static void two_become_one(void **state)
         assert_int_equal(value(&both, i)->known, fact_at(i)->merge == FACT_LAST);
 }
 
+/* One unit, the parts that are something, and what no device moved. */
+static void where_bytes_came_from(void **state)
+{
+    const double gib = 1024.0 * 1024 * 1024;
+    struct origin o = {.asked = 41.2 * gib, .part = {40.9 * gib, 0.3 * gib}};
+    struct facts f = {0};
+    char text[ORIGIN_TEXT];
+
+    (void)state;
+    assert_string_equal(origin_text(text, &o), "41.2 GiB asked = 40.9 device + 0.3 page cache");
+    assert_true(fabs(origin_not_device(&o) - 0.3 / 41.2) < 1e-12);
+    origin_put(&f, FACTS_OF_WRITES, &o);
+    assert_true(f.there[FACTS_OF_WRITES] && !f.there[FACTS_OF_READS]);
+    assert_int_equal(f.of[FACT_WRITES_ASKED].count, (uint64_t)o.asked);
+    assert_int_equal(f.of[FACT_WRITES_PAGE_CACHE].count, (uint64_t)o.part[ORIGIN_PAGE_CACHE]);
+    for (unsigned i = 0; i < ORIGIN_PARTS; i++) {
+        assert_int_equal(fact_of(origin_fact(FACTS_OF_READS, i))->scope, FACTS_OF_READS);
+        assert_int_equal(fact_of(origin_fact(FACTS_OF_WRITES, i))->scope, FACTS_OF_WRITES);
+    }
+
+    /* Nothing from the device is worth telling where the device was asked. */
+    o = (struct origin){.asked = 100, .part = {[ORIGIN_CACHE_BELOW] = 60, [ORIGIN_MEMORY] = 40}};
+    assert_string_equal(origin_text(text, &o),
+                        "100 B asked = 0 device + 60 cache below + 40 memory");
+    assert_true(origin_not_device(&o) == 1);
+    o = (struct origin){.asked = 100, .part = {[ORIGIN_SERVER] = 60, [ORIGIN_UNKNOWN] = 40}};
+    assert_string_equal(origin_text(text, &o), "100 B asked = 60 server + 40 not known");
+    assert_true(origin_not_device(&o) == 0);
+    o = (struct origin){.asked = 0};
+    assert_string_equal(origin_text(text, &o), "");
+    o.asked = NAN;
+    assert_string_equal(origin_text(text, &o), "");
+    assert_string_equal(origin_hits_text(text, 200, 50),
+                        "75.0 % of the bytes of hits never touched the device");
+    assert_string_equal(origin_hits_text(text, 0, 0), "");
+    assert_string_equal(origin_hits_text(text, 200, NAN), "");
+}
+
 /* Whether the page has the name as a word by itself. */
 static bool has_word(const char *page, const char *name)
 {
@@ -199,11 +238,9 @@ static void every_fact_is_in_the_man_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fact_has_one_row),
-        cmocka_unit_test(through_a_file),
-        cmocka_unit_test(what_is_not_known),
-        cmocka_unit_test(two_become_one),
-        cmocka_unit_test(every_fact_is_in_the_man_page),
+        cmocka_unit_test(every_fact_has_one_row), cmocka_unit_test(through_a_file),
+        cmocka_unit_test(what_is_not_known),      cmocka_unit_test(two_become_one),
+        cmocka_unit_test(where_bytes_came_from),  cmocka_unit_test(every_fact_is_in_the_man_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

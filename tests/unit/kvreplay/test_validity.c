@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "kvreplay/device/origin.h"
 #include "kvreplay/evidence.h"
 #include "kvreplay/validity.h"
 #include "lib/base/clock.h"
@@ -268,6 +269,9 @@ static void layers_below(void **state)
         {GB / 4, 0, GB / 4, TARGET_CACHE_NONE, true, true, 4, VALIDITY_GOOD, "compresses"},
         {GB / 8, 0, GB / 8, TARGET_CACHE_NONE, true, true, 4, VALIDITY_UNRELIABLE, "a cache"},
         {GB / 4, 0, GB / 4, TARGET_CACHE_NONE, false, true, 4, VALIDITY_UNRELIABLE, "a cache"},
+        /* a cache that has no name: this process had all of it moved, the device a part */
+        {GB * 9 / 10, 0, GB, TARGET_CACHE_NONE, false, true, 1, VALIDITY_UNRELIABLE,
+         "10 % of the bytes read never reached the device"},
     };
 
     for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
@@ -288,6 +292,127 @@ static void layers_below(void **state)
         assert_non_null(f);
         assert_int_equal(f->state, c[i].storage);
         assert_non_null(strstr(f->why, c[i].why));
+        run_free(r);
+    }
+}
+
+/* Each byte that Tier-2 was asked for has one owner. */
+static void where_the_bytes_were(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t device, top, own;
+        enum target_medium target;
+        enum target_cache cache;
+        int direct;
+        bool counted, store;
+        uint64_t part[ORIGIN_PARTS]; /* of reads */
+        uint64_t written[ORIGIN_PARTS];
+    } c[] = {
+        /* others moved as much as the replay, on the disk but not on its own device */
+        {2 * GB, GB, GB, TARGET_MEDIUM_STORAGE, TARGET_CACHE_NONE, 1, true, false, {GB}, {2 * GB}},
+        {2 * GB,
+         0,
+         GB / 2,
+         TARGET_MEDIUM_STORAGE,
+         TARGET_CACHE_NONE,
+         0,
+         true,
+         false,
+         {0, GB / 2, GB / 2},
+         {0, 2 * GB}},
+        {GB / 4,
+         GB,
+         GB,
+         TARGET_MEDIUM_STORAGE,
+         TARGET_CACHE_LOOP,
+         1,
+         true,
+         false,
+         {GB / 4, 0, GB * 3 / 4},
+         {GB / 4, 0, 2 * GB - GB / 4}},
+        {GB,
+         GB,
+         GB,
+         TARGET_MEDIUM_STORAGE,
+         TARGET_CACHE_LOOP,
+         1,
+         false,
+         false,
+         {[ORIGIN_UNKNOWN] = GB},
+         {[ORIGIN_UNKNOWN] = 2 * GB}},
+        {GB,
+         GB,
+         GB,
+         TARGET_MEDIUM_STORAGE,
+         TARGET_CACHE_ARC,
+         1,
+         true,
+         false,
+         {[ORIGIN_UNKNOWN] = GB},
+         {[ORIGIN_UNKNOWN] = 2 * GB}},
+        {GB,
+         GB,
+         0,
+         TARGET_MEDIUM_MEMORY,
+         TARGET_CACHE_NONE,
+         0,
+         false,
+         false,
+         {[ORIGIN_MEMORY] = GB},
+         {[ORIGIN_MEMORY] = 2 * GB}},
+        {0,
+         0,
+         0,
+         TARGET_MEDIUM_UNKNOWN,
+         TARGET_CACHE_NONE,
+         1,
+         false,
+         false,
+         {[ORIGIN_UNKNOWN] = GB},
+         {[ORIGIN_UNKNOWN] = 2 * GB}},
+        {0,
+         0,
+         0,
+         TARGET_MEDIUM_NETWORK,
+         TARGET_CACHE_NONE,
+         1,
+         false,
+         true,
+         {[ORIGIN_SERVER] = GB / 2, [ORIGIN_UNKNOWN] = GB / 2},
+         {[ORIGIN_SERVER] = 2 * GB}},
+    };
+
+    for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+        struct tier_info info = {.direct = c[i].direct};
+        struct run *r = run_of(c[i].device, c[i].device, 0);
+        struct evidence *ev = &r->evidence;
+        struct origin o;
+
+        ev->counted = c[i].counted;
+        ev->top_counted = true;
+        ev->top_after.read_bytes = c[i].top;
+        ev->top_after.write_bytes = 2 * c[i].top;
+        ev->storage = &info;
+        ev->target = c[i].target;
+        ev->below.cache = c[i].cache;
+        ev->machine_before.io_known = ev->machine_after.io_known = true;
+        ev->machine_after.read_bytes = c[i].own;
+        ev->network = (struct evidence_network){.stores = c[i].store,
+                                                .counted = true,
+                                                .received = {1, 1 + GB / 2},
+                                                .sent = {0, 3 * GB}};
+        origin_find(&o, ev, TRACE_READ);
+        assert_true(o.asked == (double)GB);
+        for (unsigned k = 0; k < ORIGIN_PARTS; k++)
+            assert_true(o.part[k] == (double)c[i].part[k]);
+        origin_find(&o, ev, TRACE_WRITE);
+        assert_true(o.asked == (double)(2 * GB));
+        for (unsigned k = 0; k < ORIGIN_PARTS; k++)
+            assert_true(o.part[k] == (double)c[i].written[k]);
+        ev->storage = NULL;
+        origin_find(&o, ev, TRACE_READ);
+        assert_false(o.asked == o.asked);
         run_free(r);
     }
 }
@@ -755,6 +880,7 @@ int main(void)
         cmocka_unit_test(the_tier_whose_threads_waited),
         cmocka_unit_test(waits_that_lengthened_no_io),
         cmocka_unit_test(layers_below),
+        cmocka_unit_test(where_the_bytes_were),
         cmocka_unit_test(a_hidden_overlay),
         cmocka_unit_test(near_the_ceiling),
         cmocka_unit_test(the_link_of_a_drive),
