@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "kvreplay/evidence_json.h"
 #include "kvreplay/device/origin.h"
+#include "kvreplay/evidence_json.h"
 #include "lib/base/units.h"
 
 /* CPU seconds, without those spun, per GiB moved by all tiers; negative: nothing was moved. */
