@@ -39,7 +39,7 @@ lib/ranks  := part start claims ranks_one
 MPI_FILES  := lib/ranks/ranks_mpi
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
-KVGEN_FOLDERS := kvgen kvgen/meaning kvgen/source kvgen/sim kvgen/policy kvgen/cache kvgen/serve kvgen/worth kvgen/curve kvgen/format kvgen/record
+KVGEN_FOLDERS := kvgen kvgen/meaning kvgen/source kvgen/sim kvgen/policy kvgen/cache kvgen/manager kvgen/serve kvgen/worth kvgen/curve kvgen/format kvgen/record
 kvgen        := kvgen options option_values print_config models workload rng tier_model gpu_profile run_source ingest convert \
                 output summary provenance
 kvgen/meaning := reading stamps block_size
@@ -48,6 +48,7 @@ kvgen/source := population ident rag users turn_counts inputs file_source merged
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers prefill_time engines emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve arc mru
 kvgen/cache  := chain id_table chunks lmcache lmcache_mp page_tree page_files sglang block_pool vllm vllm_offload vllm_host vllm_tracker vllm_files
+kvgen/manager := jobs chunk_keys lmcache
 kvgen/serve  := scheduler step_time
 kvgen/worth  := frozen break_even worth worth_text
 kvgen/curve  := curve sized_cache request_prefixes optimal

@@ -82,7 +82,9 @@ enum kv_event_kind {
     KV_PROMOTED,     /* room taken for a copy that comes up from the tier below */
     KV_NOT_PROMOTED, /* no room for it */
     KV_TOUCHED,      /* a store or load found the copy and refreshed it */
-    KV_DEMOTED       /* the copy left this tier and the one below holds it */
+    KV_DEMOTED,      /* the copy left this tier and the one below holds it */
+    KV_READ,         /* a load reads the copy */
+    KV_WAITS         /* the load of that copy waits for room in the tier; see step_built */
 };
 
 /* Something happened to one block, page or chunk. Lent for the call. */
@@ -97,7 +99,7 @@ struct kv_event {
 
 enum kv_transfer_kind {
     KV_STORE,   /* down, of what was computed */
-    KV_LOAD,    /* up to the GPU, for a request */
+    KV_LOAD,    /* up to the GPU, for a request; of several tiers several, which begin together */
     KV_PROMOTE, /* up to a tier above the one that holds it, not to the GPU */
     KV_WRITE    /* down, from a tier below the GPU */
 };
@@ -139,8 +141,8 @@ struct kv_cache_ops {
     /* Takes what the last look-up found, and room. false: it does not fit, and nothing changed. The
      * scheduler then sets computed_tokens to the end of what was found. */
     bool (*admit)(struct kv_cache *c, struct kv_request *r, const struct kv_room *room);
-    /* The load of an admitted request is done: its tokens now count as cached. The scheduler calls
-     * admit for the rest next, without a look-up. */
+    /* The load of an admitted request is done, with the last of its transfers: its tokens now count
+     * as cached. The scheduler calls admit for the rest next, without a look-up. */
     void (*loaded)(struct kv_cache *c, struct kv_request *r);
     /* Room for that many tokens more after computed_tokens. false: it does not fit; nothing
      * changed. */
@@ -148,7 +150,9 @@ struct kv_cache_ops {
     /* This step computes that many tokens of r; computed_tokens is as before them. In the order of
      * the step, after all of its admissions. */
     void (*scheduled)(struct kv_cache *c, struct kv_request *r, uint64_t tokens);
-    /* All of the step was told. 0, or -ENOMEM, after which only free may be called. */
+    /* All of the step was told. 0, or -ENOMEM or -EDEADLK, after which only free may be called.
+     * -EDEADLK: the engine waits for ever, for room that only itself could free (KV_WAITS said for
+     * what). */
     int (*step_built)(struct kv_cache *c);
     /* An output came: the keys and values of the first `tokens` tokens are there, and the tokens
      * themselves are known. */
@@ -188,7 +192,7 @@ struct kv_held {
 };
 
 struct kv_below_ops {
-    const char *name;
+    const char *name, *version;                                            /* as of kv_cache_ops */
     void (*free)(struct kv_below *b);                                      /* takes NULL */
     int (*arrive)(struct kv_below *b, struct kv_request *r, void **state); /* 0 or -ENOMEM */
     /* Tokens that can be loaded after the first `from`, which the GPU has. */
@@ -199,7 +203,7 @@ struct kv_below_ops {
     /* After this step the first `end` tokens are on the GPU: what is to be stored is stored. held:
      * one for each group. */
     void (*offer)(struct kv_below *b, void *state, uint64_t end, const struct kv_held *held);
-    int (*step_built)(struct kv_below *b); /* 0 or -ENOMEM */
+    int (*step_built)(struct kv_below *b); /* 0, -ENOMEM or -EDEADLK */
     void (*preempted)(struct kv_below *b, void *state);
     /* The request ends. held: its blocks, which are free now but not overwritten yet; lent until
      * depart. The next step_built may still store from them. */

@@ -160,6 +160,45 @@ static void read_l2(struct lmcache *c, struct lmcache_request *r, uint64_t first
     r->staged = 0;
 }
 
+/* The first hit on L2 that the GPU lacks. */
+static uint64_t first_on_l2(const struct lmcache *c, const struct lmcache_request *r)
+{
+    uint64_t first = r->gpu_tokens / c->s.chunk_tokens;
+    return first > r->hit_l1 ? first : r->hit_l1;
+}
+
+/* Takes a buffer for each hit on L2. false: there is none for the rest. */
+static bool stage(struct lmcache *c, struct lmcache_request *r)
+{
+    while (first_on_l2(c, r) + r->staged < hits(r)) {
+        if (!take_buffer(c))
+            return false;
+        r->staged++;
+    }
+    return true;
+}
+
+/* Leaves the hits on L2 that no buffer was found for. */
+static void leave_l2(struct lmcache *c, struct lmcache_request *r)
+{
+    uint64_t first = first_on_l2(c, r);
+    c->staged -= r->staged;
+    r->staged = 0;
+    if (first >= hits(r))
+        return;
+    unpin(c, r, first);
+    r->hit_l2 = first - r->hit_l1;
+    set_hit_tokens(c, r);
+}
+
+void lmcache_stage(struct lmcache *c, struct lmcache_request *r)
+{
+    c->staged -= r->staged;
+    r->staged = 0;
+    if (!stage(c, r))
+        leave_l2(c, r);
+}
+
 int64_t lmcache_load(struct lmcache *c, struct lmcache_request *r)
 {
     int rc = chunks_reserve(c->chunks, r->chunks);
@@ -169,54 +208,47 @@ int64_t lmcache_load(struct lmcache *c, struct lmcache_request *r)
     uint64_t kept = r->gpu_tokens + (r->hit_tokens == r->tokens ? 1 : 0);
     uint64_t needed = r->hit_tokens > kept ? r->hit_tokens - kept : 0;
     if (needed == 0 || needed < c->s.min_retrieve_tokens) {
+        c->staged -= r->staged;
+        r->staged = 0;
         unpin(c, r, 0);
         return 0;
     }
-    uint64_t first = r->gpu_tokens / c->s.chunk_tokens;
-    uint64_t first_l2 = first > r->hit_l1 ? first : r->hit_l1;
-    for (uint64_t i = first; !r->waits && i < r->hit_l1; i++)
+    for (uint64_t i = r->gpu_tokens / c->s.chunk_tokens; !r->waits && i < r->hit_l1; i++)
         tell(c, LMCACHE_L1_LOAD, r->chunk[i]);
     /* All buffers first, then the reads. */
-    while (first_l2 + r->staged < hits(r)) {
-        if (take_buffer(c)) {
-            r->staged++;
-            continue;
-        }
+    if (!stage(c, r)) {
         if (!r->waits)
-            tell(c, LMCACHE_L1_HANG, r->chunk[first_l2 + r->staged]);
+            tell(c, LMCACHE_L1_HANG, r->chunk[first_on_l2(c, r) + r->staged]);
         r->waits = true;
         if (!c->s.fixed)
             return -EAGAIN;
-        c->staged -= r->staged;
-        r->staged = 0;
-        unpin(c, r, first_l2);
-        r->hit_l2 = first_l2 - r->hit_l1;
-        set_hit_tokens(c, r);
+        leave_l2(c, r);
     }
-    read_l2(c, r, first_l2);
+    read_l2(c, r, first_on_l2(c, r));
     unpin(c, r, 0);
     return (int64_t)(r->hit_tokens > r->gpu_tokens ? r->hit_tokens - r->gpu_tokens : 0);
 }
 
-/* The oldest write to L2 ends: its chunk can be found there and evicted, and its buffer let go. */
-static void end_write(struct lmcache *c)
+/* A buffer of L1 is let go. */
+static void let_go(struct lmcache *c, uint32_t number)
 {
-    uint32_t number = chunks_first_begun(c->chunks, CHUNK_L2);
-    chunks_put(c->chunks, CHUNK_L2, number);
     if (c->s.local_cpu)
         chunks_unpin(c->chunks, CHUNK_L1, number);
     else
         c->staged--;
 }
 
-uint64_t lmcache_written(struct lmcache *c, uint64_t writes)
+/* A write to L2 ends: its chunk can be found there and evicted, and its buffer let go. */
+static void end_write(struct lmcache *c, uint32_t number)
 {
-    uint64_t done = 0;
-    while (done < writes && chunks_first_begun(c->chunks, CHUNK_L2) != CHUNK_NONE) {
-        end_write(c);
-        done++;
-    }
-    return done;
+    chunks_put(c->chunks, CHUNK_L2, number);
+    let_go(c, number);
+}
+
+void lmcache_written(struct lmcache *c, const uint64_t *chunk, uint64_t chunks)
+{
+    for (uint64_t i = 0; i < chunks; i++)
+        end_write(c, chunks_find(c->chunks, chunk[i]));
 }
 
 /* One more chunk fits on L2, after evictions. false: none can be evicted. */
@@ -239,26 +271,26 @@ static void submit(struct lmcache *c, uint64_t chunk)
     if (chunks_held(c->chunks, CHUNK_L2, number)) {
         chunks_touch(c->chunks, CHUNK_L2, number);
         tell(c, LMCACHE_L2_DUP, chunk);
+        let_go(c, number);
     } else if (chunks_begun(c->chunks, CHUNK_L2, number)) {
         tell(c, LMCACHE_L2_INFLIGHT, chunk);
+        let_go(c, number);
     } else if (make_room(c)) {
+        /* Its buffer is taken until the write ends. */
         number = chunks_get(c->chunks, chunk);
         chunks_begin(c->chunks, CHUNK_L2, number);
         tell(c, LMCACHE_L2_STORE, chunk);
-        /* Its buffer is taken until the write ends. */
-        if (c->s.local_cpu)
-            chunks_pin(c->chunks, CHUNK_L1, number);
-        else
-            c->staged++;
         if (!c->s.writes_held)
-            end_write(c);
-    } else
+            end_write(c, number);
+    } else {
         tell(c, LMCACHE_L2_REJECT, chunk);
+        let_go(c, number);
+    }
 }
 
-int lmcache_store(struct lmcache *c, const uint64_t *chunk, uint64_t chunks)
+int64_t lmcache_store(struct lmcache *c, const uint64_t *chunk, uint64_t chunks)
 {
-    int rc = chunks_reserve(c->chunks, 2 * chunks);
+    int rc = chunks_reserve(c->chunks, chunks);
     if (rc < 0)
         return rc;
     /* All buffers first, for chunks that turn out to be there already, too. */
@@ -267,13 +299,24 @@ int lmcache_store(struct lmcache *c, const uint64_t *chunk, uint64_t chunks)
         got++;
     if (got < chunks)
         tell(c, LMCACHE_L1_ALLOCFAIL, chunk[got]);
-    for (uint64_t i = 0; c->s.local_cpu && i < got; i++)
+    for (uint64_t i = 0; c->s.local_cpu && i < got; i++) {
         keep_buffer(c, chunk[i], LMCACHE_L1_STORE);
-    if (!c->s.local_cpu)
+        if (c->s.l2_chunks > 0)
+            chunks_pin(c->chunks, CHUNK_L1, chunks_find(c->chunks, chunk[i]));
+    }
+    if (!c->s.local_cpu && c->s.l2_chunks == 0)
         c->staged -= got;
-    for (uint64_t i = 0; c->s.l2_chunks > 0 && i < got; i++)
+    return (int64_t)got;
+}
+
+int lmcache_submit(struct lmcache *c, const uint64_t *chunk, uint64_t chunks)
+{
+    if (c->s.l2_chunks == 0)
+        return 0;
+    int rc = chunks_reserve(c->chunks, chunks);
+    for (uint64_t i = 0; rc == 0 && i < chunks; i++)
         submit(c, chunk[i]);
-    return 0;
+    return rc;
 }
 
 uint64_t lmcache_savable(const struct lmcache_settings *s, uint64_t prompt, uint64_t computed)

@@ -79,10 +79,18 @@ int lmcache_look_up(struct lmcache *c, struct lmcache_request *r);
 int64_t lmcache_load(struct lmcache *c, struct lmcache_request *r);
 /* A request that goes away before its load: lets go of its pins. */
 void lmcache_cancel(struct lmcache *c, struct lmcache_request *r);
-/* Stores chunks that one step of the engine completed, in their order. 0 or -ENOMEM. */
-int lmcache_store(struct lmcache *c, const uint64_t *chunk, uint64_t chunks);
-/* With writes_held: the oldest writes to L2 end. Returns how many did. */
-uint64_t lmcache_written(struct lmcache *c, uint64_t writes);
+/* With fixed, after a look-up and before the load: takes the buffers that the load needs, or leaves
+ * the hits on L2, so that the load does not wait. It may be repeated when gpu_tokens has changed.
+ */
+void lmcache_stage(struct lmcache *c, struct lmcache_request *r);
+/* Puts chunks that one step of the engine completed in L1, in their order. Returns for how many
+ * there was a buffer: the first ones; or -ENOMEM. With an L2 their buffers are held until
+ * lmcache_submit of the same chunks. */
+int64_t lmcache_store(struct lmcache *c, const uint64_t *chunk, uint64_t chunks);
+/* Gives them to L2. 0 or -ENOMEM. */
+int lmcache_submit(struct lmcache *c, const uint64_t *chunk, uint64_t chunks);
+/* With writes_held: writes to L2 that were told (LMCACHE_L2_STORE) end, in that order. */
+void lmcache_written(struct lmcache *c, const uint64_t *chunk, uint64_t chunks);
 
 /* The chunks of a request that are saved once `computed` of its tokens are computed, out of a
  * prompt of `prompt` tokens; the last one sampled has no KV yet and is not computed. A full chunk

@@ -724,6 +724,7 @@ static bool busy(const struct kv_below *b)
 
 const struct kv_below_ops vllm_offload_ops = {
     .name = "vllm",
+    .version = "0.33.0",
     .free = below_free,
     .arrive = arrive,
     .look_up = look_up,

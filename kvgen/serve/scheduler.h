@@ -104,7 +104,8 @@ void scheduler_free(struct scheduler *s);
 
 /* A request comes. 0 or -ENOMEM. Numbers grow from call to call. */
 int scheduler_add(struct scheduler *s, struct serve_request *r);
-/* Decides the next step. It may compute nothing. 0 or -ENOMEM. */
+/* Decides the next step. It may compute nothing. 0, -ENOMEM, or -EDEADLK: the cache waits for ever
+ * (step_built of cache.h). */
 int scheduler_schedule(struct scheduler *s, struct step *out);
 /* The outputs of a step are there. In the order of the steps. */
 void scheduler_outputs(struct scheduler *s, const struct step *step);

@@ -1,6 +1,6 @@
 /* lmcache.c - drives our LMCache caches as the recordings were made: one request after the other,
  * or with `overlap` requests between look-up and load. */
-#include "kvgen/cache/lmcache.h"
+#include "kvgen/manager/lmcache.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,19 +8,12 @@
 #include <string.h>
 
 #include "kvgen/cache/lmcache_mp.h"
+#include "kvgen/manager/chunk_keys.h"
+#include "lib/base/memory.h"
 #include "tests/engines/op_log.h"
 
 enum {
     ID_TOKENS = 512
-};
-
-/* A request's chunks: the full ones, then that of the prompt's un-full end. */
-struct keys {
-    uint64_t *full;
-    uint64_t full_count, prompt_full; /* of prompt and answer; of the prompt */
-    uint64_t tail;                    /* 0: the prompt ends with a full chunk */
-    uint64_t *prompt;                 /* as the look-up takes them */
-    uint64_t prompt_count;
 };
 
 static void name_chunk(struct op_log *l, const struct scenario_row *row, uint64_t r, uint64_t key,
@@ -39,135 +32,180 @@ static void name_chunk(struct op_log *l, const struct scenario_row *row, uint64_
         op_log_name(l, key, "%llu%s", (unsigned long long)row->ids[(end - 1) / ID_TOKENS], unfull);
 }
 
-/* Cuts row r into chunks and names them. 0 or -ENOMEM; keys_free in both cases. */
-static int keys_make(struct keys *k, struct op_log *l, const struct scenario *s, uint64_t r,
-                     uint64_t chunk, bool unfull)
+/* Names the chunks of row r. */
+static void name_chunks(struct op_log *l, const struct scenario *s, uint64_t r,
+                        const struct chunk_keys *k, uint64_t chunk)
 {
     const struct scenario_row *row = &s->row[r];
-    struct chain_piece *pieces = calloc(row->id_count + 2, sizeof(*pieces));
-    uint64_t total = row->input_tokens + row->output_tokens;
-    *k = (struct keys){.full = calloc(total / chunk + 1, sizeof(*k->full)),
-                       .prompt = calloc(row->input_tokens / chunk + 1, sizeof(*k->prompt)),
-                       .full_count = total / chunk,
-                       .prompt_full = row->input_tokens / chunk};
-    if (!pieces || !k->full || !k->prompt) {
-        free(pieces);
-        return -ENOMEM;
-    }
-    struct chain chain = {pieces, scenario_pieces(s, r, ID_TOKENS, false, pieces)};
-    struct chain_walk walk = {.chain = &chain, .key = chain_root(0)}, tail;
-    for (uint64_t i = 0; i < k->full_count; i++) {
-        tail = walk;
-        if (i == k->prompt_full && unfull && row->input_tokens % chunk) {
-            k->tail = chain_key(&tail, row->input_tokens);
-            name_chunk(l, row, r, k->tail, i * chunk, row->input_tokens, chunk);
-        }
-        k->full[i] = chain_key(&walk, (i + 1) * chunk);
+    for (uint64_t i = 0; i < k->full_count; i++)
         name_chunk(l, row, r, k->full[i], i * chunk, (i + 1) * chunk, chunk);
-    }
-    if (k->full_count == k->prompt_full && unfull && row->input_tokens % chunk) {
-        k->tail = chain_key(&walk, row->input_tokens);
-        name_chunk(l, row, r, k->tail, k->prompt_full * chunk, row->input_tokens, chunk);
-    }
-    memcpy(k->prompt, k->full, k->prompt_full * sizeof(*k->prompt));
-    k->prompt_count = k->prompt_full;
-    if (k->tail)
-        k->prompt[k->prompt_count++] = k->tail;
-    free(pieces);
-    return 0;
+    for (uint64_t i = k->prompt_full; i < k->prompt_count; i++)
+        name_chunk(l, row, r, k->prompt[i], i * chunk, row->input_tokens, chunk);
 }
 
-static void keys_free(struct keys *k)
+/* Row r as a request, whose chunks get their names. 0 or -ENOMEM; the pieces are the caller's. */
+static int make_request(struct kv_request *q, struct chain_piece **pieces, struct op_log *l,
+                        const struct scenario *s, uint64_t r, uint64_t chunk, bool unfull)
 {
-    free(k->full);
-    free(k->prompt);
-    *k = (struct keys){0};
+    const struct scenario_row *row = &s->row[r];
+    struct chunk_keys keys;
+    *pieces = calloc(row->id_count + 2, sizeof(**pieces));
+    if (!*pieces)
+        return -ENOMEM;
+    *q = (struct kv_request){
+        .number = (uint32_t)r,
+        .chain = {*pieces, scenario_pieces(s, r, ID_TOKENS, false, *pieces)},
+        .prompt_tokens = row->input_tokens,
+        .known_tokens = row->input_tokens,
+        .max_load_tokens = KV_NO_LIMIT,
+        .max_offload_tokens = KV_NO_LIMIT,
+    };
+    int rc = chunk_keys_make(&keys, &q->chain, q->prompt_tokens, chunk, unfull);
+    if (!rc)
+        name_chunks(l, s, r, &keys, chunk);
+    chunk_keys_free(&keys);
+    return rc;
 }
 
 /* ---- the in-process engine ---- */
 
+struct row {
+    struct kv_request request;
+    struct chain_piece *pieces;
+    void *state;
+    struct lmcache_request found; /* by its look-up */
+    uint64_t to_load;             /* tokens */
+};
+
 struct in_process {
     const struct scenario *s;
     struct op_log *log;
-    struct lmcache *cache;
+    const struct kv_below_ops *ops;
+    struct kv_below *below;
     struct lmcache_settings set;
-    struct lmcache_request *request; /* by row */
-    struct keys *keys;
+    struct row *row;
     uint64_t step_tokens, held_for; /* requests that writes to L2 are held for */
     uint64_t loaded_tokens;
-    uint64_t threads; /* that write to L2 */
-    bool hangs;
+    uint64_t threads;   /* that write to L2 */
+    uint64_t *transfer; /* under way, by when they began: 1 + their ids; 0: done */
+    bool *is_write;
+    size_t transfers, cap, write_cap;
+    bool hangs, failed;
 };
 
-static void told(void *arg, enum lmcache_op op, uint64_t chunk)
+/* Operations by what is told of them. */
+static const struct {
+    enum kv_event_kind kind;
+    const char *host, *disk; /* NULL: does not happen */
+} op_names[] = {
+    {KV_READ, "l1.load", "l2.load"},           {KV_PROMOTED, "l1.promote", NULL},
+    {KV_STORED, "l1.store", "l2.store"},       {KV_KNOWN, "l1.dup", "l2.inflight"},
+    {KV_DROPPED, "l1.evict", "l2.evict"},      {KV_TOUCHED, NULL, "l2.dup"},
+    {KV_REFUSED, "l1.allocfail", "l2.reject"}, {KV_WAITS, "l1.hang", NULL},
+};
+
+static void on_event(void *ctx, const struct kv_event *e)
 {
-    struct in_process *d = arg;
-    const char *name = lmcache_op_names[op];
-    if (op == LMCACHE_L1_ALLOCFAIL)
-        op_log_mark(d->log, name, "store");
-    else if (op == LMCACHE_L1_HANG)
-        op_log_mark(d->log, name, "get");
-    else
-        op_log_add(d->log, name, chunk);
+    struct in_process *d = ctx;
+    for (size_t i = 0; i < sizeof(op_names) / sizeof(*op_names); i++) {
+        if (op_names[i].kind != e->kind)
+            continue;
+        const char *name = e->tier == TRACE_CPU ? op_names[i].host : op_names[i].disk;
+        if (e->kind == KV_WAITS)
+            op_log_mark(d->log, name, "get");
+        else if (e->kind == KV_REFUSED && e->tier == TRACE_CPU)
+            op_log_mark(d->log, name, "store");
+        else
+            op_log_add(d->log, name, e->key);
+    }
+}
+
+static void on_transfer(void *ctx, const struct kv_transfer *t)
+{
+    struct in_process *d = ctx;
+    uint64_t *grown = memory_grow(d->transfer, &d->cap, d->transfers, sizeof(*grown), 64);
+    bool *writes = memory_grow(d->is_write, &d->write_cap, d->transfers, sizeof(*writes), 64);
+    d->transfer = grown ? grown : d->transfer;
+    d->is_write = writes ? writes : d->is_write;
+    d->failed |= !grown || !writes;
+    if (d->failed)
+        return;
+    d->transfer[d->transfers] = 1 + t->id;
+    d->is_write[d->transfers++] = t->to == TRACE_STORAGE;
+}
+
+static void on_flush(void *ctx, uint64_t id)
+{
+    (void)ctx, (void)id; /* what is held stays held */
+}
+
+/* All transfers end, and those that begin with it; of files only with `writes`. */
+static void settle(struct in_process *d, bool writes)
+{
+    for (size_t i = 0; i < d->transfers; i++) {
+        const uint64_t id = d->transfer[i];
+        if (!id || (d->is_write[i] && !writes))
+            continue;
+        d->transfer[i] = 0;
+        d->ops->transfer_done(d->below, id - 1);
+    }
+    while (d->transfers && !d->transfer[d->transfers - 1])
+        d->transfers--;
+}
+
+static int step(struct in_process *d)
+{
+    int rc = d->ops->step_built(d->below);
+    d->hangs = rc == -EDEADLK;
+    if (rc)
+        return rc;
+    settle(d, !d->held_for);
+    d->ops->step_done(d->below);
+    return d->failed ? -ENOMEM : 0;
 }
 
 static int look_up(struct in_process *d, uint64_t r)
 {
-    struct keys *k = &d->keys[r];
-    int rc = keys_make(k, d->log, d->s, r, d->set.chunk_tokens, d->set.save_unfull_chunk);
+    struct row *q = &d->row[r];
+    struct kv_found found = {{0}, false, false};
+    int rc = make_request(&q->request, &q->pieces, d->log, d->s, r, d->set.chunk_tokens,
+                          d->set.save_unfull_chunk);
+    if (!rc)
+        rc = d->ops->arrive(d->below, &q->request, &q->state);
     if (rc)
         return rc;
-    d->request[r] = (struct lmcache_request){
-        .chunk = k->prompt, .chunks = k->prompt_count, .tokens = d->s->row[r].input_tokens};
-    return lmcache_look_up(d->cache, &d->request[r]);
+    d->ops->look_up(d->below, q->state, 0, &found);
+    q->found = *lmcache_below_request(q->state);
+    q->to_load = found.tokens[TRACE_CPU] + found.tokens[TRACE_STORAGE];
+    return 0;
 }
 
-/* Stores what the request's steps complete: of the prompt, then chunk by chunk of the answer. */
-static int store(struct in_process *d, uint64_t r)
-{
-    const struct scenario_row *row = &d->s->row[r];
-    const struct lmcache_request *q = &d->request[r];
-    const struct keys *k = &d->keys[r];
-    uint64_t prompt = row->input_tokens, last = prompt + row->output_tokens - 1;
-    uint64_t saved = q->hit_l1 + q->hit_l2, computed = q->hit_tokens;
-    int rc = 0;
-    while (!rc && computed < prompt) {
-        uint64_t step = d->step_tokens && d->step_tokens < prompt - computed ? d->step_tokens
-                                                                             : prompt - computed;
-        computed += step;
-        uint64_t end =
-            computed == prompt ? k->prompt_count : lmcache_savable(&d->set, prompt, computed);
-        if (end > saved)
-            rc = lmcache_store(d->cache, k->prompt + saved, end - saved);
-        saved = end > saved ? end : saved;
-    }
-    saved = k->prompt_full;
-    for (computed = prompt; !rc && computed < last; computed++) {
-        uint64_t end = lmcache_savable(&d->set, prompt, computed + 1);
-        if (end > saved)
-            rc = lmcache_store(d->cache, k->full + saved, end - saved);
-        saved = end > saved ? end : saved;
-    }
-    return rc;
-}
-
+/* Loads what was found, then stores what each step completes: of the prompt, then of the answer. */
 static int load_and_store(struct in_process *d, uint64_t r)
 {
-    int64_t loaded = lmcache_load(d->cache, &d->request[r]);
-    d->hangs = loaded == -EAGAIN;
-    if (loaded < 0)
-        return d->hangs ? 0 : (int)loaded;
-    d->loaded_tokens = (uint64_t)loaded;
-    int rc = store(d, r);
-    keys_free(&d->keys[r]);
-    return rc;
+    const struct scenario_row *row = &d->s->row[r];
+    struct row *q = &d->row[r];
+    uint64_t prompt = row->input_tokens, last = prompt + row->output_tokens - 1;
+    uint64_t computed = q->found.hit_tokens;
+    d->loaded_tokens = q->to_load ? computed : 0;
+    d->ops->admitted(d->below, q->state, 0, q->to_load);
+    int rc = step(d);
+    while (!rc && computed < last) {
+        uint64_t left = computed < prompt ? prompt - computed : 1;
+        computed += d->step_tokens && d->step_tokens < left ? d->step_tokens : left;
+        d->ops->offer(d->below, q->state, computed, NULL);
+        rc = step(d);
+    }
+    if (!rc)
+        d->ops->finished(d->below, q->state, NULL);
+    return d->hangs ? 0 : rc;
 }
 
 /* All writes that were held end. */
 static void flush(struct in_process *d)
 {
     op_log_mark(d->log, "l2.flush", ".");
-    lmcache_written(d->cache, UINT64_MAX);
+    settle(d, true);
 }
 
 /* With overlap: the request that was looked up longest ago. */
@@ -191,7 +229,7 @@ static bool holds(const void *arg, const char *tier, uint64_t id)
 static int at_end(struct in_process *d, struct scenario_outcome *o, enum chunk_tier tier,
                   struct err *e)
 {
-    const struct chunks *c = lmcache_chunks(d->cache);
+    const struct chunks *c = lmcache_below_chunks(d->below);
     const char *name = tier == CHUNK_L1 ? "l1" : "l2";
     if (d->set.order == CHUNK_LFU || d->set.async_loading || d->threads > 1)
         return op_log_contents(d->log, o, name, holds, c, e);
@@ -231,11 +269,12 @@ static int requests(struct in_process *d, struct scenario_outcome *o, struct err
         rc = op_log_compare(d->log, o, e);
         if (rc <= 0)
             return rc;
-        op_log_number(d->log, o, "_hit_l1", d->request[r].hit_l1);
-        op_log_number(d->log, o, "_hit_l2", d->request[r].hit_l2);
-        op_log_number(d->log, o, "_hit_tokens", d->request[r].hit_tokens);
-        op_log_number(d->log, o, "_l1_n", chunks_count(lmcache_chunks(d->cache), CHUNK_L1));
-        op_log_number(d->log, o, "_l2_n", chunks_count(lmcache_chunks(d->cache), CHUNK_L2));
+        const struct chunks *c = lmcache_below_chunks(d->below);
+        op_log_number(d->log, o, "_hit_l1", d->row[r].found.hit_l1);
+        op_log_number(d->log, o, "_hit_l2", d->row[r].found.hit_l2);
+        op_log_number(d->log, o, "_hit_tokens", d->row[r].found.hit_tokens);
+        op_log_number(d->log, o, "_l1_n", chunks_count(c, CHUNK_L1));
+        op_log_number(d->log, o, "_l2_n", chunks_count(c, CHUNK_L2));
         op_log_number(d->log, o, "_loaded_tokens", d->loaded_tokens);
     }
     rc = at_end(d, o, CHUNK_L1, e);
@@ -261,6 +300,7 @@ static int drive_in_process(const struct scenario *s, struct scenario_outcome *o
 {
     struct in_process d = {
         .s = s,
+        .ops = &lmcache_below_ops,
         .set = {.chunk_tokens = scenario_u64(s, "chunk_size", 256),
                 .l1_chunks = scenario_u64(s, "l1_capacity_chunks", 0),
                 .l2_chunks = scenario_u64(s, "l2_capacity_chunks", 0),
@@ -282,18 +322,22 @@ static int drive_in_process(const struct scenario *s, struct scenario_outcome *o
     rc = op_log_open(&d.log, s, &opts, e);
     if (rc)
         return rc;
-    d.cache = lmcache_create(&d.set, told, &d);
-    d.request = calloc(s->rows + 1, sizeof(*d.request));
-    d.keys = calloc(s->rows + 1, sizeof(*d.keys));
-    if (d.cache && d.request && d.keys)
+    const struct kv_listener l = {&d, on_event, on_transfer, on_flush};
+    d.below = lmcache_below_create(&d.set, &l);
+    d.row = calloc(s->rows + 1, sizeof(*d.row));
+    if (d.below && d.row)
         rc = requests(&d, o, e);
     else
         rc = err_nomem(e, "requests");
-    for (uint64_t r = 0; d.keys && r < s->rows; r++)
-        keys_free(&d.keys[r]);
-    free(d.keys);
-    free(d.request);
-    lmcache_free(d.cache);
+    for (uint64_t r = 0; d.row && r < s->rows; r++) {
+        if (d.row[r].state)
+            d.ops->depart(d.below, d.row[r].state);
+        free(d.row[r].pieces);
+    }
+    free(d.row);
+    free(d.transfer);
+    free(d.is_write);
+    d.ops->free(d.below);
     op_log_close(d.log);
     return rc;
 }
@@ -315,8 +359,12 @@ static void told_mp(void *arg, enum lmcache_mp_op op, uint64_t chunk)
 
 static int serve(struct server *d, uint64_t r, struct lmcache_mp_request *q)
 {
-    struct keys k;
-    int rc = keys_make(&k, d->log, d->s, r, d->chunk_tokens, false);
+    struct kv_request request;
+    struct chain_piece *pieces;
+    struct chunk_keys k = {0};
+    int rc = make_request(&request, &pieces, d->log, d->s, r, d->chunk_tokens, false);
+    if (!rc)
+        rc = chunk_keys_make(&k, &request.chain, request.prompt_tokens, d->chunk_tokens, false);
     *q = (struct lmcache_mp_request){.chunk = k.prompt, .chunks = k.prompt_count};
     if (!rc)
         rc = lmcache_mp_look_up(d->cache, q);
@@ -328,7 +376,8 @@ static int serve(struct server *d, uint64_t r, struct lmcache_mp_request *q)
         lmcache_mp_end(d->cache, q);
     if (!rc && (r + 1) % d->tick == 0)
         lmcache_mp_evict(d->cache);
-    keys_free(&k);
+    chunk_keys_free(&k);
+    free(pieces);
     return rc;
 }
 

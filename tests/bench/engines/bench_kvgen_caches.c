@@ -61,8 +61,11 @@ static int run_lmcache(enum chunk_order order, struct rng *rng, uint64_t *turns)
     for (int i = 0; c && i < REQUESTS; i++) {
         struct lmcache_request r = {.chunk = block, .chunks = next_request(rng, turns, block)};
         r.tokens = r.chunks * 256 + 1;
-        if (lmcache_look_up(c, &r) < 0 || lmcache_load(c, &r) < 0 ||
-            lmcache_store(c, block + r.hit_l1 + r.hit_l2, r.chunks - r.hit_l1 - r.hit_l2) < 0)
+        if (lmcache_look_up(c, &r) < 0 || lmcache_load(c, &r) < 0)
+            return -1;
+        const uint64_t hit = r.hit_l1 + r.hit_l2;
+        const int64_t got = lmcache_store(c, block + hit, r.chunks - hit);
+        if (got < 0 || lmcache_submit(c, block + hit, (uint64_t)got))
             return -1;
     }
     if (!c)
