@@ -42,7 +42,8 @@ struct kv_request {
 };
 
 /* What a look-up found: the longest prefix, by the tier that each part of it lies in. Faster tiers
- * come first in the prefix; a tier's part begins where that of the tier before ends. */
+ * come first in the prefix; a tier's part begins where that of the tier before ends. (lmcache-mp,
+ * copies: below the GPU the tiers may alternate; these are sums.) */
 struct kv_found {
     uint64_t tokens[TRACE_TIERS];
     /* How the parts below the GPU come: before the request runs (it waits, with its blocks
@@ -164,6 +165,8 @@ struct kv_cache_ops {
     void (*transfer_done)(struct kv_cache *c, uint64_t id);
     /* The step's outputs are all told. */
     void (*step_done)(struct kv_cache *c);
+    /* A second has passed: what the engine does by the clock. NULL: nothing. */
+    void (*second)(struct kv_cache *c);
     /* The request is forgotten: its state is freed. After finished and the step_built after it. */
     void (*depart)(struct kv_cache *c, struct kv_request *r);
 
@@ -212,6 +215,7 @@ struct kv_below_ops {
     void (*taken)(struct kv_below *b, uint32_t block);
     void (*transfer_done)(struct kv_below *b, uint64_t id);
     void (*step_done)(struct kv_below *b);
+    void (*second)(struct kv_below *b); /* NULL: nothing */
     void (*depart)(struct kv_below *b, void *state);
     bool (*busy)(const struct kv_below *b);
 };

@@ -155,9 +155,8 @@ static void read_l2(struct lmcache *c, struct lmcache_request *r, uint64_t first
     bool promoted = c->s.local_cpu && !c->s.async_loading;
     for (uint64_t i = first; promoted && i < hits(r); i++)
         keep_buffer(c, r->chunk[i], LMCACHE_L1_PROMOTE);
-    if (!promoted)
-        c->staged -= r->staged;
-    r->staged = 0;
+    if (promoted)
+        r->staged = 0;
 }
 
 /* The first hit on L2 that the GPU lacks. */
@@ -199,6 +198,13 @@ void lmcache_stage(struct lmcache *c, struct lmcache_request *r)
         leave_l2(c, r);
 }
 
+void lmcache_loaded(struct lmcache *c, struct lmcache_request *r)
+{
+    c->staged -= r->staged;
+    r->staged = 0;
+    unpin(c, r, 0);
+}
+
 int64_t lmcache_load(struct lmcache *c, struct lmcache_request *r)
 {
     int rc = chunks_reserve(c->chunks, r->chunks);
@@ -207,12 +213,8 @@ int64_t lmcache_load(struct lmcache *c, struct lmcache_request *r)
     /* Of a hit on the whole prompt the last token is computed again. */
     uint64_t kept = r->gpu_tokens + (r->hit_tokens == r->tokens ? 1 : 0);
     uint64_t needed = r->hit_tokens > kept ? r->hit_tokens - kept : 0;
-    if (needed == 0 || needed < c->s.min_retrieve_tokens) {
-        c->staged -= r->staged;
-        r->staged = 0;
-        unpin(c, r, 0);
+    if (needed == 0 || needed < c->s.min_retrieve_tokens)
         return 0;
-    }
     for (uint64_t i = r->gpu_tokens / c->s.chunk_tokens; !r->waits && i < r->hit_l1; i++)
         tell(c, LMCACHE_L1_LOAD, r->chunk[i]);
     /* All buffers first, then the reads. */
@@ -225,7 +227,6 @@ int64_t lmcache_load(struct lmcache *c, struct lmcache_request *r)
         leave_l2(c, r);
     }
     read_l2(c, r, first_on_l2(c, r));
-    unpin(c, r, 0);
     return (int64_t)(r->hit_tokens > r->gpu_tokens ? r->hit_tokens - r->gpu_tokens : 0);
 }
 

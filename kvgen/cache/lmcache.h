@@ -71,12 +71,14 @@ void lmcache_free(struct lmcache *c); /* takes NULL */
 
 /* Before a request is scheduled: finds and pins its hits. 0 or -ENOMEM. */
 int lmcache_look_up(struct lmcache *c, struct lmcache_request *r);
-/* When a request is admitted: loads its hits, and lets go of their pins. Returns the tokens that
- * were loaded: 0 without a hit, or below min_retrieve_tokens. -EAGAIN: L1 holds nothing that it
- * could evict, and the engine waits; call again after other requests. It waits for ever if the hit
- * on L2 is larger than L1; with fixed, the hits on L2 are then left, and hit_l2 and hit_tokens are
- * less. -ENOMEM. */
+/* When a request is admitted: loads its hits. Returns the tokens that are loaded: 0 without a hit,
+ * or below min_retrieve_tokens; lmcache_loaded comes next. -EAGAIN: L1 holds nothing that it could
+ * evict, and the engine waits; call again after other requests. It waits for ever if the hit on L2
+ * is larger than L1; with fixed, the hits on L2 are then left, and hit_l2 and hit_tokens are less.
+ * -ENOMEM. */
 int64_t lmcache_load(struct lmcache *c, struct lmcache_request *r);
+/* What is loaded is on the GPU: lets go of its pins. */
+void lmcache_loaded(struct lmcache *c, struct lmcache_request *r);
 /* A request that goes away before its load: lets go of its pins. */
 void lmcache_cancel(struct lmcache *c, struct lmcache_request *r);
 /* With fixed, after a look-up and before the load: takes the buffers that the load needs, or leaves

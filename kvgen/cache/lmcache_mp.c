@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "kvgen/cache/chunks.h"
 #include "kvgen/cache/lmcache_mp.h"
 
 const char *const lmcache_mp_op_names[LMCACHE_MP_OPS] = {
@@ -26,8 +25,8 @@ struct lmcache_mp {
     lmcache_mp_sink sink;
     void *arg;
     struct chunks *chunks;
-    uint64_t *new; /* of the store in progress */
-    uint64_t news, new_cap;
+    uint64_t *list; /* of the call in progress */
+    uint64_t list_cap;
 };
 
 struct lmcache_mp *lmcache_mp_create(const struct lmcache_mp_settings *settings,
@@ -48,9 +47,14 @@ void lmcache_mp_free(struct lmcache_mp *c)
 {
     if (c) {
         chunks_free(c->chunks);
-        free(c->new);
+        free(c->list);
     }
     free(c);
+}
+
+const struct chunks *lmcache_mp_chunks(const struct lmcache_mp *c)
+{
+    return c->chunks;
 }
 
 static void tell(const struct lmcache_mp *c, enum lmcache_mp_op op, uint64_t chunk)
@@ -85,36 +89,37 @@ static uint64_t missing(const struct lmcache_mp *c, const uint64_t *chunk, uint6
 
 static bool fits(const struct lmcache_mp *c, uint64_t more)
 {
-    uint64_t used = chunks_count(c->chunks, CHUNK_L1);
+    uint64_t used = chunks_used(c->chunks, CHUNK_L1);
     return used <= c->s.l1.chunks && more <= c->s.l1.chunks - used;
 }
 
-/* Tells the operation of each chunk that the tier lacks, in order, then puts them there, last one
- * first: the order of a new batch is that of a used one. */
-static void put_missing(struct lmcache_mp *c, enum chunk_tier tier, enum lmcache_mp_op op,
-                        const uint64_t *chunk, uint64_t n)
+/* Tells of chunks that L1 lacks, in order, then puts them there, last one first: the order of a new
+ * batch is that of a used one. */
+static void put_missing(struct lmcache_mp *c, const uint64_t *chunk, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++)
-        if (!holds(c, tier, chunk[i]))
-            tell(c, op, chunk[i]);
-    while (n-- > 0) {
-        uint32_t number = chunks_get(c->chunks, chunk[n]);
-        if (!chunks_held(c->chunks, tier, number))
-            chunks_put(c->chunks, tier, number);
-    }
+        tell(c, LMCACHE_MP_L1_STORE, chunk[i]);
+    while (n-- > 0)
+        chunks_put(c->chunks, CHUNK_L1, chunks_get(c->chunks, chunk[n]));
 }
 
-/* Chunks that both tiers have together, from the first on. */
-static uint64_t common_prefix(const struct lmcache_mp *c, const struct lmcache_mp_request *r)
+/* Finds the chunks that both tiers have together, from the first on. false: one of them is on its
+ * way to L1. */
+static bool find_prefix(const struct lmcache_mp *c, struct lmcache_mp_request *r)
 {
-    uint64_t hit = 0;
-    while (hit < r->chunks &&
-           (holds(c, CHUNK_L1, r->chunk[hit]) || holds(c, CHUNK_L2, r->chunk[hit])))
-        hit++;
-    return hit;
+    for (r->hit = 0; r->hit < r->chunks; r->hit++) {
+        uint32_t number = chunks_find(c->chunks, r->chunk[r->hit]);
+        if (chunks_held(c->chunks, CHUNK_L1, number))
+            continue;
+        if (!chunks_held(c->chunks, CHUNK_L2, number))
+            break;
+        if (chunks_begun(c->chunks, CHUNK_L1, number))
+            return false;
+    }
+    return true;
 }
 
-/* Loads the hits that L1 lacks from L2, or cuts the hits off before the first of them. */
+/* Begins to load the hits that L1 lacks from L2, or cuts the hits off before the first of them. */
 static void load_l2(struct lmcache_mp *c, struct lmcache_mp_request *r)
 {
     r->hit_l2 = missing(c, r->chunk, r->hit);
@@ -131,15 +136,18 @@ static void load_l2(struct lmcache_mp *c, struct lmcache_mp_request *r)
         r->hit_l2 = 0;
         return;
     }
+    for (uint64_t i = first; i < r->hit; i++)
+        if (!holds(c, CHUNK_L1, r->chunk[i]))
+            tell(c, c->s.retain ? LMCACHE_MP_L1_PROMOTE : LMCACHE_MP_L1_TEMP, r->chunk[i]);
     for (uint64_t i = r->hit; i-- > first;) {
         uint32_t number = chunks_find(c->chunks, r->chunk[i]);
         if (chunks_held(c->chunks, CHUNK_L1, number))
             continue;
         chunks_touch(c->chunks, CHUNK_L2, number);
+        chunks_pin(c->chunks, CHUNK_L2, number);
         chunks_mark(c->chunks, CHUNK_L1, number, !c->s.retain);
+        chunks_begin(c->chunks, CHUNK_L1, number);
     }
-    put_missing(c, CHUNK_L1, c->s.retain ? LMCACHE_MP_L1_PROMOTE : LMCACHE_MP_L1_TEMP,
-                r->chunk + first, r->hit - first);
 }
 
 int lmcache_mp_look_up(struct lmcache_mp *c, struct lmcache_mp_request *r)
@@ -147,17 +155,29 @@ int lmcache_mp_look_up(struct lmcache_mp *c, struct lmcache_mp_request *r)
     int rc = chunks_reserve(c->chunks, r->chunks);
     if (rc < 0)
         return rc;
-    r->hit = common_prefix(c, r);
+    if (!find_prefix(c, r))
+        return 1;
     load_l2(c, r);
-    touch(c, CHUNK_L1, r->chunk, r->hit);
     for (uint64_t i = 0; i < r->hit; i++)
         chunks_pin(c->chunks, CHUNK_L1, chunks_find(c->chunks, r->chunk[i]));
     return 0;
 }
 
+void lmcache_mp_loaded(struct lmcache_mp *c, struct lmcache_mp_request *r)
+{
+    for (uint64_t i = r->hit; i-- > 0;) {
+        uint32_t number = chunks_find(c->chunks, r->chunk[i]);
+        if (chunks_held(c->chunks, CHUNK_L1, number))
+            continue;
+        chunks_put(c->chunks, CHUNK_L1, number);
+        chunks_unpin(c->chunks, CHUNK_L2, number);
+    }
+    touch(c, CHUNK_L1, r->chunk, r->hit);
+}
+
 void lmcache_mp_read(struct lmcache_mp *c, struct lmcache_mp_request *r)
 {
-    for (uint64_t i = 0; i < r->hit; i++)
+    for (uint64_t i = r->gpu; i < r->hit; i++)
         tell(c, LMCACHE_MP_READ, r->chunk[i]);
     for (uint64_t i = 0; i < r->hit; i++) {
         uint32_t number = chunks_find(c->chunks, r->chunk[i]);
@@ -171,55 +191,83 @@ void lmcache_mp_read(struct lmcache_mp *c, struct lmcache_mp_request *r)
     }
 }
 
-/* What L1 has just taken goes to L2, too. */
-static void store_l2(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks)
+/* Room for that many chunks in c->list. */
+static int take_list(struct lmcache_mp *c, uint64_t chunks)
 {
-    for (uint64_t i = 0; i < chunks; i++)
-        if (holds(c, CHUNK_L2, chunk[i]))
-            tell(c, LMCACHE_MP_L2_DUP, chunk[i]);
-    put_missing(c, CHUNK_L2, LMCACHE_MP_L2_STORE, chunk, chunks);
-    for (uint64_t i = 0; c->s.skip_l1 && i < chunks; i++) {
-        uint32_t number = chunks_find(c->chunks, chunk[i]);
-        if (chunks_pinned(c->chunks, CHUNK_L1, number))
-            continue;
-        tell(c, LMCACHE_MP_L1_DELETE, chunk[i]);
-        chunks_drop(c->chunks, CHUNK_L1, number);
-    }
+    if (c->list_cap >= chunks)
+        return 0;
+    uint64_t *list = realloc(c->list, chunks * sizeof(*list));
+    if (!list)
+        return -ENOMEM;
+    c->list = list;
+    c->list_cap = chunks;
+    return 0;
 }
 
-/* c->new: those of the chunks that L1 lacks; the others are no part of the call. */
-static int take_new(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks)
+/* A chunk is not held for L2 any more. */
+static void let_go(struct lmcache_mp *c, uint64_t chunk)
 {
-    if (c->new_cap < chunks) {
-        uint64_t *new = realloc(c->new, chunks * sizeof(*new));
-        if (!new)
-            return -ENOMEM;
-        c->new = new;
-        c->new_cap = chunks;
-    }
-    c->news = 0;
+    uint32_t number = chunks_find(c->chunks, chunk);
+    chunks_unpin(c->chunks, CHUNK_L1, number);
+    if (!c->s.skip_l1 || chunks_pinned(c->chunks, CHUNK_L1, number))
+        return;
+    tell(c, LMCACHE_MP_L1_DELETE, chunk);
+    chunks_drop(c->chunks, CHUNK_L1, number);
+}
+
+void lmcache_mp_written(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks)
+{
+    for (uint64_t i = chunks; i-- > 0;)
+        chunks_put(c->chunks, CHUNK_L2, chunks_find(c->chunks, chunk[i]));
     for (uint64_t i = 0; i < chunks; i++)
-        if (!holds(c, CHUNK_L1, chunk[i]))
-            c->new[c->news++] = chunk[i];
+        let_go(c, chunk[i]);
+}
+
+int lmcache_mp_submit(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks)
+{
+    uint64_t writes = 0;
+    if (c->s.l2.chunks == 0)
+        return 0;
+    int rc = take_list(c, chunks);
+    if (rc < 0)
+        return rc;
+    for (uint64_t i = 0; i < chunks; i++) {
+        if (holds(c, CHUNK_L2, chunk[i])) {
+            tell(c, LMCACHE_MP_L2_DUP, chunk[i]);
+            let_go(c, chunk[i]);
+        } else
+            c->list[writes++] = chunk[i];
+    }
+    for (uint64_t i = 0; i < writes; i++) {
+        tell(c, LMCACHE_MP_L2_STORE, c->list[i]);
+        chunks_begin(c->chunks, CHUNK_L2, chunks_find(c->chunks, c->list[i]));
+    }
+    if (!c->s.writes_held)
+        lmcache_mp_written(c, c->list, writes);
     return 0;
 }
 
 int lmcache_mp_store(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks)
 {
-    int rc = chunks_reserve(c->chunks, 2 * chunks);
+    int rc = chunks_reserve(c->chunks, chunks);
+    if (rc == 0)
+        rc = take_list(c, chunks);
     if (rc < 0)
         return rc;
-    rc = take_new(c, chunk, chunks);
-    if (rc < 0)
-        return rc;
-    if (!fits(c, c->news)) {
-        for (uint64_t i = 0; i < c->news; i++)
-            tell(c, LMCACHE_MP_L1_OOM, c->new[i]);
+    /* What L1 has, or is about to have, is no part of the call. */
+    uint64_t news = 0;
+    for (uint64_t i = 0; i < chunks; i++)
+        if (!holds(c, CHUNK_L1, chunk[i]) &&
+            !chunks_begun(c->chunks, CHUNK_L1, chunks_find(c->chunks, chunk[i])))
+            c->list[news++] = chunk[i];
+    if (!fits(c, news)) {
+        for (uint64_t i = 0; i < news; i++)
+            tell(c, LMCACHE_MP_L1_OOM, c->list[i]);
         return 0;
     }
-    put_missing(c, CHUNK_L1, LMCACHE_MP_L1_STORE, c->new, c->news);
-    if (c->s.l2.chunks > 0)
-        store_l2(c, c->new, c->news);
+    put_missing(c, c->list, news);
+    for (uint64_t i = 0; c->s.l2.chunks > 0 && i < news; i++)
+        chunks_pin(c->chunks, CHUNK_L1, chunks_find(c->chunks, c->list[i]));
     return 0;
 }
 
@@ -236,8 +284,10 @@ static void evict(struct lmcache_mp *c, enum chunk_tier tier, const struct lmcac
                   enum lmcache_mp_op op)
 {
     uint64_t count = chunks_count(c->chunks, tier);
+    /* What is on its way counts as used, but is no key yet. */
+    const double used = (double)chunks_used(c->chunks, tier);
     if (t->chunks == 0 || t->chunks == UINT64_MAX || count == 0 ||
-        (double)count / (double)t->chunks < t->watermark)
+        used / (double)t->chunks < t->watermark)
         return;
     uint64_t go = (uint64_t)((double)count * t->ratio);
     if (go == 0)

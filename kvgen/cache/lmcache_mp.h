@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvgen/cache/chunks.h"
+
 /* A tier's loop: when used / capacity reaches the watermark, that part of the keys goes. */
 struct lmcache_mp_tier {
     uint64_t chunks;  /* capacity; of L2: 0 without L2, UINT64_MAX without a bound */
@@ -17,8 +19,9 @@ struct lmcache_mp_tier {
 
 struct lmcache_mp_settings {
     struct lmcache_mp_tier l1, l2;
-    bool retain;  /* prefetch policy: what is loaded from L2 stays in L1 */
-    bool skip_l1; /* store policy: what L2 has stored leaves L1 */
+    bool retain;      /* prefetch policy: what is loaded from L2 stays in L1 */
+    bool skip_l1;     /* store policy: what L2 has stored leaves L1 */
+    bool writes_held; /* writes to L2 end in lmcache_mp_written; else at once */
 };
 
 enum lmcache_mp_op {
@@ -45,6 +48,7 @@ typedef void (*lmcache_mp_sink)(void *arg, enum lmcache_mp_op op, uint64_t chunk
 struct lmcache_mp_request {
     const uint64_t *chunk; /* the full chunks of the prompt */
     uint64_t chunks;
+    uint64_t gpu;    /* of these the GPU has, so that they are not read */
     uint64_t hit;    /* filled by lmcache_mp_look_up: chunks, a prefix */
     uint64_t hit_l2; /* of these, loaded from L2 */
 };
@@ -55,16 +59,26 @@ struct lmcache_mp *lmcache_mp_create(const struct lmcache_mp_settings *settings,
                                      lmcache_mp_sink sink, void *arg); /* NULL: no memory */
 void lmcache_mp_free(struct lmcache_mp *c);                            /* takes NULL */
 
-/* Finds the hits in both tiers, chunk by chunk, and loads those on L2 into L1, all or none. Hits
- * are locked until lmcache_mp_read. 0 or -ENOMEM. */
+/* Finds the hits in both tiers, chunk by chunk, and begins to load those on L2 into L1, all or
+ * none. Hits are locked until lmcache_mp_read. 0, and lmcache_mp_loaded comes next; 1: nothing was
+ * done, another request loads one of them, ask again; or -ENOMEM. */
 int lmcache_mp_look_up(struct lmcache_mp *c, struct lmcache_mp_request *r);
+/* The hits are all in L1. */
+void lmcache_mp_loaded(struct lmcache_mp *c, struct lmcache_mp_request *r);
 /* Reads the hits, unlocks them, and drops what was loaded for this request only. */
 void lmcache_mp_read(struct lmcache_mp *c, struct lmcache_mp_request *r);
-/* Stores new chunks of one step: all or none. 0 or -ENOMEM. */
+/* Stores new chunks of one step in L1: all or none. With an L2 those that were told
+ * (LMCACHE_MP_L1_STORE) are held until lmcache_mp_submit of them. 0 or -ENOMEM. */
 int lmcache_mp_store(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks);
+/* Gives them to L2. 0 or -ENOMEM. */
+int lmcache_mp_submit(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks);
+/* With writes_held: writes to L2 of one submission (LMCACHE_MP_L2_STORE) end. */
+void lmcache_mp_written(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks);
 /* The request's session ends: its chunks are used once more. 0 or -ENOMEM. */
 int lmcache_mp_end(struct lmcache_mp *c, const struct lmcache_mp_request *r);
 /* The loop over both tiers, which the server runs once a second. */
 void lmcache_mp_evict(struct lmcache_mp *c);
+
+const struct chunks *lmcache_mp_chunks(const struct lmcache_mp *c); /* for checks */
 
 #endif

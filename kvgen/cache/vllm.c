@@ -479,6 +479,12 @@ static void step_done(struct kv_cache *c)
         c->o.below_ops->step_done(c->o.below);
 }
 
+static void second(struct kv_cache *c)
+{
+    if (c->o.below && c->o.below_ops->second)
+        c->o.below_ops->second(c->o.below);
+}
+
 static uint64_t room(const struct kv_cache *c)
 {
     return block_pool_blocks(c->pool);
@@ -515,6 +521,7 @@ const struct kv_cache_ops vllm_cache_ops = {
     .preempted = preempted,
     .transfer_done = transfer_done,
     .step_done = step_done,
+    .second = second,
     .depart = depart,
     .room = room,
     .room_free = room_free,

@@ -36,34 +36,36 @@ static void drop_done(struct jobs *j)
     j->first += done;
 }
 
-int jobs_begin(struct jobs *j, const struct kv_listener *l, const struct kv_transfer *t,
-               void *owner, const struct job_keys *kept)
+struct job *jobs_begin(struct jobs *j, const struct kv_listener *l, const struct kv_transfer *t,
+                       const struct job_keys *keys, const struct job_keys *kept)
 {
-    const uint64_t *key = kept ? kept->key : t->keys;
-    const uint64_t count = kept ? kept->count : t->count;
+    if (!kept)
+        kept = keys;
     if (j->next - j->first == j->cap)
         drop_done(j);
     struct job *grown = memory_grow(j->job, &j->cap, j->next - j->first, sizeof(*j->job), 64);
-    if (!grown)
-        return -ENOMEM;
-    j->job = grown;
-    uint64_t *keys = malloc(count * sizeof(*keys));
-    if (!keys)
-        return -ENOMEM;
-    memcpy(keys, key, count * sizeof(*keys));
-    j->job[j->next - j->first] = (struct job){.id = j->next,
-                                              .kind = t->kind,
-                                              .from = t->from,
-                                              .to = t->to,
-                                              .in_step = t->in_step,
-                                              .owner = owner,
-                                              .keys = keys,
-                                              .count = count};
+    uint64_t *copy = malloc((kept->count + 1) * sizeof(*copy));
+    j->job = grown ? grown : j->job;
+    if (!grown || !copy) {
+        free(copy);
+        return NULL;
+    }
+    memcpy(copy, kept->key, kept->count * sizeof(*copy));
     struct kv_transfer told = *t;
-    told.id = j->next++;
+    told.id = j->next;
+    told.keys = keys->key;
+    told.count = keys->count;
+    struct job *job = &j->job[j->next++ - j->first];
+    *job = (struct job){.id = told.id,
+                        .kind = t->kind,
+                        .from = t->from,
+                        .to = t->to,
+                        .in_step = t->in_step,
+                        .keys = copy,
+                        .count = kept->count};
     j->open++;
     l->transfer(l->ctx, &told);
-    return 0;
+    return job;
 }
 
 void jobs_end(struct jobs *j, uint64_t id, struct job *out)

@@ -34,10 +34,11 @@ struct jobs {
 };
 
 void jobs_release(struct jobs *j);
-/* A transfer begins, of at least one key; its id is set here. kept: what is to be known at its end;
- * NULL: its keys. 0 or -ENOMEM: then nothing was told. */
-int jobs_begin(struct jobs *j, const struct kv_listener *l, const struct kv_transfer *t,
-               void *owner, const struct job_keys *kept);
+/* A transfer of those keys begins; t's id and keys are set here. kept: what is to be known at its
+ * end; NULL: its keys. Returns it, in place until the next one begins, for its owner to be set;
+ * NULL: no memory, and nothing was told. */
+struct job *jobs_begin(struct jobs *j, const struct kv_listener *l, const struct kv_transfer *t,
+                       const struct job_keys *keys, const struct job_keys *kept);
 /* It is done: fills *out, whose keys the caller frees. */
 void jobs_end(struct jobs *j, uint64_t id, struct job *out);
 /* The transfer of that kind that has been under way longest; NULL: there is none. It stays in place

@@ -33,7 +33,9 @@ struct kv_below {
     struct jobs jobs;
     struct task *task;
     size_t tasks, tasks_cap;
-    uint64_t loads; /* with async_loading: transfers of the load under way */
+    /* With async_loading: whose load is under way, and how many transfers of it are. */
+    struct chunked *loading;
+    uint64_t loads;
     /* Keys of one call of the cache, by what happened to them. */
     struct job_keys read_l1, read_l2, stored, written, got;
     const struct kv_request *now; /* whose operation it is */
@@ -203,10 +205,8 @@ static void begin(struct kv_below *b, struct kv_transfer t, const struct job_key
 {
     if (!k->count)
         return;
-    t.keys = k->key;
-    t.count = k->count;
     t.tokens = k->count * b->s.chunk_tokens;
-    if (jobs_begin(&b->jobs, &b->listener, &t, NULL, kept))
+    if (!jobs_begin(&b->jobs, &b->listener, &t, k, kept))
         b->failed = true;
     else if (t.kind == KV_LOAD && !t.in_step)
         b->loads++;
@@ -235,11 +235,9 @@ static void begin_load(struct kv_below *b, const struct kv_request *r)
     b->read_l1.count = b->read_l2.count = 0;
 }
 
-/* false: it waits. */
+/* false: it waits for memory. */
 static bool load(struct kv_below *b, struct chunked *s)
 {
-    if (b->s.async_loading && b->loads)
-        return false;
     b->now = s->request;
     const int64_t loaded = lmcache_load(b->cache, &s->cached);
     if (loaded == -EAGAIN)
@@ -247,7 +245,12 @@ static bool load(struct kv_below *b, struct chunked *s)
     b->failed |= loaded < 0;
     s->saved = s->cached.hit_l1 + s->cached.hit_l2;
     s->in_answer = s->request->known_tokens > s->request->prompt_tokens;
+    const uint64_t loads = b->loads;
     begin_load(b, s->request);
+    if (b->loads > loads)
+        b->loading = s;
+    else
+        lmcache_loaded(b->cache, &s->cached);
     return true;
 }
 
@@ -315,8 +318,8 @@ static void work(struct kv_below *b)
         const struct task *t = &b->task[done];
         if (!t->load)
             store(b, t->request, t->end);
-        else if (!load(b, t->request))
-            break;
+        else if (b->loads || !load(b, t->request))
+            break; /* asynchronous loads are made one by one */
     }
     for (size_t i = done; i < b->tasks; i++)
         b->task[i - done] = b->task[i];
@@ -346,10 +349,12 @@ static void add(struct kv_below *b, const struct task *t)
 static void admitted(struct kv_below *b, void *state, uint64_t from, uint64_t to)
 {
     struct chunked *s = state;
-    (void)to;
     s->cached.gpu_tokens = from;
     s->looked_up = false; /* the load lets go of the pins */
-    add(b, &(struct task){.request = s, .load = true});
+    if (from == to)
+        load(b, s);
+    else
+        add(b, &(struct task){.request = s, .load = true});
 }
 
 static void offer(struct kv_below *b, void *state, uint64_t end, const struct kv_held *held)
@@ -386,8 +391,8 @@ static void transfer_done(struct kv_below *b, uint64_t id)
 {
     struct job j;
     jobs_end(&b->jobs, id, &j);
-    if (j.kind == KV_LOAD)
-        b->loads -= !j.in_step;
+    if (j.kind == KV_LOAD && !j.in_step && --b->loads == 0)
+        lmcache_loaded(b->cache, &b->loading->cached);
     else if (j.to == TRACE_STORAGE && b->s.writes_held)
         lmcache_written(b->cache, j.keys, j.count);
     else if (j.to == TRACE_CPU && j.kind == KV_STORE)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/cache/lmcache_mp.h"
 #include "kvgen/manager/chunk_keys.h"
+#include "kvgen/manager/lmcache_mp.h"
 #include "lib/base/memory.h"
 #include "tests/engines/op_log.h"
 
@@ -67,6 +67,33 @@ static int make_request(struct kv_request *q, struct chain_piece **pieces, struc
     return rc;
 }
 
+/* Transfers that have begun. Zero it; the caller frees .transfer. */
+struct under_way {
+    struct {
+        uint64_t id;
+        bool is_write, done;
+    } * transfer;
+    size_t count, cap;
+    bool failed;
+};
+
+static void under_way_add(struct under_way *u, const struct kv_transfer *t)
+{
+    void *grown = memory_grow(u->transfer, &u->cap, u->count, sizeof(*u->transfer), 64);
+    u->failed |= !grown;
+    if (!grown)
+        return;
+    u->transfer = grown;
+    u->transfer[u->count].id = t->id;
+    u->transfer[u->count].done = false;
+    u->transfer[u->count++].is_write = t->to == TRACE_STORAGE;
+}
+
+static void on_flush(void *ctx, uint64_t id)
+{
+    (void)ctx, (void)id; /* what is held stays held */
+}
+
 /* ---- the in-process engine ---- */
 
 struct row {
@@ -86,11 +113,9 @@ struct in_process {
     struct row *row;
     uint64_t step_tokens, held_for; /* requests that writes to L2 are held for */
     uint64_t loaded_tokens;
-    uint64_t threads;   /* that write to L2 */
-    uint64_t *transfer; /* under way, by when they began: 1 + their ids; 0: done */
-    bool *is_write;
-    size_t transfers, cap, write_cap;
-    bool hangs, failed;
+    uint64_t threads; /* that write to L2 */
+    struct under_way transfers;
+    bool hangs;
 };
 
 /* Operations by what is told of them. */
@@ -123,34 +148,21 @@ static void on_event(void *ctx, const struct kv_event *e)
 static void on_transfer(void *ctx, const struct kv_transfer *t)
 {
     struct in_process *d = ctx;
-    uint64_t *grown = memory_grow(d->transfer, &d->cap, d->transfers, sizeof(*grown), 64);
-    bool *writes = memory_grow(d->is_write, &d->write_cap, d->transfers, sizeof(*writes), 64);
-    d->transfer = grown ? grown : d->transfer;
-    d->is_write = writes ? writes : d->is_write;
-    d->failed |= !grown || !writes;
-    if (d->failed)
-        return;
-    d->transfer[d->transfers] = 1 + t->id;
-    d->is_write[d->transfers++] = t->to == TRACE_STORAGE;
-}
-
-static void on_flush(void *ctx, uint64_t id)
-{
-    (void)ctx, (void)id; /* what is held stays held */
+    under_way_add(&d->transfers, t);
 }
 
 /* All transfers end, and those that begin with it; of files only with `writes`. */
 static void settle(struct in_process *d, bool writes)
 {
-    for (size_t i = 0; i < d->transfers; i++) {
-        const uint64_t id = d->transfer[i];
-        if (!id || (d->is_write[i] && !writes))
+    struct under_way *u = &d->transfers;
+    for (size_t i = 0; i < u->count; i++) {
+        if (u->transfer[i].done || (u->transfer[i].is_write && !writes))
             continue;
-        d->transfer[i] = 0;
-        d->ops->transfer_done(d->below, id - 1);
+        u->transfer[i].done = true;
+        d->ops->transfer_done(d->below, u->transfer[i].id);
     }
-    while (d->transfers && !d->transfer[d->transfers - 1])
-        d->transfers--;
+    while (u->count && u->transfer[u->count - 1].done)
+        u->count--;
 }
 
 static int step(struct in_process *d)
@@ -161,7 +173,7 @@ static int step(struct in_process *d)
         return rc;
     settle(d, !d->held_for);
     d->ops->step_done(d->below);
-    return d->failed ? -ENOMEM : 0;
+    return d->transfers.failed ? -ENOMEM : 0;
 }
 
 static int look_up(struct in_process *d, uint64_t r)
@@ -335,8 +347,7 @@ static int drive_in_process(const struct scenario *s, struct scenario_outcome *o
         free(d.row[r].pieces);
     }
     free(d.row);
-    free(d.transfer);
-    free(d.is_write);
+    free(d.transfers.transfer);
     d.ops->free(d.below);
     op_log_close(d.log);
     return rc;
@@ -347,62 +358,113 @@ static int drive_in_process(const struct scenario *s, struct scenario_outcome *o
 struct server {
     const struct scenario *s;
     struct op_log *log;
-    struct lmcache_mp *cache;
+    const struct kv_below_ops *ops;
+    struct kv_below *below;
+    bool retain;
     uint64_t chunk_tokens, tick;
+    struct under_way transfers;
 };
 
-static void told_mp(void *arg, enum lmcache_mp_op op, uint64_t chunk)
+static void on_event_mp(void *ctx, const struct kv_event *e)
 {
-    struct server *d = arg;
-    op_log_add(d->log, lmcache_mp_op_names[op], chunk);
+    const struct server *d = ctx;
+    const bool host = e->tier == TRACE_CPU;
+    const char *name = NULL;
+    switch (e->kind) {
+    case KV_READ:
+        name = host ? "read" : "l2.load";
+        break;
+    case KV_STORED:
+        name = host ? "l1.store" : "l2.store";
+        break;
+    case KV_REFUSED:
+        name = "l1.oom";
+        break;
+    case KV_DROPPED: /* the loop's, or at the end of a request's read */
+        name = e->request ? "l1.droptemp" : host ? "l1.evict" : "l2.evict";
+        break;
+    case KV_DEMOTED:
+        name = "l1.delete";
+        break;
+    case KV_PROMOTED:
+        name = d->retain ? "l1.promote" : "l1.temp";
+        break;
+    case KV_KNOWN:
+        name = "l2.dup";
+        break;
+    default:
+        return;
+    }
+    op_log_add(d->log, name, e->key);
 }
 
-static int serve(struct server *d, uint64_t r, struct lmcache_mp_request *q)
+static void on_transfer_mp(void *ctx, const struct kv_transfer *t)
 {
-    struct kv_request request;
+    struct server *d = ctx;
+    under_way_add(&d->transfers, t);
+}
+
+static void settle_mp(struct server *d)
+{
+    for (size_t i = 0; i < d->transfers.count; i++)
+        d->ops->transfer_done(d->below, d->transfers.transfer[i].id);
+    d->transfers.count = 0;
+}
+
+static int serve(struct server *d, uint64_t r, struct lmcache_mp_request *found)
+{
+    struct kv_request q;
     struct chain_piece *pieces;
-    struct chunk_keys k = {0};
-    int rc = make_request(&request, &pieces, d->log, d->s, r, d->chunk_tokens, false);
+    void *state = NULL;
+    struct kv_found f = {{0}, false, false};
+    int rc = make_request(&q, &pieces, d->log, d->s, r, d->chunk_tokens, false);
     if (!rc)
-        rc = chunk_keys_make(&k, &request.chain, request.prompt_tokens, d->chunk_tokens, false);
-    *q = (struct lmcache_mp_request){.chunk = k.prompt, .chunks = k.prompt_count};
-    if (!rc)
-        rc = lmcache_mp_look_up(d->cache, q);
+        rc = d->ops->arrive(d->below, &q, &state);
     if (!rc) {
-        lmcache_mp_read(d->cache, q);
-        rc = lmcache_mp_store(d->cache, q->chunk + q->hit, q->chunks - q->hit);
+        while (d->ops->look_up(d->below, state, 0, &f) != KV_FOUND)
+            settle_mp(d);
+        *found = *lmcache_mp_below_request(state);
+        d->ops->admitted(d->below, state, 0, f.tokens[TRACE_CPU] + f.tokens[TRACE_STORAGE]);
+        settle_mp(d);
+        d->ops->offer(d->below, state, q.prompt_tokens, NULL);
+        settle_mp(d);
+        d->ops->finished(d->below, state, NULL);
+        rc = d->ops->step_built(d->below);
+        d->ops->depart(d->below, state);
     }
-    if (!rc)
-        lmcache_mp_end(d->cache, q);
     if (!rc && (r + 1) % d->tick == 0)
-        lmcache_mp_evict(d->cache);
-    chunk_keys_free(&k);
+        d->ops->second(d->below);
     free(pieces);
-    return rc;
+    return rc || d->transfers.failed ? -ENOMEM : 0;
 }
 
 static int drive_server(const struct scenario *s, struct scenario_outcome *o, struct err *e)
 {
     int64_t l2 = (int64_t)scenario_f64(s, "l2_capacity_chunks", 0);
-    struct lmcache_mp_settings set = {
-        .l1 = {scenario_u64(s, "l1_capacity_chunks", 0), scenario_f64(s, "trigger_watermark", 0.8),
-               scenario_f64(s, "eviction_ratio", 0.2)},
-        .l2 = {l2 < 0 ? UINT64_MAX : (uint64_t)l2, scenario_f64(s, "l2_trigger_watermark", 0.8),
-               scenario_f64(s, "l2_eviction_ratio", 0.2)},
-        .retain = !strcmp(scenario_text(s, "prefetch_policy", "default"), "retain"),
-        .skip_l1 = !strcmp(scenario_text(s, "store_policy", "default"), "skip_l1"),
-    };
+    const struct lmcache_mp_opts opts = {
+        .chunk_tokens = scenario_u64(s, "chunk_size", 256),
+        .settings = {.l1 = {scenario_u64(s, "l1_capacity_chunks", 0),
+                            scenario_f64(s, "trigger_watermark", 0.8),
+                            scenario_f64(s, "eviction_ratio", 0.2)},
+                     .l2 = {l2 < 0 ? UINT64_MAX : (uint64_t)l2,
+                            scenario_f64(s, "l2_trigger_watermark", 0.8),
+                            scenario_f64(s, "l2_eviction_ratio", 0.2)},
+                     .retain = !strcmp(scenario_text(s, "prefetch_policy", "default"), "retain"),
+                     .skip_l1 = !strcmp(scenario_text(s, "store_policy", "default"), "skip_l1")}};
     struct server d = {.s = s,
-                       .chunk_tokens = scenario_u64(s, "chunk_size", 256),
+                       .ops = &lmcache_mp_below_ops,
+                       .retain = opts.settings.retain,
+                       .chunk_tokens = opts.chunk_tokens,
                        .tick = scenario_u64(s, "eviction_tick_every_requests", 1)};
+    const struct kv_listener l = {&d, on_event_mp, on_transfer_mp, on_flush};
     int rc = op_log_open(&d.log, s, &(struct op_log_opts){0}, e);
     if (rc)
         return rc;
-    d.cache = lmcache_mp_create(&set, told_mp, &d);
-    if (!d.cache)
+    d.below = lmcache_mp_below_create(&opts, &l);
+    if (!d.below)
         rc = err_nomem(e, "chunks");
     for (uint64_t r = 0; !rc && r < s->rows; r++) {
-        struct lmcache_mp_request q;
+        struct lmcache_mp_request q = {0};
         if (serve(&d, r, &q))
             rc = err_nomem(e, "chunks");
         if (!rc)
@@ -415,7 +477,8 @@ static int drive_server(const struct scenario *s, struct scenario_outcome *o, st
     }
     if (!rc)
         rc = op_log_totals(d.log, o, e);
-    lmcache_mp_free(d.cache);
+    d.ops->free(d.below);
+    free(d.transfers.transfer);
     op_log_close(d.log);
     return rc < 0 ? rc : 0;
 }

@@ -63,6 +63,7 @@ static int run_lmcache(enum chunk_order order, struct rng *rng, uint64_t *turns)
         r.tokens = r.chunks * 256 + 1;
         if (lmcache_look_up(c, &r) < 0 || lmcache_load(c, &r) < 0)
             return -1;
+        lmcache_loaded(c, &r);
         const uint64_t hit = r.hit_l1 + r.hit_l2;
         const int64_t got = lmcache_store(c, block + hit, r.chunks - hit);
         if (got < 0 || lmcache_submit(c, block + hit, (uint64_t)got))

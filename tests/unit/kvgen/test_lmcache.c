@@ -52,6 +52,7 @@ static uint64_t run(struct lmcache *c, const uint64_t *chunk, uint64_t n)
     struct lmcache_request r = look_up(c, chunk, n);
     uint64_t hit = r.hit_l1 + r.hit_l2;
     assert_int_equal(lmcache_load(c, &r), hit * 256);
+    lmcache_loaded(c, &r);
     store(c, chunk + hit, n - hit);
     return hit;
 }
@@ -149,6 +150,7 @@ static void test_pins_count_and_hold(void **state)
     RUN(c, 5);
     op_text_is(&t, "l1.store 1 2, l1.allocfail 5");
     assert_int_equal(lmcache_load(c, &a), 512);
+    lmcache_loaded(c, &a);
     RUN(c, 5);
     op_text_is(&t, "l1.load 1 2, l1.evict 2, l1.store 5"); /* b still holds 1 */
     RUN(c, 6);
@@ -211,6 +213,7 @@ static void test_a_load_larger_than_l1_waits(void **state)
         if (fixed) {
             assert_int_equal(lmcache_load(c, &r), 0);
             assert_int_equal(r.hit_tokens, 0);
+            lmcache_loaded(c, &r);
             op_text_is(&t, "l1.evict 8 9, l1.hang 3");
         } else {
             assert_int_equal(lmcache_load(c, &r), -EAGAIN);
@@ -277,6 +280,7 @@ static void test_min_retrieve_tokens(void **state)
     struct lmcache_request r = look_up(c, (const uint64_t[]){1, 2}, 2);
     r.gpu_tokens = 256; /* 256 tokens would be loaded */
     assert_int_equal(lmcache_load(c, &r), 0);
+    lmcache_loaded(c, &r);
     op_text_is(&t, "l1.store 1 2 3");
     RUN(c, 4); /* but the hit was touched */
     op_text_is(&t, "l1.evict 3, l1.store 4");

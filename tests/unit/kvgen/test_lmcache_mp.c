@@ -10,8 +10,13 @@
 #include "kvgen/cache/lmcache_mp.h"
 #include "tests/unit/kvgen/op_text.h"
 
+/* What the last store put in L1. */
+static uint64_t stored[16], stores;
+
 static void told(void *arg, enum lmcache_mp_op op, uint64_t chunk)
 {
+    if (op == LMCACHE_MP_L1_STORE)
+        stored[stores++] = chunk;
     op_text_add(arg, lmcache_mp_op_names[op], chunk);
 }
 
@@ -25,12 +30,20 @@ static struct lmcache_mp *cache(struct op_text *t, uint64_t l1, uint64_t l2, boo
     return c;
 }
 
+static void look_up(struct lmcache_mp *c, struct lmcache_mp_request *r)
+{
+    assert_int_equal(lmcache_mp_look_up(c, r), 0);
+    lmcache_mp_loaded(c, r);
+}
+
 static void run(struct lmcache_mp *c, const uint64_t *chunk, uint64_t n)
 {
     struct lmcache_mp_request r = {.chunk = chunk, .chunks = n};
-    assert_int_equal(lmcache_mp_look_up(c, &r), 0);
+    look_up(c, &r);
     lmcache_mp_read(c, &r);
+    stores = 0;
     assert_int_equal(lmcache_mp_store(c, chunk + r.hit, n - r.hit), 0);
+    assert_int_equal(lmcache_mp_submit(c, stored, stores), 0);
     lmcache_mp_end(c, &r);
 }
 #define RUN(c, ...)                                                                                \
@@ -73,7 +86,7 @@ static void test_locked_keys_stay(void **state)
     const uint64_t chain[] = {1, 2};
     RUN(c, 1, 2);
     struct lmcache_mp_request r = {.chunk = chain, .chunks = 2};
-    assert_int_equal(lmcache_mp_look_up(c, &r), 0);
+    look_up(c, &r);
     RUN(c, 3, 4);
     lmcache_mp_evict(c);
     op_text_is(&t, "l1.store 1 2 3 4, l1.evict 4");
@@ -111,8 +124,8 @@ static void test_loads_that_do_not_fit_cut_the_prefix(void **state)
     t = (struct op_text){0};
     const uint64_t a[] = {1, 2}, b[] = {3, 4};
     struct lmcache_mp_request reads = {.chunk = a, .chunks = 2}, waits = {.chunk = b, .chunks = 2};
-    assert_int_equal(lmcache_mp_look_up(c, &reads), 0);
-    assert_int_equal(lmcache_mp_look_up(c, &waits), 0);
+    look_up(c, &reads);
+    look_up(c, &waits);
     assert_int_equal(waits.hit, 0);
     op_text_is(&t, "l2.load 1 2, l1.temp 1 2, l1.oom 3 4");
     lmcache_mp_read(c, &reads);
@@ -129,7 +142,9 @@ static void test_two_readers_of_what_was_loaded_for_reading(void **state)
     const uint64_t chain[] = {1};
     struct lmcache_mp_request a = {.chunk = chain, .chunks = 1}, b = a;
     assert_int_equal(lmcache_mp_look_up(c, &a), 0);
-    assert_int_equal(lmcache_mp_look_up(c, &b), 0);
+    assert_int_equal(lmcache_mp_look_up(c, &b), 1); /* a's load is under way */
+    lmcache_mp_loaded(c, &a);
+    look_up(c, &b);
     assert_int_equal(b.hit_l2, 0);
     lmcache_mp_read(c, &a);
     op_text_is(&t, "l2.load 1, l1.temp 1, read 1");
@@ -149,6 +164,23 @@ static void test_l2_has_its_own_loop_and_refuses_nothing(void **state)
     lmcache_mp_free(c);
 }
 
+static void test_a_write_under_way(void **state)
+{
+    (void)state;
+    struct op_text t = {0};
+    const struct lmcache_mp_settings set = {
+        .l1 = {4, 0.5, 1}, .l2 = {UINT64_MAX, 0.8, 0.2}, .skip_l1 = true, .writes_held = true};
+    struct lmcache_mp *c = lmcache_mp_create(&set, told, &t);
+    const uint64_t chain[] = {1, 2};
+    assert_non_null(c);
+    RUN(c, 1, 2);
+    lmcache_mp_evict(c); /* both are being read */
+    op_text_is(&t, "l1.store 1 2, l2.store 1 2");
+    lmcache_mp_written(c, chain, 2);
+    op_text_is(&t, "l1.delete 1 2");
+    lmcache_mp_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_mixed_tiers_hit),
         cmocka_unit_test(test_loads_that_do_not_fit_cut_the_prefix),
         cmocka_unit_test(test_two_readers_of_what_was_loaded_for_reading),
+        cmocka_unit_test(test_a_write_under_way),
         cmocka_unit_test(test_l2_has_its_own_loop_and_refuses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

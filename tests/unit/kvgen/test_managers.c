@@ -1,0 +1,166 @@
+/* Engines' caches under the scheduler, on random requests: what is loaded was stored, what is read
+ * stays, no tier holds more than it has room for, and whoever departs leaves nothing behind. A bug
+ * looked like a pin of a request that had gone, a load of a chunk whose file was still being
+ * written, or a run that never ended. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kvgen/cache/vllm.h"
+#include "kvgen/cache/vllm_offload.h"
+#include "kvgen/manager/lmcache.h"
+#include "kvgen/manager/lmcache_mp.h"
+#include "tests/unit/kvgen/manager_checks.h"
+#include "tests/unit/scale.h"
+
+enum {
+    BLOCK = 8,
+    MOST_TOKENS = 400,
+    RUNS = 1000
+};
+
+static struct kv_listener listener(struct checked *c)
+{
+    return (struct kv_listener){c, checked_event, checked_transfer, checked_flush};
+}
+
+/* vLLM's block pool above what is below. */
+static void create_pool(struct checked *c, const struct kv_below_ops *ops, struct kv_below *below)
+{
+    const struct kv_listener l = listener(c);
+    const struct vllm_opts o = {.blocks = 60 + rng_below(c->rng, 100),
+                                .block_tokens = BLOCK,
+                                .groups = 1,
+                                .below_ops = ops,
+                                .below = below};
+    assert_non_null(below);
+    c->most[TRACE_GPU] = o.blocks;
+    c->ops = &vllm_cache_ops;
+    c->cache = vllm_create(&o, &l);
+    assert_non_null(c->cache);
+}
+
+/* Counts over all runs of a manager: that something of each kind took place. */
+struct sums {
+    uint64_t done[4], found[TRACE_TIERS], drops[TRACE_TIERS], refusals, stuck;
+};
+
+static void add_up(struct sums *s, const struct checked *c)
+{
+    for (int i = 0; i < 4; i++)
+        s->done[i] += c->done[i];
+    for (int t = 0; t < TRACE_TIERS; t++) {
+        s->found[t] += c->found[t];
+        s->drops[t] += c->drops[t];
+    }
+    s->refusals += c->refusals;
+}
+
+/* Nothing is on its way or pinned. */
+static void check_chunks(const struct chunks *c)
+{
+    for (int t = 0; t < CHUNK_TIERS; t++) {
+        const enum chunk_tier tier = (enum chunk_tier)t;
+        assert_int_equal(chunks_count(c, tier), chunks_used(c, tier));
+        for (uint32_t n = CHUNK_NONE; (n = chunks_next(c, tier, n)) != CHUNK_NONE;)
+            assert_false(chunks_pinned(c, tier, n));
+    }
+}
+
+static void test_lmcache(void **state)
+{
+    (void)state;
+    struct sums sums = {0};
+    struct checked *c = malloc(sizeof(*c));
+    assert_non_null(c);
+    for (int run = 0; run < scaled(RUNS); run++) {
+        struct rng rng;
+        rng_seed(&rng, 21, (uint64_t)run);
+        memset(c, 0, sizeof(*c));
+        c->rng = &rng;
+        c->async = rng_below(&rng, 2);
+        const struct lmcache_settings set = {.chunk_tokens = 32,
+                                             .l1_chunks = 2 + rng_below(&rng, 40),
+                                             .l2_chunks = rng_below(&rng, 3) * 40,
+                                             .order = (enum chunk_order)rng_below(&rng, 4),
+                                             .local_cpu = rng_below(&rng, 4) > 0,
+                                             .save_unfull_chunk = rng_below(&rng, 2),
+                                             .save_decode_cache = rng_below(&rng, 2),
+                                             .async_loading = rng_below(&rng, 2),
+                                             .fixed = rng_below(&rng, 2),
+                                             .writes_held = true,
+                                             .min_retrieve_tokens = rng_below(&rng, 2) * 64};
+        const struct kv_listener l = listener(c);
+        struct kv_below *below = lmcache_below_create(&set, &l);
+        c->most[TRACE_CPU] = set.local_cpu ? set.l1_chunks : 0;
+        c->most[TRACE_STORAGE] = set.l2_chunks;
+        create_pool(c, &lmcache_below_ops, below);
+        const int rc = checked_run(c, MOST_TOKENS);
+        if (rc) { /* memory held nothing that could go, as the engine waits for ever */
+            assert_int_equal(rc, -EDEADLK);
+            assert_false(set.fixed);
+            sums.stuck++;
+        } else {
+            checked_end(c);
+            check_chunks(lmcache_below_chunks(below));
+        }
+        add_up(&sums, c);
+        checked_free(c);
+    }
+    free(c);
+    assert_true(sums.stuck > 0);
+    for (int i = 0; i < 4; i++)
+        assert_true(sums.done[i] > 0);
+    for (int t = 0; t < TRACE_TIERS; t++)
+        assert_true(sums.found[t] > 0 && sums.drops[t] > 0);
+    assert_true(sums.refusals > 0);
+}
+
+static void test_lmcache_mp(void **state)
+{
+    (void)state;
+    struct sums sums = {0};
+    struct checked *c = malloc(sizeof(*c));
+    assert_non_null(c);
+    for (int run = 0; run < scaled(RUNS); run++) {
+        struct rng rng;
+        rng_seed(&rng, 22, (uint64_t)run);
+        memset(c, 0, sizeof(*c));
+        c->rng = &rng;
+        c->async = rng_below(&rng, 2);
+        struct lmcache_mp_opts o = {.chunk_tokens = 32,
+                                    .settings = {.l1 = {2 + rng_below(&rng, 60), 0.8, 0.2},
+                                                 .l2 = {rng_below(&rng, 3) * 40, 0.8, 0.2},
+                                                 .retain = rng_below(&rng, 2),
+                                                 .writes_held = true}};
+        o.settings.skip_l1 = o.settings.l2.chunks && rng_below(&rng, 2);
+        const struct kv_listener l = listener(c);
+        struct kv_below *below = lmcache_mp_below_create(&o, &l);
+        c->most[TRACE_CPU] = o.settings.l1.chunks;
+        c->most[TRACE_STORAGE] = UINT64_MAX; /* only its loop keeps it small */
+        create_pool(c, &lmcache_mp_below_ops, below);
+        assert_int_equal(checked_run(c, MOST_TOKENS), 0);
+        checked_end(c);
+        check_chunks(lmcache_mp_below_chunks(below));
+        add_up(&sums, c);
+        checked_free(c);
+    }
+    free(c);
+    for (int i = 0; i < 4; i++)
+        assert_true(sums.done[i] > 0);
+    for (int t = 0; t < TRACE_TIERS; t++)
+        assert_true(sums.found[t] > 0 && sums.drops[t] > 0);
+    assert_true(sums.refusals > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lmcache),
+        cmocka_unit_test(test_lmcache_mp),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
