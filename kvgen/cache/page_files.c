@@ -40,7 +40,7 @@ int page_files_reserve(struct page_files *f, uint64_t more)
 
 bool page_files_has(const struct page_files *f, uint64_t page)
 {
-    return chunks_find(f->chunks, page) != CHUNK_NONE;
+    return chunks_held(f->chunks, CHUNK_L2, chunks_find(f->chunks, page));
 }
 
 bool page_files_use(struct page_files *f, uint64_t page)
@@ -62,9 +62,31 @@ bool page_files_evict(struct page_files *f, uint64_t *page)
     if (!f->evicting)
         return false;
     uint32_t number = chunks_victim(f->chunks, CHUNK_L2);
+    if (number == CHUNK_NONE)
+        return f->evicting = false;
     *page = chunks_id(f->chunks, number);
     chunks_drop(f->chunks, CHUNK_L2, number);
     return true;
+}
+
+bool page_files_full(const struct page_files *f)
+{
+    return f->max_pages > 0 && page_files_count(f) >= f->max_pages;
+}
+
+void page_files_begin(struct page_files *f, uint64_t page)
+{
+    chunks_begin(f->chunks, CHUNK_L2, chunks_get(f->chunks, page));
+}
+
+void page_files_pin(struct page_files *f, uint64_t page)
+{
+    chunks_pin(f->chunks, CHUNK_L2, chunks_find(f->chunks, page));
+}
+
+void page_files_unpin(struct page_files *f, uint64_t page)
+{
+    chunks_unpin(f->chunks, CHUNK_L2, chunks_find(f->chunks, page));
 }
 
 void page_files_store(struct page_files *f, uint64_t page)
@@ -74,7 +96,7 @@ void page_files_store(struct page_files *f, uint64_t page)
 
 uint64_t page_files_count(const struct page_files *f)
 {
-    return chunks_count(f->chunks, CHUNK_L2);
+    return chunks_used(f->chunks, CHUNK_L2);
 }
 
 uint64_t page_files_memory(const struct page_files *f)

@@ -16,12 +16,20 @@ void page_files_free(struct page_files *f); /* takes NULL */
 int page_files_reserve(struct page_files *f, uint64_t more);
 
 bool page_files_has(const struct page_files *f, uint64_t page); /* a question: no use */
-bool page_files_use(struct page_files *f, uint64_t page);       /* false: it is not there */
+/* false: it is neither there nor being written. */
+bool page_files_use(struct page_files *f, uint64_t page);
 /* Before a page is stored: the next file to delete for it, which is then gone. false: there is room
  * now. */
 bool page_files_evict(struct page_files *f, uint64_t *page);
-void page_files_store(struct page_files *f, uint64_t page); /* it is absent, and reserved */
-uint64_t page_files_count(const struct page_files *f);
+bool page_files_full(const struct page_files *f); /* after that: no file could go */
+/* It is absent, and reserved. */
+void page_files_store(struct page_files *f, uint64_t page);
+/* The same in two steps: it is counted, but not there until page_files_store. */
+void page_files_begin(struct page_files *f, uint64_t page);
+/* While it is read its file stays. It is there. */
+void page_files_pin(struct page_files *f, uint64_t page);
+void page_files_unpin(struct page_files *f, uint64_t page);
+uint64_t page_files_count(const struct page_files *f);  /* those that are being written, too */
 uint64_t page_files_memory(const struct page_files *f); /* bytes */
 
 #endif

@@ -28,6 +28,7 @@ struct page_tree {
     struct heap leaf[PAGE_LEAVES];
     uint32_t copies_first, copies_last;
     uint64_t clock, page_bytes;
+    uint64_t unlocked; /* pages of the device */
     bool failed;
 };
 
@@ -187,7 +188,7 @@ static enum page_leaf leaf_of(const struct page_node *n)
         return PAGE_LEAVES;
     if (n->device)
         return n->device_children == 0 ? PAGE_DEVICE_LEAF : PAGE_LEAVES;
-    return n->host && n->children == 0 ? PAGE_HOST_LEAF : PAGE_LEAVES;
+    return n->host && n->children == 0 && n->writes == 0 ? PAGE_HOST_LEAF : PAGE_LEAVES;
 }
 
 static void leave_heap(struct page_tree *t, uint32_t n)
@@ -298,6 +299,7 @@ uint32_t page_tree_split(struct page_tree *t, uint32_t node, uint32_t pages)
     new->host = old->host;
     new->hits = old->hits;
     new->locks = old->locks;
+    new->writes = old->writes;
     old->parent = a;
     old->prev = old->next = PAGE_NODE_NONE;
     set_first(t, a);
@@ -313,6 +315,7 @@ void page_tree_remove(struct page_tree *t, uint32_t node)
     *(n->next == PAGE_NODE_NONE ? &p->last_child : &t->node[n->next].prev) = n->prev;
     p->children--;
     p->device_children -= n->device ? 1 : 0;
+    t->unlocked -= n->device && n->locks == 0 ? n->pages : 0;
     leave_heap(t, node);
     refresh(t, n->parent);
     page_tree_unlist(t, node);
@@ -353,6 +356,8 @@ void page_tree_set_device(struct page_tree *t, uint32_t node, bool device)
     if (n->device == device)
         return;
     n->device = device;
+    if (n->locks == 0)
+        t->unlocked = device ? t->unlocked + n->pages : t->unlocked - n->pages;
     t->node[n->parent].device_children += device ? 1 : UINT32_MAX;
     refresh(t, node);
     refresh(t, n->parent);
@@ -366,15 +371,49 @@ void page_tree_set_host(struct page_tree *t, uint32_t node, bool host)
 
 void page_tree_lock(struct page_tree *t, uint32_t node)
 {
-    for (; node != PAGE_NODE_ROOT; node = t->node[node].parent)
-        if (t->node[node].locks++ == 0)
-            refresh(t, node);
+    for (; node != PAGE_NODE_ROOT; node = t->node[node].parent) {
+        if (t->node[node].locks++ > 0)
+            continue;
+        t->unlocked -= t->node[node].device ? t->node[node].pages : 0;
+        refresh(t, node);
+    }
 }
 
 void page_tree_unlock(struct page_tree *t, uint32_t node)
 {
+    for (; node != PAGE_NODE_ROOT; node = t->node[node].parent) {
+        if (--t->node[node].locks > 0)
+            continue;
+        t->unlocked += t->node[node].device ? t->node[node].pages : 0;
+        refresh(t, node);
+    }
+}
+
+uint64_t page_tree_unlocked(const struct page_tree *t)
+{
+    return t->unlocked;
+}
+
+uint64_t page_tree_unlocked_path(const struct page_tree *t, uint32_t node)
+{
+    uint64_t pages = 0;
     for (; node != PAGE_NODE_ROOT; node = t->node[node].parent)
-        if (--t->node[node].locks == 0)
+        pages += t->node[node].device && t->node[node].locks == 0 ? t->node[node].pages : 0;
+    return pages;
+}
+
+/* A node may have been split since its write began: its pages are those of several now. */
+void page_tree_begin_write(struct page_tree *t, uint32_t node, uint64_t pages)
+{
+    for (; pages > 0; pages -= t->node[node].pages, node = t->node[node].parent)
+        if (t->node[node].writes++ == 0)
+            refresh(t, node);
+}
+
+void page_tree_end_write(struct page_tree *t, uint32_t node, uint64_t pages)
+{
+    for (; pages > 0; pages -= t->node[node].pages, node = t->node[node].parent)
+        if (--t->node[node].writes == 0)
             refresh(t, node);
 }
 

@@ -38,6 +38,7 @@ struct page_node {
     uint32_t first_child, last_child, prev, next; /* in the order of their coming */
     uint32_t children, device_children;
     uint32_t locks, hits;          /* hits: insertions over it that counted; page_tree_hit */
+    uint32_t writes;               /* of its host copy to files */
     uint32_t leaf_at;              /* place in the heap of its leaves */
     uint32_t copy_prev, copy_next; /* in the list of copies */
     uint8_t leaf;                  /* enum page_leaf */
@@ -76,6 +77,16 @@ void page_tree_set_host(struct page_tree *t, uint32_t node, bool host);
 /* Counts on all nodes from this one to the root. */
 void page_tree_lock(struct page_tree *t, uint32_t node);
 void page_tree_unlock(struct page_tree *t, uint32_t node);
+
+/* The host copy of the last `pages` pages of the path to a node is being written to files, or was:
+ * until then it is no leaf of the host. */
+void page_tree_begin_write(struct page_tree *t, uint32_t node, uint64_t pages);
+void page_tree_end_write(struct page_tree *t, uint32_t node, uint64_t pages);
+
+/* Pages of the device that no lock holds. */
+uint64_t page_tree_unlocked(const struct page_tree *t);
+/* Of these, those on the path to a node. */
+uint64_t page_tree_unlocked_path(const struct page_tree *t, uint32_t node);
 
 /* The leaf that goes next; PAGE_NODE_NONE: none. */
 uint32_t page_tree_victim(const struct page_tree *t, enum page_leaf leaf);

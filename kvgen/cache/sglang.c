@@ -31,6 +31,7 @@ const char *const sglang_op_names[SGLANG_OPS] = {
     [SGLANG_FILE_DUP] = "l3.dup",
     [SGLANG_FILE_LOAD] = "l3.load",
     [SGLANG_FILE_EVICT] = "l3.evict",
+    [SGLANG_FILE_REJECT] = "l3.reject",
 };
 
 /* Numbers in a growing list. */
@@ -49,6 +50,7 @@ struct sglang {
     struct numbers copied;           /* pages that were copied to the host, for files */
     struct numbers loaded;           /* nodes whose loading is not acknowledged */
     struct numbers work;             /* nodes of a walk */
+    sglang_copy_sink copy;           /* with held */
     bool failed;                     /* no memory */
 };
 
@@ -154,7 +156,8 @@ static uint64_t reclaim(struct sglang *c, uint64_t need, uint64_t got, bool spar
         const struct page_node *node = at(c, n);
         next = node->copy_next;
         if (node->device && node->host) {
-            if ((spare_leaves && node->leaf == PAGE_DEVICE_LEAF) || node->loading)
+            if ((spare_leaves && node->leaf == PAGE_DEVICE_LEAF) || node->loading ||
+                node->writes > 0)
                 continue;
             tell(c, SGLANG_HOST_EVICT_COPY, n);
             c->host_free += node->pages;
@@ -186,8 +189,8 @@ static uint64_t evict_host(struct sglang *c, uint64_t need)
     return got;
 }
 
-/* Copies a node to the host. false: there is no room. */
-static bool back_up(struct sglang *c, uint32_t node)
+/* Copies a node to the host. false: there is no room. in_step: it leaves the device now. */
+static bool back_up(struct sglang *c, uint32_t node, bool in_step)
 {
     uint32_t pages = at(c, node)->pages;
     if (c->host_free < pages) {
@@ -199,8 +202,14 @@ static bool back_up(struct sglang *c, uint32_t node)
     page_tree_set_host(c->tree, node, true);
     tell(c, SGLANG_HOST_STORE, node);
     page_tree_list(c->tree, node);
-    for (uint32_t i = 0; c->files && i < pages; i++)
+    for (uint32_t i = 0; c->files && !c->s.held && i < pages; i++)
         push(c, &c->copied, at(c, node)->page[i]);
+    if (!c->s.held)
+        return true;
+    if (!in_step) /* the device keeps it until it is copied */
+        page_tree_lock(c->tree, node);
+    page_tree_begin_write(c->tree, node, pages);
+    c->copy(c->arg, node, in_step);
     return true;
 }
 
@@ -232,7 +241,7 @@ static void evict_device(struct sglang *c, uint64_t need)
         uint32_t n = page_tree_victim(c->tree, PAGE_DEVICE_LEAF);
         if (n == PAGE_NODE_NONE)
             return;
-        if (!at(c, n)->host && writes_back(c) && !back_up(c, n))
+        if (!at(c, n)->host && writes_back(c) && !back_up(c, n, true))
             drop_below(c, n);
         c->device_free += at(c, n)->pages;
         tell(c, at(c, n)->host ? SGLANG_DEVICE_DEMOTE : SGLANG_DEVICE_DROP, n);
@@ -244,6 +253,15 @@ static void evict_device(struct sglang *c, uint64_t need)
 }
 
 /* ---- match and insertion ---- */
+
+/* Cuts a node after some of its pages. Returns the first part; PAGE_NODE_NONE: no memory. */
+static uint32_t cut(struct sglang *c, uint32_t node, uint32_t pages)
+{
+    uint32_t first = page_tree_split(c->tree, node, pages);
+    if (first != PAGE_NODE_NONE && at(c, first)->device && at(c, first)->host)
+        page_tree_list(c->tree, first);
+    return first;
+}
 
 /* The end of the longest path of whole nodes for these pages, after a split where it ends within
  * one. *pages: how long it is. */
@@ -258,12 +276,9 @@ static uint32_t match(struct sglang *c, const uint64_t *page, uint64_t pages, ui
         uint32_t common = page_tree_common(c->tree, child, page + done, pages - done);
         bool whole = common == at(c, child)->pages;
         if (!whole) {
-            uint32_t cut = page_tree_split(c->tree, child, common);
-            if (cut == PAGE_NODE_NONE)
+            child = cut(c, child, common);
+            if (child == PAGE_NODE_NONE)
                 break;
-            if (at(c, cut)->device && at(c, cut)->host)
-                page_tree_list(c->tree, cut);
-            child = cut;
         }
         node = child;
         done += common;
@@ -292,7 +307,7 @@ static void back_up_path(struct sglang *c, uint32_t node)
     for (uint32_t n = node; n != PAGE_NODE_ROOT && !at(c, n)->host; n = at(c, n)->parent)
         push(c, &c->work, n);
     for (uint64_t i = c->work.count; i-- > 0;)
-        if (!back_up(c, (uint32_t)c->work.at[i]))
+        if (!back_up(c, (uint32_t)c->work.at[i], false))
             return;
 }
 
@@ -311,11 +326,9 @@ static uint32_t insert(struct sglang *c, const struct sglang_request *r, uint64_
         page_tree_use(c->tree, child);
         uint32_t common = page_tree_common(c->tree, child, r->page + done, pages - done);
         if (common < at(c, child)->pages) {
-            child = page_tree_split(c->tree, child, common);
+            child = cut(c, child, common);
             if (child == PAGE_NODE_NONE)
                 return node;
-            if (at(c, child)->device && at(c, child)->host)
-                page_tree_list(c->tree, child);
         }
         uint64_t end = done + common, from = done > shared ? done : shared;
         if (!at(c, child)->device) {
@@ -373,23 +386,74 @@ int sglang_arrive(struct sglang *c, struct sglang_request *r)
     page_tree_lock(c->tree, node);
     if (c->host_free < hit)
         evict_host(c, hit);
-    page_tree_unlock(c->tree, node);
     at(c, node)->loading = loading;
     hit = hit < c->host_free ? hit : c->host_free;
-    if (hit * size < least)
+    if (hit * size < least) {
+        page_tree_unlock(c->tree, node);
         return result(c);
+    }
     for (uint64_t i = 0; i < hit; i++) {
         c->sink(c->arg, SGLANG_FILE_LOAD, r->page[done + i]);
         page_files_use(c->files, r->page[done + i]);
+        page_files_pin(c->files, r->page[done + i]);
     }
-    uint32_t new = page_tree_add(c->tree, node, r->page + done, hit);
+    c->host_free -= hit;
+    r->prefetched = hit * size;
+    r->fetch_node = node;
+    r->fetch_from = done;
+    if (!c->s.held)
+        sglang_fetched(c, r);
+    return result(c);
+}
+
+uint64_t sglang_fetched_twice(const struct sglang *c, const struct sglang_request *r)
+{
+    const uint64_t *page = r->page + r->fetch_from;
+    uint64_t pages = r->prefetched / c->s.page_tokens, there = 0;
+    uint32_t node = r->fetch_node;
+    while (there < pages) {
+        node = page_tree_child(c->tree, node, page[there]);
+        if (node == PAGE_NODE_NONE || !at(c, node)->host)
+            return there;
+        uint32_t common = page_tree_common(c->tree, node, page + there, pages - there);
+        there += common;
+        if (common < at(c, node)->pages)
+            return there;
+    }
+    return there;
+}
+
+int64_t sglang_fetched(struct sglang *c, struct sglang_request *r)
+{
+    uint64_t pages = r->prefetched / c->s.page_tokens, there = 0;
+    const uint64_t *page = r->page + r->fetch_from;
+    uint32_t node = r->fetch_node;
+    for (uint64_t i = 0; i < pages; i++)
+        page_files_unpin(c->files, page[i]);
+    while (there < pages) {
+        uint32_t child = page_tree_child(c->tree, node, page[there]);
+        if (child == PAGE_NODE_NONE)
+            break;
+        uint32_t common = page_tree_common(c->tree, child, page + there, pages - there);
+        if (common < at(c, child)->pages)
+            child = cut(c, child, common);
+        if (child == PAGE_NODE_NONE)
+            break;
+        node = child;
+        there += common;
+    }
+    page_tree_unlock(c->tree, r->fetch_node);
+    /* Below what the host lacks it keeps nothing. */
+    uint64_t stay = node == PAGE_NODE_ROOT || at(c, node)->host ? pages - there : 0;
+    c->host_free += pages - stay;
+    if (stay == 0)
+        return result(c);
+    uint32_t new = page_tree_add(c->tree, node, page + there, stay);
     if (new == PAGE_NODE_NONE)
         return result(c);
     page_tree_set_host(c->tree, new, true);
     tell(c, SGLANG_HOST_PREFETCH, new);
-    c->host_free -= hit;
-    r->prefetched = hit * size;
-    return result(c);
+    return result(c) < 0 ? -ENOMEM : (int64_t)stay;
 }
 
 /* Loads the host's part of a match, all or nothing. Returns whether it did. */
@@ -415,8 +479,8 @@ static bool load_back(struct sglang *c, uint32_t end, uint64_t pages)
     return true;
 }
 
-/* Loads are acknowledged: their host copies may be reclaimed from now on, deepest node first. */
-static void end_loads(struct sglang *c)
+/* Their host copies may be reclaimed from now on, deepest node first. */
+void sglang_loaded(struct sglang *c)
 {
     for (uint64_t i = 0; i < c->loaded.count; i++) {
         uint32_t n = (uint32_t)c->loaded.at[i];
@@ -426,7 +490,7 @@ static void end_loads(struct sglang *c)
     c->loaded.count = 0;
 }
 
-int sglang_admit(struct sglang *c, struct sglang_request *r)
+int sglang_match(struct sglang *c, struct sglang_request *r)
 {
     uint64_t size = c->s.page_tokens, matched, host = 0;
     uint32_t end = match(c, r->page, (r->prompt - 1) / size, &matched), on_device = end;
@@ -436,14 +500,40 @@ int sglang_admit(struct sglang *c, struct sglang_request *r)
     }
     r->hit_host = host * size;
     r->hit_device = (matched - host) * size;
-    r->loaded = 0;
-    r->own = matched - host;
-    r->inserted = 0;
+    r->match_end = end;
     r->node = on_device;
+    return result(c);
+}
+
+uint64_t sglang_room(const struct sglang *c)
+{
+    return c->device_free + page_tree_unlocked(c->tree);
+}
+
+uint64_t sglang_room_after(const struct sglang *c, const struct sglang_request *r, bool load)
+{
+    uint64_t room = sglang_room(c) - page_tree_unlocked_path(c->tree, r->node);
+    uint64_t loaded = load ? r->hit_host / c->s.page_tokens : 0;
+    return room > loaded ? room - loaded : 0;
+}
+
+bool sglang_can_load(const struct sglang *c, const struct sglang_request *r)
+{
+    return r->hit_host > 0 && r->hit_host >= c->s.load_back_threshold &&
+           sglang_room_after(c, r, false) >= r->hit_host / c->s.page_tokens;
+}
+
+int sglang_admit(struct sglang *c, struct sglang_request *r)
+{
+    uint64_t host = r->hit_host / c->s.page_tokens;
+    uint32_t on_device = r->node;
+    r->loaded = 0;
+    r->own = r->hit_device / c->s.page_tokens;
+    r->inserted = 0;
     page_tree_lock(c->tree, on_device);
-    if (host > 0 && load_back(c, end, host)) {
-        r->own = matched;
-        r->node = end;
+    if (host > 0 && load_back(c, r->match_end, host)) {
+        r->own += host;
+        r->node = r->match_end;
         r->loaded = r->hit_host;
     }
     page_tree_lock(c->tree, r->node);
@@ -469,17 +559,25 @@ static void take(struct sglang *c, struct sglang_request *r, uint64_t pages)
     r->own = pages;
 }
 
-int sglang_compute(struct sglang *c, struct sglang_request *r, uint64_t from, uint64_t to)
+uint64_t sglang_demand(const struct sglang *c, uint64_t from, uint64_t to)
 {
-    uint64_t size = c->s.page_tokens;
-    /* The engine asks for a page more than the tokens. */
-    uint64_t demand = (to - from + size + size - 1) / size;
+    /* A page more than the tokens. */
+    return (to - from + c->s.page_tokens + c->s.page_tokens - 1) / c->s.page_tokens;
+}
+
+int sglang_reserve(struct sglang *c, struct sglang_request *r, uint64_t from, uint64_t to)
+{
+    uint64_t size = c->s.page_tokens, demand = sglang_demand(c, from, to);
     evict_device(c, demand);
-    end_loads(c);
     if (c->device_free < demand)
-        return -EAGAIN;
+        return result(c) ? result(c) : -EAGAIN;
     take(c, r, (to + size - 1) / size);
-    uint64_t pages = to / size;
+    return result(c);
+}
+
+int sglang_insert(struct sglang *c, struct sglang_request *r, uint64_t to)
+{
+    uint64_t pages = to / c->s.page_tokens;
     uint32_t node = insert(c, r, pages, r->inserted, r->shared);
     hold(c, r, node);
     r->inserted = r->inserted > pages ? r->inserted : pages;
@@ -528,7 +626,14 @@ static void store_file(struct sglang *c, uint64_t page)
     }
     for (uint64_t gone; page_files_evict(c->files, &gone);)
         c->sink(c->arg, SGLANG_FILE_EVICT, gone);
-    page_files_store(c->files, page);
+    if (page_files_full(c->files)) {
+        c->sink(c->arg, SGLANG_FILE_REJECT, page);
+        return;
+    }
+    if (c->s.held)
+        page_files_begin(c->files, page);
+    else
+        page_files_store(c->files, page);
     c->sink(c->arg, SGLANG_FILE_STORE, page);
 }
 
@@ -540,4 +645,44 @@ int sglang_poll(struct sglang *c)
         store_file(c, c->copied.at[i]);
     c->copied.count = 0;
     return result(c);
+}
+
+void sglang_on_copy(struct sglang *c, sglang_copy_sink copy)
+{
+    c->copy = copy;
+}
+
+uint64_t sglang_made(const struct sglang *c, uint32_t node)
+{
+    return at(c, node)->made;
+}
+
+const uint64_t *sglang_pages(const struct sglang *c, uint32_t node, uint64_t *count)
+{
+    *count = at(c, node)->pages;
+    return at(c, node)->page;
+}
+
+bool sglang_is(const struct sglang *c, uint32_t node, uint64_t made)
+{
+    return at(c, node)->pages > 0 && at(c, node)->made == made;
+}
+
+void sglang_copied(struct sglang *c, uint32_t node, const uint64_t *page, uint64_t pages,
+                   bool in_step)
+{
+    if (!in_step)
+        page_tree_unlock(c->tree, node);
+    for (uint64_t i = 0; c->files && i < pages; i++)
+        push(c, &c->copied, page[i]);
+}
+
+void sglang_written(struct sglang *c, uint32_t node, uint64_t pages)
+{
+    page_tree_end_write(c->tree, node, pages);
+}
+
+void sglang_file_there(struct sglang *c, uint64_t page)
+{
+    page_files_store(c->files, page);
 }

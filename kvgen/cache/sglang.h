@@ -2,8 +2,9 @@
  * device's pages, copies on the host, files below; decision by decision. Pure state: time and bytes
  * are the caller's. One thread at a time.
  *
- * The life of a request: arrive, admit, compute (once or for each chunk of its prompt), decode,
- * finish. Writes to files happen in sglang_poll, which the engine calls once a step. */
+ * The life of a request: arrive, match and admit, reserve and insert (once or for each chunk of its
+ * prompt), decode, finish. Writes to files happen in sglang_poll, which the engine calls once a
+ * step. */
 #ifndef KVGEN_CACHE_SGLANG_H
 #define KVGEN_CACHE_SGLANG_H
 
@@ -32,6 +33,9 @@ struct sglang_settings {
     uint64_t files_max_pages;     /* 0: no bound */
     double files_ratio;           /* 0.9 */
     uint64_t prefetch_threshold;  /* tokens; 256 */
+    /* What is fetched from files is there with sglang_fetched, a copy on the host with
+     * sglang_copied, a file with sglang_written; else at once. */
+    bool held;
 };
 
 /* What happened to a page. In the order of sglang_op_names. */
@@ -49,6 +53,7 @@ enum sglang_op {
     SGLANG_FILE_DUP, /* its file is there: used only */
     SGLANG_FILE_LOAD,
     SGLANG_FILE_EVICT,
+    SGLANG_FILE_REJECT, /* no file could go for it */
     SGLANG_OPS
 };
 extern const char *const sglang_op_names[SGLANG_OPS];
@@ -60,7 +65,7 @@ typedef void (*sglang_sink)(void *arg, enum sglang_op op, uint64_t page);
 struct sglang_request {
     const uint64_t *page; /* keys of the full pages of prompt and answer */
     uint64_t prompt;      /* tokens */
-    /* Filled by sglang_arrive and sglang_admit; tokens. */
+    /* Filled by sglang_arrive, sglang_match and sglang_admit; tokens. */
     uint64_t prefetched;           /* from files to the host */
     uint64_t hit_device, hit_host; /* as the match of the admission found */
     uint64_t loaded;               /* of hit_host; the rest is computed again */
@@ -69,6 +74,9 @@ struct sglang_request {
     uint64_t inserted; /* pages that it has inserted, and */
     uint64_t shared;   /* pages that were the tree's before the next insertion */
     uint32_t node;     /* the end of its path, which is locked */
+    uint32_t match_end;
+    uint32_t fetch_node; /* below which the fetched pages will be, locked */
+    uint64_t fetch_from; /* pages before them */
 };
 
 struct sglang;
@@ -81,12 +89,32 @@ void sglang_free(struct sglang *c);      /* takes NULL */
  * -EAGAIN: the device has too few pages that could be evicted. */
 
 /* Before a request waits to be admitted: with files, fetches what follows its match to the host
- * (wait_complete). */
+ * (wait_complete). With held, and where it fetches something (r->prefetched), sglang_fetched comes
+ * before its next match. */
 int sglang_arrive(struct sglang *c, struct sglang_request *r);
-/* Matches the prompt and loads what is on the host only. */
+/* What was fetched is on the host. Pages that have come there otherwise are dropped. Returns how
+ * many stay, or -ENOMEM. */
+int64_t sglang_fetched(struct sglang *c, struct sglang_request *r);
+/* Of the pages that are fetched, those that the host has otherwise by now, from the first on. */
+uint64_t sglang_fetched_twice(const struct sglang *c, const struct sglang_request *r);
+/* Finds the prompt on the device and on the host. */
+int sglang_match(struct sglang *c, struct sglang_request *r);
+/* Whether the host's part of the match would be loaded: it is large enough, and the device can make
+ * room for it. */
+bool sglang_can_load(const struct sglang *c, const struct sglang_request *r);
+/* Pages that could be free on the device for a request after its match, with the host's part loaded
+ * or not. */
+uint64_t sglang_room_after(const struct sglang *c, const struct sglang_request *r, bool load);
+/* Holds what the match found, and loads what is on the host only; until sglang_loaded its copies on
+ * the host stay. No call comes between the two. */
 int sglang_admit(struct sglang *c, struct sglang_request *r);
-/* Pages for the prompt's tokens from `from` up to `to`, and their insertion. -EAGAIN. */
-int sglang_compute(struct sglang *c, struct sglang_request *r, uint64_t from, uint64_t to);
+void sglang_loaded(struct sglang *c); /* all that was loaded so far */
+/* Pages that the engine asks for to compute the prompt's tokens from `from` up to `to`. */
+uint64_t sglang_demand(const struct sglang *c, uint64_t from, uint64_t to);
+/* Takes them. -EAGAIN. */
+int sglang_reserve(struct sglang *c, struct sglang_request *r, uint64_t from, uint64_t to);
+/* They are computed: insertion of the prompt up to `to`. */
+int sglang_insert(struct sglang *c, struct sglang_request *r, uint64_t to);
 /* A page for the token at that place of the answer's sequence, if a page begins with it. -EAGAIN.
  */
 int sglang_decode(struct sglang *c, struct sglang_request *r, uint64_t token);
@@ -97,6 +125,25 @@ void sglang_abort(struct sglang *c, struct sglang_request *r);
 /* Copies to the host are acknowledged: their pages go to files. */
 int sglang_poll(struct sglang *c);
 
+/* With held: called when the copy of a node's pages to the host begins, after they were told.
+ * in_step: the device gives its pages up at once. */
+typedef void (*sglang_copy_sink)(void *arg, uint32_t node, bool in_step);
+void sglang_on_copy(struct sglang *c, sglang_copy_sink copy);
+/* With held. A node by its number and when it was made, since it may have left meanwhile. _pages
+ * are lent. */
+uint64_t sglang_made(const struct sglang *c, uint32_t node);
+bool sglang_is(const struct sglang *c, uint32_t node, uint64_t made);
+const uint64_t *sglang_pages(const struct sglang *c, uint32_t node, uint64_t *count);
+/* A copy of a node that is: it is on the host, and goes to files with the next sglang_poll.
+ * in_step: as it was told. */
+void sglang_copied(struct sglang *c, uint32_t node, const uint64_t *page, uint64_t pages,
+                   bool in_step);
+/* From its begin to this the host keeps a node's copy: its pages are in files, or none is to be. */
+void sglang_written(struct sglang *c, uint32_t node, uint64_t pages);
+void sglang_file_there(struct sglang *c, uint64_t page); /* its file can be found now */
+
+/* Pages that are free or could be evicted. */
+uint64_t sglang_room(const struct sglang *c);
 uint64_t sglang_device_free(const struct sglang *c); /* pages */
 uint64_t sglang_host_free(const struct sglang *c);
 uint64_t sglang_files(const struct sglang *c);  /* pages that have a file */

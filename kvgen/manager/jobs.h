@@ -20,8 +20,9 @@ struct job {
     enum kv_transfer_kind kind;
     enum trace_tier from, to;
     bool in_step;
-    void *owner;    /* the manager's */
-    uint64_t *keys; /* that were to be kept; NULL: it is done */
+    void *owner;      /* the manager's, ... */
+    uint64_t more[3]; /* ... to be set when it has begun */
+    uint64_t *keys;   /* that were to be kept; NULL: it is done */
     uint64_t count;
 };
 

@@ -64,12 +64,17 @@ static int prefill(struct driver *d, uint64_t r)
     if (!rc)
         rc = sglang_arrive(d->cache, q);
     if (!rc)
+        rc = sglang_match(d->cache, q);
+    if (!rc)
         rc = sglang_admit(d->cache, q);
     uint64_t at = q->own * d->set.page_tokens;
     while (!rc && at < q->prompt) {
         uint64_t left = q->prompt - at;
         uint64_t step = d->chunk_tokens && d->chunk_tokens < left ? d->chunk_tokens : left;
-        rc = sglang_compute(d->cache, q, at, at + step);
+        rc = sglang_reserve(d->cache, q, at, at + step);
+        sglang_loaded(d->cache);
+        if (!rc)
+            rc = sglang_insert(d->cache, q, at + step);
         at += step;
     }
     return rc;

@@ -95,9 +95,12 @@ static int run_sglang(enum sglang_write write, struct rng *rng, uint64_t *turns)
         struct sglang_request r = {.page = block};
         uint64_t n = next_request(rng, turns, block);
         r.prompt = n * 64 + 1;
-        if (sglang_arrive(c, &r) < 0 || sglang_admit(c, &r) < 0 ||
-            sglang_compute(c, &r, r.hit_device + r.loaded, r.prompt) < 0 ||
-            sglang_finish(c, &r, r.prompt) < 0 || sglang_poll(c) < 0)
+        if (sglang_arrive(c, &r) < 0 || sglang_match(c, &r) < 0 || sglang_admit(c, &r) < 0 ||
+            sglang_reserve(c, &r, r.hit_device + r.loaded, r.prompt) < 0)
+            return -1;
+        sglang_loaded(c);
+        if (sglang_insert(c, &r, r.prompt) < 0 || sglang_finish(c, &r, r.prompt) < 0 ||
+            sglang_poll(c) < 0)
             return -1;
     }
     if (!c)

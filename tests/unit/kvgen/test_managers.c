@@ -13,6 +13,7 @@
 #include "kvgen/cache/vllm_offload.h"
 #include "kvgen/manager/lmcache.h"
 #include "kvgen/manager/lmcache_mp.h"
+#include "kvgen/manager/sglang.h"
 #include "tests/unit/kvgen/manager_checks.h"
 #include "tests/unit/scale.h"
 
@@ -156,11 +157,59 @@ static void test_lmcache_mp(void **state)
     assert_true(sums.refusals > 0);
 }
 
+static void test_sglang(void **state)
+{
+    (void)state;
+    struct sums sums = {0};
+    struct checked *c = malloc(sizeof(*c));
+    assert_non_null(c);
+    for (int run = 0; run < scaled(RUNS); run++) {
+        struct rng rng;
+        rng_seed(&rng, 23, (uint64_t)run);
+        memset(c, 0, sizeof(*c));
+        c->rng = &rng;
+        c->async = rng_below(&rng, 2);
+        c->same_units = c->host_twins = true;
+        struct sglang_settings set = {.page_tokens = 1 + rng_below(&rng, 2) * 7,
+                                      .write = (enum sglang_write)rng_below(&rng, SGLANG_WRITES),
+                                      .order = (enum page_order)rng_below(&rng, PAGE_ORDERS),
+                                      .load_back_threshold = 10,
+                                      .files = rng_below(&rng, 3) > 0,
+                                      .files_ratio = 0.9,
+                                      .prefetch_threshold = 1 + rng_below(&rng, 60)};
+        set.device_pages = (500 + rng_below(&rng, 500)) / set.page_tokens + 2;
+        set.host_pages = rng_below(&rng, 4) * 300 / set.page_tokens;
+        set.files &= set.host_pages > 0;
+        set.files_max_pages = rng_below(&rng, 2) * (200 + rng_below(&rng, 1000)) / set.page_tokens;
+        const struct kv_listener l = listener(c);
+        c->most[TRACE_GPU] = set.device_pages;
+        c->most[TRACE_CPU] = set.host_pages;
+        c->most[TRACE_STORAGE] = set.files_max_pages ? set.files_max_pages : UINT64_MAX;
+        c->ops = &sglang_cache_ops;
+        c->cache = sglang_cache_create(&set, &l);
+        assert_non_null(c->cache);
+        assert_int_equal(checked_run(c, MOST_TOKENS), 0);
+        checked_end(c);
+        const struct sglang *tree = sglang_cache_state(c->cache);
+        assert_int_equal(sglang_device_free(tree) + c->book[TRACE_GPU].count, set.device_pages);
+        assert_int_equal(sglang_host_free(tree) + c->book[TRACE_CPU].count, set.host_pages);
+        assert_int_equal(sglang_files(tree), c->book[TRACE_STORAGE].count);
+        add_up(&sums, c);
+        checked_free(c);
+    }
+    free(c);
+    for (int i = 0; i < 4; i++)
+        assert_true(sums.done[i] > 0);
+    for (int t = 0; t < TRACE_TIERS; t++)
+        assert_true(sums.found[t] > 0 && sums.drops[t] > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lmcache),
         cmocka_unit_test(test_lmcache_mp),
+        cmocka_unit_test(test_sglang),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

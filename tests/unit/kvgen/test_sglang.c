@@ -34,13 +34,26 @@ static struct sglang *cache(struct op_text *t, uint64_t device, uint64_t host,
     return c;
 }
 
+static int admit(struct sglang *c, struct sglang_request *r)
+{
+    assert_int_equal(sglang_match(c, r), 0);
+    return sglang_admit(c, r);
+}
+
+static int compute(struct sglang *c, struct sglang_request *r, uint64_t from, uint64_t to)
+{
+    const int rc = sglang_reserve(c, r, from, to);
+    sglang_loaded(c);
+    return rc ? rc : sglang_insert(c, r, to);
+}
+
 /* A prompt of those pages and one token, up to the end of its prefill. */
 static struct sglang_request begin(struct sglang *c, const uint64_t *page, uint64_t n)
 {
     struct sglang_request r = {.page = page, .prompt = n * PAGE + 1};
     assert_int_equal(sglang_arrive(c, &r), 0);
-    assert_int_equal(sglang_admit(c, &r), 0);
-    assert_int_equal(sglang_compute(c, &r, r.hit_device + r.loaded, r.prompt), 0);
+    assert_int_equal(admit(c, &r), 0);
+    assert_int_equal(compute(c, &r, r.hit_device + r.loaded, r.prompt), 0);
     return r;
 }
 
@@ -62,12 +75,12 @@ static void test_a_whole_prompt_loses_its_last_page(void **state)
     struct sglang *c = cache(&t, 20, 0, (struct sglang_settings){0});
     RUN(c, 1, 2, 3);
     struct sglang_request r = {.page = (const uint64_t[]){1, 2, 3}, .prompt = 3 * PAGE};
-    assert_int_equal(sglang_admit(c, &r), 0);
+    assert_int_equal(admit(c, &r), 0);
     assert_int_equal(r.hit_device, 2 * PAGE);
     sglang_abort(c, &r);
     assert_int_equal(sglang_device_free(c), 17);
     r.prompt++;
-    assert_int_equal(sglang_admit(c, &r), 0);
+    assert_int_equal(admit(c, &r), 0);
     assert_int_equal(r.hit_device, 3 * PAGE);
     sglang_abort(c, &r);
     assert_int_equal(sglang_device_free(c), 17);
@@ -97,10 +110,10 @@ static void test_a_running_request_keeps_its_path(void **state)
     const uint64_t page[] = {1, 2};
     struct sglang_request a = begin(c, page, 2);
     struct sglang_request b = {.page = (const uint64_t[]){7, 8, 9}, .prompt = 3 * PAGE + 1};
-    assert_int_equal(sglang_admit(c, &b), 0);
-    assert_int_equal(sglang_compute(c, &b, 0, b.prompt), -EAGAIN);
+    assert_int_equal(admit(c, &b), 0);
+    assert_int_equal(compute(c, &b, 0, b.prompt), -EAGAIN);
     assert_int_equal(sglang_finish(c, &a, a.prompt), 0);
-    assert_int_equal(sglang_compute(c, &b, 0, b.prompt), 0);
+    assert_int_equal(compute(c, &b, 0, b.prompt), 0);
     op_text_is(&t, "dev.store 1 2, dev.drop 1 2, dev.store 7 8 9");
     assert_int_equal(sglang_finish(c, &b, b.prompt), 0);
     sglang_free(c);
@@ -115,7 +128,7 @@ static void test_selective_counts_insertions_of_others(void **state)
     RUN(c, 1, 2); /* inserted twice by one request: once */
     op_text_is(&t, "dev.store 1 2");
     struct sglang_request r = {.page = (const uint64_t[]){1, 2}, .prompt = 2 * PAGE + 1};
-    assert_int_equal(sglang_admit(c, &r), 0); /* a match alone */
+    assert_int_equal(admit(c, &r), 0); /* a match alone */
     sglang_abort(c, &r);
     op_text_is(&t, "");
     RUN(c, 1, 3);
@@ -154,7 +167,7 @@ static void test_loads_are_whole_and_not_too_small(void **state)
     struct sglang_request r = begin(c, (const uint64_t[]){7, 8, 9}, 3);
     t = (struct op_text){0};
     struct sglang_request other = {.page = (const uint64_t[]){1, 2, 3}, .prompt = 3 * PAGE + 1};
-    assert_int_equal(sglang_admit(c, &other), 0); /* two free: nothing, not two */
+    assert_int_equal(admit(c, &other), 0); /* two free: nothing, not two */
     assert_int_equal(other.hit_host, 3 * PAGE);
     assert_int_equal(other.loaded, 0);
     sglang_abort(c, &other);
@@ -172,10 +185,10 @@ static void test_loads_are_whole_and_not_too_small(void **state)
         r = (struct sglang_request){.page = i == 1 ? &b : &a, .prompt = i == 1 ? 12 : 5};
         uint64_t pages[3] = {i == 1 ? b : a, 10, 11};
         r.page = pages;
-        assert_int_equal(sglang_admit(c, &r), 0);
+        assert_int_equal(admit(c, &r), 0);
         assert_int_equal(r.hit_host, i == 2 ? 4 : 0);
         assert_int_equal(r.loaded, 0);
-        assert_int_equal(sglang_compute(c, &r, r.hit_device, r.prompt), 0);
+        assert_int_equal(compute(c, &r, r.hit_device, r.prompt), 0);
         assert_int_equal(sglang_finish(c, &r, r.prompt), 0);
     }
     assert_non_null(strstr(t.text, "dev.restore 1"));
