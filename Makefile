@@ -46,7 +46,7 @@ kvgen/meaning := reading stamps block_size
 kvgen/source := population ident rag users turn_counts inputs file_source merged csv_rows documents \
                 id_lists blocks block_line burst sharegpt agentic
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers prefill_time engines emitter row_counts
-kvgen/policy := policy lru fifo lfu s3fifo sieve arc mru
+kvgen/policy := policy lru fifo lfu s3fifo sieve arc mru admission
 kvgen/cache  := chain id_table chunks lmcache lmcache_mp page_tree page_files sglang block_pool vllm vllm_offload vllm_host vllm_tracker vllm_files
 kvgen/manager := jobs chunk_keys lmcache lmcache_mp sglang
 kvgen/serve  := scheduler step_time
