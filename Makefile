@@ -48,7 +48,7 @@ kvgen/source := population ident rag users turn_counts inputs file_source merged
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers prefill_time engines emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve arc mru admission
 kvgen/cache  := chain id_table chunks lmcache lmcache_mp page_tree page_files sglang block_pool vllm vllm_offload vllm_host vllm_tracker vllm_files
-kvgen/manager := jobs chunk_keys lmcache lmcache_mp sglang
+kvgen/manager := jobs chunk_keys lmcache lmcache_mp sglang copy_tier copies
 kvgen/serve  := scheduler step_time
 kvgen/worth  := frozen break_even worth worth_text
 kvgen/curve  := curve sized_cache request_prefixes optimal
@@ -230,7 +230,7 @@ $(BUILD)/lib/io/nvme.o: ISA := $(NVME_FLAGS)
 $(WITHOUT): ISA := -DKVTRACE_ZMQ=0 -DKVTRACE_XLSX=0 -DKVTRACE_S3=0 -DKVTRACE_NVME=0
 # Libraries of single programs, and of what is linked with their objects.
 linked = $(BUILD)/bin/$(1) $(BUILD)/tests/unit/$(1)/test_% $(BUILD)/tests/bench/bench_$(1)_% $(BUILD)/tests/bench/engines/bench_$(1)_% $(BUILD)/tests/fuzz/fuzz_$(1)_%
-$(call linked,kvgen) $(BUILD)/tests/engines/drive: LDLIBS += $(ZMQ_LIBS)
+$(call linked,kvgen) $(BUILD)/tests/unit/caches/test_% $(BUILD)/tests/engines/drive: LDLIBS += $(ZMQ_LIBS)
 $(call linked,kvstat): LDLIBS += $(XLSX_LIBS)
 
 $(WITHOUT): $(BUILD)/%_none.o: %.c $(BUILD)/flags
@@ -253,7 +253,7 @@ $(UNITS:%=%.o): ISA += -Wno-deprecated-declarations
 # What belongs to a program by its name takes the program's objects too. No pattern rules: of two that fit, make 4.4 takes the
 # one that needs no objects yet to be made.
 of        = $(foreach test,$(UNITS) $(BENCHES) $(FUZZERS),$(if $(findstring /unit/$(1)/,$(test))$(findstring _$(1)_,$(notdir $(test))),$(test)))
-$(call of,kvgen): $(call parts,$(KVGEN_FOLDERS))
+$(call of,kvgen) $(call of,caches): $(call parts,$(KVGEN_FOLDERS))
 $(call of,kvreplay): $(call parts,$(KVREPLAY_FOLDERS))
 $(call of,kvstat): $(call parts,$(KVSTAT_FOLDERS))
 $(call of,kvprecond): $(call parts,$(KVPRECOND_FOLDERS))

@@ -1,8 +1,8 @@
 /* manager_checks.h - a manager under the scheduler: random conversations that share prefixes, with
  * transfers that take random numbers of steps, and a book of what each tier holds that is held
  * against what is told. A file that includes this has one test program. */
-#ifndef TESTS_UNIT_KVGEN_MANAGER_CHECKS_H
-#define TESTS_UNIT_KVGEN_MANAGER_CHECKS_H
+#ifndef TESTS_UNIT_CACHES_MANAGER_CHECKS_H
+#define TESTS_UNIT_CACHES_MANAGER_CHECKS_H
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "kvgen/cache/sglang.h"
-#include "tests/unit/kvgen/op_text.h"
+#include "tests/unit/caches/op_text.h"
 
 enum {
     PAGE = 16

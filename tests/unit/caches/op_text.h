@@ -1,7 +1,7 @@
 /* op_text.h - the operations of a cache as one text, "store 1 2, evict 3": equal neighbours are
  * told together. */
-#ifndef TESTS_UNIT_KVGEN_OP_TEXT_H
-#define TESTS_UNIT_KVGEN_OP_TEXT_H
+#ifndef TESTS_UNIT_CACHES_OP_TEXT_H
+#define TESTS_UNIT_CACHES_OP_TEXT_H
 
 #include <inttypes.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "kvgen/cache/lmcache.h"
-#include "tests/unit/kvgen/op_text.h"
+#include "tests/unit/caches/op_text.h"
 
 static void told(void *arg, enum lmcache_op op, uint64_t chunk)
 {

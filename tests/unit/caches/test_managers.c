@@ -11,10 +11,11 @@
 
 #include "kvgen/cache/vllm.h"
 #include "kvgen/cache/vllm_offload.h"
+#include "kvgen/manager/copies.h"
 #include "kvgen/manager/lmcache.h"
 #include "kvgen/manager/lmcache_mp.h"
 #include "kvgen/manager/sglang.h"
-#include "tests/unit/kvgen/manager_checks.h"
+#include "tests/unit/caches/manager_checks.h"
 #include "tests/unit/scale.h"
 
 enum {
@@ -204,12 +205,70 @@ static void test_sglang(void **state)
         assert_true(sums.found[t] > 0 && sums.drops[t] > 0);
 }
 
+static struct copies_tier random_tier(struct rng *rng, uint64_t blocks)
+{
+    const double high = rng_below(rng, 2) ? 1 : 0.9;
+    return (struct copies_tier){
+        .room = {blocks, (enum policy_number)rng_below(rng, POLICIES), high, high < 1 ? 0.7 : 1},
+        .store = (enum copies_store)rng_below(rng, COPIES_STORES),
+        .uses = 1 + (uint32_t)rng_below(rng, 3),
+        .prompt_only = rng_below(rng, 2),
+        .exclusive = rng_below(rng, 2),
+        .admission = (enum admission_rule)rng_below(rng, ADMISSION_RULES),
+        .admission_uses = 1 + (uint32_t)rng_below(rng, 3)};
+}
+
+static void test_copies(void **state)
+{
+    (void)state;
+    struct sums sums = {0};
+    struct checked *c = malloc(sizeof(*c));
+    assert_non_null(c);
+    for (int run = 0; run < scaled(RUNS); run++) {
+        struct rng rng;
+        rng_seed(&rng, 24, (uint64_t)run);
+        memset(c, 0, sizeof(*c));
+        c->rng = &rng;
+        c->async = rng_below(&rng, 2);
+        c->same_units = true;
+        struct copies_cache_opts o = {.block_tokens = BLOCK, .through = rng_below(&rng, 2)};
+        o.tier[TRACE_GPU] = random_tier(&rng, 60 + rng_below(&rng, 100));
+        o.tier[TRACE_CPU] = random_tier(&rng, rng_below(&rng, 4) * 50);
+        o.tier[TRACE_STORAGE] = random_tier(&rng, rng_below(&rng, 4) * 100);
+        const struct kv_listener l = listener(c);
+        for (int t = 0; t < TRACE_TIERS; t++)
+            c->most[t] = o.tier[t].room.blocks;
+        c->ops = &copies_cache_ops;
+        c->cache = copies_cache_create(&o, &l);
+        assert_non_null(c->cache);
+        assert_int_equal(checked_run(c, MOST_TOKENS), 0);
+        checked_end(c);
+        for (int t = 0; t < TRACE_TIERS; t++) {
+            const struct copy_tier *tier = copies_cache_tier(c->cache, (enum trace_tier)t);
+            if (!tier)
+                continue;
+            assert_int_equal(copy_tier_count(tier), c->book[t].count);
+            assert_int_equal(copy_tier_idle(tier), c->book[t].count);
+            assert_int_equal(copy_tier_pins(tier), 0);
+        }
+        add_up(&sums, c);
+        checked_free(c);
+    }
+    free(c);
+    for (int i = 0; i < 4; i++)
+        assert_true(sums.done[i] > 0);
+    for (int t = 0; t < TRACE_TIERS; t++)
+        assert_true(sums.found[t] > 0 && sums.drops[t] > 0);
+    assert_true(sums.refusals > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lmcache),
         cmocka_unit_test(test_lmcache_mp),
         cmocka_unit_test(test_sglang),
+        cmocka_unit_test(test_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "kvgen/cache/lmcache_mp.h"
-#include "tests/unit/kvgen/op_text.h"
+#include "tests/unit/caches/op_text.h"
 
 /* What the last store put in L1. */
 static uint64_t stored[16], stores;
