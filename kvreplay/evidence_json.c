@@ -116,8 +116,10 @@ void evidence_json(struct jsonout *j, const struct evidence *ev)
         facts_put_number(&f, FACT_BACKLOG_GROWTH, ev->growth_per_s);
     }
     origin_put_facts(&f, ev);
+    drive_times_put(ev->drive_times, &f);
     facts_write(j, &f, FACTS_OF_EVIDENCE);
 
+    drive_times_json(ev->drive_times, j);
     json_gaps(j, "gaps", ev, false);
     json_gaps(j, "scheduler_gaps", ev, true);
     jsonout_u64(j, "gaps_more", ev->gaps ? gap_list_count(ev->gaps) - kept : 0);

@@ -6,7 +6,7 @@
 #include "kvreplay/validity.h"
 #include "lib/json/jsonout.h"
 
-/* "evidence", "gaps", "scheduler_gaps" and "gaps_more". */
+/* "evidence", "drive_times", "gaps", "scheduler_gaps" and "gaps_more". */
 void evidence_json(struct jsonout *j, const struct evidence *ev);
 /* "valid", "why_invalid", "validity", "notes". */
 void validity_json(struct jsonout *j, const struct validity *v);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvreplay/device/drive_times.h"
 #include "kvreplay/sched/ledger.h"
 #include "kvreplay/sched/order.h"
 #include "kvreplay/sched/sched.h"
@@ -67,6 +68,7 @@ struct options {
     enum options_admit admit;
     enum storage_layout layout;
     enum storage_sync sync;
+    enum drive_times_wish device_times;
     enum options_only_tier only_tier;
     enum tiers_overflow overflow;
     enum ledger_on_error on_error;

@@ -54,6 +54,7 @@ struct replay {
     struct ledger ledger;
     struct sched_outcome outcome;
     struct evidence evidence;
+    struct drive_times *drive_times; /* NULL: not asked for */
     struct backlog backlog;
     struct summary_start start;
     struct hash128 trace_hash; /* of what the trace holds; see replay_hash_trace */
@@ -773,6 +774,19 @@ static int node_of_threads(const struct tiers *t)
     return node;
 }
 
+/* What keeps the drive's own times from being had is told before the run, too. */
+static int replay_open_drive_times(struct replay *r, struct err *e)
+{
+    const struct target_device *device[SPREAD_MAX];
+    unsigned devices = tiers_devices(&r->tiers, device);
+    int rc = drive_times_open(&r->drive_times, r->o->device_times, device, devices, e);
+
+    if (rc == 0 && drive_times_why(r->drive_times)[0] && !r->in->silent)
+        fprintf(stderr, "kvreplay%s: device times: %s\n", ranks_suffix(),
+                drive_times_why(r->drive_times));
+    return rc;
+}
+
 /* The timed part, with evidence gathered on both sides of it. */
 static int replay_execute(struct replay *r, struct err *e)
 {
@@ -801,6 +815,7 @@ static int replay_execute(struct replay *r, struct err *e)
         for (unsigned k = 0; k < r->tiers.doors[i] && replay_is_remote(r, i); k++)
             evidence_interface(&r->evidence, r->tiers.door[i][k].interface);
     }
+    drive_times_begin(r->drive_times);
     evidence_begin(&r->evidence, device, devices);
     int64_t cpu_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, reader, e);
@@ -812,6 +827,7 @@ static int replay_execute(struct replay *r, struct err *e)
     r->cpu_ns = clock_process_cpu_ns() - cpu_ns;
     tiers_describe(&r->tiers);
     evidence_end(&r->evidence, device, devices);
+    drive_times_end(r->drive_times);
     int node = node_of_threads(&r->tiers);
     facts_put_count(&r->evidence.facts, FACT_NUMA_NODE, node >= 0, (uint64_t)node);
     gap_list_end(r->tiers.gaps);
@@ -917,6 +933,7 @@ static void replay_set_evidence(struct replay *r)
 
     counts_settle(&r->counts);
     ev->counts = &r->counts;
+    ev->drive_times = r->drive_times;
     ev->digest = r->reader_stuck ? "" : trace_digest(r->trace);
     ev->timed = r->timed;
     ev->speed = r->o->speed;
@@ -1043,6 +1060,7 @@ static int replay_report(struct replay *r, int rc, struct err *e)
 static void replay_release(struct replay *r)
 {
     results_close(r->results);
+    drive_times_close(r->drive_times);
     if (r->writer)
         trace_abandon(r->writer);
     survey_release(&r->survey);
@@ -1084,6 +1102,8 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     if (rc < 0)
         goto out;
     rc = replay_shares(&r) ? replay_open_shared(&r, e) : replay_open_tiers(&r, e);
+    if (rc == 0)
+        rc = replay_open_drive_times(&r, e);
     if (rc == 0)
         rc = replay_open_results(&r, e); /* before minutes are spent on populating */
     rc = replay_agree(&r, rc, e);

@@ -853,6 +853,7 @@ static void text_evidence(FILE *out, const struct summary *s)
                 units_format_bytes(c, sizeof(c), (double)n->read_bytes[TRACE_STORAGE]),
                 units_format_bytes(d, sizeof(d), (double)n->write_bytes[TRACE_STORAGE]));
     text_origin(out, ev);
+    drive_times_text(ev->drive_times, out);
     text_network(out, s);
     if (s->sync_ns >= 0)
         fprintf(out, "data forced to the device in %s after the run\n",

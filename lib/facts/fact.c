@@ -83,6 +83,16 @@ static const struct fact table[FACTS] = {
     {FACT_WRITES_SERVER, FACTS_OF_WRITES, "server_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
     {FACT_WRITES_UNKNOWN, FACTS_OF_WRITES, "unknown_bytes", FACT_COUNT, FIGURE_UNIT_BYTES,
      FACT_SUM},
+    {FACT_DRIVE_STATE, FACTS_OF_DRIVE, "state", FACT_TEXT, FIGURE_UNIT_NONE, FACT_EQUAL},
+    {FACT_DRIVE_REQUESTS, FACTS_OF_DRIVE, "drive_requests", FACT_COUNT, FIGURE_UNIT_NONE, FACT_SUM},
+    {FACT_DRIVE_LOST, FACTS_OF_DRIVE, "lost_events", FACT_COUNT, FIGURE_UNIT_NONE, FACT_SUM},
+    {FACT_DRIVE_UNJOINED, FACTS_OF_DRIVE, "unjoined", FACT_COUNT, FIGURE_UNIT_NONE, FACT_SUM},
+    {FACT_DRIVE_REQUEUED, FACTS_OF_DRIVE, "requeued", FACT_COUNT, FIGURE_UNIT_NONE, FACT_SUM},
+    {FACT_DRIVE_OTHERS, FACTS_OF_DRIVE, "other_requests", FACT_COUNT, FIGURE_UNIT_NONE, FACT_SUM},
+    {FACT_DRIVE_IO_S, FACTS_OF_DRIVE, "drive_io_s", FACT_NUMBER, FIGURE_UNIT_S, FACT_SUM},
+    {FACT_DRIVE_DEPTH, FACTS_OF_DRIVE, "mean_depth", FACT_NUMBER, FIGURE_UNIT_NONE, FACT_MAX},
+    {FACT_DRIVE_READ_US, FACTS_OF_DRIVE, "drive_read_us", FACT_TIMES, FIGURE_UNIT_US, FACT_ALONE},
+    {FACT_DRIVE_WRITE_US, FACTS_OF_DRIVE, "drive_write_us", FACT_TIMES, FIGURE_UNIT_US, FACT_ALONE},
 };
 
 const struct fact *fact_at(unsigned i)
@@ -104,6 +114,7 @@ const char *fact_scope_path(enum fact_scope scope)
     static const char *const paths[FACT_SCOPES] = {[FACTS_OF_EVIDENCE] = "evidence",
                                                    [FACTS_OF_OVERLOAD] = "evidence.overload",
                                                    [FACTS_OF_READS] = "evidence.reads",
-                                                   [FACTS_OF_WRITES] = "evidence.writes"};
+                                                   [FACTS_OF_WRITES] = "evidence.writes",
+                                                   [FACTS_OF_DRIVE] = "evidence.device_times"};
     return paths[scope];
 }

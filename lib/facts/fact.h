@@ -11,6 +11,7 @@ enum fact_scope {
     FACTS_OF_OVERLOAD, /* only of a run that was overloaded */
     FACTS_OF_READS,    /* where the bytes of Tier-2 came from, and went */
     FACTS_OF_WRITES,
+    FACTS_OF_DRIVE, /* what the drive itself took: only with --device-times */
     FACT_SCOPES
 };
 
@@ -70,6 +71,16 @@ enum fact_id {
     FACT_WRITES_MEMORY,
     FACT_WRITES_SERVER,
     FACT_WRITES_UNKNOWN,
+    FACT_DRIVE_STATE,
+    FACT_DRIVE_REQUESTS,
+    FACT_DRIVE_LOST,
+    FACT_DRIVE_UNJOINED,
+    FACT_DRIVE_REQUEUED,
+    FACT_DRIVE_OTHERS,
+    FACT_DRIVE_IO_S,
+    FACT_DRIVE_DEPTH,
+    FACT_DRIVE_READ_US,
+    FACT_DRIVE_WRITE_US,
     FACTS
 };
 

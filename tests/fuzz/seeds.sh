@@ -98,6 +98,10 @@ printf '[{"id":"x","conversations":[{"from":"human","value":"abcd"},{"from":"gpt
 printf '{"timestamp":1.5,"request_id":"a","model_name":"m","chunk_size":256,"seq_len":600,"chunk_hashes":["0xab","0xcd"]}' | files lmcache
 printf '{"chat_id":1,"parent_chat_id":-1,"timestamp":0.5,"input_length":30,"output_length":5,"type":"text","turn":1,"hash_ids":[1,2]}' | files bailian
 
+# A page of the kernel's ring buffer, by the usual format and by the one before it.
+seed fuzz_kvreplay_ring_page page 1 <"$data/block_events/cpu1"
+{ cat "$data/block_events/header_page" && printf '\000' && cat "$data/block_events/cpu0"; } | seed fuzz_kvreplay_ring_page format
+
 # Traces and logs of other tools; 3 million blank lines in 115 bytes.
 fio() { printf 'fio version 3 iolog\n0 x add\n0 x open\n5 x write 0 4096\n6 x read 0 4096\n9 x trim 0 4096\n'; }
 warp() { zstd -dcq "$data/warp_mixed_3s.csv.zst" | head -n 12; }

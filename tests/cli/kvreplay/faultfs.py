@@ -6,9 +6,12 @@
 #   flush       closing a file that was written fails with EIO, as on a network file system
 #   read:NAME   reading an object fails with that errno
 #   flip        each write to an object arrives with one bit changed, behind the header of its first block
-import ctypes, errno, os, stat, struct, sys
+#   delay:MS    each read takes that many milliseconds, one after another; what each took, in nanoseconds, is written to the
+#               standard output
+import ctypes, errno, os, stat, struct, sys, time
 
 mountpoint, fault = sys.argv[1:3]
+delay = int(fault[6:]) / 1e3 if fault.startswith("delay:") else 0
 read_error = getattr(errno, fault[5:]) if fault.startswith("read:") else 0
 LOOKUP, FORGET, GETATTR, SETATTR, MKDIR, UNLINK, RMDIR, OPEN, READ, WRITE = 1, 2, 3, 4, 9, 10, 11, 14, 15, 16
 STATFS, RELEASE, FSYNC, FLUSH, INIT, OPENDIR, READDIR, RELEASEDIR = 17, 18, 20, 25, 26, 27, 28, 29
@@ -84,6 +87,8 @@ def serve(op, number, payload):
         return struct.pack("<Q2I", 0, DIRECT_IO if op == OPEN else 0, 0)
     if op == READ:
         _, at, size = struct.unpack_from("<2QI", payload)
+        if delay:
+            time.sleep(delay)
         return -read_error if read_error and is_object(number) else bytes(node.data[at:at + size])
     if op == WRITE:
         _, at, size = struct.unpack_from("<2QI", payload)
@@ -133,9 +138,12 @@ while True:
     _, op, unique, number = struct.unpack_from("<2I2Q", request)
     if op in (FORGET, BATCH_FORGET):
         continue
+    since = time.monotonic_ns()
     answer = serve(op, number, request[40:])
     error, body = (answer, b"") if isinstance(answer, int) else (0, answer)
     try:
         os.write(fuse, struct.pack("<IiQ", 16 + len(body), error, unique) + body)
     except OSError:
         pass  # the caller was killed
+    if delay and op == READ:
+        print(time.monotonic_ns() - since, flush=True)

@@ -1,0 +1,51 @@
+/* The kernel's own account of the requests at block devices: an instance of tracefs of our own, in
+ * which issues and completions of some devices are recorded on the monotonic clock, and a thread
+ * that reads and joins them. Needs the rights to use tracefs (root). */
+#ifndef KVREPLAY_DEVICE_BLOCK_TRACE_H
+#define KVREPLAY_DEVICE_BLOCK_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvreplay/device/request_join.h"
+#include "lib/base/err.h"
+
+enum {
+    BLOCK_TRACE_DEVICES = 64,
+    BLOCK_TRACE_NAME = 32
+};
+struct block_trace_device {
+    char name[BLOCK_TRACE_NAME]; /* "nvme0n1" */
+    uint32_t number;             /* as of struct request_event */
+};
+/* Who takes what was read; called by the reading thread. */
+struct block_trace_sink {
+    void *ctx;
+    /* A read or write that was completed, in order of completion. 0 or -ENOMEM. */
+    int (*request)(void *ctx, const struct request *r);
+};
+struct block_trace_figures {
+    struct request_counts counts;
+    uint64_t lost;   /* events that had no room in the kernel's buffers */
+    uint64_t broken; /* pages and events that could not be read */
+    int failed;      /* negative errno: the reading came to an end */
+};
+
+/* The number of the disk of that name. 0 or negative errno. */
+int block_trace_number(const char *name, uint32_t *number);
+
+struct block_trace;
+/* Makes the instance, which records nothing yet. Class ERR_TARGET: -EPERM or -EACCES, not
+ * permitted; -ENOENT, there is no tracefs or it lacks the events. */
+int block_trace_open(struct block_trace **out, const struct block_trace_device *device, unsigned n,
+                     const struct block_trace_sink *sink, struct err *e);
+/* Records from now on. 0 or negative errno with *e. */
+int block_trace_begin(struct block_trace *t, struct err *e);
+/* Records no more, and waits until all has been read. Only once; block_trace_close does it, too. */
+void block_trace_end(struct block_trace *t);
+/* After the end. */
+void block_trace_count(const struct block_trace *t, struct block_trace_figures *f);
+/* Removes the instance. t may be NULL. */
+void block_trace_close(struct block_trace *t);
+
+#endif

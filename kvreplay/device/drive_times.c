@@ -1,0 +1,265 @@
+/* Takes the requests that block_trace.c reads, in its thread, and adds up their times. The main
+ * thread looks at them when that thread has ended. */
+#include "kvreplay/device/drive_times.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvreplay/device/block_trace.h"
+#include "lib/base/hist.h"
+#include "lib/base/units.h"
+
+enum {
+    SIZES = 5,
+    SECTOR = 512
+};
+/* The largest of each size; the last has none. */
+static const uint64_t size_most[SIZES - 1] = {4096, 65536, 262144, 1048576};
+static const char *const size_names[SIZES] = {"up to 4 KiB", "up to 64 KiB", "up to 256 KiB",
+                                              "up to 1 MiB", "above 1 MiB"};
+static const char *const directions[] = {"Read", "Write"};
+
+struct group {
+    struct hist *times; /* ns; NULL: no request */
+    uint64_t bytes;
+};
+
+struct drive_times {
+    char why[1024]; /* there are none */
+    unsigned devices;
+    unsigned drives; /* the first so many are the last devices; the others lie above them */
+    struct block_trace_device device[BLOCK_TRACE_DEVICES];
+    struct block_trace *trace;
+    struct block_trace_figures figures;
+    bool ended;
+    /* the reading thread's until the end: */
+    struct group group[BLOCK_TRACE_DEVICES][2][SIZES];
+    struct hist *all[2];       /* of the drives */
+    int64_t first_ns, last_ns; /* of them: first issue, last completion */
+};
+
+static unsigned size_of(uint64_t bytes)
+{
+    unsigned i = 0;
+
+    while (i < SIZES - 1 && bytes > size_most[i])
+        i++;
+    return i;
+}
+
+static int take_request(void *ctx, const struct request *r)
+{
+    struct drive_times *t = ctx;
+    int64_t took_ns = r->done_ns - r->issued_ns;
+    unsigned i = 0;
+
+    while (i < t->devices && t->device[i].number != r->device)
+        i++;
+    if (i == t->devices) /* a device that is not ours: the filter lets none through */
+        return 0;
+    struct group *g = &t->group[i][r->write][size_of((uint64_t)r->sectors * SECTOR)];
+    if (!g->times && !(g->times = hist_create()))
+        return -ENOMEM;
+    g->bytes += (uint64_t)r->sectors * SECTOR;
+    int rc = hist_record(g->times, took_ns);
+    if (rc < 0 || i >= t->drives)
+        return rc;
+    if (t->first_ns == 0 || r->issued_ns < t->first_ns)
+        t->first_ns = r->issued_ns;
+    t->last_ns = r->done_ns;
+    return hist_record(t->all[r->write], took_ns);
+}
+
+/* ---- opening ---- */
+
+static void add_device(struct drive_times *t, const char *name)
+{
+    struct block_trace_device *d = &t->device[t->devices];
+    uint32_t number;
+
+    if (!name[0] || t->devices == BLOCK_TRACE_DEVICES || block_trace_number(name, &number) < 0)
+        return;
+    for (unsigned i = 0; i < t->devices; i++)
+        if (t->device[i].number == number)
+            return;
+    d->number = number;
+    snprintf(d->name, sizeof(d->name), "%s", name);
+    t->devices++;
+}
+
+int drive_times_open(struct drive_times **out, enum drive_times_wish wish,
+                     const struct target_device *const *device, unsigned n, struct err *e)
+{
+    struct drive_times *t;
+    struct err why = {0};
+    int rc = 0;
+
+    if (wish == DRIVE_TIMES_NO)
+        return 0;
+    t = calloc(1, sizeof(*t));
+    if (!t || !(t->all[0] = hist_create()) || !(t->all[1] = hist_create())) {
+        drive_times_close(t);
+        return err_nomem(e, "device times");
+    }
+    for (unsigned i = 0; i < n; i++) {
+        const struct target_layers *l = &device[i]->layers;
+        for (unsigned k = 0; k < l->disks; k++)
+            add_device(t, l->disk[k]);
+    }
+    t->drives = t->devices;
+    for (unsigned i = 0; i < n; i++)
+        add_device(t, device[i]->layers.top);
+    if (t->drives == 0) /* what is below is hidden */
+        t->drives = t->devices;
+    const struct block_trace_sink sink = {.ctx = t, .request = take_request};
+    if (t->devices == 0)
+        rc = err_set(&why, -ENODEV, ERR_TARGET, "", "no block device is known below the target");
+    else
+        rc = block_trace_open(&t->trace, t->device, t->devices, &sink, &why);
+    if (rc < 0)
+        snprintf(t->why, sizeof(t->why), "%.300s%s%.600s", why.where, why.where[0] ? ": " : "",
+                 why.what);
+    if (rc < 0 && wish == DRIVE_TIMES_YES) {
+        err_set(e, rc, ERR_TARGET, "--device-times", "%s", t->why);
+        drive_times_close(t);
+        return rc;
+    }
+    *out = t;
+    return 0;
+}
+
+const char *drive_times_why(const struct drive_times *t)
+{
+    return t ? t->why : "";
+}
+
+void drive_times_begin(struct drive_times *t)
+{
+    struct err e = {0};
+
+    if (t && t->trace && block_trace_begin(t->trace, &e) < 0)
+        snprintf(t->why, sizeof(t->why), "%s: %s", e.where, e.what);
+}
+
+void drive_times_end(struct drive_times *t)
+{
+    if (!t || !t->trace || t->ended)
+        return;
+    block_trace_end(t->trace);
+    block_trace_count(t->trace, &t->figures);
+    t->ended = true;
+    if (!t->why[0] && t->figures.failed < 0)
+        snprintf(t->why, sizeof(t->why), "the reading of events ended: %s",
+                 strerror(-t->figures.failed));
+    else if (!t->why[0] && t->figures.lost)
+        snprintf(t->why, sizeof(t->why), "unknown: %llu events had no room in the buffers",
+                 (unsigned long long)t->figures.lost);
+    else if (!t->why[0] && t->figures.broken)
+        snprintf(t->why, sizeof(t->why), "unknown: %llu events could not be read",
+                 (unsigned long long)t->figures.broken);
+}
+
+void drive_times_close(struct drive_times *t)
+{
+    if (!t)
+        return;
+    block_trace_close(t->trace);
+    for (unsigned i = 0; i < BLOCK_TRACE_DEVICES; i++)
+        for (unsigned k = 0; k < 2 * SIZES; k++)
+            hist_free(t->group[i][k / SIZES][k % SIZES].times);
+    hist_free(t->all[0]);
+    hist_free(t->all[1]);
+    free(t);
+}
+
+/* ---- telling ---- */
+
+/* Whether what was added up is all that there was. */
+static bool is_whole(const struct drive_times *t)
+{
+    return t && t->ended && !t->why[0];
+}
+
+static double io_ns(const struct drive_times *t)
+{
+    return hist_sum(t->all[0]) + hist_sum(t->all[1]);
+}
+
+/* The mean number of requests at the drive, by Little's law. */
+static double mean_depth(const struct drive_times *t)
+{
+    int64_t ns = t->last_ns - t->first_ns;
+
+    return ns > 0 ? io_ns(t) / (double)ns : NAN;
+}
+
+void drive_times_put(const struct drive_times *t, struct facts *f)
+{
+    if (!t)
+        return;
+    const struct request_counts *n = &t->figures.counts;
+    bool whole = is_whole(t);
+    facts_put_text(f, FACT_DRIVE_STATE, t->why[0] ? t->why : "measured");
+    facts_put_count(f, FACT_DRIVE_REQUESTS, whole,
+                    hist_count(t->all[REQUEST_READ]) + hist_count(t->all[REQUEST_WRITE]));
+    facts_put_count(f, FACT_DRIVE_LOST, t->ended, t->figures.lost);
+    facts_put_count(f, FACT_DRIVE_UNJOINED, whole, n->unjoined);
+    facts_put_count(f, FACT_DRIVE_REQUEUED, whole, n->requeued);
+    facts_put_count(f, FACT_DRIVE_OTHERS, whole, n->others);
+    facts_put_number(f, FACT_DRIVE_IO_S, whole ? io_ns(t) / 1e9 : NAN);
+    facts_put_number(f, FACT_DRIVE_DEPTH, whole ? mean_depth(t) : NAN);
+    facts_put_times(f, FACT_DRIVE_READ_US, whole ? t->all[0] : NULL, 1e3);
+    facts_put_times(f, FACT_DRIVE_WRITE_US, whole ? t->all[1] : NULL, 1e3);
+}
+
+void drive_times_json(const struct drive_times *t, struct jsonout *j)
+{
+    if (!is_whole(t)) {
+        jsonout_null(j, "drive_times");
+        return;
+    }
+    jsonout_array(j, "drive_times");
+    for (unsigned i = 0; i < t->devices; i++)
+        for (unsigned k = 0; k < 2 * SIZES; k++) {
+            const struct group *g = &t->group[i][k / SIZES][k % SIZES];
+            if (!g->times)
+                continue;
+            jsonout_object(j, NULL);
+            jsonout_text_value(j, "device", t->device[i].name);
+            jsonout_text_value(j, "op", directions[k / SIZES]);
+            jsonout_text_value(j, "size", size_names[k % SIZES]);
+            jsonout_u64(j, "bytes", g->bytes);
+            jsonout_hist(j, "drive_us", g->times, 1e3);
+            jsonout_end(j);
+        }
+    jsonout_end(j);
+}
+
+void drive_times_text(const struct drive_times *t, FILE *out)
+{
+    char p50[32], p95[32], p99[32], bytes[32];
+
+    if (!t)
+        return;
+    if (t->why[0]) {
+        fprintf(out, "device times: %s\n", t->why);
+        return;
+    }
+    for (unsigned i = 0; i < t->devices; i++)
+        for (unsigned k = 0; k < 2 * SIZES; k++) {
+            const struct group *g = &t->group[i][k / SIZES][k % SIZES];
+            if (g->times)
+                fprintf(out, "drive %s, %s %s: %llu requests, %s, P50 %s, P95 %s, P99 %s\n",
+                        t->device[i].name, k / SIZES ? "writes" : "reads", size_names[k % SIZES],
+                        (unsigned long long)hist_count(g->times),
+                        units_format_bytes(bytes, sizeof(bytes), (double)g->bytes),
+                        units_format_duration(p50, sizeof(p50),
+                                              (double)hist_percentile(g->times, 500000)),
+                        units_format_duration(p95, sizeof(p95),
+                                              (double)hist_percentile(g->times, 950000)),
+                        units_format_duration(p99, sizeof(p99),
+                                              (double)hist_percentile(g->times, 990000)));
+        }
+}
