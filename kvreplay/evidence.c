@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "kvreplay/device/residency.h"
 #include "lib/io/target_files.h"
 #include "lib/json/jsonin.h"
 
@@ -280,35 +280,14 @@ uint64_t evidence_link_bytes_per_s(const char *sysfs, const char *disk)
 /* ---- the page cache ---- */
 
 enum {
-    RESIDENT_MAX_FILES = 4096,
-    RESIDENT_PAGES = 1 << 18 /* of a file that are looked at: 1 GiB */
+    RESIDENT_MAX_FILES = 4096
 };
+#define RESIDENT_BYTES ((uint64_t)1 << 30) /* of a file that are looked at */
 
 struct resident {
-    uint64_t pages, resident, files;
-    unsigned char *vec; /* RESIDENT_PAGES, for mincore */
+    struct residency sum;
+    uint64_t files;
 };
-
-static void resident_file(struct resident *r, int fd)
-{
-    struct stat st;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
-        return;
-    size_t pages = ((size_t)st.st_size + page - 1) / page;
-    if (pages > RESIDENT_PAGES)
-        pages = RESIDENT_PAGES;
-    void *map = mmap(NULL, pages * page, PROT_READ, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED)
-        return;
-    if (mincore(map, pages * page, r->vec) == 0) {
-        r->pages += pages;
-        for (size_t i = 0; i < pages; i++)
-            r->resident += r->vec[i] & 1;
-    }
-    munmap(map, pages * page);
-}
 
 static bool resident_object(void *ctx, int dir, const char *name, const struct stat *st,
                             enum target_files_kind kind)
@@ -320,7 +299,7 @@ static bool resident_object(void *ctx, int dir, const char *name, const struct s
 
     if (file >= 0) {
         r->files++;
-        resident_file(r, file);
+        (void)residency_add(&r->sum, file, RESIDENT_BYTES);
         close(file);
     }
     return r->files < RESIDENT_MAX_FILES;
@@ -329,15 +308,14 @@ static bool resident_object(void *ctx, int dir, const char *name, const struct s
 /* Adds the pages of one target. */
 static void resident_target(struct evidence_targets *seen, int target)
 {
-    struct resident r = {.vec = malloc(RESIDENT_PAGES)};
+    struct resident r = {0};
+    struct stat st;
 
-    if (!r.vec)
-        return;
-    if (target_files_each(target, resident_object, &r) == -ENOTDIR)
-        resident_file(&r, target);
-    free(r.vec);
-    seen->pages += r.pages;
-    seen->resident += r.resident;
+    if (target_files_each(target, resident_object, &r) == -ENOTDIR && fstat(target, &st) == 0 &&
+        S_ISREG(st.st_mode))
+        (void)residency_add(&r.sum, target, RESIDENT_BYTES);
+    seen->pages += r.sum.pages;
+    seen->resident += r.sum.resident;
 }
 
 /* ---- the targets ---- */

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvreplay/device/cold.h"
 #include "kvreplay/device/drive_times.h"
 #include "kvreplay/machine.h"
 #include "kvreplay/sched/counts.h"
@@ -89,6 +90,7 @@ struct evidence {
     uint64_t link_bytes_per_s;              /* that the device's link carries; 0: not known */
     /* from an earlier run */
     struct evidence_ceiling ceiling;
+    struct cold cold;
     const struct drive_times *drive_times; /* of the devices under Tier-2; NULL: not asked for */
     struct facts facts; /* that nothing is judged by, put where they are measured */
 };

@@ -105,6 +105,7 @@ void evidence_json(struct jsonout *j, const struct evidence *ev)
 {
     size_t kept = ev->gaps ? gap_list_kept(ev->gaps) : 0;
     struct facts f = ev->facts;
+    char cold[COLD_TEXT];
 
     put_processors(&f, ev);
     put_moved(&f, ev);
@@ -116,6 +117,7 @@ void evidence_json(struct jsonout *j, const struct evidence *ev)
         facts_put_number(&f, FACT_BACKLOG_GROWTH, ev->growth_per_s);
     }
     origin_put_facts(&f, ev);
+    facts_put_text(&f, FACT_COLD, ev->cold.asked ? cold_text(cold, &ev->cold) : NULL);
     drive_times_put(ev->drive_times, &f);
     facts_write(j, &f, FACTS_OF_EVIDENCE);
 

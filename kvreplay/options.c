@@ -547,6 +547,12 @@ static const struct opt table[] = {
      .def = "none",
      .marks = NOT_NULL | PATH_ONLY,
      .help = "When to call fdatasync: never, once at the end, or after each object."},
+    {.name = "cold",
+     .type = OPT_FLAG,
+     .offset = AT(cold),
+     .marks = NOT_NULL | PATH_ONLY,
+     .help = "Before the clock starts, drive what the target holds out of the page cache, and "
+             "prove it. What cannot be proven is reported as not cold."},
     {.name = "device-times",
      .type = OPT_ENUM,
      .offset = AT(device_times),

@@ -78,7 +78,7 @@ struct options {
     enum ledger_on_absent on_absent;
     enum ledger_on_lag on_lag;
     bool zstd, notes, keep, destroy_data, sqpoll, iopoll, buffered, null, skip_bad_rows,
-        long_window;
+        long_window, cold;
     struct opt_list tier_engine, tier_map, targets;
     /* of --target, by tier (of several paths the first); path: the paths under Tier-2 */
     struct uri target[TRACE_TIERS];

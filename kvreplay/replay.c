@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kvreplay/backlog.h"
+#include "kvreplay/device/origin.h"
 #include "kvreplay/evidence.h"
 #include "kvreplay/populate.h"
 #include "kvreplay/progress_line.h"
@@ -774,6 +775,37 @@ static int node_of_threads(const struct tiers *t)
     return node;
 }
 
+/* Between populating and the run: nothing that reads find is to lie in a cache. */
+static void replay_make_cold(struct replay *r)
+{
+    const struct target_device *device[SPREAD_MAX];
+    int target[SPREAD_MAX];
+
+    r->evidence.cold.asked = r->o->cold;
+    if (!r->o->cold)
+        return;
+    for (unsigned i = 0; i < r->tiers.storages; i++) {
+        target[i] = r->tiers.storage[i].fd;
+        device[i] = &r->tiers.storage[i].device;
+    }
+    cold_make(&r->evidence.cold, target, device, r->tiers.storages);
+}
+
+/* After the run, when the evidence is whole. */
+static void replay_judge_cold(struct replay *r)
+{
+    struct cold *c = &r->evidence.cold;
+    struct origin reads;
+    char text[COLD_TEXT];
+
+    origin_find(&reads, &r->evidence, TRACE_READ);
+    cold_judge(c, &reads);
+    if (!c->asked || !c->why[0])
+        return;
+    progress_clear(r->progress);
+    fprintf(stderr, "kvreplay%s: %s\n", ranks_suffix(), cold_text(text, c));
+}
+
 /* What keeps the drive's own times from being had is told before the run, too. */
 static int replay_open_drive_times(struct replay *r, struct err *e)
 {
@@ -998,6 +1030,7 @@ static int replay_report(struct replay *r, int rc, struct err *e)
     replay_set_evidence(r);
     for (unsigned i = 0; i < TRACE_TIERS; i++)
         r->evidence.doors[i] = tiers_doors(&r->tiers, i, &r->counts);
+    replay_judge_cold(r);
     validity_judge(&validity, &r->evidence, r->o->lateness_budget_ns);
     struct summary s = {.argc = r->in->argc,
                         .argv = r->in->argv,
@@ -1113,6 +1146,7 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
     if (rc < 0)
         goto out;
     ran = true;
+    replay_make_cold(&r);
     rc = replay_execute(&r, e);
     if (in->rank && !r.joined) /* the others wait for it */
         rc = ranks_agree(in->rank->ranks, rc, e);

@@ -841,7 +841,7 @@ static void text_evidence(FILE *out, const struct summary *s)
     const struct counts *n = ev->counts;
     const struct validity *v = s->validity;
     double per_gib = summary_cpu_per_gib(s);
-    char devices[256], a[32], b[32], c[32], d[32];
+    char devices[256], a[32], b[32], c[32], d[32], cold[COLD_TEXT];
 
     if (ev->counted)
         fprintf(out, "device %s: read %s, wrote %s (Tier-2 asked for %s and %s)\n",
@@ -853,6 +853,8 @@ static void text_evidence(FILE *out, const struct summary *s)
                 units_format_bytes(c, sizeof(c), (double)n->read_bytes[TRACE_STORAGE]),
                 units_format_bytes(d, sizeof(d), (double)n->write_bytes[TRACE_STORAGE]));
     text_origin(out, ev);
+    if (ev->cold.asked)
+        fprintf(out, "%s\n", cold_text(cold, &ev->cold));
     drive_times_text(ev->drive_times, out);
     text_network(out, s);
     if (s->sync_ns >= 0)

@@ -82,6 +82,7 @@ static const struct {
     {"gpu-profile", KVGEN},
     {"granularity", KVGEN},
     {"hgrm", KVSTAT},
+    {"cold", KVREPLAY},
     {"device-times", KVREPLAY},
     {"html", KVSTAT},
     {"inflight", KVREPLAY},
