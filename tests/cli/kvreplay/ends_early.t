@@ -20,7 +20,7 @@ interrupted() {
     wait "$pid"
 }
 
-plan 117
+plan 115
 interrupted INT
 is "SIGINT: exit 130" $? 130
 ok "the result file is whole" zstd -tq "$TMP/r.csv.zst"
@@ -146,16 +146,15 @@ stderr_like "and said so" 'Tier-1: .* asked for, and .* available'
 # Interrupted in the first pass, and while objects are written that the trace reads first: both before any row.
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
-    for (i = 0; i < 6000; i++) printf "0,Read,67108864,Tier-1,k%d,Decode\n", i
+    for (i = 0; i < 100000; i++) printf "0,Read,4194304,Tier-1,k%d,Decode\n", i
 }' >"$TMP/reads.csv"
-"$BIN/kvreplay" --full --tier-engine 1=sim:lat=20ms -o "$TMP/out" "$TMP/reads.csv" 2>"$TMP/stderr" &
+"$BIN/kvreplay" --full --tier-engine 1=sim:lat=20ms --progress json -o "$TMP/out" "$TMP/reads.csv" 2>"$TMP/stderr" &
 pid=$!
-catches $pid
-sleep 0.3
+until grep -q '"phase": "populate"' "$TMP/stderr" || ! kill -s 0 $pid; do sleep 0.05; done
 kill -s INT $pid
 wait $pid
 is "SIGINT while populating: exit 130" $? 130
-like "with one line" "$(cat "$TMP/stderr")" '^kvreplay: stopping: finishing [0-9]+ writes; again to abort$'
+like "with one line" "$(grep -v '^{' "$TMP/stderr")" '^kvreplay: stopping: finishing [0-9]+ writes; again to abort$'
 not_ok "and without a result" test -e "$TMP/out"
 sed 's/Tier-2/Tier-1/' "$TMP/t.csv" | "$BIN/kvreplay" --full --tier-engine 1=sim:lat=1h --progress json -o "$TMP/out" \
     2>"$TMP/stderr" &
@@ -173,19 +172,17 @@ is "a second signal ends it with the status of the first" $? 130
 # Interrupted while it still waits for its input, before the header and behind it.
 mkfifo "$TMP/fifo"
 for header in no yes; do
-    sleep 60 >"$TMP/fifo" &
+    sleep 1000 >"$TMP/fifo" &
     writer=$!
-    { [ $header = no ] || head -n 2 "$TMP/t.csv"; sleep 60 & echo $! >"$TMP/sleeper"; wait; } >"$TMP/fifo" &
+    { [ $header = no ] || head -n 2 "$TMP/t.csv"; sleep 1000 & echo $! >"$TMP/sleeper"; wait; } >"$TMP/fifo" &
     shell=$!
     "$BIN/kvreplay" --full --null -o /dev/null "$TMP/fifo" 2>/dev/null &
     pid=$!
     catches $pid
     rests $pid
     kill -s INT $pid
-    start=$(date +%s)
     wait $pid
     is "SIGINT while nothing comes in, header $header: exit 130" $? 130
-    ok "at once" test $(($(date +%s) - start)) -lt 30
     kill "$writer" "$(cat "$TMP/sleeper")" "$shell" 2>/dev/null
     wait "$writer" "$shell" 2>/dev/null || :
 done

@@ -69,14 +69,13 @@ for layout in files lmcache-fs vllm-fs; do
 done
 
 # ---- a kill ----
-# killed ARGS...: a run that keeps, which has listed all but its last row and is then killed.
+listed() { echo $(($(cat d/.kvtrace-list* | wc -c) / 40)); } # records of 40 bytes each
+# killed N TRACE: a run that keeps, which is killed once it has listed that it runs, twice, and N objects written or removed.
 killed() {
-    rm -f k.csv
-    "$BIN/kvreplay" --progress none --timing trace --target d --keep -o k.csv "$@" 2>/dev/null &
+    before=$(listed)
+    "$BIN/kvreplay" --progress none --timing trace --target d --keep -o k.csv "$2" 2>/dev/null &
     pid=$!
-    catches $pid
-    until grep -qs "k39,.*,ok$" k.csv || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
-    sleep 1 # a list is at most half a second old
+    until [ "$(listed)" -ge $((before + 2 + $1)) ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
     kill -s KILL $pid
     wait $pid 2>/dev/null || true
 }
@@ -84,10 +83,10 @@ killed() {
 { rows Write Prefill 12; seq 20 29 | sed 's/.*/0,Read,20000,Tier-2,k&,Evict/'; seq 30 39 | sed 's/.*/0,Read,20000,Tier-2,k&,Decode/'
     echo '600,Write,20000,Tier-2,late,Prefill'; } >mixed.csv
 exits 'kept' 0 replay --target d --keep w12.csv
-killed slow.csv
+killed $((12 * 2 + 28)) slow.csv
 exits 'a run that keeps is killed: what it wrote' 0 replay --target d --keep r.csv
 is 'is there' "$(populated) $(state)" '40 0 0 0 0 whole'
-killed mixed.csv
+killed $((12 * 2 + 10)) mixed.csv
 cp -r d killed
 exits 'a run that removes and writes over is killed' 0 replay --target d --keep r.csv
 is 'what it removed is not lost, and is written' "$(populated) $(statuses)" '30 10 0 0 0 ok 40 '

@@ -30,11 +30,9 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Toke
 0.0,Write,4096,Tier-1,p,Prefill,,,,prepop,,,
 0.0,Miss,0,,m,,1,u,batch,block,10,0.0,
 0.0,Read,4096,Tier-1,p,Decode,1,u,batch,block,10,0.0,
-0.0,Generate,0,,,,1,u,batch,user,10,0.0,60000000
+0.0,Generate,0,,,,1,u,batch,user,10,0.0,3600000000
 END
-start=$(date +%s)
 exits "Generate takes no time as fast as possible" 0 "$BIN/kvreplay" --full --no-notes -o "$TMP/g.out" "$TMP/g.csv"
-ok "indeed" test $(($(date +%s) - start)) -lt 30
 is "prepop has a negative Start, the others not" \
     "$(awk -F, 'NR > 1 { printf "%s%s ", $10, ($16 < 0 ? "-" : "+") }' "$TMP/g.out")" "prepop- block+ block+ user+ "
 stderr_like "prepop is reported apart" 'before the clock: 1 row of'

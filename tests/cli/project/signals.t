@@ -28,17 +28,17 @@ signalled() {
 }
 said_stopping() { grep -q ': stopping: ' "$TMP/stderr"; }
 ended() { wait "$pid" 2>/dev/null; }
-# hangs [OPTION...]: a replay on a tier whose operations take an hour each, once some of them are in flight.
+# hangs ERE TRACE: a replay on a tier whose operations take an hour each, once its progress is like that.
 hangs() {
     rm -f "$TMP"/r.*
-    "$BIN/kvreplay" --full --tier-engine 2=sim:lat=3600s --timing trace --progress none -o "$TMP/r.csv.zst" "$@" 2>"$TMP/stderr" &
+    "$BIN/kvreplay" --full --tier-engine 2=sim:lat=3600s --timing trace --progress json -o "$TMP/r.csv.zst" "$2" 2>"$TMP/stderr" &
     pid=$!
-    until [ -s "$TMP/r.csv.zst" ]; do sleep 0.05; done
-    sleep 0.5
+    until grep -Eq "$1" "$TMP/stderr" || ! kill -s 0 $pid; do sleep 0.05; done
 }
+many='"in_flight": [1-9][0-9]'
 
 # ---- kvreplay ----
-hangs "$TMP/t.csv"
+hangs "$many" "$TMP/t.csv"
 signalled INT
 stderr_like 'kvreplay, one signal: a line at once' '^kvreplay: stopping: finishing [1-9][0-9]* operations; again to abort$'
 ok 'it waits for what is in flight' kill -s 0 $pid
@@ -50,14 +50,14 @@ ok 'what was in flight is ECANCELED' test "$(zstd -dcq "$TMP/r.csv.zst" | grep -
 stderr_like 'there is a summary' '^[0-9]+ rows in .* 0 ok, .* [1-9][0-9]* failed'
 stderr_unlike 'and no line for each of them' 'kvreplay: row'
 exits 'which the file has, too' 0 "$BIN/kvstat" --json -o "$TMP/k.json" "$TMP/r.csv.zst"
-hangs "$TMP/t.csv"
+hangs "$many" "$TMP/t.csv"
 signalled INT INT TERM
 ended
 like 'three: it ends' $? '^(143|130)$'
 
 # While objects are written that the trace only reads.
 sed 's/Write\(.*\)Prefill/Read\1Decode/' "$TMP/t.csv" >"$TMP/reads.csv"
-hangs "$TMP/reads.csv"
+hangs '"phase": "populate"' "$TMP/reads.csv"
 signalled INT
 stderr_like 'before the run, one signal: a line' '^kvreplay: stopping: finishing [1-9][0-9]* writes; again to abort$'
 signalled INT
