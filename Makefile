@@ -285,6 +285,11 @@ PRELOADS := $(addprefix $(BUILD)/tests/,faults/fail_nth.so faults/fail_io.so fau
 $(PRELOADS): $(BUILD)/%.so: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -O1 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl
+# A member of a JSON file, for the shell tests, which ask thousands of times: without sanitizers.
+JSON := $(BUILD)/tests/json
+$(JSON): tests/json.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) $(CPPFLAGS) -O1 -g -o $@ $< $(shell pkg-config --libs json-c)
 # What the simulation sees of a store.
 LOOK := $(BUILD)/tests/simulation/look
 $(LOOK): %: %.o $(LIB)
@@ -294,7 +299,7 @@ DRIVE := $(BUILD)/tests/engines/drive
 $(DRIVE): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/engines/*.c)) $(call parts,$(KVGEN_FOLDERS)) $(LIB)
 	$(LINK)
 
-unit: $(UNITS) $(PRELOADS) $(LOOK) $(DRIVE)
+unit: $(UNITS) $(PRELOADS) $(LOOK) $(DRIVE) $(JSON)
 faults: all $(PRELOADS)
 	tests/faults/sweep.py --build $(BUILD) $(FAULTS)
 SEEDS ?= 1000

@@ -2,19 +2,10 @@
 # remote.sh - for the tests of stores over the network, after lib.sh: servers that end with the test, keys that no server
 # but ours takes, and what this build and machine have. The test runs in $TMP from here on.
 cd "$TMP" || exit 1
-servers='' # process ids
 real_id=${AWS_ACCESS_KEY_ID-} real_key=${AWS_SECRET_ACCESS_KEY-}
 : "$real_id" "$real_key" # for the tests
 export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
 unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
-
-leave() {
-    left_with=$?
-    for started in $servers; do kill -KILL "$started" 2>/dev/null; done
-    (exit $left_with)
-    tap_exit
-}
-trap leave EXIT
 
 # made_without LIBRARY URI: the programs lack it.
 made_without() {
@@ -45,7 +36,7 @@ start_s3() {
     rm -f port
     "$TOP/tests/faults/s3_server.py" "$TMP/port" "$1" 2>>server.log &
     server=$!
-    servers="$servers $server"
+    ends_too $server
     until [ -s port ]; do sleep 0.05; done
 }
 admin() { curl -s --noproxy '*' "$@"; }
@@ -73,7 +64,7 @@ socket=$TMP/redis.sock
 start_redis() {
     redis-server --port 0 --unixsocket "$socket" --save '' --appendonly no --dir "$TMP" "$@" >redis.log 2>&1 &
     redis=$!
-    servers="$servers $redis"
+    ends_too $redis
     until redis-cli -s "$socket" ping 2>&1 | grep -Eq 'PONG|NOAUTH'; do
         kill -s 0 $redis 2>/dev/null || { cat redis.log; exit 1; }
         sleep 0.05

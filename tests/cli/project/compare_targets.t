@@ -17,7 +17,7 @@ if command -v redis-server >/dev/null && ! printf 'Timestamp,Operation,Object_Si
     "$BIN/kvreplay" --target redis+unix:none -o none.csv - 2>&1 | grep -q 'made without hiredis'; then
     redis-server --port 0 --unixsocket "$TMP/redis.sock" --save '' --appendonly no --dir "$TMP" >redis.log 2>&1 &
     redis=$!
-    trap 'kill -KILL "$redis" 2>/dev/null; tap_exit' EXIT
+    ends_too $redis
     until redis-cli -s "$TMP/redis.sock" ping 2>&1 | grep -q PONG; do
         kill -s 0 $redis 2>/dev/null || { cat redis.log; exit 1; }
         sleep 0.05

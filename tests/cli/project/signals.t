@@ -172,8 +172,15 @@ if has_terminal; then
             catches "$pid"
             before=$(was_read)
             until [ "$(was_read)" -gt $((before + 8000)) ] || ! kill -s 0 "$pid"; do sleep 0.05; done
-            for _ in $(seq $times); do printf '\003' && sleep 0.3; done
-            sleep 1
+            # A second one comes when the first was heard, a third when kvstat, which it would kill, has ended.
+            printf '\003'
+            if [ $times -gt 1 ]; then
+                until grep -q '^kvstat: stopping: ' "$TMP/screen" || ! kill -s 0 "$pid"; do sleep 0.05; done
+                sleep 0.2
+                printf '\003'
+            fi
+            until ! kill -s 0 "$pid"; do sleep 0.05; done
+            [ $times -lt 3 ] || printf '\003'
         } | timeout 100 script -qec "$pipeline" /dev/null >"$TMP/screen" 2>&1
         like "Ctrl-C, $times times: the report of the pipeline" "$(cat "$TMP/report")" 'replay results, [1-9][0-9,]* rows'
         like 'and the summary of the replay' "$(cat "$TMP/replay")" '^[0-9]+ rows? in '

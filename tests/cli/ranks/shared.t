@@ -8,14 +8,6 @@
 . "$(dirname "$0")/../../lib.sh"
 needs_mpi
 cd "$TMP" || exit 1
-servers=
-leave() {
-    left_with=$?
-    for started in $servers; do kill "$started" 2>/dev/null; done
-    (exit $left_with)
-    tap_exit
-}
-trap leave EXIT
 
 # shared N TARGET ARGUMENTS...
 shared() {
@@ -84,7 +76,7 @@ is "nothing is left of it" "$(find a b | tr '\n' ' ')" 'a b '
 
 if command -v redis-server >/dev/null && ! "$BIN/kvreplay" --target redis+unix:none -o no.csv one.csv 2>&1 | grep -q 'made without hiredis'; then
     redis-server --port 0 --unixsocket "$TMP/redis.sock" --save '' --appendonly no --dir "$TMP" >redis.log 2>&1 &
-    servers=$!
+    ends_too $!
     until redis-cli -s redis.sock ping 2>&1 | grep -q PONG; do sleep 0.05; done
     objects() { redis-cli -s redis.sock -n 1 --scan --pattern 'kvtrace:*' | wc -l; }
     stores "Redis" "redis+unix:$TMP/redis.sock?db=1"
@@ -94,7 +86,7 @@ if command -v python3 >/dev/null && command -v curl >/dev/null && ! "$BIN/kvrepl
     export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
     unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
     "$TOP/tests/faults/s3_server.py" "$TMP/port" 2>server.log &
-    servers="$servers $!"
+    ends_too $!
     until [ -s port ]; do sleep 0.05; done
     objects() { curl -s --noproxy '*' "http://127.0.0.1:$(cat port)/-/keys" | grep -c '\.kv$'; }
     stores "S3" "s3://bucket/p?endpoint=http://127.0.0.1:$(cat port)"

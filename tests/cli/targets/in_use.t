@@ -17,8 +17,14 @@ attach() { # FILE: sets $loop
     loop=$(losetup -f --show "$1" 2>/dev/null) || return 1
     others="$loop $others"
 }
+# free LOOP: while something looks at the device, the system waits with it. Its number may be another test's from then on.
+free() {
+    backs=$(cat "/sys/block/${1#/dev/}/loop/backing_file")
+    losetup -d "$1"
+    while [ "$(cat "/sys/block/${1#/dev/}/loop/backing_file" 2>/dev/null)" = "$backs" ]; do sleep 0.05; done
+}
 detach() {
-    for loop in $others; do losetup -d "$loop" 2>/dev/null; done
+    for loop in $others; do free "$loop" 2>/dev/null; done
     others=''
 }
 release() {
@@ -26,7 +32,7 @@ release() {
     [ -z "$held" ] || dmsetup remove "$held" 2>/dev/null
     detach
     umount mount 2>/dev/null
-    losetup -d "$first" 2>/dev/null
+    [ -z "$first" ] || free "$first" 2>/dev/null
 }
 trap 'rc=$?; release; (exit $rc); tap_exit' EXIT
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,k,Prefill\n' >t.csv
@@ -89,7 +95,8 @@ else
     diag 'no device mapper here'
 fi
 held=
-losetup -d "$first"
+free "$first"
+first=
 exits 'free again' 0 "$BIN/kvprecond" --progress none --size 1M --destroy-data image
 
 fallocate -l 2M swap && chmod 600 swap
