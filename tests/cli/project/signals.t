@@ -158,6 +158,8 @@ for program in "kvstat $TMP/long.zst" "kvgen --source trace --input $TMP/long.zs
 done
 
 # ---- a terminal ----
+screen=$TMP/screen
+told_stopping() { grep -q '^kvstat: stopping: ' "$screen"; }
 was_read() { awk '/^rchar/ { print $2 }' "/proc/$pid/io" 2>/dev/null || echo 0; }
 if has_terminal; then
     pipeline="'$BIN/kvgen' --num-users 50 --duration 36000 --model tiny-1b --progress none 2>'$TMP/gen' |
@@ -175,7 +177,7 @@ if has_terminal; then
             # A second one comes when the first was heard, a third when kvstat, which it would kill, has ended.
             printf '\003'
             if [ $times -gt 1 ]; then
-                until grep -q '^kvstat: stopping: ' "$TMP/screen" || ! kill -s 0 "$pid"; do sleep 0.05; done
+                until told_stopping || ! kill -s 0 "$pid"; do sleep 0.05; done
                 sleep 0.2
                 printf '\003'
             fi
