@@ -635,6 +635,7 @@ static int open_engine(struct tiers *t, unsigned i, struct tier **tier, struct b
                                   .sync_objects = o->sync_objects,
                                   .pages = o->pages,
                                   .objects = known ? need.peak_objects : 0,
+                                  .largest_bytes = known ? need.largest : 0,
                                   .max_ops = (unsigned)o->inflight,
                                   .engines = t->storages,
                                   .first = i * o->rings,

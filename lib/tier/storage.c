@@ -337,6 +337,16 @@ static int check_opts(const struct tier_storage_opts *o, struct err *e)
     return 0;
 }
 
+/* What one I/O moves at most. A buffer is cleared and pinned when it is made: one that no object
+ * fills would cost a short run more than its I/O does. Objects that turn out to be larger, as of a
+ * kept store, are moved in more of them. */
+static uint32_t chunk_for(const struct tier_storage_opts *o)
+{
+    uint64_t largest = DATA_PADDED(o->largest_bytes);
+
+    return (uint32_t)(largest > 0 && largest < o->chunk_bytes ? largest : o->chunk_bytes);
+}
+
 /* Moves the block on a polled ring. 0 or why it failed. */
 static int probe_move(struct tier_storage *t, struct io *ring, int fd, bool write)
 {
@@ -413,7 +423,7 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
                                       .pages = o->pages,
                                       .gaps = o->gaps,
                                       .lease = o->lease,
-                                      .policy = {.chunk_bytes = (uint32_t)o->chunk_bytes,
+                                      .policy = {.chunk_bytes = chunk_for(o),
                                                  .buffered = !direct,
                                                  .sync_objects = o->sync_objects}};
     if (o->slab) {
@@ -565,7 +575,7 @@ int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, stru
     t->info.direct = !w.policy.buffered;
     t->info.threads = t->threads;
     notes_add(&t->info.flags, "%s", w.policy.buffered ? "buffered" : "O_DIRECT");
-    notes_add(&t->info.flags, "%u I/Os of %u KiB", o->iodepth, w.policy.chunk_bytes / 1024);
+    notes_add(&t->info.flags, "%u I/Os of %u KiB", o->iodepth, (unsigned)(o->chunk_bytes / 1024));
     notes_add(&t->info.flags, "%u ring%s", t->threads, units_plural(t->threads));
     notes_merge(&t->info.flags, &io->flags);
     if (o->sync_objects)

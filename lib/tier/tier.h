@@ -197,10 +197,11 @@ struct tier_storage_opts {
     bool sqpoll, iopoll;
     bool buffered;     /* no O_DIRECT even where it works; a slab's descriptor has its own flags */
     bool sync_objects; /* fdatasync each object that was written */
-    enum io_pages pages;   /* of the buffers */
-    uint64_t objects;      /* that will be stored; 0: not known */
-    uint32_t shape;        /* of all contents (data_shape) */
-    unsigned max_ops;      /* most operations inside */
+    enum io_pages pages;    /* of the buffers */
+    uint64_t objects;       /* that will be stored; 0: not known */
+    uint64_t largest_bytes; /* object of the run; buffers are no larger; 0: not known */
+    uint32_t shape;         /* of all contents (data_shape) */
+    unsigned max_ops;       /* most operations inside */
     unsigned engines;      /* of this kind that this process opens: they share its descriptors; 0: 1
                             */
     unsigned first;        /* number of its first thread, for reports */

@@ -202,6 +202,27 @@ static void test_large(void **state)
     close_tier(f);
 }
 
+/* The trace has objects of 5,000 bytes at most: buffers are no larger, and what turns out to be
+ * larger, as an object that was kept, is moved in more I/Os, not beyond its buffer. */
+static void test_small_buffers(void **state)
+{
+    struct fixture *f = *state;
+    struct tier_storage_opts o = ordinary();
+    struct tier_op op = checks_op(7, 1, 5 * 8192 - 100);
+    struct tier_info before, after;
+
+    o.chunk_bytes = 1 << 20;
+    o.largest_bytes = 5000;
+    open_tier(f, o);
+    f->tier->ops->describe(f->tier, &before);
+    assert_int_equal(run(f, &op, TIER_WRITE), 0);
+    assert_int_equal(run(f, &op, TIER_READ), 0);
+    f->tier->ops->describe(f->tier, &after);
+    assert_int_equal(after.ios - before.ios, 2 * 5);
+    assert_non_null(strstr(after.flags.text[1], " I/Os of 1024 KiB")); /* as it was told */
+    close_tier(f);
+}
+
 /* Eight objects of sixteen chunks at once, with one I/O slot: an object has no I/O of its own in
  * flight for most of its time, and that is waiting for the slot, not work of the host. With slots
  * for all of them none waits. Files are made in meta, and synced in flush only when asked. */
@@ -684,27 +705,17 @@ static void test_uring_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_uring),
-        TEST(test_psync),
-        TEST(test_rings),
-        TEST(test_buffered_and_synced),
-        TEST(test_polled),
-        TEST(test_large),
-        TEST(test_parts),
-        TEST(test_stalled_open),
-        TEST(test_flipped),
-        TEST(test_first_fault),
-        TEST(test_truncated_and_swapped),
-        TEST(test_adopt),
-        TEST(test_epochs),
-        TEST(test_failed_write),
-        TEST(test_max_ops),
-        TEST(test_bad_options),
-        TEST(test_slab),
-        TEST(test_slab_full),
-        TEST(test_slab_swapped_and_stale),
-        TEST(test_slab_adopt),
-        TEST(test_uring_refused),
+        TEST(test_uring),         TEST(test_psync),
+        TEST(test_rings),         TEST(test_buffered_and_synced),
+        TEST(test_polled),        TEST(test_large),
+        TEST(test_small_buffers), TEST(test_parts),
+        TEST(test_stalled_open),  TEST(test_flipped),
+        TEST(test_first_fault),   TEST(test_truncated_and_swapped),
+        TEST(test_adopt),         TEST(test_epochs),
+        TEST(test_failed_write),  TEST(test_max_ops),
+        TEST(test_bad_options),   TEST(test_slab),
+        TEST(test_slab_full),     TEST(test_slab_swapped_and_stale),
+        TEST(test_slab_adopt),    TEST(test_uring_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
