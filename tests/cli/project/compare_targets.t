@@ -3,6 +3,7 @@
 # be concluded. Two folders, Redis where it is installed, and simulated targets that are a hundred times apart. A bug looked
 # like a target that ended with fewer operations and seemed faster for it.
 # builds: plain
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 cd "$TMP" || exit 1
 script=$TOP/examples/compare-targets.sh
