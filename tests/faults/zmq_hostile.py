@@ -358,7 +358,7 @@ def main():
     cases = [(case[0], case) for case in PUBLISHERS + ENDLESS + GREETINGS + REPLAYS if only in case[0]]
     with open(os.path.join(folder, "wanted"), "w") as out:
         out.writelines("%s|%s\n" % (name, case[2]) for name, case in cases)
-    hostile.run(cases, one, 8)  # which wait most of the time
+    hostile.run(cases, one, 12)  # which wait most of the time
     os._exit(0)  # threads of servers may still flood
 
 

@@ -2,6 +2,7 @@
 # --curve: one pass gives the hits of one run for each size. For LRU, the hits of the Mooncake sample at four sizes and
 # its ceiling come from two independent programs. Other policies and sources are compared with runs that have that much
 # storage. A bug looked like one hit more or less at one size.
+# builds: plain (counts of hits; test_curve runs the code under sanitizers)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

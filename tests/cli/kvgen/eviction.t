@@ -3,6 +3,7 @@
 # two policies agree (eviction.awk). --promote on-hit: rows of class promote come in pairs that move up, and an object
 # is read where it is. A bug looked like a policy that was another one under a second name, or a promoted object that
 # was read in its old tier.
+# builds: plain (counts of hits; test_policies runs the code under sanitizers)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

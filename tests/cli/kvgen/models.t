@@ -34,6 +34,9 @@ ok "most are accepted ($accepted)" test "$accepted" -ge 40
 # not the one stated, or a model that was refused, or remarked on, for a key that has nothing to do with the cache.
 awk -F"$tab" '/^#/ {next} $1 != "\"" {name = $1} {n[name]++} END {for (name in n) print name, n[name]}' \
     "$models/current.tsv" >"$TMP/parts"
+jq -r '.name, (.config | tostring)' "$models/current.jsonl" | awk -v folder="$TMP" '
+    NR % 2 == 1 { file = folder "/" $0 ".json"; next }
+    { print >file; close(file) }'
 shown=0
 while IFS="$tab" read -r model part bytes type window source why; do
     case $model in
@@ -41,7 +44,6 @@ while IFS="$tab" read -r model part bytes type window source why; do
         '"') number=$((number + 1)) ;;
         *)
             name=$model number=0 status=0
-            jq -c "select(.name == \"$name\") | .config" "$models/current.jsonl" >"$TMP/$name.json"
             "$BIN/kvgen" --model "$TMP/$name.json" --show-model >"$TMP/shown" 2>"$TMP/error" || status=$?
             like "$name: its source is named" "$source" '^config.json of [^ ]*/'
             if [ "$part" = refused ]; then

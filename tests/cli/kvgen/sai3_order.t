@@ -3,6 +3,7 @@
 # operation at its time on a target whose PUT takes 0.9 s: no GET and no DELETE comes before the PUT of its object is
 # done. Operations on one key keep their order, and only what is too early moves. A bug looked like a GET at the time of
 # its PUT, a DELETE of an object that had failed to be written, or a whole log that was shifted.
+# builds: plain (the order of rows; export.t runs the code under sanitizers)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 cd "$TMP" || exit 1

@@ -2,6 +2,7 @@
 # Large sizes, scaled down: an object larger than every tier, and memory that depends on live objects and not on the
 # length of the run or of the file. A bug looked like a run that never ended because an object fitted nowhere, or memory
 # that grew with every row. The full sizes are in bench/kvgen-scale.sh.
+# builds: plain (it is about memory, which a sanitizer needs much of)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

@@ -3,6 +3,7 @@
 # that follows the trace's rows alone gives the waiting times that the summary has, with moves between tiers, promotions
 # and few places for writers. A bug looked like a read that waits on an idle tier for the second half of a move, which
 # was to begin later. Queues of which theory knows the waiting time follow.
+# builds: plain (times; tier_times.t runs the code under sanitizers)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

@@ -3,6 +3,7 @@
 # they wait least and batch at least three times as long, though batch still gets a part of the admissions; with fifo all
 # wait alike; and without load nobody waits. Requests still in line at the end count with their wait so far. The unit
 # test is exact. A bug looked like mean waits of 6.9, 7.0 and 6.7 s for the three classes.
+# builds: plain (waits; served.t and test_admission run the code under sanitizers)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

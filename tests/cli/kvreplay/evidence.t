@@ -2,6 +2,7 @@
 # evidence.t - what a run says of itself: a stop of the process is listed with its time, and makes the figures that it moved
 # unreliable, in every timing and with every engine; memory that poses as a drive, reads from the page cache, lateness and
 # overload are named; what cannot be read is null. A bug looked like a run that was stopped for a second and "valid".
+# builds: plain (stops and times; test_validity and test_gap_list run the code under sanitizers)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

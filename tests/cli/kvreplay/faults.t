@@ -77,10 +77,15 @@ block_of_largest() {
     python3 - "$1" <<'END'
 import os, sys
 blocks = {}
-with open(sys.argv[1], "rb") as file:
-    for n in range(os.path.getsize(sys.argv[1]) // 4096):
-        file.seek(n * 4096)
-        head = file.read(24)
+file, end = os.open(sys.argv[1], os.O_RDONLY), 0
+while end < os.path.getsize(sys.argv[1]):
+    try:
+        begin = os.lseek(file, end, os.SEEK_DATA)
+    except OSError:
+        break # nothing but a hole
+    end = os.lseek(file, begin, os.SEEK_HOLE)
+    for n in range(begin // 4096, end // 4096):
+        head = os.pread(file, 24, n * 4096)
         if head[:8] == b"KVTRACE1": blocks.setdefault(head[8:], []).append(n)
 largest = max(blocks.values(), key=len)
 print(largest[len(largest) // 2])

@@ -77,8 +77,7 @@ ok 'and a whole file' zstd -tq "$TMP/r.csv.zst"
 # ---- kvgen ----
 "$BIN/kvgen" --num-users 50 --duration 100000 --model tiny-1b --progress none -o "$TMP/g.csv.zst" 2>"$TMP/stderr" &
 pid=$!
-catches $pid
-sleep 0.3
+until [ -s "$TMP/g.csv.zst" ]; do sleep 0.05; done
 signalled INT
 ended
 is 'kvgen, one signal' $? 130

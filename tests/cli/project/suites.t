@@ -4,6 +4,7 @@
 # the trace of another, a PASS for a run without reads, or an option of a suite that did nothing. Scripts that search or
 # check are in suites_search.t, kvbench in kvbench.t. The scripts mostly wait, so several run at the same time.
 # builds: plain
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
@@ -81,7 +82,7 @@ lane_nodes() {
     run precondition tiny precondition-then-measure.sh precondition -s 16M -u 2 -t 1 --trials 2 -d filled \
         --storage-capacity-gb 8
     run disaggregated tiny disaggregated.sh disaggregated -u 2 -t 1 -d objects.nodes --storage-capacity-gb 8
-    run mlperf env BUILD="$TMP/no_memory" "$examples/mlperf.sh" -m tiny-1b -o mlperf.out -u 2 -t 1 --trials 2 \
+    run mlperf env BUILD="$TMP/no_memory" "$examples/mlperf.sh" -m tiny-1b -o mlperf.out -u 2 -t 1 --trials 1 \
         -d objects.nodes --storage-capacity-gb 8 -w option_1,option_2,8b-cpu4
     run mlperf_full tiny mlperf.sh mlperf_full -u 4 -t 1 --trials 1 -d objects.nodes --storage-capacity-gb 0.5 \
         -w option_1

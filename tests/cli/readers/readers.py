@@ -303,42 +303,43 @@ def numbers(sample):
             yield m.span()
 
 
-def coded(data, number):
-    """A .zmqrec or .lct again, the number-th of its numbers replaced by each edge: pairs of name and bytes; none: no more."""
-    made = []
+def values():
+    """The edges that are numbers, as MessagePack has them: pairs of text and value."""
     for text in EDGES:
         try:
             value = int(text)
-            value = value if -2**63 <= value < 2**64 else float(value)
+            yield text, value if -2**63 <= value < 2**64 else float(value)
         except ValueError:
             try:
-                value = float(text)
+                yield text, float(text)
             except ValueError:
-                continue
-        left = [number]
+                pass
 
-        def change(v):
-            if isinstance(v, dict):
-                return {k: change(x) for k, x in v.items()}
-            if isinstance(v, list):
-                return [change(x) for x in v]
-            if isinstance(v, (int, float)) and not isinstance(v, bool):
-                left[0] -= 1
-                return value if left[0] == -1 else v
-            return v
 
-        if data.startswith(b'ZMQREC1\n'):
-            out = data[:8]
-            for head, frames in recordings.zmq_messages(data):
-                frames[2] = recordings.encode(change(recordings.decode(frames[2])[0]))
-                out += head + b''.join(struct.pack('>I', len(f)) + f for f in frames)
-        else:
-            frames = [recordings.encode(change(r)) for r in recordings.lct_frames(data)]
-            out = b''.join(struct.pack('>I', len(f)) + f for f in frames)
-        if left[0] >= 0:
-            return made
-        made.append((text, out))
-    return made
+def coded(data, number, value):
+    """A .zmqrec or .lct again, with the value in place of the number-th of its numbers; None: it has fewer."""
+    left = number
+
+    def change(v):
+        nonlocal left
+        if isinstance(v, dict):
+            return {k: change(x) for k, x in v.items()}
+        if isinstance(v, list):
+            return [change(x) for x in v]
+        if isinstance(v, (int, float)) and not isinstance(v, bool):
+            left -= 1
+            return value if left == -1 else v
+        return v
+
+    if data.startswith(b'ZMQREC1\n'):
+        out = data[:8]
+        for head, frames in recordings.zmq_messages(data):
+            frames[2] = recordings.encode(change(recordings.decode(frames[2])[0]))
+            out += head + b''.join(struct.pack('>I', len(f)) + f for f in frames)
+    else:
+        frames = [recordings.encode(change(r)) for r in recordings.lct_frames(data)]
+        out = b''.join(struct.pack('>I', len(f)) + f for f in frames)
+    return out if left < 0 else None
 
 
 class Runner:
@@ -458,12 +459,12 @@ class Runner:
         sample = load(self.data, reader.edges)
         turn = READERS.index(reader)
         if b'\0' in sample[:4096]:
-            for i in range(1000):
-                made = coded(sample, i)
-                if not made or (not ALL and i > 30):
-                    return
-                for j, (edge, data) in enumerate(made):
+            for i in range(1000 if ALL else 31):
+                for j, (edge, value) in enumerate(values()):
                     if (i + j + turn) % (2 * STRIDE) == 0:
+                        data = coded(sample, i, value)
+                        if data is None:
+                            return
                         self.edge(reader, 'number %d is %s' % (i, edge), data)
             return
         text = sample.decode()
