@@ -52,8 +52,10 @@ static void held(void **state)
     while (atomic_load(&s.renewed) < 2)
         clock_sleep_until(clock_now_ns() + S / 100, 0);
     assert_true(lease_valid(l) && lease_confirm(l));
+    unsigned renewed = s.renewed;
     s.answer = -ESTALE;
-    assert_true(lease_valid(l)); /* nobody has looked yet */
+    bool valid = lease_valid(l); /* nobody has looked yet, but perhaps the thread */
+    assert_true(valid || atomic_load(&s.renewed) > renewed);
     assert_true(!lease_confirm(l) && !lease_valid(l) && lease_lost(l));
     lease_close(l);
     assert_true(lease_valid(NULL) && !lease_lost(NULL));
@@ -102,7 +104,7 @@ static void stopped_meanwhile(void **state)
 
     assert_int_equal(lease_open(&l, &o, &e), 0);
     assert_true(lease_valid(l));
-    assert_int_equal(s.renewed, 2);
+    assert_true(s.renewed >= 2); /* the thread may have had its turn, too */
     lease_close(l);
 }
 

