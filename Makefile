@@ -32,7 +32,7 @@ lib/data  := data stream_avx2 stream_avx512
 lib/owner := card lease owner stem inventory journal inventory_files
 lib/io    := process_limits gap_list gap_line io uring psync target_facts target_layers target_guard target_files target_dir target_file target_device drive_log nvme
 lib/tier  := uri extent place layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_object spread sim drive null listed
-lib/like  := names calls like
+lib/like  := names calls pool like
 lib/remote := sockets remote resp_control resp s3_keys sha256 s3_sign s3_xml s3_ask s3_rights s3_control s3
 lib/ranks  := part start claims ranks_one
 # In the place of ranks_one, in the programs that MPI starts.

@@ -74,7 +74,12 @@ static void put_target(struct facts *f, const struct evidence *ev)
     facts_put_text(f, FACT_LAYERS, t ? ev->below.layers : NULL);
     facts_put_text(f, FACT_CACHE_BELOW, t && ev->below.cache ? ev->below.cache_of : NULL);
     facts_put_number(f, FACT_RESIDENT_SHARE, ev->resident_share);
-    facts_put_text(f, FACT_PAGES, huge < 0 ? NULL : huge ? "huge" : "small");
+    facts_put_text(f, FACT_PAGES,
+                   t && t->engine_pages ? "engine"
+                   : huge < 0           ? NULL
+                   : huge               ? "huge"
+                                        : "small");
+    facts_put_number(f, FACT_PAGES_RUN, t && t->pages_run > 0 ? t->pages_run : NAN);
     facts_put_yes(f, FACT_REGISTERED_BUFFERS, t ? t->registered : -1);
     facts_put_yes(f, FACT_DIRECT, t ? t->direct : -1);
     facts_put_number(f, FACT_CACHED_READ_SHARE, evidence_cached_read_share(ev));

@@ -92,8 +92,8 @@ static void put_title(struct lines *l, const struct figures *f)
     lines_add(l, "%s   %s", files, what);
 }
 
-/* "storage on vda (io_uring, O_DIRECT, small pages)": huge ones are the rule; "" when it is not
- * known. */
+/* "storage on vda (io_uring, O_DIRECT, small pages)": huge ones are the rule. Where they are the
+ * engine's: "(lmcache-fs, ..., pages in runs of 66)". "" when it is not known. */
 static void add_storage(char *buf, size_t n, const struct figures *f)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
@@ -109,11 +109,17 @@ static void add_storage(char *buf, size_t n, const struct figures *f)
                  figures_is_empty(f, TRACE_STORAGE) ? "not executed (empty engine)" : "simulated");
         return;
     }
-    bool small = strcmp(figures_text(f, figure_id_fact(FACT_PAGES)), "small") == 0;
+    const char *kind = figures_text(f, figure_id_fact(FACT_PAGES));
+    double of_run = figures_number(f, figure_id_fact(FACT_PAGES_RUN));
+    char pages[64] = "";
+    if (strcmp(kind, "small") == 0)
+        snprintf(pages, sizeof(pages), ", small pages");
+    else if (strcmp(kind, "engine") == 0 && of_run > 0)
+        snprintf(pages, sizeof(pages), ", pages in runs of %.*f", of_run < 10, of_run);
     lines_shorten(place, device[0] ? device : target, 30);
     snprintf(buf, n, "storage%s%s (%.30s%s%.30s%s)", place[0] ? " on " : "", place, engine,
              flags && flags->list.n > 0 ? ", " : "",
-             flags && flags->list.n > 0 ? flags->list.item[0] : "", small ? ", small pages" : "");
+             flags && flags->list.n > 0 ? flags->list.item[0] : "", pages);
 }
 
 static void put_operations(struct lines *l, const struct figures *f)

@@ -94,14 +94,21 @@ static size_t buffers_rounded(size_t bytes)
     return (bytes + IO_HUGE_BYTES - 1) / IO_HUGE_BYTES * IO_HUGE_BYTES;
 }
 
+static void *map_plain(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
 /* A mapping aligned to huge pages: maps a huge page too much and gives the ends back. */
 static void *map_aligned(size_t bytes)
 {
-    char *p = mmap(NULL, bytes + IO_HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                   -1, 0);
+    char *p = map_plain(bytes + IO_HUGE_BYTES);
     size_t head;
 
-    if (p == MAP_FAILED)
+    if (!p)
         return NULL;
     head = (IO_HUGE_BYTES - (uintptr_t)p % IO_HUGE_BYTES) % IO_HUGE_BYTES;
     if (head)
@@ -118,6 +125,8 @@ void *io_buffers_map(size_t bytes, enum io_pages pages)
 
     if (bytes == 0 || rounded < bytes || rounded > SIZE_MAX / 2)
         return NULL;
+    if (pages == IO_PAGES_PLAIN)
+        return map_plain(rounded);
     if (pages == IO_PAGES_HUGE) {
         p = mmap(NULL, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB,
                  -1, 0);
@@ -154,6 +163,36 @@ int io_buffers_huge(const void *p)
     }
     fclose(f);
     return page > IO_SMALL_KIB_MAX || (size > 0 && kib * 2 >= size);
+}
+
+double io_buffers_run(const void *p, size_t bytes)
+{
+    const uint64_t present = UINT64_C(1) << 63, frame = (UINT64_C(1) << 55) - 1;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t first = (uintptr_t)p / page, left = bytes / page, n = 0, runs = 0;
+    uint64_t entry[1024], last = 0;
+    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+    while (fd >= 0 && left > 0) {
+        size_t most = sizeof(entry) / sizeof(entry[0]), now = left < most ? left : most;
+        ssize_t got = pread(fd, entry, now * sizeof(entry[0]), (off_t)(first * sizeof(entry[0])));
+
+        if (got <= 0)
+            break;
+        now = (size_t)got / sizeof(entry[0]);
+        for (size_t i = 0; i < now; i++) {
+            uint64_t at = entry[i] & present ? entry[i] & frame : 0; /* 0: it is kept secret */
+
+            n += at != 0;
+            runs += at != 0 && (last == 0 || at != last + 1);
+            last = at;
+        }
+        first += now;
+        left -= now;
+    }
+    if (fd >= 0)
+        close(fd);
+    return runs > 0 ? (double)n / (double)runs : 0;
 }
 
 void io_buffers_unmap(void *p, size_t bytes)

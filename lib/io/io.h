@@ -119,12 +119,18 @@ bool io_again(struct io_req *r);
 
 /* Does the memory at p lie in huge pages? 1, 0, or -1: the kernel does not tell. */
 int io_buffers_huge(const void *p);
+/* How many pages in the first bytes at p lie one behind the other in physical memory, on average. A
+ * run is one segment of an I/O, and a device takes so many segments at once. 0: none is in memory,
+ * or the kernel does not tell (/proc/self/pagemap, which tells the administrator only). */
+double io_buffers_run(const void *p, size_t bytes);
 enum io_pages {
-    IO_PAGES_HUGE, /* where the host has them */
-    IO_PAGES_SMALL /* ordinary ones */
+    IO_PAGES_HUGE,  /* where the host has them */
+    IO_PAGES_SMALL, /* ordinary ones */
+    IO_PAGES_PLAIN  /* what a program gets that asks for no kind */
 };
-/* Zeroed memory for buffers, aligned to 2 MiB. NULL: no memory, or bytes is 0. unmap takes the same
- * bytes; p may be NULL. */
+/* Zeroed memory for buffers, aligned to 2 MiB, plain one to a page. NULL: no memory, or bytes is 0.
+ * Nothing is reserved of what is not touched, but for huge pages that the host has set aside. unmap
+ * takes the same bytes; p may be NULL. */
 void *io_buffers_map(size_t bytes, enum io_pages pages);
 void io_buffers_unmap(void *p, size_t bytes);
 

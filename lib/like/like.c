@@ -1,7 +1,8 @@
 /* Between the scheduler and the calls (calls.c): lines of operations with worker threads behind
  * each. Stores and loads share a line or have one each, as the engine does it; lookups and
- * evictions have a thread of their own. A worker makes or checks data in its own buffer; no engine
- * does either, so their time is taken out of an operation's, which is waiting and calls. */
+ * evictions have a thread of their own. A worker makes or checks data in the engine's pool
+ * (pool.c); its time there is not the file store's, so it is taken out of an operation's, which is
+ * waiting and calls. */
 #include "lib/like/like.h"
 
 #include <errno.h>
@@ -17,10 +18,13 @@
 #include "lib/base/units.h"
 #include "lib/io/target_device.h"
 #include "lib/like/calls.h"
+#include "lib/like/pool.h"
 #include "lib/tier/stored.h"
 
 #define LIKE_EVICTIONS 64u /* taken at once */
 #define LIKE_WORKERS   (2 * URI_WORKERS_MAX + 2)
+#define LIKE_POOL      (UINT64_C(256) << 20) /* unless pool= says another size */
+#define LIKE_BEFORE    (UINT64_C(512) << 20) /* what an engine takes before it, at most */
 
 enum line_of {
     LINE_STORE,
@@ -43,9 +47,8 @@ struct line {
 struct worker {
     struct like *like;
     struct line *line;
-    void *buf;
     uint64_t request; /* whose operation it serves; 0: none */
-    int64_t data_ns;  /* of its operation: making and checking data */
+    int64_t data_ns;  /* of its operation: all but waiting and calls */
     pthread_t thread;
 };
 
@@ -54,10 +57,10 @@ struct like {
     struct like_calls calls;
     struct line line[LINES];
     struct worker worker[LIKE_WORKERS];
-    unsigned workers;               /* in all */
-    bool lines_ready;               /* their locks are made */
-    size_t buf_bytes;               /* of a worker's buffer */
-    bool touches;                   /* buffers at the start: none is larger than it must be */
+    unsigned workers; /* in all */
+    bool lines_ready; /* their locks are made */
+    struct like_pool *pool;
+    size_t largest;                 /* object that a worker may move, in whole blocks */
     void *block;                    /* one, for adopting */
     _Atomic(struct tier_op *) done; /* the last one first */
     struct tier_op *taken;          /* of these, in order: the scheduler's */
@@ -134,15 +137,17 @@ static void store(struct worker *w, struct tier_op *op)
     struct like *k = w->like;
 
     op->place = NULL;
-    if (op->size > k->buf_bytes) {
+    if (op->size > k->largest) {
         op->status = -EFBIG;
         return;
     }
     int64_t begin_ns = clock_now_ns();
-    data_fill(w->buf, DATA_PADDED(op->size), &op->id, 0);
+    void *buf = like_pool_take(k->pool, DATA_PADDED(op->size));
+    data_fill(buf, DATA_PADDED(op->size), &op->id, 0);
     w->data_ns = clock_now_ns() - begin_ns;
     op->status =
-        like_store(&k->calls, op->name, (unsigned)(w - k->worker), w->buf, op->size, &op->part);
+        like_store(&k->calls, op->name, (unsigned)(w - k->worker), buf, op->size, &op->part);
+    like_pool_give(k->pool, buf);
     if (op->status == 0)
         op->place = (void *)(uintptr_t)op->size;
 }
@@ -183,21 +188,24 @@ static void load(struct worker *w, struct tier_op *op)
     struct like *k = w->like;
     uint64_t bytes = (uint64_t)(uintptr_t)op->place, got;
 
-    if (op->size > bytes || bytes > k->buf_bytes) {
+    if (op->size > bytes || bytes > k->largest) {
         op->status = op->size > bytes ? -EINVAL : -EFBIG;
         return;
     }
-    op->status = like_load(&k->calls, op->name, w->buf, bytes, &got, &op->part);
+    int64_t begin_ns = clock_now_ns();
+    void *buf = like_pool_take(k->pool, bytes);
+    w->data_ns = clock_now_ns() - begin_ns;
+    op->status = like_load(&k->calls, op->name, buf, bytes, &got, &op->part);
     if (op->status == -ENODATA) {
         op->status = -EBADMSG;
         op->fault =
             (struct data_fault){.kind = DATA_FAULT_END, .block = got / DATA_BLOCK, .offset = got};
     } else if (op->status == 0) {
-        int64_t begin_ns = clock_now_ns();
-
-        op->status = check(op, w->buf, bytes);
-        w->data_ns = clock_now_ns() - begin_ns;
+        begin_ns = clock_now_ns();
+        op->status = check(op, buf, bytes);
+        w->data_ns += clock_now_ns() - begin_ns;
     }
+    like_pool_give(k->pool, buf);
     if (op->drop && op->status == 0) {
         op->status = like_evict(&k->calls, op->name, &op->part);
         op->place = NULL;
@@ -238,8 +246,6 @@ static void *worker_main(void *arg)
     struct tier_op *ops[LIKE_EVICTIONS];
     struct gap_loop gaps;
 
-    if (w->buf && w->like->touches)
-        memset(w->buf, 0, w->like->buf_bytes);
     gap_loop_open(&gaps, w->like->gaps, GAPS_OF_ENGINE, "storage", (unsigned)(w - w->like->worker));
     while ((n = worker_take(w, ops, max)) > 0) {
         int64_t turn_ns = clock_now_ns();
@@ -344,9 +350,6 @@ static void like_describe(const struct tier *tier, struct tier_info *info)
     const struct like *k = (const struct like *)tier;
 
     *info = k->info;
-    info->huge_pages = io_buffers_huge(k->worker[0].buf);
-    if (info->huge_pages >= 0)
-        notes_add(&info->flags, "buffers in %s pages", info->huge_pages ? "huge" : "small");
     info->ios = atomic_load_explicit(&k->ios, memory_order_relaxed);
     info->io_ns = atomic_load_explicit(&k->io_ns, memory_order_relaxed);
 }
@@ -368,15 +371,14 @@ static int like_close(struct tier *tier, struct err *e)
         pthread_cond_broadcast(&k->line[i].work);
         pthread_mutex_unlock(&k->line[i].lock);
     }
-    for (unsigned i = 0; i < k->workers; i++) {
+    for (unsigned i = 0; i < k->workers; i++)
         pthread_join(k->worker[i].thread, NULL);
-        io_buffers_unmap(k->worker[i].buf, k->buf_bytes);
-    }
     for (unsigned i = 0; k->lines_ready && i < LINES; i++) {
         pthread_cond_destroy(&k->line[i].work);
         pthread_mutex_destroy(&k->line[i].lock);
     }
     like_calls_close(&k->calls);
+    like_pool_close(k->pool);
     free(k->block);
     free(k);
     return 0;
@@ -395,37 +397,89 @@ static const struct tier_ops like_ops = {
 
 /* ---- opening ---- */
 
-static int start_worker(struct like *k, struct line *l, enum io_pages pages, struct err *e)
+/* How many threads each line has. */
+static void count_workers(const struct like *k, const struct uri *u, unsigned count[LINES])
+{
+    const struct like_profile *p = k->calls.profile;
+
+    count[LINE_STORE] = u->workers ? u->workers : p->workers;
+    count[LINE_LOAD] = u->load_workers ? u->load_workers : p->load_workers;
+    count[LINE_LOOKUP] = count[LINE_EVICT] = 1;
+}
+
+/* A quarter of the host's memory, which no pool exceeds. */
+static uint64_t memory_share(void)
+{
+    return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4;
+}
+
+static uint64_t taken_before(uint64_t pool, enum io_pages pages)
+{
+    uint64_t most = memory_share() / 2, before = 2 * pool;
+
+    if (most > LIKE_BEFORE)
+        most = LIKE_BEFORE;
+    return pages != IO_PAGES_PLAIN ? 0 : before < most ? before : most;
+}
+
+/* known: the largest object of the trace is. */
+static int make_pool(struct like *k, const struct uri *u, bool known, struct err *e)
+{
+    static const enum io_pages of[] = {[URI_PAGES_DEFAULT] = IO_PAGES_PLAIN,
+                                       [URI_PAGES_ENGINE] = IO_PAGES_PLAIN,
+                                       [URI_PAGES_HUGE] = IO_PAGES_HUGE,
+                                       [URI_PAGES_SMALL] = IO_PAGES_SMALL};
+    static const char *const word[] = {
+        [IO_PAGES_PLAIN] = "the engine's", [IO_PAGES_HUGE] = "huge", [IO_PAGES_SMALL] = "small"};
+    uint64_t bytes = u->pool_bytes ? u->pool_bytes : LIKE_POOL;
+    enum io_pages pages = of[u->pages];
+    struct tier_info *info = &k->info;
+    unsigned count[LINES];
+    char size[32], run[64] = "";
+
+    count_workers(k, u, count);
+    unsigned moving = count[LINE_STORE] + count[LINE_LOAD];
+    if (!u->pool_bytes && bytes > memory_share())
+        bytes = memory_share();
+    if (known && bytes < moving * k->largest)
+        bytes = moving * k->largest;
+    int ret =
+        like_pool_open(&k->pool, &(struct like_pool_opts){.before = taken_before(bytes, pages),
+                                                          .bytes = bytes,
+                                                          .largest = k->largest,
+                                                          .in_use = moving,
+                                                          .pages = pages});
+    if (ret < 0)
+        return err_nomem(e, "buffers of the workers");
+    info->huge_pages = like_pool_huge(k->pool);
+    info->engine_pages = pages == IO_PAGES_PLAIN;
+    info->pages_run = like_pool_run(k->pool);
+    if (pages == IO_PAGES_HUGE && info->huge_pages == 0)
+        pages = IO_PAGES_SMALL;
+    if (info->pages_run > 0)
+        snprintf(run, sizeof(run), ", in runs of %.1f on average", info->pages_run);
+    notes_add(&info->flags, "buffers in %s pages, a pool of %s%s", word[pages],
+              units_format_bytes(size, sizeof(size), (double)bytes), run);
+    return 0;
+}
+
+static int start_worker(struct like *k, struct err *e)
 {
     struct worker *w = &k->worker[k->workers];
-    bool moves = l == &k->line[LINE_STORE] || l == &k->line[LINE_LOAD];
-    int ret;
+    int ret = thread_start(&w->thread, worker_main, w);
 
-    if (moves) {
-        w->buf = io_buffers_map(k->buf_bytes, pages);
-        if (!w->buf)
-            return err_nomem(e, "buffers of the workers");
-    }
-    ret = thread_start(&w->thread, worker_main, w);
-    if (ret < 0) {
-        io_buffers_unmap(w->buf, k->buf_bytes);
+    if (ret < 0)
         return err_errno(e, ret, ERR_FAILED, "", "cannot start a worker");
-    }
     k->workers++;
     return 0;
 }
 
 static int start_workers(struct like *k, const struct uri *u, struct err *e)
 {
-    const struct like_profile *p = k->calls.profile;
-    unsigned count[LINES] = {[LINE_STORE] = u->workers ? u->workers : p->workers,
-                             [LINE_LOAD] = u->load_workers ? u->load_workers : p->load_workers,
-                             [LINE_LOOKUP] = 1,
-                             [LINE_EVICT] = 1};
-    enum io_pages pages = u->pages == URI_PAGES_HUGE ? IO_PAGES_HUGE : IO_PAGES_SMALL;
-    unsigned first = 0;
+    unsigned count[LINES], first = 0;
     int ret = 0;
 
+    count_workers(k, u, count);
     for (unsigned i = 0; i < LINES; i++) {
         struct line *l = &k->line[i];
 
@@ -441,7 +495,7 @@ static int start_workers(struct like *k, const struct uri *u, struct err *e)
     k->lines_ready = true;
     for (unsigned i = 0; i < LINES; i++)
         for (unsigned n = 0; n < count[i] && ret == 0; n++)
-            ret = start_worker(k, &k->line[i], pages, e);
+            ret = start_worker(k, e);
     k->info.threads = k->workers;
     if (count[LINE_LOAD])
         notes_add(&k->info.flags, "%u workers store, %u load", count[LINE_STORE], count[LINE_LOAD]);
@@ -485,10 +539,7 @@ static void choose_calls(struct like *k, const struct tier_like_opts *o)
 
 static int check_opts(const struct tier_like_opts *o, const struct like *k, struct err *e)
 {
-    uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    const struct like_profile *p = k->calls.profile;
-    uint64_t workers = (o->uri->workers ? o->uri->workers : p->workers) +
-                       (o->uri->load_workers ? o->uri->load_workers : p->load_workers);
+    unsigned count[LINES];
     char size[32];
 
     if (o->largest > LIKE_OBJECT_MAX)
@@ -497,12 +548,17 @@ static int check_opts(const struct tier_like_opts *o, const struct like *k, stru
                        "has one of %s: make it with kvgen --granularity block:256",
                        k->info.engine, units_format_bytes(size, sizeof(size), (double)o->largest));
     /* Better refused now than killed for it later. */
-    if (workers * o->largest > memory / 4)
+    count_workers(k, o->uri, count);
+    unsigned moving = count[LINE_STORE] + count[LINE_LOAD];
+    if (moving * o->largest > memory_share())
         return err_set(e, -ENOMEM, ERR_INPUT, "--target",
-                       "buffers of %s for %llu workers need more than a quarter of memory: use "
+                       "buffers of %s for %u workers need more than a quarter of memory: use "
                        "workers= and load-workers=",
-                       units_format_bytes(size, sizeof(size), (double)o->largest),
-                       (unsigned long long)workers);
+                       units_format_bytes(size, sizeof(size), (double)o->largest), moving);
+    if (o->uri->pool_bytes > memory_share())
+        return err_set(e, -ENOMEM, ERR_INPUT, "--target",
+                       "pool=%s is more than a quarter of memory",
+                       units_format_bytes(size, sizeof(size), (double)o->uri->pool_bytes));
     return 0;
 }
 
@@ -520,8 +576,7 @@ int tier_like_open(struct tier **out, const struct tier_like_opts *o, struct bel
     k->gaps = o->gaps;
     k->max_ops = o->max_ops;
     k->shape = o->shape;
-    k->touches = o->largest > 0;
-    k->buf_bytes = DATA_PADDED(o->largest ? o->largest : LIKE_OBJECT_MAX);
+    k->largest = DATA_PADDED(o->largest ? o->largest : LIKE_OBJECT_MAX);
     choose_calls(k, o);
     snprintf(k->info.target, sizeof(k->info.target), "%s", o->path);
     target_device_find(o->dirfd, &d);
@@ -536,6 +591,8 @@ int tier_like_open(struct tier **out, const struct tier_like_opts *o, struct bel
     }
     if (ret == 0)
         ret = like_calls_open(&k->calls, o->dirfd, o->path, e);
+    if (ret == 0)
+        ret = make_pool(k, o->uri, o->largest > 0, e);
     if (ret == 0)
         ret = start_workers(k, o->uri, e);
     if (ret < 0)

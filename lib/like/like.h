@@ -17,7 +17,8 @@ struct tier_like_opts {
     int dirfd;             /* the caller's */
     struct lease *lease;   /* as of storage */
     const char *path;      /* for describe; copied */
-    const struct uri *uri; /* like, workers, load_workers, pages, direct, keeps_cache */
+    const struct uri *uri; /* like, workers, load_workers, pages, pool_bytes, direct,
+                              keeps_cache */
     uint64_t largest;      /* object, bytes; 0: not known */
     bool sync_objects;     /* fdatasync each object that was written */
     uint32_t shape;        /* of all contents (data_shape) */

@@ -126,7 +126,9 @@ struct tier_info {
     struct notes flags;     /* what is in force */
     /* Of buffers and I/O: 1 yes, 0 no, -1 not known or without meaning. */
     int huge_pages, registered, direct;
-    uint64_t ios;  /* I/Os finished so far; 0: not counted */
+    bool engine_pages; /* buffers lie in pages as an engine's do, of whatever kind these are */
+    double pages_run;  /* mean run of adjacent pages in them; 0: not known */
+    uint64_t ios;      /* I/Os finished so far; 0: not counted */
     int64_t io_ns; /* sum of their times in flight: by elapsed time, the mean number in flight */
 };
 

@@ -12,6 +12,8 @@
 #define RESP_PORT     6379
 #define RESP_PART_MAX (512 * UNITS_MIB) /* the protocol's limit (proto-max-bulk-len) */
 #define BLOCK         4096u
+#define POOL_MIN      UNITS_MIB
+#define POOL_MAX      (UNITS_GIB * 1024)
 #define S3_PART_MIN   (5 * UNITS_MIB) /* of all parts but the last */
 #define S3_PART_MAX   (5 * UNITS_GIB) /* of one PUT */
 
@@ -192,18 +194,24 @@ static int take_connections(const struct parse *p, const char *text, size_t len)
     return 0;
 }
 
-static int take_part(const struct parse *p, const char *text, size_t len)
+/* 0 or -EINVAL, without a message. */
+static int take_size(const char *text, size_t len, uint64_t *bytes)
 {
     char size[32];
-    uint64_t bytes;
 
     if (len >= sizeof(size))
-        return bad(p, "part= is no size");
+        return -EINVAL;
     memcpy(size, text, len);
     size[len] = '\0';
+    return units_parse_size(size, bytes) < 0 ? -EINVAL : 0;
+}
+
+static int take_part(const struct parse *p, const char *text, size_t len)
+{
+    uint64_t bytes;
     bool s3 = p->u->scheme == URI_S3;
     uint64_t least = s3 ? S3_PART_MIN : BLOCK, most = s3 ? S3_PART_MAX : RESP_PART_MAX;
-    if (units_parse_size(size, &bytes) < 0 || bytes < least || bytes % BLOCK || bytes > most)
+    if (take_size(text, len, &bytes) < 0 || bytes < least || bytes % BLOCK || bytes > most)
         return bad(p, s3 ? "part= is no multiple of 4 KiB from 5 MiB to 5 GiB"
                          : "part= is no multiple of 4 KiB up to 512 MiB");
     p->u->part_bytes = bytes;
@@ -367,8 +375,10 @@ static int take_pages(const struct parse *p, const char *text, size_t len)
         p->u->pages = URI_PAGES_HUGE;
     else if (is_word(text, len, "small"))
         p->u->pages = URI_PAGES_SMALL;
+    else if (is_word(text, len, "engine"))
+        p->u->pages = URI_PAGES_ENGINE;
     else
-        return bad(p, "pages= takes huge or small");
+        return bad(p, "pages= takes huge or small, and engine with like=");
     return 0;
 }
 
@@ -418,6 +428,16 @@ static int take_load_workers(const struct parse *p, const char *text, size_t len
     return take_count(p, &p->u->load_workers, text, len);
 }
 
+static int take_pool(const struct parse *p, const char *text, size_t len)
+{
+    uint64_t bytes;
+
+    if (take_size(text, len, &bytes) < 0 || bytes < POOL_MIN || bytes > POOL_MAX)
+        return bad(p, "pool= takes a size from 1 MiB to 1 TiB");
+    p->u->pool_bytes = bytes;
+    return 0;
+}
+
 static int take_cache(const struct parse *p, const char *text, size_t len)
 {
     if (!is_word(text, len, "keep") && !is_word(text, len, "drop"))
@@ -442,6 +462,7 @@ static const struct parameter {
 } parameters[] = {
     {"pages", 1 << URI_PATH, false, take_pages},
     {"like", 1 << URI_PATH, false, take_like},
+    {"pool", 1 << URI_PATH, false, take_pool},
     {"workers", 1 << URI_PATH, false, take_workers},
     {"load-workers", 1 << URI_PATH, false, take_load_workers},
     {"cache", 1 << URI_PATH, false, take_cache},
@@ -657,9 +678,10 @@ static int parse_path(const struct parse *p, const char *rest, bool with_paramet
     int rc = mark ? take_parameters(p, mark + 1) : with_parameters ? 0 : check_plain(p, rest);
     const struct uri *u = p->u;
     if (rc == 0 && u->like == URI_LIKE_KVTRACE &&
-        (u->workers || u->load_workers || u->direct || u->keeps_cache))
-        return bad(p, "workers=, load-workers=, cache= and direct= apply only with the like= of an "
-                      "engine");
+        (u->workers || u->load_workers || u->direct || u->keeps_cache || u->pool_bytes ||
+         u->pages == URI_PAGES_ENGINE))
+        return bad(p, "workers=, load-workers=, pool=, pages=engine, cache= and direct= apply only "
+                      "with the like= of an engine");
     return rc;
 }
 

@@ -31,9 +31,10 @@ enum {
 
 /* Pages of the memory that a store's data is moved from and to. */
 enum uri_pages {
-    URI_PAGES_DEFAULT, /* huge where the host has them */
+    URI_PAGES_DEFAULT, /* huge where the host has them; with like, the engine's */
     URI_PAGES_HUGE,
-    URI_PAGES_SMALL
+    URI_PAGES_SMALL,
+    URI_PAGES_ENGINE /* with like */
 };
 
 /* How objects lie and are moved: in kvtrace's own way, or as an engine does it. */
@@ -60,7 +61,8 @@ struct uri {
     char path[URI_PATH_CAP];
     enum uri_pages pages;
     enum uri_like like;
-    unsigned workers, load_workers; /* with like, like the next two */
+    unsigned workers, load_workers; /* with like, like the next three */
+    uint64_t pool_bytes;
     enum uri_choice direct;
     enum uri_choice keeps_cache; /* the page cache is left alone */
 
