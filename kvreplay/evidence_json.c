@@ -84,6 +84,7 @@ static void put_target(struct facts *f, const struct evidence *ev)
     facts_put_yes(f, FACT_DIRECT, t ? t->direct : -1);
     facts_put_number(f, FACT_CACHED_READ_SHARE, evidence_cached_read_share(ev));
     facts_put_number(f, FACT_RESIDENT_SHARE_BEFORE, ev->resident_before);
+    facts_put_text(f, FACT_LIKE, t && t->looks_up ? t->engine : NULL);
     facts_put_text(f, FACT_PAGE_CACHE, t && t->keeps_cache ? "included" : NULL);
 }
 

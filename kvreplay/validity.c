@@ -154,9 +154,9 @@ static void note_like(struct validity *v, const struct evidence *ev)
     if (!t || !t->looks_up)
         return;
     validity_note(v, "%s",
-                  "the engine's own time (Python, copies into its pool) is not in here; LMCache "
-                  "0.5.6 added 15 to 30 % to loads in our measurements, and its stores waited "
-                  "twice as long as their system calls took");
+                  "the engine's own time (Python, copies into its pool) is not in here: LMCache "
+                  "0.5.6 added 15 to 30 % to loads in our measurements, and its buffered stores "
+                  "took 3 times as long as here");
     if (t->keeps_cache)
         validity_note(v,
                       "page cache included: that is what %s sees; %s of the bytes read came from "
@@ -554,6 +554,22 @@ static bool judge_cache_below(struct validity *v, const struct evidence *ev)
     return true;
 }
 
+/* Reads of an engine that uses the page cache: what it sees, and not the drive's. */
+static void judge_kept_cache(struct validity *v, const struct evidence *ev, double cached)
+{
+    const char *engine = ev->storage->engine;
+
+    if (cached > JUDGE_MOVES)
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNRELIABLE,
+                     "%.0f %% of the bytes read came from the page cache, which %s uses",
+                     100 * cached, engine);
+    else if (cached < 0 && ev->counts->read_bytes[TRACE_STORAGE] > 0)
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_UNKNOWN,
+                     "how much was read from the page cache, which %s uses, is not known", engine);
+    else
+        judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD, "page cache included: %s uses it", engine);
+}
+
 static void judge_storage(struct validity *v, const struct evidence *ev)
 {
     const char *name = ev->file_system[0] ? ev->file_system : "this target";
@@ -573,8 +589,7 @@ static void judge_storage(struct validity *v, const struct evidence *ev)
     else if (ev->target != TARGET_MEDIUM_NETWORK && judge_cache_below(v, ev))
         return;
     else if (ev->storage->keeps_cache && ev->target == TARGET_MEDIUM_STORAGE)
-        judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD,
-                     "page cache included: that is what this engine sees");
+        judge_kept_cache(v, ev, cached);
     else if (cached > JUDGE_MOVES && origin_was_reduced(ev, 1 - cached))
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD,
                      "the device read only %.0f %% of the bytes: a layer below compresses or "

@@ -86,6 +86,20 @@ static void doubt_cache(const struct verdict *v, struct verdict_criterion *c,
                  "not the drive's: page cache included, as the engine sees it");
 }
 
+/* Stores as an engine makes them come near to its system calls, but not to its own time. */
+static void doubt_stores(struct verdict_criterion *c, const struct figures *f, enum trace_op op)
+{
+    const char *like = figures_text(f, figure_id_fact(FACT_LIKE));
+    if (op != TRACE_WRITE || !like || !like[0])
+        return;
+    c->outcome = VERDICT_INCONCLUSIVE;
+    if (!c->doubt[0])
+        snprintf(c->doubt, sizeof(c->doubt),
+                 "how near stores as %.20s come to the engine's own is not shown: LMCache's took 3 "
+                 "times as long",
+                 like);
+}
+
 static bool holds(const struct figures *f, enum trace_tier tier, enum trace_op op)
 {
     return figures_find(f, figure_id_direction(tier, op, FIGURE_OPS)) != NULL;
@@ -141,6 +155,7 @@ static void judge_storage(struct verdict *v, const struct figures *f, enum trace
     doubt(&c, f, device ? VALIDITY_DEVICE : VALIDITY_SERVICE,
           validity_place(TRACE_STORAGE, (uint8_t)op));
     doubt_cache(v, &c, f);
+    doubt_stores(&c, f, op);
     add_criterion(v, &c);
 }
 
@@ -182,6 +197,7 @@ static void judge_response(struct verdict *v, const struct figures *f, enum trac
     doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE);
     doubt(&c, f, VALIDITY_RESPONSE, validity_place(TRACE_STORAGE, (uint8_t)op));
     doubt_cache(v, &c, f);
+    doubt_stores(&c, f, op);
     add_criterion(v, &c);
 }
 
@@ -268,6 +284,7 @@ static void judge_bandwidth(struct verdict *v, const struct figures *f, enum tra
         moved ? figures_number(f, figure_id_direction(TRACE_STORAGE, op, FIGURE_GIB_PER_S)) : 0;
     judge_exact(&c);
     doubt(&c, f, VALIDITY_STORAGE, VALIDITY_EVERYWHERE);
+    doubt_stores(&c, f, op);
     add_criterion(v, &c);
 }
 

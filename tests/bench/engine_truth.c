@@ -1,9 +1,13 @@
 /* engine_truth.c - ground truth for like= of kvreplay: the system calls of LMCache's file store,
  * made by as many threads, at the times of a trace. It shares no code with kvreplay.
  *
- * engine_truth store|load DIRECT WORKERS DIR <SCHEDULE   rows "SECONDS BYTES", one object each;
- * DIRECT is 0 or 1. Prints the ns from the moment an operation was handed to the threads to its
- * end, a row each. engine_truth drop DIR    writes back all files of DIR and drops their pages;
+ * engine_truth store|load DIRECT WORKERS DIR [copy] <SCHEDULE   rows "SECONDS BYTES", one object
+ * each; DIRECT is 0 or 1. Objects lie in one pool, as in the engine: an ordinary mapping that is
+ * written from front to back, the first place that fits, until its room is needed. With copy, a
+ * thread copies the object into the pool before a store and out of it after a load, as the engine
+ * does between its calls; no time has that in it. Prints the ns from the moment an operation was
+ * handed to the threads to its end, a row each, and on standard error how the pool's pages lie (to
+ * the administrator). engine_truth drop DIR    writes back all files of DIR and drops their pages;
  * fails unless none is left in the cache. engine_truth cold DIR    reads them once past the page
  * cache, too.
  */
@@ -24,6 +28,9 @@
 #define OBJECTS_MAX 100000
 #define WORKERS_MAX 64
 #define BLOCK       4096
+#define POOL        ((size_t)256 << 20)
+#define BEFORE      ((size_t)512 << 20) /* what the engine's process has taken before its pool */
+#define PLACES_MAX  1024
 
 struct object {
     int64_t due_ns, given_ns, done_ns;
@@ -34,9 +41,20 @@ static struct object objects[OBJECTS_MAX];
 static unsigned count, given, taken; /* the last two under the lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
-static bool direct, loads, ended;
+static bool direct, loads, copies, ended;
 static size_t largest;
 static int dir;
+
+/* The pool's objects by address. age 0: in use; else the least was left first. */
+static struct place {
+    char *at;
+    size_t bytes;
+    uint64_t age;
+} place[PLACES_MAX];
+static unsigned places; /* like the rest of the pool under its lock */
+static uint64_t ages;
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static char *pool;
 
 static int64_t now_ns(void)
 {
@@ -83,7 +101,52 @@ static void load(unsigned i, char *buf)
     close(fd);
 }
 
-static void *worker(void *buf)
+/* Where in the list, and at which address, so many bytes fit first. */
+static bool fits(size_t bytes, unsigned *i, char **at)
+{
+    *at = pool;
+    for (*i = 0; *i < places && (size_t)(place[*i].at - *at) < bytes; ++*i)
+        *at = place[*i].at + place[*i].bytes;
+    return places < PLACES_MAX && (size_t)(pool + POOL - *at) >= bytes;
+}
+
+static char *pool_take(size_t bytes)
+{
+    unsigned i;
+    char *at;
+
+    bytes = (bytes + BLOCK - 1) / BLOCK * BLOCK;
+    pthread_mutex_lock(&pool_lock);
+    while (!fits(bytes, &i, &at)) {
+        unsigned oldest = places;
+        for (unsigned k = 0; k < places; k++)
+            if (place[k].age && (oldest == places || place[k].age < place[oldest].age))
+                oldest = k;
+        if (oldest == places) {
+            fprintf(stderr, "engine_truth: the pool is too small for these objects\n");
+            exit(1);
+        }
+        places--;
+        memmove(&place[oldest], &place[oldest + 1], (places - oldest) * sizeof(place[0]));
+    }
+    memmove(&place[i + 1], &place[i], (places - i) * sizeof(place[0]));
+    place[i] = (struct place){.at = at, .bytes = bytes};
+    places++;
+    pthread_mutex_unlock(&pool_lock);
+    return at;
+}
+
+static void pool_leave(const char *at)
+{
+    pthread_mutex_lock(&pool_lock);
+    for (unsigned i = 0; i < places; i++)
+        if (place[i].at == at)
+            place[i].age = ++ages;
+    pthread_mutex_unlock(&pool_lock);
+}
+
+/* chunk: of this thread, what is copied from and to. */
+static void *worker(void *chunk)
 {
     for (;;) {
         pthread_mutex_lock(&lock);
@@ -95,11 +158,19 @@ static void *worker(void *buf)
         pthread_mutex_unlock(&lock);
         if (none)
             return NULL;
+        int64_t begin_ns = now_ns();
+        char *buf = pool_take(objects[i].bytes);
+        if (copies && !loads)
+            memcpy(buf, chunk, objects[i].bytes);
+        int64_t aside_ns = now_ns() - begin_ns;
         if (loads)
             load(i, buf);
         else
             store(i, buf);
-        objects[i].done_ns = now_ns();
+        objects[i].done_ns = now_ns() - aside_ns;
+        if (copies && loads)
+            memcpy(chunk, buf, objects[i].bytes);
+        pool_leave(buf);
     }
 }
 
@@ -124,15 +195,13 @@ static void submit(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Ordinary pages, touched, filled with what does not compress. */
-static void *buffer(unsigned seed)
+/* Ordinary memory, filled from front to back with what does not compress. */
+static void *filled(size_t bytes, unsigned seed)
 {
-    size_t bytes = (largest + BLOCK - 1) / BLOCK * BLOCK;
     uint64_t x = seed * 0x9e3779b97f4a7c15ull + 1, *p;
 
     p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     need(p != MAP_FAILED, "mmap");
-    madvise(p, bytes, MADV_NOHUGEPAGE);
     for (size_t i = 0; i < bytes / sizeof(*p); i++) {
         x ^= x << 13;
         x ^= x >> 7;
@@ -140,6 +209,32 @@ static void *buffer(unsigned seed)
         p[i] = x;
     }
     return p;
+}
+
+/* Pages one behind the other in physical memory: what a device takes as one segment. */
+static void print_runs(void)
+{
+    size_t n = POOL / BLOCK, runs = 1, in_long = 0, since = 0;
+    uint64_t *frame = malloc(n * sizeof(*frame));
+    int fd = open("/proc/self/pagemap", O_RDONLY);
+
+    need(frame && fd >= 0, "pagemap");
+    need(pread(fd, frame, n * sizeof(*frame), (off_t)((uintptr_t)pool / BLOCK * sizeof(*frame))) >
+             0,
+         "pagemap");
+    close(fd);
+    for (size_t i = 1; i <= n; i++) {
+        if (i < n && frame[i] == frame[i - 1] + 1)
+            continue;
+        runs += i < n;
+        in_long += i - since >= 128 ? i - since : 0;
+        since = i;
+    }
+    if (frame[0] << 9) /* the frame's number, which only the administrator sees */
+        fprintf(stderr,
+                "pool: runs of %.1f pages on average, %.0f %% of them in runs of 128 and more\n",
+                (double)n / (double)runs, 100.0 * (double)in_long / (double)n);
+    free(frame);
 }
 
 /* Pages of the file in the page cache. */
@@ -203,10 +298,10 @@ int main(int argc, char **argv)
 
     if (argc == 3 && (strcmp(argv[1], "cold") == 0 || strcmp(argv[1], "drop") == 0))
         return drop(argv[2], argv[1][0] == 'c');
-    if (argc != 5) {
-        fprintf(
-            stderr,
-            "usage: engine_truth store|load DIRECT WORKERS DIR, or engine_truth drop|cold DIR\n");
+    copies = argc == 6 && strcmp(argv[5], "copy") == 0;
+    if (argc != 5 + copies) {
+        fprintf(stderr, "usage: engine_truth store|load DIRECT WORKERS DIR [copy], or engine_truth "
+                        "drop|cold DIR\n");
         return 2;
     }
     unsigned workers = (unsigned)atoi(argv[3]);
@@ -221,8 +316,13 @@ int main(int argc, char **argv)
     }
     if (workers < 1 || workers > WORKERS_MAX || count == 0)
         return 2;
+    size_t chunk = (largest + BLOCK - 1) / BLOCK * BLOCK;
+    filled(BEFORE, 0);
+    pool = filled(POOL, 1);
+    print_runs();
     for (unsigned i = 0; i < workers; i++)
-        need(pthread_create(&thread[i], NULL, worker, buffer(i + 1)) == 0, "thread");
+        need(pthread_create(&thread[i], NULL, worker, copies ? filled(chunk, i + 2) : NULL) == 0,
+             "thread");
     submit();
     for (unsigned i = 0; i < workers; i++)
         pthread_join(thread[i], NULL);

@@ -1,6 +1,8 @@
 #!/bin/sh
-# small-objects.sh [DIR] [PAIRS] - random reads of objects of 16 KiB in a slab, 64 in flight, every byte verified, against
-# fio's random reads of that size from the same file (io_uring, O_DIRECT, registered file and buffers, depth 64).
+# small-objects.sh [DIR] [PAIRS] - random reads of objects of 16 KiB in a slab, 64 in flight, against
+# fio's random reads of that size from the same file (io_uring, O_DIRECT, registered file and buffers, depth 64), with
+# buffers in the same pages: huge ones where the host has set 64 aside, else ordinary ones. Nothing is verified on
+# either side; VERIFY=full (or header) shows what it costs kvreplay.
 # ABBA pairs (fio, kvreplay, kvreplay, fio), and fio against itself in the same rhythm for the noise. Prints IOPS
 # ratios and their geometric mean; judges nothing. Skips without fio. OBJECTS and READS change the load.
 set -eu
@@ -18,6 +20,11 @@ READS=${READS:-100000}
 TMP=$(mktemp -d "$DIR/small-objects.XXXXXX")
 trap 'rm -rf "$TMP"' EXIT
 
+# shellcheck source=tests/bench/same-pages.sh
+. "$TOP/tests/bench/same-pages.sh"
+verify=${VERIFY:-none}
+echo "kvreplay: pages=$pages, --verify $verify; fio: iomem=$memory, nothing verified"
+
 # trace OP ROWS: rows on random objects; writes go through them in order.
 trace() {
     awk -v op="$1" -v rows="$2" -v n="$OBJECTS" 'BEGIN {
@@ -34,7 +41,8 @@ trace Read "$READS" >"$TMP/Read.csv"
 
 # replay OP: reads per second.
 replay() {
-    "$BIN/kvreplay" --nvme "$TMP/slab" --keep --inflight 64 --iodepth 64 --chunk-size "${CHUNK:-64KiB}" \
+    "$BIN/kvreplay" --target "file:$TMP/slab?pages=$pages" --verify "$verify" --keep --inflight 64 --iodepth 64 \
+        --chunk-size "${CHUNK:-64KiB}" \
         --ioengine uring --rings "${RINGS:-1}" --progress none -o /dev/null --summary "$TMP/s.json" "$TMP/$1.csv" \
         2>/dev/null
     jq -r '.rows.ok / .elapsed_s | floor' "$TMP/s.json"
@@ -43,7 +51,7 @@ replay() {
 # plain: fio's reads per second, from the part of the file that holds the objects.
 plain() {
     fio --name=f --filename="$TMP/slab" --rw=randread --bs=16k --iodepth=64 --direct=1 --ioengine=io_uring \
-        --registerfiles=1 --fixedbufs=1 --norandommap=1 --offset=1m --size=$((OBJECTS * 16))k \
+        --registerfiles=1 --fixedbufs=1 --iomem=$memory --norandommap=1 --offset=1m --size=$((OBJECTS * 16))k \
         --io_size=$((READS * 16))k --output-format=terse --terse-version=3 --readonly 2>/dev/null |
         awk -F';' '{ print $8 }'
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # precond-vs-fio.sh [DIR] [PAIRS] - kvprecond against fio's sequential write on one regular file: 1 MiB writes, depth
-# 32, O_DIRECT, io_uring with registered buffers and files, space allocated before. Twice: fio writes the same buffers
+# 32, O_DIRECT, io_uring with registered buffers and files, space allocated before, buffers in the same pages on
+# both sides: huge ones where the host has set 64 aside, else ordinary ones. Twice: fio writes the same buffers
 # again and again, which costs it nothing, or makes new data for each write, as kvprecond does. ABBA pairs (fio,
 # kvprecond, kvprecond, fio), and fio against itself in the same rhythm for the noise. Prints the ratios of bandwidth
 # and CPU and their geometric means; judges nothing. SIZE_MIB sets the size. Skipped without fio.
@@ -18,15 +19,19 @@ SIZE_MIB=${SIZE_MIB:-2048}
 TMP=$(mktemp -d "$DIR/precond-vs-fio.XXXXXX")
 trap 'rm -rf "$TMP"' EXIT
 
+# shellcheck source=tests/bench/same-pages.sh
+. "$TOP/tests/bench/same-pages.sh"
+echo "kvprecond: pages=$pages; fio: iomem=$memory"
+
 # Both print "GiB/s CPU-seconds-per-GiB". The file exists and is allocated in both cases: --keep leaves it.
 precond() {
     "$BIN/kvprecond" --size "${SIZE_MIB}M" --block-size 1M --iodepth 32 --ioengine uring --destroy-data --keep \
-        --progress none --json "$TMP/file" 2>/dev/null | jq -r '"\(.gib_per_s) \(.cpu_s_per_gib)"'
+        --progress none --json --target "file:$TMP/file?pages=$pages" 2>/dev/null | jq -r '"\(.gib_per_s) \(.cpu_s_per_gib)"'
 }
 # Terse output of fio: $48 KiB/s and $50 ms of writes, $88 and $89 CPU time of user and system in per cent.
 plain() { # plain REFILL
     fio --name=f --filename="$TMP/file" --rw=write --bs=1m --iodepth=32 --direct=1 --ioengine=io_uring \
-        --registerfiles=1 --fixedbufs=1 --size="${SIZE_MIB}m" --refill_buffers="$1" --overwrite=1 \
+        --registerfiles=1 --fixedbufs=1 --iomem=$memory --size="${SIZE_MIB}m" --refill_buffers="$1" --overwrite=1 \
         --output-format=terse --terse-version=3 2>/dev/null |
         awk -F';' -v mib="$SIZE_MIB" '{
             split($88, user, "%"); split($89, kernel, "%")

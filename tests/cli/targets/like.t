@@ -126,14 +126,29 @@ if [ "$(json "$TMP/s.json" .evidence.target)" = storage ]; then
         --target "file:$TMP/d?like=lmcache-fs" --destroy-data "$TMP/r.csv"
     stderr_like 'are what the engine sees' 'page cache included: that is what lmcache-fs sees; .* came from the device'
     stderr_like 'what is left out' "the engine's own time \(Python, copies into its pool\) is not in here"
-    is 'the run is valid for it' "$(json "$TMP/s.json" '.validity[] | select(.figures == "storage") | .state')" good
-    is 'evidence' "$(json "$TMP/s.json" '.evidence | .page_cache, .pages, (.resident_share_before | type)')" \
-        'included small number'
+    is 'the drive did not serve it' "$(json "$TMP/s.json" '.validity[] | select(.figures == "storage") | .state, .why')" \
+        'unreliable 100 % of the bytes read came from the page cache, which lmcache-fs uses'
+    is 'evidence' "$(json "$TMP/s.json" '.evidence | .like, .page_cache, .pages, (.resident_share_before | type)')" \
+        'lmcache-fs included engine number'
+    exits 'the first screen of kvreplay' 0 "$BIN/kvreplay" --progress none -o "$TMP/o2.csv.zst" --keep \
+        --target "file:$TMP/d2?like=lmcache-fs" "$TMP/w.csv"
+    exits 'of a second run' 0 "$BIN/kvreplay" --progress none -o "$TMP/o2.csv.zst" --destroy-data \
+        --target "file:$TMP/d2?like=lmcache-fs" "$TMP/r.csv"
+    stderr_like 'has it' 'INVALID: 100 % of the bytes read came from the page cache'
+    exits 'the first screen of kvstat' 0 "$BIN/kvstat" "$TMP/o2.csv.zst"
+    stdout_like 'has it too' 'Validity +unreliable: .*page cache'
     exits 'profile latency judges the drive' 0 "$BIN/kvstat" --full --profile latency "$TMP/o.csv.zst"
     stdout_like 'so it is open' 'storage_read_p95 .*INCONCLUSIVE'
     stdout_like 'which it says' 'page cache included'
     stdout_like 'the report has the lookups' '1 lookups? (on Tier-2|counted apart)'
     stdout_like 'and what is left out' 'Python, copies into its pool'
+    exits 'stores' 0 replay --target "file:$TMP/d?like=lmcache-fs-direct" "$TMP/w.csv"
+    exits 'are not judged' 4 "$BIN/kvstat" --profile throughput --check "$TMP/o.csv"
+    stdout_like 'why' 'how near stores as lmcache-fs-direct come'
+    is 'the pool' "$(json "$TMP/s.json" '.tiers[0].flags[]' | grep -c "buffers in the engine.s pages, a pool of [0-9]")" 1
+    if [ "$(id -u)" -eq 0 ] && [ "$(json "$TMP/s.json" .evidence.pages_run)" != null ]; then
+        stdout_like 'its pages are on the first screen' 'pages in runs of [0-9]'
+    fi
 fi
 rm -rf "$TMP/d"
 
