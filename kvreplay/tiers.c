@@ -536,11 +536,12 @@ static int open_like(struct tiers *t, const struct storage *under, struct tier *
                      struct bell *bell, struct err *e)
 {
     const struct tiers_opts *o = &t->o;
+    const struct survey *s = t->surveyed;
     struct tier_like_opts l = {.dirfd = under->fd,
                                .lease = storage_lease(under),
                                .path = under->path,
                                .uri = o->like,
-                               .largest = t->surveyed ? t->surveyed->largest[TRACE_STORAGE] : 0,
+                               .largest = s ? s->largest[TRACE_STORAGE] : 0,
                                .sync_objects = o->sync_objects,
                                .max_ops = (unsigned)o->inflight,
                                .gaps = t->gaps};
@@ -548,6 +549,8 @@ static int open_like(struct tiers *t, const struct storage *under, struct tier *
 
     if (rc < 0)
         return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
+    if (s) /* all rows, and what is written before them */
+        l.moves = s->tier_rows[TRACE_STORAGE] + s->initial_objects[TRACE_STORAGE];
     return tier_like_open(tier, &l, bell, e);
 }
 

@@ -422,8 +422,23 @@ static uint64_t taken_before(uint64_t pool, enum io_pages pages)
     return pages != IO_PAGES_PLAIN ? 0 : before < most ? before : most;
 }
 
-/* known: the largest object of the trace is. */
-static int make_pool(struct like *k, const struct uri *u, bool known, struct err *e)
+/* Of the pool nothing is written that the trace cannot use. */
+static uint64_t size_pool(const struct like *k, const struct tier_like_opts *o, unsigned moving)
+{
+    uint64_t bytes = o->uri->pool_bytes ? o->uri->pool_bytes : LIKE_POOL;
+
+    if (!o->uri->pool_bytes && bytes > memory_share())
+        bytes = memory_share();
+    if (o->largest == 0)
+        return bytes;
+    if (bytes < moving * k->largest)
+        bytes = moving * k->largest;
+    if (o->moves < bytes / k->largest)
+        bytes = (o->moves ? o->moves : 1) * k->largest;
+    return bytes;
+}
+
+static int make_pool(struct like *k, const struct tier_like_opts *o, struct err *e)
 {
     static const enum io_pages of[] = {[URI_PAGES_DEFAULT] = IO_PAGES_PLAIN,
                                        [URI_PAGES_ENGINE] = IO_PAGES_PLAIN,
@@ -431,18 +446,14 @@ static int make_pool(struct like *k, const struct uri *u, bool known, struct err
                                        [URI_PAGES_SMALL] = IO_PAGES_SMALL};
     static const char *const word[] = {
         [IO_PAGES_PLAIN] = "the engine's", [IO_PAGES_HUGE] = "huge", [IO_PAGES_SMALL] = "small"};
-    uint64_t bytes = u->pool_bytes ? u->pool_bytes : LIKE_POOL;
-    enum io_pages pages = of[u->pages];
+    enum io_pages pages = of[o->uri->pages];
     struct tier_info *info = &k->info;
     unsigned count[LINES];
     char size[32], run[64] = "";
 
-    count_workers(k, u, count);
+    count_workers(k, o->uri, count);
     unsigned moving = count[LINE_STORE] + count[LINE_LOAD];
-    if (!u->pool_bytes && bytes > memory_share())
-        bytes = memory_share();
-    if (known && bytes < moving * k->largest)
-        bytes = moving * k->largest;
+    uint64_t bytes = size_pool(k, o, moving);
     int ret =
         like_pool_open(&k->pool, &(struct like_pool_opts){.before = taken_before(bytes, pages),
                                                           .bytes = bytes,
@@ -592,7 +603,7 @@ int tier_like_open(struct tier **out, const struct tier_like_opts *o, struct bel
     if (ret == 0)
         ret = like_calls_open(&k->calls, o->dirfd, o->path, e);
     if (ret == 0)
-        ret = make_pool(k, o->uri, o->largest > 0, e);
+        ret = make_pool(k, o, e);
     if (ret == 0)
         ret = start_workers(k, o->uri, e);
     if (ret < 0)

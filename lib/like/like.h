@@ -19,7 +19,8 @@ struct tier_like_opts {
     const char *path;      /* for describe; copied */
     const struct uri *uri; /* like, workers, load_workers, pages, pool_bytes, direct,
                               keeps_cache */
-    uint64_t largest;      /* object, bytes; 0: not known */
+    uint64_t largest;      /* object, bytes; 0: not known, like the next */
+    uint64_t moves;        /* most stores and loads */
     bool sync_objects;     /* fdatasync each object that was written */
     uint32_t shape;        /* of all contents (data_shape) */
     unsigned max_ops;

@@ -2,8 +2,8 @@
 # io-segments.sh [FOLDER] - how the kernel cuts I/O by the pages that its buffers lie in: objects of 8 MiB are stored and
 # loaded with like=lmcache-fs-direct, from the engine's pages, small and huge ones, and by engine_truth.c. Prints for each
 # the mean run of adjacent pages, the requests to the device for an object (block_getrq), their mean size, and how many
-# segments such a request has when runs are of that length. Needs root and tracefs, or says so. FOLDER (default: the scratch folder)
-# must be on a drive. KVTRACE_OBJECTS: how many (default 40).
+# segments such a request has when its runs are of that length. Needs root and tracefs, or says so. FOLDER (default: the
+# scratch folder) must be on a drive. KVTRACE_OBJECTS: how many (default 40).
 set -eu
 export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
@@ -69,8 +69,9 @@ row() {
         }
         END {
             kib = requests ? sectors / 2 / requests : 0
-            printf "%-8s %-6s %9s %17.1f %14.0f %9s\n", name, step, run > 0 ? sprintf("%.1f", run) : "-", requests / objects, kib,
-                run > 0 ? sprintf("%.0f", kib / 4 / run) : "-"
+            mean = (run > 0) ? sprintf("%.1f", run) : "-"
+            segments = (run > 0) ? sprintf("%.0f", kib / 4 / run) : "-"
+            printf "%-8s %-6s %9s %17.1f %14.0f %9s\n", name, step, mean, requests / objects, kib, segments
         }' "$TMP/trace"
 }
 printf '%-8s %-6s %9s %17s %14s %9s\n' pages step 'a run' 'requests/object' 'KiB/request' segments

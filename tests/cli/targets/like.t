@@ -63,11 +63,11 @@ right() {
 lookups=$(awk -F, '$2 == "Miss" || ($2 == "Read" && $4 == "Tier-2") { n++ } END { print n }' "$TMP/t.csv")
 for like in lmcache-fs lmcache-fs-direct vllm-fs; do
     for with in '' '&workers=1' '&workers=3&load-workers=2' '&cache=drop' '&pages=huge' '&direct=yes' '&direct=no'; do
-        right "$like$with" --target "file:$TMP/d?like=$like$with" "$TMP/t.csv"
+        right "$like$with" --target "file:$TMP/d?like=$like&pool=1MiB$with" "$TMP/t.csv"
     done
-    right "$like, synced" --sync object --target "file:$TMP/d?like=$like" "$TMP/t.csv"
-    right "$like, by key" --order key --inflight 256 --target "file:$TMP/d?like=$like" "$TMP/t.csv"
-    right "$like, in time" --timing trace --target "file:$TMP/d?like=$like" --lag-limit 1m "$TMP/t.csv"
+    right "$like, synced" --sync object --target "file:$TMP/d?like=$like&pool=1MiB" "$TMP/t.csv"
+    right "$like, by key" --order key --inflight 256 --target "file:$TMP/d?like=$like&pool=1MiB" "$TMP/t.csv"
+    right "$like, in time" --timing trace --target "file:$TMP/d?like=$like&pool=1MiB" --lag-limit 1m "$TMP/t.csv"
     is "$like: a lookup for each Read and Miss row" "$(json "$TMP/s.json" 'tier("Tier-2").lookup.ops, .apart[0].ops')" \
         "$lookups $lookups"
     is "$like: reads without them" "$(json "$TMP/s.json" 'tier("Tier-2").read.ops')" "$(grep -c ,Read, "$TMP/t.csv")"
@@ -126,25 +126,27 @@ if [ "$(json "$TMP/s.json" .evidence.target)" = storage ]; then
         --target "file:$TMP/d?like=lmcache-fs" --destroy-data "$TMP/r.csv"
     stderr_like 'are what the engine sees' 'page cache included: that is what lmcache-fs sees; .* came from the device'
     stderr_like 'what is left out' "the engine's own time \(Python, copies into its pool\) is not in here"
-    is 'the drive did not serve it' "$(json "$TMP/s.json" '.validity[] | select(.figures == "storage") | .state, .why')" \
-        'unreliable 100 % of the bytes read came from the page cache, which lmcache-fs uses'
     is 'evidence' "$(json "$TMP/s.json" '.evidence | .like, .page_cache, .pages, (.resident_share_before | type)')" \
         'lmcache-fs included engine number'
-    exits 'the first screen of kvreplay' 0 "$BIN/kvreplay" --progress none -o "$TMP/o2.csv.zst" --keep \
-        --target "file:$TMP/d2?like=lmcache-fs" "$TMP/w.csv"
-    exits 'of a second run' 0 "$BIN/kvreplay" --progress none -o "$TMP/o2.csv.zst" --destroy-data \
-        --target "file:$TMP/d2?like=lmcache-fs" "$TMP/r.csv"
-    stderr_like 'has it' 'INVALID: 100 % of the bytes read came from the page cache'
-    exits 'the first screen of kvstat' 0 "$BIN/kvstat" "$TMP/o2.csv.zst"
-    stdout_like 'has it too' 'Validity +unreliable: .*page cache'
+    printf '%s\n' $header 0,Write,67108864,Tier-2,b,Prefill,1 0.1,Read,67108864,Tier-2,b,Decode,1 >"$TMP/again.csv"
+    exits 'what was just stored' 0 "$BIN/kvreplay" --progress none -o "$TMP/o2.csv.zst" --summary "$TMP/s.json" \
+        --target "file:$TMP/d2?like=lmcache-fs" "$TMP/again.csv"
+    stderr_like 'is not read from the drive: on the first screen' 'INVALID: [0-9]+ % of the bytes read came from the page cache'
+    like 'in the summary' "$(json "$TMP/s.json" '.validity[] | select(.figures == "storage") | .state, .why')" \
+        '^unreliable [0-9]+ % of the bytes read came from the page cache, which lmcache-fs uses$'
+    exits 'kvstat' 0 "$BIN/kvstat" "$TMP/o2.csv.zst"
+    stdout_like 'has it on its first screen' 'Validity +unreliable: '
+    like 'in words' "$("$BIN/kvstat" --full "$TMP/o2.csv.zst" | tr '\n' ' ' | tr -s ' ')" \
+        'of the bytes read came from the page cache, which lmcache-fs uses'
     exits 'profile latency judges the drive' 0 "$BIN/kvstat" --full --profile latency "$TMP/o.csv.zst"
     stdout_like 'so it is open' 'storage_read_p95 .*INCONCLUSIVE'
     stdout_like 'which it says' 'page cache included'
     stdout_like 'the report has the lookups' '1 lookups? (on Tier-2|counted apart)'
     stdout_like 'and what is left out' 'Python, copies into its pool'
-    exits 'stores' 0 replay --target "file:$TMP/d?like=lmcache-fs-direct" "$TMP/w.csv"
-    exits 'are not judged' 4 "$BIN/kvstat" --profile throughput --check "$TMP/o.csv"
-    stdout_like 'why' 'how near stores as lmcache-fs-direct come'
+    exits 'stores' 0 "$BIN/kvreplay" --progress none -o "$TMP/o2.csv.zst" --summary "$TMP/s.json" \
+        --target "file:$TMP/d?like=lmcache-fs-direct" "$TMP/w.csv"
+    exits 'are not judged' 4 "$BIN/kvstat" --profile throughput --check "$TMP/o2.csv.zst"
+    like 'why' "$(tr '\n' ' ' <"$TMP/stdout" | tr -s ' ')" "how near stores as lmcache-fs-direct come to the engine's own is not shown"
     is 'the pool' "$(json "$TMP/s.json" '.tiers[0].flags[]' | grep -c "buffers in the engine.s pages, a pool of [0-9]")" 1
     if [ "$(id -u)" -eq 0 ] && [ "$(json "$TMP/s.json" .evidence.pages_run)" != null ]; then
         stdout_like 'its pages are on the first screen' 'pages in runs of [0-9]'
