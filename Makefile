@@ -322,7 +322,7 @@ $(SCRIPTS):
 fuzzers: $(FUZZERS)
 
 bench: all $(BENCHES)
-	@for b in tests/bench/*.sh tests/bench/against/*.sh; do [ -x $$b ] && { echo "== $$b"; BUILD=$(BUILD) $$b || exit 1; }; done
+	@for b in tests/bench/*.sh tests/bench/against/*.sh tests/bench/engines/*.sh; do [ -x $$b ] && { echo "== $$b"; BUILD=$(BUILD) $$b || exit 1; }; done
 	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
 
 coverage:

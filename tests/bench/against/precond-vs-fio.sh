@@ -19,8 +19,8 @@ SIZE_MIB=${SIZE_MIB:-2048}
 TMP=$(mktemp -d "$DIR/precond-vs-fio.XXXXXX")
 trap 'rm -rf "$TMP"' EXIT
 
-# shellcheck source=tests/bench/same-pages.sh
-. "$TOP/tests/bench/same-pages.sh"
+# shellcheck source=tests/bench/against/same-pages.sh
+. "$TOP/tests/bench/against/same-pages.sh"
 echo "kvprecond: pages=$pages; fio: iomem=$memory"
 
 # Both print "GiB/s CPU-seconds-per-GiB". The file exists and is allocated in both cases: --keep leaves it.

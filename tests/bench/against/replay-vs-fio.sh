@@ -31,8 +31,8 @@ trap 'rm -rf "$TMP"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# shellcheck source=tests/bench/same-pages.sh
-. "$TOP/tests/bench/same-pages.sh"
+# shellcheck source=tests/bench/against/same-pages.sh
+. "$TOP/tests/bench/against/same-pages.sh"
 verify=${VERIFY:-none}
 echo "kvreplay: pages=$pages, --verify $verify; fio: iomem=$memory, nothing verified"
 

@@ -6,7 +6,7 @@
 # scratch folder) must be on a drive. KVTRACE_OBJECTS: how many (default 40).
 set -eu
 export LC_ALL=C
-TOP=$(cd "$(dirname "$0")/../.." && pwd)
+TOP=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;
 *) BIN=$TOP/$BUILD/bin ;;
@@ -35,7 +35,7 @@ if [ ! -d $tracefs/events ]; then
     mounted=yes
 fi
 [ -d "$tracefs/events/block/block_getrq" ] || skip 'the kernel has no tracepoints of block devices'
-"${CC:-cc}" -O2 -D_GNU_SOURCE -pthread -o "$TMP/engine_truth" "$TOP/tests/bench/engine_truth.c"
+"${CC:-cc}" -O2 -D_GNU_SOURCE -pthread -o "$TMP/engine_truth" "$TOP/tests/bench/engines/engine_truth.c"
 mkdir "$tracefs/instances/kvtrace-$$"
 instance=$tracefs/instances/kvtrace-$$
 echo 0 >"$instance/tracing_on" # until only this program is traced

@@ -11,7 +11,7 @@
 # disturb least. KVTRACE_DIR: where; KVTRACE_RATE: operations a second (default 12); KVTRACE_OBJECTS.
 set -eu
 export LC_ALL=C
-TOP=$(cd "$(dirname "$0")/../.." && pwd)
+TOP=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;
 *) BIN=$TOP/$BUILD/bin ;;
@@ -21,7 +21,7 @@ TMP=$(mktemp -d "${KVTRACE_DIR:-/var/tmp}/engine-truth.XXXXXX")
 trap 'rm -rf "$TMP"' EXIT
 trap 'exit 130' INT TERM
 TRUTH=$TMP/engine_truth
-"${CC:-cc}" -O2 -D_GNU_SOURCE -pthread -o "$TRUTH" "$TOP/tests/bench/engine_truth.c"
+"${CC:-cc}" -O2 -D_GNU_SOURCE -pthread -o "$TRUTH" "$TOP/tests/bench/engines/engine_truth.c"
 
 # Exponential gaps.
 awk -v n="$objects" -v rate="$rate" 'BEGIN { srand(5); for (i = 0; i < n; i++) {

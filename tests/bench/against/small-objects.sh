@@ -7,7 +7,7 @@
 # ratios and their geometric mean; judges nothing. Skips without fio. OBJECTS and READS change the load.
 set -eu
 export LC_ALL=C
-TOP=$(cd "$(dirname "$0")/../.." && pwd)
+TOP=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;
 *) BIN=$TOP/$BUILD/bin ;;
@@ -20,8 +20,8 @@ READS=${READS:-100000}
 TMP=$(mktemp -d "$DIR/small-objects.XXXXXX")
 trap 'rm -rf "$TMP"' EXIT
 
-# shellcheck source=tests/bench/same-pages.sh
-. "$TOP/tests/bench/same-pages.sh"
+# shellcheck source=tests/bench/against/same-pages.sh
+. "$TOP/tests/bench/against/same-pages.sh"
 verify=${VERIFY:-none}
 echo "kvreplay: pages=$pages, --verify $verify; fio: iomem=$memory, nothing verified"
 
