@@ -174,6 +174,16 @@ static void note_use(struct kv_cache *c, enum trace_tier tier, uint32_t block)
         keep(c, &c->used[tier], copy_tier_key(c->tier[tier], block));
 }
 
+/* Offered blocks that the tier has are used there, the last one first. */
+static void use_all(struct kv_cache *c, enum trace_tier tier, const struct job_keys *k)
+{
+    for (size_t i = k->count; i-- > 0;) {
+        const uint32_t n = copy_tier_find(c->tier[tier], k->key[i]);
+        if (n != COPY_NONE && copy_tier_is_ready(c->tier[tier], n))
+            copy_tier_use(c->tier[tier], n);
+    }
+}
+
 /* Offers a block to a tier. true: it takes it, which is told as `kind`. */
 static bool take(struct kv_cache *c, enum trace_tier tier, uint64_t key, enum kv_event_kind kind)
 {
@@ -182,10 +192,8 @@ static bool take(struct kv_cache *c, enum trace_tier tier, uint64_t key, enum kv
     if (there != COPY_NONE) {
         const bool ready = copy_tier_is_ready(t, there);
         tell(c, ready ? KV_TOUCHED : KV_KNOWN, tier, key);
-        if (ready) {
-            copy_tier_use(t, there);
+        if (ready)
             note_use(c, tier, there);
-        }
         return false;
     }
     const bool full = copy_tier_count(t) >= c->o.tier[tier].room.blocks;
@@ -214,6 +222,9 @@ static bool make_room(struct kv_cache *c, enum trace_tier tier, uint64_t blocks)
     for (size_t i = 0; down != TRACE_NO_TIER && i < victims->count; i++) {
         const struct copies_tier *o = &c->o.tier[down];
         const uint32_t n = copy_tier_find(t, victims->key[i]);
+        const struct job_keys one = {.key = &victims->key[i], .count = 1};
+        if (o->store == COPIES_WHEN_EVICTED)
+            use_all(c, down, &one);
         if (o->store == COPIES_WHEN_EVICTED && !(o->prompt_only && copy_tier_is_marked(t, n)) &&
             take(c, down, victims->key[i], KV_STORED))
             keep(c, moved, victims->key[i]);
@@ -242,6 +253,7 @@ static void go_down(struct kv_cache *c, enum trace_tier tier)
         return;
     struct job_keys *used = &c->used[tier];
     c->list.count = 0;
+    use_all(c, down, used);
     for (size_t i = 0; i < used->count; i++) {
         const uint32_t n = copy_tier_find(c->tier[tier], used->key[i]);
         if (n == COPY_NONE || !copy_tier_is_ready(c->tier[tier], n) ||
