@@ -38,6 +38,9 @@ struct kv_request {
     uint64_t known_tokens, computed_tokens;
     /* What the request allows; KV_NO_LIMIT: as the engine is set. */
     uint64_t max_load_tokens, max_offload_tokens;
+    /* The cache's: its look-ups go on without an end (KV_ENDLESS), unless others make room. Until
+     * it is admitted. */
+    bool endless;
     void *state; /* the cache's, from arrive to depart */
 };
 
@@ -85,7 +88,8 @@ enum kv_event_kind {
     KV_TOUCHED,      /* a store or load found the copy and refreshed it */
     KV_DEMOTED,      /* the copy left this tier and the one below holds it */
     KV_READ,         /* a load reads the copy */
-    KV_WAITS         /* the load of that copy waits for room in the tier; see step_built */
+    KV_WAITS,        /* the load of that copy waits for room in the tier; see step_built */
+    KV_ENDLESS       /* the request fetches what its own fetches push out; see kv_request */
 };
 
 /* Something happened to one block, page or chunk. Lent for the call. */

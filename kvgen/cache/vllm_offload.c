@@ -23,17 +23,24 @@ enum chunk_mark {
     CHUNK_REUSED = 4,  /* it found it in host memory */
     CHUNK_MISSED = 8,
     CHUNK_COUNTED = 16, /* since its last admission: its offer was counted (store_threshold) */
-    CHUNK_ASKED = 32    /* of the lower tier */
+    CHUNK_ASKED = 32,   /* of the lower tier */
+    CHUNK_FETCHED = 64  /* from it, since its last admission */
+};
+enum {
+    ENDLESS = 8 /* so many fetches a chunk of the chain that were made before do not end */
 };
 
 struct offloaded {
     struct kv_request *request;
     struct vllm_host_request host;
-    uint64_t chunks;         /* whole ones of the chain */
-    uint64_t *key[GROUPS];   /* of each chunk */
-    uint8_t *mark[GROUPS];   /* enum chunk_mark */
-    uint64_t next;           /* the first chunk that is yet to be offered */
-    uint64_t jobs;           /* under way */
+    uint64_t chunks;       /* whole ones of the chain */
+    uint64_t *key[GROUPS]; /* of each chunk */
+    uint8_t *mark[GROUPS]; /* enum chunk_mark */
+    uint64_t next;         /* the first chunk that is yet to be offered */
+    uint64_t jobs;         /* under way */
+    uint64_t again;        /* fetches of what it had fetched since its last admission */
+    uint32_t *kept;        /* fixed: chunks that it fetched and that stay until it is admitted */
+    uint64_t keeps;
     struct offloaded *ended; /* the next one that ended in the same step */
     struct kv_held held_at_end[GROUPS];
     uint64_t end; /* tokens that it computed */
@@ -78,6 +85,7 @@ struct kv_below {
     uint64_t scratch;
     struct offloaded *first_ended, **last_ended;
     uint64_t sync_left; /* bytes of this step's loads within it */
+    uint64_t endless;   /* requests that fetch for ever */
     bool flushes, failed;
     struct vllm_tracker tracker; /* with store_threshold */
 };
@@ -151,6 +159,7 @@ static void offloaded_free(const struct kv_below *b, struct offloaded *s)
         free(s->key[g]);
         free(s->mark[g]);
     }
+    free(s->kept);
     free(s);
 }
 
@@ -179,6 +188,10 @@ static int arrive(struct kv_below *b, struct kv_request *r, void **state)
     s->request = r;
     s->chunks = chain_tokens(&r->chain) / chunk_tokens(b);
     int rc = reserve_scratch(b, (s->chunks + 1) * b->o.groups);
+    if (!rc && b->o.fixed)
+        s->kept = malloc((s->chunks + 1) * b->o.groups * sizeof(*s->kept));
+    if (!rc && b->o.fixed && !s->kept)
+        rc = -ENOMEM;
     if (!rc && b->o.store_threshold >= 2)
         rc = vllm_tracker_reserve(&b->tracker, (s->chunks + 1) * b->o.groups);
     for (uint32_t g = 0; g < b->o.groups && !rc; g++) {
@@ -199,9 +212,23 @@ static int arrive(struct kv_below *b, struct kv_request *r, void **state)
     return rc;
 }
 
+/* What it fetched has served it, or is of no use any more. */
+static void end_fetching(struct kv_below *b, struct offloaded *s)
+{
+    for (; s->keeps > 0; s->keeps--)
+        vllm_host_end_read(b->host, s->kept[s->keeps - 1], false);
+    b->endless -= s->request->endless;
+    s->request->endless = false;
+    s->again = 0;
+    for (uint32_t g = 0; b->files && g < b->o.groups; g++)
+        for (uint64_t i = 0; i < s->chunks; i++)
+            s->mark[g][i] &= (uint8_t)~CHUNK_FETCHED;
+}
+
 static void depart(struct kv_below *b, void *state)
 {
     struct offloaded *s = state;
+    end_fetching(b, s);
     for (uint32_t g = 0; b->files && g < b->o.groups; g++)
         for (uint64_t i = 0; i < s->chunks; i++)
             if (s->mark[g][i] & CHUNK_ASKED)
@@ -292,8 +319,14 @@ static void transfer_done(struct kv_below *b, uint64_t id)
     for (uint64_t i = 0; i < j.chunks; i++) {
         switch (j.kind) {
         case KV_STORE:
+            vllm_host_written(b->host, j.chunk[i]);
+            break;
         case KV_PROMOTE:
             vllm_host_written(b->host, j.chunk[i]);
+            if (!b->o.fixed || j.owner->departed)
+                break;
+            vllm_host_begin_read(b->host, j.chunk[i], false);
+            j.owner->kept[j.owner->keeps++] = j.chunk[i];
             break;
         case KV_LOAD:
             vllm_host_end_read(b->host, j.chunk[i], true);
@@ -346,8 +379,14 @@ static enum chunk_answer promote(struct kv_below *b, struct offloaded *s, uint32
             return ANSWER_LATER;
     }
     j->chunk[j->chunks++] = vllm_host_insert(b->host, &s->host, key, place_of(g, at));
-    s->mark[g][at] |= CHUNK_TOUCHED | CHUNK_BROUGHT;
     tell(b, KV_PROMOTED, TRACE_CPU, s, key);
+    s->again += (s->mark[g][at] & CHUNK_FETCHED) > 0;
+    s->mark[g][at] |= CHUNK_TOUCHED | CHUNK_BROUGHT | CHUNK_FETCHED;
+    if (s->again > ENDLESS * s->chunks * b->o.groups && !s->request->endless) {
+        s->request->endless = true;
+        b->endless++;
+        tell(b, KV_ENDLESS, TRACE_CPU, s, key);
+    }
     return ANSWER_LATER;
 }
 
@@ -499,8 +538,10 @@ static void admitted(struct kv_below *b, void *state, uint64_t from, uint64_t to
     struct offloaded *s = state;
     const uint64_t unit = chunk_tokens(b), first = from / unit, end = to / unit;
     s->next = 0;
-    if (from == to)
+    if (from == to) {
+        end_fetching(b, s);
         return;
+    }
     s->next = end;
     struct job *j = new_job(b, KV_LOAD, s, (end - first) * b->o.groups);
     if (!j)
@@ -517,6 +558,7 @@ static void admitted(struct kv_below *b, void *state, uint64_t from, uint64_t to
     if (in_step)
         b->sync_left -= bytes;
     begin(b, j, in_step);
+    end_fetching(b, s);
 }
 
 /* ---- offers ---- */
@@ -717,9 +759,15 @@ static void step_done(struct kv_below *b)
         vllm_files_step(b->files);
 }
 
+/* Fetches that do not end keep nobody busy. */
 static bool busy(const struct kv_below *b)
 {
-    return b->open > 0;
+    uint64_t open = b->open;
+    for (uint64_t i = 0; b->endless && i < b->jobs; i++) {
+        const struct job *j = &b->job[i];
+        open -= j->open && j->kind == KV_PROMOTE && j->owner->request->endless;
+    }
+    return open > 0;
 }
 
 const struct kv_below_ops vllm_offload_ops = {

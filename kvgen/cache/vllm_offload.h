@@ -19,7 +19,11 @@ struct vllm_offload_opts {
     uint64_t chunks;        /* capacity of the host tier */
     uint64_t chunk_blocks;  /* blocks_per_chunk (1) */
     bool arc;               /* eviction_policy: lru (that) or arc */
-    bool prompt_only;       /* offload_prompt_only (true) */
+    /* Without a fault of the engine: where host memory is smaller than what a request (or several)
+     * would fetch from the lower tier, each fetch pushes out what the next look-up needs, for ever
+     * (KV_ENDLESS). With this, what was fetched stays until its request is admitted. */
+    bool fixed;
+    bool prompt_only; /* offload_prompt_only (true) */
     uint64_t
         store_threshold; /* offers of a chunk until it is stored (0); below 2: stored at once */
     uint64_t max_tracker_size; /* chunks whose offers are counted (64,000) */

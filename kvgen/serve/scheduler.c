@@ -473,9 +473,18 @@ void scheduler_loaded(struct scheduler *s, struct serve_request *r)
         r->kv.computed_tokens--;
 }
 
+/* Whether one that waits may come to run. */
+static bool some_may_run(const struct queue *q)
+{
+    const struct serve_request *r = q->first;
+    while (r && r->kv.endless)
+        r = r->next;
+    return r;
+}
+
 bool scheduler_has_work(const struct scheduler *s)
 {
-    return s->runs || s->waiting.count || s->holding.count || s->ended.count ||
+    return s->runs || some_may_run(&s->waiting) || s->holding.count || s->ended.count ||
            s->ops->busy(s->cache);
 }
 

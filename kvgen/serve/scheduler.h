@@ -112,7 +112,8 @@ void scheduler_outputs(struct scheduler *s, const struct step *step);
 /* The load of a request is done (after transfer_done of the cache). */
 void scheduler_loaded(struct scheduler *s, struct serve_request *r);
 
-/* false: without an arrival every further step is empty and changes nothing. */
+/* false: without an arrival every further step is empty and changes nothing, but for requests that
+ * wait for ever (kv.endless), which may be left in scheduler_waiting. */
 bool scheduler_has_work(const struct scheduler *s);
 uint64_t scheduler_running(const struct scheduler *s);
 /* The queues, from the first to serve: of requests that wait, and of those that hold room while

@@ -44,6 +44,7 @@ struct checked {
     uint64_t most[TRACE_TIERS]; /* copies that a tier has room for */
     bool same_units;            /* a key names the same tokens in each tier */
     bool host_twins;            /* the host may have two copies of a key for a while */
+    bool files_untold;          /* what files have is not told by events */
     bool async;
 
     struct scheduler *scheduler;
@@ -53,7 +54,7 @@ struct checked {
     struct book book[TRACE_TIERS];
     struct checked_transfer transfer[CHECKED_TRANSFERS];
     uint64_t transfers, step, gone;
-    uint64_t done[4], found[TRACE_TIERS], drops[TRACE_TIERS], refusals; /* done: by kind */
+    uint64_t done[4], found[TRACE_TIERS], drops[TRACE_TIERS], refusals, endless; /* done: by kind */
 };
 
 static bool book_has(const struct book *b, uint64_t key)
@@ -127,6 +128,9 @@ static void checked_event(void *ctx, const struct kv_event *e)
     case KV_REFUSED:
         c->refusals++;
         break;
+    case KV_ENDLESS:
+        c->endless++;
+        break;
     default:
         break;
     }
@@ -151,6 +155,8 @@ static void checked_transfer(void *ctx, const struct kv_transfer *t)
     memcpy(n->key, t->keys, t->count * sizeof(*n->key));
     n->request = t->request ? &c->request[t->request->number] : NULL;
     for (uint64_t i = 0; i < t->count; i++) {
+        if (c->files_untold && t->to == TRACE_STORAGE && !book_has(&c->book[t->to], t->keys[i]))
+            book_add(&c->book[TRACE_STORAGE], t->keys[i]);
         if (t->from != TRACE_GPU || c->same_units)
             assert_true(book_has(&c->book[t->from], t->keys[i]));
         if (t->to != TRACE_GPU)
@@ -231,6 +237,35 @@ static void checked_request(struct checked *c, uint64_t n, uint64_t most_tokens)
                                 .max_offload_tokens = KV_NO_LIMIT};
 }
 
+static void checked_open(struct checked *c, const struct scheduler_opts *o)
+{
+    const struct scheduler_listener sl = {
+        .ctx = c, .admitted = checked_admitted, .gone = checked_gone};
+    c->scheduler = scheduler_create(o, c->ops, c->cache, &sl);
+    assert_non_null(c->scheduler);
+}
+
+/* One step; asynchronous: with the outputs of the one before, which *last was. 0, or what schedule
+ * said. */
+static int checked_step(struct checked *c, struct step *last)
+{
+    struct step step = {0};
+    c->step++;
+    assert_true(c->step < CHECKED_STEPS);
+    if (scheduler_has_work(c->scheduler)) {
+        const int rc = scheduler_schedule(c->scheduler, &step);
+        if (rc)
+            return rc;
+    }
+    checked_end_transfers(c, true);
+    const struct step outputs = c->async ? *last : step;
+    *last = step;
+    if (outputs.number)
+        scheduler_outputs(c->scheduler, &outputs);
+    checked_end_transfers(c, false);
+    return 0;
+}
+
 /* Serves random requests of up to about that many tokens. Returns 0, or what schedule said. */
 static int checked_run(struct checked *c, uint64_t most_tokens)
 {
@@ -242,11 +277,8 @@ static int checked_run(struct checked *c, uint64_t most_tokens)
                                       .whole_prompts = true,
                                       .chunks = true,
                                       .prefill_interval = 1};
-    const struct scheduler_listener sl = {
-        .ctx = c, .admitted = checked_admitted, .gone = checked_gone};
-    struct step step = {0}, last = {0};
-    c->scheduler = scheduler_create(&so, c->ops, c->cache, &sl);
-    assert_non_null(c->scheduler);
+    struct step last = {0};
+    checked_open(c, &so);
     while (c->requests < CHECKED_REQUESTS || scheduler_has_work(c->scheduler) ||
            (c->async && last.number)) {
         for (uint64_t n = rng_below(c->rng, 3); n > 0 && c->requests < CHECKED_REQUESTS; n--) {
@@ -254,24 +286,23 @@ static int checked_run(struct checked *c, uint64_t most_tokens)
             assert_int_equal(scheduler_add(c->scheduler, &c->request[c->requests]), 0);
             c->requests++;
         }
-        c->step++;
-        assert_true(c->step < CHECKED_STEPS);
-        step = (struct step){0};
-        if (scheduler_has_work(c->scheduler)) {
-            const int rc = scheduler_schedule(c->scheduler, &step);
-            if (rc)
-                return rc;
-        }
-        checked_end_transfers(c, true);
-        const struct step outputs = c->async ? last : step;
-        last = step;
-        if (outputs.number)
-            scheduler_outputs(c->scheduler, &outputs);
-        checked_end_transfers(c, false);
+        const int rc = checked_step(c, &last);
+        if (rc)
+            return rc;
         if (c->ops->second && rng_below(c->rng, 5) == 0)
             c->ops->second(c->cache);
     }
     return 0;
+}
+
+/* Those that fetch for ever are all that is left. */
+static void check_endless(const struct checked *c)
+{
+    uint64_t left = 0;
+    for (const struct serve_request *r = scheduler_waiting(c->scheduler); r; r = r->next, left++)
+        assert_true(r->kv.endless);
+    assert_true(left > 0 && left <= c->endless);
+    assert_int_equal(c->gone + left, c->requests);
 }
 
 /* All has left: nothing is under way, nothing is held. */

@@ -21,7 +21,7 @@
 enum {
     BLOCK = 8,
     MOST_TOKENS = 400,
-    RUNS = 1000
+    RUNS = 300
 };
 
 static struct kv_listener listener(struct checked *c)
@@ -205,6 +205,154 @@ static void test_sglang(void **state)
         assert_true(sums.found[t] > 0 && sums.drops[t] > 0);
 }
 
+/* vLLM's own offloading, with groups of layers that look at all tokens or at a window. Where the
+ * host is small, some requests fetch for ever: they are named, and the others are served. */
+static void test_vllm(void **state)
+{
+    (void)state;
+    struct sums sums = {0};
+    uint64_t endless = 0;
+    struct checked *c = malloc(sizeof(*c));
+    assert_non_null(c);
+    for (int run = 0; run < scaled(RUNS); run++) {
+        struct rng rng;
+        rng_seed(&rng, 25, (uint64_t)run);
+        memset(c, 0, sizeof(*c));
+        c->rng = &rng;
+        c->async = rng_below(&rng, 2);
+        uint64_t window[VLLM_GROUPS] = {0};
+        const uint32_t groups = 1 + (uint32_t)rng_below(&rng, 3);
+        for (uint32_t g = 1; g < groups; g++)
+            window[g] = rng_below(&rng, 3) * 30;
+        const struct vllm_opts o = {.blocks = (60 + rng_below(&rng, 100)) * groups,
+                                    .block_tokens = BLOCK,
+                                    .groups = groups,
+                                    .window = {0, window[1], window[2]},
+                                    .all_windows = rng_below(&rng, 2)};
+        const struct vllm_offload_opts oo = {.gpu_blocks = o.blocks,
+                                             .block_tokens = BLOCK,
+                                             .groups = groups,
+                                             .window = window,
+                                             .chunks = 4 + rng_below(&rng, 100),
+                                             .chunk_blocks = 1,
+                                             .arc = rng_below(&rng, 2),
+                                             .prompt_only = rng_below(&rng, 2),
+                                             .lower = (enum vllm_lower)rng_below(&rng, 3),
+                                             .fixed = rng_below(&rng, 2),
+                                             .max_tracker_size = 64000};
+        const struct kv_listener l = listener(c);
+        struct vllm_opts all = o;
+        all.below_ops = &vllm_offload_ops;
+        all.below = vllm_offload_create(&oo, &l);
+        assert_non_null(all.below);
+        c->most[TRACE_GPU] = o.blocks;
+        c->most[TRACE_CPU] = oo.chunks;
+        c->ops = &vllm_cache_ops;
+        c->files_untold = true;
+        c->most[TRACE_STORAGE] = UINT64_MAX;
+        c->cache = vllm_create(&all, &l);
+        assert_non_null(c->cache);
+        assert_int_equal(checked_run(c, MOST_TOKENS), 0);
+        if (c->gone < c->requests) {
+            assert_false(oo.fixed);
+            check_endless(c);
+        } else
+            checked_end(c);
+        endless += c->endless;
+        add_up(&sums, c);
+        checked_free(c);
+    }
+    free(c);
+    assert_true(endless > 0);
+    for (int i = 0; i < 4; i++)
+        assert_true(sums.done[i] > 0);
+    assert_true(sums.found[TRACE_CPU] > 0 && sums.drops[TRACE_CPU] > 0);
+    assert_true(sums.refusals > 0);
+}
+
+/* A prompt of that many blocks of one content is served, as far as that ends. */
+static void serve_prompt(struct checked *c, uint64_t content, uint64_t blocks)
+{
+    struct serve_request *r = &c->request[c->requests];
+    struct chain_piece *p = c->piece[c->requests];
+    struct step last = {0};
+    p[0] = (struct chain_piece){content, blocks * BLOCK + 1};
+    r->output_tokens = 1;
+    r->kv = (struct kv_request){.number = (uint32_t)c->requests++,
+                                .chain = {p, 1},
+                                .prompt_tokens = blocks * BLOCK + 1,
+                                .max_load_tokens = KV_NO_LIMIT,
+                                .max_offload_tokens = KV_NO_LIMIT};
+    assert_int_equal(scheduler_add(c->scheduler, r), 0);
+    while (scheduler_has_work(c->scheduler))
+        assert_int_equal(checked_step(c, &last), 0);
+}
+
+/* Files have six chunks of a prompt, host memory has room for three: what is fetched pushes out
+ * what the next look-up needs. The request is named and left, and others are served. */
+static void test_a_prompt_larger_than_the_host(void **state)
+{
+    (void)state;
+    enum {
+        PROMPT = 6
+    };
+    struct checked *c = malloc(sizeof(*c));
+    assert_non_null(c);
+    for (int fixed = 0; fixed < 2; fixed++) {
+        struct rng rng;
+        rng_seed(&rng, 1, 0);
+        memset(c, 0, sizeof(*c));
+        c->rng = &rng;
+        c->files_untold = true;
+        const uint64_t window = 0;
+        const struct vllm_offload_opts oo = {.gpu_blocks = 10,
+                                             .block_tokens = BLOCK,
+                                             .groups = 1,
+                                             .window = &window,
+                                             .chunks = 3,
+                                             .chunk_blocks = 1,
+                                             .prompt_only = true,
+                                             .lower = VLLM_FILES,
+                                             .max_tracker_size = 64000,
+                                             .fixed = fixed};
+        const struct kv_listener l = listener(c);
+        const struct vllm_opts o = {.blocks = 10,
+                                    .block_tokens = BLOCK,
+                                    .groups = 1,
+                                    .below_ops = &vllm_offload_ops,
+                                    .below = vllm_offload_create(&oo, &l)};
+        assert_non_null(o.below);
+        c->most[TRACE_GPU] = o.blocks;
+        c->most[TRACE_CPU] = oo.chunks;
+        c->most[TRACE_STORAGE] = UINT64_MAX;
+        c->ops = &vllm_cache_ops;
+        c->cache = vllm_create(&o, &l);
+        assert_non_null(c->cache);
+        checked_open(c, &(struct scheduler_opts){.step_tokens = BLOCK,
+                                                 .max_running = 4,
+                                                 .max_tokens = KV_NO_LIMIT,
+                                                 .connector = true,
+                                                 .whole_prompts = true,
+                                                 .chunks = true,
+                                                 .prefill_interval = 1});
+        serve_prompt(c, 1, PROMPT);
+        serve_prompt(c, 2, 9); /* takes its blocks of the GPU */
+        assert_int_equal(c->gone, 2);
+        serve_prompt(c, 1, PROMPT);
+        assert_int_equal(c->endless, !fixed);
+        assert_int_equal(c->request[2].kv.endless, !fixed);
+        assert_int_equal(c->gone, fixed ? 3 : 2);
+        serve_prompt(c, 3, 2);
+        assert_int_equal(c->gone, fixed ? 4 : 3);
+        if (fixed)
+            checked_end(c);
+        else
+            check_endless(c);
+        checked_free(c);
+    }
+    free(c);
+}
+
 static struct copies_tier random_tier(struct rng *rng, uint64_t blocks)
 {
     const double high = rng_below(rng, 2) ? 1 : 0.9;
@@ -265,10 +413,9 @@ static void test_copies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lmcache),
-        cmocka_unit_test(test_lmcache_mp),
-        cmocka_unit_test(test_sglang),
-        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_vllm),    cmocka_unit_test(test_a_prompt_larger_than_the_host),
+        cmocka_unit_test(test_lmcache), cmocka_unit_test(test_lmcache_mp),
+        cmocka_unit_test(test_sglang),  cmocka_unit_test(test_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
