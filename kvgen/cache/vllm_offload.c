@@ -97,12 +97,26 @@ static void tell(const struct kv_below *b, enum kv_event_kind kind, enum trace_t
     b->listener.event(b->listener.ctx, &e);
 }
 
+static void offloaded_free(const struct kv_below *b, struct offloaded *s)
+{
+    for (uint32_t g = 0; g < b->o.groups; g++) {
+        free(s->key[g]);
+        free(s->mark[g]);
+    }
+    free(s->kept);
+    free(s);
+}
+
 static void below_free(struct kv_below *b)
 {
     if (!b)
         return;
-    for (uint64_t i = 0; i < b->jobs; i++)
+    for (uint64_t i = 0; i < b->jobs; i++) {
+        struct offloaded *owner = b->job[i].open ? b->job[i].owner : NULL;
         free(b->job[i].chunk);
+        if (owner && --owner->jobs == 0 && owner->departed)
+            offloaded_free(b, owner);
+    }
     vllm_host_free(b->host);
     vllm_files_free(b->files);
     vllm_tracker_release(&b->tracker);
@@ -152,16 +166,6 @@ static uint64_t chunk_tokens(const struct kv_below *b)
 }
 
 /* ---- requests come and go ---- */
-
-static void offloaded_free(const struct kv_below *b, struct offloaded *s)
-{
-    for (uint32_t g = 0; g < b->o.groups; g++) {
-        free(s->key[g]);
-        free(s->mark[g]);
-    }
-    free(s->kept);
-    free(s);
-}
 
 /* Room for that many chunks at once in the lists of this file. */
 static int reserve_scratch(struct kv_below *b, uint64_t chunks)

@@ -161,7 +161,7 @@ static void test_the_end_of_a_prompt_goes_first(void **state)
     (void)state;
     struct run r;
     const struct copies_cache_opts o = {.block_tokens = BLOCK,
-                                        .tier = {{TIER(4)}, {.store = COPIES_NEVER}, {{0}}}};
+                                        .tier = {{TIER(4)}, {.store = COPIES_NEVER}}};
     open_cache(&r, &o);
     serve(&r, BLOCKS(1, 2, 3), 0);
     serve(&r, BLOCKS(5), 0);
@@ -176,7 +176,7 @@ static void test_at_the_second_use(void **state)
     (void)state;
     struct run r;
     const struct copies_cache_opts o = {.block_tokens = BLOCK,
-                                        .tier = {{TIER(8)}, {TIER(8), .uses = 2}, {{0}}}};
+                                        .tier = {{TIER(8)}, {TIER(8), .uses = 2}}};
     open_cache(&r, &o);
     serve(&r, BLOCKS(1, 2), 0);
     op_text_is(&r.text, "gpu.fill 1 2");
@@ -192,8 +192,7 @@ static void test_when_evicted(void **state)
         struct run r;
         const struct copies_cache_opts o = {
             .block_tokens = BLOCK,
-            .tier = {
-                {TIER(3)}, {TIER(8), .store = COPIES_WHEN_EVICTED, .exclusive = exclusive}, {{0}}}};
+            .tier = {{TIER(3)}, {TIER(8), .store = COPIES_WHEN_EVICTED, .exclusive = exclusive}}};
         open_cache(&r, &o);
         serve(&r, BLOCKS(1, 2), 0);
         op_text_is(&r.text, "gpu.fill 1 2");
@@ -243,8 +242,7 @@ static void test_admission(void **state)
             .block_tokens = BLOCK,
             .tier = {
                 {TIER(9)},
-                {TIER(1), .uses = 1, .admission = (enum admission_rule)rule, .admission_uses = 2},
-                {{0}}}};
+                {TIER(1), .uses = 1, .admission = (enum admission_rule)rule, .admission_uses = 2}}};
         open_cache(&r, &o);
         serve(&r, BLOCKS(1), 0);
         serve(&r, BLOCKS(1), 0);
@@ -267,8 +265,7 @@ static void test_prompt_only(void **state)
     for (int only = 0; only < 2; only++) {
         struct run r;
         const struct copies_cache_opts o = {
-            .block_tokens = BLOCK,
-            .tier = {{TIER(9)}, {TIER(9), .uses = 1, .prompt_only = only}, {{0}}}};
+            .block_tokens = BLOCK, .tier = {{TIER(9)}, {TIER(9), .uses = 1, .prompt_only = only}}};
         open_cache(&r, &o);
         serve(&r, BLOCKS(1), 1);
         op_text_is(&r.text, only ? "gpu.fill 1, host.store 1, gpu.fill 99"
@@ -283,7 +280,7 @@ static void test_watermarks(void **state)
     struct run r;
     const struct copies_cache_opts o = {
         .block_tokens = BLOCK,
-        .tier = {{TIER(20)}, {.room = {8, POLICY_LRU, 0.75, 0.5}, .uses = 1}, {{0}}}};
+        .tier = {{TIER(20)}, {.room = {8, POLICY_LRU, 0.75, 0.5}, .uses = 1}}};
     open_cache(&r, &o);
     serve(&r, BLOCKS(1, 2, 3), 0);
     serve(&r, BLOCKS(4, 5, 6), 0);
