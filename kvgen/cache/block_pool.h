@@ -1,6 +1,6 @@
 /* block_pool.h - the blocks of one GPU as vLLM keeps them: a free queue, reference counts, and
- * names of what is cached. A free block keeps its name until it is taken. 32 bytes a block, with
- * its place in the table 56 to 80. */
+ * names of what is cached. A free block keeps its name until it is taken. 52 bytes a block,
+ * its place in the table included. */
 #ifndef KVGEN_CACHE_BLOCK_POOL_H
 #define KVGEN_CACHE_BLOCK_POOL_H
 

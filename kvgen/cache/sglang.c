@@ -208,7 +208,8 @@ static bool back_up(struct sglang *c, uint32_t node, bool in_step)
         return true;
     if (!in_step) /* the device keeps it until it is copied */
         page_tree_lock(c->tree, node);
-    page_tree_begin_write(c->tree, node, pages);
+    if (!in_step || c->files) /* the host keeps it until it is written */
+        page_tree_begin_write(c->tree, node, pages);
     c->copy(c->arg, node, in_step);
     return true;
 }

@@ -11,7 +11,7 @@
 struct holder {
     struct kv_request *request;
     uint64_t *key;          /* of each whole block of the chain */
-    uint32_t *block;        /* its number on the GPU, as far as cached */
+    uint32_t *block;        /* its number on the GPU, as far as cached or found there */
     enum trace_tier *where; /* of each block that the last look-up found */
     uint64_t blocks, found;
     uint64_t taken, cached; /* blocks of the GPU that it has; of these, those under a key */
@@ -33,9 +33,11 @@ struct kv_cache {
     struct jobs jobs;
     struct part *part;
     size_t parts, parts_cap;
-    /* By tier: who is to leave; of these, who goes down; who was used so often that it is to be
-     * below, too. */
-    struct job_keys victims[TRACE_TIERS], moved[TRACE_TIERS], used[TRACE_TIERS];
+    /* By tier: who is to leave; of these, who goes down. */
+    struct job_keys victims[TRACE_TIERS], moved[TRACE_TIERS];
+    /* By tier: numbers of those that were used so often that they are to be below, too, pinned
+     * until go_down; and their keys. */
+    struct job_keys used[TRACE_TIERS], offered[TRACE_TIERS];
     struct job_keys list;         /* of one transfer */
     const struct kv_request *now; /* whose operation it is */
     bool failed;
@@ -63,6 +65,7 @@ static void cache_free(struct kv_cache *c)
         free(c->victims[t].key);
         free(c->moved[t].key);
         free(c->used[t].key);
+        free(c->offered[t].key);
     }
     jobs_release(&c->jobs);
     free(c->part);
@@ -169,9 +172,11 @@ static void note_use(struct kv_cache *c, enum trace_tier tier, uint32_t block)
     if (down == TRACE_NO_TIER)
         return;
     const struct copies_tier *o = &c->o.tier[down];
-    if (o->store == COPIES_AT_USE && uses >= o->uses &&
-        !(o->prompt_only && copy_tier_is_marked(c->tier[tier], block)))
-        keep(c, &c->used[tier], copy_tier_key(c->tier[tier], block));
+    if (o->store != COPIES_AT_USE || uses < o->uses ||
+        (o->prompt_only && copy_tier_is_marked(c->tier[tier], block)))
+        return;
+    copy_tier_pin(c->tier[tier], block);
+    keep(c, &c->used[tier], block);
 }
 
 /* Offered blocks that the tier has are used there, the last one first. */
@@ -251,16 +256,17 @@ static void go_down(struct kv_cache *c, enum trace_tier tier)
     const enum trace_tier down = below(c, tier);
     if (down == TRACE_NO_TIER)
         return;
-    struct job_keys *used = &c->used[tier];
-    c->list.count = 0;
-    use_all(c, down, used);
-    for (size_t i = 0; i < used->count; i++) {
-        const uint32_t n = copy_tier_find(c->tier[tier], used->key[i]);
-        if (n == COPY_NONE || !copy_tier_is_ready(c->tier[tier], n) ||
-            !take(c, down, used->key[i], KV_STORED))
-            continue;
-        copy_tier_pin(c->tier[tier], n);
-        keep(c, &c->list, used->key[i]);
+    struct job_keys *used = &c->used[tier], *offered = &c->offered[tier];
+    c->list.count = offered->count = 0;
+    for (size_t i = 0; i < used->count; i++)
+        keep(c, offered, copy_tier_key(c->tier[tier], (uint32_t)used->key[i]));
+    use_all(c, down, offered);
+    for (size_t i = 0; i < offered->count; i++) {
+        const uint32_t n = (uint32_t)used->key[i];
+        if (copy_tier_is_ready(c->tier[tier], n) && take(c, down, offered->key[i], KV_STORED))
+            keep(c, &c->list, offered->key[i]); /* it stays pinned until it is there */
+        else
+            copy_tier_unpin(c->tier[tier], n);
     }
     used->count = 0;
     struct job *job = NULL;
@@ -306,6 +312,8 @@ static enum kv_look look_up(struct kv_cache *c, struct kv_request *r, struct kv_
             there = n != COPY_NONE && copy_tier_is_ready(c->tier[t], n);
             comes |= n != COPY_NONE && !there;
             h->where[h->found] = (enum trace_tier)t;
+            if (t == TRACE_GPU)
+                h->block[h->found] = n;
             /* A load under way will be there before one that begins now. */
             if (comes && t == TRACE_GPU)
                 break;
@@ -381,13 +389,14 @@ static void let_go(struct kv_cache *c, enum trace_tier tier, uint64_t key)
 {
     struct copy_tier *t = c->tier[tier];
     const uint32_t n = copy_tier_find(t, key);
+    copy_tier_unpin(t, n);
+    if (c->o.tier[tier].exclusive && !copy_tier_is_pinned(t, n)) {
+        tell(c, KV_DROPPED, tier, key);
+        copy_tier_remove(t, n);
+        return;
+    }
     copy_tier_use(t, n);
     note_use(c, tier, n);
-    copy_tier_unpin(t, n);
-    if (!c->o.tier[tier].exclusive || copy_tier_is_pinned(t, n))
-        return;
-    tell(c, KV_DROPPED, tier, key);
-    copy_tier_remove(t, n);
 }
 
 /* What was in storage is in host memory, and pinned there for the load. */
@@ -399,7 +408,6 @@ static void end_promotion(struct kv_cache *c, const struct job *j)
         copy_tier_use(c->tier[TRACE_CPU], n);
         let_go(c, TRACE_STORAGE, j->keys[i]);
     }
-    c->used[TRACE_CPU].count = 0; /* it came from there */
     c->now = ((struct holder *)j->owner)->request;
     begin_loads(c, j->owner);
 }
@@ -462,14 +470,13 @@ static void take_found(struct kv_cache *c, struct holder *h)
         loads += h->where[i] != TRACE_GPU;
         if (h->where[i] != TRACE_GPU)
             continue;
-        h->block[i] = copy_tier_find(gpu, h->key[i]);
         copy_tier_pin(gpu, h->block[i]);
         note_use(c, TRACE_GPU, h->block[i]);
     }
     load(c, h);
     c->failed |= !make_room(c, TRACE_GPU, loads);
     for (uint64_t i = 0; i < h->found && !c->failed; i++) {
-        if (copy_tier_find(gpu, h->key[i]) == COPY_NONE)
+        if (loads && copy_tier_find(gpu, h->key[i]) == COPY_NONE)
             h->block[i] = copy_tier_add(gpu, h->key[i]);
         c->failed |= h->block[i] == COPY_NONE;
     }
@@ -486,7 +493,7 @@ static bool admit(struct kv_cache *c, struct kv_request *r, const struct kv_room
     for (uint64_t i = 0; first && i < h->found; i++)
         if (h->where[i] == TRACE_GPU) {
             have++;
-            idle += !copy_tier_is_pinned(gpu, copy_tier_find(gpu, h->key[i]));
+            idle += !copy_tier_is_pinned(gpu, h->block[i]);
         }
     const uint64_t all = blocks_of(c, r->known_tokens);
     const uint64_t now = blocks_of(c, computed + want->tokens);

@@ -30,7 +30,7 @@ struct part {
 enum {
     JOB_NODE,
     JOB_MADE,
-    JOB_PAGES /* of the node */
+    JOB_PAGES /* of the node that the host keeps meanwhile */
 };
 
 struct kv_cache {
@@ -92,7 +92,6 @@ static void comes(struct kv_cache *c, uint64_t page)
         c->has_copy[n] = false;
     keep(c, &c->fetched, page);
     tell(c, KV_READ, TRACE_STORAGE, page, false);
-    tell(c, KV_PROMOTED, TRACE_CPU, page, false);
 }
 
 /* A page leaves the host, be it one that is being written: then its write is done before. */
@@ -186,7 +185,7 @@ static void copy(void *arg, uint32_t node, bool in_step)
         return;
     job->more[JOB_NODE] = node;
     job->more[JOB_MADE] = sglang_made(c->tree, node);
-    job->more[JOB_PAGES] = pages;
+    job->more[JOB_PAGES] = !in_step || c->s.files ? pages : 0;
 }
 
 static void cache_free(struct kv_cache *c)
@@ -230,6 +229,12 @@ const struct sglang *sglang_cache_state(const struct kv_cache *c)
     return c->tree;
 }
 
+const struct sglang_request *sglang_cache_request(const struct kv_request *r)
+{
+    const struct holder *h = r->state;
+    return &h->tree;
+}
+
 /* ---- requests come and go ---- */
 
 /* Begins to fetch what files have for the request. Where another fetches a page of it, it waits. */
@@ -246,6 +251,8 @@ static void ask_files(struct kv_cache *c, struct holder *h)
     if (!h->tree.prefetched || c->failed)
         return;
     h->fetches = true;
+    for (size_t i = 0; i < c->fetched.count; i++)
+        tell(c, KV_PROMOTED, TRACE_CPU, c->fetched.key[i], false);
     const uint64_t twice = sglang_fetched_twice(c->tree, &h->tree);
     for (uint64_t i = 0; i < twice; i++)
         c->has_copy[id_table_find(&c->coming, c->fetched.key[i])] = true;
