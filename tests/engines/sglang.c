@@ -1,47 +1,151 @@
 /* sglang.c - drives our SGLang cache as the recordings were made: one request after the other, or
  * with `overlap` requests between prefill and end. */
-#include "kvgen/cache/sglang.h"
+#include "kvgen/manager/sglang.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/cache/id_table.h"
+#include "lib/base/memory.h"
 #include "tests/engines/op_log.h"
 
 enum {
     ID_TOKENS = 512
 };
 
+struct row {
+    struct kv_request request;
+    struct chain_piece *pieces;
+    struct sglang_request found; /* by its look-up, and what was loaded of it */
+};
+
+struct transfer {
+    uint64_t id;
+    bool copies, done; /* copies: down */
+};
+
 struct driver {
     const struct scenario *s;
     struct op_log *log;
-    struct sglang *cache;
+    const struct kv_cache_ops *ops;
+    struct kv_cache *cache;
     struct sglang_settings set;
-    struct sglang_request *request; /* by row */
-    uint64_t **page;                /* keys by row; NULL: done */
-    uint64_t chunk_tokens;          /* of a prefill; 0: the whole prompt */
-    bool decodes;
+    struct row *row;
+    struct transfer *transfer; /* under way */
+    size_t transfers, cap;
+    struct id_table device, host, loading; /* pages */
+    uint64_t chunk_tokens;                 /* of a prefill; 0: the whole prompt */
+    bool decodes, failed;
 };
 
-static void told(void *arg, enum sglang_op op, uint64_t page)
+static bool has(const struct id_table *t, uint64_t page)
 {
-    struct driver *d = arg;
-    op_log_add(d->log, sglang_op_names[op], page);
+    return id_table_find(t, page) != ID_NONE;
 }
 
-/* The keys of a row's pages, which get their names. 0 or -ENOMEM. */
-static int make_pages(struct driver *d, uint64_t r)
+static void set(struct driver *d, struct id_table *t, uint64_t page, bool there)
+{
+    if (there && !has(t, page)) {
+        if (id_table_reserve(t, 1))
+            d->failed = true;
+        else
+            id_table_add(t, page);
+    } else if (!there && has(t, page))
+        id_table_remove(t, id_table_find(t, page));
+}
+
+/* What the recordings call it. */
+static const char *op_of(const struct driver *d, const struct kv_event *e)
+{
+    switch (e->kind) {
+    case KV_CACHED:
+        return has(&d->loading, e->key) ? "dev.load"
+               : has(&d->host, e->key)  ? "dev.restore"
+                                        : "dev.store";
+    case KV_DEMOTED:
+        return "dev.demote";
+    case KV_DROPPED:
+        return e->tier == TRACE_GPU       ? "dev.drop"
+               : e->tier == TRACE_STORAGE ? "l3.evict"
+               : has(&d->device, e->key)  ? "host.evictdup"
+                                          : "host.evict";
+    case KV_STORED:
+        return e->tier == TRACE_CPU ? "host.store" : "l3.store";
+    case KV_PROMOTED:
+        return "host.prefetch";
+    case KV_READ:
+        return "l3.load";
+    case KV_TOUCHED:
+        return "l3.dup";
+    case KV_REFUSED:
+        return "l3.reject";
+    default:
+        return NULL;
+    }
+}
+
+static void on_event(void *ctx, const struct kv_event *e)
+{
+    struct driver *d = ctx;
+    const char *op = op_of(d, e);
+    if (op)
+        op_log_add(d->log, op, e->key);
+    struct id_table *t = e->tier == TRACE_GPU ? &d->device : e->tier == TRACE_CPU ? &d->host : NULL;
+    if (t)
+        set(d, t, e->key, e->kind != KV_DROPPED && e->kind != KV_DEMOTED);
+    set(d, &d->loading, e->key, false);
+}
+
+static void on_transfer(void *ctx, const struct kv_transfer *t)
+{
+    struct driver *d = ctx;
+    struct transfer *grown = memory_grow(d->transfer, &d->cap, d->transfers, sizeof(*grown), 64);
+    if (!grown) {
+        d->failed = true;
+        return;
+    }
+    d->transfer = grown;
+    d->transfer[d->transfers++] =
+        (struct transfer){.id = t->id, .copies = t->kind == KV_STORE || t->kind == KV_WRITE};
+    for (uint64_t i = 0; t->kind == KV_LOAD && i < t->count; i++)
+        set(d, &d->loading, t->keys[i], true);
+}
+
+static void on_flush(void *ctx, uint64_t id)
+{
+    (void)ctx, (void)id; /* files are written between requests */
+}
+
+/* Transfers end, and those that begin with it; copies to host and files only where it says so. */
+static void settle(struct driver *d, bool copies)
+{
+    for (size_t i = 0; i < d->transfers; i++) {
+        if (d->transfer[i].done || (d->transfer[i].copies && !copies))
+            continue;
+        d->transfer[i].done = true;
+        d->ops->transfer_done(d->cache, d->transfer[i].id);
+    }
+    while (d->transfers && d->transfer[d->transfers - 1].done)
+        d->transfers--;
+}
+
+/* Row r as a request, whose pages get their names. 0 or -ENOMEM. */
+static int make_request(struct driver *d, uint64_t r)
 {
     const struct scenario_row *row = &d->s->row[r];
     uint64_t size = d->set.page_tokens, pages = (row->input_tokens + row->output_tokens) / size;
-    struct chain_piece *pieces = calloc(row->id_count + 2, sizeof(*pieces));
-    d->page[r] = calloc(pages + 1, sizeof(**d->page));
-    if (!pieces || !d->page[r]) {
-        free(pieces);
+    struct row *q = &d->row[r];
+    q->pieces = calloc(row->id_count + 2, sizeof(*q->pieces));
+    if (!q->pieces)
         return -ENOMEM;
-    }
-    struct chain chain = {pieces, scenario_pieces(d->s, r, ID_TOKENS, false, pieces)};
-    struct chain_walk walk = {.chain = &chain, .key = chain_root(0)};
+    q->request = (struct kv_request){
+        .number = (uint32_t)r,
+        .chain = {q->pieces, scenario_pieces(d->s, r, ID_TOKENS, false, q->pieces)},
+        .prompt_tokens = row->input_tokens,
+        .known_tokens = row->input_tokens,
+    };
+    struct chain_walk walk = {.chain = &q->request.chain, .key = chain_root(0)};
     for (uint64_t i = 0; i < pages; i++) {
         uint64_t last = (i + 1) * size - 1, key = chain_key(&walk, last + 1);
         if (last < row->input_tokens)
@@ -50,47 +154,56 @@ static int make_pages(struct driver *d, uint64_t r)
         else
             op_log_name(d->log, key, "o%llu.%llu", (unsigned long long)r,
                         (unsigned long long)(last - row->input_tokens));
-        d->page[r][i] = key;
     }
-    free(pieces);
     return 0;
 }
 
 static int prefill(struct driver *d, uint64_t r)
 {
-    struct sglang_request *q = &d->request[r];
-    int rc = make_pages(d, r);
-    *q = (struct sglang_request){.page = d->page[r], .prompt = d->s->row[r].input_tokens};
+    struct kv_request *q = &d->row[r].request;
+    struct kv_found found;
+    int rc = make_request(d, r);
     if (!rc)
-        rc = sglang_arrive(d->cache, q);
-    if (!rc)
-        rc = sglang_match(d->cache, q);
-    if (!rc)
-        rc = sglang_admit(d->cache, q);
-    uint64_t at = q->own * d->set.page_tokens;
-    while (!rc && at < q->prompt) {
-        uint64_t left = q->prompt - at;
-        uint64_t step = d->chunk_tokens && d->chunk_tokens < left ? d->chunk_tokens : left;
-        rc = sglang_reserve(d->cache, q, at, at + step);
-        sglang_loaded(d->cache);
-        if (!rc)
-            rc = sglang_insert(d->cache, q, at + step);
-        at += step;
+        rc = d->ops->arrive(d->cache, q);
+    if (rc)
+        return rc;
+    settle(d, false);
+    if (d->ops->look_up(d->cache, q, &found) != KV_FOUND)
+        return -EAGAIN;
+    d->row[r].found = *sglang_cache_request(q);
+    const uint64_t there =
+        found.tokens[TRACE_GPU] + found.tokens[TRACE_CPU] + found.tokens[TRACE_STORAGE];
+    for (uint64_t at = there, step; !rc && at < q->prompt_tokens; at += step) {
+        const uint64_t left = q->prompt_tokens - at;
+        step = d->chunk_tokens && d->chunk_tokens < left ? d->chunk_tokens : left;
+        const struct kv_room room = {.tokens = step};
+        if (at == there ? !d->ops->admit(d->cache, q, &room) : !d->ops->extend(d->cache, q, step))
+            return -EAGAIN;
+        if (at == there)
+            d->row[r].found.loaded = sglang_cache_request(q)->loaded;
+        settle(d, false);
+        q->computed_tokens = at;
+        d->ops->scheduled(d->cache, q, step);
+        rc = d->ops->step_built(d->cache);
+        q->computed_tokens = at + step;
     }
     return rc;
 }
 
 static int finish(struct driver *d, uint64_t r)
 {
-    struct sglang_request *q = &d->request[r];
-    uint64_t last = d->decodes ? q->prompt + d->s->row[r].output_tokens - 1 : q->prompt;
-    int rc = 0;
-    for (uint64_t t = q->prompt; !rc && t < last; t++)
-        rc = sglang_decode(d->cache, q, t);
-    if (!rc)
-        rc = sglang_finish(d->cache, q, last);
-    free(d->page[r]);
-    d->page[r] = NULL;
+    struct kv_request *q = &d->row[r].request;
+    const uint64_t answer = d->decodes ? d->s->row[r].output_tokens - 1 : 0;
+    for (uint64_t i = 0; i < answer; i++) {
+        q->known_tokens++;
+        if (!d->ops->extend(d->cache, q, 1))
+            return -EAGAIN;
+        q->computed_tokens++;
+    }
+    q->known_tokens++;
+    d->ops->finished(d->cache, q);
+    int rc = d->ops->step_built(d->cache);
+    d->ops->depart(d->cache, q);
     return rc;
 }
 
@@ -105,8 +218,9 @@ static int requests(struct driver *d, struct scenario_outcome *o, struct err *e)
                 op_log_mark(d->log, "finish", "%llu", (unsigned long long)done);
             rc = finish(d, done);
         }
-        if (!rc)
-            rc = sglang_poll(d->cache);
+        settle(d, true);
+        if (!rc && d->failed)
+            rc = -ENOMEM;
         if (rc)
             return rc == -ENOMEM
                        ? err_nomem(e, "pages")
@@ -119,12 +233,14 @@ static int requests(struct driver *d, struct scenario_outcome *o, struct err *e)
         if (r >= rows)
             continue;
         uint64_t size = d->set.page_tokens;
-        op_log_number(d->log, o, "_hit_dev", d->request[r].hit_device);
-        op_log_number(d->log, o, "_hit_host", d->request[r].hit_host);
-        op_log_number(d->log, o, "_loaded_host", d->request[r].loaded);
-        op_log_number(d->log, o, "_l3_tokens", d->request[r].prefetched);
-        op_log_number(d->log, o, "_dev_free", sglang_device_free(d->cache) * size);
-        op_log_number(d->log, o, "_host_free", sglang_host_free(d->cache) * size);
+        const struct sglang *state = sglang_cache_state(d->cache);
+        const struct sglang_request *found = &d->row[r].found;
+        op_log_number(d->log, o, "_hit_dev", found->hit_device);
+        op_log_number(d->log, o, "_hit_host", found->hit_host);
+        op_log_number(d->log, o, "_loaded_host", found->loaded);
+        op_log_number(d->log, o, "_l3_tokens", found->prefetched);
+        op_log_number(d->log, o, "_dev_free", sglang_device_free(state) * size);
+        op_log_number(d->log, o, "_host_free", sglang_host_free(state) * size);
     }
     return op_log_totals(d->log, o, e);
 }
@@ -150,6 +266,7 @@ int drive_sglang(const struct scenario *s, struct scenario_outcome *o, struct er
                        order);
     struct driver d = {
         .s = s,
+        .ops = &sglang_cache_ops,
         .set = {.page_tokens = size,
                 .device_pages = scenario_u64(s, "device_capacity_tokens", 0) / size,
                 .host_pages = scenario_u64(s, "host_capacity_tokens", 0) / size,
@@ -169,18 +286,24 @@ int drive_sglang(const struct scenario *s, struct scenario_outcome *o, struct er
     int rc = op_log_open(&d.log, s, &opts, e);
     if (rc)
         return rc;
-    d.cache = sglang_create(&d.set, told, &d);
-    d.request = calloc(s->rows + 1, sizeof(*d.request));
-    d.page = calloc(s->rows + 1, sizeof(*d.page));
-    if (d.cache && d.request && d.page)
+    const struct kv_listener l = {&d, on_event, on_transfer, on_flush};
+    d.cache = sglang_cache_create(&d.set, &l);
+    d.row = calloc(s->rows + 1, sizeof(*d.row));
+    if (d.cache && d.row)
         rc = requests(&d, o, e);
     else
         rc = err_nomem(e, "pages");
-    for (uint64_t r = 0; d.page && r < s->rows; r++)
-        free(d.page[r]);
-    free(d.page);
-    free(d.request);
-    sglang_free(d.cache);
+    for (uint64_t r = 0; d.row && r < s->rows; r++) {
+        if (d.row[r].request.state)
+            d.ops->depart(d.cache, &d.row[r].request);
+        free(d.row[r].pieces);
+    }
+    free(d.row);
+    free(d.transfer);
+    id_table_free(&d.device);
+    id_table_free(&d.host);
+    id_table_free(&d.loading);
+    d.ops->free(d.cache);
     op_log_close(d.log);
     return rc;
 }
