@@ -138,8 +138,8 @@ const uint64_t *sglang_pages(const struct sglang *c, uint32_t node, uint64_t *co
  * in_step: as it was told. */
 void sglang_copied(struct sglang *c, uint32_t node, const uint64_t *page, uint64_t pages,
                    bool in_step);
-/* From its begin to this the host keeps a node's copy (not one in step without files): its pages are
- * in files, or none is to be. */
+/* From its begin to this the host keeps a node's copy (not one in step without files): its pages
+ * are in files, or none is to be. */
 void sglang_written(struct sglang *c, uint32_t node, uint64_t pages);
 void sglang_file_there(struct sglang *c, uint64_t page); /* its file can be found now */
 

@@ -135,7 +135,8 @@ static void test_lmcache_mp(void **state)
         c->async = rng_below(&rng, 2);
         struct lmcache_mp_opts o = {.chunk_tokens = 32,
                                     .settings = {.l1 = {2 + rng_below(&rng, 60), 0.8, 0.2},
-                                                 .l2 = {rng_below(&rng, 3) * 40, 0.8, 0.2},
+                                                 .l2 = {rng_below(&rng, 3) * 40, 0.5,
+                                                        0.2 + 0.4 * (double)rng_below(&rng, 3)},
                                                  .retain = rng_below(&rng, 2),
                                                  .writes_held = true}};
         o.settings.skip_l1 = o.settings.l2.chunks && rng_below(&rng, 2);
