@@ -41,7 +41,8 @@ struct kv_request {
     /* The cache's: its look-ups go on without an end (KV_ENDLESS), unless others make room. Until
      * it is admitted. */
     bool endless;
-    void *state; /* the cache's, from arrive to depart */
+    uint64_t loads; /* the cache's: KV_LOAD transfers under way, where it has more than one */
+    void *state;    /* the cache's, from arrive to depart */
 };
 
 /* What a look-up found: the longest prefix, by the tier that each part of it lies in. Faster tiers

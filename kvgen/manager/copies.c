@@ -15,7 +15,6 @@ struct holder {
     enum trace_tier *where; /* of each block that the last look-up found */
     uint64_t blocks, found;
     uint64_t taken, cached; /* blocks of the GPU that it has; of these, those under a key */
-    uint64_t loads;         /* transfers of its load under way */
 };
 
 /* What this step computes of a request. */
@@ -343,7 +342,7 @@ static void begin_loads(struct kv_cache *c, struct holder *h)
         list_found(c, h, (enum trace_tier)t);
         if (!c->list.count)
             continue;
-        h->loads++;
+        h->request->loads++;
         struct job *job = begin(
             c, (struct kv_transfer){.kind = KV_LOAD, .from = (enum trace_tier)t, .to = TRACE_GPU},
             &c->list);
@@ -417,7 +416,7 @@ static void end_load(struct kv_cache *c, const struct job *j)
     struct holder *h = j->owner;
     for (uint64_t i = j->count; i-- > 0;)
         let_go(c, j->from, j->keys[i]);
-    h->loads--;
+    h->request->loads--;
     for (uint64_t i = 0; i < j->count; i++) {
         const uint32_t n = copy_tier_find(c->tier[TRACE_GPU], j->keys[i]);
         copy_tier_set_ready(c->tier[TRACE_GPU], n);

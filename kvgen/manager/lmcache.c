@@ -33,9 +33,7 @@ struct kv_below {
     struct jobs jobs;
     struct task *task;
     size_t tasks, tasks_cap;
-    /* With async_loading: whose load is under way, and how many transfers of it are. */
-    struct chunked *loading;
-    uint64_t loads;
+    struct chunked *loading; /* with async_loading: whose load is under way; NULL: nobody's */
     /* Keys of one call of the cache, by what happened to them. */
     struct job_keys read_l1, read_l2, stored, written, got;
     const struct kv_request *now; /* whose operation it is */
@@ -208,12 +206,10 @@ static void begin(struct kv_below *b, struct kv_transfer t, const struct job_key
     t.tokens = k->count * b->s.chunk_tokens;
     if (!jobs_begin(&b->jobs, &b->listener, &t, k, kept))
         b->failed = true;
-    else if (t.kind == KV_LOAD && !t.in_step)
-        b->loads++;
 }
 
 /* What was just read is on its way to the GPU. */
-static void begin_load(struct kv_below *b, const struct kv_request *r)
+static void begin_load(struct kv_below *b, struct kv_request *r)
 {
     const bool in_step = !b->s.async_loading;
     struct kv_transfer t = {.kind = KV_LOAD, .to = TRACE_GPU, .request = r, .in_step = in_step};
@@ -228,11 +224,20 @@ static void begin_load(struct kv_below *b, const struct kv_request *r)
             keep(b, &b->read_l1, b->read_l2.key[i]);
         b->read_l2.count = 0;
     }
+    if (!in_step)
+        r->loads = (b->read_l1.count > 0 ? 1u : 0) + (b->read_l2.count > 0 ? 1u : 0);
     t.from = TRACE_CPU;
     begin(b, t, &b->read_l1, NULL);
     t.from = TRACE_STORAGE;
     begin(b, t, &b->read_l2, NULL);
     b->read_l1.count = b->read_l2.count = 0;
+}
+
+/* What was found is not stored again. */
+static void skip_found(struct chunked *s)
+{
+    s->saved = s->cached.hit_l1 + s->cached.hit_l2;
+    s->in_answer = s->request->known_tokens > s->request->prompt_tokens;
 }
 
 /* false: it waits for memory. */
@@ -243,11 +248,9 @@ static bool load(struct kv_below *b, struct chunked *s)
     if (loaded == -EAGAIN)
         return false;
     b->failed |= loaded < 0;
-    s->saved = s->cached.hit_l1 + s->cached.hit_l2;
-    s->in_answer = s->request->known_tokens > s->request->prompt_tokens;
-    const uint64_t loads = b->loads;
+    skip_found(s);
     begin_load(b, s->request);
-    if (b->loads > loads)
+    if (b->s.async_loading)
         b->loading = s;
     else
         lmcache_loaded(b->cache, &s->cached);
@@ -318,13 +321,13 @@ static void work(struct kv_below *b)
         const struct task *t = &b->task[done];
         if (!t->load)
             store(b, t->request, t->end);
-        else if (b->loads || !load(b, t->request))
+        else if (b->loading || !load(b, t->request))
             break; /* asynchronous loads are made one by one */
     }
     for (size_t i = done; i < b->tasks; i++)
         b->task[i - done] = b->task[i];
     b->tasks -= done;
-    if (!b->tasks || b->loads)
+    if (!b->tasks || b->loading)
         return;
     const struct job *write = jobs_oldest(&b->jobs, b->s.local_cpu ? KV_WRITE : KV_STORE);
     if (!write)
@@ -351,10 +354,12 @@ static void admitted(struct kv_below *b, void *state, uint64_t from, uint64_t to
     struct chunked *s = state;
     s->cached.gpu_tokens = from;
     s->looked_up = false; /* the load lets go of the pins */
-    if (from == to)
-        load(b, s);
-    else
+    if (from < to) {
         add(b, &(struct task){.request = s, .load = true});
+        return;
+    }
+    lmcache_loaded(b->cache, &s->cached);
+    skip_found(s);
 }
 
 static void offer(struct kv_below *b, void *state, uint64_t end, const struct kv_held *held)
@@ -387,12 +392,22 @@ static void taken(struct kv_below *b, uint32_t block)
     (void)b, (void)block;
 }
 
+/* One of the transfers of an asynchronous load is done. */
+static void end_load(struct kv_below *b)
+{
+    struct chunked *s = b->loading;
+    if (--s->request->loads > 0)
+        return;
+    lmcache_loaded(b->cache, &s->cached);
+    b->loading = NULL;
+}
+
 static void transfer_done(struct kv_below *b, uint64_t id)
 {
     struct job j;
     jobs_end(&b->jobs, id, &j);
-    if (j.kind == KV_LOAD && !j.in_step && --b->loads == 0)
-        lmcache_loaded(b->cache, &b->loading->cached);
+    if (j.kind == KV_LOAD && !j.in_step)
+        end_load(b);
     else if (j.to == TRACE_STORAGE && b->s.writes_held)
         lmcache_written(b->cache, j.keys, j.count);
     else if (j.to == TRACE_CPU && j.kind == KV_STORE)

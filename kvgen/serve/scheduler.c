@@ -467,6 +467,8 @@ void scheduler_outputs(struct scheduler *s, const struct step *step)
 void scheduler_loaded(struct scheduler *s, struct serve_request *r)
 {
     (void)s;
+    if (r->kv.loads)
+        return;
     r->state = SERVE_LOADED;
     /* The last known token is always computed, for its output. */
     if (r->kv.computed_tokens == r->kv.known_tokens)

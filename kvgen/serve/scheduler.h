@@ -109,7 +109,8 @@ int scheduler_add(struct scheduler *s, struct serve_request *r);
 int scheduler_schedule(struct scheduler *s, struct step *out);
 /* The outputs of a step are there. In the order of the steps. */
 void scheduler_outputs(struct scheduler *s, const struct step *step);
-/* The load of a request is done (after transfer_done of the cache). */
+/* A KV_LOAD of a request that waits for it is done (after transfer_done of the cache). The request
+ * goes on with the last one. */
 void scheduler_loaded(struct scheduler *s, struct serve_request *r);
 
 /* false: without an arrival every further step is empty and changes nothing, but for requests that

@@ -198,11 +198,7 @@ static void checked_end_transfers(struct checked *c, bool in_step)
         t->done = true;
         c->done[t->kind]++;
         c->ops->transfer_done(c->cache, t->id);
-        bool more = false;
-        for (uint64_t k = 0; k < c->transfers; k++)
-            more |= !c->transfer[k].done && c->transfer[k].kind == KV_LOAD &&
-                    c->transfer[k].request == t->request;
-        if (t->kind == KV_LOAD && t->request->state == SERVE_LOADING && !more)
+        if (t->kind == KV_LOAD && t->request->state == SERVE_LOADING)
             scheduler_loaded(c->scheduler, t->request);
     }
     uint64_t left = 0;
