@@ -85,7 +85,6 @@ struct kv_below {
     uint64_t scratch;
     struct offloaded *first_ended, **last_ended;
     uint64_t sync_left; /* bytes of this step's loads within it */
-    uint64_t endless;   /* requests that fetch for ever */
     bool flushes, failed;
     struct vllm_tracker tracker; /* with store_threshold */
 };
@@ -221,7 +220,6 @@ static void end_fetching(struct kv_below *b, struct offloaded *s)
 {
     for (; s->keeps > 0; s->keeps--)
         vllm_host_end_read(b->host, s->kept[s->keeps - 1], false);
-    b->endless -= s->request->endless;
     s->request->endless = false;
     s->again = 0;
     for (uint32_t g = 0; b->files && g < b->o.groups; g++)
@@ -388,7 +386,6 @@ static enum chunk_answer promote(struct kv_below *b, struct offloaded *s, uint32
     s->mark[g][at] |= CHUNK_TOUCHED | CHUNK_BROUGHT | CHUNK_FETCHED;
     if (s->again > ENDLESS * s->chunks * b->o.groups && !s->request->endless) {
         s->request->endless = true;
-        b->endless++;
         tell(b, KV_ENDLESS, TRACE_CPU, s, key);
     }
     return ANSWER_LATER;
@@ -763,15 +760,9 @@ static void step_done(struct kv_below *b)
         vllm_files_step(b->files);
 }
 
-/* Fetches that do not end keep nobody busy. */
 static bool busy(const struct kv_below *b)
 {
-    uint64_t open = b->open;
-    for (uint64_t i = 0; b->endless && i < b->jobs; i++) {
-        const struct job *j = &b->job[i];
-        open -= j->open && j->kind == KV_PROMOTE && j->owner->request->endless;
-    }
-    return open > 0;
+    return b->open > 0;
 }
 
 const struct kv_below_ops vllm_offload_ops = {

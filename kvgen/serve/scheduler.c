@@ -475,19 +475,20 @@ void scheduler_loaded(struct scheduler *s, struct serve_request *r)
         r->kv.computed_tokens--;
 }
 
-/* Whether one that waits may come to run. */
-static bool some_may_run(const struct queue *q)
-{
-    const struct serve_request *r = q->first;
-    while (r && r->kv.endless)
-        r = r->next;
-    return r;
-}
-
 bool scheduler_has_work(const struct scheduler *s)
 {
-    return s->runs || some_may_run(&s->waiting) || s->holding.count || s->ended.count ||
+    return s->runs || s->waiting.count || s->holding.count || s->ended.count ||
            s->ops->busy(s->cache);
+}
+
+bool scheduler_is_stuck(const struct scheduler *s)
+{
+    const struct serve_request *r = s->waiting.first;
+    if (s->runs || s->holding.count || s->ended.count || !r)
+        return false;
+    while (r && r->kv.endless)
+        r = r->next;
+    return !r;
 }
 
 uint64_t scheduler_running(const struct scheduler *s)

@@ -113,9 +113,11 @@ void scheduler_outputs(struct scheduler *s, const struct step *step);
  * goes on with the last one. */
 void scheduler_loaded(struct scheduler *s, struct serve_request *r);
 
-/* false: without an arrival every further step is empty and changes nothing, but for requests that
- * wait for ever (kv.endless), which may be left in scheduler_waiting. */
+/* false: without an arrival every further step is empty and changes nothing. */
 bool scheduler_has_work(const struct scheduler *s);
+/* Only requests are left that wait for ever (kv.endless): without an arrival no further step brings
+ * anything, though there is work. */
+bool scheduler_is_stuck(const struct scheduler *s);
 uint64_t scheduler_running(const struct scheduler *s);
 /* The queues, from the first to serve: of requests that wait, and of those that hold room while
  * they wait. NULL: empty. Follow .next. */

@@ -275,8 +275,9 @@ static int checked_run(struct checked *c, uint64_t most_tokens)
                                       .prefill_interval = 1};
     struct step last = {0};
     checked_open(c, &so);
-    while (c->requests < CHECKED_REQUESTS || scheduler_has_work(c->scheduler) ||
-           (c->async && last.number)) {
+    while (c->requests < CHECKED_REQUESTS ||
+           ((scheduler_has_work(c->scheduler) || (c->async && last.number)) &&
+            !scheduler_is_stuck(c->scheduler))) {
         for (uint64_t n = rng_below(c->rng, 3); n > 0 && c->requests < CHECKED_REQUESTS; n--) {
             checked_request(c, c->requests, most_tokens);
             assert_int_equal(scheduler_add(c->scheduler, &c->request[c->requests]), 0);

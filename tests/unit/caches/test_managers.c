@@ -285,7 +285,7 @@ static void serve_prompt(struct checked *c, uint64_t content, uint64_t blocks)
                                 .max_load_tokens = KV_NO_LIMIT,
                                 .max_offload_tokens = KV_NO_LIMIT};
     assert_int_equal(scheduler_add(c->scheduler, r), 0);
-    while (scheduler_has_work(c->scheduler))
+    while (scheduler_has_work(c->scheduler) && !scheduler_is_stuck(c->scheduler))
         assert_int_equal(checked_step(c, &last), 0);
 }
 
