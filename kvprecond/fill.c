@@ -57,6 +57,8 @@ struct writer {
     atomic_uint_fast64_t bytes;        /* written so far */
     atomic_int_fast64_t counted_to_ns; /* all completions before it are tallied; INT64_MAX: ended */
     struct tally tally[TALLIES];
+    struct fill_held held; /* of the fill */
+    struct gap_loop gaps;
 };
 
 /* What all threads share. */
@@ -77,7 +79,24 @@ struct fill {
     struct fill_result *r;
     struct writer *writers;
     unsigned started, rounds; /* rounds that have ended */
+    bool filled;              /* the caller has been told */
 };
+
+int fill_hold(const struct gap_list *gaps, struct fill_held *held, int64_t start_ns,
+              int64_t done_ns)
+{
+    int64_t away_ns, stopped_ns, ns = done_ns - start_ns;
+
+    if (!gaps || !held)
+        return 0;
+    away_ns = gap_list_overlap(gaps, start_ns, done_ns);
+    stopped_ns = gap_list_stopped(gaps, start_ns, done_ns);
+    away_ns = stopped_ns > away_ns ? stopped_ns : away_ns;
+    if (away_ns == 0)
+        return 0;
+    int ret = hist_record(held->held, ns);
+    return ret < 0 ? ret : hist_record(held->freed, ns > away_ns ? ns - away_ns : 0);
+}
 
 /* Notes a failure and stops all threads. Any thread. */
 static void fill_fail(struct fill *f, int code, const struct err *e)
@@ -183,7 +202,12 @@ static int count_write(struct writer *w, const struct write *s, int64_t now_ns)
     atomic_fetch_add_explicit(&w->bytes, s->part.len, memory_order_relaxed);
     if (s->of_fill && atomic_fetch_sub(&f->writes_left, 1) == 1)
         atomic_store(&f->rounds_from_ns, now_ns);
-    return t->service ? hist_record(t->service, s->req.done_ns - s->req.start_ns) : 0;
+    if (!t->service)
+        return 0;
+    int ret = s->of_fill ? fill_hold(f->o->gaps, f->o->held ? &w->held : NULL, s->req.start_ns,
+                                     s->req.done_ns)
+                         : 0;
+    return ret < 0 ? ret : hist_record(t->service, s->req.done_ns - s->req.start_ns);
 }
 
 static void end_write(struct writer *w, struct write *s, int64_t now_ns)
@@ -217,8 +241,11 @@ static void *writer_run(void *arg)
     struct writer *w = arg;
     struct fill *f = w->fill;
     struct io_req *done[FILL_BATCH];
+    int64_t turn_ns;
     int n = 0;
 
+    gap_loop_open(&w->gaps, f->o->gaps, GAPS_OF_ENGINE, "writer", (unsigned)(w - f->writers));
+    turn_ns = clock_now_ns();
     while (n >= 0 && (w->in_flight > 0 || w->filled || more_to_make(w))) {
         int64_t now_ns;
 
@@ -235,6 +262,8 @@ static void *writer_run(void *arg)
         if (n == 0 && atomic_load(&f->abandon))
             break;
         now_ns = clock_now_ns();
+        gap_loop_look(&w->gaps, turn_ns, now_ns);
+        turn_ns = now_ns;
         for (int i = 0; i < n; i++)
             end_write(w, done[i]->owner, now_ns);
         atomic_store(&w->counted_to_ns, now_ns);
@@ -244,6 +273,7 @@ static void *writer_run(void *arg)
             fill_fail(f, err_errno(&e, n, ERR_FAILED, "", "completions cannot be had"), &e);
         }
     }
+    gap_loop_close(&w->gaps);
     atomic_store(&w->counted_to_ns, INT64_MAX);
     pthread_mutex_lock(&f->lock);
     f->running--;
@@ -295,6 +325,11 @@ static void watch_rounds(struct fill *f)
 {
     const int64_t from_ns = atomic_load(&f->rounds_from_ns);
 
+    if (f->o->round_ns > 0 && from_ns != 0 && !f->filled) {
+        f->filled = true;
+        if (f->o->filled)
+            f->o->filled(f->o->ctx);
+    }
     while (f->o->round_ns > 0 && from_ns != 0 && !atomic_load(&f->stop) &&
            counted_to(f, from_ns + (f->rounds + 1) * f->o->round_ns)) {
         struct fill_span span = {.elapsed_ns = f->o->round_ns};
@@ -352,6 +387,8 @@ static int writer_init(struct writer *w, struct fill *f, unsigned i)
     w->writes = calloc(o->bufs, sizeof(*w->writes));
     if (!w->writes)
         return -ENOMEM;
+    if (o->held && (!(w->held.held = hist_create()) || !(w->held.freed = hist_create())))
+        return -ENOMEM;
     for (unsigned k = 0; k <= last; k++) {
         w->tally[k].service = hist_create();
         if (!w->tally[k].service)
@@ -408,6 +445,10 @@ static int gather_lanes(const struct fill *f, int64_t start_ns)
         if (t->last_ns - start_ns > lane->elapsed_ns)
             lane->elapsed_ns = t->last_ns - start_ns;
         ret = lane->service ? hist_merge(lane->service, t->service) : 0;
+        if (ret == 0 && o->held)
+            ret = hist_merge(o->held->held, f->writers[i].held.held);
+        if (ret == 0 && o->held)
+            ret = hist_merge(o->held->freed, f->writers[i].held.freed);
     }
     return ret;
 }
@@ -460,6 +501,8 @@ out:
     for (unsigned i = 0; f.writers && i < f.threads; i++) {
         for (unsigned k = 0; k < TALLIES; k++)
             hist_free(f.writers[i].tally[k].service);
+        hist_free(f.writers[i].held.held);
+        hist_free(f.writers[i].held.freed);
         if (!r->stuck) /* engines may look at them until the process ends */
             free(f.writers[i].writes);
     }

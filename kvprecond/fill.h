@@ -11,6 +11,7 @@
 #include "kvprecond/steady.h"
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
+#include "lib/io/gap_list.h"
 #include "lib/io/io.h"
 
 /* What a thread writes with; the caller's. The engine is open, with pool registered. */
@@ -24,6 +25,12 @@ struct fill_span {
     uint64_t bytes, writes; /* completed */
     int64_t elapsed_ns;
     const struct hist *service; /* ns from hand-over to completion of a write; lent */
+};
+
+/* Times of writes that gaps of their thread, or of the process, lengthened: as they were, and
+ * without it. The caller's. */
+struct fill_held {
+    struct hist *held, *freed; /* ns */
 };
 
 /* What the caller wants, from one look to the next. */
@@ -56,6 +63,11 @@ struct fill_opts {
     /* Above 0: the same writes go on after the fill. Each span of this length is a round, until
      * round returns true, STEADY_ROUNDS at most. */
     int64_t round_ns;
+    struct gap_list *gaps;  /* of its threads; NULL: not watched */
+    struct fill_held *held; /* of the writes of the fill, which are added; NULL: not wanted */
+    /* Called when the fill is over and the first round has begun, in the caller's thread; may be
+     * NULL. */
+    void (*filled)(void *ctx);
     /* Called after each round, in order, in the caller's thread. True ends the run. */
     bool (*round)(void *ctx, const struct fill_span *span);
     /* Called several times a second in the caller's thread, with the bytes written so far, rounds
@@ -77,6 +89,11 @@ struct fill_result {
  * class ERR_FAILED when a write failed: no more are begun, and those in flight are awaited. *r is
  * filled in every case. */
 int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *service, struct err *e);
+
+/* A write from start_ns to done_ns: adds it to held when its thread or the process was away for a
+ * part of it. gaps, held: NULL: nothing is watched. 0 or -ENOMEM. */
+int fill_hold(const struct gap_list *gaps, struct fill_held *held, int64_t start_ns,
+              int64_t done_ns);
 
 /* Buffers for a queue that keeps depth writes of write_bytes in flight while others are filled. */
 unsigned fill_buffers(unsigned depth, uint32_t write_bytes);

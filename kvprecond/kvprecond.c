@@ -20,6 +20,7 @@
 #include "kvprecond/rounds.h"
 #include "kvprecond/run_progress.h"
 #include "kvprecond/stream.h"
+#include "kvprecond/witness.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptors.h"
 #include "lib/base/err.h"
@@ -40,6 +41,8 @@ struct run {
     struct lane *lanes;          /* report.lane_count of them */
     struct claim_others *others; /* on the file system of each */
     struct hist *service;
+    struct witness witness;
+    bool filled; /* the witness's first span, the fill, has ended */
     struct run_progress progress_line;
     bool written; /* the fill has begun */
 };
@@ -144,7 +147,10 @@ static int open_queues(struct run *r, struct err *e)
     r->service = hist_create();
     r->progress_line.progress =
         progress_open(stderr, options_program(), (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
-    if (!r->service || !r->progress_line.progress)
+    r->witness.gaps = gap_list_create();
+    r->report.held = (struct fill_held){hist_create(), hist_create()};
+    if (!r->service || !r->progress_line.progress || !r->witness.gaps || !r->report.held.held ||
+        !r->report.held.freed)
         return err_nomem(e, "buffers");
     r->report.service = r->service;
     for (unsigned i = 0; i < r->report.lane_count && ret == 0; i++) {
@@ -196,11 +202,27 @@ static enum fill_wish tick(void *ctx, uint64_t written)
     return wish(r);
 }
 
-static bool end_round(void *ctx, const struct fill_span *span)
+/* The fill is over; what follows are rounds. */
+static void end_filling(void *ctx)
 {
     struct run *r = ctx;
 
-    bool steady = rounds_add(&r->report.rounds, span);
+    witness_end(&r->witness, &r->report.disturbance, &r->report.facts);
+    r->filled = true;
+    witness_begin(&r->witness);
+}
+
+static bool end_round(void *ctx, const struct fill_span *span)
+{
+    struct run *r = ctx;
+    struct disturbance round;
+    char why[DISTURBANCE_WHY];
+
+    witness_end(&r->witness, &round, NULL);
+    witness_begin(&r->witness);
+    if (disturbance_judge(&round, why) != VALIDITY_UNRELIABLE)
+        why[0] = '\0';
+    bool steady = rounds_add(&r->report.rounds, span, why);
 
     if (r->o.rounds) /* a kill loses the round under way; an error is told at the end, which saves
                         too */
@@ -216,6 +238,7 @@ struct streaming {
     atomic_uint_fast64_t written;
     struct streaming *all; /* the first of them */
     struct stream_result result;
+    struct fill_held held;
     struct err e;
     int ret;
 };
@@ -245,6 +268,8 @@ static void *stream_main(void *arg)
                                   .fillers = (unsigned)s->run->o.threads,
                                   .depth = l->depth,
                                   .advice = s->run->o.advice,
+                                  .gaps = s->run->witness.gaps,
+                                  .held = &s->held,
                                   .tick = stream_tick,
                                   .ctx = s};
 
@@ -279,7 +304,9 @@ static int add_stream(struct run *r, const struct streaming *s, struct err *e)
     r->report.store_wait_ns += s->result.store_wait_ns;
     if (s->ret < 0 && e)
         *e = s->e;
-    if (s->ret == 0 && hist_merge(r->service, l->service) < 0)
+    if (s->ret == 0 && (hist_merge(r->service, l->service) < 0 ||
+                        hist_merge(r->report.held.held, s->held.held) < 0 ||
+                        hist_merge(r->report.held.freed, s->held.freed) < 0))
         return err_nomem(e, "histogram");
     return s->ret;
 }
@@ -298,6 +325,9 @@ static int stream(struct run *r, struct err *e)
         all[i].run = r;
         all[i].lane = &r->lanes[i];
         all[i].all = all;
+        all[i].held = (struct fill_held){hist_create(), hist_create()};
+        if (!all[i].held.held || !all[i].held.freed)
+            first = err_nomem(e, "histogram");
     }
     unsigned started = 1;
     while (started < n && first == 0) {
@@ -313,6 +343,8 @@ static int stream(struct run *r, struct err *e)
     for (unsigned i = 0; i < n; i++) {
         int ret = add_stream(r, &all[i], first ? NULL : e);
         first = first ? first : ret;
+        hist_free(all[i].held.held);
+        hist_free(all[i].held.freed);
     }
     free(all);
     return first;
@@ -340,6 +372,9 @@ static int fill_all(struct run *r, struct err *e)
                                 .bufs = r->lanes[0].bufs,
                                 .depth = r->report.depth,
                                 .round_ns = r->o.until_steady ? r->o.round_ns : 0,
+                                .gaps = r->witness.gaps,
+                                .held = &r->report.held,
+                                .filled = end_filling,
                                 .round = end_round,
                                 .tick = tick,
                                 .ctx = r};
@@ -354,6 +389,18 @@ static int fill_all(struct run *r, struct err *e)
     return ret;
 }
 
+static void begin_watching(struct run *r)
+{
+    struct witness *w = &r->witness;
+
+    for (unsigned i = 0; i < r->report.lane_count && !r->o.remote; i++) {
+        const struct lane *l = &r->lanes[i];
+        w->device[w->devices++] = &l->device;
+        w->slack_bytes += (uint64_t)l->queue_count * l->depth * l->plan.o.write_bytes;
+    }
+    witness_begin(w);
+}
+
 static int fill(struct run *r, struct err *e)
 {
     int64_t cpu_ns = clock_process_cpu_ns();
@@ -365,7 +412,10 @@ static int fill(struct run *r, struct err *e)
     r->progress_line.size = r->report.size_bytes;
     r->progress_line.round_ns = r->o.until_steady ? r->o.round_ns : 0;
     r->progress_line.begun_ns = r->progress_line.shown_ns = clock_now_ns();
+    begin_watching(r);
     ret = r->o.mode == PLAN_STREAM ? stream(r, e) : fill_all(r, e);
+    if (!r->filled)
+        witness_end(&r->witness, &r->report.disturbance, &r->report.facts);
     r->report.cpu_ns = clock_process_cpu_ns() - cpu_ns;
     progress_clear(r->progress_line.progress);
     if (ret < 0)
@@ -456,8 +506,10 @@ static int run_fill(struct run *r, struct err *e)
     if (ret < 0 || !r->o.until_steady || r->report.fill.stopped || rounds_steady(rounds))
         return ret;
     return err_set(e, EAGAIN, ERR_FAILED, r->report.lane_count > 1 ? "" : r->o.targets[0].path,
-                   "steady state was not reached in %u round%s (by %s)", rounds->count,
-                   units_plural(rounds->count), rounds_track_name(rounds->track));
+                   "steady state was not reached in %u round%s (by %s); %u of them %s disturbed",
+                   rounds->count, units_plural(rounds->count), rounds_track_name(rounds->track),
+                   rounds->count - rounds->judged,
+                   rounds->count - rounds->judged == 1 ? "was" : "were");
 }
 
 /* Writes every output, whatever became of those before: a fill may have taken hours. */
@@ -499,6 +551,9 @@ static int run_close(struct run *r, struct err *e)
     }
     free(r->lanes);
     free(r->others);
+    gap_list_free(r->witness.gaps);
+    hist_free(r->report.held.held);
+    hist_free(r->report.held.freed);
     hist_free(r->service);
     return first;
 }

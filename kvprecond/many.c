@@ -14,6 +14,7 @@
 struct account {
     int status;
     bool complete, steady;
+    enum validity_state state; /* the worst of its figures */
     uint64_t bytes, size_bytes, writes;
     int64_t elapsed_ns, sync_ns, p50_ns, p99_ns;
 };
@@ -30,11 +31,23 @@ struct many {
     size_t *account_len, *text_len;
 };
 
+static enum validity_state worst_of(const struct report *r)
+{
+    enum validity_state worst = VALIDITY_GOOD;
+
+    for (unsigned i = 0; i < REPORT_FIGURES; i++) {
+        struct report_doubt d = report_validity(r, i);
+        worst = d.state > worst ? d.state : worst;
+    }
+    return worst;
+}
+
 static struct account account_of(const struct report *r, int status)
 {
     return (struct account){.status = status,
                             .complete = r->fill.complete,
                             .steady = rounds_steady(&r->rounds),
+                            .state = worst_of(r),
                             .bytes = r->fill.bytes,
                             .size_bytes = r->size_bytes,
                             .writes = r->fill.writes,
@@ -54,6 +67,7 @@ static void add(struct account *all, const struct account *a)
     all->status = a->status > all->status ? a->status : all->status;
     all->complete &= a->complete;
     all->steady &= a->steady;
+    all->state = a->state > all->state ? a->state : all->state;
     all->bytes += a->bytes;
     all->size_bytes += a->size_bytes;
     all->writes += a->writes;
@@ -102,14 +116,16 @@ static void text_rank(const struct many *m, unsigned i, FILE *out)
         fprintf(out, "  missing     rank %u on %s\n", i, host);
         return;
     }
-    fprintf(out, "  rank %-6u %s: %s, %s over %s; a write p50 %s, p99 %s%s%s\n", i, host,
+    fprintf(out, "  rank %-6u %s: %s, %s over %s; a write p50 %s, p99 %s%s%s%s%s\n", i, host,
             units_format_bytes(bytes, sizeof(bytes), (double)a->bytes),
             units_format_rate(rate, sizeof(rate), bytes_per_s(a)),
             units_format_duration(took, sizeof(took), (double)a->elapsed_ns),
             units_format_duration(p50, sizeof(p50), (double)a->p50_ns),
             units_format_duration(p99, sizeof(p99), (double)a->p99_ns),
             a->complete ? "" : "; not complete",
-            m->o->until_steady && !a->steady ? "; not steady" : "");
+            m->o->until_steady && !a->steady ? "; not steady" : "",
+            a->state == VALIDITY_GOOD ? "" : "; ",
+            a->state == VALIDITY_GOOD ? "" : validity_state_word(a->state));
 }
 
 static int text_all(const struct many *m, FILE *out, struct err *e)
@@ -129,6 +145,8 @@ static int text_all(const struct many *m, FILE *out, struct err *e)
         text_rank(m, i, out);
     if (m->o->until_steady)
         fprintf(out, "  steady      %s\n", a->steady ? "yes, on all ranks" : "no");
+    fprintf(out, "  validity    %s%s\n", validity_state_word(a->state),
+            a->state == VALIDITY_GOOD ? "" : ": the ranks' own reports say why (--json)");
     if (fflush(out) != 0 || ferror(out))
         return err_errno(e, errno ? -errno : -EIO, ERR_OUTPUT, "standard output",
                          "cannot be written");
@@ -184,6 +202,7 @@ static int json_all(const struct many *m, const char *path, const struct report 
     } else {
         jsonout_null(j, "steady_state");
     }
+    jsonout_text_value(j, "validity", validity_state_word(a->state));
     json_ranks(j, m);
     int rc = jsonout_save(j, path, e);
     jsonout_free(j);

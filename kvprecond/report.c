@@ -72,7 +72,100 @@ static const char *advice_name(const struct report *r)
     return names[r->o->advice];
 }
 
+/* ---- validity ---- */
+
+/* Times of writes, a second time without what their thread or the process was away. */
+static void doubt_times(const struct report *r, struct report_doubt *d)
+{
+    char a[TEXT_CAP], b[TEXT_CAP], added[JUDGE_ADDED];
+    unsigned i;
+
+    if (!r->held.held || hist_count(r->held.held) == 0)
+        return;
+    struct hist *without = judge_without(r->service, r->held.held, r->held.freed);
+    double share = without ? judge_moved(r->service, without, &i) : 0;
+    if (!without) {
+        d->state = VALIDITY_UNKNOWN;
+        snprintf(d->why, sizeof(d->why), "out of memory: it was not judged");
+    } else if (judge_longer(share) != VALIDITY_GOOD) {
+        d->state = VALIDITY_UNRELIABLE;
+        snprintf(d->why, sizeof(d->why), "%s p%u (%s instead of %s)",
+                 judge_added(added, "waiting of kvprecond", share), judge_percentile[i].percent,
+                 units_format_duration(
+                     a, sizeof(a), (double)hist_percentile(r->service, judge_percentile[i].ppm)),
+                 units_format_duration(b, sizeof(b),
+                                       (double)hist_percentile(without, judge_percentile[i].ppm)));
+    }
+    hist_free(without);
+}
+
+/* Rounds are judged without those that were disturbed; with too few left, nothing is known. */
+static void doubt_steady(const struct report *r, struct report_doubt *d)
+{
+    const struct rounds *all = &r->rounds;
+    unsigned out = all->count - all->judged;
+
+    if (out == 0)
+        return;
+    if (all->judged < STEADY_WINDOW)
+        d->state = VALIDITY_UNRELIABLE;
+    snprintf(d->why, sizeof(d->why), "%u of %u round%s %s left out: %s", out, all->count,
+             units_plural(all->count), out == 1 ? "is" : "are",
+             all->round[all->count - 1].disturbed[0] ? all->round[all->count - 1].disturbed
+                                                     : "disturbed");
+}
+
+struct report_doubt report_validity(const struct report *r, enum report_figure figure)
+{
+    struct report_doubt d = {.state = VALIDITY_GOOD};
+    char why[DISTURBANCE_WHY];
+
+    if (figure == REPORT_STEADY) {
+        doubt_steady(r, &d);
+        return d;
+    }
+    if (figure == REPORT_SERVICE)
+        doubt_times(r, &d);
+    enum validity_state state = disturbance_judge(&r->disturbance, why);
+    /* What moved a percentile is known of each write, but for others' traffic. */
+    bool told = figure == REPORT_SERVICE && state == VALIDITY_UNRELIABLE &&
+                !disturbance_is_foreign(&r->disturbance);
+    if (state > d.state && !told) {
+        d.state = state;
+        snprintf(d.why, sizeof(d.why), "%s", why);
+    }
+    return d;
+}
+
+static const char *figure_name(enum report_figure figure)
+{
+    static const char *const names[] = {[REPORT_BANDWIDTH] = "bandwidth",
+                                        [REPORT_SERVICE] = "service",
+                                        [REPORT_STEADY] = "steady_state"};
+
+    return names[figure];
+}
+
 /* ---- text ---- */
+
+/* "good", or each figure that is not, with its reason. */
+static void text_validity(const struct report *r, FILE *out)
+{
+    static const char *const what[] = {[REPORT_BANDWIDTH] = "bandwidth",
+                                       [REPORT_SERVICE] = "times of a write",
+                                       [REPORT_STEADY] = "steady state"};
+    unsigned told = 0;
+
+    for (unsigned i = 0; i < REPORT_FIGURES; i++) {
+        struct report_doubt d = report_validity(r, i);
+        if (d.state == VALIDITY_GOOD && !d.why[0])
+            continue;
+        fprintf(out, "  %-11s %s: %s: %s\n", told++ ? "" : "validity", what[i],
+                validity_state_word(d.state), d.why);
+    }
+    if (told == 0)
+        fprintf(out, "  validity    good\n");
+}
 
 static void text_asked(const struct report *r, FILE *out)
 {
@@ -224,6 +317,8 @@ static void text_round(unsigned number, const struct round *round, FILE *out)
     if (round->verdict.average > 0)
         fprintf(out, "  %5.1f %%  %5.1f %%", round->verdict.range_share * 100,
                 round->verdict.slope_share * 100);
+    if (round->disturbed[0])
+        fprintf(out, "  left out: %s", round->disturbed);
     fprintf(out, "%s\n", round->verdict.steady ? "  steady" : "");
 }
 
@@ -247,17 +342,20 @@ static void text_rounds(const struct report *r, FILE *out)
             "mean", "p99", "range", "slope");
     for (unsigned i = 0; i < all->count; i++)
         text_round(i + 1, &all->round[i], out);
-    last = &all->round[all->count - 1].verdict;
-    if (last->average > 0)
+    last = all->judged ? &rounds_last(all)->verdict : NULL;
+    if (last && last->average > 0)
         fprintf(
             out,
-            "  steady      %s: over rounds %u to %u the range of %s is %.1f %% of its average "
+            "  steady      %s: over rounds %u to %u%s the range of %s is %.1f %% of its average "
             "(%.0f %% allowed),\n              the rise of its line %.1f %% (%.0f %% allowed)\n",
-            last->steady ? "yes" : "no", all->count - STEADY_WINDOW + 1, all->count, track,
+            last->steady ? "yes" : "no", all->number[all->judged - STEADY_WINDOW] + 1,
+            all->number[all->judged - 1] + 1,
+            all->judged < all->count ? " (without disturbed ones)" : "", track,
             last->range_share * 100, STEADY_RANGE_MAX * 100, last->slope_share * 100,
             STEADY_SLOPE_MAX * 100);
     else
-        fprintf(out, "  steady      no: %u round%s of %d\n", all->count, units_plural(all->count),
+        fprintf(out, "  steady      no: %u%s round%s of %d\n", all->judged,
+                all->judged < all->count ? " undisturbed" : "", units_plural(all->judged),
                 STEADY_WINDOW);
     if (r->fill.complete && r->why_short)
         fprintf(out, "              ended by %s\n", r->why_short);
@@ -278,6 +376,7 @@ int report_text(const struct report *r, FILE *out, struct err *e)
     text_targets(r, out);
     text_stream(r, out);
     text_rounds(r, out);
+    text_validity(r, out);
     if (fflush(out) != 0 || ferror(out))
         return err_errno(e, errno ? -errno : -EIO, ERR_OUTPUT, "standard output",
                          "cannot be written");
@@ -458,10 +557,29 @@ static void json_rounds(struct jsonout *j, const struct report *r)
         json_f64_or_null(j, "range_share", judged, round->verdict.range_share);
         json_f64_or_null(j, "slope_share", judged, round->verdict.slope_share);
         jsonout_bool(j, "steady", round->verdict.steady);
+        jsonout_text_value(j, "disturbed", round->disturbed[0] ? round->disturbed : NULL);
         jsonout_end(j);
     }
     jsonout_end(j);
     jsonout_end(j);
+}
+
+/* The facts of the fill, and what they say of each figure. */
+static void json_validity(struct jsonout *j, const struct report *r)
+{
+    jsonout_array(j, "validity");
+    for (unsigned i = 0; i < REPORT_FIGURES; i++) {
+        const struct report_doubt d = report_validity(r, i);
+        if (i == REPORT_STEADY && !r->o->until_steady)
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "figures", figure_name(i));
+        jsonout_text_value(j, "state", validity_state_word(d.state));
+        jsonout_text_value(j, "why", d.why);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    facts_write(j, &r->facts, FACTS_OF_EVIDENCE);
 }
 
 struct jsonout *report_document(const struct report *r, int argc, char *const *argv)
@@ -475,6 +593,7 @@ struct jsonout *report_document(const struct report *r, int argc, char *const *a
     json_fill(j, r);
     json_stream(j, r);
     json_rounds(j, r);
+    json_validity(j, r);
     jsonout_object(j, "kernel");
     json_u64_or_null(j, "device_write_bytes", r->counted, r->device_write_bytes);
     jsonout_end(j);

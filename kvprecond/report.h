@@ -10,6 +10,7 @@
 #include "kvprecond/lane.h"
 #include "kvprecond/options.h"
 #include "kvprecond/rounds.h"
+#include "kvprecond/witness.h"
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
 #include "lib/base/notes.h"
@@ -23,10 +24,13 @@ struct report {
     unsigned lane_count;
     struct fill_result fill;
     struct rounds rounds;
-    const struct hist *service; /* ns, of the writes of the fill */
-    const char *engine;         /* name of the I/O engine */
-    unsigned depth;             /* most writes in flight of a queue */
-    struct notes fallbacks;     /* what the host or the target refused */
+    const struct hist *service;     /* ns, of the writes of the fill */
+    struct fill_held held;          /* of these */
+    struct disturbance disturbance; /* of the fill */
+    struct facts facts;             /* likewise */
+    const char *engine;             /* name of the I/O engine */
+    unsigned depth;                 /* most writes in flight of a queue */
+    struct notes fallbacks;         /* what the host or the target refused */
     bool direct;
     int huge_pages;      /* of the buffers: 1 huge, 0 small, -1 not known */
     uint64_t size_bytes; /* of the fill */
@@ -49,6 +53,20 @@ struct report {
     unsigned doors;
     struct tier_door door[TIER_DOORS_MAX];
 };
+
+/* Whether the figures may be believed, each with what moved it. */
+enum report_figure {
+    REPORT_BANDWIDTH,
+    REPORT_SERVICE,
+    REPORT_STEADY,
+    REPORT_FIGURES
+};
+struct report_doubt {
+    enum validity_state state;
+    char why[DISTURBANCE_WHY + 96]; /* may also be there when it is good */
+};
+/* Of a figure; those of rounds are there with --until-steady. */
+struct report_doubt report_validity(const struct report *r, enum report_figure figure);
 
 /* Text for a terminal. 0 or negative errno of the stream, class ERR_OUTPUT. */
 int report_text(const struct report *r, FILE *out, struct err *e);

@@ -11,7 +11,8 @@
 
 #define ROUNDS_LINE_CAP 192
 #define ROUNDS_HEADER                                                                              \
-    "Round,Start_s,Seconds,Bytes,Bandwidth_GiB_s,IOPS,Latency_mean_us,Latency_p99_us,Steady\n"
+    "Round,Start_s,Seconds,Bytes,Bandwidth_GiB_s,IOPS,Latency_mean_us,Latency_p99_us,Steady,"      \
+    "Disturbed\n"
 
 const char *rounds_track_name(enum rounds_track track)
 {
@@ -21,7 +22,7 @@ const char *rounds_track_name(enum rounds_track track)
     return names[track];
 }
 
-bool rounds_add(struct rounds *r, const struct fill_span *span)
+bool rounds_add(struct rounds *r, const struct fill_span *span, const char *disturbed)
 {
     const double seconds = (double)span->elapsed_ns / (double)UNITS_NS_PER_S;
     struct round *round = &r->round[r->count];
@@ -35,11 +36,21 @@ bool rounds_add(struct rounds *r, const struct fill_span *span)
                             .p99_ns = hist_percentile(span->service, 990000)};
     if (r->count > 0)
         round->start_ns = round[-1].start_ns + round[-1].elapsed_ns;
-    r->value[r->count++] = r->track == ROUNDS_LATENCY ? round->mean_ns
-                           : r->track == ROUNDS_IOPS  ? round->iops
-                                                      : round->bytes_per_s;
-    round->verdict = steady_judge(r->value, r->count);
+    snprintf(round->disturbed, sizeof(round->disturbed), "%s", disturbed);
+    if (!disturbed[0]) {
+        r->number[r->judged] = r->count;
+        r->value[r->judged++] = r->track == ROUNDS_LATENCY ? round->mean_ns
+                                : r->track == ROUNDS_IOPS  ? round->iops
+                                                           : round->bytes_per_s;
+        round->verdict = steady_judge(r->value, r->judged);
+    }
+    r->count++;
     return round->verdict.steady;
+}
+
+const struct round *rounds_last(const struct rounds *r)
+{
+    return r->judged > 0 ? &r->round[r->number[r->judged - 1]] : NULL;
 }
 
 bool rounds_steady(const struct rounds *r)
@@ -54,11 +65,12 @@ int rounds_save(const struct rounds *r, const char *path, struct err *e)
 
     for (unsigned i = 0; i < r->count; i++) {
         const struct round *round = &r->round[i];
-        int n = snprintf(text + len, ROUNDS_LINE_CAP, "%u,%.3f,%.3f,%llu,%.6f,%.3f,%.3f,%.3f,%d\n",
-                         i + 1, (double)round->start_ns / 1e9, (double)round->elapsed_ns / 1e9,
-                         (unsigned long long)round->bytes, round->bytes_per_s / (double)UNITS_GIB,
-                         round->iops, round->mean_ns / 1e3, (double)round->p99_ns / 1e3,
-                         round->verdict.steady);
+        int n =
+            snprintf(text + len, ROUNDS_LINE_CAP, "%u,%.3f,%.3f,%llu,%.6f,%.3f,%.3f,%.3f,%d,%d\n",
+                     i + 1, (double)round->start_ns / 1e9, (double)round->elapsed_ns / 1e9,
+                     (unsigned long long)round->bytes, round->bytes_per_s / (double)UNITS_GIB,
+                     round->iops, round->mean_ns / 1e3, (double)round->p99_ns / 1e3,
+                     round->verdict.steady, round->disturbed[0] != '\0');
 
         len += n < ROUNDS_LINE_CAP ? (size_t)n : ROUNDS_LINE_CAP - 1;
     }

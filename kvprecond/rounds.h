@@ -7,6 +7,7 @@
 
 #include "kvprecond/fill.h"
 #include "kvprecond/steady.h"
+#include "kvprecond/witness.h"
 #include "lib/base/err.h"
 
 /* In the order of the choices of --track. */
@@ -22,7 +23,8 @@ struct round {
     uint64_t bytes, writes;
     double bytes_per_s, iops, mean_ns;
     int64_t p99_ns;
-    struct steady verdict; /* on the rounds up to this one */
+    char disturbed[DISTURBANCE_WHY]; /* by what; "": by nothing that is known */
+    struct steady verdict; /* on the undisturbed rounds up to this one; of a disturbed one all 0 */
 };
 
 /* Plain values. Before the first round, zero it and set track. */
@@ -30,13 +32,18 @@ struct rounds {
     enum rounds_track track;
     unsigned count;
     struct round round[STEADY_ROUNDS];
-    double value[STEADY_ROUNDS]; /* the tracked figure, by round */
+    unsigned judged;                /* rounds that were not disturbed */
+    double value[STEADY_ROUNDS];    /* the tracked figure, by undisturbed round */
+    unsigned number[STEADY_ROUNDS]; /* which of round each of these is */
 };
 
-/* Adds the next round and judges; at most STEADY_ROUNDS times. True: steady. */
-bool rounds_add(struct rounds *r, const struct fill_span *span);
+/* Adds the next round and judges; at most STEADY_ROUNDS times. disturbed: by what, so that the
+ * round says nothing of the target; "": by nothing. True: steady. */
+bool rounds_add(struct rounds *r, const struct fill_span *span, const char *disturbed);
 /* Does the last round end a steady window? */
 bool rounds_steady(const struct rounds *r);
+/* The last round that was not disturbed; NULL: there is none. */
+const struct round *rounds_last(const struct rounds *r);
 
 /* Writes CSV to path ("-": standard output), with the columns of kvtrace(5), section Rounds. Class
  * ERR_OUTPUT. */

@@ -48,6 +48,7 @@ struct stream {
     int64_t ticked_ns, last_ns;
     int failed; /* the first failure, which *e tells */
     struct err *e;
+    struct gap_loop gaps;
 };
 
 /* ---- fillers ---- */
@@ -65,7 +66,10 @@ static void insert_full(struct stream *s, struct chunk *c)
 static void *filler_run(void *arg)
 {
     struct stream *s = arg;
+    struct gap_loop gaps;
 
+    /* Gaps of a filler lengthen no write; what it waited may leave the target without work. */
+    gap_loop_open(&gaps, s->o->gaps, GAPS_OF_MEMORY, "filler", 0);
     pthread_mutex_lock(&s->lock);
     for (;;) {
         struct chunk *c;
@@ -87,6 +91,7 @@ static void *filler_run(void *arg)
         s->o->queue.io->ops->wake(s->o->queue.io);
     }
     pthread_mutex_unlock(&s->lock);
+    gap_loop_close(&gaps);
     return NULL;
 }
 
@@ -202,7 +207,8 @@ static void end_step(struct stream *s, struct chunk *c, int64_t now_ns)
     }
     if (s->o->target)
         ret = fill_target_done(s->o->target, c->file, c->part.len, &e);
-    if (ret == 0 && hist_record(s->service, c->service_ns) < 0)
+    if (ret == 0 && (hist_record(s->service, c->service_ns) < 0 ||
+                     fill_hold(s->o->gaps, s->o->held, now_ns - c->service_ns, now_ns) < 0))
         ret = err_nomem(&e, "histogram");
     if (ret < 0) {
         stream_fail(s, ret, &e);
@@ -252,6 +258,7 @@ static void write_all(struct stream *s)
     struct io *io = s->o->queue.io;
     struct io_req *done[STREAM_BATCH];
     bool abandon = false;
+    int64_t turn_ns = clock_now_ns();
 
     for (;;) {
         int64_t from_ns, now_ns, *wait;
@@ -266,6 +273,8 @@ static void write_all(struct stream *s)
         now_ns = clock_now_ns();
         if (wait)
             *wait += now_ns - from_ns;
+        gap_loop_look(&s->gaps, turn_ns, now_ns);
+        turn_ns = now_ns;
         for (int i = 0; i < n; i++)
             end_step(s, done[i]->owner, now_ns);
         if (n < 0) {
@@ -330,7 +339,9 @@ int stream_run(const struct stream_opts *o, struct stream_result *r, struct hist
         goto out;
     start_ns = s.last_ns = s.ticked_ns = clock_now_ns();
     start_fillers(&s);
+    gap_loop_open(&s.gaps, o->gaps, GAPS_OF_ENGINE, "writer", 0);
     write_all(&s);
+    gap_loop_close(&s.gaps);
     stop_filling(&s);
     for (unsigned i = 0; i < s.started; i++)
         pthread_join(s.fillers[i], NULL);

@@ -27,6 +27,8 @@ struct stream_opts {
     unsigned fillers; /* threads that fill buffers, 1 or more */
     unsigned depth;   /* most writes in flight; the engine's */
     enum stream_advice advice;
+    struct gap_list *gaps;                               /* of its threads; NULL: not watched */
+    struct fill_held *held;                              /* as in fill_opts */
     enum fill_wish (*tick)(void *ctx, uint64_t written); /* as in fill_opts */
     void *ctx;
 };

@@ -213,35 +213,6 @@ double evidence_reduced_to(const struct evidence *ev)
     return ev->below.reduces ? 1 / ratio : 1;
 }
 
-double evidence_run_delay_share(const struct evidence *ev)
-{
-    struct gap_list_delay delay;
-
-    if (!ev->gaps || ev->elapsed_ns <= 0 || !gap_list_run_delay(ev->gaps, &delay))
-        return -1;
-    double share = (double)delay.longest_ns / (double)ev->elapsed_ns;
-    return share < 1 ? share : 1;
-}
-
-int64_t evidence_throttled_ns(const struct evidence *ev)
-{
-    const struct cgroup_limits *a = &ev->machine_before.groups, *b = &ev->machine_after.groups;
-
-    return a->cpus > 0 && a->throttled_ns >= 0 && b->throttled_ns >= a->throttled_ns
-               ? b->throttled_ns - a->throttled_ns
-               : -1;
-}
-
-double evidence_steal_share(const struct evidence *ev)
-{
-    const struct machine *before = &ev->machine_before, *after = &ev->machine_after;
-
-    if (!before->cpu_known || !after->cpu_known || after->cpu_ticks <= before->cpu_ticks)
-        return -1;
-    return (double)(after->steal_ticks - before->steal_ticks) /
-           (double)(after->cpu_ticks - before->cpu_ticks);
-}
-
 /* ---- the device's link ---- */
 
 /* The number that the file begins with; negative: there is none. */

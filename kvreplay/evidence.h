@@ -9,13 +9,13 @@
 
 #include "kvreplay/device/cold.h"
 #include "kvreplay/device/drive_times.h"
-#include "kvreplay/machine.h"
 #include "kvreplay/sched/counts.h"
 #include "lib/base/err.h"
 #include "lib/drive/drive_model.h"
 #include "lib/facts/facts.h"
 #include "lib/io/drive_log.h"
 #include "lib/io/gap_list.h"
+#include "lib/io/machine.h"
 #include "lib/io/target_device.h"
 
 /* What the client itself could do with a trace, measured by an earlier run with --null. */
@@ -112,19 +112,6 @@ void evidence_end(struct evidence *ev, const struct target_device *const *device
 /* Share of the bytes that Tier-2 reads asked for that no storage moved for this process: they came
  * from a cache. Negative: not known. */
 double evidence_cached_read_share(const struct evidence *ev);
-/*
- * Share of the run (0..1) in which the thread that waited longest for a processor did so; negative:
- * not known. A row has one thread at a time, so its times grow by what that thread waited: the sum
- * over all threads would grow with their number, and the mean would hide a busy one among idle
- * ones. Threads that read the trace or write results take no time that is measured, and do not
- * count.
- */
-double evidence_run_delay_share(const struct evidence *ev);
-/* Time in which a CPU quota held back the processes of its control group; negative: not known. */
-int64_t evidence_throttled_ns(const struct evidence *ev);
-/* Share of the processors' time that the hypervisor took away; negative: not known. */
-double evidence_steal_share(const struct evidence *ev);
-
 /*
  * Bytes per second that the PCI Express link of disk (its name, "nvme0n1") carries one way, less
  * the line code and nothing else: no transfer is as fast. 0: the disk is on no such link, or it is

@@ -26,24 +26,6 @@ static void put_network(struct facts *f, const struct evidence_network *n)
     facts_put_count(f, FACT_REMOTE_CONNECTIONS, n->stores, n->connections);
 }
 
-static void put_processors(struct facts *f, const struct evidence *ev)
-{
-    struct gap_list_delay delay;
-    bool known = ev->gaps && gap_list_run_delay(ev->gaps, &delay);
-    double cpus = ev->machine_before.groups.cpus;
-    int64_t throttled_ns = evidence_throttled_ns(ev);
-
-    facts_put_number(f, FACT_RUN_DELAY_S, known ? (double)delay.all_ns / 1e9 : NAN);
-    facts_put_number(f, FACT_RUN_DELAY_SHARE, evidence_run_delay_share(ev));
-    facts_put_number(f, FACT_STEAL_SHARE, evidence_steal_share(ev));
-    facts_put_number(f, FACT_CPU_QUOTA, cpus > 0 ? cpus : NAN);
-    facts_put_number(f, FACT_THROTTLED_S, throttled_ns < 0 ? NAN : (double)throttled_ns / 1e9);
-    facts_put_number(f, FACT_LARGEST_GAP_US,
-                     ev->gaps ? (double)gap_list_largest_ns(ev->gaps) / 1e3 : NAN);
-    facts_put_count(f, FACT_GAPS, ev->gaps, ev->gaps ? gap_list_count(ev->gaps) : 0);
-    facts_put_times(f, FACT_CLIENT_DELAY_US, ev->counts->lateness, 1e3);
-}
-
 /* Bytes that this process and the device moved, and how long that took. */
 static void put_moved(struct facts *f, const struct evidence *ev)
 {
@@ -113,7 +95,8 @@ void evidence_json(struct jsonout *j, const struct evidence *ev)
     struct facts f = ev->facts;
     char cold[COLD_TEXT];
 
-    put_processors(&f, ev);
+    machine_facts(&f, &ev->machine_before, &ev->machine_after, ev->gaps, ev->elapsed_ns);
+    facts_put_times(&f, FACT_CLIENT_DELAY_US, ev->counts->lateness, 1e3);
     put_moved(&f, ev);
     put_network(&f, &ev->network);
     put_target(&f, ev);

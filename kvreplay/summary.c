@@ -745,14 +745,14 @@ static const char *validity_words(enum validity_kind of)
 /* How long threads had no CPU. */
 static void text_processors(FILE *out, const struct evidence *ev)
 {
-    double steal = evidence_steal_share(ev);
+    double steal = machine_steal_share(&ev->machine_before, &ev->machine_after);
     struct gap_list_delay delay;
     char a[32], b[32];
 
     if (ev->gaps && gap_list_run_delay(ev->gaps, &delay))
         fprintf(out, "threads waited %s for a CPU, one of them %.1f %% of the time",
                 units_format_duration(a, sizeof(a), (double)delay.all_ns),
-                100 * evidence_run_delay_share(ev));
+                100 * gap_list_run_delay_share(ev->gaps, ev->elapsed_ns));
     else
         fprintf(out, "time that threads waited for a CPU: not known");
     if (steal >= 0.001)

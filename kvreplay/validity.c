@@ -681,11 +681,13 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
                           : "the target was slower than the trace",
                       units_format_duration(a, sizeof(a), (double)n->lag_max_ns),
                       units_format_duration(b, sizeof(b), (double)ev->lag_limit_ns));
-    if (evidence_throttled_ns(ev) >= VALIDITY_DELAY_NS)
+    if (machine_throttled_ns(&ev->machine_before, &ev->machine_after) >= VALIDITY_DELAY_NS)
         validity_note(v,
                       "the control group's CPU quota of %.3g CPUs held its processes back for %s",
                       ev->machine_before.groups.cpus,
-                      units_format_duration(a, sizeof(a), (double)evidence_throttled_ns(ev)));
+                      units_format_duration(
+                          a, sizeof(a),
+                          (double)machine_throttled_ns(&ev->machine_before, &ev->machine_after)));
     note_stops(v, ev);
     note_overload(v, ev);
     note_like(v, ev);

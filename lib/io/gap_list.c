@@ -28,6 +28,8 @@ struct loop {
         int64_t ns, slices;
     } delay;
     int64_t listed_ns; /* of its gaps in the list */
+    bool ended;        /* the thread may be gone: last is what it waited in all */
+    struct delay last;
 };
 
 struct gap_list {
@@ -82,6 +84,12 @@ static struct delay delay_of(pid_t thread)
     if (fd >= 0)
         close(fd);
     return delay;
+}
+
+/* Under the lock. */
+static struct delay delay_so_far(const struct loop *l)
+{
+    return l->ended ? l->last : delay_of(l->thread);
 }
 
 /* ---- loops ---- */
@@ -142,6 +150,13 @@ void gap_loop_open(struct gap_loop *l, struct gap_list *g, enum gap_of of, const
 
 void gap_loop_close(struct gap_loop *l)
 {
+    if (l->gaps) {
+        struct loop *loop = &l->gaps->loop[l->loop];
+        pthread_mutex_lock(&l->gaps->lock);
+        loop->last = delay_of(loop->thread);
+        loop->ended = true;
+        pthread_mutex_unlock(&l->gaps->lock);
+    }
     if (l->gaps && l->schedstat >= 0)
         close(l->schedstat);
     *l = (struct gap_loop){.schedstat = -1};
@@ -220,7 +235,7 @@ void gap_list_begin(struct gap_list *g)
     g->kept = g->count = 0;
     g->largest_ns = 0;
     for (unsigned i = 0; i < g->loops; i++) {
-        g->loop[i].delay = delay_of(g->loop[i].thread);
+        g->loop[i].delay = delay_so_far(&g->loop[i]);
         g->loop[i].listed_ns = 0;
     }
     pthread_mutex_unlock(&g->lock);
@@ -232,7 +247,7 @@ void gap_list_end(struct gap_list *g)
     g->open = false;
     for (unsigned i = 0; i < g->loops; i++) {
         struct loop *l = &g->loop[i];
-        struct delay now = delay_of(l->thread), was = l->delay;
+        struct delay now = delay_so_far(l), was = l->delay;
         bool known = now.ns >= 0 && was.ns >= 0;
         l->delay = known ? (struct delay){now.ns - was.ns, now.slices - was.slices} : not_known;
     }
@@ -281,7 +296,9 @@ static bool add_delays(const struct gap_list *g, enum gap_of first, enum gap_of 
     for (unsigned i = 0; i < g->loops; i++) {
         const struct loop *l = &g->loop[i];
         int64_t delay = l->delay.ns;
-        if (delay < 0 || g->loop[i].of == GAPS_OF_PROCESS)
+        if (l->of == GAPS_OF_PROCESS)
+            d->process_ns += l->listed_ns;
+        if (delay < 0 || l->of == GAPS_OF_PROCESS)
             continue;
         known = true;
         d->all_ns += delay;
@@ -290,7 +307,10 @@ static bool add_delays(const struct gap_list *g, enum gap_of first, enum gap_of 
         if (g->loop[i].of < first || g->loop[i].of > last)
             continue;
         d->engines_ns += delay;
-        int64_t unlisted_ns = delay - l->listed_ns - l->delay.slices * GAPS_WAKE_NS;
+        int64_t contended_ns = delay - l->delay.slices * GAPS_WAKE_NS;
+        int64_t unlisted_ns = contended_ns - l->listed_ns;
+        d->loops++;
+        d->contended_ns += contended_ns > 0 ? contended_ns : 0;
         d->unlisted_ns += unlisted_ns > 0 ? unlisted_ns : 0;
         if (unlisted_ns > d->most_ns) {
             d->most_ns = unlisted_ns;
@@ -304,6 +324,16 @@ static bool add_delays(const struct gap_list *g, enum gap_of first, enum gap_of 
 bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d)
 {
     return add_delays(g, GAPS_OF_ENGINE, GAPS_OF_GPU, d);
+}
+
+double gap_list_run_delay_share(const struct gap_list *g, int64_t elapsed_ns)
+{
+    struct gap_list_delay delay;
+
+    if (elapsed_ns <= 0 || !gap_list_run_delay(g, &delay))
+        return -1;
+    double share = (double)delay.longest_ns / (double)elapsed_ns;
+    return share < 1 ? share : 1;
 }
 
 bool gap_list_run_delay_of(const struct gap_list *g, enum gap_of of, struct gap_list_delay *d)

@@ -79,10 +79,18 @@ struct gap_list_delay {
     /* Of the engines, waits that no gap in the list tells, less what it takes an idle processor to
      * come back (GAPS_WAKE_NS): the rest is others' work. All, and of the loop that has most. */
     int64_t unlisted_ns, most_ns;
-    unsigned loop; /* which one */
+    unsigned loop;        /* which one */
+    unsigned loops;       /* of engines, whose delay is known */
+    int64_t contended_ns; /* all waits of the engines, less the same */
+    int64_t process_ns;   /* gaps of the process, as far as they are in the list */
 };
 /* False: the kernel does not tell. After gap_list_end. */
 bool gap_list_run_delay(const struct gap_list *g, struct gap_list_delay *d);
+/* Share of elapsed_ns (0..1) in which the thread that waited longest for a processor did so;
+ * negative: not known. A row has one thread at a time, so its times grow by what that thread
+ * waited: the sum over all threads would grow with their number, and the mean would hide a busy one
+ * among idle ones. */
+double gap_list_run_delay_share(const struct gap_list *g, int64_t elapsed_ns);
 /* The same, with only these engines' loops. */
 bool gap_list_run_delay_of(const struct gap_list *g, enum gap_of of, struct gap_list_delay *d);
 /* How much of start_ns to end_ns lies in gaps of engines and process that are known now. Cheap when

@@ -33,6 +33,13 @@ judge() {
         }
         NR == FNR { round[FNR] = $1; bytes[FNR] = $2; told = FNR; next }
         FNR == 1 { next }
+        # What else had a part in the time of a round leaves it out.
+        $10 == 1 {
+            out++
+            if ($9) wrong("was disturbed and is steady")
+            if (said) wrong("came after a steady one")
+            next
+        }
         {
             n++
             y[n] = $column
@@ -40,16 +47,16 @@ judge() {
             said = $9
             verdict = steady()
             if (verdict != 2 && verdict != said) wrong("is judged wrongly")
-            if ($1 != n || round[n] != n) wrong("has another number")
-            if ($4 != bytes[n]) wrong("differs in CSV and JSON")
+            if ($1 != n + out || round[n + out] != n + out) wrong("has another number")
+            if ($4 != bytes[n + out]) wrong("differs in CSV and JSON")
             off = $4 / $3 / 1073741824 - $5
             if (off > 1e-3 || off < -1e-3) wrong("has a wrong bandwidth")
         }
         END {
             if (failed) exit
-            if (n != told) print "CSV and JSON differ in length"
+            if (n + out != told) print "CSV and JSON differ in length"
             else if (said != (reached == "true")) print "the verdict of the summary differs"
-            else print (said ? "steady" : "not-steady"), n
+            else print (said ? "steady" : "not-steady"), n + out
         }' "$TMP/rounds.json" "$TMP/rounds.csv"
 }
 
@@ -79,7 +86,7 @@ run --size 8M --round 40ms --block-size 256K --threads 2
 verdict=$(judge 5)
 agrees 'by bandwidth' "$rc"
 is 'the columns of the CSV' "$(head -n 1 "$TMP/rounds.csv")" \
-    'Round,Start_s,Seconds,Bytes,Bandwidth_GiB_s,IOPS,Latency_mean_us,Latency_p99_us,Steady'
+    'Round,Start_s,Seconds,Bytes,Bandwidth_GiB_s,IOPS,Latency_mean_us,Latency_p99_us,Steady,Disturbed'
 is 'rounds follow each other' "$(sed -n 3p "$TMP/rounds.csv" | cut -d, -f1-3)" '2,0.040,0.040'
 stdout_like 'the fill came first, and is told apart' 'written +8\.00 MiB of 8\.00 MiB'
 not_ok 'the files are removed' test -e "$TMP/dir"
@@ -94,6 +101,14 @@ agrees 'by latency' "$rc"
 run --size 64M --block-size 64M --iodepth 1 --round 10ms
 verdict=$(judge 5)
 agrees 'rounds shorter than a write' "$rc"
+
+# What else had a part in it is told of each round, and of all.
+is 'rounds of CSV and JSON tell the same' "$(awk -F, 'NR > 1 { n += $10 } END { print n + 0 }' "$TMP/rounds.csv")" \
+    "$(json "$summary" '[.steady_state.rounds[] | select(.disturbed)] | length')"
+is 'each figure has a state' "$(json "$summary" '[.validity[] | .figures, (.state | test("^(good|unreliable|unknown)$"))] | join(" ")')" \
+    'bandwidth true service true steady_state true'
+is 'a figure that is not good has a reason' "$(json "$summary" '[.validity[] | select(.state != "good" and .why == "")] | length')" 0
+stdout_like 'and the text has them' '^  validity +(good|bandwidth: |times of a write: |steady state: )'
 
 # A run that is stopped when its first round has ended.
 "$kvprecond" --size 4M --until-steady --round 900ms --progress json --rounds "$TMP/rounds.csv" --summary "$summary" \

@@ -18,18 +18,26 @@
 #define SECOND INT64_C(1000000000)
 
 /* Adds a round in which writes of 1 MiB took us each. */
-static bool add(struct rounds *r, int64_t elapsed_ns, uint64_t writes, int64_t us)
+static bool add_disturbed(struct rounds *r, const struct fill_span *of, int64_t us,
+                          const char *disturbed)
 {
-    struct fill_span span = {.bytes = writes << 20, .writes = writes, .elapsed_ns = elapsed_ns};
+    struct fill_span span = *of;
     struct hist *h = hist_create();
     bool steady;
 
+    span.bytes = span.writes << 20;
     assert_non_null(h);
-    assert_int_equal(hist_record_n(h, us * 1000, writes), 0);
+    assert_int_equal(hist_record_n(h, us * 1000, span.writes), 0);
     span.service = h;
-    steady = rounds_add(r, &span);
+    steady = rounds_add(r, &span, disturbed);
     hist_free(h);
     return steady;
+}
+
+static bool add(struct rounds *r, int64_t elapsed_ns, uint64_t writes, int64_t us)
+{
+    return add_disturbed(r, &(struct fill_span){.writes = writes, .elapsed_ns = elapsed_ns}, us,
+                         "");
 }
 
 static void test_figures(void **state)
@@ -70,16 +78,41 @@ static void test_what_is_tracked(void **state)
     assert_false(rounds_steady(&by_rate));
 }
 
+/* Rounds in which a neighbour took most of the device are left out: with the five others the device
+ * is steady. All of them together would not be, and no such round is. */
+static void test_disturbed(void **state)
+{
+    const struct fill_span slow = {.writes = 10, .elapsed_ns = SECOND};
+    struct rounds r = {.track = ROUNDS_BANDWIDTH};
+
+    (void)state;
+    assert_null(rounds_last(&r));
+    for (int i = 0; i < 4; i++) {
+        assert_false(add(&r, SECOND, 100, 100));
+        assert_false(add_disturbed(&r, &slow, 1000, "foreign traffic"));
+        assert_true(rounds_last(&r) == &r.round[2 * i]);
+    }
+    assert_true(add(&r, SECOND, 100, 100));
+    assert_true(rounds_steady(&r));
+    assert_int_equal(r.count, 9);
+    assert_int_equal(r.judged, 5);
+    assert_int_equal(r.number[4], 8);
+    assert_string_equal(r.round[1].disturbed, "foreign traffic");
+    assert_true(r.round[1].verdict.average == 0);
+    assert_false(add_disturbed(&r, &slow, 1000, "foreign traffic"));
+    assert_false(rounds_steady(&r));
+}
+
 static void test_table(void **state)
 {
-    static const char wanted[] =
-        "Round,Start_s,Seconds,Bytes,Bandwidth_GiB_s,IOPS,Latency_mean_us,Latency_p99_us,Steady\n"
-        "1,0.000,0.500,536870912,1.000000,1024.000,100.000,100.000,0\n"
-        "2,0.500,0.500,536870912,1.000000,1024.000,100.000,100.000,0\n"
-        "3,1.000,0.500,536870912,1.000000,1024.000,100.000,100.000,0\n"
-        "4,1.500,0.500,536870912,1.000000,1024.000,100.000,100.000,0\n"
-        "5,2.000,0.500,536870912,1.000000,1024.000,100.000,100.000,1\n"
-        "6,2.500,0.500,0,0.000000,0.000,0.000,0.000,0\n";
+    static const char wanted[] = "Round,Start_s,Seconds,Bytes,Bandwidth_GiB_s,IOPS,Latency_mean_us,"
+                                 "Latency_p99_us,Steady,Disturbed\n"
+                                 "1,0.000,0.500,536870912,1.000000,1024.000,100.000,100.000,0,0\n"
+                                 "2,0.500,0.500,536870912,1.000000,1024.000,100.000,100.000,0,0\n"
+                                 "3,1.000,0.500,536870912,1.000000,1024.000,100.000,100.000,0,0\n"
+                                 "4,1.500,0.500,536870912,1.000000,1024.000,100.000,100.000,0,0\n"
+                                 "5,2.000,0.500,536870912,1.000000,1024.000,100.000,100.000,1,0\n"
+                                 "6,2.500,0.500,0,0.000000,0.000,0.000,0.000,0,0\n";
     const char *tmp = getenv("TMPDIR");
     struct rounds r = {.track = ROUNDS_BANDWIDTH};
     char path[128], text[1024] = "";
@@ -119,9 +152,8 @@ static void test_most_rounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_what_is_tracked),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_figures),     cmocka_unit_test(test_what_is_tracked),
+        cmocka_unit_test(test_disturbed),   cmocka_unit_test(test_table),
         cmocka_unit_test(test_most_rounds),
     };
 
