@@ -58,7 +58,7 @@ kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack k
 KVREPLAY_FOLDERS := kvreplay kvreplay/device kvreplay/sched kvreplay/many
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   evidence validity evidence_json summary
-kvreplay/device := event_format ring_page request_join block_trace drive_times residency cold origin
+kvreplay/device := others event_format ring_page request_join block_trace drive_times residency cold origin
 kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts doors results idle
 kvreplay/many  := totals collect pool
 

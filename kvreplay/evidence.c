@@ -155,6 +155,7 @@ void evidence_begin(struct evidence *ev, const struct target_device *const *devi
     ev->counted = target_devices_count(device, n, &ev->before) == 0;
     ev->top_counted = target_tops_count(device, n, &ev->top_before) == 0;
     machine_read(&ev->machine_before);
+    others_begin(&ev->others, device, n);
 }
 
 void evidence_end(struct evidence *ev, const struct target_device *const *device, unsigned n)

@@ -9,6 +9,7 @@
 
 #include "kvreplay/device/cold.h"
 #include "kvreplay/device/drive_times.h"
+#include "kvreplay/device/others.h"
 #include "kvreplay/sched/counts.h"
 #include "lib/base/err.h"
 #include "lib/drive/drive_model.h"
@@ -83,6 +84,7 @@ struct evidence {
     struct target_counters before, after;
     bool top_counted; /* likewise for the first block devices below the targets */
     struct target_counters top_before, top_after;
+    struct others others; /* on these devices */
     struct evidence_network network;
     /* of the objects' bytes, in the page cache; negative: not known, or (before) not looked at */
     double resident_share, resident_before;

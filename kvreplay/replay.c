@@ -665,6 +665,14 @@ static void replay_began(void *ctx, int64_t zero_ns)
     progress_line_began(&r->progress_line, zero_ns);
 }
 
+static void replay_look_at_others(struct replay *r, int64_t now_ns, bool always)
+{
+    bool foreign;
+
+    if (others_look(&r->evidence.others, now_ns, always, &foreign))
+        counts_beside_ended(&r->counts, now_ns, foreign);
+}
+
 static void replay_tick(void *ctx, struct sched *s)
 {
     struct replay *r = ctx;
@@ -676,6 +684,7 @@ static void replay_tick(void *ctx, struct sched *s)
 
     results_flush(r->results, now);
     replay_listen(r, s, now);
+    replay_look_at_others(r, now, false);
     if (!sample && !show)
         return;
     sched_queue(s, &in_flight, &waiting);
@@ -851,6 +860,7 @@ static int replay_execute(struct replay *r, struct err *e)
     evidence_begin(&r->evidence, device, devices);
     int64_t cpu_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, reader, e);
+    replay_look_at_others(r, clock_now_ns(), true);
     if (rc == 0 && r->o->sync == STORAGE_SYNC_END && r->tiers.storages && !r->outcome.stuck) {
         int64_t begun_ns = clock_now_ns();
         rc = tiers_storage_sync(&r->tiers, e);

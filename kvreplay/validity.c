@@ -14,6 +14,9 @@
 #define VALIDITY_BEYOND       1.25 /* times what was asked, or what the kernel saw */
 #define VALIDITY_KERNEL_NS    1e8  /* the kernel counts ms: less is not compared */
 #define VALIDITY_DELAY_NS     1000000
+#define VALIDITY_FOREIGN      8e6   /* bytes; less moves no percentile */
+#define VALIDITY_TABLES       4e6   /* bytes of its own that a file system writes in any run, */
+#define VALIDITY_TABLE        16384 /* and for each object that is written or removed */
 
 static void validity_why(struct validity *v, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -108,6 +111,46 @@ static void note_ceiling(struct validity *v, const struct evidence *ev)
                       100 * share, ev->ceiling.rows_per_s);
 }
 
+/* Bytes of others on the devices, by what can be told from this process's own: a file system's
+ * journal and tables of what was written here are its own. */
+static double foreign_bytes(const struct evidence *ev)
+{
+    const struct counts *n = ev->counts;
+    double own_tables = VALIDITY_TABLES;
+
+    for (unsigned phase = 0; phase < COUNTS_PHASES; phase++)
+        for (unsigned op = TRACE_WRITE; op <= TRACE_DELETE; op++)
+            own_tables +=
+                VALIDITY_TABLE * (double)n->group[counts_group_at(TRACE_STORAGE, op, phase)].ops;
+    double written = (double)others_wrote(&ev->others) - own_tables;
+    return (double)others_read(&ev->others) + (written > 0 && !ev->below.copies ? written : 0);
+}
+
+/* "others moved 2.10 GiB/s on the device, kvreplay 150 MiB/s" */
+static const char *foreign_rates(char buf[VALIDITY_WHY_CAP], const struct evidence *ev)
+{
+    const struct others *o = &ev->others;
+    double own = (double)(o->last.own_read - o->first.own_read) +
+                 (double)(o->last.own_write - o->first.own_write);
+    double s = ev->elapsed_ns > 0 ? (double)ev->elapsed_ns / 1e9 : 1;
+    char a[32], b[32];
+
+    snprintf(buf, VALIDITY_WHY_CAP, "others moved %s on the device, kvreplay %s",
+             units_format_rate(a, sizeof(a), foreign_bytes(ev) / s),
+             units_format_rate(b, sizeof(b), own / s));
+    return buf;
+}
+
+static bool is_shared(const struct evidence *ev)
+{
+    const struct others *o = &ev->others;
+    double own = (double)(o->last.own_read - o->first.own_read) +
+                 (double)(o->last.own_write - o->first.own_write);
+
+    return o->known && ev->storage && foreign_bytes(ev) >= VALIDITY_FOREIGN &&
+           foreign_bytes(ev) > OTHERS_SHARE * own;
+}
+
 /* Other work on the device, and more written than was asked for. */
 static void note_foreign(struct validity *v, const struct evidence *ev)
 {
@@ -128,7 +171,8 @@ static void note_foreign(struct validity *v, const struct evidence *ev)
                       units_format_bytes(a, sizeof(a), own),
                       units_format_bytes(b, sizeof(b), asked));
     own = before->io_known && after->io_known ? own : asked;
-    if (ev->counted && ev->storage && seen >= ORIGIN_ENOUGH && seen > VALIDITY_BEYOND * own)
+    if (ev->counted && ev->storage && seen >= ORIGIN_ENOUGH &&
+        (seen > VALIDITY_BEYOND * own || is_shared(ev)))
         validity_note(
             v,
             "foreign traffic: the device moved %s, this process only %s: other programs, writes "
@@ -363,6 +407,67 @@ static void judge_tier(struct validity *v, const struct evidence *ev, unsigned t
         f.of = VALIDITY_SERVICE;
         judge_named(v, &f);
     }
+}
+
+/* NULL: no memory. */
+static struct hist *hist_of_both(const struct hist *a, const struct hist *b)
+{
+    struct hist *h = hist_create();
+
+    if (h && hist_merge(h, a) == 0 && hist_merge(h, b) == 0)
+        return h;
+    hist_free(h);
+    return NULL;
+}
+
+/* Times of one operation of Tier-2, as rows beside others' traffic on the devices moved them. */
+static void judge_beside(struct validity *v, const struct evidence *ev, enum trace_op op,
+                         enum counts_held what)
+{
+    const struct counts_beside *b = &ev->counts->beside[op];
+    const struct hist *calm = b->calm[what], *shared = b->shared[what];
+    struct validity_figure f = {.of =
+                                    what == COUNTS_HELD_DEVICE ? VALIDITY_DEVICE : VALIDITY_SERVICE,
+                                .tier = TRACE_STORAGE,
+                                .op = op,
+                                .state = VALIDITY_UNRELIABLE};
+    char rates[VALIDITY_WHY_CAP], a[32], c[32], added[JUDGE_ADDED];
+    unsigned i;
+
+    if (hist_count(shared) == 0)
+        return;
+    foreign_rates(rates, ev);
+    if (!judge_enough(hist_count(calm), judge_percentile[0].ppm)) {
+        snprintf(f.why, sizeof(f.why),
+                 "foreign traffic: %s; too few rows ran without it to tell what it did", rates);
+        judge_named(v, &f);
+        return;
+    }
+    struct hist *all = hist_of_both(calm, shared);
+    double share = all ? judge_moved(all, calm, &i) : 0;
+    if (!all)
+        judge_no_memory(v);
+    else if (share > JUDGE_MOVES && judge_slower(shared, calm, judge_percentile[i].ppm)) {
+        snprintf(f.why, sizeof(f.why), "foreign traffic: %s; %s Tier-2 %s p%u (%s instead of %s)",
+                 rates, judge_added(added, "it", share), trace_op_text(op),
+                 judge_percentile[i].percent,
+                 units_format_duration(a, sizeof(a),
+                                       (double)hist_percentile(all, judge_percentile[i].ppm)),
+                 units_format_duration(c, sizeof(c),
+                                       (double)hist_percentile(calm, judge_percentile[i].ppm)));
+        judge_named(v, &f);
+    }
+    hist_free(all);
+}
+
+/* Others' traffic is judged by what it did. */
+static void judge_foreign(struct validity *v, const struct evidence *ev)
+{
+    if (!is_shared(ev))
+        return;
+    for (enum trace_op op = TRACE_READ; op <= TRACE_WRITE; op++)
+        for (unsigned what = 0; what < COUNTS_HELD; what++)
+            judge_beside(v, ev, op, what);
 }
 
 /* Sums of the times of all storage I/Os, by the kernel and by us. False: they cannot be compared;
@@ -669,6 +774,7 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
         judge_late(v, VALIDITY_END_TO_END, n->whole);
     judge_processors(v, ev);
     judge_kernel(v, ev);
+    judge_foreign(v, ev);
     judge_storage(v, ev);
     judge_drives(v, ev);
     judge_empty(v, ev);

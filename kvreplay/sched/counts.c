@@ -41,10 +41,34 @@ void counts_group_release(struct counts_group *g)
     }
 }
 
+static int beside_init(struct counts_beside *b)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < COUNTS_HELD; i++)
+        if (!(b->pending[i] = hist_create()) || !(b->calm[i] = hist_create()) ||
+            !(b->shared[i] = hist_create()))
+            rc = -ENOMEM;
+    return rc;
+}
+
+static void beside_release(struct counts_beside *b)
+{
+    for (unsigned i = 0; i < COUNTS_HELD; i++) {
+        hist_free(b->pending[i]);
+        hist_free(b->calm[i]);
+        hist_free(b->shared[i]);
+    }
+}
+
 int counts_init(struct counts *s)
 {
     int rc = 0;
     memset(s, 0, sizeof(*s));
+    s->foreign_ns = INT64_MIN;
+    for (unsigned op = TRACE_READ; op <= TRACE_WRITE; op++)
+        if (beside_init(&s->beside[op]) < 0)
+            rc = -ENOMEM;
     for (unsigned tier = 0; tier < TRACE_TIERS; tier++)
         for (unsigned op = 0; op < COUNTS_OPS; op++)
             for (unsigned phase = 0; phase < COUNTS_PHASES; phase++)
@@ -86,6 +110,8 @@ void counts_release(struct counts *s)
         counts_group_release(&s->group[i]);
     for (unsigned i = 0; i < TRACE_TIERS; i++)
         doors_release(s, i);
+    for (unsigned op = TRACE_READ; op <= TRACE_WRITE; op++)
+        beside_release(&s->beside[op]);
     hist_free(s->lateness);
     hist_free(s->queue);
     hist_free(s->recent);
@@ -227,6 +253,38 @@ static void held_add(struct counts *s, struct counts_group *g, enum counts_held 
         counts_record(s, g->freed[what], ns - (service ? r->away_ns : device_away_ns(r)));
 }
 
+/* A row that began in an interval with others' traffic ran beside it; of one that began later, the
+ * end of this interval tells. */
+static void beside_add(struct counts *s, const struct trace_row *t)
+{
+    struct counts_beside *b = &s->beside[t->op];
+    struct hist *const *into = t->start_ns < s->foreign_ns ? b->shared : b->pending;
+
+    counts_record(s, into[COUNTS_HELD_SERVICE], t->latency_ns);
+    if (t->device_ns != TRACE_NONE)
+        counts_record(s, into[COUNTS_HELD_DEVICE], t->device_ns);
+}
+
+void counts_beside_ended(struct counts *s, int64_t now_ns, bool foreign)
+{
+    for (unsigned op = TRACE_READ; op <= TRACE_WRITE; op++)
+        for (unsigned i = 0; i < COUNTS_HELD; i++) {
+            struct counts_beside *b = &s->beside[op];
+            if (hist_count(b->pending[i]) == 0)
+                continue;
+            struct hist *empty = hist_create();
+            if (!empty || hist_merge(foreign ? b->shared[i] : b->calm[i], b->pending[i]) < 0) {
+                hist_free(empty);
+                s->errors = -ENOMEM;
+                return;
+            }
+            hist_free(b->pending[i]);
+            b->pending[i] = empty;
+        }
+    if (foreign)
+        s->foreign_ns = now_ns;
+}
+
 static void group_add(struct counts *s, struct counts_group *g, const struct row *r)
 {
     const struct trace_row *t = &r->t;
@@ -250,6 +308,8 @@ static void group_add(struct counts *s, struct counts_group *g, const struct row
         held_add(s, g, COUNTS_HELD_DEVICE, r);
         g->burst += r->in_burst;
     }
+    if (t->tier == TRACE_STORAGE && t->op <= TRACE_WRITE)
+        beside_add(s, t);
     part_add(s, g, COUNTS_SLOT, r->part.slot_ns);
     part_add(s, g, COUNTS_META, r->part.meta_ns);
     part_add(s, g, COUNTS_IO, r->part.io_ns);

@@ -77,7 +77,16 @@ struct counts_door {
     } op[COUNTS_OPS];
 };
 
+/* Service and device times (enum counts_held), ns, of Tier-2 rows that ended ok in the measured
+ * time: of those that ran beside others' traffic on the devices, and of those that did not.
+ * pending: ended since the last interval of others.h. */
+struct counts_beside {
+    struct hist *pending[COUNTS_HELD], *calm[COUNTS_HELD], *shared[COUNTS_HELD];
+};
+
 struct counts {
+    struct counts_beside beside[2];           /* by TRACE_READ, TRACE_WRITE */
+    int64_t foreign_ns;                       /* the last end of an interval with such traffic */
     struct counts_group group[COUNTS_GROUPS]; /* see counts_group_at */
     struct counts_door *door[TRACE_TIERS];    /* doors of them */
     unsigned doors[TRACE_TIERS];
@@ -150,6 +159,8 @@ void counts_first_token(struct counts *s, const struct row *r, int64_t arrival_n
 /* A lookup on Tier-2 has ended. */
 void counts_looked_up(struct counts *s, int64_t took_ns, bool found);
 void counts_recent_reset(struct counts *s);
+/* An interval of others.h has ended. */
+void counts_beside_ended(struct counts *s, int64_t now_ns, bool foreign);
 /* Moves all zeros into the histograms; for the report. */
 void counts_settle(struct counts *s);
 /* Sums the phases of a tier and operation into *sum, whose phase means nothing then. 0 or -ENOMEM;

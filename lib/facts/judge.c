@@ -64,6 +64,30 @@ double judge_moved(const struct hist *as_was, const struct hist *without, unsign
     return most;
 }
 
+/* Of the values, the share above a limit. */
+static double share_above(const struct hist *h, int64_t limit)
+{
+    size_t at = 0;
+    int64_t low, high;
+    uint64_t n, above = 0;
+
+    while (hist_next(h, &at, &low, &high, &n))
+        above += low > limit ? n : 0;
+    return (double)above / (double)hist_count(h);
+}
+
+bool judge_slower(const struct hist *some, const struct hist *others, uint32_t ppm)
+{
+    double a = (double)hist_count(some), b = (double)hist_count(others);
+
+    if (a < 1 || b < 1)
+        return false;
+    int64_t limit = hist_percentile(others, ppm);
+    double above = share_above(some, limit), base = share_above(others, limit);
+    double p = (above * a + base * b) / (a + b);
+    return above - base > 2.326 * sqrt(p * (1 - p) * (1 / a + 1 / b));
+}
+
 struct hist *judge_without(const struct hist *all, const struct hist *some,
                            const struct hist *others)
 {

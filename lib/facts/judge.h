@@ -58,6 +58,9 @@ extern const struct judge_percentile judge_percentile[JUDGED];
  * another one in the next run anyway: it shows nothing. Without any times, all of them were moved:
  * INFINITY. */
 double judge_moved(const struct hist *as_was, const struct hist *without, unsigned *which);
+/* Do more of some lie above the percentile of others than chance explains (one-sided 99 %, by the
+ * normal approximation of two proportions)? False where either is empty. */
+bool judge_slower(const struct hist *some, const struct hist *others, uint32_t ppm);
 /* all, less the values of some, and with others in their place; the caller frees it. NULL: no
  * memory. */
 struct hist *judge_without(const struct hist *all, const struct hist *some,

@@ -6,10 +6,23 @@
 #include <math.h>
 #include <stdio.h>
 
+void machine_read_io(struct machine *m)
+{
+    char line[128];
+    unsigned found = 0;
+    FILE *f = fopen("/proc/self/io", "re");
+    while (f && fgets(line, sizeof(line), f)) {
+        found |= sscanf(line, "read_bytes: %" SCNu64, &m->read_bytes) == 1 ? 1u : 0;
+        found |= sscanf(line, "write_bytes: %" SCNu64, &m->write_bytes) == 1 ? 2u : 0;
+    }
+    if (f)
+        fclose(f);
+    m->io_known = found == 3;
+}
+
 void machine_read(struct machine *m)
 {
     uint64_t t[8] = {0}; /* user nice system idle iowait irq softirq steal */
-    char line[128];
     FILE *f = fopen("/proc/stat", "re");
 
     *m = (struct machine){0};
@@ -24,15 +37,7 @@ void machine_read(struct machine *m)
         m->cpu_ticks += t[i];
     m->steal_ticks = t[7];
 
-    unsigned found = 0;
-    f = fopen("/proc/self/io", "re");
-    while (f && fgets(line, sizeof(line), f)) {
-        found |= sscanf(line, "read_bytes: %" SCNu64, &m->read_bytes) == 1 ? 1u : 0;
-        found |= sscanf(line, "write_bytes: %" SCNu64, &m->write_bytes) == 1 ? 2u : 0;
-    }
-    if (f)
-        fclose(f);
-    m->io_known = found == 3;
+    machine_read_io(m);
     cgroup_read("", &m->groups);
 }
 

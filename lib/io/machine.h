@@ -20,6 +20,8 @@ struct machine {
 
 /* What cannot be read is marked as not known. */
 void machine_read(struct machine *m);
+/* Only io_known, read_bytes and write_bytes. */
+void machine_read_io(struct machine *m);
 /* Between the two. Time in which a CPU quota held back the processes of the control group;
  * negative: not known. */
 int64_t machine_throttled_ns(const struct machine *before, const struct machine *after);

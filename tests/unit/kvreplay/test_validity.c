@@ -645,6 +645,98 @@ static void the_burst_after_a_stop(void **state)
     }
 }
 
+/* Reads that took ns each, so many, in an interval of others' traffic or not. */
+static void add_beside(struct counts *counts, int reads, int64_t ns, bool foreign)
+{
+    static int64_t now_ns = 1000;
+
+    for (int k = 0; k < reads; k++) {
+        struct row row = {.t = {.op = TRACE_READ,
+                                .tier = TRACE_STORAGE,
+                                .phase = TRACE_DECODE,
+                                .due_ns = TRACE_NONE,
+                                .start_ns = now_ns,
+                                .device_ns = ns - 1000 + k, /* no two alike */
+                                .latency_ns = ns + k}};
+        counts_add(counts, &row);
+    }
+    now_ns += 1000000000;
+    counts_beside_ended(counts, now_ns, foreign);
+}
+
+/* Others' bytes on the device are judged by what they did: reads beside them against the others. */
+static void foreign_traffic(void **state)
+{
+    (void)state;
+    static const struct {
+        int calm, shared;
+        int64_t shared_ns;
+        uint64_t others_mib; /* beside 1 GiB of ours */
+        const char *why;     /* NULL: it moved nothing */
+    } c[] = {
+        {500, 100, 20000000, 1024,
+         "foreign traffic: others moved 1.00 GiB/s on the device, kvreplay 1.00 GiB/s; it is most "
+         "of Tier-2 Read p95 (20.0 ms instead of "},
+        {500, 100, 1000000, 1024, NULL}, /* they were no slower */
+        {500, 100, 20000000, 90, NULL},  /* less than 10 % of ours: they were slow by themselves */
+        {500, 0, 0, 1024, NULL},         /* no row ran beside it */
+        {500, 3, 20000000, 1024, NULL},  /* too few for a percentile */
+        {10, 500, 20000000, 1024, "; too few rows ran without it to tell what it did"},
+    };
+    for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+        struct run *r = run_of(GB, 2 * GB, 0);
+        struct tier_info info = {.engine = "io_uring", .direct = 1};
+        struct others_sample end = {.own_read = (uint64_t)1 << 30};
+
+        counts_release(&r->counts);
+        assert_int_equal(counts_init(&r->counts), 0);
+        add_beside(&r->counts, c[i].calm, 1000000, false);
+        add_beside(&r->counts, c[i].shared, c[i].shared_ns, true);
+        /* It began while others were there, and ends when they are gone: it ran beside them. */
+        uint64_t before = hist_count(r->counts.beside[TRACE_READ].shared[COUNTS_HELD_DEVICE]);
+        assert_int_equal(before, c[i].shared);
+        r->evidence.storage = &info;
+        r->evidence.real[TRACE_STORAGE] = r->evidence.real_engine = true;
+        others_take(&r->evidence.others, &(struct others_sample){0});
+        end.device_read = end.own_read + (c[i].others_mib << 20);
+        others_take(&r->evidence.others, &end);
+        judge(r);
+        const struct validity_figure *f = figure_of_place(r, VALIDITY_DEVICE);
+        assert_int_equal(f != NULL, c[i].why != NULL);
+        if (f) {
+            assert_int_equal(f->state, VALIDITY_UNRELIABLE);
+            assert_int_equal(f->tier, TRACE_STORAGE);
+            assert_int_equal(f->op, TRACE_READ);
+            if (!strstr(f->why, c[i].why))
+                fail_msg("%s", f->why);
+        }
+        run_free(r);
+    }
+}
+
+/* A row that began in an interval with others' traffic and ended in the next, calm one. */
+static void a_row_of_two_intervals(void **state)
+{
+    (void)state;
+    struct counts counts;
+    struct row row = {.t = {.op = TRACE_WRITE,
+                            .tier = TRACE_STORAGE,
+                            .phase = TRACE_DECODE,
+                            .due_ns = TRACE_NONE,
+                            .start_ns = 50,
+                            .device_ns = 100,
+                            .latency_ns = 100}};
+    assert_int_equal(counts_init(&counts), 0);
+    counts_beside_ended(&counts, 60, true);
+    counts_add(&counts, &row);
+    row.t.start_ns = 70;
+    counts_add(&counts, &row);
+    counts_beside_ended(&counts, 200, false);
+    assert_int_equal(hist_count(counts.beside[TRACE_WRITE].shared[COUNTS_HELD_SERVICE]), 1);
+    assert_int_equal(hist_count(counts.beside[TRACE_WRITE].calm[COUNTS_HELD_SERVICE]), 1);
+    counts_release(&counts);
+}
+
 /* Two threads on one processor: both wait for it half of the time. */
 struct pair {
     struct gap_list *gaps;
@@ -873,6 +965,8 @@ int main(void)
         cmocka_unit_test(responses_that_lateness_lengthened),
         cmocka_unit_test(what_the_target_is),
         cmocka_unit_test(time_above_the_block_layer),
+        cmocka_unit_test(foreign_traffic),
+        cmocka_unit_test(a_row_of_two_intervals),
         cmocka_unit_test(the_burst_after_a_stop),
         cmocka_unit_test(rows_that_gaps_lengthened),
         cmocka_unit_test(no_memory_to_judge),
