@@ -779,8 +779,27 @@ compare() {
 }
 compared() { typed kvstat "$@" || kvstat "$@"; }
 
+# trials_needed TRIALS: what so many trials a side can show, in a sentence. Welch's t test of two means at 99 % finds a
+# difference of t(0.995, 2 n - 2) * sqrt(2 / n) standard deviations of the trials; t by n from 2 on.
+trials_needed() {
+    awk -v trials="$1" 'BEGIN {
+        most = split("9.925 4.604 3.707 3.355 3.169 3.055 2.977 2.921 2.878 2.845 2.819 2.797 2.779 2.763 2.750 2.738 2.728 " \
+            "2.719 2.712", t, " ") + 1
+        for (n = 2; n <= most; n++) shows[n] = t[n - 1] * sqrt(2 / n)
+        for (n = most; n >= 2; n--) { if (5 * shows[n] <= 10) five = n; if (10 * shows[n] <= 10) ten = n }
+        if (trials < 2) printf "one trial of each shows no difference at all, for runs of one drive differ, too"
+        else {
+            n = trials > most ? most : trials
+            printf "%d trials of each show a difference of 10 %% where those of one drive vary by %.2g %% (standard deviation)", trials,
+                10 / shows[n]
+        }
+        printf "; where they vary by 5 %%, it takes --trials %d, by 10 %%, %d\n", five, ten
+    }'
+}
+
 # better NAME1 NAME2: the answer in a sentence, from what compare --json says on standard input: which of the two is
-# better by more than the noise, and in what. Hit rates and the like are of the load and do not count.
+# better by more than the noise, and in what. Hit rates and the like are of the load and do not count, nor do the times of
+# memory: asked is which storage is better.
 better() {
     readable "$1"
     better_1=$readable
@@ -815,6 +834,7 @@ better() {
         /^ *"base": [^[]/ { base = value($0) + 0 }
         /^ *"new": [^[]/ { new = value($0) + 0 }
         /^ *"changed": true/ {
+            if (name ~ /^groups\.Tier-[01]\//) next
             if (name ~ /_(us|ms)\./) side = new < base ? 2 : 1
             else if (name ~ /per_s$/) side = new > base ? 2 : 1
             else next

@@ -7,7 +7,7 @@
 #   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
 #   -u USERS     number of simultaneous users (default: 50)
 #   -t TIME      length of each run (default: 60)
-#   --trials N   runs on each drive (default: 3)
+#   --trials N   runs on each drive (default: 3); what so many can show is said before the first
 #   -o OUT       directory for trace, results and reports (default: kvtrace-compare-drives)
 #   --storage-capacity SIZE     capacity for the cache (default: the free space of both,
 #                minus a reserve)
@@ -52,6 +52,8 @@ device() {
 if [ "$(device "$first")" = "$(device "$second")" ]; then
     say "$suite: both folders are on one device, $(device "$first"): this compares it with itself"
 fi
+
+say "$suite: $(trials_needed "$trials")"
 
 # Each drive has its results in a folder of its own.
 first_runs='' second_runs='' trial=1

@@ -220,6 +220,18 @@ is 'better: a rate that rose' "$(said $read.gib_per_s:1:2:true)" \
     'B is better than A by more than the noise: bandwidth of reads 2.00 GiB/s against 1.00 GiB/s.'
 is 'better: a time that rose' "$(said $read.service_us.p95:90000:1500000:true)" \
     'A is better than B by more than the noise: P95 of reads 90 ms against 1.5 s.'
+is 'better: memory is not asked' "$(said groups.Tier-1/Read/Decode.gib_per_s:1:2:true $read.gib_per_s:2:1:true)" \
+    'A is better than B by more than the noise: bandwidth of reads 2.00 GiB/s against 1.00 GiB/s.'
+is 'better: memory alone' "$(said groups.Tier-1/Read/Decode.service_us.p95:1:2:true)" \
+    'No difference beyond the noise between A and B in 5 trials of each.'
+for trials in 1 3 5 30; do
+    sh -c '. "$0"; trials_needed "$1"' "$examples/common.sh" "$trials"
+done >"$TMP/needed"
+is 'what trials can show' "$(cat "$TMP/needed")" \
+    'one trial of each shows no difference at all, for runs of one drive differ, too; where they vary by 5 %, it takes --trials 6, by 10 %, 16
+3 trials of each show a difference of 10 % where those of one drive vary by 2.7 % (standard deviation); where they vary by 5 %, it takes --trials 6, by 10 %, 16
+5 trials of each show a difference of 10 % where those of one drive vary by 4.7 % (standard deviation); where they vary by 5 %, it takes --trials 6, by 10 %, 16
+30 trials of each show a difference of 10 % where those of one drive vary by 12 % (standard deviation); where they vary by 5 %, it takes --trials 6, by 10 %, 16'
 answers='A is better in P95 of answers 10 ms against 20 ms'
 reads='B in bandwidth of reads 2.00 GiB/s against 1.00 GiB/s'
 is 'better: one each' "$(said $read.gib_per_s:1:2:true requests.end_to_end_ms.p95:10:20:true)" \
@@ -330,6 +342,7 @@ isnt 'mlperf: and deleted' "$(zstd -dcq mlperf_full.out/option_1-trial_0-rank_0.
 # ---- two drives, another machine ----
 
 ended 'compare-drives' 0 compare
+like 'compare-drives: what its trials can show is said' "$(cat stdout stderr)" ' trials of each show a difference of 10 % where '
 stdout_like 'compare-drives: a line for each drive' '^two '
 stdout_like 'compare-drives: the verdict of kvstat' '^Verdict +(new is|new differs|no difference|not known)'
 answers='No difference beyond the noise between one and two|(one|two) is better than'
