@@ -43,7 +43,7 @@ count() {
     of=$((of + 1))
     if jq -e "$1" "$TMP/k.json" >/dev/null; then said=$((said + 1)); else jq -r .validity.line "$TMP/k.json" >>"$TMP/others"; fi
     jq -r '.evidence | "\(.steal_share // 0) \(.run_delay_share // 0)"' "$TMP/s.json" >>"$TMP/busy"
-    jq -r '.tiers[] | select(.tier == "Tier-2") | .read.service_us.p95 / 1000' "$TMP/s.json" >>"$TMP/p95"
+    jq -r '.tiers[] | select(.tier == "Tier-2") | .read.service_us.p95 // empty | . / 1000' "$TMP/s.json" >>"$TMP/p95"
 }
 tell() {
     printf '%-34s %2d of %2d  busy %s  p95 %s\n' "$1" $said $of \
@@ -118,8 +118,9 @@ done
 tell 'the pipeline of the README: good'
 begin
 for _ in $(seq "$runs"); do
-    "$BIN/kvgen" --model tiny-1b --users 5 --duration 10 2>/dev/null |
+    "$BIN/kvgen" --model tiny-1b --users 5 --arrival closed --duration 20 --granularity block:512 --gpu-mem 128MiB \
+        --cpu-mem 256MiB --storage-capacity 4GiB 2>/dev/null |
         "$BIN/kvreplay" --progress none --target "$target/p" -o "$TMP/r.zst" --summary "$TMP/s.json" >/dev/null 2>&1
     count '.validity.line | test("^good")'
 done
-tell 'one with memory tiers: good'
+tell 'the quickstart: good'
