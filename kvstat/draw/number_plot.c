@@ -161,13 +161,24 @@ static bool is_steady(const struct number_table *t, size_t row)
     return number_table_at(t, row, "Steady") == 1;
 }
 
+/* The last rounds that nothing else had a part in, in their order. Returns how many. */
+static size_t find_window(const struct number_table *t, size_t window[STEADY_WINDOW])
+{
+    size_t found = 0;
+    for (size_t row = number_table_rows(t); row-- > 0 && found < STEADY_WINDOW;)
+        if (!(number_table_at(t, row, "Disturbed") > 0))
+            window[STEADY_WINDOW - ++found] = row;
+    return found;
+}
+
 /* The first line has the mean of the last rounds, which the verdict is about, and marks where the
  * rounds were steady. */
 static void put_round_panel(FILE *out, const struct number_table *t, const char *titles,
                             const struct line *lines, size_t n)
 {
     size_t rows = number_table_rows(t);
-    bool window = rows >= STEADY_WINDOW, steady = false;
+    size_t last[STEADY_WINDOW];
+    bool window = find_window(t, last) == STEADY_WINDOW, steady = false;
     for (size_t row = 0; row < rows; row++)
         steady |= is_steady(t, row);
     fprintf(out, "%s\nplot", titles);
@@ -182,10 +193,10 @@ static void put_round_panel(FILE *out, const struct number_table *t, const char 
         put_points(out, t, &round_number, &lines[i]);
     if (window) {
         double mean = 0;
-        for (size_t row = rows - STEADY_WINDOW; row < rows; row++)
-            mean += value_of(t, row, &lines[0]) / STEADY_WINDOW;
-        for (size_t row = rows - STEADY_WINDOW; row < rows; row++)
-            fprintf(out, "%.9g %.9g\n", value_of(t, row, &round_number), mean);
+        for (size_t i = 0; i < STEADY_WINDOW; i++)
+            mean += value_of(t, last[i], &lines[0]) / STEADY_WINDOW;
+        for (size_t i = 0; i < STEADY_WINDOW; i++)
+            fprintf(out, "%.9g %.9g\n", value_of(t, last[i], &round_number), mean);
         fprintf(out, "e\n");
     }
     if (steady) {

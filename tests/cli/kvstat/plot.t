@@ -145,6 +145,13 @@ for text in 'rounds\.csv: 6 rounds of 60 s, steady' 'bandwidth \[GiB/s\]' 'write
     'mean of the last 5' 'steady from here'; do
     like "$text" "$(cat "$TMP/r.svg")" "$text"
 done
+# Rounds that were disturbed are none of the last five.
+awk -F, -v OFS=, 'NR == 1 { print $0, "Disturbed"; next } { print $0, $1 == 3 }' "$TMP/rounds.csv" >"$TMP/disturbed.csv"
+exits 'six rounds, one of them disturbed' 0 "$kvstat" --plot "$TMP/r.svg" "$TMP/disturbed.csv"
+like 'has a mean' "$(cat "$TMP/r.svg")" 'mean of the last 5'
+sed 2d "$TMP/disturbed.csv" >"$TMP/four.csv"
+exits 'five, one of them disturbed' 0 "$kvstat" --plot "$TMP/r.svg" "$TMP/four.csv"
+unlike 'has none' "$(cat "$TMP/r.svg")" 'mean of the last 5'
 sed '6,$d' "$TMP/rounds.csv" >"$TMP/few.csv"
 exits 'fewer than five' 0 "$kvstat" --plot "$TMP/r.svg" "$TMP/few.csv"
 like 'are not steady' "$(cat "$TMP/r.svg")" 'few\.csv: 4 rounds of 60 s, not steady'
