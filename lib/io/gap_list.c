@@ -62,28 +62,20 @@ static struct delay parse_delay(const char *text)
     return (struct delay){(int64_t)delay, (int64_t)slices};
 }
 
-static struct delay read_delay(int fd)
+/* Opened for each look: who runs many threads needs the descriptors for files. */
+static struct delay delay_of(pid_t thread)
 {
-    char text[96];
-    ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+    char path[64], text[96];
 
+    snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", (int)thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
     if (n <= 0)
         return not_known;
     text[n] = '\0';
     return parse_delay(text);
-}
-
-static struct delay delay_of(pid_t thread)
-{
-    char path[64];
-    int fd;
-
-    snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", (int)thread);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct delay delay = read_delay(fd);
-    if (fd >= 0)
-        close(fd);
-    return delay;
 }
 
 /* Under the lock. */
@@ -114,21 +106,23 @@ static void add(struct gap_list *g, unsigned loop, int64_t from_ns, int64_t unti
     pthread_mutex_unlock(&g->lock);
 }
 
-/* The calling thread's place in the table; GAPS_LOOPS_MAX: there is none left. */
-static unsigned add_loop(struct gap_list *g, enum gap_of of, const char *name, unsigned number)
+/* The place in the table of the calling thread, which is the loop so far; GAPS_LOOPS_MAX: there is
+ * none left. */
+static unsigned add_loop(struct gap_list *g, const struct loop *so_far, const char *name,
+                         unsigned number)
 {
+    enum gap_of of = so_far->of;
+
     pthread_mutex_lock(&g->lock);
     unsigned i = g->loops;
     if (i < GAPS_LOOPS_MAX) {
         struct loop *l = &g->loop[g->loops++];
-        l->of = of;
+        *l = *so_far;
         if (of < GAPS_OF_SCHEDULER)
             snprintf(l->name, sizeof(l->name), "%.12s %u", name, number);
         else
             snprintf(l->name, sizeof(l->name), "%s",
                      of == GAPS_OF_PROCESS ? "process" : "scheduler");
-        l->thread = gettid();
-        l->delay = delay_of(l->thread);
     }
     pthread_mutex_unlock(&g->lock);
     return i;
@@ -137,15 +131,14 @@ static unsigned add_loop(struct gap_list *g, enum gap_of of, const char *name, u
 void gap_loop_open(struct gap_loop *l, struct gap_list *g, enum gap_of of, const char *name,
                    unsigned number)
 {
-    *l = (struct gap_loop){.schedstat = -1};
+    *l = (struct gap_loop){0};
     if (!g)
         return;
-    l->loop = add_loop(g, of, name, number);
-    if (l->loop == GAPS_LOOPS_MAX)
-        return;
-    l->gaps = g;
-    l->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    l->delay_ns = read_delay(l->schedstat).ns;
+    l->thread = gettid();
+    const struct loop self = {.of = of, .thread = l->thread, .delay = delay_of(l->thread)};
+    l->delay_ns = self.delay.ns;
+    l->loop = add_loop(g, &self, name, number);
+    l->gaps = l->loop < GAPS_LOOPS_MAX ? g : NULL;
 }
 
 void gap_loop_close(struct gap_loop *l)
@@ -153,13 +146,11 @@ void gap_loop_close(struct gap_loop *l)
     if (l->gaps) {
         struct loop *loop = &l->gaps->loop[l->loop];
         pthread_mutex_lock(&l->gaps->lock);
-        loop->last = delay_of(loop->thread);
+        loop->last = delay_of(l->thread);
         loop->ended = true;
         pthread_mutex_unlock(&l->gaps->lock);
     }
-    if (l->gaps && l->schedstat >= 0)
-        close(l->schedstat);
-    *l = (struct gap_loop){.schedstat = -1};
+    *l = (struct gap_loop){0};
 }
 
 void gap_loop_add(struct gap_loop *l, int64_t from_ns, int64_t until_ns)
@@ -172,11 +163,13 @@ void gap_loop_look(struct gap_loop *l, int64_t from_ns, int64_t now_ns)
 {
     if (!l->gaps || now_ns - from_ns < GAPS_NS)
         return;
-    int64_t delay = read_delay(l->schedstat).ns, waited = delay - l->delay_ns;
+    int64_t delay = delay_of(l->thread).ns, before = l->delay_ns, waited = delay - before;
 
     if (delay < 0)
         return;
     l->delay_ns = delay;
+    if (before < 0)
+        return;
     /* Short delays since the last look are in it too, but no more than the time looked at. */
     gap_loop_add(l, waited < now_ns - from_ns ? now_ns - waited : from_ns, now_ns);
 }

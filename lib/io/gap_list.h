@@ -1,6 +1,6 @@
 /* When the processors were away from the threads that do the work: kept for the report, since times
  * that were measured meanwhile contain it. Each loop watches itself with its own clock and, where
- * the kernel tells (/proc/thread-self/schedstat), with the time that it waited for a processor. One
+ * the kernel tells (/proc/self/task/N/schedstat), with the time that it waited for a processor. One
  * more thread, which has nothing to do but to wake up, sees that the whole process stood still. */
 #ifndef KVTRACE_IO_GAP_LIST_H
 #define KVTRACE_IO_GAP_LIST_H
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum {
     GAPS_MAX = 10000,     /* gaps kept; more are counted */
@@ -44,8 +45,8 @@ void gap_list_free(struct gap_list *g); /* after all loops; takes NULL */
 struct gap_loop {
     struct gap_list *gaps;
     unsigned loop;
-    int schedstat;    /* descriptor; -1: the kernel does not tell */
-    int64_t delay_ns; /* run delay when it was last read */
+    pid_t thread;
+    int64_t delay_ns; /* run delay when it was last read; negative: the kernel does not tell */
 };
 /* In the loop's thread. Of an engine, name and number make "storage 0". */
 void gap_loop_open(struct gap_loop *l, struct gap_list *g, enum gap_of of, const char *name,
