@@ -20,19 +20,22 @@ enum {
 #define MAX_TOKENS  1000000000
 #define MAX_MS      1e9
 #define ETA         0.5 /* published runs of dense models on H100 imply 0.49 to 0.52 */
-#define OVERHEAD_MS 20  /* published hits cost 13 to 43 ms more than bytes over bandwidth */
+#define B           0.75
+#define T_HOST_MS   5
+#define HOST_MS     25
+#define OVERHEAD_MS 20 /* published hits cost 13 to 43 ms more than bytes over bandwidth */
 
-/* Dense peaks, memory, its bandwidth, bandwidth to the host a direction, power. Collected second
- * hand from the makers' data sheets. */
+/* Dense peaks, memory, its bandwidth, bandwidth to the host a direction, power, and bandwidth
+ * between GPUs a direction. Collected second hand from the makers' data sheets. */
 static const struct {
     const char *name;
-    double bf16_tflops, fp8_tflops, hbm_gb, hbm_tb_s, link_gb_s, watts;
+    double bf16_tflops, fp8_tflops, hbm_gb, hbm_tb_s, link_gb_s, watts, gpu_link_gb_s;
 } profile[] = {
-    {"a100-80", 312, 0, 80, 2.04, 32, 400},    {"h20", 148, 296, 96, 4.0, 64, 400},
-    {"h100", 989, 1979, 80, 3.35, 64, 700},    {"h200", 989, 1979, 141, 4.8, 64, 700},
-    {"b200", 2250, 4500, 180, 7.7, 64, 1000},  {"gb300", 2500, 5000, 279, 8, 450, 1400},
-    {"mi300x", 1307, 2615, 192, 5.3, 64, 750}, {"mi355x", 2500, 5000, 288, 8, 64, 1400},
-    {"l40s", 362, 733, 48, 0.864, 32, 350},
+    {"a100-80", 312, 0, 80, 2.04, 32, 400, 300},    {"h20", 148, 296, 96, 4.0, 64, 400, 450},
+    {"h100", 989, 1979, 80, 3.35, 64, 700, 450},    {"h200", 989, 1979, 141, 4.8, 64, 700, 450},
+    {"b200", 2250, 4500, 180, 7.7, 64, 1000, 900},  {"gb300", 2500, 5000, 279, 8, 450, 1400, 900},
+    {"mi300x", 1307, 2615, 192, 5.3, 64, 750, 448}, {"mi355x", 2500, 5000, 288, 8, 64, 1400, 538},
+    {"l40s", 362, 733, 48, 0.864, 32, 350, 32},
 };
 #define PROFILES (sizeof(profile) / sizeof(*profile))
 
@@ -52,6 +55,11 @@ static const struct number {
     {"eta", offsetof(struct gpu_profile, eta), 1e-3, 1, false, true},
     {"t0_ms", offsetof(struct gpu_profile, t0_ms), 0, MAX_MS, false, true},
     {"load_overhead_ms", offsetof(struct gpu_profile, load_overhead_ms), 0, MAX_MS, false, true},
+    {"eta_a", offsetof(struct gpu_profile, eta_a), 1e-3, 1, false, true},
+    {"b", offsetof(struct gpu_profile, b), 1e-3, 1, false, true},
+    {"t_host_ms", offsetof(struct gpu_profile, t_host_ms), 0, MAX_MS, false, true},
+    {"host_ms", offsetof(struct gpu_profile, host_ms), 0, MAX_MS, false, true},
+    {"gpu_link_gb_s", offsetof(struct gpu_profile, gpu_link_gb_s), 0, 1e6, false, true},
 };
 #define NUMBERS (sizeof(numbers) / sizeof(*numbers))
 
@@ -68,6 +76,7 @@ static bool in_range(const struct number *n, double v)
 static void put(struct gpu_profile *g, const struct number *n, double v)
 {
     memcpy((char *)g + n->offset, &v, sizeof(v));
+    g->overhead_given |= n->offset == offsetof(struct gpu_profile, load_overhead_ms);
 }
 
 static int check(struct gpu_profile *g, const char *where, struct err *e)
@@ -97,7 +106,12 @@ int gpu_profile_parse(struct gpu_profile *g, const struct jsonin_v *root, const 
                       struct err *e)
 {
     const char *key, *name = jsonin_text(jsonin_get(root, "name"), NULL);
-    struct gpu_profile found = {.given = true, .eta = ETA, .load_overhead_ms = OVERHEAD_MS};
+    struct gpu_profile found = {.given = true,
+                                .eta = ETA,
+                                .load_overhead_ms = OVERHEAD_MS,
+                                .b = B,
+                                .t_host_ms = T_HOST_MS,
+                                .host_ms = HOST_MS};
     if (!name || !*name || strlen(name) >= sizeof(found.name))
         return err_set(e, -EINVAL, ERR_INPUT, where,
                        "not a GPU profile: name: expected a text of 1 to %zu bytes",
@@ -140,7 +154,11 @@ static int set_name(struct gpu_profile *g, const char *text, const char *name, s
                                       .link_gb_s = profile[i].link_gb_s,
                                       .watts = profile[i].watts,
                                       .eta = ETA,
-                                      .load_overhead_ms = OVERHEAD_MS};
+                                      .load_overhead_ms = OVERHEAD_MS,
+                                      .b = B,
+                                      .t_host_ms = T_HOST_MS,
+                                      .host_ms = HOST_MS,
+                                      .gpu_link_gb_s = profile[i].gpu_link_gb_s};
             strcpy(g->name, name);
             return 0;
         }

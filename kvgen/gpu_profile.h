@@ -20,15 +20,20 @@ struct gpu_profile {
     double bf16_tflops, fp8_tflops;            /* dense peak; fp8 0: it has none */
     double hbm_gb, hbm_tb_s, link_gb_s, watts; /* link: to the host, a direction */
     double eta, t0_ms, load_overhead_ms;
+    /* Of steps (serve/step_setup.h): the share of the peak that attention reaches (0: eta), the
+     * share of the memory's bandwidth, the host's time of a step and of a request, and the
+     * bandwidth between the GPUs of an engine, a direction (0: not known). */
+    double eta_a, b, t_host_ms, host_ms, gpu_link_gb_s;
+    bool overhead_given;  /* load_overhead_ms is not the default */
     bool fp8;             /* it computes in FP8 */
     const char *time_key; /* of eta, t0_ms and type the last one given by text; NULL: none */
 };
 
 /*
  * Sets what --gpu-profile says: NAME or FILE.json, then perhaps :KEY=VALUE,... with the keys eta,
- * t0_ms, load_overhead_ms, link_gb_s and type (bf16, fp8). The file is an object with name,
+ * t0_ms, load_overhead_ms, link_gb_s eta_a, b, t_host_ms, host_ms, gpu_link_gb_s and type (bf16, fp8). The file is an object with name,
  * bf16_tflops, link_gb_s, and perhaps fp8_tflops, hbm_gb, hbm_tb_s, watts, eta, t0_ms,
- * load_overhead_ms. 0; -EINVAL, or the error of the file, with *e.
+ * load_overhead_ms, eta_a, b, t_host_ms, host_ms, gpu_link_gb_s. 0; -EINVAL, or the error of the file, with *e.
  */
 int gpu_profile_set(struct gpu_profile *g, const char *text, struct err *e);
 /* The file that such a text names, in name of size bytes; NULL: none. */

@@ -17,6 +17,7 @@
 #include "kvgen/print_config.h"
 #include "kvgen/provenance.h"
 #include "kvgen/run_source.h"
+#include "kvgen/serve/engine_run.h"
 #include "kvgen/sim/sim.h"
 #include "kvgen/summary.h"
 #include "kvgen/worth/worth.h"
@@ -31,6 +32,7 @@
 enum {
     MAX_WORKERS = 500,
     MAX_DEFAULT_THREADS = 16,
+    LOAD_MS = 13,       /* of a request that loads, in an engine's connector */
     PREPOP_OF_USER = 10 /* objects that a decode node finds, for each user */
 };
 /* A trace whose times begin here or later has dates (from 1973 on). */
@@ -59,6 +61,8 @@ struct run {
     struct output *output;
     struct sim_opts sim_opts;
     struct sim *sim;
+    struct engine_run *engine; /* in place of sim, with an engine's cache */
+    struct step_setup steps;
     struct frozen *frozen; /* NULL without --worth */
     struct worth_opts worth_opts;
     struct worth worth;
@@ -281,6 +285,65 @@ static int set_worth(struct run *r, struct err *e)
     return rc;
 }
 
+static int block_bytes(const void *model, uint64_t tokens, uint64_t *bytes)
+{
+    return model_rank_bytes(model, tokens, false, bytes);
+}
+
+/* The room of an engine with a cache of its own. */
+static struct engine_room room_of(const struct run *r)
+{
+    struct engine_room room = {.device_bytes = (uint64_t)(r->gpu.hbm_gb * 1e9),
+                               .a100 = strncmp(r->gpu.name, "a100", 4) == 0,
+                               .ranks = r->compute.host_ranks,
+                               .block_bytes = block_bytes,
+                               .model = &r->model};
+    for (int t = 0; t < TRACE_TIERS; t++)
+        room.capacity[t] = r->capacity[t] == HIERARCHY_UNLIMITED ? KV_NO_LIMIT : r->capacity[t];
+    return room;
+}
+
+/* What an engine's steps take: by calculation, or as measured rates say. */
+static int set_steps(struct run *r, struct err *e)
+{
+    const struct options *o = &r->o;
+    struct scheduler_opts scheduler;
+    const struct engine_room room = room_of(r);
+    double rate;
+    uint64_t tokens;
+    int rc;
+    if (!o->engine.kind)
+        return 0;
+    if (o->gpu_assumed)
+        fprintf(stderr, "kvgen: --gpu-profile: not given: times are those of an H100 (h100)\n");
+    if (r->model.windowed_layers > 0 || r->model.state_layers > 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--cache",
+                       "%s has layers with a window or a state, whose blocks are groups of their "
+                       "own: only --cache waterfall simulates them",
+                       r->model.id);
+    engine_cache_scheduler(&o->engine, &room, &scheduler);
+    if ((rc = step_setup(&r->steps, &r->model, &r->gpu, o->params, (uint32_t)o->tensor_parallel,
+                         e)) < 0)
+        return rc;
+    r->steps.step_tokens = scheduler.step_tokens;
+    r->steps.gpu.async = scheduler.async;
+    if (o->prefill_rate) {
+        if ((rc = options_rate("--prefill-rate", o->prefill_rate, &rate, &tokens, e)) < 0 ||
+            (rc = step_setup_prefill_rate(&r->steps, rate, tokens, e)) < 0)
+            return rc;
+        fprintf(stderr, "kvgen: --prefill-rate: eta %.3f, from your %g tokens/s at %llu tokens\n",
+                (double)r->steps.gpu.eta_ppm / STEP_TIME_PPM, rate, (unsigned long long)tokens);
+    }
+    if (o->decode_rate) {
+        if ((rc = options_rate("--decode-rate", o->decode_rate, &rate, &tokens, e)) < 0 ||
+            (rc = step_setup_decode_rate(&r->steps, rate, tokens, e)) < 0)
+            return rc;
+        fprintf(stderr, "kvgen: --decode-rate: b %.3f, from your %g tokens/s at %llu tokens\n",
+                (double)r->steps.gpu.b_ppm / STEP_TIME_PPM, rate, (unsigned long long)tokens);
+    }
+    return 0;
+}
+
 static const struct prefill_model *compute_of(const struct run *r)
 {
     return options_computes(&r->o) ? &r->compute : NULL;
@@ -357,6 +420,8 @@ static char *make_provenance(const struct run *r)
                            .gpu = &r->gpu,
                            .compute = compute_of(r),
                            .priority = r->workload.qos_priority,
+                           .engine = r->o.engine.kind ? &r->o.engine : NULL,
+                           .steps = r->o.engine.kind ? &r->steps : NULL,
                            .source = r->source.source,
                            .input = input};
     return provenance_of_run(&p);
@@ -449,9 +514,30 @@ static int open_conversion(struct run *r, struct err *e)
     return convert_create(&r->convert, &o, r->source.trace, r->output, e);
 }
 
+static int open_engine(struct run *r, struct err *e)
+{
+    const struct options *o = &r->o;
+    const struct engine_run_opts engine = {
+        .source = r->source.source,
+        .workload = &r->workload,
+        .shared_prompts = !o->disable_prefix_caching,
+        .max_requests = o->max_requests,
+        .queue_bytes = o->queue_memory,
+        .duration_ns = o->duration_ns,
+        .cache = &o->engine,
+        .room = room_of(r),
+        .steps = r->steps,
+        .link_bytes_s = (uint64_t)(r->gpu.link_gb_s * 1e9),
+        .load_ns = (int64_t)((r->gpu.overhead_given ? r->gpu.load_overhead_ms : LOAD_MS) * 1e6),
+        .files = &r->speed[TRACE_STORAGE]};
+    return engine_run_create(&r->engine, &engine, output_row, r->output, e);
+}
+
 static int open_simulation(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
+    if (o->engine.kind)
+        return open_engine(r, e);
     bool few_users = r->source.population && o->users < MAX_WORKERS;
     uint64_t workers = o->workers > 0 ? o->workers : few_users ? o->users : MAX_WORKERS;
     r->sim_opts = (struct sim_opts){.source = r->source.source,
@@ -523,6 +609,8 @@ static int finish(struct run *r, struct err *e)
     if (rc < 0 || rc_input < 0)
         return rc < 0 ? rc : rc_input;
     r->lossy = is_incomplete(r->source.source);
+    const struct engine_summary engine = {
+        .choice = &r->o.engine, .run = r->engine, .steps = &r->steps, .capacity = r->capacity};
     struct summary s = {.argc = r->argc,
                         .argv = r->argv,
                         .started_wall_ns = r->started_wall_ns,
@@ -530,15 +618,20 @@ static int finish(struct run *r, struct err *e)
                         .seed = r->o.seed,
                         .model = r->source.trace ? NULL : &r->model,
                         .source = r->source.source,
-                        .stats = r->sim ? sim_stats(r->sim) : convert_stats(r->convert),
-                        .hierarchy = r->sim ? sim_hierarchy(r->sim) : convert_hierarchy(r->convert),
+                        .stats = r->engine ? engine_run_sim_stats(r->engine)
+                                 : r->sim  ? sim_stats(r->sim)
+                                           : convert_stats(r->convert),
+                        .hierarchy = r->engine ? NULL
+                                     : r->sim  ? sim_hierarchy(r->sim)
+                                               : convert_hierarchy(r->convert),
+                        .engine = r->engine ? &engine : NULL,
                         .curve_policy = policies[r->o.eviction]->name,
                         .curve_sample = r->o.curve_sample,
                         .curve_optimal = r->o.curve_optimal,
                         .servers = r->sim ? sim_tier_servers(r->sim) : NULL,
                         .compute = compute_of(r),
                         .gpu = &r->gpu,
-                        .speed = r->sim ? r->speed : NULL,
+                        .speed = r->sim || r->engine ? r->speed : NULL,
                         .tbw = r->o.tbw,
                         .trace = &totals};
     struct source_reading reading = {0};
@@ -600,13 +693,16 @@ static int simulate(struct run *r, struct err *e)
     int rc = r->o.source != OPTIONS_TRACE ? check_model(r, e) : 0;
     if (rc < 0 || (rc = options_capacities(&r->o, r->capacity, e)) < 0 ||
         (rc = options_speed(&r->o, r->capacity, r->speed, e)) < 0 || (rc = set_compute(r, e)) < 0 ||
-        (rc = set_worth(r, e)) < 0 || (rc = options_granularity(&r->o, &r->granularity, e)) < 0 ||
+        (rc = set_steps(r, e)) < 0 || (rc = set_worth(r, e)) < 0 ||
+        (rc = options_granularity(&r->o, &r->granularity, e)) < 0 ||
         (rc = run_source_open(&r->source, &source, e)) < 0 || (rc = open_curve(r, e)) < 0 ||
         (rc = open_output(r, e)) < 0 ||
         (rc = r->source.trace ? open_conversion(r, e) : open_simulation(r, e)) < 0)
         return rc;
 
-    rc = r->sim ? sim_run(r->sim, e) : convert_run(r->convert, e);
+    rc = r->engine ? engine_run(r->engine, e)
+         : r->sim  ? sim_run(r->sim, e)
+                   : convert_run(r->convert, e);
     if (interrupted(rc))
         rc = 0; /* the trace is whole up to here */
     if (rc < 0 && r->convert && (rc == -EBADMSG || r->source.passing)) {
@@ -626,6 +722,10 @@ static int run(struct run *r, struct err *e)
     int rc = opt_parse(r->parser, r->argc, r->argv, e);
     if (rc > 0)
         return opt_print_answer(r->parser, e);
+    if (rc == 0 && engine_choice_asks(r->o.cache)) {
+        rc = engine_choice_parse(&r->o.engine, r->o.cache, e);
+        return rc < 0 ? rc : engine_choice_help(stdout, &r->o.engine, e);
+    }
     if (rc < 0 || (rc = options_apply_compat(&r->o, r->parser, e)) < 0 ||
         (rc = run_source_recognise(&r->source, &r->o, r->parser, e)) < 0 ||
         (rc = options_check(&r->o, r->parser, e)) < 0 || (rc = check_files(r, e)) < 0 ||
@@ -652,6 +752,7 @@ int main(int argc, char **argv)
     r.parser = options_open(&r.o);
     int rc = r.parser ? run(&r, &e) : err_nomem(&e, "options");
     sim_free(r.sim);
+    engine_run_free(r.engine);
     frozen_free(r.frozen);
     worth_free(&r.worth);
     convert_free(r.convert);

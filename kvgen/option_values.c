@@ -9,6 +9,7 @@
 #include "kvgen/source/request.h"
 #include "lib/base/units.h"
 #include "lib/io/target_device.h"
+#include "lib/text/text.h"
 
 /* 2025-01-01: the tools of that benchmark expect a date. */
 #define MLPERF_EPOCH_S INT64_C(1735689600)
@@ -188,6 +189,33 @@ int options_curve_sizes(const struct options *o, uint64_t *size, size_t *count, 
             size[kept++] = size[i];
     *count = kept;
     return 0;
+}
+
+int options_rate(const char *option, const char *text, double *rate, uint64_t *tokens,
+                 struct err *e)
+{
+    char number[40], of[40];
+    const char *at = strchr(text, '@');
+    const size_t len = at ? (size_t)(at - text) : 0;
+    uint64_t times = 1;
+    *tokens = 0;
+    if (len > 0 && len < sizeof(number) && strlen(at + 1) < sizeof(of)) {
+        snprintf(number, sizeof(number), "%.*s", (int)len, text);
+        snprintf(of, sizeof(of), "%s", at + 1);
+        if (text_ends_with(number, "tok/s"))
+            number[len - 5] = '\0';
+        if (text_ends_with(of, "k") && (times = 1000) > 0)
+            of[strlen(of) - 1] = '\0';
+        if (units_parse_f64(number, rate) == 0 && *rate >= 1e-3 && *rate <= 1e9 &&
+            units_parse_u64(of, tokens) == 0 && *tokens >= 1 && *tokens <= 10000000) {
+            *tokens *= times;
+            return 0;
+        }
+    }
+    return err_set(e, -EINVAL, ERR_INPUT, option,
+                   "\"%s\" is not RATE@TOKENS, such as 31000@2k: tokens a second, and the tokens "
+                   "of the prompt (k: 1000)",
+                   text);
 }
 
 int options_epoch(const struct options *o, int64_t *epoch_ns, struct err *e)

@@ -59,6 +59,8 @@ enum {
 #define TIMED         (UINT64_C(1) << 35) /* a run that takes time: virtual, or of live events */
 #define COMPUTED_ONLY (UINT64_C(1) << 40)
 #define WORTH_ONLY    (UINT64_C(1) << 41)
+#define NOT_ENGINES   (UINT64_C(1) << 42) /* what an engine's cache decides itself */
+#define ENGINES_ONLY  (UINT64_C(1) << 43)
 #define STAMPED       (UINT64_C(1) << 36) /* inputs whose stamps may have several units */
 #define BLOCK_SIZED   (UINT64_C(1) << 37) /* inputs whose blocks may have several sizes */
 #define FILTERS       (UINT64_C(1) << 38) /* rows that are written, or that --limit counts */
@@ -347,7 +349,7 @@ const struct opt options_table[] = {
      .offset = AT(workers),
      .arg = "N",
      .max = 1e6,
-     .marks = GENERATES,
+     .marks = GENERATES | NOT_ENGINES,
      .help = "Requests served at the same time; 0: as many as there are users, at most 500."},
     {.name = "queue-memory",
      .type = OPT_SIZE,
@@ -379,7 +381,7 @@ const struct opt options_table[] = {
      .absent = "deterministic",
      .absent_why = "': every mode is, one --seed gives one trace. Choose the time of a token: "
                    "none (0 ms), fast (2 ms) or realistic (30 ms)",
-     .marks = GENERATES,
+     .marks = GENERATES | NOT_ENGINES,
      .help = "Time to generate one token. none: 0, fast: 2 ms, realistic: 30 ms."},
     {.name = "disable-multi-turn",
      .type = OPT_FLAG,
@@ -396,24 +398,24 @@ const struct opt options_table[] = {
      .offset = AT(decode_reads),
      .def = "once",
      .choices = "batch|once|none",
-     .marks = GENERATES | NOT_BLOCKS | DECODES,
+     .marks = GENERATES | NOT_BLOCKS | DECODES | NOT_ENGINES,
      .help = "How often decoding reads the request's object. once: before the first token; batch: "
              "once more for each 32 tokens; none: never."},
     {.name = "prefill-only",
      .type = OPT_FLAG,
      .offset = AT(prefill_only),
-     .marks = GENERATES | NOT_BLOCKS,
+     .marks = GENERATES | NOT_BLOCKS | NOT_ENGINES,
      .help = "A node that only prefills: no decode reads."},
     {.name = "decode-only",
      .type = OPT_FLAG,
      .offset = AT(decode_only),
-     .marks = GENERATES | NOT_BLOCKS | DECODES,
+     .marks = GENERATES | NOT_BLOCKS | DECODES | NOT_ENGINES,
      .help = "A node that only decodes: requests read objects that were written before the "
              "first request, ten for each user."},
     {.name = "enable-rag",
      .type = OPT_FLAG,
      .offset = AT(enable_rag),
-     .marks = GENERATES | NOT_BLOCKS,
+     .marks = GENERATES | NOT_BLOCKS | NOT_ENGINES,
      .help = "Add retrieval: documents are written in chunks at the start, requests read "
              "chunks of them, and users ask about them."},
     {.name = "rag-num-docs",
@@ -448,13 +450,13 @@ const struct opt options_table[] = {
      .offset = AT(block_reuse),
      .def = "prefix",
      .choices = "prefix|any",
-     .marks = KEPT_TIERS | TRACES_ONLY | BLOCKS_ONLY,
+     .marks = KEPT_TIERS | TRACES_ONLY | BLOCKS_ONLY | NOT_ENGINES,
      .help = "When a block can hit. prefix: only while every earlier block of its request "
              "hits; any: whenever it is cached."},
     {.name = "partial-blocks",
      .type = OPT_FLAG,
      .offset = AT(partial_blocks),
-     .marks = GENERATES | IN_BLOCKS_ONLY,
+     .marks = GENERATES | IN_BLOCKS_ONLY | NOT_ENGINES,
      .help = "Size the last block of a request or entry by its tokens, instead of a full "
              "block."},
 
@@ -582,11 +584,21 @@ const struct opt options_table[] = {
      .marks = KEPT_TIERS,
      .help = "Tier-2: a size (a number without a unit is GiB). 0: unlimited; none: no such "
              "tier; auto: what kvreplay can store at PATH."},
+    {.name = "cache",
+     .type = OPT_TEXT,
+     .offset = AT(cache),
+     .flags = OPT_COMMON,
+     .arg = "waterfall|vllm[:KEY=VALUE,...]",
+     .def = "waterfall",
+     .marks = GENERATES,
+     .help = "How the tiers keep the cache. waterfall: an object is in one tier and falls when "
+             "pushed out; vllm: copies, as vLLM keeps them, and its scheduler, step by step. "
+             "vllm:help prints the settings."},
     {.name = "fill-storage",
      .type = OPT_FLAG,
      .offset = AT(fill_storage),
      .alias = "prefill-store",
-     .marks = GENERATES,
+     .marks = GENERATES | NOT_ENGINES,
      .help = "Begin with full tiers: before the first request, objects that nobody reads are "
              "written until storage is full. Needs --storage-capacity with a limit."},
     {.name = "eviction",
@@ -594,14 +606,14 @@ const struct opt options_table[] = {
      .offset = AT(eviction),
      .def = "lru",
      .choices = "lru|fifo|lfu|s3fifo|sieve|arc|mru",
-     .marks = KEPT_TIERS,
+     .marks = KEPT_TIERS | NOT_ENGINES,
      .help = "Which object leaves a full tier."},
     {.name = "promote",
      .type = OPT_ENUM,
      .offset = AT(promote),
      .def = "none",
      .choices = "none|on-hit",
-     .marks = KEPT_TIERS,
+     .marks = KEPT_TIERS | NOT_ENGINES,
      .help = "What a hit does to its object. none: it stays in its tier; on-hit: it moves to "
              "the fastest tier that takes it."},
     {.name = "granularity",
@@ -609,7 +621,7 @@ const struct opt options_table[] = {
      .offset = AT(granularity),
      .arg = "request|block:N",
      .def = "request",
-     .marks = KEPT_OBJECTS | KEPT_TIERS | NOT_BLOCKS,
+     .marks = KEPT_OBJECTS | KEPT_TIERS | NOT_BLOCKS | NOT_ENGINES,
      .help = "Keep an entry as one object (request), or as objects of N tokens each "
              "(block:N)."},
     {.name = "tier-model",
@@ -632,7 +644,7 @@ const struct opt options_table[] = {
      .type = OPT_TEXT,
      .offset = AT(prefill),
      .arg = "FILE.json",
-     .marks = GENERATES,
+     .marks = GENERATES | NOT_ENGINES,
      .help = "Let prefills take measured times. The file has four points or more; a formula is "
              "fitted to them."},
     {.name = "engines",
@@ -643,7 +655,7 @@ const struct opt options_table[] = {
      .min = 1,
      .max = 4096,
      .flags = OPT_EXPERT,
-     .marks = GENERATES | COMPUTED_ONLY,
+     .marks = GENERATES | COMPUTED_ONLY | NOT_ENGINES,
      .help = "Engines that compute prefills, each of --tensor-parallel GPUs with its own Tier-0. "
              "A user's requests go to one engine."},
     {.name = "params",
@@ -656,11 +668,27 @@ const struct opt options_table[] = {
      .marks = GENERATES | COMPUTED_ONLY,
      .help = "Active parameters (those that each token uses), such as 7e9, instead of those of the "
              "model."},
+    {.name = "prefill-rate",
+     .type = OPT_TEXT,
+     .offset = AT(prefill_rate),
+     .arg = "RATE@TOKENS",
+     .marks = GENERATES | ENGINES_ONLY,
+     .help = "Tokens a second that you measured for a prompt of that length, alone and without "
+             "cache: its tokens over its time to the first token, such as 31000@2k. Sets the "
+             "share of the GPU's peak that is reached."},
+    {.name = "decode-rate",
+     .type = OPT_TEXT,
+     .offset = AT(decode_rate),
+     .arg = "RATE@TOKENS",
+     .marks = GENERATES | ENGINES_ONLY,
+     .help = "Tokens a second that you measured for the answer of one request, alone, after that "
+             "many tokens, such as 120@2k. Sets the share of the memory's bandwidth that is "
+             "reached."},
     {.name = "worth",
      .type = OPT_FLAG,
      .offset = AT(worth),
      .flags = OPT_NO_EFFECT,
-     .marks = GENERATES | COMPUTED_ONLY,
+     .marks = GENERATES | COMPUTED_ONLY | NOT_ENGINES,
      .help = "Show what each tier is worth. The same requests are simulated with all tiers, "
              "without each tier, and without any cache."},
     {.name = "ttft-target",
@@ -668,7 +696,7 @@ const struct opt options_table[] = {
      .offset = AT(ttft_target),
      .arg = "CLASS=TIME",
      .flags = OPT_NO_EFFECT | OPT_EXPERT,
-     .marks = GENERATES | COMPUTED_ONLY | WORTH_ONLY,
+     .marks = GENERATES | COMPUTED_ONLY | WORTH_ONLY | NOT_ENGINES,
      .help = "With --worth: show the share of a class's requests whose first token comes within "
              "this time."},
     {.name = "price",
@@ -676,7 +704,7 @@ const struct opt options_table[] = {
      .offset = AT(price),
      .arg = "gpu=N/h,dram=N/h,nvme=N/h",
      .flags = OPT_NO_EFFECT | OPT_EXPERT,
-     .marks = GENERATES | COMPUTED_ONLY | WORTH_ONLY,
+     .marks = GENERATES | COMPUTED_ONLY | WORTH_ONLY | NOT_ENGINES,
      .help = "With --worth: show what a million input tokens cost. Prices are for an hour: of a "
              "GPU, of a GiB of Tier-1 (dram) and of a GiB of Tier-2 (nvme)."},
     {.name = "max-concurrent-allocs",
@@ -684,7 +712,7 @@ const struct opt options_table[] = {
      .offset = AT(max_concurrent_allocs),
      .arg = "N",
      .max = 1e6,
-     .marks = KEPT_TIMES | KEPT_TIERS,
+     .marks = KEPT_TIMES | KEPT_TIERS | NOT_ENGINES,
      .help = "With --tier-model: how many requests may write at the same time; 0: no limit."},
 
     {.name = "tbw",
@@ -704,7 +732,7 @@ const struct opt options_table[] = {
      .offset = AT(curve),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = KEPT_TIERS,
+     .marks = KEPT_TIERS | NOT_ENGINES,
      .help = "Write the hit rate of a cache against its capacity as CSV; - is standard "
              "output."},
     {.name = "curve-sizes",
@@ -1107,6 +1135,12 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = !options_computes(o),
          .refuses = COMPUTED_ONLY,
          .why = "needs --gpu-profile or --prefill"},
+        {.on = o->engine.kind,
+         .refuses = NOT_ENGINES,
+         .why = "does not apply with --cache of an engine, which decides that itself"},
+        {.on = !o->engine.kind,
+         .refuses = ENGINES_ONLY,
+         .why = "needs --cache of an engine, such as --cache vllm"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "needs --curve FILE"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
@@ -1193,6 +1227,26 @@ static int check_compute(struct options *o, const struct opt_parser *p, struct e
     return 0;
 }
 
+/* An engine's cache computes: on an H100, unless told. */
+static int check_cache(struct options *o, struct err *e)
+{
+    int rc = engine_choice_parse(&o->engine, o->cache, e);
+    if (rc < 0 || !o->engine.kind)
+        return rc;
+    if (o->compat == OPTIONS_COMPAT_MLPERF)
+        return refuse(e, "--cache",
+                      "does not apply with --compat mlperf, whose cache is waterfall");
+    for (size_t i = 0; i < o->tier_model.count; i++)
+        if (o->tier_model.item[i][0] != '2' || o->tier_model.item[i][1] != '=')
+            return refuse(e, "--tier-model",
+                          "with --cache of an engine only Tier-2 has a speed of its own (2=...): "
+                          "the link of --gpu-profile moves the others");
+    o->gpu_assumed = !o->gpu_profile;
+    if (o->gpu_assumed)
+        o->gpu_profile = "h100";
+    return 0;
+}
+
 /* Names by which the other tool recognises its files; "-" and none have no ending. */
 static int check_name(const struct options *o, struct err *e)
 {
@@ -1251,7 +1305,9 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
 
     if (opt_operands(p, &operand) > 0)
         return refuse(e, operand[0], "not an option (a trace is given with --input)");
-    rc = check_compute(o, p, e);
+    rc = check_cache(o, e);
+    if (rc == 0)
+        rc = check_compute(o, p, e);
     if (rc < 0)
         return rc;
     if (o->max_concurrent_allocs > 0 && o->tier_model.count == 0)

@@ -7,6 +7,7 @@
 
 #include "kvgen/curve/curve.h"
 #include "kvgen/meaning/stamps.h"
+#include "kvgen/serve/engine_caches.h"
 #include "kvgen/sim/hierarchy.h"
 #include "kvgen/sim/sim.h"
 #include "kvgen/source/users.h"
@@ -112,7 +113,10 @@ struct options {
     const char *granularity, *ops;
     struct opt_list tier_model;
     uint64_t max_concurrent_allocs;
-    const char *gpu_profile, *prefill;
+    const char *cache;
+    struct engine_choice engine; /* what cache says, from options_check on */
+    const char *gpu_profile, *prefill, *prefill_rate, *decode_rate;
+    bool gpu_assumed; /* gpu_profile is not given: an engine's cache needs one */
     double params;
     bool worth;
     struct opt_list ttft_target;
@@ -177,6 +181,9 @@ int options_speed(const struct options *o, const uint64_t capacity[TRACE_TIERS],
 int options_tiers(const struct options *o, unsigned *mask, struct err *e);
 /* Capacities of --curve-sizes, rising, each once: at most CURVE_MAX_SIZES; *count 0: none given. */
 int options_curve_sizes(const struct options *o, uint64_t *size, size_t *count, struct err *e);
+/* A rate of --prefill-rate or --decode-rate and the tokens that it was measured with. */
+int options_rate(const char *option, const char *text, double *rate, uint64_t *tokens,
+                 struct err *e);
 /* --epoch in ns, or else the default of the format. */
 int options_epoch(const struct options *o, int64_t *epoch_ns, struct err *e);
 

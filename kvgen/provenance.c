@@ -71,8 +71,30 @@ static void put_path(struct jsonout *j, const char *key, const struct tier_model
     jsonout_end(j);
 }
 
-void provenance_put_compute(struct jsonout *j, const struct prefill_model *p,
-                            const struct gpu_profile *gpu, const int64_t *priority)
+void provenance_put_steps(struct jsonout *j, const struct step_setup *s)
+{
+    jsonout_object(j, "step_time");
+    jsonout_u64(j, "parameters", s->model.parameters);
+    jsonout_u64(j, "weights_always_bytes", s->model.always_bytes);
+    jsonout_u64(j, "weights_routed_bytes", s->model.routed_bytes);
+    jsonout_u64(j, "head_bytes", s->model.head_bytes);
+    jsonout_u64(j, "pair_ops", s->model.pair_ops);
+    jsonout_u64(j, "cache_bytes_per_token", s->model.cache_bytes);
+    jsonout_f64(j, "eta", (double)s->gpu.eta_ppm / STEP_TIME_PPM);
+    jsonout_f64(j, "eta_a", (double)s->gpu.eta_a_ppm / STEP_TIME_PPM);
+    jsonout_f64(j, "b", (double)s->gpu.b_ppm / STEP_TIME_PPM);
+    jsonout_f64(j, "t_host_ms", (double)s->gpu.host_ns / 1e6);
+    jsonout_f64(j, "host_ms", (double)s->host.request_ns / 1e6);
+    jsonout_u64(j, "step_tokens", s->step_tokens);
+    jsonout_f64(j, "first_token_2k_ms", (double)step_setup_first_token_ns(s, 2048) / 1e6);
+    jsonout_f64(j, "first_token_100k_ms", (double)step_setup_first_token_ns(s, 100000) / 1e6);
+    jsonout_end(j);
+}
+
+/* steps: of an engine that serves steps; NULL: prefills follow each other. */
+static void put_compute(struct jsonout *j, const struct prefill_model *p,
+                        const struct gpu_profile *gpu, const int64_t *priority,
+                        const struct step_setup *steps)
 {
     jsonout_object(j, "compute");
     jsonout_text_value(j, "times", p->time.measured ? "measured" : "by calculation");
@@ -89,6 +111,10 @@ void provenance_put_compute(struct jsonout *j, const struct prefill_model *p,
         jsonout_f64(j, "hbm_tb_s", gpu->hbm_tb_s);
         jsonout_f64(j, "watts", gpu->watts);
     }
+    if (steps) {
+        jsonout_bool(j, "steps", true);
+        provenance_put_steps(j, steps);
+    }
     if (priority) {
         jsonout_object(j, "priority");
         for (int q = 0; q < TRACE_QOSES; q++)
@@ -96,6 +122,12 @@ void provenance_put_compute(struct jsonout *j, const struct prefill_model *p,
         jsonout_end(j);
     }
     jsonout_end(j);
+}
+
+void provenance_put_compute(struct jsonout *j, const struct prefill_model *p,
+                            const struct gpu_profile *gpu, const int64_t *priority)
+{
+    put_compute(j, p, gpu, priority, NULL);
 }
 
 void provenance_put_drive(struct jsonout *j, const struct drive_model *drive)
@@ -178,7 +210,12 @@ char *provenance_of_run(const struct provenance *p)
     }
     jsonout_end(j);
     if (p->compute)
-        provenance_put_compute(j, p->compute, p->gpu, p->priority);
+        put_compute(j, p->compute, p->gpu, p->priority, p->steps);
+    if (p->engine) {
+        jsonout_object(j, "cache");
+        engine_choice_put(j, p->engine);
+        jsonout_end(j);
+    }
     put_recording(j, p->source);
     put_input(j, p->input);
     return finish(j);

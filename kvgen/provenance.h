@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #include "kvgen/gpu_profile.h"
+#include "kvgen/serve/engine_caches.h"
+#include "kvgen/serve/step_setup.h"
 #include "kvgen/source/source.h"
 #include "kvgen/tier_model.h"
 #include "lib/json/jsonout.h"
@@ -22,6 +24,8 @@ struct provenance {
     const struct gpu_profile *gpu;
     const struct prefill_model *compute; /* NULL: nothing was computed */
     const int64_t *priority;             /* of each of TRACE_QOSES classes */
+    const struct engine_choice *engine;  /* NULL: no engine's cache */
+    const struct step_setup *steps;      /* of that engine */
     const struct source *source;         /* of the rows; NULL: none */
     const char *input;                   /* JSON: the provenance of the input; NULL: it has none */
 };
@@ -40,6 +44,8 @@ char *provenance_of_copy(const struct opt_parser *parser, const char *input, con
 char *provenance_of_recording(const struct opt_parser *parser, const struct source *source,
                               const struct model *model);
 
+/* Adds the member "step_time": the numbers from which a step's time is calculated. */
+void provenance_put_steps(struct jsonout *j, const struct step_setup *s);
 /* Adds the members "seed" and "model" to the object that is open; null for both without a model. */
 void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model *model);
 /* Adds the member "compute": what computed, with the class priorities where they are given. */

@@ -42,6 +42,19 @@ struct hist *summary_first_token(const struct sim_stats *st)
     return all;
 }
 
+/* The tier as the run had it; false: nothing was simulated. */
+static bool tier_state(const struct summary *s, enum trace_tier tier,
+                       struct hierarchy_tier_stats *t)
+{
+    *t = (struct hierarchy_tier_stats){0};
+    if (s->hierarchy)
+        hierarchy_stats(s->hierarchy, tier, t);
+    else if (s->engine)
+        *t = (struct hierarchy_tier_stats){.present = s->engine->capacity[tier] > 0,
+                                           .capacity = s->engine->capacity[tier]};
+    return s->hierarchy || s->engine;
+}
+
 /* ---- as text ---- */
 
 /* A number as text, to be used within the expression that makes it. */
@@ -115,15 +128,14 @@ static bool print_tier(FILE *f, const struct summary *s, int tier)
     const struct row_counts_tier *rows = &s->stats->rows.tier[tier];
     struct row_count reads = sum_phases(s->stats, TRACE_READ, tier);
     struct row_count writes = sum_phases(s->stats, TRACE_WRITE, tier);
-    struct hierarchy_tier_stats t = {0};
+    struct hierarchy_tier_stats t;
     char peak[64] = "";
-    if (s->hierarchy)
-        hierarchy_stats(s->hierarchy, (enum trace_tier)tier, &t);
+    const bool simulated = tier_state(s, (enum trace_tier)tier, &t);
     if (reads.rows + writes.rows == 0)
         return false;
-    if (s->hierarchy && (t.capacity == HIERARCHY_UNLIMITED || t.capacity == 0))
+    if (simulated && (t.capacity == HIERARCHY_UNLIMITED || t.capacity == 0))
         snprintf(peak, sizeof(peak), ", peak %s", brief_bytes(rows->peak_bytes).s);
-    else if (s->hierarchy)
+    else if (simulated)
         snprintf(peak, sizeof(peak), ", peak %.0f %% of %s",
                  100.0 * (double)rows->peak_bytes / (double)t.capacity, brief_bytes(t.capacity).s);
     put_line(f, "%-10s %s read%s %s, %s write%s %s%s", trace_tier_text((enum trace_tier)tier),
@@ -367,10 +379,8 @@ struct endurance {
 /* false: no time went by, or there is no Tier-2. */
 static bool endurance_of(const struct summary *s, struct endurance *e)
 {
-    struct hierarchy_tier_stats t = {0};
-    if (s->hierarchy)
-        hierarchy_stats(s->hierarchy, TRACE_STORAGE, &t);
-    if (!t.present || s->stats->now_ns <= 0)
+    struct hierarchy_tier_stats t;
+    if (!tier_state(s, TRACE_STORAGE, &t) || !t.present || s->stats->now_ns <= 0)
         return false;
     double days = (double)s->stats->now_ns / (double)UNITS_NS_PER_S / 86400;
     /* With a model of compute the tier is a rank's share of the host's. */
@@ -443,6 +453,10 @@ void summary_print(FILE *f, const struct summary *s)
     for (int t = 0; t < TRACE_TIERS; t++)
         lines += print_tier(f, s, t);
     lines += print_hits(f, st);
+    char line[ENGINE_SUMMARY_TEXT];
+    for (size_t i = 0; s->engine && i < ENGINE_SUMMARY_LINES; i++)
+        if (engine_summary_line(s->engine, i, line))
+            put_line(f, "%s", line);
     for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]) && lines < LINES; i++)
         lines += optional[i](f, s);
     if (digest[0] != '\0')
@@ -710,8 +724,7 @@ static void put_use(struct jsonout *j, const char *key, const struct tier_server
 static void put_tier(struct jsonout *j, const struct summary *s, enum trace_tier tier)
 {
     struct hierarchy_tier_stats t;
-    hierarchy_stats(s->hierarchy, tier, &t);
-    if (!t.present)
+    if (!tier_state(s, tier, &t) || !t.present)
         return;
     const struct row_counts_tier *rows = &s->stats->rows.tier[tier];
     struct row_count reads = sum_phases(s->stats, TRACE_READ, (int)tier);
@@ -745,7 +758,7 @@ static void put_tiers(struct jsonout *j, const struct summary *s)
 {
     uint64_t writes, dropped_bytes;
     jsonout_array(j, "tiers");
-    for (int t = 0; t < TRACE_TIERS && s->hierarchy; t++)
+    for (int t = 0; t < TRACE_TIERS; t++)
         put_tier(j, s, (enum trace_tier)t);
     jsonout_end(j);
     if (!s->hierarchy) {
@@ -824,6 +837,10 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     put_trace(j, s);
     put_requests(j, s->stats, s->source);
     put_prefill(j, s);
+    if (s->engine) {
+        engine_summary_put(j, s->engine);
+        provenance_put_steps(j, s->engine->steps);
+    }
     if (s->worth)
         worth_put(j, s->worth);
     put_rows_by(j, s->stats);

@@ -8,6 +8,7 @@
 
 #include "kvgen/curve/curve.h"
 #include "kvgen/gpu_profile.h"
+#include "kvgen/serve/engine_summary.h"
 #include "kvgen/sim/sim.h"
 #include "kvgen/worth/worth.h"
 #include "lib/model/model.h"
@@ -23,8 +24,9 @@ struct summary {
     const struct source *source;
     const struct source_reading *reading; /* what files were taken for; NULL: none were read */
     const struct sim_stats *stats;
-    const struct hierarchy *hierarchy; /* NULL: nothing was simulated */
-    const struct curve_result *curve;  /* NULL: none was asked for */
+    const struct hierarchy *hierarchy;   /* NULL: nothing was simulated, or an engine was */
+    const struct engine_summary *engine; /* NULL: no engine's cache */
+    const struct curve_result *curve;    /* NULL: none was asked for */
     const char *curve_policy;
     double curve_sample; /* share of the objects, 1: all */
     bool curve_optimal;
@@ -39,8 +41,8 @@ struct summary {
 
 /* Time to the first token of all classes together; free it. NULL: no memory. */
 struct hist *summary_first_token(const struct sim_stats *st);
-/* Eight lines of 80 columns at most; the trace and its digest are the last. The JSON has the rest.
- */
+/* Eight lines of 80 columns at most, with an engine's cache four more; the trace and its digest are
+ * the last. The JSON has the rest. */
 void summary_print(FILE *f, const struct summary *s);
 /* Writes the same and more as JSON (--summary); path "-": standard output. 0 or negative errno. */
 int summary_save(const struct summary *s, const char *path, struct err *e);

@@ -421,6 +421,7 @@ static struct engines_opts replay_engines(const char *provenance)
     if (jsonin_u64(jsonin_get(compute, "engines"), &count) == 0 && count >= 1 &&
         count <= ENGINES_MAX)
         o.count = (uint32_t)count;
+    jsonin_bool(jsonin_get(compute, "steps"), &o.steps);
     for (int q = 0; q < TRACE_QOSES; q++)
         jsonin_i64(jsonin_get(priority, trace_qos_text((enum trace_qos)q)), &o.priority[q]);
     jsonin_free(doc);

@@ -383,10 +383,10 @@ static bool admit(struct kv_cache *c, struct kv_request *r, const struct kv_room
     if (needed(c, h, after) + room->leave + room->promised > idle)
         return false;
     take(c, r, after);
-    if (room->tokens)
-        cache_up_to(c, r, at_most(after, r->known_tokens));
     if (c->o.below && r->computed_tokens == 0)
         c->o.below_ops->admitted(c->o.below, h->below, h->found_tokens, computed);
+    if (room->tokens)
+        cache_up_to(c, r, at_most(after, r->known_tokens));
     h->found_tokens = h->below_tokens = 0;
     return true;
 }

@@ -20,14 +20,16 @@ struct vllm_files {
     uint32_t *asked;       /* answers that the end of the step brings */
     uint32_t cap, questions;
     bool at_once;
+    uint64_t most, claimed; /* claimed: room for files that are being written */
 };
 
-struct vllm_files *vllm_files_create(bool at_once)
+struct vllm_files *vllm_files_create(bool at_once, uint64_t most)
 {
     struct vllm_files *f = calloc(1, sizeof(*f));
     if (!f)
         return NULL;
     f->at_once = at_once;
+    f->most = most;
     return f;
 }
 
@@ -47,10 +49,21 @@ bool vllm_files_has(const struct vllm_files *f, uint64_t key)
     return id_table_find(&f->files, key) != ID_NONE;
 }
 
+bool vllm_files_claim(struct vllm_files *f, uint64_t key)
+{
+    if (!f->most || vllm_files_has(f, key))
+        return true;
+    if (f->files.count + f->claimed >= f->most)
+        return false;
+    f->claimed++;
+    return true;
+}
+
 int vllm_files_put(struct vllm_files *f, uint64_t key)
 {
     if (vllm_files_has(f, key))
         return 0;
+    f->claimed -= f->most > 0;
     if (id_table_reserve(&f->files, 1))
         return -ENOMEM;
     id_table_add(&f->files, key);

@@ -1,6 +1,6 @@
 /* vllm_files.h - the tier below vLLM's host memory that keeps a file for each chunk
- * (TieringOffloading with `fs`). Asking it takes until the next step, it has no bound, and nothing
- * leaves it. */
+ * (TieringOffloading with `fs`). Asking it takes until the next step, and nothing leaves it: one
+ * that is full takes no more. */
 #ifndef KVGEN_CACHE_VLLM_FILES_H
 #define KVGEN_CACHE_VLLM_FILES_H
 
@@ -9,8 +9,9 @@
 
 struct vllm_files;
 
-/* at_once: questions are answered at once (the tier `example`). NULL: no memory. */
-struct vllm_files *vllm_files_create(bool at_once);
+/* at_once: questions are answered at once (the tier `example`). most: files that it has room for;
+ * 0: no limit. NULL: no memory. */
+struct vllm_files *vllm_files_create(bool at_once, uint64_t most);
 void vllm_files_free(struct vllm_files *f); /* takes NULL */
 
 enum files_answer {
@@ -26,7 +27,9 @@ enum files_answer vllm_files_ask(struct vllm_files *f, uint64_t key, bool first)
 void vllm_files_leave(struct vllm_files *f, uint64_t key);
 /* The step ends: questions are answered, by the files that are there now. */
 void vllm_files_step(struct vllm_files *f);
-/* A file is written. 0 or -ENOMEM. */
+/* A write of a file begins: takes room for it, unless it is there. false: there is none. */
+bool vllm_files_claim(struct vllm_files *f, uint64_t key);
+/* A file is written, after vllm_files_claim. 0 or -ENOMEM. */
 int vllm_files_put(struct vllm_files *f, uint64_t key);
 bool vllm_files_has(const struct vllm_files *f, uint64_t key);
 

@@ -144,7 +144,7 @@ struct kv_below *vllm_offload_create(const struct vllm_offload_opts *o,
     b->block_store = calloc(o->gpu_blocks + 1, sizeof(*b->block_store));
     bool failed = !b->host || !b->block_store;
     if (o->lower != VLLM_NO_LOWER) {
-        b->files = vllm_files_create(o->lower == VLLM_EXAMPLE);
+        b->files = vllm_files_create(o->lower == VLLM_EXAMPLE, o->most_files);
         failed |= !b->files;
     }
     if (failed) {
@@ -299,13 +299,23 @@ static void begin(struct kv_below *b, const struct job *j, bool in_step)
     b->listener.transfer(b->listener.ctx, &t);
 }
 
-/* What was stored goes to the lower tier, too. */
-static void write_down(struct kv_below *b, const uint32_t *chunk, uint64_t chunks)
+/* What was stored goes to the lower tier, too, as far as that has room. */
+static void write_down(struct kv_below *b, uint32_t *chunk, uint64_t chunks)
 {
-    struct job *j = new_job(b, KV_WRITE, NULL, chunks);
+    uint64_t fit = 0;
+    for (uint64_t i = 0; i < chunks; i++) {
+        const uint64_t key = vllm_host_key(b->host, chunk[i]);
+        if (vllm_files_claim(b->files, key)) {
+            chunk[fit++] = chunk[i];
+            continue;
+        }
+        const struct kv_event e = {.kind = KV_REFUSED, .tier = TRACE_STORAGE, .key = key};
+        b->listener.event(b->listener.ctx, &e);
+    }
+    struct job *j = fit ? new_job(b, KV_WRITE, NULL, fit) : NULL;
     if (!j)
         return;
-    for (uint64_t i = 0; i < chunks; i++) {
+    for (uint64_t i = 0; i < fit; i++) {
         j->chunk[j->chunks++] = chunk[i];
         vllm_host_begin_read(b->host, chunk[i], false);
     }

@@ -30,6 +30,8 @@ struct vllm_offload_opts {
     uint64_t sync_load_bytes;  /* sync_load_budget_bytes (0): of loads within a step */
     uint64_t chunk_bytes;      /* read with sync_load_bytes only */
     enum vllm_lower lower;
+    uint64_t most_files; /* room of the lower tier in chunks, for what is no engine's: a write that
+                            finds none fails; 0: no limit, as the engine has it */
 };
 
 extern const struct kv_below_ops vllm_offload_ops;

@@ -43,8 +43,10 @@ static inline void row_counts_add(struct row_counts *counts, const struct hierar
     /* A model may be of any size: held at the end of the range. */
     if (__builtin_add_overflow(c->bytes, op->size, &c->bytes))
         c->bytes = UINT64_MAX;
-    if (op->op == TRACE_READ && op->phase != TRACE_EVICT)
-        counts->hits[op->class]++;
+    if (op->op == TRACE_READ && op->phase != TRACE_EVICT) {
+        if (op->class != TRACE_STORE && op->class != TRACE_PROMOTE) /* these look nothing up */
+            counts->hits[op->class]++;
+    }
     else if (op->op == TRACE_MISS)
         counts->misses[op->class]++;
     else if (op->op == TRACE_WRITE)

@@ -71,6 +71,11 @@ struct ident ident_prepop(uint64_t i)
     return make(IDENT_PREPOP, 0, 0, i);
 }
 
+struct ident ident_chain(uint64_t hash)
+{
+    return (struct ident){.hi = (uint64_t)IDENT_CHAIN << 60, .lo = hash};
+}
+
 bool ident_equal(struct ident a, struct ident b)
 {
     return a.lo == b.lo && a.hi == b.hi;
@@ -107,11 +112,12 @@ struct ident ident_part(struct ident id, uint32_t i, bool last)
     return (struct ident){.hi = id.hi, .lo = id.lo | part};
 }
 
-/* Blocks and texts use all bits of lo for themselves. */
+/* Blocks, chains and texts use all bits of lo for themselves. */
 static bool has_parts(struct ident id)
 {
     enum ident_kind kind = ident_kind(id);
-    return kind != IDENT_BLOCK && kind != IDENT_SCOPED_BLOCK && kind != IDENT_TEXT;
+    return kind != IDENT_BLOCK && kind != IDENT_SCOPED_BLOCK && kind != IDENT_CHAIN &&
+           kind != IDENT_TEXT;
 }
 
 struct ident ident_whole(struct ident id)
@@ -172,6 +178,12 @@ size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
     if (ident_kind(id) == IDENT_BLOCK || ident_kind(id) == IDENT_SCOPED_BLOCK) {
         p = put(p, "block_", 6);
         p += units_put_u64(p, id.lo);
+        return (size_t)(p - buf);
+    }
+    if (ident_kind(id) == IDENT_CHAIN) {
+        p = put(p, "chain_", 6);
+        for (int shift = 60; shift >= 0; shift -= 4)
+            *p++ = "0123456789abcdef"[id.lo >> shift & 15];
         return (size_t)(p - buf);
     }
     p = put_entry(buf, id, user, user_len);

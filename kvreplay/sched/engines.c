@@ -10,6 +10,7 @@ struct engine {
 };
 
 struct engines {
+    bool steps;
     uint32_t count;
     uint8_t order[TRACE_NO_QOS + 1]; /* classes, the highest priority first; no class is last */
     struct engine engine[];
@@ -22,6 +23,7 @@ struct engines *engines_create(const struct engines_opts *o)
     if (!e)
         return NULL;
     e->count = count;
+    e->steps = o->steps;
     for (uint8_t q = 0; q < TRACE_QOSES; q++) { /* insertion; equal ones keep their order */
         uint8_t at = q;
         for (; at > 0 && o->priority[e->order[at - 1]] < o->priority[q]; at--)
@@ -51,6 +53,8 @@ static struct engine *engine_of(struct engines *e, const struct row *r)
 bool engines_take(struct engines *e, struct row *r)
 {
     struct engine *g = engine_of(e, r);
+    if (e->steps)
+        return true;
     if (g->busy) {
         row_list_append(&g->line[r->t.qos < TRACE_QOSES ? r->t.qos : TRACE_NO_QOS], r);
         return false;

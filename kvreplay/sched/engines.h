@@ -1,5 +1,6 @@
 /* engines.h - the engines that compute the prefills of a trace: Prefill rows of an engine run one
- * after the other, the highest class first, within a class first come first served, as in kvgen.
+ * after the other, the highest class first, within a class first come first served, as in kvgen. An
+ * engine that serves steps computes them side by side: their rows have the times that this took.
  * One thread, the scheduler's; it reads no clock. */
 #ifndef KVREPLAY_SCHED_ENGINES_H
 #define KVREPLAY_SCHED_ENGINES_H
@@ -15,6 +16,7 @@ enum {
 
 /* What the provenance says. */
 struct engines_opts {
+    bool steps;                    /* prefills run side by side */
     uint32_t count;                /* at most ENGINES_MAX; 0: one */
     int64_t priority[TRACE_QOSES]; /* of each class; the highest goes first */
 };

@@ -122,10 +122,12 @@ struct kind {
 static bool count_cell(struct agg_totals *t, const struct kind *k, const struct cell *c)
 {
     bool read = k->op == TRACE_READ, moved = k->phase == TRACE_EVICT, over = false;
+    /* A copy that is made looks nothing up, and what it writes was computed before. */
+    bool copied = k->class == TRACE_STORE || (k->class == TRACE_PROMOTE && !moved);
 
-    if (k->op == TRACE_MISS || (read && !moved && k->outcome == ABSENT))
+    if (k->op == TRACE_MISS || (read && !moved && !copied && k->outcome == ABSENT))
         t->misses[k->class] += c->rows;
-    else if (read && !moved)
+    else if (read && !moved && !copied)
         t->hits[k->class] += c->rows;
     if (k->outcome != DONE)
         return false;
@@ -147,7 +149,7 @@ static bool count_cell(struct agg_totals *t, const struct kind *k, const struct 
             over |= add_u64(&t->decode_bytes, c->bytes);
         if (moved) {
             t->evict_ops[k->tier] += k->class != TRACE_PROMOTE ? c->rows : 0;
-        } else {
+        } else if (!copied) {
             t->reads_without_tokens += c->bare_rows;
             over |= add_u64(&t->read_tokens, c->tokens);
             /* Each block of a prompt is looked up once; other objects are read again in decoding.
@@ -161,7 +163,8 @@ static bool count_cell(struct agg_totals *t, const struct kind *k, const struct 
             t->promote_ops[k->tier] += c->rows;
         else if (moved)
             t->offload_ops[k->tier] += c->rows;
-        if (k->phase == TRACE_PREFILL && k->class != TRACE_INGEST)
+        if (k->phase == TRACE_PREFILL && !copied && k->class != TRACE_INGEST &&
+            k->class != TRACE_LOAD)
             over |= add_u64(&t->context_tokens, c->tokens);
     }
     if (k->tier == TRACE_STORAGE) {

@@ -76,9 +76,9 @@ static uint64_t dense_layers(const struct hf_reader *r, const struct model *m)
     return dense;
 }
 
-/* What one token multiplies with in the MLPs of all layers. */
+/* What one token multiplies with in the MLPs of all layers. Sets what m says of experts. */
 static unsigned __int128 all_mlps(const struct hf_reader *r, const struct family *f,
-                                  const struct model *m)
+                                  struct model *m)
 {
     static const char *const width_names[] = {"intermediate_size", "n_inner", "ffn_hidden_size",
                                               NULL};
@@ -101,6 +101,12 @@ static unsigned __int128 all_mlps(const struct hf_reader *r, const struct family
     unsigned __int128 matrix = (unsigned __int128)f->matrices * hidden;
     unsigned __int128 mixture = (taken + shared) * expert_width * matrix + shared_width * matrix +
                                 hidden * experts + (shared_width > 0 ? hidden : 0);
+    unsigned __int128 routed = (m->layers - dense) * experts * expert_width * matrix;
+    if (experts > 1 && experts <= UINT32_MAX && routed < (uint64_t)INT64_MAX) {
+        m->routed_params = (uint64_t)routed;
+        m->experts = (uint32_t)experts;
+        m->chosen = (uint32_t)taken;
+    }
     return dense * matrix * width + (m->layers - dense) * mixture;
 }
 
@@ -123,7 +129,9 @@ void hf_compute_read(const struct hf_reader *r, struct model *m)
     for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
         if (hf_is(r, families[i].type))
             f = &families[i];
-    m->active_params = m->pair_elements = 0;
+    m->active_params = m->pair_elements = m->routed_params = 0;
+    m->experts = m->chosen = 0;
+    m->head_params = one(r, "vocab_size") * m->hidden;
     if (!is_plain(r, m))
         return;
     uint64_t value = one(r, "v_head_dim"), key = m->head_dim;

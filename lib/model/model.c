@@ -13,8 +13,10 @@
                           .caches = layers_,                                                       \
                           .elements = 2 * (kv_heads_) * (head_dim_),                               \
                           .heads = kv_heads_}}
-/* mlp_: parameters of one layer's MLP that one token multiplies with; 0: not known. */
-#define MODEL(id_, name_, attention_, layers_, hidden_, heads_, kv_heads_, head_dim_, mlp_)        \
+/* mlp_: parameters of one layer's MLP that one token multiplies with; 0: not known. Then
+ * the words of the vocabulary, and what a mixture of experts has more. */
+#define HEAD(hidden_, words_, ...) .head_params = (uint64_t)(words_) * (hidden_), __VA_ARGS__
+#define MODEL(id_, name_, attention_, layers_, hidden_, heads_, kv_heads_, head_dim_, mlp_, ...)   \
     {                                                                                              \
         .id = id_, .name = name_, .attention = attention_, .layers = layers_, .hidden = hidden_,   \
         .heads = heads_, .kv_heads = kv_heads_, .head_dim = head_dim_, .full_layers = layers_,     \
@@ -23,7 +25,8 @@
                 ? 0                                                                                \
                 : (uint64_t)(layers_) *                                                            \
                       (2ull * (hidden_) * ((heads_) + (kv_heads_)) * (head_dim_) + (mlp_)),        \
-        .pair_elements = 2ull * (heads_) * (head_dim_), PART(layers_, kv_heads_, head_dim_)        \
+        .pair_elements = 2ull * (heads_) * (head_dim_), PART(layers_, kv_heads_, head_dim_),       \
+        HEAD(hidden_, __VA_ARGS__)                                                                 \
     }
 /* Three matrices; and the experts that a token takes, with the router over all of them. */
 #define GATED(hidden_, width_) (3ull * (hidden_) * (width_))
@@ -31,12 +34,13 @@
     ((taken_)*GATED(hidden_, width_) + (hidden_) * (experts_))
 
 static const struct model builtins[] = {
-    MODEL("tiny-1b", "Tiny 1B", MODEL_GQA, 12, 1024, 8, 4, 128, 0),
-    MODEL("mistral-7b", "Mistral 7B", MODEL_GQA, 32, 4096, 32, 8, 128, GATED(4096, 14336)),
-    MODEL("llama2-7b", "Llama 2 7B", MODEL_MHA, 32, 4096, 32, 32, 128, GATED(4096, 11008)),
-    MODEL("llama3.1-8b", "Llama 3.1 8B", MODEL_GQA, 32, 4096, 32, 8, 128, GATED(4096, 14336)),
+    MODEL("tiny-1b", "Tiny 1B", MODEL_GQA, 12, 1024, 8, 4, 128, 0, 0),
+    MODEL("mistral-7b", "Mistral 7B", MODEL_GQA, 32, 4096, 32, 8, 128, GATED(4096, 14336), 32000),
+    MODEL("llama2-7b", "Llama 2 7B", MODEL_MHA, 32, 4096, 32, 32, 128, GATED(4096, 11008), 32000),
+    MODEL("llama3.1-8b", "Llama 3.1 8B", MODEL_GQA, 32, 4096, 32, 8, 128, GATED(4096, 14336),
+          128256),
     MODEL("llama3.1-70b-instruct", "Llama 3.1 70B Instruct", MODEL_GQA, 80, 8192, 64, 8, 128,
-          GATED(8192, 28672)),
+          GATED(8192, 28672), 128256),
     {.id = "deepseek-v3",
      .name = "DeepSeek V3",
      .attention = MODEL_MLA,
@@ -49,11 +53,17 @@ static const struct model builtins[] = {
      .parts = 1,
      .part = {{.kind = MODEL_LATENT, .caches = 61, .elements = 512 + 64, .heads = 1}},
      .active_params = UINT64_C(35697917952), /* tests/data/models/deepseek-v3.json */
-     .pair_elements = 128 * (128 + 64 + 128)},
-    MODEL("qwen3-32b", "Qwen3 32B", MODEL_GQA, 64, 5120, 64, 8, 128, GATED(5120, 25600)),
+     .pair_elements = 128 * (128 + 64 + 128),
+     .head_params = UINT64_C(129280) * 7168,
+     .routed_params = 58 * 256 * GATED(7168, 2048),
+     .experts = 256,
+     .chosen = 8},
+    MODEL("qwen3-32b", "Qwen3 32B", MODEL_GQA, 64, 5120, 64, 8, 128, GATED(5120, 25600), 151936),
     MODEL("gpt-oss-120b", "gpt-oss 120B", MODEL_GQA, 36, 2880, 64, 8, 64,
-          EXPERTS(2880, 2880, 4, 128)),
-    MODEL("gpt-oss-20b", "gpt-oss 20B", MODEL_GQA, 24, 2880, 64, 8, 64, EXPERTS(2880, 2880, 4, 32)),
+          EXPERTS(2880, 2880, 4, 128), 201088, .routed_params = 36 * 128 * GATED(2880, 2880),
+          .experts = 128, .chosen = 4),
+    MODEL("gpt-oss-20b", "gpt-oss 20B", MODEL_GQA, 24, 2880, 64, 8, 64, EXPERTS(2880, 2880, 4, 32),
+          201088, .routed_params = 24 * 32 * GATED(2880, 2880), .experts = 32, .chosen = 4),
 };
 
 const struct model *model_builtin(size_t i)

@@ -82,6 +82,10 @@ struct model {
      * heads x (width of a key + width of a value), so twice heads x head_dim where these are equal.
      */
     uint64_t active_params, pair_elements;
+    /* Of the output head; of all experts that tokens are routed to, and how many there are in a
+     * layer, of which a token takes `chosen`. 0: not known, or there are none. */
+    uint64_t head_params, routed_params;
+    uint32_t experts, chosen;
 };
 
 /* The i-th built-in model, in the order of kvgen --list-models; NULL past the end. */

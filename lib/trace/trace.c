@@ -24,8 +24,9 @@ static const struct trace_word phase_words[] = {WORD("Prefill"), WORD("Decode"),
 static const struct trace_word qos_words[] = {WORD("interactive"), WORD("responsive"),
                                               WORD("batch"), WORD("")};
 static const struct trace_word class_words[] = {
-    WORD("user"),   WORD("multi_turn"), WORD("system"), WORD("common"),  WORD("rag"), WORD("block"),
-    WORD("ingest"), WORD("prepop"),     WORD("evict"),  WORD("promote"), WORD("")};
+    WORD("user"),  WORD("multi_turn"), WORD("system"), WORD("common"), WORD("rag"),
+    WORD("block"), WORD("ingest"),     WORD("prepop"), WORD("evict"),  WORD("promote"),
+    WORD("store"), WORD("load"),       WORD("")};
 static const char *const column_names[] = {
     [TRACE_COL_TIMESTAMP] = "Timestamp",
     [TRACE_COL_OPERATION] = "Operation",

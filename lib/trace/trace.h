@@ -58,6 +58,8 @@ enum trace_class {
     TRACE_PREPOP,
     TRACE_CLASS_EVICT,
     TRACE_PROMOTE,
+    TRACE_STORE, /* a copy goes down and stays above, ... */
+    TRACE_LOAD,  /* ... or comes up to the GPU and stays below */
     TRACE_NO_CLASS,
     TRACE_CLASSES = TRACE_NO_CLASS
 };

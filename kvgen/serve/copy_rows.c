@@ -1,0 +1,405 @@
+/* copy_rows.c - keeps which copies are there, by tier, as the rows so far say it. The cache
+ * decides; here its words become rows (held_rows.h), and counts for the summary. */
+#include "kvgen/serve/copy_rows.h"
+
+#include <stdlib.h>
+
+#include "kvgen/cache/id_table.h"
+
+/* A copy that has a row. */
+struct copy {
+    uint32_t twins;  /* GPU: blocks with that key; each is one on its way up, or cached */
+    uint32_t loader; /* GPU: 1 + the request that loads it and has not cached it yet; 0: none */
+    bool stored;     /* it came from above, */
+    bool read;       /* and a load or promotion read it */
+    bool promoted;   /* it came from below and was not loaded yet */
+};
+/* All copies of a tier. */
+struct shelf {
+    struct id_table keys;
+    struct copy *copy; /* by number of the key */
+    uint32_t cap;
+};
+
+struct copy_rows {
+    struct copy_rows_opts o;
+    struct held_rows *rows;
+    const int64_t *now_ns;
+    struct copy_rows_request *(*request_of)(const struct kv_request *r);
+    struct shelf shelf[TRACE_TIERS];
+    struct copy_rows_stats stats;
+    bool failed;
+};
+
+struct copy_rows *copy_rows_create(
+    const struct copy_rows_opts *o, struct held_rows *rows, const int64_t *now_ns,
+    struct copy_rows_request *(*request_of)(const struct kv_request *r))
+{
+    struct copy_rows *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    c->o = *o;
+    c->rows = rows;
+    c->now_ns = now_ns;
+    c->request_of = request_of;
+    return c;
+}
+
+void copy_rows_free(struct copy_rows *c)
+{
+    if (!c)
+        return;
+    for (int t = 0; t < TRACE_TIERS; t++) {
+        id_table_free(&c->shelf[t].keys);
+        free(c->shelf[t].copy);
+    }
+    free(c);
+}
+
+/* ---- shelves ---- */
+
+static struct copy *find(struct copy_rows *c, enum trace_tier tier, uint64_t key)
+{
+    struct shelf *s = &c->shelf[tier];
+    const uint32_t n = id_table_find(&s->keys, key);
+    return n == ID_NONE ? NULL : &s->copy[n];
+}
+
+/* NULL: no memory, which copy_rows_failed says. */
+static struct copy *put(struct copy_rows *c, enum trace_tier tier, uint64_t key)
+{
+    struct shelf *s = &c->shelf[tier];
+    if (id_table_reserve(&s->keys, 1)) {
+        c->failed = true;
+        return NULL;
+    }
+    if (s->cap < s->keys.cap) {
+        struct copy *grown = realloc(s->copy, s->keys.cap * sizeof(*grown));
+        if (!grown) {
+            c->failed = true;
+            return NULL;
+        }
+        s->copy = grown;
+        s->cap = s->keys.cap;
+    }
+    const uint32_t n = id_table_add(&s->keys, key);
+    s->copy[n] = (struct copy){0};
+    return &s->copy[n];
+}
+
+static void take(struct copy_rows *c, enum trace_tier tier, uint64_t key)
+{
+    struct shelf *s = &c->shelf[tier];
+    id_table_remove(&s->keys, id_table_find(&s->keys, key));
+}
+
+/* ---- rows ---- */
+
+static void row(struct copy_rows *c, const struct copy_rows_request *q,
+                const struct hierarchy_op *what)
+{
+    struct hierarchy_op op = *what;
+    const bool block = op.tier == TRACE_GPU || op.op == TRACE_MISS;
+    op.size = op.op == TRACE_MISS ? 0 : block ? c->o.block_bytes : c->o.chunk_bytes;
+    op.tokens = (uint32_t)(block ? c->o.block_tokens : c->o.chunk_tokens);
+    held_rows_add(c->rows, *c->now_ns, &op, q ? q->row : NULL);
+}
+
+static void read_row(struct copy_rows *c, const struct copy_rows_request *q, enum trace_tier tier,
+                     uint64_t key, enum trace_class class)
+{
+    const bool look_up = class != TRACE_STORE && class != TRACE_PROMOTE;
+    row(c, q,
+        &(struct hierarchy_op){.op = TRACE_READ,
+                               .tier = tier,
+                               .phase = look_up ? TRACE_DECODE : TRACE_PREFILL,
+                               .class = class,
+                               .id = ident_chain(key)});
+}
+
+static void write_row(struct copy_rows *c, const struct copy_rows_request *q, enum trace_tier tier,
+                      uint64_t key, enum trace_class class)
+{
+    row(c, q,
+        &(struct hierarchy_op){.op = TRACE_WRITE,
+                               .tier = tier,
+                               .phase = TRACE_PREFILL,
+                               .class = class,
+                               .id = ident_chain(key)});
+}
+
+static enum trace_class class_of(const struct copy_rows_request *q, uint64_t block)
+{
+    return (enum trace_class)q->class[block];
+}
+
+/* ---- a look-up ---- */
+
+void copy_rows_looked_up(struct copy_rows *c, struct copy_rows_request *q,
+                         const struct kv_found *found)
+{
+    q->gpu_tokens = found->tokens[TRACE_GPU];
+    q->cursor = q->gpu_tokens / c->o.block_tokens;
+    if (q->looked_up)
+        return;
+    q->looked_up = true;
+    const uint64_t below = found->tokens[TRACE_CPU] + found->tokens[TRACE_STORAGE];
+    const uint64_t hits = q->gpu_tokens / c->o.block_tokens;
+    const uint64_t blocks = q->prompt->tokens / c->o.block_tokens;
+    for (uint64_t i = 0; i < hits; i++)
+        read_row(c, q, TRACE_GPU, q->key[i], class_of(q, i));
+    for (uint64_t i = (q->gpu_tokens + below) / c->o.block_tokens; i < blocks; i++)
+        row(c, q,
+            &(struct hierarchy_op){.op = TRACE_MISS,
+                                   .tier = TRACE_NO_TIER,
+                                   .phase = TRACE_NO_PHASE,
+                                   .class = class_of(q, i),
+                                   .id = ident_chain(q->key[i])});
+}
+
+void copy_rows_admitted(struct copy_rows *c, struct copy_rows_request *q,
+                        const struct kv_found *found)
+{
+    uint64_t tokens = 0;
+    for (int t = 0; t < TRACE_TIERS; t++)
+        tokens += found->tokens[t];
+    if (q->admitted) {
+        c->stats.again_tokens += tokens;
+        return;
+    }
+    q->admitted = true;
+    c->stats.found_tokens[TRACE_GPU] += found->tokens[TRACE_GPU];
+    c->stats.computed_tokens += q->prompt->tokens - tokens;
+}
+
+/* ---- transfers ---- */
+
+static void count_read(struct copy_rows *c, enum trace_tier tier, struct copy *copy)
+{
+    c->stats.tier[tier].unread -= copy->stored && !copy->read;
+    copy->read = true;
+}
+
+/* A copy comes to a tier below the GPU from the tier above. false: it is there already, as a file
+ * that nobody writes again. */
+static bool comes_down(struct copy_rows *c, const struct kv_transfer *t, uint64_t key)
+{
+    struct copy_rows_tier *to = &c->stats.tier[t->to];
+    if (find(c, t->to, key)) {
+        to->known++;
+        return false;
+    }
+    struct copy *copy = put(c, t->to, key);
+    if (!copy)
+        return false;
+    copy->stored = true;
+    to->stored++;
+    to->unread++;
+    to->stored_bytes += c->o.chunk_bytes;
+    return true;
+}
+
+/* The block of the request with that key; keys: none. Looks on from the last one. */
+static uint64_t position(struct copy_rows_request *q, uint64_t key)
+{
+    uint64_t i = q->cursor;
+    while (i < q->keys && q->key[i] != key)
+        i++;
+    for (uint64_t k = 0; i == q->keys && k < q->cursor; k++)
+        if (q->key[k] == key)
+            i = k;
+    if (i < q->keys)
+        q->cursor = i;
+    return i;
+}
+
+/* Reads the blocks on the GPU that a chunk is made of; the last one has the chunk's key. */
+static void read_blocks(struct copy_rows *c, struct copy_rows_request *q, uint64_t key)
+{
+    const uint64_t blocks = c->o.chunk_tokens / c->o.block_tokens;
+    const uint64_t last = blocks > 1 && q ? position(q, key) : 0;
+    for (uint64_t i = 0; i < blocks; i++) {
+        const uint64_t block =
+            blocks > 1 && q && last < q->keys ? q->key[last + 1 + i - blocks] : key;
+        if (find(c, TRACE_GPU, block))
+            read_row(c, NULL, TRACE_GPU, block, TRACE_STORE);
+        else
+            c->stats.unbacked++;
+    }
+}
+
+static void store(struct copy_rows *c, struct copy_rows_request *q, const struct kv_transfer *t)
+{
+    for (uint64_t i = 0; i < t->count; i++) {
+        if (!comes_down(c, t, t->keys[i]))
+            continue;
+        if (t->from == TRACE_GPU)
+            read_blocks(c, q, t->keys[i]);
+        else
+            read_row(c, NULL, t->from, t->keys[i], TRACE_STORE);
+        write_row(c, NULL, t->to, t->keys[i], TRACE_STORE);
+    }
+}
+
+static void promote(struct copy_rows *c, const struct kv_transfer *t)
+{
+    for (uint64_t i = 0; i < t->count; i++) {
+        struct copy *from = find(c, t->from, t->keys[i]), *copy;
+        if (from) {
+            count_read(c, t->from, from);
+            c->stats.tier[t->from].loaded++;
+            c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
+            read_row(c, NULL, t->from, t->keys[i], TRACE_PROMOTE);
+        }
+        copy = find(c, t->to, t->keys[i]);
+        if (copy || !(copy = put(c, t->to, t->keys[i])))
+            continue;
+        copy->promoted = true;
+        c->stats.tier[t->to].promoted++;
+        write_row(c, NULL, t->to, t->keys[i], TRACE_PROMOTE);
+    }
+}
+
+/* A block comes to the GPU. true: it is the first one with its key. */
+static struct copy *comes_up(struct copy_rows *c, uint64_t key, bool *first)
+{
+    struct copy *copy = find(c, TRACE_GPU, key);
+    *first = !copy;
+    if (!copy && !(copy = put(c, TRACE_GPU, key)))
+        return NULL;
+    copy->twins++;
+    if (!*first) {
+        c->stats.duplicate_bytes += c->o.block_bytes;
+        if (c->stats.duplicate_bytes > c->stats.duplicate_peak_bytes)
+            c->stats.duplicate_peak_bytes = c->stats.duplicate_bytes;
+    }
+    return copy;
+}
+
+/* A chunk of a load, at that place of the request's chain. */
+static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
+                       const struct kv_transfer *t, uint64_t chunk)
+{
+    const uint64_t key = t->keys[chunk - q->gpu_tokens / c->o.chunk_tokens];
+    const uint64_t begin = chunk * c->o.chunk_tokens, end = begin + c->o.chunk_tokens;
+    const uint64_t from = begin > q->gpu_tokens ? begin : q->gpu_tokens;
+    struct copy *below = find(c, t->from, key);
+    if (below) {
+        const bool storage = t->from == TRACE_STORAGE || below->promoted;
+        if (!q->admitted)
+            c->stats.found_tokens[storage ? TRACE_STORAGE : TRACE_CPU] += end - from;
+        below->promoted = false;
+        count_read(c, t->from, below);
+        read_row(c, q, t->from, key, class_of(q, end / c->o.block_tokens - 1));
+    }
+    c->stats.tier[t->from].loaded++;
+    c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
+    for (uint64_t i = from / c->o.block_tokens; i < end / c->o.block_tokens && i < q->keys; i++) {
+        bool first;
+        struct copy *copy = comes_up(c, q->key[i], &first);
+        if (!copy)
+            return;
+        copy->loader = 1 + q->number;
+        c->stats.tier[TRACE_GPU].promoted++;
+        if (first)
+            write_row(c, q, TRACE_GPU, q->key[i], TRACE_LOAD);
+    }
+}
+
+void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t)
+{
+    struct copy_rows_request *q = c->request_of(t->request);
+    switch (t->kind) {
+    case KV_STORE:
+    case KV_WRITE:
+        store(c, q, t);
+        break;
+    case KV_PROMOTE:
+        promote(c, t);
+        break;
+    case KV_LOAD:
+        for (uint64_t i = 0; i < t->count; i++)
+            load_chunk(c, q, t, q->gpu_tokens / c->o.chunk_tokens + i);
+        break;
+    }
+}
+
+/* ---- events ---- */
+
+static void cached(struct copy_rows *c, struct copy_rows_request *q, uint64_t key)
+{
+    struct copy *there = find(c, TRACE_GPU, key);
+    bool first;
+    if (there && there->loader == 1 + q->number) {
+        there->loader = 0; /* its row came with the load */
+        return;
+    }
+    c->stats.computed++;
+    if (!comes_up(c, key, &first) || !first)
+        return;
+    const uint64_t at = position(q, key);
+    write_row(c, q->decodes ? NULL : q, TRACE_GPU, key,
+              at < q->keys ? class_of(q, at) : TRACE_USER);
+}
+
+static void dropped(struct copy_rows *c, enum trace_tier tier, uint64_t key)
+{
+    struct copy_rows_tier *stats = &c->stats.tier[tier];
+    struct copy *copy = find(c, tier, key);
+    if (!copy)
+        return;
+    if (tier == TRACE_GPU && --copy->twins) {
+        c->stats.duplicate_bytes -= c->o.block_bytes;
+        return;
+    }
+    stats->dropped++;
+    stats->wasted += copy->promoted;
+    if (copy->stored && !copy->read) {
+        stats->unread--;
+        stats->never_read++;
+        stats->never_read_bytes += c->o.chunk_bytes;
+    }
+    take(c, tier, key);
+    row(c, NULL,
+        &(struct hierarchy_op){.op = TRACE_DELETE,
+                               .tier = tier,
+                               .phase = TRACE_EVICT,
+                               .class = TRACE_CLASS_EVICT,
+                               .id = ident_chain(key)});
+}
+
+void copy_rows_event(struct copy_rows *c, const struct kv_event *e)
+{
+    switch (e->kind) {
+    case KV_CACHED:
+        cached(c, c->request_of(e->request), e->key);
+        break;
+    case KV_DROPPED:
+        dropped(c, e->tier, e->key);
+        break;
+    case KV_KNOWN:
+        c->stats.tier[e->tier].known++;
+        break;
+    case KV_REFUSED:
+    case KV_NOT_PROMOTED:
+        c->stats.tier[e->tier].refused++;
+        break;
+    default:
+        break;
+    }
+}
+
+bool copy_rows_failed(const struct copy_rows *c)
+{
+    return c->failed || held_rows_failed(c->rows);
+}
+
+uint64_t copy_rows_live(const struct copy_rows *c, enum trace_tier tier)
+{
+    return c->shelf[tier].keys.count;
+}
+
+const struct copy_rows_stats *copy_rows_stats(const struct copy_rows *c)
+{
+    return &c->stats;
+}

@@ -1,0 +1,80 @@
+/* copy_rows.h - what an engine's cache says (kvgen/cache/cache.h) as rows of a trace, and the count
+ * of it: each copy is a tier and a key. A store and a load are two rows, a Read of the copy that is
+ * there and a Write of the new one; what the GPU computes is a Write, what is dropped a Delete. A
+ * second copy under one key on the GPU has no row. */
+#ifndef KVGEN_SERVE_COPY_ROWS_H
+#define KVGEN_SERVE_COPY_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvgen/cache/cache.h"
+#include "kvgen/serve/held_rows.h"
+#include "kvgen/serve/prompts.h"
+#include "lib/trace/trace.h"
+
+struct copy_rows_opts {
+    uint64_t block_tokens, block_bytes; /* of a block on the GPU; bytes of one rank */
+    uint64_t chunk_tokens, chunk_bytes; /* of a copy below; a multiple of a block */
+};
+
+/* Of copies in one tier. Bytes are of one rank. */
+struct copy_rows_tier {
+    uint64_t stored, loaded, dropped, refused; /* came from above, went up, left, found no room */
+    uint64_t promoted;                         /* came up from below */
+    uint64_t wasted;                           /* of those, dropped before they were loaded */
+    uint64_t known;                            /* offered, and there already or not wanted */
+    uint64_t never_read; /* of those stored and dropped: left without a load or promotion */
+    uint64_t unread;     /* the same of those that are there now */
+    uint64_t stored_bytes, loaded_bytes, never_read_bytes;
+};
+struct copy_rows_stats {
+    struct copy_rows_tier tier[TRACE_TIERS];        /* of the GPU: only loaded, dropped */
+    uint64_t computed;                              /* blocks that the GPU filled */
+    uint64_t duplicate_bytes, duplicate_peak_bytes; /* of second copies on the GPU; now */
+    /* Tokens of prompts at the first admission of each request, by where they came from. */
+    uint64_t found_tokens[TRACE_TIERS], computed_tokens;
+    uint64_t again_tokens; /* found at later admissions, after a preemption */
+    uint64_t unbacked;     /* stores of a block that has no copy with a row any more */
+};
+
+/* A request as this file needs it. */
+struct copy_rows_request {
+    struct held_request *row;
+    const struct prompt *prompt;
+    const uint64_t *key;  /* of each whole block of the chain, ... */
+    const uint8_t *class; /* ... and why it is there: enum trace_class */
+    uint64_t keys;
+    uint64_t cursor;     /* block that was told last, for the next look */
+    uint64_t gpu_tokens; /* found on the GPU by the last look-up */
+    uint32_t number;     /* of the kv_request */
+    bool looked_up;      /* its look-up has rows */
+    bool admitted;       /* at least once */
+    bool decodes;        /* its Generate row of the decode has begun: that is its last row */
+};
+
+struct copy_rows;
+
+/* rows stay the caller's; *now_ns is the present. request_of finds the request that the cache names
+ * (NULL stays NULL). NULL: no memory. */
+struct copy_rows *copy_rows_create(
+    const struct copy_rows_opts *o, struct held_rows *rows, const int64_t *now_ns,
+    struct copy_rows_request *(*request_of)(const struct kv_request *r));
+void copy_rows_free(struct copy_rows *c); /* takes NULL */
+
+/* The request is about to be admitted with what its look-up found: rows of the look-up. */
+void copy_rows_looked_up(struct copy_rows *c, struct copy_rows_request *q,
+                         const struct kv_found *found);
+/* It was admitted: origins are counted. found is that of its look-up. */
+void copy_rows_admitted(struct copy_rows *c, struct copy_rows_request *q,
+                        const struct kv_found *found);
+/* What the listener of the cache hears. */
+void copy_rows_event(struct copy_rows *c, const struct kv_event *e);
+void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t);
+
+bool copy_rows_failed(const struct copy_rows *c); /* no memory */
+/* Copies with a row in the tier now. */
+uint64_t copy_rows_live(const struct copy_rows *c, enum trace_tier tier);
+const struct copy_rows_stats *copy_rows_stats(const struct copy_rows *c); /* lent */
+
+#endif

@@ -1,0 +1,87 @@
+/* engine_caches.h - the caches that --cache names: a table of engines, their settings under the
+ * engine's own names with the engine's defaults, and how each is opened. A new one takes a row in
+ * engine_caches.c. */
+#ifndef KVGEN_SERVE_ENGINE_CACHES_H
+#define KVGEN_SERVE_ENGINE_CACHES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kvgen/cache/cache.h"
+#include "kvgen/serve/scheduler.h"
+#include "lib/base/err.h"
+#include "lib/json/jsonout.h"
+
+enum {
+    ENGINE_SETTINGS = 24 /* at most */
+};
+
+enum engine_setting_kind {
+    ENGINE_COUNT,  /* a whole number; sizes may have units */
+    ENGINE_SHARE,  /* from 0 to 1 */
+    ENGINE_SWITCH, /* yes or no */
+    ENGINE_CHOICE
+};
+struct engine_setting {
+    const char *name; /* the engine's; NULL ends a list */
+    enum engine_setting_kind kind;
+    const char *def;      /* the engine's; "": by the GPU or none, as help says */
+    const char *choices;  /* a|b, of ENGINE_CHOICE: the value is its place */
+    uint64_t least, most; /* of ENGINE_COUNT */
+    const char *help;
+};
+/* Values of a list of settings, in its order. */
+struct engine_values {
+    double value[ENGINE_SETTINGS];
+    bool given[ENGINE_SETTINGS];
+};
+
+struct engine_cache_kind;
+
+/* What --cache says. A plain value. */
+struct engine_choice {
+    const struct engine_cache_kind *kind;
+    struct engine_values own, scheduler; /* of the cache, and of the engine's scheduler */
+};
+
+/* NAME[:KEY=VALUE,...] of an engine; "waterfall" is none: kind NULL. 0, or -EINVAL with *e. */
+int engine_choice_parse(struct engine_choice *c, const char *text, struct err *e);
+/* Whether the text asks for help: NAME:help. */
+bool engine_choice_asks(const char *text);
+/* Prints the settings of the engine with the values in force. 0 or negative errno with *e. */
+int engine_choice_help(FILE *f, const struct engine_choice *c, struct err *e);
+const char *engine_choice_name(const struct engine_choice *c);
+const char *engine_choice_version(const struct engine_choice *c); /* of the engine */
+/* Adds name, version and settings as members of the object that is open. */
+void engine_choice_put(struct jsonout *j, const struct engine_choice *c);
+
+/* The room of an engine. Bytes are of one rank. */
+struct engine_room {
+    uint64_t capacity[TRACE_TIERS]; /* 0: no such tier; UINT64_MAX: no limit */
+    uint64_t device_bytes;          /* memory of a GPU; 0: not known */
+    bool a100;                      /* whose engine has smaller steps */
+    uint64_t ranks;                 /* that the host keeps copies of */
+    int (*block_bytes)(const void *model, uint64_t tokens, uint64_t *bytes); /* of one rank */
+    const void *model;
+};
+
+/* An engine's cache, open. ops->free frees it. */
+struct engine_cache {
+    const struct kv_cache_ops *ops;
+    struct kv_cache *cache;
+    uint64_t block_tokens, block_bytes, blocks; /* on the GPU */
+    uint64_t chunk_tokens, chunk_bytes;         /* of a copy below */
+    uint64_t chunks[TRACE_TIERS]; /* that tiers below hold; 0: no such tier, or no limit */
+    struct scheduler_opts scheduler;
+};
+
+/* 0, -ENOMEM, or -EINVAL with *e: settings or room that the engine has not. The listener's ctx
+ * stays the caller's. */
+int engine_cache_open(struct engine_cache *out, const struct engine_choice *c,
+                      const struct engine_room *room, const struct kv_listener *l, struct err *e);
+/* The scheduler's options alone. */
+void engine_cache_scheduler(const struct engine_choice *c, const struct engine_room *room,
+                            struct scheduler_opts *out);
+
+#endif

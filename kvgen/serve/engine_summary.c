@@ -1,0 +1,237 @@
+/* engine_summary.c - the words for the counts of engine_run.h and copy_rows.h. */
+#include "kvgen/serve/engine_summary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/units.h"
+
+static const char *const time_names[ENGINE_TIMES] = {"waiting", "loading", "prefill", "decode",
+                                                     "preempted"};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static uint64_t prompt_tokens(const struct copy_rows_stats *c)
+{
+    return c->found_tokens[TRACE_GPU] + c->found_tokens[TRACE_CPU] +
+           c->found_tokens[TRACE_STORAGE] + c->computed_tokens;
+}
+
+static uint64_t time_in_all(const struct engine_run_stats *st)
+{
+    uint64_t ns = 0;
+    for (int i = 0; i < ENGINE_TIMES; i++)
+        ns += (uint64_t)st->time_ns[i];
+    return ns;
+}
+
+/* Prompts of mean length that the GPU's blocks hold at once. */
+static double prompts_that_fit(const struct engine_summary *s)
+{
+    const struct engine_run_stats *st = engine_run_stats(s->run);
+    const uint64_t prompts = engine_run_sim_stats(s->run)->issued - st->too_long;
+    return st->prompt_tokens && prompts
+               ? (double)st->room_tokens / ((double)st->prompt_tokens / (double)prompts)
+               : 0;
+}
+
+/* ---- lines ---- */
+
+static bool line_tokens(const struct engine_summary *s, char *buf)
+{
+    const struct copy_rows_stats *c = engine_run_copies(s->run);
+    const uint64_t all = prompt_tokens(c);
+    if (!all)
+        return false;
+    snprintf(buf, ENGINE_SUMMARY_TEXT,
+             "cache      %s %s: found on GPU %.1f %%, host %.1f, files %.1f; computed %.1f",
+             engine_choice_name(s->choice), engine_choice_version(s->choice),
+             percent(c->found_tokens[TRACE_GPU], all), percent(c->found_tokens[TRACE_CPU], all),
+             percent(c->found_tokens[TRACE_STORAGE], all), percent(c->computed_tokens, all));
+    return true;
+}
+
+static bool line_copies(const struct engine_summary *s, char *buf)
+{
+    const struct copy_rows_stats *c = engine_run_copies(s->run);
+    const struct copy_rows_tier *lowest =
+        &c->tier[s->capacity[TRACE_STORAGE] ? TRACE_STORAGE : TRACE_CPU];
+    char bytes[32], stored[32], refused[48] = "", files[32];
+    const uint64_t host_refused = c->tier[TRACE_CPU].refused;
+    if (!c->tier[TRACE_CPU].stored)
+        return false;
+    units_format_bytes(bytes, sizeof(bytes), (double)c->tier[TRACE_CPU].stored_bytes);
+    units_format_count(stored, sizeof(stored), lowest->stored);
+    units_format_count(files, sizeof(files), host_refused + c->tier[TRACE_STORAGE].refused);
+    if (host_refused + c->tier[TRACE_STORAGE].refused)
+        snprintf(refused, sizeof(refused), ", %s refused", files);
+    snprintf(buf, ENGINE_SUMMARY_TEXT,
+             "stores     %s into host; of %s in the lowest tier %.0f %% never read%s", bytes,
+             stored, percent(lowest->never_read + lowest->unread, lowest->stored), refused);
+    return true;
+}
+
+static bool line_steps(const struct engine_summary *s, char *buf)
+{
+    const struct engine_run_stats *st = engine_run_stats(s->run);
+    char steps[32], empty[32], preempted[32], peak[32];
+    snprintf(
+        buf, ENGINE_SUMMARY_TEXT, "steps      %s, %s empty; %s preemption%s; at most %s at once",
+        units_format_count(steps, sizeof(steps), st->steps),
+        units_format_count(empty, sizeof(empty), st->empty_steps),
+        units_format_count(preempted, sizeof(preempted), st->preemptions),
+        units_plural(st->preemptions), units_format_count(peak, sizeof(peak), st->running_peak));
+    return true;
+}
+
+static bool line_time(const struct engine_summary *s, char *buf)
+{
+    const struct engine_run_stats *st = engine_run_stats(s->run);
+    const uint64_t all = time_in_all(st);
+    size_t n = (size_t)snprintf(buf, ENGINE_SUMMARY_TEXT, "time      ");
+    for (int i = 0; i < ENGINE_TIMES && all; i++)
+        n += (size_t)snprintf(buf + n, ENGINE_SUMMARY_TEXT - n, "%s %s %.1f%s", i ? "," : "",
+                              time_names[i], percent((uint64_t)st->time_ns[i], all), i ? "" : " %");
+    return all > 0;
+}
+
+/* What a user must know: requests that were not served, or why hardly anything hits on the GPU. The
+ * blocks that would hit are taken by the requests that run meanwhile. */
+static bool line_why(const struct engine_summary *s, char *buf)
+{
+    const struct engine_run_stats *st = engine_run_stats(s->run);
+    const double fit = prompts_that_fit(s);
+    if (st->stuck) {
+        const bool vain = engine_run_copies(s->run)->tier[TRACE_CPU].wasted > 0;
+        snprintf(buf, ENGINE_SUMMARY_TEXT,
+                 "note       %llu request%s for ever, as in the engine: %s",
+                 (unsigned long long)st->stuck, st->stuck == 1 ? " waits" : "s wait",
+                 vain ? "a load exceeds host" : "no room comes free");
+        return true;
+    }
+    if (st->too_long) {
+        snprintf(
+            buf, ENGINE_SUMMARY_TEXT,
+            "note       %llu request%s refused: longer than the %llu tokens that the GPU holds",
+            (unsigned long long)st->too_long, units_plural(st->too_long),
+            (unsigned long long)st->room_tokens);
+        return true;
+    }
+    const struct copy_rows_stats *c = engine_run_copies(s->run);
+    if (fit >= (double)st->waiting_peak || st->waiting_peak < 2 ||
+        percent(c->found_tokens[TRACE_GPU], prompt_tokens(c)) > 10)
+        return false;
+    snprintf(buf, ENGINE_SUMMARY_TEXT,
+             "note       %.3g prompts fit on the GPU, %llu were there: they push each other out",
+             fit, (unsigned long long)st->waiting_peak);
+    return true;
+}
+
+bool engine_summary_line(const struct engine_summary *s, size_t i, char *buf)
+{
+    static bool (*const lines[ENGINE_SUMMARY_LINES])(const struct engine_summary *, char *) = {
+        line_tokens, line_copies, line_steps, line_time, line_why};
+    *buf = '\0';
+    return i < ENGINE_SUMMARY_LINES && lines[i] && lines[i](s, buf);
+}
+
+/* ---- JSON ---- */
+
+static void put_tier(struct jsonout *j, const struct engine_summary *s, enum trace_tier tier)
+{
+    const struct copy_rows_tier *t = &engine_run_copies(s->run)->tier[tier];
+    const struct engine_cache *cache = engine_run_cache(s->run);
+    if (!s->capacity[tier])
+        return;
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "tier", trace_tier_text(tier));
+    if (tier == TRACE_GPU)
+        jsonout_u64(j, "room", cache->blocks);
+    else if (cache->chunks[tier])
+        jsonout_u64(j, "room", cache->chunks[tier]);
+    else
+        jsonout_null(j, "room");
+    jsonout_u64(j, "copy_tokens", tier == TRACE_GPU ? cache->block_tokens : cache->chunk_tokens);
+    jsonout_u64(j, "copy_bytes", tier == TRACE_GPU ? cache->block_bytes : cache->chunk_bytes);
+    jsonout_u64(j, "stored", t->stored);
+    jsonout_u64(j, "stored_bytes", t->stored_bytes);
+    jsonout_u64(j, "came_up", t->promoted);
+    jsonout_u64(j, "came_up_in_vain", t->wasted);
+    jsonout_u64(j, "loaded", t->loaded);
+    jsonout_u64(j, "loaded_bytes", t->loaded_bytes);
+    jsonout_u64(j, "dropped", t->dropped);
+    jsonout_u64(j, "refused", t->refused);
+    jsonout_u64(j, "offered_again", t->known);
+    jsonout_u64(j, "never_read", t->never_read);
+    jsonout_u64(j, "never_read_bytes", t->never_read_bytes);
+    jsonout_u64(j, "unread", t->unread);
+    jsonout_end(j);
+}
+
+static void put_tokens(struct jsonout *j, const struct copy_rows_stats *c)
+{
+    const uint64_t all = prompt_tokens(c);
+    jsonout_object(j, "tokens");
+    jsonout_u64(j, "gpu", c->found_tokens[TRACE_GPU]);
+    jsonout_u64(j, "host", c->found_tokens[TRACE_CPU]);
+    jsonout_u64(j, "storage", c->found_tokens[TRACE_STORAGE]);
+    jsonout_u64(j, "computed", c->computed_tokens);
+    jsonout_u64(j, "found_after_preemption", c->again_tokens);
+    jsonout_f64(j, "hit_rate", all ? (double)(all - c->computed_tokens) / (double)all : NAN);
+    jsonout_end(j);
+}
+
+static void put_serving(struct jsonout *j, const struct engine_summary *s)
+{
+    const struct engine_run_stats *st = engine_run_stats(s->run);
+    const uint64_t all = time_in_all(st);
+    jsonout_object(j, "serving");
+    jsonout_u64(j, "steps", st->steps);
+    jsonout_u64(j, "empty_steps", st->empty_steps);
+    jsonout_f64(j, "busy_s", (double)st->busy_ns / 1e9);
+    jsonout_u64(j, "look_ups", st->look_ups);
+    jsonout_u64(j, "admissions", st->admissions);
+    jsonout_u64(j, "refused_admissions", st->refused_admissions);
+    jsonout_u64(j, "preemptions", st->preemptions);
+    jsonout_u64(j, "too_long", st->too_long);
+    jsonout_u64(j, "stuck", st->stuck);
+    jsonout_u64(j, "running_peak", st->running_peak);
+    jsonout_u64(j, "waiting_peak", st->waiting_peak);
+    jsonout_f64(j, "prompts_that_fit", prompts_that_fit(s));
+    jsonout_u64(j, "held_rows", st->held_rows);
+    jsonout_object(j, "request_time");
+    for (int i = 0; i < ENGINE_TIMES; i++) {
+        jsonout_object(j, time_names[i]);
+        jsonout_f64(j, "s", (double)st->time_ns[i] / 1e9);
+        jsonout_f64(j, "share", all ? (double)st->time_ns[i] / (double)all : NAN);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    jsonout_object(j, "time_per_token_ms");
+    for (int q = 0; q < TRACE_QOSES; q++)
+        jsonout_hist(j, trace_qos_text((enum trace_qos)q), st->token_ns[q], 1e6);
+    jsonout_end(j);
+    jsonout_end(j);
+}
+
+void engine_summary_put(struct jsonout *j, const struct engine_summary *s)
+{
+    const struct copy_rows_stats *c = engine_run_copies(s->run);
+    jsonout_object(j, "cache");
+    engine_choice_put(j, s->choice);
+    put_tokens(j, c);
+    jsonout_array(j, "tiers");
+    for (int t = 0; t < TRACE_TIERS; t++)
+        put_tier(j, s, (enum trace_tier)t);
+    jsonout_end(j);
+    jsonout_u64(j, "computed_blocks", c->computed);
+    jsonout_u64(j, "duplicate_bytes", c->duplicate_bytes);
+    jsonout_u64(j, "duplicate_peak_bytes", c->duplicate_peak_bytes);
+    jsonout_u64(j, "unbacked_stores", c->unbacked);
+    jsonout_end(j);
+    put_serving(j, s);
+}

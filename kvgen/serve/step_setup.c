@@ -1,0 +1,133 @@
+/* step_setup.c - the numbers behind the time of a step. Weights are two bytes a parameter. */
+#include "kvgen/serve/step_setup.h"
+
+#include <errno.h>
+
+enum {
+    WEIGHT_BYTES = 2,
+    TOKEN_PS = 1100000, /* 1.1 us */
+    LEAST_PPM = 1000
+};
+
+static uint32_t ppm(double share)
+{
+    return (uint32_t)(share * STEP_TIME_PPM + 0.5);
+}
+
+static int lacks(struct err *e, const struct model *m, const char *what)
+{
+    return err_set(e, -EINVAL, ERR_INPUT, "--cache", "%s does not tell %s: give %s", m->id, what,
+                   "--params N, or a config.json whose layers are known");
+}
+
+int step_setup(struct step_setup *s, const struct model *m, const struct gpu_profile *g,
+               double params, uint32_t tp, struct err *e)
+{
+    const uint64_t active = params > 0 ? (uint64_t)params : m->active_params;
+    if (active == 0)
+        return lacks(e, m, "how many parameters a token multiplies with");
+    if (m->pair_elements == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--cache",
+                       "%s does not tell the width of its attention, which a step's time needs",
+                       m->id);
+    if (g->hbm_tb_s <= 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--gpu-profile",
+                       "%s does not tell the bandwidth of its memory (hbm_tb_s)", g->name);
+    if (tp > 1 && g->gpu_link_gb_s <= 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--gpu-profile",
+                       "%s does not tell the bandwidth between GPUs (gpu_link_gb_s)", g->name);
+    /* Of the routed experts a token multiplies with some, and they are among the active ones. */
+    const uint64_t taken = m->experts ? m->routed_params / m->experts * m->chosen : 0;
+    s->model = (struct step_model){
+        .parameters = active,
+        .always_bytes = (active > taken ? active - taken : 0) * WEIGHT_BYTES,
+        .routed_bytes = m->routed_params * WEIGHT_BYTES,
+        .experts = m->experts,
+        .chosen = m->chosen,
+        .head_bytes = m->head_params * WEIGHT_BYTES,
+        .pair_ops = 2 * m->pair_elements * (m->full_layers + m->windowed_layers),
+        .cache_bytes = model_bytes_per_token(m),
+        .layers = m->layers,
+        .hidden_bytes = (uint64_t)m->hidden * WEIGHT_BYTES};
+    s->gpu =
+        (struct step_gpu){.ops_s = (uint64_t)((g->fp8 ? g->fp8_tflops : g->bf16_tflops) * 1e12),
+                          .bytes_s = (uint64_t)(g->hbm_tb_s * 1e12),
+                          .link_bytes_s = (uint64_t)(g->gpu_link_gb_s * 1e9),
+                          .tp = tp,
+                          .eta_ppm = ppm(g->eta),
+                          .eta_a_ppm = ppm(g->eta_a > 0 ? g->eta_a : g->eta),
+                          .b_ppm = ppm(g->b),
+                          .host_ns = (int64_t)(g->t_host_ms * 1e6 + 0.5),
+                          .async = true};
+    s->host = (struct step_host){(int64_t)(g->host_ms * 1e6 + 0.5), TOKEN_PS};
+    return 0;
+}
+
+int64_t step_setup_first_token_ns(const struct step_setup *s, uint64_t tokens)
+{
+    int64_t ns = s->host.request_ns + (int64_t)(tokens * (uint64_t)s->host.token_ps / 1000);
+    for (uint64_t done = 0; done < tokens;) {
+        const uint64_t n = tokens - done < s->step_tokens ? tokens - done : s->step_tokens;
+        const struct step_work w = {
+            .tokens = n, .pairs = n * done + n * (n + 1) / 2, .output = done + n == tokens};
+        ns += step_time_ns(&s->model, &s->gpu, &w);
+        done += n;
+    }
+    return ns;
+}
+
+static int64_t decode_ns(const struct step_setup *s, uint64_t tokens)
+{
+    const struct step_work w = {.tokens = 1, .read = tokens, .output = true};
+    return step_time_ns(&s->model, &s->gpu, &w);
+}
+
+/* What a share is set for: sets it, and returns the time that was measured. */
+typedef int64_t (*measured_fn)(struct step_setup *s, uint32_t share_ppm, uint64_t tokens);
+
+static int64_t with_eta(struct step_setup *s, uint32_t share_ppm, uint64_t tokens)
+{
+    s->gpu.eta_ppm = s->gpu.eta_a_ppm = share_ppm;
+    return step_setup_first_token_ns(s, tokens);
+}
+
+static int64_t with_b(struct step_setup *s, uint32_t share_ppm, uint64_t tokens)
+{
+    s->gpu.b_ppm = share_ppm;
+    return decode_ns(s, tokens);
+}
+
+/* The largest share with which it takes at least that long. */
+static int solve(struct step_setup *s, measured_fn measured, uint64_t tokens, int64_t want_ns,
+                 const char *option, struct err *e)
+{
+    uint32_t low = LEAST_PPM, high = STEP_TIME_PPM;
+    const int64_t slowest_ns = measured(s, low, tokens), fastest_ns = measured(s, high, tokens);
+    if (want_ns < fastest_ns || want_ns > slowest_ns)
+        return err_set(e, -EINVAL, ERR_INPUT, option,
+                       "%.4g ms is not between %.4g and %.4g ms, which this model takes on this "
+                       "GPU with all and with a thousandth of its peak",
+                       (double)want_ns / 1e6, (double)fastest_ns / 1e6, (double)slowest_ns / 1e6);
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (measured(s, middle, tokens) >= want_ns)
+            low = middle;
+        else
+            high = middle;
+    }
+    measured(s, low, tokens);
+    return 0;
+}
+
+int step_setup_prefill_rate(struct step_setup *s, double tokens_per_s, uint64_t tokens,
+                            struct err *e)
+{
+    return solve(s, with_eta, tokens, (int64_t)((double)tokens / tokens_per_s * 1e9),
+                 "--prefill-rate", e);
+}
+
+int step_setup_decode_rate(struct step_setup *s, double tokens_per_s, uint64_t tokens,
+                           struct err *e)
+{
+    return solve(s, with_b, tokens, (int64_t)(1e9 / tokens_per_s), "--decode-rate", e);
+}

@@ -1,0 +1,58 @@
+/* transfers.h - how long an engine's transfers take, and which are done: over the link between host
+ * and GPU, one after the other in each direction, and to and from the tier of files by its model
+ * (tier_model.h). One thread. */
+#ifndef KVGEN_SERVE_TRANSFERS_H
+#define KVGEN_SERVE_TRANSFERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvgen/cache/cache.h"
+#include "kvgen/tier_model.h"
+
+/* Of the link's peak, what loads and stores of many blocks reach. */
+#define TRANSFERS_LINK_SHARE 0.8
+
+struct transfers_opts {
+    uint64_t link_bytes_s;          /* a direction, at peak; 0: it takes no time */
+    uint64_t ranks;                 /* the host carries the bytes of a row this many times */
+    int64_t load_ns;                /* once for each load */
+    uint64_t chunk_bytes;           /* of one key of a transfer, of one rank */
+    const struct tier_model *files; /* of Tier-2; not given: it takes no time */
+};
+
+/* A transfer under way. */
+struct transfer {
+    uint64_t id; /* the cache's */
+    enum kv_transfer_kind kind;
+    const struct kv_request *request; /* NULL: nobody's */
+};
+
+struct transfers;
+
+/* The model of the files stays the caller's. NULL: no memory. */
+struct transfers *transfers_create(const struct transfers_opts *o);
+void transfers_free(struct transfers *t); /* takes NULL */
+
+/* One begins, at now_ns in that step. Transfers with the GPU start at the end of the step, those
+ * below it at once; one of the step itself delays it. 0 or -ENOMEM. */
+int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t now_ns,
+                    uint64_t step);
+/* The step cannot compute before that transfer is done. */
+void transfers_flush(struct transfers *t, uint64_t id, int64_t now_ns, uint64_t step);
+/* By how much transfers delay the step that begins at now_ns, in ns. */
+int64_t transfers_delay_ns(const struct transfers *t);
+/* The step takes until end_ns: its transfers with the GPU start then. */
+void transfers_start(struct transfers *t, int64_t end_ns);
+
+/* When the next one ends that began before that step; INT64_MAX: there is none. */
+int64_t transfers_next_ns(struct transfers *t, uint64_t step);
+/* true: some began in that step, or later. */
+bool transfers_since(const struct transfers *t, uint64_t step);
+/* Takes out one that is done by now_ns: below the GPU; or with the GPU, if the output of that step,
+ * or of one before, can say so. false: there is none. */
+bool transfers_take(struct transfers *t, bool gpu, int64_t now_ns, uint64_t step,
+                    struct transfer *out);
+uint64_t transfers_count(const struct transfers *t); /* under way */
+
+#endif

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""copies.py KVGEN DATA FOLDER COUNT [SEED] - runs COUNT random configurations of kvgen with an engine's cache, and holds
+the rows of each against what copies are, and its summary against the rows. Prints a line for each difference, and how
+many runs were held. copies.py --rows TRACE.csv SUMMARY.json holds one trace."""
+import csv
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+
+FILES = ["mooncake_first200.jsonl", "burstgpt_30rows.csv", "azure_code_2024_excerpt.csv", "sharegpt_dummy_250.json.zst"]
+
+
+def ns(text):
+    whole, _, part = text.partition(".")
+    return int(whole + part[:9].ljust(9, "0"))
+
+
+class Held:
+    """One run: its summary, its rows, and what differs between them."""
+
+    def __init__(self, trace, summary):
+        self.wrong = []
+        with open(summary) as file:
+            self.s = json.load(file)
+        with open(trace, newline="") as file:
+            self.rows = [row for row in csv.DictReader(file) if row["Operation"] != "Note"]
+        self.copies()
+        self.totals()
+
+    def same(self, what, told, counted):
+        if told != counted:
+            self.wrong.append(f"{what}: {told} told, {counted} counted")
+
+    def say(self, number, what):
+        if len(self.wrong) < 5:
+            self.wrong.append(f"row {number}: {what}")
+
+    def copies(self):
+        """A copy is a tier and a key. What is read is there, what is written is not, no tier has more than it can."""
+        live, used, n = [{}, {}, {}], [0, 0, 0], [Counter() for _ in range(3)]
+        tiers = {int(tier["tier"][-1]): tier for tier in self.s["tiers"]}
+        room = [tiers[t]["capacity_bytes"] if t in tiers else 0 for t in range(3)]
+        room = [1 << 62 if size is None else size for size in room]
+        last, before, alone = 0, None, Counter()
+        for number, row in enumerate(self.rows, 1):
+            op, key, name, phase = row["Operation"], row["Key"], row["Class"], row["Phase"]
+            if ns(row["Timestamp"]) < last:
+                self.say(number, "time goes back")
+            last = ns(row["Timestamp"])
+            if op not in ("Read", "Write", "Delete"):
+                before = row
+                continue
+            t, size = int(row["Tier"][-1]), int(row["Object_Size_Bytes"])
+            n[t][op, name] += 1
+            if op == "Write":
+                if key in live[t]:
+                    self.say(number, f"{key} is in {t}, and written")
+                live[t][key] = [size, name, False]
+                used[t] += size
+                n[t]["peak"] = max(n[t]["peak"], used[t])
+                if used[t] > room[t]:
+                    self.say(number, f"tier {t} has {used[t]} of {room[t]} bytes")
+                if name in ("store", "promote", "load") and not self.is_second(row, before, t, name):
+                    alone[name] += 1
+            elif key not in live[t] or live[t][key][0] != size:
+                self.say(number, f"{op} of {key} in {t}, where it is not")
+            elif op == "Delete":
+                written = live[t].pop(key)
+                used[t] -= size
+                n[t]["never read"] += written[1] == "store" and not written[2]
+            elif name != "store":
+                live[t][key][2] = True
+            if (op == "Delete") != (phase == "Evict"):
+                self.say(number, f"{op} of phase {phase}")
+            before = row
+        self.used, self.live, self.n = used, live, n
+        # A block of an answer may be stored before it has a name, and then has no row on the GPU.
+        may = self.s["cache"]["unbacked_stores"] if not self.s["cache"]["settings"]["offload_prompt_only"] else 0
+        if alone["store"] > may or alone["promote"] or alone["load"]:
+            self.wrong.append(f"copies without a Read before them: {dict(alone)}, {may} told")
+        if self.s["cache"]["settings"]["offload_prompt_only"]:
+            self.same("unbacked stores", self.s["cache"]["unbacked_stores"], 0)
+
+    def is_second(self, row, before, t, name):
+        """The rows of a copy follow each other; a chunk of several blocks has several of one of the two."""
+        several = self.s["cache"]["settings"].get("blocks_per_chunk", 1) > 1
+        if before["Class"] == name and before["Operation"] == "Write" and several and name == "load":
+            return True
+        if before["Operation"] != "Read" or (before["Key"] != row["Key"] and not (several and name == "load")):
+            return False
+        above, below = int(before["Tier"][-1]), t
+        return above == below - 1 if name == "store" else above == below + 1
+
+    def totals(self):
+        s, n, cache = self.s, self.n, self.s["cache"]
+        for tier in s["tiers"]:
+            t = int(tier["tier"][-1])
+            self.same(f"{tier['tier']} final bytes", tier["final_bytes"], self.used[t])
+            self.same(f"{tier['tier']} final objects", tier["final_objects"], len(self.live[t]))
+            self.same(f"{tier['tier']} peak", tier["peak_bytes"], n[t]["peak"])
+        for tier in cache["tiers"]:
+            t = int(tier["tier"][-1])
+            self.same(f"{tier['tier']} dropped", tier["dropped"], n[t]["Delete", "evict"])
+            if t == 0:
+                continue
+            self.same(f"{tier['tier']} stored", tier["stored"], n[t]["Write", "store"])
+            self.same(f"{tier['tier']} came up", tier["came_up"], n[t]["Write", "promote"])
+            self.same(f"{tier['tier']} never read", tier["never_read"], n[t]["never read"])
+            self.same(f"{tier['tier']} unread", tier["unread"],
+                      sum(copy[1] == "store" and not copy[2] for copy in self.live[t].values()))
+            reads = sum(c for (op, name), c in ((k, c) for k, c in n[t].items() if isinstance(k, tuple))
+                        if op == "Read" and name != "store")
+            self.same(f"{tier['tier']} loaded", tier["loaded"], reads)
+        hits = Counter(row["Class"] for row in self.rows
+                       if row["Operation"] == "Read" and row["Class"] not in ("store", "promote"))
+        misses = Counter(row["Class"] for row in self.rows if row["Operation"] == "Miss")
+        for name, told in s["lookups"].items():
+            if name != "all":
+                self.same(f"{name} hits and misses", (told["hits"], told["misses"]), (hits[name], misses[name]))
+        self.requests()
+
+    def requests(self):
+        r, v, tokens = self.s["requests"], self.s["serving"], self.s["cache"]["tokens"]
+        self.same("issued", r["issued"], r["completed"] + r["in_progress"] + r["waiting"] + v["too_long"])
+        answers = [row for row in self.rows if row["Operation"] == "Generate" and row["Phase"] == "Decode"]
+        prefills = [row for row in self.rows if row["Operation"] == "Generate" and row["Phase"] == "Prefill"]
+        if r["in_progress"] == 0 and r["waiting"] == 0:
+            self.same("generated tokens", r["generated_tokens"], sum(int(row["Tokens"]) for row in answers))
+            self.same("tokens by origin", tokens["gpu"] + tokens["host"] + tokens["storage"] + tokens["computed"],
+                      r["context_tokens"])
+            self.same("prefills", self.s["prefill"]["requests"], len(prefills))
+            self.same("stuck", v["stuck"], 0)
+        time = v["request_time"].values()
+        if r["completed"] and r["end_to_end_ms"]:
+            share = sum(part["share"] for part in time)
+            whole = r["end_to_end_ms"]["mean"] * r["end_to_end_ms"]["count"] / 1000
+            if abs(share - 1) > 1e-9 or abs(sum(part["s"] for part in time) - whole) > 0.02 * whole:
+                self.wrong.append(f"a request's time: {share} in all, {sum(part['s'] for part in time)} s of {whole}")
+
+
+def config(draw, data):
+    """The options of a run."""
+    args = ["--cache", "vllm"]
+    settings = []
+    tiers = draw.choice([("4GiB", "none"), ("512MiB", "none"), ("1GiB", "unlimited"), ("256MiB", "2GiB"),
+                         ("0", "none"), ("768MiB", "unlimited")])
+    if draw.random() < 0.5:
+        settings.append(f"blocks_per_chunk={draw.choice([1, 2, 4])}")
+    if draw.random() < 0.5:
+        settings.append("eviction_policy=arc")
+    if draw.random() < 0.3:
+        settings.append("offload_prompt_only=no")
+    if draw.random() < 0.3:
+        settings.append("async_scheduling=no")
+    if draw.random() < 0.3:
+        settings.append("scheduling_policy=priority")
+    if draw.random() < 0.3:
+        settings.append("sync_load_budget_bytes=64MiB")
+    if draw.random() < 0.3 and tiers[1] == "none":
+        settings.append("store_threshold=2")
+    if draw.random() < 0.3:
+        settings.append("scheduler_reserve_full_isl=no")
+    settings.append(f"block_size={draw.choice([16, 64, 128])}")
+    args[1] += ":" + ",".join(settings)
+    args += ["--gpu-mem", draw.choice(["1GiB", "2GiB", "4GiB"]), "--cpu-mem", tiers[0], "--storage-capacity", tiers[1],
+             "-m", "tiny-1b", "--params", "1e9", "--seed", str(draw.randrange(10**6))]
+    if tiers[1] != "none" and draw.random() < 0.5:
+        args += ["--tier-model", "2=" + draw.choice(["nvme-gen4", "read:200MB/s,write:100MB/s,lat:1ms"])]
+    source = draw.choice(["users"] * 3 + FILES)
+    if source == "users":
+        args += ["--users", str(draw.choice([1, 5, 20]))]
+        if draw.random() < 0.5:
+            args += ["--duration", f"{draw.randrange(1, 12)}s"]
+        else:
+            args += ["--duration", "0", "--max-requests", str(draw.choice([5, 40]))]
+    else:
+        args += ["--input", f"{data}/{source}", "--max-requests", str(draw.choice([10, 100]))]
+    return args
+
+
+def main():
+    if sys.argv[1] == "--rows":
+        wrong = Held(sys.argv[2], sys.argv[3]).wrong
+        print("\n".join(wrong) if wrong else "held")
+        return
+    kvgen, data, folder, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+    draw = random.Random(int(sys.argv[5]) if len(sys.argv) > 5 else 41)
+    for number in range(count):
+        args = config(draw, data)
+        run = subprocess.run([kvgen, *args, "--no-notes", "--summary", f"{folder}/s.json", "-o", f"{folder}/t.csv"],
+                             capture_output=True, text=True, timeout=100)
+        if run.returncode != 0:
+            print(f"{number}: exit status {run.returncode}: {run.stderr[-300:]}: kvgen {' '.join(args)}")
+            continue
+        for line in Held(f"{folder}/t.csv", f"{folder}/s.json").wrong:
+            print(f"{number}: {line}: kvgen {' '.join(args)}")
+    print(f"{count} held")
+
+
+main()

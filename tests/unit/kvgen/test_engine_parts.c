@@ -1,0 +1,294 @@
+/* The parts of an engine's run, each by hand: what a request's chain is made of, when transfers are
+ * done, rows that wait for a duration, and shares of the peak from measured rates. A bug looked
+ * like a turn that found nothing of the one before, a load that was over before the link was free,
+ * or rows that left out of order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "kvgen/serve/held_rows.h"
+#include "kvgen/serve/prompts.h"
+#include "kvgen/serve/step_setup.h"
+#include "kvgen/serve/transfers.h"
+
+#define MS INT64_C(1000000)
+
+/* ---- chains ---- */
+
+static struct request turn_of(uint64_t number, uint32_t turn, int32_t prompt)
+{
+    return (struct request){.number = number,
+                            .turn = turn,
+                            .prompt = prompt,
+                            .context_tokens = 100,
+                            .object = ident_turn(3, 77, turn)};
+}
+
+static void test_a_turn_begins_with_the_one_before(void **state)
+{
+    (void)state;
+    const int64_t prompts[] = {5, 9};
+    const struct workload w = {.prompt_tokens = prompts, .prompts = 2};
+    struct prompts *p = prompts_create(&w, true);
+    struct prompt first, second, other;
+    struct request r = turn_of(1, 1, 1);
+    assert_int_equal(prompts_take(p, &r, 20, &first), 0);
+    assert_int_equal(first.tokens, 100); /* the system prompt of 9 is among them */
+    assert_int_equal(first.chain.count, 3);
+    assert_int_equal(first.chain.pieces[0].tokens, 9);
+    assert_int_equal(first.class[0], TRACE_SYSTEM);
+    r = turn_of(2, 2, 0); /* the conversation keeps the system prompt that it has */
+    assert_int_equal(prompts_take(p, &r, 30, &second), 0);
+    assert_int_equal(second.tokens, 100 + 20 + 100);
+    for (int i = 0; i < 3; i++)
+        assert_true(first.chain.pieces[i].content == second.chain.pieces[i].content);
+    assert_int_equal(second.class[0], TRACE_SYSTEM);
+    assert_int_equal(second.class[1], TRACE_MULTI_TURN);
+    assert_int_equal(second.class[3], TRACE_USER);
+    r = turn_of(3, 1, -1); /* the name again: another conversation */
+    assert_int_equal(prompts_take(p, &r, 1, &other), 0);
+    assert_int_equal(other.tokens, 100);
+    assert_true(other.chain.pieces[0].content != first.chain.pieces[1].content);
+    prompt_free(&first);
+    prompt_free(&second);
+    prompt_free(&other);
+    prompts_free(p);
+}
+
+static void test_blocks_by_their_names(void **state)
+{
+    (void)state;
+    const struct workload w = {.prompts = 0};
+    const uint64_t ids[] = {10, 11, 12};
+    struct prompts *p = prompts_create(&w, true);
+    struct prompt a, b;
+    struct request r = {.number = 1,
+                        .prompt = -1,
+                        .context_tokens = 1200,
+                        .blocks = ids,
+                        .block_count = 3,
+                        .block_tokens = 512};
+    assert_int_equal(prompts_take(p, &r, 1, &a), 0);
+    r.number = 2;
+    assert_int_equal(prompts_take(p, &r, 1, &b), 0);
+    assert_int_equal(a.tokens, 1200);
+    assert_int_equal(a.chain.count, 4);
+    assert_true(a.chain.pieces[1].content == b.chain.pieces[1].content);
+    /* The last one is not whole: it is the request's own. */
+    assert_true(a.chain.pieces[2].content != b.chain.pieces[2].content);
+    assert_int_equal(a.chain.pieces[2].tokens, 1200 - 1024);
+    prompt_free(&a);
+    prompt_free(&b);
+    prompts_free(p);
+}
+
+static void test_conversations_are_forgotten(void **state)
+{
+    (void)state;
+    const struct workload w = {.prompts = 0};
+    struct prompts *p = prompts_create(&w, false);
+    struct prompt q;
+    for (uint64_t i = 0; i <= PROMPTS_CONVERSATIONS; i++) {
+        struct request r = turn_of(i + 1, 1, -1);
+        r.object = ident_dataset_turn(i, 1);
+        assert_int_equal(prompts_take(p, &r, 1, &q), 0);
+        prompt_free(&q);
+    }
+    struct request r = turn_of(1, 2, -1);
+    r.object = ident_dataset_turn(0, 2); /* the first one has gone */
+    assert_int_equal(prompts_take(p, &r, 1, &q), 0);
+    assert_int_equal(q.tokens, 100);
+    prompt_free(&q);
+    r.object = ident_dataset_turn(2, 2);
+    assert_int_equal(prompts_take(p, &r, 1, &q), 0);
+    assert_int_equal(q.tokens, 201);
+    prompt_free(&q);
+    prompts_free(p);
+}
+
+/* ---- transfers ---- */
+
+static struct kv_transfer transfer(uint64_t id, enum kv_transfer_kind kind, uint64_t keys)
+{
+    const bool gpu = kind == KV_STORE || kind == KV_LOAD;
+    return (struct kv_transfer){.id = id,
+                                .kind = kind,
+                                .from = kind == KV_STORE     ? TRACE_GPU
+                                        : kind == KV_PROMOTE ? TRACE_STORAGE
+                                                             : TRACE_CPU,
+                                .to = kind == KV_LOAD           ? TRACE_GPU
+                                      : gpu || kind != KV_WRITE ? TRACE_CPU
+                                                                : TRACE_STORAGE,
+                                .count = keys};
+}
+
+static void test_the_link_takes_one_after_the_other(void **state)
+{
+    (void)state;
+    const struct tier_model none = {0};
+    const struct transfers_opts o = {.link_bytes_s = 1250000000, /* 1 GB/s is reached */
+                                     .ranks = 2,
+                                     .load_ns = 13 * MS,
+                                     .chunk_bytes = 1000000,
+                                     .files = &none};
+    struct transfers *t = transfers_create(&o);
+    struct transfer done;
+    const struct kv_transfer a = transfer(0, KV_STORE, 5), b = transfer(1, KV_STORE, 5),
+                             c = transfer(2, KV_LOAD, 1);
+    assert_int_equal(transfers_begin(t, &a, 0, 1), 0);
+    assert_int_equal(transfers_begin(t, &b, 0, 1), 0);
+    assert_int_equal(transfers_begin(t, &c, 0, 1), 0);
+    transfers_start(t, 100 * MS); /* step 1 ends: 10 ms each, down; 2 + 13 ms, up */
+    assert_int_equal(transfers_next_ns(t, 2), 110 * MS);
+    assert_true(transfers_next_ns(t, 1) == INT64_MAX);
+    assert_false(transfers_take(t, true, 200 * MS, 1, &done)); /* step 2 says it at the earliest */
+    assert_false(transfers_take(t, false, 200 * MS, 2, &done));
+    assert_true(transfers_take(t, true, 114 * MS, 2, &done));
+    assert_int_equal(done.id, 0);
+    assert_true(transfers_take(t, true, 115 * MS, 2, &done));
+    assert_int_equal(done.id, 2);
+    transfers_flush(t, 1, 116 * MS, 3); /* step 3 waits for the second store */
+    assert_int_equal(transfers_delay_ns(t), 4 * MS);
+    assert_false(transfers_take(t, true, 120 * MS, 2, &done));
+    assert_true(transfers_take(t, true, 120 * MS, 3, &done));
+    assert_int_equal(transfers_count(t), 0);
+    transfers_free(t);
+}
+
+static void test_files_and_loads_in_a_step(void **state)
+{
+    (void)state;
+    const struct tier_model files = {
+        .given = true, .read = {1000000000, 1 * MS}, .write = {500000000, 2 * MS}};
+    const struct transfers_opts o = {
+        .link_bytes_s = 1250000000, .ranks = 1, .chunk_bytes = 1000000, .files = &files};
+    struct transfers *t = transfers_create(&o);
+    struct transfer done;
+    const struct kv_transfer up = transfer(0, KV_PROMOTE, 3), down = transfer(1, KV_WRITE, 1);
+    struct kv_transfer in_step = transfer(2, KV_LOAD, 7);
+    in_step.in_step = true;
+    assert_int_equal(transfers_begin(t, &up, 10 * MS, 4), 0);
+    assert_int_equal(transfers_begin(t, &down, 10 * MS, 4), 0);
+    assert_true(transfers_since(t, 4));
+    assert_false(transfers_since(t, 5));
+    assert_false(transfers_take(t, false, 13 * MS, 4, &done));
+    assert_true(transfers_take(t, false, 14 * MS, 4, &done)); /* 10 + 3 + 1 */
+    assert_int_equal(done.kind, KV_PROMOTE);
+    assert_true(transfers_take(t, false, 14 * MS, 4, &done)); /* 10 + 2 + 2 */
+    assert_int_equal(done.kind, KV_WRITE);
+    assert_int_equal(transfers_begin(t, &in_step, 20 * MS, 5), 0);
+    assert_int_equal(transfers_delay_ns(t), 7 * MS);
+    assert_true(transfers_take(t, true, 27 * MS, 5, &done));
+    transfers_free(t);
+}
+
+/* ---- rows ---- */
+
+static int64_t told[16];
+static int64_t durations[16];
+static unsigned rows_told;
+
+static int take_row(void *ctx, const struct sim_row *row, struct err *e)
+{
+    (void)ctx, (void)e;
+    told[rows_told] = row->time_ns;
+    durations[rows_told++] = row->duration_ns;
+    return 0;
+}
+
+static unsigned freed;
+
+static void count_freed(struct held_request *q)
+{
+    (void)q;
+    freed++;
+}
+
+static void test_rows_wait_for_a_duration(void **state)
+{
+    (void)state;
+    struct virtual_clock clock = {0};
+    struct row_counts counts = {0};
+    struct held_request q = {.free = count_freed};
+    const struct hierarchy_op generate = {.op = TRACE_GENERATE,
+                                          .tier = TRACE_NO_TIER,
+                                          .phase = TRACE_DECODE,
+                                          .class = TRACE_NO_CLASS};
+    const struct hierarchy_op write = {
+        .op = TRACE_WRITE, .tier = TRACE_GPU, .phase = TRACE_PREFILL, .class = TRACE_USER};
+    struct emitter *emitter = emitter_create(&clock, &counts, take_row, NULL);
+    struct held_rows *h = held_rows_create(emitter);
+    held_rows_add(h, 1, &write, NULL);
+    assert_int_equal(rows_told, 1);
+    const uint64_t first = held_rows_open(h, 2, &generate, &q);
+    held_rows_add(h, 3, &write, &q);
+    const uint64_t second = held_rows_open(h, 4, &generate, NULL);
+    held_rows_leave(&q);
+    assert_int_equal(freed, 0);
+    held_rows_close(h, second, 9);
+    assert_int_equal(rows_told, 1);
+    held_rows_close(h, first, 10);
+    assert_int_equal(rows_told, 4);
+    assert_int_equal(freed, 1);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(told[i], i + 1);
+    assert_int_equal(durations[1], 8);
+    assert_int_equal(durations[3], 5);
+    held_rows_open(h, 20, &generate, NULL);
+    held_rows_end(h, 50);
+    assert_int_equal(durations[4], 30);
+    assert_int_equal(held_rows_most(h), 3);
+    held_rows_free(h);
+    emitter_free(emitter);
+}
+
+/* ---- shares of the peak ---- */
+
+static void test_measured_rates(void **state)
+{
+    (void)state;
+    struct gpu_profile g = {0};
+    struct step_setup s = {.step_tokens = 8192};
+    struct err e;
+    const struct model *llama = model_builtin(3);
+    assert_int_equal(gpu_profile_set(&g, "h100", &e), 0);
+    assert_int_equal(step_setup(&s, llama, &g, 0, 1, &e), 0);
+    /* The page of serving: 60.0 ms of the GPU and 1 ms; 25 ms and 1.1 us a token of the host. */
+    assert_in_range(step_setup_first_token_ns(&s, 2048), 88 * MS, 89 * MS);
+    assert_in_range(step_setup_first_token_ns(&s, 100000), 8260 * MS, 8280 * MS);
+    assert_int_equal(step_setup_prefill_rate(&s, 11300, 100000, &e), 0);
+    assert_in_range(step_setup_first_token_ns(&s, 100000), 8849 * MS, 8850 * MS);
+    assert_in_range(s.gpu.eta_ppm, 460000, 475000);
+    assert_int_equal(step_setup_decode_rate(&s, 120, 2000, &e), 0);
+    assert_in_range(s.gpu.b_ppm, 550000, 720000);
+    assert_true(step_setup_prefill_rate(&s, 1e9, 2000, &e) < 0);
+    assert_int_equal(gpu_profile_set(&g, "h100:eta=0.25,b=0.5,eta_a=0.125", &e), 0);
+    assert_int_equal(step_setup(&s, llama, &g, 0, 1, &e), 0);
+    assert_int_equal(s.gpu.eta_ppm, 250000);
+    assert_int_equal(s.gpu.eta_a_ppm, 125000);
+    assert_int_equal(s.gpu.b_ppm, 500000);
+    /* 128 experts of which a token takes 4: always are what is left of the active ones. */
+    assert_int_equal(step_setup(&s, model_builtin(7), &g, 0, 1, &e), 0);
+    assert_int_equal(s.model.experts, 128);
+    assert_true(s.model.routed_bytes == UINT64_C(2) * 36 * 128 * 3 * 2880 * 2880);
+    assert_true(s.model.always_bytes ==
+                2 * (model_builtin(7)->active_params - UINT64_C(36) * 4 * 3 * 2880 * 2880));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_turn_begins_with_the_one_before),
+        cmocka_unit_test(test_blocks_by_their_names),
+        cmocka_unit_test(test_conversations_are_forgotten),
+        cmocka_unit_test(test_the_link_takes_one_after_the_other),
+        cmocka_unit_test(test_files_and_loads_in_a_step),
+        cmocka_unit_test(test_rows_wait_for_a_duration),
+        cmocka_unit_test(test_measured_rates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
