@@ -591,9 +591,8 @@ const struct opt options_table[] = {
      .arg = "waterfall|vllm[:KEY=VALUE,...]",
      .def = "waterfall",
      .marks = GENERATES,
-     .help = "How the tiers keep the cache. waterfall: an object is in one tier and falls when "
-             "pushed out; vllm: copies, as vLLM keeps them, and its scheduler, step by step. "
-             "vllm:help prints the settings."},
+     .help = "How tiers keep the cache. waterfall: one copy, which falls; vllm: copies, "
+             "by an engine that serves steps (vllm:help: its settings)."},
     {.name = "fill-storage",
      .type = OPT_FLAG,
      .offset = AT(fill_storage),
