@@ -588,11 +588,11 @@ const struct opt options_table[] = {
      .type = OPT_TEXT,
      .offset = AT(cache),
      .flags = OPT_COMMON,
-     .arg = "waterfall|vllm[:KEY=VALUE,...]",
+     .arg = "NAME[:...]",
      .def = "waterfall",
      .marks = GENERATES,
      .help = "How tiers keep the cache. waterfall: one copy, which falls; vllm: copies, "
-             "by an engine that serves steps (vllm:help: its settings)."},
+             "by an engine that serves steps (NAME:KEY=VALUE,...; vllm:help lists them)."},
     {.name = "fill-storage",
      .type = OPT_FLAG,
      .offset = AT(fill_storage),
@@ -732,8 +732,7 @@ const struct opt options_table[] = {
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
      .marks = KEPT_TIERS | NOT_ENGINES,
-     .help = "Write the hit rate of a cache against its capacity as CSV; - is standard "
-             "output."},
+     .help = "Write the hit rate by capacity as CSV (-: standard output)."},
     {.name = "curve-sizes",
      .type = OPT_TEXT,
      .offset = AT(curve_sizes),
