@@ -127,7 +127,7 @@ static void request_free(struct held_request *h)
     struct engine_request *q = (struct engine_request *)h;
     prompt_free(&q->prompt);
     free((uint64_t *)q->copies.key);
-    free((uint8_t *)q->copy_rows.class);
+    free((uint8_t *)q->copies.class);
     free(q);
 }
 
@@ -140,7 +140,7 @@ static int list_blocks(const struct engine_run *r, struct engine_request *q)
     uint64_t *key = malloc((blocks + 1) * sizeof(*key));
     uint8_t *class = malloc(blocks + 1);
     q->copies.key = key;
-    q->copy_rows.class = class;
+    q->copies.class = class;
     if (!key || !class)
         return -ENOMEM;
     for (q->copies.keys = 0; q->copies.keys < blocks; q->copies.keys++) {
