@@ -732,7 +732,7 @@ const struct opt options_table[] = {
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
      .marks = KEPT_TIERS | NOT_ENGINES,
-     .help = "Write the hit rate by capacity as CSV (-: standard output)."},
+     .help = "Write the hit rate by capacity as CSV."},
     {.name = "curve-sizes",
      .type = OPT_TEXT,
      .offset = AT(curve_sizes),
@@ -876,7 +876,7 @@ const struct opt options_table[] = {
      .flags = OPT_COMMON,
      .arg = "FILE",
      .marks = WITH_MODELS,
-     .help = "YAML configuration: users, service classes, models, ratios."},
+     .help = "YAML: users, service classes, models, ratios."},
 
     {.type = OPT_EXAMPLE, .help = "kvgen --users 50 --duration 10m -o trace.csv.zst"},
     {.type = OPT_EXAMPLE, .help = "kvgen --input mooncake.jsonl --curve curve.csv -o none"},
