@@ -3,6 +3,7 @@
 # other, no tier has more than it can; and the summary says what the rows say. A bug looked like a load of what had been
 # dropped, a store that was counted and not written, or a request whose time did not add up.
 # builds: plain
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
 plan 1
