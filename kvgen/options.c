@@ -591,8 +591,10 @@ const struct opt options_table[] = {
      .arg = "NAME[:...]",
      .def = "waterfall",
      .marks = GENERATES,
-     .help = "How tiers keep the cache. waterfall: one copy, which falls; vllm: copies, "
-             "by an engine that serves steps (NAME:KEY=VALUE,...; vllm:help lists them)."},
+     .help =
+         "How tiers keep the cache. waterfall: one copy, which falls; vllm, lmcache, lmcache-mp, "
+         "sglang: copies, as that engine keeps them, which serves steps; copies: a plain cache of "
+         "them. NAME:KEY=VALUE,... sets what NAME:help lists."},
     {.name = "fill-storage",
      .type = OPT_FLAG,
      .offset = AT(fill_storage),

@@ -452,7 +452,7 @@ void summary_print(FILE *f, const struct summary *s)
                  state > 0 ? ", state of a sequence " : "", state > 0 ? bytes(state).s : "");
     for (int t = 0; t < TRACE_TIERS; t++)
         lines += print_tier(f, s, t);
-    lines += print_hits(f, st);
+    lines += s->engine || print_hits(f, st); /* an engine's hits are of tokens */
     char line[ENGINE_SUMMARY_TEXT];
     for (size_t i = 0; s->engine && i < ENGINE_SUMMARY_LINES; i++)
         if (engine_summary_line(s->engine, i, line))

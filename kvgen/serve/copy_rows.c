@@ -6,13 +6,14 @@
 
 #include "kvgen/cache/id_table.h"
 
-/* A copy that has a row. */
+/* A copy, with a row unless it is pending. */
 struct copy {
     uint32_t twins;  /* GPU: blocks with that key; each is one on its way up, or cached */
     uint32_t loader; /* GPU: 1 + the request that loads it and has not cached it yet; 0: none */
     bool stored;     /* it came from above, */
     bool read;       /* and a load or promotion read it */
     bool promoted;   /* it came from below and was not loaded yet */
+    bool pending;    /* its room is taken, its transfer is yet to be told */
 };
 /* All copies of a tier. */
 struct shelf {
@@ -138,17 +139,19 @@ static enum trace_class class_of(const struct copy_rows_request *q, uint64_t blo
 void copy_rows_looked_up(struct copy_rows *c, struct copy_rows_request *q,
                          const struct kv_found *found)
 {
+    const uint64_t below = found->tokens[TRACE_CPU] + found->tokens[TRACE_STORAGE];
+    const uint64_t end = q->found_tokens = found->tokens[TRACE_GPU] + below;
     q->gpu_tokens = found->tokens[TRACE_GPU];
+    q->told_storage = found->tokens[TRACE_STORAGE] > 0;
     q->cursor = q->gpu_tokens / c->o.block_tokens;
     if (q->looked_up)
         return;
     q->looked_up = true;
-    const uint64_t below = found->tokens[TRACE_CPU] + found->tokens[TRACE_STORAGE];
     const uint64_t hits = q->gpu_tokens / c->o.block_tokens;
     const uint64_t blocks = q->prompt->tokens / c->o.block_tokens;
     for (uint64_t i = 0; i < hits; i++)
         read_row(c, q, TRACE_GPU, q->key[i], class_of(q, i));
-    for (uint64_t i = (q->gpu_tokens + below) / c->o.block_tokens; i < blocks; i++)
+    for (uint64_t i = (end + c->o.block_tokens - 1) / c->o.block_tokens; i < blocks; i++)
         row(c, q,
             &(struct hierarchy_op){.op = TRACE_MISS,
                                    .tier = TRACE_NO_TIER,
@@ -168,7 +171,8 @@ void copy_rows_admitted(struct copy_rows *c, struct copy_rows_request *q,
         return;
     }
     q->admitted = true;
-    c->stats.found_tokens[TRACE_GPU] += found->tokens[TRACE_GPU];
+    for (int t = 0; t < TRACE_TIERS; t++)
+        c->stats.found_tokens[t] += found->tokens[t];
     c->stats.computed_tokens += q->prompt->tokens - tokens;
 }
 
@@ -180,16 +184,24 @@ static void count_read(struct copy_rows *c, enum trace_tier tier, struct copy *c
     copy->read = true;
 }
 
-/* A copy comes to a tier below the GPU from the tier above. false: it is there already, as a file
- * that nobody writes again. */
+/* The copy whose transfer is told now; NULL: it is there already (a file that nobody writes again),
+ * or it has left meanwhile, or there is no memory. named: the cache said when its room was taken.
+ */
+static struct copy *arrives(struct copy_rows *c, enum trace_tier tier, uint64_t key, bool named)
+{
+    struct copy *copy = find(c, tier, key);
+    if (copy && copy->pending) {
+        copy->pending = false;
+        return copy;
+    }
+    return copy || named ? NULL : put(c, tier, key);
+}
+
+/* A copy comes to a tier below the GPU from a tier above. */
 static bool comes_down(struct copy_rows *c, const struct kv_transfer *t, uint64_t key)
 {
     struct copy_rows_tier *to = &c->stats.tier[t->to];
-    if (find(c, t->to, key)) {
-        to->known++;
-        return false;
-    }
-    struct copy *copy = put(c, t->to, key);
+    struct copy *copy = arrives(c, t->to, key, t->to == TRACE_CPU);
     if (!copy)
         return false;
     copy->stored = true;
@@ -221,7 +233,8 @@ static void read_blocks(struct copy_rows *c, struct copy_rows_request *q, uint64
     for (uint64_t i = 0; i < blocks; i++) {
         const uint64_t block =
             blocks > 1 && q && last < q->keys ? q->key[last + 1 + i - blocks] : key;
-        if (find(c, TRACE_GPU, block))
+        const struct copy *copy = find(c, TRACE_GPU, block);
+        if (copy && !copy->pending)
             read_row(c, NULL, TRACE_GPU, block, TRACE_STORE);
         else
             c->stats.unbacked++;
@@ -244,15 +257,15 @@ static void store(struct copy_rows *c, struct copy_rows_request *q, const struct
 static void promote(struct copy_rows *c, const struct kv_transfer *t)
 {
     for (uint64_t i = 0; i < t->count; i++) {
-        struct copy *from = find(c, t->from, t->keys[i]), *copy;
+        struct copy *from = find(c, t->from, t->keys[i]);
         if (from) {
             count_read(c, t->from, from);
             c->stats.tier[t->from].loaded++;
             c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
             read_row(c, NULL, t->from, t->keys[i], TRACE_PROMOTE);
         }
-        copy = find(c, t->to, t->keys[i]);
-        if (copy || !(copy = put(c, t->to, t->keys[i])))
+        struct copy *copy = arrives(c, t->to, t->keys[i], true);
+        if (!copy)
             continue;
         copy->promoted = true;
         c->stats.tier[t->to].promoted++;
@@ -276,34 +289,50 @@ static struct copy *comes_up(struct copy_rows *c, uint64_t key, bool *first)
     return copy;
 }
 
-/* A chunk of a load, at that place of the request's chain. */
-static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
-                       const struct kv_transfer *t, uint64_t chunk)
+/* A block of a load comes to the GPU. Its request may have it in its blocks already. */
+static void load_block(struct copy_rows *c, struct copy_rows_request *q, uint64_t block)
 {
-    const uint64_t key = t->keys[chunk - q->gpu_tokens / c->o.chunk_tokens];
-    const uint64_t begin = chunk * c->o.chunk_tokens, end = begin + c->o.chunk_tokens;
-    const uint64_t from = begin > q->gpu_tokens ? begin : q->gpu_tokens;
-    struct copy *below = find(c, t->from, key);
-    if (below) {
-        const bool storage = t->from == TRACE_STORAGE || below->promoted;
-        if (!q->admitted)
-            c->stats.found_tokens[storage ? TRACE_STORAGE : TRACE_CPU] += end - from;
-        below->promoted = false;
-        count_read(c, t->from, below);
-        read_row(c, q, t->from, key, class_of(q, end / c->o.block_tokens - 1));
-    }
-    c->stats.tier[t->from].loaded++;
-    c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
-    for (uint64_t i = from / c->o.block_tokens; i < end / c->o.block_tokens && i < q->keys; i++) {
-        bool first;
-        struct copy *copy = comes_up(c, q->key[i], &first);
+    const uint64_t key = q->key[block];
+    struct copy *copy = find(c, TRACE_GPU, key);
+    bool first;
+    c->stats.tier[TRACE_GPU].promoted++;
+    if (copy && copy->loader == 1 + q->number) {
+        copy->loader = 0;
+        first = copy->pending;
+        copy->pending = false;
+    } else {
+        copy = comes_up(c, key, &first);
         if (!copy)
             return;
         copy->loader = 1 + q->number;
-        c->stats.tier[TRACE_GPU].promoted++;
-        if (first)
-            write_row(c, q, TRACE_GPU, q->key[i], TRACE_LOAD);
     }
+    if (first)
+        write_row(c, q, TRACE_GPU, key, TRACE_LOAD);
+}
+
+static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
+                       const struct kv_transfer *t, uint64_t key)
+{
+    const uint64_t last = position(q, key);
+    if (last == q->keys)
+        return; /* no whole chunk */
+    const uint64_t end = (last + 1) * c->o.block_tokens, begin = end - c->o.chunk_tokens;
+    const uint64_t from = begin > q->gpu_tokens ? begin : q->gpu_tokens;
+    struct copy *below = find(c, t->from, key);
+    if (below && !below->pending) {
+        /* What vLLM brought up from files counts as found there. */
+        if (!q->admitted && !q->told_storage && t->from == TRACE_CPU && below->promoted) {
+            c->stats.found_tokens[TRACE_STORAGE] += end - from;
+            c->stats.found_tokens[TRACE_CPU] -= end - from;
+        }
+        below->promoted = false;
+        count_read(c, t->from, below);
+        read_row(c, q, t->from, key, class_of(q, last));
+        c->stats.tier[t->from].loaded++;
+        c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
+    }
+    for (uint64_t i = from / c->o.block_tokens; i <= last; i++)
+        load_block(c, q, i);
 }
 
 void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t)
@@ -318,8 +347,8 @@ void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t)
         promote(c, t);
         break;
     case KV_LOAD:
-        for (uint64_t i = 0; i < t->count; i++)
-            load_chunk(c, q, t, q->gpu_tokens / c->o.chunk_tokens + i);
+        for (uint64_t i = 0; q && i < t->count; i++)
+            load_chunk(c, q, t, t->keys[i]);
         break;
     }
 }
@@ -329,17 +358,31 @@ void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t)
 static void cached(struct copy_rows *c, struct copy_rows_request *q, uint64_t key)
 {
     struct copy *there = find(c, TRACE_GPU, key);
+    const uint64_t at = q ? position(q, key) : 0;
     bool first;
-    if (there && there->loader == 1 + q->number) {
+    if (there && there->loader && (!q || there->loader == 1 + q->number)) {
         there->loader = 0; /* its row came with the load */
         return;
     }
-    c->stats.computed++;
-    if (!comes_up(c, key, &first) || !first)
-        return;
-    const uint64_t at = position(q, key);
-    write_row(c, q->decodes ? NULL : q, TRACE_GPU, key,
-              at < q->keys ? class_of(q, at) : TRACE_USER);
+    const bool is_loaded = q && at < q->keys && (at + 1) * c->o.block_tokens > q->gpu_tokens &&
+                           at * c->o.block_tokens < q->found_tokens;
+    c->stats.computed += !is_loaded;
+    there = comes_up(c, key, &first);
+    if (there && is_loaded) { /* its load is yet to be told */
+        there->loader = 1 + q->number;
+        there->pending = first;
+    } else if (there && first) {
+        write_row(c, q && q->decodes ? NULL : q, TRACE_GPU, key,
+                  q && at < q->keys ? class_of(q, at) : TRACE_USER);
+    }
+}
+
+/* Room is taken for a copy that a transfer will bring. */
+static void expect(struct copy_rows *c, enum trace_tier tier, uint64_t key)
+{
+    struct copy *copy = find(c, tier, key);
+    if (!copy && (copy = put(c, tier, key)))
+        copy->pending = true;
 }
 
 static void dropped(struct copy_rows *c, enum trace_tier tier, uint64_t key)
@@ -350,6 +393,10 @@ static void dropped(struct copy_rows *c, enum trace_tier tier, uint64_t key)
         return;
     if (tier == TRACE_GPU && --copy->twins) {
         c->stats.duplicate_bytes -= c->o.block_bytes;
+        return;
+    }
+    if (copy->pending) {
+        take(c, tier, key);
         return;
     }
     stats->dropped++;
@@ -374,7 +421,13 @@ void copy_rows_event(struct copy_rows *c, const struct kv_event *e)
     case KV_CACHED:
         cached(c, c->request_of(e->request), e->key);
         break;
+    case KV_STORED:
+    case KV_PROMOTED:
+        if (e->tier != TRACE_GPU)
+            expect(c, e->tier, e->key);
+        break;
     case KV_DROPPED:
+    case KV_DEMOTED:
         dropped(c, e->tier, e->key);
         break;
     case KV_KNOWN:

@@ -45,12 +45,14 @@ struct copy_rows_request {
     const uint64_t *key;  /* of each whole block of the chain, ... */
     const uint8_t *class; /* ... and why it is there: enum trace_class */
     uint64_t keys;
-    uint64_t cursor;     /* block that was told last, for the next look */
-    uint64_t gpu_tokens; /* found on the GPU by the last look-up */
-    uint32_t number;     /* of the kv_request */
-    bool looked_up;      /* its look-up has rows */
-    bool admitted;       /* at least once */
-    bool decodes;        /* its Generate row of the decode has begun: that is its last row */
+    uint64_t cursor;       /* block that was told last, for the next look */
+    uint64_t gpu_tokens;   /* found on the GPU by the last look-up */
+    uint32_t number;       /* of the kv_request */
+    uint64_t found_tokens; /* all that it found, in all tiers */
+    bool told_storage;     /* the look-up said what lies in files */
+    bool looked_up;        /* its look-up has rows */
+    bool admitted;         /* at least once */
+    bool decodes;          /* its Generate row of the decode has begun: that is its last row */
 };
 
 struct copy_rows;

@@ -7,6 +7,10 @@
 
 #include "kvgen/cache/vllm.h"
 #include "kvgen/cache/vllm_offload.h"
+#include "kvgen/manager/copies.h"
+#include "kvgen/manager/lmcache.h"
+#include "kvgen/manager/lmcache_mp.h"
+#include "kvgen/manager/sglang.h"
 #include "lib/base/nearest.h"
 #include "lib/base/units.h"
 
@@ -202,11 +206,299 @@ static int open_vllm(struct engine_cache *out, const struct engine_values *v,
     return out->cache ? 0 : err_nomem(e, "the cache");
 }
 
+/* ---- LMCache below vLLM's block pool ---- */
+
+/* vLLM's pool over the cache below it. Takes below, also on failure; NULL: no memory was left for
+ * it. */
+static int open_pool(struct engine_cache *out, const struct kv_below_ops *ops,
+                     struct kv_below *below, const struct kv_listener *l, struct err *e)
+{
+    const struct vllm_opts o = {.blocks = out->blocks,
+                                .block_tokens = out->block_tokens,
+                                .groups = 1,
+                                .below_ops = ops,
+                                .below = below};
+    if (!below)
+        return err_nomem(e, "the cache");
+    out->scheduler.connector = true;
+    out->ops = &vllm_cache_ops;
+    out->cache = vllm_create(&o, l);
+    return out->cache ? 0 : err_nomem(e, "the cache");
+}
+
+/* Blocks and chunks of LMCache, and how many chunks each tier below the GPU has room for. */
+static int set_chunks(struct engine_cache *out, const struct engine_room *room, uint64_t block,
+                      uint64_t chunk, struct err *e)
+{
+    if (chunk % block)
+        return bad(e, "chunk_size is not a multiple of block_size");
+    int rc = set_blocks(out, room, block, chunk, e);
+    if (rc)
+        return rc;
+    for (int t = TRACE_CPU; t <= TRACE_STORAGE; t++)
+        if (room->capacity[t] != KV_NO_LIMIT)
+            out->chunks[t] = room->capacity[t] / out->chunk_bytes;
+    if (out->chunks[TRACE_CPU] == 0)
+        return bad(e, "--cpu-mem has no room for one chunk (chunk_size)");
+    if (room->capacity[TRACE_STORAGE] > 0 && room->capacity[TRACE_STORAGE] != KV_NO_LIMIT &&
+        out->chunks[TRACE_STORAGE] == 0)
+        return bad(e, "--storage-capacity has no room for one chunk (chunk_size); none: no such "
+                      "tier");
+    return 0;
+}
+
+enum {
+    L_BLOCK,
+    L_CHUNK,
+    L_POLICY,
+    L_LOCAL,
+    L_DECODE,
+    L_LEAST,
+    L_ASYNC,
+    L_FIXED
+};
+static const struct engine_setting lmcache_list[] = {
+    [L_BLOCK] = {"block_size", ENGINE_COUNT, "16", NULL, 1, 1 << 20,
+                 "Tokens of a block on the GPU (vLLM's)."},
+    [L_CHUNK] = {"chunk_size", ENGINE_COUNT, "256", NULL, 1, 1 << 20,
+                 "Tokens of a copy below the GPU."},
+    [L_POLICY] = {"cache_policy", ENGINE_CHOICE, "LRU", "LRU|LFU|FIFO|MRU", 0, 0,
+                  "Which copy leaves a full tier."},
+    [L_LOCAL] = {"local_cpu", ENGINE_SWITCH, "yes", NULL, 0, 0,
+                 "Keep copies in host memory; no: it only stages them."},
+    [L_DECODE] = {"save_decode_cache", ENGINE_SWITCH, "no", NULL, 0, 0,
+                  "Store chunks that end in an answer."},
+    [L_LEAST] = {"min_retrieve_tokens", ENGINE_COUNT, "0", NULL, 0, ANY,
+                 "Tokens that a load has at least."},
+    [L_ASYNC] = {"enable_async_loading", ENGINE_SWITCH, "no", NULL, 0, 0,
+                 "Load before the request runs, and not in its first step."},
+    [L_FIXED] = {"fixed", ENGINE_SWITCH, "no", NULL, 0, 0,
+                 "Leave the engine's bugs out: a load larger than host memory waits for ever."},
+    {0}};
+
+static int open_lmcache(struct engine_cache *out, const struct engine_values *v,
+                        const struct engine_room *room, const struct kv_listener *l, struct err *e)
+{
+    const double *n = v->value;
+    int rc = set_chunks(out, room, (uint64_t)n[L_BLOCK], (uint64_t)n[L_CHUNK], e);
+    if (rc)
+        return rc;
+    const bool files = room->capacity[TRACE_STORAGE] > 0;
+    const struct lmcache_settings s = {.chunk_tokens = out->chunk_tokens,
+                                       .l1_chunks = out->chunks[TRACE_CPU],
+                                       .l2_chunks = !files ? 0
+                                                    : out->chunks[TRACE_STORAGE]
+                                                        ? out->chunks[TRACE_STORAGE]
+                                                        : ID_LIMIT,
+                                       .order = (enum chunk_order)n[L_POLICY],
+                                       .local_cpu = n[L_LOCAL] > 0,
+                                       .save_decode_cache = n[L_DECODE] > 0,
+                                       .async_loading = n[L_ASYNC] > 0,
+                                       .writes_held = true,
+                                       .fixed = n[L_FIXED] > 0,
+                                       .min_retrieve_tokens = (uint64_t)n[L_LEAST]};
+    return open_pool(out, &lmcache_below_ops, lmcache_below_create(&s, l), l, e);
+}
+
+enum {
+    M_BLOCK,
+    M_CHUNK,
+    M_WATERMARK,
+    M_RATIO,
+    M_PREFETCH,
+    M_STORE
+};
+static const struct engine_setting lmcache_mp_list[] = {
+    [M_BLOCK] = {"block_size", ENGINE_COUNT, "16", NULL, 1, 1 << 20,
+                 "Tokens of a block on the GPU (vLLM's)."},
+    [M_CHUNK] = {"chunk_size", ENGINE_COUNT, "256", NULL, 1, 1 << 20,
+                 "Tokens of a copy below the GPU."},
+    [M_WATERMARK] = {"eviction_trigger_watermark", ENGINE_SHARE, "0.8", NULL, 0, 0,
+                     "Use of a tier from which a loop evicts, once a second."},
+    [M_RATIO] = {"eviction_ratio", ENGINE_SHARE, "0.2", NULL, 0, 0,
+                 "Share of the copies that then leave."},
+    [M_PREFETCH] = {"prefetch_policy", ENGINE_CHOICE, "default", "default|retain", 0, 0,
+                    "retain: what came from files stays in host memory."},
+    [M_STORE] = {"store_policy", ENGINE_CHOICE, "default", "default|skip_l1", 0, 0,
+                 "skip_l1: what files have leaves host memory."},
+    {0}};
+
+static int open_lmcache_mp(struct engine_cache *out, const struct engine_values *v,
+                           const struct engine_room *room, const struct kv_listener *l,
+                           struct err *e)
+{
+    const double *n = v->value;
+    int rc = set_chunks(out, room, (uint64_t)n[M_BLOCK], (uint64_t)n[M_CHUNK], e);
+    if (rc)
+        return rc;
+    if (out->chunks[TRACE_STORAGE])
+        return bad(
+            e, "lmcache-mp writes files without a limit: --storage-capacity unlimited, or none");
+    const struct lmcache_mp_tier tier = {
+        .chunks = out->chunks[TRACE_CPU], .watermark = n[M_WATERMARK], .ratio = n[M_RATIO]};
+    struct lmcache_mp_opts o = {.chunk_tokens = out->chunk_tokens,
+                                .settings = {.l1 = tier,
+                                             .l2 = tier,
+                                             .retain = n[M_PREFETCH] > 0,
+                                             .skip_l1 = n[M_STORE] > 0,
+                                             .writes_held = true}};
+    o.settings.l2.chunks = room->capacity[TRACE_STORAGE] > 0 ? UINT64_MAX : 0;
+    out->by_second = true;
+    return open_pool(out, &lmcache_mp_below_ops, lmcache_mp_below_create(&o, l), l, e);
+}
+
+/* ---- SGLang ---- */
+
+enum {
+    G_PAGE,
+    G_WRITE,
+    G_ORDER,
+    G_LOAD,
+    G_FETCH,
+    G_BUDGET,
+    G_RUNNING
+};
+static const struct engine_setting sglang_list[] = {
+    [G_PAGE] = {"page_size", ENGINE_COUNT, "1", NULL, 1, 1 << 20,
+                "Tokens of a page; each page has rows of its own."},
+    [G_WRITE] = {"hicache_write_policy", ENGINE_CHOICE, "write_through",
+                 "write_through|write_through_selective|write_back", 0, 0,
+                 "When a page is copied to the host."},
+    [G_ORDER] = {"radix_eviction_policy", ENGINE_CHOICE, "lru", "lru|lfu|slru|fifo|mru|filo", 0, 0,
+                 "Which leaf of the tree leaves."},
+    [G_LOAD] = {"load_back_threshold", ENGINE_COUNT, "10", NULL, 0, ANY,
+                "Tokens that a load from the host has at least."},
+    [G_FETCH] = {"prefetch_threshold", ENGINE_COUNT, "256", NULL, 0, ANY,
+                 "Tokens that are fetched from files at least."},
+    [G_BUDGET] = {"chunked_prefill_size", ENGINE_COUNT, "", NULL, 1, ANY,
+                  "Tokens of a step. 16384 with 160 GiB of GPU memory, 8192 with 70, else 2048."},
+    [G_RUNNING] = {"max_running_requests", ENGINE_COUNT, "", NULL, 1, 1000000,
+                   "Requests that run at once. 1024; with less than 70 GiB 256."},
+    {0}};
+
+static int open_sglang(struct engine_cache *out, const struct engine_values *v,
+                       const struct engine_room *room, const struct kv_listener *l, struct err *e)
+{
+    const double *n = v->value;
+    const uint64_t page = (uint64_t)n[G_PAGE];
+    const bool files = room->capacity[TRACE_STORAGE] > 0;
+    int rc = set_blocks(out, room, page, page, e);
+    if (rc)
+        return rc;
+    out->blocks++; /* it keeps no page back */
+    out->chunks[TRACE_CPU] = room->capacity[TRACE_CPU] / out->chunk_bytes;
+    if (files && room->capacity[TRACE_STORAGE] != KV_NO_LIMIT)
+        out->chunks[TRACE_STORAGE] = room->capacity[TRACE_STORAGE] / out->chunk_bytes;
+    if (files && out->chunks[TRACE_CPU] == 0)
+        return bad(e, "sglang keeps files below host memory: give --cpu-mem, or "
+                      "--storage-capacity none");
+    const struct sglang_settings s = {.page_tokens = page,
+                                      .device_pages = out->blocks,
+                                      .host_pages = out->chunks[TRACE_CPU],
+                                      .write = (enum sglang_write)n[G_WRITE],
+                                      .order = (enum page_order)n[G_ORDER],
+                                      .load_back_threshold = (uint64_t)n[G_LOAD],
+                                      .files = files,
+                                      .files_max_pages = out->chunks[TRACE_STORAGE],
+                                      .files_ratio = 0.9,
+                                      .prefetch_threshold = (uint64_t)n[G_FETCH]};
+    if (v->given[G_BUDGET])
+        out->scheduler.step_tokens = (uint64_t)n[G_BUDGET];
+    if (v->given[G_RUNNING])
+        out->scheduler.max_running = (uint64_t)n[G_RUNNING];
+    out->scheduler.connector = true;
+    out->ops = &sglang_cache_ops;
+    out->cache = sglang_cache_create(&s, l);
+    return out->cache ? 0 : err_nomem(e, "the cache");
+}
+
+/* ---- copies, a cache for questions of design ---- */
+
+enum {
+    C_BLOCK,
+    C_STORE,
+    C_USES,
+    C_PROMPT,
+    C_EXCLUSIVE,
+    C_THROUGH,
+    C_ADMISSION,
+    C_SEEN,
+    C_GPU,
+    C_HOST,
+    C_FILES,
+    C_HIGH,
+    C_LOW
+};
+#define POLICY_NAMES "lru|fifo|lfu|s3fifo|sieve|arc|mru"
+static const struct engine_setting copies_list[] = {
+    [C_BLOCK] = {"block_size", ENGINE_COUNT, "16", NULL, 1, 1 << 20, "Tokens of a block."},
+    [C_STORE] = {"store", ENGINE_CHOICE, "use", "use|evicted|never", 0, 0,
+                 "When a block is copied down: at a use, when the tier above gives it up, never."},
+    [C_USES] = {"uses", ENGINE_COUNT, "1", NULL, 1, 255, "Of store=use: at which use."},
+    [C_PROMPT] = {"prompt_only", ENGINE_SWITCH, "no", NULL, 0, 0, "Answers do not go down."},
+    [C_EXCLUSIVE] = {"exclusive", ENGINE_SWITCH, "no", NULL, 0, 0, "What is loaded leaves below."},
+    [C_THROUGH] = {"through", ENGINE_SWITCH, "no", NULL, 0, 0,
+                   "A hit on files is copied to host memory, too."},
+    [C_ADMISSION] = {"admission", ENGINE_CHOICE, "always", "always|seen|tinylfu", 0, 0,
+                     "What a tier below takes."},
+    [C_SEEN] = {"seen", ENGINE_COUNT, "2", NULL, 1, 15, "Of admission=seen: uses."},
+    [C_GPU] = {"gpu_policy", ENGINE_CHOICE, "lru", POLICY_NAMES, 0, 0, "What leaves the GPU."},
+    [C_HOST] = {"host_policy", ENGINE_CHOICE, "lru", POLICY_NAMES, 0, 0, "What leaves the host."},
+    [C_FILES] = {"files_policy", ENGINE_CHOICE, "lru", POLICY_NAMES, 0, 0, "What leaves files."},
+    [C_HIGH] = {"high", ENGINE_SHARE, "1", NULL, 0, 0,
+                "Use of a tier below above which copies leave, ..."},
+    [C_LOW] = {"low", ENGINE_SHARE, "1", NULL, 0, 0,
+               "... down to this. 1 and 1: one for each that comes."},
+    {0}};
+
+static int open_copies(struct engine_cache *out, const struct engine_values *v,
+                       const struct engine_room *room, const struct kv_listener *l, struct err *e)
+{
+    const double *n = v->value;
+    const uint64_t block = (uint64_t)n[C_BLOCK];
+    int rc = set_blocks(out, room, block, block, e);
+    if (rc)
+        return rc;
+    if (n[C_LOW] > n[C_HIGH] || n[C_LOW] <= 0)
+        return bad(e, "low is above high, or 0");
+    out->blocks++; /* no block is kept back */
+    struct copies_cache_opts o = {.block_tokens = block, .through = n[C_THROUGH] > 0};
+    for (int t = 0; t < TRACE_TIERS; t++) {
+        uint64_t blocks = t == TRACE_GPU                     ? out->blocks
+                          : room->capacity[t] == KV_NO_LIMIT ? ID_LIMIT - 1
+                                                             : room->capacity[t] / out->block_bytes;
+        o.tier[t] = (struct copies_tier){.room = {.blocks = blocks,
+                                                  .policy = (enum policy_number)n[C_GPU + t],
+                                                  .high = t == TRACE_GPU ? 1 : n[C_HIGH],
+                                                  .low = t == TRACE_GPU ? 1 : n[C_LOW]},
+                                         .store = (enum copies_store)n[C_STORE],
+                                         .uses = (uint32_t)n[C_USES],
+                                         .prompt_only = n[C_PROMPT] > 0,
+                                         .exclusive = n[C_EXCLUSIVE] > 0,
+                                         .admission = (enum admission_rule)n[C_ADMISSION],
+                                         .admission_uses = (uint32_t)n[C_SEEN]};
+        if (t > TRACE_GPU && room->capacity[t] != KV_NO_LIMIT)
+            out->chunks[t] = blocks;
+    }
+    out->scheduler.connector = true;
+    out->ops = &copies_cache_ops;
+    out->cache = copies_cache_create(&o, l);
+    return out->cache ? 0 : err_nomem(e, "the cache");
+}
+
 /* ---- all of them ---- */
 
 static const struct engine_cache_kind kinds[] = {
     {"vllm", "0.33.0", "block pool on the GPU, OffloadingConnector with host memory and files",
      vllm_settings, true, open_vllm},
+    {"lmcache", "0.5.6", "vLLM's block pool, LMCache in its process with host memory and files",
+     lmcache_list, true, open_lmcache},
+    {"lmcache-mp", "0.5.6", "vLLM's block pool, LMCache's server with host memory and files",
+     lmcache_mp_list, true, open_lmcache_mp},
+    {"sglang", "0.5.23", "radix tree over pages of the GPU and the host, HiCache's files",
+     sglang_list, false, open_sglang},
+    {"copies", NULL, "no engine's: a plain cache of copies, for questions of design", copies_list,
+     true, open_copies},
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -296,7 +588,7 @@ static int set_part(struct engine_choice *c, char *part, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--cache",
                        "\"%s\": expected KEY=VALUE, or %s:help alone", part, c->kind->name);
     *value++ = '\0';
-    if (strcmp(part, "version") == 0)
+    if (c->kind->version && strcmp(part, "version") == 0)
         return strcmp(value, c->kind->version) == 0
                    ? 0
                    : err_set(e, -EINVAL, ERR_INPUT, "--cache",
@@ -412,8 +704,8 @@ static void help_list(FILE *f, const struct engine_setting *list, const struct e
 
 int engine_choice_help(FILE *f, const struct engine_choice *c, struct err *e)
 {
-    fprintf(f, "%s %s: %s.\nSettings, with the values in force:\n", c->kind->name, c->kind->version,
-            c->kind->about);
+    fprintf(f, "%s%s%s: %s.\nSettings, with the values in force:\n", c->kind->name,
+            c->kind->version ? " " : "", c->kind->version ? c->kind->version : "", c->kind->about);
     help_list(f, c->kind->settings, &c->own);
     if (c->kind->vllm_scheduler) {
         fputs("Of its scheduler:\n", f);

@@ -73,6 +73,7 @@ struct engine_cache {
     uint64_t block_tokens, block_bytes, blocks; /* on the GPU */
     uint64_t chunk_tokens, chunk_bytes;         /* of a copy below */
     uint64_t chunks[TRACE_TIERS]; /* that tiers below hold; 0: no such tier, or no limit */
+    bool by_second;               /* it does something once a second (kv_cache_ops.second) */
     struct scheduler_opts scheduler;
 };
 

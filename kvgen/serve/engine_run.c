@@ -20,7 +20,8 @@
 
 #define EMPTY_NS   INT64_C(1000000) /* least time of a step without tokens */
 #define NO_ROW     UINT64_MAX
-#define IDLE_STEPS 8 /* steps that change nothing, after which none ever will */
+#define IDLE_STEPS 8  /* steps that change nothing, after which none ever will */
+#define SECONDS    64 /* of a long time without steps: after so many the clock changes nothing */
 #define WASTE      4 /* times the host's room comes up for nothing, after which all that comes is */
 
 /* A request in the engine. */
@@ -55,8 +56,9 @@ struct engine_run {
     uint64_t bytes;                   /* of the requests that are here */
     struct engine_request *looked_up; /* found is what it waits to be admitted with; NULL: nobody */
     struct kv_found found;
-    struct step last; /* whose outputs are to be told; number 0: none */
-    uint64_t step;    /* number of the one being decided or computed */
+    int64_t next_second_ns; /* when the cache hears that a second has passed */
+    struct step last;       /* whose outputs are to be told; number 0: none */
+    uint64_t step;          /* number of the one being decided or computed */
     uint64_t in_engine, added;
     uint64_t idle;   /* steps in a row that changed nothing */
     uint64_t wasted; /* copies that came up for nothing until a request went on last */
@@ -545,7 +547,9 @@ static int64_t step_ns(struct engine_run *r, const struct step *step, bool soon)
         return least_ns;
     const int64_t transfer_ns = transfers_next_ns(r->transfers, r->step);
     const int64_t request_ns = next_request_ns(r);
-    const int64_t next_ns = transfer_ns < request_ns ? transfer_ns : request_ns;
+    int64_t next_ns = transfer_ns < request_ns ? transfer_ns : request_ns;
+    if (r->cache.by_second && r->next_second_ns < next_ns)
+        next_ns = r->next_second_ns;
     if (next_ns == INT64_MAX || next_ns - r->clock.now_ns < least_ns)
         return least_ns;
     return next_ns - r->clock.now_ns;
@@ -602,6 +606,19 @@ static bool goes_on(const struct engine_run *r)
     return scheduler_has_work(r->scheduler) || r->last.number;
 }
 
+/* The engine's clock: what it does once a second. */
+static void pass_seconds(struct engine_run *r)
+{
+    int64_t passed = (r->clock.now_ns - r->next_second_ns) / UNITS_NS_PER_S + 1;
+    if (!r->cache.by_second || r->clock.now_ns < r->next_second_ns)
+        return;
+    r->next_second_ns += passed * UNITS_NS_PER_S;
+    if (passed > SECONDS)
+        passed = SECONDS;
+    while (passed--)
+        r->cache.ops->second(r->cache.cache);
+}
+
 /* false: nothing will ever happen again, or the run's time is over. */
 static bool advance(struct engine_run *r)
 {
@@ -631,6 +648,7 @@ int engine_run(struct engine_run *r, struct err *e)
     r->clock.err = e;
     while (r->clock.ended == 0 && advance(r)) {
         take_arrivals(r);
+        pass_seconds(r);
         if (!r->rc && goes_on(r))
             do_step(r);
         if (r->own.stuck)
@@ -700,6 +718,7 @@ int engine_run_create(struct engine_run **out, const struct engine_run_opts *o, 
         return err_nomem(e, "the engine");
     r->o = *o;
     r->clock.err = e;
+    r->next_second_ns = UNITS_NS_PER_S;
     const struct kv_listener listener = {r, on_event, on_transfer, on_flush};
     int rc = engine_cache_open(&r->cache, o->cache, &o->room, &listener, e);
     if (rc) {

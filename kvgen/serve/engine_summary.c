@@ -48,8 +48,9 @@ static bool line_tokens(const struct engine_summary *s, char *buf)
     if (!all)
         return false;
     snprintf(buf, ENGINE_SUMMARY_TEXT,
-             "cache      %s %s: found on GPU %.1f %%, host %.1f, files %.1f; computed %.1f",
-             engine_choice_name(s->choice), engine_choice_version(s->choice),
+             "cache      %s%s%s: GPU %.1f %%, host %.1f, files %.1f, computed %.1f",
+             engine_choice_name(s->choice), engine_choice_version(s->choice) ? " " : "",
+             engine_choice_version(s->choice) ? engine_choice_version(s->choice) : "",
              percent(c->found_tokens[TRACE_GPU], all), percent(c->found_tokens[TRACE_CPU], all),
              percent(c->found_tokens[TRACE_STORAGE], all), percent(c->computed_tokens, all));
     return true;
@@ -70,8 +71,8 @@ static bool line_copies(const struct engine_summary *s, char *buf)
     if (host_refused + c->tier[TRACE_STORAGE].refused)
         snprintf(refused, sizeof(refused), ", %s refused", files);
     snprintf(buf, ENGINE_SUMMARY_TEXT,
-             "stores     %s into host; of %s in the lowest tier %.0f %% never read%s", bytes,
-             stored, percent(lowest->never_read + lowest->unread, lowest->stored), refused);
+             "stores     %s into host; of %s at the bottom %.0f %% never read%s", bytes, stored,
+             percent(lowest->never_read + lowest->unread, lowest->stored), refused);
     return true;
 }
 

@@ -18,7 +18,8 @@ struct under_way {
     uint64_t of_step; /* its step waits for it, and its output says so; 0: none does */
     int64_t end_ns;   /* UNKNOWN: not started, or a shared server has it */
     uint64_t objects; /* in the shared server */
-    bool gpu;
+    bool link, files; /* what it passes */
+    bool gpu;         /* a step's output reports it */
 };
 
 struct transfers {
@@ -70,20 +71,37 @@ static int64_t pass(int64_t *free_ns, int64_t now_ns, int64_t takes_ns)
     return *free_ns;
 }
 
+/* Of a measured drive the rate with nothing else in flight: these are single steps of an engine
+ * that waits for them. */
+static int64_t pass_files(struct transfers *t, bool read, int64_t now_ns, uint64_t bytes)
+{
+    const struct tier_model_path *path = read ? &t->o.files->read : &t->o.files->write;
+    if (!t->shared)
+        return pass(&t->file_free_ns[!read], now_ns, time_ns(bytes, path->bytes_per_s)) +
+               path->latency_ns;
+    return now_ns + time_ns(bytes, drive_model_rate(t->o.files->drive, 1, bytes, read ? bytes : 0));
+}
+
+/* Over the link, if the GPU is an end of it; what comes from files passes those first, and what
+ * goes to them afterwards. */
 static void start_on_link(struct transfers *t, struct under_way *u, int64_t now_ns)
 {
     const bool down = u->what.kind == KV_STORE;
-    u->end_ns = pass(&t->link_free_ns[down], now_ns, time_ns(u->bytes, t->link_bytes_s)) +
-                (down ? 0 : t->o.load_ns);
+    int64_t at_ns = now_ns;
+    if (u->files && !down)
+        at_ns = pass_files(t, true, at_ns, u->bytes);
+    if (u->link)
+        at_ns = pass(&t->link_free_ns[down], at_ns, time_ns(u->bytes, t->link_bytes_s));
+    if (u->files && down)
+        at_ns = pass_files(t, false, at_ns, u->bytes);
+    u->end_ns = at_ns + (u->what.kind == KV_LOAD ? t->o.load_ns : 0);
 }
 
 static int start_on_files(struct transfers *t, struct under_way *u, int64_t now_ns, uint64_t keys)
 {
     const bool read = u->what.kind == KV_PROMOTE;
-    const struct tier_model_path *path = read ? &t->o.files->read : &t->o.files->write;
     if (!t->shared) {
-        u->end_ns = pass(&t->file_free_ns[!read], now_ns, time_ns(u->bytes, path->bytes_per_s)) +
-                    path->latency_ns;
+        u->end_ns = pass_files(t, read, now_ns, u->bytes);
         return 0;
     }
     for (u->objects = keys; keys; keys--)
@@ -114,13 +132,15 @@ int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t
                             .bytes = what->count * t->o.chunk_bytes * t->o.ranks,
                             .step = step,
                             .end_ns = UNKNOWN,
-                            .gpu = what->from == TRACE_GPU || what->to == TRACE_GPU};
+                            .link = what->from == TRACE_GPU || what->to == TRACE_GPU,
+                            .files = what->from == TRACE_STORAGE || what->to == TRACE_STORAGE};
+    u->gpu = u->link || what->in_step;
     if (!u->gpu) {
         look_at_shared(t, now_ns);
         return start_on_files(t, u, now_ns, what->count);
     }
-    if (what->in_step) {
-        start_on_link(t, u, now_ns);
+    if (what->in_step) { /* one after the other */
+        start_on_link(t, u, now_ns + t->delay_ns);
         transfers_flush(t, what->id, now_ns, step);
     }
     return 0;

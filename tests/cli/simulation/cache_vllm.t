@@ -1,5 +1,5 @@
 #!/bin/sh
-# kvgen --cache vllm: an engine that serves steps and keeps copies. Its digest is the same on every host; the waterfall's
+# kvgen --cache: an engine that serves steps and keeps copies. Its digest is the same on every host; the waterfall's
 # is as it was; what has no meaning is refused; 64 prompts where 7.6 fit hit nothing in their second round, and the
 # summary says why; a trace runs through three tiers of kvreplay, every byte checked. A bug looked like an option that
 # was ignored, hits that no engine would have, or a read of a copy that was not there.
@@ -17,6 +17,17 @@ first=$(digest)
 small --no-notes -o "$TMP/default.csv"
 is "waterfall is the default" "$(digest)" "$first"
 ok "every row of it" cmp "$TMP/waterfall.csv" "$TMP/default.csv"
+
+# ---- the other caches ----
+for name in lmcache lmcache-mp sglang copies; do
+    exits "$name" 0 "$BIN/kvgen" --cache "$name" --model tiny-1b --params 1e9 --users 2 --max-requests 8 --duration 0 \
+        --gpu-mem 1GiB --cpu-mem 512MiB -o "$TMP/other.csv"
+    stderr_like "says how much it found" "^cache +$name( [0-9.]+)?: GPU [0-9.]+ %, host "
+    exits "its help" 0 "$BIN/kvgen" --cache "$name:help"
+    stdout_like "its settings" '^  [a-z_]+=[a-zA-Z0-9_.]+$'
+done
+exits "a limit that lmcache-mp has not" 2 "$BIN/kvgen" --cache lmcache-mp --storage-capacity 64GiB -o none
+stderr_like "and says why" 'lmcache-mp writes files without a limit'
 
 # ---- words ----
 exits "help" 0 "$BIN/kvgen" --cache vllm:help

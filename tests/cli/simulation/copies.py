@@ -76,22 +76,25 @@ class Held:
                 self.say(number, f"{op} of phase {phase}")
             before = row
         self.used, self.live, self.n = used, live, n
-        # A block of an answer may be stored before it has a name, and then has no row on the GPU.
-        may = self.s["cache"]["unbacked_stores"] if not self.s["cache"]["settings"]["offload_prompt_only"] else 0
+        # A block of an answer may be stored before vLLM names it: it then has no row on the GPU.
+        settings = self.s["cache"]["settings"]
+        answers = settings.get("offload_prompt_only") is False or settings.get("save_decode_cache") is True
+        may = self.s["cache"]["unbacked_stores"] if answers else 0
         if alone["store"] > may or alone["promote"] or alone["load"]:
             self.wrong.append(f"copies without a Read before them: {dict(alone)}, {may} told")
-        if self.s["cache"]["settings"]["offload_prompt_only"]:
+        if not answers:
             self.same("unbacked stores", self.s["cache"]["unbacked_stores"], 0)
 
     def is_second(self, row, before, t, name):
         """The rows of a copy follow each other; a chunk of several blocks has several of one of the two."""
-        several = self.s["cache"]["settings"].get("blocks_per_chunk", 1) > 1
+        tiers = {tier["tier"]: tier for tier in self.s["cache"]["tiers"]}
+        several = any(tier["copy_tokens"] > tiers["Tier-0"]["copy_tokens"] for tier in tiers.values())
         if before["Class"] == name and before["Operation"] == "Write" and several and name == "load":
             return True
         if before["Operation"] != "Read" or (before["Key"] != row["Key"] and not (several and name == "load")):
             return False
-        above, below = int(before["Tier"][-1]), t
-        return above == below - 1 if name == "store" else above == below + 1
+        from_tier = int(before["Tier"][-1])
+        return from_tier < t if name == "store" else from_tier > t
 
     def totals(self):
         s, n, cache = self.s, self.n, self.s["cache"]
@@ -142,27 +145,34 @@ class Held:
 
 def config(draw, data):
     """The options of a run."""
-    args = ["--cache", "vllm"]
-    settings = []
+    engine = draw.choice(["vllm", "vllm", "lmcache", "lmcache-mp", "sglang", "copies"])
+    args = ["--cache", engine]
     tiers = draw.choice([("4GiB", "none"), ("512MiB", "none"), ("1GiB", "unlimited"), ("256MiB", "2GiB"),
-                         ("0", "none"), ("768MiB", "unlimited")])
-    if draw.random() < 0.5:
-        settings.append(f"blocks_per_chunk={draw.choice([1, 2, 4])}")
-    if draw.random() < 0.5:
-        settings.append("eviction_policy=arc")
-    if draw.random() < 0.3:
-        settings.append("offload_prompt_only=no")
-    if draw.random() < 0.3:
-        settings.append("async_scheduling=no")
-    if draw.random() < 0.3:
-        settings.append("scheduling_policy=priority")
-    if draw.random() < 0.3:
-        settings.append("sync_load_budget_bytes=64MiB")
-    if draw.random() < 0.3 and tiers[1] == "none":
-        settings.append("store_threshold=2")
-    if draw.random() < 0.3:
-        settings.append("scheduler_reserve_full_isl=no")
-    settings.append(f"block_size={draw.choice([16, 64, 128])}")
+                         ("768MiB", "unlimited")] + [("0", "none")] * (engine[:7] != "lmcache"))
+    if engine == "lmcache-mp" and tiers[1] == "2GiB":
+        tiers = ("256MiB", "unlimited")
+    choices = {
+        "vllm": [("blocks_per_chunk", "124"), ("eviction_policy", ["arc"]), ("offload_prompt_only", ["no"]),
+                 ("sync_load_budget_bytes", ["64MiB"])] + [("store_threshold", "2")] * (tiers[1] == "none"),
+        "lmcache": [("cache_policy", ["LRU", "LFU", "FIFO", "MRU"]), ("save_decode_cache", ["yes"]),
+                    ("enable_async_loading", ["yes"]), ("min_retrieve_tokens", ["512"]), ("fixed", ["yes"]),
+                    ("chunk_size", ["128", "512"])],
+        "lmcache-mp": [("prefetch_policy", ["retain"]), ("store_policy", ["skip_l1"]),
+                       ("eviction_trigger_watermark", ["0.5"])],
+        "sglang": [("hicache_write_policy", ["write_through_selective", "write_back"]),
+                   ("radix_eviction_policy", ["lfu", "slru", "fifo"])],
+        "copies": [("store", ["evicted", "never", "use"]), ("exclusive", ["yes"]), ("through", ["yes"]),
+                   ("admission", ["seen", "tinylfu"]), ("host_policy", ["arc", "sieve", "lfu"]), ("high", ["0.9"])],
+    }[engine]
+    settings = [f"{key}={draw.choice(values)}" for key, values in choices if draw.random() < 0.4]
+    if "high=0.9" in settings:
+        settings.append("low=0.7")
+    if engine == "sglang":
+        settings.append(f"page_size={draw.choice([16, 64])}")
+    else:
+        settings += [f"block_size={draw.choice([16, 64, 128])}"]
+        settings += [text for text in ("async_scheduling=no", "scheduling_policy=priority",
+                                       "scheduler_reserve_full_isl=no") if draw.random() < 0.3]
     args[1] += ":" + ",".join(settings)
     args += ["--gpu-mem", draw.choice(["1GiB", "2GiB", "4GiB"]), "--cpu-mem", tiers[0], "--storage-capacity", tiers[1],
              "-m", "tiny-1b", "--params", "1e9", "--seed", str(draw.randrange(10**6))]
