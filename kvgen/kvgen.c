@@ -609,8 +609,11 @@ static int finish(struct run *r, struct err *e)
     if (rc < 0 || rc_input < 0)
         return rc < 0 ? rc : rc_input;
     r->lossy = is_incomplete(r->source.source);
-    const struct engine_summary engine = {
-        .choice = &r->o.engine, .run = r->engine, .steps = &r->steps, .capacity = r->capacity};
+    const struct engine_summary engine = {.choice = &r->o.engine,
+                                          .run = r->engine,
+                                          .steps = &r->steps,
+                                          .capacity = r->capacity,
+                                          .target_ns = r->worth_opts.target_ns};
     struct summary s = {.argc = r->argc,
                         .argv = r->argv,
                         .started_wall_ns = r->started_wall_ns,

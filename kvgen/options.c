@@ -61,6 +61,7 @@ enum {
 #define WORTH_ONLY    (UINT64_C(1) << 41)
 #define NOT_ENGINES   (UINT64_C(1) << 42) /* what an engine's cache decides itself */
 #define ENGINES_ONLY  (UINT64_C(1) << 43)
+#define TARGETS       (UINT64_C(1) << 44) /* what a class of requests is to get */
 #define STAMPED       (UINT64_C(1) << 36) /* inputs whose stamps may have several units */
 #define BLOCK_SIZED   (UINT64_C(1) << 37) /* inputs whose blocks may have several sizes */
 #define FILTERS       (UINT64_C(1) << 38) /* rows that are written, or that --limit counts */
@@ -697,9 +698,9 @@ const struct opt options_table[] = {
      .offset = AT(ttft_target),
      .arg = "CLASS=TIME",
      .flags = OPT_NO_EFFECT | OPT_EXPERT,
-     .marks = GENERATES | COMPUTED_ONLY | WORTH_ONLY | NOT_ENGINES,
-     .help = "With --worth: show the share of a class's requests whose first token comes within "
-             "this time."},
+     .marks = GENERATES | COMPUTED_ONLY | TARGETS,
+     .help = "With --worth, or --cache of an engine: show the share of a class's requests whose "
+             "first token comes within this time."},
     {.name = "price",
      .type = OPT_TEXT,
      .offset = AT(price),
@@ -1130,6 +1131,10 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
                 "strace)"},
         {.on = !o->worth,
          .refuses = WORTH_ONLY,
+         .why = options_computes(o) ? "needs --worth"
+                                    : "needs --worth, and --gpu-profile or --prefill"},
+        {.on = !o->worth && !o->engine.kind,
+         .refuses = TARGETS,
          .why = options_computes(o) ? "needs --worth"
                                     : "needs --worth, and --gpu-profile or --prefill"},
         {.on = !options_computes(o),

@@ -100,6 +100,35 @@ static bool line_time(const struct engine_summary *s, char *buf)
     return all > 0;
 }
 
+/* Share of a class's requests whose first token came within that time. */
+static double share_within(const struct hist *h, int64_t most)
+{
+    size_t pos = 0;
+    int64_t lowest, highest;
+    uint64_t n, within = 0;
+    while (hist_next(h, &pos, &lowest, &highest, &n))
+        within += highest <= most ? n : 0;
+    return hist_count(h) ? (double)within / (double)hist_count(h) : NAN;
+}
+
+static bool line_goodput(const struct engine_summary *s, char *buf)
+{
+    const struct sim_stats *st = engine_run_sim_stats(s->run);
+    size_t n = (size_t)snprintf(buf, ENGINE_SUMMARY_TEXT, "in time   ");
+    const size_t none = n;
+    for (int q = 0; q < TRACE_QOSES; q++) {
+        const struct hist *h = st->prefill.first_token_ns[q];
+        char target[32];
+        if (s->target_ns[q] <= 0 || !hist_count(h))
+            continue;
+        n += (size_t)snprintf(
+            buf + n, ENGINE_SUMMARY_TEXT - n, "%s %s %.1f %% within %s", n > none ? "," : "",
+            trace_qos_text((enum trace_qos)q), 100 * share_within(h, s->target_ns[q]),
+            units_format_duration(target, sizeof(target), (double)s->target_ns[q]));
+    }
+    return n > none;
+}
+
 /* What a user must know: requests that were not served, or why hardly anything hits on the GPU. The
  * blocks that would hit are taken by the requests that run meanwhile. */
 static bool line_why(const struct engine_summary *s, char *buf)
@@ -135,7 +164,7 @@ static bool line_why(const struct engine_summary *s, char *buf)
 bool engine_summary_line(const struct engine_summary *s, size_t i, char *buf)
 {
     static bool (*const lines[ENGINE_SUMMARY_LINES])(const struct engine_summary *, char *) = {
-        line_tokens, line_copies, line_steps, line_time, line_why};
+        line_tokens, line_copies, line_steps, line_time, line_goodput, line_why};
     *buf = '\0';
     return i < ENGINE_SUMMARY_LINES && lines[i] && lines[i](s, buf);
 }
@@ -209,6 +238,18 @@ static void put_serving(struct jsonout *j, const struct engine_summary *s)
         jsonout_object(j, time_names[i]);
         jsonout_f64(j, "s", (double)st->time_ns[i] / 1e9);
         jsonout_f64(j, "share", all ? (double)st->time_ns[i] / (double)all : NAN);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+    jsonout_object(j, "goodput");
+    for (int q = 0; q < TRACE_QOSES; q++) {
+        const struct hist *h = engine_run_sim_stats(s->run)->prefill.first_token_ns[q];
+        const double share = s->target_ns[q] > 0 ? share_within(h, s->target_ns[q]) : NAN;
+        const double run_s = (double)engine_run_sim_stats(s->run)->now_ns / 1e9;
+        jsonout_object(j, trace_qos_text((enum trace_qos)q));
+        jsonout_f64(j, "target_s", s->target_ns[q] > 0 ? (double)s->target_ns[q] / 1e9 : NAN);
+        jsonout_f64(j, "within_target", share);
+        jsonout_f64(j, "requests_per_s", share * (double)hist_count(h) / run_s);
         jsonout_end(j);
     }
     jsonout_end(j);

@@ -15,6 +15,7 @@ struct engine_summary {
     const struct engine_run *run;
     const struct step_setup *steps;
     const uint64_t *capacity; /* of each tier, as in hierarchy_opts */
+    const int64_t *target_ns; /* of each class, for its first token; 0: none */
 };
 
 enum {
@@ -23,7 +24,7 @@ enum {
 };
 
 /* Writes line i, from 0, without its end, to buf of ENGINE_SUMMARY_TEXT bytes: where tokens came
- * from, what was stored, steps, where the time went, and, if the engine holds fewer prompts than
+ * from, what was stored, steps, where the time went, what came in its target, and, if the engine holds fewer prompts than
  * came, why nothing hits. false: there is no such line. */
 bool engine_summary_line(const struct engine_summary *s, size_t i, char *buf);
 /* Adds the members "cache" and "serving". */

@@ -59,6 +59,15 @@ exits "a rate" 0 "$BIN/kvgen" --cache vllm --prefill-rate 31000tok/s@2k --decode
 stderr_like "the share of the peak" 'prefill-rate: eta 0\.[0-9]+, from your 31000 tokens/s at 2000 tokens'
 stderr_like "the share of the bandwidth" 'decode-rate: b 0\.[0-9]+, from your 120 tokens/s at 2000 tokens'
 
+# ---- what comes in its time ----
+exits "targets" 0 "$BIN/kvgen" --cache vllm --num-users 8 --duration 20 --ttft-target interactive=1s \
+    --ttft-target batch=1ms --summary "$TMP/targets.json" -o none
+stderr_like "their line" '^in time    .*batch 0\.0 % within 1\.00 ms$'
+json_like "$TMP/targets.json" <<'EOF'
+none of a class in 1 ms | .serving.goodput.batch.within_target | 0
+no target | .serving.goodput.responsive.target_s | null
+EOF
+
 # ---- 64 prompts of 100,000 tokens where 7.6 fit, each again with 1,000 more ----
 awk 'BEGIN {
     for (round = 0; round < 2; round++)
