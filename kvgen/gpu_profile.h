@@ -31,9 +31,10 @@ struct gpu_profile {
 
 /*
  * Sets what --gpu-profile says: NAME or FILE.json, then perhaps :KEY=VALUE,... with the keys eta,
- * t0_ms, load_overhead_ms, link_gb_s eta_a, b, t_host_ms, host_ms, gpu_link_gb_s and type (bf16, fp8). The file is an object with name,
- * bf16_tflops, link_gb_s, and perhaps fp8_tflops, hbm_gb, hbm_tb_s, watts, eta, t0_ms,
- * load_overhead_ms, eta_a, b, t_host_ms, host_ms, gpu_link_gb_s. 0; -EINVAL, or the error of the file, with *e.
+ * t0_ms, load_overhead_ms, link_gb_s eta_a, b, t_host_ms, host_ms, gpu_link_gb_s and type (bf16,
+ * fp8). The file is an object with name, bf16_tflops, link_gb_s, and perhaps fp8_tflops, hbm_gb,
+ * hbm_tb_s, watts, eta, t0_ms, load_overhead_ms, eta_a, b, t_host_ms, host_ms, gpu_link_gb_s. 0;
+ * -EINVAL, or the error of the file, with *e.
  */
 int gpu_profile_set(struct gpu_profile *g, const char *text, struct err *e);
 /* The file that such a text names, in name of size bytes; NULL: none. */

@@ -46,8 +46,7 @@ static inline void row_counts_add(struct row_counts *counts, const struct hierar
     if (op->op == TRACE_READ && op->phase != TRACE_EVICT) {
         if (op->class != TRACE_STORE && op->class != TRACE_PROMOTE) /* these look nothing up */
             counts->hits[op->class]++;
-    }
-    else if (op->op == TRACE_MISS)
+    } else if (op->op == TRACE_MISS)
         counts->misses[op->class]++;
     else if (op->op == TRACE_WRITE)
         row_counts_arrival(counts, op);
