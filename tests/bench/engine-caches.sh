@@ -1,8 +1,8 @@
 #!/bin/sh
 # engine-caches.sh [TRACE] - what each engine's cache makes of the first 4,000 requests of Mooncake's conversations: three
-# sizes of host memory, files without a limit, Llama 3.1 8B on one engine of four H100 with 60 GiB of cache each. A line
-# each: where the tokens of the prompts were found, what was stored, how much of that was never read, the time to the
-# first token, and how long kvgen took. Prints; judges nothing. BUILD: the folder of the build (build).
+# sizes of host memory, files without a limit, Llama 3.1 8B on one engine of four H100 with 60 GiB of cache each, in blocks
+# of 128 tokens. A line each: where the tokens of the prompts were found, what was stored, how much of that was never read,
+# the time to the first token, and how long kvgen took. Prints; judges nothing. BUILD: the folder of the build (build).
 set -e
 top=$(cd "$(dirname "$0")/../.." && pwd)
 kvgen=${BUILD:-$top/build}/bin/kvgen
@@ -14,8 +14,13 @@ trap 'rm -f "$json"' EXIT
 printf '%-24s %-8s %7s %7s %7s %9s %9s %11s %9s %9s %7s\n' cache host GPU host files computed 'stored' 'never read' \
     'TTFT p50' 'TTFT p95' kvgen
 for host in 64GiB 256GiB 1024GiB; do
-    for cache in vllm vllm:eviction_policy=arc lmcache lmcache-mp sglang:page_size=64 copies; do
-        "$kvgen" --cache "$cache" --input "$trace" --tensor-parallel 4 --gpu-mem 60GiB --cpu-mem "$host" \
+    for cache in vllm vllm:eviction_policy=arc lmcache lmcache-mp sglang copies; do
+        case $cache in
+        sglang) blocks=$cache:page_size=128 ;;
+        *:*) blocks=$cache,block_size=128 ;;
+        *) blocks=$cache:block_size=128 ;;
+        esac
+        "$kvgen" --cache "$blocks" --input "$trace" --tensor-parallel 4 --gpu-mem 60GiB --cpu-mem "$host" \
             --tier-model 2=nvme-gen5 --progress none --summary "$json" -o none 2>/dev/null
         jq -r --arg cache "$cache" --arg host "$host" '
             def percent($n): ($n / (.cache.tokens | .gpu + .host + .storage + .computed) * 1000 | round / 10 | tostring) + "%";
