@@ -22,7 +22,6 @@
 #define NO_ROW     UINT64_MAX
 #define IDLE_STEPS 8  /* steps that change nothing, after which none ever will */
 #define SECONDS    64 /* of a long time without steps: after so many the clock changes nothing */
-#define WASTE      4 /* times the host's room comes up for nothing, after which all that comes is */
 
 /* A request in the engine. */
 struct engine_request {
@@ -60,10 +59,9 @@ struct engine_run {
     struct step last;       /* whose outputs are to be told; number 0: none */
     uint64_t step;          /* number of the one being decided or computed */
     uint64_t in_engine, added;
-    uint64_t idle;   /* steps in a row that changed nothing */
-    uint64_t wasted; /* copies that came up for nothing until a request went on last */
-    bool asked;      /* a slow tier was asked in this step */
-    int rc;          /* why the run fails; 0: it does not */
+    uint64_t idle; /* steps in a row that changed nothing */
+    bool asked;    /* a slow tier was asked in this step */
+    int rc;        /* why the run fails; 0: it does not */
     struct sim_stats stats;
     struct engine_run_stats own;
 };
@@ -90,21 +88,12 @@ static void fail(struct engine_run *r)
         r->rc = err_nomem(r->clock.err, "the engine");
 }
 
-static void note_progress(struct engine_run *r)
-{
-    r->idle = 0;
-    r->wasted = copy_rows_stats(r->copies)->tier[TRACE_CPU].wasted;
-}
-
-/* Requests are there, and nothing will ever come of them: either nothing happens any more, or the
- * engine brings up from files, again and again, more than its host memory holds at once. */
+/* Requests are there, and nothing will ever come of them. */
 static bool is_stuck(const struct engine_run *r)
 {
-    const uint64_t wasted = copy_rows_stats(r->copies)->tier[TRACE_CPU].wasted - r->wasted;
-    if (scheduler_running(r->scheduler) || !r->in_engine)
-        return false;
-    return (r->idle > IDLE_STEPS && !transfers_count(r->transfers)) ||
-           (r->cache.chunks[TRACE_CPU] && wasted > WASTE * r->cache.chunks[TRACE_CPU]);
+    return scheduler_is_stuck(r->scheduler) ||
+           (r->idle > IDLE_STEPS && r->in_engine && !scheduler_running(r->scheduler) &&
+            !transfers_count(r->transfers));
 }
 
 /* ---- a request's time ---- */
@@ -324,7 +313,7 @@ static void take_arrivals(struct engine_run *r)
             r->own.waiting_peak = r->in_engine;
         r->stats.served++;
         r->stats.context_tokens += q->prompt.tokens;
-        note_progress(r);
+        r->idle = 0;
         if (scheduler_add(r->scheduler, &q->serve))
             fail(r);
     }
@@ -422,7 +411,7 @@ static void on_admitted(void *ctx, const struct serve_request *s, enum admission
     struct engine_request *q = of_serve(s);
     put_look_up(r, &s->kv);
     r->own.admissions++;
-    note_progress(r);
+    r->idle = 0;
     if (kind != ADMITTED_LOADED)
         copy_rows_admitted(r->copies, &q->copies, found);
     uint64_t tokens = s->kv.computed_tokens;
@@ -477,7 +466,7 @@ static void on_output(void *ctx, const struct serve_request *s)
 {
     struct engine_run *r = ctx;
     struct engine_request *q = of_serve(s);
-    note_progress(r);
+    r->idle = 0;
     enter_phase(r, q, ENGINE_DECODE);
     if (s->outputs == 1) {
         q->first_ns = r->clock.now_ns;
@@ -580,7 +569,7 @@ static void do_step(struct engine_run *r)
             fail(r);
         r->looked_up = NULL;
         if (step.parts)
-            note_progress(r);
+            r->idle = 0;
         r->own.steps++;
         if (scheduler_running(r->scheduler) > r->own.running_peak)
             r->own.running_peak = scheduler_running(r->scheduler);
