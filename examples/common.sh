@@ -331,6 +331,21 @@ listed() {
     text=$(printf '%s\n' "$2" | tr , ' ')
 }
 
+# numbers OPTION TEXT LEAST MOST: sets text to whole numbers with commas between, ascending, as words.
+numbers() {
+    numbers_of=$1 least=$3 greatest=$4
+    case $2 in *[!0-9A-Za-z.,\ -]*) die 2 "$1: \"$2\" is not a list of whole numbers" ;; esac
+    listed=$(printf '%s\n' "$2" | tr -s ', ' '[\n*]' | sed '/^$/d')
+    if [ -z "$listed" ]; then die 2 "$1: \"$2\" has no numbers"; fi
+    numbers_in=''
+    for n in $listed; do
+        number "$numbers_of" "$n"
+        if [ "$text" -lt "$least" ] || [ "$text" -gt "$greatest" ]; then die 2 "$numbers_of: $n is not from $least to $greatest"; fi
+        numbers_in="$numbers_in$text$newline"
+    done
+    text=$(printf '%s' "$numbers_in" | sort -n -u | tr '\n' ' ')
+}
+
 # What most scripts can be told, and the defaults; a script changes some, and names in $takes which it has.
 model=llama3.1-8b users=50 seconds=60 trials=1 target='' out=${0##*/} gpu='' cpu='' storage='' print=no
 out=kvtrace-${out%.sh}

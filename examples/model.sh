@@ -32,20 +32,6 @@ takes='-d -o -t --storage-capacity'
 out=drive.json seconds=600 most_s=20 sizes=262144,4194304,67108864 flights=1,4,16,64
 given=''
 for word; do given="$given, $(json "$word")"; done
-# numbers OPTION TEXT LEAST MOST: sets text to whole numbers with commas between, ascending, as words.
-numbers() {
-    numbers_of=$1 least=$3 greatest=$4
-    case $2 in *[!0-9A-Za-z.,\ -]*) die 2 "$1: \"$2\" is not a list of whole numbers" ;; esac
-    listed=$(printf '%s\n' "$2" | tr -s ', ' '[\n*]' | sed '/^$/d')
-    if [ -z "$listed" ]; then die 2 "$1: \"$2\" has no numbers"; fi
-    numbers_in=''
-    for n in $listed; do
-        number "$numbers_of" "$n"
-        if [ "$text" -lt "$least" ] || [ "$text" -gt "$greatest" ]; then die 2 "$numbers_of: $n is not from $least to $greatest"; fi
-        numbers_in="$numbers_in$text$newline"
-    done
-    text=$(printf '%s' "$numbers_in" | sort -n -u | tr '\n' ' ')
-}
 while [ $# -gt 0 ]; do
     words=2
     case $ended$1 in

@@ -31,7 +31,8 @@ static const struct {
     enum number_table_kind kind;
     const char *first, *other;
 } kinds[] = {{NUMBER_TABLE_CURVE, "Capacity_Bytes", "Object_Hit_Rate"},
-             {NUMBER_TABLE_ROUNDS, "Round", "Bandwidth_GiB_s"}};
+             {NUMBER_TABLE_ROUNDS, "Round", "Bandwidth_GiB_s"},
+             {NUMBER_TABLE_KNEE, "In_Flight", "Bytes_Per_s"}};
 
 void number_table_free(struct number_table *t)
 {
@@ -82,7 +83,9 @@ static int take_row(struct number_table *t, const struct csv_row *row, struct er
     }
     if (t->rows == ROWS_MAX)
         return err_set(e, -EFBIG, ERR_INPUT, t->file,
-                       "more than %d rows: not a hit-rate curve or rounds of kvprecond", ROWS_MAX);
+                       "more than %d rows: not a hit-rate curve, rounds of kvprecond or a ladder "
+                       "of kvtrace knee",
+                       ROWS_MAX);
     double *grown = realloc(t->value, (t->rows + 1) * t->names * sizeof(*grown));
     if (!grown)
         return err_nomem(e, "columns");

@@ -1,5 +1,5 @@
 /* number_table.h - small CSV files of numbers by the names of their columns, for drawing: the
- * rounds of kvprecond and the hit-rate curve of kvgen. */
+ * rounds of kvprecond, the hit-rate curve of kvgen, and the ladder of kvtrace knee. */
 #ifndef KVSTAT_NUMBER_TABLE_H
 #define KVSTAT_NUMBER_TABLE_H
 
@@ -8,9 +8,10 @@
 #include "lib/base/err.h"
 
 enum number_table_kind {
-    NUMBER_TABLE_NONE,  /* neither of these: a trace, for example */
-    NUMBER_TABLE_CURVE, /* kvgen --curve */
-    NUMBER_TABLE_ROUNDS /* kvprecond --rounds */
+    NUMBER_TABLE_NONE,   /* neither of these: a trace, for example */
+    NUMBER_TABLE_CURVE,  /* kvgen --curve */
+    NUMBER_TABLE_ROUNDS, /* kvprecond --rounds */
+    NUMBER_TABLE_KNEE    /* kvtrace knee */
 };
 
 /* The kind by the header of the file; NUMBER_TABLE_NONE also when it cannot be read or is not a

@@ -1,5 +1,5 @@
-/* Pictures of what the other programs measure: hit rate over capacity (kvgen --curve), and the
- * rounds of kvprecond with the steady ones marked. */
+/* Pictures of what the other programs measure: hit rate over capacity (kvgen --curve), the rounds
+ * of kvprecond with the steady ones marked, and the ladder of kvtrace knee. */
 #include <math.h>
 
 #include "kvstat/draw/gnuplot.h"
@@ -244,11 +244,74 @@ static bool write_rounds(FILE *out, const void *what, const struct gnuplot_paper
     return true;
 }
 
+/* ---- the ladder of objects in flight ---- */
+
+static const struct line in_flight = {"In_Flight", "", "", 1};
+
+/* The interval of the throughput, between its columns of low and high. */
+static void put_interval(FILE *out, const struct number_table *t)
+{
+    for (size_t row = 0; row < number_table_rows(t); row++) {
+        double low = number_table_at(t, row, "Bytes_Per_s_Low") / 1e9;
+        double high = number_table_at(t, row, "Bytes_Per_s_High") / 1e9;
+        if (!isnan(low) && !isnan(high))
+            fprintf(out, "%.9g %.9g %.9g\n", number_table_at(t, row, in_flight.column), low, high);
+    }
+    fprintf(out, "e\n");
+}
+
+static bool write_ladder(FILE *out, const void *what, const struct gnuplot_paper *paper)
+{
+    static const struct line rate = {"Bytes_Per_s", "throughput",
+                                     "linespoints pt 7 ps 0.6 lw 2 lc '#0072b2'", 1e-9};
+    static const struct line latency[] = {
+        {"P50_us", "p50", "linespoints pt 7 ps 0.6 lw 2 lc '#e69f00'", 1e-3},
+        {"P95_us", "p95", "linespoints pt 7 ps 0.6 lw 2 lc '#cc79a7'", 1e-3},
+        {"P99_us", "p99", "linespoints pt 7 ps 0.6 lw 2 lc '#7a3e5f'", 1e-3}};
+    const size_t all = sizeof(latency) / sizeof(latency[0]);
+    const struct number_table *t = what;
+    size_t n = number_table_rows(t), knee = 0;
+    char title[1][GNUPLOT_TITLE], at[64] = "no knee";
+    if (!has_values(t, rate.column) || !has_values(t, latency[0].column))
+        return false;
+    bool interval = has_values(t, "Bytes_Per_s_Low") && has_values(t, "Bytes_Per_s_High");
+    while (knee < n && number_table_at(t, knee, "Knee") != 1)
+        knee++;
+    if (knee < n)
+        snprintf(at, sizeof(at), "knee at %.0f", number_table_at(t, knee, in_flight.column));
+    snprintf(title[0], sizeof(title[0]), "%.90s: %zu steps of objects in flight, %s",
+             gnuplot_name(number_table_file(t)), n, at);
+    gnuplot_begin(out, paper);
+    gnuplot_layout(out, 2, 1, title, 1);
+    fprintf(out, "set lmargin 11\nset logscale x 2\nset xlabel 'objects in flight'\n"
+                 "set ylabel 'throughput [GB/s]'\nset yrange [0:*]\nplot");
+    if (interval)
+        fprintf(out, " '-' with filledcurves lc '#cfe3f1' title '95 %% interval',");
+    fprintf(out, " '-' with %s title '%s'", rate.style, rate.title);
+    if (knee < n)
+        fprintf(out, ", '-' with points pt 6 ps 1.6 lw 2 lc '#d55e00' title 'knee'");
+    fputc('\n', out);
+    if (interval)
+        put_interval(out, t);
+    put_points(out, t, &in_flight, &rate);
+    if (knee < n)
+        fprintf(out, "%.9g %.9g\ne\n", value_of(t, knee, &in_flight), value_of(t, knee, &rate));
+    fprintf(out, "set ylabel 'latency [ms]'\nset logscale y\nset yrange [*:*]\nplot");
+    for (size_t i = 0; i < all; i++)
+        fprintf(out, "%s '-' with %s title '%s'", i ? "," : "", latency[i].style, latency[i].title);
+    fputc('\n', out);
+    for (size_t i = 0; i < all; i++)
+        put_points(out, t, &in_flight, &latency[i]);
+    fprintf(out, "unset multiplot\n");
+    return true;
+}
+
 int plot_save_numbers(const char *path, const struct number_table *t, enum number_table_kind kind,
                       struct err *e)
 {
-    const struct gnuplot_job job = {.script =
-                                        kind == NUMBER_TABLE_CURVE ? write_curve : write_rounds,
+    const struct gnuplot_job job = {.script = kind == NUMBER_TABLE_CURVE  ? write_curve
+                                              : kind == NUMBER_TABLE_KNEE ? write_ladder
+                                                                          : write_rounds,
                                     .what = t,
                                     .source = number_table_file(t)};
     return gnuplot_save(path, &job, e);

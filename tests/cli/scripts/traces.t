@@ -23,6 +23,7 @@ fast-enough|fast-enough.sh -o OUT DIR
 handover|handover.sh -o OUT DIR
 hosts|hosts.sh trace DIR one two -t 1 --lead 1 -o OUT
 users|how-many-users.sh -o OUT DIR
+knee|knee.sh --in-flight 1,2 --trials 2 -t 1 -o OUT DIR
 mlperf|mlperf.sh -w option_1 --trials 2 --ranks 2 -o OUT DIR
 mlperf-hosts|mlperf.sh -w option_1 --trials 2 --hosts one,two --lead 1 --storage-capacity 1 -o OUT DIR
 model|model.sh --sizes 4096 --in-flight 1 -t 2 -o OUT/drive.json DIR

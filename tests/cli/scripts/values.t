@@ -112,6 +112,9 @@ mlperf.sh|-w option_1 --trials 1 -o out@ disk/o|kvstat|out@/option_1-trial_0-ran
 mlperf.sh|-w option_1 --trials 2 -o out@ disk/o|kvstat|out@/option_1-trial_1-rank_0.result.csv.zst|run
 mlperf.sh|-w option_1 --trials 1 --hosts one,two --lead 1 --storage-capacity-gb 1 -o out -- @/o|kvreplay|@/o/rank_{rank}|name
 mlperf.sh|-w option_1 --trials 1 --hosts one --lead 1 --storage-capacity-gb 1 -o out@ disk/o|kvstat|out@/option_1-trial_0-rank_0.mlperf.json|
+knee.sh|--in-flight 1 --trials 1 -o out -- @/o|kvreplay|@/o|name
+knee.sh|--in-flight 1 --trials 1 -m @ -o out disk/o|kvgen|@|name
+knee.sh|--in-flight 1 --trials 1 -o out@ disk/o|kvreplay|out@/1-trial-1.result.csv.zst|
 kvtrace|drive -o out -- @/o|kvreplay|@/o|name run
 model.sh|--sizes 4096 --in-flight 1 -t 1 -o drive2.json disk/@|kvreplay|disk/@/kvtrace-model|
 precondition-then-measure.sh|--trials 1 -s @ -o out disk/o|kvprecond|@|

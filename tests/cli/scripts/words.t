@@ -124,6 +124,7 @@ compare-targets.sh|--trials 1 -o out.ct disk/@ redis://@
 drive.sh|-m @ -o out.dr@ disk/@
 fast-enough.sh|-o out.fe -m @ disk/@
 how-many-users.sh|-o out.us -l 1@ disk/@
+knee.sh|--in-flight 1 --trials 1 -m @ -o out.kn@ disk/@
 handover.sh|-o out.ha@ disk/@
 mlperf.sh|-w @ -o out.ml disk/@
 precondition-then-measure.sh|-s @ --trials 1 -o out.pr@ disk/@

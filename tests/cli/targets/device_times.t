@@ -69,7 +69,8 @@ sync -f "$TMP/inner"
 before=$(read_counters)
 ok 'a run' replay --device-times yes --inflight 4 --chunk-size 256K --target "$TMP/inner/kv" "$TMP/t.csv"
 after=$(read_counters)
-is 'is measured' "$(json "$summary" '.evidence.device_times | .state, .lost_events, .unjoined')" 'measured 0 0'
+# (Of the disk below, whose requests others make, too, some may have been issued before.)
+is 'is measured' "$(json "$summary" '.evidence.device_times | .state, .lost_events')" 'measured 0'
 reads=".drive_times | map(select(.device == \"$name\" and .op == \"Read\"))"
 is 'bytes that were asked for' "$(json "$summary" "[$reads | .[].bytes] | add")" 67108864
 # The counters also have what the file system read of its own before and after the timed part.
