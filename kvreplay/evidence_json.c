@@ -42,6 +42,43 @@ static void put_moved(struct facts *f, const struct evidence *ev)
     facts_put_count(f, FACT_DEVICE_WRITE_BYTES, ev->counted, to->write_bytes - from->write_bytes);
 }
 
+/* Bounds of the P95 with 95 % confidence, by ranks (normal approximation of the binomial). */
+static void bounds_of_p95(const struct hist *h, double *low, double *high)
+{
+    double half = 1.96 * sqrt(0.95 * 0.05 / (double)hist_count(h)), top = 0.95 + half;
+
+    *low = (double)hist_percentile(h, (uint32_t)(1e6 * (0.95 - half)));
+    *high = (double)hist_percentile(h, (uint32_t)(1e6 * (top < 1 ? top : 1)));
+}
+
+/* Loads and stores of Tier-2 beside each other. The bounds of the ratio are those of both sides
+ * taken together, so it lies within them in 95 of 100 runs or more. */
+static void put_both(struct facts *f, const struct evidence *ev)
+{
+    const struct counts_both *b = &ev->counts->both;
+    double low[2], high[2], run_ns = (double)(ev->elapsed_ns - ev->warmup_ns);
+    bool known = hist_count(b->alone) >= judge_samples(950000) &&
+                 hist_count(b->beside) >= judge_samples(950000);
+
+    if (b->load_ns <= 0 || b->store_ns <= 0)
+        return;
+    facts_put_times(f, FACT_LOADS_ALONE_US, b->alone, 1e3);
+    facts_put_times(f, FACT_LOADS_BESIDE_US, b->beside, 1e3);
+    facts_put_number(f, FACT_LOADS_DEPTH, run_ns > 0 ? b->load_ns / run_ns : NAN);
+    facts_put_number(f, FACT_STORES_DEPTH, run_ns > 0 ? b->store_ns / run_ns : NAN);
+    if (known) {
+        bounds_of_p95(b->alone, &low[0], &high[0]);
+        bounds_of_p95(b->beside, &low[1], &high[1]);
+    }
+    known = known && low[0] > 0;
+    facts_put_number(f, FACT_STORES_COST,
+                     known ? (double)hist_percentile(b->beside, 950000) /
+                                 (double)hist_percentile(b->alone, 950000)
+                           : NAN);
+    facts_put_number(f, FACT_STORES_COST_LOW, known ? low[1] / high[0] : NAN);
+    facts_put_number(f, FACT_STORES_COST_HIGH, known ? high[1] / low[0] : NAN);
+}
+
 static void put_target(struct facts *f, const struct evidence *ev)
 {
     static const char *const kind[] = {[TARGET_MEDIUM_UNKNOWN] = "unknown",
@@ -100,6 +137,7 @@ void evidence_json(struct jsonout *j, const struct evidence *ev)
     put_moved(&f, ev);
     put_network(&f, &ev->network);
     put_target(&f, ev);
+    put_both(&f, ev);
     if (ev->overloaded) {
         facts_put_number(&f, FACT_OFFERED_PER_S, ev->offered_per_s);
         facts_put_number(&f, FACT_ACHIEVED_PER_S, ev->achieved_per_s);

@@ -553,6 +553,13 @@ static const struct opt table[] = {
      .marks = NOT_NULL | PATH_ONLY,
      .help = "Before the clock starts, drive what the target holds out of the page cache, and "
              "prove it. What cannot be proven is reported as not cold."},
+    {.name = "priority",
+     .type = OPT_ENUM,
+     .offset = AT(priority),
+     .choices = "none|loads",
+     .def = "none",
+     .help = "Who goes first when all places of --inflight are taken: none, the row that has "
+             "waited longest; loads, reads before writes to Tier-2."},
     {.name = "device-times",
      .type = OPT_ENUM,
      .offset = AT(device_times),

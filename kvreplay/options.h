@@ -37,6 +37,12 @@ enum options_admit {
     ADMIT_FIFO
 };
 
+/* --priority, in the order of its choices. */
+enum options_priority {
+    PRIORITY_NONE,
+    PRIORITY_LOADS
+};
+
 /* --split, in the order of its choices. */
 enum options_split {
     SPLIT_NONE, /* every part runs its whole trace */
@@ -66,6 +72,7 @@ struct options {
     enum sched_timing timing;
     enum order_mode order;
     enum options_admit admit;
+    enum options_priority priority;
     enum storage_layout layout;
     enum storage_sync sync;
     enum drive_times_wish device_times;

@@ -713,6 +713,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .speed = o->speed,
                             .order = o->order,
                             .inflight = (unsigned)o->inflight,
+                            .loads_first = o->priority == PRIORITY_LOADS,
                             .max_writes = (unsigned)o->max_writes,
                             .window = r->window,
                             .verify = o->verify,

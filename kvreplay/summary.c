@@ -828,6 +828,17 @@ static void text_origin(FILE *out, const struct evidence *ev)
     }
 }
 
+/* What loads and stores of Tier-2 did beside each other. */
+static void text_both(FILE *out, const struct counts_both *b)
+{
+    char a[32], c[32];
+
+    if (b->load_ns > 0 && b->store_ns > 0)
+        fprintf(out, "loads of Tier-2: %llu beside a store, P95 %s; %llu alone, P95 %s\n",
+                (unsigned long long)hist_count(b->beside), text_time(a, b->beside, 950000),
+                (unsigned long long)hist_count(b->alone), text_time(c, b->alone, 950000));
+}
+
 /* The reasons for which all figures are unreliable are told as such. */
 static bool is_told(const struct validity_figure *f)
 {
@@ -856,6 +867,7 @@ static void text_evidence(FILE *out, const struct summary *s)
     if (ev->cold.asked)
         fprintf(out, "%s\n", cold_text(cold, &ev->cold));
     drive_times_text(ev->drive_times, out);
+    text_both(out, &n->both);
     text_network(out, s);
     if (s->sync_ns >= 0)
         fprintf(out, "data forced to the device in %s after the run\n",

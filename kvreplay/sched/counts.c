@@ -77,6 +77,9 @@ int counts_init(struct counts *s)
     s->lateness = hist_create();
     s->recent = hist_create();
     s->lookup = hist_create();
+    s->both.alone = hist_create();
+    s->both.beside = hist_create();
+    rc = s->both.alone && s->both.beside ? rc : -ENOMEM;
     s->queue = hist_create();
     s->last_done_ns = s->from_ns = s->last_due_ns = INT64_MIN;
     s->until_ns = s->first_due_ns = INT64_MAX;
@@ -116,6 +119,8 @@ void counts_release(struct counts *s)
     hist_free(s->queue);
     hist_free(s->recent);
     hist_free(s->lookup);
+    hist_free(s->both.alone);
+    hist_free(s->both.beside);
     for (unsigned i = 0; i < 2; i++) {
         hist_free(s->response[i]);
         hist_free(s->whole[i]);
@@ -325,9 +330,36 @@ static void group_add(struct counts *s, struct counts_group *g, const struct row
     }
 }
 
-void counts_started(struct counts *s, const struct row *r)
+/* A store overlaps a load when it is there at the load's start, or begins before its end. */
+static void both_started(struct counts_both *b, struct row *r)
+{
+    r->is_store = r->t.tier == TRACE_STORAGE && r->t.op == TRACE_WRITE;
+    r->beside_store = b->stores > 0;
+    r->stores_before = b->begun;
+    b->stores += r->is_store;
+    b->begun += r->is_store;
+}
+
+static void both_add(struct counts *s, const struct row *r)
+{
+    struct counts_both *b = &s->both;
+    bool overlapped = r->beside_store || b->begun > r->stores_before;
+
+    if (r->t.status != TRACE_OK || r->t.tier != TRACE_STORAGE)
+        return;
+    if (r->t.op == TRACE_WRITE)
+        b->store_ns += (double)r->t.latency_ns;
+    if (r->t.op != TRACE_READ)
+        return;
+    b->load_ns += (double)r->t.latency_ns;
+    counts_record(s, overlapped ? b->beside : b->alone, r->t.latency_ns);
+}
+
+void counts_started(struct counts *s, struct row *r)
 {
     struct counts_door *d;
+
+    both_started(&s->both, r);
 
     if (r->t.tier == TRACE_NO_TIER || r->effect.target >= s->doors[r->t.tier])
         return;
@@ -389,6 +421,7 @@ void counts_add(struct counts *s, const struct row *r)
         s->write_bytes[t->tier] += write ? t->size : 0;
         counts_record(s, s->recent, t->latency_ns);
     }
+    s->both.stores -= r->is_store;
     if (done_ns > s->last_done_ns)
         s->last_done_ns = done_ns;
     if (has_tier && r->effect.target < s->doors[t->tier])
@@ -408,6 +441,7 @@ void counts_add(struct counts *s, const struct row *r)
         s->warmup_rows++;
         return;
     }
+    both_add(s, r);
     if (has_tier) {
         counts_record(s, s->lateness, row_late_ns(r));
         if (t->due_ns != TRACE_NONE) {

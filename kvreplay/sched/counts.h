@@ -109,8 +109,16 @@ struct counts {
     uint64_t in_turn;            /* requests let in before a higher class, as the tenth */
     uint64_t capacity_exceeded;  /* requests and rows let go on without room */
     struct hist *lookup;         /* ns, of lookups of reads and misses on Tier-2 */
-    uint64_t looked_up, found;   /* lookups; of them, those that found the object */
-    struct hist *queue;          /* ns from arrival to admission, of requests */
+    /* Loads (reads) and stores (writes) of Tier-2, beside each other. */
+    struct counts_both {
+        unsigned stores;             /* in flight */
+        uint64_t begun;              /* stores so far */
+        struct hist *alone, *beside; /* ns, service times of loads that overlapped no store, and of
+                                        those that did */
+        double load_ns, store_ns;    /* sums of service times */
+    } both;
+    uint64_t looked_up, found; /* lookups; of them, those that found the object */
+    struct hist *queue;        /* ns from arrival to admission, of requests */
     /* By QoS; with the requests in line at the end, of which there were waiting, and their wait so
      * far. */
     struct hist *queued[TRACE_QOSES + 1];
@@ -142,7 +150,7 @@ static inline unsigned counts_group_at(unsigned tier, unsigned op, unsigned phas
     return (tier * COUNTS_OPS + op) * COUNTS_PHASES + phase;
 }
 /* A row has started. */
-void counts_started(struct counts *s, const struct row *r);
+void counts_started(struct counts *s, struct row *r);
 /* A finished row, its result columns set (times monotonic). */
 void counts_add(struct counts *s, const struct row *r);
 /* A request of that QoS (TRACE_NO_QOS: none) was let in. */

@@ -152,7 +152,7 @@ int ledger_begin(struct ledger *l, int64_t zero_ns, int64_t warmup_ns, int64_t u
     return results_zero(l->results, zero_ns, e);
 }
 
-enum ledger_verdict ledger_started(struct ledger *l, const struct row *r)
+enum ledger_verdict ledger_started(struct ledger *l, struct row *r)
 {
     counts_started(l->counts, r);
     if (r->t.op == TRACE_READ && order_reads_early(r, r->t.start_ns))

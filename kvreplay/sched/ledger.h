@@ -65,7 +65,7 @@ enum ledger_verdict {
 int ledger_begin(struct ledger *l, int64_t zero_ns, int64_t warmup_ns, int64_t until_ns,
                  struct err *e);
 /* r has its start_ns. Reports the first row that is beyond the limit of lag. */
-enum ledger_verdict ledger_started(struct ledger *l, const struct row *r);
+enum ledger_verdict ledger_started(struct ledger *l, struct row *r);
 /* The object of r was created before it was read. */
 void ledger_created(struct ledger *l, const struct row *r);
 /* The operation of r's main stage is done, its Status set. */

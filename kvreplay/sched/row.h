@@ -83,6 +83,10 @@ struct row {
     bool head;              /* runs before the clock starts */
     bool held;              /* a Generate row that holds its request until wake_ns */
     bool looks_up;          /* it has the stage ROW_LOOKUP */
+    /* counts.c: it writes to Tier-2 and has started; such a row was there when it started, and how
+     * many had started by then */
+    bool is_store, beside_store;
+    uint64_t stores_before;
 };
 
 /* How late the tool itself was with a row that does I/O; 0 for others, which nobody waits for. */

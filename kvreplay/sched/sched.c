@@ -56,6 +56,7 @@ struct sched {
     struct row *batch[READER_BATCH];
     size_t batch_count, batch_next;
     struct row_list ready;                /* wait for a slot only */
+    struct row_list stores;               /* likewise, behind all of those: with loads_first */
     struct row_list no_room[TRACE_TIERS]; /* wait for room */
     size_t inside;                        /* rows admitted and not finished */
     size_t held;                          /* of these, Generate rows that hold their request */
@@ -105,6 +106,13 @@ static void sched_fail(struct sched *s, int rc)
 
 /* ---- from waiting to ready ---- */
 
+static void sched_is_ready(struct sched *s, struct row *r)
+{
+    bool store = r->stage == ROW_MAIN && r->t.op == TRACE_WRITE && r->t.tier == TRACE_STORAGE;
+
+    row_list_append(s->o.loads_first && store ? &s->stores : &s->ready, r);
+}
+
 /* Everything that the row waited for was there at when_ns; only its time and a slot may be missing.
  */
 static void sched_eligible(struct sched *s, struct row *r, int64_t when_ns)
@@ -116,7 +124,7 @@ static void sched_eligible(struct sched *s, struct row *r, int64_t when_ns)
         timers_add(s->timers, r);
         return;
     }
-    row_list_append(&s->ready, r);
+    sched_is_ready(s, r);
 }
 
 /* The room of r's request in r's tier; NULL: r reserves its own. */
@@ -279,15 +287,16 @@ static void sched_held_out(struct sched *s, struct row *r, int64_t now)
         sched_hold(s, next, now, now);
 }
 
-/* Starts r, the head of the ready list. False: it must stay there, since no slot is free. */
+/* Starts r, the head of a ready list. False: it must stay there, since no slot is free. */
 static bool sched_issue(struct sched *s, struct row *r)
 {
     /* A Miss row is its lookup, which is no part of the read in other rows. */
     bool begins = r->stage == ROW_MAIN || (r->stage == ROW_LOOKUP && r->t.op == TRACE_MISS);
+    struct row_list *from = r == s->ready.head ? &s->ready : &s->stores;
     int64_t now, slot_ns;
 
     if (r->t.tier == TRACE_NO_TIER && r->stage != ROW_LOOKUP) { /* no I/O */
-        row_list_pop(&s->ready);
+        row_list_pop(from);
         now = sched_now(s);
         if (sched_holds(s, r)) {
             if (!engines_runs(r) || engines_take(s->engines, r))
@@ -302,7 +311,7 @@ static bool sched_issue(struct sched *s, struct row *r)
     enum dispatch_end end = dispatch_row(s->dispatch, r, &now, &slot_ns);
     if (end == DISPATCH_REFUSED)
         return false;
-    row_list_pop(&s->ready);
+    row_list_pop(from);
     if (end == DISPATCH_SHUT) {
         dispatch_hold(s->dispatch, r);
         return true;
@@ -317,9 +326,11 @@ static bool sched_issue(struct sched *s, struct row *r)
 /* The next row that may start. When the run is to end, these are the rows that clean up. */
 static struct row *sched_next(struct sched *s)
 {
+    while (s->stopping && s->stores.head)
+        row_list_pop(&s->stores);
     while (s->stopping && s->ready.head && s->ready.head->stage != ROW_CLEAN)
         row_list_pop(&s->ready);
-    return s->ready.head;
+    return s->ready.head ? s->ready.head : s->stores.head;
 }
 
 /* Starts the rows that are ready or have come due. True: there were some. */
@@ -331,7 +342,7 @@ static bool sched_release(struct sched *s)
     while (timers_next_ns(s->timers) < s->end_ns && (r = timers_pop(s->timers, sched_now(s)))) {
         any = true;
         if (!r->held) {
-            row_list_append(&s->ready, r);
+            sched_is_ready(s, r);
             continue;
         }
         sched_held_out(s, r, sched_now(s));
@@ -394,13 +405,13 @@ static void sched_complete(struct sched *s, struct tier_op *op)
     }
     struct row *writer = dispatch_leave(s->dispatch, op, wrote);
     if (writer)
-        row_list_append(&s->ready, writer);
+        sched_is_ready(s, writer);
     if (!more)
         sched_finish(s, r, done_ns);
     else if (r->stage == ROW_MAIN || r->stage == ROW_LOOKUP)
         sched_eligible(s, r, done_ns);
     else
-        row_list_append(&s->ready, r);
+        sched_is_ready(s, r);
 }
 
 /* Takes what the engines have done. True: there was something. */
@@ -484,6 +495,7 @@ static void sched_admit_room(struct sched *s, struct row *r)
     unsigned tier = r->t.tier;
 
     r->effect = (struct room_effect){.verdict = ROOM_GO, .target = TIER_NO_DOOR};
+    r->is_store = false;
     r->looks_up = s->o.lookups && ((r->t.op == TRACE_READ && tier == TRACE_STORAGE) ||
                                    (r->t.op == TRACE_MISS && r->t.key.len > 0));
     r->stage = r->looks_up ? ROW_LOOKUP : ROW_MAIN;
@@ -568,8 +580,8 @@ static bool sched_intake(struct sched *s)
 
     /* As fast as possible, rows far ahead of the slots gain nothing, and leave the caches before
      * they run. Rows with a time must be inside to wait for it. */
-    if (s->o.timing == SCHED_ASAP && s->ready.count >= s->o.inflight &&
-        s->ready.count >= READER_BATCH)
+    size_t ready = s->ready.count + s->stores.count;
+    if (s->o.timing == SCHED_ASAP && ready >= s->o.inflight && ready >= READER_BATCH)
         return false;
     if (s->batch_next == s->batch_count) {
         s->batch_next = 0;
@@ -658,7 +670,7 @@ static bool sched_let_in(struct sched *s, bool entered)
         sched_serve(s, r, &way);
         any = true;
     }
-    if (any || dispatch_busy(s->dispatch) || s->held || s->ready.head ||
+    if (any || dispatch_busy(s->dispatch) || s->held || s->ready.head || s->stores.head ||
         admission_lingers(s->admission) || (s->by_class && entered))
         return any;
     return sched_unblock(s, now);

@@ -48,6 +48,7 @@ struct sched_opts {
     double speed;              /* divides the trace's times */
     enum order_mode order;
     unsigned inflight;   /* operations in flight at most */
+    bool loads_first;    /* when no place is free, reads that wait go before writes to Tier-2 */
     unsigned max_writes; /* of them, objects being written; 0: no bound */
     size_t window;       /* rows inside at most */
     enum tier_verify verify;

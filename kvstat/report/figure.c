@@ -43,6 +43,7 @@ static const struct scope {
     [FIGURE_OF_OVERLOAD] = {{"run", "evidence"}, KEY_NONE, "overload"},
     [FIGURE_OF_READS] = {{"run", "evidence"}, KEY_NONE, "reads"},
     [FIGURE_OF_WRITES] = {{"run", "evidence"}, KEY_NONE, "writes"},
+    [FIGURE_OF_BOTH] = {{"run", "evidence"}, KEY_NONE, "loads_and_stores"},
     [FIGURE_OF_DRIVE] = {{"run", "evidence"}, KEY_NONE, "device_times"},
     [FIGURE_OF_DRIVE_LOG] = {{"run", "drive_log"}, KEY_NONE, NULL},
     [FIGURE_OF_AUTOSCALING] = {{"run", "autoscaling"}, KEY_NONE, NULL},
@@ -97,11 +98,10 @@ int figure_id_compare(const struct figure_id *a, const struct figure_id *b)
 
 enum figure_scope figure_scope_of_facts(enum fact_scope scope)
 {
-    static const enum figure_scope of[FACT_SCOPES] = {[FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE,
-                                                      [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD,
-                                                      [FACTS_OF_READS] = FIGURE_OF_READS,
-                                                      [FACTS_OF_WRITES] = FIGURE_OF_WRITES,
-                                                      [FACTS_OF_DRIVE] = FIGURE_OF_DRIVE};
+    static const enum figure_scope of[FACT_SCOPES] = {
+        [FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE, [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD,
+        [FACTS_OF_READS] = FIGURE_OF_READS,       [FACTS_OF_WRITES] = FIGURE_OF_WRITES,
+        [FACTS_OF_BOTH] = FIGURE_OF_BOTH,         [FACTS_OF_DRIVE] = FIGURE_OF_DRIVE};
     return of[scope];
 }
 

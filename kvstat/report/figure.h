@@ -27,6 +27,7 @@ enum figure_scope {
     FIGURE_OF_OVERLOAD, /* in the evidence */
     FIGURE_OF_READS,    /* likewise: where the bytes of Tier-2 came from, and went */
     FIGURE_OF_WRITES,
+    FIGURE_OF_BOTH,  /* likewise: loads and stores beside each other */
     FIGURE_OF_DRIVE, /* likewise: what the drive itself took */
     FIGURE_OF_DRIVE_LOG,
     FIGURE_OF_AUTOSCALING,

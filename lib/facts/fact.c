@@ -86,6 +86,16 @@ static const struct fact table[FACTS] = {
     {FACT_WRITES_SERVER, FACTS_OF_WRITES, "server_bytes", FACT_COUNT, FIGURE_UNIT_BYTES, FACT_SUM},
     {FACT_WRITES_UNKNOWN, FACTS_OF_WRITES, "unknown_bytes", FACT_COUNT, FIGURE_UNIT_BYTES,
      FACT_SUM},
+    {FACT_LOADS_ALONE_US, FACTS_OF_BOTH, "loads_alone_us", FACT_TIMES, FIGURE_UNIT_US, FACT_ALONE},
+    {FACT_LOADS_BESIDE_US, FACTS_OF_BOTH, "loads_beside_stores_us", FACT_TIMES, FIGURE_UNIT_US,
+     FACT_ALONE},
+    {FACT_STORES_COST, FACTS_OF_BOTH, "p95_ratio", FACT_NUMBER, FIGURE_UNIT_NONE, FACT_ALONE},
+    {FACT_STORES_COST_LOW, FACTS_OF_BOTH, "p95_ratio_low", FACT_NUMBER, FIGURE_UNIT_NONE,
+     FACT_ALONE},
+    {FACT_STORES_COST_HIGH, FACTS_OF_BOTH, "p95_ratio_high", FACT_NUMBER, FIGURE_UNIT_NONE,
+     FACT_ALONE},
+    {FACT_LOADS_DEPTH, FACTS_OF_BOTH, "loads_in_flight", FACT_NUMBER, FIGURE_UNIT_NONE, FACT_SUM},
+    {FACT_STORES_DEPTH, FACTS_OF_BOTH, "stores_in_flight", FACT_NUMBER, FIGURE_UNIT_NONE, FACT_SUM},
     {FACT_DRIVE_STATE, FACTS_OF_DRIVE, "state", FACT_TEXT, FIGURE_UNIT_NONE, FACT_EQUAL},
     {FACT_DRIVE_REQUESTS, FACTS_OF_DRIVE, "drive_requests", FACT_COUNT, FIGURE_UNIT_NONE, FACT_SUM},
     {FACT_DRIVE_LOST, FACTS_OF_DRIVE, "lost_events", FACT_COUNT, FIGURE_UNIT_NONE, FACT_SUM},
@@ -118,6 +128,7 @@ const char *fact_scope_path(enum fact_scope scope)
                                                    [FACTS_OF_OVERLOAD] = "evidence.overload",
                                                    [FACTS_OF_READS] = "evidence.reads",
                                                    [FACTS_OF_WRITES] = "evidence.writes",
+                                                   [FACTS_OF_BOTH] = "evidence.loads_and_stores",
                                                    [FACTS_OF_DRIVE] = "evidence.device_times"};
     return paths[scope];
 }

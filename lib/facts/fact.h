@@ -11,6 +11,7 @@ enum fact_scope {
     FACTS_OF_OVERLOAD, /* only of a run that was overloaded */
     FACTS_OF_READS,    /* where the bytes of Tier-2 came from, and went */
     FACTS_OF_WRITES,
+    FACTS_OF_BOTH,  /* loads and stores beside each other */
     FACTS_OF_DRIVE, /* what the drive itself took: only with --device-times */
     FACT_SCOPES
 };
@@ -74,6 +75,13 @@ enum fact_id {
     FACT_WRITES_MEMORY,
     FACT_WRITES_SERVER,
     FACT_WRITES_UNKNOWN,
+    FACT_LOADS_ALONE_US,
+    FACT_LOADS_BESIDE_US,
+    FACT_STORES_COST,
+    FACT_STORES_COST_LOW,
+    FACT_STORES_COST_HIGH,
+    FACT_LOADS_DEPTH,
+    FACT_STORES_DEPTH,
     FACT_DRIVE_STATE,
     FACT_DRIVE_REQUESTS,
     FACT_DRIVE_LOST,

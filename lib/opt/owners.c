@@ -152,6 +152,7 @@ static const struct {
     {"preload", KVGEN},
     {"price", KVGEN},
     {"print-config", KVGEN},
+    {"priority", KVREPLAY},
     {"profile", KVSTAT},
     {"progress", KVGEN | KVREPLAY | KVSTAT | KVPRECOND},
     {"promote", KVGEN},
