@@ -1151,18 +1151,27 @@ bool figures_next(const struct figures *f, enum figure_scope scope, struct figur
     return true;
 }
 
-const struct figure *figures_find(const struct figures *f, struct figure_id id)
+static const struct figure *find_exactly(const struct figures *f, struct figure_id id)
 {
-    id.statistic = FIGURE_VALUE;
     for (size_t i = f->scope[id.scope].first; i < f->scope[id.scope].end; i++)
         if (figure_id_compare(&f->list[i].id, &id) == 0)
             return &f->list[i];
     return NULL;
 }
 
+const struct figure *figures_find(const struct figures *f, struct figure_id id)
+{
+    id.statistic = FIGURE_VALUE;
+    return find_exactly(f, id);
+}
+
 double figures_number(const struct figures *f, struct figure_id id)
 {
     const struct figure *figure = figures_find(f, id);
+    if (!figure && id.statistic != FIGURE_VALUE && id.what >= FIGURE_FACT) {
+        figure = find_exactly(f, id); /* a fact has statistics, and no values to make them of */
+        return figure ? figure_number(figure) : NAN;
+    }
     if (!figure)
         return NAN;
     return id.statistic == FIGURE_VALUE ? figure_number(figure)

@@ -229,6 +229,61 @@ static void put_origin(FILE *out, const struct figures *f)
         cell_paragraph(out, "Origin", line);
 }
 
+/* Statistics of a fact that is a distribution: "1,234, p50 1.2 ms, p95 3.4 ms"; "": not known. */
+static const char *of_times(char buf[4 * CELL], const struct figures *f, enum fact_id fact)
+{
+    const struct figure_id id = figure_id_fact(fact);
+    double count = figures_number(f, figure_id_statistic(id, FIGURE_COUNT));
+    char n[CELL], p50[CELL], p95[CELL];
+    buf[0] = '\0';
+    if (count > 0)
+        snprintf(buf, 4 * CELL, "%s, p50 %s, p95 %s", cell_count(n, (uint64_t)count),
+                 cell_of_us(p50, figures_number(f, figure_id_statistic(id, FIGURE_P50))),
+                 cell_of_us(p95, figures_number(f, figure_id_statistic(id, FIGURE_P95))));
+    return buf;
+}
+
+/* What the drive itself took (--device-times), and how cold the target was (--cold). */
+static void put_drive(FILE *out, const struct figures *f)
+{
+    const char *state = figures_text(f, figure_id_fact(FACT_DRIVE_STATE));
+    const char *cold = figures_text(f, figure_id_fact(FACT_COLD));
+    double drive_s = figures_number(f, figure_id_fact(FACT_DRIVE_IO_S));
+    double depth = figures_number(f, figure_id_fact(FACT_DRIVE_DEPTH));
+    char reads[4 * CELL], writes[4 * CELL], line[FIGURE_TEXT + 10 * CELL];
+    if (cold[0])
+        cell_paragraph(out, "Page cache", cold);
+    if (!state[0])
+        return;
+    of_times(reads, f, FACT_DRIVE_READ_US);
+    of_times(writes, f, FACT_DRIVE_WRITE_US);
+    int len =
+        snprintf(line, sizeof(line), "%s%s%s%s%s", isnan(drive_s) ? state : "",
+                 reads[0] ? "requests to read: " : "", reads,
+                 writes[0] ? (reads[0] ? "; to write: " : "requests to write: ") : "", writes);
+    if (depth > 0)
+        snprintf(line + len, sizeof(line) - (size_t)len, "; %.3g at the drive on average", depth);
+    cell_paragraph(out, "Drive times", line);
+}
+
+/* What stores cost loads that ran beside them. */
+static void put_both(FILE *out, const struct figures *f)
+{
+    double ratio = figures_number(f, figure_id_fact(FACT_STORES_COST));
+    char alone[4 * CELL], beside[4 * CELL], line[12 * CELL];
+    of_times(alone, f, FACT_LOADS_ALONE_US);
+    of_times(beside, f, FACT_LOADS_BESIDE_US);
+    if (!alone[0] && !beside[0])
+        return;
+    int len = snprintf(line, sizeof(line), "beside stores: %s; alone: %s",
+                       beside[0] ? beside : "none", alone[0] ? alone : "none");
+    if (!isnan(ratio))
+        snprintf(line + len, sizeof(line) - (size_t)len, "; p95 %.3g times (%.3g to %.3g)", ratio,
+                 figures_number(f, figure_id_fact(FACT_STORES_COST_LOW)),
+                 figures_number(f, figure_id_fact(FACT_STORES_COST_HIGH)));
+    cell_paragraph(out, "Loads", line);
+}
+
 /* Of remote stores, in place of a device's counters. */
 static void put_network(FILE *out, const struct figures *f)
 {
@@ -343,6 +398,8 @@ static void put_run(FILE *out, const struct figures *f)
     put_storage(out, f);
     put_device(out, f);
     put_origin(out, f);
+    put_drive(out, f);
+    put_both(out, f);
     put_drive_log(out, f);
     put_network(out, f);
     if (text(f, run, FIGURE_RECORDED)[0])

@@ -28,7 +28,7 @@ awk 'BEGIN {
     for (i = 0; i < 32; i++) printf "0,Write,1048576,Tier-2,w%d,Prefill\n", i
     for (i = 0; i < 32; i++) printf "0.1,Read,1048576,Tier-2,w%d,Prefill\n", i
 }' >"$TMP/both.csv"
-replay() { "$BIN/kvreplay" --full --summary "$summary" -o /dev/null "$@" 2>"$TMP/err"; }
+replay() { "$BIN/kvreplay" --full --summary "$summary" -o "$TMP/r.csv.zst" "$@" 2>"$TMP/err"; }
 cold() { json "$summary" .evidence.cold; }
 engine="?like=lmcache-fs&cache=keep"
 
@@ -44,6 +44,7 @@ replay --cold --target "file:$TMP/here/c$engine" "$TMP/reads.csv"
 is 'with --cold it is not' "$(cold)" cold
 is 'and the device reads all' "$(json "$summary" '.evidence.reads | .device_bytes == .asked_bytes')" true
 like 'in the text' "$(cat "$TMP/err")" '^cold$'
+like 'in the report' "$("$BIN/kvstat" --full "$TMP/r.csv.zst")" '^Page cache +cold$'
 replay --cold --target "$TMP/here/d" --layout slab "$TMP/reads.csv"
 is 'a slab' "$(cold)" cold
 replay --cold --target "file:$TMP/here/e$engine" "$TMP/both.csv"

@@ -24,7 +24,7 @@ awk 'BEGIN {
     for (i = 0; i < 16; i++) printf "0,Write,1048576,Tier-2,k%d,Prefill\n", i
     for (i = 0; i < 64; i++) printf "0.1,Read,1048576,Tier-2,k%d,Prefill\n", i % 16
 }' >"$TMP/t.csv"
-replay() { "$BIN/kvreplay" --full --summary "$summary" -o /dev/null "$@" 2>"$TMP/err"; }
+replay() { "$BIN/kvreplay" --full --summary "$summary" -o "$TMP/r.csv.zst" "$@" 2>"$TMP/err"; }
 tracing=/sys/kernel/tracing
 left_behind() { find $tracing/instances -mindepth 1 -maxdepth 1 -name 'kvtrace-*' | wc -l; }
 
@@ -80,6 +80,9 @@ is 'times are within our own' "$(json "$summary" '.evidence | .device_times.driv
     .device_times.drive_io_s > 0')" true
 like 'in the text' "$(cat "$TMP/err")" "^drive $name, reads up to [0-9]+ [KM]iB: [0-9]+ requests, [0-9.]+ MiB, P50 "
 is 'no instance is left' "$(left_behind)" 0
+
+"$BIN/kvstat" --full "$TMP/r.csv.zst" >"$TMP/full"
+like 'in the report' "$(tr -s '\n ' ' ' <"$TMP/full")" 'Drive times requests to read: [0-9,]+, p50 [0-9.]+ .s, p95 [0-9.]+ .s; to write: .* at the drive on average'
 
 # What a killed run leaves, the next one removes.
 mkdir $tracing/instances/kvtrace-4194303

@@ -33,9 +33,12 @@ awk 'BEGIN {
     for (i = 0; i < 200; i++) printf "0,Read,4096,Tier-2,r%d,Decode\n", i
     for (i = 0; i < 200; i++) printf "0,Write,4096,Tier-2,w%d,Prefill\n0,Read,4096,Tier-2,r%d,Decode\n", i, i
 }' >"$TMP/mixed.csv"
-"$BIN/kvreplay" --inflight 4 --tier-engine 2=sim:lat=500us --summary "$summary" -o /dev/null "$TMP/mixed.csv" 2>"$TMP/err"
+"$BIN/kvreplay" --inflight 4 --tier-engine 2=sim:lat=500us --summary "$summary" -o "$TMP/m.csv.zst" "$TMP/mixed.csv" 2>"$TMP/err"
 is 'a ratio with bounds' "$(both '(.p95_ratio_low <= .p95_ratio and .p95_ratio <= .p95_ratio_high and .p95_ratio_low > 0),
     .loads_alone_us.count + .loads_beside_stores_us.count')" 'true 400'
+
+like 'in the report' "$("$BIN/kvstat" --full "$TMP/m.csv.zst" | tr -s '\n ' ' ')" \
+    'Loads beside stores: [0-9]+, p50 [0-9.]+ .s, p95 [0-9.]+ .s; alone: [0-9]+, .*; p95 [0-9.]+ times \([0-9.]+ to [0-9.]+\)'
 
 # Writes first in the trace, reads behind them, one at a time.
 awk 'BEGIN {
