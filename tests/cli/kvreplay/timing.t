@@ -35,11 +35,11 @@ awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 200; i++) printf "%.3f,Write,4096,Tier-1,k%d,Prefill\n", 100 + i * 0.005, i
 }' >"$TMP/t.csv"
-ok "995 ms of trace take about that" takes 995 1300 --timing trace "$TMP/t.csv"
+ok "995 ms of trace take about that" takes 995 1900 --timing trace "$TMP/t.csv"
 is "each row has a result" "$(lines "$TMP/r.csv")" 201
 is "Due is the Timestamp from the first row on" "$(off_schedule)" ''
 is "no row starts before it is due" "$(awk -F, 'NR > 1 && $9 < $7' "$TMP/r.csv")" ''
-ok "four times as fast" takes 248 600 --timing trace --speed 4 "$TMP/t.csv"
+ok "four times as fast" takes 248 900 --timing trace --speed 4 "$TMP/t.csv"
 
 cat >"$TMP/g.csv" <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us
@@ -54,8 +54,14 @@ is "Due stays" "$(awk -F, '$5 == "a" { print $9 + 0 }' "$TMP/g.out")" 0.05
 
 # One server that takes 10 ms an operation, rows 5 ms apart: the last of 100 is about 500 ms late.
 head -n 101 "$TMP/t.csv" >"$TMP/s.csv"
-exits "behind by more than the limit" 0 "$BIN/kvreplay" --full --timing trace --tier-engine 1=sim:lat=10ms --inflight 1 \
-    --lag-limit 100ms --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$TMP/s.csv"
+# A busy machine may be behind for want of a processor.
+behind() {
+    "$BIN/kvreplay" --full --timing trace --tier-engine 1=sim:lat=10ms --inflight 1 --lag-limit 100ms --lateness-budget 1s \
+        --no-notes -o "$TMP/r.csv" "$TMP/s.csv" 2>"$TMP/stderr" || return
+    cat "$TMP/stderr"
+    grep -q 'the target is slower than the trace$' "$TMP/stderr" && grep -q '^note: the target was slower' "$TMP/stderr"
+}
+ok "behind by more than the limit" tries 5 behind
 is "said once" "$(grep -c 'behind its time' "$TMP/stderr")" 1
 stderr_like "in the summary too" '^note: the target was slower than the trace: furthest behind .*, limit 100 ms'
 stderr_like "by the target" 'behind its time: the target is slower than the trace$'

@@ -211,14 +211,20 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.8,Delete,300000,Tier-2,a,
 END
 start_redis --databases 4
+was_read() { grep -c ',Read,.*,ok$' r.csv; }
 for at in read delete; do
-    rm -f s.json
-    "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --order key --retries 8 --timeout 1s \
-        --target "$uri&part=128KiB" three.csv 2>err &
-    pid=$!
-    until [ "$(keys | grep -c ^kvtrace:)" = 3 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.02; done
-    if [ $at = delete ]; then sleep 0.6; fi
+    rm -f s.json r.csv
+    feed "$uri&part=128KiB" --summary s.json --order key --retries 8 --timeout 1s
+    head -n 2 three.csv >&9
+    until_prints 3 stored
+    if [ $at = delete ]; then
+        sed -n 3p three.csv >&9
+        until_prints 1 was_read
+    fi
     cli client kill type normal >/dev/null # all connections, but the one that asks
+    if [ $at = read ]; then sed -n 3p three.csv >&9; fi
+    tail -n 1 three.csv >&9
+    exec 9>&-
     wait $pid
     is "connections that are lost before a $at" $? 0
     is "$at: nothing is left" "$(keys)" ''
