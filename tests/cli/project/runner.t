@@ -1,6 +1,7 @@
 #!/bin/sh
 # runner.t - tests/run and tests/exec: a line for each test file that passes, whatever it and its jobs say; failures in full; no
-# line of a build that works. A bug looked like "Terminated" between the lines, or a failure without its reason.
+# line of a build that works. tests/json.c answers as jq does, or not at all. A bug looked like "Terminated" between the lines,
+# or a failure without its reason.
 # builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
@@ -121,4 +122,51 @@ stdout_unlike 'and runs nothing' 'quiet.t'
 printf 'all unit:\n\t@echo "one.c:1: warning: hm"\n' >tree/Makefile
 exits 'a build with a warning' 0 run quiet
 stdout_like 'shows it' '^one.c:1: warning: hm$'
+
+# ---- the short cut of json (lib.sh) ----
+
+cat >members <<'END'
+{"tiers": [{"tier": "Tier-0", "n": 1.50, "of": {}}, {"tier": "Tier-2", "n": 2, "of": [1, 2, 3]}], "none": null, "text": "x  y",
+ "yes": true, "small": 0.00001, "empty": [], "deep": {"p q": {"r": [{"s": 1.0}, {"s": 12345678901234567}, {"s": -0.250}]}}}
+END
+own_json=${BIN%/bin}/tests/json
+own() { "$own_json" members "$1"; }
+while read -r filter; do
+    is "json: $filter" "$(own "$filter")" "$(jq -r "$json_definitions line([$filter])" members)"
+done <<'END'
+.none
+.none.more
+.missing.more[2].than
+.text, .yes, .none
+.tiers[].tier
+.tiers[1].of[2], .tiers[5]
+.tiers[] | .tier, .n
+.tiers | length
+tier("Tier-2").n
+tier("Tier-9").n
+tier("Tier-0") | .n, .tier
+tier("Tier-2").of | length
+.empty[]
+.empty[0]
+.deep."p q".r[0].s, .deep."p q".r[2].s
+.deep | length, ."p q".r[0].s
+END
+# What is wrong, calculated, or printed otherwise than it is written is left to jq.
+while read -r filter; do
+    exits "json: $filter" 3 own "$filter"
+    is "json: $filter: without a word" "$(cat stdout stderr)" ''
+done <<'END'
+.text.more
+.small
+.deep
+.deep."p q".r[1].s
+.text, .deep
+.tiers[0].n > 1
+.tiers[-1]
+.tiers | map(.n)
+END
+for wrong in '{"a": 1' '{"a": 1} {"a": 2}' '{"a": NaN}' "{'a': 1}" ''; do
+    printf '%s' "$wrong" >wrong
+    exits "json: a file of $wrong" 3 "$own_json" wrong .a
+done
 done_testing
