@@ -36,36 +36,40 @@ static int engine_error(struct err *e, const char *text, const char *why)
     return err_set(e, -EINVAL, ERR_INPUT, "--tier-engine", "%s: %s", text, why);
 }
 
-/* One of "bw=2GB/s", "lat=100us", "servers=8" and "stall=1s+500ms". Negative errno: it is none. */
-static int sim_parameter(struct tier_sim_opts *sim, char *part)
+/* Takes one of "bw=2GB/s", "lat=100us", "servers=8" and "stall=1s+500ms". NULL, or what it has to
+ * be. */
+static const char *sim_parameter(struct tier_sim_opts *sim, char *part)
 {
     char *value = strchr(part, '=');
+    uint64_t n;
 
-    if (!value)
-        return -EINVAL;
-    *value++ = '\0';
-    if (strcmp(part, "bw") == 0) {
-        int rc = units_parse_bandwidth(value, &sim->bytes_per_s); /* 2 would be 2 B/s: refused */
-        return rc == 0 && sim->bytes_per_s == 0 ? -ERANGE : rc;
-    }
-    if (strcmp(part, "lat") == 0)
-        return units_parse_duration(value, &sim->latency_ns);
-    if (strcmp(part, "servers") == 0) {
-        uint64_t n;
+    if (value)
+        *value++ = '\0';
+    if (value && strcmp(part, "bw") == 0)
+        return units_parse_bandwidth(value, &sim->bytes_per_s) == 0 && sim->bytes_per_s > 0
+                   ? NULL
+                   : "bw= takes a rate with its unit, above zero: bw=2GB/s";
+    if (value && strcmp(part, "lat") == 0)
+        return units_parse_duration(value, &sim->latency_ns) == 0
+                   ? NULL
+                   : "lat= takes a time: lat=100us";
+    if (value && strcmp(part, "servers") == 0) {
         if (units_parse_u64(value, &n) < 0 || n < 1 || n > TIER_SIM_SERVERS_MAX)
-            return -EINVAL;
+            return "servers= takes a number from 1 to 256";
         sim->servers = (unsigned)n;
-        return 0;
+        return NULL;
     }
-    if (strcmp(part, "stall") == 0) {
+    if (value && strcmp(part, "stall") == 0) {
         char *plus = strchr(value, '+');
-        if (!plus)
-            return -EINVAL;
-        *plus = '\0';
-        int rc = units_parse_duration(value, &sim->stall_at_ns);
-        return rc < 0 ? rc : units_parse_duration(plus + 1, &sim->stall_ns);
+        if (plus)
+            *plus = '\0';
+        return plus && units_parse_duration(value, &sim->stall_at_ns) == 0 &&
+                       units_parse_duration(plus + 1, &sim->stall_ns) == 0
+                   ? NULL
+                   : "stall= takes two times: stall=1s+500ms begins after 1 s and lasts 500 ms";
     }
-    return -EINVAL;
+    return "expected bw=RATE, lat=TIME, servers=N (1 to 256) and stall=AT+TIME, or model=FILE.json "
+           "alone, behind sim:";
 }
 
 /* "N=sim:bw=2GB/s,lat=100us", "N=sim:model=FILE", "N=sim", "N=null", "N=mem", "N=mem:threads=4". */
@@ -102,11 +106,9 @@ static int engine_parse(struct tiers *t, const char *text, struct err *e)
     if (snprintf(buf, sizeof(buf), "%s", parameters) >= (int)sizeof(buf))
         return engine_error(e, text, "too long");
     for (char *part = strtok_r(buf, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
-        if (sim_parameter(&c->sim, part) < 0)
-            return engine_error(
-                e, text,
-                "expected bw=RATE, lat=TIME, servers=N (1 to 256) and stall=AT+TIME, or "
-                "model=FILE.json alone, behind sim:");
+        const char *fault = sim_parameter(&c->sim, part);
+        if (fault)
+            return engine_error(e, text, fault);
     }
     return 0;
 }

@@ -38,6 +38,13 @@ int64_t pace_at_ns(const struct pace_clock *c, int64_t time_ns)
     return c->zero_ns + (after < -PACE_FAR_NS ? -PACE_FAR_NS : after);
 }
 
+int64_t pace_due_ns(const struct pace_clock *c, int64_t time_ns)
+{
+    int64_t due_ns = pace_at_ns(c, time_ns);
+
+    return due_ns > c->zero_ns ? due_ns : c->zero_ns;
+}
+
 /* ---- users ---- */
 
 enum {

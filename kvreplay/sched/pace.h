@@ -24,6 +24,9 @@ int64_t pace_begins_ns(bool arrivals, const struct trace_row *t);
 int64_t pace_scaled_ns(const struct pace_clock *c, double trace_ns);
 /* When time_ns of the trace comes in the replay. */
 int64_t pace_at_ns(const struct pace_clock *c, int64_t time_ns);
+/* The same for a row that is to run then: a time before the clock's zero is the zero, since no
+ * target could have served it earlier. */
+int64_t pace_due_ns(const struct pace_clock *c, int64_t time_ns);
 
 /* ---- closed timing: each user's rows one after another, with the trace's pauses between ---- */
 

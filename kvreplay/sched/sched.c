@@ -543,7 +543,7 @@ static void sched_admit(struct sched *s, struct row *r, int64_t now)
     r->held = false;
     r->t.due_ns = TRACE_NONE;
     if (!r->head && s->o.timing != SCHED_ASAP)
-        r->t.due_ns = pace_at_ns(&s->clock, pace_begins_ns(s->clock.arrivals, &r->t));
+        r->t.due_ns = pace_due_ns(&s->clock, pace_begins_ns(s->clock.arrivals, &r->t));
     sched_refuse_years(s, r);
     s->inside++;
     s->newest = r->number;

@@ -20,7 +20,7 @@ interrupted() {
     wait "$pid"
 }
 
-plan 115
+plan 121
 interrupted INT
 is "SIGINT: exit 130" $? 130
 ok "the result file is whole" zstd -tq "$TMP/r.csv.zst"
@@ -112,11 +112,16 @@ fails "GPUs under another engine" 2 '--gpu: 0,1: has no meaning with another eng
 fails "the speed of real GPUs" 2 '--gpu-latency: applies only to a simulated GPU' --gpu-latency 1us --gpu all \
     --tier-engine 2=null -o /dev/null "$TMP/t.csv"
 fails "a word that is no GPU" 2 '--gpu: some: expected' --gpu some --nvme "$TMP/g" -o /dev/null "$TMP/t.csv"
-fails "a simulated tier without servers" 2 '--tier-engine: .*expected' --tier-engine 2=sim:servers=0 \
-    -o /dev/null "$TMP/t.csv"
-fails "a stall without a length" 2 '--tier-engine: .*expected' --tier-engine 2=sim:stall=1s -o /dev/null "$TMP/t.csv"
-fails "a simulated tier that never ends" 2 '--tier-engine: .*expected' --tier-engine 2=sim:bw=0 \
-    -o /dev/null "$TMP/t.csv"
+while IFS='|' read -r what parameter why; do
+    fails "a simulated tier $what" 2 "--tier-engine: 2=sim:$parameter: $why" --tier-engine "2=sim:$parameter" -o /dev/null "$TMP/t.csv"
+done <<'END'
+without servers|servers=0|servers= takes a number from 1 to 256
+whose stall has no length|stall=1s|stall= takes two times
+that never ends|bw=0|bw= takes a rate with its unit, above zero
+whose rate has no unit|lat=1ms,bw=2|bw= takes a rate with its unit
+whose time is none|lat=5x|lat= takes a time
+with something unknown|speed=2|expected bw=RATE
+END
 fails "the speed of a GPU that is none" 2 '--gpu-bandwidth: does not apply when --tier-engine' --gpu-bandwidth 1GB/s \
     --tier-engine 0=mem --tier-engine 2=null -o /dev/null "$TMP/t.csv"
 fails "the speed of a real GPU" 2 '--gpu-latency: applies only to a simulated GPU' --gpu-latency 1us --gpu require \

@@ -30,7 +30,7 @@ takes() {
     return 1
 }
 
-plan 42
+plan 45
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 200; i++) printf "%.3f,Write,4096,Tier-1,k%d,Prefill\n", 100 + i * 0.005, i
@@ -70,6 +70,13 @@ ok "response time shows the queue ($late ms)" test "$late" -ge 450
 # The queue of the last fifty is 250 ms at least.
 service=$(awk -F, 'NR > 51 { print int($10) }' "$TMP/r.csv" | sort -n | head -n 1)
 ok "service time does not ($service us)" test "$service" -ge 9900 -a "$service" -lt 100000
+
+# A row whose time is before the first row's is due when the run begins: that is no slow target.
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n9,Write,4096,Tier-1,a,Prefill\n1,Write,4096,Tier-1,b,Prefill\n' >"$TMP/early.csv"
+exits "a row before the first one" 0 "$BIN/kvreplay" --full --timing trace --tier-engine 1=sim:lat=1ms --lag-limit 5s \
+    --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$TMP/early.csv"
+stderr_unlike "is not behind its time" 'behind its time|slower than the trace'
+is "but due at the beginning" "$(awk -F, '$5 == "b" { print $7 + 0 }' "$TMP/r.csv")" 0
 
 # The engine stalls from 300 to 500 ms after its first operation: every row due in that time ends after the stall, and
 # none is lost.
