@@ -426,7 +426,7 @@ static void start_writers(struct fill *f)
         pthread_mutex_lock(&f->lock);
         f->running -= f->threads - f->started;
         pthread_mutex_unlock(&f->lock);
-        fill_fail(f, err_errno(&e, ret, ERR_FAILED, "", "cannot start %u threads", f->threads), &e);
+        fill_fail(f, thread_refused(&e, ret, "%u threads", f->threads), &e);
     }
 }
 

@@ -337,7 +337,7 @@ static int stream(struct run *r, struct err *e)
     if (first == 0)
         stream_main(&all[0]);
     else
-        err_errno(e, first, ERR_FAILED, "", "cannot start %u threads", n);
+        thread_refused(e, first, "%u threads", n);
     for (unsigned i = 1; i < started; i++)
         pthread_join(all[i].thread, NULL);
     for (unsigned i = 0; i < n; i++) {

@@ -320,8 +320,7 @@ static void start_fillers(struct stream *s)
         s->started += ret == 0;
     }
     if (ret < 0)
-        stream_fail(s, err_errno(&e, ret, ERR_FAILED, "", "cannot start %u threads", s->o->fillers),
-                    &e);
+        stream_fail(s, thread_refused(&e, ret, "%u threads", s->o->fillers), &e);
 }
 
 int stream_run(const struct stream_opts *o, struct stream_result *r, struct hist *service,

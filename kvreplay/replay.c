@@ -541,9 +541,9 @@ static int replay_open_tiers(struct replay *r, struct err *e)
     if (r->data_seed == 0) /* else that of a shared store */
         r->data_seed = r->o->data_seed ? r->o->data_seed : data_random_seed();
     replay_set_tiers(r);
-    r->tiers.gaps = gap_list_create();
+    r->tiers.gaps = gap_list_create(e);
     if (!r->tiers.gaps)
-        return err_nomem(e, "gaps");
+        return e->code;
     rc = tiers_choose(&r->tiers, e);
     if (rc < 0)
         return rc;

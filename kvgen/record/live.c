@@ -23,6 +23,7 @@ bool live_is_endpoint(const char *text)
 #include "lib/base/clock.h"
 #include "lib/base/keymap.h"
 #include "lib/base/stop.h"
+#include "lib/base/thread.h"
 
 enum {
     MAX_SOCKETS = 64,
@@ -35,6 +36,7 @@ enum {
     LOOK_MS = 250,            /* how often what waits may go on */
     REPLAY_MS = 3000,         /* an engine answers between its own messages */
     SILENT_MS = 60000,        /* how long a replay socket that did not answer is not asked */
+    LAST_MS = 50,             /* in which the last messages of a lost connection arrive */
     AGAIN_MS = 1000,          /* between two attempts to connect to who sent what he must not */
     DRAIN_MS = 1000,          /* what came before a signal is still read, but no flood */
     MAX_PUBLISHERS = 1 << 16, /* that are kept apart */
@@ -75,7 +77,7 @@ struct line {
     void *monitor;                   /* tells when the connection is lost; NULL: others connect */
     char endpoint[MAX_ENDPOINT];     /* of sub */
     char gap_endpoint[MAX_ENDPOINT]; /* of its replay socket; "": there is none */
-    bool lost;
+    int64_t lost_ns;         /* when it was seen that the connection is lost; 0: it is not */
     int64_t again_ns;        /* when it may be connected to again */
     int64_t silent_until_ns; /* the replay socket did not answer */
 };
@@ -97,7 +99,7 @@ struct live {
     uint64_t held_bytes;
     int64_t watched_ns; /* when it last looked at its memory */
     bool received;      /* a message, since then */
-    uint64_t resident;  /* memory of the process, when one had been received */
+    uint64_t resident;  /* memory of the process, when one had been received; 0: not known yet */
 };
 
 static int failed(struct err *e, const char *where, const char *what)
@@ -333,17 +335,20 @@ static int take(struct live *l, unsigned source, struct parts *p)
 /* ---- lost connections ---- */
 
 /* libzmq connects again when a connection is lost, but not to a peer that sent what it must not: a
- * message that is too large, no greeting. With nothing left to receive. */
+ * message that is too large, no greeting. now: of a time after which there was nothing to receive.
+ * A disconnect drops what was not received, and libzmq tells of the loss before it hands over the
+ * last messages. */
 static void connect_again(struct line *line, int64_t now)
 {
     struct parts p;
     while (line->monitor && receive(line->monitor, &p)) {
-        line->lost = true;
+        if (!line->lost_ns)
+            line->lost_ns = now;
         close_parts(&p);
     }
-    if (!line->lost || now < line->again_ns)
+    if (!line->lost_ns || now < line->again_ns || now - line->lost_ns < LAST_MS * NS_PER_MS)
         return;
-    line->lost = false;
+    line->lost_ns = 0;
     line->again_ns = now + AGAIN_MS * NS_PER_MS;
     zmq_disconnect(line->sub.socket, line->endpoint);
     reset_queue(&line->sub);
@@ -364,13 +369,15 @@ static uint64_t resident_bytes(void)
 
 /* libzmq keeps the frames of a message until its last one is there, however many they are. Where
  * memory grows and no message comes, the connections are given up with what they hold. */
-static void drop_unfinished(struct live *l)
+static void drop_unfinished(struct live *l, int64_t now)
 {
     uint64_t bytes = resident_bytes();
     uint64_t most = (uint64_t)l->message_bytes + UNFINISHED_BYTES;
-    if (!l->received && bytes > l->resident + most) {
-        for (unsigned i = 0; i < l->subs; i++)
-            l->line[i].lost = l->line[i].monitor != NULL;
+    if (!l->received && l->resident > 0 && bytes > l->resident + most) {
+        for (unsigned i = 0; i < l->subs; i++) {
+            if (l->line[i].monitor && !l->line[i].lost_ns)
+                l->line[i].lost_ns = now;
+        }
         l->base.unknown.damaged[BATCH_OTHER_FRAMES]++;
     }
     if (l->received || l->resident == 0)
@@ -428,7 +435,7 @@ static int wait(struct live *l, struct err *e)
             return 0;
         if (now - l->watched_ns > POLL_MS * NS_PER_MS) {
             l->watched_ns = now;
-            drop_unfinished(l);
+            drop_unfinished(l, now);
         }
         for (unsigned i = 0; i < l->subs; i++)
             connect_again(&l->line[i], now);
@@ -539,6 +546,11 @@ int live_open(struct batch_reader **out, const struct live_opts *how, const stru
     struct live *l = calloc(1, sizeof(*l));
     if (!l)
         return err_nomem(e, "recording");
+    int rc = thread_try(e, "the threads of libzmq");
+    if (rc < 0) {
+        free(l);
+        return rc;
+    }
     l->base.ops = &ops;
     l->base.key = o->pairing ? names_fingerprint(&o->names) : 0;
     l->o = o;
@@ -546,8 +558,8 @@ int live_open(struct batch_reader **out, const struct live_opts *how, const stru
     l->end_ns = how->duration_ns > 0 ? clock_now_ns() + how->duration_ns : 0;
     l->expected = keymap_create();
     l->context = zmq_ctx_new();
-    int rc = l->expected && l->context ? open_list(l, how->connect, false, e)
-                                       : err_nomem(e, "recording");
+    rc = l->expected && l->context ? open_list(l, how->connect, false, e)
+                                   : err_nomem(e, "recording");
     if (rc == 0)
         rc = open_list(l, how->bind, true, e);
     if (rc == 0)

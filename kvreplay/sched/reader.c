@@ -356,7 +356,7 @@ int reader_open(struct reader **out, struct trace_reader *trace, const struct re
     reader_supply(r);
     rc = thread_start(&r->thread, reader_main, r);
     if (rc != 0)
-        rc = err_errno(e, rc, ERR_FAILED, "", "cannot start the reader's thread");
+        rc = thread_refused(e, rc, "the reader's thread");
 out:
     if (rc != 0)
         reader_free(r);

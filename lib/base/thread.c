@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 int thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 {
@@ -18,6 +20,46 @@ int thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
     rc = pthread_create(thread, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -rc;
+}
+
+int thread_refused(struct err *e, int rc, const char *format, ...)
+{
+    char what[120], most[48] = "ulimit -u";
+    struct rlimit limit;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    if (rc == -EPERM || rc == -ENOSYS)
+        return err_set(e, rc, ERR_FAILED, "",
+                       "cannot start %s: a sandbox (seccomp) refuses threads, as an old container "
+                       "runtime does with clone3",
+                       what);
+    if (rc != -EAGAIN)
+        return err_errno(e, rc, ERR_FAILED, "", "cannot start %s", what);
+    if (getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(most, sizeof(most), "ulimit -u: %llu", (unsigned long long)limit.rlim_cur);
+    return err_set(e, rc, ERR_FAILED, "",
+                   "cannot start %s: a limit of processes and threads is reached (%s; pids.max of "
+                   "the control group; kernel.threads-max)",
+                   what, most);
+}
+
+static void *end_at_once(void *arg)
+{
+    return arg;
+}
+
+int thread_try(struct err *e, const char *what)
+{
+    pthread_t thread;
+    int rc = thread_start(&thread, end_at_once, NULL);
+
+    if (rc < 0)
+        return thread_refused(e, rc, "%s", what);
+    pthread_join(thread, NULL);
+    return 0;
 }
 
 /* Parses a list of processors as the kernel writes it, "0-3,8". */

@@ -194,16 +194,20 @@ static void *beat_run(void *arg)
     return NULL;
 }
 
-struct gap_list *gap_list_create(void)
+struct gap_list *gap_list_create(struct err *e)
 {
     struct gap_list *g = calloc(1, sizeof(*g));
 
-    if (!g)
+    if (!g) {
+        err_nomem(e, "gaps");
         return NULL;
+    }
     pthread_mutex_init(&g->lock, NULL);
     atomic_store(&g->beat_due_ns, INT64_MAX);
-    if (thread_start(&g->beat, beat_run, g) == 0)
+    int rc = thread_start(&g->beat, beat_run, g);
+    if (rc == 0)
         return g;
+    thread_refused(e, rc, "the thread that looks for gaps");
     pthread_mutex_destroy(&g->lock);
     free(g);
     return NULL;

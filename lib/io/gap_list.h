@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/base/err.h"
+
 enum {
     GAPS_MAX = 10000,     /* gaps kept; more are counted */
     GAPS_LOOPS_MAX = 256, /* loops whose run delay is known; more are not watched */
@@ -36,8 +38,8 @@ struct gap {
     unsigned loop;            /* gap_list_loop_name */
 };
 
-/* Starts the thread that wakes up. NULL: no memory, or no thread. */
-struct gap_list *gap_list_create(void);
+/* Starts the thread that wakes up. NULL with *e: no memory, or no thread. */
+struct gap_list *gap_list_create(struct err *e);
 void gap_list_free(struct gap_list *g); /* after all loops; takes NULL */
 
 /* A loop's own view; belongs to its thread. Zeroed, or opened with gaps NULL, it watches nothing.

@@ -20,6 +20,7 @@ int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, str
 {
     struct notes fallbacks = {0};
     const char *name;
+    char why[IO_WHY_CAP];
     int ret, refusal;
 
     if (o->depth < 1 || o->depth > IO_DEPTH_MAX)
@@ -39,7 +40,8 @@ int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, str
     if (ret < 0)
         return ret;
     name = err_errno_name(-refusal);
-    notes_add(&fallbacks, "io_uring refused (%s)", name ? name : strerror(-refusal));
+    notes_add(&fallbacks, "io_uring refused (%s)%s", name ? name : strerror(-refusal),
+              io_uring_why("", -refusal, why));
     notes_merge(&fallbacks, &(*out)->fallbacks);
     (*out)->fallbacks = fallbacks;
     return 0;

@@ -107,6 +107,14 @@ struct io {
 extern const struct io_ops io_uring_ops; /* uring.c */
 extern const struct io_ops io_psync_ops; /* psync.c */
 
+/* Why the kernel refused a ring with that errno, in brackets behind a blank, as far as it can be
+ * told: a setting, a sandbox, a limit; else "". root stands before the names of files that are
+ * read: "". Returns why. */
+enum {
+    IO_WHY_CAP = 80
+};
+const char *io_uring_why(const char *root, int errnum, char why[IO_WHY_CAP]);
+
 /* Opens an engine. With IO_AUTO, the reason for psync is the first of its fallbacks. 0; -EINVAL:
  * bad options; else the errno of the engine. */
 int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e);

@@ -163,7 +163,7 @@ static int psync_open(struct io **out, const struct io_opts *o, struct err *e)
 
         if (ret < 0) {
             psync_close(&p->io);
-            return err_errno(e, ret, ERR_FAILED, "", "cannot start %u I/O threads", threads);
+            return thread_refused(e, ret, "%u I/O threads", threads);
         }
         p->threads++;
     }

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -47,6 +49,28 @@ static void uring_note(struct uring *u, const char *what, int errnum)
 }
 
 /* ---- opening and closing ---- */
+
+const char *io_uring_why(const char *root, int errnum, char why[IO_WHY_CAP])
+{
+    char path[PATH_MAX];
+    int disabled = 0;
+
+    snprintf(path, sizeof(path), "%s/proc/sys/kernel/io_uring_disabled", root);
+    FILE *f = errnum == EPERM ? fopen(path, "re") : NULL;
+    if (f && fscanf(f, "%d", &disabled) != 1)
+        disabled = 0;
+    if (f)
+        fclose(f);
+    if (disabled > 0)
+        snprintf(why, IO_WHY_CAP, " (kernel.io_uring_disabled is %d)", disabled);
+    else
+        snprintf(why, IO_WHY_CAP, "%s",
+                 errnum == ENOMEM   ? " (ulimit -l)"
+                 : errnum == ENOSYS ? " (the kernel has none, or a sandbox hides it)"
+                 : errnum == EPERM  ? " (a sandbox refuses it: seccomp of a container or service)"
+                                    : "");
+    return why;
+}
 
 /* DEFER_TASKRUN leaves completions alone until the owner asks for them, but it binds the ring to
  * one thread. So the ring is created disabled, and the thread that first uses it enables it. */
@@ -187,8 +211,9 @@ static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
         ret = setup(u, &plain);
     }
     if (ret < 0) {
+        char why[IO_WHY_CAP];
         err_errno(e, ret, ERR_TARGET, "", "io_uring cannot be set up%s",
-                  ret == -ENOMEM ? " (ulimit -l)" : "");
+                  io_uring_why("", -ret, why));
         close(u->wake_fd);
         free(u);
         return ret;

@@ -480,7 +480,7 @@ static int start_worker(struct like *k, struct err *e)
     int ret = thread_start(&w->thread, worker_main, w);
 
     if (ret < 0)
-        return err_errno(e, ret, ERR_FAILED, "", "cannot start a worker");
+        return thread_refused(e, ret, "a worker");
     k->workers++;
     return 0;
 }

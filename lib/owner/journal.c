@@ -460,7 +460,7 @@ int journal_open(struct journal **out, const struct journal_opts *o, struct err 
     ret = j->bell && j->fill.text && j->out.text ? begin(j, e) : err_nomem(e, "list of objects");
     j->o.had = NULL; /* it may be freed now */
     if (ret == 0 && (ret = thread_start(&j->thread, journal_main, j)) < 0)
-        err_errno(e, ret, ERR_FAILED, "", "cannot start a thread for the list of objects");
+        thread_refused(e, ret, "a thread for the list of objects");
     if (ret < 0) {
         journal_free(j);
         return ret;

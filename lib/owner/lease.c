@@ -139,7 +139,7 @@ int lease_open(struct lease **out, const struct lease_opts *o, struct err *e)
         bell_free(l->end);
         pthread_mutex_destroy(&l->renewing);
         free(l);
-        return err_errno(e, rc, ERR_FAILED, "", "cannot start a thread for the lease");
+        return thread_refused(e, rc, "a thread for the lease");
     }
     *out = l;
     return 0;

@@ -313,7 +313,7 @@ static int start_thread(struct ranks *r, struct err *e)
         return 0;
     int rc = thread_start(&r->thread, keep_in_touch, r);
     if (rc < 0)
-        return err_errno(e, rc, ERR_FAILED, "", "cannot start a thread");
+        return thread_refused(e, rc, "a thread");
     r->has_thread = true;
     return 0;
 }

@@ -326,7 +326,7 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
         r->runs = true;
     if (rc < 0) {
         if (e && !e->code)
-            err_errno(e, rc, ERR_FAILED, "", "cannot start a thread for the store");
+            thread_refused(e, rc, "a thread for the store");
         remote_close(&r->tier, NULL);
         return rc;
     }

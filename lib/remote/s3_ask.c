@@ -12,6 +12,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
+#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/remote/s3_keys.h"
 #include "lib/remote/s3_sign.h"
@@ -546,8 +547,11 @@ static int complete(struct uri *u, const struct s3_keys *keys, struct err *e)
 
 int s3_ask_open(struct s3_ask **out, struct uri *u, int64_t timeout_ns, struct err *e)
 {
-    struct s3_ask *k = calloc(1, sizeof(*k));
+    int rc = thread_try(e, "the threads of libcurl");
 
+    if (rc < 0)
+        return rc;
+    struct s3_ask *k = calloc(1, sizeof(*k));
     if (k && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) {
         k->multi = curl_multi_init();
         k->headers = s3_headers_create(k);
@@ -559,7 +563,7 @@ int s3_ask_open(struct s3_ask **out, struct uri *u, int64_t timeout_ns, struct e
     k->u = u;
     k->timeout_ns = timeout_ns;
     snprintf(k->where, sizeof(k->where), "s3://%s/%s", u->bucket, u->prefix);
-    int rc = s3_keys_find(&k->keys, u->profile, u->text, e);
+    rc = s3_keys_find(&k->keys, u->profile, u->text, e);
     if (rc == 0)
         rc = complete(u, &k->keys, e);
     if (rc < 0) {

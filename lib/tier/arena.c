@@ -383,7 +383,7 @@ int arena_open(struct tier **out, const struct arena_opts *o, struct err *e)
 
         ret = thread_start(&t->thread, thread_main, t);
         if (ret < 0)
-            err_errno(e, ret, ERR_FAILED, "", "cannot start a memory thread");
+            thread_refused(e, ret, "a memory thread");
         else
             a->started++;
     }

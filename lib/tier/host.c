@@ -239,7 +239,7 @@ static int host_map(struct host *h, bool prefault, struct err *e)
         return err_nomem(e, "host memory tier");
     ret = thread_start(&h->grower, grow_main, h);
     h->growing = ret == 0;
-    return ret < 0 ? err_errno(e, ret, ERR_FAILED, "", "cannot start a memory thread") : 0;
+    return ret < 0 ? thread_refused(e, ret, "a memory thread") : 0;
 }
 
 int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bell *bell,

@@ -619,7 +619,7 @@ int storage_thread_open(struct storage_thread **out, const struct storage_thread
     ret = thread_start(&t->thread, thread_run, t);
     if (ret < 0) {
         t->io->ops->close(t->io);
-        err_errno(e, ret, ERR_FAILED, "", "cannot start a storage thread");
+        thread_refused(e, ret, "a storage thread");
     }
 out:
     if (ret < 0)

@@ -85,7 +85,7 @@ int storage_trim_open(struct storage_trim **out, const struct storage_trim_opts 
     ret = t->todo && t->done && t->work ? thread_start(&t->thread, trim_run, t) : -ENOMEM;
     if (ret < 0) {
         trim_free(t);
-        return err_errno(e, ret, ERR_FAILED, "", "cannot start a thread for discards");
+        return thread_refused(e, ret, "a thread for discards");
     }
     *out = t;
     return 0;

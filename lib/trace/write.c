@@ -372,7 +372,7 @@ static int open_pool(struct trace_writer *w, unsigned threads, int level, struct
         int rc = thread_start(&t->id, pool_thread, t);
         if (rc < 0) {
             frame_encoder_free(t->encoder);
-            return err_errno(e, rc, ERR_FAILED, "", "cannot start a writer thread");
+            return thread_refused(e, rc, "a writer thread");
         }
     }
     return 0;

@@ -3,7 +3,6 @@
 # times and greetings that are wrong, too large, without end or a byte a second. What is good before and behind them becomes
 # rows; the rest is counted, and told by the exit status; memory is bounded. A bug looked like an output that was removed, a
 # publisher that was never heard again, or memory of 4 GB.
-# builds: plain (the reader of messages has its fuzzer; connections here are cut at times that fit the plain build)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh

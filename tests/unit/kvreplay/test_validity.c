@@ -449,7 +449,7 @@ static void time_above_the_block_layer(void **state)
     (void)state;
     struct run *r = run_of(GB, 2 * GB, 0);
     struct tier_info info = {.engine = "io_uring", .direct = 1};
-    struct gap_list *gaps = gap_list_create();
+    struct gap_list *gaps = gap_list_create(NULL);
     struct gap_list_delay delay;
     r->evidence.storage = &info;
     r->evidence.own_io_ns = 2000000000;
@@ -508,7 +508,7 @@ static void rows_that_gaps_lengthened(void **state)
         assert_int_equal(hist_count(g->held[COUNTS_HELD_DEVICE]), c[i].held);
         r->evidence.real[TRACE_STORAGE] = r->evidence.real[TRACE_CPU] = true;
         r->evidence.real_engine = true;
-        struct gap_list *gaps = gap_list_create();
+        struct gap_list *gaps = gap_list_create(NULL);
         struct gap_loop loop;
         gap_loop_open(&loop, gaps, GAPS_OF_ENGINE, "storage", 0);
         gap_list_begin(gaps);
@@ -553,7 +553,7 @@ static void no_memory_to_judge(void **state)
 {
     (void)state;
     struct run *r = run_of(GB, 2 * GB, 3 * GB / 2);
-    struct gap_list *gaps = gap_list_create();
+    struct gap_list *gaps = gap_list_create(NULL);
     struct gap_loop loop;
 
     add_held(&r->counts, 1000, 20);
@@ -810,7 +810,7 @@ static void the_tier_whose_threads_waited(void **state)
 {
     (void)state;
     struct run *r = run_of(GB, 2 * GB, 0);
-    struct pair p = {.gaps = gap_list_create(), .cpu = sched_getcpu(), .of = GAPS_OF_MEMORY};
+    struct pair p = {.gaps = gap_list_create(NULL), .cpu = sched_getcpu(), .of = GAPS_OF_MEMORY};
     struct gap_loop loop;
     struct gap_list_delay delay, storage = {0};
     pthread_t thread[2];
@@ -857,7 +857,7 @@ static void waits_that_lengthened_no_io(void **state)
              {917, VALIDITY_UNRELIABLE},
              {1100, VALIDITY_UNRELIABLE},
              {0, VALIDITY_UNRELIABLE}};
-    struct pair p = {.gaps = gap_list_create(), .cpu = sched_getcpu(), .of = GAPS_OF_ENGINE};
+    struct pair p = {.gaps = gap_list_create(NULL), .cpu = sched_getcpu(), .of = GAPS_OF_ENGINE};
     struct tier_info storage = {.direct = 1};
     struct gap_list_delay delay;
     pthread_t thread[2];

@@ -16,7 +16,7 @@
 
 static void kept_and_counted(void **state)
 {
-    struct gap_list *g = gap_list_create();
+    struct gap_list *g = gap_list_create(NULL);
     struct gap_loop one, two, scheduler;
     struct gap_list_delay delay;
     int64_t t = clock_now_ns();
@@ -64,7 +64,7 @@ static void kept_and_counted(void **state)
 /* A loop that slept, or whose device was slow, was not kept from running. */
 static void waiting_is_no_gap(void **state)
 {
-    struct gap_list *g = gap_list_create();
+    struct gap_list *g = gap_list_create(NULL);
     struct gap_loop loop, none;
     int64_t begin;
 
@@ -91,7 +91,7 @@ static void waiting_is_no_gap(void **state)
  * said to be late by asking for a time in the future. */
 static void stops_of_the_process(void **state)
 {
-    struct gap_list *g = gap_list_create();
+    struct gap_list *g = gap_list_create(NULL);
     struct gap_loop process, engine;
     int64_t t = clock_now_ns() + 10000 * MS;
 

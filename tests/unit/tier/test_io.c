@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -279,6 +280,40 @@ static void test_open(void **state)
     assert_null(io_buffers_map(0, IO_PAGES_HUGE));
 }
 
+static void test_why(void **state)
+{
+    char root[] = "/tmp/kvtrace-why-XXXXXX", path[128], why[IO_WHY_CAP];
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    assert_string_equal(io_uring_why(root, ENOMEM, why), " (ulimit -l)");
+    assert_string_equal(io_uring_why(root, EINVAL, why), "");
+    assert_non_null(strstr(io_uring_why(root, EPERM, why), "sandbox"));
+    static const char *const part[] = {"/proc", "/proc/sys", "/proc/sys/kernel"};
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof(path), "%s%s", root, part[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    snprintf(path, sizeof(path), "%s/proc/sys/kernel/io_uring_disabled", root);
+    static const char *const value[] = {"0\n", "1\n", "2\n", "x\n"};
+    static const char *const says[] = {"sandbox", " (kernel.io_uring_disabled is 1)",
+                                       " (kernel.io_uring_disabled is 2)", "sandbox"};
+    for (size_t i = 0; i < 4; i++) {
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        fputs(value[i], f);
+        fclose(f);
+        assert_non_null(strstr(io_uring_why(root, EPERM, why), says[i]));
+        assert_null(strstr(io_uring_why(root, ENOSYS, why), "disabled"));
+    }
+    unlink(path);
+    for (size_t i = 3; i-- > 0;) {
+        snprintf(path, sizeof(path), "%s%s", root, part[i]);
+        rmdir(path);
+    }
+    rmdir(root);
+}
+
 static void test_sqpoll(void **state)
 {
     struct fixture f = {.fd = scratch_file()};
@@ -440,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_eagain_has_an_end),
         cmocka_unit_test_setup_teardown(test_endless_eagain_ends, set_up_psync, tear_down),
         cmocka_unit_test(test_open),
+        cmocka_unit_test(test_why),
         cmocka_unit_test(test_sqpoll),
     };
 
