@@ -276,9 +276,9 @@ static void *stream_main(void *arg)
     s->ret = stream_run(&o, &s->result, l->service, &s->e);
     if (l->remote && !s->result.fill.stuck) {
         remote_stream_finish(l->remote);
-        const char *code = remote_stream_code(l->remote);
-        if (s->ret < 0 && code[0])
-            err_set(&s->e, -s->ret, ERR_FAILED, l->at->path, "%s", code);
+        const char *said = remote_stream_said(l->remote);
+        if (s->ret < 0 && said[0])
+            err_set(&s->e, -s->ret, ERR_FAILED, l->at->path, "%s", said);
     }
     return NULL;
 }

@@ -40,7 +40,7 @@ struct remote_stream {
     struct tier *tier;
     struct bell *bell;
     uint64_t begun;
-    char code[TIER_CODE_CAP];
+    char said[TIER_CODE_CAP + TIER_SAID_CAP + 2];
     pthread_mutex_t lock; /* of what follows */
     bool cancelled;
     struct io_req *done, *done_last;
@@ -222,7 +222,8 @@ static void poll_objects(struct remote_stream *r)
 
     while (r->tier->ops->poll(r->tier, &op, 1) > 0) {
         if (op->status < 0 && op->code[0])
-            memcpy(r->code, op->code, sizeof(r->code));
+            snprintf(r->said, sizeof(r->said), "%s%s%s", op->code, op->said[0] ? ": " : "",
+                     op->said);
         pthread_mutex_lock(&r->lock);
         object_end(op->owner, op->status);
         pthread_mutex_unlock(&r->lock);
@@ -260,9 +261,9 @@ struct io *remote_stream_io(struct remote_stream *r)
     return &r->io;
 }
 
-const char *remote_stream_code(const struct remote_stream *r)
+const char *remote_stream_said(const struct remote_stream *r)
 {
-    return r->code;
+    return r->said;
 }
 
 unsigned remote_stream_describe(struct remote_stream *r, struct tier_info *info,

@@ -33,8 +33,8 @@ struct io *remote_stream_io(struct remote_stream *r);
 /* After the last write: an object that is not whole is given up, and the engine leaves the buffers
  * alone. */
 void remote_stream_finish(struct remote_stream *r);
-/* What the store answered when a write failed: "S3:SlowDown"; "": nothing. */
-const char *remote_stream_code(const struct remote_stream *r);
+/* What the store answered when a write failed: "S3:SlowDown: its words"; "": nothing. */
+const char *remote_stream_said(const struct remote_stream *r);
 /* What the tier is, and what went through its doors. Returns their number. */
 unsigned remote_stream_describe(struct remote_stream *r, struct tier_info *info,
                                 struct tier_door door[TIER_DOORS_MAX]);

@@ -73,7 +73,7 @@ static void prepare_op(struct tier_op *op, enum tier_verb verb, const struct row
     op->fault.kind = DATA_FAULT_NONE;
     op->first_byte_ns = TIER_UNKNOWN_NS;
     op->door = TIER_NO_DOOR;
-    op->code[0] = '\0';
+    op->code[0] = op->said[0] = '\0';
 }
 
 static bool prepare_write(struct row *r, struct tier_op *op)

@@ -80,6 +80,23 @@ static void ledger_say_no_room(const struct ledger *l, const struct row *r)
     ledger_say(l, "%s): ENOSPC: no room: %s", ledger_row(r, row), space);
 }
 
+/* What a store says is told once for each of its codes, in its own words: a Status has not all of
+ * them. */
+static void ledger_say_said(struct ledger *l, const struct tier_op *op)
+{
+    char said[sizeof(op->said)];
+    unsigned n = 0;
+
+    while (n < LEDGER_CODES && l->code[n][0] && strcmp(l->code[n], op->code) != 0)
+        n++;
+    if (n == LEDGER_CODES || l->code[n][0])
+        return;
+    memcpy(l->code[n], op->code, sizeof(l->code[n]));
+    memcpy(said, op->said, sizeof(said));
+    err_make_harmless(said);
+    ledger_say(l, "the store says %s%s%s", op->code, said[0] ? ": " : "", said);
+}
+
 /* Whom a failed row is to be blamed on: the trace, the store or the device. */
 static void ledger_say_failed(const struct ledger *l, const struct row *r)
 {
@@ -187,6 +204,8 @@ void ledger_moved(struct ledger *l, const struct row *r, const struct tier_op *o
     const struct data_fault *fault = &op->fault;
     char row[LEDGER_ROW];
 
+    if (op->status == -EREMOTEIO && op->code[0])
+        ledger_say_said(l, op);
     bool named = trace_status_corrupt(r->t.status) && l->corrupt++ < LEDGER_LINES;
     const char *what = trace_status_text(r->t.status);
 

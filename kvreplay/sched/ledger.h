@@ -31,7 +31,8 @@ enum ledger_on_lag { /* --on-lag */
 };
 
 enum {
-    LEDGER_LINES = 10 /* of each kind, on standard error; the rest is counted */
+    LEDGER_LINES = 10, /* of each kind, on standard error; the rest is counted */
+    LEDGER_CODES = 16  /* of a store, whose words are told */
 };
 
 /* Plain state. Zero it and set the first part; what it points to stays the caller's. */
@@ -49,9 +50,10 @@ struct ledger {
     enum ledger_on_lag on_lag;
     int64_t lag_limit_ns; /* from Due to Start; INT64_MAX: lag has no meaning (served, closed) */
     /* set by the functions below */
-    uint64_t corrupt, failed; /* rows, absent ones not counted */
-    bool lagged;              /* a row was beyond the limit */
-    bool skip_waits;          /* LEDGER_LAG_SKIP_WAIT, and the replay has not caught up */
+    uint64_t corrupt, failed;               /* rows, absent ones not counted */
+    char code[LEDGER_CODES][TIER_CODE_CAP]; /* those that were told; "": no more */
+    bool lagged;                            /* a row was beyond the limit */
+    bool skip_waits; /* LEDGER_LAG_SKIP_WAIT, and the replay has not caught up */
 };
 
 /* What follows from a row. */

@@ -416,6 +416,7 @@ static char *log_provenance(const struct oplog_reader *log)
     if (skips->unsized > 0)
         notes_add(&notes, "%llu deletions of objects that were neither written nor read before",
                   (unsigned long long)skips->unsized);
+    oplog_reader_note(log, &notes);
     jsonout_text_value(j, "client", oplog_reader_client(log));
     jsonout_notes(j, "notes", &notes);
     jsonout_array(j, "apart");

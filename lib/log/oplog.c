@@ -48,10 +48,12 @@ struct packed {
     uint16_t endpoint_len, thread_len;
     int32_t status; /* of a failed one; else TRACE_OK */
     uint8_t op;
+    bool first_at_end; /* its first byte came when it ended */
 };
 enum {
     MAX_PACKED = (int)sizeof(struct packed) + (int)TRACE_MAX_KEY + 2 * MAX_PLACE
 };
+#define HOLE_NS     INT64_C(1000000000)
 #define SORT_MEMORY ((size_t)16 << 20) /* before a temporary file is used */
 _Static_assert(MAX_PACKED <= (int)TIME_SORT_RECORD, "a row can be sorted");
 
@@ -79,12 +81,21 @@ struct oplog_reader {
     struct skips skips;
     bool gives_failed;
     struct time_sort *sort;
-    bool sorted;            /* all rows are in sort */
+    bool sorted, noted;     /* all rows are in sort; were given, and remarked upon */
     uint64_t layer_rows[3]; /* by enum layer */
     struct layers *layers;  /* NULL: the log has one layer only */
     struct oplog_apart apart[MAX_KINDS];
-    bool begun;           /* a row was given, ... */
-    int64_t first_ns;     /* ... the first one at this time */
+    bool begun;        /* a row was given, ... */
+    int64_t first_ns;  /* ... the first one at this time */
+    int64_t busy_ns;   /* until then one that was given was under way */
+    bool first_at_end; /* of row, as in struct packed */
+    struct {
+        uint64_t known, at_end; /* GETs with a first byte; those whose it came at their end */
+    } first_byte;
+    struct {
+        uint64_t count;
+        int64_t ns, longest_ns;
+    } hole;               /* times without an operation */
     struct keymap *sizes; /* by key, of the objects that were written or read and not deleted */
     struct trace_row row;
     struct trace_extra extra; /* of row */
@@ -252,6 +263,16 @@ static int read_measured(struct oplog_reader *r, const struct field *field, stru
         (rc = read_place(r, field_of(r, field, ENDPOINT), "endpoint", &r->extra.endpoint, e)) < 0 ||
         (rc = read_place(r, field_of(r, field, THREAD), "thread", &r->extra.thread, e)) < 0)
         return rc;
+    /* Some clients note the start of a PUT as its first byte, some the end of a GET. */
+    int64_t *first_ns = &r->extra.first_byte_ns, end_ns = TRACE_NONE;
+    if (r->row.op != TRACE_READ && *first_ns == 0)
+        *first_ns = TRACE_NONE;
+    if ((rc = read_distance(r, field_of(r, field, END), "end", &end_ns, e)) < 0)
+        return rc;
+    bool reads = r->row.op == TRACE_READ && *first_ns != TRACE_NONE && r->row.latency_ns > 0;
+    r->first_at_end = reads && *first_ns >= (end_ns != TRACE_NONE ? end_ns : r->row.latency_ns);
+    r->first_byte.known += reads;
+    r->first_byte.at_end += r->first_at_end;
     r->layer_rows[layers_tell(r->extra.endpoint, r->row.key)]++;
     return 1;
 }
@@ -407,13 +428,57 @@ static int sort_row(struct oplog_reader *r, struct err *e)
                                 .key_len = r->row.key.len,
                                 .endpoint_len = (uint16_t)r->extra.endpoint.len,
                                 .thread_len = (uint16_t)r->extra.thread.len,
-                                .op = r->row.op};
+                                .op = r->row.op,
+                                .first_at_end = r->first_at_end};
     size_t len = sizeof(head);
     memcpy(r->packed, &head, sizeof(head));
     len += pack(r->packed + len, &r->row.key);
     len += pack(r->packed + len, &r->extra.endpoint);
     len += pack(r->packed + len, &r->extra.thread);
     return time_sort_add(r->sort, r->row.time_ns, r->packed, len, e);
+}
+
+/* More GETs than not have their first byte at their end: the client did not see it. A few may be
+ * so short. */
+static bool invents_first_bytes(const struct oplog_reader *r)
+{
+    return 2 * r->first_byte.at_end > r->first_byte.known;
+}
+
+void oplog_reader_note(const struct oplog_reader *r, struct notes *notes)
+{
+    char all[32], longest[32];
+    if (invents_first_bytes(r))
+        notes_add(notes,
+                  "the log puts the first byte of %llu of %llu GETs at their end: when it came is "
+                  "not known",
+                  (unsigned long long)r->first_byte.at_end,
+                  (unsigned long long)r->first_byte.known);
+    if (r->hole.count > 0)
+        notes_add(notes,
+                  "nothing was under way for %s, the longest time %s (%llu hole%s of 1 s or more): "
+                  "rates over the whole time include that",
+                  units_format_duration(all, sizeof(all), (double)r->hole.ns),
+                  units_format_duration(longest, sizeof(longest), (double)r->hole.longest_ns),
+                  (unsigned long long)r->hole.count, units_plural(r->hole.count));
+}
+
+/* Takes note of the row's time: rows come in order of their start. */
+static void look_for_hole(struct oplog_reader *r)
+{
+    int64_t until_ns = r->row.time_ns, idle_ns;
+    if (r->row.latency_ns == TRACE_NONE)
+        return;
+    if (__builtin_add_overflow(until_ns, r->row.latency_ns, &until_ns))
+        until_ns = INT64_MAX;
+    if (r->begun && !__builtin_sub_overflow(r->row.time_ns, r->busy_ns, &idle_ns) &&
+        idle_ns >= HOLE_NS) {
+        r->hole.count++;
+        if (__builtin_add_overflow(r->hole.ns, idle_ns, &r->hole.ns))
+            r->hole.ns = INT64_MAX;
+        r->hole.longest_ns = idle_ns > r->hole.longest_ns ? idle_ns : r->hole.longest_ns;
+    }
+    r->busy_ns = !r->begun || until_ns > r->busy_ns ? until_ns : r->busy_ns;
 }
 
 /* Says by kind what is left out. */
@@ -469,7 +534,8 @@ static int next_sorted(struct oplog_reader *r, struct err *e)
     r->row.extra = &r->extra;
     text += head.key_len;
     trace_extra_clear(&r->extra);
-    r->extra.first_byte_ns = head.first_byte_ns;
+    bool unseen = head.first_at_end && invents_first_bytes(r);
+    r->extra.first_byte_ns = unseen ? TRACE_NONE : head.first_byte_ns;
     r->extra.endpoint = (struct trace_str){.p = text, .len = head.endpoint_len};
     r->extra.thread = (struct trace_str){.p = text + head.endpoint_len, .len = head.thread_len};
     return 1;
@@ -506,8 +572,12 @@ int oplog_reader_next(struct oplog_reader *r, const struct trace_row **row, stru
     r->sorted = true;
     if (rc == 0)
         rc = r->layers ? next_joined(r, e) : next_sorted(r, e);
+    if (rc == 0 && !r->noted)
+        oplog_reader_note(r, &r->skips.remarks);
+    r->noted |= rc == 0;
     if (rc <= 0)
         return rc;
+    look_for_hole(r);
     if (!r->begun)
         r->first_ns = r->row.time_ns;
     r->begun = true;

@@ -55,6 +55,9 @@ const char *oplog_reader_client(const struct oplog_reader *r);
 size_t oplog_reader_apart(const struct oplog_reader *r, const struct oplog_apart **list);
 /* Operations that two layers had logged, given so far. */
 uint64_t oplog_reader_joined(const struct oplog_reader *r);
+/* After the last row: says what makes figures of the log less than they seem: first bytes that the
+ * client did not see and that are left out, and times in which nothing was under way. */
+void oplog_reader_note(const struct oplog_reader *r, struct notes *notes);
 /* Rows skipped so far; all, after the first call of next. Lent. */
 const struct skips *oplog_reader_skips(const struct oplog_reader *r);
 

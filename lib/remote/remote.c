@@ -105,7 +105,7 @@ static int remote_submit(struct tier *tier, struct tier_op *op)
     r->inside++;
     op->start_ns = clock_now_ns();
     op->status = 0;
-    op->code[0] = '\0';
+    op->code[0] = op->said[0] = '\0';
     op->part = (struct tier_parts){0};
     op->device_ns = 0;
     op->fault.kind = DATA_FAULT_NONE;

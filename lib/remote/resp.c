@@ -241,7 +241,7 @@ static bool job_repeats(struct resp *r, struct job *j)
     j->may_pass = false;
     j->retries = was.retries + 1;
     op->status = 0;
-    op->code[0] = '\0';
+    op->code[0] = op->said[0] = '\0';
     j->again_ns = clock_now_ns() + remote_pause_ns(op, j->retries);
     j->next = r->again;
     r->again = j;
@@ -488,6 +488,7 @@ static bool take_reply(struct resp *r, struct link *l)
     if (l->reply.type == REDIS_REPLY_ERROR) {
         if (j->op->status == 0) {
             resp_code(j->op->code, l->reply.text);
+            snprintf(j->op->said, sizeof(j->op->said), "%s", l->reply.text);
             j->may_pass = may_pass(-EREMOTEIO, j->op->code);
         }
         fail(j->op, -EREMOTEIO);
@@ -1099,8 +1100,10 @@ int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct b
     struct resp_info i;
 
     if (o->uri->tls)
-        return err_set(e, -ENOTSUP, ERR_INPUT, o->uri->text,
-                       "TLS to Redis is not supported: hiredis was built without it");
+        return err_set(
+            e, -ENOTSUP, ERR_INPUT, o->uri->text,
+            "TLS to Redis is not supported: run a TLS proxy (stunnel, socat) on this host, "
+            "and name its port with redis://");
     struct resp *r = calloc(1, sizeof(*r));
     if (!r)
         return err_nomem(e, "Redis");

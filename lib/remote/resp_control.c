@@ -385,7 +385,10 @@ static int authenticate(struct resp_control *c, const char *password, struct err
     if (reply->type == REDIS_REPLY_ERROR) {
         resp_code(code, reply->str);
         rc = err_set(e, -EACCES, ERR_TARGET, c->where,
-                     "%s: the password in the environment (REDISCLI_AUTH) is refused", code);
+                     "%s: the password in the environment (REDISCLI_AUTH) is refused%s", code,
+                     strpbrk(password, "\r\n")
+                         ? ": it has a line end, as a value read from a file may"
+                         : "");
     } else if (!is_ok(reply)) {
         return refused(c, reply, "AUTH", e);
     }
@@ -578,7 +581,7 @@ static int store_swap(void *ctx, const char *old, const char *text, struct err *
  * stored. The key that is tried has a name that nobody else has, and none of these makes it. */
 static int check_rights(struct resp_control *c, struct err *e)
 {
-    char name[RESP_NAME_CAP];
+    char name[RESP_NAME_CAP], one[RESP_NAME_CAP + 3], two[RESP_NAME_CAP + 3];
     const struct {
         const char *word[WORDS_MAX];
         int type[2];
@@ -588,7 +591,9 @@ static int check_rights(struct resp_control *c, struct err *e)
         {{"SET", name, "-", "XX"}, {REDIS_REPLY_NIL, REDIS_REPLY_NIL}, true},
         {{"GETRANGE", name, "0", "0"}, {REDIS_REPLY_STRING, REDIS_REPLY_STRING}, false},
         {{"STRLEN", name}, {REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER}, false},
-        {{"UNLINK", name}, {REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER}, false},
+        /* A cluster refuses keys of two slots in one command ({a} and {b} name them), also where
+         * the user may not ask whether it is one. */
+        {{"UNLINK", one, two}, {REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER}, false},
         {{"SCAN", "0", "COUNT", "1"}, {REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY}, false},
         {{"TIME"}, {REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY}, false},
         {{"EVAL", swap_script, "1", OWNER_MARKER, "-", "-"},
@@ -599,6 +604,8 @@ static int check_rights(struct resp_control *c, struct err *e)
     int rc = refuse_cluster(c, e);
 
     resp_name(name, hash_128(seed, sizeof(seed)), 0, 0);
+    snprintf(one, sizeof(one), "%s{a}", name);
+    snprintf(two, sizeof(two), "%s{b}", name);
     for (size_t i = 0; rc == 0 && i < sizeof(try) / sizeof(try[0]); i++) {
         redisReply *reply = tell(c, try[i].word, &rc, e);
         if (reply && try[i].makes && reply->type == REDIS_REPLY_ERROR &&

@@ -467,7 +467,8 @@ struct outcome {
     int rc; /* 0 or negative errno */
     long http;
     char code[TIER_CODE_CAP]; /* with -EREMOTEIO */
-    bool may_pass;            /* another attempt may succeed, and does no harm */
+    char said[TIER_SAID_CAP];
+    bool may_pass; /* another attempt may succeed, and does no harm */
 };
 
 /* An answer of success may hold an error as its body: a completion that was begun cannot say so in
@@ -509,7 +510,10 @@ static void look_at(struct outcome *o, struct request *q, CURLcode code)
         return;
     }
     if (refused || (!contents && is_error(q))) {
+        struct s3_no no = {.http = o->http, .body = q->body, .len = q->body_len};
+        curl_easy_getinfo(q->easy, CURLINFO_REDIRECT_URL, &no.moved);
         o->rc = s3_refusal(o->http, q->body, q->body_len, o->code);
+        s3_said(q->s->ask, &no, o->said);
         o->may_pass = !refused || strcmp(o->code, "S3:RequestTimeout") == 0;
     } else if (j->stage == STAGE_COMPLETE && !completed(q)) {
         o->rc = -EPROTO;
@@ -533,6 +537,7 @@ static void judge(struct s3 *s, struct request *q, const struct outcome *o)
         return; /* it had gone */
     op->status = o->rc;
     memcpy(op->code, o->code, sizeof(op->code));
+    memcpy(op->said, o->said, sizeof(op->said));
     if (o->rc < 0 || j->stage != STAGE_MOVE)
         return;
     if (op->verb == TIER_READ)
@@ -962,6 +967,8 @@ static void s3_describe(void *state, struct tier_info *info)
         notes_add(&info->flags, "the environment's proxy is not used (proxy=env uses it)");
     if (s->u.unlocked)
         notes_add(&info->flags, "unlocked: nothing keeps a second run out");
+    if (s3_authorities(s->ask))
+        notes_add(&info->flags, "trusted authorities of %s", s3_authorities(s->ask));
     if (s->u.insecure)
         notes_add(&info->flags, "insecure: certificates are not verified");
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
@@ -37,7 +38,12 @@ struct s3_ask {
     int64_t timeout_ns;
     CURLM *multi; /* keeps the connections */
     struct s3_headers *headers;
-    unsigned door; /* the endpoint that answered last */
+    unsigned door;       /* the endpoint that answered last */
+    const char *ca;      /* the file of trusted authorities; NULL: libcurl's own */
+    const char *ca_from; /* "ca=", or the variable of the environment */
+    bool openssl;        /* libcurl says why a certificate is refused in the numbers of OpenSSL */
+    long verified;       /* of the last exchange that failed: that number */
+    char why[CURL_ERROR_SIZE]; /* and libcurl's words; "": none */
 };
 
 /* ---- addresses ---- */
@@ -91,6 +97,11 @@ char *s3_escaped(const char *text)
     return ours;
 }
 
+const char *s3_authorities(const struct s3_ask *k)
+{
+    return k->ca && !k->u->ca[0] ? k->ca_from : NULL;
+}
+
 /* ---- refusals ---- */
 
 int s3_refusal(long http, const char *body, size_t len, char code[TIER_CODE_CAP])
@@ -131,18 +142,42 @@ static void hide_keys(const struct s3_ask *k, char *text)
     hide(text, k->keys.id);
 }
 
+/* The server of the address url, with its scheme. */
+static int server_of(const char *url)
+{
+    const char *from = strstr(url, "//");
+
+    return from ? (int)(from + 2 - url + (ptrdiff_t)strcspn(from + 2, "/?")) : 0;
+}
+
+void s3_said(const struct s3_ask *k, const struct s3_no *no, char said[TIER_SAID_CAP])
+{
+    char message[160], at[120] = "";
+    bool moved = no->http >= 300 && no->http <= 399;
+
+    if (s3_xml_find(no->body, no->len, "Error/Message", message, sizeof(message)) == -EBADMSG)
+        message[0] = '\0';
+    if (!message[0] && no->http == 413)
+        snprintf(message, sizeof(message),
+                 "the request is larger than the server, or a proxy before it, takes: part=SIZE "
+                 "in the URI makes requests smaller");
+    if (moved && (s3_xml_find(no->body, no->len, "Error/Endpoint", at, sizeof(at)) < 0 || !at[0]) &&
+        no->moved)
+        snprintf(at, sizeof(at), "%.*s", server_of(no->moved), no->moved);
+    hide_keys(k, message);
+    hide_keys(k, at);
+    snprintf(said, TIER_SAID_CAP, "%s%s%s", message, message[0] && at[0] ? "; " : "",
+             at[0] ? "its endpoint is " : "");
+    size_t len = strlen(said);
+    snprintf(said + len, TIER_SAID_CAP - len, "%.100s", moved ? at : "");
+}
+
 int s3_refused(const struct s3_ask *k, const struct s3_answer *a, const char *may, struct err *e)
 {
-    char code[TIER_CODE_CAP] = "S3:HTTP404", message[200] = "", at[120] = "";
+    char code[TIER_CODE_CAP] = "S3:HTTP404", said[TIER_SAID_CAP];
     int rc = s3_refusal(a->http, a->body, a->len, code);
     bool denied = strcmp(code, "S3:AccessDenied") == 0 || strcmp(code, "S3:HTTP403") == 0;
 
-    if (s3_xml_find(a->body, a->len, "Error/Message", message, sizeof(message)) == -EBADMSG)
-        message[0] = '\0';
-    hide_keys(k, message);
-    if (a->http >= 300 && a->http <= 399 &&
-        s3_xml_find(a->body, a->len, "Error/Endpoint", at, sizeof(at)) < 0)
-        at[0] = '\0';
     int64_t apart = a->date_s - clock_wall_ns() / UNITS_NS_PER_S;
     if (a->date_s > 0 && (apart > SKEW_S || apart < -SKEW_S))
         return err_set(
@@ -150,9 +185,11 @@ int s3_refused(const struct s3_ask *k, const struct s3_answer *a, const char *ma
             "%s: the server's clock is %lld s %s the clock of this host, and a signature "
             "is valid for a few minutes only: set the clocks",
             code, (long long)(apart > 0 ? apart : -apart), apart > 0 ? "ahead of" : "behind");
-    return err_set(e, rc, ERR_TARGET, k->where, "%s%s%s%s%s%s%s", code,
+    s3_said(k, &(struct s3_no){.http = a->http, .body = a->body, .len = a->len, .moved = a->moved},
+            said);
+    return err_set(e, rc, ERR_TARGET, k->where, "%s%s%s%s%s", code,
                    denied && may ? ": the access key may not " : "", denied && may ? may : "",
-                   message[0] ? ": " : "", message, at[0] ? "; its endpoint is " : "", at);
+                   said[0] ? ": " : "", said);
 }
 
 /* ---- headers and handles ---- */
@@ -260,8 +297,8 @@ void *s3_handle(const struct s3_ask *k)
     curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(k->timeout_ns / 1000000));
     curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)IDLE_S);
-    if (u->ca[0])
-        curl_easy_setopt(easy, CURLOPT_CAINFO, u->ca);
+    if (k->ca)
+        curl_easy_setopt(easy, CURLOPT_CAINFO, k->ca);
     if (u->insecure) {
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -360,7 +397,7 @@ static void answer_begin(struct s3_answer *a)
     a->http = 0;
     a->date_s = 0;
     a->total = 0;
-    a->etag[0] = '\0';
+    a->etag[0] = a->moved[0] = '\0';
     a->too_long = a->no_memory = false;
     take_body("", 1, 0, a); /* the body is a text, also when there is none */
 }
@@ -409,6 +446,7 @@ static int ask_one(struct s3_ask *k, const struct s3_question *q, const char *en
 {
     struct upload up = {.text = q->text, .left = !q->text ? 0 : q->len ? q->len : strlen(q->text)};
     char bucket[S3_URL_CAP], url[S3_URL_CAP + QUERY_CAP];
+    const char *moved = NULL;
     CURL *easy = s3_handle(k);
     int rc = 0;
 
@@ -423,6 +461,7 @@ static int ask_one(struct s3_ask *k, const struct s3_question *q, const char *en
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER,
                      s3_headers_sign(k->headers, q->verb, url, q->header));
     curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, k->why);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, a);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
@@ -439,13 +478,71 @@ static int ask_one(struct s3_ask *k, const struct s3_question *q, const char *en
         curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     }
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, q->verb);
+    k->why[0] = '\0';
     rc = transfer(k, easy, q->patience, code);
+    curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &k->verified);
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &a->http);
+    if (curl_easy_getinfo(easy, CURLINFO_REDIRECT_URL, &moved) == CURLE_OK && moved)
+        snprintf(a->moved, sizeof(a->moved), "%s", moved);
     if (s3_header_too_long(easy, (int)*code) || a->headers > S3_HEADERS_MAX)
         *code = (CURLcode)S3_STATUS_TOO_LONG;
 out:
     curl_easy_cleanup(easy);
     return rc;
+}
+
+/* Why the certificate of a server is refused. Source: OpenSSL, X509_STORE_CTX_get_error(3). */
+static const char *certificate_fault(const struct s3_ask *k)
+{
+    static const struct {
+        long number;
+        const char *text;
+    } known[] = {
+        {1, "its certificate is for another name of the server"}, /* libcurl looks itself */
+        {9, "its certificate is not valid yet, or the clock of this host is wrong"},
+        {10, "its certificate has expired, or the clock of this host is wrong"},
+        {18, "its certificate is self-signed"},
+        {2, "its certificate is of an authority that is not trusted here"},
+        {19, "its certificate is of an authority that is not trusted here"},
+        {20, "its certificate is of an authority that is not trusted here"},
+        {21, "its certificate is of an authority that is not trusted here"},
+        {23, "its certificate has been revoked"},
+        {62, "its certificate is for another name of the server"},
+        {64, "its certificate is for another address of the server"},
+    };
+
+    for (size_t i = 0; k->openssl && i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i].number == k->verified)
+            return known[i].text;
+    }
+    return k->why[0] ? k->why : "its certificate is refused";
+}
+
+/* Why an exchange with the endpoint failed, and what to do about it. */
+static void failure_text(const struct s3_ask *k, const char *door, CURLcode code, char *text,
+                         size_t cap)
+{
+    const char *why = k->why[0] ? k->why : curl_easy_strerror(code);
+
+    if (code == CURLE_PEER_FAILED_VERIFICATION)
+        snprintf(
+            text, cap,
+            "%s: name the certificate or its authority (ca=FILE in the URI, or AWS_CA_BUNDLE), "
+            "or accept any (insecure)",
+            certificate_fault(k));
+    else if (code == CURLE_COULDNT_RESOLVE_HOST && k->u->style == URI_STYLE_VIRTUAL)
+        snprintf(text, cap,
+                 "%s: style=virtual puts the bucket before the name of the server, "
+                 "style=path does not",
+                 why);
+    else if (code == CURLE_SSL_CONNECT_ERROR)
+        snprintf(text, cap, "no TLS connection: %s (a server without TLS is http://)", why);
+    else if (strncmp(door, "http:", 5) == 0 &&
+             (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_GOT_NOTHING ||
+              code == CURLE_WEIRD_SERVER_REPLY))
+        snprintf(text, cap, "%s (a server with TLS is https://)", why);
+    else
+        snprintf(text, cap, "%s", why);
 }
 
 /* No endpoint has answered; the last one that was asked ended so. */
@@ -464,7 +561,8 @@ static int unanswered(const struct s3_ask *k, const struct s3_answer *a, CURLcod
         return err_set(e, -EPROTO, ERR_TARGET, k->where,
                        "%s: the server's answer is longer than 8 MiB", door);
     int rc = code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -ECONNREFUSED;
-    const char *why = curl_easy_strerror(code);
+    char why[400];
+    failure_text(k, door, code, why, sizeof(why));
     if (rc == -ETIMEDOUT && tried == 1)
         return err_set(e, rc, ERR_TARGET, k->where,
                        "%s does not answer: no complete answer came within %s (--timeout)", door,
@@ -545,6 +643,26 @@ static int complete(struct uri *u, const struct s3_keys *keys, struct err *e)
     return 0;
 }
 
+/* The file of trusted authorities: of the URI, else of the environment. libcurl itself looks at
+ * none of these variables. */
+static int find_authorities(struct s3_ask *k, struct err *e)
+{
+    static const char *const names[2] = {"AWS_CA_BUNDLE", "SSL_CERT_FILE"};
+    const char *from = "ca=", *value = k->u->ca[0] ? k->u->ca : environment(names, &from);
+    bool tls = false;
+
+    for (unsigned i = 0; i < k->u->endpoints; i++)
+        tls |= strncmp(k->u->endpoint[i], "https:", 6) == 0;
+    if (!value || !tls || k->u->insecure)
+        return 0;
+    if (access(value, R_OK) < 0)
+        return err_errno(e, -errno, ERR_INPUT, from, "cannot read the certificates of %.200s",
+                         value);
+    k->ca = value;
+    k->ca_from = from;
+    return 0;
+}
+
 int s3_ask_open(struct s3_ask **out, struct uri *u, int64_t timeout_ns, struct err *e)
 {
     int rc = thread_try(e, "the threads of libcurl");
@@ -562,10 +680,14 @@ int s3_ask_open(struct s3_ask **out, struct uri *u, int64_t timeout_ns, struct e
     }
     k->u = u;
     k->timeout_ns = timeout_ns;
+    const char *tls = curl_version_info(CURLVERSION_NOW)->ssl_version;
+    k->openssl = tls && (strstr(tls, "OpenSSL") || strstr(tls, "LibreSSL"));
     snprintf(k->where, sizeof(k->where), "s3://%s/%s", u->bucket, u->prefix);
     rc = s3_keys_find(&k->keys, u->profile, u->text, e);
     if (rc == 0)
         rc = complete(u, &k->keys, e);
+    if (rc == 0)
+        rc = find_authorities(k, e);
     if (rc < 0) {
         s3_ask_close(k);
         return rc;

@@ -48,7 +48,8 @@ struct s3_answer {
     int64_t date_s; /* the server's clock; 0: not said */
     uint64_t total; /* bytes of the object, of a range; 0: not said */
     char etag[80];
-    unsigned door; /* of the endpoint that answered, from 1 on */
+    char moved[S3_URL_CAP]; /* where a redirection leads; "": it is none */
+    unsigned door;          /* of the endpoint that answered, from 1 on */
     size_t headers;
     bool too_long, no_memory;
 };
@@ -60,6 +61,9 @@ void s3_answer_forget(struct s3_answer *a);
  * endpoint or region. */
 int s3_ask_open(struct s3_ask **out, struct uri *u, int64_t timeout_ns, struct err *e);
 void s3_ask_close(struct s3_ask *k);
+/* The variable of the environment that names the trusted authorities; NULL: none does, or it is not
+ * looked at. */
+const char *s3_authorities(const struct s3_ask *k);
 /* Fills *a. 0, whatever the server says; negative errno with *e, class ERR_TARGET: no endpoint
  * answers (-ECONNREFUSED), or not within the time limit (-ETIMEDOUT), or with what is no answer
  * (-EPROTO), or a signal came first (-EINTR). Not for two threads at once. */
@@ -91,6 +95,16 @@ void s3_server(const struct uri *u, const char *endpoint, char host[S3_URL_CAP],
 /* -EREMOTEIO with the code ("S3:SlowDown", "S3:HTTP503") of an answer that refused; -ENOENT for an
  * object that is not there. */
 int s3_refusal(long http, const char *body, size_t len, char code[TIER_CODE_CAP]);
+/* An answer that refused. */
+struct s3_no {
+    long http;
+    const char *body;
+    size_t len;
+    const char *moved; /* where a redirection leads; NULL: not said */
+};
+/* What it says, for people, without our keys: the server's own words, the endpoint of a
+ * redirection. */
+void s3_said(const struct s3_ask *k, const struct s3_no *no, char said[TIER_SAID_CAP]);
 /* An answer that did what was asked. */
 static inline bool s3_fine(long http)
 {

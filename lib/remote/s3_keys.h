@@ -12,8 +12,10 @@
 /* "": not given. */
 struct s3_keys {
     char id[160], secret[256], token[4096];
-    char region[64], endpoint[256]; /* of the profile; the environment's are not looked at */
-    const char *wrong;              /* the name of a value that cannot be one; NULL: none */
+    /* Of the profile, as they stand there, cut to what fits; the environment's are not looked at.
+     */
+    char region[80], endpoint[300];
+    const char *wrong, *fault; /* the name of a key that cannot be one, and why; NULL: none */
 };
 
 /* Those of profile; of "", those of the environment, else of the profile AWS_PROFILE or default.

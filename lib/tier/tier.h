@@ -65,6 +65,7 @@ struct tier_source {
  */
 enum {
     TIER_CODE_CAP = 40,
+    TIER_SAID_CAP = 240,
     TIER_NO_DOOR = UINT8_MAX
 };
 struct tier_op {
@@ -101,6 +102,8 @@ struct tier_op {
     struct tier_op *next;
     int64_t start_ns;
     void *state;
+    /* out, too: what the store said with code, for people; "": nothing. The submitter clears it. */
+    char said[TIER_SAID_CAP];
 };
 
 /* What device_ns is; TIER_UNKNOWN_NS when a part of it is not known. */

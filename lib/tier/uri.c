@@ -243,11 +243,19 @@ static const char *endpoint_fault(const char *text, size_t *len)
                     : strncmp(text, "https://", 8) == 0 ? 8
                                                         : 0;
     const char *host = text + scheme, *end = text + *len;
+    for (const char *c = text; c < end; c++) {
+        if (*c == '\r' || *c == '\n')
+            return "has a line end in it or at its end, as a value read from a file may";
+        if (*c <= ' ' || *c > '~')
+            return "has a blank, a control character or a letter that is not ASCII";
+    }
     if (scheme == 0 || *len <= scheme)
         return "is not http:// or https:// followed by a server";
     for (const char *c = host; c < end; c++) {
         if (!isalnum((unsigned char)*c) && !strchr("-.:[]", *c))
-            return "must be a server and, if needed, its port, without a path";
+            return *c == '/' || *c == '?' || *c == '#'
+                       ? "must be a server and, if needed, its port, without a path or parameters"
+                       : "has a character that no server's name has";
     }
     const char *close = *host == '[' ? memchr(host, ']', *len - scheme) : NULL;
     const char *stop = close ? close + 1 : memchr(host, ':', *len - scheme);
@@ -271,9 +279,9 @@ static const char *region_fault(const char *text, size_t len)
         return "is too long";
     for (size_t i = 0; i < len; i++) {
         if (!isalnum((unsigned char)text[i]) && !strchr("-._", text[i]))
-            return "may have only letters, digits, and \"-._\"";
+            return "may have only letters, digits, and \"-._\", no blank and no line end";
     }
-    return NULL;
+    return len > 0 ? NULL : "is empty";
 }
 
 static int take_endpoint(const struct parse *p, const char *text, size_t len)

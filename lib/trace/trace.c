@@ -179,6 +179,22 @@ static const char *const foreign[] = {
     "S3:HTTP502",
     "S3:HTTP503",
     "S3:HTTP504",
+    "S3:HTTP301",
+    "S3:HTTP302",
+    "S3:HTTP307",
+    "S3:HTTP308",
+    "S3:HTTP401",
+    "S3:HTTP405",
+    "S3:HTTP411",
+    "S3:HTTP413",
+    "S3:HTTP414",
+    "S3:HTTP431",
+    "S3:HTTP501",
+    "S3:HTTP507",
+    "S3:AuthorizationHeaderMalformed",
+    "S3:MissingContentLength",
+    "S3:XMinioServerNotInitialized",
+    "S3:XMinioStorageFull",
 };
 #define FOREIGNS (sizeof(foreign) / sizeof(*foreign))
 static_assert(FOREIGNS <= TRACE_FOREIGNS, "room in tables of statuses");

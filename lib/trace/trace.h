@@ -73,7 +73,7 @@ enum {
     TRACE_LOST = 4098,    /* this run wrote or adopted it, and it is gone */
     TRACE_STALE = 4099,   /* its contents are those of another write of it */
     TRACE_FOREIGN = 8192, /* and up: what another kind of target answered, as "S3:SlowDown" */
-    TRACE_FOREIGNS = 64,  /* room for so many of them */
+    TRACE_FOREIGNS = 96,  /* room for so many of them */
     TRACE_NO_STATUS = -1,
     TRACE_STATUSES = 6 + TRACE_ERRNOS + TRACE_FOREIGNS /* values of trace_status_index */
 };

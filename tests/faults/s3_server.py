@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """s3_server.py PORT_FILE [DOORS] - a small object store in memory for the tests of S3 targets, with faults on demand.
-PORT_FILE gets a line for each of its ports, which all lead to the same objects. PUT /-/door/N closes port number N, from
+PORT_FILE gets a line for each of its ports, which all lead to the same objects. With S3_SERVER_TLS it speaks TLS, with
+the certificate and key of that file. PUT /-/door/N closes port number N, from
 0 on, with its connections, and PUT /-/door/N/open opens it again.
 
 It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE, multipart uploads and listings of three names a page, for
 any bucket, and checks the signature of each request as it came (sigv4.py; keys below). PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
 an object ("*.kv", but the one that a run tries its rights with) go wrong: slow (no answer after five seconds), late (half a second), cut (half of the body), flip (a
-bit), trickle (64 KiB at a time, 25 times a second), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 403 (a wrong signature), 200 (and an error as body), untagged (no ETag), pair (500
+bit), trickle (64 KiB at a time, 25 times a second), code=HTTP:CODE (refused so, with words;
+without a CODE by a page of HTML; of HTTP 3xx with the Location http://elsewhere.example:9), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 403 (a wrong signature), 200 (and an error as body), untagged (no ETag), pair (500
 unless another one is there at the same time). VERB is PUT, GET, DELETE, or of an upload CREATE, PART, COMPLETE, ABORT.
 GET /-/kinds lists which kinds of requests were signed well so far; PUT /-/region/NAME sets the region that it wants;
 PUT /-/denied/VERB,VERB denies these to everybody, LIST among them (none: PUT /-/denied/); PUT /-/hung/VERB,VERB leaves them
@@ -18,6 +20,7 @@ import io
 import os
 import re
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -134,6 +137,14 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse(503, "SlowDown")
         elif kind == "403":
             self.refuse(403, "SignatureDoesNotMatch")
+        elif kind and kind.startswith("code="):
+            http, _, code = kind[5:].partition(":")
+            text = "<Error><Code>%s</Code><Message>the words of %s</Message></Error>" % (code, code)
+            self.answer(
+                int(http),
+                text.encode() if code else b"<html>no</html>",
+                [("Location", "http://elsewhere.example:9" + self.path)] if http[0] == "3" else [],
+            )
         elif kind == "200":
             self.refuse(200, "InternalError")
         else:
@@ -353,6 +364,10 @@ class Server(ThreadingHTTPServer):
     def __init__(self, port=0):
         self.open = set()  # connections
         super().__init__((os.environ.get("S3_SERVER_ADDRESS", "127.0.0.1"), port), Handler)
+        if "S3_SERVER_TLS" in os.environ:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(os.environ["S3_SERVER_TLS"])
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
 
     def handle_error(self, request, client_address):
         pass  # the client has gone

@@ -105,6 +105,40 @@ for option in --reuse --verify-trace; do
     exits "$option of its copy" "$([ $option = --reuse ] && echo 0 || echo 2)" "$BIN/kvstat" $option "$TMP/ours.csv.zst"
 done
 
+# Some clients note the end of a GET as its first byte, or the start of a PUT: when it came is not known then.
+first_bytes() { # FIRST BYTE OF THE SECOND GET, OF THE THIRD
+    printf 'idx\tthread\top\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte\tend\n'
+    row() { printf '0\t0\t%s\t7\thttp://h\tx%s\t\t2025-01-01T00:00:%sZ\t2025-01-01T00:00:%sZ\t2025-01-01T00:00:%sZ\n' "$@"; }
+    row GET 1 02 02.5 03
+    row GET 2 03 "$1" 04
+    row GET 3 04 "$2" 05
+    row PUT 4 05 05 06
+    row PUT 5 06 06.5 07
+}
+first() { json "$TMP/stdout" '[.groups[] | "\(.by.op) \(.first_byte_us.count // 0)"] | sort | join(", ")'; }
+first_bytes 03.5 05 >"$TMP/some.tsv"
+exits 'a short GET ends with its first byte' 0 "$BIN/kvstat" --json "$TMP/some.tsv"
+is 'which is one' "$(first)" 'Read 3, Write 1'
+is 'and nothing is noted' "$(json "$TMP/stdout" '[.run.notes[]] | length')" 0
+first_bytes 04 05 >"$TMP/most.tsv"
+exits 'most GETs do' 0 "$BIN/kvstat" --json "$TMP/most.tsv"
+is 'those are not known' "$(first)" 'Read 1, Write 1'
+like 'and why is said' "$(json "$TMP/stdout" '.run.notes[]')" 'the first byte of 2 of 3 GETs at their end: when it came is not known'
+exits 'as a trace of ours' 0 "$BIN/kvgen" --input "$TMP/most.tsv" -o "$TMP/most.csv"
+like 'they are not known either' "$(cat "$TMP/stderr")" 'the first byte of 2 of 3 GETs'
+is 'in its rows' "$("$BIN/kvstat" --json "$TMP/most.csv" | jq '[.groups[].first_byte_us.count // 0] | add')" 2
+
+# A log with a hole: rates over the whole time include it.
+{
+    sed 1q "$TMP/most.tsv"
+    sed -n '2,3p' "$TMP/most.tsv"
+    sed -n '2,3p' "$TMP/most.tsv" | sed 's/T00:00:/T00:10:/g'
+} >"$TMP/hole.tsv"
+exits 'a hole' 0 "$BIN/kvstat" --json "$TMP/hole.tsv"
+like 'is said' "$(json "$TMP/stdout" '.run.notes[]')" \
+    'nothing was under way for 9 min 58 s, the longest time 9 min 58 s \(1 hole of 1 s or more\): rates'
+unlike 'none is not' "$("$BIN/kvstat" --json "$TMP/most.tsv")" 'under way'
+
 # The text of an error becomes a code.
 {
     printf 'idx\tthread\top\tbytes\tendpoint\tfile\terror\tstart\tend\n'

@@ -109,6 +109,24 @@ for database in 0 1; do
     exits "a node of a cluster, database $database" 3 replay --target "redis+unix:$socket?db=$database" t.csv
     stderr_like "a node of a cluster, database $database: is said" 'Redis Cluster is not supported'
 done
+# All slots are its own: it would take every key.
+cli cluster addslotsrange 0 16383 >/dev/null 2>&1
+serves() { cli cluster info | grep -q cluster_state:ok || { sleep 0.1; false; }; }
+tries 100 serves >/dev/null
+exits 'a cluster of one node that serves' 3 replay --target "redis+unix:$socket" t.csv
+stderr_like 'is said to be one' 'Redis Cluster is not supported'
+cli acl setuser default -info >/dev/null
+exits 'a user that may not ask what it is' 3 replay --target "redis+unix:$socket" t.csv
+stderr_like 'finds it out' 'CROSSSLOT.*Redis Cluster is not supported'
+cli acl setuser default +info >/dev/null
+is 'no key is written' "$(cli dbsize)" 0
+ended
+start_redis
+exits 'a password with a line end' 3 env REDISCLI_AUTH="hush
+" "$BIN/kvreplay" -o r.csv --target "redis+unix:$socket" t.csv
+stderr_like 'is said to have one' '\(REDISCLI_AUTH\) is refused: it has a line end'
+exits 'TLS' 2 replay --target rediss://127.0.0.1:6379/0 t.csv
+stderr_like 'has another way' 'TLS to Redis is not supported: run a TLS proxy'
 ended
 start_redis --rename-command AUTH ''
 for secret in hush-hush 'hush-hush: it is long, and has blanks'; do

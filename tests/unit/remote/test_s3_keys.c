@@ -121,6 +121,8 @@ static void none(void **state)
     refused("nobody", "no profile nobody in");
     setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent/keys", 1);
     refused("", "AWS_ACCESS_KEY_ID");
+    setenv("AWS_SECRET_ACCESS_KEY", "e", 1);
+    refused("", "only the second is in the environment");
 }
 
 /* What could end a header and begin another, or would be cut, is no key. */
@@ -133,9 +135,12 @@ static void what_is_no_key(void **state)
     setenv("AWS_SECRET_ACCESS_KEY", "e", 1);
     assert_string_equal(found("").id, "ID2");
     setenv("AWS_SESSION_TOKEN", "token\r\nX-Other: ID2", 1);
-    refused("", "has an invalid character");
+    refused("", "AWS_SESSION_TOKEN in the environment has a line end");
     setenv("AWS_SESSION_TOKEN", "to ken", 1);
-    refused("", "has an invalid character");
+    refused("", "AWS_SESSION_TOKEN in the environment has a blank");
+    setenv("AWS_SECRET_ACCESS_KEY", "e\n", 1);
+    refused("", "AWS_SECRET_ACCESS_KEY in the environment has a line end");
+    setenv("AWS_SECRET_ACCESS_KEY", "e", 1);
     memset(long_token, 't', sizeof(long_token) - 1);
     setenv("AWS_SESSION_TOKEN", long_token, 1);
     refused("", "too long");
