@@ -15,6 +15,7 @@
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
 #include "lib/text/text.h"
+#include "lib/trace/gzip.h"
 
 #define AT(field) offsetof(struct options, field)
 
@@ -889,7 +890,11 @@ const struct opt options_table[] = {
 
 struct opt_parser *options_open(struct options *o)
 {
-    return opt_open("kvgen", "[options]", options_table, o);
+    struct opt_parser *p = opt_open("kvgen", "[options]", options_table, o);
+
+    opt_part(p, "live KV events (libzmq)", live_is_built());
+    opt_part(p, "input in gzip (zlib)", gzip_is_built());
+    return p;
 }
 
 static int refuse(struct err *e, const char *option, const char *why)

@@ -16,6 +16,7 @@
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
 #include "lib/ranks/ranks.h"
+#include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
 #define BLOCK_MAX      (64 * UNITS_MIB)
@@ -505,6 +506,8 @@ int options_parse(struct options *o, struct opt_parser **parser, int argc, char 
 
     if (!p)
         return err_nomem(e, "options");
+    opt_part(p, "Redis (hiredis)", tier_resp_is_built());
+    opt_part(p, "S3 (libcurl)", tier_s3_is_built());
     rc = opt_parse(p, argc, argv, e);
     if (rc == 0) {
         o->fingerprint = opt_fingerprint(p, "target");

@@ -16,11 +16,14 @@
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
 #include "lib/conf/conf.h"
+#include "lib/io/drive_log.h"
 #include "lib/io/target_device.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
 #include "lib/ranks/ranks.h"
 #include "lib/ranks/start.h"
+#include "lib/tier/tier.h"
+#include "lib/trace/gzip.h"
 
 #define AT(field) offsetof(struct options, field)
 #define MIB       (1024.0 * 1024.0)
@@ -669,7 +672,14 @@ const char *options_program(void)
 
 struct opt_parser *options_open(struct options *o)
 {
-    return opt_open(options_program(), "[options] [TRACE|-]", table, o);
+    struct opt_parser *p = opt_open(options_program(), "[options] [TRACE|-]", table, o);
+
+    opt_part(p, "GPUs (CUDA)", tier_gpu_is_built());
+    opt_part(p, "Redis (hiredis)", tier_resp_is_built());
+    opt_part(p, "S3 (libcurl)", tier_s3_is_built());
+    opt_part(p, "wear of NVMe drives (libnvme)", drive_log_is_built());
+    opt_part(p, "input in gzip (zlib)", gzip_is_built());
+    return p;
 }
 
 static bool is_none(const struct options *o)

@@ -18,6 +18,7 @@
 #include "lib/base/save.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
+#include "lib/trace/gzip.h"
 
 #define THREADS_MAX 256
 /* More threads than this would wait for the one that reads, and each costs memory. */
@@ -255,7 +256,11 @@ static const struct opt table[] = {
 
 struct opt_parser *options_open(struct options *o)
 {
-    return opt_open("kvstat", "[options] [FILE|FOLDER|- ...]", table, o);
+    struct opt_parser *p = opt_open("kvstat", "[options] [FILE|FOLDER|- ...]", table, o);
+
+    opt_part(p, "spreadsheets (libxlsxwriter)", xlsx_is_built());
+    opt_part(p, "input in gzip (zlib)", gzip_is_built());
+    return p;
 }
 
 static int refuse(struct err *e, const char *option, const char *why)

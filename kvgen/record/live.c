@@ -584,3 +584,8 @@ int live_open(struct batch_reader **out, const struct live_opts *how, const stru
 }
 
 #endif
+
+bool live_is_built(void)
+{
+    return KVTRACE_ZMQ;
+}

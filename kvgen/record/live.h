@@ -13,6 +13,8 @@ struct live_opts {
         message_bytes; /* of a frame, at most: the connection of one that sends more is closed */
 };
 
+/* False: this build has no libzmq, and live_open always fails. */
+bool live_is_built(void);
 /* Whether text names an endpoint and no file. */
 bool live_is_endpoint(const char *text);
 /*

@@ -29,6 +29,8 @@ void drive_log_smart(struct drive_log *log, const uint8_t page[DRIVE_LOG_PAGE]);
  * Written in bytes 0 to 15, in bytes; the page's GUID in bytes 496 to 511 (OCP Datacenter NVMe SSD
  * Specification 2.0, 4.8.6). Without that GUID media_known is false. */
 void drive_log_ocp(struct drive_log *log, const uint8_t page[DRIVE_LOG_PAGE]);
+/* False: this build has no libnvme, and drive_log_read knows nothing. */
+bool drive_log_is_built(void);
 /* Both pages of the whole disk with this name ("nvme0n1"; "": there is none). What cannot be read
  * is unknown, with the reason. */
 void drive_log_read(struct drive_log *log, const char *disk);

@@ -63,3 +63,8 @@ void drive_log_read(struct drive_log *log, const char *disk)
 }
 
 #endif
+
+bool drive_log_is_built(void)
+{
+    return KVTRACE_NVME;
+}

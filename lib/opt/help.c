@@ -32,7 +32,7 @@ static const struct opt own[] = {
      .letter = 'h',
      .type = OPT_FLAG,
      .help = "Print this text; --help all: every option."},
-    {.name = "version", .type = OPT_FLAG, .help = "Print the name and version."},
+    {.name = "version", .type = OPT_FLAG, .help = "Print name, version, and what this build lacks."},
     {0},
 };
 

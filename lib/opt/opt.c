@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/nearest.h"
+#include "lib/base/notes.h"
 #include "lib/base/units.h"
 #include "lib/opt/help.h"
 #include "lib/opt/owners.h"
@@ -23,8 +24,9 @@ struct opt_parser {
     bool *given;  /* by index in table */
     const char **operands;
     size_t operand_count;
-    char *answer; /* to --help and the like; once set, nothing further is parsed */
-    char **next;  /* the argument after the one being parsed; NULL ends */
+    char *answer;       /* to --help and the like; once set, nothing further is parsed */
+    struct notes lacks; /* parts that the build does not have */
+    char **next;        /* the argument after the one being parsed; NULL ends */
 };
 
 static void *field_of(const struct opt_parser *p, const struct opt *o)
@@ -416,6 +418,24 @@ static bool says_all(const char *text)
     return text && text[0] && strncmp("all", text, strlen(text)) == 0;
 }
 
+void opt_part(struct opt_parser *p, const char *name, bool built)
+{
+    if (p && !built)
+        notes_add(&p->lacks, "%s", name);
+}
+
+/* "kvgen 0.1.0", and what this build lacks. NULL: no memory. */
+static char *version_text(const struct opt_parser *p)
+{
+    char lacks[NOTES_JOINED_CAP], *text;
+    bool all = p->lacks.count == 0;
+
+    if (asprintf(&text, "%s %s\n%s%s%s", p->program, KVTRACE_VERSION, all ? "" : "built without: ",
+                 all ? "" : notes_join(&p->lacks, ", ", lacks, sizeof(lacks)), all ? "" : "\n") < 0)
+        return NULL;
+    return text;
+}
+
 /* Answers an option that every program has; false if name is none of them. */
 static bool take_common(struct opt_parser *p, const char *name, int *rc, struct err *e)
 {
@@ -434,8 +454,8 @@ static bool take_common(struct opt_parser *p, const char *name, int *rc, struct 
         text = opt_help_listing(p->table);
     else if (strcmp(name, "version") != 0)
         return false;
-    else if (asprintf(&text, "%s %s\n", p->program, KVTRACE_VERSION) < 0)
-        text = NULL;
+    else
+        text = version_text(p);
     free(p->answer);
     p->answer = text;
     *rc = text ? 0 : err_nomem(e, "help text");

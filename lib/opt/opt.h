@@ -18,6 +18,9 @@ struct opt_parser;
  * caller's. NULL: no memory. Every program has -h/--help and --version in addition. */
 struct opt_parser *opt_open(const char *program, const char *usage, const struct opt *table,
                             void *fields);
+/* An optional part of the program, for --version: it says which of them the build lacks. name lives
+ * as long as p: "S3 (libcurl)". p may be NULL. */
+void opt_part(struct opt_parser *p, const char *name, bool built);
 void opt_close(struct opt_parser *p);
 
 /*

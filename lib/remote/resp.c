@@ -1140,3 +1140,8 @@ int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct b
 }
 
 #endif
+
+bool tier_resp_is_built(void)
+{
+    return KVTRACE_RESP;
+}

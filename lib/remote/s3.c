@@ -1122,3 +1122,8 @@ int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bel
 }
 
 #endif
+
+bool tier_s3_is_built(void)
+{
+    return KVTRACE_S3;
+}

@@ -358,3 +358,8 @@ int tier_gpu_count(char *why, size_t cap)
 }
 
 #endif
+
+bool tier_gpu_is_built(void)
+{
+    return KVTRACE_CUDA;
+}

@@ -297,6 +297,11 @@ struct tier_remote_opts {
     uint64_t largest_bytes; /* object of the run; 0: not known */
     struct gap_list *gaps;  /* as of storage */
 };
+/* False: this build has no CUDA, no hiredis, no libcurl, and the function behind it fails. */
+bool tier_gpu_is_built(void);
+bool tier_resp_is_built(void);
+bool tier_s3_is_built(void);
+
 /* Redis and all that speak its protocol. A password comes from REDISCLI_AUTH. -ENOTSUP: built
  * without hiredis, or (rediss:) without TLS. */
 int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,

@@ -1,4 +1,5 @@
-/* Decompresses gzip (RFC 1952), member by member. Private to frame.c. One thread. */
+/* Decompresses gzip (RFC 1952), member by member. Private to frame.c, but for
+ * gzip_is_built. One thread. */
 #ifndef KVTRACE_TRACE_GZIP_H
 #define KVTRACE_TRACE_GZIP_H
 

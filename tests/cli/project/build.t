@@ -9,7 +9,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 
 version=$(sed -n 's/^VERSION := //p' Makefile)
 for program in kvgen kvreplay kvstat kvprecond; do
-    is "$program has the Makefile's version" "$("$BIN/$program" --version)" "$program $version"
+    is "$program has the Makefile's version" "$("$BIN/$program" --version | head -n 1)" "$program $version"
 done
 like 'the change log knows it' "$(sed -n '/^## /p' CHANGELOG.md | head -n 1)" "^## $version"
 

@@ -18,6 +18,7 @@ case $BIN in "$TOP"/*) build=${BIN#"$TOP"/} ;; *) build=$BIN ;; esac
 build=${build%/bin}
 [ -e "$build/lib/base/err.o" ] || skip_all "the objects of $build are not here"
 ! built_with 'fsanitize|coverage' || skip_all 'sanitizers and coverage need libraries of their own'
+case $BIN in /*) build_bin=$BIN ;; *) build_bin=$TOP/$BIN ;; esac
 cuda=$(sed -n 's|.*-DKVTRACE_CUDA=1 -isystem \([^ ]*\)/include.*|\1|p' "$build/flags")
 
 # A copy of the objects as they are, whatever flags they were made with: nothing is compiled here.
@@ -46,6 +47,15 @@ if command -v readelf >/dev/null; then
             grep -vE '^(libc|libm|libdl|librt|libpthread|ld-linux[a-z0-9_-]*)\.so\.[0-9]$')" ''
     done
 fi
+
+# What the tarball lacks beside the build that it is of, its programs say, and the README lists.
+lacks() { for program in kvgen kvreplay kvstat kvprecond; do "$1/$program" --version; done | sed -n 's/^built without: //p' | sed 's/, /\n/g' | sort -u; }
+lacks "$build_bin" >"$TMP/lacks.build"
+lacks bin >"$TMP/lacks.static"
+is 'what it lacks' "$(comm -13 "$TMP/lacks.build" "$TMP/lacks.static" | grep -vE '^(spreadsheets|S3|live KV events|wear of NVMe drives) \(')" ''
+is 'all of that is said' "$(grep -cE '^(spreadsheets \(libxlsxwriter|S3 \(libcurl|live KV events \(libzmq|wear of NVMe drives \(libnvme)\)$' "$TMP/lacks.static")" 4
+listed=$(tr '\n' ' ' <README.md | sed 's/.*The tarball of `make static` lacks //; s/: their libraries need.*//; s/ and /, /; s/, /\n/g' | sort)
+is 'and stands in the README' "$listed" "$(grep -E '^(spreadsheets|S3|live|wear)' "$TMP/lacks.static")"
 
 # The four of them at work, a folder as target.
 pipeline() {

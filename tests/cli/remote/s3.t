@@ -220,14 +220,6 @@ is 'kvstat has it' "$(json stat.json '.groups[] | select(.by.op == "Read") | .fi
 
 # ---- ways to the store ----
 exits 'the endpoint of the environment' 0 env AWS_ENDPOINT_URL="$door" "$BIN/kvreplay" --no-notes -o r.csv --target s3://bucket/fresh t.csv
-for bad in host http://me:hush-hush@host http://127.0.0.1:7500/path http:// "http://a b"; do
-    exits "an endpoint of the environment that is none: ${bad%hush*}" 2 env AWS_ENDPOINT_URL="$bad" "$BIN/kvreplay" --target s3://bucket/fresh -o r.csv t.csv
-    stderr_like 'says so' '^kvreplay: AWS_ENDPOINT_URL: it (is not|must be a server|must not hold access keys)'
-    is 'and repeats no key' "$(grep -c hush "$TMP/stderr")" 0
-done
-exits 'one that ends in a slash' 0 env AWS_ENDPOINT_URL="$door/" "$BIN/kvreplay" --no-notes -o r.csv --target s3://bucket/fresh t.csv
-exits 'a region of the environment that is none' 2 env AWS_REGION='eu 1' "$BIN/kvreplay" --target "$uri" -o r.csv t.csv
-stderr_like 'is named' '^kvreplay: AWS_REGION: it may have only letters'
 virtual=$(echo "$door" | sed 's/127.0.0.1/localhost/')
 exits 'the bucket in the name of the host' 0 replay --summary s.json --target "s3://bucket/fresh?endpoint=$virtual&style=virtual&part=5MiB" parts.csv
 is 'nothing is left there' "$(names | grep -c fresh)" 0

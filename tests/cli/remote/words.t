@@ -40,6 +40,7 @@ AWS_ENDPOINT_URL|$door\r\nX-Other: 1|2|AWS_ENDPOINT_URL: it has a line end
 AWS_ENDPOINT_URL| $door|2|AWS_ENDPOINT_URL: it has a blank
 AWS_ENDPOINT_URL|$door\t|2|AWS_ENDPOINT_URL: it has a blank
 AWS_ENDPOINT_URL|\"$door\"|2|AWS_ENDPOINT_URL: it is not http:// or https://
+AWS_ENDPOINT_URL|http://|2|AWS_ENDPOINT_URL: it is not http:// or https:// followed by a server
 AWS_ENDPOINT_URL|127.0.0.1:$port|2|AWS_ENDPOINT_URL: it is not http:// or https://
 AWS_ENDPOINT_URL|http://me:hush@127.0.0.1:$port|2|AWS_ENDPOINT_URL: it must not hold access keys
 AWS_ENDPOINT_URL|http://127.0.0.1:0$port$port|2|AWS_ENDPOINT_URL: it has a port that is not a number from 1 to 65535
