@@ -50,9 +50,8 @@ static const char *sim_parameter(struct tier_sim_opts *sim, char *part)
                    ? NULL
                    : "bw= takes a rate with its unit, above zero: bw=2GB/s";
     if (value && strcmp(part, "lat") == 0)
-        return units_parse_duration(value, &sim->latency_ns) == 0
-                   ? NULL
-                   : "lat= takes a time: lat=100us";
+        return units_parse_duration(value, &sim->latency_ns) == 0 ? NULL
+                                                                  : "lat= takes a time: lat=100us";
     if (value && strcmp(part, "servers") == 0) {
         if (units_parse_u64(value, &n) < 0 || n < 1 || n > TIER_SIM_SERVERS_MAX)
             return "servers= takes a number from 1 to 256";

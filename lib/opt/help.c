@@ -32,7 +32,9 @@ static const struct opt own[] = {
      .letter = 'h',
      .type = OPT_FLAG,
      .help = "Print this text; --help all: every option."},
-    {.name = "version", .type = OPT_FLAG, .help = "Print name, version, and what this build lacks."},
+    {.name = "version",
+     .type = OPT_FLAG,
+     .help = "Print name, version, and what this build lacks."},
     {0},
 };
 

@@ -601,7 +601,7 @@ static void the_burst_after_a_stop(void **state)
     for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
         struct run *r = run_of(GB, 2 * GB, 0);
         const int64_t ns = 1000000;
-        struct gap_list *gaps = gap_list_create();
+        struct gap_list *gaps = gap_list_create(NULL);
         struct gap_loop loop;
 
         for (int k = 0; k < 600; k++) {
