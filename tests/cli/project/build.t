@@ -3,6 +3,7 @@
 # all that install made, a list of packages. A bug looked like a man page that install forgot, files that uninstall
 # left, or a link that failed for want of a library that nothing calls.
 # builds: plain
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 cd "$TOP" || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -3,6 +3,7 @@
 # completions and examples. A bug looked like a program that did not start on the host it was copied to, because it
 # needed a library of this one.
 # builds: plain
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 cd "$TOP" || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -54,7 +55,7 @@ lacks "$build_bin" >"$TMP/lacks.build"
 lacks bin >"$TMP/lacks.static"
 is 'what it lacks' "$(comm -13 "$TMP/lacks.build" "$TMP/lacks.static" | grep -vE '^(spreadsheets|S3|live KV events|wear of NVMe drives) \(')" ''
 is 'all of that is said' "$(grep -cE '^(spreadsheets \(libxlsxwriter|S3 \(libcurl|live KV events \(libzmq|wear of NVMe drives \(libnvme)\)$' "$TMP/lacks.static")" 4
-listed=$(tr '\n' ' ' <README.md | sed 's/.*The tarball of `make static` lacks //; s/: their libraries need.*//; s/ and /, /; s/, /\n/g' | sort)
+listed=$(tr '\n' ' ' <README.md | sed 's/.*The tarball of .make static. lacks //; s/: their libraries need.*//; s/ and /, /; s/, /\n/g' | sort)
 is 'and stands in the README' "$listed" "$(grep -E '^(spreadsheets|S3|live|wear)' "$TMP/lacks.static")"
 
 # The four of them at work, a folder as target.
