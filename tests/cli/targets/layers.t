@@ -1,7 +1,8 @@
 #!/bin/sh
 # layers.t - what lies below a target is followed to the last devices, whose counters count: a loop device without direct I/O
 # is a page cache, with it a way to the disk; btrfs and an overlay have the device of what they lie on; memory below a file
-# system is memory. A bug looked like a disk that read 0 of 32 MB, and "good", and a btrfs without counters.
+# system is memory. A bug looked like a disk that read 0 of 32 MB, and "good", and a btrfs without counters. It prints a table
+# of what was found. Device mapper, RAID, bcachefs and ZFS are in test_target_layers.c, by recorded trees of /sys.
 # builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
@@ -11,8 +12,12 @@ summary=$TMP/s.json
 loops=
 leave() {
     left=$?
-    umount "$TMP/outer" "$TMP/inner" "$TMP/btrfs" "$TMP/over" "$TMP/memory" 2>/dev/null
-    for l in $loops; do losetup -d "$l"; done
+    umount "$TMP/over" 2>/dev/null
+    for l in $loops; do # the newest first: it may lie in an older one
+        umount "$TMP/${l#*:}" 2>/dev/null
+        losetup -d "${l%%:*}"
+    done
+    umount "$TMP/memory" 2>/dev/null
     (exit $left)
     tap_exit
 }
@@ -22,61 +27,106 @@ awk 'BEGIN {
     for (i = 0; i < 32; i++) printf "0,Write,2097152,Tier-2,k%d,Prefill\n", i
     for (i = 0; i < 64; i++) printf "0.1,Read,2097152,Tier-2,k%d,Prefill\n", i % 32
 }' >"$TMP/t.csv"
-replay() { "$BIN/kvreplay" --inflight 4 --target "$1/kv" --summary "$summary" -o /dev/null "$TMP/t.csv" 2>"$TMP/err"; }
-figures() { json "$summary" '.evidence.target, .evidence.layers, (.kernel.device_read_bytes | . != null and . > 120000000), (.validity[] |
-    select(.figures == "storage") | .state, .why)'; }
-# loop NAME MIB DIO: an ext4 in $TMP/NAME.img, mounted on $TMP/NAME.
-loop() {
-    truncate -s "$2M" "$TMP/$1.img" && mkfs.ext4 -q -F "$TMP/$1.img" && mkdir -p "$TMP/$1" &&
-        device=$(losetup --find --show --direct-io="$3" "$TMP/$1.img") && loops="$device $loops" && mount "$device" "$TMP/$1"
-}
 
-mkdir "$TMP/here"
-replay "$TMP/here"
-if [ "$(json "$summary" '.evidence.target, (.kernel.device_read_bytes > 120000000), .evidence.cache_below')" != 'storage true null' ]; then
-    skip_all 'the scratch folder is on no device that counts'
-fi
+# seen NAME TARGET: a replay there. Sets found to what is said: of the target, its layers, whether the device's counters have
+# what was read, the device with a cache below, whether the run is valid, and what the figures of storage are doubted for (a
+# cache, memory; what other programs do on the same disk is no matter here). It becomes a row of the table.
+seen() {
+    "$BIN/kvreplay" --inflight 4 --destroy-data --target "$2" --summary "$summary" -o /dev/null "$TMP/t.csv" 2>"$TMP/err" || cat "$TMP/err"
+    found=$(jq -r '[.evidence.target, .evidence.layers, (.kernel.device_read_bytes | . != null and . > 120000000),
+        (.evidence.cache_below // "-"), .valid, ([.validity[] | select(.figures == "storage") | .why // ""] | join("; ") |
+            if test("page cache") then "cache" elif test("is memory") then "memory" else "-" end)] | join("|")' "$summary")
+    printf '%s|%s\n' "$1" "$found" >>"$TMP/table"
+}
+# place NAME TARGET MEDIUM LAYERS COUNTED CACHE DOUBT: one that is as said. COUNTED is any where the disk need not be read:
+# others read there, too.
+place() {
+    seen "$1" "$2"
+    [ "$5" = any ] || is "$1: device counters" "$(echo "$found" | cut -d '|' -f 3)" "$5"
+    is "$1" "$(echo "$found" | cut -d '|' -f 1,2,4,6)" "$3|$4|$6|$7"
+}
+# image NAME FILE_SYSTEM MIB DIO FOLDER: one of that size in FOLDER, on a loop device, $device, mounted on $TMP/NAME unless the
+# file system is none. Fails where the machine has no such thing.
+image() {
+    mkdir -p "$TMP/$1" && truncate -s "$3M" "$5/$1.img" || return 1
+    case $2 in
+    ext4) mkfs.ext4 -q -F "$5/$1.img" ;;
+    xfs) mkfs.xfs -q -f "$5/$1.img" ;;
+    btrfs) mkfs.btrfs -q -f "$5/$1.img" ;;
+    esac >/dev/null 2>&1 || return 1
+    device=$(losetup --find --show --direct-io="$4" "$5/$1.img" 2>/dev/null) || return 1
+    loops="$device:$1 $loops"
+    [ "$4" = off ] || [ "$(cat "/sys/block/${device#/dev/}/loop/dio")" = 1 ] || return 1
+    [ "$2" = none ] || mount "$device" "$TMP/$1" 2>/dev/null
+}
+without() { ok "$1 # SKIP this machine has none" true; }
+
+mkdir "$TMP/here" "$TMP/memory" "$TMP/over" "$TMP/lower" "$TMP/upper" "$TMP/work"
+seen 'a folder here' "$TMP/here/kv"
+case $found in
+storage\|*\|true\|-\|*) ;;
+*) skip_all 'the scratch folder is on no device that counts' ;;
+esac
 below=$(json "$summary" .evidence.layers)
 
-mkdir "$TMP/memory" "$TMP/over" "$TMP/lower" "$TMP/upper" "$TMP/work"
 mount -t tmpfs none "$TMP/memory"
+place tmpfs "$TMP/memory/kv" memory tmpfs false - memory
 if mount -t overlay overlay -o "lowerdir=$TMP/lower,upperdir=$TMP/upper,workdir=$TMP/work" "$TMP/over" 2>/dev/null; then
-    replay "$TMP/over"
-    is 'overlay on a disk' "$(figures)" "storage overlay on $below true good "
+    place 'overlay on a disk' "$TMP/over/kv" storage "overlay on $below" true - -
     umount "$TMP/over"
     mkdir "$TMP/memory/upper" "$TMP/memory/work"
     mount -t overlay overlay -o "lowerdir=$TMP/lower,upperdir=$TMP/memory/upper,workdir=$TMP/memory/work" "$TMP/over"
-    replay "$TMP/over"
-    is 'overlay in memory' "$(json "$summary" '.evidence | .target, .layers')" 'memory overlay on tmpfs'
+    place 'overlay on tmpfs' "$TMP/over/kv" memory 'overlay on tmpfs' false - memory
     umount "$TMP/over"
 else
-    ok 'overlay # SKIP none can be mounted' true
+    without overlay
 fi
 
-if losetup --find >/dev/null 2>&1 && loop inner 300 off; then
-    replay "$TMP/inner"
-    like 'loop device without direct I/O' "$(figures)" \
-        "^storage ext4 on ${device#/dev/} \\(no direct I/O\\) on $below false unreliable [0-9]+ % of the bytes read came from the page cache below ${device#/dev/}, "
-    is 'which makes the run invalid' "$(json "$summary" '.valid, .evidence.cache_below')" "false ${device#/dev/}"
-    umount "$TMP/inner"
-    if loop outer 400 on && [ "$(cat "/sys/block/${device#/dev/}/loop/dio")" = 1 ]; then
-        outer="ext4 on ${device#/dev/} on $below"
-        replay "$TMP/outer"
-        is 'loop device with direct I/O' "$(figures)" "storage $outer true good "
-        truncate -s 250M "$TMP/outer/x.img"
-        if command -v mkfs.btrfs >/dev/null && mkfs.btrfs -q -f "$TMP/outer/x.img" >/dev/null 2>&1 &&
-            device=$(losetup --find --show --direct-io=on "$TMP/outer/x.img") && mkdir "$TMP/btrfs" && mount "$device" "$TMP/btrfs"; then
-            loops="$device $loops"
-            replay "$TMP/btrfs"
-            is 'btrfs on a loop device in a loop device' "$(figures)" "storage btrfs on ${device#/dev/} on $outer true good "
-            umount "$TMP/btrfs"
-        else
-            ok 'btrfs # SKIP no mkfs.btrfs, or none can be mounted' true
-        fi
+# A loop device without direct I/O caches; with it, it is a way to the disk.
+if image cached ext4 300 off "$TMP"; then
+    cached=${device#/dev/}
+    place 'loop, no dio: ext4' "$TMP/cached/kv" storage "ext4 on $cached (no direct I/O) on $below" any "$cached" cache
+    is 'which makes the run invalid' "$(json "$summary" .valid)" false
+    umount "$TMP/cached"
+else
+    without 'a loop device'
+fi
+for kind in ext4 xfs btrfs; do
+    if image "$kind" "$kind" 400 on "$TMP"; then
+        place "loop, dio: $kind" "$TMP/$kind/kv" storage "$kind on ${device#/dev/} on $below" true - -
+        umount "$TMP/$kind"
     else
-        ok 'direct I/O # SKIP a loop device has none here' true
+        without "$kind on a loop device with direct I/O"
+    fi
+done
+if image raw none 200 on "$TMP"; then
+    place 'loop, dio: raw' "$device" storage "${device#/dev/} on $below" true - -
+else
+    without 'a loop device with direct I/O'
+fi
+if image outer ext4 600 on "$TMP"; then
+    outer="ext4 on ${device#/dev/} on $below"
+    if image nested ext4 300 on "$TMP/outer"; then
+        place 'loop in loop, dio in both' "$TMP/nested/kv" storage "ext4 on ${device#/dev/} on $outer" true - -
+        umount "$TMP/nested"
+    else
+        without 'a loop device in a loop device'
+    fi
+    if image inner ext4 250 off "$TMP/outer"; then
+        inner=${device#/dev/}
+        place 'loop, no dio, in loop' "$TMP/inner/kv" storage "ext4 on $inner (no direct I/O) on $outer" any "$inner" cache
+        umount "$TMP/inner"
+    else
+        without 'a loop device in one with direct I/O'
     fi
 else
-    ok 'loop devices # SKIP there are none' true
+    without 'a loop device for others'
 fi
+
+{
+    echo 'target|is|layers|device counters|cache below|valid|doubted for'
+    cat "$TMP/table"
+} | while IFS='|' read -r name medium layers counted cache valid doubt; do
+    diag "$(printf '%-26s %-8s %-66s %-16s %-12s %-6s %s' "$name" "$medium" "$layers" "$counted" "$cache" "$valid" "$doubt")"
+done
 done_testing
