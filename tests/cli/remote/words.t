@@ -111,6 +111,41 @@ exits 'a stream' 1 "$BIN/kvprecond" --mode stream --size 1M s3://bucket/q
 stderr_like 'has the words, too' 'S3:SomethingNew: the words of SomethingNew'
 admin -X PUT "$door/-/PUT/code=503:SomethingNew/0"
 
+# The same of a server that says so from the start: HTTP status, header, body, what is told.
+cat >says.py <<'END'
+import os, socket
+door = socket.create_server(("127.0.0.1", 0))
+with open("says.new", "w") as out:
+    out.write("%d" % door.getsockname()[1])
+os.rename("says.new", "says")
+while True:
+    peer, _ = door.accept()
+    head = b""
+    while b"\r\n\r\n" not in head and (piece := peer.recv(65536)):
+        head += piece
+    with open("answer", "rb") as answer:
+        http, header, body = answer.read().split(b"|")[:3]
+    peer.sendall(b"HTTP/1.1 %s X\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n\r\n%s" % (http, len(body), header or b"A: b", body))
+    peer.shutdown(socket.SHUT_WR)
+    peer.recv(65536)
+    peer.close()
+END
+python3 says.py &
+servers="$servers $!"
+until [ -s says ]; do sleep 0.05; done
+while IFS='|' read -r http header body said; do
+    printf '%s|%s|%s|' "$http" "$header" "$body" >answer
+    exits "$http from the start" 3 replay --target "s3://bucket/p?endpoint=http://127.0.0.1:$(cat says)"
+    stderr_like "$http from the start: what is told" "^kvreplay: s3://bucket/p: $said\$"
+done <<'END'
+307|Location: https://other.example/bucket?x|moved|S3:HTTP307: its endpoint is https://other.example
+301||<Error><Code>PermanentRedirect</Code><Message>use it</Message><Endpoint>bucket.eu.example</Endpoint></Error>|S3:PermanentRedirect: use it; its endpoint is bucket.eu.example
+413||<html>too large</html>|S3:HTTP413: the request is larger than .*
+403||<html>a proxy</html>|S3:HTTP403: the access key may not read objects .*\(s3:ListBucket\).*
+503||<Error><Code>XMinioServerNotInitialized</Code><Message>Server not initialized yet</Message></Error>|S3:XMinioServerNotInitialized: Server not initialized yet
+400||<Error><Code>AuthorizationHeaderMalformed</Code><Message>the region is wrong; expecting eu-west-1, key hush-hush</Message></Error>|S3:AuthorizationHeaderMalformed: the region is wrong; expecting eu-west-1, key \(hidden.*
+END
+
 # A name that style=virtual makes, and nobody knows.
 exits 'a bucket before an address' 3 replay --target "s3://bucket/p?endpoint=$door&style=virtual"
 stderr_like 'the name that was looked for' "does not answer: Could not resolve host: bucket\\.127\\.0\\.0\\.1: style=virtual puts the bucket before"
