@@ -147,11 +147,12 @@ static int open_queues(struct run *r, struct err *e)
     r->service = hist_create();
     r->progress_line.progress =
         progress_open(stderr, options_program(), (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
-    r->witness.gaps = gap_list_create();
     r->report.held = (struct fill_held){hist_create(), hist_create()};
-    if (!r->service || !r->progress_line.progress || !r->witness.gaps || !r->report.held.held ||
-        !r->report.held.freed)
+    if (!r->service || !r->progress_line.progress || !r->report.held.held || !r->report.held.freed)
         return err_nomem(e, "buffers");
+    r->witness.gaps = gap_list_create(e);
+    if (!r->witness.gaps)
+        return -ENOMEM;
     r->report.service = r->service;
     for (unsigned i = 0; i < r->report.lane_count && ret == 0; i++) {
         ret = lane_open_queues(&r->lanes[i], &r->report.fallbacks, e);

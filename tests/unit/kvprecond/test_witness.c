@@ -85,7 +85,7 @@ static void what_others_moved(void **state)
 /* A stop of 0.4 s in a span is known as a share of it, and the next span knows nothing of it. */
 static void spans_follow_each_other(void **state)
 {
-    struct witness w = {.gaps = gap_list_create()};
+    struct witness w = {.gaps = gap_list_create(NULL)};
     struct gap_loop process;
     struct disturbance d;
     struct facts facts = {0};
