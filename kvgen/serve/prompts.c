@@ -174,7 +174,8 @@ static int copy(const struct conversation *c, struct prompt *out)
     }
     memcpy(piece, c->piece, c->pieces * sizeof(*piece));
     memcpy(out->class, c->class, c->pieces);
-    out->chain = (struct chain){piece, c->pieces};
+    out->chain.pieces = piece;
+    out->chain.count = c->pieces;
     out->tokens = chain_tokens(&out->chain) - piece[c->pieces - 1].tokens;
     return 0;
 }
