@@ -117,7 +117,7 @@ static void add_storage(char *buf, size_t n, const struct figures *f)
     else if (strcmp(kind, "engine") == 0 && of_run > 0)
         snprintf(pages, sizeof(pages), ", pages in runs of %.*f", of_run < 10, of_run);
     lines_shorten(place, device[0] ? device : target, 30);
-    snprintf(buf, n, "storage%s%s (%.30s%s%.30s%s)", place[0] ? " on " : "", place, engine,
+    snprintf(buf, n, "storage%s%s (%.30s%s%.30s%.30s)", place[0] ? " on " : "", place, engine,
              flags && flags->list.n > 0 ? ", " : "",
              flags && flags->list.n > 0 ? flags->list.item[0] : "", pages);
 }
