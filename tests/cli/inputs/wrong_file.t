@@ -58,7 +58,7 @@ said 'events for kvreplay' ': not a trace: KV events \(kvgen' "$BIN/kvreplay" --
 # Sizes and rates without a unit.
 told "$BIN/kvgen" --model tiny-1b --users 2 --duration 5 --curve "$TMP/c.csv" --curve-sizes 64,128GiB,0.5 -o none
 is 'capacities are GiB' "$(sed 1d "$TMP/c.csv" | cut -d, -f1 | head -n 3 | tr '\n' ' ')" '536870912 68719476736 137438953472 '
-said 'a rate without a unit' '--tier-engine: .*expected bw=RATE' "$BIN/kvreplay" --tier-engine 2=sim:bw=2 "$file"
+said 'a rate without a unit' 'bw= takes a rate with its unit' "$BIN/kvreplay" --tier-engine 2=sim:bw=2 "$file"
 said 'and of a tier' '--tier-model: .*a rate needs a unit, such as GB/s' "$BIN/kvgen" --tier-model 2=read:7 -o none
 
 # What strace cannot see.
