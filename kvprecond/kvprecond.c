@@ -152,7 +152,7 @@ static int open_queues(struct run *r, struct err *e)
         return err_nomem(e, "buffers");
     r->witness.gaps = gap_list_create(e);
     if (!r->witness.gaps)
-        return -ENOMEM;
+        return e->code;
     r->report.service = r->service;
     for (unsigned i = 0; i < r->report.lane_count && ret == 0; i++) {
         ret = lane_open_queues(&r->lanes[i], &r->report.fallbacks, e);

@@ -7,9 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
 
-#define FOREIGN_SHARE 0.1 /* of our bytes; above it, others had a part in the times */
 #define FOREIGN_BYTES ((uint64_t)16 << 20) /* less is the file system's own journal */
-#define THROTTLED_NS  1000000
 
 void witness_begin(struct witness *w)
 {
@@ -82,7 +80,7 @@ bool disturbance_is_foreign(const struct disturbance *d)
 {
     uint64_t foreign = foreign_bytes(d);
 
-    return foreign >= FOREIGN_BYTES && (double)foreign > FOREIGN_SHARE * (double)d->own_bytes;
+    return foreign >= FOREIGN_BYTES && (double)foreign > JUDGE_FOREIGN_SHARE * (double)d->own_bytes;
 }
 
 /* "CPU contention: threads waited for a CPU 12 % of the time, a CPU quota held them back for 2 s"
@@ -91,7 +89,7 @@ static void tell_processors(const struct disturbance *d, char why[DISTURBANCE_WH
 {
     char quota[80] = "", took[32];
 
-    if (d->throttled_ns >= THROTTLED_NS)
+    if (d->throttled_ns >= JUDGE_DELAY_NS)
         snprintf(quota, sizeof(quota), "; the control group's CPU quota held them back for %s",
                  units_format_duration(took, sizeof(took), (double)d->throttled_ns));
     if (d->stolen >= d->waited && d->stolen >= d->stopped)

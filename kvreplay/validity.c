@@ -11,9 +11,8 @@
 #include "lib/base/units.h"
 
 #define VALIDITY_NEAR_CEILING 0.7
-#define VALIDITY_BEYOND       1.25 /* times what was asked, or what the kernel saw */
-#define VALIDITY_KERNEL_NS    1e8  /* the kernel counts ms: less is not compared */
-#define VALIDITY_DELAY_NS     1000000
+#define VALIDITY_BEYOND       1.25  /* times what was asked, or what the kernel saw */
+#define VALIDITY_KERNEL_NS    1e8   /* the kernel counts ms: less is not compared */
 #define VALIDITY_FOREIGN      8e6   /* bytes; less moves no percentile */
 #define VALIDITY_TABLES       4e6   /* bytes of its own that a file system writes in any run, */
 #define VALIDITY_TABLE        16384 /* and for each object that is written or removed */
@@ -129,48 +128,42 @@ static double foreign_bytes(const struct evidence *ev)
 /* "others moved 2.10 GiB/s on the device, kvreplay 150 MiB/s" */
 static const char *foreign_rates(char buf[VALIDITY_WHY_CAP], const struct evidence *ev)
 {
-    const struct others *o = &ev->others;
-    double own = (double)(o->last.own_read - o->first.own_read) +
-                 (double)(o->last.own_write - o->first.own_write);
     double s = ev->elapsed_ns > 0 ? (double)ev->elapsed_ns / 1e9 : 1;
     char a[32], b[32];
 
     snprintf(buf, VALIDITY_WHY_CAP, "others moved %s on the device, kvreplay %s",
              units_format_rate(a, sizeof(a), foreign_bytes(ev) / s),
-             units_format_rate(b, sizeof(b), own / s));
+             units_format_rate(b, sizeof(b), others_own(&ev->others) / s));
     return buf;
 }
 
 static bool is_shared(const struct evidence *ev)
 {
-    const struct others *o = &ev->others;
-    double own = (double)(o->last.own_read - o->first.own_read) +
-                 (double)(o->last.own_write - o->first.own_write);
+    double foreign = foreign_bytes(ev);
 
-    return o->known && ev->storage && foreign_bytes(ev) >= VALIDITY_FOREIGN &&
-           foreign_bytes(ev) > OTHERS_SHARE * own;
+    return ev->others.known && ev->storage && foreign >= VALIDITY_FOREIGN &&
+           foreign > JUDGE_FOREIGN_SHARE * others_own(&ev->others);
 }
 
 /* Other work on the device, and more written than was asked for. */
 static void note_foreign(struct validity *v, const struct evidence *ev)
 {
-    const struct machine *before = &ev->machine_before, *after = &ev->machine_after;
     const struct counts *n = ev->counts;
     double asked = (double)n->read_bytes[TRACE_STORAGE] + (double)n->write_bytes[TRACE_STORAGE];
+    uint64_t moved;
+    bool known = machine_moved(&ev->machine_before, &ev->machine_after, &moved);
+    double own = (double)moved;
     double seen = (double)(ev->after.read_bytes - ev->before.read_bytes) +
                   (double)(ev->after.write_bytes - ev->before.write_bytes);
-    double own = (double)(after->read_bytes - before->read_bytes) +
-                 (double)(after->write_bytes - before->write_bytes);
     char a[32], b[32];
 
-    if (before->io_known && after->io_known && ev->storage && asked >= ORIGIN_ENOUGH &&
-        own > VALIDITY_BEYOND * asked)
+    if (known && ev->storage && asked >= ORIGIN_ENOUGH && own > VALIDITY_BEYOND * asked)
         validity_note(v,
                       "this process moved %s for the %s that Tier-2 rows asked for: whole blocks "
                       "of 4 KiB, objects made for reads, the trace and the results are in it",
                       units_format_bytes(a, sizeof(a), own),
                       units_format_bytes(b, sizeof(b), asked));
-    own = before->io_known && after->io_known ? own : asked;
+    own = known ? own : asked;
     if (ev->counted && ev->storage && seen >= ORIGIN_ENOUGH &&
         (seen > VALIDITY_BEYOND * own || is_shared(ev)))
         validity_note(
@@ -518,7 +511,7 @@ static void judge_delay(struct validity *v, const struct evidence *ev, unsigned 
     double all = (double)delay.unlisted_ns / service_ns;
     share = all > share ? all : share;
     double added = tier == TRACE_STORAGE ? added_by_waits(ev, times, share) : share;
-    if (added > JUDGE_MOVES && delay.unlisted_ns >= VALIDITY_DELAY_NS)
+    if (added > JUDGE_MOVES && delay.unlisted_ns >= JUDGE_DELAY_NS)
         judge_tier(v, ev, tier, VALIDITY_UNRELIABLE,
                    "CPU contention: thread %s waited for a CPU %.0f %% of the rows' time",
                    gap_list_loop_name(ev->gaps, delay.loop), 100 * (share < 1 ? share : 1));
@@ -787,7 +780,7 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
                           : "the target was slower than the trace",
                       units_format_duration(a, sizeof(a), (double)n->lag_max_ns),
                       units_format_duration(b, sizeof(b), (double)ev->lag_limit_ns));
-    if (machine_throttled_ns(&ev->machine_before, &ev->machine_after) >= VALIDITY_DELAY_NS)
+    if (machine_throttled_ns(&ev->machine_before, &ev->machine_after) >= JUDGE_DELAY_NS)
         validity_note(v,
                       "the control group's CPU quota of %.3g CPUs held its processes back for %s",
                       ev->machine_before.groups.cpus,

@@ -168,7 +168,7 @@ struct kv_cache_ops {
     void (*preempted)(struct kv_cache *c, struct kv_request *r); /* its blocks go back */
     /* A transfer ended. */
     void (*transfer_done)(struct kv_cache *c, uint64_t id);
-    /* The step's outputs are all told. */
+    /* The step's outputs are all told. NULL: nothing. */
     void (*step_done)(struct kv_cache *c);
     /* A second has passed: what the engine does by the clock. NULL: nothing. */
     void (*second)(struct kv_cache *c);
@@ -219,8 +219,8 @@ struct kv_below_ops {
     /* A request gets that block of the GPU: to overwrite it, or for what is cached in it. */
     void (*taken)(struct kv_below *b, uint32_t block);
     void (*transfer_done)(struct kv_below *b, uint64_t id);
-    void (*step_done)(struct kv_below *b);
-    void (*second)(struct kv_below *b); /* NULL: nothing */
+    void (*step_done)(struct kv_below *b); /* NULL: nothing */
+    void (*second)(struct kv_below *b);    /* NULL: nothing */
     void (*depart)(struct kv_below *b, void *state);
     bool (*busy)(const struct kv_below *b);
 };

@@ -475,7 +475,7 @@ static void transfer_done(struct kv_cache *c, uint64_t id)
 
 static void step_done(struct kv_cache *c)
 {
-    if (c->o.below)
+    if (c->o.below && c->o.below_ops->step_done)
         c->o.below_ops->step_done(c->o.below);
 }
 

@@ -13,8 +13,10 @@ int chunk_keys_make(struct chunk_keys *k, const struct chain *chain, uint64_t pr
                              .prompt_full = prompt_tokens / chunk_tokens};
     k->full = malloc((k->full_count + 1) * sizeof(*k->full));
     k->prompt = malloc((k->prompt_full + 1) * sizeof(*k->prompt));
-    if (!k->full || !k->prompt)
+    if (!k->full || !k->prompt) {
+        chunk_keys_free(k);
         return -ENOMEM;
+    }
     struct chain_walk walk = {.chain = chain, .key = chain_root(0)}, end = walk;
     for (uint64_t i = 0; i < k->full_count; i++) {
         k->full[i] = chain_key(&walk, (i + 1) * chunk_tokens);

@@ -15,7 +15,7 @@ struct chunk_keys {
     uint64_t prompt_count;
 };
 
-/* unfull: the prompt's un-full end is a chunk, too. 0 or -ENOMEM; chunk_keys_free in both cases. */
+/* unfull: the prompt's un-full end is a chunk, too. 0, then chunk_keys_free; or -ENOMEM. */
 int chunk_keys_make(struct chunk_keys *k, const struct chain *chain, uint64_t prompt_tokens,
                     uint64_t chunk_tokens, bool unfull);
 void chunk_keys_free(struct chunk_keys *k);

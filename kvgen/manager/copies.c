@@ -613,11 +613,6 @@ static void transfer_done(struct kv_cache *c, uint64_t id)
     free(j.keys);
 }
 
-static void step_done(struct kv_cache *c)
-{
-    (void)c;
-}
-
 static bool busy(const struct kv_cache *c)
 {
     return c->jobs.open > 0;
@@ -637,7 +632,6 @@ const struct kv_cache_ops copies_cache_ops = {
     .finished = give_back,
     .preempted = give_back,
     .transfer_done = transfer_done,
-    .step_done = step_done,
     .depart = depart,
     .room = room,
     .room_free = room_free,

@@ -129,7 +129,6 @@ static int arrive(struct kv_below *b, struct kv_request *r, void **state)
     s->request = r;
     if (chunk_keys_make(&s->keys, &r->chain, r->prompt_tokens, b->s.chunk_tokens,
                         b->s.save_unfull_chunk)) {
-        chunk_keys_free(&s->keys);
         free(s);
         return -ENOMEM;
     }
@@ -417,11 +416,6 @@ static void transfer_done(struct kv_below *b, uint64_t id)
         work(b);
 }
 
-static void step_done(struct kv_below *b)
-{
-    (void)b;
-}
-
 static bool busy(const struct kv_below *b)
 {
     return b->jobs.open > 0 && !b->stuck;
@@ -440,7 +434,6 @@ const struct kv_below_ops lmcache_below_ops = {
     .finished = finished,
     .taken = taken,
     .transfer_done = transfer_done,
-    .step_done = step_done,
     .depart = depart,
     .busy = busy,
 };

@@ -111,7 +111,6 @@ static int arrive(struct kv_below *b, struct kv_request *r, void **state)
         return -ENOMEM;
     s->request = r;
     if (chunk_keys_make(&s->keys, &r->chain, r->prompt_tokens, b->o.chunk_tokens, false)) {
-        chunk_keys_free(&s->keys);
         free(s);
         return -ENOMEM;
     }
@@ -300,11 +299,6 @@ static void transfer_done(struct kv_below *b, uint64_t id)
     free(j.keys);
 }
 
-static void step_done(struct kv_below *b)
-{
-    (void)b;
-}
-
 static void second(struct kv_below *b)
 {
     b->now = NULL;
@@ -329,7 +323,6 @@ const struct kv_below_ops lmcache_mp_below_ops = {
     .finished = finished,
     .taken = taken,
     .transfer_done = transfer_done,
-    .step_done = step_done,
     .second = second,
     .depart = depart,
     .busy = busy,

@@ -522,11 +522,6 @@ static void transfer_done(struct kv_cache *c, uint64_t id)
     free(j.keys);
 }
 
-static void step_done(struct kv_cache *c)
-{
-    (void)c;
-}
-
 static uint64_t room(const struct kv_cache *c)
 {
     return c->s.device_pages;
@@ -565,7 +560,6 @@ const struct kv_cache_ops sglang_cache_ops = {
     .finished = finished,
     .preempted = preempted,
     .transfer_done = transfer_done,
-    .step_done = step_done,
     .depart = depart,
     .room = room,
     .room_free = room_free,

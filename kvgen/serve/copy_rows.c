@@ -273,7 +273,7 @@ static void promote(struct copy_rows *c, const struct kv_transfer *t)
     }
 }
 
-/* A block comes to the GPU. true: it is the first one with its key. */
+/* A block comes to the GPU. *first: it is the first one with its key. NULL: no memory. */
 static struct copy *comes_up(struct copy_rows *c, uint64_t key, bool *first)
 {
     struct copy *copy = find(c, TRACE_GPU, key);

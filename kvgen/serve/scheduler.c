@@ -461,7 +461,8 @@ void scheduler_outputs(struct scheduler *s, const struct step *step)
         if (s->listener.output)
             s->listener.output(s->listener.ctx, r);
     }
-    s->ops->step_done(s->cache);
+    if (s->ops->step_done)
+        s->ops->step_done(s->cache);
 }
 
 void scheduler_loaded(struct scheduler *s, struct serve_request *r)

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "lib/facts/judge.h"
+
 #define OTHERS_BYTES ((uint64_t)1 << 20) /* in an interval; less is a journal */
 
 static bool read_sample(const struct others *o, struct others_sample *s, int64_t now_ns)
@@ -59,7 +61,7 @@ bool others_take(struct others *o, const struct others_sample *s)
         more += (uint64_t)(write - o->write);
         o->write = write;
     }
-    return more >= OTHERS_BYTES && (double)more > OTHERS_SHARE * (double)own;
+    return more >= OTHERS_BYTES && (double)more > JUDGE_FOREIGN_SHARE * (double)own;
 }
 
 bool others_look(struct others *o, int64_t now_ns, bool always, bool *foreign)
@@ -85,4 +87,10 @@ uint64_t others_read(const struct others *o)
 uint64_t others_wrote(const struct others *o)
 {
     return (uint64_t)o->write;
+}
+
+double others_own(const struct others *o)
+{
+    return (double)(o->last.own_read - o->first.own_read) +
+           (double)(o->last.own_write - o->first.own_write);
 }

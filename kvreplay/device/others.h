@@ -30,7 +30,8 @@ struct others {
 /* The kernel's counters for n devices and this process; not known when one of them has none. */
 void others_begin(struct others *o, const struct target_device *const *device, unsigned n);
 /* Looks when OTHERS_EVERY_NS have passed or always. True: an interval has ended, from the last one
- * to now; *foreign: others moved more than 10 % of what this process did in it, and 1 MiB. */
+ * to now; *foreign: others moved more than JUDGE_FOREIGN_SHARE of what this process did in it, and
+ * 1 MiB. */
 bool others_look(struct others *o, int64_t now_ns, bool always, bool *foreign);
 /* The same with counters that were read elsewhere; the first of them begin. Returns *foreign. What
  * was in flight when the first were read only hides others' bytes: the devices count at the end of
@@ -39,8 +40,8 @@ bool others_take(struct others *o, const struct others_sample *s);
 /* Bytes that others read and wrote so far. */
 uint64_t others_read(const struct others *o);
 uint64_t others_wrote(const struct others *o);
+double others_own(const struct others *o); /* and this process, in both directions */
 
 #define OTHERS_EVERY_NS INT64_C(50000000)
-#define OTHERS_SHARE    0.1 /* of our bytes: above it, others may have had a part in the times */
 
 #endif

@@ -33,6 +33,9 @@ const char *validity_kind_word(enum validity_kind kind);
 /* Shares by which something lengthened a figure. */
 #define JUDGE_MOVES 0.05 /* above it, the figure is unreliable */
 #define JUDGE_SAID  0.01 /* from here on it is said */
+/* What else ran, by which times may have been lengthened. */
+#define JUDGE_FOREIGN_SHARE 0.1     /* others' bytes on the devices, by ours: above it */
+#define JUDGE_DELAY_NS      1000000 /* waits for processors, holds of a quota: from here on */
 
 /* The state of a figure that was lengthened by that share. */
 enum validity_state judge_longer(double share);

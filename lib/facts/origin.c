@@ -1,5 +1,5 @@
 /* Parts of the bytes that Tier-2 was asked for. kvreplay finds them from the kernel's counters
- * (kvreplay/origin.c); kvstat has them from a file. Both show them by the same words. */
+ * (kvreplay/device/origin.c); kvstat has them from a file. Both show them by the same words. */
 #include "lib/facts/origin.h"
 
 #include <math.h>

@@ -172,7 +172,8 @@ static int step(struct in_process *d)
     if (rc)
         return rc;
     settle(d, !d->held_for);
-    d->ops->step_done(d->below);
+    if (d->ops->step_done)
+        d->ops->step_done(d->below);
     return d->transfers.failed ? -ENOMEM : 0;
 }
 

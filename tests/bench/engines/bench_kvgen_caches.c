@@ -183,6 +183,13 @@ static void settle(struct bench *b)
     b->transfers = 0;
 }
 
+static void end_step(struct bench *b)
+{
+    settle(b);
+    if (b->ops->step_done)
+        b->ops->step_done(b->cache);
+}
+
 /* One request: its look-up, its load, one step for its prompt, its end. */
 static int serve(struct bench *b, struct kv_request *r)
 {
@@ -194,8 +201,7 @@ static int serve(struct bench *b, struct kv_request *r)
     while (b->ops->look_up(b->cache, r, &found) != KV_FOUND) {
         if (b->ops->step_built(b->cache))
             return -1;
-        settle(b);
-        b->ops->step_done(b->cache);
+        end_step(b);
     }
     const uint64_t there =
         found.tokens[TRACE_GPU] + found.tokens[TRACE_CPU] + found.tokens[TRACE_STORAGE];
@@ -213,14 +219,12 @@ static int serve(struct bench *b, struct kv_request *r)
     b->ops->scheduled(b->cache, r, room.tokens);
     if (b->ops->step_built(b->cache))
         return -1;
-    settle(b);
-    b->ops->step_done(b->cache);
+    end_step(b);
     r->computed_tokens = r->known_tokens++;
     b->ops->finished(b->cache, r);
     if (b->ops->step_built(b->cache))
         return -1;
-    settle(b);
-    b->ops->step_done(b->cache);
+    end_step(b);
     b->ops->depart(b->cache, r);
     return 0;
 }

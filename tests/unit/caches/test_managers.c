@@ -61,6 +61,23 @@ static void add_up(struct sums *s, const struct checked *c)
     s->refusals += c->refusals;
 }
 
+static void begin_run(struct checked *c, struct rng *rng, uint64_t seed, int run)
+{
+    rng_seed(rng, seed, (uint64_t)run);
+    memset(c, 0, sizeof(*c));
+    c->rng = rng;
+    c->async = rng_below(rng, 2);
+}
+
+/* Every kind of transfer, and in each tier copies that were found and such that left. */
+static void check_all_happened(const struct sums *s)
+{
+    for (int i = 0; i < 4; i++)
+        assert_true(s->done[i] > 0);
+    for (int t = 0; t < TRACE_TIERS; t++)
+        assert_true(s->found[t] > 0 && s->drops[t] > 0);
+}
+
 /* Nothing is on its way or pinned. */
 static void check_chunks(const struct chunks *c)
 {
@@ -80,10 +97,7 @@ static void test_lmcache(void **state)
     assert_non_null(c);
     for (int run = 0; run < scaled(RUNS); run++) {
         struct rng rng;
-        rng_seed(&rng, 21, (uint64_t)run);
-        memset(c, 0, sizeof(*c));
-        c->rng = &rng;
-        c->async = rng_below(&rng, 2);
+        begin_run(c, &rng, 21, run);
         const struct lmcache_settings set = {.chunk_tokens = 32,
                                              .l1_chunks = 2 + rng_below(&rng, 40),
                                              .l2_chunks = rng_below(&rng, 3) * 40,
@@ -114,10 +128,7 @@ static void test_lmcache(void **state)
     }
     free(c);
     assert_true(sums.stuck > 0);
-    for (int i = 0; i < 4; i++)
-        assert_true(sums.done[i] > 0);
-    for (int t = 0; t < TRACE_TIERS; t++)
-        assert_true(sums.found[t] > 0 && sums.drops[t] > 0);
+    check_all_happened(&sums);
     assert_true(sums.refusals > 0);
 }
 
@@ -129,10 +140,7 @@ static void test_lmcache_mp(void **state)
     assert_non_null(c);
     for (int run = 0; run < scaled(RUNS); run++) {
         struct rng rng;
-        rng_seed(&rng, 22, (uint64_t)run);
-        memset(c, 0, sizeof(*c));
-        c->rng = &rng;
-        c->async = rng_below(&rng, 2);
+        begin_run(c, &rng, 22, run);
         struct lmcache_mp_opts o = {.chunk_tokens = 32,
                                     .settings = {.l1 = {2 + rng_below(&rng, 60), 0.8, 0.2},
                                                  .l2 = {rng_below(&rng, 3) * 40, 0.5,
@@ -152,10 +160,7 @@ static void test_lmcache_mp(void **state)
         checked_free(c);
     }
     free(c);
-    for (int i = 0; i < 4; i++)
-        assert_true(sums.done[i] > 0);
-    for (int t = 0; t < TRACE_TIERS; t++)
-        assert_true(sums.found[t] > 0 && sums.drops[t] > 0);
+    check_all_happened(&sums);
     assert_true(sums.refusals > 0);
 }
 
@@ -167,10 +172,7 @@ static void test_sglang(void **state)
     assert_non_null(c);
     for (int run = 0; run < scaled(RUNS); run++) {
         struct rng rng;
-        rng_seed(&rng, 23, (uint64_t)run);
-        memset(c, 0, sizeof(*c));
-        c->rng = &rng;
-        c->async = rng_below(&rng, 2);
+        begin_run(c, &rng, 23, run);
         c->same_units = c->host_twins = true;
         struct sglang_settings set = {.page_tokens = 1 + rng_below(&rng, 2) * 7,
                                       .write = (enum sglang_write)rng_below(&rng, SGLANG_WRITES),
@@ -200,10 +202,7 @@ static void test_sglang(void **state)
         checked_free(c);
     }
     free(c);
-    for (int i = 0; i < 4; i++)
-        assert_true(sums.done[i] > 0);
-    for (int t = 0; t < TRACE_TIERS; t++)
-        assert_true(sums.found[t] > 0 && sums.drops[t] > 0);
+    check_all_happened(&sums);
 }
 
 /* vLLM's own offloading, with groups of layers that look at all tokens or at a window. Where the
@@ -217,10 +216,7 @@ static void test_vllm(void **state)
     assert_non_null(c);
     for (int run = 0; run < scaled(RUNS); run++) {
         struct rng rng;
-        rng_seed(&rng, 25, (uint64_t)run);
-        memset(c, 0, sizeof(*c));
-        c->rng = &rng;
-        c->async = rng_below(&rng, 2);
+        begin_run(c, &rng, 25, run);
         uint64_t window[VLLM_GROUPS] = {0};
         const uint32_t groups = 1 + (uint32_t)rng_below(&rng, 3);
         for (uint32_t g = 1; g < groups; g++)
@@ -375,10 +371,7 @@ static void test_copies(void **state)
     assert_non_null(c);
     for (int run = 0; run < scaled(RUNS); run++) {
         struct rng rng;
-        rng_seed(&rng, 24, (uint64_t)run);
-        memset(c, 0, sizeof(*c));
-        c->rng = &rng;
-        c->async = rng_below(&rng, 2);
+        begin_run(c, &rng, 24, run);
         c->same_units = true;
         struct copies_cache_opts o = {.block_tokens = BLOCK, .through = rng_below(&rng, 2)};
         o.tier[TRACE_GPU] = random_tier(&rng, 60 + rng_below(&rng, 100));
@@ -404,10 +397,7 @@ static void test_copies(void **state)
         checked_free(c);
     }
     free(c);
-    for (int i = 0; i < 4; i++)
-        assert_true(sums.done[i] > 0);
-    for (int t = 0; t < TRACE_TIERS; t++)
-        assert_true(sums.found[t] > 0 && sums.drops[t] > 0);
+    check_all_happened(&sums);
     assert_true(sums.refusals > 0);
 }
 
