@@ -1,5 +1,6 @@
 # searching.sh - for tests of kvreplay-mpi --autoscale, which source it: a trace of N users, and a search over drives.
 # shellcheck shell=sh
+mpirun=${mpirun:?needs_mpi comes first}
 cd "$TMP" || exit 1
 
 # The trace of N users over a second: each reads its object every 50 ms.
