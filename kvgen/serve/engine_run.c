@@ -32,6 +32,10 @@ struct engine_request {
     int64_t ready_ns; /* the host is done with it */
     int64_t since_ns; /* it has been in its phase */
     int64_t first_ns; /* its first token */
+    int64_t asked_ns; /* its look-up had to wait for the first time; -1: none had */
+    int64_t answered_ns;
+    uint64_t found_tokens[TRACE_TIERS], promoted_tokens;
+    bool admitted; /* at least once */
     int64_t time_ns[ENGINE_TIMES];
     enum engine_time phase;
     uint64_t prefill_row, decode_row;
@@ -193,6 +197,7 @@ static struct engine_request *make_request(struct engine_run *r, const struct re
     q->copies.prompt = &q->prompt;
     q->prefill_row = q->decode_row = NO_ROW;
     q->since_ns = from->arrival_ns;
+    q->asked_ns = q->answered_ns = -1;
     q->ready_ns = from->arrival_ns + r->o.steps.host.request_ns +
                   (int64_t)(q->prompt.tokens * (uint64_t)r->o.steps.host.token_ps / 1000);
     return q;
@@ -355,6 +360,8 @@ static void on_transfer(void *ctx, const struct kv_transfer *t)
     struct engine_run *r = ctx;
     put_look_up(r, t->request);
     r->idle = 0;
+    if (t->kind == KV_PROMOTE && t->from == TRACE_STORAGE && t->request)
+        of_kv(t->request)->promoted_tokens += t->tokens;
     copy_rows_transfer(r->copies, t);
     if (transfers_begin(r->transfers, t, r->clock.now_ns, r->step))
         fail(r);
@@ -372,10 +379,16 @@ static void on_looked_up(void *ctx, const struct serve_request *s, enum kv_look 
                          const struct kv_found *found)
 {
     struct engine_run *r = ctx;
+    struct engine_request *q = of_serve(s);
     r->own.look_ups++;
-    if (answer_ != KV_FOUND)
+    if (answer_ != KV_FOUND) {
+        if (q->asked_ns < 0)
+            q->asked_ns = r->clock.now_ns;
         return;
-    r->looked_up = of_serve(s);
+    }
+    if (q->answered_ns < 0)
+        q->answered_ns = r->clock.now_ns;
+    r->looked_up = q;
     r->found = *found;
 }
 
@@ -415,8 +428,11 @@ static void on_admitted(void *ctx, const struct serve_request *s, enum admission
     if (kind != ADMITTED_LOADED)
         copy_rows_admitted(r->copies, &q->copies, found);
     uint64_t tokens = s->kv.computed_tokens;
-    for (int t = 0; t < TRACE_TIERS; t++)
+    for (int t = 0; t < TRACE_TIERS; t++) {
         tokens += found->tokens[t];
+        q->found_tokens[t] = q->admitted ? q->found_tokens[t] : found->tokens[t];
+    }
+    q->admitted = true;
     if (kind == ADMITTED_NEW || kind == ADMITTED_LOADED || kind == ADMITTED_AGAIN) {
         if (q->phase == ENGINE_WAITING || q->phase == ENGINE_LOADING)
             begin_prefill(r, q, tokens);
@@ -440,6 +456,32 @@ static void on_preempted(void *ctx, const struct serve_request *s)
     enter_phase(r, of_serve(s), ENGINE_PREEMPTED);
 }
 
+/* Tells who listens; whether the run ends. */
+static bool tell_done(const struct engine_run *r, struct engine_request *q)
+{
+    const uint64_t outputs = q->serve.output_tokens;
+    const uint64_t brought = q->promoted_tokens < q->found_tokens[TRACE_CPU]
+                                 ? q->promoted_tokens
+                                 : q->found_tokens[TRACE_CPU];
+    const int64_t asked_ns = q->asked_ns < 0 ? 0 : q->answered_ns - q->asked_ns;
+    struct engine_done d = {
+        .now_ns = r->clock.now_ns,
+        .arrival_ns = q->held.r.arrival_ns,
+        .first_token_ns = q->first_ns - q->held.r.arrival_ns,
+        .token_ns = outputs > 1 ? (r->clock.now_ns - q->first_ns) / (int64_t)(outputs - 1) : -1,
+        .qos = q->held.r.qos,
+        .prompt_tokens = q->prompt.tokens,
+        .output_tokens = outputs,
+        .files_ns = asked_ns + q->time_ns[ENGINE_LOADING],
+        .time_ns = q->time_ns,
+        .here = r->in_engine};
+    for (int t = 0; t < TRACE_TIERS; t++)
+        d.found_tokens[t] = q->found_tokens[t];
+    d.found_tokens[TRACE_CPU] -= brought;
+    d.found_tokens[TRACE_STORAGE] += brought;
+    return r->o.done(r->o.done_ctx, &d);
+}
+
 static void complete(struct engine_run *r, struct engine_request *q)
 {
     const struct request *from = &q->held.r;
@@ -459,6 +501,9 @@ static void complete(struct engine_run *r, struct engine_request *q)
     st->completed++;
     st->completed_by_qos[from->qos]++;
     st->generated_tokens += (uint64_t)from->generated_tokens;
+    r->own.files = *transfers_files(r->transfers);
+    if (r->o.done && tell_done(r, q))
+        r->clock.ended = 1;
     answer(r, from);
 }
 
@@ -656,6 +701,7 @@ int engine_run(struct engine_run *r, struct err *e)
     r->stats.prefill.busy_ns = r->own.busy_ns;
     r->stats.now_ns = r->clock.now_ns;
     r->own.held_rows = held_rows_most(r->rows);
+    r->own.files = *transfers_files(r->transfers);
     r->own.room_tokens = r->cache.blocks * r->cache.block_tokens;
     if (r->rc)
         return r->rc;

@@ -9,6 +9,7 @@
 #include "kvgen/serve/copy_rows.h"
 #include "kvgen/serve/engine_caches.h"
 #include "kvgen/serve/step_setup.h"
+#include "kvgen/serve/transfers.h"
 #include "kvgen/sim/row.h"
 #include "kvgen/sim/sim.h"
 #include "kvgen/source/source.h"
@@ -16,6 +17,20 @@
 #include "kvgen/workload.h"
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
+
+/* A request that got its last token. Times are in ns. */
+struct engine_done {
+    int64_t now_ns, arrival_ns;
+    int64_t first_token_ns; /* from its arrival */
+    int64_t token_ns;       /* mean time between its tokens; -1: it had one only */
+    enum trace_qos qos;
+    uint64_t prompt_tokens, output_tokens;
+    /* At its first admission; what was brought up from files for it counts as found there. */
+    uint64_t found_tokens[TRACE_TIERS];
+    int64_t files_ns; /* from the first question to files until what they have is on the GPU */
+    const int64_t *time_ns; /* enum engine_time; lent for the call */
+    uint64_t here;          /* requests in the engine that have not got their last token */
+};
 
 /* All pointers stay the caller's and must live as long as the run. */
 struct engine_run_opts {
@@ -31,6 +46,9 @@ struct engine_run_opts {
     uint64_t link_bytes_s;   /* between host and GPU, a direction, at peak; 0: takes no time */
     int64_t load_ns;         /* once for each load */
     const struct tier_model *files; /* speed of Tier-2 */
+    /* Hears of each request that got its last token; true ends the run. NULL: nobody does. */
+    bool (*done)(void *ctx, const struct engine_done *d);
+    void *done_ctx;
 };
 
 /* Where a request's time goes. */
@@ -55,6 +73,7 @@ struct engine_run_stats {
     uint64_t held_rows;                 /* most rows held at one time */
     /* The mean prompt of requests, and how many such the GPU's blocks hold at once. */
     uint64_t prompt_tokens, room_tokens;
+    struct transfers_files files;
 };
 
 struct engine_run;
@@ -65,8 +84,8 @@ int engine_run_create(struct engine_run **out, const struct engine_run_opts *o, 
 void engine_run_free(struct engine_run *r); /* takes NULL */
 /* As sim_run. Call it once. */
 int engine_run(struct engine_run *r, struct err *e);
-/* Lent, complete after engine_run: what every simulation counts, what this one does, what the cache
- * did, and the cache. */
+/* Lent, complete after engine_run, and so far while it runs: what every simulation counts, what
+ * this one does, what the cache did, and the cache. */
 const struct sim_stats *engine_run_sim_stats(const struct engine_run *r);
 const struct engine_run_stats *engine_run_stats(const struct engine_run *r);
 const struct copy_rows_stats *engine_run_copies(const struct engine_run *r);

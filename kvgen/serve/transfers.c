@@ -13,7 +13,7 @@
 
 struct under_way {
     struct transfer what;
-    uint64_t bytes;
+    uint64_t keys, bytes;
     uint64_t step;    /* in which it began */
     uint64_t of_step; /* its step waits for it, and its output says so; 0: none does */
     int64_t end_ns;   /* UNKNOWN: not started, or a shared server has it */
@@ -31,6 +31,7 @@ struct transfers {
     struct under_way *list; /* in the order in which they began */
     size_t count, cap;
     int64_t delay_ns;
+    struct transfers_files files;
 };
 
 struct transfers *transfers_create(const struct transfers_opts *o)
@@ -71,15 +72,27 @@ static int64_t pass(int64_t *free_ns, int64_t now_ns, int64_t takes_ns)
     return *free_ns;
 }
 
+static void count_files(struct transfers *t, bool read, uint64_t objects, int64_t each_ns)
+{
+    t->files.objects[!read] += objects;
+    t->files.bytes[!read] += objects * t->o.chunk_bytes * t->o.ranks;
+    t->files.in_flight_ns[!read] += (int64_t)objects * each_ns;
+}
+
 /* Of a measured drive the rate with nothing else in flight: these are single steps of an engine
  * that waits for them. */
-static int64_t pass_files(struct transfers *t, bool read, int64_t now_ns, uint64_t bytes)
+static int64_t pass_files(struct transfers *t, bool read, int64_t now_ns, const struct under_way *u)
 {
     const struct tier_model_path *path = read ? &t->o.files->read : &t->o.files->write;
+    int64_t end_ns;
     if (!t->shared)
-        return pass(&t->file_free_ns[!read], now_ns, time_ns(bytes, path->bytes_per_s)) +
-               path->latency_ns;
-    return now_ns + time_ns(bytes, drive_model_rate(t->o.files->drive, 1, bytes, read ? bytes : 0));
+        end_ns = pass(&t->file_free_ns[!read], now_ns, time_ns(u->bytes, path->bytes_per_s)) +
+                 path->latency_ns;
+    else
+        end_ns = now_ns + time_ns(u->bytes, drive_model_rate(t->o.files->drive, 1, u->bytes,
+                                                             read ? u->bytes : 0));
+    count_files(t, read, u->keys, end_ns - now_ns);
+    return end_ns;
 }
 
 /* Over the link, if the GPU is an end of it; what comes from files passes those first, and what
@@ -89,22 +102,22 @@ static void start_on_link(struct transfers *t, struct under_way *u, int64_t now_
     const bool down = u->what.kind == KV_STORE;
     int64_t at_ns = now_ns;
     if (u->files && !down)
-        at_ns = pass_files(t, true, at_ns, u->bytes);
+        at_ns = pass_files(t, true, at_ns, u);
     if (u->link)
         at_ns = pass(&t->link_free_ns[down], at_ns, time_ns(u->bytes, t->link_bytes_s));
     if (u->files && down)
-        at_ns = pass_files(t, false, at_ns, u->bytes);
+        at_ns = pass_files(t, false, at_ns, u);
     u->end_ns = at_ns + (u->what.kind == KV_LOAD ? t->o.load_ns : 0);
 }
 
-static int start_on_files(struct transfers *t, struct under_way *u, int64_t now_ns, uint64_t keys)
+static int start_on_files(struct transfers *t, struct under_way *u, int64_t now_ns)
 {
     const bool read = u->what.kind == KV_PROMOTE;
     if (!t->shared) {
-        u->end_ns = pass_files(t, read, now_ns, u->bytes);
+        u->end_ns = pass_files(t, read, now_ns, u);
         return 0;
     }
-    for (u->objects = keys; keys; keys--)
+    for (u->objects = 0; u->objects < u->keys; u->objects++)
         if (share_server_add(t->shared, now_ns, t->o.chunk_bytes * t->o.ranks, read, u->what.id))
             return -ENOMEM;
     return 0;
@@ -115,9 +128,14 @@ static void look_at_shared(struct transfers *t, int64_t now_ns)
 {
     struct share_server_end end;
     while (t->shared && share_server_take(t->shared, now_ns, &end))
-        for (size_t i = 0; i < t->count; i++)
-            if (t->list[i].what.id == end.tag && --t->list[i].objects == 0)
-                t->list[i].end_ns = end.end_ns;
+        for (size_t i = 0; i < t->count; i++) {
+            struct under_way *u = &t->list[i];
+            if (u->what.id != end.tag)
+                continue;
+            count_files(t, u->what.kind == KV_PROMOTE, 1, end.end_ns - end.begin_ns);
+            if (--u->objects == 0)
+                u->end_ns = end.end_ns;
+        }
 }
 
 int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t now_ns,
@@ -129,6 +147,7 @@ int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t
     t->list = grown;
     struct under_way *u = &t->list[t->count++];
     *u = (struct under_way){.what = {what->id, what->kind, what->request},
+                            .keys = what->count,
                             .bytes = what->count * t->o.chunk_bytes * t->o.ranks,
                             .step = step,
                             .end_ns = UNKNOWN,
@@ -137,7 +156,7 @@ int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t
     u->gpu = u->link || what->in_step;
     if (!u->gpu) {
         look_at_shared(t, now_ns);
-        return start_on_files(t, u, now_ns, what->count);
+        return start_on_files(t, u, now_ns);
     }
     if (what->in_step) { /* one after the other */
         start_on_link(t, u, now_ns + t->delay_ns);
@@ -208,4 +227,9 @@ bool transfers_take(struct transfers *t, bool gpu, int64_t now_ns, uint64_t step
 uint64_t transfers_count(const struct transfers *t)
 {
     return t->count;
+}
+
+const struct transfers_files *transfers_files(const struct transfers *t)
+{
+    return &t->files;
 }

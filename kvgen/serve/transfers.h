@@ -28,6 +28,14 @@ struct transfer {
     const struct kv_request *request; /* NULL: nobody's */
 };
 
+/* What passed the tier of files so far, [0] reads, [1] writes. Objects are keys of transfers, with
+ * the bytes of all ranks; in_flight_ns is the sum of the times that each was on its way (divided by
+ * a time: the mean depth, J. Little, Operations Research 9(3), 1961). */
+struct transfers_files {
+    uint64_t bytes[2], objects[2];
+    int64_t in_flight_ns[2];
+};
+
 struct transfers;
 
 /* The model of the files stays the caller's. NULL: no memory. */
@@ -53,6 +61,7 @@ bool transfers_since(const struct transfers *t, uint64_t step);
  * or of one before, can say so. false: there is none. */
 bool transfers_take(struct transfers *t, bool gpu, int64_t now_ns, uint64_t step,
                     struct transfer *out);
-uint64_t transfers_count(const struct transfers *t); /* under way */
+const struct transfers_files *transfers_files(const struct transfers *t); /* lent */
+uint64_t transfers_count(const struct transfers *t);                      /* under way */
 
 #endif

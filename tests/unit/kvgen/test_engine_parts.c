@@ -183,6 +183,12 @@ static void test_files_and_loads_in_a_step(void **state)
     assert_int_equal(transfers_begin(t, &in_step, 20 * MS, 5), 0);
     assert_int_equal(transfers_delay_ns(t), 7 * MS);
     assert_true(transfers_take(t, true, 27 * MS, 5, &done));
+    const struct transfers_files *f = transfers_files(t);
+    assert_int_equal(f->bytes[0], 3000000);
+    assert_int_equal(f->objects[0], 3);
+    assert_int_equal(f->in_flight_ns[0], 12 * MS); /* three for 3 + 1 ms */
+    assert_int_equal(f->bytes[1], 1000000);
+    assert_int_equal(f->in_flight_ns[1], 4 * MS); /* 2 + 2 */
     transfers_free(t);
 }
 
