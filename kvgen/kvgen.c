@@ -529,8 +529,10 @@ static int open_engine(struct run *r, struct err *e)
         .steps = r->steps,
         .link_bytes_s = (uint64_t)(r->gpu.link_gb_s * 1e9),
         .load_ns = (int64_t)((r->gpu.overhead_given ? r->gpu.load_overhead_ms : LOAD_MS) * 1e6),
-        .files = &r->speed[TRACE_STORAGE]};
-    return engine_run_create(&r->engine, &engine, output_row, r->output, e);
+        .files = &r->speed[TRACE_STORAGE],
+        .look = output_wants_rows(r->output) ? NULL : output_look,
+        .look_ctx = r->output};
+    return engine_run_create(&r->engine, &engine, engine.look ? NULL : output_row, r->output, e);
 }
 
 static int open_simulation(struct run *r, struct err *e)

@@ -60,11 +60,16 @@ int output_open(struct output **result, const struct output_opts *o, const struc
     return rc;
 }
 
+bool output_wants_rows(const struct output *out)
+{
+    return out->writer || out->export || out->o.limit > 0;
+}
+
 /* Whether the filters let such a row pass. If not, it is noted where that matters. */
 static bool wanted(struct output *out, unsigned op, unsigned tier)
 {
     unsigned tiers = out->o.tiers, ops = out->o.ops;
-    if (!out->writer && !out->export && out->o.limit == 0)
+    if (!output_wants_rows(out))
         return false;
     if (out->o.no_deletes && op == TRACE_DELETE)
         return false;
@@ -157,11 +162,9 @@ static int write_record(struct output *out, const struct trace_row *row, struct 
     return rc < 0 ? rc : out->o.limit > 0 && out->written >= out->o.limit;
 }
 
-/* Counts a row, and now and then shows progress; true: a signal wants the end. */
-static bool count_row(struct output *out, int64_t virtual_ns)
+/* Shows progress when it is due; true: a signal wants the end. */
+static bool look(struct output *out, int64_t virtual_ns)
 {
-    if (out->seen++ % ROWS_PER_LOOK != 0)
-        return false;
     if (out->progress && progress_due(out->progress)) {
         char text[160], json[160], brief[160], simulated[32], rows[32], short_rows[16], left[16];
         int64_t real_ns = clock_now_ns() - out->started_ns;
@@ -182,6 +185,19 @@ static bool count_row(struct output *out, int64_t virtual_ns)
         progress_show_bar(out->progress, &bar, text, json);
     }
     return out->o.patient ? stop_abandons() : stop_asks();
+}
+
+/* Counts a row; true: a signal wants the end. */
+static bool count_row(struct output *out, int64_t virtual_ns)
+{
+    return out->seen++ % ROWS_PER_LOOK == 0 && look(out, virtual_ns);
+}
+
+bool output_look(void *ctx, int64_t virtual_ns, uint64_t rows)
+{
+    struct output *out = ctx;
+    out->seen = rows;
+    return look(out, virtual_ns);
 }
 
 int output_row(void *ctx, const struct sim_row *row, struct err *e)

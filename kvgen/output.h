@@ -38,6 +38,11 @@ int output_open(struct output **out, const struct output_opts *o, const struct s
 int output_row(void *ctx, const struct sim_row *row, struct err *e);
 /* The same for a row of another trace. */
 int output_record(struct output *out, const struct trace_row *row, struct err *e);
+/* Whether rows go anywhere. If not, output_look takes the place of output_row. */
+bool output_wants_rows(const struct output *out);
+/* Shows how far a simulation is that keeps its rows to itself: its present, and its rows so far.
+ * true: a signal wants the end. ctx is the output. */
+bool output_look(void *ctx, int64_t virtual_ns, uint64_t rows);
 /* Hands on the rows of a trace so far, so that they can be read: an export's stay until its end. */
 void output_flush(struct output *out);
 /* Completes the file. *totals is zero if nothing was to be written. */

@@ -24,8 +24,7 @@ struct shelf {
 
 struct copy_rows {
     struct copy_rows_opts o;
-    struct held_rows *rows;
-    const int64_t *now_ns;
+    struct copy_rows_out out;
     struct copy_rows_request *(*request_of)(const struct kv_request *r);
     struct shelf shelf[TRACE_TIERS];
     struct copy_rows_stats stats;
@@ -33,15 +32,14 @@ struct copy_rows {
 };
 
 struct copy_rows *copy_rows_create(
-    const struct copy_rows_opts *o, struct held_rows *rows, const int64_t *now_ns,
+    const struct copy_rows_opts *o, const struct copy_rows_out *out,
     struct copy_rows_request *(*request_of)(const struct kv_request *r))
 {
     struct copy_rows *c = calloc(1, sizeof(*c));
     if (!c)
         return NULL;
     c->o = *o;
-    c->rows = rows;
-    c->now_ns = now_ns;
+    c->out = *out;
     c->request_of = request_of;
     return c;
 }
@@ -103,7 +101,10 @@ static void row(struct copy_rows *c, const struct copy_rows_request *q,
     const bool block = op.tier == TRACE_GPU || op.op == TRACE_MISS;
     op.size = op.op == TRACE_MISS ? 0 : block ? c->o.block_bytes : c->o.chunk_bytes;
     op.tokens = (uint32_t)(block ? c->o.block_tokens : c->o.chunk_tokens);
-    held_rows_add(c->rows, *c->now_ns, &op, q ? q->row : NULL);
+    if (c->out.rows)
+        held_rows_add(c->out.rows, *c->out.now_ns, &op, q ? q->row : NULL);
+    else
+        row_counts_add(c->out.counts, &op);
 }
 
 static void read_row(struct copy_rows *c, const struct copy_rows_request *q, enum trace_tier tier,
@@ -444,7 +445,7 @@ void copy_rows_event(struct copy_rows *c, const struct kv_event *e)
 
 bool copy_rows_failed(const struct copy_rows *c)
 {
-    return c->failed || held_rows_failed(c->rows);
+    return c->failed || (c->out.rows && held_rows_failed(c->out.rows));
 }
 
 uint64_t copy_rows_live(const struct copy_rows *c, enum trace_tier tier)

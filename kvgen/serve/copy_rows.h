@@ -1,7 +1,7 @@
-/* copy_rows.h - what an engine's cache says (kvgen/cache/cache.h) as rows of a trace, and the count
- * of it: each copy is a tier and a key. A store and a load are two rows, a Read of the copy that is
- * there and a Write of the new one; what the GPU computes is a Write, what is dropped a Delete. A
- * second copy under one key on the GPU has no row. */
+/* copy_rows.h - what an engine's cache says (kvgen/cache/cache.h) as rows of a trace, or only the
+ * count of them: each copy is a tier and a key. A store and a load are two rows, a Read of the copy
+ * that is there and a Write of the new one; what the GPU computes is a Write, what is dropped a
+ * Delete. A second copy under one key on the GPU has no row. */
 #ifndef KVGEN_SERVE_COPY_ROWS_H
 #define KVGEN_SERVE_COPY_ROWS_H
 
@@ -11,6 +11,7 @@
 #include "kvgen/cache/cache.h"
 #include "kvgen/serve/held_rows.h"
 #include "kvgen/serve/prompts.h"
+#include "kvgen/sim/row_counts.h"
 #include "lib/trace/trace.h"
 
 struct copy_rows_opts {
@@ -57,10 +58,16 @@ struct copy_rows_request {
 
 struct copy_rows;
 
-/* rows stay the caller's; *now_ns is the present. request_of finds the request that the cache names
- * (NULL stays NULL). NULL: no memory. */
+/* Where the rows go. All of it stays the caller's. */
+struct copy_rows_out {
+    struct held_rows *rows;    /* NULL: they are counted, and that is all */
+    struct row_counts *counts; /* without rows; else whoever rows hands them to counts them */
+    const int64_t *now_ns;     /* the present */
+};
+
+/* request_of finds the request that the cache names (NULL stays NULL). NULL: no memory. */
 struct copy_rows *copy_rows_create(
-    const struct copy_rows_opts *o, struct held_rows *rows, const int64_t *now_ns,
+    const struct copy_rows_opts *o, const struct copy_rows_out *out,
     struct copy_rows_request *(*request_of)(const struct kv_request *r));
 void copy_rows_free(struct copy_rows *c); /* takes NULL */
 

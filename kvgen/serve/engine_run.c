@@ -20,8 +20,9 @@
 
 #define EMPTY_NS   INT64_C(1000000) /* least time of a step without tokens */
 #define NO_ROW     UINT64_MAX
-#define IDLE_STEPS 8  /* steps that change nothing, after which none ever will */
-#define SECONDS    64 /* of a long time without steps: after so many the clock changes nothing */
+#define IDLE_STEPS 8   /* steps that change nothing, after which none ever will */
+#define LOOK       256 /* steps between two calls of look */
+#define SECONDS    64  /* of a long time without steps: after so many the clock changes nothing */
 
 /* A request in the engine. */
 struct engine_request {
@@ -45,8 +46,8 @@ struct engine_request {
 struct engine_run {
     struct engine_run_opts o;
     struct virtual_clock clock;
-    struct emitter *emitter;
-    struct held_rows *rows;
+    struct emitter *emitter; /* NULL: rows are only counted, */
+    struct held_rows *rows;  /* and none is held */
     struct prompts *prompts;
     struct engine_cache cache;
     struct copy_rows *copies;
@@ -63,9 +64,10 @@ struct engine_run {
     struct step last;       /* whose outputs are to be told; number 0: none */
     uint64_t step;          /* number of the one being decided or computed */
     uint64_t in_engine, added;
-    uint64_t idle; /* steps in a row that changed nothing */
-    bool asked;    /* a slow tier was asked in this step */
-    int rc;        /* why the run fails; 0: it does not */
+    uint64_t idle;  /* steps in a row that changed nothing */
+    uint64_t looks; /* times that look might have been called */
+    bool asked;     /* a slow tier was asked in this step */
+    int rc;         /* why the run fails; 0: it does not */
     struct sim_stats stats;
     struct engine_run_stats own;
 };
@@ -401,7 +403,16 @@ static uint64_t open_generate(struct engine_run *r, struct engine_request *q,
                                       .class = TRACE_NO_CLASS,
                                       .tokens =
                                           tokens < UINT32_MAX ? (uint32_t)tokens : UINT32_MAX};
-    return held_rows_open(r->rows, r->clock.now_ns, &what, &q->held);
+    if (r->rows)
+        return held_rows_open(r->rows, r->clock.now_ns, &what, &q->held);
+    row_counts_add(&r->stats.rows, &what);
+    return 0;
+}
+
+static void close_generate(struct engine_run *r, uint64_t row)
+{
+    if (r->rows)
+        held_rows_close(r->rows, row, r->clock.now_ns);
 }
 
 /* It runs from now on; found tokens are those that it need not compute. */
@@ -488,7 +499,7 @@ static void complete(struct engine_run *r, struct engine_request *q)
     struct sim_stats *st = &r->stats;
     const int64_t now_ns = r->clock.now_ns;
     const uint64_t outputs = q->serve.output_tokens;
-    held_rows_close(r->rows, q->decode_row, now_ns);
+    close_generate(r, q->decode_row);
     for (int i = 0; i < ENGINE_TIMES; i++)
         r->own.time_ns[i] += q->time_ns[i];
     record(r, st->time_ns[SIM_QUEUE], q->time_ns[ENGINE_WAITING]);
@@ -515,7 +526,7 @@ static void on_output(void *ctx, const struct serve_request *s)
     enter_phase(r, q, ENGINE_DECODE);
     if (s->outputs == 1) {
         q->first_ns = r->clock.now_ns;
-        held_rows_close(r->rows, q->prefill_row, r->clock.now_ns);
+        close_generate(r, q->prefill_row);
         record(r, r->stats.prefill.first_token_ns[q->held.r.qos],
                r->clock.now_ns - q->held.r.arrival_ns);
         q->decode_row = open_generate(r, q, TRACE_DECODE, (uint64_t)q->held.r.generated_tokens);
@@ -677,6 +688,15 @@ static bool advance(struct engine_run *r)
     return !r->rc;
 }
 
+/* Tells how far the run is, now and then. */
+static void look(struct engine_run *r)
+{
+    if (!r->o.look || r->looks++ % LOOK)
+        return;
+    if (r->o.look(r->o.look_ctx, r->clock.now_ns, row_counts_rows(&r->stats.rows)))
+        r->clock.ended = 1;
+}
+
 int engine_run(struct engine_run *r, struct err *e)
 {
     r->clock.err = e;
@@ -685,12 +705,16 @@ int engine_run(struct engine_run *r, struct err *e)
         pass_seconds(r);
         if (!r->rc && goes_on(r))
             do_step(r);
+        look(r);
         if (r->own.stuck)
             break;
         if (copy_rows_failed(r->copies))
             fail(r);
     }
-    held_rows_end(r->rows, r->clock.now_ns);
+    if (r->rows) {
+        held_rows_end(r->rows, r->clock.now_ns);
+        r->own.held_rows = held_rows_most(r->rows);
+    }
     r->stats.in_progress = r->in_engine;
     r->stats.waiting = r->at_host.count;
     for (const struct serve_request *s = scheduler_waiting(r->scheduler); s; s = s->next)
@@ -700,7 +724,6 @@ int engine_run(struct engine_run *r, struct err *e)
         }
     r->stats.prefill.busy_ns = r->own.busy_ns;
     r->stats.now_ns = r->clock.now_ns;
-    r->own.held_rows = held_rows_most(r->rows);
     r->own.files = *transfers_files(r->transfers);
     r->own.room_tokens = r->cache.blocks * r->cache.block_tokens;
     if (r->rc)
@@ -733,12 +756,14 @@ static bool open_parts(struct engine_run *r, sim_sink sink, void *ctx)
                                              .load_ns = r->o.load_ns,
                                              .chunk_bytes = r->cache.chunk_bytes,
                                              .files = r->o.files};
-    r->emitter = emitter_create(&r->clock, &r->stats.rows, sink, ctx);
+    if (sink && (!(r->emitter = emitter_create(&r->clock, &r->stats.rows, sink, ctx)) ||
+                 !(r->rows = held_rows_create(r->emitter))))
+        return false;
+    const struct copy_rows_out out = {r->rows, &r->stats.rows, &r->clock.now_ns};
     r->prompts = prompts_create(r->o.workload, r->o.shared_prompts);
     r->scheduler = scheduler_create(&r->cache.scheduler, r->cache.ops, r->cache.cache, &listener);
-    if (heap_init(&r->at_host, 1) || !r->emitter || !r->prompts || !r->scheduler ||
-        !(r->rows = held_rows_create(r->emitter)) ||
-        !(r->copies = copy_rows_create(&copies, r->rows, &r->clock.now_ns, copy_rows_of)) ||
+    if (heap_init(&r->at_host, 1) || !r->prompts || !r->scheduler ||
+        !(r->copies = copy_rows_create(&copies, &out, copy_rows_of)) ||
         !(r->transfers = transfers_create(&transfers)))
         return false;
     return open_stats(r);

@@ -1,6 +1,6 @@
 /* engine_run.h - a simulation of an engine in steps: requests of a source wait for the scheduler,
  * each step takes the time of what it computes, the engine's cache decides what is kept, and every
- * row is told to a sink. The other simulation is kvgen/sim/sim.h. One thread. */
+ * row is told to a sink, or only counted. The other simulation is kvgen/sim/sim.h. One thread. */
 #ifndef KVGEN_SERVE_ENGINE_RUN_H
 #define KVGEN_SERVE_ENGINE_RUN_H
 
@@ -49,6 +49,10 @@ struct engine_run_opts {
     /* Hears of each request that got its last token; true ends the run. NULL: nobody does. */
     bool (*done)(void *ctx, const struct engine_done *d);
     void *done_ctx;
+    /* Called every few hundred steps with the present and the rows so far; true ends the run. NULL:
+     * it is not. */
+    bool (*look)(void *ctx, int64_t now_ns, uint64_t rows);
+    void *look_ctx;
 };
 
 /* Where a request's time goes. */
@@ -70,7 +74,7 @@ struct engine_run_stats {
     int64_t busy_ns;                     /* of steps with tokens */
     int64_t time_ns[ENGINE_TIMES]; /* of all requests completed; their sum is their time in all */
     struct hist *token_ns[TRACE_QOSES]; /* by class: mean time between tokens of each request */
-    uint64_t held_rows;                 /* most rows held at one time */
+    uint64_t held_rows;                 /* most rows held at one time; 0 without a sink */
     /* The mean prompt of requests, and how many such the GPU's blocks hold at once. */
     uint64_t prompt_tokens, room_tokens;
     struct transfers_files files;
@@ -78,7 +82,8 @@ struct engine_run_stats {
 
 struct engine_run;
 
-/* 0, or -ENOMEM or -EINVAL with *e. */
+/* sink: NULL: nobody wants the rows. They are counted as if somebody did, everything else is the
+ * same, and the run is faster. 0, or -ENOMEM or -EINVAL with *e. */
 int engine_run_create(struct engine_run **out, const struct engine_run_opts *o, sim_sink sink,
                       void *ctx, struct err *e);
 void engine_run_free(struct engine_run *r); /* takes NULL */

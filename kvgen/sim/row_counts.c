@@ -25,3 +25,13 @@ void row_counts_departure(struct row_counts *counts, const struct hierarchy_op *
     else if (op->class != TRACE_PROMOTE)
         tier->evicted++;
 }
+
+uint64_t row_counts_rows(const struct row_counts *counts)
+{
+    uint64_t rows = 0;
+    for (int op = 0; op < TRACE_OPS; op++)
+        for (int tier = 0; tier <= TRACE_TIERS; tier++)
+            for (int phase = 0; phase <= TRACE_PHASES; phase++)
+                rows += counts->by[op][tier][phase].rows;
+    return rows;
+}

@@ -35,6 +35,9 @@ struct row_counts {
 void row_counts_arrival(struct row_counts *counts, const struct hierarchy_op *op);
 void row_counts_departure(struct row_counts *counts, const struct hierarchy_op *op);
 
+/* All rows so far. */
+uint64_t row_counts_rows(const struct row_counts *counts);
+
 /* Counts one row. Rows must come in their order. Inline, because every row passes here. */
 static inline void row_counts_add(struct row_counts *counts, const struct hierarchy_op *op)
 {
