@@ -6,9 +6,13 @@
 #   TARGET       a folder on the drive, redis://HOST:PORT/DB or s3://BUCKET/PREFIX?endpoint=URL
 #                (see kvreplay(1), --target); what is written there is removed at the end
 #   -o FILE      the measurement (default: drive.json)
-#   -t TIME      longest time for all points (default: 600)
-#   --point TIME          longest time for one point (default: 20)
-#   --sizes BYTES,...     sizes of objects, from 4096 (default: 262144,4194304,67108864)
+#   --full       all sizes, in ten minutes at most (the default)
+#   --quick      one size, 4 MiB, in 30 s at most, and 3 s at most for each point
+#   --reuse TIME take the measurement in FILE again, if it is younger, and of the same drive,
+#                kernel and settings
+#   -t TIME      longest time for all points (default: 600; with --quick 30)
+#   --point TIME          longest time for one point (default: 20; with --quick 3)
+#   --sizes SIZE,...      sizes of objects, from 4 KiB (default: 256KiB,4MiB,64MiB)
 #   --in-flight N,...     objects in flight, up to 4096 (default: 1,4,16,64)
 #   --storage-capacity SIZE     largest room to use (default: the free space minus a reserve;
 #                on a server 4)
@@ -18,7 +22,7 @@
 # by bytes. Its kvreplay runs repeat until its rate is known to 5 % (95 % confidence), or its
 # time is over. When more objects in flight give less than 5 % more rate, still more of them
 # are not tried. A point is also skipped when its objects do not fit in half of the free memory
-# or in the room.
+# or in the room, or need more time than there is.
 #
 # kvgen --tier-model 2=drive.json simulates with the measurement; kvreplay --tier-engine
 # 2=sim:model=drive.json replays against it. There, deletes take no time. A drive that is new
@@ -28,13 +32,30 @@
 #   examples/model.sh /mnt/nvme/kv -o drive.json
 . "$(dirname "$0")/common.sh"
 
+# in_bytes OPTION SIZES: sets text to the sizes of a list in bytes; one without a unit is bytes.
+in_bytes() {
+    text=$(printf '%s\n' "$2" | tr -s ', ' '[\n*]' | awk '
+        /^[0-9]*$/ { printf "%s,", $0; next }
+        !/^[0-9]+([.][0-9]+)?[KMGT](iB|B)?$/ { exit bad = 1 }
+        {
+            match($0, /^[0-9.]+/)
+            size = substr($0, 1, RLENGTH)
+            for (power = index("KMGT", substr($0, RLENGTH + 1, 1)); power > 0; power--) size *= /[^i]B$/ ? 1000 : 1024
+            printf "%.0f,", size
+        }
+        END { exit bad }') || die 2 "$1: \"$2\" is not a list of sizes (such as 256KiB,4MiB)"
+}
+
 takes='-d -o -t --storage-capacity'
-out=drive.json seconds=600 most_s=20 sizes=262144,4194304,67108864 flights=1,4,16,64
+out=drive.json seconds='' most_s='' sizes='' flights=1,4,16,64 quick=no reuse=0
 given=''
 for word; do given="$given, $(json "$word")"; done
 while [ $# -gt 0 ]; do
     words=2
     case $ended$1 in
+    --quick) quick=yes words=1 ;;
+    --full) quick=no words=1 ;;
+    --reuse) value "$@" && time_of "$1" "$text" && reuse=$text ;;
     --point) value "$@" && time_of "$1" "$text" && most_s=$text ;;
     --sizes) value "$@" && sizes=$text ;;
     --in-flight) value "$@" && flights=$text ;;
@@ -42,13 +63,23 @@ while [ $# -gt 0 ]; do
     esac
     shift "$words"
 done
-numbers --sizes "$sizes" 4096 1099511627776 && sizes=$text
+# within: an unknown rate is one that is known worse than to so many percent.
+if [ "$quick" = yes ]; then
+    : "${seconds:=30}" "${most_s:=3}" "${sizes:=4MiB}"
+    shares='0 1 0.7' least_ms=1500 within=15
+else
+    : "${seconds:=600}" "${most_s:=20}" "${sizes:=256KiB,4MiB,64MiB}"
+    shares='1 0 0.7' least_ms=2500 within=5
+fi
+in_bytes --sizes "$sizes"
+numbers --sizes "$text" 4096 1099511627776 && sizes=$text
 numbers --in-flight "$flights" 1 4096 && flights=$text
 need kvreplay
 if [ -z "$target" ]; then
     if ! printing; then die 2 "name a folder on the drive, or a server (try --help)"; fi
     target=folder
 fi
+asked_storage=$storage
 case $target in
 redis://* | rediss://* | redis+unix:* | s3://*) where=$target storage=${storage:-4} ;;
 *)
@@ -87,6 +118,10 @@ began_ms=$(now_ms) started=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 case $target in */kvtrace-model) if [ ! -d "$where" ]; then
     make_empty "$where" || die 2 "$where: cannot be created"
 fi ;; esac
+# What the figures depend on besides the time: a later run with the same takes them again.
+if [ -d "$where" ]; then file_system=$(stat -f -c '%T %i' -- "$where"); else file_system=server; fi
+kernel=$(uname -r)
+settings="sizes ${sizes% }, in flight ${flights% }, $most_s s a point, $seconds s in all${asked_storage:+, room $asked_storage GiB}"
 room_bytes=$(awk -v gib="$storage" 'BEGIN { printf "%.0f\n", gib * 1073741824 }')
 memory_bytes=$(awk '/^MemAvailable/ { printf "%.0f\n", $2 * 512 }' /proc/meminfo)
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
@@ -171,6 +206,20 @@ known() {
         }'
 }
 
+# reusable: the file that is there holds this measurement, of this drive, and is younger than --reuse.
+reusable() {
+    if [ "$reuse" = 0 ] || [ ! -e "$out" ]; then return 1; fi
+    set -- "$(pick target file_system kernel settings <"$out")" "$where$newline$file_system$newline$kernel$newline$settings"
+    if [ "$1" != "$2" ]; then return 1; fi
+    was=$(date -d "$(pick started <"$out")" +%s 2>/dev/null) || return 1
+    age_s=$(($(date +%s) - was))
+    [ "$age_s" -ge 0 ] && [ "$age_s" -lt "$reuse" ]
+}
+if reusable; then
+    say "$suite: $out was measured $(if [ "$age_s" -lt 7200 ]; then counted $((age_s / 60)) minute; else counted $((age_s / 3600)) hour; fi) ago and is taken again"
+    exit 0
+fi
+
 # ---- the points ----
 
 total=$(for a in $sizes; do for b in $flights; do echo "$a$b"; done; done | wc -l)
@@ -188,7 +237,7 @@ measure() {
     size=$1 n=$2 share=$3 rate=''
     left_ms=$((began_ms + seconds * 950 - $(now_ms)))
     limit_ms=$((left_ms / (left + 1)))
-    if [ "$limit_ms" -lt 2500 ]; then limit_ms=2500; fi
+    if [ "$limit_ms" -lt "$least_ms" ]; then limit_ms=$least_ms; fi
     if [ "$limit_ms" -gt $((most_s * 1000)) ]; then limit_ms=$((most_s * 1000)); fi
     if [ "$left_ms" -lt 500 ]; then
         skip "$size" "$n" "$share" "no time left"
@@ -200,6 +249,17 @@ measure() {
     fi
     stored=$((1073741824 / size)) live=$((3 * n))
     if [ "$stored" -lt 64 ]; then stored=64; fi
+    if [ "$quick" = yes ]; then
+        # Objects to read are written in a second or two, and three objects for each place move in the time of two points.
+        if [ "$share" != 0 ] && [ "$wrote" -gt 0 ]; then
+            if [ $((stored * size)) -gt $((wrote * 3 / 2)) ]; then stored=$((wrote * 3 / 2 / size + 1)); fi
+            if [ "$stored" -lt 16 ]; then stored=16; fi
+        fi
+        if [ "$before" != 0 ] && [ $((3 * n * size / (before / 1000 + 1))) -gt $((limit_ms * 2)) ]; then
+            skip "$size" "$n" "$share" "too slow"
+            return
+        fi
+    fi
     if [ $((stored * 3)) -gt $((room_bytes / size)) ]; then stored=$((room_bytes / size / 3)); fi
     if [ "$stored" -lt 1 ] || [ $(((stored + live + n) * size)) -gt "$room_bytes" ]; then
         skip "$size" "$n" "$share" "room"
@@ -217,7 +277,7 @@ measure() {
         trace "$size" "$n" "$share" "$rows" "$stored" "$live" >"$work/trace.csv"
         kept=yes
         kvreplay --target "$target" --keep --inflight "$n" --progress none --summary "$work/run.json" -o "$work/run.csv" \
-            "$work/trace.csv" 2>"$work/log" || die 1 "$size bytes, $n in flight: kvreplay failed: $(last_line "$work/log")"
+            "$work/trace.csv" 2>"$work/log" || die 3 "$size bytes, $n in flight: kvreplay failed: $(last_line "$work/log")"
         run_ms=$(pick elapsed_s <"$work/run.json" | awk '{ printf "%.0f\n", $1 * 1000 + 100 }')
         run_valid=$(pick valid <"$work/run.json")
         if [ "$run_valid" = false ]; then
@@ -240,7 +300,8 @@ measure() {
     for word in $result; do set -- "$@" "$word"; done
     rate=$4
     points=$((points + 1))
-    if [ "$9" = no ]; then unknown=$((unknown + 1)); fi
+    if [ "$share" = 0 ] && [ "$rate" -gt "$wrote" ]; then wrote=$rate; fi
+    if [ "$9" = no ] && [ $((($6 - $5) * 50)) -gt $((rate * within)) ]; then unknown=$((unknown + 1)); fi
     case $valid in false) doubtful=$((doubtful + 1)) ;; null) undecided=$((undecided + 1)) ;; esac
     printf '%s    {"size_bytes": %s, "in_flight": %s, "read_share": %s, "bytes_per_s": %s, "low": %s, "high": %s, "seconds": %s, "runs": %s, "valid": %s}' \
         "$points_comma" "$size" "$n" "$share" "$4" "$5" "$6" "$7" "$8" "$valid" >>"$work/points"
@@ -254,7 +315,8 @@ measure() {
 points_comma='' skipped_comma=''
 : >"$work/table"
 for size in $sizes; do
-    for share in 1 0 0.7; do
+    wrote=0 # the greatest rate of writes
+    for share in $shares; do
         before=0 flat=no guess=$((size < 16384 ? size * 6000 : 100000000)) # the first run finds out
         for n in $flights; do
             left=$((left - 1))
@@ -272,7 +334,7 @@ done
 # why WORD MEANING: the meaning, if a point was skipped for it.
 why() { if grep -q "\"why\": \"$1\"" <"$work/skipped"; then printf '; %s' "$2"; fi; }
 if [ "$points" = 0 ]; then
-    die 1 "no point could be measured$(
+    die 3 "no point could be measured$(
         why 'no time left' 'the time was over (-t)'
         why memory 'the objects do not fit in half of the free memory (--sizes, --in-flight)'
         why room 'the objects do not fit in the room (--storage-capacity)'
@@ -304,7 +366,7 @@ if [ "$doubtful" -gt 0 ]; then
 elif [ -n "$missing" ]; then
     valid=false why=$(json "no $missing were measured")
 elif [ "$unknown" -gt 0 ]; then
-    why=$(json "rate of $(counted "$unknown" point) of $points not known to 5 %")
+    why=$(json "rate of $(counted "$unknown" point) of $points not known to $within %")
     if [ $((unknown * 4)) -gt "$points" ]; then valid=false; fi
 fi
 took=$((($(now_ms) - began_ms) / 1000))
@@ -313,6 +375,7 @@ took=$((($(now_ms) - began_ms) / 1000))
         "$(json "$(one version)")" "$given" "$(json "$(uname -n)")"
     printf '  "started": "%s",\n  "elapsed_s": %s,\n  "target": %s,\n  "device": %s,\n  "engine": %s,\n' "$started" "$took" \
         "$(json "$where")" "$device" "$(json "$(one tiers.Tier-2.engine)")"
+    printf '  "file_system": %s,\n  "kernel": %s,\n  "settings": %s,\n' "$(json "$file_system")" "$(json "$kernel")" "$(json "$settings")"
     flags=$(list flags) fallbacks=$(list fallbacks)
     printf '  "in_force": [%s%s%s],\n  "valid": %s,\n  "why_invalid": [%s],\n' "$flags" \
         "${flags:+${fallbacks:+, }}" "$fallbacks" "$valid" "${why:+
@@ -320,7 +383,7 @@ took=$((($(now_ms) - began_ms) / 1000))
   }"
     printf '  "points": [\n%s\n  ],\n  "skipped": [\n%s\n  ]\n}\n' "$(cat "$work/points")" "$(cat "$work/skipped")"
 } >"$work/drive.json"
-cp -- "$work/drive.json" "$out" || die 1 "$out: cannot be written"
+cp -- "$work/drive.json" "$out" || die 3 "$out: cannot be written"
 
 # ---- the answer ----
 
@@ -336,11 +399,11 @@ if [ "$valid" != true ]; then echo "Caution: the measurement is $(if [ "$valid" 
 readable "$where"
 where=$readable
 readable "$out"
-where=$where out=$readable awk -v points="$points" -v unknown="$unknown" '
+where=$where out=$readable awk -v points="$points" -v unknown="$unknown" -v within="$within" '
     function most(rate) { return rate ? sprintf("up to %.3g GB/s", rate / 1e9) : "at an unknown rate (not measured)" }
     $3 == 1 && $4 > read { read = $4 }
     $3 == 0 && $4 > written { written = $4 }
     END {
         printf "%s reads %s and writes %s; %s has %d point%s, %s.\n", ENVIRON["where"], most(read), most(written), ENVIRON["out"], points,
-            points == 1 ? "" : "s", unknown ? points - unknown " of them known to 5 %" : "all known to 5 %"
+            points == 1 ? "" : "s", unknown ? points - unknown " of them known to " within " %" : "all known to " within " %"
     }' <"$work/table"

@@ -38,7 +38,7 @@ exits 'a file' 2 model one.csv
 exits 'over another file' 2 model disk -o one.csv
 stderr_like 'why' 'one.csv is there and not a measurement'
 ok 'the file stays' grep -q Tier-2 one.csv
-exits 'no room' 1 model disk --storage-capacity-gb 0.0001 -o none.json
+exits 'no room' 3 model disk --storage-capacity-gb 0.0001 -o none.json
 stderr_like 'why' 'no point could be measured.*room'
 ok 'no file' test ! -e none.json
 is 'nothing stays' "$(ls -A disk)" file
@@ -57,10 +57,12 @@ while IFS='|' read -r options want; do
     stderr_like '... why' "^kvtrace model: $want"
 done <<'END'
 --sizes 1|--sizes: 1 is not from 4096 to
---sizes 4K|--sizes: "4K" is not a whole number
---sizes ,|--sizes: "," has no numbers
+--sizes 1KiB|--sizes: 1024 is not from 4096 to
+--sizes 4X|--sizes: "4X" is not a list of sizes
+--reuse soon|--reuse: 'soon' is not a time
+--sizes ,|--sizes: ",+" has no numbers
 --in-flight 99999|--in-flight: 99999 is not from 1 to 4096
 END
-exits 'objects that do not fit' 1 model disk --sizes 1099511627776
+exits 'objects that do not fit' 3 model disk --sizes 1099511627776
 stderr_like 'why' 'no point could be measured; the objects do not fit in half of the free memory'
 done_testing
