@@ -918,7 +918,7 @@ static int replay_measure(struct replay *r, int rc, struct err *e)
                                  .least_s = seconds,
                                  .tokens = n->tokens,
                                  .bytes = n->done_bytes,
-                                 .failed = n->failed + n->corrupt,
+                                 .failed = n->failed + n->differing.corrupt,
                                  .waiting = r->outcome.waiting,
                                  .read_p95_ns = replay_p95(t.read),
                                  .write_p95_ns = replay_p95(t.write),
@@ -1190,7 +1190,7 @@ out:;
         closed = err_nomem(e, "figures");
     if (rc == 0 && in->pool && (in->silent || refused)) /* nobody collects what became of it */
         closed = replay_agree(&r, closed, e);
-    *status = n->failed || n->corrupt || n->reads_before_write || end == SCHED_ERROR ||
+    *status = n->failed || n->differing.corrupt || n->reads_before_write || end == SCHED_ERROR ||
               end == SCHED_LAGGED || end == SCHED_EPIPE || end == SCHED_LOST;
     *in->stuck |= r.tiers_stuck;
     if (!r.tiers_stuck) /* else their threads still use it */

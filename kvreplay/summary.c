@@ -137,6 +137,7 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
 {
     const struct tiers *t = s->tiers;
     const struct tier_info *info = &t->info[i];
+    const struct counts_differing *differing = &s->evidence->counts->differing_of[i];
     int64_t elapsed_ns = s->evidence->elapsed_ns;
 
     jsonout_object(j, NULL);
@@ -164,6 +165,9 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
     }
     if (info->looks_up)
         json_lookups(j, s->evidence->counts);
+    jsonout_u64(j, "corrupt", differing->corrupt);
+    jsonout_u64(j, "stale", differing->stale);
+    jsonout_u64(j, "wrong", differing->wrong);
     for (unsigned op = 0; op < COUNTS_OPS; op++) {
         struct counts_group sum;
         jsonout_object(j, op_names[op]);
@@ -188,10 +192,11 @@ static void json_rows(struct jsonout *j, const struct summary *s)
     jsonout_u64(j, "total", n->rows + s->skipped);
     jsonout_u64(j, "ok", n->ok);
     jsonout_u64(j, "absent", n->absent);
-    jsonout_u64(j, "corrupt", n->corrupt);
+    jsonout_u64(j, "corrupt", n->differing.corrupt);
     jsonout_u64(j, "failed", n->failed);
     jsonout_u64(j, "lost", n->lost);
-    jsonout_u64(j, "stale", n->stale);
+    jsonout_u64(j, "stale", n->differing.stale);
+    jsonout_u64(j, "wrong", n->differing.wrong);
     jsonout_u64(j, "skipped", s->skipped);
     jsonout_u64(j, "bad", s->bad_rows);
     jsonout_u64(j, "unverified_reads", n->unverified_reads);
@@ -539,21 +544,38 @@ static void text_list(FILE *out, const struct summary *s)
     fputc('\n', out);
 }
 
+/* " (1 stale, 2 wrong)" of the corrupt; "": neither. */
+static const char *kinds_of(char buf[64], const struct counts_differing *d)
+{
+    const char *comma = d->stale && d->wrong ? ", " : "";
+
+    buf[0] = '\0';
+    if (d->stale + d->wrong == 0)
+        return buf;
+    int len = snprintf(buf, 64, " (");
+    if (d->stale)
+        len += snprintf(buf + len, 64 - (size_t)len, "%llu stale%s", (unsigned long long)d->stale,
+                        comma);
+    if (d->wrong)
+        len += snprintf(buf + len, 64 - (size_t)len, "%llu wrong", (unsigned long long)d->wrong);
+    snprintf(buf + len, 64 - (size_t)len, ")");
+    return buf;
+}
+
 static void text_rows(FILE *out, const struct summary *s)
 {
     const struct evidence *ev = s->evidence;
     const struct counts *n = ev->counts;
     const struct populated *p = &s->populated;
-    char rows[32], took[32], bytes[32];
+    char rows[32], took[32], bytes[32], kinds[64];
     double per_s = evidence_rows_per_s(ev);
 
-    fprintf(out, "%s row%s in %s (%.0f rows/s): %llu ok, %llu absent, %llu corrupt, %llu failed",
+    fprintf(out, "%s row%s in %s (%.0f rows/s): %llu ok, %llu absent, %llu corrupt%s, %llu failed",
             units_format_count(rows, sizeof(rows), n->rows), units_plural(n->rows),
             units_format_duration(took, sizeof(took), (double)ev->elapsed_ns),
             per_s >= 0 ? per_s : 0.0, (unsigned long long)n->ok, (unsigned long long)n->absent,
-            (unsigned long long)n->corrupt, (unsigned long long)n->failed);
-    if (n->stale)
-        fprintf(out, " (%llu of the corrupt are stale)", (unsigned long long)n->stale);
+            (unsigned long long)n->differing.corrupt, kinds_of(kinds, &n->differing),
+            (unsigned long long)n->failed);
     if (n->lost)
         fprintf(out, " (%llu lost)", (unsigned long long)n->lost);
     if (s->skipped)
@@ -563,6 +585,11 @@ static void text_rows(FILE *out, const struct summary *s)
                 units_plural(s->bad_rows));
     fprintf(out, "; reads before their write: %llu%s\n", (unsigned long long)n->reads_before_write,
             s->by_duration ? "; ended by --duration" : "");
+    for (unsigned i = 0; i < TRACE_TIERS; i++)
+        if (n->differing_of[i].corrupt)
+            fprintf(out, "corrupt in %s: %llu%s\n", trace_tier_text((enum trace_tier)i),
+                    (unsigned long long)n->differing_of[i].corrupt,
+                    kinds_of(kinds, &n->differing_of[i]));
     if (n->head_rows)
         fprintf(out, "before the clock: %llu row%s of prepop and ingest, %s\n",
                 (unsigned long long)n->head_rows, units_plural(n->head_rows),
@@ -941,14 +968,15 @@ static const char *const tier_names[TRACE_TIERS] = {
 static void line_rows(char buf[256], const struct summary *s)
 {
     const struct counts *n = s->evidence->counts;
+    char kinds[64];
     const struct {
         uint64_t count;
-        const char *what;
-    } others[] = {{n->absent, "absent"},
-                  {n->corrupt, "corrupt"},
-                  {n->failed, "failed"},
-                  {s->skipped, "left out"},
-                  {s->bad_rows, "not readable"}};
+        const char *what, *kinds;
+    } others[] = {{n->absent, "absent", ""},
+                  {n->differing.corrupt, "corrupt", kinds_of(kinds, &n->differing)},
+                  {n->failed, "failed", ""},
+                  {s->skipped, "left out", ""},
+                  {s->bad_rows, "not readable", ""}};
     double per_s = evidence_rows_per_s(s->evidence);
     char rows[32], took[32], rate[32], count[32];
     int len = snprintf(buf, 256, "%s row%s in %s (%s rows/s): ",
@@ -963,9 +991,9 @@ static void line_rows(char buf[256], const struct summary *s)
                         units_format_count(count, sizeof(count), n->ok));
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (others[i].count)
-            len +=
-                snprintf(buf + len, 256 - (size_t)len, ", %s %s",
-                         units_format_count(count, sizeof(count), others[i].count), others[i].what);
+            len += snprintf(buf + len, 256 - (size_t)len, ", %s %s%s",
+                            units_format_count(count, sizeof(count), others[i].count),
+                            others[i].what, others[i].kinds);
     if (s->by_duration)
         snprintf(buf + len, 256 - (size_t)len, "; ended by --duration");
 }

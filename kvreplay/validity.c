@@ -739,9 +739,9 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
         validity_why(v, "client delay p99 %s is above --lateness-budget %s",
                      units_format_duration(a, sizeof(a), (double)p99),
                      units_format_duration(b, sizeof(b), (double)budget_ns));
-    if (n->corrupt)
-        validity_why(v, "%llu corrupt row%s", (unsigned long long)n->corrupt,
-                     units_plural(n->corrupt));
+    if (n->differing.corrupt)
+        validity_why(v, "%llu corrupt row%s", (unsigned long long)n->differing.corrupt,
+                     units_plural(n->differing.corrupt));
     if (n->failed)
         validity_why(v, "%llu failed row%s", (unsigned long long)n->failed,
                      units_plural(n->failed));

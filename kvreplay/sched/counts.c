@@ -402,6 +402,13 @@ static void door_add(struct counts *s, struct counts_door *d, const struct row *
         counts_record(s, o->device, t->device_ns);
 }
 
+static void add_differing(struct counts_differing *d, int status)
+{
+    d->corrupt += trace_status_corrupt(status);
+    d->stale += status == TRACE_STALE;
+    d->wrong += status == TRACE_WRONG;
+}
+
 void counts_add(struct counts *s, const struct row *r)
 {
     const struct trace_row *t = &r->t;
@@ -412,8 +419,9 @@ void counts_add(struct counts *s, const struct row *r)
     s->rows++;
     s->ok += ok;
     s->absent += t->status == TRACE_ABSENT;
-    s->corrupt += trace_status_corrupt(t->status);
-    s->stale += t->status == TRACE_STALE;
+    add_differing(&s->differing, t->status);
+    if (has_tier)
+        add_differing(&s->differing_of[t->tier], t->status);
     s->lost += t->status == TRACE_LOST;
     s->failed += t->status > 0 && t->status != TRACE_ABSENT && !trace_status_corrupt(t->status);
     if (ok && has_tier) {

@@ -84,15 +84,21 @@ struct counts_beside {
     struct hist *pending[COUNTS_HELD], *calm[COUNTS_HELD], *shared[COUNTS_HELD];
 };
 
+/* Reads whose contents were not what was written, and of them: those that found another write of
+ * their object, and those that found another object. */
+struct counts_differing {
+    uint64_t corrupt, stale, wrong;
+};
+
 struct counts {
     struct counts_beside beside[2];           /* by TRACE_READ, TRACE_WRITE */
     int64_t foreign_ns;                       /* the last end of an interval with such traffic */
     struct counts_group group[COUNTS_GROUPS]; /* see counts_group_at */
     struct counts_door *door[TRACE_TIERS];    /* doors of them */
     unsigned doors[TRACE_TIERS];
-    uint64_t rows, ok, absent, corrupt, failed;
-    uint64_t lost;                  /* of failed */
-    uint64_t stale;                 /* of corrupt */
+    uint64_t rows, ok, absent, failed;
+    uint64_t lost;                                                /* of failed */
+    struct counts_differing differing, differing_of[TRACE_TIERS]; /* in all, and by tier */
     uint64_t head_rows, head_bytes; /* of rows that ran before the clock started */
     /* The measured time, monotonic; INT64_MIN and INT64_MAX: the whole run. A row that starts
      * before from_ns appears only in the counts and bytes above. */

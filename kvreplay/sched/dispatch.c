@@ -185,12 +185,14 @@ static bool complete_removal(struct object *o, const struct tier_op *op)
  * that finds no folder is an error like any other. */
 static int status_of(const struct object *o, const struct tier_op *op)
 {
-    bool wrong = op->status == -EBADMSG && op->fault.kind;
+    bool differs = op->status == -EBADMSG && op->fault.kind;
     int status;
 
-    if (op->verb == TIER_READ && o->stale && (op->status == 0 || op->status == -EINVAL || wrong))
+    if (differs && op->fault.kind == DATA_FAULT_KEY)
+        return TRACE_WRONG;
+    if (op->verb == TIER_READ && o->stale && (op->status == 0 || op->status == -EINVAL || differs))
         return TRACE_STALE;
-    if (wrong)
+    if (differs)
         return op->fault.kind == DATA_FAULT_GENERATION ? TRACE_STALE : TRACE_CORRUPT;
     if (op->status == -ENOENT && op->verb != TIER_WRITE)
         return TRACE_LOST;

@@ -253,9 +253,12 @@ static int value_row(struct agg *a, const struct trace_row *row, struct group_sa
         t->ok++;
     else if (row->status == TRACE_ABSENT)
         t->absent++;
-    else if (trace_status_corrupt(row->status))
+    else if (trace_status_corrupt(row->status)) {
         t->corrupt++;
-    else if (row->status != TRACE_NO_STATUS)
+        t->corrupt_of[row->tier]++;
+        t->stale[row->tier] += row->status == TRACE_STALE;
+        t->wrong[row->tier] += row->status == TRACE_WRONG;
+    } else if (row->status != TRACE_NO_STATUS)
         t->failed++;
     if (agg_is_populating(a->result, row)) {
         bool done = row->status == TRACE_OK || row->status == TRACE_NO_STATUS;

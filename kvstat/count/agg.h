@@ -53,8 +53,10 @@ static inline int64_t agg_add_ns(int64_t a, int64_t b)
 
 /* Sums over the rows of the measurement, without those that failed unless said. Sizes in bytes. */
 struct agg_totals {
-    uint64_t rows;                            /* all rows, also failed and populating ones */
-    uint64_t ok, absent, corrupt, failed;     /* all rows with a Status, failed: an errno */
+    uint64_t rows;                        /* all rows, also failed and populating ones */
+    uint64_t ok, absent, corrupt, failed; /* all rows with a Status, failed: an errno */
+    uint64_t corrupt_of[TRACE_TIERS + 1]; /* by tier */
+    uint64_t stale[TRACE_TIERS + 1], wrong[TRACE_TIERS + 1]; /* of them */
     uint64_t populated_rows, populated_bytes; /* of agg_is_populating; bytes: those not failed */
     uint64_t warmup_rows;                     /* of agg_leave_out */
     uint64_t device_over, early;              /* Device_us above Latency_us; Start before Due */

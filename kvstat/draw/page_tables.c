@@ -177,6 +177,10 @@ static void put_throughput(FILE *out, const struct figures *f)
                "read while decoding");
     put_single(out, f, figure_id(FIGURE_OF_STATUS, FIGURE_FAILED), "rows that failed");
     put_single(out, f, figure_id(FIGURE_OF_STATUS, FIGURE_CORRUPT), "rows with wrong contents");
+    put_single(out, f, figure_id(FIGURE_OF_STATUS, FIGURE_STALE),
+               "rows with another write's contents");
+    put_single(out, f, figure_id(FIGURE_OF_STATUS, FIGURE_WRONG),
+               "rows with another object's contents");
     put_single(out, f, figure_id(FIGURE_OF_STATUS, FIGURE_ABSENT), "rows whose object was absent");
     html_table_end(out);
     fputs("</section>\n", out);

@@ -246,6 +246,8 @@ static const struct what {
     [FIGURE_OK] = {"ok", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_ABSENT] = {"absent", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_CORRUPT] = {"corrupt", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_STALE] = {"stale", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_WRONG] = {"wrong", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_FAILED] = {"failed", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_BYTES] = {"bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_SECONDS] = {"seconds", FIGURE_UNIT_S, NULL, NULL},

@@ -71,7 +71,9 @@ enum figure_what {
     FIGURE_BAD_ROWS,
     FIGURE_OK,
     FIGURE_ABSENT,
-    FIGURE_CORRUPT,
+    FIGURE_CORRUPT, /* all whose contents differ; of them: */
+    FIGURE_STALE,   /* those of another write of their object */
+    FIGURE_WRONG,   /* those of another object */
     FIGURE_FAILED,
     FIGURE_BYTES,
     FIGURE_SECONDS,

@@ -186,6 +186,15 @@ static bool has(const struct figures *f, enum trace_column c)
 
 /* ---- rows and run ---- */
 
+/* Over all tiers, and rows without one. */
+static uint64_t sum_of(const uint64_t by_tier[TRACE_TIERS + 1])
+{
+    uint64_t sum = 0;
+    for (unsigned tier = 0; tier <= TRACE_TIERS; tier++)
+        sum += by_tier[tier];
+    return sum;
+}
+
 static void put_rows(struct figures *f)
 {
     static const char *const kinds[] = {"trace", "result"};
@@ -208,6 +217,8 @@ static void put_rows(struct figures *f)
     put_count(f, figure_id(status, FIGURE_OK), t->ok);
     put_count(f, figure_id(status, FIGURE_ABSENT), t->absent);
     put_count(f, figure_id(status, FIGURE_CORRUPT), t->corrupt);
+    put_count(f, figure_id(status, FIGURE_STALE), sum_of(t->stale));
+    put_count(f, figure_id(status, FIGURE_WRONG), sum_of(t->wrong));
     put_count(f, figure_id(status, FIGURE_FAILED), t->failed);
     if (f->result) {
         put_count(f, figure_id(FIGURE_OF_POPULATED, FIGURE_ROWS), t->populated_rows);
@@ -788,6 +799,11 @@ static void put_cache_tier(struct figures *f, unsigned tier, const struct proven
     put_count(f, figure_id_tier(scope, tier, FIGURE_PROMOTE_OPS), t->promote_ops[tier]);
     put_count(f, figure_id_tier(scope, tier, FIGURE_DELETE_OPS),
               deleted ? deleted->ops - deleted->failed : 0);
+    if (f->result && has(f, TRACE_COL_STATUS)) {
+        put_count(f, figure_id_tier(scope, tier, FIGURE_CORRUPT), t->corrupt_of[tier]);
+        put_count(f, figure_id_tier(scope, tier, FIGURE_STALE), t->stale[tier]);
+        put_count(f, figure_id_tier(scope, tier, FIGURE_WRONG), t->wrong[tier]);
+    }
     put_level(f, figure_id_tier(scope, tier, FIGURE_PEAK_BYTES), held->peak_bytes);
     put_level(f, figure_id_tier(scope, tier, FIGURE_PEAK_OBJECTS), held->peak_objects);
     if (f->scan->files == 1) {

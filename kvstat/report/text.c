@@ -481,12 +481,18 @@ static void put_failures(FILE *out, const struct figures *f)
 {
     uint64_t absent = status_count(f, FIGURE_ABSENT), corrupt = status_count(f, FIGURE_CORRUPT);
     uint64_t failed = status_count(f, FIGURE_FAILED);
+    uint64_t stale = status_count(f, FIGURE_STALE), wrong = status_count(f, FIGURE_WRONG);
     uint64_t populated = count(f, FIGURE_OF_POPULATED, FIGURE_ROWS);
     uint64_t warm = count(f, FIGURE_OF_WARMUP, FIGURE_ROWS);
     char a[CELL], b[CELL], c[CELL];
     if (absent + corrupt + failed > 0)
         fprintf(out, "Failed rows  %s absent, %s corrupt, %s with an I/O error\n",
                 cell_count(a, absent), cell_count(b, corrupt), cell_count(c, failed));
+    if (stale + wrong > 0)
+        fprintf(out,
+                "             of the corrupt: %s stale (another write of the object), %s wrong "
+                "(another object)\n",
+                cell_count(a, stale), cell_count(b, wrong));
     if (populated > 0)
         fprintf(out, "Populating   %s, %s before the clock started; not counted below\n",
                 cell_rows(a, populated),

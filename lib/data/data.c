@@ -298,6 +298,27 @@ int data_check_full(const void *buf, size_t len, const struct data_id *id, uint6
     return 0;
 }
 
+int data_check_part(const void *buf, size_t len, const struct data_id *id, uint64_t block,
+                    struct data_fault *fault)
+{
+    _Alignas(64) unsigned char want[DATA_BLOCK];
+    const unsigned char *p = buf;
+    struct header h;
+    size_t at = 0;
+
+    assert(len > 0 && len < DATA_BLOCK);
+    if (len >= sizeof(h)) {
+        memcpy(&h, p, sizeof(h));
+        int kind = header_fault(&h, id, block);
+        if (kind)
+            return report(fault, kind, block, 0);
+    }
+    data_fill(want, sizeof(want), id, block);
+    while (at < len && p[at] == want[at])
+        at++;
+    return at < len ? report(fault, DATA_FAULT_BODY, block, at) : 0;
+}
+
 int data_identify(const void *block, struct data_id *id, uint64_t *index)
 {
     struct header h;

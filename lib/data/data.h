@@ -59,6 +59,10 @@ int data_check_headers(const void *buf, size_t len, const struct data_id *id, ui
                        struct data_fault *fault);
 int data_check_full(const void *buf, size_t len, const struct data_id *id, uint64_t first_block,
                     struct data_fault *fault);
+/* Checks every byte of buf[0..len), the beginning of that block: an object that is stored without
+ * padding ends there. 0 < len < DATA_BLOCK. As data_check_full. */
+int data_check_part(const void *buf, size_t len, const struct data_id *id, uint64_t block,
+                    struct data_fault *fault);
 /* Reads the header of one block (DATA_HEADER bytes): 0 with *id and *index (in steps of the shape),
  * or -EBADMSG when it is not ours. */
 int data_identify(const void *block, struct data_id *id, uint64_t *index);

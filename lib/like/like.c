@@ -152,22 +152,6 @@ static void store(struct worker *w, struct tier_op *op)
         op->place = (void *)(uintptr_t)op->size;
 }
 
-/* The end of an object that ends within a block. */
-static int check_tail(struct tier_op *op, const char *buf, uint64_t bytes)
-{
-    uint64_t at = bytes / DATA_BLOCK * DATA_BLOCK, len = bytes - at;
-    _Alignas(64) char block[DATA_BLOCK];
-
-    if (len == 0)
-        return 0;
-    data_fill(block, sizeof(block), &op->id, at / DATA_BLOCK);
-    if (memcmp(block, buf + at, len) == 0)
-        return 0;
-    op->fault =
-        (struct data_fault){.kind = DATA_FAULT_BODY, .block = at / DATA_BLOCK, .offset = at};
-    return -EBADMSG;
-}
-
 static int check(struct tier_op *op, const char *buf, uint64_t bytes)
 {
     uint64_t whole = bytes / DATA_BLOCK * DATA_BLOCK;
@@ -179,7 +163,9 @@ static int check(struct tier_op *op, const char *buf, uint64_t bytes)
         ret = op->verify == TIER_VERIFY_FULL
                   ? data_check_full(buf, whole, &op->id, 0, &op->fault)
                   : data_check_headers(buf, whole, &op->id, 0, &op->fault);
-    return ret < 0 ? ret : check_tail(op, buf, bytes);
+    if (ret == 0 && bytes > whole)
+        ret = data_check_part(buf + whole, bytes - whole, &op->id, whole / DATA_BLOCK, &op->fault);
+    return ret;
 }
 
 /* All of the object, however much of it the row reads. Its place is its length. */

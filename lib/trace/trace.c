@@ -214,6 +214,8 @@ const char *trace_status_text(int status)
         return "lost";
     case TRACE_STALE:
         return "stale";
+    case TRACE_WRONG:
+        return "wrong";
     }
     if (status >= TRACE_FOREIGN && (size_t)(status - TRACE_FOREIGN) < FOREIGNS)
         return foreign[status - TRACE_FOREIGN];
@@ -250,8 +252,8 @@ static int find_foreign(const char *p, size_t len)
 
 int trace_status_parse(const char *p, size_t len, int *status)
 {
-    static const int fixed[] = {TRACE_NO_STATUS, TRACE_OK,   TRACE_ABSENT,
-                                TRACE_CORRUPT,   TRACE_LOST, TRACE_STALE};
+    static const int fixed[] = {TRACE_NO_STATUS, TRACE_OK,    TRACE_ABSENT, TRACE_CORRUPT,
+                                TRACE_LOST,      TRACE_STALE, TRACE_WRONG};
     int value;
 
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {

@@ -72,20 +72,21 @@ enum {
     TRACE_CORRUPT = 4097, /* its contents were not what was written */
     TRACE_LOST = 4098,    /* this run wrote or adopted it, and it is gone */
     TRACE_STALE = 4099,   /* its contents are those of another write of it */
+    TRACE_WRONG = 4100,   /* its contents are those of another object */
     TRACE_FOREIGN = 8192, /* and up: what another kind of target answered, as "S3:SlowDown" */
     TRACE_FOREIGNS = 96,  /* room for so many of them */
     TRACE_NO_STATUS = -1,
-    TRACE_STATUSES = 6 + TRACE_ERRNOS + TRACE_FOREIGNS /* values of trace_status_index */
+    TRACE_STATUSES = 7 + TRACE_ERRNOS + TRACE_FOREIGNS /* values of trace_status_index */
 };
 
 /* Was the object there, and not as it was written? */
 static inline bool trace_status_corrupt(int status)
 {
-    return status == TRACE_CORRUPT || status == TRACE_STALE;
+    return status == TRACE_CORRUPT || status == TRACE_STALE || status == TRACE_WRONG;
 }
 
-/* A dense number for a status, for tables: none, ok, absent, corrupt, errnos, lost, stale, foreign
- * ones. */
+/* A dense number for a status, for tables: none, ok, absent, corrupt, errnos, lost, stale, wrong,
+ * foreign ones. */
 static inline unsigned trace_status_index(int status)
 {
     unsigned s = (unsigned)status;
@@ -95,11 +96,12 @@ static inline unsigned trace_status_index(int status)
     if (s < TRACE_ERRNOS)
         return s == TRACE_OK ? 1 : 3 + s;
     if (s - TRACE_FOREIGN < TRACE_FOREIGNS)
-        return 5 + TRACE_ERRNOS + s - TRACE_FOREIGN;
+        return 6 + TRACE_ERRNOS + s - TRACE_FOREIGN;
     return status == TRACE_ABSENT    ? 2
            : status == TRACE_CORRUPT ? 3
            : status == TRACE_LOST    ? 3 + TRACE_ERRNOS
            : status == TRACE_STALE   ? 4 + TRACE_ERRNOS
+           : status == TRACE_WRONG   ? 5 + TRACE_ERRNOS
                                      : 2 + TRACE_ERRNOS;
 }
 
@@ -121,10 +123,9 @@ const char *trace_phase_text(enum trace_phase v);
 const char *trace_qos_text(enum trace_qos v);
 const char *trace_class_text(enum trace_class v);
 const char *trace_status_text(int status);
-/* Parses the text of a status: ok, absent, corrupt, lost, stale, an errno name, S3:CODE or
- * RESP:CODE, or
- * "" (TRACE_NO_STATUS). A CODE that is not in the table becomes S3:Other or RESP:Other. 0, or
- * -EINVAL: unknown. */
+/* Parses the text of a status: ok, absent, corrupt, lost, stale, wrong, an errno name,
+ * S3:CODE or RESP:CODE, or "" (TRACE_NO_STATUS). A CODE that is not in the table becomes S3:Other
+ * or RESP:Other. 0, or -EINVAL: unknown. */
 int trace_status_parse(const char *p, size_t len, int *status);
 
 /* Columns as bits of a mask, in the order in which they are written. */

@@ -117,7 +117,7 @@ meddled() {
     is "$1: nothing is left" "$(keys)" ''
 }
 meddled 'lost objects' '^lost lost $' unlink
-meddled 'an object under the name of another' 'corrupt' rename
+meddled 'an object under the name of another' 'wrong' rename
 
 # ---- whose it is ----
 cli set somebody else >/dev/null

@@ -393,7 +393,8 @@ static void corrupt_move_is_gone_all_the_same(void **state)
 }
 
 /* What was stored and is gone is lost; the device's own EBADMSG is no corrupt block; a write that
- * finds no folder is no lost object. */
+ * finds no folder is no lost object. Contents of another object, or of another write, are not
+ * called damaged. */
 static void each_failure_keeps_its_name(void **state)
 {
     static const struct {
@@ -404,6 +405,11 @@ static void each_failure_keeps_its_name(void **state)
                 {TRACE_WRITE, -ENOENT, DATA_FAULT_NONE, ENOENT},
                 {TRACE_READ, -EBADMSG, DATA_FAULT_NONE, EBADMSG},
                 {TRACE_READ, -EBADMSG, DATA_FAULT_END, TRACE_CORRUPT},
+                {TRACE_READ, -EBADMSG, DATA_FAULT_HEADER, TRACE_CORRUPT},
+                {TRACE_READ, -EBADMSG, DATA_FAULT_BODY, TRACE_CORRUPT},
+                {TRACE_READ, -EBADMSG, DATA_FAULT_INDEX, TRACE_CORRUPT},
+                {TRACE_READ, -EBADMSG, DATA_FAULT_GENERATION, TRACE_STALE},
+                {TRACE_READ, -EBADMSG, DATA_FAULT_KEY, TRACE_WRONG},
                 {TRACE_READ, -ENODATA, DATA_FAULT_NONE, ENODATA}};
     (void)state;
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {

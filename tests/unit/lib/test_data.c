@@ -52,6 +52,39 @@ static void layout_and_golden_bytes(void **state)
     free(b);
 }
 
+/* The end of an object that is stored without padding: whose it is, and each of its bytes. */
+static void parts_of_blocks(void **state)
+{
+    static const size_t lens[] = {1, DATA_HEADER - 1, DATA_HEADER, DATA_HEADER + 1, DATA_BLOCK - 1};
+    struct data_id other = id, later = id;
+    struct data_fault fault;
+    unsigned char *b = buffer(DATA_BLOCK);
+
+    (void)state;
+    other.key.lo++;
+    later.generation++;
+    for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+        bool whole = lens[i] >= DATA_HEADER; /* of the header */
+        data_fill(b, DATA_BLOCK, &id, 3);
+        assert_int_equal(data_check_part(b, lens[i], &id, 3, &fault), 0);
+        b[lens[i] - 1] ^= 1;
+        assert_int_equal(data_check_part(b, lens[i], &id, 3, &fault), -EBADMSG);
+        assert_int_equal(fault.block, 3);
+        if (lens[i] > DATA_HEADER)
+            assert_int_equal(fault.offset, 3 * DATA_BLOCK + lens[i] - 1);
+        data_fill(b, DATA_BLOCK, &other, 3);
+        assert_int_equal(data_check_part(b, lens[i], &id, 3, &fault), whole         ? -EBADMSG
+                                                                      : lens[i] > 8 ? -EBADMSG
+                                                                                    : 0);
+        if (whole)
+            assert_int_equal(fault.kind, DATA_FAULT_KEY);
+        data_fill(b, DATA_BLOCK, &later, 3);
+        if (data_check_part(b, lens[i], &id, 3, &fault) < 0 && whole)
+            assert_int_equal(fault.kind, DATA_FAULT_GENERATION);
+    }
+    free(b);
+}
+
 static void all_instruction_sets_agree(void **state)
 {
     (void)state;
@@ -308,12 +341,12 @@ static void bits_are_balanced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layout_and_golden_bytes),   cmocka_unit_test(all_instruction_sets_agree),
-        cmocka_unit_test(pieces_equal_the_whole),    cmocka_unit_test(any_flipped_bit_is_found),
-        cmocka_unit_test(misplaced_blocks_are_told), cmocka_unit_test(identify_reads_headers),
-        cmocka_unit_test(shapes_are_checked),        cmocka_unit_test(an_empty_buffer_is_right),
-        cmocka_unit_test(zstd_cannot_compress_it),   cmocka_unit_test(no_run_occurs_twice),
-        cmocka_unit_test(bits_are_balanced),
+        cmocka_unit_test(layout_and_golden_bytes),    cmocka_unit_test(parts_of_blocks),
+        cmocka_unit_test(all_instruction_sets_agree), cmocka_unit_test(pieces_equal_the_whole),
+        cmocka_unit_test(any_flipped_bit_is_found),   cmocka_unit_test(misplaced_blocks_are_told),
+        cmocka_unit_test(identify_reads_headers),     cmocka_unit_test(shapes_are_checked),
+        cmocka_unit_test(an_empty_buffer_is_right),   cmocka_unit_test(zstd_cannot_compress_it),
+        cmocka_unit_test(no_run_occurs_twice),        cmocka_unit_test(bits_are_balanced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,8 +57,8 @@ static void test_columns(void **state)
 
 static void test_status(void **state)
 {
-    static const int all[] = {TRACE_NO_STATUS, TRACE_OK, TRACE_ABSENT, TRACE_CORRUPT, EIO,
-                              ENOSPC,          ETIMEDOUT};
+    static const int all[] = {TRACE_NO_STATUS, TRACE_OK, TRACE_ABSENT, TRACE_CORRUPT, TRACE_STALE,
+                              TRACE_WRONG,     EIO,      ENOSPC,       ETIMEDOUT};
     static const char *const unknown[] = {"OK", "okay", "o", "Absent", "ENOSPCE", "5", "EIO "};
     (void)state;
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
@@ -111,6 +111,8 @@ static void test_status_index(void **state)
                               TRACE_ABSENT,
                               TRACE_CORRUPT,
                               TRACE_LOST,
+                              TRACE_STALE,
+                              TRACE_WRONG,
                               EIO,
                               ENOSPC,
                               EHWPOISON,
