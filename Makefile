@@ -62,7 +62,7 @@ kvreplay/device := others event_format ring_page request_join block_trace drive_
 kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts doors results idle
 kvreplay/many  := totals collect pool
 
-KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf
+KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf kvstat/answer
 kvstat        := kvstat options inputs document number_table parts reporter verify output
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences \
                  request_piece requests file_order series reuse
@@ -70,6 +70,7 @@ kvstat/report := figure intervals bottleneck figures verdict run_table bounds se
 kvstat/screen := lines run runs
 kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
 kvstat/mlperf := direct results run_folder compare_runs
+kvstat/answer := answer confirm conclusion view answer_report
 
 KVPRECOND_FOLDERS := kvprecond
 kvprecond := kvprecond options plan fill_target fill remote_stream lane stream steady witness rounds run_progress report many

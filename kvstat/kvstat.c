@@ -1,11 +1,12 @@
 /* kvstat: reports on traces and result files. Here is the order of work: options, then what is
- * asked of the inputs (a report, trials, a comparison, a table of runs, a reference, a check, a
- * picture), the outputs, and the exit status. */
+ * asked of the inputs (a report, trials, a comparison, an answer, a table of runs, a reference, a
+ * check, a picture), the outputs, and the exit status. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvstat/answer/answer_report.h"
 #include "kvstat/document.h"
 #include "kvstat/draw/page.h"
 #include "kvstat/draw/plot.h"
@@ -456,6 +457,8 @@ static int report_all(struct reporter *r, const struct opt_parser *p, struct err
     static const char *const standard_input[] = {"-"};
     const char *const *files;
     size_t n = opt_operands(p, &files);
+    if (r->options.answer)
+        return answer_report(r, files, n, e);
     if (n == 0) {
         files = standard_input;
         n = 1;
@@ -506,7 +509,7 @@ static int run(struct reporter *r, const struct opt_parser *p, int argc, char **
         rc = err_nomem(e, "report");
         goto out;
     }
-    if (r->json)
+    if (r->json && !(o->answer && o->view != VIEW_COMPARE)) /* one answer has its own */
         jsonout_identity(r->json, "kvstat", argc, argv, started);
     rc = report_all(r, p, e);
     if (rc == 0 && r->mlperf)

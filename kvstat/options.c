@@ -31,7 +31,7 @@ static const struct opt table[] = {
     {.name = "full",
      .type = OPT_FLAG,
      .offset = AT(full),
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
      .help = "Print every table instead of the one screen that matters most."},
     {.name = "json",
      .type = OPT_FLAG,
@@ -43,7 +43,7 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = AT(csv),
      .flags = OPT_COMMON,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
      .help = "Print CSV instead of text: one row for each figure, with its run, tier, operation, "
              "value and unit."},
     {.name = "xlsx",
@@ -51,7 +51,7 @@ static const struct opt table[] = {
      .offset = AT(xlsx),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Also write a spreadsheet (.xlsx). A build without libxlsxwriter writes FILE as "
              ".csv and says so."},
     {.name = "interval",
@@ -60,12 +60,13 @@ static const struct opt table[] = {
      .flags = OPT_COMMON,
      .arg = "TIME",
      .def = "0",
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING |
+              OPTIONS_NOT_TABLE,
      .help = "Add a time series with intervals of this length, such as 1s or 100ms; 0: none."},
     {.name = "reuse",
      .type = OPT_FLAG,
      .offset = AT(reuse),
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Add reuse distances: bytes, objects and time between two uses of an object. "
              "Reads the file twice; memory grows with the number of keys."},
     {.name = "hgrm",
@@ -73,7 +74,8 @@ static const struct opt table[] = {
      .offset = AT(hgrm),
      .arg = "DIR",
      .flags = OPT_NO_EFFECT,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING |
+              OPTIONS_NOT_TABLE,
      .help = "Write each distribution of times into this folder, as percentile text of "
              "HdrHistogram."},
     {.name = "plot",
@@ -81,7 +83,7 @@ static const struct opt table[] = {
      .offset = AT(plot),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_TABLE,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_TABLE,
      .help = "Draw the run as .svg or .png, with gnuplot. Latencies, throughput, contents of "
              "the tiers and hit rate; with --compare both runs in one picture; also a curve of "
              "kvgen or the rounds of kvprecond (CSV)."},
@@ -90,7 +92,7 @@ static const struct opt table[] = {
      .offset = AT(html),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
      .help = "Write the report, or the comparison, as one HTML page that needs no other file: "
              "tables, pictures (with gnuplot), and how it was run."},
     {.name = "fio-job",
@@ -98,7 +100,8 @@ static const struct opt table[] = {
      .offset = AT(fio_job),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING |
+              OPTIONS_NOT_TABLE,
      .help = "Write a fio job like the replay's storage tier: its mix, sizes, depth and "
              "pauses."},
     {.name = "mlperf",
@@ -106,7 +109,8 @@ static const struct opt table[] = {
      .offset = AT(mlperf),
      .arg = "FILE|DIR/",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING |
+              OPTIONS_NOT_TABLE,
      .help = "Write a results file of the MLPerf Storage KV-cache benchmark, or of several inputs "
              "the folder of a run. Not an official result."},
     {.name = "by",
@@ -115,7 +119,7 @@ static const struct opt table[] = {
      .flags = OPT_COMMON,
      .arg = "LIST",
      .def = "tier,op,phase",
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
      .help = "Columns that make the groups. Any of tier, op, phase, qos, class, user, "
              "status, endpoint, thread, separated by commas."},
     {.name = "max-groups",
@@ -126,7 +130,7 @@ static const struct opt table[] = {
      .def = "10000",
      .min = 1,
      .max = 1e9,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
      .help = "With --by user, endpoint or thread: most groups, about 25 KB each. More end the "
              "run with an error."},
     {.name = "output",
@@ -142,12 +146,13 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = AT(merge),
      .flags = OPT_COMMON,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING |
+              OPTIONS_NOT_TABLE,
      .help = "Report on all files as one run instead of as trials."},
     {.name = "ranks",
      .type = OPT_FLAG,
      .offset = AT(ranks),
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Report on all files, or all results in a folder, as the parts of one run (kvreplay "
              "--part). Figures are those of all rows together; --full lists the parts."},
     {.name = "compare",
@@ -155,7 +160,7 @@ static const struct opt table[] = {
      .offset = AT(compare),
      .flags = OPT_COMMON,
      .arg = "BASE",
-     .marks = OPTIONS_NOT_VERIFY,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY,
      .help = "Show which figures differ from this run by more than the noise. Repeated: from "
              "several trials of it."},
     {.name = "min-change",
@@ -164,7 +169,7 @@ static const struct opt table[] = {
      .arg = "SHARE",
      .def = "0.01",
      .max = 1,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_COMPARE_ONLY,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_COMPARE_ONLY,
      .help = "With --compare, the smallest change that counts as one; smaller ones are noise, "
              "however sure they are."},
     {.name = "reference",
@@ -172,7 +177,7 @@ static const struct opt table[] = {
      .offset = AT(reference),
      .flags = OPT_COMMON,
      .arg = "FILE",
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Check that hit rate, read/write ratio and tokens are within 5 % of another "
              "run's. FILE is a trace, a result or a benchmark's results (JSON)."},
     {.name = "profile",
@@ -181,21 +186,21 @@ static const struct opt table[] = {
      .flags = OPT_COMMON,
      .def = "none",
      .choices = "none|latency|throughput|mlperf",
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Judge the run (PASS, FAIL, INCONCLUSIVE). latency: P95s within their limits; "
              "throughput: storage moved data and the queue did not grow, at any speed; mlperf: as "
              "the MLPerf benchmark does."},
     {.name = "slo",
      .type = OPT_FLAG,
      .offset = AT(asked.slo),
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
      .help = "Judge the targets of the QoS classes too, P95 to P99.99: end to end, or, where "
              "generation took time, what storage decides of the time to the first token."},
     {.name = "check",
      .type = OPT_FLAG,
      .offset = AT(check),
      .flags = OPT_COMMON,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
      .help = "Exit with status 1 if the verdict is bad, 4 if nothing is decided. Bad: "
              "--profile or --slo says FAIL, --compare finds a figure worse, or --reference one "
              "not within 5 %."},
@@ -203,16 +208,48 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = AT(verify_trace),
      .flags = OPT_COMMON,
+     .marks = OPTIONS_NOT_ANSWER,
      .help = "Check traces for errors instead of reporting. Order of time, sizes, reads of "
              "objects that are not there or elsewhere, capacities. Exit status 1 if there "
              "are any."},
+    {.type = OPT_HEADING, .help = "Answer"},
+    {.name = "answer",
+     .type = OPT_TEXT,
+     .offset = AT(answer),
+     .flags = OPT_COMMON,
+     .arg = "FILE",
+     .help = "Show what a drive gives, from the JSON of kvgen --answer. Exit status 1 if the "
+             "verdict is FAIL, 4 if it is INCONCLUSIVE."},
+    {.name = "view",
+     .type = OPT_ENUM,
+     .offset = AT(view),
+     .def = "drive",
+     .choices = "drive|users|fast-enough|worth|compare",
+     .marks = OPTIONS_ANSWER_ONLY,
+     .help = "What comes first. drive: what the drive gives; users: with the numbers that were "
+             "tried; fast-enough: the verdict on the number asked; worth: the gain beside no "
+             "drive; compare: two answers beside each other."},
+    {.name = "confirm",
+     .type = OPT_LIST,
+     .offset = AT(confirm),
+     .arg = "RESULT",
+     .marks = OPTIONS_ANSWER_ONLY,
+     .help = "Result of the answer's window on the drive, held against that of "
+             "--confirm-model. With --view compare: once for each answer, in their order."},
+    {.name = "confirm-model",
+     .type = OPT_LIST,
+     .offset = AT(confirm_model),
+     .arg = "RESULT",
+     .marks = OPTIONS_ANSWER_ONLY,
+     .help = "Result of the same window on the drive's model (kvreplay --tier-engine "
+             "2=sim:model=FILE)."},
     {.type = OPT_HEADING, .help = "Input"},
     {.name = "run",
      .type = OPT_TEXT,
      .offset = AT(run),
      .flags = OPT_COMMON,
      .arg = "FILE",
-     .marks = OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
      .help = "Summary (JSON) of the kvreplay or kvgen run that made the input, if the file "
              "has none."},
     {.name = "warmup",
@@ -221,7 +258,7 @@ static const struct opt table[] = {
      .flags = OPT_COMMON,
      .arg = "TIME",
      .def = "0",
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
      .help = "Leave out rows that started in the first TIME of a replay. Default: the time of its "
              "kvreplay --warmup."},
     {.name = "config",
@@ -229,13 +266,13 @@ static const struct opt table[] = {
      .offset = AT(config),
      .flags = OPT_COMMON,
      .arg = "FILE",
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
      .help = "YAML configuration: targets of the QoS classes (qos_profiles), limits of "
              "--profile latency (storage_health)."},
     {.name = "skip-bad-rows",
      .type = OPT_FLAG,
      .offset = AT(skip_bad_rows),
-     .marks = OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_DRAWING,
      .help = "Skip and count bad rows instead of ending at the first."},
     {.type = OPT_HEADING, .help = "Running"},
     {.name = "threads",
@@ -250,6 +287,7 @@ static const struct opt table[] = {
     OPT_ROW_PROGRESS(AT(progress), 0),
     {.type = OPT_EXAMPLE, .help = "kvstat result.csv.zst"},
     {.type = OPT_EXAMPLE, .help = "kvstat --profile latency --check result.csv.zst"},
+    {.type = OPT_EXAMPLE, .help = "kvstat --answer answer.json --view users"},
     {.type = OPT_EXAMPLE, .help = "kvstat --compare before.csv.zst after.csv.zst"},
     {0},
 };
@@ -371,9 +409,19 @@ static int check_files(const struct options *o, const char *const *files, size_t
         {FILES_READ, "--reference", o->reference},
         {FILES_READ, "--run", o->run},
         {FILES_READ, "--config", o->config},
+        {FILES_READ, "--answer", o->answer},
     };
     size_t count = sizeof(fixed) / sizeof(fixed[0]);
-    struct file_use *all = malloc((count + n + o->compare.count) * sizeof(*all));
+    const struct {
+        const char *option;
+        const struct opt_list *list;
+    } lists[] = {{"--compare", &o->compare},
+                 {"--confirm", &o->confirm},
+                 {"--confirm-model", &o->confirm_model}};
+    size_t most = count + n;
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        most += lists[i].list->count;
+    struct file_use *all = malloc(most * sizeof(*all));
     int rc = all ? 0 : err_nomem(e, "names of files");
 
     if (rc < 0)
@@ -381,8 +429,9 @@ static int check_files(const struct options *o, const char *const *files, size_t
     memcpy(all, fixed, sizeof(fixed));
     for (size_t i = 0; i < n; i++)
         all[count++] = (struct file_use){FILES_READ, "the input", files[i]};
-    for (size_t i = 0; i < o->compare.count; i++)
-        all[count++] = (struct file_use){FILES_READ, "--compare", o->compare.item[i]};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        for (size_t k = 0; k < lists[i].list->count; k++)
+            all[count++] = (struct file_use){FILES_READ, lists[i].option, lists[i].list->item[k]};
     rc = files_check(all, count, e);
 out:
     free(all);
@@ -405,6 +454,28 @@ static int check_reuse(const char *const *files, size_t n, struct err *e)
     return once ? refuse(e, "--reuse", "reads its file twice, so it cannot be a pipe") : 0;
 }
 
+/* --answer takes its own inputs. n: operands. */
+static int check_answer(const struct options *o, size_t n, struct err *e)
+{
+    const size_t answers = o->view == VIEW_COMPARE ? 2 : 1;
+
+    if (n + 1 != answers)
+        return answers == 2
+                   ? refuse(e, "--view",
+                            "compare takes two answers: kvstat --answer A --view compare B")
+                   : refuse(e, "--answer", "takes one file; a second needs --view compare");
+    if (o->confirm.count != o->confirm_model.count)
+        return refuse(e, "--confirm",
+                      "and --confirm-model go together: a result on the drive, and one on its "
+                      "model");
+    if (o->confirm.count > answers)
+        return err_set(e, -EINVAL, ERR_INPUT, "--confirm", "is given %zu times for %zu answer%s",
+                       o->confirm.count, answers, answers == 1 ? "" : "s");
+    if (o->confirm.count > 0 && o->confirm.count < answers)
+        return refuse(e, "--confirm", "must be given for both answers, or for none");
+    return 0;
+}
+
 int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv, struct err *e)
 {
     const char *const *files;
@@ -414,11 +485,11 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
         return rc;
     size_t n = opt_operands(p, &files);
     bool compares = o->compare.count > 0;
-    if (n == 0 && !compares && isatty(STDIN_FILENO))
+    if (n == 0 && !compares && !o->answer && isatty(STDIN_FILENO))
         return refuse(e, "", "no input: name a trace or result file, or pipe one in");
     if (n > 1 && opt_given(p, "run"))
         return err_set(e, -EINVAL, ERR_INPUT, "--run", "takes one file, not %zu", n);
-    if (o->check && !verdict_is_asked(o->asked) && !o->reference && !compares)
+    if (o->check && !verdict_is_asked(o->asked) && !o->reference && !compares && !o->answer)
         return refuse(e, "--check",
                       "needs --profile, --slo, --compare or --reference, which give the verdict");
     if (o->threads == 0) {
@@ -438,11 +509,17 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
     const struct opt_mode modes[] = {
         {.on = compares, .refuses = OPTIONS_NOT_COMPARE, .why = "does not apply with --compare"},
         {.on = !compares, .refuses = OPTIONS_COMPARE_ONLY, .why = "needs --compare"},
+        {.on = o->answer != NULL,
+         .refuses = OPTIONS_NOT_ANSWER,
+         .why = "does not apply with --answer"},
+        {.on = o->answer == NULL, .refuses = OPTIONS_ANSWER_ONLY, .why = "needs --answer"},
         {.on = o->verify_trace,
          .refuses = OPTIONS_NOT_VERIFY,
          .why = "does not apply with --verify-trace"},
     };
     rc = opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
+    if (rc == 0 && o->answer)
+        rc = check_answer(o, n, e);
     if (rc == 0 && o->reuse)
         rc = check_reuse(files, n, e);
     if (rc == 0)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvstat/answer/view.h"
 #include "kvstat/report/verdict.h"
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
@@ -17,6 +18,9 @@ struct options {
         *config, *run;
     uint64_t threads, max_groups;
     int64_t interval_ns, warmup_ns; /* warmup_ns -1: not given */
+    const char *answer;             /* NULL: none is asked for */
+    struct opt_list confirm, confirm_model;
+    enum view view;
     struct opt_list compare;
     double min_change; /* 0..1 */
     enum progress_mode progress;
@@ -26,11 +30,13 @@ struct options {
 
 /* Marks of options that have no meaning in a mode (opt_check_modes). */
 enum options_marks {
-    OPTIONS_NOT_VERIFY = 1 << 0,  /* --verify-trace */
-    OPTIONS_NOT_COMPARE = 1 << 1, /* --compare */
-    OPTIONS_NOT_DRAWING = 1 << 2, /* --plot of a curve or of rounds */
-    OPTIONS_NOT_TABLE = 1 << 3,   /* folders and JSON documents as input */
-    OPTIONS_COMPARE_ONLY = 1 << 4 /* all but --compare */
+    OPTIONS_NOT_VERIFY = 1 << 0,   /* --verify-trace */
+    OPTIONS_NOT_COMPARE = 1 << 1,  /* --compare */
+    OPTIONS_NOT_DRAWING = 1 << 2,  /* --plot of a curve or of rounds */
+    OPTIONS_NOT_TABLE = 1 << 3,    /* folders and JSON documents as input */
+    OPTIONS_COMPARE_ONLY = 1 << 4, /* all but --compare */
+    OPTIONS_NOT_ANSWER = 1 << 5,   /* --answer */
+    OPTIONS_ANSWER_ONLY = 1 << 6   /* all but --answer */
 };
 
 /* A parser that fills *o; NULL: no memory. */

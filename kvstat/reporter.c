@@ -243,10 +243,10 @@ static int put_report(struct reporter *r, const struct figures *f, const struct 
         rc = run_table_add_series(r->series, f, e);
     if (rc == 0 && o->hgrm)
         rc = export_hgrm(o->hgrm, f, e);
-    if (rc == 0 && o->plot && o->compare.count == 0)
+    if (rc == 0 && o->plot && !r->hidden)
         rc = save_plot(o->plot, f, e);
     const struct page page = {.run = {f, NULL}, .argc = r->argc, .argv = r->argv};
-    if (rc == 0 && o->html && o->compare.count == 0)
+    if (rc == 0 && o->html && !r->hidden)
         rc = page_save(o->html, &page, e);
     if (rc == 0 && o->fio_job)
         rc = save_fio_job(o->fio_job, f, e);

@@ -10,7 +10,8 @@
 #include "lib/base/err.h"
 
 enum {
-    TEXT = LINES_PARTS * LINES_PART_BYTES
+    TEXT = LINES_PARTS * LINES_PART_BYTES,
+    UNTITLED_INDENT = 2 /* of the lines that follow a first without a title */
 };
 
 /* The bytes at the start of text that take at most so many columns. */
@@ -120,24 +121,27 @@ static size_t word_length(const char *text)
     return len;
 }
 
-/* Writes the words of text into lines behind the title. Returns how many lines they need. */
+/* Writes the words of text into lines behind the title (NULL: none). Returns how many lines they
+ * need. */
 static size_t break_lines(struct lines *l, const char *title, const char *text)
 {
     char line[TEXT], word[LINES_BYTES], whole[TEXT];
     size_t count = 0;
-    int titled = cell_columns(title) < LINES_INDENT ? LINES_INDENT : cell_columns(title) + 1;
+    int indent = !title ? UNTITLED_INDENT : l->indent > 0 ? l->indent : LINES_INDENT;
+    int titled = !title ? 0 : cell_columns(title) < indent ? indent : cell_columns(title) + 1;
     int column = titled, begin = titled;
+    title = title ? title : "";
     snprintf(line, sizeof(line), "%-*s", cell_pad(title, titled), title);
     while (*text) {
         size_t len = word_length(text);
         snprintf(whole, sizeof(whole), "%.*s", (int)len, text);
-        lines_shorten(word, whole, LINES_COLUMNS - LINES_INDENT);
+        lines_shorten(word, whole, LINES_COLUMNS - indent);
         int columns = cell_columns(word);
         if (column > begin && column + 1 + columns > LINES_COLUMNS) {
             lines_add(l, "%s", line);
             count++;
-            snprintf(line, sizeof(line), "%*s", LINES_INDENT, "");
-            column = begin = LINES_INDENT;
+            snprintf(line, sizeof(line), "%*s", indent, "");
+            column = begin = indent;
         }
         size_t end = strlen(line);
         snprintf(line + end, sizeof(line) - end, "%s%s", column > begin ? " " : "", word);
@@ -146,6 +150,11 @@ static size_t break_lines(struct lines *l, const char *title, const char *text)
     }
     lines_add(l, "%s", line);
     return count + 1;
+}
+
+void lines_text(struct lines *l, const char *text)
+{
+    break_lines(l, NULL, text);
 }
 
 /* The first parts as one text, with a word on the others. */

@@ -20,6 +20,7 @@ enum {
 /* Zero it before the first line. */
 struct lines {
     size_t count;
+    int indent; /* 0: LINES_INDENT */
     char line[LINES_ROOM][LINES_BYTES];
 };
 
@@ -42,6 +43,9 @@ void lines_part(struct lines_parts *p, const char *format, ...)
  * when there are no parts. Returns whether all of it had room. */
 bool lines_paragraph(struct lines *l, const char *title, const struct lines_parts *p,
                      const char *separator, size_t most);
+
+/* Adds a text without a title in lines of whole words. */
+void lines_text(struct lines *l, const char *text);
 
 /* Copies text; one of more columns loses its middle: "a-long...name.csv". The end keeps a little
  * more than the start. buf has LINES_BYTES, columns is at least 8. Returns buf. */

@@ -43,6 +43,11 @@ const char *judge_added(char buf[JUDGE_ADDED], const char *what, double share)
     return buf;
 }
 
+bool judge_confirms(double measured, double model)
+{
+    return fabs(measured - model) <= JUDGE_CONFIRMS * model;
+}
+
 double judge_moved(const struct hist *as_was, const struct hist *without, unsigned *which)
 {
     double most = 0;

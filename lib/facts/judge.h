@@ -33,6 +33,8 @@ const char *validity_kind_word(enum validity_kind kind);
 /* Shares by which something lengthened a figure. */
 #define JUDGE_MOVES 0.05 /* above it, the figure is unreliable */
 #define JUDGE_SAID  0.01 /* from here on it is said */
+/* A model of a drive is confirmed where what was measured differs from what it says by no more. */
+#define JUDGE_CONFIRMS 0.15
 /* What else ran, by which times may have been lengthened. */
 #define JUDGE_FOREIGN_SHARE 0.1     /* others' bytes on the devices, by ours: above it */
 #define JUDGE_DELAY_NS      1000000 /* waits for processors, holds of a quota: from here on */
@@ -45,6 +47,10 @@ enum {
     JUDGE_ADDED = 160
 };
 const char *judge_added(char buf[JUDGE_ADDED], const char *what, double share);
+
+/* Whether a measurement is within JUDGE_CONFIRMS of the model's value; false where either is not
+ * known. */
+bool judge_confirms(double measured, double model);
 
 /* The percentiles that are judged: P50, P95, P99. */
 enum {

@@ -19,6 +19,7 @@ static const struct {
     unsigned programs;
 } options[] = {
     {"admit", KVREPLAY},
+    {"answer", KVSTAT},
     {"arrival", KVGEN},
     {"arrival-cv", KVGEN},
     {"autoscale", KVREPLAY},
@@ -40,6 +41,8 @@ static const struct {
     {"compat", KVGEN},
     {"compress-ratio", KVREPLAY},
     {"config", KVGEN | KVREPLAY | KVSTAT | KVPRECOND},
+    {"confirm", KVSTAT},
+    {"confirm-model", KVSTAT},
     {"context-parallel", KVGEN},
     {"cpu-mem", KVGEN | KVREPLAY},
     {"cpu-mem-gb", KVGEN | KVREPLAY | OLD},
@@ -222,6 +225,7 @@ static const struct {
     {"users-file", KVGEN},
     {"verify", KVREPLAY},
     {"verify-trace", KVSTAT},
+    {"view", KVSTAT},
     {"warmup", KVREPLAY | KVSTAT},
     {"workers", KVGEN | KVREPLAY},
     {"worth", KVGEN},

@@ -131,6 +131,7 @@ for document in mlperf_measured_k.json mlperf_example/kvcache_run_summary_202611
     short "$data/$document" | seed fuzz_kvstat_document "$(basename "$document")"
     short "$data/$document" | seed fuzz_kvstat_inputs "$(basename "$document")" 2
 done
+short "$data/answers/gain.json" | seed fuzz_kvstat_answer gain
 printf '{"elapsed_time":1,"num_requests":2,"total_num_tokens":3}' | seed fuzz_kvstat_document throughput
 printf '{"program":"kvreplay","options":{"timing":"served","workers":2,"warmup_s":1},"gaps":[{"thread":"process","start_s":1,"end_s":2.5}],"validity":{"state":"good"},"autoscale":{"mode":"qos","users":5}}' |
     seed fuzz_kvstat_inputs summary 0

@@ -1,0 +1,286 @@
+#!/bin/sh
+# answer.t - kvstat --answer shows what kvgen found, in the view of each question, and takes in what a run on the drive
+# says of it: within 15 % of the model it is confirmed, else the answer is INCONCLUSIVE with the cause that the run shows.
+# Bugs looked like a PASS beside times that were a cache's, one sentence for all causes, or a screen that wraps.
+. "$(dirname "$0")/../../lib.sh"
+kvstat=$BIN/kvstat
+cp "$DATA/answers/gain.json" "$TMP" && cd "$TMP" || exit 1
+
+narrow() { # NAME: the lines in stdout
+    is "$1: lines fit 80 columns" "$(awk 'length > 80' stdout)" ''
+}
+# with_asked N VERDICT LIMIT: an answer on another number.
+with_asked() {
+    sed -e "s/\"asked\": 35/\"asked\": $1/" -e "s/\"verdict\": \"PASS\"/\"verdict\": $2/" gain.json
+}
+# unreached: an answer in which host memory holds all.
+unreached() {
+    sed -e 's/"reached": true/"reached": false/' -e 's/"none": {"value": 21, "low": 20, "high": 22}/"none": {"value": 38, "low": 36, "high": 40}/' gain.json
+}
+
+# ---- views ----
+
+exits 'drive' 0 "$kvstat" --answer gain.json
+narrow drive
+cat >drive.txt <<'END'
+llama3.1-8b on one H100 (by calculation), vllm 0.33, chat users
+/mnt/nvme (nvme0n1 Example, 3.84 TB, measured 2026-01-01 00:00)
+
+Users held      this drive 38 (36-40)   no drive 21 (20-22)   ideal 44 (42-46)
+At 38 users     first token p95 1.84 s (limit 2 s); without the drive 5.9 s
+The drive       reads 0.25 GB/s of 6.5, writes 0.09 of 4.9 at this mix and depth
+                8 TB written a day: full after 12 h, then the oldest go
+                a hit comes back in 41 ms (p95 96 ms); computing it takes 310 ms
+Tokens from     GPU 34 %, host memory 21 %, drive 28 %, computed 17 %
+What ends it    prefill on the GPU: a faster drive adds at most 6 users
+Confirmed       no: nothing ran on the drive, all of this is by its model
+Holds while     the GPU's prefill is 0.7 to 1.6 times what is assumed
+Wear            2.1 drive writes a day at this load; its rated writes last 3.9
+                years
+
+The GPU's speed is calculated: give --prefill-rate or --prefill of your own.
+END
+ok 'is the screen' diff -u drive.txt stdout
+sed 's/"by": "calculation"/"by": "measurement"/' gain.json >measured.json
+exits 'a GPU that was measured' 0 "$kvstat" --answer measured.json
+stdout_like 'is said to be' '^llama3.1-8b on one H100 \(measured\), vllm'
+stdout_unlike 'and not asked for' 'prefill-rate'
+
+exits 'users' 0 "$kvstat" --answer gain.json --view users
+narrow users
+stdout_like 'has the numbers that were tried' '^ +38 +3 of 5 +95\.3 % +1\.84 s +1\.42   prefill on the GPU$'
+stdout_unlike 'those of the drive alone' '^ +21 '
+stdout_like 'and which of them pass' '^PASS up to 36 users, INCONCLUSIVE from 37 to 40, FAIL above 40$'
+is 'in their order' "$(awk '$3 == "of" { print $1 }' stdout | tr '\n' ' ')" '32 36 38 40 48 '
+
+first() { head -n 1 stdout; }
+exits 'fast enough' 0 "$kvstat" --answer gain.json --view fast-enough
+narrow fast-enough
+is 'is said first' "$(first)" 'PASS: 35 users are held; up to 36 are in each of 5 seeds'
+with_asked 45 '"FAIL"' >fail.json
+exits 'not fast enough' 1 "$kvstat" --answer fail.json --view fast-enough
+is 'is said first, with what ends it' "$(first)" \
+    'FAIL: 45 users are not held: 40 at most in any of 5 seeds; what ends it: prefill'
+with_asked 38 '"INCONCLUSIVE"' >between.json
+exits 'between' 4 "$kvstat" --answer between.json --view fast-enough
+like 'is not decided, and more seeds would do it' "$(first)" \
+    '^INCONCLUSIVE: 38 users are held in some seeds only \(36 to 40 in 5 of them\): more'
+with_asked 38 null >between.json
+exits 'a number without a verdict is not decided' 4 "$kvstat" --answer between.json --json
+is 'nor in JSON' "$(json stdout .verdict)" INCONCLUSIVE
+with_asked null null >open.json
+exits 'without a number there is no verdict' 0 "$kvstat" --answer open.json --json
+is 'which is null' "$(json stdout .verdict) $(json stdout .why)" 'null null'
+
+exits 'worth' 0 "$kvstat" --answer gain.json --view worth
+narrow worth
+like 'is the gain' "$(first)" '^gain: 17 users more \(14-20\), 38 \(36-40\) instead of 21 \(20-22\); a day it saves$'
+stdout_like 'in tokens, GPU seconds and money' '88\.8 billion tokens of prefill, 22,320 GPU seconds, 15\.5 USD$'
+# The gain is more than the intervals exactly when the drive's least is above the other's greatest.
+for high in 35 36; do
+    sed "s/\"none\": {\"value\": 21, \"low\": 20, \"high\": 22}/\"none\": {\"value\": 34, \"low\": 33, \"high\": $high}/" gain.json >near.json
+    "$kvstat" --answer near.json --view worth >stdout
+    first
+done >nears
+is 'or none, where the intervals meet' "$(cut -c 1-9 nears | tr '\n' ' ')" 'gain: 4 u no gain:  '
+
+unreached >host.json
+exits 'a drive that nothing reaches' 0 "$kvstat" --answer host.json
+stdout_like 'is said' '^The drive       nothing reaches the drive: host memory holds all 41\.0 GiB$'
+stdout_unlike 'and not judged' '^(Confirmed|Wear)'
+exits 'is worth nothing' 0 "$kvstat" --answer host.json --view worth
+is 'for that reason' "$(first)" 'no gain: nothing reaches the drive: host memory holds all 41.0 GiB'
+exits 'the users are held all the same' 0 "$kvstat" --answer host.json --view fast-enough
+like 'which says nothing of the drive' "$(tr '\n' ' ' <stdout)" '^PASS: 35 users .*; the drive is not +judged: nothing reaches'
+
+sed -e 's/"this": {"value": 38, "low": 36, "high": 40}/"this": {"value": 30, "low": 28, "high": 31}/' \
+    -e 's|/mnt/nvme|/mnt/sata|' gain.json >sata.json
+exits 'two answers' 0 "$kvstat" --answer gain.json --view compare sata.json
+narrow compare
+is 'the better one first' "$(first)" 'the first is better: /mnt/nvme holds 8 users more (5-12)'
+stdout_like 'in two columns' '^Drive           /mnt/nvme +/mnt/sata$'
+exits 'the other way round' 0 "$kvstat" --answer sata.json --view compare gain.json
+like 'it is the second' "$(first)" '^the second is better: /mnt/nvme holds 8 users more'
+sed 's|/mnt/nvme|/mnt/other|' gain.json >other.json
+exits 'two that are alike' 0 "$kvstat" --answer gain.json --view compare other.json
+like 'cannot be told apart' "$(first)" '^no difference found: 38 \(36-40\) and 38 \(36-40\) users; a difference under 4 users$'
+exits 'in JSON' 0 "$kvstat" --answer gain.json --view compare --json sata.json
+json_like stdout <<'END'
+both answers | .answers | length | 2
+the difference | [.difference.value, .difference.low, .difference.high] | \[-8,-12,-5\]
+the better one | .better | first
+END
+sed 's/"cpu_mem_bytes": 44023414784/"cpu_mem_bytes": 1/' gain.json >memory.json
+exits 'answers on different loads' 2 "$kvstat" --answer gain.json --view compare memory.json
+stderr_like 'are not compared' 'memory.json: is an answer on another load than gain.json: settings.cpu_mem_bytes differs'
+
+# ---- JSON ----
+
+exits 'JSON' 0 "$kvstat" --answer gain.json --json
+json_like stdout <<'END'
+is kvgen's | .program | kvgen
+with its figures | .users.this.value | 38
+unchanged | .drive.written_bytes_day | 8000000000000
+the verdict | .verdict | PASS
+the gain | .gain.is_there | true
+and nothing confirmed | .confirmed | null
+END
+is 'each member stands once' "$(grep -c '^  "verdict"' stdout)" 1
+ok 'and is read again' "$kvstat" --answer stdout
+
+# ---- confirmation ----
+
+# rows FILE SUMMARY SCALE [SLOW]: the result of 200 reads, ten a second, of about 10 ms, times SCALE; from second SLOW on three
+# times as long. SUMMARY: members of kvreplay's summary.
+rows() {
+    {
+        head -n 1 "$DATA/kvstat_dozen.csv"
+        note '{"program":"kvgen"}'
+        awk -v scale="$3" -v slow="${4-99}" -v n="${5-200}" 'BEGIN {
+            for (i = 0; i < n; i++) {
+                us = (10000 + (i * 37) % 101 * 40) * scale * (i / 10 >= slow ? 3 : 1)
+                printf "%.1f,%s,4194304,Tier-2,k%d,Decode,%d,u,batch,user,1,%.1f,,%.1f,%.1f,%.1f,%d,%d,ok\n", i / 10,
+                    i % 20 == 19 ? "Write" : "Read", i, i, i / 10, i / 10, i / 10, i / 10, us, us
+            }
+        }'
+        note "{\"program\":\"kvreplay\",\"valid\":true$2}"
+    } >"$1"
+}
+note() { printf ',Note,0,,"%s",,,,,,,,,,,,,,\n' "$(printf %s "$1" | sed 's/"/""/g')"; }
+good=',"validity":[]'
+rows model.csv "$good" 1
+# says NAME STATUS ERE: the answer with the run in drive.csv.
+says() {
+    exits "$1" "$2" "$kvstat" --answer gain.json --confirm drive.csv --confirm-model "${4-model.csv}" --json
+    like "$1: $3" "$(json stdout '.confirmed.cause') $(json stdout .why)" "$3"
+}
+rows drive.csv "$good" 1.1
+exits 'a drive 10 % slower' 0 "$kvstat" --answer gain.json --confirm drive.csv --confirm-model model.csv
+stdout_like 'confirms its model' '^Confirmed       20 s on the drive: reads p50 13\.2 ms, p95 15\.2 ms \(model 12 ms,$'
+exits 'in JSON' 0 "$kvstat" --answer gain.json --confirm drive.csv --confirm-model model.csv --json
+json_like stdout <<'END'
+it agrees | .confirmed.agrees | true
+no cause | .confirmed.cause | null
+the verdict stays | .verdict | PASS
+reads | .confirmed.measured.reads | 190
+the model's P50 | .confirmed.model.read_p50_s | 0\.01195.*
+the run's validity | .validity | good
+END
+rows drive.csv "$good" 3
+says 'a drive that is slower' 4 '^drive_slower_than_its_model reads p95 of 41\..* ms instead of the model.s 13\.8 ms: nothing disturbed the run'
+is 'does not agree' "$(json stdout .confirmed.agrees) $(json stdout .verdict)" 'false INCONCLUSIVE'
+rows drive.csv "$good" 0.4
+says 'a drive that is faster' 4 '^drive_faster_than_its_model reads'
+rows drive.csv "$good" 1 10
+says 'a drive that slows down' 4 '^drive_slowed_down .* became slower after 10\.0 s and [0-9.]+ MiB written: .*; its model is'
+rows drive.csv "$good" 1 99 40
+rows few.csv "$good" 1 99 40
+says 'few reads' 4 '^too_few_samples only 38 reads in 4 s; 59 would decide: run for 10 s$' few.csv
+is 'are not known to agree' "$(json stdout .confirmed.agrees)" null
+
+doubt() { # FIGURES STATE WHY
+    printf ',"validity":[{"figures":"%s","state":"%s","why":"%s"}]' "$1" "$2" "$3"
+}
+rows drive.csv "$(doubt storage unreliable 'the target is memory (tmpfs)'),\"evidence\":{\"reads\":{\"asked_bytes\":9,\"memory_bytes\":9}}" 1
+says 'memory' 4 '^target_is_memory the target is memory \(tmpfs\); name a folder'
+rows drive.csv "$(doubt storage unreliable '40 % of the bytes read came from a cache')" 1
+says 'a cache' 4 '^cache 40 % of the bytes read came from a cache; '
+rows drive.csv "$(doubt storage unknown 'no counters for nfs')" 1
+says 'a network' 4 '^no_counters no counters for nfs; '
+rows drive.csv "$(doubt service unreliable 'a pause'),\"evidence\":{\"largest_gap_us\":1200000}" 1
+says 'a stop' 4 '^process_stopped kvreplay stood still for up to 1\.20 s'
+rows drive.csv "$good,\"evidence\":{\"throttled_s\":9,\"cpu_quota\":0.5}" 3
+says 'a quota' 4 '^cpu_quota reads .*: a quota of 0\.5 processors held kvreplay back for 9\.00 s; raise'
+foreign='"own_read_bytes":1000000000,"own_write_bytes":0,"device_read_bytes":3000000000,"device_write_bytes":0'
+rows drive.csv "$good,\"evidence\":{$foreign}" 2
+says 'others on the drive' 4 '^foreign_traffic reads .*: others moved 1\.86 GiB on the drive meanwhile, this test 954 MiB; '
+rows drive.csv "$good,\"evidence\":{\"run_delay_share\":0.3,\"steal_share\":0.1,\"largest_gap_us\":9000}" 2
+says 'busy processors' 4 '^busy_processors reads .*: kvreplay waited for one in 40 % of the run, once for 9\.00 ms; '
+rows drive.csv "$good,\"evidence\":{\"run_delay_share\":0.06,\"largest_gap_us\":9000}" 9
+says 'processors that explain a part only' 4 '^drive_slower_than_its_model '
+rows drive.csv "$(doubt service unreliable 'CPU contention')" 1
+says 'another doubt' 4 '^doubtful_run CPU contention; run again'
+rows drive.csv "$good" 0.4
+rows disturbed.csv "$(doubt service unreliable 'a pause')" 1
+says 'a replay of the model that was disturbed' 4 '^doubtful_run_of_the_model .*: a pause; run again' disturbed.csv
+rows drive.csv "$good" 3
+sed 's/"validity": "good"/"validity": "unreliable: others wrote"/' gain.json >doubted.json
+exits 'a model that was doubtful' 4 "$kvstat" --answer doubted.json --confirm drive.csv --confirm-model model.csv --json
+like 'is to blame' "$(json stdout .why)" 'the measurement that its model is of was unreliable: others wrote; measure'
+exits 'a screen' 4 "$kvstat" --answer gain.json --view fast-enough --confirm drive.csv --confirm-model model.csv
+narrow 'a verdict that is not confirmed'
+like 'begins with it' "$(first)" '^INCONCLUSIVE: reads p95 of'
+is 'and says why once' "$(grep -c INCONCLUSIVE stdout)" 1
+exits 'the gain too' 4 "$kvstat" --answer gain.json --view worth --confirm drive.csv --confirm-model model.csv
+like 'is by the model' "$(tr '\n' ' ' <stdout)" '^INCONCLUSIVE: reads .* By the +model: gain: 17 users'
+exits 'a FAIL that is not confirmed is none' 4 "$kvstat" --answer fail.json --confirm drive.csv --confirm-model model.csv
+exits 'of two drives, one is not confirmed' 4 "$kvstat" --answer gain.json --view compare --confirm drive.csv \
+    --confirm-model model.csv --confirm model.csv --confirm-model model.csv sata.json
+is 'so neither is better' "$(first)" "INCONCLUSIVE: the first drive's model is not confirmed by its run"
+sed '/Tier-2/d' model.csv >empty.csv
+exits 'a window without a row' 0 "$kvstat" --answer host.json --confirm empty.csv --confirm-model empty.csv
+stdout_like 'confirms nothing, and doubts nothing' '^Confirmed       no: nothing in the window reaches the drive$'
+exits 'a trace' 2 "$kvstat" --answer gain.json --confirm "$DATA/mlperf_trace_first400.csv.zst" --confirm-model model.csv
+stderr_like 'is no confirmation' 'is a trace: a confirmation is a replay.s result'
+
+# ---- what is refused ----
+
+for member in asked users tried origin 'written_bytes_day' 'goodput": 0.957' reached; do
+    case $member in
+    users | origin) sed "s/^  \"$member\"/  \"other\"/" gain.json ;;
+    goodput*) sed 's/"goodput": 0.957, "first_token_s"/"first_token_s"/' gain.json ;;
+    *) sed "s/\"$member\"/\"other\"/" gain.json ;;
+    esac >bad.json
+    "$kvstat" --answer bad.json 2>&1
+    echo "$?"
+done >missing
+is 'each member must be there' "$(cat missing)" "kvstat: bad.json: asked is missing: is this the JSON of kvgen --answer?
+2
+kvstat: bad.json: users is missing: is this the JSON of kvgen --answer?
+2
+kvstat: bad.json: tried is missing: is this the JSON of kvgen --answer?
+2
+kvstat: bad.json: origin is missing: is this the JSON of kvgen --answer?
+2
+kvstat: bad.json: drive.written_bytes_day is missing: is this the JSON of kvgen --answer?
+2
+kvstat: bad.json: variants.this.goodput is missing: is this the JSON of kvgen --answer?
+2
+kvstat: bad.json: drive.reached is missing: is this the JSON of kvgen --answer?
+2"
+# refused NAME SED ERE
+refused() {
+    sed "$2" gain.json >bad.json
+    exits "$1" 2 "$kvstat" --answer bad.json
+    stderr_like "$1: says so" "$3"
+}
+refused 'a text for a number' 's/"at": 38/"at": "38"/' 'bad.json: at is no number'
+refused 'a share above 1' 's/"gpu": 0.34/"gpu": 34/' 'origin.gpu is a share: 1 at most'
+refused 'less than nothing' 's/"full_after_s": 41472/"full_after_s": -1/' 'drive.full_after_s must be 0 or more'
+refused 'a value outside of its interval' 's/"value": 38, "low": 36/"value": 38, "low": 39/' 'users.this has a value outside'
+refused 'another word' 's/"verdict": "PASS"/"verdict": "OK"/' 'verdict must be PASS, FAIL, INCONCLUSIVE or null'
+refused 'another variant' 's/"variant": "ideal", "users": 44/"variant": "best", "users": 44/' 'tried\[9\]\.variant must be this'
+refused 'another version' 's/"answer": 1/"answer": 2/' 'is an answer of version 2; this kvstat reads version 1'
+head -c 900 gain.json >bad.json
+exits 'a file that is cut' 2 "$kvstat" --answer bad.json
+exits 'no file' 2 "$kvstat" --answer none.json
+exits 'a result instead' 2 "$kvstat" --answer model.csv
+exits 'one side of a confirmation' 2 "$kvstat" --answer gain.json --confirm model.csv
+stderr_like 'needs the other' 'confirm-model go together'
+exits 'two answers need a comparison' 2 "$kvstat" --answer gain.json sata.json
+exits 'and a comparison two' 2 "$kvstat" --answer gain.json --view compare
+exits 'a view of no answer' 2 "$kvstat" --view users model.csv
+stderr_like 'is none' 'view: needs --answer'
+for option in --full --csv '--interval 1s' '--profile latency' --check '--run x' '--by user'; do
+    with "$option" "$kvstat" --answer gain.json >stdout 2>&1
+    grep -q 'does not apply with --answer' stdout || echo "$option"
+done >options
+is 'options of other reports do not apply' "$(cat options)" ''
+exits 'an output that is the answer' 2 "$kvstat" --answer gain.json --json -o gain.json
+
+# Texts from files steer no terminal.
+sed 's/"model": "llama3.1-8b"/"model": "x\\u001b[31mred"/' gain.json >hostile.json
+exits 'control characters' 0 "$kvstat" --answer hostile.json
+ok 'are none on the screen' test "$(tr -d '\n -~' <stdout | wc -c)" -eq 0
+
+done_testing
