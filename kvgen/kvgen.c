@@ -296,6 +296,7 @@ static struct engine_room room_of(const struct run *r)
     struct engine_room room = {.device_bytes = (uint64_t)(r->gpu.hbm_gb * 1e9),
                                .a100 = strncmp(r->gpu.name, "a100", 4) == 0,
                                .ranks = r->compute.host_ranks,
+                               .clean = r->o.on_full == OPTIONS_FULL_EVICT,
                                .block_bytes = block_bytes,
                                .model = &r->model};
     for (int t = 0; t < TRACE_TIERS; t++)

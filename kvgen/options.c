@@ -66,6 +66,7 @@ enum {
 #define STAMPED       (UINT64_C(1) << 36) /* inputs whose stamps may have several units */
 #define BLOCK_SIZED   (UINT64_C(1) << 37) /* inputs whose blocks may have several sizes */
 #define FILTERS       (UINT64_C(1) << 38) /* rows that are written, or that --limit counts */
+#define FILLS         (UINT64_C(1) << 39) /* files that the engine's cache gives no bound */
 #define SIZES         (UINT64_C(1) << 34) /* the model and what divides its objects */
 
 const struct opt options_table[] = {
@@ -597,6 +598,15 @@ const struct opt options_table[] = {
          "How tiers keep the cache. waterfall: one copy, which falls; vllm, lmcache, lmcache-mp, "
          "sglang: copies, as that engine keeps them, which serves steps; copies: a plain cache of "
          "them. NAME:KEY=VALUE,... sets what NAME:help lists."},
+    {.name = "on-full",
+     .type = OPT_ENUM,
+     .offset = AT(on_full),
+     .def = "fail",
+     .choices = "fail|evict",
+     .marks = GENERATES | ENGINES_ONLY | FILLS,
+     .help = "With --cache vllm or lmcache-mp, which do not bound their files: what happens when "
+             "--storage-capacity is used up. fail: a write fails, and its block stays unstored; "
+             "evict: a cleaner removes the files that were read longest ago, down to 90 %."},
     {.name = "fill-storage",
      .type = OPT_FLAG,
      .offset = AT(fill_storage),
@@ -1014,6 +1024,13 @@ int options_check_input(struct options *o, const struct opt_parser *p, struct er
 
 /* ---- modes ---- */
 
+/* Whether Tier-2 has a limit. */
+static bool is_bounded(const struct options *o)
+{
+    const char *text = o->storage_capacity;
+    return strcmp(text, "unlimited") != 0 && strcmp(text, "none") != 0 && strcmp(text, "0") != 0;
+}
+
 /* Refuses options that have no meaning for this source, or in a mode that another option chooses.
  */
 static int check_modes(const struct options *o, const struct opt_parser *p, struct err *e)
@@ -1151,6 +1168,12 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = !o->engine.kind,
          .refuses = ENGINES_ONLY,
          .why = "needs --cache of an engine, such as --cache vllm"},
+        {.on = !engine_choice_fills(&o->engine),
+         .refuses = FILLS,
+         .why = "needs --cache vllm or lmcache-mp: this one bounds its files itself"},
+        {.on = !is_bounded(o),
+         .refuses = FILLS,
+         .why = "needs a --storage-capacity with a limit, such as 500GiB or auto:PATH"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "needs --curve FILE"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);

@@ -67,6 +67,12 @@ enum options_rag_ingest {
     OPTIONS_RAG_TIMED
 };
 
+/* What becomes of a write to files that finds no room. */
+enum options_on_full {
+    OPTIONS_FULL_FAIL,
+    OPTIONS_FULL_EVICT
+};
+
 /* Texts point into argv. */
 struct options {
     enum options_source source;
@@ -108,6 +114,7 @@ struct options {
     uint64_t tensor_parallel, pipeline_parallel, context_parallel, num_gpus;
     double gpu_mem_gb, cpu_mem_gb;
     const char *storage_capacity;
+    enum options_on_full on_full;
     enum policy_number eviction;
     enum hierarchy_promote promote;
     const char *granularity, *ops;

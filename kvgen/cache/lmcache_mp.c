@@ -18,6 +18,8 @@ const char *const lmcache_mp_op_names[LMCACHE_MP_OPS] = {
     [LMCACHE_MP_L2_DUP] = "l2.dup",
     [LMCACHE_MP_L2_LOAD] = "l2.load",
     [LMCACHE_MP_L2_EVICT] = "l2.evict",
+    [LMCACHE_MP_L2_FULL] = "l2.full",
+    [LMCACHE_MP_L2_CLEAN] = "l2.clean",
 };
 
 struct lmcache_mp {
@@ -223,6 +225,22 @@ void lmcache_mp_written(struct lmcache_mp *c, const uint64_t *chunk, uint64_t ch
         let_go(c, chunk[i]);
 }
 
+/* Whether a write to L2 finds room. */
+static bool finds_room(struct lmcache_mp *c)
+{
+    const uint64_t room = c->s.l2_room;
+    if (room == 0 || chunks_used(c->chunks, CHUNK_L2) < room)
+        return true;
+    while (c->s.l2_clean && chunks_used(c->chunks, CHUNK_L2) > room / 10 * 9 + room % 10 * 9 / 10) {
+        const uint32_t victim = chunks_victim(c->chunks, CHUNK_L2);
+        if (victim == CHUNK_NONE)
+            break;
+        tell(c, LMCACHE_MP_L2_CLEAN, chunks_id(c->chunks, victim));
+        chunks_drop(c->chunks, CHUNK_L2, victim);
+    }
+    return chunks_used(c->chunks, CHUNK_L2) < room;
+}
+
 int lmcache_mp_submit(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks)
 {
     uint64_t writes = 0;
@@ -238,10 +256,19 @@ int lmcache_mp_submit(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chun
         } else
             c->list[writes++] = chunk[i];
     }
+    uint64_t fit = 0;
     for (uint64_t i = 0; i < writes; i++) {
+        const uint32_t number = chunks_find(c->chunks, c->list[i]);
+        if (!finds_room(c)) {
+            tell(c, LMCACHE_MP_L2_FULL, c->list[i]);
+            chunks_unpin(c->chunks, CHUNK_L1, number);
+            continue;
+        }
         tell(c, LMCACHE_MP_L2_STORE, c->list[i]);
-        chunks_begin(c->chunks, CHUNK_L2, chunks_find(c->chunks, c->list[i]));
+        chunks_begin(c->chunks, CHUNK_L2, number);
+        c->list[fit++] = c->list[i];
     }
+    writes = fit;
     if (!c->s.writes_held)
         lmcache_mp_written(c, c->list, writes);
     return 0;

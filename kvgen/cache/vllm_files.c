@@ -1,10 +1,19 @@
-/* vllm_files.c - vLLM 0.33.0: what its file tier has and what it has answered. */
+/* vllm_files.c - vLLM 0.33.0: what its file tier has and what it has answered. A file takes room
+ * from the begin of its write; the cleaner, which is no part of the engine, removes files that were
+ * read, or else written, longest ago. */
 #include "kvgen/cache/vllm_files.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "kvgen/cache/id_table.h"
+
+/* A file that is there, or is being written: then it is in no order. */
+struct file {
+    uint32_t older, newer; /* by the last read; NO_FILE: none */
+    bool written;
+};
+#define NO_FILE UINT32_MAX
 
 /* An answer that somebody holds. */
 struct answer {
@@ -14,13 +23,15 @@ struct answer {
 };
 
 struct vllm_files {
-    struct id_table files; /* their numbers mean nothing */
+    struct id_table files;
+    struct file *file; /* by number */
+    uint32_t file_cap, oldest, newest;
     struct id_table answers;
     struct answer *answer; /* by number */
     uint32_t *asked;       /* answers that the end of the step brings */
     uint32_t cap, questions;
     bool at_once;
-    uint64_t most, claimed; /* claimed: room for files that are being written */
+    uint64_t most;
 };
 
 struct vllm_files *vllm_files_create(bool at_once, uint64_t most)
@@ -28,8 +39,8 @@ struct vllm_files *vllm_files_create(bool at_once, uint64_t most)
     struct vllm_files *f = calloc(1, sizeof(*f));
     if (!f)
         return NULL;
-    f->at_once = at_once;
-    f->most = most;
+    *f =
+        (struct vllm_files){.at_once = at_once, .most = most, .oldest = NO_FILE, .newest = NO_FILE};
     return f;
 }
 
@@ -39,36 +50,89 @@ void vllm_files_free(struct vllm_files *f)
         return;
     id_table_free(&f->files);
     id_table_free(&f->answers);
+    free(f->file);
     free(f->answer);
     free(f->asked);
     free(f);
 }
 
+/* ---- files ---- */
+
 bool vllm_files_has(const struct vllm_files *f, uint64_t key)
 {
-    return id_table_find(&f->files, key) != ID_NONE;
+    const uint32_t n = id_table_find(&f->files, key);
+    return n != ID_NONE && f->file[n].written;
 }
 
-bool vllm_files_claim(struct vllm_files *f, uint64_t key)
+static void take_out(struct vllm_files *f, uint32_t n)
 {
-    if (!f->most || vllm_files_has(f, key))
-        return true;
-    if (f->files.count + f->claimed >= f->most)
+    const struct file *x = &f->file[n];
+    *(x->older != NO_FILE ? &f->file[x->older].newer : &f->oldest) = x->newer;
+    *(x->newer != NO_FILE ? &f->file[x->newer].older : &f->newest) = x->older;
+}
+
+static void put_newest(struct vllm_files *f, uint32_t n)
+{
+    f->file[n].older = f->newest;
+    f->file[n].newer = NO_FILE;
+    *(f->newest != NO_FILE ? &f->file[f->newest].newer : &f->oldest) = n;
+    f->newest = n;
+}
+
+int vllm_files_claim(struct vllm_files *f, uint64_t key)
+{
+    if (id_table_find(&f->files, key) != ID_NONE)
+        return 0;
+    if (vllm_files_are_full(f))
+        return -ENOSPC;
+    if (id_table_reserve(&f->files, 1))
+        return -ENOMEM;
+    if (f->file_cap < f->files.cap) {
+        struct file *grown = realloc(f->file, f->files.cap * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        f->file = grown;
+        f->file_cap = f->files.cap;
+    }
+    f->file[id_table_add(&f->files, key)] = (struct file){NO_FILE, NO_FILE, false};
+    return 0;
+}
+
+void vllm_files_put(struct vllm_files *f, uint64_t key)
+{
+    const uint32_t n = id_table_find(&f->files, key);
+    if (n == ID_NONE || f->file[n].written)
+        return;
+    f->file[n].written = true;
+    put_newest(f, n);
+}
+
+void vllm_files_read(struct vllm_files *f, uint64_t key)
+{
+    const uint32_t n = id_table_find(&f->files, key);
+    if (n == ID_NONE || !f->file[n].written)
+        return;
+    take_out(f, n);
+    put_newest(f, n);
+}
+
+bool vllm_files_are_full(const struct vllm_files *f)
+{
+    return f->most && f->files.count >= f->most;
+}
+
+bool vllm_files_clean(struct vllm_files *f, uint64_t *key)
+{
+    if (f->oldest == NO_FILE || f->files.count <= VLLM_FILES_CLEAN(f->most))
         return false;
-    f->claimed++;
+    const uint32_t n = f->oldest;
+    *key = f->files.id[n];
+    take_out(f, n);
+    id_table_remove(&f->files, n);
     return true;
 }
 
-int vllm_files_put(struct vllm_files *f, uint64_t key)
-{
-    if (vllm_files_has(f, key))
-        return 0;
-    f->claimed -= f->most > 0;
-    if (id_table_reserve(&f->files, 1))
-        return -ENOMEM;
-    id_table_add(&f->files, key);
-    return 0;
-}
+/* ---- answers ---- */
 
 /* Room for one answer more. 0 or -ENOMEM. */
 static int reserve_answer(struct vllm_files *f)

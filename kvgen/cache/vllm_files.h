@@ -1,6 +1,6 @@
 /* vllm_files.h - the tier below vLLM's host memory that keeps a file for each chunk
- * (TieringOffloading with `fs`). Asking it takes until the next step, and nothing leaves it: one
- * that is full takes no more. */
+ * (TieringOffloading with `fs`). Asking it takes until the next step, and the engine removes
+ * nothing: a write that finds no room fails, unless a cleaner beside the engine makes room. */
 #ifndef KVGEN_CACHE_VLLM_FILES_H
 #define KVGEN_CACHE_VLLM_FILES_H
 
@@ -27,10 +27,20 @@ enum files_answer vllm_files_ask(struct vllm_files *f, uint64_t key, bool first)
 void vllm_files_leave(struct vllm_files *f, uint64_t key);
 /* The step ends: questions are answered, by the files that are there now. */
 void vllm_files_step(struct vllm_files *f);
-/* A write of a file begins: takes room for it, unless it is there. false: there is none. */
-bool vllm_files_claim(struct vllm_files *f, uint64_t key);
-/* A file is written, after vllm_files_claim. 0 or -ENOMEM. */
-int vllm_files_put(struct vllm_files *f, uint64_t key);
+/* A write of a file begins: takes room for it, unless it is there or being written. 0, -ENOSPC or
+ * -ENOMEM. */
+int vllm_files_claim(struct vllm_files *f, uint64_t key);
+/* A file is written, after vllm_files_claim. One that was there then and is gone now was not
+ * written again. */
+void vllm_files_put(struct vllm_files *f, uint64_t key);
+/* A file is read, if it is there. */
+void vllm_files_read(struct vllm_files *f, uint64_t key);
 bool vllm_files_has(const struct vllm_files *f, uint64_t key);
+bool vllm_files_are_full(const struct vllm_files *f);
+/* So many of `most` files stay when the cleaner has been there. */
+#define VLLM_FILES_CLEAN(most) ((most) / 10 * 9 + (most) % 10 * 9 / 10)
+/* The cleaner removes the file that was read longest ago (written, if it never was), whose name is
+ * in *key. false: it is done, or all that is left is being written. */
+bool vllm_files_clean(struct vllm_files *f, uint64_t *key);
 
 #endif

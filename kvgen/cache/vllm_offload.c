@@ -299,13 +299,27 @@ static void begin(struct kv_below *b, const struct job *j, bool in_step)
     b->listener.transfer(b->listener.ctx, &t);
 }
 
+/* Room for a file that is about to be written. */
+static bool claim(struct kv_below *b, uint64_t key)
+{
+    struct kv_event e = {.kind = KV_DROPPED, .tier = TRACE_STORAGE};
+    int rc = vllm_files_claim(b->files, key);
+    if (rc == -ENOSPC && b->o.clean_files) {
+        while (vllm_files_clean(b->files, &e.key))
+            b->listener.event(b->listener.ctx, &e);
+        rc = vllm_files_claim(b->files, key);
+    }
+    b->failed |= rc == -ENOMEM;
+    return !rc;
+}
+
 /* What was stored goes to the lower tier, too, as far as that has room. */
 static void write_down(struct kv_below *b, uint32_t *chunk, uint64_t chunks)
 {
     uint64_t fit = 0;
     for (uint64_t i = 0; i < chunks; i++) {
         const uint64_t key = vllm_host_key(b->host, chunk[i]);
-        if (vllm_files_claim(b->files, key)) {
+        if (claim(b, key)) {
             chunk[fit++] = chunk[i];
             continue;
         }
@@ -344,8 +358,7 @@ static void transfer_done(struct kv_below *b, uint64_t id)
             vllm_host_end_read(b->host, j.chunk[i], true);
             break;
         case KV_WRITE:
-            if (vllm_files_put(b->files, vllm_host_key(b->host, j.chunk[i])))
-                b->failed = true;
+            vllm_files_put(b->files, vllm_host_key(b->host, j.chunk[i]));
             vllm_host_end_read(b->host, j.chunk[i], false);
             break;
         }
@@ -391,6 +404,8 @@ static enum chunk_answer promote(struct kv_below *b, struct offloaded *s, uint32
             return ANSWER_LATER;
     }
     j->chunk[j->chunks++] = vllm_host_insert(b->host, &s->host, key, place_of(g, at));
+    if (b->o.clean_files)
+        vllm_files_read(b->files, key);
     tell(b, KV_PROMOTED, TRACE_CPU, s, key);
     s->again += (s->mark[g][at] & CHUNK_FETCHED) > 0;
     s->mark[g][at] |= CHUNK_TOUCHED | CHUNK_BROUGHT | CHUNK_FETCHED;
@@ -419,6 +434,11 @@ static enum chunk_answer ask_lower(struct kv_below *b, struct offloaded *s, uint
         tell_answer(b, KV_ASKED, s, key);
         return ANSWER_LATER;
     case FILES_HIT:
+        /* The cleaner may have been there since it answered. */
+        if (b->o.clean_files && !vllm_files_has(b->files, key)) {
+            tell_answer(b, KV_MISS, s, key);
+            return ANSWER_MISS;
+        }
         tell_answer(b, KV_HIT, s, key);
         return promote(b, s, g, at);
     case FILES_MISS:

@@ -32,6 +32,7 @@ struct vllm_offload_opts {
     enum vllm_lower lower;
     uint64_t most_files; /* room of the lower tier in chunks, for what is no engine's: a write that
                             finds none fails; 0: no limit, as the engine has it */
+    bool clean_files;    /* a cleaner makes room then: see vllm_files.h */
 };
 
 extern const struct kv_below_ops vllm_offload_ops;

@@ -53,6 +53,8 @@ static void told(void *arg, enum lmcache_mp_op op, uint64_t chunk)
         [LMCACHE_MP_L2_DUP] = {KV_KNOWN, TRACE_STORAGE},
         [LMCACHE_MP_L2_LOAD] = {KV_READ, TRACE_STORAGE},
         [LMCACHE_MP_L2_EVICT] = {KV_DROPPED, TRACE_STORAGE},
+        [LMCACHE_MP_L2_FULL] = {KV_REFUSED, TRACE_STORAGE},
+        [LMCACHE_MP_L2_CLEAN] = {KV_DROPPED, TRACE_STORAGE},
     };
     struct kv_below *b = arg;
     const struct kv_event e = {

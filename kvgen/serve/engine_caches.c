@@ -27,6 +27,7 @@ struct engine_cache_kind {
     const char *name, *version, *about;
     const struct engine_setting *settings;
     bool vllm_scheduler; /* the scheduler's settings are the engine's own */
+    bool fills;          /* its files have no bound of its own */
     int (*open)(struct engine_cache *out, const struct engine_values *v,
                 const struct engine_room *room, const struct kv_listener *l, struct err *e);
 };
@@ -184,6 +185,7 @@ static int open_vllm(struct engine_cache *out, const struct engine_values *v,
         return bad(e, "vllm takes store_threshold only without files (--storage-capacity none)");
     if (files && room->capacity[TRACE_STORAGE] != KV_NO_LIMIT) {
         below.most_files = room->capacity[TRACE_STORAGE] / out->chunk_bytes;
+        below.clean_files = out->clean = room->clean;
         out->chunks[TRACE_STORAGE] = below.most_files;
         if (below.most_files == 0)
             return bad(e, "--storage-capacity has no room for one block; none: no such tier");
@@ -331,9 +333,6 @@ static int open_lmcache_mp(struct engine_cache *out, const struct engine_values 
     int rc = set_chunks(out, room, (uint64_t)n[M_BLOCK], (uint64_t)n[M_CHUNK], e);
     if (rc)
         return rc;
-    if (out->chunks[TRACE_STORAGE])
-        return bad(
-            e, "lmcache-mp writes files without a limit: --storage-capacity unlimited, or none");
     const struct lmcache_mp_tier tier = {
         .chunks = out->chunks[TRACE_CPU], .watermark = n[M_WATERMARK], .ratio = n[M_RATIO]};
     struct lmcache_mp_opts o = {.chunk_tokens = out->chunk_tokens,
@@ -341,7 +340,10 @@ static int open_lmcache_mp(struct engine_cache *out, const struct engine_values 
                                              .l2 = tier,
                                              .retain = n[M_PREFETCH] > 0,
                                              .skip_l1 = n[M_STORE] > 0,
-                                             .writes_held = true}};
+                                             .writes_held = true,
+                                             .l2_room = out->chunks[TRACE_STORAGE],
+                                             .l2_clean = room->clean}};
+    out->clean = room->clean && out->chunks[TRACE_STORAGE];
     o.settings.l2.chunks = room->capacity[TRACE_STORAGE] > 0 ? UINT64_MAX : 0;
     out->by_second = true;
     return open_pool(out, &lmcache_mp_below_ops, lmcache_mp_below_create(&o, l), l, e);
@@ -490,15 +492,15 @@ static int open_copies(struct engine_cache *out, const struct engine_values *v,
 
 static const struct engine_cache_kind kinds[] = {
     {"vllm", "0.33.0", "block pool on the GPU, OffloadingConnector with host memory and files",
-     vllm_settings, true, open_vllm},
+     vllm_settings, true, true, open_vllm},
     {"lmcache", "0.5.6", "vLLM's block pool, LMCache in its process with host memory and files",
-     lmcache_list, true, open_lmcache},
+     lmcache_list, true, false, open_lmcache},
     {"lmcache-mp", "0.5.6", "vLLM's block pool, LMCache's server with host memory and files",
-     lmcache_mp_list, true, open_lmcache_mp},
+     lmcache_mp_list, true, true, open_lmcache_mp},
     {"sglang", "0.5.23", "radix tree over pages of the GPU and the host, HiCache's files",
-     sglang_list, false, open_sglang},
+     sglang_list, false, false, open_sglang},
     {"copies", NULL, "no engine's: a plain cache of copies, for questions of design", copies_list,
-     true, open_copies},
+     true, false, open_copies},
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -656,6 +658,11 @@ int engine_choice_parse(struct engine_choice *c, const char *text, struct err *e
          part = strtok_r(NULL, ",", &rest))
         rc = set_part(c, part, e);
     return rc;
+}
+
+bool engine_choice_fills(const struct engine_choice *c)
+{
+    return c->kind && c->kind->fills;
 }
 
 const char *engine_choice_name(const struct engine_choice *c)

@@ -53,6 +53,8 @@ bool engine_choice_asks(const char *text);
 int engine_choice_help(FILE *f, const struct engine_choice *c, struct err *e);
 const char *engine_choice_name(const struct engine_choice *c);
 const char *engine_choice_version(const struct engine_choice *c); /* of the engine */
+/* Whether its files have no bound of the engine's own: a write that finds no room fails. */
+bool engine_choice_fills(const struct engine_choice *c);
 /* Adds name, version and settings as members of the object that is open. */
 void engine_choice_put(struct jsonout *j, const struct engine_choice *c);
 
@@ -61,7 +63,8 @@ struct engine_room {
     uint64_t capacity[TRACE_TIERS]; /* 0: no such tier; UINT64_MAX: no limit */
     uint64_t device_bytes;          /* memory of a GPU; 0: not known */
     bool a100;                      /* whose engine has smaller steps */
-    uint64_t ranks;                 /* that the host keeps copies of */
+    bool clean; /* a cleaner makes room in files, where engine_choice_fills and they have a limit */
+    uint64_t ranks; /* that the host keeps copies of */
     int (*block_bytes)(const void *model, uint64_t tokens, uint64_t *bytes); /* of one rank */
     const void *model;
 };
@@ -73,6 +76,7 @@ struct engine_cache {
     uint64_t block_tokens, block_bytes, blocks; /* on the GPU */
     uint64_t chunk_tokens, chunk_bytes;         /* of a copy below */
     uint64_t chunks[TRACE_TIERS]; /* that tiers below hold; 0: no such tier, or no limit */
+    bool clean;                   /* a cleaner makes room in files */
     bool by_second;               /* it does something once a second (kv_cache_ops.second) */
     struct scheduler_opts scheduler;
 };

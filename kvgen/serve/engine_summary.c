@@ -76,6 +76,30 @@ static bool line_copies(const struct engine_summary *s, char *buf)
     return true;
 }
 
+/* Whether files have a limit that is not the engine's. */
+static bool is_bounded(const struct engine_summary *s)
+{
+    return engine_choice_fills(s->choice) && engine_run_cache(s->run)->chunks[TRACE_STORAGE];
+}
+
+static bool line_files(const struct engine_summary *s, char *buf)
+{
+    const struct copy_rows_tier *files = &engine_run_copies(s->run)->tier[TRACE_STORAGE];
+    const bool clean = engine_run_cache(s->run)->clean;
+    char some[32], all[32];
+    if (!is_bounded(s) || !(clean ? files->dropped : files->refused))
+        return false;
+    units_format_count(some, sizeof(some), clean ? files->dropped : files->refused);
+    units_format_count(all, sizeof(all), files->stored);
+    if (clean)
+        snprintf(buf, ENGINE_SUMMARY_TEXT,
+                 "files      full: %s of %s written were removed to make room", some, all);
+    else
+        snprintf(buf, ENGINE_SUMMARY_TEXT,
+                 "files      full: %s writes failed (--on-full evict makes room)", some);
+    return true;
+}
+
 static bool line_steps(const struct engine_summary *s, char *buf)
 {
     const struct engine_run_stats *st = engine_run_stats(s->run);
@@ -164,7 +188,7 @@ static bool line_why(const struct engine_summary *s, char *buf)
 bool engine_summary_line(const struct engine_summary *s, size_t i, char *buf)
 {
     static bool (*const lines[ENGINE_SUMMARY_LINES])(const struct engine_summary *, char *) = {
-        line_tokens, line_copies, line_steps, line_time, line_goodput, line_why};
+        line_tokens, line_copies, line_files, line_steps, line_time, line_goodput, line_why};
     *buf = '\0';
     return i < ENGINE_SUMMARY_LINES && lines[i] && lines[i](s, buf);
 }
@@ -265,6 +289,10 @@ void engine_summary_put(struct jsonout *j, const struct engine_summary *s)
     const struct copy_rows_stats *c = engine_run_copies(s->run);
     jsonout_object(j, "cache");
     engine_choice_put(j, s->choice);
+    if (is_bounded(s))
+        jsonout_text_value(j, "on_full", engine_run_cache(s->run)->clean ? "evict" : "fail");
+    else
+        jsonout_null(j, "on_full");
     put_tokens(j, c);
     jsonout_array(j, "tiers");
     for (int t = 0; t < TRACE_TIERS; t++)

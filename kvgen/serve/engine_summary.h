@@ -19,13 +19,14 @@ struct engine_summary {
 };
 
 enum {
-    ENGINE_SUMMARY_LINES = 6, /* at most */
+    ENGINE_SUMMARY_LINES = 7, /* at most */
     ENGINE_SUMMARY_TEXT = 400
 };
 
 /* Writes line i, from 0, without its end, to buf of ENGINE_SUMMARY_TEXT bytes: where tokens came
- * from, what was stored, steps, where the time went, what came in its target, and, if the engine
- * holds fewer prompts than came, why nothing hits. false: there is no such line. */
+ * from, what was stored, what a full drive did, steps, where the time went, what came in its
+ * target, and, if the engine holds fewer prompts than came, why nothing hits. false: there is no
+ * such line. */
 bool engine_summary_line(const struct engine_summary *s, size_t i, char *buf);
 /* Adds the members "cache" and "serving". */
 void engine_summary_put(struct jsonout *j, const struct engine_summary *s);

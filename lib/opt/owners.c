@@ -136,6 +136,7 @@ static const struct {
     {"on-absent", KVREPLAY},
     {"on-error", KVREPLAY},
     {"on-lag", KVREPLAY},
+    {"on-full", KVGEN},
     {"only-tier", KVGEN | KVREPLAY},
     {"only-users", KVREPLAY},
     {"ops", KVGEN},

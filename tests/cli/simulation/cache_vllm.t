@@ -26,8 +26,6 @@ for name in lmcache lmcache-mp sglang copies; do
     exits "its help" 0 "$BIN/kvgen" --cache "$name:help"
     stdout_like "its settings" '^  [a-z_]+=[a-zA-Z0-9_.]+$'
 done
-exits "a limit that lmcache-mp has not" 2 "$BIN/kvgen" --cache lmcache-mp --storage-capacity 64GiB -o none
-stderr_like "and says why" 'lmcache-mp writes files without a limit'
 
 # ---- words ----
 exits "help" 0 "$BIN/kvgen" --cache vllm:help

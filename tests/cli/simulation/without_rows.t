@@ -33,5 +33,6 @@ for name in vllm vllm:offload_prompt_only=no,eviction_policy=arc,blocks_per_chun
 done
 both sglang --cache sglang --storage-capacity 1GiB --max-requests 60 --duration 0
 both lmcache-mp --cache lmcache-mp --max-requests 60 --duration 0
+both "a full drive" --cache vllm --storage-capacity 96MiB --on-full evict --max-requests 60 --duration 0
 both "a run that is cut" --cache vllm --storage-capacity 1GiB --duration 20
 done_testing

@@ -181,6 +181,27 @@ static void test_a_write_under_way(void **state)
     lmcache_mp_free(c);
 }
 
+static void test_a_drive_that_is_full(void **state)
+{
+    (void)state;
+    struct op_text t = {0};
+    struct lmcache_mp_settings set = {.l1 = {9, 1, 0.2}, .l2 = {UINT64_MAX, 1, 0.2}, .l2_room = 3};
+    struct lmcache_mp *c = lmcache_mp_create(&set, told, &t);
+    assert_non_null(c);
+    RUN(c, 1, 2);
+    RUN(c, 3, 4);
+    op_text_is(&t, "l1.store 1 2, l2.store 1 2, l1.store 3 4, l2.store 3, l2.full 4");
+    lmcache_mp_free(c);
+    /* A cleaner takes what was read longest ago: down to nine tenths of three. */
+    set.l2_clean = true;
+    c = lmcache_mp_create(&set, told, &t);
+    assert_non_null(c);
+    RUN(c, 1, 2);
+    RUN(c, 3, 4);
+    op_text_is(&t, "l1.store 1 2, l2.store 1 2, l1.store 3 4, l2.store 3, l2.clean 2, l2.store 4");
+    lmcache_mp_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_two_readers_of_what_was_loaded_for_reading),
         cmocka_unit_test(test_a_write_under_way),
         cmocka_unit_test(test_l2_has_its_own_loop_and_refuses_nothing),
+        cmocka_unit_test(test_a_drive_that_is_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
