@@ -42,7 +42,9 @@ done
 told=''
 arguments() { told="$told $(quote "$@")"; } # WORD...: adds words
 live() { # [gaps]: of an engine that publishes at 5557; gaps: and answers at 5657 what was lost
-    arguments --input "${input:-tcp://HOST:5557}" --duration "${seconds}s"
+    arguments --input "${input:-tcp://HOST:5557}"
+    # A file has an end of its own.
+    case ${input:-tcp://HOST:5557} in *://*) arguments --duration "${seconds}s" ;; esac
     if [ -z "$input" ] && [ $# -gt 0 ]; then arguments --gap-endpoint tcp://HOST:5657; fi
 }
 file() { arguments --input "${input:-$1}"; }
