@@ -246,6 +246,37 @@ static int check_model(const struct run *r, struct err *e)
 
 /* ---- what computes ---- */
 
+static struct step_weights weights_of(const struct options *o)
+{
+    return (struct step_weights){.params = o->params,
+                                 .bytes = o->weights == OPTIONS_WEIGHTS_FP8 ? 1 : 2,
+                                 .tp = (uint32_t)o->tensor_parallel};
+}
+
+/* What --gpu-mem auto is for this model on that GPU. */
+static int set_gpu_mem(struct run *r, struct err *e)
+{
+    struct options *o = &r->o;
+    struct gpu_profile gpu = {0};
+    struct step_memory memory;
+    const struct step_weights weights = weights_of(o);
+    int rc;
+    if (o->gpu_mem_gb != OPT_AUTO_GIB)
+        return 0;
+    if (!o->gpu_profile)
+        return err_set(e, -EINVAL, ERR_INPUT, "--gpu-mem",
+                       "auto: needs --gpu-profile, whose memory it is");
+    if ((rc = gpu_profile_set(&gpu, o->gpu_profile, e)) < 0 ||
+        (rc = step_setup_memory(&memory, &r->model, &gpu, &weights, e)) < 0)
+        return rc;
+    o->gpu_mem_gb = (double)memory.cache_bytes / (double)UNITS_GIB;
+    fprintf(stderr,
+            "kvgen: --gpu-mem: auto: %.1f GiB of each GPU for the cache; the weights take %.1f GB, "
+            "2 GB are for the rest\n",
+            o->gpu_mem_gb, (double)memory.weight_bytes / 1e9);
+    return 0;
+}
+
 static int set_compute(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
@@ -323,8 +354,8 @@ static int set_steps(struct run *r, struct err *e)
                        "own: only --cache waterfall simulates them",
                        r->model.id);
     engine_cache_scheduler(&o->engine, &room, &scheduler);
-    if ((rc = step_setup(&r->steps, &r->model, &r->gpu, o->params, (uint32_t)o->tensor_parallel,
-                         e)) < 0)
+    const struct step_weights weights = weights_of(o);
+    if ((rc = step_setup(&r->steps, &r->model, &r->gpu, &weights, e)) < 0)
         return rc;
     r->steps.step_tokens = scheduler.step_tokens;
     r->steps.gpu.async = scheduler.async;
@@ -697,7 +728,8 @@ static int simulate(struct run *r, struct err *e)
     struct run_source_opts source = {
         .options = &r->o, .parser = r->parser, .workload = &r->workload, .model = &r->model};
     int rc = r->o.source != OPTIONS_TRACE ? check_model(r, e) : 0;
-    if (rc < 0 || (rc = options_capacities(&r->o, r->capacity, e)) < 0 ||
+    if (rc < 0 || (rc = set_gpu_mem(r, e)) < 0 ||
+        (rc = options_capacities(&r->o, r->capacity, e)) < 0 ||
         (rc = options_speed(&r->o, r->capacity, r->speed, e)) < 0 || (rc = set_compute(r, e)) < 0 ||
         (rc = set_steps(r, e)) < 0 || (rc = set_worth(r, e)) < 0 ||
         (rc = options_granularity(&r->o, &r->granularity, e)) < 0 ||

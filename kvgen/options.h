@@ -67,6 +67,12 @@ enum options_rag_ingest {
     OPTIONS_RAG_TIMED
 };
 
+/* The type of a model's weights in the GPU. */
+enum options_weights {
+    OPTIONS_WEIGHTS_BF16,
+    OPTIONS_WEIGHTS_FP8
+};
+
 /* What becomes of a write to files that finds no room. */
 enum options_on_full {
     OPTIONS_FULL_FAIL,
@@ -112,7 +118,7 @@ struct options {
     enum options_mla_tp mla_tp;
     const char *model, *kv_dtype, *config;
     uint64_t tensor_parallel, pipeline_parallel, context_parallel, num_gpus;
-    double gpu_mem_gb, cpu_mem_gb;
+    double gpu_mem_gb, cpu_mem_gb; /* gpu_mem_gb: OPT_AUTO_GIB until it is known */
     const char *storage_capacity;
     enum options_on_full on_full;
     enum policy_number eviction;
@@ -123,6 +129,7 @@ struct options {
     const char *cache;
     struct engine_choice engine; /* what cache says, from options_check on */
     const char *gpu_profile, *prefill, *prefill_rate, *decode_rate;
+    enum options_weights weights;
     bool gpu_assumed; /* gpu_profile is not given: an engine's cache needs one */
     double params;
     bool worth;

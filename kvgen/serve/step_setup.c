@@ -1,13 +1,17 @@
-/* step_setup.c - the numbers behind the time of a step. Weights are two bytes a parameter. */
+/* step_setup.c - the numbers behind the time of a step, and what weights leave of a GPU. */
 #include "kvgen/serve/step_setup.h"
 
 #include <errno.h>
 
+#include "lib/base/units.h"
+
 enum {
-    WEIGHT_BYTES = 2,
-    TOKEN_PS = 1100000, /* 1.1 us */
+    ACTIVATION_BYTES = 2, /* of an element of the hidden state */
+    TOKEN_PS = 1100000,   /* 1.1 us */
     LEAST_PPM = 1000
 };
+#define MEMORY_SHARE 0.92
+#define OTHER_BYTES  2e9 /* activations, graphs, the runtime */
 
 static uint32_t ppm(double share)
 {
@@ -20,10 +24,25 @@ static int lacks(struct err *e, const struct model *m, const char *what)
                    "--params N, or a config.json whose layers are known");
 }
 
-int step_setup(struct step_setup *s, const struct model *m, const struct gpu_profile *g,
-               double params, uint32_t tp, struct err *e)
+/* Active parameters; 0: not known. */
+static uint64_t active_params(const struct model *m, const struct step_weights *w)
 {
-    const uint64_t active = params > 0 ? (uint64_t)params : m->active_params;
+    return w->params > 0 ? (uint64_t)w->params : m->active_params;
+}
+
+/* Parameters that each token multiplies with. Of the routed experts it takes some, and they are
+ * among the active ones. */
+static uint64_t common_params(const struct model *m, uint64_t active)
+{
+    const uint64_t taken = m->experts ? m->routed_params / m->experts * m->chosen : 0;
+    return active > taken ? active - taken : 0;
+}
+
+int step_setup(struct step_setup *s, const struct model *m, const struct gpu_profile *g,
+               const struct step_weights *w, struct err *e)
+{
+    const uint64_t active = active_params(m, w);
+    const uint32_t tp = w->tp;
     if (active == 0)
         return lacks(e, m, "how many parameters a token multiplies with");
     if (m->pair_elements == 0)
@@ -36,19 +55,17 @@ int step_setup(struct step_setup *s, const struct model *m, const struct gpu_pro
     if (tp > 1 && g->gpu_link_gb_s <= 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--gpu-profile",
                        "%s does not tell the bandwidth between GPUs (gpu_link_gb_s)", g->name);
-    /* Of the routed experts a token multiplies with some, and they are among the active ones. */
-    const uint64_t taken = m->experts ? m->routed_params / m->experts * m->chosen : 0;
-    s->model = (struct step_model){
-        .parameters = active,
-        .always_bytes = (active > taken ? active - taken : 0) * WEIGHT_BYTES,
-        .routed_bytes = m->routed_params * WEIGHT_BYTES,
-        .experts = m->experts,
-        .chosen = m->chosen,
-        .head_bytes = m->head_params * WEIGHT_BYTES,
-        .pair_ops = 2 * m->pair_elements * (m->full_layers + m->windowed_layers),
-        .cache_bytes = model_bytes_per_token(m),
-        .layers = m->layers,
-        .hidden_bytes = (uint64_t)m->hidden * WEIGHT_BYTES};
+    s->model = (struct step_model){.parameters = active,
+                                   .always_bytes = common_params(m, active) * w->bytes,
+                                   .routed_bytes = m->routed_params * w->bytes,
+                                   .experts = m->experts,
+                                   .chosen = m->chosen,
+                                   .head_bytes = m->head_params * w->bytes,
+                                   .pair_ops =
+                                       2 * m->pair_elements * (m->full_layers + m->windowed_layers),
+                                   .cache_bytes = model_bytes_per_token(m),
+                                   .layers = m->layers,
+                                   .hidden_bytes = (uint64_t)m->hidden * ACTIVATION_BYTES};
     s->gpu =
         (struct step_gpu){.ops_s = (uint64_t)((g->fp8 ? g->fp8_tflops : g->bf16_tflops) * 1e12),
                           .bytes_s = (uint64_t)(g->hbm_tb_s * 1e12),
@@ -60,6 +77,30 @@ int step_setup(struct step_setup *s, const struct model *m, const struct gpu_pro
                           .host_ns = (int64_t)(g->t_host_ms * 1e6 + 0.5),
                           .async = true};
     s->host = (struct step_host){(int64_t)(g->host_ms * 1e6 + 0.5), TOKEN_PS};
+    return 0;
+}
+
+int step_setup_memory(struct step_memory *out, const struct model *m, const struct gpu_profile *g,
+                      const struct step_weights *w, struct err *e)
+{
+    const uint64_t active = active_params(m, w);
+    if (active == 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--gpu-mem",
+                       "auto: %s does not tell how many parameters it has: give a size", m->id);
+    if (g->hbm_gb <= 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "--gpu-mem",
+                       "auto: %s does not tell how much memory it has (hbm_gb): give a size",
+                       g->name);
+    const double params =
+        (double)common_params(m, active) + (double)m->routed_params + 2 * (double)m->head_params;
+    const double weights = params * w->bytes / w->tp;
+    const double left = g->hbm_gb * 1e9 * MEMORY_SHARE - weights - OTHER_BYTES;
+    if (left < (double)UNITS_GIB)
+        return err_set(e, -ENOSPC, ERR_INPUT, "--gpu-mem",
+                       "auto: the weights take %.1f GB of each GPU, and %.1f GB of %s are to be "
+                       "used: take more GPUs (--tensor-parallel), a larger one, or --weights fp8",
+                       weights / 1e9, g->hbm_gb * MEMORY_SHARE, g->name);
+    *out = (struct step_memory){(uint64_t)left, (uint64_t)weights};
     return 0;
 }
 

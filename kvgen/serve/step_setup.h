@@ -23,11 +23,28 @@ struct step_setup {
 };
 
 /*
- * Fills model, gpu and host. params: active parameters in place of the model's; 0: the model's. tp:
- * GPUs of the engine. 0, or -EINVAL with *e: the model or the profile lacks a number.
+ * What is loaded of a model. params: active parameters in place of the model's; 0: the model's.
+ * bytes: of a parameter. tp: GPUs of the engine, which share the weights.
  */
+struct step_weights {
+    double params;
+    uint32_t bytes, tp;
+};
+/* Fills model, gpu and host. 0, or -EINVAL with *e: the model or the profile lacks a number. */
 int step_setup(struct step_setup *s, const struct model *m, const struct gpu_profile *g,
-               double params, uint32_t tp, struct err *e);
+               const struct step_weights *w, struct err *e);
+
+/*
+ * Memory that an engine leaves for its cache on each GPU: 0.92 of all (gpu_memory_utilization of
+ * vLLM 0.33.0), less its part of the weights (those of the layers, the output head, an embedding as
+ * large as that), less 2 GB for activations and graphs. 0, or -EINVAL with *e: the profile or the
+ * model lacks a number, or nothing is left.
+ */
+struct step_memory {
+    uint64_t cache_bytes, weight_bytes; /* of one GPU */
+};
+int step_setup_memory(struct step_memory *out, const struct model *m, const struct gpu_profile *g,
+                      const struct step_weights *w, struct err *e);
 
 /* Time from a request's arrival to its first token, alone in the engine, without cache. */
 int64_t step_setup_first_token_ns(const struct step_setup *s, uint64_t tokens);

@@ -135,7 +135,9 @@ static int fail_number(struct err *e, const struct opt *o, const char *text, int
         return fail(e, o, "'", text, "' is not a share (such as 0.1 or 10%)");
     case OPT_GIB:
         return fail(e, o, "'", text,
-                    "' is not a size (such as 16GiB, 512MiB; without a unit: GiB)");
+                    o->flags & OPT_AUTO
+                        ? "' is not a size (such as 16GiB, 512MiB; without a unit: GiB) or auto"
+                        : "' is not a size (such as 16GiB, 512MiB; without a unit: GiB)");
     default:
         return fail(e, o, "'", text, "' is not a number");
     }
@@ -145,7 +147,11 @@ static int set_number(const struct opt *o, void *field, const char *text, struct
 {
     bool any = o->min == 0 && o->max == 0;
     uint64_t bits;
-    double value;
+    double value = OPT_AUTO_GIB;
+    if ((o->flags & OPT_AUTO) && strcmp(text, "auto") == 0) {
+        memcpy(field, &value, sizeof(value));
+        return 0;
+    }
     int rc = parse_number(o, text, &bits, &value);
 
     if (rc < 0)

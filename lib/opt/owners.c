@@ -228,6 +228,7 @@ static const struct {
     {"verify-trace", KVSTAT},
     {"view", KVSTAT},
     {"warmup", KVREPLAY | KVSTAT},
+    {"weights", KVGEN},
     {"workers", KVGEN | KVREPLAY},
     {"worth", KVGEN},
     {"xlsx", KVSTAT},

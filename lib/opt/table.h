@@ -36,8 +36,10 @@ enum opt_flags {
     OPT_COMMON = 2,    /* in the short --help too */
     OPT_EXPERT = 4,    /* at the end of --help all */
     OPT_OLD = 8,       /* still taken, and listed nowhere: newer options do the same */
-    OPT_ONE = 16       /* OPT_LIST: one text is usual, and stands in JSON as an OPT_TEXT does */
+    OPT_ONE = 16,      /* OPT_LIST: one text is usual, and stands in JSON as an OPT_TEXT does */
+    OPT_AUTO = 32      /* OPT_GIB: takes auto, too, which the program replaces by a number */
 };
+#define OPT_AUTO_GIB (-1.0) /* the value of auto */
 
 /* One option. Arrays end with an entry whose name and help are NULL. Every field except type, name
  * and help may be zero. */

@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kvgen/serve/held_rows.h"
 #include "kvgen/serve/prompts.h"
@@ -261,8 +263,9 @@ static void test_measured_rates(void **state)
     struct step_setup s = {.step_tokens = 8192};
     struct err e;
     const struct model *llama = model_builtin(3);
+    const struct step_weights bf16 = {.bytes = 2, .tp = 1}, fp8 = {.bytes = 1, .tp = 1};
     assert_int_equal(gpu_profile_set(&g, "h100", &e), 0);
-    assert_int_equal(step_setup(&s, llama, &g, 0, 1, &e), 0);
+    assert_int_equal(step_setup(&s, llama, &g, &bf16, &e), 0);
     /* The page of serving: 60.0 ms of the GPU and 1 ms; 25 ms and 1.1 us a token of the host. */
     assert_in_range(step_setup_first_token_ns(&s, 2048), 88 * MS, 89 * MS);
     assert_in_range(step_setup_first_token_ns(&s, 100000), 8260 * MS, 8280 * MS);
@@ -273,16 +276,50 @@ static void test_measured_rates(void **state)
     assert_in_range(s.gpu.b_ppm, 550000, 720000);
     assert_true(step_setup_prefill_rate(&s, 1e9, 2000, &e) < 0);
     assert_int_equal(gpu_profile_set(&g, "h100:eta=0.25,b=0.5,eta_a=0.125", &e), 0);
-    assert_int_equal(step_setup(&s, llama, &g, 0, 1, &e), 0);
+    assert_int_equal(step_setup(&s, llama, &g, &bf16, &e), 0);
     assert_int_equal(s.gpu.eta_ppm, 250000);
     assert_int_equal(s.gpu.eta_a_ppm, 125000);
     assert_int_equal(s.gpu.b_ppm, 500000);
+    const uint64_t whole = s.model.always_bytes;
+    assert_int_equal(step_setup(&s, llama, &g, &fp8, &e), 0);
+    assert_true(2 * s.model.always_bytes == whole);
+    assert_true(s.model.hidden_bytes == 2 * llama->hidden);
     /* 128 experts of which a token takes 4: always are what is left of the active ones. */
-    assert_int_equal(step_setup(&s, model_builtin(7), &g, 0, 1, &e), 0);
+    assert_int_equal(step_setup(&s, model_builtin(7), &g, &bf16, &e), 0);
     assert_int_equal(s.model.experts, 128);
     assert_true(s.model.routed_bytes == UINT64_C(2) * 36 * 128 * 3 * 2880 * 2880);
     assert_true(s.model.always_bytes ==
                 2 * (model_builtin(7)->active_params - UINT64_C(36) * 4 * 3 * 2880 * 2880));
+}
+
+/* ---- memory ---- */
+
+static void test_what_weights_leave(void **state)
+{
+    (void)state;
+    struct gpu_profile g = {0};
+    struct step_memory m;
+    struct err e;
+    const struct step_weights one = {.bytes = 2, .tp = 1}, four = {.bytes = 2, .tp = 4},
+                              fp8 = {.bytes = 1, .tp = 1};
+    const struct model *llama = model_builtin(3);
+    assert_int_equal(gpu_profile_set(&g, "h100", &e), 0);
+    /* 8.03 G parameters: 0.92 x 80 GB - 16.06 GB - 2 GB. */
+    assert_int_equal(step_setup_memory(&m, llama, &g, &one, &e), 0);
+    assert_in_range(m.weight_bytes, 16050000000, 16070000000);
+    assert_in_range(m.cache_bytes, 55530000000, 55550000000);
+    assert_true(m.cache_bytes + m.weight_bytes == 71600000000);
+    assert_int_equal(step_setup_memory(&m, llama, &g, &fp8, &e), 0);
+    assert_in_range(m.weight_bytes, 8025000000, 8035000000);
+    assert_int_equal(step_setup_memory(&m, llama, &g, &four, &e), 0);
+    assert_in_range(m.weight_bytes, 4010000000, 4020000000);
+    /* 70.6 G parameters on one GPU of 80 GB, or on one of unknown size. */
+    const struct model *large = model_builtin(4);
+    assert_int_equal(step_setup_memory(&m, large, &g, &one, &e), -ENOSPC);
+    assert_non_null(strstr(e.what, "weights take 141"));
+    assert_int_equal(step_setup_memory(&m, large, &g, &four, &e), 0);
+    g.hbm_gb = 0;
+    assert_int_equal(step_setup_memory(&m, llama, &g, &one, &e), -EINVAL);
 }
 
 int main(void)
@@ -295,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_files_and_loads_in_a_step),
         cmocka_unit_test(test_rows_wait_for_a_duration),
         cmocka_unit_test(test_measured_rates),
+        cmocka_unit_test(test_what_weights_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
