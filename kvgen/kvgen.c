@@ -125,6 +125,8 @@ static int read_configuration(struct run *r, struct err *e)
     rc = workload_read(&r->workload, r->conf, e);
     if (rc < 0)
         return rc;
+    /* Turns of people hold what is new in them. */
+    r->workload.reload_all |= mix_is_people(&r->o.mix);
     r->reading.force = r->o.force_model;
     rc = model_find(&r->model, r->o.model, r->conf, &r->reading, e);
     for (unsigned i = 0; i < r->reading.assumed.count; i++)
@@ -572,7 +574,7 @@ static int open_simulation(struct run *r, struct err *e)
     const struct options *o = &r->o;
     if (o->engine.kind)
         return open_engine(r, e);
-    bool few_users = r->source.population && o->users < MAX_WORKERS;
+    bool few_users = o->source == OPTIONS_USERS && o->users < MAX_WORKERS;
     uint64_t workers = o->workers > 0 ? o->workers : few_users ? o->users : MAX_WORKERS;
     r->sim_opts = (struct sim_opts){.source = r->source.source,
                                     .workload = &r->workload,
@@ -764,6 +766,8 @@ static int run(struct run *r, struct err *e)
         rc = engine_choice_parse(&r->o.engine, r->o.cache, e);
         return rc < 0 ? rc : engine_choice_help(stdout, &r->o.engine, e);
     }
+    if (rc == 0 && mix_asks(r->o.population))
+        return mix_help(stdout, e);
     if (rc < 0 || (rc = options_apply_compat(&r->o, r->parser, e)) < 0 ||
         (rc = run_source_recognise(&r->source, &r->o, r->parser, e)) < 0 ||
         (rc = options_check(&r->o, r->parser, e)) < 0 || (rc = check_files(r, e)) < 0 ||

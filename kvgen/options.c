@@ -65,6 +65,7 @@ enum {
 #define TARGETS       (UINT64_C(1) << 44) /* what a class of requests is to get */
 #define STAMPED       (UINT64_C(1) << 36) /* inputs whose stamps may have several units */
 #define BLOCK_SIZED   (UINT64_C(1) << 37) /* inputs whose blocks may have several sizes */
+#define PERSONAS_ONLY (UINT64_C(1) << 45) /* what the habits of people decide */
 #define FILTERS       (UINT64_C(1) << 38) /* rows that are written, or that --limit counts */
 #define FILLS         (UINT64_C(1) << 39) /* files that the engine's cache gives no bound */
 #define SIZES         (UINT64_C(1) << 34) /* the model and what divides its objects */
@@ -268,18 +269,28 @@ const struct opt options_table[] = {
      .marks = GENERATES | NAMED_USERS_ONLY,
      .help = "Number of synthetic users. With agentic sessions: how many run at once; with "
              "datasets: how many user names there are."},
+    {.name = "population",
+     .type = OPT_TEXT,
+     .offset = AT(population),
+     .flags = OPT_COMMON,
+     .arg = "NAME[=SHARE],...",
+     .def = "mlperf",
+     .marks = GENERATES | USERS_ONLY,
+     .help = "Who the synthetic users are. mlperf: the personas of the MLPerf Storage benchmark, "
+             "who hardly think; chat, code, documents: people as public traces show them, mixed by "
+             "their shares. help: list them with their figures."},
     {.name = "users-file",
      .type = OPT_TEXT,
      .offset = AT(users_file),
      .arg = "FILE",
-     .marks = GENERATES | USERS_ONLY,
+     .marks = GENERATES | USERS_ONLY | PERSONAS_ONLY,
      .help = "Take the first --users rows of this CSV as users instead of drawing them."},
     {.name = "dump-users",
      .type = OPT_TEXT,
      .offset = AT(dump_users),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
-     .marks = GENERATES | USERS_ONLY,
+     .marks = GENERATES | USERS_ONLY | PERSONAS_ONLY,
      .help = "Write the users to this CSV; - is standard output."},
     {.name = "arrival",
      .type = OPT_ENUM,
@@ -287,7 +298,7 @@ const struct opt options_table[] = {
      .flags = OPT_COMMON,
      .def = "closed",
      .choices = "open|closed|poisson|gamma",
-     .marks = GENERATES | USERS_ONLY,
+     .marks = GENERATES | USERS_ONLY | PERSONAS_ONLY,
      .help = "When a user asks again. closed: after the answer and a time to think; open: after a "
              "time to think, whether or not the answer has come; poisson: at random times, "
              "--request-rate a second for all users; gamma: likewise, with intervals of "
@@ -299,7 +310,7 @@ const struct opt options_table[] = {
      .def = "1",
      .min = 0.05,
      .max = 20,
-     .marks = GENERATES | USERS_ONLY,
+     .marks = GENERATES | USERS_ONLY | PERSONAS_ONLY,
      .help = "With --arrival gamma: standard deviation of the intervals divided by their mean. "
              "Above 1 requests come in bursts, below 1 more evenly than with poisson."},
     {.name = "request-rate",
@@ -315,14 +326,14 @@ const struct opt options_table[] = {
      .offset = AT(input_len),
      .arg = "N",
      .max = 1 << 30,
-     .marks = GENERATES | USERS_ONLY,
+     .marks = GENERATES | USERS_ONLY | PERSONAS_ONLY,
      .help = "Context tokens of every request of synthetic users; 0: drawn for each."},
     {.name = "output-len",
      .type = OPT_U64,
      .offset = AT(output_len),
      .arg = "N",
      .max = 1 << 30,
-     .marks = GENERATES | USERS_ONLY,
+     .marks = GENERATES | USERS_ONLY | PERSONAS_ONLY,
      .help = "Tokens generated for every request of synthetic users; 0: drawn for each."},
     {.name = "duration",
      .type = OPT_DURATION,
@@ -389,12 +400,12 @@ const struct opt options_table[] = {
     {.name = "disable-multi-turn",
      .type = OPT_FLAG,
      .offset = AT(disable_multi_turn),
-     .marks = GENERATES | USERS_ONLY,
+     .marks = GENERATES | USERS_ONLY | PERSONAS_ONLY,
      .help = "Make every request independent: no conversations."},
     {.name = "disable-prefix-caching",
      .type = OPT_FLAG,
      .offset = AT(disable_prefix_caching),
-     .marks = GENERATES | NOT_BLOCKS,
+     .marks = GENERATES | NOT_BLOCKS | PERSONAS_ONLY,
      .help = "No shared system prompts."},
     {.name = "decode-reads",
      .type = OPT_ENUM,
@@ -412,13 +423,13 @@ const struct opt options_table[] = {
     {.name = "decode-only",
      .type = OPT_FLAG,
      .offset = AT(decode_only),
-     .marks = GENERATES | NOT_BLOCKS | DECODES | NOT_ENGINES,
+     .marks = GENERATES | NOT_BLOCKS | DECODES | NOT_ENGINES | PERSONAS_ONLY,
      .help = "A node that only decodes: requests read objects that were written before the "
              "first request, ten for each user."},
     {.name = "enable-rag",
      .type = OPT_FLAG,
      .offset = AT(enable_rag),
-     .marks = GENERATES | NOT_BLOCKS | NOT_ENGINES,
+     .marks = GENERATES | NOT_BLOCKS | NOT_ENGINES | PERSONAS_ONLY,
      .help = "Add retrieval: documents are written in chunks at the start, requests read "
              "chunks of them, and users ask about them."},
     {.name = "rag-num-docs",
@@ -1115,6 +1126,10 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .refuses = POISSON_ONLY,
          .why = "needs --arrival poisson or gamma"},
 
+        {.on = mix_is_people(&o->mix),
+         .refuses = PERSONAS_ONLY,
+         .why = "does not apply with --population of people, whose habits decide it"},
+
         {.on = !o->enable_rag, .refuses = RAG_ONLY, .why = "needs --enable-rag"},
         {.on = o->prefill_only,
          .refuses = DECODES,
@@ -1347,7 +1362,12 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
 
     if (opt_operands(p, &operand) > 0)
         return refuse(e, operand[0], "not an option (a trace is given with --input)");
-    rc = check_cache(o, e);
+    rc = mix_parse(&o->mix, o->population, e);
+    if (rc == 0 && mix_is_people(&o->mix) && o->compat == OPTIONS_COMPAT_MLPERF)
+        rc = refuse(e, "--population",
+                    "does not apply with --compat mlperf, whose users are mlperf");
+    if (rc == 0)
+        rc = check_cache(o, e);
     if (rc == 0)
         rc = check_compute(o, p, e);
     if (rc < 0)

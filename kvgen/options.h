@@ -7,6 +7,7 @@
 
 #include "kvgen/curve/curve.h"
 #include "kvgen/meaning/stamps.h"
+#include "kvgen/people/mix.h"
 #include "kvgen/serve/engine_caches.h"
 #include "kvgen/sim/hierarchy.h"
 #include "kvgen/sim/sim.h"
@@ -102,7 +103,8 @@ struct options {
     uint64_t block_size;  /* tokens; 0: not given */
     uint64_t replay_cycles;
     uint64_t users, max_requests, seed, workers;
-    const char *users_file, *dump_users;
+    const char *users_file, *dump_users, *population;
+    struct people_mix mix; /* what population says, from options_check on */
     enum source_users_arrival arrival;
     double request_rate, arrival_cv;
     int64_t duration_ns;

@@ -150,8 +150,7 @@ static double root(double x)
     return rng_exp(0.5 * rng_ln(x));
 }
 
-/* Normal with mean 0 and deviation 1, by Marsaglia's polar method; its second value is not kept. */
-static double normal(struct rng *r)
+double rng_normal(struct rng *r)
 {
     double u, s;
     do {
@@ -167,7 +166,7 @@ static double gamma_of(struct rng *r, double shape)
 {
     double d = shape - 1.0 / 3.0, c = 1.0 / root(9.0 * d);
     for (;;) {
-        double x = normal(r), v = 1.0 + c * x;
+        double x = rng_normal(r), v = 1.0 + c * x;
         if (v <= 0)
             continue;
         v = v * v * v;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "kvgen/ingest.h"
+#include "kvgen/people/people.h"
 #include "kvgen/record/dynamo.h"
 #include "kvgen/record/graph.h"
 #include "kvgen/record/recording.h"
@@ -101,6 +102,13 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
 {
     const struct options *o = q->options;
     const struct workload *w = q->workload;
+    if (mix_is_people(&o->mix)) {
+        const struct people_opts people = {.mix = o->mix,
+                                           .users = (uint32_t)o->users,
+                                           .seed = o->seed,
+                                           .tells_earlier = options_computes(o)};
+        return source_people_open(&r->source, &people, e);
+    }
     int rc = o->users_file ? population_load(&r->population, o->users_file, o->users, e)
                            : population_draw(&r->population, w, o->users, o->seed, e);
     if (rc == 0 && o->dump_users)

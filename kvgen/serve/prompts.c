@@ -16,7 +16,8 @@ enum part {
     PART_BLOCK = 1,
     PART_SYSTEM,
     PART_OWN,
-    PART_ANSWER
+    PART_ANSWER,
+    PART_SHARED
 };
 
 /* A conversation so far. */
@@ -155,6 +156,8 @@ static int append_own(const struct prompts *p, struct conversation *c, const str
     const bool begins = p->shared && r->prompt >= 0 && c->pieces == 0;
     const int64_t own = workload_own_tokens(w, r->context_tokens, begins ? r->prompt : -1);
     int rc = 0;
+    if (r->shared && c->pieces == 0)
+        rc = append(c, content(PART_SHARED, r->shared, 0), r->shared_tokens, TRACE_SYSTEM);
     if (begins && w->prompt_tokens[r->prompt] > 0)
         rc = append(c, content(PART_SYSTEM, (uint64_t)r->prompt, 0),
                     (uint64_t)w->prompt_tokens[r->prompt], TRACE_SYSTEM);

@@ -84,10 +84,13 @@ static const serve_step *steps_of(const struct serving *s, const struct request 
     return s->o->compat->query_is_one_object ? object_query_steps[node] : query_steps[node];
 }
 
-/* Does the request start with a shared system prompt? As a rule queries and decode nodes have none.
+/* Does the request start with a shared text or system prompt? As a rule queries and decode nodes
+ * have none.
  */
 static bool has_prompt(const struct serving *s, const struct request *r)
 {
+    if (r->shared)
+        return true;
     if (!s->o->prefix || r->prompt < 0)
         return false;
     return s->o->compat->prompt_everywhere || (r->document == 0 && s->o->node != SIM_NODE_DECODE);
@@ -193,6 +196,9 @@ static void stream_of(const struct serving *s, const struct request *r, uint64_t
 
 static struct cache_entry prompt_entry(const struct serving *s, const struct request *r)
 {
+    if (r->shared)
+        return (struct cache_entry){
+            .id = ident_system(r->shared - 1), .tokens = r->shared_tokens, .class = TRACE_SYSTEM};
     return (struct cache_entry){.id = ident_system((uint32_t)r->prompt),
                                 .tokens = s->o->workload->prompt_tokens[r->prompt],
                                 .class = TRACE_SYSTEM};

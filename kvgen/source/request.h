@@ -29,6 +29,10 @@ struct request {
     uint32_t slot;        /* for the source's own use */
     uint32_t document;    /* of a query or ingest: 1 + the document that it is about; else 0 */
     uint64_t picks;       /* of a query: seed that picks the chunks */
+    /* 1 + number of the text that its conversation begins with, as others do; 0: none. Then it has
+     * no prompt. */
+    uint32_t shared;
+    uint32_t shared_tokens; /* of that text */
 };
 
 #endif

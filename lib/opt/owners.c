@@ -149,6 +149,7 @@ static const struct {
     {"partial-blocks", KVGEN},
     {"pipeline-parallel", KVGEN},
     {"plot", KVSTAT},
+    {"population", KVGEN},
     {"prefill", KVGEN},
     {"prefill-only", KVGEN},
     {"prefill-rate", KVGEN},

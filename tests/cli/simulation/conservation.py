@@ -23,13 +23,15 @@ class Config:
     """The options of a run, and what the checks must know of them."""
 
     def __init__(self):
-        self.source = draw.choice(["users"] * 6 + FILES + RECORDED + ["trace"] * 2)
+        self.source = draw.choice(["users"] * 6 + ["people"] * 2 + FILES + RECORDED + ["trace"] * 2)
         self.given = self.source == "trace" or self.source in RECORDED  # rows and no requests
         self.model = draw.choice(["tiny-1b", "llama3.1-8b"])
         self.node, self.compute, self.rates, self.cut_ns = None, False, {}, None
         self.args = [] if self.source == "trace" else ["-m", self.model]
         if self.source == "users":
             self.users()
+        elif self.source == "people":
+            self.people()
         else:
             self.file()
         if not self.given:
@@ -60,6 +62,18 @@ class Config:
         if self.node:
             self.args.append(self.node)
 
+    def people(self):
+        self.args += ["--seed", str(draw.randrange(10**6)), "--users", str(draw.choice([1, 2, 7, 20])), "--population",
+                      draw.choice(["chat", "code", "documents", "chat=70,code=20,documents=10"])]
+        minutes = draw.choice([1, 10, 30])
+        self.cut_ns = minutes * 60 * NS
+        self.args += ["--duration", f"{minutes}m"]
+        if draw.random() < 0.3:
+            self.args += ["--granularity", f"block:{draw.choice([16, 256])}"]
+        if draw.random() < 0.3:
+            self.args.append("--prefill-only")
+            self.node = "--prefill-only"
+
     def file(self):
         self.args += ["--input", f"{folder}/trace.csv" if self.source == "trace" else f"{data}/{self.source}"]
         if self.given:
@@ -85,7 +99,7 @@ class Config:
         else:
             self.args += ["--generation-mode", draw.choice(["none", "fast", "realistic"])]
         self.args += ["--workers", str(draw.choice([0, 1, 2, 8]))]
-        blocks = self.source == "users" or self.source[:8] in ("burstgpt", "azure_co", "sharegpt")
+        blocks = self.source in ("users", "people") or self.source[:8] in ("burstgpt", "azure_co", "sharegpt")
         if self.node != "--prefill-only" and blocks:
             self.args += ["--decode-reads", draw.choice("batch once none".split())]
         if draw.random() < 0.3 and "--max-requests" not in self.args:

@@ -121,6 +121,8 @@ static void assert_same(const struct request *out, const struct request *r)
     assert_int_equal(out->block_scope, r->block_scope);
     assert_int_equal(out->document, r->document);
     assert_int_equal(out->picks, r->picks);
+    assert_int_equal(out->shared, r->shared);
+    assert_int_equal(out->shared_tokens, r->shared_tokens);
 }
 
 /* In front, and behind so many that it is packed. */
