@@ -83,7 +83,7 @@ while True:
     peer.close()
 END
 python3 plain.py &
-servers="$servers $!"
+ends_too "$!"
 until [ -s plain ]; do sleep 0.05; done
 exits 'a server without TLS' 3 replay "s3://bucket/p?endpoint=https://127.0.0.1:$(cat plain)"
 stderr_like 'is said to be one' 'no TLS connection: .* \(a server without TLS is http://\)$'

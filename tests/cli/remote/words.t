@@ -131,7 +131,7 @@ while True:
     peer.close()
 END
 python3 says.py &
-servers="$servers $!"
+ends_too "$!"
 until [ -s says ]; do sleep 0.05; done
 while IFS='|' read -r http header body said; do
     printf '%s|%s|%s|' "$http" "$header" "$body" >answer
