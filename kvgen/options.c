@@ -276,9 +276,8 @@ const struct opt options_table[] = {
      .arg = "NAME[=SHARE],...",
      .def = "mlperf",
      .marks = GENERATES | USERS_ONLY,
-     .help = "Who the synthetic users are. mlperf: the personas of the MLPerf Storage benchmark, "
-             "who hardly think; chat, code, documents: people as public traces show them, mixed by "
-             "their shares. help: list them with their figures."},
+     .help = "What synthetic users are: mlperf, its personas; or people of public traces: chat, "
+             "code, documents, by shares. help: list them."},
     {.name = "users-file",
      .type = OPT_TEXT,
      .offset = AT(users_file),
