@@ -273,11 +273,12 @@ const struct opt options_table[] = {
      .type = OPT_TEXT,
      .offset = AT(population),
      .flags = OPT_COMMON,
-     .arg = "NAME[=SHARE],...",
+     .arg = "MIX",
      .def = "mlperf",
      .marks = GENERATES | USERS_ONLY,
-     .help = "What synthetic users are: mlperf, its personas; or people of public traces: chat, "
-             "code, documents, by shares. help: list them."},
+     .help = "Who the synthetic users are. NAME[=SHARE],... of chat, code and documents, people as "
+             "public traces show them; or mlperf, the benchmark's personas, who hardly think. "
+             "help: list them with their figures."},
     {.name = "users-file",
      .type = OPT_TEXT,
      .offset = AT(users_file),
