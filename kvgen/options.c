@@ -65,7 +65,7 @@ enum {
 #define TARGETS       (UINT64_C(1) << 44) /* what a class of requests is to get */
 #define STAMPED       (UINT64_C(1) << 36) /* inputs whose stamps may have several units */
 #define BLOCK_SIZED   (UINT64_C(1) << 37) /* inputs whose blocks may have several sizes */
-#define PERSONAS_ONLY (UINT64_C(1) << 45) /* what the habits of people decide */
+#define PERSONAS_ONLY (UINT64_C(1) << 47) /* what the habits of people decide */
 #define FILTERS       (UINT64_C(1) << 38) /* rows that are written, or that --limit counts */
 #define FILLS         (UINT64_C(1) << 39) /* files that the engine's cache gives no bound */
 #define SIZES         (UINT64_C(1) << 34) /* the model and what divides its objects */

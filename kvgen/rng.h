@@ -28,7 +28,8 @@ double rng_unit(struct rng *r);
 double rng_uniform(struct rng *r, double lo, double hi);
 /* True with probability p: rng_unit < p. */
 bool rng_chance(struct rng *r, double p);
-/* Normal with mean 0 and deviation 1, by Marsaglia's polar method (its second value is not kept). */
+/* Normal with mean 0 and deviation 1, by Marsaglia's polar method (its second value is not kept).
+ */
 double rng_normal(struct rng *r);
 /* Exponential with the given mean: -mean x ln(1 - u); ln by rng_ln below. */
 double rng_exponential(struct rng *r, double mean);

@@ -33,9 +33,9 @@ void prompts_free(struct prompts *p); /* takes NULL */
  * The chain of a request, whose answer has answer_tokens (at least 1).
  *  - Of a request with blocks: a piece for each whole block, known by its identifier. What does not
  * fill a block is the request's own.
- *  - Of a turn of a conversation: the shared text or system prompt of its first turn, all earlier turns with their
- * answers as far as they are remembered, then context_tokens of its own (without a system prompt
- * that they include).
+ *  - Of a turn of a conversation: the shared text or system prompt of its first turn, all earlier
+ * turns with their answers as far as they are remembered, then context_tokens of its own (without a
+ * system prompt that they include).
  *  - Of any other request: a system prompt, then its own tokens.
  * 0 or -ENOMEM.
  */
