@@ -92,8 +92,9 @@ static const struct opt table[] = {
      .offset = AT(html),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
-     .help = "Write the report, or the comparison, as one HTML page that needs no other file: "
+     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .help = "Write the report, the comparison, or the answer as one HTML page that needs no other "
+             "file: "
              "tables, pictures (with gnuplot), and how it was run."},
     {.name = "fio-job",
      .type = OPT_TEXT,
@@ -464,6 +465,8 @@ static int check_answer(const struct options *o, size_t n, struct err *e)
                    ? refuse(e, "--view",
                             "compare takes two answers: kvstat --answer A --view compare B")
                    : refuse(e, "--answer", "takes one file; a second needs --view compare");
+    if (o->html && answers > 1)
+        return refuse(e, "--html", "shows one answer; --view compare has two");
     if (o->confirm.count != o->confirm_model.count)
         return refuse(e, "--confirm",
                       "and --confirm-model go together: a result on the drive, and one on its "

@@ -20,6 +20,7 @@ enum {
 
 enum kind {
     TEXT,   /* NULL where null */
+    MAYBE,  /* a text that need not be there */
     NUMBER, /* 0 or more; NAN where null */
     SHARE,  /* likewise, 0 to 1 */
     SIGNED, /* a number that may be below 0 */
@@ -84,7 +85,7 @@ static const struct member members[] = {
     {"origin.host", SHARE, AT(origin.host)},
     {"origin.storage", SHARE, AT(origin.storage)},
     {"origin.computed", SHARE, AT(origin.computed)},
-    {"limit.kind", NEEDED_TEXT, AT(limit_kind)},
+    {"limit.kind", TEXT, AT(limit_kind)},
     {"limit.text", TEXT, AT(limit_text)},
     {"holds_while.prefill.low", NUMBER, AT(prefill_low)},
     {"holds_while.prefill.high", NUMBER, AT(prefill_high)},
@@ -119,12 +120,12 @@ static const struct member served_members[] = {
 
 static const struct member tried_members[] = {
     {"users", NEEDED, TRIED(users)},
-    {"held", NUMBER, TRIED(held)},
-    {"of", NUMBER, TRIED(of)},
+    {"held", NEEDED, TRIED(held)},
+    {"of", NEEDED, TRIED(of)},
     {"goodput", SHARE, TRIED(goodput)},
     {"first_token_p95_s", NUMBER, TRIED(first_token_p95)},
     {"requests_s", NUMBER, TRIED(requests_s)},
-    {"limit", TEXT, TRIED(limit)},
+    {"limit", MAYBE, TRIED(limit)},
 };
 
 #define POINT(field) offsetof(struct answer_point, field)
@@ -231,8 +232,11 @@ static int read_members(const struct reading *r, const struct member *table, siz
         const struct member *m = &table[i];
         const struct jsonin_v *v;
         void *at = (char *)into + m->offset;
-        rc = walk(r, from, prefix, m->path, &v);
-        if (rc == 0 && (m->kind == TEXT || m->kind == NEEDED_TEXT))
+        if (m->kind == MAYBE)
+            v = jsonin_get(from, m->path);
+        else
+            rc = walk(r, from, prefix, m->path, &v);
+        if (rc == 0 && (m->kind == TEXT || m->kind == MAYBE || m->kind == NEEDED_TEXT))
             rc = read_text(r, m, prefix, v, at);
         else if (rc == 0)
             rc = read_number(r, m, prefix, v, at);
@@ -271,6 +275,45 @@ static int read_list(const struct reading *r, const struct jsonin_v *list, const
     return 0;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const struct answer_tried *x = a, *y = b;
+    if (x->variant != y->variant)
+        return x->variant < y->variant ? -1 : 1;
+    return (x->users > y->users) - (x->users < y->users);
+}
+
+/* A mean of two, each of so many seeds; that of the other where one is not known. */
+static double mean(double a, double seeds_of_a, double b, double seeds_of_b)
+{
+    if (isnan(a) || isnan(b))
+        return isnan(a) ? b : a;
+    double seeds = seeds_of_a + seeds_of_b;
+    return seeds > 0 ? (a * seeds_of_a + b * seeds_of_b) / seeds : a;
+}
+
+/* Puts those of a variant in the order of their numbers, and makes one of those of one number. */
+static void settle_tried(struct answer *a)
+{
+    size_t kept = 0;
+    qsort(a->tried, a->tried_count, sizeof(*a->tried), by_number);
+    for (size_t i = 0; i < a->tried_count; i++) {
+        struct answer_tried *last = kept > 0 ? &a->tried[kept - 1] : NULL;
+        const struct answer_tried *t = &a->tried[i];
+        if (!last || by_number(last, t) != 0) {
+            a->tried[kept++] = *t;
+            continue;
+        }
+        last->goodput = mean(last->goodput, last->of, t->goodput, t->of);
+        last->first_token_p95 = mean(last->first_token_p95, last->of, t->first_token_p95, t->of);
+        last->requests_s = mean(last->requests_s, last->of, t->requests_s, t->of);
+        last->held += t->held;
+        last->of += t->of;
+        last->limit = last->limit ? last->limit : t->limit;
+    }
+    a->tried_count = kept;
+}
+
 static int read_tried(const struct reading *r, const struct jsonin_v *root, struct answer *a)
 {
     const struct jsonin_v *list;
@@ -285,6 +328,8 @@ static int read_tried(const struct reading *r, const struct jsonin_v *root, stru
         if (rc == 0)
             rc = read_members(r, ALL(tried_members), v, prefix, &a->tried[i]);
     }
+    if (rc == 0)
+        settle_tried(a);
     return rc;
 }
 

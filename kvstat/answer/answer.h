@@ -33,12 +33,12 @@ struct answer_served {
     double requests_s, prefill_tokens, gpu_s;
 };
 
-/* A number that the search tried. */
+/* A number that a search tried, in the order of variant and number; one of each. Means of seeds. */
 struct answer_tried {
     enum answer_variant variant;
     double users, held, of; /* held: seeds in which it was held, of so many */
     double goodput, first_token_p95, requests_s;
-    const char *limit; /* what ended it; NULL: not known */
+    const char *limit; /* what holds it up; NULL: not known */
 };
 
 /* A point of the drive's model. */

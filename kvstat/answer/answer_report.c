@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kvstat/answer/answer.h"
+#include "kvstat/answer/answer_page.h"
 #include "kvstat/answer/conclusion.h"
 #include "kvstat/answer/confirm.h"
 #include "kvstat/answer/view.h"
@@ -223,6 +224,11 @@ int answer_report(struct reporter *r, const char *const *more, size_t n, struct 
     for (size_t i = 0; i < p->count; i++)
         if (p->count == 1 ? p->conclusion[i].judged : p->conclusion[i].unconfirmed)
             reporter_judged(r, p->conclusion[i].verdict);
+    const struct answer_page page = {&p->conclusion[0], r->options.view, r->argc, r->argv};
+    if (r->options.html)
+        rc = answer_page_save(r->options.html, &page, e);
+    if (rc < 0)
+        goto out;
     if (!r->json)
         view_put(output_stream(r->text), r->options.view, p->conclusion);
     else if (p->count == 1)

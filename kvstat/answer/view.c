@@ -3,7 +3,6 @@
 #include "kvstat/answer/view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kvstat/report/cells.h"
@@ -25,6 +24,8 @@ const char *view_span(char *buf, double s)
 {
     if (!isfinite(s))
         snprintf(buf, CELL, "-");
+    else if (s == 0)
+        snprintf(buf, CELL, "0");
     else if (s < 0.9995e-3)
         snprintf(buf, CELL, "%.3g us", 1e6 * s);
     else if (s < 0.9995)
@@ -110,7 +111,7 @@ const char *view_load(char buf[VIEW_LINE], const struct answer *a)
     return buf;
 }
 
-static const char *drive_name(const struct answer *a)
+const char *view_drive_name(const struct answer *a)
 {
     return !is_none(a->settings.target)   ? a->settings.target
            : !is_none(a->settings.device) ? a->settings.device
@@ -133,7 +134,7 @@ const char *view_drive(char buf[VIEW_LINE], const struct answer *a)
 {
     char name[LINES_BYTES], device[LINES_BYTES], facts[VIEW_LINE] = "", size[CELL];
     const char *validity = a->settings.validity;
-    if (!is_none(a->settings.device) && drive_name(a) != a->settings.device)
+    if (!is_none(a->settings.device) && view_drive_name(a) != a->settings.device)
         text_append(facts, sizeof(facts), ", %s", lines_shorten(device, a->settings.device, 24));
     if (a->settings.capacity > 0)
         text_append(facts, sizeof(facts), ", %s", view_bytes(size, a->settings.capacity));
@@ -141,7 +142,7 @@ const char *view_drive(char buf[VIEW_LINE], const struct answer *a)
         add_time(facts, sizeof(facts), a->settings.started);
     else
         text_append(facts, sizeof(facts), ", simulated");
-    snprintf(buf, VIEW_LINE, "%.160s (%.240s)", lines_shorten(name, drive_name(a), NAME),
+    snprintf(buf, VIEW_LINE, "%.160s (%.240s)", lines_shorten(name, view_drive_name(a), NAME),
              facts + 2);
     if (!is_none(validity) && strncmp(validity, "good", 4) != 0)
         text_append(buf, VIEW_LINE, "; that measurement is %.160s", validity);
@@ -286,7 +287,7 @@ static void put_limit(struct lines *l, const struct answer *a)
 {
     double more = a->users[ANSWER_IDEAL].value - a->users[ANSWER_THIS].value;
     char text[VIEW_LINE], n[CONCLUSION_NUMBER];
-    snprintf(text, sizeof(text), "%.300s", a->limit_text ? a->limit_text : "nothing was found");
+    snprintf(text, sizeof(text), "%.300s", a->limit_text ? a->limit_text : "not known");
     if (more > 0)
         text_append(text, sizeof(text), ": a faster drive adds at most %s",
                     conclusion_count(n, a, more));
@@ -360,8 +361,8 @@ static void put_wear(struct lines *l, const struct answer *a)
 {
     char text[VIEW_LINE] = "";
     if (isfinite(a->drive_writes_day))
-        text_append(text, sizeof(text), "%.2g drive writes a day at this load",
-                    a->drive_writes_day);
+        text_append(text, sizeof(text), "%.*f drive writes a day at this load",
+                    a->drive_writes_day < 9.95, a->drive_writes_day);
     if (isfinite(a->years))
         text_append(text, sizeof(text), "%sits rated writes last %.2g years", text[0] ? "; " : "",
                     a->years);
@@ -389,40 +390,26 @@ static void put_screen(struct lines *l, const struct conclusion *c, bool reason)
 
 /* ---- the numbers that were tried ---- */
 
-static int by_users(const void *a, const void *b)
+/* Those of this drive, ROWS at most: the ones around the answer. Returns the first of *count. */
+static const struct answer_tried *choose_tried(const struct answer *a, size_t *count)
 {
-    const struct answer_tried *const *x = a, *const *y = b;
-    return ((*x)->users > (*y)->users) - ((*x)->users < (*y)->users);
-}
-
-/* Those of this drive in their order, ROWS at most: the ones around the answer. NULL: no memory. */
-static const struct answer_tried **choose_tried(const struct answer *a, size_t *count)
-{
-    const struct answer_tried **all = calloc(a->tried_count + 1, sizeof(*all));
     size_t n = 0, below = 0, from = 0;
-    *count = 0;
-    if (!all)
-        return NULL;
-    for (size_t i = 0; i < a->tried_count; i++)
-        if (a->tried[i].variant == ANSWER_THIS)
-            all[n++] = &a->tried[i];
-    qsort(all, n, sizeof(*all), by_users);
-    while (below < n && all[below]->users <= a->users[ANSWER_THIS].value)
+    while (n < a->tried_count && a->tried[n].variant == ANSWER_THIS)
+        n++; /* it is the first variant */
+    while (below < n && a->tried[below].users <= a->users[ANSWER_THIS].value)
         below++;
     if (n > ROWS) {
         from = below > ROWS / 2 ? below - ROWS / 2 : 0;
         from = from + ROWS > n ? n - ROWS : from;
-        memmove(all, all + from, ROWS * sizeof(*all));
-        n = ROWS;
     }
-    *count = n;
-    return all;
+    *count = n > ROWS ? ROWS : n;
+    return a->tried + from;
 }
 
 static void put_tried(struct lines *l, const struct answer *a)
 {
     size_t n;
-    const struct answer_tried **row = choose_tried(a, &n);
+    const struct answer_tried *row = choose_tried(a, &n);
     char users[CONCLUSION_NUMBER], held[CELL], good[CELL], first[CELL], rate[CELL];
     if (n > 0) {
         lines_gap(l);
@@ -430,15 +417,12 @@ static void put_tried(struct lines *l, const struct answer *a)
                   "good", "first token p95", "requests/s", "what ends it");
     }
     for (size_t i = 0; i < n; i++) {
-        const struct answer_tried *t = row[i];
-        snprintf(held, sizeof(held), "-");
-        if (isfinite(t->held) && isfinite(t->of))
-            snprintf(held, sizeof(held), "%.0f of %.0f", t->held, t->of);
+        const struct answer_tried *t = &row[i];
+        snprintf(held, sizeof(held), "%.0f of %.0f", t->held, t->of);
         lines_add(l, "%10s %10s %8s %16s %11s   %.60s", conclusion_number(users, a, t->users), held,
                   cell_percent(good, t->goodput), view_span(first, t->first_token_p95),
                   cell_number(rate, t->requests_s), t->limit ? t->limit : "");
     }
-    free(row);
 }
 
 /* "PASS up to 36 users, INCONCLUSIVE from 37 to 40, FAIL above 40". */
@@ -557,7 +541,7 @@ const char *view_better(char buf[VIEW_LINE], const struct conclusion pair[2])
         return buf;
     }
     snprintf(buf, VIEW_LINE, "the %s is better: %s holds", second ? "second" : "first",
-             lines_shorten(name, drive_name(second ? b : a), NAME));
+             lines_shorten(name, view_drive_name(second ? b : a), NAME));
     text_append(buf, VIEW_LINE, " %s more", conclusion_count(n, a, g.value));
     text_append(buf, VIEW_LINE, " (%s", conclusion_number(n, a, g.low));
     text_append(buf, VIEW_LINE, "-%s)", conclusion_number(n, a, g.high));
@@ -597,7 +581,7 @@ static void put_compare(struct lines *l, const struct conclusion pair[2])
     lines_gap(l);
     lines_text(l, view_load(text, a));
     lines_gap(l);
-    put_pair(l, "Drive", drive_name(a), drive_name(b));
+    put_pair(l, "Drive", view_drive_name(a), view_drive_name(b));
     for (unsigned v = 0; v < ANSWER_VARIANTS; v++) {
         const enum answer_variant variant = (enum answer_variant)v;
         snprintf(title, sizeof(title), "%s%.12s", v == ANSWER_THIS ? "" : "  ",

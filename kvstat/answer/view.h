@@ -25,6 +25,8 @@ enum {
 };
 const char *view_load(char buf[VIEW_LINE], const struct answer *a);
 const char *view_drive(char buf[VIEW_LINE], const struct answer *a);
+/* What the drive is called. Lent by the answer. */
+const char *view_drive_name(const struct answer *a);
 /* "38 (36-40)". Returns buf. */
 const char *view_held(char buf[VIEW_LINE], const struct answer *a, enum answer_variant v);
 /* The first line of worth. Returns buf. */

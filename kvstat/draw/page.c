@@ -1,5 +1,4 @@
-/* The HTML page: its frame, pictures and comparison. It has no script and asks for nothing from
- * elsewhere; the style is plain, for light and dark screens, phones and paper. */
+/* The HTML page of a run, and of a comparison: what comes in which order, and the pictures. */
 #include "kvstat/draw/page.h"
 
 #include <errno.h>
@@ -13,74 +12,22 @@
 #include "kvstat/draw/page_tables.h"
 #include "kvstat/output.h"
 #include "kvstat/report/cells.h"
-#include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/trace/trace.h"
 
 #define COLUMNS(titles) (titles), sizeof(titles) / sizeof((titles)[0])
 
-static const char style[] =
-    ":root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d1d9e0;"
-    "--card:#f6f8fa;--good:#116329;--bad:#b3202b;--doubt:#7d4e00}\n"
-    "*{box-sizing:border-box}\n"
-    "body{margin:0 auto;padding:1rem;max-width:75rem;background:var(--bg);color:var(--fg);"
-    "font:1rem/1.5 system-ui,sans-serif}\n"
-    "h1{font-size:1.5rem;margin:.5rem 0;overflow-wrap:anywhere}h2{font-size:1.2rem;margin:2rem 0 "
-    ".5rem}h3{font-size:1rem;overflow-wrap:anywhere}\n"
-    "p,dd,code{overflow-wrap:anywhere}.sub,.note,.none,.few{color:var(--soft)}.note{font-size:"
-    ".875rem}\n"
-    ".box{overflow-x:auto;border:1px solid var(--line);border-radius:.5rem;margin:.75rem 0}\n"
-    "table{border-collapse:collapse;width:100%;font-size:.875rem;font-variant-numeric:tabular-"
-    "nums}\n"
-    "th,td{padding:.3rem .6rem;text-align:right;white-space:nowrap}th:first-child{text-align:left;"
-    "font-weight:500}\n"
-    ".narrow{max-width:34rem}thead th.text{text-align:left}\n"
-    "thead th{background:var(--card);font-weight:600}tbody tr+tr>*{border-top:1px solid var(--"
-    "line)}\n"
-    "td.text{text-align:left;white-space:normal;min-width:14rem}\n"
-    ".good{color:var(--good)}.bad{color:var(--bad)}.doubt{color:var(--doubt)}.verdict strong{font-"
-    "size:1.4rem}\n"
-    ".bar{display:flex;height:1.5rem;border-radius:.4rem;overflow:hidden;background:var(--card)}\n"
-    ".key{display:inline-block;width:.8rem;height:.8rem;margin-right:.5rem;border-radius:.2rem}\n"
-    ".c0{background:#999}.c1{background:#cc79a7}.c2{background:#e69f00}.c3{background:#009e73}"
-    ".c4{background:#f0e442}.c5{background:#56b4e9}.c6{background:#0072b2}.c7{background:#332288}"
-    ".c8{background:#88ccee}.c9{background:#d55e00}.c10{background:#555}\n"
-    ".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(28rem,100%),1fr));gap:"
-    "1rem}\n"
-    "figure{margin:0;border:1px solid var(--line);border-radius:.5rem;overflow:hidden}\n"
-    "figure img{display:block;width:100%;height:auto}\n"
-    "dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.2rem 1rem;font-size:"
-    ".9rem}dt{grid-column:1;color:var(--soft)}dd{grid-column:2;margin:0}\n"
-    "@media(max-width:30rem){dl{display:block}dt{margin-top:.4rem}body{padding:.75rem}th,td{"
-    "padding:"
-    ".3rem .4rem}th:first-child{white-space:normal}}\n"
-    "@media(prefers-color-scheme:dark){:root{--bg:#0d1117;--fg:#e6edf3;--soft:#9198a1;--line:"
-    "#3d444d;--card:#151b23;--good:#56d364;--bad:#ff7b72;--doubt:#e3b341}figure img{filter:invert("
-    ".93) hue-rotate(180deg)}}\n"
-    "@media print{:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--card:#eee;--good:#116329;"
-    "--bad:#b3202b;--doubt:#7d4e00}body{max-width:none;padding:0;font-size:10pt}table{font-size:"
-    "7.5pt}th,td{padding:.1rem .25rem;white-space:normal}.box{overflow:visible}figure,tr{break-"
-    "inside:avoid}h2{break-after:avoid}figure img{filter:none}}\n";
-
 /* ---- pictures ---- */
 
-static int put_picture(FILE *out, const struct plot *plot, size_t panel, struct err *e)
+struct picture {
+    const struct plot *plot;
+    size_t panel;
+};
+
+static int draw_panel(FILE *svg, const void *what, struct err *e)
 {
-    char *svg = NULL;
-    size_t len = 0;
-    FILE *memory = memory_stream(&svg, &len);
-    if (!memory)
-        return err_nomem(e, "plot");
-    int rc = plot_panel(memory, plot, panel, e);
-    if (fclose(memory) != 0 && rc == 0)
-        rc = err_nomem(e, "plot");
-    if (rc == 0) {
-        fputs("<figure>", out);
-        html_svg(out, svg, len, plot_panel_title(plot, panel));
-        fputs("</figure>\n", out);
-    }
-    free(svg);
-    return rc;
+    const struct picture *p = what;
+    return plot_panel(svg, p->plot, p->panel, e);
 }
 
 static int put_plots(FILE *out, const struct page *p, struct err *e)
@@ -92,16 +39,14 @@ static int put_plots(FILE *out, const struct page *p, struct err *e)
         return 0;
     }
     if (!gnuplot_is_there()) {
-        fputs("<p>There are no pictures, for gnuplot is not installed (Debian, Ubuntu: "
-              "<code>apt install gnuplot-nox</code>; Fedora: <code>dnf install gnuplot</code>)."
-              "</p>\n",
-              out);
+        html_no_pictures(out);
         return 0;
     }
     rc = plot_open(&plot, p->run[0], p->run[1], e);
     fputs("<div class=\"plots\">\n", out);
     for (size_t i = 0; rc == 0 && i < plot_panels(plot); i++)
-        rc = put_picture(out, plot, i, e);
+        rc =
+            html_picture(out, draw_panel, &(struct picture){plot, i}, plot_panel_title(plot, i), e);
     fputs("</div>\n", out);
     plot_close(plot);
     return rc;
@@ -256,21 +201,9 @@ static int put_run(FILE *out, const struct page *p, struct err *e)
 static int put_page(FILE *out, const struct page *p, struct err *e)
 {
     size_t files;
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
-          out);
-    if (p->compare)
-        fputs("Comparison", out);
-    else
-        html_text(out, gnuplot_name(figures_files(p->run[0], &files)[0]));
-    fprintf(out, " - kvstat</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n", style);
+    html_begin(out, p->compare ? "Comparison" : gnuplot_name(figures_files(p->run[0], &files)[0]));
     int rc = p->compare ? put_comparison(out, p, e) : put_run(out, p, e);
-    fputs("</main>\n<footer>\n<p class=\"note\">Made by kvstat " KVTRACE_VERSION ": <code>", out);
-    for (int i = 0; i < p->argc; i++) {
-        fputs(i ? " " : "", out);
-        html_text(out, p->argv[i]);
-    }
-    fputs("</code></p>\n</footer>\n</body>\n</html>\n", out);
+    html_end(out, p->argc, p->argv);
     return rc;
 }
 

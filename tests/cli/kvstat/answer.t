@@ -53,6 +53,13 @@ stdout_unlike 'those of the drive alone' '^ +21 '
 stdout_like 'and which of them pass' '^PASS up to 36 users, INCONCLUSIVE from 37 to 40, FAIL above 40$'
 is 'in their order' "$(awk '$3 == "of" { print $1 }' stdout | tr '\n' ' ')" '32 36 38 40 48 '
 
+# An entry for each seed is added up.
+sed 's/^\( *\){"variant": "this", "users": 40,.*/\1{"variant": "this", "users": 40, "held": 1, "of": 1, "goodput": 0.96, "first_token_p95_s": 1.9, "requests_s": 2},\
+{"variant": "this", "users": 40, "held": 0, "of": 3, "goodput": 0.92, "first_token_p95_s": 2.1, "requests_s": 2},/' gain.json >seeds.json
+exits 'numbers tried seed by seed' 0 "$kvstat" --answer seeds.json --view users
+stdout_like 'are one line' '^ +40 +1 of 4 +93\.0 % +2\.05 s +2\.00$'
+stdout_unlike 'each' '^ +40 .*1 of 1'
+
 first() { head -n 1 stdout; }
 exits 'fast enough' 0 "$kvstat" --answer gain.json --view fast-enough
 narrow fast-enough
@@ -222,6 +229,42 @@ exits 'a window without a row' 0 "$kvstat" --answer host.json --confirm empty.cs
 stdout_like 'confirms nothing, and doubts nothing' '^Confirmed       no: nothing in the window reaches the drive$'
 exits 'a trace' 2 "$kvstat" --answer gain.json --confirm "$DATA/mlperf_trace_first400.csv.zst" --confirm-model model.csv
 stderr_like 'is no confirmation' 'is a trace: a confirmation is a replay.s result'
+
+# ---- the page ----
+
+# page NAME ARGS...: writes page.html
+page() {
+    name=$1
+    shift
+    ok "$name: a page" "$kvstat" --html page.html -o screen "$@"
+}
+title() { sed -n 's/^<h1>\(.*\)<\/h1>$/\1/p' page.html; }
+rows drive.csv "$good" 1.1
+page 'an answer that is confirmed' --answer gain.json --confirm drive.csv --confirm-model model.csv
+is 'its title is the question' "$(title)" 'Does /mnt/nvme hold 35 users of llama3.1-8b?'
+is 'also of the window' "$(sed -n 's/^.*<title>\(.*\)<\/title>.*$/\1/p' page.html)" 'Does /mnt/nvme hold 35 users of llama3.1-8b? - kvstat'
+ok 'its answer comes first' grep -q '^<p class="verdict"><strong class="good">PASS</strong>' page.html
+is 'the run is said to be good once' "$(grep -c 'The run on the drive: good' page.html)" 1
+ok 'each value has its name in the JSON' grep -q '<data title="users.this.low" value="36">36</data>' page.html
+ok 'as the screen shows it' grep -q '<data title="drive.written_bytes_day" value="8000000000000">8 TB</data>' page.html
+ok 'the bar has all tokens' grep -q 'width:34.00%.*width:21.00%.*width:28.00%.*width:17.00%' page.html
+is 'nothing is asked of elsewhere' "$(grep -cE '(src|href)="?(http|/)' page.html)" 0
+if command -v gnuplot >/dev/null; then
+    is 'three pictures' "$(grep -c '^<figure><img alt="[A-Z]' page.html)" 3
+    sed '/"size_bytes"/d; s/"points": \[/"points": []/; /^      \]$/d' gain.json >plain.json
+    page 'an answer by a model without points' --answer plain.json
+    is 'has the one of users' "$(grep -c '^<figure><img alt="Good requests by load"' page.html) $(grep -c '^<figure>' page.html)" '1 1'
+fi
+page 'no number was asked for' --answer open.json
+is 'the question is how many' "$(title)" 'How many users of llama3.1-8b does /mnt/nvme hold?'
+ok 'and so is the answer' grep -q '^<p class="verdict"><strong>38 users</strong>' page.html
+page 'the worth' --answer gain.json --view worth
+is 'is another question' "$(title)" 'What is /mnt/nvme worth to users of llama3.1-8b?'
+sed 's|/mnt/nvme|<script>x\&y</script>|' gain.json >hostile.json
+page 'a hostile name' --answer hostile.json
+is 'is text' "$(grep -c '<script' page.html)" 0
+exits 'two answers have no page' 2 "$kvstat" --answer gain.json --view compare --html page.html sata.json
+exits 'a page beside a screen' 2 "$kvstat" --answer gain.json --html -
 
 # ---- what is refused ----
 

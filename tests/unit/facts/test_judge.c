@@ -1,5 +1,6 @@
 /* Which shares and how many samples make a figure doubtful. A bug looked like kvreplay and kvstat
  * that judged the same run in two ways. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,9 +43,21 @@ static void shares(void **state)
     assert_string_equal(judge_added(buf, "a pause", 10.1), "a pause is most of");
 }
 
+static void models_are_confirmed(void **state)
+{
+    (void)state;
+    assert_true(judge_confirms(115, 100));
+    assert_false(judge_confirms(115.1, 100));
+    assert_true(judge_confirms(85, 100));
+    assert_false(judge_confirms(84.9, 100));
+    assert_false(judge_confirms(NAN, 100));
+    assert_false(judge_confirms(100, NAN));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_are_confirmed),
         cmocka_unit_test(samples_bound_percentiles),
         cmocka_unit_test(ten_samples_above),
         cmocka_unit_test(shares),

@@ -1,0 +1,378 @@
+/* The page of an answer: its title is the question, then what is answered and whether to believe
+ * it, then pictures; the tables come after them, on a page of their own when printed. */
+#include "kvstat/answer/answer_page.h"
+
+#include <math.h>
+
+#include "kvstat/answer/answer_plot.h"
+#include "kvstat/draw/gnuplot.h"
+#include "kvstat/draw/html.h"
+#include "kvstat/output.h"
+#include "kvstat/report/cells.h"
+#include "lib/facts/judge.h"
+
+#define COLUMNS(titles) (titles), sizeof(titles) / sizeof((titles)[0])
+
+enum {
+    TITLE = 640
+};
+
+/* "Does /mnt/nvme hold 38 users of llama3.1-8b?" */
+static const char *question(char buf[TITLE], const struct answer_page *p)
+{
+    const struct answer *a = p->conclusion->answer;
+    const char *drive = view_drive_name(a);
+    char n[CONCLUSION_NUMBER];
+    if (p->view == VIEW_WORTH)
+        snprintf(buf, TITLE, "What is %.256s worth to users of %.128s?", drive, a->settings.model);
+    else if (isfinite(a->asked))
+        snprintf(buf, TITLE, "Does %.256s hold %s of %.128s?", drive,
+                 conclusion_count(n, a, a->asked), a->settings.model);
+    else
+        snprintf(buf, TITLE, "How many %s of %.128s does %.256s hold?",
+                 a->requests ? "requests a second" : "users", a->settings.model, drive);
+    return buf;
+}
+
+/* ---- the answer ---- */
+
+static void put_answer(FILE *out, const struct answer_page *p)
+{
+    static const char *const classes[] = {
+        [VERDICT_FAIL] = "bad", [VERDICT_PASS] = "good", [VERDICT_INCONCLUSIVE] = "doubt"};
+    const struct conclusion *c = p->conclusion;
+    const struct answer *a = c->answer;
+    char text[CONCLUSION_WHY], n[CONCLUSION_NUMBER];
+    fputs("<section>\n<p class=\"verdict\">", out);
+    if (c->judged)
+        html_element(out, "strong", classes[c->verdict], conclusion_word(c->verdict));
+    else
+        html_element(out, "strong", "", conclusion_count(n, a, a->users[ANSWER_THIS].value));
+    fputs(" ", out);
+    if (c->judged)
+        html_text(out, c->why);
+    else
+        html_text(out, "are held by this drive");
+    fputs("</p>\n", out);
+    if (p->view == VIEW_WORTH || !c->judged)
+        html_element(out, "p", "", view_worth(text, a));
+    html_element(out, "p", "sub", view_load(text, a));
+    html_element(out, "p", "sub", view_drive(text, a));
+    if (c->confirm) {
+        char line[VALIDITY_LINE + 32];
+        snprintf(line, sizeof(line), "The run on the drive: %s", c->confirm->drive.line);
+        html_element(out, "p", "sub", line);
+    } else if (view_confirmed(text, c, false)[0]) {
+        html_element(out, "p", "sub", "Nothing ran on the drive: all of this is by its model.");
+    }
+    fputs("</section>\n", out);
+}
+
+/* How the screen shows a value. */
+static const char *as_share(char *buf, double v)
+{
+    snprintf(buf, CELL, "%.3g %%", 100 * v);
+    return buf;
+}
+
+static const char *as_rate(char *buf, double v)
+{
+    char bytes[CELL];
+    snprintf(buf, CELL, "%.30s/s", view_bytes(bytes, v));
+    return buf;
+}
+
+static const char *as_number(char *buf, double v)
+{
+    snprintf(buf, CELL, "%.4g", v);
+    return buf;
+}
+
+typedef const char *(*shown_fn)(char *buf, double v);
+
+/* ---- pictures ---- */
+
+struct part {
+    const char *word, *name;
+    double share;
+    unsigned colour;
+};
+
+enum {
+    PARTS = 4
+};
+
+static void origin_parts(struct part part[PARTS], const struct answer *a)
+{
+    part[0] = (struct part){"GPU", "origin.gpu", a->origin.gpu, 3};
+    part[1] = (struct part){"host memory", "origin.host", a->origin.host, 5};
+    part[2] = (struct part){"drive", "origin.storage", a->origin.storage, 6};
+    part[3] = (struct part){"computed", "origin.computed", a->origin.computed, 2};
+}
+
+/* A bar of parts as wide as their shares, with a key. */
+static void put_origin(FILE *out, const struct answer *a)
+{
+    struct part part[PARTS];
+    char text[CELL];
+    double sum = 0;
+    origin_parts(part, a);
+    for (size_t i = 0; i < PARTS; i++)
+        sum += isfinite(part[i].share) ? part[i].share : 0;
+    if (!(sum > 0))
+        return;
+    fputs("<h2>Where prompt tokens come from</h2>\n<div class=\"bar\" aria-hidden=\"true\">", out);
+    for (size_t i = 0; i < PARTS; i++)
+        if (part[i].share > 0)
+            fprintf(out, "<i class=\"c%u\" style=\"width:%.2f%%\"></i>", part[i].colour,
+                    100 * part[i].share / sum);
+    fputs("</div>\n<p>", out);
+    for (size_t i = 0; i < PARTS; i++) {
+        if (!isfinite(part[i].share))
+            continue;
+        fprintf(out, "<i class=\"key c%u\"></i>%s ", part[i].colour, part[i].word);
+        html_shown(out, part[i].name, part[i].share, as_share(text, part[i].share));
+        fputs(" &nbsp; ", out);
+    }
+    fputs("</p>\n", out);
+}
+
+static int put_pictures(FILE *out, const struct conclusion *c, struct err *e)
+{
+    int rc = 0;
+    fputs("<section>\n<h2>Pictures</h2>\n", out);
+    if (!gnuplot_is_there()) {
+        html_no_pictures(out);
+    } else {
+        fputs("<div class=\"plots\">\n", out);
+        for (unsigned i = 0; i < ANSWER_PICTURES && rc == 0; i++) {
+            const struct answer_plot plot = {c, (enum answer_picture)i};
+            if (answer_plot_has(&plot))
+                rc = html_picture(out, answer_plot_draw, &plot, answer_plot_title(&plot), e);
+        }
+        fputs("</div>\n", out);
+    }
+    put_origin(out, c->answer);
+    fputs("</section>\n", out);
+    return rc;
+}
+
+/* ---- tables ---- */
+
+/* A cell of a number, with the member of the JSON that has it. */
+static void put_number(FILE *out, const char *prefix, const char *member, shown_fn shown, double v)
+{
+    char name[FIGURE_NAME], text[CELL];
+    snprintf(name, sizeof(name), "%s.%s", prefix, member);
+    fputs("<td>", out);
+    html_shown(out, name, v, shown(text, v));
+    fputs("</td>", out);
+}
+
+static void put_held(FILE *out, const struct answer *a)
+{
+    static const char *const titles[] = {"", "held", "least seed", "greatest seed"};
+    fprintf(out, "<h3>%s held</h3>\n", a->requests ? "Requests a second" : "Users");
+    html_table_begin(out, COLUMNS(titles), 0);
+    for (unsigned v = 0; v < ANSWER_VARIANTS; v++) {
+        const enum answer_variant variant = (enum answer_variant)v;
+        char prefix[32];
+        snprintf(prefix, sizeof(prefix), "users.%s", answer_variant_member(variant));
+        fprintf(out, "<tr><th scope=\"row\">%s</th>", answer_variant_words(variant));
+        put_number(out, prefix, "value", as_number, a->users[v].value);
+        put_number(out, prefix, "low", as_number, a->users[v].low);
+        put_number(out, prefix, "high", as_number, a->users[v].high);
+        fputs("</tr>\n", out);
+    }
+    html_table_end(out);
+}
+
+static void put_served(FILE *out, const struct answer *a)
+{
+    static const char *const titles[] = {"",          "good",      "first token p50", "p95",
+                                         "token p50", "token p95", "requests/s",      "GPU time"};
+    char n[CONCLUSION_NUMBER];
+    fprintf(out, "<h3>At %s</h3>\n", conclusion_count(n, a, a->at));
+    html_table_begin(out, COLUMNS(titles), 0);
+    for (unsigned v = 0; v < ANSWER_VARIANTS; v++) {
+        const enum answer_variant variant = (enum answer_variant)v;
+        const struct answer_served *s = &a->served[v];
+        char prefix[32];
+        snprintf(prefix, sizeof(prefix), "variants.%s", answer_variant_member(variant));
+        fprintf(out, "<tr><th scope=\"row\">%s</th>", answer_variant_words(variant));
+        put_number(out, prefix, "goodput", as_share, s->goodput);
+        put_number(out, prefix, "first_token_s.p50", view_span, s->first_token_p50);
+        put_number(out, prefix, "first_token_s.p95", view_span, s->first_token_p95);
+        put_number(out, prefix, "token_s.p50", view_span, s->token_p50);
+        put_number(out, prefix, "token_s.p95", view_span, s->token_p95);
+        put_number(out, prefix, "requests_s", cell_number, s->requests_s);
+        put_number(out, prefix, "gpu_s", view_span, s->gpu_s);
+        fputs("</tr>\n", out);
+    }
+    html_table_end(out);
+}
+
+static void put_tried(FILE *out, const struct answer *a)
+{
+    static const char *const titles[] = {
+        "variant", "number",          "seeds held", "of",
+        "good",    "first token p95", "requests/s", "what holds it up"};
+    if (a->tried_count == 0)
+        return;
+    fputs("<h3>Numbers that were tried</h3>\n", out);
+    html_table_begin(out, COLUMNS(titles), 1);
+    for (size_t i = 0; i < a->tried_count; i++) {
+        const struct answer_tried *t = &a->tried[i];
+        char prefix[32];
+        snprintf(prefix, sizeof(prefix), "tried.%s", answer_variant_member(t->variant));
+        fprintf(out, "<tr><th scope=\"row\">%s</th>", answer_variant_words(t->variant));
+        put_number(out, prefix, "users", as_number, t->users);
+        put_number(out, prefix, "held", as_number, t->held);
+        put_number(out, prefix, "of", as_number, t->of);
+        put_number(out, prefix, "goodput", as_share, t->goodput);
+        put_number(out, prefix, "first_token_p95_s", view_span, t->first_token_p95);
+        put_number(out, prefix, "requests_s", cell_number, t->requests_s);
+        html_element(out, "td", "text", t->limit ? t->limit : "");
+        fputs("</tr>\n", out);
+    }
+    html_table_end(out);
+}
+
+static void put_row(FILE *out, const char *word, const char *name, shown_fn shown, double v)
+{
+    char text[CELL];
+    if (!isfinite(v))
+        return;
+    fprintf(out, "<tr><th scope=\"row\">%s</th><td>", word);
+    html_shown(out, name, v, shown(text, v));
+    fputs("</td></tr>\n", out);
+}
+
+static void put_drive(FILE *out, const struct answer *a)
+{
+    static const char *const titles[] = {"the drive", "value"};
+    char unreached[2 * CONCLUSION_NUMBER];
+    fputs("<h3>The drive</h3>\n", out);
+    if (!a->reached) {
+        html_element(out, "p", "", conclusion_unreached(unreached, a));
+        return;
+    }
+    html_table_begin(out, COLUMNS(titles), 0);
+    put_row(out, "reads asked", "drive.read.asked_bytes_s", as_rate, a->read.asked);
+    put_row(out, "reads it can", "drive.read.can_bytes_s", as_rate, a->read.can);
+    put_row(out, "writes asked", "drive.write.asked_bytes_s", as_rate, a->write.asked);
+    put_row(out, "writes it can", "drive.write.can_bytes_s", as_rate, a->write.can);
+    put_row(out, "written a day", "drive.written_bytes_day", view_bytes, a->written_day);
+    put_row(out, "full after", "drive.full_after_s", view_span, a->full_after_s);
+    put_row(out, "filled at the end", "drive.filled", as_share, a->filled);
+    put_row(out, "a hit comes back in, p50", "drive.hit_s.p50", view_span, a->hit_p50);
+    put_row(out, "p95", "drive.hit_s.p95", view_span, a->hit_p95);
+    put_row(out, "computing it takes", "drive.computing_s", view_span, a->computing_s);
+    put_row(out, "drive writes a day", "wear.drive_writes_day", cell_number, a->drive_writes_day);
+    put_row(out, "years of rated writes", "wear.years", cell_number, a->years);
+    html_table_end(out);
+}
+
+static void put_confirmed(FILE *out, const struct conclusion *c)
+{
+    static const char *const titles[] = {"", "model", "measured"};
+    static const struct {
+        const char *word, *member;
+        unsigned op, percentile;
+    } times[] = {{"reads p50", "read_p50_s", CONFIRM_READS, CONFIRM_P50},
+                 {"reads p95", "read_p95_s", CONFIRM_READS, CONFIRM_P95},
+                 {"writes p50", "write_p50_s", CONFIRM_WRITES, CONFIRM_P50},
+                 {"writes p95", "write_p95_s", CONFIRM_WRITES, CONFIRM_P95}};
+    const struct confirm *f = c->confirm;
+    char text[CONCLUSION_WHY];
+    fputs("<h3>Confirmed</h3>\n", out);
+    html_element(out, "p", c->unconfirmed ? "doubt" : "",
+                 view_confirmed(text, c, false)[0] ? text : "nothing is to be confirmed");
+    if (!f)
+        return;
+    html_table_begin(out, COLUMNS(titles), 0);
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        if (f->drive.op[times[i].op].samples == 0)
+            continue;
+        fprintf(out, "<tr><th scope=\"row\">%s</th>", times[i].word);
+        put_number(out, "confirmed.model", times[i].member, view_span,
+                   f->model.op[times[i].op].s[times[i].percentile]);
+        put_number(out, "confirmed.measured", times[i].member, view_span,
+                   f->drive.op[times[i].op].s[times[i].percentile]);
+        fputs("</tr>\n", out);
+    }
+    fputs("<tr><th scope=\"row\">rate</th>", out);
+    put_number(out, "confirmed.model", "rate_bytes_s", as_rate, confirm_rate(&f->model));
+    put_number(out, "confirmed.measured", "rate_bytes_s", as_rate, confirm_rate(&f->drive));
+    fputs("</tr>\n", out);
+    html_table_end(out);
+}
+
+static void put_setting(FILE *out, const char *word, const char *text)
+{
+    if (!text || !text[0])
+        return;
+    html_element(out, "dt", "", word);
+    html_element(out, "dd", "", text);
+}
+
+static void put_settings(FILE *out, const struct answer *a)
+{
+    char cell[CELL];
+    const struct {
+        const char *word;
+        double bytes;
+    } sizes[] = {{"memory of the GPUs for the cache", a->settings.gpu_mem},
+                 {"host memory", a->settings.cpu_mem},
+                 {"capacity of the drive", a->settings.capacity}};
+    fputs("<h3>Settings</h3>\n<dl>\n", out);
+    put_setting(out, "model", a->settings.model);
+    put_setting(out, "GPU", a->settings.gpu);
+    put_setting(out, "engine", a->settings.engine);
+    put_setting(out, "users", a->settings.population);
+    put_setting(out, "source", a->settings.source);
+    put_setting(out, "drive", view_drive_name(a));
+    put_setting(out, "device", a->settings.device);
+    put_setting(out, "its measurement", a->settings.validity);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        if (isfinite(sizes[i].bytes))
+            put_setting(out, sizes[i].word, cell_size(cell, sizes[i].bytes));
+    put_setting(out, "first token within", view_span(cell, a->settings.ttft_s));
+    put_setting(out, "each token within", view_span(cell, a->settings.tpot_s));
+    if (isfinite(a->settings.goodput))
+        put_setting(out, "of the requests of a class", cell_percent(cell, a->settings.goodput));
+    put_setting(out, "seeds", as_number(cell, a->settings.seeds));
+    fputs("</dl>\n", out);
+}
+
+static int put_page(FILE *out, const struct answer_page *p, struct err *e)
+{
+    const struct answer *a = p->conclusion->answer;
+    char title[TITLE];
+    html_begin(out, question(title, p));
+    html_element(out, "h1", "", title);
+    put_answer(out, p);
+    int rc = put_pictures(out, p->conclusion, e);
+    fputs("<section class=\"tables\">\n<h2>Tables</h2>\n", out);
+    put_held(out, a);
+    put_served(out, a);
+    put_drive(out, a);
+    put_confirmed(out, p->conclusion);
+    put_tried(out, a);
+    put_settings(out, a);
+    fputs("</section>\n", out);
+    html_end(out, p->argc, p->argv);
+    return rc;
+}
+
+int answer_page_save(const char *path, const struct answer_page *page, struct err *e)
+{
+    struct output *html = output_open();
+    if (!html)
+        return err_nomem(e, "page");
+    int rc = put_page(output_stream(html), page, e);
+    if (rc == 0)
+        rc = output_save(html, path, e);
+    output_free(html);
+    return rc;
+}
