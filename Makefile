@@ -52,7 +52,7 @@ kvgen/cache  := chain id_table chunks lmcache lmcache_mp page_tree page_files sg
 kvgen/manager := jobs chunk_keys lmcache lmcache_mp sglang copy_tier copies
 kvgen/serve  := scheduler step_time step_setup engine_caches prompts held_rows copy_rows transfers engine_run engine_summary
 kvgen/worth  := frozen break_even worth worth_text
-kvgen/curve  := curve sized_cache request_prefixes optimal
+kvgen/curve  := curve sized_cache request_prefixes optimal engine_curve
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
 kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "kvgen/convert.h"
+#include "kvgen/curve/engine_curve.h"
 #include "kvgen/gpu_profile.h"
 #include "kvgen/meaning/reading.h"
 #include "kvgen/models.h"
@@ -55,12 +56,14 @@ struct run {
     struct prefill_model compute; /* engines 0: nothing is computed */
     int64_t granularity;          /* tokens, or 0 */
     struct run_source source;
-    struct curve *curve; /* NULL: none is asked for */
+    struct curve *curve; /* NULL: none is asked for, or an engine's */
+    struct engine_curve engine_curve;
     struct progress *progress;
     char *provenance;
     struct output *output;
     struct sim_opts sim_opts;
     struct sim *sim;
+    struct engine_run_opts engine_opts;
     struct engine_run *engine; /* in place of sim, with an engine's cache */
     struct step_setup steps;
     struct frozen *frozen; /* NULL without --worth */
@@ -389,7 +392,7 @@ static int open_curve(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
     uint64_t size[CURVE_MAX_SIZES];
-    if (!o->curve)
+    if (!o->curve || o->engine.kind)
         return 0;
     bool blocks = r->source.source->ops->blocks, trace = r->source.trace != NULL;
     struct curve_opts curve = {.policy = policies[o->eviction],
@@ -548,10 +551,19 @@ static int open_conversion(struct run *r, struct err *e)
     return convert_create(&r->convert, &o, r->source.trace, r->output, e);
 }
 
+/* Requests are taken down for simulations after the run. */
+static int freeze_requests(struct run *r, struct source **source, struct err *e)
+{
+    int rc = frozen_create(&r->frozen, r->source.source, e);
+    if (rc == 0)
+        *source = frozen_recorder(r->frozen);
+    return rc;
+}
+
 static int open_engine(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
-    const struct engine_run_opts engine = {
+    r->engine_opts = (struct engine_run_opts){
         .source = r->source.source,
         .workload = &r->workload,
         .shared_prompts = !o->disable_prefix_caching,
@@ -566,7 +578,14 @@ static int open_engine(struct run *r, struct err *e)
         .files = &r->speed[TRACE_STORAGE],
         .look = output_wants_rows(r->output) ? NULL : output_look,
         .look_ctx = r->output};
-    return engine_run_create(&r->engine, &engine, engine.look ? NULL : output_row, r->output, e);
+    if (o->curve && engine_curve_tier(&r->engine_opts.room) == TRACE_GPU)
+        return err_set(e, -EINVAL, ERR_INPUT, "--curve",
+                       "needs a tier below the GPU, whose capacity varies (--cpu-mem, "
+                       "--storage-capacity)");
+    int rc = o->curve ? freeze_requests(r, &r->engine_opts.source, e) : 0;
+    return rc < 0 ? rc
+                  : engine_run_create(&r->engine, &r->engine_opts,
+                                      r->engine_opts.look ? NULL : output_row, r->output, e);
 }
 
 static int open_simulation(struct run *r, struct err *e)
@@ -604,10 +623,9 @@ static int open_simulation(struct run *r, struct err *e)
                                     .max_writers = (uint32_t)o->max_concurrent_allocs,
                                     .compute = compute_of(r)};
     if (o->worth) {
-        int rc = frozen_create(&r->frozen, r->source.source, e);
+        int rc = freeze_requests(r, &r->sim_opts.source, e);
         if (rc < 0)
             return rc;
-        r->sim_opts.source = frozen_recorder(r->frozen);
         r->worth_opts.sim = &r->sim_opts;
         r->worth_opts.requests = r->frozen;
     }
@@ -622,6 +640,27 @@ static int find_worth(struct run *r, struct summary *s, struct err *e)
     int rc = worth_run(&r->worth, &r->worth_opts, e);
     s->worth = rc > 0 ? &r->worth : NULL;
     return rc < 0 ? rc : 0;
+}
+
+/* The hits by capacity, by one pass, or with an engine's cache by simulations after the run. */
+static int find_curve(struct run *r, struct summary *s, struct err *e)
+{
+    int rc;
+    if (r->curve) {
+        rc = curve_result(r->curve, &s->curve, e);
+    } else {
+        uint64_t size[CURVE_MAX_SIZES];
+        struct engine_curve_opts curve = {.engine = &r->engine_opts,
+                                          .requests = r->frozen,
+                                          .chunk_bytes = engine_run_cache(r->engine)->chunk_bytes};
+        if ((rc = options_curve_sizes(&r->o, size, &curve.sizes, e)) < 0)
+            return rc;
+        curve.size = curve.sizes > 0 ? size : NULL;
+        rc = engine_curve_run(&r->engine_curve, &curve, e);
+        if (rc > 0)
+            s->curve = &r->engine_curve.result;
+    }
+    return rc < 0 || !s->curve ? rc : curve_save(s->curve, r->o.curve_optimal, r->o.curve, e);
 }
 
 /* Whether a recording has what could not become rows, which its remarks name. */
@@ -664,7 +703,8 @@ static int finish(struct run *r, struct err *e)
                                      : r->sim  ? sim_hierarchy(r->sim)
                                                : convert_hierarchy(r->convert),
                         .engine = r->engine ? &engine : NULL,
-                        .curve_policy = policies[r->o.eviction]->name,
+                        .curve_policy = r->engine ? engine_choice_name(&r->o.engine)
+                                                  : policies[r->o.eviction]->name,
                         .curve_sample = r->o.curve_sample,
                         .curve_optimal = r->o.curve_optimal,
                         .servers = r->sim ? sim_tier_servers(r->sim) : NULL,
@@ -678,10 +718,9 @@ static int finish(struct run *r, struct err *e)
         s.source->ops->reading(s.source, &reading);
         s.reading = &reading;
     }
-    if (r->curve && ((rc = curve_result(r->curve, &s.curve, e)) < 0 ||
-                     (rc = curve_save(s.curve, r->o.curve_optimal, r->o.curve, e)) < 0))
+    if (r->o.curve && (rc = find_curve(r, &s, e)) < 0)
         return rc;
-    if (r->frozen && stop_signal() == 0 && (rc = find_worth(r, &s, e)) < 0)
+    if (r->o.worth && stop_signal() == 0 && (rc = find_worth(r, &s, e)) < 0)
         return rc;
     progress_clear(r->progress);
 
@@ -803,6 +842,7 @@ int main(int argc, char **argv)
     if (r.progress)
         progress_close(r.progress);
     curve_free(r.curve);
+    engine_curve_free(&r.engine_curve);
     run_source_close(&r.source);
     tier_models_free(r.speed);
     conf_free(r.conf);

@@ -765,8 +765,10 @@ const struct opt options_table[] = {
      .offset = AT(curve),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = KEPT_TIERS | NOT_ENGINES,
-     .help = "Write the hit rate by capacity as CSV."},
+     .marks = KEPT_TIERS,
+     .help =
+         "Write the hit rate by capacity as CSV. With --cache of an engine, of its lowest tier: "
+         "the requests are served once for each capacity."},
     {.name = "curve-sizes",
      .type = OPT_TEXT,
      .offset = AT(curve_sizes),
@@ -783,14 +785,14 @@ const struct opt options_table[] = {
      .min = 1e-6,
      .max = 1,
      .flags = OPT_NO_EFFECT,
-     .marks = KEPT_TIERS | CURVE_ONLY,
+     .marks = KEPT_TIERS | CURVE_ONLY | NOT_ENGINES,
      .help = "Follow only this share of the objects, for inputs that do not fit in memory; "
              "1: exact."},
     {.name = "curve-optimal",
      .type = OPT_FLAG,
      .offset = AT(curve_optimal),
      .flags = OPT_NO_EFFECT,
-     .marks = KEPT_TIERS | CURVE_ONLY,
+     .marks = KEPT_TIERS | CURVE_ONLY | NOT_ENGINES,
      .help = "Add the most hits that any policy could reach, knowing the future. Keeps every "
              "lookup in memory."},
 

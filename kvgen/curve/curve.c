@@ -441,7 +441,7 @@ static double fraction(uint64_t x, uint64_t low, uint64_t high)
 }
 
 /* Kneedle without its smoothing and its threshold: one curve, one knee. */
-static size_t find_knee(const struct curve_result *r)
+size_t curve_knee(const struct curve_result *r)
 {
     const struct curve_point *first = &r->point[0], *top = &r->point[r->points - 1];
     size_t knee = 0;
@@ -487,7 +487,7 @@ int curve_result(struct curve *c, const struct curve_result **out, struct err *e
         add_point(c, &s, c->size[i], i);
     if (end == first || c->size[end - 1] < need)
         add_point(c, &s, need, c->sizes);
-    c->result.knee = find_knee(&c->result);
+    c->result.knee = curve_knee(&c->result);
     *out = &c->result;
     return 0;
 }

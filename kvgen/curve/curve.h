@@ -93,6 +93,9 @@ int curve_failed(int code, struct err *e);
  */
 int curve_result(struct curve *c, const struct curve_result **out, struct err *e);
 
+/* The knee of points, from the first to the one that reaches need. */
+size_t curve_knee(const struct curve_result *r);
+
 /* Writes the answer as CSV: Capacity_Bytes, Lookups, Hits, Object_Hit_Rate, Byte_Hit_Rate, and with
  * optimal the same three of the bound. path is as in lib/base/save.h. 0, or negative errno with *e.
  */
