@@ -30,7 +30,7 @@ lib/model := model hf_fields hf_types hf_layers hf_state hf_keys hf_compute hf f
 lib/drive := drive_model share_server
 lib/data  := data stream_avx2 stream_avx512
 lib/owner := card lease owner stem inventory journal inventory_files
-lib/io    := process_limits gap_list gap_line machine io uring psync target_facts target_layers target_guard target_files target_dir target_file target_device drive_log nvme
+lib/io    := process_limits disk_map gap_list gap_line machine io uring psync target_facts target_layers target_guard target_files target_dir target_file target_device drive_log nvme
 lib/tier  := uri extent place layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_object spread sim drive null listed
 lib/like  := names calls pool like
 lib/remote := sockets remote resp_control resp s3_keys sha256 s3_sign s3_xml s3_ask s3_rights s3_control s3
@@ -59,7 +59,7 @@ kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack k
 KVREPLAY_FOLDERS := kvreplay kvreplay/device kvreplay/sched kvreplay/many
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   evidence validity evidence_json summary
-kvreplay/device := others event_format ring_page request_join block_trace drive_times residency cold origin
+kvreplay/device := others event_format ring_page request_join block_trace row_join drive_rows drive_times residency cold origin
 kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts doors results idle
 kvreplay/many  := totals collect pool
 

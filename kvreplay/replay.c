@@ -602,6 +602,10 @@ static int replay_open_results(struct replay *r, struct err *e)
     }
     if (o->part.on)
         told |= TRACE_BIT(TRACE_COL_RANK);
+    struct results_late late;
+    bool asks = drive_times_late(r->drive_times, &late);
+    if (asks)
+        told |= TRACE_BIT(TRACE_COL_QUEUE) | TRACE_BIT(TRACE_COL_DRIVE);
     struct trace_str header = trace_header(r->trace);
     struct trace_write_opts w = {.columns = TRACE_RESULT | TRACE_BIT(TRACE_COL_SLOT) | told,
                                  .header = header.p,
@@ -625,6 +629,8 @@ static int replay_open_results(struct replay *r, struct err *e)
     if (rc == 0)
         rc = results_open(&r->results, r->writer, o->part.on ? (int64_t)o->part.rank : TRACE_NONE,
                           e);
+    if (rc == 0 && asks)
+        results_wait_for(r->results, &late);
     for (unsigned i = 0; rc == 0 && i < TRACE_TIERS; i++) {
         results_doors(r->results, i, r->tiers.door[i], r->tiers.doors[i]);
         if (counts_doors(&r->counts, i, r->tiers.doors[i]) < 0)
@@ -715,6 +721,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .inflight = (unsigned)o->inflight,
                             .loads_first = o->priority == PRIORITY_LOADS,
                             .max_writes = (unsigned)o->max_writes,
+                            .wants_where = r->drive_times && !drive_times_why(r->drive_times)[0],
                             .window = r->window,
                             .verify = o->verify,
                             .create = !r->surveyed && o->on_absent == LEDGER_ABSENT_CREATE,
@@ -830,6 +837,30 @@ static int replay_open_drive_times(struct replay *r, struct err *e)
     return rc;
 }
 
+/* rc decides the status. What failed after it is told now, with *later. */
+static int replay_first(int rc, int after, const struct err *later)
+{
+    char line[1200];
+
+    if (rc && after < 0 && after != -EPIPE) {
+        err_format(later, options_program(), line, sizeof(line));
+        fprintf(stderr, "%s\n", line);
+    }
+    return rc ? rc : after;
+}
+
+/* Rows that waited for the drive's own times are written. */
+static int replay_settle_results(struct replay *r, int rc, struct err *e)
+{
+    struct err later = {0};
+    int settled = results_settle(r->results, rc ? &later : e);
+
+    if (settled != -EPIPE)
+        return replay_first(rc, settled, &later);
+    r->outcome.end = SCHED_EPIPE;
+    return rc;
+}
+
 /* The timed part, with evidence gathered on both sides of it. */
 static int replay_execute(struct replay *r, struct err *e)
 {
@@ -872,6 +903,7 @@ static int replay_execute(struct replay *r, struct err *e)
     tiers_describe(&r->tiers);
     evidence_end(&r->evidence, device, devices);
     drive_times_end(r->drive_times);
+    rc = replay_settle_results(r, rc, e);
     int node = node_of_threads(&r->tiers);
     facts_put_count(&r->evidence.facts, FACT_NUMA_NODE, node >= 0, (uint64_t)node);
     gap_list_end(r->tiers.gaps);
@@ -1018,18 +1050,6 @@ static void replay_set_evidence(struct replay *r)
     replay_set_overload(r);
     ev->fell_back = r->tiers.info[TRACE_STORAGE].fallbacks.count > 0;
     ev->link_bytes_per_s = replay_link_bytes_per_s(&r->tiers);
-}
-
-/* rc decides the status. What failed after it is told now, with *later. */
-static int replay_first(int rc, int after, const struct err *later)
-{
-    char line[1200];
-
-    if (rc && after < 0 && after != -EPIPE) {
-        err_format(later, options_program(), line, sizeof(line));
-        fprintf(stderr, "%s\n", line);
-    }
-    return rc ? rc : after;
 }
 
 /* rc: of the run. Writes the end of the results, the summary file and the text. Returns the first

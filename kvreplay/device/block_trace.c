@@ -390,7 +390,10 @@ static int look(struct block_trace *t, bool last)
 
     for (unsigned i = 0; i < t->cpus && rc == 0; i++)
         rc = take_buffer(t, t->cpu[i]);
-    return rc == 0 ? join_until(t, last ? INT64_MAX : before_ns) : rc;
+    if (rc == 0)
+        rc = join_until(t, last ? INT64_MAX : before_ns);
+    t->sink.until(t->sink.ctx, rc < 0 || last ? INT64_MAX : before_ns);
+    return rc;
 }
 
 static void *read_all(void *arg)

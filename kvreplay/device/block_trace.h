@@ -23,6 +23,8 @@ struct block_trace_sink {
     void *ctx;
     /* A read or write that was completed, in order of completion. 0 or -ENOMEM. */
     int (*request)(void *ctx, const struct request *r);
+    /* All that were completed before that time were given; INT64_MAX: no more come. */
+    void (*until)(void *ctx, int64_t until_ns);
 };
 struct block_trace_figures {
     struct request_counts counts;

@@ -8,22 +8,30 @@
 #include <string.h>
 
 #include "kvreplay/device/block_trace.h"
+#include "kvreplay/device/size_class.h"
 #include "lib/base/hist.h"
 #include "lib/base/units.h"
 
 enum {
-    SIZES = 5,
     SECTOR = 512
 };
-/* The largest of each size; the last has none. */
-static const uint64_t size_most[SIZES - 1] = {4096, 65536, 262144, 1048576};
-static const char *const size_names[SIZES] = {"up to 4 KiB", "up to 64 KiB", "up to 256 KiB",
-                                              "up to 1 MiB", "above 1 MiB"};
-static const char *const directions[] = {"Read", "Write"};
 
 struct group {
     struct hist *times; /* ns; NULL: no request */
     uint64_t bytes;
+};
+
+/* Requests at the drives over the run: the sum of their times in each interval. With all intervals
+ * in use, these become twice as long. */
+enum {
+    DEPTH_INTERVALS = 240
+};
+#define DEPTH_FIRST_NS INT64_C(100000000)
+
+struct depth {
+    int64_t zero_ns, interval_ns;
+    unsigned count;
+    double io_ns[DEPTH_INTERVALS];
 };
 
 struct drive_times {
@@ -35,18 +43,32 @@ struct drive_times {
     struct block_trace_figures figures;
     bool ended;
     /* the reading thread's until the end: */
-    struct group group[BLOCK_TRACE_DEVICES][2][SIZES];
+    struct group group[BLOCK_TRACE_DEVICES][2][SIZE_CLASSES];
     struct hist *all[2];       /* of the drives */
     int64_t first_ns, last_ns; /* of them: first issue, last completion */
+    struct depth depth;
+    struct drive_rows *rows;
 };
 
-static unsigned size_of(uint64_t bytes)
+static void depth_add(struct depth *d, int64_t issued_ns, int64_t done_ns)
 {
-    unsigned i = 0;
-
-    while (i < SIZES - 1 && bytes > size_most[i])
-        i++;
-    return i;
+    if (d->interval_ns == 0)
+        *d = (struct depth){.zero_ns = issued_ns, .interval_ns = DEPTH_FIRST_NS};
+    if (issued_ns < d->zero_ns) /* issued before the first one that was completed */
+        issued_ns = d->zero_ns;
+    while (done_ns - d->zero_ns >= d->interval_ns * DEPTH_INTERVALS) {
+        for (unsigned i = 0; i < DEPTH_INTERVALS; i++)
+            d->io_ns[i] = i < DEPTH_INTERVALS / 2 ? d->io_ns[2 * i] + d->io_ns[2 * i + 1] : 0;
+        d->interval_ns *= 2;
+        d->count = (d->count + 1) / 2;
+    }
+    unsigned last = (unsigned)((done_ns - d->zero_ns) / d->interval_ns);
+    d->count = last >= d->count ? last + 1 : d->count;
+    for (unsigned i = (unsigned)((issued_ns - d->zero_ns) / d->interval_ns); i <= last; i++) {
+        int64_t begin_ns = d->zero_ns + i * d->interval_ns, end_ns = begin_ns + d->interval_ns;
+        d->io_ns[i] += (double)((done_ns < end_ns ? done_ns : end_ns) -
+                                (issued_ns > begin_ns ? issued_ns : begin_ns));
+    }
 }
 
 static int take_request(void *ctx, const struct request *r)
@@ -57,9 +79,10 @@ static int take_request(void *ctx, const struct request *r)
 
     while (i < t->devices && t->device[i].number != r->device)
         i++;
+    drive_rows_request(t->rows, r);
     if (i == t->devices) /* a device that is not ours: the filter lets none through */
         return 0;
-    struct group *g = &t->group[i][r->write][size_of((uint64_t)r->sectors * SECTOR)];
+    struct group *g = &t->group[i][r->write][size_class((uint64_t)r->sectors * SECTOR)];
     if (!g->times && !(g->times = hist_create()))
         return -ENOMEM;
     g->bytes += (uint64_t)r->sectors * SECTOR;
@@ -69,7 +92,15 @@ static int take_request(void *ctx, const struct request *r)
     if (t->first_ns == 0 || r->issued_ns < t->first_ns)
         t->first_ns = r->issued_ns;
     t->last_ns = r->done_ns;
+    depth_add(&t->depth, r->issued_ns, r->done_ns);
     return hist_record(t->all[r->write], took_ns);
+}
+
+static void take_until(void *ctx, int64_t until_ns)
+{
+    struct drive_times *t = ctx;
+
+    drive_rows_until(t->rows, until_ns);
 }
 
 /* ---- opening ---- */
@@ -99,7 +130,8 @@ int drive_times_open(struct drive_times **out, enum drive_times_wish wish,
     if (wish == DRIVE_TIMES_NO)
         return 0;
     t = calloc(1, sizeof(*t));
-    if (!t || !(t->all[0] = hist_create()) || !(t->all[1] = hist_create())) {
+    if (!t || !(t->all[0] = hist_create()) || !(t->all[1] = hist_create()) ||
+        !(t->rows = drive_rows_create())) {
         drive_times_close(t);
         return err_nomem(e, "device times");
     }
@@ -113,7 +145,7 @@ int drive_times_open(struct drive_times **out, enum drive_times_wish wish,
         add_device(t, device[i]->layers.top);
     if (t->drives == 0) /* what is below is hidden */
         t->drives = t->devices;
-    const struct block_trace_sink sink = {.ctx = t, .request = take_request};
+    const struct block_trace_sink sink = {.ctx = t, .request = take_request, .until = take_until};
     if (t->devices == 0)
         rc = err_set(&why, -ENODEV, ERR_TARGET, "", "no block device is known below the target");
     else
@@ -135,12 +167,22 @@ const char *drive_times_why(const struct drive_times *t)
     return t ? t->why : "";
 }
 
+bool drive_times_late(const struct drive_times *t, struct results_late *late)
+{
+    if (!t || t->why[0])
+        return false;
+    *late = drive_rows_late(t->rows);
+    return true;
+}
+
 void drive_times_begin(struct drive_times *t)
 {
     struct err e = {0};
 
     if (t && t->trace && block_trace_begin(t->trace, &e) < 0)
         snprintf(t->why, sizeof(t->why), "%s: %s", e.where, e.what);
+    if (t && t->why[0])
+        drive_rows_until(t->rows, INT64_MAX);
 }
 
 void drive_times_end(struct drive_times *t)
@@ -167,10 +209,11 @@ void drive_times_close(struct drive_times *t)
         return;
     block_trace_close(t->trace);
     for (unsigned i = 0; i < BLOCK_TRACE_DEVICES; i++)
-        for (unsigned k = 0; k < 2 * SIZES; k++)
-            hist_free(t->group[i][k / SIZES][k % SIZES].times);
+        for (unsigned k = 0; k < 2 * SIZE_CLASSES; k++)
+            hist_free(t->group[i][k / SIZE_CLASSES][k % SIZE_CLASSES].times);
     hist_free(t->all[0]);
     hist_free(t->all[1]);
+    drive_rows_free(t->rows);
     free(t);
 }
 
@@ -212,29 +255,51 @@ void drive_times_put(const struct drive_times *t, struct facts *f)
     facts_put_number(f, FACT_DRIVE_DEPTH, whole ? mean_depth(t) : NAN);
     facts_put_times(f, FACT_DRIVE_READ_US, whole ? t->all[0] : NULL, 1e3);
     facts_put_times(f, FACT_DRIVE_WRITE_US, whole ? t->all[1] : NULL, 1e3);
+    drive_rows_put(whole ? t->rows : NULL, f);
+}
+
+/* The last interval ends with the last completion. */
+static void json_depth(const struct drive_times *t, struct jsonout *j)
+{
+    const struct depth *d = &t->depth;
+
+    jsonout_array(j, "drive_depth");
+    for (unsigned i = 0; i < d->count; i++) {
+        int64_t begin_ns = i * d->interval_ns, left_ns = t->last_ns - d->zero_ns - begin_ns;
+        double ns = (double)(left_ns < d->interval_ns ? left_ns : d->interval_ns);
+        jsonout_object(j, NULL);
+        jsonout_f64(j, "t_s", (double)begin_ns / 1e9);
+        jsonout_f64(j, "mean_depth", ns > 0 ? d->io_ns[i] / ns : 0);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
 }
 
 void drive_times_json(const struct drive_times *t, struct jsonout *j)
 {
     if (!is_whole(t)) {
         jsonout_null(j, "drive_times");
+        drive_rows_json(NULL, j);
+        jsonout_null(j, "drive_depth");
         return;
     }
     jsonout_array(j, "drive_times");
     for (unsigned i = 0; i < t->devices; i++)
-        for (unsigned k = 0; k < 2 * SIZES; k++) {
-            const struct group *g = &t->group[i][k / SIZES][k % SIZES];
+        for (unsigned k = 0; k < 2 * SIZE_CLASSES; k++) {
+            const struct group *g = &t->group[i][k / SIZE_CLASSES][k % SIZE_CLASSES];
             if (!g->times)
                 continue;
             jsonout_object(j, NULL);
             jsonout_text_value(j, "device", t->device[i].name);
-            jsonout_text_value(j, "op", directions[k / SIZES]);
-            jsonout_text_value(j, "size", size_names[k % SIZES]);
+            jsonout_text_value(j, "op", size_class_directions[k / SIZE_CLASSES]);
+            jsonout_text_value(j, "size", size_class_names[k % SIZE_CLASSES]);
             jsonout_u64(j, "bytes", g->bytes);
             jsonout_hist(j, "drive_us", g->times, 1e3);
             jsonout_end(j);
         }
     jsonout_end(j);
+    drive_rows_json(t->rows, j);
+    json_depth(t, j);
 }
 
 void drive_times_text(const struct drive_times *t, FILE *out)
@@ -248,11 +313,12 @@ void drive_times_text(const struct drive_times *t, FILE *out)
         return;
     }
     for (unsigned i = 0; i < t->devices; i++)
-        for (unsigned k = 0; k < 2 * SIZES; k++) {
-            const struct group *g = &t->group[i][k / SIZES][k % SIZES];
+        for (unsigned k = 0; k < 2 * SIZE_CLASSES; k++) {
+            const struct group *g = &t->group[i][k / SIZE_CLASSES][k % SIZE_CLASSES];
             if (g->times)
                 fprintf(out, "drive %s, %s %s: %llu requests, %s, P50 %s, P95 %s, P99 %s\n",
-                        t->device[i].name, k / SIZES ? "writes" : "reads", size_names[k % SIZES],
+                        t->device[i].name, k / SIZE_CLASSES ? "writes" : "reads",
+                        size_class_names[k % SIZE_CLASSES],
                         (unsigned long long)hist_count(g->times),
                         units_format_bytes(bytes, sizeof(bytes), (double)g->bytes),
                         units_format_duration(p50, sizeof(p50),
@@ -262,4 +328,5 @@ void drive_times_text(const struct drive_times *t, FILE *out)
                         units_format_duration(p99, sizeof(p99),
                                               (double)hist_percentile(g->times, 990000)));
         }
+    drive_rows_text(t->rows, out);
 }

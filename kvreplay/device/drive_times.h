@@ -1,11 +1,12 @@
 /* What the drive itself took for the requests of a run, from its first issue to its completion, by
- * device, direction and size: --device-times. Requests of other programs on the same devices are
- * in it; rows know theirs only by their own times. */
+ * device, direction and size, and for each row: --device-times. Requests of other programs on the
+ * same devices are in the former. */
 #ifndef KVREPLAY_DEVICE_DRIVE_TIMES_H
 #define KVREPLAY_DEVICE_DRIVE_TIMES_H
 
 #include <stdio.h>
 
+#include "kvreplay/device/drive_rows.h"
 #include "lib/base/err.h"
 #include "lib/facts/facts.h"
 #include "lib/io/target_device.h"
@@ -26,11 +27,14 @@ int drive_times_open(struct drive_times **out, enum drive_times_wish wish,
 /* Why there are no times: "not permitted: run as root"; "": there are. t may be NULL, as in all
  * that follow. Lent until t is closed. */
 const char *drive_times_why(const struct drive_times *t);
+/* Answers the rows of results, from the beginning on. False: there are no times. */
+bool drive_times_late(const struct drive_times *t, struct results_late *late);
 /* Before and after the timed part of the run. */
 void drive_times_begin(struct drive_times *t);
 void drive_times_end(struct drive_times *t);
 /* After the end: the scalars and times by direction, as facts; "drive_times", a list by device,
- * direction and size, as a member of the object that is open; and both for people. */
+ * direction and size, "drive_rows" (drive_rows.h) and "drive_depth", the mean number of requests at
+ * the drives by interval, as members of the object that is open; all but the last for people. */
 void drive_times_put(const struct drive_times *t, struct facts *f);
 void drive_times_json(const struct drive_times *t, struct jsonout *j);
 void drive_times_text(const struct drive_times *t, FILE *out);

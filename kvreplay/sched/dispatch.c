@@ -257,6 +257,10 @@ enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_n
     if (!more)
         return DISPATCH_NOTHING;
     s->op.owner = r;
+    s->op.where.wanted = d->o.wants_where && to == TRACE_STORAGE && r->stage == ROW_MAIN;
+    s->op.where.known = false;
+    s->op.where.count = 0;
+    s->op.where.first_ns = INT64_MAX;
     if (tier->ops->submit(tier, &s->op) < 0) {
         s->op.owner = NULL;
         return DISPATCH_REFUSED;

@@ -18,6 +18,7 @@ struct dispatch_opts {
     struct tier **tier;   /* TRACE_TIERS; NULL where no row needs one */
     const bool *verifies; /* TRACE_TIERS: the engine checks what it reads */
     enum tier_verify verify;
+    bool wants_where; /* where operations lie on their disks is asked for */
     const struct clock *clock;
     unsigned slots;      /* operations in flight at most */
     unsigned max_writes; /* of them, objects being written; 0: no bound */

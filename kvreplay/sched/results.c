@@ -12,7 +12,9 @@
 #include "kvreplay/sched/row.h"
 
 enum {
-    RESULTS_FLUSH_NS = 500000000 /* a row reaches the output within a second */
+    RESULTS_FLUSH_NS = 500000000, /* a row reaches the output within a second */
+    LATE_BYTES = 64 << 20,        /* held back at most: then the oldest goes as it is */
+    LATE_FIRST = 1 << 16
 };
 
 struct results {
@@ -26,14 +28,25 @@ struct results {
     FILE *held; /* the scratch file; NULL: no row waits */
     char *line; /* buffer to read a row back */
     size_t line_room;
+    struct results_late late; /* until is NULL: nobody knows more */
+    /* Rows that are held back, each struct late_row and its text: bytes [begin, end) of them. */
+    char *waiting;
+    size_t begin, end, room;
 };
 
-/* A held row: the result columns, then the text of the row. */
+/* A row in the scratch file: the result columns, then the text of the row. */
 struct held_row {
     int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns, slot_ns, first_byte_ns;
     int32_t status;
     uint32_t line_len;
     uint8_t tier, door;
+};
+
+/* A row that is held back; its text follows. */
+struct late_row {
+    struct trace_row t;
+    struct trace_extra extra;
+    struct disk_where where; /* wanted is false: nothing is asked */
 };
 
 int results_open(struct results **out, struct trace_writer *w, int64_t rank, struct err *e)
@@ -54,6 +67,7 @@ void results_close(struct results *r)
     if (r->held)
         fclose(r->held);
     free(r->line);
+    free(r->waiting);
     free(r);
 }
 
@@ -124,6 +138,8 @@ int results_zero(struct results *r, int64_t zero_ns, struct err *e)
                               .line = {r->line, h.line_len}};
         struct trace_extra extra = {.slot_ns = h.slot_ns,
                                     .first_byte_ns = h.first_byte_ns,
+                                    .queue_ns = TRACE_NONE,
+                                    .drive_ns = TRACE_NONE,
                                     .rank = r->rank,
                                     .endpoint = results_endpoint(r, h.tier, h.door)};
         rc = results_write(r, &t, &extra, e);
@@ -135,8 +151,89 @@ int results_zero(struct results *r, int64_t zero_ns, struct err *e)
     return rc;
 }
 
+/* ---- rows that are held back ---- */
+
+void results_wait_for(struct results *r, const struct results_late *late)
+{
+    r->late = *late;
+}
+
+/* Writes the oldest row, when it may be asked about or all must go. 1: it is written; 0: it must
+ * wait, or there is none. */
+static int results_next(struct results *r, int64_t until_ns, struct err *e)
+{
+    struct late_row l;
+
+    if (r->begin == r->end)
+        return 0;
+    memcpy(&l, r->waiting + r->begin, sizeof(l));
+    bool full = r->end - r->begin > LATE_BYTES;
+    if (l.where.wanted && l.t.start_ns + l.t.latency_ns >= until_ns && !full)
+        return 0;
+    l.t.line.p = l.t.line.len ? r->waiting + r->begin + sizeof(l) : NULL;
+    r->begin += sizeof(l) + l.t.line.len;
+    const struct results_question q = {.where = &l.where,
+                                       .op = (enum trace_op)l.t.op,
+                                       .size = l.t.size,
+                                       .start_ns = l.t.start_ns,
+                                       .latency_ns = l.t.latency_ns,
+                                       .device_ns = l.t.device_ns};
+    if (l.where.wanted)
+        r->late.ask(r->late.ctx, &q, &l.extra);
+    int rc = r->w ? results_write(r, &l.t, &l.extra, e) : 0;
+    return rc < 0 ? rc : 1;
+}
+
+static int results_drain(struct results *r, int64_t until_ns, struct err *e)
+{
+    int rc;
+
+    while ((rc = results_next(r, until_ns, e)) > 0)
+        continue;
+    if (r->begin == r->end)
+        r->begin = r->end = 0;
+    return rc;
+}
+
+static int results_hold(struct results *r, const struct row *row, const struct trace_extra *extra,
+                        struct err *e)
+{
+    struct late_row l = {.t = row->t, .extra = *extra};
+    size_t bytes = sizeof(l) + row->t.line.len;
+
+    if (row->where)
+        l.where = *row->where;
+    if (r->begin > 0 && r->end + bytes > r->room) {
+        memmove(r->waiting, r->waiting + r->begin, r->end - r->begin);
+        r->end -= r->begin;
+        r->begin = 0;
+    }
+    while (r->end + bytes > r->room) {
+        size_t room = r->room ? 2 * r->room : LATE_FIRST;
+        char *more = realloc(r->waiting, room);
+        if (!more)
+            return err_nomem(e, "rows");
+        r->waiting = more;
+        r->room = room;
+    }
+    memcpy(r->waiting + r->end, &l, sizeof(l));
+    if (row->t.line.len)
+        memcpy(r->waiting + r->end + sizeof(l), row->t.line.p, row->t.line.len);
+    r->end += bytes;
+    return results_drain(r, r->late.until(r->late.ctx), e);
+}
+
+int results_settle(struct results *r, struct err *e)
+{
+    return results_drain(r, INT64_MAX, e);
+}
+
 void results_flush(struct results *r, int64_t now_ns)
 {
+    struct err later;
+
+    if (r->late.until && r->begin < r->end) /* an error is one of the next row, too */
+        (void)results_drain(r, r->late.until(r->late.ctx), &later);
     if (!r->w || now_ns < r->flush_ns)
         return;
     r->flush_ns = now_ns + RESULTS_FLUSH_NS;
@@ -148,9 +245,13 @@ int results_put(struct results *r, const struct row *row, struct err *e)
     const struct trace_row *t = &row->t;
     struct trace_extra extra = {.slot_ns = row->part.slot_ns,
                                 .first_byte_ns = row->first_byte_ns,
+                                .queue_ns = TRACE_NONE,
+                                .drive_ns = TRACE_NONE,
                                 .rank = r->rank,
                                 .endpoint = results_endpoint(r, t->tier, row->door)};
 
+    if (r->late.until && r->zero_known)
+        return results_hold(r, row, &extra, e);
     if (!r->w)
         return 0;
     if (r->zero_known)

@@ -69,20 +69,21 @@ struct row {
     int64_t pause_ns;
 
     struct room_effect effect;
-    uint64_t generation;    /* of what this row writes */
-    struct tier_parts part; /* of the main stage's operation */
-    int64_t first_byte_ns;  /* as of struct tier_op, as the next */
-    uint8_t door;           /* as of struct tier_op */
-    int64_t away_ns;        /* of its latency, in which the processors were away (gap_list.h) */
-    int64_t stopped_ns;     /* of its response, in stops of the process, beside its lateness */
-    bool in_burst;          /* due before the end of a stop of the process, and started after it */
-    struct row *next;       /* in a row_list */
-    int64_t wake_ns;        /* in the timers: due time, or end of a Generate row */
-    uint8_t waits;          /* mask of enum row_wait */
-    uint8_t stage;          /* enum row_stage */
-    bool head;              /* runs before the clock starts */
-    bool held;              /* a Generate row that holds its request until wake_ns */
-    bool looks_up;          /* it has the stage ROW_LOOKUP */
+    uint64_t generation;            /* of what this row writes */
+    struct tier_parts part;         /* of the main stage's operation */
+    int64_t first_byte_ns;          /* as of struct tier_op, as the next */
+    const struct disk_where *where; /* of the main stage's operation, where it is wanted; NULL */
+    uint8_t door;                   /* as of struct tier_op */
+    int64_t away_ns;    /* of its latency, in which the processors were away (gap_list.h) */
+    int64_t stopped_ns; /* of its response, in stops of the process, beside its lateness */
+    bool in_burst;      /* due before the end of a stop of the process, and started after it */
+    struct row *next;   /* in a row_list */
+    int64_t wake_ns;    /* in the timers: due time, or end of a Generate row */
+    uint8_t waits;      /* mask of enum row_wait */
+    uint8_t stage;      /* enum row_stage */
+    bool head;          /* runs before the clock starts */
+    bool held;          /* a Generate row that holds its request until wake_ns */
+    bool looks_up;      /* it has the stage ROW_LOOKUP */
     /* counts.c: it writes to Tier-2 and has started; such a row was there when it started, and how
      * many had started by then */
     bool is_store, beside_store;

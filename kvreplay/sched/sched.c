@@ -244,6 +244,7 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
     r->t.device_ns = TRACE_NONE;
     r->part = no_parts;
     r->first_byte_ns = TIER_UNKNOWN_NS;
+    r->where = NULL;
     r->door = r->effect.target;
     r->away_ns = r->stopped_ns = 0;
     r->in_burst = false;
@@ -380,6 +381,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
         r->t.device_ns = op->device_ns;
         r->part = op->part;
         r->first_byte_ns = op->first_byte_ns;
+        r->where = op->where.wanted && op->status == 0 && !more ? &op->where : NULL;
         r->door = op->door;
         if (s->o.gaps)
             r->away_ns = gap_list_overlap(s->o.gaps, r->t.start_ns, done_ns);
@@ -869,6 +871,7 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->dispatch = dispatch_create(&(struct dispatch_opts){.tier = env->tier,
                                                           .verifies = env->verifies,
                                                           .verify = o->verify,
+                                                          .wants_where = o->wants_where,
                                                           .clock = o->clock,
                                                           .slots = o->inflight,
                                                           .max_writes = o->max_writes});

@@ -50,6 +50,7 @@ struct sched_opts {
     unsigned inflight;   /* operations in flight at most */
     bool loads_first;    /* when no place is free, reads that wait go before writes to Tier-2 */
     unsigned max_writes; /* of them, objects being written; 0: no bound */
+    bool wants_where;    /* results ask where rows lie on their disks */
     size_t window;       /* rows inside at most */
     enum tier_verify verify;
     bool create; /* write an object that is read before it was written, when admission meets

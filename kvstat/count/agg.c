@@ -210,9 +210,11 @@ static void sample_of(const struct agg *a, const struct trace_row *row, struct g
         s->end_ns = agg_add_ns(row->start_ns, row->latency_ns);
     s->value[GROUP_SERVICE] = row->latency_ns;
     s->value[GROUP_DEVICE] = row->device_ns;
-    if (a->columns & TRACE_BIT(TRACE_COL_FIRST_BYTE) && row->extra) {
+    if (a->columns & AGG_EXTRA_TIMES && row->extra) {
         s->metrics = GROUP_METRICS;
         s->value[GROUP_FIRST_BYTE] = row->extra->first_byte_ns;
+        s->value[GROUP_QUEUE] = row->extra->queue_ns;
+        s->value[GROUP_DRIVE] = row->extra->drive_ns;
     }
     if (row->due_ns != TRACE_NONE) {
         s->value[GROUP_WAIT] = agg_add_ns(row->start_ns, -row->due_ns);

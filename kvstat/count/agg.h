@@ -13,6 +13,10 @@
 #include "lib/base/err.h"
 #include "lib/trace/trace.h"
 
+/* Times that few results have. */
+#define AGG_EXTRA_TIMES                                                                            \
+    (TRACE_BIT(TRACE_COL_FIRST_BYTE) | TRACE_BIT(TRACE_COL_QUEUE) | TRACE_BIT(TRACE_COL_DRIVE))
+
 /* The columns that kvstat reads; --by user adds its own. */
 #define AGG_COLUMNS                                                                                \
     (TRACE_BIT(TRACE_COL_TIMESTAMP) | TRACE_BIT(TRACE_COL_OPERATION) | TRACE_BIT(TRACE_COL_SIZE) | \
@@ -21,7 +25,7 @@
      TRACE_BIT(TRACE_COL_ARRIVAL) | TRACE_BIT(TRACE_COL_DURATION) | TRACE_BIT(TRACE_COL_DUE) |     \
      TRACE_BIT(TRACE_COL_ELIGIBLE) | TRACE_BIT(TRACE_COL_START) | TRACE_BIT(TRACE_COL_LATENCY) |   \
      TRACE_BIT(TRACE_COL_DEVICE) | TRACE_BIT(TRACE_COL_SLOT) | TRACE_BIT(TRACE_COL_STATUS) |       \
-     TRACE_BIT(TRACE_COL_FIRST_BYTE) | TRACE_BIT(TRACE_COL_RANK))
+     AGG_EXTRA_TIMES | TRACE_BIT(TRACE_COL_RANK))
 
 /* True for the columns of a result file: its rows have Start and latency. */
 bool agg_is_result(uint32_t columns);

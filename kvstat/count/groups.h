@@ -33,6 +33,8 @@ enum group_metric {
     GROUP_RESPONSE,   /* wait + service */
     GROUP_DEVICE,     /* part of service in which the I/O or copy was in flight */
     GROUP_FIRST_BYTE, /* issue to the first byte of the answer; of targets that tell it */
+    GROUP_QUEUE,      /* first I/O to the drive, and what the drive took; of results that tell it */
+    GROUP_DRIVE,
     GROUP_METRICS
 };
 

@@ -332,6 +332,10 @@ static const struct what {
                        "the part of service in which I/O or copy was in flight"},
     [FIGURE_FIRST_BYTE] = {"first_byte_us", FIGURE_UNIT_US, "First byte",
                            "from the start to the first byte of the answer"},
+    [FIGURE_BEFORE_DRIVE] = {"queue_us", FIGURE_UNIT_US, "Before the drive",
+                             "from the first I/O to the first request at the drive"},
+    [FIGURE_AT_DRIVE] = {"drive_us", FIGURE_UNIT_US, "At the drive",
+                         "from the first request to the last completion there"},
     [FIGURE_LOOKUPS] = {"lookups", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_HITS] = {"hits", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_MISSES] = {"misses", FIGURE_UNIT_NONE, NULL, NULL},
@@ -752,7 +756,7 @@ static bool parse_labelled(struct figure_id *id, char *name, enum figure_scope s
     bool group = scope == FIGURE_OF_GROUP;
     bool criterion = scope == FIGURE_OF_CRITERION, apart = scope == FIGURE_OF_APART;
     for (char *dot = strrchr(name, '.'); dot; dot = memrchr(name, '.', (size_t)(dot - name)))
-        if (group ? parse_what(id, dot + 1, FIGURE_OPS, FIGURE_FIRST_BYTE) ||
+        if (group ? parse_what(id, dot + 1, FIGURE_OPS, FIGURE_AT_DRIVE) ||
                         parse_what(id, dot + 1, FIGURE_FAILED, FIGURE_BYTES)
             : criterion ? parse_what(id, dot + 1, FIGURE_RELATION, FIGURE_PASSED)
             : apart     ? parse_what(id, dot + 1, FIGURE_OPS, FIGURE_SERVICE)

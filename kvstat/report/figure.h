@@ -151,7 +151,9 @@ enum figure_what {
     FIGURE_WAIT,
     FIGURE_RESPONSE,
     FIGURE_DEVICE,
-    FIGURE_FIRST_BYTE, /* only where the file has it */
+    FIGURE_FIRST_BYTE, /* this and the next two only where the file has them */
+    FIGURE_BEFORE_DRIVE,
+    FIGURE_AT_DRIVE,
     FIGURE_LOOKUPS,
     FIGURE_HITS,
     FIGURE_MISSES,

@@ -680,6 +680,15 @@ static double gib_per_s(const struct figures *f, const struct group *g, unsigned
     return g->moved ? ratio((double)g->moved / (double)UNITS_GIB, (double)ns / 1e9) : NAN;
 }
 
+/* Some are of columns that few files have. */
+static bool has_metric(const struct figures *f, unsigned metric)
+{
+    return metric == GROUP_FIRST_BYTE ? has(f, TRACE_COL_FIRST_BYTE)
+           : metric == GROUP_QUEUE    ? has(f, TRACE_COL_QUEUE)
+           : metric == GROUP_DRIVE    ? has(f, TRACE_COL_DRIVE)
+                                      : true;
+}
+
 static void put_group(struct figures *f, struct figure_id id, const struct group *g)
 {
     const struct {
@@ -694,7 +703,7 @@ static void put_group(struct figures *f, struct figure_id id, const struct group
     put_number(f, id, gib_per_s(f, g, id.by));
     for (unsigned m = 0; m < GROUP_METRICS; m++) {
         id.what = (uint8_t)(FIGURE_SIZE + m);
-        if (m != GROUP_FIRST_BYTE || has(f, TRACE_COL_FIRST_BYTE))
+        if (has_metric(f, m))
             put_hist(f, id, g->metric[m]);
     }
     id.what = FIGURE_MOVED;

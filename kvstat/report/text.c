@@ -243,6 +243,16 @@ static const char *of_times(char buf[4 * CELL], const struct figures *f, enum fa
     return buf;
 }
 
+/* "; 93 % of the device time of reads"; "": not known. The length. */
+static int of_share(char *buf, size_t room, const struct figures *f, enum fact_id id,
+                    const char *of)
+{
+    double share = figures_number(f, figure_id_fact(id));
+    return isnan(share)
+               ? 0
+               : snprintf(buf, room, "; %.0f %% of the device time of %s", 100 * share, of);
+}
+
 /* What the drive itself took (--device-times), and how cold the target was (--cold). */
 static void put_drive(FILE *out, const struct figures *f)
 {
@@ -262,7 +272,10 @@ static void put_drive(FILE *out, const struct figures *f)
                  reads[0] ? "requests to read: " : "", reads,
                  writes[0] ? (reads[0] ? "; to write: " : "requests to write: ") : "", writes);
     if (depth > 0)
-        snprintf(line + len, sizeof(line) - (size_t)len, "; %.3g at the drive on average", depth);
+        len += snprintf(line + len, sizeof(line) - (size_t)len, "; %.3g at the drive on average",
+                        depth);
+    len += of_share(line + len, sizeof(line) - (size_t)len, f, FACT_DRIVE_READ_SHARE, "reads");
+    of_share(line + len, sizeof(line) - (size_t)len, f, FACT_DRIVE_WRITE_SHARE, "writes");
     cell_paragraph(out, "Drive times", line);
 }
 
@@ -1064,7 +1077,7 @@ static void put_series_queues(FILE *out, const struct intervals *s)
 void report_text_asked(FILE *out, const struct figures *f)
 {
     static const struct section groups = {FIGURE_OF_GROUP, "Groups of --by", "group", " by group",
-                                          FIGURE_FIRST_BYTE};
+                                          FIGURE_AT_DRIVE};
     const struct intervals *series = figures_intervals(f);
     struct figure_part group = {0};
     put_reuse(out, f);
@@ -1079,7 +1092,7 @@ void report_text_asked(FILE *out, const struct figures *f)
 void report_text(FILE *out, const struct figures *f, const struct verdict *verdict)
 {
     static const struct section operations = {FIGURE_OF_DIRECTION, "Tiers and operations",
-                                              "operation", "", FIGURE_FIRST_BYTE},
+                                              "operation", "", FIGURE_AT_DRIVE},
                                 phases = {FIGURE_OF_PHASE, "Phases", "phase", " by phase",
                                           FIGURE_SERVICE};
     bool result = figures_is_result(f);

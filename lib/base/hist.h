@@ -21,7 +21,7 @@ int hist_record_n(struct hist *h, int64_t value, uint64_t n);
 void hist_prefetch(const struct hist *h, int64_t value);
 /* Adds value[i] to h[i] for i < n <= HIST_BATCH; their cache misses overlap. 0, or -ENOMEM (nothing
  * was added). */
-#define HIST_BATCH 96
+#define HIST_BATCH 128
 int hist_record_batch(struct hist *const h[], const int64_t value[], size_t n);
 /* Adds all counts of from to into. 0, or -ENOMEM (into is then partly merged). */
 int hist_merge(struct hist *into, const struct hist *from);

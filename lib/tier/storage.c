@@ -426,6 +426,7 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
                                       .policy = {.chunk_bytes = chunk_for(o),
                                                  .buffered = !direct,
                                                  .sync_objects = o->sync_objects}};
+    disk_map_find(fd, &w->policy.map);
     if (o->slab) {
         t->slab = o->slab;
         t->space = layout_slab_pool(o->slab);

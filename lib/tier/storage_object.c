@@ -73,6 +73,24 @@ static bool needs_stage(const struct storage_object *ob, const struct storage_po
     return true;
 }
 
+/* Where the bytes that were moved lie on the disk: before the file is closed, which may be removed
+ * next. */
+static void find_where(const struct storage_object *ob, const struct storage_policy *p)
+{
+    uint32_t pos = (uint32_t)(uintptr_t)ob->op->place;
+    struct disk_where *w = &ob->op->where;
+    uint64_t left = ob->bytes;
+    struct extent x;
+
+    w->known = p->files ? ob->opened && !ob->slot : true;
+    if (p->files && w->known)
+        disk_map_add(&p->map, ob->fd, 0, ob->bytes, w);
+    for (; !p->files && left > 0 && extent_walk(p->space, &pos, &x); left -= x.len) {
+        x.len = x.len < left ? x.len : left;
+        disk_map_add(&p->map, p->slab_fd, p->slab_begin + x.offset, x.len, w);
+    }
+}
+
 enum storage_stage storage_object_next(struct storage_object *ob, const struct storage_policy *p)
 {
     static const enum io_call call[] = {
@@ -87,6 +105,11 @@ enum storage_stage storage_object_next(struct storage_object *ob, const struct s
         ob->stage++;
     if (ob->stage == STORAGE_MOVE)
         return STORAGE_MOVE;
+    if (op->where.wanted && ob->stage >= STORAGE_CLOSE && !ob->placed) {
+        ob->placed = true;
+        if (op->status == 0 && ob->bytes > 0)
+            find_where(ob, p);
+    }
     if (ob->stage == STORAGE_DONE) { /* a slab's space is the tier's to release */
         if (p->files && write && op->status == 0)
             op->place = place_of(ob->bytes, 0);

@@ -17,6 +17,7 @@ struct storage_policy {
     int slab_fd;                     /* the slab; the tier allocates its space */
     const struct extent_pool *space; /* op->place is one of its lists */
     uint64_t slab_begin;             /* offset of the space in the slab */
+    struct disk_map map;             /* of the slab, or of the files */
     uint32_t chunk_bytes;
     bool buffered;     /* no O_DIRECT: pages are written back and dropped after each object */
     bool sync_objects; /* fdatasync what was written */
@@ -46,6 +47,7 @@ struct storage_object {
     bool slot, opened;
     bool occupied;         /* another file of the name was found */
     bool removed;          /* its file is gone */
+    bool placed;           /* where it lies on disk was asked */
     bool torn;             /* a failed write left a file that could not be removed */
     uint64_t bytes;        /* to move, in whole blocks */
     uint64_t issued;       /* of these, handed out in chunks */

@@ -317,7 +317,8 @@ static bool take_operations(struct storage_thread *t)
         t->free_objects = ob->next;
         /* What is written gets a descriptor: the kernel tells failed writes when one is closed
          * (network file systems, FUSE), and never when a slot is. */
-        slot = t->file_slots && op->verb != TIER_WRITE ? (int)(ob - t->objects) : -1;
+        bool plain = op->verb == TIER_WRITE || op->where.wanted; /* where it lies is asked of one */
+        slot = t->file_slots && !plain ? (int)(ob - t->objects) : -1;
         storage_object_begin(ob, &t->o.policy, op, slot);
         if (op->status < 0)
             ob->issued = ob->bytes;
@@ -392,6 +393,8 @@ static void submit_chunks(struct storage_thread *t)
             now = clock_now_ns();
         if (c->object->in_flight++ == 0) {
             c->object->busy_since_ns = now;
+            if (now < c->object->op->where.first_ns)
+                c->object->op->where.first_ns = now;
             add_slot_wait(t, c->object, now);
         }
         if (++t->in_flight == t->o.depth)

@@ -12,6 +12,7 @@
 #include "lib/base/err.h"
 #include "lib/base/notes.h"
 #include "lib/data/data.h"
+#include "lib/io/disk_map.h"
 #include "lib/io/io.h"
 #include "lib/owner/lease.h"
 
@@ -95,6 +96,8 @@ struct tier_op {
                           submitter sets it to TIER_UNKNOWN_NS, engines that know overwrite it */
     uint8_t door; /* of a store with several (struct tier_door), the one that it went through; the
                      submitter sets it to TIER_NO_DOOR */
+    struct disk_where where; /* the submitter sets wanted and clears known; the storage tier fills
+                                it in, for operations that end ok */
     struct tier_parts part;
     int64_t device_ns;       /* storage or memory worked for it: meta + io + flush */
     struct data_fault fault; /* when corrupt; the submitter sets its kind to DATA_FAULT_NONE */

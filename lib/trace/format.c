@@ -131,6 +131,10 @@ static size_t put_extra(const struct trace_extra *x, enum trace_column c, char *
         return x->slot_ns == TRACE_NONE ? 0 : put_micros(dst, x->slot_ns);
     case TRACE_COL_FIRST_BYTE:
         return x->first_byte_ns == TRACE_NONE ? 0 : put_micros(dst, x->first_byte_ns);
+    case TRACE_COL_QUEUE:
+        return x->queue_ns == TRACE_NONE ? 0 : put_micros(dst, x->queue_ns);
+    case TRACE_COL_DRIVE:
+        return x->drive_ns == TRACE_NONE ? 0 : put_micros(dst, x->drive_ns);
     case TRACE_COL_RANK:
         return put_number(dst, x->rank);
     case TRACE_COL_ENDPOINT:
@@ -188,6 +192,8 @@ static inline size_t put_column(const struct trace_format *f, const struct trace
     case TRACE_COL_RANK:
     case TRACE_COL_ENDPOINT:
     case TRACE_COL_THREAD:
+    case TRACE_COL_QUEUE:
+    case TRACE_COL_DRIVE:
         return r->extra ? put_extra(r->extra, c, dst) : 0;
     case TRACE_COLUMNS:
         break;
@@ -211,7 +217,7 @@ size_t trace_format_estimate(const struct trace_format *f, const struct trace_ro
 {
     size_t n = f->columns & TRACE_RESULT ? 56 : 0;
     if (f->columns & TRACE_EXTRA)
-        n += 40 + extra_text(row);
+        n += 60 + extra_text(row);
     if (f->lines)
         return n + row->line.len + 1;
     return n + 48 + row->key.len + (f->columns & TRACE_EXTENDED ? 40 + row->user.len : 0);
@@ -325,7 +331,7 @@ struct packed_result {
 };
 
 struct packed_extra {
-    int64_t slot_ns, first_byte_ns, rank;
+    int64_t slot_ns, first_byte_ns, queue_ns, drive_ns, rank;
     uint32_t endpoint_len, thread_len;
 };
 
@@ -357,8 +363,8 @@ size_t trace_pack(const struct trace_format *f, const struct trace_row *r, char 
         const struct trace_extra *x = r->extra;
         *p++ = x != NULL;
         if (x) {
-            const struct packed_extra o = {x->slot_ns, x->first_byte_ns, x->rank, x->endpoint.len,
-                                           x->thread.len};
+            const struct packed_extra o = {x->slot_ns, x->first_byte_ns, x->queue_ns,  x->drive_ns,
+                                           x->rank,    x->endpoint.len,  x->thread.len};
             memcpy(p, &o, sizeof(o));
             p = pack_str(pack_str(p + sizeof(o), &x->endpoint), &x->thread);
         }
@@ -402,6 +408,8 @@ size_t trace_unpack(const struct trace_format *f, const char *src, struct trace_
         memcpy(&o, p, sizeof(o));
         extra->slot_ns = o.slot_ns;
         extra->first_byte_ns = o.first_byte_ns;
+        extra->queue_ns = o.queue_ns;
+        extra->drive_ns = o.drive_ns;
         extra->rank = o.rank;
         p = unpack_str(p + sizeof(o), &extra->endpoint, o.endpoint_len);
         p = unpack_str(p, &extra->thread, o.thread_len);

@@ -287,6 +287,14 @@ static bool parse_extra(const struct trace_layout *l, const struct trace_fields 
         ok &=
             parse_decimal_or_none(f.p, f.len, 3, &x->first_byte_ns) && is_length(x->first_byte_ns);
     }
+    if (l->parsed & TRACE_BIT(TRACE_COL_QUEUE)) {
+        f = trace_field(s, l->at[TRACE_COL_QUEUE]);
+        ok &= parse_decimal_or_none(f.p, f.len, 3, &x->queue_ns) && is_length(x->queue_ns);
+    }
+    if (l->parsed & TRACE_BIT(TRACE_COL_DRIVE)) {
+        f = trace_field(s, l->at[TRACE_COL_DRIVE]);
+        ok &= parse_decimal_or_none(f.p, f.len, 3, &x->drive_ns) && is_length(x->drive_ns);
+    }
     if (l->parsed & TRACE_BIT(TRACE_COL_RANK)) {
         f = trace_field(s, l->at[TRACE_COL_RANK]);
         ok &= parse_i64_or_none(f.p, f.len, &x->rank);
@@ -444,6 +452,8 @@ static const char *const fault_texts[TRACE_COLUMNS] = {
     [TRACE_COL_STATUS] = "is not a known status",
     [TRACE_COL_FIRST_BYTE] = BAD_LENGTH,
     [TRACE_COL_RANK] = "is not a whole number",
+    [TRACE_COL_QUEUE] = BAD_LENGTH,
+    [TRACE_COL_DRIVE] = BAD_LENGTH,
 };
 
 /* Parses one column behind the core alone. */

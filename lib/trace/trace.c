@@ -52,6 +52,8 @@ static const char *const column_names[] = {
     [TRACE_COL_RANK] = "Rank",
     [TRACE_COL_ENDPOINT] = "Endpoint",
     [TRACE_COL_THREAD] = "Thread",
+    [TRACE_COL_QUEUE] = "Queue_us",
+    [TRACE_COL_DRIVE] = "Drive_us",
 };
 
 static_assert(sizeof(op_words) / sizeof(*op_words) == TRACE_NOTE + 1, "a text per operation");
@@ -277,8 +279,11 @@ int trace_status_parse(const char *p, size_t len, int *status)
 
 void trace_extra_clear(struct trace_extra *extra)
 {
-    *extra = (struct trace_extra){
-        .slot_ns = TRACE_NONE, .first_byte_ns = TRACE_NONE, .rank = TRACE_NONE};
+    *extra = (struct trace_extra){.slot_ns = TRACE_NONE,
+                                  .first_byte_ns = TRACE_NONE,
+                                  .queue_ns = TRACE_NONE,
+                                  .drive_ns = TRACE_NONE,
+                                  .rank = TRACE_NONE};
 }
 
 void trace_row_clear(struct trace_row *row)

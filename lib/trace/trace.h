@@ -154,13 +154,15 @@ enum trace_column {
     TRACE_COL_RANK,
     TRACE_COL_ENDPOINT,
     TRACE_COL_THREAD,
+    TRACE_COL_QUEUE,
+    TRACE_COL_DRIVE,
     TRACE_COLUMNS
 };
 #define TRACE_BIT(column) (1u << (column))
-#define TRACE_CORE        0x3fu     /* the first six */
-#define TRACE_EXTENDED    0x1fc0u   /* Request to Duration_us */
-#define TRACE_RESULT      0xbe000u  /* Due to Status, which every result has */
-#define TRACE_EXTRA       0xf40000u /* Slot_us, First_byte_us to Thread: struct trace_extra */
+#define TRACE_CORE        0x3fu      /* the first six */
+#define TRACE_EXTENDED    0x1fc0u    /* Request to Duration_us */
+#define TRACE_RESULT      0xbe000u   /* Due to Status, which every result has */
+#define TRACE_EXTRA       0x3f40000u /* Slot_us, First_byte_us to Drive_us: struct trace_extra */
 const char *trace_column_name(enum trace_column c);
 
 #define TRACE_NONE INT64_MIN /* an empty number or time */
@@ -172,7 +174,7 @@ struct trace_str {
 
 /* Columns of some results only. Lengths of time in ns; empty fields as in struct trace_row. */
 struct trace_extra {
-    int64_t slot_ns, first_byte_ns;
+    int64_t slot_ns, first_byte_ns, queue_ns, drive_ns;
     int64_t rank;
     struct trace_str endpoint, thread;
 };

@@ -56,7 +56,8 @@ static uint64_t row_sum(const struct trace_row *r)
         r->time_ns,    (int64_t)r->size, r->op,      r->tier,          r->phase,
         r->qos,        r->class,         r->status,  r->request,       r->tokens,
         r->arrival_ns, r->duration_ns,   r->due_ns,  r->start_ns,      r->eligible_ns,
-        r->latency_ns, r->device_ns,     x->slot_ns, x->first_byte_ns, x->rank};
+        r->latency_ns, r->device_ns,     x->slot_ns, x->first_byte_ns, x->rank,
+        x->queue_ns,   x->drive_ns};
     uint64_t h = 1;
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)

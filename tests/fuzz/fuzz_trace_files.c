@@ -36,7 +36,8 @@ static uint64_t row_sum(const struct trace_row *r)
     for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
         h = h * 41 + (uint64_t)more[i];
     const struct trace_extra *x = r->extra;
-    h = h * 41 + (uint64_t)x->slot_ns * 3 + (uint64_t)x->first_byte_ns * 5 + (uint64_t)x->rank * 7;
+    h = h * 41 + (uint64_t)x->slot_ns * 3 + (uint64_t)x->first_byte_ns * 5 + (uint64_t)x->rank * 7 +
+        (uint64_t)x->queue_ns * 11 + (uint64_t)x->drive_ns * 13;
     for (uint32_t i = 0; i < x->endpoint.len; i++)
         h = h * 43 + (unsigned char)x->endpoint.p[i];
     for (uint32_t i = 0; i < x->thread.len; i++)

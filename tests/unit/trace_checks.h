@@ -101,6 +101,7 @@ static inline uint64_t row_mix(const struct trace_row *r)
     if (r->extra) {
         const struct trace_extra *x = r->extra;
         h = mix(mix(mix(h, (uint64_t)x->slot_ns), (uint64_t)x->first_byte_ns), (uint64_t)x->rank);
+        h = mix(mix(h, (uint64_t)x->queue_ns), (uint64_t)x->drive_ns);
         h = mix_str(mix_str(h, &x->endpoint), &x->thread);
     }
     return mix_str(mix(mix(h, (uint64_t)r->latency_ns), (uint64_t)r->device_ns), &r->line);

@@ -1,7 +1,8 @@
 #!/bin/sh
 # device_times.t - --device-times tells what the drive itself took, by the kernel's own events: as many requests and bytes as the
 # device's counters have, and no time shorter than a drive of known delay takes. Without the rights it says so, and the run goes
-# on or fails as asked. A bug looked like times that were missing without a word, or an instance that was left behind.
+# on or fails as asked. Each row knows the requests that its own I/O became, on files, slabs, parts of disks, ext4 and xfs, and its
+# parts are no longer than the whole; where its place on the drive is not known, it says so. A bug looked like times that were missing without a word, or an instance that was left behind.
 # builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
@@ -11,7 +12,7 @@ summary=$TMP/s.json
 loops='' children=''
 leave() {
     left=$?
-    umount "$TMP/inner" 2>/dev/null
+    umount "$TMP/inner" "$TMP/xfs" 2>/dev/null
     for l in $loops; do losetup -d "$l"; done
     umount "$TMP/slow" 2>/dev/null
     for child in $children; do kill "$child"; done 2>/dev/null
@@ -26,9 +27,14 @@ awk 'BEGIN {
 }' >"$TMP/t.csv"
 replay() { "$BIN/kvreplay" --full --summary "$summary" -o "$TMP/r.csv.zst" "$@" 2>"$TMP/err"; }
 tracing=/sys/kernel/tracing
-left_behind() { find $tracing/instances -mindepth 1 -maxdepth 1 -name 'kvtrace-*' | wc -l; }
+# Instances of processes that have ended: other runs may be going on.
+left_behind() {
+    for instance in "$tracing"/instances/kvtrace-*; do
+        [ ! -d "$instance" ] || kill -s 0 "${instance##*-}" 2>/dev/null || echo "$instance"
+    done | wc -l
+}
 
-mkdir "$TMP/here"
+mkdir "$TMP/here" "$TMP/xfs"
 umount $tracing /sys/kernel/debug/tracing 2>/dev/null
 replay --target "$TMP/here/kv" "$TMP/t.csv"
 is 'not asked for' "$(json "$summary" '.evidence.device_times, .drive_times')" 'null null'
@@ -81,13 +87,64 @@ is 'times are within our own' "$(json "$summary" '.evidence | .device_times.driv
 like 'in the text' "$(cat "$TMP/err")" "^drive $name, reads up to [0-9]+ [KM]iB: [0-9]+ requests, [0-9.]+ MiB, P50 "
 is 'no instance is left' "$(left_behind)" 0
 
+# Each row knows the requests that it became, whatever lies between it and the device.
+column() { zstd -dcq "$TMP/r.csv.zst" | awk -F, -v want="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == want) c = i; next } { print $c }'; }
+rows_of_requests() { json "$summary" '.evidence.device_times | .rows, .rows_without_requests, .rows_not_placed'; }
+# add_up NAME: the part before the drive and that at it are no more than the row's time.
+add_up() {
+    column Queue_us >"$TMP/queue" && column Drive_us >"$TMP/drive" && column Latency_us >"$TMP/latency"
+    is "$1: every row has both times" "$(paste -d ' ' "$TMP/queue" "$TMP/drive" | grep -Ec '^[0-9.]+ [0-9.]+$')" "$2"
+    is "$1: no more than its own time" "$(paste "$TMP/queue" "$TMP/drive" "$TMP/latency" | awk '$1 + $2 > $3 + 5')" ''
+}
+is 'files on ext4: each row is joined' "$(rows_of_requests)" '80 0 0'
+add_up 'files on ext4' 80
+is 'of as many rows by direction' "$(json "$summary" '[.drive_rows[] | [.op, .rows]]')" '[["Read",64],["Write",16]]'
+is 'with all bytes at least' "$(json "$summary" '.drive_rows | all(.bytes_per_row >= 1048576 and .requests_per_row >= 1)')" true
+is 'the depth over the run has the same sum' "$(json "$summary" '[.drive_depth[].mean_depth] | length > 0 and all(. >= 0)')" true
+for how in '--layout slab' '--ioengine psync' '--spread hash --target'; do
+    case $how in
+    *target) mkdir "$TMP/inner/two" && how="$how $TMP/inner/two/kv" ;;
+    esac
+    ok "$how: a run" with "$how" replay --device-times yes --inflight 4 --target "$TMP/inner/kv" "$TMP/t.csv"
+    is "$how: each row is joined" "$(rows_of_requests)" '80 0 0'
+    add_up "$how" 80
+done
+ok 'an engine that hides its files' replay --device-times yes --inflight 4 --target "file:$TMP/inner/e?like=lmcache-fs" "$TMP/t.csv"
+is 'its rows are not placed' "$(rows_of_requests)" '0 0 80'
+is 'and have no times' "$(column Drive_us | sort -u | tr -d '\n')" ''
+like 'which is said' "$(cat "$TMP/err")" '^rows without requests at the drive: 0; whose place on it is not known: 80$'
+replay --device-times yes --target "$TMP/inner/kv" --chunk-size 256K --inflight 4 "$TMP/t.csv"
+
+"$BIN/kvstat" --json "$TMP/r.csv.zst" >"$TMP/k.json"
+is 'kvstat has the times' "$(json "$TMP/k.json" '.tiers[] | select(.tier == "Tier-2") | .read.queue_us.count, .read.drive_us.count, .write.drive_us.count')" \
+    '64 64 16'
 "$BIN/kvstat" --full "$TMP/r.csv.zst" >"$TMP/full"
+like 'and shows them' "$(cat "$TMP/full")" '^At the drive - from the first request to the last completion there$'
 like 'in the report' "$(tr -s '\n ' ' ' <"$TMP/full")" 'Drive times requests to read: [0-9,]+, p50 [0-9.]+ .s, p95 [0-9.]+ .s; to write: .* at the drive on average'
 
 # What a killed run leaves, the next one removes.
 mkdir $tracing/instances/kvtrace-4194303
 replay --device-times yes --target "$TMP/inner/kv" "$TMP/t.csv"
 is 'nor by a run that was killed' "$(left_behind)" 0
+
+# A part of a disk: the kernel counts sectors from the disk's beginning. And xfs.
+truncate -s 400M "$TMP/parts.img"
+if command -v sfdisk >/dev/null && echo 'start=40960, size=204800' | sfdisk -q "$TMP/parts.img" 2>/dev/null &&
+    device=$(losetup --find --show --partscan --direct-io=on "$TMP/parts.img") && loops="$device $loops" && [ -b "${device}p1" ]; then
+    ok 'a part of a disk' replay --device-times yes --inflight 4 --target "${device}p1" --destroy-data "$TMP/t.csv"
+    is 'a part of a disk: each row is joined' "$(rows_of_requests)" '80 0 0'
+    add_up 'a part of a disk' 80
+else
+    ok 'a part of a disk # SKIP no sfdisk, or no nodes of parts of loop devices' true
+fi
+if command -v mkfs.xfs >/dev/null && device=$(losetup --find --show --direct-io=on "$TMP/parts.img") && loops="$device $loops" &&
+    mkfs.xfs -q -f "$device" 2>/dev/null && mount "$device" "$TMP/xfs" 2>/dev/null; then
+    ok 'files on xfs' replay --device-times yes --inflight 4 --target "$TMP/xfs/kv" "$TMP/t.csv"
+    is 'files on xfs: each row is joined' "$(rows_of_requests)" '80 0 0'
+    add_up 'files on xfs' 80
+else
+    ok 'files on xfs # SKIP no mkfs.xfs, or the kernel has no xfs' true
+fi
 
 # A drive that takes 20 ms for each read: no request is told to be faster, nor slower than the row that waited for it.
 mkdir "$TMP/slow"
@@ -106,6 +163,16 @@ if grep -q " $TMP/slow fuse" /proc/self/mounts && truncate -s 32M "$TMP/slow/dis
     }' >"$TMP/slow.csv"
     ok 'a drive of known delay' replay --device-times yes --inflight 1 --target "$device" --destroy-data "$TMP/slow.csv"
     is 'takes that long' "$(json "$summary" ".evidence.device_times.drive_read_us | .count >= 40, .min >= 20000")" 'true true'
+    is 'one request for each row, with its bytes' "$(json "$summary" '[.drive_rows[] | .requests_per_row, .bytes_per_row] | unique')" \
+        '[1,65536]'
+    is 'each row is joined' "$(rows_of_requests)" '44 0 0'
+    add_up 'a drive of known delay' 44
+    column Start >"$TMP/start" && column Device_us >"$TMP/device"
+    is 'rows are in the order of their ends' \
+        "$(paste "$TMP/start" "$TMP/latency" | awk '{ end = $1 * 1e6 + $2; if (end < last - 0.1) print; last = end }')" ''
+    is 'no read was shorter than the delay' "$(tail -n 40 "$TMP/drive" | awk '$1 < 20000')" ''
+    paste "$TMP/queue" "$TMP/drive" "$TMP/device" | tail -n 40 |
+        awk '{ q += $1; d += $2; all += $3 } END { printf "# of the device time of reads %.3f %% before the drive, %.3f %% at it, %.3f %% behind it\n", 100 * q / all, 100 * d / all, 100 * (all - q - d) / all }'
     is 'and no longer than its rows' "$(json "$summary" '(.evidence.device_times.drive_read_us.p50 - 1) <=
         (tier("Tier-2").read.io_us.p50 * 1.001)')" true
     python3 - "$TMP/took" "$(json "$summary" .evidence.device_times.drive_read_us.p50)" <<'END' | sed 's/^/# /'

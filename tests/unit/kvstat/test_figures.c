@@ -101,7 +101,7 @@ static void names_lead_back(void **state)
         "Tier-2/Read/Decode", "-/Generate/-", "a.ops.b", "x.y/z", "p95", "..", "service_us.count"};
     for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
         struct figure_id id = {.scope = FIGURE_OF_GROUP, .label = labels[i]};
-        whole_part_reads_back(id, FIGURE_OPS, FIGURE_FIRST_BYTE);
+        whole_part_reads_back(id, FIGURE_OPS, FIGURE_AT_DRIVE);
         whole_part_reads_back(id, FIGURE_FAILED, FIGURE_BYTES);
     }
     struct figure_id apart = {.scope = FIGURE_OF_APART, .label = "failed GET"};

@@ -119,6 +119,7 @@ static const struct pool pools[TRACE_COLUMNS + 1] = {
     [TRACE_COL_STATUS] = POOL(statuses),   [TRACE_COL_SLOT] = POOL(micros),
     [TRACE_COL_FIRST_BYTE] = POOL(micros), [TRACE_COL_RANK] = POOL(numbers),
     [TRACE_COL_ENDPOINT] = POOL(keys),     [TRACE_COL_THREAD] = POOL(keys),
+    [TRACE_COL_QUEUE] = POOL(micros),      [TRACE_COL_DRIVE] = POOL(micros),
     [TRACE_COLUMNS] = POOL(notes)};
 
 /* One layout, a row to be made for it, and what the two parsers say. */
@@ -173,7 +174,8 @@ static bool same_text(struct trace_str a, struct trace_str b)
 /* Field by field: the padding between them may be anything. */
 static bool same_extra(const struct trace_extra *a, const struct trace_extra *b)
 {
-    return a->slot_ns == b->slot_ns && a->first_byte_ns == b->first_byte_ns && a->rank == b->rank &&
+    return a->slot_ns == b->slot_ns && a->first_byte_ns == b->first_byte_ns &&
+           a->queue_ns == b->queue_ns && a->drive_ns == b->drive_ns && a->rank == b->rank &&
            same_text(a->endpoint, b->endpoint) && same_text(a->thread, b->thread);
 }
 

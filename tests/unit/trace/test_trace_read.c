@@ -242,9 +242,9 @@ static void test_extra_columns(void **state)
     struct scratch *t = *state;
     static const char text[] =
         "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Due,Eligible,Start,Latency_us,"
-        "Device_us,Slot_us,Status,First_byte_us,Rank,Endpoint,Thread\n"
-        "1,Read,5,Tier-2,k,Decode,,0,0,12.5,1,0.25,S3:SlowDown,3.125,7,\"http://a,b/\",t-1\n"
-        "2,Read,5,Tier-2,k,Decode,,0,0,12.5,1,,lost,,,,\n";
+        "Device_us,Slot_us,Status,First_byte_us,Rank,Endpoint,Thread,Queue_us,Drive_us\n"
+        "1,Read,5,Tier-2,k,Decode,,0,0,12.5,1,0.25,S3:SlowDown,3.125,7,\"http://a,b/\",t-1,0.5,10\n"
+        "2,Read,5,Tier-2,k,Decode,,0,0,12.5,1,,lost,,,,,,\n";
     struct trace_read_opts o = {.want_line = true};
     struct single s = read_single(t->path[0], text, &o);
     const struct trace_row *r = s.row;
@@ -253,12 +253,14 @@ static void test_extra_columns(void **state)
     assert_string_equal(trace_status_text(r->status), "S3:SlowDown");
     assert_int_equal(r->extra->slot_ns, 250);
     assert_int_equal(r->extra->first_byte_ns, 3125);
+    assert_true(r->extra->queue_ns == 500 && r->extra->drive_ns == 10000);
     assert_int_equal(r->extra->rank, 7);
     assert_str(r->extra->endpoint, "http://a,b/");
     assert_str(r->extra->thread, "t-1");
     assert_str(r->line, "1,Read,5,Tier-2,k,Decode");
     assert_int_equal(r[1].status, TRACE_LOST);
     assert_true(r[1].extra->slot_ns == TRACE_NONE && r[1].extra->first_byte_ns == TRACE_NONE);
+    assert_true(r[1].extra->queue_ns == TRACE_NONE && r[1].extra->drive_ns == TRACE_NONE);
     assert_true(r[1].extra->rank == TRACE_NONE);
     assert_int_equal(r[1].extra->endpoint.len + r[1].extra->thread.len, 0);
     assert_str(trace_header(s.r), "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase");

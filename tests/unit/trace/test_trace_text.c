@@ -46,6 +46,8 @@ static void test_columns(void **state)
     assert_string_equal(trace_column_name(TRACE_COL_RANK), "Rank");
     assert_string_equal(trace_column_name(TRACE_COL_ENDPOINT), "Endpoint");
     assert_string_equal(trace_column_name(TRACE_COL_THREAD), "Thread");
+    assert_string_equal(trace_column_name(TRACE_COL_QUEUE), "Queue_us");
+    assert_string_equal(trace_column_name(TRACE_COL_DRIVE), "Drive_us");
     assert_int_equal(TRACE_CORE | TRACE_EXTENDED | TRACE_RESULT | TRACE_EXTRA,
                      (1u << TRACE_COLUMNS) - 1);
     assert_int_equal(TRACE_EXTRA & (TRACE_CORE | TRACE_EXTENDED | TRACE_RESULT), 0);
