@@ -552,6 +552,7 @@ static void finish_transfers(struct engine_run *r, bool gpu, uint64_t step)
     struct transfer t;
     while (transfers_take(r->transfers, gpu, r->clock.now_ns, step, &t)) {
         r->idle = 0;
+        r->asked |= gpu; /* the step of now did not know it: the next one may */
         r->cache.ops->transfer_done(r->cache.cache, t.id);
         if (t.kind != KV_LOAD || !t.request)
             continue;
