@@ -642,6 +642,8 @@ static int read_root(struct reading *r, const struct jsonin_v *v)
 static int read_document(struct reading *r, const char *where, const struct jsonin_v *v,
                          struct err *e)
 {
+    if (HAS(v, "answer", "users.this", "variants"))
+        return err_set(e, -ENODATA, ERR_INPUT, where, "is an answer: --answer shows it");
     int rc = read_root(r, v);
     if (rc == -ENOTSUP)
         return err_set(e, rc, ERR_INPUT, where,

@@ -26,9 +26,11 @@
 #define SLOWED_ERRORS 5.0
 #define SLOWED_LEAST  3 /* pieces of time on either side */
 
-/* Waiting for processors lengthens some rows by more than the mean: a percentile by up to so many
- * times its share of the run. */
-#define WAITING_TIMES 10
+/* Waiting for a processor lengthens a row by at most so many times the longest wait: its own, and
+ * those of the rows that it waited for. */
+#define WAITING_TIMES 2
+/* Others' bytes lengthen times by at most so many times their share of this test's bytes. */
+#define FOREIGN_TIMES 10
 
 static const uint8_t operations[CONFIRM_OPS] = {TRACE_READ, TRACE_WRITE};
 static const char *const words[CONFIRM_OPS] = {"reads", "writes"};
@@ -158,6 +160,7 @@ void confirm_take(struct confirm_side *side, const struct figures *f,
     side->own_bytes = fact(f, FACT_OWN_READ_BYTES) + fact(f, FACT_OWN_WRITE_BYTES);
     side->foreign_bytes = foreign_of(f, side->op[CONFIRM_WRITES].samples);
     side->largest_gap_s = fact(f, FACT_LARGEST_GAP_US) / 1e6;
+    side->run_delay_s = fact(f, FACT_RUN_DELAY_S);
     side->throttled_s = fact(f, FACT_THROTTLED_S);
     side->cpu_quota = fact(f, FACT_CPU_QUOTA);
     side->processor_share = known(fact(f, FACT_RUN_DELAY_SHARE)) + known(fact(f, FACT_STEAL_SHARE));
@@ -175,28 +178,30 @@ enum nearness {
 
 struct compared {
     enum nearness nearness;
-    bool slower; /* of the figure that differs most */
-    double most; /* its ratio as a logarithm, without sign */
+    bool slower;   /* of the figure that differs most */
+    double most;   /* its ratio as a logarithm, without sign */
+    double more_s; /* of a percentile: how much longer it was than the model's */
     uint64_t least_samples;
     const char *least_word;
     double to_decide; /* samples; 0: enough */
 };
 
-static void differs(struct confirm *c, struct compared *found, enum nearness how, double ratio,
+/* Takes a figure that differs (FAR or NOT_TOLD) by a ratio. Returns whether it is the one that
+ * differs most so far. */
+static bool differs(struct confirm *c, struct compared *found, enum nearness how, double ratio,
                     const char *text)
 {
     double size = fabs(log(ratio));
-    if (how == NEAR || !isfinite(size))
-        return;
+    if (!isfinite(size) || (how == NOT_TOLD && found->nearness == FAR))
+        return false;
     if (how == FAR && found->nearness == NOT_TOLD)
         found->most = 0; /* what is sure counts more than what is large */
-    if (how == NOT_TOLD && found->nearness == FAR)
-        return;
     found->nearness = how;
     if (size < found->most)
-        return;
+        return false;
     found->most = size;
     snprintf(c->difference, sizeof(c->difference), "%s", text);
+    return true;
 }
 
 static void compare_percentile(struct confirm *c, struct compared *found, unsigned op, unsigned p)
@@ -213,10 +218,10 @@ static void compare_percentile(struct confirm *c, struct compared *found, unsign
         found->to_decide = bounds->samples_to_decide;
     snprintf(text, sizeof(text), "%s %s of %s instead of the model's %s", words[op],
              percentile_words[p], cell_of_s(a, measured), cell_of_s(b, model));
-    double before = found->most;
-    differs(c, found, far ? FAR : NOT_TOLD, measured / model, text);
-    if (found->most != before)
-        found->slower = measured > model;
+    if (!differs(c, found, far ? FAR : NOT_TOLD, measured / model, text))
+        return;
+    found->slower = measured > model;
+    found->more_s = measured - model;
 }
 
 static void compare_rate(struct confirm *c, struct compared *found, unsigned op)
@@ -227,10 +232,10 @@ static void compare_rate(struct confirm *c, struct compared *found, unsigned op)
         return;
     snprintf(text, sizeof(text), "%s at %s/s instead of the model's %s/s", words[op],
              cell_size(a, measured), cell_size(b, model));
-    double before = found->most;
-    differs(c, found, FAR, measured / model, text);
-    if (found->most != before)
-        found->slower = measured < model;
+    if (!differs(c, found, FAR, measured / model, text))
+        return;
+    found->slower = measured < model;
+    found->more_s = 0;
 }
 
 /* Reads, and writes as far as there are enough of them. */
@@ -350,29 +355,27 @@ static bool blame_bytes(struct confirm *c)
     return c->cause != CONFIRM_NO_CAUSE;
 }
 
-/* What disturbed the run on the drive. slower: by what factor it was slower than its model. */
-static bool blame_run(struct confirm *c, double slower)
+/* What disturbed the run on the drive, as far as it can explain what was found. */
+static bool blame_run(struct confirm *c, const struct compared *found)
 {
     const struct confirm_side *d = &c->drive;
     bool doubted = d->times.state != VALIDITY_GOOD;
-    double share = fmax(d->processor_share, JUDGE_MOVES);
+    bool stopped = d->largest_gap_s * 1e9 >= (double)GAP_STOP_NS;
+    bool busy = d->processor_share > JUDGE_MOVES || (doubted && d->largest_gap_s > 0);
+    double foreign = d->foreign_bytes / d->own_bytes;
     char text[CONFIRM_TEXT], a[CELL], b[CELL];
-    if (doubted && d->largest_gap_s * 1e9 >= (double)GAP_STOP_NS) {
-        snprintf(text, sizeof(text),
-                 "kvreplay stood still for up to %s (stopped, or without a processor)",
-                 cell_of_s(a, d->largest_gap_s));
-        blame(c, CONFIRM_STOPPED, text, "run again, and let nothing stop it");
-    } else if (d->throttled_s * 1e9 >= JUDGE_DELAY_NS &&
-               d->throttled_s > JUDGE_MOVES * d->elapsed_s) {
+    if (d->throttled_s * 1e9 >= JUDGE_DELAY_NS && d->throttled_s > JUDGE_MOVES * d->elapsed_s) {
         snprintf(text, sizeof(text), "a quota of %.3g processors held kvreplay back for %s",
                  d->cpu_quota, cell_of_s(a, d->throttled_s));
         blame(c, CONFIRM_QUOTA, text, "raise the quota of the control group, and run again");
-    } else if (d->foreign_bytes > JUDGE_FOREIGN_SHARE * d->own_bytes) {
+    } else if (doubted && stopped && !(d->run_delay_s > d->largest_gap_s)) {
+        snprintf(text, sizeof(text), "kvreplay was stopped for %s", cell_of_s(a, d->largest_gap_s));
+        blame(c, CONFIRM_STOPPED, text, "run again, and let nothing stop it");
+    } else if (foreign > JUDGE_FOREIGN_SHARE && exp(found->most) <= 1 + FOREIGN_TIMES * foreign) {
         snprintf(text, sizeof(text), "others moved %s on the drive meanwhile, this test %s",
                  cell_size(a, d->foreign_bytes), cell_size(b, d->own_bytes));
         blame(c, CONFIRM_FOREIGN, text, "run again while nothing else uses the drive");
-    } else if ((d->processor_share > JUDGE_MOVES || (doubted && d->largest_gap_s > 0)) &&
-               slower <= 1 + WAITING_TIMES * share) {
+    } else if (busy && !(found->more_s > WAITING_TIMES * d->largest_gap_s)) {
         snprintf(text, sizeof(text),
                  "the processors were busy: kvreplay waited for one in %.0f %% of the run, once "
                  "for %s",
@@ -386,15 +389,16 @@ static bool blame_run(struct confirm *c, double slower)
 
 static void blame_change(struct confirm *c, const struct change *change)
 {
-    char text[CONFIRM_TEXT], size[CELL], written[CELL + 32] = "";
+    char text[CONFIRM_TEXT], size[CELL], a[CELL], b[CELL], written[CELL + 32] = "";
     if (change->written_bytes > 0)
         snprintf(written, sizeof(written), " and %s written",
                  cell_size(size, change->written_bytes));
     snprintf(
         text, sizeof(text),
-        "the drive became slower after %.1f s%s: its %s took %.2g times as long as the model says, "
-        "%.2g times before that",
-        change->at_s, written, words[change->op], change->after, change->before);
+        "the drive became slower after %.1f s%s: its %s took %s times as long as the model says, "
+        "%s times before that",
+        change->at_s, written, words[change->op], cell_number(a, change->after),
+        cell_number(b, change->before));
     blame(c, CONFIRM_SLOWED, text,
           "its model is of a drive that is not slowed down: measure it longer");
 }
@@ -460,7 +464,7 @@ void confirm_judge(struct confirm *c, const char *model_validity, const char *st
     char text[CONFIRM_TEXT];
     /* What disturbs a run makes it slower: one that was faster was faster all the same. */
     bool disturbed = near ? doubted : found.slower;
-    if (blame_bytes(c) || (disturbed && blame_run(c, exp(found.most)))) {
+    if (blame_bytes(c) || (disturbed && blame_run(c, &found))) {
         c->answer = found.nearness == FAR ? CONFIRM_DIFFERS : CONFIRM_UNDECIDED;
     } else if (!near && !found.slower && c->model.times.state == VALIDITY_UNRELIABLE &&
                !is_doubted(model_validity)) {

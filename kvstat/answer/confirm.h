@@ -49,7 +49,8 @@ struct confirm_side {
     char line[VALIDITY_LINE];
     bool memory; /* bytes went to memory instead of a drive */
     double foreign_bytes, own_bytes;
-    double largest_gap_s, throttled_s, cpu_quota, processor_share; /* waited for a processor */
+    double largest_gap_s, run_delay_s, throttled_s, cpu_quota,
+        processor_share; /* waited for a processor */
     struct confirm_bin bin[CONFIRM_BINS];
     size_t bins;
 };

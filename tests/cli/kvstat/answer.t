@@ -195,7 +195,7 @@ says 'a cache' 4 '^cache 40 % of the bytes read came from a cache; '
 rows drive.csv "$(doubt storage unknown 'no counters for nfs')" 1
 says 'a network' 4 '^no_counters no counters for nfs; '
 rows drive.csv "$(doubt service unreliable 'a pause'),\"evidence\":{\"largest_gap_us\":1200000}" 1
-says 'a stop' 4 '^process_stopped kvreplay stood still for up to 1\.20 s'
+says 'a stop' 4 '^process_stopped kvreplay was stopped for 1\.20 s; run again'
 rows drive.csv "$good,\"evidence\":{\"throttled_s\":9,\"cpu_quota\":0.5}" 3
 says 'a quota' 4 '^cpu_quota reads .*: a quota of 0\.5 processors held kvreplay back for 9\.00 s; raise'
 foreign='"own_read_bytes":1000000000,"own_write_bytes":0,"device_read_bytes":3000000000,"device_write_bytes":0'
@@ -203,7 +203,7 @@ rows drive.csv "$good,\"evidence\":{$foreign}" 2
 says 'others on the drive' 4 '^foreign_traffic reads .*: others moved 1\.86 GiB on the drive meanwhile, this test 954 MiB; '
 rows drive.csv "$good,\"evidence\":{\"run_delay_share\":0.3,\"steal_share\":0.1,\"largest_gap_us\":9000}" 2
 says 'busy processors' 4 '^busy_processors reads .*: kvreplay waited for one in 40 % of the run, once for 9\.00 ms; '
-rows drive.csv "$good,\"evidence\":{\"run_delay_share\":0.06,\"largest_gap_us\":9000}" 9
+rows drive.csv "$good,\"evidence\":{\"run_delay_share\":0.06,\"largest_gap_us\":20000}" 9
 says 'processors that explain a part only' 4 '^drive_slower_than_its_model '
 rows drive.csv "$(doubt service unreliable 'CPU contention')" 1
 says 'another doubt' 4 '^doubtful_run CPU contention; run again'
@@ -308,6 +308,8 @@ head -c 900 gain.json >bad.json
 exits 'a file that is cut' 2 "$kvstat" --answer bad.json
 exits 'no file' 2 "$kvstat" --answer none.json
 exits 'a result instead' 2 "$kvstat" --answer model.csv
+exits 'an answer among runs' 2 "$kvstat" gain.json
+stderr_like 'is shown by its option' 'gain.json: is an answer: --answer shows it'
 exits 'one side of a confirmation' 2 "$kvstat" --answer gain.json --confirm model.csv
 stderr_like 'needs the other' 'confirm-model go together'
 exits 'two answers need a comparison' 2 "$kvstat" --answer gain.json sata.json

@@ -20,6 +20,7 @@ static void fill(struct confirm_side *side, double scale)
                                   .own_bytes = 1e9,
                                   .foreign_bytes = NAN,
                                   .largest_gap_s = NAN,
+                                  .run_delay_s = NAN,
                                   .throttled_s = NAN,
                                   .cpu_quota = NAN,
                                   .bins = 40};
@@ -101,8 +102,9 @@ static void processors(void **state)
     struct confirm *c = create(1.4);
     c->drive.processor_share = 0.06;
     expect(c, CONFIRM_PROCESSORS, CONFIRM_DIFFERS);
-    c = create(9); /* explains a part of it at most */
+    c = create(9); /* 120 ms more, and no wait as long */
     c->drive.processor_share = 0.06;
+    c->drive.largest_gap_s = 0.05;
     expect(c, CONFIRM_SLOWER, CONFIRM_DIFFERS);
     c = create(0.5); /* nothing that disturbs a run makes it faster */
     c->drive.processor_share = 0.5;
@@ -121,6 +123,11 @@ static void processors(void **state)
     c = create(1);
     doubt(&c->drive.times, VALIDITY_UNKNOWN);
     expect(c, CONFIRM_DOUBTED, CONFIRM_UNDECIDED);
+    c = create(1); /* not stopped: it waited for a processor */
+    doubt(&c->drive.times, VALIDITY_UNRELIABLE);
+    c->drive.largest_gap_s = 0.2;
+    c->drive.run_delay_s = 4;
+    expect(c, CONFIRM_PROCESSORS, CONFIRM_UNDECIDED);
     c = create(2);
     c->drive.throttled_s = 5;
     c->drive.cpu_quota = 0.5;
@@ -139,6 +146,9 @@ static void others(void **state)
     c = create(1.1); /* they did no harm */
     c->drive.foreign_bytes = 2e9;
     expect(c, CONFIRM_NO_CAUSE, CONFIRM_AGREES);
+    c = create(9); /* nor so much */
+    c->drive.foreign_bytes = 0.2e9;
+    expect(c, CONFIRM_SLOWER, CONFIRM_DIFFERS);
     c = create(2);
     c->drive.foreign_bytes = 0.09e9;
     expect(c, CONFIRM_SLOWER, CONFIRM_DIFFERS);
