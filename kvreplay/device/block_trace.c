@@ -42,6 +42,12 @@ struct event_kind {
     struct event_field device, sector, sectors, what;
 };
 
+/* io_uring_queue_async_work: io_uring gives an I/O or a call to a worker thread. */
+struct worker_event {
+    uint16_t id; /* 0: the kernel has no such event */
+    struct event_field pid, opcode;
+};
+
 struct block_trace {
     struct block_trace_sink sink;
     char root[TRACE_PATH]; /* where tracefs is mounted */
@@ -50,6 +56,7 @@ struct block_trace {
     struct ring_page_format page;
     struct event_field type; /* common_type */
     struct event_kind event[3];
+    struct worker_event worker;
     unsigned cpus;
     int cpu[TRACE_CPUS]; /* descriptors of their buffers */
     unsigned char *bytes;
@@ -180,6 +187,28 @@ static int learn_event(struct block_trace *t, struct event_kind *k, char text[TR
     return rc;
 }
 
+/* Operations by their numbers in the kernel's interface (linux/io_uring.h, enum io_uring_op). */
+enum {
+    OP_READV = 1,
+    OP_WRITEV = 2,
+    OP_READ_FIXED = 4,
+    OP_WRITE_FIXED = 5,
+    OP_READ = 22,
+    OP_WRITE = 23
+};
+#define WORKER_EVENT "events/io_uring/io_uring_queue_async_work"
+
+/* Older kernels have other fields, or no io_uring: then it is not known. */
+static void learn_worker_event(struct block_trace *t, char text[TRACE_TEXT])
+{
+    struct worker_event *w = &t->worker;
+
+    if (read_file(t->fd, WORKER_EVENT "/format", text) < 0 ||
+        event_format_field(text, "common_pid", &w->pid) < 0 ||
+        event_format_field(text, "opcode", &w->opcode) < 0 || event_format_id(text, &w->id) < 0)
+        w->id = 0;
+}
+
 /* Only what these devices do is recorded. */
 static int set_filter(struct block_trace *t, const struct event_kind *k,
                       const struct block_trace_device *device, unsigned n)
@@ -227,6 +256,7 @@ static int set_up(struct block_trace *t, const struct block_trace_device *device
         if (rc == 0)
             rc = set_filter(t, &t->event[i], device, n);
     }
+    learn_worker_event(t, text);
     if (rc == 0)
         rc = open_buffers(t);
     t->page_bytes = t->page.data.offset + t->page.data.size;
@@ -298,6 +328,43 @@ static enum request_what what_of(const struct event_kind *k, const struct ring_e
     return c == 'R' ? REQUEST_READ : c == 'W' ? REQUEST_WRITE : REQUEST_OTHER;
 }
 
+/* A thread of this process, as it is while the events are read. */
+static bool is_ours(uint64_t tid)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/task/%llu", (unsigned long long)tid);
+    return access(path, F_OK) == 0;
+}
+
+static void take_worker_event(struct block_trace *t, const struct ring_event *v)
+{
+    struct block_trace_workers *n = &t->figures.workers;
+    uint64_t tid, opcode;
+
+    if (event_field_get(&t->worker.pid, v->data, v->len, &tid) < 0 ||
+        event_field_get(&t->worker.opcode, v->data, v->len, &opcode) < 0) {
+        t->figures.broken++;
+        return;
+    }
+    if (!is_ours(tid))
+        return;
+    switch (opcode) {
+    case OP_READV:
+    case OP_READ:
+    case OP_READ_FIXED:
+        n->reads++;
+        return;
+    case OP_WRITEV:
+    case OP_WRITE:
+    case OP_WRITE_FIXED:
+        n->writes++;
+        return;
+    default:
+        n->calls++;
+    }
+}
+
 static int take_event(struct block_trace *t, const struct ring_event *v)
 {
     uint64_t type, device, sector, sectors;
@@ -310,6 +377,8 @@ static int take_event(struct block_trace *t, const struct ring_event *v)
     for (unsigned i = 0; i < sizeof(t->event) / sizeof(t->event[0]); i++)
         if (t->event[i].id == type)
             k = &t->event[i];
+    if (!k && t->worker.id && type == t->worker.id)
+        take_worker_event(t, v);
     if (!k)
         return 0;
     if (event_field_get(&k->device, v->data, v->len, &device) < 0 ||
@@ -422,6 +491,9 @@ static int set_events(struct block_trace *t, const char *on)
         int set = write_file(t->fd, path, on);
         rc = rc < 0 ? rc : set;
     }
+    if (t->worker.id && write_file(t->fd, WORKER_EVENT "/enable", on) < 0)
+        t->worker.id = 0;
+    t->figures.workers.known = t->worker.id != 0;
     return rc;
 }
 

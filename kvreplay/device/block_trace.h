@@ -26,7 +26,14 @@ struct block_trace_sink {
     /* All that were completed before that time were given; INT64_MAX: no more come. */
     void (*until)(void *ctx, int64_t until_ns);
 };
+/* I/Os and calls of this process that io_uring could not begin at once, and gave to a thread that
+ * may wait. */
+struct block_trace_workers {
+    bool known; /* the kernel has the event */
+    uint64_t reads, writes, calls;
+};
 struct block_trace_figures {
+    struct block_trace_workers workers;
     struct request_counts counts;
     uint64_t lost;   /* events that had no room in the kernel's buffers */
     uint64_t broken; /* pages and events that could not be read */

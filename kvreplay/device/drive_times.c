@@ -255,6 +255,10 @@ void drive_times_put(const struct drive_times *t, struct facts *f)
     facts_put_number(f, FACT_DRIVE_DEPTH, whole ? mean_depth(t) : NAN);
     facts_put_times(f, FACT_DRIVE_READ_US, whole ? t->all[0] : NULL, 1e3);
     facts_put_times(f, FACT_DRIVE_WRITE_US, whole ? t->all[1] : NULL, 1e3);
+    const struct block_trace_workers *w = &t->figures.workers;
+    facts_put_count(f, FACT_URING_READS, whole && w->known, w->reads);
+    facts_put_count(f, FACT_URING_WRITES, whole && w->known, w->writes);
+    facts_put_count(f, FACT_URING_CALLS, whole && w->known, w->calls);
     drive_rows_put(whole ? t->rows : NULL, f);
 }
 
@@ -302,7 +306,24 @@ void drive_times_json(const struct drive_times *t, struct jsonout *j)
     json_depth(t, j);
 }
 
-void drive_times_text(const struct drive_times *t, FILE *out)
+/* Why io_uring may not have begun I/Os at once. */
+static void text_workers(const struct block_trace_workers *w, bool buffered, FILE *out)
+{
+    if (!w->known || w->reads + w->writes + w->calls == 0)
+        return;
+    fprintf(out, "io_uring gave to threads that wait: %llu reads, %llu writes, %llu other calls",
+            (unsigned long long)w->reads, (unsigned long long)w->writes,
+            (unsigned long long)w->calls);
+    if (w->reads + w->writes > 0)
+        fprintf(out, "%s",
+                buffered ? "; the I/O is buffered, and the page cache or file system would have "
+                           "kept the submitter waiting"
+                         : "; with O_DIRECT the file system would have kept the submitter waiting: "
+                           "for blocks that are not allocated, or for another writer of the file");
+    fputc('\n', out);
+}
+
+void drive_times_text(const struct drive_times *t, bool buffered, FILE *out)
 {
     char p50[32], p95[32], p99[32], bytes[32];
 
@@ -329,4 +350,5 @@ void drive_times_text(const struct drive_times *t, FILE *out)
                                               (double)hist_percentile(g->times, 990000)));
         }
     drive_rows_text(t->rows, out);
+    text_workers(&t->figures.workers, buffered, out);
 }

@@ -34,10 +34,11 @@ void drive_times_begin(struct drive_times *t);
 void drive_times_end(struct drive_times *t);
 /* After the end: the scalars and times by direction, as facts; "drive_times", a list by device,
  * direction and size, "drive_rows" (drive_rows.h) and "drive_depth", the mean number of requests at
- * the drives by interval, as members of the object that is open; all but the last for people. */
+ * the drives by interval, as members of the object that is open; all but the last for people, who
+ * hear what became of buffered I/O. */
 void drive_times_put(const struct drive_times *t, struct facts *f);
 void drive_times_json(const struct drive_times *t, struct jsonout *j);
-void drive_times_text(const struct drive_times *t, FILE *out);
+void drive_times_text(const struct drive_times *t, bool buffered, FILE *out);
 void drive_times_close(struct drive_times *t);
 
 #endif

@@ -119,6 +119,10 @@ static const struct fact table[FACTS] = {
      FACT_ALONE},
     {FACT_DRIVE_WRITE_SHARE, FACTS_OF_DRIVE, "drive_share_of_writes", FACT_NUMBER,
      FIGURE_UNIT_SHARE, FACT_ALONE},
+    {FACT_URING_READS, FACTS_OF_DRIVE, "reads_to_workers", FACT_COUNT, FIGURE_UNIT_NONE, FACT_SUM},
+    {FACT_URING_WRITES, FACTS_OF_DRIVE, "writes_to_workers", FACT_COUNT, FIGURE_UNIT_NONE,
+     FACT_SUM},
+    {FACT_URING_CALLS, FACTS_OF_DRIVE, "calls_to_workers", FACT_COUNT, FIGURE_UNIT_NONE, FACT_SUM},
 };
 
 const struct fact *fact_at(unsigned i)

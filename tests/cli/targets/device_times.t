@@ -109,6 +109,15 @@ for how in '--layout slab' '--ioengine psync' '--spread hash --target'; do
     is "$how: each row is joined" "$(rows_of_requests)" '80 0 0'
     add_up "$how" 80
 done
+workers() { json "$summary" '.evidence.device_times | .reads_to_workers, .writes_to_workers, .calls_to_workers'; }
+replay --device-times yes --ioengine psync --target "$TMP/inner/kv" "$TMP/t.csv"
+is 'without io_uring it has no workers' "$(workers)" '0 0 0'
+replay --device-times yes --target "$TMP/inner/kv" --chunk-size 256K "$TMP/t.csv"
+if [ "$(json "$summary" '.tiers[] | select(.tier == "Tier-2") | .engine')" = io_uring ]; then
+    is 'io_uring has workers create files' "$(json "$summary" '.evidence.device_times.calls_to_workers >= 16')" true
+    replay --device-times yes --buffered --target "$TMP/inner/kv" --chunk-size 256K "$TMP/t.csv"
+    is 'and do buffered writes on ext4, or not' "$(json "$summary" '.evidence.device_times.writes_to_workers | . >= 0 and . <= 64')" true
+fi
 ok 'an engine that hides its files' replay --device-times yes --inflight 4 --target "file:$TMP/inner/e?like=lmcache-fs" "$TMP/t.csv"
 is 'its rows are not placed' "$(rows_of_requests)" '0 0 80'
 is 'and have no times' "$(column Drive_us | sort -u | tr -d '\n')" ''
