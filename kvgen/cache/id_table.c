@@ -11,6 +11,8 @@ enum {
     FIRST_CAP = 64
 };
 #define MAX_IDS (UINT32_C(1) << 30)
+/* The next free number stands in place of an id, and must not be taken for one. */
+#define FREE(next) ((uint64_t)(next) ^ UINT64_C(0x9e3779b97f4a7c15))
 
 void id_table_free(struct id_table *t)
 {
@@ -45,7 +47,7 @@ static int grow_slots(struct id_table *t)
         return 0;
     uint32_t *old = t->slot;
     uint32_t old_slots = t->slots;
-    t->slot = calloc(slots, sizeof(*t->slot));
+    t->slot = calloc((uint64_t)slots + 1, sizeof(*t->slot));
     if (!t->slot) {
         t->slot = old;
         return -ENOMEM;
@@ -78,7 +80,7 @@ int id_table_reserve(struct id_table *t, uint64_t more)
     return grow_slots(t);
 }
 
-uint32_t id_table_find(const struct id_table *t, uint64_t id)
+uint32_t id_table_search(const struct id_table *t, uint64_t id)
 {
     if (t->slots == 0)
         return ID_NONE;
@@ -93,7 +95,7 @@ uint32_t id_table_add(struct id_table *t, uint64_t id)
     uint32_t number;
     if (t->free != 0) {
         number = t->free - 1;
-        t->free = (uint32_t)t->id[number];
+        t->free = (uint32_t)FREE(t->id[number]);
     } else
         number = t->made++;
     t->id[number] = id;
@@ -122,12 +124,12 @@ void id_table_remove(struct id_table *t, uint32_t number)
         }
     }
     t->slot[hole] = 0;
-    t->id[number] = t->free;
+    t->id[number] = FREE(t->free);
     t->free = number + 1;
     t->count--;
 }
 
 uint64_t id_table_memory(const struct id_table *t)
 {
-    return t->cap * sizeof(*t->id) + t->slots * sizeof(*t->slot);
+    return t->cap * sizeof(*t->id) + (t->slots + UINT64_C(1)) * sizeof(*t->slot);
 }

@@ -10,8 +10,8 @@
 
 /* Zero it before the first use. */
 struct id_table {
-    uint64_t *id;   /* by number; of a free number, the next free one */
-    uint32_t *slot; /* number + 1; 0: empty */
+    uint64_t *id;   /* by number; of a free number, the next free one (id_table.c) */
+    uint32_t *slot; /* number + 1; 0: empty. One more than slots: the number that was found last */
     uint32_t slots; /* twice cap */
     uint32_t cap;   /* numbers that there is room for */
     uint32_t made;  /* numbers given out so far */
@@ -23,9 +23,29 @@ void id_table_free(struct id_table *t);
 /* After this, id_table_add works for that many more ids; all numbers are below cap. 0 or -ENOMEM
  * (also for more than 2^30 ids). */
 int id_table_reserve(struct id_table *t, uint64_t more);
-uint32_t id_table_find(const struct id_table *t, uint64_t id); /* ID_NONE: absent */
-uint32_t id_table_add(struct id_table *t, uint64_t id);        /* id must be absent */
+uint32_t id_table_add(struct id_table *t, uint64_t id); /* id must be absent */
 void id_table_remove(struct id_table *t, uint32_t number);
 uint64_t id_table_memory(const struct id_table *t); /* bytes */
+
+uint32_t id_table_search(const struct id_table *t, uint64_t id); /* ID_NONE: absent */
+/* ID_NONE: absent. Ids that came one after the other are looked for one after the other, as a rule,
+ * or backwards: so the numbers beside the last one that was found (*last, at first 0) are tried
+ * first, which needs no way to a distant part of memory. */
+static inline uint32_t id_table_find_near(const struct id_table *t, uint64_t id, uint32_t *last)
+{
+    if (*last + 1 < t->made && t->id[*last + 1] == id)
+        return ++*last;
+    if (*last > 0 && *last <= t->made && t->id[*last - 1] == id)
+        return --*last;
+    const uint32_t number = id_table_search(t, id);
+    if (number != ID_NONE)
+        *last = number;
+    return number;
+}
+/* The same, near what this call found last. */
+static inline uint32_t id_table_find(const struct id_table *t, uint64_t id)
+{
+    return t->slots ? id_table_find_near(t, id, &t->slot[t->slots]) : ID_NONE;
+}
 
 #endif

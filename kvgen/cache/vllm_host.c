@@ -49,7 +49,7 @@ struct vllm_host {
     struct id_table table; /* numbers of chunks */
     uint32_t *heap;        /* LRU */
     uint32_t *aside;       /* LRU: victims, or what was passed over */
-    uint64_t heaped, capacity, chunks, ranks, may_leave;
+    uint64_t heaped, capacity, chunks, inserts, ranks, may_leave;
     uint32_t stamp;
     bool arc;
     double target;
@@ -402,13 +402,28 @@ static uint64_t arc_victims(struct vllm_host *h, uint64_t wanted, const struct k
     return victims;
 }
 
+uint64_t vllm_host_lacks(const struct vllm_host *h, uint64_t chunks)
+{
+    const uint64_t room = h->capacity - h->chunks;
+    return chunks > room ? chunks - room : 0;
+}
+
+uint64_t vllm_host_may_leave(const struct vllm_host *h)
+{
+    return h->may_leave;
+}
+
+uint64_t vllm_host_inserts(const struct vllm_host *h)
+{
+    return h->inserts;
+}
+
 bool vllm_host_make_room(struct vllm_host *h, uint64_t chunks, const struct kv_listener *l,
                          const struct kv_request *r)
 {
-    const uint64_t room = h->capacity - h->chunks;
-    if (chunks <= room)
+    const uint64_t wanted = vllm_host_lacks(h, chunks);
+    if (wanted == 0)
         return true;
-    const uint64_t wanted = chunks - room;
     if (wanted > h->may_leave)
         return false;
     if ((h->arc ? arc_victims(h, wanted, NULL, r) : lru_victims(h, wanted)) < wanted)
@@ -432,6 +447,7 @@ uint32_t vllm_host_insert(struct vllm_host *h, struct vllm_host_request *r, uint
     *c =
         (struct chunk){.position = (uint32_t)position, .readers = BEING_WRITTEN, .heap = HOST_NONE};
     h->chunks++;
+    h->inserts++;
     if (h->arc)
         list_append(h, chunk, LIST_T1);
     else

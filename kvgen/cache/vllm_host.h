@@ -47,6 +47,11 @@ void vllm_host_protect_chunk(struct vllm_host *h, uint32_t chunk);
  * chunk that leaves is told. */
 bool vllm_host_make_room(struct vllm_host *h, uint64_t chunks, const struct kv_listener *l,
                          const struct kv_request *r);
+/* How many chunks must leave for that many to come; how many may at most (some of them may be
+ * protected); and how many have come so far. */
+uint64_t vllm_host_lacks(const struct vllm_host *h, uint64_t chunks);
+uint64_t vllm_host_may_leave(const struct vllm_host *h);
+uint64_t vllm_host_inserts(const struct vllm_host *h);
 /* A new chunk, being written; there is room. */
 uint32_t vllm_host_insert(struct vllm_host *h, struct vllm_host_request *r, uint64_t key,
                           uint64_t position);

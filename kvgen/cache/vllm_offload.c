@@ -30,6 +30,13 @@ enum {
     ENDLESS = 8 /* so many fetches a chunk of the chain that were made before do not end */
 };
 
+/* The last offer, which was refused, if it can be made again without a look at its chunks. */
+struct refusal {
+    uint64_t first, end; /* chunks offered; end 0: there was none, or each must be looked at */
+    uint64_t new_chunks; /* that host memory did not have, */
+    uint64_t inserts;    /* and how many chunks had come to it so far */
+};
+
 struct offloaded {
     struct kv_request *request;
     struct vllm_host_request host;
@@ -37,9 +44,10 @@ struct offloaded {
     uint64_t *key[GROUPS]; /* of each chunk */
     uint8_t *mark[GROUPS]; /* enum chunk_mark */
     uint64_t next;         /* the first chunk that is yet to be offered */
-    uint64_t jobs;         /* under way */
-    uint64_t again;        /* fetches of what it had fetched since its last admission */
-    uint32_t *kept;        /* fixed: chunks that it fetched and that stay until it is admitted */
+    struct refusal refusal;
+    uint64_t jobs;  /* under way */
+    uint64_t again; /* fetches of what it had fetched since its last admission */
+    uint32_t *kept; /* fixed: chunks that it fetched and that stay until it is admitted */
     uint64_t keeps;
     struct offloaded *ended; /* the next one that ended in the same step */
     struct kv_held held_at_end[GROUPS];
@@ -67,7 +75,8 @@ struct block_store {
 /* A chunk of an offer, or one to be promoted. */
 struct offer_chunk {
     uint32_t group;
-    uint64_t at; /* in the chain */
+    uint64_t at;    /* in the chain */
+    uint32_t chunk; /* of host memory, as it was listed; HOST_NONE: it is not there */
     bool is_new;
 };
 
@@ -629,11 +638,12 @@ static uint64_t list_offer(struct kv_below *b, struct offloaded *s, uint64_t end
             if (!is_held(b, &held[g], at))
                 continue;
             const uint64_t key = s->key[g][at];
+            const uint32_t chunk = vllm_host_find(b->host, key);
             const bool is_new =
-                vllm_host_find(b->host, key) == HOST_NONE &&
+                chunk == HOST_NONE &&
                 (!counted || vllm_tracker_offers(&b->tracker, key) >= b->o.store_threshold);
             *new_chunks += is_new;
-            b->offer[count++] = (struct offer_chunk){g, at, is_new};
+            b->offer[count++] = (struct offer_chunk){g, at, chunk, is_new};
         }
     return count;
 }
@@ -651,11 +661,10 @@ static void tell_host(struct kv_below *b, struct offloaded *s, uint64_t count)
     vllm_host_protect(b->host);
     for (uint64_t i = 0; i < count; i++) {
         const struct offer_chunk *c = &b->offer[i];
-        const uint32_t chunk = vllm_host_find(b->host, s->key[c->group][c->at]);
-        if (chunk != HOST_NONE)
-            vllm_host_protect_chunk(b->host, chunk);
-        if (c->is_new || (chunk != HOST_NONE && vllm_host_is_ready(b->host, chunk)))
-            touch(b, s, c->group, c->at, chunk);
+        if (c->chunk != HOST_NONE)
+            vllm_host_protect_chunk(b->host, c->chunk);
+        if (c->is_new || (c->chunk != HOST_NONE && vllm_host_is_ready(b->host, c->chunk)))
+            touch(b, s, c->group, c->at, c->chunk);
     }
 }
 
@@ -680,6 +689,37 @@ static void store(struct kv_below *b, struct offloaded *s, uint64_t count, uint6
     begin(b, j, false);
 }
 
+/* An offer is refused. With LRU an offer changes nothing but the touches of its chunks, so that one
+ * whose chunks were all touched may be made again without a look at them. */
+static void refuse(struct kv_below *b, struct offloaded *s, uint64_t end, uint64_t count,
+                   uint64_t new_chunks)
+{
+    bool touched = !b->o.arc && b->o.store_threshold < 2 && count == end - s->next;
+    for (uint64_t i = 0; i < count; i++) {
+        const struct offer_chunk *c = &b->offer[i];
+        touched = touched && (s->mark[c->group][c->at] & CHUNK_TOUCHED);
+        tell(b, KV_REFUSED, TRACE_CPU, s, s->key[c->group][c->at]);
+    }
+    s->refusal = (struct refusal){.first = s->next,
+                                  .end = touched ? end : 0,
+                                  .new_chunks = new_chunks,
+                                  .inserts = vllm_host_inserts(b->host)};
+}
+
+/* Whether the offer that was refused is made again, and has no room again: each of its new chunks
+ * is still new, but for as many as have come since. */
+static bool is_refused_again(struct kv_below *b, struct offloaded *s, uint64_t end)
+{
+    const struct refusal *was = &s->refusal;
+    const uint64_t come = vllm_host_inserts(b->host) - was->inserts;
+    if (was->end != end || was->first != s->next || was->new_chunks <= come ||
+        vllm_host_lacks(b->host, was->new_chunks - come) <= vllm_host_may_leave(b->host))
+        return false;
+    for (uint64_t at = s->next; at < end; at++)
+        tell(b, KV_REFUSED, TRACE_CPU, s, s->key[0][at]);
+    return true;
+}
+
 static void offer(struct kv_below *b, void *state, uint64_t end, const struct kv_held *held)
 {
     struct offloaded *s = state;
@@ -689,14 +729,13 @@ static void offer(struct kv_below *b, void *state, uint64_t end, const struct kv
     if (end > r->max_offload_tokens)
         end = r->max_offload_tokens;
     end /= chunk_tokens(b);
-    if (end <= s->next)
+    if (end <= s->next || is_refused_again(b, s, end))
         return;
     uint64_t new_chunks;
     const uint64_t count = list_offer(b, s, end, held, &new_chunks);
     tell_host(b, s, count);
     if (new_chunks && !vllm_host_make_room(b->host, new_chunks, &b->listener, r)) {
-        for (uint64_t i = 0; i < count; i++)
-            tell(b, KV_REFUSED, TRACE_CPU, s, s->key[b->offer[i].group][b->offer[i].at]);
+        refuse(b, s, end, count, new_chunks);
         return;
     }
     for (uint64_t i = 0; i < count; i++)

@@ -8,25 +8,37 @@
 
 /* A copy, with a row unless it is pending. */
 struct copy {
+    uint8_t there : 1;
+    uint8_t stored : 1;   /* it came from above, */
+    uint8_t read : 1;     /* and a load or promotion read it */
+    uint8_t promoted : 1; /* it came from below and was not loaded yet */
+    uint8_t pending : 1;  /* its room is taken, its transfer is yet to be told */
+};
+/* All copies under one key, of which there is one at least. */
+struct copies {
+    struct copy tier[TRACE_TIERS];
     uint32_t twins;  /* GPU: blocks with that key; each is one on its way up, or cached */
     uint32_t loader; /* GPU: 1 + the request that loads it and has not cached it yet; 0: none */
-    bool stored;     /* it came from above, */
-    bool read;       /* and a load or promotion read it */
-    bool promoted;   /* it came from below and was not loaded yet */
-    bool pending;    /* its room is taken, its transfer is yet to be told */
 };
-/* All copies of a tier. */
-struct shelf {
-    struct id_table keys;
-    struct copy *copy; /* by number of the key */
-    uint32_t cap;
+
+/* Whose keys follow each other. */
+enum stream {
+    STREAM_CACHED,
+    STREAM_EXPECTED,
+    STREAM_MOVED, /* by a transfer */
+    STREAM_DROPPED,
+    STREAMS = STREAM_DROPPED + TRACE_TIERS /* of each tier */
 };
 
 struct copy_rows {
     struct copy_rows_opts o;
     struct copy_rows_out out;
     struct copy_rows_request *(*request_of)(const struct kv_request *r);
-    struct shelf shelf[TRACE_TIERS];
+    struct id_table keys;
+    struct copies *copies; /* by number of the key */
+    uint32_t cap;
+    uint32_t last[STREAMS]; /* for id_table_find_near */
+    uint64_t live[TRACE_TIERS];
     struct copy_rows_stats stats;
     bool failed;
 };
@@ -48,48 +60,67 @@ void copy_rows_free(struct copy_rows *c)
 {
     if (!c)
         return;
-    for (int t = 0; t < TRACE_TIERS; t++) {
-        id_table_free(&c->shelf[t].keys);
-        free(c->shelf[t].copy);
-    }
+    id_table_free(&c->keys);
+    free(c->copies);
     free(c);
 }
 
-/* ---- shelves ---- */
+/* ---- copies by key ---- */
 
-static struct copy *find(struct copy_rows *c, enum trace_tier tier, uint64_t key)
+/* NULL: there are none. Lent until the next put. */
+static struct copies *find(struct copy_rows *c, uint64_t key, unsigned stream)
 {
-    struct shelf *s = &c->shelf[tier];
-    const uint32_t n = id_table_find(&s->keys, key);
-    return n == ID_NONE ? NULL : &s->copy[n];
+    const uint32_t n = id_table_find_near(&c->keys, key, &c->last[stream]);
+    return n == ID_NONE ? NULL : &c->copies[n];
 }
 
-/* NULL: no memory, which copy_rows_failed says. */
-static struct copy *put(struct copy_rows *c, enum trace_tier tier, uint64_t key)
+/* Of those the one in a tier; NULL: there is none. */
+static struct copy *in(struct copies *all, enum trace_tier tier)
 {
-    struct shelf *s = &c->shelf[tier];
-    if (id_table_reserve(&s->keys, 1)) {
+    return all && all->tier[tier].there ? &all->tier[tier] : NULL;
+}
+
+/* The key is new. NULL: no memory, which copy_rows_failed says. */
+static struct copies *add(struct copy_rows *c, uint64_t key)
+{
+    if (id_table_reserve(&c->keys, 1)) {
         c->failed = true;
         return NULL;
     }
-    if (s->cap < s->keys.cap) {
-        struct copy *grown = realloc(s->copy, s->keys.cap * sizeof(*grown));
+    if (c->cap < c->keys.cap) {
+        struct copies *grown = realloc(c->copies, c->keys.cap * sizeof(*grown));
         if (!grown) {
             c->failed = true;
             return NULL;
         }
-        s->copy = grown;
-        s->cap = s->keys.cap;
+        c->copies = grown;
+        c->cap = c->keys.cap;
     }
-    const uint32_t n = id_table_add(&s->keys, key);
-    s->copy[n] = (struct copy){0};
-    return &s->copy[n];
+    const uint32_t n = id_table_add(&c->keys, key);
+    c->copies[n] = (struct copies){0};
+    return &c->copies[n];
 }
 
-static void take(struct copy_rows *c, enum trace_tier tier, uint64_t key)
+/* A copy comes to a tier that has none under that key; all: those of other tiers, perhaps NULL.
+ * NULL: no memory. */
+static struct copies *put(struct copy_rows *c, struct copies *all, enum trace_tier tier,
+                          uint64_t key)
 {
-    struct shelf *s = &c->shelf[tier];
-    id_table_remove(&s->keys, id_table_find(&s->keys, key));
+    if (!all && !(all = add(c, key)))
+        return NULL;
+    all->tier[tier] = (struct copy){.there = true};
+    c->live[tier]++;
+    return all;
+}
+
+static void take(struct copy_rows *c, struct copies *all, enum trace_tier tier)
+{
+    all->tier[tier] = (struct copy){0};
+    c->live[tier]--;
+    for (int t = 0; t < TRACE_TIERS; t++)
+        if (all->tier[t].there)
+            return;
+    id_table_remove(&c->keys, (uint32_t)(all - c->copies));
 }
 
 /* ---- rows ---- */
@@ -185,24 +216,25 @@ static void count_read(struct copy_rows *c, enum trace_tier tier, struct copy *c
     copy->read = true;
 }
 
-/* The copy whose transfer is told now; NULL: it is there already (a file that nobody writes again),
- * or it has left meanwhile, or there is no memory. named: the cache said when its room was taken.
- */
-static struct copy *arrives(struct copy_rows *c, enum trace_tier tier, uint64_t key, bool named)
+/* The copy whose transfer is told now, of all under its key; NULL: it is there already (a file that
+ * nobody writes again), or it has left meanwhile, or there is no memory. named: the cache said when
+ * its room was taken. */
+static struct copy *arrives(struct copy_rows *c, struct copies *all, enum trace_tier tier,
+                            uint64_t key, bool named)
 {
-    struct copy *copy = find(c, tier, key);
+    struct copy *copy = in(all, tier);
     if (copy && copy->pending) {
         copy->pending = false;
         return copy;
     }
-    return copy || named ? NULL : put(c, tier, key);
+    return copy || named ? NULL : in(put(c, all, tier, key), tier);
 }
 
 /* A copy comes to a tier below the GPU from a tier above. */
 static bool comes_down(struct copy_rows *c, const struct kv_transfer *t, uint64_t key)
 {
     struct copy_rows_tier *to = &c->stats.tier[t->to];
-    struct copy *copy = arrives(c, t->to, key, t->to == TRACE_CPU);
+    struct copy *copy = arrives(c, find(c, key, STREAM_MOVED), t->to, key, t->to == TRACE_CPU);
     if (!copy)
         return false;
     copy->stored = true;
@@ -234,7 +266,7 @@ static void read_blocks(struct copy_rows *c, struct copy_rows_request *q, uint64
     for (uint64_t i = 0; i < blocks; i++) {
         const uint64_t block =
             blocks > 1 && q && last < q->keys ? q->key[last + 1 + i - blocks] : key;
-        const struct copy *copy = find(c, TRACE_GPU, block);
+        const struct copy *copy = in(find(c, block, STREAM_MOVED), TRACE_GPU);
         if (copy && !copy->pending)
             read_row(c, NULL, TRACE_GPU, block, TRACE_STORE);
         else
@@ -258,14 +290,15 @@ static void store(struct copy_rows *c, struct copy_rows_request *q, const struct
 static void promote(struct copy_rows *c, const struct kv_transfer *t)
 {
     for (uint64_t i = 0; i < t->count; i++) {
-        struct copy *from = find(c, t->from, t->keys[i]);
+        struct copies *all = find(c, t->keys[i], STREAM_MOVED);
+        struct copy *from = in(all, t->from);
         if (from) {
             count_read(c, t->from, from);
             c->stats.tier[t->from].loaded++;
             c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
             read_row(c, NULL, t->from, t->keys[i], TRACE_PROMOTE);
         }
-        struct copy *copy = arrives(c, t->to, t->keys[i], true);
+        struct copy *copy = arrives(c, all, t->to, t->keys[i], true);
         if (!copy)
             continue;
         copy->promoted = true;
@@ -274,38 +307,43 @@ static void promote(struct copy_rows *c, const struct kv_transfer *t)
     }
 }
 
-/* A block comes to the GPU. *first: it is the first one with its key. NULL: no memory. */
-static struct copy *comes_up(struct copy_rows *c, uint64_t key, bool *first)
+/* A block comes to the GPU; all: the copies under its key, perhaps NULL. *first: it is the first
+ * one on the GPU. NULL: no memory. */
+static struct copies *comes_up(struct copy_rows *c, struct copies *all, uint64_t key, bool *first)
 {
-    struct copy *copy = find(c, TRACE_GPU, key);
-    *first = !copy;
-    if (!copy && !(copy = put(c, TRACE_GPU, key)))
-        return NULL;
-    copy->twins++;
+    *first = !in(all, TRACE_GPU);
+    if (*first) {
+        all = put(c, all, TRACE_GPU, key);
+        if (!all)
+            return NULL;
+        all->twins = all->loader = 0;
+    }
+    all->twins++;
     if (!*first) {
         c->stats.duplicate_bytes += c->o.block_bytes;
         if (c->stats.duplicate_bytes > c->stats.duplicate_peak_bytes)
             c->stats.duplicate_peak_bytes = c->stats.duplicate_bytes;
     }
-    return copy;
+    return all;
 }
 
 /* A block of a load comes to the GPU. Its request may have it in its blocks already. */
 static void load_block(struct copy_rows *c, struct copy_rows_request *q, uint64_t block)
 {
     const uint64_t key = q->key[block];
-    struct copy *copy = find(c, TRACE_GPU, key);
+    struct copies *all = find(c, key, STREAM_MOVED);
+    struct copy *copy = in(all, TRACE_GPU);
     bool first;
     c->stats.tier[TRACE_GPU].promoted++;
-    if (copy && copy->loader == 1 + q->number) {
-        copy->loader = 0;
+    if (copy && all->loader == 1 + q->number) {
+        all->loader = 0;
         first = copy->pending;
         copy->pending = false;
     } else {
-        copy = comes_up(c, key, &first);
-        if (!copy)
+        all = comes_up(c, all, key, &first);
+        if (!all)
             return;
-        copy->loader = 1 + q->number;
+        all->loader = 1 + q->number;
     }
     if (first)
         write_row(c, q, TRACE_GPU, key, TRACE_LOAD);
@@ -319,7 +357,7 @@ static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
         return; /* no whole chunk */
     const uint64_t end = (last + 1) * c->o.block_tokens, begin = end - c->o.chunk_tokens;
     const uint64_t from = begin > q->gpu_tokens ? begin : q->gpu_tokens;
-    struct copy *below = find(c, t->from, key);
+    struct copy *below = in(find(c, key, STREAM_MOVED), t->from);
     if (below && !below->pending) {
         /* What vLLM brought up from files counts as found there. */
         if (!q->admitted && !q->told_storage && t->from == TRACE_CPU && below->promoted) {
@@ -358,21 +396,21 @@ void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t)
 
 static void cached(struct copy_rows *c, struct copy_rows_request *q, uint64_t key)
 {
-    struct copy *there = find(c, TRACE_GPU, key);
+    struct copies *all = find(c, key, STREAM_CACHED);
     const uint64_t at = q ? position(q, key) : 0;
     bool first;
-    if (there && there->loader && (!q || there->loader == 1 + q->number)) {
-        there->loader = 0; /* its row came with the load */
+    if (in(all, TRACE_GPU) && all->loader && (!q || all->loader == 1 + q->number)) {
+        all->loader = 0; /* its row came with the load */
         return;
     }
     const bool is_loaded = q && at < q->keys && (at + 1) * c->o.block_tokens > q->gpu_tokens &&
                            at * c->o.block_tokens < q->found_tokens;
     c->stats.computed += !is_loaded;
-    there = comes_up(c, key, &first);
-    if (there && is_loaded) { /* its load is yet to be told */
-        there->loader = 1 + q->number;
-        there->pending = first;
-    } else if (there && first) {
+    all = comes_up(c, all, key, &first);
+    if (all && is_loaded) { /* its load is yet to be told */
+        all->loader = 1 + q->number;
+        all->tier[TRACE_GPU].pending = first;
+    } else if (all && first) {
         write_row(c, q && q->decodes ? NULL : q, TRACE_GPU, key,
                   q && at < q->keys ? class_of(q, at) : TRACE_USER);
     }
@@ -381,23 +419,24 @@ static void cached(struct copy_rows *c, struct copy_rows_request *q, uint64_t ke
 /* Room is taken for a copy that a transfer will bring. */
 static void expect(struct copy_rows *c, enum trace_tier tier, uint64_t key)
 {
-    struct copy *copy = find(c, tier, key);
-    if (!copy && (copy = put(c, tier, key)))
-        copy->pending = true;
+    struct copies *all = find(c, key, STREAM_EXPECTED);
+    if (!in(all, tier) && (all = put(c, all, tier, key)))
+        all->tier[tier].pending = true;
 }
 
 static void dropped(struct copy_rows *c, enum trace_tier tier, uint64_t key)
 {
     struct copy_rows_tier *stats = &c->stats.tier[tier];
-    struct copy *copy = find(c, tier, key);
+    struct copies *all = find(c, key, STREAM_DROPPED + tier);
+    const struct copy *copy = in(all, tier);
     if (!copy)
         return;
-    if (tier == TRACE_GPU && --copy->twins) {
+    if (tier == TRACE_GPU && --all->twins) {
         c->stats.duplicate_bytes -= c->o.block_bytes;
         return;
     }
     if (copy->pending) {
-        take(c, tier, key);
+        take(c, all, tier);
         return;
     }
     stats->dropped++;
@@ -407,7 +446,7 @@ static void dropped(struct copy_rows *c, enum trace_tier tier, uint64_t key)
         stats->never_read++;
         stats->never_read_bytes += c->o.chunk_bytes;
     }
-    take(c, tier, key);
+    take(c, all, tier);
     row(c, NULL,
         &(struct hierarchy_op){.op = TRACE_DELETE,
                                .tier = tier,
@@ -450,7 +489,7 @@ bool copy_rows_failed(const struct copy_rows *c)
 
 uint64_t copy_rows_live(const struct copy_rows *c, enum trace_tier tier)
 {
-    return c->shelf[tier].keys.count;
+    return c->live[tier];
 }
 
 const struct copy_rows_stats *copy_rows_stats(const struct copy_rows *c)
