@@ -39,7 +39,7 @@ lib/ranks  := part start claims ranks_one
 MPI_FILES  := lib/ranks/ranks_mpi
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
-KVGEN_FOLDERS := kvgen kvgen/meaning kvgen/source kvgen/people kvgen/sim kvgen/policy kvgen/cache kvgen/manager kvgen/serve kvgen/worth kvgen/curve kvgen/format kvgen/record
+KVGEN_FOLDERS := kvgen kvgen/meaning kvgen/source kvgen/people kvgen/sim kvgen/policy kvgen/cache kvgen/manager kvgen/serve kvgen/worth kvgen/answer kvgen/curve kvgen/format kvgen/record
 kvgen        := kvgen options option_values print_config models workload rng tier_model gpu_profile run_source ingest convert \
                 output summary provenance
 kvgen/meaning := reading stamps block_size
@@ -52,6 +52,7 @@ kvgen/cache  := chain id_table chunks lmcache lmcache_mp page_tree page_files sg
 kvgen/manager := jobs chunk_keys lmcache lmcache_mp sglang copy_tier copies
 kvgen/serve  := scheduler step_time step_setup engine_caches prompts held_rows copy_rows transfers engine_run engine_summary
 kvgen/worth  := frozen break_even worth worth_text
+kvgen/answer := criterion warm trial search window answer load report
 kvgen/curve  := curve sized_cache request_prefixes optimal engine_curve
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
 kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvgen/answer/answer.h"
+#include "kvgen/answer/load.h"
+#include "kvgen/answer/report.h"
 #include "kvgen/convert.h"
 #include "kvgen/curve/engine_curve.h"
 #include "kvgen/gpu_profile.h"
@@ -172,6 +175,7 @@ static int check_files(const struct run *r, struct err *e)
         {FILES_WRITTEN, "--format fio", second},
         {FILES_WRITTEN, "--curve", o->curve},
         {FILES_WRITTEN, "--summary", o->summary},
+        {FILES_WRITTEN, "--answer", o->answer},
         {FILES_WRITTEN, "--dump-users", o->dump_users},
         {FILES_WRITTEN, "--capture", o->capture},
         {FILES_READ, "--config", o->config},
@@ -487,7 +491,9 @@ static int open_output(struct run *r, struct err *e)
         (rc = find_epoch(r, &epoch_ns, e)) < 0 ||
         (rc = find_start_epoch(r, &start_epoch_ns, e)) < 0)
         return rc;
-    r->progress = progress_open(stderr, "kvgen", (enum progress_mode)o->progress, UNITS_NS_PER_S);
+    if (!r->progress)
+        r->progress =
+            progress_open(stderr, "kvgen", (enum progress_mode)o->progress, UNITS_NS_PER_S);
     r->provenance = make_provenance(r);
     if (!r->progress || !r->provenance)
         return err_nomem(e, "output");
@@ -560,10 +566,10 @@ static int freeze_requests(struct run *r, struct source **source, struct err *e)
     return rc;
 }
 
-static int open_engine(struct run *r, struct err *e)
+static struct engine_run_opts engine_of(const struct run *r)
 {
     const struct options *o = &r->o;
-    r->engine_opts = (struct engine_run_opts){
+    return (struct engine_run_opts){
         .source = r->source.source,
         .workload = &r->workload,
         .shared_prompts = !o->disable_prefix_caching,
@@ -575,17 +581,23 @@ static int open_engine(struct run *r, struct err *e)
         .steps = r->steps,
         .link_bytes_s = (uint64_t)(r->gpu.link_gb_s * 1e9),
         .load_ns = (int64_t)((r->gpu.overhead_given ? r->gpu.load_overhead_ms : LOAD_MS) * 1e6),
-        .files = &r->speed[TRACE_STORAGE],
-        .look = output_wants_rows(r->output) ? NULL : output_look,
-        .look_ctx = r->output};
-    if (o->curve && engine_curve_tier(&r->engine_opts.room) == TRACE_GPU)
+        .files = &r->speed[TRACE_STORAGE]};
+}
+
+static int open_engine(struct run *r, struct err *e)
+{
+    struct engine_run_opts *engine = &r->engine_opts;
+    *engine = engine_of(r);
+    engine->look = output_wants_rows(r->output) ? NULL : output_look;
+    engine->look_ctx = r->output;
+    if (r->o.curve && engine_curve_tier(&engine->room) == TRACE_GPU)
         return err_set(e, -EINVAL, ERR_INPUT, "--curve",
                        "needs a tier below the GPU, whose capacity varies (--cpu-mem, "
                        "--storage-capacity)");
-    int rc = o->curve ? freeze_requests(r, &r->engine_opts.source, e) : 0;
+    int rc = r->o.curve ? freeze_requests(r, &engine->source, e) : 0;
     return rc < 0 ? rc
-                  : engine_run_create(&r->engine, &r->engine_opts,
-                                      r->engine_opts.look ? NULL : output_row, r->output, e);
+                  : engine_run_create(&r->engine, engine, engine->look ? NULL : output_row,
+                                      r->output, e);
 }
 
 static int open_simulation(struct run *r, struct err *e)
@@ -630,6 +642,78 @@ static int open_simulation(struct run *r, struct err *e)
         r->worth_opts.requests = r->frozen;
     }
     return sim_create(&r->sim, &r->sim_opts, output_row, r->output, e);
+}
+
+/* ---- an answer ---- */
+
+static struct answer_report report_of(const struct run *r, const struct answer *a,
+                                      const struct answer_opts *o)
+{
+    struct answer_report report = {.argc = r->argc,
+                                   .argv = r->argv,
+                                   .started_wall_ns = r->started_wall_ns,
+                                   .answer = a,
+                                   .opts = o,
+                                   .model = r->model.id,
+                                   .gpu = r->gpu.name,
+                                   .measured = r->o.prefill_rate != NULL,
+                                   .tensor_parallel = r->o.tensor_parallel,
+                                   .engine = engine_choice_name(&r->o.engine),
+                                   .engine_version = engine_choice_version(&r->o.engine),
+                                   .on_full = r->o.on_full == OPTIONS_FULL_EVICT ? "evict" : "fail",
+                                   .population =
+                                       r->o.users_file ? r->o.users_file : r->o.population,
+                                   .source = "users",
+                                   .drive_text = r->o.tier_model.item[0],
+                                   .tbw = r->o.tbw,
+                                   .gpu_price = r->worth_opts.price.gpu};
+    for (int t = 0; t < TRACE_TIERS; t++)
+        report.capacity[t] = r->capacity[t] == HIERARCHY_UNLIMITED
+                                 ? UINT64_MAX
+                                 : r->capacity[t] * (t == TRACE_GPU ? 1 : r->compute.host_ranks);
+    return report;
+}
+
+/* The rows of the window, as those of a run with that many users. */
+static int write_window(struct run *r, const struct run_source_opts *source, struct answer *a,
+                        const struct answer_opts *opts, struct err *e)
+{
+    struct trace_totals totals;
+    r->o.users = a->at;
+    int rc = run_source_open(&r->source, source, e);
+    if (rc == 0)
+        rc = open_output(r, e);
+    if (rc == 0)
+        rc = answer_tell_window(a, opts, output_row, r->output, e);
+    return rc == 0 ? output_finish(r->output, &totals, e) : rc;
+}
+
+static int answer(struct run *r, const struct run_source_opts *source, struct err *e)
+{
+    const struct options *o = &r->o;
+    struct answer a = {0};
+    struct answer_opts opts = {.engine = engine_of(r),
+                               .load = load_of_users(source),
+                               .criterion = {o->ttft_ns, o->tpot_ns, o->goodput},
+                               .seed = o->seed,
+                               .seeds = (unsigned)o->seeds,
+                               .threads = thread_count(o),
+                               .asked = opt_given(r->parser, "users") ? o->users : 0,
+                               .window_ns = o->answer_window_ns};
+    opts.engine.max_requests = 0;
+    opts.progress = r->progress =
+        progress_open(stderr, "kvgen", (enum progress_mode)o->progress, UNITS_NS_PER_S);
+    int rc = r->progress ? answer_find(&a, &opts, e) : err_nomem(e, "progress");
+    progress_clear(r->progress);
+    if (rc == 0 && strcmp(o->output, "none") != 0)
+        rc = write_window(r, source, &a, &opts, e);
+    if (rc == 0) {
+        const struct answer_report report = report_of(r, &a, &opts);
+        answer_print(stderr, &report);
+        rc = answer_save(&report, o->answer, e);
+    }
+    answer_free(&a);
+    return rc;
 }
 
 /* ---- the end of a run ---- */
@@ -773,8 +857,11 @@ static int simulate(struct run *r, struct err *e)
         (rc = options_capacities(&r->o, r->capacity, e)) < 0 ||
         (rc = options_speed(&r->o, r->capacity, r->speed, e)) < 0 || (rc = set_compute(r, e)) < 0 ||
         (rc = set_steps(r, e)) < 0 || (rc = set_worth(r, e)) < 0 ||
-        (rc = options_granularity(&r->o, &r->granularity, e)) < 0 ||
-        (rc = run_source_open(&r->source, &source, e)) < 0 || (rc = open_curve(r, e)) < 0 ||
+        (rc = options_granularity(&r->o, &r->granularity, e)) < 0)
+        return rc;
+    if (r->o.answer)
+        return answer(r, &source, e);
+    if ((rc = run_source_open(&r->source, &source, e)) < 0 || (rc = open_curve(r, e)) < 0 ||
         (rc = open_output(r, e)) < 0 ||
         (rc = r->source.trace ? open_conversion(r, e) : open_simulation(r, e)) < 0)
         return rc;

@@ -63,6 +63,8 @@ enum {
 #define NOT_ENGINES   (UINT64_C(1) << 42) /* what an engine's cache decides itself */
 #define ENGINES_ONLY  (UINT64_C(1) << 43)
 #define TARGETS       (UINT64_C(1) << 44) /* what a class of requests is to get */
+#define NOT_ANSWER    (UINT64_C(1) << 45) /* what --answer decides itself */
+#define ANSWER_ONLY   (UINT64_C(1) << 46)
 #define STAMPED       (UINT64_C(1) << 36) /* inputs whose stamps may have several units */
 #define BLOCK_SIZED   (UINT64_C(1) << 37) /* inputs whose blocks may have several sizes */
 #define PERSONAS_ONLY (UINT64_C(1) << 47) /* what the habits of people decide */
@@ -290,7 +292,7 @@ const struct opt options_table[] = {
      .offset = AT(dump_users),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT,
-     .marks = GENERATES | USERS_ONLY | PERSONAS_ONLY,
+     .marks = GENERATES | USERS_ONLY | PERSONAS_ONLY | NOT_ANSWER,
      .help = "Write the users to this CSV; - is standard output."},
     {.name = "arrival",
      .type = OPT_ENUM,
@@ -341,14 +343,14 @@ const struct opt options_table[] = {
      .flags = OPT_COMMON,
      .arg = "TIME",
      .max = 30000 * 86400e9,
-     .marks = TIMED,
+     .marks = TIMED | NOT_ANSWER,
      .help = "Virtual time after which the run ends (real time with live events); 0: no limit. "
              "Unless given, 60 s for synthetic users."},
     {.name = "max-requests",
      .type = OPT_U64,
      .offset = AT(max_requests),
      .arg = "N",
-     .marks = GENERATES,
+     .marks = GENERATES | NOT_ANSWER,
      .help = "Submit at most N requests; 0: no limit."},
     {.name = "seed",
      .type = OPT_U64,
@@ -721,7 +723,7 @@ const struct opt options_table[] = {
      .type = OPT_FLAG,
      .offset = AT(worth),
      .flags = OPT_NO_EFFECT,
-     .marks = GENERATES | COMPUTED_ONLY | NOT_ENGINES,
+     .marks = GENERATES | COMPUTED_ONLY | NOT_ENGINES | NOT_ANSWER,
      .help = "Show what each tier is worth. The same requests are simulated with all tiers, "
              "without each tier, and without any cache."},
     {.name = "ttft-target",
@@ -729,7 +731,7 @@ const struct opt options_table[] = {
      .offset = AT(ttft_target),
      .arg = "CLASS=TIME",
      .flags = OPT_NO_EFFECT | OPT_EXPERT,
-     .marks = GENERATES | COMPUTED_ONLY | TARGETS,
+     .marks = GENERATES | COMPUTED_ONLY | TARGETS | NOT_ANSWER,
      .help = "With --worth, or --cache of an engine: show the share of a class's requests whose "
              "first token comes within this time."},
     {.name = "price",
@@ -737,9 +739,10 @@ const struct opt options_table[] = {
      .offset = AT(price),
      .arg = "gpu=N/h,dram=N/h,nvme=N/h",
      .flags = OPT_NO_EFFECT | OPT_EXPERT,
-     .marks = GENERATES | COMPUTED_ONLY | WORTH_ONLY | NOT_ENGINES,
-     .help = "With --worth: show what a million input tokens cost. Prices are for an hour: of a "
-             "GPU, of a GiB of Tier-1 (dram) and of a GiB of Tier-2 (nvme)."},
+     .marks = GENERATES | COMPUTED_ONLY | WORTH_ONLY,
+     .help = "With --worth: show what a million input tokens cost; with --answer: what the drive "
+             "saves. Prices are for an hour: of a GPU, of a GiB of Tier-1 (dram) and of a GiB of "
+             "Tier-2 (nvme)."},
     {.name = "max-concurrent-allocs",
      .type = OPT_U64,
      .offset = AT(max_concurrent_allocs),
@@ -759,13 +762,75 @@ const struct opt options_table[] = {
      .help = "Rated endurance of the drive of Tier-2, in terabytes written (10^12 bytes). The "
              "summary then has the years that it lasts under this load."},
 
+    {.type = OPT_HEADING, .help = "Users that a drive holds"},
+    {.name = "answer",
+     .type = OPT_TEXT,
+     .offset = AT(answer),
+     .arg = "FILE",
+     .flags = OPT_NO_EFFECT,
+     .marks = GENERATES,
+     .help = "Find how many users the drive of Tier-2 holds, beside no drive and a drive that "
+             "takes no time, and write that as JSON. With --users N the answer is about N. "
+             "--output gets the rows of Tier-2 in a few seconds of it."},
+    {.name = "ttft",
+     .type = OPT_DURATION,
+     .offset = AT(ttft_ns),
+     .arg = "TIME",
+     .def = "2s",
+     .min = 1e6,
+     .max = 3600e9,
+     .flags = OPT_NO_EFFECT,
+     .marks = GENERATES | ANSWER_ONLY,
+     .help = "Longest time until the first token of a good request. Prompts that take longer by "
+             "themselves may take 1.1 times that."},
+    {.name = "tpot",
+     .type = OPT_DURATION,
+     .offset = AT(tpot_ns),
+     .arg = "TIME",
+     .def = "100ms",
+     .min = 1e5,
+     .max = 3600e9,
+     .flags = OPT_NO_EFFECT,
+     .marks = GENERATES | ANSWER_ONLY,
+     .help = "Longest mean time between the tokens of a good request."},
+    {.name = "goodput",
+     .type = OPT_SHARE,
+     .offset = AT(goodput),
+     .arg = "SHARE",
+     .def = "0.95",
+     .min = 0.01,
+     .max = 1,
+     .flags = OPT_NO_EFFECT,
+     .marks = GENERATES | ANSWER_ONLY,
+     .help = "Share of the requests of each service class that must be good."},
+    {.name = "seeds",
+     .type = OPT_U64,
+     .offset = AT(seeds),
+     .arg = "N",
+     .def = "5",
+     .min = 1,
+     .max = 100,
+     .flags = OPT_NO_EFFECT,
+     .marks = GENERATES | ANSWER_ONLY,
+     .help = "Seeds that are searched, from --seed on. The answer is their median, with the least "
+             "and the largest."},
+    {.name = "answer-window",
+     .type = OPT_DURATION,
+     .offset = AT(answer_window_ns),
+     .arg = "TIME",
+     .def = "15s",
+     .min = 1e9,
+     .max = 86400e9,
+     .marks = GENERATES | ANSWER_ONLY,
+     .help = "Length of the part of the simulation that --output gets."},
+
     {.type = OPT_HEADING, .help = "Hit rate against capacity"},
     {.name = "curve",
      .type = OPT_TEXT,
      .offset = AT(curve),
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = KEPT_TIERS,
+     .marks = KEPT_TIERS | NOT_ANSWER,
      .help =
          "Write the hit rate by capacity as CSV. With --cache of an engine, of its lowest tier: "
          "the requests are served once for each capacity."},
@@ -812,7 +877,7 @@ const struct opt options_table[] = {
      .def = "kvtrace",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
      .choices = "kvtrace|mlperf|sai3|warp|fio|libcachesim|oracle",
-     .marks = WRITES,
+     .marks = WRITES | NOT_ANSWER,
      .help = "Format of the trace. kvtrace: all columns; mlperf: the six of the MLPerf "
              "Storage benchmark; the others: for sai3-bench, warp, fio and libCacheSim (CSV, "
              "oracleGeneral)."},
@@ -820,7 +885,7 @@ const struct opt options_table[] = {
      .type = OPT_FLAG,
      .offset = AT(lint),
      .flags = OPT_NO_EFFECT,
-     .marks = LOSSY_ONLY,
+     .marks = LOSSY_ONLY | NOT_ANSWER,
      .help = "Report what the reader of --format would drop or misread. Exit status 1 if "
              "there is anything."},
     {.name = "endpoint",
@@ -863,26 +928,27 @@ const struct opt options_table[] = {
      .type = OPT_TEXT,
      .offset = AT(only_tier),
      .arg = "LIST",
-     .marks = FILTERS,
+     .marks = FILTERS | NOT_ANSWER,
      .help = "Write only rows of these tiers, such as 0,2. Rows without a tier (Miss, "
              "Generate) are then left out. With --format sai3, warp or fio: 2 unless given."},
     {.name = "ops",
      .type = OPT_TEXT,
      .offset = AT(ops),
      .arg = "LIST",
-     .marks = FILTERS,
+     .marks = FILTERS | NOT_ANSWER,
      .help = "Write only rows of these operations, such as Read,Write."},
     {.name = "limit",
      .type = OPT_U64,
      .offset = AT(limit),
      .arg = "N",
+     .marks = NOT_ANSWER,
      .help = "End the run after N rows that are written, or would be without -o none; 0: no "
              "limit."},
     {.name = "epoch",
      .type = OPT_TEXT,
      .offset = AT(epoch),
      .arg = "SECONDS",
-     .marks = WRITES | NOT_FIO,
+     .marks = WRITES | NOT_FIO | NOT_ANSWER,
      .help = "Unix time at which the trace starts. Unless given 0, with --format mlperf "
              "1735689600."},
     OPT_ROW_ZSTD(AT(zstd), COMPRESSES),
@@ -897,7 +963,7 @@ const struct opt options_table[] = {
      .flags = OPT_NO_EFFECT | OPT_EXPERT,
      .marks = THREADED_ONLY,
      .help = "Threads in all, including the simulation's; 0: one per processor, at most 16."},
-    OPT_ROW_SUMMARY(AT(summary), 0),
+    OPT_ROW_SUMMARY(AT(summary), NOT_ANSWER),
     OPT_ROW_PROGRESS(AT(progress), 0),
     {.name = "print-config",
      .type = OPT_FLAG,
@@ -969,9 +1035,12 @@ const struct compat *options_compat(const struct options *o)
     return o->compat == OPTIONS_COMPAT_MLPERF ? &compat_mlperf : &compat_none;
 }
 
+static const struct compat_default answer_defaults[] = {
+    {"cache", "vllm"}, {"on-full", "evict"}, {"population", "chat"}, {"gpu-mem", "auto"}, {0}};
+
 int options_apply_compat(struct options *o, struct opt_parser *p, struct err *e)
 {
-    const struct compat_default *d = options_compat(o)->defaults;
+    const struct compat_default *d = o->answer ? answer_defaults : options_compat(o)->defaults;
     int rc = 0;
 
     o->input = o->inputs.count > 0 ? o->inputs.item[0] : NULL;
@@ -1177,7 +1246,11 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .refuses = EVENTS_ONLY,
          .why = "applies only to recorded events (--source kv-events, trtllm, dynamo-kv, lct, "
                 "strace)"},
-        {.on = !o->worth,
+        {.on = o->answer,
+         .refuses = NOT_ANSWER,
+         .why = "does not apply with --answer, which decides that itself"},
+        {.on = !o->answer, .refuses = ANSWER_ONLY, .why = "needs --answer FILE"},
+        {.on = !o->worth && !o->answer,
          .refuses = WORTH_ONLY,
          .why = options_computes(o) ? "needs --worth"
                                     : "needs --worth, and --gpu-profile or --prefill"},
@@ -1306,6 +1379,27 @@ static int check_cache(struct options *o, struct err *e)
     return 0;
 }
 
+/* The answer is about users, an engine and a drive. */
+static int check_answer(const struct options *o, struct err *e)
+{
+    if (!o->answer)
+        return 0;
+    if (o->source != OPTIONS_USERS)
+        return refuse(e, "--input",
+                      "--answer finds a number of users, and an input has its own: leave --input "
+                      "out (--source users)");
+    if (!o->engine.kind)
+        return refuse(e, "--cache",
+                      "--answer needs the cache of an engine (vllm, lmcache, lmcache-mp, sglang, "
+                      "copies)");
+    if (strcmp(o->storage_capacity, "none") == 0)
+        return refuse(e, "--storage-capacity", "--answer is about Tier-2: none leaves none");
+    return o->tier_model.count ? 0
+                               : refuse(e, "--answer",
+                                        "needs --tier-model 2=..., the drive: a file of kvtrace "
+                                        "model, a profile or rates");
+}
+
 /* Names by which the other tool recognises its files; "-" and none have no ending. */
 static int check_name(const struct options *o, struct err *e)
 {
@@ -1327,8 +1421,8 @@ static int check_name(const struct options *o, struct err *e)
 
 static int check_output(const struct options *o, const struct opt_parser *p, struct err *e)
 {
-    int to_stdout =
-        is_dash(o->output) + is_dash(o->summary) + is_dash(o->dump_users) + is_dash(o->curve);
+    int to_stdout = is_dash(o->output) + is_dash(o->summary) + is_dash(o->dump_users) +
+                    is_dash(o->curve) + is_dash(o->answer);
     int rc;
 
     if (o->segment_bytes % 4096 != 0)
@@ -1345,7 +1439,7 @@ static int check_output(const struct options *o, const struct opt_parser *p, str
         return refuse(e, "--preload", "writes two files: --output needs a name");
     if (to_stdout > 1)
         return refuse(e, "standard output",
-                      "only one of --output (which is there unless given), --summary, "
+                      "only one of --output (which is there unless given), --summary, --answer, "
                       "--dump-users and --curve can go to it");
     bool simulates = !o->list_models && !o->show_model && !o->print_config;
     if (simulates && !opt_given(p, "output") && isatty(STDOUT_FILENO))
@@ -1372,6 +1466,8 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
         rc = check_cache(o, e);
     if (rc == 0)
         rc = check_compute(o, p, e);
+    if (rc == 0)
+        rc = check_answer(o, e);
     if (rc < 0)
         return rc;
     if (o->max_concurrent_allocs > 0 && o->tier_model.count == 0)

@@ -137,6 +137,10 @@ struct options {
     bool worth;
     struct opt_list ttft_target;
     const char *price;
+    const char *answer; /* NULL: not asked for */
+    int64_t ttft_ns, tpot_ns, answer_window_ns;
+    double goodput;
+    uint64_t seeds;
     uint64_t engines;
     double tbw; /* 0: not given */
     const char *output, *summary, *only_tier, *curve, *curve_sizes;

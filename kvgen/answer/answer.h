@@ -1,0 +1,89 @@
+/* answer.h - what a drive gives its users, beside no drive and beside one that takes no time: the
+ * largest number of users that each of the three holds, and the figures at that number. */
+#ifndef KVGEN_ANSWER_ANSWER_H
+#define KVGEN_ANSWER_ANSWER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvgen/answer/criterion.h"
+#include "kvgen/answer/trial.h"
+#include "kvgen/answer/window.h"
+#include "kvgen/serve/engine_run.h"
+#include "lib/base/err.h"
+#include "lib/base/progress.h"
+
+enum answer_variant {
+    ANSWER_THIS,  /* Tier-2 as it is */
+    ANSWER_NONE,  /* without Tier-2 */
+    ANSWER_IDEAL, /* Tier-2 of the same capacity that takes no time */
+    ANSWER_VARIANTS
+};
+enum {
+    ANSWER_SEEDS_MAX = 100,
+    ANSWER_USERS_MAX = 1 << 17
+};
+
+/* Everything stays the caller's. */
+struct answer_opts {
+    struct engine_run_opts engine; /* of ANSWER_THIS, without source */
+    struct trial_load load;
+    struct criterion criterion;
+    uint64_t seed; /* the first of them */
+    unsigned seeds, threads;
+    uint64_t asked;    /* a number of users; 0: none */
+    int64_t window_ns; /* least length of the warm part that figures come from */
+    struct progress *progress;
+};
+
+/* Users that a variant holds: of the seeds the median, the least and the largest. */
+struct answer_users {
+    uint64_t value, low, high;
+    bool most; /* at least one seed held ANSWER_USERS_MAX: there may be more */
+};
+
+/* One load that was tried, with one seed or several. */
+struct answer_tried {
+    enum answer_variant variant;
+    uint64_t n;
+    unsigned held, of;          /* seeds */
+    double goodput, requests_s; /* the mean of the seeds */
+    int64_t first_token_p95_ns; /* likewise */
+};
+
+struct answer {
+    struct answer_users users[ANSWER_VARIANTS];
+    struct answer_tried *tried; /* by variant, then n; owned */
+    unsigned tries;
+    uint64_t at; /* users of the figures */
+    struct trial figures[ANSWER_VARIANTS];
+    struct window_load load; /* of the drive, in the figures of ANSWER_THIS */
+    struct answer_window {
+        bool written;
+        int64_t from_ns, length_ns;
+        struct window_stats stats;
+    } window;
+};
+
+/* What the answer is about one number of users: held, not held, or between the seeds. */
+enum answer_verdict {
+    ANSWER_PASS,
+    ANSWER_FAIL,
+    ANSWER_UNDECIDED
+};
+
+/* Runs all simulations. The result does not depend on the number of threads, and the users that are
+ * found not on `asked`. 0, -EINTR after a signal, or negative errno with *e; answer_free it in any
+ * case. */
+int answer_find(struct answer *a, const struct answer_opts *o, struct err *e);
+void answer_free(struct answer *a);
+/* Tells sink the rows of the busiest part of the figures of ANSWER_THIS, o->window_ns long, and
+ * sets a->window. After answer_find with the same opts. 0 or negative errno with *e, as it. */
+int answer_tell_window(struct answer *a, const struct answer_opts *o, sim_sink sink, void *ctx,
+                       struct err *e);
+
+const char *answer_variant_name(enum answer_variant v);
+/* PASS up to low, FAIL above high. */
+enum answer_verdict answer_verdict_of(const struct answer_users *u, uint64_t n);
+
+#endif

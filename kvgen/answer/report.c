@@ -1,0 +1,423 @@
+/* report.c - the figures of an answer: rates, shares and a day's worth, from what the simulations
+ * counted. kvstat adds what a drive measured, and prints the screens. */
+#include "kvgen/answer/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/units.h"
+#include "lib/drive/drive_model.h"
+#include "lib/json/jsonout.h"
+
+enum {
+    DAY_S = 86400,
+    HOUR_S = 3600,
+    PPM_P50 = 500000,
+    PPM_P95 = 950000
+};
+#define DAYS_OF_YEAR 365.25
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static const struct trial *figures(const struct answer_report *r, enum answer_variant v)
+{
+    return &r->answer->figures[v];
+}
+
+static void put_text(struct jsonout *j, const char *key, const char *text)
+{
+    jsonout_text_value(j, key, text && *text ? text : NULL);
+}
+
+static void put_limited(struct jsonout *j, const char *key, uint64_t n)
+{
+    if (n == UINT64_MAX)
+        jsonout_null(j, key);
+    else
+        jsonout_u64(j, key, n);
+}
+
+static void put_times(struct jsonout *j, const char *key, const struct hist *h)
+{
+    if (!hist_count(h)) {
+        jsonout_null(j, key);
+        return;
+    }
+    jsonout_object(j, key);
+    jsonout_f64(j, "p50", seconds(hist_percentile(h, PPM_P50)));
+    jsonout_f64(j, "p95", seconds(hist_percentile(h, PPM_P95)));
+    jsonout_end(j);
+}
+
+/* ---- what was asked ---- */
+
+static void put_command_line(struct jsonout *j, const struct answer_report *r)
+{
+    size_t len = 1;
+    for (int i = 0; i < r->argc; i++)
+        len += strlen(r->argv[i]) + 1;
+    char *line = malloc(len), *at = line;
+    if (!line) {
+        jsonout_fail(j);
+        return;
+    }
+    for (int i = 0; i < r->argc; i++)
+        at = stpcpy(stpcpy(at, i ? " " : ""), r->argv[i]);
+    jsonout_text_value(j, "command_line", line);
+    free(line);
+}
+
+static void put_drive_facts(struct jsonout *j, const struct answer_report *r)
+{
+    const struct drive_model *drive = r->opts->engine.files->drive;
+    const struct drive_model_facts *facts = drive ? drive_model_facts(drive) : NULL;
+    char validity[512] = "";
+    if (drive)
+        drive_model_validity(drive, validity, sizeof(validity));
+    jsonout_object(j, "drive");
+    put_text(j, "target", facts ? facts->target : NULL);
+    put_text(j, "device", facts ? facts->device : NULL);
+    put_text(j, "started", facts ? facts->started : NULL);
+    put_text(j, "validity", validity);
+    put_text(j, "text", drive ? NULL : r->drive_text);
+    jsonout_end(j);
+}
+
+static void put_settings(struct jsonout *j, const struct answer_report *r)
+{
+    const struct criterion *c = &r->opts->criterion;
+    jsonout_object(j, "settings");
+    jsonout_text_value(j, "model", r->model);
+    jsonout_text_value(j, "gpu", r->gpu);
+    jsonout_text_value(j, "by", r->measured ? "measurement" : "calculation");
+    jsonout_u64(j, "tensor_parallel", r->tensor_parallel);
+    jsonout_text_value(j, "engine", r->engine);
+    jsonout_text_value(j, "engine_version", r->engine_version);
+    jsonout_text_value(j, "population", r->population);
+    jsonout_text_value(j, "source", r->source);
+    put_limited(j, "gpu_mem_bytes", r->capacity[TRACE_GPU]);
+    put_limited(j, "cpu_mem_bytes", r->capacity[TRACE_CPU]);
+    put_limited(j, "storage_capacity_bytes", r->capacity[TRACE_STORAGE]);
+    jsonout_text_value(j, "on_full", r->on_full);
+    jsonout_f64(j, "ttft_s", seconds(c->first_token_ns));
+    jsonout_f64(j, "tpot_s", seconds(c->token_ns));
+    jsonout_f64(j, "goodput", c->goodput);
+    jsonout_u64(j, "seeds", r->opts->seeds);
+    jsonout_text_value(j, "unit", "users");
+    put_drive_facts(j, r);
+    jsonout_end(j);
+}
+
+/* ---- users ---- */
+
+static void put_users(struct jsonout *j, const struct answer *a)
+{
+    jsonout_object(j, "users");
+    for (int v = 0; v < ANSWER_VARIANTS; v++) {
+        jsonout_object(j, answer_variant_name((enum answer_variant)v));
+        jsonout_u64(j, "value", a->users[v].value);
+        jsonout_u64(j, "low", a->users[v].low);
+        jsonout_u64(j, "high", a->users[v].high);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
+static const char *verdict_text(const struct answer_report *r, char *why, size_t n)
+{
+    const struct answer_users *u = &r->answer->users[ANSWER_THIS];
+    const uint64_t asked = r->opts->asked;
+    *why = '\0';
+    if (!asked)
+        return NULL;
+    switch (answer_verdict_of(u, asked)) {
+    case ANSWER_PASS:
+        return "PASS";
+    case ANSWER_FAIL:
+        snprintf(why, n, "%llu users are more than the %llu that the best seed holds",
+                 (unsigned long long)asked, (unsigned long long)u->high);
+        return "FAIL";
+    case ANSWER_UNDECIDED:
+        break;
+    }
+    snprintf(why, n,
+             "%llu users lie between the %llu that all seeds hold and the %llu that one does: more "
+             "seeds (--seeds) would decide",
+             (unsigned long long)asked, (unsigned long long)u->low, (unsigned long long)u->high);
+    return "INCONCLUSIVE";
+}
+
+static void put_verdict(struct jsonout *j, const struct answer_report *r)
+{
+    char why[200];
+    const char *verdict = verdict_text(r, why, sizeof(why));
+    jsonout_text_value(j, "verdict", verdict);
+    put_text(j, "why", why);
+    jsonout_u64(j, "at", r->answer->at);
+}
+
+static uint64_t prefill_tokens(const struct trial *t)
+{
+    return t->origin[WARM_COMPUTED];
+}
+
+static double gpu_s(const struct answer_report *r, const struct trial *t)
+{
+    return seconds(t->busy_ns) * (double)r->tensor_parallel;
+}
+
+static void put_classes(struct jsonout *j, const struct trial *t)
+{
+    jsonout_object(j, "classes");
+    for (int q = 0; q < TRACE_QOSES; q++) {
+        const uint64_t n = t->tally.requests[q];
+        if (!n)
+            continue;
+        jsonout_object(j, trace_qos_text((enum trace_qos)q));
+        jsonout_u64(j, "requests", n);
+        jsonout_f64(j, "goodput", (double)t->tally.good[q] / (double)n);
+        jsonout_f64(j, "first_token_p95_s",
+                    seconds(hist_percentile(t->first_token_ns[q], PPM_P95)));
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
+static void put_variants(struct jsonout *j, const struct answer_report *r)
+{
+    jsonout_object(j, "variants");
+    for (int v = 0; v < ANSWER_VARIANTS; v++) {
+        const struct trial *t = figures(r, (enum answer_variant)v);
+        jsonout_object(j, answer_variant_name((enum answer_variant)v));
+        jsonout_u64(j, "requests", criterion_requests(&t->tally));
+        jsonout_f64(j, "seconds", seconds(t->span_ns));
+        jsonout_f64(j, "goodput", criterion_goodput(&t->tally));
+        put_times(j, "first_token_s", t->first_token_ns[TRACE_QOSES]);
+        put_times(j, "token_s", t->token_ns);
+        jsonout_f64(j, "requests_s", trial_requests_s(t));
+        jsonout_u64(j, "prefill_tokens", prefill_tokens(t));
+        jsonout_f64(j, "gpu_s", gpu_s(r, t));
+        put_classes(j, t);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
+static void put_tried(struct jsonout *j, const struct answer *a)
+{
+    jsonout_array(j, "tried");
+    for (unsigned i = 0; i < a->tries; i++) {
+        const struct answer_tried *t = &a->tried[i];
+        jsonout_object(j, NULL);
+        jsonout_text_value(j, "variant", answer_variant_name(t->variant));
+        jsonout_u64(j, "users", t->n);
+        jsonout_u64(j, "held", t->held);
+        jsonout_u64(j, "of", t->of);
+        jsonout_f64(j, "goodput", t->goodput);
+        jsonout_f64(j, "first_token_p95_s", seconds(t->first_token_p95_ns));
+        jsonout_f64(j, "requests_s", t->requests_s);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
+/* ---- the drive ---- */
+
+/* Bytes a second that passed it: [0] reads, [1] writes. */
+static double asked_rate(const struct trial *t, int write)
+{
+    return t->span_ns > 0 ? (double)t->files.bytes[write] / seconds(t->span_ns) : 0;
+}
+
+/* What it can move in that direction with this mix, size and mean depth; NAN: no limit, or nothing
+ * was moved. */
+static double can_rate(const struct answer_report *r, const struct trial *t, int write)
+{
+    const struct tier_model *files = r->opts->engine.files;
+    const uint64_t objects = t->files.objects[0] + t->files.objects[1];
+    const uint64_t bytes = t->files.bytes[0] + t->files.bytes[1];
+    const uint64_t limit = write ? files->write.bytes_per_s : files->read.bytes_per_s;
+    if (!files->drive)
+        return files->given && limit ? (double)limit : NAN;
+    if (!objects || !t->files.objects[write] || t->span_ns <= 0)
+        return NAN;
+    const double depth =
+        (double)(t->files.in_flight_ns[0] + t->files.in_flight_ns[1]) / (double)t->span_ns;
+    const uint64_t n = depth > 1 ? (uint64_t)(depth + 0.5) : 1, size = bytes / objects;
+    const double share = (double)t->files.bytes[write] / (double)bytes;
+    const uint64_t read =
+        (uint64_t)((double)(n * size) * ((double)t->files.bytes[0] / (double)bytes));
+    return share * (double)drive_model_rate(files->drive, n, n * size, read);
+}
+
+static void put_direction(struct jsonout *j, const struct answer_report *r, const char *key,
+                          int write)
+{
+    const struct trial *t = figures(r, ANSWER_THIS);
+    jsonout_object(j, key);
+    jsonout_f64(j, "asked_bytes_s", asked_rate(t, write));
+    jsonout_f64(j, "can_bytes_s", can_rate(r, t, write));
+    jsonout_end(j);
+}
+
+/* Time to compute what a mean hit brings back: its tokens alone, on an idle engine. */
+static double computing_s(const struct answer_report *r, const struct trial *t)
+{
+    const uint64_t hits = hist_count(t->files_ns);
+    if (!hits)
+        return NAN;
+    const uint64_t tokens = t->origin[WARM_STORAGE] / hits;
+    return seconds(step_setup_first_token_ns(&r->opts->engine.steps, tokens ? tokens : 1));
+}
+
+static void put_drive(struct jsonout *j, const struct answer_report *r)
+{
+    const struct trial *t = figures(r, ANSWER_THIS);
+    const double written_day = asked_rate(t, 1) * DAY_S;
+    const uint64_t capacity = r->capacity[TRACE_STORAGE];
+    const double full_after_s =
+        capacity != UINT64_MAX && written_day > 0 ? (double)capacity / written_day * DAY_S : NAN;
+    jsonout_object(j, "drive");
+    put_direction(j, r, "read", 0);
+    put_direction(j, r, "write", 1);
+    jsonout_f64(j, "written_bytes_day", written_day);
+    jsonout_f64(j, "full_after_s", full_after_s);
+    jsonout_f64(j, "filled", isnan(full_after_s) ? NAN : fmin(1, DAY_S / full_after_s));
+    put_times(j, "hit_s", t->files_ns);
+    jsonout_f64(j, "computing_s", computing_s(r, t));
+    jsonout_bool(j, "reached", t->files.objects[0] + t->files.objects[1] > 0);
+    jsonout_u64(j, "host_bytes_used", t->peak_bytes[TRACE_CPU] * r->opts->engine.room.ranks);
+    jsonout_end(j);
+}
+
+static void put_origin(struct jsonout *j, const struct trial *t)
+{
+    static const char *const names[WARM_ORIGINS] = {"gpu", "host", "storage", "computed"};
+    uint64_t all = 0;
+    for (int o = 0; o < WARM_ORIGINS; o++)
+        all += t->origin[o];
+    jsonout_object(j, "origin");
+    for (int o = 0; o < WARM_ORIGINS; o++)
+        jsonout_f64(j, names[o], all ? (double)t->origin[o] / (double)all : NAN);
+    jsonout_end(j);
+}
+
+static void put_wear(struct jsonout *j, const struct answer_report *r)
+{
+    const double written_day = asked_rate(figures(r, ANSWER_THIS), 1) * DAY_S;
+    const uint64_t capacity = r->capacity[TRACE_STORAGE];
+    jsonout_object(j, "wear");
+    jsonout_f64(j, "drive_writes_day",
+                capacity != UINT64_MAX && capacity ? written_day / (double)capacity : NAN);
+    jsonout_f64(j, "years",
+                r->tbw > 0 && written_day > 0 ? r->tbw * 1e12 / written_day / DAYS_OF_YEAR : NAN);
+    jsonout_end(j);
+}
+
+/* What the drive saves in a day: of each request, times the requests of a day with it. */
+static double saved_day(const struct answer_report *r, double with, double without)
+{
+    const struct trial *this = figures(r, ANSWER_THIS), *none = figures(r, ANSWER_NONE);
+    const double a = (double)criterion_requests(&this->tally);
+    const double b = (double)criterion_requests(&none->tally);
+    return a > 0 && b > 0 ? (without / b - with / a) * trial_requests_s(this) * DAY_S : NAN;
+}
+
+static void put_worth(struct jsonout *j, const struct answer_report *r)
+{
+    const struct answer_users *u = r->answer->users;
+    const struct trial *this = figures(r, ANSWER_THIS), *none = figures(r, ANSWER_NONE);
+    const double gpu_day = saved_day(r, gpu_s(r, this), gpu_s(r, none));
+    jsonout_object(j, "worth");
+    jsonout_i64(j, "users", (int64_t)u[ANSWER_THIS].value - (int64_t)u[ANSWER_NONE].value);
+    jsonout_f64(j, "prefill_tokens_day",
+                saved_day(r, (double)prefill_tokens(this), (double)prefill_tokens(none)));
+    jsonout_f64(j, "gpu_s_day", gpu_day);
+    jsonout_f64(j, "money_day", r->gpu_price > 0 ? gpu_day / HOUR_S * r->gpu_price : NAN);
+    jsonout_null(j, "currency");
+    jsonout_end(j);
+}
+
+static void put_warm(struct jsonout *j, const struct trial *t)
+{
+    jsonout_object(j, "warm");
+    jsonout_f64(j, "after_s", seconds(t->warm_ns));
+    jsonout_bool(j, "settled", t->settled);
+    jsonout_end(j);
+}
+
+static void put_window(struct jsonout *j, const struct answer_window *w)
+{
+    if (!w->written) {
+        jsonout_null(j, "window");
+        return;
+    }
+    jsonout_object(j, "window");
+    jsonout_f64(j, "seconds", seconds(w->length_ns));
+    jsonout_u64(j, "rows", w->stats.rows);
+    jsonout_u64(j, "read_bytes", w->stats.read_bytes);
+    jsonout_u64(j, "written_bytes", w->stats.written_bytes);
+    jsonout_u64(j, "pool_objects", w->stats.pool_objects);
+    jsonout_u64(j, "pool_bytes", w->stats.pool_bytes);
+    jsonout_f64(j, "from_s", seconds(w->from_ns));
+    jsonout_end(j);
+}
+
+/* ---- all of it ---- */
+
+int answer_save(const struct answer_report *r, const char *path, struct err *e)
+{
+    struct jsonout *j = jsonout_create();
+    if (!j)
+        return err_nomem(e, "JSON");
+    jsonout_identity(j, "kvgen", r->argc, r->argv, r->started_wall_ns);
+    jsonout_u64(j, "answer", 1);
+    put_command_line(j, r);
+    put_settings(j, r);
+    if (r->opts->asked)
+        jsonout_u64(j, "asked", r->opts->asked);
+    else
+        jsonout_null(j, "asked");
+    put_users(j, r->answer);
+    put_verdict(j, r);
+    put_variants(j, r);
+    put_tried(j, r->answer);
+    put_drive(j, r);
+    put_origin(j, figures(r, ANSWER_THIS));
+    jsonout_null(j, "limit");
+    jsonout_null(j, "holds_while");
+    put_wear(j, r);
+    put_warm(j, figures(r, ANSWER_THIS));
+    put_worth(j, r);
+    put_window(j, &r->answer->window);
+    const int rc = jsonout_save(j, path, e);
+    jsonout_free(j);
+    return rc;
+}
+
+void answer_print(FILE *f, const struct answer_report *r)
+{
+    const struct answer_users *u = r->answer->users;
+    const struct trial *t = figures(r, ANSWER_THIS);
+    char p95[32], without[32], why[200];
+    const char *verdict = verdict_text(r, why, sizeof(why));
+    if (verdict)
+        fprintf(f, "%-10s %llu users%s%s\n", verdict, (unsigned long long)r->opts->asked,
+                *why ? ": " : "", why);
+    fprintf(f, "users      with the drive %llu (%llu-%llu), without %llu, with an ideal one %llu\n",
+            (unsigned long long)u[ANSWER_THIS].value, (unsigned long long)u[ANSWER_THIS].low,
+            (unsigned long long)u[ANSWER_THIS].high, (unsigned long long)u[ANSWER_NONE].value,
+            (unsigned long long)u[ANSWER_IDEAL].value);
+    fprintf(
+        f, "at %-7llu first token p95 %s with the drive, %s without\n",
+        (unsigned long long)r->answer->at,
+        units_format_duration(p95, sizeof(p95),
+                              (double)hist_percentile(t->first_token_ns[TRACE_QOSES], PPM_P95)),
+        units_format_duration(without, sizeof(without),
+                              (double)hist_percentile(
+                                  figures(r, ANSWER_NONE)->first_token_ns[TRACE_QOSES], PPM_P95)));
+}

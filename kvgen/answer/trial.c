@@ -1,0 +1,200 @@
+/* trial.c - hears of each request that is done. Until the simulation is warm it only watches where
+ * tokens come from; then it counts until the criterion is decided. */
+#include "kvgen/answer/trial.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/stop.h"
+
+/* Beyond the horizon and the requests that count nothing is waited for. */
+#define LAST_NS (2 * WARM_HORIZON_NS)
+/* A line that is longer by this share of the requests that count, and by half, grows. */
+#define LINE_SHARE 20
+
+/* An engine that computes nothing for so many times the target of the first token, though it takes
+ * steps, or moves so many copies while no request gets done, only pushes copies around. */
+#define IDLE_TARGETS 5
+#define MOVED_COPIES UINT64_C(20000000)
+
+struct running {
+    const struct trial_opts *o;
+    struct trial *t;
+    struct engine_run *run;
+    struct warm warm;
+    bool is_warm, failed, stopped, thrashes;
+    bool heard;                  /* of a request that was done, since the last look */
+    uint64_t done_rows;          /* rows at the look after that */
+    uint64_t steps, empty_steps; /* with tokens, and without; at the last look */
+    int64_t computed_ns;         /* when there was one with tokens */
+    struct transfers_files files;
+    uint64_t refused_admissions;
+    int64_t busy_ns;
+};
+
+static void begin_warm(struct running *r, const struct engine_done *d)
+{
+    const struct engine_run_stats *st = engine_run_stats(r->run);
+    r->is_warm = true;
+    r->t->settled = r->warm.settled;
+    r->t->warm_ns = d->now_ns;
+    r->t->here[0] = d->here;
+    r->files = st->files;
+    r->busy_ns = st->busy_ns;
+    r->refused_admissions = st->refused_admissions;
+}
+
+static bool record(struct hist *h, int64_t ns)
+{
+    return hist_record(h, ns) == 0;
+}
+
+static void count(struct running *r, const struct engine_done *d,
+                  const uint64_t origin[WARM_ORIGINS], bool good)
+{
+    struct trial *t = r->t;
+    criterion_count(&t->tally, d->qos, good);
+    for (int i = 0; i < WARM_ORIGINS; i++)
+        t->origin[i] += origin[i];
+    for (int i = 0; i < ENGINE_TIMES; i++)
+        t->time_ns[i] += d->time_ns[i];
+    t->output_tokens += d->output_tokens;
+    t->span_ns = d->now_ns - t->warm_ns;
+    t->here[1] = d->here;
+    bool ok = record(t->first_token_ns[d->qos], d->first_token_ns) &&
+              record(t->first_token_ns[TRACE_QOSES], d->first_token_ns);
+    if (d->token_ns >= 0)
+        ok = record(t->token_ns, d->token_ns) && ok;
+    if (origin[WARM_STORAGE])
+        ok = record(t->files_ns, d->files_ns) && ok;
+    r->failed |= !ok;
+}
+
+static bool is_enough(const struct running *r)
+{
+    const struct trial *t = r->t;
+    const bool decided = criterion_is_decided(r->o->criterion, &t->tally);
+    if (!r->o->whole)
+        return decided;
+    return t->span_ns >= r->o->least_ns && criterion_requests(&t->tally) >= CRITERION_REQUESTS &&
+           decided;
+}
+
+/* engine_run_opts.look: nobody may hear of a request that is done for a long time. */
+static bool look(void *ctx, int64_t now_ns, uint64_t rows)
+{
+    struct running *r = ctx;
+    const struct engine_run_stats *st = engine_run_stats(r->run);
+    const bool waits = st->empty_steps + r->steps == st->steps && st->empty_steps > r->empty_steps;
+    if (!waits)
+        r->computed_ns = now_ns;
+    r->steps = st->steps - st->empty_steps;
+    r->empty_steps = st->empty_steps;
+    if (r->heard) {
+        r->done_rows = rows;
+        r->computed_ns = now_ns;
+    }
+    r->heard = false;
+    r->thrashes = rows - r->done_rows > MOVED_COPIES ||
+                  now_ns - r->computed_ns > IDLE_TARGETS * r->o->criterion->first_token_ns;
+    r->stopped |= stop_asks();
+    return r->thrashes || r->stopped;
+}
+
+/* engine_run_opts.done. */
+static bool hear(void *ctx, const struct engine_done *d)
+{
+    struct running *r = ctx;
+    uint64_t origin[WARM_ORIGINS] = {[WARM_GPU] = d->found_tokens[TRACE_GPU],
+                                     [WARM_HOST] = d->found_tokens[TRACE_CPU],
+                                     [WARM_STORAGE] = d->found_tokens[TRACE_STORAGE]};
+    const uint64_t found = origin[WARM_GPU] + origin[WARM_HOST] + origin[WARM_STORAGE];
+    const bool good = criterion_is_good(r->o->criterion, &r->o->engine.steps, d);
+    origin[WARM_COMPUTED] = d->prompt_tokens > found ? d->prompt_tokens - found : 0;
+    r->heard = true;
+    if (!r->is_warm && warm_add(&r->warm, d->now_ns, origin, good))
+        begin_warm(r, d);
+    if (r->is_warm)
+        count(r, d, origin, good);
+    r->t->hopeless = !r->is_warm && !r->o->whole && warm_is_hopeless(&r->warm);
+    return r->failed || r->t->hopeless || (r->is_warm && is_enough(r));
+}
+
+static bool line_grows(const struct trial *t)
+{
+    const uint64_t before = t->here[0], after = t->here[1];
+    return after > before + before / 2 &&
+           after > before + criterion_requests(&t->tally) / LINE_SHARE;
+}
+
+static void take_results(struct running *r)
+{
+    const struct engine_run_stats *st = engine_run_stats(r->run);
+    struct trial *t = r->t;
+    for (int i = 0; i < 2; i++) {
+        t->files.bytes[i] = st->files.bytes[i] - r->files.bytes[i];
+        t->files.objects[i] = st->files.objects[i] - r->files.objects[i];
+        t->files.in_flight_ns[i] = st->files.in_flight_ns[i] - r->files.in_flight_ns[i];
+    }
+    t->busy_ns = st->busy_ns - r->busy_ns;
+    t->refused_admissions = st->refused_admissions - r->refused_admissions;
+    t->stuck = st->stuck > 0 || r->thrashes;
+    for (int i = 0; i < TRACE_TIERS; i++)
+        t->peak_bytes[i] = engine_run_sim_stats(r->run)->rows.tier[i].peak_bytes;
+    t->held =
+        r->is_warm && !t->stuck && criterion_holds(r->o->criterion, &t->tally) && !line_grows(t);
+}
+
+static int open_hists(struct trial *t, struct err *e)
+{
+    bool ok = (t->token_ns = hist_create()) && (t->files_ns = hist_create());
+    for (int q = 0; q <= TRACE_QOSES; q++)
+        ok = (t->first_token_ns[q] = hist_create()) && ok;
+    return ok ? 0 : err_nomem(e, "a simulation");
+}
+
+void trial_free(struct trial *t)
+{
+    hist_free(t->token_ns);
+    hist_free(t->files_ns);
+    for (int q = 0; q <= TRACE_QOSES; q++)
+        hist_free(t->first_token_ns[q]);
+    *t = (struct trial){0};
+}
+
+int trial_run(struct trial *t, const struct trial_opts *o, struct err *e)
+{
+    struct running r = {.o = o, .t = t};
+    struct engine_run_opts engine = o->engine;
+    void *opened = NULL;
+    *t = (struct trial){.n = o->n, .seed = o->seed};
+    warm_begin(&r.warm);
+    int rc = open_hists(t, e);
+    if (rc == 0)
+        rc = o->load->open(o->load->ctx, o->n, o->seed, &opened, &engine.source, e);
+    if (rc == 0) {
+        engine.done = hear;
+        engine.done_ctx = &r;
+        engine.look = look;
+        engine.look_ctx = &r;
+        engine.duration_ns = LAST_NS;
+        rc = engine_run_create(&r.run, &engine, o->sink, o->sink_ctx, e);
+    }
+    if (rc == 0)
+        rc = engine_run(r.run, e);
+    if (rc == 0 && r.failed)
+        rc = err_nomem(e, "a simulation");
+    if (rc == 0 && r.stopped)
+        rc = -EINTR;
+    if (rc == 0)
+        take_results(&r);
+    engine_run_free(r.run);
+    if (opened)
+        o->load->close(opened);
+    return rc;
+}
+
+double trial_requests_s(const struct trial *t)
+{
+    return t->span_ns > 0 ? (double)criterion_requests(&t->tally) / ((double)t->span_ns / 1e9) : 0;
+}

@@ -1,0 +1,66 @@
+/* trial.h - one simulation of a load on an engine: whether it holds, and what its warm part did.
+ * Many may run at once, each in one thread. */
+#ifndef KVGEN_ANSWER_TRIAL_H
+#define KVGEN_ANSWER_TRIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kvgen/answer/criterion.h"
+#include "kvgen/answer/warm.h"
+#include "kvgen/serve/engine_run.h"
+#include "kvgen/source/source.h"
+#include "lib/base/err.h"
+#include "lib/base/hist.h"
+
+/* Where the requests of a load come from. */
+struct trial_load {
+    /* A source of n users whose random numbers come from the seed: user i does the same whatever n
+     * is. *open is what close takes. 0 or negative errno with *e. Any thread. */
+    int (*open)(void *ctx, uint64_t n, uint64_t seed, void **open, struct source **source,
+                struct err *e);
+    void (*close)(void *open);
+    void *ctx;
+};
+
+struct trial_opts {
+    struct engine_run_opts engine; /* of the variant; source, done and done_ctx are set here */
+    const struct trial_load *load;
+    const struct criterion *criterion;
+    uint64_t n, seed;
+    bool whole;       /* runs on although it is decided, until there are enough requests */
+    int64_t least_ns; /* with whole: and for so long */
+    sim_sink sink;    /* of all rows; NULL: nobody wants them */
+    void *sink_ctx;
+};
+
+/* Times are in ns, and all but the first members are of the warm part. */
+struct trial {
+    uint64_t n, seed;
+    bool held;
+    bool settled, hopeless; /* warm.h; hopeless: there is no warm part */
+    bool stuck;             /* the engine could do nothing more, or only pushed copies around */
+    int64_t warm_ns;        /* begin of the warm part */
+    int64_t span_ns;        /* its length */
+    struct criterion_tally tally;
+    /* Owned. first_token_ns: by class, and of all; files_ns: how long requests waited for what
+     * files have, of those that found something there. */
+    struct hist *first_token_ns[TRACE_QOSES + 1], *token_ns, *files_ns;
+    uint64_t origin[WARM_ORIGINS]; /* tokens of prompts */
+    uint64_t output_tokens;
+    int64_t time_ns[ENGINE_TIMES], busy_ns;
+    uint64_t refused_admissions;
+    struct transfers_files files;
+    uint64_t here[2];                 /* requests in the engine, at its begin and end */
+    uint64_t peak_bytes[TRACE_TIERS]; /* most in a tier, of one rank; of the whole run */
+};
+
+/* Fills *t, which trial_free frees in any case. 0, or negative errno with *e. A signal ends it with
+ * -EINTR. */
+int trial_run(struct trial *t, const struct trial_opts *o, struct err *e);
+void trial_free(struct trial *t);
+
+/* Requests a second; 0 without a warm part. */
+double trial_requests_s(const struct trial *t);
+
+#endif

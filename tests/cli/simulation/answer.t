@@ -1,0 +1,86 @@
+#!/bin/sh
+# answer.t - kvgen --answer finds how many users hold with the drive, without it and with one that takes no time. The last is
+# no worse than the drive, and the drive no worse than none; a tier without a limit is that ideal one. A number asked about
+# passes up to the interval and fails above it, in another process, too. Threads change nothing. The window that is written
+# can be replayed. A bug looked like an answer that depended on the number asked about, or on which thread was first.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+
+# A slow GPU, so that few users make few requests.
+answer() {
+    file=$1
+    shift
+    "$BIN/kvgen" --answer "$file" --model llama3.1-8b --population mlperf --input-len 64 --output-len 4 \
+        --cache vllm:block_size=64 --gpu-profile h100:eta=0.01,eta_a=0.01,b=0.05 --gpu-mem 1.5GiB --cpu-mem 1GiB \
+        --storage-capacity 100GiB --ttft 3s --tpot 1s --answer-window 2s "$@" 2>"$TMP/err"
+}
+drive='--tier-model 2=read:7GB/s,write:5GB/s,lat:80us'
+
+# shellcheck disable=SC2086
+answered() {
+    ok "$1" answer "$TMP/$2" -o none $3
+}
+
+# shellcheck disable=SC2086
+ok 'an answer, and its window' answer "$TMP/a.json" -o "$TMP/window.csv.zst" --seeds 3 --tbw 7000 --threads 1 $drive
+json_like "$TMP/a.json" <<'END'
+what it is | .program, .answer | kvgen 1
+its settings | .settings | .model, .gpu, .by, .engine, .population, .on_full, .unit | llama3.1-8b h100 calculation vllm mlperf evict users
+END
+# shellcheck disable=SC2016
+json_like "$TMP/a.json" <<'END'
+the targets | .settings.ttft_s, .settings.tpot_s, .settings.goodput, .settings.seeds | 3 1 0.95 3
+the drive | .settings.drive.text | 2=read:7GB/s,write:5GB/s,lat:80us
+nothing was asked | .asked, .verdict, .why | null null null
+each interval has its value | [.users[] | .low <= .value and .value <= .high] | all | true
+an ideal drive is no worse, none no better | .users | .ideal.high >= .this.low and .this.high >= .none.low | true
+here it gives something | .users.this.low > .users.none.high | true
+its number held with its seeds | .users.this as $u | [.tried[] | select(.variant == "this" and .users <= $u.low) | .held == .of] | all | true
+a number above failed | .users.this as $u | [.tried[] | select(.variant == "this" and .users > $u.high) | .held] | add | 0
+figures at that number | .at == .users.this.value | true
+enough requests | .variants.this.requests >= 400 and .variants.none.requests >= 400 | true
+the drive holds them, none does not | .variants.this.goodput >= 0.95 and .variants.none.goodput < 0.95 | true
+classes | .variants.this.classes | keys | sort | join(",") | batch,interactive,responsive
+shares of tokens | .origin | .gpu + .host + .storage + .computed | . > 0.999 and . < 1.001 | true
+what the drive is asked, and can | .drive | .read.asked_bytes_s > 0 and .read.can_bytes_s == 7000000000 and .write.can_bytes_s == 5000000000 | true
+a day | .drive.written_bytes_day / .drive.write.asked_bytes_s | round | 86400
+wear | .wear | .drive_writes_day > 0 and .years > 0 | true
+it was reached | .drive.reached | true
+users gained | .worth.users == .users.this.value - .users.none.value | true
+tokens saved | .worth.prefill_tokens_day > 0 and .worth.gpu_s_day > 0 | true
+no price | .worth.money_day | null
+END
+
+# In other processes, and with other threads.
+low=$(json "$TMP/a.json" .users.this.low)
+high=$(json "$TMP/a.json" .users.this.high)
+answered 'the low end' low.json "--seeds 3 --threads 2 --users $low --price gpu=2/h,dram=0/h,nvme=0/h $drive"
+is 'passes' "$(json "$TMP/low.json" '.verdict, .why, .asked, .at')" "PASS null $low $low"
+ok 'the price of a day' [ "$(json "$TMP/low.json" '.worth | .money_day / .gpu_s_day * 1800 | round')" = 1 ]
+is 'with the users found alike' "$(json "$TMP/low.json" '.users, .tried | tojson')" "$(json "$TMP/a.json" '.users, .tried | tojson')"
+answered 'above the high end' high.json "--seeds 3 --users $((high + 1)) $drive"
+is 'fails' "$(json "$TMP/high.json" '.verdict, .asked, .at')" "FAIL $((high + 1)) $((high + 1))"
+like 'and says why' "$(json "$TMP/high.json" .why)" "^$((high + 1)) users are more than the $high that the best seed holds\$"
+ok 'an answer' answer "$TMP/b.json" -o none --seeds 2 --threads 2 --tier-model 2=lat:0
+is 'a tier without a limit is the ideal one' "$(json "$TMP/b.json" '.users.this | tojson')" "$(json "$TMP/b.json" '.users.ideal | tojson')"
+
+# The window has the rows that the answer says, and a replay finds what it reads.
+is 'rows of Tier-2 only' "$("$BIN/kvgen" --input "$TMP/window.csv.zst" --no-notes -o - 2>/dev/null | sed 1d | cut -d , -f 4 | sort -u)" Tier-2
+exits 'the window is replayed' 0 "$BIN/kvreplay" --timing asap --tier-engine 2=sim:bw=1GB/s -o "$TMP/result.csv.zst" \
+    --summary "$TMP/replay.json" "$TMP/window.csv.zst"
+is 'all rows of it' "$(json "$TMP/replay.json" '.rows.ok')" "$(json "$TMP/a.json" .window.rows)"
+
+# What does not apply.
+# shellcheck disable=SC2086
+refused() {
+    exits "$1" 2 answer "$TMP/c.json" -o none $2
+    like "$1: why" "$(cat "$TMP/err")" "$3"
+}
+refused 'a drive is needed' '' '^kvgen: --answer: needs --tier-model 2='
+refused 'an input' "$drive --input x.jsonl" 'x.jsonl|--input'
+refused 'no Tier-2' "$drive --storage-capacity none" '--storage-capacity'
+refused 'a duration' "$drive --duration 10s" '^kvgen: --duration: does not apply with --answer'
+refused 'no engine' "$drive --cache waterfall" '^kvgen: --cache: --answer needs the cache of an engine'
+exits 'a target without an answer' 2 "$BIN/kvgen" -o none --ttft 1s
+stderr_like 'why' '^kvgen: --ttft: needs --answer FILE'
+done_testing

@@ -1,0 +1,354 @@
+/* What an answer is made of, each by hand: which requests are good and how many a load needs, when
+ * a simulation is warm, what a search finds for planted loads, and how a window's objects are
+ * folded. A bug looked like a load that held with a class that got nothing, a search that stepped
+ * over a load that failed, or a read of an object that a replay had never written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "kvgen/answer/answer.h"
+#include "kvgen/answer/criterion.h"
+#include "kvgen/answer/search.h"
+#include "kvgen/answer/warm.h"
+#include "kvgen/answer/window.h"
+
+#define MS INT64_C(1000000)
+#define S  INT64_C(1000000000)
+
+/* ---- the criterion ---- */
+
+static const struct criterion criterion = {2 * S, 100 * MS, 0.95};
+
+static void test_a_request_is_good_within_both_targets(void **state)
+{
+    (void)state;
+    /* 1 ms a token, in steps of any size, and no host: 1000 tokens take 1 s. */
+    const struct step_setup steps = {.model = {.parameters = 500000},
+                                     .gpu = {.ops_s = 1000000000,
+                                             .bytes_s = 1000000000,
+                                             .tp = 1,
+                                             .eta_ppm = STEP_TIME_PPM,
+                                             .eta_a_ppm = STEP_TIME_PPM,
+                                             .b_ppm = STEP_TIME_PPM},
+                                     .step_tokens = 100000};
+    struct engine_done d = {.first_token_ns = 2 * S, .token_ns = 100 * MS, .prompt_tokens = 1000};
+    assert_int_equal(step_setup_first_token_ns(&steps, 1000), S);
+    assert_true(criterion_is_good(&criterion, &steps, &d));
+    d.token_ns++;
+    assert_false(criterion_is_good(&criterion, &steps, &d));
+    d.token_ns = -1; /* one token only */
+    assert_true(criterion_is_good(&criterion, &steps, &d));
+    d.first_token_ns++;
+    assert_false(criterion_is_good(&criterion, &steps, &d));
+    d.prompt_tokens = 4000; /* alone 4 s: 4.4 s are allowed */
+    d.first_token_ns = 4400 * MS;
+    assert_true(criterion_is_good(&criterion, &steps, &d));
+    d.first_token_ns++;
+    assert_false(criterion_is_good(&criterion, &steps, &d));
+    assert_int_equal(criterion_first_token_ns(&criterion, &steps, 2000), 2 * S);
+}
+
+static void count(struct criterion_tally *t, enum trace_qos qos, unsigned good, unsigned bad)
+{
+    for (unsigned i = 0; i < good + bad; i++)
+        criterion_count(t, qos, i < good);
+}
+
+static void test_each_class_needs_its_share(void **state)
+{
+    (void)state;
+    struct criterion_tally t = {0};
+    assert_false(criterion_holds(&criterion, &t));
+    count(&t, TRACE_BATCH, 380, 0);
+    count(&t, TRACE_INTERACTIVE, 19, 1);
+    assert_true(criterion_is_decided(&criterion, &t));
+    assert_true(criterion_holds(&criterion, &t));
+    criterion_count(&t, TRACE_INTERACTIVE, false); /* 19 of 21 */
+    assert_false(criterion_holds(&criterion, &t));
+    t = (struct criterion_tally){0};
+    count(&t, TRACE_BATCH, 400, 0);
+    count(&t, TRACE_INTERACTIVE, 0, 19); /* too few to be a class: of all, 400 of 419 */
+    assert_false(criterion_is_decided(&criterion, &t));
+    assert_true(criterion_holds(&criterion, &t));
+    count(&t, TRACE_BATCH, 1200, 0);
+    assert_true(criterion_is_decided(&criterion, &t)); /* 1,619 requests and still no class */
+}
+
+static void test_too_many_that_are_not_good_decide(void **state)
+{
+    (void)state;
+    struct criterion_tally t = {0};
+    count(&t, TRACE_RESPONSIVE, 0, 20); /* 20 of 400 are allowed */
+    assert_false(criterion_is_decided(&criterion, &t));
+    count(&t, TRACE_RESPONSIVE, 0, 1);
+    assert_true(criterion_is_decided(&criterion, &t));
+    assert_false(criterion_holds(&criterion, &t));
+}
+
+/* ---- warm ---- */
+
+/* Requests from second to second, one each, with so many of 1000 tokens from the drive. */
+static bool pass(struct warm *w, unsigned from_s, unsigned to_s, uint64_t storage, bool good)
+{
+    for (unsigned s = from_s; s < to_s; s++) {
+        const uint64_t of[WARM_ORIGINS] = {
+            [WARM_STORAGE] = storage, [WARM_COMPUTED] = 1000 - storage};
+        if (warm_add(w, (int64_t)s * S, of, good))
+            return true;
+    }
+    return false;
+}
+
+static void test_warm_when_two_windows_agree(void **state)
+{
+    (void)state;
+    struct warm w;
+    warm_begin(&w);
+    assert_false(pass(&w, 0, 240, 100, true)); /* 60 requests in the first window: too few */
+    assert_false(pass(&w, 240, 480, 500, true));
+    assert_false(pass(&w, 480, 960, 509, true)); /* 0.9 points more */
+    assert_true(pass(&w, 960, 961, 509, true));
+    assert_true(w.settled);
+    warm_begin(&w);
+    assert_false(pass(&w, 0, 240, 100, true));
+    assert_false(pass(&w, 240, 480, 500, true));
+    assert_false(pass(&w, 480, 960, 511, true)); /* 1.1 points, and no error at all */
+    assert_false(pass(&w, 960, 1920, 511, true));
+    assert_true(pass(&w, 1920, 1921, 511, true));
+    assert_int_equal(w.begin_ns, 960 * S);
+}
+
+static void test_what_varies_is_not_compared_to_a_point(void **state)
+{
+    (void)state;
+    struct warm w;
+    warm_begin(&w);
+    /* Every fifth request finds everything, and in the second window three more of 240. */
+    for (unsigned s = 0; s < 480; s++) {
+        const bool hit = s % 5 == 0 || s == 301 || s == 302 || s == 303;
+        const uint64_t of[WARM_ORIGINS] = {
+            [WARM_STORAGE] = hit ? 1000 : 0, [WARM_COMPUTED] = hit ? 0 : 1000};
+        assert_false(warm_add(&w, (int64_t)s * S, of, true));
+    }
+    const uint64_t of[WARM_ORIGINS] = {0};
+    assert_true(warm_add(&w, 480 * S, of, true));
+    assert_true(w.settled);
+}
+
+static void test_the_horizon_and_the_hopeless(void **state)
+{
+    (void)state;
+    struct warm w;
+    uint64_t of[WARM_ORIGINS] = {[WARM_GPU] = 1};
+    warm_begin(&w);
+    assert_false(warm_add(&w, 100 * S, of, true));
+    assert_true(warm_add(&w, WARM_HORIZON_NS, of, true));
+    assert_false(w.settled);
+    warm_begin(&w);
+    for (unsigned i = 0; i + 1 < WARM_REQUESTS_MAX; i++)
+        assert_false(warm_add(&w, 0, of, true));
+    assert_true(warm_add(&w, 0, of, true));
+    assert_false(w.settled);
+
+    warm_begin(&w);
+    for (unsigned s = 0; s < 359; s++) {
+        of[WARM_GPU] = s < 240 ? 1000 : 0;
+        of[WARM_HOST] = s < 240 ? 0 : 1000;
+        assert_false(warm_add(&w, (int64_t)s * S, of, false));
+        assert_false(warm_is_hopeless(&w));
+    }
+    for (unsigned s = 359; s < 480; s++)
+        assert_false(warm_add(&w, (int64_t)s * S, of, false));
+    assert_true(w.before.requests >= WARM_REQUESTS && warm_is_hopeless(&w));
+}
+
+/* ---- the search ---- */
+
+/* A planted load: holds below `holds`, but not from gap[0] to gap[1]. */
+struct planted {
+    uint64_t holds, gap[2];
+    unsigned tries, fails_at;
+    uint64_t largest_held, least_failed;
+};
+
+static int try_planted(void *ctx, uint64_t n, bool *held)
+{
+    struct planted *p = ctx;
+    if (++p->tries == p->fails_at)
+        return -EIO;
+    *held = n < p->holds && !(n >= p->gap[0] && n <= p->gap[1]);
+    if (*held && n > p->largest_held)
+        p->largest_held = n;
+    if (!*held && (!p->least_failed || n < p->least_failed))
+        p->least_failed = n;
+    return 0;
+}
+
+static void test_a_search_finds_the_edge(void **state)
+{
+    (void)state;
+    for (uint64_t holds = 1; holds < 5000; holds += holds < 200 ? 1 : 97)
+        for (unsigned start = 1; start <= 4096; start *= 4)
+            for (uint32_t step = 1040; step <= 2000; step += 960) {
+                struct planted p = {.holds = holds};
+                const struct search s = {start, 100000, step};
+                uint64_t value, failed;
+                assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
+                assert_true(value < holds && failed >= holds);
+                assert_true(failed - value == 1 || failed - value <= value / 50);
+                assert_true(p.tries < 40);
+            }
+}
+
+static void test_a_search_where_more_may_hold_again(void **state)
+{
+    (void)state;
+    for (uint64_t from = 1; from < 300; from++)
+        for (uint64_t width = 0; width < 60; width += 7) {
+            struct planted p = {.holds = 300, .gap = {from, from + width}};
+            const struct search s = {16, 100000, 2000};
+            uint64_t value, failed;
+            assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
+            assert_true(failed == p.least_failed && value < failed);
+            assert_true(p.largest_held <= value || p.largest_held > failed);
+        }
+}
+
+static void test_the_ends_of_a_search(void **state)
+{
+    (void)state;
+    struct planted p = {.holds = 1};
+    struct search s = {16, 100000, 2000};
+    uint64_t value, failed;
+    assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
+    assert_int_equal(value, 0);
+    assert_int_equal(failed, 1);
+    p = (struct planted){.holds = 1000000};
+    assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
+    assert_int_equal(value, 100000);
+    assert_int_equal(failed, 0);
+    p = (struct planted){.holds = 50, .fails_at = 3};
+    assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), -EIO);
+    assert_int_equal(p.tries, 3);
+}
+
+static void test_a_verdict_is_about_the_seeds(void **state)
+{
+    (void)state;
+    const struct answer_users u = {.value = 38, .low = 36, .high = 40};
+    assert_int_equal(answer_verdict_of(&u, 36), ANSWER_PASS);
+    assert_int_equal(answer_verdict_of(&u, 37), ANSWER_UNDECIDED);
+    assert_int_equal(answer_verdict_of(&u, 40), ANSWER_UNDECIDED);
+    assert_int_equal(answer_verdict_of(&u, 41), ANSWER_FAIL);
+}
+
+/* ---- the window ---- */
+
+static struct {
+    int64_t time_ns;
+    struct hierarchy_op op;
+    int64_t arrival_ns;
+} told[32];
+static unsigned rows_told;
+
+static int take(void *ctx, const struct sim_row *row, struct err *e)
+{
+    (void)ctx, (void)e;
+    told[rows_told].time_ns = row->time_ns;
+    told[rows_told].arrival_ns = row->request ? row->request->arrival_ns : -1;
+    told[rows_told++].op = row->what;
+    return 0;
+}
+
+static int row(struct window *w, int64_t time_ns, enum trace_op op, enum trace_tier tier,
+               uint64_t key)
+{
+    static const struct request request = {.number = 1, .arrival_ns = 95 * S};
+    const struct sim_row r = {.time_ns = time_ns,
+                              .request = &request,
+                              .what = {.op = op, .tier = tier, .size = 10, .id = ident_chain(key)}};
+    return window_row(w, &r, NULL);
+}
+
+static void test_a_window_folds_what_was_written_before(void **state)
+{
+    (void)state;
+    struct window *w = window_create(100 * S, 10 * S, 2, take, NULL);
+    rows_told = 0;
+    assert_int_equal(row(w, 99 * S, TRACE_READ, TRACE_STORAGE, 1), 0);
+    assert_int_equal(row(w, 100 * S, TRACE_READ, TRACE_CPU, 1), 0);
+    for (uint64_t key = 1; key <= 3; key++) /* the third shares an object with the first */
+        assert_int_equal(row(w, 101 * S, TRACE_READ, TRACE_STORAGE, key), 0);
+    assert_int_equal(row(w, 102 * S, TRACE_WRITE, TRACE_STORAGE, 9), 0);
+    assert_int_equal(row(w, 103 * S, TRACE_READ, TRACE_STORAGE, 9), 0);
+    assert_int_equal(row(w, 104 * S, TRACE_DELETE, TRACE_STORAGE, 1), 0);
+    assert_int_equal(row(w, 105 * S, TRACE_DELETE, TRACE_STORAGE, 9), 0);
+    assert_int_equal(row(w, 106 * S, TRACE_READ, TRACE_STORAGE, 9), 0); /* an older one of it */
+    assert_int_equal(row(w, 110 * S, TRACE_READ, TRACE_STORAGE, 1), 1);
+    assert_int_equal(rows_told, 7);
+    assert_int_equal(told[0].time_ns, 1 * S);
+    assert_int_equal(told[0].arrival_ns, 0);
+    assert_true(ident_equal(told[0].op.id, ident_block(0)));
+    assert_true(ident_equal(told[1].op.id, ident_block(1)));
+    assert_true(ident_equal(told[2].op.id, ident_block(0)));
+    assert_true(ident_equal(told[3].op.id, ident_chain(9)));
+    assert_true(ident_equal(told[4].op.id, ident_chain(9)));
+    assert_int_equal(told[5].op.op, TRACE_DELETE);
+    assert_true(ident_equal(told[6].op.id, ident_block(1)));
+    const struct window_stats *st = window_stats(w);
+    assert_int_equal(st->rows, 7);
+    assert_int_equal(st->read_bytes, 50);
+    assert_int_equal(st->written_bytes, 10);
+    assert_int_equal(st->pool_objects, 2);
+    assert_int_equal(st->pool_bytes, 20);
+    window_free(w);
+}
+
+static void test_the_busiest_part_is_found(void **state)
+{
+    (void)state;
+    struct window_load l = {0};
+    const struct {
+        int64_t s;
+        uint64_t bytes;
+    } rows[] = {{1, 900}, {10, 5}, {12, 7}, {13, 1}, {20, 8}, {29, 800}};
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const struct sim_row r = {.time_ns = rows[i].s * S,
+                                  .what = {.op = TRACE_READ,
+                                           .tier = TRACE_STORAGE,
+                                           .size = rows[i].bytes,
+                                           .id = ident_chain(1)}};
+        assert_int_equal(window_load_row(&l, &r, NULL), 0);
+    }
+    assert_int_equal(window_busiest(&l, 5 * S, 29 * S, 3 * S), 10 * S); /* 5 + 7 */
+    assert_int_equal(window_busiest(&l, 5 * S, 30 * S, 3 * S), 27 * S);
+    assert_int_equal(window_busiest(&l, 13 * S, 15 * S, 3 * S), 13 * S); /* none fits */
+    window_load_free(&l);
+    const struct tier_model files = {.given = true, .write = {1000, 0}}, none = {.given = true};
+    assert_int_equal(window_pool(&files, 10), 1500);
+    assert_int_equal(window_pool(&files, 1000), 16);
+    assert_true(window_pool(&none, 10) == UINT64_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_request_is_good_within_both_targets),
+        cmocka_unit_test(test_each_class_needs_its_share),
+        cmocka_unit_test(test_too_many_that_are_not_good_decide),
+        cmocka_unit_test(test_warm_when_two_windows_agree),
+        cmocka_unit_test(test_what_varies_is_not_compared_to_a_point),
+        cmocka_unit_test(test_the_horizon_and_the_hopeless),
+        cmocka_unit_test(test_a_search_finds_the_edge),
+        cmocka_unit_test(test_a_search_where_more_may_hold_again),
+        cmocka_unit_test(test_the_ends_of_a_search),
+        cmocka_unit_test(test_a_verdict_is_about_the_seeds),
+        cmocka_unit_test(test_a_window_folds_what_was_written_before),
+        cmocka_unit_test(test_the_busiest_part_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
