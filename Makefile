@@ -27,7 +27,7 @@ lib/json  := jsoncut jsontree jsonin jsonout
 lib/facts := judge fact facts origin
 lib/conf  := keys value conf
 lib/model := model hf_fields hf_types hf_layers hf_state hf_keys hf_compute hf find
-lib/drive := drive_model share_server
+lib/drive := drive_model share_server request_join
 lib/data  := data stream_avx2 stream_avx512
 lib/owner := card lease owner stem inventory journal inventory_files
 lib/io    := process_limits disk_map gap_list gap_line machine io uring psync target_facts target_layers target_guard target_files target_dir target_file target_device drive_log nvme
@@ -60,12 +60,12 @@ kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack k
 KVREPLAY_FOLDERS := kvreplay kvreplay/device kvreplay/sched kvreplay/many
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   evidence validity evidence_json summary
-kvreplay/device := others event_format ring_page request_join block_trace row_join drive_rows drive_times residency cold origin
+kvreplay/device := others event_format ring_page block_trace row_join drive_rows drive_times residency cold origin
 kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts doors results idle
 kvreplay/many  := totals collect pool
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf kvstat/answer
-kvstat        := kvstat options inputs document number_table parts reporter verify output
+kvstat        := kvstat options inputs document number_table parts reporter verify block_log output
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences \
                  request_piece requests file_order series reuse
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds settings compare reference cells text json long_csv sheets xlsx exports

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kvstat/answer/answer_report.h"
+#include "kvstat/block_log.h"
 #include "kvstat/document.h"
 #include "kvstat/draw/page.h"
 #include "kvstat/draw/plot.h"
@@ -359,6 +360,32 @@ static int verify_files(struct reporter *r, const char *const *files, size_t n, 
     return rc;
 }
 
+/* ---- the drive's own times, recorded beside a run ---- */
+
+static int report_block_logs(struct reporter *r, const char *const *files, size_t n, struct err *e)
+{
+    int rc = 0;
+
+    if (r->json)
+        jsonout_array(r->json, "blktrace");
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct block_log *b;
+        rc = block_log_read(&b, files[i], e);
+        if (rc == -EBADMSG) {
+            r->status = reporter_complain(e);
+            rc = 0;
+        }
+        if (rc == 0 && r->json)
+            block_log_json(r->json, files[i], b);
+        else if (rc == 0)
+            block_log_text(output_stream(r->text), files[i], b);
+        block_log_free(b);
+    }
+    if (r->json)
+        jsonout_end(r->json);
+    return rc;
+}
+
 /* ---- a picture of a file that is no trace ---- */
 
 static int plot_numbers(struct reporter *r, const struct opt_parser *p, const char *file,
@@ -469,6 +496,8 @@ static int report_all(struct reporter *r, const struct opt_parser *p, struct err
         return plot_numbers(r, p, files[0], kind, e);
     if (r->options.verify_trace)
         return verify_files(r, files, n, e);
+    if (r->options.blktrace)
+        return report_block_logs(r, files, n, e);
     if (r->options.compare.count > 0)
         return report_comparison(r, files, n, e);
     return report_inputs(r, p, files, n, e);

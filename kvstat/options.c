@@ -209,10 +209,17 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = AT(verify_trace),
      .flags = OPT_COMMON,
-     .marks = OPTIONS_NOT_ANSWER,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_BLKTRACE,
      .help = "Check traces for errors instead of reporting. Order of time, sizes, reads of "
              "objects that are not there or elsewhere, capacities. Exit status 1 if there "
              "are any."},
+    {.name = "blktrace",
+     .type = OPT_FLAG,
+     .offset = AT(blktrace),
+     .marks = OPTIONS_NOT_ANSWER,
+     .help =
+         "The files are what blktrace recorded (blkparse -d, or the latencies of btt -q or -z): "
+         "report the drive's own times."},
     {.type = OPT_HEADING, .help = "Answer"},
     {.name = "answer",
      .type = OPT_TEXT,
@@ -250,7 +257,8 @@ static const struct opt table[] = {
      .offset = AT(run),
      .flags = OPT_COMMON,
      .arg = "FILE",
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE |
+              OPTIONS_NOT_BLKTRACE,
      .help = "Summary (JSON) of the kvreplay or kvgen run that made the input, if the file "
              "has none."},
     {.name = "warmup",
@@ -273,7 +281,7 @@ static const struct opt table[] = {
     {.name = "skip-bad-rows",
      .type = OPT_FLAG,
      .offset = AT(skip_bad_rows),
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_DRAWING | OPTIONS_NOT_BLKTRACE,
      .help = "Skip and count bad rows instead of ending at the first."},
     {.type = OPT_HEADING, .help = "Running"},
     {.name = "threads",
@@ -519,6 +527,9 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
         {.on = o->verify_trace,
          .refuses = OPTIONS_NOT_VERIFY,
          .why = "does not apply with --verify-trace"},
+        {.on = o->blktrace,
+         .refuses = OPTIONS_NOT_VERIFY | OPTIONS_NOT_BLKTRACE,
+         .why = "does not apply with --blktrace"},
     };
     rc = opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
     if (rc == 0 && o->answer)

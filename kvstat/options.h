@@ -13,7 +13,7 @@
 
 /* Texts point into argv. */
 struct options {
-    bool full, json, csv, merge, ranks, reuse, verify_trace, check, skip_bad_rows;
+    bool full, json, csv, merge, ranks, reuse, verify_trace, blktrace, check, skip_bad_rows;
     const char *by_text, *output, *xlsx, *hgrm, *plot, *html, *fio_job, *mlperf, *reference,
         *config, *run;
     uint64_t threads, max_groups;
@@ -36,7 +36,9 @@ enum options_marks {
     OPTIONS_NOT_TABLE = 1 << 3,    /* folders and JSON documents as input */
     OPTIONS_COMPARE_ONLY = 1 << 4, /* all but --compare */
     OPTIONS_NOT_ANSWER = 1 << 5,   /* --answer */
-    OPTIONS_ANSWER_ONLY = 1 << 6   /* all but --answer */
+    OPTIONS_ANSWER_ONLY = 1 << 6,  /* all but --answer */
+    OPTIONS_NOT_BLKTRACE =
+        1 << 7 /* --blktrace, which has no meaning for OPTIONS_NOT_VERIFY either */
 };
 
 /* A parser that fills *o; NULL: no memory. */

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvreplay/device/request_join.h"
 #include "lib/base/err.h"
+#include "lib/drive/request_join.h"
 
 enum {
     BLOCK_TRACE_DEVICES = 64,

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "kvreplay/device/row_join.h"
-#include "kvreplay/device/size_class.h"
 #include "lib/base/hist.h"
 #include "lib/base/units.h"
+#include "lib/drive/size_class.h"
 
 enum {
     REMEMBERED = 1 << 18 /* requests: 4 s of 60,000 a second */

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-#include "kvreplay/device/request_join.h"
 #include "kvreplay/sched/results.h"
+#include "lib/drive/request_join.h"
 #include "lib/facts/facts.h"
 #include "lib/json/jsonout.h"
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "kvreplay/device/block_trace.h"
-#include "kvreplay/device/size_class.h"
 #include "lib/base/hist.h"
 #include "lib/base/units.h"
+#include "lib/drive/size_class.h"
 
 enum {
     SECTOR = 512

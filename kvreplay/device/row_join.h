@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvreplay/device/request_join.h"
+#include "lib/drive/request_join.h"
 #include "lib/io/disk_map.h"
 
 /* What a row asked for. */

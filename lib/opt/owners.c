@@ -25,6 +25,7 @@ static const struct {
     {"arrival-cv", KVGEN},
     {"autoscale", KVREPLAY},
     {"bind", KVGEN},
+    {"blktrace", KVSTAT},
     {"block-reuse", KVGEN},
     {"block-size", KVGEN | KVPRECOND},
     {"buffered", KVREPLAY | KVPRECOND},

@@ -1,6 +1,8 @@
 /* Any bytes as what kvstat reads besides rows and reports: the summary of a run (--run, or a frame
- * of the rows), a curve or the rounds of a fill (--plot), a summary of the benchmark (--compare).
+ * of the rows), a curve or the rounds of a fill (--plot), a summary of the benchmark (--compare),
+ * what blktrace recorded (--blktrace).
  * The first byte picks one, unless FUZZ_READER names it. */
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "kvstat/block_log.h"
 #include "kvstat/count/gaps.h"
 #include "kvstat/count/provenance.h"
 #include "kvstat/mlperf/compare_runs.h"
@@ -70,11 +73,34 @@ static int read_runs(const char *path, struct err *e)
     return rc;
 }
 
+static int read_block_log(const char *path, struct err *e)
+{
+    struct block_log *b;
+    char *text = NULL;
+    size_t len = 0;
+    int rc = block_log_read(&b, path, e);
+    struct jsonout *j = b ? jsonout_create() : NULL;
+    FILE *out = b ? open_memstream(&text, &len) : NULL;
+    if ((b != NULL) != (rc == 0 || rc == -EBADMSG) || (b && (!j || !out)))
+        abort();
+    if (b) {
+        block_log_text(out, path, b);
+        jsonout_array(j, "blktrace");
+        block_log_json(j, path, b);
+        jsonout_end(j);
+        fclose(out);
+    }
+    block_log_free(b);
+    jsonout_free(j);
+    free(text);
+    return rc;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {"summary", "table", "runs"};
+    static const char *const names[] = {"summary", "table", "runs", "blktrace"};
     static int (*const readers[])(const char *, struct err *) = {read_summary, read_table,
-                                                                 read_runs};
+                                                                 read_runs, read_block_log};
     enum {
         READERS = sizeof(readers) / sizeof(readers[0])
     };

@@ -137,6 +137,13 @@ printf '{"program":"kvreplay","options":{"timing":"served","workers":2,"warmup_s
     seed fuzz_kvstat_inputs summary 0
 printf 'Capacity_Bytes,Object_Hit_Rate\n1,0.5\n2,"0.75"\n' | seed fuzz_kvstat_inputs curve 1
 printf 'Round,Bandwidth_GiB_s\n1,0.5\n2,1e9\n' | seed fuzz_kvstat_inputs rounds 1
+printf '  0.000123456     0.000100000\n1.5 0.0002\n' | seed fuzz_kvstat_inputs btt 3
+python3 - <<'END' | seed fuzz_kvstat_inputs blktrace 3
+import struct, sys
+# struct blk_io_trace: a process' name, and a read that is issued, put back, issued again and completed in two parts.
+for time, act, sector, size in (0, 0x4000000, 0, 0), (1, 0x410007, 8, 8192), (2, 0x210006, 8, 8192), (3, 0x410007, 8, 8192), (4, 0x810008, 8, 4096), (5, 0x810008, 16, 4096):
+    sys.stdout.buffer.write(struct.pack("<IIQQIIIIIHH", 0x65617407, 1, time, sector, size, act, 7, 8 << 20, 0, 0, 0))
+END
 short "$data/drive_model.json" | seed fuzz_drive_model drive
 for model in llama-3.1-8b deepseek-v3 gpt-oss-120b gemma-3n-e4b jamba-v0.1; do
     short "$data/models/$model.json" | seed fuzz_model_hf $model

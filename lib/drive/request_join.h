@@ -1,8 +1,8 @@
 /* Joins what the kernel tells of a request of a block device: from its first issue to its last
  * completion, on (device, sector). Requests that are put back and issued again, and those that are
  * completed in parts, are one. Events come in order of time. */
-#ifndef KVREPLAY_DEVICE_REQUEST_JOIN_H
-#define KVREPLAY_DEVICE_REQUEST_JOIN_H
+#ifndef KVTRACE_DRIVE_REQUEST_JOIN_H
+#define KVTRACE_DRIVE_REQUEST_JOIN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Classes of sizes by which drive times are told apart. */
-#ifndef KVREPLAY_DEVICE_SIZE_CLASS_H
-#define KVREPLAY_DEVICE_SIZE_CLASS_H
+#ifndef KVTRACE_DRIVE_SIZE_CLASS_H
+#define KVTRACE_DRIVE_SIZE_CLASS_H
 
 #include <stdint.h>
 

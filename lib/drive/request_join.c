@@ -1,7 +1,7 @@
-/* Behind block_trace.c, which reads the events. A hash table holds the requests at the devices: a
+/* Behind who reads the events. A hash table holds the requests at the devices: a
  * few hundred, so it grows rarely, in the thread that reads events and never in one that is
  * measured. */
-#include "kvreplay/device/request_join.h"
+#include "lib/drive/request_join.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,8 @@ struct request_join {
 };
 
 enum {
-    JOIN_ROOM = 1024
+    JOIN_ROOM = 1024,
+    JOIN_MOST = 1 << 21 /* a device has far fewer; a damaged file of events may say more */
 };
 
 struct request_join *request_join_create(void)
@@ -105,6 +106,8 @@ static int grow(struct request_join *j)
 
     if (2 * j->used < room)
         return 0;
+    if (room == JOIN_MOST)
+        return -ENOMEM;
     j->entry = calloc(2 * room, sizeof(*j->entry));
     if (!j->entry) {
         j->entry = old;
