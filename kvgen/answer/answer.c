@@ -36,7 +36,7 @@ struct attempt {
 struct task {
     enum answer_variant variant;
     unsigned seed;
-    bool figures;
+    struct trial *figures; /* NULL: a search */
     uint64_t start, value, failed;
 };
 
@@ -81,7 +81,7 @@ static struct trial_opts trial_of(const struct find *f, const struct task *job, 
                                .criterion = &f->o->criterion,
                                .n = n,
                                .seed = f->o->seed + job->seed,
-                               .whole = job->figures,
+                               .whole = job->figures != NULL,
                                .least_ns = f->o->window_ns + 2 * UNITS_NS_PER_S};
 }
 
@@ -165,12 +165,12 @@ static void do_job(struct find *f, struct task *job)
     struct at_work w = {f, job};
     if (job->figures) {
         struct trial_opts o = trial_of(f, job, job->start);
-        if (job->variant == ANSWER_THIS) {
+        if (job->figures == &f->a->figures[ANSWER_THIS]) {
             o.sink = window_load_row;
             o.sink_ctx = &f->a->load;
         }
         struct err e = {0};
-        const int rc = trial_run(&f->a->figures[job->variant], &o, &e);
+        const int rc = trial_run(job->figures, &o, &e);
         if (rc < 0)
             fail(f, rc, &e);
         return;
@@ -281,7 +281,8 @@ static void set_variants(struct find *f)
     f->engine[ANSWER_IDEAL].files = &f->ideal;
 }
 
-static int find_users(struct find *f)
+/* *first: the search of ANSWER_THIS with the first seed. */
+static int find_users(struct find *f, struct task *first)
 {
     const unsigned seeds = f->o->seeds;
     struct task job[ANSWER_VARIANTS * ANSWER_SEEDS_MAX];
@@ -295,19 +296,37 @@ static int find_users(struct find *f)
         rc = do_jobs(f, job + ANSWER_VARIANTS, (size_t)ANSWER_VARIANTS * (seeds - 1));
     for (int v = 0; v < ANSWER_VARIANTS && rc == 0; v++)
         set_users(&f->a->users[v], job, (enum answer_variant)v, seeds);
+    *first = job[ANSWER_THIS];
     return rc;
 }
 
-static int find_figures(struct find *f)
+/* The figures of all variants, and of the two loads around the edge of ANSWER_THIS. */
+static int find_figures(struct find *f, const struct task *first)
 {
     struct answer *a = f->a;
-    struct task job[ANSWER_VARIANTS];
+    struct trial held = {0}, failed = {0};
+    struct task job[ANSWER_VARIANTS + 2];
+    size_t jobs = ANSWER_VARIANTS;
     a->at = f->o->asked                   ? f->o->asked
             : a->users[ANSWER_THIS].value ? a->users[ANSWER_THIS].value
                                           : 1;
     for (int v = 0; v < ANSWER_VARIANTS; v++)
-        job[v] = (struct task){.variant = (enum answer_variant)v, .figures = true, .start = a->at};
-    return do_jobs(f, job, ANSWER_VARIANTS);
+        job[v] = (struct task){
+            .variant = (enum answer_variant)v, .figures = &a->figures[v], .start = a->at};
+    if (first->failed)
+        job[jobs++] = (struct task){ANSWER_THIS, .figures = &failed, .start = first->failed};
+    if (first->failed && first->value && first->value != a->at)
+        job[jobs++] = (struct task){ANSWER_THIS, .figures = &held, .start = first->value};
+    const int rc = do_jobs(f, job, jobs);
+    if (rc == 0)
+        a->limit = limit_find(&f->o->engine.steps,
+                              !first->value           ? NULL
+                              : first->value == a->at ? &a->figures[ANSWER_THIS]
+                                                      : &held,
+                              first->failed ? &failed : NULL);
+    trial_free(&held);
+    trial_free(&failed);
+    return rc;
 }
 
 int answer_find(struct answer *a, const struct answer_opts *o, struct err *e)
@@ -316,9 +335,10 @@ int answer_find(struct answer *a, const struct answer_opts *o, struct err *e)
     *a = (struct answer){0};
     set_variants(&f);
     pthread_mutex_init(&f.lock, NULL);
-    int rc = find_users(&f);
+    struct task first;
+    int rc = find_users(&f, &first);
     if (rc == 0)
-        rc = find_figures(&f);
+        rc = find_figures(&f, &first);
     if (rc == 0)
         rc = set_tried(&f);
     pthread_mutex_destroy(&f.lock);
@@ -331,7 +351,8 @@ int answer_tell_window(struct answer *a, const struct answer_opts *o, sim_sink s
 {
     struct find f = {.o = o, .a = a};
     const struct trial *seen = &a->figures[ANSWER_THIS];
-    const struct task task = {.variant = ANSWER_THIS, .figures = true};
+    struct trial t = {0};
+    const struct task task = {.variant = ANSWER_THIS, .figures = &t};
     set_variants(&f);
     struct trial_opts again = trial_of(&f, &task, a->at);
     a->window.length_ns = o->window_ns;
@@ -346,7 +367,6 @@ int answer_tell_window(struct answer *a, const struct answer_opts *o, sim_sink s
                                      window_pool(o->engine.files, object_bytes), sink, ctx);
     again.sink = window_row;
     again.sink_ctx = w;
-    struct trial t = {0};
     const int rc = w ? trial_run(&t, &again, e) : err_nomem(e, "the window");
     if (rc == 0) {
         a->window.written = true;

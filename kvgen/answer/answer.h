@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "kvgen/answer/criterion.h"
+#include "kvgen/answer/limit.h"
 #include "kvgen/answer/trial.h"
 #include "kvgen/answer/window.h"
 #include "kvgen/serve/engine_run.h"
@@ -55,7 +56,8 @@ struct answer {
     struct answer_users users[ANSWER_VARIANTS];
     struct answer_tried *tried; /* by variant, then n; owned */
     unsigned tries;
-    uint64_t at; /* users of the figures */
+    uint64_t at;      /* users of the figures */
+    enum limit limit; /* what ends the users of ANSWER_THIS, with the first seed */
     struct trial figures[ANSWER_VARIANTS];
     struct window_load load; /* of the drive, in the figures of ANSWER_THIS */
     struct answer_window {

@@ -306,6 +306,19 @@ static void put_origin(struct jsonout *j, const struct trial *t)
     jsonout_end(j);
 }
 
+static void put_limit(struct jsonout *j, const struct answer *a)
+{
+    const uint64_t this = a->users[ANSWER_THIS].value, ideal = a->users[ANSWER_IDEAL].value;
+    const uint64_t more = ideal > this ? ideal - this : 0;
+    char text[160];
+    snprintf(text, sizeof(text), "%s: a faster drive adds %s%llu user%s", limit_text(a->limit),
+             more ? "at most " : "", (unsigned long long)more, units_plural(more));
+    jsonout_object(j, "limit");
+    jsonout_text_value(j, "kind", limit_name(a->limit));
+    jsonout_text_value(j, "text", text);
+    jsonout_end(j);
+}
+
 static void put_wear(struct jsonout *j, const struct answer_report *r)
 {
     const double written_day = asked_rate(figures(r, ANSWER_THIS), 1) * DAY_S;
@@ -388,7 +401,7 @@ int answer_save(const struct answer_report *r, const char *path, struct err *e)
     put_tried(j, r->answer);
     put_drive(j, r);
     put_origin(j, figures(r, ANSWER_THIS));
-    jsonout_null(j, "limit");
+    put_limit(j, r->answer);
     jsonout_null(j, "holds_while");
     put_wear(j, r);
     put_warm(j, figures(r, ANSWER_THIS));

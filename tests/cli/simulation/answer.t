@@ -45,6 +45,8 @@ shares of tokens | .origin | .gpu + .host + .storage + .computed | . > 0.999 and
 what the drive is asked, and can | .drive | .read.asked_bytes_s > 0 and .read.can_bytes_s == 7000000000 and .write.can_bytes_s == 5000000000 | true
 a day | .drive.written_bytes_day / .drive.write.asked_bytes_s | round | 86400
 wear | .wear | .drive_writes_day > 0 and .years > 0 | true
+this GPU ends it | .limit.kind | prefill
+and that is said | .limit.text | prefill on the GPU: a faster drive adds (at most )?[0-9]+ users?
 it was reached | .drive.reached | true
 users gained | .worth.users == .users.this.value - .users.none.value | true
 tokens saved | .worth.prefill_tokens_day > 0 and .worth.gpu_s_day > 0 | true

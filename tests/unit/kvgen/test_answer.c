@@ -246,6 +246,52 @@ static void test_a_verdict_is_about_the_seeds(void **state)
     assert_int_equal(answer_verdict_of(&u, 41), ANSWER_FAIL);
 }
 
+/* ---- the limit ---- */
+
+/* 400 requests that were computed for 1 s each, and half of them waited so long for files. */
+static struct trial spent(int64_t files_ns)
+{
+    struct trial t = {.files_ns = hist_create(), .busy_ns = 400 * S};
+    t.tally.requests[TRACE_BATCH] = 400;
+    t.time_ns[ENGINE_DECODE] = 400 * S;
+    t.time_ns[ENGINE_WAITING] = 200 * files_ns;
+    assert_int_equal(hist_record_n(t.files_ns, files_ns, 200), 0);
+    return t;
+}
+
+static void test_what_grows_is_the_limit(void **state)
+{
+    (void)state;
+    const struct step_setup steps = {.model = {.parameters = 500000},
+                                     .gpu = {.ops_s = 1000000000,
+                                             .bytes_s = 1000000000,
+                                             .tp = 1,
+                                             .eta_ppm = STEP_TIME_PPM,
+                                             .eta_a_ppm = STEP_TIME_PPM,
+                                             .b_ppm = STEP_TIME_PPM},
+                                     .step_tokens = 1000};
+    struct trial held = spent(S), failed = spent(3 * S);
+    assert_int_equal(limit_find(&steps, &held, NULL), LIMIT_NONE);
+    failed.files.bytes[0] = 2;
+    failed.files.bytes[1] = 1;
+    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_STORAGE_READS);
+    failed.files.bytes[1] = 3;
+    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_STORAGE_WRITES);
+    failed.time_ns[ENGINE_DECODE] += 900 * S; /* the files' second is less */
+    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_DECODE);
+    failed.origin[WARM_COMPUTED] = 200000; /* 1 ms each, of 400 s */
+    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_PREFILL);
+    failed.refused_admissions = 201;
+    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_GPU_MEMORY);
+    failed.refused_admissions = 0;
+    failed.time_ns[ENGINE_PREEMPTED] = 1000 * S;
+    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_GPU_MEMORY);
+    failed.time_ns[ENGINE_LOADING] = 2000 * S;
+    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_HOST_LINK);
+    trial_free(&held);
+    trial_free(&failed);
+}
+
 /* ---- the window ---- */
 
 static struct {
@@ -347,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_a_search_where_more_may_hold_again),
         cmocka_unit_test(test_the_ends_of_a_search),
         cmocka_unit_test(test_a_verdict_is_about_the_seeds),
+        cmocka_unit_test(test_what_grows_is_the_limit),
         cmocka_unit_test(test_a_window_folds_what_was_written_before),
         cmocka_unit_test(test_the_busiest_part_is_found),
     };
