@@ -67,6 +67,11 @@ uint32_t block_pool_find(const struct block_pool *p, uint64_t key)
     return name == ID_NONE ? BLOCK_NONE : p->first[name];
 }
 
+void block_pool_expect(const struct block_pool *p, uint64_t key)
+{
+    id_table_expect(&p->names, key);
+}
+
 bool block_pool_is_idle(const struct block_pool *p, uint32_t block)
 {
     return p->block[block].references == 0;

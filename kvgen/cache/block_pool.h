@@ -19,6 +19,8 @@ uint64_t block_pool_idle(const struct block_pool *p); /* blocks in the free queu
 
 /* The block that has had this name longest; BLOCK_NONE: none has it. */
 uint32_t block_pool_find(const struct block_pool *p, uint64_t key);
+/* It is about to be asked for. */
+void block_pool_expect(const struct block_pool *p, uint64_t key);
 bool block_pool_is_idle(const struct block_pool *p, uint32_t block);
 /* A request uses the block: one reference more. An idle one leaves the free queue. */
 void block_pool_hold(struct block_pool *p, uint32_t block);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kvgen/cache/id_table.h"
-#include "lib/base/hash.h"
 
 enum {
     FIRST_CAP = 64
@@ -21,12 +20,6 @@ void id_table_free(struct id_table *t)
     *t = (struct id_table){0};
 }
 
-/* The slots are no power of two, so that they take no more room than is said. */
-static uint32_t home(const struct id_table *t, uint64_t id)
-{
-    return (uint32_t)(((hash_mix(id) & UINT32_MAX) * t->slots) >> 32);
-}
-
 static uint32_t after(const struct id_table *t, uint32_t at)
 {
     return at + 1 < t->slots ? at + 1 : 0;
@@ -34,7 +27,7 @@ static uint32_t after(const struct id_table *t, uint32_t at)
 
 static void place(struct id_table *t, uint32_t number)
 {
-    uint32_t at = home(t, t->id[number]);
+    uint32_t at = id_table_home(t, t->id[number]);
     while (t->slot[at] != 0)
         at = after(t, at);
     t->slot[at] = number + 1;
@@ -84,7 +77,7 @@ uint32_t id_table_search(const struct id_table *t, uint64_t id)
 {
     if (t->slots == 0)
         return ID_NONE;
-    for (uint32_t at = home(t, id); t->slot[at] != 0; at = after(t, at))
+    for (uint32_t at = id_table_home(t, id); t->slot[at] != 0; at = after(t, at))
         if (t->id[t->slot[at] - 1] == id)
             return t->slot[at] - 1;
     return ID_NONE;
@@ -112,12 +105,12 @@ static uint32_t distance(const struct id_table *t, uint32_t from, uint32_t to)
 
 void id_table_remove(struct id_table *t, uint32_t number)
 {
-    uint32_t hole = home(t, t->id[number]);
+    uint32_t hole = id_table_home(t, t->id[number]);
     while (t->slot[hole] != number + 1)
         hole = after(t, hole);
     for (uint32_t at = after(t, hole); t->slot[at] != 0; at = after(t, at)) {
         /* It moves into the hole unless its home lies between the hole and itself. */
-        uint32_t from = home(t, t->id[t->slot[at] - 1]);
+        uint32_t from = id_table_home(t, t->id[t->slot[at] - 1]);
         if (distance(t, from, at) >= distance(t, hole, at)) {
             t->slot[hole] = t->slot[at];
             hole = at;

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "lib/base/hash.h"
+
 #define ID_NONE UINT32_MAX
 
 /* Zero it before the first use. */
@@ -26,6 +28,22 @@ int id_table_reserve(struct id_table *t, uint64_t more);
 uint32_t id_table_add(struct id_table *t, uint64_t id); /* id must be absent */
 void id_table_remove(struct id_table *t, uint32_t number);
 uint64_t id_table_memory(const struct id_table *t); /* bytes */
+
+/* The slots are no power of two, so that they take no more room than is said. */
+static inline uint32_t id_table_home(const struct id_table *t, uint64_t id)
+{
+    return (uint32_t)(((hash_mix(id) & UINT32_MAX) * t->slots) >> 32);
+}
+
+enum {
+    ID_TABLE_AHEAD = 8 /* ids of a list that are worth to be expected */
+};
+/* The id is looked for, added or removed soon: its slot comes from memory meanwhile. */
+static inline void id_table_expect(const struct id_table *t, uint64_t id)
+{
+    if (t->slots)
+        __builtin_prefetch(&t->slot[id_table_home(t, id)]);
+}
 
 uint32_t id_table_search(const struct id_table *t, uint64_t id); /* ID_NONE: absent */
 /* ID_NONE: absent. Ids that came one after the other are looked for one after the other, as a rule,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "kvgen/cache/block_pool.h"
+#include "kvgen/cache/id_table.h"
 
 struct kv_cache {
     struct vllm_opts o;
@@ -291,6 +292,8 @@ static void cache_up_to(struct kv_cache *c, const struct kv_request *r, uint64_t
         for (; b->cached < full && b->cached < b->count; b->cached++) {
             const uint32_t block = b->block[b->cached];
             uint64_t key;
+            if (b->cached + ID_TABLE_AHEAD < full)
+                block_pool_expect(c->pool, b->key[b->cached + ID_TABLE_AHEAD]);
             if (block == BLOCK_NONE || !is_kept(c, r, g, b->cached) ||
                 block_pool_named(c->pool, block, &key))
                 continue;

@@ -79,6 +79,11 @@ static void put_newest(struct vllm_files *f, uint32_t n)
     f->newest = n;
 }
 
+void vllm_files_expect(const struct vllm_files *f, uint64_t key)
+{
+    id_table_expect(&f->files, key);
+}
+
 int vllm_files_claim(struct vllm_files *f, uint64_t key)
 {
     if (id_table_find(&f->files, key) != ID_NONE)
@@ -185,6 +190,8 @@ void vllm_files_step(struct vllm_files *f)
 {
     for (uint32_t i = 0; i < f->questions; i++) {
         struct answer *a = &f->answer[f->asked[i]];
+        if (i + ID_TABLE_AHEAD < f->questions)
+            id_table_expect(&f->files, f->answer[f->asked[i + ID_TABLE_AHEAD]].key);
         a->answer = vllm_files_has(f, a->key) ? FILES_HIT : FILES_MISS;
     }
     f->questions = 0;

@@ -27,6 +27,8 @@ enum files_answer vllm_files_ask(struct vllm_files *f, uint64_t key, bool first)
 void vllm_files_leave(struct vllm_files *f, uint64_t key);
 /* The step ends: questions are answered, by the files that are there now. */
 void vllm_files_step(struct vllm_files *f);
+/* It is about to be claimed. */
+void vllm_files_expect(const struct vllm_files *f, uint64_t key);
 /* A write of a file begins: takes room for it, unless it is there or being written. 0, -ENOSPC or
  * -ENOMEM. */
 int vllm_files_claim(struct vllm_files *f, uint64_t key);

@@ -229,6 +229,11 @@ uint32_t vllm_host_find(const struct vllm_host *h, uint64_t key)
     return id_table_find(&h->table, key);
 }
 
+void vllm_host_expect(const struct vllm_host *h, uint64_t key)
+{
+    id_table_expect(&h->table, key);
+}
+
 uint64_t vllm_host_key(const struct vllm_host *h, uint32_t chunk)
 {
     return h->table.id[chunk];
@@ -430,8 +435,11 @@ bool vllm_host_make_room(struct vllm_host *h, uint64_t chunks, const struct kv_l
         return false;
     if (h->arc)
         arc_victims(h, wanted, l, r);
-    for (uint64_t i = 0; !h->arc && i < wanted; i++)
+    for (uint64_t i = 0; !h->arc && i < wanted; i++) {
+        if (i + ID_TABLE_AHEAD < wanted)
+            vllm_host_expect(h, vllm_host_key(h, h->aside[i + ID_TABLE_AHEAD]));
         leave(h, h->aside[i], l, r);
+    }
     return true;
 }
 

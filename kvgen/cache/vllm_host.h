@@ -21,6 +21,7 @@ void vllm_host_free(struct vllm_host *h); /* takes NULL */
 /* The chunk with that key, written or being written; HOST_NONE: it is not here. Its number is its
  * own as long as it is here. */
 uint32_t vllm_host_find(const struct vllm_host *h, uint64_t key);
+void vllm_host_expect(const struct vllm_host *h, uint64_t key); /* vllm_host_find comes soon */
 uint64_t vllm_host_key(const struct vllm_host *h, uint32_t chunk);
 bool vllm_host_is_ready(const struct vllm_host *h, uint32_t chunk); /* written */
 

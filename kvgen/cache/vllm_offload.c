@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/cache/id_table.h"
 #include "kvgen/cache/vllm_files.h"
 #include "kvgen/cache/vllm_host.h"
 #include "kvgen/cache/vllm_tracker.h"
@@ -328,6 +329,8 @@ static void write_down(struct kv_below *b, uint32_t *chunk, uint64_t chunks)
     uint64_t fit = 0;
     for (uint64_t i = 0; i < chunks; i++) {
         const uint64_t key = vllm_host_key(b->host, chunk[i]);
+        if (i + ID_TABLE_AHEAD < chunks)
+            vllm_files_expect(b->files, vllm_host_key(b->host, chunk[i + ID_TABLE_AHEAD]));
         if (claim(b, key)) {
             chunk[fit++] = chunk[i];
             continue;
@@ -638,6 +641,8 @@ static uint64_t list_offer(struct kv_below *b, struct offloaded *s, uint64_t end
             if (!is_held(b, &held[g], at))
                 continue;
             const uint64_t key = s->key[g][at];
+            if (at + ID_TABLE_AHEAD < end)
+                vllm_host_expect(b->host, s->key[g][at + ID_TABLE_AHEAD]);
             const uint32_t chunk = vllm_host_find(b->host, key);
             const bool is_new =
                 chunk == HOST_NONE &&

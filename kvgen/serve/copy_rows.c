@@ -396,8 +396,10 @@ void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t)
 
 static void cached(struct copy_rows *c, struct copy_rows_request *q, uint64_t key)
 {
-    struct copies *all = find(c, key, STREAM_CACHED);
     const uint64_t at = q ? position(q, key) : 0;
+    if (q && at + ID_TABLE_AHEAD < q->keys)
+        id_table_expect(&c->keys, q->key[at + ID_TABLE_AHEAD]);
+    struct copies *all = find(c, key, STREAM_CACHED);
     bool first;
     if (in(all, TRACE_GPU) && all->loader && (!q || all->loader == 1 + q->number)) {
         all->loader = 0; /* its row came with the load */
