@@ -43,7 +43,14 @@ last_line() { tail -n 1 <"$1" | readable_lines; }
 # say TEXT...: progress and explanations go to standard error, answers to standard output.
 say() {
     readable "$*"
+    close_line
     printf '%s\n' "$readable" >&2
+}
+# close_line: a line of progress that stands open on the terminal goes.
+open_line=no
+close_line() {
+    if [ "$open_line" = yes ]; then printf '\r\033[K' >&2; fi
+    open_line=no
 }
 answer() {
     readable "$*"
@@ -188,7 +195,7 @@ drop_folder() {
     quoting "$1"
     case "$made_folders " in
     *" $quoted "*) rm -rf -- "$1" ;;
-    *) die 1 "$1: not made here" ;;
+    *) die 3 "$1: not made here" ;;
     esac
 }
 
@@ -222,10 +229,10 @@ results_head='# Files that kvtrace made in this folder. A later run may write th
 # results FOLDER...: makes the folder for results, $out, and those in it.
 results() {
     typed mkdir -p "$@" && return
-    mkdir -p -- "$@" || die 1 "$out: cannot be created"
+    mkdir -p -- "$@" || die 3 "$out: cannot be created"
     list=$out/.kvtrace-results
     if [ ! -e "$list" ] && [ ! -L "$list" ]; then
-        (set -C && printf '%s\n' "$results_head" >"$list") 2>/dev/null || die 1 "$out: cannot be written to"
+        (set -C && printf '%s\n' "$results_head" >"$list") 2>/dev/null || die 3 "$out: cannot be written to"
     elif [ -L "$list" ] || [ ! -f "$list" ] || [ "$(head -n 1 <"$list")" != "$results_head" ]; then
         die 2 "$list was not written by kvtrace: name another folder (-o)"
     fi
@@ -350,6 +357,7 @@ numbers() {
 model=llama3.1-8b users=50 seconds=60 trials=1 target='' out=${0##*/} gpu='' cpu='' storage='' print=no
 out=kvtrace-${out%.sh}
 takes=''
+: "$model" # for the scripts
 
 # option ARGS...: takes the first of the arguments: one of those options, with its value, or the folder that -d names.
 # Sets words to what it took. Anything else ends the script. Behind -- all are operands: $ended is then a word that makes
@@ -539,16 +547,20 @@ inside() {
     if [ -d "$1" ] && [ ! -e "$1/.kvtrace" ] && [ -n "$(ls -A "$1" 2>/dev/null)" ]; then place=${1%/}/kvtrace; fi
 }
 
+# propose_folder: sets target, where it is still empty, to the folder that discover.sh proposes.
 # propose: sets gpu, cpu (GiB), storage, users and target (a directory) for this machine, where they are still empty: what
 # discover.sh proposes, and of storage what kvreplay may use there.
-propose() {
+propose_folder() {
     proposal=$("$examples/discover.sh")
+    : "${target:=$(printf '%s\n' "$proposal" | sed -n 's/^ *--target \(.*\)/\1/p')}"
+    if [ -z "$target" ]; then die 3 "no file system that can be written to was found; name a folder (try --help)"; fi
+}
+propose() {
+    propose_folder
     set -- "$(printf '%s\n' "$proposal" | sed -n 's/^ *--gpu-mem \([0-9.]*\).*/\1/p')" \
         "$(printf '%s\n' "$proposal" | sed -n 's/.* --cpu-mem \([0-9.]*\).*/\1/p')" \
-        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--target \(.*\)/\1/p')" \
         "$(printf '%s\n' "$proposal" | sed -n 's/^ *--users \(.*\)/\1/p')"
-    : "${gpu:=$1}" "${cpu:=$2}" "${target:=$3}" "${users:=$4}"
-    if [ -z "$target" ]; then die 3 "no file system that can be written to was found; name a folder (try --help)"; fi
+    : "${gpu:=$1}" "${cpu:=$2}" "${users:=$3}"
     inside "$target"
     target=$place
     there "$target"
@@ -571,7 +583,7 @@ load() {
         -o "$folder/$loaded.trace.csv.zst"
     if typed "$@"; then return; fi
     writes "$folder/$loaded.kvgen.json" "$folder/$loaded.trace.csv.zst" "$folder/$loaded.log"
-    "$@" --progress none 2>"$folder/$loaded.log" || die 1 "$loaded: kvgen failed: $(last_line "$folder/$loaded.log")"
+    "$@" --progress none 2>"$folder/$loaded.log" || die 3 "$loaded: kvgen failed: $(last_line "$folder/$loaded.log")"
 }
 
 # serve NAME USERS SECONDS KVGEN-OPTIONS...: a workload and its replay as an inference server does it.
@@ -592,7 +604,7 @@ execute() {
     if typed "$@"; then return; fi
     writes "$folder/$executed.kvreplay.json" "$out/$executed.result.csv.zst" "$folder/$executed.json" "$folder/$executed.log"
     "$@" --progress none 2>>"$folder/$executed.log" ||
-        die 1 "$executed: kvreplay failed: $(last_line "$folder/$executed.log")"
+        die 3 "$executed: kvreplay failed: $(last_line "$folder/$executed.log")"
     runs=$((runs + 1))
     if [ "$(pick valid <"$folder/$executed.kvreplay.json")" = false ]; then
         invalid=$((invalid + 1))
@@ -619,30 +631,6 @@ on_results() {
     "$@"
 }
 
-# search LIMIT MOST SECONDS KVGEN-OPTIONS...: the most users whose reads of storage keep the limit (P95), tried for so many
-# seconds each and a quarter of that to settle. Sets found (empty or 0: none) and status (kvreplay's); leaves
-# autoscale.json and kvgen.log. The trace of a step is longer than the step, so that none ends for want of requests.
-search() {
-    limit=$1 most=$2 step=$3 settle=$(($3 / 4 + 1)) status=0
-    shift 3
-    each_command "$@" --duration "$((step + settle + 30))"
-    if ! printing; then
-        quoting "$out/kvgen.log"
-        command="$command 2>>$quoted"
-        writes "$out/autoscale.json" "$out/kvgen.log"
-    fi
-    set -- kvreplay --target "$target" --autoscale qos --storage-p95 "$limit" --start-users 2 --max-users "$most" \
-        --step-warmup "$settle" --step-duration "$step" --summary "$out/autoscale.json" --each "$command"
-    if typed "$@"; then return; fi
-    : >"$out/autoscale.json"
-    : >"$out/kvgen.log"
-    "$@" >/dev/null || status=$?
-    if [ "$status" = 2 ] && [ -s "$out/kvgen.log" ]; then grep '^kvgen: ' <"$out/kvgen.log" | readable_lines >&2; fi
-    found=-
-    if [ -s "$out/autoscale.json" ]; then found=$(pick autoscaling.users <"$out/autoscale.json"); fi
-    if [ "$found" = - ]; then found=0; fi
-}
-
 # each_command KVGEN-OPTIONS...: sets command to the one that kvreplay --each runs for a number of users.
 each_command() {
     command=kvgen
@@ -651,38 +639,6 @@ each_command() {
         command="$command $quoted"
     done
     command="$command --users {N} --progress none"
-}
-
-# tried N: what 95 % of reads took at most in the steps with so many users; "-": not tried, or none read.
-tried() {
-    step=0 worst=-
-    while tried_users=$(pick "autoscaling_stats.$step.users" <"$out/autoscale.json") && [ "$tried_users" != - ]; do
-        if [ "$tried_users" = "$1" ]; then
-            took=$(pick "autoscaling_stats.$step.storage_read_p95_ms" <"$out/autoscale.json")
-            worst=$(printf '%s\n' "$worst" "$took" | sort -g | tail -n 1)
-        fi
-        step=$((step + 1))
-    done
-    printf '%s\n' "$worst" | awk '$1 == "-" { print; next } { print $1 < 999.5 ? sprintf("%.3g ms", $1) : sprintf("%.3g s", $1 / 1000) }'
-}
-
-# served WHAT: the answer of a search, in a sentence.
-served() {
-    limits="with 95 % of storage reads within $(printf '%s\n' "$limit" | sed 's/\([0-9]\)\([a-z]\)/\1 \2/')"
-    if [ "$found" = 0 ]; then
-        alone=$(tried 1)
-        if [ "$alone" = - ]; then alone=''; else alone=": with one, 95 % of reads take up to $alone"; fi
-        answer "$1 does not serve even one user of $model $limits$alone."
-    elif [ "$found" = "$most" ]; then
-        answer "$1 serves $(counted "$found" user) of $model $limits; that is the largest number tried (-x), so it may serve more."
-    else
-        # The next number that was tried and was too much.
-        next=$(awk -F '[:,]' -v found="$found" '/"users":/ && $2 + 0 > found && (!least || $2 + 0 < least) { least = $2 + 0 }
-            END { print least + 0 }' <"$out/autoscale.json")
-        over=$(tried "$next")
-        if [ "$over" = - ]; then over=''; else over="; with $next, 95 % of reads take up to $over"; fi
-        answer "$1 serves $(counted "$found" user) of $model $limits$over."
-    fi
 }
 
 # ---- other hosts ----
@@ -793,24 +749,6 @@ compare() {
     on_results "$compare_new" compared "$@"
 }
 compared() { typed kvstat "$@" || kvstat "$@"; }
-
-# trials_needed TRIALS: what so many trials a side can show, in a sentence. Welch's t test of two means at 99 % finds a
-# difference of t(0.995, 2 n - 2) * sqrt(2 / n) standard deviations of the trials; t by n from 2 on.
-trials_needed() {
-    awk -v trials="$1" 'BEGIN {
-        most = split("9.925 4.604 3.707 3.355 3.169 3.055 2.977 2.921 2.878 2.845 2.819 2.797 2.779 2.763 2.750 2.738 2.728 " \
-            "2.719 2.712", t, " ") + 1
-        for (n = 2; n <= most; n++) shows[n] = t[n - 1] * sqrt(2 / n)
-        for (n = most; n >= 2; n--) { if (5 * shows[n] <= 10) five = n; if (10 * shows[n] <= 10) ten = n }
-        if (trials < 2) printf "one trial of each shows no difference at all, for runs of one drive differ, too"
-        else {
-            n = trials > most ? most : trials
-            printf "%d trials of each show a difference of 10 %% where those of one drive vary by %.2g %% (standard deviation)", trials,
-                10 / shows[n]
-        }
-        printf "; where they vary by 5 %%, it takes --trials %d, by 10 %%, %d\n", five, ten
-    }'
-}
 
 # better NAME1 NAME2: the answer in a sentence, from what compare --json says on standard input: which of the two is
 # better by more than the noise, and in what. Hit rates and the like are of the load and do not count, nor do the times of

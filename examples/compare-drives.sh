@@ -1,91 +1,122 @@
 #!/bin/sh
-# compare-drives.sh - Which of two drives is better, and by more than the noise?
+# compare-drives.sh - Which of two drives holds more users, and by more than the noise?
 #
-# Usage: compare-drives.sh [OPTION]... DIR1 DIR2
+# Usage: compare-drives.sh [OPTION]... DRIVE1 DRIVE2
 #
-#   DIR1 DIR2    a directory on each drive; it is created and removed again
-#   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
-#   -u USERS     number of simultaneous users (default: 50)
-#   -t TIME      length of each run (default: 60)
-#   --trials N   runs on each drive (default: 3); what so many can show is said before the first
-#   -o OUT       directory for trace, results and reports (default: kvtrace-compare-drives)
-#   --storage-capacity SIZE     capacity for the cache (default: the free space of both,
-#                minus a reserve)
-#   --print      show the pipeline, run nothing
+#   DRIVE1 DRIVE2  each a directory on a drive, or a model as of --drive: a file of kvtrace
+#                model, or sim:bw=14GB/s,lat=80us
+#   -u N         compare at N users (default: each at the most that it holds)
+#   -m MODEL, --gpu-profile GPU, --tensor-parallel N, --engine CACHE, --gpu-mem SIZE,
+#   --cpu-mem SIZE, --storage-capacity SIZE, --prefill FILE, --prefill-rate RATE@TOKENS
+#                the server (default: llama3.1-8b on one h100, vllm; see kvgen(1))
+#   --population WHO, --input TRACE, --speed X
+#                its load: chat (default), code, documents, mlperf, or a recorded trace
+#   --ttft TIME, --tpot TIME, --goodput SHARE
+#                served well: 2s to the first token, 100ms a token, for 95% of requests
+#   -t TIME      length of the confirmation (default: 15s)
+#   -o OUT       directory for 1/answer.json, 2/answer.json, ... (default: kvtrace-compare-drives)
+#   --full       measure the drive for ten minutes, not for half of one
+#   --json       print answer.json; --print: show the pipeline, run nothing
 #
-# Both drives replay one trace, in turn (A B B A ...), so that other work on the machine
-# affects both alike. kvstat --compare shows each figure's change and whether it exceeds the
-# noise of the trials (99 %, corrected for the number of figures); the last line says
-# which drive is better, and in which figure. Without memory tiers, the read bandwidth
-# distinguishes drives best; do not decide by a difference that is marked as noise.
+#                     /mnt/old      /mnt/new
+#   Users held        31 (29-32)    38 (36-40)    7 more (5 to 9)
+#   ...
 #
+# The drives take turns: 1 is measured, then 2; the load of 2 is confirmed, then that of 1.
+# Both meet the same users, seed by seed. Exit status: 0 the second holds more, or as many;
+# 1 fewer; 2 used wrongly, 3 could not run, 4 not decided.
 # Example:
-#   examples/compare-drives.sh -u 20 /mnt/old/kv /mnt/new/kv
-. "$(dirname "$0")/common.sh"
+#   examples/compare-drives.sh /mnt/old/kv /mnt/new/kv
+. "$(dirname "$0")/answer.sh"
 
-takes='-m -u -o -t --trials --storage-capacity'
-trials=3 first='' second=''
+out=kvtrace-compare-drives first='' second=''
 while [ $# -gt 0 ]; do
     words=2
     case $ended$1 in
-    -?*) option "$@" ;;
+    --drive) die 2 "--drive: name the models as the two operands (try --help)" ;;
+    -?*) answer_option "$@" ;;
     *)
         operand "$1" && words=1
-        if [ -z "$first" ]; then first=$text; elif [ -z "$second" ]; then second=$text; else die 2 "$1: a third folder"; fi
+        if [ -z "$first" ]; then first=$text; elif [ -z "$second" ]; then second=$text; else die 2 "$1: a third drive"; fi
         ;;
     esac
     shift "$words"
 done
-if [ -z "$second" ]; then die 2 "two folders are needed, one on each drive (try --help)"; fi
+if [ -z "$second" ]; then die 2 "two drives are needed (try --help)"; fi
+options_end
 need kvgen kvreplay kvstat
 results "$out" "$out/1" "$out/2"
-inside "$first" && first=$place
-inside "$second" && second=$place
-if [ "$first" = "$second" ]; then die 2 "$first: the same folder twice"; fi
-: "${storage:=$(room "$first" "$second")}"
+files "$out/1"
+files "$out/2"
 
-# One file system is one device, which is said before the runs; kvstat finds two file systems of one device after them.
+# One file system is one device.
 device() {
     there "$1"
     df -Pk "$place" | awk 'NR == 2 { print $1 }'
 }
-if [ "$(device "$first")" = "$(device "$second")" ]; then
+if ! is_model "$first" && ! is_model "$second" && [ "$(device "$first")" = "$(device "$second")" ]; then
     say "$suite: both folders are on one device, $(device "$first"): this compares it with itself"
 fi
-
-say "$suite: $(trials_needed "$trials")"
-
-# Each drive has its results in a folder of its own.
-first_runs='' second_runs='' trial=1
-while [ "$trial" -le "$trials" ]; do
-    first_runs="$first_runs 1/trial-$trial" second_runs="$second_runs 2/trial-$trial" trial=$((trial + 1))
-done
-for run in trace $first_runs $second_runs; do free_runs "$run"; done
-
-tell "the load"
-load trace "$users" "$seconds" --model "$model" --gpu-mem 0 --cpu-mem 0 --storage-capacity "$(sized "$storage")" \
-    --generation-mode none
-# replay N TRIAL: one replay on drive N.
-replay() {
-    if [ "$1" = 1 ]; then target=$first; else target=$second; fi
-    tell "$target, trial $2 of $trials"
-    execute_served "$1/trial-$2" trace
+# How many runs of this show what: Welch's t test of two means at 99 % finds a difference of t(0.995, 2 n - 2) * sqrt(2 / n)
+# standard deviations in n runs of each; t by n from 2 on.
+runs_needed() {
+    awk -v difference=10 'BEGIN {
+        most = split("9.925 4.604 3.707 3.355 3.169 3.055 2.977 2.921 2.878 2.845 2.819 2.797 2.779 2.763 2.750 2.738 2.728 " \
+            "2.719 2.712", t, " ") + 1
+        for (n = most; n >= 2; n--) {
+            shows = t[n - 1] * sqrt(2 / n)
+            if (5 * shows <= difference) five = n
+            if (10 * shows <= difference) ten = n
+        }
+        printf "a difference of %d %% shows in %d runs of this where one drive varies by 5 %% from run to run, in %d where by 10 %%\n",
+            difference, five, ten
+    }'
 }
-trial=1
-while [ "$trial" -le "$trials" ]; do
-    if [ $((trial % 2)) = 1 ]; then order='1 2'; else order='2 1'; fi
-    for n in $order; do replay "$n" "$trial"; done
-    trial=$((trial + 1))
-done
-if printing; then
-    compare "$first_runs" "$second_runs"
-    exit 0
+say "$suite: the drives take turns, 1 2 2 1; $(runs_needed)"
+
+# side N: sets drive_n and folder to those of that drive; fails for a model, which is neither measured nor confirmed.
+side() {
+    if [ "$1" = 1 ]; then drive_n=$first; else drive_n=$second; fi
+    folder=$out/$1
+    ! is_model "$drive_n"
+}
+# Both have the same room.
+if [ -z "$storage" ]; then
+    rooms=''
+    for n in 1 2; do if side $n && [ "${drive_n#*://}" = "$drive_n" ]; then rooms="$rooms $(room "$drive_n")"; fi; done
+    storage=$(printf '%s\n' "$rooms" | tr ' ' '\n' | sed '/^$/d' | sort -n | head -n 1)
 fi
-row_head
-on_results "$first_runs" scenario_row "$first"
-on_results "$second_runs" scenario_row "$second"
-answer "Base is $first, New is $second:"
-compare "$first_runs" "$second_runs"
-echo
-caution
-compare "$first_runs" "$second_runs" --json | better "$first" "$second"
+measured=0
+for n in 1 2; do if side $n; then plan "$measuring_s" && measured=$((measured + 1)); fi; done
+plan 20 20
+for n in 2 1; do if side $n; then plan $((seconds * 2)) "$seconds"; fi; done
+if [ "$measured" != 0 ]; then object_size "$out/1"; fi
+for n in 1 2; do
+    if side $n; then
+        begin "measures $drive_n"
+        measure "$drive_n" "$folder"
+    fi
+done
+for n in 1 2; do
+    if side $n; then drive_model=$folder/drive.json window=$folder/window.csv.zst; else tier_model "$drive_n" && drive_model=$tier_model window=none; fi
+    begin "simulates with $drive_n"
+    simulate "$folder" "$drive_model" "$window"
+done
+confirmed_1=no confirmed_2=no
+for n in 2 1; do
+    if ! side $n || nothing_to_confirm "$folder"; then continue; fi
+    objects_in "$drive_n"
+    confirm "$drive_n" "$folder"
+    if [ $n = 1 ]; then confirmed_1=yes; else confirmed_2=yes; fi
+done
+judge "$out/1" $confirmed_1
+judge "$out/2" $confirmed_2
+# Beside a model, or a drive that nothing reaches, the other one is by its model, too.
+set -- kvstat --answer "$out/1/sim.json" --view compare
+if [ $confirmed_1$confirmed_2 = yesyes ]; then
+    for n in 1 2; do set -- "$@" --confirm "$out/$n/drive.result.csv.zst" --confirm-model "$out/$n/model.result.csv.zst"; done
+fi
+if [ "$json" = yes ]; then set -- "$@" --json; fi
+set -- "$@" "$out/2/sim.json"
+if typed "$@"; then exit 0; fi
+show "$@"

@@ -65,9 +65,9 @@ if command -v fio >/dev/null; then
     writes "$out/fio.log" "$out/fio.txt" "$out/fio.json"
     make_or_die "$target.fio"
     kvgen --input "$trace" --format fio --progress none -o "$target.fio/handover.iolog" 2>"$out/fio.log" ||
-        die 1 "kvgen --format fio failed: $(last_line "$out/fio.log")"
+        die 3 "kvgen --format fio failed: $(last_line "$out/fio.log")"
     (on_signals; CDPATH='' cd -- "$target.fio" && fio --output-format=json+ handover.fio) >"$out/fio.txt" 2>>"$out/fio.log" ||
-        die 1 "fio failed: $(last_line "$out/fio.log")"
+        die 3 "fio failed: $(last_line "$out/fio.log")"
     sed -n '/^{/,$p' <"$out/fio.txt" >"$out/fio.json" # words may stand before it
     drop_folder "$target.fio"
 fi
@@ -79,9 +79,9 @@ if command -v sai3-bench >/dev/null; then
     kvgen --input "$trace" --format sai3 --lint --progress none -o "$out/handover.tsv.zst" 2>"$out/sai3.log" ||
         say "$suite: sai3-bench would lose some of the trace: $(grep -c -e '--lint:' <"$out/sai3.log") remarks in $out/sai3.log"
     kvgen --input "$trace" --format sai3 --progress none -o "$out/handover.tsv.zst" 2>>"$out/sai3.log" ||
-        die 1 "kvgen --format sai3 failed: $(last_line "$out/sai3.log")"
+        die 3 "kvgen --format sai3 failed: $(last_line "$out/sai3.log")"
     sai3-bench replay --op-log "$out/handover.tsv.zst" --target "file://$target.sai3/" >"$out/sai3.txt" 2>&1 ||
-        die 1 "sai3-bench failed: $(last_line "$out/sai3.txt")"
+        die 3 "sai3-bench failed: $(last_line "$out/sai3.txt")"
     drop_folder "$target.sai3"
 fi
 

@@ -119,7 +119,7 @@ for host in $hosts; do
     copies=$((copies + 1)) status=0
     far "$host" receive "$copy-$i" <"$trace" || status=$?
     if [ "$status" = "$not_made" ]; then copies=$i; fi
-    if [ "$status" != 0 ]; then die 1 "$host: cannot copy the trace to it"; fi
+    if [ "$status" != 0 ]; then die 3 "$host: cannot copy the trace to it"; fi
     i=$((i + 1))
 done
 
@@ -141,7 +141,7 @@ for process in $running; do
     fi
     i=$((i + 1))
 done
-if [ "$failed" = "$parts" ]; then die 1 "no host has run"; fi
+if [ "$failed" = "$parts" ]; then die 3 "no host has run"; fi
 
 # 3. The report on all of them, here.
 for host in $hosts; do

@@ -1,50 +1,33 @@
 #!/bin/sh
-# how-many-users.sh - How many users can this machine serve until its storage is too slow?
+# how-many-users.sh - How many users does this drive hold, and what ends it?
 #
 # Usage: how-many-users.sh [OPTION]... [DIR]
 #
-#   DIR, -d DIR  directory for storage objects (default: the one that kvtrace discover
-#                proposes)
-#   -m MODEL     the model (default: llama3.1-8b; see kvgen --list-models)
-#   -l LIMIT     limit of the 95th percentile of storage reads (default: 100ms)
-#   -t TIME      length of each search step (default: 20, plus 6 to settle)
-#   -x MAX       maximum number of users to try (default: 1000)
-#   -o OUT       directory for the summary of all steps (default: kvtrace-how-many-users)
-#   --gpu-mem SIZE              size of the GPU tier (default: the proposal of kvtrace
-#                discover)
-#   --cpu-mem SIZE              size of the host memory tier (default: likewise)
-#   --storage-capacity SIZE     capacity for the cache (default: the free space minus a
-#                reserve)
-#   --print      show the pipeline, run nothing
+#   DIR          a directory on the drive (default: the one that kvtrace discover proposes)
+#   -m MODEL, --gpu-profile GPU, --tensor-parallel N, --engine CACHE, --gpu-mem SIZE,
+#   --cpu-mem SIZE, --storage-capacity SIZE, --prefill FILE, --prefill-rate RATE@TOKENS
+#                the server (default: llama3.1-8b on one h100, vllm; see kvgen(1))
+#   --population WHO, --input TRACE, --speed X
+#                its load: chat (default), code, documents, mlperf, or a recorded trace
+#   --ttft TIME, --tpot TIME, --goodput SHARE
+#                served well: 2s to the first token, 100ms a token, for 95% of requests
+#   -t TIME      length of the confirmation (default: 15s)
+#   -o OUT       directory for answer.json, answer.html and all else (default: kvtrace-answer)
+#   --full       measure the drive for ten minutes, not for half of one
+#   --drive MODEL  in place of DIR a file of kvtrace model, or sim:bw=14GB/s,lat=80us
+#   --json       print answer.json; --print: show the pipeline, run nothing
 #
-# kvreplay serves increasing numbers of users, with a new trace for each number, and finds
-# the largest number within the limit. With more users, requests wait for storage. Run it
-# twice: on a quiet machine the answers are within a tenth of each other. If they are not,
-# something else uses the drive.
-# Exit status: 0 a number was found, 1 not even one user can be served.
+#   Users held      this drive 38 (36-40)   no drive 21   ideal drive 44
+#   ...
+#    users  good    first token p95   requests/s  what ends it
+#       32  99 %    1.20 s                  1.61  none
+#       38  96 %    1.84 s                  1.90  none
+#       44  81 %    4.31 s                  2.02  prefill
 #
-# Example: with 16 GiB of host memory above the drive
+# Exit status: 0 done, 2 used wrongly, 3 could not run, 4 not decided (not confirmed).
+# Example:
 #   examples/how-many-users.sh --cpu-mem 16GiB /mnt/nvme/kv
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/answer.sh"
 
-takes='-m -d -o -t --gpu-mem --cpu-mem --storage-capacity'
-limit=100ms most=1000 seconds=20
-while [ $# -gt 0 ]; do
-    words=2
-    case $ended$1 in
-    -l) value "$@" && limit=$text ;;
-    -x) value "$@" && most=$text ;;
-    *) option "$@" ;;
-    esac
-    shift "$words"
-done
-number -x "$most" && most=$text
-need kvgen kvreplay
-results "$out"
-propose
-
-tell "users of $model with $gpu GiB of GPU memory, $cpu GiB of host memory, and storage on $target"
-search "$limit" "$most" "$seconds" --model "$model" --gpu-mem "$(sized "$gpu")" --cpu-mem "$(sized "$cpu")" --storage-capacity "$(sized "$storage")"
-if printing || [ "$status" -gt 1 ]; then exit "$status"; fi
-served "This machine"
-exit "$status"
+answer_options "$@"
+answer_of users

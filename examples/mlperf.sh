@@ -113,7 +113,7 @@ load_rank() {
     : >"$scratch/$1-rank_$3" # a rank is a process of its own; tidy looks for the file
     far "$host" receive "$(copy_of "$3" "$1")" <"$out/$loads.trace.csv.zst" || status=$?
     if [ "$status" = "$not_made" ]; then rm -- "$scratch/$1-rank_$3"; fi
-    if [ "$status" != 0 ]; then die 1 "$host: cannot copy the trace to it"; fi
+    if [ "$status" != 0 ]; then die 3 "$host: cannot copy the trace to it"; fi
 }
 
 # execute_there RUN RANK NAME: as execute, on the rank's host, at the time of all ranks.
@@ -129,8 +129,8 @@ execute_there() {
     fi
     writes "$files.result.csv.zst" "$files.log" "$files.kvreplay.json" "$files.json"
     on "$host" kvreplay --part "$part" --start-at "$start" "$@" </dev/null >"$files.result.csv.zst" 2>>"$files.log" ||
-        die 1 "${files##*/} on $host: kvreplay failed: $(grep -v '^ ' <"$files.log" | tail -n 1 | readable_lines)"
-    on "$host" cat "$summary" </dev/null >"$files.kvreplay.json" || die 1 "${files##*/}: the summary is not on $host"
+        die 3 "${files##*/} on $host: kvreplay failed: $(grep -v '^ ' <"$files.log" | tail -n 1 | readable_lines)"
+    on "$host" cat "$summary" </dev/null >"$files.kvreplay.json" || die 3 "${files##*/}: the summary is not on $host"
     kvstat --json "$files.result.csv.zst" >"$files.json"
 }
 

@@ -116,7 +116,7 @@ tidy() {
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 began_ms=$(now_ms) started=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 case $target in */kvtrace-model) if [ ! -d "$where" ]; then
-    make_empty "$where" || die 2 "$where: cannot be created"
+    make_empty "$where" || die 3 "$where: cannot be created"
 fi ;; esac
 # What the figures depend on besides the time: a later run with the same takes them again.
 if [ -d "$where" ]; then file_system=$(stat -f -c '%T %i' -- "$where"); else file_system=server; fi
@@ -129,7 +129,10 @@ header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 # A run that keeps nothing: the target works, and holds nothing of anybody.
 printf '%s\n0,Write,4096,Tier-2,first,Prefill\n0,Delete,0,Tier-2,first,Evict\n' "$header" >"$work/first.csv"
 kvreplay --target "$target" --progress none --summary "$work/first.json" -o "$work/run.csv" "$work/first.csv" \
-    2>"$work/log" || die 3 "$(sed -n '/^kvreplay: /{s///p;q;}' <"$work/log")"
+    2>"$work/log" || {
+    why=$(sed -n '/^kvreplay: /{s///p;q;}' <"$work/log")
+    die 3 "${why:-$(last_line "$work/log")}"
+}
 
 # trace SIZE N SHARE ROWS STORED LIVE: rows of objects of that size: reads of the first STORED objects, and writes of new
 # ones, of which at most LIVE are there; with what is left of them removed at the end.

@@ -102,7 +102,7 @@ kvgen --model "$model" --users "$users" --duration "$seconds" --gpu-mem 0 --cpu-
 copied=yes status=0
 there receive "$copy" <"$trace" || status=$?
 if [ "$status" = "$not_made" ]; then copied=no; fi
-if [ "$status" != 0 ]; then die 1 "$host: cannot copy the trace to it"; fi
+if [ "$status" != 0 ]; then die 3 "$host: cannot copy the trace to it"; fi
 there unpack "$copy" <"$tarball"
 status=0
 on "$host" "$copy/programs/bin/kvreplay" --target "$copy/objects" --timing served --workers "$(workers "$users")" \

@@ -81,7 +81,7 @@ autoscale() {
     status=0
     "$@" --progress none 2>"$out/$searched.log" >/dev/null || status=$?
     # 1: not even one user
-    if [ "$status" -gt 1 ] || [ ! -s "$out/$searched.json" ]; then die 1 "$searched: $(last_line "$out/$searched.log")"; fi
+    if [ "$status" -gt 1 ] || [ ! -s "$out/$searched.json" ]; then die 3 "$searched: $(last_line "$out/$searched.log")"; fi
     n=$(pick autoscaling.users <"$out/$searched.json" | sed 's/^-$/0/')
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# suite.sh - What is each part of the memory hierarchy worth? Nine scenarios, one table.
+# suite.sh - What is each part of the memory hierarchy worth? Eight scenarios, one table.
 #
 # Usage: suite.sh [OPTION]... [DIR]
 #
@@ -10,11 +10,11 @@
 #   -u USERS     number of simultaneous users (default: the proposal of kvtrace discover)
 #   -t TIME      length of each run (default: 60)
 #   -w NAMES     only these, separated by commas: gpu-only cpu-only storage-only gpu-cpu
-#                cpu-storage gpu-cpu-storage storage-saturation production autoscale; besides
+#                cpu-storage gpu-cpu-storage storage-saturation production; besides
 #                mlperf_submission, only where named: the runs of mlperf.sh for earlier
 #                submissions, in OUT/mlperf_submission
 #   --wrapper    the scenarios as the script of the MLPerf Storage KV-cache benchmark has
-#                them, see below; capacity-autoscale besides
+#                them, see below; autoscale and capacity-autoscale besides
 #   -U USERS     with --wrapper, users of its three heavy scenarios (default: 10 for each GiB
 #                of memory, at least 50, at most 300)
 #   --trials N   each scenario so often (default: 1); storage varies much from run to run,
@@ -36,7 +36,8 @@
 # overloaded: its latencies say little, its GiB/s much. Where it is generation, storage is
 # fast enough for this load. Without a GPU its tier is simulated: such rows are marked,
 # and left out of the conclusion. "objects %" says where the cache's objects lay at the end:
-# in GPU, host memory and storage.
+# in GPU, host memory and storage. How many users a drive holds is another question: the
+# scenarios have given users, and the cache of kvgen instead of an engine's. See kvtrace users.
 #
 # --wrapper: the same names mean other runs there. Storage is behind all of them, tokens take
 # their time (realistic), and there are 50 users.
@@ -81,7 +82,8 @@ elif [ -n "$heavy" ]; then
 fi
 results "$out" "$work"
 propose
-: "${names:=gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production,autoscale}"
+: "${names:=gpu-only,cpu-only,storage-only,gpu-cpu,cpu-storage,gpu-cpu-storage,storage-saturation,production$(
+    if [ "$wrapper" = yes ]; then echo ,autoscale; fi)}"
 # A machine without a GPU still has its scenarios: a tier of 16 GiB, simulated.
 real_gpu=$gpu
 if [ "$gpu" = 0 ]; then gpu=16; fi
@@ -91,8 +93,6 @@ if [ "$gpu" = 0 ]; then gpu=16; fi
 # of data, "realistic" (30 ms a token) is a server at work.
 scenario() {
     g=$gpu c=$cpu s=$storage generation=none crowd=$users model=$given_model seconds=${given_s:-60}
-    # Of a search: its mode, limits, and the users of its first and largest step.
-    search="qos --start-users 2 --max-users $((users * 8))"
     if [ "$wrapper" = yes ]; then
         wrapper_scenario "$1"
         return
@@ -106,13 +106,13 @@ scenario() {
     gpu-cpu-storage) ;;
     storage-saturation) g=0 c=0 crowd=$((users * 4)) ;;
     production) generation=realistic ;;
-    autoscale) generation=realistic ;;
+    autoscale) die 2 "-w autoscale: a search of the benchmark's (--wrapper); how many users a drive holds is a question to kvtrace users" ;;
     *) die 2 "-w $1: no such scenario (try --help)" ;;
     esac
 }
-# wrapper_scenario NAME: the same, as the benchmark's wrapper has it.
+# wrapper_scenario NAME: the same, as the benchmark's wrapper has it; of a search also its mode, and the users of its first step.
 wrapper_scenario() {
-    generation=realistic seconds=${given_s:-120}
+    generation=realistic seconds=${given_s:-120} search=''
     small=$(printf '%s\n' "$cpu" | awk '{ n = int($1 / 4); print n < 1 ? 1 : n }')
     case $1 in
     gpu-only) c=4 ;;
@@ -190,7 +190,7 @@ autoscale() {
     status=0
     "$@" --progress none 2>"$work/$searched.log" >/dev/null || status=$?
     # 1: not even one user
-    if [ "$status" -gt 1 ] || [ ! -s "$out/$searched.json" ]; then die 1 "$searched: $(last_line "$work/$searched.log")"; fi
+    if [ "$status" -gt 1 ] || [ ! -s "$out/$searched.json" ]; then die 3 "$searched: $(last_line "$work/$searched.log")"; fi
 }
 # submit NAME: the runs of mlperf.sh, with what was given here.
 submit() {
@@ -300,5 +300,6 @@ if [ "$xlsx" = yes ] && [ -n "$results" ]; then
     on_results "$results" kvstat --xlsx "$out/suite.xlsx" >/dev/null
 fi
 echo
+echo "How many users this drive holds is another question: kvtrace users."
 caution
 if [ -s "$work/conclusion" ]; then conclude; fi

@@ -21,6 +21,18 @@ figures='{
   "version": "1",
   "valid": true,
   "elapsed_s": 1,
+  "source": "users",
+  "cache": {
+    "tiers": [
+      {
+        "tier": "Tier-2",
+        "copy_bytes": 65536
+      }
+    ]
+  },
+  "window": {
+    "rows": 3
+  },
   "autoscaling": {
     "users": 3
   },
@@ -38,13 +50,25 @@ for word; do
 done
 case $summary in *'{rank}'*) summary=${summary%%'{rank}'*}${rank-}${summary#*'{rank}'} ;; esac
 if [ -n "$summary" ]; then printf '%s\n' "$figures" >"$summary"; fi
-case $output in '' | none) ;; -) echo row ;; *) printf 'Timestamp,Operation\n' >"$output" ;; esac
+# A second of reads, one after the other.
+rows() {
+    echo Timestamp,Operation,Object_Size_Bytes,Start,Latency_us
+    awk 'BEGIN { for (i = 0; i < 1; i += 0.01) printf "0,Read,4096,%.2f,10000\n", i }'
+}
+case $output in '' | none) ;; -) echo row ;; *) rows >"$output" ;; esac
+END
+cat >"$STUBS/kvprecond" <<'END'
+#!/bin/sh
+. "$STUBS/looks"
 END
 cat >"$STUBS/kvgen" <<'END'
 #!/bin/sh
 . "$STUBS/looks"
+for word; do
+    if [ "$before" = --answer ]; then printf '%s\n' "$figures" >"$word"; fi
+    before=$word
+done
 END
-cp "$STUBS/kvgen" "$STUBS/kvprecond"
 cat >"$STUBS/kvstat" <<'END'
 #!/bin/sh
 . "$STUBS/looks"

@@ -21,7 +21,7 @@ is 'within 100 columns' "$(awk 'length($0) > 100' list)" ''
 is 'a command for each script' \
     "$(sed -n "s/^[a-z-]* .* \([a-z-]*\(.sh\|bench\)\): .*/\1/p" "$TOP/examples/kvtrace" | sort | paste -sd ' ' -)" \
     "$(cd "$TOP/examples" && for file in *.sh kvbench; do
-        case $file in common.sh | quickstart.sh) ;; *) echo "$file" ;; esac
+        case $file in answer.sh | common.sh | quickstart.sh) ;; *) echo "$file" ;; esac
     done | sort | paste -sd ' ' -)"
 is 'the man page has each' "$(sed -n '/^\.Sh COMMANDS/,/^\.Sh OPTIONS/s/^\.It Cm \([a-z-]*\).*/\1/p' "$TOP/man/kvtrace.1")" \
     "$(cut -f 1 commands)"
@@ -79,7 +79,7 @@ done <commands
 # Sizes and times as the programs take them; what a script was given by its name before counts the same.
 printed() { "$BIN/kvtrace" users --print "$@" objects | tr -s ' \\\n' ' '; }
 like 'sizes and times have units' "$(printed --cpu-mem 2048M --storage-capacity 0.5TiB -t 2m)" \
-    ' --cpu-mem 2GiB --storage-capacity 512GiB --duration 181 '
+    ' --cpu-mem 2GiB .*--storage-capacity 512GiB --answer-window 120s '
 is 'names and numbers of before' "$(printed --gpu-mem 8GiB --cpu-mem 1GiB --storage-capacity 4GiB -t 10s)" \
     "$(printed --gpu-mem-gb 8 --cpu-mem-gb 1 --storage-capacity-gb 4 -t 10)"
 for wrong in '--cpu-mem much' '--cpu-mem 1XB' '--cpu-mem none' '-t 1.5' '-t soon'; do
@@ -87,35 +87,37 @@ for wrong in '--cpu-mem much' '--cpu-mem 1XB' '--cpu-mem none' '-t 1.5' '-t soon
     stderr_like 'is refused' "^kvtrace users: ${wrong% *}: '${wrong#* }' is not a (size|time)"
 done
 
-# What is printed works as it stands there.
-"$BIN/kvtrace" drive --print -m tiny-1b -u 2 -t 2 -o typed objects >printed
-PATH=$BIN:$PATH exits 'the printed pipeline' 0 sh -e printed
-stdout_like 'has its report' 'Tier-2|Storage read'
-ok 'and its result' test -s typed/drive.result.csv.zst
-
-# The same as an engine does it, in one table.
-exits 'as an engine' 0 "$BIN/kvtrace" drive -m tiny-1b -u 2 -t 2 -o answer --like lmcache-fs objects
-like 'the drive itself' "$(cat stdout)" '^reads +[0-9]+ +[0-9.]+'
-like 'the engine beside it' "$(cat stdout)" '^lmcache-fs, reads +[0-9]+ +[0-9.]+'
-like 'in the answer too' "$(tail -1 stdout)" 'as lmcache-fs does it, it reads [0-9.]+ GiB/s and writes [0-9.]+ GiB/s'
-exits 'an engine that is not known' 2 "$BIN/kvtrace" drive --like sglang objects
-stderr_like 'which are' 'is not lmcache-fs, lmcache-fs-direct or vllm-fs'
-
-# A folder with files of others, as a mount point: a folder in it is used and goes again, the files stay.
-mkdir mount
-echo mine >mount/file
-exits 'a folder with files' 0 "$BIN/kvtrace" drive -m tiny-1b -u 2 -t 2 -o answer mount
-stdout_like 'a folder in it' '^This drive .mount/kvtrace. '
-is 'the files stay alone' "$(ls -A mount) $(cat mount/file)" 'file mine'
-
-mkdir here
-exits 'an empty folder in which one stands' 0 sh -c "cd here && exec '$BIN/kvtrace' drive -m tiny-1b -u 2 -t 2 ."
-is 'keeps the results' "$(ls -A here)" kvtrace-drive
-
-# Called by another name, from a link somewhere else.
+# Called by another name, from a link somewhere else; with programs whose answer is known.
+# shellcheck source=tests/answers.sh
+. "$TOP/tests/answers.sh"
 mkdir links
 ln -s "$BIN/kvtrace" links/kvtrace
-PATH=$BIN:$PATH exits 'by a link' 0 links/kvtrace drive -m tiny-1b -u 2 -t 2 -o answer objects
-like 'the answer is the last line' "$(tail -1 stdout)" \
-    '^This drive \(objects\) reads [0-9.]+ GiB/s and writes [0-9.]+ GiB/s of the KV cache of tiny-1b.*: (bandwidth for|not enough).*[.]$'
+drive() { "$TMP/links/kvtrace" drive -m tiny-1b --params 1e9 --gpu-mem 1GiB --storage-capacity 1GiB -t 2s "$@"; }
+
+# What is printed works as it stands there.
+drive --print -o typed objects >printed
+status=0
+PATH=$TMP/known:$BIN:$PATH sh printed >stdout 2>stderr || status=$?
+like 'the printed pipeline: an answer' "$status" '^[04]$'
+stdout_like 'has its answer' '^Users held '
+ok 'and its result' test -s typed/drive.result.csv.zst
+
+# A folder with files of others, as a mount point: a folder in it is used and goes again, the files stay. What was measured there
+# a moment ago is known.
+mkdir mount here
+echo mine >mount/file
+sed 's|"target": "[^"]*objects"|"target": "'"$TMP"'/mount"|' <typed/drive.json >moved.json
+mkdir answer
+echo '# Files that kvtrace made in this folder. A later run may write them anew.
+drive.json' >answer/.kvtrace-results
+cp moved.json answer/drive.json
+status=0
+drive -o answer "$TMP/mount" >stdout 2>stderr || status=$?
+like 'a folder with files: an answer' "$status" '^[04]$'
+stdout_like 'with what ran there' '^Confirmed '
+stderr_like 'by the link and its name' '^kvtrace drive: 4 of 4: '
+is 'the files stay alone' "$(ls -A mount) $(cat mount/file)" 'file mine'
+
+exits 'an empty folder in which one stands' 0 sh -c "cd here && exec ../links/kvtrace drive --drive sim:bw=1GB/s"
+is 'keeps the results' "$(ls -A here)" kvtrace-answer
 done_testing

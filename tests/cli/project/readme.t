@@ -24,7 +24,7 @@ fi
 sed -n '/^| question/,/^$/p' "$TOP/README.md" | awk -F '`' 'NR > 2 && NF { print $2 "\t" $4 }' >table
 is 'each script has its question' "$(cut -f 2 table | sort | paste -sd ' ' -)" \
     "$(cd "$TOP/examples" && for file in *.sh kvbench; do
-        case $file in common.sh | quickstart.sh) ;; *) echo "$file" ;; esac
+        case $file in answer.sh | common.sh | quickstart.sh) ;; *) echo "$file" ;; esac
     done | sort | paste -sd ' ' -)"
 # Every test that SECURITY.md names exists.
 sed -n 's/^| //p' "$TOP/SECURITY.md" | grep -o "\`tests/[^\`]*\`" | tr -d '`' | sort -u >named

@@ -1,8 +1,8 @@
 #!/bin/sh
 # suites.t - the scripts of examples/, each for real on a tiny size: they end with status 0, their tables have the lines
 # they should, and their answers are those of the programs when asked directly. A bug looked like a scenario that used
-# the trace of another, a PASS for a run without reads, or an option of a suite that did nothing. Scripts that search or
-# check are in suites_search.t, kvbench in kvbench.t. The scripts mostly wait, so several run at the same time.
+# the trace of another, a PASS for a run without reads, or an option of a suite that did nothing. Scripts that
+# check are in suites_search.t, those of one answer in ../scripts/answers.t, kvbench in kvbench.t. The scripts mostly wait, so several run at the same time.
 # builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
@@ -42,17 +42,6 @@ simulated() {
     printf '#!/bin/sh\n%s\nexec "%s" %s "$@"\n' "$2" "$BIN/kvreplay" "$3" >"$1/bin/kvreplay"
     chmod +x "$1/bin/kvreplay"
 }
-# Drives as fast as said, in place of the real one (the first two words: --target DIR).
-simulated drive 'shift 2' "--spin 0 --lateness-budget \"\${BUDGET:-1h}\" --tier-engine \"2=sim:\$SPEED\""
-# Its users do not wait for answers, so that many are due in a short run.
-rm "$TMP/drive/bin/kvgen"
-printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$BIN/kvgen" '--arrival open --decode-reads batch' >"$TMP/drive/bin/kvgen"
-chmod +x "$TMP/drive/bin/kvgen"
-# Two drives a hundred times apart, whatever else the machine does.
-simulated two_drives "case \$2 in *slow) speed=lat=20ms ;; *) speed=lat=200us ;; esac; shift 2" \
-    "--spin 0 --lateness-budget 1h --tier-engine \"2=sim:\$speed\""
-rm "$TMP/two_drives/bin/kvgen"
-cp "$TMP/drive/bin/kvgen" "$TMP/two_drives/bin"
 # Memory that takes no time: touching 4 GiB takes longer than all that the script does.
 simulated no_memory '' '--spin 0 --tier-engine 1=null'
 
@@ -69,10 +58,6 @@ lane_suite() {
         -f "$DATA/sharegpt_dummy_250.json.zst"
 }
 lane_drives() {
-    run compare tiny compare-drives.sh compare -u 2 -t 1 --trials 2 --storage-capacity-gb 8 one two
-    run apart tries 3 apart
-    run once env BUILD="$TMP/two_drives" "$examples/compare-drives.sh" -m tiny-1b -o once.out -u 2 -t 1 --trials 1 \
-        --storage-capacity-gb 8 slow quick
     run elsewhere tiny replay-elsewhere.sh elsewhere - far/away --tarball kvtrace.tar.gz -u 2 -t 1
     run little_room env PATH="$TMP/small:$PATH" "$examples/replay-elsewhere.sh" - far/little -m tiny-1b \
         -o little_room.out --tarball kvtrace.tar.gz -u 4 -t 1
@@ -87,13 +72,6 @@ lane_nodes() {
     run mlperf_full tiny mlperf.sh mlperf_full -u 4 -t 1 --trials 1 -d objects.nodes --storage-capacity-gb 0.5 \
         -w option_1
 }
-# apart: two simulated drives of which one is slow, and the script says so.
-apart() {
-    BUILD=$TMP/two_drives "$examples/compare-drives.sh" -m tiny-1b -o apart.out -u 2 -t 1 --trials 3 \
-        --storage-capacity-gb 8 slow quick >apart.answer || return
-    tail -1 apart.answer
-    tail -1 apart.answer | grep -q '^quick is better than slow by .*: bandwidth of reads .*, P95 of reads '
-}
 mkdir -p packed/kvtrace small
 ln -s "$BIN" packed/kvtrace/bin
 tar -C packed -czf kvtrace.tar.gz kvtrace
@@ -107,7 +85,7 @@ lane_nodes &
 # ---- help ----
 
 for suite in "$examples"/*.sh "$examples/kvbench"; do
-    case $suite in */common.sh | */quickstart.sh) continue ;; esac
+    case $suite in */answer.sh | */common.sh | */quickstart.sh) continue ;; esac
     name=${suite##*/}
     exits "$name --help" 0 "$suite" --help # kvtrace.t has the rest
     like "$name: the help begins with its name" "$(head -1 stdout)" "^$name - "
@@ -130,48 +108,6 @@ if [ -d /dev/shm ]; then ok 'sizes: the room of one in memory' tries 5 near /dev
 # A file system of 1 GiB, of which 15 % are free: 5 % of it stay free.
 full() { printf 'x\nx 1048576 891290 157286 85%% /\n' | sh -c '. "$0"; most' "$examples/common.sh"; }
 is 'sizes: a file system that is 85 % full' "$(full)" "$(awk 'BEGIN { printf "%.3f", ((157286 - 52428.8) * 31 / 32 - 8192) / 1048576 }')"
-
-# ---- fast-enough: the verdict and the bandwidth are kvstat's own, the bandwidth is kvreplay's own ----
-
-tiny fast-enough.sh fast -u 3 -t 2 -d objects -g fast >stdout 2>stderr
-is 'fast-enough: the exit status is the verdict' "$?" \
-    "$(sed -n 's/^PASS: objects is fast .*/0/p; s/^FAIL: objects is not .*/1/p; s/^INCONCLUSIVE whether .*/4/p' stdout)"
-kvstat --by tier,op --json fast.out/run.result.csv.zst >run.json
-own=$(json fast.out/run.kvreplay.json 'tier("Tier-2").read.gib_per_s')
-like 'fast-enough: kvreplay read something' "$own" '^[0-9.]*[1-9]'
-said=$(json run.json '.groups[] | select(.by == {tier: "Tier-2", op: "Read"}).gib_per_s')
-is 'fast-enough: the read bandwidth is that of kvreplay' \
-    "$(awk -v a="$own" -v b="$said" 'BEGIN { print (a > b * 0.999 && a < b * 1.001) }')" 1
-is 'fast-enough: nothing stays on the drive' "$(find objects -name '*.kv' 2>/dev/null)" ''
-# Where the machine is busy for long, answers come too late.
-quick() {
-    BUILD=$TMP/drive SPEED=lat=1us "$examples/fast-enough.sh" -m tiny-1b -u 30 -t 6 -g fast -d objects -o quick.out >stdout || {
-        tail -5 stdout
-        return 1
-    }
-}
-ok 'fast-enough: a drive that takes no time' tries 3 quick
-stdout_like 'fast-enough: passes' '^PASS: objects is fast enough for 30 users of tiny-1b[.]$'
-exits 'fast-enough: in a run of a few operations' 4 env BUILD="$TMP/drive" SPEED=lat=1us BUDGET=1ns \
-    "$examples/fast-enough.sh" -m tiny-1b -u 3 -t 2 -d objects -o late
-like 'fast-enough: passes nothing' "$(tail -1 stdout)" \
-    '^INCONCLUSIVE whether objects is fast enough for 3 users of tiny-1b: .*only [0-9]+ writes? [(]59 are the least[)].*; run longer [(]-t 60[)][.]$'
-stdout_like 'fast-enough: and says what that is' '^Caution: 1 of 1 run not valid, '
-# Answers that come too late are a FAIL, whatever the few operations show.
-slow() {
-    status=0
-    BUILD=$TMP/drive SPEED=bw=1GB/s "$examples/fast-enough.sh" -m tiny-1b -u 8 -t 5 -d objects -o slow.out >stdout || status=$?
-    tail -5 stdout
-    [ "$status" = 1 ] && grep -Eq '^Bottleneck: storage' stdout
-}
-ok 'fast-enough: one that serves some only' tries 3 slow
-stdout_like 'fast-enough: answers too few' \
-    '^FAIL: objects is not fast enough for 8 users of tiny-1b: (people get [0-9]+ of [0-9]+ answers|reads or writes take too long)[.]$'
-stdout_like 'fast-enough: says how slow each operation is' \
-    '^Operations: P95 reads [0-9]+ ms (<|NOT BELOW) 200 ms, writes [0-9]+ ms (<|NOT BELOW) 500 ms$'
-stdout_like 'fast-enough: says what holds people up' '^Bottleneck: storage'
-exits 'fast-enough: a user count that is none' 2 tiny fast-enough.sh fast -u none
-exits 'fast-enough: an option of another suite' 2 tiny fast-enough.sh fast --trials 2
 
 # ---- cache-size: the table ends at the ceiling, and agrees with a run at that size ----
 
@@ -224,14 +160,6 @@ is 'better: memory is not asked' "$(said groups.Tier-1/Read/Decode.gib_per_s:1:2
     'A is better than B by more than the noise: bandwidth of reads 2.00 GiB/s against 1.00 GiB/s.'
 is 'better: memory alone' "$(said groups.Tier-1/Read/Decode.service_us.p95:1:2:true)" \
     'No difference beyond the noise between A and B in 5 trials of each.'
-for trials in 1 3 5 30; do
-    sh -c '. "$0"; trials_needed "$1"' "$examples/common.sh" "$trials"
-done >"$TMP/needed"
-is 'what trials can show' "$(cat "$TMP/needed")" \
-    'one trial of each shows no difference at all, for runs of one drive differ, too; where they vary by 5 %, it takes --trials 6, by 10 %, 16
-3 trials of each show a difference of 10 % where those of one drive vary by 2.7 % (standard deviation); where they vary by 5 %, it takes --trials 6, by 10 %, 16
-5 trials of each show a difference of 10 % where those of one drive vary by 4.7 % (standard deviation); where they vary by 5 %, it takes --trials 6, by 10 %, 16
-30 trials of each show a difference of 10 % where those of one drive vary by 12 % (standard deviation); where they vary by 5 %, it takes --trials 6, by 10 %, 16'
 answers='A is better in P95 of answers 10 ms against 20 ms'
 reads='B in bandwidth of reads 2.00 GiB/s against 1.00 GiB/s'
 is 'better: one each' "$(said $read.gib_per_s:1:2:true requests.end_to_end_ms.p95:10:20:true)" \
@@ -246,7 +174,6 @@ is 'better: a hit rate is no merit of a drive' "$(said cache.lookups.all.hit_rat
 exits 'suite: an unknown scenario' 2 tiny suite.sh wrong -d objects -w nothing
 exits 'sharegpt-vs-synthetic: a file that is not there' 2 tiny sharegpt-vs-synthetic.sh wrong -f none.json
 exits 'sharegpt-vs-synthetic: needs its file' 2 tiny sharegpt-vs-synthetic.sh wrong
-exits 'compare-drives: needs two folders' 2 tiny compare-drives.sh wrong one
 exits 'mlperf: an unknown workload' 2 tiny mlperf.sh wrong -d objects -w option_9
 
 # ---- suite.sh ----
@@ -339,22 +266,8 @@ stdout_like 'mlperf: not official' 'not an official MLPerf result'
 ended 'mlperf: more is written than the drive holds' 0 mlperf_full
 isnt 'mlperf: and deleted' "$(zstd -dcq mlperf_full.out/option_1-trial_0-rank_0.trace.csv.zst | grep -c ,Delete,)" 0
 
-# ---- two drives, another machine ----
+# ---- another machine ----
 
-ended 'compare-drives' 0 compare
-like 'compare-drives: what its trials can show is said' "$(cat stdout stderr)" ' trials of each show a difference of 10 % where '
-stdout_like 'compare-drives: a line for each drive' '^two '
-stdout_like 'compare-drives: the verdict of kvstat' '^Verdict +(new is|new differs|no difference|not known)'
-answers='No difference beyond the noise between one and two|(one|two) is better than'
-like 'compare-drives: ends with an answer' "$(tail -1 stdout)" \
-    "^one and two are on one device, [^ ]+, so this says nothing about two drives[.] ($answers|Mixed: by more than the noise, one is|Nothing could be comp)"
-stderr_like 'compare-drives: one device, said at the start' '^compare-drives.sh: both folders are on one device, [^ ]+: '
-ended 'compare-drives: a slow one and a quick one' 0 apart
-like 'compare-drives: which is better' "$(tail -1 apart.answer)" '^quick is better than slow by more than the noise: '
-like 'compare-drives: and in what' "$(tail -1 apart.answer)" \
-    ': bandwidth of reads [0-9.]+ GiB/s against [0-9.]+ GiB/s, P95 of reads [0-9.]+ ms against '
-ended 'compare-drives: one run each' 0 once
-like 'compare-drives: is no comparison' "$(tail -1 stdout)" '^One run of each does not show .* --trials 3 to 5[.]$'
 # Programs and trace travel, sizes are those of the other side, nothing stays there.
 ended 'replay-elsewhere' 0 elsewhere
 stdout_like 'replay-elsewhere: the report, here' 'Tier-2|Storage read'

@@ -1,7 +1,7 @@
 #!/bin/sh
-# suites_search.t - the scripts of examples/ that search for a number of users and that check the machine: they find an
-# answer, and their exit status is what their lines say. A bug looked like a search whose steps found the objects of the
-# step before, or a check that failed in silence. The scripts mostly wait, so several run at the same time.
+# suites_search.t - the script of examples/ that checks the machine, with searches for a number of users: its exit status is
+# what its lines say. A bug looked like a search whose steps found the objects of the step before, or a check that failed in
+# silence. The scripts mostly wait, so several run at the same time.
 # builds: plain
 . "$(dirname "$0")/../../lib.sh"
 PATH=$BIN:$PATH
@@ -27,30 +27,6 @@ run_smoke qos storage-only,three-tiers,autoscale-qos,saturation-8b &
 run_smoke capacity autoscale-capacity,saturation-70b &
 (export BUILD="$TMP/no_memory" && run_smoke load rag,everything,sharegpt) &
 
-# ---- autoscale ----
-
-# Every drive keeps the limit of an hour, none that of a nanosecond.
-many() {
-    "$examples/how-many-users.sh" -m tiny-1b -d objects -t 1 -x 3 --gpu-mem-gb 0 --cpu-mem-gb 0 \
-        --storage-capacity-gb 8 "$@"
-}
-# A step in which a busy machine answers nobody keeps no limit, and one that answers nobody to the end has no tokens.
-all() {
-    many -l 1h >stdout 2>stderr || return
-    tail -1 stderr
-    grep -q '^This machine serves 3 users' stdout && tail -1 stderr | grep -q 'tokens/s$'
-}
-ok 'how-many-users' tries 5 all
-like 'how-many-users: the answer' "$(tail -1 stderr)" ': 3 users, [0-9.]+ tokens/s$'
-is 'how-many-users: in words' "$(cat stdout)" "This machine serves 3 users of tiny-1b with 95 % of storage reads within 1 h; \
-that is the largest number tried (-x), so it may serve more."
-exits 'how-many-users: none' 1 many -l 1ns
-like 'how-many-users: says so' "$(tail -1 stderr)" 'not even one user is served within the limits'
-like 'how-many-users: none, in words' "$(cat stdout)" \
-    '^This machine does not serve even one user of tiny-1b with 95 % of storage reads within 1 ns(: with one, 95 % of reads take up to [0-9.]+ m?s)?[.]$'
-exits 'how-many-users: no such model' 2 "$examples/how-many-users.sh" -m nosuch -d objects -t 1
-like 'how-many-users: what kvgen says of it' "$(tail -1 stderr)" '^kvgen: nosuch: unknown model'
-exits 'how-many-users: no time' 2 "$examples/how-many-users.sh" -d objects -l soon
 exits 'smoke: a check that is none' 2 "$examples/smoke.sh" -d objects -w nothing
 
 # ---- smoke: a line for each check, and only failures that a busy machine explains ----

@@ -13,12 +13,12 @@ export WANT=none
 table=$(cat <<'END'
 against-engine|against-engine.sh -r trace -f dataset -w gpu_only,gpu_cpu -o OUT DIR
 cache-size|cache-size.sh -o OUT trace
-compare-drives|compare-drives.sh --trials 2 -o OUT DIR disk/other
+compare-drives|compare-drives.sh -o OUT DIR disk/other
 compare-targets|compare-targets.sh --trials 2 -o OUT DIR redis://127.0.0.1:1/1
 compare|compare.sh trace trace
 disaggregated|disaggregated.sh -o OUT DIR
 discover|discover.sh
-drive|drive.sh --like lmcache-fs -o OUT DIR
+drive|drive.sh -o OUT DIR
 fast-enough|fast-enough.sh -o OUT DIR
 handover|handover.sh -o OUT DIR
 hosts|hosts.sh trace DIR one two -t 1 --lead 1 -o OUT
@@ -34,9 +34,10 @@ elsewhere|replay-elsewhere.sh one DIR --tarball kvtrace.tar.gz -o OUT
 elsewhere-here|replay-elsewhere.sh - DIR --tarball kvtrace.tar.gz -o OUT
 sharegpt|sharegpt-vs-synthetic.sh -f trace -o OUT DIR
 smoke|smoke.sh -w storage-only,autoscale-qos,rag -o OUT DIR
-suite|suite.sh -w storage-only,autoscale,gpu-cpu -u 2 --trials 2 --xlsx -o OUT DIR
+suite|suite.sh --wrapper -w storage-only,autoscale,gpu-cpu -u 2 --trials 2 --xlsx -o OUT DIR
 suite-mlperf|suite.sh -w mlperf_submission --trials 1 -u 2 -t 1 -o OUT DIR
-twin|twin.sh --drive drive.json -o OUT DIR tiny-1b 2
+worth|worth.sh --drive drive.json -o OUT
+worth-dir|worth.sh -o OUT DIR
 kvbench|kvbench --cache-dir DIR --precondition --duration 2 --keep-files OUT --output new.json
 kvbench-passing|kvbench --cache-dir DIR --duration 2 --output new.json
 kvtrace|kvtrace drive -o OUT DIR

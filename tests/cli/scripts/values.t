@@ -69,10 +69,12 @@ cache-size.sh|-s @ -o out|kvgen|@|
 cache-size.sh|--granularity @ -o out|kvgen|@|
 cache-size.sh|-m @ -o out|kvgen|@|name
 cache-size.sh|-o out@ trace|kvstat|out@/curve.csv|
-compare-drives.sh|--trials 1 -o out disk/o -- @/o|kvreplay|@/o|name
-compare-drives.sh|--trials 1 -o out -- @/o disk/o|kvreplay|@/o|name
-compare-drives.sh|--trials 1 -m @ -o out disk/o disk/p|kvgen|@|name
-compare-drives.sh|--trials 1 -o out@ disk/o disk/p|kvstat|out@/1/trial-1.result.csv.zst|
+compare-drives.sh|-o out disk/o -- @/o|kvreplay|@/o|name print
+compare-drives.sh|-o out -- @/o disk/o|kvreplay|@/o|name print
+compare-drives.sh|-o out disk/@ disk/o|kvreplay|disk/@|run
+compare-drives.sh|-m @ -o out drive.json sim:bw=1GB/s|kvgen|@|name
+compare-drives.sh|-o out drive.json sim:bw=1GB/s,lat=@|kvgen|2=read:1GB/s,write:1GB/s,lat:@|
+compare-drives.sh|-o out@ drive.json sim:bw=1GB/s|kvstat|out@/2/answer.json|
 compare-targets.sh|--trials 1 -o out disk/o redis://@|kvreplay|redis://@|
 compare-targets.sh|--trials 1 -o out disk/o -- @/o|kvreplay|@/o|name
 compare-targets.sh|--trials 1 -m @ -o out disk/o disk/p|kvgen|@|name
@@ -83,14 +85,25 @@ compare.sh|res@ trace|kvstat|res@/x.result.csv.zst|
 disaggregated.sh|-o out -- @/o|kvreplay|@/o|name
 disaggregated.sh|-m @ -o out disk/o|kvgen|@|name
 disaggregated.sh|-o out@ disk/o|kvstat|out@/both.result.csv.zst|
-drive.sh|-o out -- @/o|kvreplay|@/o|name
+drive.sh|-o out -- @/o|kvreplay|@/o|name print
+drive.sh|-o out disk/@|kvreplay|disk/@|run
 drive.sh|-m @ -o out disk/o|kvgen|@|name
-drive.sh|-o out@ --like lmcache-fs disk/o|kvreplay|out@/like.result.csv.zst|
+drive.sh|-o out@ disk/o|kvstat|out@/drive.result.csv.zst|
+drive.sh|-o out@ disk/o|kvreplay|2=sim:model=out@/drive.json|
 drive.sh|--storage-capacity auto:@ -o out disk/o|kvgen|auto:@/.|
-fast-enough.sh|-g @ -o out disk/o|kvgen|@|
-fast-enough.sh|-d @/o -o out|kvreplay|@/o|name
-fast-enough.sh|-m @ -o out disk/o|kvgen|@|name
-fast-enough.sh|-o out@ disk/o|kvstat|out@/run.result.csv.zst|
+drive.sh|--drive drive.json --gpu-profile @ -o out|kvgen|@|
+drive.sh|--drive drive.json --prefill-rate @ -o out|kvgen|@|
+drive.sh|--drive drive.json --population @ -o out|kvgen|@|
+drive.sh|--drive drive.json --tensor-parallel @ -o out|kvgen|@|
+drive.sh|--drive drive.json --params @ -o out|kvgen|@|
+fast-enough.sh|-d @/o -o out|kvreplay|@/o|name print
+fast-enough.sh|-d disk/@ -o out|kvreplay|disk/@|run
+fast-enough.sh|-m @ -o out --drive drive.json|kvgen|@|name
+fast-enough.sh|-o out@ --drive drive.json|kvstat|out@/sim.json|
+fast-enough.sh|--drive drive.json --ttft @ -o out|kvgen|@|
+fast-enough.sh|--drive drive.json --tpot @ -o out|kvgen|@|
+fast-enough.sh|--drive drive.json --goodput @ -o out|kvgen|@|
+fast-enough.sh|--drive drive.json --seeds @ -o out|kvgen|@|
 handover.sh|-m @ -o out disk/o|kvgen|@|name
 handover.sh|-o out disk/o@|kvreplay|PWD/disk/o@/kvtrace-handover|run
 handover.sh|-o out disk/o@|kvreplay|disk/o@/kvtrace-handover|print
@@ -101,11 +114,14 @@ hosts.sh|-o out -t 1 --lead 1 trace @/o one -|kvreplay|@/o|
 hosts.sh|-o out -t 1 --lead 1 --split @ trace disk/o one|kvreplay|@|
 hosts.sh|-o out -t 1 --lead 1 --timing @ trace disk/o one|kvreplay|@|
 hosts.sh|-o out@ -t 1 --lead 1 trace disk/o one|kvstat|out@|
-how-many-users.sh|-l @ -o out disk/o|kvreplay|@|
-how-many-users.sh|-m @ -o out disk/o|kvgen|@|name
-how-many-users.sh|-o out -- @/o|kvreplay|@/o|name
-how-many-users.sh|-o out@ disk/o|kvreplay|out@/autoscale.json|
-how-many-users.sh|--storage-capacity auto:@ -o out disk/o|kvgen|auto:@/.|
+how-many-users.sh|-m @ -o out --drive drive.json|kvgen|@|name
+how-many-users.sh|-o out -- @/o|kvreplay|@/o|name print
+how-many-users.sh|-o out disk/@|kvreplay|disk/@|run
+how-many-users.sh|-o out@ --drive drive.json|kvstat|out@/answer.html|
+how-many-users.sh|--input @ -o out --drive drive.json|kvgen|@|name
+how-many-users.sh|--input trace --speed @ -o out --drive drive.json|kvgen|@|
+how-many-users.sh|--engine @ -o out --drive drive.json|kvgen|@|
+how-many-users.sh|--storage-capacity auto:@ -o out --drive drive.json|kvgen|auto:@/.|
 mlperf.sh|-w option_1 --trials 1 -m @ -o out disk/o|kvgen|@|name
 mlperf.sh|-w option_1 --trials 1 -o out -- @/o|kvreplay|@/o|name
 mlperf.sh|-w option_1 --trials 1 -o out@ disk/o|kvstat|out@/option_1-trial_0-rank_0.result.csv.zst|
@@ -115,7 +131,7 @@ mlperf.sh|-w option_1 --trials 1 --hosts one --lead 1 --storage-capacity-gb 1 -o
 knee.sh|--in-flight 1 --trials 1 -o out -- @/o|kvreplay|@/o|name
 knee.sh|--in-flight 1 --trials 1 -m @ -o out disk/o|kvgen|@|name
 knee.sh|--in-flight 1 --trials 1 -o out@ disk/o|kvreplay|out@/1-trial-1.result.csv.zst|
-kvtrace|drive -o out -- @/o|kvreplay|@/o|name run
+kvtrace|drive -o out -- disk/@|kvreplay|disk/@|run
 model.sh|--sizes 4096 --in-flight 1 -t 1 -o drive2.json disk/@|kvreplay|disk/@/kvtrace-model|
 precondition-then-measure.sh|--trials 1 -s @ -o out disk/o|kvprecond|@|
 precondition-then-measure.sh|--trials 1 -s 1M -o out -- @/o|kvprecond|@/o.fill|name
@@ -139,16 +155,14 @@ smoke.sh|-w sharegpt -f @ -o out disk/o|kvgen|@|name
 smoke.sh|-w autoscale-qos -o out@ disk/o|kvreplay|out@/autoscale-qos.json|
 smoke.sh|-w autoscale-qos --storage-capacity auto:@ -o out disk/o|kvgen|auto:@/.|
 suite.sh|-w storage-only -u 2 -m @ -o out disk/o|kvgen|@|name
-suite.sh|-w autoscale -u 2 -m @ -o out disk/o|kvgen|@|name
+suite.sh|--wrapper -w autoscale -u 2 -m @ -o out disk/o|kvgen|@|name
 suite.sh|-w storage-only -u 2 --xlsx -o out@ disk/o|kvstat|out@/suite.xlsx|run
-suite.sh|-w storage-only,autoscale -u 2 -o out -- @/o|kvreplay|@/o|name
+suite.sh|--wrapper -w storage-only,autoscale -u 2 -o out -- @/o|kvreplay|@/o|name
 suite.sh|-w mlperf_submission --trials 1 -u 2 -t 1 -m @ -o out disk/o|kvgen|@|name run
-twin.sh|--drive drive.json -o out -- @/o tiny-1b 2|kvreplay|@/o|name
-twin.sh|--drive drive.json -o out disk/o -- @ 2|kvgen|@|name
-twin.sh|--drive drive.json -g @ -o out disk/o tiny-1b 2|kvgen|@|
-twin.sh|--drive drive.json --gpu-profile @ -o out disk/o tiny-1b 2|kvgen|@|
-twin.sh|--drive drive.json --prefill @ -o out disk/o tiny-1b 2|kvgen|@|
-twin.sh|--drive drive.json -o out@ disk/o tiny-1b 2|kvstat|out@/twin.html|
+worth.sh|--prefill @ -o out --drive drive.json|kvgen|@|name
+worth.sh|--price @ -o out --drive drive.json|kvgen|@|
+worth.sh|--tbw @ -o out --drive drive.json|kvgen|@|
+worth.sh|-o out@ --drive drive.json|kvgen|out@/sim.json|
 kvbench|--model @ --cache-dir disk/o --output all.json|kvgen|@|
 kvbench|--model @ --cache-dir disk/o --enable-autoscaling --output all.json|kvgen|@|
 kvbench|--cache-dir @/o --output all.json|kvreplay|@/o|name
@@ -200,7 +214,7 @@ for script in $(printf '%s\n' "$table" | cut -d '|' -f 1 | sort -u); do
     is "$script: each value arrives" "$(cat shard.*/wrong | awk -v script="$script" '/^[a-z-]*(\.sh)? .*\((run|print)\)/ { on = $1 == script } on')" ''
 done
 is 'and each script is tried' "$(printf '%s\n' "$table" | cut -d '|' -f 1 | sort -u)" "$(cd "$EXAMPLES" && for file in *.sh kvbench kvtrace; do
-    case $file in common.sh | quickstart.sh | discover.sh) ;; *) echo "$file" ;; esac
+    case $file in answer.sh | common.sh | quickstart.sh | discover.sh) ;; *) echo "$file" ;; esac
 done | sort)"
 
 # ---- quickstart: its folder ----

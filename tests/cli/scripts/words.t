@@ -119,11 +119,11 @@ while IFS='|' read -r script words; do
 done <<'END'
 against-engine.sh|-r trace -f dataset -w gpu_only -o out.ae disk/@
 cache-size.sh|-o out.cs@ trace
-compare-drives.sh|--trials 1 -o out.cd disk/@ disk/o
+compare-drives.sh|-o out.cd disk/@ disk/o
 compare-targets.sh|--trials 1 -o out.ct disk/@ redis://@
 drive.sh|-m @ -o out.dr@ disk/@
 fast-enough.sh|-o out.fe -m @ disk/@
-how-many-users.sh|-o out.us -l 1@ disk/@
+how-many-users.sh|-o out.us --ttft 1@ disk/@
 knee.sh|--in-flight 1 --trials 1 -m @ -o out.kn@ disk/@
 handover.sh|-o out.ha@ disk/@
 mlperf.sh|-w @ -o out.ml disk/@
@@ -132,7 +132,7 @@ record.sh|-i @ -o @ vllm
 sharegpt-vs-synthetic.sh|-f trace -o out.sh disk/@
 smoke.sh|-w storage-only -o out.sm@ disk/@
 suite.sh|-w storage-only -u 2 --trials 2 -o out.su@ disk/@
-twin.sh|--drive bad.json -o out.tw@ disk/@ @ 2
+worth.sh|--drive bad.json -o out.wo@ -m @
 kvbench|--cache-dir disk/@ --model @ --output all.json
 kvtrace|drive@
 drive.sh|--no-such@
@@ -179,5 +179,5 @@ kill -s HUP $process
 status=0
 wait $process || status=$?
 is 'nohup: SIGHUP does nothing' "$status" 0
-like 'and the answer comes' "$(tail -n 1 said)" '^This drive '
+like 'and it comes to its end' "$(tail -n 1 said)" '^drive[.]sh: 4 of 4: '
 done_testing

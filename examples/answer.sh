@@ -1,0 +1,286 @@
+# shellcheck shell=sh
+# answer.sh - the chain of one answer, of which drive, users, fast-enough, worth and compare-drives are views. It is sourced,
+# and sources common.sh. Programs compute and judge; here they are only run, in this order:
+#   measure    kvtrace model --quick      how fast the drive is for the objects of this load     drive.json
+#   simulate   kvgen --answer             which load this drive, none and an ideal one hold      sim.json, window.csv.zst
+#   confirm    kvreplay                   a window of that load, on the drive and on its model   drive.result, model.result
+#   say        kvstat --answer            the answer                                             answer.json, answer.html
+
+. "$(dirname "$0")/common.sh"
+
+takes='-m -u -d -o -t --gpu-mem --cpu-mem --storage-capacity'
+users='' seconds=15 drive='' json=no full=no engine='' input=''
+# As a shell reads them: options of kvgen about the load and the engine, and about the answer.
+load='' asked=''
+out=kvtrace-answer
+
+# answer_option ARGS...: takes one of the options that these commands have in common, as option does.
+answer_option() {
+    case $ended$1 in
+    --drive) name "$@" && drive=$text ;;
+    --full) full=yes words=1 ;;
+    --gpu-mem) value "$@" && case $text in auto) gpu=auto ;; *) gib "$1" "$text" && gpu=$text ;; esac ;;
+    --json) json=yes words=1 ;;
+    --engine) value "$@" && engine=$text ;;
+    --input) name "$@" && input=$text load="$load $(quote "$1" "$text")" ;;
+    --prefill) name "$@" && load="$load $(quote "$1" "$text")" ;;
+    --gpu-profile | --prefill-rate | --population | --tensor-parallel | --params) value "$@" && load="$load $(quote "$1" "$text")" ;;
+    --speed | --ttft | --tpot | --goodput | --seeds | --price | --tbw) value "$@" && asked="$asked $(quote "$1" "$text")" ;;
+    *) option "$@" ;;
+    esac
+}
+answer_options() {
+    while [ $# -gt 0 ]; do
+        words=2
+        answer_option "$@"
+        shift "$words"
+    done
+    options_end
+}
+# options_end: what follows from all of them.
+options_end() {
+    if [ -n "$drive" ] && [ -n "$target" ]; then die 2 "$target: --drive names the drive already"; fi
+    if [ -n "$input" ] && [ -n "$users" ]; then die 2 "-u: a trace has its own users; --speed says how fast it is asked"; fi
+    if [ "$full" = yes ]; then measuring_s=600; else measuring_s=30; fi
+    if [ -n "$gpu" ]; then load="$load --gpu-mem $(sized "$gpu")"; fi
+    if [ -n "$cpu" ]; then load="$load --cpu-mem $(sized "$cpu")"; fi
+}
+
+# ---- one line of progress ----
+
+# plan SECONDS...: how long the next steps may take, one after the other.
+steps=0 step=0 rest=''
+plan() { steps=$((steps + $#)) rest="$rest $*"; }
+# begin TEXT...: the next step, what it does, and when the answer comes. On a terminal the line takes the place of the one before.
+begin() {
+    if printing; then
+        answer "# $*"
+        return
+    fi
+    left=0
+    for word in $rest; do left=$((left + word)); done
+    next_step
+    readable "$suite: $step of $steps: $*; the answer comes in about $left s"
+    if [ -t 2 ]; then
+        printf '\r\033[K%s' "$readable" >&2
+        open_line=yes
+    else
+        printf '%s\n' "$readable" >&2
+    fi
+}
+next_step() {
+    step=$((step + 1)) rest=${rest# }
+    rest=${rest#"${rest%% *}"}
+}
+
+# ---- the drive ----
+
+# is_model TEXT: a model of a drive, not a folder on it.
+is_model() {
+    case $1 in sim:*) return 0 ;; esac
+    [ -f "$1" ] && head -c 300 <"$1" | grep -q '"kvtrace model"'
+}
+# tier_model TEXT: sets tier_model to it, as kvgen has it.
+tier_model() {
+    tier_model=$1
+    case $1 in sim:*) ;; *)
+        is_model "$1" || die 2 "--drive: $1: not a measurement of a drive (kvtrace model), nor sim:bw=RATE,lat=TIME"
+        return
+        ;;
+    esac
+    bandwidth='' latency='' parts=${1#sim:},
+    while [ -n "$parts" ]; do
+        word=${parts%%,*} parts=${parts#*,}
+        case $word in
+        bw=?*) bandwidth=${word#bw=} ;;
+        lat=?*) latency=,lat:${word#lat=} ;;
+        *) die 2 "--drive: $1: \"$word\" is not bw=RATE or lat=TIME" ;;
+        esac
+    done
+    if [ -z "$bandwidth" ]; then die 2 "--drive: $1: bw=RATE is missing"; fi
+    tier_model=read:$bandwidth,write:$bandwidth$latency
+}
+
+# ---- the steps, each with its files in FOLDER ----
+
+# objects_in DIR: sets objects to the folder there that kvreplay uses, and storage to the room, unless it was given.
+objects_in() {
+    case $1 in
+    *://*) objects=$1 ;;
+    *)
+        inside "$1"
+        objects=$place
+        there "$objects"
+        if [ -z "$storage" ]; then auto_of "auto:$place"; fi
+        ;;
+    esac
+}
+
+# files FOLDER: nothing of someone is in the way.
+files() {
+    free "$1/load.json" "$1/load.log" "$1/drive.json" "$1/model.log" "$1/sim.json" "$1/kvgen.log" "$1/window.csv.zst" \
+        "$1/answer.json" "$1/answer.html" "$1/kvstat.log"
+    for run in drive model; do free "$1/$run.result.csv.zst" "$1/$run.kvreplay.json" "$1/$run.log"; done
+}
+
+# logged LOG COMMAND...: what it says goes to the log. What was used wrongly stays so; all else could not be run.
+logged() {
+    log=$1 status=0
+    shift
+    "$@" 2>"$log" || status=$?
+    case $status in
+    0) ;;
+    2) die 2 "$(last_line "$log" | sed 's/^kvtrace model: //')" ;;
+    *) die 3 "$(last_line "$log" | sed 's/^kvtrace model: //')" ;;
+    esac
+}
+
+# has_requests: ends the script if the input has operations of a cache instead of requests: one is the answer to other requests
+# on another machine.
+has_requests() {
+    set -- kvgen --input "$input" --limit 1 --summary "$folder/load.json" -o none
+    if printing; then return; fi
+    writes "$folder/load.json" "$folder/load.log"
+    logged "$folder/load.log" "$@" --progress none
+    case $(pick source <"$folder/load.json") in trace | kv-events | trtllm | dynamo-kv | lct | strace)
+        die 2 "--input: $input has what a cache did, not the requests; record those too (kvtrace record dynamo), or see kvgen(1), --source"
+        ;;
+    esac
+}
+
+# object_size FOLDER: sets size to the bytes of an object of this load. What kvgen refuses is told before minutes of measuring.
+object_size() {
+    folder=$1 size=2MiB
+    if [ -n "$input" ]; then has_requests; fi
+    eval "set -- $load"
+    set -- kvgen --model "$model" --cache "${engine:-vllm}" "$@" --max-requests 20 --summary "$folder/load.json" -o none
+    if typed "$@"; then return; fi
+    writes "$folder/load.json" "$folder/load.log"
+    logged "$folder/load.log" "$@" --progress none
+    size=$(pick cache.tiers.Tier-2.copy_bytes <"$folder/load.json")
+    if [ "$size" = - ]; then die 2 "--engine: $engine keeps no copies of one size (kvgen(1), --cache)"; fi
+}
+
+# measure DIR FOLDER: how fast the drive is for such objects.
+measure() {
+    drive_dir=$1 folder=$2
+    how=--quick
+    if [ "$full" = yes ]; then how=--full; fi
+    set -- "$how" --reuse 24h --sizes "$size" -o "$folder/drive.json" -- "$drive_dir"
+    if typed kvtrace model "$@"; then return; fi
+    writes "$folder/drive.json" "$folder/model.log"
+    KVTRACE_COMMAND='kvtrace model' logged "$folder/model.log" "$examples/model.sh" "$@" >/dev/null
+    age=$(sed -n 's/.* was measured \(.*\) ago and is taken again$/\1/p' <"$folder/model.log")
+    if [ -n "$age" ]; then say "$suite: $drive_dir was measured $age ago; that is taken again ($folder/drive.json)"; fi
+}
+
+# simulate FOLDER MODEL WINDOW: the search with that model of a drive; its window goes to WINDOW, or none.
+simulate() {
+    folder=$1 drive_model=$2 window=$3
+    eval "set -- $load $asked"
+    set -- kvgen --answer "$folder/sim.json" --model "$model" "$@" --tier-model "2=$drive_model"
+    if [ -n "$engine" ]; then set -- "$@" --cache "$engine"; fi
+    if [ -n "$storage" ]; then set -- "$@" --storage-capacity "$(sized "$storage")"; fi
+    if [ -n "$users" ]; then set -- "$@" --users "$users"; fi
+    if [ "$window" != none ]; then set -- "$@" --answer-window "${seconds}s"; fi
+    set -- "$@" -o "$window"
+    if typed "$@"; then return; fi
+    writes "$folder/sim.json" "$folder/kvgen.log"
+    if [ "$window" != none ]; then writes "$window"; fi
+    logged "$folder/kvgen.log" "$@" --progress none
+}
+
+# nothing_to_confirm FOLDER: no byte of the load reaches the drive.
+nothing_to_confirm() {
+    if printing; then return 1; fi
+    case $(pick window.rows <"$1/sim.json") in - | 0) return 0 ;; esac
+    return 1
+}
+# replay FOLDER NAME WHERE...: the window, on the drive or its model.
+replay() {
+    folder=$1 run=$2
+    shift 2
+    set -- kvreplay --timing trace "$@" --summary "$folder/$run.kvreplay.json" -o "$folder/$run.result.csv.zst" "$folder/window.csv.zst"
+    if typed "$@"; then return; fi
+    writes "$folder/$run.kvreplay.json" "$folder/$run.result.csv.zst" "$folder/$run.log"
+    logged "$folder/$run.log" "$@" --progress none
+}
+
+# confirm DIR FOLDER: the window on both; objects_in has been called for DIR.
+confirm() {
+    confirmed_in=$2
+    begin "confirms: $seconds s of that load on $1"
+    replay "$confirmed_in" drive --target "$objects"
+    begin "the same on the drive's model"
+    replay "$confirmed_in" model --tier-engine "2=sim:model=$confirmed_in/drive.json"
+}
+
+# judged FOLDER yes|no WORD...: kvstat on what is there, with both replays or without.
+judged() {
+    folder=$1 replayed=$2
+    shift 2
+    if [ "$replayed" = yes ]; then
+        set -- --confirm "$folder/drive.result.csv.zst" --confirm-model "$folder/model.result.csv.zst" "$@"
+    fi
+    set -- kvstat --answer "$folder/sim.json" "$@"
+    typed "$@" || "$@"
+}
+# judge FOLDER yes|no: writes the answer.
+judge() {
+    if printing; then
+        printf '%s >%s\n' "$(judged "$@" --json)" "$(quote "$1/answer.json")"
+        return
+    fi
+    writes "$1/answer.json" "$1/kvstat.log"
+    status=0
+    judged "$@" --json >"$1/answer.json" 2>"$1/kvstat.log" || status=$?
+    case $status in 0 | 1 | 4) ;; *) die 3 "$(last_line "$1/kvstat.log")" ;; esac
+}
+# show COMMAND...: the answer on standard output, and the end of the script: 0 yes or done, 1 no, 4 not decided.
+show() {
+    status=0
+    close_line
+    "$@" || status=$?
+    case $status in 0 | 1 | 4) exit "$status" ;; esac
+    exit 3
+}
+
+# answer_of VIEW: the whole chain, for one drive.
+answer_of() {
+    need kvgen kvreplay kvstat
+    if [ -n "$drive" ]; then tier_model "$drive"; fi
+    results "$out"
+    files "$out"
+    if [ -n "$drive" ]; then
+        if [ -n "$input" ]; then folder=$out && has_requests; fi
+        plan 20
+        begin "simulates, beside no drive and an ideal one"
+        simulate "$out" "$tier_model" none
+        confirmed=no
+    else
+        chain
+    fi
+    judge "$out" "$confirmed"
+    if printing; then
+        judged "$out" "$confirmed" --view "$1" --html "$out/answer.html"
+        exit 0
+    fi
+    if [ "$json" = yes ]; then show cat "$out/answer.json"; fi
+    writes "$out/answer.html"
+    show judged "$out" "$confirmed" --view "$1" --html "$out/answer.html"
+}
+# chain: measure, simulate, confirm; sets confirmed.
+chain() {
+    if [ -z "$target" ]; then propose_folder; fi
+    objects_in "$target"
+    plan "$measuring_s" 20 $((seconds * 2)) "$seconds"
+    object_size "$out"
+    begin "measures $target"
+    measure "$target" "$out"
+    begin "simulates, beside no drive and an ideal one"
+    simulate "$out" "$out/drive.json" "$out/window.csv.zst"
+    confirmed=no
+    if nothing_to_confirm "$out"; then return; fi
+    confirmed=yes
+    confirm "$target" "$out"
+}

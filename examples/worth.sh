@@ -1,0 +1,31 @@
+#!/bin/sh
+# worth.sh - What is a drive worth, against computing everything again?
+#
+# Usage: worth.sh [OPTION]... [DIR]
+#
+#   DIR          a directory on the drive (default: the one that kvtrace discover proposes)
+#   -u N         its worth to N users (default: to the most that it holds)
+#   --price gpu=2.5/h,nvme=..   money, too; --tbw TB: how long the drive lasts (see kvgen(1))
+#   -m MODEL, --gpu-profile GPU, --tensor-parallel N, --engine CACHE, --gpu-mem SIZE,
+#   --cpu-mem SIZE, --storage-capacity SIZE, --prefill FILE, --prefill-rate RATE@TOKENS
+#                the server (default: llama3.1-8b on one h100, vllm; see kvgen(1))
+#   --population WHO, --input TRACE, --speed X
+#                its load: chat (default), code, documents, mlperf, or a recorded trace
+#   --ttft TIME, --tpot TIME, --goodput SHARE
+#                served well: 2s to the first token, 100ms a token, for 95% of requests
+#   -t TIME      length of the confirmation (default: 15s)
+#   -o OUT       directory for answer.json, answer.html and all else (default: kvtrace-answer)
+#   --full       measure the drive for ten minutes, not for half of one
+#   --drive MODEL  in place of DIR a file of kvtrace model, or sim:bw=14GB/s,lat=80us
+#   --json       print answer.json; --print: show the pipeline, run nothing
+#
+#   Worth it: 17 users more than without it (38 against 21)
+#   ... tokens of prefill, GPU time and money a day, and what kvtrace drive shows
+#
+# Exit status: 0 a gain, 1 none; 2 used wrongly, 3 could not run, 4 not decided.
+# Example:
+#   examples/worth.sh --drive sim:bw=14GB/s,lat=80us --price gpu=2.5/h
+. "$(dirname "$0")/answer.sh"
+
+answer_options "$@"
+answer_of worth

@@ -1,0 +1,90 @@
+#!/bin/sh
+# answers.t - drive, users, fast-enough, worth and compare-drives are views of one answer: the programs' exit statuses and
+# texts pass through them, what was used wrongly is told before anything is measured and is never a "no", and each file of the
+# chain is there. Bugs looked like a typo with the status of a FAIL, and a cached measurement of another drive.
+# builds: plain
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+cd "$TMP" || exit 1
+# shellcheck source=tests/answers.sh
+. "$TOP/tests/answers.sh"
+
+# known COMMAND ARGS: by a model, without a drive.
+known() {
+    known=$1
+    shift
+    "$examples/$known.sh" --drive sim:bw=14GB/s,lat=80us -o out "$@"
+}
+
+# ---- views, and their statuses ----
+
+exits 'drive' 0 known drive
+stdout_like 'is the screen' '^Users held +this drive 38 \(36-40\)'
+stderr_like 'after a line of progress' '^drive.sh: 1 of 1: simulates, .*; the answer comes in about [0-9]+ s$'
+is 'one line' "$(lines "$TMP/stderr")" 1
+like 'kvgen has the model' "$(tail -n 1 seen)" ' --tier-model 2=read:14GB/s,write:14GB/s,lat:80us '
+for file in answer.json answer.html sim.json; do ok "$file is there" test -s "out/$file"; done
+cp stdout screen
+exits 'in JSON' 0 known drive --json
+ok 'it is answer.json and nothing else' cmp stdout out/answer.json
+exits 'users' 0 known how-many-users
+stdout_like 'has what was tried' '^ +38 +3 of 5 '
+exits 'worth' 0 known worth
+like 'is the gain first' "$(head -n 1 stdout)" '^gain: 17 users more'
+while read -r users status word; do
+    exits "fast-enough -u $users" "$status" known fast-enough -u "$users"
+    like "is $word" "$(head -n 1 stdout)" "^$word: "
+done <<'END'
+36 0 PASS
+38 4 INCONCLUSIVE
+41 1 FAIL
+END
+exits 'fast-enough, of 50' 1 known fast-enough
+exits 'users asked about one that does not hold' 1 known how-many-users -u 41
+exits 'two models' 0 "$examples/compare-drives.sh" -o two sim:bw=1GB/s sim:bw=14GB/s,lat=1ms
+stdout_like 'are compared' '^no difference found'
+stderr_like 'what it takes to see one is said first' 'a difference of 10 % shows in 6 runs of this where one drive varies by 5 %'
+exits 'in JSON' 0 "$examples/compare-drives.sh" --json -o two sim:bw=1GB/s sim:bw=14GB/s
+is 'both answers' "$(json stdout '.answers | length')" 2
+
+# ---- what is used wrongly is never a no, and nothing is measured before it is told ----
+
+while IFS='|' read -r script words want; do
+    : >seen
+    with "$words" exits "$script $words" 2 "$examples/$script.sh" -o wrong
+    stderr_like '... why' "$want"
+    is '... before it measures' "$(find wrong -name 'drive.json' 2>/dev/null)" ''
+done <<'END'
+drive|--drive nowhere.json|--drive: nowhere.json: not a measurement of a drive
+drive|--drive sim:lat=1ms|bw=RATE is missing
+drive|--drive sim:bw=1GB/s,speed=2|"speed=2" is not bw=RATE or lat=TIME
+drive|--drive sim:bw=1GB/s folder|folder: --drive names the drive already
+drive|-m nosuch folder|nosuch: unknown model
+drive|--gpu-profile h9000 folder|h9000
+drive|--cpu-mem much folder|--cpu-mem: 'much' is not a size
+drive|-t soon folder|-t: 'soon' is not a time
+how-many-users|--typo folder|--typo: unknown option
+how-many-users|-l 100ms folder|-l: unknown option
+fast-enough|-u many folder|-u: "many" is not a whole number
+fast-enough|-u 5 --input requests --drive sim:bw=1GB/s|-u: a trace has its own users
+worth|one two|two: a second folder
+compare-drives|one|two drives are needed
+compare-drives|one two three|three: a third drive
+compare-drives|--drive x one two|--drive: name the models as the two operands
+END
+events=$DATA/recordings/vllm-0.33.0-bytes.zmqrec
+exits 'a recording without requests' 2 known how-many-users --input "$events"
+stderr_like 'is told to have none' "has what a cache did, not the requests"
+
+# ---- the pipeline ----
+
+"$examples/drive.sh" --print -o typed -m tiny-1b disk >printed
+is '--print: the programs in their order' "$(sed -n 's/^\(kv[a-z]*\( model\)*\) .*/\1/p' printed | paste -sd ' ' -)" \
+    'kvgen kvtrace model kvgen kvreplay kvreplay kvstat kvstat'
+ok 'shell' sh -n printed
+not_ok 'nothing is made' test -e typed
+for script in drive how-many-users fast-enough worth compare-drives model; do
+    "$examples/$script.sh" --help >help
+    ok "$script --help: under 40 lines" test "$(lines help)" -lt 40
+done
+done_testing

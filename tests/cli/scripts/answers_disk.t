@@ -1,0 +1,55 @@
+#!/bin/sh
+# answers_disk.t - the chain of one answer on a folder: measured, simulated, confirmed, said; each file is there, and what others
+# have in the folder stays. Bugs looked like a confirmation of operations that had failed, and a cached measurement of another
+# drive.
+# builds: plain
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+cd "$TMP" || exit 1
+# shellcheck source=tests/answers.sh
+. "$TOP/tests/answers.sh"
+
+mkdir -- disk ./-disk
+echo mine >disk/file
+chain() { "$examples/drive.sh" -o chain -m tiny-1b --params 1e9 --gpu-mem 1GiB --storage-capacity 1GiB -t 3s "$@"; }
+status=0
+chain -- -disk >stdout 2>stderr || status=$?
+like 'a folder with a dash, after --: an answer' "$status" '^[04]$'
+stdout_like 'on what ran on it' '^Confirmed '
+for file in drive.json sim.json window.csv.zst drive.result.csv.zst model.result.csv.zst answer.json answer.html; do
+    ok "$file is there" test -s "chain/$file"
+done
+is 'its members' "$(json chain/answer.json '.confirmed | has("measured"), has("model")')" 'true true'
+is 'the load asks for objects of a size, which are measured' "$(json chain/drive.json '[.points[].size_bytes] | unique | tostring')" \
+    "[$(json chain/load.json '.cache.tiers[] | select(.tier == "Tier-2") | .copy_bytes')]"
+is 'four steps' "$(grep -c ' of 4: ' stderr)" 4
+is 'nothing stays in the folder' "$(ls -A ./-disk)" ''
+cp chain/drive.json first.json
+status=0
+chain ./-disk >stdout 2>stderr || status=$?
+stderr_like 'the same again: the measurement is taken again' ' was measured [0-9]+ minutes? ago; that is taken again'
+ok 'as it was' cmp chain/drive.json first.json
+exits 'a file for a folder' 2 chain disk/file
+exits 'an unwritable one' 3 chain /proc/none
+is 'others keep their files' "$(ls -A disk) $(cat disk/file)" 'file mine'
+
+# A drive that is memory confirms nothing, however well its times agree.
+if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ]; then
+    memory=$(mktemp -d /dev/shm/kvtrace.XXXXXX)
+    told "$BIN/kvreplay" --timing trace --target "$memory/objects" -o memory.csv.zst chain/window.csv.zst
+    exits 'memory' 4 "$BIN/kvstat" --answer chain/sim.json --confirm memory.csv.zst --confirm-model chain/model.result.csv.zst --json
+    is 'is named' "$(json stdout .confirmed.cause)" target_is_memory
+    rm -rf "$memory"
+fi
+
+# Operations that fail are no answer.
+rm known/kvreplay
+cat >known/kvreplay <<END
+#!/bin/sh
+case " \$* " in *window.csv.zst*) echo "kvreplay: 3 operations failed" >&2; exit 1 ;; esac
+exec "$BIN/kvreplay" "\$@"
+END
+chmod +x known/kvreplay
+exits 'operations that fail' 3 chain ./-disk
+stderr_like 'are told' 'drive.sh: kvreplay: 3 operations failed'
+done_testing
