@@ -74,7 +74,7 @@ compare-drives.sh|-o out -- @/o disk/o|kvreplay|@/o|name print
 compare-drives.sh|-o out disk/@ disk/o|kvreplay|disk/@|run
 compare-drives.sh|-m @ -o out drive.json sim:bw=1GB/s|kvgen|@|name
 compare-drives.sh|-o out drive.json sim:bw=1GB/s,lat=@|kvgen|2=read:1GB/s,write:1GB/s,lat:@|
-compare-drives.sh|-o out@ drive.json sim:bw=1GB/s|kvstat|out@/2/answer.json|
+compare-drives.sh|-o out@ drive.json sim:bw=1GB/s|kvstat|out@/2/sim.json|
 compare-targets.sh|--trials 1 -o out disk/o redis://@|kvreplay|redis://@|
 compare-targets.sh|--trials 1 -o out disk/o -- @/o|kvreplay|@/o|name
 compare-targets.sh|--trials 1 -m @ -o out disk/o disk/p|kvgen|@|name
