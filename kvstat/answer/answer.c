@@ -258,20 +258,16 @@ static int read_variant(const struct reading *r, const struct jsonin_v *v, const
     return refuse(r, prefix, "variant", "must be this, none or ideal");
 }
 
-/* A list of objects. *out, of size bytes each, is the caller's to free. list NULL: it is null. */
-static int read_list(const struct reading *r, const struct jsonin_v *list, const char *name,
-                     size_t size, void *out, size_t *count)
+/* Checks that it is a list, and counts its elements. list NULL: it is null. */
+static int count_list(const struct reading *r, const struct jsonin_v *list, const char *name,
+                      size_t *count)
 {
-    void *all;
-    *count = jsonin_count(list);
+    size_t n = jsonin_count(list);
     if (list && !jsonin_is_array(list))
         return refuse(r, "", name, "must be a list");
-    if (*count > TRIED_MAX)
+    if (n > TRIED_MAX)
         return refuse(r, "", name, "has too many elements");
-    all = calloc(*count + 1, size);
-    if (!all)
-        return err_nomem(r->e, "answer");
-    memcpy(out, &all, sizeof(all));
+    *count = n;
     return 0;
 }
 
@@ -319,7 +315,10 @@ static int read_tried(const struct reading *r, const struct jsonin_v *root, stru
     const struct jsonin_v *list;
     int rc = walk(r, root, "", "tried", &list);
     if (rc == 0)
-        rc = read_list(r, list, "tried", sizeof(*a->tried), &a->tried, &a->tried_count);
+        rc = count_list(r, list, "tried", &a->tried_count);
+    a->tried = calloc(a->tried_count + 1, sizeof(*a->tried));
+    if (rc == 0 && !a->tried)
+        return err_nomem(r->e, "answer");
     for (size_t i = 0; i < a->tried_count && rc == 0; i++) {
         const struct jsonin_v *v = jsonin_at(list, i);
         char prefix[PATH];
@@ -337,7 +336,10 @@ static int read_tried(const struct reading *r, const struct jsonin_v *root, stru
 static int read_points(const struct reading *r, const struct jsonin_v *root, struct answer *a)
 {
     const struct jsonin_v *list = jsonin_get(root, "settings.drive.points");
-    int rc = read_list(r, list, "settings.drive.points", sizeof(*a->point), &a->point, &a->points);
+    int rc = count_list(r, list, "settings.drive.points", &a->points);
+    a->point = calloc(a->points + 1, sizeof(*a->point));
+    if (rc == 0 && !a->point)
+        return err_nomem(r->e, "answer");
     for (size_t i = 0; i < a->points && rc == 0; i++) {
         char prefix[PATH];
         snprintf(prefix, sizeof(prefix), "settings.drive.points[%zu].", i);
