@@ -285,14 +285,15 @@ static void put_origin(struct lines *l, const struct answer *a)
 
 static void put_limit(struct lines *l, const struct answer *a)
 {
-    double more = a->users[ANSWER_IDEAL].value - a->users[ANSWER_THIS].value;
+    const double more = a->users[ANSWER_IDEAL].value - a->users[ANSWER_THIS].value;
     char text[VIEW_LINE], n[CONCLUSION_NUMBER];
-    snprintf(text, sizeof(text), "%.300s", a->limit_text ? a->limit_text : "not known");
-    if (more > 0)
-        text_append(text, sizeof(text), ": a faster drive adds at most %s",
-                    conclusion_count(n, a, more));
+    if (!is_none(a->limit_text))
+        snprintf(text, sizeof(text), "%.300s", a->limit_text);
+    else if (more > 0)
+        snprintf(text, sizeof(text), "a faster drive adds at most %s",
+                 conclusion_count(n, a, more));
     else
-        text_append(text, sizeof(text), ": a faster drive adds none");
+        snprintf(text, sizeof(text), "a faster drive adds none");
     put_text(l, "What ends it", text);
 }
 

@@ -41,6 +41,9 @@ Wear            2.1 drive writes a day at this load; its rated writes last 3.9
 The GPU's speed is calculated: give --prefill-rate or --prefill of your own.
 END
 ok 'is the screen' diff -u drive.txt stdout
+sed 's/"limit": {"kind".*/"limit": null,/' gain.json >unlimited.json
+exits 'an answer that knows no limit' 0 "$kvstat" --answer unlimited.json
+stdout_like 'says what a drive can add' '^What ends it    a faster drive adds at most 6 users$'
 sed 's/"by": "calculation"/"by": "measurement"/' gain.json >measured.json
 exits 'a GPU that was measured' 0 "$kvstat" --answer measured.json
 stdout_like 'is said to be' '^llama3.1-8b on one H100 \(measured\), vllm'
