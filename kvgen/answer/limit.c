@@ -50,8 +50,7 @@ enum limit limit_find(const struct step_setup *steps, const struct trial *held,
             most = i;
     const uint64_t n = criterion_requests(&failed->tally);
     if (most == PART_FILES)
-        return failed->files.bytes[1] > failed->files.bytes[0] ? LIMIT_STORAGE_WRITES
-                                                               : LIMIT_STORAGE_READS;
+        return failed->moved[1] > failed->moved[0] ? LIMIT_STORAGE_WRITES : LIMIT_STORAGE_READS;
     if (most == PART_LINK)
         return LIMIT_HOST_LINK;
     if (most == PART_MEMORY || failed->refused_admissions > n / 2)

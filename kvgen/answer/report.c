@@ -230,7 +230,7 @@ static void put_tried(struct jsonout *j, const struct answer *a)
 /* Bytes a second that passed it: [0] reads, [1] writes. */
 static double asked_rate(const struct trial *t, int write)
 {
-    return t->span_ns > 0 ? (double)t->files.bytes[write] / seconds(t->span_ns) : 0;
+    return t->span_ns > 0 ? (double)t->moved[write] / seconds(t->span_ns) : 0;
 }
 
 /* What it can move in that direction with this mix, size and mean depth; NAN: no limit, or nothing
@@ -289,7 +289,7 @@ static void put_drive(struct jsonout *j, const struct answer_report *r)
     jsonout_f64(j, "filled", isnan(full_after_s) ? NAN : fmin(1, DAY_S / full_after_s));
     put_times(j, "hit_s", t->files_ns);
     jsonout_f64(j, "computing_s", computing_s(r, t));
-    jsonout_bool(j, "reached", t->files.objects[0] + t->files.objects[1] > 0);
+    jsonout_bool(j, "reached", t->moved[0] + t->moved[1] > 0);
     jsonout_u64(j, "host_bytes_used", t->peak_bytes[TRACE_CPU] * r->opts->engine.room.ranks);
     jsonout_end(j);
 }

@@ -27,10 +27,19 @@ struct running {
     uint64_t done_rows;          /* rows at the look after that */
     uint64_t steps, empty_steps; /* with tokens, and without; at the last look */
     int64_t computed_ns;         /* when there was one with tokens */
+    uint64_t moved[2];
     struct transfers_files files;
     uint64_t refused_admissions;
     int64_t busy_ns;
 };
+
+/* Bytes read from files, and written, so far. */
+static void moved(const struct running *r, uint64_t bytes[2])
+{
+    const struct copy_rows_tier *files = &engine_run_copies(r->run)->tier[TRACE_STORAGE];
+    bytes[0] = files->loaded_bytes * r->o->engine.room.ranks;
+    bytes[1] = files->stored_bytes * r->o->engine.room.ranks;
+}
 
 static void begin_warm(struct running *r, const struct engine_done *d)
 {
@@ -40,6 +49,7 @@ static void begin_warm(struct running *r, const struct engine_done *d)
     r->t->warm_ns = d->now_ns;
     r->t->here[0] = d->here;
     r->files = st->files;
+    moved(r, r->moved);
     r->busy_ns = st->busy_ns;
     r->refused_admissions = st->refused_admissions;
 }
@@ -131,7 +141,9 @@ static void take_results(struct running *r)
 {
     const struct engine_run_stats *st = engine_run_stats(r->run);
     struct trial *t = r->t;
+    moved(r, t->moved);
     for (int i = 0; i < 2; i++) {
+        t->moved[i] -= r->moved[i];
         t->files.bytes[i] = st->files.bytes[i] - r->files.bytes[i];
         t->files.objects[i] = st->files.objects[i] - r->files.objects[i];
         t->files.in_flight_ns[i] = st->files.in_flight_ns[i] - r->files.in_flight_ns[i];

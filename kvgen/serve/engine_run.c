@@ -67,6 +67,7 @@ struct engine_run {
     uint64_t idle;  /* steps in a row that changed nothing */
     uint64_t looks; /* times that look might have been called */
     bool asked;     /* a slow tier was asked in this step */
+    bool enough;    /* who listens has heard all: the rows so far are still told */
     int rc;         /* why the run fails; 0: it does not */
     struct sim_stats stats;
     struct engine_run_stats own;
@@ -514,7 +515,7 @@ static void complete(struct engine_run *r, struct engine_request *q)
     st->generated_tokens += (uint64_t)from->generated_tokens;
     r->own.files = *transfers_files(r->transfers);
     if (r->o.done && tell_done(r, q))
-        r->clock.ended = 1;
+        r->enough = true;
     answer(r, from);
 }
 
@@ -701,7 +702,7 @@ static void look(struct engine_run *r)
 int engine_run(struct engine_run *r, struct err *e)
 {
     r->clock.err = e;
-    while (r->clock.ended == 0 && advance(r)) {
+    while (r->clock.ended == 0 && !r->enough && advance(r)) {
         take_arrivals(r);
         pass_seconds(r);
         if (!r->rc && goes_on(r))

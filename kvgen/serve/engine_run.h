@@ -46,7 +46,8 @@ struct engine_run_opts {
     uint64_t link_bytes_s;   /* between host and GPU, a direction, at peak; 0: takes no time */
     int64_t load_ns;         /* once for each load */
     const struct tier_model *files; /* speed of Tier-2 */
-    /* Hears of each request that got its last token; true ends the run. NULL: nobody does. */
+    /* Hears of each request that got its last token; true ends the run, and
+     * the sink gets the rows so far. NULL: nobody does. */
     bool (*done)(void *ctx, const struct engine_done *d);
     void *done_ctx;
     /* Called every few hundred steps with the present and the rows so far; true ends the run. NULL:

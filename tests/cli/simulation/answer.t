@@ -48,6 +48,7 @@ wear | .wear | .drive_writes_day > 0 and .years > 0 | true
 this GPU ends it | .limit.kind | prefill
 and that is said | .limit.text | prefill on the GPU: a faster drive adds (at most )?[0-9]+ users?
 it was reached | .drive.reached | true
+the busiest part is no quieter than the whole | .window.seconds * (.drive.read.asked_bytes_s + .drive.write.asked_bytes_s) <= .window.read_bytes + .window.written_bytes | true
 users gained | .worth.users == .users.this.value - .users.none.value | true
 tokens saved | .worth.prefill_tokens_day > 0 and .worth.gpu_s_day > 0 | true
 no price | .worth.money_day | null

@@ -1,7 +1,8 @@
 /* What an answer is made of, each by hand: which requests are good and how many a load needs, when
  * a simulation is warm, what a search finds for planted loads, and how a window's objects are
  * folded. A bug looked like a load that held with a class that got nothing, a search that stepped
- * over a load that failed, or a read of an object that a replay had never written. */
+ * over a load that failed, rows that the end of a simulation swallowed, or a read of an object that
+ * a replay had never written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -166,6 +167,86 @@ static void test_the_horizon_and_the_hopeless(void **state)
     assert_true(w.before.requests >= WARM_REQUESTS && warm_is_hopeless(&w));
 }
 
+/* ---- the end of a simulation ---- */
+
+/* Three requests at once, of 100 tokens and 10, 20 and 30 of answers. */
+struct three {
+    struct source base; /* first */
+    unsigned taken;
+};
+
+static int three_peek(struct source *s, int64_t *arrival_ns, struct err *e)
+{
+    (void)e;
+    *arrival_ns = 0;
+    return ((struct three *)s)->taken < 3;
+}
+
+static void three_take(struct source *s, struct request *out)
+{
+    const unsigned n = ++((struct three *)s)->taken;
+    *out = (struct request){.number = n,
+                            .prompt = -1,
+                            .context_tokens = 100,
+                            .generated_tokens = 10 * (int64_t)n,
+                            .object = ident_request(n, n)};
+}
+
+static int block_bytes(const void *model, uint64_t tokens, uint64_t *bytes)
+{
+    (void)model;
+    *bytes = tokens;
+    return 0;
+}
+
+static unsigned generate_rows, requests_done;
+
+static int count_rows(void *ctx, const struct sim_row *row, struct err *e)
+{
+    (void)ctx, (void)e;
+    generate_rows += row->what.op == TRACE_GENERATE;
+    return 0;
+}
+
+static bool second_is_enough(void *ctx, const struct engine_done *d)
+{
+    (void)ctx;
+    assert_int_equal(d->output_tokens, 10 * ++requests_done);
+    return requests_done == 2;
+}
+
+static void test_who_has_heard_enough_gets_the_rows_so_far(void **state)
+{
+    (void)state;
+    static const struct source_ops ops = {.peek = three_peek, .take = three_take};
+    const struct workload w = {0};
+    const struct tier_model none = {0};
+    struct three three = {.base = {&ops}};
+    struct engine_choice cache;
+    struct err e = {0};
+    struct engine_run *r;
+    assert_int_equal(engine_choice_parse(&cache, "vllm", &e), 0);
+    const struct engine_run_opts o = {
+        .source = &three.base,
+        .workload = &w,
+        .cache = &cache,
+        .room = {.capacity = {16384}, .ranks = 1, .block_bytes = block_bytes},
+        .steps = {.model = {.parameters = 1},
+                  .gpu = {.ops_s = 1000000,
+                          .bytes_s = 1000000,
+                          .tp = 1,
+                          .eta_ppm = STEP_TIME_PPM,
+                          .eta_a_ppm = STEP_TIME_PPM,
+                          .b_ppm = STEP_TIME_PPM}},
+        .files = &none,
+        .done = second_is_enough};
+    assert_int_equal(engine_run_create(&r, &o, count_rows, NULL, &e), 0);
+    assert_int_equal(engine_run(r, &e), 0);
+    assert_int_equal(requests_done, 2);
+    assert_int_equal(generate_rows, 6); /* those of the third end with the run */
+    engine_run_free(r);
+}
+
 /* ---- the search ---- */
 
 /* A planted load: holds below `holds`, but not from gap[0] to gap[1]. */
@@ -272,10 +353,10 @@ static void test_what_grows_is_the_limit(void **state)
                                      .step_tokens = 1000};
     struct trial held = spent(S), failed = spent(3 * S);
     assert_int_equal(limit_find(&steps, &held, NULL), LIMIT_NONE);
-    failed.files.bytes[0] = 2;
-    failed.files.bytes[1] = 1;
+    failed.moved[0] = 2;
+    failed.moved[1] = 1;
     assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_STORAGE_READS);
-    failed.files.bytes[1] = 3;
+    failed.moved[1] = 3;
     assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_STORAGE_WRITES);
     failed.time_ns[ENGINE_DECODE] += 900 * S; /* the files' second is less */
     assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_DECODE);
@@ -389,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_warm_when_two_windows_agree),
         cmocka_unit_test(test_what_varies_is_not_compared_to_a_point),
         cmocka_unit_test(test_the_horizon_and_the_hopeless),
+        cmocka_unit_test(test_who_has_heard_enough_gets_the_rows_so_far),
         cmocka_unit_test(test_a_search_finds_the_edge),
         cmocka_unit_test(test_a_search_where_more_may_hold_again),
         cmocka_unit_test(test_the_ends_of_a_search),
