@@ -18,6 +18,8 @@ enum {
     FIRST_USERS = 16,
     DOUBLES = 2000, /* permille of a step */
     NEAR = 1040,
+    FAR = 1200,
+    FACTOR_STEPS = 2,
     PPM_P95 = 950000,
     THREADS_MAX = 64
 };
@@ -32,12 +34,14 @@ struct attempt {
     int64_t first_token_p95_ns;
 };
 
-/* A search, or the figures of a variant. */
+/* A search, the figures of a variant, or how far the GPU may be off. */
 struct task {
     enum answer_variant variant;
     unsigned seed;
-    struct trial *figures; /* NULL: a search */
+    struct trial *figures; /* NULL: a search, unless it looks for a factor */
     uint64_t start, value, failed;
+    double factor; /* on the GPU's rate of prefill; 0: none */
+    double far;    /* look for the factor between 1 and this, up to which the answer stays */
 };
 
 /* What all threads share; everything but o is behind the lock. */
@@ -52,6 +56,7 @@ struct find {
     struct attempt *attempt;
     size_t attempts, cap;
     unsigned searches; /* that are over */
+    struct task first; /* the search of ANSWER_THIS with the first seed */
     int rc;
     struct err *e;
 };
@@ -76,13 +81,19 @@ enum answer_verdict answer_verdict_of(const struct answer_users *u, uint64_t n)
 
 static struct trial_opts trial_of(const struct find *f, const struct task *job, uint64_t n)
 {
-    return (struct trial_opts){.engine = f->engine[job->variant],
-                               .load = &f->o->load,
-                               .criterion = &f->o->criterion,
-                               .n = n,
-                               .seed = f->o->seed + job->seed,
-                               .whole = job->figures != NULL,
-                               .least_ns = f->o->window_ns + 2 * UNITS_NS_PER_S};
+    struct trial_opts o = {.engine = f->engine[job->variant],
+                           .load = &f->o->load,
+                           .criterion = &f->o->criterion,
+                           .n = n,
+                           .seed = f->o->seed + job->seed,
+                           .whole = job->figures != NULL,
+                           .least_ns = f->o->window_ns + 2 * UNITS_NS_PER_S};
+    if (job->factor > 0) {
+        struct step_gpu *gpu = &o.engine.steps.gpu;
+        gpu->eta_ppm = (uint32_t)(gpu->eta_ppm * job->factor);
+        gpu->eta_a_ppm = (uint32_t)(gpu->eta_a_ppm * job->factor);
+    }
+    return o;
 }
 
 static void show(struct find *f, const struct task *job, uint64_t n)
@@ -120,7 +131,8 @@ static int note(struct find *f, const struct task *job, const struct trial *t, s
 {
     int rc = 0;
     pthread_mutex_lock(&f->lock);
-    struct attempt *grown = memory_grow(f->attempt, &f->cap, f->attempts, sizeof(*grown), 64);
+    struct attempt *grown =
+        job->factor > 0 ? NULL : memory_grow(f->attempt, &f->cap, f->attempts, sizeof(*grown), 64);
     if (grown) {
         f->attempt = grown;
         f->attempt[f->attempts++] = (struct attempt){
@@ -131,7 +143,7 @@ static int note(struct find *f, const struct task *job, const struct trial *t, s
             .goodput = criterion_goodput(&t->tally),
             .requests_s = trial_requests_s(t),
             .first_token_p95_ns = hist_percentile(t->first_token_ns[TRACE_QOSES], PPM_P95)};
-    } else {
+    } else if (!(job->factor > 0)) {
         rc = err_nomem(e, "simulations");
     }
     show(f, job, t->n);
@@ -160,9 +172,56 @@ static int try_users(void *ctx, uint64_t n, bool *held)
 
 /* ---- jobs on threads ---- */
 
+/* Whether the answer stays with a GPU that computes prompts so much faster. About a number: it is
+ * held as before. Else: the first load that none fails to hold, the drive holds. */
+static int stays(struct find *f, double factor, bool *stays_)
+{
+    const struct answer_users *u = f->a->users;
+    struct task task = {.variant = ANSWER_THIS, .factor = factor};
+    struct at_work w = {f, &task};
+    bool held = false;
+    int rc = 0;
+    if (f->o->asked) {
+        rc = try_users(&w, f->o->asked, &held);
+        *stays_ = held == (f->o->asked <= f->first.value);
+        return rc;
+    }
+    const double scaled = (double)u[ANSWER_NONE].value * (factor < 1 ? factor : 1);
+    const struct search s = {
+        .start = scaled > 1 ? (uint64_t)scaled : 1, .most = ANSWER_USERS_MAX, .step_permille = FAR};
+    task.variant = ANSWER_NONE;
+    rc = search_largest(&s, try_users, &w, &task.value, &task.failed);
+    task.variant = ANSWER_THIS;
+    if (rc == 0 && task.failed)
+        rc = try_users(&w, task.failed, &held);
+    *stays_ = held;
+    return rc;
+}
+
+static void find_factor(struct find *f, struct task *job)
+{
+    double near = 1, far = job->far;
+    bool stay = false;
+    if (stays(f, far, &stay) < 0)
+        return;
+    if (stay)
+        near = far;
+    for (int i = 0; i < FACTOR_STEPS && near != job->far; i++) {
+        const double middle = (near + far) / 2;
+        if (stays(f, middle, &stay) < 0)
+            return;
+        *(stay ? &near : &far) = middle;
+    }
+    job->factor = near;
+}
+
 static void do_job(struct find *f, struct task *job)
 {
     struct at_work w = {f, job};
+    if (job->far > 0) {
+        find_factor(f, job);
+        return;
+    }
     if (job->figures) {
         struct trial_opts o = trial_of(f, job, job->start);
         if (job->figures == &f->a->figures[ANSWER_THIS]) {
@@ -281,8 +340,7 @@ static void set_variants(struct find *f)
     f->engine[ANSWER_IDEAL].files = &f->ideal;
 }
 
-/* *first: the search of ANSWER_THIS with the first seed. */
-static int find_users(struct find *f, struct task *first)
+static int find_users(struct find *f)
 {
     const unsigned seeds = f->o->seeds;
     struct task job[ANSWER_VARIANTS * ANSWER_SEEDS_MAX];
@@ -296,13 +354,14 @@ static int find_users(struct find *f, struct task *first)
         rc = do_jobs(f, job + ANSWER_VARIANTS, (size_t)ANSWER_VARIANTS * (seeds - 1));
     for (int v = 0; v < ANSWER_VARIANTS && rc == 0; v++)
         set_users(&f->a->users[v], job, (enum answer_variant)v, seeds);
-    *first = job[ANSWER_THIS];
+    f->first = job[ANSWER_THIS];
     return rc;
 }
 
 /* The figures of all variants, and of the two loads around the edge of ANSWER_THIS. */
-static int find_figures(struct find *f, const struct task *first)
+static int find_figures(struct find *f)
 {
+    const struct task *first = &f->first;
     struct answer *a = f->a;
     struct trial held = {0}, failed = {0};
     struct task job[ANSWER_VARIANTS + 2];
@@ -329,16 +388,29 @@ static int find_figures(struct find *f, const struct task *first)
     return rc;
 }
 
+static int find_factors(struct find *f)
+{
+    struct answer *a = f->a;
+    struct task job[] = {{.far = ANSWER_SLOWEST}, {.far = ANSWER_FASTEST}};
+    if (!f->o->asked && a->users[ANSWER_THIS].value <= a->users[ANSWER_NONE].value)
+        return 0;
+    const int rc = do_jobs(f, job, 2);
+    a->holds_low = job[0].factor;
+    a->holds_high = job[1].factor;
+    return rc;
+}
+
 int answer_find(struct answer *a, const struct answer_opts *o, struct err *e)
 {
     struct find f = {.o = o, .a = a, .e = e};
     *a = (struct answer){0};
     set_variants(&f);
     pthread_mutex_init(&f.lock, NULL);
-    struct task first;
-    int rc = find_users(&f, &first);
+    int rc = find_users(&f);
     if (rc == 0)
-        rc = find_figures(&f, &first);
+        rc = find_figures(&f);
+    if (rc == 0)
+        rc = find_factors(&f);
     if (rc == 0)
         rc = set_tried(&f);
     pthread_mutex_destroy(&f.lock);

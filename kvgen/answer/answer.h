@@ -24,6 +24,8 @@ enum {
     ANSWER_SEEDS_MAX = 100,
     ANSWER_USERS_MAX = 1 << 17
 };
+#define ANSWER_SLOWEST 0.5
+#define ANSWER_FASTEST 2.0
 
 /* Everything stays the caller's. */
 struct answer_opts {
@@ -56,7 +58,11 @@ struct answer {
     struct answer_users users[ANSWER_VARIANTS];
     struct answer_tried *tried; /* by variant, then n; owned */
     unsigned tries;
-    uint64_t at;      /* users of the figures */
+    uint64_t at; /* users of the figures */
+    /* Factors on the GPU's rate of prefill, from ANSWER_SLOWEST to ANSWER_FASTEST, within which the
+     * answer about `asked` stays, or else that the drive holds more than none; with the first seed.
+     * 0: there is nothing to stay. */
+    double holds_low, holds_high;
     enum limit limit; /* what ends the users of ANSWER_THIS, with the first seed */
     struct trial figures[ANSWER_VARIANTS];
     struct window_load load; /* of the drive, in the figures of ANSWER_THIS */

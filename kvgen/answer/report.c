@@ -319,6 +319,20 @@ static void put_limit(struct jsonout *j, const struct answer *a)
     jsonout_end(j);
 }
 
+static void put_holds_while(struct jsonout *j, const struct answer *a)
+{
+    if (!(a->holds_low > 0)) {
+        jsonout_null(j, "holds_while");
+        return;
+    }
+    jsonout_object(j, "holds_while");
+    jsonout_object(j, "prefill");
+    jsonout_f64(j, "low", a->holds_low);
+    jsonout_f64(j, "high", a->holds_high);
+    jsonout_end(j);
+    jsonout_end(j);
+}
+
 static void put_wear(struct jsonout *j, const struct answer_report *r)
 {
     const double written_day = asked_rate(figures(r, ANSWER_THIS), 1) * DAY_S;
@@ -402,7 +416,7 @@ int answer_save(const struct answer_report *r, const char *path, struct err *e)
     put_drive(j, r);
     put_origin(j, figures(r, ANSWER_THIS));
     put_limit(j, r->answer);
-    jsonout_null(j, "holds_while");
+    put_holds_while(j, r->answer);
     put_wear(j, r);
     put_warm(j, figures(r, ANSWER_THIS));
     put_worth(j, r);

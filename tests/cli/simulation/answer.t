@@ -49,6 +49,7 @@ this GPU ends it | .limit.kind | prefill
 and that is said | .limit.text | prefill on the GPU: a faster drive adds (at most )?[0-9]+ users?
 it was reached | .drive.reached | true
 the busiest part is no quieter than the whole | .window.seconds * (.drive.read.asked_bytes_s + .drive.write.asked_bytes_s) <= .window.read_bytes + .window.written_bytes | true
+how far the GPU may be off | .holds_while.prefill | .low >= 0.5 and .low <= 1 and .high >= 1 and .high <= 2 | true
 users gained | .worth.users == .users.this.value - .users.none.value | true
 tokens saved | .worth.prefill_tokens_day > 0 and .worth.gpu_s_day > 0 | true
 no price | .worth.money_day | null
@@ -59,11 +60,13 @@ low=$(json "$TMP/a.json" .users.this.low)
 high=$(json "$TMP/a.json" .users.this.high)
 answered 'the low end' low.json "--seeds 3 --threads 2 --users $low --price gpu=2/h,dram=0/h,nvme=0/h $drive"
 is 'passes' "$(json "$TMP/low.json" '.verdict, .why, .asked, .at')" "PASS null $low $low"
+ok 'a faster GPU holds them, too' [ "$(json "$TMP/low.json" .holds_while.prefill.high)" = 2 ]
 ok 'the price of a day' [ "$(json "$TMP/low.json" '.worth | .money_day / .gpu_s_day * 1800 | round')" = 1 ]
 is 'with the users found alike' "$(json "$TMP/low.json" '.users, .tried | tojson')" "$(json "$TMP/a.json" '.users, .tried | tojson')"
 answered 'above the high end' high.json "--seeds 3 --users $((high + 1)) $drive"
 is 'fails' "$(json "$TMP/high.json" '.verdict, .asked, .at')" "FAIL $((high + 1)) $((high + 1))"
 like 'and says why' "$(json "$TMP/high.json" .why)" "^$((high + 1)) users are more than the $high that the best seed holds\$"
+ok 'a slower GPU fails, too' [ "$(json "$TMP/high.json" .holds_while.prefill.low)" = 0.5 ]
 ok 'an answer' answer "$TMP/b.json" -o none --seeds 2 --threads 2 --tier-model 2=lat:0
 is 'a tier without a limit is the ideal one' "$(json "$TMP/b.json" '.users.this | tojson')" "$(json "$TMP/b.json" '.users.ideal | tojson')"
 
