@@ -55,8 +55,8 @@ struct find {
     size_t jobs, next;
     struct attempt *attempt;
     size_t attempts, cap;
-    unsigned searches; /* that are over */
-    struct task first; /* the search of ANSWER_THIS with the first seed */
+    unsigned searches;  /* that are over */
+    struct task middle; /* the search of ANSWER_THIS with the seed that gave its value */
     int rc;
     struct err *e;
 };
@@ -177,13 +177,13 @@ static int try_users(void *ctx, uint64_t n, bool *held)
 static int stays(struct find *f, double factor, bool *stays_)
 {
     const struct answer_users *u = f->a->users;
-    struct task task = {.variant = ANSWER_THIS, .factor = factor};
+    struct task task = {.variant = ANSWER_THIS, .seed = f->middle.seed, .factor = factor};
     struct at_work w = {f, &task};
     bool held = false;
     int rc = 0;
     if (f->o->asked) {
         rc = try_users(&w, f->o->asked, &held);
-        *stays_ = held == (f->o->asked <= f->first.value);
+        *stays_ = held == (f->o->asked <= f->middle.value);
         return rc;
     }
     const double scaled = (double)u[ANSWER_NONE].value * (factor < 1 ? factor : 1);
@@ -354,14 +354,18 @@ static int find_users(struct find *f)
         rc = do_jobs(f, job + ANSWER_VARIANTS, (size_t)ANSWER_VARIANTS * (seeds - 1));
     for (int v = 0; v < ANSWER_VARIANTS && rc == 0; v++)
         set_users(&f->a->users[v], job, (enum answer_variant)v, seeds);
-    f->first = job[ANSWER_THIS];
+    unsigned at = ANSWER_THIS;
+    while (rc == 0 && job[at].value != f->a->users[ANSWER_THIS].value)
+        at += ANSWER_VARIANTS;
+    f->middle = job[at];
     return rc;
 }
 
-/* The figures of all variants, and of the two loads around the edge of ANSWER_THIS. */
+/* The figures of all variants, and of the two loads around the edge of ANSWER_THIS, with the seed
+ * of its value: so at that value the figures are of a load that holds. */
 static int find_figures(struct find *f)
 {
-    const struct task *first = &f->first;
+    const struct task *middle = &f->middle;
     struct answer *a = f->a;
     struct trial held = {0}, failed = {0};
     struct task job[ANSWER_VARIANTS + 2];
@@ -370,19 +374,26 @@ static int find_figures(struct find *f)
             : a->users[ANSWER_THIS].value ? a->users[ANSWER_THIS].value
                                           : 1;
     for (int v = 0; v < ANSWER_VARIANTS; v++)
-        job[v] = (struct task){
-            .variant = (enum answer_variant)v, .figures = &a->figures[v], .start = a->at};
-    if (first->failed)
-        job[jobs++] = (struct task){ANSWER_THIS, .figures = &failed, .start = first->failed};
-    if (first->failed && first->value && first->value != a->at)
-        job[jobs++] = (struct task){ANSWER_THIS, .figures = &held, .start = first->value};
+        job[v] = (struct task){.variant = (enum answer_variant)v,
+                               .seed = middle->seed,
+                               .figures = &a->figures[v],
+                               .start = a->at};
+    if (middle->failed)
+        job[jobs++] = (struct task){.variant = ANSWER_THIS,
+                                    .seed = middle->seed,
+                                    .figures = &failed,
+                                    .start = middle->failed};
+    if (middle->failed && middle->value && middle->value != a->at)
+        job[jobs++] = (struct task){
+            .variant = ANSWER_THIS, .seed = middle->seed, .figures = &held, .start = middle->value};
+    a->seed = middle->seed;
     const int rc = do_jobs(f, job, jobs);
     if (rc == 0)
         a->limit = limit_find(&f->o->engine.steps,
-                              !first->value           ? NULL
-                              : first->value == a->at ? &a->figures[ANSWER_THIS]
-                                                      : &held,
-                              first->failed ? &failed : NULL);
+                              !middle->value           ? NULL
+                              : middle->value == a->at ? &a->figures[ANSWER_THIS]
+                                                       : &held,
+                              middle->failed ? &failed : NULL);
     trial_free(&held);
     trial_free(&failed);
     return rc;
@@ -424,7 +435,7 @@ int answer_tell_window(struct answer *a, const struct answer_opts *o, sim_sink s
     struct find f = {.o = o, .a = a};
     const struct trial *seen = &a->figures[ANSWER_THIS];
     struct trial t = {0};
-    const struct task task = {.variant = ANSWER_THIS, .figures = &t};
+    const struct task task = {.variant = ANSWER_THIS, .seed = a->seed, .figures = &t};
     set_variants(&f);
     struct trial_opts again = trial_of(&f, &task, a->at);
     a->window.length_ns = o->window_ns;

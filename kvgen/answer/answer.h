@@ -58,12 +58,13 @@ struct answer {
     struct answer_users users[ANSWER_VARIANTS];
     struct answer_tried *tried; /* by variant, then n; owned */
     unsigned tries;
-    uint64_t at; /* users of the figures */
+    uint64_t at;   /* users of the figures */
+    unsigned seed; /* of the figures, from 0: the one that gave the value of ANSWER_THIS */
     /* Factors on the GPU's rate of prefill, from ANSWER_SLOWEST to ANSWER_FASTEST, within which the
-     * answer about `asked` stays, or else that the drive holds more than none; with the first seed.
+     * answer about `asked` stays, or else that the drive holds more than none; with that seed.
      * 0: there is nothing to stay. */
     double holds_low, holds_high;
-    enum limit limit; /* what ends the users of ANSWER_THIS, with the first seed */
+    enum limit limit; /* what ends the users of ANSWER_THIS, with that seed */
     struct trial figures[ANSWER_VARIANTS];
     struct window_load load; /* of the drive, in the figures of ANSWER_THIS */
     struct answer_window {
