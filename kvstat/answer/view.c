@@ -10,6 +10,7 @@
 #include "lib/facts/judge.h"
 #include "lib/text/text.h"
 
+#define LITTLE 0.01 /* of all bytes */
 enum {
     INDENT = 16,
     TALL = 8,  /* lines of a paragraph */
@@ -175,6 +176,8 @@ static void put_held(struct lines *l, const struct answer *a)
         text_append(line, sizeof(line), "%s%s", line[0] ? "   " : "", next);
     }
     lines_add(l, "%-*s%s", INDENT, title, line);
+    if (a->reached && !gain_is_there(a))
+        put_text(l, " ", "the drive makes no difference beyond that between seeds");
 }
 
 static void put_at(struct lines *l, const struct answer *a)
@@ -203,7 +206,8 @@ static void add_giga(char *buf, size_t n, double bytes_s)
         text_append(buf, n, "%.1g", v);
 }
 
-/* "reads 0.25 GB/s of 6.5, writes 0.09 of 4.9". */
+/* "reads 0.25 GB/s of 6.5, writes 0.09 of 4.9". What the drive can do of a direction that has next
+ * to nothing of the bytes says more of the mix than of the drive. */
 static void add_loads(char *buf, size_t n, const struct answer *a)
 {
     const struct {
@@ -211,6 +215,7 @@ static void add_loads(char *buf, size_t n, const struct answer *a)
         double asked, can;
     } load[] = {{"reads", a->read.asked, a->read.can}, {"writes", a->write.asked, a->write.can}};
     const char *unit = " GB/s";
+    const double all = fmax(a->read.asked, 0) + fmax(a->write.asked, 0);
     for (size_t i = 0; i < sizeof(load) / sizeof(load[0]); i++) {
         if (!isfinite(load[i].asked))
             continue;
@@ -222,7 +227,7 @@ static void add_loads(char *buf, size_t n, const struct answer *a)
         add_giga(buf, n, load[i].asked);
         text_append(buf, n, "%s", unit);
         unit = "";
-        if (!isfinite(load[i].can))
+        if (!isfinite(load[i].can) || load[i].asked < all * LITTLE)
             continue;
         text_append(buf, n, " of ");
         add_giga(buf, n, load[i].can);
@@ -325,7 +330,7 @@ const char *view_confirmed(char buf[CONCLUSION_WHY], const struct conclusion *c,
     buf[0] = '\0';
     if (!confirm) {
         snprintf(buf, CONCLUSION_WHY, "%s",
-                 c->answer->reached ? "no: nothing ran on the drive, all of this is by its model"
+                 c->answer->reached ? "no: this load never ran on the drive, all is by its model"
                                     : "");
         return buf;
     }
@@ -360,10 +365,13 @@ static void put_holds(struct lines *l, const struct answer *a)
 
 static void put_wear(struct lines *l, const struct answer *a)
 {
-    char text[VIEW_LINE] = "";
-    if (isfinite(a->drive_writes_day))
-        text_append(text, sizeof(text), "%.*f drive writes a day at this load",
-                    a->drive_writes_day < 9.95, a->drive_writes_day);
+    char text[VIEW_LINE] = "", cell[CELL];
+    if (isfinite(a->drive_writes_day) && a->drive_writes_day < 9.95)
+        text_append(text, sizeof(text), "%.1f drive writes a day at this load",
+                    a->drive_writes_day);
+    else if (isfinite(a->drive_writes_day))
+        text_append(text, sizeof(text), "%s drive writes a day at this load",
+                    cell_number(cell, a->drive_writes_day));
     if (isfinite(a->years))
         text_append(text, sizeof(text), "%sits rated writes last %.2g years", text[0] ? "; " : "",
                     a->years);
@@ -511,7 +519,7 @@ static void put_ask(struct lines *l, const struct answer *a)
     if (!a->by_calculation)
         return;
     lines_gap(l);
-    lines_text(l, "The GPU's speed is calculated: give --prefill-rate or --prefill of your own.");
+    lines_text(l, "The GPU's speed is an estimate: give yours (--prefill-rate RATE@TOKENS).");
 }
 
 /* ---- two answers ---- */

@@ -33,12 +33,12 @@ The drive       reads 0.25 GB/s of 6.5, writes 0.09 of 4.9 at this mix and depth
                 a hit comes back in 41 ms (p95 96 ms); computing it takes 310 ms
 Tokens from     GPU 34 %, host memory 21 %, drive 28 %, computed 17 %
 What ends it    prefill on the GPU: a faster drive adds at most 6 users
-Confirmed       no: nothing ran on the drive, all of this is by its model
+Confirmed       no: this load never ran on the drive, all is by its model
 Holds while     the GPU's prefill is 0.7 to 1.6 times what is assumed
 Wear            2.1 drive writes a day at this load; its rated writes last 3.9
                 years
 
-The GPU's speed is calculated: give --prefill-rate or --prefill of your own.
+The GPU's speed is an estimate: give yours (--prefill-rate RATE@TOKENS).
 END
 ok 'is the screen' diff -u drive.txt stdout
 sed 's/"limit": {"kind".*/"limit": null,/' gain.json >unlimited.json
@@ -93,6 +93,11 @@ for high in 35 36; do
     first
 done >nears
 is 'or none, where the intervals meet' "$(cut -c 1-9 nears | tr '\n' ' ')" 'gain: 4 u no gain:  '
+
+stdout_like 'which the screen says, too' '^ +the drive makes no difference beyond that between seeds$'
+sed 's/"read": {"asked_bytes_s": 250000000/"read": {"asked_bytes_s": 600000/' gain.json >writes.json
+exits 'next to no reads' 0 "$kvstat" --answer writes.json
+stdout_like 'have no limit of their own' '^The drive       reads 0\.0006 GB/s, writes 0\.09 of 4\.9 at this mix and depth$'
 
 unreached >host.json
 exits 'a drive that nothing reaches' 0 "$kvstat" --answer host.json
