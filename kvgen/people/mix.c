@@ -104,13 +104,14 @@ enum people_kind mix_next(struct mix_order *o)
     for (int k = 0; k < PEOPLE_KINDS; k++)
         all += o->mix->share[k];
     o->users++;
-    /* The kind that lacks most of its share; of equal ones the first. */
-    int next = -1;
+    /* The kind that lacks most of its share; of equal ones the first. What all lack together is one
+     * user, so one of them lacks something, and it has a share. */
+    int next = 0;
     int64_t most = 0;
     for (int k = 0; k < PEOPLE_KINDS; k++) {
         const int64_t lacks =
             (int64_t)(o->users * o->mix->share[k]) - (int64_t)(o->of_kind[k] * all);
-        if (o->mix->share[k] > 0 && (next < 0 || lacks > most)) {
+        if (lacks > most) {
             next = k;
             most = lacks;
         }
