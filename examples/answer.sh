@@ -50,6 +50,7 @@ options_end() {
 
 # plan SECONDS...: how long the next steps may take, one after the other.
 steps=0 step=0 rest=''
+searching_s=90 # on two processors
 plan() { steps=$((steps + $#)) rest="$rest $*"; }
 # begin TEXT...: the next step, what it does, and when the answer comes. On a terminal the line takes the place of the one before.
 begin() {
@@ -253,7 +254,7 @@ answer_of() {
     files "$out"
     if [ -n "$drive" ]; then
         if [ -n "$input" ]; then folder=$out && has_requests; fi
-        plan 20
+        plan "$searching_s"
         begin "simulates, beside no drive and an ideal one"
         simulate "$out" "$tier_model" none
         confirmed=no
@@ -273,7 +274,7 @@ answer_of() {
 chain() {
     if [ -z "$target" ]; then propose_folder; fi
     objects_in "$target"
-    plan "$measuring_s" 20 $((seconds * 2)) "$seconds"
+    plan "$measuring_s" "$searching_s" $((seconds * 2)) "$seconds"
     object_size "$out"
     begin "measures $target"
     measure "$target" "$out"

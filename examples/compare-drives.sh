@@ -88,7 +88,7 @@ if [ -z "$storage" ]; then
 fi
 measured=0
 for n in 1 2; do if side $n; then plan "$measuring_s" && measured=$((measured + 1)); fi; done
-plan 20 20
+plan "$searching_s" "$searching_s"
 for n in 2 1; do if side $n; then plan $((seconds * 2)) "$seconds"; fi; done
 if [ "$measured" != 0 ]; then object_size "$out/1"; fi
 for n in 1 2; do
