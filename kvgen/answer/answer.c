@@ -283,7 +283,7 @@ static int by_number(const void *a, const void *b)
 static void set_users(struct answer_users *u, const struct task *job, enum answer_variant v,
                       unsigned seeds)
 {
-    uint64_t value[ANSWER_SEEDS_MAX];
+    uint64_t value[ANSWER_SEEDS_MAX] = {0};
     for (unsigned i = 0; i < seeds; i++) {
         const struct task *j = &job[i * ANSWER_VARIANTS + (unsigned)v];
         value[i] = j->value;

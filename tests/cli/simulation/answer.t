@@ -16,18 +16,15 @@ answer() {
 }
 drive='--tier-model 2=read:7GB/s,write:5GB/s,lat:80us'
 
-# shellcheck disable=SC2086
 answered() {
-    ok "$1" answer "$TMP/$2" -o none $3
+    ok "$1" with "$3" answer "$TMP/$2" -o none
 }
 
-# shellcheck disable=SC2086
-ok 'an answer, and its window' answer "$TMP/a.json" -o "$TMP/window.csv.zst" --seeds 3 --tbw 7000 --threads 1 $drive
+ok 'an answer, and its window' with "$drive" answer "$TMP/a.json" -o "$TMP/window.csv.zst" --seeds 3 --tbw 7000 --threads 1
 json_like "$TMP/a.json" <<'END'
 what it is | .program, .answer | kvgen 1
 its settings | .settings | .model, .gpu, .by, .engine, .population, .on_full, .unit | llama3.1-8b h100 calculation vllm mlperf evict users
 END
-# shellcheck disable=SC2016
 json_like "$TMP/a.json" <<'END'
 the targets | .settings.ttft_s, .settings.tpot_s, .settings.goodput, .settings.seeds | 3 1 0.95 3
 the drive | .settings.drive.text | 2=read:7GB/s,write:5GB/s,lat:80us
@@ -77,9 +74,8 @@ exits 'the window is replayed' 0 "$BIN/kvreplay" --timing asap --tier-engine 2=s
 is 'all rows of it' "$(json "$TMP/replay.json" '.rows.ok')" "$(json "$TMP/a.json" .window.rows)"
 
 # What does not apply.
-# shellcheck disable=SC2086
 refused() {
-    exits "$1" 2 answer "$TMP/c.json" -o none $2
+    exits "$1" 2 with "$2" answer "$TMP/c.json" -o none
     like "$1: why" "$(cat "$TMP/err")" "$3"
 }
 refused 'a drive is needed' '' '^kvgen: --answer: needs --tier-model 2='
