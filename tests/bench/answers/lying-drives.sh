@@ -2,6 +2,7 @@
 # lying-drives.sh - drives that are not what they seem while an answer is confirmed on them: kvtrace drive must not call them
 # confirmed, and names what it was. Each situation that can be made here runs N times; a line for each run is what it got.
 #   tests/bench/answers/lying-drives.sh [DIR [N [SITUATION...]]]    (default: /var/tmp, 10, all; a minute and a half a run)
+# The load is that of 40 users, so that its window has room in memory and on a loop device.
 # The drive is measured and the load is simulated once, quietly; the situation begins with the confirmation. Root is needed for
 # loop devices, cgroup limits and dm; what cannot be made is said and left out.
 set -eu
@@ -11,7 +12,7 @@ bin=${BUILD:-$top/build}/bin
 PATH=$bin:$PATH
 disk=${1:-/var/tmp}
 times=${2:-10}
-if [ $# -gt 2 ]; then shift 2; else set -- quiet tmpfs page-cache loop-dio0 throttle foreign cpu-quota stopped busy-cpu slow-later; fi
+if [ $# -gt 2 ]; then shift 2; else set -- quiet tmpfs page-cache loop-dio0 throttle foreign cpu-quota stopped busy-cpu slower; fi
 seconds=15
 tmp=$(mktemp -d "$disk/lying.XXXXXX")
 cgroups='' loops='' mounts='' jobs=''
@@ -39,8 +40,10 @@ ends() {
 # cgroup NAME CONTROLLER FILE VALUE: makes it; fails where that is not allowed. Sets group.
 cgroup() {
     group=/sys/fs/cgroup/kvtrace-lying-$1
-    [ -w /sys/fs/cgroup/cgroup.procs ] || return
-    echo "+$2" >/sys/fs/cgroup/cgroup.subtree_control 2>/dev/null || return
+    if ! [ -w /sys/fs/cgroup/cgroup.procs ] || ! echo "+$2" >/sys/fs/cgroup/cgroup.subtree_control; then
+        echo "no control group with $2 can be made" >&2
+        return 1
+    fi
     mkdir -p "$group" && cgroups="$cgroups $group"
     if [ -n "$4" ]; then echo "$4" >"$group/$3"; fi
 }
@@ -52,7 +55,7 @@ device() { # its major:minor, of the whole drive
 
 # ---- the answer, once, on the quiet drive ----
 
-kvtrace drive -o "$tmp/out" -t "${seconds}s" --seeds 1 "$tmp/objects" >"$tmp/quiet.screen" 2>"$tmp/quiet.log" || :
+kvtrace drive -o "$tmp/out" -u 40 -t "${seconds}s" --seeds 1 "$tmp/objects" >"$tmp/quiet.screen" 2>"$tmp/quiet.log" || :
 if [ ! -s "$tmp/out/window.csv.zst" ]; then
     tail -n 2 "$tmp/quiet.log" >&2
     exit 1
@@ -128,8 +131,8 @@ busy_cpu() {
     for n in $(seq "$(($(nproc) * 4))"); do begins sh -c 'while :; do :; done' "$n"; done
     run "$tmp/objects"
 }
-# Ten times slower after a part of the run: a drive whose cache is full, by the simulated drive.
-slow_later() { run "$tmp/objects" --tier-engine 2=sim:bw=100MB/s,lat=50ms; }
+# Another drive than the one that was measured: a simulated one of 100 MB/s.
+slower() { run "$tmp/objects" --tier-engine 2=sim:bw=100MB/s,lat=50ms; }
 
 printf '%-12s %3s  %-14s %s\n' situation run verdict 'what was said'
 for situation; do
