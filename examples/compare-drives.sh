@@ -13,13 +13,15 @@
 #                its load: chat (default), code, documents, mlperf, or a recorded trace
 #   --ttft TIME, --tpot TIME, --goodput SHARE
 #                served well: 2s to the first token, 100ms a token, for 95% of requests
-#   -t TIME      length of the confirmation (default: 15s)
+#   -t TIME      how long the load runs on the drive, to confirm (default: 15s)
 #   -o OUT       directory for 1/answer.json, 2/answer.json, ... (default: kvtrace-compare-drives)
 #   --full       measure the drive for ten minutes, not for half of one
 #   --json       print answer.json; --print: show the pipeline, run nothing
 #
-#                     /mnt/old      /mnt/new
-#   Users held        31 (29-32)    38 (36-40)    7 more (5 to 9)
+#   the second is better: /mnt/new holds 7 users more (4-11)
+#
+#   Drive           /mnt/old                        /mnt/new
+#   Users held      31 (29-32)                      38 (36-40)
 #   ...
 #
 # The drives take turns: 1 is measured, then 2; the load of 2 is confirmed, then that of 1.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# drive.sh - What does this drive give my users, beside no drive and a perfect one?
+# drive.sh - What does this drive give my users, beside no drive and an ideal one?
 #
 # Usage: drive.sh [OPTION]... [DIR]
 #
@@ -12,7 +12,7 @@
 #                its load: chat (default), code, documents, mlperf, or a recorded trace
 #   --ttft TIME, --tpot TIME, --goodput SHARE
 #                served well: 2s to the first token, 100ms a token, for 95% of requests
-#   -t TIME      length of the confirmation (default: 15s)
+#   -t TIME      how long the load runs on the drive, to confirm (default: 15s)
 #   -o OUT       directory for answer.json, answer.html and all else (default: kvtrace-answer)
 #   --full       measure the drive for ten minutes, not for half of one
 #   --drive MODEL  in place of DIR a file of kvtrace model, or sim:bw=14GB/s,lat=80us
@@ -21,7 +21,7 @@
 #   llama3.1-8b on one H100 (by calculation), vllm 0.33, chat users
 #   /mnt/nvme (3.84 TB, measured now)
 #
-#   Users held      this drive 38 (36-40)   no drive 21   ideal drive 44
+#   Users held      this drive 38 (36-40)   no drive 21   ideal 44
 #   At 38 users     first token p95 1.84 s (limit 2 s); without the drive 5.9 s
 #   The drive       reads 0.25 GB/s of 6.5, writes 0.09 of 4.9 at this mix and depth
 #   Tokens from     GPU 34 %, host memory 21 %, drive 28 %, computed 17 %

@@ -4,7 +4,7 @@
 # Usage: fast-enough.sh [OPTION]... [DIR]
 #
 #   DIR          a directory on the drive (default: the one that kvtrace discover proposes)
-#   -u N         users at once (default: 50; of a trace, --speed is in its place)
+#   -u N         users at once (default: 50)
 #   -m MODEL, --gpu-profile GPU, --tensor-parallel N, --engine CACHE, --gpu-mem SIZE,
 #   --cpu-mem SIZE, --storage-capacity SIZE, --prefill FILE, --prefill-rate RATE@TOKENS
 #                the server (default: llama3.1-8b on one h100, vllm; see kvgen(1))
@@ -12,13 +12,13 @@
 #                its load: chat (default), code, documents, mlperf, or a recorded trace
 #   --ttft TIME, --tpot TIME, --goodput SHARE
 #                served well: 2s to the first token, 100ms a token, for 95% of requests
-#   -t TIME      length of the confirmation (default: 15s)
+#   -t TIME      how long the load runs on the drive, to confirm (default: 15s)
 #   -o OUT       directory for answer.json, answer.html and all else (default: kvtrace-answer)
 #   --full       measure the drive for ten minutes, not for half of one
 #   --drive MODEL  in place of DIR a file of kvtrace model, or sim:bw=14GB/s,lat=80us
 #   --json       print answer.json; --print: show the pipeline, run nothing
 #
-#   PASS: /mnt/nvme holds 20 users of llama3.1-8b (36 to 40 are the most)
+#   PASS: 20 users are held; up to 36 are in each of 5 seeds
 #   ... and what kvtrace drive shows
 #
 # PASS up to the least number that any seed of the search holds, FAIL above the greatest.

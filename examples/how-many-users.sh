@@ -11,18 +11,20 @@
 #                its load: chat (default), code, documents, mlperf, or a recorded trace
 #   --ttft TIME, --tpot TIME, --goodput SHARE
 #                served well: 2s to the first token, 100ms a token, for 95% of requests
-#   -t TIME      length of the confirmation (default: 15s)
+#   -t TIME      how long the load runs on the drive, to confirm (default: 15s)
 #   -o OUT       directory for answer.json, answer.html and all else (default: kvtrace-answer)
 #   --full       measure the drive for ten minutes, not for half of one
 #   --drive MODEL  in place of DIR a file of kvtrace model, or sim:bw=14GB/s,lat=80us
 #   --json       print answer.json; --print: show the pipeline, run nothing
 #
-#   Users held      this drive 38 (36-40)   no drive 21   ideal drive 44
+#   Users held      this drive 38 (36-40)   no drive 21   ideal 44
 #   ...
-#    users  good    first token p95   requests/s  what ends it
-#       32  99 %    1.20 s                  1.61  none
-#       38  96 %    1.84 s                  1.90  none
-#       44  81 %    4.31 s                  2.02  prefill
+#       Users    held in     good  first token p95  requests/s   what ends it
+#          32     5 of 5   99.0 %           1.20 s        1.61
+#          38     3 of 5   96.0 %           1.84 s        1.90
+#          44     0 of 5   81.0 %           4.31 s        2.02   prefill
+#
+#   PASS up to 36 users, INCONCLUSIVE from 37 to 40, FAIL above 40
 #
 # Exit status: 0 done, 2 used wrongly, 3 could not run, 4 not decided (not confirmed).
 # Example:

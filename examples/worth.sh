@@ -13,14 +13,14 @@
 #                its load: chat (default), code, documents, mlperf, or a recorded trace
 #   --ttft TIME, --tpot TIME, --goodput SHARE
 #                served well: 2s to the first token, 100ms a token, for 95% of requests
-#   -t TIME      length of the confirmation (default: 15s)
+#   -t TIME      how long the load runs on the drive, to confirm (default: 15s)
 #   -o OUT       directory for answer.json, answer.html and all else (default: kvtrace-answer)
 #   --full       measure the drive for ten minutes, not for half of one
 #   --drive MODEL  in place of DIR a file of kvtrace model, or sim:bw=14GB/s,lat=80us
 #   --json       print answer.json; --print: show the pipeline, run nothing
 #
-#   Worth it: 17 users more than without it (38 against 21)
-#   ... tokens of prefill, GPU time and money a day, and what kvtrace drive shows
+#   gain: 17 users more (14-20), 38 (36-40) instead of 21 (20-22); a day it saves ...
+#   ... tokens of prefill, GPU seconds and money, and what kvtrace drive shows
 #
 # Exit status: 0 a gain, 1 none; 2 used wrongly, 3 could not run, 4 not decided.
 # Example:

@@ -649,24 +649,24 @@ static int open_simulation(struct run *r, struct err *e)
 static struct answer_report report_of(const struct run *r, const struct answer *a,
                                       const struct answer_opts *o)
 {
-    struct answer_report report = {.argc = r->argc,
-                                   .argv = r->argv,
-                                   .started_wall_ns = r->started_wall_ns,
-                                   .answer = a,
-                                   .opts = o,
-                                   .model = r->model.id,
-                                   .gpu = r->gpu.name,
-                                   .measured = r->o.prefill_rate != NULL,
-                                   .tensor_parallel = r->o.tensor_parallel,
-                                   .engine = engine_choice_name(&r->o.engine),
-                                   .engine_version = engine_choice_version(&r->o.engine),
-                                   .on_full = r->o.on_full == OPTIONS_FULL_EVICT ? "evict" : "fail",
-                                   .population =
-                                       r->o.users_file ? r->o.users_file : r->o.population,
-                                   .source = "users",
-                                   .drive_text = r->o.tier_model.item[0],
-                                   .tbw = r->o.tbw,
-                                   .gpu_price = r->worth_opts.price.gpu};
+    struct answer_report report = {
+        .argc = r->argc,
+        .argv = r->argv,
+        .started_wall_ns = r->started_wall_ns,
+        .answer = a,
+        .opts = o,
+        .model = r->model.id,
+        .gpu = r->gpu.name,
+        .measured = r->o.prefill_rate != NULL,
+        .tensor_parallel = r->o.tensor_parallel,
+        .engine = engine_choice_name(&r->o.engine),
+        .engine_version = engine_choice_version(&r->o.engine),
+        .on_full = r->o.on_full == OPTIONS_FULL_EVICT ? "evict" : "fail",
+        .population = r->o.users_file ? r->o.users_file : r->o.population,
+        .source = "users",
+        .drive_text = strchr(r->o.tier_model.item[0], '=') + 1, /* 2=... */
+        .tbw = r->o.tbw,
+        .gpu_price = r->worth_opts.price.gpu};
     for (int t = 0; t < TRACE_TIERS; t++)
         report.capacity[t] = r->capacity[t] == HIERARCHY_UNLIMITED
                                  ? UINT64_MAX

@@ -311,8 +311,11 @@ static void put_limit(struct jsonout *j, const struct answer *a)
     const uint64_t this = a->users[ANSWER_THIS].value, ideal = a->users[ANSWER_IDEAL].value;
     const uint64_t more = ideal > this ? ideal - this : 0;
     char text[160];
-    snprintf(text, sizeof(text), "%s: a faster drive adds %s%llu user%s", limit_text(a->limit),
-             more ? "at most " : "", (unsigned long long)more, units_plural(more));
+    if (more > 0)
+        snprintf(text, sizeof(text), "%s: a faster drive adds at most %llu user%s",
+                 limit_text(a->limit), (unsigned long long)more, units_plural(more));
+    else
+        snprintf(text, sizeof(text), "%s: a faster drive adds none", limit_text(a->limit));
     jsonout_object(j, "limit");
     jsonout_text_value(j, "kind", limit_name(a->limit));
     jsonout_text_value(j, "text", text);

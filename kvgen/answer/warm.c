@@ -28,7 +28,7 @@ static bool is_settled(const struct warm *w)
     const struct warm_window *a = &w->before, *b = &w->now;
     if (a->requests < WARM_REQUESTS || b->requests < WARM_REQUESTS)
         return false;
-    for (int o = 0; o < WARM_ORIGINS; o++) {
+    for (enum warm_origin o = 0; o < WARM_ORIGINS; o++) {
         const double change = fabs(warm_share(b, o) - warm_share(a, o));
         if (change >= WARM_CHANGE && change * change > variance(a, o) + variance(b, o))
             return false;

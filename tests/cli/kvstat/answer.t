@@ -85,7 +85,7 @@ is 'which is null' "$(json stdout .verdict) $(json stdout .why)" 'null null'
 exits 'worth' 0 "$kvstat" --answer gain.json --view worth
 narrow worth
 like 'is the gain' "$(first)" '^gain: 17 users more \(14-20\), 38 \(36-40\) instead of 21 \(20-22\); a day it saves$'
-stdout_like 'in tokens, GPU seconds and money' '88\.8 billion tokens of prefill, 22,320 GPU seconds, 15\.5 USD$'
+stdout_like 'in tokens, GPU seconds and money' '88\.8 million tokens of prefill, 22,320 GPU seconds, 15\.5 USD$'
 # The gain is more than the intervals exactly when the drive's least is above the other's greatest.
 for high in 35 36; do
     sed "s/\"none\": {\"value\": 21, \"low\": 20, \"high\": 22}/\"none\": {\"value\": 34, \"low\": 33, \"high\": $high}/" gain.json >near.json

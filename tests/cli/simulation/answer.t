@@ -27,7 +27,7 @@ its settings | .settings | .model, .gpu, .by, .engine, .population, .on_full, .u
 END
 json_like "$TMP/a.json" <<'END'
 the targets | .settings.ttft_s, .settings.tpot_s, .settings.goodput, .settings.seeds | 3 1 0.95 3
-the drive | .settings.drive.text | 2=read:7GB/s,write:5GB/s,lat:80us
+the drive | .settings.drive.text | read:7GB/s,write:5GB/s,lat:80us
 nothing was asked | .asked, .verdict, .why | null null null
 each interval has its value | [.users[] | .low <= .value and .value <= .high] | all | true
 an ideal drive is no worse, none no better | .users | .ideal.high >= .this.low and .this.high >= .none.low | true
@@ -43,7 +43,7 @@ what the drive is asked, and can | .drive | .read.asked_bytes_s > 0 and .read.ca
 a day | .drive.written_bytes_day / .drive.write.asked_bytes_s | round | 86400
 wear | .wear | .drive_writes_day > 0 and .years > 0 | true
 this GPU ends it | .limit.kind | prefill
-and that is said | .limit.text | prefill on the GPU: a faster drive adds (at most )?[0-9]+ users?
+and that is said | .limit.text | prefill on the GPU: a faster drive adds (at most [0-9]+ users?)?(none)?
 it was reached | .drive.reached | true
 the busiest part is no quieter than the whole | .window.seconds * (.drive.read.asked_bytes_s + .drive.write.asked_bytes_s) <= .window.read_bytes + .window.written_bytes | true
 how far the GPU may be off | .holds_while.prefill | .low >= 0.5 and .low <= 1 and .high >= 1 and .high <= 2 | true
