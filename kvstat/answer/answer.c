@@ -371,18 +371,25 @@ static int read_verdict(const struct reading *r, const struct jsonin_v *root, st
     return refuse(r, "", "verdict", "must be PASS, FAIL, INCONCLUSIVE or null");
 }
 
-static int check_words(const struct reading *r, const struct jsonin_v *root, struct answer *a)
+static int read_truth(const struct reading *r, const struct jsonin_v *root, const char *path,
+                      bool *truth)
 {
-    const struct jsonin_v *reached;
-    bool calculation = strcmp(a->settings.by, "calculation") == 0;
-    bool requests = strcmp(a->settings.unit, "requests_s") == 0;
-    int rc = walk(r, root, "", "drive.reached", &reached);
-    a->by_calculation = calculation;
-    a->requests = requests;
+    const struct jsonin_v *v;
+    int rc = walk(r, root, "", path, &v);
     if (rc < 0)
         return rc;
-    if (jsonin_bool(reached, &a->reached) < 0)
-        return refuse(r, "", "drive.reached", "must be true or false");
+    return jsonin_bool(v, truth) < 0 ? refuse(r, "", path, "must be true or false") : 0;
+}
+
+static int check_words(const struct reading *r, const struct jsonin_v *root, struct answer *a)
+{
+    bool calculation = strcmp(a->settings.by, "calculation") == 0;
+    bool requests = strcmp(a->settings.unit, "requests_s") == 0;
+    int rc = read_truth(r, root, "drive.reached", &a->reached);
+    a->by_calculation = calculation;
+    a->requests = requests;
+    if (rc < 0 || (rc = read_truth(r, root, "warm.settled", &a->settled)) < 0)
+        return rc;
     if (!calculation && strcmp(a->settings.by, "measurement") != 0)
         return refuse(r, "", "settings.by", "must be calculation or measurement");
     if (!requests && strcmp(a->settings.unit, "users") != 0)

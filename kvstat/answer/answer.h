@@ -72,7 +72,8 @@ struct answer {
     const char *limit_kind, *limit_text;
     double prefill_low, prefill_high; /* factors within which the answer holds */
     double drive_writes_day, years;
-    double warm_after_s;
+    double warm_after_s; /* virtual time from which figures count, ... */
+    bool settled;        /* ... as where tokens come from had stopped to change */
     struct {
         double users, prefill_tokens_day, gpu_s_day, money_day;
         const char *currency;

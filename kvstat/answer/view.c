@@ -288,6 +288,17 @@ static void put_origin(struct lines *l, const struct answer *a)
     lines_paragraph(l, "Tokens from", &p, ", ", TALL);
 }
 
+/* Figures of a simulation whose tiers still fill are those of its beginning. */
+static void put_warm(struct lines *l, const struct answer *a)
+{
+    char text[VIEW_LINE], time[CELL];
+    if (a->settled || !isfinite(a->warm_after_s))
+        return;
+    snprintf(text, sizeof(text), "no: after %s of this load these shares still change",
+             view_span(time, a->warm_after_s));
+    put_text(l, "Warm", text);
+}
+
 static void put_limit(struct lines *l, const struct answer *a)
 {
     const double more = a->users[ANSWER_IDEAL].value - a->users[ANSWER_THIS].value;
@@ -390,6 +401,7 @@ static void put_screen(struct lines *l, const struct conclusion *c, bool reason)
     put_at(l, a);
     put_drive(l, a);
     put_origin(l, a);
+    put_warm(l, a);
     put_limit(l, a);
     put_text(l, "Confirmed", view_confirmed(confirmed, c, reason));
     put_holds(l, a);

@@ -99,6 +99,10 @@ sed 's/"read": {"asked_bytes_s": 250000000/"read": {"asked_bytes_s": 600000/' ga
 exits 'next to no reads' 0 "$kvstat" --answer writes.json
 stdout_like 'have no limit of their own' '^The drive       reads 0\.0006 GB/s, writes 0\.09 of 4\.9 at this mix and depth$'
 
+sed 's/"settled": true/"settled": false/' gain.json >cold.json
+exits 'tiers that still fill' 0 "$kvstat" --answer cold.json
+stdout_like 'are told' '^Warm            no: after 4 h of this load these shares still change$'
+
 unreached >host.json
 exits 'a drive that nothing reaches' 0 "$kvstat" --answer host.json
 stdout_like 'is said' '^The drive       nothing reaches the drive: host memory holds all 41\.0 GiB$'
