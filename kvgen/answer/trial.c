@@ -5,13 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "kvgen/answer/line.h"
 #include "lib/base/stop.h"
 
 /* Beyond the horizon and the requests that count nothing is waited for. */
 #define LAST_NS (2 * WARM_HORIZON_NS)
-/* A line that is longer by this share of the requests that count, and by half, grows. */
-#define LINE_SHARE 20
-
 /* An engine that computes nothing for so many times the target of the first token, though it takes
  * steps, or moves so many copies while no request gets done, only pushes copies around. */
 #define IDLE_TARGETS 5
@@ -22,6 +20,7 @@ struct running {
     struct trial *t;
     struct engine_run *run;
     struct warm warm;
+    struct line line; /* of the warm part */
     bool is_warm, failed, stopped, thrashes;
     bool heard;                  /* of a request that was done, since the last look */
     uint64_t done_rows;          /* rows at the look after that */
@@ -47,7 +46,6 @@ static void begin_warm(struct running *r, const struct engine_done *d)
     r->is_warm = true;
     r->t->settled = r->warm.settled;
     r->t->warm_ns = d->now_ns;
-    r->t->here[0] = d->here;
     r->files = st->files;
     moved(r, r->moved);
     r->busy_ns = st->busy_ns;
@@ -70,8 +68,8 @@ static void count(struct running *r, const struct engine_done *d,
         t->time_ns[i] += d->time_ns[i];
     t->output_tokens += d->output_tokens;
     t->span_ns = d->now_ns - t->warm_ns;
-    t->here[1] = d->here;
-    bool ok = record(t->first_token_ns[d->qos], d->first_token_ns) &&
+    bool ok = line_add(&r->line, d->here) == 0 &&
+              record(t->first_token_ns[d->qos], d->first_token_ns) &&
               record(t->first_token_ns[TRACE_QOSES], d->first_token_ns);
     if (d->token_ns >= 0)
         ok = record(t->token_ns, d->token_ns) && ok;
@@ -130,13 +128,6 @@ static bool hear(void *ctx, const struct engine_done *d)
     return r->failed || r->t->hopeless || (r->is_warm && is_enough(r));
 }
 
-static bool line_grows(const struct trial *t)
-{
-    const uint64_t before = t->here[0], after = t->here[1];
-    return after > before + before / 2 &&
-           after > before + criterion_requests(&t->tally) / LINE_SHARE;
-}
-
 static void take_results(struct running *r)
 {
     const struct engine_run_stats *st = engine_run_stats(r->run);
@@ -153,8 +144,8 @@ static void take_results(struct running *r)
     t->stuck = st->stuck > 0 || r->thrashes;
     for (int i = 0; i < TRACE_TIERS; i++)
         t->peak_bytes[i] = engine_run_sim_stats(r->run)->rows.tier[i].peak_bytes;
-    t->held =
-        r->is_warm && !t->stuck && criterion_holds(r->o->criterion, &t->tally) && !line_grows(t);
+    t->held = r->is_warm && !t->stuck && criterion_holds(r->o->criterion, &t->tally) &&
+              !line_grows(&r->line);
 }
 
 static int open_hists(struct trial *t, struct err *e)
@@ -201,6 +192,7 @@ int trial_run(struct trial *t, const struct trial_opts *o, struct err *e)
     if (rc == 0)
         take_results(&r);
     engine_run_free(r.run);
+    line_free(&r.line);
     if (opened)
         o->load->close(opened);
     return rc;

@@ -52,7 +52,6 @@ struct trial {
     uint64_t refused_admissions;
     uint64_t moved[2];                /* bytes read from files and written to them, of all ranks */
     struct transfers_files files;     /* of all transfers, also of what a file had already */
-    uint64_t here[2];                 /* requests in the engine, at its begin and end */
     uint64_t peak_bytes[TRACE_TIERS]; /* most in a tier, of one rank; of the whole run */
 };
 

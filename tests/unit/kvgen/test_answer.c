@@ -13,6 +13,7 @@
 
 #include "kvgen/answer/answer.h"
 #include "kvgen/answer/criterion.h"
+#include "kvgen/answer/line.h"
 #include "kvgen/answer/search.h"
 #include "kvgen/answer/warm.h"
 #include "kvgen/answer/window.h"
@@ -461,6 +462,32 @@ static void test_the_busiest_part_is_found(void **state)
     assert_true(window_pool(&none, 10) == UINT64_MAX);
 }
 
+/* Whether a line grows that goes from one number to another, with every other moment by swing
+ * higher and lower. */
+static bool grows(uint64_t from, uint64_t to, uint64_t swing)
+{
+    struct line l = {0};
+    for (uint64_t i = 0; i < 400; i++) {
+        const uint64_t here = from + (to - from) * i / 400;
+        assert_int_equal(line_add(&l, i % 2 ? here + swing : here - swing), 0);
+    }
+    const bool does = line_grows(&l);
+    line_free(&l);
+    return does;
+}
+
+static void test_a_line_grows_by_its_means(void **state)
+{
+    (void)state;
+    assert_true(grows(50, 200, 0));
+    assert_true(grows(50, 200, 40));
+    assert_false(grows(100, 100, 90)); /* its last moment is 19 times its first */
+    assert_false(grows(100, 150, 0));  /* means of 108 and 141 */
+    assert_false(grows(5, 20, 0));     /* few, for 400 requests */
+    const struct line none = {0};
+    assert_false(line_grows(&none));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_what_varies_is_not_compared_to_a_point),
         cmocka_unit_test(test_the_horizon_and_the_hopeless),
         cmocka_unit_test(test_who_has_heard_enough_gets_the_rows_so_far),
+        cmocka_unit_test(test_a_line_grows_by_its_means),
         cmocka_unit_test(test_a_search_finds_the_edge),
         cmocka_unit_test(test_a_search_where_more_may_hold_again),
         cmocka_unit_test(test_the_ends_of_a_search),

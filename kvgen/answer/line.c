@@ -1,0 +1,39 @@
+#include "kvgen/answer/line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/memory.h"
+
+#define SHARE 20 /* of the requests done */
+
+void line_free(struct line *l)
+{
+    free(l->here);
+    *l = (struct line){0};
+}
+
+int line_add(struct line *l, uint64_t here)
+{
+    uint64_t *grown = memory_grow(l->here, &l->cap, l->count, sizeof(*l->here), 512);
+    if (!grown)
+        return -ENOMEM;
+    l->here = grown;
+    l->here[l->count++] = here;
+    return 0;
+}
+
+static double mean(const uint64_t *here, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)here[i];
+    return count ? sum / (double)count : 0;
+}
+
+bool line_grows(const struct line *l)
+{
+    const size_t third = l->count / 3;
+    const double before = mean(l->here, third), after = mean(l->here + l->count - third, third);
+    return after > 1.5 * before && after > before + (double)l->count / SHARE;
+}
