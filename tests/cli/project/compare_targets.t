@@ -73,9 +73,9 @@ exits 'a tier' 2 compare -o wrong one 1=redis://h
 stderr_like 'says so' '^compare-targets.sh: 1=redis://h: targets are compared as Tier-2: leave out 1=$'
 exits 'no number' 2 compare -n x -o wrong one two
 not_ok 'nothing was made' test -e wrong
-exits 'a server that is not there' 1 compare --trials 1 -o gone one "redis+unix:$TMP/none.sock"
+exits 'a server that is not there' 3 compare --trials 1 -o gone one "redis+unix:$TMP/none.sock"
 stderr_like 'is named' 'kvreplay failed: .*none\.sock'
-exits 'a password in a URI' 1 compare --trials 1 -o gone redis://me:secret@h/1 one
+exits 'a password in a URI' 3 compare --trials 1 -o gone redis://me:secret@h/1 one
 stderr_unlike 'is not shown by kvreplay' 'kvreplay failed: .*secret'
 
 done_testing

@@ -38,7 +38,7 @@ stdout_like 'with a fake sai3-bench: its report' '^  fake sai3-bench: [1-9][0-9]
 stdout_like 'with a fake sai3-bench: what it cannot do' '^sai3-bench: waits for no other operation'
 is 'with a fake sai3-bench: nothing stays' "$(ls drive_fake)" ''
 printf '#!/bin/sh\necho out of order\nexit 1\n' >fake/sai3-bench
-exits 'a client that fails' 1 handover fake
+exits 'a client that fails' 3 handover fake
 stderr_like 'a client that fails: says so' 'sai3-bench failed: out of order'
 is 'a client that fails: nothing stays' "$(ls drive_fake)" ''
 

@@ -41,7 +41,7 @@ is "the next trial later" "$(jq -s 'map(.start.at_unix_s) | unique | length' out
 is "they are parts of one run" "$(jq -c .ranks.rank out/option_1-trial_0-rank_?.kvreplay.json | paste -sd ' ' -)" '0 1 2'
 is "nothing stays" "$(find /tmp -maxdepth 1 -name 'kvtrace-*-rank_*' -newer bin/ssh 2>/dev/null; find kv -name '*.kv' 2>/dev/null)" ''
 
-exits "a host fails" 1 mlperf --hosts one,broken --trials 1 -o out2 "$TMP/kv"
+exits "a host fails" 3 mlperf --hosts one,broken --trials 1 -o out2 "$TMP/kv"
 stderr_like "it is named" 'option_1-trial_0-rank_1 on broken: kvreplay failed: ssh: no route'
 exits "no DIR" 2 "$TOP/examples/mlperf.sh" --hosts one,two --storage-capacity-gb 1
 stderr_like "is asked for" '--hosts: name DIR and --storage-capacity-gb'
