@@ -28,12 +28,14 @@ static double mean(const uint64_t *here, size_t count)
     double sum = 0;
     for (size_t i = 0; i < count; i++)
         sum += (double)here[i];
-    return count ? sum / (double)count : 0;
+    return sum / (double)count;
 }
 
 bool line_grows(const struct line *l)
 {
     const size_t third = l->count / 3;
+    if (!third)
+        return false;
     const double before = mean(l->here, third), after = mean(l->here + l->count - third, third);
     return after > 1.5 * before && after > before + (double)l->count / SHARE;
 }
