@@ -14,28 +14,24 @@
 #include "lib/base/hist.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
+#include "lib/drive/request_groups.h"
 #include "lib/drive/request_join.h"
-#include "lib/drive/size_class.h"
 
 enum {
     DEVICES = 64,
     SECTOR = 512,
     LINE = 256,
+    DEVICE = 24,
     EVENTS_BETWEEN_LOOKS = 65536 /* for a signal */
 };
 #define LATENCY_MOST_S 1e6
-
-struct request_group {
-    struct hist *times; /* ns; NULL: no request */
-    uint64_t bytes;
-};
 
 struct block_log {
     bool latencies; /* of btt: without devices, directions and sizes */
     uint64_t events;
     unsigned devices;
     uint32_t device[DEVICES];
-    struct request_group group[DEVICES][2][SIZE_CLASSES];
+    struct request_groups group[DEVICES];
     struct hist *all; /* of latencies, ns */
     struct request_join *join;
     struct request_counts counts;
@@ -46,8 +42,7 @@ void block_log_free(struct block_log *b)
     if (!b)
         return;
     for (unsigned i = 0; i < DEVICES; i++)
-        for (unsigned k = 0; k < 2 * SIZE_CLASSES; k++)
-            hist_free(b->group[i][k / SIZE_CLASSES][k % SIZE_CLASSES].times);
+        request_groups_free(&b->group[i]);
     hist_free(b->all);
     request_join_free(b->join);
     free(b);
@@ -110,11 +105,7 @@ static int take_request(struct block_log *b, const struct request *r)
         return -E2BIG;
     if (i == b->devices)
         b->device[b->devices++] = r->device;
-    struct request_group *g = &b->group[i][r->write][size_class((uint64_t)r->sectors * SECTOR)];
-    if (!g->times && !(g->times = hist_create()))
-        return -ENOMEM;
-    g->bytes += (uint64_t)r->sectors * SECTOR;
-    return hist_record(g->times, r->done_ns > r->issued_ns ? r->done_ns - r->issued_ns : 0);
+    return request_groups_add(&b->group[i], r);
 }
 
 static int skip(FILE *f, unsigned bytes)
@@ -272,6 +263,13 @@ out:
 
 /* ---- telling ---- */
 
+/* "259:0". */
+static const char *device_name(char buf[DEVICE], uint32_t number)
+{
+    snprintf(buf, DEVICE, "%u:%u", number >> 20, number & 0xfffff);
+    return buf;
+}
+
 static void put_times(FILE *out, const char *what, const struct hist *h, const char *bytes)
 {
     static const uint32_t ranks[] = {500000, 950000, 990000};
@@ -286,7 +284,7 @@ static void put_times(FILE *out, const char *what, const struct hist *h, const c
 void block_log_text(FILE *out, const char *file, const struct block_log *b)
 {
     const struct request_counts *n = &b->counts;
-    char a[CELL], bytes[CELL], what[64];
+    char a[CELL], bytes[CELL], what[64], device[DEVICE];
 
     if (b->latencies) {
         fprintf(out, "%s: %s latencies of btt\n", file, cell_count(a, b->events));
@@ -302,12 +300,12 @@ void block_log_text(FILE *out, const char *file, const struct block_log *b)
     if (b->all && hist_count(b->all) > 0)
         put_times(out, "all", b->all, "-");
     for (unsigned i = 0; i < b->devices; i++)
-        for (unsigned k = 0; k < 2 * SIZE_CLASSES; k++) {
-            const struct request_group *g = &b->group[i][k / SIZE_CLASSES][k % SIZE_CLASSES];
+        for (unsigned k = 0; k < REQUEST_GROUPS; k++) {
+            const struct request_group *g = &b->group[i].of[k];
             if (!g->times)
                 continue;
-            snprintf(what, sizeof(what), "%u:%u %s %s", b->device[i] >> 20, b->device[i] & 0xfffff,
-                     k / SIZE_CLASSES ? "write" : "read", size_class_names[k % SIZE_CLASSES]);
+            snprintf(what, sizeof(what), "%s %s %s", device_name(device, b->device[i]),
+                     k < SIZE_CLASSES ? "read" : "write", request_groups_size(k));
             put_times(out, what, g->times, cell_bytes(bytes, (double)g->bytes));
         }
 }
@@ -315,7 +313,7 @@ void block_log_text(FILE *out, const char *file, const struct block_log *b)
 void block_log_json(struct jsonout *j, const char *file, const struct block_log *b)
 {
     const struct request_counts *n = &b->counts;
-    char device[32];
+    char device[DEVICE];
 
     jsonout_object(j, NULL);
     jsonout_text_value(j, "file", file);
@@ -332,19 +330,7 @@ void block_log_json(struct jsonout *j, const char *file, const struct block_log 
     jsonout_u64(j, "other_requests", n->others);
     jsonout_array(j, "drive_times");
     for (unsigned i = 0; i < b->devices; i++)
-        for (unsigned k = 0; k < 2 * SIZE_CLASSES; k++) {
-            const struct request_group *g = &b->group[i][k / SIZE_CLASSES][k % SIZE_CLASSES];
-            if (!g->times)
-                continue;
-            snprintf(device, sizeof(device), "%u:%u", b->device[i] >> 20, b->device[i] & 0xfffff);
-            jsonout_object(j, NULL);
-            jsonout_text_value(j, "device", device);
-            jsonout_text_value(j, "op", size_class_directions[k / SIZE_CLASSES]);
-            jsonout_text_value(j, "size", size_class_names[k % SIZE_CLASSES]);
-            jsonout_u64(j, "bytes", g->bytes);
-            jsonout_hist(j, "drive_us", g->times, 1e3);
-            jsonout_end(j);
-        }
+        request_groups_json(&b->group[i], device_name(device, b->device[i]), j);
     jsonout_end(j);
     jsonout_end(j);
 }

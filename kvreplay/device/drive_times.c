@@ -10,16 +10,7 @@
 #include "kvreplay/device/block_trace.h"
 #include "lib/base/hist.h"
 #include "lib/base/units.h"
-#include "lib/drive/size_class.h"
-
-enum {
-    SECTOR = 512
-};
-
-struct group {
-    struct hist *times; /* ns; NULL: no request */
-    uint64_t bytes;
-};
+#include "lib/drive/request_groups.h"
 
 /* Requests at the drives over the run: the sum of their times in each interval. With all intervals
  * in use, these become twice as long. */
@@ -43,7 +34,7 @@ struct drive_times {
     struct block_trace_figures figures;
     bool ended;
     /* the reading thread's until the end: */
-    struct group group[BLOCK_TRACE_DEVICES][2][SIZE_CLASSES];
+    struct request_groups group[BLOCK_TRACE_DEVICES];
     struct hist *all[2];       /* of the drives */
     int64_t first_ns, last_ns; /* of them: first issue, last completion */
     struct depth depth;
@@ -82,11 +73,7 @@ static int take_request(void *ctx, const struct request *r)
     drive_rows_request(t->rows, r);
     if (i == t->devices) /* a device that is not ours: the filter lets none through */
         return 0;
-    struct group *g = &t->group[i][r->write][size_class((uint64_t)r->sectors * SECTOR)];
-    if (!g->times && !(g->times = hist_create()))
-        return -ENOMEM;
-    g->bytes += (uint64_t)r->sectors * SECTOR;
-    int rc = hist_record(g->times, took_ns);
+    int rc = request_groups_add(&t->group[i], r);
     if (rc < 0 || i >= t->drives)
         return rc;
     if (t->first_ns == 0 || r->issued_ns < t->first_ns)
@@ -209,8 +196,7 @@ void drive_times_close(struct drive_times *t)
         return;
     block_trace_close(t->trace);
     for (unsigned i = 0; i < BLOCK_TRACE_DEVICES; i++)
-        for (unsigned k = 0; k < 2 * SIZE_CLASSES; k++)
-            hist_free(t->group[i][k / SIZE_CLASSES][k % SIZE_CLASSES].times);
+        request_groups_free(&t->group[i]);
     hist_free(t->all[0]);
     hist_free(t->all[1]);
     drive_rows_free(t->rows);
@@ -289,18 +275,7 @@ void drive_times_json(const struct drive_times *t, struct jsonout *j)
     }
     jsonout_array(j, "drive_times");
     for (unsigned i = 0; i < t->devices; i++)
-        for (unsigned k = 0; k < 2 * SIZE_CLASSES; k++) {
-            const struct group *g = &t->group[i][k / SIZE_CLASSES][k % SIZE_CLASSES];
-            if (!g->times)
-                continue;
-            jsonout_object(j, NULL);
-            jsonout_text_value(j, "device", t->device[i].name);
-            jsonout_text_value(j, "op", size_class_directions[k / SIZE_CLASSES]);
-            jsonout_text_value(j, "size", size_class_names[k % SIZE_CLASSES]);
-            jsonout_u64(j, "bytes", g->bytes);
-            jsonout_hist(j, "drive_us", g->times, 1e3);
-            jsonout_end(j);
-        }
+        request_groups_json(&t->group[i], t->device[i].name, j);
     jsonout_end(j);
     drive_rows_json(t->rows, j);
     json_depth(t, j);
@@ -334,13 +309,12 @@ void drive_times_text(const struct drive_times *t, bool buffered, FILE *out)
         return;
     }
     for (unsigned i = 0; i < t->devices; i++)
-        for (unsigned k = 0; k < 2 * SIZE_CLASSES; k++) {
-            const struct group *g = &t->group[i][k / SIZE_CLASSES][k % SIZE_CLASSES];
+        for (unsigned k = 0; k < REQUEST_GROUPS; k++) {
+            const struct request_group *g = &t->group[i].of[k];
             if (g->times)
                 fprintf(out, "drive %s, %s %s: %llu requests, %s, P50 %s, P95 %s, P99 %s\n",
-                        t->device[i].name, k / SIZE_CLASSES ? "writes" : "reads",
-                        size_class_names[k % SIZE_CLASSES],
-                        (unsigned long long)hist_count(g->times),
+                        t->device[i].name, k < SIZE_CLASSES ? "reads" : "writes",
+                        request_groups_size(k), (unsigned long long)hist_count(g->times),
                         units_format_bytes(bytes, sizeof(bytes), (double)g->bytes),
                         units_format_duration(p50, sizeof(p50),
                                               (double)hist_percentile(g->times, 500000)),
