@@ -59,3 +59,17 @@ int output_save(struct output *o, const char *path, struct err *e)
     o->stream = NULL;
     return failed ? err_nomem(e, "report") : save_text(path, o->text, o->len, e);
 }
+
+int output_write(const char *path, const char *what,
+                 int (*write)(FILE *out, const void *ctx, struct err *e), const void *ctx,
+                 struct err *e)
+{
+    struct output *o = output_open();
+    if (!o)
+        return err_nomem(e, what);
+    int rc = write(o->stream, ctx, e);
+    if (rc == 0)
+        rc = output_save(o, path, e);
+    output_free(o);
+    return rc;
+}

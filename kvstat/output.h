@@ -17,5 +17,10 @@ int output_save(struct output *o, const char *path, struct err *e);
  * keys come from files and must not steer a terminal. */
 int output_save_text(struct output *o, const char *path, struct err *e);
 void output_free(struct output *o);
+/* All of it: what `write` writes goes to path, unless it fails. what: names the text in errors. 0,
+ * or a negative errno with *e. */
+int output_write(const char *path, const char *what,
+                 int (*write)(FILE *out, const void *ctx, struct err *e), const void *ctx,
+                 struct err *e);
 
 #endif

@@ -345,8 +345,9 @@ static void put_settings(FILE *out, const struct answer *a)
     fputs("</dl>\n", out);
 }
 
-static int put_page(FILE *out, const struct answer_page *p, struct err *e)
+static int put_page(FILE *out, const void *page, struct err *e)
 {
+    const struct answer_page *p = page;
     const struct answer *a = p->conclusion->answer;
     char title[TITLE];
     html_begin(out, question(title, p));
@@ -367,12 +368,5 @@ static int put_page(FILE *out, const struct answer_page *p, struct err *e)
 
 int answer_page_save(const char *path, const struct answer_page *page, struct err *e)
 {
-    struct output *html = output_open();
-    if (!html)
-        return err_nomem(e, "page");
-    int rc = put_page(output_stream(html), page, e);
-    if (rc == 0)
-        rc = output_save(html, path, e);
-    output_free(html);
-    return rc;
+    return output_write(path, "page", put_page, page, e);
 }

@@ -203,20 +203,18 @@ int gnuplot_draw(FILE *picture, const struct gnuplot_job *job, struct err *e)
     return rc;
 }
 
+static int draw_job(FILE *picture, const void *job, struct err *e)
+{
+    return gnuplot_draw(picture, job, e);
+}
+
 int gnuplot_save(const char *path, const struct gnuplot_job *job, struct err *e)
 {
     size_t len = strlen(path);
     struct gnuplot_job to = *job;
-    struct output *picture = output_open();
-    if (!picture)
-        return err_nomem(e, "plot");
     to.paper = (struct gnuplot_paper){.svg = len > 4 && strcmp(path + len - 4, ".svg") == 0,
                                       .width = 1200,
                                       .height = 800,
                                       .font = 11};
-    int rc = gnuplot_draw(output_stream(picture), &to, e);
-    if (rc == 0)
-        rc = output_save(picture, path, e);
-    output_free(picture);
-    return rc;
+    return output_write(path, "plot", draw_job, &to, e);
 }

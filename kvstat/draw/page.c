@@ -198,8 +198,9 @@ static int put_run(FILE *out, const struct page *p, struct err *e)
 
 /* ---- the page ---- */
 
-static int put_page(FILE *out, const struct page *p, struct err *e)
+static int put_page(FILE *out, const void *page, struct err *e)
 {
+    const struct page *p = page;
     size_t files;
     html_begin(out, p->compare ? "Comparison" : gnuplot_name(figures_files(p->run[0], &files)[0]));
     int rc = p->compare ? put_comparison(out, p, e) : put_run(out, p, e);
@@ -209,12 +210,5 @@ static int put_page(FILE *out, const struct page *p, struct err *e)
 
 int page_save(const char *path, const struct page *page, struct err *e)
 {
-    struct output *html = output_open();
-    if (!html)
-        return err_nomem(e, "page");
-    int rc = put_page(output_stream(html), page, e);
-    if (rc == 0)
-        rc = output_save(html, path, e);
-    output_free(html);
-    return rc;
+    return output_write(path, "page", put_page, page, e);
 }
