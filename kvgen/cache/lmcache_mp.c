@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "kvgen/cache/cache.h"
 #include "kvgen/cache/lmcache_mp.h"
 
 const char *const lmcache_mp_op_names[LMCACHE_MP_OPS] = {
@@ -231,7 +232,7 @@ static bool finds_room(struct lmcache_mp *c)
     const uint64_t room = c->s.l2_room;
     if (room == 0 || chunks_used(c->chunks, CHUNK_L2) < room)
         return true;
-    while (c->s.l2_clean && chunks_used(c->chunks, CHUNK_L2) > room / 10 * 9 + room % 10 * 9 / 10) {
+    while (c->s.l2_clean && chunks_used(c->chunks, CHUNK_L2) > kv_files_cleaned(room)) {
         const uint32_t victim = chunks_victim(c->chunks, CHUNK_L2);
         if (victim == CHUNK_NONE)
             break;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "kvgen/cache/cache.h"
 #include "kvgen/cache/id_table.h"
 
 /* A file that is there, or is being written: then it is in no order. */
@@ -128,7 +129,7 @@ bool vllm_files_are_full(const struct vllm_files *f)
 
 bool vllm_files_clean(struct vllm_files *f, uint64_t *key)
 {
-    if (f->oldest == NO_FILE || f->files.count <= VLLM_FILES_CLEAN(f->most))
+    if (f->oldest == NO_FILE || f->files.count <= kv_files_cleaned(f->most))
         return false;
     const uint32_t n = f->oldest;
     *key = f->files.id[n];

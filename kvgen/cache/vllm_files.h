@@ -39,8 +39,6 @@ void vllm_files_put(struct vllm_files *f, uint64_t key);
 void vllm_files_read(struct vllm_files *f, uint64_t key);
 bool vllm_files_has(const struct vllm_files *f, uint64_t key);
 bool vllm_files_are_full(const struct vllm_files *f);
-/* So many of `most` files stay when the cleaner has been there. */
-#define VLLM_FILES_CLEAN(most) ((most) / 10 * 9 + (most) % 10 * 9 / 10)
 /* The cleaner removes the file that was read longest ago (written, if it never was), whose name is
  * in *key. false: it is done, or all that is left is being written. */
 bool vllm_files_clean(struct vllm_files *f, uint64_t *key);

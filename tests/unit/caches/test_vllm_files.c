@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
+#include "kvgen/cache/cache.h"
 #include "kvgen/cache/vllm_files.h"
 
 static void write_file(struct vllm_files *f, uint64_t key)
@@ -85,7 +86,7 @@ static void test_what_is_being_written_stays(void **state)
     assert_int_equal(vllm_files_claim(f, 2), 0);
     vllm_files_free(f);
     for (uint64_t most = 1; most < 1000; most++)
-        assert_true(VLLM_FILES_CLEAN(most) < most && VLLM_FILES_CLEAN(most) == most * 9 / 10);
+        assert_true(kv_files_cleaned(most) < most && kv_files_cleaned(most) == most * 9 / 10);
 }
 
 static void test_answers_take_a_step(void **state)
