@@ -262,21 +262,19 @@ static struct step_weights weights_of(const struct options *o)
                                  .tp = (uint32_t)o->tensor_parallel};
 }
 
-/* What --gpu-mem auto is for this model on that GPU. */
-static int set_gpu_mem(struct run *r, struct err *e)
+/* The GPU, and what --gpu-mem auto is for this model on it. */
+static int set_gpu(struct run *r, struct err *e)
 {
     struct options *o = &r->o;
-    struct gpu_profile gpu = {0};
     struct step_memory memory;
     const struct step_weights weights = weights_of(o);
-    int rc;
-    if (o->gpu_mem_gb != OPT_AUTO_GIB)
-        return 0;
+    int rc = o->gpu_profile ? gpu_profile_set(&r->gpu, o->gpu_profile, e) : 0;
+    if (rc < 0 || o->gpu_mem_gb != OPT_AUTO_GIB)
+        return rc;
     if (!o->gpu_profile)
         return err_set(e, -EINVAL, ERR_INPUT, "--gpu-mem",
                        "auto: needs --gpu-profile, whose memory it is");
-    if ((rc = gpu_profile_set(&gpu, o->gpu_profile, e)) < 0 ||
-        (rc = step_setup_memory(&memory, &r->model, &gpu, &weights, e)) < 0)
+    if ((rc = step_setup_memory(&memory, &r->model, &r->gpu, &weights, e)) < 0)
         return rc;
     o->gpu_mem_gb = (double)memory.cache_bytes / (double)UNITS_GIB;
     fprintf(stderr,
@@ -299,8 +297,7 @@ static int set_compute(struct run *r, struct err *e)
     int rc;
     if (!options_computes(o))
         return 0;
-    if ((o->gpu_profile && (rc = gpu_profile_set(&r->gpu, o->gpu_profile, e)) < 0) ||
-        (rc = prefill_model_set(&r->compute, &setup, e)) < 0)
+    if ((rc = prefill_model_set(&r->compute, &setup, e)) < 0)
         return rc;
     if (r->gpu.hbm_gb > 0 && o->gpu_mem_gb * (double)UNITS_GIB > r->gpu.hbm_gb * 1e9)
         fprintf(stderr, "kvgen: --gpu-mem: larger than the %g GB of %s, simulated all the same\n",
@@ -853,7 +850,7 @@ static int simulate(struct run *r, struct err *e)
     struct run_source_opts source = {
         .options = &r->o, .parser = r->parser, .workload = &r->workload, .model = &r->model};
     int rc = r->o.source != OPTIONS_TRACE ? check_model(r, e) : 0;
-    if (rc < 0 || (rc = set_gpu_mem(r, e)) < 0 ||
+    if (rc < 0 || (rc = set_gpu(r, e)) < 0 ||
         (rc = options_capacities(&r->o, r->capacity, e)) < 0 ||
         (rc = options_speed(&r->o, r->capacity, r->speed, e)) < 0 || (rc = set_compute(r, e)) < 0 ||
         (rc = set_steps(r, e)) < 0 || (rc = set_worth(r, e)) < 0 ||
