@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kvgen/endurance.h"
 #include "kvgen/meaning/reading.h"
 #include "kvgen/provenance.h"
 #include "lib/base/units.h"
@@ -370,14 +371,8 @@ static bool print_drive(FILE *f, const struct summary *s)
 
 /* ---- what a drive under Tier-2 would have to endure ---- */
 
-struct endurance {
-    double bytes_per_day;
-    double drive_writes_per_day; /* of the tier's capacity; NAN: it has none */
-    double years; /* for the terabytes told; NAN: none were told, or nothing is written */
-};
-
 /* false: no time went by, or there is no Tier-2. */
-static bool endurance_of(const struct summary *s, struct endurance *e)
+static bool find_endurance(const struct summary *s, struct endurance *e)
 {
     struct hierarchy_tier_stats t;
     if (!tier_state(s, TRACE_STORAGE, &t) || !t.present || s->stats->now_ns <= 0)
@@ -385,11 +380,9 @@ static bool endurance_of(const struct summary *s, struct endurance *e)
     double days = (double)s->stats->now_ns / (double)UNITS_NS_PER_S / 86400;
     /* With a model of compute the tier is a rank's share of the host's. */
     double ranks = s->compute ? s->compute->host_ranks : 1;
-    e->bytes_per_day =
-        ranks * (double)sum_phases(s->stats, TRACE_WRITE, TRACE_STORAGE).bytes / days;
-    bool limited = t.capacity != HIERARCHY_UNLIMITED && t.capacity > 0;
-    e->drive_writes_per_day = limited ? e->bytes_per_day / (ranks * (double)t.capacity) : NAN;
-    e->years = s->tbw > 0 && e->bytes_per_day > 0 ? s->tbw * 1e12 / e->bytes_per_day / 365.25 : NAN;
+    double written = ranks * (double)sum_phases(s->stats, TRACE_WRITE, TRACE_STORAGE).bytes;
+    double capacity = t.capacity != HIERARCHY_UNLIMITED ? ranks * (double)t.capacity : 0;
+    *e = endurance_of(written / days, capacity, s->tbw);
     return true;
 }
 
@@ -398,7 +391,7 @@ static bool print_endurance(FILE *f, const struct summary *s)
 {
     struct endurance e;
     char writes[48] = "", years[48] = "";
-    if (!(s->tbw > 0) || !endurance_of(s, &e))
+    if (!(s->tbw > 0) || !find_endurance(s, &e))
         return false;
     if (!isnan(e.drive_writes_per_day))
         snprintf(writes, sizeof(writes), ", %.3g drive writes a day", e.drive_writes_per_day);
@@ -775,7 +768,7 @@ static void put_tiers(struct jsonout *j, const struct summary *s)
 static void put_endurance(struct jsonout *j, const struct summary *s)
 {
     struct endurance e;
-    if (!endurance_of(s, &e)) {
+    if (!find_endurance(s, &e)) {
         jsonout_null(j, "endurance");
         return;
     }

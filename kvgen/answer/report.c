@@ -3,9 +3,8 @@
 #include "kvgen/answer/report.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "kvgen/endurance.h"
 #include "lib/base/units.h"
 #include "lib/drive/drive_model.h"
 #include "lib/json/jsonout.h"
@@ -16,7 +15,6 @@ enum {
     PPM_P50 = 500000,
     PPM_P95 = 950000
 };
-#define DAYS_OF_YEAR 365.25
 
 static double seconds(int64_t ns)
 {
@@ -54,22 +52,6 @@ static void put_times(struct jsonout *j, const char *key, const struct hist *h)
 }
 
 /* ---- what was asked ---- */
-
-static void put_command_line(struct jsonout *j, const struct answer_report *r)
-{
-    size_t len = 1;
-    for (int i = 0; i < r->argc; i++)
-        len += strlen(r->argv[i]) + 1;
-    char *line = malloc(len), *at = line;
-    if (!line) {
-        jsonout_fail(j);
-        return;
-    }
-    for (int i = 0; i < r->argc; i++)
-        at = stpcpy(stpcpy(at, i ? " " : ""), r->argv[i]);
-    jsonout_text_value(j, "command_line", line);
-    free(line);
-}
 
 static void put_drive_facts(struct jsonout *j, const struct answer_report *r)
 {
@@ -338,13 +320,12 @@ static void put_holds_while(struct jsonout *j, const struct answer *a)
 
 static void put_wear(struct jsonout *j, const struct answer_report *r)
 {
-    const double written_day = asked_rate(figures(r, ANSWER_THIS), 1) * DAY_S;
     const uint64_t capacity = r->capacity[TRACE_STORAGE];
+    const struct endurance e = endurance_of(asked_rate(figures(r, ANSWER_THIS), 1) * DAY_S,
+                                            capacity != UINT64_MAX ? (double)capacity : 0, r->tbw);
     jsonout_object(j, "wear");
-    jsonout_f64(j, "drive_writes_day",
-                capacity != UINT64_MAX && capacity ? written_day / (double)capacity : NAN);
-    jsonout_f64(j, "years",
-                r->tbw > 0 && written_day > 0 ? r->tbw * 1e12 / written_day / DAYS_OF_YEAR : NAN);
+    jsonout_f64(j, "drive_writes_day", e.drive_writes_per_day);
+    jsonout_f64(j, "years", e.years);
     jsonout_end(j);
 }
 
@@ -406,7 +387,6 @@ int answer_save(const struct answer_report *r, const char *path, struct err *e)
         return err_nomem(e, "JSON");
     jsonout_identity(j, "kvgen", r->argc, r->argv, r->started_wall_ns);
     jsonout_u64(j, "answer", 1);
-    put_command_line(j, r);
     put_settings(j, r);
     if (r->opts->asked)
         jsonout_u64(j, "asked", r->opts->asked);
