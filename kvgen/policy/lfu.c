@@ -1,37 +1,47 @@
-/* Least frequently used: a binary heap by (uses, last use). Each object knows its place in the
- * heap. Uses are counted while an object stays in its tier; in the next tier it starts with one. */
+/* Least frequently used, in constant time: the objects that were used equally often are a list by
+ * their last use, and these levels are a list by uses (Shah, Mitra and Matani, "An O(1) algorithm
+ * for implementing the LFU cache eviction scheme", 2010). Uses are counted while an object stays in
+ * its tier; in the next tier it starts with one. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "kvgen/policy/list.h"
 #include "kvgen/policy/policy.h"
 
-/* One object of the tier. Its place in the heap is in object.prev. */
-struct entry {
+#define NO_LEVEL UINT32_MAX
+
+/* Objects with the same number of uses. */
+struct level {
     uint64_t uses;
-    uint64_t last; /* tick of the last use; no two are equal, so that ties go by age */
-    uint32_t object;
+    struct policy_list list; /* never empty: by last use */
+    uint32_t more;           /* level with the next larger number of uses, ... */
+    uint32_t fewer;          /* ... and the next smaller; NO_LEVEL: none */
 };
 
 struct policy {
     struct objects *objects;
-    struct entry *heap; /* the victim first */
-    uint32_t count;
-    uint64_t cap;
-    uint64_t tick;
+    struct level *level;
+    uint32_t *level_of; /* by object */
+    uint64_t cap;       /* of both: there are never more levels than objects */
+    uint32_t made;      /* levels given out so far, free ones included */
+    uint32_t free;      /* chain through .more */
+    uint32_t least;     /* level with the fewest uses; NO_LEVEL: the tier is empty */
 };
 
 static struct policy *lfu_create(struct objects *objects)
 {
-    struct policy *p = calloc(1, sizeof(*p));
+    struct policy *p = malloc(sizeof(*p));
     if (p)
-        p->objects = objects;
+        *p = (struct policy){.objects = objects, .free = NO_LEVEL, .least = NO_LEVEL};
     return p;
 }
 
 static void lfu_free(struct policy *p)
 {
-    if (p)
-        free(p->heap);
+    if (p) {
+        free(p->level);
+        free(p->level_of);
+    }
     free(p);
 }
 
@@ -40,75 +50,88 @@ static int lfu_reserve(struct policy *p, uint64_t objects)
     if (objects <= p->cap)
         return 0;
     uint64_t cap = objects < 512 ? 1024 : objects * 2;
-    struct entry *heap = realloc(p->heap, cap * sizeof(*heap));
-    if (!heap)
+    struct level *level = realloc(p->level, cap * sizeof(*level));
+    if (!level)
         return -ENOMEM;
-    p->heap = heap;
+    p->level = level;
+    uint32_t *level_of = realloc(p->level_of, cap * sizeof(*level_of));
+    if (!level_of)
+        return -ENOMEM;
+    p->level_of = level_of;
     p->cap = cap;
     return 0;
 }
 
-static bool goes_before(const struct entry *a, const struct entry *b)
+/* The level with so many uses, made if need be. It stands behind that one, which has the next
+ * smaller number of uses; NO_LEVEL: at the begin. */
+static uint32_t level_behind(struct policy *p, uint32_t fewer, uint64_t uses)
 {
-    return a->uses != b->uses ? a->uses < b->uses : a->last < b->last;
+    uint32_t *link = fewer == NO_LEVEL ? &p->least : &p->level[fewer].more, more = *link;
+    if (more != NO_LEVEL && p->level[more].uses == uses)
+        return more;
+    uint32_t made = p->free;
+    if (made != NO_LEVEL)
+        p->free = p->level[made].more;
+    else
+        made = p->made++;
+    p->level[made] =
+        (struct level){.uses = uses, .list = POLICY_LIST_EMPTY, .more = more, .fewer = fewer};
+    *link = made;
+    if (more != NO_LEVEL)
+        p->level[more].fewer = made;
+    return made;
 }
 
-static void put(struct policy *p, uint32_t at, struct entry entry)
+static void drop_if_empty(struct policy *p, uint32_t number)
 {
-    p->heap[at] = entry;
-    objects_at(p->objects, entry.object)->prev = at;
+    struct level *l = &p->level[number];
+    if (l->list.newest != OBJECT_NONE)
+        return;
+    if (l->fewer == NO_LEVEL)
+        p->least = l->more;
+    else
+        p->level[l->fewer].more = l->more;
+    if (l->more != NO_LEVEL)
+        p->level[l->more].fewer = l->fewer;
+    l->more = p->free;
+    p->free = number;
 }
 
-static void sift_up(struct policy *p, uint32_t at, struct entry entry)
+static void add(struct policy *p, uint32_t number, uint32_t level)
 {
-    while (at > 0 && goes_before(&entry, &p->heap[(at - 1) / 2])) {
-        put(p, at, p->heap[(at - 1) / 2]);
-        at = (at - 1) / 2;
-    }
-    put(p, at, entry);
-}
-
-static void sift_down(struct policy *p, uint32_t at, struct entry entry)
-{
-    for (uint64_t child; (child = 2 * (uint64_t)at + 1) < p->count; at = (uint32_t)child) {
-        if (child + 1 < p->count && goes_before(&p->heap[child + 1], &p->heap[child]))
-            child++;
-        if (!goes_before(&p->heap[child], &entry))
-            break;
-        put(p, at, p->heap[child]);
-    }
-    put(p, at, entry);
+    policy_list_add(&p->level[level].list, p->objects, number);
+    p->level_of[number] = level;
 }
 
 static void lfu_insert(struct policy *p, uint32_t number)
 {
-    sift_up(p, p->count++, (struct entry){.uses = 1, .last = p->tick++, .object = number});
+    add(p, number, level_behind(p, NO_LEVEL, 1));
 }
 
 static void lfu_touch(struct policy *p, uint32_t number)
 {
-    uint32_t at = objects_at(p->objects, number)->prev;
-    struct entry entry = p->heap[at];
-    entry.uses++;
-    entry.last = p->tick++;
-    sift_down(p, at, entry);
+    uint32_t from = p->level_of[number];
+    struct level *l = &p->level[from];
+    bool alone = l->list.newest == l->list.oldest;
+    if (alone && (l->more == NO_LEVEL || p->level[l->more].uses > l->uses + 1)) {
+        l->uses++; /* its level goes with it */
+        return;
+    }
+    policy_list_remove(&l->list, p->objects, number);
+    add(p, number, level_behind(p, from, l->uses + 1));
+    drop_if_empty(p, from);
 }
 
 static void lfu_remove(struct policy *p, uint32_t number)
 {
-    uint32_t at = objects_at(p->objects, number)->prev;
-    struct entry last = p->heap[--p->count];
-    if (at == p->count)
-        return;
-    if (goes_before(&last, &p->heap[at]))
-        sift_up(p, at, last);
-    else
-        sift_down(p, at, last);
+    uint32_t level = p->level_of[number];
+    policy_list_remove(&p->level[level].list, p->objects, number);
+    drop_if_empty(p, level);
 }
 
 static uint32_t lfu_victim(const struct policy *p)
 {
-    return p->count > 0 ? p->heap[0].object : OBJECT_NONE;
+    return p->least != NO_LEVEL ? p->level[p->least].list.oldest : OBJECT_NONE;
 }
 
 static uint32_t lfu_evict(struct policy *p)

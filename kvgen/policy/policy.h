@@ -22,15 +22,15 @@ enum policy_number {
 
 struct policy; /* the order of one tier's objects */
 
-/* Every function takes O(1) or O(log n), on average over the calls so far. Ties go by age, so that
+/* Every function takes O(1), on average over the calls so far. Ties go by age, so that
  * runs repeat. */
 struct policy_ops {
     const char *name;
     /* An empty order over objects of that store, which stays the caller's. NULL: no memory. */
     struct policy *(*create)(struct objects *objects);
     void (*free)(struct policy *p); /* takes NULL */
-    /* Makes room for that many objects in the tier. Called before there are as many anywhere. 0 or
-     * -ENOMEM. NULL: nothing to reserve. */
+    /* Makes room for that many objects in the tier, with smaller numbers. Called before there are as
+     * many anywhere. 0 or -ENOMEM. NULL: nothing to reserve. */
     int (*reserve)(struct policy *p, uint64_t objects);
     void (*insert)(struct policy *p, uint32_t object); /* comes to this tier */
     void (*touch)(struct policy *p, uint32_t object);  /* is read */

@@ -5,11 +5,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/base/memory.h"
 
 enum {
     SLAB_OBJECTS = 1 << OBJECTS_SLAB_BITS,
+    MOST_SLABS = 16, /* that are taken at once */
     FIRST_SLOTS = 1 << 10
 };
 #define MAX_OBJECTS ((uint32_t)1 << 31)
@@ -17,6 +20,21 @@ enum {
 static uint32_t tag_of(struct ident id)
 {
     return (uint32_t)hash_mix(id.lo ^ id.hi * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* Slabs are taken as many as there are, so that large stores lie on huge pages and small ones stay
+ * small: how many with the slab of that number, when it is the first of them. */
+static uint32_t slabs_at_once(uint32_t first)
+{
+    return first == 0 ? 1 : first < MOST_SLABS ? first : MOST_SLABS;
+}
+
+static uint64_t *new_slots(uint64_t slots)
+{
+    uint64_t *slot = memory_scattered(slots * sizeof(*slot));
+    if (slot)
+        memset(slot, 0, slots * sizeof(*slot));
+    return slot;
 }
 
 static uint64_t home_of(const struct objects *o, uint64_t slot)
@@ -29,7 +47,7 @@ struct objects *objects_create(void)
     struct objects *o = calloc(1, sizeof(*o));
     if (!o)
         return NULL;
-    o->slot = calloc(FIRST_SLOTS, sizeof(*o->slot));
+    o->slot = new_slots(FIRST_SLOTS);
     if (!o->slot) {
         free(o);
         return NULL;
@@ -43,7 +61,7 @@ void objects_free(struct objects *o)
 {
     if (!o)
         return;
-    for (uint32_t i = 0; i < o->slabs; i++)
+    for (uint32_t i = 0; i < o->slabs; i += slabs_at_once(i))
         free(o->slab[i]);
     free(o->slab);
     free(o->slot);
@@ -95,7 +113,7 @@ static int grow_table(struct objects *o)
 {
     uint64_t *old = o->slot;
     uint64_t old_slots = o->mask + 1;
-    uint64_t *grown = calloc(old_slots * 2, sizeof(*grown));
+    uint64_t *grown = new_slots(old_slots * 2);
     if (!grown)
         return -ENOMEM;
     o->slot = grown;
@@ -109,18 +127,20 @@ static int grow_table(struct objects *o)
 
 static int grow_slabs(struct objects *o)
 {
-    if (o->slabs == o->slabs_cap) {
-        uint32_t cap = o->slabs_cap ? o->slabs_cap * 2 : 16;
+    uint32_t more = slabs_at_once(o->slabs);
+    if (o->slabs + more > o->slabs_cap) {
+        uint32_t cap = o->slabs_cap ? o->slabs_cap * 2 : MOST_SLABS;
         struct object **list = realloc(o->slab, cap * sizeof(struct object *));
         if (!list)
             return -ENOMEM;
         o->slab = list;
         o->slabs_cap = cap;
     }
-    struct object *slab = malloc(SLAB_OBJECTS * sizeof(*slab));
+    struct object *slab = memory_scattered(more * SLAB_OBJECTS * sizeof(*slab));
     if (!slab)
         return -ENOMEM;
-    o->slab[o->slabs++] = slab;
+    for (uint32_t i = 0; i < more; i++)
+        o->slab[o->slabs++] = slab + (size_t)i * SLAB_OBJECTS;
     return 0;
 }
 

@@ -16,7 +16,7 @@
 
 enum {
     PREPOPULATED_TOKENS = 2048, /* of an object that a decode node finds, or that fills storage */
-    LOOK_AHEAD = 16,            /* blocks: how far ahead their slots are fetched, ... */
+    LOOK_AHEAD = SOURCE_AHEAD,  /* blocks: how far ahead their slots are fetched, ... */
     LOOK_AHEAD_OBJECT = 8       /* ... and the objects themselves */
 };
 
@@ -110,10 +110,34 @@ static void begin_compute(const struct serving *s, struct job *j)
     j->prefill_ns = 0;
 }
 
+static inline struct ident block_id(const struct request *r, uint32_t i)
+{
+    return ident_scoped_block(r->block_scope, r->blocks[i]);
+}
+
+/* Fetches from memory, behind serve_look_ahead, the objects that the request looks up first. */
+static void look_at_first(const struct serving *s, const struct request *r)
+{
+    if (r->turn > 1)
+        hierarchy_prefetch(s->hierarchy, ident_other_turn(r->object, r->turn - 1), 2);
+    for (uint32_t i = 0; i < r->block_count && i < LOOK_AHEAD_OBJECT; i++)
+        hierarchy_prefetch(s->hierarchy, block_id(r, i), 2);
+}
+
+void serve_look_ahead(const struct serving *s)
+{
+    struct source *source = s->o->source;
+    struct ident id[SOURCE_AHEAD];
+    size_t n = source->ops->ahead ? source->ops->ahead(source, id) : 0;
+    for (size_t i = 0; i < n; i++)
+        hierarchy_prefetch(s->hierarchy, id[i], 1);
+}
+
 void serve_begin(const struct serving *s, struct job *j, uint32_t worker)
 {
     const struct request *r = &j->r;
     int64_t now_ns = s->clock->now_ns;
+    look_at_first(s, r);
     j->step = steps_of(s, r);
     j->access = (struct cache_access){
         .request = r, .job = {.until_ns = now_ns, .request = r->number, .worker = worker}};
@@ -298,11 +322,6 @@ static enum cache_progress step_decode_prepopulated(struct serving *s, struct jo
 
 /* ---- a block-hash request: block after block is looked up, and written when it is not there ----
  */
-
-static inline struct ident block_id(const struct request *r, uint32_t i)
-{
-    return ident_scoped_block(r->block_scope, r->blocks[i]);
-}
 
 /* Block i. It has all the tokens of a block, unless the last one is sized by what is left for it.
  */

@@ -64,6 +64,8 @@ struct job {
 
 /* Writes what is there before the first request: documents, and the objects of a decode node. */
 void serve_populate(struct serving *s);
+/* Fetches from memory what the next request of the source needs first, if that is known. */
+void serve_look_ahead(const struct serving *s);
 /* Worker number worker takes the request j->r now. */
 void serve_begin(const struct serving *s, struct job *j, uint32_t worker);
 /* Goes on with the job at the present time. true: it has to wait until access.job.until_ns, for an

@@ -78,6 +78,8 @@ static int submit_due(struct sim *s)
         if (s->o.queue_bytes > 0 && queue_bytes(s->queue) > s->o.queue_bytes)
             return too_many_wait(s);
     }
+    if (rc > 0)
+        serve_look_ahead(&s->serving);
     return rc < 0 ? rc : 0;
 }
 

@@ -493,6 +493,15 @@ static int read_ahead(struct file_source *files, struct err *e)
 
 /* ---- the table's functions ---- */
 
+static size_t blocks_ahead(const struct source *base, struct ident *id)
+{
+    const struct request *r = &((const struct blocks *)base)->files.next;
+    size_t n = r->block_count < SOURCE_AHEAD ? r->block_count : SOURCE_AHEAD;
+    for (size_t i = 0; i < n; i++)
+        id[i] = ident_scoped_block(r->block_scope, r->blocks[i]);
+    return n;
+}
+
 static void blocks_release(struct source *base, const struct request *r)
 {
     struct blocks *s = (struct blocks *)base;
@@ -547,8 +556,8 @@ static void blocks_close(struct source *base)
 
 #define BLOCKS_OPS(kind_name)                                                                      \
     {                                                                                              \
-        .name = (kind_name), .blocks = true, .peek = file_source_peek, .take = file_source_take,   \
-        .release = blocks_release, .user_name = file_source_trace_user,                            \
+        .name = (kind_name), .blocks = true, .peek = file_source_peek, .ahead = blocks_ahead,      \
+        .take = file_source_take, .release = blocks_release, .user_name = file_source_trace_user,  \
         .conversations = blocks_conversations, .reading = blocks_reading, .close = blocks_close    \
     }
 static const struct source_ops blocks_ops[INPUTS_KINDS] = {

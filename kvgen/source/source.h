@@ -25,7 +25,8 @@ struct source_recorded {
 };
 
 enum {
-    SOURCE_MEDIA = 28
+    SOURCE_MEDIA = 28,
+    SOURCE_AHEAD = 16
 };
 
 /* What the events of a recording say. Zero before use. */
@@ -67,6 +68,9 @@ struct source_ops {
     /* The arrival of the next request, never before that of the last one: 1 and *arrival_ns; 0:
      * there is none, unless done brings one; negative errno with *e. May be asked repeatedly. */
     int (*peek)(struct source *s, int64_t *arrival_ns, struct err *e);
+    /* Objects that the request which peek announced is likely to look up first, so that they can be
+     * fetched from memory: writes at most SOURCE_AHEAD, returns how many. NULL: nobody knows. */
+    size_t (*ahead)(const struct source *s, struct ident *id);
     /* The request that peek announced. */
     void (*take)(struct source *s, struct request *out);
     /* The request was answered at now_ns, which may bring another. NULL: the source does not care.

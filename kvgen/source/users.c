@@ -210,6 +210,20 @@ static int users_peek(struct source *base, int64_t *arrival_ns, struct err *e)
     return 1;
 }
 
+/* The turn that the user will ask for, and the one before it. Where users come at a rate it is
+ * drawn later who comes. */
+static size_t users_ahead(const struct source *base, struct ident *id)
+{
+    const struct users *s = (const struct users *)base;
+    const struct heap_event *top = heap_top(&s->next);
+    if (!top || !s->o.multi_turn)
+        return 0;
+    const struct user *u = &s->user[top->item];
+    id[0] = ident_turn(top->item, u->start_ms, u->turn + 1);
+    id[1] = ident_other_turn(id[0], u->turn);
+    return 2;
+}
+
 static void users_take(struct source *base, struct request *out)
 {
     struct users *s = (struct users *)base;
@@ -279,6 +293,7 @@ static void users_close(struct source *base)
 static const struct source_ops users_ops = {
     .name = "users",
     .peek = users_peek,
+    .ahead = users_ahead,
     .take = users_take,
     .done = users_done,
     .release = users_release,

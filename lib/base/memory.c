@@ -1,4 +1,4 @@
-/* Arrays, and streams of text, that grow in memory. */
+/* Arrays, and streams of text, that grow in memory, and large memory on huge pages. */
 #include "lib/base/memory.h"
 
 #include <stdbool.h>
@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
 
 struct stream {
     char **text;
@@ -73,4 +76,15 @@ void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, si
     if (array)
         *room = more;
     return array;
+}
+
+void *memory_scattered(size_t bytes)
+{
+    if (bytes < HUGE_PAGE || bytes > SIZE_MAX - HUGE_PAGE)
+        return malloc(bytes);
+    size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    void *p = aligned_alloc(HUGE_PAGE, whole);
+    if (p)
+        madvise(p, whole, MADV_HUGEPAGE); /* advice only */
+    return p;
 }

@@ -1,4 +1,4 @@
-/* Arrays that grow, and texts that are written in memory. */
+/* Arrays that grow, memory for random access, and texts that are written in memory. */
 #ifndef KVTRACE_BASE_MEMORY_H
 #define KVTRACE_BASE_MEMORY_H
 
@@ -8,6 +8,11 @@
 /* The array, with room for one item more than the count it holds, of item_bytes each: when it is
  * full it gets twice its *room, or first items. NULL: no memory, and the array is as it was. */
 void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first);
+
+/* bytes for random access, with any contents, which free() releases. From 2 MiB on they lie on huge
+ * pages where the system gives them: with ordinary pages an access far from the last one waits for
+ * a walk through page tables, too. NULL: no memory. */
+void *memory_scattered(size_t bytes);
 
 /* As open_memstream, which says nothing when memory ends while it grows: here fclose fails then.
  * *text, which ends with a NUL and which the caller frees in any case, and *len hold after fflush

@@ -352,18 +352,48 @@ void csv_place(const struct csv *c, size_t *offset, uint64_t *lines)
     *lines = c->line;
 }
 
+/* Whether a comma, a quote or an end of line is among the eight bytes: a zero byte after an
+ * exclusive or. */
+static inline uint64_t specials(uint64_t x)
+{
+    static const char special[] = {',', '"', '\n', '\r'};
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    uint64_t found = 0;
+    for (size_t i = 0; i < sizeof(special); i++) {
+        uint64_t y = x ^ ones * (unsigned char)special[i];
+        found |= (y - ones) & ~y;
+    }
+    return found & tops;
+}
+
+/* Copies the text, eight bytes at a time and the last eight perhaps twice. True: there were special
+ * characters. */
+static inline bool copy_field(char *dst, const char *p, size_t len)
+{
+    uint64_t x, found = 0;
+    if (len < sizeof(x)) {
+        char last[sizeof(x)] = {0};
+        for (size_t i = 0; i < len; i++)
+            dst[i] = last[i] = p[i];
+        memcpy(&x, last, sizeof(x));
+        return specials(x) != 0;
+    }
+    for (size_t i = 0; i < len - sizeof(x); i += sizeof(x)) {
+        memcpy(&x, p + i, sizeof(x));
+        memcpy(dst + i, &x, sizeof(x));
+        found |= specials(x);
+    }
+    memcpy(&x, p + len - sizeof(x), sizeof(x));
+    memcpy(dst + len - sizeof(x), &x, sizeof(x));
+    return (found | specials(x)) != 0;
+}
+
 size_t csv_put_field(char *dst, const char *p, size_t len)
 {
-    bool quote = false;
     size_t n = 0;
 
-    for (size_t i = 0; i < len; i++)
-        quote |= p[i] == ',' || p[i] == '"' || p[i] == '\n' || p[i] == '\r';
-    if (!quote) {
-        if (len)
-            memcpy(dst, p, len);
+    if (!copy_field(dst, p, len))
         return len;
-    }
     dst[n++] = '"';
     for (size_t i = 0; i < len; i++) {
         if (p[i] == '"')

@@ -2,6 +2,7 @@
  * loop of the writer (write.c). */
 #include "lib/trace/format.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -9,50 +10,52 @@
 
 /* ---- numbers and words ---- */
 
-static const char digit_pairs[] =
-    "00010203040506070809101112131415161718192021222324252627282930313233"
-    "34353637383940414243444546474849505152535455565758596061626364656667"
-    "6869707172737475767778798081828384858687888990919293949596979899";
+#define ASCII_ZEROS UINT64_C(0x3030303030303030)
 
-static inline size_t count_digits(uint64_t v)
+/* The eight digits of a number below 10^8, as bytes from 0 to 9, the first one lowest: fours, then
+ * pairs, then digits, all at once. A product and a shift divide by 100 and by 10. */
+static inline uint64_t eight_digits(uint32_t v)
 {
-    for (size_t n = 1;; v /= 10000, n += 4) {
-        if (v < 10)
-            return n;
-        if (v < 100)
-            return n + 1;
-        if (v < 1000)
-            return n + 2;
-        if (v < 10000)
-            return n + 3;
-    }
+    uint64_t fours = v / 10000 | (uint64_t)(v % 10000) << 32;
+    uint64_t hundreds = (fours * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
+    uint64_t pairs = hundreds | (fours - hundreds * 100) << 16;
+    uint64_t tens = (pairs * 103 >> 10) & UINT64_C(0x000f000f000f000f);
+    return tens | (pairs - tens * 10) << 8;
+}
+
+/* All numbers are written eight bytes at a time: bytes behind them are overwritten by the next
+ * columns, or lie in the reserve of trace_format_bound. */
+static inline void put_bytes(char *dst, uint64_t x)
+{
+    x = htole64(x);
+    memcpy(dst, &x, sizeof(x));
+}
+
+/* Writes a number below 10^8. */
+static inline size_t put_small(char *dst, uint32_t v)
+{
+    uint64_t digits = eight_digits(v);
+    unsigned zeros = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) / 8; /* in front */
+    put_bytes(dst, (digits | ASCII_ZEROS) >> 8 * zeros);
+    return 8 - zeros;
 }
 
 static inline size_t put_u64(char *dst, uint64_t v)
 {
-    size_t n = count_digits(v), i = n;
-
-    while (v >= 100) {
-        i -= 2;
-        memcpy(dst + i, digit_pairs + v % 100 * 2, 2);
-        v /= 100;
+    const uint64_t part = 100000000;
+    if (__builtin_expect(v < part, 1))
+        return put_small(dst, (uint32_t)v);
+    size_t n = 0;
+    uint64_t high = v / part;
+    if (high >= part) {
+        n = put_small(dst, (uint32_t)(high / part));
+        put_bytes(dst + n, eight_digits((uint32_t)(high % part)) | ASCII_ZEROS);
+        n += 8;
+    } else {
+        n = put_small(dst, (uint32_t)high);
     }
-    if (v >= 10)
-        memcpy(dst, digit_pairs + v * 2, 2);
-    else
-        dst[0] = (char)('0' + v);
-    return n;
-}
-
-/* Writes exactly n digits, with leading zeros. */
-static inline void put_fixed(char *dst, uint32_t v, unsigned n)
-{
-    for (; n >= 2; n -= 2) {
-        memcpy(dst + n - 2, digit_pairs + v % 100 * 2, 2);
-        v /= 100;
-    }
-    if (n)
-        dst[0] = (char)('0' + v);
+    put_bytes(dst + n, eight_digits((uint32_t)(v % part)) | ASCII_ZEROS);
+    return n + 8;
 }
 
 /* Writes seconds with 6 decimals, and up to 9 where they are not zero. */
@@ -63,13 +66,11 @@ static size_t put_seconds(char *dst, int64_t ns)
     if (ns < 0)
         dst[n++] = '-';
     n += put_u64(dst + n, v / 1000000000);
-    uint32_t fraction = (uint32_t)(v % 1000000000);
+    uint32_t fraction = (uint32_t)(v % 1000000000), last = fraction % 1000;
     dst[n++] = '.';
-    put_fixed(dst + n, fraction, 9);
-    n += 9;
-    for (int i = 0; i < 3 && dst[n - 1] == '0'; i++)
-        n--;
-    return n;
+    put_bytes(dst + n, eight_digits(fraction / 10) | ASCII_ZEROS);
+    dst[n + 8] = (char)('0' + fraction % 10);
+    return n + 9 - (last == 0) - (last % 100 == 0) - (last % 10 == 0);
 }
 
 /* Writes microseconds with up to 3 decimals. */
@@ -83,12 +84,10 @@ static size_t put_micros(char *dst, int64_t ns)
     uint32_t fraction = (uint32_t)(v % 1000);
     if (!fraction)
         return n;
-    dst[n++] = '.';
-    put_fixed(dst + n, fraction, 3);
-    n += 3;
-    while (dst[n - 1] == '0')
-        n--;
-    return n;
+    /* The five zeros in front of the three digits give the point its place. */
+    put_bytes(dst + n, (eight_digits(fraction) | ASCII_ZEROS) >> 32);
+    dst[n] = '.';
+    return n + 4 - (fraction % 100 == 0) - (fraction % 10 == 0);
 }
 
 static inline size_t put_text(char *dst, const char *text)

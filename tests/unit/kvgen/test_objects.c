@@ -75,11 +75,34 @@ static void store_agrees_with_array(void **state)
     objects_free(o);
 }
 
+/* Many slabs, which are taken several at a time and on huge pages: numbers count up without a gap,
+ * objects stay in place, and all memory is given back (under the address sanitizer). */
+static void a_large_store(void **state)
+{
+    (void)state;
+    const uint32_t many = (40 << OBJECTS_SLAB_BITS) + 5;
+    struct objects *o = objects_create();
+    assert_non_null(o);
+    for (uint32_t i = 0; i < many; i++) {
+        uint32_t number;
+        assert_int_equal(objects_add(o, ident_block(i), &number), 0);
+        assert_int_equal(number, i);
+        objects_at(o, number)->size = i;
+    }
+    for (uint32_t i = 0; i < many; i++) {
+        assert_int_equal(objects_find(o, ident_block(i)), i);
+        assert_int_equal(objects_at(o, i)->size, i);
+    }
+    assert_int_equal(objects_find(o, ident_block(many)), OBJECT_NONE);
+    objects_free(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys),
         cmocka_unit_test(store_agrees_with_array),
+        cmocka_unit_test(a_large_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -362,7 +362,8 @@ static void closed_users(void **state)
     finish(&s);
 }
 
-/* With room for two conversations, five users keep losing theirs. */
+/* With room for two conversations, five users keep losing theirs. What a user goes on with is known
+ * before the request is taken. */
 static void conversations_are_bounded(void **state)
 {
     (void)state;
@@ -381,9 +382,15 @@ static void conversations_are_bounded(void **state)
         s.workload.max_conversations = round == 0 ? 1000 : 2;
         assert_int_equal(source_users_open(&source, &o, &e), 0);
         for (int i = 0; i < 300; i++) {
+            struct ident ahead[SOURCE_AHEAD];
             assert_int_equal(source->ops->peek(source, &at, &e), 1);
+            assert_int_equal(source->ops->ahead(source, ahead), 2);
             source->ops->take(source, &r);
             assert_int_equal(r.arrival_ns, at);
+            if (r.turn > 1) {
+                assert_true(ident_equal(ahead[0], r.object));
+                assert_true(ident_equal(ahead[1], ident_other_turn(r.object, r.turn - 1)));
+            }
             assert_true(r.turn >= 1 && r.turn <= 50);
         }
         source->ops->conversations(source, round == 0 ? &few : &many, &turns);

@@ -1,4 +1,5 @@
-/* A text that is written in memory is whole, or its stream says that it is not. */
+/* A text that is written in memory is whole, or its stream says that it is not; arrays grow, and
+ * memory for random access lies at huge pages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,11 +79,29 @@ static void an_array_doubles(void **state)
     free(array);
 }
 
+/* Small and large, whole to the last byte; what cannot be is refused. */
+static void scattered_memory(void **state)
+{
+    (void)state;
+    static const size_t huge = (size_t)2 << 20;
+    const size_t sizes[] = {1, huge - 1, huge, huge + 1, 3 * huge};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        char *p = memory_scattered(sizes[i]);
+        assert_non_null(p);
+        memset(p, 'x', sizes[i]);
+        assert_int_equal(p[sizes[i] - 1], 'x');
+        assert_true(sizes[i] < huge || (uintptr_t)p % huge == 0);
+        free(p);
+    }
+    assert_null(memory_scattered(SIZE_MAX / 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_is_whole_or_an_error),
         cmocka_unit_test(an_array_doubles),
+        cmocka_unit_test(scattered_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
