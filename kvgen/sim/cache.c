@@ -15,6 +15,7 @@ struct cache {
     struct emitter *emitter;
     struct hierarchy *hierarchy;
     struct tier_servers *servers;
+    struct sim_row row;            /* of the operation that the hierarchy tells */
     const struct request *request; /* whose operations these are; NULL: before the first */
     enum trace_class before;       /* class of all rows before the first request */
     struct cache_access *access;   /* the same; NULL: before the first */
@@ -35,22 +36,20 @@ struct cache {
 static void operation(void *ctx, const struct hierarchy_op *op)
 {
     struct cache *c = ctx;
-    struct sim_row row;
-    row.time_ns = c->clock->now_ns;
-    row.request = c->request;
-    row.what = *op;
-    row.duration_ns = 0;
+    struct sim_row *row = &c->row;
+    row->time_ns = c->clock->now_ns;
+    row->request = c->request;
     if (!c->request)
-        row.what.class = c->before;
+        row->what.class = c->before;
     if (op->op == TRACE_READ && op->phase != TRACE_EVICT && c->access) {
         c->access->read_tokens += op->tokens;
         c->access->below = c->access->below || op->tier != TRACE_GPU;
         c->access->below_bytes += op->tier != TRACE_GPU ? op->size : 0;
     }
     if (c->request && c->servers && op->op != TRACE_MISS)
-        tier_servers_schedule(c->servers, &row, op->phase != TRACE_EVICT ? c->job : NULL);
+        tier_servers_schedule(c->servers, row, op->phase != TRACE_EVICT ? c->job : NULL);
     else
-        emitter_row(c->emitter, &row);
+        emitter_row(c->emitter, row);
 }
 
 struct cache *cache_create(const struct sim_opts *o, struct virtual_clock *clock,
@@ -69,6 +68,7 @@ struct cache *cache_create(const struct sim_opts *o, struct virtual_clock *clock
         cache_free(c);
         return NULL;
     }
+    hierarchy_tell_in(c->hierarchy, &c->row.what);
     return c;
 }
 

@@ -51,6 +51,8 @@ struct hierarchy {
     uint64_t reserved; /* objects for which the order of each place has room */
     hierarchy_sink sink;
     void *ctx;
+    struct hierarchy_op *op; /* that is told: own_op, or in the sink's hands */
+    struct hierarchy_op own_op;
     uint64_t dropped, dropped_bytes;
     uint32_t written;   /* by the last hierarchy_write; OBJECT_NONE: it is gone, or was dropped */
     uint32_t in_flight; /* what a race still writes, in no list yet; OBJECT_NONE: nothing */
@@ -91,6 +93,7 @@ struct hierarchy *hierarchy_create(const struct hierarchy_opts *o, hierarchy_sin
     h->promote = o->promote;
     h->sink = sink;
     h->ctx = ctx;
+    h->op = &h->own_op;
     h->pools = o->pools > 1 ? (int)o->pools : 1;
     h->places = h->pools + TRACE_TIERS - 1;
     h->tier = calloc((size_t)h->places, sizeof(*h->tier));
@@ -136,6 +139,11 @@ void hierarchy_free(struct hierarchy *h)
     free(h);
 }
 
+void hierarchy_tell_in(struct hierarchy *h, struct hierarchy_op *op)
+{
+    h->op = op;
+}
+
 void hierarchy_use(struct hierarchy *h, uint32_t pool)
 {
     if (h->top < h->pools)
@@ -144,33 +152,34 @@ void hierarchy_use(struct hierarchy *h, uint32_t pool)
 
 /* ---- operations are told ---- */
 
-static struct hierarchy_op op_on(const struct hierarchy *h, const struct object *o,
-                                 enum trace_op op, enum trace_phase phase, enum trace_class class)
+static void set_op(const struct hierarchy *h, enum trace_op op, enum trace_phase phase,
+                   enum trace_class class, const struct object *o)
 {
-    return (struct hierarchy_op){.op = op,
-                                 .tier = tier_of(h, o->tier),
-                                 .from = TRACE_NO_TIER,
-                                 .phase = phase,
-                                 .class = class,
-                                 .id = o->id,
-                                 .size = o->size,
-                                 .tokens = o->tokens};
+    struct hierarchy_op *what = h->op;
+    what->op = op;
+    what->tier = tier_of(h, o->tier);
+    what->phase = phase;
+    what->class = class;
+    what->id = o->id;
+    what->size = o->size;
+    what->tokens = o->tokens;
+    what->from = TRACE_NO_TIER;
 }
 
 static void tell(const struct hierarchy *h, enum trace_op op, enum trace_phase phase,
                  enum trace_class class, const struct object *o)
 {
-    struct hierarchy_op what = op_on(h, o, op, phase, class);
-    h->sink(h->ctx, &what);
+    set_op(h, op, phase, class, o);
+    h->sink(h->ctx, h->op);
 }
 
 /* The object has moved from that tier to the one that it is in now. */
 static void tell_move(const struct hierarchy *h, enum trace_class class, const struct object *o,
                       int from)
 {
-    struct hierarchy_op what = op_on(h, o, TRACE_WRITE, TRACE_EVICT, class);
-    what.from = tier_of(h, from);
-    h->sink(h->ctx, &what);
+    set_op(h, TRACE_WRITE, TRACE_EVICT, class, o);
+    h->op->from = tier_of(h, from);
+    h->sink(h->ctx, h->op);
 }
 
 /* ---- objects come and go ---- */
@@ -417,13 +426,13 @@ bool hierarchy_touch(struct hierarchy *h, struct ident id)
 
 void hierarchy_miss(struct hierarchy *h, struct ident id, enum trace_class class)
 {
-    struct hierarchy_op what = {.op = TRACE_MISS,
-                                .tier = TRACE_NO_TIER,
-                                .from = TRACE_NO_TIER,
-                                .phase = TRACE_NO_PHASE,
-                                .class = class,
-                                .id = id};
-    h->sink(h->ctx, &what);
+    *h->op = (struct hierarchy_op){.op = TRACE_MISS,
+                                   .tier = TRACE_NO_TIER,
+                                   .from = TRACE_NO_TIER,
+                                   .phase = TRACE_NO_PHASE,
+                                   .class = class,
+                                   .id = id};
+    h->sink(h->ctx, h->op);
 }
 
 /* Would the tier take size bytes when the object numbered leaving has left its own, or begin to

@@ -54,6 +54,11 @@ struct hierarchy;
 /* Operations are told to sink(ctx, ...) in the order in which they happen. NULL: no memory. */
 struct hierarchy *hierarchy_create(const struct hierarchy_opts *o, hierarchy_sink sink, void *ctx);
 void hierarchy_free(struct hierarchy *h);
+/* Operations are written to *op, which stays the caller's, before each call of the sink: so it may
+ * be part of something larger. A copy would be slow: it would wait until the fields that were just
+ * written have left the processor's store buffer, behind those of objects on their way from memory.
+ */
+void hierarchy_tell_in(struct hierarchy *h, struct hierarchy_op *op);
 /* From now on Tier-0 is that pool. What lies in another pool is a miss. But an object is in one
  * place only: it is not written a second time, and hierarchy_has finds it. */
 void hierarchy_use(struct hierarchy *h, uint32_t pool);
