@@ -29,8 +29,8 @@ struct policy_ops {
     /* An empty order over objects of that store, which stays the caller's. NULL: no memory. */
     struct policy *(*create)(struct objects *objects);
     void (*free)(struct policy *p); /* takes NULL */
-    /* Makes room for that many objects in the tier, with smaller numbers. Called before there are as
-     * many anywhere. 0 or -ENOMEM. NULL: nothing to reserve. */
+    /* Makes room for that many objects in the tier, with smaller numbers. Called before there are
+     * as many anywhere. 0 or -ENOMEM. NULL: nothing to reserve. */
     int (*reserve)(struct policy *p, uint64_t objects);
     void (*insert)(struct policy *p, uint32_t object); /* comes to this tier */
     void (*touch)(struct policy *p, uint32_t object);  /* is read */
