@@ -49,6 +49,7 @@ static uint32_t fifo_evict(struct policy *p)
     uint32_t number = p->list.oldest;
     if (number != OBJECT_NONE)
         policy_list_remove(&p->list, p->objects, number);
+    policy_list_leaves_soon(p->objects, p->list.oldest);
     return number;
 }
 

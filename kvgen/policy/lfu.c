@@ -139,6 +139,7 @@ static uint32_t lfu_evict(struct policy *p)
     uint32_t number = lfu_victim(p);
     if (number != OBJECT_NONE)
         lfu_remove(p, number);
+    policy_list_leaves_soon(p->objects, lfu_victim(p));
     return number;
 }
 

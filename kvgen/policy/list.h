@@ -37,4 +37,17 @@ static inline void policy_list_remove(struct policy_list *l, struct objects *obj
         objects_at(objects, o->next)->prev = o->prev;
 }
 
+/* That object is likely to leave the tier soon, and after it the newer ones: fetches from memory
+ * its slot, and the next object. A policy that gives up objects in the order of a list calls this
+ * for the victim to come. OBJECT_NONE: there is none. */
+static inline void policy_list_leaves_soon(const struct objects *objects, uint32_t number)
+{
+    if (number == OBJECT_NONE)
+        return;
+    const struct object *o = objects_at(objects, number);
+    objects_prefetch(objects, o->id);
+    if (o->prev != OBJECT_NONE)
+        __builtin_prefetch(objects_at(objects, o->prev), 1);
+}
+
 #endif

@@ -74,6 +74,7 @@ static uint32_t sieve_evict(struct policy *p)
         struct object *o = objects_at(p->objects, number);
         if (o->mark == 0) {
             sieve_remove(p, number);
+            policy_list_leaves_soon(p->objects, p->hand);
             return number;
         }
         o->mark = 0;
