@@ -13,6 +13,7 @@
 #include "kvgen/answer/report.h"
 #include "kvgen/convert.h"
 #include "kvgen/curve/engine_curve.h"
+#include "kvgen/format/output_file.h"
 #include "kvgen/gpu_profile.h"
 #include "kvgen/meaning/reading.h"
 #include "kvgen/models.h"
@@ -22,6 +23,7 @@
 #include "kvgen/provenance.h"
 #include "kvgen/run_source.h"
 #include "kvgen/serve/engine_run.h"
+#include "kvgen/serve/layer_groups.h"
 #include "kvgen/sim/sim.h"
 #include "kvgen/summary.h"
 #include "kvgen/worth/worth.h"
@@ -67,9 +69,11 @@ struct run {
     struct sim_opts sim_opts;
     struct sim *sim;
     struct engine_run_opts engine_opts;
-    struct engine_run *engine; /* in place of sim, with an engine's cache */
+    struct engine_run *engine;     /* in place of sim, with an engine's cache */
+    struct output_file *decisions; /* NULL: they are not written */
     struct step_setup steps;
-    struct frozen *frozen; /* NULL without --worth */
+    struct layer_groups groups; /* with an engine's cache */
+    struct frozen *frozen;      /* NULL without --worth */
     struct worth_opts worth_opts;
     struct worth worth;
     struct convert *convert; /* in place of sim, if the source is a trace */
@@ -178,6 +182,7 @@ static int check_files(const struct run *r, struct err *e)
         {FILES_WRITTEN, "--answer", o->answer},
         {FILES_WRITTEN, "--dump-users", o->dump_users},
         {FILES_WRITTEN, "--capture", o->capture},
+        {FILES_WRITTEN, "--decisions", o->decisions},
         {FILES_READ, "--config", o->config},
         {FILES_READ, "--users-file", o->users_file},
         {FILES_READ, "--names", o->names},
@@ -322,11 +327,6 @@ static int set_worth(struct run *r, struct err *e)
     return rc;
 }
 
-static int block_bytes(const void *model, uint64_t tokens, uint64_t *bytes)
-{
-    return model_rank_bytes(model, tokens, false, bytes);
-}
-
 /* The room of an engine with a cache of its own. */
 static struct engine_room room_of(const struct run *r)
 {
@@ -334,8 +334,10 @@ static struct engine_room room_of(const struct run *r)
                                .a100 = strncmp(r->gpu.name, "a100", 4) == 0,
                                .ranks = r->compute.host_ranks,
                                .clean = r->o.on_full == OPTIONS_FULL_EVICT,
-                               .block_bytes = block_bytes,
-                               .model = &r->model};
+                               .block_bytes = layer_groups_bytes,
+                               .model = &r->groups,
+                               .groups = r->groups.groups};
+    memcpy(room.window, r->groups.window, sizeof(room.window));
     for (int t = 0; t < TRACE_TIERS; t++)
         room.capacity[t] = r->capacity[t] == HIERARCHY_UNLIMITED ? KV_NO_LIMIT : r->capacity[t];
     return room;
@@ -354,11 +356,8 @@ static int set_steps(struct run *r, struct err *e)
         return 0;
     if (o->gpu_assumed)
         fprintf(stderr, "kvgen: --gpu-profile: not given: times are those of an H100 (h100)\n");
-    if (r->model.windowed_layers > 0 || r->model.state_layers > 0)
-        return err_set(e, -EINVAL, ERR_INPUT, "--cache",
-                       "%s has layers with a window or a state, whose blocks are groups of their "
-                       "own: only --cache waterfall simulates them",
-                       r->model.id);
+    if ((rc = layer_groups_of(&r->groups, &r->model, e)) < 0)
+        return rc;
     engine_cache_scheduler(&o->engine, &room, &scheduler);
     const struct step_weights weights = weights_of(o);
     if ((rc = step_setup(&r->steps, &r->model, &r->gpu, &weights, e)) < 0)
@@ -581,6 +580,43 @@ static struct engine_run_opts engine_of(const struct run *r)
         .files = &r->speed[TRACE_STORAGE]};
 }
 
+/* What --worth asks of an engine: the run's tiers, and its requests. */
+static void set_engine_worth(struct run *r)
+{
+    r->sim_opts = (struct sim_opts){.tiers = hierarchy_of(r),
+                                    .model = &r->model,
+                                    .granularity = r->granularity,
+                                    .speed = r->o.tier_model.count > 0 ? r->speed : NULL,
+                                    .compute = compute_of(r)};
+    r->worth_opts.sim = &r->sim_opts;
+    r->worth_opts.engine = &r->engine_opts;
+    r->worth_opts.requests = r->frozen;
+}
+
+/* engine_run_opts.decided. */
+static int put_decisions(void *ctx, const struct decision_text *line, struct err *e)
+{
+    return output_file_put(ctx, line->text, line->len, e);
+}
+
+static int open_decisions(struct run *r, struct err *e)
+{
+    const char *path = r->o.decisions;
+    if (!path)
+        return 0;
+    const size_t len = strlen(path);
+    const bool zstd = len > 4 && strcmp(path + len - 4, ".zst") == 0;
+    return output_file_open(&r->decisions, path, zstd, 0, e);
+}
+
+static int close_decisions(struct run *r, struct err *e)
+{
+    struct output_file *f = r->decisions;
+    struct trace_totals totals = {0};
+    r->decisions = NULL;
+    return f ? output_file_close(f, &totals, e) : 0;
+}
+
 static int open_engine(struct run *r, struct err *e)
 {
     struct engine_run_opts *engine = &r->engine_opts;
@@ -591,7 +627,15 @@ static int open_engine(struct run *r, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--curve",
                        "needs a tier below the GPU, whose capacity varies (--cpu-mem, "
                        "--storage-capacity)");
-    int rc = r->o.curve ? freeze_requests(r, &engine->source, e) : 0;
+    int rc = r->o.curve || r->o.worth ? freeze_requests(r, &engine->source, e) : 0;
+    if (r->o.worth)
+        set_engine_worth(r);
+    if (rc >= 0)
+        rc = open_decisions(r, e);
+    if (r->decisions) {
+        engine->decided = put_decisions;
+        engine->decided_ctx = r->decisions;
+    }
     return rc < 0 ? rc
                   : engine_run_create(&r->engine, engine, engine->look ? NULL : output_row,
                                       r->output, e);
@@ -877,6 +921,8 @@ static int simulate(struct run *r, struct err *e)
             complain(&later);
         return rc;
     }
+    if (rc >= 0)
+        rc = close_decisions(r, e);
     return rc < 0 ? rc : finish(r, e);
 }
 
@@ -922,6 +968,7 @@ int main(int argc, char **argv)
     worth_free(&r.worth);
     convert_free(r.convert);
     output_free(r.output);
+    output_file_abandon(r.decisions);
     free(r.provenance);
     if (r.progress)
         progress_close(r.progress);

@@ -621,6 +621,14 @@ const struct opt options_table[] = {
      .help = "With --cache vllm or lmcache-mp, which do not bound their files: what happens when "
              "--storage-capacity is used up. fail: a write fails, and its block stays unstored; "
              "evict: a cleaner removes the files that were read longest ago, down to 90 %."},
+    {.name = "decisions",
+     .type = OPT_TEXT,
+     .offset = AT(decisions),
+     .arg = "FILE",
+     .flags = OPT_NO_EFFECT,
+     .marks = GENERATES | ENGINES_ONLY | NOT_ANSWER,
+     .help = "With --cache vllm: write what its scheduler and its cache decide in each step, as "
+             "JSON lines, to hold against an engine of your own (kvgen(1) has the keys)."},
     {.name = "fill-storage",
      .type = OPT_FLAG,
      .offset = AT(fill_storage),
@@ -723,7 +731,7 @@ const struct opt options_table[] = {
      .type = OPT_FLAG,
      .offset = AT(worth),
      .flags = OPT_NO_EFFECT,
-     .marks = GENERATES | COMPUTED_ONLY | NOT_ENGINES | NOT_ANSWER,
+     .marks = GENERATES | COMPUTED_ONLY | NOT_ANSWER,
      .help = "Show what each tier is worth. The same requests are simulated with all tiers, "
              "without each tier, and without any cache."},
     {.name = "ttft-target",
@@ -1373,6 +1381,8 @@ static int check_cache(struct options *o, struct err *e)
             return refuse(e, "--tier-model",
                           "with --cache of an engine only Tier-2 has a speed of its own (2=...): "
                           "the link of --gpu-profile moves the others");
+    if (o->decisions && strcmp(engine_choice_name(&o->engine), "vllm") != 0)
+        return refuse(e, "--decisions", "needs --cache vllm: of the others no steps were recorded");
     o->gpu_assumed = !o->gpu_profile;
     if (o->gpu_assumed)
         o->gpu_profile = "h100";

@@ -82,7 +82,7 @@ enum kv_event_kind {
     KV_CACHED,       /* a block was filled (or its filling scheduled) and can be found */
     KV_DROPPED,      /* a copy left the tier */
     KV_FREEING,      /* a request gives blocks back: those that follow, in that order */
-    KV_FREED_EMPTY,  /* without a key: used first */
+    KV_FREED_EMPTY,  /* it cannot be found: used first; the key of its content, if it is whole */
     KV_FREED,        /* can still be found, until its room is taken */
     KV_FREED_IN_USE, /* another request has it */
     KV_STORED,       /* room taken for a copy that is being written */

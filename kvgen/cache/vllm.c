@@ -29,6 +29,7 @@ struct chain_blocks {
 
 struct holder {
     void *below;
+    uint64_t full;                       /* whole blocks of the chain */
     uint64_t found_tokens, below_tokens; /* of the last look-up */
     bool load_first;
     /* Blocks that the groups without a window had at the last look-up, if more than all had. */
@@ -96,6 +97,7 @@ static int arrive(struct kv_cache *c, struct kv_request *r)
     struct holder *h = calloc(1, sizeof(*h) + c->o.groups * sizeof(*h->group));
     if (!h)
         return -ENOMEM;
+    h->full = chain_tokens(&r->chain) / c->o.block_tokens;
     for (uint32_t g = 0; g < c->o.groups; g++) {
         struct chain_blocks *b = &h->group[g];
         b->key = malloc((blocks + 1) * sizeof(*b->key));
@@ -107,8 +109,7 @@ static int arrive(struct kv_cache *c, struct kv_request *r)
             return -ENOMEM;
         }
         struct chain_walk w = {.chain = &r->chain, .key = chain_root(g)};
-        const uint64_t full = chain_tokens(&r->chain) / c->o.block_tokens;
-        for (uint64_t i = 0; i < full; i++)
+        for (uint64_t i = 0; i < h->full; i++)
             b->key[i] = chain_key(&w, (i + 1) * c->o.block_tokens);
     }
     if (c->o.below && c->o.below_ops->arrive(c->o.below, r, &h->below)) {
@@ -218,7 +219,9 @@ static void take_block(struct kv_cache *c, const struct kv_request *r, uint32_t 
         c->o.below_ops->taken(c->o.below, *block);
 }
 
-static void give_back(struct kv_cache *c, const struct kv_request *r, uint32_t block)
+/* content: the key of what is in it, cached or not; 0: no whole block. */
+static void give_back(struct kv_cache *c, const struct kv_request *r, uint32_t block,
+                      uint64_t content)
 {
     uint64_t key;
     block_pool_named(c->pool, block, &key);
@@ -227,7 +230,7 @@ static void give_back(struct kv_cache *c, const struct kv_request *r, uint32_t b
         tell(c, KV_FREED_IN_USE, r, key);
         break;
     case BLOCK_FIRST:
-        tell(c, KV_FREED_EMPTY, r, 0);
+        tell(c, KV_FREED_EMPTY, r, content);
         break;
     case BLOCK_LAST:
         tell(c, KV_FREED, r, key);
@@ -239,6 +242,7 @@ static void give_back(struct kv_cache *c, const struct kv_request *r, uint32_t b
 static void give_back_range(struct kv_cache *c, const struct kv_request *r, struct chain_blocks *b,
                             uint64_t from, uint64_t to)
 {
+    const struct holder *h = r->state;
     bool told = false;
     for (uint64_t i = to; i > from;) {
         i--;
@@ -247,7 +251,7 @@ static void give_back_range(struct kv_cache *c, const struct kv_request *r, stru
         if (!told)
             tell(c, KV_FREEING, r, 0);
         told = true;
-        give_back(c, r, b->block[i]);
+        give_back(c, r, b->block[i], i < h->full ? b->key[i] : 0);
     }
 }
 

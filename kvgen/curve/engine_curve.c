@@ -50,6 +50,7 @@ static int simulate(struct found *f, const struct engine_curve_opts *o, uint64_t
     engine.max_requests = 0;
     engine.queue_bytes = 0;
     engine.look = is_stopped;
+    engine.decided = NULL;
     if ((rc = engine_run_create(&run, &engine, NULL, NULL, e)) < 0)
         return rc;
     if ((rc = engine_run(run, e)) == 0) {

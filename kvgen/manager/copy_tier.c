@@ -6,10 +6,13 @@
 
 #include "lib/base/memory.h"
 
-struct block {
-    uint32_t pins;
-    uint8_t uses;
-    bool ready, ordered, marked;
+/* Of a block, in the fields of its object that are the owner's: pins in tokens, the rest in tier.
+ */
+enum {
+    READY = 1 << 8, /* below: uses */
+    ORDERED = 1 << 9,
+    MARKED = 1 << 10,
+    USES = 255
 };
 
 struct copy_tier {
@@ -17,8 +20,6 @@ struct copy_tier {
     const struct policy_ops *ops;
     struct policy *policy;
     struct objects *objects;
-    struct block *block; /* by number */
-    size_t cap;
     uint64_t idle, pinned;
     uint32_t *aside; /* pinned blocks that were passed over */
     size_t asides, aside_cap;
@@ -47,9 +48,23 @@ void copy_tier_free(struct copy_tier *t)
     if (t->policy)
         t->ops->free(t->policy);
     objects_free(t->objects);
-    free(t->block);
     free(t->aside);
     free(t);
+}
+
+static struct object *at(const struct copy_tier *t, uint32_t block)
+{
+    return objects_at(t->objects, block);
+}
+
+static bool is(const struct copy_tier *t, uint32_t block, unsigned what)
+{
+    return at(t, block)->tier & what;
+}
+
+static void set(struct copy_tier *t, uint32_t block, unsigned what)
+{
+    at(t, block)->tier = (uint16_t)(at(t, block)->tier | what);
 }
 
 uint32_t copy_tier_find(const struct copy_tier *t, uint64_t key)
@@ -69,78 +84,68 @@ uint32_t copy_tier_add(struct copy_tier *t, uint64_t key)
     if ((t->ops->reserve && t->ops->reserve(t->policy, count)) ||
         objects_add(t->objects, ident_block(key), &n))
         return COPY_NONE;
-    struct block *grown = memory_grow(t->block, &t->cap, n, sizeof(*t->block), 64);
-    if (!grown) {
-        objects_remove(t->objects, n);
-        return COPY_NONE;
-    }
-    t->block = grown;
-    t->block[n] = (struct block){.pins = 1};
     t->pinned++;
-    objects_at(t->objects, n)->size = 1;
+    at(t, n)->size = at(t, n)->tokens = 1;
     return n;
 }
 
 bool copy_tier_is_ready(const struct copy_tier *t, uint32_t block)
 {
-    return t->block[block].ready;
+    return is(t, block, READY);
 }
 
 void copy_tier_set_ready(struct copy_tier *t, uint32_t block)
 {
-    t->block[block].ready = true;
+    set(t, block, READY);
 }
 
 void copy_tier_pin(struct copy_tier *t, uint32_t block)
 {
-    struct block *b = &t->block[block];
-    if (b->pins++ > 0)
+    if (at(t, block)->tokens++ > 0)
         return;
     t->pinned++;
-    t->idle -= b->ordered;
+    t->idle -= is(t, block, ORDERED);
 }
 
 void copy_tier_unpin(struct copy_tier *t, uint32_t block)
 {
-    struct block *b = &t->block[block];
-    if (--b->pins > 0)
+    if (--at(t, block)->tokens > 0)
         return;
     t->pinned--;
-    t->idle += b->ordered;
+    t->idle += is(t, block, ORDERED);
 }
 
 bool copy_tier_is_pinned(const struct copy_tier *t, uint32_t block)
 {
-    return t->block[block].pins > 0;
+    return at(t, block)->tokens > 0;
 }
 
 void copy_tier_use(struct copy_tier *t, uint32_t block)
 {
-    struct block *b = &t->block[block];
-    if (b->ordered) {
+    if (is(t, block, ORDERED)) {
         t->ops->touch(t->policy, block);
         return;
     }
-    b->ordered = true;
-    t->idle += b->pins == 0;
+    set(t, block, ORDERED);
+    t->idle += !copy_tier_is_pinned(t, block);
     t->ops->insert(t->policy, block);
 }
 
 void copy_tier_set_mark(struct copy_tier *t, uint32_t block)
 {
-    t->block[block].marked = true;
+    set(t, block, MARKED);
 }
 
 bool copy_tier_is_marked(const struct copy_tier *t, uint32_t block)
 {
-    return t->block[block].marked;
+    return is(t, block, MARKED);
 }
 
 uint32_t copy_tier_count_use(struct copy_tier *t, uint32_t block)
 {
-    struct block *b = &t->block[block];
-    b->uses = b->uses < UINT8_MAX ? (uint8_t)(b->uses + 1) : b->uses;
-    return b->uses;
+    struct object *o = at(t, block);
+    o->tier = (uint16_t)(o->tier + ((o->tier & USES) < USES));
+    return o->tier & USES;
 }
 
 uint64_t copy_tier_count(const struct copy_tier *t)
@@ -170,7 +175,7 @@ static void end_aside(struct copy_tier *t)
 static uint32_t pass_pinned(struct copy_tier *t)
 {
     for (uint32_t n; (n = t->ops->victim(t->policy)) != OBJECT_NONE;) {
-        if (t->block[n].pins == 0)
+        if (!copy_tier_is_pinned(t, n))
             return n;
         uint32_t *grown = memory_grow(t->aside, &t->aside_cap, t->asides, sizeof(*t->aside), 64);
         if (!grown)
@@ -208,7 +213,7 @@ bool copy_tier_make_room(struct copy_tier *t, uint64_t blocks, uint64_t others,
         if (failed)
             break;
         t->ops->evict(t->policy);
-        t->block[n].ordered = false;
+        at(t, n)->tier = (uint16_t)(at(t, n)->tier & ~ORDERED);
         t->idle--;
     }
     end_aside(t);
@@ -223,11 +228,10 @@ bool copy_tier_make_room(struct copy_tier *t, uint64_t blocks, uint64_t others,
 
 void copy_tier_remove(struct copy_tier *t, uint32_t block)
 {
-    const struct block *b = &t->block[block];
-    if (b->ordered) {
+    if (is(t, block, ORDERED)) {
         t->ops->remove(t->policy, block);
-        t->idle -= b->pins == 0;
+        t->idle -= !copy_tier_is_pinned(t, block);
     }
-    t->pinned -= b->pins > 0;
+    t->pinned -= copy_tier_is_pinned(t, block);
     objects_remove(t->objects, block);
 }

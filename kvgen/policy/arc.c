@@ -3,10 +3,13 @@
  * gave up. A hit on a ghost moves the target size of the first list. A tier makes room before it
  * says what for, so the target moves after the eviction, not before it. The cache's size c is the
  * number of objects when one is evicted. */
+#include <errno.h>
 #include <stdlib.h>
 
+#include "kvgen/cache/id_table.h"
 #include "kvgen/policy/list.h"
 #include "kvgen/policy/policy.h"
+#include "lib/base/hash.h"
 
 /* object.mark: the list that it is in; of a ghost, the list that gave it up. */
 enum {
@@ -14,13 +17,23 @@ enum {
     AGAIN,
     LISTS
 };
+#define NO_GHOST ((uint32_t)1 << 30) /* above all numbers of id_table.h */
+
+struct ghost {
+    uint32_t newer, older : 31, list : 1;
+};
+struct ghost_list {
+    uint32_t newest, oldest; /* NO_GHOST: empty */
+};
 
 struct policy {
     struct objects *objects;
     struct policy_list list[LISTS];
     uint64_t count[LISTS];
-    struct objects *ghosts; /* only identities; at most as many as objects */
-    struct policy_list ghost_list[LISTS];
+    struct id_table ghosts; /* by a hash of the identity; at most as many as objects */
+    struct ghost *ghost;    /* by number */
+    uint32_t cap;
+    struct ghost_list ghost_list[LISTS];
     uint64_t ghost_count[LISTS];
     uint64_t size;   /* c */
     uint64_t target; /* p: objects of the first list */
@@ -28,8 +41,10 @@ struct policy {
 
 static void arc_free(struct policy *p)
 {
-    if (p)
-        objects_free(p->ghosts);
+    if (!p)
+        return;
+    id_table_free(&p->ghosts);
+    free(p->ghost);
     free(p);
 }
 
@@ -39,19 +54,25 @@ static struct policy *arc_create(struct objects *objects)
     if (!p)
         return NULL;
     p->objects = objects;
-    for (int l = 0; l < LISTS; l++)
-        p->list[l] = p->ghost_list[l] = POLICY_LIST_EMPTY;
-    p->ghosts = objects_create();
-    if (!p->ghosts) {
-        arc_free(p);
-        return NULL;
+    for (int l = 0; l < LISTS; l++) {
+        p->list[l] = POLICY_LIST_EMPTY;
+        p->ghost_list[l] = (struct ghost_list){NO_GHOST, NO_GHOST};
     }
     return p;
 }
 
 static int arc_reserve(struct policy *p, uint64_t objects)
 {
-    return objects_reserve(p->ghosts, objects + 1);
+    const uint64_t more = objects + 1 > p->ghosts.count ? objects + 1 - p->ghosts.count : 0;
+    int rc = id_table_reserve(&p->ghosts, more);
+    if (rc || p->cap >= p->ghosts.cap)
+        return rc;
+    struct ghost *grown = realloc(p->ghost, p->ghosts.cap * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    p->ghost = grown;
+    p->cap = p->ghosts.cap;
+    return 0;
 }
 
 static void add(struct policy *p, uint32_t number, uint8_t list)
@@ -76,12 +97,25 @@ static void arc_touch(struct policy *p, uint32_t number)
 
 /* ---- ghosts ---- */
 
-static void ghost_forget(struct policy *p, uint32_t ghost)
+static uint64_t name_of(struct ident id)
 {
-    uint8_t list = objects_at(p->ghosts, ghost)->mark;
-    policy_list_remove(&p->ghost_list[list], p->ghosts, ghost);
-    p->ghost_count[list]--;
-    objects_remove(p->ghosts, ghost);
+    return hash_mix(id.lo + id.hi * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+static void ghost_forget(struct policy *p, uint32_t n)
+{
+    const struct ghost g = p->ghost[n];
+    struct ghost_list *l = &p->ghost_list[g.list];
+    if (g.newer == NO_GHOST)
+        l->newest = g.older;
+    else
+        p->ghost[g.newer].older = g.older;
+    if (g.older == NO_GHOST)
+        l->oldest = g.newer;
+    else
+        p->ghost[g.older].newer = g.newer;
+    p->ghost_count[g.list]--;
+    id_table_remove(&p->ghosts, n);
 }
 
 /* The first list and its ghosts are at most c, all four are at most 2 c. */
@@ -97,11 +131,18 @@ static void ghosts_trim(struct policy *p)
 
 static void ghost_remember(struct policy *p, struct ident id, uint8_t list)
 {
-    uint32_t ghost;
-    if (objects_add(p->ghosts, id, &ghost) < 0)
+    const uint64_t name = name_of(id);
+    struct ghost_list *l = &p->ghost_list[list];
+    if (p->ghosts.count >= p->cap || id_table_find(&p->ghosts, name) != ID_NONE)
         return;
-    objects_at(p->ghosts, ghost)->mark = list;
-    policy_list_add(&p->ghost_list[list], p->ghosts, ghost);
+    const uint32_t n = id_table_add(&p->ghosts, name);
+    p->ghost[n] =
+        (struct ghost){.newer = NO_GHOST, .older = l->newest & 0x7fffffffu, .list = list & 1u};
+    if (l->newest == NO_GHOST)
+        l->oldest = n;
+    else
+        p->ghost[l->newest].newer = n;
+    l->newest = n;
     p->ghost_count[list]++;
 }
 
@@ -112,14 +153,14 @@ static uint64_t step(uint64_t other, uint64_t own)
 
 static void arc_insert(struct policy *p, uint32_t number)
 {
-    uint32_t ghost = objects_find(p->ghosts, objects_at(p->objects, number)->id);
-    if (ghost == OBJECT_NONE) {
+    const uint32_t ghost = id_table_find(&p->ghosts, name_of(objects_at(p->objects, number)->id));
+    if (ghost == ID_NONE) {
         add(p, number, ONCE);
         ghosts_trim(p);
         return;
     }
     uint64_t once = p->ghost_count[ONCE], again = p->ghost_count[AGAIN];
-    if (objects_at(p->ghosts, ghost)->mark == ONCE) {
+    if (p->ghost[ghost].list == ONCE) {
         p->target += step(again, once);
         if (p->target > p->size)
             p->target = p->size;

@@ -17,7 +17,8 @@ struct copy {
 /* All copies under one key, of which there is one at least. */
 struct copies {
     struct copy tier[TRACE_TIERS];
-    uint32_t twins;  /* GPU: blocks with that key; each is one on its way up, or cached */
+    uint32_t twins : 28;   /* GPU: blocks with that key; each is one on its way up, or cached */
+    uint32_t in_group : 4; /* as of ident_chain */
     uint32_t loader; /* GPU: 1 + the request that loads it and has not cached it yet; 0: none */
 };
 
@@ -65,6 +66,53 @@ void copy_rows_free(struct copy_rows *c)
     free(c);
 }
 
+/* ---- a request's keys ---- */
+
+static uint64_t keys_of(const struct copy_rows *c, const struct copy_rows_request *q)
+{
+    return q->blocks * c->o.groups;
+}
+
+/* The place of a key among those of the request; keys_of: none. Looks on from the last one. */
+static uint64_t position(const struct copy_rows *c, struct copy_rows_request *q, uint64_t key)
+{
+    const uint64_t keys = keys_of(c, q);
+    uint64_t i = q->cursor;
+    while (i < keys && q->key[i] != key)
+        i++;
+    for (uint64_t k = 0; i == keys && k < q->cursor; k++)
+        if (q->key[k] == key)
+            i = k;
+    if (i < keys)
+        q->cursor = i;
+    return i;
+}
+
+/* A key, and its group as of ident_chain. */
+struct named {
+    uint64_t key;
+    uint32_t in_group;
+};
+
+/* The key at a place of the request. */
+static struct named named_at(const struct copy_rows *c, const struct copy_rows_request *q,
+                             uint64_t at)
+{
+    return (struct named){q->key[at], c->o.groups > 1 ? 1 + (uint32_t)(at / q->blocks) : 0};
+}
+
+/* A key of a copy whose request is q, or nobody; all: the copies under it, perhaps NULL. */
+static struct named name(const struct copy_rows *c, struct copy_rows_request *q,
+                         const struct copies *all, uint64_t key)
+{
+    if (c->o.groups == 1)
+        return (struct named){key, 0};
+    if (all || !q)
+        return (struct named){key, all ? all->in_group : 0};
+    const uint64_t at = position(c, q, key);
+    return at < keys_of(c, q) ? named_at(c, q, at) : (struct named){key, 0};
+}
+
 /* ---- copies by key ---- */
 
 /* NULL: there are none. Lent until the next put. */
@@ -81,7 +129,7 @@ static struct copy *in(struct copies *all, enum trace_tier tier)
 }
 
 /* The key is new. NULL: no memory, which copy_rows_failed says. */
-static struct copies *add(struct copy_rows *c, uint64_t key)
+static struct copies *add(struct copy_rows *c, uint64_t key, uint32_t in_group)
 {
     if (id_table_reserve(&c->keys, 1)) {
         c->failed = true;
@@ -97,16 +145,16 @@ static struct copies *add(struct copy_rows *c, uint64_t key)
         c->cap = c->keys.cap;
     }
     const uint32_t n = id_table_add(&c->keys, key);
-    c->copies[n] = (struct copies){0};
+    c->copies[n] = (struct copies){.in_group = in_group & 15};
     return &c->copies[n];
 }
 
 /* A copy comes to a tier that has none under that key; all: those of other tiers, perhaps NULL.
  * NULL: no memory. */
 static struct copies *put(struct copy_rows *c, struct copies *all, enum trace_tier tier,
-                          uint64_t key)
+                          const struct named *key)
 {
-    if (!all && !(all = add(c, key)))
+    if (!all && !(all = add(c, key->key, key->in_group)))
         return NULL;
     all->tier[tier] = (struct copy){.there = true};
     c->live[tier]++;
@@ -139,7 +187,7 @@ static void row(struct copy_rows *c, const struct copy_rows_request *q,
 }
 
 static void read_row(struct copy_rows *c, const struct copy_rows_request *q, enum trace_tier tier,
-                     uint64_t key, enum trace_class class)
+                     struct named key, enum trace_class class)
 {
     const bool look_up = class != TRACE_STORE && class != TRACE_PROMOTE;
     row(c, q,
@@ -147,26 +195,55 @@ static void read_row(struct copy_rows *c, const struct copy_rows_request *q, enu
                                .tier = tier,
                                .phase = look_up ? TRACE_DECODE : TRACE_PREFILL,
                                .class = class,
-                               .id = ident_chain(key)});
+                               .id = ident_chain(key.key, key.in_group)});
 }
 
 static void write_row(struct copy_rows *c, const struct copy_rows_request *q, enum trace_tier tier,
-                      uint64_t key, enum trace_class class)
+                      struct named key, enum trace_class class)
 {
     row(c, q,
         &(struct hierarchy_op){.op = TRACE_WRITE,
                                .tier = tier,
                                .phase = TRACE_PREFILL,
                                .class = class,
-                               .id = ident_chain(key)});
+                               .id = ident_chain(key.key, key.in_group)});
 }
 
-static enum trace_class class_of(const struct copy_rows_request *q, uint64_t block)
+static enum trace_class class_of(const struct copy_rows_request *q, uint64_t at)
 {
-    return (enum trace_class)q->class[block];
+    return (enum trace_class)q->class[at % q->blocks];
+}
+
+/* The first block that a group still looks at when that many tokens are there. */
+static uint64_t window_begin(const struct copy_rows *c, uint32_t group, uint64_t tokens)
+{
+    const uint64_t window = c->o.window[group];
+    return window && tokens >= window ? (tokens - window + 1) / c->o.block_tokens : 0;
 }
 
 /* ---- a look-up ---- */
+
+/* Of one group: what the GPU has of what it still looks at, and what is not there of what it looks
+ * at when the prompt ends. end: tokens that were found. */
+static void look_up_rows(struct copy_rows *c, const struct copy_rows_request *q, uint32_t group,
+                         uint64_t end)
+{
+    const uint64_t hits = q->gpu_tokens / c->o.block_tokens;
+    const uint64_t blocks = q->prompt->tokens / c->o.block_tokens, first = group * q->blocks;
+    const uint64_t last_window = window_begin(c, group, q->prompt->tokens);
+    for (uint64_t i = window_begin(c, group, end); i < hits; i++)
+        read_row(c, q, TRACE_GPU, named_at(c, q, first + i), class_of(q, i));
+    uint64_t i = (end + c->o.block_tokens - 1) / c->o.block_tokens;
+    for (i = i > last_window ? i : last_window; i < blocks; i++) {
+        const struct named key = named_at(c, q, first + i);
+        row(c, q,
+            &(struct hierarchy_op){.op = TRACE_MISS,
+                                   .tier = TRACE_NO_TIER,
+                                   .phase = TRACE_NO_PHASE,
+                                   .class = class_of(q, i),
+                                   .id = ident_chain(key.key, key.in_group)});
+    }
+}
 
 void copy_rows_looked_up(struct copy_rows *c, struct copy_rows_request *q,
                          const struct kv_found *found)
@@ -179,17 +256,8 @@ void copy_rows_looked_up(struct copy_rows *c, struct copy_rows_request *q,
     if (q->looked_up)
         return;
     q->looked_up = true;
-    const uint64_t hits = q->gpu_tokens / c->o.block_tokens;
-    const uint64_t blocks = q->prompt->tokens / c->o.block_tokens;
-    for (uint64_t i = 0; i < hits; i++)
-        read_row(c, q, TRACE_GPU, q->key[i], class_of(q, i));
-    for (uint64_t i = (end + c->o.block_tokens - 1) / c->o.block_tokens; i < blocks; i++)
-        row(c, q,
-            &(struct hierarchy_op){.op = TRACE_MISS,
-                                   .tier = TRACE_NO_TIER,
-                                   .phase = TRACE_NO_PHASE,
-                                   .class = class_of(q, i),
-                                   .id = ident_chain(q->key[i])});
+    for (uint32_t g = 0; g < c->o.groups; g++)
+        look_up_rows(c, q, g, end);
 }
 
 void copy_rows_admitted(struct copy_rows *c, struct copy_rows_request *q,
@@ -217,24 +285,27 @@ static void count_read(struct copy_rows *c, enum trace_tier tier, struct copy *c
 }
 
 /* The copy whose transfer is told now, of all under its key; NULL: it is there already (a file that
- * nobody writes again), or it has left meanwhile, or there is no memory. named: the cache said when
+ * nobody writes again), or it has left meanwhile, or there is no memory. told: the cache said when
  * its room was taken. */
 static struct copy *arrives(struct copy_rows *c, struct copies *all, enum trace_tier tier,
-                            uint64_t key, bool named)
+                            const struct named *key, bool told)
 {
     struct copy *copy = in(all, tier);
     if (copy && copy->pending) {
         copy->pending = false;
         return copy;
     }
-    return copy || named ? NULL : in(put(c, all, tier, key), tier);
+    return copy || told ? NULL : in(put(c, all, tier, key), tier);
 }
 
 /* A copy comes to a tier below the GPU from a tier above. */
-static bool comes_down(struct copy_rows *c, const struct kv_transfer *t, uint64_t key)
+static bool comes_down(struct copy_rows *c, const struct kv_transfer *t, struct named *key,
+                       struct copy_rows_request *q)
 {
     struct copy_rows_tier *to = &c->stats.tier[t->to];
-    struct copy *copy = arrives(c, find(c, key, STREAM_MOVED), t->to, key, t->to == TRACE_CPU);
+    struct copies *all = find(c, key->key, STREAM_MOVED);
+    *key = name(c, q, all, key->key);
+    struct copy *copy = arrives(c, all, t->to, key, t->to == TRACE_CPU);
     if (!copy)
         return false;
     copy->stored = true;
@@ -244,29 +315,15 @@ static bool comes_down(struct copy_rows *c, const struct kv_transfer *t, uint64_
     return true;
 }
 
-/* The block of the request with that key; keys: none. Looks on from the last one. */
-static uint64_t position(struct copy_rows_request *q, uint64_t key)
-{
-    uint64_t i = q->cursor;
-    while (i < q->keys && q->key[i] != key)
-        i++;
-    for (uint64_t k = 0; i == q->keys && k < q->cursor; k++)
-        if (q->key[k] == key)
-            i = k;
-    if (i < q->keys)
-        q->cursor = i;
-    return i;
-}
-
 /* Reads the blocks on the GPU that a chunk is made of; the last one has the chunk's key. */
-static void read_blocks(struct copy_rows *c, struct copy_rows_request *q, uint64_t key)
+static void read_blocks(struct copy_rows *c, struct copy_rows_request *q, struct named key)
 {
     const uint64_t blocks = c->o.chunk_tokens / c->o.block_tokens;
-    const uint64_t last = blocks > 1 && q ? position(q, key) : 0;
+    const uint64_t last = blocks > 1 && q ? position(c, q, key.key) : 0;
     for (uint64_t i = 0; i < blocks; i++) {
-        const uint64_t block =
-            blocks > 1 && q && last < q->keys ? q->key[last + 1 + i - blocks] : key;
-        const struct copy *copy = in(find(c, block, STREAM_MOVED), TRACE_GPU);
+        const struct named block =
+            blocks > 1 && q && last < keys_of(c, q) ? named_at(c, q, last + 1 + i - blocks) : key;
+        const struct copy *copy = in(find(c, block.key, STREAM_MOVED), TRACE_GPU);
         if (copy && !copy->pending)
             read_row(c, NULL, TRACE_GPU, block, TRACE_STORE);
         else
@@ -277,46 +334,50 @@ static void read_blocks(struct copy_rows *c, struct copy_rows_request *q, uint64
 static void store(struct copy_rows *c, struct copy_rows_request *q, const struct kv_transfer *t)
 {
     for (uint64_t i = 0; i < t->count; i++) {
-        if (!comes_down(c, t, t->keys[i]))
+        struct named key = {t->keys[i], 0};
+        if (!comes_down(c, t, &key, q))
             continue;
         if (t->from == TRACE_GPU)
-            read_blocks(c, q, t->keys[i]);
+            read_blocks(c, q, key);
         else
-            read_row(c, NULL, t->from, t->keys[i], TRACE_STORE);
-        write_row(c, NULL, t->to, t->keys[i], TRACE_STORE);
+            read_row(c, NULL, t->from, key, TRACE_STORE);
+        write_row(c, NULL, t->to, key, TRACE_STORE);
     }
 }
 
-static void promote(struct copy_rows *c, const struct kv_transfer *t)
+static void promote(struct copy_rows *c, struct copy_rows_request *q, const struct kv_transfer *t)
 {
     for (uint64_t i = 0; i < t->count; i++) {
         struct copies *all = find(c, t->keys[i], STREAM_MOVED);
+        const struct named key = name(c, q, all, t->keys[i]);
         struct copy *from = in(all, t->from);
         if (from) {
             count_read(c, t->from, from);
             c->stats.tier[t->from].loaded++;
             c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
-            read_row(c, NULL, t->from, t->keys[i], TRACE_PROMOTE);
+            read_row(c, NULL, t->from, key, TRACE_PROMOTE);
         }
-        struct copy *copy = arrives(c, all, t->to, t->keys[i], true);
+        struct copy *copy = arrives(c, all, t->to, &key, true);
         if (!copy)
             continue;
         copy->promoted = true;
         c->stats.tier[t->to].promoted++;
-        write_row(c, NULL, t->to, t->keys[i], TRACE_PROMOTE);
+        write_row(c, NULL, t->to, key, TRACE_PROMOTE);
     }
 }
 
 /* A block comes to the GPU; all: the copies under its key, perhaps NULL. *first: it is the first
  * one on the GPU. NULL: no memory. */
-static struct copies *comes_up(struct copy_rows *c, struct copies *all, uint64_t key, bool *first)
+static struct copies *comes_up(struct copy_rows *c, struct copies *all, const struct named *key,
+                               bool *first)
 {
     *first = !in(all, TRACE_GPU);
     if (*first) {
         all = put(c, all, TRACE_GPU, key);
         if (!all)
             return NULL;
-        all->twins = all->loader = 0;
+        all->twins = 0;
+        all->loader = 0;
     }
     all->twins++;
     if (!*first) {
@@ -328,10 +389,10 @@ static struct copies *comes_up(struct copy_rows *c, struct copies *all, uint64_t
 }
 
 /* A block of a load comes to the GPU. Its request may have it in its blocks already. */
-static void load_block(struct copy_rows *c, struct copy_rows_request *q, uint64_t block)
+static void load_block(struct copy_rows *c, struct copy_rows_request *q, uint64_t at)
 {
-    const uint64_t key = q->key[block];
-    struct copies *all = find(c, key, STREAM_MOVED);
+    const struct named key = named_at(c, q, at);
+    struct copies *all = find(c, key.key, STREAM_MOVED);
     struct copy *copy = in(all, TRACE_GPU);
     bool first;
     c->stats.tier[TRACE_GPU].promoted++;
@@ -340,7 +401,7 @@ static void load_block(struct copy_rows *c, struct copy_rows_request *q, uint64_
         first = copy->pending;
         copy->pending = false;
     } else {
-        all = comes_up(c, all, key, &first);
+        all = comes_up(c, all, &key, &first);
         if (!all)
             return;
         all->loader = 1 + q->number;
@@ -352,26 +413,27 @@ static void load_block(struct copy_rows *c, struct copy_rows_request *q, uint64_
 static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
                        const struct kv_transfer *t, uint64_t key)
 {
-    const uint64_t last = position(q, key);
-    if (last == q->keys)
-        return; /* no whole chunk */
+    const uint64_t at = position(c, q, key), last = at % q->blocks;
+    if (at == keys_of(c, q))
+        return;                         /* no whole chunk */
+    const bool counts = at < q->blocks; /* groups but the first are the same tokens again */
     const uint64_t end = (last + 1) * c->o.block_tokens, begin = end - c->o.chunk_tokens;
     const uint64_t from = begin > q->gpu_tokens ? begin : q->gpu_tokens;
     struct copy *below = in(find(c, key, STREAM_MOVED), t->from);
     if (below && !below->pending) {
         /* What vLLM brought up from files counts as found there. */
-        if (!q->admitted && !q->told_storage && t->from == TRACE_CPU && below->promoted) {
+        if (counts && !q->admitted && !q->told_storage && t->from == TRACE_CPU && below->promoted) {
             c->stats.found_tokens[TRACE_STORAGE] += end - from;
             c->stats.found_tokens[TRACE_CPU] -= end - from;
         }
         below->promoted = false;
         count_read(c, t->from, below);
-        read_row(c, q, t->from, key, class_of(q, last));
+        read_row(c, q, t->from, named_at(c, q, at), class_of(q, last));
         c->stats.tier[t->from].loaded++;
         c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
     }
     for (uint64_t i = from / c->o.block_tokens; i <= last; i++)
-        load_block(c, q, i);
+        load_block(c, q, at - last + i);
 }
 
 void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t)
@@ -383,7 +445,7 @@ void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t)
         store(c, q, t);
         break;
     case KV_PROMOTE:
-        promote(c, t);
+        promote(c, q, t);
         break;
     case KV_LOAD:
         for (uint64_t i = 0; q && i < t->count; i++)
@@ -396,8 +458,9 @@ void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t)
 
 static void cached(struct copy_rows *c, struct copy_rows_request *q, uint64_t key)
 {
-    const uint64_t at = q ? position(q, key) : 0;
-    if (q && at + ID_TABLE_AHEAD < q->keys)
+    const uint64_t keys = q ? keys_of(c, q) : 0, at = q ? position(c, q, key) : 0;
+    const uint64_t block = at < keys ? at % q->blocks : 0;
+    if (at + ID_TABLE_AHEAD < keys)
         id_table_expect(&c->keys, q->key[at + ID_TABLE_AHEAD]);
     struct copies *all = find(c, key, STREAM_CACHED);
     bool first;
@@ -405,24 +468,29 @@ static void cached(struct copy_rows *c, struct copy_rows_request *q, uint64_t ke
         all->loader = 0; /* its row came with the load */
         return;
     }
-    const bool is_loaded = q && at < q->keys && (at + 1) * c->o.block_tokens > q->gpu_tokens &&
-                           at * c->o.block_tokens < q->found_tokens;
+    const bool is_loaded = at < keys && (block + 1) * c->o.block_tokens > q->gpu_tokens &&
+                           block * c->o.block_tokens < q->found_tokens;
+    const struct named named = at < keys ? named_at(c, q, at) : name(c, NULL, all, key);
     c->stats.computed += !is_loaded;
-    all = comes_up(c, all, key, &first);
+    all = comes_up(c, all, &named, &first);
     if (all && is_loaded) { /* its load is yet to be told */
         all->loader = 1 + q->number;
         all->tier[TRACE_GPU].pending = first;
     } else if (all && first) {
-        write_row(c, q && q->decodes ? NULL : q, TRACE_GPU, key,
-                  q && at < q->keys ? class_of(q, at) : TRACE_USER);
+        write_row(c, q && q->decodes ? NULL : q, TRACE_GPU, named,
+                  at < keys ? class_of(q, at) : TRACE_USER);
     }
 }
 
 /* Room is taken for a copy that a transfer will bring. */
-static void expect(struct copy_rows *c, enum trace_tier tier, uint64_t key)
+static void expect(struct copy_rows *c, struct copy_rows_request *q, enum trace_tier tier,
+                   uint64_t key)
 {
     struct copies *all = find(c, key, STREAM_EXPECTED);
-    if (!in(all, tier) && (all = put(c, all, tier, key)))
+    if (in(all, tier))
+        return;
+    const struct named named = name(c, q, all, key);
+    if ((all = put(c, all, tier, &named)))
         all->tier[tier].pending = true;
 }
 
@@ -448,13 +516,24 @@ static void dropped(struct copy_rows *c, enum trace_tier tier, uint64_t key)
         stats->never_read++;
         stats->never_read_bytes += c->o.chunk_bytes;
     }
+    const struct named named = name(c, NULL, all, key);
     take(c, all, tier);
     row(c, NULL,
         &(struct hierarchy_op){.op = TRACE_DELETE,
                                .tier = tier,
                                .phase = TRACE_EVICT,
                                .class = TRACE_CLASS_EVICT,
-                               .id = ident_chain(key)});
+                               .id = ident_chain(named.key, named.in_group)});
+}
+
+/* A window's block that a load brought may go without having been cached. */
+static void freed_empty(struct copy_rows *c, const struct copy_rows_request *q, uint64_t key)
+{
+    struct copies *all = c->o.groups > 1 && q ? find(c, key, STREAM_DROPPED) : NULL;
+    if (!in(all, TRACE_GPU) || all->loader != 1 + q->number)
+        return;
+    all->loader = 0;
+    dropped(c, TRACE_GPU, key);
 }
 
 void copy_rows_event(struct copy_rows *c, const struct kv_event *e)
@@ -466,11 +545,14 @@ void copy_rows_event(struct copy_rows *c, const struct kv_event *e)
     case KV_STORED:
     case KV_PROMOTED:
         if (e->tier != TRACE_GPU)
-            expect(c, e->tier, e->key);
+            expect(c, c->request_of(e->request), e->tier, e->key);
         break;
     case KV_DROPPED:
     case KV_DEMOTED:
         dropped(c, e->tier, e->key);
+        break;
+    case KV_FREED_EMPTY:
+        freed_empty(c, c->request_of(e->request), e->key);
         break;
     case KV_KNOWN:
         c->stats.tier[e->tier].known++;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "kvgen/cache/cache.h"
+#include "kvgen/cache/vllm.h"
 #include "kvgen/serve/held_rows.h"
 #include "kvgen/serve/prompts.h"
 #include "kvgen/sim/row_counts.h"
@@ -17,6 +18,8 @@
 struct copy_rows_opts {
     uint64_t block_tokens, block_bytes; /* of a block on the GPU; bytes of one rank */
     uint64_t chunk_tokens, chunk_bytes; /* of a copy below; a multiple of a block */
+    uint32_t groups;                    /* of layers, at least 1 */
+    uint64_t window[VLLM_GROUPS];       /* of each, in tokens; 0: all */
 };
 
 /* Of copies in one tier. Bytes are of one rank. */
@@ -43,10 +46,10 @@ struct copy_rows_stats {
 struct copy_rows_request {
     struct held_request *row;
     const struct prompt *prompt;
-    const uint64_t *key;  /* of each whole block of the chain, ... */
-    const uint8_t *class; /* ... and why it is there: enum trace_class */
-    uint64_t keys;
-    uint64_t cursor;       /* block that was told last, for the next look */
+    const uint64_t *key;   /* of each whole block of the chain, group by group */
+    const uint8_t *class;  /* why a block is there: enum trace_class */
+    uint64_t blocks;       /* of one group; there are groups times as many keys */
+    uint64_t cursor;       /* key that was told last, for the next look */
     uint64_t gpu_tokens;   /* found on the GPU by the last look-up */
     uint32_t number;       /* of the kv_request */
     uint64_t found_tokens; /* all that it found, in all tiers */

@@ -164,7 +164,9 @@ static int open_vllm(struct engine_cache *out, const struct engine_values *v,
     int rc = set_blocks(out, room, block, block * (uint64_t)v->value[V_CHUNK], e);
     if (rc)
         return rc;
-    struct vllm_opts o = {.blocks = out->blocks, .block_tokens = out->block_tokens, .groups = 1};
+    struct vllm_opts o = {
+        .blocks = out->blocks, .block_tokens = out->block_tokens, .groups = out->groups};
+    memcpy(o.window, out->window, sizeof(o.window));
     struct vllm_offload_opts below = {.gpu_blocks = o.blocks,
                                       .block_tokens = o.block_tokens,
                                       .groups = o.groups,
@@ -198,7 +200,7 @@ static int open_vllm(struct engine_cache *out, const struct engine_values *v,
     if (host) {
         out->chunks[TRACE_CPU] = below.chunks;
         o.below_ops = &vllm_offload_ops;
-        o.below = vllm_offload_create(&below, l);
+        out->offload = o.below = vllm_offload_create(&below, l);
         if (!o.below)
             return err_nomem(e, "the cache");
     }
@@ -660,6 +662,44 @@ int engine_choice_parse(struct engine_choice *c, const char *text, struct err *e
     return rc;
 }
 
+static void hears_event(void *ctx, const struct kv_event *e)
+{
+    (void)ctx, (void)e;
+}
+
+static void hears_transfer(void *ctx, const struct kv_transfer *t)
+{
+    (void)ctx, (void)t;
+}
+
+static void hears_flush(void *ctx, uint64_t id)
+{
+    (void)ctx, (void)id;
+}
+
+bool engine_choice_takes(const struct engine_choice *c, const struct engine_room *room)
+{
+    const struct kv_listener nobody = {NULL, hears_event, hears_transfer, hears_flush};
+    struct engine_cache cache;
+    struct err e = {0};
+    const int rc = engine_cache_open(&cache, c, room, &nobody, &e);
+    if (cache.cache)
+        cache.ops->free(cache.cache);
+    return rc == 0;
+}
+
+struct engine_choice engine_choice_alone(const struct engine_choice *c)
+{
+    struct engine_choice alone = *c;
+    struct err e = {0};
+    if (c->kind->open != open_lmcache && c->kind->open != open_lmcache_mp)
+        return alone;
+    engine_choice_parse(&alone, "vllm", &e);
+    alone.scheduler = c->scheduler;
+    alone.own.value[V_BLOCK] = c->own.value[L_BLOCK];
+    return alone;
+}
+
 bool engine_choice_fills(const struct engine_choice *c)
 {
     return c->kind && c->kind->fills;
@@ -756,7 +796,13 @@ void engine_choice_put(struct jsonout *j, const struct engine_choice *c)
 int engine_cache_open(struct engine_cache *out, const struct engine_choice *c,
                       const struct engine_room *room, const struct kv_listener *l, struct err *e)
 {
-    *out = (struct engine_cache){0};
+    *out = (struct engine_cache){.groups = room->groups ? room->groups : 1};
+    memcpy(out->window, room->window, sizeof(out->window));
+    if ((out->groups > 1 || out->window[0]) && c->kind->open != open_vllm)
+        return err_set(e, -EINVAL, ERR_INPUT, "--cache",
+                       "%s: layers with a window are groups of their own, whose rules are known of "
+                       "vllm only",
+                       c->kind->name);
     engine_cache_scheduler(c, room, &out->scheduler);
     return c->kind->open(out, &c->own, room, l, e);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "kvgen/cache/cache.h"
+#include "kvgen/cache/vllm.h"
 #include "kvgen/serve/scheduler.h"
 #include "lib/base/err.h"
 #include "lib/json/jsonout.h"
@@ -53,6 +54,8 @@ bool engine_choice_asks(const char *text);
 int engine_choice_help(FILE *f, const struct engine_choice *c, struct err *e);
 const char *engine_choice_name(const struct engine_choice *c);
 const char *engine_choice_version(const struct engine_choice *c); /* of the engine */
+/* The engine with nothing below its GPU: of LMCache it is vLLM with the same scheduler. */
+struct engine_choice engine_choice_alone(const struct engine_choice *c);
 /* Whether its files have no bound of the engine's own: a write that finds no room fails. */
 bool engine_choice_fills(const struct engine_choice *c);
 /* Adds name, version and settings as members of the object that is open. */
@@ -65,9 +68,15 @@ struct engine_room {
     bool a100;                      /* whose engine has smaller steps */
     bool clean; /* a cleaner makes room in files, where engine_choice_fills and they have a limit */
     uint64_t ranks; /* that the host keeps copies of */
-    int (*block_bytes)(const void *model, uint64_t tokens, uint64_t *bytes); /* of one rank */
+    /* Of a block in one group of layers, of one rank. */
+    int (*block_bytes)(const void *model, uint64_t tokens, uint64_t *bytes);
     const void *model;
+    uint32_t groups;              /* of layers; 0 is 1 */
+    uint64_t window[VLLM_GROUPS]; /* of each, in tokens; 0: all */
 };
+
+/* Whether it runs with the tiers of that room: some keep files below host memory only. */
+bool engine_choice_takes(const struct engine_choice *c, const struct engine_room *room);
 
 /* An engine's cache, open. ops->free frees it. */
 struct engine_cache {
@@ -75,9 +84,14 @@ struct engine_cache {
     struct kv_cache *cache;
     uint64_t block_tokens, block_bytes, blocks; /* on the GPU */
     uint64_t chunk_tokens, chunk_bytes;         /* of a copy below */
+    uint32_t groups;              /* of layers, at least 1: a block or copy is of one of them */
+    uint64_t window[VLLM_GROUPS]; /* of each, in tokens; 0: all */
     uint64_t chunks[TRACE_TIERS]; /* that tiers below hold; 0: no such tier, or no limit */
     bool clean;                   /* a cleaner makes room in files */
-    bool by_second;               /* it does something once a second (kv_cache_ops.second) */
+    /* vLLM's tiers below its GPU, the cache's; NULL: there are none, or they are another engine's
+     */
+    const struct kv_below *offload;
+    bool by_second; /* it does something once a second (kv_cache_ops.second) */
     struct scheduler_opts scheduler;
 };
 

@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "kvgen/serve/decisions.h"
 #include "kvgen/serve/held_rows.h"
 #include "kvgen/serve/prompts.h"
 #include "kvgen/serve/scheduler.h"
@@ -30,10 +32,11 @@ struct engine_request {
     struct serve_request serve;
     struct copy_rows_request copies;
     struct prompt prompt;
-    int64_t ready_ns; /* the host is done with it */
-    int64_t since_ns; /* it has been in its phase */
-    int64_t first_ns; /* its first token */
-    int64_t asked_ns; /* its look-up had to wait for the first time; -1: none had */
+    struct decisions_ids ids; /* where decisions are wanted: its own copy */
+    int64_t ready_ns;         /* the host is done with it */
+    int64_t since_ns;         /* it has been in its phase */
+    int64_t first_ns;         /* its first token */
+    int64_t asked_ns;         /* its look-up had to wait for the first time; -1: none had */
     int64_t answered_ns;
     uint64_t found_tokens[TRACE_TIERS], promoted_tokens;
     bool admitted; /* at least once */
@@ -53,6 +56,8 @@ struct engine_run {
     struct copy_rows *copies;
     struct transfers *transfers;
     struct scheduler *scheduler;
+    struct decisions *decisions; /* NULL: nobody wants them */
+    int64_t lines;               /* of decisions */
     struct engine_request *here; /* all requests, in no order */
     struct heap at_host;         /* those that the host has, by ready_ns; item: place */
     struct engine_request **place;
@@ -124,34 +129,50 @@ static void request_free(struct held_request *h)
 {
     struct engine_request *q = (struct engine_request *)h;
     prompt_free(&q->prompt);
+    free((uint64_t *)q->ids.id);
     free((uint64_t *)q->copies.key);
     free((uint8_t *)q->copies.class);
     free(q);
 }
 
-/* Keys of the whole blocks of its chain, and why each block is there. */
+/* Keys of the whole blocks of its chain in each group, and why each block is there. */
 static int list_blocks(const struct engine_run *r, struct engine_request *q)
 {
     const uint64_t tokens = r->cache.block_tokens;
     const uint64_t blocks = chain_tokens(&q->prompt.chain) / tokens;
-    struct chain_walk w = {.chain = &q->prompt.chain, .key = chain_root(0)};
-    uint64_t *key = malloc((blocks + 1) * sizeof(*key));
+    uint64_t *key = malloc((r->cache.groups * blocks + 1) * sizeof(*key));
     uint8_t *class = malloc(blocks + 1);
     q->copies.key = key;
     q->copies.class = class;
+    q->copies.blocks = blocks;
     if (!key || !class)
         return -ENOMEM;
-    for (q->copies.keys = 0; q->copies.keys < blocks; q->copies.keys++) {
-        const uint64_t end = (q->copies.keys + 1) * tokens;
-        key[q->copies.keys] = chain_key(&w, end);
-        class[q->copies.keys] = q->prompt.class[w.piece];
+    for (uint32_t g = 0; g < r->cache.groups; g++) {
+        struct chain_walk w = {.chain = &q->prompt.chain, .key = chain_root(g)};
+        for (uint64_t i = 0; i < blocks; i++) {
+            *key++ = chain_key(&w, (i + 1) * tokens);
+            class[i] = q->prompt.class[w.piece];
+        }
     }
     return 0;
 }
 
-static uint64_t bytes_of(const struct engine_request *q)
+/* The names that its source has for its blocks. */
+static int keep_ids(struct engine_request *q, const struct request *from)
 {
-    return sizeof(*q) + q->copies.keys * (sizeof(uint64_t) + 1) +
+    const size_t bytes = from->block_count * sizeof(*from->blocks);
+    uint64_t *id = malloc(bytes + 1);
+    if (!id)
+        return -ENOMEM;
+    if (bytes)
+        memcpy(id, from->blocks, bytes);
+    q->ids = (struct decisions_ids){id, from->block_count, from->block_tokens};
+    return 0;
+}
+
+static uint64_t bytes_of(const struct engine_run *r, const struct engine_request *q)
+{
+    return sizeof(*q) + q->copies.blocks * (r->cache.groups * sizeof(uint64_t) + 1) +
            q->prompt.chain.count * (sizeof(struct chain_piece) + 1);
 }
 
@@ -161,7 +182,7 @@ static void link_request(struct engine_run *r, struct engine_request *q)
     if (r->here)
         r->here->prev = q;
     r->here = q;
-    r->bytes += bytes_of(q);
+    r->bytes += bytes_of(r, q);
 }
 
 static void unlink_request(struct engine_run *r, struct engine_request *q)
@@ -169,7 +190,7 @@ static void unlink_request(struct engine_run *r, struct engine_request *q)
     *(q->prev ? &q->prev->next : &r->here) = q->next;
     if (q->next)
         q->next->prev = q->prev;
-    r->bytes -= bytes_of(q);
+    r->bytes -= bytes_of(r, q);
 }
 
 static int64_t priority_of(const struct request *q)
@@ -184,7 +205,8 @@ static struct engine_request *make_request(struct engine_run *r, const struct re
         return NULL;
     const uint64_t output = from->generated_tokens > 0 ? (uint64_t)from->generated_tokens : 1;
     q->held = (struct held_request){.r = *from, .free = request_free};
-    if (prompts_take(r->prompts, from, output, &q->prompt) || list_blocks(r, q)) {
+    if (prompts_take(r->prompts, from, output, &q->prompt) || list_blocks(r, q) ||
+        (r->decisions && from->blocks && keep_ids(q, from))) {
         request_free(&q->held);
         return NULL;
     }
@@ -254,7 +276,7 @@ static void answer(struct engine_run *r, const struct request *q)
 static bool fits(const struct engine_run *r, const struct engine_request *q)
 {
     const uint64_t tokens = chain_tokens(&q->prompt.chain);
-    return tokens <= r->cache.blocks * r->cache.block_tokens &&
+    return tokens <= r->cache.blocks / r->cache.groups * r->cache.block_tokens &&
            tokens <= r->cache.scheduler.max_tokens;
 }
 
@@ -324,6 +346,11 @@ static void take_arrivals(struct engine_run *r)
         r->idle = 0;
         if (scheduler_add(r->scheduler, &q->serve))
             fail(r);
+        if (!r->decisions)
+            continue;
+        if (decisions_name(r->decisions, &q->serve.kv, &q->ids))
+            fail(r);
+        decisions_arrived(r->decisions, &q->serve.kv);
     }
 }
 
@@ -354,6 +381,8 @@ static void on_event(void *ctx, const struct kv_event *e)
 {
     struct engine_run *r = ctx;
     put_look_up(r, e->request);
+    if (r->decisions)
+        decisions_event(r->decisions, e);
     r->asked |= e->kind == KV_ASKED;
     copy_rows_event(r->copies, e);
 }
@@ -366,6 +395,8 @@ static void on_transfer(void *ctx, const struct kv_transfer *t)
     if (t->kind == KV_PROMOTE && t->from == TRACE_STORAGE && t->request)
         of_kv(t->request)->promoted_tokens += t->tokens;
     copy_rows_transfer(r->copies, t);
+    if (r->decisions)
+        decisions_transfer(r->decisions, t);
     if (transfers_begin(r->transfers, t, r->clock.now_ns, r->step))
         fail(r);
 }
@@ -373,6 +404,8 @@ static void on_transfer(void *ctx, const struct kv_transfer *t)
 static void on_flush(void *ctx, uint64_t id)
 {
     struct engine_run *r = ctx;
+    if (r->decisions)
+        decisions_flush(r->decisions, id);
     transfers_flush(r->transfers, id, r->clock.now_ns, r->step);
 }
 
@@ -384,6 +417,8 @@ static void on_looked_up(void *ctx, const struct serve_request *s, enum kv_look 
     struct engine_run *r = ctx;
     struct engine_request *q = of_serve(s);
     r->own.look_ups++;
+    if (r->decisions)
+        decisions_looked_up(r->decisions, s, answer_, found);
     if (answer_ != KV_FOUND) {
         if (q->asked_ns < 0)
             q->asked_ns = r->clock.now_ns;
@@ -436,6 +471,8 @@ static void on_admitted(void *ctx, const struct serve_request *s, enum admission
     struct engine_request *q = of_serve(s);
     put_look_up(r, &s->kv);
     r->own.admissions++;
+    if (r->decisions)
+        decisions_admitted(r->decisions, s, kind, found);
     r->idle = 0;
     if (kind != ADMITTED_LOADED)
         copy_rows_admitted(r->copies, &q->copies, found);
@@ -456,7 +493,8 @@ static void on_admitted(void *ctx, const struct serve_request *s, enum admission
 static void on_refused(void *ctx, const struct serve_request *s, bool running)
 {
     struct engine_run *r = ctx;
-    (void)s;
+    if (r->decisions)
+        decisions_refused(r->decisions, s, running, r->cache.ops->room_free(r->cache.cache));
     r->looked_up = NULL;
     r->own.refused_admissions += !running;
 }
@@ -465,6 +503,8 @@ static void on_preempted(void *ctx, const struct serve_request *s)
 {
     struct engine_run *r = ctx;
     r->own.preemptions++;
+    if (r->decisions)
+        decisions_preempted(r->decisions, s);
     enter_phase(r, of_serve(s), ENGINE_PREEMPTED);
 }
 
@@ -524,6 +564,8 @@ static void on_output(void *ctx, const struct serve_request *s)
     struct engine_run *r = ctx;
     struct engine_request *q = of_serve(s);
     r->idle = 0;
+    if (r->decisions)
+        decisions_output(r->decisions, s);
     enter_phase(r, q, ENGINE_DECODE);
     if (s->outputs == 1) {
         q->first_ns = r->clock.now_ns;
@@ -554,6 +596,10 @@ static void finish_transfers(struct engine_run *r, bool gpu, uint64_t step)
     while (transfers_take(r->transfers, gpu, r->clock.now_ns, step, &t)) {
         r->idle = 0;
         r->asked |= gpu; /* the step of now did not know it: the next one may */
+        if (r->decisions) {
+            decisions_transfer_done(r->decisions, t.id);
+            decisions_transfer_over(r->decisions, t.id);
+        }
         r->cache.ops->transfer_done(r->cache.cache, t.id);
         if (t.kind != KV_LOAD || !t.request)
             continue;
@@ -608,6 +654,22 @@ static void tell_outputs(struct engine_run *r, const struct step *step)
     finish_transfers(r, true, step->number);
 }
 
+/* The line of a step that is over. */
+static void tell_decisions(struct engine_run *r)
+{
+    if (!r->decisions || r->rc)
+        return;
+    decisions_end(r->decisions, r->cache.offload, r->cache.ops->room_free(r->cache.cache));
+    struct decision_line *l = decisions_line(r->decisions);
+    const struct decision_text *text =
+        decision_line_text(l, r->lines++, decisions_lone(r->decisions));
+    if (text && !decisions_failed(r->decisions))
+        r->rc = r->o.decided(r->o.decided_ctx, text, r->clock.err);
+    else
+        fail(r);
+    decision_line_clear(l);
+}
+
 /* The scheduler decides a step; its outputs, or those of the one before, are told. */
 static void do_step(struct engine_run *r)
 {
@@ -626,6 +688,9 @@ static void do_step(struct engine_run *r)
         if (rc)
             fail(r);
         r->looked_up = NULL;
+        if (r->decisions)
+            decisions_step(r->decisions, &step, r->scheduler,
+                           r->cache.ops->room_free(r->cache.cache));
         if (step.parts)
             r->idle = 0;
         r->own.steps++;
@@ -644,6 +709,7 @@ static void do_step(struct engine_run *r)
         r->last = (struct step){0};
         tell_outputs(r, &step);
     }
+    tell_decisions(r);
 }
 
 /* ---- the clock ---- */
@@ -727,7 +793,7 @@ int engine_run(struct engine_run *r, struct err *e)
     r->stats.prefill.busy_ns = r->own.busy_ns;
     r->stats.now_ns = r->clock.now_ns;
     r->own.files = *transfers_files(r->transfers);
-    r->own.room_tokens = r->cache.blocks * r->cache.block_tokens;
+    r->own.room_tokens = r->cache.blocks / r->cache.groups * r->cache.block_tokens;
     if (r->rc)
         return r->rc;
     return r->clock.ended < 0 ? r->clock.ended : 0;
@@ -751,8 +817,12 @@ static bool open_parts(struct engine_run *r, sim_sink sink, void *ctx)
 {
     const struct scheduler_listener listener = {
         r, on_looked_up, on_admitted, on_refused, on_preempted, on_output, on_gone};
-    const struct copy_rows_opts copies = {r->cache.block_tokens, r->cache.block_bytes,
-                                          r->cache.chunk_tokens, r->cache.chunk_bytes};
+    struct copy_rows_opts copies = {.block_tokens = r->cache.block_tokens,
+                                    .block_bytes = r->cache.block_bytes,
+                                    .chunk_tokens = r->cache.chunk_tokens,
+                                    .chunk_bytes = r->cache.chunk_bytes,
+                                    .groups = r->cache.groups};
+    memcpy(copies.window, r->cache.window, sizeof(copies.window));
     const struct transfers_opts transfers = {.link_bytes_s = r->o.link_bytes_s,
                                              .ranks = r->o.room.ranks,
                                              .load_ns = r->o.load_ns,
@@ -762,11 +832,16 @@ static bool open_parts(struct engine_run *r, sim_sink sink, void *ctx)
                  !(r->rows = held_rows_create(r->emitter))))
         return false;
     const struct copy_rows_out out = {r->rows, &r->stats.rows, &r->clock.now_ns};
-    r->prompts = prompts_create(r->o.workload, r->o.shared_prompts);
+    r->prompts = prompts_create(r->o.workload, r->o.shared_prompts, r->o.apart);
     r->scheduler = scheduler_create(&r->cache.scheduler, r->cache.ops, r->cache.cache, &listener);
     if (heap_init(&r->at_host, 1) || !r->prompts || !r->scheduler ||
         !(r->copies = copy_rows_create(&copies, &out, copy_rows_of)) ||
         !(r->transfers = transfers_create(&transfers)))
+        return false;
+    const struct decisions_opts decisions = {.block_tokens = r->cache.block_tokens,
+                                             .groups = r->cache.groups,
+                                             .connected = r->cache.offload != NULL};
+    if (r->o.decided && !(r->decisions = decisions_create(&decisions)))
         return false;
     return open_stats(r);
 }
@@ -809,6 +884,7 @@ void engine_run_free(struct engine_run *r)
     held_rows_free(r->rows);
     copy_rows_free(r->copies);
     transfers_free(r->transfers);
+    decisions_free(r->decisions);
     prompts_free(r->prompts);
     emitter_free(r->emitter);
     while (r->here) {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "kvgen/serve/copy_rows.h"
+#include "kvgen/serve/decision_line.h"
 #include "kvgen/serve/engine_caches.h"
 #include "kvgen/serve/step_setup.h"
 #include "kvgen/serve/transfers.h"
@@ -37,6 +38,7 @@ struct engine_run_opts {
     struct source *source;
     const struct workload *workload;
     bool shared_prompts;   /* requests may begin with a shared system prompt */
+    bool apart;            /* no request finds anything: prompts.h */
     uint64_t max_requests; /* 0: no limit */
     uint64_t queue_bytes;  /* most that requests may take that are not answered; 0: no limit */
     int64_t duration_ns;   /* virtual time at which the run ends; 0: no limit */
@@ -54,6 +56,10 @@ struct engine_run_opts {
      * it is not. */
     bool (*look)(void *ctx, int64_t now_ns, uint64_t rows);
     void *look_ctx;
+    /* Gets each step's decisions (decisions.h) as a line; the cache is vLLM's. 0, or a negative
+     * errno with *e, which ends the run. NULL: nobody wants them. */
+    int (*decided)(void *ctx, const struct decision_text *line, struct err *e);
+    void *decided_ctx;
 };
 
 /* Where a request's time goes. */

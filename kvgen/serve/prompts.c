@@ -17,7 +17,8 @@ enum part {
     PART_SYSTEM,
     PART_OWN,
     PART_ANSWER,
-    PART_SHARED
+    PART_SHARED,
+    PART_APART
 };
 
 /* A conversation so far. */
@@ -30,17 +31,18 @@ struct conversation {
 
 struct prompts {
     const struct workload *workload;
-    bool shared;
+    bool shared, apart;
     struct id_table names;             /* of conversations */
     struct conversation *conversation; /* by number */
     uint32_t cap, first, last;         /* first: asked least recently */
 };
 
-struct prompts *prompts_create(const struct workload *w, bool shared)
+struct prompts *prompts_create(const struct workload *w, bool shared, bool apart)
 {
     struct prompts *p = calloc(1, sizeof(*p));
     if (p)
-        *p = (struct prompts){.workload = w, .shared = shared, .first = NOBODY, .last = NOBODY};
+        *p = (struct prompts){
+            .workload = w, .shared = shared, .apart = apart, .first = NOBODY, .last = NOBODY};
     return p;
 }
 
@@ -205,6 +207,8 @@ int prompts_take(struct prompts *p, const struct request *r, uint64_t answer_tok
                     blocks ? TRACE_BLOCK : TRACE_USER);
     if (!rc)
         rc = copy(c, out);
+    if (!rc && p->apart)
+        ((struct chain_piece *)out->chain.pieces)->content = content(PART_APART, r->number, 0);
     free(alone.piece);
     free(alone.class);
     return rc;

@@ -25,8 +25,9 @@ struct prompt {
 
 struct prompts;
 
-/* w stays the caller's. shared: requests may begin with a shared system prompt. NULL: no memory. */
-struct prompts *prompts_create(const struct workload *w, bool shared);
+/* w stays the caller's. shared: requests may begin with a shared system prompt. apart: chains of
+ * two requests have nothing in common, as if the engine reused nothing. NULL: no memory. */
+struct prompts *prompts_create(const struct workload *w, bool shared, bool apart);
 void prompts_free(struct prompts *p); /* takes NULL */
 
 /*

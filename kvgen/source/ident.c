@@ -71,9 +71,9 @@ struct ident ident_prepop(uint64_t i)
     return make(IDENT_PREPOP, 0, 0, i);
 }
 
-struct ident ident_chain(uint64_t hash)
+struct ident ident_chain(uint64_t hash, uint32_t in_group)
 {
-    return (struct ident){.hi = (uint64_t)IDENT_CHAIN << 60, .lo = hash};
+    return make(IDENT_CHAIN, in_group, 0, hash);
 }
 
 bool ident_equal(struct ident a, struct ident b)
@@ -184,6 +184,10 @@ size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
         p = put(p, "chain_", 6);
         for (int shift = 60; shift >= 0; shift -= 4)
             *p++ = "0123456789abcdef"[id.lo >> shift & 15];
+        if (ident_user(id) > 0) {
+            p = put(p, "@g", 2);
+            p += units_put_u64(p, ident_user(id) - 1);
+        }
         return (size_t)(p - buf);
     }
     p = put_entry(buf, id, user, user_len);

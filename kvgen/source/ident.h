@@ -28,7 +28,7 @@ enum ident_kind {
 
 /*
  * A plain value.
- * hi: kind (4 bits), user (28 bits), turn (32 bits).
+ * hi: kind (4 bits), user (28 bits; of a chain 1 + its group), turn (32 bits).
  * lo: of blocks, chains and texts a number of 64 bits; of others a number of 44 bits, the part + 1
  * (19 bits), and whether it is the last part (1 bit).
  */
@@ -55,8 +55,9 @@ struct ident ident_document(uint32_t document);
 struct ident ident_chunk(uint32_t document, uint32_t chunk);
 /* Object i of those written before the first request. */
 struct ident ident_prepop(uint64_t i);
-/* What an engine keeps of a chain of tokens, by the chain's hash. */
-struct ident ident_chain(uint64_t hash);
+/* What an engine keeps of a chain of tokens, by the chain's hash; in_group: 1 + the group of layers
+ * that it is of, 0 where there is only one. */
+struct ident ident_chain(uint64_t hash, uint32_t in_group);
 /* Any other key, by 124 bits of its hash. The text of the key is kept elsewhere. */
 struct ident ident_text(uint64_t hash_hi, uint64_t hash_lo);
 
@@ -80,7 +81,8 @@ uint32_t ident_user(struct ident id);
  *   block_<id>, session_<scope>_block_<id>, conversation_<number>_turn_<n>,
  *   conv_<user>_<start ms>_turn_<n>, <user>_req_<number>, system_prompt_<i>,
  *   rag_doc_<document, four digits or more>, rag_doc_<...>_chunk_<n>, prepop_<i>, chain_<16
- * hexadecimal digits>. A part of an entry is <key>/<i>. Identities of ident_text have no key here.
+ * hexadecimal digits>, and @g<group> behind it where there are several. A part of an entry is
+ * <key>/<i>. Identities of ident_text have no key here.
  */
 size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf);
 

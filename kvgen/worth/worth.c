@@ -131,6 +131,53 @@ static int take_results(struct worth_variant *v, const struct worth_opts *o,
     return 0;
 }
 
+/* engine_run_opts.look */
+static bool is_stopped(void *ctx, int64_t now_ns, uint64_t rows)
+{
+    (void)ctx, (void)now_ns, (void)rows;
+    return stop_asks() != 0;
+}
+
+static bool is_alone(const struct worth_variant *v)
+{
+    return v->capacity[TRACE_CPU] + v->capacity[TRACE_STORAGE] == 0;
+}
+
+/* The engine with the variant's tiers. Without any cache it has the memory that it needs to run,
+ * and finds nothing there. */
+static struct engine_run_opts engine_of(const struct worth_variant *v, const struct worth_opts *o,
+                                        struct engine_choice *choice)
+{
+    struct engine_run_opts engine = *o->engine;
+    *choice = is_alone(v) ? engine_choice_alone(o->engine->cache) : *o->engine->cache;
+    engine.cache = choice;
+    engine.apart = v->capacity[TRACE_GPU] == 0;
+    for (int t = TRACE_CPU; t < TRACE_TIERS; t++)
+        engine.room.capacity[t] =
+            v->capacity[t] == HIERARCHY_UNLIMITED ? KV_NO_LIMIT : v->capacity[t];
+    engine.duration_ns = 0; /* until all requests are answered */
+    engine.max_requests = 0;
+    engine.queue_bytes = 0;
+    engine.look = is_stopped;
+    engine.decided = NULL;
+    return engine;
+}
+
+static int simulate_engine(struct worth_variant *v, const struct worth_opts *o, struct err *e)
+{
+    struct engine_choice choice;
+    struct engine_run_opts engine = engine_of(v, o, &choice);
+    struct engine_run *run;
+    int rc = frozen_play(o->requests, &engine.source, e);
+    if (rc < 0 || (rc = engine_run_create(&run, &engine, NULL, NULL, e)) < 0)
+        return rc;
+    rc = engine_run(run, e);
+    if (rc == 0)
+        rc = take_results(v, o, engine_run_sim_stats(run), e);
+    engine_run_free(run);
+    return rc < 0 ? rc : stop_signal() == 0;
+}
+
 /* 1: done; 0: stopped by a signal. */
 static int simulate(struct worth_variant *v, const struct worth_opts *o, struct err *e)
 {
@@ -162,16 +209,27 @@ static bool is_lower(const struct sim_opts *sim, int tier)
     return tier != TRACE_GPU && sim->tiers.capacity[tier] != HIERARCHY_ABSENT;
 }
 
-/* Adds a variant without the tiers of the mask, unless there is one like it. */
-static void add_variant(struct worth *w, const struct sim_opts *sim, const char *name,
+static bool takes(const struct worth_variant *v, const struct worth_opts *o)
+{
+    struct engine_choice choice;
+    const struct engine_run_opts engine = engine_of(v, o, &choice);
+    return engine_choice_takes(&choice, &engine.room);
+}
+
+/* Adds a variant without the tiers of the mask, unless there is one like it, or the engine does not
+ * run so. */
+static void add_variant(struct worth *w, const struct worth_opts *o, const char *name,
                         unsigned without)
 {
+    const struct sim_opts *sim = o->sim;
     struct worth_variant v = {.name = name};
     for (int t = 0; t < TRACE_TIERS; t++)
         v.capacity[t] = (without >> t & 1) != 0 ? HIERARCHY_ABSENT : sim->tiers.capacity[t];
     for (unsigned i = 0; i < w->variants; i++)
         if (memcmp(w->variant[i].capacity, v.capacity, sizeof(v.capacity)) == 0)
             return;
+    if (o->engine && !takes(&v, o))
+        return;
     w->variant[w->variants++] = v;
 }
 
@@ -237,7 +295,8 @@ static void judge(struct worth *w, const struct worth_opts *o, int tier)
     }
     t->gpu_change = change_of(with->gpu_s, without->gpu_s);
     t->verdict = worth_verdict_of(t->change);
-    t->timed = sim->speed && sim->speed[tier].given;
+    /* Of an engine the link is the speed of the host. */
+    t->timed = (sim->speed && sim->speed[tier].given) || (o->engine && tier == TRACE_CPU);
     t->loading = loading_from(o, tier);
     t->break_even_tokens = loading_break_even(&t->loading);
     uint64_t tokens = t->break_even_tokens > 0 ? t->break_even_tokens : RATE_TOKENS;
@@ -276,20 +335,20 @@ int worth_run(struct worth *w, const struct worth_opts *o, struct err *e)
     if (c->time.token_ns > 0 && model_rank_bytes(sim->model, 1, false, &token_bytes) == 0)
         w->needed_bytes_per_s = (double)token_bytes * c->host_ranks / c->time.token_ns * 1e9;
     unsigned all = (1u << TRACE_TIERS) - 1, lower = all & ~(1u << TRACE_GPU);
-    add_variant(w, sim, "all tiers", 0);
+    add_variant(w, o, "all tiers", 0);
     for (int t = TRACE_CPU; t < TRACE_TIERS; t++)
         if (is_lower(sim, t))
-            add_variant(w, sim, left_out[t], 1u << t);
+            add_variant(w, o, left_out[t], 1u << t);
     if (sim->tiers.capacity[TRACE_GPU] != HIERARCHY_ABSENT)
-        add_variant(w, sim, "GPU memory only", lower);
-    add_variant(w, sim, "no cache", all);
+        add_variant(w, o, "GPU memory only", lower);
+    add_variant(w, o, "no cache", all);
     for (unsigned i = 0; i < w->variants; i++) {
-        int rc = simulate(&w->variant[i], o, e);
+        int rc = o->engine ? simulate_engine(&w->variant[i], o, e) : simulate(&w->variant[i], o, e);
         if (rc <= 0)
             return rc;
     }
     for (int t = TRACE_CPU; t < TRACE_TIERS; t++)
-        if (is_lower(sim, t))
+        if (is_lower(sim, t) && (!o->engine || variant_without(w, sim, t)))
             judge(w, o, t);
     draw_curve(w, sim);
     return 1;

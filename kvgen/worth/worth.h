@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "kvgen/serve/engine_run.h"
 #include "kvgen/sim/opts.h"
 #include "kvgen/worth/break_even.h"
 #include "kvgen/worth/frozen.h"
@@ -27,6 +28,9 @@ struct worth_prices {
 
 struct worth_opts {
     const struct sim_opts *sim; /* the run's, whose requests were recorded */
+    /* NULL, or the run was of an engine with a cache of its own. Of sim then only tiers, model,
+     * speed, granularity and compute are read. */
+    const struct engine_run_opts *engine;
     struct frozen *requests;
     int64_t target_ns[TRACE_QOSES]; /* --ttft-target; 0: none */
     struct worth_prices price;

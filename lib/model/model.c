@@ -297,11 +297,23 @@ uint32_t model_divisor(const struct model *m)
     return by * ranks_or_one(m->ranks.pipeline) * ranks_or_one(m->ranks.context);
 }
 
+static int block_bytes(const struct model *m, const struct model_ranks *ranks,
+                       enum model_layers layers, uint64_t tokens, uint64_t *bytes)
+{
+    const struct extent x = {
+        .ranks = ranks, .tokens = tokens, .grows = true, .whole = true, .layers = layers};
+
+    return sum(m, &x, bytes);
+}
+
 int model_block_bytes(const struct model *m, enum model_layers layers, uint64_t tokens,
                       uint64_t *bytes)
 {
-    const struct extent x = {
-        .ranks = &one_rank, .tokens = tokens, .grows = true, .whole = true, .layers = layers};
+    return block_bytes(m, &one_rank, layers, tokens, bytes);
+}
 
-    return sum(m, &x, bytes);
+int model_rank_block_bytes(const struct model *m, enum model_layers layers, uint64_t tokens,
+                           uint64_t *bytes)
+{
+    return block_bytes(m, &m->ranks, layers, tokens, bytes);
 }

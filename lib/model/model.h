@@ -140,5 +140,8 @@ enum model_layers {
 /* Bytes of a block of tokens, whatever the window, in these layers. As model_bytes. */
 int model_block_bytes(const struct model *m, enum model_layers layers, uint64_t tokens,
                       uint64_t *bytes);
+/* The same, of one of the model's ranks. */
+int model_rank_block_bytes(const struct model *m, enum model_layers layers, uint64_t tokens,
+                           uint64_t *bytes);
 
 #endif

@@ -55,6 +55,7 @@ static const struct {
     {"curve-sizes", KVGEN},
     {"data-seed", KVREPLAY},
     {"dataset-path", KVGEN | OLD},
+    {"decisions", KVGEN},
     {"decode-only", KVGEN},
     {"decode-rate", KVGEN},
     {"decode-reads", KVGEN},

@@ -35,6 +35,8 @@ struct op_log {
     struct frame_in *file;
     struct jsonin_stream *in;
     const struct jsonin_v *line; /* lent until the next is read */
+    FILE *written;               /* in place of a comparison: what came */
+    uint64_t lines;
     struct op_log_opts opts;
     bool failed; /* no memory */
     struct id_table ids;
@@ -52,8 +54,9 @@ int op_log_open(struct op_log **out, const struct scenario *s, const struct op_l
     if (!l)
         return err_nomem(e, "operations");
     *l = (struct op_log){.s = s, .opts = *opts};
-    int rc = scenario_file(s, "ops.jsonl", &l->file, e);
-    if (!rc)
+    int rc = s->writes ? scenario_create(s, "ops.jsonl", &l->written, e)
+                       : scenario_file(s, "ops.jsonl", &l->file, e);
+    if (!rc && l->file)
         rc = jsonin_stream_open(&l->in, l->file, LINE_BYTES, e);
     if (rc)
         op_log_close(l);
@@ -66,6 +69,10 @@ void op_log_close(struct op_log *l)
 {
     if (!l)
         return;
+    if (l->written && l->lines)
+        fputs("}\n", l->written);
+    if (l->written)
+        fclose(l->written);
     jsonin_stream_close(l->in);
     frame_in_close(l->file);
     id_table_free(&l->ids);
@@ -232,8 +239,48 @@ static void compare(struct op_log *l, struct scenario_outcome *o, const char *wh
     l->recorded.count = l->came.count = 0;
 }
 
+/* Whether b is the page after a, so that a range of names goes on. */
+static bool goes_on(const struct op_log *l, const char *a, const char *b)
+{
+    const char *x = strchr(a, '.'), *y = strchr(b, '.');
+    if (!l->opts.page_tokens || !x || !y || x - a != y - b || strncmp(a, b, (size_t)(x - a)) != 0)
+        return false;
+    return strtoull(x + 1, NULL, 10) + (a[0] == 'o' ? l->opts.page_tokens : 1) ==
+           strtoull(y + 1, NULL, 10);
+}
+
+/* The operations that came, as a line that is still open: equal ones in a row are one. */
+static void write_ops(struct op_log *l)
+{
+    const struct op *op = l->came.op;
+    const uint64_t n = l->came.count;
+    fprintf(l->written, "%s{\"r\":%llu,\"ops\":[", l->lines ? "}\n" : "",
+            (unsigned long long)l->lines);
+    l->lines++;
+    for (uint64_t i = 0, first, last; i < n; i = last + 1) {
+        const bool same = i > 0 && !strcmp(op[i].kind, op[i - 1].kind);
+        for (first = last = i; last + 1 < n && !strcmp(op[last + 1].kind, op[i].kind) &&
+                               goes_on(l, op[last].name, op[last + 1].name);
+             last++)
+            ;
+        if (same)
+            fprintf(l->written, " %s", op[first].name);
+        else
+            fprintf(l->written, "%s[\"%s\",\"%s", i ? "\"]," : "", op[i].kind, op[first].name);
+        if (last > first)
+            fprintf(l->written, "-%s", strchr(op[last].name, '.') + 1);
+    }
+    fputs(n ? "\"]]" : "]", l->written);
+    l->came.count = 0;
+}
+
 int op_log_compare(struct op_log *l, struct scenario_outcome *o, struct err *e)
 {
+    if (l->written) {
+        write_ops(l);
+        o->steps++;
+        return l->failed ? err_nomem(e, "operations") : 1;
+    }
     int rc = jsonin_stream_next(l->in, &l->line, e);
     if (rc <= 0)
         return rc;
@@ -259,14 +306,18 @@ int op_log_compare(struct op_log *l, struct scenario_outcome *o, struct err *e)
 
 int op_log_skip(struct op_log *l, struct err *e)
 {
+    if (l->written)
+        write_ops(l);
     l->came.count = 0;
-    return jsonin_stream_next(l->in, &l->line, e);
+    return l->written ? 1 : jsonin_stream_next(l->in, &l->line, e);
 }
 
 int op_log_totals(const struct op_log *l, struct scenario_outcome *o, struct err *e)
 {
     char path[4096];
     struct jsonin *totals;
+    if (l->written)
+        return 0;
     snprintf(path, sizeof(path), "%s/totals.json", l->s->folder);
     int rc = jsonin_load(&totals, path, LINE_BYTES, e);
     if (rc)
@@ -292,7 +343,9 @@ void op_log_number(const struct op_log *l, struct scenario_outcome *o, const cha
                    uint64_t value)
 {
     uint64_t recorded;
-    if (jsonin_u64(jsonin_get(l->line, name), &recorded))
+    if (l->written)
+        fprintf(l->written, ",\"%s\":%llu", name, (unsigned long long)value);
+    if (l->written || jsonin_u64(jsonin_get(l->line, name), &recorded))
         return;
     if (recorded == value)
         scenario_equal(o);
@@ -309,7 +362,7 @@ static int read_final(struct op_log *l, const char *tier, struct err *e)
     struct frame_in *file = NULL;
     struct jsonin_stream *in = NULL;
     const struct jsonin_v *v;
-    int rc = scenario_file(l->s, "final_order.json", &file, e);
+    int rc = l->written ? -ENOENT : scenario_file(l->s, "final_order.json", &file, e);
     if (rc == -ENOENT) {
         l->came.count = 0;
         return 0;

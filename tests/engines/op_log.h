@@ -5,6 +5,8 @@
 
 #include "tests/engines/scenario.h"
 
+/* Where the scenario says "writes", each comparison writes its line of ops.jsonl instead. */
+
 struct op_log;
 
 struct op_log_opts {

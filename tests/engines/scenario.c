@@ -32,6 +32,16 @@ int scenario_file(const struct scenario *s, const char *file, struct frame_in **
     return rc ? rc : frame_in_open(out, path, NULL, e);
 }
 
+int scenario_create(const struct scenario *s, const char *file, FILE **out, struct err *e)
+{
+    char path[PATH_BYTES];
+    const int len = snprintf(path, PATH_BYTES, "%s/%s", s->folder, file);
+    if (len < 0 || len >= PATH_BYTES)
+        return err_set(e, -ENAMETOOLONG, ERR_INPUT, s->folder, "the path is too long");
+    *out = fopen(path, "w");
+    return *out ? 0 : err_set(e, -errno, ERR_OUTPUT, path, "cannot be written");
+}
+
 /* One row; its ids are appended to s->ids at *used. */
 static int read_row(struct scenario *s, struct scenario_row *r, const struct jsonin_v *v,
                     uint64_t *used)

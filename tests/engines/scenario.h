@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "kvgen/cache/cache.h"
 #include "lib/base/err.h"
@@ -27,6 +28,7 @@ struct scenario {
     struct scenario_row *row;
     uint64_t rows;
     uint64_t *ids; /* of all rows */
+    bool writes;   /* what comes out is written where the truth would be, and not compared */
 };
 
 /* Reads config.json and input.jsonl. 0, or a negative errno with *e. folder stays the caller's. */
@@ -41,6 +43,9 @@ const char *scenario_text(const struct scenario *s, const char *path, const char
 
 /* Opens FOLDER/file, or FOLDER/file.zst where only that is there. 0 or a negative errno. */
 int scenario_file(const struct scenario *s, const char *file, struct frame_in **out, struct err *e);
+
+/* Creates FOLDER/file; the caller closes it. 0 or a negative errno. */
+int scenario_create(const struct scenario *s, const char *file, FILE **out, struct err *e);
 
 /* The pieces of a row's chain: an id for each id_tokens tokens, then the answer, which is the row's
  * own. own_tail: so is a last id that is not whole; else its tokens are the first ones of that id.

@@ -5,24 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/cache/id_table.h"
 #include "kvgen/cache/vllm.h"
-#include "kvgen/cache/vllm_host.h"
 #include "kvgen/cache/vllm_offload.h"
+#include "kvgen/serve/decisions.h"
 #include "kvgen/serve/scheduler.h"
 #include "lib/json/jsontree.h"
 #include "tests/engines/record.h"
 
-/* How a block is called: h<id>, or r<row>.b<block>, with @g<group> where there are several. */
-struct block_name {
-    bool is_id;
-    uint64_t id, row, block;
-    uint32_t group;
-};
-
 /* A transfer under way. */
 struct job {
-    uint64_t id, number; /* the cache's, and the recording's */
+    uint64_t id;
     enum kv_transfer_kind kind;
     struct serve_request *request;
     int64_t begun, due; /* steps: in which it began, and whose output says that it is done */
@@ -34,12 +26,6 @@ static bool is_with_gpu(const struct job *j)
     return j->kind == KV_STORE || j->kind == KV_LOAD;
 }
 
-/* An entry [row,[names...]] that more names may follow; compact: [row,names]. */
-struct entry {
-    const struct kv_request *request; /* NULL: none is open */
-    uint64_t names;
-};
-
 struct drive {
     const struct scenario *s;
     struct scenario_outcome *o;
@@ -47,202 +33,28 @@ struct drive {
     struct kv_below *below; /* the cache's; NULL: there is none */
     const struct kv_cache_ops *ops;
     struct scheduler *scheduler;
+    struct decisions *decisions;
     struct serve_request *request; /* by row */
     struct chain_piece *pieces;
-    struct record now, recorded;
-    struct id_table keys;    /* of blocks */
-    struct block_name *name; /* by number of the key */
-    uint64_t names_cap;
-    uint32_t groups;
-    bool compact, async, connected;
+    struct decision_line recorded;
+    FILE *written; /* what comes out, in place of a comparison */
+    bool async, connected, failed;
     int64_t t, load_steps, store_steps;
     struct job *job;
-    uint64_t jobs, jobs_cap, numbers, tier_numbers;
-    struct entry open[RECORD_KEYS]; /* of lists by request */
-    uint64_t cached;                /* compact: blocks that became cached */
-    struct record freed;            /* names of the call that frees blocks, under RECORD_FR */
-    uint64_t freed_empty, freed_cached, freed_in_use;
-    bool freeing, failed;
+    uint64_t jobs, jobs_cap;
 };
 
-/* ---- names ---- */
-
-static int add_names(struct drive *d, uint64_t row, uint64_t block_tokens, uint64_t id_tokens)
-{
-    const struct scenario_row *r = &d->s->row[row];
-    const uint64_t blocks = (r->input_tokens + r->output_tokens) / block_tokens;
-    for (uint32_t g = 0; g < d->groups; g++) {
-        struct chain_walk w = {.chain = &d->request[row].kv.chain, .key = chain_root(g)};
-        for (uint64_t b = 0; b < blocks; b++) {
-            const uint64_t key = chain_key(&w, (b + 1) * block_tokens);
-            if (id_table_find(&d->keys, key) != ID_NONE)
-                continue;
-            if (id_table_reserve(&d->keys, 1))
-                return -ENOMEM;
-            if (d->names_cap < d->keys.cap) {
-                struct block_name *grown = realloc(d->name, d->keys.cap * sizeof(*grown));
-                if (!grown)
-                    return -ENOMEM;
-                d->name = grown;
-                d->names_cap = d->keys.cap;
-            }
-            const uint64_t id = b * block_tokens / id_tokens;
-            const bool is_id = (id + 1) * id_tokens <= r->input_tokens;
-            d->name[id_table_add(&d->keys, key)] =
-                (struct block_name){is_id, is_id ? r->ids[id] : 0, row, b, g};
-        }
-    }
-    return 0;
-}
-
-static void add_name(const struct drive *d, struct record *to, enum record_key k, uint64_t key,
-                     const char *mark)
-{
-    const uint32_t n = id_table_find(&d->keys, key);
-    char group[16] = "";
-    record_comma(to, k);
-    if (n == ID_NONE) {
-        record_add(to, k, "\"?\"");
-        return;
-    }
-    const struct block_name *b = &d->name[n];
-    if (d->groups > 1)
-        snprintf(group, sizeof(group), "@g%u", b->group);
-    if (b->is_id)
-        record_add(to, k, "\"h%llu%s%s\"", (unsigned long long)b->id, group, mark);
-    else
-        record_add(to, k, "\"r%llu.b%llu%s%s\"", (unsigned long long)b->row,
-                   (unsigned long long)b->block, group, mark);
-}
-
-/* ---- what the cache says ---- */
-
-/* Ends the entry of one call that frees blocks. */
-static void end_freeing(struct drive *d)
-{
-    if (!d->freeing)
-        return;
-    d->freeing = false;
-    const struct record_text *names = &d->freed.key[RECORD_FR];
-    record_comma(&d->now, RECORD_FR);
-    record_add(&d->now, RECORD_FR, "[%llu,", (unsigned long long)d->freed_empty);
-    if (d->compact)
-        record_add(&d->now, RECORD_FR, "%llu", (unsigned long long)d->freed_cached);
-    else
-        record_add(&d->now, RECORD_FR, "[%.*s]", (int)names->len, names->len ? names->text : "");
-    record_add(&d->now, RECORD_FR, ",%llu]", (unsigned long long)d->freed_in_use);
-}
-
-static void close_entry(struct drive *d, enum record_key k)
-{
-    struct entry *e = &d->open[k];
-    if (e->request && d->compact)
-        record_add(&d->now, k, "%llu]", (unsigned long long)e->names);
-    else if (e->request)
-        record_add(&d->now, k, "]]");
-    *e = (struct entry){0};
-}
-
-/* A name in the entry of its request. */
-static void add_to_entry(struct drive *d, enum record_key k, const struct kv_event *ev)
-{
-    struct entry *e = &d->open[k];
-    if (e->request != ev->request) {
-        close_entry(d, k);
-        e->request = ev->request;
-        record_comma(&d->now, k);
-        record_add(&d->now, k, d->compact ? "[%u," : "[%u,[", ev->request->number);
-    }
-    e->names++;
-    if (!d->compact)
-        add_name(d, &d->now, k, ev->key, "");
-}
-
-static void add_asked(struct drive *d, const struct kv_event *e, const char *answer)
-{
-    record_comma(&d->now, RECORD_TQ);
-    record_add(&d->now, RECORD_TQ, "[%u", e->request->number);
-    add_name(d, &d->now, RECORD_TQ, e->key, "");
-    record_add(&d->now, RECORD_TQ, ",\"%s\"]", answer);
-}
-
-static void add_freed(struct drive *d, const struct kv_event *e)
-{
-    switch (e->kind) {
-    case KV_FREEING:
-        end_freeing(d);
-        d->freeing = true;
-        d->freed_empty = d->freed_cached = d->freed_in_use = 0;
-        record_clear(&d->freed);
-        break;
-    case KV_FREED_EMPTY:
-        d->freed_empty++;
-        break;
-    case KV_FREED_IN_USE:
-        d->freed_in_use++;
-        break;
-    default:
-        d->freed_cached++;
-        add_name(d, &d->freed, RECORD_FR, e->key, "");
-    }
-}
+/* ---- what cache and scheduler say ---- */
 
 static void on_event(void *ctx, const struct kv_event *e)
 {
     struct drive *d = ctx;
-    switch (e->kind) {
-    case KV_CACHED:
-        if (d->compact)
-            d->cached++;
-        else
-            add_name(d, &d->now, RECORD_GC, e->key, "");
-        break;
-    case KV_DROPPED:
-        if (e->tier != TRACE_STORAGE)
-            add_name(d, &d->now, e->tier == TRACE_GPU ? RECORD_GEV : RECORD_CEV, e->key,
-                     e->twin ? "*" : "");
-        break;
-    case KV_FREEING:
-    case KV_FREED_EMPTY:
-    case KV_FREED_IN_USE:
-    case KV_FREED:
-        add_freed(d, e);
-        break;
-    case KV_KNOWN:
-        add_to_entry(d, RECORD_STSKIP, e);
-        break;
-    case KV_REFUSED:
-        add_to_entry(d, RECORD_STFAIL, e);
-        break;
-    case KV_ASKED:
-        add_asked(d, e, "RETRY");
-        break;
-    case KV_HIT:
-        add_asked(d, e, "HIT");
-        break;
-    case KV_MISS:
-        add_asked(d, e, "MISS");
-        break;
-    case KV_PROMOTED:
-        add_to_entry(d, RECORD_PROMO, e);
-        close_entry(d, RECORD_PROMO);
-        break;
-    case KV_NOT_PROMOTED:
-        add_to_entry(d, RECORD_PROMOFAIL, e);
-        close_entry(d, RECORD_PROMOFAIL);
-        break;
-    default:
-        break;
-    }
+    decisions_event(d->decisions, e);
 }
 
 static void on_transfer(void *ctx, const struct kv_transfer *t)
 {
     struct drive *d = ctx;
-    static const enum record_key keys[] = {[KV_STORE] = RECORD_ST,
-                                           [KV_LOAD] = RECORD_LD,
-                                           [KV_PROMOTE] = RECORD_TL,
-                                           [KV_WRITE] = RECORD_TS};
     if (d->jobs == d->jobs_cap) {
         struct job *grown = realloc(d->job, (2 * d->jobs_cap + 64) * sizeof(*grown));
         if (!grown) {
@@ -252,95 +64,52 @@ static void on_transfer(void *ctx, const struct kv_transfer *t)
         d->job = grown;
         d->jobs_cap = 2 * d->jobs_cap + 64;
     }
-    const enum record_key k = keys[t->kind];
     struct job *j = &d->job[d->jobs++];
     *j = (struct job){.id = t->id, .kind = t->kind, .begun = d->t};
-    const bool gpu = is_with_gpu(j);
-    j->number = gpu ? d->numbers++ : d->tier_numbers++;
     j->request = t->request ? &d->request[t->request->number] : NULL;
     j->due = d->t + (t->kind == KV_STORE ? d->store_steps : t->in_step ? 0 : d->load_steps);
-    record_comma(&d->now, k);
-    record_add(&d->now, k, gpu ? "[%llu,%u,[" : "[0,%llu,[", (unsigned long long)j->number,
-               t->request ? t->request->number : 0);
-    for (uint64_t i = 0; i < t->count; i++)
-        add_name(d, &d->now, k, t->keys[i], "");
-    record_add(&d->now, k, t->in_step ? "],\"sync\"]" : "]]");
+    decisions_transfer(d->decisions, t);
 }
 
 static void on_flush(void *ctx, uint64_t id)
 {
     struct drive *d = ctx;
-    for (uint64_t i = 0; i < d->jobs; i++) {
-        if (d->job[i].id != id)
-            continue;
-        d->job[i].due = d->t;
-        record_comma(&d->now, RECORD_FLUSH);
-        record_add(&d->now, RECORD_FLUSH, "%llu", (unsigned long long)d->job[i].number);
-    }
+    for (uint64_t i = 0; i < d->jobs; i++)
+        if (d->job[i].id == id)
+            d->job[i].due = d->t;
+    decisions_flush(d->decisions, id);
 }
-
-/* ---- what the scheduler says ---- */
 
 static void on_looked_up(void *ctx, const struct serve_request *r, enum kv_look answer,
                          const struct kv_found *found)
 {
-    struct drive *d = ctx;
-    if (!d->connected)
-        return;
-    record_comma(&d->now, RECORD_XQ);
-    record_add(&d->now, RECORD_XQ, "[%u,%llu,", r->kv.number,
-               (unsigned long long)found->tokens[TRACE_GPU]);
-    if (answer == KV_FOUND)
-        record_add(&d->now, RECORD_XQ, "%llu]",
-                   (unsigned long long)(found->tokens[TRACE_CPU] + found->tokens[TRACE_STORAGE]));
-    else
-        record_add(&d->now, RECORD_XQ, answer == KV_OWN_TRANSFERS ? "\"busy\"]" : "\"defer\"]");
+    const struct drive *d = ctx;
+    decisions_looked_up(d->decisions, r, answer, found);
 }
 
 static void on_admitted(void *ctx, const struct serve_request *r, enum admission_kind kind,
                         const struct kv_found *found)
 {
-    struct drive *d = ctx;
-    static const char *const kinds[] = {[ADMITTED_NEW] = "new",
-                                        [ADMITTED_AGAIN] = "resume",
-                                        [ADMITTED_TO_LOAD] = "load",
-                                        [ADMITTED_LOADED] = "loaded"};
-    record_comma(&d->now, RECORD_ADM);
-    record_add(&d->now, RECORD_ADM, "[%u,\"%s\",%llu,%llu,%llu]", r->kv.number, kinds[kind],
-               (unsigned long long)found->tokens[TRACE_GPU],
-               (unsigned long long)(found->tokens[TRACE_CPU] + found->tokens[TRACE_STORAGE]),
-               (unsigned long long)r->kv.computed_tokens);
+    const struct drive *d = ctx;
+    decisions_admitted(d->decisions, r, kind, found);
 }
 
 static void on_refused(void *ctx, const struct serve_request *r, bool running)
 {
-    struct drive *d = ctx;
-    record_comma(&d->now, RECORD_NOFIT);
-    record_add(&d->now, RECORD_NOFIT, "[%u,\"%s\",%llu]", r->kv.number, running ? "r" : "w",
-               (unsigned long long)d->ops->room_free(d->cache));
+    const struct drive *d = ctx;
+    decisions_refused(d->decisions, r, running, d->ops->room_free(d->cache));
 }
 
 static void on_preempted(void *ctx, const struct serve_request *r)
 {
-    struct drive *d = ctx;
-    record_comma(&d->now, RECORD_PRE);
-    record_add(&d->now, RECORD_PRE, "[%u,%llu,%llu]", r->kv.number,
-               (unsigned long long)r->kv.computed_tokens, (unsigned long long)r->outputs);
-}
-
-static void add_number(struct drive *d, enum record_key k, uint64_t n)
-{
-    record_comma(&d->now, k);
-    record_add(&d->now, k, "%llu", (unsigned long long)n);
+    const struct drive *d = ctx;
+    decisions_preempted(d->decisions, r);
 }
 
 static void on_output(void *ctx, const struct serve_request *r)
 {
-    struct drive *d = ctx;
-    if (r->outputs == 1)
-        add_number(d, RECORD_FIRST, r->kv.number);
-    if (r->state == SERVE_DONE)
-        add_number(d, RECORD_FIN, r->kv.number);
+    const struct drive *d = ctx;
+    decisions_output(d->decisions, r);
 }
 
 static void on_gone(void *ctx, struct serve_request *r)
@@ -351,30 +120,6 @@ static void on_gone(void *ctx, struct serve_request *r)
 
 /* ---- a step ---- */
 
-static void add_step(struct drive *d, const struct step *step)
-{
-    for (uint64_t i = 0; i < step->parts; i++) {
-        const struct step_part *p = &step->part[i];
-        if (d->compact && p->tokens == 1 && p->before >= p->request->kv.prompt_tokens) {
-            add_number(d, RECORD_DEC, p->request->kv.number);
-            continue;
-        }
-        record_comma(&d->now, RECORD_SCH);
-        record_add(&d->now, RECORD_SCH, "[%u,%llu,%llu]", p->request->kv.number,
-                   (unsigned long long)p->tokens, (unsigned long long)p->before);
-    }
-    add_number(d, RECORD_FREE, d->ops->room_free(d->cache));
-    add_number(d, RECORD_RUN, scheduler_running(d->scheduler));
-    uint64_t waiting = 0;
-    for (const struct serve_request *r = scheduler_waiting(d->scheduler); r; r = r->next, waiting++)
-        if (!d->compact)
-            add_number(d, RECORD_WAIT, r->kv.number);
-    if (d->compact)
-        add_number(d, RECORD_WAIT, waiting);
-    for (const struct serve_request *r = scheduler_holding(d->scheduler); r; r = r->next)
-        add_number(d, RECORD_HOLD, r->kv.number);
-}
-
 /* The transfers of one side (with the GPU, or below it) that are due are done. */
 static void finish_jobs(struct drive *d, bool gpu)
 {
@@ -382,11 +127,10 @@ static void finish_jobs(struct drive *d, bool gpu)
         const struct job j = d->job[i]; /* the cache may begin others, which moves the list */
         if (is_with_gpu(&j) != gpu || (gpu ? !j.reported : j.begun >= d->t))
             continue;
-        if (!gpu) {
-            record_comma(&d->now, RECORD_TD);
-            record_add(&d->now, RECORD_TD, "[0,%llu,true]", (unsigned long long)j.number);
-        }
+        if (!gpu)
+            decisions_transfer_done(d->decisions, j.id);
         d->job[i].done = true;
+        decisions_transfer_over(d->decisions, j.id);
         d->ops->transfer_done(d->cache, j.id);
         if (j.kind == KV_LOAD && j.request->state == SERVE_LOADING)
             scheduler_loaded(d->scheduler, j.request);
@@ -406,40 +150,8 @@ static void report_jobs(struct drive *d)
         if (!is_with_gpu(j) || j->reported || j->due > d->t)
             continue;
         j->reported = true;
-        record_comma(&d->now, RECORD_XD);
-        record_add(&d->now, RECORD_XD, "[%llu,\"%c\"]", (unsigned long long)j->number,
-                   j->kind == KV_STORE ? 's' : 'l');
+        decisions_transfer_done(d->decisions, j->id);
     }
-}
-
-static void end_lists(struct drive *d)
-{
-    end_freeing(d);
-    for (int k = 0; k < RECORD_KEYS; k++)
-        close_entry(d, (enum record_key)k);
-    if (d->compact && d->cached)
-        add_number(d, RECORD_GC, d->cached);
-    d->cached = 0;
-}
-
-/* Chunks in host memory; of ARC its four lists and its target. */
-static void add_host(struct drive *d)
-{
-    struct vllm_host_counts n;
-    if (!d->below)
-        return;
-    vllm_offload_count(d->below, &n);
-    if (!n.arc) {
-        add_number(d, RECORD_CPU, n.chunks);
-        return;
-    }
-    for (int i = 0; i < 4; i++)
-        add_number(d, RECORD_CPU, n.list[i]);
-    char text[40];
-    int len = snprintf(text, sizeof(text), "%.6f", n.target); /* as it was rounded there */
-    while (text[len - 1] == '0')
-        len--;
-    record_add(&d->now, RECORD_CPU, ",%.*s", text[len - 1] == '.' ? len - 1 : len, text);
 }
 
 /* One step. Asynchronous: the outputs of the step before (in *last) are told after its schedule;
@@ -452,7 +164,7 @@ static int run_step(struct drive *d, struct step *last, struct err *e)
     if (has_work) {
         if (scheduler_schedule(d->scheduler, &step))
             return err_nomem(e, "a step");
-        add_step(d, &step);
+        decisions_step(d->decisions, &step, d->scheduler, d->ops->room_free(d->cache));
     }
     const struct step outputs = d->async ? *last : step;
     *last = step;
@@ -463,10 +175,8 @@ static int run_step(struct drive *d, struct step *last, struct err *e)
     finish_jobs(d, true);
     if (d->async)
         report_jobs(d);
-    add_number(d, RECORD_FREE_END, d->ops->room_free(d->cache));
-    add_host(d);
-    end_lists(d);
-    return d->failed || d->now.failed ? err_nomem(e, "a step") : 0;
+    decisions_end(d->decisions, d->below, d->ops->room_free(d->cache));
+    return d->failed || decisions_failed(d->decisions) ? err_nomem(e, "a step") : 0;
 }
 
 /* Without an arrival there is a next step. */
@@ -475,7 +185,41 @@ static bool goes_on(const struct drive *d, const struct step *last)
     return scheduler_has_work(d->scheduler) || (d->async && last->number);
 }
 
-/* Steps until all rows are served, each held against its line of the recording. */
+/* The next recorded step, held against what came out. 1; 0: it was another one; or a negative errno
+ * with *e. */
+static int compare_step(struct drive *d, struct jsonin_stream *in, struct err *e)
+{
+    const struct jsonin_v *line;
+    const int rc = jsonin_stream_next(in, &line, e);
+    int64_t t = -1;
+    if (rc < 0)
+        return rc;
+    if (rc)
+        jsonin_i64(jsonin_get(line, "t"), &t);
+    d->o->steps++;
+    if (t != d->t) {
+        scenario_differs(d->o, "step %lld took place, the recording has step %lld", (long long)d->t,
+                         (long long)t);
+        return 0;
+    }
+    record_read(&d->recorded, line);
+    record_compare(&d->recorded, decisions_line(d->decisions), d->t, d->o);
+    return 1;
+}
+
+/* The same where there is no recording: it is written. */
+static int write_step(struct drive *d, struct err *e)
+{
+    struct decision_line *l = decisions_line(d->decisions);
+    const struct decision_text *text = decision_line_text(l, d->t, decisions_lone(d->decisions));
+    if (!text)
+        return err_nomem(e, "a step");
+    d->o->steps++;
+    fwrite(text->text, 1, text->len, d->written);
+    return 1;
+}
+
+/* Steps until all rows are served. in: the recording; NULL: they are written. */
 static int run_steps(struct drive *d, struct jsonin_stream *in, struct err *e)
 {
     const struct jsonin_v *line;
@@ -486,32 +230,20 @@ static int run_steps(struct drive *d, struct jsonin_stream *in, struct err *e)
     while (row < d->s->rows || goes_on(d, &last)) {
         if (!goes_on(d, &last) && d->s->row[row].timestamp > d->t)
             d->t = d->s->row[row].timestamp;
-        record_clear(&d->now);
+        decision_line_clear(decisions_line(d->decisions));
         for (; row < d->s->rows && d->s->row[row].timestamp <= d->t; row++) {
-            add_number(d, RECORD_ARR, row);
+            decisions_arrived(d->decisions, &d->request[row].kv);
             if (scheduler_add(d->scheduler, &d->request[row]))
                 return err_nomem(e, "a request");
         }
         rc = run_step(d, &last, e);
-        if (rc)
+        if (!rc)
+            rc = in ? compare_step(d, in, e) : write_step(d, e);
+        if (rc <= 0)
             return rc;
-        rc = jsonin_stream_next(in, &line, e);
-        if (rc < 0)
-            return rc;
-        int64_t t = -1;
-        if (rc)
-            jsonin_i64(jsonin_get(line, "t"), &t);
-        d->o->steps++;
-        if (t != d->t) {
-            scenario_differs(d->o, "step %lld took place, the recording has step %lld",
-                             (long long)d->t, (long long)t);
-            return 0;
-        }
-        record_read(&d->recorded, line);
-        record_compare(&d->recorded, &d->now, d->t, d->o);
         d->t++;
     }
-    rc = jsonin_stream_next(in, &line, e);
+    rc = in ? jsonin_stream_next(in, &line, e) : 0;
     if (rc > 0)
         scenario_differs(d->o, "the simulation ends before step %lld, the recording does not",
                          (long long)d->t);
@@ -595,7 +327,7 @@ static int open_below(const struct scenario *s, struct vllm_opts *o, const struc
     return o->below ? 0 : err_nomem(e, "the connector");
 }
 
-static int make_requests(struct drive *d, uint64_t block_tokens, uint64_t id_tokens, struct err *e)
+static int make_requests(struct drive *d, uint64_t id_tokens, struct err *e)
 {
     const struct scenario *s = d->s;
     uint64_t pieces = 0;
@@ -617,7 +349,8 @@ static int make_requests(struct drive *d, uint64_t block_tokens, uint64_t id_tok
         q->kv.max_offload_tokens = r->max_offload_tokens;
         q->output_tokens = r->output_tokens;
         q->priority = r->priority;
-        if (add_names(d, i, block_tokens, id_tokens))
+        const struct decisions_ids ids = {r->ids, r->id_count, id_tokens};
+        if (decisions_name(d->decisions, &q->kv, &ids))
             return err_nomem(e, "names");
     }
     return 0;
@@ -636,8 +369,15 @@ static int open_engine(struct drive *d, struct err *e)
     int rc = read_groups(s, &o, e);
     if (rc)
         return rc;
-    d->groups = o.groups;
-    rc = make_requests(d, block_tokens, scenario_u64(s, "tokens_per_hash_id", block_tokens), e);
+    const struct decisions_opts dopts = {.block_tokens = block_tokens,
+                                         .groups = o.groups,
+                                         .compact =
+                                             !strcmp(scenario_text(s, "detail", "full"), "compact"),
+                                         .connected = d->connected};
+    d->decisions = decisions_create(&dopts);
+    if (!d->decisions)
+        return err_nomem(e, "names");
+    rc = make_requests(d, scenario_u64(s, "tokens_per_hash_id", block_tokens), e);
     if (rc)
         return rc;
     const struct kv_listener l = {d, on_event, on_transfer, on_flush};
@@ -658,27 +398,27 @@ int drive_vllm(const struct scenario *s, struct scenario_outcome *o, struct err 
     struct drive d = {.s = s, .o = o};
     struct frame_in *file = NULL;
     struct jsonin_stream *in = NULL;
-    d.compact = !strcmp(scenario_text(s, "detail", "full"), "compact");
     d.connected = jsonin_get(jsonin_root(s->config), "connector");
     d.load_steps = (int64_t)scenario_u64(s, "load_latency_steps", 1);
     d.store_steps = (int64_t)scenario_u64(s, "store_latency_steps", 1);
     int rc = open_engine(&d, e);
-    if (!rc)
+    if (!rc && s->writes)
+        rc = scenario_create(s, "steps.jsonl", &d.written, e);
+    if (!rc && !s->writes)
         rc = scenario_file(s, "steps.jsonl", &file, e);
-    if (!rc)
+    if (!rc && file)
         rc = jsonin_stream_open(&in, file, 1 << 26, e);
     if (!rc)
         rc = run_steps(&d, in, e);
+    if (d.written && fclose(d.written) && !rc)
+        rc = err_set(e, -EIO, ERR_OUTPUT, s->folder, "steps.jsonl cannot be written");
     jsonin_stream_close(in);
     frame_in_close(file);
     scheduler_free(d.scheduler);
     if (d.cache)
         d.ops->free(d.cache);
-    record_release(&d.now);
-    record_release(&d.recorded);
-    record_release(&d.freed);
-    id_table_free(&d.keys);
-    free(d.name);
+    decisions_free(d.decisions);
+    decision_line_free(&d.recorded);
     free(d.job);
     free(d.pieces);
     free(d.request);

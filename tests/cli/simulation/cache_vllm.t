@@ -49,7 +49,7 @@ refused "a rate without an engine" '--prefill-rate: needs --cache' --prefill-rat
 refused "a rate that no GPU has" '--prefill-rate: .* ms is not between' --cache vllm --prefill-rate 1e9@2k
 refused "files without host memory" 'files below host memory' --cache vllm --cpu-mem 0
 refused "a threshold with files" 'store_threshold only without files' --cache vllm:store_threshold=2
-refused "a model with windows" 'layers with a window' --cache vllm --model "$DATA/models/gemma-2-9b.json"
+refused "a model with a state" 'layers with a state' --cache vllm --params 1e9 --model "$DATA/models/jamba-v0.1.json"
 refused "the benchmark" 'does not apply with --compat mlperf' --cache vllm --compat mlperf
 
 # ---- what a measured rate says ----

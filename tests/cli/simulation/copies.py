@@ -174,8 +174,11 @@ def config(draw, data):
         settings += [text for text in ("async_scheduling=no", "scheduling_policy=priority",
                                        "scheduler_reserve_full_isl=no") if draw.random() < 0.3]
     args[1] += ":" + ",".join(settings)
+    model = ["-m", "tiny-1b", "--params", "1e9"]
+    if engine == "vllm" and draw.random() < 0.3:  # groups of layers
+        model = ["-m", f"{data}/models/{draw.choice(['gpt-oss-120b', 'gemma-3-27b'])}.json"]
     args += ["--gpu-mem", draw.choice(["1GiB", "2GiB", "4GiB"]), "--cpu-mem", tiers[0], "--storage-capacity", tiers[1],
-             "-m", "tiny-1b", "--params", "1e9", "--seed", str(draw.randrange(10**6))]
+             *model, "--seed", str(draw.randrange(10**6))]
     if tiers[1] != "none" and draw.random() < 0.5:
         args += ["--tier-model", "2=" + draw.choice(["nvme-gen4", "read:200MB/s,write:100MB/s,lat:1ms"])]
     source = draw.choice(["users"] * 3 + FILES)

@@ -31,6 +31,25 @@ is "equal variants are simulated once" "$(json "$TMP/told.json" '.worth.variants
 worth --users 3 --max-requests 10 --duration 0 --gpu-mem 0 --cpu-mem 60 --storage-capacity none
 is "a run without GPU memory" "$(json "$TMP/told.json" '.worth.variants[].name')" "all tiers without Tier-1"
 
+# ---- an engine's cache ----
+
+for cache in vllm lmcache sglang copies; do
+    told "$BIN/kvgen" -o none --worth --summary "$TMP/told.json" --gpu-profile h100 --cache $cache --model tiny-1b \
+        --params 1e9 --users 6 --max-requests 40 --duration 0 --gpu-mem 1GiB --cpu-mem 2GiB --storage-capacity 20GiB --tier-model 2=nvme-gen4
+    case $cache in
+    copies) names="all tiers without Tier-1 without Tier-2 GPU memory only no cache" ;;
+    *) names="all tiers without Tier-2 GPU memory only no cache" ;;
+    esac
+    is "$cache: what it runs" "$(json "$TMP/told.json" '.worth.variants[].name')" "$names"
+    is "$cache: the same requests" \
+        "$(json "$TMP/told.json" '[.worth.variants[] | [.requests, .input_tokens]] | unique | length')" 1
+    is "$cache: with all tiers they come out as in the run itself" \
+        "$(json "$TMP/told.json" '.worth.variants[0].first_token_ms.all')" "$(json "$TMP/told.json" '.prefill.first_token_ms.all')"
+    ok "$cache: GPU time is saved" test "$(json "$TMP/told.json" '.worth.variants[0].saved_gpu_s > 0')" = true
+    is "$cache: nothing is saved without a cache" "$(json "$TMP/told.json" '.worth.variants[-1].saved_gpu_s')" 0
+done
+ok "files can be all that is below" grep -q '^  without Tier-1' "$TMP/err"
+
 # ---- gain, no gain, worse ----
 
 set -- --users 8 --max-requests 120 --duration 0 --input-len 8000 --disable-prefix-caching

@@ -35,7 +35,7 @@ static void test_a_turn_begins_with_the_one_before(void **state)
     (void)state;
     const int64_t prompts[] = {5, 9};
     const struct workload w = {.prompt_tokens = prompts, .prompts = 2};
-    struct prompts *p = prompts_create(&w, true);
+    struct prompts *p = prompts_create(&w, true, false);
     struct prompt first, second, other;
     struct request r = turn_of(1, 1, 1);
     assert_int_equal(prompts_take(p, &r, 20, &first), 0);
@@ -66,7 +66,7 @@ static void test_blocks_by_their_names(void **state)
     (void)state;
     const struct workload w = {.prompts = 0};
     const uint64_t ids[] = {10, 11, 12};
-    struct prompts *p = prompts_create(&w, true);
+    struct prompts *p = prompts_create(&w, true, false);
     struct prompt a, b;
     struct request r = {.number = 1,
                         .prompt = -1,
@@ -92,7 +92,7 @@ static void test_conversations_are_forgotten(void **state)
 {
     (void)state;
     const struct workload w = {.prompts = 0};
-    struct prompts *p = prompts_create(&w, false);
+    struct prompts *p = prompts_create(&w, false, false);
     struct prompt q;
     for (uint64_t i = 0; i <= PROMPTS_CONVERSATIONS; i++) {
         struct request r = turn_of(i + 1, 1, -1);
