@@ -35,7 +35,8 @@ is "a run without GPU memory" "$(json "$TMP/told.json" '.worth.variants[].name')
 
 for cache in vllm lmcache sglang copies; do
     told "$BIN/kvgen" -o none --worth --summary "$TMP/told.json" --gpu-profile h100 --cache $cache --model tiny-1b \
-        --params 1e9 --users 6 --max-requests 40 --duration 0 --gpu-mem 1GiB --cpu-mem 2GiB --storage-capacity 20GiB --tier-model 2=nvme-gen4
+        --params 1e9 --users 6 --max-requests 40 --duration 0 --gpu-mem 1GiB --cpu-mem 2GiB --storage-capacity 20GiB \
+        --tier-model 2=nvme-gen4
     case $cache in
     copies) names="all tiers without Tier-1 without Tier-2 GPU memory only no cache" ;;
     *) names="all tiers without Tier-2 GPU memory only no cache" ;;

@@ -396,9 +396,10 @@ static int row(struct window *w, int64_t time_ns, enum trace_op op, enum trace_t
                uint64_t key)
 {
     static const struct request request = {.number = 1, .arrival_ns = 95 * S};
-    const struct sim_row r = {.time_ns = time_ns,
-                              .request = &request,
-                              .what = {.op = op, .tier = tier, .size = 10, .id = ident_chain(key)}};
+    const struct sim_row r = {
+        .time_ns = time_ns,
+        .request = &request,
+        .what = {.op = op, .tier = tier, .size = 10, .id = ident_chain(key, 0)}};
     return window_row(w, &r, NULL);
 }
 
@@ -423,8 +424,8 @@ static void test_a_window_folds_what_was_written_before(void **state)
     assert_true(ident_equal(told[0].op.id, ident_block(0)));
     assert_true(ident_equal(told[1].op.id, ident_block(1)));
     assert_true(ident_equal(told[2].op.id, ident_block(0)));
-    assert_true(ident_equal(told[3].op.id, ident_chain(9)));
-    assert_true(ident_equal(told[4].op.id, ident_chain(9)));
+    assert_true(ident_equal(told[3].op.id, ident_chain(9, 0)));
+    assert_true(ident_equal(told[4].op.id, ident_chain(9, 0)));
     assert_int_equal(told[5].op.op, TRACE_DELETE);
     assert_true(ident_equal(told[6].op.id, ident_block(1)));
     const struct window_stats *st = window_stats(w);
@@ -449,7 +450,7 @@ static void test_the_busiest_part_is_found(void **state)
                                   .what = {.op = TRACE_READ,
                                            .tier = TRACE_STORAGE,
                                            .size = rows[i].bytes,
-                                           .id = ident_chain(1)}};
+                                           .id = ident_chain(1, 0)}};
         assert_int_equal(window_load_row(&l, &r, NULL), 0);
     }
     assert_int_equal(window_busiest(&l, 5 * S, 29 * S, 3 * S), 10 * S); /* 5 + 7 */

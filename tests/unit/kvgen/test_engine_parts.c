@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "kvgen/serve/held_rows.h"
+#include "kvgen/serve/layer_groups.h"
 #include "kvgen/serve/prompts.h"
 #include "kvgen/serve/step_setup.h"
 #include "kvgen/serve/transfers.h"
@@ -322,9 +323,66 @@ static void test_what_weights_leave(void **state)
     assert_int_equal(step_setup_memory(&m, llama, &g, &one, &e), -EINVAL);
 }
 
+/* ---- groups of layers ---- */
+
+static struct model layers(uint32_t full, uint32_t windowed, uint32_t window)
+{
+    struct model m = {.id = "m", .layers = full + windowed, .full_layers = full};
+    const struct model_part all = {.kind = MODEL_KEYS_VALUES,
+                                   .caches = full,
+                                   .elements = 2048,
+                                   .heads = 8,
+                                   .type = MODEL_BFLOAT16};
+    struct model_part last = all;
+    last.caches = windowed;
+    last.window = window;
+    m.windowed_layers = windowed;
+    m.window = window;
+    if (full)
+        model_add(&m, &all);
+    if (windowed)
+        model_add(&m, &last);
+    return m;
+}
+
+static void test_layers_of_a_kind_fill_groups_of_one_size(void **state)
+{
+    (void)state;
+    struct layer_groups g;
+    struct err e = {0};
+    uint64_t bytes;
+    struct model m = layers(10, 52, 1024);
+    assert_int_equal(layer_groups_of(&g, &m, &e), 0);
+    assert_int_equal(g.groups, 7); /* 10 and 5 x 10, and 2 padded to 10 */
+    assert_int_equal(g.layers, 10);
+    assert_int_equal(g.window[0], 0);
+    assert_int_equal(g.window[1], 1024);
+    assert_int_equal(g.window[6], 1024);
+    assert_int_equal(layer_groups_bytes(&g, 16, &bytes), 0);
+    assert_int_equal(bytes, 16 * 10 * 2048 * 2);
+    m = layers(18, 18, 128);
+    assert_int_equal(layer_groups_of(&g, &m, &e), 0);
+    assert_int_equal(g.groups, 2);
+    m = layers(32, 0, 0);
+    assert_int_equal(layer_groups_of(&g, &m, &e), 0);
+    assert_int_equal(g.groups, 1);
+    assert_int_equal(layer_groups_bytes(&g, 16, &bytes), 0);
+    assert_int_equal(bytes, 16 * 32 * 2048 * 2);
+    m = layers(20, 21, 128); /* nearly as many: one group each, the smaller one padded */
+    assert_int_equal(layer_groups_of(&g, &m, &e), 0);
+    assert_int_equal(g.groups, 2);
+    assert_int_equal(g.layers, 21);
+    m = layers(1, 20, 128);
+    assert_int_equal(layer_groups_of(&g, &m, &e), -EINVAL);
+    m = layers(10, 10, 128);
+    m.state_layers = 3;
+    assert_int_equal(layer_groups_of(&g, &m, &e), -EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layers_of_a_kind_fill_groups_of_one_size),
         cmocka_unit_test(test_a_turn_begins_with_the_one_before),
         cmocka_unit_test(test_blocks_by_their_names),
         cmocka_unit_test(test_conversations_are_forgotten),
