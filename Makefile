@@ -7,6 +7,7 @@
 #   make faults     every allocation and system call fails once (FAULTS: options of tests/faults/sweep.py)
 #   make simulate   replays drawn from SEEDS (1000, or A:B), with faults and kills, against a model; JOBS at a time
 #   make install PREFIX= DESTDIR=               make static     a tarball that needs only glibc
+#   make install WITH_SETCAP=1  also gives kvtrace-trace its capability (kvtrace-trace(1)); needs root
 #   make completions  for bash, zsh and fish    make dist deb   a source tarball, a Debian package
 # BUILD=DIR builds elsewhere, WERROR=1 makes warnings errors, CUDA_HOME=none builds without CUDA.
 
@@ -27,7 +28,7 @@ lib/json  := jsoncut jsontree jsonin jsonout
 lib/facts := judge fact facts origin
 lib/conf  := keys value conf
 lib/model := model hf_fields hf_types hf_layers hf_state hf_keys hf_compute hf find
-lib/drive := drive_model share_server request_join request_groups
+lib/drive := drive_model share_server event_format ring_page block_events request_join request_groups
 lib/data  := data stream_avx2 stream_avx512
 lib/owner := card lease owner stem inventory journal inventory_files
 lib/io    := process_limits disk_map gap_list gap_line machine io uring psync target_facts target_layers target_guard target_files target_dir target_file target_device drive_log nvme
@@ -60,7 +61,7 @@ kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack k
 KVREPLAY_FOLDERS := kvreplay kvreplay/device kvreplay/sched kvreplay/many
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   evidence validity evidence_json summary
-kvreplay/device := others event_format ring_page block_trace row_join drive_rows drive_times residency cold origin
+kvreplay/device := others event_pipe trace_helper block_trace row_join drive_rows drive_times residency cold origin
 kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts doors results idle
 kvreplay/many  := totals collect pool
 
@@ -77,10 +78,15 @@ kvstat/answer := answer confirm conclusion view answer_plot answer_page answer_r
 KVPRECOND_FOLDERS := kvprecond
 kvprecond := kvprecond options plan fill_target fill remote_stream lane stream steady witness rounds run_progress report many
 
+# Beside kvreplay: reads the kernel's block events for a user who is not root, where it was given the right to.
+KVTRACE_TRACE_FOLDERS := kvtrace_trace
+kvtrace_trace := kvtrace_trace request rights
+
 PROGRAMS := kvgen kvreplay kvstat kvprecond
+HELPER   := kvtrace-trace
 # A script that runs the others of examples/, beside which it lies; in a bin/ it is a link to there.
 FRONT    := kvtrace
-MANPAGES := kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace.5 kvtrace.7
+MANPAGES := kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace-trace.1 kvtrace.5 kvtrace.7
 
 # ---- flags ----
 WARN := -Wall -Wextra -Wshadow -Wvla -Wformat=2 -Wundef -Wstrict-prototypes -Wmissing-prototypes \
@@ -152,9 +158,9 @@ LIB      := $(BUILD)/libkvtrace.a
 parts     = $(filter-out $(BUILD)/$(firstword $(1))/$(firstword $(1)).o,$(call objs,$(1)))
 COMPILE   = $(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(ISA) -MMD -MP -c -o $@ $<
 LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)
-BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS))
+BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS) $(HELPER))
 MPI_BINS := $(if $(filter yes,$(MPI)),$(BUILD)/bin/kvreplay-mpi $(BUILD)/bin/kvprecond-mpi)
-STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS))
+STATIC   := $(addprefix $(BUILD)/static/bin/,$(PROGRAMS) $(HELPER))
 # Files without their optional library: the tarball takes them, since these libraries would bring others. Every build has
 # them, so that a change which only such a build would not compile is seen.
 WITHOUT  := $(patsubst %,$(BUILD)/%_none.o,kvgen/record/live kvstat/report/xlsx lib/remote/s3 lib/io/nvme)
@@ -192,12 +198,14 @@ $(BUILD)/bin/kvgen: $(call objs,$(KVGEN_FOLDERS)) $(LIB)
 $(BUILD)/bin/kvreplay: $(call objs,$(KVREPLAY_FOLDERS)) $(LIB)
 $(BUILD)/bin/kvstat: $(call objs,$(KVSTAT_FOLDERS)) $(LIB)
 $(BUILD)/bin/kvprecond: $(call objs,$(KVPRECOND_FOLDERS)) $(LIB)
+$(BUILD)/bin/$(HELPER): $(call objs,$(KVTRACE_TRACE_FOLDERS)) $(LIB)
 # Objects that stand before the library's take the place of its own.
 without = $(patsubst $(BUILD)/$(1).o,$(BUILD)/$(1)_none.o,$(2))
 $(BUILD)/static/bin/kvgen: $(call without,kvgen/record/live,$(call objs,$(KVGEN_FOLDERS))) $(LIB)
 $(BUILD)/static/bin/kvreplay: $(call objs,$(KVREPLAY_FOLDERS)) $(BUILD)/lib/io/nvme_none.o $(BUILD)/lib/remote/s3_none.o $(LIB)
 $(BUILD)/static/bin/kvstat: $(call without,kvstat/report/xlsx,$(call objs,$(KVSTAT_FOLDERS))) $(LIB)
 $(BUILD)/static/bin/kvprecond: $(call objs,$(KVPRECOND_FOLDERS)) $(BUILD)/lib/remote/s3_none.o $(LIB)
+$(BUILD)/static/bin/$(HELPER): $(call objs,$(KVTRACE_TRACE_FOLDERS)) $(LIB)
 # The wrapper's own compiler is the one that all else is compiled with.
 WITH_MPI := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
 $(BUILD)/bin/kvreplay-mpi: $(call objs,$(KVREPLAY_FOLDERS)) $(addprefix $(BUILD)/,$(MPI_FILES:=.o)) $(LIB)
@@ -260,6 +268,7 @@ $(call of,kvgen) $(call of,caches): $(call parts,$(KVGEN_FOLDERS))
 $(call of,kvreplay): $(call parts,$(KVREPLAY_FOLDERS))
 $(call of,kvstat): $(call parts,$(KVSTAT_FOLDERS))
 $(call of,kvprecond): $(call parts,$(KVPRECOND_FOLDERS))
+$(call of,kvtrace_trace): $(call parts,$(KVTRACE_TRACE_FOLDERS))
 # Calls that a unit test answers itself, or lets fail.
 wrap = $(eval $(1:%=$(BUILD)/tests/unit/%): LDLIBS += $(2:%=-Wl,--wrap=%))
 $(call wrap,tier/test_storage_turns,io_open)
@@ -344,6 +353,7 @@ complete_as  = $(foreach p,$(PROGRAMS) $(FRONT),$(addprefix $(DESTDIR)$(PREFIX)/
 install: completions
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/kvtrace $(DESTDIR)$(PREFIX)/share/doc/kvtrace
 	install -m 755 $(BINS) $(wildcard $(MPI_BINS)) $(DESTDIR)$(PREFIX)/bin
+	$(if $(filter 1,$(WITH_SETCAP)),setcap cap_dac_override=ep $(DESTDIR)$(PREFIX)/bin/$(HELPER))
 	cp -R examples/. $(DESTDIR)$(PREFIX)/libexec/kvtrace
 	rm $(DESTDIR)$(PREFIX)/libexec/kvtrace/quickstart.sh # it builds from the sources
 	ln -sf ../libexec/kvtrace/$(FRONT) $(DESTDIR)$(PREFIX)/bin/$(FRONT)
@@ -355,7 +365,7 @@ install: completions
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
 	ln -s ../../../libexec/kvtrace $(DESTDIR)$(PREFIX)/share/doc/kvtrace/examples
 uninstall:
-	cd $(DESTDIR)$(PREFIX)/bin && rm -f $(PROGRAMS) $(notdir $(MPI_BINS)) $(FRONT)
+	cd $(DESTDIR)$(PREFIX)/bin && rm -f $(PROGRAMS) $(HELPER) $(notdir $(MPI_BINS)) $(FRONT)
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/kvtrace
 	for p in $(MANPAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/kvtrace
@@ -368,6 +378,8 @@ dist:
 
 # The same objects with the third-party libraries linked in: only glibc is dynamic.
 $(STATIC): LDLIBS := $(patsubst %,-l:lib%.a,zstd json-c uring yaml xxhash csv $(if $(filter yes,$(RESP)),hiredis) $(if $(filter yes,$(ZLIB)),z)) $(CUDART) -ldl -lrt -lm
+# What may have a right of root loads nothing but the C library.
+$(BUILD)/bin/$(HELPER) $(BUILD)/static/bin/$(HELPER): LDLIBS :=
 STATIC_NAME := kvtrace-$(VERSION)-$(ARCH)
 STATIC_DIR  := $(BUILD)/static/$(STATIC_NAME)
 static: completions $(STATIC)

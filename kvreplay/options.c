@@ -570,7 +570,8 @@ static const struct opt table[] = {
      .def = "no",
      .marks = NOT_NULL | PATH_ONLY,
      .help = "Record what the drive itself takes for each request (the kernel's block events; "
-             "needs root). yes: the run fails where that is not possible; auto: it says why."},
+             "needs root, or kvtrace-trace with its capability). yes: the run fails where that is "
+             "not possible; auto: it says why."},
     OPT_ROW_TIMEOUT(AT(timeout_ns), NOT_NULL | REMOTE_ONLY),
     OPT_ROW_RETRIES(AT(retries), NOT_NULL | REMOTE_ONLY),
     {.name = "verify",

@@ -1,6 +1,6 @@
-/* The kernel's own account of the requests at block devices: an instance of tracefs of our own, in
- * which issues and completions of some devices are recorded on the monotonic clock, and a thread
- * that reads and joins them. Needs the rights to use tracefs (root). */
+/* The kernel's own account of the requests at block devices: a thread that reads their issues and
+ * completions and joins them. Needs the rights to use tracefs (root), or kvtrace-trace, which has
+ * them. */
 #ifndef KVREPLAY_DEVICE_BLOCK_TRACE_H
 #define KVREPLAY_DEVICE_BLOCK_TRACE_H
 
@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/drive/block_events.h"
 #include "lib/drive/request_join.h"
 
 enum {
-    BLOCK_TRACE_DEVICES = 64,
     BLOCK_TRACE_NAME = 32
 };
 struct block_trace_device {
@@ -26,26 +26,18 @@ struct block_trace_sink {
     /* All that were completed before that time were given; INT64_MAX: no more come. */
     void (*until)(void *ctx, int64_t until_ns);
 };
-/* I/Os and calls of this process that io_uring could not begin at once, and gave to a thread that
- * may wait. */
-struct block_trace_workers {
-    bool known; /* the kernel has the event */
-    uint64_t reads, writes, calls;
-};
 struct block_trace_figures {
-    struct block_trace_workers workers;
-    struct request_counts counts;
-    uint64_t lost;   /* events that had no room in the kernel's buffers */
-    uint64_t broken; /* pages and events that could not be read */
-    int failed;      /* negative errno: the reading came to an end */
+    struct block_events_counts events;
+    struct request_counts requests;
+    int failed; /* negative errno: the reading came to an end */
 };
 
 /* The number of the disk of that name. 0 or negative errno. */
 int block_trace_number(const char *name, uint32_t *number);
 
 struct block_trace;
-/* Makes the instance, which records nothing yet. Class ERR_TARGET: -EPERM or -EACCES, not
- * permitted; -ENOENT, there is no tracefs or it lacks the events. */
+/* Makes ready for the recording. Class ERR_TARGET: -EPERM, not permitted, and what to do; others as
+ * of block_events_open and trace_helper_start. n: at most BLOCK_EVENTS_DEVICES. */
 int block_trace_open(struct block_trace **out, const struct block_trace_device *device, unsigned n,
                      const struct block_trace_sink *sink, struct err *e);
 /* Records from now on. 0 or negative errno with *e. */
@@ -54,7 +46,7 @@ int block_trace_begin(struct block_trace *t, struct err *e);
 void block_trace_end(struct block_trace *t);
 /* After the end. */
 void block_trace_count(const struct block_trace *t, struct block_trace_figures *f);
-/* Removes the instance. t may be NULL. */
+/* t may be NULL. */
 void block_trace_close(struct block_trace *t);
 
 #endif

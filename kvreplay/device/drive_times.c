@@ -29,12 +29,12 @@ struct drive_times {
     char why[1024]; /* there are none */
     unsigned devices;
     unsigned drives; /* the first so many are the last devices; the others lie above them */
-    struct block_trace_device device[BLOCK_TRACE_DEVICES];
+    struct block_trace_device device[BLOCK_EVENTS_DEVICES];
     struct block_trace *trace;
     struct block_trace_figures figures;
     bool ended;
     /* the reading thread's until the end: */
-    struct request_groups group[BLOCK_TRACE_DEVICES];
+    struct request_groups group[BLOCK_EVENTS_DEVICES];
     struct hist *all[2];       /* of the drives */
     int64_t first_ns, last_ns; /* of them: first issue, last completion */
     struct depth depth;
@@ -97,7 +97,7 @@ static void add_device(struct drive_times *t, const char *name)
     struct block_trace_device *d = &t->device[t->devices];
     uint32_t number;
 
-    if (!name[0] || t->devices == BLOCK_TRACE_DEVICES || block_trace_number(name, &number) < 0)
+    if (!name[0] || t->devices == BLOCK_EVENTS_DEVICES || block_trace_number(name, &number) < 0)
         return;
     for (unsigned i = 0; i < t->devices; i++)
         if (t->device[i].number == number)
@@ -182,12 +182,12 @@ void drive_times_end(struct drive_times *t)
     if (!t->why[0] && t->figures.failed < 0)
         snprintf(t->why, sizeof(t->why), "the reading of events ended: %s",
                  strerror(-t->figures.failed));
-    else if (!t->why[0] && t->figures.lost)
+    else if (!t->why[0] && t->figures.events.lost)
         snprintf(t->why, sizeof(t->why), "unknown: %llu events had no room in the buffers",
-                 (unsigned long long)t->figures.lost);
-    else if (!t->why[0] && t->figures.broken)
+                 (unsigned long long)t->figures.events.lost);
+    else if (!t->why[0] && t->figures.events.broken)
         snprintf(t->why, sizeof(t->why), "unknown: %llu events could not be read",
-                 (unsigned long long)t->figures.broken);
+                 (unsigned long long)t->figures.events.broken);
 }
 
 void drive_times_close(struct drive_times *t)
@@ -195,7 +195,7 @@ void drive_times_close(struct drive_times *t)
     if (!t)
         return;
     block_trace_close(t->trace);
-    for (unsigned i = 0; i < BLOCK_TRACE_DEVICES; i++)
+    for (unsigned i = 0; i < BLOCK_EVENTS_DEVICES; i++)
         request_groups_free(&t->group[i]);
     hist_free(t->all[0]);
     hist_free(t->all[1]);
@@ -228,12 +228,12 @@ void drive_times_put(const struct drive_times *t, struct facts *f)
 {
     if (!t)
         return;
-    const struct request_counts *n = &t->figures.counts;
+    const struct request_counts *n = &t->figures.requests;
     bool whole = is_whole(t);
     facts_put_text(f, FACT_DRIVE_STATE, t->why[0] ? t->why : "measured");
     facts_put_count(f, FACT_DRIVE_REQUESTS, whole,
                     hist_count(t->all[REQUEST_READ]) + hist_count(t->all[REQUEST_WRITE]));
-    facts_put_count(f, FACT_DRIVE_LOST, t->ended, t->figures.lost);
+    facts_put_count(f, FACT_DRIVE_LOST, t->ended, t->figures.events.lost);
     facts_put_count(f, FACT_DRIVE_UNJOINED, whole, n->unjoined);
     facts_put_count(f, FACT_DRIVE_REQUEUED, whole, n->requeued);
     facts_put_count(f, FACT_DRIVE_OTHERS, whole, n->others);
@@ -241,10 +241,10 @@ void drive_times_put(const struct drive_times *t, struct facts *f)
     facts_put_number(f, FACT_DRIVE_DEPTH, whole ? mean_depth(t) : NAN);
     facts_put_times(f, FACT_DRIVE_READ_US, whole ? t->all[0] : NULL, 1e3);
     facts_put_times(f, FACT_DRIVE_WRITE_US, whole ? t->all[1] : NULL, 1e3);
-    const struct block_trace_workers *w = &t->figures.workers;
-    facts_put_count(f, FACT_URING_READS, whole && w->known, w->reads);
-    facts_put_count(f, FACT_URING_WRITES, whole && w->known, w->writes);
-    facts_put_count(f, FACT_URING_CALLS, whole && w->known, w->calls);
+    const struct block_events_counts *w = &t->figures.events;
+    facts_put_count(f, FACT_URING_READS, whole && w->workers_known, w->worker_reads);
+    facts_put_count(f, FACT_URING_WRITES, whole && w->workers_known, w->worker_writes);
+    facts_put_count(f, FACT_URING_CALLS, whole && w->workers_known, w->worker_calls);
     drive_rows_put(whole ? t->rows : NULL, f);
 }
 
@@ -282,14 +282,14 @@ void drive_times_json(const struct drive_times *t, struct jsonout *j)
 }
 
 /* Why io_uring may not have begun I/Os at once. */
-static void text_workers(const struct block_trace_workers *w, bool buffered, FILE *out)
+static void text_workers(const struct block_events_counts *w, bool buffered, FILE *out)
 {
-    if (!w->known || w->reads + w->writes + w->calls == 0)
+    if (!w->workers_known || w->worker_reads + w->worker_writes + w->worker_calls == 0)
         return;
     fprintf(out, "io_uring gave to threads that wait: %llu reads, %llu writes, %llu other calls",
-            (unsigned long long)w->reads, (unsigned long long)w->writes,
-            (unsigned long long)w->calls);
-    if (w->reads + w->writes > 0)
+            (unsigned long long)w->worker_reads, (unsigned long long)w->worker_writes,
+            (unsigned long long)w->worker_calls);
+    if (w->worker_reads + w->worker_writes > 0)
         fprintf(out, "%s",
                 buffered ? "; the I/O is buffered, and the page cache or file system would have "
                            "kept the submitter waiting"
@@ -324,5 +324,5 @@ void drive_times_text(const struct drive_times *t, bool buffered, FILE *out)
                                               (double)hist_percentile(g->times, 990000)));
         }
     drive_rows_text(t->rows, out);
-    text_workers(&t->figures.workers, buffered, out);
+    text_workers(&t->figures.events, buffered, out);
 }

@@ -42,12 +42,18 @@ struct held_row {
     uint8_t tier, door;
 };
 
-/* A row that is held back; its text follows. */
+/* A row that is held back; its text follows, and the next row behind it, at a multiple of 8 bytes.
+ */
 struct late_row {
     struct trace_row t;
     struct trace_extra extra;
     struct disk_where where; /* wanted is false: nothing is asked */
 };
+
+static size_t late_bytes(size_t line_len)
+{
+    return (sizeof(struct late_row) + line_len + 7) & ~(size_t)7;
+}
 
 int results_open(struct results **out, struct trace_writer *w, int64_t rank, struct err *e)
 {
@@ -162,25 +168,23 @@ void results_wait_for(struct results *r, const struct results_late *late)
  * wait, or there is none. */
 static int results_next(struct results *r, int64_t until_ns, struct err *e)
 {
-    struct late_row l;
-
     if (r->begin == r->end)
         return 0;
-    memcpy(&l, r->waiting + r->begin, sizeof(l));
+    struct late_row *l = (struct late_row *)(void *)(r->waiting + r->begin);
     bool full = r->end - r->begin > LATE_BYTES;
-    if (l.where.wanted && l.t.start_ns + l.t.latency_ns >= until_ns && !full)
+    if (l->where.wanted && l->t.start_ns + l->t.latency_ns >= until_ns && !full)
         return 0;
-    l.t.line.p = l.t.line.len ? r->waiting + r->begin + sizeof(l) : NULL;
-    r->begin += sizeof(l) + l.t.line.len;
-    const struct results_question q = {.where = &l.where,
-                                       .op = (enum trace_op)l.t.op,
-                                       .size = l.t.size,
-                                       .start_ns = l.t.start_ns,
-                                       .latency_ns = l.t.latency_ns,
-                                       .device_ns = l.t.device_ns};
-    if (l.where.wanted)
-        r->late.ask(r->late.ctx, &q, &l.extra);
-    int rc = r->w ? results_write(r, &l.t, &l.extra, e) : 0;
+    l->t.line.p = l->t.line.len ? (const char *)(l + 1) : NULL;
+    r->begin += late_bytes(l->t.line.len);
+    const struct results_question q = {.where = &l->where,
+                                       .op = (enum trace_op)l->t.op,
+                                       .size = l->t.size,
+                                       .start_ns = l->t.start_ns,
+                                       .latency_ns = l->t.latency_ns,
+                                       .device_ns = l->t.device_ns};
+    if (l->where.wanted)
+        r->late.ask(r->late.ctx, &q, &l->extra);
+    int rc = r->w ? results_write(r, &l->t, &l->extra, e) : 0;
     return rc < 0 ? rc : 1;
 }
 
@@ -198,12 +202,10 @@ static int results_drain(struct results *r, int64_t until_ns, struct err *e)
 static int results_hold(struct results *r, const struct row *row, const struct trace_extra *extra,
                         struct err *e)
 {
-    struct late_row l = {.t = row->t, .extra = *extra};
-    size_t bytes = sizeof(l) + row->t.line.len;
+    size_t bytes = late_bytes(row->t.line.len);
 
-    if (row->where)
-        l.where = *row->where;
-    if (r->begin > 0 && r->end + bytes > r->room) {
+    /* Moved at most as often as rows were written. */
+    if (r->end + bytes > r->room && r->begin >= r->end - r->begin) {
         memmove(r->waiting, r->waiting + r->begin, r->end - r->begin);
         r->end -= r->begin;
         r->begin = 0;
@@ -216,9 +218,15 @@ static int results_hold(struct results *r, const struct row *row, const struct t
         r->waiting = more;
         r->room = room;
     }
-    memcpy(r->waiting + r->end, &l, sizeof(l));
+    struct late_row *l = (struct late_row *)(void *)(r->waiting + r->end);
+    l->t = row->t;
+    l->extra = *extra;
+    if (row->where)
+        l->where = *row->where;
+    else
+        l->where.wanted = false;
     if (row->t.line.len)
-        memcpy(r->waiting + r->end + sizeof(l), row->t.line.p, row->t.line.len);
+        memcpy(l + 1, row->t.line.p, row->t.line.len);
     r->end += bytes;
     return results_drain(r, r->late.until(r->late.ctx), e);
 }

@@ -92,7 +92,11 @@ static void put_criterion(FILE *out, const struct figure_part *c)
     put_bound(out, c, FIGURE_HIGH, unit);
     put_bound(out, c, FIGURE_TARGET, unit);
     put_bound(out, c, FIGURE_SAMPLES, "");
-    html_element(out, "td", "text", reason);
+    const struct figure *drive = figure_in(c, FIGURE_SAME_OF_DRIVE);
+    char text[160];
+    snprintf(text, sizeof(text), "the drive itself %.3g %s", drive ? figure_number(drive) : 0,
+             unit);
+    html_element(out, "td", "text", drive && !reason[0] ? text : reason);
     fputs("</tr>\n", out);
 }
 

@@ -29,6 +29,8 @@ enum panel {
     PERCENTILES,          /* service of all tiers, response of one; of a trace sizes */
     SERVICE_PERCENTILES,  /* of one tier, both runs */
     RESPONSE_PERCENTILES, /* the same */
+    DRIVE_PERCENTILES,    /* of one tier: the drive's own time, and ours */
+    QUEUE_PERCENTILES,    /* before the drive */
     THROUGHPUT,
     CONTENTS,
     TIMES,    /* service and response over time, and the worst */
@@ -39,6 +41,9 @@ enum panel {
     PANELS
 };
 
+enum {
+    PANELS_MAX = 8
+};
 struct plot {
     struct run_points run[2];
     size_t runs;
@@ -46,9 +51,9 @@ struct plot {
     bool result;
     double length_s; /* of the longer run */
     struct scale time, rate, size;
-    enum panel panel[6];
+    enum panel panel[PANELS_MAX];
     size_t panels;
-    char title[6][64];
+    char title[PANELS_MAX][64];
 };
 
 /* ---- lines ---- */
@@ -56,6 +61,9 @@ struct plot {
 enum quantity {
     CURVE_SERVICE, /* percentiles of a tier and direction */
     CURVE_RESPONSE,
+    CURVE_DEVICE,
+    CURVE_DRIVE,
+    CURVE_QUEUE,
     CURVE_SIZE,
     RATE,        /* bytes a second of a tier and direction */
     HELD,        /* contents of a tier */
@@ -87,11 +95,12 @@ static void add_line(struct lines *l, const struct line *line)
 
 static const struct hist *curve(const struct plot *p, const struct line *l)
 {
-    enum figure_what what = l->quantity == CURVE_SIZE      ? FIGURE_SIZE
-                            : l->quantity == CURVE_SERVICE ? FIGURE_SERVICE
-                                                           : FIGURE_RESPONSE;
+    static const enum figure_what whats[] = {
+        [CURVE_SERVICE] = FIGURE_SERVICE,    [CURVE_RESPONSE] = FIGURE_RESPONSE,
+        [CURVE_DEVICE] = FIGURE_DEVICE,      [CURVE_DRIVE] = FIGURE_AT_DRIVE,
+        [CURVE_QUEUE] = FIGURE_BEFORE_DRIVE, [CURVE_SIZE] = FIGURE_SIZE};
     return figures_hist(p->run[l->run].f,
-                        figure_id_direction(l->tier, points_op[l->direction], what));
+                        figure_id_direction(l->tier, points_op[l->direction], whats[l->quantity]));
 }
 
 /* Points at 1 / (1 - p), twenty for each nine, as far as there are samples. */
@@ -132,6 +141,9 @@ static double value_at(const struct plot *p, const struct line *l, const struct 
         return n / point->length_s;
     case CURVE_SERVICE:
     case CURVE_RESPONSE:
+    case CURVE_DEVICE:
+    case CURVE_DRIVE:
+    case CURVE_QUEUE:
     case CURVE_SIZE:
         break;
     }
@@ -255,6 +267,25 @@ static void add_all_curves(struct lines *l, const struct plot *p)
         }
     if (p->result)
         add_curves(l, p, CURVE_RESPONSE, "dt 2");
+}
+
+/* A time that only results with the drive's own times have beside others. what: in the legend. */
+static void add_drive_curves(struct lines *l, const struct plot *p, const struct line *of,
+                             const char *what)
+{
+    for (unsigned run = 0; run < p->runs; run++)
+        for (unsigned d = 0; d < POINTS_DIRECTIONS; d++) {
+            struct line line = *of;
+            line.run = run;
+            line.tier = p->tier;
+            line.direction = d;
+            line.colour = p->runs > 1 ? run_colours[run][d] : tier_colours[p->tier][d];
+            snprintf(line.title, sizeof(line.title), "%s%s%s, %s",
+                     p->runs > 1 ? names_of_runs[run] : "", p->runs > 1 ? " " : "", directions[d],
+                     what);
+            if (curve(p, &line))
+                add_line(l, &line);
+        }
 }
 
 static void add_rates(struct lines *l, const struct plot *p)
@@ -398,6 +429,13 @@ static void add_lines(struct lines *l, const struct plot *p, enum panel panel)
     case RESPONSE_PERCENTILES:
         add_curves(l, p, CURVE_RESPONSE, "");
         break;
+    case DRIVE_PERCENTILES:
+        add_drive_curves(l, p, &(struct line){.quantity = CURVE_DRIVE, .style = ""}, "drive");
+        add_drive_curves(l, p, &(struct line){.quantity = CURVE_DEVICE, .style = "dt 2"}, "ours");
+        break;
+    case QUEUE_PERCENTILES:
+        add_drive_curves(l, p, &(struct line){.quantity = CURVE_QUEUE, .style = ""}, "before");
+        break;
     case THROUGHPUT:
         add_rates(l, p);
         break;
@@ -433,7 +471,7 @@ static void add_lines(struct lines *l, const struct plot *p, enum panel panel)
 
 static void put_axes(FILE *out, const struct plot *p, enum panel panel)
 {
-    bool curves = panel <= RESPONSE_PERCENTILES, hits = panel == CACHE && hits_known(p);
+    bool curves = panel < THROUGHPUT, hits = panel == CACHE && hits_known(p);
     bool logarithmic = panel == TIMES || panel == SERVICE || panel == RESPONSE;
     fprintf(out, "unset logscale\nset format '%%g'\n");
     if (curves)
@@ -469,7 +507,7 @@ static void put_panel(FILE *out, const struct plot *p, size_t i, unsigned font)
     add_lines(&lines, p, panel);
     drop_empty(&lines, p);
     /* A band behind panels over time; the percentiles leave the warm-up out. */
-    bool band = warmup_s > 0 && p->runs == 1 && panel > RESPONSE_PERCENTILES && lines.count > 0;
+    bool band = warmup_s > 0 && p->runs == 1 && panel >= THROUGHPUT && lines.count > 0;
     if (band)
         fprintf(out,
                 "set object 1 rectangle from graph 0,graph 0 to first %.9g,graph 1 behind "
@@ -627,18 +665,31 @@ static void choose_scales(struct plot *p)
     p->size = scale_of_bytes(size);
 }
 
+/* Whether the first run has the drive's own times of the tier. */
+static bool has_drive_times(const struct plot *p)
+{
+    struct line line = {.quantity = CURVE_DRIVE, .tier = p->tier};
+    bool reads = curve(p, &line);
+
+    line.direction = POINTS_WRITE;
+    return reads || curve(p, &line);
+}
+
 static void choose_panels(struct plot *p)
 {
-    static const enum panel of_result[] = {PERCENTILES, THROUGHPUT, CONTENTS, TIMES, WAITS, CACHE};
+    static const enum panel of_result[] = {
+        PERCENTILES, THROUGHPUT, CONTENTS,          TIMES,
+        WAITS,       CACHE,      DRIVE_PERCENTILES, QUEUE_PERCENTILES};
     static const enum panel of_trace[] = {PERCENTILES, THROUGHPUT, CONTENTS, CACHE};
     static const enum panel of_results[] = {
-        SERVICE_PERCENTILES, RESPONSE_PERCENTILES, THROUGHPUT, SERVICE, RESPONSE, CACHE};
+        SERVICE_PERCENTILES, RESPONSE_PERCENTILES, THROUGHPUT, SERVICE, RESPONSE, CACHE,
+        DRIVE_PERCENTILES,   QUEUE_PERCENTILES};
     static const enum panel of_traces[] = {SERVICE_PERCENTILES, THROUGHPUT, CONTENTS, CACHE};
     const char *tier = trace_tier_text(p->tier), *of = p->runs > 1 ? " of " : "";
     const char *of_one = p->runs > 1 ? tier : "";
     const enum panel *panels =
         p->result ? (p->runs > 1 ? of_results : of_result) : (p->runs > 1 ? of_traces : of_trace);
-    p->panels = p->result ? 6 : 4;
+    p->panels = !p->result ? 4 : has_drive_times(p) ? 8 : 6;
     for (size_t i = 0; i < p->panels; i++) {
         char *title = p->title[i];
         size_t n = sizeof(p->title[i]);
@@ -651,6 +702,12 @@ static void choose_panels(struct plot *p)
             break;
         case RESPONSE_PERCENTILES:
             snprintf(title, n, "Response time of whole objects%s%s", of, of_one);
+            break;
+        case DRIVE_PERCENTILES:
+            snprintf(title, n, "%s: time at the drive, and ours", tier);
+            break;
+        case QUEUE_PERCENTILES:
+            snprintf(title, n, "%s: from the first I/O to the drive", tier);
             break;
         case THROUGHPUT:
             snprintf(title, n, "Throughput%s%s%s", p->result ? "" : " asked for", of, of_one);

@@ -217,7 +217,8 @@ enum figure_what {
     FIGURE_DOUBT,
     FIGURE_REASON, /* why a search ended, or a criterion is not decided */
     FIGURE_PASSED,
-    FIGURE_TIME, /* of an interval's begin */
+    FIGURE_SAME_OF_DRIVE, /* of profile latency, where the file has the drive's own times */
+    FIGURE_TIME,          /* of an interval's begin */
     FIGURE_CONTENTS_BYTES,
     FIGURE_MOVED,             /* bytes of Read and Write rows; no name */
     FIGURE_GIB_PER_ELAPSED_S, /* of a direction: bytes over the elapsed time of the run */

@@ -50,6 +50,7 @@ static const struct verdict_criterion none = {.target = NAN,
                                               .high = NAN,
                                               .service = NAN,
                                               .device = NAN,
+                                              .drive = NAN,
                                               .independent = NAN,
                                               .to_decide = NAN,
                                               .outcome = VERDICT_INCONCLUSIVE};
@@ -135,6 +136,18 @@ static void measure(struct verdict_criterion *c, const struct figures *f, struct
     c->outcome = outcomes[b.answer];
 }
 
+/* P95 of the drive's own time; NAN: not known of nearly all operations, as where a cache gave some.
+ */
+static double drive_p95_ms(const struct figures *f, enum trace_op op)
+{
+    const struct hist *drive =
+        figures_hist(f, figure_id_direction(TRACE_STORAGE, op, FIGURE_AT_DRIVE));
+    const struct hist *all =
+        figures_hist(f, figure_id_direction(TRACE_STORAGE, op, FIGURE_SERVICE));
+    bool nearly = drive && all && (double)hist_count(drive) >= 0.95 * (double)hist_count(all);
+    return nearly ? p95_ms(drive) : NAN;
+}
+
 /* The P95 of service (device) times of Tier-2, with that of device (service) times beside it. */
 static void judge_storage(struct verdict *v, const struct figures *f, enum trace_op op,
                           enum figure_what what, double limit_ms)
@@ -150,6 +163,8 @@ static void judge_storage(struct verdict *v, const struct figures *f, enum trace
     c.name = names[op == TRACE_WRITE][device];
     measure(&c, f, figure_id_direction(TRACE_STORAGE, op, what), P95_PPM, limit_ms);
     *(device ? &c.service : &c.device) = p95_ms(figures_hist(f, other));
+    if (v->asked.profile == VERDICT_LATENCY)
+        c.drive = drive_p95_ms(f, op);
     doubt(&c, f, VALIDITY_STORAGE,
           VALIDITY_EVERYWHERE); /* decides, so it is the one that is told */
     doubt(&c, f, device ? VALIDITY_DEVICE : VALIDITY_SERVICE,
@@ -423,6 +438,8 @@ static void add_missed(char *buf, const struct verdict_criterion *c)
     add(buf, ", not %s %s", relations[c->relation], value(b, c, c->target));
     if (!isnan(c->low))
         add(buf, " (95 %% bounds %s to %s)", value(a, c, c->low), value(b, c, c->high));
+    if (!isnan(c->drive))
+        add(buf, ", the drive's own P95 is %s", value(a, c, c->drive));
 }
 
 const char *verdict_reason(char buf[VERDICT_REASON], const struct verdict_criterion *c)
@@ -536,6 +553,9 @@ void verdict_text(FILE *out, const struct verdict *v)
                 words[c->outcome]);
         if (c->outcome == VERDICT_INCONCLUSIVE)
             cell_paragraph(out, "", verdict_reason(reason, c));
+        if (!isnan(c->drive))
+            fprintf(out, "    at the drive itself (--device-times): %s\n",
+                    value(actual, c, c->drive));
     }
     if (v->slo_of)
         fprintf(out, "  targets of the classes: %s\n",
@@ -630,6 +650,11 @@ static void put_criterion(struct figures *f, const struct verdict_criterion *c)
             rest[i].form = FIGURE_FORM_UNKNOWN;
         figures_put(f, &rest[i]);
     }
+    if (isnan(c->drive))
+        return;
+    id.what = FIGURE_SAME_OF_DRIVE;
+    struct figure drive = number_figure(id, c->drive);
+    figures_put(f, &drive);
 }
 
 static void judge_profile(struct verdict *v, const struct verdict_limits *limits,

@@ -51,6 +51,7 @@ struct verdict_criterion {
     double target, actual;
     double low, high;       /* one-sided 95 % bounds of the value; high INFINITY: none */
     double service, device; /* the same percentile of the other of these times */
+    double drive;           /* and of the drive's own, of profile latency (--device-times) */
     uint64_t samples;       /* behind the percentile; 0: the value is none */
     double independent;     /* samples that do not depend on each other */
     double to_decide;       /* samples that would decide, if more would do */

@@ -217,10 +217,21 @@ static const char *criterion_value(char buf[CELL], const struct verdict_criterio
     return buf;
 }
 
+/* " (the drive itself 10.1 ms)"; "" where that is not known. Returns buf. */
+static const char *drive_part(char buf[2 * CELL], const struct verdict_criterion *c)
+{
+    char ms[CELL];
+    buf[0] = '\0';
+    if (!isnan(c->drive))
+        snprintf(buf, 2 * CELL, " (the drive itself %s)", criterion_value(ms, c, c->drive));
+    return buf;
+}
+
 static void add_criterion(struct lines_parts *p, const struct verdict_criterion *c)
 {
     static const char *const relations[] = {[VERDICT_BELOW] = "<", [VERDICT_ABOVE] = ">"};
     char words[80], low[CELL], high[CELL], target[CELL], reason[VERDICT_REASON];
+    char drive[2 * CELL];
     criterion_words(words, sizeof(words), c->name);
     criterion_value(target, c, c->target);
     if (c->unit == FIGURE_UNIT_NONE && isfinite(c->actual)) { /* a number of rows */
@@ -228,8 +239,9 @@ static void add_criterion(struct lines_parts *p, const struct verdict_criterion 
         return;
     }
     if (c->outcome != VERDICT_INCONCLUSIVE) {
-        lines_part(p, "%s %s%s %s %s", words, criterion_value(low, c, c->actual),
-                   c->outcome == VERDICT_PASS ? "" : ", not", relations[c->relation], target);
+        lines_part(p, "%s %s%s %s %s%s", words, criterion_value(low, c, c->actual),
+                   c->outcome == VERDICT_PASS ? "" : ", not", relations[c->relation], target,
+                   drive_part(drive, c));
         return;
     }
     verdict_reason(reason, c);

@@ -24,6 +24,7 @@ struct request_event {
     uint32_t device; /* as the kernel numbers it: major << 20 | minor */
     uint32_t sectors;
     uint8_t kind, what;
+    uint8_t none[6]; /* 0: a pipe takes the whole of it (block_events.h) */
 };
 /* A request that was issued and has been completed. */
 struct request {

@@ -108,6 +108,23 @@ static void add_extent(struct disk_where *w, const struct disk_map *m, uint64_t 
         w->at[w->count++] = x;
 }
 
+/* Extents of bytes [*offset, end) that the file system tells at once; *offset moves behind them.
+ * False: it tells none, or some lie nowhere yet. */
+static bool add_mapped(struct disk_where *w, const struct disk_map *m, struct fiemap *map,
+                       uint64_t *offset, uint64_t end)
+{
+    for (unsigned i = 0; i < map->fm_mapped_extents && *offset < end; i++) {
+        const struct fiemap_extent *x = &map->fm_extents[i];
+        uint64_t skip = *offset - x->fe_logical, most = x->fe_length - skip;
+        if (x->fe_logical > *offset || skip >= x->fe_length || x->fe_flags & NOT_PLACED)
+            return false; /* a hole, compressed, or not written out */
+        uint64_t n = end - *offset < most ? end - *offset : most;
+        add_extent(w, m, x->fe_physical + skip, n);
+        *offset += n;
+    }
+    return map->fm_mapped_extents > 0;
+}
+
 void disk_map_add(const struct disk_map *m, int fd, uint64_t offset, uint64_t len,
                   struct disk_where *w)
 {
@@ -116,6 +133,7 @@ void disk_map_add(const struct disk_map *m, int fd, uint64_t offset, uint64_t le
         char room[sizeof(struct fiemap) + DISK_EXTENTS * sizeof(struct fiemap_extent)];
     } u;
     uint64_t end = offset + len;
+    uint32_t flags = 0; /* writing out what is buffered takes longer, and direct I/O needs none */
 
     if (m->kind == DISK_MAP_DEVICE)
         add_extent(w, m, offset, len);
@@ -127,20 +145,12 @@ void disk_map_add(const struct disk_map *m, int fd, uint64_t offset, uint64_t le
         memset(&u.map, 0, sizeof(u.map));
         u.map.fm_start = offset;
         u.map.fm_length = end - offset;
-        u.map.fm_flags = FIEMAP_FLAG_SYNC;
+        u.map.fm_flags = flags;
         u.map.fm_extent_count = DISK_EXTENTS;
-        if (ioctl(fd, FS_IOC_FIEMAP, &u.map) < 0 || u.map.fm_mapped_extents == 0)
+        bool told = ioctl(fd, FS_IOC_FIEMAP, &u.map) == 0 && add_mapped(w, m, &u.map, &offset, end);
+        if (!told && flags)
             w->known = false;
-        for (unsigned i = 0; w->known && i < u.map.fm_mapped_extents && offset < end; i++) {
-            const struct fiemap_extent *x = &u.map.fm_extents[i];
-            uint64_t skip = offset - x->fe_logical, most = x->fe_length - skip;
-            if (x->fe_logical > offset || skip >= x->fe_length || x->fe_flags & NOT_PLACED) {
-                w->known = false; /* a hole, or compressed */
-                break;
-            }
-            uint64_t n = end - offset < most ? end - offset : most;
-            add_extent(w, m, x->fe_physical + skip, n);
-            offset += n;
-        }
+        if (!told)
+            flags = FIEMAP_FLAG_SYNC;
     }
 }

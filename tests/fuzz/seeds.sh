@@ -99,8 +99,10 @@ printf '{"timestamp":1.5,"request_id":"a","model_name":"m","chunk_size":256,"seq
 printf '{"chat_id":1,"parent_chat_id":-1,"timestamp":0.5,"input_length":30,"output_length":5,"type":"text","turn":1,"hash_ids":[1,2]}' | files bailian
 
 # A page of the kernel's ring buffer, by the usual format and by the one before it.
-seed fuzz_kvreplay_ring_page page 1 <"$data/block_events/cpu1"
-{ cat "$data/block_events/header_page" && printf '\000' && cat "$data/block_events/cpu0"; } | seed fuzz_kvreplay_ring_page format
+seed fuzz_ring_page page 1 <"$data/block_events/cpu1"
+{ cat "$data/block_events/header_page" && printf '\000' && cat "$data/block_events/cpu0"; } | seed fuzz_ring_page format
+# An event, the mark of the end, and the counts behind it.
+{ head -c 24 /dev/zero && printf '\001\001' && head -c 30 /dev/zero && printf '\022' && head -c 47 /dev/zero; } | seed fuzz_kvreplay_event_pipe end
 
 # Traces and logs of other tools; 3 million blank lines in 115 bytes.
 fio() { printf 'fio version 3 iolog\n0 x add\n0 x open\n5 x write 0 4096\n6 x read 0 4096\n9 x trim 0 4096\n'; }

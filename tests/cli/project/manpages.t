@@ -9,7 +9,7 @@
 # builds: plain
 . "$(dirname "$0")/../../lib.sh"
 
-pages='kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace.5 kvtrace.7'
+pages='kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace-trace.1 kvtrace.5 kvtrace.7'
 
 # commands PAGE: a script; each command is preceded by a line that notes it.
 commands() {
@@ -38,7 +38,7 @@ commands() {
     ' "$TOP/man/$1"
 }
 
-plan 21
+plan 23
 for page in $pages; do
     if command -v mandoc >/dev/null; then
         is "$page is clean" "$(mandoc -Tlint -W warning "$TOP/man/$page" 2>&1)" ''

@@ -57,7 +57,7 @@ if command -v setpriv >/dev/null; then
     as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all "$BIN/kvreplay" "$@"; }
     if as_nobody --help >/dev/null 2>&1; then
         exits 'without rights' 0 as_nobody --device-times auto --target "$TMP/own/kv" -o /dev/null "$TMP/t.csv"
-        stderr_like 'it says so' '^kvreplay: device times: not permitted: run as root$'
+        stderr_like 'it says so' '^kvreplay: device times: not permitted: run as root, or '
     fi
 fi
 

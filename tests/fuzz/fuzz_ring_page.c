@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvreplay/device/ring_page.h"
 #include "lib/drive/request_join.h"
+#include "lib/drive/ring_page.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

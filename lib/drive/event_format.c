@@ -1,6 +1,6 @@
 /* The first step from the kernel's events to times: where each field lies. ring_page.c finds the
  * events, block_trace.c knows which are wanted. */
-#include "kvreplay/device/event_format.h"
+#include "lib/drive/event_format.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* From bytes of trace_pipe_raw to events with times. What an event means, block_trace.c knows. The
  * order of bits in an entry's first word is that of little-endian machines, as is all of kvtrace.
  */
-#include "kvreplay/device/ring_page.h"
+#include "lib/drive/ring_page.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Reads what tracefs tells of an event or of a page of its ring buffers: files named format and
  * header_page, which give each field's place. Source: Documentation/trace/events.rst, "Event
  * Formats". */
-#ifndef KVREPLAY_DEVICE_EVENT_FORMAT_H
-#define KVREPLAY_DEVICE_EVENT_FORMAT_H
+#ifndef KVTRACE_DRIVE_EVENT_FORMAT_H
+#define KVTRACE_DRIVE_EVENT_FORMAT_H
 
 #include <stdbool.h>
 #include <stddef.h>

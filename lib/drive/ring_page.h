@@ -1,14 +1,14 @@
 /* A page of the kernel's trace ring buffer, as per_cpu/cpuN/trace_pipe_raw gives it: events one
  * after another, with the distances of their times. Source: the comment at the head of the kernel's
  * include/linux/ring_buffer.h, and events/header_page and header_event in tracefs. */
-#ifndef KVREPLAY_DEVICE_RING_PAGE_H
-#define KVREPLAY_DEVICE_RING_PAGE_H
+#ifndef KVTRACE_DRIVE_RING_PAGE_H
+#define KVTRACE_DRIVE_RING_PAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kvreplay/device/event_format.h"
+#include "lib/drive/event_format.h"
 
 struct ring_page_format {
     struct event_field time, commit, data;

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "kvreplay/device/ring_page.h"
 #include "lib/drive/request_join.h"
+#include "lib/drive/ring_page.h"
 
 #define DATA "tests/data/block_events/"
 
