@@ -56,6 +56,17 @@ exits 'asked for, the run fails' 3 replay --device-times yes
 stderr_like 'and names the way' '^kvreplay: --device-times: not permitted: run as root, or install kvtrace-trace'
 exits 'kvstat reads the results' 0 as_nobody "$BIN/kvstat" --full "$TMP/own/r.csv.zst"
 stdout_like 'and says so' 'Drive times +not permitted: run as root'
+# What a run of root knows and one of a user does not, is said: it is in device_times, which has the reason.
+unknown() { json "$1" 'paths(. == null) | map(tostring) | join(".")' | tr ' ' '\n' | grep -v '^validity' | sort; }
+unknown "$summary" >"$TMP/of_user"
+rm -rf "$TMP/own/kv"
+"$TMP/bin/kvreplay" --device-times auto --summary "$TMP/root.json" -o /dev/null --target "$TMP/root" "$TMP/t.csv" 2>"$TMP/err"
+unknown "$TMP/root.json" >"$TMP/of_root"
+is 'nothing else is missing' "$(comm -23 "$TMP/of_user" "$TMP/of_root" | grep -Ev '^evidence\.device_times\.|^drive_(times|rows|depth)$')" ''
+exits 'kvprecond misses nothing' 0 as_nobody "$BIN/kvprecond" --size 8M "$TMP/own/filled"
+stdout_unlike 'and complains of nothing' 'not permitted'
+exits 'nor does kvgen' 0 as_nobody "$BIN/kvgen" --users 1 --duration 1 -o none
+stderr_unlike 'nor complain' 'not permitted'
 cp "$BIN/kvtrace-trace" "$helper"
 exits 'kvreplay, a helper without its capability' 0 replay --device-times auto
 stderr_like 'names the command' "^kvreplay: device times: not permitted: run as root, or give kvtrace-trace its capability \(setcap cap_dac_override=ep $helper\)$"
