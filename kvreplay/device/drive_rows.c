@@ -31,6 +31,10 @@ struct drive_rows {
     /* the scheduler's: */
     struct row_group group[2][SIZE_CLASSES];
     uint64_t joined, without, unplaced;
+    /* Times on their way into histograms: many at once take less time (hist.h). */
+    struct hist *of[HIST_BATCH];
+    int64_t time_ns[HIST_BATCH];
+    unsigned times;
 };
 
 struct drive_rows *drive_rows_create(void)
@@ -86,6 +90,21 @@ static int64_t until(void *ctx)
     return atomic_load_explicit(&((struct drive_rows *)ctx)->until_ns, memory_order_acquire);
 }
 
+/* Times beyond what a histogram holds are of no drive. */
+static void record_times(struct drive_rows *d)
+{
+    (void)hist_record_batch(d->of, d->time_ns, d->times);
+    d->times = 0;
+}
+
+static void add_time(struct drive_rows *d, struct hist *of, int64_t ns)
+{
+    d->of[d->times] = of;
+    d->time_ns[d->times] = ns;
+    if (++d->times == HIST_BATCH)
+        record_times(d);
+}
+
 static void ask(void *ctx, const struct results_question *q, struct trace_extra *x)
 {
     struct drive_rows *d = ctx;
@@ -94,6 +113,8 @@ static void ask(void *ctx, const struct results_question *q, struct trace_extra 
     struct row_join_answer a;
     int rc = -ESTALE;
 
+    if (q->op != TRACE_READ && q->op != TRACE_WRITE)
+        return; /* it moves no bytes */
     if (q->where->known) {
         pthread_mutex_lock(&d->lock);
         rc = row_join_find(d->join, &about, &a);
@@ -111,9 +132,8 @@ static void ask(void *ctx, const struct results_question *q, struct trace_extra 
     g->rows++;
     g->requests += a.requests;
     g->bytes += a.bytes;
-    /* Times beyond what a histogram holds are of no drive. */
-    (void)hist_record(g->queue, x->queue_ns);
-    (void)hist_record(g->drive, x->drive_ns);
+    add_time(d, g->queue, x->queue_ns);
+    add_time(d, g->drive, x->drive_ns);
     if (q->device_ns == TRACE_NONE)
         return;
     g->device_ns += (double)q->device_ns;
@@ -153,13 +173,15 @@ static double per_row(const struct row_group *g, uint64_t n)
     return g->rows > 0 ? (double)n / (double)g->rows : NAN;
 }
 
-void drive_rows_put(const struct drive_rows *d, struct facts *f)
+void drive_rows_put(struct drive_rows *d, struct facts *f)
 {
     static const struct {
         enum fact_id requests, share;
     } of[] = {{FACT_DRIVE_READ_REQUESTS, FACT_DRIVE_READ_SHARE},
               {FACT_DRIVE_WRITE_REQUESTS, FACT_DRIVE_WRITE_SHARE}};
 
+    if (d)
+        record_times(d);
     facts_put_count(f, FACT_DRIVE_ROWS, d, d ? d->joined : 0);
     facts_put_count(f, FACT_DRIVE_ROWS_WITHOUT, d, d ? d->without : 0);
     facts_put_count(f, FACT_DRIVE_ROWS_UNPLACED, d, d ? d->unplaced : 0);
@@ -172,12 +194,13 @@ void drive_rows_put(const struct drive_rows *d, struct facts *f)
     }
 }
 
-void drive_rows_json(const struct drive_rows *d, struct jsonout *j)
+void drive_rows_json(struct drive_rows *d, struct jsonout *j)
 {
     if (!d) {
         jsonout_null(j, "drive_rows");
         return;
     }
+    record_times(d);
     jsonout_array(j, "drive_rows");
     for (unsigned i = 0; i < 2 * SIZE_CLASSES; i++) {
         const struct row_group *g = &d->group[i / SIZE_CLASSES][i % SIZE_CLASSES];
@@ -208,12 +231,13 @@ static const char *percentiles(char buf[96], const struct hist *h)
     return buf;
 }
 
-void drive_rows_text(const struct drive_rows *d, FILE *out)
+void drive_rows_text(struct drive_rows *d, FILE *out)
 {
     char queue[96], drive[96];
 
     if (!d)
         return;
+    record_times(d);
     for (unsigned i = 0; i < 2 * SIZE_CLASSES; i++) {
         const struct row_group *g = &d->group[i / SIZE_CLASSES][i % SIZE_CLASSES];
         if (g->rows > 0)

@@ -26,8 +26,8 @@ struct results_late drive_rows_late(struct drive_rows *d);
 
 /* After the last row: the scalars as facts; "drive_rows", a list by direction and size of rows, as
  * a member of the object that is open; both for people. */
-void drive_rows_put(const struct drive_rows *d, struct facts *f);
-void drive_rows_json(const struct drive_rows *d, struct jsonout *j);
-void drive_rows_text(const struct drive_rows *d, FILE *out);
+void drive_rows_put(struct drive_rows *d, struct facts *f);
+void drive_rows_json(struct drive_rows *d, struct jsonout *j);
+void drive_rows_text(struct drive_rows *d, FILE *out);
 
 #endif

@@ -35,10 +35,11 @@ struct drive_times {
     bool ended;
     /* the reading thread's until the end: */
     struct request_groups group[BLOCK_EVENTS_DEVICES];
-    struct hist *all[2];       /* of the drives */
     int64_t first_ns, last_ns; /* of them: first issue, last completion */
     struct depth depth;
     struct drive_rows *rows;
+    /* after the end: */
+    struct hist *all[2]; /* reads and writes of the drives */
 };
 
 static void depth_add(struct depth *d, int64_t issued_ns, int64_t done_ns)
@@ -65,7 +66,6 @@ static void depth_add(struct depth *d, int64_t issued_ns, int64_t done_ns)
 static int take_request(void *ctx, const struct request *r)
 {
     struct drive_times *t = ctx;
-    int64_t took_ns = r->done_ns - r->issued_ns;
     unsigned i = 0;
 
     while (i < t->devices && t->device[i].number != r->device)
@@ -80,7 +80,7 @@ static int take_request(void *ctx, const struct request *r)
         t->first_ns = r->issued_ns;
     t->last_ns = r->done_ns;
     depth_add(&t->depth, r->issued_ns, r->done_ns);
-    return hist_record(t->all[r->write], took_ns);
+    return 0;
 }
 
 static void take_until(void *ctx, int64_t until_ns)
@@ -178,6 +178,10 @@ void drive_times_end(struct drive_times *t)
         return;
     block_trace_end(t->trace);
     block_trace_count(t->trace, &t->figures);
+    for (unsigned i = 0; i < t->drives && t->figures.failed == 0; i++)
+        for (unsigned k = 0; k < REQUEST_GROUPS && t->figures.failed == 0; k++)
+            if (t->group[i].of[k].times)
+                t->figures.failed = hist_merge(t->all[k / SIZE_CLASSES], t->group[i].of[k].times);
     t->ended = true;
     if (!t->why[0] && t->figures.failed < 0)
         snprintf(t->why, sizeof(t->why), "the reading of events ended: %s",

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,8 +222,9 @@ static int results_hold(struct results *r, const struct row *row, const struct t
     struct late_row *l = (struct late_row *)(void *)(r->waiting + r->end);
     l->t = row->t;
     l->extra = *extra;
-    if (row->where)
-        l->where = *row->where;
+    if (row->where) /* most have one extent of the sixteen */
+        memcpy(&l->where, row->where,
+               offsetof(struct disk_where, at) + row->where->count * sizeof(row->where->at[0]));
     else
         l->where.wanted = false;
     if (row->t.line.len)

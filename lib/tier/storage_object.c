@@ -20,6 +20,8 @@ void storage_object_begin(struct storage_object *ob, const struct storage_policy
                                   .bytes = op->verb == TIER_DELETE ? 0 : DATA_PADDED(op->size)};
     op->status = 0;
     op->fault.kind = DATA_FAULT_NONE;
+    if (op->verb != TIER_READ || op->drop)
+        storage_where_forget(p->where, op->name);
     if (p->files) {
         int64_t begin_ns = clock_now_ns(); /* its folder may have to be made */
 
@@ -83,12 +85,16 @@ static void find_where(const struct storage_object *ob, const struct storage_pol
     struct extent x;
 
     w->known = p->files ? ob->opened && !ob->slot : true;
+    if (w->known && p->where && storage_where_get(p->where, ob->op->name, ob->bytes, w))
+        return;
     if (p->files && w->known)
         disk_map_add(&p->map, ob->fd, 0, ob->bytes, w);
     for (; !p->files && left > 0 && extent_walk(p->space, &pos, &x); left -= x.len) {
         x.len = x.len < left ? x.len : left;
         disk_map_add(&p->map, p->slab_fd, p->slab_begin + x.offset, x.len, w);
     }
+    if (p->where && (ob->op->verb == TIER_WRITE || !ob->op->drop))
+        storage_where_put(p->where, ob->op->name, ob->bytes, w);
 }
 
 enum storage_stage storage_object_next(struct storage_object *ob, const struct storage_policy *p)

@@ -9,6 +9,7 @@
 #include "lib/io/io.h"
 #include "lib/tier/extent.h"
 #include "lib/tier/layout_files.h"
+#include "lib/tier/storage_where.h"
 #include "lib/tier/tier.h"
 
 /* Where objects lie and how they are treated; the same for all objects of a tier. */
@@ -18,6 +19,7 @@ struct storage_policy {
     const struct extent_pool *space; /* op->place is one of its lists */
     uint64_t slab_begin;             /* offset of the space in the slab */
     struct disk_map map;             /* of the slab, or of the files */
+    struct storage_where *where;     /* the thread's; NULL: the map need not be asked twice */
     uint32_t chunk_bytes;
     bool buffered;     /* no O_DIRECT: pages are written back and dropped after each object */
     bool sync_objects; /* fdatasync what was written */

@@ -370,6 +370,8 @@ static bool check_chunks(struct storage_thread *t)
 
     while (checked < THREAD_SLICE && (c = list_pop(&t->arrived))) {
         checked += c->req.len;
+        if (t->o.policy.where && c->object->op->where.wanted)
+            storage_where_ahead(t->o.policy.where, c->object->op->name);
         storage_object_check(c->object, &c->req, c->at);
         chunk_free(t, c);
     }
@@ -559,6 +561,8 @@ static int take_memory(struct storage_thread *t)
     t->done = spsc_create(t->o.max_ops);
     if (!t->pool || !t->chunks || !t->objects || !t->in || !t->done)
         return -ENOMEM;
+    if (t->o.policy.map.kind == DISK_MAP_FILES && !(t->o.policy.where = storage_where_create()))
+        return -ENOMEM;
 
     t->line_since_ns = INT64_MAX;
     list_init(&t->ready);
@@ -584,6 +588,7 @@ static void thread_free(struct storage_thread *t)
     spsc_free(t->in);
     free(t->objects);
     free(t->chunks);
+    storage_where_free(t->o.policy.where);
     io_buffers_unmap(t->pool, t->pool_bytes);
     free(t);
 }

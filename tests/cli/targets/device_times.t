@@ -94,7 +94,7 @@ rows_of_requests() { json "$summary" '.evidence.device_times | .rows, .rows_with
 add_up() {
     column Queue_us >"$TMP/queue" && column Drive_us >"$TMP/drive" && column Latency_us >"$TMP/latency"
     is "$1: every row has both times" "$(paste -d ' ' "$TMP/queue" "$TMP/drive" | grep -Ec '^[0-9.]+ [0-9.]+$')" "$2"
-    is "$1: no more than its own time" "$(paste "$TMP/queue" "$TMP/drive" "$TMP/latency" | awk '$1 + $2 > $3 + 5')" ''
+    is "$1: no more than its own time" "$(paste "$TMP/queue" "$TMP/drive" "$TMP/latency" | awk -F '\t' '$1 + $2 > $3 + 5')" ''
 }
 is 'files on ext4: each row is joined' "$(rows_of_requests)" '80 0 0'
 add_up 'files on ext4' 80
@@ -108,6 +108,23 @@ for how in '--layout slab' '--ioengine psync' '--spread hash --target'; do
     ok "$how: a run" with "$how" replay --device-times yes --inflight 4 --target "$TMP/inner/kv" "$TMP/t.csv"
     is "$how: each row is joined" "$(rows_of_requests)" '80 0 0'
     add_up "$how" 80
+done
+# Objects that are written anew, in other sizes, and removed, lie elsewhere each time.
+awk 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
+    for (round = 0; round < 6; round++)
+        for (k = 0; k < 16; k++) {
+            size = 65536 * (1 + (round + k) % 3)
+            printf "%d,Write,%d,Tier-2,k%d,Prefill\n", round, size, k
+            for (i = 0; i < 3; i++) printf "%d,Read,%d,Tier-2,k%d,Decode\n", round, size, k
+            if ((round + k) % 4 == 0) printf "%d,Delete,%d,Tier-2,k%d,\n", round, size, k
+        }
+}' >"$TMP/anew.csv"
+for how in '--layout files' '--layout slab'; do
+    ok "$how, written anew: a run" with "$how" "$BIN/kvreplay" --device-times yes --inflight 4 --summary "$summary" -o "$TMP/r.csv.zst" \
+        --target "$TMP/inner/kv" "$TMP/anew.csv"
+    is "$how, written anew: each row is joined" "$(rows_of_requests)" '384 0 0'
+    add_up "$how, written anew" 384
 done
 workers() { json "$summary" '.evidence.device_times | .reads_to_workers, .writes_to_workers, .calls_to_workers'; }
 replay --device-times yes --ioengine psync --target "$TMP/inner/kv" "$TMP/t.csv"
