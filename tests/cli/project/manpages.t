@@ -7,6 +7,7 @@
 # PATH. A display (or .Dl) after the line  .\" not run: WHY  does not run, because a machine may lack what it needs. The
 # pages run at the same time. A bug looked like an example with an option that was renamed.
 # builds: plain
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
 pages='kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace-trace.1 kvtrace.5 kvtrace.7'

@@ -4,6 +4,7 @@
 # its own input, two headers that needed each other, or a file in no list. Each check also runs on a small tree in which
 # its fault is planted.
 # builds: plain
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 cd "$TOP" || exit 1
 
