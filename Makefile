@@ -326,8 +326,9 @@ GOALS ?= all unit
 asan-build:
 	$(MAKE) $(GOALS) BUILD=build/asan OPTIM='-O1 -g1 -fno-omit-frame-pointer' \
 	    CFLAGS='$(CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=undefined'
-tsan-build:
-	$(MAKE) $(GOALS) BUILD=build/tsan OPTIM='-O1 -g1 -fno-omit-frame-pointer' CFLAGS='$(CFLAGS) -fsanitize=thread'
+tsan-build: # of the units those that are for it
+	$(MAKE) $(GOALS) BUILD=build/tsan UNITS='$(patsubst %.c,build/tsan/%,$(shell grep -l 'builds:.* thread' tests/unit/*/test_*.c))' \
+	    OPTIM='-O1 -g1 -fno-omit-frame-pointer' CFLAGS='$(CFLAGS) -fsanitize=thread'
 
 $(SCRIPTS):
 	.ci/$(firstword $(subst -, ,$@)) $(word 2,$(subst -, ,$@))
