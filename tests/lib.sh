@@ -196,7 +196,7 @@ lines() { wc -l <"$1"; }
 csv_rows() {
     tap_csv=
     [ ! -e "$TMP/.csv_of" ] || read -r tap_csv <"$TMP/.csv_of"
-    if [ "$tap_csv" != "$1" ] || ! [ "$TMP/.csv" -nt "$1" ]; then
+    if [ "$tap_csv" != "$1" ] || [ -z "$(find "$TMP/.csv" -newer "$1")" ]; then
         tap_csv_lines "$1" >"$TMP/.csv"
         echo "$1" >"$TMP/.csv_of"
     fi

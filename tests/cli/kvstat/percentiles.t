@@ -3,6 +3,7 @@
 # sums, means, least and greatest are exact; pooled parts give the figures of the whole. Bugs looked like a p50 that was
 # one row off. ROWS is the number of rows (20,000): tests/bench/kvstat-percentiles.sh takes 10 million.
 # builds: plain address (threads of the reader: interval.t)
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 rows=${ROWS:-20000}

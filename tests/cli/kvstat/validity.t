@@ -4,6 +4,7 @@
 # no row in a gap reaches stays good. Bugs looked like a run of ten-second answers thrown away for a millisecond, or device
 # times believed while the process was stopped.
 # builds: plain (notes_and_flags.t and report.t run its code)
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 

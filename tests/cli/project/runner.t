@@ -98,7 +98,7 @@ ran() { # ran FLAGS: what runs in a build with them
 is 'a build without sanitizers runs all' "$(ran 'cc -O2')" 'chatty for_all for_arm for_plain quiet'
 is 'one with the address sanitizer those for it, and what says nothing' "$(ran 'cc -fsanitize=address,undefined')" 'chatty for_all quiet'
 is 'one with the thread sanitizer what says so' "$(ran 'cc -fsanitize=thread')" for_all
-is 'one for another processor what says so' "$(TEST_EMULATOR=env ran 'cc -O2')" for_arm
+is 'one for another processor what says so' "$(TEST_EMULATOR='env' ran 'cc -O2')" for_arm
 echo 'cc -fsanitize=thread' >tree/build/flags
 exits 'none of the tests asked for' 2 run --built plain
 stderr_like 'is said' '^tests/run: not for a build of kind "thread": tests/cli/some/for_plain[.]t$'

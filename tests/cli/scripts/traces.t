@@ -6,6 +6,7 @@
 # that ran on without its script, and temporary folders. KILLS=N tries so many moments for each signal, SEED=N others; without
 # it each script gets one signal, in turn, since all have the traps of common.sh.
 # builds: plain
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/../../scripts.sh"
 export WANT=none

@@ -4,6 +4,7 @@
 # --print shows. Bugs looked like a folder d';touch x;' that ran a command on another host, an option -w $(touch x) that ran
 # one here, an output "a b" that failed after it was measured, and a printed command that was none.
 # builds: plain
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/../../scripts.sh"
 
@@ -12,7 +13,7 @@ newline='
 # What blanks, quotes, a shell, awk, sed, kvreplay --each or a list of words would obey.
 obeyed="a=it's \"a\" \$(touch canary); touch canary;\`touch canary\` &|*?[x] {N} \\1\\n ${newline}touch canary${newline}"
 
-# put TEXT: sets text to the text with a value in the place of its mark, and is to what stands in that place where a program
+# put TEXT VALUE: sets text to the text with the value in the place of its mark, and is to what stands in that place where a program
 # gets it. ^ is a name of a file or of a model, @ is another value; 1 to 4 behind it make it differ from others. With dash=yes
 # names begin with one: such a name gets ./ before it.
 put() {
@@ -26,7 +27,7 @@ put() {
     esac
     case $dash$mark in
     yes^*) text=$before-dash${mark#?}$behind is=$before./-dash${mark#?}$behind ;;
-    *) text=$before${mark#?}$obeyed$behind is=$text ;;
+    *) text=$before${mark#?}$2$behind is=$text ;;
     esac
 }
 
@@ -39,7 +40,7 @@ arrives() {
     for wanted; do
         argument=${wanted#* }
         case $argument in PWD* | *//PWD*) argument=${argument%%PWD*}$PWD${argument#*PWD} ;; esac
-        put "$argument"
+        put "$argument" "$obeyed"
         number=$((number + 1))
         case $number in 1) WANT=$is ;; 2) WANT_2=$is ;; 3) WANT_3=$is ;; 4) WANT_4=$is ;; esac
         programs="$programs ${wanted%% *}"
@@ -47,7 +48,7 @@ arrives() {
     export WANT WANT_2 WANT_3 WANT_4
     set --
     for word in $arguments; do
-        put "$word"
+        put "$word" "$obeyed"
         set -- "$@" "$text"
     done
     for way in $ways; do
