@@ -330,13 +330,16 @@ static int set_worth(struct run *r, struct err *e)
 /* The room of an engine with a cache of its own. */
 static struct engine_room room_of(const struct run *r)
 {
-    struct engine_room room = {.device_bytes = (uint64_t)(r->gpu.hbm_gb * 1e9),
-                               .a100 = strncmp(r->gpu.name, "a100", 4) == 0,
-                               .ranks = r->compute.host_ranks,
-                               .clean = r->o.on_full == OPTIONS_FULL_EVICT,
-                               .block_bytes = layer_groups_bytes,
-                               .model = &r->groups,
-                               .groups = r->groups.groups};
+    struct engine_room room = {
+        .device_bytes = (uint64_t)(r->gpu.hbm_gb * 1e9),
+        .a100 = strncmp(r->gpu.name, "a100", 4) == 0,
+        .ranks = r->compute.host_ranks,
+        .policy = r->o.engine_order,
+        .milli_tokens = r->o.spec_tokens > 1 ? (uint64_t)(r->o.spec_tokens * 1000 + 0.5) : 0,
+        .clean = r->o.on_full == OPTIONS_FULL_EVICT,
+        .block_bytes = layer_groups_bytes,
+        .model = &r->groups,
+        .groups = r->groups.groups};
     memcpy(room.window, r->groups.window, sizeof(room.window));
     for (int t = 0; t < TRACE_TIERS; t++)
         room.capacity[t] = r->capacity[t] == HIERARCHY_UNLIMITED ? KV_NO_LIMIT : r->capacity[t];
@@ -431,13 +434,23 @@ static int find_start_epoch(struct run *r, int64_t *epoch_ns, struct err *e)
 /* Columns of the trace: six, all that a simulation gives, or those of the trace that is copied. */
 static uint32_t columns_of(const struct run *r, bool six)
 {
-    uint32_t all = TRACE_CORE | TRACE_EXTENDED;
+    bool engines = r->o.engine.kind && r->o.engines > 1;
+    uint32_t all = TRACE_CORE | TRACE_EXTENDED | (engines ? TRACE_SERVED : 0);
     if (six)
         return TRACE_CORE;
     if (!r->source.trace)
         return all;
     return TRACE_CORE | (trace_input_columns(r->source.trace) &
                          (r->o.retier ? all : all | TRACE_RESULT | TRACE_EXTRA));
+}
+
+/* Of the tiers of all engines. */
+static void sum_capacity(const struct run *r, uint64_t capacity[TRACE_TIERS])
+{
+    const uint64_t engines = r->o.engine.kind ? r->o.engines : 1;
+    for (int t = 0; t < TRACE_TIERS; t++)
+        capacity[t] =
+            r->capacity[t] == HIERARCHY_UNLIMITED ? r->capacity[t] : r->capacity[t] * engines;
 }
 
 /* malloc'ed; NULL: no memory. */
@@ -449,10 +462,12 @@ static char *make_provenance(const struct run *r)
         return provenance_of_recording(r->parser, r->source.source, &r->model);
     if (trace && !r->o.retier)
         return provenance_of_copy(r->parser, input, trace_input_client(trace));
+    uint64_t capacity[TRACE_TIERS];
+    sum_capacity(r, capacity);
     struct provenance p = {.parser = r->parser,
                            .seed = r->o.seed,
                            .model = trace ? NULL : &r->model,
-                           .capacity = r->capacity,
+                           .capacity = capacity,
                            .speed = r->speed,
                            .gpu = &r->gpu,
                            .compute = compute_of(r),
@@ -572,6 +587,9 @@ static struct engine_run_opts engine_of(const struct run *r)
         .max_requests = o->max_requests,
         .queue_bytes = o->queue_memory,
         .duration_ns = o->duration_ns,
+        .engines = (uint32_t)o->engines,
+        .route = o->route,
+        .prefill_only = o->prefill_only,
         .cache = &o->engine,
         .room = room_of(r),
         .steps = r->steps,

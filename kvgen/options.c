@@ -70,7 +70,11 @@ enum {
 #define PERSONAS_ONLY (UINT64_C(1) << 47) /* what the habits of people decide */
 #define FILTERS       (UINT64_C(1) << 38) /* rows that are written, or that --limit counts */
 #define FILLS         (UINT64_C(1) << 39) /* files that the engine's cache gives no bound */
-#define SIZES         (UINT64_C(1) << 34) /* the model and what divides its objects */
+#define NOT_BLOCKS_ALONE                                                                           \
+    (UINT64_C(1) << 49)                  /* not of blocks, unless an engine's cache has them       \
+                                          */
+#define SEVERAL_ONLY (UINT64_C(1) << 48) /* more than one engine */
+#define SIZES        (UINT64_C(1) << 34) /* the model and what divides its objects */
 
 const struct opt options_table[] = {
     {.type = OPT_HEADING, .help = "Requests"},
@@ -420,8 +424,9 @@ const struct opt options_table[] = {
     {.name = "prefill-only",
      .type = OPT_FLAG,
      .offset = AT(prefill_only),
-     .marks = GENERATES | NOT_BLOCKS | NOT_ENGINES,
-     .help = "A node that only prefills: no decode reads."},
+     .marks = GENERATES | NOT_BLOCKS_ALONE,
+     .help = "A node that only prefills: no decode reads; with --cache of an engine requests end "
+             "with their first token."},
     {.name = "decode-only",
      .type = OPT_FLAG,
      .offset = AT(decode_only),
@@ -690,9 +695,41 @@ const struct opt options_table[] = {
      .min = 1,
      .max = 4096,
      .flags = OPT_EXPERT,
-     .marks = GENERATES | COMPUTED_ONLY | NOT_ENGINES,
-     .help = "Engines that compute prefills, each of --tensor-parallel GPUs with its own Tier-0. "
-             "A user's requests go to one engine."},
+     .marks = GENERATES | COMPUTED_ONLY | NOT_ANSWER,
+     .help = "Engines that compute, each of --tensor-parallel GPUs with its own Tier-0, and with "
+             "--cache of an engine its own host memory and storage, too. --route chooses one for "
+             "a request; without --cache of an engine, the user does."},
+    {.name = "route",
+     .type = OPT_ENUM,
+     .offset = AT(route),
+     .def = "user",
+     .choices = "user|prefix|round-robin",
+     .flags = OPT_EXPERT,
+     .marks = GENERATES | ENGINES_ONLY | SEVERAL_ONLY,
+     .help = "Which engine gets a request. user: one for all requests of a user; prefix: the one "
+             "that holds the longest part of its prompt, of several the one with the fewest "
+             "requests; round-robin: one after the other."},
+    {.name = "engine-order",
+     .type = OPT_ENUM,
+     .offset = AT(engine_order),
+     .def = "fcfs",
+     .choices = "fcfs|priority",
+     .flags = OPT_EXPERT,
+     .marks = GENERATES | ENGINES_ONLY,
+     .help = "Which waiting request an engine admits first. fcfs: the one that came first; "
+             "priority: the lower priority of its row, else interactive before responsive before "
+             "batch."},
+    {.name = "spec-tokens",
+     .type = OPT_F64,
+     .offset = AT(spec_tokens),
+     .arg = "N",
+     .def = "1",
+     .min = 1,
+     .max = 16,
+     .flags = OPT_EXPERT,
+     .marks = GENERATES | ENGINES_ONLY,
+     .help = "Tokens that a step gives a request on average, with speculative decoding, such as "
+             "1.8."},
     {.name = "params",
      .type = OPT_F64,
      .offset = AT(params),
@@ -1188,6 +1225,9 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = file && !dataset && !agentic && !o->decode_only,
          .refuses = NAMED_USERS_ONLY,
          .why = "applies only to synthetic users, agentic sessions and datasets"},
+        {.on = blocks && !o->engine.kind,
+         .refuses = NOT_BLOCKS_ALONE,
+         .why = "applies to requests made of blocks only with --cache of an engine"},
         {.on = blocks, .refuses = NOT_BLOCKS, .why = "does not apply to requests made of blocks"},
         {.on = dataset || arrivals,
          .refuses = BLOCKS_ONLY,
@@ -1272,6 +1312,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = o->engine.kind,
          .refuses = NOT_ENGINES,
          .why = "does not apply with --cache of an engine, which decides that itself"},
+        {.on = o->engines == 1, .refuses = SEVERAL_ONLY, .why = "needs --engines 2 or more"},
         {.on = !o->engine.kind,
          .refuses = ENGINES_ONLY,
          .why = "needs --cache of an engine, such as --cache vllm"},
@@ -1383,6 +1424,8 @@ static int check_cache(struct options *o, struct err *e)
                           "the link of --gpu-profile moves the others");
     if (o->decisions && strcmp(engine_choice_name(&o->engine), "vllm") != 0)
         return refuse(e, "--decisions", "needs --cache vllm: of the others no steps were recorded");
+    if (o->decisions && o->engines > 1)
+        return refuse(e, "--decisions", "tells the steps of one engine (--engines 1)");
     o->gpu_assumed = !o->gpu_profile;
     if (o->gpu_assumed)
         o->gpu_profile = "h100";

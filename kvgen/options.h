@@ -9,6 +9,7 @@
 #include "kvgen/meaning/stamps.h"
 #include "kvgen/people/mix.h"
 #include "kvgen/serve/engine_caches.h"
+#include "kvgen/serve/serving.h"
 #include "kvgen/sim/hierarchy.h"
 #include "kvgen/sim/sim.h"
 #include "kvgen/source/users.h"
@@ -143,6 +144,9 @@ struct options {
     double goodput;
     uint64_t seeds;
     uint64_t engines;
+    enum engine_route route;
+    double spec_tokens;
+    enum scheduler_policy engine_order;
     double tbw; /* 0: not given */
     const char *output, *summary, *only_tier, *curve, *curve_sizes;
     double curve_sample;

@@ -17,6 +17,10 @@ enum {
     NS_PER_US = 1000
 };
 
+enum {
+    ENGINE_MAX_SUFFIX = 16 /* bytes of @eN */
+};
+
 struct output {
     struct output_opts o;
     const struct source *source;
@@ -27,9 +31,10 @@ struct output {
     uint64_t seen, written, flushed; /* rows */
     bool filtered;                   /* a row was left out by --only-tier or --ops */
     struct ident key_id;             /* whose key is in key: decode reads repeat it */
+    uint32_t key_engine;             /* the same */
     uint64_t user_of;                /* number of the request whose user is in user */
     struct trace_row row;
-    char key[IDENT_MAX_KEY];
+    char key[IDENT_MAX_KEY + ENGINE_MAX_SUFFIX];
     char user[IDENT_MAX_USER_NAME];
 };
 
@@ -103,9 +108,11 @@ static void set_user(struct output *out, const struct request *r)
     t->arrival_ns = r->arrival_ns;
 }
 
-static void set_key(struct output *out, struct ident id)
+/* Copies of several engines are named by the engine, too: "KEY@eN". */
+static void set_key(struct output *out, const struct hierarchy_op *op)
 {
-    if (ident_equal(id, out->key_id) && out->row.key.len > 0)
+    const struct ident id = op->id;
+    if (ident_equal(id, out->key_id) && op->engine == out->key_engine && out->row.key.len > 0)
         return;
     char name[IDENT_MAX_USER_NAME];
     size_t len = 0;
@@ -113,7 +120,11 @@ static void set_key(struct output *out, struct ident id)
         len = out->source->ops->user_name(out->source, ident_user(id), name);
     out->row.key.p = out->key;
     out->row.key.len = (uint32_t)ident_key(id, name, len, out->key);
+    if (out->o.trace.columns & TRACE_SERVED)
+        out->row.key.len += (uint32_t)snprintf(out->key + out->row.key.len, ENGINE_MAX_SUFFIX,
+                                               "@e%u", (unsigned)op->engine);
     out->key_id = id;
+    out->key_engine = op->engine;
 }
 
 static void set_row(struct output *out, const struct sim_row *row)
@@ -125,13 +136,14 @@ static void set_row(struct output *out, const struct sim_row *row)
     if (generate)
         t->key = (struct trace_str){0};
     else
-        set_key(out, op->id);
+        set_key(out, op);
     t->time_ns = row->time_ns;
     t->size = op->size;
     t->op = (uint8_t)op->op;
     t->tier = (uint8_t)op->tier;
     t->phase = (uint8_t)op->phase;
     t->class = (uint8_t)op->class;
+    t->engine = out->o.trace.columns & TRACE_SERVED ? (int32_t)op->engine : -1;
     t->tokens = op->op == TRACE_MISS ? TRACE_NONE : (int64_t)op->tokens;
     t->duration_ns = generate ? row->duration_ns : TRACE_NONE;
 }

@@ -52,7 +52,7 @@ static bool tier_state(const struct summary *s, enum trace_tier tier,
         hierarchy_stats(s->hierarchy, tier, t);
     else if (s->engine)
         *t = (struct hierarchy_tier_stats){.present = s->engine->capacity[tier] > 0,
-                                           .capacity = s->engine->capacity[tier]};
+                                           .capacity = engine_summary_capacity(s->engine, tier)};
     return s->hierarchy || s->engine;
 }
 

@@ -122,7 +122,7 @@ static const struct opt table[] = {
      .def = "tier,op,phase",
      .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
      .help = "Columns that make the groups. Any of tier, op, phase, qos, class, user, "
-             "status, endpoint, thread, separated by commas."},
+             "status, endpoint, thread, engine, separated by commas."},
     {.name = "max-groups",
      .type = OPT_U64,
      .offset = AT(max_groups),
@@ -132,8 +132,9 @@ static const struct opt table[] = {
      .min = 1,
      .max = 1e9,
      .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "With --by user, endpoint or thread: most groups, about 25 KB each. More end the "
-             "run with an error."},
+     .help =
+         "With --by user, endpoint, thread or engine: most groups, about 25 KB each. More end the "
+         "run with an error."},
     {.name = "output",
      .letter = 'o',
      .type = OPT_TEXT,
@@ -363,7 +364,7 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
         return refuse(e, "--hgrm", "takes one file, or several with --merge or --ranks");
     /* Names of users come from the trace: they never become paths. */
     if (o->hgrm && o->by & GROUPS_TEXT)
-        return refuse(e, "--hgrm", "does not apply with --by user, endpoint or thread");
+        return refuse(e, "--hgrm", "does not apply with --by user, endpoint, thread or engine");
     if (is_dash(o->hgrm))
         return refuse(e, "--hgrm", "writes files into a folder, not to standard output");
 
@@ -515,7 +516,7 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
     if (compares && n == 0)
         return refuse(e, "--compare", "needs a base and a new file: kvstat --compare BASE NEW");
     if (compares && o->by & GROUPS_TEXT)
-        return refuse(e, "--compare", "does not apply with --by user, endpoint or thread");
+        return refuse(e, "--compare", "does not apply with --by user, endpoint, thread or engine");
 
     const struct opt_mode modes[] = {
         {.on = compares, .refuses = OPTIONS_NOT_COMPARE, .why = "does not apply with --compare"},

@@ -2,6 +2,7 @@
  * decides; here its words become rows (held_rows.h), and counts for the summary. */
 #include "kvgen/serve/copy_rows.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "kvgen/cache/id_table.h"
@@ -179,6 +180,7 @@ static void row(struct copy_rows *c, const struct copy_rows_request *q,
     struct hierarchy_op op = *what;
     const bool block = op.tier == TRACE_GPU || op.op == TRACE_MISS;
     op.size = op.op == TRACE_MISS ? 0 : block ? c->o.block_bytes : c->o.chunk_bytes;
+    op.engine = c->o.engine;
     op.tokens = (uint32_t)(block ? c->o.block_tokens : c->o.chunk_tokens);
     if (c->out.rows)
         held_rows_add(c->out.rows, *c->out.now_ns, &op, q ? q->row : NULL);
@@ -579,4 +581,39 @@ uint64_t copy_rows_live(const struct copy_rows *c, enum trace_tier tier)
 const struct copy_rows_stats *copy_rows_stats(const struct copy_rows *c)
 {
     return &c->stats;
+}
+
+void copy_rows_stats_add(struct copy_rows_stats *to, const struct copy_rows_stats *from)
+{
+    static_assert(sizeof(*to) % sizeof(uint64_t) == 0, "counts, and nothing else");
+    uint64_t *sum = (uint64_t *)to;
+    const uint64_t *add_ = (const uint64_t *)from;
+    for (size_t i = 0; i < sizeof(*to) / sizeof(*sum); i++)
+        sum[i] += add_[i];
+}
+
+static bool has_copy(const struct copy_rows *c, uint64_t key, bool gpu)
+{
+    const uint32_t n = id_table_find(&c->keys, key);
+    if (n == ID_NONE)
+        return false;
+    const struct copy *tier = c->copies[n].tier;
+    return gpu ? tier[TRACE_GPU].there : tier[TRACE_CPU].there || tier[TRACE_STORAGE].there;
+}
+
+uint64_t copy_rows_prefix(const struct copy_rows *c, const struct copy_rows_request *q)
+{
+    const uint64_t blocks = q->prompt->tokens / c->o.block_tokens;
+    const uint64_t in_chunk = c->o.chunk_tokens / c->o.block_tokens;
+    uint64_t i = 0;
+    while (i < blocks) {
+        const uint64_t chunk_end = (i / in_chunk + 1) * in_chunk;
+        if (has_copy(c, q->key[i], true))
+            i++;
+        else if (chunk_end <= blocks && has_copy(c, q->key[chunk_end - 1], false))
+            i = chunk_end;
+        else
+            break;
+    }
+    return i * c->o.block_tokens;
 }

@@ -20,6 +20,7 @@ struct copy_rows_opts {
     uint64_t chunk_tokens, chunk_bytes; /* of a copy below; a multiple of a block */
     uint32_t groups;                    /* of layers, at least 1 */
     uint64_t window[VLLM_GROUPS];       /* of each, in tokens; 0: all */
+    uint32_t engine;                    /* of several, whose rows these are; from 0 */
 };
 
 /* Of copies in one tier. Bytes are of one rank. */
@@ -88,5 +89,9 @@ bool copy_rows_failed(const struct copy_rows *c); /* no memory */
 /* Copies with a row in the tier now. */
 uint64_t copy_rows_live(const struct copy_rows *c, enum trace_tier tier);
 const struct copy_rows_stats *copy_rows_stats(const struct copy_rows *c); /* lent */
+/* Adds the counts of one to another; peaks are added, too, which is the most that they can be. */
+void copy_rows_stats_add(struct copy_rows_stats *to, const struct copy_rows_stats *from);
+/* Tokens at the begin of the prompt that have copies, in whatever tier. */
+uint64_t copy_rows_prefix(const struct copy_rows *c, const struct copy_rows_request *q);
 
 #endif

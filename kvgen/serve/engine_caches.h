@@ -61,13 +61,15 @@ bool engine_choice_fills(const struct engine_choice *c);
 /* Adds name, version and settings as members of the object that is open. */
 void engine_choice_put(struct jsonout *j, const struct engine_choice *c);
 
-/* The room of an engine. Bytes are of one rank. */
+/* The room of an engine, and whom it serves first. Bytes are of one rank. */
 struct engine_room {
     uint64_t capacity[TRACE_TIERS]; /* 0: no such tier; UINT64_MAX: no limit */
     uint64_t device_bytes;          /* memory of a GPU; 0: not known */
     bool a100;                      /* whose engine has smaller steps */
     bool clean; /* a cleaner makes room in files, where engine_choice_fills and they have a limit */
     uint64_t ranks; /* that the host keeps copies of */
+    enum scheduler_policy policy;
+    uint64_t milli_tokens; /* of scheduler_opts */
     /* Of a block in one group of layers, of one rank. */
     int (*block_bytes)(const void *model, uint64_t tokens, uint64_t *bytes);
     const void *model;

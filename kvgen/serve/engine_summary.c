@@ -29,14 +29,21 @@ static uint64_t time_in_all(const struct engine_run_stats *st)
     return ns;
 }
 
-/* Prompts of mean length that the GPU's blocks hold at once. */
+/* Prompts of mean length that the blocks of all GPUs hold at once. */
 static double prompts_that_fit(const struct engine_summary *s)
 {
     const struct engine_run_stats *st = engine_run_stats(s->run);
     const uint64_t prompts = engine_run_sim_stats(s->run)->issued - st->too_long;
-    return st->prompt_tokens && prompts
-               ? (double)st->room_tokens / ((double)st->prompt_tokens / (double)prompts)
-               : 0;
+    return st->prompt_tokens && prompts ? (double)st->room_tokens * engine_run_engines(s->run) /
+                                              ((double)st->prompt_tokens / (double)prompts)
+                                        : 0;
+}
+
+uint64_t engine_summary_capacity(const struct engine_summary *s, enum trace_tier tier)
+{
+    const uint64_t one = s->capacity[tier];
+    return one == HIERARCHY_UNLIMITED || one == HIERARCHY_ABSENT ? one
+                                                                 : one * engine_run_engines(s->run);
 }
 
 /* ---- lines ---- */
@@ -111,6 +118,40 @@ static bool line_steps(const struct engine_summary *s, char *buf)
         units_format_count(preempted, sizeof(preempted), st->preemptions),
         units_plural(st->preemptions), units_format_count(peak, sizeof(peak), st->running_peak));
     return true;
+}
+
+/* Share of the prompts' tokens that an engine found. */
+static double share_found(const struct engine_summary *s, uint32_t engine)
+{
+    const struct copy_rows_stats *c = engine_run_share_copies(s->run, engine);
+    const uint64_t all = prompt_tokens(c);
+    return percent(all - c->computed_tokens, all);
+}
+
+/* Of several engines the extremes. */
+static bool line_engines(const struct engine_summary *s, char *buf)
+{
+    const uint32_t engines = engine_run_engines(s->run);
+    const double run_s = (double)engine_run_sim_stats(s->run)->now_ns;
+    double found[2] = {100, 0}, busy[2] = {100, 0};
+    uint64_t requests[2] = {UINT64_MAX, 0};
+    char fewest[32], most[32];
+    for (uint32_t i = 0; i < engines; i++) {
+        const struct engine_share *g = engine_run_share(s->run, i);
+        const double hit = share_found(s, i), load = 100 * (double)g->busy_ns / run_s;
+        requests[0] = g->requests < requests[0] ? g->requests : requests[0];
+        requests[1] = g->requests > requests[1] ? g->requests : requests[1];
+        found[0] = fmin(found[0], hit);
+        found[1] = fmax(found[1], hit);
+        busy[0] = fmin(busy[0], load);
+        busy[1] = fmax(busy[1], load);
+    }
+    snprintf(buf, ENGINE_SUMMARY_TEXT,
+             "engines    %u: %s to %s requests, found %.1f to %.1f %%, busy %.1f to %.1f",
+             (unsigned)engines, units_format_count(fewest, sizeof(fewest), requests[0]),
+             units_format_count(most, sizeof(most), requests[1]), found[0], found[1], busy[0],
+             busy[1]);
+    return engines > 1 && run_s > 0;
 }
 
 static bool line_time(const struct engine_summary *s, char *buf)
@@ -188,7 +229,8 @@ static bool line_why(const struct engine_summary *s, char *buf)
 bool engine_summary_line(const struct engine_summary *s, size_t i, char *buf)
 {
     static bool (*const lines[ENGINE_SUMMARY_LINES])(const struct engine_summary *, char *) = {
-        line_tokens, line_copies, line_files, line_steps, line_time, line_goodput, line_why};
+        line_tokens,  line_copies, line_files,   line_steps,
+        line_engines, line_time,   line_goodput, line_why};
     *buf = '\0';
     return i < ENGINE_SUMMARY_LINES && lines[i] && lines[i](s, buf);
 }
@@ -239,6 +281,28 @@ static void put_tokens(struct jsonout *j, const struct copy_rows_stats *c)
     jsonout_end(j);
 }
 
+static void put_engines(struct jsonout *j, const struct engine_summary *s)
+{
+    const double run_s = (double)engine_run_sim_stats(s->run)->now_ns;
+    jsonout_array(j, "engines");
+    for (uint32_t i = 0; i < engine_run_engines(s->run); i++) {
+        const struct engine_share *g = engine_run_share(s->run, i);
+        jsonout_object(j, NULL);
+        jsonout_u64(j, "engine", i);
+        jsonout_u64(j, "requests", g->requests);
+        jsonout_u64(j, "completed", g->completed);
+        jsonout_u64(j, "steps", g->steps);
+        jsonout_f64(j, "busy_s", (double)g->busy_ns / 1e9);
+        jsonout_f64(j, "busy", run_s > 0 ? (double)g->busy_ns / run_s : NAN);
+        jsonout_u64(j, "preemptions", g->preemptions);
+        jsonout_u64(j, "running_peak", g->running_peak);
+        put_tokens(j, engine_run_share_copies(s->run, i));
+        jsonout_hist(j, "first_token_ms", g->first_token_ns, 1e6);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
 static void put_serving(struct jsonout *j, const struct engine_summary *s)
 {
     const struct engine_run_stats *st = engine_run_stats(s->run);
@@ -257,6 +321,7 @@ static void put_serving(struct jsonout *j, const struct engine_summary *s)
     jsonout_u64(j, "waiting_peak", st->waiting_peak);
     jsonout_f64(j, "prompts_that_fit", prompts_that_fit(s));
     jsonout_u64(j, "held_rows", st->held_rows);
+    put_engines(j, s);
     jsonout_object(j, "request_time");
     for (int i = 0; i < ENGINE_TIMES; i++) {
         jsonout_object(j, time_names[i]);

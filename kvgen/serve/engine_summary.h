@@ -14,19 +14,21 @@ struct engine_summary {
     const struct engine_choice *choice;
     const struct engine_run *run;
     const struct step_setup *steps;
-    const uint64_t *capacity; /* of each tier, as in hierarchy_opts */
+    const uint64_t *capacity; /* of each tier of an engine, as in hierarchy_opts */
     const int64_t *target_ns; /* of each class, for its first token; 0: none */
 };
 
 enum {
-    ENGINE_SUMMARY_LINES = 7, /* at most */
+    ENGINE_SUMMARY_LINES = 8, /* at most */
     ENGINE_SUMMARY_TEXT = 400
 };
 
+/* Of the tier of all engines, as in hierarchy_opts. */
+uint64_t engine_summary_capacity(const struct engine_summary *s, enum trace_tier tier);
 /* Writes line i, from 0, without its end, to buf of ENGINE_SUMMARY_TEXT bytes: where tokens came
- * from, what was stored, what a full drive did, steps, where the time went, what came in its
- * target, and, if the engine holds fewer prompts than came, why nothing hits. false: there is no
- * such line. */
+ * from, what was stored, what a full drive did, steps, how several engines differ, where the time
+ * went, what came in its target, and, if the engine holds fewer prompts than came, why nothing
+ * hits. false: there is no such line. */
 bool engine_summary_line(const struct engine_summary *s, size_t i, char *buf);
 /* Adds the members "cache" and "serving". */
 void engine_summary_put(struct jsonout *j, const struct engine_summary *s);

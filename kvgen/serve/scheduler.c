@@ -252,6 +252,20 @@ static bool extend_by_force(struct scheduler *s, struct deciding *d, uint64_t *a
     return true;
 }
 
+/* Tokens that the next decode step of r gives: with 1.8 a step 1, 2, 2, 2, 2, and again. */
+static uint64_t next_decode(const struct scheduler *s, const struct serve_request *r)
+{
+    const uint64_t milli = s->o.milli_tokens, left = r->output_tokens - r->outputs - r->in_flight;
+    const uint64_t tokens = (r->decodes + 1) * milli / 1000 - r->decodes * milli / 1000;
+    return at_most(at_most(tokens, left), s->o.max_tokens - 1 - r->kv.computed_tokens);
+}
+
+/* Whether the next token of r comes of an answer's token. */
+static bool decodes_next(const struct scheduler *s, const struct serve_request *r)
+{
+    return s->o.milli_tokens && !is_prefill(r) && open_tokens(r) == 1;
+}
+
 /* Tokens for a running request in this step. */
 static uint64_t tokens_for(const struct scheduler *s, const struct deciding *d,
                            const struct serve_request *r)
@@ -262,6 +276,8 @@ static uint64_t tokens_for(const struct scheduler *s, const struct deciding *d,
         return 0;
     if (d->defer && is_prefill(r))
         return 0;
+    if (decodes_next(s, r))
+        return at_most(next_decode(s, r), d->left);
     uint64_t tokens = at_most(at_most(open_tokens(r), d->limit), d->left);
     return at_most(tokens, s->o.max_tokens - 1 - r->kv.computed_tokens);
 }
@@ -275,7 +291,8 @@ static int schedule_running(struct scheduler *s, struct deciding *d)
             continue;
         if (!extend_by_force(s, d, &i, tokens))
             break;
-        const struct step_part part = {.request = r, .tokens = tokens};
+        const struct step_part part = {
+            .request = r, .tokens = tokens, .decode = decodes_next(s, r)};
         if (add_part(d->plan, &part))
             return -ENOMEM;
         d->left -= tokens;
@@ -387,6 +404,12 @@ static int admit_from(struct scheduler *s, struct deciding *d, struct queue *q)
     return 1;
 }
 
+/* Output tokens of a part. */
+static uint64_t given(const struct step_part *part)
+{
+    return part->decode ? part->tokens : part->output;
+}
+
 /* The cache hears what the step computes, and forgets who ended before it. */
 static int build(struct scheduler *s, const struct plan *p)
 {
@@ -404,9 +427,10 @@ static int build(struct scheduler *s, const struct plan *p)
         struct serve_request *r = part->request;
         part->before = r->kv.computed_tokens;
         r->kv.computed_tokens += part->tokens;
-        part->output = open_tokens(r) == 0;
+        part->output = part->decode || open_tokens(r) == 0;
+        r->decodes += part->decode;
         if (s->o.async)
-            r->in_flight += part->output;
+            r->in_flight += given(part);
         r->last_step = s->step;
     }
     return rc;
@@ -439,12 +463,13 @@ void scheduler_outputs(struct scheduler *s, const struct step *step)
     s->told = step->number;
     for (uint64_t i = 0; i < step->parts; i++) {
         struct serve_request *r = step->part[i].request;
-        if (!step->part[i].output)
+        const uint64_t tokens = given(&step->part[i]);
+        if (!tokens)
             continue;
-        r->outputs++;
-        r->kv.known_tokens++;
+        r->outputs += tokens;
+        r->kv.known_tokens += tokens;
         if (r->in_flight)
-            r->in_flight--;
+            r->in_flight -= tokens;
         if (s->o.async && r->state == SERVE_RUNNING)
             s->ops->computed(s->cache, &r->kv, r->kv.computed_tokens - r->in_flight);
         if (r->outputs == r->output_tokens) {

@@ -35,6 +35,9 @@ struct scheduler_opts {
     bool adaptive;
     uint64_t prefill_interval; /* prefill_schedule_interval: in steps, while something decodes; 1 */
     double watermark;          /* share of the room that admissions leave free */
+    /* Speculation: tokens that a decode gives in 1,000 steps, 1000 or more; 0: none, which is one a
+     * step. */
+    uint64_t milli_tokens;
 };
 
 enum serve_state {
@@ -58,6 +61,7 @@ struct serve_request {
     uint64_t in_flight; /* outputs that are computed and not told yet */
     uint64_t last_step; /* the last step that computes it, from 1 */
     uint64_t preemptions;
+    uint64_t decodes;                  /* decode steps so far */
     struct serve_request *prev, *next; /* in a queue */
 };
 
@@ -65,7 +69,8 @@ struct serve_request {
 struct step_part {
     struct serve_request *request;
     uint64_t tokens, before; /* before: computed tokens at the begin of the step */
-    bool output;             /* it gives a token */
+    bool output;             /* it gives a token, ... */
+    bool decode;             /* ... or with speculation several: as many as it computes */
 };
 struct step {
     struct step_part *part; /* lent until the step after the next is scheduled */

@@ -264,6 +264,7 @@ static int read_request(struct blocks *s, struct err *e)
     if (rc < 0)
         return rc;
 
+    r->ranked = line_i64(s, "priority", &r->priority) == 0;
     file_source_cut(&s->files, r);
 
     int64_t parent = -1;

@@ -33,6 +33,8 @@ struct request {
      * no prompt. */
     uint32_t shared;
     uint32_t shared_tokens; /* of that text */
+    int64_t priority;       /* that its row gives it, if it is ranked: lower first */
+    bool ranked;
 };
 
 #endif

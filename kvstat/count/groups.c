@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,6 +206,10 @@ static inline int group_of_row(struct groups *g, const struct trace_row *row, st
         k.text[GROUP_ENDPOINT] = row->extra->endpoint;
         k.text[GROUP_THREAD] = row->extra->thread;
     }
+    char engine[16];
+    if (g->by & GROUPS_ENGINE && row->engine >= 0)
+        k.text[GROUP_ENGINE] = (struct trace_str){
+            engine, (uint32_t)snprintf(engine, sizeof(engine), "%d", (int)row->engine)};
     return group_of(g, &k, out);
 }
 
@@ -358,8 +363,8 @@ const struct group *groups_find(const struct groups *g, uint8_t tier, uint8_t op
 int groups_parse_by(const char *text, unsigned *by, struct err *e)
 {
     /* In the order of the bits of enum groups_by. */
-    static const char *const names[] = {"tier", "op",     "phase",    "qos",   "class",
-                                        "user", "status", "endpoint", "thread"};
+    static const char *const names[] = {"tier", "op",     "phase",    "qos",    "class",
+                                        "user", "status", "endpoint", "thread", "engine"};
     const size_t all = sizeof(names) / sizeof(names[0]);
     unsigned mask = 0;
     for (const char *p = text;; p++) {
@@ -369,7 +374,7 @@ int groups_parse_by(const char *text, unsigned *by, struct err *e)
         if (i == all)
             return err_set(e, -EINVAL, ERR_INPUT, "--by",
                            "no column \"%.*s\" (any of "
-                           "tier,op,phase,qos,class,user,status,endpoint,thread)",
+                           "tier,op,phase,qos,class,user,status,endpoint,thread,engine)",
                            (int)(len < 64 ? len : 64), p);
         if (mask & 1u << i)
             return err_set(e, -EINVAL, ERR_INPUT, "--by", "column %s twice", names[i]);

@@ -1,5 +1,5 @@
 /* groups.h - counts rows by any product of tier, operation, phase, QoS, class, status, user,
- * endpoint and thread. */
+ * endpoint, thread and engine. */
 #ifndef KVSTAT_COUNT_GROUPS_H
 #define KVSTAT_COUNT_GROUPS_H
 
@@ -21,7 +21,9 @@ enum groups_by {
     GROUPS_STATUS = 64,
     GROUPS_ENDPOINT = 128,
     GROUPS_THREAD = 256,
-    GROUPS_TEXT = GROUPS_USER | GROUPS_ENDPOINT | GROUPS_THREAD, /* names that the file gives */
+    GROUPS_ENGINE = 512,
+    /* names that the file gives */
+    GROUPS_TEXT = GROUPS_USER | GROUPS_ENDPOINT | GROUPS_THREAD | GROUPS_ENGINE,
     GROUPS_DEFAULT = GROUPS_TIER | GROUPS_OP | GROUPS_PHASE
 };
 
@@ -43,13 +45,15 @@ enum group_text {
     GROUP_USER,
     GROUP_ENDPOINT,
     GROUP_THREAD,
+    GROUP_ENGINE,
     GROUP_TEXTS
 };
 static inline unsigned group_text_bit(enum group_text text)
 {
     return text == GROUP_USER       ? GROUPS_USER
            : text == GROUP_ENDPOINT ? GROUPS_ENDPOINT
-                                    : GROUPS_THREAD;
+           : text == GROUP_THREAD   ? GROUPS_THREAD
+                                    : GROUPS_ENGINE;
 }
 
 /* The words that all rows of a group share. Columns that are not grouped by hold the enums'
@@ -84,7 +88,7 @@ struct group_sample {
 struct groups;
 
 /* A table by a mask of enum groups_by. NULL: no memory. One thread. */
-/* The most groups, where users, endpoints or threads make them. */
+/* The most groups, where users, endpoints, threads or engines make them. */
 void groups_limit(struct groups *g, size_t most);
 struct groups *groups_create(unsigned by);
 void groups_free(struct groups *g);
@@ -99,7 +103,8 @@ int groups_merge(struct groups *into, const struct groups *from);
 /* Ends a file: adds last - first of every group to its span_ns. */
 void groups_end_file(struct groups *g);
 
-/* Sorts the groups (by the enums, then by user, endpoint and thread) and counts them. 0 or -ENOMEM
+/* Sorts the groups (by the enums, then by user, endpoint, thread and engine) and counts them. 0 or
+ * -ENOMEM
  * (*count is 0 then). groups_at: the i-th after that. Lent. */
 int groups_sort(struct groups *g, size_t *count);
 const struct group *groups_at(const struct groups *g, size_t i);

@@ -327,6 +327,8 @@ static int open_input(struct input *in, const char *path, const struct scan_opts
         read.want |= TRACE_BIT(TRACE_COL_ENDPOINT);
     if (o->by & GROUPS_THREAD)
         read.want |= TRACE_BIT(TRACE_COL_THREAD);
+    if (o->by & GROUPS_ENGINE)
+        read.want |= TRACE_BIT(TRACE_COL_ENGINE);
     int rc = frame_in_open(&file, path, &patient, e);
     if (rc < 0)
         return rc;

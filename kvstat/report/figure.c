@@ -859,7 +859,8 @@ const char *figure_label(char *buf, size_t n, const struct figure_id *id, char s
                 {GROUPS_USER, id->text[GROUP_USER]},
                 {GROUPS_STATUS, id->status == TRACE_NO_STATUS ? "" : trace_status_text(id->status)},
                 {GROUPS_ENDPOINT, id->text[GROUP_ENDPOINT]},
-                {GROUPS_THREAD, id->text[GROUP_THREAD]}};
+                {GROUPS_THREAD, id->text[GROUP_THREAD]},
+                {GROUPS_ENGINE, id->text[GROUP_ENGINE]}};
     size_t len = 0;
     buf[0] = '\0';
     for (size_t i = 0; i < sizeof(part) / sizeof(part[0]) && len < n; i++)

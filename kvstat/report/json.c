@@ -27,7 +27,8 @@ static void put_element(struct jsonout *j, const struct figure_id *id)
               {GROUPS_STATUS, "status",
                id->status == TRACE_NO_STATUS ? "" : trace_status_text(id->status)},
               {GROUPS_ENDPOINT, "endpoint", id->text[GROUP_ENDPOINT]},
-              {GROUPS_THREAD, "thread", id->text[GROUP_THREAD]}};
+              {GROUPS_THREAD, "thread", id->text[GROUP_THREAD]},
+              {GROUPS_ENGINE, "engine", id->text[GROUP_ENGINE]}};
     jsonout_object(j, NULL);
     if (id->scope == FIGURE_OF_CRITERION) {
         jsonout_text_value(j, "name", id->label);

@@ -174,6 +174,8 @@ static inline size_t put_column(const struct trace_format *f, const struct trace
         return r->arrival_ns == TRACE_NONE ? 0 : put_seconds(dst, r->arrival_ns + f->epoch_ns);
     case TRACE_COL_DURATION:
         return r->duration_ns == TRACE_NONE ? 0 : put_micros(dst, r->duration_ns);
+    case TRACE_COL_ENGINE:
+        return r->engine < 0 ? 0 : put_u64(dst, (uint64_t)r->engine);
     case TRACE_COL_DUE:
         return r->due_ns == TRACE_NONE ? 0 : put_seconds(dst, r->due_ns);
     case TRACE_COL_ELIGIBLE:
@@ -321,6 +323,7 @@ struct packed_own {
     int64_t time_ns, request, tokens, arrival_ns, duration_ns;
     uint64_t size;
     uint32_t key_len, user_len;
+    int32_t engine;
     uint8_t op, tier, phase, qos, class;
 };
 
@@ -375,8 +378,8 @@ size_t trace_pack(const struct trace_format *f, const struct trace_row *r, char 
         bool user = f->columns & TRACE_BIT(TRACE_COL_USER);
         const struct packed_own o = {r->time_ns,     r->request, r->tokens,  r->arrival_ns,
                                      r->duration_ns, r->size,    r->key.len, user ? r->user.len : 0,
-                                     r->op,          r->tier,    r->phase,   r->qos,
-                                     r->class};
+                                     r->engine,      r->op,      r->tier,    r->phase,
+                                     r->qos,         r->class};
         memcpy(p, &o, sizeof(o));
         p = pack_str(p + sizeof(o), &r->key);
         if (user)
@@ -427,6 +430,7 @@ size_t trace_unpack(const struct trace_format *f, const char *src, struct trace_
         r->arrival_ns = o.arrival_ns;
         r->duration_ns = o.duration_ns;
         r->size = o.size;
+        r->engine = o.engine;
         r->op = o.op;
         r->tier = o.tier;
         r->phase = o.phase;

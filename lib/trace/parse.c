@@ -175,6 +175,14 @@ TRACE_INLINE bool parse_i64_or_none(const char *p, size_t len, int64_t *out)
     return ok;
 }
 
+TRACE_INLINE bool parse_engine(const char *p, size_t len, int32_t *out)
+{
+    int64_t v;
+    bool ok = parse_i64_or_none(p, len, &v) && v <= INT32_MAX;
+    *out = ok && v >= 0 ? (int32_t)v : -1;
+    return ok;
+}
+
 TRACE_INLINE bool parse_status(const char *p, size_t len, int32_t *out)
 {
     if (__builtin_expect(len == 2 && p[0] == 'o' && p[1] == 'k', 1)) {
@@ -248,6 +256,10 @@ TRACE_INLINE bool parse_extended(const struct trace_layout *l, const struct trac
         ok &= parse_decimal_or_none(f.p, f.len, 3, &row->duration_ns);
         ok &= is_length(row->duration_ns);
     }
+    if (l->parsed & TRACE_BIT(TRACE_COL_ENGINE)) {
+        f = trace_field(s, l->at[TRACE_COL_ENGINE]);
+        ok &= parse_engine(f.p, f.len, &row->engine);
+    }
     return ok;
 }
 
@@ -310,7 +322,7 @@ TRACE_INLINE bool parse_row(const struct trace_layout *l, const struct trace_fie
                             struct trace_row *row)
 {
     bool ok = parse_core(l, s, row);
-    if (l->parsed & TRACE_EXTENDED)
+    if (l->parsed & (TRACE_EXTENDED | TRACE_SERVED))
         ok &= parse_extended(l, s, row);
     if (l->parsed & TRACE_RESULT)
         ok &= parse_result(l, s, row);
@@ -443,6 +455,7 @@ static const char *const fault_texts[TRACE_COLUMNS] = {
     [TRACE_COL_TOKENS] = "is not a whole number",
     [TRACE_COL_ARRIVAL] = BAD_TIME,
     [TRACE_COL_DURATION] = BAD_LENGTH,
+    [TRACE_COL_ENGINE] = "is not a whole number below 2^31",
     [TRACE_COL_DUE] = BAD_DECIMAL,
     [TRACE_COL_ELIGIBLE] = BAD_DECIMAL,
     [TRACE_COL_START] = BAD_DECIMAL,

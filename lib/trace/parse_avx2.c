@@ -235,8 +235,14 @@ INLINE bool take_extended(struct taker *t, struct trace_row *row)
     if (parsed(t, TRACE_COL_ARRIVAL) &&
         !take_seconds_or_none(t, TRACE_COL_ARRIVAL, &row->arrival_ns))
         return false;
-    return !parsed(t, TRACE_COL_DURATION) ||
-           take_micros_or_none(t, TRACE_COL_DURATION, &row->duration_ns);
+    if (parsed(t, TRACE_COL_DURATION) &&
+        !take_micros_or_none(t, TRACE_COL_DURATION, &row->duration_ns))
+        return false;
+    int64_t engine = TRACE_NONE;
+    if (parsed(t, TRACE_COL_ENGINE) && !take_number_or_none(t, TRACE_COL_ENGINE, &engine))
+        return false;
+    row->engine = engine < 0 ? -1 : (int32_t)engine;
+    return engine <= INT32_MAX;
 }
 
 INLINE bool take_result(struct taker *t, struct trace_row *row)
@@ -270,7 +276,8 @@ AVX2 bool trace_parse_index_avx2(const struct trace_layout *l, const char *text,
     struct taker t = begin_row(l, &fields);
     if (l->want_line)
         row->line = (struct trace_str){text + begin, end[l->own_fields - 1] - begin};
-    if (take_core(&t, row) && (!(l->parsed & TRACE_EXTENDED) || take_extended(&t, row)) &&
+    if (take_core(&t, row) &&
+        (!(l->parsed & (TRACE_EXTENDED | TRACE_SERVED)) || take_extended(&t, row)) &&
         (!(l->parsed & (TRACE_RESULT | TRACE_BIT(TRACE_COL_SLOT))) || take_result(&t, row)) &&
         _mm_testz_si128(t.bad, t.bad))
         return true;

@@ -143,6 +143,7 @@ enum trace_column {
     TRACE_COL_TOKENS,
     TRACE_COL_ARRIVAL,
     TRACE_COL_DURATION,
+    TRACE_COL_ENGINE,
     TRACE_COL_DUE,
     TRACE_COL_ELIGIBLE,
     TRACE_COL_START,
@@ -161,8 +162,9 @@ enum trace_column {
 #define TRACE_BIT(column) (1u << (column))
 #define TRACE_CORE        0x3fu      /* the first six */
 #define TRACE_EXTENDED    0x1fc0u    /* Request to Duration_us */
-#define TRACE_RESULT      0xbe000u   /* Due to Status, which every result has */
-#define TRACE_EXTRA       0x3f40000u /* Slot_us, First_byte_us to Drive_us: struct trace_extra */
+#define TRACE_SERVED      0x2000u    /* Engine: of several engines */
+#define TRACE_RESULT      0x17c000u  /* Due to Status, which every result has */
+#define TRACE_EXTRA       0x7e80000u /* Slot_us, First_byte_us to Drive_us: struct trace_extra */
 const char *trace_column_name(enum trace_column c);
 
 #define TRACE_NONE INT64_MIN /* an empty number or time */
@@ -186,6 +188,7 @@ struct trace_row {
     struct trace_str key, user;
     uint8_t op, tier, phase, qos, class; /* enums above */
     int32_t status;
+    int32_t engine; /* -1: empty */
     int64_t request, tokens;
     int64_t arrival_ns, duration_ns;
     int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns;

@@ -14,7 +14,7 @@
 
 enum {
     ISAS = CSV_ISA_AVX512 + 1,
-    LAYOUTS = 4,
+    LAYOUTS = 5,
     ROWS = 256,
     /* Longer texts take longer, and show nothing new of rows. */
     TEXT = 4096
@@ -27,6 +27,7 @@ static const char *const header[LAYOUTS] = {
     CORE EXTENDED ",Due,Eligible,Start,Latency_us,Device_us,Slot_us,Status,First_byte_us,Rank,"
                   "Endpoint,Thread\n",
     "Key,Other,Phase,Tier,Object_Size_Bytes,Operation,Timestamp,Status\n",
+    CORE EXTENDED ",Engine\n",
 };
 
 static struct {
@@ -57,7 +58,7 @@ static uint64_t row_sum(const struct trace_row *r)
         r->qos,        r->class,         r->status,  r->request,       r->tokens,
         r->arrival_ns, r->duration_ns,   r->due_ns,  r->start_ns,      r->eligible_ns,
         r->latency_ns, r->device_ns,     x->slot_ns, x->first_byte_ns, x->rank,
-        x->queue_ns,   x->drive_ns};
+        x->queue_ns,   x->drive_ns,      r->engine};
     uint64_t h = 1;
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)

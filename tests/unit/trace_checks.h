@@ -97,6 +97,7 @@ static inline uint64_t row_mix(const struct trace_row *r)
     h = mix(mix(mix(mix(mix(h, r->op), r->tier), r->phase), r->qos), r->class);
     h = mix(mix(mix(h, (uint64_t)r->status), (uint64_t)r->request), (uint64_t)r->tokens);
     h = mix(mix(h, (uint64_t)r->arrival_ns), (uint64_t)r->duration_ns);
+    h = mix(h, (uint64_t)r->engine);
     h = mix(mix(mix(h, (uint64_t)r->due_ns), (uint64_t)r->eligible_ns), (uint64_t)r->start_ns);
     if (r->extra) {
         const struct trace_extra *x = r->extra;

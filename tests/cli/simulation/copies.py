@@ -40,15 +40,22 @@ class Held:
     def copies(self):
         """A copy is a tier and a key. What is read is there, what is written is not, no tier has more than it can."""
         live, used, n = [{}, {}, {}], [0, 0, 0], [Counter() for _ in range(3)]
+        engines, mine = len(self.s["serving"]["engines"]), Counter()
         tiers = {int(tier["tier"][-1]): tier for tier in self.s["tiers"]}
         room = [tiers[t]["capacity_bytes"] if t in tiers else 0 for t in range(3)]
         room = [1 << 62 if size is None else size for size in room]
         last, before, alone = 0, None, Counter()
+        of = {}
         for number, row in enumerate(self.rows, 1):
             op, key, name, phase = row["Operation"], row["Key"], row["Class"], row["Phase"]
             if ns(row["Timestamp"]) < last:
                 self.say(number, "time goes back")
             last = ns(row["Timestamp"])
+            engine = row.get("Engine", "0")
+            if engines > 1 and key and not key.endswith("@e" + engine):
+                self.say(number, f"{key} of engine {engine}")
+            if row["Request"] and of.setdefault(row["Request"], engine) != engine:
+                self.say(number, f"request {row['Request']} on two engines")
             if op not in ("Read", "Write", "Delete"):
                 before = row
                 continue
@@ -59,9 +66,10 @@ class Held:
                     self.say(number, f"{key} is in {t}, and written")
                 live[t][key] = [size, name, False]
                 used[t] += size
+                mine[t, engine] += size
                 n[t]["peak"] = max(n[t]["peak"], used[t])
-                if used[t] > room[t]:
-                    self.say(number, f"tier {t} has {used[t]} of {room[t]} bytes")
+                if mine[t, engine] * engines > room[t]:
+                    self.say(number, f"tier {t} has {mine[t, engine]} of {room[t]} / {engines} bytes")
                 if name in ("store", "promote", "load") and not self.is_second(row, before, t, name):
                     alone[name] += 1
             elif key not in live[t] or live[t][key][0] != size:
@@ -69,13 +77,14 @@ class Held:
             elif op == "Delete":
                 written = live[t].pop(key)
                 used[t] -= size
+                mine[t, engine] -= size
                 n[t]["never read"] += written[1] == "store" and not written[2]
             elif name != "store":
                 live[t][key][2] = True
             if (op == "Delete") != (phase == "Evict"):
                 self.say(number, f"{op} of phase {phase}")
             before = row
-        self.used, self.live, self.n = used, live, n
+        self.used, self.live, self.n, self.of = used, live, n, of
         # A block of an answer may be stored before vLLM names it: it then has no row on the GPU.
         settings = self.s["cache"]["settings"]
         answers = settings.get("offload_prompt_only") is False or settings.get("save_decode_cache") is True
@@ -135,12 +144,36 @@ class Held:
                       r["context_tokens"])
             self.same("prefills", self.s["prefill"]["requests"], len(prefills))
             self.same("stuck", v["stuck"], 0)
+            self.little(sum(part["s"] for part in v["request_time"].values()))
+        for what in ("requests", "completed", "steps", "preemptions", "busy_s"):
+            told = v[what] if what in v else len(self.of) # a request without tokens has no engine
+            if r["in_progress"] == 0 and r["waiting"] == 0:
+                part = sum(g[what] for g in v["engines"])
+                self.same(f"{what} of engines", round(told, 6), round(part, 6))
         time = v["request_time"].values()
         if r["completed"] and r["end_to_end_ms"]:
             share = sum(part["share"] for part in time)
             whole = r["end_to_end_ms"]["mean"] * r["end_to_end_ms"]["count"] / 1000
             if abs(share - 1) > 1e-9 or abs(sum(part["s"] for part in time) - whole) > 0.02 * whole:
                 self.wrong.append(f"a request's time: {share} in all, {sum(part['s'] for part in time)} s of {whole}")
+
+
+    def little(self, waited):
+        """Requests that are there, over time, are those that come by the time that each stays (J. Little, 1961). The left
+        side is the area under their number, from the moments in the rows; the right one is the summary's."""
+        ends, arrived = {}, {}
+        for row in self.rows:
+            if row["Operation"] == "Generate" and row["Request"]:
+                arrived[row["Request"]] = ns(row["Arrival"])
+                us = float(row["Duration_us"] or 0)
+                ends[row["Request"]] = max(ends.get(row["Request"], 0), ns(row["Timestamp"]) + round(us * 1000))
+        moments = sorted([(t, 1) for t in arrived.values()] + [(t, -1) for t in ends.values()])
+        area = there = before = 0
+        for moment, change in moments:
+            area += there * (moment - before)
+            there, before = there + change, moment
+        if abs(area / 1e9 - waited) > 1e-6 * max(1, waited):
+            self.wrong.append(f"requests that are there, over time: {area / 1e9} s of {waited}")
 
 
 def config(draw, data):
@@ -171,8 +204,7 @@ def config(draw, data):
         settings.append(f"page_size={draw.choice([16, 64])}")
     else:
         settings += [f"block_size={draw.choice([16, 64, 128])}"]
-        settings += [text for text in ("async_scheduling=no", "scheduling_policy=priority",
-                                       "scheduler_reserve_full_isl=no") if draw.random() < 0.3]
+        settings += [text for text in ("async_scheduling=no", "scheduler_reserve_full_isl=no") if draw.random() < 0.3]
     args[1] += ":" + ",".join(settings)
     model = ["-m", "tiny-1b", "--params", "1e9"]
     if engine == "vllm" and draw.random() < 0.3:  # groups of layers
@@ -181,6 +213,11 @@ def config(draw, data):
              *model, "--seed", str(draw.randrange(10**6))]
     if tiers[1] != "none" and draw.random() < 0.5:
         args += ["--tier-model", "2=" + draw.choice(["nvme-gen4", "read:200MB/s,write:100MB/s,lat:1ms"])]
+    if draw.random() < 0.4:
+        args += ["--engines", str(draw.choice([2, 3, 5])), "--route", draw.choice(["user", "prefix", "round-robin"])]
+    args += ["--engine-order", "priority"] * (draw.random() < 0.3)
+    args += ["--spec-tokens", draw.choice(["1.8", "3"])] * (draw.random() < 0.2)
+    args += ["--prefill-only"] * (draw.random() < 0.1)
     source = draw.choice(["users"] * 3 + FILES)
     if source == "users":
         args += ["--users", str(draw.choice([1, 5, 20]))]

@@ -236,6 +236,37 @@ static void test_extended_and_result_columns(void **state)
     single_close(&s);
 }
 
+/* The engine of a row: a number, or nothing. */
+static void test_engine(void **state)
+{
+    struct scratch *t = *state;
+    static const char head[] = "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Engine\n";
+    static const struct {
+        const char *row;
+        int32_t engine;
+    } rows[] = {{"1,Read,5,Tier-2,k,Decode,7\n", 7},
+                {"1,Read,5,Tier-2,k,Decode,\n", -1},
+                {"1,Read,5,Tier-2,k,Decode,2147483647\n", INT32_MAX}};
+    char text[256];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct trace_read_opts o = {0};
+        snprintf(text, sizeof(text), "%s%s", head, rows[i].row);
+        struct single s = read_single(t->path[0], text, &o);
+        assert_int_equal(s.n, 1);
+        assert_int_equal(trace_columns(s.r), TRACE_CORE | TRACE_SERVED);
+        assert_int_equal(s.row->engine, rows[i].engine);
+        single_close(&s);
+    }
+    static const char *const bad[] = {"-1", "2147483648", "x", "1.5"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        snprintf(text, sizeof(text), "%s1,Read,5,Tier-2,k,Decode,%s\n", head, bad[i]);
+        put_file(t->path[0], text, strlen(text));
+        struct outcome r = read_trace(t->path[0], NULL, 1);
+        assert_int_equal(r.rc, -EINVAL);
+        assert_non_null(strstr(r.e.what, "is not a whole number below 2^31"));
+    }
+}
+
 /* Columns of some results only; other results, and rows that do not want them, have no extra. */
 static void test_extra_columns(void **state)
 {
@@ -729,6 +760,7 @@ int main(void)
         TEST(test_longest_key_is_read),
         TEST(test_from_a_pipe),
         TEST(test_progress),
+        TEST(test_engine),
         TEST(test_extra_columns),
         TEST(test_notes),
         TEST(test_long_notes),

@@ -49,9 +49,11 @@ static void test_columns(void **state)
     assert_string_equal(trace_column_name(TRACE_COL_THREAD), "Thread");
     assert_string_equal(trace_column_name(TRACE_COL_QUEUE), "Queue_us");
     assert_string_equal(trace_column_name(TRACE_COL_DRIVE), "Drive_us");
-    assert_int_equal(TRACE_CORE | TRACE_EXTENDED | TRACE_RESULT | TRACE_EXTRA,
+    assert_string_equal(trace_column_name(TRACE_COL_ENGINE), "Engine");
+    assert_int_equal(TRACE_CORE | TRACE_EXTENDED | TRACE_SERVED | TRACE_RESULT | TRACE_EXTRA,
                      (1u << TRACE_COLUMNS) - 1);
-    assert_int_equal(TRACE_EXTRA & (TRACE_CORE | TRACE_EXTENDED | TRACE_RESULT), 0);
+    assert_int_equal(TRACE_SERVED, TRACE_BIT(TRACE_COL_ENGINE));
+    assert_int_equal(TRACE_EXTRA & (TRACE_CORE | TRACE_EXTENDED | TRACE_SERVED | TRACE_RESULT), 0);
     assert_int_equal(TRACE_RESULT & TRACE_BIT(TRACE_COL_STATUS), TRACE_BIT(TRACE_COL_STATUS));
     assert_int_equal(TRACE_EXTRA & TRACE_BIT(TRACE_COL_SLOT), TRACE_BIT(TRACE_COL_SLOT));
     assert_int_equal(TRACE_CORE, TRACE_BIT(TRACE_COL_PHASE + 1) - 1);

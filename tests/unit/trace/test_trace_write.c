@@ -58,6 +58,7 @@ static void make_row(uint64_t i, struct trace_row *r, char buf[64])
     r->tokens = number_or_none(random_next(&s));
     r->arrival_ns = number_or_none(random_next(&s));
     r->duration_ns = number_or_none(random_next(&s));
+    r->engine = i % 5 ? (int32_t)(i % 5) * 1000 : -1;
     r->due_ns = number_or_none(random_next(&s));
     r->eligible_ns = i % 5 ? r->time_ns : -1 - (int64_t)(s >> 5);
     r->start_ns = -(int64_t)(i % 3);
@@ -73,7 +74,7 @@ struct written {
     uint64_t sum; /* of the rows, as row_mix */
 };
 
-#define ALL (TRACE_CORE | TRACE_EXTENDED | TRACE_RESULT)
+#define ALL (TRACE_CORE | TRACE_EXTENDED | TRACE_SERVED | TRACE_RESULT)
 
 static struct written write_rows(const char *path, const struct trace_write_opts *o, uint64_t count)
 {
@@ -133,6 +134,7 @@ static void test_exact_text(void **state)
                             .tokens = TRACE_NONE,
                             .arrival_ns = 0,
                             .duration_ns = 1500,
+                            .engine = 12,
                             .due_ns = TRACE_NONE,
                             .eligible_ns = -1500000000,
                             .start_ns = 120000,
@@ -140,8 +142,8 @@ static void test_exact_text(void **state)
                             .device_ns = 1};
     const char *want =
         "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,"
-        "Tokens,Arrival,Duration_us,Due,Eligible,Start,Latency_us,Device_us,Status\n"
-        "2.500000001,Write,7,Tier-1,\"a,b\",Evict,0,u,batch,evict,,1.000000,1.5,,"
+        "Tokens,Arrival,Duration_us,Engine,Due,Eligible,Start,Latency_us,Device_us,Status\n"
+        "2.500000001,Write,7,Tier-1,\"a,b\",Evict,0,u,batch,evict,,1.000000,1.5,12,,"
         "-1.500000,0.000120,1,0.001,ENOSPC\n";
     size_t len, head = (size_t)(strchr(want, '\n') - want) + 1;
     char hex[HASH_HEX_LEN + 1];

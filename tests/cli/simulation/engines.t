@@ -1,0 +1,67 @@
+#!/bin/sh
+# Several engines: each request is one engine's, its rows name the engine, and copies of two engines are different objects.
+# Routing by prefix finds what another engine's requests left nowhere else; round-robin deals requests out evenly; a user's
+# requests go to one engine. One engine's rows are as without the option. A bug looked like a hit on another engine's GPU,
+# rows that were not in the order of time, or a route that changed with the number of threads.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+
+ONE="--cache vllm -m tiny-1b --params 1e9 --gpu-mem 1GiB --cpu-mem 2GiB --storage-capacity none"
+MORE="$ONE --users 30 --duration 60s --disable-prefix-caching --seed 5"
+
+# run NAME OPTION...: a run of three engines.
+run() {
+    name=$1
+    shift
+    exits "$name" 0 with "$MORE" "$BIN/kvgen" --engines 3 "$@" --summary "$TMP/$name.json" -o "$TMP/$name.csv"
+}
+run user --route user
+run prefix --route prefix
+run turns --route round-robin
+
+is "round robin is even" "$(jq -c '[.serving.engines[].requests] | max - min <= 1 and min > 20' "$TMP/turns.json")" true
+is "requests of engines are those of the run" \
+    "$(jq '([.serving.engines[].completed] | add) == .requests.completed and .requests.completed > 60' "$TMP/prefix.json")" true
+is "tokens of engines are those of the run" \
+    "$(jq '([.serving.engines[].tokens.computed] | add) == .cache.tokens.computed' "$TMP/prefix.json")" true
+is "prefix finds more than turns" \
+    "$(jq -s '.[0].cache.tokens.hit_rate > .[1].cache.tokens.hit_rate + 0.02' "$TMP/prefix.json" "$TMP/turns.json")" true
+
+# Request and Engine of each row: one engine a request; every key ends in its engine.
+python3 - "$TMP/prefix.csv" >"$TMP/rows" <<'EOF'
+import csv, sys
+of, last, bad = {}, 0.0, 0
+for row in csv.DictReader(open(sys.argv[1])):
+    if row["Operation"] == "Note":
+        continue
+    bad += row["Key"] != "" and not row["Key"].endswith("@e" + row["Engine"])
+    bad += row["Request"] != "" and of.setdefault(row["Request"], row["Engine"]) != row["Engine"]
+    bad += float(row["Timestamp"]) < last
+    last = float(row["Timestamp"])
+print(bad, len(set(of.values())))
+EOF
+is "rows" "$(cat "$TMP/rows")" '0 3'
+exits "the trace holds together" 0 "$BIN/kvstat" --verify-trace "$TMP/prefix.csv"
+
+exits "no column for one engine" 0 with "$MORE" "$BIN/kvgen" --engines 1 --no-notes -o -
+is "its header" "$(head -1 "$TMP/stdout" | grep -c Engine)" 0
+for threads in 1 4; do
+    exits "threads" 0 with "$MORE" "$BIN/kvgen" --engines 3 --route prefix --threads "$threads" -z -o "$TMP/$threads.zst"
+    exits "its rows" 0 "$BIN/kvstat" --by engine --json "$TMP/$threads.zst"
+    jq -c '.groups | map(.by.engine) | unique' "$TMP/stdout" >"$TMP/$threads.by"
+    zstd -dcq "$TMP/$threads.zst" | cksum >"$TMP/$threads.sum"
+done
+is "any number of threads" "$(cat "$TMP/4.sum")" "$(cat "$TMP/1.sum")"
+is "groups by engine" "$(cat "$TMP/1.by")" '["0","1","2"]'
+
+# A class before another: interactive requests wait less where their class decides.
+CROWD="$ONE --users 40 --duration 60s --seed 3"
+for order in fcfs priority; do
+    exits "$order" 0 with "$CROWD" "$BIN/kvgen" --engine-order $order --summary "$TMP/$order.json" -o none
+done
+is "interactive comes first" "$(jq -s '.[1].prefill.first_token_ms.interactive.mean < .[0].prefill.first_token_ms.interactive.mean' \
+    "$TMP/fcfs.json" "$TMP/priority.json")" true
+
+exits "a route of one" 2 with "$ONE" "$BIN/kvgen" --route prefix -o none
+stderr_like "why" '--route: needs --engines 2 or more'
+done_testing
