@@ -319,23 +319,25 @@ size_t trace_format_header(const struct trace_format *f, const char *header, siz
 
 /* ---- rows that wait ---- */
 
+/* Packed, so that fields are written at any place one by one: a struct that is made first and
+ * copied then waits until its fields have left the processor's store buffer. */
 struct packed_own {
     int64_t time_ns, request, tokens, arrival_ns, duration_ns;
     uint64_t size;
     uint32_t key_len, user_len;
     int32_t engine;
     uint8_t op, tier, phase, qos, class;
-};
+} __attribute__((packed));
 
 struct packed_result {
     int64_t due_ns, eligible_ns, start_ns, latency_ns, device_ns;
     int32_t status;
-};
+} __attribute__((packed));
 
 struct packed_extra {
     int64_t slot_ns, first_byte_ns, queue_ns, drive_ns, rank;
     uint32_t endpoint_len, thread_len;
-};
+} __attribute__((packed));
 
 static char *pack_str(char *dst, const struct trace_str *s)
 {
@@ -356,19 +358,28 @@ size_t trace_pack(const struct trace_format *f, const struct trace_row *r, char 
     char *p = dst;
 
     if (f->columns & TRACE_RESULT) {
-        const struct packed_result o = {r->due_ns,     r->eligible_ns, r->start_ns,
-                                        r->latency_ns, r->device_ns,   r->status};
-        memcpy(p, &o, sizeof(o));
-        p += sizeof(o);
+        struct packed_result *o = (struct packed_result *)p;
+        o->due_ns = r->due_ns;
+        o->eligible_ns = r->eligible_ns;
+        o->start_ns = r->start_ns;
+        o->latency_ns = r->latency_ns;
+        o->device_ns = r->device_ns;
+        o->status = r->status;
+        p += sizeof(*o);
     }
     if (f->columns & TRACE_EXTRA) {
         const struct trace_extra *x = r->extra;
         *p++ = x != NULL;
         if (x) {
-            const struct packed_extra o = {x->slot_ns, x->first_byte_ns, x->queue_ns,  x->drive_ns,
-                                           x->rank,    x->endpoint.len,  x->thread.len};
-            memcpy(p, &o, sizeof(o));
-            p = pack_str(pack_str(p + sizeof(o), &x->endpoint), &x->thread);
+            struct packed_extra *o = (struct packed_extra *)p;
+            o->slot_ns = x->slot_ns;
+            o->first_byte_ns = x->first_byte_ns;
+            o->queue_ns = x->queue_ns;
+            o->drive_ns = x->drive_ns;
+            o->rank = x->rank;
+            o->endpoint_len = x->endpoint.len;
+            o->thread_len = x->thread.len;
+            p = pack_str(pack_str(p + sizeof(*o), &x->endpoint), &x->thread);
         }
     }
     if (f->lines) {
@@ -376,12 +387,22 @@ size_t trace_pack(const struct trace_format *f, const struct trace_row *r, char 
         p = pack_str(p + 4, &r->line);
     } else {
         bool user = f->columns & TRACE_BIT(TRACE_COL_USER);
-        const struct packed_own o = {r->time_ns,     r->request, r->tokens,  r->arrival_ns,
-                                     r->duration_ns, r->size,    r->key.len, user ? r->user.len : 0,
-                                     r->engine,      r->op,      r->tier,    r->phase,
-                                     r->qos,         r->class};
-        memcpy(p, &o, sizeof(o));
-        p = pack_str(p + sizeof(o), &r->key);
+        struct packed_own *o = (struct packed_own *)p;
+        o->time_ns = r->time_ns;
+        o->request = r->request;
+        o->tokens = r->tokens;
+        o->arrival_ns = r->arrival_ns;
+        o->duration_ns = r->duration_ns;
+        o->size = r->size;
+        o->key_len = r->key.len;
+        o->user_len = user ? r->user.len : 0;
+        o->engine = r->engine;
+        o->op = r->op;
+        o->tier = r->tier;
+        o->phase = r->phase;
+        o->qos = r->qos;
+        o->class = r->class;
+        p = pack_str(p + sizeof(*o), &r->key);
         if (user)
             p = pack_str(p, &r->user);
     }
