@@ -434,8 +434,7 @@ static int look_foreign(const struct target_dir *t, struct owner_found *found)
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lost+found") == 0 ||
             strcmp(name, DIR_MARKER) == 0 || target_files_name(name))
             continue;
-        found->foreign = true;
-        snprintf(found->name, sizeof(found->name), "%.60s", name);
+        owner_found_foreign(found, name);
     }
     int rc = found->foreign ? 0 : -errno;
     closedir(d);

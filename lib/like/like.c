@@ -323,7 +323,7 @@ static int like_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, uin
     ret = *size < DATA_HEADER ? -EPROTOTYPE : stored_generation(fd, 0, k->block, &id);
     *generation = id.generation;
     if (ret == 0 && op->verify != TIER_VERIFY_NONE)
-        ret = stored_check(fd, 0, *size / DATA_BLOCK * DATA_BLOCK, &id, 0);
+        ret = stored_check_file(fd, 0, *size / DATA_BLOCK * DATA_BLOCK, &id, 0);
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     close(fd);
     if (ret == 0)

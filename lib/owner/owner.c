@@ -39,6 +39,19 @@ bool owner_names_object(const char *name, size_t len)
     return name[whole] == '.' && len > whole + 1 && len < whole + 12;
 }
 
+bool owner_names_own(const char *name, size_t len)
+{
+    return (len == sizeof(OWNER_MARKER) - 1 && memcmp(name, OWNER_MARKER, len) == 0) ||
+           inventory_names_segment(name, len);
+}
+
+void owner_found_foreign(struct owner_found *found, const char *name)
+{
+    if (!found->foreign)
+        snprintf(found->name, sizeof(found->name), "%.60s", name);
+    found->foreign = true;
+}
+
 void owner_found_object(struct owner_found *found, const char *stem, size_t len)
 {
     struct hash128 object;

@@ -37,6 +37,10 @@ struct owner_found {
     void *ctx;
     int failed; /* what visit returned last */
 };
+/* Is name[0..len) that of what lies beside objects: the marker, a segment of the list? */
+bool owner_names_own(const char *name, size_t len);
+/* Something that is not ours lies in the store. */
+void owner_found_foreign(struct owner_found *found, const char *name);
 /* An object of ours, whose name begins with stem[0..len), lies in the store. */
 void owner_found_object(struct owner_found *found, const char *stem, size_t len);
 

@@ -16,11 +16,13 @@
 #include "lib/base/units.h"
 #include "lib/io/gap_list.h"
 #include "lib/tier/place.h"
+#include "lib/tier/stored.h"
 
 struct remote {
     struct tier tier;
     const struct remote_engine *engine;
     void *state;
+    const struct remote_control *control;
     struct bell *bell;        /* the scheduler's */
     struct spsc *todo, *done; /* to the engine's thread and back */
     struct gap_list *gaps;
@@ -141,14 +143,37 @@ static int64_t remote_next_ns(struct tier *tier)
     return INT64_MAX;
 }
 
+/* The object that is adopted. */
+struct adopted {
+    const struct remote *r;
+    const struct tier_op *op;
+};
+
+static ssize_t read_blocks(void *ctx, uint64_t at, void *buf, size_t len)
+{
+    const struct adopted *a = ctx;
+
+    return a->r->control->blocks(a->r->control->store.ctx, a->op, at, buf, len);
+}
+
 static int remote_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, uint64_t *generation)
 {
     struct remote *r = (struct remote *)tier;
+    struct adopted a = {.r = r, .op = op};
+    unsigned char block[DATA_BLOCK];
 
+    *generation = 0;
     op->id.shape = r->shape;
-    int rc = r->engine->adopt(r->state, op, size, generation);
+    int rc = r->control->first(r->control->store.ctx, op, block, size);
+    if (rc == 0)
+        rc = stored_identify(block, &op->id, generation);
+    op->id.generation = rc == 0 ? *generation : 0;
+    if (rc == 0 && op->verify != TIER_VERIFY_NONE)
+        rc = *size % DATA_BLOCK ? -EBADMSG : stored_check(read_blocks, &a, *size, &op->id, 0);
     if (rc < 0)
         return rc;
+    if (r->control->stored)
+        r->control->stored(r->control->store.ctx, 1, (int64_t)*size);
     return place_epochs_place(&r->epochs, op->epoch, *size, &op->place);
 }
 
@@ -240,8 +265,8 @@ static int say_left(const struct remote *r, int rc, struct err *e)
     if (!e)
         return rc;
     e->class = ERR_FAILED; /* the run itself is done */
-    if (r->engine->left)
-        r->engine->left(r->state, &objects, &bytes);
+    if (r->control->left)
+        r->control->left(r->control->store.ctx, &objects, &bytes);
     if (objects > 0) {
         size_t len = strlen(e->what);
         snprintf(e->what + len, sizeof(e->what) - len,
@@ -289,7 +314,7 @@ static const struct tier_ops remote_ops = {
 };
 
 int remote_open(struct tier **out, const struct remote_engine *engine, void *state,
-                const struct owner_store *store, const struct tier_remote_opts *o,
+                const struct remote_control *control, const struct tier_remote_opts *o,
                 struct bell *bell, struct err *e)
 {
     const struct owner_opts owner = {.program = o->program,
@@ -309,6 +334,7 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
     *r = (struct remote){.tier.ops = &remote_ops,
                          .engine = engine,
                          .state = state,
+                         .control = control,
                          .bell = bell,
                          .todo = spsc_create(o->max_ops),
                          .done = spsc_create(o->max_ops),
@@ -318,8 +344,8 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
     if (!r->todo || !r->done)
         rc = err_nomem(e, "remote store");
     if (rc == 0)
-        rc = o->joins ? owner_join(&r->owner, store, o->data_seed, e)
-                      : owner_take(&r->owner, store, &owner, e);
+        rc = o->joins ? owner_join(&r->owner, &control->store, o->data_seed, e)
+                      : owner_take(&r->owner, &control->store, &owner, e);
     place_epochs_open(&r->epochs, r->owner.me.epoch);
     r->keep = r->owner.kept; /* until the run says otherwise */
     if (rc == 0 && (rc = thread_start(&r->run_thread, run_main, r)) == 0)

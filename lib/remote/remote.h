@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/owner/owner.h"
 #include "lib/tier/tier.h"
@@ -19,18 +20,30 @@ struct remote_engine {
      * them (remote_done), until remote_stopping. */
     void (*run)(struct remote *r, void *state);
     void (*wake)(void *state); /* makes run look again; any thread */
-    int (*adopt)(void *state, struct tier_op *op, uint64_t *size, uint64_t *generation);
     void (*describe)(void *state, struct tier_info *info);
     uint64_t (*room)(void *state); /* bytes that are free; UINT64_MAX: not known */
     unsigned (*doors)(void *state, struct tier_door door[TIER_DOORS_MAX]); /* any thread */
-    /* What the run has stored and not removed, as far as is known. NULL: it is not counted. */
-    void (*left)(void *state, uint64_t *objects, uint64_t *bytes);
     void (*close)(void *state); /* after the threads have ended; frees state */
+};
+
+/* What is asked beside the path of an operation. Calls wait for their answers and exclude each
+ * other; ctx is the store's. */
+struct remote_control {
+    struct owner_store store;
+    /* Adoption: the first block of op's object (zeros where it has none), and its size. -ENOENT: it
+     * is not there. */
+    int (*first)(void *ctx, const struct tier_op *op, void *block, uint64_t *size);
+    /* Up to len bytes at offset at of it, as stored_reads. */
+    ssize_t (*blocks)(void *ctx, const struct tier_op *op, uint64_t at, void *buf, size_t len);
+    /* Where the run counts what it has stored and not removed (else NULL): so much came or went;
+     * what is left, as far as is known. */
+    void (*stored)(void *ctx, int objects, int64_t bytes);
+    void (*left)(const void *ctx, uint64_t *objects, uint64_t *bytes);
 };
 
 /* Opens the tier over state, which it takes over also when it fails. The store is taken first. */
 int remote_open(struct tier **out, const struct remote_engine *engine, void *state,
-                const struct owner_store *store, const struct tier_remote_opts *o,
+                const struct remote_control *control, const struct tier_remote_opts *o,
                 struct bell *bell, struct err *e);
 
 /* The epoch in the name of an object at place; with NULL, of what this run writes. Any thread. */

@@ -265,8 +265,9 @@ static void note_stored(const struct resp *r, const struct tier_op *op, uint64_t
     bool writes = op->verb == TIER_WRITE;
 
     if (op->status == 0 && (writes || op->verb == TIER_DELETE || op->drop))
-        resp_control_stored(r->control, (writes && bytes > 0) - (stored > 0),
-                            (writes ? (int64_t)bytes : 0) - (int64_t)stored);
+        resp_control_table(r->control)
+            ->stored(r->control, (writes && bytes > 0) - (stored > 0),
+                     (writes ? (int64_t)bytes : 0) - (int64_t)stored);
 }
 
 static void job_end(struct resp *r, struct job *j)
@@ -962,13 +963,6 @@ static void resp_wake(void *state)
 
 /* ---- the tier ---- */
 
-static int resp_adopt(void *state, struct tier_op *op, uint64_t *size, uint64_t *generation)
-{
-    struct resp *r = state;
-
-    return resp_control_adopt(r->control, op, r->part_bytes, size, generation);
-}
-
 static void resp_describe(void *state, struct tier_info *info)
 {
     const struct resp *r = state;
@@ -1048,19 +1042,12 @@ static void resp_close(void *state)
     free(r);
 }
 
-static void resp_left(void *state, uint64_t *objects, uint64_t *bytes)
-{
-    resp_control_left(((const struct resp *)state)->control, objects, bytes);
-}
-
 static const struct remote_engine resp_engine = {.name = "redis",
                                                  .run = resp_run,
                                                  .wake = resp_wake,
-                                                 .adopt = resp_adopt,
                                                  .describe = resp_describe,
                                                  .room = resp_room,
                                                  .doors = resp_doors,
-                                                 .left = resp_left,
                                                  .close = resp_close};
 
 /* Takes memory and descriptors. */
@@ -1115,7 +1102,7 @@ int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct b
     r->links = o->max_ops < most ? o->max_ops : most;
     int rc = resp_prepare(r, o, e);
     if (rc == 0)
-        rc = resp_control_open(&r->control, o->uri, o->timeout_ns, e);
+        rc = resp_control_open(&r->control, o->uri, r->part_bytes, o->timeout_ns, e);
     if (rc < 0) {
         resp_close(r);
         return rc;
@@ -1123,7 +1110,7 @@ int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct b
     if (!r->u.socket[0])
         sockets_interface(r->u.host, r->u.port, r->interface);
     r->evicted_before = resp_control_info(r->control, &i) == 0 ? i.evicted : -1;
-    rc = remote_open(out, &resp_engine, r, resp_control_store(r->control), o, bell, e);
+    rc = remote_open(out, &resp_engine, r, resp_control_table(r->control), o, bell, e);
     if (rc == 0)
         resp_control_begin(r->control);
     return rc;

@@ -20,7 +20,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
-#include "lib/tier/stored.h"
 
 #if KVTRACE_RESP
 #include <hiredis/hiredis.h>
@@ -45,6 +44,7 @@ enum {
 struct resp_control {
     struct uri u;
     char where[URI_NAME_CAP];
+    uint64_t part_bytes; /* objects are stored in parts of so much */
     int64_t timeout_ns;
     pthread_mutex_t lock;
     redisContext *link;                     /* NULL: lost; the next call connects again */
@@ -56,7 +56,7 @@ struct resp_control {
     /* What the run has stored and not removed. */
     atomic_int_fast64_t objects, bytes;
     struct owner_clear *clear; /* while objects are removed */
-    struct owner_store store;
+    struct remote_control table;
     struct inventory_store list;
 };
 
@@ -681,15 +681,11 @@ static void note_keys(struct owner_found *found, redisReply *const *name, size_t
     for (size_t i = 0; i < n; i++) {
         const char *text = name[i]->str;
         size_t len = name[i]->len;
-        bool marker = len == strlen(OWNER_MARKER) && memcmp(text, OWNER_MARKER, len) == 0;
 
-        if (owner_names_object(text, len)) {
-            if (is_first_part(name[i]))
-                owner_found_object(found, text + OWNER_PREFIX_LEN, len - OWNER_PREFIX_LEN);
-        } else if (!marker && !inventory_names_segment(text, len) && !found->foreign) {
-            found->foreign = true;
-            snprintf(found->name, sizeof(found->name), "%.60s", text);
-        }
+        if (!owner_names_object(text, len) && !owner_names_own(text, len))
+            owner_found_foreign(found, text);
+        else if (owner_names_object(text, len) && is_first_part(name[i]))
+            owner_found_object(found, text + OWNER_PREFIX_LEN, len - OWNER_PREFIX_LEN);
     }
 }
 
@@ -800,37 +796,43 @@ static int store_clear(void *ctx, struct owner_clear *clear, struct err *e)
     return scan(c, NULL, e);
 }
 
-const struct owner_store *resp_control_store(const struct resp_control *c)
+const struct remote_control *resp_control_table(const struct resp_control *c)
 {
-    return &c->store;
+    return &c->table;
 }
 
 /* ---- the list of what is kept ---- */
+
+/* Up to len bytes of a key, at offset at. Their number, 0 if there is no key, or negative errno. */
+static ssize_t get_range(struct resp_control *c, const char *name, uint64_t at, void *buf,
+                         size_t len, struct err *e)
+{
+    ssize_t n;
+    int rc;
+
+    redisReply *reply = ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, e,
+                            "GETRANGE %s %" PRIu64 " %" PRIu64, name, at, at + len - 1);
+    if (!reply)
+        return rc;
+    if (reply->len > len)
+        return refused(c, reply, "GETRANGE", e);
+    n = (ssize_t)reply->len;
+    if (n > 0)
+        memcpy(buf, reply->str, (size_t)n);
+    freeReplyObject(reply);
+    return n;
+}
 
 static ssize_t list_read(void *ctx, uint32_t segment, uint64_t at, void *buf, size_t cap,
                          struct err *e)
 {
     struct resp_control *c = ctx;
     char name[INVENTORY_NAME_CAP];
-    ssize_t n;
-    int rc;
 
     inventory_name(name, segment);
-    cap = cap < CHECK_STEP ? cap : CHECK_STEP;
     pthread_mutex_lock(&c->lock);
-    redisReply *reply = ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, e,
-                            "GETRANGE %s %" PRIu64 " %" PRIu64, name, at, at + cap - 1);
-    if (reply && reply->len > cap) {
-        rc = refused(c, reply, "GETRANGE", e);
-        reply = NULL;
-    }
+    ssize_t n = get_range(c, name, at, buf, cap < CHECK_STEP ? cap : CHECK_STEP, e);
     pthread_mutex_unlock(&c->lock);
-    if (!reply)
-        return rc;
-    n = (ssize_t)reply->len;
-    if (n > 0)
-        memcpy(buf, reply->str, (size_t)n);
-    freeReplyObject(reply);
     return n == 0 && at == 0 ? -ENOENT : n; /* no key is empty */
 }
 
@@ -877,14 +879,13 @@ static int list_remove(void *ctx, uint32_t segment, struct err *e)
 /* ---- adoption ---- */
 
 /* The bytes of the parts that are there; of an object that is larger than op's, some of them. */
-static int stored_bytes(struct resp_control *c, const struct tier_op *op, uint64_t part_bytes,
-                        uint64_t *bytes)
+static int stored_bytes(struct resp_control *c, const struct tier_op *op, uint64_t *bytes)
 {
     char name[RESP_NAME_CAP];
-    uint64_t len = part_bytes;
+    uint64_t len = c->part_bytes;
 
     *bytes = 0;
-    for (uint64_t part = 0; len == part_bytes && *bytes <= DATA_PADDED(op->size); part++) {
+    for (uint64_t part = 0; len == c->part_bytes && *bytes <= DATA_PADDED(op->size); part++) {
         int rc;
         resp_name(name, op->name, op->epoch, part);
         redisReply *reply =
@@ -902,71 +903,55 @@ static int stored_bytes(struct resp_control *c, const struct tier_op *op, uint64
     return 0;
 }
 
-/* Checks the headers of what is stored at bytes at to at + len of the object. */
-static int check_range(struct resp_control *c, const struct tier_op *op, uint64_t part_bytes,
-                       uint64_t at, uint64_t len)
+static ssize_t object_blocks(void *ctx, const struct tier_op *op, uint64_t at, void *buf,
+                             size_t len)
 {
+    struct resp_control *c = ctx;
+    uint64_t left = c->part_bytes - at % c->part_bytes;
     char name[RESP_NAME_CAP];
-    struct data_fault fault = {0};
-    void *copy;
-    int rc;
 
-    resp_name(name, op->name, op->epoch, at / part_bytes);
-    redisReply *reply =
-        ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, NULL,
-            "GETRANGE %s %" PRIu64 " %" PRIu64, name, at % part_bytes, at % part_bytes + len - 1);
-    if (!reply)
-        return rc;
-    rc = -EBADMSG;
-    if (reply->len == len && posix_memalign(&copy, DATA_BLOCK, len) == 0) {
-        memcpy(copy, reply->str, len);
-        rc = data_check_headers(copy, len, &op->id, at / DATA_BLOCK, &fault);
-        free(copy);
-    }
-    freeReplyObject(reply);
-    return rc;
-}
-
-/* The generation that the first block names; 0: it is not this object's. */
-static int first_generation(struct resp_control *c, const struct tier_op *op, uint64_t *generation)
-{
-    char name[RESP_NAME_CAP];
-    int rc;
-
-    resp_name(name, op->name, op->epoch, 0);
-    redisReply *reply = ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, NULL,
-                            "GETRANGE %s 0 %u", name, DATA_BLOCK - 1);
-    if (!reply)
-        return rc;
-    *generation = 0;
-    if (reply->len == DATA_BLOCK)
-        rc = stored_identify(reply->str, &op->id, generation);
-    freeReplyObject(reply);
-    return rc;
-}
-
-int resp_control_adopt(struct resp_control *c, struct tier_op *op, uint64_t part_bytes,
-                       uint64_t *size, uint64_t *generation)
-{
+    resp_name(name, op->name, op->epoch, at / c->part_bytes);
+    len = len < left ? len : left;
     pthread_mutex_lock(&c->lock);
     c->hasty = true; /* nothing is stored yet that must be removed first */
-    int rc = stored_bytes(c, op, part_bytes, size);
-    if (rc == 0)
-        rc = first_generation(c, op, generation);
-    op->id.generation = rc == 0 ? *generation : 0;
-    if (rc == 0 && op->verify != TIER_VERIFY_NONE && *size % DATA_BLOCK)
-        rc = -EBADMSG;
-    for (uint64_t at = 0, len; rc == 0 && op->verify != TIER_VERIFY_NONE && at < *size; at += len) {
-        len = part_bytes - at % part_bytes;
-        len = len < CHECK_STEP ? len : CHECK_STEP;
-        len = len < *size - at ? len : *size - at;
-        rc = check_range(c, op, part_bytes, at, len);
-    }
+    ssize_t n = get_range(c, name, at % c->part_bytes, buf, len, NULL);
     c->hasty = false;
     pthread_mutex_unlock(&c->lock);
-    if (rc == 0)
-        resp_control_stored(c, 1, (int64_t)*size);
-    return rc;
+    return n < 0 || n == (ssize_t)len ? n : 0;
+}
+
+static int object_first(void *ctx, const struct tier_op *op, void *block, uint64_t *size)
+{
+    struct resp_control *c = ctx;
+
+    pthread_mutex_lock(&c->lock);
+    c->hasty = true;
+    int rc = stored_bytes(c, op, size);
+    c->hasty = false;
+    pthread_mutex_unlock(&c->lock);
+    ssize_t n = rc < 0 ? rc : object_blocks(c, op, 0, block, DATA_BLOCK);
+    if (n == 0)
+        memset(block, 0, DATA_BLOCK);
+    return n < 0 ? (int)n : 0;
+}
+
+/* ---- counts ---- */
+
+static void count_stored(void *ctx, int objects, int64_t bytes)
+{
+    struct resp_control *c = ctx;
+
+    atomic_fetch_add_explicit(&c->objects, objects, memory_order_relaxed);
+    atomic_fetch_add_explicit(&c->bytes, bytes, memory_order_relaxed);
+}
+
+static void count_left(const void *ctx, uint64_t *objects, uint64_t *bytes)
+{
+    const struct resp_control *c = ctx;
+    int64_t n = atomic_load(&c->objects), size = atomic_load(&c->bytes);
+
+    *objects = n > 0 ? (uint64_t)n : 0;
+    *bytes = size > 0 ? (uint64_t)size : 0;
 }
 
 /* ---- INFO ---- */
@@ -1007,8 +992,8 @@ int resp_control_info(struct resp_control *c, struct resp_info *i)
 
 /* ---- opening ---- */
 
-int resp_control_open(struct resp_control **out, const struct uri *u, int64_t timeout_ns,
-                      struct err *e)
+int resp_control_open(struct resp_control **out, const struct uri *u, uint64_t part_bytes,
+                      int64_t timeout_ns, struct err *e)
 {
     struct resp_control *c = calloc(1, sizeof(*c));
 
@@ -1016,16 +1001,21 @@ int resp_control_open(struct resp_control **out, const struct uri *u, int64_t ti
         return err_nomem(e, "connection");
     c->u = *u;
     snprintf(c->where, sizeof(c->where), "%.250s", u->text);
+    c->part_bytes = part_bytes;
     c->timeout_ns = timeout_ns;
     c->hasty = true;
-    c->store = (struct owner_store){.ctx = c,
-                                    .where = c->where,
-                                    .list = &c->list,
-                                    .get = store_get,
-                                    .put = store_put,
-                                    .swap = store_swap,
-                                    .look = store_look,
-                                    .clear = store_clear};
+    c->table = (struct remote_control){.store = {.ctx = c,
+                                                 .where = c->where,
+                                                 .list = &c->list,
+                                                 .get = store_get,
+                                                 .put = store_put,
+                                                 .swap = store_swap,
+                                                 .look = store_look,
+                                                 .clear = store_clear},
+                                       .first = object_first,
+                                       .blocks = object_blocks,
+                                       .stored = count_stored,
+                                       .left = count_left};
     c->list = (struct inventory_store){.ctx = c,
                                        .appends = true,
                                        .segment_bytes = LIST_SEGMENT,
@@ -1050,20 +1040,6 @@ void resp_control_begin(struct resp_control *c)
     pthread_mutex_unlock(&c->lock);
     atomic_store(&c->objects, 0);
     atomic_store(&c->bytes, 0);
-}
-
-void resp_control_stored(struct resp_control *c, int objects, int64_t bytes)
-{
-    atomic_fetch_add_explicit(&c->objects, objects, memory_order_relaxed);
-    atomic_fetch_add_explicit(&c->bytes, bytes, memory_order_relaxed);
-}
-
-void resp_control_left(const struct resp_control *c, uint64_t *objects, uint64_t *bytes)
-{
-    int64_t n = atomic_load(&c->objects), size = atomic_load(&c->bytes);
-
-    *objects = n > 0 ? (uint64_t)n : 0;
-    *bytes = size > 0 ? (uint64_t)size : 0;
 }
 
 void resp_control_close(struct resp_control *c)

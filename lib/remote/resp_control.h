@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/owner/owner.h"
+#include "lib/remote/remote.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
@@ -27,24 +27,16 @@ bool resp_may_grow(const char *text, size_t len, uint64_t most);
 struct resp_control;
 
 /* Connects, authenticates (REDISCLI_AUTH), selects the database and tries that the user may do what
- * a run needs. Until resp_control_begin, and in resp_control_adopt, a first signal ends a call with
- * -EINTR, later a second one. timeout_ns: for each answer as a whole, and for a listing that names
- * no new key. Class ERR_TARGET. */
-int resp_control_open(struct resp_control **out, const struct uri *u, int64_t timeout_ns,
-                      struct err *e);
+ * a run needs. Until resp_control_begin, and while an object is adopted, a first signal ends a call
+ * with -EINTR, later a second one. part_bytes: objects are stored in parts of so much. timeout_ns:
+ * for each answer as a whole, and for a listing that names no new key. Class ERR_TARGET. */
+int resp_control_open(struct resp_control **out, const struct uri *u, uint64_t part_bytes,
+                      int64_t timeout_ns, struct err *e);
 void resp_control_close(struct resp_control *c);
 /* The store is taken: objects are stored from now on. */
 void resp_control_begin(struct resp_control *c);
-/* A write, an adoption or a removal changed what the run has in the store by so much. Any thread.
- */
-void resp_control_stored(struct resp_control *c, int objects, int64_t bytes);
-/* What is left of it there, as far as is known. */
-void resp_control_left(const struct resp_control *c, uint64_t *objects, uint64_t *bytes);
-/* For owner_take; valid as long as c. */
-const struct owner_store *resp_control_store(const struct resp_control *c);
-/* As tier_ops.adopt, of objects in parts of part_bytes; op->place stays as it is. */
-int resp_control_adopt(struct resp_control *c, struct tier_op *op, uint64_t part_bytes,
-                       uint64_t *size, uint64_t *generation);
+/* For remote_open; valid as long as c. */
+const struct remote_control *resp_control_table(const struct resp_control *c);
 
 /* What INFO says; negative: not known. */
 struct resp_info {

@@ -918,13 +918,6 @@ static void s3_wake(void *state)
 
 /* ---- the tier ---- */
 
-static int s3_adopt(void *state, struct tier_op *op, uint64_t *size, uint64_t *generation)
-{
-    const struct s3 *s = state;
-
-    return s3_control_adopt(s->control, op, size, generation);
-}
-
 /* The environment names a proxy. Its value may hold a password. */
 static bool proxy_named(void)
 {
@@ -1020,7 +1013,6 @@ static void s3_close(void *state)
 static const struct remote_engine s3_engine = {.name = "s3",
                                                .run = s3_run,
                                                .wake = s3_wake,
-                                               .adopt = s3_adopt,
                                                .describe = s3_describe,
                                                .room = s3_room,
                                                .doors = s3_doors,
@@ -1108,7 +1100,7 @@ out:
         s3_close(s);
         return rc;
     }
-    return remote_open(out, &s3_engine, s, s3_control_store(s->control), o, bell, e);
+    return remote_open(out, &s3_engine, s, s3_control_table(s->control), o, bell, e);
 }
 
 #else

@@ -14,11 +14,9 @@
 #include "lib/base/units.h"
 #include "lib/remote/s3_rights.h"
 #include "lib/remote/s3_xml.h"
-#include "lib/tier/stored.h"
 
 #if KVTRACE_S3
 
-#define CHECK_STEP UINT64_C(1048576)
 #define OBJECT_MAX (UINT64_C(64) << 40) /* bytes; more than any store takes */
 enum {
     HEADER_CAP = 160,
@@ -37,9 +35,10 @@ struct s3_control {
     atomic_bool versions;
     atomic_int phase; /* enum s3_phase */
     atomic_bool deaf; /* a second signal came before the last phase: it is no word on it */
-    struct owner_store store;
+    struct remote_control table;
     struct inventory_store list;
     uint32_t listed; /* a holds this segment of the list, plus 1 */
+    uint64_t total;  /* bytes of the object that is adopted */
 };
 
 void s3_object_name(char name[S3_NAME_CAP], struct hash128 object, uint32_t epoch)
@@ -267,22 +266,13 @@ static bool is_object(const char *name)
     return stem && strcmp(name + stem, ".kv") == 0;
 }
 
-/* Part of the list of what is kept. */
-static bool is_segment(const char *name)
-{
-    return inventory_names_segment(name, strlen(name));
-}
-
 /* longer: name is but the beginning of it. */
 static void note_name(struct owner_found *found, const char *name, bool longer)
 {
-    if (!longer && is_object(name)) {
+    if (!longer && is_object(name))
         owner_found_object(found, name, strlen(name));
-    } else if ((longer || (strcmp(name, OWNER_MARKER) != 0 && !is_segment(name))) &&
-               !found->foreign) {
-        found->foreign = true;
-        snprintf(found->name, sizeof(found->name), "%.60s", name);
-    }
+    else if (longer || !owner_names_own(name, strlen(name)))
+        owner_found_foreign(found, name);
 }
 
 /* A way through the names of the store. */
@@ -332,7 +322,7 @@ static int take_key(void *ctx, const char *key, bool longer, uint64_t size)
         note_name(w->found, name, longer);
     if (w->found && w->found->foreign)
         return -ECANCELED;
-    if (!longer && w->clear && is_segment(name))
+    if (!longer && w->clear && inventory_names_segment(name, strlen(name)))
         return remove_name(c, name, w->clear, w->e);
     if (longer || !is_object(name))
         return 0;
@@ -506,9 +496,9 @@ static int store_clear(void *ctx, struct owner_clear *removed, struct err *e)
                    rc == -EINTR ? "a second signal stopped the clean-up" : why.what, count, size);
 }
 
-const struct owner_store *s3_control_store(const struct s3_control *c)
+const struct remote_control *s3_control_table(const struct s3_control *c)
 {
-    return &c->store;
+    return &c->table;
 }
 
 bool s3_control_keeps_versions(const struct s3_control *c)
@@ -578,67 +568,39 @@ static int list_remove(void *ctx, uint32_t segment, struct err *e)
 
 /* ---- adoption ---- */
 
-/* Reads len bytes at at of the object into *a. -ENOENT: it is not there. */
-static int read_range(struct s3_control *c, const char *path, uint64_t at, uint64_t len,
-                      struct s3_answer *a)
+static ssize_t object_blocks(void *ctx, const struct tier_op *op, uint64_t at, void *buf,
+                             size_t len)
 {
-    char range[48], code[TIER_CODE_CAP];
+    struct s3_control *c = ctx;
+    char range[48], code[TIER_CODE_CAP], path[S3_PATH_CAP], name[S3_NAME_CAP];
 
+    s3_object_name(name, op->name, op->epoch);
+    s3_path(c->u, name, path);
     snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)at,
              (unsigned long long)(at + len - 1));
     const struct s3_question q = {
         .verb = "GET", .path = path, .range = range, .patience = S3_UNTIL_FIRST_SIGNAL};
     pthread_mutex_lock(&c->lock);
-    int rc = s3_ask(c->ask, &q, a, NULL);
+    c->listed = 0;
+    ssize_t n = s3_ask(c->ask, &q, &c->a, NULL);
+    if (n == 0 && c->a.http != 206)
+        n = fine(c) ? -EBADMSG : s3_refusal(c->a.http, c->a.body, c->a.len, code);
+    else if (n == 0 && c->a.len == len)
+        n = (ssize_t)len;
+    if (n > 0)
+        memcpy(buf, c->a.body, len);
+    c->total = c->a.total;
     pthread_mutex_unlock(&c->lock);
-    if (rc < 0)
-        return rc;
-    if (a->http != 206)
-        return s3_fine(a->http) ? -EBADMSG : s3_refusal(a->http, a->body, a->len, code);
-    return a->len == len ? 0 : -EBADMSG;
+    return n;
 }
 
-/* Checks the headers of all blocks, each answer in *a. */
-static int check_all(struct s3_control *c, const struct tier_op *op, const char *path,
-                     uint64_t size, struct s3_answer *a)
+static int object_first(void *ctx, const struct tier_op *op, void *block, uint64_t *size)
 {
-    struct data_fault fault = {0};
-    void *copy;
-    int rc = size % DATA_BLOCK ? -EBADMSG : 0;
+    const struct s3_control *c = ctx;
+    ssize_t n = object_blocks(ctx, op, 0, block, DATA_BLOCK);
 
-    if (posix_memalign(&copy, DATA_BLOCK, CHECK_STEP) != 0)
-        return -ENOMEM;
-    for (uint64_t at = 0; rc == 0 && at < size; at += CHECK_STEP) {
-        uint64_t len = size - at < CHECK_STEP ? size - at : CHECK_STEP;
-        rc = read_range(c, path, at, len, a);
-        if (rc == 0) {
-            memcpy(copy, a->body, len);
-            rc = data_check_headers(copy, len, &op->id, at / DATA_BLOCK, &fault);
-        }
-    }
-    free(copy);
-    return rc;
-}
-
-int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size, uint64_t *generation)
-{
-    char path[S3_PATH_CAP], name[S3_NAME_CAP];
-    struct s3_answer a = {0};
-
-    s3_object_name(name, op->name, op->epoch);
-    s3_path(c->u, name, path);
-    *generation = 0;
-    int rc = read_range(c, path, 0, DATA_BLOCK, &a);
-    *size = a.total;
-    if (rc == 0 && *size > OBJECT_MAX)
-        rc = -EBADMSG;
-    if (rc == 0)
-        rc = stored_identify(a.body, &op->id, generation);
-    op->id.generation = *generation;
-    if (rc == 0 && op->verify != TIER_VERIFY_NONE)
-        rc = check_all(c, op, path, *size, &a);
-    s3_answer_forget(&a);
-    return rc;
+    *size = c->total;
+    return n < 0 ? (int)n : n == 0 || *size > OBJECT_MAX ? -EBADMSG : 0;
 }
 
 /* ---- opening ---- */
@@ -655,14 +617,16 @@ int s3_control_open(struct s3_control **out, struct s3_ask *ask, const struct s3
     c->timeout_ns = o->timeout_ns;
     c->parts = o->parts;
     snprintf(c->where, sizeof(c->where), "s3://%s/%s", c->u->bucket, c->u->prefix);
-    c->store = (struct owner_store){.ctx = c,
-                                    .where = c->where,
-                                    .list = &c->list,
-                                    .get = store_get,
-                                    .put = store_put,
-                                    .swap = store_swap,
-                                    .look = store_look,
-                                    .clear = store_clear};
+    c->table = (struct remote_control){.store = {.ctx = c,
+                                                 .where = c->where,
+                                                 .list = &c->list,
+                                                 .get = store_get,
+                                                 .put = store_put,
+                                                 .swap = store_swap,
+                                                 .look = store_look,
+                                                 .clear = store_clear},
+                                       .first = object_first,
+                                       .blocks = object_blocks};
     c->list = (struct inventory_store){.ctx = c,
                                        .segment_bytes = S3_ANSWER_MAX / 2,
                                        .read = list_read,

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/owner/owner.h"
 #include "lib/owner/stem.h"
+#include "lib/remote/remote.h"
 #include "lib/remote/s3_ask.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
@@ -40,13 +40,10 @@ enum s3_phase {
 };
 void s3_control_phase(struct s3_control *c, enum s3_phase phase);
 
-/* For owner_take; valid as long as c. When the store is taken, each right that a run needs and each
- * endpoint is tried. Clearing says how much is left when it fails. */
-const struct owner_store *s3_control_store(const struct s3_control *c);
+/* For remote_open; valid as long as c. When the store is taken, each right that a run needs and
+ * each endpoint is tried. Clearing says how much is left when it fails. */
+const struct remote_control *s3_control_table(const struct s3_control *c);
 /* What is deleted or written over stays as a version of the bucket. */
 bool s3_control_keeps_versions(const struct s3_control *c);
-/* As tier_ops.adopt; op->place stays as it is. */
-int s3_control_adopt(struct s3_control *c, struct tier_op *op, uint64_t *size,
-                     uint64_t *generation);
 
 #endif

@@ -183,7 +183,7 @@ static int adopt_file(struct tier_storage *t, struct tier_op *op, uint64_t *size
     ret = stored_generation(fd, 0, t->block, &id);
     *generation = id.generation;
     if (ret == 0 && op->verify != TIER_VERIFY_NONE)
-        ret = *size % DATA_BLOCK ? -EBADMSG : stored_check(fd, 0, *size, &id, 0);
+        ret = *size % DATA_BLOCK ? -EBADMSG : stored_check_file(fd, 0, *size, &id, 0);
     close(fd);
     if (ret == 0)
         op->place = place;
@@ -212,7 +212,7 @@ static int adopt_extents(struct tier_storage *t, struct tier_op *op, uint64_t *s
     }
     pos = list;
     while (ret == 0 && op->verify != TIER_VERIFY_NONE && extent_walk(t->space, &pos, &x)) {
-        ret = stored_check(fd, begin + x.offset, x.len, &id, block);
+        ret = stored_check_file(fd, begin + x.offset, x.len, &id, block);
         block += x.len / DATA_BLOCK;
     }
     if (ret < 0 && ret != -ESTALE)

@@ -35,22 +35,44 @@ int stored_generation(int fd, uint64_t offset, void *block, struct data_id *id)
     return ret;
 }
 
-int stored_check(int fd, uint64_t offset, uint64_t len, const struct data_id *id, uint64_t block)
+int stored_check(stored_reads reads, void *ctx, uint64_t len, const struct data_id *id,
+                 uint64_t block)
 {
-    struct data_fault fault;
+    struct data_fault fault = {0};
     void *buf;
     int ret = 0;
 
     if (posix_memalign(&buf, DATA_BLOCK, STORED_READ) != 0)
         return -ENOMEM;
-    for (uint64_t at = 0; at < len && ret == 0; at += STORED_READ) {
-        size_t n = len - at < STORED_READ ? (size_t)(len - at) : STORED_READ;
+    for (uint64_t at = 0; at < len && ret == 0;) {
+        ssize_t n = reads(ctx, at, buf, len - at < STORED_READ ? (size_t)(len - at) : STORED_READ);
 
-        if (pread(fd, buf, n, (off_t)(offset + at)) != (ssize_t)n)
-            ret = -EBADMSG;
+        if (n <= 0 || n % DATA_BLOCK)
+            ret = n < 0 ? (int)n : -EBADMSG;
         else
-            ret = data_check_headers(buf, n, id, block + at / DATA_BLOCK, &fault);
+            ret = data_check_headers(buf, (size_t)n, id, block + at / DATA_BLOCK, &fault);
+        at += (uint64_t)n;
     }
     free(buf);
     return ret;
+}
+
+struct file {
+    int fd;
+    uint64_t offset;
+};
+
+static ssize_t file_reads(void *ctx, uint64_t at, void *buf, size_t len)
+{
+    const struct file *f = ctx;
+
+    return pread(f->fd, buf, len, (off_t)(f->offset + at)) == (ssize_t)len ? (ssize_t)len : 0;
+}
+
+int stored_check_file(int fd, uint64_t offset, uint64_t len, const struct data_id *id,
+                      uint64_t block)
+{
+    struct file f = {.fd = fd, .offset = offset};
+
+    return stored_check(file_reads, &f, len, id, block);
 }
