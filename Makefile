@@ -17,10 +17,10 @@ PREFIX  ?= /usr/local
 CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
-LIB_FOLDERS := lib/base lib/text lib/opt lib/sort lib/trace lib/log lib/json lib/facts lib/conf lib/model lib/drive lib/data lib/owner lib/io lib/tier lib/like lib/remote lib/ranks
+LIB_FOLDERS := lib/base lib/text lib/opt lib/sort lib/trace lib/log lib/json lib/facts lib/conf lib/model lib/drive lib/data lib/owner lib/io lib/tier lib/remote lib/ranks
 lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/text  := text
-lib/opt   := owners help opt files
+lib/opt   := help opt files
 lib/sort  := heap temp_file time_sort
 lib/trace := shape trace frame_file gzip frame frame_out csv_scan csv parse parse_avx2 pieces read format write
 lib/log   := lines iso_time layers oplog
@@ -33,7 +33,6 @@ lib/data  := data stream_avx2 stream_avx512
 lib/owner := card lease owner stem inventory journal inventory_files
 lib/io    := process_limits disk_map gap_list gap_line machine io uring psync target_facts target_layers target_guard target_files target_dir target_file target_device drive_log nvme
 lib/tier  := uri extent place layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_where storage_object spread sim drive null listed
-lib/like  := names calls pool like
 lib/remote := sockets remote resp_control resp s3_keys sha256 s3_sign s3_xml s3_ask s3_rights s3_control s3
 lib/ranks  := part start claims ranks_one
 # In the place of ranks_one, in the programs that MPI starts.
@@ -58,9 +57,10 @@ kvgen/curve  := curve sized_cache request_prefixes optimal engine_curve
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
 kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording
 
-KVREPLAY_FOLDERS := kvreplay kvreplay/device kvreplay/sched kvreplay/many
+KVREPLAY_FOLDERS := kvreplay kvreplay/like kvreplay/device kvreplay/sched kvreplay/many
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   evidence validity evidence_json summary
+kvreplay/like  := names calls pool like
 kvreplay/device := others event_pipe trace_helper block_trace row_join drive_rows drive_times residency cold origin
 kvreplay/sched := sched selection reader order pool line admission engines pace room objects dispatch ledger counts doors results idle
 kvreplay/many  := totals collect pool
@@ -152,7 +152,7 @@ ZMQ_LIBS  := $(if $(filter yes,$(ZMQ)),$(call pkg,--libs libzmq))
 
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
-LIB_OBJS := $(call objs,$(LIB_FOLDERS))
+LIB_OBJS := $(call objs,$(LIB_FOLDERS)) $(BUILD)/lib/opt/owners.o
 LIB      := $(BUILD)/libkvtrace.a
 # What a program's tests, benchmarks and fuzzers link: all of it but the file that holds main.
 parts     = $(filter-out $(BUILD)/$(firstword $(1))/$(firstword $(1)).o,$(call objs,$(1)))
@@ -227,6 +227,16 @@ $(LIB): $(LIB_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
+# Whose an option is: the names in the programs' tables, for lib/opt/owners.h.
+$(BUILD)/lib/opt/owners.c: $(PROGRAMS:%=%/options.c) lib/opt/rows.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	{ echo '#include "lib/opt/owners.h"'; echo 'const struct opt_owner opt_owners[] = {'; \
+	  for p in $(PROGRAMS); do $(CC) $(CPPFLAGS) -E -P $$p/options.c | grep -oE '\.(name|alias) = "[^"]+"' | cut -d'"' -f2 | \
+	      tr '|' '\n' | sort -u | sed "s/.*/    {\"&\", \"$$p\"},/"; done; \
+	  echo '    {0}};'; } >$@
+$(BUILD)/lib/opt/owners.o: $(BUILD)/lib/opt/owners.c
+	$(COMPILE)
+
 # Flags of single files.
 $(BUILD)/lib/data/stream_avx2.o:   ISA := $(ISA_AVX2)
 $(BUILD)/lib/data/stream_avx512.o: ISA := $(ISA_AVX512)
@@ -275,7 +285,7 @@ $(call wrap,tier/test_storage_turns,io_open)
 $(call wrap,tier/test_io trace/test_frame,pread)
 $(call wrap,tier/test_storage_trim,ioctl)
 $(call wrap,owner/test_taking,flock)
-$(call wrap,like/test_calls,renameat unlinkat)
+$(call wrap,kvreplay/test_like_calls,renameat unlinkat)
 $(call wrap,kvreplay/test_step_command,pipe2 fork)
 $(call wrap,kvreplay/test_validity,calloc)
 $(call wrap,kvstat/test_gnuplot,pipe2 tmpfile read lseek waitpid posix_spawn_file_actions_init posix_spawn_file_actions_adddup2)

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvreplay/like/like.h"
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
 #include "lib/drive/drive_model.h"
 #include "lib/io/process_limits.h"
 #include "lib/json/jsonin.h"
-#include "lib/like/like.h"
 #include "lib/tier/spread.h"
 
 #define TIERS_NO_LIMIT (UINT64_MAX / 4)

@@ -44,7 +44,8 @@ struct settle {
     struct object *object;
     size_t objects, cap;
     bool *stays; /* by leave */
-    uint32_t leaves, leaves_cap;
+    uint32_t leaves;
+    size_t leaves_cap;
     struct settle_moved moved;
 };
 
@@ -115,14 +116,12 @@ static struct object *object_of(struct settle *s, const struct export_op *op)
 /* A number for the DELETE that may follow; 0: no memory. */
 static uint32_t new_leave(struct settle *s)
 {
-    if (s->leaves + 1 >= s->leaves_cap) {
-        uint32_t cap = s->leaves_cap > 0 ? s->leaves_cap * 2 : 1024;
-        bool *grown = cap < UINT32_MAX / 2 ? realloc(s->stays, cap * sizeof(*grown)) : NULL;
-        if (!grown)
-            return 0;
-        s->stays = grown;
-        s->leaves_cap = cap;
-    }
+    bool *grown = s->leaves < UINT32_MAX / 2
+                      ? memory_grow(s->stays, &s->leaves_cap, s->leaves + 1, sizeof(*grown), 1024)
+                      : NULL;
+    if (!grown)
+        return 0;
+    s->stays = grown;
     s->stays[++s->leaves] = false;
     return s->leaves;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/memory.h"
+
 void batch_clear(struct batch *b)
 {
     struct batch kept = {.event = b->event,
@@ -25,14 +27,10 @@ void batch_free(struct batch *b)
 
 struct event *batch_add(struct batch *b, enum event_kind kind)
 {
-    if (b->events == b->events_cap) {
-        size_t cap = b->events_cap * 2 + 64;
-        struct event *grown = realloc(b->event, cap * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        b->event = grown;
-        b->events_cap = cap;
-    }
+    struct event *grown = memory_grow(b->event, &b->events_cap, b->events, sizeof(*grown), 64);
+    if (!grown)
+        return NULL;
+    b->event = grown;
     struct event *v = &b->event[b->events++];
     *v = (struct event){.kind = (uint8_t)kind, .first = b->hashes};
     return v;
@@ -54,6 +52,23 @@ int batch_add_block(struct batch *b, struct hash128 hash)
     }
     b->hash[b->hashes++] = hash;
     b->event[b->events - 1].count++;
+    return 0;
+}
+
+int record_medium(const struct record_opts *o, const char *name, size_t len, uint8_t *medium,
+                  struct err *e)
+{
+    int found = !name       ? -1
+                : o->learns ? (int)media_learn(o->learns, name, len)
+                            : media_find(&o->media, name, len);
+    if (found < 0)
+        return err_set(e, -EINVAL, ERR_INPUT, "",
+                       "medium \"%.*s\" is not known (--medium NAME=TIER says which tier it is)",
+                       !name      ? 0
+                       : len < 40 ? (int)len
+                                  : 40,
+                       name ? name : "");
+    *medium = (uint8_t)found;
     return 0;
 }
 

@@ -90,11 +90,10 @@ struct record_opts {
     struct media *learns; /* media: an unknown one is added there. NULL: it is an error */
 };
 
-/* The medium of that name; one that is unknown is learned, or -1. */
-static inline int record_medium(const struct record_opts *o, const char *name, size_t len)
-{
-    return o->learns ? (int)media_learn(o->learns, name, len) : media_find(&o->media, name, len);
-}
+/* The number of the medium of that name; one that is unknown is learned, or an error, as NULL is.
+ * 0 or -EINVAL with *e. */
+int record_medium(const struct record_opts *o, const char *name, size_t len, uint8_t *medium,
+                  struct err *e);
 
 /* What a reader met and left out. Zero before use. */
 struct batch_unknown {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/memory.h"
+
 enum {
     STEP = 256 << 10
 };
@@ -52,13 +54,10 @@ int bytes_in_take(struct bytes_in *b, size_t len, const unsigned char **p, struc
     }
     while (b->have - b->at < len) {
         /* Memory follows the bytes that are there, not the length that a file claims. */
-        if (b->have == b->cap) {
-            unsigned char *grown = realloc(b->buf, b->cap * 2);
-            if (!grown)
-                return err_nomem(e, "message");
-            b->buf = grown;
-            b->cap *= 2;
-        }
+        unsigned char *grown = memory_grow(b->buf, &b->cap, b->have, 1, 0);
+        if (!grown)
+            return err_nomem(e, "message");
+        b->buf = grown;
         int64_t n = frame_in_read(b->file, b->buf + b->have, b->cap - b->have, e);
         if (n < 0)
             return (int)n;

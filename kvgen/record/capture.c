@@ -13,6 +13,7 @@
 #include "kvgen/format/output_file.h"
 #include "kvgen/record/readers.h"
 #include "lib/json/jsonin.h"
+#include "lib/text/text.h"
 
 enum {
     MAX_LINE = 64 << 20,
@@ -143,8 +144,7 @@ int capture_put(struct capture *c, const struct batch_reader *from, const struct
 
 int capture_create(struct capture **out, const char *path, const struct media *media, struct err *e)
 {
-    size_t len = strlen(path);
-    bool zstd = len > 4 && strcmp(path + len - 4, ".zst") == 0;
+    bool zstd = text_ends_with(path, ".zst");
     struct capture *c = calloc(1, sizeof(*c));
     if (!c)
         return err_nomem(e, "capture");
@@ -268,7 +268,7 @@ static int read_event(struct capture_reader *r, const struct jsonin_v *line, str
                       struct err *e)
 {
     const struct jsonin_v *kind = jsonin_get(line, "event"), *value;
-    size_t len;
+    size_t len = 0;
     uint64_t tokens = 0;
     int rc = 0, found = find_text(kind_text, EVENT_KINDS, kind);
     if (!kind)
@@ -279,12 +279,8 @@ static int read_event(struct capture_reader *r, const struct jsonin_v *line, str
     const char *medium = jsonin_text(jsonin_get(line, "medium"), &len);
     if (!v)
         return err_nomem(e, "events");
-    found = medium ? record_medium(r->o, medium, len) : -1;
-    if (found < 0)
-        return err_set(e, -EINVAL, ERR_INPUT, "",
-                       "medium \"%.40s\" is not known (--medium NAME=TIER says which tier it is)",
-                       medium ? medium : "");
-    v->medium = (uint8_t)found;
+    if ((rc = record_medium(r->o, medium, len, &v->medium, e)) < 0)
+        return rc;
     found = find_text(layers_text, 3, jsonin_get(line, "layers"));
     v->layers = (uint8_t)(found < 0 ? 0 : found);
     jsonin_bool(jsonin_get(line, "anywhere"), &v->anywhere);

@@ -183,7 +183,7 @@ static int read_trtllm(struct batch_reader *r, const struct record_opts *o,
     }
     if (rc < 0)
         return rc;
-    b->publisher = publisher_of(o, 0, "trtllm", 6);
+    b->publisher = names_publisher(&o->names, 0, "trtllm", 6);
     if (strcmp(type, "stored") == 0)
         return trtllm_stored(o, data, group, b, e);
     if (strcmp(type, "updated") == 0)
@@ -230,7 +230,7 @@ static int read_worker(const struct record_opts *o, const struct jsonin_v *recor
     if (rc == 0)
         rc = read_small(jsonin_get(record, "event.dp_rank"), "dp_rank", &b->rank, e);
     if (rc == 0)
-        b->publisher = publisher_of(o, (uint32_t)b->rank, &worker, sizeof(worker));
+        b->publisher = names_publisher(&o->names, (uint32_t)b->rank, &worker, sizeof(worker));
     return rc;
 }
 
@@ -267,12 +267,9 @@ static int read_dynamo(struct batch_reader *r, const struct record_opts *o,
     if (!event)
         return err_nomem(e, "events");
     const char *tier = jsonin_text(jsonin_get(record, "storage_tier"), &len);
-    int medium = tier ? record_medium(o, tier, len) : MEDIA_GPU;
-    if (medium < 0)
-        return err_set(e, -EINVAL, ERR_INPUT, "",
-                       "medium \"%.40s\" is not known (--medium NAME=TIER says which tier it is)",
-                       tier);
-    event->medium = (uint8_t)medium;
+    event->medium = MEDIA_GPU;
+    if (tier && (rc = record_medium(o, tier, len, &event->medium, e)) < 0)
+        return rc;
     return stored    ? dynamo_stored(o, stored, b, e)
            : removed ? add_blocks(o, jsonin_get(removed, "block_hashes"), b, e)
                      : 0;

@@ -243,13 +243,7 @@ static int find_medium(const struct decoder *d, const struct msgpack_value *v, u
         return 0;
     if (v->type != MSGPACK_TEXT)
         return damaged(d);
-    int found = record_medium(d->o, v->text, v->len);
-    if (found < 0)
-        return err_set(d->err, -EINVAL, ERR_INPUT, "",
-                       "medium \"%.*s\" is not known (--medium NAME=TIER says which tier it is)",
-                       v->len < 40 ? (int)v->len : 40, v->text);
-    *medium = (uint8_t)found;
-    return 0;
+    return record_medium(d->o, v->text, v->len, medium, d->err);
 }
 
 static bool has(const struct msgpack_value *v, const char *text)

@@ -613,7 +613,7 @@ static int see_incarnation(struct lct *l, const struct msgpack *args, struct bat
     if (instance.len == 0 || instance.len != l->instance_len ||
         memcmp(instance.text, l->instance, instance.len) != 0) {
         const char *text = instance.text ? instance.text : "";
-        l->publisher = publisher_of(l->o, 0, text, instance.len);
+        l->publisher = names_publisher(&l->o->names, 0, text, instance.len);
         l->instance_len = instance.len <= sizeof(l->instance) ? instance.len : 0;
         memcpy(l->instance, text, l->instance_len);
     }
@@ -748,7 +748,7 @@ int lct_open(struct batch_reader **out, struct frame_in *file, const struct reco
     l->o = o;
     l->memory = (uint8_t)media_find(&o->media, "CPU", 3);
     l->disk = (uint8_t)media_find(&o->media, "DISK", 4);
-    l->publisher = publisher_of(o, 0, "lct", 3);
+    l->publisher = names_publisher(&o->names, 0, "lct", 3);
     l->in = bytes_in_create(file);
     l->sizes = keymap_create();
     l->incarnations = keymap_create();

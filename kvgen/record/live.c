@@ -22,6 +22,7 @@ bool live_is_endpoint(const char *text)
 #include "kvgen/record/readers.h"
 #include "lib/base/clock.h"
 #include "lib/base/keymap.h"
+#include "lib/base/memory.h"
 #include "lib/base/stop.h"
 #include "lib/base/thread.h"
 
@@ -164,14 +165,10 @@ static size_t bytes_of(struct parts *p)
 /* Keeps a copy of a payload. 0 or -ENOMEM. */
 static int hold(struct live *l, struct hash128 publisher, uint64_t seq, const void *p, size_t len)
 {
-    if (l->count == l->cap) {
-        size_t cap = l->cap * 2 + 64;
-        struct held *grown = realloc(l->held, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        l->held = grown;
-        l->cap = cap;
-    }
+    struct held *grown = memory_grow(l->held, &l->cap, l->count, sizeof(*grown), 64);
+    if (!grown)
+        return -ENOMEM;
+    l->held = grown;
     unsigned char *copy = malloc(len > 0 ? len : 1);
     if (!copy)
         return -ENOMEM;
@@ -253,7 +250,7 @@ static int take_answer(struct live *l, struct gap *g, struct parts *p)
         return 0;
     }
     if (at == 2) {
-        struct hash128 named = publisher_of(l->o, g->source, data(p, 1), size(p, 1));
+        struct hash128 named = names_publisher(&l->o->names, g->source, data(p, 1), size(p, 1));
         if (memcmp(&named, &g->publisher, sizeof(named)) != 0)
             return 0;
     }
@@ -312,7 +309,7 @@ static int take(struct live *l, unsigned source, struct parts *p)
 {
     size_t topic = size(p, 0) < MAX_TOPIC ? size(p, 0) : MAX_TOPIC;
     bound_queue(&l->line[source].sub, bytes_of(p));
-    struct hash128 publisher = publisher_of(l->o, source, data(p, 0), topic);
+    struct hash128 publisher = names_publisher(&l->o->names, source, data(p, 0), topic);
     if (keymap_count(l->expected) >= MAX_PUBLISHERS && !keymap_find(l->expected, publisher)) {
         l->base.unknown.damaged[BATCH_TOO_MANY]++;
         return 0;

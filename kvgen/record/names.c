@@ -156,6 +156,16 @@ struct hash128 names_hash(const struct names *n, const void *p, size_t len)
     return h;
 }
 
+struct hash128 names_publisher(const struct names *n, uint32_t source, const void *topic,
+                               size_t len)
+{
+    struct {
+        struct hash128 name;
+        uint64_t source;
+    } key = {names_hash(n, topic, len), source};
+    return names_hash(n, &key, sizeof(key));
+}
+
 uint64_t names_number(const struct names *n, uint64_t number)
 {
     uint64_t v[4];

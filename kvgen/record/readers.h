@@ -30,8 +30,4 @@ int lct_open(struct batch_reader **out, struct frame_in *file, const struct reco
 int strace_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
                 struct err *e);
 
-/* A publisher: a source, and the topic that it names itself by. */
-struct hash128 publisher_of(const struct record_opts *o, uint32_t source, const void *topic,
-                            size_t len);
-
 #endif

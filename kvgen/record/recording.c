@@ -65,17 +65,6 @@ struct recording {
     struct hash128 shown; /* whose name publisher is */
 };
 
-struct hash128 publisher_of(const struct record_opts *o, uint32_t source, const void *topic,
-                            size_t len)
-{
-    struct hash128 name = names_hash(&o->names, topic, len);
-    struct {
-        struct hash128 name;
-        uint64_t source;
-    } key = {name, source};
-    return names_hash(&o->names, &key, sizeof(key));
-}
-
 /* ---- messages ---- */
 
 /* The first bytes tell a container of messages from a capture. */

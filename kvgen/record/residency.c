@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/keymap.h"
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 
 #define NONE UINT32_MAX
@@ -43,9 +44,11 @@ struct residency {
     uint32_t block_tokens;                      /* of the block stored last; 0: none was */
     struct keymap *objects, *owners, *expected; /* numbers of the arrays; next sequence numbers */
     struct object *object;
-    uint32_t count, cap, unused; /* unused: list of free places through after */
+    uint32_t count, unused; /* unused: list of free places through after */
+    size_t cap;
     struct owner *owner;
-    uint32_t owner_count, owner_cap;
+    uint32_t owner_count;
+    size_t owner_cap;
     /* of the message being applied */
     const struct batch *b;
     struct hash128 b_owner; /* key of its publisher and rank */
@@ -82,14 +85,11 @@ static uint32_t find_owner(struct residency *r)
     if (!number)
         return NONE;
     if (*number == NONE) {
-        if (r->owner_count == r->owner_cap) {
-            uint32_t cap = r->owner_cap * 2 + 16;
-            struct owner *grown = realloc(r->owner, cap * sizeof(*grown));
-            if (!grown)
-                return NONE;
-            r->owner = grown;
-            r->owner_cap = cap;
-        }
+        struct owner *grown =
+            memory_grow(r->owner, &r->owner_cap, r->owner_count, sizeof(*grown), 16);
+        if (!grown)
+            return NONE;
+        r->owner = grown;
         *number = r->owner_count;
         r->owner[r->owner_count++] =
             (struct owner){.publisher = r->b->publisher, .first = NONE, .last = NONE};
@@ -103,14 +103,12 @@ static uint32_t add_object(struct residency *r, uint32_t owner, struct hash128 i
 {
     uint32_t at = r->unused;
     if (at == NONE) {
-        if (r->count == r->cap) {
-            uint32_t cap = r->cap * 2 + 1024;
-            struct object *grown = cap > r->cap ? realloc(r->object, cap * sizeof(*grown)) : NULL;
-            if (!grown)
-                return NONE;
-            r->object = grown;
-            r->cap = cap;
-        }
+        struct object *grown = r->count < NONE
+                                   ? memory_grow(r->object, &r->cap, r->count, sizeof(*grown), 1024)
+                                   : NULL;
+        if (!grown)
+            return NONE;
+        r->object = grown;
         at = r->count++;
     } else {
         r->unused = r->object[at].after;
@@ -266,14 +264,11 @@ static int collect_gone(struct residency *r)
     for (size_t i = 0; i < b->events; i++) {
         const struct event *v = &b->event[i];
         for (size_t k = v->first; v->kind == EVENT_REMOVED && k < v->first + v->count; k++) {
-            if (r->gone_count == r->gone_cap) {
-                size_t cap = r->gone_cap * 2 + 64;
-                struct gone *grown = realloc(r->gone, cap * sizeof(*grown));
-                if (!grown)
-                    return -ENOMEM;
-                r->gone = grown;
-                r->gone_cap = cap;
-            }
+            struct gone *grown =
+                memory_grow(r->gone, &r->gone_cap, r->gone_count, sizeof(*grown), 64);
+            if (!grown)
+                return -ENOMEM;
+            r->gone = grown;
             r->gone[r->gone_count++] =
                 (struct gone){.id = object_id(r, v, b->hash[k]), .tier = tier_of(r, v->medium)};
         }

@@ -10,6 +10,7 @@
 
 #include "kvgen/record/readers.h"
 #include "lib/base/keymap.h"
+#include "lib/base/memory.h"
 
 #define NONE      UINT32_MAX
 #define SECOND_NS ((int64_t)1000000000)
@@ -70,7 +71,8 @@ struct strace {
     struct keymap *last;  /* by descriptor alone: threads share them */
     struct keymap *named; /* waiting files by path */
     struct file *file;
-    uint32_t files, cap, unused;
+    uint32_t files, unused;
+    size_t cap;
     struct {
         uint32_t oldest, newest;
     } waiting[2]; /* files, and those named .tmp */
@@ -143,14 +145,11 @@ static int give(struct strace *s, enum event_kind kind, const struct file *f)
 {
     if (f->path.left_out)
         return 0;
-    if (s->ready_count == s->ready_cap) {
-        size_t cap = s->ready_cap * 2 + 16;
-        struct operation *grown = realloc(s->ready, cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        s->ready = grown;
-        s->ready_cap = cap;
-    }
+    struct operation *grown =
+        memory_grow(s->ready, &s->ready_cap, s->ready_count, sizeof(*grown), 16);
+    if (!grown)
+        return -ENOMEM;
+    s->ready = grown;
     s->ready[s->ready_count++] =
         (struct operation){.kind = kind, .time_ns = f->time_ns, .bytes = f->bytes, .path = f->path};
     return 0;
@@ -170,14 +169,11 @@ static uint32_t new_file(struct strace *s)
         s->unused = s->file[at].next;
         return at;
     }
-    if (s->files == s->cap) {
-        uint32_t cap = s->cap * 2 + 64;
-        struct file *grown = cap > s->cap ? realloc(s->file, cap * sizeof(*grown)) : NULL;
-        if (!grown)
-            return NONE;
-        s->file = grown;
-        s->cap = cap;
-    }
+    struct file *grown =
+        s->files < NONE ? memory_grow(s->file, &s->cap, s->files, sizeof(*grown), 64) : NULL;
+    if (!grown)
+        return NONE;
+    s->file = grown;
     return s->files++;
 }
 
@@ -648,7 +644,7 @@ static int next(struct batch_reader *base, struct batch *b, struct err *e)
     const struct operation *op = &s->ready[s->given++];
     batch_clear(b);
     b->time_ns = op->time_ns;
-    b->publisher = publisher_of(s->o, 0, "strace", 6);
+    b->publisher = names_publisher(&s->o->names, 0, "strace", 6);
     b->rank = op->path.rank;
     b->by_object = true;
     struct event *v = batch_add(b, op->kind);

@@ -43,7 +43,7 @@ static int read_frame(struct zmqrec *z, uint32_t frame, uint32_t source, struct 
     if (rc < 0)
         return rc;
     if (frame == 0) {
-        b->publisher = publisher_of(z->o, source, p, len);
+        b->publisher = names_publisher(&z->o->names, source, p, len);
         return 0;
     }
     if (frame == 1) {

@@ -9,6 +9,7 @@
 
 #include "kvgen/scan.h"
 #include "lib/base/hash.h"
+#include "lib/base/memory.h"
 
 static bool read_number(struct scan *s, struct block_line_member *m)
 {
@@ -32,15 +33,11 @@ static int read_ids(struct block_line *l, struct scan *s, struct block_line_memb
     if (scan_take(s, ']'))
         return 1;
     do {
-        if (l->ids == l->cap) {
-            size_t cap = l->cap > 0 ? l->cap * 2 : 256;
-            uint64_t *id = realloc(l->id, cap * sizeof(*id));
-            if (!id)
-                return -ENOMEM;
-            l->id = id;
-            l->cap = cap;
-        }
-        uint64_t *id = &l->id[l->ids];
+        uint64_t *id = memory_grow(l->id, &l->cap, l->ids, sizeof(*id), 256);
+        if (!id)
+            return -ENOMEM;
+        l->id = id;
+        id += l->ids;
         if (scan_space(s) == '"') {
             const char *hash;
             size_t len;

@@ -49,10 +49,15 @@ static int add_path(struct inputs *in, const char *folder, const char *name)
     return 0;
 }
 
-static bool ends_in(const char *name, size_t len, const char *suffix)
+static bool is_input(const char *name)
 {
-    size_t n = strlen(suffix);
-    return len > n && memcmp(name + len - n, suffix, n) == 0;
+    static const char *const ends[] = {".csv",     ".json",     ".jsonl",
+                                       ".csv.gz",  ".json.gz",  ".jsonl.gz",
+                                       ".csv.zst", ".json.zst", ".jsonl.zst"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        is |= text_ends_with(name, ends[i]);
+    return is && name[0] != '.';
 }
 
 static int compare_names(const void *a, const void *b)
@@ -68,15 +73,8 @@ static int list_folder(struct inputs *in, struct err *e)
     int rc = 0;
     const struct dirent *entry;
     while (rc == 0 && (entry = readdir(dir))) {
-        const char *name = entry->d_name;
-        size_t len = strlen(name);
-        if (ends_in(name, len, ".zst"))
-            len -= 4;
-        else if (ends_in(name, len, ".gz"))
-            len -= 3;
-        if (name[0] != '.' && (ends_in(name, len, ".csv") || ends_in(name, len, ".json") ||
-                               ends_in(name, len, ".jsonl")))
-            rc = add_path(in, in->given, name);
+        if (is_input(entry->d_name))
+            rc = add_path(in, in->given, entry->d_name);
     }
     closedir(dir);
     if (rc < 0)

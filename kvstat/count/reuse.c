@@ -8,13 +8,14 @@
 #include "kvstat/count/agg.h"
 #include "kvstat/count/scan.h"
 #include "lib/base/lru_stack.h"
+#include "lib/base/memory.h"
 #include "lib/trace/read.h"
 
 struct pass {
     struct reuse *r;
     struct lru_stack *bytes, *objects; /* the same uses, of their sizes and of size 1 */
     int64_t *last_ns;                  /* by the stack's numbers */
-    uint32_t room;
+    size_t room;
     bool result;
 };
 
@@ -34,14 +35,10 @@ static int use(struct pass *p, const struct trace_row *row, int64_t now_ns)
     if (rc < 0)
         return rc;
 
-    if (number >= p->room) {
-        uint32_t room = p->room > UINT32_MAX / 2 ? UINT32_MAX : p->room ? 2 * p->room : 4096;
-        int64_t *grown = realloc(p->last_ns, room * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        p->last_ns = grown;
-        p->room = room;
-    }
+    int64_t *grown = memory_grow(p->last_ns, &p->room, number, sizeof(*grown), 4096);
+    if (!grown)
+        return -ENOMEM;
+    p->last_ns = grown;
     if (reads && bytes != LRU_STACK_NEW) {
         p->r->reuses++;
         /* The object used last has a distance of 0 on the stack, but a cache has to hold it. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "kvstat/count/agg.h"
+#include "lib/base/memory.h"
 
 #define FIRST_ENTRIES ((size_t)4096)
 #define NO_GROUP      UINT32_MAX
@@ -61,14 +62,13 @@ void sequence_piece_clear(struct sequence_piece *p)
     p->count = 0;
 }
 
+/* Room for one more. */
 static int grow(struct sequence_piece *p)
 {
-    size_t room = p->room ? 2 * p->room : FIRST_ENTRIES;
-    struct entry *grown = realloc(p->entry, room * sizeof(*grown));
+    struct entry *grown = memory_grow(p->entry, &p->room, p->count, sizeof(*grown), FIRST_ENTRIES);
     if (!grown)
         return -ENOMEM;
     p->entry = grown;
-    p->room = room;
     return 0;
 }
 
@@ -110,7 +110,7 @@ int sequence_piece_add(struct sequence_piece *p, const struct trace_row *rows, s
             continue;
         if (!moved && !lookup && !missed)
             continue;
-        if (p->count == p->room && grow(p) < 0)
+        if (grow(p) < 0)
             return -ENOMEM;
         struct entry *entry = &p->entry[p->count++];
         entry->group = NO_GROUP;

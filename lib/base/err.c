@@ -201,34 +201,41 @@ static void put_text(char *dst, size_t cap, const char *src)
     hide_passwords(dst);
 }
 
-/* where and what may point into *e itself: everything is copied before *e changes. */
-static int fill(struct err *e, int code, enum err_class class, const char *where, const char *what)
-{
-    struct err made = {.code = code, .class = class};
-
-    put_text(made.where, sizeof(made.where), where ? where : "");
-    put_text(made.what, sizeof(made.what), what);
-    *e = made;
-    return code;
-}
-
 static int negative(int code)
 {
     return code > 0 ? -code : code == 0 ? -EINVAL : code;
 }
 
+/* where and args may point into *e itself: everything is copied before *e changes. The reason why
+ * matters more than the end of a long name, so it is never cut. */
+static int fill(struct err *e, int code, enum err_class class, const char *where, const char *why,
+                const char *fmt, va_list args)
+{
+    struct err made = {.code = negative(code), .class = class};
+    char what[2 * sizeof(made.what)];
+    size_t len, room = sizeof(made.what) - 1 - strlen(why);
+
+    if (!e)
+        return made.code;
+    vsnprintf(what, sizeof(what), fmt, args);
+    len = strlen(what);
+    if (why[0] && len > room)
+        len = room - cut_tail(what, room);
+    memcpy(what + len, why, strlen(why) + 1);
+    put_text(made.where, sizeof(made.where), where ? where : "");
+    put_text(made.what, sizeof(made.what), what);
+    *e = made;
+    return made.code;
+}
+
 int err_set(struct err *e, int code, enum err_class class, const char *where, const char *fmt, ...)
 {
-    char what[2 * sizeof(e->what)];
     va_list args;
 
-    code = negative(code);
-    if (!e)
-        return code;
     va_start(args, fmt);
-    vsnprintf(what, sizeof(what), fmt, args);
+    code = fill(e, code, class, where, "", fmt, args);
     va_end(args);
-    return fill(e, code, class, where, what);
+    return code;
 }
 
 int err_nomem(struct err *e, const char *what)
@@ -239,26 +246,15 @@ int err_nomem(struct err *e, const char *what)
 int err_errno(struct err *e, int code, enum err_class class, const char *where, const char *fmt,
               ...)
 {
-    char what[2 * sizeof(e->what)], why[128];
-    const char *description;
+    const char *description = strerrordesc_np(-negative(code));
+    char why[128];
     va_list args;
 
-    code = negative(code);
-    if (!e)
-        return code;
+    snprintf(why, sizeof(why), ": %s", description ? description : "unknown error");
     va_start(args, fmt);
-    vsnprintf(what, sizeof(what), fmt, args);
+    code = fill(e, code, class, where, why, fmt, args);
     va_end(args);
-    /* The reason matters more than the end of a long name, so it is never cut. */
-    description = strerrordesc_np(-code);
-    size_t tail =
-        (size_t)snprintf(why, sizeof(why), ": %s", description ? description : "unknown error");
-    size_t room = sizeof(e->what) - 1 - tail;
-    size_t len = strlen(what);
-    if (len > room)
-        len = room - cut_tail(what, room);
-    memcpy(what + len, why, tail + 1);
-    return fill(e, code, class, where, what);
+    return code;
 }
 
 int err_exit_status(const struct err *e)

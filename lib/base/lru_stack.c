@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/keymap.h"
+#include "lib/base/memory.h"
 
 #define FIRST_PLACES (1u << 12)
 #define NONE         UINT32_MAX
@@ -20,7 +21,8 @@ struct object {
 struct lru_stack {
     struct keymap *numbers; /* index into object, by key */
     struct object *object;
-    uint32_t objects, room;
+    uint32_t objects;
+    size_t room;
     uint64_t *tree;       /* Fenwick (1994): tree[i] sums the last (i & -i) places up to i */
     uint32_t *owner;      /* object at each place; NONE: it was used again since */
     uint32_t places, now; /* places is a power of two; now is the next place to be taken */
@@ -103,14 +105,11 @@ static int add_object(struct lru_stack *s, struct hash128 key, uint32_t *number)
 {
     if (s->objects == NONE)
         return -EOVERFLOW;
-    if (s->objects == s->room) {
-        uint32_t room = s->room == 0 ? FIRST_PLACES : s->room > NONE / 2 ? NONE : 2 * s->room;
-        struct object *grown = realloc(s->object, room * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        s->object = grown;
-        s->room = room;
-    }
+    struct object *grown =
+        memory_grow(s->object, &s->room, s->objects, sizeof(*grown), FIRST_PLACES);
+    if (!grown)
+        return -ENOMEM;
+    s->object = grown;
     if (!keymap_get(s->numbers, key, s->objects))
         return -ENOMEM;
     *number = s->objects++;

@@ -407,14 +407,12 @@ static int load_file(const char *path, unsigned char **text, size_t *len)
     if (fd < 0)
         return fd;
     for (ssize_t n = -1; n != 0 && rc == 0;) {
-        if (*len == room) {
-            unsigned char *grown = realloc(*text, room += 64 << 10);
-            if (!grown) {
-                rc = -ENOMEM;
-                break;
-            }
-            *text = grown;
+        unsigned char *grown = memory_grow(*text, &room, *len, 1, 64 << 10);
+        if (!grown) {
+            rc = -ENOMEM;
+            break;
         }
+        *text = grown;
         n = descriptors_read(fd, *text + *len, room - *len);
         if (n < 0)
             rc = (int)n;

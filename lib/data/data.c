@@ -58,20 +58,7 @@ const uint64_t data_lane_words[DATA_STEP / 8] = {
 
 /* ---- instruction sets ---- */
 
-static void portable_fill(void *block, const void *header, struct data_seed seed)
-{
-    data_fill_block(block, header, seed, false);
-}
-
-static bool portable_matches(const void *block, struct data_seed seed)
-{
-    return data_matches_block(block, seed);
-}
-
-static const struct data_code code_portable = {.isa = "portable",
-                                               .fill = portable_fill,
-                                               .fill_past = portable_fill,
-                                               .matches = portable_matches};
+static const struct data_code code_portable = DATA_CODE("portable");
 
 /* Best first. */
 static const struct data_code *const codes[] = {

@@ -195,4 +195,21 @@ static inline bool data_matches_block(const void *block, struct data_seed seed)
     return all == 0;
 }
 
+static inline void data_fill_here(void *block, const void *header, struct data_seed seed)
+{
+    data_fill_block(block, header, seed, false);
+}
+
+static inline void data_fill_past(void *block, const void *header, struct data_seed seed)
+{
+    data_fill_block(block, header, seed, true);
+}
+
+/* The struct data_code of the instruction set that the file is compiled for. */
+#define DATA_CODE(set)                                                                             \
+    {                                                                                              \
+        .isa = (set), .fill = data_fill_here, .fill_past = data_fill_past,                         \
+        .matches = data_matches_block                                                              \
+    }
+
 #endif

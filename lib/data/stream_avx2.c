@@ -10,22 +10,6 @@
 #define DATA_STREAM   _mm256_stream_si256
 #include "lib/data/stream.h"
 
-static void fill(void *block, const void *header, struct data_seed seed)
-{
-    data_fill_block(block, header, seed, false);
-}
-
-static void fill_past(void *block, const void *header, struct data_seed seed)
-{
-    data_fill_block(block, header, seed, true);
-}
-
-static bool matches(const void *block, struct data_seed seed)
-{
-    return data_matches_block(block, seed);
-}
-
-const struct data_code data_code_avx2 = {
-    .isa = "avx2", .fill = fill, .fill_past = fill_past, .matches = matches};
+const struct data_code data_code_avx2 = DATA_CODE("avx2");
 
 #endif

@@ -1,5 +1,5 @@
 /* Between a directory that a run takes (target_dir.c) and the layouts that fill it (lib/tier,
- * lib/like): each folder has a level, and a level knows the names of its files and folders. */
+ * kvreplay/like): each folder has a level, and a level knows the names of its files and folders. */
 #include "lib/io/target_files.h"
 
 #include <ctype.h>

@@ -12,7 +12,7 @@
 
 /* Markers that are just being taken over: TAKING and 8 hexadecimal digits. */
 #define TARGET_FILES_TAKING OWNER_MARKER "-"
-/* Layouts of engines (lib/like). HASH are 64 hexadecimal digits.
+/* Layouts of engines (kvreplay/like). HASH are 64 hexadecimal digits.
  * Flat: FLAT HASH ".data", while it is written ".tmp".
  * Tree: TREE "/hhh/hh_g0/" HASH ".bin", while it is written HASH ".bin." DIGITS ".tmp"; beside the
  * hhh folders lies CONFIG. */

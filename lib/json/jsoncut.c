@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/memory.h"
+#include "lib/text/text.h"
 #include "lib/trace/frame.h"
 
 enum {
@@ -106,13 +108,10 @@ static int refill(struct jsoncut *s, struct err *e)
     memmove(s->buf, s->buf + s->pos, s->len - s->pos);
     s->len -= s->pos;
     s->pos = 0;
-    if (s->len == s->room) {
-        char *grown = realloc(s->buf, s->room * 2);
-        if (!grown)
-            return err_nomem(e, "JSON stream");
-        s->buf = grown;
-        s->room *= 2;
-    }
+    char *grown = memory_grow(s->buf, &s->room, s->len, 1, 0);
+    if (!grown)
+        return err_nomem(e, "JSON stream");
+    s->buf = grown;
     n = frame_in_read(s->in, s->buf + s->len, s->room - s->len, e);
     if (n < 0)
         return (int)n;
@@ -233,8 +232,7 @@ static int begin(struct jsoncut *s, struct err *e)
         rc = refill(s, e);
     if (rc < 0)
         return rc;
-    if (s->len >= 3 && memcmp(s->buf, "\xEF\xBB\xBF", 3) == 0)
-        s->pos = 3;
+    s->pos = text_mark(s->buf, s->len);
     rc = skip_space(s, &c, e);
     if (rc <= 0)
         return rc;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/json/jsoncut.h"
 #include "lib/json/jsontree.h"
@@ -85,15 +86,12 @@ int jsonin_load(struct jsonin **out, const char *path, size_t max_bytes, struct 
     if (rc < 0)
         return rc;
     do {
-        if (len == room) {
-            char *grown = realloc(text, room ? room * 2 : JSONIN_BLOCK);
-            if (!grown) {
-                rc = err_nomem(e, "JSON document");
-                goto out;
-            }
-            text = grown;
-            room = room ? room * 2 : JSONIN_BLOCK;
+        char *grown = memory_grow(text, &room, len, 1, JSONIN_BLOCK);
+        if (!grown) {
+            rc = err_nomem(e, "JSON document");
+            goto out;
         }
+        text = grown;
         n = frame_in_read(in, text + len, room - len, e);
         if (n < 0) {
             rc = (int)n;

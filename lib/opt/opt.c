@@ -370,6 +370,25 @@ static const char *find_nearest(const struct opt_parser *p, struct nearest *near
     return near->best;
 }
 
+/* Writes the programs that have the option: "kvgen", "kvgen and kvstat", "kvgen, kvreplay and
+ * kvstat". False: none has it. */
+static bool name_owners(const char *name, char *buf, size_t n)
+{
+    const char *before = NULL;
+    size_t at = 0;
+
+    for (const struct opt_owner *o = opt_owners; o->option; o++) {
+        if (strcmp(o->option, name) != 0)
+            continue;
+        if (before)
+            at += (size_t)snprintf(buf + at, n - at, "%s%s", at ? ", " : "", before);
+        before = o->program;
+    }
+    if (before)
+        snprintf(buf + at, n - at, "%s%s", at ? " and " : "", before);
+    return before;
+}
+
 static int fail_unknown(const struct opt_parser *p, const char *text, size_t len, struct err *e)
 {
     char name[96], where[100], owners[96];
@@ -378,7 +397,7 @@ static int fail_unknown(const struct opt_parser *p, const char *text, size_t len
 
     snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : sizeof(name)), text);
     snprintf(where, sizeof(where), "--%s", name);
-    if (opt_owners(name, owners, sizeof(owners))) {
+    if (name_owners(name, owners, sizeof(owners))) {
         const char *longer = find_longer(p, name);
 
         return err_set(e, -EINVAL, ERR_INPUT, where, "an option of %s%s%s%s", owners,

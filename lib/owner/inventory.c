@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/memory.h"
 
 enum {
     WORDS = INVENTORY_RECORD / 8,
@@ -29,9 +30,9 @@ struct inventory {
     size_t index_size;
     uint64_t seed; /* drawn, so that no list can be made whose names share a place */
     struct inventory_run *run;
-    unsigned runs, runs_cap;
     uint32_t *segment;
-    unsigned segments, segments_cap;
+    unsigned runs, segments;
+    size_t runs_cap, segments_cap;
     uint64_t records;
     enum inventory_state state;
     bool bad; /* a record of this segment was damaged */
@@ -303,15 +304,10 @@ static int run_begins(struct inventory *v, const struct inventory_record *r)
     }
     if (r->epoch == 0 || v->runs == RUNS_MAX)
         return -EBADMSG;
-    if (v->runs == v->runs_cap) {
-        unsigned cap = v->runs_cap * 2 + 16;
-        struct inventory_run *more = realloc(v->run, cap * sizeof(*more));
-
-        if (!more)
-            return -ENOMEM;
-        v->run = more;
-        v->runs_cap = cap;
-    }
+    struct inventory_run *more = memory_grow(v->run, &v->runs_cap, v->runs, sizeof(*more), 16);
+    if (!more)
+        return -ENOMEM;
+    v->run = more;
     v->run[v->runs++] = (struct inventory_run){.boot = r->name,
                                                .first_generation = r->generation,
                                                .epoch = r->epoch,
@@ -375,15 +371,11 @@ static int take_text(struct inventory *v, const unsigned char *text, size_t len)
 
 static int note_segment(struct inventory *v, uint32_t number)
 {
-    if (v->segments == v->segments_cap) {
-        unsigned cap = v->segments_cap * 2 + 16;
-        uint32_t *more = realloc(v->segment, cap * sizeof(*more));
+    uint32_t *more = memory_grow(v->segment, &v->segments_cap, v->segments, sizeof(*more), 16);
 
-        if (!more)
-            return -ENOMEM;
-        v->segment = more;
-        v->segments_cap = cap;
-    }
+    if (!more)
+        return -ENOMEM;
+    v->segment = more;
     v->segment[v->segments++] = number;
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/units.h"
+#include "lib/text/text.h"
 
 /* ---- the reader ---- */
 
@@ -23,9 +24,7 @@ static bool is_name(char c)
 
 void s3_xml_begin(struct s3_xml *x, const char *text, size_t len)
 {
-    *x = (struct s3_xml){.at = text, .end = text + len};
-    if (len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
-        x->at += 3;
+    *x = (struct s3_xml){.at = text + text_mark(text, len), .end = text + len};
 }
 
 static void skip_space(struct s3_xml *x)

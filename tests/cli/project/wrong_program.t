@@ -43,11 +43,6 @@ for program in $programs; do
     ok "$program was asked about more than 20" test "$(lines "$TMP/answers")" -gt 20
     is "$program names the owner" "$(wrong "$program" | head -n 5)" ''
 done
-# The library lists the options of all programs: an option that left its program must leave that list too.
-listed=$(sed -n '/OLD}/d; s/^ *{"\([a-z0-9-]*\)", [A-Z |]*},$/\1/p' "$TOP/lib/opt/owners.c" | sort)
-ok 'the library lists options' test "$(echo "$listed" | wc -l)" -gt 100
-is 'and no others than the programs have' "$listed" \
-    "$(cut -d' ' -f1 "$TMP/owners" | sort -u)"
 exits 'an old name' 2 "$BIN/kvgen" --cache-dir /tmp
 is 'has an owner too' "$(cat "$TMP/stderr")" 'kvgen: --cache-dir: an option of kvreplay'
 exits 'the end of an own one' 2 "$BIN/kvreplay" --users 3

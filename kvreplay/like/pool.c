@@ -1,7 +1,7 @@
 /* Under the workers (like.c), which take a place for each object that they store or load. Places
  * are a list in the order of their addresses; all of it is under one lock, since workers come here
  * once an object. The contents of a place belong to the worker that took it. */
-#include "lib/like/pool.h"
+#include "kvreplay/like/pool.h"
 
 #include <errno.h>
 #include <pthread.h>

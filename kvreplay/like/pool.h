@@ -1,8 +1,8 @@
 /* Buffers as an inference engine has them: one pool, written once from front to back, in which
  * objects take the first place that fits and stay until their room is needed. Where an object lies
  * decides into how many segments a device's I/O of it is cut. */
-#ifndef KVTRACE_LIKE_POOL_H
-#define KVTRACE_LIKE_POOL_H
+#ifndef KVREPLAY_LIKE_POOL_H
+#define KVREPLAY_LIKE_POOL_H
 
 #include <stddef.h>
 

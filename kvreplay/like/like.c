@@ -3,7 +3,7 @@
  * evictions have a thread of their own. A worker makes or checks data in the engine's pool
  * (pool.c); its time there is not the file store's, so it is taken out of an operation's, which is
  * waiting and calls. */
-#include "lib/like/like.h"
+#include "kvreplay/like/like.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kvreplay/like/calls.h"
+#include "kvreplay/like/pool.h"
 #include "lib/base/clock.h"
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/io/target_device.h"
-#include "lib/like/calls.h"
-#include "lib/like/pool.h"
 #include "lib/tier/stored.h"
 
 #define LIKE_EVICTIONS 64u /* taken at once */

@@ -1,6 +1,6 @@
-/* Names for lib/like: what an engine makes of the hash of tokens, we make of the object's hash.
- * target_files.c knows these names again. */
-#include "lib/like/names.h"
+/* Names for kvreplay/like: what an engine makes of the hash of tokens, we make of the object's
+ * hash. target_files.c knows these names again. */
+#include "kvreplay/like/names.h"
 
 #include <stdio.h>
 #include <string.h>

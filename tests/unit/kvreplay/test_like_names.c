@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "lib/like/names.h"
+#include "kvreplay/like/names.h"
 
 static void names(void **state)
 {

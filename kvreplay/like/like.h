@@ -1,7 +1,7 @@
 /* A storage tier that moves objects as an inference engine's file store does: worker threads make
  * blocking calls, one whole object each. */
-#ifndef KVTRACE_LIKE_LIKE_H
-#define KVTRACE_LIKE_LIKE_H
+#ifndef KVREPLAY_LIKE_LIKE_H
+#define KVREPLAY_LIKE_LIKE_H
 
 #include <stdint.h>
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "lib/like/pool.h"
+#include "kvreplay/like/pool.h"
 
 enum {
     KIB = 1024,

@@ -1,7 +1,7 @@
 /* What worker threads (like.c) do for one object. Profiles follow LMCache 0.5.6's file store and
  * vLLM's file connector; the *at forms with O_NOFOLLOW, O_NONBLOCK and
  * O_CLOEXEC stand for the plain calls. */
-#include "lib/like/calls.h"
+#include "kvreplay/like/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kvreplay/like/names.h"
 #include "lib/base/clock.h"
 #include "lib/io/target_guard.h"
-#include "lib/like/names.h"
 
 /* A pipe that somebody planted is not waited for. */
 #define OPEN_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)

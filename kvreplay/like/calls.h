@@ -1,7 +1,7 @@
 /* The system calls that an engine's file store makes for one object, in its order, each blocking:
  * one for each of lookup, store, load and eviction. */
-#ifndef KVTRACE_LIKE_CALLS_H
-#define KVTRACE_LIKE_CALLS_H
+#ifndef KVREPLAY_LIKE_CALLS_H
+#define KVREPLAY_LIKE_CALLS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
+#include "kvreplay/like/calls.h"
+#include "kvreplay/like/names.h"
 #include "lib/io/target_device.h"
-#include "lib/like/calls.h"
-#include "lib/like/names.h"
 
 enum {
     BYTES = 4096,

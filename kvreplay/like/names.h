@@ -1,6 +1,6 @@
 /* Where an engine's file store has an object: names made of hashes of ours, never of the key. */
-#ifndef KVTRACE_LIKE_NAMES_H
-#define KVTRACE_LIKE_NAMES_H
+#ifndef KVREPLAY_LIKE_NAMES_H
+#define KVREPLAY_LIKE_NAMES_H
 
 #include "lib/base/hash.h"
 #include "lib/io/target_files.h"
