@@ -385,23 +385,6 @@ int report_text(const struct report *r, FILE *out, struct err *e)
 
 /* ---- JSON ---- */
 
-/* A number that is null where the run has none. */
-static void json_u64_or_null(struct jsonout *j, const char *key, bool has, uint64_t v)
-{
-    if (has)
-        jsonout_u64(j, key, v);
-    else
-        jsonout_null(j, key);
-}
-
-static void json_f64_or_null(struct jsonout *j, const char *key, bool has, double v)
-{
-    if (has)
-        jsonout_f64(j, key, v);
-    else
-        jsonout_null(j, key);
-}
-
 static void json_doors(struct jsonout *j, const struct report *r)
 {
     jsonout_array(j, "endpoints");
@@ -413,7 +396,7 @@ static void json_doors(struct jsonout *j, const struct report *r)
         jsonout_u64(j, "requests", d->requests);
         jsonout_u64(j, "retries", d->retries);
         jsonout_u64(j, "new_connections", d->connections);
-        json_u64_or_null(j, "tcp_retransmits", d->retransmits >= 0, (uint64_t)d->retransmits);
+        jsonout_u64_if(j, "tcp_retransmits", d->retransmits >= 0, (uint64_t)d->retransmits);
         jsonout_end(j);
     }
     jsonout_end(j);
@@ -429,7 +412,7 @@ static void json_target(struct jsonout *j, const struct report *r, const struct 
     jsonout_text_value(j, "kind", l->remote ? l->engine : kinds[l->at->kind]);
     jsonout_text_value(j, "device", *l->device.name ? l->device.name : NULL);
     jsonout_text_value(j, "model", *l->device.model ? l->device.model : NULL);
-    json_u64_or_null(j, "capacity_bytes", l->capacity > 0, l->capacity);
+    jsonout_u64_if(j, "capacity_bytes", l->capacity > 0, l->capacity);
     jsonout_u64(j, "files", l->files);
     jsonout_bool(j, "kept", r->o->keep || l->at->kind == TARGET_DEVICE);
 }
@@ -474,14 +457,11 @@ static void json_asked(struct jsonout *j, const struct report *r)
     jsonout_u64(j, "size_bytes", r->size_bytes);
     jsonout_u64(j, "block_bytes", r->o->block_bytes);
     jsonout_text_value(j, "model", kv ? r->o->model.id : NULL);
-    json_u64_or_null(j, "object_bytes", kv, r->o->object_bytes);
+    jsonout_u64_if(j, "object_bytes", kv, r->o->object_bytes);
     jsonout_u64(j, "threads", r->o->threads);
     jsonout_u64(j, "iodepth", r->depth);
     jsonout_text_value(j, "engine", r->engine);
-    if (r->o->remote)
-        jsonout_null(j, "direct");
-    else
-        jsonout_bool(j, "direct", r->direct);
+    jsonout_bool_if(j, "direct", !r->o->remote, r->direct);
     jsonout_text_value(j, "pages", r->huge_pages < 0 ? NULL : r->huge_pages ? "huge" : "small");
     jsonout_notes(j, "fallbacks", &r->fallbacks);
     if (r->o->purge) {
@@ -523,7 +503,7 @@ static void json_stream(struct jsonout *j, const struct report *r)
     jsonout_f64(j, "waited_for_data_s", (double)r->data_wait_ns / 1e9);
     jsonout_f64(j, "waited_for_store_s", (double)r->store_wait_ns / 1e9);
     jsonout_u64(j, "peak_memory_bytes", r->peak_bytes);
-    json_u64_or_null(j, "page_cache_bytes", r->cached_known, r->cached_bytes);
+    jsonout_u64_if(j, "page_cache_bytes", r->cached_known, r->cached_bytes);
     jsonout_end(j);
 }
 
@@ -554,8 +534,8 @@ static void json_rounds(struct jsonout *j, const struct report *r)
         jsonout_f64(j, "iops", round->iops);
         jsonout_f64(j, "service_mean_us", round->mean_ns / 1e3);
         jsonout_f64(j, "service_p99_us", (double)round->p99_ns / 1e3);
-        json_f64_or_null(j, "range_share", judged, round->verdict.range_share);
-        json_f64_or_null(j, "slope_share", judged, round->verdict.slope_share);
+        jsonout_f64(j, "range_share", judged ? round->verdict.range_share : NAN);
+        jsonout_f64(j, "slope_share", judged ? round->verdict.slope_share : NAN);
         jsonout_bool(j, "steady", round->verdict.steady);
         jsonout_text_value(j, "disturbed", round->disturbed[0] ? round->disturbed : NULL);
         jsonout_end(j);
@@ -595,7 +575,7 @@ struct jsonout *report_document(const struct report *r, int argc, char *const *a
     json_rounds(j, r);
     json_validity(j, r);
     jsonout_object(j, "kernel");
-    json_u64_or_null(j, "device_write_bytes", r->counted, r->device_write_bytes);
+    jsonout_u64_if(j, "device_write_bytes", r->counted, r->device_write_bytes);
     jsonout_end(j);
     return j;
 }

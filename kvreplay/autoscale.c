@@ -188,10 +188,8 @@ static void json_step(const struct autoscale *a, struct jsonout *j, const struct
     jsonout_end(j);
     jsonout_u64(j, "failed_rows", f->failed);
     jsonout_f64(j, "saturation", s->saturation);
-    if (isnan(s->saturation))
-        jsonout_null(j, "saturated");
-    else
-        jsonout_bool(j, "saturated", s->saturation >= a->o->target_saturation);
+    jsonout_bool_if(j, "saturated", !isnan(s->saturation),
+                    s->saturation >= a->o->target_saturation);
     jsonout_text_value(j, "action", s->action);
     jsonout_text_value(j, "reason", s->reason);
     jsonout_end(j);
@@ -208,10 +206,7 @@ static void autoscale_json(const struct autoscale *a, struct jsonout *j)
     jsonout_end(j);
     jsonout_object(j, "autoscaling");
     jsonout_text_value(j, "mode", a->search.o.mode == SEARCH_QOS ? "qos" : "capacity");
-    if (found)
-        jsonout_u64(j, "users", found->users);
-    else
-        jsonout_null(j, "users");
+    jsonout_u64_if(j, "users", found, found ? found->users : 0);
     jsonout_u64(j, "ranks", ranks_count(a->ranks));
     jsonout_f64(j, "throughput_tokens_per_s", found && !a->bytes ? found->throughput : NAN);
     jsonout_text_value(j, "reason", autoscale_reason(a, reason, sizeof(reason)));

@@ -156,10 +156,7 @@ void evidence_json(struct jsonout *j, const struct evidence *ev)
 
 void validity_json(struct jsonout *j, const struct validity *v)
 {
-    if (v->state == VALIDITY_UNKNOWN)
-        jsonout_null(j, "valid");
-    else
-        jsonout_bool(j, "valid", v->state == VALIDITY_GOOD);
+    jsonout_bool_if(j, "valid", v->state != VALIDITY_UNKNOWN, v->state == VALIDITY_GOOD);
     jsonout_array(j, "why_invalid");
     for (unsigned i = 0; i < v->whys; i++)
         jsonout_text_value(j, NULL, v->why[i]);

@@ -25,12 +25,6 @@ static const char *const op_names[COUNTS_OPS] = {"read", "write", "delete"};
 
 /* ---- JSON ---- */
 
-/* A negative value means that it is not known: null. */
-static void json_known(struct jsonout *j, const char *key, double value)
-{
-    jsonout_f64(j, key, value >= 0 ? value : NAN);
-}
-
 static void json_group(struct jsonout *j, const struct counts_group *g)
 {
     static const char *const part[COUNTS_PARTS] = {"slot_us", "meta_us", "io_us", "flush_us",
@@ -52,26 +46,19 @@ static void json_group(struct jsonout *j, const struct counts_group *g)
 /* What the client of a remote store counted at a door. */
 static void json_connections(struct jsonout *j, const struct tiers *t, unsigned tier, unsigned i)
 {
-    static const char *const key[] = {"interface",       "requests",           "retries",
-                                      "new_connections", "reused_connections", "tcp_retransmits"};
+    const bool remote = t->choice[tier].kind == TIERS_REMOTE;
     const struct tier_door *before = &t->door_before[tier][i], *after = &t->door[tier][i];
     uint64_t requests = after->requests - before->requests;
     uint64_t made = after->connections - before->connections;
 
-    if (t->choice[tier].kind != TIERS_REMOTE) {
-        for (size_t k = 0; k < sizeof(key) / sizeof(key[0]); k++)
-            jsonout_null(j, key[k]);
-        return;
-    }
-    jsonout_text_value(j, key[0], after->interface[0] ? after->interface : NULL);
-    jsonout_u64(j, key[1], requests);
-    jsonout_u64(j, key[2], after->retries - before->retries);
-    jsonout_u64(j, key[3], made);
-    jsonout_u64(j, key[4], requests > made ? requests - made : 0);
-    if (before->retransmits >= 0 && after->retransmits >= 0)
-        jsonout_u64(j, key[5], (uint64_t)(after->retransmits - before->retransmits));
-    else
-        jsonout_null(j, key[5]);
+    jsonout_text_value(j, "interface", remote && after->interface[0] ? after->interface : NULL);
+    jsonout_u64_if(j, "requests", remote, requests);
+    jsonout_u64_if(j, "retries", remote, after->retries - before->retries);
+    jsonout_u64_if(j, "new_connections", remote, made);
+    jsonout_u64_if(j, "reused_connections", remote, requests > made ? requests - made : 0);
+    jsonout_u64_if(j, "tcp_retransmits",
+                   remote && before->retransmits >= 0 && after->retransmits >= 0,
+                   (uint64_t)(after->retransmits - before->retransmits));
 }
 
 /* What is under a door that is a path. */
@@ -82,14 +69,9 @@ static void json_path(struct jsonout *j, const struct tiers *t, unsigned tier, u
     const char *device = path ? t->storage[i].device.name : "";
 
     jsonout_text_value(j, "device", device[0] ? device : NULL);
-    if (room && room->capacity < UINT64_MAX / 4)
-        jsonout_u64(j, "capacity_bytes", room->capacity);
-    else
-        jsonout_null(j, "capacity_bytes");
-    if (room)
-        jsonout_u64(j, "peak_bytes", room->peak);
-    else
-        jsonout_null(j, "peak_bytes");
+    jsonout_u64_if(j, "capacity_bytes", room && room->capacity < UINT64_MAX / 4,
+                   room ? room->capacity : 0);
+    jsonout_u64_if(j, "peak_bytes", path, room ? room->peak : 0);
 }
 
 /* What went through each of the doors of a tier. */
@@ -149,20 +131,13 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
     jsonout_text_value(j, "device", info->device[0] ? info->device : NULL);
     jsonout_notes(j, "flags", &info->flags);
     jsonout_notes(j, "fallbacks", &info->fallbacks);
-    if (t->room[i].capacity < UINT64_MAX / 4)
-        jsonout_u64(j, "capacity_bytes", t->room[i].capacity);
-    else
-        jsonout_null(j, "capacity_bytes");
+    jsonout_u64_if(j, "capacity_bytes", t->room[i].capacity < UINT64_MAX / 4, t->room[i].capacity);
     jsonout_u64(j, "peak_bytes", t->room[i].peak);
-    if (info->ios > 0 && elapsed_ns > 0) {
-        jsonout_u64(j, "ios", info->ios - t->ios_before[i]);
-        /* Little's law: the time that all I/Os were in flight, by the time that went by. */
-        jsonout_f64(j, "mean_ios_in_flight",
-                    (double)(info->io_ns - t->io_ns_before[i]) / (double)elapsed_ns);
-    } else {
-        jsonout_null(j, "ios");
-        jsonout_null(j, "mean_ios_in_flight");
-    }
+    bool counted = info->ios > 0 && elapsed_ns > 0;
+    jsonout_u64_if(j, "ios", counted, info->ios - t->ios_before[i]);
+    /* Little's law: the time that all I/Os were in flight, by the time that went by. */
+    jsonout_f64(j, "mean_ios_in_flight",
+                counted ? (double)(info->io_ns - t->io_ns_before[i]) / (double)elapsed_ns : NAN);
     if (info->looks_up)
         json_lookups(j, s->evidence->counts);
     jsonout_u64(j, "corrupt", differing->corrupt);
@@ -240,12 +215,12 @@ static void json_times(struct jsonout *j, const struct summary *s)
                        : s->by_duration ? "duration"
                                         : "trace");
     jsonout_f64(j, "elapsed_s", (double)ev->elapsed_ns / 1e9);
-    json_known(j, "rows_per_s", evidence_rows_per_s(ev));
+    jsonout_f64_known(j, "rows_per_s", evidence_rows_per_s(ev));
     jsonout_u64(j, "data_seed", s->data_seed);
     jsonout_f64(j, "sync_s", s->sync_ns >= 0 ? (double)s->sync_ns / 1e9 : NAN);
     jsonout_f64(j, "cpu_s", (double)s->cpu_ns / 1e9);
     jsonout_f64(j, "spin_s", (double)s->spun_ns / 1e9);
-    json_known(j, "cpu_s_per_gib", summary_cpu_per_gib(s));
+    jsonout_f64_known(j, "cpu_s_per_gib", summary_cpu_per_gib(s));
     jsonout_object(j, "lateness_us");
     jsonout_f64(j, "p50", none ? NAN : (double)hist_percentile(n->lateness, 500000) / 1e3);
     jsonout_f64(j, "p99", none ? NAN : (double)hist_percentile(n->lateness, 990000) / 1e3);
@@ -291,10 +266,7 @@ static void json_queue(struct jsonout *j, const struct summary *s, unsigned qos)
     jsonout_object(j, name);
     jsonout_u64(j, "count", hist_count(h));
     jsonout_u64(j, "waiting", n->waiting[qos]);
-    if (s->unread[qos] == SUMMARY_NOT_KNOWN)
-        jsonout_null(j, "unread");
-    else
-        jsonout_u64(j, "unread", s->unread[qos]);
+    jsonout_u64_if(j, "unread", s->unread[qos] != SUMMARY_NOT_KNOWN, s->unread[qos]);
     const struct counts_seconds *since = &n->waiting_since[qos];
     jsonout_array(j, "waiting_since_s");
     for (size_t i = 0; i < since->count; i++) {
@@ -370,10 +342,7 @@ static void json_start(struct jsonout *j, const struct summary *s)
     jsonout_f64(j, "unix_s", start->wall_ns ? (double)start->wall_ns / 1e9 : NAN);
     jsonout_f64(j, "at_unix_s", s->start_at_wall_ns ? (double)s->start_at_wall_ns / 1e9 : NAN);
     jsonout_f64(j, "late_us", s->start_at_wall_ns ? (double)start->late_ns / 1e3 : NAN);
-    if (start->clock.known)
-        jsonout_bool(j, "synchronised", start->clock.synchronised);
-    else
-        jsonout_null(j, "synchronised");
+    jsonout_bool_if(j, "synchronised", start->clock.known, start->clock.synchronised);
     jsonout_f64(j, "clock_error_us",
                 start->clock.known ? (double)start->clock.error_ns / 1e3 : NAN);
     jsonout_end(j);
@@ -395,25 +364,16 @@ static void json_kernel(struct jsonout *j, const struct evidence *ev)
     const struct target_counters *before = &ev->before, *after = &ev->after;
 
     jsonout_object(j, "kernel");
-    if (ev->counted) {
-        jsonout_u64(j, "device_read_bytes", after->read_bytes - before->read_bytes);
-        jsonout_u64(j, "device_write_bytes", after->write_bytes - before->write_bytes);
-        jsonout_u64(j, "device_read_ios", after->read_ios - before->read_ios);
-        jsonout_u64(j, "device_write_ios", after->write_ios - before->write_ios);
-        jsonout_f64(j, "device_queue_s", (double)(after->queue_ms - before->queue_ms) / 1e3);
-    } else {
-        static const char *const name[] = {"device_read_bytes", "device_write_bytes",
-                                           "device_read_ios", "device_write_ios", "device_queue_s"};
-        for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
-            jsonout_null(j, name[i]);
-    }
+    jsonout_u64_if(j, "device_read_bytes", ev->counted, after->read_bytes - before->read_bytes);
+    jsonout_u64_if(j, "device_write_bytes", ev->counted, after->write_bytes - before->write_bytes);
+    jsonout_u64_if(j, "device_read_ios", ev->counted, after->read_ios - before->read_ios);
+    jsonout_u64_if(j, "device_write_ios", ev->counted, after->write_ios - before->write_ios);
+    jsonout_f64(j, "device_queue_s",
+                ev->counted ? (double)(after->queue_ms - before->queue_ms) / 1e3 : NAN);
     jsonout_u64(j, "application_read_bytes", ev->counts->read_bytes[TRACE_STORAGE]);
     jsonout_u64(j, "application_write_bytes", ev->counts->write_bytes[TRACE_STORAGE]);
-    if (ev->link_bytes_per_s)
-        jsonout_u64(j, "link_bytes_per_s", ev->link_bytes_per_s);
-    else
-        jsonout_null(j, "link_bytes_per_s");
-    json_known(j, "page_cache_resident_share", ev->resident_share);
+    jsonout_u64_if(j, "link_bytes_per_s", ev->link_bytes_per_s > 0, ev->link_bytes_per_s);
+    jsonout_f64_known(j, "page_cache_resident_share", ev->resident_share);
     jsonout_end(j);
 }
 
@@ -438,22 +398,16 @@ static void json_drive_log(struct jsonout *j, const struct evidence *ev)
     const struct drive_log *before = &ev->log_before, *after = &ev->log_after;
     char why[160];
     double ratio = drive_log_amplification(before, after, why, sizeof(why));
+    bool known = before->known && after->known;
 
     jsonout_object(j, "drive_log");
-    if (before->known && after->known) {
-        jsonout_u64(j, "host_write_bytes", after->host_write_bytes - before->host_write_bytes);
-        jsonout_u64(j, "lifetime_host_write_bytes", after->host_write_bytes);
-        jsonout_u64(j, "percentage_used", after->percentage_used);
-    } else {
-        jsonout_null(j, "host_write_bytes");
-        jsonout_null(j, "lifetime_host_write_bytes");
-        jsonout_null(j, "percentage_used");
-    }
-    if (before->media_known && after->media_known)
-        jsonout_u64(j, "media_write_bytes", after->media_write_bytes - before->media_write_bytes);
-    else
-        jsonout_null(j, "media_write_bytes");
-    json_known(j, "write_amplification", ratio);
+    jsonout_u64_if(j, "host_write_bytes", known,
+                   after->host_write_bytes - before->host_write_bytes);
+    jsonout_u64_if(j, "lifetime_host_write_bytes", known, after->host_write_bytes);
+    jsonout_u64_if(j, "percentage_used", known, after->percentage_used);
+    jsonout_u64_if(j, "media_write_bytes", before->media_known && after->media_known,
+                   after->media_write_bytes - before->media_write_bytes);
+    jsonout_f64_known(j, "write_amplification", ratio);
     jsonout_text_value(j, "why_unknown", why[0] ? why : NULL);
     jsonout_end(j);
 }
@@ -503,7 +457,7 @@ struct jsonout *summary_json(const struct summary *s)
     json_kernel(j, ev);
     json_drive_log(j, ev);
     evidence_json(j, ev);
-    json_known(j, "share_of_ceiling", evidence_of_ceiling(ev));
+    jsonout_f64_known(j, "share_of_ceiling", evidence_of_ceiling(ev));
     jsonout_object(j, "options");
     jsonout_options(j, s->options);
     jsonout_end(j);

@@ -315,10 +315,8 @@ void verify_json(struct jsonout *j, const char *file, const struct verify *v)
             continue;
         jsonout_object(j, NULL);
         jsonout_text_value(j, "tier", trace_tier_text(t));
-        if (v->tier[t].capacity_bytes > 0)
-            jsonout_i64(j, "capacity_bytes", v->tier[t].capacity_bytes);
-        else
-            jsonout_null(j, "capacity_bytes");
+        jsonout_u64_if(j, "capacity_bytes", v->tier[t].capacity_bytes > 0,
+                       (uint64_t)v->tier[t].capacity_bytes);
         jsonout_u64(j, "peak_bytes", v->tier[t].peak_bytes);
         jsonout_u64(j, "peak_objects", v->tier[t].peak_objects);
         jsonout_u64(j, "final_bytes", v->tier[t].bytes);

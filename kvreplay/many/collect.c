@@ -214,10 +214,7 @@ static void put_validity(const struct collect *c, struct jsonout *j)
         else
             valid &= one;
     }
-    if (known || !valid)
-        jsonout_bool(j, "valid", valid);
-    else
-        jsonout_null(j, "valid");
+    jsonout_bool_if(j, "valid", known || !valid, valid);
     put_texts(c, j, "why_invalid");
     jsonout_array(j, "validity");
     for (unsigned i = 0; i < c->count; i++) {

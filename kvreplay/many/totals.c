@@ -102,12 +102,8 @@ void totals_json(struct jsonout *j, const struct totals *t)
             jsonout_u64(j, "bytes", g->bytes);
             jsonout_u64(j, "not_ok", g->failed);
             jsonout_f64(j, "gib_per_s", rate(g) / (double)UNITS_GIB);
-            for (unsigned k = 0; k < TOTALS_TIMES; k++) {
-                if (g->time[k])
-                    jsonout_hist(j, name[k], g->time[k], 1e3);
-                else
-                    jsonout_null(j, name[k]);
-            }
+            for (unsigned k = 0; k < TOTALS_TIMES; k++)
+                jsonout_hist(j, name[k], g->time[k], 1e3);
             jsonout_end(j);
         }
     }

@@ -656,14 +656,9 @@ void compare_json(struct jsonout *j, const struct compare *c, const struct run_t
         jsonout_f64(j, "change", f->difference);
         jsonout_f64(j, "p_value", f->p);
         jsonout_f64(j, "would_show", f->shows);
-        if (isnan(f->p))
-            jsonout_null(j, "changed");
-        else
-            jsonout_bool(j, "changed", f->change != COMPARE_NOT_CHANGED);
-        if (f->change == COMPARE_BETTER || f->change == COMPARE_WORSE)
-            jsonout_bool(j, "better", f->change == COMPARE_BETTER);
-        else
-            jsonout_null(j, "better");
+        jsonout_bool_if(j, "changed", !isnan(f->p), f->change != COMPARE_NOT_CHANGED);
+        jsonout_bool_if(j, "better", f->change == COMPARE_BETTER || f->change == COMPARE_WORSE,
+                        f->change == COMPARE_BETTER);
         jsonout_end(j);
     }
     jsonout_end(j);

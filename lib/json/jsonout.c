@@ -199,6 +199,27 @@ void jsonout_null(struct jsonout *j, const char *key)
         add(j, key, NULL, true);
 }
 
+void jsonout_u64_if(struct jsonout *j, const char *key, bool known, uint64_t v)
+{
+    if (known)
+        jsonout_u64(j, key, v);
+    else
+        jsonout_null(j, key);
+}
+
+void jsonout_bool_if(struct jsonout *j, const char *key, bool known, bool v)
+{
+    if (known)
+        jsonout_bool(j, key, v);
+    else
+        jsonout_null(j, key);
+}
+
+void jsonout_f64_known(struct jsonout *j, const char *key, double v)
+{
+    jsonout_f64(j, key, v >= 0 ? v : NAN);
+}
+
 void jsonout_fail(struct jsonout *j)
 {
     j->failed = true;
