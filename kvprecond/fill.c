@@ -61,7 +61,7 @@ struct writer {
     struct gap_loop gaps;
 };
 
-/* What all threads share. */
+/* Shared by all threads. */
 struct fill {
     const struct fill_opts *o;
     unsigned threads;                   /* of all lanes */
@@ -430,7 +430,7 @@ static void start_writers(struct fill *f)
     }
 }
 
-/* What each target has written. */
+/* Adds up the writes of each target. */
 static int gather_lanes(const struct fill *f, int64_t start_ns)
 {
     const struct fill_opts *o = f->o;

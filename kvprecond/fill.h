@@ -14,13 +14,13 @@
 #include "lib/io/gap_list.h"
 #include "lib/io/io.h"
 
-/* What a thread writes with; the caller's. The engine is open, with pool registered. */
+/* The engine and buffers of a thread; the caller's. The engine is open, with pool registered. */
 struct fill_queue {
     struct io *io;
     void *pool; /* bufs buffers of plan->o.write_bytes, 4 KiB aligned */
 };
 
-/* What was written in a span of time. */
+/* Writes in a span of time. */
 struct fill_span {
     uint64_t bytes, writes; /* completed */
     int64_t elapsed_ns;
@@ -33,7 +33,7 @@ struct fill_held {
     struct hist *held, *freed; /* ns */
 };
 
-/* What the caller wants, from one look to the next. */
+/* The caller's wish, from one look to the next. */
 enum fill_wish {
     FILL_GO_ON,
     FILL_STOP,   /* begin no more writes, and await those in flight */

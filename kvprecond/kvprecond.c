@@ -31,7 +31,7 @@
 #include "lib/ranks/claims.h"
 #include "lib/ranks/ranks.h"
 
-/* What one run holds; run_close releases it. */
+/* The resources of one run; run_close releases them. */
 struct run {
     struct options o;
     struct ranks *ranks;
@@ -426,7 +426,7 @@ static int fill(struct run *r, struct err *e)
     return ret;
 }
 
-/* What a stream has left in the page cache, and what the program took at most. */
+/* Bytes that a stream has left in the page cache, and the most memory that the program took. */
 static void look_at_memory(struct run *r)
 {
     struct rusage usage = {0};
@@ -483,8 +483,8 @@ static int run_fill(struct run *r, struct err *e)
     ret = fill(r, e);
     r->report.kept |= r->report.fill.stuck;
     sync_ns = clock_now_ns();
-    /* What fits on a full file system may be kept: it must be durable too. What a signal has ended
-     * and is removed now need not be. */
+    /* Files on a full file system may be kept: they must be durable too. A fill that a signal has
+     * ended and is removed now need not be. */
     if ((ret == 0 || ret == -ENOSPC) && !r->report.fill.stuck &&
         (r->report.kept || !r->report.fill.stopped))
         sync = sync_all(r, ret == 0 ? e : NULL);
@@ -606,7 +606,7 @@ static int run_open(struct run *r, struct err *e)
     return ret;
 }
 
-/* What came of the fill, which all ranks have begun. */
+/* Reports the fill, which all ranks have begun. */
 static int run_tell(struct run *r, int argc, char **argv, int status)
 {
     struct err e = {0};
@@ -639,7 +639,7 @@ static int run(struct run *r, int argc, char **argv)
         if (filled < 0 || stop_asks())
             ranks_stop(r->ranks);
         name_rank(r, &e);
-        /* Of a store that was lost the closing tells more. */
+        /* Closing tells more of a store that was lost. */
         status = filled == -ESTALE ? err_exit_status(&e) : report_failure(status, filled, &e);
         status = run_tell(r, argc, argv, status);
     }

@@ -10,7 +10,7 @@
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
 
-/* What a rank tells in numbers. */
+/* The figures of a rank, as it sends them. */
 struct account {
     int status;
     bool complete, steady;

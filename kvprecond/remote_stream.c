@@ -280,7 +280,7 @@ uint64_t remote_stream_objects(const struct remote_stream *r)
 
 /* ---- opening and closing ---- */
 
-/* What the store can hold. */
+/* Refuses objects of more parts than the store takes. */
 static int check_parts(const struct uri *u, const struct plan *plan, struct err *e)
 {
     const struct plan_opts *o = &plan->o;

@@ -33,9 +33,9 @@ struct io *remote_stream_io(struct remote_stream *r);
 /* After the last write: an object that is not whole is given up, and the engine leaves the buffers
  * alone. */
 void remote_stream_finish(struct remote_stream *r);
-/* What the store answered when a write failed: "S3:SlowDown: its words"; "": nothing. */
+/* The store's answer when a write failed: "S3:SlowDown: its words"; "": none. */
 const char *remote_stream_said(const struct remote_stream *r);
-/* What the tier is, and what went through its doors. Returns their number. */
+/* Describes the tier, and counts what went through its doors. Returns their number. */
 unsigned remote_stream_describe(struct remote_stream *r, struct tier_info *info,
                                 struct tier_door door[TIER_DOORS_MAX]);
 uint64_t remote_stream_objects(const struct remote_stream *r); /* begun so far */

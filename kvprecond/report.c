@@ -127,7 +127,7 @@ struct report_doubt report_validity(const struct report *r, enum report_figure f
     if (figure == REPORT_SERVICE)
         doubt_times(r, &d);
     enum validity_state state = disturbance_judge(&r->disturbance, why);
-    /* What moved a percentile is known of each write, but for others' traffic. */
+    /* Waits are known of each write, and judged there; others' traffic is not. */
     bool told = figure == REPORT_SERVICE && state == VALIDITY_UNRELIABLE &&
                 !disturbance_is_foreign(&r->disturbance);
     if (state > d.state && !told) {
@@ -196,7 +196,7 @@ static void text_asked(const struct report *r, FILE *out)
                 units_format_bytes(a, sizeof(a), (double)r->purged_bytes));
 }
 
-/* Of a remote store, in place of a device's counters. */
+/* The endpoints of a remote store, in place of a device's counters. */
 static void text_doors(const struct report *r, FILE *out)
 {
     for (unsigned i = 0; i < r->doors; i++) {
@@ -402,7 +402,7 @@ static void json_doors(struct jsonout *j, const struct report *r)
     jsonout_end(j);
 }
 
-/* What a target is. */
+/* Describes a target. */
 static void json_target(struct jsonout *j, const struct report *r, const struct lane *l)
 {
     static const char *const kinds[] = {

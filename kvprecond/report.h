@@ -1,4 +1,4 @@
-/* What a fill and its rounds came to, as text for people and as JSON for scripts. */
+/* The result of a fill and its rounds, as text for people and as JSON for scripts. */
 #ifndef KVPRECOND_REPORT_H
 #define KVPRECOND_REPORT_H
 
@@ -43,12 +43,12 @@ struct report {
     uint64_t device_write_bytes; /* by its count, of each device once; only with counted */
     const char *why_short;       /* "ENOSPC", "SIGINT"; NULL: it ended by itself */
     bool kept;
-    /* Of --mode stream: */
+    /* Only with --mode stream: */
     int64_t data_wait_ns, store_wait_ns;
     uint64_t peak_bytes; /* of the process in memory */
     uint64_t cached_bytes;
     bool cached_known;
-    /* Of a remote store: */
+    /* Only with a remote store: */
     struct tier_info store;
     unsigned doors;
     struct tier_door door[TIER_DOORS_MAX];
@@ -65,7 +65,7 @@ struct report_doubt {
     enum validity_state state;
     char why[DISTURBANCE_WHY + 96]; /* may also be there when it is good */
 };
-/* Of a figure; those of rounds are there with --until-steady. */
+/* The validity of a figure; rounds have one with --until-steady. */
 struct report_doubt report_validity(const struct report *r, enum report_figure figure);
 
 /* Text for a terminal. 0 or negative errno of the stream, class ERR_OUTPUT. */

@@ -1,4 +1,4 @@
-/* What beside the target had a part in the time of a span of writing: waits of the threads for
+/* Causes beside the target in the time of a span of writing: waits of the threads for
  * processors, stops, stolen time, other traffic on the devices. The fill is a span, and so is each
  * round. */
 #ifndef KVPRECOND_WITNESS_H
@@ -18,7 +18,7 @@ enum {
     WITNESS_DEVICES = 64
 };
 
-/* Of a span. Plain values; what is not known is negative. */
+/* The causes in one span. Plain values; what is not known is negative. */
 struct disturbance {
     int64_t elapsed_ns;
     double waited;  /* share of the span in which a thread waited for a processor: mean of those

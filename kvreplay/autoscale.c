@@ -35,7 +35,7 @@ struct step {
     char action[16], reason[120];
 };
 
-/* What comes next. */
+/* The next step. */
 struct order {
     uint64_t users; /* 0: nothing */
     bool confirms;  /* it is the answer */

@@ -124,7 +124,7 @@ static bool add_statistic(const char *name, const char *what, uint64_t *sum)
     return known;
 }
 
-/* What the interfaces have moved so far: before (0) or after (1) the run. */
+/* Bytes that the interfaces have moved so far: before (0) or after (1) the run. */
 static bool count_network(struct evidence_network *n, unsigned when)
 {
     bool known = n->interfaces > 0 && !n->unknown;

@@ -1,4 +1,4 @@
-/* What is known about a run that shows how far its figures may be believed: what the replay itself
+/* Evidence of how far the figures of a run may be believed: what the replay itself
  * has seen, and what the kernel, the drive's link and an earlier run say about it. Gathers only;
  * validity.h judges. The main thread. */
 #ifndef KVREPLAY_EVIDENCE_H
@@ -19,7 +19,7 @@
 #include "lib/io/machine.h"
 #include "lib/io/target_device.h"
 
-/* What the client itself could do with a trace, measured by an earlier run with --null. */
+/* The client's own speed with a trace, measured by an earlier run with --null. */
 struct evidence_ceiling {
     double rows_per_s; /* 0: there is none */
     char digest[40];   /* of the trace; "" not known */
@@ -39,7 +39,7 @@ struct evidence_network {
     int64_t retransmits; /* segments that TCP sent again; -1: not known */
 };
 
-/* What lies between the targets and their last devices; of several, the worst. */
+/* The layers between the targets and their last devices; the worst of several. */
 struct evidence_below {
     char layers[TARGET_LAYERS_TEXT]; /* "": not known, or they differ */
     bool copies, reduces;            /* as struct target_layers has them */
@@ -103,7 +103,7 @@ int evidence_load_ceiling(struct evidence *ev, const char *path, struct err *e);
 
 /* Before evidence_begin: packets to a remote store go through the interface ("": not known). */
 void evidence_interface(struct evidence *ev, const char *name);
-/* What went through a door during the run. */
+/* Adds the requests through a door during the run. */
 void evidence_door(struct evidence *ev, const struct tier_door *before,
                    const struct tier_door *after);
 
@@ -123,7 +123,7 @@ double evidence_cached_read_share(const struct evidence *ev);
  */
 uint64_t evidence_link_bytes_per_s(const char *sysfs, const char *disk);
 
-/* What the open targets of Tier-2 are like. Zero it, and add each. */
+/* Properties of the open targets of Tier-2. Zero it, and add each. */
 struct evidence_targets {
     unsigned count;
     uint64_t pages, resident;  /* of the objects */

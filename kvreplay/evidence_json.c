@@ -7,7 +7,7 @@
 
 #include "kvreplay/device/origin.h"
 
-/* What stands for the device's counters with remote stores. */
+/* The network's counters, which remote stores have in place of a device's. */
 static void put_network(struct facts *f, const struct evidence_network *n)
 {
     char names[TIER_DOORS_MAX * (TIER_INTERFACE_CAP + 2)] = "";
@@ -107,7 +107,7 @@ static void put_target(struct facts *f, const struct evidence *ev)
     facts_put_text(f, FACT_PAGE_CACHE, t && t->keeps_cache ? "included" : NULL);
 }
 
-/* Those of the scheduler stand apart: they lengthen neither service nor device times. */
+/* Gaps of the scheduler stand apart: they lengthen neither service nor device times. */
 static void json_gaps(struct jsonout *j, const char *key, const struct evidence *ev, bool scheduler)
 {
     size_t kept = ev->gaps ? gap_list_kept(ev->gaps) : 0;

@@ -9,7 +9,7 @@
 #include "kvreplay/sched/counts.h"
 #include "lib/base/progress.h"
 
-/* Of the run. Zero it, then set progress and what is known of the end. */
+/* The progress of a run. Zero it, then set progress and what is known of the end. */
 struct progress_line {
     struct progress *progress;
     uint64_t total_rows; /* that will run; 0: not known */

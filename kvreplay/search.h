@@ -49,7 +49,7 @@ struct search {
 };
 
 void search_begin(struct search *s, const struct search_opts *o);
-/* What s->next users did. Sets s->next, action, reason and flattened. */
+/* Takes the result of s->next users. Sets s->next, action, reason and flattened. */
 void search_take(struct search *s, double throughput, bool within);
 /* SEARCH_QOS: measured again, so many users passed a limit. Goes on below them, where s->next and
  * search_answer say. */

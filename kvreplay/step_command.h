@@ -14,7 +14,7 @@ enum {
     STEP_COMMAND_PATH = 32
 };
 
-/* What path begins with; behind it is a number. */
+/* The beginning of path; a number follows. */
 #define STEP_COMMAND_FOLDER "/dev/fd/"
 
 /* Plain state. Zero it, with fd -1, first. */

@@ -70,7 +70,7 @@ static int slab_in_dir(struct storage *s, struct err *e)
     int dir = target_dir_fd(s->target);
     int direct = !s->o.buffered && target_direct_io(dir) ? O_DIRECT : 0;
 
-    /* What lies there under this name may be a device. */
+    /* The file of this name may be a device. */
     s->fd = openat(dir, SLAB_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | direct,
                    0600);
     if (s->fd < 0)
@@ -92,7 +92,7 @@ static int slab_in_dir(struct storage *s, struct err *e)
     return target_guard_unused(target_facts_here(), s->fd, s->path, e);
 }
 
-/* What a slab in a file holds stays, unless this run keeps it or may destroy it. */
+/* Refuses a slab with kept objects, unless this run keeps them or may destroy them. */
 static int slab_refuse_kept(const struct storage *s, const struct layout_slab_header *h,
                             struct err *e)
 {
@@ -360,7 +360,7 @@ unsigned storage_sharers(const struct storage_list *l, unsigned i)
     return n;
 }
 
-/* What is kept must be a whole store, or agree with how this run divides its own. */
+/* A kept store must be whole, or divided as this run divides its own. */
 static int refuse_parts(const struct storage_list *l, const struct target_part *kept,
                         const bool *keeps, struct target_part *part, struct err *e)
 {

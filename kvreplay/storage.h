@@ -1,5 +1,5 @@
-/* What lies under Tier-2: a directory of files, or a slab in a directory, in a regular file or on a
- * block device. Opens it with all guards, sizes a slab, and leaves it as asked. One thread. */
+/* The storage under Tier-2: a directory of files, or a slab in a directory, in a regular file or on
+ * a block device. Opens it with all guards, sizes a slab, and leaves it as asked. One thread. */
 #ifndef KVREPLAY_STORAGE_H
 #define KVREPLAY_STORAGE_H
 
@@ -63,7 +63,7 @@ struct storage_opts {
     uint64_t inflight;       /* objects */
 };
 
-/* What a trace needs of one target; all bytes and objects are of it alone. */
+/* The room that a trace needs on one target; all bytes and objects are of it alone. */
 struct storage_need {
     uint64_t peak, peak_objects;         /* at once */
     uint64_t noted_bytes, noted_objects; /* that may be there already, beside the peak */
@@ -99,7 +99,7 @@ void storage_say_late(const char *where, uint64_t objects);
  */
 int storage_open(struct storage *s, const struct storage_opts *o, const struct storage_need *need,
                  struct room *room, struct err *e);
-/* Of a directory; NULL for a slab elsewhere, which a lock or the kernel guards. */
+/* The lease of a directory; NULL for a slab elsewhere, which a lock or the kernel guards. */
 struct lease *storage_lease(const struct storage *s);
 /* The trace has no rows for the target at path: nothing is opened or made there, which is said. A
  * path that could not be used is refused all the same. Negative errno with *e, as storage_open. */

@@ -43,7 +43,7 @@ static void json_group(struct jsonout *j, const struct counts_group *g)
         jsonout_hist(j, part[i], g->part[i], 1e3);
 }
 
-/* What the client of a remote store counted at a door. */
+/* Counts of a remote store's client at a door. */
 static void json_connections(struct jsonout *j, const struct tiers *t, unsigned tier, unsigned i)
 {
     const bool remote = t->choice[tier].kind == TIERS_REMOTE;
@@ -61,7 +61,7 @@ static void json_connections(struct jsonout *j, const struct tiers *t, unsigned 
                    (uint64_t)(after->retransmits - before->retransmits));
 }
 
-/* What is under a door that is a path. */
+/* The device and the room of a door that is a path. */
 static void json_path(struct jsonout *j, const struct tiers *t, unsigned tier, unsigned i)
 {
     bool path = t->choice[tier].kind == TIERS_STORAGE;
@@ -74,7 +74,7 @@ static void json_path(struct jsonout *j, const struct tiers *t, unsigned tier, u
     jsonout_u64_if(j, "peak_bytes", path, room ? room->peak : 0);
 }
 
-/* What went through each of the doors of a tier. */
+/* The operations through each door of a tier. */
 static void json_doors(struct jsonout *j, const struct summary *s, unsigned tier)
 {
     const struct tiers *t = s->tiers;
@@ -392,7 +392,7 @@ static void json_apart(struct jsonout *j, const struct counts *n)
     jsonout_end(j);
 }
 
-/* What the drive itself says of the run; null with the reason where it says nothing. */
+/* The drive's own counts of the run; null with the reason where there are none. */
 static void json_drive_log(struct jsonout *j, const struct evidence *ev)
 {
     const struct drive_log *before = &ev->log_before, *after = &ev->log_after;
@@ -471,7 +471,7 @@ static const char *text_time(char *buf, const struct hist *h, uint32_t ppm)
     return hist_count(h) ? units_format_duration(buf, 32, (double)hist_percentile(h, ppm)) : "-";
 }
 
-/* What the list of an earlier run says of the objects that it kept. */
+/* The state of the list of objects that an earlier run kept. */
 static void text_list(FILE *out, const struct summary *s)
 {
     static const char *const text[] = {
@@ -746,7 +746,7 @@ static void text_processors(FILE *out, const struct evidence *ev)
     fputc('\n', out);
 }
 
-/* Of remote stores: their devices' counters are not known here. */
+/* The network's counters: those of a remote store's devices are not known here. */
 static void text_network(FILE *out, const struct summary *s)
 {
     const struct evidence_network *n = &s->evidence->network;
@@ -809,7 +809,7 @@ static void text_origin(FILE *out, const struct evidence *ev)
     }
 }
 
-/* What loads and stores of Tier-2 did beside each other. */
+/* Times of loads of Tier-2 beside stores, and alone. */
 static void text_both(FILE *out, const struct counts_both *b)
 {
     char a[32], c[32];

@@ -31,8 +31,8 @@ struct survey {
     uint64_t tier_rows[TRACE_TIERS];
     bool changes[TRACE_TIERS];     /* some row writes or removes an object */
     uint64_t largest[TRACE_TIERS]; /* object, bytes */
-    /* Of all objects ever stored, those that must be there at the start included: no order of the
-     * rows needs more. */
+    /* Bytes of all objects ever stored, those that must be there at the start included: no order of
+     * the rows needs more. */
     uint64_t stored_bytes[TRACE_TIERS];
     uint64_t initial_objects[TRACE_TIERS], initial_bytes[TRACE_TIERS]; /* create */
     /* Without create: objects in Tier-2 that may be there. The peak does not count them. Bytes are

@@ -114,7 +114,7 @@ static int engine_parse(struct tiers *t, const char *text, struct err *e)
 
 /* ---- engines: --gpu ---- */
 
-/* What the text of --gpu asks for. */
+/* The choices of --gpu. */
 enum gpu_wish {
     GPU_AUTO,
     GPU_OFF,
@@ -420,7 +420,7 @@ static struct room *room_of(struct tiers *t, unsigned target)
     return t->storages > 1 ? &t->target_room[target] : &t->room[TRACE_STORAGE];
 }
 
-/* What the trace needs of a target at its peak; NULL from a pipe. */
+/* The room that the trace needs on a target at its peak; NULL from a pipe. */
 static const struct room *peak_of(const struct tiers *t, unsigned target)
 {
     const struct room *all = t->surveyed ? &t->surveyed->room[TRACE_STORAGE] : NULL;
@@ -561,8 +561,8 @@ static double share_of(const struct tiers *t, unsigned target)
     return 1.25 * (t->o.part[target].to - t->o.part[target].from) / TARGET_SLOTS;
 }
 
-/* What the trace needs of a target; false from a pipe. What may be there already is known for all
- * targets together only. */
+/* The room that the trace needs on a target; false from a pipe. Bytes that may be there already are
+ * known for all targets together only. */
 static bool need_of(const struct tiers *t, unsigned target, struct storage_need *need)
 {
     const struct survey *s = t->surveyed;
@@ -902,7 +902,7 @@ static void set_target_doors(struct tiers *t)
     t->doors[TRACE_STORAGE] = t->storages;
 }
 
-/* What the engine does not know of its targets. */
+/* Adds facts about the targets that the engine does not know. */
 static void describe_targets(struct tiers *t, struct tier_info *info)
 {
     const struct target_device *device[SPREAD_MAX];

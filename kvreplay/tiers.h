@@ -25,7 +25,7 @@ enum tiers_overflow {
     TIERS_OVERFLOW_WRAP
 };
 
-/* What was asked for. What it points to must outlive the tiers. */
+/* The tiers that are asked for. Whatever it points to must outlive them. */
 struct tiers_opts {
     bool null;               /* empty engines under all tiers */
     const char *gpu;         /* the text of --gpu */
@@ -135,7 +135,7 @@ uint64_t tiers_storage_free(const struct tiers *t, unsigned door);
 void tiers_keep(struct tiers *t, bool keep);
 /* After adoption: kept objects that were adopted need no further memory. */
 void tiers_settle(struct tiers *t);
-/* What the lists of kept stores say together; state is that of the worst. False: there is none. */
+/* The sums over the lists of kept stores; state is that of the worst. False: there is none. */
 bool tiers_lists(const struct tiers *t, struct tier_listed_facts *f);
 /* Asks the open engines again what they are, and what they had to do without. */
 void tiers_describe(struct tiers *t);

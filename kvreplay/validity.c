@@ -353,7 +353,7 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
     hist_free(without);
 }
 
-/* Of all rows of a tier. */
+/* Sums over all rows of a tier. */
 struct summed {
     double service_ns, io_ns; /* io_ns: at least one of their I/Os in flight */
 };
@@ -624,7 +624,7 @@ static void judge_empty(struct validity *v, const struct evidence *ev)
                      "nothing was executed on %s (empty engine)", trace_tier_text(TRACE_STORAGE));
 }
 
-/* What the page cache of a loop device's file did to the run, or may have done. */
+/* The effect of the page cache of a loop device's file on the run, or its possible effect. */
 static bool judge_cache_below(struct validity *v, const struct evidence *ev)
 {
     const struct evidence_below *below = &ev->below;
@@ -710,8 +710,8 @@ static void judge_storage(struct validity *v, const struct evidence *ev)
         judge_figure(v, VALIDITY_STORAGE, VALIDITY_GOOD, "%s", "");
 }
 
-/* What spoils all figures, or all of Tier-2, spoils the run; what is not known of the target's own
- * figures leaves it unknown. */
+/* A cause that spoils all figures, or all of Tier-2, spoils the run; what is not known of the
+ * target's own figures leaves it unknown. */
 static void judge_run(struct validity *v)
 {
     for (unsigned i = 0; i < v->whys; i++)

@@ -17,7 +17,7 @@ enum {
     VALIDITY_BUDGET_NONE = -1
 };
 
-/* Of every tier and operation, or of one. */
+/* The validity of a figure of every tier and operation, or of one. */
 struct validity_figure {
     enum validity_kind of; /* or VALIDITY_ALL */
     bool everywhere;

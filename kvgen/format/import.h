@@ -10,7 +10,7 @@
 
 struct import; /* begins with its ops */
 
-/* What a live source says now and then in place of a row: what was written can go to the file. */
+/* A live source returns it now and then in place of a row: written rows can go to the file. */
 enum {
     IMPORT_NONE_NOW = 2
 };
@@ -28,7 +28,7 @@ struct import_ops {
     uint32_t (*columns)(const struct import *i);
     /* Completes what was written beside the rows, at the end of the run. NULL: nothing was. */
     int (*finish)(struct import *i, struct err *e);
-    /* What the recording says, lent; complete after finish, but for has_times, has_reads and
+    /* The recording's counts, lent; complete after finish, but for has_times, has_reads and
      * unrecorded, which are known from the start. NULL: it is no recording. */
     const struct source_recording *(*recording)(const struct import *i);
     /* The client that made the measurements, lent for ever. NULL: there are none. */

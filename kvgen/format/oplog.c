@@ -194,7 +194,7 @@ static int keep(struct export *x, const struct export_op *op, int64_t start_ns, 
     return export_keep(x, l->sort, start_ns, op, e);
 }
 
-/* What stands beside op in the log: a PUT of its object at the head, or a DELETE after it. */
+/* The operation beside op in the log: a PUT of its object at the head, or a DELETE after it. */
 static struct export_op beside(const struct export_op *op, enum trace_op what)
 {
     struct export_op other = *op;

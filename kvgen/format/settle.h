@@ -11,7 +11,7 @@
 
 struct settle;
 
-/* What becomes of an operation. */
+/* How an operation is exported. */
 struct settle_step {
     bool unusable;    /* left out: the last PUT of its object failed */
     bool unwritten;   /* reads what nothing has written: a PUT of it goes to the head. Preloaded:

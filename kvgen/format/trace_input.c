@@ -44,7 +44,7 @@ static void close_source(struct source *s)
     trace_input_close((struct trace_input *)s);
 }
 
-/* Of recordings only. */
+/* Only recordings have it. */
 static const struct source_recording *trace_input_recording(const struct source *s)
 {
     const struct trace_input *t = (const struct trace_input *)s;

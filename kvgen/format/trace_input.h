@@ -27,7 +27,7 @@ int trace_input_next(struct trace_input *t, const struct trace_row **row, struct
 /* The time of the first row, which trace_input_next still gives; 0 if there is no row. Call it
  * before trace_input_next. 0 or negative errno with *e. */
 int trace_input_first_ns(struct trace_input *t, int64_t *time_ns, struct err *e);
-/* What the Start of a row counts from: for logs of other tools the time of the first row, else 0.
+/* The time that the Start of rows counts from: the first row's in logs of other tools, else 0.
  * As trace_input_first_ns. */
 int trace_input_zero_ns(struct trace_input *t, int64_t *time_ns, struct err *e);
 uint32_t trace_input_columns(const struct trace_input *t); /* mask of the known columns it has */

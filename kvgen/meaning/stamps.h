@@ -54,7 +54,7 @@ struct jsonin_v;
 int stamps_value(struct stamps *s, const struct jsonin_v *v, int64_t *ns);
 /* The seconds of the unit of this file. */
 double stamps_unit_s(const struct stamps *s);
-/* What a value that is none of these should have been, for error messages. */
+/* The values that are taken, in words for error messages. */
 const char *stamps_wanted(const struct stamps *s);
 /* Sets the times of *r, and adds what speaks against the unit: a mean gap of relative stamps below
  * a millisecond or above an hour, a point where the format has whole numbers. */

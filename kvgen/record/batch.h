@@ -82,7 +82,7 @@ struct event *batch_add(struct batch *b, enum event_kind kind);
 /* Adds a block to the last event. 0 or -ENOMEM. */
 int batch_add_block(struct batch *b, struct hash128 hash);
 
-/* What readers share. */
+/* The options of all readers. */
 struct record_opts {
     bool pairing; /* hash the token ids of blocks, and keep keyed sequence hashes of them */
     struct names names;
@@ -95,7 +95,7 @@ struct record_opts {
 int record_medium(const struct record_opts *o, const char *name, size_t len, uint8_t *medium,
                   struct err *e);
 
-/* What a reader met and left out. Zero before use. */
+/* Counts of what a reader left out. Zero before use. */
 struct batch_unknown {
     uint64_t fields, events;
     char event[48];   /* the name of the first such event */
@@ -110,7 +110,7 @@ const char *batch_damage_text(enum batch_damage damage);
 /* Adds the counts of events, fields and damages, if there are any. */
 void batch_unknown_note(const struct batch_unknown *u, struct notes *to);
 
-/* What a live reader says now and then in place of a message: what waits for others can go. */
+/* A live reader returns it now and then in place of a message: rows that wait can go. */
 enum {
     BATCH_NONE_NOW = 2
 };
@@ -122,7 +122,7 @@ struct batch_reader_ops {
     int (*next)(struct batch_reader *r, struct batch *b, struct err *e);
     void (*close)(struct batch_reader *r);
 };
-/* What a kind of recording never says, besides reads and times. */
+/* Facts that a kind of recording never has, besides reads and times. */
 enum batch_unrecorded {
     BATCH_UNRECORDED_NOTHING,
     BATCH_UNRECORDED_EXACT_TIMES,
@@ -132,7 +132,7 @@ enum batch_unrecorded {
 };
 const char *batch_unrecorded_text(enum batch_unrecorded what); /* in words; NULL: nothing */
 
-/* Those after unknown are set by the first message. */
+/* The first message sets the members behind unknown. */
 struct batch_reader {
     const struct batch_reader_ops *ops;
     struct batch_unknown unknown;

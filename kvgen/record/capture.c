@@ -309,7 +309,7 @@ static int read_event(struct capture_reader *r, const struct jsonin_v *line, str
     return rc == 0 ? read_sequences(jsonin_get(line, "sequences"), b, v, e) : rc;
 }
 
-/* What a line says of its message. */
+/* Reads the members of a line that are its message's. */
 static int read_message(const struct jsonin_v *line, struct batch *b, struct err *e)
 {
     const struct jsonin_v *seq = jsonin_get(line, "seq");

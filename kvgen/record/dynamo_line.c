@@ -115,7 +115,7 @@ enum place {
     IN_REPLAY
 };
 
-/* What becomes of the members that are used. */
+/* The members that are used: where they stand, and which value they become. */
 static const struct use {
     enum place in;
     enum {
@@ -253,7 +253,7 @@ static bool skip_digits(struct scan *s)
     return true;
 }
 
-/* What may follow the whole part of a number. */
+/* Skips a fraction and an exponent, which may follow the whole part of a number. */
 static bool skip_fraction(struct scan *s)
 {
     if (scan_peek(s) == '.') {

@@ -67,7 +67,7 @@ struct dynamo_line {
     uint64_t *hash; /* signed ones as the same bits; unset unless hashes_are says that all are */
     size_t hashes, hashes_cap;
     uint64_t unknown_fields;
-    /* Of the scan: lengths of the known names; the name that came first in the object of each
+    /* The scan's own: lengths of the known names; the name that came first in the object of each
      * name, and the one that came behind each. */
     uint8_t name_length[DYNAMO_LINE_NAMES], first_name[DYNAMO_LINE_NAMES];
     uint8_t next_name[DYNAMO_LINE_NAMES];

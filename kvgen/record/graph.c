@@ -435,7 +435,7 @@ static const char *either(const struct jsonin_v *v, const char *name, const char
     return !jsonin_get(v, name) && jsonin_get(v, other) ? other : name;
 }
 
-/* What rows of both versions have. The session of a row that names none is its own. */
+/* Reads the members that rows of both versions have. A row without a session is one of its own. */
 static int read_request(struct graph *g, const struct jsonin_v *v, struct hash128 name,
                         struct step *s)
 {
@@ -480,7 +480,7 @@ static int read_row(struct graph *g, const struct jsonin_v *v, uint32_t block_to
     return rc;
 }
 
-/* Of delays of rows of version 1, unless their name says it. */
+/* The unit of delays of rows of version 1, unless their name says it. */
 static double unit_ns(const struct graph *g)
 {
     return g->stamps.given != STAMPS_AUTO ? stamps_unit_s(&g->stamps) * 1e9 : 1e6;

@@ -39,7 +39,7 @@ enum {
     MEMBERS = 15 /* of a list at most */
 };
 
-/* What surrounds the hash of a chunk in a key. Keys that follow each other mostly differ in their
+/* The bytes around the hash of a chunk in a key. Keys that follow each other mostly differ in their
  * chunk only; with the same bytes around it a key has the same members. */
 struct key_form {
     unsigned char head[96], rest[256];
@@ -254,7 +254,7 @@ static inline int take_name(struct msgpack *in, struct msgpack_value *name)
     return rc < 0 ? rc : msgpack_skip_rest(in, name);
 }
 
-/* What a map that wraps another one has shown so far. */
+/* The members seen so far of a map that may wrap another one. */
 struct wrapping {
     bool may_be, has_tag;
     struct msgpack inside; /* at is NULL: it did not come before the tag */
@@ -360,7 +360,7 @@ static inline struct msgpack_value scalar(struct msgpack v)
     return out;
 }
 
-/* What {"__t__": tag, "v": value} wraps; another value as it is. */
+/* The value in {"__t__": tag, "v": value}; another value as it is. */
 static struct msgpack unwrap(struct lct *l, struct msgpack v)
 {
     static const struct name list[] = {NAME("v"), NAME("__t__")};

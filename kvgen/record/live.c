@@ -72,7 +72,7 @@ struct queue {
     int high_water;
 };
 
-/* What is connected to one endpoint. */
+/* The connections to one endpoint. */
 struct line {
     struct queue sub;
     void *monitor;                   /* tells when the connection is lost; NULL: others connect */
@@ -228,7 +228,7 @@ static int open_queue(const struct live *l, struct queue *q, int type, const cha
 
 /* ---- what was lost ---- */
 
-/* What is asked for, and what became of it. */
+/* Messages that are asked for again, and what became of that. */
 struct gap {
     unsigned source;
     struct hash128 publisher;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is left of the bytes. */
+/* The bytes that are not read yet. */
 struct msgpack {
     const unsigned char *at, *end;
 };

@@ -20,7 +20,7 @@ int names_init(struct names *n, const char *path, struct err *e);
 /* SipHash-2-4 with 128 bits (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012, and
  * its 128-bit variant). Equal names have equal hashes. */
 struct hash128 names_hash(const struct names *n, const void *p, size_t len);
-/* Of a publisher: a source, and the topic that it names itself by. */
+/* The name of a publisher: its source, and the topic that it names itself by. */
 struct hash128 names_publisher(const struct names *n, uint32_t source, const void *topic,
                                size_t len);
 /* The same for 64 bits: 64 bits of the hash of the number in little endian. */

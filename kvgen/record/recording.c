@@ -250,7 +250,7 @@ static int read_message(struct recording *r, struct err *e)
             "same file in both runs)",
             frame_in_name(r->file));
     int64_t time_ns = r->batch.time_ns;
-    /* What a publisher did it did in this order, whatever its clock says. */
+    /* A publisher's messages are in order, whatever its clock says. */
     bool by_object = r->batch.by_object && r->batch.hashes > 0;
     uint64_t *clock = keymap_get(r->clocks, by_object ? r->batch.hash[0] : r->batch.publisher, 0);
     if (!clock)
@@ -271,7 +271,7 @@ static int read_message(struct recording *r, struct err *e)
     return rc == 0 && r->capture ? capture_put(r->capture, r->reader, &r->batch, e) : rc;
 }
 
-/* What all rows have. */
+/* Sets the columns that all rows share. */
 static void begin_rows(struct recording *r)
 {
     trace_row_clear(&r->row);
@@ -359,7 +359,7 @@ static int next(struct import *base, const struct trace_row **row, struct err *e
 
 /* ---- the end ---- */
 
-/* What the state of the caches could not take. */
+/* Remarks on messages that the state of the caches could not take. */
 static void note_left_out(const struct recording *r, struct notes *remarks)
 {
     char names[160] = "";
@@ -470,7 +470,7 @@ static void close_recording(struct import *base)
     free(r);
 }
 
-/* What is known of the recording from its first message on. */
+/* Sets what the first message tells of the recording. */
 static void set_facts(struct recording *r)
 {
     const struct batch_reader *from = r->reader;

@@ -62,7 +62,7 @@ struct residency_request {
 };
 int residency_read(struct residency *r, const struct residency_request *q, uint32_t *read,
                    struct err *e);
-/* What was counted; lent. */
+/* The counts; lent. */
 const struct source_recording *residency_counts(struct residency *r);
 
 #endif

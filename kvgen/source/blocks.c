@@ -347,7 +347,7 @@ static bool see_line(struct blocks *s, struct block_size *b, const char *text, s
     return fits;
 }
 
-/* What the head of a file, or all of it, says of its blocks. */
+/* The sizes of blocks by the rows at the head of a file, or by all of them. */
 struct look {
     struct block_size size;
     uint64_t line;   /* read so far */

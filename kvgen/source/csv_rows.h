@@ -10,7 +10,7 @@
 #include "lib/trace/csv.h"
 #include "lib/trace/frame.h"
 
-/* What csv_rows_next found. */
+/* Results of csv_rows_next. */
 enum {
     CSV_ROWS_END,
     CSV_ROWS_ROW,

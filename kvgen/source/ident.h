@@ -55,8 +55,8 @@ struct ident ident_document(uint32_t document);
 struct ident ident_chunk(uint32_t document, uint32_t chunk);
 /* Object i of those written before the first request. */
 struct ident ident_prepop(uint64_t i);
-/* What an engine keeps of a chain of tokens, by the chain's hash; in_group: 1 + the group of layers
- * that it is of, 0 where there is only one. */
+/* An engine's block for a chain of tokens, by the chain's hash; in_group: 1 + its group of layers,
+ * 0 where there is only one. */
 struct ident ident_chain(uint64_t hash, uint32_t in_group);
 /* Any other key, by 124 bits of its hash. The text of the key is kept elsewhere. */
 struct ident ident_text(uint64_t hash_hi, uint64_t hash_lo);

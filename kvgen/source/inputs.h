@@ -68,7 +68,7 @@ size_t inputs_count(const struct inputs *in); /* files */
 /* Whether the files can be read again: not standard input, nor a pipe. */
 bool inputs_repeatable(const struct inputs *in);
 const char *inputs_file(const struct inputs *in, size_t i); /* lent */
-/* What inputs_open was given. */
+/* The path that inputs_open was given. */
 const char *inputs_path(const struct inputs *in);
 
 #endif

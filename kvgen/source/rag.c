@@ -8,7 +8,7 @@
 
 #include "kvgen/source/ident.h"
 
-/* Of the seed: document i is stream 5 x 2^32 + i. */
+/* Document i takes stream 5 x 2^32 + i of the seed. */
 #define DOCUMENT_STREAM ((uint64_t)5 << 32)
 
 enum {

@@ -29,7 +29,7 @@ enum role {
     ROLE_TOOL,
     ROLE_SYSTEM
 };
-/* What of the texts becomes no turn. */
+/* Why a text becomes no turn. */
 enum left_out {
     LEFT_QUESTIONS,
     LEFT_ANSWERS,
@@ -77,7 +77,7 @@ static int bad_element(const struct sharegpt *s, struct err *e, const char *what
     return file_source_bad(&s->files, jsonin_stream_line(s->stream), e, "%s", what);
 }
 
-/* Of many, only the first is worth words. */
+/* Only the first of many skipped elements is worth words. */
 static void skip_element(struct sharegpt *s)
 {
     struct err why = {0};

@@ -16,7 +16,7 @@ struct source; /* begins with its ops */
 
 struct hist;
 
-/* What a recording says of the cache that served it. */
+/* Hits of the cache that served the recorded requests. */
 struct source_recorded {
     uint64_t input_tokens, cached_tokens; /* of all requests read so far */
     /* Times of the requests that have them, lent: from arrival to the last and to the first token.
@@ -29,7 +29,7 @@ enum {
     SOURCE_AHEAD = 16
 };
 
-/* What the events of a recording say. Zero before use. */
+/* Counts of the events of a recording. Zero before use. */
 struct source_recording {
     uint64_t messages, missing, restarts; /* by their numbers */
     uint64_t owners;                      /* publishers and ranks */
@@ -93,7 +93,7 @@ struct source_ops {
     /* Sets what the files were taken for, in *r, which is zero. NULL: nothing was read from files.
      */
     void (*reading)(const struct source *s, struct source_reading *r);
-    /* What was recorded, beside what is simulated. NULL: nothing. */
+    /* Recorded facts, beside the simulated ones. NULL: there are none. */
     const struct source_recording *(*recording)(const struct source *s);
     void (*recorded)(const struct source *s, struct source_recorded *r);
     void (*close)(struct source *s);

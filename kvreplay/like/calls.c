@@ -1,6 +1,6 @@
-/* What worker threads (like.c) do for one object. Profiles follow LMCache 0.5.6's file store and
- * vLLM's file connector; the *at forms with O_NOFOLLOW, O_NONBLOCK and
- * O_CLOEXEC stand for the plain calls. */
+/* The work of a worker thread (like.c) for one object. Profiles follow LMCache 0.5.6's file store
+ * and vLLM's file connector; the *at forms with O_NOFOLLOW, O_NONBLOCK and O_CLOEXEC stand for the
+ * plain calls. */
 #include "kvreplay/like/calls.h"
 
 #include <errno.h>
@@ -164,7 +164,7 @@ static int store_open(const struct like_calls *c, const struct like_name *n, uin
     else if (!(flags & O_DIRECT) || atomic_load_explicit(&c->left, memory_order_relaxed))
         flags |= O_TRUNC;
     fd = openat(c->dirfd, n->temporary, flags, 0644);
-    /* What an earlier write of this thread, or of a run that was killed, could not remove. */
+    /* An earlier write of this thread, or of a run that was killed, could not remove it. */
     if (fd < 0 && errno == EEXIST && unlinkat(c->dirfd, n->temporary, 0) == 0)
         fd = openat(c->dirfd, n->temporary, flags, 0644);
     return fd < 0 ? -errno : fd;
@@ -274,7 +274,7 @@ int like_find(const struct like_calls *c, struct hash128 object, uint64_t *bytes
 
     if (fd < 0)
         return fd;
-    /* What is looked at here must not be in the page cache when the clock starts. */
+    /* Reads of this look must not be in the page cache when the clock starts. */
     if (*bytes % DATA_BLOCK == 0)
         (void)fcntl(fd, F_SETFL, O_DIRECT);
     else

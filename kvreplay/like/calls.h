@@ -13,7 +13,7 @@
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
-/* What an engine does. */
+/* The steps of an engine's file store. */
 struct like_profile {
     const char *source; /* which engine, and its version */
     bool tree;          /* names in folders, beside a configuration; else flat */

@@ -408,7 +408,7 @@ static uint64_t taken_before(uint64_t pool, enum io_pages pages)
     return pages != IO_PAGES_PLAIN ? 0 : before < most ? before : most;
 }
 
-/* Of the pool nothing is written that the trace cannot use. */
+/* The pool's size: no more is written than the trace can use. */
 static uint64_t size_pool(const struct like *k, const struct tier_like_opts *o, unsigned moving)
 {
     uint64_t bytes = o->uri->pool_bytes ? o->uri->pool_bytes : LIKE_POOL;

@@ -90,7 +90,7 @@ static bool find_gap(const struct like_pool *p, size_t bytes, size_t limit, size
     return end + bytes <= limit;
 }
 
-/* Of the objects that are not in use, the one that was given back first. false: there is none. */
+/* Forgets the unused object that was given back first. false: there is none. */
 static bool forget_oldest(struct like_pool *p)
 {
     unsigned oldest = p->places;

@@ -39,8 +39,8 @@ void *like_pool_take(struct like_pool *p, size_t bytes);
 /* Gives it back: the object stays there until its room is needed. Any thread; NULL does nothing. */
 void like_pool_give(struct like_pool *p, const void *place);
 
-/* Of what was written at the opening: are its pages huge, and how many lie one behind the other in
- * physical memory, as of io_buffers_huge and io_buffers_run. */
+/* The memory that was written at the opening: are its pages huge, and how many lie one behind the
+ * other in physical memory, as of io_buffers_huge and io_buffers_run. */
 int like_pool_huge(const struct like_pool *p);
 double like_pool_run(const struct like_pool *p);
 

@@ -23,7 +23,7 @@ enum {
     COLLECT_PATH = 4096
 };
 
-/* What a rank tells in numbers. */
+/* The numbers of a rank, as it sends them. */
 struct account {
     int rc, status; /* of its replay */
     struct ranks_offset before, after;
@@ -40,7 +40,7 @@ struct member {
     const struct jsonin_v *root;
 };
 
-/* What ranks_gather gives. */
+/* Texts as ranks_gather gives them. */
 struct texts {
     char *all;
     size_t *len;
@@ -132,7 +132,7 @@ static int append_rows(struct collect *c, const char *path, struct err *e)
     return rc == -EBADMSG ? 0 : rc;
 }
 
-/* Of a rank that is gone nothing counts. */
+/* Nothing of a rank that is gone counts. */
 static void lose(struct member *m)
 {
     m->account = (struct account){.rc = -ETIMEDOUT};

@@ -19,7 +19,7 @@ struct pool_count {
     uint64_t count;
 };
 
-/* What a rank sends: its figures, how many counts each histogram has, and those. */
+/* The head of a rank's message: its figures, and how many counts of each histogram follow. */
 struct pool_head {
     struct replay_figures figures;
     uint64_t counts[POOL_HISTS];
@@ -69,7 +69,7 @@ static uint64_t put_hist(FILE *out, const struct hist *h)
     return n;
 }
 
-/* What this rank sends, malloc'ed; NULL: no memory. */
+/* This rank's message, malloc'ed; NULL: no memory. */
 static char *pool_text(const struct replay_figures *f, const struct replay_times *times,
                        size_t *len)
 {

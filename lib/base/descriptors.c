@@ -129,7 +129,7 @@ ssize_t descriptors_read(int fd, void *p, size_t len)
     return n < 0 ? -errno : n;
 }
 
-/* What fits into a pipe that poll calls writable. */
+/* Writes as much as fits into a pipe that poll calls writable. */
 static ssize_t write_some(int fd, const char *p, size_t len)
 {
     struct iovec part = {.iov_base = (void *)p, .iov_len = len};

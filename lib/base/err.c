@@ -208,10 +208,9 @@ static int negative(int code)
 
 /* where and args may point into *e itself: everything is copied before *e changes. The reason why
  * matters more than the end of a long name, so it is never cut. */
-static int fill(struct err *e, int code, enum err_class class, const char *where, const char *why,
-                const char *fmt, va_list args)
+static int fill(struct err *e, struct err made, const char *where, const char *why, const char *fmt,
+                va_list args)
 {
-    struct err made = {.code = negative(code), .class = class};
     char what[2 * sizeof(made.what)];
     size_t len, room = sizeof(made.what) - 1 - strlen(why);
 
@@ -233,7 +232,7 @@ int err_set(struct err *e, int code, enum err_class class, const char *where, co
     va_list args;
 
     va_start(args, fmt);
-    code = fill(e, code, class, where, "", fmt, args);
+    code = fill(e, (struct err){.code = negative(code), .class = class}, where, "", fmt, args);
     va_end(args);
     return code;
 }
@@ -252,7 +251,7 @@ int err_errno(struct err *e, int code, enum err_class class, const char *where, 
 
     snprintf(why, sizeof(why), ": %s", description ? description : "unknown error");
     va_start(args, fmt);
-    code = fill(e, code, class, where, why, fmt, args);
+    code = fill(e, (struct err){.code = negative(code), .class = class}, where, why, fmt, args);
     va_end(args);
     return code;
 }

@@ -1,4 +1,4 @@
-/* What engines tell about themselves on its way into reports. Each note stays a text of its own
+/* Notes of engines about themselves, on their way into reports. Each note stays a text of its own
  * until a report is written; how notes look there is the report's business. */
 #include "lib/base/notes.h"
 

@@ -25,7 +25,7 @@ struct progress *progress_open(FILE *out, const char *program, enum progress_mod
 bool progress_due(struct progress *p);
 /* Shows text (without newline), or in JSON mode json (an object without newline). */
 void progress_show(struct progress *p, const char *text, const char *json);
-/* What a terminal shows: a bar, where the share done is known, and brief behind it. briefer takes
+/* The line on a terminal: a bar, where the share done is known, and brief behind it. briefer takes
  * its place where the bar would have no room; NULL: there is none. */
 struct progress_bar {
     double share; /* 0..1; NAN: not known */

@@ -124,7 +124,7 @@ int save_put(struct save *s, const void *p, size_t len, struct err *e)
     int rc = descriptors_write(s->fd, p, len);
 
     if (rc < 0) {
-        /* What is to stay ends where the part before this one ended; in a pipe nothing can be
+        /* The file goes back to where the part before this one ended; in a pipe nothing can be
          * done. */
         if (s->grows && ftruncate(s->fd, s->bytes) < 0)
             s->written = true;
@@ -162,7 +162,7 @@ void save_abandon(struct save *s)
         return;
     if (s->beside && s->fd >= 0)
         unlink(s->beside);
-    /* Of one that grows an empty file is worth nothing. */
+    /* A growing file that is still empty is worth nothing. */
     if (s->grows && !s->written && s->fd >= 0 && !s->is_stdout && !s->aside && !is_direct(s->path))
         unlink(s->path);
     if (s->aside && !s->written) {

@@ -32,7 +32,7 @@ enum {
 #define DRIVE_MODEL_MAX_SIZE     ((uint64_t)1 << 42)          /* bytes of an object */
 #define DRIVE_MODEL_MAX_INFLIGHT ((uint64_t)1 << 16)
 
-/* What the file says of the measurement. Texts may be empty: not known. */
+/* The measurement as the file describes it. Texts may be empty: not known. */
 struct drive_model_facts {
     char file[256], target[256], device[160], started[40];
     int valid; /* 1, 0, or -1: not known */

@@ -83,7 +83,7 @@ static void put(struct request_join *j, const struct entry *e)
     j->used++;
 }
 
-/* Those behind it that would not be found any more move up (linear probing). */
+/* Takes e out; entries behind it that would not be found any more move up (linear probing). */
 static void take_out(struct request_join *j, struct entry *e)
 {
     size_t hole = (size_t)(e - j->entry), mask = j->room - 1;

@@ -10,7 +10,7 @@
 #include "lib/sort/heap.h"
 
 #define FAR_NS (INT64_C(1) << 62)
-/* Of the unit of attained: 1/4096 byte. */
+/* attained counts in units of 1/4096 byte. */
 #define FRACTION_BITS 12
 /* attained is brought back to 0 before an end could pass 2^63. */
 #define ATTAINED_MAX (INT64_C(1) << 60)
@@ -74,7 +74,7 @@ void share_server_free(struct share_server *s)
     free(s);
 }
 
-/* What divides by: attained grows by rate_units * time / share_of. */
+/* The rate in units of attained, which grows by rate_units * time / share_of. */
 static unsigned __int128 rate_units(struct share_server *s)
 {
     if (s->rate == 0)

@@ -113,7 +113,7 @@ enum fact_kind {
     FACT_TIMES /* statistics of a distribution */
 };
 
-/* What is true of several runs together. Of what one of them does not know, nothing is known. */
+/* How the facts of several runs become one. A fact that one of them does not know is not known. */
 enum fact_merge {
     FACT_SUM,
     FACT_MAX,

@@ -69,7 +69,7 @@ double judge_moved(const struct hist *as_was, const struct hist *without, unsign
     return most;
 }
 
-/* Of the values, the share above a limit. */
+/* The share of the values above a limit. */
 static double share_above(const struct hist *h, int64_t limit)
 {
     size_t at = 0;

@@ -35,7 +35,7 @@ const char *validity_kind_word(enum validity_kind kind);
 #define JUDGE_SAID  0.01 /* from here on it is said */
 /* A model of a drive is confirmed where what was measured differs from what it says by no more. */
 #define JUDGE_CONFIRMS 0.15
-/* What else ran, by which times may have been lengthened. */
+/* Limits for other work on the machine, which may have lengthened times. */
 #define JUDGE_FOREIGN_SHARE 0.1     /* others' bytes on the devices, by ours: above it */
 #define JUDGE_DELAY_NS      1000000 /* waits for processors, holds of a quota: from here on */
 

@@ -1,4 +1,4 @@
-/* What a drive's own log pages say of wear: bytes that the host wrote, bytes that it wrote to its
+/* A drive's own log pages about wear: bytes that the host wrote, bytes that it wrote to its
  * media for them, and the share of its life that is used. Only NVMe drives have them, and only the
  * superuser may ask (CAP_SYS_ADMIN). */
 #ifndef KVTRACE_IO_DRIVE_LOG_H

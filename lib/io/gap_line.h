@@ -22,8 +22,9 @@ struct gap_line {
 /* How much of the time from start_ns to end_ns lies in stops. */
 typedef int64_t (*gap_line_overlap_fn)(const void *stops, int64_t start_ns, int64_t end_ns);
 
-/* What stops added to the wait from due_ns to start_ns. Waits come nearly in the order of their
- * starts: one that comes late, with a stop between it and those before it, gets what it overlaps.
+/* The time that stops added to the wait from due_ns to start_ns. Waits come nearly in the order of
+ * their starts: one that comes late, with a stop between it and those before it, gets what it
+ * overlaps.
  */
 int64_t gap_line_add_ns(struct gap_line *l, gap_line_overlap_fn overlap, const void *stops,
                         int64_t due_ns, int64_t start_ns);

@@ -65,7 +65,7 @@ void gap_loop_look(struct gap_loop *l, int64_t from_ns, int64_t now_ns);
 void gap_list_begin(struct gap_list *g);
 void gap_list_end(struct gap_list *g);
 
-/* Of the timed part. Any thread. */
+/* The gaps of the timed part. Any thread. */
 uint64_t gap_list_count(const struct gap_list *g); /* all, kept or not */
 int64_t gap_list_largest_ns(const struct gap_list *g);
 size_t gap_list_kept(const struct gap_list *g);
@@ -79,8 +79,9 @@ const char *gap_list_loop_name(const struct gap_list *g, unsigned loop);
 struct gap_list_delay {
     int64_t all_ns, engines_ns;
     int64_t longest_ns; /* of the loop that waited longest, the scheduler too */
-    /* Of the engines, waits that no gap in the list tells, less what it takes an idle processor to
-     * come back (GAPS_WAKE_NS): the rest is others' work. All, and of the loop that has most. */
+    /* Waits of the engines that no gap in the list tells, less the time that an idle processor
+     * takes to come back (GAPS_WAKE_NS): the rest is others' work. All, and of the loop that has
+     * most. */
     int64_t unlisted_ns, most_ns;
     unsigned loop;        /* which one */
     unsigned loops;       /* of engines, whose delay is known */

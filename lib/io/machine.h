@@ -1,4 +1,4 @@
-/* What the kernel has counted for the machine's processors and for this process. */
+/* The kernel's counters of the machine's processors and of this process. */
 #ifndef KVTRACE_IO_MACHINE_H
 #define KVTRACE_IO_MACHINE_H
 
@@ -18,7 +18,7 @@ struct machine {
     struct cgroup_limits groups;
 };
 
-/* What cannot be read is marked as not known. */
+/* A counter that cannot be read is marked as not known. */
 void machine_read(struct machine *m);
 /* Only io_known, read_bytes and write_bytes. */
 void machine_read_io(struct machine *m);

@@ -100,7 +100,7 @@ static bool find_hierarchy(const char *root, struct hierarchy *h)
             strcmp(type, h->controller ? "cgroup" : "cgroup2") != 0 ||
             (h->controller && !among(h->controller, options)))
             continue;
-        /* Of a bind mount, top is the group that is seen as the root. Another namespace's group
+        /* In a bind mount, top is the group that is seen as the root. Another namespace's group
          * ("/../x") is not seen: the nearest is the root of what is mounted. */
         size_t len = strcmp(top, "/") == 0 ? 0 : strlen(top);
         bool inside = strncmp(group, top, len) == 0 && (group[len] == '/' || !group[len]);

@@ -1,5 +1,5 @@
-/* What this process may take: memory by all that limits it, and what the control groups that it is
- * in, versions 1 and 2, at each level that it sees, leave of memory and allow of processors. */
+/* The limits of this process: its memory by all that limits it, and what the control groups that it
+ * is in, versions 1 and 2, at each level that it sees, leave of memory and allow of processors. */
 #ifndef KVTRACE_IO_PROCESS_LIMITS_H
 #define KVTRACE_IO_PROCESS_LIMITS_H
 

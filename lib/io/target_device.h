@@ -1,5 +1,5 @@
-/* What lies under an open target: its file system (room, O_DIRECT) and its device, with the
- * kernel's own counters of what went through it. */
+/* The file system (room, O_DIRECT) and the device of an open target, with the kernel's own
+ * counters of the device. */
 #ifndef KVTRACE_IO_TARGET_DEVICE_H
 #define KVTRACE_IO_TARGET_DEVICE_H
 
@@ -47,7 +47,7 @@ void target_device_find(int fd, struct target_device *d);
 /* The NUMA node that the disk (its name, "nvme0n1") is nearest to; negative: not known. sysfs:
  * "/sys". */
 int target_device_node(const char *sysfs, const char *disk);
-/* What a target's bytes end up in. */
+/* The kind of medium that a target's bytes end up in. */
 enum target_medium {
     TARGET_MEDIUM_UNKNOWN, /* as under FUSE */
     TARGET_MEDIUM_STORAGE,

@@ -416,7 +416,7 @@ static bool count_file(void *ctx, int dir, const char *name, const struct stat *
     return true;
 }
 
-/* What is not ours. lost+found is the file system's own: a fresh volume counts as empty. */
+/* Looks for files that are not ours. lost+found is the file system's: a fresh volume is empty. */
 static int look_foreign(const struct target_dir *t, struct owner_found *found)
 {
     int fd = openat(t->fd, ".", DIR_FLAGS | O_NOFOLLOW);

@@ -45,7 +45,7 @@ int target_dir_join(struct target_dir **out, const char *path, uint64_t data_see
 /* A descriptor for openat and fsync; the target's. */
 int target_dir_fd(const struct target_dir *t);
 const char *target_dir_path(const struct target_dir *t); /* resolved */
-/* Of this run, for the names of its objects; never 0. */
+/* The epoch of this run, for the names of its objects; never 0. */
 uint32_t target_dir_epoch(const struct target_dir *t);
 /* For lease_valid, before each write and removal. The target's, until it is closed. */
 struct lease *target_dir_lease(const struct target_dir *t);

@@ -357,7 +357,7 @@ void target_facts_line(const char *path, char *out, size_t cap)
 
 /* ---- what is built on a disk ---- */
 
-/* Of a disk or partition: folder has dev and holders/. */
+/* The use of a disk or partition, whose folder has dev and holders/. */
 static bool above(const struct target_facts *facts, const char *folder, char *text, size_t cap)
 {
     char path[PATH_MAX], line[64], where[PATH_MAX];

@@ -1,4 +1,4 @@
-/* What the kernel tells of devices and files in use: the mount table, swap space, loop devices and
+/* Reads which devices and files are in use: the mount table, swap space, loop devices and
  * what is built on them. It may be handed recorded facts. Only target_guard.c draws conclusions. */
 #ifndef KVTRACE_IO_TARGET_FACTS_H
 #define KVTRACE_IO_TARGET_FACTS_H
@@ -66,7 +66,7 @@ int target_facts_loop(const struct target_facts *facts, const char *disk,
 /* The first line of a file, without blanks around it; "": it cannot be read. */
 void target_facts_line(const char *path, char *out, size_t cap);
 
-/* What is built on a disk ("loop3") or on a part of it: writes " (mounted on X)", " (held by dm-0)"
+/* The use of a disk ("loop3") or of a part of it: writes " (mounted on X)", " (held by dm-0)"
  * or "" to text. */
 void target_facts_above(const struct target_facts *facts, const char *disk, char *text, size_t cap);
 

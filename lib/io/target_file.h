@@ -13,7 +13,7 @@ enum target_kind {
     TARGET_FILE,
     TARGET_DEVICE
 };
-/* What path names, with links followed. A path that is not there counts as a directory to be made.
+/* The kind of path, with links followed. A path that is not there counts as a directory to be made.
  * -EINVAL, class ERR_TARGET: neither a directory, a regular file nor a block device. */
 int target_kind(const char *path, enum target_kind *kind, struct err *e);
 

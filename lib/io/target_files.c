@@ -27,7 +27,7 @@ struct level {
 
 /* ---- names ---- */
 
-/* What follows len hexadecimal digits at the head of name; NULL: it does not begin so. */
+/* The rest of name behind len hexadecimal digits; NULL: it does not begin so. */
 static const char *after_hex(const char *name, size_t len)
 {
     return strnlen(name, len) == len && strspn(name, HEX) >= len ? name + len : NULL;
@@ -209,7 +209,7 @@ int target_files_each(int dirfd, target_files_visit *visit, void *ctx)
     return ret < 0 ? ret : 0;
 }
 
-/* What is removed, and until when. */
+/* A removal of our files, and who may end it. */
 struct removal {
     bool only_temporary;
     struct lease *lease;

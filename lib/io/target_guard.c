@@ -414,7 +414,7 @@ static int refuse_user(void *ctx, const struct target_used *used)
     return 1;
 }
 
-/* What came of target_facts_used: its visitor refuses with 1, the error set. */
+/* The result of target_facts_used as an error: its visitor refuses with 1, the error set. */
 static int used_result(int ret, const char *path, struct err *e)
 {
     if (ret > 0)
@@ -527,7 +527,7 @@ int target_guard_unused(const struct target_facts *facts, int fd, const char *pa
 
 /* ---- devices: what lies below and above them ---- */
 
-/* What is looked at while one goes down from the target. */
+/* The way down from a target to the devices below it. */
 struct below {
     const struct target_facts *facts;
     const char *path; /* of the target */
@@ -588,7 +588,7 @@ static int guard_slaves(const struct below *b, const char *folder)
     return ret;
 }
 
-/* Of a device: no loop device or swap space uses it, but the loop device one comes from; and
+/* No loop device or swap space uses the device, but the loop device one comes from; and
  * nobody else uses what it is made of. */
 static int guard_below(const struct below *from, dev_t dev, const char *name)
 {

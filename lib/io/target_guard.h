@@ -1,5 +1,5 @@
-/* What no test data may be written to: system directories, block devices in use, files that another
- * process holds. target_dir and target_file ask here before they take anything. */
+/* Guards what no test data may be written to: system directories, block devices in use, files that
+ * another process holds. target_dir and target_file ask here before they take anything. */
 #ifndef KVTRACE_IO_TARGET_GUARD_H
 #define KVTRACE_IO_TARGET_GUARD_H
 

@@ -62,7 +62,7 @@ bool target_layers_folder(const char *path, char real[PATH_MAX])
 
 static void follow_folder(struct walk *w, const char *path);
 
-/* What a device is built on: "slaves" of sysfs are links to disks and parts of disks. Their number.
+/* Follows a device down to those it is built on: "slaves" of sysfs are links to them. Their number.
  */
 static unsigned follow_slaves(struct walk *w, const char *folder)
 {
@@ -84,7 +84,7 @@ static unsigned follow_slaves(struct walk *w, const char *folder)
     return n;
 }
 
-/* Of a loop device, given what it is attached to. */
+/* Follows a loop device to the file or device that it is attached to. */
 static int follow_loop(void *ctx, const struct target_used *used)
 {
     struct walk *w = ctx;

@@ -1,4 +1,4 @@
-/* What lies below a target, down to the last devices: file systems, the files of loop devices,
+/* The layers below a target, down to the last devices: file systems, the files of loop devices,
  * parts of disks, device mapper, RAID, and the folders of an overlay. It follows what the kernel
  * tells and concludes nothing about a run. */
 #ifndef KVTRACE_IO_TARGET_LAYERS_H

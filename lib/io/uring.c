@@ -372,7 +372,7 @@ static int uring_submit(struct io *io, struct io_req *r)
     return 0;
 }
 
-/* What the kernel cannot take now stays queued and goes with the next call. */
+/* Requests that the kernel cannot take now stay queued and go with the next call. */
 static int uring_kick(struct io *io)
 {
     struct uring *u = (struct uring *)io;

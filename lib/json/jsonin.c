@@ -137,7 +137,7 @@ static bool is(const struct jsonin_v *v, enum jsontree_type type)
     return v && v->type == type;
 }
 
-/* Of members with one name the last one counts. */
+/* The last of several members with the same name counts. */
 static const struct jsonin_v *find_member(const struct jsonin_v *object, const char *name,
                                           size_t len)
 {

@@ -55,7 +55,7 @@ const char *jsonin_text(const struct jsonin_v *v, size_t *len);
 struct jsonin_stream;
 int jsonin_stream_open(struct jsonin_stream **out, struct frame_in *in, size_t max_element_bytes,
                        struct err *e);
-/* Of each element; jsonin_parse_within says what it is. */
+/* Limits the memory of each element, as in jsonin_parse_within. */
 void jsonin_stream_limit(struct jsonin_stream *s, const struct jsonin_limit *limit);
 /* Returns 1 with *v (lent until the next call), 0 at the end, or a negative errno with FILE:LINE in
  * *e. */

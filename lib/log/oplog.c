@@ -251,7 +251,7 @@ static int skip(struct oplog_reader *r, const struct field *field, bool failed, 
     return 0;
 }
 
-/* What the client measured: the columns of a result. 1 or negative errno. */
+/* The columns of a result: the client's own times. 1 or negative errno. */
 static int read_measured(struct oplog_reader *r, const struct field *field, struct err *e)
 {
     const struct field *first = field_of(r, field, FIRST_BYTE);

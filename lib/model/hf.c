@@ -111,7 +111,7 @@ static int read_kv_heads(const struct hf_reader *r, struct model *m)
     return rc;
 }
 
-/* Of a token in one layer. */
+/* Elements of one token in one layer. */
 struct width {
     uint64_t elements;
     uint32_t heads; /* into which ranks can divide it */

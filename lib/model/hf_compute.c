@@ -1,4 +1,4 @@
-/* What a config.json says of a model's arithmetic, for the time of a prefill. The cache's sizes do
+/* Reads a model's arithmetic from a config.json, for the time of a prefill. The cache's sizes do
  * not depend on it (hf.c), so a file that does not tell is no error here. */
 #include "lib/model/hf_compute.h"
 
@@ -76,7 +76,7 @@ static uint64_t dense_layers(const struct hf_reader *r, const struct model *m)
     return dense;
 }
 
-/* What one token multiplies with in the MLPs of all layers. Sets what m says of experts. */
+/* Parameters that one token multiplies with in the MLPs of all layers. Sets the experts of m. */
 static unsigned __int128 all_mlps(const struct hf_reader *r, const struct family *f,
                                   struct model *m)
 {

@@ -1,4 +1,4 @@
-/* What each layer of a config.json keeps for a sequence. */
+/* The cache that each layer of a config.json keeps for a sequence. */
 #ifndef KVTRACE_MODEL_HF_LAYERS_H
 #define KVTRACE_MODEL_HF_LAYERS_H
 

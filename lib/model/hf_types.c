@@ -41,7 +41,7 @@ static bool read_activation(const struct hf_reader *r, struct hf_type *t)
     return false;
 }
 
-/* What a scheme states: so many bits, of a float or a whole number. */
+/* The element type of a scheme: its number of bits, float or whole. */
 static int read_scheme(const struct hf_reader *r, const struct jsonin_v *v, const char *by,
                        struct hf_type *cache)
 {
@@ -61,7 +61,7 @@ static int read_scheme(const struct hf_reader *r, const struct jsonin_v *v, cons
     return 0;
 }
 
-/* What an algorithm states by its name. */
+/* The element type that the name of an algorithm states. */
 static int read_algorithm(const struct hf_reader *r, const char *text, const char *by,
                           struct hf_type *cache)
 {
@@ -79,7 +79,7 @@ static int read_algorithm(const struct hf_reader *r, const char *text, const cha
             set(cache, known[i].type, r, by);
             return 0;
         }
-    /* Those of AutoFP8 are about scales; an engine keeps 16 bits unless it is told otherwise. */
+    /* AutoFP8's schemes are about scales; an engine keeps 16 bits unless it is told otherwise. */
     static const char *const none[] = {"", "none", "auto", "mixed_precision", "static", "dynamic"};
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
         if (strcasecmp(text, none[i]) == 0)

@@ -188,7 +188,7 @@ static uint32_t divided_by(const struct model_part *part, const struct model_ran
     return part->heads;
 }
 
-/* Of which parts, and how many tokens in each. */
+/* The ranks whose parts are added up, and the tokens in each part. */
 struct extent {
     const struct model_ranks *ranks;
     uint64_t tokens;

@@ -27,7 +27,7 @@ struct card {
     int64_t start_s;   /* wall clock of its host */
     int64_t renewed_s; /* the store's clock; without one, CLOCK_BOOTTIME of the host */
     uint64_t data_seed;
-    /* Of markers that earlier versions wrote these are 0. */
+    /* 0 in markers that earlier versions wrote: */
     uint64_t pid_ns, time_ns; /* inodes of the process's namespaces; 0: not known */
     uint64_t born;            /* start of the process, in ticks (/proc/PID/stat); 0: not known */
     uint32_t epoch;           /* of the run, in the names of its objects; drawn, never 0 */

@@ -468,7 +468,7 @@ int inventory_read(struct inventory **out, const struct inventory_store *s, stru
         v->state = INVENTORY_DAMAGED;
     if (ret >= 0)
         ret = read_sequence(v, s, first ? first : 1, text, e);
-    /* Those of the other processes of the last run, which numbered theirs apart. */
+    /* The segments of the last run's other processes, each with numbers of its own. */
     before = v->segments;
     for (uint32_t rank = 1; ret == 0 && rank <= RANKS_MAX && before > 0; rank++) {
         before = v->segments;

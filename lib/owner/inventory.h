@@ -1,4 +1,4 @@
-/* What a kept store holds: the name, size and generation of each object, and the epoch of the run
+/* The list of a kept store: the name, size and generation of each object, and the epoch of the run
  * that wrote it. A list beside the marker says so, in segments of records that journal.h appends;
  * this reads them. Untrusted: a list may come from anywhere. */
 #ifndef KVTRACE_OWNER_INVENTORY_H
@@ -110,7 +110,7 @@ unsigned inventory_runs(const struct inventory *v, const struct inventory_run **
 bool inventory_holds(const struct inventory *v, bool unsure, uint32_t own);
 /* Nothing that the list names is believed; what is found from now on is all that counts. */
 void inventory_distrust(struct inventory *v);
-/* What the list names was there when the last run ended: a killed run has removed nothing, or each
+/* Every object on the list was there when the last run ended: a killed run removed nothing, or each
  * removal was written before it was done, to a store that is local, and this host has not been
  * started anew since. */
 bool inventory_exact(const struct inventory *v, bool local, struct hash128 boot, uint32_t own);

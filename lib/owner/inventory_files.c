@@ -85,7 +85,7 @@ static int write_at(int fd, const void *buf, size_t len, uint64_t at)
     return 0;
 }
 
-/* What somebody left in its place is removed first, and never written to. */
+/* A file that somebody left in its place is removed first, and never written to. */
 static int make_segment(struct inventory_files *f, uint32_t segment)
 {
     char name[INVENTORY_NAME_CAP];

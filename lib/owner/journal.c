@@ -245,7 +245,7 @@ static int remove_strays(struct journal *j, uint32_t from, struct err *e)
     }
 }
 
-/* Those that no head and no other segment leads to, as where one before them is gone. */
+/* Removes segments that no head and no other segment leads to, as where one before them is gone. */
 static int remove_all_strays(struct journal *j, struct err *e)
 {
     int n = remove_strays(j, j->segment, e);
@@ -255,7 +255,7 @@ static int remove_all_strays(struct journal *j, struct err *e)
     return n < 0 ? n : 0;
 }
 
-/* What is there before the run: continued, written anew, or begun. */
+/* Continues the list that is there before the run, writes it anew, or begins one. */
 static int begin(struct journal *j, struct err *e)
 {
     const struct inventory *had = j->o.had;

@@ -344,8 +344,8 @@ static int renew(void *ctx, int64_t *from_ns)
     return rc;
 }
 
-/* Of a process that joined. It does not know when the marker was renewed, but not before the last
- * look that found another text. */
+/* The renewal of a process that joined. When the marker was renewed is not known, but not before
+ * the last look that found another text. */
 static int renew_joined(void *ctx, int64_t *from_ns)
 {
     struct owner *w = ctx;

@@ -26,7 +26,7 @@ enum {
  * "kvtrace:STEM.NUMBER"? */
 bool owner_names_object(const char *name, size_t len);
 
-/* What lies in a store. */
+/* The contents of a store. */
 struct owner_found {
     uint64_t objects; /* ours */
     uint64_t bytes;   /* of them; 0 where the store does not tell */
@@ -84,8 +84,8 @@ struct owner_store {
     int (*swap)(void *ctx, const char *old, const char *text, struct err *e);
     int (*look)(void *ctx, struct owner_found *found, struct err *e);
     int (*clear)(void *ctx, struct owner_clear *c, struct err *e); /* our objects, nothing else */
-    /* What the store itself knows of the process whose marker get found last, as by a lock. NULL:
-     * nothing. */
+    /* Whether the process lives whose marker get found last, as far as the store tells (a lock).
+     * NULL: it does not tell. */
     enum card_life (*life)(void *ctx, const struct card *found, const struct card *me);
 };
 

@@ -9,13 +9,13 @@
 #include "lib/base/err.h"
 #include "lib/ranks/ranks.h"
 
-/* What a rank wants of the file system under a target. */
+/* The room that a rank claims of the file system under a target. */
 struct claim {
     uint64_t place; /* the file system's number on this host, or that of a target which all share */
     uint64_t bytes; /* at its peak; 0: not known */
 };
 
-/* What other ranks want there. */
+/* The room that other ranks claim there. */
 struct claim_others {
     uint64_t bytes;
     unsigned targets; /* of theirs */

@@ -1,4 +1,4 @@
-/* What part of a run this process is, as the launcher says, and the names that depend on it.
+/* Which part of a run this process is, as the launcher says, and the names that depend on it.
  * Without MPI the parts know nothing of each other: the same command line, a number each, and a
  * start (start.c) are all that they share. */
 #include "lib/ranks/part.h"

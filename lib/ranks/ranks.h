@@ -18,7 +18,7 @@
 
 struct ranks;
 
-/* What the names of the programs that MPI starts have at their end: "-mpi"; "" in the others. */
+/* The end of the names of programs that MPI starts: "-mpi"; "" in the others. */
 const char *ranks_suffix(void);
 
 /* All. Takes MPI's own arguments out of argv. 0 or a negative errno with *e. */
@@ -44,8 +44,8 @@ int ranks_same(struct ranks *r, struct hash128 h, const char *what, struct err *
 /* All. n bytes of rank 0 go to all others. */
 int ranks_spread(struct ranks *r, void *p, size_t n, struct err *e);
 
-/* What this rank's clock shows (clock_now_ns) less what rank 0's shows at the same time: measured
- * with the exchange of least round trip of 100, half of which is the most it can be wrong by. */
+/* This rank's clock (clock_now_ns) less rank 0's at the same time, by the exchange of least round
+ * trip of 100, half of which is the most that it can be wrong by. */
 struct ranks_offset {
     int64_t offset_ns, round_trip_ns;
 };

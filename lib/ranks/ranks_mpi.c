@@ -495,7 +495,7 @@ bool ranks_next_lost(struct ranks *r, unsigned *rank)
 
 /* ---- agreeing ---- */
 
-/* What is wrong with the step of a rank, if anything. */
+/* How the step of a rank ended: 0, or its error. */
 struct outcome {
     int rc;
     struct err err;
@@ -812,7 +812,7 @@ int ranks_receive_file(struct ranks *r, unsigned from, const char *path, struct 
     bool written = f != NULL;
     int rc = piece ? 0 : err_nomem(e, "ranks");
 
-    /* What cannot be written is taken all the same: the sender waits for it. */
+    /* Bytes are received even if they cannot be written: the sender waits for that. */
     while (rc == 0 && n > 0) {
         rc = receive_bytes(r, &n, sizeof(n), from, e);
         if (rc == 0 && n > 0)

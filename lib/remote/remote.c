@@ -313,8 +313,7 @@ static const struct tier_ops remote_ops = {
     .close = remote_close,
 };
 
-int remote_open(struct tier **out, const struct remote_engine *engine, void *state,
-                const struct remote_control *control, const struct tier_remote_opts *o,
+int remote_open(struct tier **out, const struct remote_parts *p, const struct tier_remote_opts *o,
                 struct bell *bell, struct err *e)
 {
     const struct owner_opts owner = {.program = o->program,
@@ -328,13 +327,13 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
     int rc = 0;
 
     if (!r) {
-        engine->close(state);
+        p->engine->close(p->state);
         return err_nomem(e, "remote store");
     }
     *r = (struct remote){.tier.ops = &remote_ops,
-                         .engine = engine,
-                         .state = state,
-                         .control = control,
+                         .engine = p->engine,
+                         .state = p->state,
+                         .control = p->control,
                          .bell = bell,
                          .todo = spsc_create(o->max_ops),
                          .done = spsc_create(o->max_ops),
@@ -344,8 +343,8 @@ int remote_open(struct tier **out, const struct remote_engine *engine, void *sta
     if (!r->todo || !r->done)
         rc = err_nomem(e, "remote store");
     if (rc == 0)
-        rc = o->joins ? owner_join(&r->owner, &control->store, o->data_seed, e)
-                      : owner_take(&r->owner, &control->store, &owner, e);
+        rc = o->joins ? owner_join(&r->owner, &p->control->store, o->data_seed, e)
+                      : owner_take(&r->owner, &p->control->store, &owner, e);
     place_epochs_open(&r->epochs, r->owner.me.epoch);
     r->keep = r->owner.kept; /* until the run says otherwise */
     if (rc == 0 && (rc = thread_start(&r->run_thread, run_main, r)) == 0)

@@ -13,7 +13,7 @@
 
 struct remote;
 
-/* What an engine adds. state is its own. */
+/* The functions of an engine. state is its own. */
 struct remote_engine {
     const char *name; /* of its thread */
     /* The whole life of the thread, in that thread: takes operations (remote_take) and completes
@@ -26,7 +26,7 @@ struct remote_engine {
     void (*close)(void *state); /* after the threads have ended; frees state */
 };
 
-/* What is asked beside the path of an operation. Calls wait for their answers and exclude each
+/* Questions beside the path of an operation. Calls wait for their answers and exclude each
  * other; ctx is the store's. */
 struct remote_control {
     struct owner_store store;
@@ -41,9 +41,13 @@ struct remote_control {
     void (*left)(const void *ctx, uint64_t *objects, uint64_t *bytes);
 };
 
+struct remote_parts {
+    const struct remote_engine *engine;
+    void *state; /* the engine's */
+    const struct remote_control *control;
+};
 /* Opens the tier over state, which it takes over also when it fails. The store is taken first. */
-int remote_open(struct tier **out, const struct remote_engine *engine, void *state,
-                const struct remote_control *control, const struct tier_remote_opts *o,
+int remote_open(struct tier **out, const struct remote_parts *p, const struct tier_remote_opts *o,
                 struct bell *bell, struct err *e);
 
 /* The epoch in the name of an object at place; with NULL, of what this run writes. Any thread. */

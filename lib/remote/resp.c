@@ -175,7 +175,7 @@ static void step_done(const struct resp *r, const struct job *j, struct cursor *
 
 static void job_begin(const struct resp *r, struct job *j, struct tier_op *op)
 {
-    /* What is written over: nothing, if it has another name. */
+    /* Bytes that are written over: 0 if the object has another name now. */
     uint64_t stored = place_bytes(op->place), over = place_epoch(op->place) ? 0 : stored;
     uint64_t bytes = DATA_PADDED(op->size);
 
@@ -258,7 +258,7 @@ static void give_back(const struct resp *r, const struct job *j)
         source->give(source->ctx, c.at, j->op->status);
 }
 
-/* What the run has in the store, after op: before it, stored bytes were there. */
+/* Counts the run's objects in the store after op; stored: bytes of the object before it. */
 static void note_stored(const struct resp *r, const struct tier_op *op, uint64_t stored,
                         uint64_t bytes)
 {
@@ -279,13 +279,13 @@ static void job_end(struct resp *r, struct job *j)
     give_back(r, j);
     int64_t took = j->begin_ns && j->last_ns > j->begin_ns ? j->last_ns - j->begin_ns : 0;
 
-    /* Of several parts some may be there and others not. */
+    /* Some of several parts may be there and others not. */
     if (op->status < 0 && op->status != -ENOENT && j->kind != JOB_READ &&
         (parts_of(r, bytes) > 1 || parts_of(r, stored) > 1))
         remote_tears(r->remote);
     note_stored(r, op, stored, bytes);
     if (op->verb == TIER_WRITE && (op->status == 0 || !place_epoch(op->place)))
-        /* What a failed write may have left is removed by this length. */
+        /* By this length the next operation removes a failed write's remains. */
         op->place = place_of(op->status == 0 || bytes > stored ? bytes : stored, 0);
     else if (op->verb == TIER_WRITE)
         op->place =
@@ -708,7 +708,7 @@ static void link_fill(struct link *l)
     l->body_left -= n;
 }
 
-/* What is next to be sent, as up to three pieces. */
+/* The bytes to be sent next, in up to three pieces. */
 static unsigned link_pieces(const struct link *l, struct iovec piece[3])
 {
     static char tail[] = "\r\n";
@@ -1110,7 +1110,8 @@ int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct b
     if (!r->u.socket[0])
         sockets_interface(r->u.host, r->u.port, r->interface);
     r->evicted_before = resp_control_info(r->control, &i) == 0 ? i.evicted : -1;
-    rc = remote_open(out, &resp_engine, r, resp_control_table(r->control), o, bell, e);
+    rc = remote_open(out, &(struct remote_parts){&resp_engine, r, resp_control_table(r->control)},
+                     o, bell, e);
     if (rc == 0)
         resp_control_begin(r->control);
     return rc;

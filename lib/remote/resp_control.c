@@ -53,7 +53,7 @@ struct resp_control {
     size_t budget;   /* memory that the answer may still take */
     bool hasty;      /* the first signal ends a wait, as nothing is stored yet; else the second */
     int64_t stop_ns; /* when that signal was seen; 0: it was not */
-    /* What the run has stored and not removed. */
+    /* Objects that the run has stored and not removed. */
     atomic_int_fast64_t objects, bytes;
     struct owner_clear *clear; /* while objects are removed */
     struct remote_control table;
@@ -230,7 +230,7 @@ static int broken(struct resp_control *c, int rc, struct err *e)
 static const char no_cluster[] =
     "Redis Cluster is not supported: name a server that is not part of a cluster";
 
-/* What to do about an error of the server. */
+/* How to mend an error of the server; NULL: not known. */
 static const char *advice(const char *code)
 {
     static const struct {
@@ -622,7 +622,7 @@ static int check_rights(struct resp_control *c, struct err *e)
 
 /* ---- listing ---- */
 
-/* Of an object of several parts, the first one counts. */
+/* An object of several parts is counted by its first one. */
 static bool is_first_part(const redisReply *name)
 {
     return !memchr(name->str, '.', name->len);

@@ -38,7 +38,7 @@ void resp_control_begin(struct resp_control *c);
 /* For remote_open; valid as long as c. */
 const struct remote_control *resp_control_table(const struct resp_control *c);
 
-/* What INFO says; negative: not known. */
+/* The server's INFO; negative: not known. */
 struct resp_info {
     char server[64]; /* "redis 7.0.15" */
     char policy[32]; /* maxmemory-policy */

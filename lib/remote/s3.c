@@ -88,7 +88,7 @@ struct request {
     struct request *next; /* spare */
 };
 
-/* What went through an endpoint. */
+/* Counts of an endpoint. */
 struct door {
     atomic_uint_fast64_t requests, retries, connections;
     char interface[TIER_INTERFACE_CAP];
@@ -501,10 +501,10 @@ static void look_at(struct outcome *o, struct request *q, CURLcode code)
     curl_easy_getinfo(q->easy, CURLINFO_RESPONSE_CODE, &o->http);
     q->body[q->body_len] = '\0';
     bool refused = !s3_fine(o->http);
-    /* Of what was ended since it was too long, the head has come. */
+    /* An answer that was ended since it was too long has its head. */
     if (code != CURLE_OK && !(q->excess || (q->cut && refused && o->http >= 300))) {
         o->rc = transfer_errno(q->easy, code);
-        /* What may have been done already is repeated only if that does not matter. */
+        /* A request that may have been done already is repeated only if that does not matter. */
         o->may_pass = code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
                       (!posts && (o->rc == -ETIMEDOUT || o->rc == -ECONNRESET));
         return;
@@ -522,7 +522,7 @@ static void look_at(struct outcome *o, struct request *q, CURLcode code)
         o->may_pass |= refused && o->http == passing[i];
 }
 
-/* What the outcome says of the operation. How an upload was given up says nothing of it. */
+/* Sets the operation's status by the outcome, unless that is of an upload that was given up. */
 static void judge(struct s3 *s, struct request *q, const struct outcome *o)
 {
     struct job *j = q->job;
@@ -641,7 +641,7 @@ static bool removes_old(const struct tier_op *op)
                                                       : op->verb == TIER_READ && op->drop);
 }
 
-/* What comes after the stage of j, whose last answer is in q. False: nothing. */
+/* Sets the stage that follows for j, whose last answer is in q. False: there is none. */
 static bool next_stage(struct job *j, const struct request *q)
 {
     struct tier_op *op = j->op;
@@ -1100,7 +1100,8 @@ out:
         s3_close(s);
         return rc;
     }
-    return remote_open(out, &s3_engine, s, s3_control_table(s->control), o, bell, e);
+    return remote_open(out, &(struct remote_parts){&s3_engine, s, s3_control_table(s->control)}, o,
+                       bell, e);
 }
 
 #else

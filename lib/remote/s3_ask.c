@@ -611,7 +611,7 @@ static const char *environment(const char *const name[2], const char **which)
     return NULL;
 }
 
-/* What the URI leaves open, by the same rules as what it says. */
+/* Completes the URI from the environment and the profile, by the same rules as in a URI. */
 static int complete(struct uri *u, const struct s3_keys *keys, struct err *e)
 {
     static const char *const region_names[2] = {"AWS_REGION", "AWS_DEFAULT_REGION"};

@@ -28,7 +28,7 @@ enum s3_patience {
     S3_WHATEVER_SIGNAL /* none */
 };
 
-/* What is asked. Zero it first. */
+/* One request. Zero it first. */
 struct s3_question {
     const char *verb;   /* "GET", "PUT", "POST", "DELETE" */
     const char *path;   /* behind the address of the bucket: "/NAME", "?list-type=2" */
@@ -86,7 +86,7 @@ bool s3_header_too_long(void *easy, int code);
 /* text with all but letters, digits and -._~ as %XX; the caller's to free. NULL: no memory. */
 char *s3_escaped(const char *text);
 
-/* What names an object behind the address of its bucket. */
+/* The path of an object behind the address of its bucket. */
 void s3_path(const struct uri *u, const char *name, char path[S3_PATH_CAP]);
 /* The address of name below the prefix, through the door endpoint. */
 void s3_url(const struct uri *u, const char *endpoint, const char *name, char url[S3_URL_CAP]);
@@ -102,7 +102,7 @@ struct s3_no {
     size_t len;
     const char *moved; /* where a redirection leads; NULL: not said */
 };
-/* What it says, for people, without our keys: the server's own words, the endpoint of a
+/* A refusal in words, without our keys: the server's own words, the endpoint of a
  * redirection. */
 void s3_said(const struct s3_ask *k, const struct s3_no *no, char said[TIER_SAID_CAP]);
 /* An answer that did what was asked. */

@@ -98,7 +98,7 @@ static int get_marker(struct s3_control *c, unsigned door, char text[OWNER_BYTES
                           "read objects (s3:GetObject), or may not list the bucket "
                           "(s3:ListBucket): without that, S3 denies reads of missing objects, too",
                           e);
-    /* What cannot be a marker of ours is not cut to one. */
+    /* A longer text is not cut to one that may be a marker of ours. */
     bool fits = c->a.len < OWNER_BYTES && strlen(c->a.body) == c->a.len;
     snprintf(text, OWNER_BYTES, "%s", fits ? c->a.body : "?");
     return 0;
@@ -416,7 +416,7 @@ static int store_look(void *ctx, struct owner_found *found, struct err *e)
 
 /* ---- removal ---- */
 
-/* What is there, and what is left of it. */
+/* Our objects that are left in the store. */
 struct left {
     bool counted, sized;
     uint64_t objects, bytes;

@@ -1,4 +1,4 @@
-/* What is asked of an object store beside the path of an operation: whose it is (the marker), what
+/* Questions to an object store beside the path of an operation: whose it is (the marker), what
  * it holds, adoption, and the removal of what is ours. Its calls are synchronous and exclude each
  * other, so any thread may call. */
 #ifndef KVTRACE_REMOTE_S3_CONTROL_H
@@ -43,7 +43,7 @@ void s3_control_phase(struct s3_control *c, enum s3_phase phase);
 /* For remote_open; valid as long as c. When the store is taken, each right that a run needs and
  * each endpoint is tried. Clearing says how much is left when it fails. */
 const struct remote_control *s3_control_table(const struct s3_control *c);
-/* What is deleted or written over stays as a version of the bucket. */
+/* The bucket keeps objects that are deleted or written over as old versions. */
 bool s3_control_keeps_versions(const struct s3_control *c);
 
 #endif

@@ -12,14 +12,15 @@
 /* "": not given. */
 struct s3_keys {
     char id[160], secret[256], token[4096];
-    /* Of the profile, as they stand there, cut to what fits; the environment's are not looked at.
+    /* The profile's own, as they stand there, cut to the room here; the environment is not asked.
      */
     char region[80], endpoint[300];
     const char *wrong, *fault; /* the name of a key that cannot be one, and why; NULL: none */
 };
 
-/* Those of profile; of "", those of the environment, else of the profile AWS_PROFILE or default.
- * -EACCES, class ERR_TARGET, with where as the place: there are none, or one cannot be a key. */
+/* Finds the keys of profile; with "" those of the environment, else of the profile AWS_PROFILE or
+ * default. -EACCES, class ERR_TARGET, with where as the place: there are none, or one cannot be a
+ * key. */
 int s3_keys_find(struct s3_keys *k, const char *profile, const char *where, struct err *e);
 /* Leaves nothing of them in memory. */
 void s3_keys_forget(struct s3_keys *k);

@@ -12,7 +12,7 @@
 
 #if KVTRACE_S3
 
-/* Of the form of our objects' names, so that the next run removes one that was left. */
+/* It has the form of our objects' names, so that the next run removes one that was left. */
 #define PROBE      "00000000000000000000000000000000.kv"
 #define PROBE_TEXT "kvtrace tries its rights"
 

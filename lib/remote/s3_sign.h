@@ -14,10 +14,9 @@ enum {
     S3_AUTHORIZATION_CAP = 512
 };
 
-/* What is signed. Path and query are in their canonical form, as they are sent: only letters,
- * digits,
- * "-._~" and "%XX" but for the slashes of the path; parameters in the order of their names, each
- * with "=". */
+/* A request to sign. Path and query are in their canonical form, as they are sent: only letters,
+ * digits, "-._~" and "%XX" but for the slashes of the path; parameters in the order of their names,
+ * each with "=". */
 struct s3_signed {
     const char *verb, *host, *path, *query;
     const char *payload; /* sum of the contents in hex, or S3_UNSIGNED */

@@ -119,7 +119,7 @@ static int close_element(struct s3_xml *x)
     return S3_XML_CLOSE;
 }
 
-/* Of the document's end, and of what stands outside of its root. */
+/* Reads over comments and blanks outside of the root, up to the end of the document. */
 static int outside(struct s3_xml *x)
 {
     skip_space(x);
@@ -246,7 +246,7 @@ static int put_number(struct collected *c, const char *text, size_t len)
     return 0;
 }
 
-/* What stands between "&" and ";". */
+/* Adds the character of an entity, text between "&" and ";". */
 static int put_entity(struct collected *c, const char *text, size_t len)
 {
     static const struct {
@@ -349,7 +349,7 @@ static bool whole(const struct field *f)
     return f->times == 1 && f->len > 0 && f->len < f->cap;
 }
 
-/* What the page says of itself. NULL: all is well; else what is wrong. */
+/* Reads whether more pages follow, and their token. NULL: all is well; else what is wrong. */
 static const char *check_page(struct s3_page *p, struct field field[FIELDS])
 {
     const struct field *truncated = &field[FIELD_TRUNCATED], *count = &field[FIELD_COUNT];

@@ -1,4 +1,4 @@
-/* What an object store answers in XML, strictly: an answer is whole and well-formed, or it is an
+/* Reads an object store's answers in XML, strictly: an answer is whole and well-formed, or it is an
  * error. Nothing is copied or allocated but what the caller has room for, whatever the text says.
  * Of XML there is what such servers send: elements, attributes (not looked at), text with its
  * entities, comments and a declaration at the head; no DOCTYPE, no CDATA. Source: W3C, Extensible

@@ -69,7 +69,7 @@ void sockets_opened(struct sockets *s, int fd, unsigned door)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* What the kernel has counted for a socket; -1: it has not. */
+/* TCP retransmissions of a socket, as the kernel counts them; -1: not known. */
 static int64_t retransmits(int fd)
 {
     struct tcp_info info;

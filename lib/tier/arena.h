@@ -17,7 +17,7 @@ enum {
 struct arena;
 struct arena_thread;
 
-/* What an engine adds. state is its own. */
+/* The functions of an engine. state is its own. */
 struct arena_engine {
     /* The whole life of a thread, in that thread: takes operations (arena_take) until there are
      * none and arena_stopping says so. */

@@ -372,7 +372,7 @@ int extent_claim(struct extent_pool *p, uint64_t offset, uint64_t len, uint32_t 
     if (items_reserve(&p->records) < 0 || items_reserve(&p->nodes) < 0)
         return -ENOMEM;
 
-    /* What is left of the free extent on both sides: the removed node serves the first, the
+    /* The rest of the free extent on both sides: the removed node serves the first, the
      * reserved one the second. */
     free_remove(p, in, i);
     if (begin < at)

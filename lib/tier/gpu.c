@@ -35,7 +35,7 @@ struct chunk {
     bool last; /* of its object */
 };
 
-/* What one thread has; after the start only that thread touches it. */
+/* The state of one thread; after the start only that thread touches it. */
 struct lane {
     cudaStream_t stream;
     struct chunk ring[RING];

@@ -25,7 +25,7 @@ struct tier_listed_opts {
  * list, and a place from which it can be read and removed. */
 int tier_listed_open(struct tier **out, const struct tier_listed_opts *o, struct err *e);
 
-/* What adopting found. */
+/* The results of adopting. */
 struct tier_listed_facts {
     bool adopts;                /* an earlier run has kept objects there */
     enum inventory_state state; /* of the list; INVENTORY_NONE also without adopts */

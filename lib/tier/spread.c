@@ -137,7 +137,7 @@ static void merge_notes(struct notes *to, const struct notes *const *from,
     }
 }
 
-/* What holds for all, or -1. */
+/* The value that holds for all, or -1. */
 static int agreed(int all, int one)
 {
     return all == one ? all : -1;

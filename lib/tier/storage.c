@@ -337,7 +337,7 @@ static int check_opts(const struct tier_storage_opts *o, struct err *e)
     return 0;
 }
 
-/* What one I/O moves at most. A buffer is cleared and pinned when it is made: one that no object
+/* Most bytes of one I/O. A buffer is cleared and pinned when it is made: one that no object
  * fills would cost a short run more than its I/O does. Objects that turn out to be larger, as of a
  * kept store, are moved in more of them. */
 static uint32_t chunk_for(const struct tier_storage_opts *o)

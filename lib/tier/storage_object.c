@@ -1,4 +1,4 @@
-/* What one object of the storage tier needs: the calls around the moving of its bytes, and the way
+/* One object of the storage tier: the calls around the moving of its bytes, and the way
  * through its extents in a slab. Calls go through the I/O engine as I/Os do, so that creating one
  * file does not hold up the others; storage_thread.c submits both. */
 #include "lib/tier/storage_object.h"
@@ -164,7 +164,7 @@ void storage_object_called(struct storage_object *ob)
         result = result == -ENOENT || result == -EISDIR ? 0 : result;
         break;
     case STORAGE_OPEN:
-        /* What is in the way may be a kept object of another size, or a link to somebody's file:
+        /* The name may be that of a kept object of another size, or of a link to somebody's file:
          * it is removed, and never written to. */
         if (result == -EEXIST && !ob->occupied) {
             ob->occupied = true;

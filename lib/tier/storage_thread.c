@@ -120,7 +120,7 @@ static void object_free(struct storage_thread *t, struct storage_object *ob)
     t->free_objects = ob;
 }
 
-/* What a slab holds of a failed write no index names. */
+/* No index names the parts of a failed write in a slab. */
 static void thread_tears(struct storage_thread *t)
 {
     atomic_store_explicit(&t->torn, true, memory_order_relaxed);
@@ -315,7 +315,7 @@ static bool take_operations(struct storage_thread *t)
             continue;
         }
         t->free_objects = ob->next;
-        /* What is written gets a descriptor: the kernel tells failed writes when one is closed
+        /* A write gets a descriptor: the kernel tells failed writes when one is closed
          * (network file systems, FUSE), and never when a slot is. */
         bool plain = op->verb == TIER_WRITE || op->where.wanted; /* where it lies is asked of one */
         slot = t->file_slots && !plain ? (int)(ob - t->objects) : -1;

@@ -8,7 +8,7 @@
 
 #include "lib/data/data.h"
 
-/* What the first block of an object says (DATA_HEADER bytes or more, in any alignment).
+/* Reads the first block of an object (DATA_HEADER bytes or more, in any alignment) into
  * *generation; 0: it is not of the object id->key. -EPROTOTYPE: its contents have another shape
  * than id, so it must be written anew. */
 int stored_identify(const void *block, const struct data_id *id, uint64_t *generation);

@@ -109,7 +109,7 @@ struct tier_op {
     char said[TIER_SAID_CAP];
 };
 
-/* What device_ns is; TIER_UNKNOWN_NS when a part of it is not known. */
+/* The sum of the parts that device_ns has; TIER_UNKNOWN_NS when one of them is not known. */
 static inline int64_t tier_parts_device_ns(const struct tier_parts *p)
 {
     if (p->meta_ns == TIER_UNKNOWN_NS || p->io_ns == TIER_UNKNOWN_NS ||
@@ -130,7 +130,7 @@ struct tier_info {
     char device[160];       /* model of the drive or GPU; "" unknown */
     struct notes fallbacks; /* what was asked for and could not be had */
     struct notes flags;     /* what is in force */
-    /* Of buffers and I/O: 1 yes, 0 no, -1 not known or without meaning. */
+    /* Whether buffers and I/O are so: 1 yes, 0 no, -1 not known or without meaning. */
     int huge_pages, registered, direct;
     bool engine_pages; /* buffers lie in pages as an engine's do, of whatever kind these are */
     double pages_run;  /* mean run of adjacent pages in them; 0: not known */
@@ -313,7 +313,7 @@ int tier_resp_open(struct tier **out, const struct tier_remote_opts *o, struct b
  * -ENOTSUP: built without libcurl, or the store has no conditional PUT and is not unlocked. */
 int tier_s3_open(struct tier **out, const struct tier_remote_opts *o, struct bell *bell,
                  struct err *e);
-/* Of a remote store that is open. */
+/* Facts about a remote store that is open. */
 struct tier_remote_facts {
     bool kept;           /* an earlier run left its objects, for adopt */
     bool unsure;         /* ... and may have torn some: verify them */

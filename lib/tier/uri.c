@@ -17,7 +17,7 @@
 #define S3_PART_MIN   (5 * UNITS_MIB) /* of all parts but the last */
 #define S3_PART_MAX   (5 * UNITS_GIB) /* of one PUT */
 
-/* What is being parsed, for messages. */
+/* The URI that is being parsed, for messages. */
 struct parse {
     struct uri *u;
     const char *option;
@@ -230,7 +230,7 @@ static int take_plain(const struct parse *p, char *to, size_t cap, const char *t
     return rc;
 }
 
-/* What is wrong with text[0..len) as an endpoint; NULL: nothing. Slashes at its end are cut. */
+/* The fault of text[0..len) as an endpoint; NULL: none. Slashes at its end are cut. */
 static const char *endpoint_fault(const char *text, size_t *len)
 {
     if (memchr(text, '@', *len))
@@ -272,7 +272,7 @@ static const char *endpoint_fault(const char *text, size_t *len)
     return *len < URI_NAME_CAP ? NULL : "is too long";
 }
 
-/* Of text[0..len), as the region of signatures. */
+/* The fault of text[0..len) as the region of signatures; NULL: none. */
 static const char *region_fault(const char *text, size_t len)
 {
     if (len >= sizeof(((struct uri *)0)->region))
@@ -653,7 +653,7 @@ static int parse_s3(const struct parse *p, const char *rest)
     return rc;
 }
 
-/* What would be parameters behind "file:" is most likely meant so. */
+/* Parameters behind a plain path were most likely meant for "file:". */
 static int check_plain(const struct parse *p, const char *path)
 {
     const char *mark = strrchr(path, '?');

@@ -93,7 +93,7 @@ struct uri {
  * place: an unknown scheme or parameter (with the nearest name), a bad value, a password. No value
  * of an unknown parameter and no password is in the message. */
 int uri_parse(struct uri *u, const char *text, const char *option, struct err *e);
-/* What the environment or a profile says in place of endpoint= and region=, by the same rules.
+/* Take endpoint and region from the environment or a profile, by the same rules as in a URI.
  * -EINVAL, class ERR_INPUT, with from (the name of the variable) as the place. */
 int uri_take_endpoint(struct uri *u, const char *text, const char *from, struct err *e);
 int uri_take_region(struct uri *u, const char *text, const char *from, struct err *e);
