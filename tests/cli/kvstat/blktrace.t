@@ -95,6 +95,12 @@ head -c 100000 /dev/zero | tr '\0' 1 >long
 refused 'a line without end' long 'line 1: neither'
 refused 'a result' "$DATA/kvstat_dozen.csv" 'line 1: neither'
 refused 'no file' none 'none: cannot open: No such file'
+# What blkparse -d wrote of a loop device, and what btt 1.2.0 said of it: 164 D2C, 0.000015399 to 0.030196812 s, 0.012128680 on average.
+zstd -dcq "$DATA/blktrace_loop.bin.zst" >recorded.bin
+exits 'events of the kernel' 0 "$kvstat" --blktrace --json recorded.bin
+is 'as many requests as btt has' "$(json stdout '.blktrace[0].drive_requests, .blktrace[0].unjoined')" '164 0'
+is 'and as long' "$(json stdout '[.blktrace[0].drive_times[].drive_us] | (map(.min) | min), (map(.max) | max),
+    ((map(.mean * .count) | add) / (map(.count) | add) | . * 10 | round / 10)')" '15.399 30196.812 12128.7'
 for option in '--csv' '--by tier' '--run s.json' '--verify-trace' '--compare little.bin'; do
     exits "$option" 2 with "$option" "$kvstat" --blktrace little.bin
     stderr_like "$option is refused" 'does not apply with --(blktrace|compare)'
