@@ -645,6 +645,30 @@ static void put_origin(struct lines *l, const struct figures *f, const struct ro
     lines_paragraph(l, "Origin", &p, "; ", room->origin);
 }
 
+/* What the drive itself took for a request, with --device-times; or why it is not known. */
+static void put_drive(struct lines *l, const struct figures *f, const struct room *room)
+{
+    static const struct {
+        const char *name;
+        enum fact_id us;
+    } of[] = {{"reads", FACT_DRIVE_READ_US}, {"writes", FACT_DRIVE_WRITE_US}};
+    const char *state = figures_text(f, figure_id_fact(FACT_DRIVE_STATE));
+    struct lines_parts p = {0};
+    char p50[CELL], p95[CELL];
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        struct figure_id id = figure_id_fact(of[i].us);
+        if (figures_number(f, figure_id_statistic(id, FIGURE_COUNT)) > 0)
+            lines_part(&p, "%s p50 %s, p95 %s", of[i].name,
+                       cell_value(p50, FIGURE_UNIT_US,
+                                  figures_number(f, figure_id_statistic(id, FIGURE_P50))),
+                       cell_value(p95, FIGURE_UNIT_US,
+                                  figures_number(f, figure_id_statistic(id, FIGURE_P95))));
+    }
+    if (p.count == 0 && state && state[0])
+        lines_part(&p, "its own times: %s", state);
+    lines_paragraph(l, "Drive", &p, "; ", room->origin);
+}
+
 static void put_autoscaling(struct lines *l, const struct figures *f)
 {
     const enum figure_scope scope = FIGURE_OF_AUTOSCALING;
@@ -806,6 +830,7 @@ static void put_all(struct lines *l, const struct figures *f, const struct verdi
     put_verdict(l, f, v, room);
     put_validity(l, f, room);
     put_origin(l, f, room);
+    put_drive(l, f, room);
     put_time(l, f, room);
     set_apart(l, room);
     bool dash = put_table(l, f);

@@ -3,13 +3,14 @@
 # shell that ends at the first failure. Only the drive is an empty engine, and the pace of traces is faster. A bug
 # looked like an option of an example that was renamed, or a file that no command before had made.
 # builds: plain
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 ln -s "$TOP/tests" tests
 
 # Not run: reports, commands that build or test everything, and programs of others. benchdata.csv.zst comes from another program.
-sed "/^\`\`\`/,/^\`\`\`/d" "$TOP/README.md" | sed -n 's/^    //p' | grep -Ev '^(examples/quickstart.sh|tests/run|kvtrace drive|sai3-bench|fio) ' |
+sed "/^\`\`\`/,/^\`\`\`/d" "$TOP/README.md" | sed -n 's/^    //p' | grep -Ev '^(examples/quickstart.sh|tests/run|kvtrace drive|kvreplay --device-times|sai3-bench|fio) ' |
     sed 's/--target .mnt.nvme.kv/--null/; s/--timing trace/& --speed 10000/' >commands
 kvgen --input "$DATA/kvstat_dozen.csv" --format warp -o benchdata.csv.zst 2>/dev/null
 ok 'the commands work' sh -ec '. ./commands'

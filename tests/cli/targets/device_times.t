@@ -144,6 +144,7 @@ replay --device-times yes --target "$TMP/inner/kv" --chunk-size 256K --inflight 
 "$BIN/kvstat" --json "$TMP/r.csv.zst" >"$TMP/k.json"
 is 'kvstat has the times' "$(json "$TMP/k.json" '.tiers[] | select(.tier == "Tier-2") | .read.queue_us.count, .read.drive_us.count, .write.drive_us.count')" \
     '64 64 16'
+like 'the screen has them' "$("$BIN/kvstat" "$TMP/r.csv.zst")" '^Drive +reads p50 [0-9.]+ .s, p95 [0-9.]+ .s; writes p50 '
 "$BIN/kvstat" --full "$TMP/r.csv.zst" >"$TMP/full"
 like 'and shows them' "$(cat "$TMP/full")" '^At the drive - from the first request to the last completion there$'
 like 'in the report' "$(tr -s '\n ' ' ' <"$TMP/full")" 'Drive times requests to read: [0-9,]+, p50 [0-9.]+ .s, p95 [0-9.]+ .s; to write: .* at the drive on average'

@@ -56,6 +56,7 @@ exits 'asked for, the run fails' 3 replay --device-times yes
 stderr_like 'and names the way' '^kvreplay: --device-times: not permitted: run as root, or install kvtrace-trace'
 exits 'kvstat reads the results' 0 as_nobody "$BIN/kvstat" --full "$TMP/own/r.csv.zst"
 stdout_like 'and says so' 'Drive times +not permitted: run as root'
+like 'on the screen, too' "$("$BIN/kvstat" "$TMP/own/r.csv.zst")" '^Drive +its own times: not permitted: run as root'
 # What a run of root knows and one of a user does not, is said: it is in device_times, which has the reason.
 unknown() { json "$1" 'paths(. == null) | map(tostring) | join(".")' | tr ' ' '\n' | grep -v '^validity' | sort; }
 unknown "$summary" >"$TMP/of_user"
