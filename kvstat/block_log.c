@@ -250,6 +250,9 @@ int block_log_read(struct block_log **out, const char *path, struct err *e)
         rc = err_errno(e, errno ? -errno : -EIO, ERR_INPUT, path, "cannot read");
     if (b->join)
         request_join_count(b->join, &b->counts);
+    for (unsigned i = 0; i < b->devices; i++)
+        if (request_groups_end(&b->group[i]) < 0 && rc == 0)
+            rc = err_nomem(e, "requests");
 out:
     if (f && !standard)
         fclose(f);

@@ -18,7 +18,7 @@
 #include "lib/base/thread.h"
 
 enum {
-    TRACE_LOOK_NS = 20000000, /* between two looks at the buffers */
+    TRACE_LOOK_NS = 40000000, /* between two looks at the buffers */
     WAITING_FIRST = 4096      /* events */
 };
 
@@ -32,7 +32,8 @@ struct block_trace {
     /* the thread's: */
     struct request_join *join;
     struct request_event *waiting; /* read, and not yet in order */
-    size_t count, room;
+    struct request_event *spare;   /* as much room, to merge into */
+    size_t count, room, spare_room;
     struct block_trace_figures figures;
 };
 
@@ -92,13 +93,51 @@ static int take_event(void *ctx, const struct request_event *event)
     return 0;
 }
 
-static int earlier(const void *a, const void *b)
+static bool is_before(const struct request_event *x, const struct request_event *y)
 {
-    const struct request_event *x = a, *y = b;
+    return x->time_ns != y->time_ns ? x->time_ns < y->time_ns : x->kind < y->kind;
+}
 
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    return x->kind - y->kind;
+/* The end of the run in order that begins at i. */
+static size_t run_end(const struct request_event *e, size_t i, size_t n)
+{
+    do
+        i++;
+    while (i < n && !is_before(&e[i], &e[i - 1]));
+    return i;
+}
+
+/* What waits is a run in order for each processor, behind one that is left: neighbours are merged
+ * until one is left (Knuth, The Art of Computer Programming 3, 5.2.4, natural merging). */
+static int put_in_order(struct block_trace *t)
+{
+    struct request_event *from = t->waiting, *to;
+
+    if (t->spare_room < t->room) {
+        to = realloc(t->spare, t->room * sizeof(*to));
+        if (!to)
+            return -ENOMEM;
+        t->spare = to;
+        t->spare_room = t->room;
+    }
+    while (t->count > 0 && run_end(from, 0, t->count) < t->count) {
+        to = t->spare;
+        for (size_t i = 0; i < t->count;) {
+            size_t middle = run_end(from, i, t->count), k = middle;
+            size_t end = middle < t->count ? run_end(from, middle, t->count) : middle;
+            while (i < middle || k < end)
+                *to++ = k == end || (i < middle && !is_before(&from[k], &from[i])) ? from[i++]
+                                                                                   : from[k++];
+            i = end;
+        }
+        t->waiting = t->spare;
+        t->spare = from;
+        from = t->waiting;
+        size_t room = t->room;
+        t->room = t->spare_room;
+        t->spare_room = room;
+    }
+    return 0;
 }
 
 /* Joins what happened before that time, after which nothing earlier is read any more. */
@@ -106,9 +145,8 @@ static int join_until(struct block_trace *t, int64_t until_ns)
 {
     struct request r;
     size_t i = 0;
-    int rc = 0;
+    int rc = put_in_order(t);
 
-    qsort(t->waiting, t->count, sizeof(*t->waiting), earlier);
     for (; i < t->count && t->waiting[i].time_ns < until_ns && rc == 0; i++) {
         rc = request_join_take(t->join, &t->waiting[i], &r);
         if (rc > 0)
@@ -201,5 +239,6 @@ void block_trace_close(struct block_trace *t)
     trace_helper_close(t->helper);
     request_join_free(t->join);
     free(t->waiting);
+    free(t->spare);
     free(t);
 }

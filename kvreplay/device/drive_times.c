@@ -178,6 +178,8 @@ void drive_times_end(struct drive_times *t)
         return;
     block_trace_end(t->trace);
     block_trace_count(t->trace, &t->figures);
+    for (unsigned i = 0; i < t->devices && t->figures.failed == 0; i++)
+        t->figures.failed = request_groups_end(&t->group[i]);
     for (unsigned i = 0; i < t->drives && t->figures.failed == 0; i++)
         for (unsigned k = 0; k < REQUEST_GROUPS && t->figures.failed == 0; k++)
             if (t->group[i].of[k].times)

@@ -19,11 +19,17 @@ struct request_group {
 /* Zero it first. */
 struct request_groups {
     struct request_group of[REQUEST_GROUPS];
+    /* Times on their way into histograms: many at once take less time (hist.h). */
+    struct hist *times[HIST_BATCH];
+    int64_t time_ns[HIST_BATCH];
+    unsigned held;
 };
 
 void request_groups_free(struct request_groups *g);
-/* 0, -ENOMEM, or the error of hist_record. */
+/* 0 or -ENOMEM. */
 int request_groups_add(struct request_groups *g, const struct request *r);
+/* After the last request, and before anything is asked. 0 or -ENOMEM. */
+int request_groups_end(struct request_groups *g);
 /* The size of group k, in words. */
 const char *request_groups_size(unsigned k);
 /* An object for each group with requests, in the list that is open: device, op, size, bytes,

@@ -8,6 +8,28 @@
 #include "lib/base/clock.h"
 #include "lib/tier/place.h"
 
+/* Length of the file that is written over; 0: there is none. */
+static uint64_t file_bytes(const struct tier_op *op)
+{
+    return place_epoch(op->place) ? 0 : place_bytes(op->place);
+}
+
+/* Whether the object lies elsewhere afterwards, or nowhere: a file that is written over in its
+ * whole length stays where it is. */
+static bool moves(const struct storage_object *ob, const struct storage_policy *p)
+{
+    const struct tier_op *op = ob->op;
+
+    switch (op->verb) {
+    case TIER_READ:
+        return op->drop;
+    case TIER_WRITE:
+        return !p->files || file_bytes(op) != ob->bytes;
+    default:
+        return true;
+    }
+}
+
 void storage_object_begin(struct storage_object *ob, const struct storage_policy *p,
                           struct tier_op *op, int slot)
 {
@@ -20,7 +42,7 @@ void storage_object_begin(struct storage_object *ob, const struct storage_policy
                                   .bytes = op->verb == TIER_DELETE ? 0 : DATA_PADDED(op->size)};
     op->status = 0;
     op->fault.kind = DATA_FAULT_NONE;
-    if (op->verb != TIER_READ || op->drop)
+    if (moves(ob, p))
         storage_where_forget(p->where, op->name);
     if (p->files) {
         int64_t begin_ns = clock_now_ns(); /* its folder may have to be made */
@@ -33,12 +55,6 @@ void storage_object_begin(struct storage_object *ob, const struct storage_policy
     }
     if (op->status < 0)
         ob->stage = STORAGE_DONE;
-}
-
-/* Length of the file that is written over; 0: there is none. */
-static uint64_t file_bytes(const struct tier_op *op)
-{
-    return place_epoch(op->place) ? 0 : place_bytes(op->place);
 }
 
 static bool needs_stage(const struct storage_object *ob, const struct storage_policy *p)
@@ -116,6 +132,8 @@ enum storage_stage storage_object_next(struct storage_object *ob, const struct s
         if (op->status == 0 && ob->bytes > 0)
             find_where(ob, p);
     }
+    if (ob->stage == STORAGE_DONE && op->status < 0)
+        storage_where_forget(p->where, op->name);
     if (ob->stage == STORAGE_DONE) { /* a slab's space is the tier's to release */
         if (p->files && write && op->status == 0)
             op->place = place_of(ob->bytes, 0);

@@ -137,6 +137,7 @@ if [ "$(json "$summary" '.tiers[] | select(.tier == "Tier-2") | .engine')" = io_
 fi
 ok 'an engine that hides its files' replay --device-times yes --inflight 4 --target "file:$TMP/inner/e?like=lmcache-fs" "$TMP/t.csv"
 is 'its rows are not placed' "$(rows_of_requests)" '0 0 80'
+is 'its lookups stay apart' "$(json "$summary" 'tier("Tier-2") | .lookup.ops, .lookup.service_us.count, .read.service_us.count')" '64 64 64'
 is 'and have no times' "$(column Drive_us | sort -u | tr -d '\n')" ''
 like 'which is said' "$(cat "$TMP/err")" '^rows without requests at the drive: 0; whose place on it is not known: 80$'
 replay --device-times yes --target "$TMP/inner/kv" --chunk-size 256K --inflight 4 "$TMP/t.csv"
