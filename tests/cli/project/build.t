@@ -24,6 +24,15 @@ for program in kvgen kvreplay kvstat kvprecond; do
     ok "$program is installed" test -x "$TMP/root/usr/bin/$program"
     ok "with its man page" cmp "man/$program.1" "$TMP/root/usr/share/man/man1/$program.1"
 done
+ok 'the helper of kvreplay, without a right of root' test -x "$TMP/root/usr/bin/kvtrace-trace"
+ok 'with its man page' cmp man/kvtrace-trace.1 "$TMP/root/usr/share/man/man1/kvtrace-trace.1"
+if [ "$(id -u)" = 0 ] && command -v getcap >/dev/null && cp "$BIN/kvtrace-trace" "$TMP/capable" && setcap cap_dac_override=ep "$TMP/capable" 2>/dev/null; then
+    is 'it has none' "$(getcap "$TMP/root/usr/bin/kvtrace-trace")" ''
+    is 'nor does an install with it say anything' "$(install install WITH_SETCAP=1)" ''
+    like 'which gives it one' "$(getcap "$TMP/root/usr/bin/kvtrace-trace")" 'cap_dac_override=ep$'
+else
+    ok 'its capability # SKIP not root, no setcap, or files have none here' true
+fi
 ok 'the front door, a link into libexec' test -x "$TMP/root/usr/bin/kvtrace"
 ok 'with its man page' cmp man/kvtrace.1 "$TMP/root/usr/share/man/man1/kvtrace.1"
 exits 'it runs as installed' 0 env PATH=/usr/bin:/bin "$TMP/root/usr/bin/kvtrace" size -m tiny-1b -u 2 -t 20 -o "$TMP/size"
