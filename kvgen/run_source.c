@@ -96,6 +96,14 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
     return open_others(r, o, e);
 }
 
+int run_source_reopen(struct run_source *r, const struct options *o, enum inputs_kind kind,
+                      struct err *e)
+{
+    const int rc = inputs_open(&r->inputs, o->input, e);
+    r->kind = kind;
+    return rc < 0 ? rc : open_others(r, o, e);
+}
+
 /* ---- synthetic users ---- */
 
 static int open_users(struct run_source *r, const struct run_source_opts *q, struct err *e)
@@ -106,7 +114,8 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
         const struct people_opts people = {.mix = o->mix,
                                            .users = (uint32_t)o->users,
                                            .seed = o->seed,
-                                           .tells_earlier = options_computes(o)};
+                                           .tells_earlier = options_computes(o),
+                                           .midway = q->midway};
         return source_people_open(&r->source, &people, e);
     }
     int rc = o->users_file ? population_load(&r->population, o->users_file, o->users, e)

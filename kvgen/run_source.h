@@ -38,12 +38,17 @@ struct run_source_opts {
     const struct opt_parser *parser;
     const struct workload *workload;
     const struct model *model;
+    bool midway; /* people are in the midst of their sessions (people.h) */
 };
 
 /* Opens the files of --input. Unless --source names the source, tells it by their content and sets
  * it in o. 0 or negative errno with *e. */
 int run_source_recognise(struct run_source *r, struct options *o, const struct opt_parser *p,
                          struct err *e);
+/* Opens the files again, for a further reading; kind as run_source_recognise found it. 0 or
+ * negative errno with *e. */
+int run_source_reopen(struct run_source *r, const struct options *o, enum inputs_kind kind,
+                      struct err *e);
 /* Opens the source; the options were checked. 0 or negative errno with *e. */
 int run_source_open(struct run_source *r, const struct run_source_opts *q, struct err *e);
 void run_source_close(struct run_source *r);

@@ -23,8 +23,13 @@ enum {
     AGENT_BEGINS_MS = 1000,
     /* First requests are spread over a pause that so many pauses do not exceed. The rate of
      * requests then begins near where it stays. */
-    SPREAD_PERCENT = 80
+    SPREAD_PERCENT = 80,
+    /* Before a session that is midway: an answer's time by tokens, for its user alone; and how much
+     * faster what caches are to have comes than it was asked. */
+    TOKEN_MS = 20,
+    RECALL_FASTER = 60
 };
+#define LIFE_NS (INT64_C(1800) * UNITS_NS_PER_S) /* of a user, before */
 
 /* Texts that several users' sessions begin with (request.shared). */
 enum shared {
@@ -50,6 +55,7 @@ struct person {
     uint32_t sessions; /* of both */
     uint8_t kind;      /* enum people_kind */
     bool in_agent;     /* the main thread waits for its sub-agent */
+    int64_t pause_ns;  /* with midway: left, when all sessions are recalled */
 };
 
 struct people {
@@ -59,6 +65,7 @@ struct people {
     struct heap next;   /* users by the time of their next request */
     double *popularity; /* of documents, most popular first: sums of weights; NULL: nobody asks */
     uint64_t issued, begun, turns;
+    uint32_t recalls; /* with midway: sessions that caches are still to have */
 };
 
 /* ---- sessions ---- */
@@ -198,11 +205,25 @@ static int people_peek(struct source *base, int64_t *arrival_ns, struct err *e)
     return 1;
 }
 
-static void people_take(struct source *base, struct request *out)
+/* What a request of the thread has, whatever it asks. */
+static struct request request_of(struct people *s, uint32_t user, const struct thread *t,
+                                 int64_t arrival_ns)
 {
-    struct people *s = (struct people *)base;
-    const struct heap_event event = heap_pop(&s->next);
-    struct person *p = &s->person[event.item];
+    return (struct request){.number = ++s->issued,
+                            .arrival_ns = arrival_ns,
+                            .user = user,
+                            .qos = (uint8_t)qos_of[s->person[user].kind],
+                            .prompt = -1,
+                            .turn = t->turn,
+                            .object = ident_turn(user, t->session, t->turn),
+                            .shared = t->shared,
+                            .shared_tokens = t->shared_tokens};
+}
+
+/* The user's next request. */
+static struct request next_request(struct people *s, uint32_t user, int64_t arrival_ns)
+{
+    struct person *p = &s->person[user];
     struct thread *t = p->in_agent ? &p->agent : &p->main;
     if (t->turn == 0)
         begin_thread(s, p, t);
@@ -211,21 +232,33 @@ static void people_take(struct source *base, struct request *out)
     int64_t answer = habits_draw(answer_of[p->kind], &p->rng);
     prompt = prompt < room ? prompt : room - 1;
     answer = answer < room - prompt ? answer : room - prompt;
-    *out = (struct request){.number = ++s->issued,
-                            .arrival_ns = event.time_ns,
-                            .user = event.item,
-                            .qos = (uint8_t)qos_of[p->kind],
-                            .prompt = -1,
-                            .turn = ++t->turn,
-                            .context_tokens = prompt,
-                            .generated_tokens = answer,
-                            .earlier_tokens = s->o.tells_earlier ? t->earlier : 0,
-                            .object = ident_turn(event.item, t->session, t->turn),
-                            .shared = t->shared,
-                            .shared_tokens = t->shared_tokens};
+    t->turn++;
+    struct request r = request_of(s, user, t, arrival_ns);
+    r.context_tokens = prompt;
+    r.generated_tokens = answer;
+    r.earlier_tokens = s->o.tells_earlier ? t->earlier : 0;
     t->tokens += (uint32_t)(prompt + answer);
     t->earlier += (uint32_t)prompt;
     s->turns++;
+    return r;
+}
+
+/* The user's session so far. */
+static struct request recall(struct people *s, uint32_t user, int64_t arrival_ns)
+{
+    const struct thread *t = &s->person[user].main;
+    struct request r = request_of(s, user, t, arrival_ns);
+    r.context_tokens = (int64_t)t->tokens - (int64_t)t->shared_tokens - 1;
+    r.generated_tokens = 1;
+    return r;
+}
+
+static void people_take(struct source *base, struct request *out)
+{
+    struct people *s = (struct people *)base;
+    const struct heap_event event = heap_pop(&s->next);
+    *out = s->recalls ? recall(s, event.item, event.time_ns)
+                      : next_request(s, event.item, event.time_ns);
 }
 
 static void ask_at(struct people *s, uint32_t i, int64_t time_ns)
@@ -233,13 +266,26 @@ static void ask_at(struct people *s, uint32_t i, int64_t time_ns)
     heap_push(&s->next, (struct heap_event){.time_ns = time_ns, .tie = i, .item = i});
 }
 
+/* After an answer: the time until the user asks again. */
+static int64_t pause_ns(struct person *p, int64_t answer_tokens)
+{
+    return p->kind == PEOPLE_CODE ? next_step_ns(p) : next_turn_ns(p, answer_tokens);
+}
+
+/* Users go on, each with the rest of its pause. */
+static void go_on(struct people *s, int64_t now_ns)
+{
+    for (uint32_t i = 0; i < s->o.users; i++)
+        ask_at(s, i, now_ns + s->person[i].pause_ns);
+}
+
 static void people_done(struct source *base, const struct request *r, int64_t now_ns)
 {
     struct people *s = (struct people *)base;
-    struct person *p = &s->person[r->user];
-    const int64_t ns =
-        p->kind == PEOPLE_CODE ? next_step_ns(p) : next_turn_ns(p, r->generated_tokens);
-    ask_at(s, r->user, now_ns + ns);
+    if (!s->recalls)
+        ask_at(s, r->user, now_ns + pause_ns(&s->person[r->user], r->generated_tokens));
+    else if (--s->recalls == 0)
+        go_on(s, now_ns);
 }
 
 static size_t people_name(const struct source *base, uint32_t user, char *buf)
@@ -289,6 +335,25 @@ static bool open_popularity(struct people *s)
     return s->popularity != NULL;
 }
 
+/* What the user did before time begins, from a first request at a time from 0 on. What caches are
+ * to have of it comes in the order in which it was asked. */
+static void live(struct people *s, uint32_t i, int64_t first_ns)
+{
+    struct person *p = &s->person[i];
+    int64_t at_ns = first_ns, asked_ns = 0;
+    while (at_ns < LIFE_NS) {
+        const struct request r = next_request(s, i, at_ns);
+        asked_ns = at_ns;
+        at_ns += r.generated_tokens * TOKEN_MS * NS_PER_MS + pause_ns(p, r.generated_tokens);
+    }
+    p->pause_ns = at_ns - LIFE_NS;
+    p->agent.turn = 0;
+    if (p->main.turn == 0 || p->main.tokens < p->main.shared_tokens + 2)
+        return;
+    s->recalls++;
+    ask_at(s, i, asked_ns / RECALL_FASTER);
+}
+
 int source_people_open(struct source **out, const struct people_opts *o, struct err *e)
 {
     struct people *s = calloc(1, sizeof(*s));
@@ -308,8 +373,15 @@ int source_people_open(struct source **out, const struct people_opts *o, struct 
         rng_seed(&p->rng, o->seed, PEOPLE_STREAM + i);
         p->kind = (uint8_t)mix_next(&order);
         const int64_t spread_ns = habits_at(pause_of[p->kind], SPREAD_PERCENT) * NS_PER_MS;
-        ask_at(s, i, (int64_t)(rng_unit(&p->rng) * (double)spread_ns));
+        const int64_t first_ns = (int64_t)(rng_unit(&p->rng) * (double)spread_ns);
+        if (o->midway)
+            live(s, i, first_ns);
+        else
+            ask_at(s, i, first_ns);
     }
+    s->issued = s->begun = s->turns = 0;
+    if (o->midway && !s->recalls)
+        go_on(s, 0);
     *out = &s->base;
     return 0;
 }

@@ -143,9 +143,10 @@ struct log {
 };
 
 /* The first `most` requests of people whose answers take answer_ns each. */
-static struct log run(const char *mix, uint32_t users, size_t most, int64_t answer_ns)
+static struct log run_from(bool midway, const char *mix, uint32_t users, size_t most,
+                           int64_t answer_ns)
 {
-    struct people_opts o = {.users = users, .seed = 3, .tells_earlier = true};
+    struct people_opts o = {.users = users, .seed = 3, .tells_earlier = true, .midway = midway};
     struct source *s;
     struct err e;
     struct log l = {.request = calloc(most, sizeof(*l.request))};
@@ -165,6 +166,11 @@ static struct log run(const char *mix, uint32_t users, size_t most, int64_t answ
     s->ops->close(s);
     assert_int_equal(l.count, most);
     return l;
+}
+
+static struct log run(const char *mix, uint32_t users, size_t most, int64_t answer_ns)
+{
+    return run_from(false, mix, users, most, answer_ns);
 }
 
 static bool same_conversation(const struct request *a, const struct request *b)
@@ -299,6 +305,49 @@ static void first_requests_are_spread(void **state)
     }
 }
 
+/* Midway, caches get each session that goes on, once, and then the session does go on. */
+static void sessions_are_under_way(void **state)
+{
+    (void)state;
+    enum {
+        USERS = 200
+    };
+    static const char *const mix[] = {"chat", "documents", "code"};
+    for (size_t k = 0; k < 3; k++) {
+        struct log l = run_from(true, mix[k], USERS, 6 * USERS, UNITS_NS_PER_S);
+        struct log few = run_from(true, mix[k], USERS / 10, 2 * USERS / 10, UNITS_NS_PER_S);
+        const struct request *recalled[USERS] = {0};
+        size_t recalls = 0, went_on = 0, first[USERS] = {0};
+        while (l.request[recalls].generated_tokens == 1 && !recalled[l.request[recalls].user]) {
+            const struct request *r = &l.request[recalls++];
+            recalled[r->user] = r;
+            assert_true(r->turn > 0 && r->context_tokens > 0 && r->number == recalls);
+            assert_true(r->arrival_ns < 30 * UNITS_NS_PER_S);
+        }
+        assert_in_range(recalls, USERS / 4, USERS - 1);
+        for (size_t i = recalls; i < l.count; i++) {
+            const struct request *r = &l.request[i], *before = recalled[r->user];
+            assert_true(r->arrival_ns >= l.request[recalls - 1].arrival_ns);
+            if (first[r->user]++ || !before || r->shared != before->shared)
+                continue; /* a sub-agent, or a later one */
+            assert_true(r->turn == before->turn + 1);
+            const struct ident a = ident_other_turn(r->object, 0);
+            const struct ident b = ident_other_turn(before->object, 0);
+            assert_true(a.hi == b.hi && a.lo == b.lo);
+            went_on++;
+        }
+        assert_true(went_on > recalls / 2);
+        /* A user is the same, however many there are. */
+        for (size_t i = 0; i < few.count && few.request[i].generated_tokens == 1; i++) {
+            const struct request *r = recalled[few.request[i].user];
+            if (r)
+                assert_int_equal(r->context_tokens, few.request[i].context_tokens);
+        }
+        free(l.request);
+        free(few.request);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +361,7 @@ int main(void)
         cmocka_unit_test(documents_are_shared_by_their_rank),
         cmocka_unit_test(users_do_not_change_each_other),
         cmocka_unit_test(first_requests_are_spread),
+        cmocka_unit_test(sessions_are_under_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
