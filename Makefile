@@ -52,7 +52,7 @@ kvgen/cache  := chain id_table chunks lmcache lmcache_mp page_tree page_files sg
 kvgen/manager := jobs chunk_keys lmcache lmcache_mp sglang copy_tier copies
 kvgen/serve  := scheduler step_time step_setup layer_groups engine_caches prompts held_rows copy_rows transfers decision_line decisions engine engine_run engine_summary
 kvgen/worth  := frozen break_even worth worth_text
-kvgen/answer := criterion warm line trial limit search window answer load report
+kvgen/answer := criterion warm line trial limit search window answer load report ask
 kvgen/curve  := curve sized_cache request_prefixes optimal engine_curve
 kvgen/format := trace_input import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
 kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording
@@ -336,9 +336,8 @@ GOALS ?= all unit
 asan-build:
 	$(MAKE) $(GOALS) BUILD=build/asan OPTIM='-O1 -g1 -fno-omit-frame-pointer' \
 	    CFLAGS='$(CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=undefined'
-tsan-build: # of the units those that are for it
-	$(MAKE) $(GOALS) BUILD=build/tsan UNITS='$(patsubst %.c,build/tsan/%,$(shell grep -l 'builds:.* thread' tests/unit/*/test_*.c))' \
-	    OPTIM='-O1 -g1 -fno-omit-frame-pointer' CFLAGS='$(CFLAGS) -fsanitize=thread'
+tsan-build:
+	$(MAKE) $(GOALS) BUILD=build/tsan OPTIM='-O1 -g1 -fno-omit-frame-pointer' CFLAGS='$(CFLAGS) -fsanitize=thread'
 
 $(SCRIPTS):
 	.ci/$(firstword $(subst -, ,$@)) $(word 2,$(subst -, ,$@))

@@ -8,9 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kvgen/answer/answer.h"
-#include "kvgen/answer/load.h"
-#include "kvgen/answer/report.h"
+#include "kvgen/answer/ask.h"
 #include "kvgen/convert.h"
 #include "kvgen/curve/engine_curve.h"
 #include "kvgen/format/output_file.h"
@@ -705,74 +703,54 @@ static int open_simulation(struct run *r, struct err *e)
 
 /* ---- an answer ---- */
 
-static struct answer_report report_of(const struct run *r, const struct answer *a,
-                                      const struct answer_opts *o)
+/* The rows of its window, as those of a run with that load. */
+struct window_output {
+    struct run *run;
+    const struct run_source_opts *source;
+};
+
+static int open_window(void *ctx, uint64_t users, double speed, struct err *e)
 {
-    struct answer_report report = {
-        .argc = r->argc,
-        .argv = r->argv,
-        .started_wall_ns = r->started_wall_ns,
-        .answer = a,
-        .opts = o,
-        .model = r->model.id,
-        .gpu = r->gpu.name,
-        .measured = r->o.prefill_rate != NULL,
-        .tensor_parallel = r->o.tensor_parallel,
-        .engine = engine_choice_name(&r->o.engine),
-        .engine_version = engine_choice_version(&r->o.engine),
-        .on_full = r->o.on_full == OPTIONS_FULL_EVICT ? "evict" : "fail",
-        .population = r->o.users_file ? r->o.users_file : r->o.population,
-        .source = "users",
-        .drive_text = strchr(r->o.tier_model.item[0], '=') + 1, /* 2=... */
-        .tbw = r->o.tbw,
-        .gpu_price = r->worth_opts.price.gpu};
-    for (int t = 0; t < TRACE_TIERS; t++)
-        report.capacity[t] = r->capacity[t] == HIERARCHY_UNLIMITED
-                                 ? UINT64_MAX
-                                 : r->capacity[t] * (t == TRACE_GPU ? 1 : r->compute.host_ranks);
-    return report;
+    const struct window_output *w = ctx;
+    w->run->o.users = users;
+    w->run->o.speed = speed;
+    const int rc = run_source_open(&w->run->source, w->source, e);
+    return rc == 0 ? open_output(w->run, e) : rc;
 }
 
-/* The rows of the window, as those of a run with that many users. */
-static int write_window(struct run *r, const struct run_source_opts *source, struct answer *a,
-                        const struct answer_opts *opts, struct err *e)
+static int window_output_row(void *ctx, const struct sim_row *row, struct err *e)
 {
+    const struct window_output *w = ctx;
+    return output_row(w->run->output, row, e);
+}
+
+static int close_window(void *ctx, struct err *e)
+{
+    const struct window_output *w = ctx;
     struct trace_totals totals;
-    r->o.users = a->at;
-    int rc = run_source_open(&r->source, source, e);
-    if (rc == 0)
-        rc = open_output(r, e);
-    if (rc == 0)
-        rc = answer_tell_window(a, opts, output_row, r->output, e);
-    return rc == 0 ? output_finish(r->output, &totals, e) : rc;
+    return output_finish(w->run->output, &totals, e);
 }
 
-static int answer(struct run *r, const struct run_source_opts *source, struct err *e)
+static int find_answer(struct run *r, const struct run_source_opts *source, struct err *e)
 {
-    const struct options *o = &r->o;
-    struct answer a = {0};
-    struct answer_opts opts = {.engine = engine_of(r),
-                               .load = load_of_users(source),
-                               .criterion = {o->ttft_ns, o->tpot_ns, o->goodput},
-                               .seed = o->seed,
-                               .seeds = (unsigned)o->seeds,
-                               .threads = thread_count(o),
-                               .asked = opt_given(r->parser, "users") ? o->users : 0,
-                               .window_ns = o->answer_window_ns};
-    opts.engine.max_requests = 0;
-    opts.progress = r->progress =
-        progress_open(stderr, "kvgen", (enum progress_mode)o->progress, UNITS_NS_PER_S);
-    int rc = r->progress ? answer_find(&a, &opts, e) : err_nomem(e, "progress");
-    progress_clear(r->progress);
-    if (rc == 0 && strcmp(o->output, "none") != 0)
-        rc = write_window(r, source, &a, &opts, e);
-    if (rc == 0) {
-        const struct answer_report report = report_of(r, &a, &opts);
-        answer_print(stderr, &report);
-        rc = answer_save(&report, o->answer, e);
-    }
-    answer_free(&a);
-    return rc;
+    struct window_output output = {r, source};
+    const struct ask_window window = {open_window, window_output_row, close_window, &output};
+    r->progress = progress_open(stderr, "kvgen", (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
+    if (!r->progress)
+        return err_nomem(e, "progress");
+    const struct ask_opts opts = {.argc = r->argc,
+                                  .argv = r->argv,
+                                  .started_wall_ns = r->started_wall_ns,
+                                  .load = {source, r->source.kind},
+                                  .engine = engine_of(r),
+                                  .model = &r->model,
+                                  .gpu = &r->gpu,
+                                  .capacity = r->capacity,
+                                  .gpu_price = r->worth_opts.price.gpu,
+                                  .threads = thread_count(&r->o),
+                                  .progress = r->progress,
+                                  .window = strcmp(r->o.output, "none") == 0 ? NULL : &window};
+    return ask(&opts, e);
 }
 
 /* ---- the end of a run ---- */
@@ -919,7 +897,7 @@ static int simulate(struct run *r, struct err *e)
         (rc = options_granularity(&r->o, &r->granularity, e)) < 0)
         return rc;
     if (r->o.answer)
-        return answer(r, &source, e);
+        return find_answer(r, &source, e);
     if ((rc = run_source_open(&r->source, &source, e)) < 0 || (rc = open_curve(r, e)) < 0 ||
         (rc = open_output(r, e)) < 0 ||
         (rc = r->source.trace ? open_conversion(r, e) : open_simulation(r, e)) < 0)

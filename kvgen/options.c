@@ -815,7 +815,8 @@ const struct opt options_table[] = {
      .flags = OPT_NO_EFFECT,
      .marks = GENERATES,
      .help = "Find how many users the drive of Tier-2 holds, beside no drive and a drive that "
-             "takes no time, and write that as JSON. With --users N the answer is about N. "
+             "takes no time, and write that as JSON; with --input, how many requests a second. "
+             "With --users N, or --speed, the answer is about that. "
              "--output gets the rows of Tier-2 in a few seconds of it."},
     {.name = "ttft",
      .type = OPT_DURATION,
@@ -1432,15 +1433,28 @@ static int check_cache(struct options *o, struct err *e)
     return 0;
 }
 
-/* The answer is about users, an engine and a drive. */
+/* Whether --answer can find how many of its requests a second are held: they have times, and wait
+ * for none. */
+static bool has_times(const struct options *o)
+{
+    return o->source == OPTIONS_MOONCAKE || o->source == OPTIONS_BAILIAN ||
+           o->source == OPTIONS_LMCACHE || o->source == OPTIONS_BURST ||
+           o->source == OPTIONS_AZURE || o->source == OPTIONS_DYNAMO;
+}
+
+/* The answer is about users or requests, an engine and a drive. */
 static int check_answer(const struct options *o, struct err *e)
 {
     if (!o->answer)
         return 0;
-    if (o->source != OPTIONS_USERS)
+    if (o->source != OPTIONS_USERS && !has_times(o))
         return refuse(e, "--input",
-                      "--answer finds a number of users, and an input has its own: leave --input "
-                      "out (--source users)");
+                      "--answer finds how many requests a second are held: it needs requests with "
+                      "times (Mooncake, Qwen-Bailian, LMCache, BurstGPT, Azure, Dynamo)");
+    if (o->source != OPTIONS_USERS && is_dash(o->input))
+        return refuse(e, "--input", "--answer reads it many times: give a file");
+    if (o->source != OPTIONS_USERS && !(o->speed > 0))
+        return refuse(e, "--speed", "--answer asks about a speed above 0");
     if (!o->engine.kind)
         return refuse(e, "--cache",
                       "--answer needs the cache of an engine (vllm, lmcache, lmcache-mp, sglang, "

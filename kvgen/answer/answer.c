@@ -1,6 +1,8 @@
-/* answer.c - runs the searches of all variants and seeds on threads. The first seed of a variant is
- * searched from a small load on; the other seeds begin at what that one found. Each search is one
- * thread's from its begin to its end, so the answer is the same with any number of threads. */
+/* answer.c - runs the searches of all variants and seeds on threads. Without the drive the first
+ * seed is searched from a small load on, and the other variants begin at what that finds, so that
+ * the ideal one does not depend on the drive; further seeds begin at the two loads around what the
+ * first one found. Each search is one thread's from its begin to its end, so the answer is the same
+ * with any number of threads. */
 #include "kvgen/answer/answer.h"
 
 #include <errno.h>
@@ -15,10 +17,10 @@
 #include "lib/base/units.h"
 
 enum {
-    FIRST_USERS = 16,
     DOUBLES = 2000, /* permille of a step */
     NEAR = 1040,
-    FAR = 1200,
+    FAR = 1300,
+    APART = 5, /* 1 in so many, from one load to the next */
     FACTOR_STEPS = 2,
     PPM_P95 = 950000,
     THREADS_MAX = 64
@@ -32,6 +34,7 @@ struct attempt {
     bool held;
     double goodput, requests_s;
     int64_t first_token_p95_ns;
+    struct limit_load load;
 };
 
 /* A search, the figures of a variant, or how far the GPU may be off. */
@@ -39,9 +42,10 @@ struct task {
     enum answer_variant variant;
     unsigned seed;
     struct trial *figures; /* NULL: a search, unless it looks for a factor */
-    uint64_t start, value, failed;
-    double factor; /* on the GPU's rate of prefill; 0: none */
-    double far;    /* look for the factor between 1 and this, up to which the answer stays */
+    struct search search;
+    uint64_t value, failed; /* what it found */
+    double factor;          /* on the GPU's rate of prefill; 0: none */
+    double far; /* look for the factor between 1 and this, up to which the answer stays */
 };
 
 /* What all threads share; everything but o is behind the lock. */
@@ -51,7 +55,7 @@ struct find {
     struct engine_run_opts engine[ANSWER_VARIANTS];
     struct tier_model ideal;
     pthread_mutex_t lock;
-    struct task *job;
+    struct task *const *job;
     size_t jobs, next;
     struct attempt *attempt;
     size_t attempts, cap;
@@ -103,9 +107,9 @@ static void show(struct find *f, const struct task *job, uint64_t n)
         return;
     const unsigned searches = ANSWER_VARIANTS * f->o->seeds;
     const double share = (double)f->searches / (double)(searches + 1);
-    snprintf(text, sizeof(text), "%u of %u searches done, %zu simulations; %s, seed %u: %llu users",
+    snprintf(text, sizeof(text), "%u of %u searches done, %zu simulations; %s, seed %u: %llu %s",
              f->searches, searches, f->attempts, answer_variant_name(job->variant), job->seed + 1,
-             (unsigned long long)n);
+             (unsigned long long)n, f->o->load.requests ? "thousandths of its speed" : "users");
     snprintf(json, sizeof(json),
              "{\"searches\":%u,\"of\":%u,\"simulations\":%zu,\"variant\":\"%s\",\"seed\":%u,"
              "\"users\":%llu}",
@@ -142,7 +146,8 @@ static int note(struct find *f, const struct task *job, const struct trial *t, s
             .held = t->held,
             .goodput = criterion_goodput(&t->tally),
             .requests_s = trial_requests_s(t),
-            .first_token_p95_ns = hist_percentile(t->first_token_ns[TRACE_QOSES], PPM_P95)};
+            .first_token_p95_ns = hist_percentile(t->first_token_ns[TRACE_QOSES], PPM_P95),
+            .load = limit_load_of(&f->o->engine.steps, t)};
     } else if (!(job->factor > 0)) {
         rc = err_nomem(e, "simulations");
     }
@@ -172,29 +177,52 @@ static int try_users(void *ctx, uint64_t n, bool *held)
 
 /* ---- jobs on threads ---- */
 
+/* The load to try after n. held: the largest that all hold, 0: none yet; failed: the smallest that
+ * the drive does not hold, 0: none yet. 0: there is none between them. */
+static uint64_t next_load(uint64_t n, uint64_t held, uint64_t failed)
+{
+    if (!failed)
+        return n < ANSWER_USERS_MAX ? n + n / APART + 1 : 0;
+    if (!held)
+        return n - n / APART - 1;
+    return failed - held > 1 + held / SEARCH_RESOLUTION ? held + (failed - held) / 2 : 0;
+}
+
+/* Whether there is a load that the drive holds and none does not. */
+static int gains(struct at_work *w, const struct answer_users *users, bool *gain)
+{
+    struct task *job = w->job;
+    const double factor = job->factor < 1 ? job->factor : 1;
+    const double between =
+        (double)(users[ANSWER_NONE].value + users[ANSWER_THIS].value) / 2 * factor;
+    uint64_t both = 0, failed = 0;
+    int rc = 0;
+    *gain = false;
+    for (uint64_t n = between > 1 ? (uint64_t)between : 1; n && rc == 0 && !*gain;
+         n = next_load(n, both, failed)) {
+        bool with = false, without = false;
+        job->variant = ANSWER_THIS;
+        rc = try_users(w, n, &with);
+        job->variant = ANSWER_NONE;
+        if (rc == 0 && with)
+            rc = try_users(w, n, &without);
+        *gain = with && !without;
+        *(with ? &both : &failed) = n;
+    }
+    return rc;
+}
+
 /* Whether the answer stays with a GPU that computes prompts so much faster. About a number: it is
- * held as before. Else: the first load that none fails to hold, the drive holds. */
+ * held as before. Else: the drive holds more than none. */
 static int stays(struct find *f, double factor, bool *stays_)
 {
-    const struct answer_users *u = f->a->users;
     struct task task = {.variant = ANSWER_THIS, .seed = f->middle.seed, .factor = factor};
     struct at_work w = {f, &task};
     bool held = false;
-    int rc = 0;
-    if (f->o->asked) {
-        rc = try_users(&w, f->o->asked, &held);
-        *stays_ = held == (f->o->asked <= f->middle.value);
-        return rc;
-    }
-    const double scaled = (double)u[ANSWER_NONE].value * (factor < 1 ? factor : 1);
-    const struct search s = {
-        .start = scaled > 1 ? (uint64_t)scaled : 1, .most = ANSWER_USERS_MAX, .step_permille = FAR};
-    task.variant = ANSWER_NONE;
-    rc = search_largest(&s, try_users, &w, &task.value, &task.failed);
-    task.variant = ANSWER_THIS;
-    if (rc == 0 && task.failed)
-        rc = try_users(&w, task.failed, &held);
-    *stays_ = held;
+    if (!f->o->asked)
+        return gains(&w, f->a->users, stays_);
+    const int rc = try_users(&w, f->o->asked, &held);
+    *stays_ = held == (f->o->asked <= f->middle.value);
     return rc;
 }
 
@@ -223,7 +251,7 @@ static void do_job(struct find *f, struct task *job)
         return;
     }
     if (job->figures) {
-        struct trial_opts o = trial_of(f, job, job->start);
+        struct trial_opts o = trial_of(f, job, job->search.start);
         if (job->figures == &f->a->figures[ANSWER_THIS]) {
             o.sink = window_load_row;
             o.sink_ctx = &f->a->load;
@@ -234,9 +262,7 @@ static void do_job(struct find *f, struct task *job)
             fail(f, rc, &e);
         return;
     }
-    const struct search s = {
-        .start = job->start, .most = ANSWER_USERS_MAX, .step_permille = job->seed ? NEAR : DOUBLES};
-    search_largest(&s, try_users, &w, &job->value, &job->failed);
+    search_largest(&job->search, try_users, &w, &job->value, &job->failed);
     pthread_mutex_lock(&f->lock);
     f->searches++;
     pthread_mutex_unlock(&f->lock);
@@ -247,7 +273,7 @@ static void *work(void *arg)
     struct find *f = arg;
     for (;;) {
         pthread_mutex_lock(&f->lock);
-        struct task *job = f->next < f->jobs && !f->rc ? &f->job[f->next++] : NULL;
+        struct task *job = f->next < f->jobs && !f->rc ? f->job[f->next++] : NULL;
         pthread_mutex_unlock(&f->lock);
         if (!job)
             return NULL;
@@ -256,7 +282,7 @@ static void *work(void *arg)
 }
 
 /* Does jobs; this thread is one of those that work. */
-static int do_jobs(struct find *f, struct task *job, size_t jobs)
+static int do_jobs(struct find *f, struct task *const *job, size_t jobs)
 {
     pthread_t thread[THREADS_MAX];
     unsigned started = 0;
@@ -280,14 +306,13 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void set_users(struct answer_users *u, const struct task *job, enum answer_variant v,
-                      unsigned seeds)
+/* Of one variant, by seed. */
+static void set_users(struct answer_users *u, const struct task *search, unsigned seeds)
 {
     uint64_t value[ANSWER_SEEDS_MAX] = {0};
     for (unsigned i = 0; i < seeds; i++) {
-        const struct task *j = &job[i * ANSWER_VARIANTS + (unsigned)v];
-        value[i] = j->value;
-        u->most |= !j->failed;
+        value[i] = search[i].value;
+        u->most |= !search[i].failed;
     }
     qsort(value, seeds, sizeof(*value), by_number);
     u->low = value[0];
@@ -305,6 +330,21 @@ static int by_load(const void *a, const void *b)
     return (x->seed > y->seed) - (x->seed < y->seed);
 }
 
+/* What ended an attempt that did not hold; attempts are by variant, then load. */
+static enum limit limit_of(const struct find *f, const struct attempt *failed)
+{
+    const struct attempt *held = failed;
+    while (held > f->attempt && held->variant == failed->variant &&
+           !(held->seed == failed->seed && held->held))
+        held--;
+    if (failed->held || (!failed->load.requests && !failed->load.stuck))
+        return LIMIT_NONE;
+    return limit_find(held->held && held->variant == failed->variant && held->seed == failed->seed
+                          ? &held->load
+                          : NULL,
+                      &failed->load);
+}
+
 /* One line for each load, from the attempts of all seeds. */
 static int set_tried(struct find *f)
 {
@@ -320,6 +360,8 @@ static int set_tried(struct find *f)
             to = &a->tried[a->tries++];
             *to = (struct answer_tried){.variant = t->variant, .n = t->n};
         }
+        if (to->limit == LIMIT_NONE)
+            to->limit = limit_of(f, t);
         const double before = to->of++, now = to->of;
         to->held += t->held;
         to->goodput = (to->goodput * before + t->goodput) / now;
@@ -340,25 +382,55 @@ static void set_variants(struct find *f)
     f->engine[ANSWER_IDEAL].files = &f->ideal;
 }
 
+/* Begins at what another search found; of the same variant, at the two loads around that. */
+static struct search beside(const struct task *found, bool near)
+{
+    return (struct search){.start = found->value ? found->value : 1,
+                           .next = near ? found->failed : 0,
+                           .most = ANSWER_USERS_MAX,
+                           .step_permille = near ? NEAR : FAR};
+}
+
 static int find_users(struct find *f)
 {
     const unsigned seeds = f->o->seeds;
-    struct task job[ANSWER_VARIANTS * ANSWER_SEEDS_MAX];
-    for (unsigned i = 0; i < ANSWER_VARIANTS * seeds; i++)
-        job[i] = (struct task){
-            .variant = i % ANSWER_VARIANTS, .seed = i / ANSWER_VARIANTS, .start = FIRST_USERS};
-    int rc = do_jobs(f, job, ANSWER_VARIANTS);
-    for (unsigned i = ANSWER_VARIANTS; i < ANSWER_VARIANTS * seeds; i++)
-        job[i].start = job[i % ANSWER_VARIANTS].value ? job[i % ANSWER_VARIANTS].value : 1;
+    struct task task[ANSWER_VARIANTS][ANSWER_SEEDS_MAX];
+    struct task *job[ANSWER_VARIANTS * ANSWER_SEEDS_MAX];
+    struct task *none = &task[ANSWER_NONE][0];
+    size_t jobs = 0;
+    unsigned at = 0;
+    for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
+        for (unsigned i = 0; i < seeds; i++)
+            task[v][i] = (struct task){.variant = (enum answer_variant)v, .seed = i};
+    none->search =
+        (struct search){.start = f->o->first, .most = ANSWER_USERS_MAX, .step_permille = DOUBLES};
+    int rc = do_jobs(f, &none, 1);
+    for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
+        if (v != ANSWER_NONE) {
+            task[v][0].search = beside(none, false);
+            job[jobs++] = &task[v][0];
+        }
     if (rc == 0)
-        rc = do_jobs(f, job + ANSWER_VARIANTS, (size_t)ANSWER_VARIANTS * (seeds - 1));
-    for (int v = 0; v < ANSWER_VARIANTS && rc == 0; v++)
-        set_users(&f->a->users[v], job, (enum answer_variant)v, seeds);
-    unsigned at = ANSWER_THIS;
-    while (rc == 0 && job[at].value != f->a->users[ANSWER_THIS].value)
-        at += ANSWER_VARIANTS;
-    f->middle = job[at];
+        rc = do_jobs(f, job, jobs);
+    jobs = 0;
+    for (unsigned i = 1; i < seeds; i++)
+        for (unsigned v = 0; v < ANSWER_VARIANTS; v++) {
+            task[v][i].search = beside(&task[v][0], true);
+            job[jobs++] = &task[v][i];
+        }
+    if (rc == 0)
+        rc = do_jobs(f, job, jobs);
+    for (unsigned v = 0; v < ANSWER_VARIANTS && rc == 0; v++)
+        set_users(&f->a->users[v], task[v], seeds);
+    while (rc == 0 && task[ANSWER_THIS][at].value != f->a->users[ANSWER_THIS].value)
+        at++;
+    f->middle = task[ANSWER_THIS][at];
     return rc;
+}
+
+static struct task figures_of(enum answer_variant v, unsigned seed, uint64_t n, struct trial *t)
+{
+    return (struct task){.variant = v, .seed = seed, .figures = t, .search = {.start = n}};
 }
 
 /* The figures of all variants, and of the two loads around the edge of ANSWER_THIS, with the seed
@@ -367,47 +439,43 @@ static int find_figures(struct find *f)
 {
     const struct task *middle = &f->middle;
     struct answer *a = f->a;
-    struct trial held = {0}, failed = {0};
-    struct task job[ANSWER_VARIANTS + 2];
+    struct trial held = {0};
+    struct task task[ANSWER_VARIANTS + 2], *job[ANSWER_VARIANTS + 2];
     size_t jobs = ANSWER_VARIANTS;
     a->at = f->o->asked                   ? f->o->asked
             : a->users[ANSWER_THIS].value ? a->users[ANSWER_THIS].value
                                           : 1;
     for (int v = 0; v < ANSWER_VARIANTS; v++)
-        job[v] = (struct task){.variant = (enum answer_variant)v,
-                               .seed = middle->seed,
-                               .figures = &a->figures[v],
-                               .start = a->at};
+        task[v] = figures_of((enum answer_variant)v, middle->seed, a->at, &a->figures[v]);
     if (middle->failed)
-        job[jobs++] = (struct task){.variant = ANSWER_THIS,
-                                    .seed = middle->seed,
-                                    .figures = &failed,
-                                    .start = middle->failed};
+        task[jobs++] = figures_of(ANSWER_THIS, middle->seed, middle->failed, &a->beyond);
     if (middle->failed && middle->value && middle->value != a->at)
-        job[jobs++] = (struct task){
-            .variant = ANSWER_THIS, .seed = middle->seed, .figures = &held, .start = middle->value};
+        task[jobs++] = figures_of(ANSWER_THIS, middle->seed, middle->value, &held);
+    for (size_t i = 0; i < jobs; i++)
+        job[i] = &task[i];
     a->seed = middle->seed;
     const int rc = do_jobs(f, job, jobs);
-    if (rc == 0)
-        a->limit = limit_find(&f->o->engine.steps,
-                              !middle->value           ? NULL
-                              : middle->value == a->at ? &a->figures[ANSWER_THIS]
-                                                       : &held,
-                              middle->failed ? &failed : NULL);
+    if (rc == 0) {
+        const struct step_setup *steps = &f->o->engine.steps;
+        const struct trial *below = middle->value == a->at ? &a->figures[ANSWER_THIS] : &held;
+        const struct limit_load before = limit_load_of(steps, below);
+        const struct limit_load after = limit_load_of(steps, &a->beyond);
+        a->limit = limit_find(middle->value ? &before : NULL, middle->failed ? &after : NULL);
+    }
     trial_free(&held);
-    trial_free(&failed);
     return rc;
 }
 
 static int find_factors(struct find *f)
 {
     struct answer *a = f->a;
-    struct task job[] = {{.far = ANSWER_SLOWEST}, {.far = ANSWER_FASTEST}};
+    struct task slower = {.far = ANSWER_SLOWEST}, faster = {.far = ANSWER_FASTEST};
+    struct task *const job[] = {&slower, &faster};
     if (!f->o->asked && a->users[ANSWER_THIS].value <= a->users[ANSWER_NONE].value)
         return 0;
     const int rc = do_jobs(f, job, 2);
-    a->holds_low = job[0].factor;
-    a->holds_high = job[1].factor;
+    a->holds_low = slower.factor;
+    a->holds_high = faster.factor;
     return rc;
 }
 
@@ -435,7 +503,7 @@ int answer_tell_window(struct answer *a, const struct answer_opts *o, sim_sink s
     struct find f = {.o = o, .a = a};
     const struct trial *seen = &a->figures[ANSWER_THIS];
     struct trial t = {0};
-    const struct task task = {.variant = ANSWER_THIS, .seed = a->seed, .figures = &t};
+    const struct task task = figures_of(ANSWER_THIS, a->seed, a->at, &t);
     set_variants(&f);
     struct trial_opts again = trial_of(&f, &task, a->at);
     a->window.length_ns = o->window_ns;
@@ -465,6 +533,7 @@ void answer_free(struct answer *a)
     window_load_free(&a->load);
     for (int v = 0; v < ANSWER_VARIANTS; v++)
         trial_free(&a->figures[v]);
+    trial_free(&a->beyond);
     free(a->tried);
     *a = (struct answer){0};
 }

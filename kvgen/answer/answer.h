@@ -24,8 +24,10 @@ enum {
     ANSWER_SEEDS_MAX = 100,
     ANSWER_USERS_MAX = 1 << 17
 };
-#define ANSWER_SLOWEST 0.5
-#define ANSWER_FASTEST 2.0
+/* The first load that is tried. */
+#define ANSWER_FIRST_USERS 16
+#define ANSWER_SLOWEST     0.5
+#define ANSWER_FASTEST     2.0
 
 /* Everything stays the caller's. */
 struct answer_opts {
@@ -34,12 +36,14 @@ struct answer_opts {
     struct criterion criterion;
     uint64_t seed; /* the first of them */
     unsigned seeds, threads;
-    uint64_t asked;    /* a number of users; 0: none */
+    uint64_t first;    /* load that is tried first, such as ANSWER_FIRST_USERS */
+    uint64_t asked;    /* a load; 0: none */
     int64_t window_ns; /* least length of the warm part that figures come from */
     struct progress *progress;
 };
 
-/* Users that a variant holds: of the seeds the median, the least and the largest. */
+/* Users, or another load, that a variant holds: of the seeds the median, the least and the largest.
+ */
 struct answer_users {
     uint64_t value, low, high;
     bool most; /* at least one seed held ANSWER_USERS_MAX: there may be more */
@@ -52,6 +56,9 @@ struct answer_tried {
     unsigned held, of;          /* seeds */
     double goodput, requests_s; /* the mean of the seeds */
     int64_t first_token_p95_ns; /* likewise */
+    /* Of the first seed that did not hold, beside the largest load that it held; LIMIT_NONE: all
+     * held, or nothing is known. */
+    enum limit limit;
 };
 
 struct answer {
@@ -66,6 +73,7 @@ struct answer {
     double holds_low, holds_high;
     enum limit limit; /* what ends the users of ANSWER_THIS, with that seed */
     struct trial figures[ANSWER_VARIANTS];
+    struct trial beyond; /* the smallest load that ANSWER_THIS does not hold; n 0: it holds all */
     struct window_load load; /* of the drive, in the figures of ANSWER_THIS */
     struct answer_window {
         bool written;

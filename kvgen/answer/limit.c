@@ -1,33 +1,6 @@
 /* limit.c - compares means of requests, of the warm parts of two simulations. */
 #include "kvgen/answer/limit.h"
 
-/* Where a request's time goes, in this file. */
-enum part {
-    PART_GPU, /* waits for it, or is computed */
-    PART_FILES,
-    PART_LINK,
-    PART_MEMORY, /* preempted */
-    PARTS
-};
-
-/* Means of a request in ns. Waiting for files is part of its waiting or loading. */
-static void set_parts(double part[PARTS], const struct trial *t)
-{
-    const uint64_t n = t ? criterion_requests(&t->tally) : 0;
-    for (int i = 0; i < PARTS; i++)
-        part[i] = 0;
-    if (!n)
-        return;
-    const double files = hist_sum(t->files_ns) / (double)n;
-    const double loading = (double)t->time_ns[ENGINE_LOADING] / (double)n;
-    const double waiting = (double)t->time_ns[ENGINE_WAITING] / (double)n;
-    part[PART_FILES] = files > loading ? files - loading : 0;
-    part[PART_LINK] = loading;
-    part[PART_MEMORY] = (double)t->time_ns[ENGINE_PREEMPTED] / (double)n;
-    part[PART_GPU] = (double)(t->time_ns[ENGINE_PREFILL] + t->time_ns[ENGINE_DECODE]) / (double)n +
-                     waiting - (part[PART_FILES] < waiting ? part[PART_FILES] : waiting);
-}
-
 /* Time of the GPU for all tokens of prompts that were computed, in steps of the whole budget. */
 static double prefill_ns(const struct step_setup *s, const struct trial *t)
 {
@@ -36,40 +9,68 @@ static double prefill_ns(const struct step_setup *s, const struct trial *t)
            (double)t->origin[WARM_COMPUTED];
 }
 
-enum limit limit_find(const struct step_setup *steps, const struct trial *held,
-                      const struct trial *failed)
+/* Waiting for files is part of its waiting or loading. */
+struct limit_load limit_load_of(const struct step_setup *steps, const struct trial *t)
 {
-    double before[PARTS], after[PARTS];
-    int most = PART_GPU;
+    const uint64_t n = criterion_requests(&t->tally);
+    struct limit_load l = {.requests = n,
+                           .stuck = t->stuck,
+                           .refused = t->refused_admissions > n / 2,
+                           .too_long = t->too_long > n / 20,
+                           .writes = t->moved[1] > t->moved[0],
+                           .prefill = 2 * prefill_ns(steps, t) >= (double)t->busy_ns};
+    if (!n)
+        return l;
+    const double files = hist_sum(t->files_ns) / (double)n;
+    const double loading = (double)t->time_ns[ENGINE_LOADING] / (double)n;
+    const double waiting = (double)t->time_ns[ENGINE_WAITING] / (double)n;
+    const double computing =
+        (double)(t->time_ns[ENGINE_PREFILL] + t->time_ns[ENGINE_DECODE]) / (double)n;
+    l.part_ns[LIMIT_PART_FILES] = files > loading ? files - loading : 0;
+    l.part_ns[LIMIT_PART_LINK] = loading;
+    l.part_ns[LIMIT_PART_MEMORY] = (double)t->time_ns[ENGINE_PREEMPTED] / (double)n;
+    l.part_ns[LIMIT_PART_GPU] =
+        computing + waiting -
+        (l.part_ns[LIMIT_PART_FILES] < waiting ? l.part_ns[LIMIT_PART_FILES] : waiting);
+    return l;
+}
+
+enum limit limit_find(const struct limit_load *held, const struct limit_load *failed)
+{
+    static const struct limit_load nothing = {0};
+    const struct limit_load *before = held ? held : &nothing;
+    int most = LIMIT_PART_GPU;
     if (!failed)
         return LIMIT_NONE;
-    set_parts(before, held);
-    set_parts(after, failed);
-    for (int i = 1; i < PARTS; i++)
-        if (after[i] - before[i] > after[most] - before[most])
+    if (failed->stuck)
+        return LIMIT_HOST_MEMORY;
+    for (int i = 1; i < LIMIT_PARTS; i++)
+        if (failed->part_ns[i] - before->part_ns[i] > failed->part_ns[most] - before->part_ns[most])
             most = i;
-    const uint64_t n = criterion_requests(&failed->tally);
-    if (most == PART_FILES)
-        return failed->moved[1] > failed->moved[0] ? LIMIT_STORAGE_WRITES : LIMIT_STORAGE_READS;
-    if (most == PART_LINK)
-        return LIMIT_HOST_LINK;
-    if (most == PART_MEMORY || failed->refused_admissions > n / 2)
+    if (failed->too_long)
         return LIMIT_GPU_MEMORY;
-    return 2 * prefill_ns(steps, failed) >= (double)failed->busy_ns ? LIMIT_PREFILL : LIMIT_DECODE;
+    if (most == LIMIT_PART_FILES)
+        return failed->writes ? LIMIT_STORAGE_WRITES : LIMIT_STORAGE_READS;
+    if (most == LIMIT_PART_LINK)
+        return LIMIT_HOST_LINK;
+    if (most == LIMIT_PART_MEMORY || failed->refused)
+        return LIMIT_GPU_MEMORY;
+    return failed->prefill ? LIMIT_PREFILL : LIMIT_DECODE;
 }
 
 const char *limit_name(enum limit l)
 {
-    static const char *const names[] = {"none",          "prefill",        "decode",   "gpu_memory",
-                                        "storage_reads", "storage_writes", "host_link"};
+    static const char *const names[] = {"none",           "prefill",     "decode",
+                                        "gpu_memory",     "host_memory", "storage_reads",
+                                        "storage_writes", "host_link"};
     return names[l];
 }
 
 const char *limit_text(enum limit l)
 {
-    static const char *const texts[] = {
-        "nothing that was tried",          "prefill on the GPU",   "decoding on the GPU",
-        "memory of the GPU for the cache", "reads from the drive", "writes to the drive",
-        "the link between host and GPU"};
+    static const char *const texts[] = {"nothing that was tried", "prefill on the GPU",
+                                        "decoding on the GPU",    "the GPU's memory",
+                                        "the host's memory",      "reads from the drive",
+                                        "writes to the drive",    "link of host and GPU"};
     return texts[l];
 }

@@ -1,7 +1,10 @@
 /* limit.h - what ends the number of users: the part of a request's time that grows most from the
- * largest load that holds to the smallest that does not. */
+ * largest load that holds to the smallest that does not. Plain values, no threads. */
 #ifndef KVGEN_ANSWER_LIMIT_H
 #define KVGEN_ANSWER_LIMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "kvgen/answer/trial.h"
 
@@ -10,17 +13,38 @@ enum limit {
     LIMIT_PREFILL,
     LIMIT_DECODE,
     LIMIT_GPU_MEMORY,
+    LIMIT_HOST_MEMORY,
     LIMIT_STORAGE_READS,
     LIMIT_STORAGE_WRITES,
     LIMIT_HOST_LINK
 };
 
-/* held: NULL: no load holds, and what takes longest counts. failed: NULL: all hold. Both run whole.
- * Where waiting grows, requests wait for memory if every second one was refused once, else for the
- * GPU: that computes prompts or answers, whichever takes more of its time. */
-enum limit limit_find(const struct step_setup *steps, const struct trial *held,
-                      const struct trial *failed);
+/* Where a request's time goes. */
+enum limit_part {
+    LIMIT_PART_GPU, /* waits for it, or is computed */
+    LIMIT_PART_FILES,
+    LIMIT_PART_LINK,
+    LIMIT_PART_MEMORY, /* preempted */
+    LIMIT_PARTS
+};
+
+/* What a simulation has of it. */
+struct limit_load {
+    uint64_t requests;
+    double part_ns[LIMIT_PARTS]; /* means of a request */
+    bool stuck;                  /* trial.h */
+    bool refused;                /* every second request was, once, for lack of memory, */
+    bool too_long;               /* or too many were for good */
+    bool writes;                 /* more bytes than reads */
+    bool prefill;                /* takes more of the GPU's time than decoding */
+};
+
+struct limit_load limit_load_of(const struct step_setup *steps, const struct trial *t);
+/* held: NULL: no load holds, and what takes longest counts. failed: NULL: all hold. Where waiting
+ * grows, requests wait for memory if every second one was refused once, else for the GPU: that
+ * computes prompts or answers, whichever takes more of its time. */
+enum limit limit_find(const struct limit_load *held, const struct limit_load *failed);
 const char *limit_name(enum limit l); /* as in JSON */
-const char *limit_text(enum limit l); /* for people */
+const char *limit_text(enum limit l); /* for people, 20 columns at most */
 
 #endif

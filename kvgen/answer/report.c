@@ -13,7 +13,8 @@ enum {
     DAY_S = 86400,
     HOUR_S = 3600,
     PPM_P50 = 500000,
-    PPM_P95 = 950000
+    PPM_P95 = 950000,
+    WHY = 200
 };
 
 static double seconds(int64_t ns)
@@ -37,6 +38,30 @@ static void put_limited(struct jsonout *j, const char *key, uint64_t n)
         jsonout_null(j, key);
     else
         jsonout_u64(j, key, n);
+}
+
+/* A load, in the unit of the answer. */
+static double in_unit(const struct answer_report *r, uint64_t n)
+{
+    return r->load_requests_s > 0 ? (double)n * r->load_requests_s : (double)n;
+}
+
+static void put_load(struct jsonout *j, const char *key, const struct answer_report *r, uint64_t n)
+{
+    if (r->load_requests_s > 0)
+        jsonout_f64(j, key, in_unit(r, n));
+    else
+        jsonout_u64(j, key, n);
+}
+
+/* "38 users", "1.25 requests/s". Returns buf. */
+static const char *load_text(char *buf, size_t n, const struct answer_report *r, uint64_t load)
+{
+    if (r->load_requests_s > 0)
+        snprintf(buf, n, "%.3g requests/s", in_unit(r, load));
+    else
+        snprintf(buf, n, "%llu user%s", (unsigned long long)load, units_plural(load));
+    return buf;
 }
 
 static void put_times(struct jsonout *j, const char *key, const struct hist *h)
@@ -79,7 +104,7 @@ static void put_settings(struct jsonout *j, const struct answer_report *r)
     jsonout_u64(j, "tensor_parallel", r->tensor_parallel);
     jsonout_text_value(j, "engine", r->engine);
     jsonout_text_value(j, "engine_version", r->engine_version);
-    jsonout_text_value(j, "population", r->population);
+    put_text(j, "population", r->population);
     jsonout_text_value(j, "source", r->source);
     put_limited(j, "gpu_mem_bytes", r->capacity[TRACE_GPU]);
     put_limited(j, "cpu_mem_bytes", r->capacity[TRACE_CPU]);
@@ -89,57 +114,99 @@ static void put_settings(struct jsonout *j, const struct answer_report *r)
     jsonout_f64(j, "tpot_s", seconds(c->token_ns));
     jsonout_f64(j, "goodput", c->goodput);
     jsonout_u64(j, "seeds", r->opts->seeds);
-    jsonout_text_value(j, "unit", "users");
+    jsonout_text_value(j, "unit", r->load_requests_s > 0 ? "requests_s" : "users");
     put_drive_facts(j, r);
     jsonout_end(j);
 }
 
 /* ---- users ---- */
 
-static void put_users(struct jsonout *j, const struct answer *a)
+static void put_users(struct jsonout *j, const struct answer_report *r)
 {
+    const struct answer *a = r->answer;
     jsonout_object(j, "users");
     for (int v = 0; v < ANSWER_VARIANTS; v++) {
         jsonout_object(j, answer_variant_name((enum answer_variant)v));
-        jsonout_u64(j, "value", a->users[v].value);
-        jsonout_u64(j, "low", a->users[v].low);
-        jsonout_u64(j, "high", a->users[v].high);
+        put_load(j, "value", r, a->users[v].value);
+        put_load(j, "low", r, a->users[v].low);
+        put_load(j, "high", r, a->users[v].high);
         jsonout_end(j);
     }
     jsonout_end(j);
 }
 
-static const char *verdict_text(const struct answer_report *r, char *why, size_t n)
+/* NULL: nothing was asked. kvstat says why. */
+static const char *verdict_text(const struct answer_report *r)
+{
+    static const char *const words[] = {
+        [ANSWER_PASS] = "PASS", [ANSWER_FAIL] = "FAIL", [ANSWER_UNDECIDED] = "INCONCLUSIVE"};
+    const uint64_t asked = r->opts->asked;
+    return asked ? words[answer_verdict_of(&r->answer->users[ANSWER_THIS], asked)] : NULL;
+}
+
+/* Bytes of the cache of a prompt, of all ranks. */
+static uint64_t prompt_bytes(const struct answer_report *r, uint64_t tokens)
+{
+    const struct engine_room *room = &r->opts->engine.room;
+    uint64_t bytes;
+    return room->block_bytes(room->model, tokens, &bytes) == 0 ? bytes * room->ranks : 0;
+}
+
+/* Why not even one user is held. */
+static void explain_nobody(char *why, size_t n, const struct answer_report *r)
+{
+    const struct trial *t = &r->answer->beyond;
+    const struct criterion *c = &r->opts->criterion;
+    const uint64_t bytes = prompt_bytes(r, t->longest_prompt);
+    const uint64_t host = r->capacity[TRACE_CPU];
+    const int64_t first_ns = hist_percentile(t->first_token_ns[TRACE_QOSES], PPM_P95);
+    const int64_t token_ns = hist_percentile(t->token_ns, PPM_P95);
+    char a[32], b[32];
+    if (r->answer->limit == LIMIT_HOST_MEMORY && host < bytes)
+        snprintf(why, n,
+                 "host memory of %s is less than one prompt takes (%llu tokens: %s), so what lies "
+                 "on the drive is never loaded",
+                 units_format_bytes(a, sizeof(a), (double)host),
+                 (unsigned long long)t->longest_prompt,
+                 units_format_bytes(b, sizeof(b), (double)bytes));
+    else if (r->answer->limit == LIMIT_HOST_MEMORY)
+        snprintf(why, n, "in host memory of %s requests push out what others wait for",
+                 units_format_bytes(a, sizeof(a), (double)host));
+    else if (t->too_long)
+        snprintf(why, n, "GPU memory of %s is less than one prompt takes (%llu tokens: %s)",
+                 units_format_bytes(a, sizeof(a), (double)r->capacity[TRACE_GPU]),
+                 (unsigned long long)t->longest_prompt,
+                 units_format_bytes(b, sizeof(b), (double)bytes));
+    else if (token_ns > c->token_ns)
+        snprintf(why, n, "on an idle engine a token takes %s (p95; limit %s)",
+                 units_format_duration(a, sizeof(a), (double)token_ns),
+                 units_format_duration(b, sizeof(b), (double)c->token_ns));
+    else
+        snprintf(why, n, "on an idle engine the first token takes %s (p95; limit %s)",
+                 units_format_duration(a, sizeof(a), (double)first_ns),
+                 units_format_duration(b, sizeof(b), (double)c->first_token_ns));
+}
+
+/* Why the number of users is none, or the most that is tried; "" for any other. */
+static const char *explain(char *why, size_t n, const struct answer_report *r)
 {
     const struct answer_users *u = &r->answer->users[ANSWER_THIS];
-    const uint64_t asked = r->opts->asked;
+    char load[40];
     *why = '\0';
-    if (!asked)
-        return NULL;
-    switch (answer_verdict_of(u, asked)) {
-    case ANSWER_PASS:
-        return "PASS";
-    case ANSWER_FAIL:
-        snprintf(why, n, "%llu users are more than the %llu that the best seed holds",
-                 (unsigned long long)asked, (unsigned long long)u->high);
-        return "FAIL";
-    case ANSWER_UNDECIDED:
-        break;
-    }
-    snprintf(why, n,
-             "%llu users lie between the %llu that all seeds hold and the %llu that one does: more "
-             "seeds (--seeds) would decide",
-             (unsigned long long)asked, (unsigned long long)u->low, (unsigned long long)u->high);
-    return "INCONCLUSIVE";
+    if (u->value == 0 && r->answer->beyond.n)
+        explain_nobody(why, n, r);
+    else if (u->value == ANSWER_USERS_MAX)
+        snprintf(why, n, "more than %s are not tried",
+                 load_text(load, sizeof(load), r, ANSWER_USERS_MAX));
+    return why;
 }
 
 static void put_verdict(struct jsonout *j, const struct answer_report *r)
 {
-    char why[200];
-    const char *verdict = verdict_text(r, why, sizeof(why));
-    jsonout_text_value(j, "verdict", verdict);
-    put_text(j, "why", why);
-    jsonout_u64(j, "at", r->answer->at);
+    char why[WHY];
+    jsonout_text_value(j, "verdict", verdict_text(r));
+    put_text(j, "why", explain(why, sizeof(why), r));
+    put_load(j, "at", r, r->answer->at);
 }
 
 static uint64_t prefill_tokens(const struct trial *t)
@@ -189,19 +256,21 @@ static void put_variants(struct jsonout *j, const struct answer_report *r)
     jsonout_end(j);
 }
 
-static void put_tried(struct jsonout *j, const struct answer *a)
+static void put_tried(struct jsonout *j, const struct answer_report *r)
 {
+    const struct answer *a = r->answer;
     jsonout_array(j, "tried");
     for (unsigned i = 0; i < a->tries; i++) {
         const struct answer_tried *t = &a->tried[i];
         jsonout_object(j, NULL);
         jsonout_text_value(j, "variant", answer_variant_name(t->variant));
-        jsonout_u64(j, "users", t->n);
+        put_load(j, "users", r, t->n);
         jsonout_u64(j, "held", t->held);
         jsonout_u64(j, "of", t->of);
         jsonout_f64(j, "goodput", t->goodput);
         jsonout_f64(j, "first_token_p95_s", seconds(t->first_token_p95_ns));
         jsonout_f64(j, "requests_s", t->requests_s);
+        put_text(j, "limit", t->limit == LIMIT_NONE ? NULL : limit_text(t->limit));
         jsonout_end(j);
     }
     jsonout_end(j);
@@ -288,14 +357,17 @@ static void put_origin(struct jsonout *j, const struct trial *t)
     jsonout_end(j);
 }
 
-static void put_limit(struct jsonout *j, const struct answer *a)
+static void put_limit(struct jsonout *j, const struct answer_report *r)
 {
+    const struct answer *a = r->answer;
     const uint64_t this = a->users[ANSWER_THIS].value, ideal = a->users[ANSWER_IDEAL].value;
     const uint64_t more = ideal > this ? ideal - this : 0;
-    char text[160];
-    if (more > 0)
-        snprintf(text, sizeof(text), "%s: a faster drive adds at most %llu user%s",
-                 limit_text(a->limit), (unsigned long long)more, units_plural(more));
+    char text[WHY + 80], why[WHY], load[40];
+    if (*explain(why, sizeof(why), r))
+        snprintf(text, sizeof(text), "%s: %s", limit_text(a->limit), why);
+    else if (more > 0)
+        snprintf(text, sizeof(text), "%s: a faster drive adds at most %s", limit_text(a->limit),
+                 load_text(load, sizeof(load), r, more));
     else
         snprintf(text, sizeof(text), "%s: a faster drive adds none", limit_text(a->limit));
     jsonout_object(j, "limit");
@@ -344,7 +416,11 @@ static void put_worth(struct jsonout *j, const struct answer_report *r)
     const struct trial *this = figures(r, ANSWER_THIS), *none = figures(r, ANSWER_NONE);
     const double gpu_day = saved_day(r, gpu_s(r, this), gpu_s(r, none));
     jsonout_object(j, "worth");
-    jsonout_i64(j, "users", (int64_t)u[ANSWER_THIS].value - (int64_t)u[ANSWER_NONE].value);
+    if (r->load_requests_s > 0)
+        jsonout_f64(j, "users",
+                    in_unit(r, u[ANSWER_THIS].value) - in_unit(r, u[ANSWER_NONE].value));
+    else
+        jsonout_i64(j, "users", (int64_t)u[ANSWER_THIS].value - (int64_t)u[ANSWER_NONE].value);
     jsonout_f64(j, "prefill_tokens_day",
                 saved_day(r, (double)prefill_tokens(this), (double)prefill_tokens(none)));
     jsonout_f64(j, "gpu_s_day", gpu_day);
@@ -389,16 +465,16 @@ int answer_save(const struct answer_report *r, const char *path, struct err *e)
     jsonout_u64(j, "answer", 1);
     put_settings(j, r);
     if (r->opts->asked)
-        jsonout_u64(j, "asked", r->opts->asked);
+        put_load(j, "asked", r, r->opts->asked);
     else
         jsonout_null(j, "asked");
-    put_users(j, r->answer);
+    put_users(j, r);
     put_verdict(j, r);
     put_variants(j, r);
-    put_tried(j, r->answer);
+    put_tried(j, r);
     put_drive(j, r);
     put_origin(j, figures(r, ANSWER_THIS));
-    put_limit(j, r->answer);
+    put_limit(j, r);
     put_holds_while(j, r->answer);
     put_wear(j, r);
     put_warm(j, figures(r, ANSWER_THIS));
@@ -413,21 +489,22 @@ void answer_print(FILE *f, const struct answer_report *r)
 {
     const struct answer_users *u = r->answer->users;
     const struct trial *t = figures(r, ANSWER_THIS);
-    char p95[32], without[32], why[200];
-    const char *verdict = verdict_text(r, why, sizeof(why));
+    char p95[32], without[32], why[WHY], a[40], b[40], c[40], d[40];
+    const char *verdict = verdict_text(r);
     if (verdict)
-        fprintf(f, "%-10s %llu users%s%s\n", verdict, (unsigned long long)r->opts->asked,
-                *why ? ": " : "", why);
-    fprintf(f, "users      with the drive %llu (%llu-%llu), without %llu, with an ideal one %llu\n",
-            (unsigned long long)u[ANSWER_THIS].value, (unsigned long long)u[ANSWER_THIS].low,
-            (unsigned long long)u[ANSWER_THIS].high, (unsigned long long)u[ANSWER_NONE].value,
-            (unsigned long long)u[ANSWER_IDEAL].value);
+        fprintf(f, "%-10s %s\n", verdict, load_text(a, sizeof(a), r, r->opts->asked));
+    fprintf(f, "held       with the drive %s (%.4g-%.4g), without %s, with an ideal one %s\n",
+            load_text(a, sizeof(a), r, u[ANSWER_THIS].value), in_unit(r, u[ANSWER_THIS].low),
+            in_unit(r, u[ANSWER_THIS].high), load_text(b, sizeof(b), r, u[ANSWER_NONE].value),
+            load_text(c, sizeof(c), r, u[ANSWER_IDEAL].value));
     fprintf(
-        f, "at %-7llu first token p95 %s with the drive, %s without\n",
-        (unsigned long long)r->answer->at,
+        f, "at %s: first token p95 %s with the drive, %s without\n",
+        load_text(d, sizeof(d), r, r->answer->at),
         units_format_duration(p95, sizeof(p95),
                               (double)hist_percentile(t->first_token_ns[TRACE_QOSES], PPM_P95)),
         units_format_duration(without, sizeof(without),
                               (double)hist_percentile(
                                   figures(r, ANSWER_NONE)->first_token_ns[TRACE_QOSES], PPM_P95)));
+    if (*explain(why, sizeof(why), r))
+        fprintf(f, "why        %s\n", why);
 }

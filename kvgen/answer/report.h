@@ -21,16 +21,17 @@ struct answer_report {
     bool measured; /* the GPU's rate is */
     uint64_t tensor_parallel;
     const char *engine, *engine_version, *on_full;
-    const char *population, *source;
-    uint64_t capacity[TRACE_TIERS]; /* UINT64_MAX: no limit */
-    const char *drive_text;         /* how the drive was described, if it is no file; else NULL */
-    double tbw;                     /* terabytes that the drive is rated for; 0: not told */
-    double gpu_price;               /* of an hour; 0: not told */
+    const char *population, *source; /* population: NULL: the source is an input */
+    double load_requests_s;          /* of a load of 1, where loads are rates; 0: they are users */
+    uint64_t capacity[TRACE_TIERS];  /* UINT64_MAX: no limit */
+    const char *drive_text;          /* how the drive was described, if it is no file; else NULL */
+    double tbw;                      /* terabytes that the drive is rated for; 0: not told */
+    double gpu_price;                /* of an hour; 0: not told */
 };
 
 /* Writes it to path ("-": standard output). 0 or negative errno with *e. */
 int answer_save(const struct answer_report *r, const char *path, struct err *e);
-/* Three lines of 80 columns. */
+/* A few lines, for people. */
 void answer_print(FILE *f, const struct answer_report *r);
 
 #endif

@@ -3,8 +3,6 @@
  * first one holds. */
 #include "kvgen/answer/search.h"
 
-#define RESOLUTION 50 /* 1 in so many */
-
 struct bounds {
     uint64_t held, failed; /* failed 0: none did */
 };
@@ -29,6 +27,8 @@ int search_largest(const struct search *s, search_try try, void *ctx, uint64_t *
     struct bounds b = {0};
     uint64_t n = s->start < s->most ? s->start : s->most, step = s->step_permille;
     int rc = try_load(&b, try, ctx, n);
+    if (rc == 0 && b.held && s->next > n && s->next <= s->most)
+        rc = try_load(&b, try, ctx, n = s->next);
     for (const bool up = b.held > 0; rc == 0 && (up ? !b.failed && n < s->most : !b.held && n > 1);
          step = step * step / 1000 < 2000 ? step * step / 1000 : 2000) {
         const uint64_t next = up ? scaled(n, step, 1000) : scaled(n, 1000, step);
@@ -37,7 +37,7 @@ int search_largest(const struct search *s, search_try try, void *ctx, uint64_t *
         rc = try_load(&b, try, ctx, n);
     }
     while (rc == 0 && b.held && b.failed && b.failed - b.held > 1 &&
-           b.failed - b.held > b.held / RESOLUTION)
+           b.failed - b.held > b.held / SEARCH_RESOLUTION)
         rc = try_load(&b, try, ctx, b.held + (b.failed - b.held) / 2);
     *value = b.held;
     *failed = b.failed;

@@ -62,6 +62,9 @@ static void count(struct running *r, const struct engine_done *d,
 {
     struct trial *t = r->t;
     criterion_count(&t->tally, d->qos, good);
+    t->too_long += d->too_long;
+    if (d->too_long)
+        return;
     for (int i = 0; i < WARM_ORIGINS; i++)
         t->origin[i] += origin[i];
     for (int i = 0; i < ENGINE_TIMES; i++)
@@ -83,7 +86,9 @@ static bool is_enough(const struct running *r)
     const struct trial *t = r->t;
     const bool decided = criterion_is_decided(r->o->criterion, &t->tally);
     if (!r->o->whole)
-        return decided;
+        return decided && (t->span_ns >= TRIAL_LEAST_NS ||
+                           criterion_requests(&t->tally) >= CRITERION_REQUESTS_MAX ||
+                           criterion_goodput(&t->tally) < r->o->criterion->goodput);
     return t->span_ns >= r->o->least_ns && criterion_requests(&t->tally) >= CRITERION_REQUESTS &&
            decided;
 }
@@ -117,7 +122,7 @@ static bool hear(void *ctx, const struct engine_done *d)
                                      [WARM_HOST] = d->found_tokens[TRACE_CPU],
                                      [WARM_STORAGE] = d->found_tokens[TRACE_STORAGE]};
     const uint64_t found = origin[WARM_GPU] + origin[WARM_HOST] + origin[WARM_STORAGE];
-    const bool good = criterion_is_good(r->o->criterion, &r->o->engine.steps, d);
+    const bool good = !d->too_long && criterion_is_good(r->o->criterion, &r->o->engine.steps, d);
     origin[WARM_COMPUTED] = d->prompt_tokens > found ? d->prompt_tokens - found : 0;
     r->heard = true;
     if (!r->is_warm && warm_add(&r->warm, d->now_ns, origin, good))
@@ -141,6 +146,7 @@ static void take_results(struct running *r)
     }
     t->busy_ns = st->busy_ns - r->busy_ns;
     t->refused_admissions = st->refused_admissions - r->refused_admissions;
+    t->longest_prompt = st->longest_prompt;
     t->stuck = st->stuck > 0 || r->thrashes;
     for (int i = 0; i < TRACE_TIERS; i++)
         t->peak_bytes[i] = engine_run_sim_stats(r->run)->rows.tier[i].peak_bytes;
@@ -171,7 +177,8 @@ int trial_run(struct trial *t, const struct trial_opts *o, struct err *e)
     struct engine_run_opts engine = o->engine;
     void *opened = NULL;
     *t = (struct trial){.n = o->n, .seed = o->seed};
-    warm_begin(&r.warm);
+    const uint64_t half = o->load->requests / 2;
+    warm_begin(&r.warm, half && half < WARM_REQUESTS_MAX ? half : WARM_REQUESTS_MAX);
     int rc = open_hists(t, e);
     if (rc == 0)
         rc = o->load->open(o->load->ctx, o->n, o->seed, &opened, &engine.source, e);

@@ -13,14 +13,20 @@
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
 
+/* A load that holds was counted for so long, if its requests come fast: for CRITERION_REQUESTS_MAX
+ * at most. */
+#define TRIAL_LEAST_NS INT64_C(120000000000)
+
 /* Where the requests of a load come from. */
 struct trial_load {
     /* A source of n users whose random numbers come from the seed: user i does the same whatever n
-     * is. *open is what close takes. 0 or negative errno with *e. Any thread. */
+     * is; or a trace that n makes faster. *open is what close takes. 0 or negative errno with *e.
+     * Any thread. */
     int (*open)(void *ctx, uint64_t n, uint64_t seed, void **open, struct source **source,
                 struct err *e);
     void (*close)(void *open);
     void *ctx;
+    uint64_t requests; /* that a source has; half of them may pass until it is warm. 0: no end */
 };
 
 struct trial_opts {
@@ -50,7 +56,9 @@ struct trial {
     uint64_t output_tokens;
     int64_t time_ns[ENGINE_TIMES], busy_ns;
     uint64_t refused_admissions;
-    uint64_t moved[2];                /* bytes read from files and written to them, of all ranks */
+    uint64_t too_long;       /* requests that the engine can never hold: not good, without times */
+    uint64_t longest_prompt; /* in tokens, of the whole run */
+    uint64_t moved[2];       /* bytes read from files and written to them, of all ranks */
     struct transfers_files files;     /* of all transfers, also of what a file had already */
     uint64_t peak_bytes[TRACE_TIERS]; /* most in a tier, of one rank; of the whole run */
 };

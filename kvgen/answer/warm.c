@@ -1,13 +1,20 @@
 /* warm.c - compares windows. A share is a ratio of sums over requests, so that its error is that of
- * a ratio (W. Cochran, Sampling Techniques, 3rd edition, section 6.4): a difference below one
- * standard error says nothing, and a longer window would only cost time. */
+ * a ratio (W. Cochran, Sampling Techniques, 3rd edition, section 6.4): a difference below two
+ * standard errors may be chance. */
 #include "kvgen/answer/warm.h"
 
 #include <math.h>
 
-void warm_begin(struct warm *w)
+/* End of a window. */
+static int64_t after(int64_t begin_ns)
 {
-    *w = (struct warm){.begin_ns = WARM_FIRST_NS, .end_ns = 2 * WARM_FIRST_NS};
+    const int64_t end_ns = begin_ns + begin_ns / 2;
+    return end_ns < WARM_HORIZON_NS ? end_ns : WARM_HORIZON_NS;
+}
+
+void warm_begin(struct warm *w, uint64_t most)
+{
+    *w = (struct warm){.begin_ns = WARM_FIRST_NS, .end_ns = after(WARM_FIRST_NS), .most = most};
 }
 
 double warm_share(const struct warm_window *w, enum warm_origin o)
@@ -30,7 +37,8 @@ static bool is_settled(const struct warm *w)
         return false;
     for (enum warm_origin o = 0; o < WARM_ORIGINS; o++) {
         const double change = fabs(warm_share(b, o) - warm_share(a, o));
-        if (change >= WARM_CHANGE && change * change > variance(a, o) + variance(b, o))
+        if (change >= WARM_CHANGE &&
+            change * change > WARM_ERRORS * WARM_ERRORS * (variance(a, o) + variance(b, o)))
             return false;
     }
     return true;
@@ -62,9 +70,9 @@ bool warm_add(struct warm *w, int64_t now_ns, const uint64_t tokens[WARM_ORIGINS
         w->before = w->now;
         w->now = (struct warm_window){0};
         w->begin_ns = w->end_ns;
-        w->end_ns = 2 * w->begin_ns < WARM_HORIZON_NS ? 2 * w->begin_ns : WARM_HORIZON_NS;
+        w->end_ns = after(w->begin_ns);
     }
-    if (++w->requests >= WARM_REQUESTS_MAX)
+    if (++w->requests >= w->most)
         return true;
     if (now_ns >= w->begin_ns)
         add(&w->now, tokens, good);

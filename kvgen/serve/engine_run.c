@@ -198,6 +198,20 @@ static bool fits(const struct engine_run *r, const struct engine_request *q)
            tokens <= cache->scheduler.max_tokens;
 }
 
+/* Tells who listens of a request that gets no answer; whether the run ends. */
+static bool tell_too_long(const struct engine_run *r, const struct engine_request *q)
+{
+    const struct engine_done d = {.now_ns = r->clock.now_ns,
+                                  .arrival_ns = q->held.r.arrival_ns,
+                                  .token_ns = -1,
+                                  .qos = q->held.r.qos,
+                                  .too_long = true,
+                                  .prompt_tokens = q->prompt.tokens,
+                                  .time_ns = q->time_ns,
+                                  .here = r->world.here};
+    return r->o.done(r->o.done_ctx, &d);
+}
+
 static void take_request(struct engine_run *r)
 {
     struct source *source = r->o.source;
@@ -209,6 +223,8 @@ static void take_request(struct engine_run *r)
         engine_world_fail(&r->world);
     if (source->ops->release)
         source->ops->release(source, &from);
+    if (q && q->prompt.tokens > r->own.longest_prompt)
+        r->own.longest_prompt = q->prompt.tokens;
     if (q && fits(r, q)) {
         r->own.prompt_tokens += q->prompt.tokens;
         link_request(r, q);
@@ -223,6 +239,8 @@ static void take_request(struct engine_run *r)
     r->stats.completed += q == NULL;
     r->stats.completed_by_qos[from.qos] += q == NULL;
     r->stats.served++;
+    if (q && r->o.done && tell_too_long(r, q))
+        r->world.enough = true;
     if (q)
         held_rows_leave(&q->held);
     from.blocks = NULL;

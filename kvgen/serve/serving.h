@@ -16,12 +16,14 @@
 #include "lib/base/hist.h"
 #include "lib/trace/trace.h"
 
-/* A request that got its last token. Times are in ns. */
+/* A request that got its last token, or is too long for the engine: then all times and what it
+ * found are 0. Times are in ns. */
 struct engine_done {
     int64_t now_ns, arrival_ns;
     int64_t first_token_ns; /* from its arrival */
     int64_t token_ns;       /* mean time between its tokens; -1: it had one only */
     enum trace_qos qos;
+    bool too_long;
     uint64_t prompt_tokens, output_tokens;
     /* At its first admission; what was brought up from files for it counts as found there. */
     uint64_t found_tokens[TRACE_TIERS];
@@ -55,7 +57,7 @@ struct engine_run_opts {
     uint64_t link_bytes_s;   /* between host and GPU, a direction, at peak; 0: takes no time */
     int64_t load_ns;         /* once for each load */
     const struct tier_model *files; /* speed of Tier-2, of which each engine has its own */
-    /* Hears of each request that got its last token; true ends the run, and
+    /* Hears of each request that got its last token, or is too long; true ends the run, and
      * the sink gets the rows so far. NULL: nobody does. */
     bool (*done)(void *ctx, const struct engine_done *d);
     void *done_ctx;
@@ -98,7 +100,8 @@ struct engine_run_stats {
     int64_t time_ns[ENGINE_TIMES]; /* of all requests completed; their sum is their time in all */
     struct hist *token_ns[TRACE_QOSES]; /* by class: mean time between tokens of each request */
     uint64_t held_rows;                 /* most rows held at one time; 0 without a sink */
-    uint64_t prompt_tokens;             /* of all prompts */
+    uint64_t prompt_tokens;             /* of all prompts that are not too long */
+    uint64_t longest_prompt;            /* in tokens, those that are too long included */
     uint64_t room_tokens;               /* that the blocks of one engine's GPUs hold */
     struct transfers_files files;
 };

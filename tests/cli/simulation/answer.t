@@ -3,7 +3,6 @@
 # no worse than the drive, and the drive no worse than none; a tier without a limit is that ideal one. A number asked about
 # passes up to the interval and fails above it, in another process, too. Threads change nothing. The window that is written
 # can be replayed. A bug looked like an answer that depended on the number asked about, or on which thread was first.
-# builds: plain (test_answer.c and cache_vllm.t run its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
@@ -12,7 +11,7 @@ answer() {
     file=$1
     shift
     "$BIN/kvgen" --answer "$file" --model llama3.1-8b --population mlperf --input-len 64 --output-len 4 \
-        --cache vllm:block_size=64 --gpu-profile h100:eta=0.01,eta_a=0.01,b=0.05 --gpu-mem 1.5GiB --cpu-mem 1GiB \
+        --cache vllm:block_size=64 --gpu-profile h100:eta=0.01,eta_a=0.01,b=0.05 --gpu-mem 1.5GiB --cpu-mem 512MiB \
         --storage-capacity 100GiB --ttft 3s --tpot 1s --answer-window 2s "$@" 2>"$TMP/err"
 }
 drive='--tier-model 2=read:7GB/s,write:5GB/s,lat:80us'
@@ -32,7 +31,7 @@ the drive | .settings.drive.text | read:7GB/s,write:5GB/s,lat:80us
 nothing was asked | .asked, .verdict, .why | null null null
 each interval has its value | [.users[] | .low <= .value and .value <= .high] | all | true
 an ideal drive is no worse, none no better | .users | .ideal.high >= .this.low and .this.high >= .none.low | true
-here it gives something | .users.this.low > .users.none.high | true
+here it gives something | .users.this.value > .users.none.high | true
 its number held with its seeds | .users.this as $u | [.tried[] | select(.variant == "this" and .users <= $u.low) | .held == .of] | all | true
 a number above failed | .users.this as $u | [.tried[] | select(.variant == "this" and .users > $u.high) | .held] | add | 0
 figures at that number | .at == .users.this.value | true
@@ -63,7 +62,7 @@ ok 'the price of a day' [ "$(json "$TMP/low.json" '.worth | .money_day / .gpu_s_
 is 'with the users found alike' "$(json "$TMP/low.json" '.users, .tried | tojson')" "$(json "$TMP/a.json" '.users, .tried | tojson')"
 answered 'above the high end' high.json "--seeds 3 --users $((high + 1)) $drive"
 is 'fails' "$(json "$TMP/high.json" '.verdict, .asked, .at')" "FAIL $((high + 1)) $((high + 1))"
-like 'and says why' "$(json "$TMP/high.json" .why)" "^$((high + 1)) users are more than the $high that the best seed holds\$"
+is 'kvstat says why' "$(json "$TMP/high.json" .why)" null
 ok 'a slower GPU fails, too' [ "$(json "$TMP/high.json" .holds_while.prefill.low)" = 0.5 ]
 ok 'an answer' answer "$TMP/b.json" -o none --seeds 2 --threads 2 --tier-model 2=lat:0
 is 'a tier without a limit is the ideal one' "$(json "$TMP/b.json" '.users.this | tojson')" "$(json "$TMP/b.json" '.users.ideal | tojson')"
@@ -73,6 +72,64 @@ is 'rows of Tier-2 only' "$("$BIN/kvgen" --input "$TMP/window.csv.zst" --no-note
 exits 'the window is replayed' 0 "$BIN/kvreplay" --timing asap --tier-engine 2=sim:bw=1GB/s -o "$TMP/result.csv.zst" \
     --summary "$TMP/replay.json" "$TMP/window.csv.zst"
 is 'all rows of it' "$(json "$TMP/replay.json" '.rows.ok')" "$(json "$TMP/a.json" .window.rows)"
+
+# What ended a number that was tried, by the first seed that did not hold it.
+json_like "$TMP/a.json" <<'END'
+no number without an end | [.tried[] | select(.held == .of) | .limit] | unique | tojson | [[]null[]]
+most have one | [.tried[] | select(.held < .of) | .limit] | map(select(. != null)) | length > 0 | true
+END
+
+# Why nobody is held: for people and in the file.
+about_nobody() {
+    # shellcheck disable=SC2086 # words
+    "$BIN/kvgen" --answer "$TMP/nobody.json" --model llama3.1-8b --cache vllm:block_size=64 --seeds 1 -o none \
+        --storage-capacity 100GiB $drive "$@" 2>"$TMP/err"
+}
+nobody() {
+    what=$1 kind=$2 why=$3
+    shift 3
+    ok "$what: an answer" about_nobody "$@"
+    is "$what: nobody is held" "$(json "$TMP/nobody.json" '.users.this.value, .limit.kind')" "0 $kind"
+    like "$what: why" "$(json "$TMP/nobody.json" .why)" "^$why\$"
+    like "$what: it is what ends it" "$(json "$TMP/nobody.json" .limit.text)" ": $why\$"
+    like "$what: for people" "$(cat "$TMP/err")" "why +$why\$"
+}
+nobody 'host memory below a prompt' host_memory \
+    'host memory of 2.00 GiB is less than one prompt takes \([0-9]+ tokens: [0-9.]+ [GM]iB\), so what lies on the drive is never loaded' \
+    --population documents --cpu-mem 2GiB --gpu-mem 20GiB
+nobody 'GPU memory below a prompt' gpu_memory \
+    'GPU memory of 1.00 GiB is less than one prompt takes \([0-9]+ tokens: [0-9.]+ [GM]iB\)' --cpu-mem 20GiB --gpu-mem 1GiB
+nobody 'a target that an idle engine misses' decode 'on an idle engine a token takes [0-9.]+ ms \(p95; limit 1.00 ms\)' \
+    --cpu-mem 20GiB --gpu-mem 20GiB --tpot 1ms
+
+# A trace is asked at one speed after the other.
+awk 'BEGIN {
+    for (i = 0; i < 400; i++)
+        printf "{\"timestamp\": %d, \"input_length\": 1536, \"output_length\": 4, \"hash_ids\": [%d, %d, %d]}\n", i * 1000, 3 * (i % 60),
+            3 * (i % 60) + 1, 3 * (i % 60) + 2
+}' >"$TMP/trace.jsonl"
+trace() {
+    file=$1
+    shift
+    # shellcheck disable=SC2086 # words
+    "$BIN/kvgen" --answer "$file" --model llama3.1-8b --input "$TMP/trace.jsonl" --cache vllm:block_size=64 \
+        --gpu-profile h100:eta=0.05,eta_a=0.05 --gpu-mem 1.5GiB --cpu-mem 1GiB --storage-capacity 100GiB $drive "$@" 2>"$TMP/err"
+}
+ok 'an answer about a trace' trace "$TMP/t.json" -o "$TMP/window2.csv.zst" --answer-window 5s
+json_like "$TMP/t.json" <<'END'
+in requests a second | .settings | .unit, .seeds, .population | requests_s 1 null
+of that trace | .settings.source | .*/trace[.]jsonl
+a drive holds more | .users | .this.value > .none.value | true
+what was tried is rates, too | .users.this.value as $v | [.tried[].users] | contains([$v]) | true
+at that rate | .at == .users.this.value | true
+END
+ok 'about a speed' trace "$TMP/t2.json" -o none --speed "$(json "$TMP/t.json" '.users.this.value * 2')"
+is 'twice as fast as it holds' "$(json "$TMP/t2.json" '.verdict')" FAIL
+is 'and the same rates' "$(json "$TMP/t2.json" '.users | tojson')" "$(json "$TMP/t.json" '.users | tojson')"
+head -n 100 "$TMP/trace.jsonl" >"$TMP/short.jsonl"
+mv "$TMP/short.jsonl" "$TMP/trace.jsonl"
+exits 'a short trace' 2 trace "$TMP/t3.json" -o none
+like 'how short' "$(cat "$TMP/err")" '^kvgen: .*/trace.jsonl: 100 requests in 99 s: --answer needs at least 200'
 
 # What does not apply.
 refused() {

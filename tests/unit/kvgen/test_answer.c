@@ -105,40 +105,46 @@ static bool pass(struct warm *w, unsigned from_s, unsigned to_s, uint64_t storag
     return false;
 }
 
+/* Windows begin at 203, 304, 456, 684 s, to the next second. */
 static void test_warm_when_two_windows_agree(void **state)
 {
     (void)state;
     struct warm w;
-    warm_begin(&w);
-    assert_false(pass(&w, 0, 240, 100, true)); /* 60 requests in the first window: too few */
-    assert_false(pass(&w, 240, 480, 500, true));
-    assert_false(pass(&w, 480, 960, 509, true)); /* 0.9 points more */
-    assert_true(pass(&w, 960, 961, 509, true));
+    warm_begin(&w, WARM_REQUESTS_MAX);
+    assert_false(pass(&w, 0, 203, 100, true)); /* 67 requests in the window before: too few */
+    assert_false(pass(&w, 203, 304, 500, true));
+    assert_false(pass(&w, 304, 456, 509, true)); /* 0.9 points more */
+    assert_true(pass(&w, 456, 457, 509, true));
     assert_true(w.settled);
-    warm_begin(&w);
-    assert_false(pass(&w, 0, 240, 100, true));
-    assert_false(pass(&w, 240, 480, 500, true));
-    assert_false(pass(&w, 480, 960, 511, true)); /* 1.1 points, and no error at all */
-    assert_false(pass(&w, 960, 1920, 511, true));
-    assert_true(pass(&w, 1920, 1921, 511, true));
-    assert_int_equal(w.begin_ns, 960 * S);
+    warm_begin(&w, WARM_REQUESTS_MAX);
+    assert_false(pass(&w, 0, 203, 100, true));
+    assert_false(pass(&w, 203, 304, 500, true));
+    assert_false(pass(&w, 304, 456, 511, true)); /* 1.1 points, and no error at all */
+    assert_false(pass(&w, 456, 684, 511, true));
+    assert_true(pass(&w, 684, 685, 511, true));
+    assert_int_equal(w.begin_ns, 455625 * MS);
 }
 
 static void test_what_varies_is_not_compared_to_a_point(void **state)
 {
     (void)state;
-    struct warm w;
-    warm_begin(&w);
-    /* Every fifth request finds everything, and in the second window three more of 240. */
-    for (unsigned s = 0; s < 480; s++) {
-        const bool hit = s % 5 == 0 || s == 301 || s == 302 || s == 303;
-        const uint64_t of[WARM_ORIGINS] = {
-            [WARM_STORAGE] = hit ? 1000 : 0, [WARM_COMPUTED] = hit ? 0 : 1000};
-        assert_false(warm_add(&w, (int64_t)s * S, of, true));
+    /* Every fifth request finds everything, and in the second window 8 or 20 more of 152: of a
+     * standard error of 5 points, one and a half, and more than two. */
+    for (unsigned more = 8; more <= 20; more += 12) {
+        struct warm w;
+        warm_begin(&w, WARM_REQUESTS_MAX);
+        for (unsigned s = 0, added = 0; s < 456; s++) {
+            const bool adds = s >= 304 && s % 5 == 1 && added < more;
+            const bool hit = s % 5 == 0 || adds;
+            const uint64_t of[WARM_ORIGINS] = {
+                [WARM_STORAGE] = hit ? 1000 : 0, [WARM_COMPUTED] = hit ? 0 : 1000};
+            added += adds;
+            assert_false(warm_add(&w, (int64_t)s * S, of, true));
+        }
+        const uint64_t of[WARM_ORIGINS] = {0};
+        assert_true(warm_add(&w, 456 * S, of, true) == (more == 8));
+        assert_true(w.settled == (more == 8));
     }
-    const uint64_t of[WARM_ORIGINS] = {0};
-    assert_true(warm_add(&w, 480 * S, of, true));
-    assert_true(w.settled);
 }
 
 static void test_the_horizon_and_the_hopeless(void **state)
@@ -146,24 +152,24 @@ static void test_the_horizon_and_the_hopeless(void **state)
     (void)state;
     struct warm w;
     uint64_t of[WARM_ORIGINS] = {[WARM_GPU] = 1};
-    warm_begin(&w);
+    warm_begin(&w, WARM_REQUESTS_MAX);
     assert_false(warm_add(&w, 100 * S, of, true));
     assert_true(warm_add(&w, WARM_HORIZON_NS, of, true));
     assert_false(w.settled);
-    warm_begin(&w);
+    warm_begin(&w, WARM_REQUESTS_MAX);
     for (unsigned i = 0; i + 1 < WARM_REQUESTS_MAX; i++)
         assert_false(warm_add(&w, 0, of, true));
     assert_true(warm_add(&w, 0, of, true));
     assert_false(w.settled);
 
-    warm_begin(&w);
-    for (unsigned s = 0; s < 359; s++) {
-        of[WARM_GPU] = s < 240 ? 1000 : 0;
-        of[WARM_HOST] = s < 240 ? 0 : 1000;
+    warm_begin(&w, WARM_REQUESTS_MAX);
+    for (unsigned s = 0; s < 404; s++) {
+        of[WARM_GPU] = s < 304 ? 1000 : 0;
+        of[WARM_HOST] = s < 304 ? 0 : 1000;
         assert_false(warm_add(&w, (int64_t)s * S, of, false));
         assert_false(warm_is_hopeless(&w));
     }
-    for (unsigned s = 359; s < 480; s++)
+    for (unsigned s = 404; s < 456; s++)
         assert_false(warm_add(&w, (int64_t)s * S, of, false));
     assert_true(w.before.requests >= WARM_REQUESTS && warm_is_hopeless(&w));
 }
@@ -216,35 +222,75 @@ static bool second_is_enough(void *ctx, const struct engine_done *d)
     return requests_done == 2;
 }
 
+static struct engine_choice cache;
+static const struct workload no_workload;
+static const struct tier_model no_files;
+static const struct step_setup slow_steps = {.model = {.parameters = 1},
+                                             .gpu = {.ops_s = 1000000,
+                                                     .bytes_s = 1000000,
+                                                     .tp = 1,
+                                                     .eta_ppm = STEP_TIME_PPM,
+                                                     .eta_a_ppm = STEP_TIME_PPM,
+                                                     .b_ppm = STEP_TIME_PPM,
+                                                     .async = true}}; /* as the cache has it */
+
+static struct engine_run_opts engine_of(struct three *three, uint64_t gpu_bytes)
+{
+    struct err e = {0};
+    assert_int_equal(engine_choice_parse(&cache, "vllm", &e), 0);
+    return (struct engine_run_opts){
+        .source = &three->base,
+        .workload = &no_workload,
+        .cache = &cache,
+        .room = {.capacity = {gpu_bytes}, .ranks = 1, .block_bytes = block_bytes},
+        .steps = slow_steps,
+        .files = &no_files};
+}
+
 static void test_who_has_heard_enough_gets_the_rows_so_far(void **state)
 {
     (void)state;
     static const struct source_ops ops = {.peek = three_peek, .take = three_take};
-    const struct workload w = {0};
-    const struct tier_model none = {0};
     struct three three = {.base = {&ops}};
-    struct engine_choice cache;
     struct err e = {0};
     struct engine_run *r;
-    assert_int_equal(engine_choice_parse(&cache, "vllm", &e), 0);
-    const struct engine_run_opts o = {
-        .source = &three.base,
-        .workload = &w,
-        .cache = &cache,
-        .room = {.capacity = {16384}, .ranks = 1, .block_bytes = block_bytes},
-        .steps = {.model = {.parameters = 1},
-                  .gpu = {.ops_s = 1000000,
-                          .bytes_s = 1000000,
-                          .tp = 1,
-                          .eta_ppm = STEP_TIME_PPM,
-                          .eta_a_ppm = STEP_TIME_PPM,
-                          .b_ppm = STEP_TIME_PPM}},
-        .files = &none,
-        .done = second_is_enough};
+    struct engine_run_opts o = engine_of(&three, 16384);
+    o.done = second_is_enough;
     assert_int_equal(engine_run_create(&r, &o, count_rows, NULL, &e), 0);
     assert_int_equal(engine_run(r, &e), 0);
     assert_int_equal(requests_done, 2);
     assert_int_equal(generate_rows, 6); /* those of the third end with the run */
+    engine_run_free(r);
+}
+
+/* ---- requests that are too long ---- */
+
+static unsigned refused;
+
+static bool note_done(void *ctx, const struct engine_done *d)
+{
+    (void)ctx;
+    refused += d->too_long;
+    if (d->too_long)
+        assert_true(d->first_token_ns == 0 && d->token_ns == -1 && d->prompt_tokens == 100);
+    return false;
+}
+
+static const struct source_ops noted_ops = {.peek = three_peek, .take = three_take};
+
+static void test_a_request_that_is_too_long_is_told(void **state)
+{
+    (void)state;
+    struct three three = {.base = {&noted_ops}};
+    struct err e = {0};
+    struct engine_run *r;
+    struct engine_run_opts o = engine_of(&three, 96); /* 100 tokens and the answer do not fit */
+    refused = 0;
+    o.done = note_done;
+    assert_int_equal(engine_run_create(&r, &o, NULL, NULL, &e), 0);
+    assert_int_equal(engine_run(r, &e), 0);
+    assert_int_equal(refused, 3);
+    assert_int_equal(engine_run_stats(r)->longest_prompt, 100);
     engine_run_free(r);
 }
 
@@ -277,7 +323,7 @@ static void test_a_search_finds_the_edge(void **state)
         for (unsigned start = 1; start <= 4096; start *= 4)
             for (uint32_t step = 1040; step <= 2000; step += 960) {
                 struct planted p = {.holds = holds};
-                const struct search s = {start, 100000, step};
+                const struct search s = {.start = start, .most = 100000, .step_permille = step};
                 uint64_t value, failed;
                 assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
                 assert_true(value < holds && failed >= holds);
@@ -286,13 +332,36 @@ static void test_a_search_finds_the_edge(void **state)
             }
 }
 
+/* Begun at the two loads around the edge, a search takes two tries. */
+static void test_a_search_around_what_is_known(void **state)
+{
+    (void)state;
+    struct planted p = {.holds = 101};
+    struct search s = {.start = 100, .next = 102, .most = 100000, .step_permille = 1040};
+    uint64_t value, failed;
+    assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
+    assert_int_equal(value, 100);
+    assert_int_equal(failed, 102);
+    assert_int_equal(p.tries, 2);
+    for (uint64_t holds = 1; holds < 400; holds++) {
+        p = (struct planted){.holds = holds};
+        assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
+        assert_true(value < holds && failed >= holds);
+        assert_true(failed - value == 1 || failed - value <= value / 50);
+    }
+    s.next = 100; /* none */
+    p = (struct planted){.holds = 101};
+    assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
+    assert_true(value == 100 && failed <= 102);
+}
+
 static void test_a_search_where_more_may_hold_again(void **state)
 {
     (void)state;
     for (uint64_t from = 1; from < 300; from++)
         for (uint64_t width = 0; width < 60; width += 7) {
             struct planted p = {.holds = 300, .gap = {from, from + width}};
-            const struct search s = {16, 100000, 2000};
+            const struct search s = {.start = 16, .most = 100000, .step_permille = 2000};
             uint64_t value, failed;
             assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
             assert_true(failed == p.least_failed && value < failed);
@@ -304,7 +373,7 @@ static void test_the_ends_of_a_search(void **state)
 {
     (void)state;
     struct planted p = {.holds = 1};
-    struct search s = {16, 100000, 2000};
+    struct search s = {.start = 16, .most = 100000, .step_permille = 2000};
     uint64_t value, failed;
     assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
     assert_int_equal(value, 0);
@@ -341,6 +410,14 @@ static struct trial spent(int64_t files_ns)
     return t;
 }
 
+static enum limit end_of(const struct step_setup *steps, const struct trial *held,
+                         const struct trial *failed)
+{
+    const struct limit_load before = limit_load_of(steps, held);
+    const struct limit_load after = failed ? limit_load_of(steps, failed) : before;
+    return limit_find(&before, failed ? &after : NULL);
+}
+
 static void test_what_grows_is_the_limit(void **state)
 {
     (void)state;
@@ -353,23 +430,27 @@ static void test_what_grows_is_the_limit(void **state)
                                              .b_ppm = STEP_TIME_PPM},
                                      .step_tokens = 1000};
     struct trial held = spent(S), failed = spent(3 * S);
-    assert_int_equal(limit_find(&steps, &held, NULL), LIMIT_NONE);
+    assert_int_equal(end_of(&steps, &held, NULL), LIMIT_NONE);
     failed.moved[0] = 2;
     failed.moved[1] = 1;
-    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_STORAGE_READS);
+    assert_int_equal(end_of(&steps, &held, &failed), LIMIT_STORAGE_READS);
     failed.moved[1] = 3;
-    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_STORAGE_WRITES);
+    assert_int_equal(end_of(&steps, &held, &failed), LIMIT_STORAGE_WRITES);
     failed.time_ns[ENGINE_DECODE] += 900 * S; /* the files' second is less */
-    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_DECODE);
+    assert_int_equal(end_of(&steps, &held, &failed), LIMIT_DECODE);
     failed.origin[WARM_COMPUTED] = 200000; /* 1 ms each, of 400 s */
-    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_PREFILL);
+    assert_int_equal(end_of(&steps, &held, &failed), LIMIT_PREFILL);
     failed.refused_admissions = 201;
-    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_GPU_MEMORY);
+    assert_int_equal(end_of(&steps, &held, &failed), LIMIT_GPU_MEMORY);
     failed.refused_admissions = 0;
     failed.time_ns[ENGINE_PREEMPTED] = 1000 * S;
-    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_GPU_MEMORY);
+    assert_int_equal(end_of(&steps, &held, &failed), LIMIT_GPU_MEMORY);
     failed.time_ns[ENGINE_LOADING] = 2000 * S;
-    assert_int_equal(limit_find(&steps, &held, &failed), LIMIT_HOST_LINK);
+    assert_int_equal(end_of(&steps, &held, &failed), LIMIT_HOST_LINK);
+    failed.too_long = 21; /* of 400 */
+    assert_int_equal(end_of(&steps, &held, &failed), LIMIT_GPU_MEMORY);
+    failed.stuck = true;
+    assert_int_equal(end_of(&steps, &held, &failed), LIMIT_HOST_MEMORY);
     trial_free(&held);
     trial_free(&failed);
 }
@@ -499,8 +580,10 @@ int main(void)
         cmocka_unit_test(test_what_varies_is_not_compared_to_a_point),
         cmocka_unit_test(test_the_horizon_and_the_hopeless),
         cmocka_unit_test(test_who_has_heard_enough_gets_the_rows_so_far),
+        cmocka_unit_test(test_a_request_that_is_too_long_is_told),
         cmocka_unit_test(test_a_line_grows_by_its_means),
         cmocka_unit_test(test_a_search_finds_the_edge),
+        cmocka_unit_test(test_a_search_around_what_is_known),
         cmocka_unit_test(test_a_search_where_more_may_hold_again),
         cmocka_unit_test(test_the_ends_of_a_search),
         cmocka_unit_test(test_a_verdict_is_about_the_seeds),
