@@ -113,11 +113,16 @@ for n in 2 1; do
 done
 judge "$out/1" $confirmed_1
 judge "$out/2" $confirmed_2
-# Beside a model, or a drive that nothing reaches, the other one is by its model, too.
 set -- kvstat --answer "$out/1/sim.json" --view compare
-if [ $confirmed_1$confirmed_2 = yesyes ]; then
-    for n in 1 2; do set -- "$@" --confirm "$out/$n/drive.result.csv.zst" --confirm-model "$out/$n/model.result.csv.zst"; done
-fi
+for n in 1 2; do
+    confirmed=$confirmed_1
+    if [ $n = 2 ]; then confirmed=$confirmed_2; fi
+    if [ $confirmed = yes ]; then
+        set -- "$@" --confirm "$out/$n/drive.result.csv.zst" --confirm-model "$out/$n/model.result.csv.zst"
+    else
+        set -- "$@" --confirm none --confirm-model none
+    fi
+done
 if [ "$json" = yes ]; then set -- "$@" --json; fi
 set -- "$@" "$out/2/sim.json"
 if typed "$@"; then exit 0; fi

@@ -27,7 +27,8 @@ while [ $# -gt 0 ]; do
     esac
     shift "$words"
 done
-where=$(CDPATH='' cd -- "$where" && pwd && echo .) || exit 1
+readable "$where"
+where=$(CDPATH='' cd -- "$where" 2>/dev/null && pwd && echo .) || die 2 "$readable: not a folder that can be entered"
 where=${where%"$newline."}
 cd "$examples/.."
 out=$where/kvtrace-quickstart

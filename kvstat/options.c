@@ -244,7 +244,8 @@ static const struct opt table[] = {
      .arg = "RESULT",
      .marks = OPTIONS_ANSWER_ONLY,
      .help = "Result of the answer's window on the drive, held against that of "
-             "--confirm-model. With --view compare: once for each answer, in their order."},
+             "--confirm-model. With --view compare: once for each answer, in their order; none: "
+             "it was not run."},
     {.name = "confirm-model",
      .type = OPT_LIST,
      .offset = AT(confirm_model),
@@ -451,6 +452,11 @@ out:
 
 /* ---- all together ---- */
 
+bool options_confirms(const struct options *o, size_t i)
+{
+    return i < o->confirm.count && strcmp(o->confirm.item[i], "none") != 0;
+}
+
 /* --reuse reads its file twice. */
 static int check_reuse(const char *const *files, size_t n, struct err *e)
 {
@@ -480,6 +486,11 @@ static int check_answer(const struct options *o, size_t n, struct err *e)
         return refuse(e, "--confirm",
                       "and --confirm-model go together: a result on the drive, and one on its "
                       "model");
+    for (size_t i = 0; i < o->confirm.count; i++)
+        if (options_confirms(o, i) != (strcmp(o->confirm_model.item[i], "none") != 0))
+            return refuse(e, "--confirm",
+                          "none, and --confirm-model, too: what did not run on the drive is held "
+                          "against nothing");
     if (o->confirm.count > answers)
         return err_set(e, -EINVAL, ERR_INPUT, "--confirm", "is given %zu times for %zu answer%s",
                        o->confirm.count, answers, answers == 1 ? "" : "s");

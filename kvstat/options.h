@@ -47,6 +47,8 @@ struct opt_parser *options_open(struct options *o);
  * threads is at least 1. */
 int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv, struct err *e);
 
+/* Whether answer i was confirmed: --confirm is there for it, and not none. */
+bool options_confirms(const struct options *o, size_t i);
 /* Returns whether the report or another output will be written to path. */
 bool options_is_output(const struct options *o, const char *path);
 /* FILE.csv for FILE.xlsx: a build without libxlsxwriter writes CSV, which must not be called .xlsx.

@@ -68,7 +68,7 @@ static int read_pair(struct reporter *r, struct pair *p, const char *second, str
     p->count = second ? 2 : 1;
     for (size_t i = 0; i < p->count && rc == 0; i++) {
         rc = answer_read(&p->answer[i], file[i], e);
-        if (rc == 0 && i < o->confirm.count)
+        if (rc == 0 && options_confirms(o, i))
             rc = confirm_answer(r, p, i, e);
         if (rc == 0)
             conclude(&p->conclusion[i], p->answer[i], p->confirm[i]);

@@ -75,7 +75,9 @@ static void explain_search(struct conclusion *c)
                  "%s %s held in some seeds only (%s to %s in %.0f of them): more seeds would "
                  "decide",
                  n, a->asked == 1 ? "is" : "are", low, high, a->settings.seeds);
-    if (c->verdict == VERDICT_FAIL && a->limit_text)
+    if (a->why)
+        text_append(c->why, sizeof(c->why), "; %.240s", a->why);
+    else if (c->verdict == VERDICT_FAIL && a->limit_text)
         text_append(c->why, sizeof(c->why), "; what ends it: %.160s", a->limit_text);
     if (!a->reached)
         text_append(c->why, sizeof(c->why), "; the drive is not judged: %s",
@@ -91,10 +93,10 @@ void conclude(struct conclusion *c, const struct answer *a, const struct confirm
     c->verdict = c->unconfirmed ? VERDICT_INCONCLUSIVE : a->verdict;
     if (c->unconfirmed)
         snprintf(c->why, sizeof(c->why), "%s", confirm->why);
-    else if (c->judged && a->why)
-        snprintf(c->why, sizeof(c->why), "%.*s", CONFIRM_WHY, a->why);
     else if (c->judged && !isnan(a->asked))
         explain_search(c);
+    else if (a->why)
+        snprintf(c->why, sizeof(c->why), "%.*s", CONFIRM_WHY, a->why);
 }
 
 /* ---- more or fewer ---- */

@@ -18,7 +18,7 @@ struct conclusion {
     bool unconfirmed;              /* it ran, and does not confirm the model */
     bool judged;                   /* there is a verdict */
     enum verdict_outcome verdict;
-    char why[CONCLUSION_WHY]; /* its reason; "" without a verdict */
+    char why[CONCLUSION_WHY]; /* its reason, or of the number that is held; "": there is none */
 };
 /* confirm: NULL: there is none. Both are lent. */
 void conclude(struct conclusion *c, const struct answer *a, const struct confirm *confirm);

@@ -160,6 +160,14 @@ static void put_text(struct lines *l, const char *title, const char *text)
     lines_paragraph(l, title, &p, "", TALL);
 }
 
+static bool has_interval(const struct answer *a)
+{
+    for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
+        if (a->users[v].low < a->users[v].high)
+            return true;
+    return false;
+}
+
 static void put_held(struct lines *l, const struct answer *a)
 {
     static const char *const words[] = {
@@ -176,6 +184,11 @@ static void put_held(struct lines *l, const struct answer *a)
         text_append(line, sizeof(line), "%s%s", line[0] ? "   " : "", next);
     }
     lines_add(l, "%-*s%s", INDENT, title, line);
+    if (has_interval(a)) {
+        snprintf(line, sizeof(line), "in brackets the least and the most of %.0f seeds",
+                 a->settings.seeds);
+        put_text(l, " ", line);
+    }
     if (a->reached && !gain_is_there(a))
         put_text(l, " ", "the drive makes no difference beyond that between seeds");
 }

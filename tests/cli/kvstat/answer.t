@@ -27,6 +27,7 @@ llama3.1-8b on one H100 (by calculation), vllm 0.33, chat users
 /mnt/nvme (nvme0n1 Example, 3.84 TB, measured 2026-01-01 00:00)
 
 Users held      this drive 38 (36-40)   no drive 21 (20-22)   ideal 44 (42-46)
+                in brackets the least and the most of 5 seeds
 At 38 users     first token p95 1.84 s (limit 2 s); without the drive 5.9 s
 The drive       reads 0.25 GB/s of 6.5, writes 0.09 of 4.9 at this mix and depth
                 8 TB written a day: full after 12 h, then the oldest go
