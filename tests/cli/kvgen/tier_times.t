@@ -3,7 +3,6 @@
 # with slow tiers are whole (kvstat finds nothing, kvreplay reads every object back), and tier models come from
 # profiles, numbers and a measured run. A bug looked like a read before the end of its object's write, or a Generate
 # row before the end of the last read.
-# builds: plain (times; servers.t and test_sim.c run its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

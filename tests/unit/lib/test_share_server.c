@@ -1,7 +1,6 @@
 /* test_share_server.c - the load-dependent server against theory (M/M/1 with processor sharing),
  * against a slow simulation of the same rules, and against a server that works in turn: no work is
  * lost. A bug here is a wrong time of every operation on a simulated drive. */
-/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

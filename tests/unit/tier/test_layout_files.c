@@ -2,7 +2,7 @@
  * Bugs looked like: a link in place of a file or a folder that was followed out of the target, two
  * threads making the same folder, a pipe in the place of an object that was waited for, an object
  * of an earlier run that was looked for under the name that this run would give it. */
-/* builds: plain address thread arm64 */
+/* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
