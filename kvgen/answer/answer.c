@@ -18,7 +18,9 @@
 
 enum {
     DOUBLES = 2000, /* permille of a step */
-    NEAR = 1040,
+    NEAR = 1080,
+    FINE = 50,  /* the first seed's result is exact to 1 in so many, */
+    ROUGH = 25, /* those of the others, which are further apart from each other */
     FAR = 1300,
     APART = 5, /* 1 in so many, from one load to the next */
     FACTOR_STEPS = 2,
@@ -185,7 +187,7 @@ static uint64_t next_load(uint64_t n, uint64_t held, uint64_t failed)
         return n < ANSWER_USERS_MAX ? n + n / APART + 1 : 0;
     if (!held)
         return n - n / APART - 1;
-    return failed - held > 1 + held / SEARCH_RESOLUTION ? held + (failed - held) / 2 : 0;
+    return failed - held > 1 + held / FINE ? held + (failed - held) / 2 : 0;
 }
 
 /* Whether there is a load that the drive holds and none does not. */
@@ -388,7 +390,8 @@ static struct search beside(const struct task *found, bool near)
     return (struct search){.start = found->value ? found->value : 1,
                            .next = near ? found->failed : 0,
                            .most = ANSWER_USERS_MAX,
-                           .step_permille = near ? NEAR : FAR};
+                           .step_permille = near ? NEAR : FAR,
+                           .resolution = near ? ROUGH : FINE};
 }
 
 static int find_users(struct find *f)
@@ -402,8 +405,10 @@ static int find_users(struct find *f)
     for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
         for (unsigned i = 0; i < seeds; i++)
             task[v][i] = (struct task){.variant = (enum answer_variant)v, .seed = i};
-    none->search =
-        (struct search){.start = f->o->first, .most = ANSWER_USERS_MAX, .step_permille = DOUBLES};
+    none->search = (struct search){.start = f->o->first,
+                                   .most = ANSWER_USERS_MAX,
+                                   .step_permille = DOUBLES,
+                                   .resolution = FINE};
     int rc = do_jobs(f, &none, 1);
     for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
         if (v != ANSWER_NONE) {

@@ -37,7 +37,7 @@ int search_largest(const struct search *s, search_try try, void *ctx, uint64_t *
         rc = try_load(&b, try, ctx, n);
     }
     while (rc == 0 && b.held && b.failed && b.failed - b.held > 1 &&
-           b.failed - b.held > b.held / SEARCH_RESOLUTION)
+           b.failed - b.held > b.held / s->resolution)
         rc = try_load(&b, try, ctx, b.held + (b.failed - b.held) / 2);
     *value = b.held;
     *failed = b.failed;

@@ -6,9 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The result is exact to 1 in so many. */
-#define SEARCH_RESOLUTION 50
-
 /* Tries a load: *held. 0, or negative errno, which ends the search. */
 typedef int (*search_try)(void *ctx, uint64_t n, bool *held);
 
@@ -17,13 +14,14 @@ struct search {
     uint64_t next;          /* tried after start if that holds; 0: a step decides */
     uint32_t step_permille; /* the first step from there, above 1000; each is twice as far as the
                                one before */
+    uint64_t resolution;    /* the result is exact to 1 in so many */
 };
 
 /*
  * *value: the largest load tried of which it and every smaller load tried hold; 0: not even 1.
- * *failed: the smallest load tried that does not hold; 0: all held. They are at most max(1, 2 %)
- * apart. The same answers of try give the same result; nothing else decides it. 0, or what try
- * returned.
+ * *failed: the smallest load tried that does not hold; 0: all held. They are at most max(1, value /
+ * resolution) apart. The same answers of try give the same result; nothing else decides it. 0, or
+ * what try returned.
  */
 int search_largest(const struct search *s, search_try try, void *ctx, uint64_t *value,
                    uint64_t *failed);

@@ -323,7 +323,8 @@ static void test_a_search_finds_the_edge(void **state)
         for (unsigned start = 1; start <= 4096; start *= 4)
             for (uint32_t step = 1040; step <= 2000; step += 960) {
                 struct planted p = {.holds = holds};
-                const struct search s = {.start = start, .most = 100000, .step_permille = step};
+                const struct search s = {
+                    .start = start, .most = 100000, .step_permille = step, .resolution = 50};
                 uint64_t value, failed;
                 assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
                 assert_true(value < holds && failed >= holds);
@@ -337,7 +338,8 @@ static void test_a_search_around_what_is_known(void **state)
 {
     (void)state;
     struct planted p = {.holds = 101};
-    struct search s = {.start = 100, .next = 102, .most = 100000, .step_permille = 1040};
+    struct search s = {
+        .start = 100, .next = 102, .most = 100000, .step_permille = 1040, .resolution = 50};
     uint64_t value, failed;
     assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
     assert_int_equal(value, 100);
@@ -361,7 +363,8 @@ static void test_a_search_where_more_may_hold_again(void **state)
     for (uint64_t from = 1; from < 300; from++)
         for (uint64_t width = 0; width < 60; width += 7) {
             struct planted p = {.holds = 300, .gap = {from, from + width}};
-            const struct search s = {.start = 16, .most = 100000, .step_permille = 2000};
+            const struct search s = {
+                .start = 16, .most = 100000, .step_permille = 2000, .resolution = 50};
             uint64_t value, failed;
             assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
             assert_true(failed == p.least_failed && value < failed);
@@ -373,7 +376,7 @@ static void test_the_ends_of_a_search(void **state)
 {
     (void)state;
     struct planted p = {.holds = 1};
-    struct search s = {.start = 16, .most = 100000, .step_permille = 2000};
+    struct search s = {.start = 16, .most = 100000, .step_permille = 2000, .resolution = 50};
     uint64_t value, failed;
     assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
     assert_int_equal(value, 0);
