@@ -50,26 +50,37 @@ const char *conclusion_unreached(char buf[2 * CONCLUSION_NUMBER], const struct a
 
 /* ---- the verdict ---- */
 
+/* " in each of 5 seeds"; "" where there is one. */
+static const char *seeds_text(char buf[CONCLUSION_NUMBER], const char *words,
+                              const struct answer *a)
+{
+    buf[0] = '\0';
+    if (a->settings.seeds != 1)
+        snprintf(buf, CONCLUSION_NUMBER, "%.16s %.0f seeds", words, a->settings.seeds);
+    return buf;
+}
+
 /* The reason of a verdict by the search, about the number that was asked. */
 static void explain_search(struct conclusion *c)
 {
     const struct answer *a = c->answer;
     const struct answer_held *h = &a->users[ANSWER_THIS];
     char n[CONCLUSION_NUMBER], low[CONCLUSION_NUMBER], high[CONCLUSION_NUMBER],
-        unreached[2 * CONCLUSION_NUMBER];
+        unreached[2 * CONCLUSION_NUMBER], seeds[CONCLUSION_NUMBER];
     conclusion_count(n, a, a->asked);
     conclusion_number(low, a, h->low);
     conclusion_number(high, a, h->high);
     if (c->verdict == VERDICT_PASS)
-        snprintf(c->why, sizeof(c->why), "%s %s held; up to %s %s in each of %.0f seeds", n,
-                 a->asked == 1 ? "is" : "are", low, h->low == 1 ? "is" : "are", a->settings.seeds);
+        snprintf(c->why, sizeof(c->why), "%s %s held; up to %s %s%s", n,
+                 a->asked == 1 ? "is" : "are", low, h->low == 1 ? "is" : "are",
+                 seeds_text(seeds, " in each of", a));
     else if (c->verdict == VERDICT_FAIL && !(h->high > 0))
-        snprintf(c->why, sizeof(c->why), "%s %s not held: not even %s in any of %.0f seeds", n,
+        snprintf(c->why, sizeof(c->why), "%s %s not held: not even %s%s", n,
                  a->asked == 1 ? "is" : "are", a->requests ? "the lowest rate" : "1 is",
-                 a->settings.seeds);
+                 seeds_text(seeds, " in any of", a));
     else if (c->verdict == VERDICT_FAIL)
-        snprintf(c->why, sizeof(c->why), "%s %s not held: %s at most in any of %.0f seeds", n,
-                 a->asked == 1 ? "is" : "are", high, a->settings.seeds);
+        snprintf(c->why, sizeof(c->why), "%s %s not held: %s at most%s", n,
+                 a->asked == 1 ? "is" : "are", high, seeds_text(seeds, " in any of", a));
     else
         snprintf(c->why, sizeof(c->why),
                  "%s %s held in some seeds only (%s to %s in %.0f of them): more seeds would "

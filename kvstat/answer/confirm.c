@@ -214,8 +214,11 @@ static void compare_percentile(struct confirm *c, struct compared *found, unsign
     const struct bounds *bounds = measured > model ? &of->above[p] : &of->below[p];
     enum bounds_answer sure = measured > model ? BOUNDS_BEYOND : BOUNDS_WITHIN;
     bool far = bounds->answer == sure;
-    if (!far && bounds->samples_to_decide > found->to_decide)
+    if (!far && bounds->samples_to_decide > found->to_decide) {
         found->to_decide = bounds->samples_to_decide;
+        found->least_samples = of->samples;
+        found->least_word = words[op];
+    }
     snprintf(text, sizeof(text), "%s %s of %s instead of the model's %s", words[op],
              percentile_words[p], cell_of_s(a, measured), cell_of_s(b, model));
     if (!differs(c, found, far ? FAR : NOT_TOLD, measured / model, text))

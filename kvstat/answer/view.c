@@ -263,7 +263,7 @@ static void put_drive(struct lines *l, const struct answer *a)
         put_text(l, title, text);
         title = " ";
     }
-    if (isfinite(a->written_day)) {
+    if (a->written_day > 0) {
         snprintf(text, sizeof(text), "%s written a day", view_bytes(size, a->written_day));
         if (isfinite(a->full_after_s))
             text_append(text, sizeof(text), ": full after %s, then the oldest go",
@@ -418,7 +418,7 @@ static void put_screen(struct lines *l, const struct conclusion *c, bool reason)
     put_limit(l, a);
     put_text(l, "Confirmed", view_confirmed(confirmed, c, reason));
     put_holds(l, a);
-    if (a->reached)
+    if (a->reached && a->written_day > 0)
         put_wear(l, a);
 }
 
@@ -493,6 +493,16 @@ static void put_verdict(struct lines *l, const struct conclusion *c)
     lines_gap(l);
 }
 
+/* " (14-20)", where there is an interval. */
+static void add_interval(char *buf, const struct answer *a, const struct gain *g)
+{
+    char n[CONCLUSION_NUMBER];
+    if (!(g->low < g->high))
+        return;
+    text_append(buf, VIEW_LINE, " (%s", conclusion_number(n, a, g->low));
+    text_append(buf, VIEW_LINE, "-%s)", conclusion_number(n, a, g->high));
+}
+
 const char *view_worth(char buf[VIEW_LINE], const struct answer *a)
 {
     const struct answer_held *with = &a->users[ANSWER_THIS], *without = &a->users[ANSWER_NONE];
@@ -509,8 +519,7 @@ const char *view_worth(char buf[VIEW_LINE], const struct answer *a)
         return buf;
     }
     snprintf(buf, VIEW_LINE, "gain: %s more", conclusion_count(n, a, g.value));
-    text_append(buf, VIEW_LINE, " (%s", conclusion_number(n, a, g.low));
-    text_append(buf, VIEW_LINE, "-%s)", conclusion_number(n, a, g.high));
+    add_interval(buf, a, &g);
     text_append(buf, VIEW_LINE, ", %.100s instead of", view_held(held, a, ANSWER_THIS));
     text_append(buf, VIEW_LINE, " %.100s", view_held(held, a, ANSWER_NONE));
     if (a->worth.prefill_tokens_day > 0)
@@ -577,8 +586,7 @@ const char *view_better(char buf[VIEW_LINE], const struct conclusion pair[2])
     snprintf(buf, VIEW_LINE, "the %s is better: %s holds", second ? "second" : "first",
              lines_shorten(name, view_drive_name(second ? b : a), NAME));
     text_append(buf, VIEW_LINE, " %s more", conclusion_count(n, a, g.value));
-    text_append(buf, VIEW_LINE, " (%s", conclusion_number(n, a, g.low));
-    text_append(buf, VIEW_LINE, "-%s)", conclusion_number(n, a, g.high));
+    add_interval(buf, a, &g);
     return buf;
 }
 

@@ -17,7 +17,7 @@
 #   foreign           others move twice as much and more
 # and by name: cpu-quota stopped busy-cpu slower (the host's fault, or another drive's).
 # Needs root, jq and 12 GB of room; what cannot be made here is said and left out. SECONDS_EACH (12) is the length of the window, USERS
-# (40) its load. What a run makes it takes away, also after a signal.
+# (150) its load: people who chat with a small model, whose sessions do not fit into memory. What a run makes it takes away, also after a signal.
 set -eu
 export LC_ALL=C
 top=$(cd "$(dirname "$0")/../../.." && pwd)
@@ -32,7 +32,7 @@ else
     set -- quiet page-cache like-keep loop loop-in-loop loop-on-tmpfs tmpfs overlay fuse btrfs throttle foreign
 fi
 seconds=${SECONDS_EACH:-12}
-users=${USERS:-40}
+users=${USERS:-150}
 tmp=$(mktemp -d "$disk/lying.XXXXXX")
 memory=/dev/shm/kvtrace-lying.$$
 group='' replay=''
@@ -111,7 +111,7 @@ device() { # major:minor of the whole drive
 # ---- the answer, once, on the quiet drive ----
 
 echo "measuring $disk, and simulating $users users; then $times runs of each situation, $((seconds + 6)) s or more each"
-kvtrace drive -o "$tmp/out" -u "$users" -t "${seconds}s" --seeds 1 "$tmp/objects" >"$tmp/quiet.screen" 2>"$tmp/quiet.log" || :
+kvtrace drive -m tiny-1b --params 1e9 --gpu-mem 1GiB --cpu-mem 4GiB -o "$tmp/out" -u "$users" -t "${seconds}s" --seeds 1 "$tmp/objects" >"$tmp/quiet.screen" 2>"$tmp/quiet.log" || :
 if [ ! -s "$tmp/out/model.result.csv.zst" ]; then
     echo "lying-drives.sh: no answer to confirm: $(tail -n 1 "$tmp/quiet.log")" >&2
     exit 1

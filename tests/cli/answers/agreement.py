@@ -37,7 +37,6 @@ class Grid:
         # One seed has no interval: half as many more stand for it.
         self.seeds, self.slack = (1, 0.5) if small else (3, 0)
         self.gpu = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB"] if small else ["--gpu-mem", "40GiB"]
-        self.block = 1024 if small else 256
         self.contradictions, self.cells, self.asked = 0, 0, 0
         self.answers = {}
 
@@ -51,7 +50,7 @@ class Grid:
         lat = "0" if drive == ENDLESS else "80us"
         command = [self.kvgen, "--answer", self.path, "-o", "none", "--progress", "none", "--model", model, *self.gpu,
                    "--cpu-mem", host, "--population", population, "--storage-capacity", capacity,
-                   "--cache", f"vllm:block_size={self.block}", "--seeds", str(self.seeds),
+                   "--cache", "vllm:block_size=1024", "--seeds", str(self.seeds),
                    "--tier-model", f"2=read:{drive:.1f}GB/s,write:{drive / 2:.2f}GB/s,lat:{lat}"]
         command += ["--on-full", "evict"]
         command += ["--users", str(users)] if users else []

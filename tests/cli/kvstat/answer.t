@@ -83,6 +83,13 @@ with_asked null null >open.json
 exits 'without a number there is no verdict' 0 "$kvstat" --answer open.json --json
 is 'which is null' "$(json stdout .verdict) $(json stdout .why)" 'null null'
 
+sed 's/"seeds": 5/"seeds": 1/' gain.json >one.json
+exits 'one seed' 0 "$kvstat" --answer one.json --view fast-enough
+is 'is not told' "$(first)" 'PASS: 35 users are held; up to 36 are'
+sed 's/"written_bytes_day": [0-9.e+]*/"written_bytes_day": 0/' gain.json >read.json
+exits 'nothing is written' 0 "$kvstat" --answer read.json
+stdout_unlike 'is not told' 'written a day|Wear'
+
 exits 'worth' 0 "$kvstat" --answer gain.json --view worth
 narrow worth
 like 'is the gain' "$(first)" '^gain: 17 users more \(14-20\), 38 \(36-40\) instead of 21 \(20-22\); a day it saves$'
@@ -95,7 +102,12 @@ for high in 35 36; do
 done >nears
 is 'or none, where the intervals meet' "$(cut -c 1-9 nears | tr '\n' ' ')" 'gain: 4 u no gain:  '
 
-stdout_like 'which the screen says, too' '^ +the drive makes no difference beyond that between seeds$'
+sed -e 's/"value": \([0-9]*\), "low": [0-9]*, "high": [0-9]*/"value": \1, "low": \1, "high": \1/' gain.json >exact.json
+exits 'no interval' 0 "$kvstat" --answer exact.json --view worth
+like 'is not told' "$(first)" '^gain: 17 users more, 38 instead of 21;'
+stdout_unlike 'nor what brackets are' 'brackets'
+exits 'intervals that meet' 0 "$kvstat" --answer near.json --view worth
+stdout_like 'are told on the screen, too' '^ +the drive makes no difference beyond that between seeds$'
 sed 's/"read": {"asked_bytes_s": 250000000/"read": {"asked_bytes_s": 600000/' gain.json >writes.json
 exits 'next to no reads' 0 "$kvstat" --answer writes.json
 stdout_like 'have no limit of their own' '^The drive       reads 0\.0006 GB/s, writes 0\.09 of 4\.9 at this mix and depth$'

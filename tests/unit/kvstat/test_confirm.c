@@ -199,6 +199,15 @@ static void samples(void **state)
     confirm_judge(c, "good", NULL);
     assert_non_null(strstr(c->why, "only 200 reads in 20 s; 800 would decide: run for 80 s"));
     expect(c, CONFIRM_FEW, CONFIRM_UNDECIDED);
+    c = create(1); /* of writes, which are named then */
+    c->drive.op[CONFIRM_WRITES] = (struct confirm_op){.samples = 70, .bytes = 1, .s = {2, 2}};
+    c->model.op[CONFIRM_WRITES] = (struct confirm_op){.samples = 70, .bytes = 1, .s = {1, 1}};
+    for (unsigned p = 0; p < CONFIRM_PERCENTILES; p++)
+        c->drive.op[CONFIRM_WRITES].above[p] =
+            (struct bounds){.answer = BOUNDS_UNDECIDED, .samples_to_decide = 140};
+    confirm_judge(c, "good", NULL);
+    assert_non_null(strstr(c->why, "only 70 writes in 20 s; 140 would decide: run for 40 s"));
+    free(c);
     c = create(1); /* ten writes that differ tell nothing */
     c->drive.op[CONFIRM_WRITES] = (struct confirm_op){.samples = 10, .bytes = 1, .s = {9, 9}};
     c->model.op[CONFIRM_WRITES] = (struct confirm_op){.samples = 10, .bytes = 1, .s = {1, 1}};
