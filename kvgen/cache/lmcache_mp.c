@@ -218,10 +218,16 @@ static void let_go(struct lmcache_mp *c, uint64_t chunk)
     chunks_drop(c->chunks, CHUNK_L1, number);
 }
 
+/* Their files are there, the last one first, so that the first is the most recent. */
+static void put_files(struct lmcache_mp *c, const uint64_t *chunk, uint64_t n)
+{
+    while (n-- > 0)
+        chunks_put(c->chunks, CHUNK_L2, chunks_find(c->chunks, chunk[n]));
+}
+
 void lmcache_mp_written(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunks)
 {
-    for (uint64_t i = chunks; i-- > 0;)
-        chunks_put(c->chunks, CHUNK_L2, chunks_find(c->chunks, chunk[i]));
+    put_files(c, chunk, chunks);
     for (uint64_t i = 0; i < chunks; i++)
         let_go(c, chunk[i]);
 }
@@ -251,10 +257,9 @@ int lmcache_mp_submit(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chun
     if (rc < 0)
         return rc;
     for (uint64_t i = 0; i < chunks; i++) {
-        if (holds(c, CHUNK_L2, chunk[i])) {
+        if (holds(c, CHUNK_L2, chunk[i]))
             tell(c, LMCACHE_MP_L2_DUP, chunk[i]);
-            let_go(c, chunk[i]);
-        } else
+        else
             c->list[writes++] = chunk[i];
     }
     uint64_t fit = 0;
@@ -269,9 +274,12 @@ int lmcache_mp_submit(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chun
         chunks_begin(c->chunks, CHUNK_L2, number);
         c->list[fit++] = c->list[i];
     }
-    writes = fit;
     if (!c->s.writes_held)
-        lmcache_mp_written(c, c->list, writes);
+        put_files(c, c->list, fit);
+    /* All of the call at once, in its order, those whose file was there, too. */
+    for (uint64_t i = 0; i < chunks; i++)
+        if (holds(c, CHUNK_L2, chunk[i]))
+            let_go(c, chunk[i]);
     return 0;
 }
 

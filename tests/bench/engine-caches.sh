@@ -1,39 +1,56 @@
 #!/bin/sh
-# engine-caches.sh [TRACE] - what each engine's cache makes of the first 4,000 requests of Mooncake's conversations: three
-# sizes of host memory, files without a limit, Llama 3.1 8B on one engine of four H100 with 60 GiB of cache each, in blocks
-# of 128 tokens. A line each: where the tokens of the prompts were found, what was stored, how much of that was never read,
-# the time to the first token, and how long kvgen took. Prints; judges nothing. BUILD: the folder of the build (build).
+# engine-caches.sh [TRACE] - what each cache makes of the first 4,000 requests of Mooncake's conversations: three sizes of
+# host memory, files without a limit, Llama 3.1 8B on one engine of four H100 with 60 GiB of cache each, in blocks of 128
+# tokens (KVTRACE_BLOCK; the waterfall keeps the trace's 512). A line each: where the tokens of the prompts were found, GiB
+# of all ranks that came into host memory from above, were loaded to the GPU from below, and left host memory, what was
+# written to files a generated token, how much of what was stored below the GPU was never read again, the time to the first
+# token, and the processor's time of kvgen. Prints; judges nothing. BUILD: the folder of the build (build).
 set -e
 top=$(cd "$(dirname "$0")/../.." && pwd)
 kvgen=${BUILD:-$top/build}/bin/kvgen
+block=${KVTRACE_BLOCK:-128}
 trace=${1:-$top/../shared/traces/mooncake_conversation_first4000.jsonl.zst}
 [ -r "$trace" ] || { echo "$0: $trace is not there: name a trace of Mooncake's conversations" >&2; exit 2; }
 json=$(mktemp)
-trap 'rm -f "$json"' EXIT
+trap 'rm -f "$json" "$json.time"' EXIT
+form='%-25s %-8s %6s %6s %6s %8s %8s %8s %8s %9s %10s %8s %8s %7s\n'
 
-printf '%-24s %-8s %7s %7s %7s %9s %9s %11s %9s %9s %7s\n' cache host GPU host files computed 'stored' 'never read' \
-    'TTFT p50' 'TTFT p95' kvgen
-for host in 64GiB 256GiB 1024GiB; do
-    for cache in vllm vllm:eviction_policy=arc lmcache lmcache-mp sglang copies; do
+# Copies; and the waterfall, whose objects fall from tier to tier and are loaded where they lie. Bytes are of one of 4 ranks.
+# shellcheck disable=SC2016 # jq's variables
+columns='
+    def percent($n; $of): ($n / $of * 1000 | round / 10 | tostring) + "%";
+    def gib: . * 4 / 1073741824 | round | tostring;
+    def rows($op; $tier; $phase): [.rows_by[] | select(.op == $op and .tier == $tier and .phase == $phase) | .bytes] | add // 0;
+    def seconds: . / 10 | round / 100 | tostring | . + "s";
+    .requests.context_tokens as $all | .requests.generated_tokens as $generated
+    | if .cache.tiers then
+        (.cache.tokens | [.gpu, .host, .storage]) as $found | .cache.tiers as $t | $t[1:] as $below
+        | {found: $found, stored: $t[1].stored_bytes, loaded: ($t[0].came_up * $t[0].copy_bytes),
+           left: ($t[1].dropped * $t[1].copy_bytes), files: $t[2].stored_bytes,
+           vain: percent($below | map(.never_read + .unread) | add; $below | map(.stored) | add)} + {ttft: .prefill.first_token_ms.all}
+      else
+        ([rows("Read"; "Tier-0"; "Decode"), rows("Read"; "Tier-1"; "Decode"), rows("Read"; "Tier-2"; "Decode")]) as $read
+        | {found: ($read | map(. / 32768)), stored: rows("Write"; "Tier-1"; "Evict"), loaded: ($read[1] + $read[2]),
+           left: rows("Read"; "Tier-1"; "Evict"), files: rows("Write"; "Tier-2"; "Evict"), vain: "-"} + {ttft: .prefill.first_token_ms.all}
+      end
+    | [percent(.found[0]; $all), percent(.found[1]; $all), percent(.found[2]; $all), percent($all - (.found | add); $all),
+       (.stored | gib), (.loaded | gib), (.left | gib), (.files * 4 / $generated / 1024 | round | tostring) + "KiB", .vain,
+       (.ttft.p50 | seconds), (.ttft.p95 | seconds)] | join(" ")'
+
+# shellcheck disable=SC2059 # the form is ours
+printf "$form" cache host GPU host files computed stored loaded left to-files never-read TTFT-p50 TTFT-p95 CPU
+for host in ${KVTRACE_HOSTS:-64GiB 256GiB 1024GiB}; do
+    for cache in waterfall vllm vllm:eviction_policy=arc lmcache lmcache-mp sglang copies; do
         case $cache in
-        sglang) blocks=$cache:page_size=128 ;;
-        *:*) blocks=$cache,block_size=128 ;;
-        *) blocks=$cache:block_size=128 ;;
+        waterfall) with=$cache ;;
+        sglang) with=$cache:page_size=$block ;;
+        *:*) with=$cache,block_size=$block ;;
+        *) with=$cache:block_size=$block ;;
         esac
-        "$kvgen" --cache "$blocks" --input "$trace" --tensor-parallel 4 --gpu-mem 60GiB --cpu-mem "$host" \
-            --tier-model 2=nvme-gen5 --progress none --summary "$json" -o none 2>/dev/null
-        jq -r --arg cache "$cache" --arg host "$host" '
-            def percent($n): ($n / (.cache.tokens | .gpu + .host + .storage + .computed) * 1000 | round / 10 | tostring) + "%";
-            def below: [.cache.tiers[] | select(.tier != "Tier-0")];
-            [$cache, $host, percent(.cache.tokens.gpu), percent(.cache.tokens.host), percent(.cache.tokens.storage),
-             percent(.cache.tokens.computed),
-             ((below | map(.stored_bytes) | add) * 4 / 1099511627776 * 100 | round / 100 | tostring) + "TiB",
-             ((below | map(.never_read + .unread) | add) / (below | map(.stored) | add) * 100 | round | tostring) + "%",
-             (.prefill.first_token_ms.all.p50 / 1000 * 100 | round / 100 | tostring) + "s",
-             (.prefill.first_token_ms.all.p95 / 1000 * 100 | round / 100 | tostring) + "s",
-             (.trace.wall_s * 10 | round / 10 | tostring) + "s"] | @tsv' "$json" |
-            while IFS='	' read -r a b c d e f g h i j k; do
-                printf '%-24s %-8s %7s %7s %7s %9s %9s %11s %9s %9s %7s\n' "$a" "$b" "$c" "$d" "$e" "$f" "$g" "$h" "$i" "$j" "$k"
-            done
+        LC_ALL=C /usr/bin/env time -f '%U' -o "$json.time" "$kvgen" --cache "$with" --input "$trace" --tensor-parallel 4 \
+            --gpu-profile h100 --gpu-mem 60GiB --cpu-mem "$host" --tier-model 2=nvme-gen5 --progress none --summary "$json" \
+            -o none 2>/dev/null
+        # shellcheck disable=SC2046,SC2059 # words
+        printf "$form" "$cache" "$host" $(jq -r "$columns" "$json") "$(cat "$json.time")s"
     done
 done
