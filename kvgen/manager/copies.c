@@ -351,19 +351,10 @@ static void begin_loads(struct kv_cache *c, struct holder *h)
     }
 }
 
-/* A request pins the sources of its load; those in storage that host memory takes go there first.
- */
+/* A request's load, whose sources are pinned and which has its room; those in storage that host
+ * memory takes go there first. */
 static void load(struct kv_cache *c, struct holder *h)
 {
-    bool loads = false;
-    for (uint64_t i = 0; i < h->found; i++) {
-        struct copy_tier *from = c->tier[h->where[i]];
-        loads |= h->where[i] != TRACE_GPU;
-        if (h->where[i] != TRACE_GPU)
-            copy_tier_pin(from, copy_tier_find(from, h->key[i]));
-    }
-    if (!loads)
-        return;
     struct job_keys up = {0};
     for (uint64_t i = 0; c->o.through && c->tier[TRACE_CPU] && i < h->found; i++)
         if (h->where[i] == TRACE_STORAGE && take(c, TRACE_CPU, h->key[i], KV_PROMOTED)) {
@@ -466,19 +457,20 @@ static void take_found(struct kv_cache *c, struct holder *h)
     struct copy_tier *gpu = c->tier[TRACE_GPU];
     uint64_t loads = 0;
     for (uint64_t i = 0; i < h->found; i++) {
+        struct copy_tier *from = c->tier[h->where[i]];
+        copy_tier_pin(from, copy_tier_find(from, h->key[i]));
         loads += h->where[i] != TRACE_GPU;
-        if (h->where[i] != TRACE_GPU)
-            continue;
-        copy_tier_pin(gpu, h->block[i]);
-        note_use(c, TRACE_GPU, h->block[i]);
+        if (h->where[i] == TRACE_GPU)
+            note_use(c, TRACE_GPU, h->block[i]);
     }
-    load(c, h);
     c->failed |= !make_room(c, TRACE_GPU, loads);
     for (uint64_t i = 0; i < h->found && !c->failed; i++) {
         if (loads && copy_tier_find(gpu, h->key[i]) == COPY_NONE)
             h->block[i] = copy_tier_add(gpu, h->key[i]);
         c->failed |= h->block[i] == COPY_NONE;
     }
+    if (loads && !c->failed)
+        load(c, h);
     h->taken = h->cached = h->found;
 }
 

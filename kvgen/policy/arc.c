@@ -3,7 +3,6 @@
  * gave up. A hit on a ghost moves the target size of the first list. A tier makes room before it
  * says what for, so the target moves after the eviction, not before it. The cache's size c is the
  * number of objects when one is evicted. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "kvgen/cache/id_table.h"
@@ -61,20 +60,6 @@ static struct policy *arc_create(struct objects *objects)
     return p;
 }
 
-static int arc_reserve(struct policy *p, uint64_t objects)
-{
-    const uint64_t more = objects + 1 > p->ghosts.count ? objects + 1 - p->ghosts.count : 0;
-    int rc = id_table_reserve(&p->ghosts, more);
-    if (rc || p->cap >= p->ghosts.cap)
-        return rc;
-    struct ghost *grown = realloc(p->ghost, p->ghosts.cap * sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    p->ghost = grown;
-    p->cap = p->ghosts.cap;
-    return 0;
-}
-
 static void add(struct policy *p, uint32_t number, uint8_t list)
 {
     objects_at(p->objects, number)->mark = list;
@@ -129,11 +114,27 @@ static void ghosts_trim(struct policy *p)
         ghost_forget(p, p->ghost_list[AGAIN].oldest);
 }
 
+/* Room for one ghost more. */
+static bool ghost_reserve(struct policy *p)
+{
+    if (id_table_reserve(&p->ghosts, 1))
+        return false;
+    if (p->cap >= p->ghosts.cap)
+        return true;
+    struct ghost *grown = realloc(p->ghost, p->ghosts.cap * sizeof(*grown));
+    if (!grown)
+        return false;
+    p->ghost = grown;
+    p->cap = p->ghosts.cap;
+    return true;
+}
+
+/* Without memory it is forgotten. */
 static void ghost_remember(struct policy *p, struct ident id, uint8_t list)
 {
     const uint64_t name = name_of(id);
     struct ghost_list *l = &p->ghost_list[list];
-    if (p->ghosts.count >= p->cap || id_table_find(&p->ghosts, name) != ID_NONE)
+    if (id_table_find(&p->ghosts, name) != ID_NONE || !ghost_reserve(p))
         return;
     const uint32_t n = id_table_add(&p->ghosts, name);
     p->ghost[n] =
@@ -196,7 +197,6 @@ const struct policy_ops policy_arc = {
     .name = "arc",
     .create = arc_create,
     .free = arc_free,
-    .reserve = arc_reserve,
     .insert = arc_insert,
     .touch = arc_touch,
     .remove = arc_remove,

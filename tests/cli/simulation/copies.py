@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""copies.py KVGEN DATA FOLDER COUNT [SEED] - runs COUNT random configurations of kvgen with an engine's cache, and holds
-the rows of each against what copies are, and its summary against the rows. Prints a line for each difference, and how
-many runs were held. copies.py --rows TRACE.csv SUMMARY.json holds one trace."""
+"""copies.py KVGEN DATA FOLDER COUNT [SEED [KVREPLAY]] - runs COUNT random configurations of kvgen with an engine's cache,
+and holds the rows of each against what copies are, and its summary against the rows; with KVREPLAY each trace is replayed,
+every byte checked. Prints a line for each difference, and how many runs were held. copies.py --rows TRACE.csv SUMMARY.json holds one trace."""
 import csv
 import json
 import random
@@ -88,6 +88,8 @@ class Held:
         # A block of an answer may be stored before vLLM names it: it then has no row on the GPU.
         settings = self.s["cache"]["settings"]
         answers = settings.get("offload_prompt_only") is False or settings.get("save_decode_cache") is True
+        # So may a chunk of several blocks that lies partly before its window.
+        answers |= any("@g" in row["Key"] for row in self.rows) and settings.get("blocks_per_chunk") != 1
         may = self.s["cache"]["unbacked_stores"] if answers else 0
         if alone["store"] > may or alone["promote"] or alone["load"]:
             self.wrong.append(f"copies without a Read before them: {dict(alone)}, {may} told")
@@ -195,7 +197,8 @@ def config(draw, data):
         "sglang": [("hicache_write_policy", ["write_through_selective", "write_back"]),
                    ("radix_eviction_policy", ["lfu", "slru", "fifo"])],
         "copies": [("store", ["evicted", "never", "use"]), ("exclusive", ["yes"]), ("through", ["yes"]),
-                   ("admission", ["seen", "tinylfu"]), ("host_policy", ["arc", "sieve", "lfu"]), ("high", ["0.9"])],
+                   ("admission", ["seen", "tinylfu"]), ("host_policy", ["arc", "sieve", "lfu"]), ("high", ["0.9"]),
+                   ("gpu_policy", ["arc", "lfu", "s3fifo", "sieve"])],
     }[engine]
     settings = [f"{key}={draw.choice(values)}" for key, values in choices if draw.random() < 0.4]
     if "high=0.9" in settings:
@@ -230,6 +233,16 @@ def config(draw, data):
     return args
 
 
+def replay(program, folder, args):
+    """What a replay of the trace on files says, where it is not that all is well."""
+    room = [text for name in ("--gpu-mem", "--cpu-mem") for text in (name, args[args.index(name) + 1])]
+    run = subprocess.run([program, "--timing", "asap", "--verify", "full", "--progress", "none", *room, "--target",
+                          f"{folder}/kv", "--summary", f"{folder}/r.json", "-o", f"{folder}/r.csv", f"{folder}/t.csv"],
+                         capture_output=True, text=True, timeout=300)
+    subprocess.run(["rm", "-rf", f"{folder}/kv"], check=True)
+    return [] if run.returncode == 0 and "all ok" in run.stderr else [f"replay: {run.returncode}: {run.stderr[-300:]}"]
+
+
 def main():
     if sys.argv[1] == "--rows":
         wrong = Held(sys.argv[2], sys.argv[3]).wrong
@@ -244,7 +257,10 @@ def main():
         if run.returncode != 0:
             print(f"{number}: exit status {run.returncode}: {run.stderr[-300:]}: kvgen {' '.join(args)}")
             continue
-        for line in Held(f"{folder}/t.csv", f"{folder}/s.json").wrong:
+        wrong = Held(f"{folder}/t.csv", f"{folder}/s.json").wrong
+        if len(sys.argv) > 6:
+            wrong += replay(sys.argv[6], folder, args)
+        for line in wrong:
             print(f"{number}: {line}: kvgen {' '.join(args)}")
     print(f"{count} held")
 

@@ -6,7 +6,11 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
-plan 1
+plan 2
 
+# A load takes the room of what leaves: the rows say so in that order.
+told "$BIN/kvgen" --cache copies:block_size=16 --input "$DATA/mooncake_first200.jsonl" --model tiny-1b --params 1e9 \
+    --gpu-mem 3GiB --cpu-mem 4GiB --no-notes --summary "$TMP/full.json" -o "$TMP/full.csv"
+is 'a large load into a full GPU' "$(python3 "$TOP/tests/cli/simulation/copies.py" --rows "$TMP/full.csv" "$TMP/full.json")" held
 is 'random configurations: no difference' \
     "$(python3 "$TOP/tests/cli/simulation/copies.py" "$BIN/kvgen" "$DATA" "$TMP" 15)" '15 held'

@@ -200,9 +200,9 @@ static void test_when_evicted(void **state)
         op_text_is(&r.text, "host.store 2 1, gpu.demote 2 1, gpu.fill 3 4");
         serve(&r, BLOCKS(1, 2), 0);
         assert_int_equal(r.found[TRACE_CPU], 2);
-        op_text_is(&r.text, exclusive ? "host.load 1 2, host.store 4, gpu.demote 4, host.drop 2 1, "
+        op_text_is(&r.text, exclusive ? "host.store 4, gpu.demote 4, host.load 1 2, host.drop 2 1, "
                                         "gpu.fill 1 2, host.store 3, gpu.demote 3"
-                                      : "host.load 1 2, host.store 4, gpu.demote 4, gpu.fill 1 2, "
+                                      : "host.store 4, gpu.demote 4, host.load 1 2, gpu.fill 1 2, "
                                         "host.store 3, gpu.demote 3");
         end(&r);
     }
