@@ -7,6 +7,9 @@
 
 #include "lib/base/memory.h"
 
+/* Uses are counted as for a tier of at most so many blocks: a tier without a limit has no end. */
+#define ADMISSION_BLOCKS ((uint64_t)1 << 20)
+
 /* A request. */
 struct holder {
     struct kv_request *request;
@@ -86,8 +89,10 @@ struct kv_cache *copies_cache_create(const struct copies_cache_opts *o,
         if (!tier->room.blocks)
             continue;
         c->tier[t] = copy_tier_create(&tier->room);
-        c->admission[t] =
-            admission_create(tier->admission, tier->room.blocks, tier->admission_uses);
+        c->admission[t] = admission_create(tier->admission,
+                                           tier->room.blocks < ADMISSION_BLOCKS ? tier->room.blocks
+                                                                                : ADMISSION_BLOCKS,
+                                           tier->admission_uses);
         failed = !c->tier[t] || !c->admission[t];
     }
     if (!failed)

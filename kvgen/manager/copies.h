@@ -30,7 +30,9 @@ struct copies_tier {
     bool prompt_only; /* of what the GPU has: answers do not go down */
     bool exclusive;   /* what is loaded from here leaves */
     enum admission_rule admission;
-    uint32_t admission_uses; /* of ADMISSION_SEEN, from 1: of all requests that have the block */
+    /* Of ADMISSION_SEEN, from 1: of all requests that have the block. Admission counts as for a
+     * tier of at most 2^20 blocks. */
+    uint32_t admission_uses;
 };
 
 struct copies_cache_opts {

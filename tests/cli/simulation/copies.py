@@ -56,6 +56,8 @@ class Held:
                 self.say(number, f"{key} of engine {engine}")
             if row["Request"] and of.setdefault(row["Request"], engine) != engine:
                 self.say(number, f"request {row['Request']} on two engines")
+            if row["Duration_us"].startswith("-"):
+                self.say(number, f"takes {row['Duration_us']} us")
             if op not in ("Read", "Write", "Delete"):
                 before = row
                 continue

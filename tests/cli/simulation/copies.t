@@ -1,16 +1,24 @@
 #!/bin/sh
 # Rows of an engine's cache are copies: what is read is there, what is written is not, the two rows of a copy follow each
 # other, no tier has more than it can; and the summary says what the rows say. A bug looked like a load of what had been
-# dropped, a store that was counted and not written, or a request whose time did not add up.
+# dropped, a store that was counted and not written, a tier without a limit that took all memory, or a request whose time did not add up.
 # builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
-plan 2
+plan 5
 
+for rule in seen tinylfu; do
+    exits "$rule: admission to files without a limit" 0 "$BIN/kvgen" --cache copies:admission=$rule --model tiny-1b \
+        --params 1e9 --users 1 --max-requests 2 --duration 0 --gpu-mem 1GiB --cpu-mem 1GiB --storage-capacity unlimited -o none
+done
 # A load takes the room of what leaves: the rows say so in that order.
 told "$BIN/kvgen" --cache copies:block_size=16 --input "$DATA/mooncake_first200.jsonl" --model tiny-1b --params 1e9 \
     --gpu-mem 3GiB --cpu-mem 4GiB --no-notes --summary "$TMP/full.json" -o "$TMP/full.csv"
 is 'a large load into a full GPU' "$(python3 "$TOP/tests/cli/simulation/copies.py" --rows "$TMP/full.csv" "$TMP/full.json")" held
+# A step that the run's end cuts: what begins with its outputs is no part of the run.
+told "$BIN/kvgen" --cache lmcache-mp:block_size=128,async_scheduling=no --model tiny-1b --params 1e9 --seed 6 --users 5 \
+    --duration 9s --gpu-mem 2GiB --cpu-mem 768MiB --no-notes --summary "$TMP/cut.json" -o "$TMP/cut.csv"
+is 'a step that is cut' "$(python3 "$TOP/tests/cli/simulation/copies.py" --rows "$TMP/cut.csv" "$TMP/cut.json")" held
 is 'random configurations: no difference' \
     "$(python3 "$TOP/tests/cli/simulation/copies.py" "$BIN/kvgen" "$DATA" "$TMP" 15)" '15 held'
