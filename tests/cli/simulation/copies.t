@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
-plan 5
+plan 6
 
 for rule in seen tinylfu; do
     exits "$rule: admission to files without a limit" 0 "$BIN/kvgen" --cache copies:admission=$rule --model tiny-1b \
@@ -16,9 +16,16 @@ done
 told "$BIN/kvgen" --cache copies:block_size=16 --input "$DATA/mooncake_first200.jsonl" --model tiny-1b --params 1e9 \
     --gpu-mem 3GiB --cpu-mem 4GiB --no-notes --summary "$TMP/full.json" -o "$TMP/full.csv"
 is 'a large load into a full GPU' "$(python3 "$TOP/tests/cli/simulation/copies.py" --rows "$TMP/full.csv" "$TMP/full.json")" held
-# A step that the run's end cuts: what begins with its outputs is no part of the run.
-told "$BIN/kvgen" --cache lmcache-mp:block_size=128,async_scheduling=no --model tiny-1b --params 1e9 --seed 6 --users 5 \
-    --duration 9s --gpu-mem 2GiB --cpu-mem 768MiB --no-notes --summary "$TMP/cut.json" -o "$TMP/cut.csv"
-is 'a step that is cut' "$(python3 "$TOP/tests/cli/simulation/copies.py" --rows "$TMP/cut.csv" "$TMP/cut.json")" held
+# cut NAME OPTION...: a run that ends in the middle.
+cut() {
+    name=$1
+    shift
+    told "$BIN/kvgen" --model tiny-1b --params 1e9 "$@" --gpu-mem 2GiB --no-notes --summary "$TMP/cut.json" -o "$TMP/cut.csv"
+    is "$name" "$(python3 "$TOP/tests/cli/simulation/copies.py" --rows "$TMP/cut.csv" "$TMP/cut.json")" held
+}
+cut 'a step that is cut: what begins with its outputs is no part of the run' --cache lmcache-mp:block_size=128,async_scheduling=no \
+    --seed 6 --users 5 --duration 9s --cpu-mem 768MiB
+cut 'a request with its last token is not in progress' --cache vllm:block_size=64,scheduler_reserve_full_isl=no --seed 403197 \
+    --users 20 --duration 1s --cpu-mem 0 --storage-capacity none
 is 'random configurations: no difference' \
     "$(python3 "$TOP/tests/cli/simulation/copies.py" "$BIN/kvgen" "$DATA" "$TMP" 15)" '15 held'
