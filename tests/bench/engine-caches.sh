@@ -11,34 +11,37 @@ kvgen=${BUILD:-$top/build}/bin/kvgen
 block=${KVTRACE_BLOCK:-128}
 trace=${1:-$top/../shared/traces/mooncake_conversation_first4000.jsonl.zst}
 [ -r "$trace" ] || { echo "$0: $trace is not there: name a trace of Mooncake's conversations" >&2; exit 2; }
-json=$(mktemp)
-trap 'rm -f "$json" "$json.time"' EXIT
-form='%-25s %-8s %6s %6s %6s %8s %8s %8s %8s %9s %10s %8s %8s %7s\n'
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/kvtrace-bench.XXXXXX")
+trap 'rm -r "$scratch"' EXIT
 
 # Copies; and the waterfall, whose objects fall from tier to tier and are loaded where they lie. Bytes are of one of 4 ranks.
-# shellcheck disable=SC2016 # jq's variables
-columns='
-    def percent($n; $of): ($n / $of * 1000 | round / 10 | tostring) + "%";
-    def gib: . * 4 / 1073741824 | round | tostring;
-    def rows($op; $tier; $phase): [.rows_by[] | select(.op == $op and .tier == $tier and .phase == $phase) | .bytes] | add // 0;
-    def seconds: . / 10 | round / 100 | tostring | . + "s";
-    .requests.context_tokens as $all | .requests.generated_tokens as $generated
-    | if .cache.tiers then
-        (.cache.tokens | [.gpu, .host, .storage]) as $found | .cache.tiers as $t | $t[1:] as $below
-        | {found: $found, stored: $t[1].stored_bytes, loaded: ($t[0].came_up * $t[0].copy_bytes),
-           left: ($t[1].dropped * $t[1].copy_bytes), files: $t[2].stored_bytes,
-           vain: percent($below | map(.never_read + .unread) | add; $below | map(.stored) | add)} + {ttft: .prefill.first_token_ms.all}
-      else
-        ([rows("Read"; "Tier-0"; "Decode"), rows("Read"; "Tier-1"; "Decode"), rows("Read"; "Tier-2"; "Decode")]) as $read
-        | {found: ($read | map(. / 32768)), stored: rows("Write"; "Tier-1"; "Evict"), loaded: ($read[1] + $read[2]),
-           left: rows("Read"; "Tier-1"; "Evict"), files: rows("Write"; "Tier-2"; "Evict"), vain: "-"} + {ttft: .prefill.first_token_ms.all}
-      end
-    | [percent(.found[0]; $all), percent(.found[1]; $all), percent(.found[2]; $all), percent($all - (.found | add); $all),
-       (.stored | gib), (.loaded | gib), (.left | gib), (.files * 4 / $generated / 1024 | round | tostring) + "KiB", .vain,
-       (.ttft.p50 | seconds), (.ttft.p95 | seconds)] | join(" ")'
+cat >"$scratch/columns.jq" <<'EOJ'
+def percent($n; $of): ($n / $of * 1000 | round / 10 | tostring) + "%";
+def gib: . * 4 / 1073741824 | round | tostring;
+def rows($op; $tier; $phase): [.rows_by[] | select(.op == $op and .tier == $tier and .phase == $phase) | .bytes] | add // 0;
+def seconds: . / 10 | round / 100 | tostring | . + "s";
+.requests.context_tokens as $all | .requests.generated_tokens as $generated
+| if .cache.tiers then
+    (.cache.tokens | [.gpu, .host, .storage]) as $found | .cache.tiers as $t | $t[1:] as $below
+    | {found: $found, stored: $t[1].stored_bytes, loaded: ($t[0].came_up * $t[0].copy_bytes),
+       left: ($t[1].dropped * $t[1].copy_bytes), files: $t[2].stored_bytes,
+       vain: percent($below | map(.never_read + .unread) | add; $below | map(.stored) | add)} + {ttft: .prefill.first_token_ms.all}
+  else
+    ([rows("Read"; "Tier-0"; "Decode"), rows("Read"; "Tier-1"; "Decode"), rows("Read"; "Tier-2"; "Decode")]) as $read
+    | {found: ($read | map(. / 32768)), stored: rows("Write"; "Tier-1"; "Evict"), loaded: ($read[1] + $read[2]),
+       left: rows("Read"; "Tier-1"; "Evict"), files: rows("Write"; "Tier-2"; "Evict"), vain: "-"} + {ttft: .prefill.first_token_ms.all}
+  end
+| [$cache, $host, percent(.found[0]; $all), percent(.found[1]; $all), percent(.found[2]; $all), percent($all - (.found | add); $all),
+   (.stored | gib), (.loaded | gib), (.left | gib), (.files * 4 / $generated / 1024 | round | tostring) + "KiB", .vain,
+   (.ttft.p50 | seconds), (.ttft.p95 | seconds), $cpu + "s"] | join(" ")
+EOJ
 
-# shellcheck disable=SC2059 # the form is ours
-printf "$form" cache host GPU host files computed stored loaded left to-files never-read TTFT-p50 TTFT-p95 CPU
+# A table of lines of words.
+table() {
+    awk '{ printf "%-25s %-8s %6s %6s %6s %8s %8s %8s %8s %9s %10s %8s %8s %7s\n", $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+        $13, $14 }'
+}
+echo cache host GPU host files computed stored loaded left to-files never-read TTFT-p50 TTFT-p95 CPU | table
 for host in ${KVTRACE_HOSTS:-64GiB 256GiB 1024GiB}; do
     for cache in waterfall vllm vllm:eviction_policy=arc lmcache lmcache-mp sglang copies; do
         case $cache in
@@ -47,10 +50,10 @@ for host in ${KVTRACE_HOSTS:-64GiB 256GiB 1024GiB}; do
         *:*) with=$cache,block_size=$block ;;
         *) with=$cache:block_size=$block ;;
         esac
-        LC_ALL=C /usr/bin/env time -f '%U' -o "$json.time" "$kvgen" --cache "$with" --input "$trace" --tensor-parallel 4 \
-            --gpu-profile h100 --gpu-mem 60GiB --cpu-mem "$host" --tier-model 2=nvme-gen5 --progress none --summary "$json" \
-            -o none 2>/dev/null
-        # shellcheck disable=SC2046,SC2059 # words
-        printf "$form" "$cache" "$host" $(jq -r "$columns" "$json") "$(cat "$json.time")s"
+        LC_ALL=C env time -f '%U' -o "$scratch/time" "$kvgen" --cache "$with" --input "$trace" --tensor-parallel 4 \
+            --gpu-profile h100 --gpu-mem 60GiB --cpu-mem "$host" --tier-model 2=nvme-gen5 --progress none \
+            --summary "$scratch/s.json" -o none 2>/dev/null
+        jq -r -f "$scratch/columns.jq" --arg cache "$cache" --arg host "$host" --arg cpu "$(cat "$scratch/time")" \
+            "$scratch/s.json" | table
     done
 done
