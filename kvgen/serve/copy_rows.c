@@ -472,7 +472,7 @@ static void cached(struct copy_rows *c, struct copy_rows_request *q, uint64_t ke
     }
     const bool is_loaded = at < keys && (block + 1) * c->o.block_tokens > q->gpu_tokens &&
                            block * c->o.block_tokens < q->found_tokens;
-    const struct named named = at < keys ? named_at(c, q, at) : name(c, NULL, all, key);
+    const struct named named = q && at < keys ? named_at(c, q, at) : name(c, NULL, all, key);
     c->stats.computed += !is_loaded;
     all = comes_up(c, all, &named, &first);
     if (all && is_loaded) { /* its load is yet to be told */
