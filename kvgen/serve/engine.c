@@ -282,6 +282,7 @@ static void complete(struct engine *g, struct engine_request *q)
     record(g, st->time_ns[SIM_END_TO_END], now_ns - from->arrival_ns);
     if (outputs > 1)
         record(g, g->w->own->token_ns[from->qos], (now_ns - q->first_ns) / (int64_t)(outputs - 1));
+    g->w->leaving++;
     g->stats.completed++;
     st->completed++;
     st->completed_by_qos[from->qos]++;
@@ -318,6 +319,7 @@ static void on_gone(void *ctx, struct serve_request *s)
     struct engine *g = ctx;
     g->here--;
     g->w->here--;
+    g->w->leaving--;
     g->w->gone(g->w->ctx, of_serve(s));
 }
 

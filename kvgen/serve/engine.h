@@ -46,6 +46,7 @@ struct engine_world {
     struct sim_stats *stats;
     struct engine_run_stats *own;
     uint64_t here;    /* requests that engines have */
+    uint64_t leaving; /* of them: have their last token */
     uint64_t running; /* of them, those that run */
     bool enough;      /* who listens has heard all: the rows so far are still told */
     int rc;           /* why the run fails; 0: it does not */

@@ -79,7 +79,9 @@ static int keep_ids(struct engine_request *q, const struct request *from)
         return -ENOMEM;
     if (bytes)
         memcpy(id, from->blocks, bytes);
-    q->ids = (struct decisions_ids){id, from->block_count, from->block_tokens};
+    q->ids.id = id;
+    q->ids.count = from->block_count;
+    q->ids.tokens = from->block_tokens;
     return 0;
 }
 
@@ -419,7 +421,7 @@ static void do_moment(struct engine_run *r)
 /* Sums of all engines. */
 static void end_stats(struct engine_run *r)
 {
-    r->stats.in_progress = r->world.here;
+    r->stats.in_progress = r->world.here - r->world.leaving;
     r->stats.waiting = r->at_host.count;
     for (uint32_t i = 0; i < r->engines; i++) {
         const uint64_t waiting = engine_waiting(r->engine[i]);

@@ -181,6 +181,18 @@ static void test_a_write_under_way(void **state)
     lmcache_mp_free(c);
 }
 
+static void test_a_call_leaves_l1_as_a_whole(void **state)
+{
+    (void)state;
+    struct op_text t;
+    struct lmcache_mp *c = cache(&t, 4, UINT64_MAX, false, true);
+    RUN(c, 1);
+    op_text_is(&t, "l1.store 1, l2.store 1, l1.delete 1");
+    RUN(c, 5, 1); /* the file of 1 is there */
+    op_text_is(&t, "l1.store 5 1, l2.dup 1, l2.store 5, l1.delete 5 1");
+    lmcache_mp_free(c);
+}
+
 static void test_a_drive_that_is_full(void **state)
 {
     (void)state;
@@ -213,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_two_readers_of_what_was_loaded_for_reading),
         cmocka_unit_test(test_a_write_under_way),
         cmocka_unit_test(test_l2_has_its_own_loop_and_refuses_nothing),
+        cmocka_unit_test(test_a_call_leaves_l1_as_a_whole),
         cmocka_unit_test(test_a_drive_that_is_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
