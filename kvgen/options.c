@@ -65,6 +65,8 @@ enum {
 #define TARGETS       (UINT64_C(1) << 44) /* what a class of requests is to get */
 #define NOT_ANSWER    (UINT64_C(1) << 45) /* what --answer decides itself */
 #define ANSWER_ONLY   (UINT64_C(1) << 46)
+#define CLIENTS       (UINT64_C(1) << 48) /* inputs whose requests are independent of each other */
+#define FILE_TIMES    (UINT64_C(1) << 49) /* what times of the input become */
 #define STAMPED       (UINT64_C(1) << 36) /* inputs whose stamps may have several units */
 #define BLOCK_SIZED   (UINT64_C(1) << 37) /* inputs whose blocks may have several sizes */
 #define PERSONAS_ONLY (UINT64_C(1) << 47) /* what the habits of people decide */
@@ -211,8 +213,16 @@ const struct opt options_table[] = {
      .arg = "FACTOR",
      .def = "1",
      .max = 1e9,
-     .marks = GENERATES | TRACES_ONLY,
+     .marks = GENERATES | TRACES_ONLY | FILE_TIMES,
      .help = "Divide the times of the input by this; 0: no time between its requests."},
+    {.name = "clients",
+     .type = OPT_U64,
+     .offset = AT(clients),
+     .arg = "N",
+     .max = 1e6,
+     .marks = GENERATES | TRACES_ONLY | CLIENTS,
+     .help = "Let N requests of the input be under way: the next one comes when one is answered, "
+             "whatever its time; 0: requests come at their times."},
     {.name = "time-unit",
      .type = OPT_ENUM,
      .offset = AT(time_unit),
@@ -245,7 +255,7 @@ const struct opt options_table[] = {
      .offset = AT(max_gap_ns),
      .arg = "TIME",
      .max = 30000 * 86400e9,
-     .marks = GENERATES | TRACES_ONLY,
+     .marks = GENERATES | TRACES_ONLY | FILE_TIMES,
      .help = "Cut longer times of the input without a request, and longer think times of sessions, "
              "to this; 0: cut nothing."},
     {.name = "max-context",
@@ -1239,6 +1249,12 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = dataset || o->source == OPTIONS_DYNAMO || o->source == OPTIONS_SATF,
          .refuses = STAMPED,
          .why = "does not apply to this input, which names its unit of time"},
+        {.on = file && (o->source < OPTIONS_MOONCAKE || o->source > OPTIONS_LMCACHE),
+         .refuses = CLIENTS,
+         .why = "applies only to requests of Mooncake, Qwen-Bailian, LMCache, BurstGPT and Azure"},
+        {.on = o->clients > 0,
+         .refuses = FILE_TIMES,
+         .why = "does not apply with --clients, whose requests come when others are answered"},
         {.on = o->source == OPTIONS_DYNAMO || o->source == OPTIONS_LMCACHE,
          .refuses = BLOCK_SIZED,
          .why = "does not apply to this input, whose rows say how large their blocks are"},

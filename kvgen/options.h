@@ -102,6 +102,7 @@ struct options {
     int64_t max_gap_ns;
     uint64_t max_context; /* tokens; 0: no limit */
     uint64_t block_size;  /* tokens; 0: not given */
+    uint64_t clients;     /* 0: requests come at their times */
     uint64_t replay_cycles;
     uint64_t users, max_requests, seed, workers;
     const char *users_file, *dump_users, *population;

@@ -78,8 +78,21 @@ void provenance_put_steps(struct jsonout *j, const struct step_setup *s)
     jsonout_u64(j, "weights_always_bytes", s->model.always_bytes);
     jsonout_u64(j, "weights_routed_bytes", s->model.routed_bytes);
     jsonout_u64(j, "head_bytes", s->model.head_bytes);
-    jsonout_u64(j, "pair_ops", s->model.pair_ops);
-    jsonout_u64(j, "cache_bytes_per_token", s->model.cache_bytes);
+    jsonout_array(j, "attention");
+    for (int i = 0; i < STEP_LOOKS; i++) {
+        const struct step_look *l = &s->model.look[i];
+        if (!l->pair_ops)
+            continue;
+        jsonout_object(j, NULL);
+        jsonout_u64(j, "pair_ops", l->pair_ops);
+        jsonout_u64(j, "cache_bytes_per_token", l->cache_bytes);
+        if (l->most)
+            jsonout_u64(j, "most_tokens", l->most);
+        else
+            jsonout_null(j, "most_tokens");
+        jsonout_end(j);
+    }
+    jsonout_end(j);
     jsonout_f64(j, "eta", (double)s->gpu.eta_ppm / STEP_TIME_PPM);
     jsonout_f64(j, "eta_a", (double)s->gpu.eta_a_ppm / STEP_TIME_PPM);
     jsonout_f64(j, "b", (double)s->gpu.b_ppm / STEP_TIME_PPM);

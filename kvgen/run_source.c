@@ -273,6 +273,7 @@ static int open_merged(struct run_source *r, const struct run_source_opts *q, st
     int rc = part ? 0 : err_nomem(e, "source");
     its.speedup = 1;
     its.max_gap_ns = 0;
+    its.clients = 0;
     for (size_t i = 0; i < count; i++) {
         struct inputs *next = i == 0 ? in : r->others[i - 1];
         if (rc == 0)
@@ -303,6 +304,7 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
                                      .unit = o->time_unit,
                                      .sample = o->sample,
                                      .max_gap_ns = o->max_gap_ns,
+                                     .clients = o->clients,
                                      .max_context = (int64_t)o->max_context,
                                      .block_tokens = (int64_t)o->block_size};
     enum trace_qos drawn = o->qos_given ? (enum trace_qos)o->qos : TRACE_NO_QOS;
@@ -378,6 +380,11 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
         }
         if (kind == INPUTS_AGENTIC_ROWS)
             graph.kind = kind;
+        if (kind == INPUTS_AGENTIC_ROWS && o->clients > 0) {
+            inputs_close(in);
+            return err_set(e, -EINVAL, ERR_INPUT, "--clients",
+                           "does not apply to turns of agents, which wait for each other");
+        }
         return graph.kind == INPUTS_MOONCAKE ? source_blocks_open(&r->source, in, &rows, e)
                                              : source_graph_open(&r->source, in, &graph, e);
     }

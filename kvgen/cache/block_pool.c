@@ -12,7 +12,7 @@ struct block {
     uint32_t prev, next;             /* in the free queue */
     uint32_t older_twin, newer_twin; /* ring of one name */
     uint32_t references;
-    bool named;
+    uint32_t name; /* number + 1; 0: it has none */
 };
 
 struct block_pool {
@@ -106,8 +106,8 @@ void block_pool_hold(struct block_pool *p, uint32_t block)
 static bool unname(struct block_pool *p, uint32_t block)
 {
     struct block *b = &p->block[block];
-    const uint32_t name = id_table_find(&p->names, b->key);
-    b->named = false;
+    const uint32_t name = b->name - 1;
+    b->name = 0;
     if (b->newer_twin == block) {
         id_table_remove(&p->names, name);
         return false;
@@ -123,10 +123,10 @@ uint32_t block_pool_take(struct block_pool *p, struct block_pool_loss *loss)
 {
     const uint32_t block = p->block[0].next;
     struct block *b = &p->block[block];
-    *loss = (struct block_pool_loss){.named = b->named, .key = b->key};
+    *loss = (struct block_pool_loss){.named = b->name > 0, .key = b->key};
     unlink_idle(p, block);
     b->references = 1;
-    if (b->named)
+    if (b->name)
         loss->twin = unname(p, block);
     return block;
 }
@@ -134,14 +134,17 @@ uint32_t block_pool_take(struct block_pool *p, struct block_pool_loss *loss)
 void block_pool_name(struct block_pool *p, uint32_t block, uint64_t key)
 {
     struct block *b = &p->block[block];
-    const uint32_t first = block_pool_find(p, key);
+    uint32_t name = id_table_find(&p->names, key);
     b->key = key;
-    b->named = true;
-    if (first == BLOCK_NONE) {
+    if (name == ID_NONE) {
         b->older_twin = b->newer_twin = block;
-        p->first[id_table_add(&p->names, key)] = block; /* there is room for each block's */
+        name = id_table_add(&p->names, key); /* there is room for each block's */
+        b->name = name + 1;
+        p->first[name] = block;
         return;
     }
+    const uint32_t first = p->first[name];
+    b->name = name + 1;
     b->older_twin = p->block[first].older_twin;
     b->newer_twin = first;
     p->block[b->older_twin].newer_twin = block;
@@ -151,7 +154,7 @@ void block_pool_name(struct block_pool *p, uint32_t block, uint64_t key)
 bool block_pool_named(const struct block_pool *p, uint32_t block, uint64_t *key)
 {
     *key = p->block[block].key;
-    return p->block[block].named;
+    return p->block[block].name > 0;
 }
 
 enum block_pool_release block_pool_release(struct block_pool *p, uint32_t block)
@@ -159,6 +162,6 @@ enum block_pool_release block_pool_release(struct block_pool *p, uint32_t block)
     struct block *b = &p->block[block];
     if (--b->references)
         return BLOCK_IN_USE;
-    link_idle(p, block, b->named ? p->block[0].prev : 0);
-    return b->named ? BLOCK_LAST : BLOCK_FIRST;
+    link_idle(p, block, b->name ? p->block[0].prev : 0);
+    return b->name ? BLOCK_LAST : BLOCK_FIRST;
 }

@@ -163,6 +163,10 @@ struct kv_cache_ops {
     /* This step computes that many tokens of r; computed_tokens is as before them. In the order of
      * the step, after all of its admissions. */
     void (*scheduled)(struct kv_cache *c, struct kv_request *r, uint64_t tokens);
+    /* r gets a token a step. Until it has so many computed ones, extend succeeds, and extend,
+     * scheduled and computed change nothing: they need not be called, whatever else happens. At
+     * most computed_tokens: they must be. NULL: always. */
+    uint64_t (*quiet_until)(const struct kv_cache *c, const struct kv_request *r);
     /* All of the step was told. 0, or -ENOMEM or -EDEADLK, after which only free may be called.
      * -EDEADLK: the engine waits for ever, for room that only itself could free (KV_WAITS said for
      * what). */
@@ -218,6 +222,8 @@ struct kv_below_ops {
     /* After this step the first `end` tokens are on the GPU: what is to be stored is stored. held:
      * one for each group. */
     void (*offer)(struct kv_below *b, void *state, uint64_t end, const struct kv_held *held);
+    /* offer does nothing while `end` is at most this. NULL: it may always do something. */
+    uint64_t (*quiet_until)(const struct kv_below *b, const void *state);
     int (*step_built)(struct kv_below *b); /* 0, -ENOMEM or -EDEADLK */
     void (*preempted)(struct kv_below *b, void *state);
     /* The request ends. held: its blocks, which are free now but not overwritten yet; lent until

@@ -7,7 +7,8 @@
 #include "kvgen/cache/id_table.h"
 
 enum {
-    FIRST_CAP = 64
+    FIRST_CAP = 64,
+    AHEAD = 16 /* slots whose ids are fetched before they are moved */
 };
 #define MAX_IDS (UINT32_C(1) << 30)
 /* The next free number stands in place of an id, and must not be taken for one. */
@@ -25,12 +26,18 @@ static uint32_t after(const struct id_table *t, uint32_t at)
     return at + 1 < t->slots ? at + 1 : 0;
 }
 
+/* The other bits of a slot. */
+static uint32_t mark(const struct id_table *t, uint64_t id)
+{
+    return (uint32_t)(hash_mix(id) >> 32) & ~t->numbers;
+}
+
 static void place(struct id_table *t, uint32_t number)
 {
     uint32_t at = id_table_home(t, t->id[number]);
     while (t->slot[at] != 0)
         at = after(t, at);
-    t->slot[at] = number + 1;
+    t->slot[at] = mark(t, t->id[number]) | (number + 1);
 }
 
 static int grow_slots(struct id_table *t)
@@ -39,16 +46,22 @@ static int grow_slots(struct id_table *t)
     if (slots == t->slots)
         return 0;
     uint32_t *old = t->slot;
-    uint32_t old_slots = t->slots;
+    const uint32_t old_slots = t->slots, old_numbers = t->numbers;
     t->slot = calloc((uint64_t)slots + 1, sizeof(*t->slot));
     if (!t->slot) {
         t->slot = old;
         return -ENOMEM;
     }
     t->slots = slots;
-    for (uint32_t i = 0; i < old_slots; i++)
+    while (t->numbers < t->cap)
+        t->numbers = 2 * t->numbers + 1;
+    /* New homes come in the order of the old ones; ids come from anywhere in memory. */
+    for (uint32_t i = 0; i < old_slots; i++) {
+        if (i + AHEAD < old_slots && old[i + AHEAD] != 0)
+            __builtin_prefetch(&t->id[(old[i + AHEAD] & old_numbers) - 1]);
         if (old[i] != 0)
-            place(t, old[i] - 1);
+            place(t, (old[i] & old_numbers) - 1);
+    }
     free(old);
     return 0;
 }
@@ -59,7 +72,7 @@ int id_table_reserve(struct id_table *t, uint64_t more)
     if (more > MAX_IDS || need > MAX_IDS)
         return -ENOMEM;
     if (need > t->cap) {
-        uint64_t cap = t->cap + (uint64_t)t->cap / 4;
+        uint64_t cap = t->cap + (uint64_t)t->cap / 2;
         if (cap < FIRST_CAP)
             cap = FIRST_CAP;
         if (cap < need)
@@ -77,9 +90,12 @@ uint32_t id_table_search(const struct id_table *t, uint64_t id)
 {
     if (t->slots == 0)
         return ID_NONE;
-    for (uint32_t at = id_table_home(t, id); t->slot[at] != 0; at = after(t, at))
-        if (t->id[t->slot[at] - 1] == id)
-            return t->slot[at] - 1;
+    const uint32_t its = mark(t, id);
+    for (uint32_t at = id_table_home(t, id); t->slot[at] != 0; at = after(t, at)) {
+        const uint32_t number = (t->slot[at] & t->numbers) - 1;
+        if ((t->slot[at] & ~t->numbers) == its && t->id[number] == id)
+            return number;
+    }
     return ID_NONE;
 }
 
@@ -106,11 +122,11 @@ static uint32_t distance(const struct id_table *t, uint32_t from, uint32_t to)
 void id_table_remove(struct id_table *t, uint32_t number)
 {
     uint32_t hole = id_table_home(t, t->id[number]);
-    while (t->slot[hole] != number + 1)
+    while ((t->slot[hole] & t->numbers) != number + 1)
         hole = after(t, hole);
     for (uint32_t at = after(t, hole); t->slot[at] != 0; at = after(t, at)) {
         /* It moves into the hole unless its home lies between the hole and itself. */
-        uint32_t from = id_table_home(t, t->id[t->slot[at] - 1]);
+        uint32_t from = id_table_home(t, t->id[(t->slot[at] & t->numbers) - 1]);
         if (distance(t, from, at) >= distance(t, hole, at)) {
             t->slot[hole] = t->slot[at];
             hole = at;

@@ -12,13 +12,16 @@
 
 /* Zero it before the first use. */
 struct id_table {
-    uint64_t *id;   /* by number; of a free number, the next free one (id_table.c) */
-    uint32_t *slot; /* number + 1; 0: empty. One more than slots: the number that was found last */
-    uint32_t slots; /* twice cap */
-    uint32_t cap;   /* numbers that there is room for */
-    uint32_t made;  /* numbers given out so far */
-    uint32_t count; /* in use */
-    uint32_t free;  /* the first free number + 1; 0: none */
+    uint64_t *id; /* by number; of a free number, the next free one (id_table.c) */
+    /* Number + 1 in the bits of numbers, and in the others what tells most ids apart without a look
+     * at id; 0: empty. One more than slots: the number that was found last. */
+    uint32_t *slot;
+    uint32_t slots;   /* twice cap */
+    uint32_t numbers; /* one less than a power of two, at least cap */
+    uint32_t cap;     /* numbers that there is room for */
+    uint32_t made;    /* numbers given out so far */
+    uint32_t count;   /* in use */
+    uint32_t free;    /* the first free number + 1; 0: none */
 };
 
 void id_table_free(struct id_table *t);

@@ -435,6 +435,22 @@ static void scheduled(struct kv_cache *c, struct kv_request *r, uint64_t tokens)
     c->o.below_ops->offer(c->o.below, h->below, r->computed_tokens + tokens, held);
 }
 
+/* The next block that is to be taken, cached or offered comes after that. */
+static uint64_t quiet_until(const struct kv_cache *c, const struct kv_request *r)
+{
+    const struct holder *h = r->state;
+    const struct chain_blocks *b = &h->group[0];
+    if (c->o.groups > 1 || c->o.window[0])
+        return 0;
+    const uint64_t taken = b->count * c->o.block_tokens;
+    const uint64_t until = at_most(taken, (b->cached + 1) * c->o.block_tokens - 1);
+    if (!c->o.below)
+        return until;
+    if (!c->o.below_ops->quiet_until)
+        return 0;
+    return at_most(until, c->o.below_ops->quiet_until(c->o.below, h->below));
+}
+
 static int step_built(struct kv_cache *c)
 {
     return c->o.below ? c->o.below_ops->step_built(c->o.below) : 0;
@@ -522,6 +538,7 @@ const struct kv_cache_ops vllm_cache_ops = {
     .loaded = loaded,
     .extend = extend,
     .scheduled = scheduled,
+    .quiet_until = quiet_until,
     .step_built = step_built,
     .computed = computed,
     .finished = finished,

@@ -182,7 +182,7 @@ void vllm_files_leave(struct vllm_files *f, uint64_t key)
     if (f->at_once || a == ID_NONE || --f->answer[a].holders)
         return;
     id_table_remove(&f->answers, a);
-    for (uint32_t i = 0; i < f->questions; i++)
+    for (uint32_t i = 0; f->answer[a].answer == FILES_ASKED && i < f->questions; i++)
         if (f->asked[i] == a)
             f->asked[i--] = f->asked[--f->questions];
 }

@@ -13,7 +13,8 @@ enum list {
     LISTS
 };
 enum {
-    BEING_WRITTEN = -1
+    BEING_WRITTEN = -1,
+    HEAP_CHILDREN = 4
 };
 
 /* 24 bytes; its key is the table's. */
@@ -32,6 +33,12 @@ struct chunk {
     uint8_t list;
 };
 
+/* A chunk in the heap, with its order. */
+struct heap_entry {
+    uint64_t rank;
+    uint32_t position, chunk;
+};
+
 struct ends {
     uint32_t first, last;
     uint64_t count;
@@ -46,9 +53,9 @@ struct ghost {
 
 struct vllm_host {
     struct chunk *chunk;
-    struct id_table table; /* numbers of chunks */
-    uint32_t *heap;        /* LRU */
-    uint32_t *aside;       /* LRU: victims, or what was passed over */
+    struct id_table table;   /* numbers of chunks */
+    struct heap_entry *heap; /* LRU */
+    uint32_t *aside;         /* LRU: victims, or what was passed over */
     uint64_t heaped, capacity, chunks, inserts, ranks, may_leave;
     uint32_t stamp;
     bool arc;
@@ -113,40 +120,49 @@ void vllm_host_free(struct vllm_host *h)
 
 /* ---- LRU: a heap of the chunks that may leave ---- */
 
-static bool leaves_before(const struct vllm_host *h, uint32_t a, uint32_t b)
+static bool leaves_before(const struct heap_entry *a, const struct heap_entry *b)
 {
-    const struct chunk *x = &h->chunk[a], *y = &h->chunk[b];
-    if (x->rank != y->rank)
-        return x->rank < y->rank;
-    return x->position != y->position ? x->position > y->position : a < b;
+    if (a->rank != b->rank)
+        return a->rank < b->rank;
+    return a->position != b->position ? a->position > b->position : a->chunk < b->chunk;
 }
 
-static void heap_set(struct vllm_host *h, uint64_t at, uint32_t chunk)
+static void heap_set(struct vllm_host *h, uint64_t at, const struct heap_entry *e)
 {
-    h->heap[at] = chunk;
-    h->chunk[chunk].heap = (uint32_t)at;
+    h->heap[at] = *e;
+    h->chunk[e->chunk].heap = (uint32_t)at;
 }
 
-/* Moves the chunk at that place to where it belongs. */
-static void heap_settle(struct vllm_host *h, uint64_t at)
+/* The child of that place that leaves first; that place itself: it has none. */
+static uint64_t heap_child(const struct vllm_host *h, uint64_t at)
 {
-    const uint32_t chunk = h->heap[at];
-    for (; at && leaves_before(h, chunk, h->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        heap_set(h, at, h->heap[(at - 1) / 2]);
-    for (uint64_t child; (child = 2 * at + 1) < h->heaped; at = child) {
-        if (child + 1 < h->heaped && leaves_before(h, h->heap[child + 1], h->heap[child]))
-            child++;
-        if (!leaves_before(h, h->heap[child], chunk))
-            break;
-        heap_set(h, at, h->heap[child]);
-    }
-    heap_set(h, at, chunk);
+    const uint64_t first = HEAP_CHILDREN * at + 1;
+    const uint64_t end = first + HEAP_CHILDREN < h->heaped ? first + HEAP_CHILDREN : h->heaped;
+    uint64_t best = first < end ? first : at;
+    for (uint64_t i = first + 1; i < end; i++)
+        if (leaves_before(&h->heap[i], &h->heap[best]))
+            best = i;
+    return best;
+}
+
+/* Puts the chunk where it belongs, from that place on. */
+static void heap_settle(struct vllm_host *h, uint64_t at, uint32_t chunk)
+{
+    const struct chunk *c = &h->chunk[chunk];
+    const struct heap_entry e = {c->rank, c->position, chunk};
+    for (uint64_t up; at && (up = (at - 1) / HEAP_CHILDREN, leaves_before(&e, &h->heap[up]));
+         at = up)
+        heap_set(h, at, &h->heap[up]);
+    for (uint64_t down; (down = heap_child(h, at)) != at && leaves_before(&h->heap[down], &e);
+         at = down)
+        heap_set(h, at, &h->heap[down]);
+    heap_set(h, at, &e);
 }
 
 static void heap_add(struct vllm_host *h, uint32_t chunk)
 {
-    heap_set(h, h->heaped++, chunk);
-    heap_settle(h, h->heaped - 1);
+    h->heaped++;
+    heap_settle(h, h->heaped - 1, chunk);
 }
 
 static void heap_remove(struct vllm_host *h, uint32_t chunk)
@@ -155,8 +171,7 @@ static void heap_remove(struct vllm_host *h, uint32_t chunk)
     h->chunk[chunk].heap = HOST_NONE;
     if (at == --h->heaped)
         return;
-    heap_set(h, at, h->heap[h->heaped]);
-    heap_settle(h, at);
+    heap_settle(h, at, h->heap[h->heaped].chunk);
 }
 
 /* ---- ARC: lists ---- */
@@ -288,7 +303,7 @@ static void set_rank(struct vllm_host *h, uint32_t chunk, uint64_t rank, uint64_
     c->rank = rank;
     c->position = (uint32_t)position;
     if (!h->arc && c->readers == 0)
-        heap_settle(h, c->heap);
+        heap_settle(h, c->heap, chunk);
 }
 
 static uint64_t rank_of(struct vllm_host *h, struct vllm_host_request *r)
@@ -350,7 +365,7 @@ static uint64_t lru_victims(struct vllm_host *h, uint64_t wanted)
     uint64_t victims = 0, passed = 0;
     /* Victims at the front of aside, what is passed over at its end. */
     while (victims < wanted && h->heaped) {
-        const uint32_t chunk = h->heap[0];
+        const uint32_t chunk = h->heap[0].chunk;
         heap_remove(h, chunk);
         if (is_candidate(h, chunk))
             h->aside[victims++] = chunk;

@@ -13,7 +13,7 @@
 
 struct vllm_host;
 
-/* capacity in chunks, at least 1 and below 2^30. 48 bytes a chunk, with ARC and its ghosts 88.
+/* capacity in chunks, at least 1 and below 2^30. 60 bytes a chunk, with ARC and its ghosts 88.
  * NULL: no memory. */
 struct vllm_host *vllm_host_create(uint64_t capacity, bool arc);
 void vllm_host_free(struct vllm_host *h); /* takes NULL */

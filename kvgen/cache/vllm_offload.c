@@ -725,15 +725,29 @@ static bool is_refused_again(struct kv_below *b, struct offloaded *s, uint64_t e
     return true;
 }
 
-static void offer(struct kv_below *b, void *state, uint64_t end, const struct kv_held *held)
+/* The first chunk that is not to be offered once the first `end` tokens are there. */
+static uint64_t offer_end(const struct kv_below *b, const struct kv_request *r, uint64_t end)
 {
-    struct offloaded *s = state;
-    const struct kv_request *r = s->request;
     if (b->o.prompt_only && end > r->prompt_tokens)
         end = r->prompt_tokens;
     if (end > r->max_offload_tokens)
         end = r->max_offload_tokens;
-    end /= chunk_tokens(b);
+    return end / chunk_tokens(b);
+}
+
+static uint64_t quiet_until(const struct kv_below *b, const void *state)
+{
+    const struct offloaded *s = state;
+    if (offer_end(b, s->request, KV_NO_LIMIT) <= s->next)
+        return KV_NO_LIMIT;
+    return (s->next + 1) * chunk_tokens(b) - 1;
+}
+
+static void offer(struct kv_below *b, void *state, uint64_t end, const struct kv_held *held)
+{
+    struct offloaded *s = state;
+    const struct kv_request *r = s->request;
+    end = offer_end(b, r, end);
     if (end <= s->next || is_refused_again(b, s, end))
         return;
     uint64_t new_chunks;
@@ -847,6 +861,7 @@ const struct kv_below_ops vllm_offload_ops = {
     .look_up = look_up,
     .admitted = admitted,
     .offer = offer,
+    .quiet_until = quiet_until,
     .step_built = step_built,
     .preempted = preempted,
     .finished = finished,

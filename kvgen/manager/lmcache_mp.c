@@ -243,6 +243,14 @@ static void offer(struct kv_below *b, void *state, uint64_t end, const struct kv
               &b->stored);
 }
 
+static uint64_t quiet_until(const struct kv_below *b, const void *state)
+{
+    const struct chunked *s = state;
+    return s->request->prompt_tokens / b->o.chunk_tokens <= s->saved
+               ? KV_NO_LIMIT
+               : (s->saved + 1) * b->o.chunk_tokens - 1;
+}
+
 static int step_built(struct kv_below *b)
 {
     return b->failed ? -ENOMEM : 0;
@@ -320,6 +328,7 @@ const struct kv_below_ops lmcache_mp_below_ops = {
     .look_up = look_up,
     .admitted = admitted,
     .offer = offer,
+    .quiet_until = quiet_until,
     .step_built = step_built,
     .preempted = preempted,
     .finished = finished,

@@ -345,17 +345,13 @@ static void finish_transfers(struct engine *g, bool gpu, uint64_t step)
     }
 }
 
-static struct step_work work_of(const struct step *step)
+static struct step_work work_of(const struct step_model *m, const struct step *step)
 {
     struct step_work w = {0};
     for (uint64_t i = 0; i < step->parts; i++) {
         const struct step_part *p = &step->part[i];
-        w.tokens += p->tokens;
+        step_time_add(m, &w, p->before, p->tokens, p->decode);
         w.output |= p->output;
-        if (p->tokens == 1 || p->decode)
-            w.read += p->before + p->tokens;
-        else
-            w.pairs += p->tokens * p->before + p->tokens * (p->tokens + 1) / 2;
     }
     return w;
 }
@@ -365,7 +361,7 @@ static struct step_work work_of(const struct step *step)
 static int64_t step_ns(struct engine *g, const struct step *step, bool soon)
 {
     if (step->parts) {
-        const struct step_work w = work_of(step);
+        const struct step_work w = work_of(&g->w->o->steps.model, step);
         const int64_t ns = step_time_ns(&g->w->o->steps.model, &g->w->o->steps.gpu, &w);
         g->w->own->busy_ns += ns;
         g->stats.busy_ns += ns;

@@ -226,6 +226,7 @@ static void preempt(struct scheduler *s, struct serve_request *v)
     stop_running(s, v);
     s->ops->preempted(s->cache, &v->kv);
     v->kv.computed_tokens = 0;
+    v->quiet = 0;
     v->preemptions++;
     v->state = SERVE_PREEMPTED;
     enqueue(s, &s->waiting, v, true);
@@ -286,6 +287,14 @@ static int schedule_running(struct scheduler *s, struct deciding *d)
 {
     for (uint64_t i = 0; i < s->runs && d->left; i++) {
         struct serve_request *r = s->running[i];
+        if (r->quiet) {
+            const struct step_part part = {.request = r, .tokens = 1, .quiet = true};
+            if (add_part(d->plan, &part))
+                return -ENOMEM;
+            r->quiet--;
+            d->left--;
+            continue;
+        }
         const uint64_t tokens = tokens_for(s, d, r);
         if (!tokens)
             continue;
@@ -410,11 +419,24 @@ static uint64_t given(const struct step_part *part)
     return part->decode ? part->tokens : part->output;
 }
 
+/* How many of the next steps give r, which decodes, a token and change nothing else. The last
+ * tokens of an answer are told. */
+static uint64_t quiet_steps(const struct scheduler *s, const struct serve_request *r)
+{
+    const uint64_t computed = r->kv.computed_tokens;
+    const uint64_t last = at_most(r->kv.prompt_tokens + r->output_tokens, s->o.max_tokens);
+    if (!s->ops->quiet_until || s->o.milli_tokens || last < computed + 3)
+        return 0;
+    const uint64_t until = at_most(s->ops->quiet_until(s->cache, &r->kv), last - 3);
+    return until > computed ? until - computed : 0;
+}
+
 /* The cache hears what the step computes, and forgets who ended before it. */
 static int build(struct scheduler *s, const struct plan *p)
 {
     for (uint64_t i = 0; i < p->parts; i++)
-        s->ops->scheduled(s->cache, &p->part[i].request->kv, p->part[i].tokens);
+        if (!p->part[i].quiet)
+            s->ops->scheduled(s->cache, &p->part[i].request->kv, p->part[i].tokens);
     int rc = s->ops->step_built(s->cache);
     for (struct serve_request *r; !rc && (r = s->ended.first);) {
         queue_take(&s->ended, r);
@@ -432,6 +454,8 @@ static int build(struct scheduler *s, const struct plan *p)
         if (s->o.async)
             r->in_flight += given(part);
         r->last_step = s->step;
+        if (!part->quiet && part->output && r->outputs)
+            r->quiet = quiet_steps(s, r);
     }
     return rc;
 }
@@ -470,6 +494,8 @@ void scheduler_outputs(struct scheduler *s, const struct step *step)
         r->kv.known_tokens += tokens;
         if (r->in_flight)
             r->in_flight -= tokens;
+        if (step->part[i].quiet && r->state == SERVE_RUNNING)
+            continue;
         if (s->o.async && r->state == SERVE_RUNNING)
             s->ops->computed(s->cache, &r->kv, r->kv.computed_tokens - r->in_flight);
         if (r->outputs == r->output_tokens) {

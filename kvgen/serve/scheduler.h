@@ -60,6 +60,7 @@ struct serve_request {
     uint64_t outputs;   /* tokens that it got */
     uint64_t in_flight; /* outputs that are computed and not told yet */
     uint64_t last_step; /* the last step that computes it, from 1 */
+    uint64_t quiet;     /* steps to come that give it a token and change nothing else */
     uint64_t preemptions;
     uint64_t decodes;                  /* decode steps so far */
     struct serve_request *prev, *next; /* in a queue */
@@ -71,6 +72,7 @@ struct step_part {
     uint64_t tokens, before; /* before: computed tokens at the begin of the step */
     bool output;             /* it gives a token, ... */
     bool decode;             /* ... or with speculation several: as many as it computes */
+    bool quiet;              /* and neither the cache nor the listener hears of it */
 };
 struct step {
     struct step_part *part; /* lent until the step after the next is scheduled */
@@ -95,8 +97,10 @@ struct scheduler_listener {
                      const struct kv_found *found);
     void (*refused)(void *ctx, const struct serve_request *r, bool running);
     void (*preempted)(void *ctx, const struct serve_request *r); /* before it loses its tokens */
-    void (*output)(void *ctx, const struct serve_request *r); /* it got a token: outputs, state */
-    void (*gone)(void *ctx, struct serve_request *r);         /* the scheduler knows it no more */
+    /* It got a token: outputs, state. Of an answer's tokens only of the first one, the last one,
+     * the one after a preemption, and of others some. */
+    void (*output)(void *ctx, const struct serve_request *r);
+    void (*gone)(void *ctx, struct serve_request *r); /* the scheduler knows it no more */
 };
 
 struct scheduler;

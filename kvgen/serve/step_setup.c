@@ -38,6 +38,23 @@ static uint64_t common_params(const struct model *m, uint64_t active)
     return active > taken ? active - taken : 0;
 }
 
+/* Of layers with sparse attention an indexer looks at all tokens, and attention at those that it
+ * picks; else some layers may have a window. */
+static void set_looks(struct step_look look[STEP_LOOKS], const struct model *m)
+{
+    const uint64_t pair_ops = 2 * m->pair_elements;
+    look[0] = (struct step_look){.pair_ops = pair_ops * m->full_layers, .most = m->index_picks};
+    look[1] = (struct step_look){.pair_ops = pair_ops * m->windowed_layers, .most = m->window};
+    if (m->index_picks)
+        look[1] = (struct step_look){.pair_ops = 2 * m->index_elements};
+    for (unsigned i = 0; i < m->parts; i++) {
+        const struct model_part *p = &m->part[i];
+        const bool index = p->kind == MODEL_INDEX_KEYS || p->kind == MODEL_INDEX_SCALES;
+        if (!model_is_state(p))
+            look[index || p->window].cache_bytes += model_part_bytes(p);
+    }
+}
+
 int step_setup(struct step_setup *s, const struct model *m, const struct gpu_profile *g,
                const struct step_weights *w, struct err *e)
 {
@@ -61,11 +78,9 @@ int step_setup(struct step_setup *s, const struct model *m, const struct gpu_pro
                                    .experts = m->experts,
                                    .chosen = m->chosen,
                                    .head_bytes = m->head_params * w->bytes,
-                                   .pair_ops =
-                                       2 * m->pair_elements * (m->full_layers + m->windowed_layers),
-                                   .cache_bytes = model_bytes_per_token(m),
                                    .layers = m->layers,
                                    .hidden_bytes = (uint64_t)m->hidden * ACTIVATION_BYTES};
+    set_looks(s->model.look, m);
     s->gpu =
         (struct step_gpu){.ops_s = (uint64_t)((g->fp8 ? g->fp8_tflops : g->bf16_tflops) * 1e12),
                           .bytes_s = (uint64_t)(g->hbm_tb_s * 1e12),
@@ -109,8 +124,8 @@ int64_t step_setup_first_token_ns(const struct step_setup *s, uint64_t tokens)
     int64_t ns = s->host.request_ns + (int64_t)(tokens * (uint64_t)s->host.token_ps / 1000);
     for (uint64_t done = 0; done < tokens;) {
         const uint64_t n = tokens - done < s->step_tokens ? tokens - done : s->step_tokens;
-        const struct step_work w = {
-            .tokens = n, .pairs = n * done + n * (n + 1) / 2, .output = done + n == tokens};
+        struct step_work w = {.output = done + n == tokens};
+        step_time_add(&s->model, &w, done, n, false);
         ns += step_time_ns(&s->model, &s->gpu, &w);
         done += n;
     }
@@ -119,7 +134,8 @@ int64_t step_setup_first_token_ns(const struct step_setup *s, uint64_t tokens)
 
 static int64_t decode_ns(const struct step_setup *s, uint64_t tokens)
 {
-    const struct step_work w = {.tokens = 1, .read = tokens, .output = true};
+    struct step_work w = {.output = true};
+    step_time_add(&s->model, &w, tokens - 1, 1, true);
     return step_time_ns(&s->model, &s->gpu, &w);
 }
 

@@ -27,6 +27,28 @@ static uint64_t power(uint64_t fraction, uint64_t n)
     return result;
 }
 
+/* Pairs of tokens, each of which looks at itself and those before it, at most `most`; 0: all. */
+static uint64_t pairs(uint64_t before, uint64_t tokens, uint64_t most)
+{
+    if (!most || before + tokens <= most)
+        return tokens * before + tokens * (tokens + 1) / 2;
+    const uint64_t free = most > before ? most - before : 0; /* of these the window is not full */
+    return free * before + free * (free + 1) / 2 + (tokens - free) * most;
+}
+
+void step_time_add(const struct step_model *m, struct step_work *w, uint64_t before,
+                   uint64_t tokens, bool decode)
+{
+    w->tokens += tokens;
+    for (int i = 0; i < STEP_LOOKS; i++) {
+        const struct step_look *l = &m->look[i];
+        if (decode || tokens == 1)
+            w->read_bytes += l->cache_bytes * pairs(before + tokens - 1, 1, l->most);
+        else
+            w->attention_ops += (unsigned __int128)l->pair_ops * pairs(before, tokens, l->most);
+    }
+}
+
 uint64_t step_time_weights(const struct step_model *m, const struct step_work *w)
 {
     uint64_t bytes = m->always_bytes + (w->output ? m->head_bytes : 0);
@@ -56,10 +78,8 @@ int64_t step_time_gpu_ns(const struct step_model *m, const struct step_gpu *g,
     const uint64_t products =
         time_ns((unsigned __int128)2 * m->parameters * w->tokens, g->ops_s, g->eta_ppm, g->tp);
     const uint64_t weights = time_ns(step_time_weights(m, w), g->bytes_s, g->b_ppm, g->tp);
-    const uint64_t attention =
-        time_ns((unsigned __int128)m->pair_ops * w->pairs, g->ops_s, g->eta_a_ppm, g->tp);
-    const uint64_t cache =
-        time_ns((unsigned __int128)m->cache_bytes * w->read, g->bytes_s, g->b_ppm, g->tp);
+    const uint64_t attention = time_ns(w->attention_ops, g->ops_s, g->eta_a_ppm, g->tp);
+    const uint64_t cache = time_ns(w->read_bytes, g->bytes_s, g->b_ppm, g->tp);
     return (int64_t)((products > weights ? products : weights) + attention + cache +
                      exchange_ns(m, g, w));
 }

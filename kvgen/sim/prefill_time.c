@@ -20,6 +20,12 @@ void prefill_time_layers(struct prefill_time *p, const struct model *m)
 {
     *p = (struct prefill_time){
         .full_layers = m->full_layers, .windowed_layers = m->windowed_layers, .window = m->window};
+    if (m->index_picks == 0)
+        return;
+    p->windowed_layers = m->full_layers;
+    p->full_layers = 0;
+    p->window = m->index_picks;
+    p->index_share = (double)m->index_elements / ((double)m->pair_elements * p->windowed_layers);
 }
 
 void prefill_time_calculate(struct prefill_time *p, const struct model *m,
@@ -42,7 +48,8 @@ double prefill_time_pairs(const struct prefill_time *p, double cached, double fr
     else if (end > window)
         within = (window * window - cached * cached) / 2 + window * (end - window);
     return (p->full_layers * all + p->windowed_layers * within) /
-           ((double)p->full_layers + p->windowed_layers);
+               ((double)p->full_layers + p->windowed_layers) +
+           p->index_share * all;
 }
 
 int64_t prefill_time_ns(const struct prefill_time *p, uint64_t cached, uint64_t fresh)

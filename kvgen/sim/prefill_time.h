@@ -26,6 +26,9 @@ struct prefill_time {
     double t0_ns, token_ns, pair_ns;
     uint32_t full_layers, windowed_layers; /* at least one layer */
     uint64_t window;                       /* tokens */
+    /* Layers whose attention is sparse count as windowed ones, with the tokens that they look at as
+     * their window; this is what their indexers do to a pair, over what attention does; else 0. */
+    double index_share;
 };
 
 /* What one engine computes with. */

@@ -558,7 +558,8 @@ static void blocks_close(struct source *base)
 #define BLOCKS_OPS(kind_name)                                                                      \
     {                                                                                              \
         .name = (kind_name), .blocks = true, .peek = file_source_peek, .ahead = blocks_ahead,      \
-        .take = file_source_take, .release = blocks_release, .user_name = file_source_trace_user,  \
+        .take = file_source_take, .done = file_source_done, .release = blocks_release,             \
+        .user_name = file_source_trace_user,                                                       \
         .conversations = blocks_conversations, .reading = blocks_reading, .close = blocks_close    \
     }
 static const struct source_ops blocks_ops[INPUTS_KINDS] = {

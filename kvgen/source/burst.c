@@ -201,8 +201,9 @@ static void burst_close(struct source *base)
 #define BURST_OPS(kind_name)                                                                       \
     {                                                                                              \
         .name = (kind_name), .peek = file_source_peek, .take = file_source_take,                   \
-        .user_name = file_source_trace_user, .conversations = burst_conversations,                 \
-        .skips = file_source_skips, .reading = burst_reading, .close = burst_close                 \
+        .done = file_source_done, .user_name = file_source_trace_user,                             \
+        .conversations = burst_conversations, .skips = file_source_skips,                          \
+        .reading = burst_reading, .close = burst_close                                             \
     }
 static const struct source_ops burst_ops = BURST_OPS("burst");
 static const struct source_ops azure_ops = BURST_OPS("azure");

@@ -190,6 +190,10 @@ int file_source_peek(struct source *base, int64_t *arrival_ns, struct err *e)
     int rc = s->ready ? 1 : s->read(s, e);
     s->ready = rc > 0;
     s->ended = rc == 0;
+    if (rc > 0 && s->o.clients) {
+        s->next.arrival_ns = s->answered_ns;
+        rc = s->under_way < s->o.clients;
+    }
     if (rc > 0)
         *arrival_ns = s->next.arrival_ns;
     return rc;
@@ -200,6 +204,15 @@ void file_source_take(struct source *base, struct request *out)
     struct file_source *s = (struct file_source *)base;
     *out = s->next;
     s->ready = false;
+    s->under_way++;
+}
+
+void file_source_done(struct source *base, const struct request *r, int64_t now_ns)
+{
+    struct file_source *s = (struct file_source *)base;
+    (void)r;
+    s->under_way--;
+    s->answered_ns = now_ns;
 }
 
 const struct skips *file_source_skips(const struct source *base)

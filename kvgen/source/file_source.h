@@ -35,6 +35,9 @@ struct file_source_opts {
     int64_t max_gap_ns;    /* longer times without a request are cut to it; 0: none are */
     int64_t max_context;   /* tokens that a request's context is cut to; 0: none is */
     int64_t block_tokens;  /* of blocks whose size the files do not say; 0: find it */
+    /* Requests under way at most: the next one comes when one is answered, whatever its time; 0:
+     * they come at their times. */
+    uint64_t clients;
 };
 #define FILE_SOURCE_MEMORY (UINT64_C(1) << 30)
 
@@ -48,6 +51,8 @@ struct file_source {
     struct request next;
     bool ready; /* next was read and not taken */
     bool ended;
+    uint64_t under_way;  /* with clients: requests that were taken and not answered */
+    int64_t answered_ns; /* when the last one was answered */
     uint64_t held_bytes;
     struct skips skips;
     /* From times of the files to arrivals. */
@@ -120,6 +125,7 @@ void file_source_draw(struct request *r, struct rng *rng, const struct workload 
 /* For tables of source_ops. */
 int file_source_peek(struct source *base, int64_t *arrival_ns, struct err *e);
 void file_source_take(struct source *base, struct request *out);
+void file_source_done(struct source *base, const struct request *r, int64_t now_ns);
 const struct skips *file_source_skips(const struct source *base);
 /* "trace_user_<user>" and "dataset_user_<user>". */
 size_t file_source_trace_user(const struct source *base, uint32_t user, char *buf);

@@ -78,12 +78,14 @@ struct row {
     int64_t stopped_ns; /* of its response, in stops of the process, beside its lateness */
     bool in_burst;      /* due before the end of a stop of the process, and started after it */
     struct row *next;   /* in a row_list */
-    int64_t wake_ns;    /* in the timers: due time, or end of a Generate row */
-    uint8_t waits;      /* mask of enum row_wait */
-    uint8_t stage;      /* enum row_stage */
-    bool head;          /* runs before the clock starts */
-    bool held;          /* a Generate row that holds its request until wake_ns */
-    bool looks_up;      /* it has the stage ROW_LOOKUP */
+    /* Of a request of an engine that serves steps: when the simulation had it; else INT64_MIN. */
+    int64_t not_before_ns;
+    int64_t wake_ns; /* in the timers: due time, or end of a Generate row */
+    uint8_t waits;   /* mask of enum row_wait */
+    uint8_t stage;   /* enum row_stage */
+    bool head;       /* runs before the clock starts */
+    bool held;       /* a Generate row that holds its request until wake_ns */
+    bool looks_up;   /* it has the stage ROW_LOOKUP */
     /* counts.c: it writes to Tier-2 and has started; such a row was there when it started, and how
      * many had started by then */
     bool is_store, beside_store;

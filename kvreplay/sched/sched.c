@@ -114,13 +114,14 @@ static void sched_is_ready(struct sched *s, struct row *r)
 }
 
 /* Everything that the row waited for was there at when_ns; only its time and a slot may be missing.
- */
+ * What an engine in steps decided when it did is one of those things. */
 static void sched_eligible(struct sched *s, struct row *r, int64_t when_ns)
 {
-    r->t.eligible_ns = when_ns;
-    if ((r->stage == ROW_MAIN || r->stage == ROW_LOOKUP) && r->t.due_ns != TRACE_NONE &&
-        (r->t.due_ns > when_ns || r->t.due_ns >= s->end_ns)) {
-        r->wake_ns = r->t.due_ns;
+    const int64_t wake_ns = r->not_before_ns > r->t.due_ns ? r->not_before_ns : r->t.due_ns;
+    r->t.eligible_ns = r->not_before_ns > when_ns ? r->not_before_ns : when_ns;
+    if ((r->stage == ROW_MAIN || r->stage == ROW_LOOKUP) &&
+        (wake_ns > when_ns || wake_ns >= s->end_ns)) {
+        r->wake_ns = wake_ns;
         timers_add(s->timers, r);
         return;
     }
@@ -524,7 +525,8 @@ static void sched_admit_room(struct sched *s, struct row *r)
 /* A file may name any time. Nobody means to wait for years. */
 static void sched_refuse_years(struct sched *s, const struct row *r)
 {
-    bool comes = r->t.due_ns != TRACE_NONE && r->t.due_ns - s->clock.zero_ns > SCHED_WAIT_MAX_NS;
+    const int64_t last_ns = s->clock.zero_ns + SCHED_WAIT_MAX_NS;
+    bool comes = r->t.due_ns > last_ns || r->not_before_ns > last_ns;
     bool holds = sched_holds(s, r) &&
                  pace_scaled_ns(&s->clock, (double)r->t.duration_ns) > SCHED_WAIT_MAX_NS;
     char where[32];
@@ -544,8 +546,11 @@ static void sched_admit(struct sched *s, struct row *r, int64_t now)
     r->head = s->head;
     r->held = false;
     r->t.due_ns = TRACE_NONE;
+    r->not_before_ns = INT64_MIN;
     if (!r->head && s->o.timing != SCHED_ASAP)
         r->t.due_ns = pace_due_ns(&s->clock, pace_begins_ns(s->clock.arrivals, &r->t));
+    if (!r->head && s->clock.arrivals && s->o.engines.steps)
+        r->not_before_ns = pace_due_ns(&s->clock, r->t.time_ns);
     sched_refuse_years(s, r);
     s->inside++;
     s->newest = r->number;

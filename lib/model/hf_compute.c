@@ -14,17 +14,18 @@ static const struct family {
     uint32_t ratio;    /* width of the MLP over hidden where the file does not give it; 0: none */
 } families[] = {
     {"cohere", 3, false, 0},      {"cohere2", 3, false, 0},     {"deepseek_v2", 3, true, 0},
-    {"deepseek_v3", 3, true, 0},  {"exaone4", 3, false, 0},     {"falcon", 2, false, 4},
-    {"gemma", 3, false, 0},       {"gemma2", 3, false, 0},      {"gemma3", 3, false, 0},
-    {"gemma3_text", 3, false, 0}, {"glm4", 3, false, 0},        {"glm4_moe", 3, true, 0},
-    {"gpt2", 2, false, 4},        {"gpt_bigcode", 2, false, 4}, {"gpt_neox", 2, false, 0},
-    {"gpt_oss", 3, true, 0},      {"granite", 3, false, 0},     {"internlm2", 3, false, 0},
-    {"kimi_k2", 3, true, 0},      {"llama", 3, false, 0},       {"minicpm3", 3, false, 0},
-    {"ministral", 3, false, 0},   {"mistral", 3, false, 0},     {"mixtral", 3, true, 0},
-    {"olmo", 3, false, 0},        {"olmo2", 3, false, 0},       {"olmo3", 3, false, 0},
-    {"olmoe", 3, true, 0},        {"phi3", 3, false, 0},        {"qwen2", 3, false, 0},
-    {"qwen2_moe", 3, true, 0},    {"qwen3", 3, false, 0},       {"qwen3_moe", 3, true, 0},
-    {"seed_oss", 3, false, 0},    {"smollm3", 3, false, 0},     {"starcoder2", 2, false, 0},
+    {"deepseek_v3", 3, true, 0},  {"deepseek_v32", 3, true, 0}, {"exaone4", 3, false, 0},
+    {"falcon", 2, false, 4},      {"gemma", 3, false, 0},       {"gemma2", 3, false, 0},
+    {"gemma3", 3, false, 0},      {"gemma3_text", 3, false, 0}, {"glm4", 3, false, 0},
+    {"glm4_moe", 3, true, 0},     {"glm_moe_dsa", 3, true, 0},  {"gpt2", 2, false, 4},
+    {"gpt_bigcode", 2, false, 4}, {"gpt_neox", 2, false, 0},    {"gpt_oss", 3, true, 0},
+    {"granite", 3, false, 0},     {"internlm2", 3, false, 0},   {"kimi_k2", 3, true, 0},
+    {"llama", 3, false, 0},       {"minicpm3", 3, false, 0},    {"ministral", 3, false, 0},
+    {"mistral", 3, false, 0},     {"mixtral", 3, true, 0},      {"olmo", 3, false, 0},
+    {"olmo2", 3, false, 0},       {"olmo3", 3, false, 0},       {"olmoe", 3, true, 0},
+    {"phi3", 3, false, 0},        {"qwen2", 3, false, 0},       {"qwen2_moe", 3, true, 0},
+    {"qwen3", 3, false, 0},       {"qwen3_moe", 3, true, 0},    {"seed_oss", 3, false, 0},
+    {"smollm3", 3, false, 0},     {"starcoder2", 2, false, 0},
 };
 
 /* A number of the file within 1 to HF_HIDDEN_MAX, by the first of its names that is there; 0: it is
@@ -110,13 +111,39 @@ static unsigned __int128 all_mlps(const struct hf_reader *r, const struct family
     return dense * matrix * width + (m->layers - dense) * mixture;
 }
 
-/* Layers that share keys and values, pick tokens or have other heads than the rest multiply in ways
- * of their own. */
+/* NULL: it has no sparse attention. */
+static const struct model_part *index_keys(const struct model *m)
+{
+    for (unsigned i = 0; i < m->parts; i++)
+        if (m->part[i].kind == MODEL_INDEX_KEYS)
+            return &m->part[i];
+    return NULL;
+}
+
+/* The indexers of sparse attention: sets what they do to a pair of tokens, and returns what one
+ * token multiplies with in all of them; 0: there are none, or what they are is not known. Sources:
+ * DeepSeek-AI, "DeepSeek-V3.2-Exp", 2025, section 2.1 (lightning indexer); DeepseekV32Config and
+ * GlmMoeDsaConfig of the transformers library. */
+static unsigned __int128 indexers(const struct hf_reader *r, struct model *m)
+{
+    const uint64_t heads = one(r, "index_n_heads"), rank = one(r, "q_lora_rank");
+    const struct model_part *keys = index_keys(m);
+    m->index_picks = m->index_elements = 0;
+    if (!keys || !heads || heads > HF_WIDTH_MAX || !rank)
+        return 0;
+    m->index_picks = one(r, "index_topk");
+    m->index_elements = keys->caches * heads * keys->elements;
+    return (unsigned __int128)rank * m->index_elements +
+           (unsigned __int128)keys->caches * m->hidden * (keys->elements + heads);
+}
+
+/* Layers that share keys and values or have other heads than the rest multiply in ways of their
+ * own. */
 static bool is_plain(const struct hf_reader *r, const struct model *m)
 {
-    static const char *const other[] = {
-        "index_head_dim",          "block_configs", "attention_other_setting",
-        "swa_num_attention_heads", "swa_head_dim",  "cross_attention_layers"};
+    static const char *const other[] = {"block_configs", "attention_other_setting",
+                                        "swa_num_attention_heads", "swa_head_dim",
+                                        "cross_attention_layers"};
     for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)
         if (hf_get(r, other[i]))
             return false;
@@ -132,7 +159,8 @@ void hf_compute_read(const struct hf_reader *r, struct model *m)
     m->active_params = m->pair_elements = m->routed_params = 0;
     m->experts = m->chosen = 0;
     m->head_params = one(r, "vocab_size") * m->hidden;
-    if (!is_plain(r, m))
+    const unsigned __int128 sparse = indexers(r, m);
+    if (!is_plain(r, m) || (index_keys(m) && !m->index_picks))
         return;
     uint64_t value = one(r, "v_head_dim"), key = m->head_dim;
     if (m->attention == MODEL_MLA)
@@ -145,6 +173,6 @@ void hf_compute_read(const struct hf_reader *r, struct model *m)
     unsigned __int128 mlps = f ? all_mlps(r, f, m) : 0;
     if (m->state_layers > 0 || m->hidden == 0 || layer == 0 || mlps == 0)
         return;
-    unsigned __int128 all = (unsigned __int128)layer * m->layers + mlps;
+    unsigned __int128 all = (unsigned __int128)layer * m->layers + sparse + mlps;
     m->active_params = all < (uint64_t)INT64_MAX ? (uint64_t)all : 0;
 }

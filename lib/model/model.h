@@ -82,6 +82,9 @@ struct model {
      * heads x (width of a key + width of a value), so twice heads x head_dim where these are equal.
      */
     uint64_t active_params, pair_elements;
+    /* Of sparse attention: tokens that a token looks at, as its layers' indexers pick them among
+     * all; what these multiply and add for a pair of positions, in all layers. 0: not sparse. */
+    uint64_t index_picks, index_elements;
     /* Of the output head; of all experts that tokens are routed to, and how many there are in a
      * layer, of which a token takes `chosen`. 0: not known, or there are none. */
     uint64_t head_params, routed_params;

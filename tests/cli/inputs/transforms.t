@@ -46,4 +46,26 @@ is 'requests of Dynamo' "$(json "$summary" '.requests.context_tokens <= 64 * .re
 exits 'steps that wait: status 2' 2 "$BIN/kvgen" --input "$DATA/recordings/dynamo-1.6.1.satf.json" --max-gap 1s -o none
 stderr_like 'says so' '^kvgen: --max-gap: does not apply to steps'
 exits 'synthetic users: status 2' 2 "$BIN/kvgen" --max-gap 1s -o none
+
+# Clients ask one request after the other, in the order of the input: with a token a 2 ms and one token each, the third comes when
+# the first is answered. A bug looked like a client that asked twice, or that waited for the time in the file.
+generate --input "$TMP/m.jsonl" --clients 1 --generation-mode fast
+is 'one client' "$(arrivals "$trace")" '0.000000 0.002000 0.004000 0.006000 '
+generate --input "$TMP/m.jsonl" --clients 3 --generation-mode fast
+is 'three' "$(arrivals "$trace")" '0.000000 0.000000 0.000000 0.002000 '
+generate --input "$TMP/m.jsonl" --clients 1 --generation-mode fast --replay-cycles 2
+is 'twice' "$(arrivals "$trace" | wc -w)" 8
+generate --input "$TMP/b.csv" --clients 1 --generation-mode fast
+is 'clients of BurstGPT' "$(arrivals "$trace")" '0.000000 0.002000 '
+generate --input "$TMP/m.jsonl" --input "$TMP/m.jsonl" --clients 1 --generation-mode fast --max-requests 3
+is 'of several inputs' "$(arrivals "$trace")" '0.000000 0.002000 0.004000 '
+told "$BIN/kvgen" --model tiny-1b --params 1e9 --cache vllm --input "$TMP/m.jsonl" --clients 1 --ops Generate -o "$trace"
+ok 'of an engine: one at a time' awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $(at["Operation"]) != "Generate" { next }
+    $(at["Phase"]) == "Prefill" { if ($(at["Arrival"]) + 0 < end - 1e-6) exit bad = 1; n++ }
+    { end = $(at["Timestamp"]) + $(at["Duration_us"]) / 1e6 } END { exit bad || n != 4 }' "$trace"
+exits "not with --speed" 2 "$BIN/kvgen" --input "$TMP/m.jsonl" --clients 2 --speed 2 -o none
+exits "nor --max-gap" 2 "$BIN/kvgen" --input "$TMP/m.jsonl" --clients 2 --max-gap 1s -o none
+exits 'steps that wait' 2 "$BIN/kvgen" --input "$DATA/recordings/dynamo-1.6.1.satf.json" --clients 2 -o none
+stderr_like 'and why' '^kvgen: --clients: applies only to requests of Mooncake'
 done_testing

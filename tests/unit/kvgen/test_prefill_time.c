@@ -53,6 +53,16 @@ static void by_calculation(void **state)
     assert_int_equal((prefill_time_ns(&p, 0, 32768) + 500000) / 1000000, 1270);
 }
 
+/* deepseek-v3.2: attention to 2,048 tokens at most, and 61 indexers of 64 x 128 over all. */
+static void sparse(void **state)
+{
+    (void)state;
+    struct prefill_time p = calculated("tests/data/models/deepseek-v3.2.json", 0.5, 8);
+    const double all = 1e5 * 1e5 / 2, picked = 2048. * 2048 / 2 + 2048. * (1e5 - 2048);
+    const double ops = 2 * 36549427200. * 1e5 + 4 * 61 * 20480. * picked + 2 * 61 * 64 * 128. * all;
+    assert_true(fabs((double)prefill_time_ns(&p, 0, 100000) - ops / (0.5 * 989e12 * 8) * 1e9) <= 1);
+}
+
 /* gemma-3-27b: 10 full layers, 52 with a window of 1,024. */
 static void windows(void **state)
 {
@@ -186,8 +196,8 @@ static void profiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_calculation), cmocka_unit_test(windows),  cmocka_unit_test(fits_points),
-        cmocka_unit_test(files),          cmocka_unit_test(profiles),
+        cmocka_unit_test(by_calculation), cmocka_unit_test(windows), cmocka_unit_test(sparse),
+        cmocka_unit_test(fits_points),    cmocka_unit_test(files),   cmocka_unit_test(profiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

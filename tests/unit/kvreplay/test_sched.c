@@ -437,6 +437,42 @@ static void prefills_queue_at_engines(void **state)
     counts_release(&st);
 }
 
+/* Requests of an engine that serves steps: rows wait for their Timestamp; a load that is late puts
+ * its request off by as much, and nobody else; prefills run side by side. Each operation takes 10
+ * ms. A bug looked like a first token that came as soon as its request had arrived. */
+static void steps_keep_their_times(void **state)
+{
+    (void)state;
+    struct sched_opts o = {.order = ORDER_REQUEST,
+                           .inflight = 8,
+                           .speed = 1,
+                           .timing = SCHED_SERVED,
+                           .workers = 8,
+                           .engines = {.steps = true, .count = 1}};
+    struct counts st;
+    struct fake fake;
+    char text[8192];
+    /* 1 loads two blocks, which the simulation had within 5 ms; 2 waits in the engine, and finds
+     * nothing. */
+    const char *rows =
+        "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Arrival,Duration_us,"
+        "Tokens\n"
+        "0,Write,10,Tier-1,x,Prefill,,,,,,\n0,Write,10,Tier-1,y,Prefill,,,,,,\n"
+        "0.100,Read,10,Tier-1,x,Decode,1,ann,interactive,0.020,,\n"
+        "0.100,Read,10,Tier-1,y,Decode,1,ann,interactive,0.020,,\n"
+        "0.105,Generate,0,,,Prefill,1,ann,interactive,0.020,50000,7\n"
+        "0.110,Generate,0,,,Prefill,2,ann,batch,0.030,40000,7\n"
+        "0.150,Generate,0,,,Decode,2,ann,batch,0.030,10000,9\n"
+        "0.155,Generate,0,,,Decode,1,ann,interactive,0.020,10000,9\n"
+        "0.160,Write,10,Tier-1,z,Prefill,,,,,,\n";
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_int_equal(hist_max(st.first_token[TRACE_INTERACTIVE]), 150 * MS); /* 0.120 + 0.050 */
+    assert_int_equal(hist_max(st.first_token[TRACE_BATCH]), 120 * MS);       /* as simulated */
+    assert_near(number(text, "z", 6), 0.160);
+    assert_int_equal(hist_max(st.end_to_end[TRACE_BATCH]), 130 * MS);
+    counts_release(&st);
+}
+
 /* Each user's pauses start when the row before is done; users do not wait for each other. */
 static void closed_keeps_pauses(void **state)
 {
@@ -501,6 +537,7 @@ int main(void)
                                        cmocka_unit_test(served_never_gets_stuck),
                                        cmocka_unit_test(served_without_generate),
                                        cmocka_unit_test(prefills_queue_at_engines),
+                                       cmocka_unit_test(steps_keep_their_times),
                                        cmocka_unit_test(closed_keeps_pauses),
                                        cmocka_unit_test(duration_ends_the_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);

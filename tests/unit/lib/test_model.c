@@ -1020,7 +1020,8 @@ static void arithmetic_of_prefill(void **state)
         {"tests/data/models/falcon-7b.json", 6625951744, 4544}, /* no gate */
         {"tests/data/models/gpt2.json", 84934656, 768},
         {"tests/data/models/kimi-linear-48b.json", 0, 5120}, /* states: more than matrices */
-        {"tests/data/models/deepseek-v3.2.json", 0, 0},      /* picks the tokens it attends to */
+        /* V3, and the indexers' 61 x (64 x 128 x 1536 + 7168 x (128 + 64)) */
+        {"tests/data/models/deepseek-v3.2.json", 36549427200, 20480},
     };
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
         struct err e = {0};
@@ -1028,6 +1029,12 @@ static void arithmetic_of_prefill(void **state)
         assert_int_equal(model_find(&m, want[i].id, NULL, NULL, &e), 0);
         assert_int_equal(m.active_params, want[i].params);
         assert_int_equal(m.pair_elements, 2 * want[i].pair_width);
+        if (strstr(want[i].id, "v3.2")) {
+            assert_int_equal(m.index_picks, 2048);
+            assert_int_equal(m.index_elements, 61 * 64 * 128);
+        } else {
+            assert_int_equal(m.index_picks, 0);
+        }
     }
 }
 
