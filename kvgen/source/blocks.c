@@ -559,8 +559,8 @@ static void blocks_close(struct source *base)
     {                                                                                              \
         .name = (kind_name), .blocks = true, .peek = file_source_peek, .ahead = blocks_ahead,      \
         .take = file_source_take, .done = file_source_done, .release = blocks_release,             \
-        .user_name = file_source_trace_user,                                                       \
-        .conversations = blocks_conversations, .reading = blocks_reading, .close = blocks_close    \
+        .user_name = file_source_trace_user, .conversations = blocks_conversations,                \
+        .reading = blocks_reading, .close = blocks_close                                           \
     }
 static const struct source_ops blocks_ops[INPUTS_KINDS] = {
     [INPUTS_MOONCAKE] = BLOCKS_OPS("mooncake"),

@@ -24,7 +24,7 @@ struct chain {
 
 struct order {
     enum order_mode mode;
-    bool links;
+    bool links, by_copy;
     struct pool chains;
 };
 
@@ -50,6 +50,11 @@ void order_free(struct order *o)
     free(o);
 }
 
+void order_by_copy(struct order *o)
+{
+    o->by_copy = o->mode == ORDER_REQUEST;
+}
+
 void order_keep_links(struct order *o)
 {
     o->links = true;
@@ -63,7 +68,7 @@ static bool row_shares(const struct row *r, int which)
 
 static struct hash128 row_key(const struct order *o, const struct row *r)
 {
-    return o->mode == ORDER_NONE ? r->name : r->key;
+    return o->mode == ORDER_NONE || o->by_copy ? r->name : r->key;
 }
 
 void order_prefetch_buckets(const struct order *o, const struct row *r)
@@ -161,6 +166,8 @@ void order_enter(struct order *o, struct row *r)
         chain_enter(o, r, CHAIN_KEY, row_key(o, r));
     if (o->mode == ORDER_REQUEST && r->t.request != TRACE_NONE)
         chain_enter(o, r, CHAIN_REQUEST, pool_request_id(r->t.request));
+    else if (o->by_copy && r->t.tier != TRACE_NO_TIER && r->t.op != TRACE_DELETE)
+        chain_enter(o, r, CHAIN_REQUEST, r->key);
 }
 
 void order_wrote(struct row *r, int64_t done_ns)

@@ -31,6 +31,11 @@ void order_enter(struct order *o, struct row *r);
 /* The row enters soon: fetches the buckets of its chains, and a little later the chains. */
 void order_prefetch_buckets(const struct order *o, const struct row *r);
 void order_prefetch_chains(const struct order *o, const struct row *r);
+/* Rows of a request wait for rows of their copy (tier and key) only, not for what becomes of the
+ * others under the key. Reads and writes without a request wait for those of their key that have
+ * none either, so that a copy is read before it is written elsewhere. For traces of engines that
+ * serve steps. */
+void order_by_copy(struct order *o);
 /* From the first row on, keeps what order_blockers needs. */
 void order_keep_links(struct order *o);
 /* Calls visit for the rows, each of a request (r->request), that r waits for by its key. Rows that

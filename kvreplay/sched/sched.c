@@ -868,10 +868,14 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     for (unsigned q = 0; q <= TRACE_NO_QOS; q++)
         s->line[q] = GAP_LINE_NEW;
     s->clock = (struct pace_clock){.speed = o->speed, .arrivals = served};
-    s->by_class = served && o->admit == ADMISSION_QOS;
+    /* An engine in steps has decided whose turn it is, and what leaves for it. */
+    const enum admission_rule rule = o->engines.steps ? ADMISSION_FIFO : o->admit;
+    s->by_class = served && rule == ADMISSION_QOS;
     s->order = order_create(o->order, o->window);
     if (s->order && s->by_class)
         order_keep_links(s->order);
+    if (s->order && served && o->engines.steps)
+        order_by_copy(s->order);
     s->timers = timers_create(o->window);
     s->dispatch = dispatch_create(&(struct dispatch_opts){.tier = env->tier,
                                                           .verifies = env->verifies,
@@ -881,7 +885,7 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
                                                           .slots = o->inflight,
                                                           .max_writes = o->max_writes});
     if (served)
-        s->admission = admission_create(&(struct admission_opts){.rule = o->admit,
+        s->admission = admission_create(&(struct admission_opts){.rule = rule,
                                                                  .workers = o->workers,
                                                                  .rows = o->window,
                                                                  .room = env->room,

@@ -42,6 +42,32 @@ its figures           | [.validity[] | select(.state == "unreliable") | .figures
 deletes take no time   | (.groups[] | select(.op == "Delete") | .ops, .device_us.max) | 1 0
 END
 
+# An engine that serves steps: a row of a request runs at its time of the simulation or when the row before it is done, whatever
+# is later, and a load, too, when its copy has come from the drive, which takes as long as it does now. A bug looked like requests
+# that waited for room, or for a store of what they read. All rows are read while the second request is yet to come.
+awk 'BEGIN { srand(7); for (n = 0; n < 40; n++) {
+    t += n == 1 ? 2000 : -log(1 - rand()) * 60; text = int(12 * rand())
+    printf "{\"timestamp\": %d, \"input_length\": 2560, \"output_length\": 8, \"hash_ids\": [", t
+    for (i = 0; i < 8; i++) printf "%d, ", text * 8 + i
+    printf "%d, %d]}\n", 1000 + 2 * n, 1001 + 2 * n } }' >"$TMP/requests.jsonl"
+told "$BIN/kvgen" --model tiny-1b --params 1e9 --cache vllm:block_size=64 --gpu-mem 192MiB --cpu-mem 192MiB \
+    --tier-model 2="$drive" --input "$TMP/requests.jsonl" --block-size 256 -o "$TMP/steps.csv"
+told "$BIN/kvreplay" --timing served --workers 100 --tier-engine 0=null --tier-engine 1=null --tier-engine 2=sim:model="$drive" \
+    -o "$TMP/r.csv" "$TMP/steps.csv"
+keeps_steps() {
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $(at["Operation"]) == "Note" { next }
+        $(at["Class"]) == "promote" { promoted++ }
+        (q = $(at["Request"])) == "" || q == 1 { next }
+        { begin = $(at["Timestamp"]) > end[q] ? $(at["Timestamp"]) : end[q]; end[q] = $(at["Start"]) + $(at["Latency_us"]) / 1e6 }
+        $(at["Operation"]) == "Read" && $(at["Tier"]) == "Tier-1" { loads++ }
+        $(at["Eligible"]) < begin - 1e-4 || ($(at["Tier"]) == "" && $(at["Eligible"]) > begin + 1e-4) { print; bad++ }
+        $(at["Operation"]) == "Generate" && $(at["Latency_us"]) < $(at["Duration_us"]) - 1 { print; bad++ }
+        $(at["Phase"]) == "Prefill" && $(at["Operation"]) == "Generate" { prefills++ }
+        END { exit bad || !promoted || !loads || prefills != 39 }' "$TMP/r.csv"
+}
+ok "an engine's steps are those of the simulation" keeps_steps
+
 sed 's/"valid": true/"valid": null/' "$drive" >"$TMP/unknown.json"
 told "$BIN/kvreplay" --tier-engine 2=sim:model="$TMP/unknown.json" -o /dev/null "$TMP/one.csv"
 like "of a measurement that does not say" "$(cat "$TMP/err")" \

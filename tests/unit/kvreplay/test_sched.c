@@ -447,6 +447,7 @@ static void steps_keep_their_times(void **state)
                            .inflight = 8,
                            .speed = 1,
                            .timing = SCHED_SERVED,
+                           .admit = ADMISSION_QOS,
                            .workers = 8,
                            .engines = {.steps = true, .count = 1}};
     struct counts st;
@@ -464,11 +465,17 @@ static void steps_keep_their_times(void **state)
         "0.110,Generate,0,,,Prefill,2,ann,batch,0.030,40000,7\n"
         "0.150,Generate,0,,,Decode,2,ann,batch,0.030,10000,9\n"
         "0.155,Generate,0,,,Decode,1,ann,interactive,0.020,10000,9\n"
-        "0.160,Write,10,Tier-1,z,Prefill,,,,,,\n";
+        "0.160,Write,10,Tier-1,z,Prefill,,,,,,\n"
+        /* 3 finds room when it writes, not when it comes. */
+        "0.200,Write,900,Tier-1,w,Prefill,,,,,,\n"
+        "0.300,Delete,900,Tier-1,w,Evict,,,,,,\n"
+        "0.300,Write,900,Tier-1,v,Prefill,3,ann,batch,0.230,,\n"
+        "0.300,Generate,0,,,Prefill,3,ann,batch,0.230,1000,7\n";
     replay(rows, &o, &st, &fake, text, sizeof(text));
     assert_int_equal(hist_max(st.first_token[TRACE_INTERACTIVE]), 150 * MS); /* 0.120 + 0.050 */
     assert_int_equal(hist_max(st.first_token[TRACE_BATCH]), 120 * MS);       /* as simulated */
     assert_near(number(text, "z", 6), 0.160);
+    assert_true(number(text, "v", 6) >= 0.300 && number(text, "v", 6) <= 0.311);
     assert_int_equal(hist_max(st.end_to_end[TRACE_BATCH]), 130 * MS);
     counts_release(&st);
 }
