@@ -3,7 +3,7 @@
 # exit status is 1, and nothing of it stays, with every layout and engine. A run that ends with the first failure, by a
 # signal or by --duration has a result for each row that it began, and keeps whole objects only.
 # A bug looked like rows that failed beside the first one and had no result, because the run was ending.
-# builds: plain address thread
+# builds: plain address (threads of the engines: matrix.t; that are stopped: interrupt.t, ends_early.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 summary=$TMP/summary.json

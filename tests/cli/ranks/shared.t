@@ -25,11 +25,16 @@ shared() {
 } >t.csv
 printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 0,Write,65536,Tier-2,a,Prefill >one.csv
 
-# stores NAME TARGET: does all of it there; objects prints how many the store has.
+# stores NAME TARGET [SHORT]: does all of it there, or what the store itself has a part in; objects prints how many it has.
 stores() {
     rows='.rows.ok, .rows.unverified_reads'
     exits "$1: shares of the keys" 0 shared 3 "$2" --split keys --keep --verify full t.csv
     is "$1: each object is there once" "$(objects) $(json s.json "$rows, .populated.objects")" '20 30 0 10'
+    if [ -n "${3-}" ]; then
+        exits "$1: these are not kept" 0 shared 3 "$2" --destroy-data --verify full t.csv
+        is "$1: so they go" "$(objects) $(json s.json "$rows")" '0 90 0'
+        return
+    fi
     exits "$1: again" 0 shared 2 "$2" --split keys --keep --verify full t.csv
     is "$1: what was kept is used" "$(objects) $(json s.json "$rows, .populated.objects, .populated.adopted_objects")" '20 30 0 0 10'
     rm -f r.csv
@@ -79,7 +84,7 @@ if command -v redis-server >/dev/null && ! "$BIN/kvreplay" --target redis+unix:n
     ends_too $!
     until redis-cli -s redis.sock ping 2>&1 | grep -q PONG; do sleep 0.05; done
     objects() { redis-cli -s redis.sock -n 1 --scan --pattern 'kvtrace:*' | wc -l; }
-    stores "Redis" "redis+unix:$TMP/redis.sock?db=1"
+    stores "Redis" "redis+unix:$TMP/redis.sock?db=1" short
     is "the marker is gone" "$(redis-cli -s redis.sock -n 1 dbsize)" 0
 fi
 if command -v python3 >/dev/null && command -v curl >/dev/null && ! "$BIN/kvreplay" --target 's3://none?endpoint=http://127.0.0.1:1' -o no.csv one.csv 2>&1 | grep -q 'made without libcurl'; then
@@ -89,7 +94,7 @@ if command -v python3 >/dev/null && command -v curl >/dev/null && ! "$BIN/kvrepl
     ends_too $!
     until [ -s port ]; do sleep 0.05; done
     objects() { curl -s --noproxy '*' "http://127.0.0.1:$(cat port)/-/keys" | grep -c '\.kv$'; }
-    stores "S3" "s3://bucket/p?endpoint=http://127.0.0.1:$(cat port)"
+    stores "S3" "s3://bucket/p?endpoint=http://127.0.0.1:$(cat port)" short
     is "nothing is left" "$(curl -s --noproxy '*' "http://127.0.0.1:$(cat port)/-/keys")" ''
 fi
 done_testing

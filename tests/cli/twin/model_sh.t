@@ -29,7 +29,7 @@ exits 'kvreplay takes it' 0 "$BIN/kvreplay" --tier-engine 2=sim:model=drive.json
 # Objects that a user keeps in a folder stay.
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4096,Tier-2,a,Prefill\n' >one.csv
 told "$BIN/kvreplay" --target kept --keep -o r.csv one.csv
-exits 'a folder with kept objects' 0 model kept --in-flight 1 -t 10 -o drive.json
+exits 'a folder with kept objects' 0 model kept --in-flight 1 -t 5 -o drive.json
 exits 'they are still there' 0 "$BIN/kvreplay" --target kept --keep --on-absent fail -o r.csv one.csv
 is 'one object' "$(find kept -name '*.kv' | wc -l)" 1
 
