@@ -61,8 +61,10 @@ right() {
     is "$name" "$? $(json "$TMP/s.json" .rows.ok)" "0 $rows" || diag "$(cat "$TMP/stderr")"
 }
 lookups=$(awk -F, '$2 == "Miss" || ($2 == "Read" && $4 == "Tier-2") { n++ } END { print n }' "$TMP/t.csv")
+set -- '' '&workers=1' '&workers=3&load-workers=2' '&cache=drop' '&pages=huge' '&direct=yes' '&direct=no'
+! sanitized || set -- '' '&workers=3&load-workers=2' '&pages=huge' # the others are flags of calls
 for like in lmcache-fs lmcache-fs-direct vllm-fs; do
-    for with in '' '&workers=1' '&workers=3&load-workers=2' '&cache=drop' '&pages=huge' '&direct=yes' '&direct=no'; do
+    for with; do
         right "$like$with" --target "file:$TMP/d?like=$like&pool=1MiB$with" "$TMP/t.csv"
     done
     right "$like, synced" --sync object --target "file:$TMP/d?like=$like&pool=1MiB" "$TMP/t.csv"

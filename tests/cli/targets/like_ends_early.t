@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../../lib.sh"
 
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
-runs=${KVTRACE_RUNS:-2} seed=${KVTRACE_SEED:-1}
+runs=${KVTRACE_RUNS:-$(scaled 2)} seed=${KVTRACE_SEED:-1}
 replay() {
     "$BIN/kvreplay" --progress none --no-notes -o "$TMP/o.csv" --summary "$TMP/s.json" \
         --target "file:$TMP/d?like=$like&pool=1MiB" "$@"
