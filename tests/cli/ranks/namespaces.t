@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../../lib.sh"
 needs_mounts # ip netns mounts each namespace
 needs_mpi
-[ $mpi = openmpi ] || skip_all "the options of Open MPI's launcher"
+[ "$mpi" = openmpi ] || skip_all "the options of Open MPI's launcher"
 command -v ip >/dev/null || skip_all 'needs ip'
 name=kvt$$
 ip netns add "$name-0" 2>/dev/null || skip_all 'network namespaces are refused here'
