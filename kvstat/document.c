@@ -130,7 +130,7 @@ static const struct same of_throughput[] = {{ELAPSED, "elapsed_time", 1},
                                             {REFERENCE_ALL_TOKENS_PER_S, "tokens_per_second", 1},
                                             {.member = NULL}};
 
-/* What the benchmark's comparison with LMCache writes: tokens are the generated ones. */
+/* Figures of the benchmark's comparison with LMCache: tokens are the generated ones. */
 static const struct same of_lmcache[] = {{ELAPSED, "elapsed_time", 1},
                                          {COUNT, "num_prompts", 1},
                                          {TOKENS, "total_tokens", 1},
@@ -284,7 +284,7 @@ static void append(char *buf, size_t n, const char *separator, const char *text)
     snprintf(buf + len, n - len, "%s%s", len ? separator : "", text);
 }
 
-/* What names an element of an array: the text of its first member, or the texts of that member's
+/* The name of an element of an array: the text of its first member, or the texts of that member's
  * members. False when nothing does. */
 static bool label_of(const struct jsonin_v *element, char *buf, size_t n)
 {

@@ -92,7 +92,7 @@ static int report_ranks(struct reporter *r, const struct inputs *in, struct err 
 
 /* ---- folders and documents: a table of runs ---- */
 
-/* What a folder holds may be anything: a file that is no run, or is cut, is passed over. */
+/* A folder may hold anything: a file that is no run, or is cut, is passed over. */
 static int gather_document(struct run_table *runs, const struct input *in, struct err *e)
 {
     const struct document_sink sink = {run_table_put, run_table_end, runs};
@@ -428,7 +428,7 @@ static void put_csv(FILE *out, const struct reporter *r)
         long_csv_trials(out, r->runs);
 }
 
-/* What --xlsx writes in a build without libxlsxwriter. */
+/* Writes CSV for --xlsx in a build without libxlsxwriter. */
 static int save_csv_instead(struct reporter *r, struct err *e)
 {
     struct output *csv = output_open();

@@ -112,7 +112,7 @@ static int scan_one(struct reporter *r, struct scan **out, const char *path, str
 /* Rows have their times in microseconds at least. */
 #define ENDED_S 10e-6
 
-/* What came with the rows of one file. run: --run, or NULL; it must be of the run that made the
+/* Reads the provenance of one file's rows. run: --run, or NULL; it must be of the run that made the
  * rows. *p is to be freed in any case. */
 static int read_provenance(struct provenance *p, const struct scan *s, const char *run,
                            struct err *e)

@@ -175,7 +175,7 @@ static void raise_one(void *ctx, struct row *blocker)
     up->found = q;
 }
 
-/* What the rows of first and behind it wait for, and what that waits for, is served with the class
+/* Rows that those of first and behind it wait for, directly or not, are served with the class
  * of their request. A request is raised at most once for each class above its own, so this is paid
  * once for each row and class. */
 static void raise_blockers(struct admission *a, const struct row *first)
@@ -194,7 +194,7 @@ static void raise_blockers(struct admission *a, const struct row *first)
     }
 }
 
-/* Those whose time has come stand in the line of their class. Only now does somebody wait for what
+/* Requests whose time has come join the line of their class. Only now does somebody wait for what
  * they wait for. */
 static void arrive(struct admission *a, int64_t now_ns)
 {

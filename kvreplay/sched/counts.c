@@ -439,7 +439,7 @@ void counts_add(struct counts *s, const struct row *r)
         s->head_bytes += ok ? t->size : 0;
         return;
     }
-    /* What was achieved from from_ns to until_ns, whenever it was begun. */
+    /* Work that ended from from_ns to until_ns counts, whenever it began. */
     if (ok && done_ns >= s->from_ns && done_ns <= s->until_ns) {
         bool generated = t->op == TRACE_GENERATE && t->phase != TRACE_PREFILL;
         s->tokens += generated && t->tokens > 0 ? (uint64_t)t->tokens : 0;

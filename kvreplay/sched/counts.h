@@ -1,4 +1,4 @@
-/* What a replay counts and times: rows, bytes, and histograms by tier, operation and phase. One
+/* Counts and times of a replay: rows, bytes, and histograms by tier, operation and phase. One
  * thread. */
 #ifndef KVREPLAY_SCHED_COUNTS_H
 #define KVREPLAY_SCHED_COUNTS_H
@@ -60,12 +60,12 @@ struct counts_group {
     uint64_t zeros[COUNTS_PARTS];
 };
 
-/* What went through one of the doors of a tier (struct tier_door), in rows as of struct
+/* Operations through one of the doors of a tier (struct tier_door), in rows as of struct
  * counts_group. */
 struct counts_door {
     uint64_t full; /* rows that ended with ENOSPC there */
-    /* Of all rows: while at least one was there, and what they moved. 0: not known (a store behind
-     * a network). */
+    /* The time in which at least one row was there, and the bytes of all. 0: not known (a store
+     * behind a network). */
     int64_t busy_ns, busy_since_ns;
     uint64_t busy_bytes;
     unsigned in_flight;
@@ -187,7 +187,7 @@ double counts_door_rate(const struct counts_door_op *d); /* as counts_rate */
 
 /* ---- the doors of a tier against each other (doors.c) ---- */
 
-/* What is known of the doors of one tier; lent. */
+/* The doors of one tier; lent. */
 struct doors {
     const struct counts_door *counts; /* count of them */
     const struct tier_door *door;

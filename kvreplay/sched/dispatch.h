@@ -24,7 +24,7 @@ struct dispatch_opts {
     unsigned max_writes; /* of them, objects being written; 0: no bound */
 };
 
-/* What o points to stays the caller's. NULL: no memory. */
+/* Whatever o points to stays the caller's. NULL: no memory. */
 struct dispatch *dispatch_create(const struct dispatch_opts *o);
 void dispatch_free(struct dispatch *d);
 

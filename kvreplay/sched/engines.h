@@ -14,7 +14,7 @@ enum {
     ENGINES_MAX = 4096
 };
 
-/* What the provenance says. */
+/* The engines as the provenance has them. */
 struct engines_opts {
     bool steps;                    /* prefills run side by side */
     uint32_t count;                /* at most ENGINES_MAX; 0: one */

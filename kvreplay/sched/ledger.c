@@ -80,7 +80,7 @@ static void ledger_say_no_room(const struct ledger *l, const struct row *r)
     ledger_say(l, "%s): ENOSPC: no room: %s", ledger_row(r, row), space);
 }
 
-/* What a store says is told once for each of its codes, in its own words: a Status has not all of
+/* A store's words are told once for each of its codes: a Status has not all of
  * them. */
 static void ledger_say_said(struct ledger *l, const struct tier_op *op)
 {

@@ -56,7 +56,7 @@ struct ledger {
     bool skip_waits; /* LEDGER_LAG_SKIP_WAIT, and the replay has not caught up */
 };
 
-/* What follows from a row. */
+/* The consequence of a row for the run. */
 enum ledger_verdict {
     LEDGER_GO_ON,
     LEDGER_END /* the run ends with it */

@@ -1,5 +1,5 @@
-/* What each row does to its object and to the room of its tier. The scheduler works it out when it
- * admits a row, in the order of the trace. The survey does the same for the whole trace before
+/* The effect of each row on its object and on the room of its tier. The scheduler works it out when
+ * it admits a row, in the order of the trace. The survey does the same for the whole trace before
  * anything is written. One thread. */
 #ifndef KVREPLAY_SCHED_ROOM_H
 #define KVREPLAY_SCHED_ROOM_H
@@ -64,7 +64,7 @@ static inline bool room_drops(const struct trace_row *t)
 int room_admit(struct room *room, struct objects *objects, const struct room_row *row,
                struct room_effect *effect);
 
-/* What the effect of an object is on: a target's room; NULL: the tier has one target. */
+/* The room of the target that an effect is on; NULL: the tier has one target. */
 struct room *room_target(const struct room *room, const struct room_effect *effect);
 /* The object (its key's hash, as for objects_find) is there before the first row: takes its room.
  */

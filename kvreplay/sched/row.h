@@ -16,7 +16,7 @@
 struct chain;   /* order.c */
 struct request; /* admission.c */
 
-/* What a row waits for before it may run, apart from its time and a slot. */
+/* Reasons for which a row waits before it may run, apart from its time and a slot. */
 enum row_wait {
     ROW_WAIT_KEY = 1,     /* earlier rows of its key */
     ROW_WAIT_REQUEST = 2, /* the row before it of its request */
@@ -25,7 +25,7 @@ enum row_wait {
     ROW_WAIT_USER = 16   /* --timing closed: the row before it of its user */
 };
 
-/* What is being done for the row. */
+/* The step that is under way for the row. */
 enum row_stage {
     ROW_CREATE, /* writing an object that the trace reads before it writes it (from a pipe) */
     ROW_LOOKUP, /* looking whether the object is there, before a read; all that a Miss row does */
@@ -37,7 +37,7 @@ enum {
     ROW_TEXT_INLINE = 192
 };
 
-/* What the reader writes comes first and the scheduler's fields follow on their own cache lines, so
+/* The reader's fields come first, and the scheduler's follow on their own cache lines, so
  * that only the first part moves between the two cores. */
 struct row {
     struct trace_row t; /* result columns are filled in here; line and key point into text */

@@ -22,7 +22,7 @@
 #include "lib/base/stop.h"
 #include "lib/io/gap_line.h"
 
-/* Of a row that comes, or takes, so long. */
+/* The latest time of a row, and the longest that one may take. */
 #define SCHED_WAIT_MAX_NS (366 * INT64_C(86400000000000))
 
 enum {

@@ -75,7 +75,7 @@ struct sched_opts {
     void *ctx;
 };
 
-/* What the scheduler works with; all of it stays the caller's. */
+/* The parts that the scheduler works with; all of them stay the caller's. */
 struct sched_env {
     struct reader *reader;
     struct objects *objects;

@@ -164,8 +164,8 @@ static void ratio_mean(const struct sums *s, struct blocks_mean *out)
     out->freedom = count - 1;
     /* Within 95 % of what blocks that do not depend on each other show. */
     out->settled = r < 1.645 / sqrt(count);
-    /* What is left of the correlation lengthens the variance as that of an autoregressive series.
-     * Of estimates below 0 nothing is taken: they are chance. */
+    /* The rest of the correlation lengthens the variance as that of an autoregressive series.
+     * Estimates below 0 are chance, and not taken. */
     if (r > 0)
         out->variance *= (1 + fmin(r, 0.95)) / (1 - fmin(r, 0.95));
 }

@@ -35,8 +35,8 @@ struct blocks_mean {
     bool settled;    /* the blocks are long enough not to depend on each other; with fewer values
                         than needed the variance is an extrapolation */
 };
-/* Of the values, and of the share of values in the bucket of bound or above it (coarse_hist_from).
- * False: fewer than BLOCKS_LEAST blocks. */
+/* The mean of the values, and the share of them in the bucket of bound or above it
+ * (coarse_hist_from). False: fewer than BLOCKS_LEAST blocks. */
 bool blocks_mean(const struct blocks *b, struct blocks_mean *out);
 /* How much more the last values are than the first, from the straight line through the blocks. */
 bool blocks_rise(const struct blocks *b, struct blocks_mean *out);

@@ -13,13 +13,13 @@ struct gap_line;
  * or a negative errno with *e. */
 int gaps_read(struct gaps **out, const char *path, const char *summary, struct err *e);
 void gaps_free(struct gaps *g);
-/* Those of 0.1 s and more in which no thread ran at all; lent by g, which may be NULL. */
+/* Gaps of 0.1 s and more in which no thread ran at all; lent by g, which may be NULL. */
 const struct gaps *gaps_of_process(const struct gaps *g);
 /* How much of the time from start_ns to end_ns, on the replay's clock, lies in gaps of any thread.
  */
 int64_t gaps_overlap_ns(const struct gaps *g, int64_t start_ns, int64_t end_ns);
 
-/* What stops (gaps_of_process) added to a wait in a line (gap_line.h). */
+/* The time that stops (gaps_of_process) added to a wait in a line (gap_line.h). */
 int64_t gaps_line_add_ns(struct gap_line *l, const struct gaps *stops, int64_t due_ns,
                          int64_t start_ns);
 

@@ -349,7 +349,7 @@ static void add_argument(char *command, size_t n, const char *argument)
         snprintf(command + len, n - len, "'");
 }
 
-/* Of the program that measured: only its own summary has a command. */
+/* Takes the start and command of the program that measured: only its own summary has them. */
 static void take_start(struct provenance *p, const struct jsonin_v *root)
 {
     const struct jsonin_v *command = jsonin_get(root, "command");

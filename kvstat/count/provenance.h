@@ -40,7 +40,7 @@ struct provenance_queue {
     size_t since_count;
 };
 
-/* What the drive's own log says of the run. */
+/* The drive's own log of the run. */
 struct provenance_drive_log {
     bool known; /* the replay told what it read, or why it could not */
     double host_write_bytes, media_write_bytes; /* these and the next: NAN: not known */

@@ -235,8 +235,8 @@ static int64_t line_of_stops(struct requests *r, const struct request_sums *s, i
     return ns < queue_ns ? ns : queue_ns;
 }
 
-/* What the tool added to a request until until_ns: its delays, or the line and the stops, in which
- * delays may lie. */
+/* The time that the tool added to a request until until_ns: its delays, or the line and the stops,
+ * in which delays may lie. */
 static int64_t added_ns(const struct requests *r, const struct request_sums *s, int64_t until_ns,
                         int64_t line_ns, int64_t client_ns)
 {

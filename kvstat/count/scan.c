@@ -205,7 +205,7 @@ static int merge_workers(struct scan *s, struct worker *w, unsigned n, struct er
     return rc;
 }
 
-/* What a file's rows come from: one of the two. */
+/* The reader of a file's rows: one of the two. */
 struct input {
     struct trace_reader *reader;
     struct oplog_reader *log; /* of another client */
@@ -280,7 +280,7 @@ static void explain_cut(const struct scan *s, const struct trace_reader *reader,
     char lasted[48], rows[32];
     struct err inner = *e;
 
-    /* What others compressed was not cut by a kill. */
+    /* A file that others compressed was not cut by a kill. */
     if (!agg_is_result(s->columns) || end == TRACE_END_DAMAGED ||
         (end == TRACE_END_CUT && !trace_is_own(reader)))
         return;
@@ -399,7 +399,7 @@ static void put_apart(struct jsonout *j, const struct oplog_apart *kind)
     jsonout_end(j);
 }
 
-/* What a log tells about its run after all rows were read, as JSON for provenance.h: the client,
+/* Facts of a log about its run after all rows were read, as JSON for provenance.h: the client,
  * and the operations that are counted apart. malloc'ed; NULL: no memory. */
 static char *log_provenance(const struct oplog_reader *log)
 {
@@ -468,7 +468,7 @@ int scan_file(struct scan **out, const char *path, const struct scan_opts *given
         /* Only a file with a seek table has its summary before its rows. */
         s->warmup_ns =
             o->warmup_ns == SCAN_WARMUP_AUTO ? provenance_warmup_ns(summary) : o->warmup_ns;
-        /* Of a stream, the gaps come after the rows: then what the replay says of them counts. */
+        /* A stream has its gaps after the rows: then the replay's judgement of them counts. */
         rc = gaps_read(&s->gaps, o->run, summary, e);
         if (rc < 0)
             goto out;

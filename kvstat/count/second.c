@@ -55,8 +55,9 @@ static int move(struct moved *m, int64_t ns, int64_t less_ns)
     return hist_record(m->to, less_ns < ns ? ns - less_ns : 0);
 }
 
-/* What the tool added to a response: its own delay just before the start, and the stops of the
- * process before and after it. In a line that a stop made, rows wait for workers that it held. */
+/* The time that the tool added to a response: its own delay just before the start, and the stops of
+ * the process before and after it. In a line that a stop made, rows wait for workers that it held.
+ */
 static int64_t added_to_response(const struct second *s, const struct second_row *row)
 {
     const struct gaps *stops = gaps_of_process(s->gaps);

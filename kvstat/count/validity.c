@@ -1,4 +1,4 @@
-/* What is said of a run's validity, from the state of each kind of figure. Who finds the states:
+/* A run's validity, by the state of each kind of figure. Who finds the states:
  * kvreplay (count/provenance reads its summary), and figures.c from the rows. */
 #include "kvstat/count/validity.h"
 
@@ -60,7 +60,7 @@ static unsigned kinds_of(const struct validity *v)
     return v->first_token ? VALIDITY_KINDS : VALIDITY_FIRST_TOKEN;
 }
 
-/* What is said of a kind where it is worst. */
+/* The worst state of a kind. */
 static const struct validity_of *worst_of(const struct validity *v, unsigned kind)
 {
     return &v->of[kind][validity_worst_place(v, kind)];
@@ -92,7 +92,7 @@ enum {
     SPOTS = 1 + TRACE_TIERS
 };
 
-/* What is said of a kind in a spot, where it is worst. */
+/* The worst state of a kind in a spot. */
 static const struct validity_of *of_spot(const struct validity *v, unsigned kind, unsigned spot)
 {
     static const uint8_t tiers[] = {TRACE_STORAGE, TRACE_CPU, TRACE_GPU};
@@ -159,7 +159,7 @@ static void add_reasons(char buf[VALIDITY_LINE], const struct validity *v,
             }
 }
 
-/* What is doubted of memory tiers leaves the drive's figures as good as they are. */
+/* Doubts about memory tiers leave the drive's figures as good as they are. */
 static bool is_good_of_drive(const struct validity *v)
 {
     static const enum validity_kind kinds_of_drive[] = {VALIDITY_SERVICE, VALIDITY_DEVICE,

@@ -8,7 +8,7 @@
 
 #include "lib/base/err.h"
 
-/* What is drawn on. An SVG has no size of its own: it fills what it is shown in. */
+/* The paper of a picture. An SVG has no size of its own: it fills what it is shown in. */
 struct gnuplot_paper {
     bool svg; /* else PNG */
     unsigned width, height, font;

@@ -11,7 +11,7 @@ void page_verdict(FILE *out, const struct figures *f);
 void page_validity(FILE *out, const struct figures *f);
 /* Throughput, where the time went, tiers, requests by class, the cache, and groups. */
 void page_tables(FILE *out, const struct figures *f);
-/* What was run, with which command, where, and what was found worth telling. */
+/* The run: its command, its host, and remarks on it. */
 void page_how(FILE *out, const struct figures *f);
 
 #endif

@@ -531,7 +531,7 @@ static void append(char *line, const char *text)
     snprintf(line + len, GNUPLOT_TITLE - len, "%s", text);
 }
 
-/* What was run: the file, the model, users, and where Tier-2 lay. The end of a path says most. */
+/* Names a run: its file, model, users, and where Tier-2 lay. The end of a path says most. */
 static void name_run(char *line, const struct plot *p, unsigned run)
 {
     const struct figures *f = p->run[run].f;

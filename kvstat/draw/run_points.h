@@ -25,13 +25,13 @@ enum {
     POINTS_TIMES
 };
 
-/* What happened in the intervals of a point. */
+/* Sums over the intervals of a point. */
 struct point {
     size_t intervals;
     double length_s; /* of them */
     uint64_t ops[TRACE_TIERS][POINTS_DIRECTIONS], bytes[TRACE_TIERS][POINTS_DIRECTIONS];
     double contents[TRACE_TIERS]; /* bytes at the end */
-    /* Of the tier that is looked at, the greatest of the intervals; NAN: none. */
+    /* The greatest of the intervals, in the tier that is looked at; NAN: none. */
     double p95_us[POINTS_TIMES][POINTS_DIRECTIONS], max_us[POINTS_TIMES][POINTS_DIRECTIONS];
     uint64_t hits, lookups;
 };

@@ -33,7 +33,7 @@ enum {
     COMPARED = sizeof(compared) / sizeof(compared[0])
 };
 
-/* What describes how a run was measured, as texts; "": not known. */
+/* Texts that describe how a run was measured; "": not known. */
 enum {
     CLIENT,
     MODEL,

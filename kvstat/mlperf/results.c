@@ -144,7 +144,7 @@ static uint64_t tier_count(const struct source *s, unsigned tier, enum figure_wh
     return figures_count(s->f, figure_id_tier(FIGURE_OF_CACHE_TIER, tier, what));
 }
 
-/* What the tier held at the end. */
+/* The bytes or objects that the tier held at the end. */
 static int64_t tier_level(const struct source *s, unsigned tier, enum figure_what what)
 {
     const struct figure *f = figures_find(s->f, figure_id_tier(FIGURE_OF_CACHE_TIER, tier, what));

@@ -10,7 +10,7 @@
 #include "kvstat/report/verdict.h"
 #include "lib/json/jsonout.h"
 
-/* What the benchmark's aggregators take from the file of a rank. NAN: the file does not have it. */
+/* The figures that the benchmark's aggregators take from the file of a rank. NAN: it has none. */
 struct mlperf_rank {
     double read_gbps, write_gbps; /* GiB/s of the storage tier */
     double tokens_per_s, storage_tokens_per_s;

@@ -23,7 +23,7 @@ enum {
     PATH_BYTES = 4096
 };
 
-/* What is kept of a rank. */
+/* The figures of a rank. */
 struct rank {
     int option, trial, number;
     struct mlperf_rank figures;
@@ -34,7 +34,7 @@ struct run_folder {
     char when[20], path[PATH_BYTES];
     struct rank *rank;
     size_t ranks, room;
-    /* Of the first rank, for the metadata; owned. */
+    /* The first rank's, for the metadata; owned. */
     char *model, *generation_mode, *target;
     int64_t users;
     double seconds, gpu_gib, cpu_gib;

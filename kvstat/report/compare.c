@@ -1,4 +1,4 @@
-/* What several runs tell together. Trials: the spread of each figure. --compare: takes the figures
+/* Figures of several runs together. Trials: the spread of each figure. --compare: takes the figures
  * that both sides have, finds the noise of each, and marks those whose change exceeds it, with the
  * correction for testing many. The arithmetic is in statistics.c. */
 #include "kvstat/report/compare.h"
@@ -426,7 +426,7 @@ static void add(char *buf, const char *text)
     snprintf(buf + len, COMPARE_SENTENCE - len, "%s", text);
 }
 
-/* Of a tier of memory: what was asked is the drive. */
+/* Whether the figure is of a tier of memory: the question is about the drive. */
 static bool is_of_memory(const struct figure_id *id)
 {
     return is_of_group(id) && (id->by & GROUPS_TIER) && id->tier != TRACE_STORAGE;

@@ -81,7 +81,8 @@ const char *compare_label(char *buf, size_t n, const struct figure_id *id);
 /* The worst state that the figures of a run are in. */
 enum validity_state compare_state_of_run(const struct run_table *t, size_t run);
 
-/* What a figure is of, for a table: "Requests", or the group, "Tier-2 Read Decode". Returns buf. */
+/* The section of a figure in a table: "Requests", or the group, "Tier-2 Read Decode". Returns buf.
+ */
 enum {
     COMPARE_SECTION = 160
 };

@@ -575,7 +575,7 @@ const char *figure_family(char buf[FIGURE_NAME], const struct figure_id *id)
     return join_steps(buf, &p);
 }
 
-/* What follows the first word of a label; NULL: the label begins with another word. */
+/* The rest of a label behind its first word; NULL: the label begins with another word. */
 static const char *behind_word(const char *label, const char *word)
 {
     size_t len = strlen(word);

@@ -60,7 +60,7 @@ enum figure_scope {
     FIGURE_SCOPES
 };
 
-/* What the figure says. */
+/* The quantity of a figure. */
 enum figure_what {
     FIGURE_ITSELF, /* the one value of the scope, or that the scope is unknown or empty */
     FIGURE_FILES,
@@ -402,7 +402,7 @@ const char *figure_name(char buf[FIGURE_NAME], const struct figure_id *id);
 /* The name without what tells the parts of a scope apart and without the statistic:
  * "groups.service_us"; "" when there is none. Returns buf. */
 const char *figure_family(char buf[FIGURE_NAME], const struct figure_id *id);
-/* What tells the parts apart; "" where nothing does. part: the class, phase, QoS class, criterion,
+/* The words that tell parts apart; "" where none do. part: the class, phase, QoS class, criterion,
  * or the other words of a group's label. Lent as the identity is. */
 struct figure_key {
     const char *tier, *op, *part;

@@ -293,7 +293,7 @@ static void put_fact(struct figures *f, enum fact_id fact, const struct facts *f
     }
 }
 
-/* What kvreplay saw of its own run, as its summary has it. */
+/* The facts of kvreplay's summary about its own run. */
 static void put_facts(struct figures *f, const struct facts *facts)
 {
     for (unsigned scope = 0; scope < FACT_SCOPES; scope++) {

@@ -61,7 +61,7 @@ bool figures_is_empty(const struct figures *f, unsigned tier);
 const char *figures_origin(char buf[ORIGIN_TEXT], const struct figures *f, enum fact_scope scope);
 /* The share of the bytes of hits in all tiers that never touched the device, likewise. */
 const char *figures_hits(char buf[ORIGIN_TEXT], const struct figures *f);
-/* What stood in for the tier, as a warning: "SIMULATED", "NOT EXECUTED"; "": nothing did. */
+/* A warning that the tier was not the real one: "SIMULATED", "NOT EXECUTED"; "": it was. */
 const char *figures_stand_in(const struct figures *f, unsigned tier);
 /* A run whose requests took time to generate. */
 bool figures_generates(const struct figures *f);

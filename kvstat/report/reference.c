@@ -59,7 +59,7 @@ static double mean_of(const struct run_table *t, struct figure_id id)
     return column < run_table_columns(t) ? run_table_sample(t, column).mean : NAN;
 }
 
-/* Of runs of our own, by requests, their tokens and the elapsed time. */
+/* The figure of runs of our own, by requests, their tokens and the elapsed time. */
 static double actual_of(const struct run_table *t, struct figure_id id)
 {
     const struct figure_id requests = REFERENCE_REQUESTS_PER_S, tokens = REFERENCE_ALL_TOKENS_PER_S;

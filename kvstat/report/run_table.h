@@ -60,7 +60,7 @@ double run_table_number(const struct run_table *t, size_t run, struct figure_id 
 const char *run_table_text(const struct run_table *t, size_t run, struct figure_id id);
 bool run_table_is(const struct run_table *t, size_t run, struct figure_id id);
 bool run_table_is_not(const struct run_table *t, size_t run, struct figure_id id);
-/* What a run is called: its name in the table, or its files. */
+/* The name of a run in the table, or its files. */
 const char *run_table_label(const struct run_table *t, size_t run);
 
 /* The values of a column in the runs that have it as a number. */

@@ -81,8 +81,8 @@ static bool is_target(const char *name)
     return text_is_listed(name, names);
 }
 
-/* What kind of target "2=s3://BUCKET/PREFIX?part=8MiB" is, without its place: "s3?part=8MiB"; of a
- * path, "file". */
+/* Takes the kind of target "2=s3://BUCKET/PREFIX?part=8MiB", without its place: "s3?part=8MiB"; of
+ * a path, "file". */
 static void take_target(struct settings *s, const char *value)
 {
     const char *query = strchr(value, '?'), *colon = strchr(value, ':'), *from = value;
@@ -145,7 +145,7 @@ static void tell(char *buf, size_t n, const char *name, const char *a, const cha
         snprintf(buf + len, n - len, "%s%s %s, %s", len ? "; " : "", name, a, b);
 }
 
-/* Those of a that differ in b; of names that came before, and of names that other has, none. */
+/* Tells options of a that differ in b, each name once. */
 static void tell_options(char *buf, size_t n, const struct settings *a, const struct settings *b,
                          bool swapped)
 {
@@ -193,7 +193,7 @@ static void add_parts(char *buf, size_t n, const char *list, const char *other)
         snprintf(buf + begin, n - begin, "none");
 }
 
-/* What was in force where the options are alike: a host may have refused something. */
+/* Tells settings in force that differ where the options are alike: a host may refuse one. */
 static void tell_in_force(char *buf, size_t n, const char *a, const char *b)
 {
     char first[2 * SETTINGS_WORD] = "", second[2 * SETTINGS_WORD] = "";

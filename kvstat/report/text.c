@@ -253,7 +253,7 @@ static int of_share(char *buf, size_t room, const struct figures *f, enum fact_i
                : snprintf(buf, room, "; %.0f %% of the device time of %s", 100 * share, of);
 }
 
-/* What the drive itself took (--device-times), and how cold the target was (--cold). */
+/* The drive's own times (--device-times), and how cold the target was (--cold). */
 static void put_drive(FILE *out, const struct figures *f)
 {
     const char *state = figures_text(f, figure_id_fact(FACT_DRIVE_STATE));
@@ -279,7 +279,7 @@ static void put_drive(FILE *out, const struct figures *f)
     cell_paragraph(out, "Drive times", line);
 }
 
-/* What stores cost loads that ran beside them. */
+/* How much longer loads take beside stores. */
 static void put_both(FILE *out, const struct figures *f)
 {
     double ratio = figures_number(f, figure_id_fact(FACT_STORES_COST));
@@ -297,7 +297,7 @@ static void put_both(FILE *out, const struct figures *f)
     cell_paragraph(out, "Loads", line);
 }
 
-/* Of remote stores, in place of a device's counters. */
+/* The network of remote stores, in place of a device's counters. */
 static void put_network(FILE *out, const struct figures *f)
 {
     double received = figures_number(f, figure_id_fact(FACT_NETWORK_RECEIVED_BYTES));
@@ -337,7 +337,7 @@ static void put_texts(FILE *out, const char *title, const struct figure *list)
     cell_paragraph(out, title, line);
 }
 
-/* What did the I/O of Tier-2, and what it had to do without. */
+/* The engine of Tier-2's I/O, and what it had to do without. */
 static void put_storage(FILE *out, const struct figures *f)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
@@ -517,7 +517,7 @@ static void put_failures(FILE *out, const struct figures *f)
 
 /* ---- throughput ---- */
 
-/* What a rate is made of. */
+/* The numbers that a rate is made of. */
 static void rate_note(char note[96], const struct figures *f, const struct figure_headline *rate)
 {
     const char *clock = figures_is_result(f) ? "elapsed" : "simulated";

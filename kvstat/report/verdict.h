@@ -20,7 +20,7 @@ enum verdict_profile {
     VERDICT_MLPERF
 };
 
-/* What a run is judged by. */
+/* The criteria that a run is judged by. */
 struct verdict_asked {
     enum verdict_profile profile;
     bool slo; /* the targets of the QoS classes too */
@@ -90,7 +90,7 @@ void verdict_judge(struct verdict *v, struct verdict_asked asked,
 enum verdict_outcome verdict_of_run(const struct run_table *t, size_t run,
                                     struct verdict_asked asked);
 
-/* What a verdict on a run at another speed than the trace's begins with: " (trace at 10 times its
+/* The beginning of a verdict on a run at another speed than the trace's: " (trace at 10 times its
  * speed)"; "" of others. speed: NAN: not known. Returns buf. */
 enum {
     VERDICT_SPEED = 64
