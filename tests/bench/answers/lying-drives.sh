@@ -40,14 +40,13 @@ group='' replay=''
 # ---- what is made, the last first to go ----
 
 made=''
-# undo COMMAND...: is done at the end of the situation, or of the script. Its words have no spaces.
+# undo COMMAND...: is done at the end of the situation, or of the script. Its words are as a shell reads them.
 undo() { made="$*;$made"; }
 undo_all() {
     while [ -n "$made" ]; do
         command=${made%%;*}
         made=${made#*;}
-        # shellcheck disable=SC2086 # words
-        $command >/dev/null 2>&1 || :
+        eval "$command" >/dev/null 2>&1 || :
     done
 }
 tidy() {
@@ -125,17 +124,17 @@ echo
 
 # window COMMAND...: the window, by kvreplay with these words before it.
 folder=$tmp/objects
-options=''
+option=''
 window() {
-    # shellcheck disable=SC2086 # words
-    "$@" kvreplay --timing trace --target "$folder" --progress none -o "$tmp/drive.csv.zst" --summary "$tmp/drive.json" $options \
-        "$tmp/out/window.csv.zst"
+    set -- "$@" kvreplay --timing trace --target "$folder" --progress none -o "$tmp/drive.csv.zst" --summary "$tmp/drive.json"
+    if [ -n "$option" ]; then set -- "$@" "$option"; fi
+    "$@" "$tmp/out/window.csv.zst"
 }
 
-# ---- the situations: make_X sets folder and options, run_X runs the window ----
+# ---- the situations: make_X sets folder and option, run_X runs the window ----
 
 make_quiet() { :; }
-make_page_cache() { options=--buffered; }
+make_page_cache() { option=--buffered; }
 make_like_keep() { folder="file:$tmp/objects?like=lmcache-fs&cache=keep"; }
 make_tmpfs() {
     [ -d /dev/shm ] && has_memory "$bytes" || cannot 'no memory for the window' || return 77
@@ -151,28 +150,26 @@ make_overlay() {
     undo umount "$tmp/overlay"
     folder=$tmp/overlay/objects
 }
-# on_loop IMAGE DIRECT MKFS OPTIONS FOLDER: a file system on a loop device of a new file, mounted in FOLDER.
+# on_loop IMAGE DIRECT TYPE OPTIONS FOLDER: a file system on a loop device of a new file, mounted in FOLDER.
 on_loop() {
     truncate -s $((2 * bytes + 2000000000)) "$1" || return 77
     undo rm -f "$1"
     loop=$(losetup --find --show --direct-io="$2" "$1" 2>/dev/null) || cannot 'no loop device' || return 77
     undo losetup -d "$loop"
-    # shellcheck disable=SC2086 # words
-    $3 "$loop" >/dev/null 2>&1 || cannot "$3 failed" || return 77
+    "mkfs.$3" -q "$loop" >/dev/null 2>&1 || cannot "mkfs.$3 failed" || return 77
     mkdir -p "$5"
-    # shellcheck disable=SC2086 # words
-    mount $4 "$loop" "$5" 2>/dev/null || cannot "$loop cannot be mounted" || return 77
+    mount -o "$4" "$loop" "$5" 2>/dev/null || cannot "$loop cannot be mounted" || return 77
     undo umount "$5"
     folder=$5/objects
 }
-make_loop() { on_loop "$tmp/image" off 'mkfs.ext4 -q' '' "$tmp/loop"; }
+make_loop() { on_loop "$tmp/image" off ext4 rw "$tmp/loop"; }
 make_loop_in_loop() {
-    on_loop "$tmp/outer" on 'mkfs.ext4 -q' '' "$tmp/loop" && on_loop "$tmp/loop/image" off 'mkfs.ext4 -q' '' "$tmp/loop-in-loop"
+    on_loop "$tmp/outer" on ext4 rw "$tmp/loop" && on_loop "$tmp/loop/image" off ext4 rw "$tmp/loop-in-loop"
 }
-make_loop_on_tmpfs() { make_tmpfs && on_loop "$memory/image" off 'mkfs.ext4 -q' '' "$tmp/loop"; }
+make_loop_on_tmpfs() { make_tmpfs && on_loop "$memory/image" off ext4 rw "$tmp/loop"; }
 make_btrfs() {
     command -v mkfs.btrfs >/dev/null || cannot 'no mkfs.btrfs' || return 77
-    on_loop "$tmp/image" on 'mkfs.btrfs -q' '-o compress-force=zstd:1' "$tmp/loop"
+    on_loop "$tmp/image" on btrfs compress-force=zstd:1 "$tmp/loop"
 }
 make_fuse() {
     command -v bindfs >/dev/null || cannot 'no bindfs' || return 77
@@ -244,7 +241,7 @@ run_busy_cpu() {
     window
 }
 # Another drive than the one that was measured: a simulated one of 100 MB/s.
-make_slower() { options='--tier-engine 2=sim:bw=100MB/s,lat=50ms'; }
+make_slower() { option=--tier-engine=2=sim:bw=100MB/s,lat=50ms; }
 
 # ---- the runs ----
 
@@ -260,7 +257,7 @@ tab=$(printf '\t')
 printf '%-14s %3s  %-13s %s\n' situation run verdict 'what was said'
 for situation; do
     name=$(printf '%s' "$situation" | tr - _) n=0
-    folder=$tmp/objects options=''
+    folder=$tmp/objects option=''
     if ! "make_$name" >"$tmp/log" 2>&1; then
         printf '%-14s %3s  %s\n' "$situation" - "cannot be made here: $(tail -n 1 "$tmp/log")"
         printf '%s\tcannot be made here\t-\n' "$situation" >>"$tmp/table"

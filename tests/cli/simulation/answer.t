@@ -81,9 +81,8 @@ END
 
 # Why nobody is held: for people and in the file.
 about_nobody() {
-    # shellcheck disable=SC2086 # words
-    "$BIN/kvgen" --answer "$TMP/nobody.json" --model llama3.1-8b --cache vllm:block_size=64 --seeds 1 -o none \
-        --storage-capacity 100GiB $drive "$@" 2>"$TMP/err"
+    with "$drive" "$BIN/kvgen" --answer "$TMP/nobody.json" --model llama3.1-8b --cache vllm:block_size=64 --seeds 1 -o none \
+        --storage-capacity 100GiB "$@" 2>"$TMP/err"
 }
 nobody() {
     what=$1 kind=$2 why=$3
@@ -111,9 +110,8 @@ awk 'BEGIN {
 trace() {
     file=$1
     shift
-    # shellcheck disable=SC2086 # words
-    "$BIN/kvgen" --answer "$file" --model llama3.1-8b --input "$TMP/trace.jsonl" --cache vllm:block_size=64 \
-        --gpu-profile h100:eta=0.05,eta_a=0.05 --gpu-mem 1.5GiB --cpu-mem 1GiB --storage-capacity 100GiB $drive "$@" 2>"$TMP/err"
+    with "$drive" "$BIN/kvgen" --answer "$file" --model llama3.1-8b --input "$TMP/trace.jsonl" --cache vllm:block_size=64 \
+        --gpu-profile h100:eta=0.05,eta_a=0.05 --gpu-mem 1.5GiB --cpu-mem 1GiB --storage-capacity 100GiB "$@" 2>"$TMP/err"
 }
 ok 'an answer about a trace' trace "$TMP/t.json" -o "$TMP/window2.csv.zst" --answer-window 5s
 json_like "$TMP/t.json" <<'END'
