@@ -52,9 +52,9 @@ struct step_work {
     bool output;                     /* it gives a token */
 };
 
-/* Tokens of one request are part of the step, behind those before them. One token is a decode, which
- * takes the time to read what it looks at, and so are several with speculation (decode), which read
- * it together; others are a prompt's. */
+/* Tokens of one request are part of the step, behind those before them. One token is a decode,
+ * which takes the time to read what it looks at, and so are several with speculation (decode),
+ * which read it together; others are a prompt's. */
 void step_time_add(const struct step_model *m, struct step_work *w, uint64_t before,
                    uint64_t tokens, bool decode);
 /* Weights that a step of so many tokens reads, in bytes: of the routed experts a share of
