@@ -65,8 +65,8 @@ enum {
 #define TARGETS       (UINT64_C(1) << 44) /* what a class of requests is to get */
 #define NOT_ANSWER    (UINT64_C(1) << 45) /* what --answer decides itself */
 #define ANSWER_ONLY   (UINT64_C(1) << 46)
-#define CLIENTS       (UINT64_C(1) << 48) /* inputs whose requests are independent of each other */
-#define FILE_TIMES    (UINT64_C(1) << 49) /* what times of the input become */
+#define CLIENTS       (UINT64_C(1) << 50) /* inputs whose requests are independent of each other */
+#define FILE_TIMES    (UINT64_C(1) << 51) /* what times of the input become */
 #define STAMPED       (UINT64_C(1) << 36) /* inputs whose stamps may have several units */
 #define BLOCK_SIZED   (UINT64_C(1) << 37) /* inputs whose blocks may have several sizes */
 #define PERSONAS_ONLY (UINT64_C(1) << 47) /* what the habits of people decide */
