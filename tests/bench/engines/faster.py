@@ -31,9 +31,9 @@ def drive(draw):
 
 def config(draw):
     engine = draw.choice(["vllm", "lmcache", "lmcache-mp", "sglang", "copies"])
-    args = ["--cache", engine, "-m", "llama3.1-8b", "--input", f"{DATA}/{draw.choice(FILES)}",
-            "--speed", draw.choice(["1", "4", "16"]), "--gpu-mem", draw.choice(["4GiB", "16GiB", "40GiB"]),
-            "--cpu-mem", draw.choice(["8GiB", "32GiB"]), "--storage-capacity", "unlimited"]
+    args = ["--cache", engine, "-m", "tiny-1b", "--params", "1e9", "--input", f"{DATA}/{draw.choice(FILES)}",
+            "--max-requests", "100", "--speed", draw.choice(["1", "8", "64"]), "--gpu-mem", draw.choice(["1GiB", "2GiB", "4GiB"]),
+            "--cpu-mem", draw.choice(["1GiB", "4GiB"]), "--storage-capacity", "unlimited"]
     if draw.random() < 0.4:
         args += ["--engines", "2", "--route", draw.choice(["user", "prefix", "round-robin"])]
     if draw.random() < 0.3:

@@ -62,6 +62,22 @@ done
 is "interactive comes first" "$(jq -s '.[1].prefill.first_token_ms.interactive.mean < .[0].prefill.first_token_ms.interactive.mean' \
     "$TMP/fcfs.json" "$TMP/priority.json")" true
 
+# The row's priority goes before its class: of three prompts at once the last one is served first, after the one that runs.
+for i in 1 2 3 4; do
+    echo "{\"timestamp\":0,\"input_length\":6000,\"output_length\":1,\"priority\":$((9 - i))}"
+done >"$TMP/ranked.jsonl"
+exits "priorities of rows" 0 with "$ONE" "$BIN/kvgen" --engine-order priority --input "$TMP/ranked.jsonl" --no-notes -o "$TMP/ranked.csv"
+is "the lowest number first" "$(awk -F, '$2 == "Generate" && $6 == "Decode" { printf "%s ", $7 }' "$TMP/ranked.csv")" '4 3 2 1 '
+
+# Speculation takes fewer steps for the same tokens; a prefill node ends with the first token.
+for spec in 1 1.8; do
+    exits "speculation" 0 with "$ONE" "$BIN/kvgen" --users 3 --duration 0 --max-requests 9 --spec-tokens $spec --summary "$TMP/$spec.json" -o none
+done
+is "as many tokens in fewer steps" "$(jq -s '.[0].requests.generated_tokens == .[1].requests.generated_tokens
+    and (.[0].serving.steps / .[1].serving.steps | . > 1.5 and . < 1.8)' "$TMP/1.json" "$TMP/1.8.json")" true
+exits "a prefill node" 0 with "$ONE" "$BIN/kvgen" --users 3 --duration 0 --max-requests 9 --prefill-only --summary "$TMP/p.json" -o none
+is "one token a request" "$(jq -c '[.requests.completed, .requests.generated_tokens]' "$TMP/p.json")" '[9,9]'
+
 exits "a route of one" 2 with "$ONE" "$BIN/kvgen" --route prefix -o none
 stderr_like "why" '--route: needs --engines 2 or more'
 done_testing
