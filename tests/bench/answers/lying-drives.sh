@@ -77,8 +77,8 @@ cannot() {
     echo "$*"
     return 77
 }
-# room BYTES: memory for a file of so many, twice.
-has_memory() { [ "$(awk '/^MemAvailable/ { print $2 * 1024 }' /proc/meminfo)" -gt $((2 * $1)) ]; }
+# has_memory BYTES: for a file of so many, twice.
+has_memory() { [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt $((2 * $1 / 1024)) ]; }
 
 # control CONTROLLER FILE1 FILE2 VALUE: a control group with a limit: FILE1 is its name in version 1, FILE2 in version 2. Sets group and
 # limit, the file.
