@@ -225,6 +225,12 @@ static uint64_t window_begin(const struct copy_rows *c, uint32_t group, uint64_t
 
 /* ---- a look-up ---- */
 
+static bool is_on_gpu(struct copy_rows *c, uint64_t key)
+{
+    const struct copy *copy = in(find(c, key, STREAM_MOVED), TRACE_GPU);
+    return copy && !copy->pending;
+}
+
 /* Of one group: what the GPU has of what it still looks at, and what is not there of what it looks
  * at when the prompt ends. end: tokens that were found. */
 static void look_up_rows(struct copy_rows *c, const struct copy_rows_request *q, uint32_t group,
@@ -233,8 +239,10 @@ static void look_up_rows(struct copy_rows *c, const struct copy_rows_request *q,
     const uint64_t hits = q->gpu_tokens / c->o.block_tokens;
     const uint64_t blocks = q->prompt->tokens / c->o.block_tokens, first = group * q->blocks;
     const uint64_t last_window = window_begin(c, group, q->prompt->tokens);
-    for (uint64_t i = window_begin(c, group, end); i < hits; i++)
-        read_row(c, q, TRACE_GPU, named_at(c, q, first + i), class_of(q, i));
+    const uint64_t looked_at = c->o.anywhere ? end / c->o.block_tokens : hits;
+    for (uint64_t i = window_begin(c, group, end); i < looked_at; i++)
+        if (!c->o.anywhere || is_on_gpu(c, q->key[first + i]))
+            read_row(c, q, TRACE_GPU, named_at(c, q, first + i), class_of(q, i));
     uint64_t i = (end + c->o.block_tokens - 1) / c->o.block_tokens;
     for (i = i > last_window ? i : last_window; i < blocks; i++) {
         const struct named key = named_at(c, q, first + i);
@@ -253,6 +261,12 @@ void copy_rows_looked_up(struct copy_rows *c, struct copy_rows_request *q,
     const uint64_t below = found->tokens[TRACE_CPU] + found->tokens[TRACE_STORAGE];
     const uint64_t end = q->found_tokens = found->tokens[TRACE_GPU] + below;
     q->gpu_tokens = found->tokens[TRACE_GPU];
+    if (c->o.anywhere) { /* of the prefix, those that come first */
+        uint64_t n = 0;
+        while (n < end / c->o.block_tokens && is_on_gpu(c, q->key[n]))
+            n++;
+        q->gpu_tokens = n * c->o.block_tokens;
+    }
     q->told_storage = found->tokens[TRACE_STORAGE] > 0;
     q->cursor = q->gpu_tokens / c->o.block_tokens;
     if (q->looked_up)

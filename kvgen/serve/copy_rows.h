@@ -20,7 +20,8 @@ struct copy_rows_opts {
     uint64_t chunk_tokens, chunk_bytes; /* of a copy below; a multiple of a block */
     uint32_t groups;                    /* of layers, at least 1 */
     uint64_t window[VLLM_GROUPS];       /* of each, in tokens; 0: all */
-    uint32_t engine;                    /* of several, whose rows these are; from 0 */
+    bool anywhere;   /* what a look-up finds on the GPU need not come first in the prefix */
+    uint32_t engine; /* of several, whose rows these are; from 0 */
 };
 
 /* Of copies in one tier. Bytes are of one rank. */

@@ -573,6 +573,7 @@ static bool open_parts(struct engine *g)
                                     .chunk_tokens = g->cache.chunk_tokens,
                                     .chunk_bytes = g->cache.chunk_bytes,
                                     .groups = g->cache.groups,
+                                    .anywhere = g->cache.anywhere,
                                     .engine = g->number};
     memcpy(copies.window, g->cache.window, sizeof(copies.window));
     const struct transfers_opts transfers = {.link_bytes_s = w->o->link_bytes_s,

@@ -483,6 +483,7 @@ static int open_copies(struct engine_cache *out, const struct engine_values *v,
             out->chunks[t] = blocks;
     }
     out->scheduler.connector = true;
+    out->anywhere = true;
     out->ops = &copies_cache_ops;
     out->cache = copies_cache_create(&o, l);
     return out->cache ? 0 : err_nomem(e, "the cache");

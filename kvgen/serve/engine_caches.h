@@ -89,6 +89,7 @@ struct engine_cache {
     uint32_t groups;              /* of layers, at least 1: a block or copy is of one of them */
     uint64_t window[VLLM_GROUPS]; /* of each, in tokens; 0: all */
     uint64_t chunks[TRACE_TIERS]; /* that tiers below hold; 0: no such tier, or no limit */
+    bool anywhere;                /* what it finds on the GPU need not come first in the prefix */
     bool clean;                   /* a cleaner makes room in files */
     /* vLLM's tiers below its GPU, the cache's; NULL: there are none, or they are another engine's
      */

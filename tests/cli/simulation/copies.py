@@ -237,7 +237,12 @@ def config(draw, data):
 
 def replay(program, folder, args):
     """What a replay of the trace on files says, where it is not that all is well."""
-    room = [text for name in ("--gpu-mem", "--cpu-mem") for text in (name, args[args.index(name) + 1])]
+    count = args[args.index("--engines") + 1] if "--engines" in args else "1"
+    room = []
+    for name in ("--gpu-mem", "--cpu-mem"):
+        size = args[args.index(name) + 1]
+        number = size.rstrip("GMiB")
+        room += [name, f"{int(number) * int(count)}{size[len(number):]}"]
     run = subprocess.run([program, "--timing", "asap", "--verify", "full", "--progress", "none", *room, "--target",
                           f"{folder}/kv", "--summary", f"{folder}/r.json", "-o", f"{folder}/r.csv", f"{folder}/t.csv"],
                          capture_output=True, text=True, timeout=300)

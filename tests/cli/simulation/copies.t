@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
-plan 6
+plan 7
 
 for rule in seen tinylfu; do
     exits "$rule: admission to files without a limit" 0 "$BIN/kvgen" --cache copies:admission=$rule --model tiny-1b \
@@ -20,12 +20,14 @@ is 'a large load into a full GPU' "$(python3 "$TOP/tests/cli/simulation/copies.p
 cut() {
     name=$1
     shift
-    told "$BIN/kvgen" --model tiny-1b --params 1e9 "$@" --gpu-mem 2GiB --no-notes --summary "$TMP/cut.json" -o "$TMP/cut.csv"
+    told "$BIN/kvgen" --model tiny-1b --params 1e9 --gpu-mem 2GiB "$@" --no-notes --summary "$TMP/cut.json" -o "$TMP/cut.csv"
     is "$name" "$(python3 "$TOP/tests/cli/simulation/copies.py" --rows "$TMP/cut.csv" "$TMP/cut.json")" held
 }
 cut 'a step that is cut: what begins with its outputs is no part of the run' --cache lmcache-mp:block_size=128,async_scheduling=no \
     --seed 6 --users 5 --duration 9s --cpu-mem 768MiB
 cut 'a request with its last token is not in progress' --cache vllm:block_size=64,scheduler_reserve_full_isl=no --seed 403197 \
     --users 20 --duration 1s --cpu-mem 0 --storage-capacity none
+cut 'a prefix whose begin is below the GPU' --seed 809415 --users 5 --duration 11s --cpu-mem 1GiB --engine-order priority \
+    --prefill-only --cache copies:store=evicted,exclusive=yes,high=0.9,low=0.7,gpu_policy=arc,block_size=16 --gpu-mem 1GiB
 is 'random configurations: no difference' \
     "$(python3 "$TOP/tests/cli/simulation/copies.py" "$BIN/kvgen" "$DATA" "$TMP" 15)" '15 held'
