@@ -353,4 +353,9 @@ sed 's/"model": "llama3.1-8b"/"model": "x\\u001b[31mred"/' gain.json >hostile.js
 exits 'control characters' 0 "$kvstat" --answer hostile.json
 ok 'are none on the screen' test "$(tr -d '\n -~' <stdout | wc -c)" -eq 0
 
+# Of two drives one may have run, and the other not.
+exits 'neither ran' 0 "$kvstat" --answer gain.json --view compare --confirm none --confirm-model none --confirm none --confirm-model none gain.json
+stdout_like 'which is told' '^Confirmed +not run on the drive +not run on the drive$'
+exits 'none, of one of both' 2 "$kvstat" --answer gain.json --confirm none --confirm-model gain.json
+stderr_like 'is refused' '^kvstat: --confirm: none, and --confirm-model, too'
 done_testing
