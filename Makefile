@@ -79,8 +79,8 @@ KVPRECOND_FOLDERS := kvprecond
 kvprecond := kvprecond options plan fill_target fill remote_stream lane stream steady witness rounds run_progress report many
 
 # Beside kvreplay: reads the kernel's block events for a user who is not root, where it was given the right to.
-KVTRACE_TRACE_FOLDERS := kvtrace_trace
-kvtrace_trace := kvtrace_trace request rights
+HELPER_FOLDERS := kvreplay/helper
+kvreplay/helper := helper request rights
 
 PROGRAMS := kvgen kvreplay kvstat kvprecond
 HELPER   := kvtrace-trace
@@ -155,7 +155,7 @@ objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
 LIB_OBJS := $(call objs,$(LIB_FOLDERS)) $(BUILD)/lib/opt/owners.o
 LIB      := $(BUILD)/libkvtrace.a
 # What a program's tests, benchmarks and fuzzers link: all of it but the file that holds main.
-parts     = $(filter-out $(BUILD)/$(firstword $(1))/$(firstword $(1)).o,$(call objs,$(1)))
+parts     = $(filter-out $(BUILD)/$(firstword $(1))/$(notdir $(firstword $(1))).o,$(call objs,$(1)))
 COMPILE   = $(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(ISA) -MMD -MP -c -o $@ $<
 LINK      = $(CC) $(OPTIM) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)
 BINS     := $(addprefix $(BUILD)/bin/,$(PROGRAMS) $(HELPER))
@@ -198,14 +198,14 @@ $(BUILD)/bin/kvgen: $(call objs,$(KVGEN_FOLDERS)) $(LIB)
 $(BUILD)/bin/kvreplay: $(call objs,$(KVREPLAY_FOLDERS)) $(LIB)
 $(BUILD)/bin/kvstat: $(call objs,$(KVSTAT_FOLDERS)) $(LIB)
 $(BUILD)/bin/kvprecond: $(call objs,$(KVPRECOND_FOLDERS)) $(LIB)
-$(BUILD)/bin/$(HELPER): $(call objs,$(KVTRACE_TRACE_FOLDERS)) $(LIB)
+$(BUILD)/bin/$(HELPER): $(call objs,$(HELPER_FOLDERS)) $(LIB)
 # Objects that stand before the library's take the place of its own.
 without = $(patsubst $(BUILD)/$(1).o,$(BUILD)/$(1)_none.o,$(2))
 $(BUILD)/static/bin/kvgen: $(call without,kvgen/record/live,$(call objs,$(KVGEN_FOLDERS))) $(LIB)
 $(BUILD)/static/bin/kvreplay: $(call objs,$(KVREPLAY_FOLDERS)) $(BUILD)/lib/io/nvme_none.o $(BUILD)/lib/remote/s3_none.o $(LIB)
 $(BUILD)/static/bin/kvstat: $(call without,kvstat/report/xlsx,$(call objs,$(KVSTAT_FOLDERS))) $(LIB)
 $(BUILD)/static/bin/kvprecond: $(call objs,$(KVPRECOND_FOLDERS)) $(BUILD)/lib/remote/s3_none.o $(LIB)
-$(BUILD)/static/bin/$(HELPER): $(call objs,$(KVTRACE_TRACE_FOLDERS)) $(LIB)
+$(BUILD)/static/bin/$(HELPER): $(call objs,$(HELPER_FOLDERS)) $(LIB)
 # The wrapper's own compiler is the one that all else is compiled with.
 WITH_MPI := OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
 $(BUILD)/bin/kvreplay-mpi: $(call objs,$(KVREPLAY_FOLDERS)) $(addprefix $(BUILD)/,$(MPI_FILES:=.o)) $(LIB)
@@ -278,7 +278,7 @@ $(call of,kvgen) $(call of,caches): $(call parts,$(KVGEN_FOLDERS))
 $(call of,kvreplay): $(call parts,$(KVREPLAY_FOLDERS))
 $(call of,kvstat): $(call parts,$(KVSTAT_FOLDERS))
 $(call of,kvprecond): $(call parts,$(KVPRECOND_FOLDERS))
-$(call of,kvtrace_trace): $(call parts,$(KVTRACE_TRACE_FOLDERS))
+$(call of,helper): $(call parts,$(HELPER_FOLDERS))
 # Calls that a unit test answers itself, or lets fail.
 wrap = $(eval $(1:%=$(BUILD)/tests/unit/%): LDLIBS += $(2:%=-Wl,--wrap=%))
 $(call wrap,tier/test_storage_turns,io_open)

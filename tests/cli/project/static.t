@@ -24,7 +24,7 @@ cuda=$(sed -n 's|.*-DKVTRACE_CUDA=1 -isystem \([^ ]*\)/include.*|\1|p' "$build/f
 
 # A copy of the objects as they are, whatever flags they were made with: nothing is compiled here.
 mkdir "$TMP/build"
-for part in lib kvgen kvreplay kvstat kvprecond kvtrace_trace bin libkvtrace.a flags; do
+for part in lib kvgen kvreplay kvstat kvprecond bin libkvtrace.a flags; do
     cp -Rp "$build/$part" "$TMP/build"
 done
 exits 'make static' 0 make -o "$TMP/build/flags" -o all BUILD="$TMP/build" \

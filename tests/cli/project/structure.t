@@ -10,12 +10,12 @@ cd "$TOP" || exit 1
 
 CC=${CC:-cc}
 # sources TREE PATTERN: files of the library and the programs.
-sources() { (cd "$1" && find lib kvgen kvreplay kvstat kvprecond kvtrace_trace -name "$2" 2>/dev/null) | sort; }
+sources() { (cd "$1" && find lib kvgen kvreplay kvstat kvprecond -name "$2" 2>/dev/null) | sort; }
 
 # includes TREE: a line "FILE<tab>INCLUDED" for each include, as written: "folder/name or <name.
 includes() {
     (cd "$1" && grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' --include='*.[ch]' \
-        lib kvgen kvreplay kvstat kvprecond kvtrace_trace 2>/dev/null) |
+        lib kvgen kvreplay kvstat kvprecond 2>/dev/null) |
         sed -nE 's/^([^:]*):[0-9]+:[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]*)[>"].*/\1\t\2/p' | sort -u
 }
 
@@ -41,7 +41,7 @@ direction() {
                     print $1 " includes " to ", which comes later"
             } else if (program(to) != "lib" && program(to) != program($1)) print $1 " includes " to
         }
-        $2 ~ /^<(lib|kvgen|kvreplay|kvstat|kvprecond|kvtrace_trace)\// { print $1 " includes " $2 "> in angle brackets" }'
+        $2 ~ /^<(lib|kvgen|kvreplay|kvstat|kvprecond)\// { print $1 " includes " $2 "> in angle brackets" }'
 }
 
 # stages TREE: includes against the way of the data inside a program: a stage knows nothing of the stages after it.
@@ -85,7 +85,7 @@ missing() {
 unlisted() {
     (
         cd "$1" || exit
-        for folders in LIB_FOLDERS KVGEN_FOLDERS KVREPLAY_FOLDERS KVSTAT_FOLDERS KVPRECOND_FOLDERS KVTRACE_TRACE_FOLDERS; do
+        for folders in LIB_FOLDERS KVGEN_FOLDERS KVREPLAY_FOLDERS KVSTAT_FOLDERS KVPRECOND_FOLDERS HELPER_FOLDERS; do
             for d in $(list Makefile "$folders"); do
                 for m in $(list Makefile "$d"); do echo "$d/$m.c"; done
             done
@@ -99,7 +99,7 @@ unlisted() {
 
 # crowded TREE: folders with more than 34 files.
 crowded() {
-    (cd "$1" && find lib kvgen kvreplay kvstat kvprecond kvtrace_trace tests -name data -prune -o -type f -print 2>/dev/null) |
+    (cd "$1" && find lib kvgen kvreplay kvstat kvprecond tests -name data -prune -o -type f -print 2>/dev/null) |
         sed 's|/[^/]*$||' | sort | uniq -c | awk '$1 > 34 { print $2 " has " $1 " files" }'
 }
 

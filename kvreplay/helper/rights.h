@@ -1,6 +1,6 @@
 /* The one right that kvtrace-trace needs: to use tracefs, whose folders are root's. */
-#ifndef KVTRACE_TRACE_RIGHTS_H
-#define KVTRACE_TRACE_RIGHTS_H
+#ifndef KVREPLAY_HELPER_RIGHTS_H
+#define KVREPLAY_HELPER_RIGHTS_H
 
 #include <stdbool.h>
 

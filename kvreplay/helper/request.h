@@ -1,6 +1,6 @@
 /* What kvtrace-trace may be asked: some block devices by their numbers, and nothing else. */
-#ifndef KVTRACE_TRACE_REQUEST_H
-#define KVTRACE_TRACE_REQUEST_H
+#ifndef KVREPLAY_HELPER_REQUEST_H
+#define KVREPLAY_HELPER_REQUEST_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Between main and tracefs: the right is in force only while files of tracefs are opened, written
  * or removed, and not while events are read and passed on. Source: capabilities(7). */
-#include "kvtrace_trace/rights.h"
+#include "kvreplay/helper/rights.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -1,6 +1,6 @@
 /* The only words of a user that reach kvtrace-trace. What is not exactly a number of a device ends
  * the program before it opens anything. */
-#include "kvtrace_trace/request.h"
+#include "kvreplay/helper/request.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "kvgen/rng.h"
-#include "kvtrace_trace/request.h"
+#include "kvreplay/helper/request.h"
 
 static int parse(struct trace_request *r, const char *text)
 {

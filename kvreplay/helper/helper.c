@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kvtrace_trace/request.h"
-#include "kvtrace_trace/rights.h"
+#include "kvreplay/helper/request.h"
+#include "kvreplay/helper/rights.h"
 #include "lib/drive/block_events.h"
 
 enum {
