@@ -208,8 +208,9 @@ static int negative(int code)
 
 /* where and args may point into *e itself: everything is copied before *e changes. The reason why
  * matters more than the end of a long name, so it is never cut. */
-static int fill(struct err *e, struct err made, const char *where, const char *why, const char *fmt,
-                va_list args)
+__attribute__((format(printf, 5, 0))) static int fill(struct err *e, struct err made,
+                                                      const char *where, const char *why,
+                                                      const char *fmt, va_list args)
 {
     char what[2 * sizeof(made.what)];
     size_t len, room = sizeof(made.what) - 1 - strlen(why);
