@@ -183,7 +183,7 @@ is 'by endpoint and thread: all operations' "$(json "$TMP/stdout" '[.groups[].op
 exits 'in text' 0 "$BIN/kvstat" --by thread "$TMP/ours.csv.zst"
 stdout_like 'a table by thread, of a result of ours too' '^  0  '
 exits 'too many' 2 "$BIN/kvstat" --by thread --max-groups 2 "$warp"
-stderr_like 'are told' 'too many groups by user, endpoint or thread'
+stderr_like 'are told' 'too many groups by user, endpoint, thread or engine'
 exits 'results without these columns' 0 "$BIN/kvstat" --json --by endpoint,op "$DATA/kvstat_dozen.csv"
 is 'have one group of each operation' "$(json "$TMP/stdout" '[.groups[].by.endpoint] | unique[]')" null
 
