@@ -221,7 +221,7 @@ const struct opt options_table[] = {
      .arg = "N",
      .max = 1e6,
      .marks = GENERATES | TRACES_ONLY | CLIENTS,
-     .help = "Let N requests of the input be under way: the next one comes when one is answered, "
+     .help = "Keep N requests of the input under way: the next one comes when one is answered, "
              "whatever its time; 0: requests come at their times."},
     {.name = "time-unit",
      .type = OPT_ENUM,
@@ -435,7 +435,7 @@ const struct opt options_table[] = {
      .type = OPT_FLAG,
      .offset = AT(prefill_only),
      .marks = GENERATES | NOT_BLOCKS_ALONE,
-     .help = "A node that only prefills: no decode reads; with --cache of an engine requests end "
+     .help = "A node that only prefills: no decode reads. With --cache of an engine, requests end "
              "with their first token."},
     {.name = "decode-only",
      .type = OPT_FLAG,
@@ -643,7 +643,7 @@ const struct opt options_table[] = {
      .flags = OPT_NO_EFFECT,
      .marks = GENERATES | ENGINES_ONLY | NOT_ANSWER,
      .help = "With --cache vllm: write what its scheduler and its cache decide in each step, as "
-             "JSON lines, to hold against an engine of your own (kvgen(1) has the keys)."},
+             "JSON lines, to compare with an engine of your own (kvgen(1) has the keys)."},
     {.name = "fill-storage",
      .type = OPT_FLAG,
      .offset = AT(fill_storage),
@@ -706,9 +706,10 @@ const struct opt options_table[] = {
      .max = 4096,
      .flags = OPT_EXPERT,
      .marks = GENERATES | COMPUTED_ONLY | NOT_ANSWER,
-     .help = "Engines that compute, each of --tensor-parallel GPUs with its own Tier-0, and with "
-             "--cache of an engine its own host memory and storage, too. --route chooses one for "
-             "a request; without --cache of an engine, the user does."},
+     .help =
+         "Engines that compute, each of --tensor-parallel GPUs with its own Tier-0. With --cache "
+         "of an engine each also has its own host memory and storage, and --route chooses the "
+         "engine of a request; else each user has one."},
     {.name = "route",
      .type = OPT_ENUM,
      .offset = AT(route),
@@ -717,7 +718,7 @@ const struct opt options_table[] = {
      .flags = OPT_EXPERT,
      .marks = GENERATES | ENGINES_ONLY | SEVERAL_ONLY,
      .help = "Which engine gets a request. user: one for all requests of a user; prefix: the one "
-             "that holds the longest part of its prompt, of several the one with the fewest "
+             "that holds the longest part of its prompt, of several such the one with the fewest "
              "requests; round-robin: one after the other."},
     {.name = "engine-order",
      .type = OPT_ENUM,
@@ -727,8 +728,8 @@ const struct opt options_table[] = {
      .flags = OPT_EXPERT,
      .marks = GENERATES | ENGINES_ONLY,
      .help = "Which waiting request an engine admits first. fcfs: the one that came first; "
-             "priority: the lower priority of its row, else interactive before responsive before "
-             "batch."},
+             "priority: the one with the lowest number in priority of its line of the input; "
+             "without it interactive counts 0, responsive 1, batch 2."},
     {.name = "spec-tokens",
      .type = OPT_F64,
      .offset = AT(spec_tokens),
@@ -1238,7 +1239,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "applies only to synthetic users, agentic sessions and datasets"},
         {.on = blocks && !o->engine.kind,
          .refuses = NOT_BLOCKS_ALONE,
-         .why = "applies to requests made of blocks only with --cache of an engine"},
+         .why = "needs --cache of an engine where requests are made of blocks"},
         {.on = blocks, .refuses = NOT_BLOCKS, .why = "does not apply to requests made of blocks"},
         {.on = dataset || arrivals,
          .refuses = BLOCKS_ONLY,
@@ -1440,7 +1441,8 @@ static int check_cache(struct options *o, struct err *e)
                           "with --cache of an engine only Tier-2 has a speed of its own (2=...): "
                           "the link of --gpu-profile moves the others");
     if (o->decisions && strcmp(engine_choice_name(&o->engine), "vllm") != 0)
-        return refuse(e, "--decisions", "needs --cache vllm: of the others no steps were recorded");
+        return refuse(e, "--decisions",
+                      "needs --cache vllm: the steps of other engines are not told");
     if (o->decisions && o->engines > 1)
         return refuse(e, "--decisions", "tells the steps of one engine (--engines 1)");
     o->gpu_assumed = !o->gpu_profile;

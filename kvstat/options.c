@@ -243,16 +243,16 @@ static const struct opt table[] = {
      .offset = AT(confirm),
      .arg = "RESULT",
      .marks = OPTIONS_ANSWER_ONLY,
-     .help = "Result of the answer's window on the drive, held against that of "
-             "--confirm-model. With --view compare: once for each answer, in their order; none: "
-             "it was not run."},
+     .help = "Result of the answer's window on the drive, compared with that of "
+             "--confirm-model. With --view compare: once for each answer, in their order; none "
+             "for one that was not run."},
     {.name = "confirm-model",
      .type = OPT_LIST,
      .offset = AT(confirm_model),
      .arg = "RESULT",
      .marks = OPTIONS_ANSWER_ONLY,
      .help = "Result of the same window on the drive's model (kvreplay --tier-engine "
-             "2=sim:model=FILE)."},
+             "2=sim:model=FILE); none where --confirm has none."},
     {.type = OPT_HEADING, .help = "Input"},
     {.name = "run",
      .type = OPT_TEXT,
@@ -489,8 +489,8 @@ static int check_answer(const struct options *o, size_t n, struct err *e)
     for (size_t i = 0; i < o->confirm.count; i++)
         if (options_confirms(o, i) != (strcmp(o->confirm_model.item[i], "none") != 0))
             return refuse(e, "--confirm",
-                          "none, and --confirm-model, too: what did not run on the drive is held "
-                          "against nothing");
+                          "none goes with --confirm-model none: what did not run on the drive is "
+                          "compared with nothing");
     if (o->confirm.count > answers)
         return err_set(e, -EINVAL, ERR_INPUT, "--confirm", "is given %zu times for %zu answer%s",
                        o->confirm.count, answers, answers == 1 ? "" : "s");

@@ -170,7 +170,7 @@ static void explain_nobody(char *why, size_t n, const struct answer_report *r)
                  (unsigned long long)t->longest_prompt,
                  units_format_bytes(b, sizeof(b), (double)bytes));
     else if (r->answer->limit == LIMIT_HOST_MEMORY)
-        snprintf(why, n, "in host memory of %s requests push out what others wait for",
+        snprintf(why, n, "with host memory of %s, requests push out of it what others wait for",
                  units_format_bytes(a, sizeof(a), (double)host));
     else if (t->too_long)
         snprintf(why, n, "GPU memory of %s is less than one prompt takes (%llu tokens: %s)",

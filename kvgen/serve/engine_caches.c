@@ -799,8 +799,7 @@ int engine_cache_open(struct engine_cache *out, const struct engine_choice *c,
     memcpy(out->window, room->window, sizeof(out->window));
     if ((out->groups > 1 || out->window[0]) && c->kind->open != open_vllm)
         return err_set(e, -EINVAL, ERR_INPUT, "--cache",
-                       "%s: layers with a window are groups of their own, whose rules are known of "
-                       "vllm only",
+                       "%s does not simulate layers with a window, which only vllm does",
                        c->kind->name);
     engine_cache_scheduler(c, room, &out->scheduler);
     return c->kind->open(out, &c->own, room, l, e);

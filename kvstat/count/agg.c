@@ -316,8 +316,7 @@ static int fail(int rc, struct err *e)
         return err_set(
             e, rc, ERR_INPUT, "--by",
             "the rows make too many groups by user, endpoint, thread or engine (--max-groups "
-            "allows more, some "
-            "25 KB each)");
+            "allows more, some 25 KB each)");
     return err_set(e, rc, ERR_INPUT, "", "the sums of the rows exceed 64 bits: not a valid trace");
 }
 

@@ -357,5 +357,5 @@ ok 'are none on the screen' test "$(tr -d '\n -~' <stdout | wc -c)" -eq 0
 exits 'neither ran' 0 "$kvstat" --answer gain.json --view compare --confirm none --confirm-model none --confirm none --confirm-model none gain.json
 stdout_like 'which is told' '^Confirmed +not run on the drive +not run on the drive$'
 exits 'none, of one of both' 2 "$kvstat" --answer gain.json --confirm none --confirm-model gain.json
-stderr_like 'is refused' '^kvstat: --confirm: none, and --confirm-model, too'
+stderr_like 'is refused' '^kvstat: --confirm: none goes with --confirm-model none'
 done_testing

@@ -50,5 +50,5 @@ refused() { # WHAT ERE OPTION...
     stderr_like "and says why" "$why"
 }
 refused "a state" 'has layers with a state' --cache vllm --params 1e9 --model "$models/jamba-v0.1.json"
-refused "another engine" 'lmcache: layers with a window are groups' --cache lmcache --model "$models/gpt-oss-120b.json"
+refused "another engine" 'lmcache does not simulate layers with a window' --cache lmcache --model "$models/gpt-oss-120b.json"
 done_testing

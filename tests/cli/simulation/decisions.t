@@ -72,7 +72,7 @@ refused() { # WHAT ERE OPTION...
     stderr_like "and says why" "$why"
 }
 refused "the waterfall" 'decisions: needs --cache of an engine'
-refused "another engine" 'decisions: needs --cache vllm: of the others no steps were recorded' --cache sglang
+refused "another engine" 'decisions: needs --cache vllm: the steps of other engines are not told' --cache sglang
 ok "nothing was written" test ! -e "$TMP/no.jsonl"
 exits "a file that cannot be written" 1 "$BIN/kvgen" -o none --cache vllm --max-requests 1 --decisions /dev/full
 done_testing
