@@ -135,7 +135,7 @@ static void on_looked_up(void *ctx, const struct serve_request *s, enum kv_look 
             q->asked_ns = g->w->clock->now_ns;
         return;
     }
-    if (q->answered_ns < 0)
+    if (q->asked_ns >= 0 && q->answered_ns < 0)
         q->answered_ns = g->w->clock->now_ns;
     g->looked_up = q;
     g->found = *found;
@@ -235,7 +235,7 @@ static bool tell_done(const struct engine *g, struct engine_request *q)
     const uint64_t brought = q->promoted_tokens < q->found_tokens[TRACE_CPU]
                                  ? q->promoted_tokens
                                  : q->found_tokens[TRACE_CPU];
-    const int64_t asked_ns = q->asked_ns < 0 ? 0 : q->answered_ns - q->asked_ns;
+    const int64_t asked_ns = q->answered_ns < 0 ? 0 : q->answered_ns - q->asked_ns;
     struct engine_done d = {
         .now_ns = g->w->clock->now_ns,
         .arrival_ns = q->held.r.arrival_ns,

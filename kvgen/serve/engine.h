@@ -29,7 +29,7 @@ struct engine_request {
     int64_t since_ns;         /* it has been in its phase */
     int64_t first_ns;         /* its first token */
     int64_t asked_ns;         /* its look-up had to wait for the first time; -1: none had */
-    int64_t answered_ns;
+    int64_t answered_ns;      /* and had its answer then; -1: it has none */
     uint64_t found_tokens[TRACE_TIERS], promoted_tokens;
     bool admitted; /* at least once */
     int64_t time_ns[ENGINE_TIMES];
