@@ -220,7 +220,7 @@ const struct opt options_table[] = {
      .offset = AT(clients),
      .arg = "N",
      .max = 1e6,
-     .marks = GENERATES | TRACES_ONLY | CLIENTS,
+     .marks = GENERATES | TRACES_ONLY | CLIENTS | NOT_ANSWER,
      .help = "Keep N requests of the input under way: the next one comes when one is answered, "
              "whatever its time; 0: requests come at their times."},
     {.name = "time-unit",

@@ -380,9 +380,10 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
         }
         if (kind == INPUTS_AGENTIC_ROWS)
             graph.kind = kind;
-        if (kind == INPUTS_AGENTIC_ROWS && o->clients > 0) {
+        const char *alone = o->clients > 0 ? "--clients" : o->answer ? "--answer" : NULL;
+        if (kind == INPUTS_AGENTIC_ROWS && alone) {
             inputs_close(in);
-            return err_set(e, -EINVAL, ERR_INPUT, "--clients",
+            return err_set(e, -EINVAL, ERR_INPUT, alone,
                            "does not apply to turns of agents, which wait for each other");
         }
         return graph.kind == INPUTS_MOONCAKE ? source_blocks_open(&r->source, in, &rows, e)

@@ -129,6 +129,12 @@ mv "$TMP/short.jsonl" "$TMP/trace.jsonl"
 exits 'a short trace' 2 trace "$TMP/t3.json" -o none
 like 'how short' "$(cat "$TMP/err")" '^kvgen: .*/trace.jsonl: 100 requests in 99 s: --answer needs at least 200'
 
+exits 'a trace without its times' 2 trace "$TMP/t3.json" -o none --clients 4
+like 'which decide the answer' "$(cat "$TMP/err")" '^kvgen: --clients: does not apply with --answer'
+cp "$DATA/recordings/dynamo-1.6.1-agentic-mooncake-v2.jsonl" "$TMP/trace.jsonl"
+exits 'turns of agents' 2 trace "$TMP/t3.json" -o none
+like 'which wait for each other' "$(cat "$TMP/err")" '^kvgen: --answer: does not apply to turns of agents'
+
 # What does not apply.
 refused() {
     exits "$1" 2 with "$2" answer "$TMP/c.json" -o none
