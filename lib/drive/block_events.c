@@ -98,14 +98,17 @@ static int read_file(int dir, const char *path, char text[TRACE_TEXT])
 }
 
 /* The folder of instances; where tracefs is mounted is not asked, since a user could have a say in
- * the answer. Negative errno: -ENOENT, there is none. */
+ * the answer. Negative errno: -ENOENT, there is none; -EACCES: it may be where only root looks. */
 static int open_instances(void)
 {
     static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+    int none = -ENOENT;
     struct statfs is;
 
     for (unsigned i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
         int root = open(roots[i], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (root < 0 && errno == EACCES)
+            none = -EACCES;
         if (root < 0)
             continue;
         if (fstatfs(root, &is) < 0 || is.f_type != TRACEFS_MAGIC) {
@@ -117,7 +120,7 @@ static int open_instances(void)
         close(root);
         return rc;
     }
-    return -ENOENT;
+    return none;
 }
 
 static void instance_name(char name[32], pid_t pid)
