@@ -110,10 +110,13 @@ static int record(struct block_events *events, struct batch *b, struct err *e)
     }
     rights_use(true);
     block_events_stop(events);
+    rights_use(false);
     if (rc == 0)
         rc = block_events_read(events, pass_on, b, &until_ns);
     memset(&counts, 0, sizeof(counts));
+    rights_use(true);
     block_events_count(events, &counts);
+    rights_use(false);
     if (rc == 0)
         rc = mark(b, BLOCK_MARK_END, 0);
     return rc == 0 ? write_all(&counts, sizeof(counts)) : rc;
@@ -201,6 +204,7 @@ static int serve(const struct trace_request *request, struct err *e)
         err_errno(e, rc, ERR_OUTPUT, "", "cannot pass events on");
     rights_use(true);
     block_events_close(events);
+    rights_use(false);
     close(held);
     while (waitpid(keeper, NULL, 0) < 0 && errno == EINTR)
         ;
