@@ -48,6 +48,8 @@ static void depth_add(struct depth *d, int64_t issued_ns, int64_t done_ns)
         *d = (struct depth){.zero_ns = issued_ns, .interval_ns = DEPTH_FIRST_NS};
     if (issued_ns < d->zero_ns) /* issued before the first one that was completed */
         issued_ns = d->zero_ns;
+    if (done_ns <= issued_ns) /* an event that came late: all of it was before that */
+        return;
     while (done_ns - d->zero_ns >= d->interval_ns * DEPTH_INTERVALS) {
         for (unsigned i = 0; i < DEPTH_INTERVALS; i++)
             d->io_ns[i] = i < DEPTH_INTERVALS / 2 ? d->io_ns[2 * i] + d->io_ns[2 * i + 1] : 0;
