@@ -197,7 +197,7 @@ static void *read_all(void *arg)
 
 int block_trace_begin(struct block_trace *t, struct err *e)
 {
-    int rc = t->helper ? trace_helper_begin(t->helper) : block_events_begin(t->events, e);
+    int rc = t->helper ? trace_helper_begin(t->helper, e) : block_events_begin(t->events, e);
 
     if (rc == 0)
         rc = thread_start(&t->thread, read_all, t);

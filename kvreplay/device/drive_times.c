@@ -94,6 +94,12 @@ static void take_until(void *ctx, int64_t until_ns)
 
 /* ---- opening ---- */
 
+static void set_why(struct drive_times *t, const struct err *why)
+{
+    snprintf(t->why, sizeof(t->why), "%.300s%s%.600s", why->where, why->where[0] ? ": " : "",
+             why->what);
+}
+
 static void add_device(struct drive_times *t, const char *name)
 {
     struct block_trace_device *d = &t->device[t->devices];
@@ -140,8 +146,7 @@ int drive_times_open(struct drive_times **out, enum drive_times_wish wish,
     else
         rc = block_trace_open(&t->trace, t->device, t->devices, &sink, &why);
     if (rc < 0)
-        snprintf(t->why, sizeof(t->why), "%.300s%s%.600s", why.where, why.where[0] ? ": " : "",
-                 why.what);
+        set_why(t, &why);
     if (rc < 0 && wish == DRIVE_TIMES_YES) {
         err_set(e, rc, ERR_TARGET, "--device-times", "%s", t->why);
         drive_times_close(t);
@@ -169,7 +174,7 @@ void drive_times_begin(struct drive_times *t)
     struct err e = {0};
 
     if (t && t->trace && block_trace_begin(t->trace, &e) < 0)
-        snprintf(t->why, sizeof(t->why), "%s: %s", e.where, e.what);
+        set_why(t, &e);
     if (t && t->why[0])
         drive_rows_until(t->rows, INT64_MAX);
 }

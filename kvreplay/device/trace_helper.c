@@ -95,18 +95,28 @@ out:
     return rc;
 }
 
-/* Why it was not ready: its own line. */
-static int said(const struct trace_helper *h, struct err *e)
+static void close_pipe(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* Why it is not ready, or does not record: its own line. With its input and output closed it ends,
+ * whatever it was about to do. */
+static int said(struct trace_helper *h, struct err *e)
 {
     char line[512];
     size_t len = 0;
     ssize_t n;
 
+    close_pipe(&h->to);
+    close_pipe(&h->from.fd);
     while (len < sizeof(line) - 1 && (n = read(h->errors, line + len, sizeof(line) - 1 - len)) > 0)
         len += (size_t)n;
     line[len] = '\0';
     line[strcspn(line, "\n")] = '\0';
-    return err_set(e, -EIO, ERR_TARGET, "", "%s", line[0] ? line : HELPER " ended at once");
+    return err_set(e, -EIO, ERR_TARGET, "", "%s", line[0] ? line : HELPER " ended");
 }
 
 static int no_event(void *ctx, const struct request_event *event)
@@ -146,15 +156,14 @@ int trace_helper_start(struct trace_helper **out, const uint32_t *device, unsign
     return rc;
 }
 
-int trace_helper_begin(struct trace_helper *h)
+int trace_helper_begin(struct trace_helper *h, struct err *e)
 {
     int64_t begun_ns;
-    ssize_t n = write(h->to, "b", 1);
 
-    if (n != 1)
-        return n < 0 ? -errno : -EIO;
-    int mark = event_pipe_read(&h->from, no_event, NULL, &begun_ns);
-    return mark == BLOCK_MARK_UNTIL ? 0 : mark < 0 ? mark : -EBADMSG;
+    if (write(h->to, "b", 1) == 1 &&
+        event_pipe_read(&h->from, no_event, NULL, &begun_ns) == BLOCK_MARK_UNTIL)
+        return 0;
+    return said(h, e);
 }
 
 int trace_helper_read(struct trace_helper *h,
@@ -168,8 +177,7 @@ int trace_helper_read(struct trace_helper *h,
 
 void trace_helper_stop(struct trace_helper *h)
 {
-    close(h->to);
-    h->to = -1;
+    close_pipe(&h->to);
 }
 
 void trace_helper_count(const struct trace_helper *h, struct block_events_counts *c)
@@ -182,10 +190,9 @@ void trace_helper_close(struct trace_helper *h)
     if (!h)
         return;
     /* With its input and output closed it ends, and has removed its instance then. */
-    const int fd[] = {h->to, h->from.fd, h->errors};
-    for (unsigned i = 0; i < 3; i++)
-        if (fd[i] >= 0)
-            close(fd[i]);
+    close_pipe(&h->to);
+    close_pipe(&h->from.fd);
+    close_pipe(&h->errors);
     while (h->pid > 0 && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     free(h);

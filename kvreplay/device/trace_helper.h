@@ -13,8 +13,8 @@ struct trace_helper;
  * capability (*e says what to do); -EIO, it has ended (*e: what it said). */
 int trace_helper_start(struct trace_helper **out, const uint32_t *device, unsigned n,
                        struct err *e);
-/* It records from now on. 0 or negative errno. */
-int trace_helper_begin(struct trace_helper *h);
+/* It records from now on. 0; -EIO with *e: it has ended. */
+int trace_helper_begin(struct trace_helper *h, struct err *e);
 /* Gives events until the helper says up to when they are whole. 0: more come; 1: these were the
  * last; negative errno, also what take returned. Blocks; for one thread. */
 int trace_helper_read(struct trace_helper *h,
