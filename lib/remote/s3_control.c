@@ -38,7 +38,6 @@ struct s3_control {
     struct remote_control table;
     struct inventory_store list;
     uint32_t listed; /* a holds this segment of the list, plus 1 */
-    uint64_t total;  /* bytes of the object that is adopted */
 };
 
 void s3_object_name(char name[S3_NAME_CAP], struct hash128 object, uint32_t epoch)
@@ -568,10 +567,10 @@ static int list_remove(void *ctx, uint32_t segment, struct err *e)
 
 /* ---- adoption ---- */
 
-static ssize_t object_blocks(void *ctx, const struct tier_op *op, uint64_t at, void *buf,
-                             size_t len)
+/* As remote_control.blocks. *total: bytes of the object. */
+static ssize_t read_range(struct s3_control *c, const struct tier_op *op, uint64_t at, void *buf,
+                          size_t len, uint64_t *total)
 {
-    struct s3_control *c = ctx;
     char range[48], code[TIER_CODE_CAP], path[S3_PATH_CAP], name[S3_NAME_CAP];
 
     s3_object_name(name, op->name, op->epoch);
@@ -589,17 +588,23 @@ static ssize_t object_blocks(void *ctx, const struct tier_op *op, uint64_t at, v
         n = (ssize_t)len;
     if (n > 0)
         memcpy(buf, c->a.body, len);
-    c->total = c->a.total;
+    *total = c->a.total;
     pthread_mutex_unlock(&c->lock);
     return n;
 }
 
+static ssize_t object_blocks(void *ctx, const struct tier_op *op, uint64_t at, void *buf,
+                             size_t len)
+{
+    uint64_t total;
+
+    return read_range(ctx, op, at, buf, len, &total);
+}
+
 static int object_first(void *ctx, const struct tier_op *op, void *block, uint64_t *size)
 {
-    const struct s3_control *c = ctx;
-    ssize_t n = object_blocks(ctx, op, 0, block, DATA_BLOCK);
+    ssize_t n = read_range(ctx, op, 0, block, DATA_BLOCK, size);
 
-    *size = c->total;
     return n < 0 ? (int)n : n == 0 || *size > OBJECT_MAX ? -EBADMSG : 0;
 }
 
