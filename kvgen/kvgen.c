@@ -735,6 +735,9 @@ static int find_answer(struct run *r, const struct run_source_opts *source, stru
 {
     struct window_output output = {r, source};
     const struct ask_window window = {open_window, window_output_row, close_window, &output};
+    if (!run_source_repeatable(&r->source))
+        return err_set(e, -ESPIPE, ERR_INPUT, "--input",
+                       "--answer reads it many times: give a file");
     r->progress = progress_open(stderr, "kvgen", (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
     if (!r->progress)
         return err_nomem(e, "progress");

@@ -1469,8 +1469,6 @@ static int check_answer(const struct options *o, struct err *e)
         return refuse(e, "--input",
                       "--answer finds how many requests a second are held: it needs requests with "
                       "times (Mooncake, Qwen-Bailian, LMCache, BurstGPT, Azure, Dynamo)");
-    if (o->source != OPTIONS_USERS && is_dash(o->input))
-        return refuse(e, "--input", "--answer reads it many times: give a file");
     if (o->source != OPTIONS_USERS && !(o->speed > 0))
         return refuse(e, "--speed", "--answer asks about a speed above 0");
     if (!o->engine.kind)

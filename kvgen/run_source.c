@@ -96,6 +96,14 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
     return open_others(r, o, e);
 }
 
+bool run_source_repeatable(const struct run_source *r)
+{
+    bool all = !r->inputs || inputs_repeatable(r->inputs);
+    for (size_t i = 0; i < r->other_count; i++)
+        all = all && inputs_repeatable(r->others[i]);
+    return all;
+}
+
 int run_source_reopen(struct run_source *r, const struct options *o, enum inputs_kind kind,
                       struct err *e)
 {

@@ -45,6 +45,8 @@ struct run_source_opts {
  * it in o. 0 or negative errno with *e. */
 int run_source_recognise(struct run_source *r, struct options *o, const struct opt_parser *p,
                          struct err *e);
+/* Whether the files can be read again; so without files. */
+bool run_source_repeatable(const struct run_source *r);
 /* Opens the files again, for a further reading; kind as run_source_recognise found it. 0 or
  * negative errno with *e. */
 int run_source_reopen(struct run_source *r, const struct options *o, enum inputs_kind kind,

@@ -124,6 +124,8 @@ END
 ok 'about a speed' trace "$TMP/t2.json" -o none --speed "$(json "$TMP/t.json" '.users.this.value * 2')"
 is 'twice as fast as it holds' "$(json "$TMP/t2.json" '.verdict')" FAIL
 is 'and the same rates' "$(json "$TMP/t2.json" '.users | tojson')" "$(json "$TMP/t.json" '.users | tojson')"
+exits 'a trace that can be read once' 2 trace "$TMP/t3.json" -o none --input - <"$TMP/trace.jsonl"
+like 'and is read many times' "$(cat "$TMP/err")" '^kvgen: --input: --answer reads it many times: give a file'
 head -n 100 "$TMP/trace.jsonl" >"$TMP/short.jsonl"
 mv "$TMP/short.jsonl" "$TMP/trace.jsonl"
 exits 'a short trace' 2 trace "$TMP/t3.json" -o none
