@@ -429,9 +429,10 @@ static void load_block(struct copy_rows *c, struct copy_rows_request *q, uint64_
 static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
                        const struct kv_transfer *t, uint64_t key)
 {
-    const uint64_t at = position(c, q, key), last = at % q->blocks;
+    const uint64_t at = position(c, q, key);
     if (at == keys_of(c, q))
-        return;                         /* no whole chunk */
+        return; /* no whole chunk */
+    const uint64_t last = at % q->blocks;
     const bool counts = at < q->blocks; /* groups but the first are the same tokens again */
     const uint64_t end = (last + 1) * c->o.block_tokens, begin = end - c->o.chunk_tokens;
     const uint64_t from = begin > q->gpu_tokens ? begin : q->gpu_tokens;
