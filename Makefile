@@ -230,10 +230,10 @@ $(LIB): $(LIB_OBJS)
 # Whose an option is: the names in the programs' tables, for lib/opt/owners.h.
 $(BUILD)/lib/opt/owners.c: $(PROGRAMS:%=%/options.c) lib/opt/rows.h $(BUILD)/flags
 	@mkdir -p $(@D)
-	{ echo '#include "lib/opt/owners.h"'; echo 'const struct opt_owner opt_owners[] = {'; \
-	  for p in $(PROGRAMS); do $(CC) $(CPPFLAGS) -E -P $$p/options.c | grep -oE '\.(name|alias) = "[^"]+"' | cut -d'"' -f2 | \
-	      tr '|' '\n' | sort -u | sed "s/.*/    {\"&\", \"$$p\"},/"; done; \
-	  echo '    {0}};'; } >$@
+	@set -e; for p in $(PROGRAMS); do $(CC) $(CPPFLAGS) -E -P $$p/options.c >$(@:.c=.rows); \
+	    grep -oE '\.(name|alias) = "[^"]+"' $(@:.c=.rows) | cut -d'"' -f2 | tr '|' '\n' | sort -u | sed "s/.*/    {\"&\", \"$$p\"},/"; \
+	done >$@.new
+	{ echo '#include "lib/opt/owners.h"'; echo 'const struct opt_owner opt_owners[] = {'; cat $@.new; echo '    {0}};'; } >$@
 $(BUILD)/lib/opt/owners.o: $(BUILD)/lib/opt/owners.c
 	$(COMPILE)
 
