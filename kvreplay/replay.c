@@ -876,9 +876,12 @@ static int replay_execute(struct replay *r, struct err *e)
     struct evidence_targets seen;
     struct reader *reader;
 
+    int rc = drive_times_begin(r->drive_times, e);
+    if (rc < 0)
+        return rc;
     /* From here on the trace is the reader's. */
     r->engines = replay_engines(trace_provenance(r->trace));
-    int rc = reader_open(&reader, r->trace, &ro, e);
+    rc = reader_open(&reader, r->trace, &ro, e);
     if (rc < 0)
         return rc;
     if (r->tiers.info[TRACE_STORAGE].keeps_cache) {
@@ -889,7 +892,6 @@ static int replay_execute(struct replay *r, struct err *e)
         for (unsigned k = 0; k < r->tiers.doors[i] && replay_is_remote(r, i); k++)
             evidence_interface(&r->evidence, r->tiers.door[i][k].interface);
     }
-    drive_times_begin(r->drive_times);
     evidence_begin(&r->evidence, device, devices);
     int64_t cpu_ns = clock_process_cpu_ns();
     rc = replay_schedule(r, reader, e);

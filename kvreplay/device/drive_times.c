@@ -27,6 +27,7 @@ struct depth {
 
 struct drive_times {
     char why[1024]; /* there are none */
+    bool required;  /* then the run fails */
     unsigned devices;
     unsigned drives; /* the first so many are the last devices; the others lie above them */
     struct block_trace_device device[BLOCK_EVENTS_DEVICES];
@@ -115,6 +116,14 @@ static void add_device(struct drive_times *t, const char *name)
     t->devices++;
 }
 
+/* A failure is the run's where the times are required. */
+static int fails(const struct drive_times *t, int rc, struct err *e)
+{
+    if (rc == 0 || !t->required)
+        return 0;
+    return err_set(e, rc, ERR_TARGET, "--device-times", "%s", t->why);
+}
+
 int drive_times_open(struct drive_times **out, enum drive_times_wish wish,
                      const struct target_device *const *device, unsigned n, struct err *e)
 {
@@ -147,8 +156,9 @@ int drive_times_open(struct drive_times **out, enum drive_times_wish wish,
         rc = block_trace_open(&t->trace, t->device, t->devices, &sink, &why);
     if (rc < 0)
         set_why(t, &why);
-    if (rc < 0 && wish == DRIVE_TIMES_YES) {
-        err_set(e, rc, ERR_TARGET, "--device-times", "%s", t->why);
+    t->required = wish == DRIVE_TIMES_YES;
+    rc = fails(t, rc, e);
+    if (rc < 0) {
         drive_times_close(t);
         return rc;
     }
@@ -169,14 +179,16 @@ bool drive_times_late(const struct drive_times *t, struct results_late *late)
     return true;
 }
 
-void drive_times_begin(struct drive_times *t)
+int drive_times_begin(struct drive_times *t, struct err *e)
 {
-    struct err e = {0};
+    struct err why = {0};
+    int rc = t && t->trace ? block_trace_begin(t->trace, &why) : 0;
 
-    if (t && t->trace && block_trace_begin(t->trace, &e) < 0)
-        set_why(t, &e);
+    if (rc < 0)
+        set_why(t, &why);
     if (t && t->why[0])
         drive_rows_until(t->rows, INT64_MAX);
+    return fails(t, rc, e);
 }
 
 void drive_times_end(struct drive_times *t)

@@ -29,8 +29,8 @@ int drive_times_open(struct drive_times **out, enum drive_times_wish wish,
 const char *drive_times_why(const struct drive_times *t);
 /* Answers the rows of results, from the beginning on. False: there are no times. */
 bool drive_times_late(const struct drive_times *t, struct results_late *late);
-/* Before and after the timed part of the run. */
-void drive_times_begin(struct drive_times *t);
+/* Before and after the timed part of the run. begin fails as open does. */
+int drive_times_begin(struct drive_times *t, struct err *e);
 void drive_times_end(struct drive_times *t);
 /* After the end: the scalars and times by direction, as facts; "drive_times", a list by device,
  * direction and size, "drive_rows" (drive_rows.h) and "drive_depth", the mean number of requests at

@@ -83,6 +83,22 @@ if ! setcap cap_dac_override=ep "$helper" 2>/dev/null || ! can; then
     done_testing
     exit
 fi
+# A helper that is ready and cannot begin: an event of the kind 16, and nothing after the first byte that it gets.
+cat >"$helper" <<'END'
+#!/bin/sh
+head -c 24 /dev/zero && printf '\020' && head -c 7 /dev/zero
+head -c 1 >/dev/null
+echo 'kvtrace-trace: the buffers are gone' >&2
+exit 1
+END
+setcap cap_dac_override=ep "$helper"
+exits 'a recording that does not begin: the run goes on' 0 replay --device-times auto
+like 'and says why' "$(state)" 'the buffers are gone'
+exits 'asked for, the run fails' 3 replay --device-times yes
+stderr_like 'and says why' '^kvreplay: --device-times: .*the buffers are gone'
+cp "$BIN/kvtrace-trace" "$helper" && setcap cap_dac_override=ep "$helper"
+# trace_helper.t does not take all instances meanwhile.
+exec 5<$tracing/instances && flock -s 5
 if loop=$(losetup --find --show --direct-io=on "$(truncate -s 100M "$TMP/disk.img" && mkfs.ext4 -q -F "$TMP/disk.img" && echo "$TMP/disk.img")" 2>/dev/null) &&
     mkdir "$TMP/disk" && mount "$loop" "$TMP/disk"; then
     chown 65534 "$TMP/disk"

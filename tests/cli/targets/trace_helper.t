@@ -137,8 +137,10 @@ ok 'both killed: the next one removes it' gone
 exec 7>&- 8<&-
 
 # 16 at once, and no more: the buffers are the kernel's memory.
+# device_times_user.t does not run meanwhile.
 mkfifo "$TMP/hold"
-exec 6<>"$TMP/hold"
+exec 5<$tracing/instances 6<>"$TMP/hold"
+flock 5
 : >"$TMP/many.err"
 for _ in $(seq 20); do
     { as_nobody "$helper" 7:0 <"$TMP/hold" 2>>"$TMP/many.err" | cat >/dev/null; } 6>&- &
