@@ -412,8 +412,10 @@ static void do_moment(struct engine_run *r)
     for (uint32_t i = 0; i < r->engines; i++)
         if (r->engine[i] == g || engine_wake_ns(r->engine[i]) == INT64_MAX)
             engine_pass_seconds(r->engine[i]);
-    if (!r->world.rc && engine_wake_ns(g) <= r->clock.now_ns)
+    if (!r->world.rc && engine_wake_ns(g) <= r->clock.now_ns) {
+        engine_end_step(g); /* one that only waited, and that a request has ended */
         engine_step(g);
+    }
     if (copy_rows_failed(engine_copies(g)))
         engine_world_fail(&r->world);
 }
