@@ -120,7 +120,7 @@ supervise() {
     done
     if [ -z "$signalled" ]; then exit "$status"; fi
     looks=0
-    while kill -s 0 -- "-$worker" 2>/dev/null && [ "$looks" -lt 100 ]; do
+    while kill -s 0 -- "-$worker" 2>/dev/null && [ "$looks" -lt 300 ]; do
         looks=$((looks + 1))
         sleep 0.1
     done
