@@ -152,7 +152,7 @@ ZMQ_LIBS  := $(if $(filter yes,$(ZMQ)),$(call pkg,--libs libzmq))
 
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
-LIB_OBJS := $(call objs,$(LIB_FOLDERS)) $(BUILD)/lib/opt/owners.o
+LIB_OBJS := $(call objs,$(LIB_FOLDERS)) $(BUILD)/lib/opt/owner_table.o
 LIB      := $(BUILD)/libkvtrace.a
 # What a program's tests, benchmarks and fuzzers link: all of it but the file that holds main.
 parts     = $(filter-out $(BUILD)/$(firstword $(1))/$(notdir $(firstword $(1))).o,$(call objs,$(1)))
@@ -228,13 +228,13 @@ $(LIB): $(LIB_OBJS)
 	$(AR) rcs $@ $^
 
 # Whose an option is: the names in the programs' tables, for lib/opt/owners.h.
-$(BUILD)/lib/opt/owners.c: $(PROGRAMS:%=%/options.c) lib/opt/rows.h $(BUILD)/flags
+$(BUILD)/lib/opt/owner_table.c: $(PROGRAMS:%=%/options.c) lib/opt/rows.h $(BUILD)/flags
 	@mkdir -p $(@D)
 	@set -e; for p in $(PROGRAMS); do $(CC) $(CPPFLAGS) -E -P $$p/options.c >$(@:.c=.rows); \
 	    grep -oE '\.(name|alias) = "[^"]+"' $(@:.c=.rows) | cut -d'"' -f2 | tr '|' '\n' | sort -u | sed "s/.*/    {\"&\", \"$$p\"},/"; \
 	done >$@.new
 	{ echo '#include "lib/opt/owners.h"'; echo 'const struct opt_owner opt_owners[] = {'; cat $@.new; echo '    {0}};'; } >$@
-$(BUILD)/lib/opt/owners.o: $(BUILD)/lib/opt/owners.c
+$(BUILD)/lib/opt/owner_table.o: $(BUILD)/lib/opt/owner_table.c
 	$(COMPILE)
 
 # Flags of single files.
