@@ -55,6 +55,21 @@ void decision_line_free(struct decision_line *l)
     *l = (struct decision_line){0};
 }
 
+/* Room for len bytes more, and a NUL. false: no memory. */
+static bool has_room(struct decision_line *l, struct decision_text *t, size_t len)
+{
+    if (t->cap - t->len > len)
+        return true;
+    const size_t cap = 2 * t->cap + len + 512;
+    char *grown = realloc(t->text, cap);
+    l->failed |= !grown;
+    if (!grown)
+        return false;
+    t->text = grown;
+    t->cap = cap;
+    return true;
+}
+
 void decision_add(struct decision_line *l, enum decision_key key, const char *fmt, ...)
 {
     struct decision_text *t = &l->key[key];
@@ -68,14 +83,9 @@ void decision_add(struct decision_line *l, enum decision_key key, const char *fm
             t->len += (size_t)len;
             return;
         }
-        const size_t cap = 2 * t->cap + (size_t)(len < 0 ? 0 : len) + 512;
-        char *grown = realloc(t->text, cap);
-        if (!grown) {
-            l->failed = true;
+        l->failed |= len < 0;
+        if (len < 0 || !has_room(l, t, (size_t)len))
             return;
-        }
-        t->text = grown;
-        t->cap = cap;
     }
 }
 
@@ -89,16 +99,8 @@ void decision_comma(struct decision_line *l, enum decision_key key)
 static void whole_add(struct decision_line *l, const char *text, size_t len)
 {
     struct decision_text *t = &l->whole;
-    if (t->cap - t->len < len + 1) {
-        const size_t cap = 2 * t->cap + len + 512;
-        char *grown = realloc(t->text, cap);
-        if (!grown) {
-            l->failed = true;
-            return;
-        }
-        t->text = grown;
-        t->cap = cap;
-    }
+    if (!has_room(l, t, len))
+        return;
     memcpy(t->text + t->len, text, len);
     t->len += len;
 }
