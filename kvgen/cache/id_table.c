@@ -86,6 +86,18 @@ int id_table_reserve(struct id_table *t, uint64_t more)
     return grow_slots(t);
 }
 
+void *id_table_reserve_item(struct id_table *t, void *array, uint32_t *room, size_t item_bytes)
+{
+    if (id_table_reserve(t, 1))
+        return NULL;
+    if (*room >= t->cap)
+        return array;
+    array = realloc(array, t->cap * item_bytes);
+    if (array)
+        *room = t->cap;
+    return array;
+}
+
 uint32_t id_table_search(const struct id_table *t, uint64_t id)
 {
     if (t->slots == 0)

@@ -4,6 +4,7 @@
 #ifndef KVGEN_CACHE_ID_TABLE_H
 #define KVGEN_CACHE_ID_TABLE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/hash.h"
@@ -28,6 +29,9 @@ void id_table_free(struct id_table *t);
 /* After this, id_table_add works for that many more ids; all numbers are below cap. 0 or -ENOMEM
  * (also for more than 2^30 ids). */
 int id_table_reserve(struct id_table *t, uint64_t more);
+/* The same for one id more, and for what belongs to it: the array with an item for each number, of
+ * which it had *room. NULL: no memory, and the array is as it was. */
+void *id_table_reserve_item(struct id_table *t, void *array, uint32_t *room, size_t item_bytes);
 uint32_t id_table_add(struct id_table *t, uint64_t id); /* id must be absent */
 void id_table_remove(struct id_table *t, uint32_t number);
 uint64_t id_table_memory(const struct id_table *t); /* bytes */

@@ -40,15 +40,11 @@ static uint64_t now(struct page_tree *t)
 
 static int grow(struct page_tree *t)
 {
-    if (id_table_reserve(&t->first, 1) < 0)
+    uint32_t *node_of =
+        id_table_reserve_item(&t->first, t->node_of, &t->node_of_cap, sizeof(*node_of));
+    if (!node_of)
         return -ENOMEM;
-    if (t->node_of_cap < t->first.cap) {
-        uint32_t *node_of = realloc(t->node_of, t->first.cap * sizeof(*node_of));
-        if (!node_of)
-            return -ENOMEM;
-        t->node_of = node_of;
-        t->node_of_cap = t->first.cap;
-    }
+    t->node_of = node_of;
     if (t->nodes < t->cap || t->free != PAGE_NODE_NONE)
         return 0;
     uint32_t cap = t->cap > 0 ? t->cap + t->cap / 4 : FIRST_NODES;

@@ -91,15 +91,10 @@ int vllm_files_claim(struct vllm_files *f, uint64_t key)
         return 0;
     if (vllm_files_are_full(f))
         return -ENOSPC;
-    if (id_table_reserve(&f->files, 1))
+    struct file *grown = id_table_reserve_item(&f->files, f->file, &f->file_cap, sizeof(*grown));
+    if (!grown)
         return -ENOMEM;
-    if (f->file_cap < f->files.cap) {
-        struct file *grown = realloc(f->file, f->files.cap * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        f->file = grown;
-        f->file_cap = f->files.cap;
-    }
+    f->file = grown;
     f->file[id_table_add(&f->files, key)] = (struct file){NO_FILE, NO_FILE, false};
     return 0;
 }

@@ -114,28 +114,17 @@ static void ghosts_trim(struct policy *p)
         ghost_forget(p, p->ghost_list[AGAIN].oldest);
 }
 
-/* Room for one ghost more. */
-static bool ghost_reserve(struct policy *p)
-{
-    if (id_table_reserve(&p->ghosts, 1))
-        return false;
-    if (p->cap >= p->ghosts.cap)
-        return true;
-    struct ghost *grown = realloc(p->ghost, p->ghosts.cap * sizeof(*grown));
-    if (!grown)
-        return false;
-    p->ghost = grown;
-    p->cap = p->ghosts.cap;
-    return true;
-}
-
 /* Without memory it is forgotten. */
 static void ghost_remember(struct policy *p, struct ident id, uint8_t list)
 {
     const uint64_t name = name_of(id);
     struct ghost_list *l = &p->ghost_list[list];
-    if (id_table_find(&p->ghosts, name) != ID_NONE || !ghost_reserve(p))
+    if (id_table_find(&p->ghosts, name) != ID_NONE)
         return;
+    struct ghost *grown = id_table_reserve_item(&p->ghosts, p->ghost, &p->cap, sizeof(*grown));
+    if (!grown)
+        return;
+    p->ghost = grown;
     const uint32_t n = id_table_add(&p->ghosts, name);
     p->ghost[n] =
         (struct ghost){.newer = NO_GHOST, .older = l->newest & 0x7fffffffu, .list = list & 1u};

@@ -132,19 +132,12 @@ static struct copy *in(struct copies *all, enum trace_tier tier)
 /* The key is new. NULL: no memory, which copy_rows_failed says. */
 static struct copies *add(struct copy_rows *c, uint64_t key, uint32_t in_group)
 {
-    if (id_table_reserve(&c->keys, 1)) {
+    struct copies *grown = id_table_reserve_item(&c->keys, c->copies, &c->cap, sizeof(*grown));
+    if (!grown) {
         c->failed = true;
         return NULL;
     }
-    if (c->cap < c->keys.cap) {
-        struct copies *grown = realloc(c->copies, c->keys.cap * sizeof(*grown));
-        if (!grown) {
-            c->failed = true;
-            return NULL;
-        }
-        c->copies = grown;
-        c->cap = c->keys.cap;
-    }
+    c->copies = grown;
     const uint32_t n = id_table_add(&c->keys, key);
     c->copies[n] = (struct copies){.in_group = in_group & 15};
     return &c->copies[n];

@@ -41,7 +41,7 @@ struct decisions {
     bool freeing, failed;
     struct id_table keys;    /* of blocks */
     struct block_name *name; /* by number of the key */
-    uint64_t names_cap;
+    uint32_t names_cap;
     struct entry open[DECISION_KEYS]; /* of lists by request */
     uint64_t cached;                  /* compact: blocks that became cached */
     struct transfer_number *transfer;
@@ -94,15 +94,11 @@ int decisions_name(struct decisions *d, const struct kv_request *r, const struct
             const uint64_t key = chain_key(&w, (b + 1) * d->o.block_tokens);
             if (id_table_find(&d->keys, key) != ID_NONE)
                 continue;
-            if (id_table_reserve(&d->keys, 1))
+            struct block_name *grown =
+                id_table_reserve_item(&d->keys, d->name, &d->names_cap, sizeof(*grown));
+            if (!grown)
                 return -ENOMEM;
-            if (d->names_cap < d->keys.cap) {
-                struct block_name *grown = realloc(d->name, d->keys.cap * sizeof(*grown));
-                if (!grown)
-                    return -ENOMEM;
-                d->name = grown;
-                d->names_cap = d->keys.cap;
-            }
+            d->name = grown;
             struct block_name *n = &d->name[id_table_add(&d->keys, key)];
             *n = name_of(d, r, ids, b);
             n->group = (uint8_t)g;

@@ -103,15 +103,11 @@ static struct conversation *find(struct prompts *p, uint64_t name)
     }
     if (p->names.count == PROMPTS_CONVERSATIONS)
         forget_first(p);
-    if (id_table_reserve(&p->names, 1))
+    struct conversation *grown =
+        id_table_reserve_item(&p->names, p->conversation, &p->cap, sizeof(*grown));
+    if (!grown)
         return NULL;
-    if (p->cap < p->names.cap) {
-        struct conversation *grown = realloc(p->conversation, p->names.cap * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        p->conversation = grown;
-        p->cap = p->names.cap;
-    }
+    p->conversation = grown;
     n = id_table_add(&p->names, name);
     p->conversation[n] = (struct conversation){.prev = NOBODY};
     put_last(p, n);

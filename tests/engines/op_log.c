@@ -87,19 +87,12 @@ void op_log_name(struct op_log *l, uint64_t id, const char *fmt, ...)
 {
     if (id_table_find(&l->ids, id) != ID_NONE)
         return;
-    if (id_table_reserve(&l->ids, 1)) {
+    void *name = id_table_reserve_item(&l->ids, l->name, &l->names, sizeof(*l->name));
+    if (!name) {
         l->failed = true;
         return;
     }
-    if (l->names < l->ids.cap) {
-        void *name = realloc(l->name, l->ids.cap * sizeof(*l->name));
-        if (!name) {
-            l->failed = true;
-            return;
-        }
-        l->name = name;
-        l->names = l->ids.cap;
-    }
+    l->name = name;
     va_list args;
     va_start(args, fmt);
     vsnprintf(l->name[id_table_add(&l->ids, id)], NAME_BYTES, fmt, args);
