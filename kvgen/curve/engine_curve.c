@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "kvgen/cache/cache.h"
+#include "kvgen/worth/frozen_engine.h"
 #include "lib/base/stop.h"
 
 enum {
@@ -21,14 +22,6 @@ enum trace_tier engine_curve_tier(const struct engine_room *room)
     return (enum trace_tier)t;
 }
 
-static bool is_stopped(void *ctx, int64_t now_ns, uint64_t rows)
-{
-    (void)ctx;
-    (void)now_ns;
-    (void)rows;
-    return stop_asks();
-}
-
 /* What a run found, and the most that the tier held, in bytes of one rank. */
 struct found {
     uint64_t looked_up, hits; /* tokens */
@@ -42,18 +35,9 @@ static int simulate(struct found *f, const struct engine_curve_opts *o, uint64_t
     struct engine_run_opts engine = *o->engine;
     const enum trace_tier tier = engine_curve_tier(&engine.room);
     struct engine_run *run;
-    int rc = frozen_play(o->requests, &engine.source, e);
-    if (rc < 0)
-        return rc;
     engine.room.capacity[tier] = capacity;
-    engine.duration_ns = 0; /* until all requests are answered */
-    engine.max_requests = 0;
-    engine.queue_bytes = 0;
-    engine.look = is_stopped;
-    engine.decided = NULL;
-    if ((rc = engine_run_create(&run, &engine, NULL, NULL, e)) < 0)
-        return rc;
-    if ((rc = engine_run(run, e)) == 0) {
+    const int rc = frozen_engine_run(&run, o->requests, &engine, e);
+    if (rc == 0) {
         const struct copy_rows_stats *copies = engine_run_copies(run);
         const struct engine_cache *cache = engine_run_cache(run);
         *f = (struct found){.peak_bytes = engine_run_sim_stats(run)->rows.tier[tier].peak_bytes,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kvgen/sim/sim.h"
+#include "kvgen/worth/frozen_engine.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 
@@ -133,13 +134,6 @@ static int take_results(struct worth_variant *v, const struct worth_opts *o,
     return 0;
 }
 
-/* engine_run_opts.look */
-static bool is_stopped(void *ctx, int64_t now_ns, uint64_t rows)
-{
-    (void)ctx, (void)now_ns, (void)rows;
-    return stop_asks() != 0;
-}
-
 static bool is_alone(const struct worth_variant *v)
 {
     return v->capacity[TRACE_CPU] + v->capacity[TRACE_STORAGE] == 0;
@@ -157,23 +151,15 @@ static struct engine_run_opts engine_of(const struct worth_variant *v, const str
     for (int t = TRACE_CPU; t < TRACE_TIERS; t++)
         engine.room.capacity[t] =
             v->capacity[t] == HIERARCHY_UNLIMITED ? KV_NO_LIMIT : v->capacity[t];
-    engine.duration_ns = 0; /* until all requests are answered */
-    engine.max_requests = 0;
-    engine.queue_bytes = 0;
-    engine.look = is_stopped;
-    engine.decided = NULL;
     return engine;
 }
 
 static int simulate_engine(struct worth_variant *v, const struct worth_opts *o, struct err *e)
 {
     struct engine_choice choice;
-    struct engine_run_opts engine = engine_of(v, o, &choice);
+    const struct engine_run_opts engine = engine_of(v, o, &choice);
     struct engine_run *run;
-    int rc = frozen_play(o->requests, &engine.source, e);
-    if (rc < 0 || (rc = engine_run_create(&run, &engine, NULL, NULL, e)) < 0)
-        return rc;
-    rc = engine_run(run, e);
+    int rc = frozen_engine_run(&run, o->requests, &engine, e);
     if (rc == 0)
         rc = take_results(v, o, engine_run_sim_stats(run), e);
     engine_run_free(run);
