@@ -31,7 +31,7 @@ struct engine {
     int64_t next_second_ns; /* when the cache hears that a second has passed */
     struct step last;       /* whose outputs are to be told; number 0: none */
     uint64_t step;          /* number of the one being decided or computed */
-    uint64_t here, added, running;
+    uint64_t here, running;
     struct transfers_files files_told; /* that are counted in those of the run */
     uint64_t idle;                     /* steps in a row that changed nothing */
     bool asked;                        /* a slow tier was asked in this step */
@@ -484,10 +484,9 @@ void engine_end_step(struct engine *g)
 void engine_take(struct engine *g, struct engine_request *q)
 {
     const int64_t now_ns = g->w->clock->now_ns;
-    q->serve.kv.number = q->copies.number = (uint32_t)g->added++;
+    q->serve.kv.number = q->copies.number = (uint32_t)g->stats.requests++;
     g->here++;
     g->w->here++;
-    g->stats.requests++;
     g->idle = 0;
     if (scheduler_add(g->scheduler, &q->serve))
         engine_world_fail(g->w);
