@@ -32,6 +32,7 @@
 #include "lib/model/find.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
+#include "lib/text/text.h"
 
 enum {
     MAX_WORKERS = 500,
@@ -620,9 +621,7 @@ static int open_decisions(struct run *r, struct err *e)
     const char *path = r->o.decisions;
     if (!path)
         return 0;
-    const size_t len = strlen(path);
-    const bool zstd = len > 4 && strcmp(path + len - 4, ".zst") == 0;
-    return output_file_open(&r->decisions, path, zstd, 0, e);
+    return output_file_open(&r->decisions, path, text_ends_with(path, ".zst"), 0, e);
 }
 
 static int close_decisions(struct run *r, struct err *e)

@@ -16,6 +16,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
 #include "lib/json/jsonout.h"
+#include "lib/text/text.h"
 
 enum {
     LOOK_MS = 100,
@@ -210,11 +211,8 @@ static int draw_job(FILE *picture, const void *job, struct err *e)
 
 int gnuplot_save(const char *path, const struct gnuplot_job *job, struct err *e)
 {
-    size_t len = strlen(path);
     struct gnuplot_job to = *job;
-    to.paper = (struct gnuplot_paper){.svg = len > 4 && strcmp(path + len - 4, ".svg") == 0,
-                                      .width = 1200,
-                                      .height = 800,
-                                      .font = 11};
+    to.paper = (struct gnuplot_paper){
+        .svg = text_ends_with(path, ".svg"), .width = 1200, .height = 800, .font = 11};
     return output_write(path, "plot", draw_job, &to, e);
 }
