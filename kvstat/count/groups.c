@@ -5,11 +5,11 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/base/units.h"
 
 struct groups {
     unsigned by;
@@ -206,10 +206,10 @@ static inline int group_of_row(struct groups *g, const struct trace_row *row, st
         k.text[GROUP_ENDPOINT] = row->extra->endpoint;
         k.text[GROUP_THREAD] = row->extra->thread;
     }
-    char engine[16];
+    char engine[20];
     if (g->by & GROUPS_ENGINE && row->engine >= 0)
-        k.text[GROUP_ENGINE] = (struct trace_str){
-            engine, (uint32_t)snprintf(engine, sizeof(engine), "%d", (int)row->engine)};
+        k.text[GROUP_ENGINE] =
+            (struct trace_str){engine, (uint32_t)units_put_u64(engine, (uint64_t)row->engine)};
     return group_of(g, &k, out);
 }
 
