@@ -1082,6 +1082,13 @@ bool options_is_live(const struct options *o)
     return o->bind || (o->input && live_is_endpoint(o->input));
 }
 
+bool options_has_times(const struct options *o)
+{
+    return o->source == OPTIONS_MOONCAKE || o->source == OPTIONS_BAILIAN ||
+           o->source == OPTIONS_LMCACHE || o->source == OPTIONS_BURST ||
+           o->source == OPTIONS_AZURE || o->source == OPTIONS_DYNAMO;
+}
+
 bool options_computes(const struct options *o)
 {
     return o->gpu_profile || o->prefill;
@@ -1250,7 +1257,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = dataset || o->source == OPTIONS_DYNAMO || o->source == OPTIONS_SATF,
          .refuses = STAMPED,
          .why = "does not apply to this input, which names its unit of time"},
-        {.on = file && (o->source < OPTIONS_MOONCAKE || o->source > OPTIONS_LMCACHE),
+        {.on = file && (!options_has_times(o) || o->source == OPTIONS_DYNAMO),
          .refuses = CLIENTS,
          .why = "applies only to requests of Mooncake, Qwen-Bailian, LMCache, BurstGPT and Azure"},
         {.on = o->clients > 0,
@@ -1451,21 +1458,12 @@ static int check_cache(struct options *o, struct err *e)
     return 0;
 }
 
-/* Whether --answer can find how many of its requests a second are held: they have times, and wait
- * for none. */
-static bool has_times(const struct options *o)
-{
-    return o->source == OPTIONS_MOONCAKE || o->source == OPTIONS_BAILIAN ||
-           o->source == OPTIONS_LMCACHE || o->source == OPTIONS_BURST ||
-           o->source == OPTIONS_AZURE || o->source == OPTIONS_DYNAMO;
-}
-
 /* The answer is about users or requests, an engine and a drive. */
 static int check_answer(const struct options *o, struct err *e)
 {
     if (!o->answer)
         return 0;
-    if (o->source != OPTIONS_USERS && !has_times(o))
+    if (o->source != OPTIONS_USERS && !options_has_times(o))
         return refuse(e, "--input",
                       "--answer finds how many requests a second are held: it needs requests with "
                       "times (Mooncake, Qwen-Bailian, LMCache, BurstGPT, Azure, Dynamo)");

@@ -187,6 +187,9 @@ int options_check_ranks(const struct options *o, struct err *e);
 bool options_is_recording(const struct options *o);
 /* Whether the events come from engines that run now, not from files. */
 bool options_is_live(const struct options *o);
+/* Whether the source is requests that have times and wait for none, but for turns of agents, which
+ * an input of OPTIONS_MOONCAKE may hold. */
+bool options_has_times(const struct options *o);
 /* Returns whether the output is a zstd stream, or a trace in zstd frames. */
 bool options_write_zstd(const struct options *o);
 /* What --compat asks for. */

@@ -231,9 +231,7 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
 /* Whether the inputs can be merged: their requests have times and wait for none. */
 static bool is_timed(const struct run_source *r, const struct options *o, struct err *e)
 {
-    bool timed = o->source == OPTIONS_MOONCAKE || o->source == OPTIONS_BAILIAN ||
-                 o->source == OPTIONS_LMCACHE || o->source == OPTIONS_BURST ||
-                 o->source == OPTIONS_AZURE || o->source == OPTIONS_DYNAMO;
+    bool timed = options_has_times(o);
     enum inputs_kind kind = INPUTS_UNKNOWN;
     for (size_t i = 0; o->source == OPTIONS_MOONCAKE && i <= r->other_count; i++) {
         struct inputs *in = i == 0 ? r->inputs : r->others[i - 1];
