@@ -335,16 +335,14 @@ static int by_load(const void *a, const void *b)
 /* What ended an attempt that did not hold; attempts are by variant, then load. */
 static enum limit limit_of(const struct find *f, const struct attempt *failed)
 {
-    const struct attempt *held = failed;
-    while (held > f->attempt && held->variant == failed->variant &&
-           !(held->seed == failed->seed && held->held))
-        held--;
+    const struct limit_load *held = NULL;
     if (failed->held || (!failed->load.requests && !failed->load.stuck))
         return LIMIT_NONE;
-    return limit_find(held->held && held->variant == failed->variant && held->seed == failed->seed
-                          ? &held->load
-                          : NULL,
-                      &failed->load);
+    for (const struct attempt *t = failed;
+         !held && t > f->attempt && t[-1].variant == failed->variant; t--)
+        if (t[-1].seed == failed->seed && t[-1].held)
+            held = &t[-1].load;
+    return limit_find(held, &failed->load);
 }
 
 /* One line for each load, from the attempts of all seeds. */
