@@ -225,9 +225,10 @@ static bool moves(const struct plot *p, unsigned run, unsigned tier, unsigned di
                         figure_id_direction(tier, points_op[direction], FIGURE_OPS)) != NULL;
 }
 
-/* The percentiles of one tier, of each run. */
+/* The percentiles of one tier, of each run. what: in the legend, where several quantities share a
+ * panel; else NULL. */
 static void add_curves(struct lines *l, const struct plot *p, enum quantity quantity,
-                       const char *style)
+                       const char *style, const char *what)
 {
     bool named = false;
     for (unsigned run = 0; run < p->runs; run++)
@@ -242,8 +243,10 @@ static void add_curves(struct lines *l, const struct plot *p, enum quantity quan
             if (!curve(p, &line))
                 continue;
             if (p->runs > 1)
-                snprintf(line.title, sizeof(line.title), "%s %s", names_of_runs[run],
-                         directions[d]);
+                snprintf(line.title, sizeof(line.title), "%s %s%s%s", names_of_runs[run],
+                         directions[d], what ? ", " : "", what ? what : "");
+            else if (what)
+                snprintf(line.title, sizeof(line.title), "%s, %s", directions[d], what);
             else if (!named) /* one word for both: the legend is full of tiers */
                 snprintf(line.title, sizeof(line.title), "%s response", trace_tier_text(p->tier));
             named = true;
@@ -266,26 +269,7 @@ static void add_all_curves(struct lines *l, const struct plot *p)
                 add_line(l, &line);
         }
     if (p->result)
-        add_curves(l, p, CURVE_RESPONSE, "dt 2");
-}
-
-/* A time that only results with the drive's own times have beside others. what: in the legend. */
-static void add_drive_curves(struct lines *l, const struct plot *p, const struct line *of,
-                             const char *what)
-{
-    for (unsigned run = 0; run < p->runs; run++)
-        for (unsigned d = 0; d < POINTS_DIRECTIONS; d++) {
-            struct line line = *of;
-            line.run = run;
-            line.tier = p->tier;
-            line.direction = d;
-            line.colour = p->runs > 1 ? run_colours[run][d] : tier_colours[p->tier][d];
-            snprintf(line.title, sizeof(line.title), "%s%s%s, %s",
-                     p->runs > 1 ? names_of_runs[run] : "", p->runs > 1 ? " " : "", directions[d],
-                     what);
-            if (curve(p, &line))
-                add_line(l, &line);
-        }
+        add_curves(l, p, CURVE_RESPONSE, "dt 2", NULL);
 }
 
 static void add_rates(struct lines *l, const struct plot *p)
@@ -424,17 +408,17 @@ static void add_lines(struct lines *l, const struct plot *p, enum panel panel)
         add_all_curves(l, p);
         break;
     case SERVICE_PERCENTILES:
-        add_curves(l, p, p->result ? CURVE_SERVICE : CURVE_SIZE, "");
+        add_curves(l, p, p->result ? CURVE_SERVICE : CURVE_SIZE, "", NULL);
         break;
     case RESPONSE_PERCENTILES:
-        add_curves(l, p, CURVE_RESPONSE, "");
+        add_curves(l, p, CURVE_RESPONSE, "", NULL);
         break;
     case DRIVE_PERCENTILES:
-        add_drive_curves(l, p, &(struct line){.quantity = CURVE_DRIVE, .style = ""}, "drive");
-        add_drive_curves(l, p, &(struct line){.quantity = CURVE_DEVICE, .style = "dt 2"}, "ours");
+        add_curves(l, p, CURVE_DRIVE, "", "drive");
+        add_curves(l, p, CURVE_DEVICE, "dt 2", "ours");
         break;
     case QUEUE_PERCENTILES:
-        add_drive_curves(l, p, &(struct line){.quantity = CURVE_QUEUE, .style = ""}, "before");
+        add_curves(l, p, CURVE_QUEUE, "", "before");
         break;
     case THROUGHPUT:
         add_rates(l, p);
