@@ -62,16 +62,6 @@ void sequence_piece_clear(struct sequence_piece *p)
     p->count = 0;
 }
 
-/* Room for one more. */
-static int grow(struct sequence_piece *p)
-{
-    struct entry *grown = memory_grow(p->entry, &p->room, p->count, sizeof(*grown), FIRST_ENTRIES);
-    if (!grown)
-        return -ENOMEM;
-    p->entry = grown;
-    return 0;
-}
-
 static void fill(struct entry *entry, unsigned by, const struct trace_row *row)
 {
     const struct group_key key = {.tier = row->tier,
@@ -110,9 +100,12 @@ int sequence_piece_add(struct sequence_piece *p, const struct trace_row *rows, s
             continue;
         if (!moved && !lookup && !missed)
             continue;
-        if (grow(p) < 0)
+        struct entry *entry =
+            memory_grow(p->entry, &p->room, p->count, sizeof(*entry), FIRST_ENTRIES);
+        if (!entry)
             return -ENOMEM;
-        struct entry *entry = &p->entry[p->count++];
+        p->entry = entry;
+        entry += p->count++;
         entry->group = NO_GROUP;
         entry->hit = missed ? 0 : lookup ? 1 : -1;
         if (moved)
