@@ -31,10 +31,7 @@ struct drive_rows {
     /* the scheduler's: */
     struct row_group group[2][SIZE_CLASSES];
     uint64_t joined, without, unplaced;
-    /* Times on their way into histograms: many at once take less time (hist.h). */
-    struct hist *of[HIST_BATCH];
-    int64_t time_ns[HIST_BATCH];
-    unsigned times;
+    struct hist_batch times; /* on their way into histograms */
 };
 
 struct drive_rows *drive_rows_create(void)
@@ -90,21 +87,6 @@ static int64_t until(void *ctx)
     return atomic_load_explicit(&((struct drive_rows *)ctx)->until_ns, memory_order_acquire);
 }
 
-/* Times beyond what a histogram holds are of no drive. */
-static void record_times(struct drive_rows *d)
-{
-    (void)hist_record_batch(d->of, d->time_ns, d->times);
-    d->times = 0;
-}
-
-static void add_time(struct drive_rows *d, struct hist *of, int64_t ns)
-{
-    d->of[d->times] = of;
-    d->time_ns[d->times] = ns;
-    if (++d->times == HIST_BATCH)
-        record_times(d);
-}
-
 static void ask(void *ctx, const struct results_question *q, struct trace_extra *x)
 {
     struct drive_rows *d = ctx;
@@ -132,8 +114,9 @@ static void ask(void *ctx, const struct results_question *q, struct trace_extra 
     g->rows++;
     g->requests += a.requests;
     g->bytes += a.bytes;
-    add_time(d, g->queue, x->queue_ns);
-    add_time(d, g->drive, x->drive_ns);
+    /* Times beyond what a histogram holds are of no drive. */
+    (void)hist_batch_add(&d->times, g->queue, x->queue_ns);
+    (void)hist_batch_add(&d->times, g->drive, x->drive_ns);
     if (q->device_ns == TRACE_NONE)
         return;
     g->device_ns += (double)q->device_ns;
@@ -181,7 +164,7 @@ void drive_rows_put(struct drive_rows *d, struct facts *f)
               {FACT_DRIVE_WRITE_REQUESTS, FACT_DRIVE_WRITE_SHARE}};
 
     if (d)
-        record_times(d);
+        (void)hist_batch_end(&d->times);
     facts_put_count(f, FACT_DRIVE_ROWS, d, d ? d->joined : 0);
     facts_put_count(f, FACT_DRIVE_ROWS_WITHOUT, d, d ? d->without : 0);
     facts_put_count(f, FACT_DRIVE_ROWS_UNPLACED, d, d ? d->unplaced : 0);
@@ -200,7 +183,7 @@ void drive_rows_json(struct drive_rows *d, struct jsonout *j)
         jsonout_null(j, "drive_rows");
         return;
     }
-    record_times(d);
+    (void)hist_batch_end(&d->times);
     jsonout_array(j, "drive_rows");
     for (unsigned i = 0; i < 2 * SIZE_CLASSES; i++) {
         const struct row_group *g = &d->group[i / SIZE_CLASSES][i % SIZE_CLASSES];
@@ -237,7 +220,7 @@ void drive_rows_text(struct drive_rows *d, FILE *out)
 
     if (!d)
         return;
-    record_times(d);
+    (void)hist_batch_end(&d->times);
     for (unsigned i = 0; i < 2 * SIZE_CLASSES; i++) {
         const struct row_group *g = &d->group[i / SIZE_CLASSES][i % SIZE_CLASSES];
         if (g->rows > 0)

@@ -123,6 +123,14 @@ int hist_record_batch(struct hist *const h[], const int64_t value[], size_t n)
     return 0;
 }
 
+int hist_batch_end(struct hist_batch *b)
+{
+    int rc = hist_record_batch(b->of, b->value, b->held);
+
+    b->held = 0;
+    return rc;
+}
+
 int hist_merge(struct hist *into, const struct hist *from)
 {
     for (size_t c = 0; c < CHUNKS; c++) {

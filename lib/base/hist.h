@@ -23,6 +23,23 @@ void hist_prefetch(const struct hist *h, int64_t value);
  * was added). */
 #define HIST_BATCH 128
 int hist_record_batch(struct hist *const h[], const int64_t value[], size_t n);
+
+/* Values that come one by one, on their way into histograms as a batch. Zero it first. */
+struct hist_batch {
+    struct hist *of[HIST_BATCH];
+    int64_t value[HIST_BATCH];
+    size_t held;
+};
+/* Records what is held, and holds nothing. 0, or -ENOMEM (it is lost). */
+int hist_batch_end(struct hist_batch *b);
+/* h has the value when the batch is full, or at hist_batch_end. 0, or what that returned. */
+static inline int hist_batch_add(struct hist_batch *b, struct hist *h, int64_t value)
+{
+    b->of[b->held] = h;
+    b->value[b->held++] = value;
+    return b->held == HIST_BATCH ? hist_batch_end(b) : 0;
+}
+
 /* Adds all counts of from to into. 0, or -ENOMEM (into is then partly merged). */
 int hist_merge(struct hist *into, const struct hist *from);
 

@@ -17,16 +17,13 @@ int request_groups_add(struct request_groups *g, const struct request *r)
     if (!to->times && !(to->times = hist_create()))
         return -ENOMEM;
     to->bytes += bytes;
-    g->times[g->held] = to->times;
-    g->time_ns[g->held++] = r->done_ns > r->issued_ns ? r->done_ns - r->issued_ns : 0;
-    return g->held == HIST_BATCH ? request_groups_end(g) : 0;
+    return hist_batch_add(&g->times, to->times,
+                          r->done_ns > r->issued_ns ? r->done_ns - r->issued_ns : 0);
 }
 
 int request_groups_end(struct request_groups *g)
 {
-    int rc = hist_record_batch(g->times, g->time_ns, g->held);
-    g->held = 0;
-    return rc;
+    return hist_batch_end(&g->times);
 }
 
 const char *request_groups_size(unsigned k)

@@ -19,10 +19,7 @@ struct request_group {
 /* Zero it first. */
 struct request_groups {
     struct request_group of[REQUEST_GROUPS];
-    /* Times on their way into histograms: many at once take less time (hist.h). */
-    struct hist *times[HIST_BATCH];
-    int64_t time_ns[HIST_BATCH];
-    unsigned held;
+    struct hist_batch times; /* on their way into histograms */
 };
 
 void request_groups_free(struct request_groups *g);

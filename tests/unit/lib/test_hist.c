@@ -117,13 +117,15 @@ static void merging_equals_recording(void **state)
 static void batches_equal_single_recordings(void **state)
 {
     (void)state;
-    struct hist *batched[3], *single[3], *h[HIST_BATCH];
+    struct hist *batched[3], *single[3], *gathered[3], *h[HIST_BATCH];
+    struct hist_batch batch = {0};
     int64_t v[HIST_BATCH];
     struct rng r;
     rng_seed(&r, 3, 0);
     for (int i = 0; i < 3; i++) {
         batched[i] = hist_create();
         single[i] = hist_create();
+        gathered[i] = hist_create();
     }
     for (size_t round = 0; round < 500; round++) {
         size_t n = (size_t)rng_range(&r, 0, HIST_BATCH);
@@ -132,9 +134,12 @@ static void batches_equal_single_recordings(void **state)
             v[i] = i % 17 == 16 ? -5 : draw(&r, (int)(round % SHAPES));
             h[i] = batched[which];
             assert_int_equal(hist_record(single[which], v[i]), 0);
+            assert_int_equal(hist_batch_add(&batch, gathered[which], v[i]), 0);
         }
         assert_int_equal(hist_record_batch(h, v, n), 0);
     }
+    assert_int_equal(hist_batch_end(&batch), 0);
+    assert_int_equal(batch.held, 0);
     for (int i = 0; i < 3; i++) {
         int64_t low[2], high[2];
         uint64_t n[2];
@@ -144,6 +149,8 @@ static void batches_equal_single_recordings(void **state)
         assert_int_equal(hist_min(batched[i]), hist_min(single[i]));
         assert_int_equal(hist_max(batched[i]), hist_max(single[i]));
         assert_true(hist_sum(batched[i]) == hist_sum(single[i]));
+        assert_int_equal(hist_count(gathered[i]), hist_count(single[i]));
+        assert_true(hist_sum(gathered[i]) == hist_sum(single[i]));
         while (hist_next(single[i], &pos[0], &low[0], &high[0], &n[0])) {
             assert_int_equal(hist_next(batched[i], &pos[1], &low[1], &high[1], &n[1]), 1);
             assert_int_equal(low[0], low[1]);
@@ -151,6 +158,7 @@ static void batches_equal_single_recordings(void **state)
         }
         hist_free(batched[i]);
         hist_free(single[i]);
+        hist_free(gathered[i]);
     }
 }
 
