@@ -46,6 +46,9 @@
 #   catches PID                   waits until a background process is one of our programs and handles signals. Before
 #                                 that it is a shell, which ignores SIGINT
 #   rests PID                     waits until the process waits: none of its threads has had or wanted the processor for 0.2 s
+#   as_nobody cmd args...         runs a command as the user 65534, whom no capability reaches, not even a file's, but those of
+#                                 $nobody_may (",+dac_override")
+#   become_nobody cmd args...     the same in the place of the shell: $! is the command's after "become_nobody cmd &"
 #   ends_too PID                  that child of the script, a server, is killed when the script ends. A number that is no
 #                                 child any more may be another process by now: the system gives each again within minutes
 #   scaled N                      prints how often to repeat what is only repeated: N, or less in a sanitizer build
@@ -130,6 +133,10 @@ by_rank() {
         done
         exec \"\$@\"" - "$@"
 }
+
+nobody_may=
+become_nobody() { exec setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set "-all$nobody_may" "$@"; }
+as_nobody() { (become_nobody "$@"); }
 
 ends_too() { tap_servers="$tap_servers $1 "; }
 

@@ -32,9 +32,6 @@ if ! command -v setpriv >/dev/null || [ ! -d $tracing/instances ]; then
     done_testing
     exit
 fi
-bounding=-all
-become() { exec setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set "$bounding" "$@"; }
-as_nobody() { (become "$@"); }
 as_nobody "$TMP/bin/kvreplay" --help >/dev/null 2>&1 || { done_testing; exit; }
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
@@ -76,7 +73,7 @@ is 'the helper itself' "$(cat "$TMP/err")" 'kvtrace-trace: not permitted'
 
 # ---- with the capability ----
 
-bounding=-all,+dac_override
+nobody_may=,+dac_override
 can() { true | { as_nobody "$helper" 7:0 2>"$TMP/err" | cat >/dev/null; } && [ ! -s "$TMP/err" ]; }
 if ! setcap cap_dac_override=ep "$helper" 2>/dev/null || ! can; then
     ok 'with its capability # SKIP files have none here' true
@@ -111,7 +108,7 @@ if loop=$(losetup --find --show --direct-io=on "$(truncate -s 100M "$TMP/disk.im
         . == null or . >= 0')" true
     stderr_like 'shown as for root' '^rows that read .*: 64, .* requests each; before the drive P50'
     # Killed in the middle of the run: what was read so far is not the whole.
-    become "$TMP/bin/kvreplay" --device-times yes --timing trace --summary "$summary" -o /dev/null --target "$TMP/disk/kv" \
+    become_nobody "$TMP/bin/kvreplay" --device-times yes --timing trace --summary "$summary" -o /dev/null --target "$TMP/disk/kv" \
         "$TMP/in" 2>"$TMP/err" &
     run=$!
     children=$run

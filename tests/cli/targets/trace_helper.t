@@ -73,10 +73,7 @@ if ! command -v setpriv >/dev/null || [ ! -d $tracing/instances ]; then
     done_testing
     exit
 fi
-bounding=-all
-become() { exec setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set "$bounding" "$@"; }
-as_nobody() { (become "$@"); }
-bounding=-all,+dac_override
+nobody_may=,+dac_override
 can() { true | { as_nobody "$helper" 7:0 2>"$TMP/err" | cat >/dev/null; } && [ ! -s "$TMP/err" ]; }
 if ! setcap cap_dac_override=ep "$helper" 2>/dev/null || ! can; then
     ok 'with its capability # SKIP files have none here, or a user cannot reach them' true
@@ -89,7 +86,7 @@ fi
 # begins: starts the helper of a device with pipes, and waits until it records. Sets $pid.
 begins() {
     rm -f "$TMP/to" "$TMP/from" && mkfifo "$TMP/to" "$TMP/from"
-    become "$helper" 7:0 <"$TMP/to" >"$TMP/from" 2>"$TMP/err" &
+    become_nobody "$helper" 7:0 <"$TMP/to" >"$TMP/from" 2>"$TMP/err" &
     pid=$!
     children="$children $pid"
     exec 7>"$TMP/to" 8<"$TMP/from"
