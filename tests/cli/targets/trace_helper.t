@@ -9,14 +9,6 @@ needs_mounts
 
 tracing=/sys/kernel/tracing
 helper=$TMP/bin/kvtrace-trace
-children=''
-leave() {
-    left=$?
-    for child in $children; do kill -s KILL "$child"; done 2>/dev/null
-    (exit $left)
-    tap_exit
-}
-trap leave EXIT
 chmod 755 "$TMP"
 mkdir "$TMP/bin"
 cp "$BIN/kvtrace-trace" "$TMP/bin"
@@ -88,7 +80,7 @@ begins() {
     rm -f "$TMP/to" "$TMP/from" && mkfifo "$TMP/to" "$TMP/from"
     become_nobody "$helper" 7:0 <"$TMP/to" >"$TMP/from" 2>"$TMP/err" &
     pid=$!
-    children="$children $pid"
+    ends_too "$pid"
     exec 7>"$TMP/to" 8<"$TMP/from"
     head -c 32 <&8 >"$TMP/ready"
     printf b >&7
