@@ -11,7 +11,7 @@
 #define RIGHT (1u << CAP_DAC_OVERRIDE) /* in the first of the two words */
 
 /* Leaves of the permitted capabilities the one, in force or not. */
-static int set(bool on)
+int rights_use(bool on)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct cap[_LINUX_CAPABILITY_U32S_3] = {0};
@@ -30,10 +30,5 @@ int rights_limit(void)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
         return -errno;
-    return set(false);
-}
-
-int rights_use(bool on)
-{
-    return set(on);
+    return rights_use(false);
 }
