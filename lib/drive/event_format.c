@@ -1,5 +1,5 @@
 /* The first step from the kernel's events to times: where each field lies. ring_page.c finds the
- * events, block_trace.c knows which are wanted. */
+ * events, block_events.c knows which are wanted. */
 #include "lib/drive/event_format.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* From bytes of trace_pipe_raw to events with times. What an event means, block_trace.c knows. The
+/* From bytes of trace_pipe_raw to events with times. What an event means, block_events.c knows. The
  * order of bits in an entry's first word is that of little-endian machines, as is all of kvtrace.
  */
 #include "lib/drive/ring_page.h"
