@@ -34,7 +34,7 @@ class Grid:
 
     def __init__(self, kvgen, folder, small):
         self.kvgen, self.path = kvgen, os.path.join(folder, "answer.json")
-        # One seed has no interval: half as many more stand for it.
+        # Two seeds have hardly an interval: half as many more stand for it.
         self.seeds, self.slack = (2, 0.5) if small else (3, 0)
         self.gpu = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB"] if small else ["--gpu-mem", "40GiB"]
         self.contradictions, self.cells, self.asked = 0, 0, 0
