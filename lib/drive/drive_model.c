@@ -30,6 +30,7 @@ struct drive_model {
     unsigned count; /* by share of reads */
     double read_share[VALUES];
     struct plane plane[VALUES];
+    uint64_t most_in_flight;
     struct drive_model_facts facts;
 };
 
@@ -99,6 +100,11 @@ uint64_t drive_model_rate(const struct drive_model *m, uint64_t n, uint64_t byte
     if (weight > 0)
         rate = between(rate, plane_rate(&m->plane[i + 1], log_n, log_size), weight);
     return rate < 1 ? 1 : (uint64_t)(rate + 0.5);
+}
+
+uint64_t drive_model_most_in_flight(const struct drive_model *m)
+{
+    return m->most_in_flight;
 }
 
 /* ---- the file ---- */
@@ -242,8 +248,11 @@ int drive_model_parse(struct drive_model **out, const struct jsonin_v *root, con
         rc = err_nomem(e, "model of a drive");
         goto out;
     }
-    for (size_t i = 0; i < count && rc == 0; i++)
+    for (size_t i = 0; i < count && rc == 0; i++) {
         rc = read_point(&point[i], jsonin_at(points, i), where, i, e);
+        if (point[i].n > m->most_in_flight)
+            m->most_in_flight = point[i].n;
+    }
     if (rc < 0)
         goto out;
     qsort(point, count, sizeof(*point), compare_points);

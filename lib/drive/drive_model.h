@@ -59,5 +59,7 @@ void drive_model_validity(const struct drive_model *m, char *buf, size_t cap);
  */
 uint64_t drive_model_rate(const struct drive_model *m, uint64_t n, uint64_t bytes,
                           uint64_t read_bytes);
+/* Most objects in flight of all points, 1 to DRIVE_MODEL_MAX_INFLIGHT. */
+uint64_t drive_model_most_in_flight(const struct drive_model *m);
 
 #endif

@@ -1,6 +1,7 @@
-/* The load-dependent server. All objects inside move at the same rate, so one number tells how much
- * each that was there all the time has moved ("attained"). An object ends when attained has grown
- * by its size, and the heap holds these ends. Who waits for an object is the caller's business. */
+/* The load-dependent server. All objects in service move at the same rate, so one number tells how
+ * much each that was there all the time has moved ("attained"). An object ends when attained has
+ * grown by its size, and the heap holds these ends. Who waits for an object is the caller's
+ * business. */
 #include "lib/drive/share_server.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 struct object {
     uint64_t size, tag;
     int64_t begin_ns;
-    uint32_t next_free;
+    uint32_t next; /* in the chain of free ones, or in the line */
     bool read;
 };
 
@@ -27,11 +28,14 @@ struct share_server {
     struct heap ends; /* time_ns: attained at its end; item: in object */
     struct object *object;
     uint32_t cap, free; /* free: chain; cap: none */
-    uint64_t order;     /* of the objects so far */
-    uint64_t bytes, read_bytes;
-    uint64_t rate;    /* bytes/s of all together; 0: to be asked for */
-    int64_t now_ns;   /* attained is of this time */
-    int64_t attained; /* in 2^-FRACTION_BITS bytes */
+    size_t places;      /* most in service */
+    uint32_t line_first, line_last;
+    size_t line;                /* objects that wait for a place */
+    uint64_t order;             /* of the objects so far */
+    uint64_t bytes, read_bytes; /* of those in service */
+    uint64_t rate;              /* bytes/s of all together; 0: to be asked for */
+    int64_t now_ns;             /* attained is of this time */
+    int64_t attained;           /* in 2^-FRACTION_BITS bytes */
     int64_t busy_ns;
 };
 
@@ -45,7 +49,7 @@ static int grow(struct share_server *s, size_t cap)
     if (heap_reserve(&s->ends, cap) < 0)
         return -ENOMEM;
     for (uint32_t i = s->cap; i < cap; i++)
-        s->object[i].next_free = i + 1;
+        s->object[i].next = i + 1;
     s->cap = (uint32_t)cap; /* the chain ends there */
     return 0;
 }
@@ -58,6 +62,7 @@ struct share_server *share_server_create(const struct drive_model *model, size_t
     if (!s)
         return NULL;
     s->model = model;
+    s->places = (size_t)drive_model_most_in_flight(model);
     if (heap_init(&s->ends, cap) < 0 || grow(s, cap) < 0) {
         share_server_free(s);
         return NULL;
@@ -121,6 +126,29 @@ int64_t share_server_next_ns(struct share_server *s)
     return ns > (uint64_t)(FAR_NS - s->now_ns) ? INT64_MAX : s->now_ns + (int64_t)ns;
 }
 
+/* An object enters service. */
+static void enter(struct share_server *s, uint32_t place)
+{
+    const struct object *o = &s->object[place];
+
+    heap_push(&s->ends,
+              (struct heap_event){.time_ns = s->attained + (int64_t)(o->size << FRACTION_BITS),
+                                  .tie = s->order++,
+                                  .item = place});
+    s->bytes += o->size;
+    s->read_bytes += o->read ? o->size : 0;
+    s->rate = 0;
+}
+
+static void stand_in_line(struct share_server *s, uint32_t place)
+{
+    if (s->line++ == 0)
+        s->line_first = place;
+    else
+        s->object[s->line_last].next = place;
+    s->line_last = place;
+}
+
 int share_server_add(struct share_server *s, int64_t now_ns, uint64_t size, bool read, uint64_t tag)
 {
     if (s->free == s->cap && grow(s, (size_t)s->cap * 2) < 0)
@@ -130,15 +158,12 @@ int share_server_add(struct share_server *s, int64_t now_ns, uint64_t size, bool
     pass_time(s, now_ns);
     uint32_t place = s->free;
     struct object *o = &s->object[place];
-    s->free = o->next_free;
+    s->free = o->next;
     *o = (struct object){.size = size, .tag = tag, .begin_ns = now_ns, .read = read};
-    heap_push(&s->ends,
-              (struct heap_event){.time_ns = s->attained + (int64_t)(size << FRACTION_BITS),
-                                  .tie = s->order++,
-                                  .item = place});
-    s->bytes += size;
-    s->read_bytes += read ? size : 0;
-    s->rate = 0;
+    if (s->ends.count < s->places)
+        enter(s, place);
+    else
+        stand_in_line(s, place);
     return 0;
 }
 
@@ -155,8 +180,14 @@ bool share_server_take(struct share_server *s, int64_t until_ns, struct share_se
     s->bytes -= o->size;
     s->read_bytes -= o->read ? o->size : 0;
     s->rate = 0;
-    o->next_free = s->free;
+    o->next = s->free;
     s->free = place;
+    if (s->line > 0) {
+        uint32_t next = s->line_first;
+        s->line_first = s->object[next].next;
+        s->line--;
+        enter(s, next);
+    }
     return true;
 }
 

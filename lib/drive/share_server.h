@@ -1,5 +1,6 @@
-/* share_server.h - a server whose rate depends on its load and is shared equally by all that it
- * serves (processor sharing). kvgen's simulator and kvreplay's simulated tier run the same one. */
+/* share_server.h - a server whose rate depends on its load and is shared equally by those that it
+ * serves (processor sharing); the others wait in line. kvgen's simulator and kvreplay's simulated
+ * tier run the same one. */
 #ifndef KVTRACE_DRIVE_SHARE_SERVER_H
 #define KVTRACE_DRIVE_SHARE_SERVER_H
 
@@ -10,11 +11,14 @@
 #include "lib/drive/drive_model.h"
 
 /*
- * With n objects inside, each moves at R / n, where R is drive_model_rate for n, their bytes and
- * the bytes of those that are read; sizes count whole, however much is left to move. R changes only
- * when an object comes or goes, so the times are exact but for rounding: an object ends at the
- * first whole ns at which it has moved, counted in 1/4096 byte. (Kleinrock, "Time-shared systems: a
- * theoretical treatment", JACM 14(2), 1967.) Latency is part of R: nothing is added.
+ * With n objects in service, each moves at R / n, where R is drive_model_rate for n, their bytes
+ * and the bytes of those that are read; sizes count whole, however much is left to move. R changes
+ * only when an object enters or goes, so the times are exact but for rounding: an object ends at
+ * the first whole ns at which it has moved, counted in 1/4096 byte. (Kleinrock, "Time-shared
+ * systems: a theoretical treatment", JACM 14(2), 1967.) Latency is part of R: nothing is added.
+ * As many are in service as the drive was measured with (drive_model_most_in_flight). Those beyond
+ * enter in the order in which they came, as a queue of requests in front of a drive is emptied;
+ * were all of a burst of 500 in service, its first one would take as long as its last one.
  */
 struct share_server;
 
@@ -23,7 +27,8 @@ struct share_server_end {
     int64_t begin_ns, end_ns;
 };
 
-/* The model stays the caller's. room: objects inside without an allocation. NULL: no memory. */
+/* The model stays the caller's. room: objects, in service or in line, without an allocation. NULL:
+ * no memory. */
 struct share_server *share_server_create(const struct drive_model *model, size_t room);
 void share_server_free(struct share_server *s);
 

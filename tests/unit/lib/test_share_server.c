@@ -1,6 +1,7 @@
 /* test_share_server.c - the load-dependent server against theory (M/M/1 with processor sharing),
  * against a slow simulation of the same rules, and against a server that works in turn: no work is
- * lost. A bug here is a wrong time of every operation on a simulated drive. */
+ * lost. More than it was measured with wait in line. A bug here is a wrong time of every operation
+ * on a simulated drive. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +34,7 @@ static struct drive_model *model_of(const char *points)
 
 #define GB "1000000000"
 static const char constant[] =
-    "{\"size_bytes\": 1000000, \"in_flight\": 1, \"read_share\": 1, \"bytes_per_s\": " GB "}";
+    "{\"size_bytes\": 1000000, \"in_flight\": 65536, \"read_share\": 1, \"bytes_per_s\": " GB "}";
 static const char loaded[] =
     "{\"size_bytes\": 1000, \"in_flight\": 1, \"read_share\": 1, \"bytes_per_s\": 50000000},"
     "{\"size_bytes\": 1000, \"in_flight\": 8, \"read_share\": 1, \"bytes_per_s\": 300000000},"
@@ -111,12 +112,14 @@ struct slow {
     bool read;
 };
 
-/* Against a simulation that keeps what each object has left. */
+/* Against a simulation that keeps what each object has left. Those behind the first PLACES wait in
+ * line. */
 static void ends_as_the_rules_say(void **state)
 {
     (void)state;
     enum {
-        MOST = 40
+        MOST = 40,
+        PLACES = 8 /* what loaded was measured with */
     };
     struct drive_model *m = model_of(loaded);
     struct rng r;
@@ -129,20 +132,20 @@ static void ends_as_the_rules_say(void **state)
         int64_t next_add_ns = 0;
         while (added < count || inside > 0) {
             uint64_t bytes = 0, read = 0;
-            int first = -1;
-            for (int i = 0; i < inside; i++) {
+            int first = -1, served = inside < PLACES ? inside : PLACES;
+            for (int i = 0; i < served; i++) {
                 bytes += in[i].size;
                 read += in[i].read ? in[i].size : 0;
                 if (first < 0 || in[i].left < in[first].left)
                     first = i;
             }
             double each =
-                inside ? (double)drive_model_rate(m, (uint64_t)inside, bytes, read) / 1e9 / inside
+                inside ? (double)drive_model_rate(m, (uint64_t)served, bytes, read) / 1e9 / served
                        : 0;
             double ends = inside ? now + in[first].left / each : 1e300;
             bool adds = added < count && (double)next_add_ns <= ends;
             double until = adds ? (double)next_add_ns : ends;
-            for (int i = 0; i < inside; i++)
+            for (int i = 0; i < served; i++)
                 in[i].left -= each * (until - now);
             now = until;
             if (adds) {
@@ -171,12 +174,42 @@ static void ends_as_the_rules_say(void **state)
                 at++;
             assert_true(at < inside);
             assert_true(fabs(in[at].left) < 100);
-            in[at] = in[--inside];
+            memmove(&in[at], &in[at + 1], (size_t)(--inside - at) * sizeof(*in));
             now = (double)end.end_ns;
         }
         assert_int_equal(share_server_next_ns(s), INT64_MAX);
         share_server_free(s);
     }
+    drive_model_free(m);
+}
+
+/* A burst leaves in the order in which it came: what is beyond the places waits, all of the rate is
+ * used, and the last one ends when it would have ended among all of them at once. */
+static void a_burst_leaves_in_order(void **state)
+{
+    (void)state;
+    enum {
+        BURST = 500,
+        PLACES = 8
+    };
+    struct drive_model *m = model_of(
+        "{\"size_bytes\": 1000000, \"in_flight\": 8, \"read_share\": 1, \"bytes_per_s\": " GB "}");
+    struct share_server *s = share_server_create(m, 1);
+    struct share_server_end end;
+    for (int i = 0; i < BURST; i++)
+        assert_int_equal(share_server_add(s, 7, 1000000, true, (uint64_t)i), 0);
+    for (int i = 0; i < BURST; i++) {
+        assert_true(share_server_take(s, INT64_MAX - 1, &end));
+        assert_int_equal(end.tag, i);
+        assert_int_equal(end.begin_ns, 7);
+        /* In eights, each of 8 MB at 1 byte a ns, until the last four. */
+        int64_t ends_ns =
+            7 + INT64_C(1000000) * (i < BURST - 4 ? (i / PLACES + 1) * PLACES : BURST);
+        assert_in_range(end.end_ns, ends_ns, ends_ns + BURST);
+    }
+    assert_false(share_server_take(s, INT64_MAX - 1, &end));
+    assert_int_equal(share_server_busy_ns(s, INT64_MAX), end.end_ns - 7);
+    share_server_free(s);
     drive_model_free(m);
 }
 
@@ -234,6 +267,7 @@ int main(void)
         cmocka_unit_test(poisson_arrivals_and_exponential_sizes),
         cmocka_unit_test(constant_rate_ends_as_a_queue_does),
         cmocka_unit_test(ends_as_the_rules_say),
+        cmocka_unit_test(a_burst_leaves_in_order),
         cmocka_unit_test(zero_and_huge_objects),
         cmocka_unit_test(never_empty),
     };
