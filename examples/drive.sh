@@ -24,6 +24,7 @@
 #   Users held      this drive 38 (36-40)   no drive 21   ideal 44
 #   At 38 users     first token p95 1.84 s (limit 2 s); without the drive 5.9 s
 #   The drive       reads 0.25 GB/s of 6.5, writes 0.09 of 4.9 at this mix and depth
+#   Knee            16 reads of 4 MiB in flight, 6.4 GB/s at p95 12 ms; this load keeps 2.9
 #   Tokens from     GPU 34 %, host memory 21 %, drive 28 %, computed 17 %
 #   What ends it    prefill on the GPU: a faster drive adds at most 6 users
 #   Confirmed       15 s on the drive: p50 43 ms, p95 99 ms (model 41, 96)

@@ -22,7 +22,8 @@
 # by bytes. Its kvreplay runs repeat until its rate is known to 5 % (95 % confidence), or its
 # time is over. When more objects in flight give less than 5 % more rate, still more of them
 # are not tried. A point is also skipped when its objects do not fit in half of the free memory
-# or in the room, or need more time than there is.
+# or in the room, or need more time than there is. P50, P95 and P99 of the objects' times are
+# those of all runs of the point.
 #
 # kvgen --tier-model 2=drive.json simulates with the measurement; kvreplay --tier-engine
 # 2=sim:model=drive.json replays against it. There, deletes take no time. A drive that is new
@@ -183,6 +184,25 @@ blocks() {
         }'
 }
 
+# classes: of a result on standard input: how many objects took so long, a line a class; classes are 1 % apart.
+classes() {
+    awk -F, '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $2 == "Read" || $2 == "Write" { us = $at["Latency_us"]; count[us > 1 ? int(100 * log(us)) : 0]++ }
+        END { for (class in count) print class, count[class] }'
+}
+
+# percentiles: of the classes of all runs of a point on standard input, as members of JSON.
+percentiles() {
+    awk '
+        { count[$1] += $2; all += $2; if ($1 > last) last = $1 }
+        function percentile(share,   class, below) {
+            for (class = 0; class < last; class++) if ((below += count[class]) >= share * all) break
+            return sprintf("%.1f", exp((class + 0.5) / 100))
+        }
+        END { printf "\"p50_us\": %s, \"p95_us\": %s, \"p99_us\": %s", percentile(0.5), percentile(0.95), percentile(0.99) }'
+}
+
 # known: of the runs of a point (lines of blocks) on standard input: rate, low, high, seconds, runs, and yes when low and high are
 # within 5 % of it. The half width is the larger of that of the blocks, with their correlation, and half of what runs differ by.
 known() {
@@ -272,6 +292,7 @@ measure() {
         live=$((4294967296 / size))
     fi
     : >"$work/runs"
+    : >"$work/times"
     point_ms=$(now_ms) valid=true
     while :; do
         # A second of work, and at least three objects for each place.
@@ -290,6 +311,7 @@ measure() {
             valid=null
         fi
         grep -v ',Note,' <"$work/run.csv" | blocks "$n" >>"$work/runs"
+        classes <"$work/run.csv" >>"$work/times"
         result=$(known <"$work/runs")
         if [ -n "$result" ]; then guess=${result%% *}; fi
         case $result in *yes) break ;; esac
@@ -306,8 +328,8 @@ measure() {
     if [ "$share" = 0 ] && [ "$rate" -gt "$wrote" ]; then wrote=$rate; fi
     if [ "$9" = no ] && [ $((($6 - $5) * 50)) -gt $((rate * within)) ]; then unknown=$((unknown + 1)); fi
     case $valid in false) doubtful=$((doubtful + 1)) ;; null) undecided=$((undecided + 1)) ;; esac
-    printf '%s    {"size_bytes": %s, "in_flight": %s, "read_share": %s, "bytes_per_s": %s, "low": %s, "high": %s, "seconds": %s, "runs": %s, "valid": %s}' \
-        "$points_comma" "$size" "$n" "$share" "$4" "$5" "$6" "$7" "$8" "$valid" >>"$work/points"
+    printf '%s    {"size_bytes": %s, "in_flight": %s, "read_share": %s, "bytes_per_s": %s, "low": %s, "high": %s, %s, "seconds": %s, "runs": %s, "valid": %s}' \
+        "$points_comma" "$size" "$n" "$share" "$4" "$5" "$6" "$(percentiles <"$work/times")" "$7" "$8" "$valid" >>"$work/points"
     points_comma=',
 '
     echo "$size $n $share $rate" >>"$work/table"

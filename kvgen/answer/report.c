@@ -78,6 +78,23 @@ static void put_times(struct jsonout *j, const char *key, const struct hist *h)
 
 /* ---- what was asked ---- */
 
+/* What was measured: kvstat finds the knee in it. */
+static void put_points(struct jsonout *j, const struct drive_model *drive)
+{
+    const struct drive_model_point *p = drive_model_points(drive);
+    jsonout_array(j, "points");
+    for (unsigned i = 0; i < drive_model_facts(drive)->points; i++) {
+        jsonout_object(j, NULL);
+        jsonout_u64(j, "size_bytes", p[i].size);
+        jsonout_u64(j, "in_flight", p[i].in_flight);
+        jsonout_f64(j, "read_share", p[i].read_share);
+        jsonout_u64(j, "bytes_per_s", p[i].bytes_per_s);
+        jsonout_f64(j, "p95_us", p[i].p95_us);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
 static void put_drive_facts(struct jsonout *j, const struct answer_report *r)
 {
     const struct drive_model *drive = r->opts->engine.files->drive;
@@ -91,6 +108,8 @@ static void put_drive_facts(struct jsonout *j, const struct answer_report *r)
     put_text(j, "started", facts ? facts->started : NULL);
     put_text(j, "validity", validity);
     put_text(j, "text", drive ? NULL : r->drive_text);
+    if (drive)
+        put_points(j, drive);
     jsonout_end(j);
 }
 
@@ -284,6 +303,14 @@ static double asked_rate(const struct trial *t, int write)
     return t->span_ns > 0 ? (double)t->moved[write] / seconds(t->span_ns) : 0;
 }
 
+/* The mean number of objects that were on their way to or from it. */
+static double mean_in_flight(const struct trial *t)
+{
+    return t->span_ns > 0
+               ? (double)(t->files.in_flight_ns[0] + t->files.in_flight_ns[1]) / (double)t->span_ns
+               : NAN;
+}
+
 /* What it can move in that direction with this mix, size and mean depth; NAN: no limit, or nothing
  * was moved. */
 static double can_rate(const struct answer_report *r, const struct trial *t, int write)
@@ -296,8 +323,7 @@ static double can_rate(const struct answer_report *r, const struct trial *t, int
         return files->given && limit ? (double)limit : NAN;
     if (!objects || !t->files.objects[write] || t->span_ns <= 0)
         return NAN;
-    const double depth =
-        (double)(t->files.in_flight_ns[0] + t->files.in_flight_ns[1]) / (double)t->span_ns;
+    const double depth = mean_in_flight(t);
     const uint64_t n = depth > 1 ? (uint64_t)(depth + 0.5) : 1, size = bytes / objects;
     const double share = (double)t->files.bytes[write] / (double)bytes;
     const uint64_t read =
@@ -335,6 +361,7 @@ static void put_drive(struct jsonout *j, const struct answer_report *r)
     jsonout_object(j, "drive");
     put_direction(j, r, "read", 0);
     put_direction(j, r, "write", 1);
+    jsonout_f64(j, "in_flight", mean_in_flight(t));
     jsonout_f64(j, "written_bytes_day", written_day);
     jsonout_f64(j, "full_after_s", full_after_s);
     jsonout_f64(j, "filled", isnan(full_after_s) ? NAN : fmin(1, DAY_S / full_after_s));

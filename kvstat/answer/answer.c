@@ -22,6 +22,7 @@ enum kind {
     TEXT,   /* NULL where null */
     MAYBE,  /* a text that need not be there */
     NUMBER, /* 0 or more; NAN where null */
+    MAYBE_NUMBER,
     SHARE,  /* likewise, 0 to 1 */
     SIGNED, /* a number that may be below 0 */
     NEEDED_TEXT,
@@ -74,6 +75,7 @@ static const struct member members[] = {
     {"drive.read.can_bytes_s", NUMBER, AT(read.can)},
     {"drive.write.asked_bytes_s", NUMBER, AT(write.asked)},
     {"drive.write.can_bytes_s", NUMBER, AT(write.can)},
+    {"drive.in_flight", MAYBE_NUMBER, AT(in_flight)},
     {"drive.written_bytes_day", NUMBER, AT(written_day)},
     {"drive.full_after_s", NUMBER, AT(full_after_s)},
     {"drive.filled", SHARE, AT(filled)},
@@ -131,10 +133,9 @@ static const struct member tried_members[] = {
 #define POINT(field) offsetof(struct answer_point, field)
 
 static const struct member point_members[] = {
-    {"size_bytes", NEEDED, POINT(size_bytes)},
-    {"in_flight", NEEDED, POINT(in_flight)},
-    {"read_share", NEEDED, POINT(read_share)},
-    {"bytes_per_s", NEEDED, POINT(bytes_s)},
+    {"size_bytes", NEEDED, POINT(size_bytes)}, {"in_flight", NEEDED, POINT(in_flight)},
+    {"read_share", NEEDED, POINT(read_share)}, {"bytes_per_s", NEEDED, POINT(bytes_s)},
+    {"p95_us", MAYBE_NUMBER, POINT(p95_us)},
 };
 
 #define ALL(table) (table), sizeof(table) / sizeof((table)[0])
@@ -232,7 +233,7 @@ static int read_members(const struct reading *r, const struct member *table, siz
         const struct member *m = &table[i];
         const struct jsonin_v *v;
         void *at = (char *)into + m->offset;
-        if (m->kind == MAYBE)
+        if (m->kind == MAYBE || m->kind == MAYBE_NUMBER)
             v = jsonin_get(from, m->path);
         else
             rc = walk(r, from, prefix, m->path, &v);

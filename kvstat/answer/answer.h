@@ -44,6 +44,7 @@ struct answer_tried {
 /* A point of the drive's model. */
 struct answer_point {
     double size_bytes, in_flight, read_share, bytes_s;
+    double p95_us; /* of the objects' times */
 };
 
 /* Numbers are NAN and texts NULL where the file says null. Texts and lists are the file's. */
@@ -64,6 +65,7 @@ struct answer {
     struct {
         double asked, can; /* bytes/s */
     } read, write;
+    double in_flight; /* objects on their way to or from the drive, on average */
     double written_day, full_after_s, filled, hit_p50, hit_p95, computing_s, host_used;
     bool reached; /* bytes went to the drive, or came from it */
     struct {

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kvstat/answer/answer_knee.h"
 #include "kvstat/answer/view.h"
 #include "kvstat/draw/gnuplot.h"
 #include "kvstat/report/cells.h"
@@ -122,23 +123,6 @@ static void put_users(FILE *out, const struct answer *a)
 
 /* ---- the drive ---- */
 
-/* The size of objects whose depths are drawn: the one with the most points. NAN: there are none. */
-static double drawn_size(const struct answer *a)
-{
-    double size = NAN;
-    size_t most = 1; /* one point makes no line */
-    for (size_t i = 0; i < a->points; i++) {
-        size_t n = 0;
-        for (size_t k = 0; k < a->points; k++)
-            n += a->point[k].size_bytes == a->point[i].size_bytes;
-        if (n > most || (n == most && a->point[i].size_bytes > size)) {
-            most = n;
-            size = a->point[i].size_bytes;
-        }
-    }
-    return size;
-}
-
 /* Objects in flight at the rate that is asked: Little, "A proof for the queuing formula L = lambda
  * W", Operations Research 9 (1961). NAN: not known. */
 static double depth_of_reads(const struct answer *a, double size)
@@ -146,43 +130,74 @@ static double depth_of_reads(const struct answer *a, double size)
     return a->read.asked > 0 && a->hit_p50 > 0 ? a->read.asked * a->hit_p50 / size : NAN;
 }
 
-static int by_depth(const void *a, const void *b)
+/* A line of the points of one mix: their rates, or (times) the P95 of an object. Returns whether it
+ * has any; out NULL: that is all. */
+static bool put_depths(FILE *out, const struct answer *a, double read_share, bool times)
 {
-    const struct answer_point *x = a, *y = b;
-    return (x->in_flight > y->in_flight) - (x->in_flight < y->in_flight);
+    struct answer_point *p;
+    const size_t n = answer_knee_ladder(&p, a, answer_knee_size(a), read_share);
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        double y = times ? p[i].p95_us / 1e3 : p[i].bytes_s / 1e9;
+        any |= isfinite(y);
+        if (out && isfinite(y))
+            fprintf(out, "%.9g %.6g\n", p[i].in_flight, y);
+    }
+    if (out)
+        fputs("e\n", out);
+    free(p);
+    return any;
 }
 
-static void put_depths(FILE *out, const struct answer *a, double size, double read_share)
+/* Throughput of reads and writes, and their P95 by the axis on the right. */
+static const struct {
+    double read_share;
+    bool times;
+    const char *style;
+} depth_lines[] = {
+    {1, false, "linespoints pt 7 ps 0.6 lw 2 lc '#56b4e9' title 'reads'"},
+    {0, false, "linespoints pt 7 ps 0.6 lw 2 lc '#0072b2' title 'writes'"},
+    {1, true, "linespoints pt 6 ps 0.6 dt 2 lc '#56b4e9' axes x1y2 title 'p95 of reads'"},
+    {0, true, "linespoints pt 6 ps 0.6 dt 2 lc '#0072b2' axes x1y2 title 'p95 of writes'"}};
+enum {
+    DEPTH_LINES = sizeof(depth_lines) / sizeof(depth_lines[0])
+};
+
+static bool has_depths(const struct answer *a)
 {
-    struct answer_point *p = calloc(a->points + 1, sizeof(*p));
-    size_t n = 0;
-    for (size_t i = 0; p && i < a->points; i++)
-        if (a->point[i].size_bytes == size && a->point[i].read_share == read_share)
-            p[n++] = a->point[i];
-    if (n > 0)
-        qsort(p, n, sizeof(*p), by_depth);
-    for (size_t i = 0; i < n; i++)
-        fprintf(out, "%.9g %.6g\n", p[i].in_flight, p[i].bytes_s / 1e9);
-    fputs("e\n", out);
-    free(p);
+    return put_depths(NULL, a, 1, false) || put_depths(NULL, a, 0, false);
 }
 
 static void put_drive(FILE *out, const struct answer *a)
 {
-    const double size = drawn_size(a), depth = depth_of_reads(a, size);
+    const double depth = depth_of_reads(a, answer_knee_size(a));
+    const char *separator = "plot";
+    struct answer_knee k;
     char n[CONCLUSION_NUMBER];
-    bool marked = isfinite(depth) && a->reached;
+    bool marked = isfinite(depth) && a->reached, has[DEPTH_LINES];
+    bool knee = answer_knee_find(&k, a) && k.found;
+    for (unsigned i = 0; i < DEPTH_LINES; i++)
+        has[i] = put_depths(NULL, a, depth_lines[i].read_share, depth_lines[i].times);
     fprintf(out, "set logscale x 2\nset xlabel 'objects in flight'\nset ylabel 'GB/s'\n"
                  "set yrange [0:*]\n");
+    if (has[2] || has[3])
+        fprintf(out, "set y2label 'p95 [ms]'\nset y2tics\nset y2range [0:*]\nset ytics nomirror\n");
     if (marked)
         fprintf(out, "set label 1 'reads at %s' at %.9g,%.9g left offset 1,0.8 tc '%s' front\n",
                 conclusion_count(n, a, a->at), depth, a->read.asked / 1e9, colours[ANSWER_NONE]);
-    fprintf(out,
-            "plot '-' with linespoints pt 7 ps 0.6 lw 2 lc '#56b4e9' title 'reads', '-' with "
-            "linespoints pt 7 ps 0.6 lw 2 lc '#0072b2' title 'writes'%s\n",
+    for (unsigned i = 0; i < DEPTH_LINES; i++)
+        if (has[i]) {
+            fprintf(out, "%s '-' with %s", separator, depth_lines[i].style);
+            separator = ",";
+        }
+    fprintf(out, "%s%s\n",
+            knee ? ", '-' with points pt 6 ps 1.6 lw 2 lc '#000000' title 'knee'" : "",
             marked ? ", '-' with points pt 7 ps 1.6 lc '#d55e00' title 'this load'" : "");
-    put_depths(out, a, size, 1);
-    put_depths(out, a, size, 0);
+    for (unsigned i = 0; i < DEPTH_LINES; i++)
+        if (has[i])
+            put_depths(out, a, depth_lines[i].read_share, depth_lines[i].times);
+    if (knee)
+        fprintf(out, "%.9g %.6g\ne\n", k.in_flight, k.bytes_s / 1e9);
     if (marked)
         fprintf(out, "%.9g %.6g\ne\n", depth, a->read.asked / 1e9);
 }
@@ -240,7 +255,7 @@ bool answer_plot_has(const struct answer_plot *p)
     case ANSWER_PICTURE_USERS:
         return has_users(a);
     case ANSWER_PICTURE_DRIVE:
-        return isfinite(drawn_size(a));
+        return has_depths(a);
     case ANSWER_PICTURE_CONFIRMED:
         return has_confirmed(p->conclusion->confirm);
     case ANSWER_PICTURES:
@@ -267,7 +282,7 @@ static bool write_script(FILE *out, const void *what, const struct gnuplot_paper
     snprintf(title, sizeof(title), "%s", answer_plot_title(p));
     if (p->picture == ANSWER_PICTURE_DRIVE)
         snprintf(title, sizeof(title), "%s, objects of %s", answer_plot_title(p),
-                 cell_size(size, drawn_size(p->conclusion->answer)));
+                 cell_size(size, answer_knee_size(p->conclusion->answer)));
     begin(out, paper, title);
     if (p->picture == ANSWER_PICTURE_USERS)
         put_users(out, p->conclusion->answer);

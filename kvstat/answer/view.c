@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kvstat/answer/answer_knee.h"
 #include "kvstat/report/cells.h"
 #include "kvstat/screen/lines.h"
 #include "lib/facts/judge.h"
@@ -285,6 +286,40 @@ static void put_drive(struct lines *l, const struct answer *a)
     }
 }
 
+/* "16 in flight, 6.4 GB/s"; whole: "16 reads of 4 MiB in flight, 6.4 GB/s at p95 12 ms"; "" where it
+ * is not known. Returns buf. */
+static const char *knee(char buf[VIEW_LINE], const struct answer *a, bool whole)
+{
+    struct answer_knee k;
+    char cell[CELL];
+    buf[0] = '\0';
+    if (!answer_knee_find(&k, a))
+        return buf;
+    text_append(buf, VIEW_LINE, "%s%.0f", k.found ? "" : "none up to ", k.in_flight);
+    if (whole)
+        text_append(buf, VIEW_LINE, " %s of %s",
+                    k.read_share >= 1   ? "reads"
+                    : k.read_share <= 0 ? "writes"
+                                        : "reads and writes",
+                    cell_size(cell, k.size_bytes));
+    text_append(buf, VIEW_LINE, " in flight, ");
+    add_giga(buf, VIEW_LINE, k.bytes_s);
+    text_append(buf, VIEW_LINE, " GB/s");
+    if (whole && isfinite(k.p95_s))
+        text_append(buf, VIEW_LINE, " at p95 %s", view_span(cell, k.p95_s));
+    return buf;
+}
+
+static void put_knee(struct lines *l, const struct answer *a)
+{
+    char text[VIEW_LINE];
+    knee(text, a, true);
+    if (text[0] && a->reached && isfinite(a->in_flight))
+        text_append(text, sizeof(text), "; this load keeps %.*f", a->in_flight < 9.95 ? 1 : 0,
+                    a->in_flight);
+    put_text(l, "Knee", text);
+}
+
 static void put_origin(struct lines *l, const struct answer *a)
 {
     const struct {
@@ -413,6 +448,7 @@ static void put_screen(struct lines *l, const struct conclusion *c, bool reason)
     put_held(l, a);
     put_at(l, a);
     put_drive(l, a);
+    put_knee(l, a);
     put_origin(l, a);
     put_warm(l, a);
     put_limit(l, a);
@@ -638,6 +674,10 @@ static void put_compare(struct lines *l, const struct conclusion pair[2])
     put_pair_of(l, "  of", rate, a->read.can, b->read.can);
     put_pair_of(l, "Writes", rate, a->write.asked, b->write.asked);
     put_pair_of(l, "  of", rate, a->write.can, b->write.can);
+    knee(first, a, false);
+    knee(second, b, false);
+    if (first[0] || second[0])
+        put_pair(l, "Knee", first[0] ? first : "-", second[0] ? second : "-");
     put_pair_of(l, "A hit takes", view_span, a->hit_p50, b->hit_p50);
     put_pair_of(l, "  p95", view_span, a->hit_p95, b->hit_p95);
     put_pair(l, "What ends it", a->limit_text ? a->limit_text : "-",

@@ -3,6 +3,7 @@
 #include "lib/drive/drive_model.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ struct drive_model {
     struct plane plane[VALUES];
     uint64_t most_in_flight;
     struct drive_model_facts facts;
+    struct drive_model_point *point; /* in their order */
 };
 
 /* ---- the rate ---- */
@@ -109,26 +111,22 @@ uint64_t drive_model_most_in_flight(const struct drive_model *m)
 
 /* ---- the file ---- */
 
-struct point {
-    uint64_t size, n, rate;
-    double read_share;
-};
-
 static int bad_point(const char *where, size_t i, const char *why, struct err *e)
 {
     return err_set(e, -EINVAL, ERR_INPUT, where, "points[%zu]: %s", i, why);
 }
 
-static int read_point(struct point *p, const struct jsonin_v *v, const char *where, size_t i,
-                      struct err *e)
+static int read_point(struct drive_model_point *p, const struct jsonin_v *v, const char *where,
+                      size_t i, struct err *e)
 {
+    const struct jsonin_v *p95 = jsonin_get(v, "p95_us");
     double rate;
 
     if (jsonin_u64(jsonin_get(v, "size_bytes"), &p->size) < 0 || p->size < 1 ||
         p->size > DRIVE_MODEL_MAX_SIZE)
         return bad_point(where, i, "size_bytes is not a whole number from 1 to 2^42", e);
-    if (jsonin_u64(jsonin_get(v, "in_flight"), &p->n) < 0 || p->n < 1 ||
-        p->n > DRIVE_MODEL_MAX_INFLIGHT)
+    if (jsonin_u64(jsonin_get(v, "in_flight"), &p->in_flight) < 0 || p->in_flight < 1 ||
+        p->in_flight > DRIVE_MODEL_MAX_INFLIGHT)
         return bad_point(where, i, "in_flight is not a whole number from 1 to 65536", e);
     if (jsonin_f64(jsonin_get(v, "read_share"), &p->read_share) < 0 ||
         !(p->read_share >= 0 && p->read_share <= 1))
@@ -136,20 +134,23 @@ static int read_point(struct point *p, const struct jsonin_v *v, const char *whe
     if (jsonin_f64(jsonin_get(v, "bytes_per_s"), &rate) < 0 ||
         !(rate >= 1 && rate <= (double)DRIVE_MODEL_MAX_RATE))
         return bad_point(where, i, "bytes_per_s is not a number from 1 to 1e15", e);
-    p->rate = (uint64_t)(rate + 0.5);
+    p->bytes_per_s = (uint64_t)(rate + 0.5);
+    p->p95_us = NAN;
+    if (p95 && (jsonin_f64(p95, &p->p95_us) < 0 || !(p->p95_us >= 0 && isfinite(p->p95_us))))
+        return bad_point(where, i, "p95_us is not a number of 0 or more", e);
     return 0;
 }
 
 /* By share of reads, size and objects in flight. */
 static int compare_points(const void *a, const void *b)
 {
-    const struct point *p = a, *q = b;
+    const struct drive_model_point *p = a, *q = b;
 
     if (p->read_share != q->read_share)
         return p->read_share < q->read_share ? -1 : 1;
     if (p->size != q->size)
         return p->size < q->size ? -1 : 1;
-    return p->n < q->n ? -1 : p->n > q->n;
+    return p->in_flight < q->in_flight ? -1 : p->in_flight > q->in_flight;
 }
 
 static int too_many(const char *where, const char *what, struct err *e)
@@ -158,18 +159,18 @@ static int too_many(const char *where, const char *what, struct err *e)
 }
 
 /* The points in their order. */
-static int fill(struct drive_model *m, const struct point *point, size_t points, const char *where,
-                struct err *e)
+static int fill(struct drive_model *m, const char *where, struct err *e)
 {
-    const struct point *before = NULL;
+    const struct drive_model_point *before = NULL, *end = m->point + m->facts.points;
 
-    for (const struct point *p = point; p < point + points; before = p++) {
+    for (const struct drive_model_point *p = m->point; p < end; before = p++) {
         bool new_share = !before || before->read_share != p->read_share;
         bool new_size = new_share || before->size != p->size;
-        if (before && !new_size && before->n == p->n)
+        if (before && !new_size && before->in_flight == p->in_flight)
             return err_set(e, -EINVAL, ERR_INPUT, where,
                            "has two points of %llu bytes, %llu in flight and read_share %g",
-                           (unsigned long long)p->size, (unsigned long long)p->n, p->read_share);
+                           (unsigned long long)p->size, (unsigned long long)p->in_flight,
+                           p->read_share);
         if (new_share) {
             if (m->count == VALUES)
                 return too_many(where, "read_share", e);
@@ -184,8 +185,8 @@ static int fill(struct drive_model *m, const struct point *point, size_t points,
         struct line *line = &plane->line[plane->count - 1];
         if (line->count == VALUES)
             return too_many(where, "in_flight", e);
-        line->log_n[line->count] = log2_of(p->n);
-        line->rate[line->count++] = (double)p->rate;
+        line->log_n[line->count] = log2_of(p->in_flight);
+        line->rate[line->count++] = (double)p->bytes_per_s;
     }
     return 0;
 }
@@ -232,7 +233,6 @@ int drive_model_parse(struct drive_model **out, const struct jsonin_v *root, con
     const struct jsonin_v *points = jsonin_get(root, "points");
     size_t count = jsonin_count(points);
     struct drive_model *m = NULL;
-    struct point *point = NULL;
     int rc = 0;
 
     *out = NULL;
@@ -243,26 +243,23 @@ int drive_model_parse(struct drive_model **out, const struct jsonin_v *root, con
     if (count > MAX_POINTS)
         return err_set(e, -EINVAL, ERR_INPUT, where, "has more than %d points", MAX_POINTS);
     m = calloc(1, sizeof(*m));
-    point = calloc(count, sizeof(*point));
-    if (!m || !point) {
-        rc = err_nomem(e, "model of a drive");
-        goto out;
+    if (!m || !(m->point = calloc(count, sizeof(*m->point)))) {
+        drive_model_free(m);
+        return err_nomem(e, "model of a drive");
     }
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = read_point(&point[i], jsonin_at(points, i), where, i, e);
-        if (point[i].n > m->most_in_flight)
-            m->most_in_flight = point[i].n;
-    }
-    if (rc < 0)
-        goto out;
-    qsort(point, count, sizeof(*point), compare_points);
-    rc = fill(m, point, count, where, e);
-    read_facts(&m->facts, root, where);
     m->facts.points = (unsigned)count;
-out:
-    free(point);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        rc = read_point(&m->point[i], jsonin_at(points, i), where, i, e);
+        if (m->point[i].in_flight > m->most_in_flight)
+            m->most_in_flight = m->point[i].in_flight;
+    }
+    if (rc == 0) {
+        qsort(m->point, count, sizeof(*m->point), compare_points);
+        rc = fill(m, where, e);
+    }
+    read_facts(&m->facts, root, where);
     if (rc < 0)
-        free(m);
+        drive_model_free(m);
     else
         *out = m;
     return rc;
@@ -283,12 +280,20 @@ int drive_model_load(struct drive_model **out, const char *path, struct err *e)
 
 void drive_model_free(struct drive_model *m)
 {
+    if (!m)
+        return;
+    free(m->point);
     free(m);
 }
 
 const struct drive_model_facts *drive_model_facts(const struct drive_model *m)
 {
     return &m->facts;
+}
+
+const struct drive_model_point *drive_model_points(const struct drive_model *m)
+{
+    return m->point;
 }
 
 void drive_model_validity(const struct drive_model *m, char *buf, size_t cap)

@@ -14,8 +14,9 @@ struct jsonin_v;
 /*
  * The file is a JSON object:
  *   program      "kvtrace model"
- *   points       [{size_bytes, in_flight, read_share, bytes_per_s}]: one or more. in_flight objects
- *                of size_bytes each moved bytes_per_s in all; read_share of the bytes were read
+ *   points       [{size_bytes, in_flight, read_share, bytes_per_s, p95_us}]: one or more. in_flight
+ *                objects of size_bytes each moved bytes_per_s in all; read_share of the bytes were
+ *                read; the time of an object, which may be missing
  *   target, device, started     texts; valid     true, false, or null (not known)
  *   why_invalid, in_force       [text]
  * Other members are for people. Between points the rate is linear in the logarithm of in_flight,
@@ -40,6 +41,12 @@ struct drive_model_facts {
     unsigned points;
 };
 
+struct drive_model_point {
+    uint64_t size, in_flight, bytes_per_s; /* size: bytes of an object */
+    double read_share;                     /* of the bytes, 0 to 1 */
+    double p95_us;                         /* of the objects' times; NAN: not known */
+};
+
 /* 0, or a negative errno with *e (class ERR_INPUT): the file, the point and what is wrong with it.
  */
 int drive_model_load(struct drive_model **out, const char *path, struct err *e);
@@ -51,6 +58,8 @@ bool drive_model_is(const struct jsonin_v *root);
 void drive_model_free(struct drive_model *m);
 /* Lent by m. */
 const struct drive_model_facts *drive_model_facts(const struct drive_model *m);
+/* As many as the facts say, by share of reads, size and objects in flight. Lent by m. */
+const struct drive_model_point *drive_model_points(const struct drive_model *m);
 /* "good", "unreliable: why" or "unknown", into buf of cap bytes. */
 void drive_model_validity(const struct drive_model *m, char *buf, size_t cap);
 

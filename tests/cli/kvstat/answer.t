@@ -32,6 +32,8 @@ At 38 users     first token p95 1.84 s (limit 2 s); without the drive 5.9 s
 The drive       reads 0.25 GB/s of 6.5, writes 0.09 of 4.9 at this mix and depth
                 8 TB written a day: full after 12 h, then the oldest go
                 a hit comes back in 41 ms (p95 96 ms); computing it takes 310 ms
+Knee            16 reads of 4.00 MiB in flight, 6.4 GB/s at p95 12 ms; this load
+                keeps 2.9
 Tokens from     GPU 34 %, host memory 21 %, drive 28 %, computed 17 %
 What ends it    prefill on the GPU: a faster drive adds at most 6 users
 Confirmed       no: this load never ran on the drive, all is by its model
@@ -49,6 +51,23 @@ sed 's/"by": "calculation"/"by": "measurement"/' gain.json >measured.json
 exits 'a GPU that was measured' 0 "$kvstat" --answer measured.json
 stdout_like 'is said to be' '^llama3.1-8b on one H100 \(measured\), vllm'
 stdout_unlike 'and not asked for' 'prefill-rate'
+
+# The knee is that of the load's mix, and a step of four times as many counts by its doublings: 6.25 % are 3.1 % each.
+sed 's/"read": {"asked_bytes_s": 250000000/"read": {"asked_bytes_s": 25000000/' gain.json >mostly.json
+exits 'a load that writes' 0 "$kvstat" --answer mostly.json
+stdout_like 'has the knee of writes' '^Knee            4 writes of 4\.00 MiB in flight, 4\.5 GB/s at p95 4\.3 ms;'
+sed 's/6800000000/7200000000/' gain.json >steep.json
+exits 'a drive that gives more up to the last step' 0 "$kvstat" --answer steep.json
+stdout_like 'has none' '^Knee            none up to 64 reads of 4\.00 MiB in flight, 7\.2 GB/s at p95$'
+sed '/"in_flight": 2\.9/d; s/, "p95_us": [0-9]*//' gain.json >timeless.json
+exits 'points without times' 0 "$kvstat" --answer timeless.json
+stdout_like 'have the rate alone' '^Knee            16 reads of 4\.00 MiB in flight, 6\.4 GB/s$'
+sed '/"size_bytes"/d; s/"points": \[/"points": []/; /^      \]$/d' gain.json >plain.json
+exits 'a drive that was not measured' 0 "$kvstat" --answer plain.json
+stdout_unlike 'has no knee' '^Knee'
+sed 's/"p95_us": 2900/"p95_us": "long"/' gain.json >bad.json
+exits 'a time that is no number' 2 "$kvstat" --answer bad.json
+stderr_like 'is named' 'bad.json: settings.drive.points\[0\].p95_us is no number'
 
 exits 'users' 0 "$kvstat" --answer gain.json --view users
 narrow users
@@ -131,6 +150,7 @@ exits 'two answers' 0 "$kvstat" --answer gain.json --view compare sata.json
 narrow compare
 is 'the better one first' "$(first)" 'the first is better: /mnt/nvme holds 8 users more (5-12)'
 stdout_like 'in two columns' '^Drive           /mnt/nvme +/mnt/sata$'
+stdout_like 'with the knee of each' '^Knee            16 in flight, 6\.4 GB/s +16 in flight, 6\.4 GB/s$'
 exits 'the other way round' 0 "$kvstat" --answer sata.json --view compare gain.json
 like 'it is the second' "$(first)" '^the second is better: /mnt/nvme holds 8 users more'
 sed 's|/mnt/nvme|/mnt/other|' gain.json >other.json
@@ -276,7 +296,6 @@ ok 'the bar has all tokens' grep -q 'width:34.00%.*width:21.00%.*width:28.00%.*w
 is 'nothing is asked of elsewhere' "$(grep -cE '(src|href)="?(http|/)' page.html)" 0
 if command -v gnuplot >/dev/null; then
     is 'three pictures' "$(grep -c '^<figure><img alt="[A-Z]' page.html)" 3
-    sed '/"size_bytes"/d; s/"points": \[/"points": []/; /^      \]$/d' gain.json >plain.json
     page 'an answer by a model without points' --answer plain.json
     is 'has the one of users' "$(grep -c '^<figure><img alt="Good requests by load"' page.html) $(grep -c '^<figure>' page.html)" '1 1'
 fi

@@ -66,6 +66,13 @@ is 'kvstat says why' "$(json "$TMP/high.json" .why)" null
 is 'a slower GPU fails, too' "$(json "$TMP/high.json" '.holds_while.prefill.low <= 1')" true
 ok 'an answer' answer "$TMP/b.json" -o none --seeds 2 --threads 2 --tier-model 2=lat:0
 is 'a tier without a limit is the ideal one' "$(json "$TMP/b.json" '.users.this | tojson')" "$(json "$TMP/b.json" '.users.ideal | tojson')"
+jq '.points[0].p95_us = 1234.5' "$DATA/drive_model.json" >"$TMP/drive.json"
+ok 'a measured drive' answer "$TMP/m.json" -o none --seeds 1 --threads 2 --tier-model "2=$TMP/drive.json"
+json_like "$TMP/m.json" <<'END'
+has its points | .settings.drive.points | length, ([.[] | select(.size_bytes == 262144 and .read_share == 1 and .in_flight == 4) | .bytes_per_s] | .[0]) | 33 720000000
+and their times | [.settings.drive.points[] | select(.p95_us) | .in_flight, .read_share, .p95_us] | tostring | \[1,1,1234.5\]
+the load keeps objects in flight | .drive.in_flight > 0 | true
+END
 
 # The window has the rows that the answer says, and a replay finds what it reads.
 is 'rows of Tier-2 only' "$("$BIN/kvgen" --input "$TMP/window.csv.zst" --no-notes -o - 2>/dev/null | sed 1d | cut -d , -f 4 | sort -u)" Tier-2

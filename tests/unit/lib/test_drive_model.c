@@ -159,6 +159,8 @@ static void bad_files_are_refused(void **state)
         {FILE_OF(POINT("1", "1", "1", "2e15")), "points[0]: bytes_per_s"},
         {FILE_OF(POINT("1", "1", "1", "5") "," POINT("1", "2", "1", "\"5\"")),
          "points[1]: bytes_per_s"},
+        {FILE_OF(POINT("1", "1", "1", "5, \"p95_us\": -1")), "points[0]: p95_us"},
+        {FILE_OF(POINT("1", "1", "1", "5, \"p95_us\": \"2\"")), "points[0]: p95_us"},
         {FILE_OF(POINT("1", "1", "1", "5") "," POINT("1", "1", "1", "6")), "two points of 1 bytes"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -186,6 +188,23 @@ static void bad_files_are_refused(void **state)
     }
 }
 
+static void points_are_lent_in_their_order(void **state)
+{
+    (void)state;
+    struct drive_model *m =
+        model_of("{\"size_bytes\": 8192, \"in_flight\": 4, \"read_share\": 1, \"bytes_per_s\": 9, "
+                 "\"p95_us\": 2.5},"
+                 "{\"size_bytes\": 8192, \"in_flight\": 1, \"read_share\": 1, \"bytes_per_s\": 5, "
+                 "\"p95_us\": null},"
+                 "{\"size_bytes\": 8192, \"in_flight\": 1, \"read_share\": 0, \"bytes_per_s\": 3}");
+    const struct drive_model_point *p = drive_model_points(m);
+    assert_int_equal(drive_model_facts(m)->points, 3);
+    assert_true(p[0].read_share == 0 && p[0].bytes_per_s == 3 && isnan(p[0].p95_us));
+    assert_true(p[1].in_flight == 1 && p[1].size == 8192 && isnan(p[1].p95_us));
+    assert_true(p[2].in_flight == 4 && p[2].bytes_per_s == 9 && p[2].p95_us == 2.5);
+    drive_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +212,7 @@ int main(void)
         cmocka_unit_test(rate_follows_the_formula),
         cmocka_unit_test(facts_of_the_measurement),
         cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(points_are_lent_in_their_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
