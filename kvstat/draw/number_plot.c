@@ -248,60 +248,163 @@ static bool write_rounds(FILE *out, const void *what, const struct gnuplot_paper
 
 static const struct line in_flight = {"In_Flight", "", "", 1};
 
-/* The interval of the throughput, between its columns of low and high. */
-static void put_interval(FILE *out, const struct number_table *t)
+/* A line and its columns NAME_Low and NAME_High, between which the same measurement comes again. */
+struct ladder_line {
+    struct line line;
+    const char *low, *high, *colour;
+};
+
+static const struct ladder_line ladder_rate = {
+    {"Bytes_Per_s", "throughput", "linespoints pt 7 ps 0.6 lw 2 lc '#0072b2'", 1e-9},
+    "Bytes_Per_s_Low",
+    "Bytes_Per_s_High",
+    "#cfe3f1"};
+static const struct ladder_line ladder_times[] = {
+    {{"P50_us", "p50", "linespoints pt 7 ps 0.6 lw 2 lc '#e69f00'", 1e-3},
+     "P50_us_Low",
+     "P50_us_High",
+     "#fae7c2"},
+    {{"P95_us", "p95", "linespoints pt 7 ps 0.6 lw 2 lc '#cc79a7'", 1e-3},
+     "P95_us_Low",
+     "P95_us_High",
+     "#f2dcea"},
+    {{"P99_us", "p99", "linespoints pt 7 ps 0.6 lw 2 lc '#7a3e5f'", 1e-3},
+     "P99_us_Low",
+     "P99_us_High",
+     "#dccfd7"}};
+enum {
+    LADDER_TIMES = sizeof(ladder_times) / sizeof(ladder_times[0])
+};
+
+static bool has_interval(const struct number_table *t, const struct ladder_line *l)
+{
+    return has_values(t, l->low) && has_values(t, l->high);
+}
+
+/* A low of 0 has no place on a logarithmic axis: it is drawn at a tenth of the mean. */
+static void put_interval(FILE *out, const struct number_table *t, const struct ladder_line *l)
 {
     for (size_t row = 0; row < number_table_rows(t); row++) {
-        double low = number_table_at(t, row, "Bytes_Per_s_Low") / 1e9;
-        double high = number_table_at(t, row, "Bytes_Per_s_High") / 1e9;
+        double at = number_table_at(t, row, in_flight.column);
+        double low = number_table_at(t, row, l->low) * l->line.scale;
+        double high = number_table_at(t, row, l->high) * l->line.scale;
         if (!isnan(low) && !isnan(high))
-            fprintf(out, "%.9g %.9g %.9g\n", number_table_at(t, row, in_flight.column), low, high);
+            fprintf(out, "%.9g %.9g %.9g\n", at, low > 0 ? low : value_of(t, row, &l->line) / 10,
+                    high);
     }
     fprintf(out, "e\n");
 }
 
-static bool write_ladder(FILE *out, const void *what, const struct gnuplot_paper *paper)
+/* Below each step what the device got: requests in flight, their size, and how they lie. */
+static void put_steps(FILE *out, const struct number_table *t)
 {
-    static const struct line rate = {"Bytes_Per_s", "throughput",
-                                     "linespoints pt 7 ps 0.6 lw 2 lc '#0072b2'", 1e-9};
-    static const struct line latency[] = {
-        {"P50_us", "p50", "linespoints pt 7 ps 0.6 lw 2 lc '#e69f00'", 1e-3},
-        {"P95_us", "p95", "linespoints pt 7 ps 0.6 lw 2 lc '#cc79a7'", 1e-3},
-        {"P99_us", "p99", "linespoints pt 7 ps 0.6 lw 2 lc '#7a3e5f'", 1e-3}};
-    const size_t all = sizeof(latency) / sizeof(latency[0]);
-    const struct number_table *t = what;
-    size_t n = number_table_rows(t), knee = 0;
-    char title[1][GNUPLOT_TITLE], at[64] = "no knee";
-    if (!has_values(t, rate.column) || !has_values(t, latency[0].column))
-        return false;
-    bool interval = has_values(t, "Bytes_Per_s_Low") && has_values(t, "Bytes_Per_s_High");
-    while (knee < n && number_table_at(t, knee, "Knee") != 1)
-        knee++;
-    if (knee < n)
-        snprintf(at, sizeof(at), "knee at %.0f", number_table_at(t, knee, in_flight.column));
-    snprintf(title[0], sizeof(title[0]), "%.90s: %zu steps of objects in flight, %s",
-             gnuplot_name(number_table_file(t)), n, at);
-    gnuplot_begin(out, paper);
-    gnuplot_layout(out, 2, 1, title, 1);
-    fprintf(out, "set lmargin 11\nset logscale x 2\nset xlabel 'objects in flight'\n"
-                 "set ylabel 'throughput [GB/s]'\nset yrange [0:*]\nplot");
+    char cell[CELL];
+    fprintf(out, "set bmargin 7\nset xlabel offset 0,-2.5\nset xtics (");
+    for (size_t row = 0; row < number_table_rows(t); row++) {
+        double at = number_table_at(t, row, in_flight.column);
+        double depth = number_table_at(t, row, "Device_Depth");
+        double bytes = number_table_at(t, row, "IO_Bytes");
+        double alignment = number_table_at(t, row, "Alignment_Bytes");
+        fprintf(out, "%s\"%.0f", row ? ", " : "", at);
+        if (!isnan(depth))
+            fprintf(out, "\\ndepth %s", cell_number(cell, depth));
+        if (!isnan(bytes))
+            fprintf(out, "\\n%s I/O", cell_size(cell, bytes));
+        if (alignment > 1)
+            fprintf(out, "\\n%s aligned", cell_size(cell, alignment));
+        else if (!isnan(alignment))
+            fprintf(out, "\\nnot aligned");
+        fprintf(out, "\" %.9g", at);
+    }
+    fprintf(out, ") font 'Sans,9'\n");
+}
+
+/* The steps that may be the knee. Returns how many; *first, *last: their rows. */
+static size_t find_steps(const struct number_table *t, size_t *first, size_t *last)
+{
+    size_t n = 0;
+    for (size_t row = 0; row < number_table_rows(t); row++)
+        if (number_table_at(t, row, "Knee") == 1) {
+            if (n == 0)
+                *first = row;
+            *last = row;
+            n++;
+        }
+    return n;
+}
+
+static void put_rate_panel(FILE *out, const struct number_table *t, bool knee)
+{
+    bool interval = has_interval(t, &ladder_rate);
+    put_steps(out, t);
+    fprintf(out, "set ylabel 'throughput [GB/s]'\nset yrange [0:*]\nplot");
     if (interval)
-        fprintf(out, " '-' with filledcurves lc '#cfe3f1' title '95 %% interval',");
-    fprintf(out, " '-' with %s title '%s'", rate.style, rate.title);
-    if (knee < n)
+        fprintf(out, " '-' with filledcurves lc '%s' title '95 %% again',", ladder_rate.colour);
+    fprintf(out, " '-' with %s title '%s'", ladder_rate.line.style, ladder_rate.line.title);
+    if (knee)
         fprintf(out, ", '-' with points pt 6 ps 1.6 lw 2 lc '#d55e00' title 'knee'");
     fputc('\n', out);
     if (interval)
-        put_interval(out, t);
-    put_points(out, t, &in_flight, &rate);
-    if (knee < n)
-        fprintf(out, "%.9g %.9g\ne\n", value_of(t, knee, &in_flight), value_of(t, knee, &rate));
-    fprintf(out, "set ylabel 'latency [ms]'\nset logscale y\nset yrange [*:*]\nplot");
-    for (size_t i = 0; i < all; i++)
-        fprintf(out, "%s '-' with %s title '%s'", i ? "," : "", latency[i].style, latency[i].title);
+        put_interval(out, t, &ladder_rate);
+    put_points(out, t, &in_flight, &ladder_rate.line);
+    if (!knee)
+        return;
+    for (size_t row = 0; row < number_table_rows(t); row++)
+        if (number_table_at(t, row, "Knee") == 1)
+            fprintf(out, "%.9g %.9g\n", value_of(t, row, &in_flight),
+                    value_of(t, row, &ladder_rate.line));
+    fprintf(out, "e\n");
+}
+
+static void put_times_panel(FILE *out, const struct number_table *t)
+{
+    const char *separator = "plot";
+    fprintf(out,
+            "set bmargin -1\nset xlabel 'objects in flight' offset 0,0\nset xtics autofreq font "
+            "''\nset ylabel 'latency [ms]'\nset logscale y\nset yrange [*:*]\n");
+    for (size_t i = LADDER_TIMES; i-- > 0;)
+        if (has_interval(t, &ladder_times[i])) {
+            fprintf(out, "%s '-' with filledcurves fs transparent solid 0.7 lc '%s' notitle",
+                    separator, ladder_times[i].colour);
+            separator = ",";
+        }
+    for (size_t i = 0; i < LADDER_TIMES; i++) {
+        fprintf(out, "%s '-' with %s title '%s'", separator, ladder_times[i].line.style,
+                ladder_times[i].line.title);
+        separator = ",";
+    }
     fputc('\n', out);
-    for (size_t i = 0; i < all; i++)
-        put_points(out, t, &in_flight, &latency[i]);
+    for (size_t i = LADDER_TIMES; i-- > 0;)
+        if (has_interval(t, &ladder_times[i]))
+            put_interval(out, t, &ladder_times[i]);
+    for (size_t i = 0; i < LADDER_TIMES; i++)
+        put_points(out, t, &in_flight, &ladder_times[i].line);
+}
+
+static bool write_ladder(FILE *out, const void *what, const struct gnuplot_paper *paper)
+{
+    const struct number_table *t = what;
+    size_t first = 0, last = 0, knees = find_steps(t, &first, &last);
+    char title[1][GNUPLOT_TITLE], at[64] = "no knee found";
+    if (!has_values(t, ladder_rate.line.column) || !has_values(t, ladder_times[0].line.column))
+        return false;
+    if (knees == 1)
+        snprintf(at, sizeof(at), "knee at %.0f", value_of(t, first, &in_flight));
+    else if (knees > 1)
+        snprintf(at, sizeof(at), "knee between %.0f and %.0f", value_of(t, first, &in_flight),
+                 value_of(t, last, &in_flight));
+    snprintf(title[0], sizeof(title[0]), "%.90s: %zu steps of objects in flight, %s",
+             gnuplot_name(number_table_file(t)), number_table_rows(t), at);
+    gnuplot_begin(out, paper);
+    gnuplot_layout(out, 2, 1, title, 1);
+    fprintf(out,
+            "set lmargin 11\nset rmargin 3\nset logscale x 2\nset xrange [%.9g:%.9g]\nset xlabel "
+            "'objects in flight; "
+            "at the device: depth, size and alignment of requests'\n",
+            value_of(t, 0, &in_flight) / 1.3,
+            value_of(t, number_table_rows(t) - 1, &in_flight) * 1.3);
+    put_rate_panel(out, t, knees > 0);
+    put_times_panel(out, t);
     fprintf(out, "unset multiplot\n");
     return true;
 }
