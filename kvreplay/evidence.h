@@ -56,6 +56,8 @@ struct evidence {
     double speed;       /* by which those were divided; 0: not told */
     bool by_keys;       /* requests were spread over the parts of the run */
     bool interrupted;   /* the run ended before the trace and before --duration */
+    bool bounded;       /* Tier-2 is a path, which may get full */
+    bool cleans;        /* ... and then objects are removed (--on-full evict) */
     bool lagged;        /* a row was later than lag_limit_ns */
     int64_t lag_limit_ns;
     int64_t elapsed_ns, warmup_ns;   /* from the start of the clock */

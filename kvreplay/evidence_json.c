@@ -107,6 +107,19 @@ static void put_target(struct facts *f, const struct evidence *ev)
     facts_put_text(f, FACT_PAGE_CACHE, t && t->keeps_cache ? "included" : NULL);
 }
 
+/* What became of writes that found no room on the target. */
+static void put_full(struct facts *f, const struct evidence *ev)
+{
+    const struct counts *n = ev->counts;
+
+    facts_put_text(f, FACT_ON_FULL, !ev->bounded ? NULL : ev->cleans ? "evict" : "fail");
+    facts_put_count(f, FACT_FULL_WRITES, ev->bounded, n->full_writes);
+    facts_put_count(f, FACT_CLEANINGS, ev->cleans, n->cleanings);
+    facts_put_count(f, FACT_REMOVED_OBJECTS, ev->cleans, n->removed_objects);
+    facts_put_count(f, FACT_REMOVED_BYTES, ev->cleans, n->removed_bytes);
+    facts_put_count(f, FACT_REMOVED_MISSES, ev->cleans, n->removed_misses);
+}
+
 /* Gaps of the scheduler stand apart: they lengthen neither service nor device times. */
 static void json_gaps(struct jsonout *j, const char *key, const struct evidence *ev, bool scheduler)
 {
@@ -138,6 +151,7 @@ void evidence_json(struct jsonout *j, const struct evidence *ev)
     put_network(&f, &ev->network);
     put_target(&f, ev);
     put_both(&f, ev);
+    put_full(&f, ev);
     if (ev->overloaded) {
         facts_put_number(&f, FACT_OFFERED_PER_S, ev->offered_per_s);
         facts_put_number(&f, FACT_ACHIEVED_PER_S, ev->achieved_per_s);

@@ -181,6 +181,15 @@ static const struct opt table[] = {
      .marks = NOT_NULL | PATH_ONLY,
      .help = "Percentage of the target's file system that stays free. auto: the smaller of 5 "
              "% of it and half of what is free."},
+    {.name = "on-full",
+     .type = OPT_ENUM,
+     .offset = AT(on_full),
+     .choices = "fail|evict",
+     .def = "fail",
+     .marks = NOT_NULL | PATH_ONLY,
+     .help = "What happens when --storage-capacity or the target is used up. fail: a write fails; "
+             "evict: a cleaner removes the objects that were read longest ago, down to 90 %, and "
+             "the write goes on. A read of what was removed is a miss."},
     {.type = OPT_HEADING, .help = "Load"},
     {.name = "timing",
      .type = OPT_ENUM,
@@ -764,6 +773,9 @@ static int check_shared(struct options *o, struct err *e)
 {
     int rc = 0;
 
+    if (o->on_full == OPTIONS_FULL_EVICT)
+        return err_set(e, -EINVAL, ERR_INPUT, "--on-full evict",
+                       "does not apply with --shared-target: no rank knows what the others read");
     if (o->layout == STORAGE_LAYOUT_SLAB)
         return err_set(e, -EINVAL, ERR_INPUT, "--layout slab",
                        "does not apply with --shared-target: ranks cannot share a slab");

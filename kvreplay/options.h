@@ -37,6 +37,12 @@ enum options_admit {
     ADMIT_FIFO
 };
 
+/* --on-full, in the order of its choices. */
+enum options_on_full {
+    OPTIONS_FULL_FAIL,
+    OPTIONS_FULL_EVICT
+};
+
 /* --priority, in the order of its choices. */
 enum options_priority {
     PRIORITY_NONE,
@@ -79,6 +85,7 @@ struct options {
     enum options_only_tier only_tier;
     enum tiers_overflow overflow;
     enum ledger_on_error on_error;
+    enum options_on_full on_full;
     enum io_engine ioengine;
     enum tier_verify verify;
     uint64_t data_seed; /* 0: a random one, which the run sets */

@@ -66,6 +66,37 @@ static void populate_take_room(struct populate *p, const struct object *want)
     room_hold(&p->tiers->room[want->tier], want->tier, want->key, want->size);
 }
 
+/* Its target is full, as it may be where a cleaner makes room (the room is open): the object is as
+ * one that was removed before the run. */
+static int populate_leave(struct populate *p, const struct object *want)
+{
+    struct object *o = objects_get(p->objects, want->key, want->tier);
+    const struct room *room = &p->tiers->room[want->tier];
+    const uint8_t at = room_target_of(room, want->tier, want->key);
+
+    if (!o)
+        return -ENOMEM;
+    o->planned = o->removed = 1;
+    o->planned_size = want->size;
+    p->left_bytes[at == TIER_NO_DOOR ? 0 : at] += room_bytes(room, want->size);
+    p->done.left_objects++;
+    p->done.left_bytes += want->size;
+    return 0;
+}
+
+/* Is there room for the object, which has taken its own already? */
+static bool populate_fits(const struct populate *p, const struct object *want)
+{
+    const struct room *room = &p->tiers->room[want->tier];
+    const uint8_t at = room_target_of(room, want->tier, want->key);
+
+    if (!room->open)
+        return true;
+    if (at == TIER_NO_DOOR)
+        return room->reserved - p->left_bytes[0] <= room->capacity;
+    return room->target[at].reserved - p->left_bytes[at] <= room->target[at].capacity;
+}
+
 /* Errors of the store, and not of an object: each of the next ones would wait for it again. */
 static bool store_is_gone(int rc)
 {
@@ -132,14 +163,19 @@ static void writes_done(struct populate *p, struct writes *w, struct tier_op *op
     const struct object *want = op->owner;
     int rc = op->status;
 
-    if (rc == 0)
+    bool full = (rc == -ENOSPC || rc == -EDQUOT) && p->tiers->room[want->tier].open;
+    bool written = rc == 0;
+
+    if (written)
         rc = populate_put(p, want, op);
+    else if (full)
+        rc = populate_leave(p, want);
     if (rc < 0 && w->failed == 0) {
         w->failed = rc;
         w->full = tiers_target(p->tiers, op->door);
     }
-    p->done.objects += rc == 0;
-    p->done.bytes += rc == 0 ? want->size : 0;
+    p->done.objects += written && rc == 0;
+    p->done.bytes += written && rc == 0 ? want->size : 0;
     op->next = w->spare;
     w->spare = op;
     w->in_flight--;
@@ -224,7 +260,10 @@ int populate_write(struct populate *p, struct err *e)
         if (!want->initial || objects_find(p->objects, want->key, want->tier))
             continue;
         populate_take_room(p, want);
-        if (!w.failed && !stop_signal())
+        bool fits = populate_fits(p, want);
+        if (!fits && populate_leave(p, want) < 0)
+            w.failed = -ENOMEM;
+        if (fits && !w.failed && !stop_signal())
             writes_start(p, &w, want);
     }
     while (w.in_flight > 0 && !stop_abandons())

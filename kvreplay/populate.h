@@ -12,6 +12,7 @@
 
 struct populated {
     uint64_t objects, bytes;                 /* written */
+    uint64_t left_objects, left_bytes;       /* not written: the target was full, and is cleaned */
     uint64_t adopted_objects, adopted_bytes; /* found */
     uint64_t torn_objects;                   /* found and not whole, after a run that was killed */
     /* By the list of what is kept. Reads of the first two fail. */
@@ -30,6 +31,7 @@ struct populate {
     unsigned inflight;   /* writes at a time */
     uint64_t generation; /* of the next object that is written */
     struct populated done;
+    uint64_t left_bytes[SPREAD_MAX]; /* by target, of objects that were not written */
     bool stuck; /* a second signal came, and writes are still in flight: the tiers must stay */
 };
 

@@ -322,6 +322,8 @@ static int replay_open(struct replay *r, struct err *e)
         progress_open(stderr, options_program(), (enum progress_mode)o->progress, UNITS_NS_PER_S);
     if (!r->bell || !r->objects || !r->progress || counts_init(&r->counts) < 0)
         return err_nomem(e, "replay");
+    if (o->on_full == OPTIONS_FULL_EVICT)
+        objects_keep_links(r->objects);
     r->progress_line.progress = r->progress;
     r->select = (struct selection){
         .limit = o->limit,
@@ -486,6 +488,7 @@ static void replay_set_tiers(struct replay *r)
                             .sim_gpu_bytes_per_s = o->gpu_bandwidth,
                             .sim_gpu_latency_ns = o->gpu_latency_ns,
                             .inflight = o->inflight,
+                            .evicts = o->on_full == OPTIONS_FULL_EVICT,
                             .any_order = o->timing == SCHED_SERVED,
                             .chunk_bytes = o->chunk_bytes,
                             .targets = r->targets,
@@ -500,6 +503,7 @@ static void replay_set_tiers(struct replay *r)
                                         .buffered = o->buffered,
                                         .files_only = like,
                                         .bytes = (uint64_t)(o->storage_gb * (double)UNITS_GIB),
+                                        .evicts = o->on_full == OPTIONS_FULL_EVICT,
                                         .reserve = o->reserve_share,
                                         .inflight = o->inflight},
                             .like = like ? uri : NULL,
@@ -729,6 +733,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .duration_ns = o->duration_ns,
                             .warmup_ns = o->warmup_ns,
                             .spin_ns = o->spin_ns,
+                            .evict = r->tiers.room[TRACE_STORAGE].open,
                             .lookups = r->tiers.info[TRACE_STORAGE].looks_up,
                             .engine_threads = tiers_threads(&r->tiers),
                             .first_generation = r->populate.generation,
@@ -1017,6 +1022,8 @@ static void replay_set_evidence(struct replay *r)
     ev->speed = r->o->speed;
     ev->by_keys = r->o->split == SPLIT_KEYS;
     ev->interrupted = end != SCHED_DONE && end != SCHED_DURATION;
+    ev->bounded = r->tiers.storages > 0;
+    ev->cleans = ev->bounded && r->o->on_full == OPTIONS_FULL_EVICT;
     ev->lagged = r->ledger.lagged;
     ev->lag_limit_ns = r->o->lag_limit_ns;
     ev->elapsed_ns = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;

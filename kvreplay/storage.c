@@ -237,6 +237,8 @@ static int slab_room(const struct storage *s, struct room *room, const struct st
 {
     uint64_t objects = 0;
 
+    if (s->o.evicts) /* what will be there at once is not known */
+        need = NULL;
     if (need) {
         if (need->peak > space || need->peak_objects * DATA_BLOCK > space - need->peak) {
             uint64_t least = layout_slab_bytes(need->peak, need->peak_objects);

@@ -58,6 +58,7 @@ struct storage_opts {
     bool buffered;           /* no O_DIRECT */
     bool files_only;         /* objects are files in a directory, as an engine lays them out */
     uint64_t bytes;          /* capacity asked for; 0: not asked */
+    bool evicts;             /* a trace may need more than that: a cleaner makes room */
     struct target_part part; /* of the store's objects */
     double reserve;          /* share of the file system that stays free, or TARGET_RESERVE_AUTO */
     uint64_t inflight;       /* objects */

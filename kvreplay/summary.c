@@ -179,6 +179,8 @@ static void json_rows(struct jsonout *j, const struct summary *s)
     jsonout_object(j, "populated");
     jsonout_u64(j, "objects", s->populated.objects);
     jsonout_u64(j, "bytes", s->populated.bytes);
+    jsonout_u64(j, "left_objects", s->populated.left_objects);
+    jsonout_u64(j, "left_bytes", s->populated.left_bytes);
     jsonout_u64(j, "adopted_objects", s->populated.adopted_objects);
     jsonout_u64(j, "adopted_bytes", s->populated.adopted_bytes);
     jsonout_u64(j, "torn_objects", s->populated.torn_objects);
@@ -516,6 +518,32 @@ static const char *kinds_of(char buf[64], const struct counts_differing *d)
     return buf;
 }
 
+/* What was removed to make room on the target; "": it was never full. */
+static void line_full(char buf[256], const struct evidence *ev)
+{
+    const struct counts *n = ev->counts;
+    char bytes[32], objects[32], misses[32];
+
+    buf[0] = '\0';
+    if (!ev->cleans || n->full_writes == 0)
+        return;
+    snprintf(buf, 256, "storage was full: %s object%s (%s) removed, which %s read%s missed",
+             units_format_count(objects, sizeof(objects), n->removed_objects),
+             units_plural(n->removed_objects),
+             units_format_size(bytes, sizeof(bytes), n->removed_bytes),
+             units_format_count(misses, sizeof(misses), n->removed_misses),
+             units_plural(n->removed_misses));
+}
+
+static void text_full(FILE *out, const struct evidence *ev)
+{
+    char line[256];
+
+    line_full(line, ev);
+    if (line[0])
+        fprintf(out, "%s\n", line);
+}
+
 static void text_rows(FILE *out, const struct summary *s)
 {
     const struct evidence *ev = s->evidence;
@@ -565,6 +593,11 @@ static void text_rows(FILE *out, const struct summary *s)
         fprintf(out, "created during the run: %llu object%s, %s (the trace came from a pipe)\n",
                 (unsigned long long)n->created_objects, units_plural(n->created_objects),
                 units_format_bytes(bytes, sizeof(bytes), (double)n->created_bytes));
+    if (p->left_objects)
+        fprintf(out, "not populated: %llu object%s, %s, for which the target has no room\n",
+                (unsigned long long)p->left_objects, units_plural(p->left_objects),
+                units_format_bytes(bytes, sizeof(bytes), (double)p->left_bytes));
+    text_full(out, ev);
     if (n->unverified_reads)
         fprintf(out, "reads not verified: %llu\n", (unsigned long long)n->unverified_reads);
 }
@@ -1153,6 +1186,11 @@ void summary_text(const struct summary *s, FILE *out)
     }
     if (s->workers) {
         line_requests(line, s);
+        put_wrapped(out, line, "", 1);
+        lines--;
+    }
+    line_full(line, s->evidence);
+    if (line[0] && lines > 1) {
         put_wrapped(out, line, "", 1);
         lines--;
     }

@@ -368,11 +368,12 @@ static int size_one(struct tiers *t, unsigned i, uint64_t known, struct err *e)
     t->room[i] = (struct room){.capacity = asked     ? asked
                                            : trusted ? trusted
                                                      : TIERS_NO_LIMIT,
-                               .max_objects = TIERS_NO_LIMIT};
+                               .max_objects = TIERS_NO_LIMIT,
+                               .open = i == TRACE_STORAGE && t->o.evicts};
     t->exact[i] = asked > 0;
     t->wrap[i] =
         t->o.overflow == TIERS_OVERFLOW_WRAP && kind != TIERS_STORAGE && kind != TIERS_REMOTE;
-    if (asked && peak > asked && !t->wrap[i])
+    if (asked && peak > asked && !t->wrap[i] && !t->room[i].open)
         return too_small(e, i, peak, asked, "the tier as asked for");
     if (memory && !asked) {
         int rc = size_memory(t, i, known, e);
@@ -459,6 +460,10 @@ static int files_room(struct tiers *t, unsigned target, struct err *e)
         sharers++;
     }
     bytes += kept;
+    if (room->open) { /* it is shared evenly, whatever the traces need */
+        room->capacity = room->capacity < bytes / sharers ? room->capacity : bytes / sharers;
+        return 0;
+    }
     if (all > bytes)
         return too_small(e, TRACE_STORAGE, all, bytes, s->o.path);
     if (others.bytes > bytes - all) {
@@ -494,7 +499,7 @@ int tiers_storage_room(struct tiers *t, struct err *e)
         } else if ((rc = files_room(t, i, e)) < 0) {
             return rc;
         }
-        if (need > room->capacity)
+        if (need > room->capacity && !room->open)
             return too_small(e, TRACE_STORAGE, need, room->capacity,
                              t->storages > 1 ? t->storage[i].o.path
                                              : "with what was kept beside it the tier");
@@ -617,7 +622,7 @@ static int open_engine(struct tiers *t, unsigned i, struct tier **tier, struct b
     bool known = need_of(t, i, &need);
     if (so.bytes && t->storages > 1) {
         so.bytes = (uint64_t)(share_of(t, i) * (double)so.bytes);
-        so.bytes = known && so.bytes < need.peak ? need.peak : so.bytes;
+        so.bytes = known && so.bytes < need.peak && !o->evicts ? need.peak : so.bytes;
     }
     int rc = storage_open(under, &so, known ? &need : NULL, room_of(t, i), e);
     if (rc < 0)

@@ -34,6 +34,7 @@ struct tiers_opts {
     uint64_t sim_gpu_bytes_per_s; /* of a GPU that is simulated */
     int64_t sim_gpu_latency_ns;
     uint64_t inflight; /* objects */
+    bool evicts;       /* Tier-2 may need more room than there is: a cleaner makes it */
     bool any_order;    /* requests run in another order than the trace's (--timing served) */
     uint64_t chunk_bytes;
     struct storage_opts storage;           /* of each target; path and part are tiers.c's */

@@ -419,6 +419,9 @@ void counts_add(struct counts *s, const struct row *r)
     s->rows++;
     s->ok += ok;
     s->absent += t->status == TRACE_ABSENT;
+    s->removed_misses += read && row_was_removed(r);
+    s->full_writes +=
+        t->tier == TRACE_STORAGE && !r->found_full && (t->status == ENOSPC || t->status == EDQUOT);
     add_differing(&s->differing, t->status);
     if (has_tier)
         add_differing(&s->differing_of[t->tier], t->status);

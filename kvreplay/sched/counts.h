@@ -108,6 +108,9 @@ struct counts {
     /* with those of the head and of created objects */
     uint64_t read_bytes[TRACE_TIERS], write_bytes[TRACE_TIERS];
     uint64_t created_objects, created_bytes; /* written during the run because a read needed them */
+    /* Tier-2: writes that found no room (each once); with --on-full evict (cleaner.c) what was
+     * removed for them, and reads of what was removed */
+    uint64_t full_writes, cleanings, removed_objects, removed_bytes, removed_misses;
     uint64_t unverified_reads;
     uint64_t reads_before_write; /* reads that started too early: must be 0 */
     uint64_t admitted_beyond;    /* requests let in without a free worker */

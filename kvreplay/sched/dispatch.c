@@ -87,6 +87,7 @@ static bool prepare_write(struct row *r, struct tier_op *op)
         }
         r->t.status = TRACE_OK;
         o->live = 1;
+        o->removed = 0;
         o->size = 0;
         return false;
     }
@@ -143,7 +144,7 @@ bool dispatch_prepare(struct row *r, enum tier_verify verify, struct tier_op *op
     }
     if (r->stage == ROW_CREATE || r->t.op == TRACE_WRITE)
         return prepare_write(r, op);
-    if (!o->live) { /* an earlier operation on it failed */
+    if (!o->live) { /* an earlier operation on it failed, or a cleaner removed it */
         r->t.status = TRACE_ABSENT;
         return false;
     }
@@ -168,6 +169,8 @@ static bool complete_write(struct object *o, const struct tier_op *op)
     o->size = op->verb == TIER_WRITE ? op->size & OBJECT_SIZE_MAX : 0;
     o->generation = op->id.generation;
     o->stale = 0;
+    if (o->live)
+        o->removed = 0;
     return op->status != 0;
 }
 
@@ -312,6 +315,16 @@ struct row *dispatch_in_flight(const struct dispatch *d, size_t *pos)
             return r;
     }
     return NULL;
+}
+
+bool dispatch_works_on(const struct dispatch *d, const struct object *object)
+{
+    const struct row *r;
+
+    for (size_t pos = 0; (r = dispatch_in_flight(d, &pos));)
+        if (r->effect.object == object)
+            return true;
+    return false;
 }
 
 size_t dispatch_busy(const struct dispatch *d)

@@ -50,6 +50,8 @@ bool dispatch_writes(const struct row *r);
  * said when it was sent. Returns a held row that may write now, with its Eligible set; NULL: none
  * waits. */
 struct row *dispatch_leave(struct dispatch *d, struct tier_op *op, bool wrote);
+/* Is an operation of a row of that object in flight? Looks at all slots. */
+bool dispatch_works_on(const struct dispatch *d, const struct object *object);
 /* Operations in flight. */
 /* Goes through the rows whose operations are in flight: *pos from 0 on; NULL: no more. */
 struct row *dispatch_in_flight(const struct dispatch *d, size_t *pos);

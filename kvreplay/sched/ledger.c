@@ -219,6 +219,12 @@ void ledger_moved(struct ledger *l, const struct row *r, const struct tier_op *o
         op->verb == TIER_READ && !(l->verifies && l->verifies[r->t.tier]);
 }
 
+void ledger_cleans(const struct ledger *l)
+{
+    ledger_say(l, "Tier-2 is full: objects that were read longest ago are removed until 90 %% is "
+                  "used (--on-full evict)");
+}
+
 void ledger_stopping(const struct ledger *l, size_t in_flight)
 {
     if (in_flight == 0)
@@ -233,6 +239,8 @@ int ledger_abandoned(struct ledger *l, struct row *r, int64_t now_ns, struct err
     bool misses = r->stage == ROW_LOOKUP && r->t.op == TRACE_MISS;
 
     if (r->stage == ROW_CREATE || (r->stage == ROW_LOOKUP && !misses)) /* it has not started */
+        return 0;
+    if (r->of_cleaner)
         return 0;
     if (r->stage == ROW_MAIN || misses) { /* else it has ended, and what it left is being removed */
         r->t.status = ECANCELED;
@@ -252,7 +260,8 @@ int ledger_finished(struct ledger *l, const struct row *r, enum ledger_verdict *
     counts_add(l->counts, r);
     int rc = results_put(l->results, r, e);
     *verdict = LEDGER_GO_ON;
-    if (r->t.status == TRACE_OK || (absent && l->on_absent != LEDGER_ABSENT_FAIL))
+    if (r->t.status == TRACE_OK || row_was_removed(r) ||
+        (absent && l->on_absent != LEDGER_ABSENT_FAIL))
         return rc;
     *verdict = ends ? LEDGER_END : LEDGER_GO_ON;
     if (absent)

@@ -75,6 +75,8 @@ void ledger_moved(struct ledger *l, const struct row *r, const struct tier_op *o
 /* All result columns of r are set. Negative errno with *e, as results_put. */
 int ledger_finished(struct ledger *l, const struct row *r, enum ledger_verdict *verdict,
                     struct err *e);
+/* The store was found full for the first time, and a cleaner makes room. */
+void ledger_cleans(const struct ledger *l);
 /* A signal came with so many operations in flight: says what happens now. */
 void ledger_stopping(const struct ledger *l, size_t in_flight);
 /* r's operation is left in flight: it is counted and written with Status ECANCELED. Negative errno

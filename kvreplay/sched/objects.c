@@ -19,7 +19,8 @@ enum {
 _Static_assert(sizeof(struct object) == 48, "48 bytes and at most 10.7 of index stay under 64");
 
 struct objects {
-    struct object **chunk;
+    char **chunk;
+    size_t entry_bytes;
     size_t chunks, chunk_slots;
     uint32_t used;  /* entries taken from the chunks so far */
     uint32_t spare; /* first free entry, number + 1; 0: none. The next one is in its generation */
@@ -36,7 +37,8 @@ struct hash128 object_name(struct hash128 key, unsigned tier)
 
 static struct object *objects_entry(const struct objects *o, uint32_t number)
 {
-    return &o->chunk[number / OBJECTS_CHUNK][number % OBJECTS_CHUNK];
+    return (struct object *)(o->chunk[number / OBJECTS_CHUNK] +
+                             number % OBJECTS_CHUNK * o->entry_bytes);
 }
 
 static size_t objects_home(const struct objects *o, struct hash128 key, unsigned tier)
@@ -49,6 +51,7 @@ struct objects *objects_create(void)
     struct objects *o = calloc(1, sizeof(*o));
     if (!o)
         return NULL;
+    o->entry_bytes = sizeof(struct object);
     o->index_size = OBJECTS_INDEX_MIN;
     o->index = calloc(o->index_size, sizeof(*o->index));
     if (!o->index) {
@@ -67,6 +70,12 @@ void objects_free(struct objects *o)
     free(o->chunk);
     free(o->index);
     free(o);
+}
+
+void objects_keep_links(struct objects *o)
+{
+    assert(o->used == 0);
+    o->entry_bytes = sizeof(struct object) + sizeof(struct object_links);
 }
 
 /* The cell of the copy in the index, or the empty cell where it would go. */
@@ -118,11 +127,11 @@ static uint32_t objects_take(struct objects *o)
         return UINT32_MAX;
     if (o->used < o->chunks * OBJECTS_CHUNK)
         return o->used++;
-    struct object **chunk = memory_grow(o->chunk, &o->chunk_slots, o->chunks, sizeof(*chunk), 64);
+    char **chunk = memory_grow(o->chunk, &o->chunk_slots, o->chunks, sizeof(*chunk), 64);
     if (!chunk)
         return UINT32_MAX;
     o->chunk = chunk;
-    o->chunk[o->chunks] = malloc(OBJECTS_CHUNK * sizeof(*o->chunk[0]));
+    o->chunk[o->chunks] = malloc(OBJECTS_CHUNK * o->entry_bytes);
     if (!o->chunk[o->chunks])
         return UINT32_MAX;
     o->chunks++;
@@ -188,6 +197,11 @@ void objects_release(struct objects *o, struct object *object)
     objects_settle(o, object);
 }
 
+struct object_links *objects_links(struct object *object)
+{
+    return (struct object_links *)(object + 1);
+}
+
 void objects_prefetch_cell(const struct objects *o, struct hash128 key, unsigned tier)
 {
     __builtin_prefetch(&o->index[objects_home(o, key, tier)]);
@@ -217,6 +231,6 @@ struct object *objects_next(const struct objects *o, size_t *pos)
 
 size_t objects_bytes(const struct objects *o)
 {
-    return o->chunks * OBJECTS_CHUNK * sizeof(**o->chunk) + o->chunk_slots * sizeof(*o->chunk) +
+    return o->chunks * OBJECTS_CHUNK * o->entry_bytes + o->chunk_slots * sizeof(*o->chunk) +
            o->index_size * sizeof(*o->index);
 }

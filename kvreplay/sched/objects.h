@@ -1,5 +1,5 @@
 /* The table of copies, each named by (tier, hash of the key): what is stored now, and what will be
- * stored when every admitted row is done. At most 64 bytes a copy. One thread. */
+ * stored when every admitted row is done. At most 64 bytes a copy, 80 with links. One thread. */
 #ifndef KVREPLAY_SCHED_OBJECTS_H
 #define KVREPLAY_SCHED_OBJECTS_H
 
@@ -23,7 +23,14 @@ struct object {
     uint64_t initial : 1;  /* survey: read before it was written */
     uint64_t replaced : 1; /* survey: written, moved or deleted since */
     uint64_t stale : 1;    /* adopted, and not what the store's list says: no read of it is right */
-    uint64_t : 10;
+    /* cleaner.c: in its ranking; being removed by it; removed by it, and not written since */
+    uint64_t ranked : 1, leaving : 1, removed : 1;
+    uint64_t : 7;
+};
+
+/* Neighbours in a ranking by use; NULL: none. */
+struct object_links {
+    struct object *older, *newer;
 };
 
 /* The name under which a tier stores the copy: hash of (tier, key). */
@@ -32,6 +39,8 @@ struct hash128 object_name(struct hash128 key, unsigned tier);
 struct objects;
 
 struct objects *objects_create(void); /* NULL: no memory */
+/* Before the first copy: each entry gets struct object_links, 16 bytes more. */
+void objects_keep_links(struct objects *o);
 void objects_free(struct objects *o);
 /* NULL: not there. The entry is valid until objects_settle removes it. */
 struct object *objects_find(const struct objects *o, struct hash128 key, unsigned tier);
@@ -43,6 +52,8 @@ void objects_settle(struct objects *o, struct object *object);
  * copy at a time. object may be NULL. */
 void objects_hold(struct object *object);
 void objects_release(struct objects *o, struct object *object);
+/* Those of a copy in a table that keeps links; the caller's to fill in. */
+struct object_links *objects_links(struct object *object);
 /* The copy is needed soon: fetches its cell of the index, and a little later its entry. */
 void objects_prefetch_cell(const struct objects *o, struct hash128 key, unsigned tier);
 void objects_prefetch_entry(const struct objects *o, struct hash128 key, unsigned tier);

@@ -9,14 +9,14 @@
 #include "lib/data/data.h"
 #include "lib/tier/spread.h"
 
-static uint64_t room_bytes(const struct room *room, uint64_t size)
+uint64_t room_bytes(const struct room *room, uint64_t size)
 {
     return room->blocks && size <= OBJECT_SIZE_MAX ? DATA_PADDED(size) : size;
 }
 
 /* ---- the targets of a tier ---- */
 
-static uint8_t target_of(const struct room *room, unsigned tier, struct hash128 copy)
+uint8_t room_target_of(const struct room *room, unsigned tier, struct hash128 copy)
 {
     struct hash128 name;
     uint8_t i = 0;
@@ -46,7 +46,7 @@ void room_hold(struct room *room, unsigned tier, struct hash128 copy, uint64_t s
 {
     hold(room, size);
     if (room->targets)
-        hold(&room->target[target_of(room, tier, copy)], size);
+        hold(&room->target[room_target_of(room, tier, copy)], size);
 }
 
 static void was_there(struct room *room, const struct room_effect *more)
@@ -62,13 +62,15 @@ void room_was_there(struct room *room, unsigned tier, struct hash128 copy,
 {
     was_there(room, more);
     if (room->targets)
-        was_there(&room->target[target_of(room, tier, copy)], more);
+        was_there(&room->target[room_target_of(room, tier, copy)], more);
 }
 
 /* ---- taking and giving ---- */
 
 static bool plan_fits(const struct room *room, const struct room_effect *effect)
 {
+    if (room->open)
+        return true;
     return effect->take <= room->capacity && room->planned <= room->capacity - effect->take &&
            room->planned_objects + effect->take_objects <= room->max_objects;
 }
@@ -100,6 +102,8 @@ static bool room_plan(struct room *room, const struct room_effect *effect)
 
 static bool reserve_fits(const struct room *room, const struct room_effect *effect)
 {
+    if (room->open)
+        return true;
     return room->reserved <= room->capacity - effect->take &&
            room->reserved_objects + effect->take_objects <= room->max_objects;
 }
@@ -166,6 +170,8 @@ bool room_claim_fits(const struct room *room, const struct room_claim *claim)
 {
     uint64_t bytes = claim->bytes.owed, objects = claim->objects.owed;
 
+    if (room->open)
+        return true;
     return (!bytes ||
             (room->reserved <= room->capacity && bytes <= room->capacity - room->reserved)) &&
            (!objects || (room->reserved_objects <= room->max_objects &&
@@ -244,7 +250,7 @@ int room_admit(struct room *room, struct objects *objects, const struct room_row
     bool there = o && o->planned, drops = room_drops(t);
 
     *effect = (struct room_effect){
-        .object = o, .verdict = ROOM_GO, .target = target_of(room, t->tier, row->copy)};
+        .object = o, .verdict = ROOM_GO, .target = room_target_of(room, t->tier, row->copy)};
     if (t->op == TRACE_WRITE) {
         uint64_t before = there ? room_bytes(room, o->planned_size) : 0;
         uint64_t after = room_bytes(room, t->size);

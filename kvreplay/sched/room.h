@@ -22,6 +22,7 @@ struct room {
     uint64_t capacity, planned, reserved, peak; /* peak: highest planned */
     uint64_t max_objects, planned_objects, reserved_objects, peak_objects;
     bool blocks; /* sizes count in whole blocks; false: exact bytes */
+    bool open;   /* no row waits or fails for room here: a cleaner makes it when it is used up */
     size_t line; /* rows of admitted requests, or of none, that wait for room (--admit qos) */
     /* The targets' rooms, and the part of the names that each has; the caller's. 0: one target. */
     unsigned targets;
@@ -64,6 +65,10 @@ static inline bool room_drops(const struct trace_row *t)
 int room_admit(struct room *room, struct objects *objects, const struct room_row *row,
                struct room_effect *effect);
 
+/* What an object of that size takes. */
+uint64_t room_bytes(const struct room *room, uint64_t size);
+/* Which of the tier's targets holds that copy; TIER_NO_DOOR: the tier has one. */
+uint8_t room_target_of(const struct room *room, unsigned tier, struct hash128 copy);
 /* The room of the target that an effect is on; NULL: the tier has one target. */
 struct room *room_target(const struct room *room, const struct room_effect *effect);
 /* The object (its key's hash, as for objects_find) is there before the first row: takes its room.

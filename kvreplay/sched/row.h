@@ -83,6 +83,14 @@ struct row {
     int64_t wake_ns; /* in the timers: due time, or end of a Generate row */
     uint8_t waits;   /* mask of enum row_wait */
     uint8_t stage;   /* enum row_stage */
+    /* cleaner.c: the stage of a write that found the store full, which it goes on with when there
+     * is room, + 1; 0: it did not */
+    uint8_t retry;
+    bool found_full; /* it did so once, or more often */
+    bool again;      /* it has started before */
+    bool of_cleaner; /* no row of the trace: it removes an object */
+    uint64_t claim;  /* bytes that its write, which is in flight, may add to what is stored */
+    uint64_t round;  /* cleanings of its target that had ended when its write was sent */
     bool head;       /* runs before the clock starts */
     bool held;       /* a Generate row that holds its request until wake_ns */
     bool looks_up;   /* it has the stage ROW_LOOKUP */
@@ -100,6 +108,12 @@ static inline int64_t row_late_ns(const struct row *r)
     if (t->tier == TRACE_NO_TIER || t->start_ns == TRACE_NONE)
         return 0;
     return t->start_ns - (t->due_ns > t->eligible_ns ? t->due_ns : t->eligible_ns);
+}
+
+/* Has a cleaner removed the object that the row found absent? */
+static inline bool row_was_removed(const struct row *r)
+{
+    return r->t.status == TRACE_ABSENT && r->effect.object && r->effect.object->removed;
 }
 
 /* Rows in line, first in first out. A row is in one list at most. Zero it first. */

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kvreplay/sched/cleaner.h"
 #include "kvreplay/sched/dispatch.h"
 #include "kvreplay/sched/idle.h"
 #include "kvreplay/sched/pace.h"
@@ -48,6 +49,8 @@ struct sched {
     struct pace_users *users; /* NULL: not SCHED_CLOSED */
     struct timers *timers;
     struct dispatch *dispatch;
+    struct cleaner *cleaner; /* NULL: a write that finds no room on Tier-2 fails */
+    bool told_full;
     struct idle idle;
     struct gap_loop gaps;
     struct gap_line line[TRACE_NO_QOS + 1]; /* of requests, by QoS */
@@ -255,6 +258,15 @@ static void sched_started(struct sched *s, struct row *r, int64_t now, int64_t s
         sched_stop(s, SCHED_LAGGED);
 }
 
+/* r, which found its store full after it had started, starts anew. */
+static void sched_restarted(struct row *r, int64_t now, int64_t slot_ns)
+{
+    if (slot_ns > r->t.eligible_ns)
+        r->t.eligible_ns = slot_ns;
+    r->t.start_ns = now;
+    r->t.latency_ns = 0;
+}
+
 /* r, a Generate row that has its engine or needs none, starts now and holds its request for its
  * time. */
 static void sched_hold(struct sched *s, struct row *r, int64_t now, int64_t free_ns)
@@ -289,6 +301,66 @@ static void sched_held_out(struct sched *s, struct row *r, int64_t now)
         sched_hold(s, next, now, now);
 }
 
+/* The store has no room for r's object, and nothing is left that could make some. */
+static void sched_no_room(struct sched *s, struct row *r)
+{
+    int64_t now = sched_now(s);
+
+    if (!r->again)
+        sched_started(s, r, now, INT64_MIN);
+    r->t.status = ENOSPC;
+    r->t.latency_ns = now - r->t.start_ns;
+    sched_finish(s, r, now);
+}
+
+/* What the cleaner has to do next. */
+static void sched_clean(struct sched *s)
+{
+    struct row *r;
+    bool room;
+
+    if (!s->cleaner || s->stopping)
+        return;
+    if (!s->told_full && s->env.ledger->counts->full_writes > 0) {
+        s->told_full = true;
+        ledger_cleans(s->env.ledger);
+    }
+    while ((r = cleaner_removal(s->cleaner, s->dispatch)))
+        row_list_append(&s->ready, r);
+    while ((r = cleaner_next(s->cleaner, &room))) {
+        if (!room) {
+            sched_no_room(s, r);
+            continue;
+        }
+        r->t.eligible_ns = sched_now(s);
+        sched_is_ready(s, r);
+    }
+}
+
+/* r, the head of from, is about to write to Tier-2. False: it was taken out of from, since there is
+ * no room for it now. */
+static bool sched_may_write(struct sched *s, struct row *r, struct row_list *from)
+{
+    enum cleaner_answer answer = cleaner_asks(s->cleaner, r);
+
+    if (answer == CLEANER_GO)
+        return true;
+    row_list_pop(from);
+    if (answer == CLEANER_NEVER) {
+        sched_no_room(s, r);
+        return false;
+    }
+    cleaner_line(s->cleaner, r);
+    sched_clean(s);
+    return false;
+}
+
+/* Is the row's object one that the cleaner keeps count of? */
+static bool sched_is_cleaned(const struct sched *s, const struct row *r)
+{
+    return s->cleaner && r->t.tier == TRACE_STORAGE && r->effect.object && !r->of_cleaner;
+}
+
 /* Starts r, the head of a ready list. False: it must stay there, since no slot is free. */
 static bool sched_issue(struct sched *s, struct row *r)
 {
@@ -310,15 +382,22 @@ static bool sched_issue(struct sched *s, struct row *r)
         sched_finish(s, r, now);
         return true;
     }
+    bool cleaned = sched_is_cleaned(s, r);
+    if (cleaned && dispatch_writes(r) && !sched_may_write(s, r, from))
+        return true;
     enum dispatch_end end = dispatch_row(s->dispatch, r, &now, &slot_ns);
     if (end == DISPATCH_REFUSED)
         return false;
     row_list_pop(from);
+    if (cleaned && end == DISPATCH_SENT)
+        cleaner_sent(s->cleaner, r);
     if (end == DISPATCH_SHUT) {
         dispatch_hold(s->dispatch, r);
         return true;
     }
-    if (begins || end == DISPATCH_NOTHING)
+    if (begins && r->again)
+        sched_restarted(r, now, slot_ns);
+    else if (begins || end == DISPATCH_NOTHING)
         sched_started(s, r, now, slot_ns);
     if (end == DISPATCH_NOTHING)
         sched_finish(s, r, now);
@@ -367,6 +446,20 @@ static void sched_look_lost(struct sched *s)
     }
 }
 
+/* The write of r found its store full, and what it left there is removed. */
+static void sched_found_full(struct sched *s, struct row *r, int64_t done_ns)
+{
+    r->stage = (uint8_t)(r->retry - 1);
+    r->retry = 0;
+    r->t.eligible_ns = done_ns;
+    if (s->stopping) /* nothing is removed any more */
+        sched_no_room(s, r);
+    else if (cleaner_found_full(s->cleaner, r))
+        cleaner_line(s->cleaner, r);
+    else
+        sched_is_ready(s, r);
+}
+
 static void sched_complete(struct sched *s, struct tier_op *op)
 {
     struct row *r = op->owner;
@@ -375,7 +468,23 @@ static void sched_complete(struct sched *s, struct tier_op *op)
     bool wrote = dispatch_writes(r);
     if (op->status == -ESTALE)
         sched_look_lost(s);
+    bool cleaned = sched_is_cleaned(s, r);
+    bool full = cleaned && wrote && (op->status == -ENOSPC || op->status == -EDQUOT);
+    uint64_t held = cleaned ? cleaner_held(s->cleaner, r) : 0;
     bool more = dispatch_complete(r, op);
+
+    if (r->of_cleaner) {
+        dispatch_leave(s->dispatch, op, false);
+        cleaner_removed(s->cleaner, r, op->status);
+        sched_clean(s);
+        return;
+    }
+    if (cleaned)
+        cleaner_ended(s->cleaner, r, held);
+    if (full) { /* what it left is removed first */
+        r->retry = (uint8_t)(was + 1);
+        r->again = was == ROW_MAIN;
+    }
 
     if (was == ROW_MAIN) {
         r->t.latency_ns = done_ns - r->t.start_ns;
@@ -400,21 +509,25 @@ static void sched_complete(struct sched *s, struct tier_op *op)
             r->t.device_ns = op->device_ns;
         }
     } else if (was == ROW_CREATE) {
-        order_wrote(r, done_ns);
+        if (!full)
+            order_wrote(r, done_ns);
         if (r->stage != ROW_CLEAN)
             ledger_created(s->env.ledger, r);
-        else /* the object could not be created, and the row fails with it */
+        else if (!full) /* the object could not be created, and the row fails with it */
             sched_started(s, r, done_ns, INT64_MIN);
     }
     struct row *writer = dispatch_leave(s->dispatch, op, wrote);
     if (writer)
         sched_is_ready(s, writer);
-    if (!more)
+    if (!more && r->retry)
+        sched_found_full(s, r, done_ns);
+    else if (!more)
         sched_finish(s, r, done_ns);
     else if (r->stage == ROW_MAIN || r->stage == ROW_LOOKUP)
         sched_eligible(s, r, done_ns);
     else
         sched_is_ready(s, r);
+    sched_clean(s);
 }
 
 /* Takes what the engines have done. True: there was something. */
@@ -545,6 +658,9 @@ static void sched_admit(struct sched *s, struct row *r, int64_t now)
 {
     r->head = s->head;
     r->held = false;
+    r->retry = 0;
+    r->found_full = r->again = r->of_cleaner = false;
+    r->claim = 0;
     r->t.due_ns = TRACE_NONE;
     r->not_before_ns = INT64_MIN;
     if (!r->head && s->o.timing != SCHED_ASAP)
@@ -894,9 +1010,13 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->engines = engines_create(&o->engines);
     if (closed)
         s->users = pace_users_create(&s->clock, o->window);
+    if (o->evict)
+        s->cleaner = cleaner_create(&(struct cleaner_opts){.objects = env->objects,
+                                                           .room = &env->room[TRACE_STORAGE],
+                                                           .counts = env->ledger->counts});
     idle_init(&s->idle, o->spin_ns, o->engine_threads);
-    if (!s->order || !s->timers || !s->dispatch || !s->engines || (served && !s->admission) ||
-        (closed && !s->users)) {
+    if ((o->evict && !s->cleaner) || !s->order || !s->timers || !s->dispatch || !s->engines ||
+        (served && !s->admission) || (closed && !s->users)) {
         sched_free(s);
         return err_nomem(e, "scheduler");
     }
@@ -909,6 +1029,7 @@ void sched_free(struct sched *s)
     if (!s)
         return;
     dispatch_free(s->dispatch);
+    cleaner_free(s->cleaner);
     admission_free(s->admission);
     engines_free(s->engines);
     pace_users_free(s->users);

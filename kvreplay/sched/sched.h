@@ -7,6 +7,7 @@
  *     admission   --timing served: its request waits for a worker (line: those of one class)
  *     pace        its due time, its user's pause, the timers
  *     room        its effect on the object and on the room of its tier (objects: the table)
+ *     cleaner     --on-full evict: room on Tier-2 for a write that finds none
  *     dispatch    a slot in flight, the tier's operations, their outcome
  *     ledger      counts, results, messages
  *
@@ -59,6 +60,8 @@ struct sched_opts {
     int64_t duration_ns; /* from the start of the clock; 0: until the trace ends */
     int64_t warmup_ns;   /* from the start of the clock; statistics begin then */
     int64_t spin_ns;     /* the last part of each wait, which is spun; IDLE_SPIN_AUTO: learned */
+    bool evict;          /* a cleaner makes room on Tier-2, whose room is open and whose objects
+                            keep links */
     bool lookups;        /* Read rows of Tier-2 and Miss rows begin with a lookup there */
     unsigned engine_threads;   /* that serve operations in flight */
     uint64_t first_generation; /* of what the run writes */

@@ -490,6 +490,24 @@ static uint64_t status_count(const struct figures *f, enum figure_what status)
     return count(f, FIGURE_OF_STATUS, status) + count(f, FIGURE_OF_ROWS, status);
 }
 
+/* What became of writes that found no room on the target. */
+static void put_full(FILE *out, const struct figures *f)
+{
+    double writes = figures_number(f, figure_id_fact(FACT_FULL_WRITES));
+    double removed = figures_number(f, figure_id_fact(FACT_REMOVED_OBJECTS));
+    char a[CELL], b[CELL], c[CELL], d[CELL];
+    if (!(writes > 0))
+        return;
+    if (removed >= 0)
+        fprintf(out, "Full target  %s writes had %s objects (%s) removed; %s reads missed these\n",
+                cell_count(a, (uint64_t)writes), cell_count(b, (uint64_t)removed),
+                cell_bytes(c, figures_number(f, figure_id_fact(FACT_REMOVED_BYTES))),
+                cell_count(d, (uint64_t)figures_number(f, figure_id_fact(FACT_REMOVED_MISSES))));
+    else
+        fprintf(out, "Full target  %s writes found no room (kvreplay --on-full evict makes room)\n",
+                cell_count(a, (uint64_t)writes));
+}
+
 static void put_failures(FILE *out, const struct figures *f)
 {
     uint64_t absent = status_count(f, FIGURE_ABSENT), corrupt = status_count(f, FIGURE_CORRUPT);
@@ -501,6 +519,7 @@ static void put_failures(FILE *out, const struct figures *f)
     if (absent + corrupt + failed > 0)
         fprintf(out, "Failed rows  %s absent, %s corrupt, %s with an I/O error\n",
                 cell_count(a, absent), cell_count(b, corrupt), cell_count(c, failed));
+    put_full(out, f);
     if (stale + wrong > 0)
         fprintf(out,
                 "             of the corrupt: %s stale (another write of the object), %s wrong "

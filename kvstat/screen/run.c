@@ -177,6 +177,9 @@ static void put_failures(struct lines *l, const struct figures *f, const struct 
             lines_part(&p, "%s %s", p.count ? cell_count(cell, n) : cell_rows(cell, n),
                        failures[i].what);
     }
+    double missed = figures_number(f, figure_id_fact(FACT_REMOVED_MISSES));
+    if (missed > 0)
+        lines_part(&p, "%s of them removed to make room", cell_count(cell, (uint64_t)missed));
     if (bad > 0)
         lines_part(&p, "%s not readable, skipped", cell_rows(cell, bad));
     lines_paragraph(l, "Failed", &p, ", ", room->requests);
