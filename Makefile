@@ -59,10 +59,10 @@ kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack k
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/like kvreplay/device kvreplay/sched kvreplay/many
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
-                  evidence validity evidence_json summary
+                  doors evidence validity evidence_json summary
 kvreplay/like  := names calls pool like
 kvreplay/device := others event_pipe trace_helper block_trace row_join drive_rows drive_times residency cold origin
-kvreplay/sched := sched selection reader order pool line admission engines pace room objects cleaner dispatch ledger counts doors results idle
+kvreplay/sched := sched selection reader order line admission engines pace room objects cleaner dispatch ledger counts results idle
 kvreplay/many  := totals collect pool
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf kvstat/answer

@@ -10,6 +10,7 @@
 #include "kvreplay/device/cold.h"
 #include "kvreplay/device/drive_times.h"
 #include "kvreplay/device/others.h"
+#include "kvreplay/doors.h"
 #include "kvreplay/sched/counts.h"
 #include "lib/base/err.h"
 #include "lib/drive/drive_model.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvreplay/sched/counts.h"
+#include "kvreplay/doors.h"
 #include "kvreplay/sched/room.h"
 #include "kvreplay/storage.h"
 #include "kvreplay/survey.h"

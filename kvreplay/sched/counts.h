@@ -9,7 +9,6 @@
 #include "kvreplay/sched/admission.h"
 #include "kvreplay/sched/row.h"
 #include "lib/base/hist.h"
-#include "lib/base/notes.h"
 
 /* Requests by the second of the run in which they arrived. */
 struct counts_seconds {
@@ -187,23 +186,5 @@ void counts_group_release(struct counts_group *g);
 /* Bytes per second from the first start to the last completion; 0 when no time went by. */
 double counts_rate(const struct counts_group *g);
 double counts_door_rate(const struct counts_door_op *d); /* as counts_rate */
-
-/* ---- the doors of a tier against each other (doors.c) ---- */
-
-/* The doors of one tier; lent. */
-struct doors {
-    const struct counts_door *counts; /* count of them */
-    const struct tier_door *door;
-    const double *share; /* of the objects, that each is to have; they add up to 1 */
-    unsigned count;
-};
-
-/* The most bytes that went through a door, by those of its share: 1 is even. *busiest: which door;
- * may be NULL. Negative: nothing was moved. */
-double doors_imbalance(const struct doors *d, unsigned *busiest);
-/* Adds a sentence for a door of several that is slow (1.5 times the time of the others for a byte,
- * or more, and at most 0.8 of their bytes a second while it has rows), that is full, or that had
- * far more than its share. */
-void doors_notes(const struct doors *d, struct notes *notes);
 
 #endif

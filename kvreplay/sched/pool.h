@@ -1,10 +1,13 @@
-/* Entries found by a 128-bit id, from memory that is taken at the start and never grows. An entry's
- * struct begins with a struct pool_entry. One thread. */
+/* Entries found by a 128-bit id, from memory that is taken at the start and never grows, so that
+ * nothing is allocated while rows run: the chains of order.c, the users of pace.c, the requests of
+ * admission.c. An entry's struct begins with a struct pool_entry. One thread. */
 #ifndef KVREPLAY_SCHED_POOL_H
 #define KVREPLAY_SCHED_POOL_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "lib/base/hash.h"
 
@@ -23,8 +26,28 @@ struct pool {
 };
 
 /* Takes memory for entries structs of entry_bytes each. 0, or -ENOMEM; pool_release also then. */
-int pool_init(struct pool *p, size_t entries, size_t entry_bytes);
-void pool_release(struct pool *p);
+static inline int pool_init(struct pool *p, size_t entries, size_t entry_bytes)
+{
+    size_t buckets = 16;
+
+    while (buckets < entries)
+        buckets *= 2;
+    *p = (struct pool){.mask = buckets - 1,
+                       .bucket = calloc(buckets, sizeof(*p->bucket)),
+                       .memory = calloc(entries, entry_bytes)};
+    if (!p->bucket || !p->memory)
+        return -ENOMEM;
+    p->fresh = p->memory;
+    p->fresh_left = entries;
+    p->entry_bytes = entry_bytes;
+    return 0;
+}
+
+static inline void pool_release(struct pool *p)
+{
+    free(p->memory);
+    free(p->bucket);
+}
 
 /* The bucket of id, to prefetch. */
 static inline struct pool_entry **pool_bucket(const struct pool *p, struct hash128 id)

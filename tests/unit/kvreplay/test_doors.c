@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-#include "kvreplay/sched/counts.h"
+#include "kvreplay/doors.h"
 
 enum {
     TARGETS = 4

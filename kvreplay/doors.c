@@ -1,6 +1,6 @@
 /* Judges the doors of a tier against each other. Which door a row went through is the engine's to
  * say; counts.c adds the rows up. */
-#include "kvreplay/sched/counts.h"
+#include "kvreplay/doors.h"
 
 #include <math.h>
 #include <stdlib.h>
