@@ -273,7 +273,7 @@ int populate_write(struct populate *p, struct err *e)
         free(w.op);
     if (w.failed == -ENOSPC) {
         char need[32], done[32], room[32];
-        uint64_t room_bytes = tiers_storage_free(p->tiers, w.full);
+        uint64_t free_bytes = tiers_storage_free(p->tiers, w.full);
         const char *target = p->tiers->storages > 1 ? p->tiers->storage[w.full].o.path : "";
         return err_set(
             e, -ENOSPC, ERR_TARGET, "populate",
@@ -283,9 +283,9 @@ int populate_write(struct populate *p, struct err *e)
             target[0] ? " " : "", target,
             units_format_bytes(need, sizeof(need), (double)p->survey->initial_bytes[TRACE_STORAGE]),
             units_format_bytes(done, sizeof(done), (double)p->done.bytes),
-            units_format_bytes(room, sizeof(room), (double)room_bytes),
-            room_bytes > w.largest ? "seem" : "are",
-            room_bytes > w.largest ? ": another limit (inodes, a quota) or another writer" : "");
+            units_format_bytes(room, sizeof(room), (double)free_bytes),
+            free_bytes > w.largest ? "seem" : "are",
+            free_bytes > w.largest ? ": another limit (inodes, a quota) or another writer" : "");
     }
     if (w.failed)
         return err_errno(e, w.failed, ERR_TARGET, "populate",
