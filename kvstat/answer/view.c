@@ -286,8 +286,8 @@ static void put_drive(struct lines *l, const struct answer *a)
     }
 }
 
-/* "16 in flight, 6.4 GB/s"; whole: "16 reads of 4 MiB in flight, 6.4 GB/s at p95 12 ms"; "" where it
- * is not known. Returns buf. */
+/* "16 in flight, 6.4 GB/s"; whole: "16 reads of 4 MiB in flight, 6.4 GB/s at p95 12 ms"; "" where
+ * it is not known. Returns buf. */
 static const char *knee(char buf[VIEW_LINE], const struct answer *a, bool whole)
 {
     struct answer_knee k;
