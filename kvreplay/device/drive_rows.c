@@ -14,7 +14,8 @@
 #include "lib/drive/size_class.h"
 
 enum {
-    REMEMBERED = 1 << 18 /* requests: 4 s of 60,000 a second */
+    REMEMBERED = 1 << 18, /* requests: 4 s of 60,000 a second */
+    GIVEN = 32            /* at once: rows that ask do not wait long for the lock */
 };
 
 /* Rows of a direction and size that had requests. */
@@ -28,6 +29,9 @@ struct drive_rows {
     pthread_mutex_t lock; /* of join */
     struct row_join *join;
     atomic_int_least64_t until_ns;
+    /* the reading thread's: */
+    struct request given[GIVEN];
+    unsigned held;
     /* the scheduler's: */
     struct row_group group[2][SIZE_CLASSES];
     uint64_t joined, without, unplaced;
@@ -68,15 +72,25 @@ void drive_rows_free(struct drive_rows *d)
     free(d);
 }
 
-void drive_rows_request(struct drive_rows *d, const struct request *r)
+static void give(struct drive_rows *d)
 {
     pthread_mutex_lock(&d->lock);
-    row_join_request(d->join, r);
+    for (unsigned i = 0; i < d->held; i++)
+        row_join_request(d->join, &d->given[i]);
     pthread_mutex_unlock(&d->lock);
+    d->held = 0;
+}
+
+void drive_rows_request(struct drive_rows *d, const struct request *r)
+{
+    d->given[d->held++] = *r;
+    if (d->held == GIVEN)
+        give(d);
 }
 
 void drive_rows_until(struct drive_rows *d, int64_t until_ns)
 {
+    give(d);
     atomic_store_explicit(&d->until_ns, until_ns, memory_order_release);
 }
 

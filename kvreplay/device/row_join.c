@@ -1,6 +1,9 @@
 /* Between block_trace.c, which reads requests, and drive_rows.c, which asks for those of rows. A
  * ring of requests in order of completion, each in a list of those that begin in the same stretch
- * of a disk; a list is walked from its latest end, and only as far as the row's time goes back. */
+ * of a disk; a list is walked from its latest end, and only as far as the row's time goes back.
+ * Requests have numbers in their order, so that the end of a list needs no care: a number that is
+ * too old is no longer remembered. With a number stands when it was completed: one that is older
+ * than the row is not looked at, which most often would be a wait for memory. */
 #include "kvreplay/device/row_join.h"
 
 #include <errno.h>
@@ -8,48 +11,55 @@
 
 enum {
     STRETCH_SHIFT = 11, /* 1 MiB in sectors */
-    LISTS = 1 << 14,
-    NONE = -1
+    LISTS = 1 << 11,    /* as many as requests that rows have yet to ask for, about */
+    LINE = 64           /* bytes of a line of the processor's cache: an entry fills one */
 };
 /* The clocks of rows and of requests are one, read in two ways. */
 #define SAME_NS 2000
 
+/* A request by its number, which begin at 1; 0: there is none. */
+struct link {
+    uint64_t number;
+    int64_t done_ns;
+};
+
 struct entry {
     struct request r;
-    int32_t before, behind; /* in its list */
-    uint32_t list;
-    uint32_t taken; /* by so many rows */
-    uint32_t seen;  /* by the row of that number */
+    struct link before; /* in its list */
+    uint32_t taken;     /* by so many rows */
+    uint32_t seen;      /* by the row of that number */
 };
-
-struct list {
-    int32_t first, last;
-};
+_Static_assert(sizeof(struct entry) == LINE, "an entry fills a line");
 
 struct row_join {
-    unsigned room, count, next;
+    unsigned room;        /* a power of two */
+    uint64_t first, next; /* numbers of those remembered: first to next - 1 */
     uint64_t largest;     /* sectors of a request */
     int64_t forgotten_ns; /* the completion of the last one that is not remembered */
     uint32_t row;
-    struct list list[LISTS];
-    struct entry entry[];
+    struct link list[LISTS]; /* the latest */
+    struct entry *entry;
 };
 
 struct row_join *row_join_create(unsigned requests)
 {
-    struct row_join *j = calloc(1, sizeof(*j) + requests * sizeof(j->entry[0]));
+    struct row_join *j = calloc(1, sizeof(*j));
 
-    if (!j)
+    if (!j || !(j->entry = aligned_alloc(LINE, requests * sizeof(j->entry[0])))) {
+        free(j);
         return NULL;
+    }
     j->room = requests;
+    j->first = j->next = 1;
     j->forgotten_ns = INT64_MIN;
-    for (unsigned i = 0; i < LISTS; i++)
-        j->list[i] = (struct list){NONE, NONE};
     return j;
 }
 
 void row_join_free(struct row_join *j)
 {
+    if (!j)
+        return;
+    free(j->entry);
     free(j);
 }
 
@@ -58,37 +68,29 @@ static uint32_t list_of(uint32_t disk, uint64_t stretch)
     return (uint32_t)((stretch * UINT64_C(0x9e3779b97f4a7c15) + disk) >> 40) & (LISTS - 1);
 }
 
-/* The oldest of all is the first of its list. */
-static void forget(struct row_join *j, const struct entry *e)
+static struct entry *entry_of(struct row_join *j, uint64_t number)
 {
-    struct list *l = &j->list[e->list];
+    return &j->entry[number & (j->room - 1)];
+}
 
-    l->first = e->behind;
-    if (l->first == NONE)
-        l->last = NONE;
-    else
-        j->entry[l->first].before = NONE;
-    if (e->r.done_ns > j->forgotten_ns)
-        j->forgotten_ns = e->r.done_ns;
+/* What the link leads to; NULL: there is none, it is not remembered, or it is older than that. */
+static struct entry *follow(struct row_join *j, const struct link *l, int64_t oldest_ns)
+{
+    return l->number >= j->first && l->done_ns >= oldest_ns ? entry_of(j, l->number) : NULL;
 }
 
 void row_join_request(struct row_join *j, const struct request *r)
 {
-    struct entry *e = &j->entry[j->next];
+    struct entry *e = entry_of(j, j->next);
+    struct link *list = &j->list[list_of(r->device, r->sector >> STRETCH_SHIFT)];
 
-    if (j->count == j->room)
-        forget(j, e);
-    else
-        j->count++;
-    uint32_t i = list_of(r->device, r->sector >> STRETCH_SHIFT);
-    struct list *l = &j->list[i];
-    *e = (struct entry){.r = *r, .list = i, .before = l->last, .behind = NONE};
-    if (l->last == NONE)
-        l->first = (int32_t)j->next;
-    else
-        j->entry[l->last].behind = (int32_t)j->next;
-    l->last = (int32_t)j->next;
-    j->next = (j->next + 1) % j->room;
+    if (j->next - j->first == j->room) {
+        j->first++;
+        if (e->r.done_ns > j->forgotten_ns)
+            j->forgotten_ns = e->r.done_ns;
+    }
+    *e = (struct entry){.r = *r, .before = *list};
+    *list = (struct link){.number = j->next++, .done_ns = r->done_ns};
     if (r->sectors > j->largest)
         j->largest = r->sectors;
 }
@@ -102,16 +104,19 @@ static bool fits(const struct entry *e, const struct row_join_ask *ask, const st
            e->r.done_ns <= ask->done_ns + SAME_NS;
 }
 
-/* Of those that begin where e does, e being the latest that fits: the first that no row has. */
+/* The oldest that may be of the row. */
+static int64_t oldest_of(const struct row_join_ask *ask)
+{
+    return ask->where->first_ns - SAME_NS;
+}
+
+/* Of those that begin where e does, which is the latest that fits: the first that no row has. */
 static struct entry *choose(struct row_join *j, struct entry *e, const struct row_join_ask *ask,
                             const struct disk_extent *x)
 {
     struct entry *best = e;
 
-    for (int32_t i = (int32_t)(e - j->entry); i != NONE; i = j->entry[i].before) {
-        struct entry *other = &j->entry[i];
-        if (other->r.done_ns < ask->where->first_ns - SAME_NS)
-            break;
+    for (struct entry *other = e; other; other = follow(j, &other->before, oldest_of(ask))) {
         if (other->r.sector != e->r.sector || !fits(other, ask, x))
             continue;
         other->seen = j->row;
@@ -139,13 +144,11 @@ static void find_in(struct row_join *j, const struct row_join_ask *ask, const st
 
     for (uint64_t s = from >> STRETCH_SHIFT; s <= (x->sector + x->sectors - 1) >> STRETCH_SHIFT;
          s++) {
-        for (int32_t i = j->list[list_of(x->disk, s)].last; i != NONE; i = j->entry[i].before) {
-            struct entry *e = &j->entry[i];
-            if (e->r.done_ns < ask->where->first_ns - SAME_NS)
-                break;
+        const struct link *list = &j->list[list_of(x->disk, s)];
+        for (struct entry *e = follow(j, list, oldest_of(ask)); e;
+             e = follow(j, &e->before, oldest_of(ask)))
             if (e->seen != j->row && e->r.sector >> STRETCH_SHIFT == s && fits(e, ask, x))
                 take(choose(j, e, ask, x), a);
-        }
     }
 }
 

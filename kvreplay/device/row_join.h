@@ -23,7 +23,7 @@ struct row_join_answer {
 };
 
 struct row_join;
-/* Remembers so many requests. NULL: no memory. */
+/* Remembers so many requests, a power of two. NULL: no memory. */
 struct row_join *row_join_create(unsigned requests);
 void row_join_free(struct row_join *j);
 void row_join_request(struct row_join *j, const struct request *r);

@@ -43,17 +43,23 @@ struct held_row {
     uint8_t tier, door;
 };
 
-/* A row that is held back; its text follows, and the next row behind it, at a multiple of 8 bytes.
- */
+/* A row that is held back; its text follows behind the extents that there are, most have one of the
+ * sixteen, and the next row at a multiple of 8 bytes: rows of some 40 ms wait, and should not fill
+ * the processor's cache. */
 struct late_row {
     struct trace_row t;
     struct trace_extra extra;
     struct disk_where where; /* wanted is false: nothing is asked */
 };
 
-static size_t late_bytes(size_t line_len)
+static size_t late_text(const struct disk_where *where)
 {
-    return (sizeof(struct late_row) + line_len + 7) & ~(size_t)7;
+    return offsetof(struct late_row, where.at) + (where ? where->count : 0) * sizeof(where->at[0]);
+}
+
+static size_t late_bytes(const struct disk_where *where, size_t line_len)
+{
+    return (late_text(where) + line_len + 7) & ~(size_t)7;
 }
 
 int results_open(struct results **out, struct trace_writer *w, int64_t rank, struct err *e)
@@ -175,8 +181,8 @@ static int results_next(struct results *r, int64_t until_ns, struct err *e)
     bool full = r->end - r->begin > LATE_BYTES;
     if (l->where.wanted && l->t.start_ns + l->t.latency_ns >= until_ns && !full)
         return 0;
-    l->t.line.p = l->t.line.len ? (const char *)(l + 1) : NULL;
-    r->begin += late_bytes(l->t.line.len);
+    l->t.line.p = l->t.line.len ? (const char *)l + late_text(&l->where) : NULL;
+    r->begin += late_bytes(&l->where, l->t.line.len);
     const struct results_question q = {.where = &l->where,
                                        .op = (enum trace_op)l->t.op,
                                        .size = l->t.size,
@@ -203,7 +209,7 @@ static int results_drain(struct results *r, int64_t until_ns, struct err *e)
 static int results_hold(struct results *r, const struct row *row, const struct trace_extra *extra,
                         struct err *e)
 {
-    size_t bytes = late_bytes(row->t.line.len);
+    size_t text = late_text(row->where), bytes = late_bytes(row->where, row->t.line.len);
 
     /* Moved at most as often as rows were written. */
     if (r->end + bytes > r->room && r->begin >= r->end - r->begin) {
@@ -222,13 +228,12 @@ static int results_hold(struct results *r, const struct row *row, const struct t
     struct late_row *l = (struct late_row *)(void *)(r->waiting + r->end);
     l->t = row->t;
     l->extra = *extra;
-    if (row->where) /* most have one extent of the sixteen */
-        memcpy(&l->where, row->where,
-               offsetof(struct disk_where, at) + row->where->count * sizeof(row->where->at[0]));
+    if (row->where)
+        memcpy(&l->where, row->where, text - offsetof(struct late_row, where));
     else
-        l->where.wanted = false;
+        memset(&l->where, 0, offsetof(struct disk_where, at));
     if (row->t.line.len)
-        memcpy(l + 1, row->t.line.p, row->t.line.len);
+        memcpy((char *)l + text, row->t.line.p, row->t.line.len);
     r->end += bytes;
     return results_drain(r, r->late.until(r->late.ctx), e);
 }

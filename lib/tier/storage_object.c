@@ -30,6 +30,12 @@ static bool moves(const struct storage_object *ob, const struct storage_policy *
     }
 }
 
+void storage_object_recall(struct tier_op *op, const struct storage_policy *p)
+{
+    op->where.known = op->verb == TIER_READ && op->size > 0 && p->where &&
+                      storage_where_get(p->where, op->name, DATA_PADDED(op->size), &op->where);
+}
+
 void storage_object_begin(struct storage_object *ob, const struct storage_policy *p,
                           struct tier_op *op, int slot)
 {
@@ -100,6 +106,8 @@ static void find_where(const struct storage_object *ob, const struct storage_pol
     uint64_t left = ob->bytes;
     struct extent x;
 
+    if (w->known)
+        return;
     w->known = p->files ? ob->opened && !ob->slot : true;
     if (w->known && p->where && storage_where_get(p->where, ob->op->name, ob->bytes, w))
         return;
@@ -131,6 +139,8 @@ enum storage_stage storage_object_next(struct storage_object *ob, const struct s
         ob->placed = true;
         if (op->status == 0 && ob->bytes > 0)
             find_where(ob, p);
+        else
+            op->where.known = false;
     }
     if (ob->stage == STORAGE_DONE && op->status < 0)
         storage_where_forget(p->where, op->name);

@@ -62,6 +62,8 @@ struct storage_object {
     struct storage_object *next;
 };
 
+/* Whether it is remembered where the bytes of op, which wants to know, lie: op->where.known. */
+void storage_object_recall(struct tier_op *op, const struct storage_policy *p);
 /* Takes up op. slot: where in the engine's table its file goes; -1: it gets a descriptor. */
 void storage_object_begin(struct storage_object *ob, const struct storage_policy *p,
                           struct tier_op *op, int slot);

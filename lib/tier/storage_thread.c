@@ -317,7 +317,11 @@ static bool take_operations(struct storage_thread *t)
         t->free_objects = ob->next;
         /* A write gets a descriptor: the kernel tells failed writes when one is closed
          * (network file systems, FUSE), and never when a slot is. */
-        bool plain = op->verb == TIER_WRITE || op->where.wanted; /* where it lies is asked of one */
+        bool plain = op->verb == TIER_WRITE;
+        if (op->where.wanted) { /* a descriptor is asked, too, where the bytes lie */
+            storage_object_recall(op, &t->o.policy);
+            plain |= !op->where.known;
+        }
         slot = t->file_slots && !plain ? (int)(ob - t->objects) : -1;
         storage_object_begin(ob, &t->o.policy, op, slot);
         if (op->status < 0)
@@ -370,8 +374,6 @@ static bool check_chunks(struct storage_thread *t)
 
     while (checked < THREAD_SLICE && (c = list_pop(&t->arrived))) {
         checked += c->req.len;
-        if (t->o.policy.where && c->object->op->where.wanted)
-            storage_where_ahead(t->o.policy.where, c->object->op->name);
         storage_object_check(c->object, &c->req, c->at);
         chunk_free(t, c);
     }

@@ -1,24 +1,26 @@
 /* Beside storage_object.c, which asks here before it asks disk_map.c. Only this process writes the
  * objects of a store, and each object has one thread, so what is remembered stays so until that
- * thread writes or removes the object. */
+ * thread writes or removes the object. Small: each row waits for an entry that the data of others
+ * has driven out of the caches, and for no more than that where the page table's part stays there.
+ */
 #include "lib/tier/storage_where.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    WHERE_ENTRIES = 1 << 15,
-    WHERE_LINE = 64 /* bytes of a line of the processor's cache: an entry lies in one */
+    WHERE_ENTRIES = 1 << 13, /* 128 KiB */
+    SECTORS_BITS = 24,       /* of an object: up to 8 GiB */
+    SECTOR_BITS = 64 - SECTORS_BITS
 };
 
 struct entry {
-    struct hash128 name;
-    uint64_t sector;
-    uint32_t sectors; /* 0: nothing is remembered */
-    uint32_t disk;
+    uint64_t name;  /* .lo; .hi says which entry */
+    uint64_t place; /* sector << SECTORS_BITS | sectors; 0: nothing is remembered */
 };
 struct storage_where {
-    bool used; /* memory that nobody needs is not touched */
+    bool used;     /* memory that nobody needs is not touched */
+    uint32_t disk; /* of all that is remembered */
     struct entry *entry;
 };
 
@@ -26,7 +28,7 @@ struct storage_where *storage_where_create(void)
 {
     struct storage_where *s = calloc(1, sizeof(*s));
 
-    if (s && !(s->entry = aligned_alloc(WHERE_LINE, WHERE_ENTRIES * sizeof(s->entry[0])))) {
+    if (s && !(s->entry = malloc(WHERE_ENTRIES * sizeof(s->entry[0])))) {
         free(s);
         return NULL;
     }
@@ -41,16 +43,9 @@ void storage_where_free(struct storage_where *s)
     free(s);
 }
 
-/* Threads share objects by name.lo. */
-static size_t place_of_name(struct hash128 name)
+static struct entry *entry_of(const struct storage_where *s, struct hash128 name)
 {
-    return name.hi % WHERE_ENTRIES;
-}
-
-void storage_where_ahead(const struct storage_where *s, struct hash128 name)
-{
-    if (s->used)
-        __builtin_prefetch(&s->entry[place_of_name(name)]);
+    return &s->entry[name.hi % WHERE_ENTRIES];
 }
 
 static uint64_t sectors_of(uint64_t bytes)
@@ -61,36 +56,40 @@ static uint64_t sectors_of(uint64_t bytes)
 bool storage_where_get(const struct storage_where *s, struct hash128 name, uint64_t bytes,
                        struct disk_where *w)
 {
+    const uint64_t sectors = sectors_of(bytes), mask = (UINT64_C(1) << SECTORS_BITS) - 1;
+
     if (!s->used)
         return false;
-    const struct entry *e = &s->entry[place_of_name(name)];
-    if (e->sectors != sectors_of(bytes) || !hash128_equal(e->name, name))
+    const struct entry e = *entry_of(s, name);
+    if (e.place == 0 || (e.place & mask) != sectors || e.name != name.lo)
         return false;
     w->count = 1;
-    w->at[0] = (struct disk_extent){.sector = e->sector, .sectors = e->sectors, .disk = e->disk};
+    w->at[0] = (struct disk_extent){
+        .sector = e.place >> SECTORS_BITS, .sectors = sectors, .disk = s->disk};
     return true;
 }
 
 void storage_where_put(struct storage_where *s, struct hash128 name, uint64_t bytes,
                        const struct disk_where *w)
 {
-    if (!w->known || w->count != 1 || w->at[0].sectors != sectors_of(bytes) ||
-        w->at[0].sectors > UINT32_MAX)
+    const struct disk_extent *x = &w->at[0];
+
+    if (!w->known || w->count != 1 || x->sectors != sectors_of(bytes) ||
+        x->sectors >> SECTORS_BITS || x->sector >> SECTOR_BITS || (s->used && x->disk != s->disk))
         return;
     if (!s->used)
         memset(s->entry, 0, WHERE_ENTRIES * sizeof(s->entry[0]));
     s->used = true;
-    s->entry[place_of_name(name)] = (struct entry){.name = name,
-                                                   .sector = w->at[0].sector,
-                                                   .sectors = (uint32_t)w->at[0].sectors,
-                                                   .disk = w->at[0].disk};
+    s->disk = x->disk;
+    *entry_of(s, name) =
+        (struct entry){.name = name.lo, .place = x->sector << SECTORS_BITS | x->sectors};
 }
 
 void storage_where_forget(struct storage_where *s, struct hash128 name)
 {
     if (!s || !s->used)
         return;
-    struct entry *e = &s->entry[place_of_name(name)];
-    if (hash128_equal(e->name, name))
-        e->sectors = 0;
+    struct entry *e = entry_of(s, name);
+    if (e->name == name.lo)
+        e->place = 0;
 }

@@ -1,6 +1,6 @@
 /* Remembers where objects of a storage thread lie on the disk, so that the file system is asked
- * once for each and not at each read (1 to 2 us). Holds some thousands, by their names; of two that
- * share a place the later one. One thread. */
+ * once for each and not at each read (1 to 2 us). Holds some thousands, by their names; of two
+ * that share a place the later one. One thread. */
 #ifndef KVTRACE_TIER_STORAGE_WHERE_H
 #define KVTRACE_TIER_STORAGE_WHERE_H
 
@@ -15,8 +15,6 @@ struct storage_where;
 struct storage_where *storage_where_create(void);
 /* s may be NULL. */
 void storage_where_free(struct storage_where *s);
-/* Fetches what storage_where_get will look at. */
-void storage_where_ahead(const struct storage_where *s, struct hash128 name);
 /* An object of so many bytes: its extents into *w, which is empty. False: not remembered. */
 bool storage_where_get(const struct storage_where *s, struct hash128 name, uint64_t bytes,
                        struct disk_where *w);

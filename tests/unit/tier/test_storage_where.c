@@ -58,6 +58,35 @@ static void what_comes_back(void **state)
     storage_where_free(NULL);
 }
 
+/* What an entry has no room for is asked each time. */
+static void what_has_no_room(void **state)
+{
+    struct storage_where *s = storage_where_create();
+    const struct hash128 a = {0, 0}, b = {1, 1};
+    const uint64_t bytes = UINT64_C(8) << 30;
+    struct disk_where w = lies(1, 0), got = {.known = true};
+
+    (void)state;
+    assert_non_null(s);
+    storage_where_put(s, a, 4096, &w);
+    assert_true(storage_where_get(s, a, 4096, &got) && got.at[0].sector == 0);
+    w.at[0].sectors = bytes / DISK_SECTOR;
+    storage_where_put(s, b, bytes, &w);
+    assert_false(storage_where_get(s, b, bytes, &got));
+    w = lies(1, UINT64_C(1) << 40);
+    storage_where_put(s, b, 4096, &w);
+    assert_false(storage_where_get(s, b, 4096, &got));
+    w = lies(1, (UINT64_C(1) << 40) - 1);
+    storage_where_put(s, b, 4096, &w);
+    assert_true(storage_where_get(s, b, 4096, &got));
+    assert_true(got.at[0].sector == (UINT64_C(1) << 40) - 1 && got.at[0].sectors == 8);
+    w.at[0].disk = 8; /* beside those of disk 7 */
+    storage_where_forget(s, b);
+    storage_where_put(s, b, 4096, &w);
+    assert_false(storage_where_get(s, b, 4096, &got));
+    storage_where_free(s);
+}
+
 /* Against a table that holds all: nothing old ever comes back. */
 static void drawn_steps(void **state)
 {
@@ -98,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_back),
+        cmocka_unit_test(what_has_no_room),
         cmocka_unit_test(drawn_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
