@@ -1,6 +1,6 @@
 /* The chunks of an engine's tiers. Each tier's order is a chain of groups, each a list: one group
- * for the orders by time, one for each number of uses for LFU. What to store, load and evict is
- * left to the managers. */
+ * for the orders by time, two for two lists, one for each number of uses for LFU. What to store,
+ * load and evict is left to the managers. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -28,12 +28,13 @@ struct list {
 };
 
 struct group {
-    uint64_t uses;
+    uint64_t uses, count;
     struct list list;
     uint32_t prev, next; /* groups with fewer and more uses; of a free group, next is free */
 };
 
 struct tier {
+    enum chunk_order order;
     uint32_t first, last; /* groups */
     struct list begun;
     uint64_t held, begun_count;
@@ -43,22 +44,21 @@ struct chunks {
     struct id_table table;
     struct place (*place)[CHUNK_TIERS]; /* by number */
     uint32_t place_cap;
-    enum chunk_order order;
     struct tier tier[CHUNK_TIERS];
     struct group *group;
     uint64_t group_cap;
     uint32_t groups_made, groups_used, group_free; /* group_free: CHUNK_NONE ends it */
 };
 
-struct chunks *chunks_create(enum chunk_order order)
+struct chunks *chunks_create(enum chunk_order l1, enum chunk_order l2)
 {
     struct chunks *c = calloc(1, sizeof(*c));
     if (!c)
         return NULL;
-    c->order = order;
     c->group_free = CHUNK_NONE;
     for (int t = 0; t < CHUNK_TIERS; t++)
-        c->tier[t] = (struct tier){.first = CHUNK_NONE,
+        c->tier[t] = (struct tier){.order = t == CHUNK_L1 ? l1 : l2,
+                                   .first = CHUNK_NONE,
                                    .last = CHUNK_NONE,
                                    .begun = {.first = CHUNK_NONE, .last = CHUNK_NONE}};
     return c;
@@ -86,8 +86,8 @@ int chunks_reserve(struct chunks *c, uint64_t more)
         c->place = place;
         c->place_cap = c->table.cap;
     }
-    uint64_t groups = CHUNK_TIERS;
-    if (c->order == CHUNK_LFU)
+    uint64_t groups = 2 * CHUNK_TIERS;
+    if (c->tier[CHUNK_L1].order == CHUNK_LFU || c->tier[CHUNK_L2].order == CHUNK_LFU)
         groups += c->groups_used + CHUNK_TOUCHES * more;
     if (c->group_cap < groups) {
         groups += groups / 4;
@@ -179,6 +179,7 @@ static void leave_group(struct chunks *c, enum chunk_tier tier, uint32_t number)
     uint32_t g = c->place[number][tier].group;
     struct group *group = &c->group[g];
     list_remove(c, tier, &group->list, number);
+    group->count--;
     if (group->list.first != CHUNK_NONE)
         return;
     if (group->prev == CHUNK_NONE)
@@ -197,6 +198,7 @@ static void leave_group(struct chunks *c, enum chunk_tier tier, uint32_t number)
 static void enter_group(struct chunks *c, enum chunk_tier tier, uint32_t number, uint32_t g)
 {
     list_add(c, tier, &c->group[g].list, number);
+    c->group[g].count++;
     c->place[number][tier].group = g;
 }
 
@@ -213,29 +215,45 @@ static void leave_begun(struct chunks *c, enum chunk_tier tier, uint32_t number)
     c->tier[tier].begun_count--;
 }
 
-void chunks_put(struct chunks *c, enum chunk_tier tier, uint32_t number)
+static void put(struct chunks *c, enum chunk_tier tier, uint32_t number, uint64_t uses)
 {
     struct tier *t = &c->tier[tier];
     struct place *p = &c->place[number][tier];
+    uint32_t prev = CHUNK_NONE;
     if (p->state == BEGUN)
         leave_begun(c, tier, number);
     p->state = HELD;
-    enter_group(c, tier, number, group_after(c, t, CHUNK_NONE, 1));
+    if (uses > 1 && t->first != CHUNK_NONE && c->group[t->first].uses == 1)
+        prev = t->first;
+    enter_group(c, tier, number, group_after(c, t, prev, uses));
     t->held++;
+}
+
+void chunks_put(struct chunks *c, enum chunk_tier tier, uint32_t number)
+{
+    put(c, tier, number, 1);
+}
+
+void chunks_put_again(struct chunks *c, enum chunk_tier tier, uint32_t number)
+{
+    put(c, tier, number, 2);
 }
 
 void chunks_touch(struct chunks *c, enum chunk_tier tier, uint32_t number)
 {
     const struct place *p = &c->place[number][tier];
-    if (p->state != HELD || c->order == CHUNK_FIFO)
+    struct tier *t = &c->tier[tier];
+    if (p->state != HELD || t->order == CHUNK_FIFO)
         return;
     uint32_t g = p->group;
-    if (c->order != CHUNK_LFU) {
+    const bool moves =
+        t->order == CHUNK_LFU || (t->order == CHUNK_TWO_LISTS && c->group[g].uses == 1);
+    if (!moves) {
         list_remove(c, tier, &c->group[g].list, number);
         list_add(c, tier, &c->group[g].list, number);
         return;
     }
-    uint32_t to = group_after(c, &c->tier[tier], g, c->group[g].uses + 1);
+    uint32_t to = group_after(c, t, g, c->group[g].uses + 1);
     leave_group(c, tier, number);
     enter_group(c, tier, number, to);
 }
@@ -307,7 +325,7 @@ bool chunks_marked(const struct chunks *c, enum chunk_tier tier, uint32_t number
 
 uint32_t chunks_next(const struct chunks *c, enum chunk_tier tier, uint32_t number)
 {
-    bool newest_first = c->order == CHUNK_MRU;
+    bool newest_first = c->tier[tier].order == CHUNK_MRU;
     uint32_t g = c->tier[tier].first;
     if (number != CHUNK_NONE) {
         const struct place *p = &c->place[number][tier];
@@ -319,6 +337,31 @@ uint32_t chunks_next(const struct chunks *c, enum chunk_tier tier, uint32_t numb
     if (g == CHUNK_NONE)
         return CHUNK_NONE;
     return newest_first ? c->group[g].list.last : c->group[g].list.first;
+}
+
+/* The group of what was touched, or of what was not; CHUNK_NONE: it is empty. */
+static uint32_t list_of(const struct chunks *c, enum chunk_tier tier, bool touched)
+{
+    const struct tier *t = &c->tier[tier];
+    const uint32_t g = touched ? t->last : t->first;
+    return g != CHUNK_NONE && (c->group[g].uses > 1) == touched ? g : CHUNK_NONE;
+}
+
+uint32_t chunks_first(const struct chunks *c, enum chunk_tier tier, bool touched)
+{
+    const uint32_t g = list_of(c, tier, touched);
+    return g == CHUNK_NONE ? CHUNK_NONE : c->group[g].list.first;
+}
+
+uint64_t chunks_listed(const struct chunks *c, enum chunk_tier tier, bool touched)
+{
+    const uint32_t g = list_of(c, tier, touched);
+    return g == CHUNK_NONE ? 0 : c->group[g].count;
+}
+
+bool chunks_is_touched(const struct chunks *c, enum chunk_tier tier, uint32_t number)
+{
+    return c->group[c->place[number][tier].group].uses > 1;
 }
 
 uint32_t chunks_victim(const struct chunks *c, enum chunk_tier tier)

@@ -21,13 +21,16 @@ enum chunk_order {
     CHUNK_LRU,  /* least recently touched */
     CHUNK_LFU,  /* least often touched; of those, the one that has had so many touches longest */
     CHUNK_FIFO, /* first to come */
-    CHUNK_MRU   /* most recently touched */
+    CHUNK_MRU,  /* most recently touched */
+    /* What was touched once or more is apart from what only came; of both, the least recently used.
+     * Whether one of the former or of the latter goes is the caller's to say (chunks_first). */
+    CHUNK_TWO_LISTS
 };
 
 struct chunks;
 
-struct chunks *chunks_create(enum chunk_order order); /* of both tiers. NULL: no memory */
-void chunks_free(struct chunks *c);                   /* takes NULL */
+struct chunks *chunks_create(enum chunk_order l1, enum chunk_order l2); /* NULL: no memory */
+void chunks_free(struct chunks *c);                                     /* takes NULL */
 /* After this there is room for that many more ids, and for CHUNK_TOUCHES uses of as many. The other
  * functions need that room, and fail never. 0 or -ENOMEM. */
 enum {
@@ -47,6 +50,7 @@ uint64_t chunks_id(const struct chunks *c, uint32_t number);
  * is not held takes no touch. held and begun take CHUNK_NONE: false. */
 void chunks_begin(struct chunks *c, enum chunk_tier tier, uint32_t number);
 void chunks_put(struct chunks *c, enum chunk_tier tier, uint32_t number);
+void chunks_put_again(struct chunks *c, enum chunk_tier tier, uint32_t number); /* and touched */
 void chunks_touch(struct chunks *c, enum chunk_tier tier, uint32_t number);
 void chunks_drop(struct chunks *c, enum chunk_tier tier, uint32_t number);
 bool chunks_held(const struct chunks *c, enum chunk_tier tier, uint32_t number);
@@ -69,6 +73,12 @@ uint32_t chunks_victim(const struct chunks *c, enum chunk_tier tier);
 /* The entry after that one in the order, from who goes first; CHUNK_NONE begins, and ends. What is
  * kept for ever or begun is not in it. */
 uint32_t chunks_next(const struct chunks *c, enum chunk_tier tier, uint32_t number);
+/* Of CHUNK_TWO_LISTS: the entry that goes first of those that were touched, or of those that were
+ * not (CHUNK_NONE: there is none), and how many there are. In chunks_next all of the former follow
+ * all of the latter. */
+uint32_t chunks_first(const struct chunks *c, enum chunk_tier tier, bool touched);
+uint64_t chunks_listed(const struct chunks *c, enum chunk_tier tier, bool touched);
+bool chunks_is_touched(const struct chunks *c, enum chunk_tier tier, uint32_t number);
 /* Entries that are held; those that are begun, too. */
 uint64_t chunks_count(const struct chunks *c, enum chunk_tier tier);
 uint64_t chunks_used(const struct chunks *c, enum chunk_tier tier);

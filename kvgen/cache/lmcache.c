@@ -30,7 +30,7 @@ struct lmcache *lmcache_create(const struct lmcache_settings *settings, lmcache_
     if (!c)
         return NULL;
     *c = (struct lmcache){.s = *settings, .sink = sink, .arg = arg};
-    c->chunks = chunks_create(settings->order);
+    c->chunks = chunks_create(settings->order, settings->order);
     if (c->chunks)
         return c;
     free(c);

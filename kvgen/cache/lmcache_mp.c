@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "kvgen/cache/cache.h"
+#include "kvgen/cache/ghosts.h"
 #include "kvgen/cache/lmcache_mp.h"
 
 const char *const lmcache_mp_op_names[LMCACHE_MP_OPS] = {
@@ -23,11 +24,20 @@ const char *const lmcache_mp_op_names[LMCACHE_MP_OPS] = {
     [LMCACHE_MP_L2_CLEAN] = "l2.clean",
 };
 
+/* ARC over L1: of the chunks that only came (list 0) and those that were used (list 1) the keys
+ * that the loop dropped. What leaves otherwise is forgotten. */
+struct arc {
+    struct ghosts ghosts;
+    uint64_t most; /* chunks that L1 has had at once: its size, as the engine does not know it */
+    double target; /* of list 0 */
+};
+
 struct lmcache_mp {
     struct lmcache_mp_settings s;
     lmcache_mp_sink sink;
     void *arg;
     struct chunks *chunks;
+    struct arc arc;
     uint64_t *list; /* of the call in progress */
     uint64_t list_cap;
 };
@@ -39,7 +49,8 @@ struct lmcache_mp *lmcache_mp_create(const struct lmcache_mp_settings *settings,
     if (!c)
         return NULL;
     *c = (struct lmcache_mp){.s = *settings, .sink = sink, .arg = arg};
-    c->chunks = chunks_create(CHUNK_LRU);
+    c->arc.ghosts = GHOSTS_EMPTY;
+    c->chunks = chunks_create(settings->arc ? CHUNK_TWO_LISTS : CHUNK_LRU, CHUNK_LRU);
     if (c->chunks)
         return c;
     free(c);
@@ -50,6 +61,7 @@ void lmcache_mp_free(struct lmcache_mp *c)
 {
     if (c) {
         chunks_free(c->chunks);
+        ghosts_free(&c->arc.ghosts);
         free(c->list);
     }
     free(c);
@@ -60,6 +72,11 @@ const struct chunks *lmcache_mp_chunks(const struct lmcache_mp *c)
     return c->chunks;
 }
 
+double lmcache_mp_target(const struct lmcache_mp *c)
+{
+    return c->arc.target;
+}
+
 static void tell(const struct lmcache_mp *c, enum lmcache_mp_op op, uint64_t chunk)
 {
     c->sink(c->arg, op, chunk);
@@ -68,6 +85,53 @@ static void tell(const struct lmcache_mp *c, enum lmcache_mp_op op, uint64_t chu
 static bool holds(const struct lmcache_mp *c, enum chunk_tier tier, uint64_t chunk)
 {
     return chunks_held(c->chunks, tier, chunks_find(c->chunks, chunk));
+}
+
+/* ---- L1's order ---- */
+
+/* The first list with its ghosts has at most the size, all four lists have at most twice that. */
+static void arc_trim(struct lmcache_mp *c)
+{
+    struct ghosts *g = &c->arc.ghosts;
+    const uint64_t once = chunks_listed(c->chunks, CHUNK_L1, false);
+    const uint64_t again = chunks_listed(c->chunks, CHUNK_L1, true);
+    while (g->count[0] && once + g->count[0] > c->arc.most)
+        ghosts_forget_oldest(g, 0);
+    while (ghosts_count(g) && once + again + ghosts_count(g) > 2 * c->arc.most)
+        ghosts_forget_oldest(g, g->count[1] > 0);
+}
+
+/* Whether the loop had dropped the chunk: then the target moves towards the list that it left. */
+static bool arc_remembers(struct lmcache_mp *c, uint64_t chunk)
+{
+    struct arc *a = &c->arc;
+    const uint32_t ghost = ghosts_find(&a->ghosts, chunk);
+    if (ghost == GHOST_NONE)
+        return false;
+    const unsigned list = ghosts_list(&a->ghosts, ghost);
+    const double hit = (double)a->ghosts.count[list], other = (double)a->ghosts.count[1 - list];
+    const double step = other > hit ? other / hit : 1;
+    a->target += list == 0 ? step : -step;
+    if (a->target > (double)a->most)
+        a->target = (double)a->most;
+    if (a->target < 0)
+        a->target = 0;
+    ghosts_forget(&a->ghosts, ghost);
+    return true;
+}
+
+/* A chunk comes to L1. */
+static void put_l1(struct lmcache_mp *c, uint32_t number)
+{
+    if (c->s.arc && arc_remembers(c, chunks_id(c->chunks, number)))
+        chunks_put_again(c->chunks, CHUNK_L1, number);
+    else
+        chunks_put(c->chunks, CHUNK_L1, number);
+    if (!c->s.arc)
+        return;
+    if (chunks_count(c->chunks, CHUNK_L1) > c->arc.most)
+        c->arc.most = chunks_count(c->chunks, CHUNK_L1);
+    arc_trim(c);
 }
 
 /* A batch is used: those of its chunks that the tier holds, last chunk first, so that the first is
@@ -103,7 +167,7 @@ static void put_missing(struct lmcache_mp *c, const uint64_t *chunk, uint64_t n)
     for (uint64_t i = 0; i < n; i++)
         tell(c, LMCACHE_MP_L1_STORE, chunk[i]);
     while (n-- > 0)
-        chunks_put(c->chunks, CHUNK_L1, chunks_get(c->chunks, chunk[n]));
+        put_l1(c, chunks_get(c->chunks, chunk[n]));
 }
 
 /* Finds the chunks that both tiers have together, from the first on. false: one of them is on its
@@ -172,7 +236,7 @@ void lmcache_mp_loaded(struct lmcache_mp *c, struct lmcache_mp_request *r)
         uint32_t number = chunks_find(c->chunks, r->chunk[i]);
         if (chunks_held(c->chunks, CHUNK_L1, number))
             continue;
-        chunks_put(c->chunks, CHUNK_L1, number);
+        put_l1(c, number);
         chunks_unpin(c->chunks, CHUNK_L2, number);
     }
     touch(c, CHUNK_L1, r->chunk, r->hit);
@@ -316,18 +380,41 @@ int lmcache_mp_end(struct lmcache_mp *c, const struct lmcache_mp_request *r)
     return 0;
 }
 
-static void evict(struct lmcache_mp *c, enum chunk_tier tier, const struct lmcache_mp_tier *t,
-                  enum lmcache_mp_op op)
+/* The entry of a list of L1 from that one on which may leave. */
+static uint32_t next_in_list(const struct lmcache_mp *c, uint32_t number, bool touched)
 {
-    uint64_t count = chunks_count(c->chunks, tier);
-    /* What is on its way counts as used, but is no key yet. */
-    const double used = (double)chunks_used(c->chunks, tier);
-    if (t->chunks == 0 || t->chunks == UINT64_MAX || count == 0 ||
-        used / (double)t->chunks < t->watermark)
-        return;
-    uint64_t go = (uint64_t)((double)count * t->ratio);
-    if (go == 0)
-        go = 1;
+    while (number != CHUNK_NONE && chunks_is_touched(c->chunks, CHUNK_L1, number) == touched &&
+           chunks_pinned(c->chunks, CHUNK_L1, number))
+        number = chunks_next(c->chunks, CHUNK_L1, number);
+    return number != CHUNK_NONE && chunks_is_touched(c->chunks, CHUNK_L1, number) == touched
+               ? number
+               : CHUNK_NONE;
+}
+
+static void evict_by_arc(struct lmcache_mp *c, uint64_t go)
+{
+    uint64_t size = chunks_listed(c->chunks, CHUNK_L1, false);
+    uint32_t at[2];
+    for (int l = 0; l < 2; l++)
+        at[l] = next_in_list(c, chunks_first(c->chunks, CHUNK_L1, l), l);
+    for (; go > 0 && (at[0] != CHUNK_NONE || at[1] != CHUNK_NONE); go--) {
+        const bool first =
+            at[0] != CHUNK_NONE && (size >= (uint64_t)c->arc.target || at[1] == CHUNK_NONE);
+        const bool list = !first;
+        const uint32_t victim = at[list];
+        const uint64_t chunk = chunks_id(c->chunks, victim);
+        size -= first;
+        at[list] = next_in_list(c, chunks_next(c->chunks, CHUNK_L1, victim), list);
+        tell(c, LMCACHE_MP_L1_EVICT, chunk);
+        chunks_drop(c->chunks, CHUNK_L1, victim);
+        ghosts_remember(&c->arc.ghosts, chunk, list);
+    }
+    arc_trim(c);
+}
+
+static void evict_by_order(struct lmcache_mp *c, enum chunk_tier tier, uint64_t go,
+                           enum lmcache_mp_op op)
+{
     for (; go > 0; go--) {
         uint32_t victim = chunks_victim(c->chunks, tier);
         if (victim == CHUNK_NONE)
@@ -337,8 +424,26 @@ static void evict(struct lmcache_mp *c, enum chunk_tier tier, const struct lmcac
     }
 }
 
+/* How many keys of a tier go now. */
+static uint64_t surplus(const struct lmcache_mp *c, enum chunk_tier tier,
+                        const struct lmcache_mp_tier *t)
+{
+    uint64_t count = chunks_count(c->chunks, tier);
+    /* What is on its way counts as used, but is no key yet. */
+    const double used = (double)chunks_used(c->chunks, tier);
+    if (t->chunks == 0 || t->chunks == UINT64_MAX || count == 0 ||
+        used / (double)t->chunks < t->watermark)
+        return 0;
+    const uint64_t go = (uint64_t)((double)count * t->ratio);
+    return go > 0 ? go : 1;
+}
+
 void lmcache_mp_evict(struct lmcache_mp *c)
 {
-    evict(c, CHUNK_L1, &c->s.l1, LMCACHE_MP_L1_EVICT);
-    evict(c, CHUNK_L2, &c->s.l2, LMCACHE_MP_L2_EVICT);
+    const uint64_t go = surplus(c, CHUNK_L1, &c->s.l1);
+    if (c->s.arc)
+        evict_by_arc(c, go);
+    else
+        evict_by_order(c, CHUNK_L1, go, LMCACHE_MP_L1_EVICT);
+    evict_by_order(c, CHUNK_L2, surplus(c, CHUNK_L2, &c->s.l2), LMCACHE_MP_L2_EVICT);
 }

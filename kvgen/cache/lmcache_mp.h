@@ -19,6 +19,7 @@ struct lmcache_mp_tier {
 
 struct lmcache_mp_settings {
     struct lmcache_mp_tier l1, l2;
+    bool arc;         /* L1's eviction policy is ARC, else LRU; L2's is LRU */
     bool retain;      /* prefetch policy: what is loaded from L2 stays in L1 */
     bool skip_l1;     /* store policy: what L2 has stored leaves L1 */
     bool writes_held; /* writes to L2 end in lmcache_mp_written; else at once */
@@ -86,5 +87,6 @@ int lmcache_mp_end(struct lmcache_mp *c, const struct lmcache_mp_request *r);
 void lmcache_mp_evict(struct lmcache_mp *c);
 
 const struct chunks *lmcache_mp_chunks(const struct lmcache_mp *c); /* for checks */
+double lmcache_mp_target(const struct lmcache_mp *c);               /* ARC's, in chunks; likewise */
 
 #endif

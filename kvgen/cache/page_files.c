@@ -17,7 +17,7 @@ struct page_files *page_files_create(uint64_t max_pages, double ratio)
     struct page_files *f = calloc(1, sizeof(*f));
     if (!f)
         return NULL;
-    *f = (struct page_files){.chunks = chunks_create(CHUNK_LRU),
+    *f = (struct page_files){.chunks = chunks_create(CHUNK_LRU, CHUNK_LRU),
                              .max_pages = max_pages,
                              .target = (uint64_t)((double)max_pages * ratio)};
     if (f->chunks)

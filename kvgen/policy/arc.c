@@ -5,45 +5,32 @@
  * number of objects when one is evicted. */
 #include <stdlib.h>
 
-#include "kvgen/cache/id_table.h"
+#include "kvgen/cache/ghosts.h"
 #include "kvgen/policy/list.h"
 #include "kvgen/policy/policy.h"
 #include "lib/base/hash.h"
 
-/* object.mark: the list that it is in; of a ghost, the list that gave it up. */
+/* object.mark: the list that it is in. */
 enum {
     ONCE,
     AGAIN,
     LISTS
-};
-#define NO_GHOST ((uint32_t)1 << 30) /* above all numbers of id_table.h */
-
-struct ghost {
-    uint32_t newer, older : 31, list : 1;
-};
-struct ghost_list {
-    uint32_t newest, oldest; /* NO_GHOST: empty */
 };
 
 struct policy {
     struct objects *objects;
     struct policy_list list[LISTS];
     uint64_t count[LISTS];
-    struct id_table ghosts; /* by a hash of the identity; at most as many as objects */
-    struct ghost *ghost;    /* by number */
-    uint32_t cap;
-    struct ghost_list ghost_list[LISTS];
-    uint64_t ghost_count[LISTS];
-    uint64_t size;   /* c */
-    uint64_t target; /* p: objects of the first list */
+    struct ghosts ghosts; /* by a hash of the identity; at most as many as objects */
+    uint64_t size;        /* c */
+    uint64_t target;      /* p: objects of the first list */
 };
 
 static void arc_free(struct policy *p)
 {
     if (!p)
         return;
-    id_table_free(&p->ghosts);
-    free(p->ghost);
+    ghosts_free(&p->ghosts);
     free(p);
 }
 
@@ -53,10 +40,9 @@ static struct policy *arc_create(struct objects *objects)
     if (!p)
         return NULL;
     p->objects = objects;
-    for (int l = 0; l < LISTS; l++) {
+    p->ghosts = GHOSTS_EMPTY;
+    for (int l = 0; l < LISTS; l++)
         p->list[l] = POLICY_LIST_EMPTY;
-        p->ghost_list[l] = (struct ghost_list){NO_GHOST, NO_GHOST};
-    }
     return p;
 }
 
@@ -87,53 +73,14 @@ static uint64_t name_of(struct ident id)
     return hash_mix(id.lo + id.hi * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-static void ghost_forget(struct policy *p, uint32_t n)
-{
-    const struct ghost g = p->ghost[n];
-    struct ghost_list *l = &p->ghost_list[g.list];
-    if (g.newer == NO_GHOST)
-        l->newest = g.older;
-    else
-        p->ghost[g.newer].older = g.older;
-    if (g.older == NO_GHOST)
-        l->oldest = g.newer;
-    else
-        p->ghost[g.older].newer = g.newer;
-    p->ghost_count[g.list]--;
-    id_table_remove(&p->ghosts, n);
-}
-
 /* The first list and its ghosts are at most c, all four are at most 2 c. */
 static void ghosts_trim(struct policy *p)
 {
-    while (p->ghost_count[ONCE] > 0 && p->count[ONCE] + p->ghost_count[ONCE] > p->size)
-        ghost_forget(p, p->ghost_list[ONCE].oldest);
-    while (p->ghost_count[AGAIN] > 0 &&
-           p->count[ONCE] + p->ghost_count[ONCE] + p->count[AGAIN] + p->ghost_count[AGAIN] >
-               2 * p->size)
-        ghost_forget(p, p->ghost_list[AGAIN].oldest);
-}
-
-/* Without memory it is forgotten. */
-static void ghost_remember(struct policy *p, struct ident id, uint8_t list)
-{
-    const uint64_t name = name_of(id);
-    struct ghost_list *l = &p->ghost_list[list];
-    if (id_table_find(&p->ghosts, name) != ID_NONE)
-        return;
-    struct ghost *grown = id_table_reserve_item(&p->ghosts, p->ghost, &p->cap, sizeof(*grown));
-    if (!grown)
-        return;
-    p->ghost = grown;
-    const uint32_t n = id_table_add(&p->ghosts, name);
-    p->ghost[n] =
-        (struct ghost){.newer = NO_GHOST, .older = l->newest & 0x7fffffffu, .list = list & 1u};
-    if (l->newest == NO_GHOST)
-        l->oldest = n;
-    else
-        p->ghost[l->newest].newer = n;
-    l->newest = n;
-    p->ghost_count[list]++;
+    struct ghosts *g = &p->ghosts;
+    while (g->count[ONCE] > 0 && p->count[ONCE] + g->count[ONCE] > p->size)
+        ghosts_forget_oldest(g, ONCE);
+    while (g->count[AGAIN] > 0 && p->count[ONCE] + p->count[AGAIN] + ghosts_count(g) > 2 * p->size)
+        ghosts_forget_oldest(g, AGAIN);
 }
 
 static uint64_t step(uint64_t other, uint64_t own)
@@ -143,14 +90,14 @@ static uint64_t step(uint64_t other, uint64_t own)
 
 static void arc_insert(struct policy *p, uint32_t number)
 {
-    const uint32_t ghost = id_table_find(&p->ghosts, name_of(objects_at(p->objects, number)->id));
-    if (ghost == ID_NONE) {
+    const uint32_t ghost = ghosts_find(&p->ghosts, name_of(objects_at(p->objects, number)->id));
+    if (ghost == GHOST_NONE) {
         add(p, number, ONCE);
         ghosts_trim(p);
         return;
     }
-    uint64_t once = p->ghost_count[ONCE], again = p->ghost_count[AGAIN];
-    if (p->ghost[ghost].list == ONCE) {
+    const uint64_t once = p->ghosts.count[ONCE], again = p->ghosts.count[AGAIN];
+    if (ghosts_list(&p->ghosts, ghost) == ONCE) {
         p->target += step(again, once);
         if (p->target > p->size)
             p->target = p->size;
@@ -158,7 +105,7 @@ static void arc_insert(struct policy *p, uint32_t number)
         uint64_t less = step(once, again);
         p->target -= less < p->target ? less : p->target;
     }
-    ghost_forget(p, ghost);
+    ghosts_forget(&p->ghosts, ghost);
     add(p, number, AGAIN);
     ghosts_trim(p);
 }
@@ -177,7 +124,7 @@ static uint32_t arc_evict(struct policy *p)
     const struct object *o = objects_at(p->objects, number);
     p->size = p->count[ONCE] + p->count[AGAIN];
     arc_remove(p, number);
-    ghost_remember(p, o->id, o->mark);
+    ghosts_remember(&p->ghosts, name_of(o->id), o->mark);
     ghosts_trim(p);
     return number;
 }

@@ -441,6 +441,9 @@ static int serve(struct server *d, uint64_t r, struct lmcache_mp_request *found)
 
 static int drive_server(const struct scenario *s, struct scenario_outcome *o, struct err *e)
 {
+    const char *policy = scenario_text(s, "eviction_policy", "LRU");
+    if (strcmp(policy, "LRU") != 0 && strcmp(policy, "ARC") != 0)
+        return err_set(e, 0, ERR_INPUT, s->folder, "eviction_policy \"%s\" is not known", policy);
     int64_t l2 = (int64_t)scenario_f64(s, "l2_capacity_chunks", 0);
     const struct lmcache_mp_opts opts = {
         .chunk_tokens = scenario_u64(s, "chunk_size", 256),
@@ -450,6 +453,7 @@ static int drive_server(const struct scenario *s, struct scenario_outcome *o, st
                      .l2 = {l2 < 0 ? UINT64_MAX : (uint64_t)l2,
                             scenario_f64(s, "l2_trigger_watermark", 0.8),
                             scenario_f64(s, "l2_eviction_ratio", 0.2)},
+                     .arc = !strcmp(policy, "ARC"),
                      .retain = !strcmp(scenario_text(s, "prefetch_policy", "default"), "retain"),
                      .skip_l1 = !strcmp(scenario_text(s, "store_policy", "default"), "skip_l1")}};
     struct server d = {.s = s,

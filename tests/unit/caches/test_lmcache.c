@@ -295,7 +295,7 @@ static void test_memory_of_a_block(void **state)
 {
     (void)state;
     for (int order = 0; order <= CHUNK_MRU; order++) {
-        struct chunks *c = chunks_create((enum chunk_order)order);
+        struct chunks *c = chunks_create((enum chunk_order)order, (enum chunk_order)order);
         uint64_t chunks = 0;
         for (; chunks < 300000; chunks++) {
             assert_int_equal(chunks_reserve(c, 1), 0);
