@@ -40,8 +40,6 @@ enum {
     LOAD_MS = 13,       /* of a request that loads, in an engine's connector */
     PREPOP_OF_USER = 10 /* objects that a decode node finds, for each user */
 };
-/* A trace whose times begin here or later has dates (from 1973 on). */
-#define DATES_FROM_NS (INT64_C(100000000) * UNITS_NS_PER_S)
 
 /* One run; it owns all pointers but argv. */
 struct run {
@@ -415,7 +413,7 @@ static int find_epoch(struct run *r, int64_t *epoch_ns, struct err *e)
     int rc = options_epoch(&r->o, epoch_ns, e);
     if (rc == 0 && r->source.trace)
         rc = trace_input_first_ns(r->source.trace, &first_ns, e);
-    if (rc == 0 && first_ns >= DATES_FROM_NS)
+    if (rc == 0 && first_ns >= TRACE_INPUT_DATES_FROM_NS)
         *epoch_ns = r->o.epoch ? *epoch_ns - first_ns : 0;
     return rc;
 }
@@ -456,7 +454,10 @@ static void sum_capacity(const struct run *r, uint64_t capacity[TRACE_TIERS])
 static char *make_provenance(const struct run *r)
 {
     const struct trace_input *trace = r->source.trace;
-    const char *input = trace ? trace_input_provenance(trace) : NULL;
+    const struct trace_requests *redone = r->source.redone;
+    const char *input = trace    ? trace_input_provenance(trace)
+                        : redone ? trace_requests_provenance(redone)
+                                 : NULL;
     if (options_is_recording(&r->o) && !r->o.retier)
         return provenance_of_recording(r->parser, r->source.source, &r->model);
     if (trace && !r->o.retier)
@@ -891,7 +892,7 @@ static int simulate(struct run *r, struct err *e)
 {
     struct run_source_opts source = {
         .options = &r->o, .parser = r->parser, .workload = &r->workload, .model = &r->model};
-    int rc = r->o.source != OPTIONS_TRACE ? check_model(r, e) : 0;
+    int rc = r->o.source != OPTIONS_TRACE || options_redoes(&r->o) ? check_model(r, e) : 0;
     if (rc < 0 || (rc = set_gpu(r, e)) < 0 ||
         (rc = options_capacities(&r->o, r->capacity, e)) < 0 ||
         (rc = options_speed(&r->o, r->capacity, r->speed, e)) < 0 || (rc = set_compute(r, e)) < 0 ||
@@ -910,7 +911,9 @@ static int simulate(struct run *r, struct err *e)
                    : convert_run(r->convert, e);
     if (interrupted(rc))
         rc = 0; /* the trace is whole up to here */
-    if (rc < 0 && r->convert && (rc == -EBADMSG || r->source.passing)) {
+    if (rc >= 0 && r->source.redone)
+        rc = trace_requests_end(r->source.redone, e);
+    if (rc < 0 && (r->convert || r->source.redone) && (rc == -EBADMSG || r->source.passing)) {
         /* The input is cut, or gone with what it said. Its whole rows are used, but the error
          * decides the status. */
         struct err later = {0};

@@ -584,7 +584,7 @@ const struct opt options_table[] = {
      .offset = AT(retier),
      .marks = RETIERS,
      .help = "Run the reads and writes of an existing trace through the tiers given here, "
-             "instead of copying its rows."},
+             "instead of copying its rows; with --cache of an engine, serve its requests anew."},
     {.name = "gpu-mem",
      .type = OPT_GIB,
      .offset = AT(gpu_mem_gb),
@@ -1077,6 +1077,11 @@ bool options_is_recording(const struct options *o)
     return o->source >= OPTIONS_KV_EVENTS && o->source < OPTIONS_TRACE;
 }
 
+bool options_redoes(const struct options *o)
+{
+    return o->source == OPTIONS_TRACE && o->retier && o->engine.kind;
+}
+
 bool options_is_live(const struct options *o)
 {
     return o->bind || (o->input && live_is_endpoint(o->input));
@@ -1190,14 +1195,27 @@ static bool is_bounded(const struct options *o)
  */
 static int check_modes(const struct options *o, const struct opt_parser *p, struct err *e)
 {
-    bool recording = options_is_recording(o);
-    bool users = o->source == OPTIONS_USERS, trace = o->source == OPTIONS_TRACE || recording;
+    bool recording = options_is_recording(o), redone = options_redoes(o);
+    bool users = o->source == OPTIONS_USERS, given = o->source == OPTIONS_TRACE || recording;
+    bool trace = given && !redone;
     bool dataset = o->source == OPTIONS_SHAREGPT, agentic = o->source == OPTIONS_AGENTIC;
     bool arrivals = o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
     bool blocks = !users && !trace && !dataset && !arrivals, file = dataset || arrivals || blocks;
     bool whole = strcmp(o->granularity, "request") == 0;
     bool none = is_none(o), foreign = o->format >= OPTIONS_SAI3;
     bool object_store = o->format == OPTIONS_SAI3 || o->format == OPTIONS_WARP;
+
+    if (o->engine.kind && recording)
+        return refuse(
+            e, "--cache",
+            "events of an engine tell what its cache did, not what requests asked it for: "
+            "give the requests to --input (Mooncake, Dynamo, ...), or --retier without "
+            "--cache");
+    if (o->engine.kind && trace)
+        return refuse(
+            e, "--cache",
+            "does not apply to an existing trace, unless --retier asks the cache for what "
+            "the trace looked up");
 
     const struct opt_mode modes[] = {
         {.on = o->print_config,
@@ -1228,7 +1246,10 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = trace && !recording,
          .refuses = SIZES,
          .why = "does not apply to an existing trace: nothing is generated"},
-        {.on = !trace,
+        {.on = redone,
+         .refuses = TRACES_ONLY,
+         .why = "does not apply with --retier, which keeps the requests and times of the trace"},
+        {.on = !given,
          .refuses = RETIERS,
          .why = "applies only to an existing trace (--source trace)"},
         {.on = users,

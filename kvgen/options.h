@@ -185,6 +185,8 @@ int options_check_ranks(const struct options *o, struct err *e);
 
 /* Whether the source is the events of an engine, whose rows come as they were recorded. */
 bool options_is_recording(const struct options *o);
+/* Whether the requests of an existing trace are served anew, by an engine's cache. */
+bool options_redoes(const struct options *o);
 /* Whether the events come from engines that run now, not from files. */
 bool options_is_live(const struct options *o);
 /* Whether the source is requests that have times and wait for none, but for turns of agents, which

@@ -340,6 +340,11 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
     }
     switch (o->source) {
     case OPTIONS_TRACE: {
+        if (options_redoes(o)) {
+            int rc = trace_requests_open(&r->redone, in, r->kind, e);
+            r->source = rc == 0 ? trace_requests_source(r->redone) : NULL;
+            return rc;
+        }
         int rc = trace_input_open(&r->trace, in, r->kind, e);
         r->source = rc == 0 ? trace_input_source(r->trace) : NULL;
         return rc;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "kvgen/format/trace_input.h"
+#include "kvgen/format/trace_requests.h"
 #include "kvgen/options.h"
 #include "kvgen/record/names.h"
 #include "kvgen/source/inputs.h"
@@ -30,6 +31,8 @@ struct run_source {
      * nothing that can go on, and what was written stays. */
     bool passing;
     struct trace_input *trace; /* source, if it is an existing trace (not owned); else NULL */
+    /* source, if it is the requests of an existing trace (not owned); else NULL */
+    struct trace_requests *redone;
 };
 
 /* All of it stays the caller's and in place until run_source_close. */

@@ -9,6 +9,9 @@
 
 struct trace_input;
 
+/* Times of a trace from here on are dates, those before it count from a zero of their own. */
+#define TRACE_INPUT_DATES_FROM_NS (INT64_C(100000000) * 1000000000)
+
 /* Takes in, also on failure. kind is INPUTS_TRACE, INPUTS_FIO or INPUTS_OPLOG. -EINVAL with *e for
  * more than one file. */
 int trace_input_open(struct trace_input **out, struct inputs *in, enum inputs_kind kind,

@@ -181,6 +181,12 @@ static void row(struct copy_rows *c, const struct copy_rows_request *q,
         row_counts_add(c->out.counts, &op);
 }
 
+/* Whose rows a request's are: behind its last Generate row nobody's. */
+static const struct copy_rows_request *owner(const struct copy_rows_request *q)
+{
+    return q && q->decodes ? NULL : q;
+}
+
 static void read_row(struct copy_rows *c, const struct copy_rows_request *q, enum trace_tier tier,
                      struct named key, enum trace_class class)
 {
@@ -416,7 +422,7 @@ static void load_block(struct copy_rows *c, struct copy_rows_request *q, uint64_
         all->loader = 1 + q->number;
     }
     if (first)
-        write_row(c, q, TRACE_GPU, key, TRACE_LOAD);
+        write_row(c, owner(q), TRACE_GPU, key, TRACE_LOAD);
 }
 
 static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
@@ -438,7 +444,7 @@ static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
         }
         below->promoted = false;
         count_read(c, t->from, below);
-        read_row(c, q, t->from, named_at(c, q, at), class_of(q, last));
+        read_row(c, owner(q), t->from, named_at(c, q, at), class_of(q, last));
         c->stats.tier[t->from].loaded++;
         c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
     }
@@ -487,8 +493,7 @@ static void cached(struct copy_rows *c, struct copy_rows_request *q, uint64_t ke
         all->loader = 1 + q->number;
         all->tier[TRACE_GPU].pending = first;
     } else if (all && first) {
-        write_row(c, q && q->decodes ? NULL : q, TRACE_GPU, named,
-                  at < keys ? class_of(q, at) : TRACE_USER);
+        write_row(c, owner(q), TRACE_GPU, named, at < keys ? class_of(q, at) : TRACE_USER);
     }
 }
 

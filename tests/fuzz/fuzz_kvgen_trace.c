@@ -1,5 +1,6 @@
 /* Any bytes as an existing trace: what is recognised as one, ours or another tool's, is read to its
- * end, rows are within their bounds, and what ends with an error says where. */
+ * end, rows and the requests that they make are within their bounds, and what ends with an error
+ * says where. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "kvgen/format/trace_input.h"
+#include "kvgen/format/trace_requests.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,6 +32,42 @@ static void check_row(const struct trace_row *row)
     if (row->extra)
         sum += sum_of(row->extra->endpoint) + sum_of(row->extra->thread);
     used = sum;
+}
+
+static void check_requests(const char *path)
+{
+    struct inputs *in = NULL;
+    struct trace_requests *f = NULL;
+    struct err e = {0};
+    enum inputs_kind kind = INPUTS_UNKNOWN;
+    char user[IDENT_MAX_USER_NAME];
+    int64_t arrival_ns, last_ns = 0;
+    int rc = inputs_open(&in, path, &e);
+    if (rc == 0)
+        rc = inputs_recognise(in, &kind, &e);
+    if (rc == 0) {
+        rc = trace_requests_open(&f, in, kind, &e);
+        in = NULL;
+    }
+    struct source *s = rc == 0 ? trace_requests_source(f) : NULL;
+    while (rc == 0 && (rc = s->ops->peek(s, &arrival_ns, &e)) > 0) {
+        struct request r;
+        s->ops->take(s, &r);
+        if (arrival_ns < last_ns || r.context_tokens < 1 || r.qos >= TRACE_QOSES ||
+            r.block_tokens < 1 || (int64_t)r.block_count * r.block_tokens > r.context_tokens ||
+            s->ops->user_name(s, r.user, user) > sizeof(user))
+            abort();
+        last_ns = arrival_ns;
+        for (uint32_t i = 0; i < r.block_count; i++)
+            used += r.blocks[i];
+        s->ops->release(s, &r);
+        rc = 0;
+    }
+    if (rc < 0 && (e.code == 0 || e.what[0] == '\0'))
+        abort();
+    inputs_close(in);
+    if (s)
+        s->ops->close(s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -63,6 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (rc < 0 && (e.code == 0 || e.what[0] == '\0'))
         abort();
+    check_requests(path);
 out:
     trace_input_close(f);
     inputs_close(in);
