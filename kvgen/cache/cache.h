@@ -88,10 +88,11 @@ enum kv_event_kind {
     KV_STORED,       /* room taken for a copy that is being written */
     KV_KNOWN,        /* offered to be stored, and there already or not wanted */
     KV_REFUSED,      /* offered, and there was no room */
-    KV_ASKED,        /* a slow tier was asked and has not answered */
-    KV_HIT,          /* a slow tier answered: there */
-    KV_MISS,         /* a slow tier answered: not there */
-    KV_PROMOTED,     /* room taken for a copy that comes up from the tier below */
+    KV_LEFT_OUT, /* a block of a copy of several, which is stored without it: it was given back */
+    KV_ASKED,    /* a slow tier was asked and has not answered */
+    KV_HIT,      /* a slow tier answered: there */
+    KV_MISS,     /* a slow tier answered: not there */
+    KV_PROMOTED, /* room taken for a copy that comes up from the tier below */
     KV_NOT_PROMOTED, /* no room for it */
     KV_TOUCHED,      /* a store or load found the copy and refreshed it */
     KV_DEMOTED,      /* the copy left this tier and the one below holds it */

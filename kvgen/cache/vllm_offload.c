@@ -673,6 +673,19 @@ static void tell_host(struct kv_below *b, struct offloaded *s, uint64_t count)
     }
 }
 
+/* The GPU's blocks of a chunk. What lies before the window was given back: the engine takes the
+ * last block for all of them, and stores the chunk without those that are not there. */
+static void read_chunk(struct kv_below *b, const struct offloaded *s, const struct offer_chunk *c,
+                       const struct kv_held *held, uint64_t job)
+{
+    for (uint64_t i = c->at * b->o.chunk_blocks; i < (c->at + 1) * b->o.chunk_blocks; i++) {
+        if (!held->block[i])
+            tell(b, KV_LEFT_OUT, TRACE_GPU, s, held->key[i]);
+        else
+            b->block_store[held->block[i]] = (struct block_store){1 + job, b->window[c->group] > 0};
+    }
+}
+
 static void store(struct kv_below *b, struct offloaded *s, uint64_t count, uint64_t new_chunks,
                   const struct kv_held *held)
 {
@@ -686,9 +699,7 @@ static void store(struct kv_below *b, struct offloaded *s, uint64_t count, uint6
         const uint64_t key = s->key[c->group][c->at];
         s->mark[c->group][c->at] |= CHUNK_BROUGHT;
         j->chunk[j->chunks++] = vllm_host_insert(b->host, &s->host, key, place_of(c->group, c->at));
-        for (uint64_t k = 0; k < b->o.chunk_blocks; k++)
-            b->block_store[held[c->group].block[c->at * b->o.chunk_blocks + k]] =
-                (struct block_store){1 + j->id, b->window[c->group] > 0};
+        read_chunk(b, s, c, &held[c->group], j->id);
         tell(b, KV_STORED, TRACE_CPU, s, key);
     }
     begin(b, j, false);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "kvgen/cache/id_table.h"
+#include "lib/base/memory.h"
 
 /* A copy, with a row unless it is pending. */
 struct copy {
@@ -41,6 +42,8 @@ struct copy_rows {
     uint32_t cap;
     uint32_t last[STREAMS]; /* for id_table_find_near */
     uint64_t live[TRACE_TIERS];
+    uint64_t *left_out; /* blocks that the next store does not read */
+    size_t left_outs, left_out_cap;
     struct copy_rows_stats stats;
     bool failed;
 };
@@ -64,6 +67,7 @@ void copy_rows_free(struct copy_rows *c)
         return;
     id_table_free(&c->keys);
     free(c->copies);
+    free(c->left_out);
     free(c);
 }
 
@@ -330,6 +334,14 @@ static bool comes_down(struct copy_rows *c, const struct kv_transfer *t, struct 
     return true;
 }
 
+static bool is_left_out(const struct copy_rows *c, uint64_t key)
+{
+    for (size_t i = 0; i < c->left_outs; i++)
+        if (c->left_out[i] == key)
+            return true;
+    return false;
+}
+
 /* Reads the blocks on the GPU that a chunk is made of; the last one has the chunk's key. */
 static void read_blocks(struct copy_rows *c, struct copy_rows_request *q, struct named key)
 {
@@ -339,7 +351,9 @@ static void read_blocks(struct copy_rows *c, struct copy_rows_request *q, struct
         const struct named block =
             blocks > 1 && q && last < keys_of(c, q) ? named_at(c, q, last + 1 + i - blocks) : key;
         const struct copy *copy = in(find(c, block.key, STREAM_MOVED), TRACE_GPU);
-        if (copy && !copy->pending)
+        if (is_left_out(c, block.key))
+            c->stats.left_out++;
+        else if (copy && !copy->pending)
             read_row(c, NULL, TRACE_GPU, block, TRACE_STORE);
         else
             c->stats.unbacked++;
@@ -448,7 +462,10 @@ static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
         c->stats.tier[t->from].loaded++;
         c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
     }
-    for (uint64_t i = from / c->o.block_tokens; i <= last; i++)
+    /* A chunk of several blocks may begin before the window, where there are none to load into. */
+    uint64_t first = window_begin(c, (uint32_t)(at / q->blocks), q->found_tokens);
+    first = first > from / c->o.block_tokens ? first : from / c->o.block_tokens;
+    for (uint64_t i = first; i <= last; i++)
         load_block(c, q, at - last + i);
 }
 
@@ -459,6 +476,7 @@ void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t)
     case KV_STORE:
     case KV_WRITE:
         store(c, q, t);
+        c->left_outs = t->kind == KV_STORE ? 0 : c->left_outs;
         break;
     case KV_PROMOTE:
         promote(c, q, t);
@@ -551,6 +569,16 @@ static void freed_empty(struct copy_rows *c, const struct copy_rows_request *q, 
     dropped(c, TRACE_GPU, key);
 }
 
+static void leave_out(struct copy_rows *c, uint64_t key)
+{
+    uint64_t *grown = memory_grow(c->left_out, &c->left_out_cap, c->left_outs, sizeof(*grown), 16);
+    c->failed |= !grown;
+    if (!grown)
+        return;
+    c->left_out = grown;
+    c->left_out[c->left_outs++] = key;
+}
+
 void copy_rows_event(struct copy_rows *c, const struct kv_event *e)
 {
     switch (e->kind) {
@@ -571,6 +599,9 @@ void copy_rows_event(struct copy_rows *c, const struct kv_event *e)
         break;
     case KV_KNOWN:
         c->stats.tier[e->tier].known++;
+        break;
+    case KV_LEFT_OUT:
+        leave_out(c, e->key);
         break;
     case KV_REFUSED:
     case KV_NOT_PROMOTED:

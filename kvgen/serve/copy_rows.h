@@ -41,7 +41,8 @@ struct copy_rows_stats {
     /* Tokens of prompts at the first admission of each request, by where they came from. */
     uint64_t found_tokens[TRACE_TIERS], computed_tokens;
     uint64_t again_tokens; /* found at later admissions, after a preemption */
-    uint64_t unbacked;     /* stores of a block that has no copy with a row any more */
+    uint64_t unbacked;     /* stores of a block that has no copy with a row */
+    uint64_t left_out;     /* blocks without which their copies were stored (KV_LEFT_OUT) */
 };
 
 /* A request as this file needs it. */

@@ -83,6 +83,17 @@ static bool line_copies(const struct engine_summary *s, char *buf)
     return true;
 }
 
+/* Copies of several blocks that begin before a window lack these, as in the engine. */
+static bool line_windows(const struct engine_summary *s, char *buf)
+{
+    const struct copy_rows_stats *c = engine_run_copies(s->run);
+    char some[32];
+    snprintf(buf, ENGINE_SUMMARY_TEXT,
+             "windows    %s blocks before a window are not in their copies",
+             units_format_count(some, sizeof(some), c->left_out));
+    return c->left_out > 0;
+}
+
 /* Whether files have a limit that is not the engine's. */
 static bool is_bounded(const struct engine_summary *s)
 {
@@ -229,7 +240,7 @@ static bool line_why(const struct engine_summary *s, char *buf)
 bool engine_summary_line(const struct engine_summary *s, size_t i, char *buf)
 {
     static bool (*const lines[ENGINE_SUMMARY_LINES])(const struct engine_summary *, char *) = {
-        line_tokens,  line_copies, line_files,   line_steps,
+        line_tokens,  line_copies, line_windows, line_files, line_steps,
         line_engines, line_time,   line_goodput, line_why};
     *buf = '\0';
     return i < ENGINE_SUMMARY_LINES && lines[i] && lines[i](s, buf);
@@ -367,6 +378,7 @@ void engine_summary_put(struct jsonout *j, const struct engine_summary *s)
     jsonout_u64(j, "duplicate_bytes", c->duplicate_bytes);
     jsonout_u64(j, "duplicate_peak_bytes", c->duplicate_peak_bytes);
     jsonout_u64(j, "unbacked_stores", c->unbacked);
+    jsonout_u64(j, "left_out_blocks", c->left_out);
     jsonout_end(j);
     put_serving(j, s);
 }

@@ -19,16 +19,16 @@ struct engine_summary {
 };
 
 enum {
-    ENGINE_SUMMARY_LINES = 8, /* at most */
+    ENGINE_SUMMARY_LINES = 9, /* at most */
     ENGINE_SUMMARY_TEXT = 400
 };
 
 /* Of the tier of all engines, as in hierarchy_opts. */
 uint64_t engine_summary_capacity(const struct engine_summary *s, enum trace_tier tier);
 /* Writes line i, from 0, without its end, to buf of ENGINE_SUMMARY_TEXT bytes: where tokens came
- * from, what was stored, what a full drive did, steps, how several engines differ, where the time
- * went, what came in its target, and, if the engine holds fewer prompts than came, why nothing
- * hits. false: there is no such line. */
+ * from, what was stored, what copies lack, what a full drive did, steps, how several engines
+ * differ, where the time went, what came in its target, and, if the engine holds fewer prompts than
+ * came, why nothing hits. false: there is no such line. */
 bool engine_summary_line(const struct engine_summary *s, size_t i, char *buf);
 /* Adds the members "cache" and "serving". */
 void engine_summary_put(struct jsonout *j, const struct engine_summary *s);
