@@ -70,6 +70,7 @@ struct job {
 /* The store that read a block of the GPU last. */
 struct block_store {
     uint64_t id;    /* 1 + the job's; 0: none did */
+    uint32_t taken; /* the last step in which a request got the block, modulo 2^32 */
     bool in_window; /* of a group with a window */
 };
 
@@ -95,6 +96,7 @@ struct kv_below {
     uint64_t scratch;
     struct offloaded *first_ended, **last_ended;
     uint64_t sync_left; /* bytes of this step's loads within it */
+    uint32_t step;      /* from 1 */
     bool flushes, failed;
     struct vllm_tracker tracker; /* with store_threshold */
 };
@@ -149,6 +151,7 @@ struct kv_below *vllm_offload_create(const struct vllm_offload_opts *o,
     b->listener = *listener;
     b->tracker.most = o->max_tracker_size;
     b->last_ended = &b->first_ended;
+    b->step = 1;
     b->sync_left = o->sync_load_bytes;
     b->host = vllm_host_create(o->chunks, o->arc);
     b->block_store = calloc(o->gpu_blocks + 1, sizeof(*b->block_store));
@@ -606,11 +609,26 @@ static void admitted(struct kv_below *b, void *state, uint64_t from, uint64_t to
 
 /* ---- offers ---- */
 
+/* Whether another request got the block in this step, in which an ended one offers it. */
+static bool is_taken(const struct kv_below *b, const struct offloaded *s, uint32_t block)
+{
+    return s->is_done && b->block_store[block].taken == b->step;
+}
+
+/* Whether a request still has the block, for a store. Of an ended one all are free: what another
+ * got in this step can be stored before it is overwritten, but not of a window. */
+static bool has_block(const struct kv_below *b, const struct offloaded *s, uint32_t g,
+                      uint32_t block)
+{
+    return block && !(b->window[g] && is_taken(b, s, block));
+}
+
 /* Whether the GPU has the chunk for an offer. */
-static bool is_held(const struct kv_below *b, const struct kv_held *held, uint64_t at)
+static bool is_held(const struct kv_below *b, const struct offloaded *s, uint32_t g,
+                    const struct kv_held *held, uint64_t at)
 {
     const uint64_t block = (at + 1) * b->o.chunk_blocks - 1;
-    return block < held->count && held->block[block];
+    return block < held->count && has_block(b, s, g, held->block[block]);
 }
 
 /* Counts the offers that this request has not made since its last admission. */
@@ -619,7 +637,7 @@ static void count_offers(struct kv_below *b, struct offloaded *s, uint64_t end,
 {
     for (uint32_t g = 0; g < b->o.groups; g++)
         for (uint64_t at = s->next; at < end; at++) {
-            if (!is_held(b, &held[g], at) || (s->mark[g][at] & CHUNK_COUNTED))
+            if (!is_held(b, s, g, &held[g], at) || (s->mark[g][at] & CHUNK_COUNTED))
                 continue;
             s->mark[g][at] |= CHUNK_COUNTED;
             vllm_tracker_count(&b->tracker, s->key[g][at]);
@@ -638,7 +656,7 @@ static uint64_t list_offer(struct kv_below *b, struct offloaded *s, uint64_t end
         count_offers(b, s, end, held);
     for (uint32_t g = 0; g < b->o.groups; g++)
         for (uint64_t at = s->next; at < end; at++) {
-            if (!is_held(b, &held[g], at))
+            if (!is_held(b, s, g, &held[g], at))
                 continue;
             const uint64_t key = s->key[g][at];
             if (at + ID_TABLE_AHEAD < end)
@@ -673,16 +691,28 @@ static void tell_host(struct kv_below *b, struct offloaded *s, uint64_t count)
     }
 }
 
+static void flush(struct kv_below *b, struct job *j)
+{
+    if (!j->open || j->flush || j->kind != KV_STORE)
+        return;
+    j->flush = b->flushes = true;
+}
+
 /* The GPU's blocks of a chunk. What lies before the window was given back: the engine takes the
  * last block for all of them, and stores the chunk without those that are not there. */
 static void read_chunk(struct kv_below *b, const struct offloaded *s, const struct offer_chunk *c,
-                       const struct kv_held *held, uint64_t job)
+                       const struct kv_held *held, struct job *j)
 {
     for (uint64_t i = c->at * b->o.chunk_blocks; i < (c->at + 1) * b->o.chunk_blocks; i++) {
-        if (!held->block[i])
+        const uint32_t block = held->block[i];
+        if (!has_block(b, s, c->group, block)) {
             tell(b, KV_LEFT_OUT, TRACE_GPU, s, held->key[i]);
-        else
-            b->block_store[held->block[i]] = (struct block_store){1 + job, b->window[c->group] > 0};
+            continue;
+        }
+        if (is_taken(b, s, block))
+            flush(b, j);
+        b->block_store[block].id = 1 + j->id;
+        b->block_store[block].in_window = b->window[c->group] > 0;
     }
 }
 
@@ -699,7 +729,7 @@ static void store(struct kv_below *b, struct offloaded *s, uint64_t count, uint6
         const uint64_t key = s->key[c->group][c->at];
         s->mark[c->group][c->at] |= CHUNK_BROUGHT;
         j->chunk[j->chunks++] = vllm_host_insert(b->host, &s->host, key, place_of(c->group, c->at));
-        read_chunk(b, s, c, &held[c->group], j->id);
+        read_chunk(b, s, c, &held[c->group], j);
         tell(b, KV_STORED, TRACE_CPU, s, key);
     }
     begin(b, j, false);
@@ -803,18 +833,12 @@ static void end_request(struct kv_below *b, struct offloaded *s)
         }
 }
 
-static void flush(struct kv_below *b, struct job *j)
-{
-    if (!j->open || j->flush || j->kind != KV_STORE)
-        return;
-    j->flush = b->flushes = true;
-}
-
 /* A store is done before a block of it serves another request, be it only to be read, if its own
  * request ended, or may have left the block behind its window. */
 static void taken(struct kv_below *b, uint32_t block)
 {
-    const struct block_store *store = &b->block_store[block];
+    struct block_store *store = &b->block_store[block];
+    store->taken = b->step;
     if (!store->id || store->id - 1 < b->first_job)
         return;
     struct job *j = &b->job[store->id - 1 - b->first_job];
@@ -849,6 +873,7 @@ static int step_built(struct kv_below *b)
         if (b->job[i].open && b->job[i].flush && b->job[i].kind == KV_STORE)
             b->listener.flush(b->listener.ctx, b->job[i].id);
     b->flushes = false;
+    b->step++;
     b->sync_left = b->o.sync_load_bytes;
     return b->failed ? -ENOMEM : 0;
 }
