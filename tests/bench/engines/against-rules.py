@@ -99,7 +99,10 @@ def lmcache_mp(rng, folder):
         l2_eviction_ratio=rng.choice([0.2, 0.4]) if bounded else None,
         store_policy=rng.choice(["default", "default", "skip_l1"]) if l2 else "default",
         prefetch_policy=rng.choice(["default", "retain"]), eviction_tick_every_requests=rng.choice([1, 1, 3, 7]))
-    return config, conversations(rng, rng.randint(20, 120), 512, longest, 1), ["check_lmcache_mp.py"]
+    rows = conversations(rng, rng.randint(20, 120), 512, longest, 1)
+    if rng.random() < 0.3:  # one request after the other, all that the loop finds was used: the order of LRU
+        config["eviction_policy"] = "ARC"
+    return config, rows, ["check_lmcache_mp.py"]
 
 
 # ---- SGLang ----
@@ -187,6 +190,11 @@ def vllm(rng, folder):
         r["timestamp"] = t
         if scheduler.get("policy") == "priority":
             r["priority"] = rng.randint(0, 3)
+    connector = config.get("connector", {}).get("extra_config", {})
+    if "connector" in config and "secondary_tiers" not in connector and rng.random() < 0.2:  # windows over host memory
+        config["groups"] = ["full", "swa%d" % rng.choice([32, 64])]
+        config["num_gpu_blocks"] = 2 * gpu
+        checks = ["verify_vllm.py"]
     return config, rows, checks
 
 
