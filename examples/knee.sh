@@ -265,10 +265,11 @@ drive=$readable awk -v knee="$knee_from" -v knee_to="$knee_to" -v cliff="$cliff_
         }
         at = sprintf("(%.3g GB/s, P99 of %s %.3g ms)", rate / 1e9, read ? "reads" : "writes", p99 / 1000)
         if (knee == "-") printf "gives more up to %d objects in flight (%.3g GB/s): no knee", last, most / 1e9
-        else if (knee_to == "-") printf "gives more up to %s in flight %s; with more, these rounds do not tell", knee, at
+        else if (knee_to == "-") printf "takes %s %s in flight %s or more: these rounds do not tell what twice as many give", knee, \
+            knee == 1 ? "object" : "objects", at
         else printf "takes %s%s %s in flight %s: twice as many give less than 5 %% more", \
             (knee != knee_to ? knee " to " : ""), knee_to, knee_to == 1 ? "object" : "objects", at
         if (cliff == "-") print "; P99 has no cliff."
-        else if (cliff_to == "-") print "; whether P99 grows by more than 3 times, at " cliff " or beyond, these rounds do not tell."
+        else if (cliff_to == "-") print "; P99 may grow by more than 3 times at " cliff " or beyond."
         else print "; P99 grows by more than 3 times at " (cliff != cliff_to ? cliff " to " : "") cliff_to "."
     }' <"$out/knee.txt"

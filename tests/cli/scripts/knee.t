@@ -115,9 +115,14 @@ is 'an interval that is wider' "$(json slower/knee.json '.points[0].bytes_per_s 
 
 touch varies
 exits 'steps that vary' 0 knee -m tiny-1b --in-flight 1,2,4,8,16 --trials 4 -o unsure disk
+cp stdout unsure.txt
+exits 'the last one, too' 0 knee -m tiny-1b --in-flight 1,2,4,8 --trials 4 -o open disk
 rm varies
+is 'a knee that is not certain' "$(tail -n 1 stdout)" \
+    'This drive (disk) takes 4 objects in flight (0.4 GB/s, P99 of reads 10 ms) or more: these rounds do not tell what twice as many give; P99 has no cliff.'
+is 'is none' "$(json open/knee.json '.knee, .knee_from, .knee_to')" 'null 4 null'
 is 'the knee is one of two' "$(json unsure/knee.json '.knee, .knee_from, .knee_to')" 'null 4 8'
-like 'which is told' "$(tail -n 1 stdout)" '^This drive \(disk\) takes 4 to 8 objects in flight \(0\.4[0-9]* GB/s, '
+like 'which is told' "$(tail -n 1 unsure.txt)" '^This drive \(disk\) takes 4 to 8 objects in flight \(0\.4[0-9]* GB/s, '
 is 'and both are marked' "$(awk -F, '$17 == 1 { print $1 }' unsure/knee.csv | tr '\n' ' ')" '4 8 '
 if command -v gnuplot >/dev/null; then like 'in the picture' "$(cat unsure/knee.svg)" 'knee between 4 and 8'; fi
 
