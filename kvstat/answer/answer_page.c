@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "kvstat/answer/answer_knee.h"
 #include "kvstat/answer/answer_plot.h"
 #include "kvstat/draw/gnuplot.h"
 #include "kvstat/draw/html.h"
@@ -252,6 +253,7 @@ static void put_drive(FILE *out, const struct answer *a)
 {
     static const char *const titles[] = {"the drive", "value"};
     char unreached[2 * CONCLUSION_NUMBER];
+    struct answer_knee knee;
     fputs("<h3>The drive</h3>\n", out);
     if (!a->reached) {
         html_element(out, "p", "", conclusion_unreached(unreached, a));
@@ -262,6 +264,13 @@ static void put_drive(FILE *out, const struct answer *a)
     put_row(out, "reads it can", "drive.read.can_bytes_s", as_rate, a->read.can);
     put_row(out, "writes asked", "drive.write.asked_bytes_s", as_rate, a->write.asked);
     put_row(out, "writes it can", "drive.write.can_bytes_s", as_rate, a->write.can);
+    if (answer_knee_find(&knee, a)) {
+        put_row(out, knee.found ? "knee: objects in flight" : "no knee up to objects in flight",
+                "knee.in_flight", as_number, knee.in_flight);
+        put_row(out, "there", "knee.bytes_per_s", as_rate, knee.bytes_s);
+        put_row(out, "p95 of an object", "knee.p95_s", view_span, knee.p95_s);
+    }
+    put_row(out, "this load keeps in flight", "drive.in_flight", cell_number, a->in_flight);
     put_row(out, "written a day", "drive.written_bytes_day", view_bytes, a->written_day);
     put_row(out, "full after", "drive.full_after_s", view_span, a->full_after_s);
     put_row(out, "filled at the end", "drive.filled", as_share, a->filled);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kvstat/answer/answer.h"
+#include "kvstat/answer/answer_knee.h"
 #include "kvstat/answer/answer_page.h"
 #include "kvstat/answer/conclusion.h"
 #include "kvstat/answer/confirm.h"
@@ -178,16 +179,35 @@ static void put_gain(struct jsonout *j, const char *key, const struct gain *g, b
     jsonout_end(j);
 }
 
+static void put_knee(struct jsonout *j, const struct answer *a)
+{
+    struct answer_knee k;
+    if (!answer_knee_find(&k, a)) {
+        jsonout_null(j, "knee");
+        return;
+    }
+    jsonout_object(j, "knee");
+    jsonout_bool(j, "found", k.found);
+    jsonout_f64(j, "in_flight", k.in_flight);
+    jsonout_f64(j, "bytes_per_s", k.bytes_s);
+    jsonout_f64(j, "p95_s", k.p95_s);
+    jsonout_f64(j, "size_bytes", k.size_bytes);
+    jsonout_f64(j, "read_share", k.read_share);
+    jsonout_end(j);
+}
+
 /* Adds the members of the answer to the open object. */
 static void put_answer(struct jsonout *j, const struct conclusion *c)
 {
-    static const char *const ours[] = {"verdict", "why", "confirmed", "validity", "gain", NULL};
+    static const char *const ours[] = {"verdict", "why",  "confirmed", "validity",
+                                       "gain",    "knee", NULL};
     const struct answer *a = c->answer;
     const struct gain g = gain_of(&a->users[ANSWER_NONE], &a->users[ANSWER_THIS]);
     put_members(j, jsonin_root(a->document), ours);
     jsonout_text_value(j, "verdict", c->judged ? conclusion_word(c->verdict) : NULL);
     jsonout_text_value(j, "why", c->why[0] ? c->why : NULL);
     put_gain(j, "gain", &g, gain_is_there(a));
+    put_knee(j, a);
     put_confirmed(j, c->confirm);
     jsonout_text_value(j, "validity",
                        c->confirm && c->confirm->drive.line[0] ? c->confirm->drive.line : NULL);

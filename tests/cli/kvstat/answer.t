@@ -59,12 +59,15 @@ stdout_like 'has the knee of writes' '^Knee            4 writes of 4\.00 MiB in 
 sed 's/6800000000/7200000000/' gain.json >steep.json
 exits 'a drive that gives more up to the last step' 0 "$kvstat" --answer steep.json
 stdout_like 'has none' '^Knee            none up to 64 reads of 4\.00 MiB in flight, 7\.2 GB/s at p95$'
+"$kvstat" --answer steep.json --json >steep.out
+is 'which the file has' "$(json steep.out '.knee | .found, .in_flight, .bytes_per_s, .p95_s, .size_bytes, .read_share')" 'false 64 7200000000 0.044 4194304 1'
 sed '/"in_flight": 2\.9/d; s/, "p95_us": [0-9]*//' gain.json >timeless.json
 exits 'points without times' 0 "$kvstat" --answer timeless.json
 stdout_like 'have the rate alone' '^Knee            16 reads of 4\.00 MiB in flight, 6\.4 GB/s$'
 sed '/"size_bytes"/d; s/"points": \[/"points": []/; /^      \]$/d' gain.json >plain.json
 exits 'a drive that was not measured' 0 "$kvstat" --answer plain.json
 stdout_unlike 'has no knee' '^Knee'
+is 'in the file neither' "$("$kvstat" --answer plain.json --json | jq -c .knee)" null
 sed 's/"p95_us": 2900/"p95_us": "long"/' gain.json >bad.json
 exits 'a time that is no number' 2 "$kvstat" --answer bad.json
 stderr_like 'is named' 'bad.json: settings.drive.points\[0\].p95_us is no number'
@@ -291,6 +294,7 @@ is 'also of the window' "$(sed -n 's/^.*<title>\(.*\)<\/title>.*$/\1/p' page.htm
 ok 'its answer comes first' grep -q '^<p class="verdict"><strong class="good">PASS</strong>' page.html
 is 'the run is said to be good once' "$(grep -c 'The run on the drive: good' page.html)" 1
 ok 'each value has its name in the JSON' grep -q '<data title="users.this.low" value="36">36</data>' page.html
+ok 'the knee, too' grep -q '<data title="knee.in_flight" value="16">16</data>' page.html
 ok 'as the screen shows it' grep -q '<data title="drive.written_bytes_day" value="8000000000000">8 TB</data>' page.html
 ok 'the bar has all tokens' grep -q 'width:34.00%.*width:21.00%.*width:28.00%.*width:17.00%' page.html
 is 'nothing is asked of elsewhere' "$(grep -cE '(src|href)="?(http|/)' page.html)" 0
