@@ -27,7 +27,8 @@
 # The knee is the step after which twice as many give less than 5 % more throughput; the cliff is
 # the step whose P99 is more than 3 times that of the one before. Both are compared round by
 # round, by the logarithms of the ratios: a step is named when the 95 % interval of their mean
-# (t s / sqrt(rounds)) lies on that side, else the steps are named that it may be.
+# (t s / sqrt(rounds)) lies on that side, else the steps are named that it may be. Where steps
+# are further apart, each doubling between them counts (1.05 and 3 to the power of their number).
 #
 # The drive itself changed when the rounds differ by more than chance (two-way analysis of
 # variance of the logarithms, by step and round; Tukey's range of the means, 95 %).
@@ -176,13 +177,14 @@ found=$out/found.txt awk '
             line = step[s]
             for (i = 1; i <= FIGURES; i++) line = line figure(s, i)
             if (s == steps) { print line " - - - - - -"; break }
-            sure = compare(s, RATE)
-            if (knee == "-" && !(sure && low >= 1.05)) knee = step[s]
-            if (knee_to == "-" && sure && high < 1.05) knee_to = step[s]
+            doublings = log(step[s + 1] / step[s]) / log(2)
+            sure = compare(s, RATE); bound = 1.05 ^ doublings
+            if (knee == "-" && !(sure && low >= bound)) knee = step[s]
+            if (knee_to == "-" && sure && high < bound) knee_to = step[s]
             line = line " " ratio " " low " " high
-            sure = compare(s, P99)
-            if (cliff == "-" && !(sure && high <= 3)) cliff = step[s + 1]
-            if (cliff_to == "-" && sure && low > 3) cliff_to = step[s + 1]
+            sure = compare(s, P99); bound = 3 ^ doublings
+            if (cliff == "-" && !(sure && high <= bound)) cliff = step[s + 1]
+            if (cliff_to == "-" && sure && low > bound) cliff_to = step[s + 1]
             print line " " ratio " " low " " high
         }
         print knee, knee_to, cliff, cliff_to, changed() >ENVIRON["found"]

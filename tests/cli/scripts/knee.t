@@ -128,6 +128,10 @@ if command -v gnuplot >/dev/null; then like 'in the picture' "$(cat unsure/knee.
 
 exits 'no knee, no cliff' 0 knee -m tiny-1b --in-flight 1,2,4 --trials 2 -o more disk
 is 'are said' "$(tail -n 1 stdout)" 'This drive (disk) gives more up to 4 objects in flight (0.4 GB/s): no knee; P99 has no cliff.'
+# From 4 to 16 objects P99 grows 7 times, which is 2.6 times for each doubling.
+exits 'steps that are four times as many' 0 knee -m tiny-1b --in-flight 1,4,16 --trials 2 -o wide disk
+is 'count by their doublings' "$(tail -n 1 stdout)" \
+    'This drive (disk) takes 4 objects in flight (0.4 GB/s, P99 of reads 10 ms): twice as many give less than 5 % more; P99 has no cliff.'
 exits 'one round' 0 knee -m tiny-1b --in-flight 1,2,4 --trials 1 -o one disk
 is 'tells neither' "$(tail -n 1 stdout)" 'This drive (disk) was measured in one round, which tells neither knee nor cliff (--trials).'
 is 'and has no interval' "$(json one/knee.json '.knee, .points[0].bytes_per_s.low, .drive_changed')" 'null null null'
