@@ -56,7 +56,7 @@ bool spsc_push(struct spsc *q, void *item)
     return true;
 }
 
-void *spsc_pop(struct spsc *q)
+void *spsc_peek(struct spsc *q)
 {
     size_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
     if (head == q->tail_seen) {
@@ -64,8 +64,15 @@ void *spsc_pop(struct spsc *q)
         if (head == q->tail_seen)
             return NULL;
     }
-    void *item = q->slot[head & q->mask];
-    atomic_store_explicit(&q->head, head + 1, memory_order_release);
+    return q->slot[head & q->mask];
+}
+
+void *spsc_pop(struct spsc *q)
+{
+    void *item = spsc_peek(q);
+    if (item)
+        atomic_store_explicit(&q->head, atomic_load_explicit(&q->head, memory_order_relaxed) + 1,
+                              memory_order_release);
     return item;
 }
 

@@ -14,6 +14,8 @@ void spsc_free(struct spsc *q);
 bool spsc_push(struct spsc *q, void *item);
 /* Consumer only. Returns NULL when empty. */
 void *spsc_pop(struct spsc *q);
+/* Consumer only. What spsc_pop would return, which stays. */
+void *spsc_peek(struct spsc *q);
 /* Number of items: exact for the caller's own end, else a bound. */
 size_t spsc_count(const struct spsc *q);
 

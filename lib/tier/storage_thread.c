@@ -319,6 +319,9 @@ static bool take_operations(struct storage_thread *t)
          * (network file systems, FUSE), and never when a slot is. */
         bool plain = op->verb == TIER_WRITE;
         if (op->where.wanted) { /* a descriptor is asked, too, where the bytes lie */
+            const struct tier_op *next = spsc_peek(t->in); /* its entry comes meanwhile */
+            if (next && t->o.policy.where)
+                storage_where_ahead(t->o.policy.where, next->name);
             storage_object_recall(op, &t->o.policy);
             plain |= !op->where.known;
         }

@@ -1,8 +1,7 @@
 /* Beside storage_object.c, which asks here before it asks disk_map.c. Only this process writes the
  * objects of a store, and each object has one thread, so what is remembered stays so until that
- * thread writes or removes the object. Small: each row waits for an entry that the data of others
- * has driven out of the caches, and for no more than that where the page table's part stays there.
- */
+ * thread writes or removes the object. The table is small: the data of objects drives its entries
+ * out of the processor's caches, but its part of the page table stays there. */
 #include "lib/tier/storage_where.h"
 
 #include <stdlib.h>
@@ -46,6 +45,12 @@ void storage_where_free(struct storage_where *s)
 static struct entry *entry_of(const struct storage_where *s, struct hash128 name)
 {
     return &s->entry[name.hi % WHERE_ENTRIES];
+}
+
+void storage_where_ahead(const struct storage_where *s, struct hash128 name)
+{
+    if (s->used)
+        __builtin_prefetch(entry_of(s, name));
 }
 
 static uint64_t sectors_of(uint64_t bytes)

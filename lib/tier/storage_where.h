@@ -15,6 +15,8 @@ struct storage_where;
 struct storage_where *storage_where_create(void);
 /* s may be NULL. */
 void storage_where_free(struct storage_where *s);
+/* Fetches what storage_where_get will look at. */
+void storage_where_ahead(const struct storage_where *s, struct hash128 name);
 /* An object of so many bytes: its extents into *w, which is empty. False: not remembered. */
 bool storage_where_get(const struct storage_where *s, struct hash128 name, uint64_t bytes,
                        struct disk_where *w);

@@ -24,6 +24,7 @@ static void fills_and_empties(void **state)
     assert_non_null(q);
     for (int round = 0; round < 100; round++) {
         size_t n = (size_t)round % 9;
+        assert_null(spsc_peek(q));
         assert_null(spsc_pop(q));
         for (size_t i = 0; i < n; i++) {
             assert_true(spsc_push(q, &item[i]));
@@ -31,8 +32,10 @@ static void fills_and_empties(void **state)
         }
         if (n == 8)
             assert_false(spsc_push(q, &item[0]));
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
+            assert_ptr_equal(spsc_peek(q), &item[i]);
             assert_ptr_equal(spsc_pop(q), &item[i]);
+        }
         assert_int_equal(spsc_count(q), 0);
     }
     spsc_free(q);
