@@ -65,7 +65,7 @@ kvreplay/device := others event_pipe trace_helper block_trace row_join drive_row
 kvreplay/sched := sched selection reader order line admission engines pace room objects cleaner dispatch ledger counts results idle
 kvreplay/many  := totals collect pool
 
-KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf kvstat/answer
+KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf kvstat/answer kvstat/knee
 kvstat        := kvstat options inputs document number_table parts reporter verify block_log output
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences \
                  request_piece requests file_order series reuse
@@ -73,6 +73,7 @@ kvstat/report := figure intervals bottleneck figures verdict run_table bounds se
 kvstat/screen := lines run runs
 kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
 kvstat/mlperf := direct results run_folder compare_runs
+kvstat/knee   := ladder ladder_report
 kvstat/answer := answer answer_knee confirm conclusion view answer_plot answer_page answer_report
 
 KVPRECOND_FOLDERS := kvprecond

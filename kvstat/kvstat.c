@@ -12,6 +12,8 @@
 #include "kvstat/draw/page.h"
 #include "kvstat/draw/plot.h"
 #include "kvstat/inputs.h"
+#include "kvstat/knee/ladder.h"
+#include "kvstat/knee/ladder_report.h"
 #include "kvstat/mlperf/compare_runs.h"
 #include "kvstat/number_table.h"
 #include "kvstat/options.h"
@@ -386,6 +388,31 @@ static int report_block_logs(struct reporter *r, const char *const *files, size_
     return rc;
 }
 
+/* ---- the rounds of kvtrace knee ---- */
+
+static int report_ladder(struct reporter *r, const char *const *files, size_t n, struct err *e)
+{
+    struct number_table *rounds = NULL;
+    struct ladder *l = malloc(sizeof(*l));
+    int rc = l ? 0 : err_nomem(e, "rounds");
+
+    if (rc == 0 && n > 1)
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--knee", "takes one file, not %zu", n);
+    if (rc == 0)
+        rc = number_table_load(&rounds, files[0], e);
+    if (rc == 0)
+        rc = ladder_of(l, rounds, e);
+    if (rc == 0 && r->json)
+        ladder_json(r->json, l);
+    else if (rc == 0 && r->options.csv)
+        ladder_csv(output_stream(r->text), l);
+    else if (rc == 0)
+        ladder_text(output_stream(r->text), l);
+    number_table_free(rounds);
+    free(l);
+    return rc;
+}
+
 /* ---- a picture of a file that is no trace ---- */
 
 static int plot_numbers(struct reporter *r, const struct opt_parser *p, const char *file,
@@ -496,6 +523,8 @@ static int report_all(struct reporter *r, const struct opt_parser *p, struct err
         return plot_numbers(r, p, files[0], kind, e);
     if (r->options.verify_trace)
         return verify_files(r, files, n, e);
+    if (r->options.knee)
+        return report_ladder(r, files, n, e);
     if (r->options.blktrace)
         return report_block_logs(r, files, n, e);
     if (r->options.compare.count > 0)

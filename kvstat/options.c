@@ -43,7 +43,7 @@ static const struct opt table[] = {
      .type = OPT_FLAG,
      .offset = AT(csv),
      .flags = OPT_COMMON,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_DRAWING | OPTIONS_NO_CSV,
      .help = "Print CSV instead of text: one row for each figure, with its run, tier, operation, "
              "value and unit."},
     {.name = "xlsx",
@@ -217,10 +217,16 @@ static const struct opt table[] = {
     {.name = "blktrace",
      .type = OPT_FLAG,
      .offset = AT(blktrace),
-     .marks = OPTIONS_NOT_ANSWER,
+     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_KNEE,
      .help =
          "The files are what blktrace recorded (blkparse -d, or the latencies of btt -q or -z): "
          "report the drive's own times."},
+    {.name = "knee",
+     .type = OPT_FLAG,
+     .offset = AT(knee),
+     .marks = OPTIONS_NOT_ANSWER,
+     .help = "The file has the rounds of kvtrace knee (OUT/rounds.csv): show its steps with their "
+             "intervals, the knee and the cliff."},
     {.type = OPT_HEADING, .help = "Answer"},
     {.name = "answer",
      .type = OPT_TEXT,
@@ -537,11 +543,14 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
          .why = "does not apply with --answer"},
         {.on = o->answer == NULL, .refuses = OPTIONS_ANSWER_ONLY, .why = "needs --answer"},
         {.on = o->verify_trace,
-         .refuses = OPTIONS_NOT_VERIFY,
+         .refuses = OPTIONS_NOT_VERIFY | OPTIONS_NO_CSV,
          .why = "does not apply with --verify-trace"},
         {.on = o->blktrace,
-         .refuses = OPTIONS_NOT_VERIFY | OPTIONS_NOT_BLKTRACE,
+         .refuses = OPTIONS_NOT_VERIFY | OPTIONS_NOT_BLKTRACE | OPTIONS_NO_CSV,
          .why = "does not apply with --blktrace"},
+        {.on = o->knee,
+         .refuses = OPTIONS_NOT_VERIFY | OPTIONS_NOT_BLKTRACE | OPTIONS_NOT_KNEE,
+         .why = "does not apply with --knee"},
     };
     rc = opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
     if (rc == 0 && o->answer)

@@ -13,7 +13,7 @@
 
 /* Texts point into argv. */
 struct options {
-    bool full, json, csv, merge, ranks, reuse, verify_trace, blktrace, check, skip_bad_rows;
+    bool full, json, csv, merge, ranks, reuse, verify_trace, blktrace, knee, check, skip_bad_rows;
     const char *by_text, *output, *xlsx, *hgrm, *plot, *html, *fio_job, *mlperf, *reference,
         *config, *run;
     uint64_t threads, max_groups;
@@ -37,8 +37,10 @@ enum options_marks {
     OPTIONS_COMPARE_ONLY = 1 << 4, /* all but --compare */
     OPTIONS_NOT_ANSWER = 1 << 5,   /* --answer */
     OPTIONS_ANSWER_ONLY = 1 << 6,  /* all but --answer */
-    OPTIONS_NOT_BLKTRACE =
-        1 << 7 /* --blktrace, which has no meaning for OPTIONS_NOT_VERIFY either */
+    /* --blktrace and --knee, which have no meaning for OPTIONS_NOT_VERIFY either */
+    OPTIONS_NOT_BLKTRACE = 1 << 7,
+    OPTIONS_NOT_KNEE = 1 << 8, /* --knee */
+    OPTIONS_NO_CSV = 1 << 9    /* --verify-trace and --blktrace */
 };
 
 /* A parser that fills *o; NULL: no memory. */

@@ -64,7 +64,7 @@ JSON
 END
 cat >programs/kvstat <<END
 #!/bin/sh
-case \$1 in --plot) exec "$BIN/kvstat" "\$@" ;; esac
+case \$1 in --plot | --knee) exec "$BIN/kvstat" "\$@" ;; esac
 for word; do result=\$word; done
 awk '{
     n = \$1; p99 = n <= 4 ? 10000 : n == 8 ? 20000 : 70000
@@ -79,7 +79,7 @@ exits 'four servers' 0 knee -m tiny-1b --in-flight 1,2,4,8,16 --trials 2 -o out 
 is 'up the ladder, and down' "$(tr '\n' ' ' <order)" '1 2 4 8 16 16 8 4 2 1 '
 stdout_like 'a table' '^ +4 +0\.400 \([0-9.]+-[0-9.]+\) +2\.5 +5 +10 +4\.0 +1024 +4 KiB$'
 is 'the answer is the last line' "$(tail -n 1 stdout)" \
-    'This drive (disk) takes 4 objects in flight (0.4 GB/s, P99 of reads 10 ms): twice as many give less than 5 % more; P99 grows by more than 3 times at 16.'
+    'This drive takes 4 objects in flight (0.4 GB/s, P99 of reads 10 ms): twice as many give less than 5 % more; P99 grows by more than 3 times at 16.'
 json_like out/knee.json <<'END'
 who wrote it         | .program, .trials, .device    | kvtrace knee 2 drive
 the knee, the cliff  | .knee, .knee_from, .knee_to, .cliff, .cliff_from, .cliff_to | 4 4 4 16 16 16
@@ -89,8 +89,8 @@ each doubling        | [.points[:4][].next_bytes_per_s_ratio.high * 100 | round]
 P99                  | .points[3].next_p99_ratio.mean | 3.5
 END
 # Of two values 1 % to both sides the deviation is 1 % times the square root of 2; Student's t is 12.706; as many rounds again.
-is 'intervals' "$(json out/knee.json '.points[2].bytes_per_s | .mean, (.low / 1e3 | round), (.high / 1e3 | round)')" '400000000 328124 471876'
-is 'the table has the same' "$(awk -F, '$1 == 4 { print $2, $5, $11, $14, $15, $16, $17 }' out/knee.csv)" '4e+08 2500 10000 4 1.04858e+06 4096 1'
+is 'intervals' "$(json out/knee.json '.points[2].bytes_per_s | .mean, (.low / 1e3 | round), (.high / 1e3 | round)')" '400000000 328123 471877'
+is 'the table has the same' "$(awk -F, '$1 == 4 { print $2, $5, $11, $14, $15, $16, $17 }' out/knee.csv)" '400000000 2500 10000 4 1048576 4096 1'
 is 'two rounds do not tell that the drive changed' "$(json out/knee.json '(.rounds_differ * 1e4 | round), .drive_changed')" '202 false'
 stdout_unlike 'nor is it told' 'changed'
 if command -v gnuplot >/dev/null; then
@@ -119,21 +119,21 @@ cp stdout unsure.txt
 exits 'the last one, too' 0 knee -m tiny-1b --in-flight 1,2,4,8 --trials 4 -o open disk
 rm varies
 is 'a knee that is not certain' "$(tail -n 1 stdout)" \
-    'This drive (disk) takes 4 objects in flight (0.4 GB/s, P99 of reads 10 ms) or more: these rounds do not tell what twice as many give; P99 has no cliff.'
+    'This drive takes 4 objects in flight (0.4 GB/s, P99 of reads 10 ms) or more: these rounds do not tell what twice as many give; P99 has no cliff.'
 is 'is none' "$(json open/knee.json '.knee, .knee_from, .knee_to')" 'null 4 null'
 is 'the knee is one of two' "$(json unsure/knee.json '.knee, .knee_from, .knee_to')" 'null 4 8'
-like 'which is told' "$(tail -n 1 unsure.txt)" '^This drive \(disk\) takes 4 to 8 objects in flight \(0\.4[0-9]* GB/s, '
+like 'which is told' "$(tail -n 1 unsure.txt)" '^This drive takes 4 to 8 objects in flight \(0\.4[0-9]* GB/s, '
 is 'and both are marked' "$(awk -F, '$17 == 1 { print $1 }' unsure/knee.csv | tr '\n' ' ')" '4 8 '
 if command -v gnuplot >/dev/null; then like 'in the picture' "$(cat unsure/knee.svg)" 'knee between 4 and 8'; fi
 
 exits 'no knee, no cliff' 0 knee -m tiny-1b --in-flight 1,2,4 --trials 2 -o more disk
-is 'are said' "$(tail -n 1 stdout)" 'This drive (disk) gives more up to 4 objects in flight (0.4 GB/s): no knee; P99 has no cliff.'
+is 'are said' "$(tail -n 1 stdout)" 'This drive gives more up to 4 objects in flight (0.4 GB/s): no knee; P99 has no cliff.'
 # From 4 to 16 objects P99 grows 7 times, which is 2.6 times for each doubling.
 exits 'steps that are four times as many' 0 knee -m tiny-1b --in-flight 1,4,16 --trials 2 -o wide disk
 is 'count by their doublings' "$(tail -n 1 stdout)" \
-    'This drive (disk) takes 4 objects in flight (0.4 GB/s, P99 of reads 10 ms): twice as many give less than 5 % more; P99 has no cliff.'
+    'This drive takes 4 objects in flight (0.4 GB/s, P99 of reads 10 ms): twice as many give less than 5 % more; P99 has no cliff.'
 exits 'one round' 0 knee -m tiny-1b --in-flight 1,2,4 --trials 1 -o one disk
-is 'tells neither' "$(tail -n 1 stdout)" 'This drive (disk) was measured in one round, which tells neither knee nor cliff (--trials).'
+is 'tells neither' "$(tail -n 1 stdout)" 'This drive was measured in one round, which tells neither knee nor cliff (--trials).'
 is 'and has no interval' "$(json one/knee.json '.knee, .points[0].bytes_per_s.low, .drive_changed')" 'null null null'
 exits 'a bad list' 2 knee --in-flight 1,x -o bad disk
 stderr_like 'is named' '^knee.sh: --in-flight: "x" is not a whole number above 0$'
