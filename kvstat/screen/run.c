@@ -169,17 +169,18 @@ static void put_failures(struct lines *l, const struct figures *f, const struct 
                     {FIGURE_CORRUPT, "with wrong data"},
                     {FIGURE_ABSENT, "without their objects"}};
     uint64_t bad = count(f, FIGURE_OF_RUN, FIGURE_BAD_ROWS);
+    double missed = figures_number(f, figure_id_fact(FACT_REMOVED_MISSES));
     struct lines_parts p = {0};
-    char cell[CELL];
+    char cell[CELL], removed[64] = "";
+    if (missed > 0)
+        snprintf(removed, sizeof(removed), " (%s removed to make room)",
+                 cell_count(cell, (uint64_t)missed));
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
         uint64_t n = status_count(f, failures[i].status);
         if (n > 0)
-            lines_part(&p, "%s %s", p.count ? cell_count(cell, n) : cell_rows(cell, n),
-                       failures[i].what);
+            lines_part(&p, "%s %s%s", p.count ? cell_count(cell, n) : cell_rows(cell, n),
+                       failures[i].what, failures[i].status == FIGURE_ABSENT ? removed : "");
     }
-    double missed = figures_number(f, figure_id_fact(FACT_REMOVED_MISSES));
-    if (missed > 0)
-        lines_part(&p, "%s of them removed to make room", cell_count(cell, (uint64_t)missed));
     if (bad > 0)
         lines_part(&p, "%s not readable, skipped", cell_rows(cell, bad));
     lines_paragraph(l, "Failed", &p, ", ", room->requests);

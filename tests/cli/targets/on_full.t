@@ -89,12 +89,12 @@ done
 stderr_like 'it is told once' '^kvreplay: Tier-2 is full: objects that were read longest ago are removed until 90 % is used'
 is 'and once only' "$(grep -c 'is full' "$TMP/stderr")" 1
 stderr_like 'the end tells how many' '^storage was full: [0-9,]+ objects \([^)]*\) removed, which [0-9,]+ reads missed$'
-"$BIN/kvstat" "$TMP/o.csv" >"$TMP/stdout" 2>&1
-stdout_like 'and kvstat counts the misses' '^Failed +[0-9,]+ rows without their objects'
 out=$TMP/o.csv.zst
 told evict "$TMP/t.csv"
+"$BIN/kvstat" "$out" >"$TMP/stdout" 2>&1
+stdout_like 'and kvstat' '^Failed +[0-9,]+ rows without their objects [(][0-9,]+ removed to make room[)]$'
 "$BIN/kvstat" --full "$out" >"$TMP/stdout" 2>&1
-stdout_like 'and says what became of them' '^Full target  [0-9,]+ writes had [0-9,]+ objects \([^)]*\) removed; [0-9,]+ reads missed these$'
+stdout_like 'and all of it' '^Full target  [0-9,]+ writes had [0-9,]+ objects \([^)]*\) removed; [0-9,]+ reads missed these$'
 out=$TMP/o.csv
 
 # Many at once: which row finds what depends on time, but nothing fails, and what stays is no more than the target may hold.
