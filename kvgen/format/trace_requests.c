@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kvgen/format/trace_input.h"
+#include "kvgen/meaning/block_size.h"
 #include "kvgen/meaning/reading.h"
 #include "kvgen/source/id_lists.h"
 #include "lib/base/hash.h"
@@ -201,6 +202,8 @@ static int end_request(struct trace_requests *r, struct open_request *q, struct 
 {
     measure(r, q);
     r->any_block |= q->head.blocks > 0;
+    if (q->head.context_tokens > REQUEST_MAX_TOKENS)
+        return bad(r, e, "ends a request of more than 2^31 tokens");
     if (q->head.blocks && !q->head.block_tokens)
         return bad(r, e, "ends a request of whose blocks no row says the tokens");
     int rc = time_sort_add(r->sort, q->head.number, &q->head, sizeof(q->head), e);
@@ -299,8 +302,8 @@ static int note_tokens(struct trace_requests *r, struct open_request *q,
     const int64_t tokens = row->tokens, size = q->head.block_tokens;
     if (tokens == TRACE_NONE)
         return 0;
-    if (tokens < 1 || tokens > UINT32_MAX)
-        return bad(r, e, "has a block without tokens");
+    if (tokens < 1 || tokens > BLOCK_SIZE_MAX)
+        return bad(r, e, "has a block whose tokens are not from 1 to 2^20");
     if (size == 0)
         q->head.block_tokens = (uint32_t)tokens;
     else if (tokens != size && (tokens > size || id != q->last))

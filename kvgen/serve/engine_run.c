@@ -47,6 +47,14 @@ static void request_free(struct held_request *h)
     free(q);
 }
 
+static bool fits(const struct engine_run *r, const struct engine_request *q)
+{
+    const uint64_t tokens = chain_tokens(&q->prompt.chain);
+    const struct engine_cache *cache = engine_run_cache(r);
+    return tokens <= cache->blocks / cache->groups * cache->block_tokens &&
+           tokens <= cache->scheduler.max_tokens;
+}
+
 /* Keys of the whole blocks of its chain in each group, and why each block is there. */
 static int list_blocks(const struct engine_run *r, struct engine_request *q)
 {
@@ -122,7 +130,8 @@ static struct engine_request *make_request(struct engine_run *r, const struct re
         return NULL;
     const uint64_t output = from->generated_tokens > 0 ? (uint64_t)from->generated_tokens : 1;
     q->held = (struct held_request){.r = *from, .free = request_free};
-    if (prompts_take(r->prompts, from, output, &q->prompt) || list_blocks(r, q) ||
+    /* One that is refused may have any length. */
+    if (prompts_take(r->prompts, from, output, &q->prompt) || (fits(r, q) && list_blocks(r, q)) ||
         (r->o.decided && from->blocks && keep_ids(q, from))) {
         request_free(&q->held);
         return NULL;
@@ -190,14 +199,6 @@ static void answer(void *ctx, const struct request *q)
     struct source *source = r->o.source;
     if (source->ops->done)
         source->ops->done(source, q, r->clock.now_ns);
-}
-
-static bool fits(const struct engine_run *r, const struct engine_request *q)
-{
-    const uint64_t tokens = chain_tokens(&q->prompt.chain);
-    const struct engine_cache *cache = engine_run_cache(r);
-    return tokens <= cache->blocks / cache->groups * cache->block_tokens &&
-           tokens <= cache->scheduler.max_tokens;
 }
 
 /* Tells who listens of a request that gets no answer; whether the run ends. */

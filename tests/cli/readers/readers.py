@@ -49,6 +49,10 @@ FULL = TRACE.rstrip('\n') + ',Request,User,QoS,Class,Tokens,Arrival,Duration_us,
     '0.010000,Read,2097152,Tier-2,base,Decode,0,u0,interactive,prepop,200,0.000000,,0.010000,0.012000,0.013000,3000,2500,ok,9,8,1,e,t\n' \
     '0.020000,Generate,0,,,Decode,0,u0,interactive,user,5,0.000000,9000.5,0.020000,0.020000,0.021000,9000,,ok,9,8,1,e,t\n'
 RESULT_LESS = '\n'.join(','.join(line.split(',')[:13]) for line in FULL.split('\n'))
+LOOK_UPS = TRACE.rstrip('\n') + ',Request,User,QoS,Class,Tokens,Arrival,Duration_us\n' + ''.join(
+    f'{r}.0,Miss,0,,block_{k},,{r},u{r},batch,block,,{r}.0,\n{r}.0,Write,4096,Tier-0,block_{k},Prefill,{r},u{r},batch,block,64,{r}.0,\n'
+    f'{r}.0,Read,4096,Tier-0,block_{k},Decode,{r},u{r},batch,block,64,{r}.0,\n{r}.0,Generate,0,,,Prefill,{r},u{r},batch,,70,{r}.0,5\n'
+    f'{r}.5,Generate,0,,,Decode,{r},u{r},batch,,9,{r}.0,5\n' for r, k in ((1, 7), (2, 8)))
 CONFIGURATION = '../fuzz/corpus/fuzz_conf/kvgen'
 CAPTURE = '{"kvtrace":"capture","version":1,"times":false,"reads":true,"unrecorded":"results","key":"0123456789abcdef"}\n' \
           '{"ts":5,"publisher":"000102030405060708090a0b0c0d0e0f","rank":0,"seq":1,"event":"stored","medium":"GPU",' \
@@ -97,11 +101,11 @@ READERS = [
     kvgen('lct', R + 'lmcache-0.5.6-events.lct'),
     kvgen('strace', R + 'lmcache-0.5.6-fs.strace'),
     kvgen('trace', TRACE + WRITE + READ, '--retier', edges=RESULT_LESS,
-          more=[['kvgen', '--input', '{}', '--retier', '--cache', 'vllm', '-m', 'tiny-1b', '-o', 'none'],
-                ['kvgen', '--input', '{}', '--retier', '--curve', '/dev/null', '--curve-optimal', '-o', 'none']] +
+          more=[['kvgen', '--input', '{}', '--retier', '--curve', '/dev/null', '--curve-optimal', '-o', 'none']] +
                [['kvgen', '--input', '{}', '--format', f, '-o', '/dev/null']
                 for f in ('kvtrace', 'mlperf', 'warp', 'libcachesim', 'oracle')] +
                [['kvgen', '--input', '{}', '--format', f, '-o', '{tmp}/out'] for f in ('sai3', 'fio')]),
+    kvgen('requests of a trace', LOOK_UPS, '--retier', '--cache', 'vllm', '-m', 'tiny-1b', '--params', '1e9', source='trace'),
     Reader('kvgen trace, copied', TRACE + WRITE + READ, ['kvgen', '--input', '{}', '-o', '/dev/null'], few=True),
     kvgen('fio', 'fio version 3 iolog\n0 x add\n0 x open\n5 x write 0 4096\n6 x read 0 4096\n', '--retier', source='trace'),
     kvgen('oplog', 's3dlio_oplog_example.tsv', '--retier', source='trace'),
