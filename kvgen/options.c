@@ -1251,7 +1251,8 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "does not apply with --retier, which keeps the requests and times of the trace"},
         {.on = !given,
          .refuses = RETIERS,
-         .why = "applies only to an existing trace (--source trace)"},
+         .why = "applies only to an existing trace (--source trace); requests go to --cache "
+                "without it"},
         {.on = users,
          .refuses = READS_FILE,
          .why = "synthetic users (--source users) read no file"},

@@ -85,6 +85,7 @@ refused() { # WHAT ERE OPTION...
 instead='give the requests themselves to --input, or leave --cache waterfall$'
 refused "an engine's events" '^kvgen: --cache: events of an engine tell what its cache did, .* give the requests' \
     --input "$vllm" --retier --cache vllm
+refused 'requests' '^kvgen: --retier: .*; requests go to --cache without it$' --input "$mooncake" --retier --cache vllm
 refused 'a copy into a cache' '^kvgen: --cache: .* unless --retier ' --input "$TMP/waterfall.csv" --cache vllm
 refused 'events that became rows' "recorded.csv: has no column Request, .*$instead" --input "$TMP/recorded.csv" --retier --cache vllm
 awk -F, -v OFS=, 'NR == 4 { $7 = "" } 1' "$TMP/waterfall.csv" >"$TMP/nobody.csv"
