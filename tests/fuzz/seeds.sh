@@ -108,7 +108,14 @@ seed fuzz_ring_page page 1 <"$data/block_events/cpu1"
 fio() { printf 'fio version 3 iolog\n0 x add\n0 x open\n5 x write 0 4096\n6 x read 0 4096\n9 x trim 0 4096\n'; }
 warp() { zstd -dcq "$data/warp_mixed_3s.csv.zst" | head -n 12; }
 blank() { yes '' | head -c 3000000 | zstd -qc; }
-for kind in fio warp blank; do $kind | seed fuzz_kvgen_trace $kind; done
+requests() { # that look blocks up, one after the other
+    echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Tokens,Arrival,Duration_us'
+    for n in 1 2; do
+        printf '%s\n' "$n.0,Miss,0,,block_$n,,$n,u,batch,block,,$n.0," "$n.0,Write,4096,Tier-0,block_$n,Prefill,$n,u,batch,block,64,$n.0," \
+            "$n.0,Read,4096,Tier-0,block_0,Decode,$n,u,batch,block,64,$n.0," "$n.5,Generate,0,,,,$n,u,batch,,9,$n.0,5"
+    done
+}
+for kind in fio warp blank requests; do $kind | seed fuzz_kvgen_trace $kind; done
 head -n 6 "$data/s3dlio_oplog_example.tsv" | seed fuzz_kvgen_trace oplog
 head -n 12 "$data/kvstat_dozen.csv" | seed fuzz_kvgen_trace result
 for form in 0 1 2 3 4 5 6 7; do head -n $((9 + form)) "$data/kvstat_dozen.csv" | seed fuzz_kvstat_report "result-$form" $form; done
