@@ -35,3 +35,19 @@ uint64_t chain_key(struct chain_walk *w, uint64_t end)
     }
     return joined(w->key, p->content, end - w->begin);
 }
+
+void chain_list_keys(const struct chain *c, uint32_t group, uint64_t tokens, uint64_t count,
+                     uint64_t *out)
+{
+    struct chain_walk w = {.chain = c, .key = chain_root(group)};
+    if (c->key && group < c->key_groups && tokens % c->key_tokens == 0 &&
+        count * (tokens / c->key_tokens) <= c->keys) {
+        const uint64_t *key = c->key + group * c->keys;
+        const uint64_t each = tokens / c->key_tokens;
+        for (uint64_t i = 0; i < count; i++)
+            out[i] = key[(i + 1) * each - 1];
+        return;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        out[i] = chain_key(&w, (i + 1) * tokens);
+}

@@ -17,6 +17,11 @@ struct chain_piece {
 struct chain {
     const struct chain_piece *pieces;
     uint64_t count;
+    /* Keys that somebody has already: of its first `keys` blocks of key_tokens tokens, in the
+     * namespaces chain_root(0), chain_root(1) and so on, one after the other. NULL: of none. */
+    const uint64_t *key;
+    uint64_t keys, key_tokens;
+    uint32_t key_groups;
 };
 
 uint64_t chain_tokens(const struct chain *c);
@@ -38,5 +43,9 @@ struct chain_walk {
  * end of the call before. Keys are 64-bit hashes (XXH3): among 10 million blocks two are taken for
  * one with a chance of 3 in a million. O(pieces passed). */
 uint64_t chain_key(struct chain_walk *w, uint64_t end);
+/* The keys of its first `count` blocks of that many tokens, in the namespace of a group of layers,
+ * to out. */
+void chain_list_keys(const struct chain *c, uint32_t group, uint64_t tokens, uint64_t count,
+                     uint64_t *out);
 
 #endif

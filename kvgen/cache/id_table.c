@@ -86,7 +86,7 @@ int id_table_reserve(struct id_table *t, uint64_t more)
     return grow_slots(t);
 }
 
-void *id_table_reserve_item(struct id_table *t, void *array, uint32_t *room, size_t item_bytes)
+void *id_table_grow_item(struct id_table *t, void *array, uint32_t *room, size_t item_bytes)
 {
     if (id_table_reserve(t, 1))
         return NULL;

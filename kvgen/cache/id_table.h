@@ -31,7 +31,13 @@ void id_table_free(struct id_table *t);
 int id_table_reserve(struct id_table *t, uint64_t more);
 /* The same for one id more, and for what belongs to it: the array with an item for each number, of
  * which it had *room. NULL: no memory, and the array is as it was. */
-void *id_table_reserve_item(struct id_table *t, void *array, uint32_t *room, size_t item_bytes);
+void *id_table_grow_item(struct id_table *t, void *array, uint32_t *room, size_t item_bytes);
+static inline void *id_table_reserve_item(struct id_table *t, void *array, uint32_t *room,
+                                          size_t item_bytes)
+{
+    return t->count < t->cap && *room >= t->cap ? array
+                                                : id_table_grow_item(t, array, room, item_bytes);
+}
 uint32_t id_table_add(struct id_table *t, uint64_t id); /* id must be absent */
 void id_table_remove(struct id_table *t, uint32_t number);
 uint64_t id_table_memory(const struct id_table *t); /* bytes */

@@ -108,9 +108,7 @@ static int arrive(struct kv_cache *c, struct kv_request *r)
             holder_free(c, h);
             return -ENOMEM;
         }
-        struct chain_walk w = {.chain = &r->chain, .key = chain_root(g)};
-        for (uint64_t i = 0; i < h->full; i++)
-            b->key[i] = chain_key(&w, (i + 1) * c->o.block_tokens);
+        chain_list_keys(&r->chain, g, c->o.block_tokens, h->full, b->key);
     }
     if (c->o.below && c->o.below_ops->arrive(c->o.below, r, &h->below)) {
         holder_free(c, h);

@@ -1,6 +1,7 @@
 /* vllm_host.c - vLLM 0.33.0: chunks in host memory. With LRU the chunks that may leave are a heap
- * by (rank of the request, position from the end); with ARC they are in two lists, least recently
- * used first, and the keys of those that left in two others. */
+ * by (rank of the request, position from the end) and, once their request ended, a list in the
+ * order of the ranks that they got then; with ARC they are in two lists, least recently used first,
+ * and the keys of those that left in two others. */
 #include "kvgen/cache/vllm_host.h"
 
 #include <stdlib.h>
@@ -10,7 +11,9 @@
 enum list {
     LIST_T1,
     LIST_T2,
-    LISTS
+    LISTS,
+    LIST_ENDED = LIST_T1, /* LRU: nobody reads them */
+    LIST_NONE = LISTS
 };
 enum {
     BEING_WRITTEN = -1,
@@ -19,14 +22,16 @@ enum {
 
 /* 24 bytes; its key is the table's. */
 struct chunk {
+    uint64_t rank; /* LRU */
     union {
-        uint64_t rank; /* LRU */
-        struct {       /* ARC */
+        struct { /* in no list */
+            uint32_t position;
+            uint32_t heap; /* place in the heap; HOST_NONE: it may not leave */
+        };
+        struct { /* in one */
             uint32_t prev, next;
         };
     };
-    uint32_t position;
-    uint32_t heap;   /* LRU: place in the heap; HOST_NONE: it may not leave */
     uint32_t stamp;  /* of the set of protected chunks it is in */
     int16_t readers; /* or BEING_WRITTEN */
     uint8_t loads;   /* of the readers; one at a time is let in */
@@ -73,10 +78,8 @@ static int arc_create(struct vllm_host *h)
     h->ghost = malloc((ghosts + 2) * sizeof(*h->ghost));
     if (!h->ghost || id_table_reserve(&h->ghosts, ghosts))
         return -1;
-    for (uint32_t l = 0; l < LISTS; l++) {
+    for (uint32_t l = 0; l < LISTS; l++)
         h->ghost[l] = (struct ghost){.prev = l, .next = l & 1, .list = l & 1};
-        h->list[l] = (struct ends){HOST_NONE, HOST_NONE, 0};
-    }
     return 0;
 }
 
@@ -96,6 +99,8 @@ struct vllm_host *vllm_host_create(uint64_t capacity, bool arc)
     }
     h->capacity = capacity;
     h->arc = arc;
+    for (int l = 0; l < LISTS; l++)
+        h->list[l] = (struct ends){HOST_NONE, HOST_NONE, 0};
     h->chunk = calloc(capacity, sizeof(*h->chunk));
     if (!h->chunk || id_table_reserve(&h->table, capacity) ||
         (arc ? arc_create(h) : lru_create(h))) {
@@ -118,7 +123,7 @@ void vllm_host_free(struct vllm_host *h)
     free(h);
 }
 
-/* ---- LRU: a heap of the chunks that may leave ---- */
+/* ---- LRU: a heap of the chunks that may leave and are in no list ---- */
 
 static bool leaves_before(const struct heap_entry *a, const struct heap_entry *b)
 {
@@ -174,7 +179,7 @@ static void heap_remove(struct vllm_host *h, uint32_t chunk)
     heap_settle(h, at, h->heap[h->heaped].chunk);
 }
 
-/* ---- ARC: lists ---- */
+/* ---- lists ---- */
 
 static void list_append(struct vllm_host *h, uint32_t chunk, enum list l)
 {
@@ -195,6 +200,20 @@ static void list_remove(struct vllm_host *h, uint32_t chunk)
     *(c->prev != HOST_NONE ? &h->chunk[c->prev].next : &e->first) = c->next;
     *(c->next != HOST_NONE ? &h->chunk[c->next].prev : &e->last) = c->prev;
     e->count--;
+}
+
+/* LRU: the chunk, which nobody reads, is neither in the heap nor in the list from now on. */
+static void take_out(struct vllm_host *h, uint32_t chunk)
+{
+    struct chunk *c = &h->chunk[chunk];
+    if (c->list == LIST_NONE) {
+        heap_remove(h, chunk);
+        return;
+    }
+    list_remove(h, chunk);
+    c->list = LIST_NONE;
+    c->position = 0;
+    c->heap = HOST_NONE;
 }
 
 static void to_end_of(struct vllm_host *h, uint32_t chunk, enum list l)
@@ -280,7 +299,7 @@ void vllm_host_begin_read(struct vllm_host *h, uint32_t chunk, bool load)
         return;
     h->may_leave--;
     if (!h->arc)
-        heap_remove(h, chunk);
+        take_out(h, chunk);
 }
 
 void vllm_host_end_read(struct vllm_host *h, uint32_t chunk, bool load)
@@ -297,15 +316,6 @@ void vllm_host_written(struct vllm_host *h, uint32_t chunk)
     let_leave(h, chunk);
 }
 
-static void set_rank(struct vllm_host *h, uint32_t chunk, uint64_t rank, uint64_t position)
-{
-    struct chunk *c = &h->chunk[chunk];
-    c->rank = rank;
-    c->position = (uint32_t)position;
-    if (!h->arc && c->readers == 0)
-        heap_settle(h, c->heap, chunk);
-}
-
 static uint64_t rank_of(struct vllm_host *h, struct vllm_host_request *r)
 {
     if (!r->rank)
@@ -319,9 +329,15 @@ void vllm_host_touch(struct vllm_host *h, struct vllm_host_request *r, uint32_t 
     const uint64_t rank = rank_of(h, r);
     if (h->arc || chunk == HOST_NONE)
         return;
-    const struct chunk *c = &h->chunk[chunk];
-    if (rank > c->rank || (rank == c->rank && position < c->position))
-        set_rank(h, chunk, rank, position);
+    struct chunk *c = &h->chunk[chunk];
+    if (rank < c->rank || (rank == c->rank && position >= c->position))
+        return;
+    if (c->readers == 0)
+        take_out(h, chunk);
+    c->rank = rank;
+    c->position = (uint32_t)position;
+    if (c->readers == 0)
+        heap_add(h, chunk);
 }
 
 void vllm_host_miss(struct vllm_host *h, uint64_t key)
@@ -359,12 +375,25 @@ static bool is_candidate(const struct vllm_host *h, uint32_t chunk)
     return h->chunk[chunk].readers == 0 && h->chunk[chunk].stamp != h->stamp;
 }
 
+static uint32_t next_candidate(const struct vllm_host *h, uint32_t chunk)
+{
+    while (chunk != HOST_NONE && !is_candidate(h, chunk))
+        chunk = h->chunk[chunk].next;
+    return chunk;
+}
+
 /* Finds victims in their order; fewer than wanted: there are no more. */
 static uint64_t lru_victims(struct vllm_host *h, uint64_t wanted)
 {
     uint64_t victims = 0, passed = 0;
     /* Victims at the front of aside, what is passed over at its end. */
-    while (victims < wanted && h->heaped) {
+    uint32_t ended = next_candidate(h, h->list[LIST_ENDED].first);
+    while (victims < wanted && (ended != HOST_NONE || h->heaped)) {
+        if (ended != HOST_NONE && (!h->heaped || h->chunk[ended].rank < h->heap[0].rank)) {
+            h->aside[victims++] = ended;
+            ended = next_candidate(h, h->chunk[ended].next);
+            continue;
+        }
         const uint32_t chunk = h->heap[0].chunk;
         heap_remove(h, chunk);
         if (is_candidate(h, chunk))
@@ -374,18 +403,10 @@ static uint64_t lru_victims(struct vllm_host *h, uint64_t wanted)
     }
     while (passed)
         heap_add(h, h->aside[h->capacity - passed--]);
-    if (victims == wanted)
-        return victims;
-    for (uint64_t i = 0; i < victims; i++)
-        heap_add(h, h->aside[i]);
+    for (uint64_t i = 0; victims < wanted && i < victims; i++)
+        if (h->chunk[h->aside[i]].list == LIST_NONE)
+            heap_add(h, h->aside[i]);
     return victims;
-}
-
-static uint32_t next_candidate(const struct vllm_host *h, uint32_t chunk)
-{
-    while (chunk != HOST_NONE && !is_candidate(h, chunk))
-        chunk = h->chunk[chunk].next;
-    return chunk;
 }
 
 static void leave(struct vllm_host *h, uint32_t chunk, const struct kv_listener *l,
@@ -453,6 +474,8 @@ bool vllm_host_make_room(struct vllm_host *h, uint64_t chunks, const struct kv_l
     for (uint64_t i = 0; !h->arc && i < wanted; i++) {
         if (i + ID_TABLE_AHEAD < wanted)
             vllm_host_expect(h, vllm_host_key(h, h->aside[i + ID_TABLE_AHEAD]));
+        if (h->chunk[h->aside[i]].list == LIST_ENDED)
+            list_remove(h, h->aside[i]);
         leave(h, h->aside[i], l, r);
     }
     return true;
@@ -467,8 +490,10 @@ uint32_t vllm_host_insert(struct vllm_host *h, struct vllm_host_request *r, uint
     const uint32_t chunk = id_table_add(&h->table, key); /* there is room for each */
     struct chunk *c = &h->chunk[chunk];
     const uint64_t rank = rank_of(h, r);
-    *c =
-        (struct chunk){.position = (uint32_t)position, .readers = BEING_WRITTEN, .heap = HOST_NONE};
+    *c = (struct chunk){.position = (uint32_t)position,
+                        .heap = HOST_NONE,
+                        .readers = BEING_WRITTEN,
+                        .list = LIST_NONE};
     h->chunks++;
     h->inserts++;
     if (h->arc)
@@ -478,13 +503,26 @@ uint32_t vllm_host_insert(struct vllm_host *h, struct vllm_host_request *r, uint
     return chunk;
 }
 
+/* LRU: the chunk gets a rank that is higher than all so far. */
+static void end_rank(struct vllm_host *h, uint32_t chunk)
+{
+    struct chunk *c = &h->chunk[chunk];
+    c->rank = ++h->ranks;
+    if (c->readers) {
+        c->position = 0;
+        return;
+    }
+    take_out(h, chunk);
+    list_append(h, chunk, LIST_ENDED);
+}
+
 void vllm_host_end(struct vllm_host *h, uint64_t key, bool brought, bool reused)
 {
     const uint32_t chunk = vllm_host_find(h, key);
     if (chunk == HOST_NONE)
         return;
     if (!h->arc)
-        set_rank(h, chunk, ++h->ranks, 0);
+        end_rank(h, chunk);
     else if (brought)
         to_end_of(h, chunk, (enum list)h->chunk[chunk].list);
     else if (reused)
@@ -495,7 +533,7 @@ void vllm_host_count(const struct vllm_host *h, struct vllm_host_counts *out)
 {
     *out = (struct vllm_host_counts){.chunks = h->chunks, .arc = h->arc, .target = h->target};
     for (int l = 0; l < LISTS; l++) {
-        out->list[l] = h->list[l].count;
+        out->list[l] = h->arc ? h->list[l].count : 0;
         out->list[LISTS + l] = h->ghost_count[l];
     }
 }

@@ -97,6 +97,7 @@ struct kv_below {
     struct offloaded *first_ended, **last_ended;
     uint64_t sync_left; /* bytes of this step's loads within it */
     uint32_t step;      /* from 1 */
+    uint64_t built;     /* jobs with lower ids are from before this step */
     bool flushes, failed;
     struct vllm_tracker tracker; /* with store_threshold */
 };
@@ -217,9 +218,7 @@ static int arrive(struct kv_below *b, struct kv_request *r, void **state)
             rc = -ENOMEM;
             break;
         }
-        struct chain_walk w = {.chain = &r->chain, .key = chain_root(g)};
-        for (uint64_t i = 0; i < s->chunks; i++)
-            s->key[g][i] = chain_key(&w, (i + 1) * chunk_tokens(b));
+        chain_list_keys(&r->chain, g, chunk_tokens(b), s->chunks, s->key[g]);
     }
     if (rc)
         offloaded_free(b, s);
@@ -862,13 +861,11 @@ static int step_built(struct kv_below *b)
         end_request(b, s);
     b->first_ended = NULL;
     b->last_ended = &b->first_ended;
-    for (uint64_t i = 0; b->files && i < b->jobs; i++) {
-        struct job *j = &b->job[i];
-        if (j->open && j->kind == KV_PROMOTE && !j->flush) {
-            begin(b, j, false);
-            j->flush = true; /* it was told */
-        }
-    }
+    const uint64_t first = b->built > b->first_job ? b->built - b->first_job : 0;
+    for (uint64_t i = first; b->files && i < b->jobs; i++)
+        if (b->job[i].open && b->job[i].kind == KV_PROMOTE)
+            begin(b, &b->job[i], false);
+    b->built = b->next_job;
     for (uint64_t i = 0; b->flushes && i < b->jobs; i++)
         if (b->job[i].open && b->job[i].flush && b->job[i].kind == KV_STORE)
             b->listener.flush(b->listener.ctx, b->job[i].id);

@@ -75,6 +75,10 @@ static int list_blocks(const struct engine_run *r, struct engine_request *q)
             class[i] = q->prompt.class[w.piece];
         }
     }
+    q->prompt.chain.key = q->copies.key;
+    q->prompt.chain.keys = blocks;
+    q->prompt.chain.key_tokens = tokens;
+    q->prompt.chain.key_groups = cache->groups;
     return 0;
 }
 

@@ -149,10 +149,12 @@ struct deciding {
 
 static int add_part(struct plan *p, const struct step_part *part)
 {
-    struct step_part *grown = memory_grow(p->part, &p->cap, p->parts, sizeof(*p->part), 64);
-    if (!grown)
-        return -ENOMEM;
-    p->part = grown;
+    if (p->parts == p->cap) {
+        struct step_part *grown = memory_grow(p->part, &p->cap, p->parts, sizeof(*p->part), 64);
+        if (!grown)
+            return -ENOMEM;
+        p->part = grown;
+    }
     p->part[p->parts++] = *part;
     return 0;
 }

@@ -342,7 +342,8 @@ static int make_requests(struct drive *d, uint64_t id_tokens, struct err *e)
         const struct scenario_row *r = &s->row[i];
         struct serve_request *q = &d->request[i];
         q->kv.number = (uint32_t)i;
-        q->kv.chain = (struct chain){at, scenario_pieces(s, i, id_tokens, true, at)};
+        q->kv.chain =
+            (struct chain){.pieces = at, .count = scenario_pieces(s, i, id_tokens, true, at)};
         at += q->kv.chain.count;
         q->kv.prompt_tokens = r->input_tokens;
         q->kv.max_load_tokens = r->max_load_tokens;

@@ -12,7 +12,7 @@
 
 static uint64_t key_of(const struct chain_piece *pieces, uint64_t count, uint64_t end)
 {
-    const struct chain c = {pieces, count};
+    const struct chain c = {.pieces = pieces, .count = count};
     struct chain_walk w = {.chain = &c, .key = chain_root(0)};
     return chain_key(&w, end);
 }
@@ -27,7 +27,7 @@ static void test_prefixes(void **state)
         assert_true(key_of(a, 3, end) == key_of(b, 2, end));
     assert_true(key_of(a, 3, 1024) != key_of(other, 2, 1024));
     assert_true(key_of(a, 3, 1023) != key_of(a, 3, 1024));
-    const struct chain c = {a, 3};
+    const struct chain c = {.pieces = a, .count = 3};
     assert_int_equal(chain_tokens(&c), 1124);
 }
 
@@ -35,7 +35,7 @@ static void test_walk_equals_single_steps(void **state)
 {
     (void)state;
     const struct chain_piece pieces[] = {{1, 5}, {2, 16}, {3, 1}, {4, 40}};
-    const struct chain c = {pieces, 4};
+    const struct chain c = {.pieces = pieces, .count = 4};
     struct chain_walk w = {.chain = &c, .key = chain_root(3)};
     for (uint64_t end = 0; end <= 62; end++) {
         struct chain_walk fresh = {.chain = &c, .key = chain_root(3)};
@@ -46,11 +46,35 @@ static void test_walk_equals_single_steps(void **state)
     assert_true(chain_key(&one, 16) != chain_key(&two, 16));
 }
 
+/* Keys that somebody has already are those that the walk finds, for its blocks and larger ones. */
+static void test_known_keys(void **state)
+{
+    (void)state;
+    const struct chain_piece pieces[] = {{1, 5}, {2, 16}, {3, 1}, {4, 42}};
+    struct chain c = {.pieces = pieces, .count = 4};
+    uint64_t key[2 * 16], found[16];
+    for (uint32_t g = 0; g < 2; g++)
+        chain_list_keys(&c, g, 4, 16, key + g * 16);
+    c.key = key;
+    c.keys = 16;
+    c.key_tokens = 4;
+    c.key_groups = 2;
+    for (uint32_t g = 0; g < 3; g++)
+        for (uint64_t tokens = 1; tokens <= 32; tokens++) {
+            const uint64_t blocks = 64 / tokens < 16 ? 64 / tokens : 16;
+            struct chain_walk w = {.chain = &c, .key = chain_root(g)};
+            chain_list_keys(&c, g, tokens, blocks, found);
+            for (uint64_t i = 0; i < blocks; i++)
+                assert_true(found[i] == chain_key(&w, (i + 1) * tokens));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_prefixes),
         cmocka_unit_test(test_walk_equals_single_steps),
+        cmocka_unit_test(test_known_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
