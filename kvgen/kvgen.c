@@ -358,6 +358,8 @@ static int set_steps(struct run *r, struct err *e)
         fprintf(stderr, "kvgen: --gpu-profile: not given: times are those of an H100 (h100)\n");
     if ((rc = layer_groups_of(&r->groups, &r->model, e)) < 0)
         return rc;
+    if ((rc = engine_choice_check_shared(&o->engine, &room, (uint32_t)o->engines, e)) < 0)
+        return rc;
     engine_cache_scheduler(&o->engine, &room, &scheduler);
     const struct step_weights weights = weights_of(o);
     if ((rc = step_setup(&r->steps, &r->model, &r->gpu, &weights, e)) < 0)
@@ -445,9 +447,11 @@ static uint32_t columns_of(const struct run *r, bool six)
 static void sum_capacity(const struct run *r, uint64_t capacity[TRACE_TIERS])
 {
     const uint64_t engines = r->o.engine.kind ? r->o.engines : 1;
-    for (int t = 0; t < TRACE_TIERS; t++)
-        capacity[t] =
-            r->capacity[t] == HIERARCHY_UNLIMITED ? r->capacity[t] : r->capacity[t] * engines;
+    for (int t = 0; t < TRACE_TIERS; t++) {
+        const bool one = t == TRACE_STORAGE && engine_choice_shares(&r->o.engine);
+        capacity[t] = r->capacity[t] == HIERARCHY_UNLIMITED || one ? r->capacity[t]
+                                                                   : r->capacity[t] * engines;
+    }
 }
 
 /* malloc'ed; NULL: no memory. */

@@ -112,7 +112,7 @@ static void set_user(struct output *out, const struct request *r)
 static void set_key(struct output *out, const struct hierarchy_op *op)
 {
     const struct ident id = op->id;
-    if (ident_equal(id, out->key_id) && op->engine == out->key_engine && out->row.key.len > 0)
+    if (ident_equal(id, out->key_id) && op->owner == out->key_engine && out->row.key.len > 0)
         return;
     char name[IDENT_MAX_USER_NAME];
     size_t len = 0;
@@ -122,9 +122,9 @@ static void set_key(struct output *out, const struct hierarchy_op *op)
     out->row.key.len = (uint32_t)ident_key(id, name, len, out->key);
     if (out->o.trace.columns & TRACE_SERVED)
         out->row.key.len += (uint32_t)snprintf(out->key + out->row.key.len, ENGINE_MAX_SUFFIX,
-                                               "@e%u", (unsigned)op->engine);
+                                               "@e%u", (unsigned)op->owner);
     out->key_id = id;
-    out->key_engine = op->engine;
+    out->key_engine = op->owner;
 }
 
 static void set_row(struct output *out, const struct sim_row *row)

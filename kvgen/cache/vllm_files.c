@@ -1,6 +1,7 @@
-/* vllm_files.c - vLLM 0.33.0: what its file tier has and what it has answered. A file takes room
- * from the begin of its write; the cleaner, which is no part of the engine, removes files that were
- * read, or else written, longest ago. */
+/* vllm_files.c - vLLM 0.33.0: what its file tier has and what it has answered. Engines may share
+ * the files, while each has answers of its own. A file takes room from the begin of its write; the
+ * cleaner, which is no part of the engine, removes files that were read, or else written, longest
+ * ago. */
 #include "kvgen/cache/vllm_files.h"
 
 #include <errno.h>
@@ -8,13 +9,32 @@
 
 #include "kvgen/cache/cache.h"
 #include "kvgen/cache/id_table.h"
+#include "lib/base/memory.h"
 
 /* A file that is there, or is being written: then it is in no order. */
 struct file {
     uint32_t older, newer; /* by the last read; NO_FILE: none */
     bool written;
+    uint16_t owner; /* who claimed it: a member of the store */
 };
 #define NO_FILE UINT32_MAX
+
+/* Files that have a limit together, by their last read. */
+struct file_order {
+    uint32_t oldest, newest;
+    uint64_t count, most; /* those being written included; most 0: no limit */
+};
+
+/* The files, of one engine or several. */
+struct store {
+    struct id_table files;
+    struct file *file; /* by number */
+    uint32_t file_cap;
+    bool limited;                /* each member's files have an order of their own */
+    struct vllm_files **members; /* in the order in which they joined; NULL: has left */
+    size_t count, cap;
+    struct file_order all;
+};
 
 /* An answer that somebody holds. */
 struct answer {
@@ -24,24 +44,61 @@ struct answer {
 };
 
 struct vllm_files {
-    struct id_table files;
-    struct file *file; /* by number */
-    uint32_t file_cap, oldest, newest;
+    struct store *store;
+    uint16_t number; /* among the members of the store */
+    struct file_order own;
     struct id_table answers;
     struct answer *answer; /* by number */
     uint32_t *asked;       /* answers that the end of the step brings */
     uint32_t cap, questions;
     bool at_once;
-    uint64_t most;
 };
+
+/* Leaves the store, which goes with its last member. */
+static void leave_store(struct vllm_files *f)
+{
+    struct store *s = f->store;
+    bool used = false;
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->members[i] == f)
+            s->members[i] = NULL;
+        used |= s->members[i] != NULL;
+    }
+    f->store = NULL;
+    if (used)
+        return;
+    id_table_free(&s->files);
+    free(s->file);
+    free(s->members);
+    free(s);
+}
+
+static int join_store(struct vllm_files *f, struct store *s)
+{
+    struct vllm_files **grown =
+        memory_grow(s->members, &s->cap, s->count, sizeof(struct vllm_files *), 1);
+    if (!grown || s->count > UINT16_MAX)
+        return -ENOMEM;
+    s->members = grown;
+    f->store = s;
+    f->number = (uint16_t)s->count;
+    s->members[s->count++] = f;
+    return 0;
+}
 
 struct vllm_files *vllm_files_create(bool at_once, uint64_t most)
 {
     struct vllm_files *f = calloc(1, sizeof(*f));
-    if (!f)
+    struct store *s = calloc(1, sizeof(*s));
+    if (!f || !s || join_store(f, s)) {
+        free(f);
+        free(s);
         return NULL;
-    *f =
-        (struct vllm_files){.at_once = at_once, .most = most, .oldest = NO_FILE, .newest = NO_FILE};
+    }
+    f->at_once = at_once;
+    s->all = (struct file_order){NO_FILE, NO_FILE, 0, most};
     return f;
 }
 
@@ -49,69 +106,92 @@ void vllm_files_free(struct vllm_files *f)
 {
     if (!f)
         return;
-    id_table_free(&f->files);
+    leave_store(f);
     id_table_free(&f->answers);
-    free(f->file);
     free(f->answer);
     free(f->asked);
     free(f);
 }
 
+int vllm_files_join(struct vllm_files *f, struct vllm_files *with)
+{
+    leave_store(f);
+    return join_store(f, with->store);
+}
+
+void vllm_files_limit(struct vllm_files *f, uint64_t most)
+{
+    f->own = (struct file_order){NO_FILE, NO_FILE, 0, most};
+    f->store->limited = true;
+}
+
 /* ---- files ---- */
+
+/* In which a file of that owner is. */
+static struct file_order *order_of(const struct vllm_files *f, uint16_t owner)
+{
+    return f->store->limited ? &f->store->members[owner]->own : &f->store->all;
+}
 
 bool vllm_files_has(const struct vllm_files *f, uint64_t key)
 {
-    const uint32_t n = id_table_find(&f->files, key);
-    return n != ID_NONE && f->file[n].written;
+    const uint32_t n = id_table_find(&f->store->files, key);
+    return n != ID_NONE && f->store->file[n].written;
 }
 
 static void take_out(struct vllm_files *f, uint32_t n)
 {
-    const struct file *x = &f->file[n];
-    *(x->older != NO_FILE ? &f->file[x->older].newer : &f->oldest) = x->newer;
-    *(x->newer != NO_FILE ? &f->file[x->newer].older : &f->newest) = x->older;
+    struct file *file = f->store->file, *x = &file[n];
+    struct file_order *o = order_of(f, x->owner);
+    *(x->older != NO_FILE ? &file[x->older].newer : &o->oldest) = x->newer;
+    *(x->newer != NO_FILE ? &file[x->newer].older : &o->newest) = x->older;
 }
 
 static void put_newest(struct vllm_files *f, uint32_t n)
 {
-    f->file[n].older = f->newest;
-    f->file[n].newer = NO_FILE;
-    *(f->newest != NO_FILE ? &f->file[f->newest].newer : &f->oldest) = n;
-    f->newest = n;
+    struct file *file = f->store->file, *x = &file[n];
+    struct file_order *o = order_of(f, x->owner);
+    x->older = o->newest;
+    x->newer = NO_FILE;
+    *(o->newest != NO_FILE ? &file[o->newest].newer : &o->oldest) = n;
+    o->newest = n;
 }
 
 void vllm_files_expect(const struct vllm_files *f, uint64_t key)
 {
-    id_table_expect(&f->files, key);
+    id_table_expect(&f->store->files, key);
 }
 
 int vllm_files_claim(struct vllm_files *f, uint64_t key)
 {
-    if (id_table_find(&f->files, key) != ID_NONE)
+    struct store *s = f->store;
+    if (id_table_find(&s->files, key) != ID_NONE)
         return 0;
     if (vllm_files_are_full(f))
         return -ENOSPC;
-    struct file *grown = id_table_reserve_item(&f->files, f->file, &f->file_cap, sizeof(*grown));
+    struct file *grown = id_table_reserve_item(&s->files, s->file, &s->file_cap, sizeof(*grown));
     if (!grown)
         return -ENOMEM;
-    f->file = grown;
-    f->file[id_table_add(&f->files, key)] = (struct file){NO_FILE, NO_FILE, false};
+    s->file = grown;
+    s->file[id_table_add(&s->files, key)] =
+        (struct file){.older = NO_FILE, .newer = NO_FILE, .owner = f->number};
+    order_of(f, f->number)->count++;
     return 0;
 }
 
 void vllm_files_put(struct vllm_files *f, uint64_t key)
 {
-    const uint32_t n = id_table_find(&f->files, key);
-    if (n == ID_NONE || f->file[n].written)
+    const uint32_t n = id_table_find(&f->store->files, key);
+    if (n == ID_NONE || f->store->file[n].written)
         return;
-    f->file[n].written = true;
+    f->store->file[n].written = true;
     put_newest(f, n);
 }
 
 void vllm_files_read(struct vllm_files *f, uint64_t key)
 {
-    const uint32_t n = id_table_find(&f->files, key);
-    if (n == ID_NONE || !f->file[n].written)
+    const uint32_t n = id_table_find(&f->store->files, key);
+    if (n == ID_NONE || !f->store->file[n].written)
         return;
     take_out(f, n);
     put_newest(f, n);
@@ -119,17 +199,20 @@ void vllm_files_read(struct vllm_files *f, uint64_t key)
 
 bool vllm_files_are_full(const struct vllm_files *f)
 {
-    return f->most && f->files.count >= f->most;
+    const struct file_order *o = order_of(f, f->number);
+    return o->most && o->count >= o->most;
 }
 
 bool vllm_files_clean(struct vllm_files *f, uint64_t *key)
 {
-    if (f->oldest == NO_FILE || f->files.count <= kv_files_cleaned(f->most))
+    struct file_order *o = order_of(f, f->number);
+    const uint32_t n = o->oldest;
+    if (n == NO_FILE || o->count <= kv_files_cleaned(o->most))
         return false;
-    const uint32_t n = f->oldest;
-    *key = f->files.id[n];
+    *key = f->store->files.id[n];
     take_out(f, n);
-    id_table_remove(&f->files, n);
+    o->count--;
+    id_table_remove(&f->store->files, n);
     return true;
 }
 
@@ -187,7 +270,7 @@ void vllm_files_step(struct vllm_files *f)
     for (uint32_t i = 0; i < f->questions; i++) {
         struct answer *a = &f->answer[f->asked[i]];
         if (i + ID_TABLE_AHEAD < f->questions)
-            id_table_expect(&f->files, f->answer[f->asked[i + ID_TABLE_AHEAD]].key);
+            id_table_expect(&f->store->files, f->answer[f->asked[i + ID_TABLE_AHEAD]].key);
         a->answer = vllm_files_has(f, a->key) ? FILES_HIT : FILES_MISS;
     }
     f->questions = 0;

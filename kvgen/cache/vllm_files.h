@@ -13,6 +13,12 @@ struct vllm_files;
  * 0: no limit. NULL: no memory. */
 struct vllm_files *vllm_files_create(bool at_once, uint64_t most);
 void vllm_files_free(struct vllm_files *f); /* takes NULL */
+/* f, which has no file yet, keeps its files where another engine does: each finds what the other
+ * wrote, and room and limit are those of both. 0 or -ENOMEM. */
+int vllm_files_join(struct vllm_files *f, struct vllm_files *with);
+/* f may write so many of the files that it shares, and the cleaner removes its own only. All who
+ * share them have such a limit, or none has. */
+void vllm_files_limit(struct vllm_files *f, uint64_t most);
 
 enum files_answer {
     FILES_ASKED, /* the answer is there in the next step */

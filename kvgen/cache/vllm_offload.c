@@ -159,7 +159,9 @@ struct kv_below *vllm_offload_create(const struct vllm_offload_opts *o,
     bool failed = !b->host || !b->block_store;
     if (o->lower != VLLM_NO_LOWER) {
         b->files = vllm_files_create(o->lower == VLLM_EXAMPLE, o->most_files);
-        failed |= !b->files;
+        failed |= !b->files || (o->with && vllm_files_join(b->files, o->with->files));
+        if (!failed && o->own_files)
+            vllm_files_limit(b->files, o->own_files);
     }
     if (failed) {
         below_free(b);

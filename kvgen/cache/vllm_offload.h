@@ -33,6 +33,8 @@ struct vllm_offload_opts {
     uint64_t most_files; /* room of the lower tier in chunks, for what is no engine's: a write that
                             finds none fails; 0: no limit, as the engine has it */
     bool clean_files;    /* a cleaner makes room then: see vllm_files.h */
+    const struct kv_below *with; /* of another engine, whose files it shares; NULL: its own */
+    uint64_t own_files;          /* of shared ones, those that it may have written; 0: no limit */
 };
 
 extern const struct kv_below_ops vllm_offload_ops;

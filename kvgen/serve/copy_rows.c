@@ -21,7 +21,10 @@ struct copies {
     struct copy tier[TRACE_TIERS];
     uint32_t twins : 28;   /* GPU: blocks with that key; each is one on its way up, or cached */
     uint32_t in_group : 4; /* as of ident_chain */
-    uint32_t loader; /* GPU: 1 + the request that loads it and has not cached it yet; 0: none */
+    union {
+        uint32_t loader; /* GPU: 1 + the request that loads it and has not cached it yet; 0: none */
+        uint32_t owner;  /* in a tier that engines share: the one that brought it */
+    };
 };
 
 /* Whose keys follow each other. */
@@ -33,15 +36,20 @@ enum stream {
     STREAMS = STREAM_DROPPED + TRACE_TIERS /* of each tier */
 };
 
-struct copy_rows {
-    struct copy_rows_opts o;
-    struct copy_rows_out out;
-    struct copy_rows_request *(*request_of)(const struct kv_request *r);
+/* Copies of one engine, or those in a tier that several share. */
+struct table {
     struct id_table keys;
     struct copies *copies; /* by number of the key */
     uint32_t cap;
     uint32_t last[STREAMS]; /* for id_table_find_near */
-    uint64_t live[TRACE_TIERS];
+    uint32_t users;
+};
+
+struct copy_rows {
+    struct copy_rows_opts o;
+    struct copy_rows_out out;
+    struct copy_rows_request *(*request_of)(const struct kv_request *r);
+    struct table *own, *files; /* the same, unless files are shared */
     uint64_t *left_out; /* blocks that the next store does not read */
     size_t left_outs, left_out_cap;
     struct copy_rows_stats stats;
@@ -58,15 +66,35 @@ struct copy_rows *copy_rows_create(
     c->o = *o;
     c->out = *out;
     c->request_of = request_of;
+    c->own = calloc(1, sizeof(*c->own));
+    c->files = o->with ? o->with->files : o->shared ? calloc(1, sizeof(*c->files)) : c->own;
+    if (!c->own || !c->files) {
+        free(c->files);
+        free(c->own);
+        free(c);
+        return NULL;
+    }
+    c->own->users++;
+    c->files->users += c->files != c->own;
     return c;
+}
+
+static void table_leave(struct table *t)
+{
+    if (--t->users)
+        return;
+    id_table_free(&t->keys);
+    free(t->copies);
+    free(t);
 }
 
 void copy_rows_free(struct copy_rows *c)
 {
     if (!c)
         return;
-    id_table_free(&c->keys);
-    free(c->copies);
+    if (c->files != c->own)
+        table_leave(c->files);
+    table_leave(c->own);
     free(c->left_out);
     free(c);
 }
@@ -93,38 +121,55 @@ static uint64_t position(const struct copy_rows *c, struct copy_rows_request *q,
     return i;
 }
 
-/* A key, and its group as of ident_chain. */
+/* A key, its group as of ident_chain, and the engine after which its copy is named. */
 struct named {
     uint64_t key;
-    uint32_t in_group;
+    uint32_t in_group, owner;
 };
 
 /* The key at a place of the request. */
 static struct named named_at(const struct copy_rows *c, const struct copy_rows_request *q,
                              uint64_t at)
 {
-    return (struct named){q->key[at], c->o.groups > 1 ? 1 + (uint32_t)(at / q->blocks) : 0};
+    const uint32_t in_group = c->o.groups > 1 ? 1 + (uint32_t)(at / q->blocks) : 0;
+    return (struct named){q->key[at], in_group, c->o.engine};
 }
 
 /* A key of a copy whose request is q, or nobody; all: the copies under it, perhaps NULL. */
 static struct named name(const struct copy_rows *c, struct copy_rows_request *q,
                          const struct copies *all, uint64_t key)
 {
-    if (c->o.groups == 1)
-        return (struct named){key, 0};
-    if (all || !q)
-        return (struct named){key, all ? all->in_group : 0};
+    const struct named none = {key, all && c->o.groups > 1 ? all->in_group : 0, c->o.engine};
+    if (c->o.groups == 1 || all || !q)
+        return none;
     const uint64_t at = position(c, q, key);
-    return at < keys_of(c, q) ? named_at(c, q, at) : (struct named){key, 0};
+    return at < keys_of(c, q) ? named_at(c, q, at) : none;
 }
 
 /* ---- copies by key ---- */
 
-/* NULL: there are none. Lent until the next put. */
-static struct copies *find(struct copy_rows *c, uint64_t key, unsigned stream)
+static struct table *table_of(const struct copy_rows *c, enum trace_tier tier)
 {
-    const uint32_t n = id_table_find_near(&c->keys, key, &c->last[stream]);
-    return n == ID_NONE ? NULL : &c->copies[n];
+    return tier == TRACE_STORAGE ? c->files : c->own;
+}
+
+/* Those that are in the same table as that tier's; NULL: there are none. Lent until the next put.
+ */
+static struct copies *find(const struct copy_rows *c, enum trace_tier tier, uint64_t key,
+                           unsigned stream)
+{
+    struct table *t = table_of(c, tier);
+    const uint32_t n = id_table_find_near(&t->keys, key, &t->last[stream]);
+    return n == ID_NONE ? NULL : &t->copies[n];
+}
+
+/* The name of the copy in a tier; all: those under its key. */
+static struct named named_in(const struct copy_rows *c, enum trace_tier tier,
+                             const struct copies *all, struct named named)
+{
+    if (table_of(c, tier) != c->own)
+        named.owner = all->owner;
+    return named;
 }
 
 /* Of those the one in a tier; NULL: there is none. */
@@ -134,17 +179,19 @@ static struct copy *in(struct copies *all, enum trace_tier tier)
 }
 
 /* The key is new. NULL: no memory, which copy_rows_failed says. */
-static struct copies *add(struct copy_rows *c, uint64_t key, uint32_t in_group)
+static struct copies *add(struct copy_rows *c, struct table *t, const struct named *key)
 {
-    struct copies *grown = id_table_reserve_item(&c->keys, c->copies, &c->cap, sizeof(*grown));
+    struct copies *grown = id_table_reserve_item(&t->keys, t->copies, &t->cap, sizeof(*grown));
     if (!grown) {
         c->failed = true;
         return NULL;
     }
-    c->copies = grown;
-    const uint32_t n = id_table_add(&c->keys, key);
-    c->copies[n] = (struct copies){.in_group = in_group & 15};
-    return &c->copies[n];
+    t->copies = grown;
+    const uint32_t n = id_table_add(&t->keys, key->key);
+    t->copies[n] = (struct copies){.in_group = key->in_group & 15};
+    if (t != c->own)
+        t->copies[n].owner = key->owner;
+    return &t->copies[n];
 }
 
 /* A copy comes to a tier that has none under that key; all: those of other tiers, perhaps NULL.
@@ -152,21 +199,20 @@ static struct copies *add(struct copy_rows *c, uint64_t key, uint32_t in_group)
 static struct copies *put(struct copy_rows *c, struct copies *all, enum trace_tier tier,
                           const struct named *key)
 {
-    if (!all && !(all = add(c, key->key, key->in_group)))
+    if (!all && !(all = add(c, table_of(c, tier), key)))
         return NULL;
     all->tier[tier] = (struct copy){.there = true};
-    c->live[tier]++;
     return all;
 }
 
-static void take(struct copy_rows *c, struct copies *all, enum trace_tier tier)
+static void take(const struct copy_rows *c, struct copies *all, enum trace_tier tier)
 {
+    struct table *table = table_of(c, tier);
     all->tier[tier] = (struct copy){0};
-    c->live[tier]--;
     for (int t = 0; t < TRACE_TIERS; t++)
         if (all->tier[t].there)
             return;
-    id_table_remove(&c->keys, (uint32_t)(all - c->copies));
+    id_table_remove(&table->keys, (uint32_t)(all - table->copies));
 }
 
 /* ---- rows ---- */
@@ -200,7 +246,8 @@ static void read_row(struct copy_rows *c, const struct copy_rows_request *q, enu
                                .tier = tier,
                                .phase = look_up ? TRACE_DECODE : TRACE_PREFILL,
                                .class = class,
-                               .id = ident_chain(key.key, key.in_group)});
+                               .id = ident_chain(key.key, key.in_group),
+                               .owner = key.owner});
 }
 
 static void write_row(struct copy_rows *c, const struct copy_rows_request *q, enum trace_tier tier,
@@ -211,7 +258,8 @@ static void write_row(struct copy_rows *c, const struct copy_rows_request *q, en
                                .tier = tier,
                                .phase = TRACE_PREFILL,
                                .class = class,
-                               .id = ident_chain(key.key, key.in_group)});
+                               .id = ident_chain(key.key, key.in_group),
+                               .owner = key.owner});
 }
 
 static enum trace_class class_of(const struct copy_rows_request *q, uint64_t at)
@@ -230,7 +278,7 @@ static uint64_t window_begin(const struct copy_rows *c, uint32_t group, uint64_t
 
 static bool is_on_gpu(struct copy_rows *c, uint64_t key)
 {
-    const struct copy *copy = in(find(c, key, STREAM_MOVED), TRACE_GPU);
+    const struct copy *copy = in(find(c, TRACE_GPU, key, STREAM_MOVED), TRACE_GPU);
     return copy && !copy->pending;
 }
 
@@ -254,7 +302,8 @@ static void look_up_rows(struct copy_rows *c, const struct copy_rows_request *q,
                                    .tier = TRACE_NO_TIER,
                                    .phase = TRACE_NO_PHASE,
                                    .class = class_of(q, i),
-                                   .id = ident_chain(key.key, key.in_group)});
+                                   .id = ident_chain(key.key, key.in_group),
+                                   .owner = key.owner});
     }
 }
 
@@ -322,8 +371,10 @@ static bool comes_down(struct copy_rows *c, const struct kv_transfer *t, struct 
                        struct copy_rows_request *q)
 {
     struct copy_rows_tier *to = &c->stats.tier[t->to];
-    struct copies *all = find(c, key->key, STREAM_MOVED);
-    *key = name(c, q, all, key->key);
+    struct copies *all = find(c, t->to, key->key, STREAM_MOVED);
+    const struct copies *above =
+        table_of(c, t->to) == c->own ? all : find(c, t->from, key->key, STREAM_MOVED);
+    *key = name(c, q, above, key->key);
     struct copy *copy = arrives(c, all, t->to, key, t->to == TRACE_CPU);
     if (!copy)
         return false;
@@ -350,7 +401,7 @@ static void read_blocks(struct copy_rows *c, struct copy_rows_request *q, struct
     for (uint64_t i = 0; i < blocks; i++) {
         const struct named block =
             blocks > 1 && q && last < keys_of(c, q) ? named_at(c, q, last + 1 + i - blocks) : key;
-        const struct copy *copy = in(find(c, block.key, STREAM_MOVED), TRACE_GPU);
+        const struct copy *copy = in(find(c, TRACE_GPU, block.key, STREAM_MOVED), TRACE_GPU);
         if (is_left_out(c, block.key))
             c->stats.left_out++;
         else if (copy && !copy->pending)
@@ -363,7 +414,7 @@ static void read_blocks(struct copy_rows *c, struct copy_rows_request *q, struct
 static void store(struct copy_rows *c, struct copy_rows_request *q, const struct kv_transfer *t)
 {
     for (uint64_t i = 0; i < t->count; i++) {
-        struct named key = {t->keys[i], 0};
+        struct named key = {t->keys[i], 0, c->o.engine};
         if (!comes_down(c, t, &key, q))
             continue;
         if (t->from == TRACE_GPU)
@@ -377,14 +428,16 @@ static void store(struct copy_rows *c, struct copy_rows_request *q, const struct
 static void promote(struct copy_rows *c, struct copy_rows_request *q, const struct kv_transfer *t)
 {
     for (uint64_t i = 0; i < t->count; i++) {
-        struct copies *all = find(c, t->keys[i], STREAM_MOVED);
+        struct copies *below = find(c, t->from, t->keys[i], STREAM_MOVED);
+        struct copies *all =
+            table_of(c, t->from) == c->own ? below : find(c, t->to, t->keys[i], STREAM_MOVED);
         const struct named key = name(c, q, all, t->keys[i]);
-        struct copy *from = in(all, t->from);
+        struct copy *from = in(below, t->from);
         if (from) {
             count_read(c, t->from, from);
             c->stats.tier[t->from].loaded++;
             c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
-            read_row(c, NULL, t->from, key, TRACE_PROMOTE);
+            read_row(c, NULL, t->from, named_in(c, t->from, below, key), TRACE_PROMOTE);
         }
         struct copy *copy = arrives(c, all, t->to, &key, true);
         if (!copy)
@@ -421,7 +474,7 @@ static struct copies *comes_up(struct copy_rows *c, struct copies *all, const st
 static void load_block(struct copy_rows *c, struct copy_rows_request *q, uint64_t at)
 {
     const struct named key = named_at(c, q, at);
-    struct copies *all = find(c, key.key, STREAM_MOVED);
+    struct copies *all = find(c, TRACE_GPU, key.key, STREAM_MOVED);
     struct copy *copy = in(all, TRACE_GPU);
     bool first;
     c->stats.tier[TRACE_GPU].promoted++;
@@ -449,7 +502,8 @@ static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
     const bool counts = at < q->blocks; /* groups but the first are the same tokens again */
     const uint64_t end = (last + 1) * c->o.block_tokens, begin = end - c->o.chunk_tokens;
     const uint64_t from = begin > q->gpu_tokens ? begin : q->gpu_tokens;
-    struct copy *below = in(find(c, key, STREAM_MOVED), t->from);
+    struct copies *all = find(c, t->from, key, STREAM_MOVED);
+    struct copy *below = in(all, t->from);
     if (below && !below->pending) {
         /* What vLLM brought up from files counts as found there. */
         if (counts && !q->admitted && !q->told_storage && t->from == TRACE_CPU && below->promoted) {
@@ -458,7 +512,8 @@ static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
         }
         below->promoted = false;
         count_read(c, t->from, below);
-        read_row(c, owner(q), t->from, named_at(c, q, at), class_of(q, last));
+        read_row(c, owner(q), t->from, named_in(c, t->from, all, named_at(c, q, at)),
+                 class_of(q, last));
         c->stats.tier[t->from].loaded++;
         c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
     }
@@ -495,8 +550,8 @@ static void cached(struct copy_rows *c, struct copy_rows_request *q, uint64_t ke
     const uint64_t keys = q ? keys_of(c, q) : 0, at = q ? position(c, q, key) : 0;
     const uint64_t block = at < keys ? at % q->blocks : 0;
     if (at + ID_TABLE_AHEAD < keys)
-        id_table_expect(&c->keys, q->key[at + ID_TABLE_AHEAD]);
-    struct copies *all = find(c, key, STREAM_CACHED);
+        id_table_expect(&c->own->keys, q->key[at + ID_TABLE_AHEAD]);
+    struct copies *all = find(c, TRACE_GPU, key, STREAM_CACHED);
     bool first;
     if (in(all, TRACE_GPU) && all->loader && (!q || all->loader == 1 + q->number)) {
         all->loader = 0; /* its row came with the load */
@@ -519,7 +574,7 @@ static void cached(struct copy_rows *c, struct copy_rows_request *q, uint64_t ke
 static void expect(struct copy_rows *c, struct copy_rows_request *q, enum trace_tier tier,
                    uint64_t key)
 {
-    struct copies *all = find(c, key, STREAM_EXPECTED);
+    struct copies *all = find(c, tier, key, STREAM_EXPECTED);
     if (in(all, tier))
         return;
     const struct named named = name(c, q, all, key);
@@ -530,7 +585,7 @@ static void expect(struct copy_rows *c, struct copy_rows_request *q, enum trace_
 static void dropped(struct copy_rows *c, enum trace_tier tier, uint64_t key)
 {
     struct copy_rows_tier *stats = &c->stats.tier[tier];
-    struct copies *all = find(c, key, STREAM_DROPPED + tier);
+    struct copies *all = find(c, tier, key, STREAM_DROPPED + tier);
     const struct copy *copy = in(all, tier);
     if (!copy)
         return;
@@ -549,20 +604,21 @@ static void dropped(struct copy_rows *c, enum trace_tier tier, uint64_t key)
         stats->never_read++;
         stats->never_read_bytes += c->o.chunk_bytes;
     }
-    const struct named named = name(c, NULL, all, key);
+    const struct named named = named_in(c, tier, all, name(c, NULL, all, key));
     take(c, all, tier);
     row(c, NULL,
         &(struct hierarchy_op){.op = TRACE_DELETE,
                                .tier = tier,
                                .phase = TRACE_EVICT,
                                .class = TRACE_CLASS_EVICT,
-                               .id = ident_chain(named.key, named.in_group)});
+                               .id = ident_chain(named.key, named.in_group),
+                               .owner = named.owner});
 }
 
 /* A window's block that a load brought may go without having been cached. */
 static void freed_empty(struct copy_rows *c, const struct copy_rows_request *q, uint64_t key)
 {
-    struct copies *all = c->o.groups > 1 && q ? find(c, key, STREAM_DROPPED) : NULL;
+    struct copies *all = c->o.groups > 1 && q ? find(c, TRACE_GPU, key, STREAM_DROPPED) : NULL;
     if (!in(all, TRACE_GPU) || all->loader != 1 + q->number)
         return;
     all->loader = 0;
@@ -617,11 +673,6 @@ bool copy_rows_failed(const struct copy_rows *c)
     return c->failed || (c->out.rows && held_rows_failed(c->out.rows));
 }
 
-uint64_t copy_rows_live(const struct copy_rows *c, enum trace_tier tier)
-{
-    return c->live[tier];
-}
-
 const struct copy_rows_stats *copy_rows_stats(const struct copy_rows *c)
 {
     return &c->stats;
@@ -636,13 +687,11 @@ void copy_rows_stats_add(struct copy_rows_stats *to, const struct copy_rows_stat
         sum[i] += add_[i];
 }
 
-static bool has_copy(const struct copy_rows *c, uint64_t key, bool gpu)
+static bool has_copy(const struct copy_rows *c, uint64_t key, enum trace_tier tier)
 {
-    const uint32_t n = id_table_find(&c->keys, key);
-    if (n == ID_NONE)
-        return false;
-    const struct copy *tier = c->copies[n].tier;
-    return gpu ? tier[TRACE_GPU].there : tier[TRACE_CPU].there || tier[TRACE_STORAGE].there;
+    const struct table *t = table_of(c, tier);
+    const uint32_t n = id_table_find(&t->keys, key);
+    return n != ID_NONE && t->copies[n].tier[tier].there;
 }
 
 uint64_t copy_rows_prefix(const struct copy_rows *c, const struct copy_rows_request *q)
@@ -652,9 +701,10 @@ uint64_t copy_rows_prefix(const struct copy_rows *c, const struct copy_rows_requ
     uint64_t i = 0;
     while (i < blocks) {
         const uint64_t chunk_end = (i / in_chunk + 1) * in_chunk;
-        if (has_copy(c, q->key[i], true))
+        if (has_copy(c, q->key[i], TRACE_GPU))
             i++;
-        else if (chunk_end <= blocks && has_copy(c, q->key[chunk_end - 1], false))
+        else if (chunk_end <= blocks && (has_copy(c, q->key[chunk_end - 1], TRACE_CPU) ||
+                                         has_copy(c, q->key[chunk_end - 1], TRACE_STORAGE)))
             i = chunk_end;
         else
             break;

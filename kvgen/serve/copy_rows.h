@@ -15,13 +15,17 @@
 #include "kvgen/sim/row_counts.h"
 #include "lib/trace/trace.h"
 
+struct copy_rows;
+
 struct copy_rows_opts {
     uint64_t block_tokens, block_bytes; /* of a block on the GPU; bytes of one rank */
     uint64_t chunk_tokens, chunk_bytes; /* of a copy below; a multiple of a block */
     uint32_t groups;                    /* of layers, at least 1 */
     uint64_t window[VLLM_GROUPS];       /* of each, in tokens; 0: all */
-    bool anywhere;   /* what a look-up finds on the GPU need not come first in the prefix */
-    uint32_t engine; /* of several, whose rows these are; from 0 */
+    bool anywhere;          /* what a look-up finds on the GPU need not come first in the prefix */
+    uint32_t engine;        /* of several, whose rows these are; from 0 */
+    bool shared;            /* the copies in Tier-2 are those of several engines */
+    struct copy_rows *with; /* of one of them; NULL: it is the first */
 };
 
 /* Of copies in one tier. Bytes are of one rank. */
@@ -31,7 +35,9 @@ struct copy_rows_tier {
     uint64_t wasted;                           /* of those, dropped before they were loaded */
     uint64_t known;                            /* offered, and there already or not wanted */
     uint64_t never_read; /* of those stored and dropped: left without a load or promotion */
-    uint64_t unread;     /* the same of those that are there now */
+    /* The same of those that are there now. Of a shared tier only the sum of all engines counts:
+     * each may read what another stored. */
+    uint64_t unread;
     uint64_t stored_bytes, loaded_bytes, never_read_bytes;
 };
 struct copy_rows_stats {
@@ -62,8 +68,6 @@ struct copy_rows_request {
     bool decodes;          /* its Generate row of the decode has begun: that is its last row */
 };
 
-struct copy_rows;
-
 /* Where the rows go. All of it stays the caller's. */
 struct copy_rows_out {
     struct held_rows *rows;    /* NULL: they are counted, and that is all */
@@ -87,9 +91,7 @@ void copy_rows_admitted(struct copy_rows *c, struct copy_rows_request *q,
 void copy_rows_event(struct copy_rows *c, const struct kv_event *e);
 void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t);
 
-bool copy_rows_failed(const struct copy_rows *c); /* no memory */
-/* Copies with a row in the tier now. */
-uint64_t copy_rows_live(const struct copy_rows *c, enum trace_tier tier);
+bool copy_rows_failed(const struct copy_rows *c);                         /* no memory */
 const struct copy_rows_stats *copy_rows_stats(const struct copy_rows *c); /* lent */
 /* Adds the counts of one to another; peaks are added, too, which is the most that they can be. */
 void copy_rows_stats_add(struct copy_rows_stats *to, const struct copy_rows_stats *from);

@@ -573,13 +573,16 @@ static bool open_parts(struct engine *g)
                                     .chunk_bytes = g->cache.chunk_bytes,
                                     .groups = g->cache.groups,
                                     .anywhere = g->cache.anywhere,
-                                    .engine = g->number};
+                                    .engine = g->number,
+                                    .shared = engine_choice_shares(w->o->cache),
+                                    .with = w->shares ? w->shares->copies : NULL};
     memcpy(copies.window, g->cache.window, sizeof(copies.window));
     const struct transfers_opts transfers = {.link_bytes_s = w->o->link_bytes_s,
                                              .ranks = w->o->room.ranks,
                                              .load_ns = w->o->load_ns,
                                              .chunk_bytes = g->cache.chunk_bytes,
-                                             .files = w->o->files};
+                                             .files = w->o->files,
+                                             .with = w->shares ? w->shares->transfers : NULL};
     const struct copy_rows_out out = {w->rows, &w->stats->rows, &w->clock->now_ns};
     g->scheduler = scheduler_create(&g->cache.scheduler, g->cache.ops, g->cache.cache, &listener);
     g->copies = copy_rows_create(&copies, &out, copy_rows_of);
@@ -605,7 +608,9 @@ int engine_create(struct engine **out, struct engine_world *w, uint32_t number, 
                          .least_ns = INT64_MAX,
                          .next_second_ns = UNITS_NS_PER_S};
     const struct kv_listener listener = {g, on_event, on_transfer, on_flush};
-    int rc = engine_cache_open(&g->cache, w->o->cache, &w->o->room, &listener, e);
+    struct engine_room room = w->o->room;
+    room.with = w->shares ? &w->shares->cache : NULL;
+    int rc = engine_cache_open(&g->cache, w->o->cache, &room, &listener, e);
     if (!rc && !open_parts(g))
         rc = err_nomem(e, "the engine");
     if (rc)

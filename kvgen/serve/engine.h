@@ -38,6 +38,8 @@ struct engine_request {
     struct engine_request *prev, *next; /* of all requests that are here */
 };
 
+struct engine;
+
 /* What the engines of a run share. All of it stays the caller's. */
 struct engine_world {
     const struct engine_run_opts *o;
@@ -45,11 +47,12 @@ struct engine_world {
     struct held_rows *rows; /* NULL: rows are only counted */
     struct sim_stats *stats;
     struct engine_run_stats *own;
-    uint64_t here;    /* requests that engines have */
-    uint64_t leaving; /* of them: have their last token */
-    uint64_t running; /* of them, those that run */
-    bool enough;      /* who listens has heard all: the rows so far are still told */
-    int rc;           /* why the run fails; 0: it does not */
+    const struct engine *shares; /* its files are those of the engines to come; NULL: no one's */
+    uint64_t here;               /* requests that engines have */
+    uint64_t leaving;            /* of them: have their last token */
+    uint64_t running;            /* of them, those that run */
+    bool enough;                 /* who listens has heard all: the rows so far are still told */
+    int rc;                      /* why the run fails; 0: it does not */
     void *ctx;
     int64_t (*next_request_ns)(void *ctx); /* when one comes, or may; INT64_MAX: none will */
     void (*answered)(void *ctx, const struct request *r);
@@ -57,8 +60,6 @@ struct engine_world {
 };
 /* No memory was left. */
 void engine_world_fail(struct engine_world *w);
-
-struct engine;
 
 /* number: from 0. 0, or -ENOMEM or -EINVAL with *e. */
 int engine_create(struct engine **out, struct engine_world *w, uint32_t number, struct err *e);

@@ -18,6 +18,9 @@
 #define ANY      UINT64_C(1000000000000)
 #define ID_LIMIT ((uint64_t)1 << 30) /* of id_table.h */
 
+#define SHARED "shared" /* settings that caches with shared files have */
+#define SHARE  "share"
+
 enum {
     MAX_TEXT = 1024,
     PAGE = 4096 /* vLLM rounds a chunk of host memory up to it */
@@ -103,7 +106,9 @@ enum {
     V_PROMPT,
     V_THRESHOLD,
     V_TRACKER,
-    V_SYNC
+    V_SYNC,
+    V_SHARED,
+    V_SHARE
 };
 static const struct engine_setting vllm_settings[] = {
     [V_BLOCK] = {"block_size", ENGINE_COUNT, "16", NULL, 1, 1 << 20,
@@ -120,6 +125,10 @@ static const struct engine_setting vllm_settings[] = {
                    "Blocks whose offers are counted."},
     [V_SYNC] = {"sync_load_budget_bytes", ENGINE_COUNT, "0", NULL, 0, ANY,
                 "Bytes of loads that a step waits for; larger ones come before the request runs."},
+    [V_SHARED] = {SHARED, ENGINE_SWITCH, "no", NULL, 0, 0,
+                  "All engines (--engines) have the same files, in one --storage-capacity."},
+    [V_SHARE] = {SHARE, ENGINE_SHARE, "1", NULL, 0, 0,
+                 "With shared=yes: share of the files that each engine may write, such as 25%."},
     {0}};
 
 static int bad(struct err *e, const char *why)
@@ -187,9 +196,16 @@ static int open_vllm(struct engine_cache *out, const struct engine_values *v,
         below.most_files = room->capacity[TRACE_STORAGE] / out->chunk_bytes;
         below.clean_files = out->clean = room->clean;
         out->chunks[TRACE_STORAGE] = below.most_files;
+        below.own_files = v->value[V_SHARED] > 0 && v->value[V_SHARE] < 1
+                              ? (uint64_t)(v->value[V_SHARE] * (double)below.most_files)
+                              : 0;
         if (below.most_files == 0)
             return bad(e, "--storage-capacity has no room for one block; none: no such tier");
+        if (v->value[V_SHARE] < 1 && below.own_files == 0)
+            return bad(e, "share: an engine's part of --storage-capacity has no room for a block");
     }
+    if (room->with)
+        below.with = room->with->offload;
     if (host && below.chunks == 0)
         return bad(e, "--cpu-mem has no room for one block; 0: no such tier");
     if (below.chunks >= ID_LIMIT)
@@ -545,6 +561,23 @@ static int find_choice(const char *choices, const char *text)
     return -1;
 }
 
+/* 0.25 or 25%. */
+static int parse_share(const char *text, double *out)
+{
+    char number[32];
+    const size_t len = strlen(text);
+    const bool percent = len > 1 && text[len - 1] == '%';
+    if (len >= sizeof(number))
+        return -EINVAL;
+    memcpy(number, text, len + 1);
+    if (percent)
+        number[len - 1] = '\0';
+    const int rc = units_parse_f64(number, out);
+    if (rc == 0 && percent)
+        *out /= 100;
+    return rc;
+}
+
 static int set_value(const struct engine_setting *s, const char *text, double *out, struct err *e)
 {
     uint64_t n;
@@ -558,9 +591,9 @@ static int set_value(const struct engine_setting *s, const char *text, double *o
         *out = (double)n;
         return 0;
     case ENGINE_SHARE:
-        if (units_parse_f64(text, out) < 0 || !(*out >= 0 && *out <= 1))
+        if (parse_share(text, out) < 0 || !(*out >= 0 && *out <= 1))
             return err_set(e, -EINVAL, ERR_INPUT, "--cache",
-                           "%s: \"%s\" is not a share from 0 to 1", s->name, text);
+                           "%s: \"%s\" is not a share from 0 to 1, or to 100%%", s->name, text);
         return 0;
     case ENGINE_SWITCH:
     case ENGINE_CHOICE:
@@ -701,6 +734,38 @@ struct engine_choice engine_choice_alone(const struct engine_choice *c)
     alone.scheduler = c->scheduler;
     alone.own.value[V_BLOCK] = c->own.value[L_BLOCK];
     return alone;
+}
+
+/* The value of a setting that not all caches have; or what is said here. */
+static double value_of(const struct engine_choice *c, const char *name, double otherwise)
+{
+    const int i = c->kind ? find_setting(c->kind->settings, name) : -1;
+    return i < 0 ? otherwise : c->own.value[i];
+}
+
+bool engine_choice_shares(const struct engine_choice *c)
+{
+    return value_of(c, SHARED, 0) > 0;
+}
+
+int engine_choice_check_shared(const struct engine_choice *c, const struct engine_room *room,
+                               uint32_t engines, struct err *e)
+{
+    const uint64_t files = room->capacity[TRACE_STORAGE];
+    const double share = value_of(c, SHARE, 1);
+    if (!engine_choice_shares(c))
+        return share < 1 ? bad(e, "share needs shared=yes") : 0;
+    if (engines < 2)
+        return bad(e, "shared=yes needs --engines 2 or more");
+    if (files == 0)
+        return bad(e, "shared=yes needs files (--storage-capacity)");
+    if (share < 1 && files == KV_NO_LIMIT)
+        return bad(e, "share needs a limit of the files (--storage-capacity)");
+    if (share < 1 && share * engines > 1 + 1e-9)
+        return err_set(e, -EINVAL, ERR_INPUT, "--cache",
+                       "share: %u engines with %g %% each are more than all files: at most %g %%",
+                       (unsigned)engines, 100 * share, 100.0 / engines);
+    return 0;
 }
 
 bool engine_choice_fills(const struct engine_choice *c)

@@ -39,6 +39,7 @@ struct engine_values {
 };
 
 struct engine_cache_kind;
+struct engine_room;
 
 /* What --cache says. A plain value. */
 struct engine_choice {
@@ -58,6 +59,12 @@ const char *engine_choice_version(const struct engine_choice *c); /* of the engi
 struct engine_choice engine_choice_alone(const struct engine_choice *c);
 /* Whether its files have no bound of the engine's own: a write that finds no room fails. */
 bool engine_choice_fills(const struct engine_choice *c);
+/* Whether all engines have the same files (shared=yes). */
+bool engine_choice_shares(const struct engine_choice *c);
+/* Whether so many engines with that room can share their files as it says. 0, or -EINVAL with *e:
+ * one alone, no files, more than there is. */
+int engine_choice_check_shared(const struct engine_choice *c, const struct engine_room *room,
+                               uint32_t engines, struct err *e);
 /* Adds name, version and settings as members of the object that is open. */
 void engine_choice_put(struct jsonout *j, const struct engine_choice *c);
 
@@ -75,6 +82,8 @@ struct engine_room {
     const void *model;
     uint32_t groups;              /* of layers; 0 is 1 */
     uint64_t window[VLLM_GROUPS]; /* of each, in tokens; 0: all */
+    /* Where engines share files: the cache of one that is open; NULL: this is the first. */
+    const struct engine_cache *with;
 };
 
 /* Whether it runs with the tiers of that room: some keep files below host memory only. */

@@ -499,8 +499,11 @@ static int open_engines(struct engine_run *r, struct err *e)
                                      .answered = answer,
                                      .gone = gone};
     int rc = 0;
-    for (uint32_t i = 0; i < r->engines && !rc; i++)
+    for (uint32_t i = 0; i < r->engines && !rc; i++) {
         rc = engine_create(&r->engine[i], &r->world, i, e);
+        if (engine_choice_shares(r->o.cache))
+            r->world.shares = r->engine[0];
+    }
     if (rc)
         return rc;
     const struct engine_cache *cache = engine_run_cache(r);

@@ -42,8 +42,10 @@ static double prompts_that_fit(const struct engine_summary *s)
 uint64_t engine_summary_capacity(const struct engine_summary *s, enum trace_tier tier)
 {
     const uint64_t one = s->capacity[tier];
-    return one == HIERARCHY_UNLIMITED || one == HIERARCHY_ABSENT ? one
-                                                                 : one * engine_run_engines(s->run);
+    const bool shared = tier == TRACE_STORAGE && engine_choice_shares(s->choice);
+    return one == HIERARCHY_UNLIMITED || one == HIERARCHY_ABSENT || shared
+               ? one
+               : one * engine_run_engines(s->run);
 }
 
 /* ---- lines ---- */

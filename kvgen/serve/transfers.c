@@ -16,23 +16,74 @@ struct under_way {
     uint64_t keys, bytes;
     uint64_t step;    /* in which it began */
     uint64_t of_step; /* its step waits for it, and its output says so; 0: none does */
-    int64_t end_ns;   /* UNKNOWN: not started, or a shared server has it */
-    uint64_t objects; /* in the shared server */
+    int64_t end_ns;   /* UNKNOWN: not started, or the drive has it */
+    uint64_t objects; /* in the drive */
     bool link, files; /* what it passes */
     bool gpu;         /* a step's output reports it */
+};
+
+/* The tier of files, of one engine or several. */
+struct server {
+    int64_t free_ns[2]; /* reads, writes */
+    struct share_server *drive;
+    struct transfers **users; /* by number; NULL: has left */
+    size_t count, cap;
+};
+enum {
+    NUMBER_BITS = 48 /* of an object's tag; above: the number of its user */
 };
 
 struct transfers {
     struct transfers_opts o;
     uint64_t link_bytes_s;   /* that are reached */
     int64_t link_free_ns[2]; /* up, down */
-    int64_t file_free_ns[2]; /* reads, writes */
-    struct share_server *shared;
+    struct server *server;
+    uint64_t number;        /* among its users */
     struct under_way *list; /* in the order in which they began */
     size_t count, cap;
     int64_t delay_ns;
     struct transfers_files files;
 };
+
+static void server_free(struct server *s)
+{
+    share_server_free(s->drive);
+    free(s->users);
+    free(s);
+}
+
+static struct server *server_create(const struct drive_model *drive)
+{
+    struct server *s = calloc(1, sizeof(*s));
+    if (s && drive && !(s->drive = share_server_create(drive, 64))) {
+        free(s);
+        return NULL;
+    }
+    return s;
+}
+
+static int server_join(struct server *s, struct transfers *t)
+{
+    struct transfers **grown =
+        memory_grow(s->users, &s->cap, s->count, sizeof(struct transfers *), 1);
+    if (!grown || s->count >> (64 - NUMBER_BITS))
+        return -ENOMEM;
+    s->users = grown;
+    t->server = s;
+    t->number = s->count;
+    s->users[s->count++] = t;
+    return 0;
+}
+
+/* It goes with its last user. */
+static void server_leave(struct server *s, const struct transfers *t)
+{
+    s->users[t->number] = NULL;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->users[i])
+            return;
+    server_free(s);
+}
 
 struct transfers *transfers_create(const struct transfers_opts *o)
 {
@@ -41,7 +92,10 @@ struct transfers *transfers_create(const struct transfers_opts *o)
         return NULL;
     t->o = *o;
     t->link_bytes_s = (uint64_t)((double)o->link_bytes_s * TRANSFERS_LINK_SHARE);
-    if (o->files->drive && !(t->shared = share_server_create(o->files->drive, 64))) {
+    struct server *server = o->with ? o->with->server : server_create(o->files->drive);
+    if (!server || server_join(server, t)) {
+        if (server && !o->with)
+            server_free(server);
         free(t);
         return NULL;
     }
@@ -52,7 +106,7 @@ void transfers_free(struct transfers *t)
 {
     if (!t)
         return;
-    share_server_free(t->shared);
+    server_leave(t->server, t);
     free(t->list);
     free(t);
 }
@@ -85,8 +139,8 @@ static int64_t pass_files(struct transfers *t, bool read, int64_t now_ns, const 
 {
     const struct tier_model_path *path = read ? &t->o.files->read : &t->o.files->write;
     int64_t end_ns;
-    if (!t->shared)
-        end_ns = pass(&t->file_free_ns[!read], now_ns, time_ns(u->bytes, path->bytes_per_s)) +
+    if (!t->server->drive)
+        end_ns = pass(&t->server->free_ns[!read], now_ns, time_ns(u->bytes, path->bytes_per_s)) +
                  path->latency_ns;
     else
         end_ns = now_ns + time_ns(u->bytes, drive_model_rate(t->o.files->drive, 1, u->bytes,
@@ -113,29 +167,38 @@ static void start_on_link(struct transfers *t, struct under_way *u, int64_t now_
 static int start_on_files(struct transfers *t, struct under_way *u, int64_t now_ns)
 {
     const bool read = u->what.kind == KV_PROMOTE;
-    if (!t->shared) {
+    if (!t->server->drive) {
         u->end_ns = pass_files(t, read, now_ns, u);
         return 0;
     }
     for (u->objects = 0; u->objects < u->keys; u->objects++)
-        if (share_server_add(t->shared, now_ns, t->o.chunk_bytes * t->o.ranks, read, u->what.id))
+        if (share_server_add(t->server->drive, now_ns, t->o.chunk_bytes * t->o.ranks, read,
+                             t->number << NUMBER_BITS | u->what.id))
             return -ENOMEM;
     return 0;
 }
 
-/* What the shared server has done by now_ns. */
-static void look_at_shared(struct transfers *t, int64_t now_ns)
+/* An object of the transfer with that id is done. */
+static void end_object(struct transfers *t, uint64_t id, const struct share_server_end *end)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        struct under_way *u = &t->list[i];
+        if (u->what.id != id)
+            continue;
+        count_files(t, u->what.kind == KV_PROMOTE, 1, end->end_ns - end->begin_ns);
+        if (--u->objects == 0)
+            u->end_ns = end->end_ns;
+        return;
+    }
+}
+
+/* What the drive has done by now_ns, for whomever. */
+static void look_at_drive(struct server *s, int64_t now_ns)
 {
     struct share_server_end end;
-    while (t->shared && share_server_take(t->shared, now_ns, &end))
-        for (size_t i = 0; i < t->count; i++) {
-            struct under_way *u = &t->list[i];
-            if (u->what.id != end.tag)
-                continue;
-            count_files(t, u->what.kind == KV_PROMOTE, 1, end.end_ns - end.begin_ns);
-            if (--u->objects == 0)
-                u->end_ns = end.end_ns;
-        }
+    while (s->drive && share_server_take(s->drive, now_ns, &end))
+        end_object(s->users[end.tag >> NUMBER_BITS], end.tag & ((UINT64_C(1) << NUMBER_BITS) - 1),
+                   &end);
 }
 
 int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t now_ns,
@@ -155,7 +218,7 @@ int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t
                             .files = what->from == TRACE_STORAGE || what->to == TRACE_STORAGE};
     u->gpu = u->link || what->in_step;
     if (!u->gpu) {
-        look_at_shared(t, now_ns);
+        look_at_drive(t->server, now_ns);
         return start_on_files(t, u, now_ns);
     }
     if (what->in_step) { /* one after the other */
@@ -194,7 +257,7 @@ void transfers_start(struct transfers *t, int64_t end_ns)
 
 int64_t transfers_next_ns(struct transfers *t, uint64_t step)
 {
-    int64_t next_ns = t->shared ? share_server_next_ns(t->shared) : INT64_MAX;
+    int64_t next_ns = t->server->drive ? share_server_next_ns(t->server->drive) : INT64_MAX;
     for (size_t i = 0; i < t->count; i++)
         if (t->list[i].step < step && t->list[i].end_ns < next_ns)
             next_ns = t->list[i].end_ns;
@@ -209,7 +272,7 @@ bool transfers_since(const struct transfers *t, uint64_t step)
 bool transfers_take(struct transfers *t, bool gpu, int64_t now_ns, uint64_t step,
                     struct transfer *out)
 {
-    look_at_shared(t, now_ns);
+    look_at_drive(t->server, now_ns);
     for (size_t i = 0; i < t->count; i++) {
         const struct under_way *u = &t->list[i];
         if (u->gpu != gpu || u->end_ns > now_ns)

@@ -19,6 +19,7 @@ struct transfers_opts {
     int64_t load_ns;                /* once for each load */
     uint64_t chunk_bytes;           /* of one key of a transfer, of one rank */
     const struct tier_model *files; /* of Tier-2; not given: it takes no time */
+    struct transfers *with;         /* of another engine, on whose files these wait, too; or NULL */
 };
 
 /* A transfer under way. */
@@ -38,7 +39,8 @@ struct transfers_files {
 
 struct transfers;
 
-/* The model of the files stays the caller's. NULL: no memory. */
+/* The model of the files stays the caller's. Those that share files may be freed in any order, but
+ * then none may be used any more. NULL: no memory. */
 struct transfers *transfers_create(const struct transfers_opts *o);
 void transfers_free(struct transfers *t); /* takes NULL */
 

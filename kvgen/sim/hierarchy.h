@@ -40,6 +40,7 @@ struct hierarchy_op {
     uint32_t tokens;
     enum trace_tier from; /* of a Write of phase Evict: the tier that the object left */
     uint32_t engine;      /* of several that serve steps (kvgen/serve), from 0 */
+    uint32_t owner;       /* the engine after which the copy is named: that brought it there */
 };
 /* Takes one operation, which is lent for the call. */
 typedef void (*hierarchy_sink)(void *ctx, const struct hierarchy_op *op);

@@ -88,12 +88,16 @@ static double share_within(const struct hist *h, int64_t most)
     return hist_count(h) > 0 ? (double)within / (double)hist_count(h) : 0;
 }
 
-/* Of all engines: each that serves steps has a tier of its own. */
-static double gib_of(uint64_t capacity, uint64_t peak, const struct worth_opts *o)
+/* Of all engines: each that serves steps has a tier of its own, unless they share it. */
+static double gib_of(const struct worth_variant *v, const struct worth_opts *o,
+                     const struct sim_stats *st, enum trace_tier tier)
 {
     const uint32_t ranks = o->sim->compute->host_ranks;
-    const uint64_t engines = o->engine && o->engine->engines ? o->engine->engines : 1;
-    uint64_t bytes = capacity == HIERARCHY_UNLIMITED ? peak : capacity * engines;
+    const bool one =
+        !o->engine || (tier == TRACE_STORAGE && engine_choice_shares(o->engine->cache));
+    const uint64_t engines = one || !o->engine->engines ? 1 : o->engine->engines;
+    const uint64_t bytes = v->capacity[tier] == HIERARCHY_UNLIMITED ? st->rows.tier[tier].peak_bytes
+                                                                    : v->capacity[tier] * engines;
     return (double)bytes * ranks / (double)UNITS_GIB;
 }
 
@@ -103,10 +107,8 @@ static double cost_of(const struct worth_variant *v, const struct worth_opts *o,
                       const struct sim_stats *st)
 {
     double hours = v->span_s / 3600, cost = v->gpu_s / 3600 * o->price.gpu;
-    cost += hours * o->price.dram *
-            gib_of(v->capacity[TRACE_CPU], st->rows.tier[TRACE_CPU].peak_bytes, o);
-    cost += hours * o->price.nvme *
-            gib_of(v->capacity[TRACE_STORAGE], st->rows.tier[TRACE_STORAGE].peak_bytes, o);
+    cost += hours * o->price.dram * gib_of(v, o, st, TRACE_CPU);
+    cost += hours * o->price.nvme * gib_of(v, o, st, TRACE_STORAGE);
     return v->input_tokens > 0 ? cost / (double)v->input_tokens * 1e6 : 0;
 }
 

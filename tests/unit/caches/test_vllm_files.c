@@ -108,6 +108,61 @@ static void test_answers_take_a_step(void **state)
     vllm_files_free(f);
 }
 
+/* Two engines with the same files: each finds what the other wrote, and has answers of its own. */
+static void test_shared_files(void **state)
+{
+    (void)state;
+    uint64_t key;
+    struct vllm_files *a = vllm_files_create(false, 4), *b = vllm_files_create(false, 1);
+    assert_true(a && b);
+    assert_int_equal(vllm_files_join(b, a), 0);
+    assert_int_equal(vllm_files_ask(b, 1, true), FILES_ASKED);
+    write_file(a, 1);
+    assert_true(vllm_files_has(b, 1));
+    vllm_files_step(a);
+    assert_int_equal(vllm_files_ask(b, 1, false), FILES_ASKED);
+    vllm_files_step(b);
+    assert_int_equal(vllm_files_ask(b, 1, false), FILES_HIT);
+    for (key = 2; key <= 4; key++)
+        write_file(b, key); /* the limit is the first one's */
+    assert_int_equal(vllm_files_claim(b, 5), -ENOSPC);
+    assert_int_equal(vllm_files_claim(a, 5), -ENOSPC);
+    assert_true(vllm_files_clean(b, &key));
+    assert_int_equal(key, 1);
+    assert_false(vllm_files_has(a, 1));
+    vllm_files_free(a);
+    assert_true(vllm_files_has(b, 4));
+    vllm_files_free(b);
+}
+
+/* With a limit of its own each engine fills its part, and its cleaner leaves the others' alone,
+ * however long ago they were read. */
+static void test_shares_of_files(void **state)
+{
+    (void)state;
+    uint64_t key;
+    struct vllm_files *a = vllm_files_create(true, 8), *b = vllm_files_create(true, 8);
+    assert_true(a && b);
+    assert_int_equal(vllm_files_join(b, a), 0);
+    vllm_files_limit(a, 4);
+    vllm_files_limit(b, 4);
+    for (key = 1; key <= 4; key++)
+        write_file(a, key);
+    assert_int_equal(vllm_files_claim(a, 5), -ENOSPC);
+    for (key = 5; key <= 8; key++)
+        write_file(b, key);
+    assert_int_equal(vllm_files_claim(b, 9), -ENOSPC);
+    assert_int_equal(vllm_files_claim(b, 1), 0); /* it is there */
+    vllm_files_read(b, 1);
+    assert_true(vllm_files_clean(b, &key));
+    assert_int_equal(key, 5);
+    assert_false(vllm_files_clean(b, &key));
+    assert_true(vllm_files_clean(a, &key));
+    assert_int_equal(key, 2); /* b read the first one */
+    vllm_files_free(a);
+    vllm_files_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +170,8 @@ int main(void)
         cmocka_unit_test(test_the_cleaner),
         cmocka_unit_test(test_what_is_being_written_stays),
         cmocka_unit_test(test_answers_take_a_step),
+        cmocka_unit_test(test_shared_files),
+        cmocka_unit_test(test_shares_of_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
