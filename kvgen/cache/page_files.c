@@ -9,6 +9,7 @@
 struct page_files {
     struct chunks *chunks; /* as of its L2 */
     uint64_t max_pages, target;
+    uint64_t users; /* engines that have them */
     bool evicting;
 };
 
@@ -19,6 +20,7 @@ struct page_files *page_files_create(uint64_t max_pages, double ratio)
         return NULL;
     *f = (struct page_files){.chunks = chunks_create(CHUNK_LRU, CHUNK_LRU),
                              .max_pages = max_pages,
+                             .users = 1,
                              .target = (uint64_t)((double)max_pages * ratio)};
     if (f->chunks)
         return f;
@@ -26,10 +28,17 @@ struct page_files *page_files_create(uint64_t max_pages, double ratio)
     return NULL;
 }
 
+struct page_files *page_files_share(struct page_files *f)
+{
+    f->users++;
+    return f;
+}
+
 void page_files_free(struct page_files *f)
 {
-    if (f)
-        chunks_free(f->chunks);
+    if (!f || --f->users)
+        return;
+    chunks_free(f->chunks);
     free(f);
 }
 

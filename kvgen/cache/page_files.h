@@ -11,6 +11,8 @@ struct page_files;
 
 /* max_pages: 0: no bound. ratio: of it, what stays after an eviction (0.9). NULL: no memory. */
 struct page_files *page_files_create(uint64_t max_pages, double ratio);
+/* The same files for another engine, which frees them, too: they go with the last one. */
+struct page_files *page_files_share(struct page_files *f);
 void page_files_free(struct page_files *f); /* takes NULL */
 /* Room for that many further pages. 0 or -ENOMEM. */
 int page_files_reserve(struct page_files *f, uint64_t more);

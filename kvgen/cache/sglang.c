@@ -66,7 +66,9 @@ struct sglang *sglang_create(const struct sglang_settings *settings, sglang_sink
                          .device_free = settings->device_pages,
                          .host_free = settings->host_pages};
     if (settings->files)
-        c->files = page_files_create(settings->files_max_pages, settings->files_ratio);
+        c->files = settings->with
+                       ? page_files_share(settings->with->files)
+                       : page_files_create(settings->files_max_pages, settings->files_ratio);
     if (c->tree && (c->files || !settings->files))
         return c;
     sglang_free(c);

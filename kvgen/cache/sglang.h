@@ -22,6 +22,8 @@ enum sglang_write {
 extern const char *const sglang_write_names[SGLANG_WRITES];
 extern const char *const sglang_order_names[PAGE_ORDERS];
 
+struct sglang;
+
 struct sglang_settings {
     uint64_t page_tokens;
     uint64_t device_pages;
@@ -32,6 +34,7 @@ struct sglang_settings {
     bool files;                   /* a file back end below the host */
     uint64_t files_max_pages;     /* 0: no bound */
     double files_ratio;           /* 0.9 */
+    const struct sglang *with;    /* another engine, whose files it has; NULL: its own */
     uint64_t prefetch_threshold;  /* tokens; 256 */
     /* What is fetched from files is there with sglang_fetched, a copy on the host with
      * sglang_copied, a file with sglang_written; else at once. */
@@ -78,8 +81,6 @@ struct sglang_request {
     uint32_t fetch_node; /* below which the fetched pages will be, locked */
     uint64_t fetch_from; /* pages before them */
 };
-
-struct sglang;
 
 struct sglang *sglang_create(const struct sglang_settings *settings, sglang_sink sink,
                              void *arg); /* NULL: no memory */

@@ -18,8 +18,9 @@
 #define ANY      UINT64_C(1000000000000)
 #define ID_LIMIT ((uint64_t)1 << 30) /* of id_table.h */
 
-#define SHARED "shared" /* settings that caches with shared files have */
-#define SHARE  "share"
+#define SHARED      "shared" /* settings that caches with shared files have */
+#define SHARE       "share"
+#define SHARED_HELP "All engines (--engines) have the same files, in one --storage-capacity."
 
 enum {
     MAX_TEXT = 1024,
@@ -125,8 +126,7 @@ static const struct engine_setting vllm_settings[] = {
                    "Blocks whose offers are counted."},
     [V_SYNC] = {"sync_load_budget_bytes", ENGINE_COUNT, "0", NULL, 0, ANY,
                 "Bytes of loads that a step waits for; larger ones come before the request runs."},
-    [V_SHARED] = {SHARED, ENGINE_SWITCH, "no", NULL, 0, 0,
-                  "All engines (--engines) have the same files, in one --storage-capacity."},
+    [V_SHARED] = {SHARED, ENGINE_SWITCH, "no", NULL, 0, 0, SHARED_HELP},
     [V_SHARE] = {SHARE, ENGINE_SHARE, "1", NULL, 0, 0,
                  "With shared=yes: share of the files that each engine may write, such as 25%."},
     {0}};
@@ -378,7 +378,8 @@ enum {
     G_LOAD,
     G_FETCH,
     G_BUDGET,
-    G_RUNNING
+    G_RUNNING,
+    G_SHARED
 };
 static const struct engine_setting sglang_list[] = {
     [G_PAGE] = {"page_size", ENGINE_COUNT, "1", NULL, 1, 1 << 20,
@@ -396,6 +397,7 @@ static const struct engine_setting sglang_list[] = {
                   "Tokens of a step. 16384 with 160 GiB of GPU memory, 8192 with 70, else 2048."},
     [G_RUNNING] = {"max_running_requests", ENGINE_COUNT, "", NULL, 1, 1000000,
                    "Requests that run at once. 1024; with less than 70 GiB 256."},
+    [G_SHARED] = {SHARED, ENGINE_SWITCH, "no", NULL, 0, 0, SHARED_HELP},
     {0}};
 
 static int open_sglang(struct engine_cache *out, const struct engine_values *v,
@@ -423,6 +425,8 @@ static int open_sglang(struct engine_cache *out, const struct engine_values *v,
                                       .files = files,
                                       .files_max_pages = out->chunks[TRACE_STORAGE],
                                       .files_ratio = 0.9,
+                                      .with =
+                                          room->with ? sglang_cache_state(room->with->cache) : NULL,
                                       .prefetch_threshold = (uint64_t)n[G_FETCH]};
     if (v->given[G_BUDGET])
         out->scheduler.step_tokens = (uint64_t)n[G_BUDGET];

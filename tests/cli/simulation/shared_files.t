@@ -1,5 +1,5 @@
 #!/bin/sh
-# Engines with the same files (--cache vllm:shared=yes): the second engine finds below what the first one computed, rows name
+# Engines with the same files (--cache vllm:shared=yes, sglang:shared=yes): the second engine finds below what the first one computed, rows name
 # a file after the engine that wrote it, the drive and its limit are those of all, and share= caps what each may write. A bug
 # looked like two copies of one file, a limit that counted for each engine, or a read of a file that was not there.
 # shellcheck source=tests/lib.sh
@@ -38,6 +38,14 @@ exits "the trace holds together" 0 "$BIN/kvstat" --verify-trace "$TMP/same.csv"
 exits "a replay finds every copy" 0 "$BIN/kvreplay" --timing asap --verify full --gpu-mem 1GiB --cpu-mem 512MiB \
     --target "$TMP/kv" -o "$TMP/result.csv" "$TMP/same.csv"
 stderr_like "and says so" 'all ok$'
+
+# SGLang's engines, which keep the files of a directory.
+exits "sglang" 0 with "$ONE" "$BIN/kvgen" --cache sglang:page_size=16,shared=yes --input "$TMP/twice.jsonl" --block-size 2048 \
+    --no-notes --summary "$TMP/sglang.json" -o "$TMP/sglang.csv"
+is "the second finds what there is room for on its host" "$(jq -c '[.serving.engines[].tokens.storage > 10000]' "$TMP/sglang.json")" '[false,true]'
+is "no page has two files" "$(awk -F, '$4 == "Tier-2" && $2 == "Write" { split($5, of, "@"); n += of[1] in seen; seen[of[1]] } END { print n + 0 }' \
+    "$TMP/sglang.csv")" 0
+exits "its trace holds together" 0 "$BIN/kvstat" --verify-trace "$TMP/sglang.csv"
 
 # One limit for all; or a part of it for each.
 LIMIT="--storage-capacity 480MiB" # 1280 blocks of 384 KiB, of the 2560
