@@ -169,7 +169,8 @@ measure() {
     if [ "$full" = yes ]; then how=--full; fi
     set -- "$how" --reuse 24h --sizes "$size" -o "$folder/drive.json" -- "$drive_dir"
     if typed kvtrace model "$@"; then return; fi
-    writes "$folder/drive.json" "$folder/model.log"
+    writes "$folder/model.log" "$folder/drive.json"
+    if [ -n "$kept" ]; then cp -p -- "$kept" "$folder/drive.json"; fi # for --reuse
     KVTRACE_COMMAND='kvtrace model' logged "$folder/model.log" "$examples/model.sh" "$@" >/dev/null
     age=$(sed -n 's/.* was measured \(.*\) ago and is taken again$/\1/p' <"$folder/model.log")
     if [ -n "$age" ]; then say "$suite: $drive_dir was measured $age ago; that is taken again ($folder/drive.json)"; fi

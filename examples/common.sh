@@ -223,7 +223,7 @@ on_signals() {
 
 # ---- the folder for results ----
 
-# A run may write anew what an earlier one made there, and nothing else: the list has the names.
+# A run may take the names of what an earlier one made there, and of nothing else: the list has them.
 results_head='# Files that kvtrace made in this folder. A later run may write them anew.'
 
 # results FOLDER...: makes the folder for results, $out, and those in it.
@@ -259,11 +259,37 @@ free_runs() {
     done
 }
 
-# writes FILE...: the same, and the files are on the list from now on.
+# writes FILE...: the same; the files are on the list from now on, and what an earlier run called so is kept.
 writes() {
     if printing; then return 0; fi
     free "$@"
-    for file; do printf '%s\n' "${file#"$out/"}"; done >>"$out/.kvtrace-results"
+    for file; do
+        keep "$file"
+        printf '%s\n' "${file#"$out/"}"
+    done >>"$out/.kvtrace-results"
+}
+
+# keep FILE: what an earlier run found goes to $out/.earlier/N, one N for a run, before this run writes a file of that name;
+# not logs and traces, which say nothing that was measured. Sets kept to its new name, '' if it stays.
+earlier='' written=$newline
+keep() {
+    kept=''
+    case $written in *"$newline$1$newline"*) return ;; esac
+    written=$written$1$newline
+    case $1 in *.log | *trace.csv.zst) return ;; "$out"/*) ;; *) return ;; esac
+    if [ ! -e "$1" ]; then return; fi
+    if [ -z "$earlier" ]; then new_earlier; fi
+    kept=$earlier/${1#"$out/"}
+    if ! mkdir -p -- "${kept%/*}" || ! mv -- "$1" "$kept"; then die 3 "$1 cannot be moved to $kept"; fi
+}
+new_earlier() {
+    if [ -L "$out/.earlier" ]; then die 2 "$out/.earlier is a link: name another folder (-o)"; fi
+    mkdir -p -- "$out/.earlier" || die 3 "$out/.earlier cannot be created"
+    n_earlier=1
+    while [ -e "$out/.earlier/$n_earlier" ]; do n_earlier=$((n_earlier + 1)); done
+    mkdir -- "$out/.earlier/$n_earlier" || die 3 "$out/.earlier/$n_earlier cannot be created"
+    earlier=$out/.earlier/$n_earlier
+    say "$suite: what an earlier run found is kept in $earlier"
 }
 
 # ---- the command line ----

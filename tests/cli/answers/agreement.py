@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""agreement.py KVGEN FOLDER [--small POPULATION MODEL PART] - asks kvgen --answer about drives, models, host memories and
-populations, and holds the answers against each other. Prints a line for each contradiction, and how many cells were held.
+"""agreement.py KVGEN FOLDER --small POPULATION MODEL PART
+agreement.py KVGEN FOLDER [POPULATIONS [MODELS [HOSTS [DRIVES]]]]
+Asks kvgen --answer about drives, models, host memories and populations, and holds the answers against each other. Prints a
+line for each contradiction, and how many cells were held. Lists have commas; "all" is all of them; together 288 cells.
+FOLDER/answers keeps what this kvgen answered: begun again, only the rest is asked.
 
   * The numbers of users do not depend on the number that was asked about, each in a process of its own; the verdict is
     PASS up to the lower end of the interval, FAIL above the upper end, and undecided between them.
@@ -9,11 +12,14 @@ populations, and holds the answers against each other. Prints a line for each co
     time: beyond the intervals. (A slow drive may hold fewer than none: engines wait for what they find.)
   * A drive is worth users when it holds more than none beyond the intervals, and not when it holds fewer.
   * A drive as fast as numbers go holds what the one that takes no time holds."""
+import hashlib
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 HOSTS = ["24GiB", "48GiB", "96GiB", "256GiB"]  # a prompt of 131,072 tokens goes into the least of them
 DRIVES = [0.5, 1, 2, 4, 7, 14, 28, 50]  # GB/s of reads; writes half of it
@@ -29,15 +35,54 @@ ENDLESS = 1e6  # GB/s, without latency
 VARIANTS = ("this", "none", "ideal")
 
 
+class Answers:
+    """What kvgen answered, in a file: a line each, by the kvgen that was asked and its options."""
+
+    def __init__(self, kvgen, folder):
+        self.kvgen, self.folder, self.lock, self.known = kvgen, folder, threading.Lock(), {}
+        with open(kvgen, "rb") as f:
+            self.name = hashlib.sha256(f.read()).hexdigest()
+        if os.path.exists(self.path()):
+            with open(self.path()) as f:
+                for line in f.read().split("\n")[:-1]:  # the last one may have been cut
+                    one = json.loads(line)
+                    self.known[one["key"]] = one["answer"]
+
+    def path(self):
+        return os.path.join(self.folder, "answers")
+
+    def of(self, options):
+        """What a process of its own answers; any thread."""
+        key = " ".join([self.name, *options])
+        with self.lock:
+            if key in self.known:
+                return self.known[key]
+        path = os.path.join(self.folder, f"{threading.get_ident()}.json")
+        command = [self.kvgen, "--answer", path, "-o", "none", "--progress", "none", *options]
+        run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        if run.returncode not in (0, 1, 4):
+            sys.exit(f"{' '.join(command)}: status {run.returncode}: {run.stderr}")
+        with open(path) as f:
+            answer = json.load(f)
+        os.remove(path)
+        answer = {"users": answer["users"], "verdict": answer["verdict"], "gain": answer["worth"]["users"]}
+        with self.lock:
+            self.known[key] = answer
+            with open(self.path(), "a") as f:
+                f.write(json.dumps({"key": key, "answer": answer}) + "\n")
+        return answer
+
+
 class Grid:
     """Cells are (population, model, host, drive)."""
 
     def __init__(self, kvgen, folder, small):
-        self.kvgen, self.path = kvgen, os.path.join(folder, "answer.json")
+        self.answered = Answers(kvgen, folder)
         # Two seeds have hardly an interval: half as many more stand for it.
         self.seeds, self.slack = (2, 0.5) if small else (3, 0)
-        self.gpu = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB"] if small else ["--gpu-mem", "40GiB"]
-        self.contradictions, self.cells, self.asked = 0, 0, 0
+        self.options = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB"] if small else ["--gpu-mem", "40GiB", "--threads", "1"]
+        self.at_once = 1 if small else os.cpu_count()
+        self.contradictions, self.cells = 0, 0
         self.answers = {}
 
     def wrong(self, *words):
@@ -45,21 +90,18 @@ class Grid:
         print(*words, flush=True)
 
     def ask(self, cell, users=None, capacity=CAPACITY):
-        """What a process of its own answers."""
         population, model, host, drive = cell
         lat = "0" if drive == ENDLESS else "80us"
-        command = [self.kvgen, "--answer", self.path, "-o", "none", "--progress", "none", "--model", model, *self.gpu,
-                   "--cpu-mem", host, "--population", population, "--storage-capacity", capacity,
-                   "--cache", "vllm:block_size=1024", "--seeds", str(self.seeds),
-                   "--tier-model", f"2=read:{drive:.1f}GB/s,write:{drive / 2:.2f}GB/s,lat:{lat}"]
-        command += ["--on-full", "evict"]
-        command += ["--users", str(users)] if users else []
-        run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-        if run.returncode not in (0, 1, 4):
-            sys.exit(f"{' '.join(command)}: status {run.returncode}: {run.stderr}")
-        self.asked += 1
-        with open(self.path) as f:
-            return json.load(f)
+        options = ["--model", model, *self.options, "--cpu-mem", host, "--population", population]
+        options += ["--storage-capacity", capacity, "--cache", "vllm:block_size=1024", "--seeds", str(self.seeds)]
+        options += ["--tier-model", f"2=read:{drive:.1f}GB/s,write:{drive / 2:.2f}GB/s,lat:{lat}", "--on-full", "evict"]
+        options += ["--users", str(users)] if users else []
+        return self.answered.of(options)
+
+    def ask_all(self, questions):
+        """Asks as many at once as there are processors, so that they are known afterwards."""
+        with ThreadPoolExecutor(self.at_once) as pool:
+            list(pool.map(lambda q: self.ask(*q), questions))
 
     def more(self, a, b):
         """Whether a is more than b, beyond both intervals."""
@@ -70,6 +112,12 @@ class Grid:
         if self.more(b, a):
             self.wrong(what, "holds fewer:", a, "and", b)
 
+    def asked_of(self, cell, turn):
+        """The number of users that is asked about in a cell: another kind each turn."""
+        u = self.ask(cell)["users"]["this"]
+        low, high = u["low"], u["high"]
+        return max(1, [low, high + 1, (low + high + 1) // 2, low // 2, 2 * high][turn % 5])
+
     def hold(self, cell, turn):
         """Asks for the users of a cell, then about one number of them, and holds both."""
         answer = self.answers[cell] = self.ask(cell)
@@ -79,7 +127,7 @@ class Grid:
             if not users[v]["low"] <= users[v]["value"] <= users[v]["high"]:
                 self.wrong(cell, v, "its value is outside of its interval:", users[v])
         self.at_least(f"{cell}: ideal, against this,", users["ideal"], users["this"])
-        gain = answer["worth"]["users"]
+        gain = answer["gain"]
         if self.more(users["this"], users["none"]) and gain <= 0 or self.more(users["none"], users["this"]) and gain >= 0:
             self.wrong(cell, "its gain is", gain, "of", users)
         if gain != users["this"]["value"] - users["none"]["value"]:
@@ -87,8 +135,8 @@ class Grid:
         if turn is None:
             return
         low, high = users["this"]["low"], users["this"]["high"]
-        asked = max(1, [low, high + 1, (low + high + 1) // 2, low // 2, 2 * high][turn % 5])
-        second = self.ask(cell, users=asked)
+        asked = self.asked_of(cell, turn)
+        second = self.ask(cell, asked)
         if second["users"] != users:
             self.wrong(cell, "asked about", asked, "other users:", second["users"], "and", users)
         want = "PASS" if asked <= low else "FAIL" if asked > high else "INCONCLUSIVE"
@@ -117,27 +165,33 @@ class Grid:
         if self.more(users["ideal"], users["this"]) or self.more(users["this"], users["ideal"]):
             self.wrong(cell, "an endless drive is not the ideal one:", users)
 
-    def all(self):
-        started = time.monotonic()
-        for population in POPULATIONS:
-            for model in MODELS:
-                cells = [(population, model, host, drive) for host in HOSTS for drive in DRIVES]
-                for i, cell in enumerate(cells):
-                    self.hold(cell, i)
-                self.compare(cells)
-                cell = cells[len(cells) // 2]
-                self.endless(cell)
-                more = self.ask(cell, capacity=MORE)["users"]
-                self.at_least(f"{cell} with {MORE}, against {CAPACITY},", more["this"], self.answers[cell]["users"]["this"])
-                print(f"{time.monotonic() - started:.0f} s: {self.cells} cells, {self.contradictions} contradictions",
-                      flush=True)
+    def block(self, cells):
+        """Cells of one population and model. A number of users is asked about in every third."""
+        turns = {cell: i // 3 for i, cell in enumerate(cells) if i % 3 == 0}
+        middle = cells[len(cells) // 2]
+        self.ask_all([(cell,) for cell in cells])
+        self.ask_all([(cell, self.asked_of(cell, turn)) for cell, turn in turns.items()])
+        self.ask_all([((*middle[:3], ENDLESS),), (middle, None, MORE)])
+        for cell in cells:
+            self.hold(cell, turns.get(cell))
+        self.compare(cells)
+        self.endless(middle)
+        more = self.ask(middle, None, MORE)["users"]
+        self.at_least(f"{middle} with {MORE}, against {CAPACITY},", more["this"], self.answers[middle]["users"]["this"])
+
+
+def chosen(words, of):
+    """Of a list those that the words name."""
+    return of if words == "all" else [one for one in of if str(one) in words.split(",")]
 
 
 def main():
-    kvgen, folder, *small = sys.argv[1:]
-    grid = Grid(kvgen, folder, bool(small))
+    kvgen, folder, *rest = sys.argv[1:]
+    small = rest[:1] == ["--small"]
+    grid = Grid(kvgen, folder, small)
+    started = time.monotonic()
     if small:
-        _, population, model, part = small
+        _, population, model, part = rest
         hosts, drives, turn = PARTS[part]
         cells = [(population, model, host, drive) for host in hosts for drive in drives]
         for i, cell in enumerate(cells):
@@ -146,7 +200,12 @@ def main():
         if part == "memory":
             grid.endless(cells[-1])
     else:
-        grid.all()
+        rest += ["all"] * (4 - len(rest))
+        populations, models, hosts, drives = (chosen(*pair) for pair in zip(rest, (POPULATIONS, MODELS, HOSTS, DRIVES)))
+        for population in populations:
+            for model in models:
+                grid.block([(population, model, host, drive) for host in hosts for drive in drives])
+                print(f"{time.monotonic() - started:.0f} s: {grid.cells} cells, {grid.contradictions} contradictions", flush=True)
     print(f"{grid.cells} cells held, {grid.contradictions} contradictions")
 
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # answers.t - drive, users, fast-enough, worth and compare-drives are views of one answer: the programs' exit statuses and
 # texts pass through them, what was used wrongly is told before anything is measured and is never a "no", and each file of the
-# chain is there. Bugs looked like a typo with the status of a FAIL, and a cached measurement of another drive.
+# chain is there; an answer of before is kept. Bugs looked like a typo with the status of a FAIL, a cached measurement of another
+# drive, and the answer about one drive in the place of that about another.
 # builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
@@ -25,9 +26,15 @@ is 'one line' "$(lines "$TMP/stderr")" 1
 like 'kvgen has the model' "$(tail -n 1 seen)" ' --tier-model 2=read:14GB/s,write:14GB/s,lat:80us '
 for file in answer.json answer.html sim.json; do ok "$file is there" test -s "out/$file"; done
 cp stdout screen
+sum=$(md5sum <out/answer.json)
 exits 'in JSON' 0 known drive --json
 ok 'it is answer.json and nothing else' cmp stdout out/answer.json
+stderr_like 'what was there is kept' '^drive.sh: what an earlier run found is kept in out/.earlier/1$'
+is 'as it was' "$(md5sum <out/.earlier/1/answer.json)" "$sum"
+ok 'with its page' test -s out/.earlier/1/answer.html
 exits 'users' 0 known how-many-users
+ok 'and what that found' test -s out/.earlier/2/answer.json
+is 'but for logs' "$(find out/.earlier -name '*.log')" ''
 stdout_like 'has what was tried' '^ +38 +3 of 5 '
 exits 'worth' 0 known worth
 like 'is the gain first' "$(head -n 1 stdout)" '^gain: 17 users more'

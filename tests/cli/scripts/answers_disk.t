@@ -29,6 +29,7 @@ status=0
 chain ./-disk >stdout 2>stderr || status=$?
 stderr_like 'the same again: the measurement is taken again' ' was measured [0-9]+ minutes? ago; that is taken again'
 ok 'as it was' cmp chain/drive.json first.json
+ok 'what was measured before is kept' test -s chain/.earlier/1/drive.result.csv.zst
 exits 'a file for a folder' 2 chain disk/file
 exits 'an unwritable one' 3 chain /proc/none
 is 'others keep their files' "$(ls -A disk) $(cat disk/file)" 'file mine'
