@@ -101,4 +101,5 @@ case $verdict in
 1) answer "FAIL: no hierarchy is within 5 % of $reference" ;;
 4) answer "INCONCLUSIVE: $reference and the runs have no figure in common" ;;
 esac
+if [ "$verdict" = 1 ]; then no; fi
 exit "$verdict"

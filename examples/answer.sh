@@ -243,7 +243,7 @@ show() {
     status=0
     close_line
     "$@" || status=$?
-    case $status in 0 | 1 | 4) exit "$status" ;; esac
+    case $status in 0 | 4) exit "$status" ;; 1) no ;; esac
     exit 3
 }
 

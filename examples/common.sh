@@ -65,6 +65,13 @@ die() {
     exit "$status"
 }
 
+# no: ends the script with "no", the answer to its question. A 1 of a program that failed is none.
+says_no=no
+no() {
+    says_no=yes
+    exit 1
+}
+
 # counted N NOUN: "1 user", "2 users".
 counted() { if [ "$1" = 1 ]; then echo "1 $2"; else echo "$1 $2s"; fi; }
 
@@ -202,6 +209,7 @@ drop_folder() {
 # leave: the end of a script, however it ends. Programs in the background have heard of the signal, too.
 leave() {
     status=$?
+    if [ "$status" = 1 ] && [ "$says_no" = no ]; then status=3; fi
     trap - EXIT
     trap '' HUP INT TERM
     wait

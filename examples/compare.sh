@@ -47,4 +47,4 @@ fi
 if [ -d "$new" ]; then set -- "$@" "$new"/*.result.csv.zst; else set -- "$@" "$new"; fi
 if [ -n "$form" ]; then set -- "$form" "$@"; fi
 if typed kvstat "$@"; then exit 0; fi
-exec kvstat "$@"
+kvstat "$@"

@@ -159,4 +159,4 @@ kvstat --ranks --by tier,op --json "$out" 2>/dev/null |
             slow = $3 == "-" ? "" : sprintf("; the slowest is rank %s, %.2f times the median", $3, $4)
             printf "%s together read %s and wrote %s%s.\n", hosts, rate($1), rate($2), slow
         }'
-if [ "$failed" != 0 ]; then exit 1; fi
+if [ "$failed" != 0 ]; then exit 3; fi

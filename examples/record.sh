@@ -97,7 +97,7 @@ arguments --model "$model" -o "$out"
 if [ $run = yes ]; then
     if [ -z "$input" ]; then die 2 "--run needs -i INPUT, the endpoint or file that kvgen reads"; fi
     need kvgen
-    eval "exec kvgen $told"
+    eval "kvgen $told"
 fi
 if printing; then start=$(printf '%s\n' "$start" | sed 's/^\(# \)\{0,1\}/# /'); fi
 cat <<END

@@ -159,4 +159,4 @@ if printing; then exit 0; fi
 caution >&2
 if [ "$failed" = 0 ]; then echo "All of it works here: $(counted "$checked" check) ok."; exit 0; fi
 answer "$failed of $(counted "$checked" check) FAILED; what each did is in $out/NAME.log."
-exit 1
+no

@@ -11,10 +11,9 @@
 #   -t TIME      length of each run (default: 60)
 #   -w NAMES     only these, separated by commas: gpu-only cpu-only storage-only gpu-cpu
 #                cpu-storage gpu-cpu-storage storage-saturation production; besides
-#                mlperf_submission, only where named: the runs of mlperf.sh for earlier
-#                submissions, in OUT/mlperf_submission
+#                mlperf_submission, the runs of mlperf.sh for earlier submissions
 #   --wrapper    the scenarios as the script of the MLPerf Storage KV-cache benchmark has
-#                them, see below; autoscale and capacity-autoscale besides
+#                them; autoscale and capacity-autoscale besides
 #   -U USERS     with --wrapper, users of its three heavy scenarios (default: 10 for each GiB
 #                of memory, at least 50, at most 300)
 #   --trials N   each scenario so often (default: 1); storage varies much from run to run,
@@ -22,34 +21,13 @@
 #   --xlsx       also write the table of all runs to OUT/suite.xlsx
 #   -o OUT       directory for results (default: kvtrace-suite): kvstat OUT has a row for
 #                each; traces, logs and summaries are in OUT/.work
-#   --gpu-mem SIZE              size of the GPU tier (default: the proposal of kvtrace
-#                discover)
-#   --cpu-mem SIZE              size of the host memory tier (default: likewise)
-#   --storage-capacity SIZE     capacity for the cache (default: the free space minus a
-#                reserve)
+#   --gpu-mem SIZE, --cpu-mem SIZE   sizes of the tiers (default: those of kvtrace discover)
+#   --storage-capacity SIZE     what the cache may fill (default: what is free, less a reserve)
 #   --print      show the pipelines, run nothing
 #
-# What to look at: "answer P95 s" is what users feel, from question to last token. "Tier-2
-# read" (GiB/s) and the 95th percentiles of its reads, "P95 ms" for the whole of one and
-# "device ms" for the drive's part, are the drive. A tier is worth its money when the rows
-# with it answer sooner than the rows without. Where requests queue, the machine is
-# overloaded: its latencies say little, its GiB/s much. Where it is generation, storage is
-# fast enough for this load. Without a GPU its tier is simulated: such rows are marked,
-# and left out of the conclusion. "objects %" says where the cache's objects lay at the end:
-# in GPU, host memory and storage. How many users a drive holds is another question: the
-# scenarios have given users, and the cache of kvgen instead of an engine's. See kvtrace users.
-#
-# --wrapper: the same names mean other runs there. Storage is behind all of them, tokens take
-# their time (realistic), and there are 50 users.
-#   gpu-only, storage-only       CPU tier of 4 GiB, with and without the GPU's
-#   cpu-only, gpu-cpu            CPU tier of --cpu-mem
-#   production                   the same, the GPU's tier where there is a GPU; 180 s
-#   cpu-storage, gpu-cpu-storage a quarter of --cpu-mem, at least 1 GiB, and -U users
-#   storage-saturation           CPU tier of 4 GiB, -U users; 180 s
-#   autoscale                    from 20 users on, a saturation of 0.8; 300 s
-#   capacity-autoscale           llama3.1-70b-instruct, or -m, no generation, from 10 users on; 300 s
-#   mlperf_submission            the three workloads of today: mlperf.sh
-# Runs take 120 s where nothing else is said; -t is for all of them.
+# "answer P95 s" is what users feel, from question to last token; "Tier-2 read" (GiB/s),
+# "P95 ms" and "device ms" of its reads are the drive. A tier is worth its money when rows
+# with it answer sooner than rows without. More, and what --wrapper runs: kvtrace(1).
 #
 # Example:
 #   examples/suite.sh -u 20 --trials 3 /mnt/nvme/kv

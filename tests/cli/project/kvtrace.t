@@ -63,6 +63,7 @@ while read -r name _; do
     stdout_like "$name: the option --print" '--print'
     stdout_like "$name: and an example" '^Examples?:'
     stdout_like "$name: as one types it" "^  kvtrace $name"
+    ok "$name: under 40 lines" test "$(lines stdout)" -lt 40
     is "$name: within 130 columns" "$(awk 'length($0) > 130' stdout)" ''
     exits "$name: an unknown option" 2 "$BIN/kvtrace" "$name" --no-such-option 1
     with "$(operands "$name")" exits "$name --print" 0 sh -c 'cd empty && exec "$@"' - "$BIN/kvtrace" "$name" --print

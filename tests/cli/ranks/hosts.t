@@ -42,12 +42,12 @@ esac
 exec sh -c "$2"
 END
 chmod +x bin/ssh
-exits "one fails" 1 env PATH="$TMP/bin:$PATH" "$TOP/examples/hosts.sh" t.csv.zst "$TMP/kv" one broken -t 2 --lead 8 -u 4 -o out2
+exits "one fails" 3 env PATH="$TMP/bin:$PATH" "$TOP/examples/hosts.sh" t.csv.zst "$TMP/kv" one broken -t 2 --lead 8 -u 4 -o out2
 stderr_like "it is named" 'host 2 of 2: status 255: ssh: no route'
 stderr_like "and missing" 'rank 1 of 2 missing'
 like "the others are reported" "$(tail -n 1 stdout)" '^1 host together read'
 
-exits "one is cut off" 1 env PATH="$TMP/bin:$PATH" timeout 50 "$TOP/examples/hosts.sh" t.csv.zst "$TMP/kv" one lost -t 2 --lead 8 -u 4 -o out3
+exits "one is cut off" 3 env PATH="$TMP/bin:$PATH" timeout 50 "$TOP/examples/hosts.sh" t.csv.zst "$TMP/kv" one lost -t 2 --lead 8 -u 4 -o out3
 stderr_like "it is named" 'host 2 of 2: status 255: Timeout, server lost not responding'
 "$BIN/kvstat" --ranks --json -o cut.json out3 2>/dev/null
 is "the report has its rows" "$(json cut.json '.ranks.list | map([.whole, .rows > 0]) | tojson')" '[[true,true],[false,true]]'

@@ -90,8 +90,4 @@ is '--print: the programs in their order' "$(sed -n 's/^\(kv[a-z]*\( model\)*\) 
     'kvgen kvtrace model kvgen kvreplay kvreplay kvstat kvstat'
 ok 'shell' sh -n printed
 not_ok 'nothing is made' test -e typed
-for script in drive how-many-users fast-enough worth compare-drives model; do
-    "$examples/$script.sh" --help >help
-    ok "$script --help: under 40 lines" test "$(lines help)" -lt 40
-done
 done_testing

@@ -144,7 +144,9 @@ exit 1
 END
 pack
 while IFS='|' read -r script words; do
-    PATH=$SCRIPT_PATH with "$words" "$EXAMPLES/$script" >said 2>&1 </dev/null
+    status=0
+    PATH=$SCRIPT_PATH with "$words" "$EXAMPLES/$script" >said 2>&1 </dev/null || status=$?
+    is "$script: a program that fails is no \"no\"" "$status" 3
     like "$script: the error is shown" "$(cat said)" 'out of luck: [?]'
     not_ok "$script: without its escape" grep -q "[$escape]" said
 done <<'END'
