@@ -188,6 +188,9 @@ simulate() {
     set -- "$@" -o "$window"
     if typed "$@"; then return; fi
     writes "$folder/sim.json" "$folder/kvgen.log"
+    # Nothing of an earlier answer stays beside this one.
+    for file in answer.json answer.html window.csv.zst drive.result.csv.zst drive.kvreplay.json model.result.csv.zst \
+        model.kvreplay.json; do keep "$folder/$file"; done
     if [ "$window" != none ]; then writes "$window"; fi
     logged "$folder/kvgen.log" "$@" --progress none
 }

@@ -1,8 +1,8 @@
-/* answer.c - runs the searches of all variants and seeds on threads. Without the drive the first
- * seed is searched from a small load on, and the other variants begin at what that finds, so that
- * the ideal one does not depend on the drive; further seeds begin at the two loads around what the
- * first one found. Each search is one thread's from its begin to its end, so the answer is the same
- * with any number of threads. */
+/* answer.c - runs the searches of all variants and seeds on threads. First looks with one seed tell
+ * where they begin: without the drive from a small load on, and the other variants from what that
+ * finds, so that the ideal one does not depend on the drive. Then the first seed is searched, and
+ * further seeds begin at the two loads around what that found. Each search is one thread's from its
+ * begin to its end, so the answer is the same with any number of threads. */
 #include "kvgen/answer/answer.h"
 
 #include <errno.h>
@@ -20,8 +20,13 @@ enum {
     DOUBLES = 2000, /* permille of a step */
     NEAR = 1080,
     FINE = 50,  /* the first seed's result is exact to 1 in so many, */
-    ROUGH = 25, /* those of the others, which are further apart from each other */
+    ROUGH = 25, /* those of the others, which are further apart from each other, to 1 in so many */
     FAR = 1300,
+    ABOUT = 10, /* those of first looks, to 1 in so many */
+    /* Of so many seeds one need not hold the answer's load. Near the edge a line of waiting comes
+     * and goes in hundreds of seconds, so that a seed shows good ones or bad ones; over days the
+     * share of good requests is what it should be about where four of five seeds are good. */
+    UNHELD = 5,
     APART = 5, /* 1 in so many, from one load to the next */
     FACTOR_STEPS = 2,
     PPM_P95 = 950000,
@@ -33,7 +38,7 @@ struct attempt {
     enum answer_variant variant;
     unsigned seed; /* from 0 */
     uint64_t n;
-    bool held;
+    bool held, brief;
     double goodput, requests_s;
     int64_t first_token_p95_ns;
     struct limit_load load;
@@ -43,9 +48,11 @@ struct attempt {
 struct task {
     enum answer_variant variant;
     unsigned seed;
+    bool brief;            /* of first looks */
     struct trial *figures; /* NULL: a search, unless it looks for a factor */
     struct search search;
     uint64_t value, failed; /* what it found */
+    struct task *then;      /* a search that begins there; NULL: none */
     double factor;          /* on the GPU's rate of prefill; 0: none */
     double far; /* look for the factor between 1 and this, up to which the answer stays */
 };
@@ -92,6 +99,7 @@ static struct trial_opts trial_of(const struct find *f, const struct task *job, 
                            .criterion = &f->o->criterion,
                            .n = n,
                            .seed = f->o->seed + job->seed,
+                           .brief = job->brief,
                            .whole = job->figures != NULL,
                            .least_ns = f->o->window_ns + 2 * UNITS_NS_PER_S};
     if (job->factor > 0) {
@@ -146,6 +154,7 @@ static int note(struct find *f, const struct task *job, const struct trial *t, s
             .seed = job->seed,
             .n = t->n,
             .held = t->held,
+            .brief = job->brief,
             .goodput = criterion_goodput(&t->tally),
             .requests_s = trial_requests_s(t),
             .first_token_p95_ns = hist_percentile(t->first_token_ns[TRACE_QOSES], PPM_P95),
@@ -218,7 +227,8 @@ static int gains(struct at_work *w, const struct answer_users *users, bool *gain
  * held as before. Else: the drive holds more than none. */
 static int stays(struct find *f, double factor, bool *stays_)
 {
-    struct task task = {.variant = ANSWER_THIS, .seed = f->middle.seed, .factor = factor};
+    struct task task = {
+        .variant = ANSWER_THIS, .seed = f->middle.seed, .brief = true, .factor = factor};
     struct at_work w = {f, &task};
     bool held = false;
     if (!f->o->asked)
@@ -245,6 +255,16 @@ static void find_factor(struct find *f, struct task *job)
     job->factor = near;
 }
 
+/* Begins at what another search found, and at the next load that did not hold there. */
+static struct search beside(const struct task *found, uint32_t step_permille, uint64_t resolution)
+{
+    return (struct search){.start = found->value ? found->value : 1,
+                           .next = found->failed,
+                           .most = ANSWER_USERS_MAX,
+                           .step_permille = step_permille,
+                           .resolution = resolution};
+}
+
 static void do_job(struct find *f, struct task *job)
 {
     struct at_work w = {f, job};
@@ -264,10 +284,15 @@ static void do_job(struct find *f, struct task *job)
             fail(f, rc, &e);
         return;
     }
-    search_largest(&job->search, try_users, &w, &job->value, &job->failed);
+    if (search_largest(&job->search, try_users, &w, &job->value, &job->failed) < 0)
+        return;
     pthread_mutex_lock(&f->lock);
-    f->searches++;
+    f->searches += !job->brief;
     pthread_mutex_unlock(&f->lock);
+    if (job->then) {
+        job->then->search = beside(job, NEAR, ROUGH);
+        do_job(f, job->then);
+    }
 }
 
 static void *work(void *arg)
@@ -318,7 +343,7 @@ static void set_users(struct answer_users *u, const struct task *search, unsigne
     }
     qsort(value, seeds, sizeof(*value), by_number);
     u->low = value[0];
-    u->value = value[(seeds - 1) / 2];
+    u->value = value[seeds / UNHELD];
     u->high = value[seeds - 1];
 }
 
@@ -340,9 +365,16 @@ static enum limit limit_of(const struct find *f, const struct attempt *failed)
         return LIMIT_NONE;
     for (const struct attempt *t = failed;
          !held && t > f->attempt && t[-1].variant == failed->variant; t--)
-        if (t[-1].seed == failed->seed && t[-1].held)
+        if (t[-1].seed == failed->seed && t[-1].held && !t[-1].brief)
             held = &t[-1].load;
     return limit_find(held, &failed->load);
+}
+
+/* A first look counts where the seeds leave no doubt. */
+static bool counts(const struct find *f, const struct attempt *t)
+{
+    const struct answer_users *u = &f->a->users[t->variant];
+    return !t->brief || (t->held ? t->n <= u->low : t->n > u->high);
 }
 
 /* One line for each load, from the attempts of all seeds. */
@@ -356,6 +388,8 @@ static int set_tried(struct find *f)
     for (size_t i = 0; i < f->attempts; i++) {
         const struct attempt *t = &f->attempt[i];
         struct answer_tried *to = a->tries ? &a->tried[a->tries - 1] : NULL;
+        if (!counts(f, t))
+            continue;
         if (!to || to->variant != t->variant || to->n != t->n) {
             to = &a->tried[a->tries++];
             *to = (struct answer_tried){.variant = t->variant, .n = t->n};
@@ -382,44 +416,60 @@ static void set_variants(struct find *f)
     f->engine[ANSWER_IDEAL].files = &f->ideal;
 }
 
-/* Begins at what another search found; of the same variant, at the two loads around that. */
-static struct search beside(const struct task *found, bool near)
+/* Where the edge of each variant about is, by first looks with the first seed. */
+static int look(struct find *f, struct task looks[ANSWER_VARIANTS])
 {
-    return (struct search){.start = found->value ? found->value : 1,
-                           .next = near ? found->failed : 0,
-                           .most = ANSWER_USERS_MAX,
-                           .step_permille = near ? NEAR : FAR,
-                           .resolution = near ? ROUGH : FINE};
+    struct task *job[ANSWER_VARIANTS] = {&looks[ANSWER_NONE]};
+    size_t jobs = 1;
+    for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
+        looks[v] = (struct task){.variant = (enum answer_variant)v, .brief = true};
+    looks[ANSWER_NONE].search = (struct search){.start = f->o->first,
+                                                .most = ANSWER_USERS_MAX,
+                                                .step_permille = DOUBLES,
+                                                .resolution = ABOUT};
+    int rc = do_jobs(f, job, jobs);
+    jobs = 0;
+    for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
+        if (v != ANSWER_NONE) {
+            looks[v].search = beside(&looks[ANSWER_NONE], FAR, ABOUT);
+            looks[v].search.next = 0;
+            job[jobs++] = &looks[v];
+        }
+    return rc ? rc : do_jobs(f, job, jobs);
+}
+
+/* The search of ANSWER_THIS with a further seed begins at what the ideal drive holds with that seed
+ * where the drive is nearly ideal, else at what its first seed found. */
+static bool is_nearly_ideal(const struct task *this, const struct task *ideal)
+{
+    return this->value + this->value / ABOUT >= ideal->value;
 }
 
 static int find_users(struct find *f)
 {
     const unsigned seeds = f->o->seeds;
-    struct task task[ANSWER_VARIANTS][ANSWER_SEEDS_MAX];
+    struct task looks[ANSWER_VARIANTS], task[ANSWER_VARIANTS][ANSWER_SEEDS_MAX];
     struct task *job[ANSWER_VARIANTS * ANSWER_SEEDS_MAX];
-    struct task *none = &task[ANSWER_NONE][0];
     size_t jobs = 0;
     unsigned at = 0;
-    for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
+    int rc = look(f, looks);
+    for (unsigned v = 0; v < ANSWER_VARIANTS; v++) {
         for (unsigned i = 0; i < seeds; i++)
             task[v][i] = (struct task){.variant = (enum answer_variant)v, .seed = i};
-    none->search = (struct search){.start = f->o->first,
-                                   .most = ANSWER_USERS_MAX,
-                                   .step_permille = DOUBLES,
-                                   .resolution = FINE};
-    int rc = do_jobs(f, &none, 1);
-    for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
-        if (v != ANSWER_NONE) {
-            task[v][0].search = beside(none, false);
-            job[jobs++] = &task[v][0];
-        }
+        task[v][0].search = beside(&looks[v], NEAR, FINE);
+        job[jobs++] = &task[v][0];
+    }
     if (rc == 0)
         rc = do_jobs(f, job, jobs);
+    const bool near = is_nearly_ideal(&task[ANSWER_THIS][0], &task[ANSWER_IDEAL][0]);
     jobs = 0;
     for (unsigned i = 1; i < seeds; i++)
         for (unsigned v = 0; v < ANSWER_VARIANTS; v++) {
-            task[v][i].search = beside(&task[v][0], true);
-            job[jobs++] = &task[v][i];
+            task[v][i].search = beside(&task[v][0], NEAR, ROUGH);
+            if (v == ANSWER_THIS && near)
+                task[ANSWER_IDEAL][i].then = &task[v][i];
+            else
+                job[jobs++] = &task[v][i];
         }
     if (rc == 0)
         rc = do_jobs(f, job, jobs);
@@ -437,26 +487,35 @@ static struct task figures_of(enum answer_variant v, unsigned seed, uint64_t n, 
 }
 
 /* The figures of all variants, and of the two loads around the edge of ANSWER_THIS, with the seed
- * of its value: so at that value the figures are of a load that holds. */
+ * of its value: so at that value the figures are of a load that holds. How far the GPU may be off
+ * besides, which takes longest and so begins first. */
 static int find_figures(struct find *f)
 {
+    enum {
+        FACTORS = 2
+    };
     const struct task *middle = &f->middle;
     struct answer *a = f->a;
     struct trial held = {0};
-    struct task task[ANSWER_VARIANTS + 2], *job[ANSWER_VARIANTS + 2];
-    size_t jobs = ANSWER_VARIANTS;
+    struct task task[FACTORS + ANSWER_VARIANTS + 2], *job[FACTORS + ANSWER_VARIANTS + 2];
+    size_t jobs = 0;
     a->at = f->o->asked                   ? f->o->asked
             : a->users[ANSWER_THIS].value ? a->users[ANSWER_THIS].value
                                           : 1;
+    a->seed = middle->seed;
+    const bool factors = f->o->asked || a->users[ANSWER_THIS].value > a->users[ANSWER_NONE].value;
+    if (factors) {
+        task[jobs++] = (struct task){.far = ANSWER_SLOWEST};
+        task[jobs++] = (struct task){.far = ANSWER_FASTEST};
+    }
     for (int v = 0; v < ANSWER_VARIANTS; v++)
-        task[v] = figures_of((enum answer_variant)v, middle->seed, a->at, &a->figures[v]);
+        task[jobs++] = figures_of((enum answer_variant)v, middle->seed, a->at, &a->figures[v]);
     if (middle->failed)
         task[jobs++] = figures_of(ANSWER_THIS, middle->seed, middle->failed, &a->beyond);
     if (middle->failed && middle->value && middle->value != a->at)
         task[jobs++] = figures_of(ANSWER_THIS, middle->seed, middle->value, &held);
     for (size_t i = 0; i < jobs; i++)
         job[i] = &task[i];
-    a->seed = middle->seed;
     const int rc = do_jobs(f, job, jobs);
     if (rc == 0) {
         const struct step_setup *steps = &f->o->engine.steps;
@@ -465,20 +524,11 @@ static int find_figures(struct find *f)
         const struct limit_load after = limit_load_of(steps, &a->beyond);
         a->limit = limit_find(middle->value ? &before : NULL, middle->failed ? &after : NULL);
     }
+    if (factors) {
+        a->holds_low = task[0].factor;
+        a->holds_high = task[1].factor;
+    }
     trial_free(&held);
-    return rc;
-}
-
-static int find_factors(struct find *f)
-{
-    struct answer *a = f->a;
-    struct task slower = {.far = ANSWER_SLOWEST}, faster = {.far = ANSWER_FASTEST};
-    struct task *const job[] = {&slower, &faster};
-    if (!f->o->asked && a->users[ANSWER_THIS].value <= a->users[ANSWER_NONE].value)
-        return 0;
-    const int rc = do_jobs(f, job, 2);
-    a->holds_low = slower.factor;
-    a->holds_high = faster.factor;
     return rc;
 }
 
@@ -491,8 +541,6 @@ int answer_find(struct answer *a, const struct answer_opts *o, struct err *e)
     int rc = find_users(&f);
     if (rc == 0)
         rc = find_figures(&f);
-    if (rc == 0)
-        rc = find_factors(&f);
     if (rc == 0)
         rc = set_tried(&f);
     pthread_mutex_destroy(&f.lock);

@@ -42,8 +42,8 @@ struct answer_opts {
     struct progress *progress;
 };
 
-/* Users, or another load, that a variant holds: of the seeds the median, the least and the largest.
- */
+/* Users, or another load, that a variant holds. Of the seeds, all hold `low`, all but one in five
+ * `value`, and one `high`. */
 struct answer_users {
     uint64_t value, low, high;
     bool most; /* at least one seed held ANSWER_USERS_MAX: there may be more */

@@ -86,7 +86,7 @@ static bool is_enough(const struct running *r)
     const struct trial *t = r->t;
     const bool decided = criterion_is_decided(r->o->criterion, &t->tally);
     if (!r->o->whole)
-        return decided && (t->span_ns >= TRIAL_LEAST_NS ||
+        return decided && (r->o->brief || t->span_ns >= TRIAL_LEAST_NS ||
                            criterion_requests(&t->tally) >= CRITERION_REQUESTS_MAX ||
                            criterion_goodput(&t->tally) < r->o->criterion->goodput);
     return t->span_ns >= r->o->least_ns && criterion_requests(&t->tally) >= CRITERION_REQUESTS &&
@@ -178,7 +178,8 @@ int trial_run(struct trial *t, const struct trial_opts *o, struct err *e)
     void *opened = NULL;
     *t = (struct trial){.n = o->n, .seed = o->seed};
     const uint64_t half = o->load->requests / 2;
-    warm_begin(&r.warm, half && half < WARM_REQUESTS_MAX ? half : WARM_REQUESTS_MAX);
+    const uint64_t most = half && half < WARM_REQUESTS_MAX ? half : WARM_REQUESTS_MAX;
+    warm_begin(&r.warm, o->brief ? most / TRIAL_BRIEF : most);
     int rc = open_hists(t, e);
     if (rc == 0)
         rc = o->load->open(o->load->ctx, o->n, o->seed, &opened, &engine.source, e);

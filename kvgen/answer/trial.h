@@ -16,6 +16,7 @@
 /* A load that holds was counted for so long, if its requests come fast: for CRITERION_REQUESTS_MAX
  * at most. */
 #define TRIAL_LEAST_NS INT64_C(120000000000)
+#define TRIAL_BRIEF    5 /* a first look warms up for 1 in so many requests */
 
 /* Where the requests of a load come from. */
 struct trial_load {
@@ -34,6 +35,7 @@ struct trial_opts {
     const struct trial_load *load;
     const struct criterion *criterion;
     uint64_t n, seed;
+    bool brief;       /* a first look: warms up for fewer requests, and counts no more than needed */
     bool whole;       /* runs on although it is decided, until there are enough requests */
     int64_t least_ns; /* with whole: and for so long */
     sim_sink sink;    /* of all rows; NULL: nobody wants them */

@@ -21,8 +21,8 @@ enum answer_variant {
 const char *answer_variant_member(enum answer_variant v);
 const char *answer_variant_words(enum answer_variant v);
 
-/* The largest number of users (or requests a second) that is held: the median over seeds, and the
- * least and greatest of a seed. */
+/* The largest number of users (or requests a second) that is held: by all seeds but one in five,
+ * by all, and by one. */
 struct answer_held {
     double value, low, high;
 };
