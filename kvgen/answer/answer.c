@@ -1,7 +1,6 @@
 /* answer.c - runs the searches of all variants and seeds on threads. First looks with one seed tell
  * where they begin: without the drive from a small load on, and the other variants from what that
- * finds, so that the ideal one does not depend on the drive. Then the first seed is searched, and
- * further seeds begin at the two loads around what that found. Each search is one thread's from its
+ * finds, so that the ideal one does not depend on the drive. Each search is one thread's from its
  * begin to its end, so the answer is the same with any number of threads. */
 #include "kvgen/answer/answer.h"
 
@@ -19,10 +18,9 @@
 enum {
     DOUBLES = 2000, /* permille of a step */
     NEAR = 1080,
-    FINE = 50,  /* the first seed's result is exact to 1 in so many, */
-    ROUGH = 25, /* those of the others, which are further apart from each other, to 1 in so many */
     FAR = 1300,
-    ABOUT = 10, /* those of first looks, to 1 in so many */
+    FINE = 20,  /* results are exact to 1 in so many, */
+    ABOUT = 10, /* those of first looks to 1 in so many */
     /* Of so many seeds one need not hold the answer's load. Near the edge a line of waiting comes
      * and goes in hundreds of seconds, so that a seed shows good ones or bad ones; over days the
      * share of good requests is what it should be about where four of five seeds are good. */
@@ -255,14 +253,27 @@ static void find_factor(struct find *f, struct task *job)
     job->factor = near;
 }
 
-/* Begins at what another search found, and at the next load that did not hold there. */
+/* A search that begins at what another one found. */
 static struct search beside(const struct task *found, uint32_t step_permille, uint64_t resolution)
 {
     return (struct search){.start = found->value ? found->value : 1,
-                           .next = found->failed,
                            .most = ANSWER_USERS_MAX,
                            .step_permille = step_permille,
                            .resolution = resolution};
+}
+
+static void do_job(struct find *f, struct task *job);
+
+/* A search of ANSWER_THIS beside that of ANSWER_IDEAL with the same seed: no drive holds more than
+ * one that takes no time. */
+static void do_then(struct find *f, const struct task *ideal, struct task *then)
+{
+    then->search = beside(ideal, NEAR, FINE);
+    then->search.most = ideal->value;
+    if (ideal->value)
+        do_job(f, then);
+    if (!then->failed)
+        then->failed = ideal->failed;
 }
 
 static void do_job(struct find *f, struct task *job)
@@ -289,10 +300,8 @@ static void do_job(struct find *f, struct task *job)
     pthread_mutex_lock(&f->lock);
     f->searches += !job->brief;
     pthread_mutex_unlock(&f->lock);
-    if (job->then) {
-        job->then->search = beside(job, NEAR, ROUGH);
-        do_job(f, job->then);
-    }
+    if (job->then)
+        do_then(f, job, job->then);
 }
 
 static void *work(void *arg)
@@ -377,10 +386,19 @@ static bool counts(const struct find *f, const struct attempt *t)
     return !t->brief || (t->held ? t->n <= u->low : t->n > u->high);
 }
 
-/* One line for each load, from the attempts of all seeds. */
+/* The load that ends the users of ANSWER_THIS, or of ANSWER_IDEAL, which holds no less. */
+static bool is_beyond(const struct task *middle, const struct attempt *t)
+{
+    return t->variant != ANSWER_NONE && t->seed == middle->seed && t->n == middle->failed &&
+           !t->brief;
+}
+
+/* One line for each load, from the attempts of all seeds; and what ends the users of ANSWER_THIS.
+ */
 static int set_tried(struct find *f)
 {
     struct answer *a = f->a;
+    const struct task *middle = &f->middle;
     qsort(f->attempt, f->attempts, sizeof(*f->attempt), by_load);
     a->tried = calloc(f->attempts + 1, sizeof(*a->tried));
     if (!a->tried)
@@ -388,6 +406,8 @@ static int set_tried(struct find *f)
     for (size_t i = 0; i < f->attempts; i++) {
         const struct attempt *t = &f->attempt[i];
         struct answer_tried *to = a->tries ? &a->tried[a->tries - 1] : NULL;
+        if (is_beyond(middle, t) && a->limit == LIMIT_NONE)
+            a->limit = limit_of(f, t);
         if (!counts(f, t))
             continue;
         if (!to || to->variant != t->variant || to->n != t->n) {
@@ -432,17 +452,9 @@ static int look(struct find *f, struct task looks[ANSWER_VARIANTS])
     for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
         if (v != ANSWER_NONE) {
             looks[v].search = beside(&looks[ANSWER_NONE], FAR, ABOUT);
-            looks[v].search.next = 0;
             job[jobs++] = &looks[v];
         }
     return rc ? rc : do_jobs(f, job, jobs);
-}
-
-/* The search of ANSWER_THIS with a further seed begins at what the ideal drive holds with that seed
- * where the drive is nearly ideal, else at what its first seed found. */
-static bool is_nearly_ideal(const struct task *this, const struct task *ideal)
-{
-    return this->value + this->value / ABOUT >= ideal->value;
 }
 
 static int find_users(struct find *f)
@@ -453,23 +465,18 @@ static int find_users(struct find *f)
     size_t jobs = 0;
     unsigned at = 0;
     int rc = look(f, looks);
-    for (unsigned v = 0; v < ANSWER_VARIANTS; v++) {
-        for (unsigned i = 0; i < seeds; i++)
-            task[v][i] = (struct task){.variant = (enum answer_variant)v, .seed = i};
-        task[v][0].search = beside(&looks[v], NEAR, FINE);
-        job[jobs++] = &task[v][0];
-    }
-    if (rc == 0)
-        rc = do_jobs(f, job, jobs);
-    const bool near = is_nearly_ideal(&task[ANSWER_THIS][0], &task[ANSWER_IDEAL][0]);
-    jobs = 0;
-    for (unsigned i = 1; i < seeds; i++)
+    /* Where the drive is nearly ideal, its searches begin at what the ideal one holds. */
+    const uint64_t this = looks[ANSWER_THIS].value;
+    const bool near = this + this / ABOUT >= looks[ANSWER_IDEAL].value;
+    for (unsigned i = 0; i < seeds; i++)
         for (unsigned v = 0; v < ANSWER_VARIANTS; v++) {
-            task[v][i].search = beside(&task[v][0], NEAR, ROUGH);
-            if (v == ANSWER_THIS && near)
-                task[ANSWER_IDEAL][i].then = &task[v][i];
-            else
+            task[v][i] = (struct task){.variant = (enum answer_variant)v,
+                                       .seed = i,
+                                       .search = beside(&looks[v], NEAR, FINE)};
+            if (v != ANSWER_THIS || !near)
                 job[jobs++] = &task[v][i];
+            if (v == ANSWER_IDEAL && near)
+                task[v][i].then = &task[ANSWER_THIS][i];
         }
     if (rc == 0)
         rc = do_jobs(f, job, jobs);
@@ -486,8 +493,8 @@ static struct task figures_of(enum answer_variant v, unsigned seed, uint64_t n, 
     return (struct task){.variant = v, .seed = seed, .figures = t, .search = {.start = n}};
 }
 
-/* The figures of all variants, and of the two loads around the edge of ANSWER_THIS, with the seed
- * of its value: so at that value the figures are of a load that holds. How far the GPU may be off
+/* The figures of all variants with the seed of the value of ANSWER_THIS, so that at that value they
+ * are of a load that holds; if not even one holds, also those of one. How far the GPU may be off
  * besides, which takes longest and so begins first. */
 static int find_figures(struct find *f)
 {
@@ -496,8 +503,7 @@ static int find_figures(struct find *f)
     };
     const struct task *middle = &f->middle;
     struct answer *a = f->a;
-    struct trial held = {0};
-    struct task task[FACTORS + ANSWER_VARIANTS + 2], *job[FACTORS + ANSWER_VARIANTS + 2];
+    struct task task[FACTORS + ANSWER_VARIANTS + 1], *job[FACTORS + ANSWER_VARIANTS + 1];
     size_t jobs = 0;
     a->at = f->o->asked                   ? f->o->asked
             : a->users[ANSWER_THIS].value ? a->users[ANSWER_THIS].value
@@ -510,25 +516,15 @@ static int find_figures(struct find *f)
     }
     for (int v = 0; v < ANSWER_VARIANTS; v++)
         task[jobs++] = figures_of((enum answer_variant)v, middle->seed, a->at, &a->figures[v]);
-    if (middle->failed)
+    if (!middle->value)
         task[jobs++] = figures_of(ANSWER_THIS, middle->seed, middle->failed, &a->beyond);
-    if (middle->failed && middle->value && middle->value != a->at)
-        task[jobs++] = figures_of(ANSWER_THIS, middle->seed, middle->value, &held);
     for (size_t i = 0; i < jobs; i++)
         job[i] = &task[i];
     const int rc = do_jobs(f, job, jobs);
-    if (rc == 0) {
-        const struct step_setup *steps = &f->o->engine.steps;
-        const struct trial *below = middle->value == a->at ? &a->figures[ANSWER_THIS] : &held;
-        const struct limit_load before = limit_load_of(steps, below);
-        const struct limit_load after = limit_load_of(steps, &a->beyond);
-        a->limit = limit_find(middle->value ? &before : NULL, middle->failed ? &after : NULL);
-    }
     if (factors) {
         a->holds_low = task[0].factor;
         a->holds_high = task[1].factor;
     }
-    trial_free(&held);
     return rc;
 }
 

@@ -27,8 +27,6 @@ int search_largest(const struct search *s, search_try try, void *ctx, uint64_t *
     struct bounds b = {0};
     uint64_t n = s->start < s->most ? s->start : s->most, step = s->step_permille;
     int rc = try_load(&b, try, ctx, n);
-    if (rc == 0 && b.held && s->next > n && s->next <= s->most)
-        rc = try_load(&b, try, ctx, n = s->next);
     for (const bool up = b.held > 0; rc == 0 && (up ? !b.failed && n < s->most : !b.held && n > 1);
          step = step * step / 1000 < 2000 ? step * step / 1000 : 2000) {
         const uint64_t next = up ? scaled(n, step, 1000) : scaled(n, 1000, step);

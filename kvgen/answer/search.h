@@ -11,7 +11,6 @@ typedef int (*search_try)(void *ctx, uint64_t n, bool *held);
 
 struct search {
     uint64_t start, most;   /* the first load tried, from 1; the largest one */
-    uint64_t next;          /* tried after start if that holds; 0: a step decides */
     uint32_t step_permille; /* the first step from there, above 1000; each is twice as far as the
                                one before */
     uint64_t resolution;    /* the result is exact to 1 in so many */

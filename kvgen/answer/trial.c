@@ -19,8 +19,11 @@ struct running {
     const struct trial_opts *o;
     struct trial *t;
     struct engine_run *run;
+    const struct source *source;
     struct warm warm;
-    struct line line; /* of the warm part */
+    uint64_t warm_most; /* requests until it is warm */
+    uint64_t recalled;  /* requests that only brought caches to where they are */
+    struct line line;   /* of the warm part */
     bool is_warm, failed, stopped, thrashes;
     bool heard;                  /* of a request that was done, since the last look */
     uint64_t done_rows;          /* rows at the look after that */
@@ -114,6 +117,19 @@ static bool look(void *ctx, int64_t now_ns, uint64_t rows)
     return r->thrashes || r->stopped;
 }
 
+/* Whether the load itself is under way; from then on it gets warm. */
+static bool has_begun(struct running *r, int64_t now_ns)
+{
+    const struct source_ops *ops = r->source->ops;
+    if (r->warm.most)
+        return true;
+    if (ops->recalls && ops->recalls(r->source) && ++r->recalled < WARM_REQUESTS_MAX)
+        return false;
+    warm_begin(&r->warm, ops->recalls ? now_ns : 0, ops->recalls ? WARM_RECALL_NS : WARM_COLD_NS,
+               r->warm_most);
+    return true;
+}
+
 /* engine_run_opts.done. */
 static bool hear(void *ctx, const struct engine_done *d)
 {
@@ -125,6 +141,8 @@ static bool hear(void *ctx, const struct engine_done *d)
     const bool good = !d->too_long && criterion_is_good(r->o->criterion, &r->o->engine.steps, d);
     origin[WARM_COMPUTED] = d->prompt_tokens > found ? d->prompt_tokens - found : 0;
     r->heard = true;
+    if (!has_begun(r, d->now_ns))
+        return false;
     if (!r->is_warm && warm_add(&r->warm, d->now_ns, origin, good))
         begin_warm(r, d);
     if (r->is_warm)
@@ -178,12 +196,14 @@ int trial_run(struct trial *t, const struct trial_opts *o, struct err *e)
     void *opened = NULL;
     *t = (struct trial){.n = o->n, .seed = o->seed};
     const uint64_t half = o->load->requests / 2;
-    const uint64_t most = half && half < WARM_REQUESTS_MAX ? half : WARM_REQUESTS_MAX;
-    warm_begin(&r.warm, o->brief ? most / TRIAL_BRIEF : most);
+    r.warm_most = half && half < WARM_REQUESTS_MAX ? half : WARM_REQUESTS_MAX;
+    if (o->brief)
+        r.warm_most /= TRIAL_BRIEF;
     int rc = open_hists(t, e);
     if (rc == 0)
         rc = o->load->open(o->load->ctx, o->n, o->seed, &opened, &engine.source, e);
     if (rc == 0) {
+        r.source = engine.source;
         engine.done = hear;
         engine.done_ctx = &r;
         engine.look = look;

@@ -35,8 +35,8 @@ struct trial_opts {
     const struct trial_load *load;
     const struct criterion *criterion;
     uint64_t n, seed;
-    bool brief;       /* a first look: warms up for fewer requests, and counts no more than needed */
-    bool whole;       /* runs on although it is decided, until there are enough requests */
+    bool brief; /* a first look: warms up for fewer requests, and counts no more than needed */
+    bool whole; /* runs on although it is decided, until there are enough requests */
     int64_t least_ns; /* with whole: and for so long */
     sim_sink sink;    /* of all rows; NULL: nobody wants them */
     void *sink_ctx;

@@ -5,16 +5,20 @@
 
 #include <math.h>
 
-/* End of a window. */
-static int64_t after(int64_t begin_ns)
+/* The window that begins there. */
+static void begin_window(struct warm *w, int64_t begin_ns)
 {
-    const int64_t end_ns = begin_ns + begin_ns / 2;
-    return end_ns < WARM_HORIZON_NS ? end_ns : WARM_HORIZON_NS;
+    const int64_t last_ns = w->from_ns + WARM_HORIZON_NS;
+    const int64_t end_ns = begin_ns + (begin_ns - w->from_ns) / 2;
+    w->now = (struct warm_window){0};
+    w->begin_ns = begin_ns;
+    w->end_ns = end_ns < last_ns ? end_ns : last_ns;
 }
 
-void warm_begin(struct warm *w, uint64_t most)
+void warm_begin(struct warm *w, int64_t from_ns, int64_t first_ns, uint64_t most)
 {
-    *w = (struct warm){.begin_ns = WARM_FIRST_NS, .end_ns = after(WARM_FIRST_NS), .most = most};
+    *w = (struct warm){.from_ns = from_ns, .most = most};
+    begin_window(w, from_ns + first_ns);
 }
 
 double warm_share(const struct warm_window *w, enum warm_origin o)
@@ -65,12 +69,10 @@ bool warm_add(struct warm *w, int64_t now_ns, const uint64_t tokens[WARM_ORIGINS
 {
     while (now_ns >= w->end_ns) {
         w->settled = is_settled(w);
-        if (w->settled || w->end_ns >= WARM_HORIZON_NS)
+        if (w->settled || w->end_ns >= w->from_ns + WARM_HORIZON_NS)
             return true;
         w->before = w->now;
-        w->now = (struct warm_window){0};
-        w->begin_ns = w->end_ns;
-        w->end_ns = after(w->begin_ns);
+        begin_window(w, w->end_ns);
     }
     if (++w->requests >= w->most)
         return true;

@@ -15,7 +15,8 @@ enum warm_origin {
     WARM_ORIGINS
 };
 
-#define WARM_FIRST_NS   INT64_C(60000000000)    /* length of the first window */
+#define WARM_COLD_NS    INT64_C(60000000000)    /* length of the first window, */
+#define WARM_RECALL_NS  INT64_C(30000000000)    /* and after caches were filled on purpose */
 #define WARM_HORIZON_NS INT64_C(86400000000000) /* windows end here, whatever they say */
 #define WARM_CHANGE     0.01                    /* of a share, that does not count */
 #define WARM_ERRORS     2                       /* nor so many standard errors */
@@ -34,13 +35,15 @@ struct warm_window {
 
 struct warm {
     struct warm_window now, before;
+    int64_t from_ns;          /* windows begin there */
     int64_t begin_ns, end_ns; /* of the window now */
     uint64_t requests, most;  /* in all windows, and before the first: so far, and at the end */
     bool settled;             /* the shares stay; else something else ended it */
 };
 
-/* most: after so many requests the last window ends as at the horizon. */
-void warm_begin(struct warm *w, uint64_t most);
+/* The first window is first_ns long from from_ns on. most: after so many requests the last one ends
+ * as at the horizon. */
+void warm_begin(struct warm *w, int64_t from_ns, int64_t first_ns, uint64_t most);
 /* Tells that a request is done, with the tokens of its prompt by origin. true: warm from now on,
  * and this request is the first that counts. */
 bool warm_add(struct warm *w, int64_t now_ns, const uint64_t tokens[WARM_ORIGINS], bool good);

@@ -288,6 +288,11 @@ static void people_done(struct source *base, const struct request *r, int64_t no
         go_on(s, now_ns);
 }
 
+static bool people_recalls(const struct source *base)
+{
+    return ((const struct people *)base)->recalls > 0;
+}
+
 static size_t people_name(const struct source *base, uint32_t user, char *buf)
 {
     const struct people *s = (const struct people *)base;
@@ -321,6 +326,7 @@ static const struct source_ops people_ops = {
     .take = people_take,
     .done = people_done,
     .user_name = people_name,
+    .recalls = people_recalls,
     .conversations = people_conversations,
     .close = people_close,
 };

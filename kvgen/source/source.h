@@ -84,6 +84,9 @@ struct source_ops {
     /* Turns of r's conversation asked so far, r included; 0: forgotten. Valid until r is released.
      * NULL: it is r->turn. */
     uint32_t (*turns)(const struct source *s, const struct request *r);
+    /* Whether requests are under way that only bring caches to where they lie when the load begins.
+     * NULL: there are none. */
+    bool (*recalls)(const struct source *s);
     /* Conversations begun so far, and their turns. */
     void (*conversations)(const struct source *s, uint64_t *count, uint64_t *turns);
     /* Rows skipped so far; lent. NULL: this kind skips none. */

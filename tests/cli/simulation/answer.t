@@ -20,13 +20,13 @@ answered() {
     ok "$1" with "$3" answer "$TMP/$2" -o none
 }
 
-ok 'an answer, and its window' with "$drive" answer "$TMP/a.json" -o "$TMP/window.csv.zst" --seeds 3 --tbw 7000 --threads 1
+ok 'an answer, and its window' with "$drive" answer "$TMP/a.json" -o "$TMP/window.csv.zst" --seeds 5 --tbw 7000 --threads 1
 json_like "$TMP/a.json" <<'END'
 what it is | .program, .answer | kvgen 1
 its settings | .settings | .model, .gpu, .by, .engine, .population, .on_full, .unit | llama3.1-8b h100 calculation vllm mlperf evict users
 END
 json_like "$TMP/a.json" <<'END'
-the targets | .settings.ttft_s, .settings.tpot_s, .settings.goodput, .settings.seeds | 3 1 0.95 3
+the targets | .settings.ttft_s, .settings.tpot_s, .settings.goodput, .settings.seeds | 3 1 0.95 5
 the drive | .settings.drive.text | read:7GB/s,write:5GB/s,lat:80us
 nothing was asked | .asked, .verdict, .why | null null null
 each interval has its value | [.users[] | .low <= .value and .value <= .high] | all | true
@@ -55,12 +55,12 @@ END
 # In other processes, and with other threads.
 low=$(json "$TMP/a.json" .users.this.low)
 high=$(json "$TMP/a.json" .users.this.high)
-answered 'the low end' low.json "--seeds 3 --threads 2 --users $low --price gpu=2/h,dram=0/h,nvme=0/h $drive"
+answered 'the low end' low.json "--seeds 5 --threads 2 --users $low --price gpu=2/h,dram=0/h,nvme=0/h $drive"
 is 'passes' "$(json "$TMP/low.json" '.verdict, .why, .asked, .at')" "PASS null $low $low"
 is 'a faster GPU holds them, too' "$(json "$TMP/low.json" '.holds_while.prefill.high >= 1')" true
 ok 'the price of a day' [ "$(json "$TMP/low.json" '.worth | .money_day / .gpu_s_day * 1800 | round')" = 1 ]
 is 'with the users found alike' "$(json "$TMP/low.json" '.users, .tried | tojson')" "$(json "$TMP/a.json" '.users, .tried | tojson')"
-answered 'above the high end' high.json "--seeds 3 --users $((high + 1)) $drive"
+answered 'above the high end' high.json "--seeds 5 --users $((high + 1)) $drive"
 is 'fails' "$(json "$TMP/high.json" '.verdict, .asked, .at')" "FAIL $((high + 1)) $((high + 1))"
 is 'kvstat says why' "$(json "$TMP/high.json" .why)" null
 is 'a slower GPU fails, too' "$(json "$TMP/high.json" '.holds_while.prefill.low <= 1')" true

@@ -110,19 +110,23 @@ static void test_warm_when_two_windows_agree(void **state)
 {
     (void)state;
     struct warm w;
-    warm_begin(&w, WARM_REQUESTS_MAX);
+    warm_begin(&w, 0, WARM_COLD_NS, WARM_REQUESTS_MAX);
     assert_false(pass(&w, 0, 203, 100, true)); /* 67 requests in the window before: too few */
     assert_false(pass(&w, 203, 304, 500, true));
     assert_false(pass(&w, 304, 456, 509, true)); /* 0.9 points more */
     assert_true(pass(&w, 456, 457, 509, true));
     assert_true(w.settled);
-    warm_begin(&w, WARM_REQUESTS_MAX);
+    warm_begin(&w, 0, WARM_COLD_NS, WARM_REQUESTS_MAX);
     assert_false(pass(&w, 0, 203, 100, true));
     assert_false(pass(&w, 203, 304, 500, true));
     assert_false(pass(&w, 304, 456, 511, true)); /* 1.1 points, and no error at all */
     assert_false(pass(&w, 456, 684, 511, true));
     assert_true(pass(&w, 684, 685, 511, true));
     assert_int_equal(w.begin_ns, 455625 * MS);
+    warm_begin(&w, 1000 * S, WARM_RECALL_NS, WARM_REQUESTS_MAX); /* to 1228, 1342, 1513 s */
+    assert_false(pass(&w, 1000, 1513, 509, true));
+    assert_true(pass(&w, 1513, 1514, 509, true));
+    assert_true(w.settled);
 }
 
 static void test_what_varies_is_not_compared_to_a_point(void **state)
@@ -132,7 +136,7 @@ static void test_what_varies_is_not_compared_to_a_point(void **state)
      * standard error of 5 points, one and a half, and more than two. */
     for (unsigned more = 8; more <= 20; more += 12) {
         struct warm w;
-        warm_begin(&w, WARM_REQUESTS_MAX);
+        warm_begin(&w, 0, WARM_COLD_NS, WARM_REQUESTS_MAX);
         for (unsigned s = 0, added = 0; s < 456; s++) {
             const bool adds = s >= 304 && s % 5 == 1 && added < more;
             const bool hit = s % 5 == 0 || adds;
@@ -152,17 +156,17 @@ static void test_the_horizon_and_the_hopeless(void **state)
     (void)state;
     struct warm w;
     uint64_t of[WARM_ORIGINS] = {[WARM_GPU] = 1};
-    warm_begin(&w, WARM_REQUESTS_MAX);
+    warm_begin(&w, 0, WARM_COLD_NS, WARM_REQUESTS_MAX);
     assert_false(warm_add(&w, 100 * S, of, true));
     assert_true(warm_add(&w, WARM_HORIZON_NS, of, true));
     assert_false(w.settled);
-    warm_begin(&w, WARM_REQUESTS_MAX);
+    warm_begin(&w, 0, WARM_COLD_NS, WARM_REQUESTS_MAX);
     for (unsigned i = 0; i + 1 < WARM_REQUESTS_MAX; i++)
         assert_false(warm_add(&w, 0, of, true));
     assert_true(warm_add(&w, 0, of, true));
     assert_false(w.settled);
 
-    warm_begin(&w, WARM_REQUESTS_MAX);
+    warm_begin(&w, 0, WARM_COLD_NS, WARM_REQUESTS_MAX);
     for (unsigned s = 0; s < 404; s++) {
         of[WARM_GPU] = s < 304 ? 1000 : 0;
         of[WARM_HOST] = s < 304 ? 0 : 1000;
@@ -331,30 +335,6 @@ static void test_a_search_finds_the_edge(void **state)
                 assert_true(failed - value == 1 || failed - value <= value / 50);
                 assert_true(p.tries < 40);
             }
-}
-
-/* Begun at the two loads around the edge, a search takes two tries. */
-static void test_a_search_around_what_is_known(void **state)
-{
-    (void)state;
-    struct planted p = {.holds = 101};
-    struct search s = {
-        .start = 100, .next = 102, .most = 100000, .step_permille = 1040, .resolution = 50};
-    uint64_t value, failed;
-    assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
-    assert_int_equal(value, 100);
-    assert_int_equal(failed, 102);
-    assert_int_equal(p.tries, 2);
-    for (uint64_t holds = 1; holds < 400; holds++) {
-        p = (struct planted){.holds = holds};
-        assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
-        assert_true(value < holds && failed >= holds);
-        assert_true(failed - value == 1 || failed - value <= value / 50);
-    }
-    s.next = 100; /* none */
-    p = (struct planted){.holds = 101};
-    assert_int_equal(search_largest(&s, try_planted, &p, &value, &failed), 0);
-    assert_true(value == 100 && failed <= 102);
 }
 
 static void test_a_search_where_more_may_hold_again(void **state)
@@ -586,7 +566,6 @@ int main(void)
         cmocka_unit_test(test_a_request_that_is_too_long_is_told),
         cmocka_unit_test(test_a_line_grows_by_its_means),
         cmocka_unit_test(test_a_search_finds_the_edge),
-        cmocka_unit_test(test_a_search_around_what_is_known),
         cmocka_unit_test(test_a_search_where_more_may_hold_again),
         cmocka_unit_test(test_the_ends_of_a_search),
         cmocka_unit_test(test_a_verdict_is_about_the_seeds),
