@@ -12,6 +12,8 @@ takes='-m -u -d -o -t --gpu-mem --cpu-mem --storage-capacity'
 users='' seconds=15 drive='' json=no full=no engine='' input=''
 # As a shell reads them: options of kvgen about the load and the engine, and about the answer.
 load='' asked=''
+# Of fast-enough: the users that are asked about unless -u says it, or the speed or rate of an input.
+default_users=''
 out=kvtrace-answer
 
 # answer_option ARGS...: takes one of the options that these commands have in common, as option does.
@@ -25,7 +27,7 @@ answer_option() {
     --input) name "$@" && input=$text load="$load $(quote "$1" "$text")" ;;
     --prefill) name "$@" && load="$load $(quote "$1" "$text")" ;;
     --gpu-profile | --prefill-rate | --population | --tensor-parallel | --params) value "$@" && load="$load $(quote "$1" "$text")" ;;
-    --speed | --ttft | --tpot | --goodput | --seeds | --price | --tbw) value "$@" && asked="$asked $(quote "$1" "$text")" ;;
+    --speed | --request-rate | --ttft | --tpot | --goodput | --seeds | --price | --tbw) value "$@" && asked="$asked $(quote "$1" "$text")" ;;
     *) option "$@" ;;
     esac
 }
@@ -40,7 +42,6 @@ answer_options() {
 # options_end: what follows from all of them.
 options_end() {
     if [ -n "$drive" ] && [ -n "$target" ]; then die 2 "$target: --drive names the drive already"; fi
-    if [ -n "$input" ] && [ -n "$users" ]; then die 2 "-u: a trace has its own users; --speed says how fast it is asked"; fi
     if [ "$full" = yes ]; then measuring_s=600; else measuring_s=30; fi
     if [ -n "$gpu" ]; then load="$load --gpu-mem $(sized "$gpu")"; fi
     if [ -n "$cpu" ]; then load="$load --cpu-mem $(sized "$cpu")"; fi
@@ -137,16 +138,27 @@ logged() {
 }
 
 # has_requests: ends the script if the input has operations of a cache instead of requests: one is the answer to other requests
-# on another machine.
+# on another machine. Sets what is asked about: users of recorded agents, requests a second of conversations, the speed of else.
 has_requests() {
     set -- kvgen --input "$input" --limit 1 --summary "$folder/load.json" -o none
-    if printing; then return; fi
-    writes "$folder/load.json" "$folder/load.log"
-    logged "$folder/load.log" "$@" --progress none
-    case $(pick source <"$folder/load.json") in trace | kv-events | trtllm | dynamo-kv | lct | strace)
+    source=''
+    if ! printing; then
+        writes "$folder/load.json" "$folder/load.log"
+        logged "$folder/load.log" "$@" --progress none
+        source=$(pick source <"$folder/load.json")
+    fi
+    case $source in
+    trace | kv-events | trtllm | dynamo-kv | lct | strace)
         die 2 "--input: $input has what a cache did, not the requests; record those too (kvtrace record dynamo), or see kvgen(1), --source"
         ;;
+    agentic)
+        users=${users:-$default_users}
+        return
+        ;;
     esac
+    if [ -n "$users" ]; then die 2 "-u: a trace has its own users; --speed says how fast it is asked"; fi
+    if [ -z "$default_users" ]; then return; fi
+    if [ "$source" = sharegpt ]; then asked="--request-rate 1$asked"; else asked="--speed 1$asked"; fi
 }
 
 # object_size FOLDER: sets size to the bytes of an object of this load. What kvgen refuses is told before minutes of measuring.

@@ -31,5 +31,6 @@
 . "$(dirname "$0")/answer.sh"
 
 answer_options "$@"
-if [ -z "$input" ]; then users=${users:-50}; else asked="--speed 1$asked"; fi
+default_users=50
+if [ -z "$input" ]; then users=${users:-$default_users}; fi
 answer_of fast-enough

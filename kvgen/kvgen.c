@@ -713,11 +713,12 @@ struct window_output {
     const struct run_source_opts *source;
 };
 
-static int open_window(void *ctx, uint64_t users, double speed, struct err *e)
+static int open_window(void *ctx, const struct ask_load *load, struct err *e)
 {
     const struct window_output *w = ctx;
-    w->run->o.users = users;
-    w->run->o.speed = speed;
+    w->run->o.users = load->users;
+    w->run->o.speed = load->speed;
+    w->run->o.request_rate = load->request_rate;
     const int rc = run_source_open(&w->run->source, w->source, e);
     return rc == 0 ? open_output(w->run, e) : rc;
 }

@@ -869,8 +869,8 @@ const struct opt options_table[] = {
      .max = 100,
      .flags = OPT_NO_EFFECT,
      .marks = GENERATES | ANSWER_ONLY,
-     .help = "Seeds that are searched, from --seed on. The answer is their median, with the least "
-             "and the largest."},
+     .help = "Seeds that are searched, from --seed on. The answer is what four in five of them "
+             "hold, with the least and the largest."},
     {.name = "answer-window",
      .type = OPT_DURATION,
      .offset = AT(answer_window_ns),
@@ -1485,10 +1485,12 @@ static int check_answer(const struct options *o, struct err *e)
 {
     if (!o->answer)
         return 0;
-    if (o->source != OPTIONS_USERS && !options_has_times(o))
+    const bool people = o->source == OPTIONS_USERS || o->source == OPTIONS_AGENTIC;
+    if (!people && !options_has_times(o) && o->source != OPTIONS_SHAREGPT)
         return refuse(e, "--input",
-                      "--answer finds how many requests a second are held: it needs requests with "
-                      "times (Mooncake, Qwen-Bailian, LMCache, BurstGPT, Azure, Dynamo)");
+                      "--answer finds how many users or requests a second are held: it needs "
+                      "requests with times (Mooncake, Qwen-Bailian, LMCache, BurstGPT, Azure, "
+                      "Dynamo), agentic sessions or conversations (ShareGPT)");
     if (o->source != OPTIONS_USERS && !(o->speed > 0))
         return refuse(e, "--speed", "--answer asks about a speed above 0");
     if (!o->engine.kind)

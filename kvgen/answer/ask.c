@@ -16,7 +16,8 @@ static const struct options *options_of(const struct ask_opts *o)
 /* Whether the requests differ from seed to seed. */
 static bool is_drawn(const struct options *o)
 {
-    return !o->input || o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
+    return !o->input || o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE ||
+           o->source == OPTIONS_SHAREGPT;
 }
 
 /* The loads that are searched. *requests_s: of a load of 1; 0: loads are users. */
@@ -25,19 +26,25 @@ static int set_load(struct answer_opts *a, double *requests_s, const struct ask_
 {
     const struct options *o = options_of(ask);
     const struct opt_parser *parser = ask->load.source->parser;
-    const double speed = o->speed * LOAD_SPEED;
+    const bool dataset = o->source == OPTIONS_SHAREGPT;
+    const double speed = (dataset ? o->request_rate : o->speed) * LOAD_SPEED;
     *requests_s = 0;
-    if (!o->input) {
+    if (!o->input || o->source == OPTIONS_AGENTIC) {
         a->load = load_of_users(&ask->load);
         a->first = ANSWER_FIRST_USERS;
         a->asked = opt_given(parser, "users") ? o->users : 0;
         return 0;
     }
     a->first = LOAD_SPEED;
-    if (opt_given(parser, "speed"))
+    if (opt_given(parser, dataset ? "request-rate" : "speed"))
         a->asked = speed < 1                  ? 1
                    : speed > ANSWER_USERS_MAX ? ANSWER_USERS_MAX
                                               : (uint64_t)(speed + 0.5);
+    if (dataset) {
+        a->load = load_of_rate(&ask->load);
+        *requests_s = 1.0 / LOAD_SPEED;
+        return 0;
+    }
     const int rc = load_of_trace(&a->load, requests_s, &ask->load, e);
     *requests_s /= LOAD_SPEED;
     return rc;
@@ -75,13 +82,17 @@ static struct answer_report report_of(const struct ask_opts *ask, const struct a
 }
 
 static int tell_window(struct answer *a, const struct answer_opts *opts, const struct ask_opts *ask,
-                       struct err *e)
+                       double requests_s, struct err *e)
 {
     const struct ask_window *w = ask->window;
     const struct options *o = options_of(ask);
-    const bool rate = o->input != NULL;
-    int rc =
-        w->open(w->ctx, rate ? o->users : a->at, rate ? (double)a->at / LOAD_SPEED : o->speed, e);
+    struct ask_load load = {o->users, o->speed, o->request_rate};
+    if (!(requests_s > 0))
+        load.users = a->at;
+    else
+        *(o->source == OPTIONS_SHAREGPT ? &load.request_rate : &load.speed) =
+            (double)a->at / LOAD_SPEED;
+    int rc = w->open(w->ctx, &load, e);
     if (rc == 0)
         rc = answer_tell_window(a, opts, w->sink, w->ctx, e);
     return rc == 0 ? w->close(w->ctx, e) : rc;
@@ -105,7 +116,7 @@ int ask(const struct ask_opts *ask, struct err *e)
         rc = answer_find(&a, &opts, e);
     progress_clear(ask->progress);
     if (rc == 0 && ask->window)
-        rc = tell_window(&a, &opts, ask, e);
+        rc = tell_window(&a, &opts, ask, requests_s, e);
     if (rc == 0) {
         const struct answer_report report = report_of(ask, &a, &opts, requests_s);
         answer_print(stderr, &report);

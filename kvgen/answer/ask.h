@@ -10,11 +10,16 @@
 #include "kvgen/serve/engine_run.h"
 #include "lib/base/progress.h"
 
+/* The options of a load: --users, --speed, --request-rate. */
+struct ask_load {
+    uint64_t users;
+    double speed, request_rate;
+};
+
 /* Where the rows of the window go. */
 struct ask_window {
-    /* Opens the output of a run at that load: options.users, or options.speed. 0 or negative errno
-     * with *e. */
-    int (*open)(void *ctx, uint64_t users, double speed, struct err *e);
+    /* Opens the output of a run at that load. 0 or negative errno with *e. */
+    int (*open)(void *ctx, const struct ask_load *load, struct err *e);
     sim_sink sink; /* its ctx is that of close */
     int (*close)(void *ctx, struct err *e);
     void *ctx;

@@ -55,6 +55,19 @@ static int open_users(void *ctx, uint64_t n, uint64_t seed, void **open, struct 
     if (!l)
         return err_nomem(e, "users");
     l->options.users = n;
+    l->options.replay_cycles = 0; /* agents: as long as it takes */
+    return open_load(l, ctx, open, source, e);
+}
+
+static int open_rate(void *ctx, uint64_t n, uint64_t seed, void **open, struct source **source,
+                     struct err *e)
+{
+    struct load *l = copy_options(ctx, seed);
+    *open = NULL;
+    if (!l)
+        return err_nomem(e, "conversations");
+    l->options.request_rate = (double)n / LOAD_SPEED;
+    l->options.replay_cycles = 0;
     return open_load(l, ctx, open, source, e);
 }
 
@@ -73,6 +86,12 @@ struct trial_load load_of_users(const struct load_opts *o)
 {
     return (struct trial_load){
         .open = open_users, .close = close_load, .ctx = (struct load_opts *)o};
+}
+
+struct trial_load load_of_rate(const struct load_opts *o)
+{
+    return (struct trial_load){
+        .open = open_rate, .close = close_load, .ctx = (struct load_opts *)o};
 }
 
 /* Requests of a source, and the time from the first to the last. */

@@ -73,7 +73,6 @@ drive|-t soon folder|-t: 'soon' is not a time
 how-many-users|--typo folder|--typo: unknown option
 how-many-users|-l 100ms folder|-l: unknown option
 fast-enough|-u many folder|-u: "many" is not a whole number
-fast-enough|-u 5 --input requests --drive sim:bw=1GB/s|-u: a trace has its own users
 worth|one two|two: a second folder
 compare-drives|one|two drives are needed
 compare-drives|one two three|three: a third drive
@@ -82,6 +81,18 @@ END
 events=$DATA/recordings/vllm-0.33.0-bytes.zmqrec
 exits 'a recording without requests' 2 known how-many-users --input "$events"
 stderr_like 'is told to have none' "has what a cache did, not the requests"
+
+# Inputs are asked about by their speed, conversations by their rate, and recorded agents by their number.
+while IFS='|' read -r file words want; do
+    with "$words" exits "$file $words" "${want%% *}" known fast-enough --input "$DATA/$file"
+    like '... asks kvgen' "$(tail -n 1 seen)$(tail -n 1 stderr)" "${want#* }"
+done <<'END'
+mooncake_first200.jsonl|-u 5|2 -u: a trace has its own users; --speed says how fast it is asked
+mooncake_first200.jsonl|--speed 3|0 --speed 1 --speed 3
+sharegpt_dummy_250.json.zst||0 --request-rate 1
+agentic_60.tar.zst||1 --users 50
+agentic_60.tar.zst|-u 5|0 --users 5
+END
 
 # ---- the pipeline ----
 

@@ -138,6 +138,40 @@ mv "$TMP/short.jsonl" "$TMP/trace.jsonl"
 exits 'a short trace' 2 trace "$TMP/t3.json" -o none
 like 'how short' "$(cat "$TMP/err")" '^kvgen: .*/trace.jsonl: 100 requests in 99 s: --answer needs at least 200'
 
+# Recorded agents are users: so many sessions are under way. A dataset of conversations is asked at one rate after the other.
+mkdir "$TMP/agents"
+awk -v folder="$TMP/agents" 'BEGIN {
+    for (s = 0; s < 10; s++) {
+        file = folder "/" s ".json"
+        printf "{\"block_size\": 64, \"requests\": [" >file
+        for (i = 1; i <= 10; i++) {
+            printf "%s{\"in\": %d, \"out\": 4, \"think_time\": 5, \"hash_ids\": [", i == 1 ? "" : ", ", i * 640 >file
+            for (b = 1; b <= i * 10; b++) printf "%s%d", b == 1 ? "" : ",", s * 1000 + b >file
+            printf "]}" >file
+        }
+        print "]}" >file
+    }
+}'
+people() {
+    file=$1
+    shift
+    with "$drive" "$BIN/kvgen" --answer "$file" --model llama3.1-8b --cache vllm:block_size=64 --gpu-mem 2GiB --cpu-mem 1GiB \
+        --storage-capacity 100GiB --seeds 2 -o "$TMP/people.csv.zst" "$@" 2>"$TMP/err"
+}
+ok 'an answer about agents' people "$TMP/agents.json" --input "$TMP/agents" --gpu-profile h100:eta=0.05,eta_a=0.05 --users 2
+json_like "$TMP/agents.json" <<'END'
+in users | .settings | .unit, .seeds, .population | users 1 null
+so many are held | .users.this.value | . >= 2 and . < 1000 | true
+as asked | .asked, .verdict | 2 PASS
+END
+ok 'an answer about conversations' people "$TMP/talks.json" --input "$DATA/sharegpt_dummy_250.json.zst" \
+    --gpu-profile h100:eta=0.002,eta_a=0.002 --request-rate 0.1
+json_like "$TMP/talks.json" <<'END'
+in requests a second | .settings | .unit, .seeds, .population | requests_s 2 null
+so many are held | .users.this.value | . >= 0.1 and . < 100 | true
+as asked | .asked, .verdict | 0.1 PASS
+END
+
 exits 'a trace without its times' 2 trace "$TMP/t3.json" -o none --clients 4
 like 'which decide the answer' "$(cat "$TMP/err")" '^kvgen: --clients: does not apply with --answer'
 cp "$DATA/recordings/dynamo-1.6.1-agentic-mooncake-v2.jsonl" "$TMP/trace.jsonl"
