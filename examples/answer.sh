@@ -125,16 +125,11 @@ files() {
     for run in drive model; do free "$1/$run.result.csv.zst" "$1/$run.kvreplay.json" "$1/$run.log"; done
 }
 
-# logged LOG COMMAND...: what it says goes to the log. What was used wrongly stays so; all else could not be run.
+# logged LOG COMMAND...: what it says goes to the log, and its end is that of the script if it fails.
 logged() {
-    log=$1 status=0
+    log=$1
     shift
-    "$@" 2>"$log" || status=$?
-    case $status in
-    0) ;;
-    2) die 2 "$(last_line "$log" | sed 's/^kvtrace model: //')" ;;
-    *) die 3 "$(last_line "$log" | sed 's/^kvtrace model: //')" ;;
-    esac
+    "$@" 2>"$log" || died $? "$(last_line "$log" | sed 's/^kvtrace model: //')"
 }
 
 # has_requests: ends the script if the input has operations of a cache instead of requests: one is the answer to other requests

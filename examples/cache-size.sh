@@ -58,7 +58,7 @@ if printing; then
     exit 0
 fi
 writes "$out/curve.csv" "$out/kvgen.json" "$out/kvgen.log" "$out/curve.svg"
-"$@" --progress none 2>"$out/kvgen.log" || die 3 "$(last_line "$out/kvgen.log")"
+"$@" --progress none 2>"$out/kvgen.log" || died $? "$(last_line "$out/kvgen.log")"
 awk -F , 'NR == 1 { printf "%12s %10s %10s\n", "cache, GiB", "hits", "of bytes"; next }
     { printf "%12.2f %9.1f%% %9.1f%%\n", $1 / 1073741824, $4 * 100, $5 * 100 }' <"$out/curve.csv"
 if kvstat --plot "$out/curve.svg" "$out/curve.csv" >/dev/null 2>&1; then answer "drawn in $out/curve.svg"; fi

@@ -65,6 +65,14 @@ die() {
     exit "$status"
 }
 
+# died STATUS TEXT...: ends the script for a program that ended so. What was used wrongly stays so; all else could not be run.
+died() {
+    status=$1
+    shift
+    if [ "$status" != 2 ]; then status=3; fi
+    die "$status" "$@"
+}
+
 # no: ends the script with "no", the answer to its question. A 1 of a program that failed is none.
 says_no=no
 no() {
@@ -244,6 +252,9 @@ results() {
     elif [ -L "$list" ] || [ ! -f "$list" ] || [ "$(head -n 1 <"$list")" != "$results_head" ]; then
         die 2 "$list was not written by kvtrace: name another folder (-o)"
     fi
+    number=1
+    while [ -e "$out/.earlier/$number" ]; do number=$((number + 1)); done
+    earlier=$out/.earlier/$number
 }
 
 # ours FILE: nothing has that name in the folder for results, or an earlier run made it.
@@ -279,25 +290,17 @@ writes() {
 
 # keep FILE: what an earlier run found goes to $out/.earlier/N, one N for a run, before this run writes a file of that name;
 # not logs and traces, which say nothing that was measured. Sets kept to its new name, '' if it stays.
-earlier='' written=$newline
+written=$newline
 keep() {
     kept=''
     case $written in *"$newline$1$newline"*) return ;; esac
     written=$written$1$newline
     case $1 in *.log | *trace.csv.zst) return ;; "$out"/*) ;; *) return ;; esac
     if [ ! -e "$1" ]; then return; fi
-    if [ -z "$earlier" ]; then new_earlier; fi
+    if [ -L "$out/.earlier" ]; then die 2 "$out/.earlier is a link: name another folder (-o)"; fi
+    if [ ! -d "$earlier" ]; then say "$suite: what an earlier run found is kept in $earlier"; fi
     kept=$earlier/${1#"$out/"}
     if ! mkdir -p -- "${kept%/*}" || ! mv -- "$1" "$kept"; then die 3 "$1 cannot be moved to $kept"; fi
-}
-new_earlier() {
-    if [ -L "$out/.earlier" ]; then die 2 "$out/.earlier is a link: name another folder (-o)"; fi
-    mkdir -p -- "$out/.earlier" || die 3 "$out/.earlier cannot be created"
-    n_earlier=1
-    while [ -e "$out/.earlier/$n_earlier" ]; do n_earlier=$((n_earlier + 1)); done
-    mkdir -- "$out/.earlier/$n_earlier" || die 3 "$out/.earlier/$n_earlier cannot be created"
-    earlier=$out/.earlier/$n_earlier
-    say "$suite: what an earlier run found is kept in $earlier"
 }
 
 # ---- the command line ----
@@ -617,7 +620,7 @@ load() {
         -o "$folder/$loaded.trace.csv.zst"
     if typed "$@"; then return; fi
     writes "$folder/$loaded.kvgen.json" "$folder/$loaded.trace.csv.zst" "$folder/$loaded.log"
-    "$@" --progress none 2>"$folder/$loaded.log" || die 3 "$loaded: kvgen failed: $(last_line "$folder/$loaded.log")"
+    "$@" --progress none 2>"$folder/$loaded.log" || died $? "$loaded: kvgen failed: $(last_line "$folder/$loaded.log")"
 }
 
 # serve NAME USERS SECONDS KVGEN-OPTIONS...: a workload and its replay as an inference server does it.
@@ -638,7 +641,7 @@ execute() {
     if typed "$@"; then return; fi
     writes "$folder/$executed.kvreplay.json" "$out/$executed.result.csv.zst" "$folder/$executed.json" "$folder/$executed.log"
     "$@" --progress none 2>>"$folder/$executed.log" ||
-        die 3 "$executed: kvreplay failed: $(last_line "$folder/$executed.log")"
+        died $? "$executed: kvreplay failed: $(last_line "$folder/$executed.log")"
     runs=$((runs + 1))
     if [ "$(pick valid <"$folder/$executed.kvreplay.json")" = false ]; then
         invalid=$((invalid + 1))

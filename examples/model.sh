@@ -301,7 +301,7 @@ measure() {
         trace "$size" "$n" "$share" "$rows" "$stored" "$live" >"$work/trace.csv"
         kept=yes
         kvreplay --target "$target" --keep --inflight "$n" --progress none --summary "$work/run.json" -o "$work/run.csv" \
-            "$work/trace.csv" 2>"$work/log" || die 3 "$size bytes, $n in flight: kvreplay failed: $(last_line "$work/log")"
+            "$work/trace.csv" 2>"$work/log" || died $? "$size bytes, $n in flight: kvreplay failed: $(last_line "$work/log")"
         run_ms=$(pick elapsed_s <"$work/run.json" | awk '{ printf "%.0f\n", $1 * 1000 + 100 }')
         run_valid=$(pick valid <"$work/run.json")
         if [ "$run_valid" = false ]; then

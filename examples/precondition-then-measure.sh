@@ -70,7 +70,7 @@ tell "the fill: $size"
 set -- kvprecond --size "$size" --summary "$out/kvprecond.json" "$fill" # which kvprecond removes
 if ! typed "$@"; then
     writes "$out/kvprecond.json" "$out/kvprecond.txt"
-    "$@" >"$out/kvprecond.txt" || die $? "kvprecond failed (see above)"
+    "$@" >"$out/kvprecond.txt" || died $? "kvprecond failed (see above)"
 fi
 rounds after
 if printing; then

@@ -88,6 +88,24 @@ for wrong in '--cpu-mem much' '--cpu-mem 1XB' '--cpu-mem none' '-t 1.5' '-t soon
     stderr_like 'is refused' "^kvtrace users: ${wrong% *}: '${wrong#* }' is not a (size|time)"
 done
 
+# What a program calls used wrongly is so for the command, too.
+while read -r name words; do
+    with "$words" exits "$name: an unknown model" 2 "$BIN/kvtrace" "$name" -m nosuch -o "wrong.$name"
+    stderr_like "$name: is told" 'nosuch: unknown model'
+done <<'END'
+drive objects
+knee objects
+suite objects
+disaggregated objects
+mlperf objects
+smoke objects
+precondition -s 16M objects
+size
+compare-targets objects more
+handover objects
+END
+rm -rf objects more
+
 # Called by another name, from a link somewhere else; with programs whose answer is known.
 # shellcheck source=tests/answers.sh
 . "$TOP/tests/answers.sh"
