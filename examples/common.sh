@@ -731,7 +731,7 @@ far_script=$(
 set -eu
 umask 077
 uses() {
-    [ "$(cat "$1/comm")" = kvreplay ] || return 1
+    read -r process_name <"$1/comm" && [ "$process_name" = kvreplay ] || return 1
     case $(tr '\0' ' ' <"$1/cmdline") in *"$part"*) ;; *) return 1 ;; esac
 }
 verb=$1 folder=$2 part=${3:-$2}
