@@ -29,7 +29,7 @@ ok 'and more' test "$(completed)" -gt "$kept"
 generate --input "$TMP/q.jsonl" --sample 20% --replay-cycles 2
 is 'the same in each cycle' "$(completed)" "$((kept * 2))"
 generate --input "$TMP/q.jsonl" --sample 20% -o "$TMP/t.csv.zst"
-is 'it is in the provenance' "$(provenance "$TMP/t.csv.zst" | jq -r .options.sample)" 0.2
+is 'it is in the provenance' "$(provenance "$TMP/t.csv.zst" | json /dev/stdin .options.sample)" 0.2
 generate --input "$TMP/q.jsonl" --sample 20% --max-gap 1
 is 'idle times are those between what is kept' "$(arrivals "$trace" | wc -w)" "$(arrivals "$trace" | tr ' ' '\n' | sort -un | grep -c .)"
 sed 's/"parent_chat_id": -1/"parent_chat_id": 9/' "$TMP/q.jsonl" >"$TMP/one.jsonl"

@@ -29,7 +29,7 @@ as() {
     case $1 in
     slab) at="--nvme $TMP/d --layout slab" ;;
     files) as auto ;;
-    *-fs*) at="--target file:$TMP/d?like=$1" ;;
+    *-fs*) at="--target file:$TMP/d?like=$1&pages=small&pool=16MiB" ;;
     *) at="--nvme $TMP/d --chunk-size 64KiB --iodepth 4 --ioengine $1" ;;
     esac
 }
@@ -128,7 +128,7 @@ sums() {
 mkfifo "$TMP/pipe"
 for engine in auto psync lmcache-fs lmcache-fs-direct vllm-fs; do
     case $engine in
-    *-fs*) on="--target file:$TMP/m/d?like=$engine" ;;
+    *-fs*) on="--target file:$TMP/m/d?like=$engine&pages=small&pool=16MiB" ;;
     *) on="--nvme $TMP/m/d --ioengine $engine" ;;
     esac
     if unshare -Urm mount -t tmpfs tmpfs "$TMP/m" 2>"$TMP/err"; then
@@ -158,7 +158,7 @@ awk 'BEGIN {
 { sed -n 1p "$TMP/again.csv"; sed -n '2,41s/Write/Read/p' "$TMP/again.csv"; } >"$TMP/once.csv"
 again() {
     case $1 in
-    *-fs*) on="--target file:$TMP/d?like=$1&workers=2" ;;
+    *-fs*) on="--target file:$TMP/d?like=$1&pages=small&pool=16MiB&workers=2" ;;
     *) on="--nvme $TMP/d --layout $1 --iodepth 2" ;;
     esac
     with "$on" exec "$BIN/kvreplay" --keep --inflight 32 --progress none \

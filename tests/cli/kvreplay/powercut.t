@@ -69,7 +69,7 @@ marker() { head -n 1 "$TMP/m/d/.kvtrace" 2>/dev/null; }
 kept=0 cut=0
 while [ $cut -lt "${CUTS:-$(scaled 18)}" ]; do
     for way in 'd --layout files --ioengine uring' 'd --layout files --ioengine psync' 'd --layout slab --ioengine uring' \
-        'd --layout slab --ioengine psync' 'd?like=lmcache-fs' 'd?like=vllm-fs'; do
+        'd --layout slab --ioengine psync' 'd?like=lmcache-fs&pages=small&pool=16MiB' 'd?like=vllm-fs&pages=small&pool=16MiB'; do
         for sync in none end object; do
             cut=$((cut + 1))
             how="--target file:$TMP/m/$way --sync $sync"

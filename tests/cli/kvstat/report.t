@@ -46,7 +46,7 @@ stdout_like 'it is said that the times have it' '^  1 request was cut off by the
 exits 'cut off, on one screen' 0 "$kvstat" "$TMP/cut-off.csv"
 stdout_like 'also there' '1 request cut$'
 awk -F , '$2 != "Generate"' "$dozen" >"$TMP/none.csv"
-is 'where no request generates, none is cut off' "$("$kvstat" --json "$TMP/none.csv" | jq .requests.cut_off)" 0
+is 'where no request generates, none is cut off' "$("$kvstat" --json "$TMP/none.csv" | json /dev/stdin .requests.cut_off)" 0
 
 # ---- on paper ----
 

@@ -24,7 +24,7 @@ ran() { # NAME OPTIONS...: a replay; its target is a folder of its own unless th
 }
 # told_first NAME WORDS: the sentence and the screen begin with the words.
 told_first() {
-    "$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | jq -r .compare.sentence >"$TMP/sentence"
+    "$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | json /dev/stdin .compare.sentence >"$TMP/sentence"
     "$kvstat" --compare "$TMP/a.zst" "$TMP/b.zst" >"$TMP/screen"
     like "$1: comes first" "$(cat "$TMP/sentence")" "^(settings differ: ([^%]*; )?|the loads differ, by their timing [(])$2[;:)]"
     like "$1: on the screen" "$(grep '^Verdict' "$TMP/screen")" '^Verdict +(settings|the loads) differ'
@@ -77,5 +77,5 @@ END
 ran a --inflight 8 --data-seed 1
 ran b --data-seed 2 --inflight=8 --full --summary "$TMP/s.json" --zstd --level 1
 is 'files, folders and what is shown are none' \
-    "$("$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | jq -r .compare.settings_differ)" null
+    "$("$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | json /dev/stdin .compare.settings_differ)" null
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/sh
 # runner.t - tests/run and tests/exec: a line for each test file that passes, whatever it and its jobs say; failures in full; no
-# line of a build that works. tests/json.c answers as jq does, or not at all. A bug looked like "Terminated" between the lines,
+# line of a build that works. tests/json answers as jq does, or not at all. A bug looked like "Terminated" between the lines,
 # or a failure without its reason.
 # builds: plain
 # shellcheck source=tests/lib.sh

@@ -42,7 +42,7 @@ same "$TMP/ranks.json" >"$TMP/ranks.same"
 same "$TMP/all.json" >"$TMP/all.same"
 ok "the same figures, bit for bit" diff "$TMP/ranks.same" "$TMP/all.same"
 ok "which are many" test "$(lines "$TMP/all.same")" -gt 1000
-one=$(stat --json "$TMP/p0.csv" | jq .requests.count)
+one=$(stat --json "$TMP/p0.csv" | json /dev/stdin .requests.count)
 is "requests of each part" "$(json "$TMP/ranks.json" .requests.count)" $((4 * one))
 json_like "$TMP/ranks.json" <<'END'
 the parts   | .ranks.list[].rank | 0 1 2 3
@@ -97,7 +97,7 @@ mv "$TMP/p0.csv" "$TMP/d/a.csv.zst"
 mv "$TMP/p1.csv" "$TMP/d/b.csv.zst"
 cp "$trace" "$TMP/d/t.csv.zst"
 exits "a folder" 0 stat --ranks --json -o "$TMP/keys.json" "$TMP/d"
-is "has the rows of the trace" "$(json "$TMP/keys.json" .rows)" "$(stat --json "$trace" | jq .rows)"
+is "has the rows of the trace" "$(json "$TMP/keys.json" .rows)" "$(stat --json "$trace" | json /dev/stdin .rows)"
 is "requests are not known" "$(json "$TMP/keys.json" '.requests, .bottleneck.what')" 'null null'
 for i in 0 1; do
     "$BIN/kvgen" --users 4 --duration 5 --seed $((42 + i)) -o "$TMP/own-$i.csv" 2>/dev/null

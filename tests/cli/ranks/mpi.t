@@ -17,7 +17,7 @@ ranks() {
     shift
     with "$simulated" timeout 60 "$mpirun" -np "$n" "$BIN/kvreplay-mpi" "$@"
 }
-rows=$("$BIN/kvstat" --json "$trace" | jq .rows)
+rows=$("$BIN/kvstat" --json "$trace" | json /dev/stdin .rows)
 bytes() { "$BIN/kvstat" --json "$1" | jq '[.groups[] | select(.by.op == "Read" or .by.op == "Write") | .bytes] | add'; }
 
 # ---- one result ----
@@ -30,7 +30,7 @@ exits "one result" 0 "$BIN/kvstat" --json -o "$TMP/all.json" "$TMP/all.csv.zst"
 is "has all rows" "$(json "$TMP/all.json" .rows)" $((4 * rows))
 is "and all bytes" "$(bytes "$TMP/all.csv.zst")" $((4 * $(bytes "$trace")))
 "$BIN/kvreplay" --progress none --null -o "$TMP/one.csv" "$trace" 2>/dev/null
-is "requests of the ranks are apart" "$(json "$TMP/all.json" .requests.count)" $((4 * $("$BIN/kvstat" --json "$TMP/one.csv" | jq .requests.count)))
+is "requests of the ranks are apart" "$(json "$TMP/all.json" .requests.count)" $((4 * $("$BIN/kvstat" --json "$TMP/one.csv" | json /dev/stdin .requests.count)))
 like "it is not called odd" "$("$BIN/kvstat" "$TMP/all.csv.zst" 2>&1)" '^Validity +'
 unlike "it is whole" "$("$BIN/kvstat" "$TMP/all.csv.zst" 2>&1)" 'made of several files|incomplete'
 json_like "$TMP/s.json" <<'END'
@@ -72,7 +72,7 @@ exits "shares of the keys" 0 ranks 3 --split keys --full --summary "$TMP/keys.js
 stderr_like "the slowest is named" '^slowest: rank [0-2] on .*, the median rank has [0-9.]+ times its rows/s$'
 is "--full: a line for each rank" "$(grep -Ec '^ +[0-2] +- +[0-9]+ +[0-9]+ +[0-9.]+  ' "$TMP/stderr")" 3
 is "rank 0, with rows without a key, has more rows" "$(json "$TMP/keys.json" '.ranks.imbalance > 1')" true
-is "every row once" "$("$BIN/kvstat" --json "$TMP/keys.csv" 2>/dev/null | jq .rows)" "$rows"
+is "every row once" "$("$BIN/kvstat" --json "$TMP/keys.csv" 2>/dev/null | json /dev/stdin .rows)" "$rows"
 exits "results of their own" 0 ranks 2 -o "$TMP/own-{rank}.csv.zst" --summary "$TMP/own.json" "$trace"
 exits "are parts of a run" 0 "$BIN/kvstat" --ranks "$TMP/own-0.csv.zst" "$TMP/own-1.csv.zst"
 exits "one rank" 0 ranks 1 --part 0/1 -o "$TMP/single.csv" "$trace"

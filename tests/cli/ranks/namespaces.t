@@ -93,13 +93,13 @@ cut_off() {
     like "$run_name: with what mpirun does" "$(cat "$TMP/$run_name.out")" 'all is written: end mpirun if it waits for the lost'
     is "$run_name: by the summary too" "$(json "$TMP/$run_name.json" '.ranks.missing, (.ranks.list | map(.there))' | jq -c .)" '[2]
 [true,true,false,true]'
-    is "$run_name: the result has the others" "$("$BIN/kvstat" --json "$TMP/$run_name.csv" | jq .rows)" 6000
+    is "$run_name: the result has the others" "$("$BIN/kvstat" --json "$TMP/$run_name.csv" | json /dev/stdin .rows)" 6000
     for _ in $(seq 300); do
         ip netns pids "$name-2" | xargs -r ps -o comm= -p | grep -q kvreplay || break
         sleep 0.1
     done
     is "$run_name: the one cut off keeps its own" "$(find "$TMP" -name 'kvreplay-*.zst' | sed 's/.*-rank-//')" 2.csv.zst
-    is "$run_name: with all rows" "$("$BIN/kvstat" --json "$TMP"/kvreplay-*-rank-2.csv.zst | jq .rows)" 2000
+    is "$run_name: with all rows" "$("$BIN/kvstat" --json "$TMP"/kvreplay-*-rank-2.csv.zst | json /dev/stdin .rows)" 2000
 }
 # An operation each 10 ms.
 {
@@ -109,7 +109,7 @@ cut_off() {
 
 exits "four hosts" 0 hosts 60 --tier-engine 2=sim:bw=10GB/s --duration 2s -o "$TMP/all.csv.zst" --summary "$TMP/s.json" "$TMP/t.csv"
 is "are four" "$(json "$TMP/s.json" '.ranks.list[].host')" 'node-0 node-1 node-2 node-3'
-is "with all rows" "$("$BIN/kvstat" --json "$TMP/all.csv.zst" | jq .rows)" 800
+is "with all rows" "$("$BIN/kvstat" --json "$TMP/all.csv.zst" | json /dev/stdin .rows)" 800
 is "started together" "$(json "$TMP/s.json" '.ranks.start_spread_us < 1e6')" true
 
 # ---- a folder each ----

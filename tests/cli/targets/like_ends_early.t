@@ -11,7 +11,7 @@ header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 runs=${KVTRACE_RUNS:-$(scaled 2)} seed=${KVTRACE_SEED:-1}
 replay() {
     "$BIN/kvreplay" --progress none --no-notes -o "$TMP/o.csv" --summary "$TMP/s.json" \
-        --target "file:$TMP/d?like=$like&pool=1MiB" "$@"
+        --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" "$@"
 }
 statuses() { awk -F, 'NR > 1 { n[$2 " " $NF]++ } END { for (s in n) print s, n[s] }' "$TMP/o.csv" | sort | tr '\n' ' '; }
 # Forty objects of up to 2 MiB, odd ones and whole blocks, stored again and again.
@@ -30,7 +30,7 @@ moments=$(awk -v n="$runs" -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i <
 stopped() {
     signal=$1 moment=$2
     shift 2
-    "$BIN/kvreplay" --progress none --no-notes --loops 1000 -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pool=1MiB" "$@" \
+    "$BIN/kvreplay" --progress none --no-notes --loops 1000 -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" "$@" \
         "$TMP/again.csv" 2>"$TMP/stderr" &
     pid=$!
     until [ "$(du -sk "$TMP/d" 2>/dev/null | cut -f 1)" -gt 4096 ] 2>/dev/null || ! kill -0 $pid 2>/dev/null; do
@@ -43,7 +43,7 @@ stopped() {
 mkfifo "$TMP/pipe"
 # between COMMAND...: ten stores, the command, then rows for three of them; sets status.
 between() {
-    "$BIN/kvreplay" --progress none --no-notes -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pool=1MiB" <"$TMP/pipe" \
+    "$BIN/kvreplay" --progress none --no-notes -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" <"$TMP/pipe" \
         2>"$TMP/stderr" &
     pid=$!
     exec 3>"$TMP/pipe"

@@ -25,7 +25,7 @@ faulty() {
 }
 # ends FAULT STORE LOAD STATUS: how the rows of the object end, and the run.
 ends() {
-    faulty "$1" "file:$TMP/d?like=$like&pool=1MiB" --keep
+    faulty "$1" "file:$TMP/d?like=$like&pages=small&pool=1MiB" --keep
     is "$like, $1: the run" $? "$4" || diag "$(cat "$TMP/stderr")"
     is "$like, $1: the object's rows" "$(awk -F, '$5 == "large" { print $2, $NF }' "$TMP/o.csv" | sort -r | tr '\n' ' ')" \
         "Write $2 Read $3 "
@@ -33,7 +33,7 @@ ends() {
         awk '{ print $1, $2 }')" '22 ok'
     is "$like, $1: no temporary file stays" "$(find "$TMP/d" -name '*.tmp')" ''
     is "$like, $1: what stays" "$(find "$TMP/d" -name '*.data' -o -name '*.bin' | wc -l | tr -d ' ')" "$5"
-    "$BIN/kvreplay" --progress none -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pool=1MiB" --destroy-data "$TMP/t.csv" 2>/dev/null
+    "$BIN/kvreplay" --progress none -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" --destroy-data "$TMP/t.csv" 2>/dev/null
     is "$like, $1: the next run is whole" "$? $(find "$TMP" -path "$TMP/d*" | wc -l | tr -d ' ')" '0 0'
 }
 for like in lmcache-fs lmcache-fs-direct vllm-fs; do

@@ -111,7 +111,7 @@ killed() {
     kill -KILL "$(program "$first")"
     wait "$first" 2>/dev/null
     is_free --keep
-    [ "$("$BIN/kvstat" --json "$cell/third.csv" | jq .status.failed)" = 0 ] || say 'rows failed'
+    [ "$("$BIN/kvstat" --json "$cell/third.csv" | json /dev/stdin .status.failed)" = 0 ] || say 'rows failed'
 }
 # Whether the stopped process is known to be there: in its own namespaces, and where there are locks.
 stopped() {
@@ -137,7 +137,7 @@ stopped() {
     grep -q '^[^#].*ESTALE' "$cell/first.csv" || say 'no row of the first run says ESTALE'
     ended second "$second" 0 ''
     replay third b "$TMP/third.csv" --keep --on-absent skip --speed 9 || say "its objects: $(cat "$cell/third.err")"
-    [ "$(jq .populated.adopted_objects "$cell/third.json")" = 10 ] || say "of its objects are left: $(jq -c .populated "$cell/third.json")"
+    [ "$(json "$cell/third.json" .populated.adopted_objects)" = 10 ] || say "of its objects are left: $(jq -c .populated "$cell/third.json")"
 }
 
 # one NAMESPACE STORE WHAT NUMBER
