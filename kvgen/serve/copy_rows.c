@@ -69,7 +69,8 @@ struct copy_rows *copy_rows_create(
     c->own = calloc(1, sizeof(*c->own));
     c->files = o->with ? o->with->files : o->shared ? calloc(1, sizeof(*c->files)) : c->own;
     if (!c->own || !c->files) {
-        free(c->files);
+        if (!o->with)
+            free(c->files);
         free(c->own);
         free(c);
         return NULL;
