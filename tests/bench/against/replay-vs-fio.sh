@@ -1,19 +1,15 @@
 #!/bin/sh
 # replay-vs-fio.sh [DIR] [PAIRS] [CASES] - kvreplay against fio on one directory: OBJECTS (32) objects of 64 MiB, 1 MiB
-# I/Os, depth 16, O_DIRECT, io_uring, registered files and buffers, kvreplay with unique data. Nothing is verified on
+# I/Os, depth 16, O_DIRECT, io_uring, registered files and buffers, unique data in all writes. Nothing is verified on
 # either side; VERIFY=full (or header) shows what it costs kvreplay.
-# Each case has the same work on both sides, and buffers in the same pages: huge ones where the host has set 64 aside, else
-# ordinary ones.
+# Each case has the same work on both sides:
 #   fresh   writes of new files: kvreplay's objects, fio's files of 64 MiB, one after another (fio allocates before its
-#           clock starts, kvreplay after); all are removed before each run
+#           clock starts, kvreplay after)
 #   warm    writes over the same bytes of one file, kvreplay's slab, which is written and allocated
 #   files   reads of the same files, kvreplay's objects, one after another
 #   slab    reads of the same bytes of that slab
-# ABBA pairs (fio, kvreplay, kvreplay, fio), and fio against itself in the same rhythm for the noise. Prints bandwidth
-# ratios and their geometric means, also divided by fio's own; the mean number of I/Os in flight from submission to
-# completion (kvreplay: mean_ios_in_flight of its summary; fio: IOPS x mean latency); and CPU seconds per GiB divided by
-# fio's, for writes with refill_buffers=1, which makes its data unique too, and without. Judges nothing. Skipped without
-# fio.
+# Prints what fio.sh says of bandwidth, CPU time, and the mean number of I/Os in flight from submission to completion
+# (kvreplay: mean_ios_in_flight of its summary; fio: IOPS x mean latency). Skipped without fio.
 set -eu
 export LC_ALL=C
 TOP=$(cd "$(dirname "$0")/../../.." && pwd)
@@ -23,7 +19,7 @@ case ${BUILD:=build} in
 esac
 command -v fio >/dev/null 2>&1 || { echo "replay-vs-fio: skipped, fio is not installed"; exit 0; }
 DIR=${1:-${TMPDIR:-/tmp}}
-PAIRS=${2:-12}
+PAIRS=${2:-9}
 CASES=${3:-fresh warm files slab}
 OBJECTS=${OBJECTS:-32}
 TMP=$(mktemp -d "$DIR/replay-vs-fio.XXXXXX")
@@ -31,10 +27,10 @@ trap 'rm -rf "$TMP"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# shellcheck source=tests/bench/against/same-pages.sh
-. "$TOP/tests/bench/against/same-pages.sh"
+# shellcheck source=tests/bench/against/fio.sh
+. "$TOP/tests/bench/against/fio.sh"
 verify=${VERIFY:-none}
-echo "kvreplay: pages=$pages, --verify $verify; fio: iomem=$memory, nothing verified"
+echo "kvreplay: pages=$pages, --verify $verify, --inflight 4, --iodepth 16; fio: iomem=$memory, nothing verified, iodepth=16, refill_buffers=1"
 
 # trace OP: OBJECTS operations on objects of 64 MiB.
 trace() {
@@ -51,19 +47,20 @@ replay() {
     op=$1 target=$2
     shift 2
     "$BIN/kvreplay" --target "file:$target?pages=$pages" --verify "$verify" --inflight 4 --iodepth 16 --chunk-size 1MiB \
-        --ioengine uring --progress none -o /dev/null --summary "$TMP/s.json" "$@" "$TMP/$op.csv" 2>"$TMP/stderr" || { cat "$TMP/stderr" >&2; exit 1; }
+        --ioengine uring --progress none --keep -o /dev/null --summary "$TMP/s.json" "$@" "$TMP/$op.csv" 2>"$TMP/stderr" ||
+        { cat "$TMP/stderr" >&2; exit 1; }
     jq -r --argjson objects "$OBJECTS" '(.tiers[] | select(.tier == "Tier-2")).mean_ios_in_flight as $queue |
         "\($objects * 64 / 1024 / .elapsed_s) \(.cpu_s_per_gib) \($queue)"' "$TMP/s.json"
 }
 
-# plain OP REFILL ARGUMENTS...: the same from fio. Its terse output: KiB/s, IOPS, ms and mean latency in us of reads in
+# plain OP ARGUMENTS...: the same from fio. Its terse output: KiB/s, IOPS, ms and mean latency in us of reads in
 # $7, $8, $9 and $40, of writes in $48, $49, $50 and $81; CPU time of user and system in per cent in $88 and $89.
 plain() {
-    op=$1 refill=$2
-    shift 2
+    op=$1
+    shift
     rw=$(echo "$op" | tr 'WR' 'wr')
     fio --name=f --rw="$rw" --bs=1m --iodepth=16 --direct=1 --ioengine=io_uring --registerfiles=1 --fixedbufs=1 \
-        --iomem=$memory --refill_buffers="$refill" --file_service_type=sequential --output-format=terse --terse-version=3 "$@" \
+        --iomem=$memory --refill_buffers=1 --file_service_type=sequential --output-format=terse --terse-version=3 "$@" \
         2>/dev/null |
         awk -F';' -v op="$op" -v mib="$((OBJECTS * 64))" '{
             rate = op == "Read" ? $7 : $48; ms = op == "Read" ? $9 : $50; queue = op == "Read" ? $8 * $40 : $49 * $81
@@ -73,71 +70,33 @@ plain() {
         }'
 }
 
-# fio_runs CASE REFILL, kvreplay_runs CASE: the run of that case.
+# fio_runs, kvreplay_runs: a run of $case.
 fio_runs() {
-    case $1 in
-    fresh)
-        rm -rf "$TMP/new"
-        mkdir "$TMP/new"
-        plain Write "$2" --directory="$TMP/new" --nrfiles="$OBJECTS" --filesize=64m --fallocate=native
-        rm -rf "$TMP/new"
-        ;;
+    case $case in
+    fresh) plain Write --directory="$(new_folder $((OBJECTS * 64)))" --nrfiles="$OBJECTS" --filesize=64m --fallocate=native ;;
     # The first MiB of the slab describes it.
-    warm) plain Write "$2" --filename="$TMP/slab/slab.kv" --offset=1m --size=$((OBJECTS * 64))m --overwrite=1 ;;
-    files) plain Read "$2" --filename="$names" --filesize=64m --readonly ;;
-    slab) plain Read "$2" --filename="$TMP/slab/slab.kv" --offset=1m --size=$((OBJECTS * 64))m --readonly ;;
+    warm) plain Write --filename="$TMP/slab/slab.kv" --offset=1m --size=$((OBJECTS * 64))m --overwrite=1 ;;
+    files) plain Read --filename="$names" --filesize=64m --readonly ;;
+    slab) plain Read --filename="$TMP/slab/slab.kv" --offset=1m --size=$((OBJECTS * 64))m --readonly ;;
     esac
 }
 kvreplay_runs() {
-    case $1 in
-    fresh) replay Write "$TMP/new" ;;
-    warm) replay Write "$TMP/slab" --layout slab --keep ;;
-    files) replay Read "$TMP/files" --keep ;;
-    slab) replay Read "$TMP/slab" --layout slab --keep ;;
+    case $case in
+    fresh) replay Write "$(new_folder $((OBJECTS * 64)))" ;;
+    warm) replay Write "$TMP/slab" --layout slab ;;
+    files) replay Read "$TMP/files" ;;
+    slab) replay Read "$TMP/slab" --layout slab ;;
     esac
 }
 
 for case in $CASES; do
-    refill=1
     case $case in
-    warm) replay Write "$TMP/slab" --layout slab --keep >/dev/null ;;
+    warm | slab) replay Write "$TMP/slab" --layout slab >/dev/null ;; # fio may have written over it
     files)
-        replay Write "$TMP/files" --keep >/dev/null
+        replay Write "$TMP/files" >/dev/null
         names=$(find "$TMP/files" -name '*.kv' | sort | paste -sd:)
-        refill=0
-        ;;
-    slab) # fio may have written over it
-        replay Write "$TMP/slab" --layout slab --keep >/dev/null
-        refill=0
         ;;
     esac
-    fio_runs "$case" "$refill" >/dev/null # the drive is awake
-    kvreplay_runs "$case" >/dev/null
-    i=0
-    while [ "$i" -lt "$PAIRS" ]; do
-        {
-            fio_runs "$case" "$refill"
-            kvreplay_runs "$case"
-            kvreplay_runs "$case"
-            for _ in 1 2 3; do fio_runs "$case" "$refill"; done
-            [ "$refill" = 0 ] || fio_runs "$case" 0
-        } | paste -sd ' ' -
-        i=$((i + 1))
-    done | awk -v name="$case" '{
-        # 3 figures each: fio, kvreplay, kvreplay, fio, fio, fio; for writes fio without refill_buffers
-        ours_1 = $4 / $1; ours_2 = $7 / $10; noise = $13 / $16; cpu_1 = $5 / $2; cpu_2 = $8 / $11; n++
-        log_ours += log(ours_1) + log(ours_2); log_noise += log(noise); log_cpu += log(cpu_1) + log(cpu_2)
-        queue += $6 + $9; fio_queue += $3 + $12
-        if (NF > 18) log_cpu_plain += log($5 / $20) + log($8 / $20)
-        printf "%s pair %d: kvreplay/fio %.3f %.3f (fio %.2f GiB/s), fio/fio %.3f, ", name, n, ours_1, ours_2, $1, noise
-        printf "CPU %.2f %.2f, in flight %.2f %.2f (fio %.2f)\n", cpu_1, cpu_2, $6, $9, $3
-        fflush()
-    } END {
-        printf "%s: %d pairs: bandwidth kvreplay/fio %.3f, ", name, n, exp(log_ours / 2 / n)
-        printf "fio/fio %.3f, the one by the other %.3f; ", exp(log_noise / n), exp(log_ours / 2 / n - log_noise / n)
-        printf "in flight %.2f (fio %.2f); ", queue / 2 / n, fio_queue / 2 / n
-        printf "CPU kvreplay/fio %.2f", exp(log_cpu / 2 / n)
-        if (log_cpu_plain) printf " with refill_buffers=1, %.2f without", exp(log_cpu_plain / 2 / n)
-        print ""
-    }'
+    compare "$case" "GiB/s, CPU s/GiB, in flight" kvreplay_runs fio_runs
+    end_case
 done
