@@ -472,6 +472,14 @@ static uint64_t replay_first_generation(const struct replay *r)
     return (hash_mix(r->data_seed) >> 2) + 1;
 }
 
+/* How many rows more than those in flight are inside: they are opened, verified and closed while
+ * the drive works on the others. Half as many run out on a busy host. Where rows have times, these
+ * say how many there are; one at a time stays one. */
+static unsigned replay_ahead(const struct options *o)
+{
+    return o->timing == SCHED_ASAP && o->inflight > 1 ? (unsigned)o->inflight : 0;
+}
+
 static void replay_set_tiers(struct replay *r)
 {
     const struct options *o = r->o;
@@ -488,6 +496,7 @@ static void replay_set_tiers(struct replay *r)
                             .sim_gpu_bytes_per_s = o->gpu_bandwidth,
                             .sim_gpu_latency_ns = o->gpu_latency_ns,
                             .inflight = o->inflight,
+                            .ahead = replay_ahead(o),
                             .evicts = o->on_full == OPTIONS_FULL_EVICT,
                             .any_order = o->timing == SCHED_SERVED,
                             .chunk_bytes = o->chunk_bytes,
@@ -723,6 +732,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .speed = o->speed,
                             .order = o->order,
                             .inflight = (unsigned)o->inflight,
+                            .ahead = r->tiers.takes_slots[TRACE_STORAGE] ? replay_ahead(o) : 0,
                             .loads_first = o->priority == PRIORITY_LOADS,
                             .max_writes = (unsigned)o->max_writes,
                             .wants_where = r->drive_times && !drive_times_why(r->drive_times)[0],
@@ -749,6 +759,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .room = r->tiers.room,
                             .tier = r->tiers.tier,
                             .verifies = r->tiers.verifies,
+                            .takes_slots = r->tiers.takes_slots,
                             .ledger = &r->ledger,
                             .bell = r->bell};
     struct sched *s = NULL;

@@ -596,7 +596,7 @@ static int open_list(struct tiers *t, struct tier **tier, struct tier_listed_opt
     l->writes = o->storage.keep;
     l->rank = o->storage.joins ? o->rank : 0;
     l->first_generation = o->first_generation;
-    l->max_ops = (unsigned)o->inflight;
+    l->max_ops = (unsigned)(o->inflight + o->ahead);
     if (!l->adopts && !l->writes)
         return 0;
     *tier = NULL;
@@ -645,7 +645,7 @@ static int open_engine(struct tiers *t, unsigned i, struct tier **tier, struct b
                                   .pages = o->pages,
                                   .objects = known ? need.peak_objects : 0,
                                   .largest_bytes = known ? need.largest : 0,
-                                  .max_ops = (unsigned)o->inflight,
+                                  .max_ops = (unsigned)(o->inflight + o->ahead),
                                   .engines = t->storages,
                                   .first = i * o->rings,
                                   .gaps = t->gaps};
@@ -940,6 +940,7 @@ void tiers_describe(struct tiers *t)
             continue;
         t->tier[i]->ops->describe(t->tier[i], info);
         t->verifies[i] = info->verifies;
+        t->takes_slots[i] = info->takes_slots;
         if (instead[0])
             notes_add(&info->fallbacks, "%s", instead);
         if (t->choice[i].kind == TIERS_REMOTE) {

@@ -34,6 +34,7 @@ struct tiers_opts {
     uint64_t sim_gpu_bytes_per_s; /* of a GPU that is simulated */
     int64_t sim_gpu_latency_ns;
     uint64_t inflight; /* objects */
+    uint64_t ahead;    /* more that are inside, of engines that take slots */
     bool evicts;       /* Tier-2 may need more room than there is: a cleaner makes it */
     bool any_order;    /* requests run in another order than the trace's (--timing served) */
     uint64_t chunk_bytes;
@@ -98,7 +99,7 @@ struct tiers {
     unsigned doors[TRACE_TIERS]; /* 0: the tier is neither */
     struct tier_door door[TRACE_TIERS][TIER_DOORS_MAX], door_before[TRACE_TIERS][TIER_DOORS_MAX];
     double door_share[TRACE_TIERS][TIER_DOORS_MAX]; /* of the objects */
-    bool verifies[TRACE_TIERS];
+    bool verifies[TRACE_TIERS], takes_slots[TRACE_TIERS];
     struct storage *storage;  /* the targets of Tier-2; storages of them are, or may be, open */
     struct room *target_room; /* of each, where there are several */
     struct tiers_adopted {

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A slot in flight: one operation. */
+/* A place inside: one operation. */
 struct slot {
     struct tier_op op;
-    struct slot *next; /* free slots */
+    struct slot *next; /* free places */
     int64_t freed_ns;  /* when its last operation was done */
+    bool in_flight;    /* it has one of the slots in flight; its engine takes none */
 };
 
 struct dispatch {
@@ -18,10 +19,11 @@ struct dispatch {
     bool submitted[TRACE_TIERS]; /* since the last kick */
     unsigned writing;            /* objects being written */
     struct row_list held;        /* wait until they may write */
-    /* Free slots. The one free for longest is used first, so that Eligible, which a slot may delay,
-     * is never later than it must be. */
+    struct slots *slots;         /* in flight; NULL: every place is one */
+    /* Free places. The one free for longest is used first, so that Eligible, which a place may
+     * delay, is never later than it must be. */
     struct slot *head, *tail;
-    size_t busy;
+    size_t places, busy;
     struct slot slot[];
 };
 
@@ -37,19 +39,27 @@ static void slot_free(struct dispatch *d, struct slot *s, int64_t freed_ns)
 
 struct dispatch *dispatch_create(const struct dispatch_opts *o)
 {
-    struct dispatch *d = calloc(1, sizeof(*d) + o->slots * sizeof(d->slot[0]));
+    const size_t places = o->slots + o->ahead;
+    struct dispatch *d = calloc(1, sizeof(*d) + places * sizeof(d->slot[0]));
 
     if (!d)
         return NULL;
     d->o = *o;
-    d->busy = o->slots;
-    for (unsigned i = 0; i < o->slots; i++)
+    d->places = d->busy = places;
+    for (size_t i = 0; i < places; i++)
         slot_free(d, &d->slot[i], INT64_MIN);
+    if (o->ahead && !(d->slots = slots_create(o->slots))) {
+        free(d);
+        return NULL;
+    }
     return d;
 }
 
 void dispatch_free(struct dispatch *d)
 {
+    if (!d)
+        return;
+    slots_free(d->slots);
     free(d);
 }
 
@@ -70,6 +80,8 @@ static void prepare_op(struct tier_op *op, enum tier_verb verb, const struct row
     op->place = o->place;
     op->owner = op->state = NULL;
     op->source = NULL;
+    op->slots = NULL;
+    op->ahead_ns = op->late_ns = 0;
     op->fault.kind = DATA_FAULT_NONE;
     op->first_byte_ns = TIER_UNKNOWN_NS;
     op->door = TIER_NO_DOOR;
@@ -240,6 +252,33 @@ bool dispatch_writes(const struct row *r)
     return r->stage == ROW_CREATE || (r->stage == ROW_MAIN && r->t.op == TRACE_WRITE);
 }
 
+/* Its engine takes the slot of s, or it gets one here. False: none is free; else *slot_ns is not
+ * before it was. */
+static bool slot_begin(struct dispatch *d, struct slot *s, unsigned tier, int64_t *slot_ns)
+{
+    const bool moves = s->op.verb == TIER_READ || s->op.verb == TIER_WRITE;
+    int64_t since_ns;
+
+    s->in_flight = false;
+    if (!d->slots)
+        return true;
+    if (moves && d->o.takes_slots[tier]) {
+        s->op.slots = d->slots;
+        return true;
+    }
+    s->in_flight = slots_try(d->slots, &since_ns);
+    if (s->in_flight && since_ns > *slot_ns)
+        *slot_ns = since_ns;
+    return s->in_flight;
+}
+
+static void slot_end(struct dispatch *d, struct slot *s, int64_t now_ns)
+{
+    if (s->in_flight)
+        slots_give(d->slots, NULL, now_ns);
+    s->in_flight = false;
+}
+
 enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_ns, int64_t *slot_ns)
 {
     struct slot *s = d->head;
@@ -259,12 +298,15 @@ enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_n
     *now_ns = d->o.clock->now_ns(d->o.clock->ctx);
     if (!more)
         return DISPATCH_NOTHING;
+    if (!slot_begin(d, s, to, slot_ns))
+        return DISPATCH_REFUSED;
     s->op.owner = r;
     s->op.where.wanted = d->o.wants_where && to == TRACE_STORAGE && r->stage == ROW_MAIN;
     s->op.where.known = false;
     s->op.where.count = 0;
     s->op.where.first_ns = INT64_MAX;
     if (tier->ops->submit(tier, &s->op) < 0) {
+        slot_end(d, s, *slot_ns);
         s->op.owner = NULL;
         return DISPATCH_REFUSED;
     }
@@ -296,6 +338,7 @@ struct row *dispatch_leave(struct dispatch *d, struct tier_op *op, bool wrote)
     struct slot *s = (struct slot *)((char *)op - offsetof(struct slot, op));
     struct row *r = NULL;
 
+    slot_end(d, s, op->done_ns);
     slot_free(d, s, op->done_ns);
     if (!wrote)
         return NULL;
@@ -309,7 +352,7 @@ struct row *dispatch_leave(struct dispatch *d, struct tier_op *op, bool wrote)
 
 struct row *dispatch_in_flight(const struct dispatch *d, size_t *pos)
 {
-    while (*pos < d->o.slots) {
+    while (*pos < d->places) {
         struct row *r = d->slot[(*pos)++].op.owner;
         if (r)
             return r;

@@ -15,13 +15,16 @@
 struct dispatch;
 
 struct dispatch_opts {
-    struct tier **tier;   /* TRACE_TIERS; NULL where no row needs one */
-    const bool *verifies; /* TRACE_TIERS: the engine checks what it reads */
+    struct tier **tier;      /* TRACE_TIERS; NULL where no row needs one */
+    const bool *verifies;    /* TRACE_TIERS: the engine checks what it reads */
+    const bool *takes_slots; /* TRACE_TIERS: the engine does; NULL with ahead 0 */
     enum tier_verify verify;
     bool wants_where; /* where operations lie on their disks is asked for */
     const struct clock *clock;
     unsigned slots;      /* operations in flight at most */
-    unsigned max_writes; /* of them, objects being written; 0: no bound */
+    unsigned ahead;      /* more may be inside, of engines that take slots: these open the next ones
+                            and check the last ones beside those in flight */
+    unsigned max_writes; /* of all inside, objects being written; 0: no bound */
 };
 
 /* Whatever o points to stays the caller's. NULL: no memory. */
@@ -50,11 +53,11 @@ bool dispatch_writes(const struct row *r);
  * said when it was sent. Returns a held row that may write now, with its Eligible set; NULL: none
  * waits. */
 struct row *dispatch_leave(struct dispatch *d, struct tier_op *op, bool wrote);
-/* Is an operation of a row of that object in flight? Looks at all slots. */
+/* Is an operation of a row of that object inside? Looks at all places. */
 bool dispatch_works_on(const struct dispatch *d, const struct object *object);
-/* Operations in flight. */
-/* Goes through the rows whose operations are in flight: *pos from 0 on; NULL: no more. */
+/* Goes through the rows whose operations are inside: *pos from 0 on; NULL: no more. */
 struct row *dispatch_in_flight(const struct dispatch *d, size_t *pos);
+/* Operations inside. */
 size_t dispatch_busy(const struct dispatch *d);
 /* When an engine that knows it has its next completion; INT64_MAX: none knows. */
 int64_t dispatch_next_ns(const struct dispatch *d);

@@ -460,6 +460,16 @@ static void sched_found_full(struct sched *s, struct row *r, int64_t done_ns)
         sched_is_ready(s, r);
 }
 
+/* What a row waited for a slot in flight in its tier is the time before it, as if the tier had got
+ * it so much later. */
+static void sched_took_slot(struct row *r, const struct tier_op *op)
+{
+    if (op->ahead_ns == 0)
+        return;
+    r->t.start_ns += op->ahead_ns;
+    r->t.eligible_ns = r->t.start_ns - op->late_ns;
+}
+
 static void sched_complete(struct sched *s, struct tier_op *op)
 {
     struct row *r = op->owner;
@@ -487,6 +497,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
     }
 
     if (was == ROW_MAIN) {
+        sched_took_slot(r, op);
         r->t.latency_ns = done_ns - r->t.start_ns;
         r->t.device_ns = op->device_ns;
         r->part = op->part;
@@ -961,7 +972,8 @@ bool sched_expects(const struct sched *s)
 void sched_queue(struct sched *s, size_t *in_flight, size_t *waiting)
 {
     uint64_t arrived = timers_arrived(s->timers, sched_now(s));
-    *in_flight = dispatch_busy(s->dispatch);
+    size_t inside = dispatch_busy(s->dispatch);
+    *in_flight = inside < s->o.inflight ? inside : s->o.inflight;
     if (s->admission)
         *waiting = admission_waiting(s->admission, sched_now(s));
     else
@@ -995,10 +1007,12 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
     s->timers = timers_create(o->window);
     s->dispatch = dispatch_create(&(struct dispatch_opts){.tier = env->tier,
                                                           .verifies = env->verifies,
+                                                          .takes_slots = env->takes_slots,
                                                           .verify = o->verify,
                                                           .wants_where = o->wants_where,
                                                           .clock = o->clock,
                                                           .slots = o->inflight,
+                                                          .ahead = o->ahead,
                                                           .max_writes = o->max_writes});
     if (served)
         s->admission = admission_create(&(struct admission_opts){.rule = rule,

@@ -49,8 +49,9 @@ struct sched_opts {
     double speed;              /* divides the trace's times */
     enum order_mode order;
     unsigned inflight;   /* operations in flight at most */
+    unsigned ahead;      /* as of dispatch_opts */
     bool loads_first;    /* when no place is free, reads that wait go before writes to Tier-2 */
-    unsigned max_writes; /* of them, objects being written; 0: no bound */
+    unsigned max_writes; /* objects being written at most; 0: no bound */
     bool wants_where;    /* results ask where rows lie on their disks */
     size_t window;       /* rows inside at most */
     enum tier_verify verify;
@@ -85,6 +86,7 @@ struct sched_env {
     struct room *room;  /* TRACE_TIERS */
     struct tier **tier; /* TRACE_TIERS; NULL where no row needs one */
     bool *verifies;     /* TRACE_TIERS: the engine checks what it reads */
+    bool *takes_slots;  /* TRACE_TIERS: as of dispatch_opts */
     struct ledger *ledger;
     struct bell *bell; /* rung by the reader and by all tiers */
 };

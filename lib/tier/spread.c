@@ -150,7 +150,7 @@ static void spread_describe(const struct tier *tier, struct tier_info *info)
     const struct notes *fallbacks[SPREAD_MAX], *flags[SPREAD_MAX];
     size_t target = 0, device = 0;
 
-    *info = (struct tier_info){.engine = "spread", .verifies = true};
+    *info = (struct tier_info){.engine = "spread", .verifies = true, .takes_slots = true};
     if (!each)
         return;
     for (unsigned i = 0; i < t->count; i++) {
@@ -170,6 +170,7 @@ static void spread_describe(const struct tier *tier, struct tier_info *info)
             info->engine = "io_uring, psync";
         info->simulated |= one->simulated;
         info->verifies &= one->verifies;
+        info->takes_slots &= one->takes_slots;
         info->threads += one->threads;
         info->huge_pages = agreed(info->huge_pages, one->huge_pages);
         info->registered = agreed(info->registered, one->registered);

@@ -99,7 +99,7 @@ static int storage_submit(struct tier *tier, struct tier_op *op)
         return -EAGAIN;
     op->start_ns = clock_now_ns();
     op->part = (struct tier_parts){0};
-    op->device_ns = 0;
+    op->device_ns = op->ahead_ns = op->late_ns = 0;
     op->id.shape = t->shape;
     switch (t->slab ? slab_route(t, op) : ROUTE_THREAD) {
     case ROUTE_THREAD:
@@ -571,7 +571,7 @@ int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, stru
 
     io = storage_thread_io(t->thread[0]);
     t->info.engine = io->ops->name;
-    t->info.verifies = true;
+    t->info.verifies = t->info.takes_slots = true;
     t->info.registered = io->registered;
     t->info.direct = !w.policy.buffered;
     t->info.threads = t->threads;

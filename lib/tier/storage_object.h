@@ -55,7 +55,10 @@ struct storage_object {
     uint64_t issued;       /* of these, handed out in chunks */
     uint32_t next_extent;  /* of a slab's object */
     struct extent rest;    /* of the extent that is being handed out */
+    bool has_slot;         /* of op->slots */
+    int64_t line_since_ns; /* it waits for a slot since then */
     unsigned moving;       /* chunks that have a buffer now */
+    unsigned unmoved;      /* of these, chunks whose I/O has not ended */
     unsigned in_flight;    /* chunks at the engine */
     int64_t busy_since_ns; /* when in_flight became more than 0 */
     int64_t full_ns;       /* the thread's time without a free I/O slot, when in_flight became 0 */

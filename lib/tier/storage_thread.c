@@ -2,7 +2,9 @@
  * take turns, a chunk each, as those of separate readers and writers would: none waits behind a
  * large one, and what a busy device makes them wait counts as device time. There are more buffers
  * than I/Os in flight, so the thread fills the next chunk while the device works, and checks a
- * chunk after the next I/O has taken its place at the device. */
+ * chunk after the next I/O has taken its place at the device. An operation that has to take a slot
+ * in flight has it for its I/O only: the next files are opened, and the last ones checked and
+ * closed, beside those that have one. */
 #include "lib/tier/storage_thread.h"
 
 #include <errno.h>
@@ -40,6 +42,10 @@ struct chunk_list {
     unsigned count;
 };
 
+struct object_list {
+    struct storage_object *head, **tail;
+};
+
 struct storage_thread {
     /* constant after the opening: */
     struct storage_thread_opts o;
@@ -65,7 +71,9 @@ struct storage_thread {
     struct chunk_list ready;   /* filled or to be read; waiting for the device */
     struct chunk_list arrived; /* read; waiting to be checked */
     struct storage_object *free_objects;
-    struct storage_object *moving, **moving_last; /* with bytes to hand out, in turn */
+    struct object_list line;   /* opened; wait for a slot */
+    struct object_list moving; /* with bytes to hand out, in turn */
+    struct slots_user user;
     unsigned in_flight, calls;
     int64_t full_since_ns; /* when in_flight became the depth */
     int64_t full_ns;       /* all the time that in_flight was the depth, before that */
@@ -103,6 +111,29 @@ static struct chunk *list_pop(struct chunk_list *l)
     return c;
 }
 
+static void objects_push(struct object_list *l, struct storage_object *ob)
+{
+    ob->next = NULL;
+    *l->tail = ob;
+    l->tail = &ob->next;
+}
+
+static struct storage_object *objects_pop(struct object_list *l)
+{
+    struct storage_object *ob = l->head;
+
+    l->head = ob->next;
+    if (!l->head)
+        l->tail = &l->head;
+    return ob;
+}
+
+static void objects_init(struct object_list *l)
+{
+    l->head = NULL;
+    l->tail = &l->head;
+}
+
 /* ---- the life of an object ---- */
 
 static void op_finish(struct storage_thread *t, struct tier_op *op)
@@ -131,8 +162,11 @@ static void thread_tears(struct storage_thread *t)
 static void thread_break(struct storage_thread *t, int status)
 {
     t->broken = status;
+    while (t->line.head)
+        slots_leave(objects_pop(&t->line)->op, &t->user);
     t->free_chunks = NULL;
-    t->free_objects = t->moving = NULL;
+    t->free_objects = NULL;
+    objects_init(&t->moving);
     list_init(&t->ready);
     list_init(&t->arrived);
     t->in_flight = t->calls = 0;
@@ -143,20 +177,12 @@ static void thread_break(struct storage_thread *t, int status)
             continue;
         if (ob->op->verb == TIER_WRITE && t->o.policy.files)
             thread_tears(t);
+        if (ob->has_slot)
+            slots_give(ob->op->slots, &t->user, clock_now_ns());
         ob->op->status = status;
         op_finish(t, ob->op);
         ob->op = NULL;
     }
-}
-
-static void moving_push(struct storage_thread *t, struct storage_object *ob)
-{
-    ob->next = NULL;
-    if (t->moving)
-        *t->moving_last = ob;
-    else
-        t->moving = ob;
-    t->moving_last = &ob->next;
 }
 
 /* For how long no I/O slot has been free, up to now_ns. */
@@ -208,6 +234,33 @@ static bool object_call(struct storage_thread *t, struct storage_object *ob)
     return true;
 }
 
+/* ob may be moved from now_ns on. */
+static void object_moves(struct storage_thread *t, struct storage_object *ob, int64_t now_ns)
+{
+    ob->has_slot = ob->op->slots != NULL;
+    ob->full_ns = full_until(t, now_ns);
+    objects_push(&t->moving, ob);
+}
+
+/* ob has come to its I/O: it waits for a slot if none is free. */
+static void object_opened(struct storage_thread *t, struct storage_object *ob)
+{
+    ob->line_since_ns = clock_now_ns();
+    if (!ob->op->slots || slots_take(ob->op, &t->user))
+        object_moves(t, ob, ob->line_since_ns);
+    else
+        objects_push(&t->line, ob);
+}
+
+/* The slot is the next one's as soon as ob has no more I/O. giver: as of slots_give. */
+static void object_moved(struct storage_object *ob, const struct slots_user *giver, int64_t now_ns)
+{
+    if (!ob->has_slot || ob->unmoved > 0 || ob->issued < ob->bytes)
+        return;
+    ob->has_slot = false;
+    slots_give(ob->op->slots, giver, now_ns);
+}
+
 /* On to the next thing that ob needs. */
 static void object_go_on(struct storage_thread *t, struct storage_object *ob)
 {
@@ -218,8 +271,7 @@ static void object_go_on(struct storage_thread *t, struct storage_object *ob)
         stage = storage_object_next(ob, &t->o.policy);
     switch (stage) {
     case STORAGE_MOVE:
-        ob->full_ns = full_until(t, clock_now_ns());
-        moving_push(t, ob);
+        object_opened(t, ob);
         return;
     case STORAGE_DONE:
         if (ob->torn)
@@ -240,7 +292,7 @@ static void object_go_on(struct storage_thread *t, struct storage_object *ob)
 /* After a failed I/O no further chunk of ob is begun; those in flight are still awaited. */
 static void object_fail(struct storage_thread *t, struct storage_object *ob, int status)
 {
-    struct storage_object **at = &t->moving;
+    struct storage_object **at = &t->moving.head;
 
     if (ob->op->status == 0 || ob->op->fault.kind) {
         ob->op->status = status;
@@ -255,7 +307,7 @@ static void object_fail(struct storage_thread *t, struct storage_object *ob, int
         return;
     *at = ob->next;
     if (!*at)
-        t->moving_last = at;
+        t->moving.tail = at;
 }
 
 /* A read came to the end of the file. The trace is to blame when it asks for more than was stored,
@@ -336,29 +388,49 @@ static bool take_operations(struct storage_thread *t)
     return any;
 }
 
+/* Objects that waited for a slot and have it. */
+static bool take_slots(struct storage_thread *t)
+{
+    unsigned n = slots_granted(&t->user);
+    int64_t now = n > 0 ? clock_now_ns() : 0;
+    bool any = n > 0;
+
+    for (; n > 0; n--) {
+        struct storage_object *ob = objects_pop(&t->line);
+        struct tier_op *op = ob->op;
+
+        op->ahead_ns = now - ob->line_since_ns;
+        op->late_ns = now - op->given_ns; /* a completion may be older than the question */
+        op->late_ns = op->late_ns < op->ahead_ns ? op->late_ns : op->ahead_ns;
+        object_moves(t, ob, now);
+    }
+    return any;
+}
+
 /* Gives buffers to the next chunks, an object a turn. Reads cost nothing before they are sent: they
  * get all empty places at the device at once. Writes are filled here, also ahead of what the device
- * takes. */
-static bool prepare_chunks(struct storage_thread *t)
+ * takes; without fills, the first of them ends it. */
+static bool prepare_chunks(struct storage_thread *t, bool fills)
 {
     uint32_t filled = 0;
     bool any = false;
 
-    while (t->moving && t->free_chunks && filled < THREAD_SLICE) {
-        struct storage_object *ob = t->moving;
+    while (t->moving.head && t->free_chunks && filled < THREAD_SLICE) {
+        struct storage_object *ob = t->moving.head;
         struct chunk *c = t->free_chunks;
         bool write = ob->op->verb == TIER_WRITE;
 
-        if (!write && t->in_flight + t->ready.count >= t->o.depth)
+        if (write ? !fills : t->in_flight + t->ready.count >= t->o.depth)
             break;
         t->free_chunks = c->next;
         c->object = ob;
         c->at = ob->issued;
         storage_object_chunk(ob, &t->o.policy, &c->req);
         ob->moving++;
-        t->moving = ob->next;
+        ob->unmoved++;
+        objects_pop(&t->moving);
         if (ob->issued < ob->bytes)
-            moving_push(t, ob);
+            objects_push(&t->moving, ob);
         if (write) {
             data_fill(c->req.buf, c->req.len, &ob->op->id, c->at / DATA_BLOCK);
             filled +=
@@ -392,7 +464,9 @@ static void submit_chunks(struct storage_thread *t)
         struct chunk *c = list_pop(&t->ready);
 
         if (c->object->op->verb == TIER_WRITE && !lease_valid(t->o.lease)) {
+            c->object->unmoved--;
             object_fail(t, c->object, -ESTALE);
+            object_moved(c->object, NULL, clock_now_ns());
             chunk_free(t, c);
             continue;
         }
@@ -422,6 +496,7 @@ static void chunk_arrived(struct storage_thread *t, struct chunk *c)
 
     t->full_ns = full_until(t, c->req.done_ns);
     t->in_flight--;
+    ob->unmoved--;
     if (--ob->in_flight == 0) {
         ob->op->part.io_ns += c->req.done_ns - ob->busy_since_ns;
         ob->full_ns = t->full_ns;
@@ -432,6 +507,7 @@ static void chunk_arrived(struct storage_thread *t, struct chunk *c)
         object_ends(t, ob, c);
     else if (c->req.result < 0)
         object_fail(t, ob, c->req.result);
+    object_moved(ob, &t->user, c->req.done_ns);
     if (ob->op->verb == TIER_READ && ob->op->verify != TIER_VERIFY_NONE && c->req.result == 0)
         list_push(&t->arrived, c);
     else
@@ -480,13 +556,17 @@ static bool serve(struct storage_thread *t)
 
     if (t->in_flight + t->calls > 0)
         reap(t, false);
-    ring_bell(t); /* before filling and submitting, which take up to a millisecond */
+    any = take_slots(t);
+    any |= prepare_chunks(t, false);
     if (t->ready.head)
-        submit_chunks(t); /* those filled ahead, before more are filled */
-    any = take_operations(t);
-    any |= prepare_chunks(t);
+        submit_chunks(
+            t);   /* those filled ahead, before others are woken, files opened, more filled */
+    ring_bell(t); /* before filling, which takes up to a millisecond */
+    any |= take_operations(t);
+    any |= prepare_chunks(t, true);
     submit_chunks(t);
-    return check_chunks(t) || any;
+    any |= check_chunks(t);
+    return any;
 }
 
 static bool stopping(const struct storage_thread *t)
@@ -572,6 +652,8 @@ static int take_memory(struct storage_thread *t)
     t->line_since_ns = INT64_MAX;
     list_init(&t->ready);
     list_init(&t->arrived);
+    objects_init(&t->line);
+    objects_init(&t->moving);
     for (unsigned i = t->chunk_count; i-- > 0;) {
         struct chunk *c = &t->chunks[i];
 
@@ -598,6 +680,13 @@ static void thread_free(struct storage_thread *t)
     free(t);
 }
 
+static void wake(void *ctx)
+{
+    struct storage_thread *t = ctx;
+
+    t->io->ops->wake(t->io);
+}
+
 int storage_thread_open(struct storage_thread **out, const struct storage_thread_opts *o,
                         struct err *e)
 {
@@ -608,6 +697,7 @@ int storage_thread_open(struct storage_thread **out, const struct storage_thread
     if (!t)
         return err_nomem(e, "storage thread");
     t->o = *o;
+    t->user = (struct slots_user){.wake = wake, .ctx = t};
     pthread_mutex_init(&t->stop_lock, NULL);
     if (take_memory(t) < 0) {
         ret = err_nomem(e, "storage buffers");

@@ -4,6 +4,7 @@
 #ifndef KVTRACE_TIER_TIER_H
 #define KVTRACE_TIER_TIER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -85,6 +86,9 @@ struct tier_op {
     const struct tier_source *source; /* TIER_WRITE to a remote store; NULL: contents are made from
                                          id. The caller's */
     void *owner;                      /* the caller's */
+    struct slots *slots; /* an engine with tier_info.takes_slots takes one of these for a read or
+                            write, before its first I/O, and gives it back after the last. NULL:
+                            none is needed. The caller's */
     /* out */
     int status; /* 0; -ENOENT not there; -EINVAL more asked for than stored; other negative errno.
                    -EBADMSG with fault.kind set: corrupt; without: the device's own error;
@@ -99,11 +103,13 @@ struct tier_op {
     struct disk_where where; /* the submitter sets wanted and clears known; the storage tier fills
                                 it in, for operations that end ok */
     struct tier_parts part;
-    int64_t device_ns;       /* storage or memory worked for it: meta + io + flush */
+    int64_t ahead_ns;  /* with slots: it waited for one, ready for its first I/O: in no part */
+    int64_t late_ns;   /* of that time, after its slot was given */
+    int64_t device_ns; /* storage or memory worked for it: meta + io + flush */
     struct data_fault fault; /* when corrupt; the submitter sets its kind to DATA_FAULT_NONE */
     /* the engine's */
     struct tier_op *next;
-    int64_t start_ns;
+    int64_t start_ns, given_ns;
     void *state;
     /* out, too: what the store said with code, for people; "": nothing. The submitter clears it. */
     char said[TIER_SAID_CAP];
@@ -122,6 +128,7 @@ struct tier_info {
     const char *engine;     /* "io_uring", "psync", "memory", "cuda", "simulated", "null" */
     bool simulated;         /* times come from a model; nothing was moved */
     bool verifies;          /* reads are checked */
+    bool takes_slots;       /* of tier_op.slots */
     bool looks_up;          /* it takes TIER_LOOKUP, as the engine does that it acts like */
     bool keeps_cache;       /* the page cache is left alone: reads may come from it */
     unsigned threads;       /* that serve operations; 0: the engine has none */
@@ -176,6 +183,38 @@ struct tier_ops {
     /* Frees t; nothing may be in flight. Returns the first failure of the run, with *e. */
     int (*close)(struct tier *t, struct err *e);
 };
+
+/*
+ * Slots in flight (slots.c): how many operations may have I/O at a time. An engine that takes them
+ * itself has more operations inside than slots, and opens the next ones and checks the last ones
+ * while all slots are at the device. Those that wait get theirs in the order in which they asked,
+ * whichever engine or thread they belong to.
+ */
+struct slots;
+/* A thread that asks for its operations; embedded in its state, zeroed. */
+struct slots_user {
+    void (*wake)(void *ctx); /* makes it call slots_granted soon; any thread */
+    void *ctx;
+    struct slots *slots; /* that it asked last */
+    atomic_uint granted; /* operations that have got theirs, and were not told of */
+};
+/* count slots, free since INT64_MIN. NULL: no memory. */
+struct slots *slots_create(unsigned count);
+void slots_free(struct slots *s);
+/* Takes a slot for an operation whose engine takes none: *since_ns, when it became free. False:
+ * none is free, or others wait. Any thread. */
+bool slots_try(struct slots *s, int64_t *since_ns);
+/* For the user's operation: true, it has a slot. False: slots_granted will tell. */
+bool slots_take(struct tier_op *op, struct slots_user *user);
+/* How many operations of the user, in the order in which they asked, have got a slot since the last
+ * call, at their given_ns. */
+unsigned slots_granted(struct slots_user *user);
+/* Takes back a question that slots_granted has not answered. */
+void slots_leave(struct tier_op *op, struct slots_user *user);
+/* A slot is free at now_ns: the one who has waited longest gets it. giver, who needs no waking, may
+ * be NULL. */
+void slots_give(struct slots *s, const struct slots_user *giver, int64_t now_ns);
+
 /* Every engine's state begins with this: t->ops->submit(t, op). */
 struct tier {
     const struct tier_ops *ops;

@@ -19,12 +19,15 @@ struct fake {
     struct tier_op *op[FAKE_SLOTS];
     size_t count, most_count;     /* in flight */
     uint64_t stored, most_stored; /* bytes */
+    int64_t ahead_ns, late_ns;    /* of operations that are to take a slot */
 };
 
 static inline int fake_submit(struct tier *t, struct tier_op *op)
 {
     struct fake *f = (struct fake *)t;
     op->done_ns = *f->now + FAKE_TOOK_NS;
+    op->ahead_ns = op->slots ? f->ahead_ns : 0;
+    op->late_ns = op->slots ? f->late_ns : 0;
     f->op[f->count++] = op;
     if (op->verb == TIER_WRITE)
         f->stored += op->size;

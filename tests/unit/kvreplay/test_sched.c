@@ -63,9 +63,10 @@ static void replay(const char *rows, struct sched_opts *o, struct counts *st, st
         !reader_quiet(reader)) /* the fake clock jumps: not over rows that are still being read */
         sched_yield();
 
-    *fake = (struct fake){.base = {&fake_ops}, .now = &now};
+    *fake =
+        (struct fake){.base = {&fake_ops}, .now = &now, .ahead_ns = o->ahead * MS, .late_ns = MS};
     struct tier *tier[TRACE_TIERS] = {NULL, &fake->base, NULL};
-    bool verifies[TRACE_TIERS] = {false};
+    bool verifies[TRACE_TIERS] = {false}, takes_slots[TRACE_TIERS] = {false, o->ahead > 1, false};
     struct room room3[TRACE_TIERS] = {{0}, {.capacity = 1000, .max_objects = 100}, {0}};
     struct ledger ledger = {
         .counts = st, .results = results, .room = room3, .lag_limit_ns = INT64_MAX};
@@ -75,6 +76,7 @@ static void replay(const char *rows, struct sched_opts *o, struct counts *st, st
                             .room = room3,
                             .tier = tier,
                             .verifies = verifies,
+                            .takes_slots = takes_slots,
                             .ledger = &ledger,
                             .bell = bell};
     o->clock = &clock;
@@ -138,6 +140,46 @@ static void slots_delay_eligible(void **state)
     assert_float_equal(number(text, "c", 2), 0.010, 1e-9);
     assert_float_equal(number(text, "c", 3), 10000, 1e-6);
     assert_int_equal(hist_max(st.lateness), 0);
+    counts_release(&st);
+}
+
+/* Rows beside those in flight: their wait for a slot is before them, as that of others is. What
+ * takes none, a delete, has its slot before it goes. */
+static void rows_go_ahead(void **state)
+{
+    (void)state;
+    struct sched_opts o = {.order = ORDER_KEY, .inflight = 2, .ahead = 4, .speed = 1};
+    struct counts st;
+    struct fake fake;
+    char text[4096];
+    const char *rows = "0,Write,10,Tier-1,a,Prefill,,\n0,Write,10,Tier-1,b,Prefill,,\n0,Write,10,"
+                       "Tier-1,c,Prefill,,\n0,Write,10,Tier-1,d,Prefill,,\n";
+
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_int_equal(fake.most_count, 4);
+    assert_float_equal(number(text, "d", 1), 0.003, 1e-9);
+    assert_float_equal(number(text, "d", 2), 0.004, 1e-9);
+    assert_float_equal(number(text, "d", 3), 6000, 1e-6);
+    assert_int_equal(hist_max(st.lateness), MS);
+    assert_int_equal(st.reads_before_write, 0);
+    counts_release(&st);
+
+    o.ahead = 1; /* the engine takes none: the tier has two at a time, as ever */
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_int_equal(fake.most_count, 2);
+    assert_float_equal(number(text, "c", 1), 0.010, 1e-9);
+    assert_float_equal(number(text, "c", 2), 0.010, 1e-9);
+    assert_float_equal(number(text, "c", 3), 10000, 1e-6);
+    assert_int_equal(hist_max(st.lateness), 0);
+    counts_release(&st);
+
+    o.ahead = 4;
+    replay("0,Write,10,Tier-1,a,Prefill,,\n0,Write,10,Tier-1,b,Prefill,,\n0,Write,10,Tier-1,c,"
+           "Prefill,,\n0,Delete,10,Tier-1,a,Evict,,\n0,Delete,10,Tier-1,b,Evict,,\n"
+           "0,Delete,10,Tier-1,c,Evict,,\n",
+           &o, &st, &fake, text, sizeof(text));
+    assert_int_equal(fake.most_count, 3);
+    assert_int_equal(st.ok, 6);
     counts_release(&st);
 }
 
@@ -536,6 +578,7 @@ static void duration_ends_the_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(slots_delay_eligible),
+                                       cmocka_unit_test(rows_go_ahead),
                                        cmocka_unit_test(writes_are_bounded),
                                        cmocka_unit_test(due_stays_when_the_target_is_slow),
                                        cmocka_unit_test(generate_holds_its_request),

@@ -5,6 +5,7 @@
 #define TESTS_UNIT_TIER_ENGINE_BETWEEN_H
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,6 +24,10 @@ static struct fault {
     int breaks_after; /* reaps with something in them; then the engine itself fails; 0: never */
     int hits;
 } fault;
+
+/* Transfers that are in the engine, the most of them so far, and calls that open a file; of one
+ * thread. */
+static atomic_uint transfers, most_transfers, opens;
 
 struct between {
     struct io io;
@@ -61,6 +66,10 @@ static bool is_meant(const struct io_req *r)
 
 static int between_submit(struct io *io, struct io_req *r)
 {
+    if (r->call == IO_OPENAT)
+        atomic_fetch_add(&opens, 1);
+    if (r->call == IO_TRANSFER && atomic_fetch_add(&transfers, 1) == atomic_load(&most_transfers))
+        atomic_fetch_add(&most_transfers, 1);
     return real_of(io)->ops->submit(real_of(io), r);
 }
 
@@ -74,6 +83,8 @@ static int between_reap(struct io *io, struct io_req **done, int max, int64_t un
     int n = real_of(io)->ops->reap(real_of(io), done, max, until_ns);
 
     for (int i = 0; i < n; i++) {
+        if (done[i]->call == IO_TRANSFER)
+            atomic_fetch_sub(&transfers, 1);
         if (fault.then_status && done[i]->call == fault.then_call && is_of_object(done[i]))
             done[i]->result = fault.then_status;
         if (!is_meant(done[i]))
