@@ -19,7 +19,7 @@ rows() {
 rows Write 8 >"$TMP/w.csv"
 rows Read 64 >"$TMP/r.csv"
 
-plan 52
+plan 60
 for layout in files slab; do
     exits "$layout: reads" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --chunk-size 512KiB --iodepth 4 \
         --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/r.csv"
@@ -32,6 +32,19 @@ exits "object by object, chunk by chunk" 0 "$BIN/kvreplay" --nvme "$TMP/d" --inf
 is "one I/O for each" "$(tier2 .ios)" 8
 q=$(tier2 .mean_ios_in_flight)
 ok "one in flight at most ($q)" awk "BEGIN { exit !($q > 0 && $q <= 1) }"
+# Files that are opened ahead and verified behind have no I/O in flight beyond --inflight, on one path or two, and their wait for
+# a slot is before their Start.
+for paths in 1 2; do
+    set -- --nvme "$TMP/a$paths"
+    [ $paths = 1 ] || set -- "$@" --nvme "$TMP/b$paths"
+    exits "$paths paths, three at a time" 0 "$BIN/kvreplay" "$@" --inflight 3 --chunk-size 4MiB --iodepth 32 \
+        --full --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/r.csv"
+    q=$(tier2 .mean_ios_in_flight)
+    ok "$paths paths: three in flight at most ($q)" awk "BEGIN { exit !($q > 0 && $q <= 3) }"
+    is "$paths paths: Start is after Eligible, and Device_us and Slot_us are within Latency_us" "$(awk -F, '
+        NR > 1 && ($8 > $9 || $11 + $12 > $10 + 0.01)' "$TMP/o.csv" | wc -l)" 0
+    is "$paths paths: all are right" "$(json "$summary" .rows.ok)" 64
+done
 exits "an engine without I/Os" 0 "$BIN/kvreplay" --tier-engine 2=null --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/w.csv"
 is "counts none" "$(tier2 .ios)" null
 is "and has none in flight" "$(tier2 .mean_ios_in_flight)" null
