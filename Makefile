@@ -28,7 +28,7 @@ lib/json  := jsoncut jsontree jsonin jsonout
 lib/facts := judge fact facts origin
 lib/conf  := keys value conf
 lib/model := model hf_fields hf_types hf_layers hf_state hf_keys hf_compute hf find
-lib/drive := drive_model share_server event_format ring_page block_events request_join request_groups
+lib/drive := drive_model share_server event_format ring_page uring_workers block_events request_join request_groups
 lib/data  := data stream_avx2 stream_avx512
 lib/owner := card lease owner stem inventory journal inventory_files
 lib/io    := process_limits disk_map gap_list gap_line machine io uring psync target_facts target_layers target_guard target_files target_dir target_file target_device drive_log nvme
@@ -61,7 +61,7 @@ KVREPLAY_FOLDERS := kvreplay kvreplay/like kvreplay/device kvreplay/sched kvrepl
 kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   doors evidence validity evidence_json summary
 kvreplay/like  := names calls pool like
-kvreplay/device := others event_pipe trace_helper block_trace row_join drive_rows drive_times residency cold origin
+kvreplay/device := others event_pipe trace_helper block_trace row_join drive_rows workers_why drive_times residency cold origin
 kvreplay/sched := sched selection reader order line admission engines pace room objects cleaner dispatch ledger counts results idle
 kvreplay/many  := totals collect pool
 

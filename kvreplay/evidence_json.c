@@ -159,7 +159,7 @@ void evidence_json(struct jsonout *j, const struct evidence *ev)
     }
     origin_put_facts(&f, ev);
     facts_put_text(&f, FACT_COLD, ev->cold.asked ? cold_text(cold, &ev->cold) : NULL);
-    drive_times_put(ev->drive_times, &f);
+    drive_times_put(ev->drive_times, ev->storage, ev->file_system, &f);
     facts_write(j, &f, FACTS_OF_EVIDENCE);
 
     drive_times_json(ev->drive_times, j);

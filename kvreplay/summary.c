@@ -880,7 +880,7 @@ static void text_evidence(FILE *out, const struct summary *s)
     text_origin(out, ev);
     if (ev->cold.asked)
         fprintf(out, "%s\n", cold_text(cold, &ev->cold));
-    drive_times_text(ev->drive_times, s->tiers->info[TRACE_STORAGE].direct == 0, out);
+    drive_times_text(ev->drive_times, ev->storage, ev->file_system, out);
     text_both(out, &n->both);
     text_network(out, s);
     if (s->sync_ns >= 0)

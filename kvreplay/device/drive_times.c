@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kvreplay/device/block_trace.h"
+#include "kvreplay/device/workers_why.h"
 #include "lib/base/hist.h"
 #include "lib/base/units.h"
 #include "lib/drive/request_groups.h"
@@ -249,8 +250,11 @@ static double mean_depth(const struct drive_times *t)
     return ns > 0 ? io_ns(t) / (double)ns : NAN;
 }
 
-void drive_times_put(const struct drive_times *t, struct facts *f)
+void drive_times_put(const struct drive_times *t, const struct tier_info *tier,
+                     const char *file_system, struct facts *f)
 {
+    char why[WORKERS_WHY];
+
     if (!t)
         return;
     const struct request_counts *n = &t->figures.requests;
@@ -270,6 +274,7 @@ void drive_times_put(const struct drive_times *t, struct facts *f)
     facts_put_count(f, FACT_URING_READS, whole && w->workers_known, w->worker_reads);
     facts_put_count(f, FACT_URING_WRITES, whole && w->workers_known, w->worker_writes);
     facts_put_count(f, FACT_URING_CALLS, whole && w->workers_known, w->worker_calls);
+    facts_put_text(f, FACT_URING_WHY, whole ? workers_why(why, w, tier, file_system) : NULL);
     drive_rows_put(whole ? t->rows : NULL, f);
 }
 
@@ -306,24 +311,24 @@ void drive_times_json(const struct drive_times *t, struct jsonout *j)
     json_depth(t, j);
 }
 
-/* Why io_uring may not have begun I/Os at once. */
-static void text_workers(const struct block_events_counts *w, bool buffered, FILE *out)
+static void text_workers(const struct block_events_counts *w, const struct tier_info *tier,
+                         const char *file_system, FILE *out)
 {
-    if (!w->workers_known || w->worker_reads + w->worker_writes + w->worker_calls == 0)
+    char why[WORKERS_WHY];
+
+    if (!tier || strcmp(tier->engine, "io_uring") != 0)
         return;
-    fprintf(out, "io_uring gave to threads that wait: %llu reads, %llu writes, %llu other calls",
-            (unsigned long long)w->worker_reads, (unsigned long long)w->worker_writes,
-            (unsigned long long)w->worker_calls);
-    if (w->worker_reads + w->worker_writes > 0)
-        fprintf(out, "%s",
-                buffered ? "; the I/O is buffered, and the page cache or file system would have "
-                           "kept the submitter waiting"
-                         : "; with O_DIRECT the file system would have kept the submitter waiting: "
-                           "for blocks that are not allocated, or for another writer of the file");
-    fputc('\n', out);
+    workers_why(why, w, tier, file_system);
+    fprintf(out, "io_uring gave to threads that wait: ");
+    if (w->workers_known)
+        fprintf(out, "%llu reads, %llu writes, %llu other calls%s",
+                (unsigned long long)w->worker_reads, (unsigned long long)w->worker_writes,
+                (unsigned long long)w->worker_calls, why[0] ? "; " : "");
+    fprintf(out, "%s\n", why);
 }
 
-void drive_times_text(const struct drive_times *t, bool buffered, FILE *out)
+void drive_times_text(const struct drive_times *t, const struct tier_info *tier,
+                      const char *file_system, FILE *out)
 {
     char p50[32], p95[32], p99[32], bytes[32];
 
@@ -349,5 +354,5 @@ void drive_times_text(const struct drive_times *t, bool buffered, FILE *out)
                                               (double)hist_percentile(g->times, 990000)));
         }
     drive_rows_text(t->rows, out);
-    text_workers(&t->figures.events, buffered, out);
+    text_workers(&t->figures.events, tier, file_system, out);
 }

@@ -11,6 +11,7 @@
 #include "lib/facts/facts.h"
 #include "lib/io/target_device.h"
 #include "lib/json/jsonout.h"
+#include "lib/tier/tier.h"
 
 /* In the order of the choices of --device-times. */
 enum drive_times_wish {
@@ -34,11 +35,13 @@ int drive_times_begin(struct drive_times *t, struct err *e);
 void drive_times_end(struct drive_times *t);
 /* After the end: the scalars and times by direction, as facts; "drive_times", a list by device,
  * direction and size, "drive_rows" (drive_rows.h) and "drive_depth", the mean number of requests at
- * the drives by interval, as members of the object that is open; all but the last for people, who
- * hear what became of buffered I/O. */
-void drive_times_put(const struct drive_times *t, struct facts *f);
+ * the drives by interval, as members of the object that is open; all but the last for people.
+ * tier and file_system: as of workers_why. */
+void drive_times_put(const struct drive_times *t, const struct tier_info *tier,
+                     const char *file_system, struct facts *f);
 void drive_times_json(const struct drive_times *t, struct jsonout *j);
-void drive_times_text(const struct drive_times *t, bool buffered, FILE *out);
+void drive_times_text(const struct drive_times *t, const struct tier_info *tier,
+                      const char *file_system, FILE *out);
 void drive_times_close(struct drive_times *t);
 
 #endif

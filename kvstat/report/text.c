@@ -253,6 +253,23 @@ static int of_share(char *buf, size_t room, const struct figures *f, enum fact_i
                : snprintf(buf, room, "; %.0f %% of the device time of %s", 100 * share, of);
 }
 
+/* I/Os that io_uring gave to threads that wait, and why; or why it is not known. */
+static void put_workers(FILE *out, const struct figures *f)
+{
+    const char *why = figures_text(f, figure_id_fact(FACT_URING_WHY));
+    double reads = figures_number(f, figure_id_fact(FACT_URING_READS));
+    double writes = figures_number(f, figure_id_fact(FACT_URING_WRITES));
+    char a[CELL], b[CELL], line[640];
+    if (!why[0])
+        return;
+    if (isnan(reads) || isnan(writes))
+        snprintf(line, sizeof(line), "%s", why);
+    else
+        snprintf(line, sizeof(line), "%s reads and %s writes given to threads that wait: %s",
+                 cell_count(a, (uint64_t)reads), cell_count(b, (uint64_t)writes), why);
+    cell_paragraph(out, "io_uring", line);
+}
+
 /* The drive's own times (--device-times), and how cold the target was (--cold). */
 static void put_drive(FILE *out, const struct figures *f)
 {
@@ -277,6 +294,7 @@ static void put_drive(FILE *out, const struct figures *f)
     len += of_share(line + len, sizeof(line) - (size_t)len, f, FACT_DRIVE_READ_SHARE, "reads");
     of_share(line + len, sizeof(line) - (size_t)len, f, FACT_DRIVE_WRITE_SHARE, "writes");
     cell_paragraph(out, "Drive times", line);
+    put_workers(out, f);
 }
 
 /* How much longer loads take beside stores. */

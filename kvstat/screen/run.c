@@ -668,6 +668,10 @@ static void put_drive(struct lines *l, const struct figures *f, const struct roo
                        cell_value(p95, FIGURE_UNIT_US,
                                   figures_number(f, figure_id_statistic(id, FIGURE_P95))));
     }
+    double given = figures_number(f, figure_id_fact(FACT_URING_READS)) +
+                   figures_number(f, figure_id_fact(FACT_URING_WRITES));
+    if (given > 0)
+        lines_part(&p, "%s I/Os by threads that wait", cell_count(p50, (uint64_t)given));
     if (p.count == 0 && state && state[0])
         lines_part(&p, "its own times: %s", state);
     lines_paragraph(l, "Drive", &p, "; ", room->origin);

@@ -21,6 +21,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/drive/ring_page.h"
+#include "lib/drive/uring_workers.h"
 
 enum {
     TRACE_TEXT = 16384,
@@ -41,12 +42,6 @@ struct event_kind {
     struct event_field device, sector, sectors, what;
 };
 
-/* io_uring_queue_async_work: io_uring gives an I/O or a call to a worker thread. */
-struct worker_event {
-    uint16_t id; /* 0: the kernel has no such event */
-    struct event_field pid, opcode;
-};
-
 enum {
     KINDS = 3
 };
@@ -58,7 +53,7 @@ struct block_events {
     struct ring_page_format page;
     struct event_field type; /* common_type */
     struct event_kind event[KINDS];
-    struct worker_event worker;
+    struct uring_workers workers; /* if counts.workers_known */
     unsigned cpus;
     int cpu[TRACE_CPUS]; /* descriptors of their buffers */
     unsigned char *bytes;
@@ -192,26 +187,13 @@ static int learn_event(struct block_events *b, struct event_kind *k, char text[T
     return rc;
 }
 
-/* Operations by their numbers in the kernel's interface (linux/io_uring.h, enum io_uring_op). */
-enum {
-    OP_READV = 1,
-    OP_WRITEV = 2,
-    OP_READ_FIXED = 4,
-    OP_WRITE_FIXED = 5,
-    OP_READ = 22,
-    OP_WRITE = 23
-};
-#define WORKER_EVENT "events/io_uring/io_uring_queue_async_work"
+#define WORKERS_EVENT "events/io_uring/io_uring_queue_async_work"
 
 /* Older kernels have other fields, or no io_uring: then it is not known. */
-static void learn_worker_event(struct block_events *b, char text[TRACE_TEXT])
+static void learn_workers(struct block_events *b, char text[TRACE_TEXT])
 {
-    struct worker_event *w = &b->worker;
-
-    if (read_file(b->fd, WORKER_EVENT "/format", text) < 0 ||
-        event_format_field(text, "common_pid", &w->pid) < 0 ||
-        event_format_field(text, "opcode", &w->opcode) < 0 || event_format_id(text, &w->id) < 0)
-        w->id = 0;
+    b->counts.workers_known = read_file(b->fd, WORKERS_EVENT "/format", text) == 0 &&
+                              uring_workers_learn(&b->workers, b->owner, text) == 0;
 }
 
 /* Only what these devices do is recorded. */
@@ -260,7 +242,7 @@ static int set_up(struct block_events *b, const uint32_t *device, unsigned n, ch
         if (rc == 0)
             rc = set_filter(b, &b->event[i], device, n);
     }
-    learn_worker_event(b, text);
+    learn_workers(b, text);
     if (rc == 0)
         rc = open_buffers(b);
     b->page_bytes = b->page.data.offset + b->page.data.size;
@@ -355,41 +337,15 @@ static enum request_what what_of(const struct event_kind *k, const struct ring_e
     return c == 'R' ? REQUEST_READ : c == 'W' ? REQUEST_WRITE : REQUEST_OTHER;
 }
 
-/* A thread of the owner, as it is while the events are read. */
-static bool is_owners(const struct block_events *b, uint64_t tid)
-{
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%llu", (int)b->owner, (unsigned long long)tid);
-    return access(path, F_OK) == 0;
-}
-
-static void take_worker_event(struct block_events *b, const struct ring_event *v)
+static void take_given(struct block_events *b, const struct ring_event *v)
 {
     struct block_events_counts *n = &b->counts;
-    uint64_t tid, opcode;
+    int given = uring_workers_take(&b->workers, v->data, v->len);
 
-    if (event_field_get(&b->worker.pid, v->data, v->len, &tid) < 0 ||
-        event_field_get(&b->worker.opcode, v->data, v->len, &opcode) < 0) {
-        b->counts.broken++;
-        return;
-    }
-    if (!is_owners(b, tid))
-        return;
-    switch (opcode) {
-    case OP_READV:
-    case OP_READ:
-    case OP_READ_FIXED:
-        n->worker_reads++;
-        return;
-    case OP_WRITEV:
-    case OP_WRITE:
-    case OP_WRITE_FIXED:
-        n->worker_writes++;
-        return;
-    default:
-        n->worker_calls++;
-    }
+    n->broken += given < 0;
+    n->worker_reads += given == URING_GIVEN_READ;
+    n->worker_writes += given == URING_GIVEN_WRITE;
+    n->worker_calls += given == URING_GIVEN_CALL;
 }
 
 struct taker {
@@ -409,8 +365,8 @@ static int take_event(struct block_events *b, const struct ring_event *v, const 
     for (unsigned i = 0; i < KINDS; i++)
         if (b->event[i].id == type)
             k = &b->event[i];
-    if (!k && b->worker.id && type == b->worker.id)
-        take_worker_event(b, v);
+    if (!k && b->counts.workers_known && type == b->workers.id)
+        take_given(b, v);
     if (!k)
         return 0;
     if (event_field_get(&k->device, v->data, v->len, &device) < 0 ||
@@ -476,9 +432,8 @@ static int set_events(struct block_events *b, const char *on)
         int set = write_file(b->fd, path, on);
         rc = rc < 0 ? rc : set;
     }
-    if (b->worker.id && write_file(b->fd, WORKER_EVENT "/enable", on) < 0)
-        b->worker.id = 0;
-    b->counts.workers_known = b->worker.id != 0;
+    if (b->counts.workers_known && write_file(b->fd, WORKERS_EVENT "/enable", on) < 0)
+        b->counts.workers_known = 0;
     return rc;
 }
 

@@ -132,6 +132,7 @@ static const struct fact table[FACTS] = {
     {FACT_URING_WRITES, FACTS_OF_DRIVE, "writes_to_workers", FACT_COUNT, FIGURE_UNIT_NONE,
      FACT_SUM},
     {FACT_URING_CALLS, FACTS_OF_DRIVE, "calls_to_workers", FACT_COUNT, FIGURE_UNIT_NONE, FACT_SUM},
+    {FACT_URING_WHY, FACTS_OF_DRIVE, "workers_why", FACT_TEXT, FIGURE_UNIT_NONE, FACT_LAST},
 };
 
 const struct fact *fact_at(unsigned i)

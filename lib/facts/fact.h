@@ -108,6 +108,7 @@ enum fact_id {
     FACT_URING_READS,
     FACT_URING_WRITES,
     FACT_URING_CALLS,
+    FACT_URING_WHY,
     FACTS
 };
 

@@ -1,12 +1,14 @@
-/* Any bytes as what tracefs tells: a page of its ring buffer, read by the recorded formats or by
- * one that is in the input, ends, and gives only events that lie within it; whatever they say,
- * requests are joined once. */
+/* Any bytes as what tracefs tells: an event of io_uring, or a page of its ring buffer, read by the
+ * recorded formats or by one that is in the input, ends, and gives only events that lie within it;
+ * whatever they say, requests are joined once. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/drive/request_join.h"
 #include "lib/drive/ring_page.h"
+#include "lib/drive/uring_workers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,6 +51,7 @@ out:
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ring_page_format format;
+    struct uring_workers workers;
     struct event_field f;
     const uint8_t *end = memchr(data, '\0', size);
     uint16_t id;
@@ -62,6 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     (void)event_format_id((const char *)data, &id);
     (void)event_format_field((const char *)data, "sector", &f);
+    if (uring_workers_learn(&workers, getpid(), (const char *)data) == 0)
+        (void)uring_workers_take(&workers, end + 1, size - 1 - (size_t)(end - data));
     if (ring_page_format(&format, (const char *)data) == 0)
         read_page(&format, end + 1, size - 1 - (size_t)(end - data));
     return 0;

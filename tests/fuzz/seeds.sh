@@ -101,6 +101,7 @@ printf '{"chat_id":1,"parent_chat_id":-1,"timestamp":0.5,"input_length":30,"outp
 # A page of the kernel's ring buffer, by the usual format and by the one before it.
 seed fuzz_ring_page page 1 <"$data/block_events/cpu1"
 { cat "$data/block_events/header_page" && printf '\000' && cat "$data/block_events/cpu0"; } | seed fuzz_ring_page format
+{ cat "$data/uring_workers/format" && printf '\000' && tail -c +21 "$data/uring_workers/page" | head -c 72; } | seed fuzz_ring_page workers
 # An event, the mark of the end, and the counts behind it.
 { head -c 24 /dev/zero && printf '\001\001' && head -c 30 /dev/zero && printf '\022' && head -c 47 /dev/zero; } | seed fuzz_kvreplay_event_pipe end
 
