@@ -105,7 +105,7 @@ READERS = [
                [['kvgen', '--input', '{}', '--format', f, '-o', '/dev/null']
                 for f in ('kvtrace', 'mlperf', 'warp', 'libcachesim', 'oracle')] +
                [['kvgen', '--input', '{}', '--format', f, '-o', '{tmp}/out'] for f in ('sai3', 'fio')]),
-    kvgen('requests of a trace', LOOK_UPS, '--retier', '--cache', 'vllm', '-m', 'tiny-1b', '--params', '1e9', source='trace'),
+    kvgen('requests of a trace', LOOK_UPS, '--retier', '--cache', 'vllm', '-m', 'tiny-1b', '--params', '1e9', source='trace', few=True),
     Reader('kvgen trace, copied', TRACE + WRITE + READ, ['kvgen', '--input', '{}', '-o', '/dev/null'], few=True),
     kvgen('fio', 'fio version 3 iolog\n0 x add\n0 x open\n5 x write 0 4096\n6 x read 0 4096\n', '--retier', source='trace'),
     kvgen('oplog', 's3dlio_oplog_example.tsv', '--retier', source='trace'),
