@@ -61,7 +61,7 @@ struct vllm_host {
     struct id_table table;   /* numbers of chunks */
     struct heap_entry *heap; /* LRU */
     uint32_t *aside;         /* LRU: victims, or what was passed over */
-    uint64_t heaped, capacity, chunks, inserts, ranks, may_leave;
+    uint64_t heaped, capacity, chunks, inserts, ranks, may_leave, loading;
     uint32_t stamp;
     bool arc;
     double target;
@@ -295,6 +295,7 @@ void vllm_host_begin_read(struct vllm_host *h, uint32_t chunk, bool load)
 {
     struct chunk *c = &h->chunk[chunk];
     c->loads = (uint8_t)(c->loads + load);
+    h->loading += load;
     if (c->readers++)
         return;
     h->may_leave--;
@@ -306,6 +307,7 @@ void vllm_host_end_read(struct vllm_host *h, uint32_t chunk, bool load)
 {
     struct chunk *c = &h->chunk[chunk];
     c->loads = (uint8_t)(c->loads - load);
+    h->loading -= load;
     if (--c->readers == 0)
         let_leave(h, chunk);
 }
@@ -457,6 +459,16 @@ uint64_t vllm_host_may_leave(const struct vllm_host *h)
 uint64_t vllm_host_inserts(const struct vllm_host *h)
 {
     return h->inserts;
+}
+
+uint64_t vllm_host_left(const struct vllm_host *h)
+{
+    return h->inserts - h->chunks;
+}
+
+uint64_t vllm_host_loading(const struct vllm_host *h)
+{
+    return h->loading;
 }
 
 bool vllm_host_make_room(struct vllm_host *h, uint64_t chunks, const struct kv_listener *l,

@@ -53,6 +53,9 @@ bool vllm_host_make_room(struct vllm_host *h, uint64_t chunks, const struct kv_l
 uint64_t vllm_host_lacks(const struct vllm_host *h, uint64_t chunks);
 uint64_t vllm_host_may_leave(const struct vllm_host *h);
 uint64_t vllm_host_inserts(const struct vllm_host *h);
+/* How many have left so far: while it stays the same, what was found and ready is so still. */
+uint64_t vllm_host_left(const struct vllm_host *h);
+uint64_t vllm_host_loading(const struct vllm_host *h); /* reads to the GPU under way */
 /* A new chunk, being written; there is room. */
 uint32_t vllm_host_insert(struct vllm_host *h, struct vllm_host_request *r, uint64_t key,
                           uint64_t position);

@@ -38,6 +38,12 @@ struct refusal {
     uint64_t inserts;    /* and how many chunks had come to it so far */
 };
 
+/* A run of chunks that the last look-up found ready in host memory. */
+struct seen {
+    uint64_t first, end; /* end 0: none */
+    uint64_t left;       /* how many chunks had left host memory by then */
+};
+
 struct offloaded {
     struct kv_request *request;
     struct vllm_host_request host;
@@ -46,9 +52,10 @@ struct offloaded {
     uint8_t *mark[GROUPS]; /* enum chunk_mark */
     uint64_t next;         /* the first chunk that is yet to be offered */
     struct refusal refusal;
-    uint64_t jobs;  /* under way */
-    uint64_t again; /* fetches of what it had fetched since its last admission */
-    uint32_t *kept; /* fixed: chunks that it fetched and that stay until it is admitted */
+    struct seen seen; /* with one group */
+    uint64_t jobs;    /* under way */
+    uint64_t again;   /* fetches of what it had fetched since its last admission */
+    uint32_t *kept;   /* fixed: chunks that it fetched and that stay until it is admitted */
     uint64_t keeps;
     struct offloaded *ended; /* the next one that ended in the same step */
     struct kv_held held_at_end[GROUPS];
@@ -474,17 +481,22 @@ static enum chunk_answer find(struct kv_below *b, struct offloaded *s, uint32_t 
     return b->files ? ask_lower(b, s, g, at) : ANSWER_MISS;
 }
 
-/* The end, in chunks, of the run of chunks from `first` on that are here or will be. */
+/* The end, in chunks, of the run of chunks from `first` on that are here or will be. A request that
+ * waits asks again and again: what it saw is not looked for while nothing leaves. */
 static uint64_t find_run(struct kv_below *b, struct offloaded *s, uint32_t g, uint64_t first,
                          uint64_t end)
 {
-    uint64_t at = first;
+    const bool saw = s->seen.end && s->seen.left == vllm_host_left(b->host) &&
+                     s->seen.first <= first && first < s->seen.end;
+    uint64_t at = !saw ? first : s->seen.end < end ? s->seen.end : end;
     for (; at < end; at++) {
         const enum chunk_answer a = find(b, s, g, at);
         if (a == ANSWER_MISS)
             break;
         s->is_late |= a == ANSWER_LATER;
     }
+    if (b->o.groups == 1 && !s->is_late)
+        s->seen = (struct seen){first, at, vllm_host_left(b->host)};
     return at;
 }
 
@@ -532,6 +544,8 @@ static uint64_t find_all(struct kv_below *b, struct offloaded *s, uint64_t first
 static bool some_are_loaded(const struct kv_below *b, const struct offloaded *s, uint64_t first,
                             uint64_t end)
 {
+    if (vllm_host_loading(b->host) == 0)
+        return false;
     for (uint32_t g = 0; g < b->o.groups; g++)
         for (uint64_t at = window_begin(b, g, first, end); at < end; at++) {
             const uint32_t chunk = vllm_host_find(b->host, s->key[g][at]);
