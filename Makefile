@@ -40,13 +40,13 @@ MPI_FILES  := lib/ranks/ranks_mpi
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/meaning kvgen/source kvgen/people kvgen/sim kvgen/policy kvgen/cache kvgen/manager kvgen/serve kvgen/worth kvgen/answer kvgen/curve kvgen/format kvgen/record
-kvgen        := kvgen options option_values print_config models workload rng tier_model gpu_profile run_source ingest convert \
+kvgen        := kvgen options option_values print_config models workload rng tier_model prefill_time gpu_profile run_source ingest convert \
                 output summary provenance
 kvgen/meaning := reading stamps block_size
 kvgen/source := population ident rag users turn_counts inputs file_source merged csv_rows documents \
                 id_lists blocks block_line burst sharegpt agentic
 kvgen/people := habits mix people
-kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers prefill_time engines emitter row_counts
+kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve arc mru admission
 kvgen/cache  := chain id_table ghosts chunks lmcache lmcache_mp page_tree page_files sglang block_pool vllm vllm_offload vllm_host vllm_tracker vllm_files
 kvgen/manager := jobs chunk_keys lmcache lmcache_mp sglang copy_tier copies

@@ -45,21 +45,23 @@ static const struct number {
     size_t offset;
     double least, most;
     bool needed, by_text; /* in a file; behind a name, too */
+    bool measured;        /* --prefill says it */
 } numbers[] = {
-    {"bf16_tflops", offsetof(struct gpu_profile, bf16_tflops), 1e-3, 1e6, true, false},
-    {"fp8_tflops", offsetof(struct gpu_profile, fp8_tflops), 0, 1e6, false, false},
-    {"hbm_gb", offsetof(struct gpu_profile, hbm_gb), 0, 1e6, false, false},
-    {"hbm_tb_s", offsetof(struct gpu_profile, hbm_tb_s), 0, 1e6, false, false},
-    {"link_gb_s", offsetof(struct gpu_profile, link_gb_s), 1e-3, 1e6, true, true},
-    {"watts", offsetof(struct gpu_profile, watts), 0, 1e6, false, false},
-    {"eta", offsetof(struct gpu_profile, eta), 1e-3, 1, false, true},
-    {"t0_ms", offsetof(struct gpu_profile, t0_ms), 0, MAX_MS, false, true},
-    {"load_overhead_ms", offsetof(struct gpu_profile, load_overhead_ms), 0, MAX_MS, false, true},
-    {"eta_a", offsetof(struct gpu_profile, eta_a), 1e-3, 1, false, true},
-    {"b", offsetof(struct gpu_profile, b), 1e-3, 1, false, true},
-    {"t_host_ms", offsetof(struct gpu_profile, t_host_ms), 0, MAX_MS, false, true},
-    {"host_ms", offsetof(struct gpu_profile, host_ms), 0, MAX_MS, false, true},
-    {"gpu_link_gb_s", offsetof(struct gpu_profile, gpu_link_gb_s), 0, 1e6, false, true},
+    {"bf16_tflops", offsetof(struct gpu_profile, bf16_tflops), 1e-3, 1e6, true, false, false},
+    {"fp8_tflops", offsetof(struct gpu_profile, fp8_tflops), 0, 1e6, false, false, false},
+    {"hbm_gb", offsetof(struct gpu_profile, hbm_gb), 0, 1e6, false, false, false},
+    {"hbm_tb_s", offsetof(struct gpu_profile, hbm_tb_s), 0, 1e6, false, false, false},
+    {"link_gb_s", offsetof(struct gpu_profile, link_gb_s), 1e-3, 1e6, true, true, false},
+    {"watts", offsetof(struct gpu_profile, watts), 0, 1e6, false, false, false},
+    {"eta", offsetof(struct gpu_profile, eta), 1e-3, 1, false, true, true},
+    {"t0_ms", offsetof(struct gpu_profile, t0_ms), 0, MAX_MS, false, true, true},
+    {"load_overhead_ms", offsetof(struct gpu_profile, load_overhead_ms), 0, MAX_MS, false, true,
+     false},
+    {"eta_a", offsetof(struct gpu_profile, eta_a), 1e-3, 1, false, true, true},
+    {"b", offsetof(struct gpu_profile, b), 1e-3, 1, false, true, false},
+    {"t_host_ms", offsetof(struct gpu_profile, t_host_ms), 0, MAX_MS, false, true, false},
+    {"host_ms", offsetof(struct gpu_profile, host_ms), 0, MAX_MS, false, true, true},
+    {"gpu_link_gb_s", offsetof(struct gpu_profile, gpu_link_gb_s), 0, 1e6, false, true, false},
 };
 #define NUMBERS (sizeof(numbers) / sizeof(*numbers))
 
@@ -181,7 +183,7 @@ static int set_part(struct gpu_profile *g, const char *text, char *part, struct 
         double number;
         if (units_parse_f64(value, &number) == 0 && in_range(n, number)) {
             put(g, n, number);
-            if (strcmp(n->name, "eta") == 0 || strcmp(n->name, "t0_ms") == 0)
+            if (n->measured)
                 g->time_key = n->name;
             return 0;
         }
@@ -355,13 +357,12 @@ static int calculate(struct prefill_time *t, const struct prefill_setup *s, stru
     if (!(gpu.params > 0))
         return err_set(e, -EINVAL, ERR_INPUT, "--gpu-profile",
                        "%s does not tell how many parameters a token multiplies with: give "
-                       "--params N, or measured times (--prefill)",
+                       "--params N",
                        s->model->id);
     if (s->model->pair_elements == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--gpu-profile",
-                       "%s does not tell the width of its attention: give measured times "
-                       "(--prefill), or a config.json with num_attention_heads, qk_nope_head_dim "
-                       "and v_head_dim",
+                       "%s does not tell the width of its attention: give a config.json with "
+                       "num_attention_heads, qk_nope_head_dim and v_head_dim",
                        s->model->id);
     prefill_time_calculate(t, s->model, &gpu);
     return 0;
@@ -376,8 +377,6 @@ int prefill_model_set(struct prefill_model *p, const struct prefill_setup *s, st
     if (s->prefill && g->time_key)
         return err_set(e, -EINVAL, ERR_INPUT, "--gpu-profile",
                        "%s= does not apply with --prefill, whose times are measured", g->time_key);
-    if (!g->given)
-        g->load_overhead_ms = OVERHEAD_MS;
     int rc =
         s->prefill ? prefill_points_load(&p->time, g, s->prefill, e) : calculate(&p->time, s, e);
     p->link_bytes_per_s = g->link_gb_s * 1e9;

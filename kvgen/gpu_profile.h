@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvgen/sim/engines.h"
-#include "kvgen/sim/prefill_time.h"
+#include "kvgen/prefill_time.h"
 #include "lib/base/err.h"
 #include "lib/model/model.h"
 
@@ -24,9 +23,10 @@ struct gpu_profile {
      * share of the memory's bandwidth, the host's time of a step and of a request, and the
      * bandwidth between the GPUs of an engine, a direction (0: not known). */
     double eta_a, b, t_host_ms, host_ms, gpu_link_gb_s;
-    bool overhead_given;  /* load_overhead_ms is not the default */
-    bool fp8;             /* it computes in FP8 */
-    const char *time_key; /* of eta, t0_ms and type the last one given by text; NULL: none */
+    bool overhead_given; /* load_overhead_ms is not the default */
+    bool fp8;            /* it computes in FP8 */
+    /* Of eta, eta_a, t0_ms, host_ms and type the last one given by text; NULL: none. */
+    const char *time_key;
 };
 
 /*
@@ -43,13 +43,23 @@ const char *gpu_profile_file(const char *text, char *name, size_t size);
 int gpu_profile_parse(struct gpu_profile *g, const struct jsonin_v *root, const char *where,
                       struct err *e);
 
+/* What computes. A plain value. */
+struct prefill_model {
+    struct prefill_time time;
+    uint32_t engines;         /* from 1 to ENGINES_MAX */
+    uint32_t tensor_parallel; /* GPUs of each */
+    uint32_t host_ranks;      /* the host carries the bytes of a row this many times */
+    double link_bytes_per_s;  /* between host and engine; 0: takes no time */
+    int64_t load_overhead_ns; /* once a request that loads from below Tier-0 */
+};
+
 /* Fills what computes, for m on engines of tensor_parallel GPUs, which the host's tiers serve
  * host_ranks times the bytes of a row. params: active parameters; 0: those of m. prefill: the file
  * of points; NULL: by calculation. 0, or negative errno with *e: the model does not tell what the
  * calculation needs, or the file's error. */
 struct prefill_setup {
     const struct model *model;
-    struct gpu_profile *gpu; /* zero: none given */
+    struct gpu_profile *gpu;
     const char *prefill;
     double params;
     uint32_t engines, tensor_parallel, host_ranks;

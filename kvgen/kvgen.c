@@ -66,10 +66,10 @@ struct run {
     struct sim_opts sim_opts;
     struct sim *sim;
     struct engine_run_opts engine_opts;
-    struct engine_run *engine;     /* in place of sim, with an engine's cache */
+    struct engine_run *engine;     /* in place of sim, where an engine computes */
     struct output_file *decisions; /* NULL: they are not written */
     struct step_setup steps;
-    struct layer_groups groups; /* with an engine's cache */
+    struct layer_groups groups; /* of that engine's cache */
     struct frozen *frozen;      /* NULL without --worth */
     struct worth_opts worth_opts;
     struct worth worth;
@@ -324,13 +324,16 @@ static int set_worth(struct run *r, struct err *e)
     return rc;
 }
 
-/* The room of an engine with a cache of its own. */
+/* The room of an engine. */
 static struct engine_room room_of(const struct run *r)
 {
     struct engine_room room = {
         .device_bytes = (uint64_t)(r->gpu.hbm_gb * 1e9),
         .a100 = strncmp(r->gpu.name, "a100", 4) == 0,
         .ranks = r->compute.host_ranks,
+        .eviction = r->o.eviction,
+        .promotes = r->o.promote == HIERARCHY_PROMOTE_ON_HIT,
+        .target_usage_ratio = r->workload.target_usage_ratio,
         .policy = r->o.engine_order,
         .milli_tokens = r->o.spec_tokens > 1 ? (uint64_t)(r->o.spec_tokens * 1000 + 0.5) : 0,
         .clean = r->o.on_full == OPTIONS_FULL_EVICT,
@@ -356,7 +359,9 @@ static int set_steps(struct run *r, struct err *e)
         return 0;
     if (o->gpu_assumed)
         fprintf(stderr, "kvgen: --gpu-profile: not given: times are those of an H100 (h100)\n");
-    if ((rc = layer_groups_of(&r->groups, &r->model, e)) < 0)
+    if (options_is_waterfall(o))
+        r->groups = layer_groups_together(&r->model);
+    else if ((rc = layer_groups_of(&r->groups, &r->model, e)) < 0)
         return rc;
     if ((rc = engine_choice_check_shared(&o->engine, &room, (uint32_t)o->engines, e)) < 0)
         return rc;
@@ -372,6 +377,14 @@ static int set_steps(struct run *r, struct err *e)
             return rc;
         fprintf(stderr, "kvgen: --prefill-rate: eta %.3f, from your %g tokens/s at %llu tokens\n",
                 (double)r->steps.gpu.eta_ppm / STEP_TIME_PPM, rate, (unsigned long long)tokens);
+    }
+    if (o->prefill) {
+        if ((rc = step_setup_measured(&r->steps, &r->model, &r->compute.time, e)) < 0)
+            return rc;
+        fprintf(stderr, "kvgen: --prefill: eta %.3f, of attention %.3f, %.1f ms a request\n",
+                (double)r->steps.gpu.eta_ppm / STEP_TIME_PPM,
+                (double)r->steps.gpu.eta_a_ppm / STEP_TIME_PPM,
+                (double)r->steps.host.request_ns / 1e6);
     }
     if (o->decode_rate) {
         if ((rc = options_rate("--decode-rate", o->decode_rate, &rate, &tokens, e)) < 0 ||
@@ -475,7 +488,6 @@ static char *make_provenance(const struct run *r)
                            .speed = r->speed,
                            .gpu = &r->gpu,
                            .compute = compute_of(r),
-                           .priority = r->workload.qos_priority,
                            .engine = r->o.engine.kind ? &r->o.engine : NULL,
                            .steps = r->o.engine.kind ? &r->steps : NULL,
                            .source = r->source.source,
@@ -557,7 +569,6 @@ static struct hierarchy_opts hierarchy_of(const struct run *r)
         .target_usage_ratio = r->workload.target_usage_ratio,
         .policy = policies[r->o.eviction],
         .promote = r->o.promote,
-        .pools = compute_of(r) ? r->compute.engines : 1,
     };
     memcpy(tiers.capacity, r->capacity, sizeof(tiers.capacity));
     return tiers;
@@ -602,16 +613,14 @@ static struct engine_run_opts engine_of(const struct run *r)
         .files = &r->speed[TRACE_STORAGE]};
 }
 
-/* What --worth asks of an engine: the run's tiers, and its requests. */
-static void set_engine_worth(struct run *r)
+/* What --worth is about: the run's engine, tiers and requests. */
+static void ask_worth(struct run *r)
 {
-    r->sim_opts = (struct sim_opts){.tiers = hierarchy_of(r),
-                                    .model = &r->model,
-                                    .granularity = r->granularity,
-                                    .speed = r->o.tier_model.count > 0 ? r->speed : NULL,
-                                    .compute = compute_of(r)};
-    r->worth_opts.sim = &r->sim_opts;
     r->worth_opts.engine = &r->engine_opts;
+    r->worth_opts.capacity = r->capacity;
+    r->worth_opts.speed = r->speed;
+    r->worth_opts.model = &r->model;
+    r->worth_opts.compute = &r->compute;
     r->worth_opts.requests = r->frozen;
 }
 
@@ -649,7 +658,7 @@ static int open_engine(struct run *r, struct err *e)
                        "--storage-capacity)");
     int rc = r->o.curve || r->o.worth ? freeze_requests(r, &engine->source, e) : 0;
     if (r->o.worth)
-        set_engine_worth(r);
+        ask_worth(r);
     if (rc >= 0)
         rc = open_decisions(r, e);
     if (r->decisions) {
@@ -693,15 +702,7 @@ static int open_simulation(struct run *r, struct err *e)
                                     .granularity = r->granularity,
                                     .curve = r->curve,
                                     .speed = o->tier_model.count > 0 ? r->speed : NULL,
-                                    .max_writers = (uint32_t)o->max_concurrent_allocs,
-                                    .compute = compute_of(r)};
-    if (o->worth) {
-        int rc = freeze_requests(r, &r->sim_opts.source, e);
-        if (rc < 0)
-            return rc;
-        r->worth_opts.sim = &r->sim_opts;
-        r->worth_opts.requests = r->frozen;
-    }
+                                    .max_writers = (uint32_t)o->max_concurrent_allocs};
     return sim_create(&r->sim, &r->sim_opts, output_row, r->output, e);
 }
 

@@ -58,11 +58,10 @@ enum {
 #define RECORDED_ONLY (UINT64_C(1) << 32)
 #define EVENTS_ONLY   (UINT64_C(1) << 33)
 #define TIMED         (UINT64_C(1) << 35) /* a run that takes time: virtual, or of live events */
-#define COMPUTED_ONLY (UINT64_C(1) << 40)
 #define WORTH_ONLY    (UINT64_C(1) << 41)
-#define NOT_ENGINES   (UINT64_C(1) << 42) /* what an engine's cache decides itself */
+#define NOT_ENGINES   (UINT64_C(1) << 42) /* what an engine that serves steps decides itself */
+#define WATERFALLS    (UINT64_C(1) << 52) /* what an engine's own cache decides itself */
 #define ENGINES_ONLY  (UINT64_C(1) << 43)
-#define TARGETS       (UINT64_C(1) << 44) /* what a class of requests is to get */
 #define NOT_ANSWER    (UINT64_C(1) << 45) /* what --answer decides itself */
 #define ANSWER_ONLY   (UINT64_C(1) << 46)
 #define CLIENTS       (UINT64_C(1) << 50) /* inputs whose requests are independent of each other */
@@ -435,7 +434,7 @@ const struct opt options_table[] = {
      .type = OPT_FLAG,
      .offset = AT(prefill_only),
      .marks = GENERATES | NOT_BLOCKS_ALONE,
-     .help = "A node that only prefills: no decode reads. With --cache of an engine, requests end "
+     .help = "A node that only prefills: no decode reads. With an engine, requests end "
              "with their first token."},
     {.name = "decode-only",
      .type = OPT_FLAG,
@@ -632,7 +631,7 @@ const struct opt options_table[] = {
      .offset = AT(on_full),
      .def = "fail",
      .choices = "fail|evict",
-     .marks = GENERATES | ENGINES_ONLY | FILLS,
+     .marks = GENERATES | FILLS,
      .help = "With --cache vllm or lmcache-mp, which do not bound their files: what happens when "
              "--storage-capacity is used up. fail: a write fails, and its block stays unstored; "
              "evict: a cleaner removes the files that were read longest ago, down to 90 %."},
@@ -656,14 +655,14 @@ const struct opt options_table[] = {
      .offset = AT(eviction),
      .def = "lru",
      .choices = "lru|fifo|lfu|s3fifo|sieve|arc|mru",
-     .marks = KEPT_TIERS | NOT_ENGINES,
+     .marks = KEPT_TIERS | WATERFALLS,
      .help = "Which object leaves a full tier."},
     {.name = "promote",
      .type = OPT_ENUM,
      .offset = AT(promote),
      .def = "none",
      .choices = "none|on-hit",
-     .marks = KEPT_TIERS | NOT_ENGINES,
+     .marks = KEPT_TIERS | WATERFALLS,
      .help = "What a hit does to its object. none: it stays in its tier; on-hit: it moves to "
              "the fastest tier that takes it."},
     {.name = "granularity",
@@ -687,16 +686,17 @@ const struct opt options_table[] = {
      .offset = AT(gpu_profile),
      .arg = "NAME[:eta=SHARE,t0_ms=MS,...]|FILE.json",
      .marks = GENERATES,
-     .help = "Let prefills take the time that a formula gives for this GPU: a100-80, h20, h100, "
-             "h200, b200, gb300, mi300x, mi355x, l40s or a file. Times are calculated, not "
-             "measured."},
+     .help =
+         "Let an engine with this GPU serve the requests, in steps whose times a formula gives: "
+         "a100-80, h20, h100, h200, b200, gb300, mi300x, mi355x, l40s or a file. Times are "
+         "calculated, not measured."},
     {.name = "prefill",
      .type = OPT_TEXT,
      .offset = AT(prefill),
      .arg = "FILE.json",
-     .marks = GENERATES | NOT_ENGINES,
-     .help = "Let prefills take measured times. The file has four points or more; a formula is "
-             "fitted to them."},
+     .marks = GENERATES,
+     .help = "Let prefills take measured times. The file has four points or more; they set the "
+             "share of the GPU's peak that is reached, and the host's time of a request."},
     {.name = "engines",
      .type = OPT_U64,
      .offset = AT(engines),
@@ -705,11 +705,9 @@ const struct opt options_table[] = {
      .min = 1,
      .max = 4096,
      .flags = OPT_EXPERT,
-     .marks = GENERATES | COMPUTED_ONLY | NOT_ANSWER,
-     .help =
-         "Engines that compute, each of --tensor-parallel GPUs with its own Tier-0. With --cache "
-         "of an engine each also has its own host memory and storage, and --route chooses the "
-         "engine of a request; else each user has one."},
+     .marks = GENERATES | ENGINES_ONLY | NOT_ANSWER,
+     .help = "Engines that compute, each of --tensor-parallel GPUs with its own host memory and "
+             "storage. --route chooses the engine of a request."},
     {.name = "route",
      .type = OPT_ENUM,
      .offset = AT(route),
@@ -748,7 +746,7 @@ const struct opt options_table[] = {
      .min = 1,
      .max = 1e15,
      .flags = OPT_EXPERT,
-     .marks = GENERATES | COMPUTED_ONLY,
+     .marks = GENERATES | ENGINES_ONLY,
      .help = "Active parameters (those that each token uses), such as 7e9, instead of those of the "
              "model."},
     {.name = "weights",
@@ -779,7 +777,7 @@ const struct opt options_table[] = {
      .type = OPT_FLAG,
      .offset = AT(worth),
      .flags = OPT_NO_EFFECT,
-     .marks = GENERATES | COMPUTED_ONLY | NOT_ANSWER,
+     .marks = GENERATES | ENGINES_ONLY | NOT_ANSWER,
      .help = "Show what each tier is worth. The same requests are simulated with all tiers, "
              "without each tier, and without any cache."},
     {.name = "ttft-target",
@@ -787,15 +785,15 @@ const struct opt options_table[] = {
      .offset = AT(ttft_target),
      .arg = "CLASS=TIME",
      .flags = OPT_NO_EFFECT | OPT_EXPERT,
-     .marks = GENERATES | COMPUTED_ONLY | TARGETS | NOT_ANSWER,
-     .help = "With --worth, or --cache of an engine: show the share of a class's requests whose "
+     .marks = GENERATES | ENGINES_ONLY | NOT_ANSWER,
+     .help = "With an engine: show the share of a class's requests whose "
              "first token comes within this time."},
     {.name = "price",
      .type = OPT_TEXT,
      .offset = AT(price),
      .arg = "gpu=N/h,dram=N/h,nvme=N/h",
      .flags = OPT_NO_EFFECT | OPT_EXPERT,
-     .marks = GENERATES | COMPUTED_ONLY | WORTH_ONLY,
+     .marks = GENERATES | ENGINES_ONLY | WORTH_ONLY,
      .help = "With --worth: show what a million input tokens cost; with --answer: what the drive "
              "saves. Prices are for an hour: of a GPU, of a GiB of Tier-1 (dram) and of a GiB of "
              "Tier-2 (nvme)."},
@@ -888,9 +886,8 @@ const struct opt options_table[] = {
      .arg = "FILE",
      .flags = OPT_NO_EFFECT | OPT_COMMON,
      .marks = KEPT_TIERS | NOT_ANSWER,
-     .help =
-         "Write the hit rate by capacity as CSV. With --cache of an engine, of its lowest tier: "
-         "the requests are served once for each capacity."},
+     .help = "Write the hit rate by capacity as CSV. With an engine, of its lowest tier: "
+             "the requests are served once for each capacity."},
     {.name = "curve-sizes",
      .type = OPT_TEXT,
      .offset = AT(curve_sizes),
@@ -1094,6 +1091,11 @@ bool options_has_times(const struct options *o)
            o->source == OPTIONS_AZURE || o->source == OPTIONS_DYNAMO;
 }
 
+bool options_is_waterfall(const struct options *o)
+{
+    return engine_choice_is_waterfall(&o->engine);
+}
+
 bool options_computes(const struct options *o)
 {
     return o->gpu_profile || o->prefill;
@@ -1268,7 +1270,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "applies only to synthetic users, agentic sessions and datasets"},
         {.on = blocks && !o->engine.kind,
          .refuses = NOT_BLOCKS_ALONE,
-         .why = "needs --cache of an engine where requests are made of blocks"},
+         .why = "needs an engine (--gpu-profile or --cache) where requests are made of blocks"},
         {.on = blocks, .refuses = NOT_BLOCKS, .why = "does not apply to requests made of blocks"},
         {.on = dataset || arrivals,
          .refuses = BLOCKS_ONLY,
@@ -1347,22 +1349,22 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = !o->answer, .refuses = ANSWER_ONLY, .why = "needs --answer FILE"},
         {.on = !o->worth && !o->answer,
          .refuses = WORTH_ONLY,
-         .why = options_computes(o) ? "needs --worth"
-                                    : "needs --worth, and --gpu-profile or --prefill"},
-        {.on = !o->worth && !o->engine.kind,
-         .refuses = TARGETS,
-         .why = options_computes(o) ? "needs --worth"
-                                    : "needs --worth, and --gpu-profile or --prefill"},
-        {.on = !options_computes(o),
-         .refuses = COMPUTED_ONLY,
-         .why = "needs --gpu-profile or --prefill"},
+         .why = o->engine.kind ? "needs --worth"
+                               : "needs --worth, and an engine: --gpu-profile, or --cache of an "
+                                 "engine, such as --cache vllm"},
         {.on = o->engine.kind,
          .refuses = NOT_ENGINES,
+         .why = options_is_waterfall(o)
+                    ? "does not apply with --gpu-profile or --prefill: an engine serves the "
+                      "requests in blocks and steps (--cache waterfall:help)"
+                    : "does not apply with --cache of an engine, which decides that itself"},
+        {.on = !options_is_waterfall(o),
+         .refuses = WATERFALLS,
          .why = "does not apply with --cache of an engine, which decides that itself"},
         {.on = o->engines == 1, .refuses = SEVERAL_ONLY, .why = "needs --engines 2 or more"},
         {.on = !o->engine.kind,
          .refuses = ENGINES_ONLY,
-         .why = "needs --cache of an engine, such as --cache vllm"},
+         .why = "needs an engine: --gpu-profile, or --cache of an engine, such as --cache vllm"},
         {.on = !engine_choice_fills(&o->engine),
          .refuses = FILLS,
          .why = "needs --cache vllm or lmcache-mp: this one bounds its files itself"},
@@ -1425,7 +1427,7 @@ static int check_end(const struct options *o, struct err *e)
                             "0 would never end: give a duration, --max-requests or --limit");
 }
 
-/* With a model of compute the GPUs are those of the engines. */
+/* The GPUs are those of the engines. */
 static int check_compute(struct options *o, const struct opt_parser *p, struct err *e)
 {
     const char *by = o->gpu_profile ? "--gpu-profile" : "--prefill";
@@ -1436,8 +1438,9 @@ static int check_compute(struct options *o, const struct opt_parser *p, struct e
         return refuse(e, by, "does not apply with --compat mlperf, where nothing is computed");
     if (o->decode_only)
         return refuse(e, by, "does not apply with --decode-only, which has no prefill");
-    if (o->params > 0 && o->prefill)
-        return refuse(e, "--params", "does not apply with --prefill, whose times are measured");
+    if (o->prefill_rate && o->prefill)
+        return refuse(e, "--prefill-rate",
+                      "does not apply with --prefill, whose times are measured");
     if (o->pipeline_parallel > 1)
         return refuse(e, "--pipeline-parallel", "does not apply where prefill takes time");
     if (o->context_parallel > 1)
@@ -1455,23 +1458,33 @@ static int check_compute(struct options *o, const struct opt_parser *p, struct e
     return 0;
 }
 
-/* An engine's cache computes: on an H100, unless told. */
+/* An engine computes: on an H100, unless told. Under the waterfall nothing does, unless told. */
 static int check_cache(struct options *o, struct err *e)
 {
     int rc = engine_choice_parse(&o->engine, o->cache, e);
-    if (rc < 0 || !o->engine.kind)
+    if (rc < 0)
         return rc;
+    if (o->decisions && strcmp(engine_choice_name(&o->engine), "vllm") != 0)
+        return refuse(e, "--decisions",
+                      "needs --cache vllm: the steps of other engines are not told");
+    if (options_is_waterfall(o) && !options_computes(o)) {
+        o->engine.kind = NULL;
+        return !strchr(o->cache, ':')
+                   ? 0
+                   : refuse(e, "--cache",
+                            "the settings of waterfall need --gpu-profile or --prefill: without "
+                            "an engine its options are those of tiers");
+    }
+    if (o->compat == OPTIONS_COMPAT_MLPERF && options_is_waterfall(o))
+        return 0; /* check_compute says why not */
     if (o->compat == OPTIONS_COMPAT_MLPERF)
         return refuse(e, "--cache",
                       "does not apply with --compat mlperf, whose cache is waterfall");
     for (size_t i = 0; i < o->tier_model.count; i++)
         if (o->tier_model.item[i][0] != '2' || o->tier_model.item[i][1] != '=')
             return refuse(e, "--tier-model",
-                          "with --cache of an engine only Tier-2 has a speed of its own (2=...): "
-                          "the link of --gpu-profile moves the others");
-    if (o->decisions && strcmp(engine_choice_name(&o->engine), "vllm") != 0)
-        return refuse(e, "--decisions",
-                      "needs --cache vllm: the steps of other engines are not told");
+                          "of an engine only Tier-2 has a speed of its own (2=...): the link of "
+                          "--gpu-profile moves the others");
     if (o->decisions && o->engines > 1)
         return refuse(e, "--decisions", "tells the steps of one engine (--engines 1)");
     o->gpu_assumed = !o->gpu_profile;
@@ -1493,7 +1506,7 @@ static int check_answer(const struct options *o, struct err *e)
                       "Dynamo), agentic sessions or conversations (ShareGPT)");
     if (o->source != OPTIONS_USERS && !(o->speed > 0))
         return refuse(e, "--speed", "--answer asks about a speed above 0");
-    if (!o->engine.kind)
+    if (options_is_waterfall(o))
         return refuse(e, "--cache",
                       "--answer needs the cache of an engine (vllm, lmcache, lmcache-mp, sglang, "
                       "copies)");

@@ -176,7 +176,10 @@ int options_apply_compat(struct options *o, struct opt_parser *p, struct err *e)
 int options_check_input(struct options *o, const struct opt_parser *p, struct err *e);
 /* Checks options against each other. o->source must not be OPTIONS_AUTO any more. */
 int options_check(struct options *o, const struct opt_parser *p, struct err *e);
-/* Whether prefills take time. */
+/* Whether --cache is waterfall. */
+bool options_is_waterfall(const struct options *o);
+/* Whether an engine serves the requests, which --gpu-profile and --prefill ask for; with --cache of
+ * an engine options_check sets gpu_profile. */
 bool options_computes(const struct options *o);
 /* Refuses options that have no meaning for the model. */
 int options_check_model(const struct opt_parser *p, const struct model *m, struct err *e);

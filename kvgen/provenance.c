@@ -104,10 +104,9 @@ void provenance_put_steps(struct jsonout *j, const struct step_setup *s)
     jsonout_end(j);
 }
 
-/* steps: of an engine that serves steps; NULL: prefills follow each other. */
+/* steps: of the engine; NULL: they are told elsewhere. */
 static void put_compute(struct jsonout *j, const struct prefill_model *p,
-                        const struct gpu_profile *gpu, const int64_t *priority,
-                        const struct step_setup *steps)
+                        const struct gpu_profile *gpu, const struct step_setup *steps)
 {
     jsonout_object(j, "compute");
     jsonout_text_value(j, "times", p->time.measured ? "measured" : "by calculation");
@@ -128,19 +127,13 @@ static void put_compute(struct jsonout *j, const struct prefill_model *p,
         jsonout_bool(j, "steps", true);
         provenance_put_steps(j, steps);
     }
-    if (priority) {
-        jsonout_object(j, "priority");
-        for (int q = 0; q < TRACE_QOSES; q++)
-            jsonout_i64(j, trace_qos_text((enum trace_qos)q), priority[q]);
-        jsonout_end(j);
-    }
     jsonout_end(j);
 }
 
 void provenance_put_compute(struct jsonout *j, const struct prefill_model *p,
-                            const struct gpu_profile *gpu, const int64_t *priority)
+                            const struct gpu_profile *gpu)
 {
-    put_compute(j, p, gpu, priority, NULL);
+    put_compute(j, p, gpu, NULL);
 }
 
 void provenance_put_drive(struct jsonout *j, const struct drive_model *drive)
@@ -223,7 +216,7 @@ char *provenance_of_run(const struct provenance *p)
     }
     jsonout_end(j);
     if (p->compute)
-        put_compute(j, p->compute, p->gpu, p->priority, p->steps);
+        put_compute(j, p->compute, p->gpu, p->steps);
     if (p->engine) {
         jsonout_object(j, "cache");
         engine_choice_put(j, p->engine);

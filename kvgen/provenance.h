@@ -23,7 +23,6 @@ struct provenance {
     const struct tier_model *speed; /* of each of TRACE_TIERS tiers */
     const struct gpu_profile *gpu;
     const struct prefill_model *compute; /* NULL: nothing was computed */
-    const int64_t *priority;             /* of each of TRACE_QOSES classes */
     const struct engine_choice *engine;  /* NULL: no engine's cache */
     const struct step_setup *steps;      /* of that engine */
     const struct source *source;         /* of the rows; NULL: none */
@@ -48,9 +47,9 @@ char *provenance_of_recording(const struct opt_parser *parser, const struct sour
 void provenance_put_steps(struct jsonout *j, const struct step_setup *s);
 /* Adds the members "seed" and "model" to the object that is open; null for both without a model. */
 void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model *model);
-/* Adds the member "compute": what computed, with the class priorities where they are given. */
+/* Adds the member "compute": what computed. */
 void provenance_put_compute(struct jsonout *j, const struct prefill_model *p,
-                            const struct gpu_profile *gpu, const int64_t *priority);
+                            const struct gpu_profile *gpu);
 /* Adds the member "capacity_bytes", null for a tier without limit. */
 void provenance_put_capacity(struct jsonout *j, uint64_t capacity);
 /* Adds the member "model": the measurement of the drive that a tier was simulated from. */

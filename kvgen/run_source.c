@@ -119,11 +119,8 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
     const struct options *o = q->options;
     const struct workload *w = q->workload;
     if (mix_is_people(&o->mix)) {
-        const struct people_opts people = {.mix = o->mix,
-                                           .users = (uint32_t)o->users,
-                                           .seed = o->seed,
-                                           .tells_earlier = options_computes(o),
-                                           .midway = q->midway};
+        const struct people_opts people = {
+            .mix = o->mix, .users = (uint32_t)o->users, .seed = o->seed, .midway = q->midway};
         return source_people_open(&r->source, &people, e);
     }
     int rc = o->users_file ? population_load(&r->population, o->users_file, o->users, e)
@@ -160,8 +157,6 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
         .multi_turn = !o->disable_multi_turn,
         .remembered = options_compat(o)->remembers_few ? w->max_conversations : 0,
         .rag = r->rag,
-        .tells_earlier = options_computes(o),
-        .prefix = !o->disable_prefix_caching,
         .input_tokens = (int64_t)o->input_len,
         .output_tokens = (int64_t)o->output_len};
     return source_users_open(&r->source, &users, e);
@@ -350,10 +345,8 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
         return rc;
     }
     case OPTIONS_AGENTIC: {
-        struct source_agentic_opts agentic = {.files = files,
-                                              .users = (uint32_t)o->users,
-                                              .qos = (enum trace_qos)o->qos,
-                                              .given_times = options_computes(o)};
+        struct source_agentic_opts agentic = {
+            .files = files, .users = (uint32_t)o->users, .qos = (enum trace_qos)o->qos};
         return source_agentic_open(&r->source, in, &agentic, e);
     }
     case OPTIONS_SHAREGPT: {
@@ -368,8 +361,6 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
             .seed = o->seed,
             .users = (uint32_t)o->users,
             .qos = drawn,
-            .tells_earlier = options_computes(o),
-            .prefix = !o->disable_prefix_caching,
             .back_to_back = options_compat(o)->asks_back_to_back};
         return source_sharegpt_open(&r->source, in, &dataset, e);
     }

@@ -378,7 +378,7 @@ static bool find_endurance(const struct summary *s, struct endurance *e)
     if (!tier_state(s, TRACE_STORAGE, &t) || !t.present || s->stats->now_ns <= 0)
         return false;
     double days = (double)s->stats->now_ns / (double)UNITS_NS_PER_S / 86400;
-    /* With a model of compute the tier is a rank's share of the host's. */
+    /* With an engine the tier is a rank's share of the host's. */
     double ranks = s->compute ? s->compute->host_ranks : 1;
     double written = ranks * (double)sum_phases(s->stats, TRACE_WRITE, TRACE_STORAGE).bytes;
     double capacity = t.capacity != HIERARCHY_UNLIMITED ? ranks * (double)t.capacity : 0;
@@ -550,14 +550,14 @@ static void put_requests(struct jsonout *j, const struct sim_stats *st, const st
     jsonout_end(j);
 }
 
-/* Not there without a model of compute. */
+/* Not there without an engine. */
 static void put_prefill(struct jsonout *j, const struct summary *s)
 {
     const struct prefill_stats *p = &s->stats->prefill;
     struct hist *all = s->compute ? summary_first_token(s->stats) : NULL;
     if (!s->compute)
         return;
-    provenance_put_compute(j, s->compute, s->gpu, NULL);
+    provenance_put_compute(j, s->compute, s->gpu);
     jsonout_object(j, "prefill");
     jsonout_u64(j, "requests", p->requests);
     jsonout_u64(j, "cached_tokens", p->cached_tokens);

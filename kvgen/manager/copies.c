@@ -14,7 +14,8 @@
 struct holder {
     struct kv_request *request;
     uint64_t *key;          /* of each whole block of the chain */
-    uint32_t *block;        /* its number on the GPU, as far as cached or found there */
+    uint32_t *block;        /* its number on the GPU, as far as cached or found; COPY_NONE: the
+                               request's own */
     enum trace_tier *where; /* of each block that the last look-up found */
     uint64_t blocks, found;
     uint64_t taken, cached; /* blocks of the GPU that it has; of these, those under a key */
@@ -219,6 +220,28 @@ static bool take(struct kv_cache *c, enum trace_tier tier, uint64_t key, enum kv
     return !c->failed;
 }
 
+static bool is_below(const struct kv_cache *c, enum trace_tier tier, uint64_t key)
+{
+    for (int t = (int)tier + 1; t < TRACE_TIERS; t++)
+        if (c->tier[t] && copy_tier_find(c->tier[t], key) != COPY_NONE)
+            return true;
+    return false;
+}
+
+/* The only copy of a block, which the tier below refuses, falls further. */
+static void fall(struct kv_cache *c, enum trace_tier tier, uint64_t key)
+{
+    enum trace_tier to = below(c, below(c, tier));
+    struct job_keys one = {.key = &key, .count = 1};
+    if (to != TRACE_NO_TIER && take(c, to, key, KV_STORED))
+        begin(c,
+              (struct kv_transfer){.kind = tier == TRACE_GPU ? KV_STORE : KV_WRITE,
+                                   .from = tier,
+                                   .to = to,
+                                   .in_step = true},
+              &one);
+}
+
 /* Who leaves a tier goes down before it does, where that is so. */
 static bool make_room(struct kv_cache *c, enum trace_tier tier, uint64_t blocks)
 {
@@ -237,6 +260,8 @@ static bool make_room(struct kv_cache *c, enum trace_tier tier, uint64_t blocks)
         if (o->store == COPIES_WHEN_EVICTED && !(o->prompt_only && copy_tier_is_marked(t, n)) &&
             take(c, down, victims->key[i], KV_STORED))
             keep(c, moved, victims->key[i]);
+        else if (c->o.single)
+            fall(c, tier, victims->key[i]);
     }
     if (moved->count)
         begin(c,
@@ -247,7 +272,9 @@ static bool make_room(struct kv_cache *c, enum trace_tier tier, uint64_t blocks)
               moved);
     for (size_t i = 0; i < victims->count; i++) {
         const uint64_t key = victims->key[i];
-        const bool kept = down != TRACE_NO_TIER && copy_tier_find(c->tier[down], key) != COPY_NONE;
+        const bool kept =
+            c->o.single ? is_below(c, tier, key)
+                        : down != TRACE_NO_TIER && copy_tier_find(c->tier[down], key) != COPY_NONE;
         tell(c, kept ? KV_DEMOTED : KV_DROPPED, tier, key);
         copy_tier_remove(t, copy_tier_find(t, key));
     }
@@ -415,6 +442,8 @@ static void end_load(struct kv_cache *c, const struct job *j)
     h->request->loads--;
     for (uint64_t i = 0; i < j->count; i++) {
         const uint32_t n = copy_tier_find(c->tier[TRACE_GPU], j->keys[i]);
+        if (n == COPY_NONE)
+            continue; /* it is the request's own */
         copy_tier_set_ready(c->tier[TRACE_GPU], n);
         tell(c, KV_CACHED, TRACE_GPU, j->keys[i]);
     }
@@ -470,8 +499,13 @@ static void take_found(struct kv_cache *c, struct holder *h)
     }
     c->failed |= !make_room(c, TRACE_GPU, loads);
     for (uint64_t i = 0; i < h->found && !c->failed; i++) {
-        if (loads && copy_tier_find(gpu, h->key[i]) == COPY_NONE)
-            h->block[i] = copy_tier_add(gpu, h->key[i]);
+        if (h->where[i] == TRACE_GPU)
+            continue;
+        if (c->o.single && !c->o.tier[h->where[i]].exclusive) {
+            c->others++;
+            continue;
+        }
+        h->block[i] = copy_tier_add(gpu, h->key[i]);
         c->failed |= h->block[i] == COPY_NONE;
     }
     if (loads && !c->failed)
@@ -534,6 +568,9 @@ static void cache_up_to(struct kv_cache *c, struct holder *h, uint64_t tokens)
     for (; h->cached < full && h->cached < h->taken && !c->failed; h->cached++) {
         const uint64_t key = h->key[h->cached];
         uint32_t n = copy_tier_find(gpu, key);
+        h->block[h->cached] = COPY_NONE;
+        if (c->o.single && n == COPY_NONE && is_below(c, TRACE_GPU, key))
+            continue;
         c->others--;
         if (n != COPY_NONE) {
             copy_tier_pin(gpu, n);
@@ -584,6 +621,10 @@ static void give_back(struct kv_cache *c, struct kv_request *r)
     struct holder *h = r->state;
     c->others -= h->taken - h->cached;
     for (uint64_t i = h->cached; i-- > 0;) {
+        if (h->block[i] == COPY_NONE) {
+            c->others--;
+            continue;
+        }
         copy_tier_use(c->tier[TRACE_GPU], h->block[i]);
         copy_tier_unpin(c->tier[TRACE_GPU], h->block[i]);
     }

@@ -39,6 +39,10 @@ struct copies_cache_opts {
     uint64_t block_tokens;
     struct copies_tier tier[TRACE_TIERS];
     bool through; /* a hit on storage is copied to host memory, too, if that takes it */
+    /* A block has one copy, as under `waterfall`: all tiers are COPIES_WHEN_EVICTED. What a load
+     * brings from a tier that is not exclusive, and what is computed while a tier below has it, is
+     * the request's own, under no key. */
+    bool single;
 };
 
 extern const struct kv_cache_ops copies_cache_ops;

@@ -45,8 +45,7 @@ struct thread {
     uint32_t turn;    /* asked so far; 0: it begins */
     uint32_t steps;   /* of an agent: left */
     uint32_t shared, shared_tokens;
-    uint32_t tokens;  /* shared text, requests and answers so far */
-    uint32_t earlier; /* of the requests alone */
+    uint32_t tokens; /* shared text, requests and answers so far */
 };
 
 struct person {
@@ -236,9 +235,7 @@ static struct request next_request(struct people *s, uint32_t user, int64_t arri
     struct request r = request_of(s, user, t, arrival_ns);
     r.context_tokens = prompt;
     r.generated_tokens = answer;
-    r.earlier_tokens = s->o.tells_earlier ? t->earlier : 0;
     t->tokens += (uint32_t)(prompt + answer);
-    t->earlier += (uint32_t)prompt;
     s->turns++;
     return r;
 }

@@ -12,8 +12,7 @@ struct people_opts {
     struct people_mix mix; /* of people */
     uint32_t users;        /* 1 to IDENT_MAX_USERS */
     uint64_t seed;
-    bool tells_earlier; /* requests have earlier_tokens */
-    bool midway;        /* sessions are under way when time begins; below */
+    bool midway; /* sessions are under way when time begins; below */
 };
 
 /*

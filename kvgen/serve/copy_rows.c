@@ -50,7 +50,7 @@ struct copy_rows {
     struct copy_rows_out out;
     struct copy_rows_request *(*request_of)(const struct kv_request *r);
     struct table *own, *files; /* the same, unless files are shared */
-    uint64_t *left_out; /* blocks that the next store does not read */
+    uint64_t *left_out;        /* blocks that the next store does not read */
     size_t left_outs, left_out_cap;
     struct copy_rows_stats stats;
     bool failed;
@@ -525,9 +525,74 @@ static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
         load_block(c, q, at - last + i);
 }
 
+/* ---- transfers where a block has one copy ---- */
+
+/* The only copy of a block has come to a tier from another one. */
+static void move(struct copy_rows *c, const struct copy_rows_request *q, struct named key,
+                 const struct kv_transfer *t)
+{
+    struct copies *all = find(c, t->from, key.key, STREAM_MOVED);
+    const struct copy *copy = in(all, t->from);
+    struct hierarchy_op what = {.op = TRACE_READ,
+                                .tier = t->from,
+                                .phase = TRACE_EVICT,
+                                .class = t->kind == KV_LOAD ? TRACE_PROMOTE : TRACE_CLASS_EVICT,
+                                .id = ident_chain(key.key, key.in_group),
+                                .from = TRACE_NO_TIER,
+                                .owner = key.owner};
+    if (!copy)
+        return;
+    row(c, owner(q), &what);
+    what.op = TRACE_WRITE;
+    what.tier = t->to;
+    what.from = t->from;
+    row(c, owner(q), &what);
+    c->stats.tier[t->from].unread -= copy->stored && !copy->read;
+    take(c, all, t->from);
+}
+
+/* It is read for blocks of the request's own, or rises. */
+static void load_single(struct copy_rows *c, struct copy_rows_request *q,
+                        const struct kv_transfer *t, uint64_t key)
+{
+    const uint64_t at = position(c, q, key);
+    struct copies *all = find(c, t->from, key, STREAM_MOVED);
+    struct copy *below = in(all, t->from);
+    const struct named named = name(c, q, all, key);
+    bool first;
+    if (at == keys_of(c, q) || !below)
+        return;
+    count_read(c, t->from, below);
+    read_row(c, owner(q), t->from, named, class_of(q, at));
+    c->stats.tier[t->from].loaded++;
+    c->stats.tier[t->from].loaded_bytes += c->o.chunk_bytes;
+    c->stats.tier[TRACE_GPU].promoted++;
+    if (!c->o.rises || !(all = comes_up(c, all, &named, &first)))
+        return;
+    all->loader = 1 + q->number;
+    move(c, q, named, t);
+}
+
+/* Blocks fall, or are loaded for a request. */
+static void transfer_single(struct copy_rows *c, struct copy_rows_request *q,
+                            const struct kv_transfer *t)
+{
+    for (uint64_t i = 0; i < t->count; i++) {
+        struct named key = {t->keys[i], 0, c->o.engine};
+        if (t->kind == KV_LOAD && q)
+            load_single(c, q, t, t->keys[i]);
+        else if (t->kind != KV_LOAD && comes_down(c, t, &key, q))
+            move(c, q, key, t);
+    }
+}
+
 void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t)
 {
     struct copy_rows_request *q = c->request_of(t->request);
+    if (c->o.single) {
+        transfer_single(c, q, t);
+        return;
+    }
     switch (t->kind) {
     case KV_STORE:
     case KV_WRITE:

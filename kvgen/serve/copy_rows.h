@@ -22,9 +22,12 @@ struct copy_rows_opts {
     uint64_t chunk_tokens, chunk_bytes; /* of a copy below; a multiple of a block */
     uint32_t groups;                    /* of layers, at least 1 */
     uint64_t window[VLLM_GROUPS];       /* of each, in tokens; 0: all */
-    bool anywhere;          /* what a look-up finds on the GPU need not come first in the prefix */
-    uint32_t engine;        /* of several, whose rows these are; from 0 */
-    bool shared;            /* the copies in Tier-2 are those of several engines */
+    bool anywhere; /* what a look-up finds on the GPU need not come first in the prefix */
+    /* There is one copy of a block, which moves: down with a store, ... */
+    bool single;
+    bool rises;      /* ... and up with a load; else a load brings the request a block of its own */
+    uint32_t engine; /* of several, whose rows these are; from 0 */
+    bool shared;     /* the copies in Tier-2 are those of several engines */
     struct copy_rows *with; /* of one of them; NULL: it is the first */
 };
 

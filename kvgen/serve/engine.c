@@ -27,6 +27,7 @@ struct engine {
     struct engine_request *looked_up; /* found is what it waits to be admitted with; NULL: nobody */
     struct kv_found found;
     int64_t wake_ns;        /* the end of the step; INT64_MAX: there is none */
+    int64_t computing_ns;   /* of the step, which has tokens */
     int64_t least_ns;       /* earliest end of the step, which has no tokens; INT64_MAX: it has */
     int64_t next_second_ns; /* when the cache hears that a second has passed */
     struct step last;       /* whose outputs are to be told; number 0: none */
@@ -363,6 +364,7 @@ static int64_t step_ns(struct engine *g, const struct step *step, bool soon)
     if (step->parts) {
         const struct step_work w = work_of(&g->w->o->steps.model, step);
         const int64_t ns = step_time_ns(&g->w->o->steps.model, &g->w->o->steps.gpu, &w);
+        g->computing_ns = ns;
         g->w->own->busy_ns += ns;
         g->stats.busy_ns += ns;
         return ns + transfers_delay_ns(g->transfers);
@@ -502,6 +504,16 @@ void engine_take(struct engine *g, struct engine_request *q)
         g->wake_ns = at_ns;
 }
 
+void engine_cut(struct engine *g)
+{
+    const int64_t left_ns = g->wake_ns - g->w->clock->now_ns;
+    if (g->wake_ns == INT64_MAX || g->least_ns != INT64_MAX || left_ns <= 0)
+        return;
+    const int64_t more_ns = left_ns < g->computing_ns ? left_ns : g->computing_ns;
+    g->w->own->busy_ns -= more_ns;
+    g->stats.busy_ns -= more_ns;
+}
+
 int64_t engine_wake_ns(const struct engine *g)
 {
     return g->wake_ns;
@@ -573,6 +585,8 @@ static bool open_parts(struct engine *g)
                                     .chunk_bytes = g->cache.chunk_bytes,
                                     .groups = g->cache.groups,
                                     .anywhere = g->cache.anywhere,
+                                    .single = g->cache.single,
+                                    .rises = g->cache.rises,
                                     .engine = g->number,
                                     .shared = engine_choice_shares(w->o->cache),
                                     .with = w->shares ? w->shares->copies : NULL};

@@ -513,9 +513,64 @@ static int open_copies(struct engine_cache *out, const struct engine_values *v,
     return out->cache ? 0 : err_nomem(e, "the cache");
 }
 
+/* ---- waterfall, where steps are served ---- */
+
+enum {
+    W_BLOCK
+};
+static const struct engine_setting waterfall_list[] = {
+    [W_BLOCK] = {"block_size", ENGINE_COUNT, "16", NULL, 1, 1 << 20, "Tokens of a block."}, {0}};
+
+/* Bytes of a tier up to which it is filled: those of one that blocks fall into another from have a
+ * limit. Of the GPU all are, since what runs needs them. */
+static uint64_t filled(const struct engine_room *room, enum trace_tier tier)
+{
+    const uint64_t bytes = room->capacity[tier];
+    if (tier != TRACE_CPU || room->capacity[TRACE_STORAGE] == 0 || bytes == KV_NO_LIMIT)
+        return bytes;
+    return (uint64_t)((double)bytes * room->target_usage_ratio);
+}
+
+static int open_waterfall(struct engine_cache *out, const struct engine_values *v,
+                          const struct engine_room *room, const struct kv_listener *l,
+                          struct err *e)
+{
+    const uint64_t block = (uint64_t)v->value[W_BLOCK];
+    int rc = set_blocks(out, room, block, block, e);
+    if (rc)
+        return rc;
+    out->blocks++; /* no block is kept back */
+    struct copies_cache_opts o = {.block_tokens = block, .single = true};
+    for (int t = 0; t < TRACE_TIERS; t++) {
+        const uint64_t bytes = filled(room, (enum trace_tier)t);
+        const uint64_t blocks = t == TRACE_GPU         ? out->blocks
+                                : bytes == KV_NO_LIMIT ? ID_LIMIT - 1
+                                                       : bytes / out->block_bytes;
+        if (blocks == 0 && room->capacity[t] > 0)
+            return bad(e, t == TRACE_CPU ? "--cpu-mem has no room for one block; 0: no such tier"
+                                         : "--storage-capacity has no room for one block; none: "
+                                           "no such tier");
+        o.tier[t] = (struct copies_tier){
+            .room = {.blocks = blocks, .policy = room->eviction, .high = 1, .low = 1},
+            .store = COPIES_WHEN_EVICTED,
+            .exclusive = room->promotes,
+            .admission = ADMISSION_ALWAYS};
+        if (t > TRACE_GPU && bytes != KV_NO_LIMIT)
+            out->chunks[t] = blocks;
+    }
+    out->scheduler.connector = true;
+    out->anywhere = out->single = true;
+    out->rises = room->promotes;
+    out->ops = &copies_cache_ops;
+    out->cache = copies_cache_create(&o, l);
+    return out->cache ? 0 : err_nomem(e, "the cache");
+}
+
 /* ---- all of them ---- */
 
 static const struct engine_cache_kind kinds[] = {
+    {"waterfall", NULL, "no engine's: one copy of a block, which falls when a tier gives it up",
+     waterfall_list, true, false, open_waterfall},
     {"vllm", "0.33.0", "block pool on the GPU, OffloadingConnector with host memory and files",
      vllm_settings, true, true, open_vllm},
     {"lmcache", "0.5.6", "vLLM's block pool, LMCache in its process with host memory and files",
@@ -532,11 +587,11 @@ static const struct engine_cache_kind kinds[] = {
 static int unknown_kind(const char *name, struct err *e)
 {
     struct nearest near = {.typed = name};
-    char known[256] = "waterfall";
-    nearest_offer(&near, "waterfall");
+    char known[256] = "";
     for (size_t i = 0; i < KINDS; i++) {
         nearest_offer(&near, kinds[i].name);
-        snprintf(known + strlen(known), sizeof(known) - strlen(known), ", %s", kinds[i].name);
+        snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", i ? ", " : "",
+                 kinds[i].name);
     }
     return err_set(e, -EINVAL, ERR_INPUT, "--cache", "\"%s\" is no cache (known: %s)%s%s%s", name,
                    known, near.best ? "; did you mean " : "", near.best ? near.best : "",
@@ -682,8 +737,6 @@ int engine_choice_parse(struct engine_choice *c, const char *text, struct err *e
     *c = (struct engine_choice){0};
     if (split(text, copy, &parts) < 0)
         return bad(e, "the text is too long");
-    if (strcmp(copy, "waterfall") == 0)
-        return parts ? bad(e, "waterfall has no settings: its options are those of tiers") : 0;
     for (size_t i = 0; i < KINDS; i++)
         if (strcmp(kinds[i].name, copy) == 0)
             c->kind = &kinds[i];
@@ -770,6 +823,11 @@ int engine_choice_check_shared(const struct engine_choice *c, const struct engin
                        "share: %u engines with %g %% each are more than all files: at most %g %%",
                        (unsigned)engines, 100 * share, 100.0 / engines);
     return 0;
+}
+
+bool engine_choice_is_waterfall(const struct engine_choice *c)
+{
+    return !c->kind || c->kind->open == open_waterfall;
 }
 
 bool engine_choice_fills(const struct engine_choice *c)

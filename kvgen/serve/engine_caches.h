@@ -10,6 +10,7 @@
 
 #include "kvgen/cache/cache.h"
 #include "kvgen/cache/vllm.h"
+#include "kvgen/policy/policy.h"
 #include "kvgen/serve/scheduler.h"
 #include "lib/base/err.h"
 #include "lib/json/jsonout.h"
@@ -47,7 +48,7 @@ struct engine_choice {
     struct engine_values own, scheduler; /* of the cache, and of the engine's scheduler */
 };
 
-/* NAME[:KEY=VALUE,...] of an engine; "waterfall" is none: kind NULL. 0, or -EINVAL with *e. */
+/* NAME[:KEY=VALUE,...]. 0, or -EINVAL with *e. */
 int engine_choice_parse(struct engine_choice *c, const char *text, struct err *e);
 /* Whether the text asks for help: NAME:help. */
 bool engine_choice_asks(const char *text);
@@ -57,6 +58,9 @@ const char *engine_choice_name(const struct engine_choice *c);
 const char *engine_choice_version(const struct engine_choice *c); /* of the engine */
 /* The engine with nothing below its GPU: of LMCache it is vLLM with the same scheduler. */
 struct engine_choice engine_choice_alone(const struct engine_choice *c);
+/* Whether it is the waterfall: of steps, or kind NULL, that of requests without compute
+ * (kvgen/sim). */
+bool engine_choice_is_waterfall(const struct engine_choice *c);
 /* Whether its files have no bound of the engine's own: a write that finds no room fails. */
 bool engine_choice_fills(const struct engine_choice *c);
 /* Whether all engines have the same files (shared=yes). */
@@ -75,6 +79,11 @@ struct engine_room {
     bool a100;                      /* whose engine has smaller steps */
     bool clean; /* a cleaner makes room in files, where engine_choice_fills and they have a limit */
     uint64_t ranks; /* that the host keeps copies of */
+    /* Of waterfall alone: what leaves a tier, whether a hit moves up, and the share of host memory
+     * that is filled where storage is below it. */
+    enum policy_number eviction;
+    bool promotes;
+    double target_usage_ratio;
     enum scheduler_policy policy;
     uint64_t milli_tokens; /* of scheduler_opts */
     /* Of a block in one group of layers, of one rank. */
@@ -99,6 +108,7 @@ struct engine_cache {
     uint64_t window[VLLM_GROUPS]; /* of each, in tokens; 0: all */
     uint64_t chunks[TRACE_TIERS]; /* that tiers below hold; 0: no such tier, or no limit */
     bool anywhere;                /* what it finds on the GPU need not come first in the prefix */
+    bool single, rises;           /* as of copy_rows_opts */
     bool clean;                   /* a cleaner makes room in files */
     /* vLLM's tiers below its GPU, the cache's; NULL: there are none, or they are another engine's
      */

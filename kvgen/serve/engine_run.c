@@ -435,6 +435,7 @@ static void end_stats(struct engine_run *r)
         r->stats.waiting += waiting;
         r->stats.in_progress -= waiting;
         engine_count_files(r->engine[i]);
+        engine_cut(r->engine[i]);
     }
     r->stats.prefill.busy_ns = r->own.busy_ns;
     r->stats.now_ns = r->clock.now_ns;

@@ -14,11 +14,16 @@ static int refuse(const struct model *m, const char *why, struct err *e)
                    "%s has %s: only --cache waterfall simulates it", m->id, why);
 }
 
+struct layer_groups layer_groups_together(const struct model *m)
+{
+    return (struct layer_groups){.model = m, .groups = 1};
+}
+
 int layer_groups_of(struct layer_groups *out, const struct model *m, struct err *e)
 {
     const uint32_t full = m->full_layers, windowed = m->windowed_layers;
     uint64_t a = 0, b = 0;
-    *out = (struct layer_groups){.model = m, .groups = 1};
+    *out = layer_groups_together(m);
     if (m->state_layers > 0)
         return refuse(m, "layers with a state, whose blocks no rule is known for", e);
     if (windowed == 0)

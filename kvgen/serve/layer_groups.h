@@ -21,6 +21,9 @@ struct layer_groups {
 
 /* The groups of a model. 0, or -EINVAL with *e: it has layers that are in no such group. */
 int layer_groups_of(struct layer_groups *out, const struct model *m, struct err *e);
+/* The same where a block has the keys and values of all layers: one group, without a window. The
+ * state of a sequence is in no block. */
+struct layer_groups layer_groups_together(const struct model *m);
 /* Bytes of a block of tokens in one group, of one rank. groups is a struct layer_groups. 0 or
  * -EOVERFLOW. */
 int layer_groups_bytes(const void *groups, uint64_t tokens, uint64_t *bytes);

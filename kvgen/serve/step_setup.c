@@ -183,6 +183,32 @@ int step_setup_prefill_rate(struct step_setup *s, double tokens_per_s, uint64_t 
                  "--prefill-rate", e);
 }
 
+int step_setup_measured(struct step_setup *s, const struct model *m, const struct prefill_time *t,
+                        struct err *e)
+{
+    const struct prefill_gpu all = {.params = (double)s->model.parameters,
+                                    .operations_per_s = (double)s->gpu.ops_s,
+                                    .eta = 1,
+                                    .tensor_parallel = (uint32_t)s->gpu.tp};
+    struct prefill_time peak;
+    prefill_time_layers(&peak, m);
+    prefill_time_calculate(&peak, m, &all);
+    const double eta = t->token_ns > 0 ? peak.token_ns / t->token_ns : 2;
+    const double eta_a = t->pair_ns > peak.pair_ns ? peak.pair_ns / t->pair_ns : 1;
+    const double host_ns = t->t0_ns - (double)(s->gpu.async ? STEP_TIME_ASYNC_NS : s->gpu.host_ns);
+    if (eta > 1 || ppm(eta) < LEAST_PPM)
+        return err_set(e, -EINVAL, ERR_INPUT, "--prefill",
+                       "a token takes %.4g us, which is not between %.4g and %.4g us, which this "
+                       "model takes on this GPU with all and with a thousandth of its peak: is "
+                       "--gpu-profile the GPU that was measured?",
+                       t->token_ns / 1e3, peak.token_ns / 1e3,
+                       peak.token_ns / 1e3 * STEP_TIME_PPM / LEAST_PPM);
+    s->gpu.eta_ppm = ppm(eta);
+    s->gpu.eta_a_ppm = ppm(eta_a) > LEAST_PPM ? ppm(eta_a) : LEAST_PPM;
+    s->host = (struct step_host){host_ns > 0 ? (int64_t)(host_ns + 0.5) : 0, 0};
+    return 0;
+}
+
 int step_setup_decode_rate(struct step_setup *s, double tokens_per_s, uint64_t tokens,
                            struct err *e)
 {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "kvgen/gpu_profile.h"
+#include "kvgen/prefill_time.h"
 #include "kvgen/serve/step_time.h"
 #include "lib/base/err.h"
 #include "lib/model/model.h"
@@ -55,6 +56,14 @@ int64_t step_setup_first_token_ns(const struct step_setup *s, uint64_t tokens);
  */
 int step_setup_prefill_rate(struct step_setup *s, double tokens_per_s, uint64_t tokens,
                             struct err *e);
+/*
+ * Sets the shares of the peak and the host's time of a request as measured times to the first token
+ * say (prefill_time_fit): what a token and a pair of positions take, against what they would take
+ * at the peak (pairs: at most all of it), and t0 less one step of the host. 0, or -EINVAL with *e:
+ * a token takes less than it would at the peak, or a thousand times as long.
+ */
+int step_setup_measured(struct step_setup *s, const struct model *m, const struct prefill_time *t,
+                        struct err *e);
 /* Likewise the share of the memory's bandwidth, from the tokens a second of one decode after that
  * many tokens. */
 int step_setup_decode_rate(struct step_setup *s, double tokens_per_s, uint64_t tokens,

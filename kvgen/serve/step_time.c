@@ -4,7 +4,6 @@
 
 enum {
     EXCHANGE_NS = 20000, /* of an all-reduce, whatever its size */
-    ASYNC_NS = 1000000,
     FRACTION_BITS = 32
 };
 
@@ -90,5 +89,5 @@ int64_t step_time_ns(const struct step_model *m, const struct step_gpu *g,
     const int64_t gpu = step_time_gpu_ns(m, g, w);
     if (!g->async)
         return g->host_ns + gpu;
-    return (gpu > g->host_ns ? gpu : g->host_ns) + ASYNC_NS;
+    return (gpu > g->host_ns ? gpu : g->host_ns) + STEP_TIME_ASYNC_NS;
 }

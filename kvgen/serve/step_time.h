@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #define STEP_TIME_PPM 1000000 /* a share of 1 */
+/* What a step takes longer than its GPUs where the host works ahead. */
+#define STEP_TIME_ASYNC_NS 1000000
 
 /* Layers whose tokens look at the same others. */
 struct step_look {

@@ -41,11 +41,6 @@ static void operation(void *ctx, const struct hierarchy_op *op)
     row->request = c->request;
     if (!c->request)
         row->what.class = c->before;
-    if (op->op == TRACE_READ && op->phase != TRACE_EVICT && c->access) {
-        c->access->read_tokens += op->tokens;
-        c->access->below = c->access->below || op->tier != TRACE_GPU;
-        c->access->below_bytes += op->tier != TRACE_GPU ? op->size : 0;
-    }
     if (c->request && c->servers && op->op != TRACE_MISS)
         tier_servers_schedule(c->servers, row, op->phase != TRACE_EVICT ? c->job : NULL);
     else
@@ -204,8 +199,6 @@ static inline void act_for(struct cache *c, struct cache_access *a)
     c->access = a;
     c->request = a->request;
     c->job = &a->job;
-    if (c->o->compute)
-        hierarchy_use(c->hierarchy, a->engine);
 }
 
 static inline enum cache_look look_up(struct cache *c, struct cache_access *a,
@@ -253,9 +246,8 @@ enum cache_progress cache_write(struct cache *c, struct cache_access *a,
     uint64_t size;
     if (!size_of(c, e, &size) || busy(c, a) || !take_place(c, a))
         return CACHE_WAIT;
-    /* Another request may have written it while this one waited, or it lies in another engine's
-     * memory. */
-    if ((c->servers || c->o->compute) && hierarchy_has(c->hierarchy, e->id))
+    /* Another request may have written it while this one waited. */
+    if (c->servers && hierarchy_has(c->hierarchy, e->id))
         return CACHE_DONE;
     act_for(c, a);
     note_race(c, a->request);

@@ -50,10 +50,6 @@ struct cache_access {
     bool dropped;       /* no tier could hold what was written */
     enum cache_place place;
     struct cache_access *next_parked; /* of those that wait for a place */
-    /* What it has read so far, without moves. */
-    uint64_t read_tokens, below_bytes; /* below: in the tiers under Tier-0 */
-    bool below;                        /* it has read there */
-    uint32_t engine;                   /* whose pool of Tier-0 it uses */
 };
 
 /* What is passed stays the caller's. NULL: no memory. */

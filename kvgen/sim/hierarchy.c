@@ -42,13 +42,12 @@ struct tier {
 };
 
 struct hierarchy {
-    struct tier *tier; /* by place: the pools of Tier-0, then Tier-1, then Tier-2 */
-    int places, pools; /* at least one pool, perhaps without capacity */
-    int top;           /* fastest place that is present; of pools, the one in use */
+    struct tier tier[TRACE_TIERS];
+    int top; /* fastest tier that is present */
     enum hierarchy_promote promote;
     const struct policy_ops *policy;
     struct objects *objects;
-    uint64_t reserved; /* objects for which the order of each place has room */
+    uint64_t reserved; /* objects for which the order of each tier has room */
     hierarchy_sink sink;
     void *ctx;
     struct hierarchy_op *op; /* that is told: own_op, or in the sink's hands */
@@ -57,17 +56,6 @@ struct hierarchy {
     uint32_t written;   /* by the last hierarchy_write; OBJECT_NONE: it is gone, or was dropped */
     uint32_t in_flight; /* what a race still writes, in no list yet; OBJECT_NONE: nothing */
 };
-
-/* The tier of a place, and the first place of a tier. */
-static enum trace_tier tier_of(const struct hierarchy *h, int place)
-{
-    return place < h->pools ? TRACE_GPU : (enum trace_tier)(place - h->pools + TRACE_CPU);
-}
-
-static int place_of(const struct hierarchy *h, enum trace_tier tier)
-{
-    return tier == TRACE_GPU ? 0 : h->pools + (int)tier - TRACE_CPU;
-}
 
 /* Limits in bytes: usage is compared with "less than" the rounded-up, sizes with "more than" the
  * rounded-down share. For integers that is the same as comparing with the exact share. */
@@ -94,28 +82,20 @@ struct hierarchy *hierarchy_create(const struct hierarchy_opts *o, hierarchy_sin
     h->sink = sink;
     h->ctx = ctx;
     h->op = &h->own_op;
-    h->pools = o->pools > 1 ? (int)o->pools : 1;
-    h->places = h->pools + TRACE_TIERS - 1;
-    h->tier = calloc((size_t)h->places, sizeof(*h->tier));
     h->objects = objects_create();
-    if (!h->objects || !h->tier)
+    if (!h->objects)
         goto out;
-    int below = NO_TIER;
-    for (int i = h->places - 1; i >= 0; i--) {
-        uint64_t capacity = o->capacity[tier_of(h, i)];
-        if (i < h->pools && capacity != HIERARCHY_UNLIMITED)
-            capacity /= (uint64_t)h->pools;
+    for (int i = TRACE_TIERS - 1; i >= 0; i--) {
+        uint64_t capacity = o->capacity[i];
         if (capacity == HIERARCHY_ABSENT)
             continue;
-        if (i >= h->pools - 1)
-            below = h->top;
         h->tier[i] = (struct tier){.capacity = capacity,
                                    .large = share_floor(capacity, o->large_entry_limit_ratio),
                                    .target = share_floor(capacity, o->target_usage_ratio),
                                    .low = share_ceil(capacity, LOW_USAGE),
                                    .roomy = share_ceil(capacity, ROOMY_USAGE),
                                    .big = share_floor(capacity, BIG_OBJECT),
-                                   .below = below,
+                                   .below = h->top,
                                    .order = o->policy->create(h->objects)};
         if (!h->tier[i].order)
             goto out;
@@ -132,9 +112,8 @@ void hierarchy_free(struct hierarchy *h)
 {
     if (!h)
         return;
-    for (int i = 0; i < h->places && h->tier; i++)
+    for (int i = 0; i < TRACE_TIERS; i++)
         h->policy->free(h->tier[i].order);
-    free(h->tier);
     objects_free(h->objects);
     free(h);
 }
@@ -144,12 +123,6 @@ void hierarchy_tell_in(struct hierarchy *h, struct hierarchy_op *op)
     h->op = op;
 }
 
-void hierarchy_use(struct hierarchy *h, uint32_t pool)
-{
-    if (h->top < h->pools)
-        h->top = (int)pool;
-}
-
 /* ---- operations are told ---- */
 
 static void set_op(const struct hierarchy *h, enum trace_op op, enum trace_phase phase,
@@ -157,7 +130,7 @@ static void set_op(const struct hierarchy *h, enum trace_op op, enum trace_phase
 {
     struct hierarchy_op *what = h->op;
     what->op = op;
-    what->tier = tier_of(h, o->tier);
+    what->tier = (enum trace_tier)o->tier;
     what->phase = phase;
     what->class = class;
     what->id = o->id;
@@ -178,7 +151,7 @@ static void tell_move(const struct hierarchy *h, enum trace_class class, const s
                       int from)
 {
     set_op(h, TRACE_WRITE, TRACE_EVICT, class, o);
-    h->op->from = tier_of(h, from);
+    h->op->from = (enum trace_tier)from;
     h->sink(h->ctx, h->op);
 }
 
@@ -314,7 +287,7 @@ static bool make_room(struct hierarchy *h, int tier, uint64_t size)
 {
     struct tier *t = &h->tier[tier];
     if (t->below == NO_TIER) {
-        if (size > t->capacity && tier_of(h, tier) != TRACE_STORAGE)
+        if (size > t->capacity && tier != TRACE_STORAGE)
             return false;
         while ((taken(t) > t->capacity || size > t->capacity - taken(t)) && !recount(t))
             forget(h, evict(h, tier));
@@ -346,19 +319,19 @@ static int find_tier(struct hierarchy *h, int tier, uint64_t size)
 
 void hierarchy_race(struct hierarchy *h)
 {
-    for (int i = 0; i < h->places; i++)
+    for (int i = 0; i < TRACE_TIERS; i++)
         h->tier[i].to_reserve = h->tier[i].demoted;
     h->in_flight = h->written;
 }
 
-/* Any place may come to hold all objects: a promotion enters a pool that nothing was written to.
- * There may be thousands of pools, so all get room ahead. */
+/* Any tier may come to hold all objects: a promotion enters one that nothing was written to. All
+ * get room ahead. */
 static int reserve(struct hierarchy *h, uint64_t objects)
 {
     if (!h->policy->reserve || objects <= h->reserved)
         return 0;
     uint64_t ahead = objects + objects / 8;
-    for (int i = 0; i < h->places; i++)
+    for (int i = 0; i < TRACE_TIERS; i++)
         if (h->tier[i].order && h->policy->reserve(h->tier[i].order, ahead) < 0)
             return -ENOMEM;
     h->reserved = ahead;
@@ -368,10 +341,10 @@ static int reserve(struct hierarchy *h, uint64_t objects)
 int hierarchy_write(struct hierarchy *h, struct ident id, uint64_t size, uint32_t tokens,
                     enum trace_class class)
 {
-    for (int i = 0; i < h->places; i++)
+    for (int i = 0; i < TRACE_TIERS; i++)
         h->tier[i].demoted = 0;
     int tier = find_tier(h, h->top, size);
-    for (int i = 0; i < h->places; i++)
+    for (int i = 0; i < TRACE_TIERS; i++)
         h->tier[i].to_reserve = 0;
     h->written = h->in_flight = OBJECT_NONE;
     if (tier == NO_TIER) {
@@ -444,7 +417,7 @@ static bool would_take(struct hierarchy *h, int tier, uint64_t size, uint32_t le
     bool own = o->tier == tier;
     uint64_t gone = own ? o->size : 0;
     if (t->below == NO_TIER)
-        return size <= t->capacity || tier_of(h, tier) == TRACE_STORAGE;
+        return size <= t->capacity || tier == TRACE_STORAGE;
     if (size > t->large)
         return false;
     if (fits(t, taken(t) - gone, size))
@@ -482,7 +455,7 @@ bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class
 {
     uint32_t number = objects_find(h->objects, id);
     const struct object *o = number != OBJECT_NONE ? objects_at(h->objects, number) : NULL;
-    if (!o || (o->tier < h->pools && o->tier != h->top)) {
+    if (!o) {
         hierarchy_miss(h, id, class);
         return false;
     }
@@ -498,16 +471,11 @@ bool hierarchy_read(struct hierarchy *h, struct ident id, enum trace_class class
 void hierarchy_stats(const struct hierarchy *h, enum trace_tier tier,
                      struct hierarchy_tier_stats *out)
 {
-    int first = place_of(h, tier), end = tier == TRACE_GPU ? h->pools : first + 1;
-    *out = (struct hierarchy_tier_stats){0};
-    for (int i = first; i < end; i++) {
-        const struct tier *t = &h->tier[i];
-        out->present = t->capacity != HIERARCHY_ABSENT;
-        out->capacity =
-            t->capacity == HIERARCHY_UNLIMITED ? t->capacity : out->capacity + t->capacity;
-        out->bytes += t->used;
-        out->objects += t->objects;
-    }
+    const struct tier *t = &h->tier[tier];
+    *out = (struct hierarchy_tier_stats){.present = t->capacity != HIERARCHY_ABSENT,
+                                         .capacity = t->capacity,
+                                         .bytes = t->used,
+                                         .objects = t->objects};
 }
 
 void hierarchy_dropped(const struct hierarchy *h, uint64_t *writes, uint64_t *bytes)

@@ -25,8 +25,6 @@ struct hierarchy_opts {
     double target_usage_ratio;      /* up to which a tier that can demote is filled; the same */
     const struct policy_ops *policy;
     enum hierarchy_promote promote;
-    /* Tier-0 is this many pools of equal size, which share its capacity; 0: one. */
-    uint32_t pools;
 };
 
 /* One operation on one object, as its row will say it. */
@@ -61,9 +59,6 @@ void hierarchy_free(struct hierarchy *h);
  * written have left the processor's store buffer, behind those of objects on their way from memory.
  */
 void hierarchy_tell_in(struct hierarchy *h, struct hierarchy_op *op);
-/* From now on Tier-0 is that pool. What lies in another pool is a miss. But an object is in one
- * place only: it is not written a second time, and hierarchy_has finds it. */
-void hierarchy_use(struct hierarchy *h, uint32_t pool);
 
 /* Looks the object up for class. true: it was read where it is (a Read). false: it is nowhere (a
  * Miss). With promotion it then moves to the fastest tier above that takes it: a Read that takes it

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "kvgen/sim/compat.h"
-#include "kvgen/sim/engines.h"
 #include "kvgen/sim/hierarchy.h"
 #include "kvgen/source/rag.h"
 #include "kvgen/source/source.h"
@@ -68,9 +67,8 @@ struct sim_opts {
     struct curve *curve; /* is told every lookup; NULL: none */
 
     /* how long operations take */
-    const struct tier_model *speed;      /* TRACE_TIERS of them; NULL: operations take no time */
-    uint32_t max_writers;                /* requests that write at once; 0: no limit */
-    const struct prefill_model *compute; /* NULL: what is missing costs nothing */
+    const struct tier_model *speed; /* TRACE_TIERS of them; NULL: operations take no time */
+    uint32_t max_writers;           /* requests that write at once; 0: no limit */
 };
 
 #endif

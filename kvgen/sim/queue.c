@@ -175,8 +175,7 @@ static void pack(struct end *in, const struct request *r)
     assert(r->context_tokens >= 0 && r->context_tokens <= REQUEST_MAX_TOKENS);
     assert(r->generated_tokens >= 0 && r->generated_tokens <= REQUEST_MAX_TOKENS);
     enum subject subject = subject_of(r);
-    bool more = r->slot != 0 || r->earlier_tokens != 0 || r->given_ns != 0 || r->shared != 0 ||
-                subject > OWN_OBJECT;
+    bool more = r->slot != 0 || r->shared != 0 || subject > OWN_OBJECT;
     /* A turn's identity holds when its conversation began: the age then is a small number. */
     int64_t age_ms = subject == TURN ? r->arrival_ns / NS_PER_MS - (int64_t)r->object.lo : 0;
     uint8_t *p = put_numbers(
@@ -187,9 +186,7 @@ static void pack(struct end *in, const struct request *r)
                             (uint64_t)r->generated_tokens, fold(age_ms)});
     if (more) {
         uint64_t v[NUMBERS] = {[NUMBERS - 1] = r->slot,
-                               [NUMBERS - 2] = (uint64_t)r->earlier_tokens,
-                               [NUMBERS - 3] = (uint64_t)r->given_ns,
-                               [NUMBERS - 4] = (uint64_t)r->shared_tokens << 32 | r->shared};
+                               [NUMBERS - 2] = (uint64_t)r->shared_tokens << 32 | r->shared};
         put_subject(v, r, subject);
         p = put_numbers(p, v);
     }
@@ -218,10 +215,8 @@ static void unpack(struct end *out, struct request *r, uint8_t qos)
     if (more) {
         p = get_numbers(p, v);
         r->slot = (uint32_t)v[NUMBERS - 1];
-        r->earlier_tokens = (int64_t)v[NUMBERS - 2];
-        r->given_ns = (int64_t)v[NUMBERS - 3];
-        r->shared = (uint32_t)v[NUMBERS - 4];
-        r->shared_tokens = (uint32_t)(v[NUMBERS - 4] >> 32);
+        r->shared = (uint32_t)v[NUMBERS - 2];
+        r->shared_tokens = (uint32_t)(v[NUMBERS - 2] >> 32);
         get_subject(r, v, subject);
     }
     *out = (struct end){

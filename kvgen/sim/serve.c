@@ -31,11 +31,6 @@ static enum cache_progress step_decode_prepopulated(struct serving *s, struct jo
 static enum cache_progress step_blocks(struct serving *s, struct job *j);
 static enum cache_progress step_query(struct serving *s, struct job *j);
 static enum cache_progress step_ingest(struct serving *s, struct job *j);
-static enum cache_progress step_prompt_lookup(struct serving *s, struct job *j);
-static enum cache_progress step_prompt_write(struct serving *s, struct job *j);
-static enum cache_progress step_block_lookups(struct serving *s, struct job *j);
-static enum cache_progress step_block_writes(struct serving *s, struct job *j);
-static enum cache_progress step_compute(struct serving *s, struct job *j);
 
 /* Requests with an object of their own. */
 static const serve_step object_steps[][6] = {
@@ -56,15 +51,6 @@ static const serve_step object_query_steps[][4] = {
     [SIM_NODE_DECODE] = {step_prompt, step_retrieve, step_decode_prepopulated},
 };
 static const serve_step block_steps[] = {step_blocks, NULL};
-/* The same with a model of compute: all loads come before the prefill, all writes behind it. */
-static const serve_step computed_object_steps[][8] = {
-    [SIM_NODE_BOTH] = {step_prompt_lookup, step_earlier_turns, step_retrieve, step_compute,
-                       step_prompt_write, step_prefill, step_decode},
-    [SIM_NODE_PREFILL] = {step_prompt_lookup, step_earlier_turns, step_retrieve, step_compute,
-                          step_prompt_write, step_prefill},
-};
-static const serve_step computed_block_steps[] = {step_block_lookups, step_compute,
-                                                  step_block_writes, NULL};
 static const serve_step ingest_steps[] = {step_ingest, NULL};
 static const serve_step no_steps[] = {NULL};
 
@@ -72,11 +58,9 @@ static const serve_step *steps_of(const struct serving *s, const struct request 
 {
     enum sim_node node = s->o->node;
     if (s->o->source->ops->blocks)
-        return s->o->compute ? computed_block_steps : block_steps;
+        return block_steps;
     if (r->context_tokens == 0)
         return no_steps; /* BurstGPT has such: requests that failed */
-    if (r->document == 0 && s->o->compute)
-        return computed_object_steps[node];
     if (r->document == 0)
         return object_steps[node];
     if (r->ingest)
@@ -94,20 +78,6 @@ static bool has_prompt(const struct serving *s, const struct request *r)
     if (!s->o->prefix || r->prompt < 0)
         return false;
     return s->o->compat->prompt_everywhere || (r->document == 0 && s->o->node != SIM_NODE_DECODE);
-}
-
-/* Where the request computes, and what it needs for that. */
-static void begin_compute(const struct serving *s, struct job *j)
-{
-    const struct request *r = &j->r;
-    const struct source *source = s->o->source;
-    char name[IDENT_MAX_USER_NAME];
-    if (s->o->compute->engines > 1)
-        j->access.engine = prefill_engine_of(s->o->compute->engines, name,
-                                             source->ops->user_name(source, r->user, name));
-    j->asked_tokens = r->earlier_tokens + (source->ops->blocks ? r->context_tokens : j->tokens);
-    j->first_missing = r->block_count;
-    j->prefill_ns = 0;
 }
 
 static inline struct ident block_id(const struct request *r, uint32_t i)
@@ -147,46 +117,29 @@ void serve_begin(const struct serving *s, struct job *j, uint32_t worker)
     j->taken_ns = now_ns;
     j->tokens =
         workload_own_tokens(s->o->workload, r->context_tokens, has_prompt(s, r) ? r->prompt : -1);
-    if (s->o->compute)
-        begin_compute(s, j);
-}
-
-/* The request is over with its operations. */
-static void end_here(const struct serving *s, struct job *j)
-{
-    j->generating = true;
-    j->served_ns = j->access.job.until_ns = s->clock->now_ns;
 }
 
 /* The operations are over: from now on the worker generates. A document generates nothing. */
 static void generate(struct serving *s, struct job *j)
 {
-    if (j->r.ingest) {
-        end_here(s, j);
+    j->generating = true;
+    j->served_ns = j->access.job.until_ns = s->clock->now_ns;
+    if (j->r.ingest)
         return;
-    }
-    if (s->o->compute && s->o->node == SIM_NODE_PREFILL) {
-        end_here(s, j);
-        return;
-    }
     uint64_t busy_ns;
     if (units_mul((uint64_t)j->r.generated_tokens, (uint64_t)s->o->token_ns, &busy_ns) < 0 ||
         busy_ns > VIRTUAL_CLOCK_LAST_NS)
         busy_ns = VIRTUAL_CLOCK_LAST_NS; /* the event loop refuses to go there */
-    if (j->r.given_ns > 0)               /* the prefill is part of a time that was given */
-        busy_ns = j->r.given_ns > j->prefill_ns ? (uint64_t)(j->r.given_ns - j->prefill_ns) : 0;
     struct sim_row row = {.time_ns = s->clock->now_ns,
                           .request = &j->r,
                           .what = {.op = TRACE_GENERATE,
                                    .tier = TRACE_NO_TIER,
-                                   .phase = s->o->compute ? TRACE_DECODE : TRACE_NO_PHASE,
+                                   .phase = TRACE_NO_PHASE,
                                    .class = TRACE_NO_CLASS,
                                    .tokens = (uint32_t)j->r.generated_tokens},
                           .duration_ns = (int64_t)busy_ns};
     emitter_row(s->emitter, &row);
-    j->generating = true;
-    j->served_ns = s->clock->now_ns;
-    j->access.job.until_ns = s->clock->now_ns + row.duration_ns;
+    j->access.job.until_ns += row.duration_ns;
 }
 
 bool serve_go_on(struct serving *s, struct job *j)
@@ -387,111 +340,6 @@ static enum cache_progress step_blocks(struct serving *s, struct job *j)
     return CACHE_DONE;
 }
 
-/* ---- with a model of compute ---- */
-
-static enum cache_progress step_prompt_lookup(struct serving *s, struct job *j)
-{
-    if (!has_prompt(s, &j->r))
-        return CACHE_DONE;
-    struct cache_entry prompt = prompt_entry(s, &j->r);
-    enum cache_progress p = cache_read(s->cache, &j->access, &prompt);
-    if (p == CACHE_DONE)
-        j->asked_tokens += prompt.tokens;
-    return p;
-}
-
-static enum cache_progress step_prompt_write(struct serving *s, struct job *j)
-{
-    if (!has_prompt(s, &j->r))
-        return CACHE_DONE;
-    struct cache_entry prompt = prompt_entry(s, &j->r);
-    return cache_store(s->cache, &j->access, &prompt);
-}
-
-/* With --block-reuse prefix no block behind the first missing one is found. */
-static enum cache_progress step_block_lookups(struct serving *s, struct job *j)
-{
-    const struct request *r = &j->r;
-    bool prefix = s->o->block_reuse == SIM_REUSE_PREFIX;
-    for (; j->round < r->block_count; j->round++) {
-        uint32_t i = (uint32_t)j->round;
-        struct cache_entry b = block(s, r, i);
-        look_ahead(s, r, i);
-        enum cache_look found = prefix && j->first_missing < i
-                                    ? cache_look_past(s->cache, &j->access, &b)
-                                    : cache_look_up(s->cache, &j->access, &b);
-        if (found == CACHE_LOOK_WAIT)
-            return CACHE_WAIT;
-        if (i == 0)
-            tell_curve(s, r);
-        if (found == CACHE_MISS && i < j->first_missing)
-            j->first_missing = i;
-        if (found == CACHE_HIT && (!prefix || i < j->first_missing))
-            j->hit_tokens += b.tokens;
-    }
-    return CACHE_DONE;
-}
-
-/* From the first missing block on, those that are not there by now. */
-static enum cache_progress step_block_writes(struct serving *s, struct job *j)
-{
-    const struct request *r = &j->r;
-    for (; j->first_missing + j->round < r->block_count; j->round++) {
-        struct cache_entry b = block(s, r, j->first_missing + (uint32_t)j->round);
-        if (cache_busy(s->cache, &j->access))
-            return CACHE_WAIT;
-        if (!hierarchy_has(s->hierarchy, b.id) &&
-            cache_write(s->cache, &j->access, &b) == CACHE_WAIT)
-            return CACHE_WAIT;
-    }
-    return CACHE_DONE;
-}
-
-/* The engine has the request now: what it computes, and for how long. */
-static void begin_prefill(struct serving *s, struct job *j)
-{
-    const struct cache_access *a = &j->access;
-    uint64_t asked = (uint64_t)j->asked_tokens, cached = a->read_tokens;
-    uint64_t fresh = asked > cached ? asked - cached : 1;
-    j->prefill_ns = prefill_model_ns(s->o->compute, cached, fresh, a->below, a->below_bytes);
-    struct sim_row row = {.time_ns = s->clock->now_ns,
-                          .request = &j->r,
-                          .what = {.op = TRACE_GENERATE,
-                                   .tier = TRACE_NO_TIER,
-                                   .phase = TRACE_PREFILL,
-                                   .class = TRACE_NO_CLASS,
-                                   .tokens = fresh < UINT32_MAX ? (uint32_t)fresh : UINT32_MAX},
-                          .duration_ns = j->prefill_ns};
-    emitter_row(s->emitter, &row);
-    s->prefill->requests++;
-    s->prefill->cached_tokens += cached;
-    s->prefill->fresh_tokens += fresh;
-    j->access.job.until_ns = s->clock->now_ns + j->prefill_ns;
-}
-
-/* What was loaded is complete; the engine computes the rest. In rounds: 0 asks for the engine, 1
- * begins, 2 is at the end, which is the first token. */
-static enum cache_progress step_compute(struct serving *s, struct job *j)
-{
-    uint32_t engine = j->access.engine;
-    if (cache_busy(s->cache, &j->access))
-        return CACHE_WAIT;
-    if (j->round == 0) {
-        j->round = 1;
-        if (!engines_take(s->engines, engine, j->r.qos, &j->access.job))
-            return CACHE_WAIT;
-    }
-    if (j->round == 1) {
-        j->round = 2;
-        begin_prefill(s, j);
-        return CACHE_WAIT;
-    }
-    engines_give(s->engines, engine);
-    if (hist_record(s->prefill->first_token_ns[j->r.qos], s->clock->now_ns - j->r.arrival_ns) < 0)
-        virtual_clock_fail(s->clock, err_nomem(s->clock->err, "latencies"));
-    return CACHE_DONE;
-}
-
 /* ---- documents: a request retrieves chunks of one, a query decodes over the chunks of one ---- */
 
 static struct cache_entry chunk(const struct serving *s, uint32_t document, uint32_t i,
@@ -517,7 +365,6 @@ static enum cache_progress step_retrieve(struct serving *s, struct job *j)
         struct cache_entry entry = chunk(s, document, picked[j->round], TRACE_RAG);
         if (cache_read(s->cache, &j->access, &entry) == CACHE_WAIT)
             return CACHE_WAIT;
-        j->asked_tokens += entry.tokens;
     }
     return CACHE_DONE;
 }

@@ -8,17 +8,8 @@
 
 #include "kvgen/sim/cache.h"
 #include "kvgen/sim/emitter.h"
-#include "kvgen/sim/engines.h"
 #include "kvgen/sim/opts.h"
 #include "kvgen/sim/virtual_clock.h"
-#include "lib/base/hist.h"
-
-/* What the prefills of a run were. */
-struct prefill_stats {
-    struct hist *first_token_ns[TRACE_QOSES]; /* from arrival to the end of the prefill */
-    uint64_t requests, cached_tokens, fresh_tokens;
-    int64_t busy_ns; /* of all engines */
-};
 
 /* What serving needs. Everything is lent. */
 struct serving {
@@ -27,8 +18,6 @@ struct serving {
     struct cache *cache;
     const struct hierarchy *hierarchy; /* the cache's, to look ahead */
     struct emitter *emitter;
-    struct engines *engines; /* NULL: nothing is computed */
-    struct prefill_stats *prefill;
 };
 
 struct job;
@@ -54,9 +43,6 @@ struct job {
     int64_t tokens;              /* of the request's own object: its context behind the prompt */
     uint64_t round;              /* a step's own: operations that are done */
     int64_t hit_tokens;          /* of blocks that hit */
-    int64_t asked_tokens;        /* of what it looks up for its prefill, found or not */
-    uint32_t first_missing;      /* block; what lies in front of it was found */
-    int64_t prefill_ns;          /* engine time of its prefill, without waiting; 0: none */
     bool behind;                 /* a step's own: an earlier block was missing */
     bool generating;             /* all operations are over; until_ns is the end of the job */
     int64_t taken_ns, served_ns; /* when a worker took it, and when its operations were over */

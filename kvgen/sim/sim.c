@@ -24,7 +24,6 @@ struct sim {
     struct queue *queue;
     struct emitter *emitter;
     struct cache *cache;
-    struct engines *engines; /* NULL: nothing is computed */
     struct serving serving;
     struct job *job; /* by worker */
     uint32_t *idle;  /* stack of idle workers */
@@ -260,8 +259,6 @@ int sim_run(struct sim *s, struct err *e)
         finish_jobs(s);
     record_rest(s);
     cache_end(s->cache);
-    if (s->engines)
-        s->stats.prefill.busy_ns = engines_busy_ns(s->engines);
     for (int i = 0; i < SIM_TIMES; i++) {
         end_series(s, (enum sim_time)i);
         end_series(s, (enum sim_time)i);
@@ -296,12 +293,6 @@ int sim_create(struct sim **out, const struct sim_opts *o, sim_sink sink, void *
         ok = (s->stats.time_ns[i] = hist_create()) != NULL && ok;
     for (int i = 0; i < TRACE_QOSES && o->speed; i++)
         ok = (s->stats.queued_ns[i] = hist_create()) != NULL && ok;
-    for (int i = 0; i < TRACE_QOSES && o->compute; i++)
-        ok = (s->stats.prefill.first_token_ns[i] = hist_create()) != NULL && ok;
-    if (o->compute)
-        ok = (s->engines = engines_create(o->compute->engines, o->workload->qos_priority,
-                                          &s->clock)) != NULL &&
-             ok;
     if (s->queue && o->speed && !s->o.compat->priority_only)
         queue_take_turns(s->queue);
     if (!ok || !s->queue || !s->emitter || !s->cache || !s->job || !s->idle) {
@@ -312,9 +303,7 @@ int sim_create(struct sim **out, const struct sim_opts *o, sim_sink sink, void *
                                   .clock = &s->clock,
                                   .cache = s->cache,
                                   .hierarchy = cache_hierarchy(s->cache),
-                                  .emitter = s->emitter,
-                                  .engines = s->engines,
-                                  .prefill = &s->stats.prefill};
+                                  .emitter = s->emitter};
     while (s->idle_count < n) {
         s->idle[s->idle_count] = n - 1 - s->idle_count;
         s->idle_count++;
@@ -335,11 +324,8 @@ void sim_free(struct sim *s)
     free(s->idle);
     for (int i = 0; i < SIM_TIMES; i++)
         hist_free(s->stats.time_ns[i]);
-    for (int i = 0; i < TRACE_QOSES; i++) {
+    for (int i = 0; i < TRACE_QOSES; i++)
         hist_free(s->stats.queued_ns[i]);
-        hist_free(s->stats.prefill.first_token_ns[i]);
-    }
-    engines_free(s->engines);
     free(s);
 }
 

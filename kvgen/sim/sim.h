@@ -25,6 +25,14 @@ enum sim_time {
     SIM_TIMES
 };
 
+/* What the prefills of a run were, where they are computed (kvgen/serve). */
+struct prefill_stats {
+    struct hist
+        *first_token_ns[TRACE_QOSES]; /* from arrival to the end of the prefill; NULL: none */
+    uint64_t requests, cached_tokens, fresh_tokens;
+    int64_t busy_ns; /* of all engines */
+};
+
 struct sim_stats {
     struct row_counts rows; /* that the sink was told, before any filter */
     uint64_t issued, served, completed, completed_by_qos[TRACE_QOSES];
@@ -39,8 +47,8 @@ struct sim_stats {
      * end, of which there are waiting_by_qos, count with their wait so far. */
     struct hist *queued_ns[TRACE_QOSES];
     uint64_t waiting_by_qos[TRACE_QOSES];
-    struct prefill_stats prefill; /* without a model of compute its histograms are NULL */
-    int64_t now_ns;               /* virtual time reached */
+    struct prefill_stats prefill;
+    int64_t now_ns; /* virtual time reached */
 };
 
 struct sim;

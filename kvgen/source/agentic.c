@@ -28,7 +28,7 @@ enum nested {
 struct entry {
     uint32_t thread;  /* of the sub-agent; 0 (the main thread): this is a request */
     int64_t think_ns; /* from the end of the request before */
-    int64_t context_tokens, generated_tokens, took_ns;
+    int64_t context_tokens, generated_tokens;
     size_t first_id; /* blocks: session.id[first_id..first_id + ids) */
     uint32_t ids;
 };
@@ -236,7 +236,6 @@ static int read_request(struct reader *r, const struct jsonin_v *v, double begun
     if (read_seconds(r, v, "think_time", &think) < 0)
         return -EINVAL;
     *end_s = t + took;
-    entry->took_ns = took > 0 ? (int64_t)(took * 1e9 + 0.5) : 0;
     entry->think_ns = think > 0 ? (int64_t)(think * 1e9 + 0.5) : 0;
     rc = read_ids(r, jsonin_get(v, "hash_ids"), entry);
     if (rc == 0)
@@ -502,7 +501,6 @@ static void agentic_take(struct source *base, struct request *out)
                             .prompt = -1,
                             .context_tokens = entry->context_tokens,
                             .generated_tokens = entry->generated_tokens,
-                            .given_ns = a->o.given_times ? entry->took_ns : 0,
                             .blocks = u->session.id + entry->first_id,
                             .block_count = entry->ids,
                             .block_tokens = u->session.block_tokens,

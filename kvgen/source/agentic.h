@@ -13,7 +13,6 @@ struct source_agentic_opts {
     struct file_source_opts files; /* speedup divides think times */
     uint32_t users;                /* sessions under way at once; at least 1 */
     enum trace_qos qos;            /* of every request */
-    bool given_times;              /* requests have given_ns: their api_time */
 };
 
 /*

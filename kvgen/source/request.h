@@ -20,8 +20,6 @@ struct request {
     int32_t prompt;     /* shared system prompt that it starts with, from 0; -1: none */
     uint32_t turn;      /* of its conversation, from 1; 0: no conversation */
     int64_t context_tokens, generated_tokens;
-    int64_t earlier_tokens; /* of the turns that it looks up, where the source is asked for them */
-    int64_t given_ns;       /* time that the source gives it from its prefill on; 0: none */
     struct ident object;    /* of sources with one object a request; of a query: its document */
     const uint64_t *blocks; /* of block sources: identifiers in order; else NULL */
     uint32_t block_count, block_tokens;

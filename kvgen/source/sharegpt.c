@@ -432,17 +432,6 @@ static uint32_t pick(struct sharegpt *s)
     return s->timed ? earliest(s) : (uint32_t)rng_below(&s->rng, s->readies);
 }
 
-/* From here on a turn that was asked has the tokens of its object, for the turns that look it up.
- */
-static void tell_earlier(const struct sharegpt *s, struct talk *t, struct request *out)
-{
-    const struct workload *w = s->o.workload;
-    t->turn[t->next - 1].context =
-        workload_own_tokens(w, out->context_tokens, s->o.prefix ? out->prompt : -1);
-    for (size_t i = t->next - 1; i > 0 && (w->reload_all || i == t->next - 1); i--)
-        out->earlier_tokens += t->turn[i - 1].context;
-}
-
 static void sharegpt_take(struct source *base, struct request *out)
 {
     struct sharegpt *s = (struct sharegpt *)base;
@@ -457,8 +446,6 @@ static void sharegpt_take(struct source *base, struct request *out)
     out->number = ++s->issued;
     out->object = ident_dataset_turn(t->number, out->turn);
     file_source_draw(out, &s->rng, s->o.workload, s->o.qos);
-    if (s->o.tells_earlier)
-        tell_earlier(s, t, out);
     bool first = t->next == 1, over = t->next == t->turns;
     s->unbegun -= first;
     if (s->o.back_to_back) {

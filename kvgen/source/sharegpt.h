@@ -21,8 +21,6 @@ struct source_sharegpt_opts {
     uint64_t seed;
     uint32_t users;     /* conversations go round among that many names */
     enum trace_qos qos; /* of every request; TRACE_NO_QOS: drawn for each conversation */
-    bool tells_earlier; /* requests have earlier_tokens */
-    bool prefix;        /* shared prompts are looked up, and no part of a turn's object */
     bool back_to_back;  /* --compat mlperf, see below */
 };
 

@@ -25,12 +25,11 @@ enum {
 
 struct user {
     struct rng rng;
-    int64_t next_start_ms;  /* least start of the next conversation: the start is part of the key */
-    uint64_t start_ms;      /* of the live conversation */
-    uint32_t turn;          /* last turn of the live conversation; 0: none lives */
-    uint32_t conversation;  /* its number in turn_counts */
-    int64_t earlier_tokens; /* of its turns so far that the next one looks up */
-    uint32_t newer, older;  /* neighbours among the users with a live conversation */
+    int64_t next_start_ms; /* least start of the next conversation: the start is part of the key */
+    uint64_t start_ms;     /* of the live conversation */
+    uint32_t turn;         /* last turn of the live conversation; 0: none lives */
+    uint32_t conversation; /* its number in turn_counts */
+    uint32_t newer, older; /* neighbours among the users with a live conversation */
 };
 
 struct users {
@@ -110,7 +109,6 @@ static uint32_t next_turn(struct users *s, uint32_t i, int64_t now_ns)
         int64_t ms = now_ns / NS_PER_MS;
         u->start_ms = (uint64_t)(ms > u->next_start_ms ? ms : u->next_start_ms);
         u->next_start_ms = (int64_t)u->start_ms + 1;
-        u->earlier_tokens = 0;
         if (s->table)
             u->conversation = turn_counts_begin(s->table);
         s->live++;
@@ -178,12 +176,6 @@ static void make_request(struct users *s, uint32_t i, int64_t now_ns, struct req
     if (s->o.output_tokens > 0)
         out->generated_tokens = s->o.output_tokens;
     out->prompt = workload_draw_prompt(s->o.workload, &u->rng);
-    if (s->o.tells_earlier && s->o.multi_turn) {
-        int64_t own =
-            workload_own_tokens(s->o.workload, out->context_tokens, s->o.prefix ? out->prompt : -1);
-        out->earlier_tokens = u->earlier_tokens;
-        u->earlier_tokens = own + (s->o.workload->reload_all ? u->earlier_tokens : 0);
-    }
     if (s->o.rag)
         draw_query(s, out);
 }

@@ -34,8 +34,6 @@ struct source_users_opts {
     bool multi_turn;     /* users have conversations; else each request stands alone */
     uint32_t remembered; /* conversations whose turns source_ops.turns knows; 0: it knows r->turn */
     struct rag *rag;     /* documents that users also ask about; NULL: none */
-    bool tells_earlier;  /* requests have earlier_tokens */
-    bool prefix;         /* shared prompts are looked up, and no part of a turn's object */
     int64_t input_tokens, output_tokens; /* of every request; 0: drawn by its user */
 };
 

@@ -10,44 +10,37 @@
  */
 static uint64_t object_bytes(const struct loading *l, uint64_t tokens, bool first)
 {
-    const struct sim_opts *sim = l->sim;
     uint64_t bytes;
-    int rc = model_rank_bytes(sim->model, tokens, first, &bytes);
-    if (rc < 0 || bytes > MOST_BYTES / sim->compute->host_ranks)
+    int rc = model_rank_bytes(l->model, tokens, first, &bytes);
+    if (rc < 0 || bytes > MOST_BYTES / l->compute->host_ranks)
         return UINT64_MAX;
-    return bytes * sim->compute->host_ranks;
+    return bytes * l->compute->host_ranks;
 }
 
-/* The objects of a context: one that is first, more that are like each other, and a last one. */
+/* The objects of a context: one that is first, and more that are like each other. */
 struct pieces {
-    uint64_t first, more, last; /* bytes; 0: none */
-    uint64_t count;             /* of more */
+    uint64_t first, more; /* bytes */
+    uint64_t count;       /* of more */
 };
 
 static struct pieces pieces_of(const struct loading *l, uint64_t tokens)
 {
     uint64_t each = l->object_tokens;
     struct pieces o = {0};
-    if (each == 0 || (tokens <= each && l->sim->partial_blocks)) {
+    if (each == 0) {
         o.first = object_bytes(l, tokens, true);
         return o;
     }
-    uint64_t rest = tokens % each, whole = tokens / each;
-    if (rest > 0 && !l->sim->partial_blocks) {
-        whole++; /* the last one is as large as the others */
-        rest = 0;
-    }
     o.first = object_bytes(l, each, true);
     o.more = object_bytes(l, each, false);
-    o.count = whole - 1;
-    o.last = rest > 0 ? object_bytes(l, rest, false) : 0;
+    o.count = (tokens + each - 1) / each - 1; /* the last one is as large as the others */
     return o;
 }
 
 uint64_t loading_bytes(const struct loading *l, uint64_t tokens)
 {
     struct pieces o = pieces_of(l, tokens);
-    unsigned __int128 bytes = (unsigned __int128)o.more * o.count + o.first + o.last;
+    unsigned __int128 bytes = (unsigned __int128)o.more * o.count + o.first;
     return bytes <= MOST_BYTES ? (uint64_t)bytes : UINT64_MAX;
 }
 
@@ -63,13 +56,12 @@ double loading_s(const struct loading *l, uint64_t tokens)
     if (!l->drive)
         return s + (l->tier_bytes_per_s > 0 ? bytes / l->tier_bytes_per_s : 0);
     struct pieces o = pieces_of(l, tokens);
-    return s + drive_s(l->drive, o.first) + (double)o.count * drive_s(l->drive, o.more) +
-           drive_s(l->drive, o.last);
+    return s + drive_s(l->drive, o.first) + (double)o.count * drive_s(l->drive, o.more);
 }
 
 static bool pays(const struct loading *l, uint64_t tokens)
 {
-    const struct prefill_time *p = &l->sim->compute->time;
+    const struct prefill_time *p = &l->compute->time;
     return loading_s(l, tokens) <= ((double)prefill_time_ns(p, 0, tokens) - p->t0_ns) / 1e9;
 }
 

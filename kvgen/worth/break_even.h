@@ -5,15 +5,17 @@
 
 #include <stdint.h>
 
-#include "kvgen/sim/opts.h"
+#include "kvgen/gpu_profile.h"
+#include "lib/model/model.h"
 
 struct drive_model;
 
 /* A tier and the link to the engine. A plain value. */
 struct loading {
-    const struct sim_opts *sim; /* model, ranks, compute; lent, as is drive */
-    uint64_t object_tokens;     /* of each object of a context; 0: a context is one object */
-    double latency_s;           /* t_L, once for all objects */
+    const struct model *model; /* lent, as are compute and drive */
+    const struct prefill_model *compute;
+    uint64_t object_tokens; /* of each object of a context; 0: a context is one object */
+    double latency_s;       /* t_L, once for all objects */
     double link_bytes_per_s, tier_bytes_per_s; /* 0: no limit */
     const struct drive_model *drive; /* in place of tier_bytes_per_s: measured; NULL: none */
 };

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/sim/sim.h"
 #include "kvgen/worth/frozen_engine.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
@@ -69,14 +68,6 @@ int worth_parse_prices(struct worth_prices *p, const char *text, struct err *e)
 
 /* ---- one simulation ---- */
 
-static int sink(void *ctx, const struct sim_row *row, struct err *e)
-{
-    (void)ctx;
-    (void)row;
-    (void)e;
-    return stop_asks();
-}
-
 /* The share of a histogram's values up to most, to the width of a bucket. */
 static double share_within(const struct hist *h, int64_t most)
 {
@@ -92,9 +83,8 @@ static double share_within(const struct hist *h, int64_t most)
 static double gib_of(const struct worth_variant *v, const struct worth_opts *o,
                      const struct sim_stats *st, enum trace_tier tier)
 {
-    const uint32_t ranks = o->sim->compute->host_ranks;
-    const bool one =
-        !o->engine || (tier == TRACE_STORAGE && engine_choice_shares(o->engine->cache));
+    const uint32_t ranks = o->compute->host_ranks;
+    const bool one = tier == TRACE_STORAGE && engine_choice_shares(o->engine->cache);
     const uint64_t engines = one || !o->engine->engines ? 1 : o->engine->engines;
     const uint64_t bytes = v->capacity[tier] == HIERARCHY_UNLIMITED ? st->rows.tier[tier].peak_bytes
                                                                     : v->capacity[tier] * engines;
@@ -129,7 +119,7 @@ static int take_results(struct worth_variant *v, const struct worth_opts *o,
     v->requests = p->requests;
     v->input_tokens = p->cached_tokens + p->fresh_tokens;
     v->engine_s = (double)p->busy_ns / 1e9;
-    v->gpu_s = v->engine_s * o->sim->compute->tensor_parallel;
+    v->gpu_s = v->engine_s * o->compute->tensor_parallel;
     v->span_s = (double)st->now_ns / 1e9;
     if (o->price.given)
         v->cost = cost_of(v, o, st);
@@ -156,7 +146,8 @@ static struct engine_run_opts engine_of(const struct worth_variant *v, const str
     return engine;
 }
 
-static int simulate_engine(struct worth_variant *v, const struct worth_opts *o, struct err *e)
+/* 1: done; 0: stopped by a signal. */
+static int simulate(struct worth_variant *v, const struct worth_opts *o, struct err *e)
 {
     struct engine_choice choice;
     const struct engine_run_opts engine = engine_of(v, o, &choice);
@@ -168,35 +159,11 @@ static int simulate_engine(struct worth_variant *v, const struct worth_opts *o, 
     return rc < 0 ? rc : stop_signal() == 0;
 }
 
-/* 1: done; 0: stopped by a signal. */
-static int simulate(struct worth_variant *v, const struct worth_opts *o, struct err *e)
-{
-    struct sim_opts sim = *o->sim;
-    struct sim *s;
-    int rc = frozen_play(o->requests, &sim.source, e);
-    if (rc < 0)
-        return rc;
-    memcpy(sim.tiers.capacity, v->capacity, sizeof(v->capacity));
-    if (v->capacity[TRACE_GPU] + v->capacity[TRACE_CPU] + v->capacity[TRACE_STORAGE] == 0)
-        sim.tiers.capacity[TRACE_GPU] = sim.compute->engines; /* a byte each, which holds nothing */
-    sim.duration_ns = 0;                                      /* until all requests are answered */
-    sim.max_requests = 0;
-    sim.queue_bytes = 0;
-    sim.curve = NULL;
-    rc = sim_create(&s, &sim, sink, NULL, e);
-    if (rc == 0)
-        rc = sim_run(s, e);
-    if (rc == 0)
-        rc = take_results(v, o, sim_stats(s), e);
-    sim_free(s);
-    return rc < 0 ? rc : stop_signal() == 0;
-}
-
 /* ---- all of them ---- */
 
-static bool is_lower(const struct sim_opts *sim, int tier)
+static bool is_lower(const struct worth_opts *o, int tier)
 {
-    return tier != TRACE_GPU && sim->tiers.capacity[tier] != HIERARCHY_ABSENT;
+    return tier != TRACE_GPU && o->capacity[tier] != HIERARCHY_ABSENT;
 }
 
 static bool takes(const struct worth_variant *v, const struct worth_opts *o)
@@ -211,26 +178,25 @@ static bool takes(const struct worth_variant *v, const struct worth_opts *o)
 static void add_variant(struct worth *w, const struct worth_opts *o, const char *name,
                         unsigned without)
 {
-    const struct sim_opts *sim = o->sim;
     struct worth_variant v = {.name = name};
     for (int t = 0; t < TRACE_TIERS; t++)
-        v.capacity[t] = (without >> t & 1) != 0 ? HIERARCHY_ABSENT : sim->tiers.capacity[t];
+        v.capacity[t] = (without >> t & 1) != 0 ? HIERARCHY_ABSENT : o->capacity[t];
     for (unsigned i = 0; i < w->variants; i++)
         if (memcmp(w->variant[i].capacity, v.capacity, sizeof(v.capacity)) == 0)
             return;
-    if (o->engine && !takes(&v, o))
+    if (!takes(&v, o))
         return;
     w->variant[w->variants++] = v;
 }
 
 static const struct worth_variant *variant_without(const struct worth *w,
-                                                   const struct sim_opts *sim, int tier)
+                                                   const struct worth_opts *o, int tier)
 {
     for (unsigned i = 0; i < w->variants; i++) {
         bool same = true;
         for (int t = 0; t < TRACE_TIERS; t++)
-            same = same && w->variant[i].capacity[t] ==
-                               (t == tier ? HIERARCHY_ABSENT : sim->tiers.capacity[t]);
+            same = same &&
+                   w->variant[i].capacity[t] == (t == tier ? HIERARCHY_ABSENT : o->capacity[t]);
         if (same)
             return &w->variant[i];
     }
@@ -240,14 +206,13 @@ static const struct worth_variant *variant_without(const struct worth *w,
 /* How one request alone loads from a tier. */
 static struct loading loading_from(const struct worth_opts *o, int tier)
 {
-    const struct sim_opts *sim = o->sim;
-    const struct tier_model *speed = sim->speed ? &sim->speed[tier] : NULL;
-    struct loading l = {.sim = sim,
-                        .object_tokens = sim->granularity > 0 ? (uint64_t)sim->granularity
-                                                              : frozen_block_tokens(o->requests),
-                        .latency_s = (double)sim->compute->load_overhead_ns / 1e9,
-                        .link_bytes_per_s = sim->compute->link_bytes_per_s};
-    if (!speed || !speed->given)
+    const struct tier_model *speed = &o->speed[tier];
+    struct loading l = {.model = o->model,
+                        .compute = o->compute,
+                        .object_tokens = frozen_block_tokens(o->requests),
+                        .latency_s = (double)o->compute->load_overhead_ns / 1e9,
+                        .link_bytes_per_s = o->compute->link_bytes_per_s};
+    if (!speed->given)
         return l;
     l.drive = speed->drive;
     if (!l.drive) {
@@ -269,11 +234,8 @@ static double change_of(double with, double without)
 
 static void judge(struct worth *w, const struct worth_opts *o, int tier)
 {
-    const struct sim_opts *sim = o->sim;
-    const struct worth_variant *with = &w->variant[0], *without = variant_without(w, sim, tier);
+    const struct worth_variant *with = &w->variant[0], *without = variant_without(w, o, tier);
     struct worth_tier *t = &w->tier[w->tiers++];
-    if (!without)
-        without = with;
     *t = (struct worth_tier){.tier = (enum trace_tier)tier};
     for (int q = 0; q <= TRACE_QOSES; q++) {
         const struct hist *h = with->first_token_ns[q];
@@ -285,8 +247,8 @@ static void judge(struct worth *w, const struct worth_opts *o, int tier)
     }
     t->gpu_change = change_of(with->gpu_s, without->gpu_s);
     t->verdict = worth_verdict_of(t->change);
-    /* Of an engine the link is the speed of the host. */
-    t->timed = (sim->speed && sim->speed[tier].given) || (o->engine && tier == TRACE_CPU);
+    /* The link is the speed of the host. */
+    t->timed = o->speed[tier].given || tier == TRACE_CPU;
     t->loading = loading_from(o, tier);
     t->break_even_tokens = loading_break_even(&t->loading);
     uint64_t tokens = t->break_even_tokens > 0 ? t->break_even_tokens : RATE_TOKENS;
@@ -294,9 +256,9 @@ static void judge(struct worth *w, const struct worth_opts *o, int tier)
     t->bytes_per_s = transfer_s > 0 ? (double)loading_bytes(&t->loading, tokens) / transfer_s : 0;
 }
 
-static void draw_curve(struct worth *w, const struct sim_opts *sim)
+static void draw_curve(struct worth *w, const struct worth_opts *o)
 {
-    const struct prefill_time *time = &sim->compute->time;
+    const struct prefill_time *time = &o->compute->time;
     for (unsigned i = 0; i < WORTH_CURVE; i++) {
         struct worth_point *p = &w->curve[i];
         uint64_t octave = WORTH_CURVE_FIRST << i / 2;
@@ -304,7 +266,7 @@ static void draw_curve(struct worth *w, const struct sim_opts *sim)
         p->computed_s = (double)prefill_time_ns(time, 0, p->tokens) / 1e9;
         for (int t = 0; t < TRACE_TIERS; t++)
             p->loaded_s[t] = NAN;
-        if (sim->tiers.capacity[TRACE_GPU] != HIERARCHY_ABSENT)
+        if (o->capacity[TRACE_GPU] != HIERARCHY_ABSENT)
             p->loaded_s[TRACE_GPU] = time->t0_ns / 1e9;
         for (unsigned t = 0; t < w->tiers; t++)
             p->loaded_s[w->tier[t].tier] =
@@ -316,31 +278,30 @@ int worth_run(struct worth *w, const struct worth_opts *o, struct err *e)
 {
     static const char *const left_out[TRACE_TIERS] = {
         [TRACE_CPU] = "without Tier-1", [TRACE_STORAGE] = "without Tier-2"};
-    const struct sim_opts *sim = o->sim;
-    const struct prefill_model *c = sim->compute;
+    const struct prefill_model *c = o->compute;
     *w = (struct worth){.measured = c->time.measured, .priced = o->price.given, .watts = o->watts};
     for (int q = 0; q < TRACE_QOSES; q++)
         w->targets[q] = o->target_ns[q] > 0;
     uint64_t token_bytes;
-    if (c->time.token_ns > 0 && model_rank_bytes(sim->model, 1, false, &token_bytes) == 0)
+    if (c->time.token_ns > 0 && model_rank_bytes(o->model, 1, false, &token_bytes) == 0)
         w->needed_bytes_per_s = (double)token_bytes * c->host_ranks / c->time.token_ns * 1e9;
     unsigned all = (1u << TRACE_TIERS) - 1, lower = all & ~(1u << TRACE_GPU);
     add_variant(w, o, "all tiers", 0);
     for (int t = TRACE_CPU; t < TRACE_TIERS; t++)
-        if (is_lower(sim, t))
+        if (is_lower(o, t))
             add_variant(w, o, left_out[t], 1u << t);
-    if (sim->tiers.capacity[TRACE_GPU] != HIERARCHY_ABSENT)
+    if (o->capacity[TRACE_GPU] != HIERARCHY_ABSENT)
         add_variant(w, o, "GPU memory only", lower);
     add_variant(w, o, "no cache", all);
     for (unsigned i = 0; i < w->variants; i++) {
-        int rc = o->engine ? simulate_engine(&w->variant[i], o, e) : simulate(&w->variant[i], o, e);
+        int rc = simulate(&w->variant[i], o, e);
         if (rc <= 0)
             return rc;
     }
     for (int t = TRACE_CPU; t < TRACE_TIERS; t++)
-        if (is_lower(sim, t) && (!o->engine || variant_without(w, sim, t)))
+        if (is_lower(o, t) && variant_without(w, o, t))
             judge(w, o, t);
-    draw_curve(w, sim);
+    draw_curve(w, o);
     return 1;
 }
 

@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "kvgen/serve/engine_run.h"
-#include "kvgen/sim/opts.h"
 #include "kvgen/worth/break_even.h"
 #include "kvgen/worth/frozen.h"
 #include "lib/base/hist.h"
@@ -27,10 +26,11 @@ struct worth_prices {
 };
 
 struct worth_opts {
-    const struct sim_opts *sim; /* the run's, whose requests were recorded */
-    /* NULL, or the run was of an engine with a cache of its own. Of sim then only tiers, model,
-     * speed, granularity and compute are read. */
-    const struct engine_run_opts *engine;
+    const struct engine_run_opts *engine; /* the run's, whose requests were recorded */
+    const uint64_t *capacity;             /* of each of TRACE_TIERS tiers, as in hierarchy_opts */
+    const struct tier_model *speed;       /* of each of TRACE_TIERS tiers */
+    const struct model *model;
+    const struct prefill_model *compute;
     struct frozen *requests;
     int64_t target_ns[TRACE_QOSES]; /* --ttft-target; 0: none */
     struct worth_prices price;

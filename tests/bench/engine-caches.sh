@@ -1,7 +1,7 @@
 #!/bin/sh
 # engine-caches.sh [TRACE] - what each cache makes of the first 4,000 requests of Mooncake's conversations: three sizes of
 # host memory, files without a limit, Llama 3.1 8B on one engine of four H100 with 60 GiB of cache each, in blocks of 128
-# tokens (KVTRACE_BLOCK; the waterfall keeps the trace's 512). A line each: where the tokens of the prompts were found, GiB
+# tokens (KVTRACE_BLOCK). A line each: where the tokens of the prompts were found, GiB
 # of all ranks that came into host memory from above, were loaded to the GPU from below, and left host memory, what was
 # written to files a generated token, how much of what was stored below the GPU was never read again, the time to the first
 # token, and the processor's time of kvgen. Prints; judges nothing. BUILD: the folder of the build (build).
@@ -14,23 +14,17 @@ trace=${1:-$top/../shared/traces/mooncake_conversation_first4000.jsonl.zst}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/kvtrace-bench.XXXXXX")
 trap 'rm -r "$scratch"' EXIT
 
-# Copies; and the waterfall, whose objects fall from tier to tier and are loaded where they lie. Bytes are of one of 4 ranks.
+# What leaves host memory is dropped; under the waterfall it falls, too. Bytes are of one of 4 ranks.
 cat >"$scratch/columns.jq" <<'EOJ'
 def percent($n; $of): ($n / $of * 1000 | round / 10 | tostring) + "%";
 def gib: . * 4 / 1073741824 | round | tostring;
 def rows($op; $tier; $phase): [.rows_by[] | select(.op == $op and .tier == $tier and .phase == $phase) | .bytes] | add // 0;
 def seconds: . / 10 | round / 100 | tostring | . + "s";
 .requests.context_tokens as $all | .requests.generated_tokens as $generated
-| if .cache.tiers then
-    (.cache.tokens | [.gpu, .host, .storage]) as $found | .cache.tiers as $t | $t[1:] as $below
+| (.cache.tokens | [.gpu, .host, .storage]) as $found | .cache.tiers as $t | $t[1:] as $below
     | {found: $found, stored: $t[1].stored_bytes, loaded: ($t[0].came_up * $t[0].copy_bytes),
-       left: ($t[1].dropped * $t[1].copy_bytes), files: $t[2].stored_bytes,
+       left: ($t[1].dropped * $t[1].copy_bytes + rows("Read"; "Tier-1"; "Evict")), files: $t[2].stored_bytes,
        vain: percent($below | map(.never_read + .unread) | add; $below | map(.stored) | add)} + {ttft: .prefill.first_token_ms.all}
-  else
-    ([rows("Read"; "Tier-0"; "Decode"), rows("Read"; "Tier-1"; "Decode"), rows("Read"; "Tier-2"; "Decode")]) as $read
-    | {found: ($read | map(. / 32768)), stored: rows("Write"; "Tier-1"; "Evict"), loaded: ($read[1] + $read[2]),
-       left: rows("Read"; "Tier-1"; "Evict"), files: rows("Write"; "Tier-2"; "Evict"), vain: "-"} + {ttft: .prefill.first_token_ms.all}
-  end
 | [$cache, $host, percent(.found[0]; $all), percent(.found[1]; $all), percent(.found[2]; $all), percent($all - (.found | add); $all),
    (.stored | gib), (.loaded | gib), (.left | gib), (.files * 4 / $generated / 1024 | round | tostring) + "KiB", .vain,
    (.ttft.p50 | seconds), (.ttft.p95 | seconds), $cpu + "s"] | join(" ")
@@ -45,7 +39,6 @@ echo cache host GPU host files computed stored loaded left to-files never-read T
 for host in ${KVTRACE_HOSTS:-64GiB 256GiB 1024GiB}; do
     for cache in waterfall vllm vllm:eviction_policy=arc lmcache lmcache-mp sglang copies; do
         case $cache in
-        waterfall) with=$cache ;;
         sglang) with=$cache:page_size=$block ;;
         *:*) with=$cache,block_size=$block ;;
         *) with=$cache:block_size=$block ;;

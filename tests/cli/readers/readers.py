@@ -124,7 +124,7 @@ READERS = [
            ['kvgen', '--tier-model', '2={}', '--users', '1', '--max-requests', '1', '-o', 'none'], '.json', few=True),
     Reader('kvgen --tier-model, a run', 'screens/served.json',
            ['kvgen', '--tier-model', '2={}', '--users', '1', '--max-requests', '1', '-o', 'none'], '.json', few=True),
-    Reader('kvgen --gpu-profile', '{"name": "x", "bf16_tflops": 100, "link_gb_s": 32}\n',
+    Reader('kvgen --gpu-profile', '{"name": "x", "bf16_tflops": 100, "link_gb_s": 32, "hbm_tb_s": 2}\n',
            ['kvgen', '--gpu-profile', '{}', '--users', '1', '--max-requests', '1', '-o', 'none'], '.json', few=True),
     Reader('kvgen --prefill', json.dumps({'points': [{'cached': c, 'new': n, 'ms': n / 10 + 1}
                                                      for c in (0, 1000) for n in (100, 1000, 5000)]}) + '\n',

@@ -43,9 +43,9 @@ refused "another version" 'version 0\.9\.0 of vllm is not known' --cache vllm:ve
 refused "an unknown setting" 'no setting "eviction".*did you mean eviction_policy' --cache vllm:eviction=lru
 refused "a bad choice" 'eviction_policy: "fifo" is not lru.arc' --cache vllm:eviction_policy=fifo
 refused "a bad number" 'block_size: "0" is not' --cache vllm:block_size=0
-refused "settings of waterfall" 'waterfall has no settings' --cache waterfall:a=b
+refused "settings of waterfall" 'waterfall has no setting' --cache waterfall:a=b
 refused "the waterfall's options" '--eviction: does not apply with --cache' --cache vllm --eviction lfu
-refused "a rate without an engine" '--prefill-rate: needs --cache' --prefill-rate 1000@2k
+refused "a rate without an engine" '--prefill-rate: needs an engine: --gpu-profile, or --cache' --prefill-rate 1000@2k
 refused "a rate that no GPU has" '--prefill-rate: .* ms is not between' --cache vllm --prefill-rate 1e9@2k
 refused "files without host memory" 'files below host memory' --cache vllm --cpu-mem 0
 refused "a threshold with files" 'store_threshold only without files' --cache vllm:store_threshold=2

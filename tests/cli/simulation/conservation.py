@@ -26,7 +26,7 @@ class Config:
         self.source = draw.choice(["users"] * 6 + ["people"] * 2 + FILES + RECORDED + ["trace"] * 2)
         self.given = self.source == "trace" or self.source in RECORDED  # rows and no requests
         self.model = draw.choice(["tiny-1b", "llama3.1-8b"])
-        self.node, self.compute, self.rates, self.cut_ns = None, False, {}, None
+        self.node, self.rates, self.cut_ns = None, {}, None
         self.args = [] if self.source == "trace" else ["-m", self.model]
         if self.source == "users":
             self.users()
@@ -90,14 +90,7 @@ class Config:
             self.duration()
 
     def serving(self):
-        self.compute = draw.random() < 0.4 and self.node != "--decode-only"
-        if self.compute:
-            self.args += ["--gpu-profile", draw.choice(["h100", "l40s"]), "--engines", str(draw.choice([1, 2, 4])),
-                          "--tensor-parallel", str(draw.choice([1, 1, 2]))]
-            if self.model == "tiny-1b":
-                self.args += ["--params", "1e9"]
-        else:
-            self.args += ["--generation-mode", draw.choice(["none", "fast", "realistic"])]
+        self.args += ["--generation-mode", draw.choice(["none", "fast", "realistic"])]
         self.args += ["--workers", str(draw.choice([0, 1, 2, 8]))]
         blocks = self.source in ("users", "people") or self.source[:8] in ("burstgpt", "azure_co", "sharegpt")
         if self.node != "--prefill-only" and blocks:
@@ -156,8 +149,6 @@ class Held:
         self.requests()
         self.tiers()
         self.lookups()
-        if config.compute:
-            self.engines()
         for tier in self.s["tiers"]:
             if int(tier["tier"][-1]) in config.rates:
                 self.servers(tier)
@@ -183,15 +174,14 @@ class Held:
             numbers = {int(row["Request"]) for row in self.rows if row["Request"]}
             if len(numbers) > r["served"] or (numbers and max(numbers) > r["issued"]):
                 self.same("requests with rows, at most", r["served"], len(numbers))
-        if not (c.node == "--prefill-only" and c.compute):
-            # A run that ends at its last answer has that answer; one that is cut has what ended before.
-            whole = not c.limited and self.end != c.cut_ns
-            ended = [row for row in answers if c.given or end_of(row) < self.end + whole]
-            if not c.limited:
-                self.same("completed", r["completed"], len(ended))
-                self.same("generated tokens", r["generated_tokens"], sum(int(row["Tokens"] or 0) for row in ended))
-            elif len(ended) > r["completed"]:
-                self.same("completed, at least", r["completed"], len(ended))
+        # A run that ends at its last answer has that answer; one that is cut has what ended before.
+        whole = not c.limited and self.end != c.cut_ns
+        ended = [row for row in answers if c.given or end_of(row) < self.end + whole]
+        if not c.limited:
+            self.same("completed", r["completed"], len(ended))
+            self.same("generated tokens", r["generated_tokens"], sum(int(row["Tokens"] or 0) for row in ended))
+        elif len(ended) > r["completed"]:
+            self.same("completed, at least", r["completed"], len(ended))
 
     def tiers(self):
         """What was written to a tier is there, or has left it: moved, or deleted."""
@@ -240,30 +230,15 @@ class Held:
             if name != "all":
                 self.same(f"{name} hits and misses", (told["hits"], told["misses"]), (hits[name], misses[name]))
 
-    def engines(self):
-        """Busy for as long as the rows say, up to the end."""
-        p = self.s["prefill"]
-        computed = [row for row in self.rows if row["Operation"] == "Generate" and row["Phase"] == "Prefill"]
-        busy = sum(min(self.end, end_of(row)) - ns(row["Timestamp"]) for row in computed)
-        self.same("engine_s", p["engine_s"], busy / NS)
-        self.same("gpu_s", p["gpu_s"], busy / NS * int(self.option("--tensor-parallel")))
-        share = busy / self.end / int(self.option("--engines")) if self.end else None
-        if share is not None and (abs(share - p["busy_share"]) > 1e-9 or share > 1):
-            self.same("busy_share", p["busy_share"], share)
-
-    def option(self, name):
-        return self.c.args[self.c.args.index(name) + 1]
-
     def servers(self, tier):
-        """The same for a tier: one server reads, and one writes, in the host for all ranks of an engine."""
+        """Busy for as long as the rows say, up to the end: one server reads, and one writes."""
         number = int(tier["tier"][-1])
-        ranks = int(self.option("--tensor-parallel")) if self.c.compute and number > 0 else 1
         for op, rate, name in (("Read", self.c.rates[number][0], "read"), ("Write", self.c.rates[number][1], "write")):
             free = work = moved = 0
             for row in self.rows:
                 # What is there before the first request took no time.
                 if row["Operation"] == op and row["Tier"] == tier["tier"] and row["Request"]:
-                    time = -(-int(row["Object_Size_Bytes"]) * ranks * NS // rate)
+                    time = -(-int(row["Object_Size_Bytes"]) * NS // rate)
                     free = max(free, ns(row["Timestamp"])) + time
                     work += time
                     moved += 1

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The summary of kvgen says what its rows say, whatever the run: requests that arrived are complete, in progress or waiting,
-# bytes that were written are there or have left, and engines and tiers were busy for as long as their rows took until
-# the run ended. A bug looked like an engine that was idle while its last prefill ran, a tier that was busy for longer
-# than the run, or documents that waited among the requests. tests/bench/conservation.sh holds a thousand runs.
+# bytes that were written are there or have left, and tiers were busy for as long as their rows took until the run ended.
+# A bug looked like a tier that was busy for longer than the run, or documents that waited among the requests. Engines:
+# copies.t. tests/bench/conservation.sh holds a thousand runs.
 # builds: plain
 . "$(dirname "$0")/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""copies.py KVGEN DATA FOLDER COUNT [SEED [KVREPLAY]] - runs COUNT random configurations of kvgen with an engine's cache,
+"""copies.py KVGEN DATA FOLDER COUNT [SEED [KVREPLAY]] - runs COUNT random configurations of kvgen with an engine,
 and holds the rows of each against what copies are, and its summary against the rows; with KVREPLAY each trace is replayed,
 every byte checked. Prints a line for each difference, and how many runs were held. copies.py --rows TRACE.csv SUMMARY.json holds one trace."""
 import csv
@@ -38,7 +38,9 @@ class Held:
             self.wrong.append(f"row {number}: {what}")
 
     def copies(self):
-        """A copy is a tier and a key. What is read is there, what is written is not, no tier has more than it can."""
+        """A copy is a tier and a key. What is read is there, what is written is not, no tier has more than it can. Under
+        the waterfall a key has one copy, which moves."""
+        single = self.s["cache"]["name"] == "waterfall"
         live, used, n = [{}, {}, {}], [0, 0, 0], [Counter() for _ in range(3)]
         engines, mine = len(self.s["serving"]["engines"]), Counter()
         tiers = {int(tier["tier"][-1]): tier for tier in self.s["tiers"]}
@@ -64,29 +66,32 @@ class Held:
             t, size = int(row["Tier"][-1]), int(row["Object_Size_Bytes"])
             n[t][op, name] += 1
             if op == "Write":
-                if key in live[t]:
+                if key in live[t] or (single and any(key in tier for tier in live)):
                     self.say(number, f"{key} is in {t}, and written")
+                if phase == "Evict" and not (before["Phase"] == "Evict" and before["Operation"] == "Read" and
+                                             before["Key"] == key):
+                    self.say(number, f"{key} moves without a Read")
                 live[t][key] = [size, name, False]
                 used[t] += size
                 mine[t, engine] += size
                 n[t]["peak"] = max(n[t]["peak"], used[t])
                 if mine[t, engine] * engines > room[t]:
                     self.say(number, f"tier {t} has {mine[t, engine]} of {room[t]} / {engines} bytes")
-                if name in ("store", "promote", "load") and not self.is_second(row, before, t, name):
+                if not single and name in ("store", "promote", "load") and not self.is_second(row, before, t, name):
                     alone[name] += 1
                     taken += name == "store" and gone.get(key) == row["Timestamp"]
             elif key not in live[t] or live[t][key][0] != size:
                 self.say(number, f"{op} of {key} in {t}, where it is not")
-            elif op == "Delete":
+            elif op == "Delete" or phase == "Evict":
                 written = live[t].pop(key)
                 if t == 0:
                     gone[key] = row["Timestamp"]
                 used[t] -= size
                 mine[t, engine] -= size
-                n[t]["never read"] += written[1] == "store" and not written[2]
+                n[t]["never read"] += op == "Delete" and written[1] == ("evict" if single else "store") and not written[2]
             elif name != "store":
                 live[t][key][2] = True
-            if (op == "Delete") != (phase == "Evict"):
+            if (op == "Delete") != (phase == "Evict") and not single:
                 self.say(number, f"{op} of phase {phase}")
             before = row
         self.used, self.live, self.n, self.of = used, live, n, of
@@ -129,16 +134,18 @@ class Held:
             self.same(f"{tier['tier']} dropped", tier["dropped"], n[t]["Delete", "evict"])
             if t == 0:
                 continue
-            self.same(f"{tier['tier']} stored", tier["stored"], n[t]["Write", "store"])
+            down = "evict" if cache["name"] == "waterfall" else "store"
+            self.same(f"{tier['tier']} stored", tier["stored"], n[t]["Write", down])
             self.same(f"{tier['tier']} came up", tier["came_up"], n[t]["Write", "promote"])
             self.same(f"{tier['tier']} never read", tier["never_read"], n[t]["never read"])
             self.same(f"{tier['tier']} unread", tier["unread"],
-                      sum(copy[1] == "store" and not copy[2] for copy in self.live[t].values()))
+                      sum(copy[1] == down and not copy[2] for copy in self.live[t].values()))
+            no_load = ("evict", "promote") if cache["name"] == "waterfall" else ("store",)
             reads = sum(c for (op, name), c in ((k, c) for k, c in n[t].items() if isinstance(k, tuple))
-                        if op == "Read" and name != "store")
+                        if op == "Read" and name not in no_load)
             self.same(f"{tier['tier']} loaded", tier["loaded"], reads)
         hits = Counter(row["Class"] for row in self.rows
-                       if row["Operation"] == "Read" and row["Class"] not in ("store", "promote"))
+                       if row["Operation"] == "Read" and row["Class"] not in ("store", "promote", "evict"))
         misses = Counter(row["Class"] for row in self.rows if row["Operation"] == "Miss")
         for name, told in s["lookups"].items():
             if name != "all":
@@ -162,6 +169,8 @@ class Held:
             if r["in_progress"] == 0 and r["waiting"] == 0:
                 part = sum(g[what] for g in v["engines"])
                 self.same(f"{what} of engines", round(told, 6), round(part, 6))
+        if (self.s["prefill"]["busy_share"] or 0) > 1 + 1e-9:
+            self.wrong.append(f"engines busy for {self.s['prefill']['busy_share']} of the run")
         time = v["request_time"].values()
         if r["completed"] and r["end_to_end_ms"]:
             share = sum(part["share"] for part in time)
@@ -190,7 +199,7 @@ class Held:
 
 def config(draw, data):
     """The options of a run."""
-    engine = draw.choice(["vllm", "vllm", "lmcache", "lmcache-mp", "sglang", "copies"])
+    engine = draw.choice(["vllm", "vllm", "lmcache", "lmcache-mp", "sglang", "copies", "waterfall"])
     args = ["--cache", engine]
     tiers = draw.choice([("4GiB", "none"), ("512MiB", "none"), ("1GiB", "unlimited"), ("256MiB", "2GiB"),
                          ("768MiB", "unlimited")] + [("0", "none")] * (engine[:7] != "lmcache"))
@@ -209,6 +218,7 @@ def config(draw, data):
         "copies": [("store", ["evicted", "never", "use"]), ("exclusive", ["yes"]), ("through", ["yes"]),
                    ("admission", ["seen", "tinylfu"]), ("host_policy", ["arc", "sieve", "lfu"]), ("high", ["0.9"]),
                    ("gpu_policy", ["arc", "lfu", "s3fifo", "sieve"])],
+        "waterfall": [],
     }[engine]
     settings = [f"{key}={draw.choice(values)}" for key, values in choices if draw.random() < 0.4]
     if "high=0.9" in settings:
@@ -219,6 +229,9 @@ def config(draw, data):
         settings += [f"block_size={draw.choice([16, 64, 128])}"]
         settings += [text for text in ("async_scheduling=no", "scheduler_reserve_full_isl=no") if draw.random() < 0.3]
     args[1] += ":" + ",".join(settings)
+    if engine == "waterfall":
+        args += ["--gpu-profile", draw.choice(["h100", "l40s"]), "--promote", draw.choice(["none", "on-hit"]),
+                 "--eviction", draw.choice(["lru", "arc", "lfu", "s3fifo", "sieve", "mru", "fifo"])]
     model = ["-m", "tiny-1b", "--params", "1e9"]
     if engine == "vllm" and draw.random() < 0.3:  # groups of layers
         model = ["-m", f"{data}/models/{draw.choice(['gpt-oss-120b', 'gemma-3-27b'])}.json"]

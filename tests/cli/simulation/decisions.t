@@ -71,7 +71,7 @@ refused() { # WHAT ERE OPTION...
     exits "refuses $what" 2 "$BIN/kvgen" -o none --decisions "$TMP/no.jsonl" "$@"
     stderr_like "and says why" "$why"
 }
-refused "the waterfall" 'decisions: needs --cache of an engine'
+refused "the waterfall" 'decisions: needs --cache vllm'
 refused "another engine" 'decisions: needs --cache vllm: the steps of other engines are not told' --cache sglang
 ok "nothing was written" test ! -e "$TMP/no.jsonl"
 exits "a file that cannot be written" 1 "$BIN/kvgen" -o none --cache vllm --max-requests 1 --decisions /dev/full

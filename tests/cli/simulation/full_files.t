@@ -68,7 +68,7 @@ refused() { # WHAT ERE OPTION...
     stderr_like "and says why" "$why"
 }
 refused "a cache that bounds its files" 'on-full: needs --cache vllm or lmcache-mp' --cache sglang --storage-capacity 1GiB
-refused "the waterfall" 'on-full: needs --cache of an engine' --storage-capacity 1GiB
+refused "the waterfall" 'on-full: needs --cache vllm or lmcache-mp' --storage-capacity 1GiB
 refused "files without a limit" 'on-full: needs a --storage-capacity with a limit' --cache vllm
 refused "no files" 'on-full: needs a --storage-capacity with a limit' --cache vllm --storage-capacity none
 done_testing

@@ -20,8 +20,9 @@ is 'without a limit and a rating' "$(json "$TMP/s.json" '.endurance |
     .write_bytes_per_day > 0, .drive_writes_per_day == null, .tbw == null, .years == null')" 'true true true true'
 run --cpu-mem 64GiB --tbw 600
 is 'nothing is written' "$(json "$TMP/s.json" '.endurance | .write_bytes_per_day, .years')" '0 null'
-# With a model of compute the drive takes the bytes of all ranks; rows have those of one.
-run --model llama3.1-70b-instruct --tensor-parallel 4 --gpu-profile h100 --storage-capacity 100GiB --tbw 600
+# With an engine the drive takes the bytes of all ranks; rows have those of one.
+told "$BIN/kvgen" --model llama3.1-70b-instruct --users 5 --duration 60 --tensor-parallel 4 --gpu-profile h100 --gpu-mem 1GiB \
+    --cpu-mem 0 --storage-capacity 100GiB --tbw 600 -o none --summary "$TMP/s.json"
 is 'of four ranks' "$(json "$TMP/s.json" "(4 * tier(\"Tier-2\").write_bytes / .trace.simulated_s * 86400) as \$day | .endurance |
     [.write_bytes_per_day / \$day, .drive_writes_per_day / (\$day / (100 * 1073741824)), .years / (600e12 / \$day / 365.25)] |
     map(. > 0.999999 and . < 1.000001) | all")" true

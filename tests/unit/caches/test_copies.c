@@ -24,6 +24,7 @@ struct run {
     uint64_t key[NAMES], name[NAMES], names;
     uint64_t transfer[64], transfers;
     uint64_t found[TRACE_TIERS]; /* blocks, of the last request */
+    bool whole;                  /* prompts have no token behind their blocks */
 };
 
 static uint64_t name_of(const struct run *r, uint64_t key)
@@ -87,7 +88,7 @@ static void serve(struct run *r, const uint64_t *content, uint64_t n, uint64_t a
     for (uint64_t i = 0; i < n; i++)
         piece[i] = (struct chain_piece){content[i], BLOCK};
     piece[n] = (struct chain_piece){999, 1 + answer * BLOCK};
-    struct kv_request q = {.chain = {piece, n + 1}, .prompt_tokens = n * BLOCK + 1};
+    struct kv_request q = {.chain = {piece, n + 1}, .prompt_tokens = n * BLOCK + !r->whole};
     struct chain_walk w = {.chain = &q.chain, .key = chain_root(0)};
     for (uint64_t i = 0; i < n + answer; i++) {
         r->key[r->names] = chain_key(&w, (i + 1) * BLOCK);
@@ -208,6 +209,61 @@ static void test_when_evicted(void **state)
     }
 }
 
+/* As under the waterfall: a block has one copy. What a load brings is the request's own, or the
+ * copy moves up with it; what is computed while it lies below has no second one. */
+static void test_one_copy(void **state)
+{
+    (void)state;
+    for (int rises = 0; rises < 2; rises++) {
+        struct run r;
+        const struct copies_cache_opts o = {
+            .block_tokens = BLOCK,
+            .single = true,
+            .tier = {{TIER(3)}, {TIER(8), .store = COPIES_WHEN_EVICTED, .exclusive = rises}}};
+        open_cache(&r, &o);
+        serve(&r, BLOCKS(1, 2), 0);
+        serve(&r, BLOCKS(3, 4), 0);
+        op_text_is(&r.text, "gpu.fill 1 2, host.store 2 1, gpu.demote 2 1, gpu.fill 3 4");
+        r.whole = true; /* the last block of a prompt is computed, whatever is there */
+        serve(&r, BLOCKS(1, 2), 0);
+        assert_int_equal(r.found[TRACE_CPU], 1);
+        op_text_is(&r.text, rises
+                                ? "host.load 1, host.drop 1, gpu.fill 1, host.store 4, gpu.demote 4"
+                                : "host.load 1, host.store 4, gpu.demote 4");
+        r.whole = false;
+        serve(&r, BLOCKS(1, 2), 0);
+        assert_int_equal(r.found[TRACE_GPU], rises ? 1 : 0);
+        assert_int_equal(r.found[TRACE_CPU], rises ? 1 : 2);
+        op_text_is(&r.text, rises
+                                ? "host.load 2, host.drop 2, gpu.fill 2, host.store 3, gpu.demote 3"
+                                : "host.load 1 2, host.store 3, gpu.demote 3");
+        assert_int_equal(copy_tier_count(copies_cache_tier(r.cache, TRACE_GPU)), rises ? 2 : 0);
+        assert_int_equal(copy_tier_count(copies_cache_tier(r.cache, TRACE_CPU)), rises ? 2 : 4);
+        end(&r);
+    }
+}
+
+/* A block that the tier below has no room for falls further. */
+static void test_one_copy_falls_further(void **state)
+{
+    (void)state;
+    struct run r;
+    const struct copies_cache_opts o = {.block_tokens = BLOCK,
+                                        .single = true,
+                                        .tier = {{TIER(3)},
+                                                 {TIER(1), .store = COPIES_WHEN_EVICTED},
+                                                 {TIER(9), .store = COPIES_WHEN_EVICTED}}};
+    open_cache(&r, &o);
+    serve(&r, BLOCKS(1, 2), 0);
+    serve(&r, BLOCKS(3, 4), 0); /* 2 is on its way to the host when 1 leaves */
+    op_text_is(&r.text, "gpu.fill 1 2, host.store 2, host.refuse 1, files.store 1, gpu.demote 2 1, "
+                        "gpu.fill 3 4");
+    serve(&r, BLOCKS(1, 2), 0);
+    assert_int_equal(r.found[TRACE_STORAGE], 1);
+    assert_int_equal(r.found[TRACE_CPU], 1);
+    end(&r);
+}
+
 static void test_through_the_tier_between(void **state)
 {
     (void)state;
@@ -297,6 +353,8 @@ int main(void)
         cmocka_unit_test(test_the_end_of_a_prompt_goes_first),
         cmocka_unit_test(test_at_the_second_use),
         cmocka_unit_test(test_when_evicted),
+        cmocka_unit_test(test_one_copy),
+        cmocka_unit_test(test_one_copy_falls_further),
         cmocka_unit_test(test_through_the_tier_between),
         cmocka_unit_test(test_admission),
         cmocka_unit_test(test_prompt_only),

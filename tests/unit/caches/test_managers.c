@@ -401,12 +401,75 @@ static void test_copies(void **state)
     assert_true(sums.refusals > 0);
 }
 
+/* A block that was computed has one copy, in one tier, or none where storage had no room (least 0).
+ */
+static void check_single(const struct checked *c, int least)
+{
+    for (uint64_t i = 0; i < c->requests; i++) {
+        const struct chain *chain = &c->request[i].kv.chain;
+        struct chain_walk w = {.chain = chain, .key = chain_root(0)};
+        for (uint64_t end = BLOCK; end < chain_tokens(chain); end += BLOCK) {
+            const uint64_t key = chain_key(&w, end);
+            int copies = 0;
+            for (int t = 0; t < TRACE_TIERS; t++)
+                copies += book_has(&c->book[t], key);
+            assert_true(copies >= least && copies <= 1);
+        }
+    }
+}
+
+static void test_waterfall(void **state)
+{
+    (void)state;
+    struct sums sums = {0};
+    struct checked *c = malloc(sizeof(*c));
+    assert_non_null(c);
+    for (int run = 0; run < scaled(RUNS); run++) {
+        struct rng rng;
+        begin_run(c, &rng, 26, run);
+        c->same_units = true;
+        struct copies_cache_opts o = {.block_tokens = BLOCK, .single = true};
+        const bool rises = rng_below(&rng, 2);
+        const enum policy_number policy = (enum policy_number)rng_below(&rng, POLICIES);
+        const uint64_t blocks[TRACE_TIERS] = {60 + rng_below(&rng, 100), rng_below(&rng, 4) * 20,
+                                              rng_below(&rng, 3) *
+                                                  (50 + rng_below(&rng, 2) * 5000)};
+        for (int t = 0; t < TRACE_TIERS; t++) {
+            o.tier[t] = (struct copies_tier){.room = {blocks[t], policy, 1, 1},
+                                             .store = COPIES_WHEN_EVICTED,
+                                             .exclusive = rises};
+            c->most[t] = blocks[t];
+        }
+        const struct kv_listener l = listener(c);
+        c->ops = &copies_cache_ops;
+        c->cache = copies_cache_create(&o, &l);
+        assert_non_null(c->cache);
+        assert_int_equal(checked_run(c, MOST_TOKENS), 0);
+        checked_end(c);
+        check_single(c, blocks[TRACE_STORAGE] > 5000);
+        for (int t = 0; t < TRACE_TIERS; t++) {
+            const struct copy_tier *tier = copies_cache_tier(c->cache, (enum trace_tier)t);
+            if (!tier)
+                continue;
+            assert_int_equal(copy_tier_count(tier), c->book[t].count);
+            assert_int_equal(copy_tier_idle(tier), c->book[t].count);
+        }
+        add_up(&sums, c);
+        checked_free(c);
+    }
+    free(c);
+    assert_true(sums.done[KV_STORE] > 0 && sums.done[KV_WRITE] > 0 && sums.done[KV_LOAD] > 0);
+    for (int t = 0; t < TRACE_TIERS; t++)
+        assert_true(sums.found[t] > 0 && sums.drops[t] > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vllm),    cmocka_unit_test(test_a_prompt_larger_than_the_host),
-        cmocka_unit_test(test_lmcache), cmocka_unit_test(test_lmcache_mp),
-        cmocka_unit_test(test_sglang),  cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_vllm),      cmocka_unit_test(test_a_prompt_larger_than_the_host),
+        cmocka_unit_test(test_lmcache),   cmocka_unit_test(test_lmcache_mp),
+        cmocka_unit_test(test_sglang),    cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_waterfall),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

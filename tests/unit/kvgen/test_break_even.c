@@ -26,7 +26,6 @@
 struct bench {
     struct model model;
     struct prefill_model compute;
-    struct sim_opts sim;
     struct drive_model *drive;
     struct loading l;
 };
@@ -46,8 +45,7 @@ static void set_up(struct bench *b, const char *points)
                               .tensor_parallel = 1};
     prefill_time_layers(&b->compute.time, &b->model);
     prefill_time_calculate(&b->compute.time, &b->model, &gpu);
-    b->sim = (struct sim_opts){.model = &b->model, .compute = &b->compute};
-    b->l = (struct loading){.sim = &b->sim, .latency_s = OVERHEAD};
+    b->l = (struct loading){.model = &b->model, .compute = &b->compute, .latency_s = OVERHEAD};
     if (!points)
         return;
     int n =
@@ -104,14 +102,10 @@ static void rate_of_the_object(void **state)
     assert_true(fabs(loading_s(&b.l, 256) - (OVERHEAD + 32 * MIB / 2e9)) < 1e-9);
     assert_true(fabs(loading_s(&b.l, 1024) - (OVERHEAD + 128 * MIB / 3e9)) < 1e-9);
     /* 128 tokens are 16 MiB, which take 16.8 ms. In objects of 128 tokens a context of 4 x 128 + 3
-     * takes five of them, or four and one of 384 KiB. */
+     * takes five of them. */
     b.l.object_tokens = 128;
     assert_true(fabs(loading_s(&b.l, 515) - (OVERHEAD + 5 * 16 * MIB / 1e9)) < 1e-9);
     assert_int_equal(loading_bytes(&b.l, 515), 5 * 16 * (1 << 20));
-    b.sim.partial_blocks = true;
-    assert_true(fabs(loading_s(&b.l, 515) - (OVERHEAD + 4 * 16 * MIB / 1e9 + 3 * TOKEN / 1e9)) <
-                1e-9);
-    assert_int_equal(loading_break_even(&b.l), root(OVERHEAD, TOKEN / 1e9));
     b.l.object_tokens = 0;
     uint64_t n = loading_break_even(&b.l);
     assert_true(n > 512 && n < root(OVERHEAD, TOKEN / 1e9));

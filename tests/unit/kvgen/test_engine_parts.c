@@ -293,6 +293,50 @@ static void test_measured_rates(void **state)
                 2 * (model_builtin(7)->active_params - UINT64_C(36) * 4 * 3 * 2880 * 2880));
 }
 
+/* Measured times of one prompt: the engine's first token comes as they say, and what no GPU of that
+ * kind can do is refused. */
+static void test_measured_times(void **state)
+{
+    (void)state;
+    struct gpu_profile g = {0};
+    struct step_setup s = {.step_tokens = 8192};
+    struct err e;
+    const struct model *llama = model_builtin(3);
+    const struct step_weights bf16 = {.bytes = 2, .tp = 1};
+    struct prefill_time t;
+    const struct prefill_gpu all = {.params = (double)llama->active_params,
+                                    .operations_per_s = 989e12,
+                                    .eta = 1,
+                                    .tensor_parallel = 1};
+    assert_int_equal(gpu_profile_set(&g, "h100", &e), 0);
+    assert_int_equal(step_setup(&s, llama, &g, &bf16, &e), 0);
+    prefill_time_layers(&t, llama);
+    prefill_time_calculate(&t, llama, &all);
+    const double token_ns = t.token_ns, pair_ns = t.pair_ns;
+    t.t0_ns = 40e6;
+    t.token_ns = token_ns / 0.4;
+    t.pair_ns = pair_ns / 0.3;
+    assert_int_equal(step_setup_measured(&s, llama, &t, &e), 0);
+    assert_int_equal(s.gpu.eta_ppm, 400000);
+    assert_int_equal(s.gpu.eta_a_ppm, 300000);
+    assert_int_equal(s.host.request_ns, 39 * MS);
+    for (uint64_t tokens = 1000; tokens <= 100000; tokens *= 10) {
+        const double want = (double)prefill_time_ns(&t, 0, tokens);
+        const double got = (double)step_setup_first_token_ns(&s, tokens);
+        assert_true(got > 0.99 * want && got < 1.01 * want);
+    }
+    t.pair_ns = 0; /* attention that no point shows takes what it does at the peak */
+    assert_int_equal(step_setup_measured(&s, llama, &t, &e), 0);
+    assert_int_equal(s.gpu.eta_a_ppm, STEP_TIME_PPM);
+    s.gpu.async = false; /* each step waits for the host */
+    assert_int_equal(step_setup_measured(&s, llama, &t, &e), 0);
+    assert_int_equal(s.host.request_ns, 35 * MS);
+    t.token_ns = 0.9 * token_ns;
+    assert_int_equal(step_setup_measured(&s, llama, &t, &e), -EINVAL);
+    t.token_ns = 2000 * token_ns;
+    assert_int_equal(step_setup_measured(&s, llama, &t, &e), -EINVAL);
+}
+
 /* ---- memory ---- */
 
 static void test_what_weights_leave(void **state)
@@ -390,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_files_and_loads_in_a_step),
         cmocka_unit_test(test_rows_wait_for_a_duration),
         cmocka_unit_test(test_measured_rates),
+        cmocka_unit_test(test_measured_times),
         cmocka_unit_test(test_what_weights_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,37 +20,6 @@ static void large_objects_go_down(void **state)
     hierarchy_free(h);
 }
 
-/* Tier-0 as two pools of 100: each is filled and demotes by itself, what lies in the other one is a
- * miss there, and what was demoted is found by both. */
-static void pools_of_engines(void **state)
-{
-    (void)state;
-    struct hierarchy_opts o = tiers(200, 1000, HIERARCHY_UNLIMITED);
-    struct hierarchy_tier_stats s;
-    struct book b;
-    o.pools = 2;
-    struct hierarchy *h = begin(&b, &o);
-    write_size(h, &b, 1, 60);
-    hierarchy_use(h, 1);
-    assert_false(hierarchy_read(h, ident_block(1), TRACE_BLOCK));
-    assert_true(hierarchy_has(h, ident_block(1)));
-    write_size(h, &b, 2, 60);
-    assert_int_equal(b.tier[1], TRACE_GPU);
-    assert_int_equal(b.tier[2], TRACE_GPU);
-    hierarchy_use(h, 0);
-    write_size(h, &b, 3, 40); /* 100 of 100: the oldest of this pool goes down */
-    assert_int_equal(b.tier[1], TRACE_CPU);
-    assert_int_equal(b.tier[2], TRACE_GPU);
-    assert_true(read_id(h, &b, 1));
-    hierarchy_use(h, 1);
-    assert_true(read_id(h, &b, 1));
-    hierarchy_stats(h, TRACE_GPU, &s);
-    assert_int_equal(s.capacity, 200);
-    assert_int_equal(s.bytes, 100);
-    assert_int_equal(s.objects, 2);
-    hierarchy_free(h);
-}
-
 /* (b): exactly 80 % is reached without a demotion, one byte more demotes the oldest. */
 static void fills_to_target(void **state)
 {
@@ -369,7 +338,6 @@ static void invariants_on_random_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pools_of_engines),
         cmocka_unit_test(large_objects_go_down),
         cmocka_unit_test(fills_to_target),
         cmocka_unit_test(nearly_empty_passes_target),

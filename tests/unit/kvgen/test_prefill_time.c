@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "kvgen/gpu_profile.h"
+#include "kvgen/prefill_time.h"
 #include "kvgen/rng.h"
-#include "kvgen/sim/prefill_time.h"
 #include "lib/json/jsonin.h"
 #include "lib/model/find.h"
 

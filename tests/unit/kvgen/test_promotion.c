@@ -149,38 +149,12 @@ static void promoted_is_no_ghost(void **state)
     hierarchy_free(h);
 }
 
-/* A promotion may be the first that enters a pool of Tier-0, and the only way into it: the order of
- * that pool has room, whatever the policy. LFU wrote to memory that it did not have. */
-static void into_a_pool_never_written(void **state)
-{
-    (void)state;
-    for (int p = 0; p < POLICIES; p++) {
-        struct hierarchy_opts o = promoting(2000, 1000, HIERARCHY_UNLIMITED);
-        struct book b;
-        o.policy = policies[p];
-        o.pools = 2;
-        struct hierarchy *h = begin(&b, &o);
-        for (uint64_t i = 0; i < 100; i++)
-            write_size(h, &b, i, 50); /* the first pool keeps 16 */
-        hierarchy_use(h, 1);
-        for (uint64_t i = 100; i-- > 0;)
-            if (b.tier[i] != TRACE_GPU)
-                assert_true(read_id(h, &b, i));
-        assert_int_equal(b.used[TRACE_GPU], 1600);
-        hierarchy_free(h);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hit_exchanges),
-        cmocka_unit_test(hit_stays),
-        cmocka_unit_test(hit_returns),
-        cmocka_unit_test(hit_without_effect),
-        cmocka_unit_test(hit_makes_room),
-        cmocka_unit_test(promoted_is_no_ghost),
-        cmocka_unit_test(into_a_pool_never_written),
+        cmocka_unit_test(hit_exchanges),  cmocka_unit_test(hit_stays),
+        cmocka_unit_test(hit_returns),    cmocka_unit_test(hit_without_effect),
+        cmocka_unit_test(hit_makes_room), cmocka_unit_test(promoted_is_no_ghost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

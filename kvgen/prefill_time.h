@@ -1,7 +1,7 @@
 /* prefill_time.h - how long an engine computes the keys and values of new tokens, and the same
  * fitted to measured points. Plain arithmetic: profiles and files are read in gpu_profile.h. */
-#ifndef KVGEN_SIM_PREFILL_TIME_H
-#define KVGEN_SIM_PREFILL_TIME_H
+#ifndef KVGEN_PREFILL_TIME_H
+#define KVGEN_PREFILL_TIME_H
 
 #include <stdbool.h>
 #include <stddef.h>

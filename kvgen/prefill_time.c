@@ -1,6 +1,6 @@
 /* The time of a prefill by formula, and the fit of the formula to measured points. engines.c asks
  * for the time of each request. */
-#include "kvgen/sim/prefill_time.h"
+#include "kvgen/prefill_time.h"
 
 #include <errno.h>
 #include <math.h>
