@@ -45,7 +45,7 @@ struct replay {
     struct progress_line progress_line;
     struct survey survey;
     bool surveyed;
-    struct engines_opts engines; /* that the trace's prefills were computed on */
+    bool steps; /* the trace is of engines that serve steps */
     struct tiers tiers;
     struct objects *objects;
     struct populate populate;
@@ -407,27 +407,17 @@ static int replay_divide(struct replay *r, struct err *e)
     return storage_divide(&r->targets, o->destroy_data, r->part, e);
 }
 
-/* The engines that the trace's prefills were computed on; one, if it does not say. */
-static struct engines_opts replay_engines(const char *provenance)
+/* Whether the trace is of engines that serve steps. */
+static bool is_in_steps(const char *provenance)
 {
-    struct engines_opts o = {.count = 1};
     struct jsonin *doc;
-    uint64_t count;
+    bool steps = false;
 
-    for (int q = 0; q < TRACE_QOSES; q++)
-        o.priority[q] = -q; /* interactive first */
     if (!provenance || jsonin_parse(&doc, provenance, strlen(provenance), "", NULL) < 0)
-        return o;
-    const struct jsonin_v *compute = jsonin_get(jsonin_root(doc), "compute");
-    const struct jsonin_v *priority = jsonin_get(compute, "priority");
-    if (jsonin_u64(jsonin_get(compute, "engines"), &count) == 0 && count >= 1 &&
-        count <= ENGINES_MAX)
-        o.count = (uint32_t)count;
-    jsonin_bool(jsonin_get(compute, "steps"), &o.steps);
-    for (int q = 0; q < TRACE_QOSES; q++)
-        jsonin_i64(jsonin_get(priority, trace_qos_text((enum trace_qos)q)), &o.priority[q]);
+        return false;
+    jsonin_bool(jsonin_get(jsonin_get(jsonin_root(doc), "compute"), "steps"), &steps);
     jsonin_free(doc);
-    return o;
+    return steps;
 }
 
 /* Without effect on a trace that can be read once only. */
@@ -739,7 +729,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .window = r->window,
                             .verify = o->verify,
                             .create = !r->surveyed && o->on_absent == LEDGER_ABSENT_CREATE,
-                            .engines = r->engines,
+                            .steps = r->steps,
                             .duration_ns = o->duration_ns,
                             .warmup_ns = o->warmup_ns,
                             .spin_ns = o->spin_ns,
@@ -896,7 +886,7 @@ static int replay_execute(struct replay *r, struct err *e)
     if (rc < 0)
         return rc;
     /* From here on the trace is the reader's. */
-    r->engines = replay_engines(trace_provenance(r->trace));
+    r->steps = is_in_steps(trace_provenance(r->trace));
     rc = reader_open(&reader, r->trace, &ro, e);
     if (rc < 0)
         return rc;

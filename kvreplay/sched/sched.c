@@ -44,7 +44,6 @@ struct sched {
     struct order *order;
     struct admission *admission; /* NULL: not SCHED_SERVED */
     bool by_class;               /* it has the rule ADMISSION_QOS */
-    struct engines *engines;
     struct pace_clock clock;
     struct pace_users *users; /* NULL: not SCHED_CLOSED */
     struct timers *timers;
@@ -267,11 +266,10 @@ static void sched_restarted(struct row *r, int64_t now, int64_t slot_ns)
     r->t.latency_ns = 0;
 }
 
-/* r, a Generate row that has its engine or needs none, starts now and holds its request for its
- * time. */
-static void sched_hold(struct sched *s, struct row *r, int64_t now, int64_t free_ns)
+/* r, a Generate row, starts now and holds its request for its time. */
+static void sched_hold(struct sched *s, struct row *r, int64_t now)
 {
-    sched_started(s, r, now, free_ns);
+    sched_started(s, r, now, INT64_MIN);
     r->t.status = TRACE_OK;
     r->held = true;
     r->wake_ns = now + pace_scaled_ns(&s->clock, (double)r->t.duration_ns);
@@ -286,19 +284,16 @@ static bool sched_holds(const struct sched *s, const struct row *r)
            !s->env.ledger->skip_waits && r->t.duration_ns > 0;
 }
 
-/* The held row r has ended: its engine takes the next one. */
+/* The held row r has ended; the first token comes at the end of a prefill. */
 static void sched_held_out(struct sched *s, struct row *r, int64_t now)
 {
     bool arrives = s->o.timing == SCHED_TRACE || s->o.timing == SCHED_SERVED;
-    struct row *next = engines_runs(r) ? engines_give(s->engines, r) : NULL;
 
     s->held--;
     r->t.latency_ns = now - r->t.start_ns;
-    if (engines_runs(r) && arrives && r->t.arrival_ns != TRACE_NONE)
+    if (r->t.phase == TRACE_PREFILL && arrives && r->t.arrival_ns != TRACE_NONE)
         counts_first_token(s->env.ledger->counts, r, pace_at_ns(&s->clock, r->t.arrival_ns));
     sched_finish(s, r, now);
-    if (next)
-        sched_hold(s, next, now, now);
 }
 
 /* The store has no room for r's object, and nothing is left that could make some. */
@@ -373,8 +368,7 @@ static bool sched_issue(struct sched *s, struct row *r)
         row_list_pop(from);
         now = sched_now(s);
         if (sched_holds(s, r)) {
-            if (!engines_runs(r) || engines_take(s->engines, r))
-                sched_hold(s, r, now, INT64_MIN);
+            sched_hold(s, r, now);
             return true;
         }
         sched_started(s, r, now, INT64_MIN);
@@ -676,7 +670,7 @@ static void sched_admit(struct sched *s, struct row *r, int64_t now)
     r->not_before_ns = INT64_MIN;
     if (!r->head && s->o.timing != SCHED_ASAP)
         r->t.due_ns = pace_due_ns(&s->clock, pace_begins_ns(s->clock.arrivals, &r->t));
-    if (!r->head && s->clock.arrivals && s->o.engines.steps)
+    if (!r->head && s->clock.arrivals && s->o.steps)
         r->not_before_ns = pace_due_ns(&s->clock, r->t.time_ns);
     sched_refuse_years(s, r);
     s->inside++;
@@ -997,12 +991,12 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
         s->line[q] = GAP_LINE_NEW;
     s->clock = (struct pace_clock){.speed = o->speed, .arrivals = served};
     /* An engine in steps has decided whose turn it is, and what leaves for it. */
-    const enum admission_rule rule = o->engines.steps ? ADMISSION_FIFO : o->admit;
+    const enum admission_rule rule = o->steps ? ADMISSION_FIFO : o->admit;
     s->by_class = served && rule == ADMISSION_QOS;
     s->order = order_create(o->order, o->window);
     if (s->order && s->by_class)
         order_keep_links(s->order);
-    if (s->order && served && o->engines.steps)
+    if (s->order && served && o->steps)
         order_by_copy(s->order);
     s->timers = timers_create(o->window);
     s->dispatch = dispatch_create(&(struct dispatch_opts){.tier = env->tier,
@@ -1021,7 +1015,6 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
                                                                  .room = env->room,
                                                                  .ended = sched_ended,
                                                                  .ctx = s});
-    s->engines = engines_create(&o->engines);
     if (closed)
         s->users = pace_users_create(&s->clock, o->window);
     if (o->evict)
@@ -1029,7 +1022,7 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
                                                            .room = &env->room[TRACE_STORAGE],
                                                            .counts = env->ledger->counts});
     idle_init(&s->idle, o->spin_ns, o->engine_threads);
-    if ((o->evict && !s->cleaner) || !s->order || !s->timers || !s->dispatch || !s->engines ||
+    if ((o->evict && !s->cleaner) || !s->order || !s->timers || !s->dispatch ||
         (served && !s->admission) || (closed && !s->users)) {
         sched_free(s);
         return err_nomem(e, "scheduler");
@@ -1045,7 +1038,6 @@ void sched_free(struct sched *s)
     dispatch_free(s->dispatch);
     cleaner_free(s->cleaner);
     admission_free(s->admission);
-    engines_free(s->engines);
     pace_users_free(s->users);
     timers_free(s->timers);
     order_free(s->order);

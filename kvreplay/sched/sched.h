@@ -21,7 +21,6 @@
 #include <stdint.h>
 
 #include "kvreplay/sched/admission.h"
-#include "kvreplay/sched/engines.h"
 #include "kvreplay/sched/ledger.h"
 #include "kvreplay/sched/objects.h"
 #include "kvreplay/sched/order.h"
@@ -55,9 +54,9 @@ struct sched_opts {
     bool wants_where;    /* results ask where rows lie on their disks */
     size_t window;       /* rows inside at most */
     enum tier_verify verify;
-    bool create; /* write an object that is read before it was written, when admission meets
-                    the read; false: it was written before the run, or is not to be */
-    struct engines_opts engines;
+    bool create;         /* write an object that is read before it was written, when admission meets
+                            the read; false: it was written before the run, or is not to be */
+    bool steps;          /* the trace is of engines that serve steps, which decided when rows ran */
     int64_t duration_ns; /* from the start of the clock; 0: until the trace ends */
     int64_t warmup_ns;   /* from the start of the clock; statistics begin then */
     int64_t spin_ns;     /* the last part of each wait, which is spun; IDLE_SPIN_AUTO: learned */

@@ -424,18 +424,14 @@ static void served_without_generate(void **state)
     counts_release(&st);
 }
 
-/* Prefill rows queue at their users' engines, the highest class first; the read before and the
- * write behind take 10 ms each. The first token comes at the end of the prefill. A bug looked like
- * two prefills at once on one engine, or a request that was over with its prefill. */
-static void prefills_queue_at_engines(void **state)
+/* Prefill rows take their times side by side; the writes before and behind take 10 ms each. The
+ * first token comes at the end of the prefill. A bug looked like a request that was over with its
+ * prefill. */
+static void first_tokens(void **state)
 {
     (void)state;
-    struct sched_opts o = {.order = ORDER_REQUEST,
-                           .inflight = 8,
-                           .speed = 1,
-                           .timing = SCHED_SERVED,
-                           .workers = 3,
-                           .engines = {.count = 1, .priority = {3, 2, 1}}};
+    struct sched_opts o = {
+        .order = ORDER_REQUEST, .inflight = 8, .speed = 1, .timing = SCHED_SERVED, .workers = 3};
     struct counts st;
     struct fake fake;
     char text[8192];
@@ -457,11 +453,11 @@ static void prefills_queue_at_engines(void **state)
     replay(rows, &o, &st, &fake, text, sizeof(text));
     assert_near(number(text, "h", 6), 0);
     assert_near(number(text, "a", 6), 0.110); /* the worker is held */
-    assert_near(number(text, "c", 6), 0.210); /* before b, whose class is lower */
-    assert_near(number(text, "b", 6), 0.310);
-    assert_int_equal(hist_max(st.first_token[TRACE_BATCH]), 290 * MS);
-    assert_int_equal(hist_min(st.first_token[TRACE_BATCH]), 110 * MS);
-    assert_int_equal(hist_max(st.first_token[TRACE_INTERACTIVE]), 180 * MS);
+    assert_near(number(text, "b", 6), 0.120);
+    assert_near(number(text, "c", 6), 0.130);
+    assert_int_equal(hist_max(st.first_token[TRACE_BATCH]), 110 * MS);
+    assert_int_equal(hist_min(st.first_token[TRACE_BATCH]), 100 * MS);
+    assert_int_equal(hist_max(st.first_token[TRACE_INTERACTIVE]), 100 * MS);
     assert_int_equal(st.tokens, 27); /* not those of prefills */
     counts_release(&st);
 
@@ -470,9 +466,7 @@ static void prefills_queue_at_engines(void **state)
     assert_int_equal(hist_count(st.first_token[TRACE_BATCH]), 0);
     counts_release(&st);
 
-    /* ann and bob are not on one engine of two. */
     o.timing = SCHED_TRACE;
-    o.engines.count = 2;
     replay(rows, &o, &st, &fake, text, sizeof(text));
     assert_near(number(text, "a", 6), 0.110);
     assert_int_equal(hist_count(st.first_token[TRACE_BATCH]), 2);
@@ -491,7 +485,7 @@ static void steps_keep_their_times(void **state)
                            .timing = SCHED_SERVED,
                            .admit = ADMISSION_QOS,
                            .workers = 8,
-                           .engines = {.steps = true, .count = 1}};
+                           .steps = true};
     struct counts st;
     struct fake fake;
     char text[8192];
@@ -586,7 +580,7 @@ int main(void)
                                        cmocka_unit_test(served_as_on_paper),
                                        cmocka_unit_test(served_never_gets_stuck),
                                        cmocka_unit_test(served_without_generate),
-                                       cmocka_unit_test(prefills_queue_at_engines),
+                                       cmocka_unit_test(first_tokens),
                                        cmocka_unit_test(steps_keep_their_times),
                                        cmocka_unit_test(closed_keeps_pauses),
                                        cmocka_unit_test(duration_ends_the_run)};
