@@ -41,7 +41,7 @@ struct chunk {
 /* A chunk in the heap, with its order. */
 struct heap_entry {
     uint64_t rank;
-    uint32_t position, chunk;
+    uint64_t tie; /* the complement of its position, and in the lower half the chunk */
 };
 
 struct ends {
@@ -125,17 +125,26 @@ void vllm_host_free(struct vllm_host *h)
 
 /* ---- LRU: a heap of the chunks that may leave and are in no list ---- */
 
+/* As one number, whose comparison needs no branch: nobody could foretell it. */
+static unsigned __int128 order_of(const struct heap_entry *e)
+{
+    return (unsigned __int128)e->rank << 64 | e->tie;
+}
+
 static bool leaves_before(const struct heap_entry *a, const struct heap_entry *b)
 {
-    if (a->rank != b->rank)
-        return a->rank < b->rank;
-    return a->position != b->position ? a->position > b->position : a->chunk < b->chunk;
+    return order_of(a) < order_of(b);
+}
+
+static uint32_t chunk_of(const struct heap_entry *e)
+{
+    return (uint32_t)e->tie;
 }
 
 static void heap_set(struct vllm_host *h, uint64_t at, const struct heap_entry *e)
 {
     h->heap[at] = *e;
-    h->chunk[e->chunk].heap = (uint32_t)at;
+    h->chunk[chunk_of(e)].heap = (uint32_t)at;
 }
 
 /* The child of that place that leaves first; that place itself: it has none. */
@@ -143,10 +152,15 @@ static uint64_t heap_child(const struct vllm_host *h, uint64_t at)
 {
     const uint64_t first = HEAP_CHILDREN * at + 1;
     const uint64_t end = first + HEAP_CHILDREN < h->heaped ? first + HEAP_CHILDREN : h->heaped;
-    uint64_t best = first < end ? first : at;
-    for (uint64_t i = first + 1; i < end; i++)
-        if (leaves_before(&h->heap[i], &h->heap[best]))
-            best = i;
+    if (first >= end)
+        return at;
+    uint64_t best = first;
+    unsigned __int128 least = order_of(&h->heap[first]);
+    for (uint64_t i = first + 1; i < end; i++) {
+        const unsigned __int128 order = order_of(&h->heap[i]);
+        best = order < least ? i : best;
+        least = order < least ? order : least;
+    }
     return best;
 }
 
@@ -154,7 +168,7 @@ static uint64_t heap_child(const struct vllm_host *h, uint64_t at)
 static void heap_settle(struct vllm_host *h, uint64_t at, uint32_t chunk)
 {
     const struct chunk *c = &h->chunk[chunk];
-    const struct heap_entry e = {c->rank, c->position, chunk};
+    const struct heap_entry e = {c->rank, (uint64_t)~c->position << 32 | chunk};
     for (uint64_t up; at && (up = (at - 1) / HEAP_CHILDREN, leaves_before(&e, &h->heap[up]));
          at = up)
         heap_set(h, at, &h->heap[up]);
@@ -176,7 +190,7 @@ static void heap_remove(struct vllm_host *h, uint32_t chunk)
     h->chunk[chunk].heap = HOST_NONE;
     if (at == --h->heaped)
         return;
-    heap_settle(h, at, h->heap[h->heaped].chunk);
+    heap_settle(h, at, chunk_of(&h->heap[h->heaped]));
 }
 
 /* ---- lists ---- */
@@ -396,7 +410,7 @@ static uint64_t lru_victims(struct vllm_host *h, uint64_t wanted)
             ended = next_candidate(h, h->chunk[ended].next);
             continue;
         }
-        const uint32_t chunk = h->heap[0].chunk;
+        const uint32_t chunk = chunk_of(&h->heap[0]);
         heap_remove(h, chunk);
         if (is_candidate(h, chunk))
             h->aside[victims++] = chunk;
