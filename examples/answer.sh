@@ -51,7 +51,7 @@ options_end() {
 
 # plan SECONDS...: how long the next steps may take, one after the other.
 steps=0 step=0 rest=''
-searching_s=45 # on two processors
+searching_s=20 # on two processors
 plan() { steps=$((steps + $#)) rest="$rest $*"; }
 # begin TEXT...: the next step, what it does, and when the answer comes. On a terminal the line takes the place of the one before.
 begin() {

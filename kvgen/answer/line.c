@@ -36,6 +36,8 @@ bool line_grows(const struct line *l)
     const size_t third = l->count / 3;
     if (!third)
         return false;
-    const double before = mean(l->here, third), after = mean(l->here + l->count - third, third);
-    return after > 1.5 * before && after > before + (double)l->count / SHARE;
+    const double before = mean(l->here, third), middle = mean(l->here + third, third);
+    const double after = mean(l->here + l->count - third, third), more = after - before;
+    return after > 1.5 * before && more > (double)l->count / SHARE && middle > before + more / 4 &&
+           middle < after - more / 4;
 }

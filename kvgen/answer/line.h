@@ -16,7 +16,8 @@ void line_free(struct line *l);
 /* 0 or -ENOMEM. */
 int line_add(struct line *l, uint64_t here);
 /* The mean of the last third is above that of the first by half of it, and by a twentieth of the
- * requests that were done: single moments go up and down. */
+ * requests that were done, and that of the middle one lies between them, a quarter of the way from
+ * each at least: lines come and go, too. */
 bool line_grows(const struct line *l);
 
 #endif

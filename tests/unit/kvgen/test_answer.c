@@ -549,6 +549,11 @@ static void test_a_line_grows_by_its_means(void **state)
     assert_false(grows(100, 100, 90)); /* its last moment is 19 times its first */
     assert_false(grows(100, 150, 0));  /* means of 108 and 141 */
     assert_false(grows(5, 20, 0));     /* few, for 400 requests */
+    struct line comes = {0};           /* and has not grown before; then it goes */
+    for (uint64_t i = 0; i < 400; i++)
+        assert_int_equal(line_add(&comes, i < 280 ? 50 : 150), 0);
+    assert_false(line_grows(&comes));
+    line_free(&comes);
     const struct line none = {0};
     assert_false(line_grows(&none));
 }
