@@ -125,8 +125,7 @@ static bool has_begun(struct running *r, int64_t now_ns)
         return true;
     if (ops->recalls && ops->recalls(r->source) && ++r->recalled < WARM_REQUESTS_MAX)
         return false;
-    warm_begin(&r->warm, ops->recalls ? now_ns : 0, ops->recalls ? WARM_RECALL_NS : WARM_COLD_NS,
-               r->warm_most);
+    warm_begin(&r->warm, ops->recalls ? now_ns : 0, r->warm_most);
     return true;
 }
 

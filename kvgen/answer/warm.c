@@ -15,10 +15,10 @@ static void begin_window(struct warm *w, int64_t begin_ns)
     w->end_ns = end_ns < last_ns ? end_ns : last_ns;
 }
 
-void warm_begin(struct warm *w, int64_t from_ns, int64_t first_ns, uint64_t most)
+void warm_begin(struct warm *w, int64_t from_ns, uint64_t most)
 {
     *w = (struct warm){.from_ns = from_ns, .most = most};
-    begin_window(w, from_ns + first_ns);
+    begin_window(w, from_ns + WARM_FIRST_NS);
 }
 
 double warm_share(const struct warm_window *w, enum warm_origin o)

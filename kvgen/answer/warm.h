@@ -15,8 +15,7 @@ enum warm_origin {
     WARM_ORIGINS
 };
 
-#define WARM_COLD_NS    INT64_C(60000000000)    /* length of the first window, */
-#define WARM_RECALL_NS  INT64_C(30000000000)    /* and after caches were filled on purpose */
+#define WARM_FIRST_NS   INT64_C(60000000000)    /* length of the first window */
 #define WARM_HORIZON_NS INT64_C(86400000000000) /* windows end here, whatever they say */
 #define WARM_CHANGE     0.01                    /* of a share, that does not count */
 #define WARM_ERRORS     2                       /* nor so many standard errors */
@@ -41,9 +40,8 @@ struct warm {
     bool settled;             /* the shares stay; else something else ended it */
 };
 
-/* The first window is first_ns long from from_ns on. most: after so many requests the last one ends
- * as at the horizon. */
-void warm_begin(struct warm *w, int64_t from_ns, int64_t first_ns, uint64_t most);
+/* Windows begin at from_ns. most: after so many requests the last one ends as at the horizon. */
+void warm_begin(struct warm *w, int64_t from_ns, uint64_t most);
 /* Tells that a request is done, with the tokens of its prompt by origin. true: warm from now on,
  * and this request is the first that counts. */
 bool warm_add(struct warm *w, int64_t now_ns, const uint64_t tokens[WARM_ORIGINS], bool good);
