@@ -123,6 +123,13 @@ printf 'all unit:\n\t@echo "one.c:1: warning: hm"\n' >tree/Makefile
 exits 'a build with a warning' 0 run quiet
 stdout_like 'shows it' '^one.c:1: warning: hm$'
 
+# A bare root has no /proc; tests that wait for what stands there would wait for ever.
+bare() { unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' - "$@"; }
+if [ "$(id -u)" = 0 ] && bare true 2>/dev/null; then
+    exits 'without /proc' 1 bare tree/tests/run --built quiet
+    is 'nothing runs' "$(cat stdout stderr)" 'tests/run: there is no /proc here; mount it (mount -t proc proc /proc)'
+fi
+
 # ---- the short cut of json (lib.sh) ----
 
 cat >members <<'END'
