@@ -43,6 +43,8 @@
 #   arrivals FILE                 prints the Timestamps of a trace's Generate rows, in one line
 #   tries N cmd args...           succeeds as soon as the command does; runs it at most N times and shows the output
 #                                 of failures. For what a busy machine may spoil now and then, and a bug each time
+#   unless_busy FILE "name" cmd args...   five tries of a command that runs kvreplay with this summary, as one check; skipped
+#                                 when all fail and kvreplay found each time that it waited for a processor
 #   catches PID                   waits until a background process is one of our programs and handles signals. Before
 #                                 that it is a shell, which ignores SIGINT
 #   rests PID                     waits until the process waits: none of its threads has had or wanted the processor for 0.2 s
@@ -155,6 +157,24 @@ tries() {
         cat "$TMP/.try"
     done
     return 1
+}
+
+unless_busy() {
+    tap_summary=$1 tap_what=$2 tap_idle=no
+    shift 2
+    : >"$TMP/.tries"
+    for _ in 1 2 3 4 5; do
+        if "$@" >>"$TMP/.tries" 2>&1; then
+            tap_line 0 "$tap_what"
+            return
+        fi
+        [ "$(json "$tap_summary" '.evidence | .run_delay_share > 0.02 or .largest_gap_us > 10000')" = true ] || tap_idle=yes
+    done
+    if [ $tap_idle = no ]; then
+        tap_line 0 "$tap_what # SKIP kvreplay waited for a processor, five times"
+    else
+        tap_line 1 "$tap_what" || tap_cut '' <"$TMP/.tries"
+    fi
 }
 
 # Programs install the handler of SIGTERM last: bit 14 of the mask of caught signals.
