@@ -212,10 +212,11 @@ static void the_first_writes_a_line(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* "^C" and a progress line are there already. */
 enum {
     NO_TERMINAL = 77 /* a bare root has no /dev/pts */
 };
+
+/* "^C" and a progress line are there already. */
 static int one_line_on_a_terminal(void)
 {
     char text[32];
