@@ -70,7 +70,7 @@ started || skip_all "mpirun does not start on four hosts here, or not in 40 s: $
 cut_off() {
     run_name=$1 pause=$2
     shift 2
-    hosts_once 120 --lost-after 12s -o "$TMP/$run_name.csv" --summary "$TMP/$run_name.json" "$@" "$TMP/t.csv" >"$TMP/$run_name.out" 2>&1 &
+    hosts_once 120 --lost-after 6s -o "$TMP/$run_name.csv" --summary "$TMP/$run_name.json" "$@" "$TMP/t.csv" >"$TMP/$run_name.out" 2>&1 &
     run=$!
     for _ in $(seq 400); do
         [ "$(find "$TMP" -name 'kvreplay-*.zst' | wc -l)" = 4 ] && break
@@ -115,7 +115,7 @@ is "started together" "$(json "$TMP/s.json" '.ranks.start_spread_us < 1e6')" tru
 # ---- a folder each ----
 
 # Nobody waits for a host that is cut off, whatever the run.
-cut_off folders 1 --speed 1 --target "$TMP/kv" --keep
+cut_off folders 1 --speed 1.5 --target "$TMP/kv" --keep
 exits "kvstat --ranks names the missing one" 2 "$BIN/kvstat" --ranks --json -o "$TMP/by.json" "$TMP/folders.csv"
 stderr_like "by its number" 'rank 2 of 4 missing: the report is on the others'
 is "and has the others" "$(json "$TMP/by.json" '.ranks.list | map([.host, .rows]) | tojson')" '[["node-0",2000],["node-1",2000],["node-3",2000]]'
@@ -139,7 +139,7 @@ exits "four hosts, one store" 0 hosts 60 "$@" --speed 20 --keep -o "$TMP/all.csv
 is "have objects of their own" "$(json "$TMP/all.json" .rows.ok) $(stored)" '8000 8001'
 exits "next time" 0 hosts 60 "$@" --speed 20 --destroy-data -o "$TMP/all.csv" "$TMP/t.csv"
 is "they are removed" "$(stored)" 0
-cut_off store 1 "$@" --speed 1 --on-error continue
+cut_off store 1 "$@" --speed 1.5 --on-error continue
 like "the store is not cleaned up under it" "$(cat "$TMP/store.out")" 'rank 2 on node-2 may still be at work there, so nothing was removed; the next run clears it'
 ok "its objects are there" test "$(stored)" -gt 6000
 is "what it could not store, its rows tell" "$("$BIN/kvstat" --json "$TMP"/kvreplay-*-rank-2.csv.zst | jq '.status.failed > 0')" true
