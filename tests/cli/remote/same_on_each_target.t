@@ -27,10 +27,17 @@ awk 'BEGIN {
     }
 }
 function row(t, op, size, tier, key, phase) { printf "%.6f,%s,%d,%s,k%s,%s\n", t, op, size, tier, key, phase }' >t.csv
-# By key, in the order in which its rows started, with what came of each.
+# By key, in the order in which its rows started, with what came of each. Reads between two other rows of a key run side by side, and
+# any of them may get its I/O first.
 by_key() {
-    awk -F, 'NR == 1 {while ($++s != "Status"); while ($++b != "Start"); next} {printf "%s %s %.9f %s %s %s %s\n", $5, $4, $b, NR, $2, $3, $s}' r.csv |
-        sort -s -k 1,1 -k 3,3g | awk '{print $1, $2, $5, $6, $7}'
+    awk -F, 'NR == 1 {while ($++s != "Status"); while ($++b != "Start"); next} {printf "%s %s %.9f %s %s %s\n", $5, $4, $b, $2, $3, $s}' r.csv |
+        sort -s -k 1,1 -k 3,3g | awk '
+            {
+                if ($1 != key) { key = $1; turn = 0 }
+                if ($4 != "Read" || last != "Read" || $1 != last_key) turn++
+                last = $4; last_key = $1
+                print $1, turn, $2, $4, $5, $6
+            }' | sort -k 1,1 -k 2,2n -k 3
 }
 # alike NAME TARGET: does what was done in the folder.
 alike() {
