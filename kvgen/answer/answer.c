@@ -386,19 +386,11 @@ static bool counts(const struct find *f, const struct attempt *t)
     return !t->brief || (t->held ? t->n <= u->low : t->n > u->high);
 }
 
-/* The load that ends the users of ANSWER_THIS, or of ANSWER_IDEAL, which holds no less. */
-static bool is_beyond(const struct task *middle, const struct attempt *t)
-{
-    return t->variant != ANSWER_NONE && t->seed == middle->seed && t->n == middle->failed &&
-           !t->brief;
-}
-
 /* One line for each load, from the attempts of all seeds; and what ends the users of ANSWER_THIS.
  */
 static int set_tried(struct find *f)
 {
     struct answer *a = f->a;
-    const struct task *middle = &f->middle;
     qsort(f->attempt, f->attempts, sizeof(*f->attempt), by_load);
     a->tried = calloc(f->attempts + 1, sizeof(*a->tried));
     if (!a->tried)
@@ -406,8 +398,6 @@ static int set_tried(struct find *f)
     for (size_t i = 0; i < f->attempts; i++) {
         const struct attempt *t = &f->attempt[i];
         struct answer_tried *to = a->tries ? &a->tried[a->tries - 1] : NULL;
-        if (is_beyond(middle, t) && a->limit == LIMIT_NONE)
-            a->limit = limit_of(f, t);
         if (!counts(f, t))
             continue;
         if (!to || to->variant != t->variant || to->n != t->n) {
@@ -493,8 +483,8 @@ static struct task figures_of(enum answer_variant v, unsigned seed, uint64_t n, 
     return (struct task){.variant = v, .seed = seed, .figures = t, .search = {.start = n}};
 }
 
-/* The figures of all variants with the seed of the value of ANSWER_THIS, so that at that value they
- * are of a load that holds; if not even one holds, also those of one. How far the GPU may be off
+/* The figures of all variants, and of the two loads around the edge of ANSWER_THIS, with the seed
+ * of its value: so at that value the figures are of a load that holds. How far the GPU may be off
  * besides, which takes longest and so begins first. */
 static int find_figures(struct find *f)
 {
@@ -503,7 +493,8 @@ static int find_figures(struct find *f)
     };
     const struct task *middle = &f->middle;
     struct answer *a = f->a;
-    struct task task[FACTORS + ANSWER_VARIANTS + 1], *job[FACTORS + ANSWER_VARIANTS + 1];
+    struct task task[FACTORS + ANSWER_VARIANTS + 2], *job[FACTORS + ANSWER_VARIANTS + 2];
+    struct trial held = {0};
     size_t jobs = 0;
     a->at = f->o->asked                   ? f->o->asked
             : a->users[ANSWER_THIS].value ? a->users[ANSWER_THIS].value
@@ -516,15 +507,25 @@ static int find_figures(struct find *f)
     }
     for (int v = 0; v < ANSWER_VARIANTS; v++)
         task[jobs++] = figures_of((enum answer_variant)v, middle->seed, a->at, &a->figures[v]);
-    if (!middle->value)
+    if (middle->failed)
         task[jobs++] = figures_of(ANSWER_THIS, middle->seed, middle->failed, &a->beyond);
+    if (middle->failed && middle->value && middle->value != a->at)
+        task[jobs++] = figures_of(ANSWER_THIS, middle->seed, middle->value, &held);
     for (size_t i = 0; i < jobs; i++)
         job[i] = &task[i];
     const int rc = do_jobs(f, job, jobs);
+    if (rc == 0) {
+        const struct step_setup *steps = &f->o->engine.steps;
+        const struct trial *below = middle->value == a->at ? &a->figures[ANSWER_THIS] : &held;
+        const struct limit_load before = limit_load_of(steps, below);
+        const struct limit_load after = limit_load_of(steps, &a->beyond);
+        a->limit = limit_find(middle->value ? &before : NULL, middle->failed ? &after : NULL);
+    }
     if (factors) {
         a->holds_low = task[0].factor;
         a->holds_high = task[1].factor;
     }
+    trial_free(&held);
     return rc;
 }
 

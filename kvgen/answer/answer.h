@@ -73,7 +73,7 @@ struct answer {
     double holds_low, holds_high;
     enum limit limit; /* what ends the users of ANSWER_THIS, with that seed */
     struct trial figures[ANSWER_VARIANTS];
-    struct trial beyond;     /* a load of 1, where not even that holds; else n is 0 */
+    struct trial beyond; /* the smallest load that ANSWER_THIS does not hold; n 0: it holds all */
     struct window_load load; /* of the drive, in the figures of ANSWER_THIS */
     struct answer_window {
         bool written;
