@@ -266,7 +266,7 @@ answer_of() {
     if [ -n "$drive" ]; then
         if [ -n "$input" ]; then folder=$out && has_requests; fi
         plan "$searching_s"
-        begin "simulates, beside no drive and an ideal one"
+        begin "simulates this drive, no drive and an ideal one"
         simulate "$out" "$tier_model" none
         confirmed=no
     else
@@ -289,7 +289,7 @@ chain() {
     object_size "$out"
     begin "measures $target"
     measure "$target" "$out"
-    begin "simulates, beside no drive and an ideal one"
+    begin "simulates this drive, no drive and an ideal one"
     simulate "$out" "$out/drive.json" "$out/window.csv.zst"
     confirmed=no
     if nothing_to_confirm "$out"; then return; fi

@@ -15,7 +15,7 @@
 #                served well: 2s to the first token, 100ms a token, for 95% of requests
 #   -t TIME      how long the load runs on the drive, to confirm (default: 15s)
 #   -o OUT       directory for 1/answer.json, 2/answer.json, ... (default: kvtrace-compare-drives)
-#   --full       measure the drive for ten minutes, not for half of one
+#   --full       measure the drive for ten minutes instead of half a minute
 #   --json       print answer.json; --print: show the pipeline, run nothing
 #
 #   the second is better: /mnt/new holds 7 users more (4-11)
@@ -70,7 +70,7 @@ runs_needed() {
             if (5 * shows <= difference) five = n
             if (10 * shows <= difference) ten = n
         }
-        printf "a difference of %d %% shows in %d runs of this where one drive varies by 5 %% from run to run, in %d where by 10 %%\n",
+        printf "a difference of %d %% takes %d runs to show where a drive varies by 5 %% from run to run, and %d where by 10 %%\n",
             difference, five, ten
     }'
 }

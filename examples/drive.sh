@@ -14,7 +14,7 @@
 #                served well: 2s to the first token, 100ms a token, for 95% of requests
 #   -t TIME      how long the load runs on the drive, to confirm (default: 15s)
 #   -o OUT       directory for answer.json, answer.html and all else (default: kvtrace-answer)
-#   --full       measure the drive for ten minutes, not for half of one
+#   --full       measure the drive for ten minutes instead of half a minute
 #   --drive MODEL  in place of DIR a file of kvtrace model, or sim:bw=14GB/s,lat=80us
 #   --json       print answer.json; --print: show the pipeline, run nothing
 #
@@ -29,7 +29,7 @@
 #   What ends it    prefill on the GPU: a faster drive adds at most 6 users
 #   Confirmed       15 s on the drive: p50 43 ms, p95 99 ms (model 41, 96)
 #
-# Exit status: 0 done, 2 used wrongly, 3 could not run; with -u 1 does not hold N, 4 undecided.
+# Exit status: 0 done, 2 used wrongly, 3 could not run; with -u N: 1 N are not held, 4 not decided.
 # Example:
 #   examples/drive.sh /mnt/nvme/kv
 . "$(dirname "$0")/answer.sh"

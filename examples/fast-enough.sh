@@ -14,16 +14,16 @@
 #                served well: 2s to the first token, 100ms a token, for 95% of requests
 #   -t TIME      how long the load runs on the drive, to confirm (default: 15s)
 #   -o OUT       directory for answer.json, answer.html and all else (default: kvtrace-answer)
-#   --full       measure the drive for ten minutes, not for half of one
+#   --full       measure the drive for ten minutes instead of half a minute
 #   --drive MODEL  in place of DIR a file of kvtrace model, or sim:bw=14GB/s,lat=80us
 #   --json       print answer.json; --print: show the pipeline, run nothing
 #
-#   PASS: 20 users are held; up to 36 are in each of 5 seeds
+#   PASS: 20 users are held, and up to 36 in each of 5 seeds
 #   ... and what kvtrace drive shows
 #
-# PASS up to the least number that any seed of the search holds, FAIL above the greatest.
-# INCONCLUSIVE between both, and where the drive does not confirm its model: the screen names
-# the cause, and what would decide.
+# Each seed is a random load. PASS up to the number that is held in all of them, FAIL above the
+# most that is held in any. INCONCLUSIVE between both, and where the drive does not confirm its
+# model: the screen names the cause.
 #
 # Exit status: 0 PASS, 1 FAIL, 4 INCONCLUSIVE; 2 used wrongly, 3 could not run.
 # Example:

@@ -13,13 +13,13 @@
 #                served well: 2s to the first token, 100ms a token, for 95% of requests
 #   -t TIME      how long the load runs on the drive, to confirm (default: 15s)
 #   -o OUT       directory for answer.json, answer.html and all else (default: kvtrace-answer)
-#   --full       measure the drive for ten minutes, not for half of one
+#   --full       measure the drive for ten minutes instead of half a minute
 #   --drive MODEL  in place of DIR a file of kvtrace model, or sim:bw=14GB/s,lat=80us
 #   --json       print answer.json; --print: show the pipeline, run nothing
 #
 #   Users held      this drive 38 (36-40)   no drive 21   ideal 44
 #   ...
-#       Users    held in     good  first token p95  requests/s   what ends it
+#       Users seeds held     good  first token p95  requests/s   what ends it
 #          32     5 of 5   99.0 %           1.20 s        1.61
 #          38     3 of 5   96.0 %           1.84 s        1.90
 #          44     0 of 5   81.0 %           4.31 s        2.02   prefill

@@ -15,7 +15,7 @@
 #                served well: 2s to the first token, 100ms a token, for 95% of requests
 #   -t TIME      how long the load runs on the drive, to confirm (default: 15s)
 #   -o OUT       directory for answer.json, answer.html and all else (default: kvtrace-answer)
-#   --full       measure the drive for ten minutes, not for half of one
+#   --full       measure the drive for ten minutes instead of half a minute
 #   --drive MODEL  in place of DIR a file of kvtrace model, or sim:bw=14GB/s,lat=80us
 #   --json       print answer.json; --print: show the pipeline, run nothing
 #

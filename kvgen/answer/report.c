@@ -396,7 +396,7 @@ static void put_limit(struct jsonout *j, const struct answer_report *r)
         snprintf(text, sizeof(text), "%s: a faster drive adds at most %s", limit_text(a->limit),
                  load_text(load, sizeof(load), r, more));
     else
-        snprintf(text, sizeof(text), "%s: a faster drive adds none", limit_text(a->limit));
+        snprintf(text, sizeof(text), "%s: even an ideal drive holds no more", limit_text(a->limit));
     jsonout_object(j, "limit");
     jsonout_text_value(j, "kind", limit_name(a->limit));
     jsonout_text_value(j, "text", text);

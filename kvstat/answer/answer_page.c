@@ -274,9 +274,9 @@ static void put_drive(FILE *out, const struct answer *a)
     put_row(out, "written a day", "drive.written_bytes_day", view_bytes, a->written_day);
     put_row(out, "full after", "drive.full_after_s", view_span, a->full_after_s);
     put_row(out, "filled at the end", "drive.filled", as_share, a->filled);
-    put_row(out, "a hit comes back in, p50", "drive.hit_s.p50", view_span, a->hit_p50);
+    put_row(out, "a hit takes, p50", "drive.hit_s.p50", view_span, a->hit_p50);
     put_row(out, "p95", "drive.hit_s.p95", view_span, a->hit_p95);
-    put_row(out, "computing it takes", "drive.computing_s", view_span, a->computing_s);
+    put_row(out, "computing on an idle GPU", "drive.computing_s", view_span, a->computing_s);
     put_row(out, "drive writes a day", "wear.drive_writes_day", cell_number, a->drive_writes_day);
     put_row(out, "years of rated writes", "wear.years", cell_number, a->years);
     html_table_end(out);

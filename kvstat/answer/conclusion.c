@@ -71,9 +71,8 @@ static void explain_search(struct conclusion *c)
     conclusion_number(low, a, h->low);
     conclusion_number(high, a, h->high);
     if (c->verdict == VERDICT_PASS)
-        snprintf(c->why, sizeof(c->why), "%s %s held; up to %s %s%s", n,
-                 a->asked == 1 ? "is" : "are", low, h->low == 1 ? "is" : "are",
-                 seeds_text(seeds, " in each of", a));
+        snprintf(c->why, sizeof(c->why), "%s %s held, and up to %s%s", n,
+                 a->asked == 1 ? "is" : "are", low, seeds_text(seeds, " in each of", a));
     else if (c->verdict == VERDICT_FAIL && !(h->high > 0))
         snprintf(c->why, sizeof(c->why), "%s %s not held: not even %s%s", n,
                  a->asked == 1 ? "is" : "are", a->requests ? "the lowest rate" : "1 is",
@@ -83,9 +82,8 @@ static void explain_search(struct conclusion *c)
                  a->asked == 1 ? "is" : "are", high, seeds_text(seeds, " in any of", a));
     else
         snprintf(c->why, sizeof(c->why),
-                 "%s %s held in some seeds only (%s to %s in %.0f of them): more seeds would "
-                 "decide",
-                 n, a->asked == 1 ? "is" : "are", low, high, a->settings.seeds);
+                 "%s %s held in some of %.0f seeds only: up to %s in all, up to %s in any", n,
+                 a->asked == 1 ? "is" : "are", a->settings.seeds, low, high);
     if (a->why)
         text_append(c->why, sizeof(c->why), "; %.240s", a->why);
     else if (c->verdict == VERDICT_FAIL && a->limit_text)

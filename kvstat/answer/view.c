@@ -169,6 +169,12 @@ static bool has_interval(const struct answer *a)
     return false;
 }
 
+/* The drive holds more than none, though maybe by chance. */
+static bool is_more(const struct answer *a)
+{
+    return a->users[ANSWER_THIS].value > a->users[ANSWER_NONE].value;
+}
+
 static void put_held(struct lines *l, const struct answer *a)
 {
     static const char *const words[] = {
@@ -186,12 +192,16 @@ static void put_held(struct lines *l, const struct answer *a)
     }
     lines_add(l, "%-*s%s", INDENT, title, line);
     if (has_interval(a)) {
-        snprintf(line, sizeof(line), "in brackets the least and the most of %.0f seeds",
-                 a->settings.seeds);
+        const double seeds = a->settings.seeds;
+        snprintf(line, sizeof(line),
+                 "in %.0f of %.0f random loads (seeds); in brackets in all, and in any",
+                 seeds - floor(seeds / 5), seeds);
         put_text(l, " ", line);
     }
     if (a->reached && !gain_is_there(a))
-        put_text(l, " ", "the drive makes no difference beyond that between seeds");
+        put_text(l, " ",
+                 is_more(a) ? "no gain shown: the brackets of this drive and no drive overlap"
+                            : "no gain: this drive holds no more than no drive");
 }
 
 static void put_at(struct lines *l, const struct answer *a)
@@ -276,11 +286,11 @@ static void put_drive(struct lines *l, const struct answer *a)
         title = " ";
     }
     if (isfinite(a->hit_p50)) {
-        snprintf(text, sizeof(text), "a hit comes back in %s", view_span(time, a->hit_p50));
+        snprintf(text, sizeof(text), "a hit takes %s", view_span(time, a->hit_p50));
         if (isfinite(a->hit_p95))
             text_append(text, sizeof(text), " (p95 %s)", view_span(p95, a->hit_p95));
         if (isfinite(a->computing_s))
-            text_append(text, sizeof(text), "; computing it takes %s",
+            text_append(text, sizeof(text), ", computing on an idle GPU %s",
                         view_span(time, a->computing_s));
         put_text(l, title, text);
     }
@@ -357,7 +367,7 @@ static void put_limit(struct lines *l, const struct answer *a)
         snprintf(text, sizeof(text), "a faster drive adds at most %s",
                  conclusion_count(n, a, more));
     else
-        snprintf(text, sizeof(text), "a faster drive adds none");
+        snprintf(text, sizeof(text), "even an ideal drive holds no more");
     put_text(l, "What ends it", text);
 }
 
@@ -407,19 +417,25 @@ const char *view_confirmed(char buf[CONCLUSION_WHY], const struct conclusion *c,
     return buf;
 }
 
+/* How wrong the GPU's speed may be: for the verdict on the number that was asked, else for the
+ * drive's holding more than none. */
 static void put_holds(struct lines *l, const struct answer *a)
 {
     char text[VIEW_LINE] = "";
+    const bool asked = !isnan(a->asked);
+    if (!asked && !gain_is_there(a))
+        return;
     if (isfinite(a->prefill_low) && isfinite(a->prefill_high))
-        snprintf(text, sizeof(text), "the GPU's prefill is %.2g to %.2g times what is assumed",
-                 a->prefill_low, a->prefill_high);
-    else if (isfinite(a->prefill_low))
-        snprintf(text, sizeof(text), "the GPU's prefill is at least %.2g times what is assumed",
-                 a->prefill_low);
-    else if (isfinite(a->prefill_high))
-        snprintf(text, sizeof(text), "the GPU's prefill is at most %.2g times what is assumed",
+        snprintf(text, sizeof(text),
+                 "if the GPU's prefill is %.2g to %.2g times as fast as assumed", a->prefill_low,
                  a->prefill_high);
-    put_text(l, "Holds while", text);
+    else if (isfinite(a->prefill_low))
+        snprintf(text, sizeof(text),
+                 "if the GPU's prefill is at least %.2g times as fast as assumed", a->prefill_low);
+    else if (isfinite(a->prefill_high))
+        snprintf(text, sizeof(text),
+                 "if the GPU's prefill is at most %.2g times as fast as assumed", a->prefill_high);
+    put_text(l, asked ? "Verdict holds" : "Drive helps", text);
 }
 
 static void put_wear(struct lines *l, const struct answer *a)
@@ -483,8 +499,8 @@ static void put_tried(struct lines *l, const struct answer *a)
     char users[CONCLUSION_NUMBER], held[CELL], good[CELL], first[CELL], rate[CELL];
     if (n > 0) {
         lines_gap(l);
-        lines_add(l, "%10s %10s %8s %16s %11s   %s", a->requests ? "Requests" : "Users", "held in",
-                  "good", "first token p95", "requests/s", "what ends it");
+        lines_add(l, "%10s %10s %8s %16s %11s   %s", a->requests ? "Requests" : "Users",
+                  "seeds held", "good", "first token p95", "requests/s", "what ends it");
     }
     for (size_t i = 0; i < n; i++) {
         const struct answer_tried *t = &row[i];
@@ -545,13 +561,15 @@ const char *view_worth(char buf[VIEW_LINE], const struct answer *a)
     const struct gain g = gain_of(without, with);
     char n[CONCLUSION_NUMBER], held[VIEW_LINE], cell[CELL], unreached[2 * CONCLUSION_NUMBER];
     if (!gain_is_there(a)) {
-        snprintf(buf, VIEW_LINE, "no gain: ");
+        const bool more = a->reached && is_more(a);
+        snprintf(buf, VIEW_LINE, "no gain%s: ", more ? " shown" : "");
         if (!a->reached)
             text_append(buf, VIEW_LINE, "%s", conclusion_unreached(unreached, a));
         else
             text_append(buf, VIEW_LINE, "this drive holds %.100s", view_held(held, a, ANSWER_THIS));
         if (a->reached)
-            text_append(buf, VIEW_LINE, ", no drive %.100s", view_held(held, a, ANSWER_NONE));
+            text_append(buf, VIEW_LINE, ", no drive %.100s%s", view_held(held, a, ANSWER_NONE),
+                        more ? ", and the brackets overlap" : "");
         return buf;
     }
     snprintf(buf, VIEW_LINE, "gain: %s more", conclusion_count(n, a, g.value));
@@ -650,6 +668,17 @@ static const char *rate(char *buf, double bytes_s)
     return buf;
 }
 
+/* What ends it, without what a faster drive adds: the line of the ideal drive says that, and a
+ * column has no room for both. */
+static const char *limit_alone(char buf[VIEW_LINE], const struct answer *a)
+{
+    snprintf(buf, VIEW_LINE, "%.300s", a->limit_text ? a->limit_text : "-");
+    char *colon = strstr(buf, ": ");
+    if (colon)
+        *colon = '\0';
+    return buf;
+}
+
 static void put_compare(struct lines *l, const struct conclusion pair[2])
 {
     const struct answer *a = pair[0].answer, *b = pair[1].answer;
@@ -668,7 +697,7 @@ static void put_compare(struct lines *l, const struct conclusion pair[2])
         put_pair(l, title, view_held(first, a, variant), view_held(second, b, variant));
     }
     put_pair(l, "At", conclusion_count(n, a, a->at), conclusion_count(title, b, b->at));
-    put_pair_of(l, "  first token", view_span, a->served[ANSWER_THIS].first_token_p95,
+    put_pair_of(l, "First token p95", view_span, a->served[ANSWER_THIS].first_token_p95,
                 b->served[ANSWER_THIS].first_token_p95);
     put_pair_of(l, "Reads", rate, a->read.asked, b->read.asked);
     put_pair_of(l, "  of", rate, a->read.can, b->read.can);
@@ -680,8 +709,7 @@ static void put_compare(struct lines *l, const struct conclusion pair[2])
         put_pair(l, "Knee", first[0] ? first : "-", second[0] ? second : "-");
     put_pair_of(l, "A hit takes", view_span, a->hit_p50, b->hit_p50);
     put_pair_of(l, "  p95", view_span, a->hit_p95, b->hit_p95);
-    put_pair(l, "What ends it", a->limit_text ? a->limit_text : "-",
-             b->limit_text ? b->limit_text : "-");
+    put_pair(l, "What ends it", limit_alone(first, a), limit_alone(second, b));
     put_pair(l, "Confirmed",
              pair[0].unconfirmed ? "no"
              : pair[0].confirm   ? "yes"

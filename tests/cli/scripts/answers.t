@@ -21,7 +21,7 @@ known() {
 
 exits 'drive' 0 known drive
 stdout_like 'is the screen' '^Users held +this drive 38 \(36-40\)'
-stderr_like 'after a line of progress' '^drive.sh: 1 of 1: simulates, .*; the answer comes in about [0-9]+ s$'
+stderr_like 'after a line of progress' '^drive.sh: 1 of 1: simulates this drive, no drive .*; the answer comes in about [0-9]+ s$'
 is 'one line' "$(lines "$TMP/stderr")" 1
 like 'kvgen has the model' "$(tail -n 1 seen)" ' --tier-model 2=read:14GB/s,write:14GB/s,lat:80us '
 for file in answer.json answer.html sim.json; do ok "$file is there" test -s "out/$file"; done
@@ -50,7 +50,7 @@ exits 'fast-enough, of 50' 1 known fast-enough
 exits 'users asked about one that does not hold' 1 known how-many-users -u 41
 exits 'two models' 0 "$examples/compare-drives.sh" -o two sim:bw=1GB/s sim:bw=14GB/s,lat=1ms
 stdout_like 'are compared' '^no difference found'
-stderr_like 'what it takes to see one is said first' 'a difference of 10 % shows in 6 runs of this where one drive varies by 5 %'
+stderr_like 'what it takes to see one is said first' 'a difference of 10 % takes 6 runs to show where a drive varies by 5 %'
 exits 'in JSON' 0 "$examples/compare-drives.sh" --json -o two sim:bw=1GB/s sim:bw=14GB/s
 is 'both answers' "$(json stdout '.answers | length')" 2
 

@@ -43,7 +43,7 @@ what the drive is asked, and can | .drive | .write.asked_bytes_s > 0 and .read.c
 a day | .drive.written_bytes_day / .drive.write.asked_bytes_s | round | 86400
 wear | .wear | .drive_writes_day > 0 and .years > 0 | true
 something ends it | .limit.kind != "none" and .limit.kind != "host_memory" | true
-and that is said | .limit.text | [a-zA-Z ']+: a faster drive adds (at most [0-9]+ users?)?(none)?
+and that is said | .limit.text | [a-zA-Z ']+: (a faster drive adds at most [0-9]+ users?)?(even an ideal drive holds no more)?
 it was reached | .drive.reached | true
 the busiest part is no quieter than the whole | .window.seconds * (.drive.read.asked_bytes_s + .drive.write.asked_bytes_s) <= .window.read_bytes + .window.written_bytes | true
 how far the GPU may be off | .holds_while.prefill | .low >= 0.5 and .low <= 1 and .high >= 1 and .high <= 2 | true
