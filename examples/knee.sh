@@ -15,19 +15,20 @@
 #   --print      show the pipeline, run nothing
 #
 # One load, whose whole KV cache goes to the drive in objects of 256 tokens, runs as fast as it
-# can with so many objects in flight. The first round climbs the ladder of steps, the next goes
+# can with that many objects in flight. The first round climbs the ladder of steps, the next goes
 # down, and so on: a drive that gets slower or faster meanwhile does so for all steps.
 #
 # Each figure is the mean of a step's rounds. Its interval holds what the same command finds
-# again, in 95 of 100: mean +- t s sqrt(2 / rounds), s being the deviation between rounds, in
-# which that within them is, and t Student's (Hahn and Meeker, Statistical Intervals, chapter 4:
-# the mean of as many further observations). Where rounds are like the ones before them it is
-# sqrt((1 + r) / (1 - r)) times as wide, with the autocorrelation r of all steps together.
+# again, in 95 of 100: mean +- t s sqrt(2 / rounds), s being the deviation between rounds,
+# which includes that within them, and t Student's (Hahn and Meeker, Statistical Intervals,
+# chapter 4: the mean of as many further observations). Where each round resembles the one
+# before, it is sqrt((1 + r) / (1 - r)) times as wide, with the autocorrelation r of all steps
+# together.
 #
 # The knee is the step after which twice as many give less than 5 % more throughput; the cliff is
 # the step whose P99 is more than 3 times that of the one before. Both are compared round by
 # round, by the logarithms of the ratios: a step is named when the 95 % interval of their mean
-# (t s / sqrt(rounds)) lies on that side, else the steps are named that it may be. Where steps
+# (t s / sqrt(rounds)) lies on that side, else all steps are named that it may be. Where steps
 # are further apart, each doubling between them counts (1.05 and 3 to the power of their number).
 #
 # The drive itself changed when the rounds differ by more than chance (two-way analysis of

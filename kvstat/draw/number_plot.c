@@ -339,7 +339,7 @@ static void put_rate_panel(FILE *out, const struct number_table *t, bool knee)
     put_steps(out, t);
     fprintf(out, "set ylabel 'throughput [GB/s]'\nset yrange [0:*]\nplot");
     if (interval)
-        fprintf(out, " '-' with filledcurves lc '%s' title '95 %% again',", ladder_rate.colour);
+        fprintf(out, " '-' with filledcurves lc '%s' title '95 %% of reruns',", ladder_rate.colour);
     fprintf(out, " '-' with %s title '%s'", ladder_rate.line.style, ladder_rate.line.title);
     if (knee)
         fprintf(out, ", '-' with points pt 6 ps 1.6 lw 2 lc '#d55e00' title 'knee'");

@@ -88,9 +88,9 @@ static void put_cliff(FILE *out, const struct ladder *l)
     if (isnan(l->cliff_from)) {
         fputs("; P99 has no cliff.\n", out);
     } else if (isnan(l->cliff_to)) {
-        fprintf(out, "; P99 may grow by more than 3 times at %.0f or beyond.\n", l->cliff_from);
+        fprintf(out, "; P99 may grow to more than 3 times at %.0f or beyond.\n", l->cliff_from);
     } else {
-        fputs("; P99 grows by more than 3 times at ", out);
+        fputs("; P99 grows to more than 3 times at ", out);
         put_range(out, l->cliff_from, l->cliff_to);
         fputs(".\n", out);
     }
@@ -98,7 +98,7 @@ static void put_cliff(FILE *out, const struct ladder *l)
 
 void ladder_text(FILE *out, const struct ladder *l)
 {
-    fprintf(out, "%9s %20s %9s %9s %9s %9s %9s %10s\n", "in flight", "GB/s (95 % again)", "P50 ms",
+    fprintf(out, "%9s %20s %9s %9s %9s %9s %9s %10s\n", "in flight", "GB/s (rerun, 95 %)", "P50 ms",
             "P95 ms", "P99 ms", "depth", "I/O KiB", "aligned");
     for (size_t s = 0; s < l->steps; s++)
         put_step(out, l, &l->step[s]);

@@ -79,7 +79,7 @@ exits 'four servers' 0 knee -m tiny-1b --in-flight 1,2,4,8,16 --trials 2 -o out 
 is 'up the ladder, and down' "$(tr '\n' ' ' <order)" '1 2 4 8 16 16 8 4 2 1 '
 stdout_like 'a table' '^ +4 +0\.400 \([0-9.]+-[0-9.]+\) +2\.5 +5 +10 +4\.0 +1024 +4 KiB$'
 is 'the answer is the last line' "$(tail -n 1 stdout)" \
-    'This drive takes 4 objects in flight (0.4 GB/s, P99 of reads 10 ms): twice as many give less than 5 % more; P99 grows by more than 3 times at 16.'
+    'This drive takes 4 objects in flight (0.4 GB/s, P99 of reads 10 ms): twice as many give less than 5 % more; P99 grows to more than 3 times at 16.'
 json_like out/knee.json <<'END'
 who wrote it         | .program, .trials, .device    | kvtrace knee 2 drive
 the knee, the cliff  | .knee, .knee_from, .knee_to, .cliff, .cliff_from, .cliff_to | 4 4 4 16 16 16
@@ -96,7 +96,7 @@ stdout_unlike 'nor is it told' 'changed'
 if command -v gnuplot >/dev/null; then
     like 'a picture' "$(cat out/knee.svg)" 'knee\.csv: 5 steps of objects in flight, knee at 4'
     like 'of both' "$(cat out/knee.svg)" 'throughput \[GB/s\]'
-    for text in 'depth 4\.00' '1\.00 MiB I/O' '4\.00 KiB aligned' '95 % again'; do
+    for text in 'depth 4\.00' '1\.00 MiB I/O' '4\.00 KiB aligned' '95 % of reruns'; do
         like "beside each step $text" "$(cat out/knee.svg)" "$text"
     done
 else
