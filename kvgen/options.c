@@ -583,7 +583,7 @@ const struct opt options_table[] = {
      .offset = AT(retier),
      .marks = RETIERS,
      .help = "Run the reads and writes of an existing trace through the tiers given here, "
-             "instead of copying its rows; with --cache of an engine, serve its requests anew."},
+             "instead of copying its rows; with an engine for --cache, serve its requests anew."},
     {.name = "gpu-mem",
      .type = OPT_GIB,
      .offset = AT(gpu_mem_gb),
@@ -623,9 +623,10 @@ const struct opt options_table[] = {
      .def = "waterfall",
      .marks = GENERATES,
      .help =
-         "How tiers keep the cache. waterfall: one copy, which falls; vllm, lmcache, lmcache-mp, "
-         "sglang: copies, as that engine keeps them, which serves steps; copies: a plain cache of "
-         "them. NAME:KEY=VALUE,... sets what NAME:help lists."},
+         "How tiers keep the cache. waterfall: one copy of an object, which moves down when its "
+         "tier is full; vllm, lmcache, lmcache-mp, sglang: copies, as that engine keeps them, in "
+         "the steps that it serves; copies: copies by rules of your own. NAME:KEY=VALUE,... sets "
+         "what NAME:help lists."},
     {.name = "on-full",
      .type = OPT_ENUM,
      .offset = AT(on_full),
@@ -634,7 +635,7 @@ const struct opt options_table[] = {
      .marks = GENERATES | FILLS,
      .help = "With --cache vllm or lmcache-mp, which do not bound their files: what happens when "
              "--storage-capacity is used up. fail: a write fails, and its block stays unstored; "
-             "evict: a cleaner removes the files that were read longest ago, down to 90 %."},
+             "evict: a cleaner removes the files that were read longest ago until 90 % is used."},
     {.name = "decisions",
      .type = OPT_TEXT,
      .offset = AT(decisions),

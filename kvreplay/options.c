@@ -188,8 +188,8 @@ static const struct opt table[] = {
      .def = "fail",
      .marks = NOT_NULL | PATH_ONLY,
      .help = "What happens when --storage-capacity or the target is used up. fail: a write fails; "
-             "evict: a cleaner removes the objects that were read longest ago, down to 90 %, and "
-             "the write goes on. A read of what was removed is a miss."},
+             "evict: a cleaner removes the objects that were read longest ago until 90 % is used, "
+             "and the write goes on. A read of what was removed is a miss."},
     {.type = OPT_HEADING, .help = "Load"},
     {.name = "timing",
      .type = OPT_ENUM,
@@ -580,7 +580,7 @@ static const struct opt table[] = {
      .marks = NOT_NULL | PATH_ONLY,
      .help = "Record what the drive itself takes for each request (the kernel's block events; "
              "needs root, or kvtrace-trace with its capability). yes: the run fails where that is "
-             "not possible; auto: it says why."},
+             "not possible; auto: it goes on without, and says why."},
     OPT_ROW_TIMEOUT(AT(timeout_ns), NOT_NULL | REMOTE_ONLY),
     OPT_ROW_RETRIES(AT(retries), NOT_NULL | REMOTE_ONLY),
     {.name = "verify",
