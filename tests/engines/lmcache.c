@@ -54,7 +54,7 @@ static int make_request(struct kv_request *q, struct chain_piece **pieces, struc
         return -ENOMEM;
     *q = (struct kv_request){
         .number = (uint32_t)r,
-        .chain = {*pieces, scenario_pieces(s, r, ID_TOKENS, false, *pieces)},
+        .chain = {.pieces = *pieces, .count = scenario_pieces(s, r, ID_TOKENS, false, *pieces)},
         .prompt_tokens = row->input_tokens,
         .known_tokens = row->input_tokens,
         .max_load_tokens = KV_NO_LIMIT,

@@ -141,7 +141,8 @@ static int make_request(struct driver *d, uint64_t r)
         return -ENOMEM;
     q->request = (struct kv_request){
         .number = (uint32_t)r,
-        .chain = {q->pieces, scenario_pieces(d->s, r, ID_TOKENS, false, q->pieces)},
+        .chain = {.pieces = q->pieces,
+                  .count = scenario_pieces(d->s, r, ID_TOKENS, false, q->pieces)},
         .prompt_tokens = row->input_tokens,
         .known_tokens = row->input_tokens,
     };

@@ -240,7 +240,7 @@ static int next_request(struct bench *b, struct rng *rng, uint64_t *turns, uint3
         piece[i] = (struct chain_piece){(age << 32) + c * TURNS + i + 1, TURN * BLOCK};
     piece[n] = (struct chain_piece){(UINT64_C(1) << 48) + number, 2};
     struct kv_request r = {.number = number,
-                           .chain = {piece, n + 1},
+                           .chain = {.pieces = piece, .count = n + 1},
                            .prompt_tokens = n * TURN * BLOCK + 1,
                            .max_load_tokens = KV_NO_LIMIT,
                            .max_offload_tokens = KV_NO_LIMIT};

@@ -227,7 +227,7 @@ static void checked_request(struct checked *c, uint64_t n, uint64_t most_tokens)
     r->output_tokens = 1 + rng_below(c->rng, 40);
     p[pieces++] = (struct chain_piece){1000000 + n, r->output_tokens};
     r->kv = (struct kv_request){.number = (uint32_t)n,
-                                .chain = {p, pieces},
+                                .chain = {.pieces = p, .count = pieces},
                                 .prompt_tokens = tokens,
                                 .max_load_tokens = KV_NO_LIMIT,
                                 .max_offload_tokens = KV_NO_LIMIT};

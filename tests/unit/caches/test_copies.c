@@ -88,7 +88,8 @@ static void serve(struct run *r, const uint64_t *content, uint64_t n, uint64_t a
     for (uint64_t i = 0; i < n; i++)
         piece[i] = (struct chain_piece){content[i], BLOCK};
     piece[n] = (struct chain_piece){999, 1 + answer * BLOCK};
-    struct kv_request q = {.chain = {piece, n + 1}, .prompt_tokens = n * BLOCK + !r->whole};
+    struct kv_request q = {.chain = {.pieces = piece, .count = n + 1},
+                           .prompt_tokens = n * BLOCK + !r->whole};
     struct chain_walk w = {.chain = &q.chain, .key = chain_root(0)};
     for (uint64_t i = 0; i < n + answer; i++) {
         r->key[r->names] = chain_key(&w, (i + 1) * BLOCK);

@@ -276,7 +276,7 @@ static void serve_prompt(struct checked *c, uint64_t content, uint64_t blocks)
     p[0] = (struct chain_piece){content, blocks * BLOCK + 1};
     r->output_tokens = 1;
     r->kv = (struct kv_request){.number = (uint32_t)c->requests++,
-                                .chain = {p, 1},
+                                .chain = {.pieces = p, .count = 1},
                                 .prompt_tokens = blocks * BLOCK + 1,
                                 .max_load_tokens = KV_NO_LIMIT,
                                 .max_offload_tokens = KV_NO_LIMIT};

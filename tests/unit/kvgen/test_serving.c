@@ -188,7 +188,7 @@ static void make_requests(struct world *w)
                                     .priority = (int64_t)rng_below(&w->rng, 3)};
         w->piece[i][pieces++] = (struct chain_piece){10001 + 2 * i, r->output_tokens};
         r->kv = (struct kv_request){.number = i,
-                                    .chain = {w->piece[i], pieces},
+                                    .chain = {.pieces = w->piece[i], .count = pieces},
                                     .prompt_tokens = prompt + own,
                                     .max_load_tokens = KV_NO_LIMIT,
                                     .max_offload_tokens = KV_NO_LIMIT};
