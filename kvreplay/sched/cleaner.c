@@ -233,6 +233,8 @@ static struct row *remove_one(struct cleaner *c, unsigned at, const struct dispa
     struct target *t = &c->target[at];
     struct object *o = t->oldest;
 
+    if (t->by_store && t->idle && t->held <= t->goal) /* claims that came to nothing are gone */
+        t->goal = cleaner_goal(t->held);
     if (t->held - t->leaving <= t->goal || !c->spare.head)
         return NULL;
     while (o && o->rows > 0 && dispatch_works_on(d, o))
