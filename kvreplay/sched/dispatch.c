@@ -283,6 +283,7 @@ enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_n
 {
     struct slot *s = d->head;
     unsigned to = r->stage == ROW_LOOKUP ? TRACE_STORAGE : r->t.tier;
+    const uint8_t stage = r->stage;
     struct tier *tier = d->o.tier[to];
     bool writes = dispatch_writes(r);
 
@@ -298,8 +299,10 @@ enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_n
     *now_ns = d->o.clock->now_ns(d->o.clock->ctx);
     if (!more)
         return DISPATCH_NOTHING;
-    if (!slot_begin(d, s, to, slot_ns))
+    if (!slot_begin(d, s, to, slot_ns)) {
+        r->stage = stage;
         return DISPATCH_REFUSED;
+    }
     s->op.owner = r;
     s->op.where.wanted = d->o.wants_where && to == TRACE_STORAGE && r->stage == ROW_MAIN;
     s->op.where.known = false;
@@ -308,6 +311,7 @@ enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_n
     if (tier->ops->submit(tier, &s->op) < 0) {
         slot_end(d, s, *slot_ns);
         s->op.owner = NULL;
+        r->stage = stage;
         return DISPATCH_REFUSED;
     }
     d->head = s->next;

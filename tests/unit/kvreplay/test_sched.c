@@ -151,7 +151,7 @@ static void rows_go_ahead(void **state)
     struct sched_opts o = {.order = ORDER_KEY, .inflight = 2, .ahead = 4, .speed = 1};
     struct counts st;
     struct fake fake;
-    char text[4096];
+    char text[4096], buf[32];
     const char *rows = "0,Write,10,Tier-1,a,Prefill,,\n0,Write,10,Tier-1,b,Prefill,,\n0,Write,10,"
                        "Tier-1,c,Prefill,,\n0,Write,10,Tier-1,d,Prefill,,\n";
 
@@ -180,6 +180,15 @@ static void rows_go_ahead(void **state)
            &o, &st, &fake, text, sizeof(text));
     assert_int_equal(fake.most_count, 3);
     assert_int_equal(st.ok, 6);
+    counts_release(&st);
+
+    /* A read that removes its object and asks for too much is a delete: it waits, then starts. */
+    o.inflight = 1;
+    replay("0,Write,10,Tier-1,a,Prefill,,\n0,Write,10,Tier-1,b,Prefill,,\n0,Delete,10,Tier-1,a,"
+           "Evict,,\n0,Read,20,Tier-1,b,Evict,,\n",
+           &o, &st, &fake, text, sizeof(text));
+    assert_float_equal(number(strstr(text, "Read"), "b", 2), 0.020, 1e-9);
+    assert_string_equal(value(strstr(text, "Read"), "b", 5, buf), "EINVAL");
     counts_release(&st);
 }
 
