@@ -328,6 +328,11 @@ void dispatch_hold(struct dispatch *d, struct row *r)
     row_list_append(&d->held, r);
 }
 
+struct row *dispatch_next_writer(struct dispatch *d)
+{
+    return d->held.head && d->writing < d->o.max_writes ? row_list_pop(&d->held) : NULL;
+}
+
 void dispatch_kick(struct dispatch *d)
 {
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
@@ -347,8 +352,7 @@ struct row *dispatch_leave(struct dispatch *d, struct tier_op *op, bool wrote)
     if (!wrote)
         return NULL;
     d->writing--;
-    if (d->held.head)
-        r = row_list_pop(&d->held);
+    r = dispatch_next_writer(d);
     if (r && r->t.eligible_ns < op->done_ns)
         r->t.eligible_ns = op->done_ns;
     return r;

@@ -43,8 +43,11 @@ enum dispatch_end {
  * start). */
 enum dispatch_end dispatch_row(struct dispatch *d, struct row *r, int64_t *now_ns,
                                int64_t *slot_ns);
-/* Keeps r until it may write; dispatch_leave returns it. */
+/* Keeps r until it may write; dispatch_leave or dispatch_next_writer returns it. */
 void dispatch_hold(struct dispatch *d, struct row *r);
+/* A row that dispatch_leave returned does not write: returns the next of those held that may write
+ * now; NULL: none. */
+struct row *dispatch_next_writer(struct dispatch *d);
 /* Makes the engines begin what they got since the last call. */
 void dispatch_kick(struct dispatch *d);
 /* Is the next operation of the row a write of its object? */

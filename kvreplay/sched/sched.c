@@ -296,6 +296,19 @@ static void sched_held_out(struct sched *s, struct row *r, int64_t now)
     sched_finish(s, r, now);
 }
 
+/* A row that was to write does not: with max_writes, another may in its place. */
+static void sched_next_writer(struct sched *s)
+{
+    struct row *r = dispatch_next_writer(s->dispatch);
+    int64_t now = r ? sched_now(s) : 0;
+
+    if (!r)
+        return;
+    if (r->t.eligible_ns < now)
+        r->t.eligible_ns = now;
+    sched_is_ready(s, r);
+}
+
 /* The store has no room for r's object, and nothing is left that could make some. */
 static void sched_no_room(struct sched *s, struct row *r)
 {
@@ -306,6 +319,7 @@ static void sched_no_room(struct sched *s, struct row *r)
     r->t.status = ENOSPC;
     r->t.latency_ns = now - r->t.start_ns;
     sched_finish(s, r, now);
+    sched_next_writer(s);
 }
 
 /* What the cleaner has to do next. */
@@ -376,8 +390,8 @@ static bool sched_issue(struct sched *s, struct row *r)
         sched_finish(s, r, now);
         return true;
     }
-    bool cleaned = sched_is_cleaned(s, r);
-    if (cleaned && dispatch_writes(r) && !sched_may_write(s, r, from))
+    bool cleaned = sched_is_cleaned(s, r), writes = dispatch_writes(r);
+    if (cleaned && writes && !sched_may_write(s, r, from))
         return true;
     enum dispatch_end end = dispatch_row(s->dispatch, r, &now, &slot_ns);
     if (end == DISPATCH_REFUSED)
@@ -395,6 +409,8 @@ static bool sched_issue(struct sched *s, struct row *r)
         sched_started(s, r, now, slot_ns);
     if (end == DISPATCH_NOTHING)
         sched_finish(s, r, now);
+    if (end == DISPATCH_NOTHING && writes)
+        sched_next_writer(s);
     return true;
 }
 

@@ -213,6 +213,18 @@ static void writes_are_bounded(void **state)
     assert_int_equal(hist_max(st.lateness), 0);
     assert_int_equal(st.ok, 6);
     counts_release(&st);
+
+    /* One that waited and then writes nothing holds up none behind it. */
+    o.max_writes = 1;
+    replay("0,Write,10,Tier-1,a,Prefill,,\n0,Write,2000,Tier-1,b,Prefill,,\n0,Write,10,Tier-1,c,"
+           "Prefill,,\n0,Write,0,Tier-1,d,Prefill,,\n0,Write,10,Tier-1,e,Prefill,,\n",
+           &o, &st, &fake, text, sizeof(text));
+    assert_int_equal(fake.most_count, 1);
+    assert_float_equal(number(text, "c", 1), 0.010, 1e-9);
+    assert_float_equal(number(text, "e", 2), 0.020, 1e-9);
+    assert_int_equal(st.ok, 4);
+    assert_int_equal(st.failed, 1);
+    counts_release(&st);
 }
 
 static void due_stays_when_the_target_is_slow(void **state)
