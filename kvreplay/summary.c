@@ -518,14 +518,14 @@ static const char *kinds_of(char buf[64], const struct counts_differing *d)
     return buf;
 }
 
-/* What was removed to make room on the target; "": it was never full. */
+/* What was removed to make room on the target; "": nothing was. */
 static void line_full(char buf[256], const struct evidence *ev)
 {
     const struct counts *n = ev->counts;
     char bytes[32], objects[32], misses[32];
 
     buf[0] = '\0';
-    if (!ev->cleans || n->full_writes == 0)
+    if (!ev->cleans || n->removed_objects == 0)
         return;
     snprintf(buf, 256, "storage was full: %s object%s (%s) removed, which %s read%s missed",
              units_format_count(objects, sizeof(objects), n->removed_objects),

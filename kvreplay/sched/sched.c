@@ -314,6 +314,8 @@ static void sched_no_room(struct sched *s, struct row *r)
 {
     int64_t now = sched_now(s);
 
+    if (r->stage == ROW_CREATE)
+        order_wrote(r, now);
     if (!r->again)
         sched_started(s, r, now, INT64_MIN);
     r->t.status = ENOSPC;
@@ -330,12 +332,12 @@ static void sched_clean(struct sched *s)
 
     if (!s->cleaner || s->stopping)
         return;
-    if (!s->told_full && s->env.ledger->counts->full_writes > 0) {
+    while ((r = cleaner_removal(s->cleaner, s->dispatch))) {
+        if (!s->told_full)
+            ledger_cleans(s->env.ledger);
         s->told_full = true;
-        ledger_cleans(s->env.ledger);
-    }
-    while ((r = cleaner_removal(s->cleaner, s->dispatch)))
         row_list_append(&s->ready, r);
+    }
     while ((r = cleaner_next(s->cleaner, &room))) {
         if (!room) {
             sched_no_room(s, r);

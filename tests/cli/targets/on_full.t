@@ -135,6 +135,11 @@ is 'they are made, and others removed' "$(json "$TMP/s.json" '.rows.ok + .rows.a
 exits 'an object that is larger than the target' 1 evict "$TMP/large.csv"
 is 'it fails alone, and nothing is removed for it' "$(json "$TMP/s.json" '.rows.ok, .rows.failed, .evidence.removed_objects')" '39 1 0'
 stderr_like 'and says why' 'ENOSPC: no room: 524289 bytes needed, 524288 free in the tier of 524288'
+is 'and tells of no cleaner' "$(grep -c '^kvreplay: Tier-2 is full\|^storage was full' "$TMP/stderr")" 0
+printf '%s\n' $header 0,Read,524289,Tier-2,k,Decode,0 0,Read,524289,Tier-2,k,Decode,1 >"$TMP/reads.csv"
+exits 'one that is read before it is written' 1 piped
+is 'it cannot be made, and no read comes before its write' "$(json "$TMP/s.json" '.rows.failed, .rows.absent, .reads_before_write')" \
+    '1 1 0'
 
 # Without a cleaner: refused where the need is known, else each such write fails.
 exits 'fail: refused' 3 replay --storage-capacity $capacity"B" --target "$TMP/d" "$TMP/t.csv"
