@@ -240,7 +240,7 @@ int ledger_abandoned(struct ledger *l, struct row *r, int64_t now_ns, struct err
 
     if (r->stage == ROW_CREATE || (r->stage == ROW_LOOKUP && !misses)) /* it has not started */
         return 0;
-    if (r->of_cleaner)
+    if (r->of_cleaner || r->retry) /* the row waits for room */
         return 0;
     if (r->stage == ROW_MAIN || misses) { /* else it has ended, and what it left is being removed */
         r->t.status = ECANCELED;

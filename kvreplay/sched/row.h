@@ -133,6 +133,16 @@ static inline void row_list_append(struct row_list *l, struct row *r)
     l->count++;
 }
 
+/* r goes before all others. */
+static inline void row_list_prepend(struct row_list *l, struct row *r)
+{
+    r->next = l->head;
+    l->head = r;
+    if (!l->tail)
+        l->tail = r;
+    l->count++;
+}
+
 /* The list must not be empty. */
 static inline struct row *row_list_pop(struct row_list *l)
 {

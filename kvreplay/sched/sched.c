@@ -464,9 +464,9 @@ static void sched_found_full(struct sched *s, struct row *r, int64_t done_ns)
     r->stage = (uint8_t)(r->retry - 1);
     r->retry = 0;
     r->t.eligible_ns = done_ns;
-    if (s->stopping) /* nothing is removed any more */
-        sched_no_room(s, r);
-    else if (cleaner_found_full(s->cleaner, r))
+    if (s->stopping) /* as others that wait for room */
+        return;
+    if (cleaner_found_full(s->cleaner, r))
         cleaner_line(s->cleaner, r);
     else
         sched_is_ready(s, r);
@@ -548,6 +548,8 @@ static void sched_complete(struct sched *s, struct tier_op *op)
         sched_finish(s, r, done_ns);
     else if (r->stage == ROW_MAIN || r->stage == ROW_LOOKUP)
         sched_eligible(s, r, done_ns);
+    else if (full) /* the next writes hear of it, and wait */
+        row_list_prepend(&s->ready, r);
     else
         sched_is_ready(s, r);
     sched_clean(s);

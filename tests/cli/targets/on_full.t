@@ -158,6 +158,7 @@ if [ "$2" = tmpfs ]; then mount -t tmpfs -o size=64m,nr_inodes=320 none "$1"; el
 END
 chmod +x "$TMP/mounted"
 rows 5 2000 600 100 >"$TMP/t.csv"
+rows 6 100000 50000 100000 >"$TMP/many.csv"
 for fs in tmpfs ext4; do
     case $fs in
     tmpfs) within() { unshare -rm "$TMP/mounted" "$TMP/fs" tmpfs "$@"; } ;;
@@ -171,6 +172,9 @@ for fs in tmpfs ext4; do
     is "$fs: nothing lost, nothing wrong" "$(json "$TMP/s.json" '.rows | .failed, .corrupt, .lost')" '0 0 0'
     ok "$fs: writes found it full" test "$(json "$TMP/s.json" .evidence.full_writes)" -gt 20
     ok "$fs: some objects were removed" test "$(json "$TMP/s.json" .evidence.removed_objects)" -gt 20
+    exits "$fs: the time is over while writes find it full" 0 replay --on-full evict --reserve 0 --duration 0.3 --target "$TMP/fs/d" \
+        "$TMP/many.csv"
+    is "$fs: none of them fails" "$(statuses | grep -c ENOSPC)" 0
     exits "$fs: without a cleaner" 1 replay --reserve 0 --target "$TMP/fs/d" "$TMP/t.csv"
     is "$fs: writes fail" "$(statuses | grep -c ENOSPC)" "$(json "$TMP/s.json" .evidence.full_writes)"
 done
