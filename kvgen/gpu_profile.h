@@ -46,7 +46,7 @@ int gpu_profile_parse(struct gpu_profile *g, const struct jsonin_v *root, const 
 /* What computes. A plain value. */
 struct prefill_model {
     struct prefill_time time;
-    uint32_t engines;         /* from 1 to ENGINES_MAX */
+    uint32_t engines;         /* at least 1 */
     uint32_t tensor_parallel; /* GPUs of each */
     uint32_t host_ranks;      /* the host carries the bytes of a row this many times */
     double link_bytes_per_s;  /* between host and engine; 0: takes no time */

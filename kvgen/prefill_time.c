@@ -1,5 +1,5 @@
-/* The time of a prefill by formula, and the fit of the formula to measured points. engines.c asks
- * for the time of each request. */
+/* The time of a prefill by formula, and the fit of the formula to measured points. What the
+ * steps of an engine make of the fit is kvgen/serve's business. */
 #include "kvgen/prefill_time.h"
 
 #include <errno.h>
