@@ -117,7 +117,7 @@ static void show(struct find *f, const struct task *job, uint64_t n)
     const double share = (double)f->searches / (double)(searches + 1);
     snprintf(text, sizeof(text), "%u of %u searches done, %zu simulations; %s, seed %u: %llu %s",
              f->searches, searches, f->attempts, answer_variant_name(job->variant), job->seed + 1,
-             (unsigned long long)n, f->o->load.requests ? "thousandths of its speed" : "users");
+             (unsigned long long)n, f->o->load.unit);
     snprintf(json, sizeof(json),
              "{\"searches\":%u,\"of\":%u,\"simulations\":%zu,\"variant\":\"%s\",\"seed\":%u,"
              "\"users\":%llu}",

@@ -85,13 +85,15 @@ static int open_trace(void *ctx, uint64_t n, uint64_t seed, void **open, struct 
 struct trial_load load_of_users(const struct load_opts *o)
 {
     return (struct trial_load){
-        .open = open_users, .close = close_load, .ctx = (struct load_opts *)o};
+        .open = open_users, .close = close_load, .ctx = (struct load_opts *)o, .unit = "users"};
 }
 
 struct trial_load load_of_rate(const struct load_opts *o)
 {
-    return (struct trial_load){
-        .open = open_rate, .close = close_load, .ctx = (struct load_opts *)o};
+    return (struct trial_load){.open = open_rate,
+                               .close = close_load,
+                               .ctx = (struct load_opts *)o,
+                               .unit = "thousandths of a request a second"};
 }
 
 /* Requests of a source, and the time from the first to the last. */
@@ -120,8 +122,10 @@ int load_of_trace(struct trial_load *load, double *requests_s, const struct load
     struct source *source;
     void *open;
     int64_t span_ns;
-    *load =
-        (struct trial_load){.open = open_trace, .close = close_load, .ctx = (struct load_opts *)o};
+    *load = (struct trial_load){.open = open_trace,
+                                .close = close_load,
+                                .ctx = (struct load_opts *)o,
+                                .unit = "thousandths of its speed"};
     int rc = open_trace(load->ctx, LOAD_SPEED, o->source->options->seed, &open, &source, e);
     if (rc < 0)
         return rc;

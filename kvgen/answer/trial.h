@@ -27,6 +27,7 @@ struct trial_load {
                 struct err *e);
     void (*close)(void *open);
     void *ctx;
+    const char *unit;  /* of n, in the plural */
     uint64_t requests; /* that a source has; half of them may pass until it is warm. 0: no end */
 };
 

@@ -172,6 +172,8 @@ so many are held | .users.this.value | . >= 0.1 and . < 100 | true
 as asked | .asked, .verdict | 0.1 PASS
 END
 
+exits 'agents once and again' 2 people "$TMP/t3.json" --input "$TMP/agents" --replay-cycles 3
+like 'which begin again anyway' "$(cat "$TMP/err")" '^kvgen: --replay-cycles: does not apply with --answer'
 exits 'a trace without its times' 2 trace "$TMP/t3.json" -o none --clients 4
 like 'which decide the answer' "$(cat "$TMP/err")" '^kvgen: --clients: does not apply with --answer'
 cp "$DATA/recordings/dynamo-1.6.1-agentic-mooncake-v2.jsonl" "$TMP/trace.jsonl"
