@@ -23,9 +23,15 @@
 enum {
     PART = 8192,        /* blocks of a record for the sorter */
     NEEDED_COLUMNS = 3, /* beside the core */
+    /* Of all requests that have begun and not ended; each has buffers of 1 KiB or more. */
+    MOST_REQUESTS = 1 << 20,
+    MOST_BLOCKS = 1 << 27
 };
 #define SORT_MEMORY ((size_t)16 << 20)
-#define INSTEAD     "give the requests themselves to --input, or leave --cache waterfall"
+#define NOBODY      INT64_C(-1)
+#define TOO_MANY                                                                                   \
+    "is one too many of 2^20 requests, or 2^27 of their blocks, that began and did not end"
+#define INSTEAD "give the requests themselves to --input, or leave --cache waterfall"
 
 static const enum trace_column needed[NEEDED_COLUMNS] = {TRACE_COL_REQUEST, TRACE_COL_CLASS,
                                                          TRACE_COL_TOKENS};
@@ -48,6 +54,7 @@ struct open_request {
     struct head head;
     /* Of an engine's cache misses are told before loads: they come behind all that was found. */
     struct blocks found, missed;
+    uint64_t looked_up;  /* blocks in both */
     uint64_t last;       /* block looked up last, and its tokens if they are fewer */
     int64_t last_tokens; /* 0: not known, or as all */
     int64_t prefill_tokens;
@@ -66,7 +73,8 @@ struct trace_requests {
     struct keymap *numbers; /* open request of each number */
     struct open_request *open;
     size_t opened, open_cap;
-    uint32_t free;        /* 1 + the first free one */
+    uint32_t free;        /* 1 + the first free one; those have the number NOBODY */
+    uint64_t blocks;      /* that the open ones have looked up */
     int64_t block_tokens; /* of the last block whose row says it; 0: none did */
     struct keymap *user_numbers;
     char (*user)[IDENT_MAX_USER_NAME];
@@ -125,38 +133,46 @@ static int find_user(struct trace_requests *r, struct trace_str name, uint32_t *
     return 0;
 }
 
-/* The open request that the row belongs to, which may be its first. NULL: no memory. */
-static struct open_request *request_of(struct trace_requests *r, const struct trace_row *row)
+/* The open request that the row belongs to, which may be its first. 0, or negative errno with *e.
+ */
+static int request_of(struct trace_requests *r, const struct trace_row *row,
+                      struct open_request **out, struct err *e)
 {
     const struct hash128 name = hash_128(&row->request, sizeof(row->request));
     const uint64_t *known = keymap_find(r->numbers, name);
-    if (known)
-        return &r->open[*known];
+    if (known) {
+        *out = &r->open[*known];
+        return 0;
+    }
+    if (!r->free && r->opened == MOST_REQUESTS)
+        return bad(r, e, TOO_MANY);
     if (!r->free) {
         void *grown = memory_grow(r->open, &r->open_cap, r->opened, sizeof(*r->open), 64);
         if (!grown)
-            return NULL;
+            return err_nomem(e, "requests");
         r->open = grown;
-        r->open[r->opened] = (struct open_request){0};
+        r->open[r->opened] = (struct open_request){.head = {.number = NOBODY}};
         r->free = (uint32_t)++r->opened;
     }
     struct open_request *q = &r->open[r->free - 1];
     if (!keymap_get(r->numbers, name, r->free - 1))
-        return NULL;
+        return err_nomem(e, "requests");
     r->free = q->next_free;
-    *q = (struct open_request){.found = {q->found.id, 0, q->found.cap},
-                               .missed = {q->missed.id, 0, q->missed.cap}};
-    q->head =
-        (struct head){.number = row->request,
-                      .arrival_ns = row->arrival_ns != TRACE_NONE ? row->arrival_ns : row->time_ns,
-                      .qos = row->qos < TRACE_QOSES ? row->qos : (uint8_t)TRACE_INTERACTIVE};
-    return find_user(r, row->user, &q->head.user) ? NULL : q;
+    *q = (struct open_request){
+        .head = {.number = row->request,
+                 .arrival_ns = row->arrival_ns != TRACE_NONE ? row->arrival_ns : row->time_ns,
+                 .qos = row->qos < TRACE_QOSES ? row->qos : (uint8_t)TRACE_INTERACTIVE}};
+    *out = q;
+    return find_user(r, row->user, &q->head.user) ? err_nomem(e, "users") : 0;
 }
 
 static void close_request(struct trace_requests *r, struct open_request *q)
 {
     keymap_remove(r->numbers, hash_128(&q->head.number, sizeof(q->head.number)));
-    q->next_free = r->free;
+    free(q->found.id);
+    free(q->missed.id);
+    r->blocks -= q->looked_up;
+    *q = (struct open_request){.head = {.number = NOBODY}, .next_free = r->free};
     r->free = (uint32_t)(q - r->open) + 1;
 }
 
@@ -167,15 +183,16 @@ static void measure(struct trace_requests *r, struct open_request *q)
     if (!h->block_tokens)
         h->block_tokens = (uint32_t)r->block_tokens;
     const int64_t size = h->block_tokens;
-    const bool partial = q->last_tokens > 0 && q->last_tokens < size;
     struct blocks *last = q->missed.count ? &q->missed : &q->found;
+    const bool partial = q->last_tokens > 0 && q->last_tokens < size && last->count > 0 &&
+                         last->id[last->count - 1] == q->last;
     if (partial)
         last->count--;
     int64_t tail = partial ? q->last_tokens : 0;
     if (!partial && q->prefill_tokens > (int64_t)q->missed.count * size)
         tail = q->prefill_tokens - (int64_t)q->missed.count * size;
-    if (tail >= size)
-        tail = size > 0 ? size - 1 : 0;
+    if (size > 0 && tail >= size)
+        tail = size - 1;
     /* A prompt that is found whole computes its last token again. */
     if (tail == 1 && q->missed.count == 0 && q->found.count > 0 && !partial)
         tail = 0;
@@ -264,7 +281,7 @@ static int find_maker(struct trace_requests *r, struct err *e)
     if (text && jsonin_parse(&d, text, strlen(text), "", NULL) == 0)
         cache = jsonin_text(jsonin_get(jsonin_root(d), "cache.name"), NULL);
     r->known_maker = cache;
-    r->ambiguous = cache && strcmp(cache, "copies") == 0;
+    r->ambiguous = cache && (strcmp(cache, "copies") == 0 || strcmp(cache, "waterfall") == 0);
     r->engine = true;
     jsonin_free(d);
     return cache ? 0
@@ -300,15 +317,16 @@ static int note_tokens(struct trace_requests *r, struct open_request *q,
                        const struct trace_row *row, uint64_t id, struct err *e)
 {
     const int64_t tokens = row->tokens, size = q->head.block_tokens;
+    const bool is_last = q->looked_up > 0 && id == q->last;
     if (tokens == TRACE_NONE)
         return 0;
     if (tokens < 1 || tokens > BLOCK_SIZE_MAX)
         return bad(r, e, "has a block whose tokens are not from 1 to 2^20");
     if (size == 0)
         q->head.block_tokens = (uint32_t)tokens;
-    else if (tokens != size && (tokens > size || id != q->last))
+    else if (tokens != size && (tokens > size || !is_last))
         return bad(r, e, "has a block of another size than those before it in its request");
-    if (id == q->last)
+    if (is_last)
         q->last_tokens = tokens;
     r->block_tokens = q->head.block_tokens;
     return 0;
@@ -317,16 +335,24 @@ static int note_tokens(struct trace_requests *r, struct open_request *q,
 static int look_up(struct trace_requests *r, struct open_request *q, const struct trace_row *row,
                    struct err *e)
 {
-    const uint64_t id = block_of(row->key);
+    const uint64_t id = block_of(row->key), size = q->head.block_tokens;
     if (q->runs) /* after a preemption */
         return 0;
     if (r->engine && r->ambiguous && row->op == TRACE_READ && row->tier != TRACE_GPU)
-        return bad(r, e, "loads a block for --cache copies, whose loads do not say their order");
+        return bad(r, e,
+                   "loads a block for --cache copies or an engine's waterfall, whose loads do not "
+                   "say their order");
+    if (q->looked_up >= (uint64_t)REQUEST_MAX_TOKENS / (size > 0 ? size : 1))
+        return bad(r, e, "is of a request of more than 2^31 tokens");
+    if (r->blocks >= MOST_BLOCKS)
+        return bad(r, e, TOO_MANY);
     q->last = id;
     q->last_tokens = 0;
     /* Rows of a waterfall are in order, found or not. */
     if (append(r->engine && row->op == TRACE_MISS ? &q->missed : &q->found, id))
         return err_nomem(e, "blocks of a request");
+    q->looked_up++;
+    r->blocks++;
     return note_tokens(r, q, row, id, e);
 }
 
@@ -334,9 +360,10 @@ static int take_generate(struct trace_requests *r, const struct trace_row *row, 
 {
     if (row->request == TRACE_NONE || row->request < 0)
         return bad(r, e, "names no request");
-    struct open_request *q = request_of(r, row);
-    if (!q)
-        return err_nomem(e, "requests");
+    struct open_request *q;
+    const int rc = request_of(r, row, &q, e);
+    if (rc < 0)
+        return rc;
     const int64_t tokens = row->tokens > 0 && row->tokens <= REQUEST_MAX_TOKENS ? row->tokens : 1;
     if (row->phase == TRACE_PREFILL) {
         q->prefill_tokens = q->runs ? q->prefill_tokens : tokens;
@@ -355,9 +382,9 @@ static int take_row(struct trace_requests *r, const struct trace_row *row, struc
     int rc = check_row(r, row, e);
     if (rc <= 0)
         return rc;
-    struct open_request *q = request_of(r, row);
-    if (!q)
-        return err_nomem(e, "requests");
+    struct open_request *q;
+    if ((rc = request_of(r, row, &q, e)) < 0)
+        return rc;
     if (row->op != TRACE_WRITE)
         return look_up(r, q, row, e);
     const uint64_t id = block_of(row->key);
@@ -372,7 +399,7 @@ static int end_rest(struct trace_requests *r, struct err *e)
     int rc = 0;
     for (size_t i = 0; i < r->opened && rc == 0; i++) {
         struct open_request *q = &r->open[i];
-        if (!keymap_find(r->numbers, hash_128(&q->head.number, sizeof(q->head.number))))
+        if (q->head.number == NOBODY)
             continue;
         if (q->runs)
             rc = end_request(r, q, e);

@@ -58,6 +58,32 @@ awk -F, '$2 != "Generate" || n++ < 40' "$TMP/waterfall.csv" >"$TMP/some.csv"
 with "$model $tiers" told "$BIN/kvgen" --input "$TMP/some.csv" --retier --cache vllm -o none --summary "$TMP/s.json"
 is 'forty of sixty ended' "$(json "$TMP/s.json" .requests.issued)" 40
 like 'the others are named' "$(cat "$TMP/err")" 'left out because the trace ends before they do: 20$'
+# A number that comes back after its end is another request, and no place of one that ended is read again; a prompt that fills no
+# block has its tokens before any row says those of a block.
+head='Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Tokens,Arrival,Duration_us'
+looks() { # REQUEST BLOCK TOKENS
+    printf '0,Miss,0,,block_%s,,%s,u,batch,block,,0,\n0,Write,1024,Tier-0,block_%s,Prefill,%s,u,batch,block,%s,0,\n' \
+        "$2" "$1" "$2" "$1" "$3"
+}
+ends() { printf '0,Generate,0,,,Prefill,%s,u,batch,,16,0,1\n0,Generate,0,,,Decode,%s,u,batch,,4,0,1\n' "$1" "$1"; }
+{
+    echo "$head"
+    looks 5 1 16
+    looks 6 2 16
+    ends 5
+    ends 6
+    looks 5 3 16
+} >"$TMP/back.csv"
+with "$model $tiers" told "$BIN/kvgen" --input "$TMP/back.csv" --retier --cache vllm -o none --summary "$TMP/s.json"
+is 'two ended' "$(json "$TMP/s.json" .requests.issued)" 2
+like 'the third did not' "$(cat "$TMP/err")" 'left out because the trace ends before they do: 1$'
+cat >"$TMP/short.jsonl" <<'END'
+{"timestamp": 0, "input_length": 400, "output_length": 2, "hash_ids": [1]}
+{"timestamp": 10000, "input_length": 4100, "output_length": 2, "hash_ids": [11, 12, 13, 14, 15, 16, 17, 18, 19]}
+END
+with "$model $tiers" told "$BIN/kvgen" --input "$TMP/short.jsonl" --cache vllm:block_size=512 -o "$TMP/short.csv"
+with "$model $tiers" told "$BIN/kvgen" --input "$TMP/short.csv" --retier --cache vllm -o none --summary "$TMP/s.json"
+is 'tokens of a short prompt' "$(json "$TMP/s.json" .cache.tokens.computed)" 4500
 # Dates begin at 0; a cut trace gives what it has.
 awk -F, -v OFS=, 'NR > 1 { $1 = sprintf("%.6f", $1 + 1767225600); if ($12 != "") $12 = sprintf("%.6f", $12 + 1767225600) } 1' \
     "$TMP/waterfall.csv" >"$TMP/dated.csv"
@@ -107,11 +133,29 @@ with "$model $tiers" told "$BIN/kvgen" --input "$mooncake" --cache lmcache:block
 refused 'chunks larger than blocks' "chunks.csv: row [0-9]+ has a block of another size .*$instead" --input "$TMP/chunks.csv" --retier \
     --cache vllm
 with "$model $tiers" told "$BIN/kvgen" --input "$mooncake" --cache copies:block_size=128 -o "$TMP/copies.csv"
-refused 'copies, whose loads have no order' "copies.csv: row [0-9]+ loads a block for --cache copies, .*$instead" \
+refused 'copies, whose loads have no order' "copies.csv: row [0-9]+ loads a block for --cache copies or .*$instead" \
     --input "$TMP/copies.csv" --retier --cache vllm
+# The begin of a prompt fell: what is still on the GPU is told first.
+cat >"$TMP/thrice.jsonl" <<'END'
+{"timestamp": 0, "input_length": 4100, "output_length": 2, "hash_ids": [1, 2, 3, 4, 5, 6, 7, 8, 9]}
+{"timestamp": 10000, "input_length": 4100, "output_length": 2, "hash_ids": [11, 12, 13, 14, 15, 16, 17, 18, 19]}
+{"timestamp": 20000, "input_length": 4100, "output_length": 2, "hash_ids": [1, 2, 3, 4, 5, 6, 7, 8, 9]}
+END
+with "$model" told "$BIN/kvgen" --input "$TMP/thrice.jsonl" --gpu-profile h100 --cache waterfall:block_size=512 --eviction mru \
+    --gpu-mem 156MiB --cpu-mem 1GiB -o "$TMP/fallen.csv"
+refused "an engine's waterfall, likewise" "fallen.csv: row [0-9]+ loads a block for .* or an engine's waterfall, .*$instead" \
+    --input "$TMP/fallen.csv" --retier --cache vllm
 told "$BIN/kvgen" --input "$mooncake" --cache vllm -m "$DATA/models/gpt-oss-120b.json" --max-requests 20 --gpu-mem 20GiB \
     -o "$TMP/windows.csv"
 refused 'groups of layers' "windows.csv: row [0-9]+ is of a group of layers, .*$instead" --input "$TMP/windows.csv" --retier --cache vllm
 awk -F, -v OFS=, '$7 == 2 { $12 = "" } NR > 1 && $7 == 1 { $12 = "9.000000" } 1' "$TMP/waterfall.csv" >"$TMP/order.csv"
+# What never ends is refused before it fills the memory.
+{
+    echo "$head"
+    looks 1 1 1048576
+    awk 'BEGIN { for (i = 2; i <= 2049; i++) printf "0,Miss,0,,block_%d,,1,u,batch,block,,0,\n", i }'
+} >"$TMP/endless.csv"
+refused 'a request without an end' "endless.csv: row 2050 is of a request of more than 2\\^31 tokens: .*$instead" \
+    --input "$TMP/endless.csv" --retier --cache vllm
 refused 'numbers against time' 'order.csv: request 2 arrives before request 1 ' --input "$TMP/order.csv" --retier --cache vllm
 done_testing
