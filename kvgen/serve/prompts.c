@@ -167,14 +167,15 @@ static int append_own(const struct prompts *p, struct conversation *c, const str
 static int copy(const struct conversation *c, struct prompt *out)
 {
     struct chain_piece *piece = malloc(c->pieces * sizeof(*piece));
-    out->class = malloc(c->pieces);
-    if (!piece || !out->class) {
+    uint8_t *class = malloc(c->pieces);
+    if (!piece || !class) {
         free(piece);
-        free(out->class);
+        free(class);
         return -ENOMEM;
     }
     memcpy(piece, c->piece, c->pieces * sizeof(*piece));
-    memcpy(out->class, c->class, c->pieces);
+    memcpy(class, c->class, c->pieces);
+    out->class = class;
     out->chain.pieces = piece;
     out->chain.count = c->pieces;
     out->tokens = chain_tokens(&out->chain) - piece[c->pieces - 1].tokens;

@@ -122,6 +122,12 @@ CASES = [
     Case("kvgen: a model", "kvgen --model {data}/models/gemma-3-27b.json --show-model", {STDOUT: exact}),
     Case("kvgen: worth", "kvgen --num-users 2 --duration 2 --gpu-mem 1GiB --gpu-profile h100 --tier-model 2=nvme-gen4 -o none --worth",
          {STDOUT: exact}),
+    Case("kvgen: engines that share files", "kvgen --max-requests 6 --input {data}/mooncake_first200.jsonl --model tiny-1b "
+         "--params 1e9 --cache vllm:shared=yes,block_size=512,share=25% --engines 3 --route round-robin --gpu-mem 1GiB "
+         "--cpu-mem 60MiB --storage-capacity 500MiB --on-full evict -o o.csv", {"o.csv": exact}),
+    Case("kvgen: a waterfall in steps", "kvgen --max-requests 6 --input {data}/mooncake_first200.jsonl --model tiny-1b "
+         "--params 1e9 --gpu-profile h100 --cache waterfall:block_size=512 --promote on-hit --gpu-mem 512MiB --cpu-mem 60MiB "
+         "--storage-capacity 500MiB -o o.csv", {"o.csv": exact}),
     Case("kvreplay: memory", REPLAY + "--tier-engine 2=mem --summary s.json -o r.csv {in}/small.csv", REPLAYED),
     Case("kvreplay: files, io_uring", REPLAY + "--target folder1 --summary s.json -o r.csv {in}/small.csv", REPLAYED),
     Case("kvreplay: files, psync, served", REPLAY + "--target folder1 --ioengine psync --timing served --speed 1000 --workers 2 "
