@@ -1506,9 +1506,10 @@ static int check_answer(const struct options *o, struct err *e)
                       "requests with times (Mooncake, Qwen-Bailian, LMCache, BurstGPT, Azure, "
                       "Dynamo), agentic sessions or conversations (ShareGPT)");
     if ((o->source == OPTIONS_AGENTIC || o->source == OPTIONS_SHAREGPT) && o->replay_cycles > 1)
-        return refuse(e, "--replay-cycles",
-                      "does not apply with --answer, which begins agents and conversations again as "
-                      "often as needed");
+        return refuse(
+            e, "--replay-cycles",
+            "does not apply with --answer, which begins agents and conversations again as "
+            "often as needed");
     if (o->source != OPTIONS_USERS && !(o->speed > 0))
         return refuse(e, "--speed", "--answer asks about a speed above 0");
     if (options_is_waterfall(o))

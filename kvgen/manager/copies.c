@@ -209,10 +209,15 @@ static bool take(struct kv_cache *c, enum trace_tier tier, uint64_t key, enum kv
     const bool full = copy_tier_count(t) >= c->o.tier[tier].room.blocks;
     const uint32_t victim = full ? copy_tier_next(t) : COPY_NONE;
     const uint64_t victim_key = victim == COPY_NONE ? 0 : copy_tier_key(t, victim);
+    /* Where one can go, only memory can be lacking. */
+    c->failed |= full && victim == COPY_NONE && copy_tier_idle(t) > 0;
     if ((full && victim == COPY_NONE) ||
-        !admission_allows(c->admission[tier], key, full ? &victim_key : NULL) ||
-        !make_room(c, tier, 1)) {
+        !admission_allows(c->admission[tier], key, full ? &victim_key : NULL)) {
         tell(c, KV_REFUSED, tier, key);
+        return false;
+    }
+    if (!make_room(c, tier, 1)) {
+        c->failed = true;
         return false;
     }
     c->failed |= copy_tier_add(t, key) == COPY_NONE;
