@@ -363,7 +363,9 @@ static int by_load(const void *a, const void *b)
         return x->variant < y->variant ? -1 : 1;
     if (x->n != y->n)
         return x->n < y->n ? -1 : 1;
-    return (x->seed > y->seed) - (x->seed < y->seed);
+    if (x->seed != y->seed)
+        return x->seed < y->seed ? -1 : 1;
+    return y->brief - x->brief; /* the order must not depend on that of threads */
 }
 
 /* What ended an attempt that did not hold; attempts are by variant, then load. */
