@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define DOUBLING_GAIN 1.05
+#include "kvstat/knee/ladder.h"
 
 double answer_knee_size(const struct answer *a)
 {
@@ -57,10 +57,9 @@ static double nearest_share(const struct answer *a, double size)
     return nearest;
 }
 
-/* What each doubling gives on the way from one step to the next. */
-static double gain(const struct answer_point *from, const struct answer_point *to)
+static bool is_knee(const struct answer_point *p, const struct answer_point *next)
 {
-    return pow(to->bytes_s / from->bytes_s, 1 / log2(to->in_flight / from->in_flight));
+    return next->bytes_s / p->bytes_s < ladder_knee_below(p->in_flight, next->in_flight);
 }
 
 bool answer_knee_find(struct answer_knee *k, const struct answer *a)
@@ -69,7 +68,7 @@ bool answer_knee_find(struct answer_knee *k, const struct answer *a)
     const double size = answer_knee_size(a), share = nearest_share(a, size);
     const size_t n = answer_knee_ladder(&p, a, size, share);
     size_t at = 0;
-    while (at + 1 < n && !(gain(&p[at], &p[at + 1]) < DOUBLING_GAIN))
+    while (at + 1 < n && !is_knee(&p[at], &p[at + 1]))
         at++;
     if (n > 1)
         *k = (struct answer_knee){.size_bytes = size,

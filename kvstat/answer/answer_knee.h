@@ -20,9 +20,8 @@ double answer_knee_size(const struct answer *a);
  * there is no memory. *point is the caller's to free. */
 size_t answer_knee_ladder(struct answer_point **point, const struct answer *a, double size,
                           double read_share);
-/* The knee is the step behind which twice as many objects in flight give less than 5 % more
- * throughput; where a step has more than twice as many, as much of its gain counts as each doubling
- * has (its root). False: there are no two points. */
+/* The knee is the first step that ladder_knee_below makes one, here without intervals. False: there
+ * are no two points. */
 bool answer_knee_find(struct answer_knee *k, const struct answer *a);
 
 #endif

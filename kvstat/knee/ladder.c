@@ -147,6 +147,11 @@ static struct ladder_value ratio(const struct rounds *r, size_t figure, size_t s
     return (struct ladder_value){exp(of.mean), exp(of.low), exp(of.high)};
 }
 
+double ladder_knee_below(double in_flight, double next_in_flight)
+{
+    return pow(KNEE_GIVES, log2(next_in_flight / in_flight));
+}
+
 static void find_steps(const struct rounds *r, double *v)
 {
     struct ladder *l = r->l;
@@ -157,8 +162,9 @@ static void find_steps(const struct rounds *r, double *v)
         here->next_rate = here->next_p99 = none;
         if (s + 1 == l->steps)
             break;
-        double next = l->step[s + 1].in_flight, doublings = log2(next / here->in_flight);
-        double gives = pow(KNEE_GIVES, doublings), times = pow(CLIFF_TIMES, doublings);
+        double next = l->step[s + 1].in_flight;
+        double gives = ladder_knee_below(here->in_flight, next);
+        double times = pow(CLIFF_TIMES, log2(next / here->in_flight));
         here->next_rate = ratio(r, LADDER_RATE, s, v);
         here->next_p99 = ratio(r, l->p99, s, v);
         if (isnan(l->knee_from) && !(here->next_rate.low >= gives))

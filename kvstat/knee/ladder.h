@@ -68,6 +68,10 @@ struct ladder {
     bool changed;
 };
 
+/* A step is the knee if the throughput of the next one, divided by its own, is below this: 5 % more
+ * for each doubling of the objects in flight between them. */
+double ladder_knee_below(double in_flight, double next_in_flight);
+
 /* From a table with a line for each round of each step, in any order; its columns are those of
  * ladder.c. 0; -EINVAL with *e: no such table, or more steps or rounds than the most; -ENOMEM. */
 int ladder_of(struct ladder *l, const struct number_table *rounds, struct err *e);
