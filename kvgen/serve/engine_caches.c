@@ -620,23 +620,6 @@ static int find_choice(const char *choices, const char *text)
     return -1;
 }
 
-/* 0.25 or 25%. */
-static int parse_share(const char *text, double *out)
-{
-    char number[32];
-    const size_t len = strlen(text);
-    const bool percent = len > 1 && text[len - 1] == '%';
-    if (len >= sizeof(number))
-        return -EINVAL;
-    memcpy(number, text, len + 1);
-    if (percent)
-        number[len - 1] = '\0';
-    const int rc = units_parse_f64(number, out);
-    if (rc == 0 && percent)
-        *out /= 100;
-    return rc;
-}
-
 static int set_value(const struct engine_setting *s, const char *text, double *out, struct err *e)
 {
     uint64_t n;
@@ -650,7 +633,7 @@ static int set_value(const struct engine_setting *s, const char *text, double *o
         *out = (double)n;
         return 0;
     case ENGINE_SHARE:
-        if (parse_share(text, out) < 0 || !(*out >= 0 && *out <= 1))
+        if (units_parse_share(text, out) < 0 || !(*out >= 0 && *out <= 1))
             return err_set(e, -EINVAL, ERR_INPUT, "--cache",
                            "%s: \"%s\" is not a share from 0 to 1, or to 100%%", s->name, text);
         return 0;

@@ -201,6 +201,20 @@ int units_parse_f64(const char *text, double *out)
     return 0;
 }
 
+int units_parse_share(const char *text, double *out)
+{
+    char number[32];
+    size_t len = strlen(text);
+    if (len == 0 || text[len - 1] != '%' || len > sizeof(number))
+        return units_parse_f64(text, out);
+    memcpy(number, text, len - 1);
+    number[len - 1] = '\0';
+    int rc = units_parse_f64(number, out);
+    if (rc == 0)
+        *out /= 100;
+    return rc;
+}
+
 /* ---- numbers with units ---- */
 
 struct unit {

@@ -18,6 +18,8 @@ int units_parse_u64(const char *text, uint64_t *out);
 int units_parse_i64(const char *text, int64_t *out);
 /* A decimal with optional fraction and exponent, correctly rounded; never inf or nan. */
 int units_parse_f64(const char *text, double *out);
+/* The same as a share: "0.25", or "25%". */
+int units_parse_share(const char *text, double *out);
 /* A size as above. Fractions are allowed ("1.5G"); rounded to the nearest byte. */
 int units_parse_size(const char *text, uint64_t *bytes);
 /* A duration as above. Fractions are allowed ("1.5s"); a negative one is -EINVAL. */

@@ -46,19 +46,6 @@ static int fail(struct err *e, const struct opt *o, const char *before, const ch
 
 /* ---- values ---- */
 
-static int parse_share(const char *text, double *share)
-{
-    char number[32];
-    size_t len = strlen(text);
-    if (len == 0 || text[len - 1] != '%' || len > sizeof(number))
-        return units_parse_f64(text, share);
-    memcpy(number, text, len - 1);
-    number[len - 1] = '\0';
-    int rc = units_parse_f64(number, share);
-    *share /= 100;
-    return rc;
-}
-
 /* Parses text into the 8 bytes at field; *value is the number for the range check. */
 static int parse_number(const struct opt *o, const char *text, void *field, double *value)
 {
@@ -73,7 +60,7 @@ static int parse_number(const struct opt *o, const char *text, void *field, doub
         memcpy(field, value, sizeof(*value));
         return rc;
     case OPT_SHARE:
-        rc = parse_share(text, value);
+        rc = units_parse_share(text, value);
         memcpy(field, value, sizeof(*value));
         return rc;
     case OPT_GIB:
