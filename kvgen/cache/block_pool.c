@@ -22,14 +22,15 @@ struct block_pool {
     uint64_t blocks, idle;
 };
 
-struct block_pool *block_pool_create(uint64_t blocks)
+struct block_pool *block_pool_create(uint64_t blocks, struct chain_numbers *numbers)
 {
     struct block_pool *p = calloc(1, sizeof(*p));
     if (!p)
         return NULL;
     p->blocks = p->idle = blocks;
     p->block = calloc(blocks + 1, sizeof(*p->block));
-    if (!p->block || id_table_reserve(&p->names, blocks) ||
+    if (!p->block || chain_numbers_join(numbers, &p->names) ||
+        id_table_reserve(&p->names, blocks) ||
         !(p->first = malloc((blocks + 1) * sizeof(*p->first)))) {
         block_pool_free(p);
         return NULL;

@@ -7,12 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvgen/cache/chain_numbers.h"
+
 #define BLOCK_NONE 0u /* no block has this number */
 
 struct block_pool;
 
-/* blocks: those that can be used, numbered from 1; at most 2^30. NULL: no memory. */
-struct block_pool *block_pool_create(uint64_t blocks);
+/* blocks: those that can be used, numbered from 1; at most 2^30. numbers: those of the keys; NULL:
+ * keys are hashes. NULL: no memory. */
+struct block_pool *block_pool_create(uint64_t blocks, struct chain_numbers *numbers);
 void block_pool_free(struct block_pool *p); /* takes NULL */
 uint64_t block_pool_blocks(const struct block_pool *p);
 uint64_t block_pool_idle(const struct block_pool *p); /* blocks in the free queue */

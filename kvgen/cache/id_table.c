@@ -16,9 +16,34 @@ enum {
 
 void id_table_free(struct id_table *t)
 {
+    if (t->link)
+        *t->link = t->next;
+    if (t->next)
+        t->next->link = t->link;
     free(t->id);
     free(t->slot);
     *t = (struct id_table){0};
+}
+
+void id_table_link(struct id_table *t, struct id_table **list)
+{
+    t->next = *list;
+    t->link = list;
+    if (t->next)
+        t->next->link = &t->next;
+    *list = t;
+}
+
+int id_table_widen(struct id_table *t, uint32_t ids)
+{
+    uint32_t *slot = realloc(t->slot, (uint64_t)ids * sizeof(*slot));
+    if (!slot)
+        return -ENOMEM;
+    memset(slot + t->slots, 0, (uint64_t)(ids - t->slots) * sizeof(*slot));
+    t->slot = slot;
+    t->slots = ids;
+    t->by_id = true;
+    return 0;
 }
 
 static uint32_t after(const struct id_table *t, uint32_t at)
@@ -34,6 +59,10 @@ static uint32_t mark(const struct id_table *t, uint64_t id)
 
 static void place(struct id_table *t, uint32_t number)
 {
+    if (t->by_id) {
+        t->slot[t->id[number]] = number + 1;
+        return;
+    }
     uint32_t at = id_table_home(t, t->id[number]);
     while (t->slot[at] != 0)
         at = after(t, at);
@@ -83,7 +112,7 @@ int id_table_reserve(struct id_table *t, uint64_t more)
         t->id = id;
         t->cap = (uint32_t)cap;
     }
-    return grow_slots(t);
+    return t->by_id ? 0 : grow_slots(t);
 }
 
 void *id_table_grow_item(struct id_table *t, void *array, uint32_t *room, size_t item_bytes)
@@ -131,8 +160,13 @@ static uint32_t distance(const struct id_table *t, uint32_t from, uint32_t to)
     return to >= from ? to - from : to + t->slots - from;
 }
 
-void id_table_remove(struct id_table *t, uint32_t number)
+/* Its slot is empty from now on. */
+static void unplace(struct id_table *t, uint32_t number)
 {
+    if (t->by_id) {
+        t->slot[t->id[number]] = 0;
+        return;
+    }
     uint32_t hole = id_table_home(t, t->id[number]);
     while ((t->slot[hole] & t->numbers) != number + 1)
         hole = after(t, hole);
@@ -145,6 +179,11 @@ void id_table_remove(struct id_table *t, uint32_t number)
         }
     }
     t->slot[hole] = 0;
+}
+
+void id_table_remove(struct id_table *t, uint32_t number)
+{
+    unplace(t, number);
     t->id[number] = FREE(t->free);
     t->free = number + 1;
     t->count--;

@@ -1,9 +1,11 @@
 /* id_table.h - numbers for 64-bit ids: a hash table that takes 16 bytes for each id that there is
  * room for. Numbers are small and used again, so that what belongs to an id stands in an array of
- * the caller's. One thread at a time. */
+ * the caller's. Where ids are small themselves (chain_numbers.h) the table is an array. One thread
+ * at a time. */
 #ifndef KVGEN_CACHE_ID_TABLE_H
 #define KVGEN_CACHE_ID_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,9 +25,17 @@ struct id_table {
     uint32_t made;    /* numbers given out so far */
     uint32_t count;   /* in use */
     uint32_t free;    /* the first free number + 1; 0: none */
+    /* Ids are below slots: slot is by id and holds number + 1. */
+    bool by_id;
+    struct id_table *next, **link; /* of a list of tables (id_table_link) */
 };
 
 void id_table_free(struct id_table *t);
+/* All ids are below that many, of which it may have been told fewer before. The first call comes
+ * before all others. 0 or -ENOMEM. */
+int id_table_widen(struct id_table *t, uint32_t ids);
+/* Puts the table, which stays where it is, into a list, which id_table_free takes it out of. */
+void id_table_link(struct id_table *t, struct id_table **list);
 /* After this, id_table_add works for that many more ids; all numbers are below cap. 0 or -ENOMEM
  * (also for more than 2^30 ids). */
 int id_table_reserve(struct id_table *t, uint64_t more);
@@ -55,7 +65,7 @@ enum {
 static inline void id_table_expect(const struct id_table *t, uint64_t id)
 {
     if (t->slots)
-        __builtin_prefetch(&t->slot[id_table_home(t, id)]);
+        __builtin_prefetch(&t->slot[t->by_id ? id : id_table_home(t, id)]);
 }
 
 uint32_t id_table_search(const struct id_table *t, uint64_t id); /* ID_NONE: absent */
@@ -64,6 +74,8 @@ uint32_t id_table_search(const struct id_table *t, uint64_t id); /* ID_NONE: abs
  * first, which needs no way to a distant part of memory. */
 static inline uint32_t id_table_find_near(const struct id_table *t, uint64_t id, uint32_t *last)
 {
+    if (t->by_id)
+        return t->slot[id] - 1;
     if (*last + 1 < t->made && t->id[*last + 1] == id)
         return ++*last;
     if (*last > 0 && *last <= t->made && t->id[*last - 1] == id)
@@ -76,6 +88,8 @@ static inline uint32_t id_table_find_near(const struct id_table *t, uint64_t id,
 /* The same, near what this call found last. */
 static inline uint32_t id_table_find(const struct id_table *t, uint64_t id)
 {
+    if (t->by_id)
+        return t->slot[id] - 1;
     return t->slots ? id_table_find_near(t, id, &t->slot[t->slots]) : ID_NONE;
 }
 

@@ -69,7 +69,7 @@ struct kv_cache *vllm_create(const struct vllm_opts *o, const struct kv_listener
     }
     c->o = *o;
     c->listener = *listener;
-    c->pool = block_pool_create(o->blocks);
+    c->pool = block_pool_create(o->blocks, o->numbers);
     if (!c->pool) {
         cache_free(c);
         return NULL;

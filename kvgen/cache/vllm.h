@@ -4,6 +4,7 @@
 #define KVGEN_CACHE_VLLM_H
 
 #include "kvgen/cache/cache.h"
+#include "kvgen/cache/chain_numbers.h"
 
 enum {
     VLLM_GROUPS = 8 /* at most */
@@ -19,6 +20,7 @@ struct vllm_opts {
     bool all_windows;
     const struct kv_below_ops *below_ops; /* NULL: nothing is below */
     struct kv_below *below;               /* the cache's, which frees it */
+    struct chain_numbers *numbers;        /* of the keys of all chains; NULL: these are hashes */
 };
 
 extern const struct kv_cache_ops vllm_cache_ops;

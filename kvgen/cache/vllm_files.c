@@ -88,13 +88,17 @@ static int join_store(struct vllm_files *f, struct store *s)
     return 0;
 }
 
-struct vllm_files *vllm_files_create(bool at_once, uint64_t most)
+struct vllm_files *vllm_files_create(bool at_once, uint64_t most, struct chain_numbers *numbers)
 {
     struct vllm_files *f = calloc(1, sizeof(*f));
     struct store *s = calloc(1, sizeof(*s));
     if (!f || !s || join_store(f, s)) {
         free(f);
         free(s);
+        return NULL;
+    }
+    if (chain_numbers_join(numbers, &s->files) || chain_numbers_join(numbers, &f->answers)) {
+        vllm_files_free(f);
         return NULL;
     }
     f->at_once = at_once;

@@ -7,14 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvgen/cache/chain_numbers.h"
+
 struct vllm_files;
 
 /* at_once: questions are answered at once (the tier `example`). most: files that it has room for;
- * 0: no limit. NULL: no memory. */
-struct vllm_files *vllm_files_create(bool at_once, uint64_t most);
+ * 0: no limit. numbers: those of the keys; NULL: keys are hashes. NULL: no memory. */
+struct vllm_files *vllm_files_create(bool at_once, uint64_t most, struct chain_numbers *numbers);
 void vllm_files_free(struct vllm_files *f); /* takes NULL */
 /* f, which has no file yet, keeps its files where another engine does: each finds what the other
- * wrote, and room and limit are those of both. 0 or -ENOMEM. */
+ * wrote, and room, limit and numbers are those of both. 0 or -ENOMEM. */
 int vllm_files_join(struct vllm_files *f, struct vllm_files *with);
 /* f may write so many of the files that it shares, and the cleaner removes its own only. All who
  * share them have such a limit, or none has. */

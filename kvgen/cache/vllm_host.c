@@ -72,11 +72,12 @@ struct vllm_host {
 };
 
 /* Ghosts take up to the capacity twice, and one more before they are cut. */
-static int arc_create(struct vllm_host *h)
+static int arc_create(struct vllm_host *h, struct chain_numbers *numbers)
 {
     const uint64_t ghosts = 2 * h->capacity + 1;
     h->ghost = malloc((ghosts + 2) * sizeof(*h->ghost));
-    if (!h->ghost || id_table_reserve(&h->ghosts, ghosts))
+    if (!h->ghost || chain_numbers_join(numbers, &h->ghosts) ||
+        id_table_reserve(&h->ghosts, ghosts))
         return -1;
     for (uint32_t l = 0; l < LISTS; l++)
         h->ghost[l] = (struct ghost){.prev = l, .next = l & 1, .list = l & 1};
@@ -90,7 +91,7 @@ static int lru_create(struct vllm_host *h)
     return h->heap && h->aside ? 0 : -1;
 }
 
-struct vllm_host *vllm_host_create(uint64_t capacity, bool arc)
+struct vllm_host *vllm_host_create(uint64_t capacity, bool arc, struct chain_numbers *numbers)
 {
     struct vllm_host *h = calloc(1, sizeof(*h));
     if (!h || capacity >= HOST_NONE / 4) {
@@ -102,8 +103,8 @@ struct vllm_host *vllm_host_create(uint64_t capacity, bool arc)
     for (int l = 0; l < LISTS; l++)
         h->list[l] = (struct ends){HOST_NONE, HOST_NONE, 0};
     h->chunk = calloc(capacity, sizeof(*h->chunk));
-    if (!h->chunk || id_table_reserve(&h->table, capacity) ||
-        (arc ? arc_create(h) : lru_create(h))) {
+    if (!h->chunk || chain_numbers_join(numbers, &h->table) ||
+        id_table_reserve(&h->table, capacity) || (arc ? arc_create(h, numbers) : lru_create(h))) {
         vllm_host_free(h);
         return NULL;
     }
@@ -326,10 +327,11 @@ void vllm_host_end_read(struct vllm_host *h, uint32_t chunk, bool load)
         let_leave(h, chunk);
 }
 
-void vllm_host_written(struct vllm_host *h, uint32_t chunk)
+void vllm_host_written(struct vllm_host *h, uint32_t chunk, bool read)
 {
-    h->chunk[chunk].readers = 0;
-    let_leave(h, chunk);
+    h->chunk[chunk].readers = read;
+    if (!read)
+        let_leave(h, chunk);
 }
 
 static uint64_t rank_of(struct vllm_host *h, struct vllm_host_request *r)

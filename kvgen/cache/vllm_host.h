@@ -8,14 +8,15 @@
 #include <stdint.h>
 
 #include "kvgen/cache/cache.h"
+#include "kvgen/cache/chain_numbers.h"
 
 #define HOST_NONE UINT32_MAX /* no chunk */
 
 struct vllm_host;
 
 /* capacity in chunks, at least 1 and below 2^30. 60 bytes a chunk, with ARC and its ghosts 88.
- * NULL: no memory. */
-struct vllm_host *vllm_host_create(uint64_t capacity, bool arc);
+ * numbers: those of the keys; NULL: keys are hashes. NULL: no memory. */
+struct vllm_host *vllm_host_create(uint64_t capacity, bool arc, struct chain_numbers *numbers);
 void vllm_host_free(struct vllm_host *h); /* takes NULL */
 
 /* The chunk with that key, written or being written; HOST_NONE: it is not here. Its number is its
@@ -29,7 +30,8 @@ bool vllm_host_is_ready(const struct vllm_host *h, uint32_t chunk); /* written *
 void vllm_host_begin_read(struct vllm_host *h, uint32_t chunk, bool load);
 void vllm_host_end_read(struct vllm_host *h, uint32_t chunk, bool load);
 bool vllm_host_is_loaded(const struct vllm_host *h, uint32_t chunk); /* some load reads it */
-void vllm_host_written(struct vllm_host *h, uint32_t chunk);         /* it is ready now */
+/* It is ready now, and (read) is read to a tier below. */
+void vllm_host_written(struct vllm_host *h, uint32_t chunk, bool read);
 
 /* What the order knows of a request. Zero it. */
 struct vllm_host_request {

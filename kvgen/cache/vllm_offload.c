@@ -161,11 +161,11 @@ struct kv_below *vllm_offload_create(const struct vllm_offload_opts *o,
     b->last_ended = &b->first_ended;
     b->step = 1;
     b->sync_left = o->sync_load_bytes;
-    b->host = vllm_host_create(o->chunks, o->arc);
+    b->host = vllm_host_create(o->chunks, o->arc, o->numbers);
     b->block_store = calloc(o->gpu_blocks + 1, sizeof(*b->block_store));
-    bool failed = !b->host || !b->block_store;
+    bool failed = !b->host || !b->block_store || chain_numbers_join(o->numbers, &b->tracker.keys);
     if (o->lower != VLLM_NO_LOWER) {
-        b->files = vllm_files_create(o->lower == VLLM_EXAMPLE, o->most_files);
+        b->files = vllm_files_create(o->lower == VLLM_EXAMPLE, o->most_files, o->numbers);
         failed |= !b->files || (o->with && vllm_files_join(b->files, o->with->files));
         if (!failed && o->own_files)
             vllm_files_limit(b->files, o->own_files);
@@ -335,27 +335,27 @@ static bool claim(struct kv_below *b, uint64_t key)
 }
 
 /* What was stored goes to the lower tier, too, as far as that has room. */
-static void write_down(struct kv_below *b, uint32_t *chunk, uint64_t chunks)
+static void stored(struct kv_below *b, uint32_t *chunk, uint64_t chunks)
 {
     uint64_t fit = 0;
     for (uint64_t i = 0; i < chunks; i++) {
         const uint64_t key = vllm_host_key(b->host, chunk[i]);
-        if (i + ID_TABLE_AHEAD < chunks)
+        if (b->files && i + ID_TABLE_AHEAD < chunks)
             vllm_files_expect(b->files, vllm_host_key(b->host, chunk[i + ID_TABLE_AHEAD]));
-        if (claim(b, key)) {
+        const bool fits = b->files && claim(b, key);
+        vllm_host_written(b->host, chunk[i], fits);
+        if (fits) {
             chunk[fit++] = chunk[i];
-            continue;
+        } else if (b->files) {
+            const struct kv_event e = {.kind = KV_REFUSED, .tier = TRACE_STORAGE, .key = key};
+            b->listener.event(b->listener.ctx, &e);
         }
-        const struct kv_event e = {.kind = KV_REFUSED, .tier = TRACE_STORAGE, .key = key};
-        b->listener.event(b->listener.ctx, &e);
     }
     struct job *j = fit ? new_job(b, KV_WRITE, NULL, fit) : NULL;
     if (!j)
         return;
-    for (uint64_t i = 0; i < fit; i++) {
-        j->chunk[j->chunks++] = chunk[i];
-        vllm_host_begin_read(b->host, chunk[i], false);
-    }
+    memcpy(j->chunk, chunk, fit * sizeof(*chunk));
+    j->chunks = fit;
     begin(b, j, false);
 }
 
@@ -368,10 +368,9 @@ static void transfer_done(struct kv_below *b, uint64_t id)
     for (uint64_t i = 0; i < j.chunks; i++) {
         switch (j.kind) {
         case KV_STORE:
-            vllm_host_written(b->host, j.chunk[i]);
             break;
         case KV_PROMOTE:
-            vllm_host_written(b->host, j.chunk[i]);
+            vllm_host_written(b->host, j.chunk[i], false);
             if (!b->o.fixed || j.owner->departed)
                 break;
             vllm_host_begin_read(b->host, j.chunk[i], false);
@@ -388,8 +387,8 @@ static void transfer_done(struct kv_below *b, uint64_t id)
     }
     if (j.owner && --j.owner->jobs == 0 && j.owner->departed)
         offloaded_free(b, j.owner);
-    if (j.kind == KV_STORE && b->files)
-        write_down(b, j.chunk, j.chunks);
+    if (j.kind == KV_STORE)
+        stored(b, j.chunk, j.chunks);
     free(j.chunk);
 }
 

@@ -4,6 +4,7 @@
 #define KVGEN_CACHE_VLLM_OFFLOAD_H
 
 #include "kvgen/cache/cache.h"
+#include "kvgen/cache/chain_numbers.h"
 
 enum vllm_lower {
     VLLM_NO_LOWER, /* CPUOffloadingSpec */
@@ -33,8 +34,9 @@ struct vllm_offload_opts {
     uint64_t most_files; /* room of the lower tier in chunks, for what is no engine's: a write that
                             finds none fails; 0: no limit, as the engine has it */
     bool clean_files;    /* a cleaner makes room then: see vllm_files.h */
-    const struct kv_below *with; /* of another engine, whose files it shares; NULL: its own */
-    uint64_t own_files;          /* of shared ones, those that it may have written; 0: no limit */
+    const struct kv_below *with;   /* of another engine, whose files it shares; NULL: its own */
+    uint64_t own_files;            /* of shared ones, those that it may have written; 0: no limit */
+    struct chain_numbers *numbers; /* of the keys of all chains; NULL: these are hashes */
 };
 
 extern const struct kv_below_ops vllm_offload_ops;

@@ -56,6 +56,27 @@ struct copy_rows {
     bool failed;
 };
 
+static struct table *table_create(struct chain_numbers *numbers)
+{
+    struct table *t = calloc(1, sizeof(*t));
+    if (t && chain_numbers_join(numbers, &t->keys)) {
+        free(t);
+        return NULL;
+    }
+    if (t)
+        t->users = 1;
+    return t;
+}
+
+static void table_leave(struct table *t)
+{
+    if (!t || --t->users)
+        return;
+    id_table_free(&t->keys);
+    free(t->copies);
+    free(t);
+}
+
 struct copy_rows *copy_rows_create(
     const struct copy_rows_opts *o, const struct copy_rows_out *out,
     struct copy_rows_request *(*request_of)(const struct kv_request *r))
@@ -66,27 +87,15 @@ struct copy_rows *copy_rows_create(
     c->o = *o;
     c->out = *out;
     c->request_of = request_of;
-    c->own = calloc(1, sizeof(*c->own));
-    c->files = o->with ? o->with->files : o->shared ? calloc(1, sizeof(*c->files)) : c->own;
+    c->own = table_create(o->numbers);
+    c->files = o->with ? o->with->files : o->shared ? table_create(o->numbers) : c->own;
+    if (o->with)
+        c->files->users++;
     if (!c->own || !c->files) {
-        if (!o->with)
-            free(c->files);
-        free(c->own);
-        free(c);
+        copy_rows_free(c);
         return NULL;
     }
-    c->own->users++;
-    c->files->users += c->files != c->own;
     return c;
-}
-
-static void table_leave(struct table *t)
-{
-    if (--t->users)
-        return;
-    id_table_free(&t->keys);
-    free(t->copies);
-    free(t);
 }
 
 void copy_rows_free(struct copy_rows *c)
@@ -218,18 +227,39 @@ static void take(const struct copy_rows *c, struct copies *all, enum trace_tier 
 
 /* ---- rows ---- */
 
-static void row(struct copy_rows *c, const struct copy_rows_request *q,
-                const struct hierarchy_op *what)
+/* What a row says but for its key. */
+struct what {
+    enum trace_op op;
+    enum trace_tier tier;
+    enum trace_phase phase;
+    enum trace_class class;
+    enum trace_tier from; /* as of hierarchy_op */
+};
+
+/* Inline: most are only counted, which is short where it is known what they say. */
+static inline void row(struct copy_rows *c, const struct copy_rows_request *q, struct what what,
+                       struct named key)
 {
-    struct hierarchy_op op = *what;
-    const bool block = op.tier == TRACE_GPU || op.op == TRACE_MISS;
-    op.size = op.op == TRACE_MISS ? 0 : block ? c->o.block_bytes : c->o.chunk_bytes;
-    op.engine = c->o.engine;
+    const bool block = what.tier == TRACE_GPU || what.op == TRACE_MISS;
+    const struct hierarchy_op counted = {.op = what.op,
+                                         .tier = what.tier,
+                                         .phase = what.phase,
+                                         .class = what.class,
+                                         .size = what.op == TRACE_MISS ? 0
+                                                 : block               ? c->o.block_bytes
+                                                                       : c->o.chunk_bytes,
+                                         .from = what.from};
+    if (!c->out.rows) {
+        row_counts_add(c->out.counts, &counted);
+        return;
+    }
+    struct hierarchy_op op = counted;
+    op.id = ident_chain(c->o.numbers ? chain_numbers_key(c->o.numbers, key.key) : key.key,
+                        key.in_group);
     op.tokens = (uint32_t)(block ? c->o.block_tokens : c->o.chunk_tokens);
-    if (c->out.rows)
-        held_rows_add(c->out.rows, *c->out.now_ns, &op, q ? q->row : NULL);
-    else
-        row_counts_add(c->out.counts, &op);
+    op.engine = c->o.engine;
+    op.owner = key.owner;
+    held_rows_add(c->out.rows, *c->out.now_ns, &op, q ? q->row : NULL);
 }
 
 /* Whose rows a request's are: behind its last Generate row nobody's. */
@@ -243,24 +273,19 @@ static void read_row(struct copy_rows *c, const struct copy_rows_request *q, enu
 {
     const bool look_up = class != TRACE_STORE && class != TRACE_PROMOTE;
     row(c, q,
-        &(struct hierarchy_op){.op = TRACE_READ,
-                               .tier = tier,
-                               .phase = look_up ? TRACE_DECODE : TRACE_PREFILL,
-                               .class = class,
-                               .id = ident_chain(key.key, key.in_group),
-                               .owner = key.owner});
+        (struct what){.op = TRACE_READ,
+                      .tier = tier,
+                      .phase = look_up ? TRACE_DECODE : TRACE_PREFILL,
+                      .class = class},
+        key);
 }
 
 static void write_row(struct copy_rows *c, const struct copy_rows_request *q, enum trace_tier tier,
                       struct named key, enum trace_class class)
 {
     row(c, q,
-        &(struct hierarchy_op){.op = TRACE_WRITE,
-                               .tier = tier,
-                               .phase = TRACE_PREFILL,
-                               .class = class,
-                               .id = ident_chain(key.key, key.in_group),
-                               .owner = key.owner});
+        (struct what){.op = TRACE_WRITE, .tier = tier, .phase = TRACE_PREFILL, .class = class},
+        key);
 }
 
 static enum trace_class class_of(const struct copy_rows_request *q, uint64_t at)
@@ -297,14 +322,12 @@ static void look_up_rows(struct copy_rows *c, const struct copy_rows_request *q,
             read_row(c, q, TRACE_GPU, named_at(c, q, first + i), class_of(q, i));
     uint64_t i = (end + c->o.block_tokens - 1) / c->o.block_tokens;
     for (i = i > last_window ? i : last_window; i < blocks; i++) {
-        const struct named key = named_at(c, q, first + i);
         row(c, q,
-            &(struct hierarchy_op){.op = TRACE_MISS,
-                                   .tier = TRACE_NO_TIER,
-                                   .phase = TRACE_NO_PHASE,
-                                   .class = class_of(q, i),
-                                   .id = ident_chain(key.key, key.in_group),
-                                   .owner = key.owner});
+            (struct what){.op = TRACE_MISS,
+                          .tier = TRACE_NO_TIER,
+                          .phase = TRACE_NO_PHASE,
+                          .class = class_of(q, i)},
+            named_at(c, q, first + i));
     }
 }
 
@@ -533,20 +556,18 @@ static void move(struct copy_rows *c, const struct copy_rows_request *q, struct 
 {
     struct copies *all = find(c, t->from, key.key, STREAM_MOVED);
     const struct copy *copy = in(all, t->from);
-    struct hierarchy_op what = {.op = TRACE_READ,
-                                .tier = t->from,
-                                .phase = TRACE_EVICT,
-                                .class = t->kind == KV_LOAD ? TRACE_PROMOTE : TRACE_CLASS_EVICT,
-                                .id = ident_chain(key.key, key.in_group),
-                                .from = TRACE_NO_TIER,
-                                .owner = key.owner};
+    struct what what = {.op = TRACE_READ,
+                        .tier = t->from,
+                        .phase = TRACE_EVICT,
+                        .class = t->kind == KV_LOAD ? TRACE_PROMOTE : TRACE_CLASS_EVICT,
+                        .from = TRACE_NO_TIER};
     if (!copy)
         return;
-    row(c, owner(q), &what);
+    row(c, owner(q), what, key);
     what.op = TRACE_WRITE;
     what.tier = t->to;
     what.from = t->from;
-    row(c, owner(q), &what);
+    row(c, owner(q), what, key);
     c->stats.tier[t->from].unread -= copy->stored && !copy->read;
     take(c, all, t->from);
 }
@@ -673,12 +694,9 @@ static void dropped(struct copy_rows *c, enum trace_tier tier, uint64_t key)
     const struct named named = named_in(c, tier, all, name(c, NULL, all, key));
     take(c, all, tier);
     row(c, NULL,
-        &(struct hierarchy_op){.op = TRACE_DELETE,
-                               .tier = tier,
-                               .phase = TRACE_EVICT,
-                               .class = TRACE_CLASS_EVICT,
-                               .id = ident_chain(named.key, named.in_group),
-                               .owner = named.owner});
+        (struct what){
+            .op = TRACE_DELETE, .tier = tier, .phase = TRACE_EVICT, .class = TRACE_CLASS_EVICT},
+        named);
 }
 
 /* A window's block that a load brought may go without having been cached. */
@@ -756,6 +774,8 @@ void copy_rows_stats_add(struct copy_rows_stats *to, const struct copy_rows_stat
 static bool has_copy(const struct copy_rows *c, uint64_t key, enum trace_tier tier)
 {
     const struct table *t = table_of(c, tier);
+    if (c->o.numbers && !(key = chain_numbers_find(c->o.numbers, key)))
+        return false;
     const uint32_t n = id_table_find(&t->keys, key);
     return n != ID_NONE && t->copies[n].tier[tier].there;
 }

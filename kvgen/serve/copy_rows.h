@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "kvgen/cache/cache.h"
+#include "kvgen/cache/chain_numbers.h"
 #include "kvgen/cache/vllm.h"
 #include "kvgen/serve/held_rows.h"
 #include "kvgen/serve/prompts.h"
@@ -28,7 +29,8 @@ struct copy_rows_opts {
     bool rises;      /* ... and up with a load; else a load brings the request a block of its own */
     uint32_t engine; /* of several, whose rows these are; from 0 */
     bool shared;     /* the copies in Tier-2 are those of several engines */
-    struct copy_rows *with; /* of one of them; NULL: it is the first */
+    struct copy_rows *with;        /* of one of them; NULL: it is the first */
+    struct chain_numbers *numbers; /* of the keys, which are lent; NULL: keys are hashes */
 };
 
 /* Of copies in one tier. Bytes are of one rank. */
@@ -58,7 +60,9 @@ struct copy_rows_stats {
 struct copy_rows_request {
     struct held_request *row;
     const struct prompt *prompt;
-    const uint64_t *key;   /* of each whole block of the chain, group by group */
+    /* Of each whole block of the chain, group by group. With numbers the hash of each, until the
+     * request is the engine's, and then its number. */
+    uint64_t *key;
     const uint8_t *class;  /* why a block is there: enum trace_class */
     uint64_t blocks;       /* of one group; there are groups times as many keys */
     uint64_t cursor;       /* key that was told last, for the next look */

@@ -18,6 +18,7 @@
 struct engine {
     struct engine_world *w;
     uint32_t number;
+    struct chain_numbers *numbers; /* NULL: nobody takes them */
     struct engine_cache cache;
     struct copy_rows *copies;
     struct transfers *transfers;
@@ -318,9 +319,12 @@ static void on_output(void *ctx, const struct serve_request *s)
 static void on_gone(void *ctx, struct serve_request *s)
 {
     struct engine *g = ctx;
+    const struct copy_rows_request *q = &of_serve(s)->copies;
     g->here--;
     g->w->here--;
     g->w->leaving--;
+    if (g->cache.numbers)
+        chain_numbers_release(g->cache.numbers, q->key, q->blocks * g->cache.groups);
     g->w->gone(g->w->ctx, of_serve(s));
 }
 
@@ -490,7 +494,9 @@ void engine_take(struct engine *g, struct engine_request *q)
     g->here++;
     g->w->here++;
     g->idle = 0;
-    if (scheduler_add(g->scheduler, &q->serve))
+    if ((g->cache.numbers &&
+         chain_numbers_take(g->cache.numbers, q->copies.key, q->copies.blocks * g->cache.groups)) ||
+        scheduler_add(g->scheduler, &q->serve))
         engine_world_fail(g->w);
     if (g->decisions && decisions_name(g->decisions, &q->serve.kv, &q->ids))
         engine_world_fail(g->w);
@@ -588,6 +594,7 @@ static bool open_parts(struct engine *g)
                                     .single = g->cache.single,
                                     .rises = g->cache.rises,
                                     .engine = g->number,
+                                    .numbers = g->cache.numbers,
                                     .shared = engine_choice_shares(w->o->cache),
                                     .with = w->shares ? w->shares->copies : NULL};
     memcpy(copies.window, g->cache.window, sizeof(copies.window));
@@ -624,6 +631,15 @@ int engine_create(struct engine **out, struct engine_world *w, uint32_t number, 
     const struct kv_listener listener = {g, on_event, on_transfer, on_flush};
     struct engine_room room = w->o->room;
     room.with = w->shares ? &w->shares->cache : NULL;
+    /* Decisions name keys for longer than a number has one. */
+    if (!w->o->decided) {
+        g->numbers = w->shares ? chain_numbers_share(w->shares->numbers) : chain_numbers_create();
+        if (!g->numbers) {
+            engine_free(g);
+            return err_nomem(e, "the engine");
+        }
+    }
+    room.numbers = g->numbers;
     int rc = engine_cache_open(&g->cache, w->o->cache, &room, &listener, e);
     if (!rc && !open_parts(g))
         rc = err_nomem(e, "the engine");
@@ -645,5 +661,6 @@ void engine_free(struct engine *g)
     transfers_free(g->transfers);
     decisions_free(g->decisions);
     hist_free(g->stats.first_token_ns);
+    chain_numbers_free(g->numbers);
     free(g);
 }

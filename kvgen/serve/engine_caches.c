@@ -186,7 +186,8 @@ static int open_vllm(struct engine_cache *out, const struct engine_values *v,
                                       .max_tracker_size = (uint64_t)v->value[V_TRACKER],
                                       .sync_load_bytes = (uint64_t)v->value[V_SYNC],
                                       .chunk_bytes = out->chunk_bytes * room->ranks,
-                                      .lower = files ? VLLM_FILES : VLLM_NO_LOWER};
+                                      .lower = files ? VLLM_FILES : VLLM_NO_LOWER,
+                                      .numbers = room->numbers};
     if (files && !host)
         return bad(e, "vllm keeps files below host memory: give --cpu-mem, or "
                       "--storage-capacity none");
@@ -219,6 +220,7 @@ static int open_vllm(struct engine_cache *out, const struct engine_values *v,
             return err_nomem(e, "the cache");
     }
     out->scheduler.connector = host;
+    out->numbers = room->numbers;
     out->ops = &vllm_cache_ops;
     out->cache = vllm_create(&o, l);
     return out->cache ? 0 : err_nomem(e, "the cache");

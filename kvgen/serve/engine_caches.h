@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "kvgen/cache/cache.h"
+#include "kvgen/cache/chain_numbers.h"
 #include "kvgen/cache/vllm.h"
 #include "kvgen/policy/policy.h"
 #include "kvgen/serve/scheduler.h"
@@ -93,6 +94,7 @@ struct engine_room {
     uint64_t window[VLLM_GROUPS]; /* of each, in tokens; 0: all */
     /* Where engines share files: the cache of one that is open; NULL: this is the first. */
     const struct engine_cache *with;
+    struct chain_numbers *numbers; /* for keys, of a cache that takes them; NULL: keys are hashes */
 };
 
 /* Whether it runs with the tiers of that room: some keep files below host memory only. */
@@ -113,7 +115,8 @@ struct engine_cache {
     /* vLLM's tiers below its GPU, the cache's; NULL: there are none, or they are another engine's
      */
     const struct kv_below *offload;
-    bool by_second; /* it does something once a second (kv_cache_ops.second) */
+    bool by_second;                /* it does something once a second (kv_cache_ops.second) */
+    struct chain_numbers *numbers; /* of the keys, which are lent; NULL: keys are hashes */
     struct scheduler_opts scheduler;
 };
 

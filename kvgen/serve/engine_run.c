@@ -42,7 +42,7 @@ static void request_free(struct held_request *h)
     struct engine_request *q = (struct engine_request *)h;
     prompt_free(&q->prompt);
     free((uint64_t *)q->ids.id);
-    free((uint64_t *)q->copies.key);
+    free(q->copies.key);
     free((uint8_t *)q->copies.class);
     free(q);
 }

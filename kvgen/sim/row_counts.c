@@ -2,30 +2,6 @@
  * with the trace wherever the run is cut. */
 #include "kvgen/sim/row_counts.h"
 
-void row_counts_arrival(struct row_counts *counts, const struct hierarchy_op *op)
-{
-    struct row_counts_tier *tier = &counts->tier[op->tier];
-    tier->bytes += op->size;
-    tier->objects++;
-    if (tier->bytes > tier->peak_bytes)
-        tier->peak_bytes = tier->bytes;
-    if (op->size > counts->capacity[op->tier])
-        tier->oversized++;
-    if (op->class == TRACE_PROMOTE && op->tier < op->from)
-        counts->tier[op->from].promoted++;
-}
-
-void row_counts_departure(struct row_counts *counts, const struct hierarchy_op *op)
-{
-    struct row_counts_tier *tier = &counts->tier[op->tier];
-    tier->bytes -= op->size;
-    tier->objects--;
-    if (op->op == TRACE_DELETE)
-        tier->deleted++;
-    else if (op->class != TRACE_PROMOTE)
-        tier->evicted++;
-}
-
 uint64_t row_counts_rows(const struct row_counts *counts)
 {
     uint64_t rows = 0;

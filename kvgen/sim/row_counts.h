@@ -31,12 +31,34 @@ struct row_counts {
     struct row_counts_tier tier[TRACE_TIERS];
 };
 
-/* An object comes to a tier (a Write) or leaves it (a Read of phase Evict, or a Delete). */
-void row_counts_arrival(struct row_counts *counts, const struct hierarchy_op *op);
-void row_counts_departure(struct row_counts *counts, const struct hierarchy_op *op);
-
 /* All rows so far. */
 uint64_t row_counts_rows(const struct row_counts *counts);
+
+/* An object comes to a tier (a Write). */
+static inline void row_counts_arrival(struct row_counts *counts, const struct hierarchy_op *op)
+{
+    struct row_counts_tier *tier = &counts->tier[op->tier];
+    tier->bytes += op->size;
+    tier->objects++;
+    if (tier->bytes > tier->peak_bytes)
+        tier->peak_bytes = tier->bytes;
+    if (op->size > counts->capacity[op->tier])
+        tier->oversized++;
+    if (op->class == TRACE_PROMOTE && op->tier < op->from)
+        counts->tier[op->from].promoted++;
+}
+
+/* It leaves it (a Read of phase Evict, or a Delete). */
+static inline void row_counts_departure(struct row_counts *counts, const struct hierarchy_op *op)
+{
+    struct row_counts_tier *tier = &counts->tier[op->tier];
+    tier->bytes -= op->size;
+    tier->objects--;
+    if (op->op == TRACE_DELETE)
+        tier->deleted++;
+    else if (op->class != TRACE_PROMOTE)
+        tier->evicted++;
+}
 
 /* Counts one row. Rows must come in their order. Inline, because every row passes here. */
 static inline void row_counts_add(struct row_counts *counts, const struct hierarchy_op *op)

@@ -21,7 +21,7 @@ static uint32_t take(struct block_pool *p, uint64_t lost)
 static void test_order(void **state)
 {
     (void)state;
-    struct block_pool *p = block_pool_create(4);
+    struct block_pool *p = block_pool_create(4, NULL);
     assert_non_null(p);
     const uint32_t a = take(p, 0), b = take(p, 0), c = take(p, 0);
     assert_int_equal(block_pool_idle(p), 1);
@@ -49,7 +49,7 @@ static void test_copies(void **state)
 {
     (void)state;
     struct block_pool_loss loss;
-    struct block_pool *p = block_pool_create(3);
+    struct block_pool *p = block_pool_create(3, NULL);
     assert_non_null(p);
     const uint32_t a = take(p, 0), b = take(p, 0), c = take(p, 0);
     block_pool_name(p, a, 5);

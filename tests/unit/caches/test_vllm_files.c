@@ -22,7 +22,7 @@ static void write_file(struct vllm_files *f, uint64_t key)
 static void test_a_write_that_finds_no_room_fails(void **state)
 {
     (void)state;
-    struct vllm_files *f = vllm_files_create(true, 2);
+    struct vllm_files *f = vllm_files_create(true, 2, NULL);
     assert_non_null(f);
     assert_int_equal(vllm_files_claim(f, 1), 0);
     assert_int_equal(vllm_files_claim(f, 1), 0); /* two write one file: it takes room once */
@@ -36,7 +36,7 @@ static void test_a_write_that_finds_no_room_fails(void **state)
     assert_int_equal(vllm_files_claim(f, 2), 0); /* it is there */
     assert_int_equal(vllm_files_claim(f, 3), -ENOSPC);
     vllm_files_free(f);
-    f = vllm_files_create(true, 0);
+    f = vllm_files_create(true, 0, NULL);
     assert_non_null(f);
     for (uint64_t key = 0; key < 1000; key++)
         write_file(f, key);
@@ -48,7 +48,7 @@ static void test_the_cleaner(void **state)
 {
     (void)state;
     uint64_t key;
-    struct vllm_files *f = vllm_files_create(true, 20);
+    struct vllm_files *f = vllm_files_create(true, 20, NULL);
     assert_non_null(f);
     for (key = 1; key <= 19; key++)
         write_file(f, key);
@@ -76,7 +76,7 @@ static void test_what_is_being_written_stays(void **state)
 {
     (void)state;
     uint64_t key;
-    struct vllm_files *f = vllm_files_create(true, 1);
+    struct vllm_files *f = vllm_files_create(true, 1, NULL);
     assert_non_null(f);
     assert_int_equal(vllm_files_claim(f, 1), 0);
     assert_false(vllm_files_clean(f, &key));
@@ -92,7 +92,7 @@ static void test_what_is_being_written_stays(void **state)
 static void test_answers_take_a_step(void **state)
 {
     (void)state;
-    struct vllm_files *f = vllm_files_create(false, 2);
+    struct vllm_files *f = vllm_files_create(false, 2, NULL);
     assert_non_null(f);
     write_file(f, 1);
     assert_int_equal(vllm_files_ask(f, 1, true), FILES_ASKED);
@@ -113,7 +113,8 @@ static void test_shared_files(void **state)
 {
     (void)state;
     uint64_t key;
-    struct vllm_files *a = vllm_files_create(false, 4), *b = vllm_files_create(false, 1);
+    struct vllm_files *a = vllm_files_create(false, 4, NULL),
+                      *b = vllm_files_create(false, 1, NULL);
     assert_true(a && b);
     assert_int_equal(vllm_files_join(b, a), 0);
     assert_int_equal(vllm_files_ask(b, 1, true), FILES_ASKED);
@@ -141,7 +142,7 @@ static void test_shares_of_files(void **state)
 {
     (void)state;
     uint64_t key;
-    struct vllm_files *a = vllm_files_create(true, 8), *b = vllm_files_create(true, 8);
+    struct vllm_files *a = vllm_files_create(true, 8, NULL), *b = vllm_files_create(true, 8, NULL);
     assert_true(a && b);
     assert_int_equal(vllm_files_join(b, a), 0);
     vllm_files_limit(a, 4);

@@ -108,7 +108,7 @@ static void test_arc_is_that_of_plain_lists(void **state)
     for (int run = 0; run < runs; run++) {
         struct model m = {.capacity = 1 + rng_below(&rng, MOST)};
         const struct kv_listener l = {.ctx = &m, .event = on_event};
-        struct vllm_host *h = vllm_host_create(m.capacity, true);
+        struct vllm_host *h = vllm_host_create(m.capacity, true, NULL);
         assert_non_null(h);
         for (int i = 0; i < 400; i++) {
             struct vllm_host_request r = {0};
@@ -128,7 +128,7 @@ static void test_arc_is_that_of_plain_lists(void **state)
                 vllm_host_protect(h);
                 assert_true(vllm_host_make_room(h, 1, &l, NULL));
                 assert_int_equal(m.drops, 0);
-                vllm_host_written(h, vllm_host_insert(h, &r, key, 0));
+                vllm_host_written(h, vllm_host_insert(h, &r, key, 0), false);
                 take(&m, B1, key);
                 take(&m, B2, key);
                 append(&m, T1, key);
@@ -158,13 +158,13 @@ static void test_memory_of_a_chunk(void **state)
     const struct kv_listener l = {.event = ignore};
     for (int i = 0; i < 8; i++) {
         const uint64_t capacity = capacities[i / 2];
-        struct vllm_host *h = vllm_host_create(capacity, i % 2);
+        struct vllm_host *h = vllm_host_create(capacity, i % 2, NULL);
         assert_non_null(h);
         for (uint64_t key = 1; key <= 4 * capacity; key++) {
             struct vllm_host_request r = {0};
             vllm_host_protect(h);
             assert_true(vllm_host_make_room(h, 1, &l, NULL));
-            vllm_host_written(h, vllm_host_insert(h, &r, key, 0));
+            vllm_host_written(h, vllm_host_insert(h, &r, key, 0), false);
             vllm_host_end(h, key, key % 2, key % 2 == 0);
         }
         struct vllm_host_counts n;

@@ -1,9 +1,10 @@
 /* Scheduler, block pool, host memory and files together, on random small configurations, with
  * transfers that take random steps: every request gets its tokens, every block comes back, no step
  * is over its limits, a load reads what is there, and what is read does not leave; and each run is
- * the same whether or not the cache says how long a request's steps change nothing. A bug looked
- * like a run that never ended, a block that was lost by a preemption, a victim that was being
- * loaded, or an offer that was not made.
+ * the same whether or not the cache says how long a request's steps change nothing, and whether
+ * keys are hashes or numbers. A bug looked like a run that never ended, a block that was lost by a
+ * preemption, a victim that was being loaded, an offer that was not made, or a number that was
+ * given to a second key while the first one was somewhere.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/cache/id_table.h"
+#include "kvgen/cache/chain_numbers.h"
 #include "kvgen/cache/vllm.h"
 #include "kvgen/cache/vllm_offload.h"
 #include "kvgen/rng.h"
@@ -55,6 +56,9 @@ struct world {
     uint64_t jobs, now, done;
     struct serve_request request[REQUESTS];
     struct chain_piece piece[REQUESTS][MAX_PIECES];
+    struct chain_numbers *numbers; /* NULL: keys are hashes */
+    uint64_t *key[REQUESTS];       /* their numbers */
+    uint32_t groups;
     struct kv_cache *cache;
     struct kv_cache_ops ops;
     struct scheduler *scheduler;
@@ -68,8 +72,15 @@ static void note(struct world *w, uint64_t what, uint64_t a, uint64_t b)
     w->digest = hash_64(words, sizeof(words));
 }
 
-static struct known *known_of(struct world *w, uint64_t key)
+/* The hash of a key that the cache tells; 0 stands for none. */
+static uint64_t hash_of(const struct world *w, uint64_t key)
 {
+    return w->numbers && key ? chain_numbers_key(w->numbers, key) : key;
+}
+
+static struct known *known_of(struct world *w, uint64_t told)
+{
+    const uint64_t key = hash_of(w, told);
     uint32_t n = id_table_find(&w->keys, key);
     if (n == ID_NONE) {
         assert_int_equal(id_table_reserve(&w->keys, 1), 0);
@@ -84,7 +95,7 @@ static void on_event(void *ctx, const struct kv_event *e)
 {
     struct world *w = ctx;
     struct known *k = known_of(w, e->key);
-    note(w, 100 + (uint64_t)e->kind, (uint64_t)e->tier, e->key);
+    note(w, 100 + (uint64_t)e->kind, (uint64_t)e->tier, hash_of(w, e->key));
     switch (e->kind) {
     case KV_CACHED:
         k->on_gpu++;
@@ -171,6 +182,24 @@ static void on_gone(void *ctx, struct serve_request *r)
     if (!r->preemptions || r->kv.computed_tokens)
         assert_int_equal(r->kv.computed_tokens, r->kv.prompt_tokens + r->output_tokens - 1);
     w->done++;
+    if (w->numbers)
+        chain_numbers_release(w->numbers, r->kv.chain.key, r->kv.chain.keys * w->groups);
+}
+
+/* Its keys become numbers. */
+static void number_keys(struct world *w, struct serve_request *r)
+{
+    struct chain *c = &r->kv.chain;
+    const uint64_t keys = chain_tokens(c) / BLOCK;
+    uint64_t *key = w->key[r->kv.number] = malloc((keys * w->groups + 1) * sizeof(*key));
+    assert_non_null(key);
+    for (uint32_t g = 0; g < w->groups; g++)
+        chain_list_keys(c, g, BLOCK, keys, key + g * keys);
+    assert_int_equal(chain_numbers_take(w->numbers, key, keys * w->groups), 0);
+    c->key = key;
+    c->keys = keys;
+    c->key_tokens = BLOCK;
+    c->key_groups = w->groups;
 }
 
 /* Prompts share beginnings: piece i of one of three families. */
@@ -200,8 +229,10 @@ static void open_world(struct world *w, struct scheduler_opts *so)
     const struct kv_listener l = {w, on_event, on_transfer, on_flush};
     const struct scheduler_listener sl = {.ctx = w, .gone = on_gone};
     /* The largest request takes 16 blocks in each group. */
-    struct vllm_opts o = {
-        .blocks = 34 + rng_below(&w->rng, 60), .block_tokens = BLOCK, .groups = 1};
+    struct vllm_opts o = {.blocks = 34 + rng_below(&w->rng, 60),
+                          .block_tokens = BLOCK,
+                          .groups = 1,
+                          .numbers = w->numbers};
     if (rng_chance(&w->rng, 0.3)) {
         o.groups = 2;
         o.window[1] = 17 + rng_below(&w->rng, 60);
@@ -230,7 +261,8 @@ static void open_world(struct world *w, struct scheduler_opts *so)
             .max_tracker_size = 1 + rng_below(&w->rng, 60),
             .sync_load_bytes = rng_below(&w->rng, 3) * 4,
             .chunk_bytes = 1,
-            .lower = o.groups == 1 ? (enum vllm_lower)rng_below(&w->rng, 3) : VLLM_NO_LOWER};
+            .lower = o.groups == 1 ? (enum vllm_lower)rng_below(&w->rng, 3) : VLLM_NO_LOWER,
+            .numbers = w->numbers};
         /* A request whose files do not fit into host memory together fetches them for ever. */
         if (oo.lower != VLLM_NO_LOWER)
             oo.chunks += 20;
@@ -239,6 +271,7 @@ static void open_world(struct world *w, struct scheduler_opts *so)
         assert_non_null(o.below);
         so->connector = true;
     }
+    w->groups = o.groups;
     w->cache = vllm_create(&o, &l);
     assert_non_null(w->cache);
     w->scheduler = scheduler_create(so, &w->ops, w->cache, &sl);
@@ -251,7 +284,10 @@ static void close_world(struct world *w)
     vllm_cache_ops.free(w->cache);
     for (uint64_t i = 0; i < w->jobs; i++)
         free(w->job[i].keys);
+    for (int i = 0; i < REQUESTS; i++)
+        free(w->key[i]);
     id_table_free(&w->keys);
+    chain_numbers_free(w->numbers);
 }
 
 static void check_step(struct world *w, const struct step *step, const struct scheduler_opts *so)
@@ -267,7 +303,7 @@ static void check_step(struct world *w, const struct step *step, const struct sc
     assert_true(scheduler_running(w->scheduler) <= so->max_running);
 }
 
-static void run_world(struct world *w, uint64_t seed, bool quiet)
+static void run_world(struct world *w, uint64_t seed, bool quiet, bool numbered)
 {
     struct scheduler_opts so;
     struct step last = {0};
@@ -277,12 +313,18 @@ static void run_world(struct world *w, uint64_t seed, bool quiet)
     w->ops = vllm_cache_ops;
     if (!quiet)
         w->ops.quiet_until = NULL;
+    if (numbered)
+        w->numbers = chain_numbers_create();
+    assert_true(!numbered || w->numbers);
     make_requests(w);
     open_world(w, &so);
     while (next < REQUESTS || scheduler_has_work(w->scheduler) || (so.async && last.number)) {
         assert_true(++w->now < MAX_STEPS);
-        while (next < REQUESTS && rng_chance(&w->rng, 0.2))
+        while (next < REQUESTS && rng_chance(&w->rng, 0.2)) {
+            if (numbered)
+                number_keys(w, &w->request[next]);
             assert_int_equal(scheduler_add(w->scheduler, &w->request[next++]), 0);
+        }
         struct step step = {0};
         if (scheduler_has_work(w->scheduler)) {
             assert_int_equal(scheduler_schedule(w->scheduler, &step), 0);
@@ -308,10 +350,10 @@ static void test_random_configurations(void **state)
     assert_non_null(w);
     uint64_t quiet = 0;
     for (int seed = 0; seed < scaled(RUNS); seed++) {
-        run_world(w, (uint64_t)seed, false);
+        run_world(w, (uint64_t)seed, false, seed % 2);
         const uint64_t digest = w->digest;
         assert_int_equal(w->quiet, 0);
-        run_world(w, (uint64_t)seed, true);
+        run_world(w, (uint64_t)seed, true, !(seed % 2));
         assert_true(w->digest == digest);
         quiet += w->quiet;
     }

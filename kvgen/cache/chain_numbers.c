@@ -1,0 +1,125 @@
+/* chain_numbers.c - numbers by key, in a table, and how many requests hold each. A number that
+ * nobody holds and no table has is free, which is looked for when all numbers are given out. */
+#include "kvgen/cache/chain_numbers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NOBODYS UINT32_MAX /* the number has no key */
+
+struct chain_numbers {
+    struct id_table keys; /* number - 1 by key */
+    uint32_t *holders;    /* by number - 1 */
+    uint32_t room;        /* the highest number that members have room for */
+    uint32_t users;
+    struct id_table *members;
+};
+
+struct chain_numbers *chain_numbers_create(void)
+{
+    struct chain_numbers *n = calloc(1, sizeof(*n));
+    if (n)
+        n->users = 1;
+    return n;
+}
+
+struct chain_numbers *chain_numbers_share(struct chain_numbers *n)
+{
+    n->users++;
+    return n;
+}
+
+void chain_numbers_free(struct chain_numbers *n)
+{
+    if (!n || --n->users)
+        return;
+    id_table_free(&n->keys);
+    free(n->holders);
+    free(n);
+}
+
+int chain_numbers_join(struct chain_numbers *n, struct id_table *t)
+{
+    if (!n)
+        return 0;
+    if (id_table_widen(t, n->room + 1))
+        return -ENOMEM;
+    id_table_link(t, &n->members);
+    return 0;
+}
+
+static bool is_in_a_table(const struct chain_numbers *n, uint32_t number)
+{
+    uint32_t there = 0;
+    for (const struct id_table *t = n->members; t; t = t->next)
+        there |= t->slot[number];
+    return there != 0;
+}
+
+/* Takes keys away that nobody needs: the highest first, so that the lowest is given out next. */
+static void sweep(struct chain_numbers *n)
+{
+    for (uint32_t i = n->keys.made; i-- > 0;) {
+        if (n->holders[i] || is_in_a_table(n, i + 1))
+            continue;
+        id_table_remove(&n->keys, i);
+        n->holders[i] = NOBODYS;
+    }
+}
+
+/* Room for half as many numbers again. */
+static int grow(struct chain_numbers *n)
+{
+    if (id_table_reserve(&n->keys, n->keys.cap - n->keys.count + UINT64_C(1)))
+        return -ENOMEM;
+    uint32_t *holders = realloc(n->holders, n->keys.cap * sizeof(*holders));
+    if (!holders)
+        return -ENOMEM;
+    n->holders = holders;
+    for (struct id_table *t = n->members; t; t = t->next)
+        if (id_table_widen(t, n->keys.cap + 1))
+            return -ENOMEM;
+    n->room = n->keys.cap;
+    return 0;
+}
+
+/* A sweep is worth its time if it frees a quarter. */
+static int make_room(struct chain_numbers *n)
+{
+    sweep(n);
+    return n->keys.count < n->room - n->room / 4 ? 0 : grow(n);
+}
+
+int chain_numbers_take(struct chain_numbers *n, uint64_t *key, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (i + ID_TABLE_AHEAD < count)
+            id_table_expect(&n->keys, key[i + ID_TABLE_AHEAD]);
+        uint32_t at = id_table_find(&n->keys, key[i]);
+        if (at == ID_NONE) {
+            if (n->keys.count == n->room && make_room(n))
+                return -ENOMEM;
+            at = id_table_add(&n->keys, key[i]);
+            n->holders[at] = 0;
+        }
+        n->holders[at]++;
+        key[i] = at + UINT64_C(1);
+    }
+    return 0;
+}
+
+void chain_numbers_release(struct chain_numbers *n, const uint64_t *number, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        n->holders[number[i] - 1]--;
+}
+
+uint64_t chain_numbers_key(const struct chain_numbers *n, uint64_t number)
+{
+    return n->keys.id[number - 1];
+}
+
+uint64_t chain_numbers_find(const struct chain_numbers *n, uint64_t key)
+{
+    return id_table_find(&n->keys, key) + UINT32_C(1);
+}

@@ -1,0 +1,29 @@
+/* chain_numbers.h - small numbers for the keys of blocks, so that what is known of a block lies in
+ * arrays: a table of ids (id_table.h) that joins looks a number up where others hash an id. A key
+ * keeps its number while a request holds it or a table has it. One thread at a time. */
+#ifndef KVGEN_CACHE_CHAIN_NUMBERS_H
+#define KVGEN_CACHE_CHAIN_NUMBERS_H
+
+#include <stdint.h>
+
+#include "kvgen/cache/id_table.h"
+
+struct chain_numbers;
+
+struct chain_numbers *chain_numbers_create(void);                   /* NULL: no memory */
+struct chain_numbers *chain_numbers_share(struct chain_numbers *n); /* one user more: n */
+void chain_numbers_free(struct chain_numbers *n);                   /* one less; takes NULL */
+
+/* The table, which is empty, gets numbers for ids from now on; it leaves when it is freed, which
+ * comes first. n NULL: its ids may be any. 0 or -ENOMEM. */
+int chain_numbers_join(struct chain_numbers *n, struct id_table *t);
+
+/* Puts numbers, from 1, in the place of keys, and holds each. 0; or -ENOMEM, after which the list
+ * is of no use. */
+int chain_numbers_take(struct chain_numbers *n, uint64_t *key, uint64_t count);
+/* Numbers of chain_numbers_take are held no more. */
+void chain_numbers_release(struct chain_numbers *n, const uint64_t *number, uint64_t count);
+uint64_t chain_numbers_key(const struct chain_numbers *n, uint64_t number); /* it has one */
+uint64_t chain_numbers_find(const struct chain_numbers *n, uint64_t key);   /* 0: has no number */
+
+#endif

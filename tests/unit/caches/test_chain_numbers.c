@@ -1,0 +1,109 @@
+/* Keys that come with requests and stay in tables, against a plain list: each key has one number
+ * while a request holds it or a table has it, no two have the same, and numbers that nobody needs
+ * are given out again. A bug looked like a table that found one key's copy under another key, or
+ * like numbers that grew with the length of a run.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kvgen/cache/chain_numbers.h"
+#include "kvgen/rng.h"
+
+enum {
+    ROUNDS = 4000,
+    HELD = 8,  /* requests at once */
+    LIST = 40, /* keys of a request */
+    KEPT = 100 /* keys that a table keeps */
+};
+
+/* A table that keeps the last keys that it was given, each under the number it had then. */
+struct keeper {
+    struct id_table table;
+    uint64_t key[KEPT], number[KEPT];
+    int next;
+};
+
+static void keep(struct keeper *k, uint64_t key, uint64_t number)
+{
+    if (id_table_find(&k->table, number) != ID_NONE)
+        return;
+    const int at = k->next++ % KEPT;
+    if (k->key[at])
+        id_table_remove(&k->table, id_table_find(&k->table, k->number[at]));
+    assert_int_equal(id_table_reserve(&k->table, 1), 0);
+    id_table_add(&k->table, number);
+    k->key[at] = key;
+    k->number[at] = number;
+}
+
+static void check(const struct keeper *k, const struct chain_numbers *n)
+{
+    for (int i = 0; i < KEPT; i++) {
+        if (!k->key[i])
+            continue;
+        assert_true(chain_numbers_key(n, k->number[i]) == k->key[i]);
+        assert_true(chain_numbers_find(n, k->key[i]) == k->number[i]);
+        assert_int_not_equal(id_table_find(&k->table, k->number[i]), ID_NONE);
+    }
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    struct chain_numbers *n = chain_numbers_create();
+    struct rng rng;
+    struct keeper *keepers = calloc(2, sizeof(*keepers));
+    static uint64_t key[HELD][LIST], number[HELD][LIST];
+    uint64_t fresh = 1000, highest = 0;
+    assert_non_null(n);
+    assert_non_null(keepers);
+    assert_true(chain_numbers_share(n) == n);
+    rng_seed(&rng, 3, 0);
+    assert_int_equal(chain_numbers_join(n, &keepers[0].table), 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        const int r = round % HELD;
+        if (round == ROUNDS / 4) /* one comes later */
+            assert_int_equal(chain_numbers_join(n, &keepers[1].table), 0);
+        if (key[r][0])
+            chain_numbers_release(n, number[r], LIST);
+        /* Some begin as another one does. */
+        const uint64_t shared = rng_below(&rng, LIST);
+        memcpy(key[r], key[rng_below(&rng, HELD)], shared * sizeof(key[r][0]));
+        for (uint64_t i = 0; i < LIST; i++)
+            if (i >= shared || !key[r][i])
+                key[r][i] = fresh++;
+        memcpy(number[r], key[r], sizeof(key[r]));
+        assert_int_equal(chain_numbers_take(n, number[r], LIST), 0);
+        for (int i = 0; i < LIST; i++) {
+            assert_true(number[r][i] > 0);
+            assert_true(chain_numbers_key(n, number[r][i]) == key[r][i]);
+            highest = number[r][i] > highest ? number[r][i] : highest;
+            if (rng_below(&rng, 4) == 0)
+                keep(&keepers[round >= ROUNDS / 4 && rng_below(&rng, 2)], key[r][i], number[r][i]);
+        }
+        check(&keepers[0], n);
+        check(&keepers[1], n);
+    }
+    assert_int_equal(chain_numbers_find(n, 7), 0);
+    assert_true(fresh > 50000);
+    assert_true(highest < 4 * (HELD * LIST + 2 * KEPT));
+    id_table_free(&keepers[0].table);
+    id_table_free(&keepers[1].table);
+    free(keepers);
+    chain_numbers_free(n);
+    chain_numbers_free(n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
