@@ -116,7 +116,7 @@ void chain_numbers_release(struct chain_numbers *n, const uint64_t *number, uint
 
 uint64_t chain_numbers_key(const struct chain_numbers *n, uint64_t number)
 {
-    return n->keys.id[number - 1];
+    return id_table_id(&n->keys, (uint32_t)number - 1);
 }
 
 uint64_t chain_numbers_find(const struct chain_numbers *n, uint64_t key)

@@ -118,7 +118,7 @@ uint32_t chunks_get(struct chunks *c, uint64_t id)
 
 uint64_t chunks_id(const struct chunks *c, uint32_t number)
 {
-    return c->table.id[number];
+    return id_table_id(&c->table, number);
 }
 
 static void list_add(struct chunks *c, enum chunk_tier tier, struct list *l, uint32_t number)

@@ -36,10 +36,12 @@ void id_table_link(struct id_table *t, struct id_table **list)
 
 int id_table_widen(struct id_table *t, uint32_t ids)
 {
-    uint32_t *slot = realloc(t->slot, (uint64_t)ids * sizeof(*slot));
+    uint32_t *slot = calloc(ids, sizeof(*slot)); /* what no id comes to yet takes no memory */
     if (!slot)
         return -ENOMEM;
-    memset(slot + t->slots, 0, (uint64_t)(ids - t->slots) * sizeof(*slot));
+    if (t->slots)
+        memcpy(slot, t->slot, t->slots * sizeof(*slot));
+    free(t->slot);
     t->slot = slot;
     t->slots = ids;
     t->by_id = true;
@@ -59,10 +61,6 @@ static uint32_t mark(const struct id_table *t, uint64_t id)
 
 static void place(struct id_table *t, uint32_t number)
 {
-    if (t->by_id) {
-        t->slot[t->id[number]] = number + 1;
-        return;
-    }
     uint32_t at = id_table_home(t, t->id[number]);
     while (t->slot[at] != 0)
         at = after(t, at);
@@ -95,6 +93,11 @@ static int grow_slots(struct id_table *t)
     return 0;
 }
 
+static size_t id_bytes(const struct id_table *t)
+{
+    return t->by_id ? sizeof(*t->small_id) : sizeof(*t->id);
+}
+
 int id_table_reserve(struct id_table *t, uint64_t more)
 {
     uint64_t need = t->count + more;
@@ -106,7 +109,7 @@ int id_table_reserve(struct id_table *t, uint64_t more)
             cap = FIRST_CAP;
         if (cap < need)
             cap = need;
-        uint64_t *id = realloc(t->id, cap * sizeof(*id));
+        void *id = realloc(t->id, cap * id_bytes(t));
         if (!id)
             return -ENOMEM;
         t->id = id;
@@ -145,12 +148,17 @@ uint32_t id_table_add(struct id_table *t, uint64_t id)
     uint32_t number;
     if (t->free != 0) {
         number = t->free - 1;
-        t->free = (uint32_t)FREE(t->id[number]);
+        t->free = t->by_id ? t->small_id[number] : (uint32_t)FREE(t->id[number]);
     } else
         number = t->made++;
-    t->id[number] = id;
     t->count++;
-    place(t, number);
+    if (t->by_id) {
+        t->small_id[number] = (uint32_t)id;
+        t->slot[id] = number + 1;
+    } else {
+        t->id[number] = id;
+        place(t, number);
+    }
     return number;
 }
 
@@ -163,10 +171,6 @@ static uint32_t distance(const struct id_table *t, uint32_t from, uint32_t to)
 /* Its slot is empty from now on. */
 static void unplace(struct id_table *t, uint32_t number)
 {
-    if (t->by_id) {
-        t->slot[t->id[number]] = 0;
-        return;
-    }
     uint32_t hole = id_table_home(t, t->id[number]);
     while ((t->slot[hole] & t->numbers) != number + 1)
         hole = after(t, hole);
@@ -183,13 +187,18 @@ static void unplace(struct id_table *t, uint32_t number)
 
 void id_table_remove(struct id_table *t, uint32_t number)
 {
-    unplace(t, number);
-    t->id[number] = FREE(t->free);
+    if (t->by_id) {
+        t->slot[t->small_id[number]] = 0;
+        t->small_id[number] = t->free;
+    } else {
+        unplace(t, number);
+        t->id[number] = FREE(t->free);
+    }
     t->free = number + 1;
     t->count--;
 }
 
 uint64_t id_table_memory(const struct id_table *t)
 {
-    return t->cap * sizeof(*t->id) + (t->slots + UINT64_C(1)) * sizeof(*t->slot);
+    return t->cap * id_bytes(t) + (t->slots + UINT64_C(1)) * sizeof(*t->slot);
 }

@@ -15,7 +15,10 @@
 
 /* Zero it before the first use. */
 struct id_table {
-    uint64_t *id; /* by number; of a free number, the next free one (id_table.c) */
+    union { /* by number; of a free number, the next free one (id_table.c) */
+        uint64_t *id;
+        uint32_t *small_id; /* by_id */
+    };
     /* Number + 1 in the bits of numbers, and in the others what tells most ids apart without a look
      * at id; 0: empty. One more than slots: the number that was found last. */
     uint32_t *slot;
@@ -50,6 +53,10 @@ static inline void *id_table_reserve_item(struct id_table *t, void *array, uint3
 }
 uint32_t id_table_add(struct id_table *t, uint64_t id); /* id must be absent */
 void id_table_remove(struct id_table *t, uint32_t number);
+static inline uint64_t id_table_id(const struct id_table *t, uint32_t number)
+{
+    return t->by_id ? t->small_id[number] : t->id[number];
+}
 uint64_t id_table_memory(const struct id_table *t); /* bytes */
 
 /* The slots are no power of two, so that they take no more room than is said. */

@@ -213,7 +213,7 @@ bool vllm_files_clean(struct vllm_files *f, uint64_t *key)
     const uint32_t n = o->oldest;
     if (n == NO_FILE || o->count <= kv_files_cleaned(o->most))
         return false;
-    *key = f->store->files.id[n];
+    *key = id_table_id(&f->store->files, n);
     take_out(f, n);
     o->count--;
     id_table_remove(&f->store->files, n);

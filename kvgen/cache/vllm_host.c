@@ -285,7 +285,7 @@ void vllm_host_expect(const struct vllm_host *h, uint64_t key)
 
 uint64_t vllm_host_key(const struct vllm_host *h, uint32_t chunk)
 {
-    return h->table.id[chunk];
+    return id_table_id(&h->table, chunk);
 }
 
 bool vllm_host_is_ready(const struct vllm_host *h, uint32_t chunk)

@@ -163,7 +163,8 @@ struct kv_below *vllm_offload_create(const struct vllm_offload_opts *o,
     b->sync_left = o->sync_load_bytes;
     b->host = vllm_host_create(o->chunks, o->arc, o->numbers);
     b->block_store = calloc(o->gpu_blocks + 1, sizeof(*b->block_store));
-    bool failed = !b->host || !b->block_store || chain_numbers_join(o->numbers, &b->tracker.keys);
+    bool failed = !b->host || !b->block_store ||
+                  (o->store_threshold >= 2 && chain_numbers_join(o->numbers, &b->tracker.keys));
     if (o->lower != VLLM_NO_LOWER) {
         b->files = vllm_files_create(o->lower == VLLM_EXAMPLE, o->most_files, o->numbers);
         failed |= !b->files || (o->with && vllm_files_join(b->files, o->with->files));
