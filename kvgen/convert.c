@@ -122,7 +122,7 @@ static void operation(void *ctx, const struct hierarchy_op *op)
     row.op = (uint8_t)op->op;
     row.tier = (uint8_t)op->tier;
     row.phase = (uint8_t)op->phase;
-    /* What is written before the first request also moves other objects before it. */
+    /* Rows written before the first request also move other objects before it. */
     if (row.class != TRACE_INGEST && row.class != TRACE_PREPOP)
         row.class = (uint8_t)op->class;
     row.size = op->size;

@@ -19,13 +19,13 @@ struct gpu_profile {
     double bf16_tflops, fp8_tflops;            /* dense peak; fp8 0: it has none */
     double hbm_gb, hbm_tb_s, link_gb_s, watts; /* link: to the host, a direction */
     double eta, t0_ms, load_overhead_ms;
-    /* Of steps (serve/step_setup.h): the share of the peak that attention reaches (0: eta), the
+    /* For steps (serve/step_setup.h): the share of the peak that attention reaches (0: eta), the
      * share of the memory's bandwidth, the host's time of a step and of a request, and the
      * bandwidth between the GPUs of an engine, a direction (0: not known). */
     double eta_a, b, t_host_ms, host_ms, gpu_link_gb_s;
     bool overhead_given; /* load_overhead_ms is not the default */
     bool fp8;            /* it computes in FP8 */
-    /* Of eta, eta_a, t0_ms, host_ms and type the last one given by text; NULL: none. */
+    /* The last one of eta, eta_a, t0_ms, host_ms and type that was given by text; NULL: none. */
     const char *time_key;
 };
 
@@ -43,7 +43,7 @@ const char *gpu_profile_file(const char *text, char *name, size_t size);
 int gpu_profile_parse(struct gpu_profile *g, const struct jsonin_v *root, const char *where,
                       struct err *e);
 
-/* What computes. A plain value. */
+/* The GPUs that compute, and their time for a prompt. A plain value. */
 struct prefill_model {
     struct prefill_time time;
     uint32_t engines;         /* at least 1 */

@@ -313,7 +313,7 @@ static int set_compute(struct run *r, struct err *e)
     return 0;
 }
 
-/* What --worth is asked, before anything runs. */
+/* Prepares the question of --worth, before anything runs. */
 static int set_worth(struct run *r, struct err *e)
 {
     struct worth_opts *w = &r->worth_opts;
@@ -346,7 +346,7 @@ static struct engine_room room_of(const struct run *r)
     return room;
 }
 
-/* What an engine's steps take: by calculation, or as measured rates say. */
+/* Prepares the times of an engine's steps: by calculation, or as measured rates say. */
 static int set_steps(struct run *r, struct err *e)
 {
     const struct options *o = &r->o;
@@ -420,8 +420,8 @@ static int open_curve(struct run *r, struct err *e)
     return rc == 0 ? curve_create(&r->curve, &curve, e) : rc;
 }
 
-/* What is added to times. Those of a trace that are dates stay, or are moved so that the first one
- * is --epoch. */
+/* Finds what is added to times. Times of a trace that are dates stay, or are moved so that the
+ * first one is --epoch. */
 static int find_epoch(struct run *r, int64_t *epoch_ns, struct err *e)
 {
     int64_t first_ns = 0;
@@ -433,8 +433,8 @@ static int find_epoch(struct run *r, int64_t *epoch_ns, struct err *e)
     return rc;
 }
 
-/* What is added to the starts of a result. Those of another tool's log keep their dates unless
- * --epoch moves them. */
+/* Finds what is added to the starts of a result. Starts in another tool's log keep their dates
+ * unless --epoch moves them. */
 static int find_start_epoch(struct run *r, int64_t *epoch_ns, struct err *e)
 {
     int rc = options_epoch(&r->o, epoch_ns, e);
@@ -456,7 +456,7 @@ static uint32_t columns_of(const struct run *r, bool six)
                          (r->o.retier ? all : all | TRACE_RESULT | TRACE_EXTRA));
 }
 
-/* Of the tiers of all engines. */
+/* The capacity of each tier, of all engines together. */
 static void sum_capacity(const struct run *r, uint64_t capacity[TRACE_TIERS])
 {
     const uint64_t engines = r->o.engine.kind ? r->o.engines : 1;
@@ -613,7 +613,7 @@ static struct engine_run_opts engine_of(const struct run *r)
         .files = &r->speed[TRACE_STORAGE]};
 }
 
-/* What --worth is about: the run's engine, tiers and requests. */
+/* Asks --worth about the run's engine, tiers and requests. */
 static void ask_worth(struct run *r)
 {
     r->worth_opts.engine = &r->engine_opts;

@@ -66,7 +66,7 @@ static int storage_capacity(const char *text, uint64_t *bytes, struct err *e)
 
 int options_capacities(const struct options *o, uint64_t capacity[TRACE_TIERS], struct err *e)
 {
-    /* Of an engine's GPUs each holds its part of every object, and its tiers are its own. */
+    /* Each of an engine's GPUs holds its part of every object, and its tiers are its own. */
     uint64_t gpus = o->engine.kind ? 1 : o->num_gpus;
     capacity[TRACE_GPU] = gib(o->gpu_mem_gb * (double)gpus);
     capacity[TRACE_CPU] = gib(o->cpu_mem_gb);

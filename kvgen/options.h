@@ -75,7 +75,7 @@ enum options_weights {
     OPTIONS_WEIGHTS_FP8
 };
 
-/* What becomes of a write to files that finds no room. */
+/* The fate of a write to files that finds no room. */
 enum options_on_full {
     OPTIONS_FULL_FAIL,
     OPTIONS_FULL_EVICT
@@ -197,7 +197,7 @@ bool options_is_live(const struct options *o);
 bool options_has_times(const struct options *o);
 /* Returns whether the output is a zstd stream, or a trace in zstd frames. */
 bool options_write_zstd(const struct options *o);
-/* What --compat asks for. */
+/* The behaviours that --compat asks for. */
 const struct compat *options_compat(const struct options *o);
 
 /* Values of options whose text is more than a number. 0, or a negative errno with *e. */

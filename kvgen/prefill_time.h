@@ -31,7 +31,7 @@ struct prefill_time {
     double index_share;
 };
 
-/* What one engine computes with. */
+/* The model and GPUs of one engine. */
 struct prefill_gpu {
     double params;           /* P, above 0 */
     double operations_per_s; /* F of one GPU */

@@ -169,7 +169,7 @@ static char *finish(struct jsonout *j)
     return copy;
 }
 
-/* What the recording has not; nothing of what is none. */
+/* Tells what the recording lacks; nothing if the source is no recording. */
 static void put_recording(struct jsonout *j, const struct source *source)
 {
     const struct source_recording *r =

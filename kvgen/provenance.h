@@ -32,14 +32,14 @@ struct provenance {
 /* Program, version, format, seed, model, options, tiers and input. malloc'ed; NULL: no memory. */
 char *provenance_of_run(const struct provenance *p);
 
-/* Of a trace whose rows were copied from another, whose provenance (JSON, or NULL) is input: input
- * with a member "converted" (version and options) added. If it has that member already, or is no
- * JSON object with members, a new one that has it as member "input", and client (NULL: none), which
- * made the measurements in the rows. malloc'ed; NULL: no memory. */
+/* The provenance of a trace whose rows were copied from another, whose own (JSON, or NULL) is
+ * input: input with a member "converted" (version and options) added. If it has that member
+ * already, or is no JSON object with members, a new one that has it as member "input", and client
+ * (NULL: none), which made the measurements in the rows. malloc'ed; NULL: no memory. */
 char *provenance_of_copy(const struct opt_parser *parser, const char *input, const char *client);
 
-/* Of rows that events of an engine became: sizes by model, the options, and what the recording has
- * not. source is a recording. malloc'ed; NULL: no memory. */
+/* The provenance of rows made from events of an engine: sizes by model, the options, and what the
+ * recording has not. source is a recording. malloc'ed; NULL: no memory. */
 char *provenance_of_recording(const struct opt_parser *parser, const struct source *source,
                               const struct model *model);
 

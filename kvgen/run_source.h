@@ -19,7 +19,7 @@
 /* Zero it first. All pointers are owned, unless it says otherwise. */
 struct run_source {
     struct inputs *inputs; /* files, until the source takes them */
-    /* Those of further --input, likewise. */
+    /* Files of further --input, likewise. */
     struct inputs *others[OPT_LIST_MAX - 1];
     size_t other_count;
     enum inputs_kind kind;         /* of the files, if run_source_recognise looked */
@@ -27,8 +27,8 @@ struct run_source {
     struct rag *rag;               /* NULL without --enable-rag */
     struct source *source;
     struct names names; /* key of what was recorded */
-    /* What is read is gone then, as it comes from engines or a pipe and is no request: errors end
-     * nothing that can go on, and what was written stays. */
+    /* The input can be read once only, as it comes from engines or a pipe and is no request: errors
+     * end nothing that can go on, and what was written stays. */
     bool passing;
     struct trace_input *trace; /* source, if it is an existing trace (not owned); else NULL */
     /* source, if it is the requests of an existing trace (not owned); else NULL */

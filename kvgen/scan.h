@@ -16,7 +16,7 @@ enum {
     SCAN_ID_DIGITS = 19 /* always fit a uint64_t; one digit more may fit */
 };
 
-/* What is left of the line. */
+/* The rest of the line. */
 struct scan {
     const char *at, *end;
 };

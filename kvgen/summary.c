@@ -308,7 +308,7 @@ static void add_count(char line[COLUMNS + 1], const char *separator, uint64_t n,
         add_part(line, separator, part);
 }
 
-/* What was recorded, and what was not. Returns the number of lines. */
+/* Prints what was recorded, and what was not. Returns the number of lines. */
 static int print_recording(FILE *f, const struct summary *s)
 {
     const struct source_recording *r = s->source->ops->recording(s->source);
@@ -401,7 +401,7 @@ static bool print_endurance(FILE *f, const struct summary *s)
     return true;
 }
 
-/* What the input was taken for. */
+/* Prints the format that the input was taken for. */
 static void print_reading(FILE *f, const struct summary *s)
 {
     char line[READING_LINE];
@@ -497,7 +497,8 @@ static void put_trace(struct jsonout *j, const struct summary *s)
     jsonout_end(j);
 }
 
-/* Of all that arrived, with those that wait at the end; null where tiers take no time. */
+/* Queues of all requests that arrived, with those that wait at the end; null where tiers take no
+ * time. */
 static void put_queues(struct jsonout *j, const struct sim_stats *st)
 {
     if (!st->queued_ns[0]) {
@@ -700,7 +701,7 @@ static void put_all_lookups(struct jsonout *j, const struct sim_stats *st)
     jsonout_end(j);
 }
 
-/* What the operations of a tier took; null if they take no time. */
+/* The times of a tier's operations; null if they take none. */
 static void put_use(struct jsonout *j, const char *key, const struct tier_server_use *use,
                     int64_t elapsed_ns)
 {

@@ -107,7 +107,7 @@ static void put_target(struct facts *f, const struct evidence *ev)
     facts_put_text(f, FACT_PAGE_CACHE, t && t->keeps_cache ? "included" : NULL);
 }
 
-/* What became of writes that found no room on the target. */
+/* Writes that found no room on the target, and their outcome. */
 static void put_full(struct facts *f, const struct evidence *ev)
 {
     const struct counts *n = ev->counts;

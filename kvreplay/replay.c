@@ -80,7 +80,7 @@ static int replay_agree(const struct replay *r, int rc, struct err *e)
     return r->in->rank ? ranks_agree(r->in->rank->ranks, rc, e) : rc;
 }
 
-/* What must not differ between ranks. */
+/* Compares the settings that must not differ between ranks. */
 static int replay_check_ranks(const struct replay *r, struct err *e)
 {
     const char *id = r->o->run_id;
@@ -114,8 +114,7 @@ static int replay_compare_claims(struct replay *r, struct err *e)
                           r->others, e);
 }
 
-/* Of the digest, when the survey has read all rows; else of the size of the file and of its ends.
- */
+/* Hashes the digest, when the survey has read all rows; else the size of the file and its ends. */
 static void replay_hash_trace(struct replay *r)
 {
     enum {
@@ -277,8 +276,8 @@ static void replay_leave_shared(const struct replay *r)
     (void)ranks_agree(r->in->rank->ranks, rc, &e); /* what became of rank 0, the results tell */
 }
 
-/* What a run leaves that is kept, or nothing. A target that is still at work stays as it is, for
- * the next run to clear. */
+/* Closes the tiers, and leaves what is kept, or nothing. A target that is still at work stays as it
+ * is, for the next run to clear. */
 static int replay_close_tiers(struct replay *r, bool ran, struct err *e)
 {
     bool shared = replay_shares(r) && r->in->rank->started, first = r->o->part.rank == 0;
@@ -774,7 +773,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
     return rc;
 }
 
-/* What the targets are, and what of them lies in the page cache. */
+/* Looks up the kind of each target, and how much of it lies in the page cache. */
 static struct evidence_targets replay_look_at_targets(const struct replay *r)
 {
     struct evidence_targets seen = {0};
@@ -830,7 +829,8 @@ static void replay_judge_cold(struct replay *r)
     fprintf(stderr, "kvreplay%s: %s\n", ranks_suffix(), cold_text(text, c));
 }
 
-/* What keeps the drive's own times from being had is told before the run, too. */
+/* Opens the source of the drive's own times. If they cannot be had, the reason is told before the
+ * run, too. */
 static int replay_open_drive_times(struct replay *r, struct err *e)
 {
     const struct target_device *device[SPREAD_MAX];
@@ -993,7 +993,7 @@ static void replay_set_overload(struct replay *r)
     ev->achieved_per_s = offered - ev->growth_per_s;
 }
 
-/* What the links of all devices carry together; 0: one of them is not known. */
+/* The rate that the links of all devices carry together; 0: one of them is not known. */
 static uint64_t replay_link_bytes_per_s(const struct tiers *t)
 {
     const struct target_device *device[SPREAD_MAX];

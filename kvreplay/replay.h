@@ -9,8 +9,8 @@
 #include "lib/ranks/ranks.h"
 #include "lib/trace/trace.h"
 
-/* What autoscale needs to know of a run: over the time from --warmup to --duration, or to the last
- * completion when that came earlier. */
+/* The figures of a run that autoscale needs, over the time from --warmup to --duration, or to the
+ * last completion when that came earlier. */
 struct replay_figures {
     bool interrupted;       /* by a signal */
     bool stopped;           /* by a failed row, an absent object, or a reader that went away */

@@ -518,7 +518,7 @@ static const char *kinds_of(char buf[64], const struct counts_differing *d)
     return buf;
 }
 
-/* What was removed to make room on the target; "": nothing was. */
+/* The line about objects removed to make room on the target; "": none were. */
 static void line_full(char buf[256], const struct evidence *ev)
 {
     const struct counts *n = ev->counts;

@@ -19,7 +19,7 @@ enum {
     NAME_MAX_BYTES = 200
 };
 
-/* What a path has found so far. */
+/* The values that a path has found so far. */
 struct values {
     struct json_object *of[VALUES_MAX];
     size_t count;

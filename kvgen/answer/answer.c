@@ -21,7 +21,7 @@ enum {
     FAR = 1300,
     FINE = 20,  /* results are exact to 1 in so many, */
     ABOUT = 10, /* those of first looks to 1 in so many */
-    /* Of so many seeds one need not hold the answer's load. Near the edge a line of waiting comes
+    /* One in so many seeds need not hold the answer's load. Near the edge a line of waiting comes
      * and goes in hundreds of seconds, so that a seed shows good ones or bad ones; over days the
      * share of good requests is what it should be about where four of five seeds are good. */
     UNHELD = 5,
@@ -55,7 +55,7 @@ struct task {
     double far; /* look for the factor between 1 and this, up to which the answer stays */
 };
 
-/* What all threads share; everything but o is behind the lock. */
+/* Shared by all threads; everything but o is behind the lock. */
 struct find {
     const struct answer_opts *o;
     struct answer *a;
@@ -342,7 +342,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of one variant, by seed. */
+/* The users of one variant, by seed. */
 static void set_users(struct answer_users *u, const struct task *search, unsigned seeds)
 {
     uint64_t value[ANSWER_SEEDS_MAX] = {0};
@@ -368,7 +368,7 @@ static int by_load(const void *a, const void *b)
     return y->brief - x->brief; /* the order must not depend on that of threads */
 }
 
-/* What ended an attempt that did not hold; attempts are by variant, then load. */
+/* The limit that ended an attempt that did not hold; attempts are by variant, then load. */
 static enum limit limit_of(const struct find *f, const struct attempt *failed)
 {
     const struct limit_load *held = NULL;

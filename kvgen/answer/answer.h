@@ -56,8 +56,8 @@ struct answer_tried {
     unsigned held, of;          /* seeds */
     double goodput, requests_s; /* the mean of the seeds */
     int64_t first_token_p95_ns; /* likewise */
-    /* Of the first seed that did not hold, beside the largest load that it held; LIMIT_NONE: all
-     * held, or nothing is known. */
+    /* The limit of the first seed that did not hold, beside the largest load that it held;
+     * LIMIT_NONE: all held, or nothing is known. */
     enum limit limit;
 };
 
@@ -82,7 +82,7 @@ struct answer {
     } window;
 };
 
-/* What the answer is about one number of users: held, not held, or between the seeds. */
+/* The answer about one number of users: held, not held, or between the seeds. */
 enum answer_verdict {
     ANSWER_PASS,
     ANSWER_FAIL,

@@ -28,7 +28,7 @@ enum limit_part {
     LIMIT_PARTS
 };
 
-/* What a simulation has of it. */
+/* The figures of a simulation that tell the limit. */
 struct limit_load {
     uint64_t requests;
     double part_ns[LIMIT_PARTS]; /* means of a request */

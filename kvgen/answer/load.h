@@ -15,8 +15,8 @@ struct load_opts {
     const struct run_source_opts *source;
     enum inputs_kind kind; /* of the files of --input, as run_source_recognise told */
 };
-/* What o names stays the caller's, and must live as long as the load. Users, or recorded agents: so
- * many sessions are under way. */
+/* Everything that o names stays the caller's, and must live as long as the load. Users, or recorded
+ * agents: so many sessions are under way. */
 struct trial_load load_of_users(const struct load_opts *o);
 /* A dataset of conversations; loads are thousandths of a request a second. */
 struct trial_load load_of_rate(const struct load_opts *o);

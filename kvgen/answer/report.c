@@ -78,7 +78,7 @@ static void put_times(struct jsonout *j, const char *key, const struct hist *h)
 
 /* ---- what was asked ---- */
 
-/* What was measured: kvstat finds the knee in it. */
+/* The measured points: kvstat finds the knee in it. */
 static void put_points(struct jsonout *j, const struct drive_model *drive)
 {
     const struct drive_model_point *p = drive_model_points(drive);
@@ -311,8 +311,8 @@ static double mean_in_flight(const struct trial *t)
                : NAN;
 }
 
-/* What it can move in that direction with this mix, size and mean depth; NAN: no limit, or nothing
- * was moved. */
+/* The rate that it can move in that direction with this mix, size and mean depth; NAN: no limit, or
+ * nothing was moved. */
 static double can_rate(const struct answer_report *r, const struct trial *t, int write)
 {
     const struct tier_model *files = r->opts->engine.files;
@@ -428,7 +428,7 @@ static void put_wear(struct jsonout *j, const struct answer_report *r)
     jsonout_end(j);
 }
 
-/* What the drive saves in a day: of each request, times the requests of a day with it. */
+/* The drive's saving in a day: that of each request, times the requests of a day with it. */
 static double saved_day(const struct answer_report *r, double with, double without)
 {
     const struct trial *this = figures(r, ANSWER_THIS), *none = figures(r, ANSWER_NONE);

@@ -9,7 +9,7 @@
 #include "kvgen/answer/answer.h"
 #include "lib/base/err.h"
 
-/* What the answer is about, in words and numbers. Everything stays the caller's. Bytes are of all
+/* The subject of the answer, in words and numbers. Everything stays the caller's. Bytes are of all
  * ranks. */
 struct answer_report {
     int argc;

@@ -27,7 +27,7 @@ void block_pool_expect(const struct block_pool *p, uint64_t key);
 bool block_pool_is_idle(const struct block_pool *p, uint32_t block);
 /* A request uses the block: one reference more. An idle one leaves the free queue. */
 void block_pool_hold(struct block_pool *p, uint32_t block);
-/* What a block lost when it was taken. */
+/* The copy that a block lost when it was taken. */
 struct block_pool_loss {
     bool named;   /* it was cached */
     uint64_t key; /* as that */

@@ -27,15 +27,15 @@
 
 #define KV_NO_LIMIT UINT64_MAX
 
-/* Of a tier of files with room for so many, those that stay when a cleaner has made room: 90 %. It
- * is no part of an engine. */
+/* How many stay in a tier of files with room for `most` when a cleaner has made room: 90 %. It is
+ * no part of an engine. */
 static inline uint64_t kv_files_cleaned(uint64_t most)
 {
     return most / 10 * 9 + most % 10 * 9 / 10;
 }
 
-/* What scheduler and cache both know of a request. It stays the scheduler's; it does not move
- * between arrive and depart. */
+/* The part of a request that scheduler and cache both know. It stays the scheduler's; it does not
+ * move between arrive and depart. */
 struct kv_request {
     uint32_t number;        /* in order of arrival, from 0; names it */
     struct chain chain;     /* the prompt, then all tokens of the answer */
@@ -43,7 +43,7 @@ struct kv_request {
     /* The scheduler's: tokens of the chain that are known (prompt, and answers so far), and those
      * of them whose keys and values are computed, loaded or found. */
     uint64_t known_tokens, computed_tokens;
-    /* What the request allows; KV_NO_LIMIT: as the engine is set. */
+    /* The limits of the request; KV_NO_LIMIT: as the engine is set. */
     uint64_t max_load_tokens, max_offload_tokens;
     /* The cache's: its look-ups go on without an end (KV_ENDLESS), unless others make room. Until
      * it is admitted. */
@@ -52,9 +52,9 @@ struct kv_request {
     void *state;    /* the cache's, from arrive to depart */
 };
 
-/* What a look-up found: the longest prefix, by the tier that each part of it lies in. Faster tiers
- * come first in the prefix; a tier's part begins where that of the tier before ends. (lmcache-mp,
- * copies: below the GPU the tiers may alternate; these are sums.) */
+/* The result of a look-up: the longest prefix, by the tier that each part of it lies in. Faster
+ * tiers come first in the prefix; a tier's part begins where that of the tier before ends.
+ * (lmcache-mp, copies: below the GPU the tiers may alternate; these are sums.) */
 struct kv_found {
     uint64_t tokens[TRACE_TIERS];
     /* How the parts below the GPU come: before the request runs (it waits, with its blocks
@@ -67,7 +67,7 @@ enum kv_look {
     KV_OWN_TRANSFERS /* the same: transfers of its own are */
 };
 
-/* What a request wants room for. */
+/* The room that a request wants. */
 struct kv_room {
     uint64_t tokens; /* to compute in this step, after what was found; 0: a load that comes first */
     /* Blocks (or the cache's other unit of room) that must stay free, and how many more of them

@@ -22,8 +22,8 @@ enum chunk_order {
     CHUNK_LFU,  /* least often touched; of those, the one that has had so many touches longest */
     CHUNK_FIFO, /* first to come */
     CHUNK_MRU,  /* most recently touched */
-    /* What was touched once or more is apart from what only came; of both, the least recently used.
-     * Whether one of the former or of the latter goes is the caller's to say (chunks_first). */
+    /* Entries that were touched are apart from those that only came; the least recently used one of
+     * either goes. The caller says of which (chunks_first). */
     CHUNK_TWO_LISTS
 };
 
@@ -73,9 +73,9 @@ uint32_t chunks_victim(const struct chunks *c, enum chunk_tier tier);
 /* The entry after that one in the order, from who goes first; CHUNK_NONE begins, and ends. What is
  * kept for ever or begun is not in it. */
 uint32_t chunks_next(const struct chunks *c, enum chunk_tier tier, uint32_t number);
-/* Of CHUNK_TWO_LISTS: the entry that goes first of those that were touched, or of those that were
- * not (CHUNK_NONE: there is none), and how many there are. In chunks_next all of the former follow
- * all of the latter. */
+/* With CHUNK_TWO_LISTS: the entry that goes first among those that were touched, or among those
+ * that were not (CHUNK_NONE: there is none), and how many there are. In chunks_next all of the
+ * former follow all of the latter. */
 uint32_t chunks_first(const struct chunks *c, enum chunk_tier tier, bool touched);
 uint64_t chunks_listed(const struct chunks *c, enum chunk_tier tier, bool touched);
 bool chunks_is_touched(const struct chunks *c, enum chunk_tier tier, uint32_t number);

@@ -210,7 +210,7 @@ int64_t lmcache_load(struct lmcache *c, struct lmcache_request *r)
     int rc = chunks_reserve(c->chunks, r->chunks);
     if (rc < 0)
         return rc;
-    /* Of a hit on the whole prompt the last token is computed again. */
+    /* After a hit on the whole prompt the last token is computed again. */
     uint64_t kept = r->gpu_tokens + (r->hit_tokens == r->tokens ? 1 : 0);
     uint64_t needed = r->hit_tokens > kept ? r->hit_tokens - kept : 0;
     if (needed == 0 || needed < c->s.min_retrieve_tokens)

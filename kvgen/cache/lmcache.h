@@ -27,7 +27,7 @@ struct lmcache_settings {
     uint64_t min_retrieve_tokens; /* 0 */
 };
 
-/* What happened to a chunk. In the order of names in lmcache_op_names. */
+/* Events of a chunk. In the order of names in lmcache_op_names. */
 enum lmcache_op {
     LMCACHE_L1_LOAD,      /* a hit is read from L1 */
     LMCACHE_L1_PROMOTE,   /* what was read from L2 is put in L1 */
@@ -77,7 +77,7 @@ int lmcache_look_up(struct lmcache *c, struct lmcache_request *r);
  * is larger than L1; with fixed, the hits on L2 are then left, and hit_l2 and hit_tokens are less.
  * -ENOMEM. */
 int64_t lmcache_load(struct lmcache *c, struct lmcache_request *r);
-/* What is loaded is on the GPU: lets go of its pins. */
+/* The load has come to the GPU: lets go of its pins. */
 void lmcache_loaded(struct lmcache *c, struct lmcache_request *r);
 /* A request that goes away before its load: lets go of its pins. */
 void lmcache_cancel(struct lmcache *c, struct lmcache_request *r);

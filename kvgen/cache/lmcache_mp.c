@@ -354,7 +354,7 @@ int lmcache_mp_store(struct lmcache_mp *c, const uint64_t *chunk, uint64_t chunk
         rc = take_list(c, chunks);
     if (rc < 0)
         return rc;
-    /* What L1 has, or is about to have, is no part of the call. */
+    /* Chunks that L1 has, or is about to have, are no part of the call. */
     uint64_t news = 0;
     for (uint64_t i = 0; i < chunks; i++)
         if (!holds(c, CHUNK_L1, chunk[i]) &&
@@ -429,7 +429,7 @@ static uint64_t surplus(const struct lmcache_mp *c, enum chunk_tier tier,
                         const struct lmcache_mp_tier *t)
 {
     uint64_t count = chunks_count(c->chunks, tier);
-    /* What is on its way counts as used, but is no key yet. */
+    /* A chunk on its way counts as used, but is no key yet. */
     const double used = (double)chunks_used(c->chunks, tier);
     if (t->chunks == 0 || t->chunks == UINT64_MAX || count == 0 ||
         used / (double)t->chunks < t->watermark)

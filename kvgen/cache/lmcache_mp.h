@@ -23,8 +23,8 @@ struct lmcache_mp_settings {
     bool retain;      /* prefetch policy: what is loaded from L2 stays in L1 */
     bool skip_l1;     /* store policy: what L2 has stored leaves L1 */
     bool writes_held; /* writes to L2 end in lmcache_mp_written; else at once */
-    /* What is no engine's: L2 has room for so many chunks (0: it has no end), and a write that
-     * finds none fails, unless a cleaner removes those that were read longest ago, down to 90 %. */
+    /* Not the engine's: L2 has room for so many chunks (0: it has no end), and a write that finds
+     * none fails, unless a cleaner removes those that were read longest ago, down to 90 %. */
     uint64_t l2_room;
     bool l2_clean;
 };

@@ -85,7 +85,7 @@ void page_tree_end_write(struct page_tree *t, uint32_t node, uint64_t pages);
 
 /* Pages of the device that no lock holds. */
 uint64_t page_tree_unlocked(const struct page_tree *t);
-/* Of these, those on the path to a node. */
+/* The ones of them on the path to a node. */
 uint64_t page_tree_unlocked_path(const struct page_tree *t, uint32_t node);
 
 /* The leaf that goes next; PAGE_NODE_NONE: none. */

@@ -360,7 +360,7 @@ static uint32_t insert(struct sglang *c, const struct sglang_request *r, uint64_
 
 /* ---- the life of a request ---- */
 
-/* What follows the match in files, page by page. */
+/* Counts the pages in files that follow the match. */
 static uint64_t file_hit(const struct sglang *c, const uint64_t *page, uint64_t pages)
 {
     uint64_t hit = 0;

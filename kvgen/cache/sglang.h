@@ -36,12 +36,12 @@ struct sglang_settings {
     double files_ratio;           /* 0.9 */
     const struct sglang *with;    /* another engine, whose files it has; NULL: its own */
     uint64_t prefetch_threshold;  /* tokens; 256 */
-    /* What is fetched from files is there with sglang_fetched, a copy on the host with
-     * sglang_copied, a file with sglang_written; else at once. */
+    /* A fetch from files is there with sglang_fetched, a copy on the host with sglang_copied, a
+     * file with sglang_written; else at once. */
     bool held;
 };
 
-/* What happened to a page. In the order of sglang_op_names. */
+/* Events of a page. In the order of sglang_op_names. */
 enum sglang_op {
     SGLANG_DEVICE_STORE,   /* a new node on the device */
     SGLANG_DEVICE_RESTORE, /* computed again: a node of the host is on the device, too */
@@ -93,10 +93,10 @@ void sglang_free(struct sglang *c);      /* takes NULL */
  * (wait_complete). With held, and where it fetches something (r->prefetched), sglang_fetched comes
  * before its next match. */
 int sglang_arrive(struct sglang *c, struct sglang_request *r);
-/* What was fetched is on the host. Pages that have come there otherwise are dropped. Returns how
+/* The fetch has come to the host. Pages that have come there otherwise are dropped. Returns how
  * many stay, or -ENOMEM. */
 int64_t sglang_fetched(struct sglang *c, struct sglang_request *r);
-/* Of the pages that are fetched, those that the host has otherwise by now, from the first on. */
+/* How many of the pages that are fetched the host has otherwise by now, from the first on. */
 uint64_t sglang_fetched_twice(const struct sglang *c, const struct sglang_request *r);
 /* Finds the prompt on the device and on the host. */
 int sglang_match(struct sglang *c, struct sglang_request *r);

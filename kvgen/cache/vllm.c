@@ -253,7 +253,7 @@ static void give_back_range(struct kv_cache *c, const struct kv_request *r, stru
     }
 }
 
-/* What no later token looks at goes back. */
+/* Blocks that no later token looks at go back. */
 static void leave_windows(struct kv_cache *c, const struct kv_request *r, uint64_t computed)
 {
     struct holder *h = r->state;

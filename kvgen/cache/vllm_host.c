@@ -49,7 +49,8 @@ struct ends {
     uint64_t count;
 };
 
-/* What left T1 is in B1, what left T2 in B2: two rings, which begin and end with ghosts 0 and 1. */
+/* A block that left T1 is in B1, one that left T2 in B2: two rings, which begin and end with ghosts
+ * 0 and 1. */
 struct ghost {
     uint32_t prev;
     uint32_t next : 31;

@@ -33,7 +33,7 @@ bool vllm_host_is_loaded(const struct vllm_host *h, uint32_t chunk); /* some loa
 /* It is ready now, and (read) is read to a tier below. */
 void vllm_host_written(struct vllm_host *h, uint32_t chunk, bool read);
 
-/* What the order knows of a request. Zero it. */
+/* The part of a request that the order knows. Zero it. */
 struct vllm_host_request {
     uint64_t rank; /* 0: none yet */
 };

@@ -17,7 +17,7 @@ enum {
     GROUPS = 8
 };
 
-/* What a request did with a chunk of its chain. */
+/* A request's use of a chunk of its chain. */
 enum chunk_mark {
     CHUNK_TOUCHED = 1,
     CHUNK_BROUGHT = 2, /* it stored it */
@@ -237,7 +237,7 @@ static int arrive(struct kv_below *b, struct kv_request *r, void **state)
     return rc;
 }
 
-/* What it fetched has served it, or is of no use any more. */
+/* Its fetch has served it, or is of no use any more. */
 static void end_fetching(struct kv_below *b, struct offloaded *s)
 {
     for (; s->keeps > 0; s->keeps--)
@@ -269,7 +269,7 @@ static struct job *new_job(struct kv_below *b, enum kv_transfer_kind kind, struc
                            uint64_t chunks)
 {
     if (b->jobs == b->jobs_cap) {
-        /* Those at the front that are done make room. */
+        /* Jobs at the front that are done make room. */
         uint64_t done = 0;
         while (done < b->jobs && !b->job[done].open)
             done++;
@@ -335,8 +335,8 @@ static bool claim(struct kv_below *b, uint64_t key)
     return !rc;
 }
 
-/* What was stored goes to the lower tier, too, as far as that has room. */
-static void stored(struct kv_below *b, uint32_t *chunk, uint64_t chunks)
+/* Stored chunks go to the lower tier, too, as far as that has room. */
+static void write_down(struct kv_below *b, uint32_t *chunk, uint64_t chunks)
 {
     uint64_t fit = 0;
     for (uint64_t i = 0; i < chunks; i++) {
@@ -389,7 +389,7 @@ static void transfer_done(struct kv_below *b, uint64_t id)
     if (j.owner && --j.owner->jobs == 0 && j.owner->departed)
         offloaded_free(b, j.owner);
     if (j.kind == KV_STORE)
-        stored(b, j.chunk, j.chunks);
+        write_down(b, j.chunk, j.chunks);
     free(j.chunk);
 }
 
@@ -439,7 +439,7 @@ static enum chunk_answer promote(struct kv_below *b, struct offloaded *s, uint32
     return ANSWER_LATER;
 }
 
-/* What a tier that takes a step to answer said. */
+/* Tells the answer of a tier that takes a step for it. */
 static void tell_answer(struct kv_below *b, enum kv_event_kind kind, const struct offloaded *s,
                         uint64_t key)
 {

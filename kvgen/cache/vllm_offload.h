@@ -46,7 +46,7 @@ struct kv_below *vllm_offload_create(const struct vllm_offload_opts *o,
                                      const struct kv_listener *listener);
 
 struct vllm_host_counts;
-/* What host memory holds. */
+/* Counts what host memory holds. */
 void vllm_offload_count(const struct kv_below *b, struct vllm_host_counts *out);
 
 #endif

@@ -472,7 +472,7 @@ int curve_result(struct curve *c, const struct curve_result **out, struct err *e
     if (c->o.sample != 1)
         need = (uint64_t)((double)need / c->o.sample + 0.5);
 
-    /* Of the default capacities those from the last without hits up to the one that is enough. */
+    /* The default capacities from the last without hits up to the one that is enough. */
     size_t first = 0, end = c->sizes;
     if (c->spaced) {
         while (first + 1 < c->sizes && c->hits[first + 1] == 0)

@@ -22,7 +22,7 @@ enum trace_tier engine_curve_tier(const struct engine_room *room)
     return (enum trace_tier)t;
 }
 
-/* What a run found, and the most that the tier held, in bytes of one rank. */
+/* The hits of a run, and the most that the tier held, in bytes of one rank. */
 struct found {
     uint64_t looked_up, hits; /* tokens */
     uint64_t peak_bytes, token_bytes;

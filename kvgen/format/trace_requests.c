@@ -23,7 +23,7 @@
 enum {
     PART = 8192,        /* blocks of a record for the sorter */
     NEEDED_COLUMNS = 3, /* beside the core */
-    /* Of all requests that have begun and not ended; each has buffers of 1 KiB or more. */
+    /* Limits for all requests that have begun and not ended; each has buffers of 1 KiB or more. */
     MOST_REQUESTS = 1 << 20,
     MOST_BLOCKS = 1 << 27
 };
@@ -42,7 +42,7 @@ struct blocks {
     size_t count, cap;
 };
 
-/* What the sorter keeps of a request; its blocks follow in records of their own. */
+/* The sorter's record of a request; its blocks follow in records of their own. */
 struct head {
     int64_t number, arrival_ns, context_tokens, generated_tokens;
     uint32_t blocks, block_tokens, user;
@@ -52,7 +52,7 @@ struct head {
 /* A request whose rows still come. */
 struct open_request {
     struct head head;
-    /* Of an engine's cache misses are told before loads: they come behind all that was found. */
+    /* An engine's cache tells misses before loads: they come behind all that was found. */
     struct blocks found, missed;
     uint64_t looked_up;  /* blocks in both */
     uint64_t last;       /* block looked up last, and its tokens if they are fewer */
@@ -176,7 +176,7 @@ static void close_request(struct trace_requests *r, struct open_request *q)
     r->free = (uint32_t)(q - r->open) + 1;
 }
 
-/* Of the prompt, by what is known of it: whole blocks, and what is behind them. */
+/* Measures the prompt by what is known of it: whole blocks, and the rest behind them. */
 static void measure(struct trace_requests *r, struct open_request *q)
 {
     struct head *h = &q->head;
@@ -392,7 +392,7 @@ static int take_row(struct trace_requests *r, const struct trace_row *row, struc
     return id == q->last || !r->engine ? note_tokens(r, q, row, id, e) : 0;
 }
 
-/* Those whose prefill is all that the trace has of them (a node that only computes prompts) end
+/* Requests whose prefill is all that the trace has of them (a node that only computes prompts) end
  * with it. */
 static int end_rest(struct trace_requests *r, struct err *e)
 {

@@ -21,7 +21,7 @@ struct holder {
     uint64_t taken, cached; /* blocks of the GPU that it has; of these, those under a key */
 };
 
-/* What this step computes of a request. */
+/* The part of a request that this step computes. */
 struct part {
     struct holder *holder;
     uint64_t to;
@@ -286,7 +286,8 @@ static bool make_room(struct kv_cache *c, enum trace_tier tier, uint64_t blocks)
     return true;
 }
 
-/* What was used often enough in a tier goes to the one below, which may use it there in turn. */
+/* A block that was used often enough in a tier goes to the one below, which may use it there in
+ * turn. */
 static void go_down(struct kv_cache *c, enum trace_tier tier)
 {
     const enum trace_tier down = below(c, tier);
@@ -426,7 +427,7 @@ static void let_go(struct kv_cache *c, enum trace_tier tier, uint64_t key)
     note_use(c, tier, n);
 }
 
-/* What was in storage is in host memory, and pinned there for the load. */
+/* Blocks from storage are in host memory, and pinned there for the load. */
 static void end_promotion(struct kv_cache *c, const struct job *j)
 {
     for (uint64_t i = j->count; i-- > 0;) {

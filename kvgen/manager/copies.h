@@ -24,14 +24,14 @@ enum copies_store {
 
 struct copies_tier {
     struct copy_tier_opts room; /* blocks 0: there is no such tier; not of the GPU */
-    /* Of tiers below the GPU: what comes from the tier above. */
+    /* For tiers below the GPU: when a block comes from the tier above. */
     enum copies_store store;
     uint32_t uses;    /* of COPIES_AT_USE, from 1, on the tier above */
     bool prompt_only; /* of what the GPU has: answers do not go down */
     bool exclusive;   /* what is loaded from here leaves */
     enum admission_rule admission;
-    /* Of ADMISSION_SEEN, from 1: of all requests that have the block. Admission counts as for a
-     * tier of at most 2^20 blocks. */
+    /* For ADMISSION_SEEN, from 1: uses by all requests that have the block. Admission counts as for
+     * a tier of at most 2^20 blocks. */
     uint32_t admission_uses;
 };
 

@@ -6,8 +6,8 @@
 
 #include "lib/base/memory.h"
 
-/* Of a block, in the fields of its object that are the owner's: pins in tokens, the rest in tier.
- */
+/* A block's state, in the fields of its object that are the owner's: pins in tokens, the rest in
+ * tier. */
 enum {
     READY = 1 << 8, /* below: uses */
     ORDERED = 1 << 9,
@@ -163,7 +163,7 @@ uint64_t copy_tier_pins(const struct copy_tier *t)
     return t->pinned;
 }
 
-/* Those that were passed over come again, the one that would have gone first as the oldest. */
+/* Blocks that were passed over come again, the one that would have gone first as the oldest. */
 static void end_aside(struct copy_tier *t)
 {
     for (size_t i = 0; i < t->asides; i++)

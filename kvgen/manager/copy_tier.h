@@ -14,8 +14,8 @@
 struct copy_tier_opts {
     uint64_t blocks; /* that it has room for */
     enum policy_number policy;
-    /* Of blocks, 0 to 1, low at most high: above the first it gives up blocks down to the second. 1
-     * and 1: one for each that comes. */
+    /* Shares of the blocks, 0 to 1, low at most high: above `high` it gives up blocks down to
+     * `low`. 1 and 1: one for each that comes. */
     double high, low;
 };
 

@@ -19,7 +19,7 @@ struct chunked {
     bool in_answer;                /* the prompt is saved: `saved` counts keys.full */
 };
 
-/* What is to be done once the load before it has found memory; with async_loading only loads. */
+/* Work to be done once the load before it has found memory; with async_loading only loads. */
 struct task {
     struct chunked *request;
     bool load;    /* else a store */
@@ -45,7 +45,7 @@ static void keep(struct kv_below *b, struct job_keys *k, uint64_t key)
     b->failed |= job_keys_add(k, key) < 0;
 }
 
-/* What the cache did, in the words of the seam. */
+/* Tells the cache's events in the words of the seam. */
 static void told(void *arg, enum lmcache_op op, uint64_t chunk)
 {
     static const struct {
@@ -182,7 +182,7 @@ static enum kv_look look_up(struct kv_below *b, void *state, uint64_t from, stru
     q->gpu_tokens = from;
     if (b->s.fixed)
         lmcache_stage(b->cache, q);
-    /* Of a hit on all of it the last token is computed again. */
+    /* After a hit on all of it the last token is computed again. */
     const uint64_t end = q->hit_tokens - (q->hit_tokens == s->request->known_tokens);
     if (q->hit_tokens <= from || end <= from || end - from < b->s.min_retrieve_tokens)
         return KV_FOUND;
@@ -207,7 +207,7 @@ static void begin(struct kv_below *b, struct kv_transfer t, const struct job_key
         b->failed = true;
 }
 
-/* What was just read is on its way to the GPU. */
+/* The chunks just read are on their way to the GPU. */
 static void begin_load(struct kv_below *b, struct kv_request *r)
 {
     const bool in_step = !b->s.async_loading;
@@ -232,7 +232,7 @@ static void begin_load(struct kv_below *b, struct kv_request *r)
     b->read_l1.count = b->read_l2.count = 0;
 }
 
-/* What was found is not stored again. */
+/* Chunks that were found are not stored again. */
 static void skip_found(struct chunked *s)
 {
     s->saved = s->cached.hit_l1 + s->cached.hit_l2;
@@ -294,8 +294,7 @@ static void save(struct kv_below *b, struct chunked *s, const uint64_t *chunk, u
         submit(b, s->request, b->got.key, b->got.count);
 }
 
-/* What is to be saved once the first `end` tokens are on the GPU: of the prompt, then of the
- * answer.
+/* Saves what is due once the first `end` tokens are on the GPU: of the prompt, then of the answer.
  */
 static void store(struct kv_below *b, struct chunked *s, uint64_t end)
 {

@@ -17,7 +17,7 @@ extern const struct kv_below_ops lmcache_below_ops;
 /* Without writes_held a file is there when its write begins. NULL: no memory. */
 struct kv_below *lmcache_below_create(const struct lmcache_settings *settings,
                                       const struct kv_listener *listener);
-/* What it holds, and what a request's last look-up found, for checks. */
+/* Its chunks, and the result of a request's last look-up, for checks. */
 const struct chunks *lmcache_below_chunks(const struct kv_below *b);
 const struct lmcache_request *lmcache_below_request(const void *state);
 

@@ -34,7 +34,7 @@ static void keep(struct kv_below *b, struct job_keys *k, uint64_t key)
     b->failed |= job_keys_add(k, key) < 0;
 }
 
-/* What the cache did, in the words of the seam. */
+/* Tells the cache's events in the words of the seam. */
 static void told(void *arg, enum lmcache_mp_op op, uint64_t chunk)
 {
     static const struct {
@@ -120,7 +120,7 @@ static int arrive(struct kv_below *b, struct kv_request *r, void **state)
     return 0;
 }
 
-/* What the last look-up found is read, from chunk `gpu` on, or only let go. */
+/* The chunks that the last look-up found are read, from chunk `gpu` on, or only let go. */
 static void read_found(struct kv_below *b, struct chunked *s, uint64_t gpu)
 {
     if (!s->looked_up)
@@ -187,7 +187,7 @@ static enum kv_look look_up(struct kv_below *b, void *state, uint64_t from, stru
     if (answer != KV_FOUND)
         return answer;
     uint64_t end = s->cached.hit * b->o.chunk_tokens;
-    /* Of a hit on all of it the last token is computed again. */
+    /* After a hit on all of it the last token is computed again. */
     end -= end == s->request->known_tokens;
     if (end <= from)
         return KV_FOUND;

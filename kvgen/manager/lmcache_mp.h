@@ -20,7 +20,7 @@ extern const struct kv_below_ops lmcache_mp_below_ops;
 
 struct kv_below *lmcache_mp_below_create(const struct lmcache_mp_opts *o,
                                          const struct kv_listener *listener); /* NULL: no memory */
-/* What it holds, and what a request's last look-up found, for checks. */
+/* Its chunks, and the result of a request's last look-up, for checks. */
 const struct chunks *lmcache_mp_below_chunks(const struct kv_below *b);
 const struct lmcache_mp_request *lmcache_mp_below_request(const void *state);
 

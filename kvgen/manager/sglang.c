@@ -20,7 +20,7 @@ struct holder {
     bool runs;    /* it holds pages */
 };
 
-/* What this step computes of a prompt. */
+/* The part of a prompt that this step computes. */
 struct part {
     struct holder *holder;
     uint64_t to;
@@ -106,7 +106,7 @@ static void leaves_host(struct kv_cache *c, uint64_t page)
     tell(c, KV_DROPPED, TRACE_CPU, page, coming != ID_NONE);
 }
 
-/* What the tree did, in the words of the seam. */
+/* Tells the tree's events in the words of the seam. */
 static void told(void *arg, enum sglang_op op, uint64_t page)
 {
     struct kv_cache *c = arg;
@@ -326,7 +326,7 @@ static enum kv_look look_up(struct kv_cache *c, struct kv_request *r, struct kv_
     return KV_FOUND;
 }
 
-/* What was on the host is on its way to the GPU. */
+/* The pages on the host are on their way to the GPU. */
 static void begin_load(struct kv_cache *c, const struct kv_request *r)
 {
     if (!c->loaded.count)
@@ -434,7 +434,7 @@ static void preempted(struct kv_cache *c, struct kv_request *r)
 
 /* ---- transfers ---- */
 
-/* What a fetch brought that the host has otherwise now, or cannot keep, is dropped. */
+/* Fetched pages that the host has otherwise now, or cannot keep, are dropped. */
 static void end_fetch(struct kv_cache *c, const struct job *j)
 {
     struct holder *h = j->owner;

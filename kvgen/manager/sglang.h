@@ -16,7 +16,7 @@ extern const struct kv_cache_ops sglang_cache_ops;
 /* held is set here. NULL: no memory. */
 struct kv_cache *sglang_cache_create(const struct sglang_settings *settings,
                                      const struct kv_listener *listener);
-/* What it holds, and what it knows of a request, for checks. */
+/* Its tree, and its record of a request, for checks. */
 const struct sglang *sglang_cache_state(const struct kv_cache *c);
 const struct sglang_request *sglang_cache_request(const struct kv_request *r);
 

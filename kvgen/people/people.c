@@ -204,7 +204,7 @@ static int people_peek(struct source *base, int64_t *arrival_ns, struct err *e)
     return 1;
 }
 
-/* What a request of the thread has, whatever it asks. */
+/* The members that each request of the thread has, whatever it asks. */
 static struct request request_of(struct people *s, uint32_t user, const struct thread *t,
                                  int64_t arrival_ns)
 {
@@ -338,8 +338,8 @@ static bool open_popularity(struct people *s)
     return s->popularity != NULL;
 }
 
-/* What the user did before time begins, from a first request at a time from 0 on. What caches are
- * to have of it comes in the order in which it was asked. */
+/* Lives the user's time before time begins, from a first request at a time from 0 on. Requests that
+ * caches are to have of it comes in the order in which it was asked. */
 static void live(struct people *s, uint32_t i, int64_t first_ns)
 {
     struct person *p = &s->person[i];

@@ -177,7 +177,8 @@ static uint32_t s3fifo_victim(const struct policy *p)
     }
     uint8_t reads;
     uint32_t least = least_read(p, &reads);
-    /* What has just come to the main queue has no reads there, and stands behind the others. */
+    /* An object that has just come to the main queue has no reads there, and stands behind the
+     * others. */
     return moved != OBJECT_NONE && reads > 0 ? moved : least;
 }
 

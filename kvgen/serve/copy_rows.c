@@ -163,8 +163,8 @@ static struct table *table_of(const struct copy_rows *c, enum trace_tier tier)
     return tier == TRACE_STORAGE ? c->files : c->own;
 }
 
-/* Those that are in the same table as that tier's; NULL: there are none. Lent until the next put.
- */
+/* Returns the copies of a key that are in the same table as that tier's; NULL: there are none. Lent
+ * until the next put. */
 static struct copies *find(const struct copy_rows *c, enum trace_tier tier, uint64_t key,
                            unsigned stream)
 {
@@ -182,7 +182,7 @@ static struct named named_in(const struct copy_rows *c, enum trace_tier tier,
     return named;
 }
 
-/* Of those the one in a tier; NULL: there is none. */
+/* Returns the one in a tier; NULL: there is none. */
 static struct copy *in(struct copies *all, enum trace_tier tier)
 {
     return all && all->tier[tier].there ? &all->tier[tier] : NULL;
@@ -308,8 +308,8 @@ static bool is_on_gpu(struct copy_rows *c, uint64_t key)
     return copy && !copy->pending;
 }
 
-/* Of one group: what the GPU has of what it still looks at, and what is not there of what it looks
- * at when the prompt ends. end: tokens that were found. */
+/* Looks for the rows of one group: those on the GPU that it still looks at, and those missing that
+ * it looks at when the prompt ends. end: tokens that were found. */
 static void look_up_rows(struct copy_rows *c, const struct copy_rows_request *q, uint32_t group,
                          uint64_t end)
 {
@@ -529,7 +529,7 @@ static void load_chunk(struct copy_rows *c, struct copy_rows_request *q,
     struct copies *all = find(c, t->from, key, STREAM_MOVED);
     struct copy *below = in(all, t->from);
     if (below && !below->pending) {
-        /* What vLLM brought up from files counts as found there. */
+        /* Blocks that vLLM brought up from files count as found there. */
         if (counts && !q->admitted && !q->told_storage && t->from == TRACE_CPU && below->promoted) {
             c->stats.found_tokens[TRACE_STORAGE] += end - from;
             c->stats.found_tokens[TRACE_CPU] -= end - from;

@@ -33,7 +33,7 @@ struct copy_rows_opts {
     struct chain_numbers *numbers; /* of the keys, which are lent; NULL: keys are hashes */
 };
 
-/* Of copies in one tier. Bytes are of one rank. */
+/* Counts of the copies in one tier. Bytes are of one rank. */
 struct copy_rows_tier {
     uint64_t stored, loaded, dropped, refused; /* came from above, went up, left, found no room */
     uint64_t promoted;                         /* came up from below */
@@ -94,7 +94,7 @@ void copy_rows_looked_up(struct copy_rows *c, struct copy_rows_request *q,
 /* It was admitted: origins are counted. found is that of its look-up. */
 void copy_rows_admitted(struct copy_rows *c, struct copy_rows_request *q,
                         const struct kv_found *found);
-/* What the listener of the cache hears. */
+/* Events that the listener of the cache hears. */
 void copy_rows_event(struct copy_rows *c, const struct kv_event *e);
 void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t);
 

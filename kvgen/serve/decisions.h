@@ -20,8 +20,8 @@ struct decisions_opts {
     bool connected;  /* something lies below the GPU */
 };
 
-/* What a request's blocks are called after: ids of its source, that many tokens each. count 0: none
- * has an id. Lent for the call. */
+/* The names of a request's blocks: ids of its source, that many tokens each. count 0: none has an
+ * id. Lent for the call. */
 struct decisions_ids {
     const uint64_t *id;
     uint64_t count, tokens;
@@ -38,7 +38,7 @@ int decisions_name(struct decisions *d, const struct kv_request *r,
                    const struct decisions_ids *ids);
 void decisions_arrived(struct decisions *d, const struct kv_request *r);
 
-/* What the cache says: as kv_listener. */
+/* Events of the cache, as kv_listener has them. */
 void decisions_event(struct decisions *d, const struct kv_event *e);
 void decisions_transfer(struct decisions *d, const struct kv_transfer *t);
 void decisions_flush(struct decisions *d, uint64_t id);
@@ -47,7 +47,7 @@ void decisions_flush(struct decisions *d, uint64_t id);
 void decisions_transfer_done(struct decisions *d, uint64_t id);
 void decisions_transfer_over(struct decisions *d, uint64_t id);
 
-/* What the scheduler says: as scheduler_listener. room_free: of the cache, now. */
+/* Events of the scheduler, as scheduler_listener has them. room_free: of the cache, now. */
 void decisions_looked_up(struct decisions *d, const struct serve_request *r, enum kv_look answer,
                          const struct kv_found *found);
 void decisions_admitted(struct decisions *d, const struct serve_request *r,

@@ -40,7 +40,7 @@ struct engine_request {
 
 struct engine;
 
-/* What the engines of a run share. All of it stays the caller's. */
+/* Shared by the engines of a run. All of it stays the caller's. */
 struct engine_world {
     const struct engine_run_opts *o;
     struct virtual_clock *clock;

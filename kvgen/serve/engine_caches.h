@@ -43,7 +43,7 @@ struct engine_values {
 struct engine_cache_kind;
 struct engine_room;
 
-/* What --cache says. A plain value. */
+/* The value of --cache. A plain value. */
 struct engine_choice {
     const struct engine_cache_kind *kind;
     struct engine_values own, scheduler; /* of the cache, and of the engine's scheduler */
@@ -80,14 +80,14 @@ struct engine_room {
     bool a100;                      /* whose engine has smaller steps */
     bool clean; /* a cleaner makes room in files, where engine_choice_fills and they have a limit */
     uint64_t ranks; /* that the host keeps copies of */
-    /* Of waterfall alone: what leaves a tier, whether a hit moves up, and the share of host memory
+    /* For waterfall alone: what leaves a tier, whether a hit moves up, and the share of host memory
      * that is filled where storage is below it. */
     enum policy_number eviction;
     bool promotes;
     double target_usage_ratio;
     enum scheduler_policy policy;
     uint64_t milli_tokens; /* of scheduler_opts */
-    /* Of a block in one group of layers, of one rank. */
+    /* Gives the bytes of a block in one group of layers, of one rank. */
     int (*block_bytes)(const void *model, uint64_t tokens, uint64_t *bytes);
     const void *model;
     uint32_t groups;              /* of layers; 0 is 1 */

@@ -406,7 +406,7 @@ static void look(struct engine_run *r)
         r->clock.ended = 1;
 }
 
-/* What happens now: a step ends, requests come, and the next step begins. */
+/* Does what happens now: a step ends, requests come, and the next step begins. */
 static void do_moment(struct engine_run *r)
 {
     struct engine *g = first_engine(r);

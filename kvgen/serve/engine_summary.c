@@ -141,7 +141,7 @@ static double share_found(const struct engine_summary *s, uint32_t engine)
     return percent(all - c->computed_tokens, all);
 }
 
-/* Of several engines the extremes. */
+/* The extremes of several engines. */
 static bool line_engines(const struct engine_summary *s, char *buf)
 {
     const uint32_t engines = engine_run_engines(s->run);
@@ -207,8 +207,8 @@ static bool line_goodput(const struct engine_summary *s, char *buf)
     return n > none;
 }
 
-/* What a user must know: requests that were not served, or why hardly anything hits on the GPU. The
- * blocks that would hit are taken by the requests that run meanwhile. */
+/* The line that a user must know: requests that were not served, or why hardly anything hits on the
+ * GPU. The blocks that would hit are taken by the requests that run meanwhile. */
 static bool line_why(const struct engine_summary *s, char *buf)
 {
     const struct engine_run_stats *st = engine_run_stats(s->run);

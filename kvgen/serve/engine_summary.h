@@ -23,7 +23,7 @@ enum {
     ENGINE_SUMMARY_TEXT = 400
 };
 
-/* Of the tier of all engines, as in hierarchy_opts. */
+/* Capacity of the tier of all engines, as in hierarchy_opts. */
 uint64_t engine_summary_capacity(const struct engine_summary *s, enum trace_tier tier);
 /* Writes line i, from 0, without its end, to buf of ENGINE_SUMMARY_TEXT bytes: where tokens came
  * from, what was stored, what copies lack, what a full drive did, steps, how several engines

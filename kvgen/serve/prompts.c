@@ -11,7 +11,7 @@
 
 #define NOBODY UINT32_MAX
 
-/* What a piece holds, for its content. */
+/* The kind of a piece, for its content. */
 enum part {
     PART_BLOCK = 1,
     PART_SYSTEM,

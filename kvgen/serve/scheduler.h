@@ -66,7 +66,7 @@ struct serve_request {
     struct serve_request *prev, *next; /* in a queue */
 };
 
-/* What a step computes of one request. */
+/* The part of one request that a step computes. */
 struct step_part {
     struct serve_request *request;
     uint64_t tokens, before; /* before: computed tokens at the begin of the step */

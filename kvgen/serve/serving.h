@@ -81,7 +81,7 @@ enum engine_time {
     ENGINE_TIMES
 };
 
-/* What one of several engines did. */
+/* Counts of one of several engines. */
 struct engine_share {
     uint64_t requests, completed; /* that it got; that got their last token */
     uint64_t steps, preemptions, running_peak;
@@ -89,7 +89,7 @@ struct engine_share {
     struct hist *first_token_ns; /* from a request's arrival to its first token */
 };
 
-/* Of all engines together. */
+/* Counts of all engines together. */
 struct engine_run_stats {
     uint64_t steps, empty_steps; /* empty: without tokens */
     uint64_t preemptions, admissions, refused_admissions, look_ups;

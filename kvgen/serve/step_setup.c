@@ -38,8 +38,8 @@ static uint64_t common_params(const struct model *m, uint64_t active)
     return active > taken ? active - taken : 0;
 }
 
-/* Of layers with sparse attention an indexer looks at all tokens, and attention at those that it
- * picks; else some layers may have a window. */
+/* In layers with sparse attention an indexer looks at all tokens, and attention at those that it
+ * picks; other layers may have a window. */
 static void set_looks(struct step_look look[STEP_LOOKS], const struct model *m)
 {
     const uint64_t pair_ops = 2 * m->pair_elements;
@@ -139,7 +139,7 @@ static int64_t decode_ns(const struct step_setup *s, uint64_t tokens)
     return step_time_ns(&s->model, &s->gpu, &w);
 }
 
-/* What a share is set for: sets it, and returns the time that was measured. */
+/* Sets a share, and returns the time of the work that it was measured with. */
 typedef int64_t (*measured_fn)(struct step_setup *s, uint32_t share_ppm, uint64_t tokens);
 
 static int64_t with_eta(struct step_setup *s, uint32_t share_ppm, uint64_t tokens)

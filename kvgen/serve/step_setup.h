@@ -11,7 +11,7 @@
 #include "lib/base/err.h"
 #include "lib/model/model.h"
 
-/* What a request costs the host once: tokenizing, HTTP. */
+/* The host's time for a request, once: tokenizing, HTTP. */
 struct step_host {
     int64_t request_ns, token_ps; /* and for each token of its prompt, in ps */
 };

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define STEP_TIME_PPM 1000000 /* a share of 1 */
-/* What a step takes longer than its GPUs where the host works ahead. */
+/* A step's time beyond that of its GPUs where the host works ahead. */
 #define STEP_TIME_ASYNC_NS 1000000
 
 /* Layers whose tokens look at the same others. */
@@ -27,7 +27,7 @@ enum {
     STEP_LOOKS = 2 /* full and windowed layers; or those that pick tokens, and their indexers */
 };
 
-/* What one token costs in a model. */
+/* The work of one token in a model. */
 struct step_model {
     uint64_t parameters;   /* that a token is multiplied with, without embedding and output head */
     uint64_t always_bytes; /* of weights that each step reads: dense layers, shared experts */
@@ -46,7 +46,7 @@ struct step_gpu {
     bool async; /* the host prepares a step while the GPU computes the one before */
 };
 
-/* What a step computes. Begin with zero. */
+/* The work of a step. Begin with zero. */
 struct step_work {
     uint64_t tokens;                 /* at least 1 */
     unsigned __int128 attention_ops; /* of prompts: pairs that are looked at x pair_ops */

@@ -133,7 +133,7 @@ static void count_files(struct transfers *t, bool read, uint64_t objects, int64_
     t->files.in_flight_ns[!read] += (int64_t)objects * each_ns;
 }
 
-/* Of a measured drive the rate with nothing else in flight: these are single steps of an engine
+/* A measured drive has its rate with nothing else in flight: these are single steps of an engine
  * that waits for them. */
 static int64_t pass_files(struct transfers *t, bool read, int64_t now_ns, const struct under_way *u)
 {
@@ -192,7 +192,7 @@ static void end_object(struct transfers *t, uint64_t id, const struct share_serv
     }
 }
 
-/* What the drive has done by now_ns, for whomever. */
+/* Takes what the drive has done by now_ns, for any engine. */
 static void look_at_drive(struct server *s, int64_t now_ns)
 {
     struct share_server_end end;

@@ -10,7 +10,7 @@
 #include "kvgen/cache/cache.h"
 #include "kvgen/tier_model.h"
 
-/* Of the link's peak, what loads and stores of many blocks reach. */
+/* The share of the link's peak that loads and stores of many blocks reach. */
 #define TRANSFERS_LINK_SHARE 0.8
 
 struct transfers_opts {
@@ -29,7 +29,7 @@ struct transfer {
     const struct kv_request *request; /* NULL: nobody's */
 };
 
-/* What passed the tier of files so far, [0] reads, [1] writes. Objects are keys of transfers, with
+/* Transfers of the tier of files so far, [0] reads, [1] writes. Objects are keys of transfers, with
  * the bytes of all ranks; in_flight_ns is the sum of the times that each was on its way (divided by
  * a time: the mean depth, J. Little, Operations Research 9(3), 1961). */
 struct transfers_files {

@@ -193,7 +193,7 @@ static bool take_place(struct cache *c, struct cache_access *a)
 
 /* ---- one object ---- */
 
-/* What the hierarchy tells from now on is this request's doing. */
+/* Everything that the hierarchy tells from now on is this request's doing. */
 static inline void act_for(struct cache *c, struct cache_access *a)
 {
     c->access = a;
@@ -259,7 +259,7 @@ enum cache_progress cache_write(struct cache *c, struct cache_access *a,
     return CACHE_DONE;
 }
 
-/* Of an entry with several objects any may be absent. */
+/* Any of an entry's several objects may be absent. */
 static void note_absent(struct cache_access *a, enum cache_look found)
 {
     a->absent = found == CACHE_MISS || (a->part > 0 && a->absent);

@@ -52,7 +52,7 @@ struct cache_access {
     struct cache_access *next_parked; /* of those that wait for a place */
 };
 
-/* What is passed stays the caller's. NULL: no memory. */
+/* Everything passed stays the caller's. NULL: no memory. */
 struct cache *cache_create(const struct sim_opts *o, struct virtual_clock *clock,
                            struct emitter *emitter);
 void cache_free(struct cache *c);
@@ -79,7 +79,7 @@ enum cache_progress cache_store(struct cache *c, struct cache_access *a,
 /* True: the operation before is not complete, or the run has ended. */
 bool cache_busy(struct cache *c, struct cache_access *a);
 
-/* What cache_fetch is made of, for blocks: on one object, and the curve is told apart. */
+/* The steps of cache_fetch, for blocks: on one object, and the curve is told apart. */
 
 /* Looks the object up, which reads it. */
 enum cache_look cache_look_up(struct cache *c, struct cache_access *a, const struct cache_entry *e);

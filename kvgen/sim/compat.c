@@ -1,6 +1,7 @@
-/* What --compat mlperf asks for, one by one. It is read in options.c (defaults), run_source.c (the
- * order of requests), serve.c (what a request does), cache.c (races of writers), sim.c (the end of
- * the run) and kvgen.c (which rows are written). kvgen(1) has this table for users. */
+/* The behaviours that --compat mlperf asks for, one by one. They are read in options.c (defaults),
+ * run_source.c (the order of requests), serve.c (what a request does), cache.c (races of writers),
+ * sim.c (the end of the run) and kvgen.c (which rows are written). kvgen(1) has this table for
+ * users. */
 #include "kvgen/sim/compat.h"
 
 const struct compat compat_none = {0};

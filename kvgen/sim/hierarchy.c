@@ -203,7 +203,7 @@ static void forget(struct hierarchy *h, uint32_t number)
 
 /* ---- room ---- */
 
-/* What the limits are compared with. */
+/* The bytes that the limits are compared with. */
 static uint64_t taken(const struct tier *t)
 {
     return t->used + t->phantom;

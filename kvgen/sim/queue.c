@@ -19,7 +19,7 @@ enum {
     NS_PER_MS = 1000000
 };
 
-/* What a request names. The first two follow from what all requests have. */
+/* The things that a request can name. The first two follow from what all requests have. */
 enum subject {
     TURN,       /* a turn of its user's conversation */
     OWN_OBJECT, /* the object of its user and number */
@@ -121,7 +121,7 @@ static enum subject subject_of(const struct request *r)
     return ident_equal(r->object, ident_request(r->user, r->number)) ? OWN_OBJECT : OTHER_OBJECT;
 }
 
-/* What a request has besides what all requests have. */
+/* Puts what a request has besides what all requests have. */
 static void put_subject(uint64_t v[NUMBERS], const struct request *r, enum subject subject)
 {
     switch (subject) {
@@ -322,7 +322,7 @@ static uint64_t front(const struct line *l)
     return l->out.number + v[0];
 }
 
-/* Of two lines with one priority, the request that was submitted first goes first. */
+/* In two lines with one priority, the request that was submitted first goes first. */
 static bool goes_before(const struct line *a, const struct line *b)
 {
     return a->priority != b->priority ? a->priority > b->priority : front(a) < front(b);

@@ -25,7 +25,7 @@ int queue_push(struct queue *q, const struct request *r);
 /* Takes the next request out; false: the queue is empty. */
 bool queue_pop(struct queue *q, struct request *out);
 uint64_t queue_length(const struct queue *q);
-/* What the packed requests take. It grows with their number, some 14 bytes each. */
+/* Bytes of the packed requests. They grow with their number, some 14 bytes each. */
 uint64_t queue_bytes(const struct queue *q);
 
 #endif

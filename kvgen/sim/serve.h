@@ -11,7 +11,7 @@
 #include "kvgen/sim/opts.h"
 #include "kvgen/sim/virtual_clock.h"
 
-/* What serving needs. Everything is lent. */
+/* Everything that serving needs. All of it is lent. */
 struct serving {
     const struct sim_opts *o;
     struct virtual_clock *clock;

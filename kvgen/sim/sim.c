@@ -156,7 +156,7 @@ static void record_queued(struct sim *s, const struct request *r)
         virtual_clock_fail(&s->clock, err_nomem(s->clock.err, "latencies"));
 }
 
-/* Those that are not complete at the end of the run. */
+/* Records the requests that are not complete at the end of the run. */
 static void record_rest(struct sim *s)
 {
     struct request r;

@@ -25,7 +25,7 @@ enum sim_time {
     SIM_TIMES
 };
 
-/* What the prefills of a run were, where they are computed (kvgen/serve). */
+/* Figures of the prefills of a run, where they are computed (kvgen/serve). */
 struct prefill_stats {
     struct hist
         *first_token_ns[TRACE_QOSES]; /* from arrival to the end of the prefill; NULL: none */

@@ -24,7 +24,7 @@ struct server {
     struct tier_server_use use;
 };
 
-/* What an operation is to the space of a tier. */
+/* The effect of an operation on the space of a tier. */
 enum role {
     ENTERS, /* it may be issued when all in front of it have left */
     LEAVES, /* it has left when it is complete */
@@ -273,7 +273,7 @@ static void join(struct tier_servers *t, enum trace_tier tier, uint32_t place, e
     line->last_role = role;
 }
 
-/* Those in front of the line that have left make room for those behind them. */
+/* Operations in front of the line that have left make room for those behind them. */
 static void move_up(struct tier_servers *t, enum trace_tier tier, int64_t now_ns)
 {
     struct line *line = &t->tier[tier].line;

@@ -13,7 +13,7 @@
 
 struct rag;
 
-/* Whatever it points to must outlive the documents. */
+/* Everything that it points to must outlive the documents. */
 struct rag_opts {
     const struct workload_rag *workload;
     const struct model *model; /* decides the lengths */

@@ -37,7 +37,7 @@ struct source_users_opts {
     int64_t input_tokens, output_tokens; /* of every request; 0: drawn by its user */
 };
 
-/* Whatever o points to stays the caller's and must outlive the source. 0 or -ENOMEM. */
+/* Everything that o points to stays the caller's and must outlive the source. 0 or -ENOMEM. */
 int source_users_open(struct source **out, const struct source_users_opts *o, struct err *e);
 
 #endif

@@ -79,7 +79,7 @@ static double share_within(const struct hist *h, int64_t most)
     return hist_count(h) > 0 ? (double)within / (double)hist_count(h) : 0;
 }
 
-/* Of all engines: each that serves steps has a tier of its own, unless they share it. */
+/* GiB of all engines: each that serves steps has a tier of its own, unless they share it. */
 static double gib_of(const struct worth_variant *v, const struct worth_opts *o,
                      const struct sim_stats *st, enum trace_tier tier)
 {
@@ -91,8 +91,8 @@ static double gib_of(const struct worth_variant *v, const struct worth_opts *o,
     return (double)bytes * ranks / (double)UNITS_GIB;
 }
 
-/* What a million input tokens cost: GPUs for the time of their prefills, tiers for all of the run.
- */
+/* The cost of a million input tokens: GPUs for the time of their prefills, tiers for all of the
+ * run. */
 static double cost_of(const struct worth_variant *v, const struct worth_opts *o,
                       const struct sim_stats *st)
 {

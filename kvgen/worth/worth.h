@@ -98,7 +98,7 @@ struct worth {
 int worth_run(struct worth *w, const struct worth_opts *o, struct err *e);
 void worth_free(struct worth *w);
 
-/* What a change of a mean or of a sum, as of worth_tier, is called. */
+/* The verdict on a change of a mean or of a sum, as of worth_tier. */
 enum worth_verdict worth_verdict_of(double change);
 
 /* As text, in 80 columns, and as member "worth". */

@@ -107,8 +107,8 @@ static size_t run_end(const struct request_event *e, size_t i, size_t n)
     return i;
 }
 
-/* What waits is a run in order for each processor, behind one that is left: neighbours are merged
- * until one is left (Knuth, The Art of Computer Programming 3, 5.2.4, natural merging). */
+/* Waiting events are one ordered run for each processor, behind one that is left: neighbours are
+ * merged until one is left (Knuth, The Art of Computer Programming 3, 5.2.4, natural merging). */
 static int put_in_order(struct block_trace *t)
 {
     struct request_event *from = t->waiting, *to;
@@ -158,7 +158,7 @@ static int join_until(struct block_trace *t, int64_t until_ns)
     return rc;
 }
 
-/* What has been recorded since the last time. 0: more come; 1: these were the last. */
+/* Takes all that has been recorded since the last time. 0: more come; 1: these were the last. */
 static int take_all(struct block_trace *t, int64_t *until_ns)
 {
     if (t->helper)

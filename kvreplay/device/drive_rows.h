@@ -1,4 +1,4 @@
-/* What the drive took for each row: rows that have ended ask for the requests that they became, as
+/* The drive's time for each row: rows that have ended ask for the requests that they became, as
  * soon as the kernel's events of them are read. Requests come from the thread that reads events,
  * rows from the scheduler's. */
 #ifndef KVREPLAY_DEVICE_DRIVE_ROWS_H

@@ -1,4 +1,4 @@
-/* What the drive itself took for the requests of a run, from its first issue to its completion, by
+/* The drive's own times for the requests of a run, from its first issue to its completion, by
  * device, direction and size, and for each row: --device-times. Requests of other programs on the
  * same devices are in the former. */
 #ifndef KVREPLAY_DEVICE_DRIVE_TIMES_H

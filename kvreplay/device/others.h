@@ -1,7 +1,7 @@
-/* What others move on the devices under Tier-2 while the replay runs, by short intervals: what the
- * devices count less what this process had storage move. Rows that ran beside it are told from
- * those that did not (counts_beside), so that it can be judged by what it did. The scheduler's
- * thread. */
+/* Bytes that others move on the devices under Tier-2 while the replay runs, by short intervals:
+ * those that the devices count less those that this process had storage move. Rows that ran beside
+ * it are told from those that did not (counts_beside), so that it can be judged by what it did. The
+ * scheduler's thread. */
 #ifndef KVREPLAY_DEVICE_OTHERS_H
 #define KVREPLAY_DEVICE_OTHERS_H
 

@@ -1,4 +1,4 @@
-/* What of a file lies in the page cache. */
+/* The part of a file that lies in the page cache. */
 #ifndef KVREPLAY_DEVICE_RESIDENCY_H
 #define KVREPLAY_DEVICE_RESIDENCY_H
 

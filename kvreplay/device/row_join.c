@@ -73,7 +73,8 @@ static struct entry *entry_of(struct row_join *j, uint64_t number)
     return &j->entry[number & (j->room - 1)];
 }
 
-/* What the link leads to; NULL: there is none, it is not remembered, or it is older than that. */
+/* Returns the entry that the link leads to; NULL: there is none, it is not remembered, or it is
+ * older than that. */
 static struct entry *follow(struct row_join *j, const struct link *l, int64_t oldest_ns)
 {
     return l->number >= j->first && l->done_ns >= oldest_ns ? entry_of(j, l->number) : NULL;
@@ -110,7 +111,8 @@ static int64_t oldest_of(const struct row_join_ask *ask)
     return ask->where->first_ns - SAME_NS;
 }
 
-/* Of those that begin where e does, which is the latest that fits: the first that no row has. */
+/* Returns the first entry that no row has among those that begin where e does. e is the latest that
+ * fits. */
 static struct entry *choose(struct row_join *j, struct entry *e, const struct row_join_ask *ask,
                             const struct disk_extent *x)
 {

@@ -10,13 +10,13 @@
 #include "lib/drive/request_join.h"
 #include "lib/io/disk_map.h"
 
-/* What a row asked for. */
+/* The place and direction that a row asked for. */
 struct row_join_ask {
     const struct disk_where *where; /* known */
     bool write;
     int64_t done_ns; /* the row's end, monotonic */
 };
-/* What the drive did for it. */
+/* The drive's work for it. */
 struct row_join_answer {
     uint64_t requests, bytes;   /* bytes: with what such requests moved beside the row's */
     int64_t issued_ns, done_ns; /* the first issue, and the last completion */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What keeps a write or read from being taken at once. */
+/* Says why a write or read is not taken at once. */
 static const char *reason(int direct, bool has_files, bool is_write)
 {
     if (direct == 0)

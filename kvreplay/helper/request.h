@@ -1,4 +1,4 @@
-/* What kvtrace-trace may be asked: some block devices by their numbers, and nothing else. */
+/* Requests that kvtrace-trace answers: some block devices by their numbers, and nothing else. */
 #ifndef KVREPLAY_HELPER_REQUEST_H
 #define KVREPLAY_HELPER_REQUEST_H
 

@@ -114,7 +114,7 @@ static void begin(struct target *t, uint64_t goal)
     t->cleaning = true;
 }
 
-/* What a write of r adds to what is stored. */
+/* Bytes that a write of r adds to what is stored. */
 static uint64_t claim_of(const struct cleaner *c, const struct row *r)
 {
     const uint64_t before = bytes_of(c, r->effect.object);

@@ -16,7 +16,7 @@
 
 struct cleaner;
 
-/* What it is given stays the caller's. */
+/* All of it stays the caller's. */
 struct cleaner_opts {
     struct objects *objects; /* which keeps links; what it has now is the oldest */
     const struct room *room; /* of Tier-2, open; capacities are its and its targets' */
@@ -48,7 +48,7 @@ void cleaner_line(struct cleaner *c, struct row *r);
 
 /* An operation of r, a row of Tier-2 that has an object, was sent to the store. */
 void cleaner_sent(struct cleaner *c, struct row *r);
-/* What r's object takes now: for cleaner_ended, before the object changes. */
+/* Bytes that r's object takes now, for cleaner_ended, before the object changes. */
 uint64_t cleaner_held(const struct cleaner *c, const struct row *r);
 /* The operation has ended, and the object says with what result. held: see cleaner_held. */
 void cleaner_ended(struct cleaner *c, struct row *r, uint64_t held);

@@ -27,7 +27,7 @@ struct dispatch_opts {
     unsigned max_writes; /* of all inside, objects being written; 0: no bound */
 };
 
-/* Whatever o points to stays the caller's. NULL: no memory. */
+/* Everything that o points to stays the caller's. NULL: no memory. */
 struct dispatch *dispatch_create(const struct dispatch_opts *o);
 void dispatch_free(struct dispatch *d);
 

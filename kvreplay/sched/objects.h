@@ -52,7 +52,7 @@ void objects_settle(struct objects *o, struct object *object);
  * copy at a time. object may be NULL. */
 void objects_hold(struct object *object);
 void objects_release(struct objects *o, struct object *object);
-/* Those of a copy in a table that keeps links; the caller's to fill in. */
+/* The links of a copy, in a table that keeps them; the caller's to fill in. */
 struct object_links *objects_links(struct object *object);
 /* The copy is needed soon: fetches its cell of the index, and a little later its entry. */
 void objects_prefetch_cell(const struct objects *o, struct hash128 key, unsigned tier);

@@ -65,7 +65,7 @@ static inline bool room_drops(const struct trace_row *t)
 int room_admit(struct room *room, struct objects *objects, const struct room_row *row,
                struct room_effect *effect);
 
-/* What an object of that size takes. */
+/* Bytes that an object of that size takes. */
 uint64_t room_bytes(const struct room *room, uint64_t size);
 /* Which of the tier's targets holds that copy; TIER_NO_DOOR: the tier has one. */
 uint8_t room_target_of(const struct room *room, unsigned tier, struct hash128 copy);

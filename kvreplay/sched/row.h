@@ -78,7 +78,7 @@ struct row {
     int64_t stopped_ns; /* of its response, in stops of the process, beside its lateness */
     bool in_burst;      /* due before the end of a stop of the process, and started after it */
     struct row *next;   /* in a row_list */
-    /* Of a request of an engine that serves steps: when the simulation had it; else INT64_MIN. */
+    /* When the simulation had it, for a request of an engine that serves steps; else INT64_MIN. */
     int64_t not_before_ns;
     int64_t wake_ns; /* in the timers: due time, or end of a Generate row */
     uint8_t waits;   /* mask of enum row_wait */

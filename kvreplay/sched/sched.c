@@ -324,7 +324,7 @@ static void sched_no_room(struct sched *s, struct row *r)
     sched_next_writer(s);
 }
 
-/* What the cleaner has to do next. */
+/* Starts what the cleaner has to do next. */
 static void sched_clean(struct sched *s)
 {
     struct row *r;
@@ -472,8 +472,8 @@ static void sched_found_full(struct sched *s, struct row *r, int64_t done_ns)
         sched_is_ready(s, r);
 }
 
-/* What a row waited for a slot in flight in its tier is the time before it, as if the tier had got
- * it so much later. */
+/* A row's wait for a slot in flight in its tier counts as time before it, as if the tier had got it
+ * that much later. */
 static void sched_took_slot(struct row *r, const struct tier_op *op)
 {
     if (op->ahead_ns == 0)

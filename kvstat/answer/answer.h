@@ -27,7 +27,7 @@ struct answer_held {
     double value, low, high;
 };
 
-/* What a variant did at one number. Times in s. */
+/* Results of a variant at one number. Times in s. */
 struct answer_served {
     double requests, goodput, first_token_p50, first_token_p95, token_p50, token_p95;
     double requests_s, prefill_tokens, gpu_s;

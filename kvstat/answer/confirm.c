@@ -169,7 +169,7 @@ void confirm_take(struct confirm_side *side, const struct figures *f,
 
 /* ---- figures beside each other ---- */
 
-/* What was found of one figure. */
+/* The result for one figure. */
 enum nearness {
     NEAR,
     FAR,
@@ -338,7 +338,7 @@ static void blame(struct confirm *c, enum confirm_cause cause, const char *why, 
     snprintf(c->decides, sizeof(c->decides), "%s", decides);
 }
 
-/* What makes the bytes another thing than the drive's, however near its times are. */
+/* Finds the reason why the bytes are not the drive's, however near its times are. */
 static bool blame_bytes(struct confirm *c)
 {
     const struct confirm_side *d = &c->drive;
@@ -358,7 +358,7 @@ static bool blame_bytes(struct confirm *c)
     return c->cause != CONFIRM_NO_CAUSE;
 }
 
-/* What disturbed the run on the drive, as far as it can explain what was found. */
+/* Finds what disturbed the run on the drive, as far as it can explain the result. */
 static bool blame_run(struct confirm *c, const struct compared *found)
 {
     const struct confirm_side *d = &c->drive;
@@ -465,7 +465,7 @@ void confirm_judge(struct confirm *c, const char *model_validity, const char *st
     const struct compared found = compare(c);
     bool near = found.nearness == NEAR, doubted = d->times.state != VALIDITY_GOOD;
     char text[CONFIRM_TEXT];
-    /* What disturbs a run makes it slower: one that was faster was faster all the same. */
+    /* A disturbance makes a run slower: one that was faster was faster all the same. */
     bool disturbed = near ? doubted : found.slower;
     if (blame_bytes(c) || (disturbed && blame_run(c, &found))) {
         c->answer = found.nearness == FAR ? CONFIRM_DIFFERS : CONFIRM_UNDECIDED;

@@ -44,7 +44,7 @@ struct confirm_side {
     struct confirm_op op[CONFIRM_OPS];
     double elapsed_s;
     uint64_t failed; /* rows, also corrupt ones */
-    /* Of the times of Tier-2; of the bytes being storage's. */
+    /* Whether the times of Tier-2 are to be trusted; whether the bytes are storage's. */
     struct validity_of times, storage;
     char line[VALIDITY_LINE];
     bool memory; /* bytes went to memory instead of a drive */

@@ -476,7 +476,7 @@ static void put_screen(struct lines *l, const struct conclusion *c, bool reason)
 
 /* ---- the numbers that were tried ---- */
 
-/* Those of this drive, ROWS at most: the ones around the answer. Returns the first of *count. */
+/* Chooses the loads of this drive around the answer, ROWS at most. Returns the first of *count. */
 static const struct answer_tried *choose_tried(const struct answer *a, size_t *count)
 {
     size_t n = 0, below = 0, from = 0;
@@ -668,7 +668,7 @@ static const char *rate(char *buf, double bytes_s)
     return buf;
 }
 
-/* What ends it, without what a faster drive adds: the line of the ideal drive says that, and a
+/* The limit alone, without what a faster drive adds: the line of the ideal drive says that, and a
  * column has no room for both. */
 static const char *limit_alone(char buf[VIEW_LINE], const struct answer *a)
 {

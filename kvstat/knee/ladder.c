@@ -126,7 +126,7 @@ static void find_figure(const struct rounds *r, size_t figure, double *v)
     double wide = wider(r, figure, v);
     for (size_t s = 0; s < r->l->steps; s++) {
         const struct statistics_sample of = statistics_of(v, known(r, figure, s, v));
-        /* What statistics_of gives is t s / sqrt(n). */
+        /* statistics_of gives t s / sqrt(n). */
         double half = (of.high - of.mean) * sqrt(2) * wide;
         r->l->step[s].figure[figure] = (struct ladder_value){
             of.mean, isnan(half) ? NAN : fmax(of.mean - half, 0), of.mean + half};

@@ -1,4 +1,4 @@
-/* What is told of a ladder. */
+/* Reports a ladder, as text and as JSON. */
 #include "kvstat/knee/ladder_report.h"
 
 #include <math.h>

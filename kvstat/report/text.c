@@ -508,7 +508,7 @@ static uint64_t status_count(const struct figures *f, enum figure_what status)
     return count(f, FIGURE_OF_STATUS, status) + count(f, FIGURE_OF_ROWS, status);
 }
 
-/* What became of writes that found no room on the target. */
+/* Prints the outcome of writes that found no room on the target. */
 static void put_full(FILE *out, const struct figures *f)
 {
     double writes = figures_number(f, figure_id_fact(FACT_FULL_WRITES));

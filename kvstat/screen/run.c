@@ -144,7 +144,7 @@ static void put_operations(struct lines *l, const struct figures *f)
         lines_add(l, "%s", storage);
 }
 
-/* Of a trace that was recorded: what it has, and what it has not. */
+/* Says what a recorded trace has, and what it lacks. */
 static void put_recorded(struct lines *l, const struct figures *f)
 {
     const char *recorded = text(f, FIGURE_OF_PROVENANCE, FIGURE_RECORDED);
@@ -281,7 +281,7 @@ static void add_doubt(struct lines_parts *p, const struct verdict *v, size_t fir
     lines_part(p, "%s %s", names, doubt);
 }
 
-/* Of a FAIL the failures come first, of the others what is open. */
+/* A FAIL begins with the failures, another verdict with the open points. */
 static void put_verdict(struct lines *l, const struct figures *f, const struct verdict *v,
                         const struct room *room)
 {
@@ -649,7 +649,7 @@ static void put_origin(struct lines *l, const struct figures *f, const struct ro
     lines_paragraph(l, "Origin", &p, "; ", room->origin);
 }
 
-/* What the drive itself took for a request, with --device-times; or why it is not known. */
+/* Prints the drive's own time for a request, with --device-times; or why it is not known. */
 static void put_drive(struct lines *l, const struct figures *f, const struct room *room)
 {
     static const struct {
@@ -813,7 +813,7 @@ static void set_apart(struct lines *l, const struct room *room)
         lines_gap(l);
 }
 
-/* What a dash in the table means. */
+/* Explains the dash in the table. */
 static void put_samples(struct lines *l)
 {
     char line[128] = "-  too few samples:";

@@ -153,7 +153,7 @@ int descriptors_write(int fd, const void *p, size_t len)
 
         if (waits && stop_abandons())
             return -EINTR;
-        /* Whatever else poll reports, the write reports better. */
+        /* Anything else that poll reports is reported better by the write. */
         if (waits && poll(&room, 1, LOOK_MS) == 0)
             continue;
         n = waits ? write_some(fd, from, len - at) : write(fd, from, len - at);

@@ -210,7 +210,7 @@ static int set_filter(struct block_events *b, const struct event_kind *k, const 
     return write_file(b->fd, path, filter);
 }
 
-/* Those of processors that there may be; their numbers may have gaps. */
+/* One buffer for each possible processor; their numbers may have gaps. */
 static int open_buffers(struct block_events *b)
 {
     char path[TRACE_PATH];
@@ -451,7 +451,7 @@ void block_events_stop(struct block_events *b)
     write_file(b->fd, "tracing_on", "0");
 }
 
-/* What the buffers of the kernel had no room for, by its own count. */
+/* Events that the buffers of the kernel had no room for, by its own count. */
 static uint64_t lost_events(const struct block_events *b)
 {
     char path[TRACE_PATH], *text = malloc(TRACE_TEXT);

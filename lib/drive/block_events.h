@@ -28,8 +28,7 @@ struct block_events_counts {
     uint64_t worker_reads, worker_writes, worker_calls;
 };
 
-/* What stands among the events in the pipe of kvtrace-trace: struct request_event with this kind.
- */
+/* Marks among the events in the pipe of kvtrace-trace: struct request_event with this kind. */
 enum block_mark {
     BLOCK_MARK_READY = 16, /* the instance is made; the first byte on standard input begins */
     BLOCK_MARK_UNTIL,      /* all before time_ns were given; the first: it records */

@@ -13,7 +13,7 @@
 enum {
     URING_WORKERS_THREADS = 256
 };
-/* What was given. */
+/* The kind of operation that was given. */
 enum uring_given {
     URING_GIVEN_NOT_OURS, /* by a thread of another process */
     URING_GIVEN_READ,
@@ -33,8 +33,8 @@ struct uring_workers {
  * this kernel's event does not tell what is needed; -EXDEV: this process's namespace has other
  * numbers for threads than events have. */
 int uring_workers_learn(struct uring_workers *w, pid_t owner, const char *format);
-/* What an event of len bytes tells (enum uring_given), to be asked while the thread that gave it is
- * there or after it had given something before; -EINVAL: it is cut. */
+/* Takes an event of len bytes. Returns its enum uring_given; -EINVAL: it is cut. To be called while
+ * the thread that gave it is there, or after it had given something before. */
 int uring_workers_take(struct uring_workers *w, const void *event, size_t len);
 
 #endif

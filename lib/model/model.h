@@ -82,11 +82,12 @@ struct model {
      * heads x (width of a key + width of a value), so twice heads x head_dim where these are equal.
      */
     uint64_t active_params, pair_elements;
-    /* Of sparse attention: tokens that a token looks at, as its layers' indexers pick them among
-     * all; what these multiply and add for a pair of positions, in all layers. 0: not sparse. */
+    /* Sparse attention: the tokens that a token looks at, as its layers' indexers pick them among
+     * all; and the elements that these multiply and add for a pair of positions, in all layers. 0:
+     * not sparse. */
     uint64_t index_picks, index_elements;
-    /* Of the output head; of all experts that tokens are routed to, and how many there are in a
-     * layer, of which a token takes `chosen`. 0: not known, or there are none. */
+    /* Parameters of the output head, and of all experts that tokens are routed to; the number of
+     * experts in a layer, of which a token takes `chosen`. 0: not known, or there are none. */
     uint64_t head_params, routed_params;
     uint32_t experts, chosen;
 };
@@ -129,8 +130,8 @@ uint64_t model_bytes_per_token(const struct model *m);
 uint64_t model_state_bytes(const struct model *m);
 /* Bytes of the object of a whole sequence: model_bytes, and its state once. As model_bytes. */
 int model_sequence_bytes(const struct model *m, uint64_t tokens, uint64_t *bytes);
-/* What one of the model's ranks keeps of model_bytes, or with state of model_sequence_bytes. As
- * model_bytes. */
+/* The bytes of model_bytes that one of the model's ranks keeps; with state, those of
+ * model_sequence_bytes. Returns as model_bytes. */
 int model_rank_bytes(const struct model *m, uint64_t tokens, bool state, uint64_t *bytes);
 /* Into how many pieces the model's ranks divide keys and values, or the latent. */
 uint32_t model_divisor(const struct model *m);

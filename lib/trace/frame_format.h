@@ -1,4 +1,4 @@
-/* What both directions of compressed files share: magic numbers, little-endian words and a buffer
+/* Shared by both directions of compressed files: magic numbers, little-endian words and a buffer
  * that grows. Formats: RFC 8878 (zstd), and zstd's contrib/seekable_format (the seek table). */
 #ifndef KVTRACE_TRACE_FRAME_FORMAT_H
 #define KVTRACE_TRACE_FRAME_FORMAT_H

@@ -440,8 +440,7 @@ int trace_layout_init(struct trace_layout *l, const struct csv_row *header, cons
 
 /* ---- bad rows, in words ---- */
 
-/* What is wrong with a field of each column. Any text is a valid User,
- * Endpoint or Thread. */
+/* The fault of a field, by column. Any text is a valid User, Endpoint or Thread. */
 static const char *const fault_texts[TRACE_COLUMNS] = {
     [TRACE_COL_TIMESTAMP] = BAD_TIME,
     [TRACE_COL_OPERATION] = "is not Read, Write, Delete, Generate or Miss",

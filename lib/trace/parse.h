@@ -95,7 +95,8 @@ TRACE_INLINE unsigned trace_word_slot(const struct trace_words *w, uint64_t lo)
     return (unsigned)((lo * w->factor) >> 59);
 }
 
-/* What an operation needs: a tier if it moves or deletes bytes, a key if it names an object. */
+/* Whether the row has what its operation needs: a tier if it moves or deletes bytes, a key if it
+ * names an object. */
 TRACE_INLINE bool trace_core_fits(const struct trace_row *row)
 {
     bool named = row->key.len > 0 && row->key.len <= TRACE_MAX_KEY;

@@ -49,7 +49,7 @@ struct trace_notes {
     bool first, last; /* the first row is a Note, the last one read is */
 };
 struct trace_notes trace_notes(const struct trace_reader *r);
-/* What -EBADMSG of a cursor meant. */
+/* The reason of a cursor's -EBADMSG. */
 enum trace_end {
     TRACE_END_CUT,        /* a compressed file ends in the middle */
     TRACE_END_IN_ROW,     /* the text of a result ends within a row */

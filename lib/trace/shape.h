@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-/* What text[0..len), the beginning of a file, is, and what to do with it: "a pointer of Git LFS,
- * not the file itself (git lfs pull gets it)". NULL: not known. */
+/* Names the format of text[0..len), the beginning of a file, and says what to do with it: "a
+ * pointer of Git LFS, not the file itself (git lfs pull gets it)". NULL: not known. */
 const char *shape_name(const char *text, size_t len);
-/* What divides the columns of a header that has no comma: "tabs", "semicolons", "bars", "blanks".
- * NULL: it has commas, or one column. */
+/* Names the character that divides the columns of a header that has no comma: "tabs", "semicolons",
+ * "bars", "blanks". NULL: it has commas, or one column. */
 const char *shape_divider(const char *line, size_t len);
 
 enum {

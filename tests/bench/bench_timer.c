@@ -1,5 +1,5 @@
-/* What a timer can do on this machine: a bare loop of absolute sleeps, spinning the last part of
- * each, and how late it comes out of them. The floor beneath kvreplay's client lateness. Prints,
+/* The precision of a timer on this machine: a bare loop of absolute sleeps, spinning the last part
+ * of each, and how late it comes out of them. The floor beneath kvreplay's client lateness. Prints,
  * judges nothing. bench_timer [ticks [us apart [us spun ...]]]. */
 #include <stdint.h>
 #include <stdio.h>

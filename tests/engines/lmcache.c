@@ -236,9 +236,9 @@ static bool holds(const void *arg, const char *tier, uint64_t id)
     return chunks_held(c, !strcmp(tier, "l1") ? CHUNK_L1 : CHUNK_L2, chunks_find(c, id));
 }
 
-/* What a tier holds at the end. The recorded order is that of the engine's table: by time for LRU,
- * FIFO and MRU; for LFU it is not the order of eviction, nor with pins that stay for ever or
- * several threads. */
+/* Compares what a tier holds at the end. The recorded order is that of the engine's table: by time
+ * for LRU, FIFO and MRU; for LFU it is not the order of eviction, nor with pins that stay for ever
+ * or several threads. */
 static int at_end(struct in_process *d, struct scenario_outcome *o, enum chunk_tier tier,
                   struct err *e)
 {

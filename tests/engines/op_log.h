@@ -22,7 +22,7 @@ int op_log_open(struct op_log **out, const struct scenario *s, const struct op_l
                 struct err *e);
 void op_log_close(struct op_log *l); /* takes NULL */
 
-/* What the recordings call a chunk or page. */
+/* Gives a chunk or page the name that it has in the recordings. */
 void op_log_name(struct op_log *l, uint64_t id, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* An operation of the cache. op is a constant text. _mark: one that names no chunk. */

@@ -53,7 +53,7 @@ int scenario_create(const struct scenario *s, const char *file, FILE **out, stru
 uint64_t scenario_pieces(const struct scenario *s, uint64_t row, uint64_t id_tokens, bool own_tail,
                          struct chain_piece *out);
 
-/* What a driver finds: differences between truth and simulation. Zero it. */
+/* The findings of a driver: differences between truth and simulation. Zero it. */
 struct scenario_outcome {
     uint64_t steps, compared, differences; /* steps (or requests) and single facts compared */
     char first[1000];                      /* the first difference, for people */

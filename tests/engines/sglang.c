@@ -55,7 +55,7 @@ static void set(struct driver *d, struct id_table *t, uint64_t page, bool there)
         id_table_remove(t, id_table_find(t, page));
 }
 
-/* What the recordings call it. */
+/* Its name in the recordings. */
 static const char *op_of(const struct driver *d, const struct kv_event *e)
 {
     switch (e->kind) {
@@ -227,7 +227,7 @@ static int requests(struct driver *d, struct scenario_outcome *o, struct err *e)
                        ? err_nomem(e, "pages")
                        : err_set(e, rc, ERR_INPUT, d->s->folder,
                                  "request %llu does not fit on the device", (unsigned long long)r);
-        /* What is done after the last request was recorded by its numbers only. */
+        /* Work after the last request was recorded by its numbers only. */
         rc = r < rows ? op_log_compare(d->log, o, e) : op_log_skip(d->log, e);
         if (rc <= 0)
             return rc;

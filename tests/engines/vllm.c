@@ -294,7 +294,7 @@ static int read_groups(const struct scenario *s, struct vllm_opts *o, struct err
     return 0;
 }
 
-/* What the connector of config.json is, below the cache that o describes. */
+/* Opens the connector of config.json, below the cache that o describes. */
 static int open_below(const struct scenario *s, struct vllm_opts *o, const struct kv_listener *l,
                       struct err *e)
 {

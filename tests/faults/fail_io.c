@@ -96,7 +96,7 @@ int openat(int dir, const char *path, int flags, ...)
     return open_at(dir, path, flags, mode);
 }
 
-/* What a compiler that checks calls makes of them. */
+/* The names of these calls where a compiler checks them. */
 int __openat_2(int dir, const char *path, int flags);
 int __openat_2(int dir, const char *path, int flags)
 {

@@ -29,7 +29,7 @@ static int read_summary(const char *path, struct err *e)
         provenance_of_result(&p, true);
         rc = gaps_read(&g, path, NULL, e);
     }
-    /* Of any times: no gap is longer than what it lies in. */
+    /* For any times, no gap is longer than the span that it lies in. */
     if (gaps_overlap_ns(g, INT64_MIN / 2, INT64_MAX / 2) < gaps_overlap_ns(g, 0, 1000000000))
         abort();
     gaps_free(g);

@@ -111,7 +111,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* What was read, written and packed, is the same row. */
+/* A row that was read, written and packed is the same row. */
 static void round_trip(unsigned layout, const struct trace_row *row, uint64_t sum)
 {
     static char text[TEXT * 8 + 4096];

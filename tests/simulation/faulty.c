@@ -336,9 +336,8 @@ static void name_for_draws(const char *name, char out[NAME_CAP])
     without_epoch(out);
 }
 
-/* What a transfer of a slab is told apart by: the object's block, since where in the slab an object
- * comes to lie depends on when space became free. data is what is to be written; NULL: what is
- * there. */
+/* The identity of a transfer of a slab: the object's block, since where in the slab an object comes
+ * to lie depends on when space became free. data is what is to be written; NULL: what is there. */
 static uint64_t place_of(const char *name, uint64_t offset, const void *data)
 {
     static const char magic[8] = "KVTRACE1";

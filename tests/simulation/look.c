@@ -1,4 +1,4 @@
-/* What lies in stores, for the simulation: reads the files of kvreplay without kvreplay.
+/* The contents of stores, for the simulation: reads the files of kvreplay without kvreplay.
  *
  * look keys KEY...    the hash of each key, as the headers of blocks have it, the names of its
  *                     object in kvreplay's layout and in those of engines, and the key

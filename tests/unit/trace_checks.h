@@ -64,8 +64,8 @@ static inline char *get_file(const char *path, size_t *len)
     return p;
 }
 
-/* What reading a trace to its end gave. Rows of several cursors are those of all, in order of sum
- * only. */
+/* The result of reading a trace to its end. Rows of several cursors are those of all, in order of
+ * sum only. */
 struct outcome {
     int rc; /* 0: end reached */
     uint64_t rows;

@@ -254,7 +254,7 @@ static uint64_t in_use(void)
     return m.uordblks + m.hblkhd;
 }
 
-/* Of the processor, so that other work on the machine does not count. */
+/* Time of the processor, so that other work on the machine does not count. */
 static double seconds(void)
 {
     struct timespec t;

@@ -19,7 +19,7 @@ enum {
     CHECKED_STEPS = 30000
 };
 
-/* What a tier holds; on the GPU how often (twins). */
+/* The keys that a tier holds; on the GPU how often (twins). */
 struct book {
     struct id_table keys;
     uint32_t *copies; /* by number */
@@ -89,7 +89,7 @@ static void book_remove(struct book *b, uint64_t key, bool twin)
         id_table_remove(&b->keys, n);
 }
 
-/* What is being read stays. What is read within a step is, for whoever comes after it. */
+/* A copy being read stays, and one read within a step stays for whoever comes after it. */
 static void check_not_read(const struct checked *c, enum trace_tier tier, uint64_t key)
 {
     for (uint64_t i = 0; i < c->transfers; i++) {
@@ -292,7 +292,7 @@ static int checked_run(struct checked *c, uint64_t most_tokens)
     return 0;
 }
 
-/* Those that fetch for ever are all that is left. */
+/* Only requests that fetch for ever are left. */
 static void check_endless(const struct checked *c)
 {
     uint64_t left = 0;

@@ -12,7 +12,7 @@
 #include "kvgen/rng.h"
 #include "tests/unit/caches/op_text.h"
 
-/* What the last store put in L1. */
+/* The chunks that the last store put in L1. */
 static uint64_t stored[16], stores;
 
 static void told(void *arg, enum lmcache_mp_op op, uint64_t chunk)

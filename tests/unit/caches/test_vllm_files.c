@@ -61,7 +61,7 @@ static void test_the_cleaner(void **state)
     assert_true(vllm_files_clean(f, &key));
     assert_int_equal(key, 3);
     assert_false(vllm_files_clean(f, &key)); /* 18 are left */
-    /* What was there when its write began, and is gone now, was not written again. */
+    /* A file that was there when its write began, and is gone now, was not written again. */
     assert_int_equal(vllm_files_claim(f, 4), 0);
     write_file(f, 21);
     write_file(f, 22);

@@ -1,4 +1,4 @@
-/* What kvtrace-trace is asked: numbers of devices pass exactly as the kernel writes them; anything
+/* Requests to kvtrace-trace: numbers of devices pass exactly as the kernel writes them; anything
  * else is refused, and no byte of it comes back. A bug looked like "8:0 " that passed, or a number
  * that wrapped around into another device. */
 #include <errno.h>
@@ -126,7 +126,7 @@ static void how_many(void **state)
     assert_string_equal(e.where, "argument 3");
 }
 
-/* Of 200,000 texts of the characters that matter, those that pass are what the kernel would write
+/* Those that pass of 200,000 texts of the characters that matter are as the kernel would write them
  * for the number they became. */
 static void drawn_texts(void **state)
 {

@@ -1,8 +1,8 @@
-/* What an answer is made of, each by hand: which requests are good and how many a load needs, when
- * a simulation is warm, what a search finds for planted loads, and how a window's objects are
- * folded. A bug looked like a load that held with a class that got nothing, a search that stepped
- * over a load that failed, rows that the end of a simulation swallowed, or a read of an object that
- * a replay had never written. */
+/* The parts of an answer, each by hand: which requests are good and how many a load needs, when a
+ * simulation is warm, what a search finds for planted loads, and how a window's objects are folded.
+ * A bug looked like a load that held with a class that got nothing, a search that stepped over a
+ * load that failed, rows that the end of a simulation swallowed, or a read of an object that a
+ * replay had never written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -46,7 +46,7 @@ static void lines_of_traces_are_taken(void **state)
     block_line_free(&l);
 }
 
-/* What is unusual, damaged or more than a number holds is not decided here. */
+/* A line that is unusual, damaged or more than a number holds is not decided here. */
 static void the_rest_is_left_to_json(void **state)
 {
     static const char *const line[] = {

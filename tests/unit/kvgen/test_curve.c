@@ -160,7 +160,7 @@ static void no_rows(void *ctx, const struct hierarchy_op *op)
     (void)op;
 }
 
-/* What kvgen itself hits with that much storage and nothing else. */
+/* The hits of kvgen itself with that much storage and nothing else. */
 static uint64_t hierarchy_hits(const struct policy_ops *policy, const struct stream *s,
                                uint64_t capacity, bool probes)
 {
@@ -284,7 +284,7 @@ static void writes_count_for_nothing(void **state)
     }
 }
 
-/* Of a thousand requests under way each knows its own prefix, and one that is over begins anew. */
+/* Each of a thousand requests under way knows its own prefix, and one that is over begins anew. */
 static void prefixes_of_requests_that_mix(void **state)
 {
     (void)state;

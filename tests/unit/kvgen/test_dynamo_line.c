@@ -70,8 +70,8 @@ static void lines_as_dynamo_writes_them_are_taken(void **state)
     dynamo_line_free(&l);
 }
 
-/* What is unusual, damaged or more than a number holds is not decided here, and neither is what is
- * no end of a request. */
+/* A line that is unusual, damaged or more than a number holds is not decided here, and neither is
+ * one that is no end of a request. */
 static void the_rest_is_left_to_the_tree(void **state)
 {
     static const char *const line[] = {

@@ -257,7 +257,7 @@ static int tier_of_large(uint64_t before, uint64_t last, bool race)
     return tier;
 }
 
-/* What is being written takes space, but makes the tier look emptier than it is where a large
+/* An object being written takes space, but makes the tier look emptier than it is where a large
  * object asks, at first and again when all that was listed is demoted. */
 static void race_of_large_objects(void **state)
 {

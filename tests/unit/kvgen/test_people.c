@@ -255,7 +255,7 @@ static void documents_are_shared_by_their_rank(void **state)
     free(l.request);
 }
 
-/* What a user asks is the same beside more users and with slower answers. */
+/* A user's questions are the same beside more users and with slower answers. */
 static void users_do_not_change_each_other(void **state)
 {
     (void)state;

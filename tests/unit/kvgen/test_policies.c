@@ -27,7 +27,7 @@ struct row_of { /* oldest first */
     size_t count;
 };
 
-/* What a tier holds; only S3-FIFO and ARC have more than one row. */
+/* The model of a tier's contents; only S3-FIFO and ARC have more than one row. */
 struct model {
     const char *policy;
     struct row_of main, small, ghost, again_ghost; /* arc: used again, once, and their ghosts */

@@ -29,7 +29,7 @@ enum {
     MAX_WORKERS = 8
 };
 
-/* What the rows say of one identity. */
+/* The rows' words about one identity. */
 struct thing {
     struct ident id;
     bool known, live, moving;

@@ -144,7 +144,7 @@ static void assert_comes_back(const struct request *r)
     queue_free(q);
 }
 
-/* What waits long is packed by its kind. */
+/* A request that waits long is packed by its kind. */
 static void requests_come_back_whole(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static struct request random_request(struct rng *r, const struct request *before
     return q;
 }
 
-/* Of every kind and width, over many segments: beside arrays that keep them whole. */
+/* Requests of every kind and width, over many segments, beside arrays that keep them whole. */
 static void random_requests_come_back(void **state)
 {
     (void)state;

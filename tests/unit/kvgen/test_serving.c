@@ -33,7 +33,7 @@ enum {
     BLOCK = 16
 };
 
-/* What a second, naive model knows of a key. */
+/* A second, naive model's record of a key. */
 struct known {
     int on_gpu; /* copies */
     bool in_host, written;

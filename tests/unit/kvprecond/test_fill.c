@@ -154,7 +154,7 @@ static void scene_queue(struct scene *s, unsigned i, unsigned depth, uint64_t to
     s->queue[i] = (struct fill_queue){.io = &s->fake[i].io, .pool = pool};
 }
 
-/* What is left zero in *po is put in: a region of the volume, one file a region. */
+/* Members left zero in *po are put in: a region of the volume, one file a region. */
 static void scene_start(struct scene *s, const struct plan_opts *po, unsigned depth,
                         unsigned threads)
 {

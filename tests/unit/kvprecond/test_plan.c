@@ -139,7 +139,7 @@ static void test_volume(void **state)
     assert_int_equal(plan_part(&p, 3, 0).offset, 0);
 }
 
-/* Of 4,096 positions a random order leaves about one where it was, and follows about one by its
+/* A random order leaves about one of 4,096 positions where it was, and follows about one by its
  * neighbour; a stride or a rotation would show. */
 static void test_random_order(void **state)
 {

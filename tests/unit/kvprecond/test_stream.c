@@ -33,8 +33,8 @@ static int failing_submit(struct io *io, struct io_req *req)
     return io_psync_ops.submit(io, req);
 }
 
-/* What the engine's threads end meanwhile may be told before the failure: only what begins after it
- * is wrong. */
+/* Requests that the engine's threads end meanwhile may be told before the failure: only one that
+ * begins after it is wrong. */
 static int watching_reap(struct io *io, struct io_req **done, int max, int64_t until_ns)
 {
     const int n = io_psync_ops.reap(io, done, max, until_ns);

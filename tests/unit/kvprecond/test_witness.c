@@ -1,4 +1,4 @@
-/* What disturbed a span of writing, from values that are fed in: waits, stops and stolen time by
+/* Disturbances of a span of writing, from values that are fed in: waits, stops and stolen time by
  * their share, a quota beside them, others' bytes on the device by what this process moved. A bug
  * looked like a quarter of the bandwidth under a CPU quota and no word, or the file system's own
  * journal taken for a neighbour. */

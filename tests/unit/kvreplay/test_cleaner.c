@@ -224,7 +224,7 @@ static void store_is_believed(void **state)
     teardown(&s);
 }
 
-/* What is in flight may yet be removed, or leave by itself: a write waits for it. */
+/* An object in flight may yet be removed, or leave by itself: a write waits for it. */
 static void waits_for_what_is_in_flight(void **state)
 {
     (void)state;

@@ -392,9 +392,9 @@ static void corrupt_move_is_gone_all_the_same(void **state)
     objects_free(o);
 }
 
-/* What was stored and is gone is lost; the device's own EBADMSG is no corrupt block; a write that
- * finds no folder is no lost object. Contents of another object, or of another write, are not
- * called damaged. */
+/* An object that was stored and is gone is lost; the device's own EBADMSG is no corrupt block; a
+ * write that finds no folder is no lost object. Contents of another object, or of another write,
+ * are not called damaged. */
 static void each_failure_keeps_its_name(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* What the GPUs of --gpu have together: --gpu-mem-gb is of each, what the trace says or needs is of
+/* Room of the GPUs of --gpu together: --gpu-mem-gb is of each, what the trace says or needs is of
  * all. A bug looked like a trace refused for which two GPUs have room. Host memory takes the peak
  * of the trace or what was asked for, whichever is less, and unasked at most half of what is free.
  */

@@ -1,6 +1,6 @@
-/* What is said about figures that cannot be the drive's: bytes that the device never saw, a
- * rate above its link's, a run near the client's own ceiling. A bug looked like this: a cached run
- * that was praised, or a sound one that was flagged. */
+/* The words about figures that cannot be the drive's: bytes that the device never saw, a rate above
+ * its link's, a run near the client's own ceiling. A bug looked like this: a cached run that was
+ * praised, or a sound one that was flagged. */
 /* builds: plain address thread */
 #include <errno.h>
 #include <setjmp.h>
@@ -153,7 +153,7 @@ static void a_run_that_was_late(void **state)
     }
 }
 
-/* Of all tiers and operations. */
+/* The figure of all tiers and operations. */
 static const struct validity_figure *figure(const struct run *r, enum validity_kind of)
 {
     for (unsigned i = 0; i < r->validity.figures; i++)

@@ -1,4 +1,4 @@
-/* What is told of I/O that io_uring gave to threads that wait: nothing where it gave none, the
+/* The words about I/O that io_uring gave to threads that wait: nothing where it gave none, the
  * target and what it had to wait for where it did, and why it is not known. A bug looked like a
  * reason of buffered I/O for direct one, or silence where the kernel tells nothing. */
 #include <setjmp.h>

@@ -274,7 +274,7 @@ static void figures_are_found(void **state)
     close(fd);
 }
 
-/* What is added to the figures of a part is in every form that is made of them. */
+/* A figure added to those of a part is in every form that is made of them. */
 static void an_added_figure_is_everywhere(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* What a stop adds to the waits of a line: checked against a simulated line with and without the
- * stop, customer by customer. A bug looked like the wait of those who came when the stop was over,
- * which overlaps no stop, being storage's. */
+/* The waits that a stop adds to a line: checked against a simulated line with and without the stop,
+ * customer by customer. A bug looked like the wait of those who came when the stop was over, which
+ * overlaps no stop, being storage's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

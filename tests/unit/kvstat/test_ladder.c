@@ -43,7 +43,7 @@ static void near(double value, double expected)
     assert_true(fabs(value - expected) <= 1e-6 * fabs(expected));
 }
 
-/* Of 99 and 101 the deviation is sqrt(2); t of one degree of freedom is 12.7062; as many rounds
+/* The deviation of 99 and 101 is sqrt(2); t of one degree of freedom is 12.7062; as many rounds
  * again: 100 +- 12.7062 sqrt(2) sqrt(2 / 2). Steps come in any order. */
 static void intervals_hold_as_many_rounds_again(void **state)
 {

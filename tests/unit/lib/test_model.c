@@ -419,7 +419,7 @@ static void without_query_heads(void **state)
     }
 }
 
-/* What one rank of an engine keeps. */
+/* The bytes that one rank of an engine keeps. */
 static void ranks_of_an_engine(void **state)
 {
     (void)state;
@@ -782,7 +782,7 @@ static void harmless_keys(void **state)
     }
 }
 
-/* What the other tables do not reach: states by type, and shared layers. */
+/* Cases that the other tables do not reach: states by type, and shared layers. */
 static void states_and_shared_layers(void **state)
 {
     (void)state;
@@ -993,9 +993,10 @@ static void element_widths_and_overflow(void **state)
     assert_int_equal(bytes(&m, 3), 4);
 }
 
-/* What prefill multiplies. Expected: the published number of parameters of each model without
- * embeddings, output head, norms and biases, summed apart from this code; of mixtures of experts,
- * those of one token. A bug looked like a gated MLP of two matrices, or a router left out. */
+/* The parameters that prefill multiplies. Expected: the published number of parameters of each
+ * model without embeddings, output head, norms and biases, summed apart from this code; of mixtures
+ * of experts, those of one token. A bug looked like a gated MLP of two matrices, or a router left
+ * out. */
 static void arithmetic_of_prefill(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
-/* What control groups leave of memory and processors, from recorded files: version 1 and 2, limits
- * at each level, a container that sees its own group as the root, with and without a namespace of
- * its own. And available memory ends at the limit of address space. Bugs looked like a replay that
- * was killed in a group of version 1, and a tier of half the machine's memory in a process that may
- * map less. */
+/* Memory and processors that control groups leave, from recorded files: version 1 and 2, limits at
+ * each level, a container that sees its own group as the root, with and without a namespace of its
+ * own. And available memory ends at the limit of address space. Bugs looked like a replay that was
+ * killed in a group of version 1, and a tier of half the machine's memory in a process that may map
+ * less. */
 /* builds: plain (sanitizers map terabytes) */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -20,7 +20,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/progress.h"
 
-/* What progress writes to a file in mode, after two shows. */
+/* The text that progress writes to a file in mode, after two shows. */
 static void shown_in_file(enum progress_mode mode, char *buf, size_t cap)
 {
     FILE *f = tmpfile();
@@ -111,7 +111,7 @@ static void a_terminal_line_is_rewritten(void **state)
     close(master);
 }
 
-/* What a terminal of so many columns shows of a bar. */
+/* The bar as a terminal of so many columns shows it. */
 static void shown_bar(char *buf, size_t cap, unsigned short columns, double share,
                       const char *brief)
 {

@@ -174,7 +174,7 @@ static void pages_against_the_kernels_text(void **state)
                   &sector, &sectors) == 8) {
         bool found = false;
         lines++;
-        /* Those within a microsecond may stand in another order. */
+        /* Events within a microsecond may stand in another order. */
         for (size_t i = 0; i < n && !found; i++) {
             int64_t off_ns = e[i].time_ns - (int64_t)(s * 1000000000 + us * 1000);
             found = off_ns > -1000 && off_ns < 1000 && e[i].sector == sector &&
@@ -274,7 +274,7 @@ static void every_kind_of_entry(void **state)
     assert_false(ring_page_next(&page, &e));
     assert_false(page.broken);
 
-    /* What was lost, with and without a number. */
+    /* Lost events, with and without their number. */
     page_of(bytes, 1000, 8 | UINT64_C(1) << 31, words, 2);
     assert_int_equal(ring_page_open(&page, &format, bytes, PAGE), 0);
     assert_int_equal(page.lost, 1);

@@ -80,7 +80,7 @@ static void two_files(void **state)
     assert_false(save_is_same("pipe", "pipe"));
 }
 
-/* What a small file holds, without its end. */
+/* The text of a small file, without its end. */
 static const char *text_of(const char *path)
 {
     static char text[64];

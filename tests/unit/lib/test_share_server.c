@@ -99,7 +99,7 @@ static void constant_rate_ends_as_a_queue_does(void **state)
             assert_true(end.end_ns >= last_ns);
             last_ns = end.end_ns;
         }
-        /* What was moved too much in the ns in which another one ended is below a ns each. */
+        /* Each moves less than a ns too much in the ns in which another one ended. */
         assert_in_range(last_ns + count, free_ns > 0 ? free_ns : 0, free_ns + 2 * count);
         share_server_free(s);
     }

@@ -330,7 +330,7 @@ static void test_full(void **state)
     inventory_free(v);
 }
 
-/* What is planted in the place of a segment is neither waited for nor written to. */
+/* A file planted in the place of a segment is neither waited for nor written to. */
 static void test_planted(void **state)
 {
     struct fixture *f = *state;

@@ -94,7 +94,7 @@ static struct card elsewhere(void)
     return c;
 }
 
-/* Of a process that is gone. */
+/* The card of a process that is gone. */
 static struct card dead(void)
 {
     struct card c;

@@ -125,7 +125,7 @@ static void none(void **state)
     refused("", "only the second is in the environment");
 }
 
-/* What could end a header and begin another, or would be cut, is no key. */
+/* A text that could end a header and begin another, or would be cut, is no key. */
 static void what_is_no_key(void **state)
 {
     static char long_token[6000];

@@ -190,7 +190,7 @@ static void elements(void **state)
     assert_int_equal(find("<Ex><C>1</C></Ex>", "E/C", to, sizeof(to)), -EBADMSG);
     assert_int_equal(find("<E><Cx>1</Cx></E>", "E/C", to, sizeof(to)), -ENOENT);
     assert_int_equal(find("", "E/C", to, sizeof(to)), -EBADMSG);
-    /* Of a root alone: is it such a document? */
+    /* A root alone asks whether it is such a document. */
     assert_int_equal(find("<E><C>1</C></E>", "E", to, sizeof(to)), 0);
     assert_int_equal(find("<html></html>", "E", to, sizeof(to)), -EBADMSG);
 }

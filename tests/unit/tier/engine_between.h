@@ -12,7 +12,7 @@
 #include "lib/io/io.h"
 #include "lib/tier/storage_object.h"
 
-/* What fails: of one object a transfer with that block in it, or a call, and a second call. */
+/* The fault: a transfer of one object with that block in it, or a call, and a second call. */
 static struct fault {
     int status; /* 0: nothing fails */
     struct hash128 key;

@@ -118,7 +118,7 @@ static void an_object_is_whole_in_the_roomiest_part(void **state)
     for (size_t i = 0; i < 6; i++)
         extent_release(p, list[i]);
     assert_int_equal(extent_free_bytes(p), 3 * PART * UNIT);
-    /* What is free does not merge over a border, and all of it can be had. */
+    /* Free space does not merge over a border, and all of it can be had. */
     expect_parts(p, 3 * PART, &list[0], PART, PART, PART);
     extent_pool_free(p);
 }

@@ -344,7 +344,7 @@ static void test_sqpoll(void **state)
     close(f.fd);
 }
 
-/* What is locked counts by user: root takes a number that nobody else has. */
+/* Locked memory counts by user: root takes a number that nobody else has. */
 static int as_a_user_alone(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -451,7 +451,7 @@ static void test_endless_eagain_ends(void **state)
     assert_true(clock_now_ns() - begin_ns >= IO_AGAIN_NS); /* not at the first one */
 }
 
-/* What both engines ask. The kernel says EAGAIN to a ring hardly ever: it waits itself. */
+/* A call that both engines make. The kernel says EAGAIN to a ring hardly ever: it waits itself. */
 static void test_eagain_has_an_end(void **state)
 {
     (void)state;

@@ -137,7 +137,7 @@ static void test_links(void **state)
     assert_int_equal(unlinkat(f->dir, OBJECT_FILE, 0), 0);
 }
 
-/* What earlier runs and versions wrote has another name: it is found under its own epoch, and its
+/* An object of earlier runs and versions has another name: it is found under its own epoch, and its
  * place names it again. */
 static void test_epochs(void **state)
 {
@@ -166,7 +166,7 @@ static void test_epochs(void **state)
     assert_int_equal(layout_files_find(f->files, object, 1, &place), -ENOENT);
 }
 
-/* What is no file is not waited for. */
+/* Something that is no file is not waited for. */
 static void test_kinds(void **state)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};

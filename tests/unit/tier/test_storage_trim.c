@@ -24,7 +24,8 @@ enum {
     SLOW_NS = 2000000
 };
 
-/* What the device was asked. The linker puts this in the place of ioctl (Makefile). */
+/* The ranges that the device was asked to trim. The linker puts this in the place of ioctl
+ * (Makefile). */
 static uint64_t asked[64][2];
 static unsigned asks;
 static bool refuses;

@@ -58,7 +58,7 @@ static void what_comes_back(void **state)
     storage_where_free(NULL);
 }
 
-/* What an entry has no room for is asked each time. */
+/* A place that an entry has no room for is asked each time. */
 static void what_has_no_room(void **state)
 {
     struct storage_where *s = storage_where_create();

@@ -433,7 +433,7 @@ static int take_as(struct fixture *f, struct target_dir **t, bool keeps, bool de
     return target_dir_open(t, &o, e);
 }
 
-/* What was kept stays when a run that does not keep comes, and when one that keeps dies. */
+/* Kept files stay when a run that does not keep comes, and when one that keeps dies. */
 static void test_kept_stays(void **state)
 {
     struct fixture *f = *state;

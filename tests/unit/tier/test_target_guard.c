@@ -137,7 +137,7 @@ static void test_read_only(void **state)
     refused(*state, makedev(8, 64), "/dev/sde", -EROFS, "read-only");
 }
 
-/* What cannot be told is not free. */
+/* A target of which nothing can be told is not free. */
 static void test_no_facts(void **state)
 {
     struct fixture *f = *state;

@@ -1,4 +1,4 @@
-/* What lies below a target is followed to the last devices, here in recorded trees of /sys and
+/* The layers below a target are followed to the last devices, here in recorded trees of /sys and
  * mount tables: device mapper on two drives, RAID on parts of drives, btrfs and bcachefs on
  * several, a loop device with and without direct I/O, in memory, in a loop device, an overlay on a
  * disk, in memory, and in a container that does not see its folder, ZFS, whose devices no table
@@ -228,7 +228,7 @@ static void test_several_devices(void **state)
     target_layers_find(&f->facts, 25, 0, &l);
     assert_int_equal(l.disks, 2);
     assert_true(l.complete && !l.reduces);
-    /* Of a btrfs that has no folder, the device that the mount names. */
+    /* A btrfs that has no folder has the device that the mount names. */
     target_layers_find(&f->facts, 38, 0, &l);
     assert_string_equal(l.top, "dm-0");
     assert_int_equal(l.disks, 2);

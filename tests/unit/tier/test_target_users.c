@@ -25,7 +25,7 @@
 
 #define PATH_CAP 256
 
-/* What the kernel writes, with the files of the test in the current folder. */
+/* The kernel's files, with the files of the test in the current folder. */
 static const char tree[] =
     "here=$(pwd -P); mkdir store store/3f numbers block "
     "&& for f in free image second parts erofs 'my swap' chain1 chain2 store/3f/object elsewhere; "

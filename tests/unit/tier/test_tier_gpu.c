@@ -37,7 +37,7 @@ static struct {
     size_t bytes;
 } arena[DEVICES];
 
-/* What a device has made; a host buffer lives as long as its device too. */
+/* The streams that a device has made; a host buffer lives as long as its device too. */
 struct CUstream_st {
     int device;
 };

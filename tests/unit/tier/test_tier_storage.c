@@ -111,8 +111,8 @@ static void test_uring(void **state)
     lives(*state, o, 16, 200);
 }
 
-/* What an open tier says of fallbacks besides that of O_DIRECT, which some file systems lack; NULL:
- * nothing. */
+/* Checks what an open tier says of fallbacks besides that of O_DIRECT, which some file systems
+ * lack; NULL: nothing. */
 static void is_said(struct fixture *f, struct tier_storage_opts o, const char *what)
 {
     char said[NOTES_JOINED_CAP];
@@ -327,7 +327,7 @@ static void test_flipped(void **state)
     close_tier(f);
 }
 
-/* Of several faults the first in the object is reported, whichever chunk came back first. */
+/* The first of several faults in the object is reported, whichever chunk came back first. */
 static void test_first_fault(void **state)
 {
     struct fixture *f = *state;
@@ -407,7 +407,7 @@ static void test_adopt(void **state)
     close_tier(f);
 }
 
-/* What an earlier run wrote is read and removed under its own name; written again it gets that of
+/* An object of an earlier run is read and removed under its own name; written again it gets that of
  * this run, and the old file goes. */
 static void test_epochs(void **state)
 {

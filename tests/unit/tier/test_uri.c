@@ -167,7 +167,7 @@ static void s3(void **state)
     refused("s3:///x", "3 to 63");
     refused("s3://abc/a b", "letters, digits");
     refused("s3://abc//a", "two slashes");
-    /* What a library or a server would take out of the path. */
+    /* Parts that a library or a server would take out of the path. */
     refused("s3://bkt/a/../b", "\"..\"");
     refused("s3://bkt/..", "\"..\"");
     refused("s3://bkt/./a", "\".\"");

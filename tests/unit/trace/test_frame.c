@@ -319,7 +319,7 @@ static void test_claims_are_not_believed(void **state)
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_open, scratch_close)
-/* What is given back comes first, in any steps, then the rest; a rewind forgets it. */
+/* Bytes given back come first, in any steps, then the rest; a rewind forgets it. */
 static void test_unread(void **state)
 {
     struct scratch *t = *state;

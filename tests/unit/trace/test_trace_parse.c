@@ -280,7 +280,7 @@ static void test_every_character(void **state)
     free(b);
 }
 
-/* What the plain parser alone is known for, said once in figures. */
+/* The plain parser alone, on a row whose values are known. */
 static void test_figures(void **state)
 {
     (void)state;
