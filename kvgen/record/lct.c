@@ -254,8 +254,9 @@ static inline int take_name(struct msgpack *in, struct msgpack_value *name)
     return rc < 0 ? rc : msgpack_skip_rest(in, name);
 }
 
-/* The members seen so far of a map that may wrap another one. */
+/* A map of those members that may wrap another one, and the members seen so far. */
 struct wrapping {
+    const struct member_list *names;
     bool may_be, has_tag;
     struct msgpack inside; /* at is NULL: it did not come before the tag */
 };
@@ -264,12 +265,12 @@ static int take_map(struct lct *l, struct msgpack *in, const struct member_list 
                     bool may_wrap, struct msgpack *out);
 
 /* Takes the value of a member that is not in the list: it wraps a map, or is counted. */
-static int take_other(struct lct *l, struct msgpack *in, const struct member_list *names,
-                      const struct msgpack_value *name, struct wrapping *w, struct msgpack *out)
+static int take_other(struct lct *l, struct msgpack *in, const struct msgpack_value *name,
+                      struct wrapping *w, struct msgpack *out)
 {
     struct msgpack value = *in;
     bool inside = w->may_be && msgpack_is(name, "v");
-    int rc = inside && w->has_tag ? take_map(l, in, names, false, out) : msgpack_skip(in);
+    int rc = inside && w->has_tag ? take_map(l, in, w->names, false, out) : msgpack_skip(in);
     if (rc < 0)
         return rc;
     if (inside)
@@ -303,7 +304,7 @@ static inline int take_map_head(struct msgpack *in, uint32_t *count)
 static int take_map(struct lct *l, struct msgpack *in, const struct member_list *names,
                     bool may_wrap, struct msgpack *out)
 {
-    struct wrapping w = {.may_be = may_wrap};
+    struct wrapping w = {.names = names, .may_be = may_wrap};
     uint8_t *next_place = l->next_place[names->id], *expected = next_place;
     uint32_t count;
     int rc = take_map_head(in, &count);
@@ -317,7 +318,7 @@ static int take_map(struct lct *l, struct msgpack *in, const struct member_list 
         unsigned at = find_name(names, expected, name.text, name.len);
         const unsigned char *value = in->at;
         if (at == names->count)
-            rc = take_other(l, in, names, &name, &w, out);
+            rc = take_other(l, in, &name, &w, out);
         else if (at == names->inner_at && names->inner)
             rc = take_map(l, in, names->inner, true, out + names->count);
         else if (at == names->used_at && names->use)

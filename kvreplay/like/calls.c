@@ -185,10 +185,11 @@ static int write_whole(int fd, const void *buf, uint64_t bytes)
     return 0;
 }
 
-int like_store(struct like_calls *c, struct hash128 object, unsigned writer, const void *buf,
-               uint64_t bytes, struct tier_parts *part)
+int like_store(struct like_calls *c, struct tier_op *op, unsigned writer, const void *buf)
 {
-    const struct like_name n = name_of(c, object, writer);
+    const struct like_name n = name_of(c, op->name, writer);
+    const uint64_t bytes = op->size;
+    struct tier_parts *part = &op->part;
     int64_t begin_ns = clock_now_ns(), opened_ns, written_ns, synced_ns;
     int fd = store_open(c, &n, bytes), ret;
     bool drops = c->drop && fd >= 0 && !direct_flag(c, bytes);
@@ -236,10 +237,11 @@ static int read_whole(int fd, void *buf, uint64_t bytes, uint64_t *got)
     return 0;
 }
 
-int like_load(const struct like_calls *c, struct hash128 object, void *buf, uint64_t bytes,
-              uint64_t *got, struct tier_parts *part)
+int like_load(const struct like_calls *c, struct tier_op *op, void *buf, uint64_t bytes,
+              uint64_t *got)
 {
-    const struct like_name n = name_of(c, object, 0);
+    const struct like_name n = name_of(c, op->name, 0);
+    struct tier_parts *part = &op->part;
     int direct = direct_flag(c, bytes), ret = 0;
     int64_t begin_ns = clock_now_ns(), opened_ns, read_ns;
     int fd = openat(c->dirfd, n.path, O_RDONLY | OPEN_FLAGS | direct);

@@ -40,14 +40,14 @@ struct like_calls {
 int like_calls_open(struct like_calls *c, int dirfd, const char *path, struct err *e);
 void like_calls_close(struct like_calls *c);
 
-/* Each adds the times of its calls to *part and returns 0 or negative errno. Buffers are aligned to
- * a block. writer: as of like_name_tree. */
+/* Each adds the times of its calls to *part, or to those of op, and returns 0 or negative errno.
+ * Buffers are aligned to a block. like_store: op's bytes. writer: as of like_name_tree. */
 int like_lookup(const struct like_calls *c, struct hash128 object, struct tier_parts *part);
-int like_store(struct like_calls *c, struct hash128 object, unsigned writer, const void *buf,
-               uint64_t bytes, struct tier_parts *part);
-/* -ENODATA: the file is shorter; *got is how much there is. */
-int like_load(const struct like_calls *c, struct hash128 object, void *buf, uint64_t bytes,
-              uint64_t *got, struct tier_parts *part);
+int like_store(struct like_calls *c, struct tier_op *op, unsigned writer, const void *buf);
+/* bytes: the object's, however many of them op reads. -ENODATA: the file is shorter; *got is how
+ * much there is. */
+int like_load(const struct like_calls *c, struct tier_op *op, void *buf, uint64_t bytes,
+              uint64_t *got);
 int like_evict(const struct like_calls *c, struct hash128 object, struct tier_parts *part);
 /* Opens an object of an earlier run for reading: a descriptor, which is the caller's, and its
  * length. What is read through it leaves nothing, or little, in the page cache. */

@@ -145,8 +145,7 @@ static void store(struct worker *w, struct tier_op *op)
     void *buf = like_pool_take(k->pool, DATA_PADDED(op->size));
     data_fill(buf, DATA_PADDED(op->size), &op->id, 0);
     w->data_ns = clock_now_ns() - begin_ns;
-    op->status =
-        like_store(&k->calls, op->name, (unsigned)(w - k->worker), buf, op->size, &op->part);
+    op->status = like_store(&k->calls, op, (unsigned)(w - k->worker), buf);
     like_pool_give(k->pool, buf);
     if (op->status == 0)
         op->place = (void *)(uintptr_t)op->size;
@@ -181,7 +180,7 @@ static void load(struct worker *w, struct tier_op *op)
     int64_t begin_ns = clock_now_ns();
     void *buf = like_pool_take(k->pool, bytes);
     w->data_ns = clock_now_ns() - begin_ns;
-    op->status = like_load(&k->calls, op->name, buf, bytes, &got, &op->part);
+    op->status = like_load(&k->calls, op, buf, bytes, &got);
     if (op->status == -ENODATA) {
         op->status = -EBADMSG;
         op->fault =

@@ -138,7 +138,12 @@ static const struct member point_members[] = {
     {"p95_us", MAYBE_NUMBER, POINT(p95_us)},
 };
 
-#define ALL(table) (table), sizeof(table) / sizeof((table)[0])
+/* Members of one struct. */
+struct members {
+    const struct member *member;
+    size_t count;
+};
+#define ALL(table) ((struct members){(table), sizeof(table) / sizeof((table)[0])})
 
 const char *answer_variant_member(enum answer_variant v)
 {
@@ -225,12 +230,12 @@ static int read_text(const struct reading *r, const struct member *m, const char
 }
 
 /* Fills the struct at `into` from an object. */
-static int read_members(const struct reading *r, const struct member *table, size_t count,
-                        const struct jsonin_v *from, const char *prefix, void *into)
+static int read_members(const struct reading *r, struct members all, const struct jsonin_v *from,
+                        const char *prefix, void *into)
 {
     int rc = 0;
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        const struct member *m = &table[i];
+    for (size_t i = 0; i < all.count && rc == 0; i++) {
+        const struct member *m = &all.member[i];
         const struct jsonin_v *v;
         void *at = (char *)into + m->offset;
         if (m->kind == MAYBE || m->kind == MAYBE_NUMBER)

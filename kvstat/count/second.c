@@ -135,10 +135,10 @@ static void step(struct walk *w)
     w->more = w->hist && hist_next(w->hist, &w->pos, &w->low, &w->high, &w->count);
 }
 
-int64_t second_percentile(const struct second *s, const struct hist *all, uint8_t tier, uint8_t op,
-                          enum second_time time, uint32_t ppm)
+int64_t second_percentile(const struct second *s, struct second_of of, const struct hist *all,
+                          uint32_t ppm)
 {
-    const struct moved *m = &s->moved[tier][op == TRACE_WRITE][time];
+    const struct moved *m = &s->moved[of.tier][of.op == TRACE_WRITE][of.time];
     struct walk walk[] = {{.hist = all}, {.hist = m->from}, {.hist = m->to}};
     if (!m->from || hist_count(all) + hist_count(m->to) <= hist_count(m->from))
         return hist_percentile(all, ppm); /* nothing was moved, or nothing is left */

@@ -34,8 +34,13 @@ struct second_row {
 int second_add(struct second *s, const struct second_row *row);
 int second_merge(struct second *into, const struct second *from);
 
-/* The percentile ppm computed a second time; all: the times as they are, not empty. */
-int64_t second_percentile(const struct second *s, const struct hist *all, uint8_t tier, uint8_t op,
-                          enum second_time time, uint32_t ppm);
+/* Times of an operation in a tier. */
+struct second_of {
+    uint8_t tier, op;
+    enum second_time time;
+};
+/* Their percentile ppm computed a second time; all: the times as they are, not empty. */
+int64_t second_percentile(const struct second *s, struct second_of of, const struct hist *all,
+                          uint32_t ppm);
 
 #endif

@@ -170,7 +170,8 @@ static void find_settings(struct compare *c, const struct run_table *base,
 {
     for (size_t i = 0; i < run_table_runs(base); i++)
         for (size_t k = 0; k < run_table_runs(new); k++)
-            if (settings_differ(c->settings, sizeof(c->settings), base, i, new, k))
+            if (settings_differ(c->settings, sizeof(c->settings), (struct settings_of){base, i},
+                                (struct settings_of){new, k}))
                 return;
 }
 

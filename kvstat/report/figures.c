@@ -459,6 +459,7 @@ static void doubt_group(struct figures *f, const struct group *g, enum group_met
                                                [SECOND_DEVICE] = VALIDITY_DEVICE,
                                                [SECOND_RESPONSE] = VALIDITY_RESPONSE};
     const struct hist *h = g->metric[metric];
+    const struct second_of of = {g->key.tier, g->key.op, time};
     char what[64];
     for (size_t i = 0; h && i < JUDGED; i++) {
         uint32_t ppm = judge_percentile[i].ppm;
@@ -466,11 +467,10 @@ static void doubt_group(struct figures *f, const struct group *g, enum group_met
             continue;
         snprintf(what, sizeof(what), "%s %s p%u", trace_tier_text(g->key.tier),
                  trace_op_text(g->key.op), judge_percentile[i].percent);
-        const struct twice t = {
-            hist_percentile(h, ppm),
-            second_percentile(agg_second(f->scan->agg), h, g->key.tier, g->key.op, time, ppm),
-            validity_place(g->key.tier, g->key.op), what,
-            time == SECOND_RESPONSE ? "client delay" : "a pause of kvreplay"};
+        const struct twice t = {hist_percentile(h, ppm),
+                                second_percentile(agg_second(f->scan->agg), of, h, ppm),
+                                validity_place(g->key.tier, g->key.op), what,
+                                time == SECOND_RESPONSE ? "client delay" : "a pause of kvreplay"};
         doubt_difference(f, kinds[time], &t);
     }
 }
@@ -1215,6 +1215,21 @@ const char *figures_text(const struct figures *f, struct figure_id id)
     if (figure && figure->form == FIGURE_FORM_TEXT)
         return figure->text;
     return figure && figure->form == FIGURE_FORM_WORD ? figure->list.item[figure->list.n] : "";
+}
+
+double figures_number_of(const struct figures *f, enum figure_scope scope, enum figure_what what)
+{
+    return figures_number(f, figure_id(scope, what));
+}
+
+uint64_t figures_count_of(const struct figures *f, enum figure_scope scope, enum figure_what what)
+{
+    return figures_count(f, figure_id(scope, what));
+}
+
+const char *figures_text_of(const struct figures *f, enum figure_scope scope, enum figure_what what)
+{
+    return figures_text(f, figure_id(scope, what));
 }
 
 bool figures_is(const struct figures *f, struct figure_id id)

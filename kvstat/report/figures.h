@@ -85,6 +85,11 @@ double figures_number(const struct figures *f, struct figure_id id);
 uint64_t figures_count(const struct figures *f, struct figure_id id);
 /* A text or word; "" when there is none or it is unknown. */
 const char *figures_text(const struct figures *f, struct figure_id id);
+/* The same of a figure that needs no key. */
+double figures_number_of(const struct figures *f, enum figure_scope scope, enum figure_what what);
+uint64_t figures_count_of(const struct figures *f, enum figure_scope scope, enum figure_what what);
+const char *figures_text_of(const struct figures *f, enum figure_scope scope,
+                            enum figure_what what);
 /* A truth that is known and true; one that is known and false. */
 bool figures_is(const struct figures *f, struct figure_id id);
 bool figures_is_not(const struct figures *f, struct figure_id id);

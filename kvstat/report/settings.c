@@ -205,8 +205,12 @@ static void tell_in_force(char *buf, size_t n, const char *a, const char *b)
     tell(buf, n, "in force", first, second);
 }
 
-bool settings_differ(char *buf, size_t n, const struct run_table *base, size_t base_run,
-                     const struct run_table *new, size_t new_run)
+static const char *text_of(struct settings_of s, struct figure_id id)
+{
+    return run_table_text(s.table, s.run, id);
+}
+
+bool settings_differ(char *buf, size_t n, struct settings_of base, struct settings_of new)
 {
     static const enum figure_what in_force[] = {FIGURE_ENGINE, FIGURE_FLAGS};
     static const struct {
@@ -221,8 +225,8 @@ bool settings_differ(char *buf, size_t n, const struct run_table *base, size_t b
         enum fact_id id;
     } fact[] = {{"file system", FACT_FILE_SYSTEM}, {"layers", FACT_LAYERS}};
     const struct figure_id command = figure_id(FIGURE_OF_PROVENANCE, FIGURE_COMMAND);
-    const char *a = run_table_text(base, base_run, command);
-    const char *b = run_table_text(new, new_run, command);
+    const char *a = text_of(base, command);
+    const char *b = text_of(new, command);
     struct settings of_base, of_new;
     char first[2][SETTINGS_WORD] = {"", ""};
 
@@ -236,17 +240,17 @@ bool settings_differ(char *buf, size_t n, const struct run_table *base, size_t b
     }
     for (size_t i = 0; i < sizeof(in_force) / sizeof(in_force[0]); i++) {
         const struct figure_id id = figure_id(FIGURE_OF_PROVENANCE, in_force[i]);
-        tell_in_force(buf, n, run_table_text(base, base_run, id), run_table_text(new, new_run, id));
+        tell_in_force(buf, n, text_of(base, id), text_of(new, id));
     }
     for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
-        a = run_table_text(base, base_run, text[i].id);
-        b = run_table_text(new, new_run, text[i].id);
+        a = text_of(base, text[i].id);
+        b = text_of(new, text[i].id);
         if (a[0] && b[0])
             tell(buf, n, text[i].name, a, b);
     }
     for (size_t i = 0; i < sizeof(fact) / sizeof(fact[0]); i++) {
-        a = run_table_text(base, base_run, figure_id_fact(fact[i].id));
-        b = run_table_text(new, new_run, figure_id_fact(fact[i].id));
+        a = text_of(base, figure_id_fact(fact[i].id));
+        b = text_of(new, figure_id_fact(fact[i].id));
         if (a[0] && b[0])
             tell(buf, n, fact[i].name, a, b);
     }

@@ -12,21 +12,6 @@
 #include "lib/base/units.h"
 #include "lib/trace/trace.h"
 
-static double number(const struct figures *f, enum figure_scope scope, enum figure_what what)
-{
-    return figures_number(f, figure_id(scope, what));
-}
-
-static uint64_t count(const struct figures *f, enum figure_scope scope, enum figure_what what)
-{
-    return figures_count(f, figure_id(scope, what));
-}
-
-static const char *text(const struct figures *f, enum figure_scope scope, enum figure_what what)
-{
-    return figures_text(f, figure_id(scope, what));
-}
-
 /* Numbers in a part: 0 and NAN when there is none. */
 static uint64_t count_in(const struct figure_part *part, enum figure_what what)
 {
@@ -100,7 +85,7 @@ static void put_times(FILE *out, const char *label, int width, const struct hist
 /* Another program than kvreplay made the measurements. */
 static bool is_foreign(const struct figures *f)
 {
-    const char *client = text(f, FIGURE_OF_PROVENANCE, FIGURE_CLIENT);
+    const char *client = figures_text_of(f, FIGURE_OF_PROVENANCE, FIGURE_CLIENT);
     return client[0] && strcmp(client, "kvreplay") != 0;
 }
 
@@ -110,22 +95,23 @@ static const char *kind_of(const struct figures *f, char buf[64])
         return "trace";
     if (!is_foreign(f))
         return "replay results";
-    snprintf(buf, 64, "another client's log (%s)", text(f, FIGURE_OF_PROVENANCE, FIGURE_CLIENT));
+    snprintf(buf, 64, "another client's log (%s)",
+             figures_text_of(f, FIGURE_OF_PROVENANCE, FIGURE_CLIENT));
     return buf;
 }
 
 static void put_title(FILE *out, const struct figures *f)
 {
     char rows[CELL], elapsed[CELL], kind[64];
-    uint64_t bad_rows = count(f, FIGURE_OF_RUN, FIGURE_BAD_ROWS);
+    uint64_t bad_rows = figures_count_of(f, FIGURE_OF_RUN, FIGURE_BAD_ROWS);
     size_t n;
     const char *const *files = figures_files(f, &n);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "%s%s", i ? ", " : "",
                 strcmp(files[i], "-") == 0 ? "standard input" : files[i]);
     fprintf(out, ": %s%s, %s over %s of %s time\n", n > 1 ? "pooled, " : "", kind_of(f, kind),
-            cell_rows(rows, count(f, FIGURE_OF_RUN, FIGURE_ROWS)),
-            cell_seconds(elapsed, number(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
+            cell_rows(rows, figures_count_of(f, FIGURE_OF_RUN, FIGURE_ROWS)),
+            cell_seconds(elapsed, figures_number_of(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
             !figures_is_result(f) ? "simulated"
             : is_foreign(f)       ? "the client's"
                                   : "replay");
@@ -171,9 +157,9 @@ static void put_tiers_of_run(FILE *out, const struct figures *f)
 
 static void put_device(FILE *out, const struct figures *f)
 {
-    double read = number(f, FIGURE_OF_KERNEL, FIGURE_DEVICE_READ_BYTES);
-    double written = number(f, FIGURE_OF_KERNEL, FIGURE_DEVICE_WRITE_BYTES);
-    double cached = number(f, FIGURE_OF_KERNEL, FIGURE_PAGE_CACHE_SHARE);
+    double read = figures_number_of(f, FIGURE_OF_KERNEL, FIGURE_DEVICE_READ_BYTES);
+    double written = figures_number_of(f, FIGURE_OF_KERNEL, FIGURE_DEVICE_WRITE_BYTES);
+    double cached = figures_number_of(f, FIGURE_OF_KERNEL, FIGURE_PAGE_CACHE_SHARE);
     char a[CELL], b[CELL];
     if (isnan(read) && isnan(written))
         return;
@@ -188,13 +174,14 @@ static void put_device(FILE *out, const struct figures *f)
 static void put_drive_log(FILE *out, const struct figures *f)
 {
     const enum figure_scope of = FIGURE_OF_DRIVE_LOG;
-    double host = number(f, of, FIGURE_HOST_WRITTEN), media = number(f, of, FIGURE_MEDIA_WRITTEN);
-    double ratio = number(f, of, FIGURE_WRITE_AMPLIFICATION);
+    double host = figures_number_of(f, of, FIGURE_HOST_WRITTEN),
+           media = figures_number_of(f, of, FIGURE_MEDIA_WRITTEN);
+    double ratio = figures_number_of(f, of, FIGURE_WRITE_AMPLIFICATION);
     char a[CELL], line[400] = "";
     size_t len = 0;
     if (isnan(host)) {
-        snprintf(line, sizeof(line), "not known: %s", text(f, of, FIGURE_WHY_UNKNOWN));
-        if (text(f, of, FIGURE_WHY_UNKNOWN)[0] &&
+        snprintf(line, sizeof(line), "not known: %s", figures_text_of(f, of, FIGURE_WHY_UNKNOWN));
+        if (figures_text_of(f, of, FIGURE_WHY_UNKNOWN)[0] &&
             !figures_is(f, figure_id_tier(FIGURE_OF_ROWS, TRACE_STORAGE, FIGURE_SIMULATED)))
             cell_paragraph(out, "Drive log", line);
         return;
@@ -210,9 +197,9 @@ static void put_drive_log(FILE *out, const struct figures *f)
     else
         len +=
             (size_t)snprintf(line + len, sizeof(line) - len, "write amplification not known: %s; ",
-                             text(f, of, FIGURE_WHY_UNKNOWN));
+                             figures_text_of(f, of, FIGURE_WHY_UNKNOWN));
     snprintf(line + len, sizeof(line) - len, "%.0f %% of the rated endurance used",
-             number(f, of, FIGURE_PERCENTAGE_USED));
+             figures_number_of(f, of, FIGURE_PERCENTAGE_USED));
     cell_paragraph(out, "Drive log", line);
 }
 
@@ -359,8 +346,9 @@ static void put_texts(FILE *out, const char *title, const struct figure *list)
 static void put_storage(FILE *out, const struct figures *f)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
-    const char *engine = text(f, run, FIGURE_ENGINE), *target = text(f, run, FIGURE_TARGET);
-    const char *device = text(f, run, FIGURE_SAME_OF_DEVICE);
+    const char *engine = figures_text_of(f, run, FIGURE_ENGINE),
+               *target = figures_text_of(f, run, FIGURE_TARGET);
+    const char *device = figures_text_of(f, run, FIGURE_SAME_OF_DEVICE);
     const struct figure *flags = figures_find(f, figure_id(run, FIGURE_FLAGS));
     char line[1024];
     bool names = target[0] && strcmp(target, engine) != 0; /* a simulated one has no place */
@@ -378,13 +366,13 @@ static void put_storage(FILE *out, const struct figures *f)
 
 static void put_autoscaling(FILE *out, const struct figures *f)
 {
-    double rate = number(f, FIGURE_OF_AUTOSCALING, FIGURE_FOUND_TOKENS_PER_S);
-    const char *reason = text(f, FIGURE_OF_AUTOSCALING, FIGURE_REASON);
+    double rate = figures_number_of(f, FIGURE_OF_AUTOSCALING, FIGURE_FOUND_TOKENS_PER_S);
+    const char *reason = figures_text_of(f, FIGURE_OF_AUTOSCALING, FIGURE_REASON);
     long long users;
     char cell[CELL];
     if (!figures_find(f, figure_id(FIGURE_OF_AUTOSCALING, FIGURE_USERS)))
         return;
-    fprintf(out, "Autoscaling  %s: ", text(f, FIGURE_OF_AUTOSCALING, FIGURE_MODE));
+    fprintf(out, "Autoscaling  %s: ", figures_text_of(f, FIGURE_OF_AUTOSCALING, FIGURE_MODE));
     if (level(f, FIGURE_OF_AUTOSCALING, FIGURE_USERS, &users))
         fprintf(out, "%s user%s", cell_count(cell, (uint64_t)users), units_plural((uint64_t)users));
     else
@@ -404,21 +392,21 @@ static void put_run(FILE *out, const struct figures *f)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
     const struct figure *seed = figures_find(f, figure_id(run, FIGURE_SEED));
-    const char *validity = text(f, FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE);
+    const char *validity = figures_text_of(f, FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE);
     long long v;
     if (!run_is_known(f) && !validity[0])
         return;
     fputc('\n', out);
-    if (text(f, run, FIGURE_MODEL)[0]) {
-        fprintf(out, "Run          %s", text(f, run, FIGURE_MODEL));
+    if (figures_text_of(f, run, FIGURE_MODEL)[0]) {
+        fprintf(out, "Run          %s", figures_text_of(f, run, FIGURE_MODEL));
         if (level(f, run, FIGURE_BYTES_PER_TOKEN, &v) && v > 0)
             fprintf(out, ", %lld bytes a token", v);
         if (level(f, run, FIGURE_USERS, &v))
             fprintf(out, "; %lld user%s", v, units_plural((uint64_t)v));
         if (figures_is(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED)))
             fprintf(out, "; generation skipped");
-        else if (text(f, run, FIGURE_GENERATION_MODE)[0])
-            fprintf(out, "; generation %s", text(f, run, FIGURE_GENERATION_MODE));
+        else if (figures_text_of(f, run, FIGURE_GENERATION_MODE)[0])
+            fprintf(out, "; generation %s", figures_text_of(f, run, FIGURE_GENERATION_MODE));
         if (seed && seed->form == FIGURE_FORM_UNSIGNED)
             fprintf(out, "; seed %llu", (unsigned long long)seed->count);
         fputc('\n', out);
@@ -433,8 +421,8 @@ static void put_run(FILE *out, const struct figures *f)
     put_both(out, f);
     put_drive_log(out, f);
     put_network(out, f);
-    if (text(f, run, FIGURE_RECORDED)[0])
-        cell_paragraph(out, "Recorded", text(f, run, FIGURE_RECORDED));
+    if (figures_text_of(f, run, FIGURE_RECORDED)[0])
+        cell_paragraph(out, "Recorded", figures_text_of(f, run, FIGURE_RECORDED));
     put_texts(out, "Notes", figures_find(f, figure_id(run, FIGURE_NOTES)));
     put_autoscaling(out, f);
 }
@@ -471,7 +459,7 @@ static void put_bottleneck(FILE *out, const struct figures *f)
         "I/O",   "flush",      "storage", "host", "pauses", "waits"};
     const struct figure *foremost =
         figures_find(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_FOREMOST));
-    const char *what = text(f, FIGURE_OF_BOTTLENECK, FIGURE_LARGEST);
+    const char *what = figures_text_of(f, FIGURE_OF_BOTTLENECK, FIGURE_LARGEST);
     char parts[256] = "";
     size_t len = 0;
     int column = 0;
@@ -479,18 +467,18 @@ static void put_bottleneck(FILE *out, const struct figures *f)
         return;
     /* "(CPU 4.3, host 9.2)": all shares in percent. */
     for (unsigned p = 0; p < BOTTLENECK_SHARES; p++) {
-        double share = number(f, FIGURE_OF_SHARES, bottleneck_part(p));
+        double share = figures_number_of(f, FIGURE_OF_SHARES, bottleneck_part(p));
         if (share >= 0.0005)
             len += (size_t)snprintf(parts + len, sizeof(parts) - len, "%s%s %.1f", len ? ", " : "(",
                                     briefs[p], 100 * share);
     }
     fprintf(out, "%sBottleneck   ", run_is_known(f) || figures_is_result(f) ? "" : "\n");
     if (what[0]) {
-        double queue = number(f, FIGURE_OF_SHARES, FIGURE_SHARE_QUEUE);
+        double queue = figures_number_of(f, FIGURE_OF_SHARES, FIGURE_SHARE_QUEUE);
         bool simulated = figures_is(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_SIMULATED));
         column = 13 + fprintf(out, "%s%s: %.1f %% of end-to-end time%s", part_title(what),
                               simulated ? " SIMULATED" : "",
-                              100 * number(f, FIGURE_OF_BOTTLENECK, FIGURE_SHARE),
+                              100 * figures_number_of(f, FIGURE_OF_BOTTLENECK, FIGURE_SHARE),
                               queue >= 0.0005 ? ", the queue that it makes included" : "");
     } else {
         const char *const *largest = foremost->list.item;
@@ -505,7 +493,8 @@ static void put_bottleneck(FILE *out, const struct figures *f)
 /* Statuses count among the rows where the file is no replay's. */
 static uint64_t status_count(const struct figures *f, enum figure_what status)
 {
-    return count(f, FIGURE_OF_STATUS, status) + count(f, FIGURE_OF_ROWS, status);
+    return figures_count_of(f, FIGURE_OF_STATUS, status) +
+           figures_count_of(f, FIGURE_OF_ROWS, status);
 }
 
 /* Prints the outcome of writes that found no room on the target. */
@@ -531,8 +520,8 @@ static void put_failures(FILE *out, const struct figures *f)
     uint64_t absent = status_count(f, FIGURE_ABSENT), corrupt = status_count(f, FIGURE_CORRUPT);
     uint64_t failed = status_count(f, FIGURE_FAILED);
     uint64_t stale = status_count(f, FIGURE_STALE), wrong = status_count(f, FIGURE_WRONG);
-    uint64_t populated = count(f, FIGURE_OF_POPULATED, FIGURE_ROWS);
-    uint64_t warm = count(f, FIGURE_OF_WARMUP, FIGURE_ROWS);
+    uint64_t populated = figures_count_of(f, FIGURE_OF_POPULATED, FIGURE_ROWS);
+    uint64_t warm = figures_count_of(f, FIGURE_OF_WARMUP, FIGURE_ROWS);
     char a[CELL], b[CELL], c[CELL];
     if (absent + corrupt + failed > 0)
         fprintf(out, "Failed rows  %s absent, %s corrupt, %s with an I/O error\n",
@@ -546,10 +535,10 @@ static void put_failures(FILE *out, const struct figures *f)
     if (populated > 0)
         fprintf(out, "Populating   %s, %s before the clock started; not counted below\n",
                 cell_rows(a, populated),
-                cell_bytes(b, number(f, FIGURE_OF_POPULATED, FIGURE_BYTES)));
+                cell_bytes(b, figures_number_of(f, FIGURE_OF_POPULATED, FIGURE_BYTES)));
     if (warm > 0)
         fprintf(out, "Warm-up      %s in the first %s; not counted below\n", cell_rows(a, warm),
-                cell_seconds(b, number(f, FIGURE_OF_WARMUP, FIGURE_SECONDS)));
+                cell_seconds(b, figures_number_of(f, FIGURE_OF_WARMUP, FIGURE_SECONDS)));
 }
 
 /* ---- throughput ---- */
@@ -562,17 +551,18 @@ static void rate_note(char note[96], const struct figures *f, const struct figur
     note[0] = '\0';
     if (rate->what == FIGURE_BYTES_PER_S)
         snprintf(note, 96, "%s read, %s written",
-                 cell_bytes(a, number(f, FIGURE_OF_ROWS, FIGURE_READ_BYTES)),
-                 cell_bytes(b, number(f, FIGURE_OF_ROWS, FIGURE_WRITE_BYTES)));
+                 cell_bytes(a, figures_number_of(f, FIGURE_OF_ROWS, FIGURE_READ_BYTES)),
+                 cell_bytes(b, figures_number_of(f, FIGURE_OF_ROWS, FIGURE_WRITE_BYTES)));
     else if (rate->what == FIGURE_OPS_PER_S)
         snprintf(note, 96, "%s reads and writes",
-                 cell_count(a, count(f, FIGURE_OF_ROWS, FIGURE_IO_OPS)));
+                 cell_count(a, figures_count_of(f, FIGURE_OF_ROWS, FIGURE_IO_OPS)));
     else if (rate->what == FIGURE_GENERATED_TOKENS_PER_S && rate->scope == FIGURE_OF_WALL)
         snprintf(note, 96, "%s tokens over %s time",
-                 cell_number(a, number(f, FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS)), clock);
+                 cell_number(a, figures_number_of(f, FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS)),
+                 clock);
     else if (rate->what == FIGURE_GENERATED_TOKENS_PER_S)
         snprintf(note, 96, "over %s of summed service time of the requests",
-                 cell_seconds(a, number(f, FIGURE_OF_STORAGE_TIME, FIGURE_BUSY)));
+                 cell_seconds(a, figures_number_of(f, FIGURE_OF_STORAGE_TIME, FIGURE_BUSY)));
     else if (rate->what == FIGURE_TOKENS_PER_S)
         snprintf(note, 96, "tokens' worth read and written, over %s time", clock);
 }
@@ -581,7 +571,7 @@ static void rate_note(char note[96], const struct figures *f, const struct figur
  * I/O of others. Decode bytes tell drives apart. */
 static bool storage_rate_misleads(const struct figures *f)
 {
-    return number(f, FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S) > 0 &&
+    return figures_number_of(f, FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S) > 0 &&
            !figures_find(f, figure_id_tier(FIGURE_OF_CACHE_TIER, TRACE_CPU, FIGURE_READ_OPS));
 }
 
@@ -591,15 +581,15 @@ static void put_throughput(FILE *out, const struct figures *f)
     size_t n;
     const struct figure_headline *headline = figure_headlines(&n);
     char cell[CELL], note[96];
-    if (count(f, FIGURE_OF_ROWS, FIGURE_IO_OPS) == 0 &&
-        count(f, FIGURE_OF_ROWS, FIGURE_GENERATE_ROWS) == 0)
+    if (figures_count_of(f, FIGURE_OF_ROWS, FIGURE_IO_OPS) == 0 &&
+        figures_count_of(f, FIGURE_OF_ROWS, FIGURE_GENERATE_ROWS) == 0)
         return;
     put_heading(out, "Throughput",
                 figures_is_result(f) ? "" : "in simulated time: what the load asks for");
     for (size_t i = 0; i < n; i++) {
         const struct figure_headline *h = &headline[i];
         enum figure_unit unit = figure_unit(h->what);
-        double v = number(f, h->scope, h->what);
+        double v = figures_number_of(f, h->scope, h->what);
         if (h->scope < FIGURE_OF_THROUGHPUT || h->scope > FIGURE_OF_TIER2)
             continue;
         rate_note(note, f, h);
@@ -611,7 +601,7 @@ static void put_throughput(FILE *out, const struct figures *f)
             fprintf(out, "  %-24s %11s tokens/s  %s\n", h->label, cell_number(cell, v), note);
     }
     fprintf(out, "  %-24s %11s           read in phase Decode\n", "decode bytes",
-            cell_bytes(cell, number(f, FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ)));
+            cell_bytes(cell, figures_number_of(f, FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ)));
     if (storage_rate_misleads(f))
         fprintf(out,
                 "  No CPU tier: tokens by storage time mislead, requests wait for each other's "
@@ -724,7 +714,8 @@ static void put_ingest(FILE *out, const struct figures *f)
 {
     const enum figure_scope scope = FIGURE_OF_INGEST;
     const struct hist *h = figures_hist(f, figure_id(scope, FIGURE_END_TO_END));
-    uint64_t documents = count(f, scope, FIGURE_REQUESTS), failed = count(f, scope, FIGURE_FAILED);
+    uint64_t documents = figures_count_of(f, scope, FIGURE_REQUESTS),
+             failed = figures_count_of(f, scope, FIGURE_FAILED);
     unsigned percentiles = percentiles_for(h ? hist_count(h) : 0);
     char a[CELL], b[CELL];
     if (documents == 0)
@@ -747,9 +738,10 @@ static void put_requests(FILE *out, const struct figures *f)
     const enum figure_scope scope = FIGURE_OF_REQUESTS;
     const struct figure *from = figures_find(f, figure_id(scope, FIGURE_END_TO_END_FROM));
     const struct hist *whole = figures_hist(f, figure_id(scope, FIGURE_END_TO_END));
-    uint64_t requests = count(f, scope, FIGURE_REQUESTS), failed = count(f, scope, FIGURE_FAILED);
-    uint64_t parts = count(f, scope, FIGURE_COUNTED_IN_PARTS);
-    uint64_t cut_off = count(f, scope, FIGURE_CUT_OFF);
+    uint64_t requests = figures_count_of(f, scope, FIGURE_REQUESTS),
+             failed = figures_count_of(f, scope, FIGURE_FAILED);
+    uint64_t parts = figures_count_of(f, scope, FIGURE_COUNTED_IN_PARTS);
+    uint64_t cut_off = figures_count_of(f, scope, FIGURE_CUT_OFF);
     bool timed = whole && hist_max(whole) > 0;
     char a[CELL], b[CELL];
     if (requests == 0) {
@@ -890,10 +882,10 @@ static void put_hit_rates(FILE *out, const struct figures *f)
                                                       [TRACE_BLOCK] = "block"};
     struct figure_part part = {0};
     char a[CELL], b[CELL], c[CELL];
-    if (count(f, FIGURE_OF_LOOKUPS, FIGURE_LOOKUPS) == 0)
+    if (figures_count_of(f, FIGURE_OF_LOOKUPS, FIGURE_LOOKUPS) == 0)
         return;
     put_heading(out, "Cache hits",
-                isnan(number(f, FIGURE_OF_LOOKUPS, FIGURE_MISSES))
+                isnan(figures_number_of(f, FIGURE_OF_LOOKUPS, FIGURE_MISSES))
                     ? "the file records no misses: hit rates are not known"
                     : "reads that are no eviction, and misses");
     fprintf(out, "  %-16s %13s %13s %13s %10s\n", "class", "lookups", "hits", "misses", "hit rate");
@@ -924,8 +916,8 @@ static const struct {
 
 static void put_contents(FILE *out, const struct figures *f)
 {
-    double ratio = number(f, FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO);
-    double amplification = number(f, FIGURE_OF_CACHE, FIGURE_READ_AMPLIFICATION);
+    double ratio = figures_number_of(f, FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO);
+    double amplification = figures_number_of(f, FIGURE_OF_CACHE, FIGURE_READ_AMPLIFICATION);
     struct figure_part tier = {0};
     uint64_t moved[MOVES] = {0};
     char a[CELL], b[CELL], c[CELL], d[CELL];
@@ -1146,11 +1138,11 @@ void report_text(FILE *out, const struct figures *f, const struct verdict *verdi
     put_contents(out, f);
     put_groups(out, f, &phases);
     report_text_asked(out, f);
-    if (count(f, FIGURE_OF_RUN, FIGURE_ROWS) > 0)
+    if (figures_count_of(f, FIGURE_OF_RUN, FIGURE_ROWS) > 0)
         fprintf(out, "\nSizes are powers of two (1 GiB = 2^30 bytes).%s\n",
                 result ? " Latencies are those of whole objects." : "");
-    if (count(f, FIGURE_OF_RUN, FIGURE_ROWS) > 0 &&
-        (result || count(f, FIGURE_OF_REQUESTS, FIGURE_REQUESTS) > 0))
+    if (figures_count_of(f, FIGURE_OF_RUN, FIGURE_ROWS) > 0 &&
+        (result || figures_count_of(f, FIGURE_OF_REQUESTS, FIGURE_REQUESTS) > 0))
         fprintf(
             out,
             "* fewer than ten samples lie above this percentile; - none does: it is the max.\n");

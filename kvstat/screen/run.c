@@ -23,21 +23,6 @@ enum {
     RECORDED_LINES = 3
 };
 
-static double number(const struct figures *f, enum figure_scope scope, enum figure_what what)
-{
-    return figures_number(f, figure_id(scope, what));
-}
-
-static uint64_t count(const struct figures *f, enum figure_scope scope, enum figure_what what)
-{
-    return figures_count(f, figure_id(scope, what));
-}
-
-static const char *text(const struct figures *f, enum figure_scope scope, enum figure_what what)
-{
-    return figures_text(f, figure_id(scope, what));
-}
-
 static bool is_simulated(const struct figures *f, unsigned tier)
 {
     return figures_is(f, figure_id_tier(FIGURE_OF_ROWS, tier, FIGURE_SIMULATED));
@@ -52,9 +37,10 @@ static const char *const tiers[TRACE_TIERS] = {
 static void add_what(char *buf, size_t n, const struct figures *f)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
-    const char *model = text(f, run, FIGURE_MODEL), *client = text(f, run, FIGURE_CLIENT);
+    const char *model = figures_text_of(f, run, FIGURE_MODEL),
+               *client = figures_text_of(f, run, FIGURE_CLIENT);
     const struct figure *seed = figures_find(f, figure_id(run, FIGURE_SEED));
-    double users = number(f, run, FIGURE_USERS);
+    double users = figures_number_of(f, run, FIGURE_USERS);
     char cell[CELL], name[LINES_BYTES];
     size_t len = 0;
     buf[0] = '\0';
@@ -66,7 +52,7 @@ static void add_what(char *buf, size_t n, const struct figures *f)
     if (client[0] && strcmp(client, "kvreplay") != 0)
         len += (size_t)snprintf(buf + len, n - len, "log of %.40s, ", client);
     len += (size_t)snprintf(buf + len, n - len, "%s%s",
-                            cell_seconds(cell, number(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
+                            cell_seconds(cell, figures_number_of(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
                             figures_is_result(f) ? "" : " of simulated time");
     if (!seed || seed->form != FIGURE_FORM_UNSIGNED)
         return;
@@ -97,8 +83,9 @@ static void put_title(struct lines *l, const struct figures *f)
 static void add_storage(char *buf, size_t n, const struct figures *f)
 {
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
-    const char *engine = text(f, run, FIGURE_ENGINE), *target = text(f, run, FIGURE_TARGET);
-    const char *device = text(f, run, FIGURE_SAME_OF_DEVICE);
+    const char *engine = figures_text_of(f, run, FIGURE_ENGINE),
+               *target = figures_text_of(f, run, FIGURE_TARGET);
+    const char *device = figures_text_of(f, run, FIGURE_SAME_OF_DEVICE);
     const struct figure *flags = figures_find(f, figure_id(run, FIGURE_FLAGS));
     char place[LINES_BYTES];
     buf[0] = '\0';
@@ -124,16 +111,16 @@ static void add_storage(char *buf, size_t n, const struct figures *f)
 
 static void put_operations(struct lines *l, const struct figures *f)
 {
-    uint64_t ops = count(f, FIGURE_OF_ROWS, FIGURE_IO_OPS);
+    uint64_t ops = figures_count_of(f, FIGURE_OF_ROWS, FIGURE_IO_OPS);
     char a[CELL], b[CELL], c[CELL], line[200], storage[LINES_BYTES + 80];
     snprintf(line, sizeof(line), "%s%s operation%s",
              figures_is_result(f) ? "" : "trace: ", cell_count(a, ops), units_plural(ops));
     size_t len = strlen(line);
     if (ops > 0)
         snprintf(line + len, sizeof(line) - len, " of %s on average: %s read, %s written",
-                 cell_size(a, number(f, FIGURE_OF_ROWS, FIGURE_SIZE)),
-                 cell_size(b, number(f, FIGURE_OF_ROWS, FIGURE_READ_BYTES)),
-                 cell_size(c, number(f, FIGURE_OF_ROWS, FIGURE_WRITE_BYTES)));
+                 cell_size(a, figures_number_of(f, FIGURE_OF_ROWS, FIGURE_SIZE)),
+                 cell_size(b, figures_number_of(f, FIGURE_OF_ROWS, FIGURE_READ_BYTES)),
+                 cell_size(c, figures_number_of(f, FIGURE_OF_ROWS, FIGURE_WRITE_BYTES)));
     add_storage(storage, sizeof(storage), f);
     if (storage[0] && strlen(line) + 2 + (size_t)cell_columns(storage) <= LINES_COLUMNS) {
         lines_add(l, "%s; %s", line, storage);
@@ -147,7 +134,7 @@ static void put_operations(struct lines *l, const struct figures *f)
 /* Says what a recorded trace has, and what it lacks. */
 static void put_recorded(struct lines *l, const struct figures *f)
 {
-    const char *recorded = text(f, FIGURE_OF_PROVENANCE, FIGURE_RECORDED);
+    const char *recorded = figures_text_of(f, FIGURE_OF_PROVENANCE, FIGURE_RECORDED);
     struct lines_parts p = {0};
     if (recorded[0])
         lines_part(&p, "%s", recorded);
@@ -157,7 +144,8 @@ static void put_recorded(struct lines *l, const struct figures *f)
 /* Statuses count among the rows where the file is no replay's. */
 static uint64_t status_count(const struct figures *f, enum figure_what status)
 {
-    return count(f, FIGURE_OF_STATUS, status) + count(f, FIGURE_OF_ROWS, status);
+    return figures_count_of(f, FIGURE_OF_STATUS, status) +
+           figures_count_of(f, FIGURE_OF_ROWS, status);
 }
 
 static void put_failures(struct lines *l, const struct figures *f, const struct room *room)
@@ -168,7 +156,7 @@ static void put_failures(struct lines *l, const struct figures *f, const struct 
     } failures[] = {{FIGURE_FAILED, "with an I/O error"},
                     {FIGURE_CORRUPT, "with wrong data"},
                     {FIGURE_ABSENT, "without their objects"}};
-    uint64_t bad = count(f, FIGURE_OF_RUN, FIGURE_BAD_ROWS);
+    uint64_t bad = figures_count_of(f, FIGURE_OF_RUN, FIGURE_BAD_ROWS);
     double missed = figures_number(f, figure_id_fact(FACT_REMOVED_MISSES));
     struct lines_parts p = {0};
     char cell[CELL], removed[64] = "";
@@ -312,13 +300,13 @@ static void put_verdict(struct lines *l, const struct figures *f, const struct v
     else if (p.count == 0)
         lines_part(&p, "the file has no data that this profile judges");
     snprintf(title, sizeof(title), "%-*s%s  %s%s:", LINES_INDENT, "Verdict", words[v->outcome],
-             text(f, FIGURE_OF_VERDICT, FIGURE_PROFILE), verdict_speed(speed, v->speed));
+             figures_text_of(f, FIGURE_OF_VERDICT, FIGURE_PROFILE), verdict_speed(speed, v->speed));
     lines_paragraph(l, title, &p, v->outcome == VERDICT_PASS ? ", " : "; ", room->verdict);
 }
 
 static void put_validity(struct lines *l, const struct figures *f, const struct room *room)
 {
-    const char *line = text(f, FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE);
+    const char *line = figures_text_of(f, FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE);
     struct lines_parts p = {0};
     if (line[0])
         lines_part(&p, "%s", line);
@@ -373,8 +361,8 @@ static const char *simulated_word(const struct figures *f, enum figure_what what
 /* The one part that stands out, if any does. */
 static void add_bottleneck(struct lines_parts *p, const struct figures *f)
 {
-    const char *largest = text(f, FIGURE_OF_BOTTLENECK, FIGURE_LARGEST);
-    bool queue = number(f, FIGURE_OF_SHARES, FIGURE_SHARE_QUEUE) >= 0.005;
+    const char *largest = figures_text_of(f, FIGURE_OF_BOTTLENECK, FIGURE_LARGEST);
+    bool queue = figures_number_of(f, FIGURE_OF_SHARES, FIGURE_SHARE_QUEUE) >= 0.005;
     char percent[80];
     if (!largest[0]) {
         lines_part(p, "no single bottleneck");
@@ -388,7 +376,7 @@ static void add_bottleneck(struct lines_parts *p, const struct figures *f)
             words = share_words(what);
         }
     snprintf(percent, sizeof(percent), " (%.0f %% with its queue)",
-             100 * number(f, FIGURE_OF_BOTTLENECK, FIGURE_SHARE));
+             100 * figures_number_of(f, FIGURE_OF_BOTTLENECK, FIGURE_SHARE));
     lines_part(p, "bottleneck: %s%s%s", words, simulated_word(f, what), queue ? percent : "");
 }
 
@@ -403,7 +391,7 @@ static void add_shares(struct lines_parts *p, const struct figures *f, size_t sh
         unsigned best = BOTTLENECK_SHARES;
         double most = 0;
         for (unsigned i = 0; i < BOTTLENECK_SHARES; i++) {
-            double share = number(f, FIGURE_OF_SHARES, bottleneck_part(i));
+            double share = figures_number_of(f, FIGURE_OF_SHARES, bottleneck_part(i));
             if (!told[i] && share > most) {
                 most = share;
                 best = i;
@@ -551,8 +539,9 @@ static void put_requests(struct lines *l, const struct figures *f, const struct 
 {
     const enum figure_scope scope = FIGURE_OF_REQUESTS;
     const struct hist *h = figures_hist(f, figure_id(scope, FIGURE_END_TO_END));
-    double rate = number(f, FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S);
-    uint64_t n = count(f, scope, FIGURE_REQUESTS), failed = count(f, scope, FIGURE_FAILED);
+    double rate = figures_number_of(f, FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S);
+    uint64_t n = figures_count_of(f, scope, FIGURE_REQUESTS),
+             failed = figures_count_of(f, scope, FIGURE_FAILED);
     struct lines_parts p = {0};
     char a[CELL], b[CELL];
     if (n == 0)
@@ -584,7 +573,7 @@ static void put_targets(struct lines *l, const struct figures *f, const struct r
     bool any = false;
     if (figures_is_scaled(f)) {
         lines_part(&p, "not judged: --speed %g divided generation and pauses",
-                   number(f, FIGURE_OF_PROVENANCE, FIGURE_SPEED));
+                   figures_number_of(f, FIGURE_OF_PROVENANCE, FIGURE_SPEED));
         lines_paragraph(l, "Targets", &p, "; ", room->targets);
         return;
     }
@@ -621,9 +610,9 @@ static void put_targets(struct lines *l, const struct figures *f, const struct r
 
 static void put_cache(struct lines *l, const struct figures *f)
 {
-    double rate = number(f, FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE);
-    double amplification = number(f, FIGURE_OF_CACHE, FIGURE_READ_AMPLIFICATION);
-    uint64_t lookups = count(f, FIGURE_OF_LOOKUPS, FIGURE_LOOKUPS);
+    double rate = figures_number_of(f, FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE);
+    double amplification = figures_number_of(f, FIGURE_OF_CACHE, FIGURE_READ_AMPLIFICATION);
+    uint64_t lookups = figures_count_of(f, FIGURE_OF_LOOKUPS, FIGURE_LOOKUPS);
     struct lines_parts p = {0};
     char a[CELL], b[CELL];
     if (lookups > 0 && isnan(rate))
@@ -680,8 +669,8 @@ static void put_drive(struct lines *l, const struct figures *f, const struct roo
 static void put_autoscaling(struct lines *l, const struct figures *f)
 {
     const enum figure_scope scope = FIGURE_OF_AUTOSCALING;
-    double users = number(f, scope, FIGURE_USERS);
-    double rate = number(f, scope, FIGURE_FOUND_TOKENS_PER_S);
+    double users = figures_number_of(f, scope, FIGURE_USERS);
+    double rate = figures_number_of(f, scope, FIGURE_FOUND_TOKENS_PER_S);
     struct lines_parts p = {0};
     char a[CELL], b[CELL];
     if (!figures_find(f, figure_id(scope, FIGURE_USERS)))
@@ -692,8 +681,8 @@ static void put_autoscaling(struct lines *l, const struct figures *f)
         lines_part(&p, "%s users", cell_number(a, users));
     else
         lines_part(&p, "%s users, %s tokens/s", cell_number(a, users), cell_number(b, rate));
-    if (text(f, scope, FIGURE_REASON)[0])
-        lines_part(&p, "%.300s", text(f, scope, FIGURE_REASON));
+    if (figures_text_of(f, scope, FIGURE_REASON)[0])
+        lines_part(&p, "%.300s", figures_text_of(f, scope, FIGURE_REASON));
     lines_paragraph(l, "Autoscale", &p, "; ", 1);
 }
 
@@ -741,10 +730,10 @@ static void add_simulated(struct lines_parts *p, const struct figures *f)
 
 static void put_notes(struct lines *l, const struct figures *f, const struct room *room)
 {
-    uint64_t parts = count(f, FIGURE_OF_REQUESTS, FIGURE_COUNTED_IN_PARTS);
-    uint64_t cut_off = count(f, FIGURE_OF_REQUESTS, FIGURE_CUT_OFF);
-    uint64_t populated = count(f, FIGURE_OF_POPULATED, FIGURE_ROWS);
-    uint64_t warm = count(f, FIGURE_OF_WARMUP, FIGURE_ROWS);
+    uint64_t parts = figures_count_of(f, FIGURE_OF_REQUESTS, FIGURE_COUNTED_IN_PARTS);
+    uint64_t cut_off = figures_count_of(f, FIGURE_OF_REQUESTS, FIGURE_CUT_OFF);
+    uint64_t populated = figures_count_of(f, FIGURE_OF_POPULATED, FIGURE_ROWS);
+    uint64_t warm = figures_count_of(f, FIGURE_OF_WARMUP, FIGURE_ROWS);
     struct lines_parts p = {0};
     char a[CELL], b[CELL];
     add_simulated(&p, f);
@@ -752,10 +741,10 @@ static void put_notes(struct lines *l, const struct figures *f, const struct roo
     add_texts(&p, f, FIGURE_NOTES);
     if (warm > 0)
         lines_part(&p, "warm-up not counted: %s in the first %s", cell_rows(a, warm),
-                   cell_seconds(b, number(f, FIGURE_OF_WARMUP, FIGURE_SECONDS)));
+                   cell_seconds(b, figures_number_of(f, FIGURE_OF_WARMUP, FIGURE_SECONDS)));
     if (populated > 0)
         lines_part(&p, "not counted: %s (%s) written before the start", cell_rows(a, populated),
-                   cell_size(b, number(f, FIGURE_OF_POPULATED, FIGURE_BYTES)));
+                   cell_size(b, figures_number_of(f, FIGURE_OF_POPULATED, FIGURE_BYTES)));
     if (figures_is(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED)))
         lines_part(&p, "generation was skipped: no token rates");
     if (parts > 0)

@@ -35,17 +35,24 @@ struct jsonin {
 
 static const struct jsonin_limit default_limit = {.bytes = JSONIN_BYTES};
 
-/* The error for what jsontree_parse returned about text[0..len), which begins on that line. */
+/* A text to be parsed, and where it begins. */
+struct place {
+    const char *text, *name;
+    uint64_t line;
+};
+
+/* The error for what jsontree_parse returned about the text. */
 static int parse_error(const struct jsontree *t, const struct jsonin_limit *limit, int rc,
-                       const char *text, const char *name, uint64_t line, struct err *e)
+                       const struct place *of, struct err *e)
 {
     char where[320], most[32];
 
     if (rc == -EINVAL)
-        return jsoncut_fail(e, name, line + jsoncut_lines(text, (size_t)(t->at - text)), t->why);
+        return jsoncut_fail(e, of->name,
+                            of->line + jsoncut_lines(of->text, (size_t)(t->at - of->text)), t->why);
     if (rc != -EFBIG)
         return err_nomem(e, "JSON document");
-    snprintf(where, sizeof(where), "%.280s:%llu", name, (unsigned long long)line);
+    snprintf(where, sizeof(where), "%.280s:%llu", of->name, (unsigned long long)of->line);
     return err_set(e, rc, ERR_INPUT, where, "its values take more than %s of memory%s%s%s",
                    units_format_bytes(most, sizeof(most), (double)limit->bytes),
                    limit->option ? " (" : "", limit->option ? limit->option : "",
@@ -64,7 +71,7 @@ int jsonin_parse_within(struct jsonin **out, const char *text, size_t len,
         *out = d;
         return 0;
     }
-    rc = parse_error(&d->tree, limit, rc, text, where, 1, e);
+    rc = parse_error(&d->tree, limit, rc, &(struct place){text, where, 1}, e);
     jsonin_free(d);
     return rc;
 }
@@ -318,8 +325,8 @@ int jsonin_stream_parse(struct jsonin_stream *s, const struct jsonin_v **v, stru
 
     if (rc < 0) {
         s->failed = true;
-        return parse_error(&s->tree, &s->limit, rc, s->text, frame_in_name(s->in),
-                           jsoncut_line(s->cut), e);
+        const struct place of = {s->text, frame_in_name(s->in), jsoncut_line(s->cut)};
+        return parse_error(&s->tree, &s->limit, rc, &of, e);
     }
     *v = value_of(*v);
     return 0;

@@ -468,11 +468,18 @@ static int connect_link(struct resp_control *c, struct err *e)
     return rc;
 }
 
+/* The types that an answer may have: expect takes either. */
+static const int an_array[] = {REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY};
+static const int a_number[] = {REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER};
+static const int a_text[] = {REDIS_REPLY_STRING, REDIS_REPLY_STRING};
+static const int text_or_nil[] = {REDIS_REPLY_STRING, REDIS_REPLY_NIL};
+static const int done_or_nil[] = {REDIS_REPLY_STATUS, REDIS_REPLY_NIL};
+
 /* The answer of a command, of one of two types; connects first, where that is needed. NULL with *rc
  * and *e: another one, or none. The caller holds the lock. */
-static redisReply *ask(struct resp_control *c, int type, int or_type, int *rc, struct err *e,
-                       const char *format, ...) __attribute__((format(printf, 6, 7)));
-static redisReply *ask(struct resp_control *c, int type, int or_type, int *rc, struct err *e,
+static redisReply *ask(struct resp_control *c, const int type[2], int *rc, struct err *e,
+                       const char *format, ...) __attribute__((format(printf, 5, 6)));
+static redisReply *ask(struct resp_control *c, const int type[2], int *rc, struct err *e,
                        const char *format, ...)
 {
     redisReply *reply = NULL;
@@ -488,7 +495,7 @@ static redisReply *ask(struct resp_control *c, int type, int or_type, int *rc, s
     *rc = exchange(c, text, len, &reply, e);
     redisFreeCommand(text);
     snprintf(command, sizeof(command), "%.*s", (int)strcspn(format, " "), format);
-    return expect(c, reply, (const int[]){type, or_type}, command, rc, e);
+    return expect(c, reply, type, command, rc, e);
 }
 
 /* ---- the marker ---- */
@@ -512,13 +519,12 @@ static int store_get(void *ctx, char text[OWNER_BYTES], int64_t *now_s, struct e
     int rc;
 
     pthread_mutex_lock(&c->lock);
-    redisReply *time = ask(c, REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY, &rc, e, "TIME");
+    redisReply *time = ask(c, an_array, &rc, e, "TIME");
     if (time && read_time(time, now_s) < 0) {
         rc = refused(c, time, "TIME", e);
         time = NULL;
     }
-    redisReply *marker =
-        time ? ask(c, REDIS_REPLY_STRING, REDIS_REPLY_NIL, &rc, e, "GET " OWNER_MARKER) : NULL;
+    redisReply *marker = time ? ask(c, text_or_nil, &rc, e, "GET " OWNER_MARKER) : NULL;
     pthread_mutex_unlock(&c->lock);
     if (marker) {
         rc = marker->type == REDIS_REPLY_NIL ? -ENOENT : 0;
@@ -540,8 +546,7 @@ static int store_put(void *ctx, const char *text, struct err *e)
     int rc;
 
     pthread_mutex_lock(&c->lock);
-    redisReply *reply =
-        ask(c, REDIS_REPLY_STATUS, REDIS_REPLY_NIL, &rc, e, "SET " OWNER_MARKER " %s NX", text);
+    redisReply *reply = ask(c, done_or_nil, &rc, e, "SET " OWNER_MARKER " %s NX", text);
     if (reply && reply->type == REDIS_REPLY_STATUS && !is_ok(reply)) {
         rc = refused(c, reply, "SET", e);
         reply = NULL;
@@ -565,8 +570,8 @@ static int store_swap(void *ctx, const char *old, const char *text, struct err *
     int rc;
 
     pthread_mutex_lock(&c->lock);
-    redisReply *reply = ask(c, REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER, &rc, e,
-                            "EVAL %s 1 " OWNER_MARKER " %s %s", swap_script, old, text ? text : "");
+    redisReply *reply = ask(c, a_number, &rc, e, "EVAL %s 1 " OWNER_MARKER " %s %s", swap_script,
+                            old, text ? text : "");
     pthread_mutex_unlock(&c->lock);
     if (!reply)
         return rc;
@@ -743,10 +748,10 @@ static int scan_step(struct resp_control *c, struct walk *w, struct owner_found 
 {
     int rc;
 
-    redisReply *reply = found ? ask(c, REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY, &rc, e,
-                                    "SCAN %" PRIu64 " COUNT " SCAN_STEP, w->cursor)
-                              : ask(c, REDIS_REPLY_ARRAY, REDIS_REPLY_ARRAY, &rc, e,
-                                    "SCAN %" PRIu64 " MATCH *kvtrace* COUNT " SCAN_STEP, w->cursor);
+    redisReply *reply =
+        found ? ask(c, an_array, &rc, e, "SCAN %" PRIu64 " COUNT " SCAN_STEP, w->cursor)
+              : ask(c, an_array, &rc, e, "SCAN %" PRIu64 " MATCH *kvtrace* COUNT " SCAN_STEP,
+                    w->cursor);
     if (!reply)
         return rc;
     if (!is_step(reply, &w->cursor))
@@ -810,8 +815,8 @@ static ssize_t get_range(struct resp_control *c, const char *name, uint64_t at, 
     ssize_t n;
     int rc;
 
-    redisReply *reply = ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, e,
-                            "GETRANGE %s %" PRIu64 " %" PRIu64, name, at, at + len - 1);
+    redisReply *reply =
+        ask(c, a_text, &rc, e, "GETRANGE %s %" PRIu64 " %" PRIu64, name, at, at + len - 1);
     if (!reply)
         return rc;
     if (reply->len > len)
@@ -869,7 +874,7 @@ static int list_remove(void *ctx, uint32_t segment, struct err *e)
 
     inventory_name(name, segment);
     pthread_mutex_lock(&c->lock);
-    redisReply *reply = ask(c, REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER, &rc, e, "UNLINK %s", name);
+    redisReply *reply = ask(c, a_number, &rc, e, "UNLINK %s", name);
     pthread_mutex_unlock(&c->lock);
     if (reply)
         freeReplyObject(reply);
@@ -888,8 +893,7 @@ static int stored_bytes(struct resp_control *c, const struct tier_op *op, uint64
     for (uint64_t part = 0; len == c->part_bytes && *bytes <= DATA_PADDED(op->size); part++) {
         int rc;
         resp_name(name, op->name, op->epoch, part);
-        redisReply *reply =
-            ask(c, REDIS_REPLY_INTEGER, REDIS_REPLY_INTEGER, &rc, NULL, "STRLEN %s", name);
+        redisReply *reply = ask(c, a_number, &rc, NULL, "STRLEN %s", name);
         if (!reply)
             return rc;
         if (reply->integer < 0 || reply->integer > LARGEST_VALUE)
@@ -972,7 +976,7 @@ int resp_control_info(struct resp_control *c, struct resp_info *i)
 
     *i = (struct resp_info){.max_bytes = -1, .used_bytes = -1, .evicted = -1};
     pthread_mutex_lock(&c->lock);
-    redisReply *reply = ask(c, REDIS_REPLY_STRING, REDIS_REPLY_STRING, &rc, NULL, "INFO");
+    redisReply *reply = ask(c, a_text, &rc, NULL, "INFO");
     pthread_mutex_unlock(&c->lock);
     if (!reply)
         return rc;

@@ -567,16 +567,22 @@ static int list_remove(void *ctx, uint32_t segment, struct err *e)
 
 /* ---- adoption ---- */
 
-/* As remote_control.blocks. *total: bytes of the object. */
-static ssize_t read_range(struct s3_control *c, const struct tier_op *op, uint64_t at, void *buf,
-                          size_t len, uint64_t *total)
+/* A part of an object. */
+struct span {
+    uint64_t at;
+    size_t len;
+    uint64_t total; /* bytes of the object, once it was read */
+};
+
+/* As remote_control.blocks. */
+static ssize_t read_range(struct s3_control *c, const struct tier_op *op, struct span *s, void *buf)
 {
     char range[48], code[TIER_CODE_CAP], path[S3_PATH_CAP], name[S3_NAME_CAP];
 
     s3_object_name(name, op->name, op->epoch);
     s3_path(c->u, name, path);
-    snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)at,
-             (unsigned long long)(at + len - 1));
+    snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)s->at,
+             (unsigned long long)(s->at + s->len - 1));
     const struct s3_question q = {
         .verb = "GET", .path = path, .range = range, .patience = S3_UNTIL_FIRST_SIGNAL};
     pthread_mutex_lock(&c->lock);
@@ -584,11 +590,11 @@ static ssize_t read_range(struct s3_control *c, const struct tier_op *op, uint64
     ssize_t n = s3_ask(c->ask, &q, &c->a, NULL);
     if (n == 0 && c->a.http != 206)
         n = fine(c) ? -EBADMSG : s3_refusal(c->a.http, c->a.body, c->a.len, code);
-    else if (n == 0 && c->a.len == len)
-        n = (ssize_t)len;
+    else if (n == 0 && c->a.len == s->len)
+        n = (ssize_t)s->len;
     if (n > 0)
-        memcpy(buf, c->a.body, len);
-    *total = c->a.total;
+        memcpy(buf, c->a.body, s->len);
+    s->total = c->a.total;
     pthread_mutex_unlock(&c->lock);
     return n;
 }
@@ -596,15 +602,15 @@ static ssize_t read_range(struct s3_control *c, const struct tier_op *op, uint64
 static ssize_t object_blocks(void *ctx, const struct tier_op *op, uint64_t at, void *buf,
                              size_t len)
 {
-    uint64_t total;
-
-    return read_range(ctx, op, at, buf, len, &total);
+    return read_range(ctx, op, &(struct span){.at = at, .len = len}, buf);
 }
 
 static int object_first(void *ctx, const struct tier_op *op, void *block, uint64_t *size)
 {
-    ssize_t n = read_range(ctx, op, 0, block, DATA_BLOCK, size);
+    struct span first = {.len = DATA_BLOCK};
+    ssize_t n = read_range(ctx, op, &first, block);
 
+    *size = first.total;
     return n < 0 ? (int)n : n == 0 || *size > OBJECT_MAX ? -EBADMSG : 0;
 }
 

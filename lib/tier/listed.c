@@ -126,10 +126,17 @@ static int adopt_found(struct listed *l, struct tier_op *op, uint64_t *size, uin
     return 0;
 }
 
-/* ret: what the store says of an object on the list. */
-static int judge(struct listed *l, struct inventory_entry *listed, struct tier_op *op, int ret,
-                 uint64_t *size, uint64_t *generation)
+/* The store's answer about an object on the list. */
+struct answer {
+    int ret;
+    uint64_t *size, *generation;
+};
+
+static int judge(struct listed *l, struct inventory_entry *listed, struct tier_op *op,
+                 struct answer said)
 {
+    uint64_t *size = said.size, *generation = said.generation;
+    int ret = said.ret;
     bool there = ret == 0, wanted = DATA_PADDED(listed->bytes) == DATA_PADDED(op->size);
 
     if (ret == -ENOENT || ret == -EISNAM) {
@@ -166,10 +173,11 @@ static int listed_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, u
     if (!left || !left->listed)
         ret = adopt_found(l, op, size, generation);
     else if (l->complete && !left->there)
-        ret = judge(l, left, op, -ENOENT, size, generation);
-    else
-        ret = judge(l, left, op, l->under->ops->adopt(l->under, op, size, generation), size,
-                    generation);
+        ret = judge(l, left, op, (struct answer){-ENOENT, size, generation});
+    else {
+        ret = l->under->ops->adopt(l->under, op, size, generation);
+        ret = judge(l, left, op, (struct answer){ret, size, generation});
+    }
     if (left && (ret == 0 || ret == -ENODATA || ret == -ESTALE) &&
         DATA_PADDED(*size) == DATA_PADDED(op->size))
         left->taken = 1;

@@ -224,6 +224,27 @@ guards() {
     done
 }
 
+# parameters TREE: functions that take more than five parameters beside the caller's error; "..." is none.
+parameters() {
+    sources "$1" '*.c' | bare "$1" | awk '
+        function many(    list, n, i, part) {
+            list = head
+            sub(/^[^(]*\(/, "", list)
+            while (gsub(/\([^()]*\)/, "", list)) { }
+            sub(/\).*/, "", list)
+            n = split(list, part, ",")
+            for (i = n; i > 0; i--) if (part[i] ~ /struct err \*|\.\.\./) n--
+            if (n > 5) print file ": " n " parameters: " head
+        }
+        {
+            file = substr($0, 1, index($0, ": ") - 1)
+            line = substr($0, index($0, ": ") + 2)
+            if (line == "{" && head ~ /^[a-z].*\(.*\)$/) many()
+            head = line ~ /^[a-z]/ ? line : line ~ /[;{}]/ ? "" : head " " line
+            sub(/  +/, " ", head)
+        }'
+}
+
 # ---- the tree, and for each check a tree with the fault ----
 
 is 'folders include themselves and those before them' "$(direction .)" ''
@@ -240,6 +261,7 @@ is 'reports see figures, not counts' "$(counted .)" ''
 is 'nothing is decided by the text of a message or a label' "$(texts .)" ''
 is 'each header compiles alone' "$(alone .)" ''
 is 'each header is guarded by its own name' "$(guards .)" ''
+is "a function takes at most five parameters and the caller's error" "$(parameters .)" ''
 
 # planted FILE TEXT: a small sound tree with that file in it.
 planted() {
@@ -291,6 +313,10 @@ finds 'found: a decision by a label' texts 'kvstat/bad.c.*label'
 planted lib/base/needs.h 'struct uses { size_t n; };\n'
 finds 'found: a header that does not compile alone' alone 'lib/base/needs.h.*size_t'
 finds 'found: a header without its guard' guards 'lib/base/needs.h: its guard'
+planted lib/base/bad.c 'static int f(int a, int b, int c, int (*g)(int, int),\n             int d, int h, struct err *e)\n{\n}\n'
+finds 'found: a function with six parameters' parameters 'lib/base/bad.c: 6 parameters: static int f'
+planted lib/base/good.c 'int f(int a, int b, int (*g)(int, int), int d, struct err *e,\n      const char *format, ...)\n{\n    if (a)\n    {\n    }\n}\n'
+is 'but not one with five, an error and more' "$(parameters "$TMP/tree")" ''
 planted lib/base/sound2.h ''
 is 'a sound tree has no finding' "$(direction "$TMP/tree")$(circles "$TMP/tree")$(missing "$TMP/tree")" ''
 like 'found: no compiler' "$(CC=false && alone .)" 'no compiler: false'

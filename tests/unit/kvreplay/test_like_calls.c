@@ -46,9 +46,8 @@ static void a_temporary_file_is_left(void **state)
     (void)state;
     char dir[] = "/tmp/kvtrace-test.XXXXXX";
     static _Alignas(BYTES) char buf[BYTES], back[BYTES];
-    const struct hash128 object = {.lo = 5, .hi = 6};
+    struct tier_op op = {.name = {.lo = 5, .hi = 6}, .size = BYTES};
     struct like_calls c = {.profile = like_profile(URI_LIKE_VLLM_FS)};
-    struct tier_parts part = {0};
     struct err e = {0};
     uint64_t got = 0;
 
@@ -56,10 +55,10 @@ static void a_temporary_file_is_left(void **state)
     int dirfd = open(dir, O_RDONLY | O_DIRECTORY);
     assert_true(dirfd >= 0);
     assert_int_equal(like_calls_open(&c, dirfd, dir, &e), 0);
-    leave(&c, object);
+    leave(&c, op.name);
     memset(buf, 'x', sizeof(buf));
-    assert_int_equal(like_store(&c, object, WRITER, buf, BYTES, &part), 0);
-    assert_int_equal(like_load(&c, object, back, BYTES, &got, &part), 0);
+    assert_int_equal(like_store(&c, &op, WRITER, buf), 0);
+    assert_int_equal(like_load(&c, &op, back, BYTES, &got), 0);
     assert_int_equal(got, BYTES);
     assert_memory_equal(back, buf, BYTES);
     like_calls_close(&c);
@@ -92,9 +91,8 @@ static void a_longer_one_is_left(void **state)
     (void)state;
     char dir[] = "/tmp/kvtrace-test.XXXXXX";
     static _Alignas(BYTES) char buf[3 * BYTES];
-    const struct hash128 object = {.lo = 7, .hi = 8};
+    struct tier_op op = {.name = {.lo = 7, .hi = 8}, .size = sizeof(buf)};
     struct like_calls c = {.profile = like_profile(URI_LIKE_LMCACHE_FS_DIRECT)};
-    struct tier_parts part = {0};
     struct err e = {0};
     uint64_t bytes = 0;
 
@@ -104,10 +102,11 @@ static void a_longer_one_is_left(void **state)
     assert_int_equal(like_calls_open(&c, dirfd, dir, &e), 0);
     c.direct = target_direct_io(dirfd);
     stuck = true;
-    assert_int_equal(like_store(&c, object, WRITER, buf, sizeof(buf), &part), -EIO);
+    assert_int_equal(like_store(&c, &op, WRITER, buf), -EIO);
     stuck = false;
-    assert_int_equal(like_store(&c, object, WRITER, buf, BYTES, &part), 0);
-    int fd = like_find(&c, object, &bytes);
+    op.size = BYTES;
+    assert_int_equal(like_store(&c, &op, WRITER, buf), 0);
+    int fd = like_find(&c, op.name, &bytes);
     assert_true(fd >= 0);
     assert_int_equal(bytes, BYTES);
     close(fd);
