@@ -54,7 +54,7 @@ kvgen/serve  := scheduler step_time step_setup layer_groups engine_caches prompt
 kvgen/worth  := frozen frozen_engine break_even worth worth_text
 kvgen/answer := criterion warm line trial limit search window answer load report ask
 kvgen/curve  := curve sized_cache request_prefixes optimal engine_curve
-kvgen/format := trace_input trace_requests import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
+kvgen/format := trace_input trace_requests left_files import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
 kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/like kvreplay/device kvreplay/sched kvreplay/many

@@ -11,6 +11,7 @@
 #include "kvgen/answer/ask.h"
 #include "kvgen/convert.h"
 #include "kvgen/curve/engine_curve.h"
+#include "kvgen/format/left_files.h"
 #include "kvgen/format/output_file.h"
 #include "kvgen/gpu_profile.h"
 #include "kvgen/meaning/reading.h"
@@ -68,6 +69,7 @@ struct run {
     struct engine_run_opts engine_opts;
     struct engine_run *engine;     /* in place of sim, where an engine computes */
     struct output_file *decisions; /* NULL: they are not written */
+    struct kv_files files;         /* that --files-from left */
     struct step_setup steps;
     struct layer_groups groups; /* of that engine's cache */
     struct frozen *frozen;      /* NULL without --worth */
@@ -186,6 +188,7 @@ static int check_files(const struct run *r, struct err *e)
         {FILES_READ, "--requests", o->requests},
         {FILES_READ, "--model", model_file(o->model)},
         {FILES_READ, "--prefill", o->prefill},
+        {FILES_READ, "--files-from", o->files_from},
         {FILES_READ, "--gpu-profile", gpu_profile_file(o->gpu_profile, profile, sizeof(profile))},
     };
     size_t n = sizeof(fixed) / sizeof(*fixed), models = o->tier_model.count;
@@ -363,7 +366,9 @@ static int set_steps(struct run *r, struct err *e)
         r->groups = layer_groups_together(&r->model);
     else if ((rc = layer_groups_of(&r->groups, &r->model, e)) < 0)
         return rc;
-    if ((rc = engine_choice_check_shared(&o->engine, &room, (uint32_t)o->engines, e)) < 0)
+    if ((rc = engine_choice_check_shared(&o->engine, &room, (uint32_t)o->engines,
+                                         o->prefill_only || o->decode_only || o->files_from, e)) <
+        0)
         return rc;
     engine_cache_scheduler(&o->engine, &room, &scheduler);
     const struct step_weights weights = weights_of(o);
@@ -605,6 +610,8 @@ static struct engine_run_opts engine_of(const struct run *r)
         .engines = (uint32_t)o->engines,
         .route = o->route,
         .prefill_only = o->prefill_only,
+        .prompts_written = o->decode_only && !o->files_from,
+        .files_there = o->files_from ? &r->files : NULL,
         .cache = &o->engine,
         .room = room_of(r),
         .steps = r->steps,
@@ -656,7 +663,12 @@ static int open_engine(struct run *r, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--curve",
                        "needs a tier below the GPU, whose capacity varies (--cpu-mem, "
                        "--storage-capacity)");
-    int rc = r->o.curve || r->o.worth ? freeze_requests(r, &engine->source, e) : 0;
+    int rc = r->o.files_from
+                 ? left_files_read(&r->files, r->o.files_from, engine_choice_name(&r->o.engine), e)
+                 : 0;
+    if (rc < 0)
+        return rc;
+    rc = r->o.curve || r->o.worth ? freeze_requests(r, &engine->source, e) : 0;
     if (r->o.worth)
         ask_worth(r);
     if (rc >= 0)
@@ -971,6 +983,7 @@ int main(int argc, char **argv)
     int rc = r.parser ? run(&r, &e) : err_nomem(&e, "options");
     sim_free(r.sim);
     engine_run_free(r.engine);
+    left_files_free(&r.files);
     frozen_free(r.frozen);
     worth_free(&r.worth);
     convert_free(r.convert);

@@ -439,9 +439,18 @@ const struct opt options_table[] = {
     {.name = "decode-only",
      .type = OPT_FLAG,
      .offset = AT(decode_only),
-     .marks = GENERATES | NOT_BLOCKS | DECODES | NOT_ENGINES | PERSONAS_ONLY,
+     .marks = GENERATES | NOT_BLOCKS_ALONE | DECODES,
      .help = "A node that only decodes: requests read objects that were written before the "
-             "first request, ten for each user."},
+             "first request, ten for each user. With an engine (shared=yes of --cache), the "
+             "prompts are in files before their requests come, and what is missing is computed."},
+    {.name = "files-from",
+     .type = OPT_TEXT,
+     .offset = AT(files_from),
+     .arg = "TRACE",
+     .flags = OPT_EXPERT,
+     .marks = GENERATES | ENGINES_ONLY | NOT_ANSWER,
+     .help = "Begin with the files that the engines of another run left (shared=yes of --cache), "
+             "such as those of --prefill-only. With --decode-only prompts are found there only."},
     {.name = "enable-rag",
      .type = OPT_FLAG,
      .offset = AT(enable_rag),
@@ -1266,7 +1275,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = file && !dataset,
          .refuses = DATASETS_ONLY,
          .why = "applies only to datasets (--source sharegpt)"},
-        {.on = file && !dataset && !agentic && !o->decode_only,
+        {.on = file && !dataset && !agentic && (!o->decode_only || o->engine.kind),
          .refuses = NAMED_USERS_ONLY,
          .why = "applies only to synthetic users, agentic sessions and datasets"},
         {.on = blocks && !o->engine.kind,
@@ -1437,8 +1446,10 @@ static int check_compute(struct options *o, const struct opt_parser *p, struct e
         return 0;
     if (o->compat == OPTIONS_COMPAT_MLPERF)
         return refuse(e, by, "does not apply with --compat mlperf, where nothing is computed");
-    if (o->decode_only)
-        return refuse(e, by, "does not apply with --decode-only, which has no prefill");
+    if (o->decode_only && options_is_waterfall(o))
+        return refuse(e, by,
+                      "does not apply with --decode-only, which has no prefill; an engine's "
+                      "cache with shared=yes loads what another node wrote");
     if (o->prefill_rate && o->prefill)
         return refuse(e, "--prefill-rate",
                       "does not apply with --prefill, whose times are measured");
@@ -1456,6 +1467,21 @@ static int check_compute(struct options *o, const struct opt_parser *p, struct e
             units_plural(o->engines), (unsigned long long)o->tensor_parallel,
             units_plural(o->tensor_parallel), o->engines == 1 ? "s" : "", (unsigned long long)gpus);
     o->num_gpus = gpus;
+    return 0;
+}
+
+/* The nodes of a disaggregated pair meet in the files that they share. */
+static int check_halves(const struct options *o, struct err *e)
+{
+    const char *by = o->files_from ? "--files-from" : "--decode-only";
+    if (o->decode_only && !o->engine.kind && mix_is_people(&o->mix))
+        return refuse(e, by,
+                      "does not apply with --population of people, whose habits decide it, "
+                      "unless an engine serves them");
+    if ((o->decode_only || o->files_from) && o->engine.kind && !engine_choice_shares(&o->engine))
+        return refuse(e, by,
+                      "needs files that another node writes, too: --cache vllm:shared=yes "
+                      "or sglang:shared=yes");
     return 0;
 }
 
@@ -1590,6 +1616,8 @@ int options_check(struct options *o, const struct opt_parser *p, struct err *e)
         rc = check_cache(o, e);
     if (rc == 0)
         rc = check_compute(o, p, e);
+    if (rc == 0)
+        rc = check_halves(o, e);
     if (rc == 0)
         rc = check_answer(o, e);
     if (rc < 0)

@@ -125,7 +125,7 @@ struct options {
     double gpu_mem_gb, cpu_mem_gb; /* gpu_mem_gb: OPT_AUTO_GIB until it is known */
     const char *storage_capacity;
     enum options_on_full on_full;
-    const char *decisions;
+    const char *decisions, *files_from;
     enum policy_number eviction;
     enum hierarchy_promote promote;
     const char *granularity, *ops;

@@ -34,8 +34,20 @@ static inline uint64_t kv_files_cleaned(uint64_t most)
     return most / 10 * 9 + most % 10 * 9 / 10;
 }
 
-/* The part of a request that scheduler and cache both know. It stays the scheduler's; it does not
- * move between arrive and depart. */
+/* A copy in files that another run wrote, by the hash of its chain. */
+struct kv_file {
+    uint64_t key;
+    uint32_t in_group, engine; /* as of ident_chain; of that run */
+};
+/* From the one used longest ago. */
+struct kv_files {
+    struct kv_file *file;
+    size_t count;
+    uint64_t bytes; /* of each copy, of one rank */
+};
+
+/* What scheduler and cache both know of a request. It stays the scheduler's; it does not move
+ * between arrive and depart. */
 struct kv_request {
     uint32_t number;        /* in order of arrival, from 0; names it */
     struct chain chain;     /* the prompt, then all tokens of the answer */
@@ -186,6 +198,9 @@ struct kv_cache_ops {
     void (*second)(struct kv_cache *c);
     /* The request is forgotten: its state is freed. After finished and the step_built after it. */
     void (*depart)(struct kv_cache *c, struct kv_request *r);
+    /* Somebody else has written a file for that key; between two steps. false: there is no room for
+     * it, or it was there. NULL: nobody else knows its files. */
+    bool (*file_written)(struct kv_cache *c, uint64_t key);
 
     /* Room: all, now free, and what r lacks for all its known tokens; in the cache's own unit (a
      * block, a token). */
@@ -236,6 +251,7 @@ struct kv_below_ops {
     void (*step_done)(struct kv_below *b); /* NULL: nothing */
     void (*second)(struct kv_below *b);    /* NULL: nothing */
     void (*depart)(struct kv_below *b, void *state);
+    bool (*file_written)(struct kv_below *b, uint64_t key); /* as of kv_cache_ops; NULL: none are */
     bool (*busy)(const struct kv_below *b);
 };
 

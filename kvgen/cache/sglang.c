@@ -621,15 +621,32 @@ void sglang_abort(struct sglang *c, struct sglang_request *r)
     page_tree_unlock(c->tree, r->node);
 }
 
+/* Evicts files until there is room for one; false: none can go. */
+static bool make_file_room(struct sglang *c)
+{
+    for (uint64_t gone; page_files_evict(c->files, &gone);)
+        c->sink(c->arg, SGLANG_FILE_EVICT, gone);
+    return !page_files_full(c->files);
+}
+
+bool sglang_file_written(struct sglang *c, uint64_t page)
+{
+    if (!c->files || page_files_use(c->files, page))
+        return false;
+    c->failed |= page_files_reserve(c->files, 1) < 0;
+    if (c->failed || !make_file_room(c))
+        return false;
+    page_files_store(c->files, page);
+    return true;
+}
+
 static void store_file(struct sglang *c, uint64_t page)
 {
     if (page_files_use(c->files, page)) {
         c->sink(c->arg, SGLANG_FILE_DUP, page);
         return;
     }
-    for (uint64_t gone; page_files_evict(c->files, &gone);)
-        c->sink(c->arg, SGLANG_FILE_EVICT, gone);
-    if (page_files_full(c->files)) {
+    if (!make_file_room(c)) {
         c->sink(c->arg, SGLANG_FILE_REJECT, page);
         return;
     }

@@ -142,6 +142,8 @@ void sglang_copied(struct sglang *c, uint32_t node, const uint64_t *page, uint64
 /* From its begin to this the host keeps a node's copy (not one in step without files): its pages
  * are in files, or none is to be. */
 void sglang_written(struct sglang *c, uint32_t node, uint64_t pages);
+/* Somebody else has written a file of the page. false: it was there, or there is no room. */
+bool sglang_file_written(struct sglang *c, uint64_t page);
 void sglang_file_there(struct sglang *c, uint64_t page); /* its file can be found now */
 
 /* Pages that are free or could be evicted. */

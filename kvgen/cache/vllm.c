@@ -506,6 +506,12 @@ static void second(struct kv_cache *c)
         c->o.below_ops->second(c->o.below);
 }
 
+static bool file_written(struct kv_cache *c, uint64_t key)
+{
+    return c->o.below && c->o.below_ops->file_written &&
+           c->o.below_ops->file_written(c->o.below, key);
+}
+
 static uint64_t room(const struct kv_cache *c)
 {
     return block_pool_blocks(c->pool);
@@ -545,6 +551,7 @@ const struct kv_cache_ops vllm_cache_ops = {
     .step_done = step_done,
     .second = second,
     .depart = depart,
+    .file_written = file_written,
     .room = room,
     .room_free = room_free,
     .room_lacking = room_lacking,

@@ -897,6 +897,14 @@ static void step_done(struct kv_below *b)
         vllm_files_step(b->files);
 }
 
+static bool file_written(struct kv_below *b, uint64_t key)
+{
+    if (!b->files || vllm_files_has(b->files, key) || !claim(b, key))
+        return false;
+    vllm_files_put(b->files, key);
+    return true;
+}
+
 static bool busy(const struct kv_below *b)
 {
     return b->open > 0;
@@ -918,5 +926,6 @@ const struct kv_below_ops vllm_offload_ops = {
     .transfer_done = transfer_done,
     .step_done = step_done,
     .depart = depart,
+    .file_written = file_written,
     .busy = busy,
 };

@@ -540,6 +540,12 @@ static uint64_t room_lacking(const struct kv_cache *c, const struct kv_request *
     return pages > own ? pages - own : 0;
 }
 
+static bool file_written(struct kv_cache *c, uint64_t key)
+{
+    c->now = NULL;
+    return sglang_file_written(c->tree, key);
+}
+
 static bool busy(const struct kv_cache *c)
 {
     return c->jobs.open > 0;
@@ -561,6 +567,7 @@ const struct kv_cache_ops sglang_cache_ops = {
     .preempted = preempted,
     .transfer_done = transfer_done,
     .depart = depart,
+    .file_written = file_written,
     .room = room,
     .room_free = room_free,
     .room_lacking = room_lacking,

@@ -752,6 +752,14 @@ void copy_rows_event(struct copy_rows *c, const struct kv_event *e)
     }
 }
 
+void copy_rows_file_written(struct copy_rows *c, const struct kv_file *f)
+{
+    const struct named key = {f->key, f->in_group, f->engine};
+    struct copies *all = find(c, TRACE_STORAGE, f->key, STREAM_MOVED);
+    if (!in(all, TRACE_STORAGE) && put(c, all, TRACE_STORAGE, &key))
+        write_row(c, NULL, TRACE_STORAGE, key, TRACE_STORE);
+}
+
 bool copy_rows_failed(const struct copy_rows *c)
 {
     return c->failed || (c->out.rows && held_rows_failed(c->out.rows));

@@ -97,6 +97,8 @@ void copy_rows_admitted(struct copy_rows *c, struct copy_rows_request *q,
 /* Events that the listener of the cache hears. */
 void copy_rows_event(struct copy_rows *c, const struct kv_event *e);
 void copy_rows_transfer(struct copy_rows *c, const struct kv_transfer *t);
+/* Somebody else wrote that file, in Tier-2. */
+void copy_rows_file_written(struct copy_rows *c, const struct kv_file *f);
 
 bool copy_rows_failed(const struct copy_rows *c);                         /* no memory */
 const struct copy_rows_stats *copy_rows_stats(const struct copy_rows *c); /* lent */

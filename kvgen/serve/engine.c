@@ -487,9 +487,30 @@ void engine_end_step(struct engine *g)
 
 /* ---- what the run asks ---- */
 
+void engine_file_written(struct engine *g, const struct kv_file *f)
+{
+    if (g->cache.ops->file_written && g->cache.ops->file_written(g->cache.cache, f->key))
+        copy_rows_file_written(g->copies, f);
+}
+
+/* The prefill node has written all of the prompt that fills a copy. */
+static void bring_prompt(struct engine *g, const struct engine_request *q)
+{
+    const uint64_t in_chunk = g->cache.chunk_tokens / g->cache.block_tokens;
+    const uint64_t blocks = q->prompt.tokens / g->cache.block_tokens;
+    for (uint32_t group = 0; group < g->cache.groups; group++)
+        for (uint64_t end = in_chunk; end <= blocks; end += in_chunk)
+            engine_file_written(
+                g, &(struct kv_file){.key = q->copies.key[group * q->copies.blocks + end - 1],
+                                     .in_group = g->cache.groups > 1 ? 1 + group : 0,
+                                     .engine = g->number});
+}
+
 void engine_take(struct engine *g, struct engine_request *q)
 {
     const int64_t now_ns = g->w->clock->now_ns;
+    if (g->w->o->prompts_written)
+        bring_prompt(g, q);
     q->serve.kv.number = q->copies.number = (uint32_t)g->stats.requests++;
     g->here++;
     g->w->here++;

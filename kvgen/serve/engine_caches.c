@@ -18,9 +18,12 @@
 #define ANY      UINT64_C(1000000000000)
 #define ID_LIMIT ((uint64_t)1 << 30) /* of id_table.h */
 
-#define SHARED      "shared" /* settings that caches with shared files have */
-#define SHARE       "share"
-#define SHARED_HELP "All engines (--engines) have the same files, in one --storage-capacity."
+#define SHARED "shared" /* settings that caches with shared files have */
+#define SHARE  "share"
+#define SHARED_HELP                                                                                \
+    "All engines (--engines) have the same files, in one --storage-capacity; also the other half " \
+    "of "                                                                                          \
+    "--prefill-only and --decode-only."
 
 enum {
     MAX_TEXT = 1024,
@@ -791,14 +794,15 @@ bool engine_choice_shares(const struct engine_choice *c)
 }
 
 int engine_choice_check_shared(const struct engine_choice *c, const struct engine_room *room,
-                               uint32_t engines, struct err *e)
+                               uint32_t engines, bool with_run, struct err *e)
 {
     const uint64_t files = room->capacity[TRACE_STORAGE];
     const double share = value_of(c, SHARE, 1);
     if (!engine_choice_shares(c))
         return share < 1 ? bad(e, "share needs shared=yes") : 0;
-    if (engines < 2)
-        return bad(e, "shared=yes needs --engines 2 or more");
+    if (engines < 2 && !with_run)
+        return bad(e, "shared=yes needs --engines 2 or more, or another run that has the files, "
+                      "too: --prefill-only, --decode-only or --files-from");
     if (files == 0)
         return bad(e, "shared=yes needs files (--storage-capacity)");
     if (share < 1 && files == KV_NO_LIMIT)

@@ -66,10 +66,10 @@ bool engine_choice_is_waterfall(const struct engine_choice *c);
 bool engine_choice_fills(const struct engine_choice *c);
 /* Whether all engines have the same files (shared=yes). */
 bool engine_choice_shares(const struct engine_choice *c);
-/* Whether so many engines with that room can share their files as it says. 0, or -EINVAL with *e:
- * one alone, no files, more than there is. */
+/* Whether so many engines with that room can share their files as it says; with_run: with those of
+ * another run. 0, or -EINVAL with *e: one alone, no files, more than there is. */
 int engine_choice_check_shared(const struct engine_choice *c, const struct engine_room *room,
-                               uint32_t engines, struct err *e);
+                               uint32_t engines, bool with_run, struct err *e);
 /* Adds name, version and settings as members of the object that is open. */
 void engine_choice_put(struct jsonout *j, const struct engine_choice *c);
 

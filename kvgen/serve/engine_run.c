@@ -513,6 +513,23 @@ static int open_engines(struct engine_run *r, struct err *e)
     return 0;
 }
 
+/* What another run left in the files that all engines share. */
+static int take_files(struct engine_run *r, struct err *e)
+{
+    const struct kv_files *f = r->o.files_there;
+    const uint64_t bytes = engine_run_cache(r)->chunk_bytes;
+    if (!f)
+        return 0;
+    if (f->bytes != bytes)
+        return err_set(e, -EINVAL, ERR_INPUT, "--files-from",
+                       "its copies have %llu bytes, those of this run %llu: model, "
+                       "--tensor-parallel and the settings of --cache must be the same",
+                       (unsigned long long)f->bytes, (unsigned long long)bytes);
+    for (size_t i = 0; i < f->count; i++)
+        engine_file_written(r->engine[0], &f->file[i]);
+    return copy_rows_failed(engine_copies(r->engine[0])) ? err_nomem(e, "the engine") : 0;
+}
+
 int engine_run_create(struct engine_run **out, const struct engine_run_opts *o, sim_sink sink,
                       void *ctx, struct err *e)
 {
@@ -528,6 +545,8 @@ int engine_run_create(struct engine_run **out, const struct engine_run_opts *o, 
     int rc = open_parts(r, sink, ctx) ? 0 : err_nomem(e, "the engine");
     if (!rc)
         rc = open_engines(r, e);
+    if (!rc)
+        rc = take_files(r, e);
     if (rc) {
         engine_run_free(r);
         return rc;

@@ -51,6 +51,10 @@ struct engine_run_opts {
     uint32_t engines;      /* that are alike; 0: one */
     enum engine_route route;
     bool prefill_only; /* requests end with their first token */
+    /* Another node writes the prompt of a request to the files that it shares before the request
+     * comes. */
+    bool prompts_written;
+    const struct kv_files *files_there; /* in them at the start; NULL: none */
     const struct engine_choice *cache;
     struct engine_room room; /* of each engine */
     struct step_setup steps; /* step_tokens and gpu.async are taken from the cache's settings */

@@ -198,3 +198,41 @@ size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf)
     }
     return (size_t)(p - buf);
 }
+
+/* Takes "@<letter><number>", if that is next; false: the number is none below 2^32 - 1. */
+static bool take_suffix(struct trace_str *key, char letter, uint32_t *n)
+{
+    uint64_t value = 0;
+    uint32_t at = 2;
+    if (key->len < 2 || key->p[0] != '@' || key->p[1] != letter)
+        return true;
+    while (at < key->len && key->p[at] >= '0' && key->p[at] <= '9' && value < UINT32_MAX)
+        value = value * 10 + (uint64_t)(key->p[at++] - '0');
+    if (at == 2 || value >= UINT32_MAX)
+        return false;
+    *n = (uint32_t)value;
+    key->p += at;
+    key->len -= at;
+    return true;
+}
+
+bool ident_read_chain(struct trace_str key, uint64_t *hash, uint32_t *in_group, uint32_t *engine)
+{
+    uint32_t group = UINT32_MAX;
+    if (key.len < 22 || memcmp(key.p, "chain_", 6) != 0)
+        return false;
+    *hash = 0;
+    *engine = 0;
+    for (int i = 6; i < 22; i++) {
+        const char *digits = "0123456789abcdef", *digit = memchr(digits, key.p[i], 16);
+        if (!digit)
+            return false;
+        *hash = *hash << 4 | (uint64_t)(digit - digits);
+    }
+    key.p += 22;
+    key.len -= 22;
+    if (!take_suffix(&key, 'g', &group) || !take_suffix(&key, 'e', engine))
+        return false;
+    *in_group = group + 1;
+    return key.len == 0;
+}

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/trace/trace.h"
+
 enum ident_kind {
     IDENT_BLOCK = 1,
     IDENT_TURN,
@@ -85,5 +87,8 @@ uint32_t ident_user(struct ident id);
  * <key>/<i>. Identities of ident_text have no key here.
  */
 size_t ident_key(struct ident id, const char *user, size_t user_len, char *buf);
+/* The parts of a key of ident_chain, perhaps with the engine of the copy (@e<engine>, else 0)
+ * behind it. false: it is another one. */
+bool ident_read_chain(struct trace_str key, uint64_t *hash, uint32_t *in_group, uint32_t *engine);
 
 #endif

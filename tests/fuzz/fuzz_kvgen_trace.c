@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "kvgen/format/left_files.h"
 #include "kvgen/format/trace_input.h"
 #include "kvgen/format/trace_requests.h"
 
@@ -70,6 +71,18 @@ static void check_requests(const char *path)
         s->ops->close(s);
 }
 
+static void check_files(const char *path)
+{
+    struct kv_files files;
+    struct err e = {0};
+    const int rc = left_files_read(&files, path, "vllm", &e);
+    if (rc < 0 ? e.code == 0 || e.what[0] == '\0' : files.count == 0)
+        abort();
+    for (size_t i = 0; i < files.count; i++)
+        used += files.file[i].key + files.file[i].in_group + files.file[i].engine;
+    left_files_free(&files);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int fd = memfd_create("input", MFD_CLOEXEC);
@@ -102,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rc < 0 && (e.code == 0 || e.what[0] == '\0'))
         abort();
     check_requests(path);
+    check_files(path);
 out:
     trace_input_close(f);
     inputs_close(in);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kvgen/rng.h"
@@ -32,6 +33,44 @@ static void keys(void **state)
     assert_int_equal(ident_user(ident_turn(268435455, 1, 1)), 268435455);
     assert_int_equal(ident_kind(ident_turn(268435455, 1, UINT32_MAX)), IDENT_TURN);
     assert_false(ident_equal(ident_block(3), ident_system(3)));
+}
+
+/* A key of a chain is read back whole, with the engine of its copy, and no other key is. */
+static void keys_of_chains(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"",
+                                         "chain_",
+                                         "chain_0123456789abcde",
+                                         "chain_0123456789abcdeg",
+                                         "chain_0123456789ABCDEF",
+                                         "chain_0123456789abcdef0",
+                                         "chain_0123456789abcdef@",
+                                         "chain_0123456789abcdef@e",
+                                         "chain_0123456789abcdef@e1@g1",
+                                         "chain_0123456789abcdef@g1@g1",
+                                         "chain_0123456789abcdef@e4294967295",
+                                         "chain_0123456789abcdef@e99999999999999999999",
+                                         "chain_0123456789abcdef@e1x",
+                                         "block_12"};
+    char buf[IDENT_MAX_KEY];
+    uint64_t hash;
+    uint32_t in_group, engine;
+    for (uint32_t g = 0; g < 3; g++)
+        for (uint32_t with = 0; with < 2; with++) {
+            size_t len = ident_key(ident_chain(UINT64_C(0xfedcba9876543210), g), "", 0, buf);
+            if (with)
+                len += (size_t)snprintf(buf + len, sizeof(buf) - len, "@e42");
+            const struct trace_str key = {buf, (uint32_t)len};
+            assert_true(ident_read_chain(key, &hash, &in_group, &engine));
+            assert_true(hash == UINT64_C(0xfedcba9876543210));
+            assert_int_equal(in_group, g);
+            assert_int_equal(engine, with ? 42 : 0);
+        }
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        const struct trace_str key = {others[i], (uint32_t)strlen(others[i])};
+        assert_false(ident_read_chain(key, &hash, &in_group, &engine));
+    }
 }
 
 enum {
@@ -101,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys),
+        cmocka_unit_test(keys_of_chains),
         cmocka_unit_test(store_agrees_with_array),
         cmocka_unit_test(a_large_store),
     };
