@@ -5,10 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,10 +49,24 @@ static int folder_open(struct layout_files *f, unsigned i, bool make)
     return fd;
 }
 
+/* ext4 keeps the folders of a folder near it, all of their files in a few block groups, and before
+ * it makes a file there it looks at each one that was removed in the last minutes. Folders that are
+ * marked as unrelated (FS_TOPDIR_FL, chattr +T) get a group each: making a file takes 6 us there in
+ * place of 130 to 200 once thousands were removed. The mark is only looked at when a folder is made:
+ * the folder of the target has it no longer than that. Other file systems refuse it. */
 void layout_files_prepare(struct layout_files *f)
 {
+    int flags, spread;
+    bool marked = ioctl(f->dirfd, FS_IOC_GETFLAGS, &flags) == 0 && !(flags & FS_TOPDIR_FL);
+
+    if (marked) {
+        spread = flags | FS_TOPDIR_FL;
+        marked = ioctl(f->dirfd, FS_IOC_SETFLAGS, &spread) == 0;
+    }
     for (unsigned i = 0; i < LAYOUT_FILES_FOLDERS; i++)
         (void)folder_open(f, i, true);
+    if (marked)
+        (void)ioctl(f->dirfd, FS_IOC_SETFLAGS, &flags);
 }
 
 static int file_name(struct layout_files *f, struct hash128 object, uint32_t epoch, bool make,

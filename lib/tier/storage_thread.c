@@ -27,6 +27,9 @@
 #define THREAD_REAP_MAX  64
 /* Bytes filled or checked between two looks at the device: small chunks go in batches. */
 #define THREAD_SLICE (128u << 10)
+/* Operations begun between two looks at the device: the first files of a burst are moved while the
+ * others are opened. */
+#define THREAD_BEGINS 8
 
 /* A buffer, and the I/O that moves it. */
 struct chunk {
@@ -346,9 +349,9 @@ static void chunk_free(struct storage_thread *t, struct chunk *c)
 static bool take_operations(struct storage_thread *t)
 {
     int64_t now = t->line_since_ns == INT64_MAX ? 0 : clock_now_ns();
-    bool any = false;
+    unsigned begun = 0;
 
-    while (t->free_objects) {
+    for (; t->free_objects && begun < THREAD_BEGINS; begun++) {
         struct storage_object *ob = t->free_objects;
         struct tier_op *op = spsc_pop(t->in);
         int slot;
@@ -357,7 +360,6 @@ static bool take_operations(struct storage_thread *t)
             t->line_since_ns = INT64_MAX;
             break;
         }
-        any = true;
         int64_t since = op->start_ns > t->line_since_ns ? op->start_ns : t->line_since_ns;
         if (since < now) /* it may have come after now was taken */
             op->part.slot_ns += now - since;
@@ -385,7 +387,7 @@ static bool take_operations(struct storage_thread *t)
     }
     if (!t->free_objects && t->line_since_ns == INT64_MAX)
         t->line_since_ns = clock_now_ns();
-    return any;
+    return begun > 0;
 }
 
 /* Objects that waited for a slot and have it. */
