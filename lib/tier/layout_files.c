@@ -52,8 +52,8 @@ static int folder_open(struct layout_files *f, unsigned i, bool make)
 /* ext4 keeps the folders of a folder near it, all of their files in a few block groups, and before
  * it makes a file there it looks at each one that was removed in the last minutes. Folders that are
  * marked as unrelated (FS_TOPDIR_FL, chattr +T) get a group each: making a file takes 6 us there in
- * place of 130 to 200 once thousands were removed. The mark is only looked at when a folder is made:
- * the folder of the target has it no longer than that. Other file systems refuse it. */
+ * place of 130 to 200 once thousands were removed. The mark is only looked at when a folder is
+ * made: the folder of the target has it no longer than that. Other file systems refuse it. */
 void layout_files_prepare(struct layout_files *f)
 {
     int flags, spread;

@@ -1,7 +1,8 @@
 /* One file per object: names that come from hashes alone, in folders that are made when needed.
  * Bugs looked like: a link in place of a file or a folder that was followed out of the target, two
  * threads making the same folder, a pipe in the place of an object that was waited for, an object
- * of an earlier run that was looked for under the name that this run would give it. */
+ * of an earlier run that was looked for under the name that this run would give it, folders that
+ * all lie in one block group. */
 /* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,14 +12,18 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "lib/io/target_dir.h"
@@ -225,6 +230,39 @@ static void test_threads(void **state)
     }
 }
 
+/* Folders of one block group would share what it costs ext4 to make a file after others were
+ * removed. */
+static void test_spread(void **state)
+{
+    const uint64_t group = 8192; /* inodes, of a usual file system */
+    struct fixture *f = *state;
+    char name[] = "00";
+    int before = 0, after = 0;
+    unsigned groups = 0;
+    uint64_t seen[LAYOUT_FILES_FOLDERS];
+    struct statfs fs;
+    struct stat st;
+
+    assert_int_equal(fstatfs(f->dir, &fs), 0);
+    (void)ioctl(f->dir, FS_IOC_GETFLAGS, &before); /* not every file system has them */
+    layout_files_prepare(f->files);
+    for (unsigned i = 0; i < LAYOUT_FILES_FOLDERS; i++) {
+        unsigned k = 0;
+
+        snprintf(name, sizeof(name), "%02x", i);
+        assert_int_equal(fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+        while (k < groups && seen[k] != st.st_ino / group)
+            k++;
+        if (k == groups)
+            seen[groups++] = st.st_ino / group;
+    }
+    if (fs.f_type != EXT4_SUPER_MAGIC || fs.f_files / group < LAYOUT_FILES_FOLDERS)
+        skip();
+    assert_true(groups >= LAYOUT_FILES_FOLDERS / 8);
+    assert_int_equal(ioctl(f->dir, FS_IOC_GETFLAGS, &after), 0);
+    assert_int_equal(after, before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +271,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_epochs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_kinds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_spread, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
