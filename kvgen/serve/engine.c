@@ -489,8 +489,19 @@ void engine_end_step(struct engine *g)
 
 void engine_file_written(struct engine *g, const struct kv_file *f)
 {
-    if (g->cache.ops->file_written && g->cache.ops->file_written(g->cache.cache, f->key))
-        copy_rows_file_written(g->copies, f);
+    struct chain_numbers *numbers = g->cache.numbers;
+    struct kv_file file = *f;
+
+    if (!g->cache.ops->file_written)
+        return;
+    if (numbers && chain_numbers_take(numbers, &file.key, 1)) {
+        engine_world_fail(g->w);
+        return;
+    }
+    if (g->cache.ops->file_written(g->cache.cache, file.key))
+        copy_rows_file_written(g->copies, &file);
+    if (numbers)
+        chain_numbers_release(numbers, &file.key, 1);
 }
 
 /* The prefill node has written all of the prompt that fills a copy. */
