@@ -237,24 +237,28 @@ judged() {
     set -- kvstat --answer "$folder/sim.json" "$@"
     typed "$@" || "$@"
 }
-# judge FOLDER yes|no: writes the answer.
+# judge FOLDER yes|no VIEW: writes the answer; sets status to what it says: 0 yes or done, 1 no, 4 not decided.
 judge() {
     if printing; then
-        printf '%s >%s\n' "$(judged "$@" --json)" "$(quote "$1/answer.json")"
+        printf '%s >%s\n' "$(judged "$1" "$2" --view "$3" --json)" "$(quote "$1/answer.json")"
         return
     fi
     writes "$1/answer.json" "$1/kvstat.log"
     status=0
-    judged "$@" --json >"$1/answer.json" 2>"$1/kvstat.log" || status=$?
+    judged "$1" "$2" --view "$3" --json >"$1/answer.json" 2>"$1/kvstat.log" || status=$?
     case $status in 0 | 1 | 4) ;; *) die 3 "$(last_line "$1/kvstat.log")" ;; esac
 }
-# show COMMAND...: the answer on standard output, and the end of the script: 0 yes or done, 1 no, 4 not decided.
+# ends STATUS: the end of the script, with a status of kvstat.
+ends() {
+    case $1 in 0 | 4) exit "$1" ;; 1) no ;; esac
+    exit 3
+}
+# show COMMAND...: kvstat's answer on standard output, and the end of the script.
 show() {
     status=0
     close_line
     "$@" || status=$?
-    case $status in 0 | 4) exit "$status" ;; 1) no ;; esac
-    exit 3
+    ends "$status"
 }
 
 # answer_of VIEW: the whole chain, for one drive.
@@ -272,12 +276,12 @@ answer_of() {
     else
         chain
     fi
-    judge "$out" "$confirmed"
+    judge "$out" "$confirmed" "$1"
     if printing; then
         judged "$out" "$confirmed" --view "$1" --html "$out/answer.html"
         exit 0
     fi
-    if [ "$json" = yes ]; then show cat "$out/answer.json"; fi
+    if [ "$json" = yes ]; then close_line && cat "$out/answer.json" && ends "$status"; fi
     writes "$out/answer.html"
     show judged "$out" "$confirmed" --view "$1" --html "$out/answer.html"
 }

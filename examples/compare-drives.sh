@@ -111,8 +111,8 @@ for n in 2 1; do
     confirm "$drive_n" "$folder"
     if [ $n = 1 ]; then confirmed_1=yes; else confirmed_2=yes; fi
 done
-judge "$out/1" $confirmed_1
-judge "$out/2" $confirmed_2
+judge "$out/1" $confirmed_1 drive
+judge "$out/2" $confirmed_2 drive
 set -- kvstat --answer "$out/1/sim.json" --view compare
 for n in 1 2; do
     confirmed=$confirmed_1

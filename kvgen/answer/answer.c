@@ -1,7 +1,6 @@
 /* answer.c - runs the searches of all variants and seeds on threads. First looks with one seed tell
- * where they begin: without the drive from a small load on, and the other variants from what that
- * finds, so that the ideal one does not depend on the drive. Each search is one thread's from its
- * begin to its end, so the answer is the same with any number of threads. */
+ * where they begin. Each search is one thread's from its begin to its end, so the answer is the
+ * same with any number of threads. */
 #include "kvgen/answer/answer.h"
 
 #include <errno.h>
@@ -16,27 +15,34 @@
 #include "lib/base/units.h"
 
 enum {
-    DOUBLES = 2000, /* permille of a step */
-    NEAR = 1080,
-    FAR = 1300,
-    FINE = 20,  /* results are exact to 1 in so many, */
-    ABOUT = 10, /* those of first looks to 1 in so many */
+    /* First steps of a search, in rungs, and how near its results are. */
+    NEAR = 1,
+    FAR = 5,
+    EXACT = 1,
+    ABOUT = 2,   /* of first looks: 10 % */
+    NEARLY = 10, /* a drive is nearly ideal that holds all but 1 in so many */
     /* One in so many seeds need not hold the answer's load. Near the edge a line of waiting comes
      * and goes in hundreds of seconds, so that a seed shows good ones or bad ones; over days the
      * share of good requests is what it should be about where four of five seeds are good. */
     UNHELD = 5,
-    APART = 5, /* 1 in so many, from one load to the next */
+    APART = 5, /* 1 in so many, from one load to the next, */
+    FINE = 20, /* or as near as that */
     FACTOR_STEPS = 2,
     PPM_P95 = 950000,
     THREADS_MAX = 64
 };
 
-/* A load that was tried with one seed. */
+/* A load that was tried with one seed, from the least that is known of it to the most. */
+enum how {
+    BRIEF, /* by a first look */
+    FULL,
+    WHOLE /* for its figures, too */
+};
 struct attempt {
     enum answer_variant variant;
     unsigned seed; /* from 0 */
     uint64_t n;
-    bool held, brief;
+    enum how how;
     double goodput, requests_s;
     int64_t first_token_p95_ns;
     struct limit_load load;
@@ -68,6 +74,7 @@ struct find {
     size_t attempts, cap;
     unsigned searches;  /* that are over */
     struct task middle; /* the search of ANSWER_THIS with the seed that gave its value */
+    uint64_t value[ANSWER_VARIANTS][ANSWER_SEEDS_MAX]; /* what each search found */
     int rc;
     struct err *e;
 };
@@ -151,8 +158,9 @@ static int note(struct find *f, const struct task *job, const struct trial *t, s
             .variant = job->variant,
             .seed = job->seed,
             .n = t->n,
-            .held = t->held,
-            .brief = job->brief,
+            .how = job->figures ? WHOLE
+                   : job->brief ? BRIEF
+                                : FULL,
             .goodput = criterion_goodput(&t->tally),
             .requests_s = trial_requests_s(t),
             .first_token_p95_ns = hist_percentile(t->first_token_ns[TRACE_QOSES], PPM_P95),
@@ -254,12 +262,12 @@ static void find_factor(struct find *f, struct task *job)
 }
 
 /* A search that begins at what another one found. */
-static struct search beside(const struct task *found, uint32_t step_permille, uint64_t resolution)
+static struct search beside(const struct task *found, unsigned step, unsigned apart)
 {
     return (struct search){.start = found->value ? found->value : 1,
                            .most = ANSWER_USERS_MAX,
-                           .step_permille = step_permille,
-                           .resolution = resolution};
+                           .step = step,
+                           .apart = apart};
 }
 
 static void do_job(struct find *f, struct task *job);
@@ -268,7 +276,7 @@ static void do_job(struct find *f, struct task *job);
  * one that takes no time. */
 static void do_then(struct find *f, const struct task *ideal, struct task *then)
 {
-    then->search = beside(ideal, NEAR, FINE);
+    then->search = beside(ideal, NEAR, EXACT);
     then->search.most = ideal->value;
     if (ideal->value)
         do_job(f, then);
@@ -290,7 +298,9 @@ static void do_job(struct find *f, struct task *job)
             o.sink_ctx = &f->a->load;
         }
         struct err e = {0};
-        const int rc = trial_run(job->figures, &o, &e);
+        int rc = trial_run(job->figures, &o, &e);
+        if (rc == 0)
+            rc = note(f, job, job->figures, &e);
         if (rc < 0)
             fail(f, rc, &e);
         return;
@@ -343,11 +353,12 @@ static int by_number(const void *a, const void *b)
 }
 
 /* The users of one variant, by seed. */
-static void set_users(struct answer_users *u, const struct task *search, unsigned seeds)
+static void set_users(struct answer_users *u, uint64_t found[], const struct task *search,
+                      unsigned seeds)
 {
     uint64_t value[ANSWER_SEEDS_MAX] = {0};
     for (unsigned i = 0; i < seeds; i++) {
-        value[i] = search[i].value;
+        value[i] = found[i] = search[i].value;
         u->most |= !search[i].failed;
     }
     qsort(value, seeds, sizeof(*value), by_number);
@@ -356,6 +367,21 @@ static void set_users(struct answer_users *u, const struct task *search, unsigne
     u->high = value[seeds - 1];
 }
 
+/* The difference of the values lies between the least and the most of the seeds': where each seed
+ * holds so many more, so do values of the same rank. */
+static void set_gain(struct find *f)
+{
+    struct answer_gain *g = &f->a->gain;
+    const struct answer_users *u = f->a->users;
+    g->value = (int64_t)u[ANSWER_THIS].value - (int64_t)u[ANSWER_NONE].value;
+    for (unsigned i = 0; i < f->o->seeds; i++) {
+        const int64_t more = (int64_t)f->value[ANSWER_THIS][i] - (int64_t)f->value[ANSWER_NONE][i];
+        g->low = i == 0 || more < g->low ? more : g->low;
+        g->high = i == 0 || more > g->high ? more : g->high;
+    }
+}
+
+/* In the order of what is tried, and then the one that is known best first. */
 static int by_load(const void *a, const void *b)
 {
     const struct attempt *x = a, *y = b;
@@ -363,33 +389,44 @@ static int by_load(const void *a, const void *b)
         return x->variant < y->variant ? -1 : 1;
     if (x->n != y->n)
         return x->n < y->n ? -1 : 1;
-    if (x->seed != y->seed)
-        return x->seed < y->seed ? -1 : 1;
-    return y->brief - x->brief; /* the order must not depend on that of threads */
+    if (x->how != y->how)
+        return x->how > y->how ? -1 : 1;
+    return (x->seed > y->seed) - (x->seed < y->seed); /* must not depend on the order of threads */
 }
 
-/* The limit that ended an attempt that did not hold; attempts are by variant, then load. */
+/* Whether the seed of the figures holds that load. */
+static bool is_held(const struct find *f, enum answer_variant v, uint64_t n)
+{
+    return n <= f->value[v][f->middle.seed];
+}
+
+/* The limit that ended an attempt: attempts are in order, and before it is the largest load that is held. */
 static enum limit limit_of(const struct find *f, const struct attempt *failed)
 {
     const struct limit_load *held = NULL;
-    if (failed->held || (!failed->load.requests && !failed->load.stuck))
+    if (!failed->load.requests && !failed->load.stuck && failed->how != WHOLE)
         return LIMIT_NONE;
     for (const struct attempt *t = failed;
          !held && t > f->attempt && t[-1].variant == failed->variant; t--)
-        if (t[-1].seed == failed->seed && t[-1].held && !t[-1].brief)
+        if (t[-1].how != BRIEF && t[-1].seed == f->middle.seed && is_held(f, t->variant, t[-1].n))
             held = &t[-1].load;
-    return limit_find(held, &failed->load);
+    /* As the screen tells it: an ideal drive holds more, or it is not the drive. */
+    const struct answer_users *u = f->a->users;
+    const bool drive =
+        failed->variant == ANSWER_THIS && u[ANSWER_IDEAL].value > u[ANSWER_THIS].value;
+    return limit_find(held, &failed->load, drive);
 }
 
-/* A first look counts where the seeds leave no doubt. */
+/* Whether a line may tell it: it is of the seed of the figures, or a first look of which the seeds
+ * leave no doubt. */
 static bool counts(const struct find *f, const struct attempt *t)
 {
     const struct answer_users *u = &f->a->users[t->variant];
-    return !t->brief || (t->held ? t->n <= u->low : t->n > u->high);
+    return t->how == BRIEF ? t->n <= u->low || t->n > u->high : t->seed == f->middle.seed;
 }
 
-/* One line for each load, from the attempts of all seeds; and what ends the users of ANSWER_THIS.
- */
+/* One line for each load; and what ends the users of ANSWER_THIS, which is that of the load beyond
+ * them. */
 static int set_tried(struct find *f)
 {
     struct answer *a = f->a;
@@ -399,21 +436,21 @@ static int set_tried(struct find *f)
         return err_nomem(f->e, "simulations");
     for (size_t i = 0; i < f->attempts; i++) {
         const struct attempt *t = &f->attempt[i];
-        struct answer_tried *to = a->tries ? &a->tried[a->tries - 1] : NULL;
-        if (!counts(f, t))
+        const struct answer_tried *last = a->tries ? &a->tried[a->tries - 1] : NULL;
+        if (!counts(f, t) || (last && last->variant == t->variant && last->n == t->n))
             continue;
-        if (!to || to->variant != t->variant || to->n != t->n) {
-            to = &a->tried[a->tries++];
-            *to = (struct answer_tried){.variant = t->variant, .n = t->n};
-        }
-        if (to->limit == LIMIT_NONE)
-            to->limit = limit_of(f, t);
-        const double before = to->of++, now = to->of;
-        to->held += t->held;
-        to->goodput = (to->goodput * before + t->goodput) / now;
-        to->requests_s = (to->requests_s * before + t->requests_s) / now;
-        to->first_token_p95_ns =
-            (to->first_token_p95_ns * (int64_t)before + t->first_token_p95_ns) / (int64_t)now;
+        struct answer_tried *to = &a->tried[a->tries++];
+        *to = (struct answer_tried){.variant = t->variant,
+                                    .n = t->n,
+                                    .goodput = t->goodput,
+                                    .requests_s = t->requests_s,
+                                    .first_token_p95_ns = t->first_token_p95_ns,
+                                    .limit =
+                                        is_held(f, t->variant, t->n) ? LIMIT_NONE : limit_of(f, t)};
+        for (unsigned seed = 0; seed < f->o->seeds; seed++)
+            to->held += t->n <= f->value[t->variant][seed];
+        if (t->variant == ANSWER_THIS && t->n == f->middle.failed)
+            a->limit = to->limit;
     }
     return 0;
 }
@@ -428,52 +465,58 @@ static void set_variants(struct find *f)
     f->engine[ANSWER_IDEAL].files = &f->ideal;
 }
 
-/* Where the edge of each variant about is, by first looks with the first seed. */
-static int look(struct find *f, struct task looks[ANSWER_VARIANTS])
+/* A first look, with the first seed, at where the edge of a variant is about. */
+static struct task look(const struct find *f, enum answer_variant v)
 {
-    struct task *job[ANSWER_VARIANTS] = {&looks[ANSWER_NONE]};
-    size_t jobs = 1;
-    for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
-        looks[v] = (struct task){.variant = (enum answer_variant)v, .brief = true};
-    looks[ANSWER_NONE].search = (struct search){.start = f->o->first,
-                                                .most = ANSWER_USERS_MAX,
-                                                .step_permille = DOUBLES,
-                                                .resolution = ABOUT};
-    int rc = do_jobs(f, job, jobs);
-    jobs = 0;
-    for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
-        if (v != ANSWER_NONE) {
-            looks[v].search = beside(&looks[ANSWER_NONE], FAR, ABOUT);
-            job[jobs++] = &looks[v];
-        }
-    return rc ? rc : do_jobs(f, job, jobs);
+    return (struct task){
+        .variant = v,
+        .brief = true,
+        .search = {
+            .start = f->o->first, .most = ANSWER_USERS_MAX, .step = SEARCH_DOUBLE, .apart = ABOUT}};
 }
 
+/* Adds the searches of a variant with each seed, beside its first look. */
+static void add_searches(const struct find *f, struct task task[], const struct task *look,
+                         struct task *job[], size_t *jobs)
+{
+    for (unsigned i = 0; i < f->o->seeds; i++) {
+        task[i] =
+            (struct task){.variant = look->variant, .seed = i, .search = beside(look, NEAR, EXACT)};
+        job[(*jobs)++] = &task[i];
+    }
+}
+
+/* Looks first, without the drive and with the ideal one. Then the searches without the drive, and
+ * a look with it, from what the ideal one holds on. Then the others: where the drive is nearly
+ * ideal, its searches begin at what the ideal one holds. So none but its own depend on the drive.
+ */
 static int find_users(struct find *f)
 {
-    const unsigned seeds = f->o->seeds;
     struct task looks[ANSWER_VARIANTS], task[ANSWER_VARIANTS][ANSWER_SEEDS_MAX];
-    struct task *job[ANSWER_VARIANTS * ANSWER_SEEDS_MAX];
+    struct task *const ideal = &looks[ANSWER_IDEAL], *const this = &looks[ANSWER_THIS];
+    struct task *job[ANSWER_VARIANTS * ANSWER_SEEDS_MAX] = {ideal, &looks[ANSWER_NONE]};
     size_t jobs = 0;
     unsigned at = 0;
-    int rc = look(f, looks);
-    /* Where the drive is nearly ideal, its searches begin at what the ideal one holds. */
-    const uint64_t this = looks[ANSWER_THIS].value;
-    const bool near = this + this / ABOUT >= looks[ANSWER_IDEAL].value;
-    for (unsigned i = 0; i < seeds; i++)
-        for (unsigned v = 0; v < ANSWER_VARIANTS; v++) {
-            task[v][i] = (struct task){.variant = (enum answer_variant)v,
-                                       .seed = i,
-                                       .search = beside(&looks[v], NEAR, FINE)};
-            if (v != ANSWER_THIS || !near)
-                job[jobs++] = &task[v][i];
-            if (v == ANSWER_IDEAL && near)
-                task[v][i].then = &task[ANSWER_THIS][i];
-        }
+    for (unsigned v = 0; v < ANSWER_VARIANTS; v++)
+        looks[v] = look(f, (enum answer_variant)v);
+    int rc = do_jobs(f, job, 2);
+    this->search = beside(ideal, FAR, ABOUT);
+    job[jobs++] = this;
+    add_searches(f, task[ANSWER_NONE], &looks[ANSWER_NONE], job, &jobs);
     if (rc == 0)
         rc = do_jobs(f, job, jobs);
+    const bool near = this->value + this->value / NEARLY >= ideal->value;
+    jobs = 0;
+    add_searches(f, task[ANSWER_IDEAL], ideal, job, &jobs);
+    add_searches(f, task[ANSWER_THIS], this, job, &jobs);
+    for (unsigned i = 0; i < f->o->seeds && near; i++)
+        task[ANSWER_IDEAL][i].then = &task[ANSWER_THIS][i];
+    if (rc == 0)
+        rc = do_jobs(f, job, near ? f->o->seeds : jobs);
     for (unsigned v = 0; v < ANSWER_VARIANTS && rc == 0; v++)
-        set_users(&f->a->users[v], task[v], seeds);
+        set_users(&f->a->users[v], f->value[v], task[v], f->o->seeds);
+    if (rc == 0)
+        set_gain(f);
     while (rc == 0 && task[ANSWER_THIS][at].value != f->a->users[ANSWER_THIS].value)
         at++;
     f->middle = task[ANSWER_THIS][at];
@@ -485,24 +528,27 @@ static struct task figures_of(enum answer_variant v, unsigned seed, uint64_t n, 
     return (struct task){.variant = v, .seed = seed, .figures = t, .search = {.start = n}};
 }
 
-/* The figures of all variants, and of the two loads around the edge of ANSWER_THIS, with the seed
+/* The figures of all variants, and of the first load that ANSWER_THIS does not hold, with the seed
  * of its value: so at that value the figures are of a load that holds. How far the GPU may be off
- * besides, which takes longest and so begins first. */
+ * besides, which takes longest and so begins first; and two smaller loads, which show what users
+ * have there. */
 static int find_figures(struct find *f)
 {
     enum {
-        FACTORS = 2
+        FACTORS = 2,
+        SMALLER = 2
     };
     const struct task *middle = &f->middle;
     struct answer *a = f->a;
-    struct task task[FACTORS + ANSWER_VARIANTS + 2], *job[FACTORS + ANSWER_VARIANTS + 2];
-    struct trial held = {0};
+    struct task task[FACTORS + ANSWER_VARIANTS + 1 + SMALLER];
+    struct task *job[sizeof(task) / sizeof(task[0])];
+    struct trial smaller[SMALLER] = {0};
     size_t jobs = 0;
     a->at = f->o->asked                   ? f->o->asked
             : a->users[ANSWER_THIS].value ? a->users[ANSWER_THIS].value
                                           : 1;
     a->seed = middle->seed;
-    const bool factors = f->o->asked || a->users[ANSWER_THIS].value > a->users[ANSWER_NONE].value;
+    const bool factors = f->o->asked || a->gain.low > 0;
     if (factors) {
         task[jobs++] = (struct task){.far = ANSWER_SLOWEST};
         task[jobs++] = (struct task){.far = ANSWER_FASTEST};
@@ -511,23 +557,18 @@ static int find_figures(struct find *f)
         task[jobs++] = figures_of((enum answer_variant)v, middle->seed, a->at, &a->figures[v]);
     if (middle->failed)
         task[jobs++] = figures_of(ANSWER_THIS, middle->seed, middle->failed, &a->beyond);
-    if (middle->failed && middle->value && middle->value != a->at)
-        task[jobs++] = figures_of(ANSWER_THIS, middle->seed, middle->value, &held);
+    for (uint64_t i = 0; i < SMALLER && middle->value > SMALLER; i++)
+        task[jobs++] =
+            figures_of(ANSWER_THIS, middle->seed, middle->value * (i + 2) / 4, &smaller[i]);
     for (size_t i = 0; i < jobs; i++)
         job[i] = &task[i];
     const int rc = do_jobs(f, job, jobs);
-    if (rc == 0) {
-        const struct step_setup *steps = &f->o->engine.steps;
-        const struct trial *below = middle->value == a->at ? &a->figures[ANSWER_THIS] : &held;
-        const struct limit_load before = limit_load_of(steps, below);
-        const struct limit_load after = limit_load_of(steps, &a->beyond);
-        a->limit = limit_find(middle->value ? &before : NULL, middle->failed ? &after : NULL);
-    }
+    for (unsigned i = 0; i < SMALLER; i++)
+        trial_free(&smaller[i]);
     if (factors) {
         a->holds_low = task[0].factor;
         a->holds_high = task[1].factor;
     }
-    trial_free(&held);
     return rc;
 }
 

@@ -49,29 +49,37 @@ struct answer_users {
     bool most; /* at least one seed held ANSWER_USERS_MAX: there may be more */
 };
 
-/* One load that was tried, with one seed or several. */
+/* How many more ANSWER_THIS holds than ANSWER_NONE: of their values; and of each seed, whose
+ * requests are the same in both, the least and the most. */
+struct answer_gain {
+    int64_t value, low, high;
+};
+
+/* One load that was tried. */
 struct answer_tried {
     enum answer_variant variant;
     uint64_t n;
-    unsigned held, of;          /* seeds */
-    double goodput, requests_s; /* the mean of the seeds */
-    int64_t first_token_p95_ns; /* likewise */
-    /* The limit of the first seed that did not hold, beside the largest load that it held;
-     * LIMIT_NONE: all held, or nothing is known. */
+    unsigned held; /* seeds that hold as much: no more of them as n grows */
+    /* The figures of one seed; where that did not try it, of a first look. */
+    double goodput, requests_s;
+    int64_t first_token_p95_ns;
+    /* The limit that ended it, beside the largest load that is held there. LIMIT_NONE: it is held, or nothing
+     * is known. */
     enum limit limit;
 };
 
 struct answer {
     struct answer_users users[ANSWER_VARIANTS];
-    struct answer_tried *tried; /* by variant, then n; owned */
+    struct answer_gain gain;
+    struct answer_tried *tried; /* by variant, then n, one of each; owned */
     unsigned tries;
     uint64_t at;   /* users of the figures */
     unsigned seed; /* of the figures, from 0: the one that gave the value of ANSWER_THIS */
     /* Factors on the GPU's rate of prefill, from ANSWER_SLOWEST to ANSWER_FASTEST, within which the
      * answer about `asked` stays, or else that the drive holds more than none; with that seed.
-     * 0: there is nothing to stay. */
+     * 0: there is nothing to stay: nothing was asked, and the gain is not one of each seed. */
     double holds_low, holds_high;
-    enum limit limit; /* what ends the users of ANSWER_THIS, with that seed */
+    enum limit limit; /* what ends the users of ANSWER_THIS: that of beyond.n in `tried` */
     struct trial figures[ANSWER_VARIANTS];
     struct trial beyond; /* the smallest load that ANSWER_THIS does not hold; n 0: it holds all */
     struct window_load load; /* of the drive, in the figures of ANSWER_THIS */

@@ -35,7 +35,7 @@ struct limit_load limit_load_of(const struct step_setup *steps, const struct tri
     return l;
 }
 
-enum limit limit_find(const struct limit_load *held, const struct limit_load *failed)
+enum limit limit_find(const struct limit_load *held, const struct limit_load *failed, bool drive)
 {
     static const struct limit_load nothing = {0};
     const struct limit_load *before = held ? held : &nothing;
@@ -45,7 +45,8 @@ enum limit limit_find(const struct limit_load *held, const struct limit_load *fa
     if (failed->stuck)
         return LIMIT_HOST_MEMORY;
     for (int i = 1; i < LIMIT_PARTS; i++)
-        if (failed->part_ns[i] - before->part_ns[i] > failed->part_ns[most] - before->part_ns[most])
+        if ((drive || i != LIMIT_PART_FILES) &&
+            failed->part_ns[i] - before->part_ns[i] > failed->part_ns[most] - before->part_ns[most])
             most = i;
     if (failed->too_long)
         return LIMIT_GPU_MEMORY;

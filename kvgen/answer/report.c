@@ -154,6 +154,25 @@ static void put_users(struct jsonout *j, const struct answer_report *r)
     jsonout_end(j);
 }
 
+/* A difference of loads, in the unit of the answer. */
+static void put_more(struct jsonout *j, const char *key, const struct answer_report *r, int64_t n)
+{
+    if (r->load_requests_s > 0)
+        jsonout_f64(j, key, (double)n * r->load_requests_s);
+    else
+        jsonout_i64(j, key, n);
+}
+
+static void put_gain(struct jsonout *j, const struct answer_report *r)
+{
+    const struct answer_gain *g = &r->answer->gain;
+    jsonout_object(j, "gain");
+    put_more(j, "value", r, g->value);
+    put_more(j, "low", r, g->low);
+    put_more(j, "high", r, g->high);
+    jsonout_end(j);
+}
+
 /* NULL: nothing was asked. kvstat says why. */
 static const char *verdict_text(const struct answer_report *r)
 {
@@ -285,10 +304,11 @@ static void put_tried(struct jsonout *j, const struct answer_report *r)
         jsonout_text_value(j, "variant", answer_variant_name(t->variant));
         put_load(j, "users", r, t->n);
         jsonout_u64(j, "held", t->held);
-        jsonout_u64(j, "of", t->of);
-        jsonout_f64(j, "goodput", t->goodput);
-        jsonout_f64(j, "first_token_p95_s", seconds(t->first_token_p95_ns));
-        jsonout_f64(j, "requests_s", t->requests_s);
+        jsonout_u64(j, "of", r->opts->seeds);
+        const bool counted = t->requests_s > 0; /* else it was given up before it was warm */
+        jsonout_f64(j, "goodput", counted ? t->goodput : NAN);
+        jsonout_f64(j, "first_token_p95_s", counted ? seconds(t->first_token_p95_ns) : NAN);
+        jsonout_f64(j, "requests_s", counted ? t->requests_s : NAN);
         put_text(j, "limit", t->limit == LIMIT_NONE ? NULL : limit_text(t->limit));
         jsonout_end(j);
     }
@@ -439,15 +459,9 @@ static double saved_day(const struct answer_report *r, double with, double witho
 
 static void put_worth(struct jsonout *j, const struct answer_report *r)
 {
-    const struct answer_users *u = r->answer->users;
     const struct trial *this = figures(r, ANSWER_THIS), *none = figures(r, ANSWER_NONE);
     const double gpu_day = saved_day(r, gpu_s(r, this), gpu_s(r, none));
     jsonout_object(j, "worth");
-    if (r->load_requests_s > 0)
-        jsonout_f64(j, "users",
-                    in_unit(r, u[ANSWER_THIS].value) - in_unit(r, u[ANSWER_NONE].value));
-    else
-        jsonout_i64(j, "users", (int64_t)u[ANSWER_THIS].value - (int64_t)u[ANSWER_NONE].value);
     jsonout_f64(j, "prefill_tokens_day",
                 saved_day(r, (double)prefill_tokens(this), (double)prefill_tokens(none)));
     jsonout_f64(j, "gpu_s_day", gpu_day);
@@ -496,6 +510,7 @@ int answer_save(const struct answer_report *r, const char *path, struct err *e)
     else
         jsonout_null(j, "asked");
     put_users(j, r);
+    put_gain(j, r);
     put_verdict(j, r);
     put_variants(j, r);
     put_tried(j, r);

@@ -1,43 +1,67 @@
-/* search.c - the search keeps two loads: the largest that holds and the smallest that does not.
+/* search.c - the search keeps two rungs: the largest that holds and the smallest that does not.
  * Loads are tried between them, or beyond the one that is known: so every load tried up to the
  * first one holds. */
 #include "kvgen/answer/search.h"
 
+/* Rungs are counted from 1. */
 struct bounds {
-    uint64_t held, failed; /* failed 0: none did */
+    uint64_t most; /* load of the last rung */
+    unsigned last;
+    unsigned held, failed; /* 0: none did */
 };
 
-static int try_load(struct bounds *b, search_try try, void *ctx, uint64_t n)
+static uint64_t next_load(uint64_t n)
 {
-    bool held;
-    const int rc = try(ctx, n, &held);
-    if (rc == 0)
-        *(held ? &b->held : &b->failed) = n;
-    return rc;
+    return n + (n >= 2 * SEARCH_PARTS ? n / SEARCH_PARTS : 1);
 }
 
-static uint64_t scaled(uint64_t n, uint64_t by, uint64_t of)
+/* The last rung of a load that is no larger. */
+static unsigned rung_of(uint64_t load)
 {
-    return (uint64_t)((unsigned __int128)n * by / of);
+    unsigned rung = 1;
+    for (uint64_t n = next_load(1); n <= load; n = next_load(n))
+        rung++;
+    return rung;
+}
+
+static uint64_t load_of(const struct bounds *b, unsigned rung)
+{
+    uint64_t n = 1;
+    if (rung >= b->last)
+        return b->most;
+    for (unsigned i = 1; i < rung; i++)
+        n = next_load(n);
+    return n;
+}
+
+static int try_rung(struct bounds *b, search_try try, void *ctx, unsigned rung)
+{
+    bool held;
+    const int rc = try(ctx, load_of(b, rung), &held);
+    if (rc == 0)
+        *(held ? &b->held : &b->failed) = rung;
+    return rc;
 }
 
 int search_largest(const struct search *s, search_try try, void *ctx, uint64_t *value,
                    uint64_t *failed)
 {
-    struct bounds b = {0};
-    uint64_t n = s->start < s->most ? s->start : s->most, step = s->step_permille;
-    int rc = try_load(&b, try, ctx, n);
-    for (const bool up = b.held > 0; rc == 0 && (up ? !b.failed && n < s->most : !b.held && n > 1);
-         step = step * step / 1000 < 2000 ? step * step / 1000 : 2000) {
-        const uint64_t next = up ? scaled(n, step, 1000) : scaled(n, 1000, step);
-        n = next == n ? (up ? n + 1 : n - 1) : next;
-        n = n > s->most ? s->most : n ? n : 1;
-        rc = try_load(&b, try, ctx, n);
+    struct bounds b = {.most = s->most, .last = rung_of(s->most)};
+    const unsigned start = rung_of(s->start < s->most ? s->start : s->most);
+    unsigned rung = start, far = s->step;
+    int rc = try_rung(&b, try, ctx, rung);
+    for (const bool up = b.held > 0;
+         rc == 0 && (up ? !b.failed && rung < b.last : !b.held && rung > 1);
+         far += far < SEARCH_DOUBLE ? far : SEARCH_DOUBLE) {
+        if (up)
+            rung = b.last - start > far ? start + far : b.last;
+        else
+            rung = start > far ? start - far : 1;
+        rc = try_rung(&b, try, ctx, rung);
     }
-    while (rc == 0 && b.held && b.failed && b.failed - b.held > 1 &&
-           b.failed - b.held > b.held / s->resolution)
-        rc = try_load(&b, try, ctx, b.held + (b.failed - b.held) / 2);
-    *value = b.held;
-    *failed = b.failed;
+    while (rc == 0 && b.held && b.failed && b.failed - b.held > s->apart)
+        rc = try_rung(&b, try, ctx, b.held + (b.failed - b.held) / 2);
+    *value = b.held ? load_of(&b, b.held) : 0;
+    *failed = b.failed ? load_of(&b, b.failed) : 0;
     return rc;
 }

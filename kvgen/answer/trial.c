@@ -84,16 +84,17 @@ static void count(struct running *r, const struct engine_done *d,
     r->failed |= !ok;
 }
 
+/* A load that holds is counted to the same end whether its figures are wanted or not. */
 static bool is_enough(const struct running *r)
 {
     const struct trial *t = r->t;
-    const bool decided = criterion_is_decided(r->o->criterion, &t->tally);
-    if (!r->o->whole)
-        return decided && (r->o->brief || t->span_ns >= TRIAL_LEAST_NS ||
-                           criterion_requests(&t->tally) >= CRITERION_REQUESTS_MAX ||
-                           criterion_goodput(&t->tally) < r->o->criterion->goodput);
-    return t->span_ns >= r->o->least_ns && criterion_requests(&t->tally) >= CRITERION_REQUESTS &&
-           decided;
+    const uint64_t requests = criterion_requests(&t->tally);
+    if (!criterion_is_decided(r->o->criterion, &t->tally))
+        return false;
+    if (r->o->whole && (t->span_ns < r->o->least_ns || requests < CRITERION_REQUESTS))
+        return false;
+    return r->o->brief || t->span_ns >= TRIAL_LEAST_NS || requests >= CRITERION_REQUESTS_MAX ||
+           criterion_goodput(&t->tally) < r->o->criterion->goodput;
 }
 
 /* engine_run_opts.look: nobody may hear of a request that is done for a long time. */

@@ -26,7 +26,8 @@ enum kind {
     SHARE,  /* likewise, 0 to 1 */
     SIGNED, /* a number that may be below 0 */
     NEEDED_TEXT,
-    NEEDED /* a number that is never null */
+    NEEDED, /* a number that is never null */
+    NEEDED_SIGNED
 };
 
 struct member {
@@ -71,6 +72,9 @@ static const struct member members[] = {
     {"users.ideal.value", NEEDED, AT(users[ANSWER_IDEAL].value)},
     {"users.ideal.low", NEEDED, AT(users[ANSWER_IDEAL].low)},
     {"users.ideal.high", NEEDED, AT(users[ANSWER_IDEAL].high)},
+    {"gain.value", NEEDED_SIGNED, AT(gain.value)},
+    {"gain.low", NEEDED_SIGNED, AT(gain.low)},
+    {"gain.high", NEEDED_SIGNED, AT(gain.high)},
     {"drive.read.asked_bytes_s", NUMBER, AT(read.asked)},
     {"drive.read.can_bytes_s", NUMBER, AT(read.can)},
     {"drive.write.asked_bytes_s", NUMBER, AT(write.asked)},
@@ -94,7 +98,6 @@ static const struct member members[] = {
     {"wear.drive_writes_day", NUMBER, AT(drive_writes_day)},
     {"wear.years", NUMBER, AT(years)},
     {"warm.after_s", NUMBER, AT(warm_after_s)},
-    {"worth.users", SIGNED, AT(worth.users)},
     {"worth.prefill_tokens_day", SIGNED, AT(worth.prefill_tokens_day)},
     {"worth.gpu_s_day", SIGNED, AT(worth.gpu_s_day)},
     {"worth.money_day", SIGNED, AT(worth.money_day)},
@@ -208,12 +211,14 @@ static int read_number(const struct reading *r, const struct member *m, const ch
 {
     *out = NAN;
     if (!v)
-        return m->kind == NEEDED ? refuse(r, prefix, m->path, "is null; it must be a number") : 0;
+        return m->kind == NEEDED || m->kind == NEEDED_SIGNED
+                   ? refuse(r, prefix, m->path, "is null; it must be a number")
+                   : 0;
     if (jsonin_f64(v, out) < 0)
         return refuse(r, prefix, m->path, "is no number");
     if (!(fabs(*out) <= NUMBER_MAX))
         return refuse(r, prefix, m->path, "must be finite");
-    if (*out < 0 && m->kind != SIGNED)
+    if (*out < 0 && m->kind != SIGNED && m->kind != NEEDED_SIGNED)
         return refuse(r, prefix, m->path, "must be 0 or more");
     if (m->kind == SHARE && *out > 1 + 1e-9)
         return refuse(r, prefix, m->path, "is a share: 1 at most");
@@ -285,37 +290,6 @@ static int by_number(const void *a, const void *b)
     return (x->users > y->users) - (x->users < y->users);
 }
 
-/* A mean of two, each of so many seeds; that of the other where one is not known. */
-static double mean(double a, double seeds_of_a, double b, double seeds_of_b)
-{
-    if (isnan(a) || isnan(b))
-        return isnan(a) ? b : a;
-    double seeds = seeds_of_a + seeds_of_b;
-    return seeds > 0 ? (a * seeds_of_a + b * seeds_of_b) / seeds : a;
-}
-
-/* Puts those of a variant in the order of their numbers, and makes one of those of one number. */
-static void settle_tried(struct answer *a)
-{
-    size_t kept = 0;
-    qsort(a->tried, a->tried_count, sizeof(*a->tried), by_number);
-    for (size_t i = 0; i < a->tried_count; i++) {
-        struct answer_tried *last = kept > 0 ? &a->tried[kept - 1] : NULL;
-        const struct answer_tried *t = &a->tried[i];
-        if (!last || by_number(last, t) != 0) {
-            a->tried[kept++] = *t;
-            continue;
-        }
-        last->goodput = mean(last->goodput, last->of, t->goodput, t->of);
-        last->first_token_p95 = mean(last->first_token_p95, last->of, t->first_token_p95, t->of);
-        last->requests_s = mean(last->requests_s, last->of, t->requests_s, t->of);
-        last->held += t->held;
-        last->of += t->of;
-        last->limit = last->limit ? last->limit : t->limit;
-    }
-    a->tried_count = kept;
-}
-
 static int read_tried(const struct reading *r, const struct jsonin_v *root, struct answer *a)
 {
     const struct jsonin_v *list;
@@ -333,8 +307,10 @@ static int read_tried(const struct reading *r, const struct jsonin_v *root, stru
         if (rc == 0)
             rc = read_members(r, ALL(tried_members), v, prefix, &a->tried[i]);
     }
-    if (rc == 0)
-        settle_tried(a);
+    qsort(a->tried, rc == 0 ? a->tried_count : 0, sizeof(*a->tried), by_number);
+    for (size_t i = 1; i < a->tried_count && rc == 0; i++)
+        if (by_number(&a->tried[i - 1], &a->tried[i]) == 0)
+            rc = refuse(r, "", "tried", "has a number twice");
     return rc;
 }
 
@@ -411,6 +387,8 @@ static int check_intervals(const struct reading *r, const struct answer *a)
             return refuse(r, "users.", answer_variant_member((enum answer_variant)v),
                           "has a value outside of its interval");
     }
+    if (a->gain.low > a->gain.value || a->gain.value > a->gain.high)
+        return refuse(r, "", "gain", "has a value outside of its interval");
     return 0;
 }
 

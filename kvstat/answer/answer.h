@@ -27,18 +27,24 @@ struct answer_held {
     double value, low, high;
 };
 
+/* How many more are held with the drive than without it: of the values, and of each seed the least
+ * and the most. */
+struct answer_gain {
+    double value, low, high;
+};
+
 /* Results of a variant at one number. Times in s. */
 struct answer_served {
     double requests, goodput, first_token_p50, first_token_p95, token_p50, token_p95;
     double requests_s, prefill_tokens, gpu_s;
 };
 
-/* A number that a search tried, in the order of variant and number; one of each. Means of seeds. */
+/* A number that a search tried, in the order of variant and number; one of each. */
 struct answer_tried {
     enum answer_variant variant;
-    double users, held, of; /* held: seeds in which it was held, of so many */
-    double goodput, first_token_p95, requests_s;
-    const char *limit; /* what holds it up; NULL: not known */
+    double users, held, of;                      /* held: seeds that hold as many, of so many */
+    double goodput, first_token_p95, requests_s; /* of one seed */
+    const char *limit;                           /* what holds it up; NULL: not known */
 };
 
 /* A point of the drive's model. */
@@ -58,6 +64,7 @@ struct answer {
     bool by_calculation, requests; /* the unit is requests a second */
     double asked, at;              /* asked: NAN: nothing was */
     struct answer_held users[ANSWER_VARIANTS];
+    struct answer_gain gain;
     struct answer_served served[ANSWER_VARIANTS];
     const char *why;
     bool judged; /* verdict is known */
@@ -77,7 +84,7 @@ struct answer {
     double warm_after_s; /* virtual time from which figures count, ... */
     bool settled;        /* ... as where tokens come from had stopped to change */
     struct {
-        double users, prefill_tokens_day, gpu_s_day, money_day;
+        double prefill_tokens_day, gpu_s_day, money_day;
         const char *currency;
     } worth;
     double window_s, pool_objects, pool_bytes;

@@ -169,13 +169,18 @@ static void put_confirmed(struct jsonout *j, const struct confirm *c)
     jsonout_end(j);
 }
 
-static void put_gain(struct jsonout *j, const char *key, const struct gain *g, bool there)
+/* there NULL: it is not decided. */
+static void put_gain(struct jsonout *j, const char *key, const struct answer_gain *g,
+                     const bool *there)
 {
     jsonout_object(j, key);
     jsonout_f64(j, "value", g->value);
     jsonout_f64(j, "low", g->low);
     jsonout_f64(j, "high", g->high);
-    jsonout_bool(j, "is_there", there);
+    if (there)
+        jsonout_bool(j, "is_there", *there);
+    else
+        jsonout_null(j, "is_there");
     jsonout_end(j);
 }
 
@@ -202,11 +207,12 @@ static void put_answer(struct jsonout *j, const struct conclusion *c)
     static const char *const ours[] = {"verdict", "why",  "confirmed", "validity",
                                        "gain",    "knee", NULL};
     const struct answer *a = c->answer;
-    const struct gain g = gain_of(&a->users[ANSWER_NONE], &a->users[ANSWER_THIS]);
+    const enum gain gain = gain_of(a);
+    const bool there = gain == GAIN_IS_THERE;
     put_members(j, jsonin_root(a->document), ours);
     jsonout_text_value(j, "verdict", c->judged ? conclusion_word(c->verdict) : NULL);
     jsonout_text_value(j, "why", c->why[0] ? c->why : NULL);
-    put_gain(j, "gain", &g, gain_is_there(a));
+    put_gain(j, "gain", &a->gain, gain == GAIN_OPEN ? NULL : &there);
     put_knee(j, a);
     put_confirmed(j, c->confirm);
     jsonout_text_value(j, "validity",
@@ -217,9 +223,9 @@ static void put_pair(struct reporter *r, const struct pair *p)
 {
     static const char *const words[] = {
         [BETTER_UNKNOWN] = NULL, [BETTER_FIRST] = "first", [BETTER_SECOND] = "second"};
-    const struct gain g =
-        gain_of(&p->answer[0]->users[ANSWER_THIS], &p->answer[1]->users[ANSWER_THIS]);
+    const struct answer_gain g = difference_of(p->answer[0], p->answer[1]);
     const enum better better = better_of(p->conclusion);
+    const bool there = better != BETTER_UNKNOWN;
     jsonout_array(r->json, "answers");
     for (size_t i = 0; i < 2; i++) {
         jsonout_object(r->json, NULL);
@@ -227,11 +233,28 @@ static void put_pair(struct reporter *r, const struct pair *p)
         jsonout_end(r->json);
     }
     jsonout_end(r->json);
-    put_gain(r->json, "difference", &g, better != BETTER_UNKNOWN);
+    put_gain(r->json, "difference", &g, &there);
     jsonout_text_value(r->json, "better", words[better]);
 }
 
 /* ---- all together ---- */
+
+/* What the view asks for: of worth the gain, of two drives whether the second holds fewer, else the
+ * verdict. */
+static enum verdict_outcome outcome_of(const struct reporter *r, const struct pair *p)
+{
+    static const enum verdict_outcome worth[] = {[GAIN_NONE] = VERDICT_FAIL,
+                                                 [GAIN_OPEN] = VERDICT_INCONCLUSIVE,
+                                                 [GAIN_IS_THERE] = VERDICT_PASS};
+    const struct conclusion *c = p->conclusion;
+    if (c[0].unconfirmed || (p->count > 1 && c[1].unconfirmed))
+        return VERDICT_INCONCLUSIVE;
+    if (p->count > 1)
+        return better_of(c) == BETTER_FIRST ? VERDICT_FAIL : VERDICT_PASS;
+    if (r->options.view == VIEW_WORTH)
+        return worth[gain_of(c->answer)];
+    return c->judged ? c->verdict : VERDICT_PASS;
+}
 
 int answer_report(struct reporter *r, const char *const *more, size_t n, struct err *e)
 {
@@ -241,9 +264,7 @@ int answer_report(struct reporter *r, const char *const *more, size_t n, struct 
     int rc = read_pair(r, p, n > 0 ? more[0] : NULL, e);
     if (rc < 0)
         goto out;
-    for (size_t i = 0; i < p->count; i++)
-        if (p->count == 1 ? p->conclusion[i].judged : p->conclusion[i].unconfirmed)
-            reporter_judged(r, p->conclusion[i].verdict);
+    reporter_judged(r, outcome_of(r, p));
     const struct answer_page page = {&p->conclusion[0], r->options.view, r->argc, r->argv};
     if (r->options.html)
         rc = answer_page_save(r->options.html, &page, e);

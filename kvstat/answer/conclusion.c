@@ -110,14 +110,17 @@ void conclude(struct conclusion *c, const struct answer *a, const struct confirm
 
 /* ---- more or fewer ---- */
 
-struct gain gain_of(const struct answer_held *than, const struct answer_held *this)
+enum gain gain_of(const struct answer *a)
 {
-    return (struct gain){this->value - than->value, this->low - than->high, this->high - than->low};
+    if (!a->reached || a->gain.high <= 0)
+        return GAIN_NONE;
+    return a->gain.low > 0 ? GAIN_IS_THERE : GAIN_OPEN;
 }
 
-bool gain_is_there(const struct answer *a)
+struct answer_gain difference_of(const struct answer *first, const struct answer *second)
 {
-    return a->users[ANSWER_THIS].low > a->users[ANSWER_NONE].high;
+    const struct answer_held *a = &first->users[ANSWER_THIS], *b = &second->users[ANSWER_THIS];
+    return (struct answer_gain){b->value - a->value, b->low - a->high, b->high - a->low};
 }
 
 enum better better_of(const struct conclusion pair[2])

@@ -25,13 +25,17 @@ void conclude(struct conclusion *c, const struct answer *a, const struct confirm
 /* "PASS". Lent for ever. */
 const char *conclusion_word(enum verdict_outcome verdict);
 
-/* How many more a second interval holds than a first. */
-struct gain {
-    double value, low, high;
+/* Whether the drive holds more than no drive does. Both meet the same requests, seed by seed. */
+enum gain {
+    GAIN_NONE,     /* it does with no seed, or nothing reaches the drive */
+    GAIN_OPEN,     /* with some seeds, and not with others */
+    GAIN_IS_THERE, /* with each */
 };
-struct gain gain_of(const struct answer_held *than, const struct answer_held *this);
-/* Whether the drive holds more than no drive does, by more than the intervals. */
-bool gain_is_there(const struct answer *a);
+enum gain gain_of(const struct answer *a);
+
+/* How many more a second answer holds than a first, each on a drive of its own: by the intervals of
+ * both. */
+struct answer_gain difference_of(const struct answer *first, const struct answer *second);
 
 enum better {
     BETTER_UNKNOWN, /* the intervals meet, or one of both is not confirmed */

@@ -169,10 +169,43 @@ static bool has_interval(const struct answer *a)
     return false;
 }
 
-/* The drive holds more than none, though maybe by chance. */
-static bool is_more(const struct answer *a)
+/* The brackets of this drive and of no drive have numbers in common. */
+static bool intervals_meet(const struct answer *a)
 {
-    return a->users[ANSWER_THIS].value > a->users[ANSWER_NONE].value;
+    return a->users[ANSWER_THIS].low <= a->users[ANSWER_NONE].high &&
+           a->users[ANSWER_NONE].low <= a->users[ANSWER_THIS].high;
+}
+
+/* "2 users fewer to 8 more", "3 to 8 users more", "3 users more". Returns buf. */
+static const char *view_gain(char buf[VIEW_LINE], const struct answer *a)
+{
+    const struct answer_gain *g = &a->gain;
+    char low[CONCLUSION_NUMBER], high[CONCLUSION_NUMBER];
+    buf[0] = '\0';
+    if (g->low < 0)
+        text_append(buf, VIEW_LINE, "%s fewer to %s more", conclusion_count(low, a, -g->low),
+                    conclusion_number(high, a, fmax(g->high, 0)));
+    else if (g->low < g->high)
+        text_append(buf, VIEW_LINE, "%s to %s more", conclusion_number(low, a, g->low),
+                    conclusion_count(high, a, g->high));
+    else
+        text_append(buf, VIEW_LINE, "%s more", conclusion_count(low, a, g->low));
+    return buf;
+}
+
+/* What brackets that overlap do not show: with the same requests, one of both holds more. */
+static void put_gain(struct lines *l, const struct answer *a)
+{
+    const enum gain gain = gain_of(a);
+    char text[VIEW_LINE], more[VIEW_LINE];
+    if (!a->reached || (gain == GAIN_IS_THERE && !intervals_meet(a)))
+        return;
+    if (gain == GAIN_NONE)
+        snprintf(text, sizeof(text), "no gain: this drive holds no more than no drive");
+    else
+        snprintf(text, sizeof(text), "%s: seed by seed, this drive holds %s than no drive",
+                 gain == GAIN_OPEN ? "gain not decided" : "a gain", view_gain(more, a));
+    put_text(l, " ", text);
 }
 
 static void put_held(struct lines *l, const struct answer *a)
@@ -198,10 +231,7 @@ static void put_held(struct lines *l, const struct answer *a)
                  seeds - floor(seeds / 5), seeds);
         put_text(l, " ", line);
     }
-    if (a->reached && !gain_is_there(a))
-        put_text(l, " ",
-                 is_more(a) ? "no gain shown: the brackets of this drive and no drive overlap"
-                            : "no gain: this drive holds no more than no drive");
+    put_gain(l, a);
 }
 
 static void put_at(struct lines *l, const struct answer *a)
@@ -423,7 +453,7 @@ static void put_holds(struct lines *l, const struct answer *a)
 {
     char text[VIEW_LINE] = "";
     const bool asked = !isnan(a->asked);
-    if (!asked && !gain_is_there(a))
+    if (!asked && gain_of(a) != GAIN_IS_THERE)
         return;
     if (isfinite(a->prefill_low) && isfinite(a->prefill_high))
         snprintf(text, sizeof(text),
@@ -499,13 +529,13 @@ static void put_tried(struct lines *l, const struct answer *a)
     char users[CONCLUSION_NUMBER], held[CELL], good[CELL], first[CELL], rate[CELL];
     if (n > 0) {
         lines_gap(l);
-        lines_add(l, "%10s %10s %8s %16s %11s   %s", a->requests ? "Requests" : "Users",
+        lines_add(l, "%9s %10s %7s %15s %10s   %s", a->requests ? "Requests" : "Users",
                   "seeds held", "good", "first token p95", "requests/s", "what ends it");
     }
     for (size_t i = 0; i < n; i++) {
         const struct answer_tried *t = &row[i];
         snprintf(held, sizeof(held), "%.0f of %.0f", t->held, t->of);
-        lines_add(l, "%10s %10s %8s %16s %11s   %.60s", conclusion_number(users, a, t->users), held,
+        lines_add(l, "%9s %10s %7s %15s %10s   %.60s", conclusion_number(users, a, t->users), held,
                   cell_percent(good, t->goodput), view_span(first, t->first_token_p95),
                   cell_number(rate, t->requests_s), t->limit ? t->limit : "");
     }
@@ -546,7 +576,7 @@ static void put_verdict(struct lines *l, const struct conclusion *c)
 }
 
 /* " (14-20)", where there is an interval. */
-static void add_interval(char *buf, const struct answer *a, const struct gain *g)
+static void add_interval(char *buf, const struct answer *a, const struct answer_gain *g)
 {
     char n[CONCLUSION_NUMBER];
     if (!(g->low < g->high))
@@ -557,23 +587,23 @@ static void add_interval(char *buf, const struct answer *a, const struct gain *g
 
 const char *view_worth(char buf[VIEW_LINE], const struct answer *a)
 {
-    const struct answer_held *with = &a->users[ANSWER_THIS], *without = &a->users[ANSWER_NONE];
-    const struct gain g = gain_of(without, with);
+    const enum gain gain = gain_of(a);
     char n[CONCLUSION_NUMBER], held[VIEW_LINE], cell[CELL], unreached[2 * CONCLUSION_NUMBER];
-    if (!gain_is_there(a)) {
-        const bool more = a->reached && is_more(a);
-        snprintf(buf, VIEW_LINE, "no gain%s: ", more ? " shown" : "");
-        if (!a->reached)
-            text_append(buf, VIEW_LINE, "%s", conclusion_unreached(unreached, a));
-        else
-            text_append(buf, VIEW_LINE, "this drive holds %.100s", view_held(held, a, ANSWER_THIS));
-        if (a->reached)
-            text_append(buf, VIEW_LINE, ", no drive %.100s%s", view_held(held, a, ANSWER_NONE),
-                        more ? ", and the brackets overlap" : "");
+    if (!a->reached) {
+        snprintf(buf, VIEW_LINE, "no gain: %s", conclusion_unreached(unreached, a));
         return buf;
     }
-    snprintf(buf, VIEW_LINE, "gain: %s more", conclusion_count(n, a, g.value));
-    add_interval(buf, a, &g);
+    if (gain != GAIN_IS_THERE) {
+        snprintf(buf, VIEW_LINE, "%s: this drive holds %.100s",
+                 gain == GAIN_NONE ? "no gain" : "INCONCLUSIVE", view_held(held, a, ANSWER_THIS));
+        text_append(buf, VIEW_LINE, ", no drive %.100s", view_held(held, a, ANSWER_NONE));
+        if (gain == GAIN_OPEN)
+            text_append(buf, VIEW_LINE, "; seed by seed, this drive holds %.100s",
+                        view_gain(held, a));
+        return buf;
+    }
+    snprintf(buf, VIEW_LINE, "gain: %s more", conclusion_count(n, a, a->gain.value));
+    add_interval(buf, a, &a->gain);
     text_append(buf, VIEW_LINE, ", %.100s instead of", view_held(held, a, ANSWER_THIS));
     text_append(buf, VIEW_LINE, " %.100s", view_held(held, a, ANSWER_NONE));
     if (a->worth.prefill_tokens_day > 0)
@@ -617,8 +647,7 @@ const char *view_better(char buf[VIEW_LINE], const struct conclusion pair[2])
     const struct answer *a = pair[0].answer, *b = pair[1].answer;
     enum better better = better_of(pair);
     bool second = better == BETTER_SECOND;
-    const struct gain g = second ? gain_of(&a->users[ANSWER_THIS], &b->users[ANSWER_THIS])
-                                 : gain_of(&b->users[ANSWER_THIS], &a->users[ANSWER_THIS]);
+    const struct answer_gain g = second ? difference_of(a, b) : difference_of(b, a);
     char name[LINES_BYTES], n[CONCLUSION_NUMBER], held[VIEW_LINE];
     if (pair[0].unconfirmed || pair[1].unconfirmed) {
         snprintf(buf, VIEW_LINE, "INCONCLUSIVE: %s not confirmed by its run",

@@ -10,7 +10,8 @@ FOLDER/answers keeps what this kvgen answered: begun again, only the rest is ask
   * Without the drive, and with one that takes no time, the speed of the drive means nothing.
   * A faster drive, more host memory or more capacity holds no fewer users, and a drive no more than one that takes no
     time: beyond the intervals. (A slow drive may hold fewer than none: engines wait for what they find.)
-  * A drive is worth users when it holds more than none beyond the intervals, and not when it holds fewer.
+  * A drive is worth users when it holds more than none with each seed: surely where the intervals do not meet, never where
+    it holds no more; the gain is the difference of both, and within its own interval.
   * A drive as fast as numbers go holds what the one that takes no time holds."""
 import hashlib
 import json
@@ -65,7 +66,7 @@ class Answers:
         with open(path) as f:
             answer = json.load(f)
         os.remove(path)
-        answer = {"users": answer["users"], "verdict": answer["verdict"], "gain": answer["worth"]["users"]}
+        answer = {"users": answer["users"], "verdict": answer["verdict"], "gain": answer["gain"]}
         with self.lock:
             self.known[key] = answer
             with open(self.path(), "a") as f:
@@ -81,7 +82,7 @@ class Grid:
         # Two seeds have hardly an interval: half as many more stand for it.
         self.seeds, self.slack = (2, 0.5) if small else (3, 0)
         self.options = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB"] if small else ["--gpu-mem", "40GiB", "--threads", "1"]
-        self.at_once = 1 if small else os.cpu_count()
+        self.at_once = 1 if small else len(os.sched_getaffinity(0))
         self.contradictions, self.cells = 0, 0
         self.answers = {}
 
@@ -127,10 +128,13 @@ class Grid:
             if not users[v]["low"] <= users[v]["value"] <= users[v]["high"]:
                 self.wrong(cell, v, "its value is outside of its interval:", users[v])
         self.at_least(f"{cell}: ideal, against this,", users["ideal"], users["this"])
-        gain = answer["gain"]
-        if self.more(users["this"], users["none"]) and gain <= 0 or self.more(users["none"], users["this"]) and gain >= 0:
-            self.wrong(cell, "its gain is", gain, "of", users)
-        if gain != users["this"]["value"] - users["none"]["value"]:
+        gain, this, none = answer["gain"], users["this"], users["none"]
+        if (
+            gain["value"] != this["value"] - none["value"]
+            or not gain["low"] <= gain["value"] <= gain["high"]
+            or this["low"] > none["high"] and gain["low"] <= 0
+            or none["low"] > this["high"] and gain["high"] >= 0
+        ):
             self.wrong(cell, "its gain is", gain, "of", users)
         if turn is None:
             return

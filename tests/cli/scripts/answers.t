@@ -41,12 +41,23 @@ like 'is the gain first' "$(head -n 1 stdout)" '^gain: 17 users more'
 while read -r users status word; do
     exits "fast-enough -u $users" "$status" known fast-enough -u "$users"
     like "is $word" "$(head -n 1 stdout)" "^$word: "
+    exits '... also in JSON' "$status" known fast-enough -u "$users" --json
 done <<'END'
 36 0 PASS
 38 4 INCONCLUSIVE
 41 1 FAIL
 END
 exits 'fast-enough, of 50' 1 known fast-enough
+gains() { # LOW HIGH ARGS: worth, with that gain
+    low=$1 high=$2
+    shift 2
+    jq --argjson low "$low" --argjson high "$high" '.gain = {value: $low, low: $low, high: $high}' "$DATA/answers/gain.json" >gain.json
+    GAIN=$TMP/gain.json known worth "$@"
+}
+exits 'a gain with some loads only' 4 gains 0 6
+exits 'no gain' 1 gains -3 0
+exits 'also in JSON' 1 gains -3 0 --json
+GAIN=$DATA/answers/gain.json # some shells keep what stands before a function
 exits 'users asked about one that does not hold' 1 known how-many-users -u 41
 exits 'two models' 0 "$examples/compare-drives.sh" -o two sim:bw=1GB/s sim:bw=14GB/s,lat=1ms
 stdout_like 'are compared' '^no difference found'

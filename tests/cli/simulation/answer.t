@@ -31,7 +31,14 @@ the drive | .settings.drive.text | read:7GB/s,write:5GB/s,lat:80us
 nothing was asked | .asked, .verdict, .why | null null null
 each interval has its value | [.users[] | .low <= .value and .value <= .high] | all | true
 an ideal drive is no worse, none no better | .users | .ideal.high >= .this.low and .this.high >= .none.low | true
-here it gives something | .users.this.value > .users.none.high | true
+here it gives something | .gain.low > 0 | true
+which is the difference, and within its interval | .gain as $g | .users | .this.value - .none.value | . == $g.value and . >= $g.low and . <= $g.high | true
+as many seeds hold a number as hold more | [.tried | group_by(.variant)[] | map(.held) | . == (sort | reverse)] | all | true
+each has all seeds | [.tried[] | .of] | unique | tojson | [[]5[]]
+each number stands once | .tried | (map([.variant, .users]) | unique | length) == length | true
+the figures of a number are one fact | .variants.this as $f | .at as $n | .tried[] | select(.variant == "this" and .users == $n) | .goodput == $f.goodput and .first_token_p95_s == $f.first_token_s.p95 and .requests_s == $f.requests_s | true
+without the drive, too | .variants.none as $f | .at as $n | .tried[] | select(.variant == "none" and .users == $n) | .first_token_p95_s == $f.first_token_s.p95 | true
+so is what ends it | (.limit.text | split(":")[0]) as $what | .at as $n | [.tried[] | select(.variant == "this" and .users > $n)][0].limit == $what | true
 its number held with its seeds | .users.this as $u | [.tried[] | select(.variant == "this" and .users <= $u.low) | .held == .of] | all | true
 a number above failed | .users.this as $u | [.tried[] | select(.variant == "this" and .users > $u.high) | .held] | add | 0
 figures at that number | .at == .users.this.value | true
@@ -47,7 +54,6 @@ and that is said | .limit.text | [a-zA-Z ']+: (a faster drive adds at most [0-9]
 it was reached | .drive.reached | true
 the busiest part is no quieter than the whole | .window.seconds * (.drive.read.asked_bytes_s + .drive.write.asked_bytes_s) <= .window.read_bytes + .window.written_bytes | true
 how far the GPU may be off | .holds_while.prefill | .low >= 0.5 and .low <= 1 and .high >= 1 and .high <= 2 | true
-users gained | .worth.users == .users.this.value - .users.none.value | true
 tokens saved | .worth.prefill_tokens_day > 0 and .worth.gpu_s_day > 0 | true
 no price | .worth.money_day | null
 END
@@ -59,7 +65,8 @@ answered 'the low end' low.json "--seeds 5 --threads 2 --users $low --price gpu=
 is 'passes' "$(json "$TMP/low.json" '.verdict, .why, .asked, .at')" "PASS null $low $low"
 is 'a faster GPU holds them, too' "$(json "$TMP/low.json" '.holds_while.prefill.high >= 1')" true
 ok 'the price of a day' [ "$(json "$TMP/low.json" '.worth | .money_day / .gpu_s_day * 1800 | round')" = 1 ]
-is 'with the users found alike' "$(json "$TMP/low.json" '.users, .tried | tojson')" "$(json "$TMP/a.json" '.users, .tried | tojson')"
+of_others=".users, .gain, [.tried[] | select(.users != $low)] | tojson"
+is 'with the users found alike' "$(json "$TMP/low.json" "$of_others")" "$(json "$TMP/a.json" "$of_others")"
 answered 'above the high end' high.json "--seeds 5 --users $((high + 1)) $drive"
 is 'fails' "$(json "$TMP/high.json" '.verdict, .asked, .at')" "FAIL $((high + 1)) $((high + 1))"
 is 'kvstat says why' "$(json "$TMP/high.json" .why)" null
@@ -80,7 +87,7 @@ exits 'the window is replayed' 0 "$BIN/kvreplay" --timing asap --tier-engine 2=s
     --summary "$TMP/replay.json" "$TMP/window.csv.zst"
 is 'all rows of it' "$(json "$TMP/replay.json" '.rows.ok')" "$(json "$TMP/a.json" .window.rows)"
 
-# What ended a number that was tried, by the first seed that did not hold it.
+# What ended a number that was tried, with the seed of the figures.
 json_like "$TMP/a.json" <<'END'
 no number without an end | [.tried[] | select(.held == .of) | .limit] | unique | tojson | [[]null[]]
 most have one | [.tried[] | select(.held < .of) | .limit] | map(select(. != null)) | length > 0 | true
