@@ -912,6 +912,7 @@ static int replay_execute(struct replay *r, struct err *e)
     evidence_end(&r->evidence, device, devices);
     drive_times_end(r->drive_times);
     rc = replay_settle_results(r, rc, e);
+    drive_times_rows_end(r->drive_times);
     int node = node_of_threads(&r->tiers);
     facts_put_count(&r->evidence.facts, FACT_NUMA_NODE, node >= 0, (uint64_t)node);
     gap_list_end(r->tiers.gaps);

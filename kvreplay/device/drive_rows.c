@@ -36,6 +36,7 @@ struct drive_rows {
     struct row_group group[2][SIZE_CLASSES];
     uint64_t joined, without, unplaced;
     struct hist_batch times; /* on their way into histograms */
+    int failed;              /* 0, or why some of them are lost */
 };
 
 struct drive_rows *drive_rows_create(void)
@@ -101,6 +102,11 @@ static int64_t until(void *ctx)
     return atomic_load_explicit(&((struct drive_rows *)ctx)->until_ns, memory_order_acquire);
 }
 
+static void note(struct drive_rows *d, int rc)
+{
+    d->failed = d->failed ? d->failed : rc;
+}
+
 static void ask(void *ctx, const struct results_question *q, struct trace_extra *x)
 {
     struct drive_rows *d = ctx;
@@ -128,9 +134,8 @@ static void ask(void *ctx, const struct results_question *q, struct trace_extra 
     g->rows++;
     g->requests += a.requests;
     g->bytes += a.bytes;
-    /* Times beyond what a histogram holds are of no drive. */
-    (void)hist_batch_add(&d->times, g->queue, x->queue_ns);
-    (void)hist_batch_add(&d->times, g->drive, x->drive_ns);
+    note(d, hist_batch_add(&d->times, g->queue, x->queue_ns));
+    note(d, hist_batch_add(&d->times, g->drive, x->drive_ns));
     if (q->device_ns == TRACE_NONE)
         return;
     g->device_ns += (double)q->device_ns;
@@ -140,6 +145,12 @@ static void ask(void *ctx, const struct results_question *q, struct trace_extra 
 struct results_late drive_rows_late(struct drive_rows *d)
 {
     return (struct results_late){.ctx = d, .until = until, .ask = ask};
+}
+
+int drive_rows_end(struct drive_rows *d)
+{
+    note(d, hist_batch_end(&d->times));
+    return d->failed;
 }
 
 /* ---- telling ---- */
@@ -170,15 +181,13 @@ static double per_row(const struct row_group *g, uint64_t n)
     return g->rows > 0 ? (double)n / (double)g->rows : NAN;
 }
 
-void drive_rows_put(struct drive_rows *d, struct facts *f)
+void drive_rows_put(const struct drive_rows *d, struct facts *f)
 {
     static const struct {
         enum fact_id requests, share;
     } of[] = {{FACT_DRIVE_READ_REQUESTS, FACT_DRIVE_READ_SHARE},
               {FACT_DRIVE_WRITE_REQUESTS, FACT_DRIVE_WRITE_SHARE}};
 
-    if (d)
-        (void)hist_batch_end(&d->times);
     facts_put_count(f, FACT_DRIVE_ROWS, d, d ? d->joined : 0);
     facts_put_count(f, FACT_DRIVE_ROWS_WITHOUT, d, d ? d->without : 0);
     facts_put_count(f, FACT_DRIVE_ROWS_UNPLACED, d, d ? d->unplaced : 0);
@@ -191,13 +200,12 @@ void drive_rows_put(struct drive_rows *d, struct facts *f)
     }
 }
 
-void drive_rows_json(struct drive_rows *d, struct jsonout *j)
+void drive_rows_json(const struct drive_rows *d, struct jsonout *j)
 {
     if (!d) {
         jsonout_null(j, "drive_rows");
         return;
     }
-    (void)hist_batch_end(&d->times);
     jsonout_array(j, "drive_rows");
     for (unsigned i = 0; i < 2 * SIZE_CLASSES; i++) {
         const struct row_group *g = &d->group[i / SIZE_CLASSES][i % SIZE_CLASSES];
@@ -228,13 +236,12 @@ static const char *percentiles(char buf[96], const struct hist *h)
     return buf;
 }
 
-void drive_rows_text(struct drive_rows *d, FILE *out)
+void drive_rows_text(const struct drive_rows *d, FILE *out)
 {
     char queue[96], drive[96];
 
     if (!d)
         return;
-    (void)hist_batch_end(&d->times);
     for (unsigned i = 0; i < 2 * SIZE_CLASSES; i++) {
         const struct row_group *g = &d->group[i / SIZE_CLASSES][i % SIZE_CLASSES];
         if (g->rows > 0)

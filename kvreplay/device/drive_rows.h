@@ -24,10 +24,12 @@ void drive_rows_until(struct drive_rows *d, int64_t until_ns);
 /* Answers the rows of results. */
 struct results_late drive_rows_late(struct drive_rows *d);
 
-/* After the last row: the scalars as facts; "drive_rows", a list by direction and size of rows, as
- * a member of the object that is open; both for people. */
-void drive_rows_put(struct drive_rows *d, struct facts *f);
-void drive_rows_json(struct drive_rows *d, struct jsonout *j);
-void drive_rows_text(struct drive_rows *d, FILE *out);
+/* After the last row. 0, or -ENOMEM: times of some rows are lost. */
+int drive_rows_end(struct drive_rows *d);
+/* Then: the scalars as facts; "drive_rows", a list by direction and size of rows, as a member of
+ * the object that is open; both for people. */
+void drive_rows_put(const struct drive_rows *d, struct facts *f);
+void drive_rows_json(const struct drive_rows *d, struct jsonout *j);
+void drive_rows_text(const struct drive_rows *d, FILE *out);
 
 #endif

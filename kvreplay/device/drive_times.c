@@ -216,6 +216,15 @@ void drive_times_end(struct drive_times *t)
                  (unsigned long long)t->figures.events.broken);
 }
 
+void drive_times_rows_end(struct drive_times *t)
+{
+    int rc = t ? drive_rows_end(t->rows) : 0;
+
+    if (rc < 0 && !t->why[0])
+        snprintf(t->why, sizeof(t->why), "unknown: the times of some rows are lost: %s",
+                 strerror(-rc));
+}
+
 void drive_times_close(struct drive_times *t)
 {
     if (!t)

@@ -33,6 +33,8 @@ bool drive_times_late(const struct drive_times *t, struct results_late *late);
 /* Before and after the timed part of the run. begin fails as open does. */
 int drive_times_begin(struct drive_times *t, struct err *e);
 void drive_times_end(struct drive_times *t);
+/* After drive_times_end, and after the last row was asked about. */
+void drive_times_rows_end(struct drive_times *t);
 /* After the end: the scalars and times by direction, as facts; "drive_times", a list by device,
  * direction and size, "drive_rows" (drive_rows.h) and "drive_depth", the mean number of requests at
  * the drives by interval, as members of the object that is open; all but the last for people.

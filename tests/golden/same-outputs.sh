@@ -24,10 +24,10 @@ tidy() {
 }
 # names: of JSON the members, in their order; of a text what is no number, and says nothing of a disturbed run.
 names() {
-    if jq -r 'del(.gaps, .scheduler_gaps, .validity, .why_invalid, .notes) | paths | map(if type == "number" then "[]" else .
+    if jq -r 'del(.gaps, .scheduler_gaps, .validity, .why_invalid, .notes, .evidence.loads_and_stores) | paths | map(if type == "number" then "[]" else .
         end) | join(".")' 2>/dev/null <measured | awk '!seen[$0]++' >members && [ -s members ]; then cat members; else
         sed -E 's/-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?/#/g; s/# [kMGTnum]?i?(s|B|B\/s)\b/# UNIT/g; s/ +/ /g' measured |
-            grep -vE 'CPU contention|for a CPU|pause|foreign|client delay|instead of|^(good|unreliable|unknown)'
+            grep -vE 'CPU contention|for a CPU|pause|foreign|client delay|instead of|^( validity +)?(good|unreliable|unknown)'
     fi
 }
 measured() { cat >measured && names; }
