@@ -50,13 +50,14 @@ for word; do
 done
 case $summary in *'{rank}'*) summary=${summary%%'{rank}'*}${rank-}${summary#*'{rank}'} ;; esac
 if [ -n "$summary" ]; then printf '%s\n' "$figures" >"$summary"; fi
-# A second of reads, one after the other.
-rows() {
-    echo Timestamp,Operation,Object_Size_Bytes,Start,Latency_us
-    awk 'BEGIN { for (i = 0; i < 1; i += 0.01) printf "0,Read,4096,%.2f,10000\n", i }'
-}
-case $output in '' | none) ;; -) echo row ;; *) rows >"$output" ;; esac
+case $output in '' | none) ;; -) echo row ;; *) printf '%s\n' "$rows" >"$output" ;; esac
 END
+# A second of reads, one after the other, for what they write.
+awk 'BEGIN {
+    print "rows='\''Timestamp,Operation,Object_Size_Bytes,Start,Latency_us"
+    for (i = 0; i < 100; i++) printf "0,Read,4096,%.2f,10000%s\n", i / 100, i < 99 ? "" : "'\''"
+}' | cat - "$STUBS/looks" >looks
+mv looks "$STUBS"
 cat >"$STUBS/kvprecond" <<'END'
 #!/bin/sh
 . "$STUBS/looks"

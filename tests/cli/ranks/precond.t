@@ -23,7 +23,7 @@ the longest | .elapsed_s == ([.ranks.list[].summary.elapsed_s] | max) | true
 their own   | [.ranks.list[].summary.written_bytes] | unique | length | 1
 END
 is "a folder each" "$(find d -mindepth 1 -maxdepth 1 | sort | tr '\n' ' ')" 'd/rank-0 d/rank-1 d/rank-2 '
-is "with bytes of its own" "$(cat d/rank-?/*.kv | split -b 4096 --filter='cksum' | sort | uniq -d | wc -l)" 0
+is "with bytes of its own" "$(od -An -v -tx8 -w4096 d/rank-?/*.kv | sort | uniq -d | wc -l)" 0
 exits "as JSON" 0 timeout 60 "$mpirun" -np 3 "$kv" --size 1MiB --destroy-data --json "$TMP/d"
 json_like stdout <<'END'
 the ranks | .ranks.list[].summary.written_bytes | 1048576 1048576 1048576

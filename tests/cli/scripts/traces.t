@@ -51,11 +51,7 @@ cat >"$STUBS/lasts" <<'END'
 mine=$OBJECTS/${0##*/}.$$
 trap 'sleep 0.1; rm -f "$mine"; exit 143' TERM INT HUP
 : >"$mine"
-n=0
-while [ "$n" -lt "${LASTS:-0}" ]; do
-    sleep 0.04
-    n=$((n + 1))
-done
+if [ "${LASTS-}" = yes ]; then sleep 0.12; fi
 rm -f "$mine"
 trap - TERM INT HUP
 END
@@ -91,7 +87,9 @@ foreign() {
     case_name=$1
     shift
     enter "foreign.$case_name"
-    (start "$@") >first 2>&1 </dev/null || :
+    began=$(date +%s%N)
+    (LASTS=yes; export LASTS; start "$@") >first 2>&1 </dev/null || :
+    echo $((($(date +%s%N) - began) / 1000000)) >lasted
     rm -rf names
     find OUT new.* -type f ! -name .kvtrace-results 2>/dev/null >names || :
     # The times of runs stand in some names.
@@ -122,17 +120,16 @@ foreign() {
     tree | diff before - | grep '^<' || :
 }
 printf '%s\n' "$table" >table
-# Two at a time.
-half() { # N
-    awk -v n="$1" 'NR % 2 == n' table | while IFS='|' read -r name words; do
-        (with "$words" foreign "$name") >"changed.$name" 2>&1
+# As many at a time as with signals below, for which it is known from here how long each takes.
+sixth() { # N COMMAND
+    awk -v n="$1" 'NR % 6 == n' table | while IFS='|' read -r name words; do
+        (with "$words" "$2" "$name") >"told.$2.$name" 2>&1
     done
 }
-half 0 &
-half 1
+for n in 0 1 2 3 4 5; do sixth $n foreign & done
 wait
 while IFS='|' read -r name words; do
-    is "$name: files of others stay, $(cat "foreign.$name/count" 2>/dev/null) names" "$(cat "changed.$name")" ''
+    is "$name: files of others stay, $(cat "foreign.$name/count" 2>/dev/null) names" "$(cat "told.foreign.$name")" ''
 done <table
 
 # ---- signals ----
@@ -162,11 +159,8 @@ kills() {
     case_name=$1
     shift
     enter "kill.$case_name"
-    export LASTS=3
-    # How long it takes, in ms.
-    began=$(date +%s%N)
-    (start "$@") >whole 2>&1 </dev/null || :
-    lasted=$((($(date +%s%N) - began) / 1000000))
+    export LASTS=yes
+    lasted=$(cat "../foreign.$case_name/lasted") # ms
     row="$case_name $lasted"
     for signal in INT TERM HUP; do
         n=0 ended=''
@@ -199,16 +193,11 @@ kills() {
     done
     echo "$row"
 }
-sixth() { # N
-    awk -v n="$1" 'NR % 6 == n' table | while IFS='|' read -r name words; do
-        (with "$words" kills "$name") >"killed.$name" 2>&1
-    done
-}
-for n in 0 1 2 3 4 5; do sixth $n & done
+for n in 0 1 2 3 4 5; do sixth $n kills & done
 wait
 diag 'script, ms of a whole run, and for each signal moments (s) and exit statuses'
 while IFS='|' read -r name words; do
-    diag "$(grep -v '^WRONG' "killed.$name" | tail -n 1)"
-    is "$name: killed at any moment it leaves nothing" "$(sed -n '/^WRONG/,$p' "killed.$name" | head -n 12)" ''
+    diag "$(grep -v '^WRONG' "told.kills.$name" | tail -n 1)"
+    is "$name: killed at any moment it leaves nothing" "$(sed -n '/^WRONG/,$p' "told.kills.$name" | head -n 12)" ''
 done <table
 done_testing
