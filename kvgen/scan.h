@@ -47,32 +47,41 @@ static inline bool scan_is_digit(const struct scan *s)
     return (unsigned)(unsigned char)scan_peek(s) - '0' <= 9;
 }
 
-/* Eight digits at once; false: they are not all digits. Neighbours are added up in pairs. */
-static inline bool scan_eight_digits(struct scan *s, uint64_t *n)
+/* Appends the next digits to *n, at most `most` of up to eight, without a branch on how many there
+ * are, and returns that. Eight bytes are left. A byte that is no digit leaves a bit in others, and
+ * the first of them ends the number; a carry goes upwards only. Neighbours are added up in pairs.
+ */
+static inline int scan_some_digits(struct scan *s, int most, uint64_t *n)
 {
+    static const uint64_t power[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     const uint64_t sixes = UINT64_C(0x0606060606060606), highs = UINT64_C(0xf0f0f0f0f0f0f0f0);
     const uint64_t zeros = UINT64_C(0x3030303030303030);
     uint64_t x;
-    if (s->end - s->at < (ptrdiff_t)sizeof(x))
-        return false;
     memcpy(&x, s->at, sizeof(x));
     x = le64toh(x);
-    if ((x & highs) != zeros || ((x + sixes) & highs) != zeros)
-        return false;
-    x -= zeros;
+    uint64_t others = ((x & highs) ^ zeros) | (((x + sixes) & highs) ^ zeros);
+    int count = others ? __builtin_ctzll(others) / 8 : 8;
+    count = count < most ? count : most;
+    if (count == 0)
+        return 0;
+    x = (x - zeros) << (64 - 8 * count); /* the digits of a number with zeros in front */
     x = (x * 10 + (x >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
     x = (x * 100 + (x >> 16)) & UINT64_C(0x0000ffff0000ffff);
-    *n = *n * 100000000 + (x & 0xffff) * 10000 + (x >> 32);
-    s->at += sizeof(x);
-    return true;
+    *n = *n * power[count] + (x & 0xffff) * 10000 + (x >> 32);
+    s->at += count;
+    return count;
 }
 
 /* Appends at most max digits to *n, and returns how many there were. */
 static inline int scan_add_digits(struct scan *s, int max, uint64_t *n)
 {
     int count = 0;
-    while (count + 8 <= max && scan_eight_digits(s, n))
-        count += 8;
+    while (count < max && s->end - s->at >= (ptrdiff_t)sizeof(*n)) {
+        int some = scan_some_digits(s, max - count, n);
+        count += some;
+        if (some < 8)
+            return count;
+    }
     for (; count < max && scan_is_digit(s); count++, s->at++)
         *n = *n * 10 + (unsigned)(*s->at - '0');
     return count;

@@ -47,7 +47,7 @@ static inline void policy_list_leaves_soon(const struct objects *objects, uint32
     const struct object *o = objects_at(objects, number);
     objects_prefetch(objects, o->id);
     if (o->prev != OBJECT_NONE)
-        __builtin_prefetch(objects_at(objects, o->prev), 1);
+        objects_prefetch_at(objects, o->prev);
 }
 
 #endif

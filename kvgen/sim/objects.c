@@ -96,7 +96,7 @@ void objects_prefetch_object(const struct objects *o, struct ident id)
     uint32_t tag = tag_of(id);
     for (uint64_t at = tag & o->mask; o->slot[at] != 0; at = (at + 1) & o->mask)
         if (o->slot[at] >> 32 == tag) {
-            __builtin_prefetch(objects_at(o, (uint32_t)o->slot[at] - 1), 1);
+            objects_prefetch_at(o, (uint32_t)o->slot[at] - 1);
             return;
         }
 }

@@ -76,11 +76,6 @@ struct ident ident_chain(uint64_t hash, uint32_t in_group)
     return make(IDENT_CHAIN, in_group, 0, hash);
 }
 
-bool ident_equal(struct ident a, struct ident b)
-{
-    return a.lo == b.lo && a.hi == b.hi;
-}
-
 enum ident_kind ident_kind(struct ident id)
 {
     return (enum ident_kind)(id.hi >> 60);

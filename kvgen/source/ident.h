@@ -72,7 +72,10 @@ struct ident ident_whole(struct ident id);
 /* Parts of the entry, if id is its last part; else 0. */
 uint32_t ident_parts(struct ident id);
 
-bool ident_equal(struct ident a, struct ident b);
+static inline bool ident_equal(struct ident a, struct ident b)
+{
+    return a.lo == b.lo && a.hi == b.hi;
+}
 enum ident_kind ident_kind(struct ident id);
 /* The user of a turn or request, the scope of a block, the document of a chunk; else 0. */
 uint32_t ident_user(struct ident id);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "kvgen/rng.h"
+#include "kvgen/scan.h"
 #include "tests/unit/kvgen/block_line_checks.h"
 #include "tests/unit/kvgen/damage.h"
 #include "tests/unit/scale.h"
@@ -172,6 +173,31 @@ static void random_lines_are_what_json_says(void **state)
     block_line_free(&l);
 }
 
+/* As many digits as there are up to 20, in front of any byte, however near the line's end is. */
+static void digits_end_at_any_byte(void **state)
+{
+    static const char digits[] = "98765432101234567890";
+    (void)state;
+    for (size_t count = 0; count < sizeof digits; count++)
+        for (unsigned byte = 0; byte < 256 * 10; byte++) {
+            char end = (char)(byte % 256);
+            size_t len = count + 1 + byte / 256, taken = 0;
+            if (end >= '0' && end <= '9')
+                continue;
+            char *text = malloc(len); /* of that length, so that the address sanitizer looks */
+            assert_non_null(text);
+            memset(text, end, len);
+            memcpy(text, digits, count);
+            uint64_t plain = 0, n = 0;
+            for (; taken < count && taken < SCAN_DIGITS; taken++)
+                plain = plain * 10 + (uint64_t)(digits[taken] - '0');
+            struct scan s = {text, text + len};
+            assert_int_equal(scan_add_digits(&s, SCAN_DIGITS, &n), taken);
+            assert_true(n == plain && s.at == text + taken);
+            free(text);
+        }
+}
+
 /* More members than there is room for, and a list that grows again and again. */
 static void sizes_have_bounds(void **state)
 {
@@ -202,6 +228,7 @@ int main(void)
         cmocka_unit_test(the_rest_is_left_to_json),
         cmocka_unit_test(hashes_are_hexadecimal),
         cmocka_unit_test(random_lines_are_what_json_says),
+        cmocka_unit_test(digits_end_at_any_byte),
         cmocka_unit_test(sizes_have_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
