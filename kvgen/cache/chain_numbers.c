@@ -5,11 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define NOBODYS UINT32_MAX /* the number has no key */
-
 struct chain_numbers {
     struct id_table keys; /* number - 1 by key */
-    uint32_t *holders;    /* by number - 1 */
+    uint32_t *holders;    /* by number - 1; ID_NONE: the number has no key */
     uint32_t room;        /* the highest number that members have room for */
     uint32_t users;
     struct id_table *members;
@@ -48,23 +46,27 @@ int chain_numbers_join(struct chain_numbers *n, struct id_table *t)
     return 0;
 }
 
-static bool is_in_a_table(const struct chain_numbers *n, uint32_t number)
+/* Whether somebody holds the number or a table has it. */
+static bool is_needed(const struct chain_numbers *n, uint32_t at)
 {
-    uint32_t there = 0;
+    uint32_t users = n->holders[at];
     for (const struct id_table *t = n->members; t; t = t->next)
-        there |= t->slot[number];
-    return there != 0;
+        users |= t->slot[at + 1];
+    return users != 0;
 }
 
-/* Takes keys away that nobody needs: the highest first, so that the lowest is given out next. */
-static void sweep(struct chain_numbers *n)
+/* All numbers are given out. Keys that nobody needs lose theirs, where that is a third of all. */
+static int sweep(struct chain_numbers *n)
 {
-    for (uint32_t i = n->keys.made; i-- > 0;) {
-        if (n->holders[i] || is_in_a_table(n, i + 1))
-            continue;
-        id_table_remove(&n->keys, i);
-        n->holders[i] = NOBODYS;
-    }
+    uint32_t spare = 0;
+    for (uint32_t i = 0; i < n->keys.made; i++)
+        spare += !is_needed(n, i);
+    if (spare == 0 || spare < n->room / 3)
+        return 0;
+    for (uint32_t i = 0; i < n->keys.made; i++)
+        if (!is_needed(n, i))
+            n->holders[i] = ID_NONE;
+    return id_table_keep(&n->keys, n->holders);
 }
 
 /* Room for half as many numbers again. */
@@ -83,11 +85,10 @@ static int grow(struct chain_numbers *n)
     return 0;
 }
 
-/* A sweep is worth its time if it frees a quarter. */
 static int make_room(struct chain_numbers *n)
 {
-    sweep(n);
-    return n->keys.count < n->room - n->room / 4 ? 0 : grow(n);
+    const int rc = sweep(n);
+    return rc || n->keys.count < n->room ? rc : grow(n);
 }
 
 int chain_numbers_take(struct chain_numbers *n, uint64_t *key, uint64_t count)

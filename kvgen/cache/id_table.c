@@ -67,11 +67,9 @@ static void place(struct id_table *t, uint32_t number)
     t->slot[at] = mark(t, t->id[number]) | (number + 1);
 }
 
-static int grow_slots(struct id_table *t)
+/* As many slots, for the ids whose numbers are kept; NULL: all are. */
+static int make_slots(struct id_table *t, uint32_t slots, const uint32_t *kept)
 {
-    uint32_t slots = 2 * t->cap;
-    if (slots == t->slots)
-        return 0;
     uint32_t *old = t->slot;
     const uint32_t old_slots = t->slots, old_numbers = t->numbers;
     t->slot = calloc((uint64_t)slots + 1, sizeof(*t->slot));
@@ -86,10 +84,27 @@ static int grow_slots(struct id_table *t)
     for (uint32_t i = 0; i < old_slots; i++) {
         if (i + AHEAD < old_slots && old[i + AHEAD] != 0)
             __builtin_prefetch(&t->id[(old[i + AHEAD] & old_numbers) - 1]);
-        if (old[i] != 0)
-            place(t, (old[i] & old_numbers) - 1);
+        const uint32_t number = (old[i] & old_numbers) - 1;
+        if (old[i] != 0 && (!kept || kept[number] != ID_NONE))
+            place(t, number);
     }
     free(old);
+    return 0;
+}
+
+int id_table_keep(struct id_table *t, const uint32_t *kept)
+{
+    if (make_slots(t, t->slots, kept))
+        return -ENOMEM;
+    t->free = 0;
+    t->count = t->made;
+    for (uint32_t number = t->made; number-- > 0;) {
+        if (kept[number] != ID_NONE)
+            continue;
+        t->id[number] = FREE(t->free);
+        t->free = number + 1;
+        t->count--;
+    }
     return 0;
 }
 
@@ -115,7 +130,7 @@ int id_table_reserve(struct id_table *t, uint64_t more)
         t->id = id;
         t->cap = (uint32_t)cap;
     }
-    return t->by_id ? 0 : grow_slots(t);
+    return t->by_id || t->slots == 2 * t->cap ? 0 : make_slots(t, 2 * t->cap, NULL);
 }
 
 void *id_table_grow_item(struct id_table *t, void *array, uint32_t *room, size_t item_bytes)

@@ -146,7 +146,7 @@ static struct named named_at(const struct copy_rows *c, const struct copy_rows_r
 }
 
 /* A key of a copy whose request is q, or nobody; all: the copies under it, perhaps NULL. */
-static struct named name(const struct copy_rows *c, struct copy_rows_request *q,
+static inline struct named name(const struct copy_rows *c, struct copy_rows_request *q,
                          const struct copies *all, uint64_t key)
 {
     const struct named none = {key, all && c->o.groups > 1 ? all->in_group : 0, c->o.engine};
@@ -165,7 +165,7 @@ static struct table *table_of(const struct copy_rows *c, enum trace_tier tier)
 
 /* Returns the copies of a key that are in the same table as that tier's; NULL: there are none. Lent
  * until the next put. */
-static struct copies *find(const struct copy_rows *c, enum trace_tier tier, uint64_t key,
+static inline struct copies *find(const struct copy_rows *c, enum trace_tier tier, uint64_t key,
                            unsigned stream)
 {
     struct table *t = table_of(c, tier);

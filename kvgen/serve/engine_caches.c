@@ -174,8 +174,10 @@ static int open_vllm(struct engine_cache *out, const struct engine_values *v,
     int rc = set_blocks(out, room, block, block * (uint64_t)v->value[V_CHUNK], e);
     if (rc)
         return rc;
-    struct vllm_opts o = {
-        .blocks = out->blocks, .block_tokens = out->block_tokens, .groups = out->groups};
+    struct vllm_opts o = {.blocks = out->blocks,
+                          .block_tokens = out->block_tokens,
+                          .groups = out->groups,
+                          .numbers = room->numbers};
     memcpy(o.window, out->window, sizeof(o.window));
     struct vllm_offload_opts below = {.gpu_blocks = o.blocks,
                                       .block_tokens = o.block_tokens,
