@@ -5,6 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+enum {
+    AHEAD = 2 * ID_TABLE_AHEAD /* most keys are new, and their slots far away */
+};
+
 struct chain_numbers {
     struct id_table keys; /* number - 1 by key */
     uint32_t *holders;    /* by number - 1; ID_NONE: the number has no key */
@@ -94,8 +98,8 @@ static int make_room(struct chain_numbers *n)
 int chain_numbers_take(struct chain_numbers *n, uint64_t *key, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
-        if (i + ID_TABLE_AHEAD < count)
-            id_table_expect(&n->keys, key[i + ID_TABLE_AHEAD]);
+        if (i + AHEAD < count)
+            id_table_expect(&n->keys, key[i + AHEAD]);
         uint32_t at = id_table_find(&n->keys, key[i]);
         if (at == ID_NONE) {
             if (n->keys.count == n->room && make_room(n))

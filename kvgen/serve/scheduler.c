@@ -450,13 +450,20 @@ static int build(struct scheduler *s, const struct plan *p)
         struct step_part *part = &p->part[i];
         struct serve_request *r = part->request;
         part->before = r->kv.computed_tokens;
+        if (part->quiet) { /* most are: one token, which the next step knows or has in flight */
+            r->kv.computed_tokens++;
+            part->output = true;
+            r->in_flight += s->o.async;
+            r->last_step = s->step;
+            continue;
+        }
         r->kv.computed_tokens += part->tokens;
         part->output = part->decode || open_tokens(r) == 0;
         r->decodes += part->decode;
         if (s->o.async)
             r->in_flight += given(part);
         r->last_step = s->step;
-        if (!part->quiet && part->output && r->outputs)
+        if (part->output && r->outputs)
             r->quiet = quiet_steps(s, r);
     }
     return rc;
@@ -489,6 +496,12 @@ void scheduler_outputs(struct scheduler *s, const struct step *step)
     s->told = step->number;
     for (uint64_t i = 0; i < step->parts; i++) {
         struct serve_request *r = step->part[i].request;
+        if (step->part[i].quiet && r->state == SERVE_RUNNING) {
+            r->outputs++;
+            r->kv.known_tokens++;
+            r->in_flight -= s->o.async;
+            continue;
+        }
         const uint64_t tokens = given(&step->part[i]);
         if (!tokens)
             continue;
@@ -496,8 +509,6 @@ void scheduler_outputs(struct scheduler *s, const struct step *step)
         r->kv.known_tokens += tokens;
         if (r->in_flight)
             r->in_flight -= tokens;
-        if (step->part[i].quiet && r->state == SERVE_RUNNING)
-            continue;
         if (s->o.async && r->state == SERVE_RUNNING)
             s->ops->computed(s->cache, &r->kv, r->kv.computed_tokens - r->in_flight);
         if (r->outputs == r->output_tokens) {

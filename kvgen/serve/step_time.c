@@ -42,7 +42,8 @@ void step_time_add(const struct step_model *m, struct step_work *w, uint64_t bef
     for (int i = 0; i < STEP_LOOKS; i++) {
         const struct step_look *l = &m->look[i];
         if (decode || tokens == 1)
-            w->read_bytes += l->cache_bytes * pairs(before + tokens - 1, 1, l->most);
+            w->read_bytes +=
+                l->cache_bytes * (l->most && l->most < before + tokens ? l->most : before + tokens);
         else
             w->attention_ops += (unsigned __int128)l->pair_ops * pairs(before, tokens, l->most);
     }
