@@ -38,7 +38,6 @@
 enum {
     MAX_WORKERS = 500,
     MAX_DEFAULT_THREADS = 16,
-    LOAD_MS = 13,       /* of a request that loads, in an engine's connector */
     PREPOP_OF_USER = 10 /* objects that a decode node finds, for each user */
 };
 
@@ -616,7 +615,6 @@ static struct engine_run_opts engine_of(const struct run *r)
         .room = room_of(r),
         .steps = r->steps,
         .link_bytes_s = (uint64_t)(r->gpu.link_gb_s * 1e9),
-        .load_ns = (int64_t)((r->gpu.overhead_given ? r->gpu.load_overhead_ms : LOAD_MS) * 1e6),
         .files = &r->speed[TRACE_STORAGE]};
 }
 

@@ -98,6 +98,9 @@ void provenance_put_steps(struct jsonout *j, const struct step_setup *s)
     jsonout_f64(j, "b", (double)s->gpu.b_ppm / STEP_TIME_PPM);
     jsonout_f64(j, "t_host_ms", (double)s->gpu.host_ns / 1e6);
     jsonout_f64(j, "host_ms", (double)s->host.request_ns / 1e6);
+    jsonout_f64(j, "host_token_us", (double)s->host.token_ps / 1e6);
+    jsonout_f64(j, "load_overhead_ms", (double)s->host.load_ns / 1e6);
+    jsonout_f64(j, "gpu_link_gb_s", (double)s->gpu.link_bytes_s / 1e9);
     jsonout_u64(j, "step_tokens", s->step_tokens);
     jsonout_f64(j, "first_token_2k_ms", (double)step_setup_first_token_ns(s, 2048) / 1e6);
     jsonout_f64(j, "first_token_100k_ms", (double)step_setup_first_token_ns(s, 100000) / 1e6);

@@ -632,7 +632,7 @@ static bool open_parts(struct engine *g)
     memcpy(copies.window, g->cache.window, sizeof(copies.window));
     const struct transfers_opts transfers = {.link_bytes_s = w->o->link_bytes_s,
                                              .ranks = w->o->room.ranks,
-                                             .load_ns = w->o->load_ns,
+                                             .load_ns = w->o->steps.host.load_ns,
                                              .chunk_bytes = g->cache.chunk_bytes,
                                              .files = w->o->files,
                                              .with = w->shares ? w->shares->transfers : NULL};

@@ -59,7 +59,6 @@ struct engine_run_opts {
     struct engine_room room; /* of each engine */
     struct step_setup steps; /* step_tokens and gpu.async are taken from the cache's settings */
     uint64_t link_bytes_s;   /* between host and GPU, a direction, at peak; 0: takes no time */
-    int64_t load_ns;         /* once for each load */
     const struct tier_model *files; /* speed of Tier-2: of each engine's, or the shared one */
     /* Hears of each request that got its last token, or is too long; true ends the run, and
      * the sink gets the rows so far. NULL: nobody does. */

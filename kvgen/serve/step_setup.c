@@ -8,6 +8,7 @@
 enum {
     ACTIVATION_BYTES = 2, /* of an element of the hidden state */
     TOKEN_PS = 1100000,   /* 1.1 us */
+    LOAD_MS = 13,         /* where the profile's load_overhead_ms is not given */
     LEAST_PPM = 1000
 };
 #define MEMORY_SHARE 0.92
@@ -91,7 +92,9 @@ int step_setup(struct step_setup *s, const struct model *m, const struct gpu_pro
                           .b_ppm = ppm(g->b),
                           .host_ns = (int64_t)(g->t_host_ms * 1e6 + 0.5),
                           .async = true};
-    s->host = (struct step_host){(int64_t)(g->host_ms * 1e6 + 0.5), TOKEN_PS};
+    const double load_ms = g->overhead_given ? g->load_overhead_ms : LOAD_MS;
+    s->host = (struct step_host){(int64_t)(g->host_ms * 1e6 + 0.5), TOKEN_PS,
+                                 (int64_t)(load_ms * 1e6 + 0.5)};
     return 0;
 }
 
@@ -205,7 +208,8 @@ int step_setup_measured(struct step_setup *s, const struct model *m, const struc
                        peak.token_ns / 1e3 * STEP_TIME_PPM / LEAST_PPM);
     s->gpu.eta_ppm = ppm(eta);
     s->gpu.eta_a_ppm = ppm(eta_a) > LEAST_PPM ? ppm(eta_a) : LEAST_PPM;
-    s->host = (struct step_host){host_ns > 0 ? (int64_t)(host_ns + 0.5) : 0, 0};
+    s->host.request_ns = host_ns > 0 ? (int64_t)(host_ns + 0.5) : 0;
+    s->host.token_ps = 0;
     return 0;
 }
 

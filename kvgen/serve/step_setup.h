@@ -14,6 +14,7 @@
 /* The host's time for a request, once: tokenizing, HTTP. */
 struct step_host {
     int64_t request_ns, token_ps; /* and for each token of its prompt, in ps */
+    int64_t load_ns;              /* and once for each load, in the engine's connector */
 };
 
 struct step_setup {

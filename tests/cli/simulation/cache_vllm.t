@@ -22,10 +22,19 @@ ok "every row of it" cmp "$TMP/waterfall.csv" "$TMP/default.csv"
 for name in lmcache lmcache-mp sglang copies; do
     exits "$name" 0 "$BIN/kvgen" --cache "$name" --model tiny-1b --params 1e9 --users 2 --max-requests 8 --duration 0 \
         --gpu-mem 1GiB --cpu-mem 512MiB -o "$TMP/other.csv"
+    stderr_like "takes an H100, and says so" '^kvgen: --gpu-profile: not given: times are those of an H100 \(h100\)$'
     stderr_like "says how much it found" "^cache +$name( [0-9.]+)?: GPU [0-9.]+ %, host "
     exits "its help" 0 "$BIN/kvgen" --cache "$name:help"
     stdout_like "its settings" '^  [a-z_]+=[a-zA-Z0-9_.]+$'
 done
+
+# ---- what the host and the links take is told, as it is in force ----
+small --cache vllm --params 1e9 --gpu-profile h100:load_overhead_ms=4 --summary "$TMP/4.json" -o none
+small --cache vllm --params 1e9 --summary "$TMP/default.json" -o "$TMP/default.csv"
+times='.step_time | [.t_host_ms, .host_ms, .host_token_us, .load_overhead_ms, .gpu_link_gb_s]'
+is "by default" "$(jq -c "$times" "$TMP/default.json")" '[5,25,1.1,13,450]'
+is "a load of another profile" "$(jq -c "$times" "$TMP/4.json")" '[5,25,1.1,4,450]'
+is "in the trace, too" "$(head -2 "$TMP/default.csv" | grep -o '""load_overhead_ms"":[0-9.]*')" '""load_overhead_ms"":13'
 
 # ---- words ----
 exits "help" 0 "$BIN/kvgen" --cache vllm:help
