@@ -599,23 +599,22 @@ static int freeze_requests(struct run *r, struct source **source, struct err *e)
 static struct engine_run_opts engine_of(const struct run *r)
 {
     const struct options *o = &r->o;
-    return (struct engine_run_opts){
-        .source = r->source.source,
-        .workload = &r->workload,
-        .shared_prompts = !o->disable_prefix_caching,
-        .max_requests = o->max_requests,
-        .queue_bytes = o->queue_memory,
-        .duration_ns = o->duration_ns,
-        .engines = (uint32_t)o->engines,
-        .route = o->route,
-        .prefill_only = o->prefill_only,
-        .prompts_written = o->decode_only && !o->files_from,
-        .files_there = o->files_from ? &r->files : NULL,
-        .cache = &o->engine,
-        .room = room_of(r),
-        .steps = r->steps,
-        .link_bytes_s = (uint64_t)(r->gpu.link_gb_s * 1e9),
-        .files = &r->speed[TRACE_STORAGE]};
+    return (struct engine_run_opts){.source = r->source.source,
+                                    .workload = &r->workload,
+                                    .shared_prompts = !o->disable_prefix_caching,
+                                    .max_requests = o->max_requests,
+                                    .queue_bytes = o->queue_memory,
+                                    .duration_ns = o->duration_ns,
+                                    .engines = (uint32_t)o->engines,
+                                    .route = o->route,
+                                    .prefill_only = o->prefill_only,
+                                    .prompts_written = o->decode_only && !o->files_from,
+                                    .files_there = o->files_from ? &r->files : NULL,
+                                    .cache = &o->engine,
+                                    .room = room_of(r),
+                                    .steps = r->steps,
+                                    .link_bytes_s = (uint64_t)(r->gpu.link_gb_s * 1e9),
+                                    .files = &r->speed[TRACE_STORAGE]};
 }
 
 /* Asks --worth about the run's engine, tiers and requests. */
