@@ -2,7 +2,8 @@
 # steady.t - rounds until the device is steady: verdict, exit status, text, JSON and CSV agree with each other and with
 # SNIA's rule, worked out here from the CSV. A run that is stopped keeps the rounds that have ended. test_steady tests
 # the rule on recorded series. A bug looked like a verdict after four rounds, or measured rounds that were forgotten.
-# builds: plain address thread
+# builds: plain address (threads of a fill: fill.t)
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvprecond=$BIN/kvprecond
 summary=$TMP/summary.json

@@ -2,6 +2,7 @@
 # auto_capacity.t - a trace that kvgen makes for what a directory has (--storage-capacity-gb auto:DIR) is taken by kvreplay
 # there, however full the file system is, as files and as a slab. A bug looked like a trace that needed 63.6 GiB of the
 # 58.1 that kvreplay found, because each program counted by itself. Skipped without root, loop devices and ext4.
+# builds: plain (two programs, of which others test each)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 needs_mounts

@@ -2,7 +2,7 @@
 # io_counts.t - what the summary says of the I/Os beneath Tier-2: one for each chunk of the objects, without those of
 # populating; never more in flight than --iodepth, nearly as many when there is enough to do, and one at a time where
 # the load has one at a time. A bug looked like a depth that was asked for and not reached, which no figure showed.
-# builds: plain address thread
+# builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

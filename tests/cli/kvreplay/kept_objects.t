@@ -3,7 +3,7 @@
 # killed run left is used only after its blocks were looked at. Links that somebody planted in a directory are never
 # written through. Contents differ from run to run unless a seed is given. A bug looked like 200 kept objects that the
 # next run removed without a word, or a file outside of the directory that became an object.
-# builds: plain address thread
+# builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase

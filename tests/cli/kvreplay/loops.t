@@ -2,7 +2,7 @@
 # loops.t - --loops: several passes over the trace, one after the other in time, each with requests of its own; each
 # finds the objects that the pass before left. --duration also ends the first pass. A bug looked like a second pass that
 # waited for rows of the first with the same request number, or found its objects absent.
-# builds: plain address thread
+# builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

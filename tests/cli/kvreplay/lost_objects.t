@@ -2,7 +2,7 @@
 # lost_objects.t - an object that this run wrote or adopted, and that is gone when it is read or deleted, is lost: a failed
 # row, exit status 1. Only an object that nobody wrote is absent. A bug looked like files that were removed in the
 # middle of a run, and a run that called them absent, ended with exit status 0 and was called valid.
-# builds: plain address thread
+# builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase

@@ -3,6 +3,7 @@
 # different blocks look at the files themselves. Read back in full, nothing is corrupt. KVREPLAY_BIG=GiB writes that
 # much data by default in a directory below $TMPDIR. A bug looked like zeros that a compressing drive never wrote,
 # reported as bandwidth.
+# builds: plain (what zstd makes of the bytes; test_data.c runs its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

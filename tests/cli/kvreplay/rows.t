@@ -2,7 +2,7 @@
 # rows.t - result rows: the input's columns verbatim (quotes, unknown columns, order), then seven more; the right Status
 # for absent objects, misses, generations and reads beyond an object's end; plain, compressed, from a pipe. A bug looked
 # like a key with a comma that lost its quotes, or a promoted object that was in both tiers.
-# builds: plain address thread
+# builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 result='Due,Eligible,Start,Latency_us,Device_us,Slot_us,Status'

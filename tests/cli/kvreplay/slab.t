@@ -3,7 +3,7 @@
 # that are taken and refused, files that are left behind, kept objects that are adopted, damage that is found as in
 # files. A bug looked like a foreign file that was removed or overwritten, or a block of an earlier run that was taken
 # for one of this run.
-# builds: plain address thread
+# builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 summary=$TMP/summary.json

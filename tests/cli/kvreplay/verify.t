@@ -2,7 +2,7 @@
 # verify.t - the next run adopts the objects that --keep leaves, and finds one flipped byte in them: any byte by
 # default, one of a header with --verify header. The row is corrupt, key and block are named, the exit status is 1. A bug
 # looked like kept objects that were written anew, so that nothing could ever be found.
-# builds: plain address thread
+# builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 summary=$TMP/summary.json

@@ -2,7 +2,8 @@
 # percentiles.t - every percentile of a result file lies within 0.1 % of the exact one, which sorting gives; counts,
 # sums, means, least and greatest are exact; pooled parts give the figures of the whole. Bugs looked like a p50 that was
 # one row off. ROWS is the number of rows (20,000): tests/bench/kvstat-percentiles.sh takes 10 million.
-# builds: plain address thread
+# builds: plain address (threads of the reader: interval.t)
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 rows=${ROWS:-20000}

@@ -2,7 +2,7 @@
 # slo.t - --slo: the targets of each QoS class, P95 to P99.99, are judged by their bounds; end to end where generation took
 # no time, else what storage decides of the time to the first token: from arrival to the end of the last read before the
 # request's Generate row. Bugs looked like a run of one-second generations held against 50 ms, or one target of four judged.
-# builds: plain (verdicts; profile.t runs the code under sanitizers)
+# builds: plain (verdicts; report.t runs the code under sanitizers)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat

@@ -3,6 +3,8 @@
 # response and end-to-end times, gaps in which the replay did not run move service and device times, and a percentile that
 # no row in a gap reaches stays good. Bugs looked like a run of ten-second answers thrown away for a millisecond, or device
 # times believed while the process was stopped.
+# builds: plain (notes_and_flags.t and report.t run its code)
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 

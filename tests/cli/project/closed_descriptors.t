@@ -1,6 +1,7 @@
 #!/bin/sh
 # closed_descriptors.t - programs that are started with standard input, output or error closed. A bug looked like progress text in
 # the trace, in the results or in an object on the target, because the first file that was opened got the number 2.
+# builds: plain (what is closed, not what is read)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 cd "$TMP" || exit 1

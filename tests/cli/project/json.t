@@ -2,6 +2,7 @@
 # json.t - the members that the summary of kvreplay and the JSON of kvstat promise are all there, null where something is not
 # known; and what kvreplay saw of its own run stands in kvstat's report value by value, through a frame, a Note and a pool. A
 # bug looked like a report that had lost the evidence, or a member that vanished instead of being null.
+# builds: plain (members of documents that others write)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat

@@ -89,14 +89,17 @@ rm tree/tests/cli/some/slow.t
 mark() { { echo "# builds: $2" && cat tree/tests/cli/some/quiet.t; } | add "$1"; }
 mark for_plain.t 'plain (it is slow)'
 mark for_all.t 'plain address thread'
+mark for_arm.t 'plain arm64'
 ran() { # ran FLAGS: what runs in a build with them
     echo "$1" >tree/build/flags
     run --built some >stdout 2>&1
     sed -n 's|^tests/cli/some/\(.*\)[.]t [. ]*ok$|\1|p' stdout | sort | paste -sd ' ' -
 }
-is 'a build without sanitizers runs all' "$(ran 'cc -O2')" 'chatty for_all for_plain quiet'
+is 'a build without sanitizers runs all' "$(ran 'cc -O2')" 'chatty for_all for_arm for_plain quiet'
 is 'one with the address sanitizer those for it, and what says nothing' "$(ran 'cc -fsanitize=address,undefined')" 'chatty for_all quiet'
 is 'one with the thread sanitizer what says so' "$(ran 'cc -fsanitize=thread')" for_all
+is 'one for another processor what says so' "$(TEST_EMULATOR='env' ran 'cc -O2')" for_arm
+echo 'cc -fsanitize=thread' >tree/build/flags
 exits 'none of the tests asked for' 2 run --built plain
 stderr_like 'is said' '^tests/run: not for a build of kind "thread": tests/cli/some/for_plain[.]t$'
 rm tree/build/flags

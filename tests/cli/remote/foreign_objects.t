@@ -3,6 +3,7 @@
 # refused: a listing before and after shows that nothing of theirs was touched, and the next run clears what a killed one
 # left. Two runs that start together on one place: one is refused. KVTRACE_TEST_INTERRUPTS sets how often (5).
 # A bug looked like a clean-up that took a neighbour of the prefix with it.
+# builds: plain (runs as those of s3.t and resp.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh

@@ -2,6 +2,7 @@
 # kept_list.t - a kept store on Redis and on S3 knows what it holds: what is on its list and gone is lost, what is there in
 # another write is stale, and an object that is written again gets a new name, of which the old one goes. A bug looked like
 # removed objects that were silently written again.
+# builds: plain (kvreplay/kept_list.t has its lists, s3.t and resp.t its stores)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh

@@ -3,6 +3,7 @@
 # reason: a user without a right, a replica, a node of a cluster. A password is in no message. Signals are heard while a
 # server does not answer: the first one where nothing is stored yet, the second one in the clean-up, which says what is left.
 # A bug looked like objects that nobody could remove, or three signals until a program ended.
+# builds: plain (what it asks is in resp.t, what is answered in hostile_redis.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh

@@ -3,6 +3,7 @@
 # right that is missing, endpoints of two stores, a bucket that keeps versions, a place that is another by the time that it is
 # asked for, and signals while it is opened and cleared. A bug looked like "all ok" with 31 objects left, since the key had no
 # right to delete, or 19 left on the second of two stores.
+# builds: plain (what it asks is in s3.t, what is answered in hostile_s3.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh

@@ -3,6 +3,7 @@
 # fail, or are repeated (--retries), those behind them go on over new connections, each row is counted once, and nothing
 # hangs or is left behind. A bug looked like a run that never reached the server again, or a row that was counted with each
 # attempt.
+# builds: plain (when a server goes and comes, not what is read)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh

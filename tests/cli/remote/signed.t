@@ -2,6 +2,7 @@
 # signed.t - every kind of request to an object store is signed as the strictest server wants it: a server that checks the
 # signature of the bytes that came (tests/faults/sigv4.py), whatever the version of libcurl, and a check that can fail. A
 # bug looked like a MinIO that refused every request, since libcurl signed a header that it did not send.
+# builds: plain (test_s3_sign.c and s3.t run its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/remote.sh

@@ -2,6 +2,7 @@
 # Each counter that a request moves, for requests of each kind: one table. Documents, objects of a decode node and blocks
 # are no requests; a request counts once, where it is at the end: complete, in progress or waiting. A bug looked like
 # documents in the queue that were counted as waiting requests, or an engine whose last prefill was not counted.
+# builds: plain (sums; test_sim.c runs its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

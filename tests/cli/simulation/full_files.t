@@ -3,6 +3,7 @@
 # its block stays unstored; with --on-full evict a cleaner removes what was read longest ago, down to nine tenths: rows,
 # counts and the summary say so, and the drive never holds more than it can. A replay reads what is there, byte by byte. A
 # bug looked like a hit on a file that was removed, or a drive that was larger than it is.
+# builds: plain (test_vllm_files.c, test_copies.c and without_rows.t run its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

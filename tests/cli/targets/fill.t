@@ -2,7 +2,7 @@
 # fill.t - kvprecond over several targets: each gets its bytes, with contents of its own, at the same time; figures of each
 # that add up; steady state over all of them; guards and clean-up on each. A bug looked like a fill of two drives that
 # wrote the same blocks to both, or one of them that was left full.
-# builds: plain address thread
+# builds: plain address (threads of a fill: ../kvprecond/fill.t)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 cd "$TMP" || exit 1

@@ -1,6 +1,7 @@
 /* Keys of blocks of a chain: equal exactly where the tokens from the beginning are, however a trace
  * cuts them. A bug looked like a block that hit though an earlier token differed, or an answer that
  * missed in the next turn. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

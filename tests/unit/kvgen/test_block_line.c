@@ -1,6 +1,7 @@
 /* Lines of block-hash traces read without a tree mean what json-c says they mean: random ones,
  * damaged ones and the corners of JSON's grammar. A bug looked like an id or a time that differs
  * with how a line is written, or a broken line that is taken. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* Lines of Dynamo's request trace that are scanned mean what their tree says: as Dynamo writes
  * them, in other orders, with unknown members, and damaged. A bug looked like a hash above 2^63 or
  * a time that differs with how a line is written, or a broken line that is taken. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

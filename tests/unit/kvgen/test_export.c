@@ -2,6 +2,7 @@
  * cannot hold, objects that are read before anybody wrote them, results in the order of their
  * completion, and more rows than the memory takes. A bug looked like a key with a tab that became
  * two fields, a GET of nothing, or rows out of order across a temporary file. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* KV events in the shapes of all versions: arrays and maps with members left out, in any order, or
  * not known; hashes of bytes and of signed and unsigned numbers; and every cut of a message is
  * refused, not read beyond. A bug looked like a list of tokens taken for the list of hashes. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

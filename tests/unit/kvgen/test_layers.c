@@ -1,6 +1,7 @@
 /* The two layers of a log: as many pairs as can be, by trying all, each row once, in order of time.
  * A bug looked like an inner row that took the outer one which another needed, or like a row that
  * was given before one that began earlier. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* Requests of rows: by sectors, direction and time, each for one row as long as there are others;
  * nobody's are left out, and what is forgotten is told. A bug looked like a row that was given the
  * request of a later one, or none where two rows read one place. */
+/* builds: plain address arm64 */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * share one. The figures of a run, its JSON read back, and its row in a table are the same,
  * whatever they are. Bugs looked like two columns of one name in a table of runs, or a figure that
  * the JSON had and the CSV had not. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* test_bell.c - the event count: a ring between "nothing to do" and "sleep" wakes, times run out on
  * time, and two threads that take turns through bells never hang. A bug here is a replay that
  * stands still for ever (the last test would then run into its alarm). */
-/* builds: plain address thread */
+/* builds: plain address thread arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

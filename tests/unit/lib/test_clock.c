@@ -1,5 +1,6 @@
 /* Clocks: time never runs backwards and a sleep ends early only on a signal. A bug here makes
  * replays late. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

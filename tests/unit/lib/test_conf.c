@@ -1,6 +1,7 @@
 /* Configuration: every key is a row of one table, values are the file's or the table's, and every
  * mistake is said with file and line. A bug looked like a mistyped key that was quietly ignored, a
  * model id with a dot that was not found, or a value out of range that reached the simulation. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

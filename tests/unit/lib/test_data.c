@@ -2,6 +2,7 @@
  * objects kept by one version are read by the next), a flipped bit anywhere is found and named,
  * each kind of misplaced block is told, and the bytes neither compress nor repeat. A bug here would
  * let a drive compress or deduplicate the load, or a corrupt read pass. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

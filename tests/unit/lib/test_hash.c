@@ -1,6 +1,7 @@
 /* test_hash.c - hashes name files on disk and digests of traces, so they must be XXH3's published
  * values for ever: checked against xxHash's own test values, the stream in pieces against the
  * whole. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* JSON in: whole documents and streams of elements, with bounds on depth and size, and the line of
  * every mistake. A bug looked like an element cut at a quoted bracket, one that spans two reads of
  * the input torn apart, a number that silently lost its digits, or a cut file taken as whole. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

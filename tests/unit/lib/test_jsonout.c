@@ -1,6 +1,7 @@
 /* JSON out: valid documents whose numbers read back as they were, and files that appear whole or
  * not at all. A bug looked like "nan" in a document, 0.1 as 0.10000000000000001, a summary cut by
  * a full disk that looked whole, or a temporary file left behind. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * apart from this code (16-bit elements); the built-in table is the specification's. A bug looked
  * like a head's width divided from the hidden size, a window counted in layers without one, MLA
  * with a factor 2, or the weights' quantisation taken for the cache's type. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* The kernel's own pages of block events, recorded on a loop device, against the kernel's own text
  * of the same events: every one at its place, and joined to requests. Damaged pages end, and never
  * lead outside. A bug looked like a request whose two halves were two, or a time of another's. */
+/* builds: plain address arm64 */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

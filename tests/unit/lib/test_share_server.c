@@ -2,6 +2,7 @@
  * against a slow simulation of the same rules, and against a server that works in turn: no work is
  * lost. More than it was measured with wait in line. A bug here is a wrong time of every operation
  * on a simulated drive. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

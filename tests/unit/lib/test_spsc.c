@@ -1,7 +1,7 @@
 /* test_spsc.c - the queue between two threads: every pointer comes out once and in order, full and
  * empty are told from each other at every fill, and what was written before a push is seen after
  * the pop (the thread sanitizer checks that part). A bug here loses or repeats rows. */
-/* builds: plain address thread */
+/* builds: plain address thread arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* Marks and ends of texts, lists of words, and what is appended as far as it fits. Bugs looked like
  * a header behind a byte-order mark that was none, or a file named ".csv" that was taken for one.
  */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * else is refused with the output untouched, limits are -ERANGE and never a wrapped number, and
  * what is written is read back as it was. A bug here silently changes a size or a time of a trace.
  */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

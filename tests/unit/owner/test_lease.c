@@ -2,6 +2,7 @@
  * after a stop the next question renews first; what is not ours any more, or can't be renewed for a
  * whole lease, is lost for good. A bug looked like a run that wrote on after another had taken its
  * store. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* test_s3_keys.c - keys of an object store. Expected: the environment first, a profile that is
  * named before it, comments and other sections passed over, and no key in a message. A bug looked
  * like a run with another profile's keys. */
+/* builds: plain address arm64 */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

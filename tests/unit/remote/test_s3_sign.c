@@ -1,6 +1,7 @@
 /* test_s3_sign.c - signatures of requests. Expected: the sums of the standards, and the signatures
  * of the examples that Amazon publishes. A bug looked like SignatureDoesNotMatch from the second
  * page of a listing on, whose token had a plus. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * its entities; whatever is cut, nests wrongly, repeats or is no such document is an error. A bug
  * looked like a page of HTML that was taken for an empty listing, or a key of many "&amp;" that hid
  * itself and all keys behind it. */
+/* builds: plain address arm64 */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * in units of 512,000 bytes, percentage used, bytes written to the media; another GUID, counters
  * beyond 64 bits; write amplification between two readings, or why it is not known. A bug here is a
  * drive that seems worn out, or not worn. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

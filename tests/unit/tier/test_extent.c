@@ -1,5 +1,6 @@
 /* Extents: what is free can always be had, no byte is given twice, and freed neighbours merge so
  * that age costs nothing. A bug looked like overlapping objects, or ENOSPC with room left. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

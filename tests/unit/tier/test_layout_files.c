@@ -3,7 +3,7 @@
  * threads making the same folder, a pipe in the place of an object that was waited for, an object
  * of an earlier run that was looked for under the name that this run would give it, folders that
  * all lie in one block group. */
-/* builds: plain address thread */
+/* builds: plain address thread arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* A slab's header and index: what was kept is found again, bytes and order of extents included, and
  * nothing that does not hold together is believed. Bugs looked like: an index whose extents overlap
  * taken for granted, so that two objects shared a block; an index cut at a segment's end. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

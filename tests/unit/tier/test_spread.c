@@ -1,6 +1,7 @@
 /* Several stores as one: every name has one holder, by weight; a part that was recorded comes back
  * as it was; the engine hands each operation to its holder and says which. A bug looked like a slot
  * that two stores had, so that an object was written to one and read from the other. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* test_uri.c - names of targets. Expected: every form in its parts, and for what is wrong a message
  * that helps and repeats no secret. A bug looked like "s3://b/x" taken for a path. */
+/* builds: plain address arm64 */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * that libcsv gives; a bad row costs no other row. A bug looks like a field cut in the wrong place
  * near the edge of a 64-byte block, a line number off by one, or a stray quote that swallows rows.
  */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

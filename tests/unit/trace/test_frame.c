@@ -1,6 +1,7 @@
 /* Expected: plain and zstd inputs are told by their bytes and give their contents whether read as a
  * stream or as pieces; what is cut, damaged or asks for too much is an error and never an end. A
  * bug looks like bytes lost at a frame's edge, or memory taken because a file said so. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

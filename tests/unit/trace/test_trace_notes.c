@@ -2,6 +2,7 @@
  * again by name, from any number of cursors and after a rewind; digests and counts leave them out.
  * A bug looked like a pipe whose result did not say that its GPU was simulated, or a cut file whose
  * first Note was taken for its summary. */
+/* builds: plain address arm64 */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

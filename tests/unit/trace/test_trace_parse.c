@@ -1,6 +1,7 @@
 /* Expected: the parser that works on vectors gives what the plain one gives, record for record,
  * whatever stands in the fields, and refuses the same rows. A bug looks like a number that is off
  * by a power of ten, a digit taken from the neighbouring field, or a bad row that passes. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * FILE:LINE for what is wrong. A
  * bug looks like a row that is lost, doubled or read from the wrong column, a wrong line number, or
  * a cut that passes for an end. */
-/* builds: plain address thread */
+/* builds: plain address thread arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

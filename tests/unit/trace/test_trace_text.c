@@ -1,5 +1,6 @@
 /* Expected: the words of the format are exactly those of its specification, and every status text
  * leads back to its status. A bug looks like a word that other tools do not know. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
