@@ -1,11 +1,11 @@
 # shellcheck shell=sh
 # scripts.sh - for the tests of the scripts of examples, after lib.sh: programs that stand in for ours and for ssh, so that a
-# script runs from its first to its last line in a moment. Each looks in its arguments for one that is $WANT, and writes the
-# files that it is told to write. The test runs in $TMP from here on.
+# script runs from its first to its last line in a moment. Each looks in its arguments for one that is $WANT ($WANT_2 to $WANT_4),
+# writes $SEEN/PROGRAM.1 (.2 to .4) then, and the files that it is told to write. The test runs in $TMP from here on.
 cd "$TMP" || exit 1
 EXAMPLES=$TOP/examples
 STUBS=$TMP/stubs
-SEEN=$TMP/seen # has a file for each program that was given $WANT
+SEEN=$TMP/seen
 export STUBS SEEN KVTRACE_BIN="$STUBS"
 mkdir "$STUBS" "$SEEN" machine machine/proc disk
 unset BUILD KVTRACE_SESSION KVTRACE_COMMAND
@@ -43,7 +43,11 @@ figures='{
 }'
 before='' summary='' output='' form=''
 for word; do
-    if [ "$word" = "$WANT" ]; then : >"$SEEN/${0##*/}"; fi
+    number=0
+    for want in "$WANT" ${WANT_2:+"$WANT_2"} ${WANT_3:+"$WANT_3"} ${WANT_4:+"$WANT_4"}; do
+        number=$((number + 1))
+        if [ "$word" = "$want" ]; then : >"$SEEN/${0##*/}.$number"; fi
+    done
     case $before in --summary) summary=$word ;; -o | --output) output=$word ;; --mlperf | --html | --xlsx | --plot | --fio-job | --curve) echo '{}' >"$word" ;; esac
     case $word in --json) form=json ;; --version) echo stub 1 && exit 0 ;; esac
     before=$word

@@ -7,6 +7,7 @@ run, and judges how each run ended. Prints a table; exit status 1 if there are f
   --kind KIND      only this kind of failure (see fail_nth.c); may be repeated
   --sample N       N points of each case and kind, a fixed stride apart (default: every point)
   --seed S         which of them: the first is drawn with this seed (default: 1)
+  --in-turn        gives each case one of the kinds, the next case the next one
   --point N        only point N: prints the run's output, and where in the program it failed
   --jobs N         runs at the same time (default: one a processor)
   --count          only counts the points, and lets none fail
@@ -389,14 +390,15 @@ def main():
     parser.add_argument("--kind", action="append", choices=KINDS, default=[])
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--in-turn", action="store_true")
     parser.add_argument("--point", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--count", action="store_true")
     parser.add_argument("--table", default="")
     parser.add_argument("--messages", action="store_true")
     args = parser.parse_args()
-    if args.table and (args.sample or args.count or args.point):
-        sys.exit("sweep.py: --table has all points of a case and kind: without --sample, --count and --point")
+    if args.table and (args.sample or args.count or args.point or args.in_turn):
+        sys.exit("sweep.py: --table has all points of a case and kind: without --sample, --count, --point and --in-turn")
     build = os.path.join(TOP, args.build)
     library = build + "/tests/faults/fail_nth.so"
     if not os.path.exists(library):
@@ -420,12 +422,13 @@ def main():
         known = known_lines(args.table)
         sums = {}  # by program and kind: points, right, errors, findings
         print(f"{'program and case':43} {'failure':17} {COLUMNS}")
-        for case in CASES:
+        for turn, case in enumerate(CASES):
             if args.only and not any(text in case.name for text in args.only):
                 continue
-            for kind in kinds:
-                if kind in case.but or (kind in RINGS and case.program in ("kvgen", "kvstat")):
-                    continue
+            its = [k for k in kinds if k not in case.but and not (k in RINGS and case.program in ("kvgen", "kvstat"))]
+            if args.in_turn and its:
+                its = [its[(turn + args.seed) % len(its)]]
+            for kind in its:
                 numbers, found = known.get((case.name, kind)), []
                 if not numbers:
                     totals, found = sweep(at, case, kind, args, pool)

@@ -3,7 +3,7 @@
 # One allocation, system call, thread or request of io_uring fails in each run (tests/faults/sweep.py); here a few of
 # each case, drawn with a fixed seed. `make faults` takes all of them. Bugs looked like a summary cut in the middle with
 # exit status 0, a crash inside a library that does not look at what malloc returns, and a program that never ended.
-# SAMPLE=N takes N points of each case and kind, SEED=S others.
+# SAMPLE=N takes N points of each case and kind, SEED=S others. The four ways in which calls fail take turns from case to case.
 # builds: plain (sanitizers have an allocator of their own; make faults BUILD=... tries their system calls)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
@@ -19,9 +19,10 @@ sweep() { "$TOP/tests/faults/sweep.py" --build "${BIN%/bin}" "$@"; }
 # swept KIND...: the failures of these kinds.
 swept() {
     for kind; do set -- "$@" --kind "$kind" && shift; done
-    sweep --sample "${SAMPLE:-1}" --seed "${SEED:-1}" "$@"
+    sweep --in-turn --sample "${SAMPLE:-1}" --seed "${SEED:-1}" "$@"
 }
-ok 'memory ends, threads are refused' swept memory thread
+ok 'memory ends' swept memory
+ok 'threads are refused' swept thread
 if FAIL_NTH=call:0 FAIL_REPORT=$TMP/report LD_PRELOAD=$lib "$BIN/kvgen" --version >/dev/null 2>&1; then
     ok 'system calls fail, or do half of it' swept call call-space call-interrupted call-short
     # The second file was left out when opening it was interrupted.

@@ -38,7 +38,7 @@ MEMORY_MIB = 192
 SECONDS = 20        # a busy machine is slow
 SANITIZED = os.environ.get('READERS_SANITIZED') == '1'
 ALL = os.environ.get('READERS_ALL') == '1'
-STRIDE = 1 if ALL else int(os.environ.get('READERS_STRIDE', '12'))
+STRIDE = 1 if ALL else int(os.environ.get('READERS_STRIDE', '24'))
 
 TRACE = 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n'
 WRITE, READ = '0.0,Write,4096,Tier-2,a,Prefill\n', '1.0,Read,4096,Tier-2,a,Decode\n'
@@ -168,7 +168,7 @@ READERS = [
            '.csv'),
 ]
 
-# Every reader gets the first floods; a quarter of the others, or none.
+# Every reader gets the first floods, or half of them, and a sixth of the others, or none.
 FIRST = {
     'LF': b'\n', 'CRLF': b'\r\n', 'CR': b'\r', 'NUL': b'\0', 'byte-order marks': b'\xef\xbb\xbf', 'comments': b'# a comment\n',
     'letters': b'a', 'opening quotes': b',"', 'spaces': b' ',
@@ -425,7 +425,8 @@ class Runner:
         # The sample alone must be taken, for otherwise the floods are refused for what is wrong with it.
         self.give(reader, 'nothing', sample, ways[:1], {0, reader.most})
         for i, (name, unit) in enumerate(UNITS.items()):
-            if not ALL and name in OTHERS and (reader.few or (i + number) % 4 != 0):
+            share = 6 if name in OTHERS else 2 if reader.few else 1
+            if not ALL and ((i + number) % share != 0 or reader.few and name in OTHERS):
                 continue
             for j, place in enumerate(PLACES):
                 if not ALL and j != (i + number // 3) % len(PLACES):
@@ -442,7 +443,7 @@ class Runner:
         if (SANITIZED or reader.few) and not ALL:
             return
         for i, (name, place) in enumerate((('LF', 'before'), ('letters', PLACES[1]), ('elements', 'at the end'))):
-            if not ALL and (i + number) % 3 != 0:
+            if not ALL and (i + number) % 6 != 0:
                 continue
             path = os.path.join(self.tmp, 'in' + reader.suffix + ('' if reader.plain else '.zst'))
             write_large(path, sample, UNITS[name], place, reader.plain)

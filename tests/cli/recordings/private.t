@@ -12,6 +12,7 @@ command -v python3 >/dev/null || skip_all 'no python3, which decodes the outputs
 shown() { python3 "$TOP/tests/recordings.py" private "$sample" "$TMP/key" -- "$@"; }
 generate() { "$BIN/kvgen" -m tiny-1b --names "$TMP/key" --summary "$TMP/s.json" --input "$sample" "$@"; }
 printf 'planted-key-of-names-0123456789\n' >"$TMP/key"
+replayed=''
 for sample in "$DATA"/recordings/dynamo* "$DATA"/recordings/*.zmqrec "$DATA"/recordings/*.lct \
     "$DATA"/recordings/*.strace "$DATA"/recordings/trtllm*; do
     name=$(basename "$sample")
@@ -22,21 +23,27 @@ for sample in "$DATA"/recordings/dynamo* "$DATA"/recordings/*.zmqrec "$DATA"/rec
     *request-trace*) events='' capture='' ;;
     *mooncake*.jsonl | *.satf.json) names='' events='' capture='' ;;
     esac
-    rm -f "$TMP"/capture.jsonl*
+    rm -f "$TMP"/capture.jsonl* "$TMP"/r*
     if ! with "$names $events $capture" "$BIN/kvgen" -m tiny-1b --summary "$TMP/s.json" --input "$sample" -o "$TMP/out.csv" \
         >"$TMP/out.txt" 2>"$TMP/err.txt"; then
         if grep -q 'without zlib' "$TMP/err.txt"; then continue; fi
         not_ok "$name: kvgen" "$(cat "$TMP/err.txt")"
     fi
     with "$names $events" "$BIN/kvgen" -m tiny-1b --input "$sample" -o "$TMP/out.csv.zst" 2>>"$TMP/err.txt"
-    "$BIN/kvreplay" --null --timing asap --summary "$TMP/r.json" -o "$TMP/result.csv.zst" "$TMP/out.csv" >>"$TMP/out.txt" 2>&1
-    "$BIN/kvstat" --json "$TMP/result.csv.zst" >"$TMP/report.json" 2>>"$TMP/err.txt"
-    "$BIN/kvstat" --full "$TMP/result.csv.zst" >"$TMP/report.txt" 2>>"$TMP/err.txt"
+    least=4
+    # The rows of one sample of an engine and form go on to the other programs, which know nothing of where they come from.
+    case " $replayed " in *" ${name%%[-_]*}.${name##*.} "*) ;; *)
+        replayed="$replayed ${name%%[-_]*}.${name##*.}" least=9
+        "$BIN/kvreplay" --null --timing asap --summary "$TMP/r.json" -o "$TMP/result.csv.zst" "$TMP/out.csv" >>"$TMP/out.txt" 2>&1
+        "$BIN/kvstat" --json "$TMP/result.csv.zst" >"$TMP/report.json" 2>>"$TMP/err.txt"
+        "$BIN/kvstat" --full "$TMP/result.csv.zst" >"$TMP/report.txt" 2>>"$TMP/err.txt"
+        ;;
+    esac
     set --
     for file in out.csv out.csv.zst s.json out.txt err.txt r.json result.csv.zst report.json report.txt capture.jsonl.zst; do
         if [ -s "$TMP/$file" ]; then set -- "$@" "$TMP/$file"; fi
     done
-    ok "$name: there are outputs" test $# -ge 9
+    ok "$name: there are outputs" test $# -ge $least
     is "$name: none of them shows what was planted" "$(shown "$@")" ""
 done
 
