@@ -21,7 +21,7 @@ like 'the glob of the tarball' "$(field ADD)" '^kvtrace-\*\.tar\.gz /opt/$'
 static=$(cd "$TOP" && MAKEFLAGS='' make -pn BUILD=build clean 2>/dev/null | sed -n 's/^STATIC_NAME := //p' | head -n 1)
 version=$(sed -n 's/^VERSION := //p' "$TOP/Makefile")
 like 'make static writes it by that name' "$static" '.'
-ok 'and there' grep -q "^STATIC_DIR *:= *\$(BUILD)/static/" "$TOP/Makefile"
+ok 'and there' grep -q "^STATIC_DIR *:= *\$(BUILD)/static/" "$TOP/.ci/packaging/rules.mk"
 ok 'which is the context in the recipe' grep -q '^#   docker build -f examples/Containerfile .* build/static  ' "$file"
 
 # The steps, with / of the image in a folder here.
