@@ -3,10 +3,8 @@
 # help does not name: on a folder with files of someone that have all the names that it uses, and when SIGINT, SIGTERM or
 # SIGHUP reaches it alone at any moment. Then the programs that it started have had the signal, have cleaned up and ended.
 # nohup is respected. Bugs looked like rm -rf DIR/objects of someone, results of someone that were removed from OUT, a kvreplay
-# that ran on without its script, and temporary folders. KILLS=N tries so many moments for each signal, SEED=N others; without
-# it each script gets one signal, in turn, since all have the traps of common.sh.
+# that ran on without its script, and temporary folders. KILLS=N tries so many moments for each signal, SEED=N others.
 # builds: plain
-# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/../../scripts.sh"
 export WANT=none
@@ -123,11 +121,8 @@ foreign() {
 }
 printf '%s\n' "$table" >table
 # As many at a time as with signals below, for which it is known from here how long each takes.
-sixth() { # N COMMAND: for every sixth script; the scripts take turns with the signals
-    turn=$1
+sixth() { # N COMMAND
     awk -v n="$1" 'NR % 6 == n' table | while IFS='|' read -r name words; do
-        turn=$((turn + 1))
-        case ${KILLS:+all}$((turn % 3)) in 0) signals=INT ;; 1) signals=TERM ;; 2) signals=HUP ;; *) signals='INT TERM HUP' ;; esac
         (with "$words" "$2" "$name") >"told.$2.$name" 2>&1
     done
 }
@@ -167,7 +162,7 @@ kills() {
     export LASTS=yes
     lasted=$(cat "../foreign.$case_name/lasted") # ms
     row="$case_name $lasted"
-    for signal in $signals; do
+    for signal in INT TERM HUP; do
         n=0 ended=''
         while [ "$n" -lt "$moments" ]; do
             n=$((n + 1))
