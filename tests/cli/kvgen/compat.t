@@ -2,7 +2,7 @@
 # --compat mlperf does what the program of the MLPerf Storage KV-cache benchmark does and its documentation does not
 # say. Each behaviour is compared with plain kvgen, which lacks it. A bug looked like a prompt that hits under
 # --compat, a lookup of a turn that nobody asked, or a difference that both have.
-# builds: plain (test_times.c and trace.t run its code)
+# builds: plain (compat_defaults.t runs its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

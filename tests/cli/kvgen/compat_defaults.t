@@ -4,7 +4,6 @@
 # benchmark (tests/data/mlperf_reference), as kvgen made them when the benchmark's defaults were its own. A bug looked
 # like another digest, an option of the command line that the table overrode, or a table in kvgen(1) that is not the one
 # in the code.
-# builds: plain (defaults of options)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

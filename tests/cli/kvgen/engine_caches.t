@@ -2,7 +2,6 @@
 # Our caches decide as engines' own code did: some recordings run through them, operation by operation (tests/engines/run;
 # whence they come: tests/data/README.md). A recording in which one name, one number or one operation is changed is told
 # apart, with the place. A bug looked like a victim chosen by another order, or a run that compared nothing.
-# builds: plain (test_managers.c and cache_vllm.t run its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

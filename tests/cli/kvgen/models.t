@@ -5,7 +5,6 @@
 # and by which arithmetic on the file's fields; the shell does the arithmetic. Refused models name their field. A bug
 # looked like a model whose layers without attention, shared caches or windows were counted as full layers, like a
 # model that was refused for a harmless key, or like a state counted for each token.
-# builds: plain (test_model.c and fuzz_model_hf run its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 models=$DATA/models

@@ -2,7 +2,6 @@
 # config.t - --config: a search uses the numbers of the sections autoscaler and saturation_detection, unless an option
 # gives another; the defaults are those that kvgen --print-config prints. A bug looked like keys that were read and
 # checked, but used nowhere.
-# builds: plain (test_search.c and test_conf.c run its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

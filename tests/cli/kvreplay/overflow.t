@@ -3,7 +3,6 @@
 # is written. --overflow wrap uses the space of memory again, --tier-map runs rows on another tier, and together they
 # make it run. A bug looked like a wrapped read that was verified and so found corrupt, or two copies of one object, in
 # two tiers of the trace, that became one when they shared a tier.
-# builds: plain (every replay surveys its trace)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

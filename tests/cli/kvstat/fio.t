@@ -1,7 +1,6 @@
 #!/bin/sh
 # fio.t - --fio-job writes a job that fio accepts and runs, with the replay's share of reads within 2 points, its mean
 # sizes within 10 %, and its depth by Little's law. Bugs looked like writes with the sizes of reads.
-# builds: plain (a job that fio runs)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat

@@ -2,7 +2,6 @@
 # nothing_measured.t - a run that executed nothing (kvreplay --null), and one whose warm-up was longer than it: nothing in
 # their reports is an answer about a device. A bug looked like empty engines that were "SIMULATED" and "good", or a PASS
 # of no operation.
-# builds: plain (report.t runs its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat

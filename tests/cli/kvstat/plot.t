@@ -2,7 +2,6 @@
 # plot.t - --plot draws four panels (six of a result) in 1200 x 800 as SVG or PNG, of results, traces and files without
 # rows, whatever the name of the file, of two runs over each other, and leaves nothing behind when gnuplot is not
 # there. Bugs looked like a title that ran a command, or an empty picture for a file of one row.
-# builds: plain (a picture is made by gnuplot; html.t and test_gnuplot.c run its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat

@@ -2,7 +2,6 @@
 # profile.t - --profile: PASS just inside the limit of each criterion, FAIL just outside it, INCONCLUSIVE where samples,
 # figures or belief are missing; limits from the configuration, and the exit status of --check. Bugs looked like a run at
 # its limit that passed, one without device times that passed, or two answers that passed.
-# builds: plain (test_figures.c and report.t run its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat

@@ -2,7 +2,6 @@
 # runs.t - folders and JSON documents become a table with a row for each run, under kvstat's names: kvstat's own JSON,
 # summaries of kvgen, kvreplay and kvprecond, results of the MLPerf benchmark, of vLLM and SGLang. Bugs looked like two
 # documents of one run that differ by a factor of 1000, or a folder that failed because of a foreign file.
-# builds: plain (fuzz_kvstat_document and the readers run its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat

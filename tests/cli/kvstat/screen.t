@@ -4,7 +4,6 @@
 # looked like a table that wrapped, a P99 of 30 reads, or a bottleneck that scrolled away.
 #
 # GOLDEN=write tests/run cli/kvstat/screen writes what the texts are now into tests/golden/screens. Read them.
-# builds: plain (every other test of kvstat runs its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat

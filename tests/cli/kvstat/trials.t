@@ -3,8 +3,7 @@
 # computed by hand. --compare finds a planted difference of 10 % in noise of 3 %, between single runs and between
 # trials, and finds nothing in at least 95 of 100 pairs drawn from one distribution. Bugs looked like a false alarm in
 # every third pair, because one of forty tested figures was beyond 99 % by chance.
-# builds: plain (test_statistics.c and the readers run its code)
-# shellcheck source=tests/lib.sh
+# builds: plain address (threads of the reader: tests/unit/trace, interval.t)
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=tests/data/kvstat_dozen.csv

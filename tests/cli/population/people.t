@@ -3,7 +3,6 @@
 # users change no request of the others; each population has its share; documents are shared; the caches of engines find
 # what a turn has in common with the one before; what has no meaning is refused. A bug looked like users that all began
 # at once, a turn that missed its own conversation, or an option that the populations ignored.
-# builds: plain (test_people.c runs its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

@@ -2,7 +2,6 @@
 # outputs.t - no program writes over what it reads, over another of its outputs, into its target or into a store of
 # objects, however the file is named; and what cannot be written is said before anything is read. A bug looked like a
 # model that was gone after `kvgen --model m.json -o m.json`.
-# builds: plain (names of files)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 cd "$TMP" || exit 1

@@ -1,7 +1,6 @@
 #!/bin/sh
 # A whole way: recorded events through kvgen into kvreplay to kvstat; all of them say what was recorded and what was not.
 # A bug looked like a replay at times that nobody recorded.
-# builds: plain (each of its parts has a test of its own)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/recordings.sh

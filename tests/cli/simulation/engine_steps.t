@@ -3,7 +3,6 @@
 # preemptions, hits, stores, loads, victims, free blocks (tests/engines/run; whence the recordings come:
 # tests/data/README.md). A recording in which one thing is changed is told apart, with the step. A bug looked like a hit on
 # a block that was pinned too late, a victim chosen by another order, or a run that compared nothing.
-# builds: plain (test_managers.c and cache_vllm.t run its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

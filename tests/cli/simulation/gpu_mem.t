@@ -2,7 +2,6 @@
 # --gpu-mem auto: what an engine leaves for its cache, 92 % of the GPU's memory less the weights and 2 GB; --weights: what
 # these take, also in the time of a step. A bug looked like a cache that lay where the weights are, or a model that no GPU
 # holds and that was simulated all the same.
-# builds: plain (sums; cache_vllm.t runs its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

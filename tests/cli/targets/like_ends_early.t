@@ -3,7 +3,7 @@
 # somebody removed, planted or put beside. What a run made is gone or kept, as it says; what is another's stays. A bug
 # looked like a killed run whose objects no later run removed, or a file that was written through a planted link.
 # KVTRACE_RUNS=50 kills more runs, KVTRACE_SEED=N at other moments.
-# builds: plain address (threads over such a layout: like.t; that are stopped: interrupt.t, ends_early.t)
+# builds: plain (like.t runs the code of such a layout, interrupt.t and ends_early.t that of an end)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

@@ -2,6 +2,7 @@
  * values hold them in place (xoshiro256** against its published sequence), and distributions have
  * the shape that the header says. If a golden value changes, every digest of every trace changes
  * with it. */
+/* builds: plain (numbers; every test of kvgen draws them under sanitizers) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

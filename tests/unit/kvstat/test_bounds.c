@@ -2,6 +2,7 @@
  * at the limit are as rare as promised for independent and for correlated values, and more samples
  * decide more often. A bug looked like 29 of 100 runs that passed at their limit, because
  * successive values were taken as independent. */
+/* builds: plain (shares of many runs; tests/cli/kvstat/report.t runs its code) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
  * the tier and its engine stands one that makes single I/Os fail. Bugs looked like: an object that
  * was asked for its next chunk after it had failed, a chunk's buffer or a slot that was lost with
  * it until nothing moved any more. */
-/* builds: plain address thread */
+/* builds: plain thread (test_tier_storage.c reaches its code with addresses watched) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
