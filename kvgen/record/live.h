@@ -5,12 +5,11 @@
 #include "kvgen/record/batch.h"
 
 struct live_opts {
-    const char *connect; /* endpoints of publishers, "tcp://host:5557,..."; NULL: none */
-    const char *bind;    /* endpoints that publishers connect to, likewise */
-    const char *gaps;    /* endpoints of replay sockets, in the order of the endpoints */
-    int64_t duration_ns; /* real time after which it ends; 0: no limit */
-    uint64_t
-        message_bytes; /* of a frame, at most: the connection of one that sends more is closed */
+    const char *connect;    /* endpoints of publishers, "tcp://host:5557,..."; NULL: none */
+    const char *bind;       /* endpoints that publishers connect to, likewise */
+    const char *gaps;       /* endpoints of replay sockets, in the order of the endpoints */
+    int64_t duration_ns;    /* real time after which it ends; 0: no limit */
+    uint64_t message_bytes; /* of a frame, at most: who sends more is cut off */
 };
 
 /* False: this build has no libzmq, and live_open always fails. */

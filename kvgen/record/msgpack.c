@@ -163,72 +163,35 @@ int msgpack_next(struct msgpack *m, struct msgpack_value *v)
     return take_typed(m, v, type);
 }
 
-/* Bytes that follow the first one of a value, where the first one tells. Of a small array or map
- * its head has none. */
+/* Bytes that follow the first one of a value, where the first one tells. The head of a small array
+ * or map has none. */
 enum {
     ASK = 255 /* msgpack_next tells */
 };
-static const unsigned char following[256] = {[0xa0] = 0,
-                                             1,
-                                             2,
-                                             3,
-                                             4,
-                                             5,
-                                             6,
-                                             7,
-                                             8,
-                                             9,
-                                             10,
-                                             11,
-                                             12,
-                                             13,
-                                             14,
-                                             15,
-                                             16,
-                                             17,
-                                             18,
-                                             19,
-                                             20,
-                                             21,
-                                             22,
-                                             23,
-                                             24,
-                                             25,
-                                             26,
-                                             27,
-                                             28,
-                                             29,
-                                             30,
-                                             31, /* texts */
-                                             [0xc1] = ASK,
-                                             [0xc4] = ASK,
-                                             ASK,
-                                             ASK,
-                                             ASK,
-                                             ASK,
-                                             ASK, /* bytes and ext with their length */
-                                             [0xca] = 4,
-                                             8,
-                                             1,
-                                             2,
-                                             4,
-                                             8,
-                                             1,
-                                             2,
-                                             4,
-                                             8, /* floats, whole numbers */
-                                             [0xd4] = 2,
-                                             3,
-                                             5,
-                                             9,
-                                             17, /* ext */
-                                             [0xd9] = ASK,
-                                             ASK,
-                                             ASK,
-                                             ASK,
-                                             ASK,
-                                             ASK,
-                                             ASK}; /* texts, arrays, maps with their length */
+#define EIGHT(n) (n), (n) + 1, (n) + 2, (n) + 3, (n) + 4, (n) + 5, (n) + 6, (n) + 7
+#define NUMBER   1, 2, 4, 8
+#define SIX_ASK  ASK, ASK, ASK, ASK, ASK, ASK
+static const unsigned char following[256] = {
+    /* short texts */
+    [0xa0] = EIGHT(0),
+    EIGHT(8),
+    EIGHT(16),
+    EIGHT(24),
+    /* none; bytes and ext with their length; floats, whole numbers */
+    [0xc1] = ASK,
+    [0xc4] = SIX_ASK,
+    [0xca] = 4,
+    8,
+    NUMBER,
+    NUMBER,
+    /* ext of 1, 2, 4, 8 and 16 bytes; texts, arrays, maps with their length */
+    [0xd4] = 2,
+    3,
+    5,
+    9,
+    17,
+    [0xd9] = SIX_ASK,
+    ASK};
 
 /* Skips so many values with all that is in them. Most of what is read is skipped, so this is one
  * loop: what is in an array adds to the values that are left. Sums fit: no container has more

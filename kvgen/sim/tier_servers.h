@@ -34,8 +34,7 @@ struct tier_servers;
 /* One server so far. */
 struct tier_server_use {
     struct hist *latency_ns; /* of its operations, from issue to completion */
-    int64_t
-        transfer_ns; /* time it transferred until tier_servers_end; of a measured drive for both */
+    int64_t transfer_ns; /* it transferred until tier_servers_end; of a measured drive for both */
 };
 
 /* The models are copied. The clock and the emitter stay the caller's. NULL: no memory. */

@@ -37,8 +37,7 @@ struct users {
     struct source_users_opts o;
     struct user *user;
     uint32_t count;
-    struct heap
-        next; /* users by the time of their next request; unused where source_users_at_rate */
+    struct heap next; /* users by the time of their next request; not where source_users_at_rate */
     struct rng arrivals;
     int64_t next_arrival_ns; /* where source_users_at_rate */
     uint64_t issued;

@@ -40,10 +40,9 @@ enum {
 /* The reader's fields come first, and the scheduler's follow on their own cache lines, so
  * that only the first part moves between the two cores. */
 struct row {
-    struct trace_row t; /* result columns are filled in here; line and key point into text */
-    struct hash128 key; /* hash of the key */
-    struct hash128
-        copy; /* hash that names the copy within its tier; key, unless tiers are mapped */
+    struct trace_row t;  /* result columns are filled in here; line and key point into text */
+    struct hash128 key;  /* hash of the key */
+    struct hash128 copy; /* names the copy within its tier; key, unless tiers are mapped */
     struct hash128 name; /* hash of (tier, copy) */
     uint64_t number;     /* in the trace, from 0 */
     struct hash128 user; /* hash of the user; of Prefill rows, and with --timing closed of all */

@@ -95,9 +95,9 @@ struct tier_op {
                    -EREMOTEIO with code set: a remote store refused */
     char code[TIER_CODE_CAP]; /* what it answered: "RESP:OOM" */
     int64_t done_ns;          /* monotonic time of completion */
-    int64_t
-        first_byte_ns; /* of a read: from its submission to the first byte of the answer; the
-                          submitter sets it to TIER_UNKNOWN_NS, engines that know overwrite it */
+    /* A read's time from its submission to the first byte of the answer; the submitter sets it to
+     * TIER_UNKNOWN_NS, engines that know overwrite it. */
+    int64_t first_byte_ns;
     uint8_t door; /* of a store with several (struct tier_door), the one that it went through; the
                      submitter sets it to TIER_NO_DOOR */
     struct disk_where where; /* the submitter sets wanted and clears known; the storage tier fills
@@ -267,8 +267,7 @@ struct tier_host_opts {
     unsigned threads;     /* TIER_HOST_THREADS_MAX at most; 0: 1 */
     bool prefault; /* touch the whole arena now, so that no page fault is in a latency; else a
                       thread touches it ahead of use */
-    bool
-        wrap; /* any amount of objects, over each other in capacity bytes; reads are not verified */
+    bool wrap; /* any amount of objects, over each other in capacity bytes; reads not verified */
     unsigned max_ops;
     struct gap_list *gaps; /* as of storage */
 };
