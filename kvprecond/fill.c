@@ -94,8 +94,8 @@ int fill_hold(const struct gap_list *gaps, struct fill_held *held, int64_t start
     away_ns = stopped_ns > away_ns ? stopped_ns : away_ns;
     if (away_ns == 0)
         return 0;
-    int ret = hist_record(held->held, ns);
-    return ret < 0 ? ret : hist_record(held->freed, ns > away_ns ? ns - away_ns : 0);
+    int rc = hist_record(held->held, ns);
+    return rc < 0 ? rc : hist_record(held->freed, ns > away_ns ? ns - away_ns : 0);
 }
 
 /* Notes a failure and stops all threads. Any thread. */
@@ -155,19 +155,19 @@ static void begin_filled(struct writer *w)
     const struct fill_opts *o = w->fill->o;
     struct err e = {0};
     bool any = false;
-    int ret = 0;
+    int rc = 0;
 
     while (w->filled && w->in_flight < o->depth) {
         struct write *s = w->filled;
 
-        ret = fill_target_begin(w->lane->target, &s->part, &s->file, &s->req.fd, &e);
-        if (ret < 0)
+        rc = fill_target_begin(w->lane->target, &s->part, &s->file, &s->req.fd, &e);
+        if (rc < 0)
             break;
         s->req.offset = s->part.offset;
         s->req.len = s->part.len;
-        ret = w->io->ops->submit(w->io, &s->req);
-        if (ret < 0) {
-            err_errno(&e, ret, ERR_FAILED, "", "a write could not be queued");
+        rc = w->io->ops->submit(w->io, &s->req);
+        if (rc < 0) {
+            err_errno(&e, rc, ERR_FAILED, "", "a write could not be queued");
             break;
         }
         w->filled = s->next;
@@ -176,11 +176,11 @@ static void begin_filled(struct writer *w)
         w->in_flight++;
         any = true;
     }
-    if (ret < 0)
-        fill_fail(w->fill, ret, &e);
-    ret = any ? w->io->ops->kick(w->io) : 0;
-    if (ret < 0)
-        fill_fail(w->fill, err_errno(&e, ret, ERR_FAILED, "", "writes could not be started"), &e);
+    if (rc < 0)
+        fill_fail(w->fill, rc, &e);
+    rc = any ? w->io->ops->kick(w->io) : 0;
+    if (rc < 0)
+        fill_fail(w->fill, err_errno(&e, rc, ERR_FAILED, "", "writes could not be started"), &e);
 }
 
 /* 0; -ENOMEM: the histogram has no memory. */
@@ -204,29 +204,29 @@ static int count_write(struct writer *w, const struct write *s, int64_t now_ns)
         atomic_store(&f->rounds_from_ns, now_ns);
     if (!t->service)
         return 0;
-    int ret = s->of_fill ? fill_hold(f->o->gaps, f->o->held ? &w->held : NULL, s->req.start_ns,
-                                     s->req.done_ns)
-                         : 0;
-    return ret < 0 ? ret : hist_record(t->service, s->req.done_ns - s->req.start_ns);
+    int rc = s->of_fill ? fill_hold(f->o->gaps, f->o->held ? &w->held : NULL, s->req.start_ns,
+                                    s->req.done_ns)
+                        : 0;
+    return rc < 0 ? rc : hist_record(t->service, s->req.done_ns - s->req.start_ns);
 }
 
 static void end_write(struct writer *w, struct write *s, int64_t now_ns)
 {
     struct err e = {0};
-    int ret = s->req.result;
+    int rc = s->req.result;
 
     w->in_flight--;
-    if (ret < 0) {
-        err_errno(&e, ret, ERR_FAILED, w->lane->name,
+    if (rc < 0) {
+        err_errno(&e, rc, ERR_FAILED, w->lane->name,
                   "write of %u bytes at offset %llu of file %llu", s->part.len,
                   (unsigned long long)s->part.offset, (unsigned long long)s->part.file);
     } else {
-        ret = fill_target_done(w->lane->target, s->file, s->part.len, &e);
-        if (ret == 0 && count_write(w, s, now_ns) < 0)
-            ret = err_nomem(&e, "histogram");
+        rc = fill_target_done(w->lane->target, s->file, s->part.len, &e);
+        if (rc == 0 && count_write(w, s, now_ns) < 0)
+            rc = err_nomem(&e, "histogram");
     }
-    if (ret < 0)
-        fill_fail(w->fill, ret, &e);
+    if (rc < 0)
+        fill_fail(w->fill, rc, &e);
     s->next = w->empty;
     w->empty = s;
 }
@@ -288,19 +288,19 @@ static void *writer_run(void *arg)
 static int gather(const struct fill *f, unsigned which, struct fill_span *span,
                   struct hist *service, int64_t *last_ns)
 {
-    int ret = 0;
+    int rc = 0;
 
-    for (unsigned i = 0; i < f->threads && ret == 0; i++) {
+    for (unsigned i = 0; i < f->threads && rc == 0; i++) {
         const struct tally *t = &f->writers[i].tally[which];
 
         span->bytes += t->bytes;
         span->writes += t->writes;
         if (t->last_ns > *last_ns)
             *last_ns = t->last_ns;
-        ret = service ? hist_merge(service, t->service) : 0;
+        rc = service ? hist_merge(service, t->service) : 0;
     }
     span->service = service;
-    return ret;
+    return rc;
 }
 
 static uint64_t written_bytes(const struct fill *f)
@@ -407,26 +407,26 @@ static int writer_init(struct writer *w, struct fill *f, unsigned i)
 
 static void start_writers(struct fill *f)
 {
-    int ret = 0;
+    int rc = 0;
 
     f->running = f->threads;
-    while (f->started < f->threads && ret == 0) {
+    while (f->started < f->threads && rc == 0) {
         struct writer *w = &f->writers[f->started];
         cpu_set_t cpus;
         bool near = thread_enter_node("/sys", w->lane->node, &cpus) == 0;
 
-        ret = thread_start(&w->thread, writer_run, w);
+        rc = thread_start(&w->thread, writer_run, w);
         if (near)
             thread_leave_node(&cpus);
-        f->started += ret == 0;
+        f->started += rc == 0;
     }
-    if (ret < 0) {
+    if (rc < 0) {
         struct err e = {0};
 
         pthread_mutex_lock(&f->lock);
         f->running -= f->threads - f->started;
         pthread_mutex_unlock(&f->lock);
-        fill_fail(f, thread_refused(&e, ret, "%u threads", f->threads), &e);
+        fill_fail(f, thread_refused(&e, rc, "%u threads", f->threads), &e);
     }
 }
 
@@ -434,9 +434,9 @@ static void start_writers(struct fill *f)
 static int gather_lanes(const struct fill *f, int64_t start_ns)
 {
     const struct fill_opts *o = f->o;
-    int ret = 0;
+    int rc = 0;
 
-    for (unsigned i = 0; i < f->threads && ret == 0; i++) {
+    for (unsigned i = 0; i < f->threads && rc == 0; i++) {
         const struct tally *t = &f->writers[i].tally[TALLY_FILL];
         struct fill_lane *lane = &o->lanes[i / o->threads];
 
@@ -444,13 +444,13 @@ static int gather_lanes(const struct fill *f, int64_t start_ns)
         lane->writes += t->writes;
         if (t->last_ns - start_ns > lane->elapsed_ns)
             lane->elapsed_ns = t->last_ns - start_ns;
-        ret = lane->service ? hist_merge(lane->service, t->service) : 0;
-        if (ret == 0 && o->held)
-            ret = hist_merge(o->held->held, f->writers[i].held.held);
-        if (ret == 0 && o->held)
-            ret = hist_merge(o->held->freed, f->writers[i].held.freed);
+        rc = lane->service ? hist_merge(lane->service, t->service) : 0;
+        if (rc == 0 && o->held)
+            rc = hist_merge(o->held->held, f->writers[i].held.held);
+        if (rc == 0 && o->held)
+            rc = hist_merge(o->held->freed, f->writers[i].held.freed);
     }
-    return ret;
+    return rc;
 }
 
 int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *service, struct err *e)
@@ -461,7 +461,7 @@ int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *serv
     pthread_condattr_t attr;
     struct err late = {0};
     uint64_t writes = 0;
-    int ret;
+    int rc;
 
     *r = (struct fill_result){0};
     for (unsigned i = 0; i < o->lane_count; i++)
@@ -474,10 +474,10 @@ int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *serv
     pthread_condattr_destroy(&attr);
     f.writers = calloc(f.threads, sizeof(*f.writers));
     f.next_unit = calloc(o->lane_count, sizeof(*f.next_unit));
-    ret = f.writers && f.next_unit ? 0 : -ENOMEM;
-    for (unsigned i = 0; i < f.threads && ret == 0; i++)
-        ret = writer_init(&f.writers[i], &f, i);
-    if (ret < 0) {
+    rc = f.writers && f.next_unit ? 0 : -ENOMEM;
+    for (unsigned i = 0; i < f.threads && rc == 0; i++)
+        rc = writer_init(&f.writers[i], &f, i);
+    if (rc < 0) {
         err_nomem(e, "writes");
         goto out;
     }
@@ -496,7 +496,7 @@ int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *serv
     r->elapsed_ns = last_ns - start_ns;
     r->complete = atomic_load(&f.writes_left) == 0;
     r->total_bytes = written_bytes(&f);
-    ret = f.failed;
+    rc = f.failed;
 out:
     for (unsigned i = 0; f.writers && i < f.threads; i++) {
         for (unsigned k = 0; k < TALLIES; k++)
@@ -510,7 +510,7 @@ out:
     free(f.next_unit);
     pthread_cond_destroy(&f.ended);
     pthread_mutex_destroy(&f.lock);
-    return ret;
+    return rc;
 }
 
 unsigned fill_buffers(unsigned depth, uint32_t write_bytes)

@@ -76,10 +76,10 @@ static int open_dir(struct fill_target *t, struct err *e)
                                       .destroys = t->o.destroy_data,
                                       .waits = fill_target_say_waits,
                                       .data_seed = t->o.data_seed};
-    int ret = target_dir_open(&t->dir, &o, e);
+    int rc = target_dir_open(&t->dir, &o, e);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     t->direct = !t->o.buffered && target_direct_io(target_dir_fd(t->dir));
     return 0;
 }
@@ -99,7 +99,7 @@ int fill_target_open(struct fill_target **out, const struct fill_target_opts *o,
 {
     const struct target_file_opts how = {.destroy_data = o->destroy_data, .is_ours = is_ours};
     struct fill_target *t = calloc(1, sizeof(*t));
-    int ret;
+    int rc;
 
     if (!t)
         return err_nomem(e, "target");
@@ -107,18 +107,18 @@ int fill_target_open(struct fill_target **out, const struct fill_target_opts *o,
     t->file.fd = -1;
     pthread_mutex_init(&t->lock, NULL);
     if (o->kind == TARGET_DIR) {
-        ret = open_dir(t, e);
+        rc = open_dir(t, e);
     } else {
-        ret = target_file_open(&t->file, o->path, &how, e);
+        rc = target_file_open(&t->file, o->path, &how, e);
         t->direct = t->file.direct;
-        if (ret == 0 && t->file.is_device != (o->kind == TARGET_DEVICE))
-            ret = err_set(e, EAGAIN, ERR_TARGET, o->path, "has changed since it was checked");
-        if (ret == 0 && o->buffered)
-            ret = set_buffered(t, e);
+        if (rc == 0 && t->file.is_device != (o->kind == TARGET_DEVICE))
+            rc = err_set(e, EAGAIN, ERR_TARGET, o->path, "has changed since it was checked");
+        if (rc == 0 && o->buffered)
+            rc = set_buffered(t, e);
     }
-    if (ret < 0) {
+    if (rc < 0) {
         fill_target_close(t, false, NULL);
-        return ret;
+        return rc;
     }
     *out = t;
     return 0;
@@ -138,10 +138,10 @@ static int check_room(const struct fill_target *t, struct err *e)
                    own = t->dir ? 0 : t->file.allocated_bytes;
     char need_text[32], have_text[32];
     uint64_t room;
-    int ret = target_room(fill_target_fd(t), t->o.reserve_share, &room, e);
+    int rc = target_room(fill_target_fd(t), t->o.reserve_share, &room, e);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     if (need <= own || need - own <= room)
         return 0;
     return err_set(e, ENOSPC, ERR_TARGET, t->o.path,
@@ -155,12 +155,12 @@ int fill_target_plan(struct fill_target *t, const struct plan *plan, unsigned ou
                      struct err *e)
 {
     const uint64_t files = plan_files(plan), targets = t->o.targets ? t->o.targets : 1;
-    int ret;
+    int rc;
 
     t->plan = plan;
-    ret = t->file.is_device ? 0 : check_room(t, e);
-    if (ret < 0 || !t->dir)
-        return ret;
+    rc = t->file.is_device ? 0 : check_room(t, e);
+    if (rc < 0 || !t->dir)
+        return rc;
 
     if (plan->o.mode == PLAN_RANDOM) { /* all files are open at once */
         uint64_t can = descriptors_want(files * targets) / targets;
@@ -192,47 +192,47 @@ int fill_target_plan(struct fill_target *t, const struct plan *plan, unsigned ou
 
 int fill_target_purge(struct fill_target *t, bool (*stopped)(void), uint64_t *bytes, struct err *e)
 {
-    int ret = 0;
+    int rc = 0;
 
     *bytes = 0;
     if (t->dir) {
         struct fstrim_range free_space = {.len = UINT64_MAX};
 
         if (ioctl(target_dir_fd(t->dir), FITRIM, &free_space) < 0)
-            ret = errno == ENOTTY ? -EOPNOTSUPP : -errno;
+            rc = errno == ENOTTY ? -EOPNOTSUPP : -errno;
         else
             *bytes = free_space.len;
     }
-    while (!t->dir && *bytes < t->file.bytes && ret == 0) {
+    while (!t->dir && *bytes < t->file.bytes && rc == 0) {
         uint64_t left = t->file.bytes - *bytes;
         uint64_t range[2] = {*bytes, left < TARGET_DISCARD ? left : TARGET_DISCARD};
 
         if (stopped())
-            ret = -EINTR;
+            rc = -EINTR;
         else if (t->file.is_device)
-            ret = ioctl(t->file.fd, BLKDISCARD, range) < 0 ? -errno : 0;
+            rc = ioctl(t->file.fd, BLKDISCARD, range) < 0 ? -errno : 0;
         else if (fallocate(t->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)range[0],
                            (off_t)range[1]) < 0)
-            ret = -errno;
-        *bytes += ret == 0 ? range[1] : 0;
+            rc = -errno;
+        *bytes += rc == 0 ? range[1] : 0;
     }
-    return ret < 0 ? err_errno(e, ret, ERR_TARGET, t->o.path, "cannot be purged") : 0;
+    return rc < 0 ? err_errno(e, rc, ERR_TARGET, t->o.path, "cannot be purged") : 0;
 }
 
 /* Takes space at once: writes into allocated space run side by side, while writes that grow a file
  * wait for each other on most file systems. */
 static int allocate(int fd, uint64_t bytes, bool (*stopped)(void))
 {
-    int ret = target_file_allocate(fd, bytes, stopped);
+    int rc = target_file_allocate(fd, bytes, stopped);
 
-    return ret == -EOPNOTSUPP ? 0 : ret;
+    return rc == -EOPNOTSUPP ? 0 : rc;
 }
 
 int fill_target_start(struct fill_target *t, struct err *e)
 {
     const struct data_id id = {.generation = UINT64_MAX};
     _Alignas(DATA_BLOCK) unsigned char block[DATA_BLOCK];
-    int ret;
+    int rc;
 
     if (t->dir || t->file.is_device)
         return 0;
@@ -244,8 +244,8 @@ int fill_target_start(struct fill_target *t, struct err *e)
         if (pwrite(t->file.fd, block, sizeof(block), 0) != (ssize_t)sizeof(block))
             return err_errno(e, -errno, ERR_TARGET, t->o.path, "cannot be written");
     }
-    ret = allocate(t->file.fd, plan_pass_bytes(t->plan), stop_asks);
-    return ret < 0 ? err_errno(e, ret, ERR_TARGET, t->o.path, "no space could be allocated") : 0;
+    rc = allocate(t->file.fd, plan_pass_bytes(t->plan), stop_asks);
+    return rc < 0 ? err_errno(e, rc, ERR_TARGET, t->o.path, "no space could be allocated") : 0;
 }
 
 /* ---- files of a directory ---- */
@@ -274,7 +274,7 @@ static int take_file(struct fill_target *t, uint64_t number, uint64_t pass, stru
     const bool known = number < t->beyond;
     const int dir = target_dir_fd(t->dir);
     char name[TARGET_NAME_CAP];
-    int fd, ret;
+    int fd, rc;
 
     file_name(name, number);
     if (known && t->plan->o.mode == PLAN_KV && unlinkat(dir, name, 0) < 0 && errno != ENOENT)
@@ -287,10 +287,10 @@ static int take_file(struct fill_target *t, uint64_t number, uint64_t pass, stru
     if (fd < 0)
         return fail_file(t, number, -errno, "cannot be opened for writing", e);
 
-    ret = allocate(fd, plan_file_bytes(t->plan, number), stop_abandons);
-    if (ret < 0) {
+    rc = allocate(fd, plan_file_bytes(t->plan, number), stop_abandons);
+    if (rc < 0) {
         close(fd);
-        return fail_file(t, number, ret, "no space could be allocated", e);
+        return fail_file(t, number, rc, "no space could be allocated", e);
     }
     t->files += pass == 0;
     if (number >= t->beyond)
@@ -378,7 +378,7 @@ static int flush_buffered(int fd)
 int fill_target_done(struct fill_target *t, struct fill_file *f, uint32_t len, struct err *e)
 {
     uint64_t number;
-    int fd = -1, ret;
+    int fd = -1, rc;
 
     if (!f)
         return 0;
@@ -395,10 +395,10 @@ int fill_target_done(struct fill_target *t, struct fill_file *f, uint32_t len, s
     pthread_mutex_unlock(&t->lock);
     if (fd < 0)
         return 0;
-    ret = t->direct || t->o.buffered ? 0 : flush_buffered(fd);
-    if (close(fd) < 0 && ret == 0)
-        ret = -errno;
-    return ret < 0 ? fail_file(t, number, ret, "cannot be written", e) : 0;
+    rc = t->direct || t->o.buffered ? 0 : flush_buffered(fd);
+    if (close(fd) < 0 && rc == 0)
+        rc = -errno;
+    return rc < 0 ? fail_file(t, number, rc, "cannot be written", e) : 0;
 }
 
 /* ---- the end ---- */
@@ -407,32 +407,32 @@ int fill_target_done(struct fill_target *t, struct fill_file *f, uint32_t len, s
 static int sync_named(const struct fill_target *t, uint64_t number)
 {
     char name[TARGET_NAME_CAP];
-    int ret = 0, fd = openat(target_dir_fd(t->dir), file_name(name, number),
-                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int rc = 0, fd = openat(target_dir_fd(t->dir), file_name(name, number),
+                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
     if (fdatasync(fd) < 0)
-        ret = -errno;
+        rc = -errno;
     close(fd);
-    return ret;
+    return rc;
 }
 
 int fill_target_sync(struct fill_target *t, struct err *e)
 {
-    int ret = 0;
+    int rc = 0;
 
     if (t->dir) {
-        for (uint64_t i = 0; i < t->beyond && ret == 0; i++)
-            ret = stop_abandons() ? -EINTR : sync_named(t, i);
-        if (ret == 0 && fsync(target_dir_fd(t->dir)) < 0)
-            ret = -errno;
+        for (uint64_t i = 0; i < t->beyond && rc == 0; i++)
+            rc = stop_abandons() ? -EINTR : sync_named(t, i);
+        if (rc == 0 && fsync(target_dir_fd(t->dir)) < 0)
+            rc = -errno;
     } else if (!t->direct && !t->o.buffered) {
-        ret = flush_buffered(t->file.fd);
+        rc = flush_buffered(t->file.fd);
     } else if (fdatasync(t->file.fd) < 0) {
-        ret = -errno;
+        rc = -errno;
     }
-    return ret < 0 ? err_errno(e, ret, ERR_FAILED, t->o.path, "cannot be made durable") : 0;
+    return rc < 0 ? err_errno(e, rc, ERR_FAILED, t->o.path, "cannot be made durable") : 0;
 }
 
 int fill_target_fd(const struct fill_target *t)
@@ -462,14 +462,14 @@ static int count_cached(int fd, unsigned char *pages, uint64_t *bytes)
         uint64_t left = (uint64_t)end - at;
         size_t len = left < TARGET_WINDOW ? (size_t)left : (size_t)TARGET_WINDOW;
         void *map = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, (off_t)at);
-        int ret;
+        int rc;
 
         if (map == MAP_FAILED)
             return -errno;
-        ret = mincore(map, len, pages) < 0 ? -errno : 0;
+        rc = mincore(map, len, pages) < 0 ? -errno : 0;
         munmap(map, len);
-        if (ret < 0)
-            return ret;
+        if (rc < 0)
+            return rc;
         for (size_t i = 0; i * page < len; i++)
             *bytes += pages[i] & 1 ? page : 0;
     }
@@ -479,30 +479,30 @@ static int count_cached(int fd, unsigned char *pages, uint64_t *bytes)
 int fill_target_cached(const struct fill_target *t, uint64_t *bytes)
 {
     unsigned char *pages = malloc(TARGET_WINDOW / (size_t)sysconf(_SC_PAGESIZE));
-    int ret = pages ? 0 : -ENOMEM;
+    int rc = pages ? 0 : -ENOMEM;
 
     *bytes = 0;
-    if (ret == 0 && !t->dir)
-        ret = count_cached(t->file.fd, pages, bytes);
-    for (uint64_t i = 0; t->dir && i < t->beyond && ret == 0; i++) {
+    if (rc == 0 && !t->dir)
+        rc = count_cached(t->file.fd, pages, bytes);
+    for (uint64_t i = 0; t->dir && i < t->beyond && rc == 0; i++) {
         char name[TARGET_NAME_CAP];
         int fd = openat(target_dir_fd(t->dir), file_name(name, i),
                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
         if (fd < 0)
-            ret = -errno;
+            rc = -errno;
         else
-            ret = count_cached(fd, pages, bytes);
+            rc = count_cached(fd, pages, bytes);
         if (fd >= 0)
             close(fd);
     }
     free(pages);
-    return ret;
+    return rc;
 }
 
 int fill_target_close(struct fill_target *t, bool keep, struct err *e)
 {
-    int ret = 0;
+    int rc = 0;
 
     if (!t)
         return 0;
@@ -512,16 +512,16 @@ int fill_target_close(struct fill_target *t, bool keep, struct err *e)
         if (atomic_load(&t->fds[i]) >= 0)
             close(atomic_load(&t->fds[i]));
     if (t->dir) {
-        ret = target_dir_close(t->dir, keep, e);
+        rc = target_dir_close(t->dir, keep, e);
     } else if (t->file.fd >= 0) {
         if (!keep && t->grown && ftruncate(t->file.fd, (off_t)t->file.bytes) < 0)
-            ret = err_errno(e, -errno, ERR_FAILED, t->o.path, "cannot be cut to its former length");
-        if (close(t->file.fd) < 0 && ret == 0)
-            ret = err_errno(e, -errno, ERR_FAILED, t->o.path, "cannot be closed");
+            rc = err_errno(e, -errno, ERR_FAILED, t->o.path, "cannot be cut to its former length");
+        if (close(t->file.fd) < 0 && rc == 0)
+            rc = err_errno(e, -errno, ERR_FAILED, t->o.path, "cannot be closed");
     }
     pthread_mutex_destroy(&t->lock);
     free(t->slots);
     free(t->fds);
     free(t);
-    return ret;
+    return rc;
 }

@@ -63,17 +63,17 @@ static void name_rank(const struct run *r, struct err *e)
 }
 
 /* Prints a failure. Returns the status of the first one. */
-static int report_failure(int status, int ret, const struct err *e)
+static int report_failure(int status, int rc, const struct err *e)
 {
-    if (ret >= 0)
+    if (rc >= 0)
         return status;
     print_error(e);
     return status != 0 ? status : err_exit_status(e);
 }
 
-static const char *errno_name(int ret)
+static const char *errno_name(int rc)
 {
-    return err_errno_name(-ret) ? err_errno_name(-ret) : "error";
+    return err_errno_name(-rc) ? err_errno_name(-rc) : "error";
 }
 
 /* ---- opening ---- */
@@ -83,48 +83,48 @@ static int compare_claims(struct run *r, struct err *e)
 {
     const unsigned n = r->o.remote ? 0 : r->o.target_count;
     struct claim *own = calloc(r->o.target_count, sizeof(*own));
-    int ret = 0;
+    int rc = 0;
 
     r->others = calloc(r->o.target_count, sizeof(*r->others));
     if (!own || !r->others)
-        ret = err_nomem(e, "targets");
-    for (unsigned i = 0; i < n && ret == 0; i++) {
+        rc = err_nomem(e, "targets");
+    for (unsigned i = 0; i < n && rc == 0; i++) {
         dev_t place = 0;
 
         (void)target_file_system(r->o.targets[i].path, &place); /* the opening tells why not */
         own[i].place = place;
     }
-    ret = ranks_agree(r->ranks, ret, e);
-    if (ret == 0)
-        ret = claims_compare(r->ranks, false, own, n, r->others, e);
+    rc = ranks_agree(r->ranks, rc, e);
+    if (rc == 0)
+        rc = claims_compare(r->ranks, false, own, n, r->others, e);
     free(own);
-    return ret;
+    return rc;
 }
 
 /* Takes the targets and plans their fills. */
 static int open_lanes(struct run *r, struct err *e)
 {
     struct report *all = &r->report;
-    int ret = 0;
+    int rc = 0;
 
     r->lanes = calloc(r->o.target_count, sizeof(*r->lanes));
     if (!r->lanes)
         return err_nomem(e, "targets");
     all->lanes = r->lanes;
     all->direct = true;
-    for (unsigned i = 0; i < r->o.target_count && ret == 0; i++) {
+    for (unsigned i = 0; i < r->o.target_count && rc == 0; i++) {
         struct lane *l = &r->lanes[i];
 
         *l = (struct lane){
             .o = &r->o, .at = &r->o.targets[i], .number = i, .others = r->others[i].targets};
         all->lane_count = i + 1;
-        ret = lane_open(l, &all->fallbacks, e);
+        rc = lane_open(l, &all->fallbacks, e);
         all->direct &= l->direct;
         all->capacity += l->capacity;
         all->size_bytes += l->size_bytes;
         all->depth = l->depth;
     }
-    return ret;
+    return rc;
 }
 
 static int open_queues(struct run *r, struct err *e)
@@ -133,7 +133,7 @@ static int open_queues(struct run *r, struct err *e)
     const bool stream = r->o.mode == PLAN_STREAM;
     double need = 0;
     char a[32], b[32];
-    int ret = 0;
+    int rc = 0;
 
     for (unsigned i = 0; i < r->report.lane_count; i++)
         need += (double)lane_buffer_bytes(&r->lanes[i]);
@@ -154,11 +154,11 @@ static int open_queues(struct run *r, struct err *e)
     if (!r->witness.gaps)
         return e->code;
     r->report.service = r->service;
-    for (unsigned i = 0; i < r->report.lane_count && ret == 0; i++) {
-        ret = lane_open_queues(&r->lanes[i], &r->report.fallbacks, e);
+    for (unsigned i = 0; i < r->report.lane_count && rc == 0; i++) {
+        rc = lane_open_queues(&r->lanes[i], &r->report.fallbacks, e);
         r->report.engine = r->lanes[i].engine;
     }
-    return ret;
+    return rc;
 }
 
 /* ---- running ---- */
@@ -167,14 +167,14 @@ static int open_queues(struct run *r, struct err *e)
 static int purge(struct run *r, struct lane *l, struct err *e)
 {
     struct err why = {0};
-    int ret = fill_target_purge(l->target, stop_asks, &l->purged_bytes, &why);
+    int rc = fill_target_purge(l->target, stop_asks, &l->purged_bytes, &why);
 
     r->report.purged_bytes += l->purged_bytes;
-    if (ret == 0)
+    if (rc == 0)
         return 0;
     if (stop_asks())
         return err_set(e, EINTR, ERR_FAILED, l->at->path, "stopped during the purge");
-    r->report.purge_failed = l->purge_failed = errno_name(ret);
+    r->report.purge_failed = l->purge_failed = errno_name(rc);
     name_rank(r, &why);
     print_error(&why);
     return 0;
@@ -241,7 +241,7 @@ struct streaming {
     struct stream_result result;
     struct fill_held held;
     struct err e;
-    int ret;
+    int rc;
 };
 
 /* The first one's thread is the caller's, and shows progress. */
@@ -274,12 +274,12 @@ static void *stream_main(void *arg)
                                   .tick = stream_tick,
                                   .ctx = s};
 
-    s->ret = stream_run(&o, &s->result, l->service, &s->e);
+    s->rc = stream_run(&o, &s->result, l->service, &s->e);
     if (l->remote && !s->result.fill.stuck) {
         remote_stream_finish(l->remote);
         const char *said = remote_stream_said(l->remote);
-        if (s->ret < 0 && said[0])
-            err_set(&s->e, -s->ret, ERR_FAILED, l->at->path, "%s", said);
+        if (s->rc < 0 && said[0])
+            err_set(&s->e, -s->rc, ERR_FAILED, l->at->path, "%s", said);
     }
     return NULL;
 }
@@ -303,13 +303,13 @@ static int add_stream(struct run *r, const struct streaming *s, struct err *e)
     all->stuck |= one->stuck;
     r->report.data_wait_ns += s->result.data_wait_ns;
     r->report.store_wait_ns += s->result.store_wait_ns;
-    if (s->ret < 0 && e)
+    if (s->rc < 0 && e)
         *e = s->e;
-    if (s->ret == 0 && (hist_merge(r->service, l->service) < 0 ||
-                        hist_merge(r->report.held.held, s->held.held) < 0 ||
-                        hist_merge(r->report.held.freed, s->held.freed) < 0))
+    if (s->rc == 0 && (hist_merge(r->service, l->service) < 0 ||
+                       hist_merge(r->report.held.held, s->held.held) < 0 ||
+                       hist_merge(r->report.held.freed, s->held.freed) < 0))
         return err_nomem(e, "histogram");
-    return s->ret;
+    return s->rc;
 }
 
 /* A stream to each target, all at the same time. */
@@ -342,8 +342,8 @@ static int stream(struct run *r, struct err *e)
     for (unsigned i = 1; i < started; i++)
         pthread_join(all[i].thread, NULL);
     for (unsigned i = 0; i < n; i++) {
-        int ret = add_stream(r, &all[i], first ? NULL : e);
-        first = first ? first : ret;
+        int rc = add_stream(r, &all[i], first ? NULL : e);
+        first = first ? first : rc;
         hist_free(all[i].held.held);
         hist_free(all[i].held.freed);
     }
@@ -356,7 +356,7 @@ static int fill_all(struct run *r, struct err *e)
 {
     const unsigned n = r->report.lane_count;
     struct fill_lane *lanes = calloc(n, sizeof(*lanes));
-    int ret;
+    int rc;
 
     if (!lanes)
         return err_nomem(e, "targets");
@@ -379,7 +379,7 @@ static int fill_all(struct run *r, struct err *e)
                                 .round = end_round,
                                 .tick = tick,
                                 .ctx = r};
-    ret = fill_run(&o, &r->report.fill, r->service, e);
+    rc = fill_run(&o, &r->report.fill, r->service, e);
     for (unsigned i = 0; i < n; i++) {
         r->lanes[i].bytes = lanes[i].bytes;
         r->lanes[i].writes = lanes[i].writes;
@@ -387,7 +387,7 @@ static int fill_all(struct run *r, struct err *e)
     }
     if (!r->report.fill.stuck) /* its threads look at them until the process ends */
         free(lanes);
-    return ret;
+    return rc;
 }
 
 static void begin_watching(struct run *r)
@@ -405,7 +405,7 @@ static void begin_watching(struct run *r)
 static int fill(struct run *r, struct err *e)
 {
     int64_t cpu_ns = clock_process_cpu_ns();
-    int ret;
+    int rc;
 
     r->written = true;
     r->report.rounds.track = (enum rounds_track)r->o.track;
@@ -414,16 +414,16 @@ static int fill(struct run *r, struct err *e)
     r->progress_line.round_ns = r->o.until_steady ? r->o.round_ns : 0;
     r->progress_line.begun_ns = r->progress_line.shown_ns = clock_now_ns();
     begin_watching(r);
-    ret = r->o.mode == PLAN_STREAM ? stream(r, e) : fill_all(r, e);
+    rc = r->o.mode == PLAN_STREAM ? stream(r, e) : fill_all(r, e);
     if (!r->filled)
         witness_end(&r->witness, &r->report.disturbance, &r->report.facts);
     r->report.cpu_ns = clock_process_cpu_ns() - cpu_ns;
     progress_clear(r->progress_line.progress);
-    if (ret < 0)
-        r->report.why_short = errno_name(ret);
+    if (rc < 0)
+        r->report.why_short = errno_name(rc);
     else if (r->report.fill.stopped)
         r->report.why_short = atomic_load(&r->told_to) ? "another rank" : stop_signal_name();
-    return ret;
+    return rc;
 }
 
 /* Bytes that a stream has left in the page cache, and the most memory that the program took. */
@@ -464,9 +464,9 @@ static int sync_all(struct run *r, struct err *e)
 
     for (unsigned i = 0; i < r->report.lane_count; i++) {
         struct fill_target *t = r->lanes[i].target;
-        int ret = t ? fill_target_sync(t, first ? NULL : e) : 0;
+        int rc = t ? fill_target_sync(t, first ? NULL : e) : 0;
 
-        first = first ? first : ret;
+        first = first ? first : rc;
     }
     return first;
 }
@@ -477,18 +477,18 @@ static int run_fill(struct run *r, struct err *e)
     const struct rounds *rounds = &r->report.rounds;
     uint64_t before, after;
     int64_t sync_ns;
-    int ret, sync = 0;
+    int rc, sync = 0;
 
     r->report.counted = count_written(r, &before);
-    ret = fill(r, e);
+    rc = fill(r, e);
     r->report.kept |= r->report.fill.stuck;
     sync_ns = clock_now_ns();
     /* Files on a full file system may be kept: they must be durable too. A fill that a signal has
      * ended and is removed now need not be. */
-    if ((ret == 0 || ret == -ENOSPC) && !r->report.fill.stuck &&
+    if ((rc == 0 || rc == -ENOSPC) && !r->report.fill.stuck &&
         (r->report.kept || !r->report.fill.stopped))
-        sync = sync_all(r, ret == 0 ? e : NULL);
-    ret = ret < 0 ? ret : sync;
+        sync = sync_all(r, rc == 0 ? e : NULL);
+    rc = rc < 0 ? rc : sync;
     r->report.sync_ns = clock_now_ns() - sync_ns;
     r->report.counted = r->report.counted && count_written(r, &after);
     r->report.device_write_bytes = r->report.counted ? after - before : 0;
@@ -504,8 +504,8 @@ static int run_fill(struct run *r, struct err *e)
             remote_stream_describe(r->lanes[0].remote, &r->report.store, r->report.door);
     if (r->o.mode == PLAN_STREAM)
         look_at_memory(r);
-    if (ret < 0 || !r->o.until_steady || r->report.fill.stopped || rounds_steady(rounds))
-        return ret;
+    if (rc < 0 || !r->o.until_steady || r->report.fill.stopped || rounds_steady(rounds))
+        return rc;
     return err_set(e, EAGAIN, ERR_FAILED, r->report.lane_count > 1 ? "" : r->o.targets[0].path,
                    "steady state was not reached in %u round%s (by %s); %u of them %s disturbed",
                    rounds->count, units_plural(rounds->count), rounds_track_name(rounds->track),
@@ -517,14 +517,14 @@ static int run_fill(struct run *r, struct err *e)
 static int run_report(const struct run *r, int argc, char **argv, int status)
 {
     struct err e = {0};
-    int ret = r->o.json ? report_json(&r->report, "-", argc, argv, &e)
-                        : report_text(&r->report, stdout, &e);
+    int rc = r->o.json ? report_json(&r->report, "-", argc, argv, &e)
+                       : report_text(&r->report, stdout, &e);
 
-    status = report_failure(status, ret, &e);
-    ret = r->o.summary ? report_json(&r->report, r->o.summary, argc, argv, &e) : 0;
-    status = report_failure(status, ret, &e);
-    ret = r->o.rounds ? rounds_save(&r->report.rounds, r->o.rounds, &e) : 0;
-    return report_failure(status, ret, &e);
+    status = report_failure(status, rc, &e);
+    rc = r->o.summary ? report_json(&r->report, r->o.summary, argc, argv, &e) : 0;
+    status = report_failure(status, rc, &e);
+    rc = r->o.rounds ? rounds_save(&r->report.rounds, r->o.rounds, &e) : 0;
+    return report_failure(status, rc, &e);
 }
 
 /* A target that is still at work on abandoned writes stays as it is, for the next run to clear. */
@@ -546,9 +546,9 @@ static int run_close(struct run *r, struct err *e)
         return 0;
     }
     for (unsigned i = 0; i < r->report.lane_count; i++) {
-        int ret = lane_close(&r->lanes[i], r->o.keep && r->written, first ? NULL : e);
+        int rc = lane_close(&r->lanes[i], r->o.keep && r->written, first ? NULL : e);
 
-        first = first ? first : ret;
+        first = first ? first : rc;
     }
     free(r->lanes);
     free(r->others);
@@ -562,48 +562,48 @@ static int run_close(struct run *r, struct err *e)
 /* The directories above those of the ranks. */
 static int make_parents(const struct run *r, struct err *e)
 {
-    int ret = 0;
+    int rc = 0;
 
-    for (unsigned i = 0; i < r->o.target_count && ret == 0 && r->o.part.on && !r->o.remote; i++)
-        ret = r->o.targets[i].kind == TARGET_DIR ? part_make_parent(r->o.targets[i].path, e) : 0;
-    return ret;
+    for (unsigned i = 0; i < r->o.target_count && rc == 0 && r->o.part.on && !r->o.remote; i++)
+        rc = r->o.targets[i].kind == TARGET_DIR ? part_make_parent(r->o.targets[i].path, e) : 0;
+    return rc;
 }
 
 static int start_lane(struct run *r, struct lane *l, struct err *e)
 {
-    int ret = r->o.purge ? purge(r, l, e) : 0;
+    int rc = r->o.purge ? purge(r, l, e) : 0;
 
-    return ret == 0 && l->target ? fill_target_start(l->target, e) : ret;
+    return rc == 0 && l->target ? fill_target_start(l->target, e) : rc;
 }
 
 /* Everything before the first write; all ranks together, or none. */
 static int run_open(struct run *r, struct err *e)
 {
-    int ret = stop_install(
+    int rc = stop_install(
         ranks_suffix()[0]
             ? "kvprecond-mpi: stopping: finishing the writes in flight; again to abort\n"
             : "kvprecond: stopping: finishing the writes in flight; again to abort\n",
         e);
 
-    if (ret == 0)
-        ret = make_parents(r, e);
-    ret = ranks_agree(r->ranks, ret, e);
-    if (ret == 0)
-        ret = compare_claims(r, e);
-    if (ret < 0)
-        return ret;
-    ret = open_lanes(r, e);
-    if (ret == 0)
-        ret = open_queues(r, e);
-    ret = ranks_agree(r->ranks, ret, e);
-    if (ret < 0)
-        return ret;
-    for (unsigned i = 0; i < r->report.lane_count && ret == 0; i++)
-        ret = start_lane(r, &r->lanes[i], e);
-    ret = ranks_agree(r->ranks, ret, e);
-    if (ret == 0)
+    if (rc == 0)
+        rc = make_parents(r, e);
+    rc = ranks_agree(r->ranks, rc, e);
+    if (rc == 0)
+        rc = compare_claims(r, e);
+    if (rc < 0)
+        return rc;
+    rc = open_lanes(r, e);
+    if (rc == 0)
+        rc = open_queues(r, e);
+    rc = ranks_agree(r->ranks, rc, e);
+    if (rc < 0)
+        return rc;
+    for (unsigned i = 0; i < r->report.lane_count && rc == 0; i++)
+        rc = start_lane(r, &r->lanes[i], e);
+    rc = ranks_agree(r->ranks, rc, e);
+    if (rc == 0)
         ranks_go_on(r->ranks);
-    return ret;
+    return rc;
 }
 
 /* Reports the fill, which all ranks have begun. */
@@ -613,28 +613,28 @@ static int run_tell(struct run *r, int argc, char **argv, int status)
 
     if (ranks_count(r->ranks) == 1)
         return run_report(r, argc, argv, status);
-    int ret = r->o.rounds ? rounds_save(&r->report.rounds, r->o.rounds, &e) : 0;
+    int rc = r->o.rounds ? rounds_save(&r->report.rounds, r->o.rounds, &e) : 0;
     name_rank(r, &e);
-    status = report_failure(status, ret, &e);
-    ret = many_report(r->ranks, &r->report, argc, argv, &status, &e);
+    status = report_failure(status, rc, &e);
+    rc = many_report(r->ranks, &r->report, argc, argv, &status, &e);
     name_rank(r, &e);
-    return report_failure(status, ret, &e);
+    return report_failure(status, rc, &e);
 }
 
 static int run(struct run *r, int argc, char **argv)
 {
     struct err e = {0}, closing = {0};
-    int status, ret, filled = 0;
+    int status, rc, filled = 0;
 
     r->report.o = &r->o;
     r->report.kept = r->o.keep || r->o.kind == TARGET_DEVICE;
     r->report.started_wall_ns = clock_wall_ns();
-    ret = run_open(r, &e);
-    if (ret < 0 && ranks_rank(r->ranks) > 0) /* rank 0 says it */
+    rc = run_open(r, &e);
+    if (rc < 0 && ranks_rank(r->ranks) > 0) /* rank 0 says it */
         status = err_exit_status(&e);
     else
-        status = report_failure(0, ret, &e);
-    if (ret == 0) {
+        status = report_failure(0, rc, &e);
+    if (rc == 0) {
         filled = run_fill(r, &e);
         if (filled < 0 || stop_asks())
             ranks_stop(r->ranks);
@@ -643,33 +643,33 @@ static int run(struct run *r, int argc, char **argv)
         status = filled == -ESTALE ? err_exit_status(&e) : report_failure(status, filled, &e);
         status = run_tell(r, argc, argv, status);
     }
-    ret = run_close(r, &closing);
+    rc = run_close(r, &closing);
     name_rank(r, &closing);
-    if (filled == -ESTALE && ret == 0)
+    if (filled == -ESTALE && rc == 0)
         status = report_failure(status, filled, &e);
-    return stop_exit_status(report_failure(status, ret, &closing));
+    return stop_exit_status(report_failure(status, rc, &closing));
 }
 
 /* Which rank this is, and what it is to do. Rank 0 speaks for all. */
 static int open_all(struct run *r, struct opt_parser **parser, int *argc, char ***argv,
                     struct err *e)
 {
-    int ret = ranks_open(&r->ranks, argc, argv, e);
+    int rc = ranks_open(&r->ranks, argc, argv, e);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     unsigned rank = ranks_rank(r->ranks), count = ranks_count(r->ranks);
     r->o.part = (struct part){.on = count > 1, .rank = rank, .count = count};
     snprintf(r->o.part.host, sizeof(r->o.part.host), "%s", ranks_host(r->ranks, rank));
-    ret = options_parse(&r->o, parser, *argc, *argv, e);
-    if (ret > 0) /* the answer to --help, on all ranks */
-        return ret;
-    ret = ranks_agree(r->ranks, ret, e);
+    rc = options_parse(&r->o, parser, *argc, *argv, e);
+    if (rc > 0) /* the answer to --help, on all ranks */
+        return rc;
+    rc = ranks_agree(r->ranks, rc, e);
     struct {
         struct hash128 options, version;
     } same = {r->o.fingerprint, hash_128(KVTRACE_VERSION, strlen(KVTRACE_VERSION))};
-    return ret < 0 ? ret
-                   : ranks_same(r->ranks, hash_128(&same, sizeof(same)), "version or options", e);
+    return rc < 0 ? rc
+                  : ranks_same(r->ranks, hash_128(&same, sizeof(same)), "version or options", e);
 }
 
 int main(int argc, char **argv)
@@ -677,23 +677,23 @@ int main(int argc, char **argv)
     struct run r = {0};
     struct opt_parser *parser = NULL;
     struct err e = {0};
-    int status = 0, ret;
+    int status = 0, rc;
 
     descriptors_open_standard();
-    ret = open_all(&r, &parser, &argc, &argv, &e);
+    rc = open_all(&r, &parser, &argc, &argv, &e);
     bool speaks = !r.ranks || ranks_rank(r.ranks) == 0;
     const struct model_reading *reading = &r.o.reading;
-    for (unsigned i = 0; ret == 0 && speaks && i < reading->assumed.count; i++)
+    for (unsigned i = 0; rc == 0 && speaks && i < reading->assumed.count; i++)
         fprintf(stderr, "%s: %s: --force-model: %s\n", options_program(), r.o.model_id,
                 reading->assumed.text[i]);
-    for (unsigned i = 0; ret == 0 && speaks && i < reading->unread.count; i++)
+    for (unsigned i = 0; rc == 0 && speaks && i < reading->unread.count; i++)
         fprintf(stderr, "%s: %s: %s is not read, although its name is about the cache\n",
                 options_program(), r.o.model_id, reading->unread.text[i]);
-    if (ret == 0)
+    if (rc == 0)
         status = run(&r, argc, argv);
-    else if (ret > 0)
-        ret = speaks ? opt_print_answer(parser, &e) : 0;
-    if (ret < 0) {
+    else if (rc > 0)
+        rc = speaks ? opt_print_answer(parser, &e) : 0;
+    if (rc < 0) {
         status = err_exit_status(&e);
         if (speaks)
             print_error(&e);

@@ -34,10 +34,10 @@ static int take_target(struct lane *l, struct notes *fallbacks, struct err *e)
                                        .buffered = l->o->buffered,
                                        .targets = l->o->target_count,
                                        .sharers = sharers(l) + l->others};
-    int ret = fill_target_open(&l->target, &o, e);
+    int rc = fill_target_open(&l->target, &o, e);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     l->capacity = fill_target_capacity(l->target);
     l->direct = fill_target_direct(l->target);
     if (!l->direct && !l->o->buffered &&
@@ -103,14 +103,14 @@ static int take_remote(struct lane *l, struct err *e)
 
 int lane_open(struct lane *l, struct notes *fallbacks, struct err *e)
 {
-    int ret = 0;
+    int rc = 0;
 
     l->node = -1;
     if (!l->o->remote)
-        ret = take_target(l, fallbacks, e);
-    if (ret == 0)
-        ret = make_plan(l, e);
-    return ret == 0 && l->o->remote ? take_remote(l, e) : ret;
+        rc = take_target(l, fallbacks, e);
+    if (rc == 0)
+        rc = make_plan(l, e);
+    return rc == 0 && l->o->remote ? take_remote(l, e) : rc;
 }
 
 uint64_t lane_buffer_bytes(const struct lane *l)
@@ -121,7 +121,7 @@ uint64_t lane_buffer_bytes(const struct lane *l)
 static int open_queue(struct lane *l, struct fill_queue *q, struct notes *fallbacks, struct err *e)
 {
     struct io_opts o = {.depth = l->depth, .buf_bytes = l->o->block_bytes, .bufs = l->bufs};
-    int ret;
+    int rc;
 
     q->pool = o.pool =
         io_buffers_map(l->pool_bytes, l->o->small_pages ? IO_PAGES_SMALL : IO_PAGES_HUGE);
@@ -129,9 +129,9 @@ static int open_queue(struct lane *l, struct fill_queue *q, struct notes *fallba
         return err_nomem(e, "buffers");
     if (l->remote)
         q->io = remote_stream_io(l->remote);
-    ret = l->remote ? 0 : io_open(&q->io, l->o->engine, &o, e);
-    if (ret < 0)
-        return ret;
+    rc = l->remote ? 0 : io_open(&q->io, l->o->engine, &o, e);
+    if (rc < 0)
+        return rc;
     /* A later queue may lack what the first could have: descriptors, memory to lock. */
     notes_merge(fallbacks, &q->io->fallbacks);
     l->engine = q->io->ops->name;
@@ -142,23 +142,23 @@ int lane_open_queues(struct lane *l, struct notes *fallbacks, struct err *e)
 {
     cpu_set_t cpus;
     bool near;
-    int ret = 0;
+    int rc = 0;
 
     l->queues = calloc(l->queue_count, sizeof(*l->queues));
     l->service = hist_create();
     if (!l->queues || !l->service)
         return err_nomem(e, "buffers");
     near = thread_enter_node("/sys", l->node, &cpus) == 0;
-    for (unsigned i = 0; i < l->queue_count && ret == 0; i++)
-        ret = open_queue(l, &l->queues[i], fallbacks, e);
+    for (unsigned i = 0; i < l->queue_count && rc == 0; i++)
+        rc = open_queue(l, &l->queues[i], fallbacks, e);
     if (near)
         thread_leave_node(&cpus);
-    return ret;
+    return rc;
 }
 
 int lane_close(struct lane *l, bool keep, struct err *e)
 {
-    int ret = remote_stream_close(l->remote, keep, e);
+    int rc = remote_stream_close(l->remote, keep, e);
 
     for (unsigned i = 0; l->queues && i < l->queue_count; i++) {
         if (l->queues[i].io && !l->remote)
@@ -167,9 +167,9 @@ int lane_close(struct lane *l, bool keep, struct err *e)
     }
     free(l->queues);
     if (!l->o->remote)
-        ret = fill_target_close(l->target, keep, e);
+        rc = fill_target_close(l->target, keep, e);
     hist_free(l->service);
     l->target = NULL;
     l->remote = NULL;
-    return ret;
+    return rc;
 }

@@ -587,7 +587,7 @@ int report_json(const struct report *r, const char *path, int argc, char *const 
 
     if (!j)
         return err_nomem(e, "summary");
-    int ret = jsonout_save(j, path, e);
+    int rc = jsonout_save(j, path, e);
     jsonout_free(j);
-    return ret;
+    return rc;
 }

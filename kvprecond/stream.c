@@ -118,14 +118,14 @@ static void submit(struct stream *s, struct chunk *c)
 {
     struct io *io = s->o->queue.io;
     struct err e = {0};
-    int ret = io->ops->submit(io, &c->req);
+    int rc = io->ops->submit(io, &c->req);
 
-    if (ret == 0) {
+    if (rc == 0) {
         s->in_flight++; /* the engine has it, whatever comes of the kick */
-        ret = io->ops->kick(io);
+        rc = io->ops->kick(io);
     }
-    if (ret < 0)
-        stream_fail(s, err_errno(&e, ret, ERR_FAILED, "", "a write could not be started"), &e);
+    if (rc < 0)
+        stream_fail(s, err_errno(&e, rc, ERR_FAILED, "", "a write could not be started"), &e);
 }
 
 /* The chunk whose turn it is. NULL: it is not full yet, or the stream stops. */
@@ -158,10 +158,10 @@ static void begin_full(struct stream *s)
 
     while (s->in_flight < s->o->depth && (c = take_full(s)) != NULL) {
         struct err e = {0};
-        int ret = begin_chunk(s, c, &e);
+        int rc = begin_chunk(s, c, &e);
 
-        if (ret < 0) {
-            stream_fail(s, ret, &e);
+        if (rc < 0) {
+            stream_fail(s, rc, &e);
             return;
         }
         if (s->o->advice == STREAM_SEQUENTIAL && c->part.offset == 0)
@@ -187,14 +187,14 @@ static void end_step(struct stream *s, struct chunk *c, int64_t now_ns)
 {
     const enum io_call call = c->req.call;
     struct err e = {0};
-    int ret = c->req.result;
+    int rc = c->req.result;
 
     s->in_flight--;
     if (call == IO_TRANSFER)
         c->service_ns = c->req.done_ns - c->req.start_ns;
-    if (ret < 0) {
+    if (rc < 0) {
         stream_fail(s,
-                    err_errno(&e, ret, ERR_FAILED, "", "%s of %u bytes at offset %llu of file %llu",
+                    err_errno(&e, rc, ERR_FAILED, "", "%s of %u bytes at offset %llu of file %llu",
                               call == IO_TRANSFER ? "write" : "sync", c->part.len,
                               (unsigned long long)c->part.offset, (unsigned long long)c->part.file),
                     &e);
@@ -206,12 +206,12 @@ static void end_step(struct stream *s, struct chunk *c, int64_t now_ns)
         return;
     }
     if (s->o->target)
-        ret = fill_target_done(s->o->target, c->file, c->part.len, &e);
-    if (ret == 0 && (hist_record(s->service, c->service_ns) < 0 ||
-                     fill_hold(s->o->gaps, s->o->held, now_ns - c->service_ns, now_ns) < 0))
-        ret = err_nomem(&e, "histogram");
-    if (ret < 0) {
-        stream_fail(s, ret, &e);
+        rc = fill_target_done(s->o->target, c->file, c->part.len, &e);
+    if (rc == 0 && (hist_record(s->service, c->service_ns) < 0 ||
+                    fill_hold(s->o->gaps, s->o->held, now_ns - c->service_ns, now_ns) < 0))
+        rc = err_nomem(&e, "histogram");
+    if (rc < 0) {
+        stream_fail(s, rc, &e);
         return;
     }
     s->r->fill.bytes += c->part.len;
@@ -313,14 +313,14 @@ static int stream_open(struct stream *s)
 static void start_fillers(struct stream *s)
 {
     struct err e = {0};
-    int ret = 0;
+    int rc = 0;
 
-    while (s->started < s->o->fillers && ret == 0) {
-        ret = thread_start(&s->fillers[s->started], filler_run, s);
-        s->started += ret == 0;
+    while (s->started < s->o->fillers && rc == 0) {
+        rc = thread_start(&s->fillers[s->started], filler_run, s);
+        s->started += rc == 0;
     }
-    if (ret < 0)
-        stream_fail(s, thread_refused(&e, ret, "%u threads", s->o->fillers), &e);
+    if (rc < 0)
+        stream_fail(s, thread_refused(&e, rc, "%u threads", s->o->fillers), &e);
 }
 
 int stream_run(const struct stream_opts *o, struct stream_result *r, struct hist *service,
@@ -328,13 +328,13 @@ int stream_run(const struct stream_opts *o, struct stream_result *r, struct hist
 {
     struct stream s = {.o = o, .r = r, .service = service, .e = e};
     int64_t start_ns;
-    int ret;
+    int rc;
 
     *r = (struct stream_result){0};
     pthread_mutex_init(&s.lock, NULL);
     pthread_cond_init(&s.freed, NULL);
-    ret = stream_open(&s);
-    if (ret < 0)
+    rc = stream_open(&s);
+    if (rc < 0)
         goto out;
     start_ns = s.last_ns = s.ticked_ns = clock_now_ns();
     start_fillers(&s);
@@ -348,12 +348,12 @@ int stream_run(const struct stream_opts *o, struct stream_result *r, struct hist
     r->fill.total_bytes = r->fill.bytes;
     r->fill.elapsed_ns = s.last_ns - start_ns;
     r->fill.complete = r->fill.writes == o->plan->units;
-    ret = s.failed;
+    rc = s.failed;
 out:
     if (!r->fill.stuck) /* the engine may look at them until the process ends */
         free(s.chunks);
     free(s.fillers);
     pthread_cond_destroy(&s.freed);
     pthread_mutex_destroy(&s.lock);
-    return ret;
+    return rc;
 }

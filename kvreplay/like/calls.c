@@ -51,25 +51,25 @@ static int tree_open(int dirfd, int *tree)
     fd = openat(*tree, TARGET_FILES_CONFIG, O_WRONLY | O_CREAT | O_TRUNC | OPEN_FLAGS, 0644);
     if (fd < 0)
         return -errno;
-    int ret = write(fd, config, strlen(config)) == (ssize_t)strlen(config) ? 0 : -EIO;
-    return close(fd) < 0 && ret == 0 ? -errno : ret;
+    int rc = write(fd, config, strlen(config)) == (ssize_t)strlen(config) ? 0 : -EIO;
+    return close(fd) < 0 && rc == 0 ? -errno : rc;
 }
 
 int like_calls_open(struct like_calls *c, int dirfd, const char *path, struct err *e)
 {
-    int ret = target_files_remove(dirfd, true, c->lease, NULL);
+    int rc = target_files_remove(dirfd, true, c->lease, NULL);
 
     c->dirfd = dirfd;
-    if (ret < 0)
-        return err_errno(e, ret, ERR_TARGET, path, "cannot remove what a crash left");
+    if (rc < 0)
+        return err_errno(e, rc, ERR_TARGET, path, "cannot remove what a crash left");
     if (!c->profile->tree)
         return 0;
     c->dirfd = -1;
-    ret = tree_open(dirfd, &c->dirfd);
-    if (ret < 0)
+    rc = tree_open(dirfd, &c->dirfd);
+    if (rc < 0)
         like_calls_close(c);
-    if (ret < 0)
-        return err_errno(e, ret, ERR_TARGET, path, "%s cannot be made or used", TARGET_FILES_TREE);
+    if (rc < 0)
+        return err_errno(e, rc, ERR_TARGET, path, "%s cannot be made or used", TARGET_FILES_TREE);
     return 0;
 }
 
@@ -112,10 +112,10 @@ int like_lookup(const struct like_calls *c, struct hash128 object, struct tier_p
 {
     const struct like_name n = name_of(c, object, 0);
     int64_t begin_ns = clock_now_ns();
-    int ret = look(c, &n) < 0 ? -errno : 0;
+    int rc = look(c, &n) < 0 ? -errno : 0;
 
     part->meta_ns += clock_now_ns() - begin_ns;
-    return ret;
+    return rc;
 }
 
 int like_evict(const struct like_calls *c, struct hash128 object, struct tier_parts *part)
@@ -125,9 +125,9 @@ int like_evict(const struct like_calls *c, struct hash128 object, struct tier_pa
 
     if (!lease_valid(c->lease))
         return -ESTALE;
-    int ret = unlinkat(c->dirfd, n.path, 0) < 0 ? -errno : 0;
+    int rc = unlinkat(c->dirfd, n.path, 0) < 0 ? -errno : 0;
     part->meta_ns += clock_now_ns() - begin_ns;
-    return ret;
+    return rc;
 }
 
 /* The object's folders where they are missing. 0 or -1 with errno. */
@@ -191,18 +191,18 @@ int like_store(struct like_calls *c, struct tier_op *op, unsigned writer, const 
     const uint64_t bytes = op->size;
     struct tier_parts *part = &op->part;
     int64_t begin_ns = clock_now_ns(), opened_ns, written_ns, synced_ns;
-    int fd = store_open(c, &n, bytes), ret;
+    int fd = store_open(c, &n, bytes), rc;
     bool drops = c->drop && fd >= 0 && !direct_flag(c, bytes);
 
     opened_ns = written_ns = synced_ns = clock_now_ns();
     part->meta_ns += opened_ns - begin_ns;
     if (fd < 0)
         return fd;
-    ret = write_whole(fd, buf, bytes);
+    rc = write_whole(fd, buf, bytes);
     written_ns = synced_ns = clock_now_ns();
     part->io_ns += written_ns - opened_ns;
-    if (ret == 0 && (c->sync_objects || drops)) { /* only clean pages can be dropped */
-        ret = fdatasync(fd) < 0 ? -errno : 0;
+    if (rc == 0 && (c->sync_objects || drops)) { /* only clean pages can be dropped */
+        rc = fdatasync(fd) < 0 ? -errno : 0;
         synced_ns = clock_now_ns();
         part->flush_ns += synced_ns - written_ns;
     }
@@ -210,16 +210,16 @@ int like_store(struct like_calls *c, struct tier_op *op, unsigned writer, const 
         posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
         synced_ns = clock_now_ns();
     }
-    if (close(fd) < 0 && errno != EINTR && ret == 0)
-        ret = -errno;
-    if (ret == 0 && !lease_valid(c->lease))
-        ret = -ESTALE;
-    if (ret == 0 && renameat(c->dirfd, n.temporary, c->dirfd, n.path) < 0)
-        ret = -errno;
-    if (ret < 0 && ret != -ESTALE && unlinkat(c->dirfd, n.temporary, 0) < 0 && errno != ENOENT)
+    if (close(fd) < 0 && errno != EINTR && rc == 0)
+        rc = -errno;
+    if (rc == 0 && !lease_valid(c->lease))
+        rc = -ESTALE;
+    if (rc == 0 && renameat(c->dirfd, n.temporary, c->dirfd, n.path) < 0)
+        rc = -errno;
+    if (rc < 0 && rc != -ESTALE && unlinkat(c->dirfd, n.temporary, 0) < 0 && errno != ENOENT)
         atomic_store_explicit(&c->left, true, memory_order_relaxed);
     part->meta_ns += clock_now_ns() - synced_ns;
-    return ret;
+    return rc;
 }
 
 /* One call, unless the kernel gives less. 0, also at the end of the file, or negative errno. */
@@ -242,22 +242,22 @@ int like_load(const struct like_calls *c, struct tier_op *op, void *buf, uint64_
 {
     const struct like_name n = name_of(c, op->name, 0);
     struct tier_parts *part = &op->part;
-    int direct = direct_flag(c, bytes), ret = 0;
+    int direct = direct_flag(c, bytes), rc = 0;
     int64_t begin_ns = clock_now_ns(), opened_ns, read_ns;
     int fd = openat(c->dirfd, n.path, O_RDONLY | OPEN_FLAGS | direct);
     struct stat st;
 
     *got = 0;
     if (fd < 0)
-        ret = -errno;
+        rc = -errno;
     else if (!c->profile->tree && fstat(fd, &st) < 0)
-        ret = -errno;
+        rc = -errno;
     opened_ns = clock_now_ns();
     part->meta_ns += opened_ns - begin_ns;
     if (fd < 0)
-        return ret;
-    if (ret == 0)
-        ret = read_whole(fd, buf, bytes, got);
+        return rc;
+    if (rc == 0)
+        rc = read_whole(fd, buf, bytes, got);
     read_ns = clock_now_ns();
     part->io_ns += read_ns - opened_ns;
     if (c->drop && !direct) {
@@ -266,7 +266,7 @@ int like_load(const struct like_calls *c, struct tier_op *op, void *buf, uint64_
     }
     close(fd);
     part->meta_ns += clock_now_ns() - read_ns;
-    return ret == 0 && *got < bytes ? -ENODATA : ret;
+    return rc == 0 && *got < bytes ? -ENODATA : rc;
 }
 
 int like_find(const struct like_calls *c, struct hash128 object, uint64_t *bytes)

@@ -154,17 +154,17 @@ static void store(struct worker *w, struct tier_op *op)
 static int check(struct tier_op *op, const char *buf, uint64_t bytes)
 {
     uint64_t whole = bytes / DATA_BLOCK * DATA_BLOCK;
-    int ret = 0;
+    int rc = 0;
 
     if (op->verify == TIER_VERIFY_NONE)
         return 0;
     if (whole > 0)
-        ret = op->verify == TIER_VERIFY_FULL
-                  ? data_check_full(buf, whole, &op->id, 0, &op->fault)
-                  : data_check_headers(buf, whole, &op->id, 0, &op->fault);
-    if (ret == 0 && bytes > whole)
-        ret = data_check_part(buf + whole, bytes - whole, &op->id, whole / DATA_BLOCK, &op->fault);
-    return ret;
+        rc = op->verify == TIER_VERIFY_FULL
+                 ? data_check_full(buf, whole, &op->id, 0, &op->fault)
+                 : data_check_headers(buf, whole, &op->id, 0, &op->fault);
+    if (rc == 0 && bytes > whole)
+        rc = data_check_part(buf + whole, bytes - whole, &op->id, whole / DATA_BLOCK, &op->fault);
+    return rc;
 }
 
 /* All of the object, however much of it the row reads. Its place is its length. */
@@ -314,20 +314,20 @@ static int like_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, uin
 {
     struct like *k = (struct like *)tier;
     struct data_id id = {.key = op->id.key, .shape = k->shape};
-    int fd = like_find(&k->calls, op->name, size), ret;
+    int fd = like_find(&k->calls, op->name, size), rc;
 
     if (fd < 0)
         return fd;
     /* One without a whole header does not say which write it is of: it must be written anew. */
-    ret = *size < DATA_HEADER ? -EPROTOTYPE : stored_generation(fd, 0, k->block, &id);
+    rc = *size < DATA_HEADER ? -EPROTOTYPE : stored_generation(fd, 0, k->block, &id);
     *generation = id.generation;
-    if (ret == 0 && op->verify != TIER_VERIFY_NONE)
-        ret = stored_check_file(fd, 0, *size / DATA_BLOCK * DATA_BLOCK, &id, 0);
+    if (rc == 0 && op->verify != TIER_VERIFY_NONE)
+        rc = stored_check_file(fd, 0, *size / DATA_BLOCK * DATA_BLOCK, &id, 0);
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     close(fd);
-    if (ret == 0)
+    if (rc == 0)
         op->place = (void *)(uintptr_t)*size;
-    return ret;
+    return rc;
 }
 
 static void like_describe(const struct tier *tier, struct tier_info *info)
@@ -439,13 +439,12 @@ static int make_pool(struct like *k, const struct tier_like_opts *o, struct err 
     count_workers(k, o->uri, count);
     unsigned moving = count[LINE_STORE] + count[LINE_LOAD];
     uint64_t bytes = size_pool(k, o, moving);
-    int ret =
-        like_pool_open(&k->pool, &(struct like_pool_opts){.before = taken_before(bytes, pages),
-                                                          .bytes = bytes,
-                                                          .largest = k->largest,
-                                                          .in_use = moving,
-                                                          .pages = pages});
-    if (ret < 0)
+    int rc = like_pool_open(&k->pool, &(struct like_pool_opts){.before = taken_before(bytes, pages),
+                                                               .bytes = bytes,
+                                                               .largest = k->largest,
+                                                               .in_use = moving,
+                                                               .pages = pages});
+    if (rc < 0)
         return err_nomem(e, "buffers of the workers");
     info->huge_pages = like_pool_huge(k->pool);
     info->engine_pages = pages == IO_PAGES_PLAIN;
@@ -462,10 +461,10 @@ static int make_pool(struct like *k, const struct tier_like_opts *o, struct err 
 static int start_worker(struct like *k, struct err *e)
 {
     struct worker *w = &k->worker[k->workers];
-    int ret = thread_start(&w->thread, worker_main, w);
+    int rc = thread_start(&w->thread, worker_main, w);
 
-    if (ret < 0)
-        return thread_refused(e, ret, "a worker");
+    if (rc < 0)
+        return thread_refused(e, rc, "a worker");
     k->workers++;
     return 0;
 }
@@ -473,7 +472,7 @@ static int start_worker(struct like *k, struct err *e)
 static int start_workers(struct like *k, const struct uri *u, struct err *e)
 {
     unsigned count[LINES], first = 0;
-    int ret = 0;
+    int rc = 0;
 
     count_workers(k, u, count);
     for (unsigned i = 0; i < LINES; i++) {
@@ -490,15 +489,15 @@ static int start_workers(struct like *k, const struct uri *u, struct err *e)
     }
     k->lines_ready = true;
     for (unsigned i = 0; i < LINES; i++)
-        for (unsigned n = 0; n < count[i] && ret == 0; n++)
-            ret = start_worker(k, e);
+        for (unsigned n = 0; n < count[i] && rc == 0; n++)
+            rc = start_worker(k, e);
     k->info.threads = k->workers;
     if (count[LINE_LOAD])
         notes_add(&k->info.flags, "%u workers store, %u load", count[LINE_STORE], count[LINE_LOAD]);
     else
         notes_add(&k->info.flags, "%u worker%s", count[LINE_STORE],
                   units_plural(count[LINE_STORE]));
-    return ret;
+    return rc;
 }
 
 /* Decides how the calls are made. */
@@ -563,7 +562,7 @@ int tier_like_open(struct tier **out, const struct tier_like_opts *o, struct bel
 {
     struct like *k = calloc(1, sizeof(*k));
     struct target_device d;
-    int ret;
+    int rc;
 
     if (!k)
         return err_nomem(e, "storage tier");
@@ -580,20 +579,20 @@ int tier_like_open(struct tier **out, const struct tier_like_opts *o, struct bel
         snprintf(k->info.device, sizeof(k->info.device), "%s (%s)", d.model, d.name);
     else
         snprintf(k->info.device, sizeof(k->info.device), "%s", d.name);
-    ret = check_opts(o, k, e);
-    if (ret == 0 && posix_memalign(&k->block, DATA_BLOCK, DATA_BLOCK) != 0) {
+    rc = check_opts(o, k, e);
+    if (rc == 0 && posix_memalign(&k->block, DATA_BLOCK, DATA_BLOCK) != 0) {
         k->block = NULL;
-        ret = err_nomem(e, "storage tier");
+        rc = err_nomem(e, "storage tier");
     }
-    if (ret == 0)
-        ret = like_calls_open(&k->calls, o->dirfd, o->path, e);
-    if (ret == 0)
-        ret = make_pool(k, o, e);
-    if (ret == 0)
-        ret = start_workers(k, o->uri, e);
-    if (ret < 0)
+    if (rc == 0)
+        rc = like_calls_open(&k->calls, o->dirfd, o->path, e);
+    if (rc == 0)
+        rc = make_pool(k, o, e);
+    if (rc == 0)
+        rc = start_workers(k, o->uri, e);
+    if (rc < 0)
         like_close(&k->tier, NULL);
     else
         *out = &k->tier;
-    return ret;
+    return rc;
 }

@@ -21,7 +21,7 @@ int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, str
     struct notes fallbacks = {0};
     const char *name;
     char why[IO_WHY_CAP];
-    int ret, refusal;
+    int rc, refusal;
 
     if (o->depth < 1 || o->depth > IO_DEPTH_MAX)
         return err_set(e, EINVAL, ERR_INPUT, "iodepth", "%u is not within 1..%u", o->depth,
@@ -36,9 +36,9 @@ int io_open(struct io **out, enum io_engine engine, const struct io_opts *o, str
     refusal = io_uring_ops.open(out, o, NULL);
     if (refusal == 0)
         return 0;
-    ret = io_psync_ops.open(out, o, e);
-    if (ret < 0)
-        return ret;
+    rc = io_psync_ops.open(out, o, e);
+    if (rc < 0)
+        return rc;
     name = err_errno_name(-refusal);
     notes_add(&fallbacks, "io_uring refused (%s)%s", name ? name : strerror(-refusal),
               io_uring_why("", -refusal, why));
@@ -58,35 +58,35 @@ bool io_again(struct io_req *r)
 
 int io_call_now(struct io_req *r)
 {
-    int ret = -1;
+    int rc = -1;
 
     do {
         switch (r->call) {
         case IO_OPENAT:
-            ret = r->fd = openat(r->dirfd, r->path, r->flags | O_CLOEXEC, 0644);
+            rc = r->fd = openat(r->dirfd, r->path, r->flags | O_CLOEXEC, 0644);
             break;
         case IO_CLOSE:
             /* After EINTR the descriptor is closed all the same. */
-            ret = close(r->fd) < 0 && errno != EINTR ? -1 : 0;
+            rc = close(r->fd) < 0 && errno != EINTR ? -1 : 0;
             break;
         case IO_ALLOCATE:
-            ret = fallocate(r->fd, 0, 0, (off_t)r->offset);
+            rc = fallocate(r->fd, 0, 0, (off_t)r->offset);
             break;
         case IO_SYNC:
-            ret = fdatasync(r->fd);
+            rc = fdatasync(r->fd);
             break;
         case IO_DROP:
             errno = posix_fadvise(r->fd, 0, 0, POSIX_FADV_DONTNEED);
-            ret = errno ? -1 : 0;
+            rc = errno ? -1 : 0;
             break;
         case IO_UNLINKAT:
-            ret = unlinkat(r->dirfd, r->path, 0);
+            rc = unlinkat(r->dirfd, r->path, 0);
             break;
         case IO_TRANSFER:
             return -EINVAL;
         }
-    } while (ret < 0 && errno == EINTR);
-    return ret < 0 ? -errno : 0;
+    } while (rc < 0 && errno == EINTR);
+    return rc < 0 ? -errno : 0;
 }
 
 /* ---- buffers ---- */

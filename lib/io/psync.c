@@ -159,11 +159,11 @@ static int psync_open(struct io **out, const struct io_opts *o, struct err *e)
     pthread_cond_init(&p->ready, &attr);
     pthread_condattr_destroy(&attr);
     while (p->threads < threads) {
-        int ret = thread_start(&p->thread[p->threads], psync_run, p);
+        int rc = thread_start(&p->thread[p->threads], psync_run, p);
 
-        if (ret < 0) {
+        if (rc < 0) {
             psync_close(&p->io);
-            return thread_refused(e, ret, "%u I/O threads", threads);
+            return thread_refused(e, rc, "%u I/O threads", threads);
         }
         p->threads++;
     }

@@ -82,14 +82,14 @@ static int examine(const char *path, unsigned levels, struct err *e)
 int target_file_system(const char *path, dev_t *dev)
 {
     struct stat st;
-    int fd = examine(path, 2, NULL), ret = fd < 0 || fstat(fd, &st) == 0 ? 0 : -errno;
+    int fd = examine(path, 2, NULL), rc = fd < 0 || fstat(fd, &st) == 0 ? 0 : -errno;
 
     if (fd < 0)
         return fd;
     close(fd);
-    if (ret == 0)
+    if (rc == 0)
         *dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
-    return ret;
+    return rc;
 }
 
 int target_size(const char *path, uint64_t *bytes, struct err *e)
@@ -115,28 +115,28 @@ int target_size(const char *path, uint64_t *bytes, struct err *e)
         *bytes = (uint64_t)st.st_size;
         return 0;
     }
-    int ret = fstatvfs(fd, &fs) < 0 ? -errno : 0;
+    int rc = fstatvfs(fd, &fs) < 0 ? -errno : 0;
     close(fd);
-    if (ret < 0)
-        return err_errno(e, ret, ERR_TARGET, path, "its file system cannot be examined");
+    if (rc < 0)
+        return err_errno(e, rc, ERR_TARGET, path, "its file system cannot be examined");
     *bytes = (uint64_t)fs.f_blocks * fs.f_frsize;
     return 0;
 }
 
 int target_fits(const char *path, uint64_t *bytes, struct err *e)
 {
-    int fd = examine(path, 1, e), ret;
+    int fd = examine(path, 1, e), rc;
 
     if (fd < 0)
         return fd;
-    ret = target_room(fd, TARGET_RESERVE_AUTO, bytes, e);
-    if (ret == 0) {
+    rc = target_room(fd, TARGET_RESERVE_AUTO, bytes, e);
+    if (rc == 0) {
         uint64_t head = *bytes / 2 < FITS_HEAD ? *bytes / 2 : FITS_HEAD;
 
         *bytes -= *bytes / FITS_BESIDE + head;
     }
     close(fd);
-    return ret;
+    return rc;
 }
 
 int target_device_node(const char *sysfs, const char *disk)

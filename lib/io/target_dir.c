@@ -128,10 +128,10 @@ static int directory_open(struct target_dir *t, struct err *e)
     char link[64], name[24];
     struct stat st;
     ssize_t n;
-    int ret = target_guard_path(path, e);
+    int rc = target_guard_path(path, e);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     if (mkdir(path, 0755) == 0)
         t->opts.created = true;
     else if (errno != EEXIST)
@@ -153,10 +153,10 @@ static int directory_open(struct target_dir *t, struct err *e)
     target_device_find(t->fd, &device);
     enum target_medium medium = target_medium_of(t->fd, &device, name);
     t->local = medium == TARGET_MEDIUM_STORAGE || medium == TARGET_MEDIUM_MEMORY;
-    ret = target_guard_path(t->path, e);
-    if (ret == 0)
-        ret = target_guard_folder(target_facts_here(), t->path, e);
-    return ret == -ENOENT ? -EAGAIN : ret; /* removed since */
+    rc = target_guard_path(t->path, e);
+    if (rc == 0)
+        rc = target_guard_folder(target_facts_here(), t->path, e);
+    return rc == -ENOENT ? -EAGAIN : rc; /* removed since */
 }
 
 /* ---- the marker of somebody else ---- */

@@ -108,18 +108,18 @@ static int mounts_visit(const struct target_facts *facts,
     struct mount_line m;
     char *line = NULL;
     size_t cap = 0;
-    int ret = 0;
+    int rc = 0;
 
     if (!f)
         return facts->mountinfo ? -errno : -ENOENT;
-    while (ret == 0 && (errno = 0, getline(&line, &cap, f)) > 0)
+    while (rc == 0 && (errno = 0, getline(&line, &cap, f)) > 0)
         if (mount_parse(line, &m))
-            ret = each(ctx, &m);
-    if (ret == 0 && (errno != 0 || ferror(f)))
-        ret = errno ? -errno : -EIO;
+            rc = each(ctx, &m);
+    if (rc == 0 && (errno != 0 || ferror(f)))
+        rc = errno ? -errno : -EIO;
     free(line);
     fclose(f);
-    return ret;
+    return rc;
 }
 
 struct mounted {
@@ -191,10 +191,10 @@ int target_facts_mount(const struct target_facts *facts, int id, const char *pat
     struct mount_wanted w = {.id = id, .path = path, .m = m};
 
     *m = (struct target_mount){0};
-    int ret = mounts_visit(facts, is_wanted, &w);
-    if (ret < 0)
+    int rc = mounts_visit(facts, is_wanted, &w);
+    if (rc < 0)
         target_mount_release(m);
-    return ret < 0 ? ret : m->line != NULL;
+    return rc < 0 ? rc : m->line != NULL;
 }
 
 void target_mount_release(struct target_mount *m)
@@ -231,24 +231,24 @@ static int visit_swaps(const struct target_facts *facts, const struct visit *v)
     FILE *f = facts->swaps ? fopen(facts->swaps, "re") : NULL;
     char *line = NULL, *name;
     size_t cap = 0;
-    int ret = 0;
+    int rc = 0;
 
     if (!f)
         return facts->swaps && !is_hidden(errno) ? -errno : 0;
     /* The first line names the columns. */
-    for (bool first = true; ret == 0 && (errno = 0, getline(&line, &cap, f)) > 0; first = false) {
+    for (bool first = true; rc == 0 && (errno = 0, getline(&line, &cap, f)) > 0; first = false) {
         name = strtok(line, " \t\n");
         if (first || !name)
             continue;
         unescape(name);
         cut_deleted(name);
-        ret = visit_name(v, TARGET_USE_SWAP, name, "");
+        rc = visit_name(v, TARGET_USE_SWAP, name, "");
     }
-    if (ret == 0 && (errno != 0 || ferror(f)))
-        ret = errno ? -errno : -EIO;
+    if (rc == 0 && (errno != 0 || ferror(f)))
+        rc = errno ? -errno : -EIO;
     free(line);
     fclose(f);
-    return ret;
+    return rc;
 }
 
 /* The loop device itself knows its file, whatever its name is now and here. Not everybody may ask.
@@ -280,14 +280,14 @@ static bool ask_loop(const struct target_facts *facts, const char *disk, struct 
 static ssize_t read_whole(const char *path, char *out, size_t cap)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, out, cap - 1), ret = n < 0 ? -errno : n;
+    ssize_t n = fd < 0 ? -1 : read(fd, out, cap - 1), rc = n < 0 ? -errno : n;
 
     if (fd >= 0)
         close(fd);
-    out[ret > 0 ? ret : 0] = '\0';
-    if (ret > 0 && out[ret - 1] == '\n')
-        out[--ret] = '\0';
-    return ret;
+    out[rc > 0 ? rc : 0] = '\0';
+    if (rc > 0 && out[rc - 1] == '\n')
+        out[--rc] = '\0';
+    return rc;
 }
 
 int target_facts_loop(const struct target_facts *facts, const char *disk, used_fn each, void *ctx)
@@ -312,29 +312,29 @@ static int visit_loops(const struct target_facts *facts, const struct visit *v)
 {
     DIR *d = facts->sys_block ? opendir(facts->sys_block) : NULL;
     struct dirent *de;
-    int ret = 0;
+    int rc = 0;
 
     if (!d)
         return facts->sys_block && !is_hidden(errno) ? -errno : 0;
-    while (ret == 0 && (errno = 0, de = readdir(d)) != NULL)
+    while (rc == 0 && (errno = 0, de = readdir(d)) != NULL)
         if (de->d_name[0] != '.')
-            ret = target_facts_loop(facts, de->d_name, v->each, v->ctx);
-    if (ret == 0 && errno != 0)
-        ret = -errno;
+            rc = target_facts_loop(facts, de->d_name, v->each, v->ctx);
+    if (rc == 0 && errno != 0)
+        rc = -errno;
     closedir(d);
-    return ret;
+    return rc;
 }
 
 int target_facts_used(const struct target_facts *facts, used_fn each, void *ctx)
 {
     struct visit v = {.each = each, .ctx = ctx};
-    int ret = visit_loops(facts, &v);
+    int rc = visit_loops(facts, &v);
 
-    if (ret == 0)
-        ret = visit_swaps(facts, &v);
-    if (ret == 0)
-        ret = mounts_visit(facts, visit_mount, &v);
-    return ret < 0 && is_hidden(-ret) ? 0 : ret;
+    if (rc == 0)
+        rc = visit_swaps(facts, &v);
+    if (rc == 0)
+        rc = mounts_visit(facts, visit_mount, &v);
+    return rc < 0 && is_hidden(-rc) ? 0 : rc;
 }
 
 void target_facts_line(const char *path, char *out, size_t cap)

@@ -102,16 +102,16 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
     struct stat st;
     char *resolved;
     bool in_home;
-    int ret;
+    int rc;
 
     f->fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (f->fd < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be opened for writing");
-    ret = target_guard_lock(f->fd);
-    if (ret == -EWOULDBLOCK)
+    rc = target_guard_lock(f->fd);
+    if (rc == -EWOULDBLOCK)
         return err_set(e, -EBUSY, ERR_TARGET, path, "is in use by another process");
-    if (ret < 0) /* and a single file has no marker that would do instead */
-        return err_errno(e, ret, ERR_TARGET, path,
+    if (rc < 0) /* and a single file has no marker that would do instead */
+        return err_errno(e, rc, ERR_TARGET, path,
                          "cannot be locked, so a second run could use it at the same time: name a "
                          "directory instead");
     /* Examined under the lock: its last owner may have written. */
@@ -124,12 +124,12 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
     resolved = realpath(path, NULL);
     if (!resolved)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be resolved");
-    ret = target_guard_path(resolved, e);
+    rc = target_guard_path(resolved, e);
     *strrchr(resolved, '/') = '\0';
     in_home = target_guard_home(resolved);
     free(resolved);
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     f->bytes = (uint64_t)st.st_size;
     f->allocated_bytes = (uint64_t)st.st_blocks * FILE_SECTOR;
     if (!target_guard_owner(f->fd, st.st_uid))
@@ -139,9 +139,9 @@ static int open_regular(struct target_file *f, const char *path, const struct ta
                        "refused: it has %ju names (hard links), whose contents would change too; "
                        "--destroy-data overwrites them",
                        (uintmax_t)st.st_nlink);
-    ret = target_guard_unused(target_facts_here(), f->fd, path, e);
-    if (ret < 0)
-        return ret;
+    rc = target_guard_unused(target_facts_here(), f->fd, path, e);
+    if (rc < 0)
+        return rc;
     if (in_home && holds_foreign_data(f, &(struct target_file_opts){.is_ours = o->is_ours}))
         return err_set(e, EEXIST, ERR_TARGET, path,
                        "refused: holds data that is not kvtrace's, in a home folder");
@@ -193,26 +193,26 @@ static int open_device(struct target_file *f, const char *path, const struct tar
     unsigned char head[TARGET_GUARD_HEAD];
     struct stat st;
     ssize_t n;
-    int ret;
+    int rc;
 
     f->is_device = true;
     if (stat(path, &st) < 0 || !S_ISBLK(st.st_mode))
         return err_set(e, EINVAL, ERR_TARGET, path, "is no longer a block device");
-    ret = target_guard_device(target_facts_here(), st.st_rdev, path, e);
-    if (ret < 0)
-        return ret;
-    ret = open_examined(f, path, st.st_rdev, e);
-    if (ret < 0)
-        return ret;
+    rc = target_guard_device(target_facts_here(), st.st_rdev, path, e);
+    if (rc < 0)
+        return rc;
+    rc = open_examined(f, path, st.st_rdev, e);
+    if (rc < 0)
+        return rc;
     n = pread(f->fd, head, sizeof(head), 0);
     if (n < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be read");
-    ret = target_guard_table(head, (size_t)n, path, e);
-    if (ret < 0)
-        return ret;
-    ret = device_size(f, path, e);
-    if (ret < 0)
-        return ret;
+    rc = target_guard_table(head, (size_t)n, path, e);
+    if (rc < 0)
+        return rc;
+    rc = device_size(f, path, e);
+    if (rc < 0)
+        return rc;
     if (!o->destroy_data)
         return err_set(e, EPERM, ERR_TARGET, path,
                        "is a block device: --destroy-data is needed to overwrite all that it "
@@ -226,22 +226,22 @@ int target_file_open(struct target_file *out, const char *path, const struct tar
     struct target_file f = {.fd = -1};
     enum target_kind kind;
     char *real = NULL;
-    int ret = target_kind(path, &kind, e);
+    int rc = target_kind(path, &kind, e);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     if (kind == TARGET_DIR)
         return err_set(e, EISDIR, ERR_TARGET, path, "is neither a regular file nor a block device");
     /* Devices are often named by links (/dev/disk/by-id), files never are. */
     if (kind == TARGET_DEVICE && !(real = realpath(path, NULL)))
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be resolved");
-    ret = real ? open_device(&f, real, o, e) : open_regular(&f, path, o, e);
+    rc = real ? open_device(&f, real, o, e) : open_regular(&f, path, o, e);
     free(real);
-    if (ret < 0 && f.fd >= 0)
+    if (rc < 0 && f.fd >= 0)
         close(f.fd);
-    if (ret == 0)
+    if (rc == 0)
         *out = f;
-    return ret;
+    return rc;
 }
 
 /* ---- space ---- */

@@ -180,33 +180,33 @@ static int walk(DIR *d, const struct level *l, target_files_visit *visit, void *
 {
     struct dirent *de;
     struct stat st;
-    int ret = 1, regular;
+    int rc = 1, regular;
 
-    while (ret == 1 && (errno = 0, de = readdir(d)) != NULL) {
+    while (rc == 1 && (errno = 0, de = readdir(d)) != NULL) {
         const struct level *below = l->folder(de->d_name);
         enum target_files_kind kind = l->file(de->d_name);
         DIR *sub = below ? open_list(dirfd(d), de->d_name) : NULL;
 
         if (sub)
-            ret = walk(sub, below, visit, ctx);
+            rc = walk(sub, below, visit, ctx);
         else if (below && !is_no_folder(errno))
-            ret = -errno;
+            rc = -errno;
         else if (kind != TARGET_FILES_NONE &&
                  (regular = is_regular(dirfd(d), de->d_name, &st)) != 0)
-            ret = regular < 0 ? regular : visit(ctx, dirfd(d), de->d_name, &st, kind);
+            rc = regular < 0 ? regular : visit(ctx, dirfd(d), de->d_name, &st, kind);
     }
-    if (ret == 1 && errno != 0)
-        ret = -errno;
+    if (rc == 1 && errno != 0)
+        rc = -errno;
     closedir(d);
-    return ret;
+    return rc;
 }
 
 int target_files_each(int dirfd, target_files_visit *visit, void *ctx)
 {
     DIR *d = open_list(dirfd, ".");
-    int ret = d ? walk(d, &top_level, visit, ctx) : -errno;
+    int rc = d ? walk(d, &top_level, visit, ctx) : -errno;
 
-    return ret < 0 ? ret : 0;
+    return rc < 0 ? rc : 0;
 }
 
 /* A removal of our files, and who may end it. */

@@ -171,7 +171,7 @@ static int refuse_others(const char *real, const char *path, struct err *e)
 {
     char folder[PATH_MAX];
     struct stat st;
-    int fd, ret = 0;
+    int fd, rc = 0;
 
     snprintf(folder, sizeof(folder), "%s", real);
     fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -181,14 +181,13 @@ static int refuse_others(const char *real, const char *path, struct err *e)
         fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
     if (fd < 0 || fstat(fd, &st) < 0)
-        ret = err_errno(e, -errno, ERR_TARGET, path, "%s cannot be examined", folder);
+        rc = err_errno(e, -errno, ERR_TARGET, path, "%s cannot be examined", folder);
     else if (!target_guard_owner(fd, st.st_uid))
-        ret =
-            err_set(e, EACCES, ERR_TARGET, path, "refused: %s belongs to another user (number %u)",
-                    folder, (unsigned)st.st_uid);
+        rc = err_set(e, EACCES, ERR_TARGET, path, "refused: %s belongs to another user (number %u)",
+                     folder, (unsigned)st.st_uid);
     if (fd >= 0)
         close(fd);
-    return ret;
+    return rc;
 }
 
 /* ---- paths ---- */
@@ -225,15 +224,15 @@ int target_guard_path(const char *path, struct err *e)
 {
     char real[PATH_MAX];
     const char *tree;
-    int ret = path_resolve(path, real);
+    int rc = path_resolve(path, real);
 
-    if (ret == -ENOENT) {
+    if (rc == -ENOENT) {
         snprintf(real, sizeof(real), "%s", path);
-        return err_set(e, ret, ERR_TARGET, path, "parent directory %s does not exist",
+        return err_set(e, rc, ERR_TARGET, path, "parent directory %s does not exist",
                        dirname(real));
     }
-    if (ret < 0)
-        return err_errno(e, ret, ERR_TARGET, path, "cannot be resolved");
+    if (rc < 0)
+        return err_errno(e, rc, ERR_TARGET, path, "cannot be resolved");
     tree = system_tree(real);
     if (tree)
         return err_set(e, EACCES, ERR_TARGET, path, "refused: %s %s the system directory %s", real,
@@ -261,12 +260,12 @@ bool target_guard_wait(int64_t *until_ns)
 int target_guard_lock(int fd)
 {
     int64_t until_ns = 0;
-    int ret;
+    int rc;
 
     do
-        ret = flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
-    while (ret == -EWOULDBLOCK && target_guard_wait(&until_ns));
-    return ret;
+        rc = flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+    while (rc == -EWOULDBLOCK && target_guard_wait(&until_ns));
+    return rc;
 }
 
 /* ---- devices: mounted ---- */
@@ -275,12 +274,12 @@ static int refuse_mounted(const struct target_facts *facts, dev_t dev, const cha
                           struct err *e)
 {
     char where[PATH_MAX];
-    int ret = target_facts_mounted(facts, dev, path, where);
+    int rc = target_facts_mounted(facts, dev, path, where);
 
-    if (ret < 0)
-        return err_errno(e, ret, ERR_TARGET, path,
+    if (rc < 0)
+        return err_errno(e, rc, ERR_TARGET, path,
                          "refused: cannot tell what is mounted, because %s", facts->mountinfo);
-    return ret ? refuse(e, EBUSY, path, "it is mounted on ", where) : 0;
+    return rc ? refuse(e, EBUSY, path, "it is mounted on ", where) : 0;
 }
 
 /* ---- devices: held, partitioned or read-only ---- */
@@ -307,44 +306,44 @@ static int refuse_entry(const char *folder, bool (*wanted)(const char *, const c
 {
     DIR *d = opendir(folder);
     struct dirent *de;
-    int ret = 0;
+    int rc = 0;
 
     if (!d)
         return err_errno(e, -errno, ERR_TARGET, path,
                          "refused: cannot tell whether it is in use, because %s", folder);
-    while (ret == 0 && (errno = 0, de = readdir(d)) != NULL)
+    while (rc == 0 && (errno = 0, de = readdir(d)) != NULL)
         if (wanted(folder, de->d_name))
-            ret = refuse(e, EBUSY, path, why, de->d_name);
-    if (ret == 0 && errno != 0)
-        ret = err_errno(e, -errno, ERR_TARGET, path,
-                        "refused: cannot tell whether it is in use, because %s", folder);
+            rc = refuse(e, EBUSY, path, why, de->d_name);
+    if (rc == 0 && errno != 0)
+        rc = err_errno(e, -errno, ERR_TARGET, path,
+                       "refused: cannot tell whether it is in use, because %s", folder);
     closedir(d);
-    return ret;
+    return rc;
 }
 
 /* Mounted, held, partitioned or read-only. */
 static int refuse_held(const struct target_facts *facts, dev_t dev, const char *path, struct err *e)
 {
     char folder[PATH_MAX / 2], name[PATH_MAX / 2 + GUARD_LINE_CAP];
-    int ret = refuse_mounted(facts, dev, path, e);
+    int rc = refuse_mounted(facts, dev, path, e);
     FILE *f;
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     snprintf(folder, sizeof(folder), "%s/%u:%u", facts->sys_dev_block, major(dev), minor(dev));
     snprintf(name, sizeof(name), "%s/holders", folder);
-    ret = refuse_entry(name, any_entry, path, "it is in use by ", e);
-    if (ret == 0)
-        ret = refuse_entry(folder, is_partition, path, "it is partitioned: it has ", e);
-    if (ret < 0)
-        return ret;
+    rc = refuse_entry(name, any_entry, path, "it is in use by ", e);
+    if (rc == 0)
+        rc = refuse_entry(folder, is_partition, path, "it is partitioned: it has ", e);
+    if (rc < 0)
+        return rc;
     snprintf(name, sizeof(name), "%s/ro", folder);
     f = fopen(name, "re");
     if (f && fgetc(f) == '1')
-        ret = refuse(e, EROFS, path, "it is read-only", "");
+        rc = refuse(e, EROFS, path, "it is read-only", "");
     if (f)
         fclose(f);
-    return ret;
+    return rc;
 }
 
 /* ---- files and devices: in use through another device, or by another process ---- */
@@ -415,13 +414,13 @@ static int refuse_user(void *ctx, const struct target_used *used)
 }
 
 /* The result of target_facts_used as an error: its visitor refuses with 1, the error set. */
-static int used_result(int ret, const char *path, struct err *e)
+static int used_result(int rc, const char *path, struct err *e)
 {
-    if (ret > 0)
+    if (rc > 0)
         return -EBUSY;
-    return ret == 0 ? 0
-                    : err_errno(e, ret, ERR_TARGET, path,
-                                "refused: cannot tell what loop devices and swap space use");
+    return rc == 0 ? 0
+                   : err_errno(e, rc, ERR_TARGET, path,
+                               "refused: cannot tell what loop devices and swap space use");
 }
 
 static int refuse_users(const struct asked *a)
@@ -494,12 +493,12 @@ static int try_lease(int fd)
     /* The signal of an opener in between: by default SIGIO, which kills. */
     if (fcntl(fd, F_SETSIG, SIGURG) < 0)
         return 0;
-    int ret = fcntl(fd, F_SETLEASE, F_WRLCK) == 0 ? 0 : -errno;
+    int rc = fcntl(fd, F_SETLEASE, F_WRLCK) == 0 ? 0 : -errno;
 
-    if (ret == 0)
+    if (rc == 0)
         fcntl(fd, F_SETLEASE, F_UNLCK);
     fcntl(fd, F_SETSIG, 0);
-    return ret == -EAGAIN ? -EBUSY : 0;
+    return rc == -EAGAIN ? -EBUSY : 0;
 }
 
 int target_guard_unused(const struct target_facts *facts, int fd, const char *path, struct err *e)
@@ -507,19 +506,19 @@ int target_guard_unused(const struct target_facts *facts, int fd, const char *pa
     struct stat st;
     struct asked a = {.facts = facts, .st = &st, .path = path, .name = path, .but = "", .e = e};
     int64_t until_ns = 0;
-    int ret;
+    int rc;
 
     if (fstat(fd, &st) < 0)
         return err_errno(e, -errno, ERR_TARGET, path, "cannot be examined");
-    ret = refuse_users(&a);
-    if (ret < 0)
-        return ret;
+    rc = refuse_users(&a);
+    if (rc < 0)
+        return rc;
     if (is_locked(fd))
         return refuse(e, EBUSY, path, "another process holds a lock on a part of it",
                       ", as a virtual machine does on its image");
-    while ((ret = try_lease(fd)) == -EBUSY && target_guard_wait(&until_ns))
+    while ((rc = try_lease(fd)) == -EBUSY && target_guard_wait(&until_ns))
         ;
-    return ret == 0
+    return rc == 0
                ? 0
                : refuse(e, EBUSY, path, "it is open elsewhere",
                         ": in another process or a virtual machine, or as the image of a device");
@@ -553,12 +552,12 @@ static int guard_image(void *ctx, const struct target_used *used)
         return err_set(b->e, EBUSY, ERR_TARGET, b->path,
                        "refused: cannot tell who else uses %s, which /dev/%s writes to", used->name,
                        b->disk);
-    int ret = refuse_users(&a);
-    if (ret == 0 && S_ISBLK(used->st.st_mode))
-        ret = refuse_held(b->facts, used->st.st_rdev, used->name, b->e);
-    if (ret == 0 && S_ISBLK(used->st.st_mode))
-        ret = guard_below(b, used->st.st_rdev, used->name);
-    return ret;
+    int rc = refuse_users(&a);
+    if (rc == 0 && S_ISBLK(used->st.st_mode))
+        rc = refuse_held(b->facts, used->st.st_rdev, used->name, b->e);
+    if (rc == 0 && S_ISBLK(used->st.st_mode))
+        rc = guard_below(b, used->st.st_rdev, used->name);
+    return rc;
 }
 
 /* The devices that this one, a RAID or a volume, is made of: it has claimed them for itself, but
@@ -570,22 +569,22 @@ static int guard_slaves(const struct below *b, const char *folder)
     struct dirent *de;
     DIR *d = snprintf(path, sizeof(path), "%s/slaves", folder) < (int)sizeof(path) ? opendir(path)
                                                                                    : NULL;
-    int ret = 0;
+    int rc = 0;
 
-    while (d && ret == 0 && (de = readdir(d)) != NULL) {
+    while (d && rc == 0 && (de = readdir(d)) != NULL) {
         FILE *f = NULL;
 
         if (de->d_name[0] != '.' && snprintf(path, sizeof(path), "%s/slaves/%s/dev", folder,
                                              de->d_name) < (int)sizeof(path))
             f = fopen(path, "re");
         if (f && fgets(line, sizeof(line), f) && sscanf(line, "%u:%u", &ma, &mi) == 2)
-            ret = guard_below(b, makedev(ma, mi), de->d_name);
+            rc = guard_below(b, makedev(ma, mi), de->d_name);
         if (f)
             fclose(f);
     }
     if (d)
         closedir(d);
-    return ret;
+    return rc;
 }
 
 /* No loop device or swap space uses the device, but the loop device one comes from; and
@@ -597,10 +596,10 @@ static int guard_below(const struct below *from, dev_t dev, const char *name)
     struct asked a = {
         .facts = b.facts, .st = &st, .path = b.path, .name = name, .but = b.disk, .e = b.e};
     char link[PATH_MAX / 2], folder[PATH_MAX], part[PATH_MAX + GUARD_LINE_CAP];
-    int ret = refuse_users(&a);
+    int rc = refuse_users(&a);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     if (++b.depth > GUARD_LAYERS)
         return refuse(b.e, EBUSY, b.path, "it has too many layers of devices below it", "");
     snprintf(link, sizeof(link), "%s/%u:%u", b.facts->sys_dev_block, major(dev), minor(dev));
@@ -610,17 +609,17 @@ static int guard_below(const struct below *from, dev_t dev, const char *name)
     if (access(part, F_OK) == 0)
         *strrchr(folder, '/') = '\0';
     b.disk = base_name(folder);
-    ret = target_facts_loop(b.facts, b.disk, guard_image, &b);
-    return ret < 0 ? ret : guard_slaves(&b, folder);
+    rc = target_facts_loop(b.facts, b.disk, guard_image, &b);
+    return rc < 0 ? rc : guard_slaves(&b, folder);
 }
 
 int target_guard_device(const struct target_facts *facts, dev_t dev, const char *path,
                         struct err *e)
 {
     const struct below b = {.facts = facts, .path = path, .disk = "", .e = e};
-    int ret = refuse_held(facts, dev, path, e);
+    int rc = refuse_held(facts, dev, path, e);
 
-    return ret < 0 ? ret : guard_below(&b, dev, path);
+    return rc < 0 ? rc : guard_below(&b, dev, path);
 }
 
 /* ---- devices: a partition table that the kernel was never told to read ---- */

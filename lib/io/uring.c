@@ -80,9 +80,9 @@ static int setup_with(struct uring *u, const struct io_opts *o, unsigned entries
                                           IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
                                       IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, 0};
     size_t rung = o->sqpoll ? 2 : 0;
-    int ret = -EINVAL;
+    int rc = -EINVAL;
 
-    for (; rung < sizeof(ladder) / sizeof(ladder[0]) && ret == -EINVAL; rung++) {
+    for (; rung < sizeof(ladder) / sizeof(ladder[0]) && rc == -EINVAL; rung++) {
         struct io_uring_params p = {.flags = ladder[rung] | IORING_SETUP_CLAMP};
 
         if (entries < o->depth) { /* completions have room all the same */
@@ -95,10 +95,10 @@ static int setup_with(struct uring *u, const struct io_opts *o, unsigned entries
         }
         if (o->iopoll)
             p.flags |= IORING_SETUP_IOPOLL;
-        ret = io_uring_queue_init_params(entries, &u->ring, &p);
+        rc = io_uring_queue_init_params(entries, &u->ring, &p);
     }
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     u->begun = !(u->ring.flags & IORING_SETUP_R_DISABLED);
     u->sqpoll = o->sqpoll;
     u->iopoll = o->iopoll;
@@ -107,17 +107,17 @@ static int setup_with(struct uring *u, const struct io_opts *o, unsigned entries
 
 static int setup(struct uring *u, const struct io_opts *o)
 {
-    int ret = setup_with(u, o, o->depth + URING_SPARE);
+    int rc = setup_with(u, o, o->depth + URING_SPARE);
 
-    if (ret == -ENOMEM && o->depth > URING_FEW)
-        ret = setup_with(u, o, URING_FEW);
-    return ret;
+    if (rc == -ENOMEM && o->depth > URING_FEW)
+        rc = setup_with(u, o, URING_FEW);
+    return rc;
 }
 
 static int register_buffers(struct uring *u, const struct io_opts *o)
 {
     struct iovec *v;
-    int ret;
+    int rc;
 
     if (!o->pool)
         return 0;
@@ -128,11 +128,11 @@ static int register_buffers(struct uring *u, const struct io_opts *o)
         v[i].iov_base = (char *)o->pool + (size_t)i * o->buf_bytes;
         v[i].iov_len = o->buf_bytes;
     }
-    ret = io_uring_register_buffers(&u->ring, v, o->bufs);
+    rc = io_uring_register_buffers(&u->ring, v, o->bufs);
     free(v);
-    u->fixed = u->io.registered = ret == 0;
-    if (ret < 0)
-        uring_note(u, "buffers not registered", -ret);
+    u->fixed = u->io.registered = rc == 0;
+    if (rc < 0)
+        uring_note(u, "buffers not registered", -rc);
     return 0;
 }
 
@@ -156,11 +156,11 @@ static void register_files(struct uring *u, const struct io_opts *o)
 {
     u->calls = knows_calls(u);
     if (o->file) {
-        int ret = io_uring_register_files(&u->ring, o->file, 1);
+        int rc = io_uring_register_files(&u->ring, o->file, 1);
 
-        u->file = ret == 0 ? *o->file : -1;
-        if (ret < 0)
-            uring_note(u, "file not registered", -ret);
+        u->file = rc == 0 ? *o->file : -1;
+        if (rc < 0)
+            uring_note(u, "file not registered", -rc);
     } else if (o->slots && u->calls && io_uring_register_files_sparse(&u->ring, o->slots) == 0) {
         u->io.slots = o->slots;
     }
@@ -187,7 +187,7 @@ static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
 {
     struct uring *u = calloc(1, sizeof(*u));
     struct io_opts plain = *o;
-    int ret;
+    int rc;
 
     if (!u)
         return err_nomem(e, "I/O ring");
@@ -197,26 +197,25 @@ static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
     u->file = -1;
     u->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (u->wake_fd < 0) {
-        ret = err_errno(e, -errno, ERR_FAILED, "", "cannot create an event descriptor");
+        rc = err_errno(e, -errno, ERR_FAILED, "", "cannot create an event descriptor");
         free(u);
-        return ret;
+        return rc;
     }
-    ret = setup(u, o);
-    if (ret < 0 && (o->sqpoll || o->iopoll)) {
+    rc = setup(u, o);
+    if (rc < 0 && (o->sqpoll || o->iopoll)) {
         if (o->iopoll)
-            uring_note(u, "no iopoll", -ret);
+            uring_note(u, "no iopoll", -rc);
         if (o->sqpoll)
-            uring_note(u, "no sqpoll", -ret);
+            uring_note(u, "no sqpoll", -rc);
         plain.sqpoll = plain.iopoll = false;
-        ret = setup(u, &plain);
+        rc = setup(u, &plain);
     }
-    if (ret < 0) {
+    if (rc < 0) {
         char why[IO_WHY_CAP];
-        err_errno(e, ret, ERR_TARGET, "", "io_uring cannot be set up%s",
-                  io_uring_why("", -ret, why));
+        err_errno(e, rc, ERR_TARGET, "", "io_uring cannot be set up%s", io_uring_why("", -rc, why));
         close(u->wake_fd);
         free(u);
-        return ret;
+        return rc;
     }
     if (register_buffers(u, o) < 0) {
         uring_close(&u->io);
@@ -240,14 +239,14 @@ static int uring_open(struct io **out, const struct io_opts *o, struct err *e)
 /* In the thread that owns the engine, before its first use. */
 static int uring_begin(struct uring *u)
 {
-    int ret;
+    int rc;
 
     if (u->begun)
         return 0;
     /* By opcode: liburing 2.3 declares io_uring_enable_rings but does not export it. */
-    ret = io_uring_register((unsigned)u->ring.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
-    if (ret < 0)
-        return ret;
+    rc = io_uring_register((unsigned)u->ring.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+    if (rc < 0)
+        return rc;
     u->begun = true;
     io_uring_register_ring_fd(&u->ring); /* saves a look-up for each call; may be refused */
     return 0;
@@ -348,10 +347,10 @@ static void uring_prepare(struct uring *u, struct io_req *r)
 static int uring_submit(struct io *io, struct io_req *r)
 {
     struct uring *u = (struct uring *)io;
-    int ret = uring_begin(u);
+    int rc = uring_begin(u);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     if (u->in_flight == u->depth)
         return -EAGAIN;
     r->moved = 0;
@@ -376,15 +375,15 @@ static int uring_submit(struct io *io, struct io_req *r)
 static int uring_kick(struct io *io)
 {
     struct uring *u = (struct uring *)io;
-    int ret = uring_begin(u);
+    int rc = uring_begin(u);
 
     uring_stamp(u);
-    while (ret >= 0 && io_uring_sq_ready(&u->ring) > 0) {
-        ret = io_uring_submit(&u->ring);
-        if (u->sqpoll || ret == 0)
+    while (rc >= 0 && io_uring_sq_ready(&u->ring) > 0) {
+        rc = io_uring_submit(&u->ring);
+        if (u->sqpoll || rc == 0)
             break;
     }
-    return ret >= 0 || ret == -EAGAIN || ret == -EBUSY || ret == -EINTR ? 0 : ret;
+    return rc >= 0 || rc == -EAGAIN || rc == -EBUSY || rc == -EINTR ? 0 : rc;
 }
 
 /* ---- reaping ---- */
@@ -434,7 +433,7 @@ static void uring_woken(struct uring *u)
 static int uring_collect(struct uring *u, struct io_req **done, int max)
 {
     struct io_uring_cqe *cqe;
-    int n = 0, made, ret = 0;
+    int n = 0, made, rc = 0;
 
     for (; n < max && u->made; u->made = u->made->next)
         done[n++] = u->made;
@@ -450,9 +449,9 @@ static int uring_collect(struct uring *u, struct io_req **done, int max)
             done[n++] = data;
     }
     if (io_uring_sq_ready(&u->ring) > 0)
-        ret = uring_kick(&u->io);
+        rc = uring_kick(&u->io);
     if (n == 0)
-        return ret;
+        return rc;
 
     int64_t now = clock_now_ns();
 
@@ -485,10 +484,10 @@ static int wait_iopoll(struct uring *u, int64_t until_ns)
     }
     while (!atomic_load(&u->woken) && clock_now_ns() < until_ns) {
         struct io_uring_cqe *cqe;
-        int ret = io_uring_peek_cqe(&u->ring, &cqe);
+        int rc = io_uring_peek_cqe(&u->ring, &cqe);
 
-        if (ret != -EAGAIN)
-            return ret;
+        if (rc != -EAGAIN)
+            return rc;
     }
     return 0;
 }
@@ -498,7 +497,7 @@ static int wait_ring(struct uring *u, int64_t until_ns)
     struct timespec left = uring_left(until_ns);
     struct __kernel_timespec ts = {.tv_sec = left.tv_sec, .tv_nsec = left.tv_nsec};
     struct io_uring_cqe *cqe;
-    int ret;
+    int rc;
 
     if (!u->poll_armed) {
         struct io_uring_sqe *sqe = uring_sqe(u);
@@ -507,17 +506,17 @@ static int wait_ring(struct uring *u, int64_t until_ns)
         io_uring_sqe_set_data(sqe, u);
         u->poll_armed = true;
     }
-    ret = io_uring_submit_and_wait_timeout(&u->ring, &cqe, 1, until_ns == INT64_MAX ? NULL : &ts,
-                                           NULL);
-    if (ret >= 0 || ret == -ETIME || ret == -EINTR || ret == -EAGAIN || ret == -EBUSY)
+    rc = io_uring_submit_and_wait_timeout(&u->ring, &cqe, 1, until_ns == INT64_MAX ? NULL : &ts,
+                                          NULL);
+    if (rc >= 0 || rc == -ETIME || rc == -EINTR || rc == -EAGAIN || rc == -EBUSY)
         return 0;
-    return ret;
+    return rc;
 }
 
 static int uring_reap(struct io *io, struct io_req **done, int max, int64_t until_ns)
 {
     struct uring *u = (struct uring *)io;
-    int n = uring_begin(u), ret = 0;
+    int n = uring_begin(u), rc = 0;
 
     if (n < 0)
         return n;
@@ -527,12 +526,12 @@ static int uring_reap(struct io *io, struct io_req **done, int max, int64_t unti
         return n;
     atomic_store(&u->sleeping, true);
     if (!atomic_exchange(&u->woken, false)) {
-        ret = u->iopoll ? wait_iopoll(u, until_ns) : wait_ring(u, until_ns);
+        rc = u->iopoll ? wait_iopoll(u, until_ns) : wait_ring(u, until_ns);
         /* The waker published its work before it set woken: this exchange makes it visible. */
         atomic_exchange(&u->woken, false);
     }
     atomic_store(&u->sleeping, false);
-    return ret < 0 ? ret : uring_collect(u, done, max);
+    return rc < 0 ? rc : uring_collect(u, done, max);
 }
 
 static void uring_wake(struct io *io)

@@ -357,14 +357,14 @@ static int take_text(struct inventory *v, const unsigned char *text, size_t len)
     for (size_t at = 0; at < len; at += INVENTORY_RECORD) {
         struct inventory_record r;
         bool sound = len - at >= INVENTORY_RECORD && inventory_decode(text + at, &r);
-        int ret = sound && !v->bad ? take_record(v, &r) : sound ? 0 : -EBADMSG;
+        int rc = sound && !v->bad ? take_record(v, &r) : sound ? 0 : -EBADMSG;
 
         v->records += sound;
-        if (ret < 0 && ret != -EBADMSG)
-            return ret;
+        if (rc < 0 && rc != -EBADMSG)
+            return rc;
         if (v->bad && sound)
             v->state = INVENTORY_DAMAGED;
-        v->bad |= ret == -EBADMSG;
+        v->bad |= rc == -EBADMSG;
     }
     return 0;
 }
@@ -386,10 +386,10 @@ static int read_segment(struct inventory *v, const struct inventory_store *s, ui
 {
     const size_t cap = (size_t)READ_RECORDS * INVENTORY_RECORD;
     bool there = false;
-    int ret = 0;
+    int rc = 0;
 
     v->bad = false;
-    for (uint64_t at = 0; ret == 0 && at < s->segment_bytes;) {
+    for (uint64_t at = 0; rc == 0 && at < s->segment_bytes;) {
         size_t have = 0;
         ssize_t n = 1;
 
@@ -399,15 +399,15 @@ static int read_segment(struct inventory *v, const struct inventory_store *s, ui
                 return (int)n;
             have += (size_t)n;
         }
-        ret = there ? 0 : note_segment(v, number);
+        rc = there ? 0 : note_segment(v, number);
         there = true;
-        if (ret == 0)
-            ret = take_text(v, text, have);
+        if (rc == 0)
+            rc = take_text(v, text, have);
         at += have;
         if (n == 0)
             break;
     }
-    return ret;
+    return rc;
 }
 
 /* The segments from number on, of one process. */
@@ -415,12 +415,12 @@ static int read_sequence(struct inventory *v, const struct inventory_store *s, u
                          unsigned char *text, struct err *e)
 {
     for (bool bad = false;; number++) {
-        int ret = read_segment(v, s, number, text, e);
+        int rc = read_segment(v, s, number, text, e);
 
-        if (ret == -ENOENT)
+        if (rc == -ENOENT)
             return 0;
-        if (ret < 0)
-            return ret;
+        if (rc < 0)
+            return rc;
         if (bad && v->state != INVENTORY_PARTIAL) /* only the last one can end so */
             v->state = INVENTORY_DAMAGED;
         bad = v->bad;
@@ -456,39 +456,39 @@ int inventory_read(struct inventory **out, const struct inventory_store *s, stru
     unsigned char *text = malloc((size_t)READ_RECORDS * INVENTORY_RECORD);
     uint32_t first = 1;
     unsigned before;
-    int ret = v && text ? 0 : err_nomem(e, "list of objects"), head;
+    int rc = v && text ? 0 : err_nomem(e, "list of objects"), head;
 
-    if (ret < 0)
+    if (rc < 0)
         goto out;
     if (getrandom(&v->seed, sizeof(v->seed), GRND_NONBLOCK) < 0)
         v->seed = (uint64_t)clock_wall_ns();
     v->state = INVENTORY_WHOLE;
-    ret = head = read_head(s, &first, e);
+    rc = head = read_head(s, &first, e);
     if (first == 0)
         v->state = INVENTORY_DAMAGED;
-    if (ret >= 0)
-        ret = read_sequence(v, s, first ? first : 1, text, e);
+    if (rc >= 0)
+        rc = read_sequence(v, s, first ? first : 1, text, e);
     /* The segments of the last run's other processes, each with numbers of its own. */
     before = v->segments;
-    for (uint32_t rank = 1; ret == 0 && rank <= RANKS_MAX && before > 0; rank++) {
+    for (uint32_t rank = 1; rc == 0 && rank <= RANKS_MAX && before > 0; rank++) {
         before = v->segments;
-        ret = read_sequence(v, s, rank * INVENTORY_SEQUENCE, text, e);
+        rc = read_sequence(v, s, rank * INVENTORY_SEQUENCE, text, e);
         if (v->segments == before)
             break;
     }
     if (v->segments == 0)
         v->state = head > 0 ? INVENTORY_DAMAGED : INVENTORY_NONE;
-    if (ret == -ENOMEM)
+    if (rc == -ENOMEM)
         err_nomem(e, "list of objects");
     for (size_t i = 0; i < v->entries; i++)
         v->live += is_live(&v->entry[i]);
 out:
     free(text);
-    if (ret < 0)
+    if (rc < 0)
         inventory_free(v);
     else
         *out = v;
-    return ret;
+    return rc;
 }
 
 void inventory_free(struct inventory *v)

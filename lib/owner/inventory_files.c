@@ -99,38 +99,38 @@ static int make_segment(struct inventory_files *f, uint32_t segment)
 static int write_head(struct inventory_files *f, const void *buf, size_t len)
 {
     char name[INVENTORY_NAME_CAP];
-    int fd = make_segment(f, HEAD_NEW), ret;
+    int fd = make_segment(f, HEAD_NEW), rc;
 
     if (fd < 0)
         return fd;
-    ret = write_at(fd, buf, len, 0);
-    if (ret == 0 && fdatasync(fd) < 0)
-        ret = -errno;
-    if (close(fd) < 0 && ret == 0)
-        ret = -errno;
+    rc = write_at(fd, buf, len, 0);
+    if (rc == 0 && fdatasync(fd) < 0)
+        rc = -errno;
+    if (close(fd) < 0 && rc == 0)
+        rc = -errno;
     inventory_name(name, HEAD_NEW);
-    if (ret == 0 && renameat(f->dirfd, name, f->dirfd, INVENTORY_NAME) < 0)
-        ret = -errno;
-    return ret;
+    if (rc == 0 && renameat(f->dirfd, name, f->dirfd, INVENTORY_NAME) < 0)
+        rc = -errno;
+    return rc;
 }
 
 static int files_write(void *ctx, uint32_t segment, uint64_t at, const void *buf, size_t len,
                        struct err *e)
 {
     struct inventory_files *f = ctx;
-    int ret = 0;
+    int rc = 0;
 
     if (segment == 0) {
-        ret = write_head(f, buf, len);
+        rc = write_head(f, buf, len);
     } else {
         if (f->fd < 0 || f->segment != segment || at == 0) {
-            ret = let_go(f);
+            rc = let_go(f);
             f->fd = at == 0 ? make_segment(f, segment) : open_segment(f, segment, O_WRONLY);
             f->segment = segment;
         }
-        ret = f->fd < 0 ? f->fd : ret < 0 ? ret : write_at(f->fd, buf, len, at);
+        rc = f->fd < 0 ? f->fd : rc < 0 ? rc : write_at(f->fd, buf, len, at);
     }
-    return ret < 0 ? failed(f, ret, "written", e) : 0;
+    return rc < 0 ? failed(f, rc, "written", e) : 0;
 }
 
 static int files_remove(void *ctx, uint32_t segment, struct err *e)

@@ -98,49 +98,49 @@ static int append(struct journal *j, const unsigned char *text, size_t len, stru
         j->at = 0;
     }
     /* One that nothing led to so far, as where the head is gone, would be read behind this one. */
-    int ret = j->at == 0 ? store_remove(j, j->segment + 1, e) : 0;
-    if (ret == 0)
-        ret = store_write(j, j->segment, j->at, text, len, e);
-    if (ret == 0)
+    int rc = j->at == 0 ? store_remove(j, j->segment + 1, e) : 0;
+    if (rc == 0)
+        rc = store_write(j, j->segment, j->at, text, len, e);
+    if (rc == 0)
         j->at += len;
-    return ret;
+    return rc;
 }
 
 /* Writes through the buffer out, before and after the run. */
 static int add(struct journal *j, const struct inventory_record *r, struct err *e)
 {
-    int ret = 0;
+    int rc = 0;
 
     if (j->out.len == BUFFER_BYTES) {
-        ret = append(j, j->out.text, j->out.len, e);
+        rc = append(j, j->out.text, j->out.len, e);
         j->out.len = 0;
     }
     inventory_encode(r, j->out.text + j->out.len);
     j->out.len += INVENTORY_RECORD;
-    return ret;
+    return rc;
 }
 
 static int add_rest(struct journal *j, struct err *e)
 {
-    int ret = j->out.len ? append(j, j->out.text, j->out.len, e) : 0;
+    int rc = j->out.len ? append(j, j->out.text, j->out.len, e) : 0;
 
     j->out.len = 0;
-    return ret;
+    return rc;
 }
 
 static int add_run(struct journal *j, const struct inventory_run *run, struct err *e)
 {
-    int ret = add(j,
-                  &(struct inventory_record){.kind = INVENTORY_RUN,
-                                             .name = run->boot,
-                                             .generation = run->first_generation,
-                                             .bytes = run->flags,
-                                             .epoch = run->epoch},
-                  e);
+    int rc = add(j,
+                 &(struct inventory_record){.kind = INVENTORY_RUN,
+                                            .name = run->boot,
+                                            .generation = run->first_generation,
+                                            .bytes = run->flags,
+                                            .epoch = run->epoch},
+                 e);
 
-    if (ret == 0 && run->ended)
-        ret = add(j, &(struct inventory_record){.kind = INVENTORY_END, .epoch = run->epoch}, e);
-    return ret;
+    if (rc == 0 && run->ended)
+        rc = add(j, &(struct inventory_record){.kind = INVENTORY_END, .epoch = run->epoch}, e);
+    return rc;
 }
 
 /* The runs that are to stay known. What they left may not all be on the list: incomplete. */
@@ -148,17 +148,17 @@ static int add_runs(struct journal *j, const struct inventory *had, bool incompl
 {
     const struct inventory_run *run;
     unsigned n = inventory_runs(had, &run);
-    int ret = 0;
+    int rc = 0;
 
-    for (unsigned i = n > RUNS_KEPT ? n - RUNS_KEPT : 0; ret == 0 && i < n; i++) {
+    for (unsigned i = n > RUNS_KEPT ? n - RUNS_KEPT : 0; rc == 0 && i < n; i++) {
         struct inventory_run one = run[i];
 
         one.flags &= (uint8_t)~INVENTORY_INCOMPLETE;
         one.flags |= incomplete ? INVENTORY_INCOMPLETE : 0;
         one.ended |= j->o.exact;
-        ret = add_run(j, &one, e);
+        rc = add_run(j, &one, e);
     }
-    return ret;
+    return rc;
 }
 
 /* The list anew, in segments behind those of had, which go then. A list that is not whole may name
@@ -169,26 +169,26 @@ static int rewrite(struct journal *j, const struct inventory *had, bool trusted,
     const uint32_t *segment;
     unsigned n = inventory_segments(had, &segment);
     uint32_t first = j->segment;
-    int ret = add_runs(j, had, !trusted || inventory_state(had) == INVENTORY_PARTIAL, e);
+    int rc = add_runs(j, had, !trusted || inventory_state(had) == INVENTORY_PARTIAL, e);
 
-    for (size_t pos = 0; ret == 0 && trusted && (entry = inventory_next(had, &pos)) != NULL;) {
+    for (size_t pos = 0; rc == 0 && trusted && (entry = inventory_next(had, &pos)) != NULL;) {
         if (entry->listed)
-            ret = add(j,
-                      &(struct inventory_record){.kind = INVENTORY_PUT,
-                                                 .name = entry->name,
-                                                 .generation = entry->generation,
-                                                 .bytes = entry->bytes,
-                                                 .epoch = entry->epoch},
-                      e);
+            rc = add(j,
+                     &(struct inventory_record){.kind = INVENTORY_PUT,
+                                                .name = entry->name,
+                                                .generation = entry->generation,
+                                                .bytes = entry->bytes,
+                                                .epoch = entry->epoch},
+                     e);
     }
-    if (ret == 0)
-        ret = add_rest(j, e);
-    if (ret == 0)
-        ret = write_head(j, first, e);
+    if (rc == 0)
+        rc = add_rest(j, e);
+    if (rc == 0)
+        rc = write_head(j, first, e);
     /* In order: those that are left after a kill are behind those that were removed. */
-    for (unsigned i = 0; ret == 0 && i < n; i++)
-        ret = store_remove(j, segment[i], e);
-    return ret;
+    for (unsigned i = 0; rc == 0 && i < n; i++)
+        rc = store_remove(j, segment[i], e);
+    return rc;
 }
 
 /* Where this run begins to write: behind what is there, or at the beginning again. */
@@ -219,14 +219,14 @@ static int end_runs(struct journal *j, const struct inventory *had, struct err *
 {
     const struct inventory_run *run;
     unsigned n = inventory_runs(had, &run);
-    int ret = 0;
+    int rc = 0;
 
-    for (unsigned i = 0; ret == 0 && i < n; i++) {
+    for (unsigned i = 0; rc == 0 && i < n; i++) {
         if (!run[i].ended)
-            ret =
+            rc =
                 add(j, &(struct inventory_record){.kind = INVENTORY_END, .epoch = run[i].epoch}, e);
     }
-    return ret;
+    return rc;
 }
 
 /* Segments of a process, from one on. Returns how many there were, or negative errno. */
@@ -239,9 +239,9 @@ static int remove_strays(struct journal *j, uint32_t from, struct err *e)
 
         if (had == -ENOENT)
             return n;
-        int ret = had < 0 && had != -EISNAM ? (int)had : store_remove(j, from + (uint32_t)n, e);
-        if (ret < 0)
-            return ret;
+        int rc = had < 0 && had != -EISNAM ? (int)had : store_remove(j, from + (uint32_t)n, e);
+        if (rc < 0)
+            return rc;
     }
 }
 
@@ -261,7 +261,7 @@ static int begin(struct journal *j, struct err *e)
     const struct inventory *had = j->o.had;
     const struct inventory_record run = own_run(j, 0);
     const uint32_t *segment;
-    int ret = 0;
+    int rc = 0;
 
     j->segment = j->o.rank ? j->o.rank * INVENTORY_SEQUENCE : had ? next_segment(had) : 1;
     if (had) {
@@ -269,24 +269,24 @@ static int begin(struct journal *j, struct err *e)
         uint64_t dead = inventory_records(had) - inventory_objects(had);
 
         if (state == INVENTORY_NONE || state == INVENTORY_DAMAGED)
-            ret = remove_all_strays(j, e);
-        if (ret < 0)
-            return ret;
+            rc = remove_all_strays(j, e);
+        if (rc < 0)
+            return rc;
         if (state == INVENTORY_DAMAGED || state == INVENTORY_CUT || has_ranks(had) ||
             (state != INVENTORY_NONE && !j->o.trusted) ||
             dead > 2 * inventory_objects(had) + RECORDS_DEAD ||
             inventory_segments(had, &segment) > SEGMENTS_MAX)
-            ret = rewrite(j, had, j->o.trusted, e);
+            rc = rewrite(j, had, j->o.trusted, e);
         else if (state != INVENTORY_NONE && j->o.exact)
-            ret = end_runs(j, had, e);
+            rc = end_runs(j, had, e);
     }
-    if (ret == 0 && j->at > 0) { /* the run's own segment begins with it */
+    if (rc == 0 && j->at > 0) { /* the run's own segment begins with it */
         j->segment++;
         j->at = 0;
     }
-    if (ret == 0)
-        ret = add(j, &run, e);
-    return ret == 0 ? add_rest(j, e) : ret;
+    if (rc == 0)
+        rc = add(j, &run, e);
+    return rc == 0 ? add_rest(j, e) : rc;
 }
 
 /* ---- while the run goes on ---- */
@@ -297,21 +297,21 @@ static void give_up(struct journal *j, int why)
 {
     const struct inventory_record run = own_run(j, INVENTORY_INCOMPLETE | INVENTORY_REMOVES);
     uint32_t last = j->segment;
-    int ret = 0;
+    int rc = 0;
 
     atomic_store(&j->failed, why);
     j->out.len = 0;
     if (j->o.rank == 0) {
         j->segment = last + 1;
         j->at = 0;
-        ret = add(j, &run, NULL);
-        ret = ret ? ret : add_rest(j, NULL);
-        if (ret == 0)
-            ret = write_head(j, j->segment, NULL);
+        rc = add(j, &run, NULL);
+        rc = rc ? rc : add_rest(j, NULL);
+        if (rc == 0)
+            rc = write_head(j, j->segment, NULL);
     }
     /* Without a head, or with one that leads nowhere, the rest says nothing. */
     for (uint32_t i = j->o.rank * INVENTORY_SEQUENCE; i <= last; i++) {
-        if (i > 0 || ret < 0)
+        if (i > 0 || rc < 0)
             (void)store_remove(j, i, NULL);
     }
 }
@@ -332,38 +332,38 @@ static void take_batch(struct journal *j)
 /* Under io. A batch that the store did not take is tried again first. */
 static int write_batches(struct journal *j)
 {
-    int ret = 0;
+    int rc = 0;
 
-    for (unsigned i = 0; i < 2 && ret == 0; i++) {
+    for (unsigned i = 0; i < 2 && rc == 0; i++) {
         take_batch(j);
         if (j->out.len == 0)
             break;
-        ret = append(j, j->out.text, j->out.len, NULL);
-        if (ret == 0)
+        rc = append(j, j->out.text, j->out.len, NULL);
+        if (rc == 0)
             j->out.len = 0;
     }
-    return ret;
+    return rc;
 }
 
 static int flush(struct journal *j, bool last_try)
 {
-    int ret = atomic_load(&j->failed);
+    int rc = atomic_load(&j->failed);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     pthread_mutex_lock(&j->io);
-    ret = write_batches(j);
+    rc = write_batches(j);
     pthread_mutex_lock(&j->lock);
     bool full = j->fill.len == BUFFER_BYTES;
     pthread_mutex_unlock(&j->lock);
-    if (ret < 0 && (full || last_try)) {
-        give_up(j, ret);
+    if (rc < 0 && (full || last_try)) {
+        give_up(j, rc);
         pthread_mutex_lock(&j->lock);
         pthread_cond_broadcast(&j->room);
         pthread_mutex_unlock(&j->lock);
     }
     pthread_mutex_unlock(&j->io);
-    return ret;
+    return rc;
 }
 
 int journal_flush(struct journal *j)
@@ -445,7 +445,7 @@ static void journal_free(struct journal *j)
 int journal_open(struct journal **out, const struct journal_opts *o, struct err *e)
 {
     struct journal *j = calloc(1, sizeof(*j));
-    int ret;
+    int rc;
 
     if (!j)
         return err_nomem(e, "list of objects");
@@ -457,13 +457,13 @@ int journal_open(struct journal **out, const struct journal_opts *o, struct err 
     j->bell = bell_create();
     j->fill.text = malloc(BUFFER_BYTES);
     j->out.text = malloc(BUFFER_BYTES);
-    ret = j->bell && j->fill.text && j->out.text ? begin(j, e) : err_nomem(e, "list of objects");
+    rc = j->bell && j->fill.text && j->out.text ? begin(j, e) : err_nomem(e, "list of objects");
     j->o.had = NULL; /* it may be freed now */
-    if (ret == 0 && (ret = thread_start(&j->thread, journal_main, j)) < 0)
-        thread_refused(e, ret, "a thread for the list of objects");
-    if (ret < 0) {
+    if (rc == 0 && (rc = thread_start(&j->thread, journal_main, j)) < 0)
+        thread_refused(e, rc, "a thread for the list of objects");
+    if (rc < 0) {
         journal_free(j);
-        return ret;
+        return rc;
     }
     j->runs = true;
     *out = j;
@@ -475,25 +475,25 @@ static int put_together(struct journal *j, struct err *e)
 {
     struct inventory *all = NULL;
     const uint32_t *segment;
-    int ret = 0;
+    int rc = 0;
 
     if (j->s.appends || j->o.rank > 0)
         return 0;
-    ret = inventory_read(&all, &j->s, e);
-    if (ret == 0 && inventory_state(all) == INVENTORY_WHOLE && !has_ranks(all) &&
+    rc = inventory_read(&all, &j->s, e);
+    if (rc == 0 && inventory_state(all) == INVENTORY_WHOLE && !has_ranks(all) &&
         inventory_segments(all, &segment) > SEGMENTS_MAX) {
         j->segment = next_segment(all);
         j->at = 0;
-        ret = rewrite(j, all, true, e);
+        rc = rewrite(j, all, true, e);
     }
     inventory_free(all);
-    return ret;
+    return rc;
 }
 
 int journal_close(struct journal *j, bool keep, struct err *e)
 {
     const struct inventory_record end = {.kind = INVENTORY_END, .epoch = j ? j->o.epoch : 0};
-    int ret = 0;
+    int rc = 0;
 
     if (!j)
         return 0;
@@ -503,12 +503,12 @@ int journal_close(struct journal *j, bool keep, struct err *e)
         pthread_join(j->thread, NULL);
     if (keep) {
         note(j, &end);
-        ret = flush(j, true);
-        if (ret == 0)
-            ret = put_together(j, NULL);
+        rc = flush(j, true);
+        if (rc == 0)
+            rc = put_together(j, NULL);
     }
-    if (ret < 0)
-        err_errno(e, ret, ERR_OUTPUT, "", "the list of kept objects could not be written");
+    if (rc < 0)
+        err_errno(e, rc, ERR_OUTPUT, "", "the list of kept objects could not be written");
     journal_free(j);
-    return ret;
+    return rc;
 }

@@ -352,7 +352,7 @@ int arena_open(struct tier **out, const struct arena_opts *o, struct err *e)
     unsigned per_part = o->threads < ARENA_MAX_THREADS ? o->threads : ARENA_MAX_THREADS;
     unsigned threads = o->parts * per_part;
     struct arena *a = calloc(1, sizeof(*a) + threads * sizeof(a->thread[0]));
-    int ret = 0;
+    int rc = 0;
 
     if (!a)
         return err_nomem(e, "memory tier");
@@ -365,8 +365,8 @@ int arena_open(struct tier **out, const struct arena_opts *o, struct err *e)
     a->part_bytes = o->wrap ? ARENA_ENDLESS / o->parts / DATA_BLOCK * DATA_BLOCK : o->bytes;
     a->space = extent_pool_create_parts(a->part_bytes, o->parts, DATA_BLOCK);
     if (!a->space)
-        ret = err_nomem(e, "memory tier");
-    for (unsigned i = 0; ret == 0 && i < threads; i++) {
+        rc = err_nomem(e, "memory tier");
+    for (unsigned i = 0; rc == 0 && i < threads; i++) {
         struct arena_thread *t = &a->thread[i];
 
         t->arena = a;
@@ -376,20 +376,20 @@ int arena_open(struct tier **out, const struct arena_opts *o, struct err *e)
         t->done = spsc_create(a->o.max_ops);
         t->bell = bell_create();
         if (!t->todo || !t->done || !t->bell)
-            ret = err_nomem(e, "memory tier");
+            rc = err_nomem(e, "memory tier");
     }
-    while (ret == 0 && a->started < threads) {
+    while (rc == 0 && a->started < threads) {
         struct arena_thread *t = &a->thread[a->started];
 
-        ret = thread_start(&t->thread, thread_main, t);
-        if (ret < 0)
-            thread_refused(e, ret, "a memory thread");
+        rc = thread_start(&t->thread, thread_main, t);
+        if (rc < 0)
+            thread_refused(e, rc, "a memory thread");
         else
             a->started++;
     }
-    if (ret < 0)
+    if (rc < 0)
         arena_free(a);
     else
         *out = &a->tier;
-    return ret;
+    return rc;
 }

@@ -117,7 +117,7 @@ static void retire_oldest(struct arena_thread *t, struct device *d, struct lane 
     cudaError_t rc = l->failed ? cudaErrorUnknown : cudaEventQuery(c->end);
     struct tier_op *op = c->op;
     float ms = 0;
-    int ret = 0;
+    int checked = 0;
 
     if (rc == cudaErrorNotReady && !wait)
         return;
@@ -129,11 +129,11 @@ static void retire_oldest(struct arena_thread *t, struct device *d, struct lane 
         op->part.io_ns += (int64_t)((double)ms * 1e6);
         atomic_fetch_add_explicit(&d->moved, c->len, memory_order_relaxed);
         if (op->verb == TIER_READ && op->status == 0 && op->verify == TIER_VERIFY_FULL)
-            ret = data_check_full(c->buf, c->len, &op->id, c->block, &op->fault);
+            checked = data_check_full(c->buf, c->len, &op->id, c->block, &op->fault);
         else if (op->verb == TIER_READ && op->status == 0 && op->verify == TIER_VERIFY_HEADER)
-            ret = data_check_headers(c->buf, c->len, &op->id, c->block, &op->fault);
-        if (ret < 0)
-            op->status = ret;
+            checked = data_check_headers(c->buf, c->len, &op->id, c->block, &op->fault);
+        if (checked < 0)
+            op->status = checked;
     } else {
         l->failed = true;
         op->status = -EIO;
@@ -297,19 +297,19 @@ int tier_gpu_open(struct tier **out, const struct tier_gpu_opts *o, struct bell 
 {
     struct gpu *g = calloc(1, sizeof(*g));
     struct arena_opts arena;
-    int ret = 0;
+    int rc = 0;
 
     if (!g)
         return err_nomem(e, "GPU tier");
     g->bytes = arena_bytes(o->capacity, o->max_objects, o->gpus);
-    while (ret == 0 && g->devices < o->gpus) {
+    while (rc == 0 && g->devices < o->gpus) {
         struct device *d = &g->device[g->devices];
 
         d->number = o->gpu[g->devices++];
         d->chunk_bytes = DATA_PADDED(o->chunk_bytes ? o->chunk_bytes : 1);
-        ret = device_open(d, g->bytes, e);
+        rc = device_open(d, g->bytes, e);
     }
-    if (ret < 0)
+    if (rc < 0)
         goto out;
     arena = (struct arena_opts){.engine = &gpu_engine,
                                 .state = g,
@@ -322,11 +322,11 @@ int tier_gpu_open(struct tier **out, const struct tier_gpu_opts *o, struct bell 
                                 .gaps = o->gaps,
                                 .name = "GPU",
                                 .of = GAPS_OF_GPU};
-    ret = arena_open(out, &arena, e);
+    rc = arena_open(out, &arena, e);
 out:
-    if (ret < 0)
+    if (rc < 0)
         gpu_close(g);
-    return ret;
+    return rc;
 }
 
 int tier_gpu_count(char *why, size_t cap)

@@ -73,7 +73,7 @@ static void copy_object(struct arena_thread *t, struct host *h, struct tier_op *
     while (left &&
            (len = arena_walk_next(&walk, left < STAGE_BYTES ? left : STAGE_BYTES, &offset)) != 0) {
         int64_t begin_ns;
-        int ret = 0;
+        int rc = 0;
 
         if (write) {
             host_use(h, offset, len);
@@ -86,11 +86,11 @@ static void copy_object(struct arena_thread *t, struct host *h, struct tier_op *
             memcpy(stage, h->base + offset, len);
         op->part.io_ns += clock_now_ns() - begin_ns;
         if (!write && op->verify == TIER_VERIFY_FULL)
-            ret = data_check_full(stage, len, &op->id, block, &op->fault);
+            rc = data_check_full(stage, len, &op->id, block, &op->fault);
         else if (!write && op->verify == TIER_VERIFY_HEADER)
-            ret = data_check_headers(stage, len, &op->id, block, &op->fault);
-        if (ret < 0) {
-            op->status = ret;
+            rc = data_check_headers(stage, len, &op->id, block, &op->fault);
+        if (rc < 0) {
+            op->status = rc;
             return;
         }
         block += len / DATA_BLOCK;
@@ -184,16 +184,16 @@ static int touch_step(struct host *h)
 static void *grow_main(void *arg)
 {
     struct host *h = arg;
-    int ret = 0;
+    int rc = 0;
 
-    while (ret == 0 && !atomic_load(&h->stop)) {
+    while (rc == 0 && !atomic_load(&h->stop)) {
         uint32_t seen = bell_seen(h->grow);
         uint64_t touched = atomic_load(&h->touched);
 
         if (touched == h->bytes)
             break;
         if (touched < atomic_load(&h->used) + HOST_AHEAD_BYTES)
-            ret = touch_step(h);
+            rc = touch_step(h);
         else
             bell_wait(h->grow, seen, INT64_MAX);
     }
@@ -205,7 +205,7 @@ static void *grow_main(void *arg)
 static int host_map(struct host *h, bool prefault, struct err *e)
 {
     uint64_t until = prefault || h->bytes < HOST_AHEAD_BYTES ? h->bytes : HOST_AHEAD_BYTES;
-    int ret = 0;
+    int rc = 0;
 
     h->base = mmap(NULL, h->bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -216,20 +216,20 @@ static int host_map(struct host *h, bool prefault, struct err *e)
     }
     h->huge = madvise(h->base, h->bytes, MADV_HUGEPAGE) == 0;
 
-    while (ret == 0 && atomic_load(&h->touched) < until) {
+    while (rc == 0 && atomic_load(&h->touched) < until) {
         if (stop_signal())
             return err_set(e, -EINTR, ERR_FAILED, "", "interrupted");
-        ret = touch_step(h);
+        rc = touch_step(h);
     }
-    if (ret == -EINVAL) { /* an older kernel: pages are touched by hand, and only now */
+    if (rc == -EINVAL) { /* an older kernel: pages are touched by hand, and only now */
         for (uint64_t i = atomic_load(&h->touched); i < until; i += DATA_BLOCK) {
             h->base[i] = 0;
             atomic_store(&h->touched, i + DATA_BLOCK);
         }
         return 0;
     }
-    if (ret < 0)
-        return err_errno(e, ret, ERR_TARGET, "", "cannot get %llu bytes of host memory",
+    if (rc < 0)
+        return err_errno(e, rc, ERR_TARGET, "", "cannot get %llu bytes of host memory",
                          (unsigned long long)h->bytes);
     if (until == h->bytes)
         return 0;
@@ -237,9 +237,9 @@ static int host_map(struct host *h, bool prefault, struct err *e)
     h->grow = bell_create();
     if (!h->grow)
         return err_nomem(e, "host memory tier");
-    ret = thread_start(&h->grower, grow_main, h);
-    h->growing = ret == 0;
-    return ret < 0 ? thread_refused(e, ret, "a memory thread") : 0;
+    rc = thread_start(&h->grower, grow_main, h);
+    h->growing = rc == 0;
+    return rc < 0 ? thread_refused(e, rc, "a memory thread") : 0;
 }
 
 int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bell *bell,
@@ -247,7 +247,7 @@ int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bel
 {
     struct host *h = calloc(1, sizeof(*h));
     struct arena_opts arena;
-    int ret;
+    int rc;
 
     if (!h)
         return err_nomem(e, "host memory tier");
@@ -256,8 +256,8 @@ int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bel
         h->threads = ARENA_MAX_THREADS;
     h->bytes = arena_bytes(o->capacity, o->max_objects, 1);
     h->stage = aligned_alloc(DATA_BLOCK, (size_t)h->threads * STAGE_BYTES);
-    ret = h->stage ? host_map(h, o->prefault, e) : err_nomem(e, "host memory tier");
-    if (ret < 0)
+    rc = h->stage ? host_map(h, o->prefault, e) : err_nomem(e, "host memory tier");
+    if (rc < 0)
         goto out;
     arena = (struct arena_opts){.engine = &host_engine,
                                 .state = h,
@@ -270,9 +270,9 @@ int tier_host_open(struct tier **out, const struct tier_host_opts *o, struct bel
                                 .gaps = o->gaps,
                                 .name = "memory",
                                 .of = GAPS_OF_MEMORY};
-    ret = arena_open(out, &arena, e);
+    rc = arena_open(out, &arena, e);
 out:
-    if (ret < 0)
+    if (rc < 0)
         host_close(h);
-    return ret;
+    return rc;
 }

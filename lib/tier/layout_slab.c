@@ -111,12 +111,12 @@ static int move_all(int fd, void *buf, size_t len, uint64_t offset, bool write)
 
 static int header_read(int fd, void *block, struct slab_header *h)
 {
-    int ret = move_all(fd, block, DATA_BLOCK, 0, false);
+    int rc = move_all(fd, block, DATA_BLOCK, 0, false);
 
-    if (ret == IO_PAST_END)
+    if (rc == IO_PAST_END)
         return -ENOENT;
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     memcpy(h, block, sizeof(*h));
     return header_valid(h) ? 0 : -ENOENT;
 }
@@ -145,12 +145,12 @@ int layout_slab_read_header(int fd, struct layout_slab_header *out)
 {
     struct slab_header h;
     void *block;
-    int ret;
+    int rc;
 
     if (posix_memalign(&block, DATA_BLOCK, DATA_BLOCK) != 0)
         return -ENOMEM;
-    ret = header_read(fd, block, &h);
-    if (ret == 0)
+    rc = header_read(fd, block, &h);
+    if (rc == 0)
         *out = (struct layout_slab_header){.kept = h.state != SLAB_IN_USE,
                                            .resizes = h.resizes & 1,
                                            .part = part_of(&h),
@@ -159,13 +159,13 @@ int layout_slab_read_header(int fd, struct layout_slab_header *out)
                                            .objects = h.objects,
                                            .bytes = h.bytes};
     free(block);
-    return ret;
+    return rc;
 }
 
 static int header_write(struct layout_slab *s, enum slab_state state)
 {
     struct slab_header *h = &s->header;
-    int ret;
+    int rc;
 
     if (state != SLAB_KEEPING) /* else the index is still the earlier one */
         memcpy(h->magic, SLAB_MAGIC, sizeof(h->magic));
@@ -175,8 +175,8 @@ static int header_write(struct layout_slab *s, enum slab_state state)
     h->checksum = hash_64(h, offsetof(struct slab_header, checksum));
     memset(s->segment, 0, DATA_BLOCK);
     memcpy(s->segment, h, sizeof(*h));
-    ret = move_all(s->o.fd, s->segment, DATA_BLOCK, 0, true);
-    return ret == 0 && fdatasync(s->o.fd) < 0 ? -errno : ret;
+    rc = move_all(s->o.fd, s->segment, DATA_BLOCK, 0, true);
+    return rc == 0 && fdatasync(s->o.fd) < 0 ? -errno : rc;
 }
 
 /* ---- sizes ---- */
@@ -215,10 +215,10 @@ static struct kept *table_find(const struct layout_slab *s, struct hash128 name)
 static int segment_read(struct layout_slab *s)
 {
     uint64_t offset = SLAB_BEGIN + s->header.space_bytes + s->index_at;
-    int ret = move_all(s->o.fd, s->segment, SLAB_SEGMENT, offset, false);
+    int rc = move_all(s->o.fd, s->segment, SLAB_SEGMENT, offset, false);
 
-    if (ret < 0)
-        return ret == IO_PAST_END ? -EBADMSG : ret;
+    if (rc < 0)
+        return rc == IO_PAST_END ? -EBADMSG : rc;
     s->index_at += SLAB_SEGMENT;
     s->segment_words = s->segment[0];
     s->segment_at = 0;
@@ -233,10 +233,10 @@ static int segment_read(struct layout_slab *s)
 static int words_read(struct layout_slab *s, uint64_t *words, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        int ret = s->segment_at == s->segment_words ? segment_read(s) : 0;
+        int rc = s->segment_at == s->segment_words ? segment_read(s) : 0;
 
-        if (ret < 0)
-            return ret;
+        if (rc < 0)
+            return rc;
         words[i] = s->segment[SEGMENT_HEAD + s->segment_at++];
     }
     return 0;
@@ -251,24 +251,24 @@ static int object_read(struct layout_slab *s)
     uint32_t list = 0, last = 0;
     struct hash128 name;
     struct kept *k;
-    int ret = words_read(s, head, words);
+    int rc = words_read(s, head, words);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     if (head[words - 1] == 0 || head[words - 1] > s->o.space_bytes / DATA_BLOCK)
         return -EBADMSG;
-    for (uint64_t i = 0; i < head[words - 1] && ret == 0; i++) {
-        ret = words_read(s, extent, 2);
-        if (ret == 0)
-            ret = extent_claim(s->pool, extent[0], extent[1], &list, &last);
+    for (uint64_t i = 0; i < head[words - 1] && rc == 0; i++) {
+        rc = words_read(s, extent, 2);
+        if (rc == 0)
+            rc = extent_claim(s->pool, extent[0], extent[1], &list, &last);
     }
     name = (struct hash128){.lo = head[0], .hi = head[1]};
     k = table_find(s, name);
-    if (ret == 0 && k->list)
-        ret = -EBADMSG; /* named twice */
-    if (ret < 0) {
+    if (rc == 0 && k->list)
+        rc = -EBADMSG; /* named twice */
+    if (rc < 0) {
         extent_release(s->pool, list);
-        return ret;
+        return rc;
     }
     *k = (struct kept){.name = name, .generation = early ? 0 : head[2], .list = list};
     s->found++;
@@ -311,27 +311,27 @@ static int index_read(struct layout_slab *s)
                  s->header.space_bytes <= s->o.space_bytes && *at % SLAB_SEGMENT == 0 &&
                  *at <= UINT64_MAX / 4 && s->header.index_words <= UINT64_MAX / 16 &&
                  index_is_there(s);
-    int ret = sound ? 0 : -EBADMSG;
+    int rc = sound ? 0 : -EBADMSG;
 
-    if (ret == 0) {
+    if (rc == 0) {
         for (s->table_size = SLAB_TABLE_MIN; s->table_size < objects * 2;)
             s->table_size *= 2;
         s->table = calloc(s->table_size, sizeof(*s->table));
-        ret = s->table ? 0 : -ENOMEM;
+        rc = s->table ? 0 : -ENOMEM;
     }
     if (getrandom(&s->table_seed, sizeof(s->table_seed), GRND_NONBLOCK) < 0)
         s->table_seed = (uint64_t)clock_wall_ns();
     s->words_left = s->header.index_words;
     s->index_at = *at;
-    for (uint64_t i = 0; ret == 0 && i < objects; i++)
-        ret = object_read(s);
-    if (ret == -EBADMSG || ret == -EEXIST) {
+    for (uint64_t i = 0; rc == 0 && i < objects; i++)
+        rc = object_read(s);
+    if (rc == -EBADMSG || rc == -EEXIST) {
         table_release(s);
         s->broken = true;
-        ret = 0;
+        rc = 0;
     }
     s->segment_words = s->segment_at = s->index_at = 0;
-    return ret;
+    return rc;
 }
 
 /* ---- opening and closing ---- */
@@ -340,7 +340,7 @@ int layout_slab_open(struct layout_slab **out, const struct layout_slab_opts *o,
 {
     struct layout_slab *s = calloc(1, sizeof(*s));
     void *segment = NULL;
-    int ret = -ENOMEM;
+    int rc = -ENOMEM;
 
     if (!s)
         return err_nomem(e, "slab");
@@ -349,15 +349,15 @@ int layout_slab_open(struct layout_slab **out, const struct layout_slab_opts *o,
     if (s->pool && posix_memalign(&segment, DATA_BLOCK, SLAB_SEGMENT) == 0)
         s->segment = segment;
     if (s->segment)
-        ret = header_read(o->fd, s->segment, &s->header);
-    if (ret == 0 && s->header.state != SLAB_IN_USE)
-        ret = index_read(s);
-    if (ret == -ENOENT)
+        rc = header_read(o->fd, s->segment, &s->header);
+    if (rc == 0 && s->header.state != SLAB_IN_USE)
+        rc = index_read(s);
+    if (rc == -ENOENT)
         s->header = (struct slab_header){0};
     s->header.unsure |= s->header.state == SLAB_KEEPING;
-    if (ret < 0 && ret != -ENOENT) {
+    if (rc < 0 && rc != -ENOENT) {
         layout_slab_close(s);
-        return err_errno(e, ret, ERR_TARGET, "", "the slab cannot be read");
+        return err_errno(e, rc, ERR_TARGET, "", "the slab cannot be read");
     }
     *out = s;
     return 0;
@@ -428,38 +428,38 @@ static int index_move(struct layout_slab *s)
 {
     uint64_t from = SLAB_BEGIN + s->header.space_bytes + s->header.index_at;
     uint64_t to = SLAB_BEGIN + s->o.space_bytes, len = index_bytes(s->header.index_words);
-    int ret = to < from + len ? -ENOSPC : 0;
+    int rc = to < from + len ? -ENOSPC : 0;
 
     if (s->header.space_bytes == s->o.space_bytes)
         return 0;
-    for (uint64_t at = 0; at < len && ret == 0; at += SLAB_SEGMENT) {
-        ret = move_all(s->o.fd, s->segment, SLAB_SEGMENT, from + at, false);
-        if (ret == 0)
-            ret = move_all(s->o.fd, s->segment, SLAB_SEGMENT, to + at, true);
+    for (uint64_t at = 0; at < len && rc == 0; at += SLAB_SEGMENT) {
+        rc = move_all(s->o.fd, s->segment, SLAB_SEGMENT, from + at, false);
+        if (rc == 0)
+            rc = move_all(s->o.fd, s->segment, SLAB_SEGMENT, to + at, true);
     }
     s->header.index_at = 0;
-    return ret == 0 && fdatasync(s->o.fd) < 0 ? -errno : ret;
+    return rc == 0 && fdatasync(s->o.fd) < 0 ? -errno : rc;
 }
 
 int layout_slab_use(struct layout_slab *s)
 {
-    int ret;
+    int rc;
 
     if (s->used)
         return 0;
     if (s->o.keeps && s->header.objects > 0 && !s->broken) {
-        ret = index_move(s);
-        if (ret == 0)
-            ret = header_write(s, SLAB_KEEPING);
+        rc = index_move(s);
+        if (rc == 0)
+            rc = header_write(s, SLAB_KEEPING);
     } else {
         s->header.index_at = s->header.index_words = s->header.objects = s->header.bytes = 0;
         s->header.unsure = 0;
-        ret = header_write(s, SLAB_IN_USE);
+        rc = header_write(s, SLAB_IN_USE);
     }
-    if (ret == 0 && (s->o.destroys || !s->o.keeps))
+    if (rc == 0 && (s->o.destroys || !s->o.keeps))
         table_release(s);
-    s->used = ret == 0;
-    return ret;
+    s->used = rc == 0;
+    return rc;
 }
 
 bool layout_slab_used(const struct layout_slab *s)
@@ -487,10 +487,10 @@ static int segment_write(struct layout_slab *s)
 static int words_write(struct layout_slab *s, const uint64_t *words, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        int ret = s->segment_words == SEGMENT_MAX ? segment_write(s) : 0;
+        int rc = s->segment_words == SEGMENT_MAX ? segment_write(s) : 0;
 
-        if (ret < 0)
-            return ret;
+        if (rc < 0)
+            return rc;
         s->segment[SEGMENT_HEAD + s->segment_words++] = words[i];
         s->words++;
     }
@@ -518,13 +518,13 @@ static int object_write(struct layout_slab *s, struct hash128 name, uint64_t gen
     uint64_t head[OBJECT_HEAD] = {name.lo, name.hi, generation,
                                   (object_words(s, list) - OBJECT_HEAD) / 2};
     struct extent x;
-    int ret = words_write(s, head, OBJECT_HEAD);
+    int rc = words_write(s, head, OBJECT_HEAD);
 
-    for (uint32_t pos = list; ret == 0 && extent_walk(s->pool, &pos, &x);)
-        ret = words_write(s, (const uint64_t[]){x.offset, x.len}, 2);
+    for (uint32_t pos = list; rc == 0 && extent_walk(s->pool, &pos, &x);)
+        rc = words_write(s, (const uint64_t[]){x.offset, x.len}, 2);
     s->objects++;
     s->bytes += extent_bytes(s->pool, list);
-    return ret;
+    return rc;
 }
 
 /* Kept objects that the run had no use for come first. The new index goes before or behind the one
@@ -533,7 +533,7 @@ static int index_begin(struct layout_slab *s)
 {
     const struct slab_header *h = &s->header;
     uint64_t len, old = h->index_words ? index_bytes(h->index_words) : 0;
-    int ret = layout_slab_use(s);
+    int rc = layout_slab_use(s);
 
     for (uint64_t i = 0; s->table && i < s->table_size; i++)
         if (s->table[i].list && !s->table[i].adopted)
@@ -543,29 +543,29 @@ static int index_begin(struct layout_slab *s)
     s->index_at = old && len > h->index_at ? h->index_at + old : 0;
     if (!s->o.resizes && s->index_at + len > s->o.index_bytes)
         s->index_at = 0;
-    for (uint64_t i = 0; ret == 0 && s->table && i < s->table_size; i++)
+    for (uint64_t i = 0; rc == 0 && s->table && i < s->table_size; i++)
         if (s->table[i].list && !s->table[i].adopted)
-            ret = object_write(s, s->table[i].name, s->table[i].generation, s->table[i].list);
-    return ret;
+            rc = object_write(s, s->table[i].name, s->table[i].generation, s->table[i].list);
+    return rc;
 }
 
 int layout_slab_keep(struct layout_slab *s, struct hash128 name, uint64_t generation, uint32_t list)
 {
-    int ret = s->writing ? 0 : index_begin(s);
+    int rc = s->writing ? 0 : index_begin(s);
 
-    return ret == 0 ? object_write(s, name, generation, list) : ret;
+    return rc == 0 ? object_write(s, name, generation, list) : rc;
 }
 
 int layout_slab_kept(struct layout_slab *s)
 {
-    int ret = s->writing ? 0 : index_begin(s);
+    int rc = s->writing ? 0 : index_begin(s);
 
-    if (ret == 0 && s->segment_words > 0)
-        ret = segment_write(s);
-    if (ret == 0 && fdatasync(s->o.fd) < 0)
-        ret = -errno;
-    if (ret < 0)
-        return ret;
+    if (rc == 0 && s->segment_words > 0)
+        rc = segment_write(s);
+    if (rc == 0 && fdatasync(s->o.fd) < 0)
+        rc = -errno;
+    if (rc < 0)
+        return rc;
     s->header.index_at = s->index_at - index_bytes(s->words);
     s->header.index_words = s->words;
     s->header.objects = s->objects;

@@ -113,10 +113,10 @@ static int64_t listed_next_ns(struct tier *tier)
 /* One that is there and not listed, from now on is. */
 static int adopt_found(struct listed *l, struct tier_op *op, uint64_t *size, uint64_t *generation)
 {
-    int ret = l->under->ops->adopt(l->under, op, size, generation);
+    int rc = l->under->ops->adopt(l->under, op, size, generation);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     l->unlisted++;
     if (l->journal)
         journal_put(l->journal, &(struct inventory_record){.name = op->name,
@@ -128,7 +128,7 @@ static int adopt_found(struct listed *l, struct tier_op *op, uint64_t *size, uin
 
 /* The store's answer about an object on the list. */
 struct answer {
-    int ret;
+    int rc;
     uint64_t *size, *generation;
 };
 
@@ -136,52 +136,52 @@ static int judge(struct listed *l, struct inventory_entry *listed, struct tier_o
                  struct answer said)
 {
     uint64_t *size = said.size, *generation = said.generation;
-    int ret = said.ret;
-    bool there = ret == 0, wanted = DATA_PADDED(listed->bytes) == DATA_PADDED(op->size);
+    int rc = said.rc;
+    bool there = rc == 0, wanted = DATA_PADDED(listed->bytes) == DATA_PADDED(op->size);
 
-    if (ret == -ENOENT || ret == -EISNAM) {
+    if (rc == -ENOENT || rc == -EISNAM) {
         if (!l->exact || !wanted) {
             l->missing += !l->exact;
-            return ret;
+            return rc;
         }
         op->place = place_of(listed->bytes, 0); /* under the name that this run would use */
-        ret = -ENODATA;
+        rc = -ENODATA;
     } else if (there && *generation == 0) { /* its first block is damaged: reading it says so */
         *generation = listed->generation;
     } else if (there && (*generation != listed->generation ||
                          DATA_PADDED(*size) != DATA_PADDED(listed->bytes))) {
         if (l->o.unsure && inventory_newer(l->had, listed, *generation))
             return adopt_found(l, op, size, generation);
-        ret = -ESTALE;
+        rc = -ESTALE;
     }
-    if (ret == -ENODATA || ret == -ESTALE) {
+    if (rc == -ENODATA || rc == -ESTALE) {
         *size = listed->bytes;
         *generation = listed->generation;
     }
-    return ret;
+    return rc;
 }
 
 static int listed_adopt(struct tier *tier, struct tier_op *op, uint64_t *size, uint64_t *generation)
 {
     struct listed *l = (struct listed *)tier;
     struct inventory_entry *left = l->had ? inventory_find(l->had, op->name) : NULL;
-    int ret;
+    int rc;
 
     op->epoch = left ? left->epoch : 0;
     if (!left && (!l->had || l->under->ops->names)) /* the table names all that are there */
         return -ENOENT;
     if (!left || !left->listed)
-        ret = adopt_found(l, op, size, generation);
+        rc = adopt_found(l, op, size, generation);
     else if (l->complete && !left->there)
-        ret = judge(l, left, op, (struct answer){-ENOENT, size, generation});
+        rc = judge(l, left, op, (struct answer){-ENOENT, size, generation});
     else {
-        ret = l->under->ops->adopt(l->under, op, size, generation);
-        ret = judge(l, left, op, (struct answer){ret, size, generation});
+        rc = l->under->ops->adopt(l->under, op, size, generation);
+        rc = judge(l, left, op, (struct answer){rc, size, generation});
     }
-    if (left && (ret == 0 || ret == -ENODATA || ret == -ESTALE) &&
+    if (left && (rc == 0 || rc == -ENODATA || rc == -ESTALE) &&
         DATA_PADDED(*size) == DATA_PADDED(op->size))
         left->taken = 1;
-    return ret;
+    return rc;
 }
 
 void tier_listed_settle(struct tier *tier)
@@ -239,13 +239,13 @@ void tier_listed_keep(struct tier *tier, bool keep)
 static int listed_close(struct tier *tier, struct err *e)
 {
     struct listed *l = (struct listed *)tier;
-    int ret = journal_close(l->journal, l->keep && !listed_lost(tier), e);
-    int closed = l->under->ops->close(l->under, ret ? NULL : e);
+    int rc = journal_close(l->journal, l->keep && !listed_lost(tier), e);
+    int closed = l->under->ops->close(l->under, rc ? NULL : e);
 
     inventory_free(l->had);
     free(l->held);
     free(l);
-    return ret ? ret : closed;
+    return rc ? rc : closed;
 }
 
 static const struct tier_ops listed_ops = {
@@ -272,10 +272,10 @@ static int read_left(struct listed *l, struct err *e)
     const struct inventory_run *run;
     void *place;
     size_t pos = 0;
-    int ret = inventory_read(&l->had, l->o.store, e);
+    int rc = inventory_read(&l->had, l->o.store, e);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     l->holds = inventory_holds(l->had, l->o.unsure, l->o.epoch);
     l->exact =
         !l->o.unsure || inventory_exact(l->had, l->o.store->local, journal_boot(), l->o.epoch);
@@ -284,22 +284,22 @@ static int read_left(struct listed *l, struct err *e)
     if (!l->under->ops->names)
         return 0;
     if (!l->holds || l->o.unsure || inventory_state(l->had) == INVENTORY_PARTIAL) {
-        ret = l->under->ops->names(l->under, note_found, l->had, e);
-        l->complete = ret == 0;
+        rc = l->under->ops->names(l->under, note_found, l->had, e);
+        l->complete = rc == 0;
     }
     /* The epochs of what may be replaced during the run are known before it. */
-    for (unsigned i = inventory_runs(l->had, &run); ret == 0 && i > 0; i--)
+    for (unsigned i = inventory_runs(l->had, &run); rc == 0 && i > 0; i--)
         (void)l->under->ops->place(l->under, run[i - 1].epoch, 0, &place);
     for (const struct inventory_entry *left;
-         ret == 0 && (left = inventory_next(l->had, &pos)) != NULL;)
+         rc == 0 && (left = inventory_next(l->had, &pos)) != NULL;)
         (void)l->under->ops->place(l->under, left->epoch, 0, &place);
-    return ret;
+    return rc;
 }
 
 int tier_listed_open(struct tier **out, const struct tier_listed_opts *o, struct err *e)
 {
     struct listed *l = calloc(1, sizeof(*l));
-    int ret;
+    int rc;
 
     if (!l) {
         o->under->ops->close(o->under, NULL);
@@ -307,10 +307,10 @@ int tier_listed_open(struct tier **out, const struct tier_listed_opts *o, struct
     }
     *l = (struct listed){.tier.ops = &listed_ops, .under = o->under, .o = *o, .keep = o->adopts};
     l->held = calloc(o->max_ops, sizeof(*l->held));
-    ret = l->held ? 0 : err_nomem(e, "list of objects");
-    if (ret == 0 && o->adopts)
-        ret = read_left(l, e);
-    if (ret == 0 && o->writes) {
+    rc = l->held ? 0 : err_nomem(e, "list of objects");
+    if (rc == 0 && o->adopts)
+        rc = read_left(l, e);
+    if (rc == 0 && o->writes) {
         const struct journal_opts j = {.store = o->store,
                                        .lease = o->lease,
                                        .had = o->rank ? NULL : l->had,
@@ -320,11 +320,11 @@ int tier_listed_open(struct tier **out, const struct tier_listed_opts *o, struct
                                        .epoch = o->epoch,
                                        .first_generation = o->first_generation,
                                        .flush_ns = o->flush_ns};
-        ret = journal_open(&l->journal, &j, e);
+        rc = journal_open(&l->journal, &j, e);
     }
-    if (ret < 0)
+    if (rc < 0)
         listed_close(&l->tier, NULL);
     else
         *out = &l->tier;
-    return ret;
+    return rc;
 }

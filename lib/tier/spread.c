@@ -217,9 +217,9 @@ static int spread_close(struct tier *tier, struct err *e)
     int first = 0;
 
     for (unsigned i = 0; i < t->count; i++) {
-        int ret = t->under[i]->ops->close(t->under[i], first ? NULL : e);
+        int rc = t->under[i]->ops->close(t->under[i], first ? NULL : e);
 
-        first = first ? first : ret;
+        first = first ? first : rc;
     }
     free(t);
     return first;

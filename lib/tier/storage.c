@@ -175,26 +175,26 @@ static int adopt_file(struct tier_storage *t, struct tier_op *op, uint64_t *size
 {
     struct data_id id = {.key = op->id.key, .shape = t->shape};
     void *place;
-    int fd = layout_files_find(t->files, op->name, op->epoch, &place), ret;
+    int fd = layout_files_find(t->files, op->name, op->epoch, &place), rc;
 
     if (fd < 0)
         return fd;
     *size = place_bytes(place);
-    ret = stored_generation(fd, 0, t->block, &id);
+    rc = stored_generation(fd, 0, t->block, &id);
     *generation = id.generation;
-    if (ret == 0 && op->verify != TIER_VERIFY_NONE)
-        ret = *size % DATA_BLOCK ? -EBADMSG : stored_check_file(fd, 0, *size, &id, 0);
+    if (rc == 0 && op->verify != TIER_VERIFY_NONE)
+        rc = *size % DATA_BLOCK ? -EBADMSG : stored_check_file(fd, 0, *size, &id, 0);
     close(fd);
-    if (ret == 0)
+    if (rc == 0)
         op->place = place;
-    return ret;
+    return rc;
 }
 
 static int adopt_extents(struct tier_storage *t, struct tier_op *op, uint64_t *size,
                          uint64_t *generation)
 {
     struct data_id id = {.key = op->id.key, .shape = t->shape};
-    int fd = layout_slab_fd(t->slab), ret = -ENOENT;
+    int fd = layout_slab_fd(t->slab), rc = -ENOENT;
     uint64_t begin = layout_slab_begin(), block = 0, listed;
     uint32_t list = layout_slab_adopt(t->slab, op->name, &listed), pos = list;
     struct extent x;
@@ -203,23 +203,23 @@ static int adopt_extents(struct tier_storage *t, struct tier_op *op, uint64_t *s
         return -ENOENT;
     *size = extent_bytes(t->space, list);
     if (*size == DATA_PADDED(op->size))
-        ret = stored_generation(fd, begin + x.offset, t->block, &id);
+        rc = stored_generation(fd, begin + x.offset, t->block, &id);
     *generation = id.generation;
-    if (ret == 0 && listed && id.generation && id.generation != listed &&
+    if (rc == 0 && listed && id.generation && id.generation != listed &&
         !layout_slab_unsure(t->slab)) {
         *generation = listed;
-        ret = -ESTALE;
+        rc = -ESTALE;
     }
     pos = list;
-    while (ret == 0 && op->verify != TIER_VERIFY_NONE && extent_walk(t->space, &pos, &x)) {
-        ret = stored_check_file(fd, begin + x.offset, x.len, &id, block);
+    while (rc == 0 && op->verify != TIER_VERIFY_NONE && extent_walk(t->space, &pos, &x)) {
+        rc = stored_check_file(fd, begin + x.offset, x.len, &id, block);
         block += x.len / DATA_BLOCK;
     }
-    if (ret < 0 && ret != -ESTALE)
+    if (rc < 0 && rc != -ESTALE)
         extent_release(t->space, list);
     else
         op->place = (void *)(uintptr_t)list;
-    return ret;
+    return rc;
 }
 
 static int storage_adopt(struct tier *tier, struct tier_op *op, uint64_t *size,
@@ -233,9 +233,9 @@ static int storage_adopt(struct tier *tier, struct tier_op *op, uint64_t *size,
 static int storage_names(struct tier *tier, layout_files_found *found, void *ctx, struct err *e)
 {
     const struct tier_storage *t = (const struct tier_storage *)tier;
-    int ret = layout_files_each(t->files, found, ctx);
+    int rc = layout_files_each(t->files, found, ctx);
 
-    return ret < 0 ? err_errno(e, ret, ERR_TARGET, t->info.target, "cannot be read") : 0;
+    return rc < 0 ? err_errno(e, rc, ERR_TARGET, t->info.target, "cannot be read") : 0;
 }
 
 static int storage_place(struct tier *tier, uint32_t epoch, uint64_t bytes, void **place)
@@ -280,21 +280,21 @@ static bool storage_lost(const struct tier *tier)
 static int storage_close(struct tier *tier, struct err *e)
 {
     struct tier_storage *t = (struct tier_storage *)tier;
-    int ret = 0;
+    int rc = 0;
 
     if (!t)
         return 0;
     for (unsigned i = 0; i < t->threads; i++) {
-        int one = storage_thread_close(t->thread[i], ret == 0 ? e : NULL);
+        int one = storage_thread_close(t->thread[i], rc == 0 ? e : NULL);
 
-        if (ret == 0)
-            ret = one;
+        if (rc == 0)
+            rc = one;
     }
     storage_trim_close(t->trim);
     layout_files_close(t->files);
     free(t->block);
     free(t);
-    return ret;
+    return rc;
 }
 
 static const struct tier_ops storage_ops = {
@@ -353,13 +353,13 @@ static int probe_move(struct tier_storage *t, struct io *ring, int fd, bool writ
     struct io_req r = {
         .fd = fd, .write = write, .buf = t->block, .len = DATA_BLOCK, .buf_index = -1};
     struct io_req *done[1];
-    int ret = ring->ops->submit(ring, &r);
+    int rc = ring->ops->submit(ring, &r);
 
-    if (ret == 0)
-        ret = ring->ops->reap(ring, done, 1, clock_now_ns() + STORAGE_PROBE_NS);
-    if (ret < 0)
-        return ret;
-    return ret == 1 ? r.result : -ETIMEDOUT;
+    if (rc == 0)
+        rc = ring->ops->reap(ring, done, 1, clock_now_ns() + STORAGE_PROBE_NS);
+    if (rc < 0)
+        return rc;
+    return rc == 1 ? r.result : -ETIMEDOUT;
 }
 
 /* 0: polled I/O works on the target; else the errno of the refusal. Devices without polled queues
@@ -370,41 +370,41 @@ static int probe_iopoll(struct tier_storage *t)
     struct io_opts o = {.depth = 1, .iopoll = true};
     struct layout_name n;
     struct io *ring;
-    int fd, ret;
+    int fd, rc;
 
     if (t->slab) {
         fd = layout_slab_fd(t->slab);
         if (pread(fd, t->block, DATA_BLOCK, 0) != (ssize_t)DATA_BLOCK)
             return -EIO;
     } else {
-        ret = layout_files_name(t->files, hash_128("iopoll", sizeof("iopoll")), NULL, true, &n);
-        if (ret < 0)
-            return ret;
+        rc = layout_files_name(t->files, hash_128("iopoll", sizeof("iopoll")), NULL, true, &n);
+        if (rc < 0)
+            return rc;
         fd = openat(n.dirfd, n.text, layout_files_flags(t->files, LAYOUT_FILES_CUT) | O_CLOEXEC,
                     0644);
         if (fd < 0)
             return -errno;
         memset(t->block, 0, DATA_BLOCK);
     }
-    ret = io_open(&ring, IO_URING, &o, NULL);
-    if (ret == 0) {
-        ret = probe_move(t, ring, fd, true);
-        if (ret == 0)
-            ret = probe_move(t, ring, fd, false);
+    rc = io_open(&ring, IO_URING, &o, NULL);
+    if (rc == 0) {
+        rc = probe_move(t, ring, fd, true);
+        if (rc == 0)
+            rc = probe_move(t, ring, fd, false);
         ring->ops->close(ring);
     }
     if (!t->slab) {
         close(fd);
         unlinkat(n.dirfd, n.text, 0);
     }
-    return ret;
+    return rc;
 }
 
 /* Opens the layout and decides how threads shall do their I/O. */
 static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
                    struct storage_thread_opts *w, struct err *e)
 {
-    int fd = o->slab ? layout_slab_fd(o->slab) : o->dirfd, ret;
+    int fd = o->slab ? layout_slab_fd(o->slab) : o->dirfd, rc;
     bool direct =
         !o->buffered && (o->slab ? (fcntl(fd, F_GETFL) & O_DIRECT) != 0 : target_direct_io(fd));
     struct target_device d;
@@ -436,9 +436,9 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
     } else {
         const struct layout_files_opts files = {.dirfd = fd, .direct = direct, .epoch = o->epoch};
 
-        ret = layout_files_open(&t->files, &files, e);
-        if (ret < 0)
-            return ret;
+        rc = layout_files_open(&t->files, &files, e);
+        if (rc < 0)
+            return rc;
         w->policy.files = t->files;
         if (o->objects >= LAYOUT_FILES_FOLDERS) /* nearly all folders will be needed */
             layout_files_prepare(t->files);
@@ -456,11 +456,11 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
     if (o->iopoll && !direct) {
         notes_add(&t->info.fallbacks, "no iopoll (needs O_DIRECT)");
     } else if (o->iopoll) {
-        ret = probe_iopoll(t);
-        w->iopoll = ret == 0;
-        if (ret < 0)
+        rc = probe_iopoll(t);
+        w->iopoll = rc == 0;
+        if (rc < 0)
             notes_add(&t->info.fallbacks, "no iopoll (%s)",
-                      err_errno_name(-ret) ? err_errno_name(-ret) : "refused");
+                      err_errno_name(-rc) ? err_errno_name(-rc) : "refused");
     }
     return 0;
 }
@@ -506,20 +506,20 @@ static int start_threads(struct tier_storage *t, const struct tier_storage_opts 
 {
     unsigned threads = o->threads < o->iodepth ? o->threads : o->iodepth;
     unsigned noted = t->info.fallbacks.count;
-    int ret;
+    int rc;
 
     threads = threads ? threads : 1;
-    ret = limit_files(t, o, threads, w, e);
-    if (ret < 0)
-        return ret;
+    rc = limit_files(t, o, threads, w, e);
+    if (rc < 0)
+        return rc;
     while (t->threads < threads) {
         struct storage_thread **new = &t->thread[t->threads];
 
         w->number = o->first + t->threads;
         w->depth = o->iodepth / threads + (t->threads < o->iodepth % threads);
-        ret = storage_thread_open(new, w, e);
-        if (ret < 0)
-            return ret;
+        rc = storage_thread_open(new, w, e);
+        if (rc < 0)
+            return rc;
         t->threads++;
         if (storage_thread_io(*new)->ops->engine == storage_thread_io(t->thread[0])->ops->engine) {
             note_engine(t, *new);
@@ -541,10 +541,10 @@ int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, stru
     struct tier_storage *t = NULL;
     struct storage_thread_opts w;
     const struct io *io;
-    int ret = check_opts(o, e);
+    int rc = check_opts(o, e);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     t = calloc(1, sizeof(*t));
     if (!t)
         return err_nomem(e, "storage tier");
@@ -553,20 +553,20 @@ int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, stru
     t->lease = o->lease;
     t->shape = o->shape;
     snprintf(t->info.target, sizeof(t->info.target), "%s", o->path ? o->path : "");
-    ret = prepare(t, o, &w, e);
-    if (ret < 0)
+    rc = prepare(t, o, &w, e);
+    if (rc < 0)
         goto out;
     if (t->slab && target_device_discards(layout_slab_fd(t->slab))) {
         trim.fd = layout_slab_fd(t->slab);
         trim.space = t->space;
         trim.begin = layout_slab_begin();
-        ret = storage_trim_open(&t->trim, &trim, e);
-        if (ret < 0)
+        rc = storage_trim_open(&t->trim, &trim, e);
+        if (rc < 0)
             goto out;
     }
     w.bell = bell;
-    ret = start_threads(t, o, &w, e);
-    if (ret < 0)
+    rc = start_threads(t, o, &w, e);
+    if (rc < 0)
         goto out;
 
     io = storage_thread_io(t->thread[0]);
@@ -582,9 +582,9 @@ int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, stru
     if (o->sync_objects)
         notes_add(&t->info.flags, "objects synced");
 out:
-    if (ret < 0)
+    if (rc < 0)
         storage_close(&t->tier, NULL);
     else
         *out = &t->tier;
-    return ret;
+    return rc;
 }

@@ -248,14 +248,14 @@ void storage_object_check(const struct storage_object *ob, const struct io_req *
     struct tier_op *op = ob->op;
     uint64_t block = at / DATA_BLOCK;
     struct data_fault fault;
-    int ret;
+    int rc;
 
     if (op->verify == TIER_VERIFY_FULL)
-        ret = data_check_full(r->buf, r->len, &op->id, block, &fault);
+        rc = data_check_full(r->buf, r->len, &op->id, block, &fault);
     else
-        ret = data_check_headers(r->buf, r->len, &op->id, block, &fault);
+        rc = data_check_headers(r->buf, r->len, &op->id, block, &fault);
     /* Chunks arrive in any order; the fault nearest to the object's beginning is reported. */
-    if (ret < 0 && (op->status == 0 || (op->fault.kind && fault.offset < op->fault.offset))) {
+    if (rc < 0 && (op->status == 0 || (op->fault.kind && fault.offset < op->fault.offset))) {
         op->status = -EBADMSG;
         op->fault = fault;
     }

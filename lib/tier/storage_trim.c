@@ -74,7 +74,7 @@ static void trim_free(struct storage_trim *t)
 int storage_trim_open(struct storage_trim **out, const struct storage_trim_opts *o, struct err *e)
 {
     struct storage_trim *t = calloc(1, sizeof(*t));
-    int ret;
+    int rc;
 
     if (!t)
         return err_nomem(e, "discards");
@@ -82,10 +82,10 @@ int storage_trim_open(struct storage_trim **out, const struct storage_trim_opts 
     t->todo = spsc_create(o->max_ops);
     t->done = spsc_create(o->max_ops);
     t->work = bell_create();
-    ret = t->todo && t->done && t->work ? thread_start(&t->thread, trim_run, t) : -ENOMEM;
-    if (ret < 0) {
+    rc = t->todo && t->done && t->work ? thread_start(&t->thread, trim_run, t) : -ENOMEM;
+    if (rc < 0) {
         trim_free(t);
-        return thread_refused(e, ret, "a thread for discards");
+        return thread_refused(e, rc, "a thread for discards");
     }
     *out = t;
     return 0;

@@ -29,10 +29,10 @@ int stored_generation(int fd, uint64_t offset, void *block, struct data_id *id)
     id->generation = 0;
     if (pread(fd, block, DATA_BLOCK, (off_t)offset) < (ssize_t)DATA_HEADER)
         return 0;
-    int ret = stored_identify(block, id, &generation);
-    if (ret == 0)
+    int rc = stored_identify(block, id, &generation);
+    if (rc == 0)
         id->generation = generation;
-    return ret;
+    return rc;
 }
 
 int stored_check(stored_reads reads, void *ctx, uint64_t len, const struct data_id *id,
@@ -40,21 +40,21 @@ int stored_check(stored_reads reads, void *ctx, uint64_t len, const struct data_
 {
     struct data_fault fault = {0};
     void *buf;
-    int ret = 0;
+    int rc = 0;
 
     if (posix_memalign(&buf, DATA_BLOCK, STORED_READ) != 0)
         return -ENOMEM;
-    for (uint64_t at = 0; at < len && ret == 0;) {
+    for (uint64_t at = 0; at < len && rc == 0;) {
         ssize_t n = reads(ctx, at, buf, len - at < STORED_READ ? (size_t)(len - at) : STORED_READ);
 
         if (n <= 0 || n % DATA_BLOCK)
-            ret = n < 0 ? (int)n : -EBADMSG;
+            rc = n < 0 ? (int)n : -EBADMSG;
         else
-            ret = data_check_headers(buf, (size_t)n, id, block + at / DATA_BLOCK, &fault);
+            rc = data_check_headers(buf, (size_t)n, id, block + at / DATA_BLOCK, &fault);
         at += (uint64_t)n;
     }
     free(buf);
-    return ret;
+    return rc;
 }
 
 struct file {
