@@ -259,6 +259,13 @@ static const struct opt table[] = {
      .marks = OPTIONS_ANSWER_ONLY,
      .help = "Result of the same window on the drive's model (kvreplay --tier-engine "
              "2=sim:model=FILE); none where --confirm has none."},
+    {.name = "measured-again",
+     .type = OPT_TEXT,
+     .offset = AT(measured_again),
+     .arg = "FILE",
+     .marks = OPTIONS_ANSWER_ONLY,
+     .help = "A measurement of the drive (kvtrace model) from after the run of --confirm: tells "
+             "whether a drive that differs from its model has changed."},
     {.type = OPT_HEADING, .help = "Input"},
     {.name = "run",
      .type = OPT_TEXT,
@@ -427,6 +434,7 @@ static int check_files(const struct options *o, const char *const *files, size_t
         {FILES_READ, "--run", o->run},
         {FILES_READ, "--config", o->config},
         {FILES_READ, "--answer", o->answer},
+        {FILES_READ, "--measured-again", o->measured_again},
     };
     size_t count = sizeof(fixed) / sizeof(fixed[0]);
     const struct {
@@ -488,6 +496,8 @@ static int check_answer(const struct options *o, size_t n, struct err *e)
                    : refuse(e, "--answer", "takes one file; a second needs --view compare");
     if (o->html && answers > 1)
         return refuse(e, "--html", "shows one answer; --view compare has two");
+    if (o->measured_again && (answers > 1 || !options_confirms(o, 0)))
+        return refuse(e, "--measured-again", "belongs to one answer, with --confirm");
     if (o->confirm.count != o->confirm_model.count)
         return refuse(e, "--confirm",
                       "and --confirm-model go together: a result on the drive, and one on its "

@@ -20,6 +20,7 @@ struct options {
     int64_t interval_ns, warmup_ns; /* warmup_ns -1: not given */
     const char *answer;             /* NULL: none is asked for */
     struct opt_list confirm, confirm_model;
+    const char *measured_again;
     enum view view;
     struct opt_list compare;
     double min_change; /* 0..1 */

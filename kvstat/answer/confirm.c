@@ -54,6 +54,8 @@ const char *confirm_cause_word(enum confirm_cause cause)
         [CONFIRM_SLOWED] = "drive_slowed_down",
         [CONFIRM_MODEL] = "doubtful_model",
         [CONFIRM_FEW] = "too_few_samples",
+        [CONFIRM_CHANGED] = "drive_changed",
+        [CONFIRM_UNFIT] = "model_does_not_fit",
         [CONFIRM_SLOWER] = "drive_slower_than_its_model",
         [CONFIRM_FASTER] = "drive_faster_than_its_model"};
     return names[cause];
@@ -263,6 +265,29 @@ static struct compared compare(struct confirm *c)
     return found;
 }
 
+/* ---- a drive that was measured again ---- */
+
+void confirm_measured_again(struct confirm_again *again, const struct answer *a,
+                            const struct drive_model *later)
+{
+    const struct drive_model_point *now = drive_model_points(later);
+    const unsigned points = drive_model_facts(later)->points;
+    double most = -1;
+    *again = (struct confirm_again){.before = NAN, .now = NAN};
+    for (size_t i = 0; i < a->points; i++) {
+        const struct answer_point *p = &a->point[i];
+        for (unsigned k = 0; k < points; k++) {
+            const double rate = (double)now[k].bytes_per_s, far = fabs(log(rate / p->bytes_s));
+            if ((double)now[k].size != p->size_bytes || (double)now[k].in_flight != p->in_flight ||
+                fabs(now[k].read_share - p->read_share) > 1e-9 || !(far > most))
+                continue;
+            most = far;
+            *again = (struct confirm_again){p->size_bytes, p->in_flight, p->read_share, p->bytes_s,
+                                            rate};
+        }
+    }
+}
+
 /* ---- a drive that became slower ---- */
 
 struct change {
@@ -431,6 +456,31 @@ static void blame_drive(struct confirm *c, const struct compared *found, const c
     blame(c, found->slower ? CONFIRM_SLOWER : CONFIRM_FASTER, text, "measure its model again");
 }
 
+/* What differs is the drive's, or its model's. */
+static void blame_again(struct confirm *c, const struct confirm_again *again, const char *started)
+{
+    char text[CONFIRM_TEXT], size[CELL], now[CELL], before[CELL];
+    if (judge_confirms(again->now, again->before)) {
+        snprintf(text, sizeof(text),
+                 "measured again after the run, the drive has the rates of its model within %.0f "
+                 "%%: the model does not tell what this load takes",
+                 100 * JUDGE_CONFIRMS);
+        blame(c, CONFIRM_UNFIT, text, "the times measured here count, not the model's");
+        return;
+    }
+    snprintf(text, sizeof(text),
+             "the drive has changed by %.0f %%: %s of %s, %.0f in flight, move %s/s now, and "
+             "moved %s/s when its model was measured%s%.40s",
+             100 * fabs(again->now / again->before - 1),
+             again->read_share >= 1   ? words[CONFIRM_READS]
+             : again->read_share <= 0 ? words[CONFIRM_WRITES]
+                                      : "reads and writes",
+             cell_size(size, again->size_bytes), again->in_flight, cell_size(now, again->now),
+             cell_size(before, again->before), started ? ", " : "", started ? started : "");
+    blame(c, CONFIRM_CHANGED, text,
+          "such a drive is another one from minute to minute: measure it longer (--full)");
+}
+
 static void explain(struct confirm *c)
 {
     const char *const part[] = {c->difference, c->blame, c->decides};
@@ -450,7 +500,8 @@ static bool is_doubted(const char *validity)
     return validity && strncmp(validity, "good", 4) != 0;
 }
 
-void confirm_judge(struct confirm *c, const char *model_validity, const char *started)
+void confirm_judge(struct confirm *c, const char *model_validity, const char *started,
+                   const struct confirm_again *again)
 {
     const struct confirm_side *d = &c->drive;
     struct change change = {0};
@@ -484,7 +535,10 @@ void confirm_judge(struct confirm *c, const char *model_validity, const char *st
         blame(c, CONFIRM_MODEL, text, "measure its model again");
         c->answer = CONFIRM_DIFFERS;
     } else if (found.nearness == FAR) {
-        blame_drive(c, &found, started);
+        if (again && isfinite(again->now))
+            blame_again(c, again, started);
+        else
+            blame_drive(c, &found, started);
         c->answer = CONFIRM_DIFFERS;
     } else if (found.to_decide > 0) {
         blame_few(c, &found);

@@ -7,9 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvstat/answer/answer.h"
 #include "kvstat/count/validity.h"
 #include "kvstat/report/bounds.h"
 #include "kvstat/report/figures.h"
+#include "lib/drive/drive_model.h"
 
 enum {
     CONFIRM_READS,
@@ -72,6 +74,8 @@ enum confirm_cause {
     CONFIRM_SLOWED,     /* the drive became slower during the run */
     CONFIRM_MODEL,      /* the model is of a measurement that was not good */
     CONFIRM_FEW,        /* too few samples */
+    CONFIRM_CHANGED,    /* the drive has other rates than when its model was measured */
+    CONFIRM_UNFIT,      /* it has the same, so the model does not tell what this load takes */
     CONFIRM_SLOWER,     /* nothing was seen but that the drive is slower than its model */
     CONFIRM_FASTER,
     CONFIRM_CAUSES
@@ -84,6 +88,15 @@ enum confirm_answer {
     CONFIRM_DIFFERS,
     CONFIRM_UNDECIDED
 };
+
+/* What a second measurement of the drive, after the run, says of the first: of the points that both
+ * have, the one that differs most. Rates in bytes/s; NAN: there is none. */
+struct confirm_again {
+    double size_bytes, in_flight, read_share;
+    double before, now;
+};
+void confirm_measured_again(struct confirm_again *again, const struct answer *a,
+                            const struct drive_model *later);
 
 struct confirm {
     struct confirm_side drive, model;
@@ -100,8 +113,10 @@ struct confirm {
 void confirm_take(struct confirm_side *side, const struct figures *f,
                   const struct confirm_side *model);
 /* Judges both sides. model_validity: of the drive's own measurement, "good" or what is wrong with
- * it; NULL: not known. started: when it was made; NULL: not known. */
-void confirm_judge(struct confirm *c, const char *model_validity, const char *started);
+ * it; NULL: not known. started: when it was made; NULL: not known. again: NULL: it was not measured
+ * again. */
+void confirm_judge(struct confirm *c, const char *model_validity, const char *started,
+                   const struct confirm_again *again);
 
 /* Bytes of Tier-2 a second of a side, or of one of its operations. NAN: not known. */
 double confirm_rate(const struct confirm_side *side);

@@ -241,6 +241,20 @@ END
 rows drive.csv "$good" 3
 says 'a drive that is slower' 4 '^drive_slower_than_its_model reads p95 of 41\..* ms instead of the model.s 13\.8 ms: nothing disturbed the run'
 is 'does not agree' "$(json stdout .confirmed.agrees) $(json stdout .verdict)" 'false INCONCLUSIVE'
+# again RATE: a later measurement: reads of 4 MiB, 16 in flight.
+again() {
+    printf '{"program": "kvtrace model", "valid": %s, "points": [{"size_bytes": 4194304, "in_flight": 16, "read_share": 1, "bytes_per_s": %s}]}' \
+        "${2-true}" "$1" >later.json
+    "$kvstat" --answer gain.json --confirm drive.csv --confirm-model model.csv --measured-again later.json --json >stdout
+    echo "$? $(json stdout '.confirmed.cause') $(json stdout .why)"
+}
+like 'its rates are others now' "$(again 3200000000)" \
+    '^4 drive_changed reads p95 of .*: the drive has changed by 50 %: reads of 4\.00 MiB, 16 in flight, move 2\.98 GiB/s now, and moved 5\.96 GiB/s'
+like 'its rates are the same' "$(again 6000000000)" '^4 model_does_not_fit reads p95 of .*within 15 %: the model does not tell what this load takes; the times'
+like 'a measurement that was disturbed shows nothing' "$(again 3200000000 false)" '^4 drive_slower_than_its_model '
+exits 'and one without a run' 2 "$kvstat" --answer gain.json --measured-again later.json
+stderr_like 'is refused' 'measured-again: belongs to one answer, with --confirm'
+exits 'an answer for a measurement' 2 "$kvstat" --answer gain.json --confirm drive.csv --confirm-model model.csv --measured-again gain.json
 rows drive.csv "$good" 0.4
 says 'a drive that is faster' 4 '^drive_faster_than_its_model reads'
 rows drive.csv "$good" 1 10

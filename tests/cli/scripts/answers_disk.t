@@ -43,6 +43,26 @@ if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ]; then
     rm -rf "$memory"
 fi
 
+# Where nothing but the drive explains what differs, it is measured again, and kvstat hears of it: for the file and the screen.
+rm known/kvstat
+cat >known/kvstat <<END
+#!/bin/sh
+case " \$* " in
+*' --measured-again chain/later.json '*) echo "\$*" >>"$TMP/heard" ;;
+*' --json '*) "$BIN/kvstat" "\$@" | jq '.confirmed.cause = "drive_slower_than_its_model"' && exit 4 ;;
+esac
+exec "$BIN/kvstat" "\$@"
+END
+chmod +x known/kvstat
+: >heard
+status=0
+chain ./-disk >stdout 2>stderr || status=$?
+stderr_like 'a drive that differs from its model is measured again' ' 5 of 5: the drive differs from its model: measures it again; '
+is 'which kvstat hears' "$(lines heard)" "$(if [ -s chain/later.json ]; then echo 2; else echo 0; fi)"
+like 'and the answer ends with what that says' "$status" '^[04]$'
+rm known/kvstat
+ln -s "$BIN/kvstat" known
+
 # Operations that fail are no answer.
 rm known/kvreplay
 cat >known/kvreplay <<END
