@@ -1,6 +1,6 @@
 #!/bin/sh
 # lying-drives.sh - drives that are not what they seem while an answer is confirmed on them: none may be called confirmed, and the
-# answer should name what it was. The drive of DIR is measured and the load is simulated once, quietly; each run replays the same
+# answer should name the cause. The drive of DIR is measured and the load is simulated once, quietly; each run replays the same
 # window in one situation, and kvstat holds it against the model. Prints a line for each run, then how often each was said.
 #   tests/bench/answers/lying-drives.sh [DIR [N [SITUATION...]]]    default: /var/tmp, 10, the eleven and quiet: half an hour
 # Situations:
@@ -243,6 +243,17 @@ run_busy_cpu() {
 # Another drive than the one that was measured: a simulated one of 100 MB/s.
 make_slower() { option=--tier-engine=2=sim:bw=100MB/s,lat=50ms; }
 
+# has_own SITUATION CAUSE: whether that is what is wrong in the situation.
+has_own() {
+    case $1:$2 in
+    page-cache:cache | like-keep:cache | loop:cache | loop-in-loop:cache | btrfs:cache | fuse:cache | fuse:no_counters) ;;
+    loop-on-tmpfs:cache | loop-on-tmpfs:target_is_memory | tmpfs:target_is_memory | overlay:target_is_memory) ;;
+    throttle:drive_slowed_down | foreign:foreign_traffic | cpu-quota:cpu_quota | stopped:process_stopped) ;;
+    busy-cpu:busy_processors | slower:drive_slower_than_its_model) ;;
+    *) return 1 ;;
+    esac
+}
+
 # ---- the runs ----
 
 # said: what kvstat says of the run: the verdict, the cause, why.
@@ -281,8 +292,12 @@ for situation; do
 done
 echo
 printf '%-14s %5s  %-20s %s\n' situation runs verdict cause
+: >"$tmp/named"
 sort "$tmp/table" | uniq -c | sed 's/^ *\([0-9]*\) /\1\t/' | while IFS=$tab read -r count situation verdict cause; do
-    printf '%-14s %5d  %-20s %s\n' "$situation" "$count" "$verdict" "$cause"
+    own=''
+    if has_own "$situation" "$cause"; then own=', its own' && echo "$count" >>"$tmp/named"; fi
+    printf '%-14s %5d  %-20s %s\n' "$situation" "$count" "$verdict" "$cause$own"
 done
-echo "called confirmed though they lie: $(awk -F '\t' '$1 != "quiet" && $2 == "confirmed"' "$tmp/table" | wc -l) of $(
-    awk -F '\t' '$1 != "quiet" && $2 != "cannot be made here"' "$tmp/table" | wc -l) runs"
+lied=$(awk -F '\t' '$1 != "quiet" && $2 != "cannot be made here"' "$tmp/table" | wc -l)
+echo "called confirmed though they lie: $(awk -F '\t' '$1 != "quiet" && $2 == "confirmed"' "$tmp/table" | wc -l) of $lied runs;" \
+    "with their own cause: $(awk '{ n += $1 } END { print n + 0 }' "$tmp/named")"
