@@ -101,17 +101,17 @@ int layout_files_find(struct layout_files *f, struct hash128 object, uint32_t ep
     const int flags = layout_files_flags(f, LAYOUT_FILES_READ) | O_CLOEXEC;
     struct layout_name n;
     uint64_t bytes;
-    int fd, ret = file_name(f, object, epoch, false, &n);
+    int fd, rc = file_name(f, object, epoch, false, &n);
 
-    if (ret < 0)
-        return ret;
+    if (rc < 0)
+        return rc;
     fd = target_guard_open(n.dirfd, n.text, flags, &bytes);
     if (fd < 0)
         return fd;
-    ret = place_epochs_place(&f->epochs, epoch, bytes, place);
-    if (ret < 0) {
+    rc = place_epochs_place(&f->epochs, epoch, bytes, place);
+    if (rc < 0) {
         close(fd);
-        return ret;
+        return rc;
     }
     return fd;
 }
@@ -124,7 +124,7 @@ int layout_files_place(struct layout_files *f, uint32_t epoch, uint64_t bytes, v
 struct visit {
     layout_files_found *found;
     void *ctx;
-    int ret;
+    int rc;
 };
 
 static bool visit_file(void *ctx, int dir, const char *name, const struct stat *st,
@@ -136,16 +136,16 @@ static bool visit_file(void *ctx, int dir, const char *name, const struct stat *
 
     (void)dir, (void)st;
     if (kind == TARGET_FILES_OBJECT && stem_take(name, strlen(name), &object, &epoch))
-        v->ret = v->found(v->ctx, object, epoch);
-    return v->ret == 0;
+        v->rc = v->found(v->ctx, object, epoch);
+    return v->rc == 0;
 }
 
 int layout_files_each(const struct layout_files *f, layout_files_found *found, void *ctx)
 {
     struct visit v = {.found = found, .ctx = ctx};
-    int ret = target_files_each(f->dirfd, visit_file, &v);
+    int rc = target_files_each(f->dirfd, visit_file, &v);
 
-    return v.ret < 0 ? v.ret : ret;
+    return v.rc < 0 ? v.rc : rc;
 }
 
 int layout_files_open(struct layout_files **out, const struct layout_files_opts *o, struct err *e)

@@ -268,7 +268,7 @@ static void object_moved(struct storage_object *ob, const struct slots_user *giv
 static void object_go_on(struct storage_thread *t, struct storage_object *ob)
 {
     enum storage_stage stage = storage_object_next(ob, &t->o.policy);
-    int ret;
+    int rc;
 
     while (object_call(t, ob))
         stage = storage_object_next(ob, &t->o.policy);
@@ -285,9 +285,9 @@ static void object_go_on(struct storage_thread *t, struct storage_object *ob)
     default:
         t->calls++;
         t->queued = true;
-        ret = t->io->ops->submit(t->io, &ob->call);
-        if (ret < 0)
-            thread_break(t, ret);
+        rc = t->io->ops->submit(t->io, &ob->call);
+        if (rc < 0)
+            thread_break(t, rc);
         return;
     }
 }
@@ -460,9 +460,9 @@ static bool check_chunks(struct storage_thread *t)
 static void submit_chunks(struct storage_thread *t)
 {
     int64_t now = 0;
-    int ret = 0;
+    int rc = 0;
 
-    while (t->in_flight < t->o.depth && t->ready.head && ret == 0) {
+    while (t->in_flight < t->o.depth && t->ready.head && rc == 0) {
         struct chunk *c = list_pop(&t->ready);
 
         if (c->object->op->verb == TIER_WRITE && !lease_valid(t->o.lease)) {
@@ -483,13 +483,13 @@ static void submit_chunks(struct storage_thread *t)
         if (++t->in_flight == t->o.depth)
             t->full_since_ns = now;
         t->queued = true;
-        ret = t->io->ops->submit(t->io, &c->req);
+        rc = t->io->ops->submit(t->io, &c->req);
     }
-    if (ret == 0 && t->queued)
-        ret = t->io->ops->kick(t->io);
+    if (rc == 0 && t->queued)
+        rc = t->io->ops->kick(t->io);
     t->queued = false;
-    if (ret < 0)
-        thread_break(t, ret);
+    if (rc < 0)
+        thread_break(t, rc);
 }
 
 static void chunk_arrived(struct storage_thread *t, struct chunk *c)
@@ -694,7 +694,7 @@ int storage_thread_open(struct storage_thread **out, const struct storage_thread
 {
     struct storage_thread *t = calloc(1, sizeof(*t));
     struct io_opts io;
-    int ret;
+    int rc;
 
     if (!t)
         return err_nomem(e, "storage thread");
@@ -702,7 +702,7 @@ int storage_thread_open(struct storage_thread **out, const struct storage_thread
     t->user = (struct slots_user){.wake = wake, .ctx = t};
     pthread_mutex_init(&t->stop_lock, NULL);
     if (take_memory(t) < 0) {
-        ret = err_nomem(e, "storage buffers");
+        rc = err_nomem(e, "storage buffers");
         goto out;
     }
     io = (struct io_opts){.depth = o->depth + t->object_count,
@@ -715,23 +715,23 @@ int storage_thread_open(struct storage_thread **out, const struct storage_thread
                           .gaps = o->gaps,
                           .sqpoll = o->sqpoll,
                           .iopoll = o->iopoll};
-    ret = io_open(&t->io, o->engine, &io, e);
-    if (ret < 0)
+    rc = io_open(&t->io, o->engine, &io, e);
+    if (rc < 0)
         goto out;
     if (t->io->at_once < o->depth)
         t->o.depth = t->io->at_once; /* more would wait in the engine, and count as I/O time */
     t->file_slots = t->io->slots >= t->object_count;
-    ret = thread_start(&t->thread, thread_run, t);
-    if (ret < 0) {
+    rc = thread_start(&t->thread, thread_run, t);
+    if (rc < 0) {
         t->io->ops->close(t->io);
-        thread_refused(e, ret, "a storage thread");
+        thread_refused(e, rc, "a storage thread");
     }
 out:
-    if (ret < 0)
+    if (rc < 0)
         thread_free(t);
     else
         *out = t;
-    return ret;
+    return rc;
 }
 
 void storage_thread_push(struct storage_thread *t, struct tier_op *op)
