@@ -126,7 +126,7 @@ static void how_many(void **state)
     assert_string_equal(e.where, "argument 3");
 }
 
-/* Those that pass of 200,000 texts of the characters that matter are as the kernel would write them
+/* Texts that pass, among 200,000 of the characters that matter, are as the kernel would write them
  * for the number they became. */
 static void drawn_texts(void **state)
 {
