@@ -3,6 +3,7 @@
 # no worse than the drive, and the drive no worse than none; a tier without a limit is that ideal one. A number asked about
 # passes up to the interval and fails above it, in another process, too. Threads change nothing. The window that is written
 # can be replayed. A bug looked like an answer that depended on the number asked about, or on which thread was first.
+# builds: plain (small_loads.t runs its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

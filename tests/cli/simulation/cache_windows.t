@@ -4,7 +4,7 @@
 # groups have; three tiers of kvreplay hold the rows, and kvstat reports them. Of a population, and of a recorded input. What
 # no rule is known for is refused. A bug looked like layers that took room for tokens that they do not look at, or hits of
 # one group alone.
-# builds: plain (test_managers.c, test_layers.c, cache_vllm.t and decisions.t run its code)
+# builds: plain (small_loads.t runs its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

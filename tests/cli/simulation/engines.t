@@ -3,6 +3,7 @@
 # Routing by prefix finds what another engine's requests left nowhere else; round-robin deals requests out evenly; a user's
 # requests go to one engine. One engine's rows are as without the option. A bug looked like a hit on another engine's GPU,
 # rows that were not in the order of time, or a route that changed with the number of threads.
+# builds: plain (small_loads.t runs its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 

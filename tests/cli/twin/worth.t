@@ -5,6 +5,7 @@
 # Break-even lengths and the bandwidth that is needed are checked against the formulas. A tier that helps, one that does
 # nothing and one that makes it worse are each called so. A bug looked like variants that served other requests, a
 # variant that was simulated twice, or a price that nobody gave.
+# builds: plain (small_loads.t runs its code)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
