@@ -400,7 +400,8 @@ static bool is_held(const struct find *f, enum answer_variant v, uint64_t n)
     return n <= f->value[v][f->middle.seed];
 }
 
-/* The limit that ended an attempt: attempts are in order, and before it is the largest load that is held. */
+/* The limit that ended an attempt: attempts are in order, and before it is the largest load that is
+ * held. */
 static enum limit limit_of(const struct find *f, const struct attempt *failed)
 {
     const struct limit_load *held = NULL;

@@ -63,8 +63,8 @@ struct answer_tried {
     /* The figures of one seed; where that did not try it, of a first look. */
     double goodput, requests_s;
     int64_t first_token_p95_ns;
-    /* The limit that ended it, beside the largest load that is held there. LIMIT_NONE: it is held, or nothing
-     * is known. */
+    /* The limit that ended it, beside the largest load that is held there. LIMIT_NONE: it is held,
+     * or nothing is known. */
     enum limit limit;
 };
 

@@ -46,8 +46,8 @@ struct kv_files {
     uint64_t bytes; /* of each copy, of one rank */
 };
 
-/* What scheduler and cache both know of a request. It stays the scheduler's; it does not move
- * between arrive and depart. */
+/* The part of a request that scheduler and cache both know. It stays the scheduler's; it does not
+ * move between arrive and depart. */
 struct kv_request {
     uint32_t number;        /* in order of arrival, from 0; names it */
     struct chain chain;     /* the prompt, then all tokens of the answer */

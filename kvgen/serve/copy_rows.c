@@ -147,7 +147,7 @@ static struct named named_at(const struct copy_rows *c, const struct copy_rows_r
 
 /* A key of a copy whose request is q, or nobody; all: the copies under it, perhaps NULL. */
 static inline struct named name(const struct copy_rows *c, struct copy_rows_request *q,
-                         const struct copies *all, uint64_t key)
+                                const struct copies *all, uint64_t key)
 {
     const struct named none = {key, all && c->o.groups > 1 ? all->in_group : 0, c->o.engine};
     if (c->o.groups == 1 || all || !q)
@@ -166,7 +166,7 @@ static struct table *table_of(const struct copy_rows *c, enum trace_tier tier)
 /* Returns the copies of a key that are in the same table as that tier's; NULL: there are none. Lent
  * until the next put. */
 static inline struct copies *find(const struct copy_rows *c, enum trace_tier tier, uint64_t key,
-                           unsigned stream)
+                                  unsigned stream)
 {
     struct table *t = table_of(c, tier);
     const uint32_t n = id_table_find_near(&t->keys, key, &t->last[stream]);
@@ -227,7 +227,7 @@ static void take(const struct copy_rows *c, struct copies *all, enum trace_tier 
 
 /* ---- rows ---- */
 
-/* What a row says but for its key. */
+/* All that a row says but its key. */
 struct what {
     enum trace_op op;
     enum trace_tier tier;

@@ -60,8 +60,8 @@ struct copy_rows_stats {
 struct copy_rows_request {
     struct held_request *row;
     const struct prompt *prompt;
-    /* Of each whole block of the chain, group by group. With numbers the hash of each, until the
-     * request is the engine's, and then its number. */
+    /* The keys of the whole blocks of the chain, group by group. With numbers: the hash of each,
+     * until the request is the engine's, and then its number. */
     uint64_t *key;
     const uint8_t *class;  /* why a block is there: enum trace_class */
     uint64_t blocks;       /* of one group; there are groups times as many keys */

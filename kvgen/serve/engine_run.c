@@ -513,7 +513,7 @@ static int open_engines(struct engine_run *r, struct err *e)
     return 0;
 }
 
-/* What another run left in the files that all engines share. */
+/* Takes the files that another run left, which all engines share. */
 static int take_files(struct engine_run *r, struct err *e)
 {
     const struct kv_files *f = r->o.files_there;

@@ -247,8 +247,8 @@ static void put_pair(struct reporter *r, const struct pair *p)
 
 /* ---- all together ---- */
 
-/* What the view asks for: of worth the gain, of two drives whether the second holds fewer, else the
- * verdict. */
+/* The outcome that the view asks for: the gain of worth, whether the second of two drives holds
+ * fewer, else the verdict. */
 static enum verdict_outcome outcome_of(const struct reporter *r, const struct pair *p)
 {
     static const enum verdict_outcome worth[] = {[GAIN_NONE] = VERDICT_FAIL,

@@ -193,7 +193,7 @@ static const char *view_gain(char buf[VIEW_LINE], const struct answer *a)
     return buf;
 }
 
-/* What brackets that overlap do not show: with the same requests, one of both holds more. */
+/* Tells what brackets that overlap do not show: with the same requests, one of both holds more. */
 static void put_gain(struct lines *l, const struct answer *a)
 {
     const enum gain gain = gain_of(a);
