@@ -613,6 +613,7 @@ static struct engine_run_opts engine_of(const struct run *r)
                                     .cache = &o->engine,
                                     .room = room_of(r),
                                     .steps = r->steps,
+                                    .by_layers = o->overlap == OPTIONS_OVERLAP_LAYERS,
                                     .link_bytes_s = (uint64_t)(r->gpu.link_gb_s * 1e9),
                                     .files = &r->speed[TRACE_STORAGE]};
 }

@@ -738,6 +738,15 @@ const struct opt options_table[] = {
      .help = "Which waiting request an engine admits first. fcfs: the one that came first; "
              "priority: the one with the lowest number in priority of its line of the input; "
              "without it interactive counts 0, responsive 1, batch 2."},
+    {.name = "overlap",
+     .type = OPT_ENUM,
+     .offset = AT(overlap),
+     .def = "none",
+     .choices = "none|layers",
+     .flags = OPT_EXPERT,
+     .marks = GENERATES | ENGINES_ONLY,
+     .help = "What a step that loads computes meanwhile. none: nothing; layers: the layers that "
+             "have come, so that it waits only for what is late."},
     {.name = "spec-tokens",
      .type = OPT_F64,
      .offset = AT(spec_tokens),

@@ -25,6 +25,11 @@
 #define OPTIONS_CPU_GIB 131072.0
 
 /* Choices of the options, in the table's order. */
+/* What a step computes while it loads. */
+enum options_overlap {
+    OPTIONS_OVERLAP_NONE,
+    OPTIONS_OVERLAP_LAYERS
+};
 enum options_source {
     OPTIONS_AUTO,
     OPTIONS_USERS,
@@ -148,6 +153,7 @@ struct options {
     enum engine_route route;
     double spec_tokens;
     enum scheduler_policy engine_order;
+    enum options_overlap overlap;
     double tbw; /* 0: not given */
     const char *output, *summary, *only_tier, *curve, *curve_sizes;
     double curve_sample;

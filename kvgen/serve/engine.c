@@ -361,6 +361,20 @@ static struct step_work work_of(const struct step_model *m, const struct step *s
     return w;
 }
 
+/* A step that computes for ns and has loads of its own. By layers, the load of one comes beside the
+ * computing of the layer before, so that the step waits only for what is late. */
+static int64_t with_loads_ns(const struct engine *g, int64_t ns)
+{
+    const int64_t delay_ns = transfers_delay_ns(g->transfers);
+    const int64_t loading_ns = transfers_loading_ns(g->transfers);
+    const int64_t layers = (int64_t)g->w->o->steps.model.layers;
+    if (!g->w->o->by_layers || layers < 2)
+        return ns + delay_ns;
+    const int64_t longer_ns = ns > loading_ns ? ns : loading_ns;
+    const int64_t shorter_ns = ns > loading_ns ? loading_ns : ns;
+    return delay_ns - loading_ns + longer_ns + shorter_ns / layers;
+}
+
 /* How long the step takes that begins now. One without tokens ends with the next transfer or
  * arrival; where the next step may find something new (soon), at once. */
 static int64_t step_ns(struct engine *g, const struct step *step, bool soon)
@@ -371,7 +385,7 @@ static int64_t step_ns(struct engine *g, const struct step *step, bool soon)
         g->computing_ns = ns;
         g->w->own->busy_ns += ns;
         g->stats.busy_ns += ns;
-        return ns + transfers_delay_ns(g->transfers);
+        return with_loads_ns(g, ns);
     }
     g->w->own->empty_steps++;
     const int64_t least_ns = EMPTY_NS + transfers_delay_ns(g->transfers);

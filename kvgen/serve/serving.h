@@ -58,6 +58,7 @@ struct engine_run_opts {
     const struct engine_choice *cache;
     struct engine_room room; /* of each engine */
     struct step_setup steps; /* step_tokens and gpu.async are taken from the cache's settings */
+    bool by_layers;          /* loads of a step come layer by layer, beside what it computes */
     uint64_t link_bytes_s;   /* between host and GPU, a direction, at peak; 0: takes no time */
     const struct tier_model *files; /* speed of Tier-2: of each engine's, or the shared one */
     /* Hears of each request that got its last token, or is too long; true ends the run, and

@@ -41,7 +41,7 @@ struct transfers {
     uint64_t number;        /* among its users */
     struct under_way *list; /* in the order in which they began */
     size_t count, cap;
-    int64_t delay_ns;
+    int64_t delay_ns, loading_ns;
     struct transfers_files files;
 };
 
@@ -222,7 +222,10 @@ int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t
         return start_on_files(t, u, now_ns);
     }
     if (what->in_step) { /* one after the other */
-        start_on_link(t, u, now_ns + t->delay_ns);
+        const int64_t from_ns = now_ns + t->delay_ns;
+        start_on_link(t, u, from_ns);
+        if (what->kind == KV_LOAD)
+            t->loading_ns += u->end_ns - t->o.load_ns - from_ns;
         transfers_flush(t, what->id, now_ns, step);
     }
     return 0;
@@ -247,12 +250,17 @@ int64_t transfers_delay_ns(const struct transfers *t)
     return t->delay_ns;
 }
 
+int64_t transfers_loading_ns(const struct transfers *t)
+{
+    return t->loading_ns;
+}
+
 void transfers_start(struct transfers *t, int64_t end_ns)
 {
     for (size_t i = 0; i < t->count; i++)
         if (t->list[i].gpu && t->list[i].end_ns == UNKNOWN)
             start_on_link(t, &t->list[i], end_ns);
-    t->delay_ns = 0;
+    t->delay_ns = t->loading_ns = 0;
 }
 
 int64_t transfers_next_ns(struct transfers *t, uint64_t step)
