@@ -2,7 +2,7 @@
 # settings.t - pairs of runs with one setting changed: the comparison begins with that setting and both values, before any
 # percentage, and the first lines of the screen have it. Where nothing but files, folders and what is shown differs, no setting
 # is named. A bug looked like "+809 %, worse" of two depths, or a setting that stood behind the figures.
-# builds: plain address
+# builds: plain (trials.t compares runs under sanitizers)
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 
