@@ -45,9 +45,9 @@ static double most_users(const struct answer *a)
 }
 
 /* The points of a variant in the order of their numbers: all, or the line through them, which only
- * falls: each number was tried with other seeds, of which some hold more than others (least squares
- * under order; Ayer et al., "An empirical distribution function for sampling with incomplete
- * information", Annals of Mathematical Statistics 26, 1955). */
+ * falls: near the edge the share of one load is chance, and first looks are of another seed (least
+ * squares under order; Ayer et al., "An empirical distribution function for sampling with
+ * incomplete information", Annals of Mathematical Statistics 26, 1955). */
 static void put_good(FILE *out, const struct answer *a, enum answer_variant variant, bool line)
 {
     struct step {
