@@ -167,7 +167,7 @@ hold_signals() {
     trap 'held=143' TERM
 }
 let_signals() {
-    on_signals
+    on_signals "$at_signal"
     if [ -n "$held" ]; then exit "$held"; fi
 }
 
@@ -214,12 +214,12 @@ drop_folder() {
     esac
 }
 
-# leave: the end of a script, however it ends. Programs in the background have heard of the signal, too.
+# leave STATUS: the end of a script, however it ends. Programs in the background have heard of the signal, too.
 leave() {
-    status=$?
-    if [ "$status" = 1 ] && [ "$says_no" = no ]; then status=3; fi
-    trap - EXIT
     trap '' HUP INT TERM
+    trap - EXIT
+    status=$1
+    if [ "$status" = 1 ] && [ "$says_no" = no ]; then status=3; fi
     wait
     tidy || :
     eval "set -- $made_folders"
@@ -230,11 +230,13 @@ leave() {
     for folder; do rmdir -- "$folder" 2>/dev/null || :; done
     exit "$status"
 }
-# on_signals: a script, or a subshell of it, ends by a signal when its program has.
+# on_signals [leave]: a script (leave), or a subshell of it, ends by a signal when its program has. A script does not exit there: a
+# shell that an error has ended, as that of a $((...)) whose $(...) the signal killed, runs this in the place of its trap for EXIT.
 on_signals() {
-    trap 'exit 129' HUP
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
+    at_signal=${1-exit}
+    trap "$at_signal 129" HUP
+    trap "$at_signal 130" INT
+    trap "$at_signal 143" TERM
 }
 
 # ---- the folder for results ----
@@ -936,5 +938,5 @@ scenario_row() {
 
 # ---- from here on it is the script's ----
 
-trap leave EXIT
-on_signals
+trap 'leave $?' EXIT
+on_signals leave

@@ -134,6 +134,14 @@ done <table
 
 # ---- signals ----
 
+# One that comes with the error that ends the shell: an expression without the number that $(...) was to print.
+for shell in dash bash sh; do
+    if ! command -v $shell >/dev/null; then continue; fi
+    $shell -c '. "$0" && need_scratch && echo "$scratch" >made && n=$((1 + $(kill -s TERM $$)))' "$EXAMPLES/common.sh" 2>said
+    is "$shell: a signal beside an error: its status" $? 143
+    not_ok "$shell: nothing is left" test -e "$(cat made)"
+done
+
 moments=${KILLS:-1} seed=${SEED:-1}
 diag "seed $seed, $moments moments for each signal"
 # Processes may need a moment to end after the script; none of them works.
