@@ -88,7 +88,9 @@ foreign() {
     shift
     enter "foreign.$case_name"
     began=$(date +%s%N)
-    (LASTS=yes; export LASTS; start "$@") >first 2>&1 </dev/null || :
+    export LASTS=yes
+    (start "$@") >first 2>&1 </dev/null || :
+    export LASTS=no
     echo $((($(date +%s%N) - began) / 1000000)) >lasted
     rm -rf names
     find OUT new.* -type f ! -name .kvtrace-results 2>/dev/null >names || :
@@ -135,9 +137,15 @@ done <table
 # ---- signals ----
 
 # One that comes with the error that ends the shell: an expression without the number that $(...) was to print.
+cat >beside <<'END'
+. "$0"
+need_scratch
+echo "$scratch" >made
+n=$((1 + $(kill -s TERM $$)))
+END
 for shell in dash bash sh; do
     if ! command -v $shell >/dev/null; then continue; fi
-    $shell -c '. "$0" && need_scratch && echo "$scratch" >made && n=$((1 + $(kill -s TERM $$)))' "$EXAMPLES/common.sh" 2>said
+    $shell -c "$(cat beside)" "$EXAMPLES/common.sh" 2>said
     is "$shell: a signal beside an error: its status" $? 143
     not_ok "$shell: nothing is left" test -e "$(cat made)"
 done
