@@ -234,9 +234,9 @@ leave() {
 # shell that an error has ended, as that of a $((...)) whose $(...) the signal killed, runs this in the place of its trap for EXIT.
 on_signals() {
     at_signal=${1-exit}
-    trap "$at_signal 129" HUP
-    trap "$at_signal 130" INT
-    trap "$at_signal 143" TERM
+    trap '$at_signal 129' HUP
+    trap '$at_signal 130' INT
+    trap '$at_signal 143' TERM
 }
 
 # ---- the folder for results ----
