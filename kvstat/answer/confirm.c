@@ -159,6 +159,7 @@ void confirm_take(struct confirm_side *side, const struct figures *f,
     snprintf(side->line, sizeof(side->line), "%s",
              figures_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE)));
     side->memory = fact(f, FACT_READS_MEMORY) > 0 || fact(f, FACT_WRITES_MEMORY) > 0;
+    side->buffered = fact(f, FACT_DIRECT) == 0;
     side->own_bytes = fact(f, FACT_OWN_READ_BYTES) + fact(f, FACT_OWN_WRITE_BYTES);
     side->foreign_bytes = foreign_of(f, side->op[CONFIRM_WRITES].samples);
     side->largest_gap_s = fact(f, FACT_LARGEST_GAP_US) / 1e6;
@@ -525,6 +526,11 @@ void confirm_judge(struct confirm *c, const char *model_validity, const char *st
         snprintf(text, sizeof(text), "the replay on the model was disturbed: %.200s",
                  c->model.times.why);
         blame(c, CONFIRM_MODEL_RUN, text, "run again on a quiet machine");
+        c->answer = CONFIRM_DIFFERS;
+    } else if (!near && d->buffered) {
+        blame(c, CONFIRM_CACHE,
+              "every byte went through the page cache, and the model is of direct I/O",
+              "run again with direct I/O");
         c->answer = CONFIRM_DIFFERS;
     } else if (!near && find_change(c, &change)) {
         blame_change(c, &change);

@@ -49,7 +49,8 @@ struct confirm_side {
     /* Whether the times of Tier-2 are to be trusted; whether the bytes are storage's. */
     struct validity_of times, storage;
     char line[VALIDITY_LINE];
-    bool memory; /* bytes went to memory instead of a drive */
+    bool memory;   /* bytes went to memory instead of a drive */
+    bool buffered; /* they went through the page cache */
     double foreign_bytes, own_bytes;
     double largest_gap_s, run_delay_s, throttled_s, cpu_quota,
         processor_share; /* waited for a processor */

@@ -211,11 +211,13 @@ run_throttle() {
     return $status
 }
 make_foreign() {
-    kvgen --model llama3.1-8b --users 4 --duration 300 --gpu-mem 0 --cpu-mem 0 --generation-mode none -o "$tmp/foreign.csv.zst" 2>/dev/null
+    kvgen --model llama3.1-8b --users 4 --duration 60 --gpu-mem 0 --cpu-mem 0 --storage-capacity 4GiB --generation-mode none \
+        -o "$tmp/foreign.csv.zst" 2>/dev/null
 }
 run_foreign() {
     begins kvreplay --target "$tmp/foreign" --inflight 16 --progress none -o none "$tmp/foreign.csv.zst"
-    window
+    window || return
+    kill -0 "${jobs##* }" 2>/dev/null || { echo 'the others ended before the window'; return 1; }
 }
 make_cpu_quota() {
     control cpu cpu.cfs_quota_us cpu.max || return 77

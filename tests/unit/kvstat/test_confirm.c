@@ -85,6 +85,9 @@ static void bytes(void **state)
     doubt(&c->drive.storage, VALIDITY_UNRELIABLE);
     c->drive.memory = true;
     expect(c, CONFIRM_MEMORY, CONFIRM_DIFFERS);
+    c = create(1.4); /* from the drive, by way of the page cache */
+    c->drive.buffered = true;
+    expect(c, CONFIRM_CACHE, CONFIRM_DIFFERS);
     c = create(1);
     doubt(&c->drive.storage, VALIDITY_UNKNOWN);
     expect(c, CONFIRM_UNCOUNTED, CONFIRM_UNDECIDED);
