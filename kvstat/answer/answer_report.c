@@ -73,6 +73,7 @@ static int read_pair(struct reporter *r, struct pair *p, const char *second, str
     int rc = 0;
     r->hidden = true;
     r->scan.interval_ns = CONFIRM_BIN_NS;
+    r->scan.series_by_due = true; /* the same rows in a piece of both */
     r->scan.follow = true;
     p->count = second ? 2 : 1;
     for (size_t i = 0; i < p->count && rc == 0; i++) {

@@ -157,8 +157,11 @@ static int run_workers(struct worker *w, unsigned n, struct err *e)
 
 static struct series *new_series(const struct scan_opts *o, bool result)
 {
-    return o->interval_ns == SCAN_SERIES_AUTO ? series_create_auto(result)
-                                              : series_create(result, o->interval_ns);
+    struct series *s = o->interval_ns == SCAN_SERIES_AUTO ? series_create_auto(result)
+                                                          : series_create(result, o->interval_ns);
+    if (s && o->series_by_due)
+        series_by_due(s);
+    return s;
 }
 
 /* Gives each worker what it counts into; the reader and the order are set. */

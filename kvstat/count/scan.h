@@ -28,6 +28,7 @@ struct scan_opts {
     bool part;           /* of a run of several files: scan_merge, then scan_end_run */
     bool follow;         /* result files in the order of time, for verdicts and comparisons */
     int64_t interval_ns; /* of the time series; or SCAN_NO_SERIES, SCAN_SERIES_AUTO */
+    bool series_by_due;  /* as of series.h */
     int64_t target_ns[TRACE_QOSES]; /* of requests_create */
     int64_t warmup_ns;              /* of a result file, left out; or SCAN_WARMUP_AUTO */
     const char *run;                /* a summary (JSON) for files that carry none; NULL */

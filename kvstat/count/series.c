@@ -14,6 +14,7 @@ struct series {
     bool served; /* a row of a request ran without a Due */
     size_t most;
     int64_t interval_ns;
+    bool by_due;
     int64_t first; /* number of the first interval, in intervals from 0 */
     size_t count, room;
     struct series_slot **slot;
@@ -39,6 +40,11 @@ struct series *series_create_auto(bool result)
     s->chooses = true;
     s->most = SERIES_AUTO_MAX;
     return s;
+}
+
+void series_by_due(struct series *s)
+{
+    s->by_due = true;
 }
 
 bool series_is_auto(const struct series *s)
@@ -233,7 +239,9 @@ static int add_row(struct series *s, const struct trace_row *row)
     }
     if (s->result && row->start_ns == TRACE_NONE)
         return 0; /* it never ran */
-    if (s->result)
+    if (s->result && s->by_due && row->due_ns != TRACE_NONE)
+        at = row->due_ns;
+    else if (s->result)
         at = row->latency_ns == TRACE_NONE ? row->start_ns
                                            : agg_add_ns(row->start_ns, row->latency_ns);
     int rc = slot_of(s, number_of(s, at), &slot);

@@ -49,6 +49,9 @@ struct series;
 struct series *series_create(bool result, int64_t interval_ns);
 /* A series that chooses its interval: 1 ms, doubled whenever it needs more than SERIES_AUTO_MAX. */
 struct series *series_create_auto(bool result);
+/* Before the first row: rows of a result count when they are due, and not when they end; those
+ * without such a time as before. Two runs of one trace have the same rows in an interval then. */
+void series_by_due(struct series *s);
 bool series_is_auto(const struct series *s);
 void series_free(struct series *s);
 /* 0; -ENOMEM; -ERANGE: more than SERIES_MAX intervals. */

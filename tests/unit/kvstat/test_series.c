@@ -183,13 +183,29 @@ static void ends_of_the_range(void **state)
     series_free(s);
 }
 
+/* However long a row took, it is where it was due; one without such a time where it ended. */
+static void rows_count_when_they_are_due(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct series *s = series_create(true, SECOND);
+    struct trace_row due = row(TRACE_READ, 2 * SECOND, 5 * SECOND, 1);
+    struct trace_row ends = row(TRACE_WRITE, 2 * SECOND, 5 * SECOND, 1);
+    due.due_ns = SECOND;
+    series_by_due(s);
+    assert_int_equal(series_add(s, &due, 1, &e), 0);
+    assert_int_equal(series_add(s, &ends, 1, &e), 0);
+    assert_int_equal(series_at(s, 1)->io[TRACE_STORAGE][SERIES_READ].ops, 1);
+    assert_int_equal(series_at(s, 7)->io[TRACE_STORAGE][SERIES_WRITE].ops, 1);
+    series_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_the_whole),
-        cmocka_unit_test(intervals_grow),
-        cmocka_unit_test(percentiles_are_near),
-        cmocka_unit_test(ends_of_the_range),
+        cmocka_unit_test(parts_are_the_whole),          cmocka_unit_test(intervals_grow),
+        cmocka_unit_test(percentiles_are_near),         cmocka_unit_test(ends_of_the_range),
+        cmocka_unit_test(rows_count_when_they_are_due),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
