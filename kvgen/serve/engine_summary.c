@@ -207,6 +207,24 @@ static bool line_goodput(const struct engine_summary *s, char *buf)
     return n > none;
 }
 
+/* P95 of the time per token of answers, by class. */
+static bool line_per_token(const struct engine_summary *s, char *buf)
+{
+    size_t n = (size_t)snprintf(buf, ENGINE_SUMMARY_TEXT, "per token  p95");
+    const size_t none = n;
+    for (int q = 0; q < TRACE_QOSES; q++) {
+        const struct hist *h = engine_run_stats(s->run)->token_ns[q];
+        char p95[32];
+        if (!hist_count(h))
+            continue;
+        n += (size_t)snprintf(
+            buf + n, ENGINE_SUMMARY_TEXT - n, "%s %s %s", n > none ? "," : "",
+            units_format_duration(p95, sizeof(p95), (double)hist_percentile(h, 950000)),
+            trace_qos_text((enum trace_qos)q));
+    }
+    return n > none;
+}
+
 /* The line that a user must know: requests that were not served, or why hardly anything hits on the
  * GPU. The blocks that would hit are taken by the requests that run meanwhile. */
 static bool line_why(const struct engine_summary *s, char *buf)
@@ -242,8 +260,8 @@ static bool line_why(const struct engine_summary *s, char *buf)
 bool engine_summary_line(const struct engine_summary *s, size_t i, char *buf)
 {
     static bool (*const lines[ENGINE_SUMMARY_LINES])(const struct engine_summary *, char *) = {
-        line_tokens,  line_copies, line_windows, line_files, line_steps,
-        line_engines, line_time,   line_goodput, line_why};
+        line_tokens,  line_copies, line_windows, line_files,     line_steps,
+        line_engines, line_time,   line_goodput, line_per_token, line_why};
     *buf = '\0';
     return i < ENGINE_SUMMARY_LINES && lines[i] && lines[i](s, buf);
 }

@@ -19,7 +19,7 @@ struct engine_summary {
 };
 
 enum {
-    ENGINE_SUMMARY_LINES = 9, /* at most */
+    ENGINE_SUMMARY_LINES = 10, /* at most */
     ENGINE_SUMMARY_TEXT = 400
 };
 

@@ -116,6 +116,7 @@ static struct request_sums *item_of(struct request_piece *p, int64_t id)
                                                   .last_ns = INT64_MIN,
                                                   .read_end_ns = INT64_MIN,
                                                   .token_ns = TRACE_NONE,
+                                                  .last_token_ns = TRACE_NONE,
                                                   .due_ns = TRACE_NONE,
                                                   .due_time_ns = TRACE_NONE,
                                                   .qos = TRACE_NO_QOS};
@@ -130,13 +131,20 @@ static void add_part(struct request_sums *s, enum request_part part, int64_t ns)
     s->part_ns[part] = agg_add_ns(s->part_ns[part], ns);
 }
 
-/* The end of the prefill, in which the row's time was kept: the first token. */
-static void add_first_token(struct request_sums *s, const struct trace_row *row, int64_t first_ns,
-                            int64_t length_ns)
+/* The ends of prefill and decode, in which the row's time was kept: the first and the last token.
+ */
+static void add_tokens(struct request_sums *s, const struct trace_row *row, int64_t first_ns,
+                       int64_t length_ns)
 {
     bool kept = row->duration_ns == TRACE_NONE || row->duration_ns == 0 || length_ns > 0;
-    if (row->op == TRACE_GENERATE && row->phase == TRACE_PREFILL && kept && first_ns != TRACE_NONE)
+    if (row->op != TRACE_GENERATE || !kept || first_ns == TRACE_NONE)
+        return;
+    if (row->phase == TRACE_PREFILL) {
         s->token_ns = agg_add_ns(first_ns, length_ns);
+    } else if (row->phase == TRACE_DECODE && row->tokens != TRACE_NONE) {
+        s->last_token_ns = agg_add_ns(first_ns, length_ns);
+        s->tokens = row->tokens;
+    }
 }
 
 static void add_times(struct request_sums *s, int64_t first_ns, int64_t last_ns)
@@ -201,7 +209,7 @@ static void add_result_row(struct request_piece *p, struct request_sums *s,
         if (row->op == TRACE_READ && end_ns > s->read_end_ns)
             s->read_end_ns = end_ns;
     }
-    add_first_token(s, row, row->start_ns, length_ns);
+    add_tokens(s, row, row->start_ns, length_ns);
     if (row->op == TRACE_GENERATE) {
         add_part(s, REQUEST_PART_GENERATION, length_ns);
     } else if (served) {
@@ -268,7 +276,7 @@ int request_piece_add(struct request_piece *p, const struct trace_row *rows, siz
             bool generates = row->op == TRACE_GENERATE && row->duration_ns != TRACE_NONE;
             int64_t length_ns = generates ? row->duration_ns : 0;
             add_times(s, row->time_ns, agg_add_ns(row->time_ns, length_ns));
-            add_first_token(s, row, row->time_ns, length_ns);
+            add_tokens(s, row, row->time_ns, length_ns);
             add_part(s, REQUEST_PART_GENERATION, length_ns);
         }
     }
@@ -296,6 +304,10 @@ void request_sums_merge(struct request_sums *into, const struct request_sums *fr
     }
     if (from->token_ns != TRACE_NONE)
         into->token_ns = from->token_ns;
+    if (from->last_token_ns != TRACE_NONE) {
+        into->last_token_ns = from->last_token_ns;
+        into->tokens = from->tokens;
+    }
     into->evict_ns = agg_add_ns(into->evict_ns, from->evict_ns);
     into->prefill_ns = agg_add_ns(into->prefill_ns, from->prefill_ns);
     into->decode_ns = agg_add_ns(into->decode_ns, from->decode_ns);

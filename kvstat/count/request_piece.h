@@ -36,7 +36,9 @@ struct request_sums {
     /* Before the first Generate row: the end of the last read (INT64_MIN: none), and the tool's own
      * delays. */
     int64_t read_end_ns, read_client_ns;
-    int64_t token_ns; /* end of its Prefill row; TRACE_NONE: it has none, or no time */
+    /* The ends of its two Generate rows: the prefill's, with the first token, and the decode's,
+     * with the last of so many; TRACE_NONE: it has none, or no time. */
+    int64_t token_ns, last_token_ns, tokens;
     int64_t part_ns[REQUEST_PARTS]; /* of the queue and of waits 0: requests.c sets them */
     uint32_t last_row;              /* place of its last row in the piece */
     uint8_t qos;

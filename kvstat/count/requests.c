@@ -342,6 +342,9 @@ static int count_request(struct requests *r, struct request_sums *s)
 
     if (s->token_ns != TRACE_NONE && arrival != TRACE_NONE)
         value[REQUESTS_TTFT] = agg_add_ns(s->token_ns, -arrival);
+    if (s->token_ns != TRACE_NONE && s->last_token_ns != TRACE_NONE && s->tokens > 1 &&
+        s->last_token_ns >= s->token_ns)
+        value[REQUESTS_TPOT] = agg_add_ns(s->last_token_ns, -s->token_ns) / (s->tokens - 1);
 
     int64_t line_ns = line_of_stops(r, s, value[REQUESTS_QUEUE]);
     count_parts(t, s, (double)value[REQUESTS_END_TO_END], (double)line_ns);

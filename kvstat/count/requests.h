@@ -27,6 +27,7 @@ enum requests_metric {
                              the time to the first token. Measured with requests_follow_first_token
                            */
     REQUESTS_TTFT,        /* arrival to the end of the prefill; of requests that have one */
+    REQUESTS_TPOT,        /* mean time between two tokens of the answer; where it has two or more */
     REQUESTS_METRICS
 };
 

@@ -367,6 +367,7 @@ static const struct what {
     [FIGURE_GENERATION] = {"generation_ms", FIGURE_UNIT_MS, "generation", NULL},
     [FIGURE_FIRST_TOKEN] = {"first_token_ms", FIGURE_UNIT_MS, "to 1st token", NULL},
     [FIGURE_TTFT] = {"ttft_ms", FIGURE_UNIT_MS, "TTFT", NULL},
+    [FIGURE_TPOT] = {"tpot_ms", FIGURE_UNIT_MS, "TPOT", NULL},
     [FIGURE_QUEUE_MEAN] = {"queue_mean_ms", FIGURE_UNIT_MS, NULL, NULL},
     [FIGURE_WAITING] = {"waiting", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_TARGET_P95] = {"target_p95_ms", FIGURE_UNIT_MS, NULL, NULL},

@@ -185,6 +185,7 @@ enum figure_what {
     FIGURE_GENERATION,
     FIGURE_FIRST_TOKEN, /* only with --slo */
     FIGURE_TTFT,        /* only of rows with a model of compute */
+    FIGURE_TPOT,        /* likewise */
     FIGURE_QUEUE_MEAN,  /* of all that arrived, with those in line at the end */
     FIGURE_WAITING,     /* requests in line at the end */
     FIGURE_TARGET_P95,  /* in the order of figures_targets */

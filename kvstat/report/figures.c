@@ -865,7 +865,7 @@ static void put_request_times(struct figures *f, struct figure_id id,
 {
     for (unsigned m = 0; m < REQUESTS_METRICS; m++) {
         id.what = (uint8_t)(FIGURE_END_TO_END + m);
-        if ((m != REQUESTS_FIRST_TOKEN && m != REQUESTS_TTFT) || metric[m])
+        if (m < REQUESTS_FIRST_TOKEN || metric[m])
             put_hist(f, id, metric[m]);
     }
 }

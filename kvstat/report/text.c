@@ -670,14 +670,14 @@ static void put_classes(FILE *out, const struct figures *f)
     }
 }
 
-/* The time to the first token by class, where rows tell it. */
-static void put_first_tokens(FILE *out, const struct figures *f)
+/* The times of tokens by class, where rows tell them. */
+static void put_tokens(FILE *out, const struct figures *f, enum figure_what what,
+                       const char *before)
 {
     struct figure_part class = {0};
-    const char *before = "  TTFT by class: ";
     char a[CELL], b[CELL];
     while (figures_next(f, FIGURE_OF_QOS, &class)) {
-        const struct hist *h = hist_in(&class, FIGURE_TTFT);
+        const struct hist *h = hist_in(&class, what);
         if (!h || hist_count(h) == 0)
             continue;
         fprintf(out, "%s%s p50 %s, p95 %s", before, trace_qos_text(class.figure->id.qos),
@@ -768,7 +768,8 @@ static void put_requests(FILE *out, const struct figures *f)
     }
     if (timed || failed > 0)
         put_classes(out, f);
-    put_first_tokens(out, f);
+    put_tokens(out, f, FIGURE_TTFT, "  TTFT by class: ");
+    put_tokens(out, f, FIGURE_TPOT, "  TPOT by class: ");
     put_queues(out, f);
     if (failed > 0)
         fprintf(out, "  %s of %s request%s FAILED: in no time above, and within no target.\n",

@@ -70,6 +70,7 @@ stderr_like "the share of the bandwidth" 'decode-rate: b 0\.[0-9]+, from your 12
 exits "targets" 0 "$BIN/kvgen" --cache vllm --num-users 8 --duration 20 --ttft-target interactive=1s \
     --ttft-target batch=1ms --summary "$TMP/targets.json" -o none
 stderr_like "their line" '^in time    .*batch 0\.0 % within 1\.00 ms$'
+stderr_like "and the time per token" '^per token  p95 .*[0-9] ms batch$'
 json_like "$TMP/targets.json" <<'EOF'
 none of a class in 1 ms | .serving.goodput.batch.within_target | 0
 no target | .serving.goodput.responsive.target_s | null

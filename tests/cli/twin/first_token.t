@@ -60,11 +60,16 @@ done
 "$BIN/kvstat" --json "$TMP/trace.csv.zst" >"$TMP/stat.json"
 is "and in the trace, exactly" "$(json "$TMP/stat.json" .requests.ttft_ms.max)" \
     "$(json "$TMP/told.json" .prefill.first_token_ms.all.max)"
+for class in interactive responsive batch; do
+    is "the time per token, too: $class" "$(json "$TMP/stat.json" ".requests.by_qos.$class.tpot_ms | .count, .p50, .max")" \
+        "$(json "$TMP/told.json" ".serving.time_per_token_ms.$class | .count, .p50, .max")"
+done
 generated=$(json "$TMP/told.json" '.requests | .completed * 20')
 is "tokens of prefills are not generated" "$(json "$TMP/stat.json" '.. | objects | select(has("generated_tokens")) | .generated_tokens' | cut -d' ' -f1)" \
     "$generated"
 "$BIN/kvstat" --full "$TMP/ran-served.csv.zst" >"$TMP/text" 2>/dev/null
 like "the report has it by class" "$(cat "$TMP/text")" 'TTFT by class: interactive p50 .*batch p50'
+like "and the time per token" "$(cat "$TMP/text")" 'TPOT by class: interactive p50 .*batch p50'
 
 "$BIN/kvreplay" --timing asap --tier-engine 0=null "$TMP/trace.csv.zst" -o "$TMP/asap.csv.zst" --summary "$TMP/asap.json" \
     2>"$TMP/err"
