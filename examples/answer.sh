@@ -121,7 +121,7 @@ objects_in() {
 # files FOLDER: nothing of someone is in the way.
 files() {
     free "$1/load.json" "$1/load.log" "$1/drive.json" "$1/model.log" "$1/sim.json" "$1/kvgen.log" "$1/window.csv.zst" \
-        "$1/later.json" "$1/answer.json" "$1/answer.html" "$1/kvstat.log"
+        "$1/later.json" "$1/later.log" "$1/answer.json" "$1/answer.html" "$1/kvstat.log"
     for run in drive model; do free "$1/$run.result.csv.zst" "$1/$run.kvreplay.json" "$1/$run.log"; done
 }
 
@@ -177,7 +177,10 @@ measure() {
     set -- "$how" --reuse 24h --sizes "$size" -o "$folder/drive.json" -- "$drive_dir"
     if typed kvtrace model "$@"; then return; fi
     writes "$folder/model.log" "$folder/drive.json"
-    if [ -n "$kept" ]; then cp -p -- "$kept" "$folder/drive.json"; fi # for --reuse
+    # For --reuse, unless the drive was found to be another one since.
+    if [ -n "$kept" ] && [ "$(pick confirmed.cause <"$folder/answer.json" 2>/dev/null)" != drive_changed ]; then
+        cp -p -- "$kept" "$folder/drive.json"
+    fi
     KVTRACE_COMMAND='kvtrace model' logged "$folder/model.log" "$examples/model.sh" "$@" >/dev/null
     age=$(sed -n 's/.* was measured \(.*\) ago and is taken again$/\1/p' <"$folder/model.log")
     if [ -n "$age" ]; then say "$suite: $drive_dir was measured $age ago; that is taken again ($folder/drive.json)"; fi
@@ -256,7 +259,7 @@ doubt() {
     plan 10
     begin "the drive differs from its model: measures it again"
     writes "$1/later.json" "$1/later.log"
-    if KVTRACE_COMMAND='kvtrace model' "$examples/model.sh" --quick -t 10 --in-flight 16 --sizes "$size" -o "$1/later.json" -- "$2" \
+    if KVTRACE_COMMAND='kvtrace model' "$examples/model.sh" --quick -t 10 --in-flight 4,16 --sizes "$size" -o "$1/later.json" -- "$2" \
         >/dev/null 2>"$1/later.log"; then
         later=$1/later.json
         judge "$1" yes "$3"
@@ -296,7 +299,11 @@ answer_of() {
         judged "$out" "$confirmed" --view "$1" --html "$out/answer.html"
         exit 0
     fi
-    if [ "$json" = yes ]; then close_line && cat "$out/answer.json" && ends "$status"; fi
+    if [ "$json" = yes ]; then
+        close_line
+        cat "$out/answer.json" || exit 3
+        ends "$status"
+    fi
     writes "$out/answer.html"
     show judged "$out" "$confirmed" --view "$1" --html "$out/answer.html"
 }

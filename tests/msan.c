@@ -12,7 +12,7 @@
 
 static jmp_buf skipped;
 
-/* The linker puts these in the place of cmocka's (Makefile). */
+/* The linker puts these in the place of cmocka's (tests/rules.mk). */
 void __wrap__skip(const char *file, int line);
 void __wrap__skip(const char *file, int line)
 {

@@ -33,6 +33,9 @@ figures='{
   "window": {
     "rows": 3
   },
+  "confirmed": {
+    "cause": "drive_slower_than_its_model"
+  },
   "autoscaling": {
     "users": 3
   },

@@ -479,7 +479,7 @@ static void blame_again(struct confirm *c, const struct confirm_again *again, co
              cell_size(size, again->size_bytes), again->in_flight, cell_size(now, again->now),
              cell_size(before, again->before), started ? ", " : "", started ? started : "");
     blame(c, CONFIRM_CHANGED, text,
-          "such a drive is another one from minute to minute: measure it longer (--full)");
+          "run again: it is measured anew then; or measure it longer (--full)");
 }
 
 static void explain(struct confirm *c)

@@ -71,8 +71,9 @@ while [ $cut -lt "${CUTS:-$(scaled 12)}" ]; do
     for way in 'd --layout files' 'd --layout slab' 'd?like=lmcache-fs&pages=small&pool=16MiB' 'd?like=vllm-fs&pages=small&pool=16MiB'; do
         for sync in none end object; do
             cut=$((cut + 1))
-            # In turn: each engine meets each layout, and each --sync.
-            case $way in *--layout*) way="${way% --ioengine*} --ioengine $([ $((cut % 2)) = 0 ] && echo psync || echo uring)" ;; esac
+            # In turn, another one in the next round: each engine meets each layout, and each --sync.
+            turn=$((cut + (cut - 1) / 12))
+            case $way in *--layout*) way="${way% --ioengine*} --ioengine $([ $((turn % 2)) = 0 ] && echo psync || echo uring)" ;; esac
             how="--target file:$TMP/m/$way --sync $sync"
             rm -rf "$TMP/m/d"
             sync -f "$TMP/m"
@@ -92,7 +93,7 @@ while [ $cut -lt "${CUTS:-$(scaled 12)}" ]; do
             power_comes
             ok "$cut: $way, $sync: kept, and then cut" whole
             # In a run over what was kept, which writes beside it or, in turn, only reads: each way meets both.
-            if [ $((cut % 4)) -lt 2 ]; then
+            if [ $(((turn + (cut - 1) / 24) % 4)) -lt 2 ]; then
                 cut_in 0.3 --loops 1000 "$TMP/reads.csv"
                 ok "$cut: $way, $sync: cut while it was read" whole
             else

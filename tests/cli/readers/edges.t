@@ -7,7 +7,6 @@
 . "$(dirname "$0")/../../lib.sh"
 # shellcheck source=tests/readers.sh
 . "$TOP/tests/readers.sh"
-if sanitized; then export READERS_STRIDE="${READERS_STRIDE:-20}"; fi
 
 each_reader edges
 

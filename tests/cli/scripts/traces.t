@@ -145,8 +145,10 @@ n=$((1 + $(kill -s TERM $$)))
 END
 for shell in dash bash sh; do
     if ! command -v $shell >/dev/null; then continue; fi
+    rm -f made
     $shell -c "$(cat beside)" "$EXAMPLES/common.sh" 2>said
     is "$shell: a signal beside an error: its status" $? 143
+    ok "$shell: there was a folder" test -s made
     not_ok "$shell: nothing is left" test -e "$(cat made)"
 done
 

@@ -16,7 +16,7 @@ enum {
     DISK = 7 << 20
 };
 
-/* The linker puts this in the place of hist_batch_end (Makefile). */
+/* The linker puts this in the place of hist_batch_end (tests/rules.mk). */
 static bool no_memory;
 int __real_hist_batch_end(struct hist_batch *b);
 int __wrap_hist_batch_end(struct hist_batch *b);

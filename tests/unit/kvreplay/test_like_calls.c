@@ -69,7 +69,7 @@ static void a_temporary_file_is_left(void **state)
 }
 
 /* While it is set, no temporary file can be given its name or removed. The linker puts these in the
- * place of the calls (Makefile). */
+ * place of the calls (tests/rules.mk). */
 static bool stuck;
 int __real_renameat(int from_fd, const char *from, int to_fd, const char *to);
 int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to);

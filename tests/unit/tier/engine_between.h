@@ -116,7 +116,7 @@ static const struct io_ops between_ops = {
     .close = between_close,
 };
 
-/* The linker puts this in the place of io_open (Makefile). */
+/* The linker puts this in the place of io_open (tests/rules.mk). */
 int __real_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e);
 int __wrap_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e);
 int __wrap_io_open(struct io **out, enum io_engine engine, const struct io_opts *o, struct err *e)

@@ -25,7 +25,7 @@ enum {
 };
 
 /* The ranges that the device was asked to trim. The linker puts this in the place of ioctl
- * (Makefile). */
+ * (tests/rules.mk). */
 static uint64_t asked[64][2];
 static unsigned asks;
 static bool refuses;
