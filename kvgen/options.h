@@ -24,12 +24,12 @@
 #define OPTIONS_GPU_GIB 65536.0
 #define OPTIONS_CPU_GIB 131072.0
 
-/* Choices of the options, in the table's order. */
 /* What a step computes while it loads. */
 enum options_overlap {
     OPTIONS_OVERLAP_NONE,
     OPTIONS_OVERLAP_LAYERS
 };
+/* Choices of the options, in the table's order. */
 enum options_source {
     OPTIONS_AUTO,
     OPTIONS_USERS,

@@ -78,7 +78,7 @@ static void put_times(struct jsonout *j, const char *key, const struct hist *h)
 
 /* ---- what was asked ---- */
 
-/* The measured points: kvstat finds the knee in it. */
+/* The measured points: kvstat finds the knee in them. */
 static void put_points(struct jsonout *j, const struct drive_model *drive)
 {
     const struct drive_model_point *p = drive_model_points(drive);

@@ -9,7 +9,7 @@
 
 /* Loads of the ladder: 1, and from each the next one is this part of it further, at least 1. */
 #define SEARCH_PARTS 20
-/* Rungs that are about twice the load: no step is longer. */
+/* So many rungs are about twice the load, where that is above 40; no step is longer. */
 #define SEARCH_DOUBLE 14
 
 /* Tries a load: *held. 0, or negative errno, which ends the search. */

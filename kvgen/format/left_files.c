@@ -40,7 +40,8 @@ static int take_row(struct reading *r, const struct trace_row *row, struct err *
         return 0;
     if (!ident_read_chain(row->key, &file.key, &file.in_group, &file.engine))
         return bad(r, e, "is of an object that is no copy of an engine");
-    uint32_t n = id_table_find(&r->keys, file.key);
+    /* Not id_table_find, which may take the number of a free place for an id that nobody mixed. */
+    uint32_t n = id_table_search(&r->keys, file.key);
     if (row->op == TRACE_DELETE) {
         if (n != ID_NONE)
             id_table_remove(&r->keys, n);
@@ -49,6 +50,8 @@ static int take_row(struct reading *r, const struct trace_row *row, struct err *
     if (r->bytes && row->size != r->bytes)
         return bad(r, e, "has another size than the copies before it");
     r->bytes = row->size;
+    if (n != ID_NONE && row->op == TRACE_WRITE && r->left[n].file.engine != file.engine)
+        return bad(r, e, "is a second copy: its engines did not share their files (shared=yes)");
     if (n == ID_NONE && row->op == TRACE_WRITE) {
         struct left *grown = id_table_reserve_item(&r->keys, r->left, &r->room, sizeof(*grown));
         if (!grown)
@@ -93,7 +96,7 @@ static int list(struct reading *r, struct kv_files *out, struct err *e)
                        "%s leaves no copy in Tier-2: its run needs --storage-capacity",
                        trace_name(r->reader));
     for (uint32_t i = 0; i < r->keys.made; i++)
-        if (id_table_find(&r->keys, r->left[i].file.key) == i)
+        if (id_table_search(&r->keys, r->left[i].file.key) == i)
             r->left[n++] = r->left[i];
     qsort(r->left, n, sizeof(*r->left), by_use);
     out->file = malloc(n * sizeof(*out->file));

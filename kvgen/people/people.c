@@ -339,7 +339,7 @@ static bool open_popularity(struct people *s)
 }
 
 /* Lives the user's time before time begins, from a first request at a time from 0 on. Requests that
- * caches are to have of it comes in the order in which it was asked. */
+ * caches are to have of it come in the order in which it was asked. */
 static void live(struct people *s, uint32_t i, int64_t first_ns)
 {
     struct person *p = &s->person[i];

@@ -365,14 +365,16 @@ static struct step_work work_of(const struct step_model *m, const struct step *s
  * computing of the layer before, so that the step waits only for what is late. */
 static int64_t with_loads_ns(const struct engine *g, int64_t ns)
 {
-    const int64_t delay_ns = transfers_delay_ns(g->transfers);
     const int64_t loading_ns = transfers_loading_ns(g->transfers);
     const int64_t layers = (int64_t)g->w->o->steps.model.layers;
     if (!g->w->o->by_layers || layers < 2)
-        return ns + delay_ns;
+        return ns + transfers_delay_ns(g->transfers);
     const int64_t longer_ns = ns > loading_ns ? ns : loading_ns;
     const int64_t shorter_ns = ns > loading_ns ? loading_ns : ns;
-    return delay_ns - loading_ns + longer_ns + shorter_ns / layers;
+    const int64_t by_layers_ns =
+        transfers_own_ns(g->transfers) - loading_ns + longer_ns + shorter_ns / layers;
+    const int64_t flushed_ns = transfers_flush_ns(g->transfers) + ns;
+    return by_layers_ns > flushed_ns ? by_layers_ns : flushed_ns;
 }
 
 /* How long the step takes that begins now. One without tokens ends with the next transfer or

@@ -525,9 +525,17 @@ static int take_files(struct engine_run *r, struct err *e)
                        "its copies have %llu bytes, those of this run %llu: model, "
                        "--tensor-parallel and the settings of --cache must be the same",
                        (unsigned long long)f->bytes, (unsigned long long)bytes);
-    for (size_t i = 0; i < f->count; i++)
+    const uint32_t groups = engine_run_cache(r)->groups > 1 ? engine_run_cache(r)->groups : 0;
+    for (size_t i = 0; i < f->count; i++) {
+        if (groups ? f->file[i].in_group < 1 || f->file[i].in_group > groups
+                   : f->file[i].in_group != 0)
+            return err_set(e, -EINVAL, ERR_INPUT, "--files-from",
+                           "its copies are of other groups of layers than those of this run: the "
+                           "model must be the same");
         engine_file_written(r->engine[0], &f->file[i]);
-    return copy_rows_failed(engine_copies(r->engine[0])) ? err_nomem(e, "the engine") : 0;
+    }
+    return r->world.rc || copy_rows_failed(engine_copies(r->engine[0])) ? err_nomem(e, "the engine")
+                                                                        : 0;
 }
 
 int engine_run_create(struct engine_run **out, const struct engine_run_opts *o, sim_sink sink,

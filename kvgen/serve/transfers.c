@@ -41,7 +41,9 @@ struct transfers {
     uint64_t number;        /* among its users */
     struct under_way *list; /* in the order in which they began */
     size_t count, cap;
-    int64_t delay_ns, loading_ns;
+    int64_t own_ns;     /* how long the step waits for transfers of its own, */
+    int64_t flush_ns;   /* and for those before it that it awaits */
+    int64_t loading_ns; /* its loads on the link, without what they waited for */
     struct transfers_files files;
 };
 
@@ -201,6 +203,22 @@ static void look_at_drive(struct server *s, int64_t now_ns)
                    &end);
 }
 
+/* The step that begins now waits for that transfer, and its output says so; *most_ns: how long it
+ * waits for all that are counted there. */
+static void await(struct transfers *t, uint64_t id, int64_t now_ns, uint64_t step, int64_t *most_ns)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        struct under_way *u = &t->list[i];
+        if (u->what.id != id)
+            continue;
+        if (u->end_ns == UNKNOWN)
+            start_on_link(t, u, now_ns);
+        u->of_step = step;
+        if (u->end_ns - now_ns > *most_ns)
+            *most_ns = u->end_ns - now_ns;
+    }
+}
+
 int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t now_ns,
                     uint64_t step)
 {
@@ -222,32 +240,33 @@ int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t
         return start_on_files(t, u, now_ns);
     }
     if (what->in_step) { /* one after the other */
-        const int64_t from_ns = now_ns + t->delay_ns;
+        const int64_t from_ns = now_ns + transfers_delay_ns(t);
         start_on_link(t, u, from_ns);
-        if (what->kind == KV_LOAD)
-            t->loading_ns += u->end_ns - t->o.load_ns - from_ns;
-        transfers_flush(t, what->id, now_ns, step);
+        if (what->kind == KV_LOAD && u->link) /* without what it waited for */
+            t->loading_ns += time_ns(u->bytes, t->link_bytes_s);
+        await(t, what->id, now_ns, step, &t->own_ns);
     }
     return 0;
 }
 
 void transfers_flush(struct transfers *t, uint64_t id, int64_t now_ns, uint64_t step)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        struct under_way *u = &t->list[i];
-        if (u->what.id != id)
-            continue;
-        if (u->end_ns == UNKNOWN)
-            start_on_link(t, u, now_ns);
-        u->of_step = step;
-        if (u->end_ns - now_ns > t->delay_ns)
-            t->delay_ns = u->end_ns - now_ns;
-    }
+    await(t, id, now_ns, step, &t->flush_ns);
 }
 
 int64_t transfers_delay_ns(const struct transfers *t)
 {
-    return t->delay_ns;
+    return t->own_ns > t->flush_ns ? t->own_ns : t->flush_ns;
+}
+
+int64_t transfers_own_ns(const struct transfers *t)
+{
+    return t->own_ns;
+}
+
+int64_t transfers_flush_ns(const struct transfers *t)
+{
+    return t->flush_ns;
 }
 
 int64_t transfers_loading_ns(const struct transfers *t)
@@ -260,7 +279,7 @@ void transfers_start(struct transfers *t, int64_t end_ns)
     for (size_t i = 0; i < t->count; i++)
         if (t->list[i].gpu && t->list[i].end_ns == UNKNOWN)
             start_on_link(t, &t->list[i], end_ns);
-    t->delay_ns = t->loading_ns = 0;
+    t->own_ns = t->flush_ns = t->loading_ns = 0;
 }
 
 int64_t transfers_next_ns(struct transfers *t, uint64_t step)

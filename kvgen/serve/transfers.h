@@ -50,9 +50,12 @@ int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t
                     uint64_t step);
 /* The step cannot compute before that transfer is done. */
 void transfers_flush(struct transfers *t, uint64_t id, int64_t now_ns, uint64_t step);
-/* By how much transfers delay the step that begins at now_ns, in ns; of this, what copies of its
- * own loads take on their way, without what a load takes before. */
+/* By how much transfers delay the step that begins now, in ns: the larger of what those of its own
+ * and what those before it that it awaits take. */
 int64_t transfers_delay_ns(const struct transfers *t);
+int64_t transfers_own_ns(const struct transfers *t);
+int64_t transfers_flush_ns(const struct transfers *t);
+/* What its own loads take on the link, without what they wait for. */
 int64_t transfers_loading_ns(const struct transfers *t);
 /* The step takes until end_ns: its transfers with the GPU start then. */
 void transfers_start(struct transfers *t, int64_t end_ns);

@@ -268,23 +268,29 @@ static struct compared compare(struct confirm *c)
 
 /* ---- a drive that was measured again ---- */
 
-void confirm_measured_again(struct confirm_again *again, const struct answer *a,
+void confirm_measured_again(struct confirm_again again[CONFIRM_AGAINS], const struct answer *a,
                             const struct drive_model *later)
 {
     const struct drive_model_point *now = drive_model_points(later);
     const unsigned points = drive_model_facts(later)->points;
-    double most = -1;
-    *again = (struct confirm_again){.before = NAN, .now = NAN};
+    double least = INFINITY, most = 0;
+    for (unsigned i = 0; i < CONFIRM_AGAINS; i++)
+        again[i] = (struct confirm_again){.before = NAN, .now = NAN};
     for (size_t i = 0; i < a->points; i++) {
         const struct answer_point *p = &a->point[i];
         for (unsigned k = 0; k < points; k++) {
-            const double rate = (double)now[k].bytes_per_s, far = fabs(log(rate / p->bytes_s));
+            const double rate = (double)now[k].bytes_per_s, ratio = rate / p->bytes_s;
+            const struct confirm_again point = {p->size_bytes, p->in_flight, p->read_share,
+                                                p->bytes_s, rate};
             if ((double)now[k].size != p->size_bytes || (double)now[k].in_flight != p->in_flight ||
-                fabs(now[k].read_share - p->read_share) > 1e-9 || !(far > most))
+                fabs(now[k].read_share - p->read_share) > 1e-9 || !(rate > 0 && p->bytes_s > 0))
                 continue;
-            most = far;
-            *again = (struct confirm_again){p->size_bytes, p->in_flight, p->read_share, p->bytes_s,
-                                            rate};
+            if (ratio < least)
+                again[CONFIRM_AGAIN_SLOWEST] = point;
+            if (ratio > most)
+                again[CONFIRM_AGAIN_FASTEST] = point;
+            least = fmin(least, ratio);
+            most = fmax(most, ratio);
         }
     }
 }
@@ -457,15 +463,16 @@ static void blame_drive(struct confirm *c, const struct compared *found, const c
     blame(c, found->slower ? CONFIRM_SLOWER : CONFIRM_FASTER, text, "measure its model again");
 }
 
-/* What differs is the drive's, or its model's. */
-static void blame_again(struct confirm *c, const struct confirm_again *again, const char *started)
+/* What differs is the drive's, if it has changed as much and in that direction, or its model's. */
+static void blame_again(struct confirm *c, bool slower, const struct confirm_again *again,
+                        const char *started)
 {
     char text[CONFIRM_TEXT], size[CELL], now[CELL], before[CELL];
-    if (judge_confirms(again->now, again->before)) {
+    if (judge_confirms(again->now, again->before) || (again->now < again->before) != slower) {
         snprintf(text, sizeof(text),
-                 "measured again after the run, the drive has the rates of its model within %.0f "
-                 "%%: the model does not tell what this load takes",
-                 100 * JUDGE_CONFIRMS);
+                 "measured again after the run, the drive is not %s than its model by more than "
+                 "%.0f %%: the model does not tell what this load takes",
+                 slower ? "slower" : "faster", 100 * JUDGE_CONFIRMS);
         blame(c, CONFIRM_UNFIT, text, "the times measured here count, not the model's");
         return;
     }
@@ -502,7 +509,7 @@ static bool is_doubted(const char *validity)
 }
 
 void confirm_judge(struct confirm *c, const char *model_validity, const char *started,
-                   const struct confirm_again *again)
+                   const struct confirm_again again[CONFIRM_AGAINS])
 {
     const struct confirm_side *d = &c->drive;
     struct change change = {0};
@@ -526,12 +533,12 @@ void confirm_judge(struct confirm *c, const char *model_validity, const char *st
         snprintf(text, sizeof(text), "the replay on the model was disturbed: %.200s",
                  c->model.times.why);
         blame(c, CONFIRM_MODEL_RUN, text, "run again on a quiet machine");
-        c->answer = CONFIRM_DIFFERS;
+        c->answer = found.nearness == FAR ? CONFIRM_DIFFERS : CONFIRM_UNDECIDED;
     } else if (!near && d->buffered) {
         blame(c, CONFIRM_CACHE,
               "every byte went through the page cache, and the model is of direct I/O",
               "run again with direct I/O");
-        c->answer = CONFIRM_DIFFERS;
+        c->answer = found.nearness == FAR ? CONFIRM_DIFFERS : CONFIRM_UNDECIDED;
     } else if (!near && find_change(c, &change)) {
         blame_change(c, &change);
         c->answer = CONFIRM_DIFFERS;
@@ -541,8 +548,10 @@ void confirm_judge(struct confirm *c, const char *model_validity, const char *st
         blame(c, CONFIRM_MODEL, text, "measure its model again");
         c->answer = CONFIRM_DIFFERS;
     } else if (found.nearness == FAR) {
+        if (again)
+            again += found.slower ? CONFIRM_AGAIN_SLOWEST : CONFIRM_AGAIN_FASTEST;
         if (again && isfinite(again->now))
-            blame_again(c, again, started);
+            blame_again(c, found.slower, again, started);
         else
             blame_drive(c, &found, started);
         c->answer = CONFIRM_DIFFERS;

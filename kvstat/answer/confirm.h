@@ -90,13 +90,18 @@ enum confirm_answer {
     CONFIRM_UNDECIDED
 };
 
-/* What a second measurement of the drive, after the run, says of the first: of the points that both
- * have, the one that differs most. Rates in bytes/s; NAN: there is none. */
+/* What a second measurement of the drive, after the run, says of the first: a point that both have.
+ * Rates in bytes/s; now NAN: there is none. */
 struct confirm_again {
     double size_bytes, in_flight, read_share;
     double before, now;
 };
-void confirm_measured_again(struct confirm_again *again, const struct answer *a,
+enum {
+    CONFIRM_AGAIN_SLOWEST, /* beside the first measurement */
+    CONFIRM_AGAIN_FASTEST,
+    CONFIRM_AGAINS
+};
+void confirm_measured_again(struct confirm_again again[CONFIRM_AGAINS], const struct answer *a,
                             const struct drive_model *later);
 
 struct confirm {
@@ -117,7 +122,7 @@ void confirm_take(struct confirm_side *side, const struct figures *f,
  * it; NULL: not known. started: when it was made; NULL: not known. again: NULL: it was not measured
  * again. */
 void confirm_judge(struct confirm *c, const char *model_validity, const char *started,
-                   const struct confirm_again *again);
+                   const struct confirm_again again[CONFIRM_AGAINS]);
 
 /* Bytes of Tier-2 a second of a side, or of one of its operations. NAN: not known. */
 double confirm_rate(const struct confirm_side *side);

@@ -53,18 +53,30 @@ static int folder_open(struct layout_files *f, unsigned i, bool make)
  * it makes a file there it looks at each one that was removed in the last minutes. Folders that are
  * marked as unrelated (FS_TOPDIR_FL, chattr +T) get a group each: making a file takes 6 us there in
  * place of 130 to 200 once thousands were removed. The mark is only looked at when a folder is
- * made: the folder of the target has it no longer than that. Other file systems refuse it. */
+ * made: the folder of the target has it no longer than that, unless the run is killed meanwhile.
+ * Other file systems refuse it. */
+static bool mark_unrelated(const struct layout_files *f, int *flags)
+{
+    int spread;
+
+    if (ioctl(f->dirfd, FS_IOC_GETFLAGS, flags) < 0 || *flags & FS_TOPDIR_FL)
+        return false;
+    spread = *flags | FS_TOPDIR_FL;
+    return ioctl(f->dirfd, FS_IOC_SETFLAGS, &spread) == 0;
+}
+
 void layout_files_prepare(struct layout_files *f)
 {
-    int flags, spread;
-    bool marked = ioctl(f->dirfd, FS_IOC_GETFLAGS, &flags) == 0 && !(flags & FS_TOPDIR_FL);
+    bool marked = false, makes = false;
+    int flags;
 
-    if (marked) {
-        spread = flags | FS_TOPDIR_FL;
-        marked = ioctl(f->dirfd, FS_IOC_SETFLAGS, &spread) == 0;
-    }
-    for (unsigned i = 0; i < LAYOUT_FILES_FOLDERS; i++)
+    for (unsigned i = 0; i < LAYOUT_FILES_FOLDERS; i++) {
+        if (!makes && folder_open(f, i, false) == -ENOENT) {
+            makes = true;
+            marked = mark_unrelated(f, &flags);
+        }
         (void)folder_open(f, i, true);
+    }
     if (marked)
         (void)ioctl(f->dirfd, FS_IOC_SETFLAGS, &flags);
 }

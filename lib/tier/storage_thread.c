@@ -80,7 +80,8 @@ struct storage_thread {
     unsigned in_flight, calls;
     int64_t full_since_ns; /* when in_flight became the depth */
     int64_t full_ns;       /* all the time that in_flight was the depth, before that */
-    int64_t line_since_ns; /* operations wait for a free object since then; INT64_MAX: none do */
+    int64_t line_since_ns; /* operations waited for a free object since then; INT64_MAX: none do */
+    int64_t line_until_ns; /* until there was one again; INT64_MAX: they still do */
     bool queued;           /* the engine has something since the last kick */
     unsigned finished;     /* operations since the bell rang */
     int broken;            /* the engine failed: negative errno */
@@ -349,6 +350,7 @@ static void chunk_free(struct storage_thread *t, struct chunk *c)
 static bool take_operations(struct storage_thread *t)
 {
     int64_t now = t->line_since_ns == INT64_MAX ? 0 : clock_now_ns();
+    int64_t until = now < t->line_until_ns ? now : t->line_until_ns;
     unsigned begun = 0;
 
     for (; t->free_objects && begun < THREAD_BEGINS; begun++) {
@@ -357,12 +359,12 @@ static bool take_operations(struct storage_thread *t)
         int slot;
 
         if (!op) {
-            t->line_since_ns = INT64_MAX;
+            t->line_since_ns = t->line_until_ns = INT64_MAX;
             break;
         }
         int64_t since = op->start_ns > t->line_since_ns ? op->start_ns : t->line_since_ns;
-        if (since < now) /* it may have come after now was taken */
-            op->part.slot_ns += now - since;
+        if (since < until) /* it may have come after now was taken */
+            op->part.slot_ns += until - since;
         if ((op->verb != TIER_READ || op->drop) && !lease_valid(t->o.lease)) {
             op->status = -ESTALE;
             op_finish(t, op);
@@ -387,6 +389,8 @@ static bool take_operations(struct storage_thread *t)
     }
     if (!t->free_objects && t->line_since_ns == INT64_MAX)
         t->line_since_ns = clock_now_ns();
+    /* What is left in line waits for its turn now, and no longer for an object. */
+    t->line_until_ns = t->free_objects && t->line_since_ns != INT64_MAX ? until : INT64_MAX;
     return begun > 0;
 }
 
@@ -651,7 +655,7 @@ static int take_memory(struct storage_thread *t)
     if (t->o.policy.map.kind == DISK_MAP_FILES && !(t->o.policy.where = storage_where_create()))
         return -ENOMEM;
 
-    t->line_since_ns = INT64_MAX;
+    t->line_since_ns = t->line_until_ns = INT64_MAX;
     list_init(&t->ready);
     list_init(&t->arrived);
     objects_init(&t->line);

@@ -250,7 +250,7 @@ again() {
 }
 like 'its rates are others now' "$(again 3200000000)" \
     '^4 drive_changed reads p95 of .*: the drive has changed by 50 %: reads of 4\.00 MiB, 16 in flight, move 2\.98 GiB/s now, and moved 5\.96 GiB/s'
-like 'its rates are the same' "$(again 6000000000)" '^4 model_does_not_fit reads p95 of .*within 15 %: the model does not tell what this load takes; the times'
+like 'its rates are the same' "$(again 6000000000)" '^4 model_does_not_fit reads p95 of .*not slower than its model by more than 15 %: the model does not tell what this load takes; the times'
 like 'a measurement that was disturbed shows nothing' "$(again 3200000000 false)" '^4 drive_slower_than_its_model '
 exits 'and one without a run' 2 "$kvstat" --answer gain.json --measured-again later.json
 stderr_like 'is refused' 'measured-again: belongs to one answer, with --confirm'

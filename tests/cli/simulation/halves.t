@@ -82,6 +82,26 @@ refused "a trace without files" 'leaves no copy in Tier-2' --cache "$VLLM" --fil
 exits "objects of no engine" 0 "$BIN/kvgen" -m tiny-1b --users 3 --duration 9s --gpu-mem 0 --cpu-mem 0 -o "$TMP/users.csv"
 refused "objects of no engine" 'users.csv: row 1 is of an object that is no copy of an engine' --cache "$VLLM" --files-from "$TMP/users.csv"
 refused "a file that is not there" "missing.csv: cannot open: No such file" --cache "$VLLM" --files-from "$TMP/missing.csv"
+# rows KEY...: a trace of writes of such copies; with a minus they are deleted, with a plus read.
+rows() {
+    echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
+    for key; do
+        case $key in
+        -*) echo "0,Delete,0,Tier-2,chain_${key#-},Evict" ;;
+        +*) echo "0,Read,393216,Tier-2,chain_${key#+},Decode" ;;
+        *) echo "0,Write,393216,Tier-2,chain_$key,Prefill" ;;
+        esac
+    done
+}
+cd "$TMP" || exit
+rows 0000000000000001@e0 0000000000000001@e1 >rows.csv
+refused "engines that do not share" 'row 2 is a second copy: its engines did not share' --cache "$VLLM" --files-from rows.csv
+rows 0000000000000001@g20 >rows.csv
+refused "groups of another model" '--files-from: its copies are of other groups of layers' --cache "$VLLM" --files-from rows.csv
+# A bug looked like a program that never ended: the last key is the number that a free place of the table has.
+rows 0000000000000001 0000000000000002 -0000000000000002 +0000000000000001 -9e3779b97f4a7c15 >rows.csv
+exits "a key that was never written" 0 with "$INPUT $MODEL --storage-capacity $ROOM" timeout 60 "$BIN/kvgen" -o none --cache "$VLLM" \
+    --files-from rows.csv
 
 # Windows: the groups of layers have files of their own. Of a layer with a window the GPU keeps what the end of a prompt looks
 # at, so the shared block comes from the host, which has all that was loaded.

@@ -59,9 +59,11 @@ keeps_steps() {
         $(at["Operation"]) == "Note" { next }
         $(at["Class"]) == "promote" { promoted++ }
         (q = $(at["Request"])) == "" || q == 1 { next }
-        { begin = $(at["Timestamp"]) > end[q] ? $(at["Timestamp"]) : end[q]; end[q] = $(at["Start"]) + $(at["Latency_us"]) / 1e6 }
+        # Copies wait for what took time before them, and not for a look-up that is told late.
+        { low = high = $(at["Timestamp"]); if (done[q] > low) low = done[q]; if (told[q] > high) high = told[q]
+          told[q] = $(at["Start"]) + $(at["Latency_us"]) / 1e6; if ($(at["Operation"]) != "Miss") done[q] = told[q] }
         $(at["Operation"]) == "Read" && $(at["Tier"]) == "Tier-1" { loads++ }
-        $(at["Eligible"]) < begin - 1e-4 || ($(at["Tier"]) == "" && $(at["Eligible"]) > begin + 1e-4) { print; bad++ }
+        $(at["Eligible"]) < low - 1e-4 || ($(at["Tier"]) == "" && $(at["Eligible"]) > high + 1e-4) { print; bad++ }
         $(at["Operation"]) == "Generate" && $(at["Latency_us"]) < $(at["Duration_us"]) - 1 { print; bad++ }
         $(at["Phase"]) == "Prefill" && $(at["Operation"]) == "Generate" { prefills++ }
         END { exit bad || !promoted || !loads || prefills != 39 }' "$TMP/r.csv"

@@ -243,28 +243,31 @@ static void models(void **state)
 static void measured_again(void **state)
 {
     (void)state;
-    struct confirm_again again = {4194304, 16, 0, 2e9, 1.5e9};
+    struct confirm_again again[] = {{4194304, 16, 0, 2e9, 1.5e9}, {4194304, 4, 1, 2e9, 2.6e9}};
     struct confirm *c = create(1.3);
-    confirm_judge(c, "good", "2026-01-01", &again);
+    confirm_judge(c, "good", "2026-01-01", again);
     assert_int_equal(c->cause, CONFIRM_CHANGED);
     assert_int_equal(c->answer, CONFIRM_DIFFERS);
     assert_non_null(strstr(c->why,
                            "the drive has changed by 25 %: writes of 4.00 MiB, 16 in flight, "
                            "move 1.40 GiB/s now, and moved 1.86 GiB/s when its model was "
                            "measured, 2026-01-01; "));
-    again.now = 1.9e9;
-    confirm_judge(c, "good", NULL, &again);
+    again[0].now = 1.9e9;
+    confirm_judge(c, "good", NULL, again);
     assert_int_equal(c->cause, CONFIRM_UNFIT);
-    again.now = NAN; /* no point in common */
-    confirm_judge(c, "good", NULL, &again);
+    again[0].now = 2.5e9; /* it is faster, and that explains nothing */
+    confirm_judge(c, "good", NULL, again);
+    assert_int_equal(c->cause, CONFIRM_UNFIT);
+    again[0].now = NAN; /* no point in common */
+    confirm_judge(c, "good", NULL, again);
     assert_int_equal(c->cause, CONFIRM_SLOWER);
-    again.now = 1.5e9; /* nothing differs: nothing is to explain */
+    again[0].now = 1.5e9; /* nothing differs: nothing is to explain */
     fill(&c->drive, 1);
-    confirm_judge(c, "good", NULL, &again);
+    confirm_judge(c, "good", NULL, again);
     assert_int_equal(c->answer, CONFIRM_AGREES);
     fill(&c->drive, 1.4); /* what disturbed the run comes first */
     c->drive.processor_share = 0.06;
-    confirm_judge(c, "good", NULL, &again);
+    confirm_judge(c, "good", NULL, again);
     assert_int_equal(c->cause, CONFIRM_PROCESSORS);
     free(c);
 }
