@@ -159,7 +159,7 @@ void confirm_take(struct confirm_side *side, const struct figures *f,
     snprintf(side->line, sizeof(side->line), "%s",
              figures_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE)));
     side->memory = fact(f, FACT_READS_MEMORY) > 0 || fact(f, FACT_WRITES_MEMORY) > 0;
-    side->buffered = fact(f, FACT_DIRECT) == 0;
+    side->buffered = figures_is_not(f, figure_id_fact(FACT_DIRECT));
     side->own_bytes = fact(f, FACT_OWN_READ_BYTES) + fact(f, FACT_OWN_WRITE_BYTES);
     side->foreign_bytes = foreign_of(f, side->op[CONFIRM_WRITES].samples);
     side->largest_gap_s = fact(f, FACT_LARGEST_GAP_US) / 1e6;
@@ -264,6 +264,18 @@ static struct compared compare(struct confirm *c)
         compare_rate(c, &found, op);
     }
     return found;
+}
+
+/* Whether the figures are near also without what waiting for processors can have added to them. */
+static bool near_without_waits(const struct confirm *c)
+{
+    const double added_s = WAITING_TIMES * c->drive.largest_gap_s;
+    for (unsigned op = 0; op < CONFIRM_OPS; op++)
+        for (unsigned p = 0; p < CONFIRM_PERCENTILES; p++)
+            if (c->drive.op[op].samples > 0 &&
+                !judge_confirms(c->drive.op[op].s[p] - added_s, c->model.op[op].s[p]))
+                return false;
+    return added_s > 0;
 }
 
 /* ---- a drive that was measured again ---- */
@@ -525,7 +537,7 @@ void confirm_judge(struct confirm *c, const char *model_validity, const char *st
     bool near = found.nearness == NEAR, doubted = d->times.state != VALIDITY_GOOD;
     char text[CONFIRM_TEXT];
     /* A disturbance makes a run slower: one that was faster was faster all the same. */
-    bool disturbed = near ? doubted : found.slower;
+    bool disturbed = near ? doubted && !near_without_waits(c) : found.slower;
     if (blame_bytes(c) || (disturbed && blame_run(c, &found))) {
         c->answer = found.nearness == FAR ? CONFIRM_DIFFERS : CONFIRM_UNDECIDED;
     } else if (!near && !found.slower && c->model.times.state == VALIDITY_UNRELIABLE &&

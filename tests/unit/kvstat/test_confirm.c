@@ -119,6 +119,10 @@ static void processors(void **state)
     doubt(&c->drive.times, VALIDITY_UNRELIABLE);
     c->drive.largest_gap_s = 0.03;
     expect(c, CONFIRM_PROCESSORS, CONFIRM_UNDECIDED);
+    c = create(1.05); /* near without them, too */
+    doubt(&c->drive.times, VALIDITY_UNRELIABLE);
+    c->drive.largest_gap_s = 0.0005;
+    expect(c, CONFIRM_NO_CAUSE, CONFIRM_AGREES);
     c = create(1);
     doubt(&c->drive.times, VALIDITY_UNRELIABLE);
     c->drive.largest_gap_s = 1;
