@@ -745,7 +745,7 @@ const struct opt options_table[] = {
      .choices = "none|layers",
      .flags = OPT_EXPERT,
      .marks = GENERATES | ENGINES_ONLY,
-     .help = "What a step that loads computes meanwhile. none: nothing; layers: the layers that "
+     .help = "What a step computes while it loads. none: nothing; layers: the layers that "
              "have come, so that it waits only for what is late."},
     {.name = "spec-tokens",
      .type = OPT_F64,

@@ -215,5 +215,5 @@ void id_table_remove(struct id_table *t, uint32_t number)
 
 uint64_t id_table_memory(const struct id_table *t)
 {
-    return t->cap * id_bytes(t) + (t->slots + UINT64_C(1)) * sizeof(*t->slot);
+    return t->cap * id_bytes(t) + (t->slots + (t->by_id ? 0 : UINT64_C(1))) * sizeof(*t->slot);
 }

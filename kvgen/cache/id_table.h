@@ -20,7 +20,7 @@ struct id_table {
         uint32_t *small_id; /* by_id */
     };
     /* Number + 1 in the bits of numbers, and in the others what tells most ids apart without a look
-     * at id; 0: empty. One more than slots: the number that was found last. */
+     * at id; 0: empty. One more than slots: the number that was found last (not by_id). */
     uint32_t *slot;
     uint32_t slots;   /* twice cap */
     uint32_t numbers; /* one less than a power of two, at least cap */
@@ -99,8 +99,6 @@ static inline uint32_t id_table_find_near(const struct id_table *t, uint64_t id,
 /* The same, near what this call found last. */
 static inline uint32_t id_table_find(const struct id_table *t, uint64_t id)
 {
-    if (t->by_id)
-        return t->slot[id] - 1;
     return t->slots ? id_table_find_near(t, id, &t->slot[t->slots]) : ID_NONE;
 }
 

@@ -365,15 +365,15 @@ static struct step_work work_of(const struct step_model *m, const struct step *s
  * computing of the layer before, so that the step waits only for what is late. */
 static int64_t with_loads_ns(const struct engine *g, int64_t ns)
 {
-    const int64_t loading_ns = transfers_loading_ns(g->transfers);
+    const struct transfers_waits *waits = transfers_waits(g->transfers);
     const int64_t layers = (int64_t)g->w->o->steps.model.layers;
     if (!g->w->o->by_layers || layers < 2)
         return ns + transfers_delay_ns(g->transfers);
-    const int64_t longer_ns = ns > loading_ns ? ns : loading_ns;
-    const int64_t shorter_ns = ns > loading_ns ? loading_ns : ns;
+    const int64_t longer_ns = ns > waits->loading_ns ? ns : waits->loading_ns;
+    const int64_t shorter_ns = ns > waits->loading_ns ? waits->loading_ns : ns;
     const int64_t by_layers_ns =
-        transfers_own_ns(g->transfers) - loading_ns + longer_ns + shorter_ns / layers;
-    const int64_t flushed_ns = transfers_flush_ns(g->transfers) + ns;
+        waits->own_ns - waits->loading_ns + longer_ns + shorter_ns / layers;
+    const int64_t flushed_ns = waits->flush_ns + ns;
     return by_layers_ns > flushed_ns ? by_layers_ns : flushed_ns;
 }
 

@@ -41,9 +41,7 @@ struct transfers {
     uint64_t number;        /* among its users */
     struct under_way *list; /* in the order in which they began */
     size_t count, cap;
-    int64_t own_ns;     /* how long the step waits for transfers of its own, */
-    int64_t flush_ns;   /* and for those before it that it awaits */
-    int64_t loading_ns; /* its loads on the link, without what they waited for */
+    struct transfers_waits waits; /* of the step under way */
     struct transfers_files files;
 };
 
@@ -243,35 +241,25 @@ int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t
         const int64_t from_ns = now_ns + transfers_delay_ns(t);
         start_on_link(t, u, from_ns);
         if (what->kind == KV_LOAD && u->link) /* without what it waited for */
-            t->loading_ns += time_ns(u->bytes, t->link_bytes_s);
-        await(t, what->id, now_ns, step, &t->own_ns);
+            t->waits.loading_ns += time_ns(u->bytes, t->link_bytes_s);
+        await(t, what->id, now_ns, step, &t->waits.own_ns);
     }
     return 0;
 }
 
 void transfers_flush(struct transfers *t, uint64_t id, int64_t now_ns, uint64_t step)
 {
-    await(t, id, now_ns, step, &t->flush_ns);
+    await(t, id, now_ns, step, &t->waits.flush_ns);
 }
 
 int64_t transfers_delay_ns(const struct transfers *t)
 {
-    return t->own_ns > t->flush_ns ? t->own_ns : t->flush_ns;
+    return t->waits.own_ns > t->waits.flush_ns ? t->waits.own_ns : t->waits.flush_ns;
 }
 
-int64_t transfers_own_ns(const struct transfers *t)
+const struct transfers_waits *transfers_waits(const struct transfers *t)
 {
-    return t->own_ns;
-}
-
-int64_t transfers_flush_ns(const struct transfers *t)
-{
-    return t->flush_ns;
-}
-
-int64_t transfers_loading_ns(const struct transfers *t)
-{
-    return t->loading_ns;
+    return &t->waits;
 }
 
 void transfers_start(struct transfers *t, int64_t end_ns)
@@ -279,7 +267,7 @@ void transfers_start(struct transfers *t, int64_t end_ns)
     for (size_t i = 0; i < t->count; i++)
         if (t->list[i].gpu && t->list[i].end_ns == UNKNOWN)
             start_on_link(t, &t->list[i], end_ns);
-    t->own_ns = t->flush_ns = t->loading_ns = 0;
+    t->waits = (struct transfers_waits){0};
 }
 
 int64_t transfers_next_ns(struct transfers *t, uint64_t step)

@@ -53,10 +53,11 @@ void transfers_flush(struct transfers *t, uint64_t id, int64_t now_ns, uint64_t 
 /* By how much transfers delay the step that begins now, in ns: the larger of what those of its own
  * and what those before it that it awaits take. */
 int64_t transfers_delay_ns(const struct transfers *t);
-int64_t transfers_own_ns(const struct transfers *t);
-int64_t transfers_flush_ns(const struct transfers *t);
-/* What its own loads take on the link, without what they wait for. */
-int64_t transfers_loading_ns(const struct transfers *t);
+struct transfers_waits {
+    int64_t own_ns, flush_ns; /* the two */
+    int64_t loading_ns;       /* its own loads on the link, without what they wait for */
+};
+const struct transfers_waits *transfers_waits(const struct transfers *t); /* lent */
 /* The step takes until end_ns: its transfers with the GPU start then. */
 void transfers_start(struct transfers *t, int64_t end_ns);
 

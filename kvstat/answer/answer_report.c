@@ -4,7 +4,6 @@
 #include "kvstat/answer/answer_report.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,14 +53,15 @@ static int confirm_answer(struct reporter *r, struct pair *p, size_t i, struct e
     if (rc == 0)
         rc = take_side(r, o->confirm.item[i], &c->drive, &c->model, e);
     struct drive_model *later = NULL;
-    struct confirm_again again[CONFIRM_AGAINS] = {{.now = NAN}, {.now = NAN}};
+    struct confirm_again again[CONFIRM_AGAINS];
     if (rc == 0 && o->measured_again)
         rc = drive_model_load(&later, o->measured_again, e);
     /* One that was disturbed shows nothing. */
-    if (rc == 0 && later && drive_model_facts(later)->valid != 0)
+    const bool shows = rc == 0 && later && drive_model_facts(later)->valid != 0;
+    if (shows)
         confirm_measured_again(again, a, later);
     if (rc == 0)
-        confirm_judge(c, a->settings.validity, a->settings.started, again);
+        confirm_judge(c, a->settings.validity, a->settings.started, shows ? again : NULL);
     drive_model_free(later);
     return rc;
 }
