@@ -6,5 +6,6 @@
 set -eu
 top=$(cd "$(dirname "$0")/../../.." && pwd)
 case ${1-} in -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
-mkdir -p "$top/${BUILD:-build}/agreement"
-exec "$top/tests/cli/answers/agreement.py" "$top/${BUILD:-build}/bin/kvgen" "$top/${BUILD:-build}/agreement" "$@"
+build=${BUILD:-$top/build}
+mkdir -p "$build/agreement"
+exec "$top/tests/cli/answers/agreement.py" "$build/bin/kvgen" "$build/agreement" "$@"
