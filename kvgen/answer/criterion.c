@@ -17,6 +17,16 @@ bool criterion_is_good(const struct criterion *c, const struct step_setup *steps
             d->first_token_ns <= criterion_first_token_ns(c, steps, d->prompt_tokens));
 }
 
+bool criterion_is_late(const struct criterion *c, const struct step_setup *steps,
+                       const struct engine_pending *p)
+{
+    const int64_t since_ns = p->now_ns - (p->first_ns ? p->first_ns : p->arrival_ns);
+    if (p->first_ns)
+        return p->output_tokens > 1 && since_ns / (int64_t)(p->output_tokens - 1) > c->token_ns;
+    return since_ns > c->first_token_ns &&
+           since_ns > criterion_first_token_ns(c, steps, p->prompt_tokens);
+}
+
 void criterion_count(struct criterion_tally *t, enum trace_qos qos, bool good)
 {
     t->requests[qos]++;

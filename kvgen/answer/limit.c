@@ -12,9 +12,10 @@ static double prefill_ns(const struct step_setup *s, const struct trial *t)
 /* Waiting for files is part of its waiting or loading. */
 struct limit_load limit_load_of(const struct step_setup *steps, const struct trial *t)
 {
-    const uint64_t n = criterion_requests(&t->tally);
+    const uint64_t n = trial_done(t);
     struct limit_load l = {.requests = n,
                            .stuck = t->stuck,
+                           .still = t->still,
                            .refused = t->refused_admissions > n / 2,
                            .too_long = t->too_long > n / 20,
                            .writes = t->moved[1] > t->moved[0],
@@ -42,7 +43,7 @@ enum limit limit_find(const struct limit_load *held, const struct limit_load *fa
     int most = LIMIT_PART_GPU;
     if (!failed)
         return LIMIT_NONE;
-    if (failed->stuck)
+    if (failed->stuck || (failed->still && !drive))
         return LIMIT_HOST_MEMORY;
     for (int i = 1; i < LIMIT_PARTS; i++)
         if ((drive || i != LIMIT_PART_FILES) &&

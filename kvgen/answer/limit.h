@@ -32,7 +32,7 @@ enum limit_part {
 struct limit_load {
     uint64_t requests;
     double part_ns[LIMIT_PARTS]; /* means of a request */
-    bool stuck;                  /* trial.h */
+    bool stuck, still;           /* trial.h */
     bool refused;                /* every second request was, once, for lack of memory, */
     bool too_long;               /* or too many were for good */
     bool writes;                 /* more bytes than reads */
@@ -43,7 +43,8 @@ struct limit_load limit_load_of(const struct step_setup *steps, const struct tri
 /* held: NULL: no load holds, and what takes longest counts. failed: NULL: all hold. drive: one that
  * takes no time would hold more; else it is not what ends them. Where waiting grows, requests wait
  * for memory if every second one was refused once, else for the GPU: that computes prompts or
- * answers, whichever takes more of its time. */
+ * answers, whichever takes more of its time. Where some stand still for ever, without a drive being
+ * the cause, requests push out of host memory what these wait for. */
 enum limit limit_find(const struct limit_load *held, const struct limit_load *failed, bool drive);
 const char *limit_name(enum limit l); /* as in JSON */
 const char *limit_text(enum limit l); /* for people, 20 columns at most */

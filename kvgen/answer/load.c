@@ -84,8 +84,11 @@ static int open_trace(void *ctx, uint64_t n, uint64_t seed, void **open, struct 
 
 struct trial_load load_of_users(const struct load_opts *o)
 {
-    return (struct trial_load){
-        .open = open_users, .close = close_load, .ctx = (struct load_opts *)o, .unit = "users"};
+    return (struct trial_load){.open = open_users,
+                               .close = close_load,
+                               .ctx = (struct load_opts *)o,
+                               .unit = "users",
+                               .users = true};
 }
 
 struct trial_load load_of_rate(const struct load_opts *o)

@@ -452,8 +452,8 @@ static void put_wear(struct jsonout *j, const struct answer_report *r)
 static double saved_day(const struct answer_report *r, double with, double without)
 {
     const struct trial *this = figures(r, ANSWER_THIS), *none = figures(r, ANSWER_NONE);
-    const double a = (double)criterion_requests(&this->tally);
-    const double b = (double)criterion_requests(&none->tally);
+    const double a = (double)trial_done(this);
+    const double b = (double)trial_done(none);
     return a > 0 && b > 0 ? (without / b - with / a) * trial_requests_s(this) * DAY_S : NAN;
 }
 

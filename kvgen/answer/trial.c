@@ -60,6 +60,19 @@ static bool record(struct hist *h, int64_t ns)
     return hist_record(h, ns) == 0;
 }
 
+/* A request that came at arrival_ns had no first token until then. */
+static void add_still(struct running *r, uint64_t prompt_tokens, int64_t arrival_ns,
+                      int64_t until_ns)
+{
+    const int64_t target_ns =
+        criterion_first_token_ns(r->o->criterion, &r->o->engine.steps, prompt_tokens);
+    int64_t from_ns = arrival_ns + TRIAL_STILL_TARGETS * target_ns;
+    if (from_ns < r->t->warm_ns)
+        from_ns = r->t->warm_ns;
+    if (until_ns > from_ns)
+        r->t->still_ns += until_ns - from_ns;
+}
+
 static void count(struct running *r, const struct engine_done *d,
                   const uint64_t origin[WARM_ORIGINS], bool good)
 {
@@ -74,6 +87,8 @@ static void count(struct running *r, const struct engine_done *d,
         t->time_ns[i] += d->time_ns[i];
     t->output_tokens += d->output_tokens;
     t->span_ns = d->now_ns - t->warm_ns;
+    if (!good)
+        add_still(r, d->prompt_tokens, d->arrival_ns, d->arrival_ns + d->first_token_ns);
     bool ok = line_add(&r->line, d->here) == 0 &&
               record(t->first_token_ns[d->qos], d->first_token_ns) &&
               record(t->first_token_ns[TRACE_QOSES], d->first_token_ns);
@@ -151,6 +166,34 @@ static bool hear(void *ctx, const struct engine_done *d)
     return r->failed || r->t->hopeless || (r->is_warm && is_enough(r));
 }
 
+/* engine_run_pending: who waits without an end is never heard of, so those who are not done and
+ * late count, too. */
+static void count_late(void *ctx, const struct engine_pending *p)
+{
+    struct running *r = ctx;
+    struct trial *t = r->t;
+    if (!criterion_is_late(r->o->criterion, &r->o->engine.steps, p))
+        return;
+    criterion_count(&t->tally, p->qos, false);
+    t->late++;
+    if (!p->first_ns)
+        add_still(r, p->prompt_tokens, p->arrival_ns, p->now_ns);
+    bool ok = true;
+    if (!p->first_ns)
+        ok = record(t->first_token_ns[p->qos], p->now_ns - p->arrival_ns) &&
+             record(t->first_token_ns[TRACE_QOSES], p->now_ns - p->arrival_ns);
+    if (p->files_ns)
+        ok = record(t->files_ns, p->files_ns) && ok;
+    r->failed |= !ok;
+}
+
+static bool stand_still(const struct running *r)
+{
+    return r->o->load->users && (double)r->t->still_ns > (1 - r->o->criterion->goodput) *
+                                                             (double)r->o->n *
+                                                             (double)r->t->span_ns;
+}
+
 static void take_results(struct running *r)
 {
     const struct engine_run_stats *st = engine_run_stats(r->run);
@@ -168,8 +211,12 @@ static void take_results(struct running *r)
     t->stuck = st->stuck > 0 || r->thrashes;
     for (int i = 0; i < TRACE_TIERS; i++)
         t->peak_bytes[i] = engine_run_sim_stats(r->run)->rows.tier[i].peak_bytes;
+    if (r->is_warm)
+        engine_run_pending(r->run, count_late, r);
     t->held = r->is_warm && !t->stuck && criterion_holds(r->o->criterion, &t->tally) &&
               !line_grows(&r->line);
+    t->still = t->held && stand_still(r);
+    t->held = t->held && !t->still;
 }
 
 static int open_hists(struct trial *t, struct err *e)
@@ -213,12 +260,12 @@ int trial_run(struct trial *t, const struct trial_opts *o, struct err *e)
     }
     if (rc == 0)
         rc = engine_run(r.run, e);
-    if (rc == 0 && r.failed)
-        rc = err_nomem(e, "a simulation");
     if (rc == 0 && r.stopped)
         rc = -EINTR;
     if (rc == 0)
         take_results(&r);
+    if (rc == 0 && r.failed)
+        rc = err_nomem(e, "a simulation");
     engine_run_free(r.run);
     line_free(&r.line);
     if (opened)
@@ -226,7 +273,12 @@ int trial_run(struct trial *t, const struct trial_opts *o, struct err *e)
     return rc;
 }
 
+uint64_t trial_done(const struct trial *t)
+{
+    return criterion_requests(&t->tally) - t->late;
+}
+
 double trial_requests_s(const struct trial *t)
 {
-    return t->span_ns > 0 ? (double)criterion_requests(&t->tally) / ((double)t->span_ns / 1e9) : 0;
+    return t->span_ns > 0 ? (double)trial_done(t) / ((double)t->span_ns / 1e9) : 0;
 }

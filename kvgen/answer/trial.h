@@ -18,6 +18,11 @@
 #define TRIAL_LEAST_NS INT64_C(120000000000)
 #define TRIAL_BRIEF    5 /* a first look warms up for 1 in so many requests */
 
+/* A user who has waited for a first token for so many times its target stands still. Of the users'
+ * time no more may be lost so than requests may be bad: most requests can be good while some users
+ * get nothing at all. */
+#define TRIAL_STILL_TARGETS 10
+
 /* Where the requests of a load come from. */
 struct trial_load {
     /* A source of n users whose random numbers come from the seed: user i does the same whatever n
@@ -28,6 +33,7 @@ struct trial_load {
     void (*close)(void *open);
     void *ctx;
     const char *unit;  /* of n, in the plural */
+    bool users;        /* n are people who wait for their answers */
     uint64_t requests; /* that a source has; half of them may pass until it is warm. 0: no end */
 };
 
@@ -52,6 +58,9 @@ struct trial {
     int64_t warm_ns;        /* begin of the warm part */
     int64_t span_ns;        /* its length */
     struct criterion_tally tally;
+    uint64_t late;    /* counted there without being done: not good any more */
+    int64_t still_ns; /* users stood still for so long, in all: see TRIAL_STILL_TARGETS */
+    bool still;       /* for too long, so that it does not hold though enough requests are good */
     /* Owned. first_token_ns: by class, and of all; files_ns: how long requests waited for what
      * files have, of those that found something there. */
     struct hist *first_token_ns[TRACE_QOSES + 1], *token_ns, *files_ns;
@@ -71,7 +80,9 @@ struct trial {
 int trial_run(struct trial *t, const struct trial_opts *o, struct err *e);
 void trial_free(struct trial *t);
 
-/* Requests a second; 0 without a warm part. */
+/* Requests of the warm part that are done. */
+uint64_t trial_done(const struct trial *t);
+/* Of these, a second; 0 without a warm part. */
 double trial_requests_s(const struct trial *t);
 
 #endif

@@ -425,6 +425,27 @@ static void do_moment(struct engine_run *r)
         engine_world_fail(&r->world);
 }
 
+void engine_run_pending(const struct engine_run *r,
+                        void (*each)(void *ctx, const struct engine_pending *p), void *ctx)
+{
+    const int64_t now_ns = r->clock.now_ns;
+    for (const struct engine_request *q = r->here; q; q = q->next) {
+        const int64_t until_ns = q->answered_ns < 0 ? now_ns : q->answered_ns;
+        const int64_t asked_ns = q->asked_ns < 0 ? 0 : until_ns - q->asked_ns;
+        const int64_t loading_ns = q->phase == ENGINE_LOADING ? now_ns - q->since_ns : 0;
+        const struct engine_pending p = {.now_ns = now_ns,
+                                         .arrival_ns = q->held.r.arrival_ns,
+                                         .first_ns = q->first_ns,
+                                         .files_ns =
+                                             asked_ns + q->time_ns[ENGINE_LOADING] + loading_ns,
+                                         .qos = q->held.r.qos,
+                                         .prompt_tokens = q->prompt.tokens,
+                                         .output_tokens = q->serve.output_tokens};
+        if (q->serve.state != SERVE_DONE)
+            each(ctx, &p);
+    }
+}
+
 /* Sums of all engines. */
 static void end_stats(struct engine_run *r)
 {

@@ -22,6 +22,10 @@ int engine_run_create(struct engine_run **out, const struct engine_run_opts *o, 
 void engine_run_free(struct engine_run *r); /* takes NULL */
 /* As sim_run. Call it once. */
 int engine_run(struct engine_run *r, struct err *e);
+/* After engine_run: calls each once for every request that came and has not got its last token, in
+ * no order. */
+void engine_run_pending(const struct engine_run *r,
+                        void (*each)(void *ctx, const struct engine_pending *p), void *ctx);
 /* Lent, complete after engine_run, and so far while it runs: what every simulation counts, what
  * this one does, what the cache did, and the cache. */
 const struct sim_stats *engine_run_sim_stats(const struct engine_run *r);

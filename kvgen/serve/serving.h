@@ -32,6 +32,15 @@ struct engine_done {
     uint64_t here;          /* requests in engines that have not got their last token */
 };
 
+/* A request that has not got its last token when a run ends. */
+struct engine_pending {
+    int64_t now_ns, arrival_ns;
+    int64_t first_ns; /* of its first token; 0: it has none */
+    int64_t files_ns; /* so far, as in engine_done */
+    enum trace_qos qos;
+    uint64_t prompt_tokens, output_tokens; /* output: that it is to get */
+};
+
 /* Which engine gets a request. */
 enum engine_route {
     ENGINE_ROUTE_USER,   /* all requests of a user go to one */

@@ -12,7 +12,7 @@ answer() {
     file=$1
     shift
     "$BIN/kvgen" --answer "$file" --model llama3.1-8b --population mlperf --input-len 64 --output-len 4 \
-        --cache vllm:block_size=64 --gpu-profile h100:eta=0.01,eta_a=0.01,b=0.05 --gpu-mem 1.5GiB --cpu-mem 512MiB \
+        --cache vllm:block_size=64 --gpu-profile h100:eta=0.01,eta_a=0.01,b=0.05 --gpu-mem 1.5GiB --cpu-mem 1GiB \
         --storage-capacity 100GiB --ttft 3s --tpot 1s --answer-window 2s "$@" 2>"$TMP/err"
 }
 drive='--tier-model 2=read:7GB/s,write:5GB/s,lat:80us'
@@ -50,7 +50,7 @@ shares of tokens | .origin | .gpu + .host + .storage + .computed | . > 0.999 and
 what the drive is asked, and can | .drive | .write.asked_bytes_s > 0 and .read.can_bytes_s == 7000000000 and .write.can_bytes_s == 5000000000 | true
 a day | .drive.written_bytes_day / .drive.write.asked_bytes_s | round | 86400
 wear | .wear | .drive_writes_day > 0 and .years > 0 | true
-something ends it | .limit.kind != "none" and .limit.kind != "host_memory" | true
+something ends it | .limit.kind != "none" | true
 and that is said | .limit.text | [a-zA-Z ']+: (a faster drive adds at most [0-9]+ users?)?(even an ideal drive holds no more)?
 it was reached | .drive.reached | true
 the busiest part is no quieter than the whole | .window.seconds * (.drive.read.asked_bytes_s + .drive.write.asked_bytes_s) <= .window.read_bytes + .window.written_bytes | true
@@ -187,6 +187,17 @@ like 'which decide the answer' "$(cat "$TMP/err")" '^kvgen: --clients: does not 
 cp "$DATA/recordings/dynamo-1.6.1-agentic-mooncake-v2.jsonl" "$TMP/trace.jsonl"
 exits 'turns of agents' 2 trace "$TMP/t3.json" -o none
 like 'which wait for each other' "$(cat "$TMP/err")" '^kvgen: --answer: does not apply to turns of agents'
+
+# Most requests of 15 agents are good, while half of the agents wait for hours for what others push out of host memory: a bug
+# looked like 16 users held, more than with a drive of twice the speed.
+ok 'agents, of whom some would stand still' "$BIN/kvgen" --answer "$TMP/still.json" --model mistral-7b --population code \
+    --cache vllm:block_size=1024 --gpu-profile h100 --gpu-mem 40GiB --cpu-mem 24GiB --storage-capacity 1TiB --seeds 1 --on-full evict \
+    --tier-model 2=read:0.5GB/s,write:0.25GB/s,lat:80us -o none --users 15
+json_like "$TMP/still.json" <<'END'
+requests are good | [.tried[] | select(.variant == "this" and .users == 15)][0].goodput | . >= 0.95 | true
+but they are not held | .verdict, .users.this.high < 15, .users.this.high <= .users.none.high | FAIL true true
+who waits for the drive is counted | .drive.hit_s.p95 | . > 1000 | true
+END
 
 # What does not apply.
 refused() {
