@@ -386,7 +386,7 @@ static int open_lmcache_mp(struct engine_cache *out, const struct engine_values 
                                              .l2_clean = room->clean}};
     out->clean = room->clean && out->chunks[TRACE_STORAGE];
     o.settings.l2.chunks = room->capacity[TRACE_STORAGE] > 0 ? UINT64_MAX : 0;
-    out->by_second = true;
+    out->by_second = out->in_turn = true;
     return open_pool(out, &lmcache_mp_below_ops, lmcache_mp_below_create(&o, l), l, e);
 }
 

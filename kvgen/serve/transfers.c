@@ -181,6 +181,13 @@ static void start_on_link(struct transfers *t, struct under_way *u, int64_t now_
 
 /* ---- a measured drive ---- */
 
+/* An object of the transfer with that id. 0 or -ENOMEM. */
+static int enter_drive(struct transfers *t, uint64_t id, bool read, int64_t now_ns)
+{
+    return share_server_add(t->server->drive, now_ns, t->o.chunk_bytes * t->o.ranks, read,
+                            t->number << NUMBER_BITS | id);
+}
+
 /* Objects that wait in a line enter the drive, as far as there are threads. 0 or -ENOMEM. */
 static int admit(struct transfers *t, bool read, int64_t now_ns)
 {
@@ -188,8 +195,7 @@ static int admit(struct transfers *t, bool read, int64_t now_ns)
     const uint64_t threads = t->o.threads[!read];
     while (l->first < l->count && (!threads || l->in_drive < threads)) {
         struct waiting *w = &l->list[l->first];
-        if (share_server_add(t->server->drive, now_ns, t->o.chunk_bytes * t->o.ranks, read,
-                             t->number << NUMBER_BITS | w->id))
+        if (enter_drive(t, w->id, read, now_ns))
             return -ENOMEM;
         l->in_drive++;
         if (--w->objects == 0)
@@ -223,11 +229,14 @@ static int start_on_files(struct transfers *t, struct under_way *u, int64_t now_
         return 0;
     }
     u->objects = u->keys;
+    if (t->o.in_turn)
+        return enter_drive(t, u->what.id, read, now_ns);
     const int rc = stand_in_line(&t->line[!read], u->what.id, u->keys);
     return rc ? rc : admit(t, read, now_ns);
 }
 
-/* An object of the transfer with that id is done. Its thread takes the next one. */
+/* An object of the transfer with that id is done. Another one enters in its place, which takes no
+ * memory. */
 static void end_object(struct transfers *t, uint64_t id, const struct share_server_end *end)
 {
     for (size_t i = 0; i < t->count; i++) {
@@ -238,8 +247,12 @@ static void end_object(struct transfers *t, uint64_t id, const struct share_serv
         count_files(t, read, 1, end->end_ns - end->begin_ns);
         if (--u->objects == 0)
             u->end_ns = end->end_ns;
-        t->line[!read].in_drive--;
-        (void)admit(t, read, end->end_ns); /* one, in the place of this one: that takes no memory */
+        if (!t->o.in_turn) {
+            t->line[!read].in_drive--;
+            (void)admit(t, read, end->end_ns);
+        } else if (u->objects > 0) {
+            (void)enter_drive(t, id, read, end->end_ns);
+        }
         return;
     }
 }

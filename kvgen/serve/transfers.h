@@ -24,6 +24,7 @@ struct transfers_opts {
      * one object in it, and the others wait in the order in which they were handed over. 0: as many
      * as there are objects. Not for what a step waits for, which is read alone. */
     uint64_t threads[2];
+    bool in_turn; /* in place of threads: each transfer has one object in the drive */
 };
 
 /* A transfer under way. */

@@ -1,9 +1,9 @@
 #!/bin/sh
 # An engine has only so many of its files in a measured drive at once as it has threads for reads, and for writes
-# (--cache vllm:read_threads=1); the others wait for one. With fewer threads what is loaded comes later, and nothing else changes:
-# the requests find as much, and the rows are the same but for their times. A drive without a measured model, and an engine with
-# enough threads, are as if there were no such limit. A bug looked like an engine of one thread that got from the drive what only
-# many requests at once get.
+# (--cache vllm:read_threads=1); the others wait for one. Of LMCache's server each transfer has one file in it. With fewer threads
+# what is loaded comes later, and nothing else changes: the requests find as much, and the rows are the same but for their times.
+# A drive without a measured model, and an engine with enough threads, are as if there were no such limit. A bug looked like an
+# engine of one thread that got from the drive what only many requests at once get.
 # builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
@@ -45,6 +45,15 @@ done
 run simple vllm --tier-model 2=read:1GB/s,write:1GB/s
 run simple_one vllm:read_threads=1,write_threads=1 --tier-model 2=read:1GB/s,write:1GB/s
 is "a drive without a measured model has no threads" "$(cmp "$TMP/simple.timed" "$TMP/simple_one.timed" && echo same)" same
+
+# A drive of 100 MB/s with one object, and 64 times as much with 64 at once. LMCache's server reads a prompt of 8 chunks, 50 MB in
+# all, one after the other, in 0.5 s.
+for in_flight in 1 64; do
+    echo "{\"size_bytes\": 1000000, \"in_flight\": $in_flight, \"read_share\": 1, \"bytes_per_s\": ${in_flight}00000000}"
+done | jq -s '{program: "kvtrace model", points: .}' >"$TMP/deep.json"
+run server lmcache-mp:eviction_trigger_watermark=0.1,eviction_ratio=1 --tier-model "2=$TMP/deep.json"
+is "the chunks of one load come one after the other" \
+    "$(jq '.prefill.first_token_ms.all.max | . > 500 and . < 700' "$TMP/server.json")" true
 
 threads() { # of an engine, by its help
     "$BIN/kvgen" --cache "$1:help" | sed -n 's/^ *\([a-z]*_threads=.*\)/\1/p' | tr '\n' ' '

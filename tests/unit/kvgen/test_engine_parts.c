@@ -220,15 +220,19 @@ static const struct threads_case {
     uint64_t keys[3]; /* promoted, promoted, written; 0: none */
     int64_t end_ms[3];
     int64_t in_flight_ms[2];
+    bool in_turn;
 } threads_cases[] = {
-    {{1, 1}, {3, 1, 0}, {3, 4, 0}, {4, 0}},
+    {{1, 1}, {3, 1, 0}, {3, 4, 0}, {4, 0}, false},
     /* Two share the drive until 2 ms, then the last of the first one and the other. */
-    {{2, 1}, {3, 1, 0}, {4, 4, 0}, {8, 0}},
-    {{0, 0}, {3, 1, 0}, {4, 4, 0}, {16, 0}},
+    {{2, 1}, {3, 1, 0}, {4, 4, 0}, {8, 0}, false},
+    {{0, 0}, {3, 1, 0}, {4, 4, 0}, {16, 0}, false},
     /* A read and a write share it until 4 ms. */
-    {{1, 1}, {3, 1, 2}, {5, 6, 4}, {6, 4}},
+    {{1, 1}, {3, 1, 2}, {5, 6, 4}, {6, 4}, false},
     /* Two writes and a read until 3 ms. */
-    {{1, 2}, {1, 1, 2}, {3, 4, 3}, {4, 6}},
+    {{1, 2}, {1, 1, 2}, {3, 4, 3}, {4, 6}, false},
+    /* Each transfer has one in the drive: all three until 3 ms, then the first read and the writes.
+     */
+    {{0, 0}, {3, 1, 2}, {6, 3, 5}, {9, 5}, true},
 };
 
 static void test_objects_wait_for_a_thread(void **state)
@@ -242,7 +246,8 @@ static void test_objects_wait_for_a_thread(void **state)
             const struct transfers_opts o = {.ranks = 1,
                                              .chunk_bytes = 1000000,
                                              .files = &files,
-                                             .threads = {c->threads[0], c->threads[1]}};
+                                             .threads = {c->threads[0], c->threads[1]},
+                                             .in_turn = c->in_turn};
             struct transfers *t = transfers_create(&o);
             for (uint64_t k = 0; k < 3; k++) {
                 const struct kv_transfer what =
