@@ -323,7 +323,7 @@ static double asked_rate(const struct trial *t, int write)
     return t->span_ns > 0 ? (double)t->moved[write] / seconds(t->span_ns) : 0;
 }
 
-/* The mean number of objects that were on their way to or from it. */
+/* The mean number of objects that it had at once. */
 static double mean_in_flight(const struct trial *t)
 {
     return t->span_ns > 0

@@ -651,6 +651,8 @@ static bool open_parts(struct engine *g)
                                              .load_ns = w->o->steps.host.load_ns,
                                              .chunk_bytes = g->cache.chunk_bytes,
                                              .files = w->o->files,
+                                             .threads = {g->cache.threads[0], g->cache.threads[1]},
+                                             .in_turn = g->cache.in_turn,
                                              .with = w->shares ? w->shares->transfers : NULL};
     const struct copy_rows_out out = {w->rows, &w->stats->rows, &w->clock->now_ns};
     g->scheduler = scheduler_create(&g->cache.scheduler, g->cache.ops, g->cache.cache, &listener);

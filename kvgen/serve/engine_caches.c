@@ -25,7 +25,12 @@
     "of "                                                                                          \
     "--prefill-only and --decode-only."
 
+/* Settings of those whose reads and writes of files have threads. */
+#define READ_THREADS  "read_threads"
+#define WRITE_THREADS "write_threads"
+
 enum {
+    MOST_THREADS = 1 << 16, /* as many as a drive was measured with */
     MAX_TEXT = 1024,
     PAGE = 4096 /* vLLM rounds a chunk of host memory up to it */
 };
@@ -112,7 +117,9 @@ enum {
     V_TRACKER,
     V_SYNC,
     V_SHARED,
-    V_SHARE
+    V_SHARE,
+    V_READERS,
+    V_WRITERS
 };
 static const struct engine_setting vllm_settings[] = {
     [V_BLOCK] = {"block_size", ENGINE_COUNT, "16", NULL, 1, 1 << 20,
@@ -132,6 +139,10 @@ static const struct engine_setting vllm_settings[] = {
     [V_SHARED] = {SHARED, ENGINE_SWITCH, "no", NULL, 0, 0, SHARED_HELP},
     [V_SHARE] = {SHARE, ENGINE_SHARE, "1", NULL, 0, 0,
                  "With shared=yes: share of the files that each engine may write, such as 25%."},
+    [V_READERS] = {READ_THREADS, ENGINE_COUNT, "16", NULL, 1, MOST_THREADS,
+                   "Files that an engine reads at once from a measured drive (n_read_threads)."},
+    [V_WRITERS] = {WRITE_THREADS, ENGINE_COUNT, "16", NULL, 1, MOST_THREADS,
+                   "Files that an engine writes at once to a measured drive (n_write_threads)."},
     {0}};
 
 static int bad(struct err *e, const char *why)
@@ -280,7 +291,8 @@ enum {
     L_DECODE,
     L_LEAST,
     L_ASYNC,
-    L_FIXED
+    L_FIXED,
+    L_WRITERS
 };
 static const struct engine_setting lmcache_list[] = {
     [L_BLOCK] = {"block_size", ENGINE_COUNT, "16", NULL, 1, 1 << 20,
@@ -299,6 +311,8 @@ static const struct engine_setting lmcache_list[] = {
                  "Load before the request runs, and not in its first step."},
     [L_FIXED] = {"fixed", ENGINE_SWITCH, "no", NULL, 0, 0,
                  "Leave the engine's bugs out: a load larger than host memory waits for ever."},
+    [L_WRITERS] = {WRITE_THREADS, ENGINE_COUNT, "4", NULL, 1, MOST_THREADS,
+                   "Files that an engine writes at once to a measured drive."},
     {0}};
 
 static int open_lmcache(struct engine_cache *out, const struct engine_values *v,
@@ -372,7 +386,7 @@ static int open_lmcache_mp(struct engine_cache *out, const struct engine_values 
                                              .l2_clean = room->clean}};
     out->clean = room->clean && out->chunks[TRACE_STORAGE];
     o.settings.l2.chunks = room->capacity[TRACE_STORAGE] > 0 ? UINT64_MAX : 0;
-    out->by_second = true;
+    out->by_second = out->in_turn = true;
     return open_pool(out, &lmcache_mp_below_ops, lmcache_mp_below_create(&o, l), l, e);
 }
 
@@ -386,7 +400,9 @@ enum {
     G_FETCH,
     G_BUDGET,
     G_RUNNING,
-    G_SHARED
+    G_SHARED,
+    G_READERS,
+    G_WRITERS
 };
 static const struct engine_setting sglang_list[] = {
     [G_PAGE] = {"page_size", ENGINE_COUNT, "1", NULL, 1, 1 << 20,
@@ -405,6 +421,10 @@ static const struct engine_setting sglang_list[] = {
     [G_RUNNING] = {"max_running_requests", ENGINE_COUNT, "", NULL, 1, 1000000,
                    "Requests that run at once. 1024; with less than 70 GiB 256."},
     [G_SHARED] = {SHARED, ENGINE_SWITCH, "no", NULL, 0, 0, SHARED_HELP},
+    [G_READERS] = {READ_THREADS, ENGINE_COUNT, "1", NULL, 1, MOST_THREADS,
+                   "Pages that an engine reads at once from a measured drive."},
+    [G_WRITERS] = {WRITE_THREADS, ENGINE_COUNT, "1", NULL, 1, MOST_THREADS,
+                   "Pages that an engine writes at once to a measured drive."},
     {0}};
 
 static int open_sglang(struct engine_cache *out, const struct engine_values *v,
@@ -924,5 +944,7 @@ int engine_cache_open(struct engine_cache *out, const struct engine_choice *c,
                        "%s does not simulate layers with a window, which only vllm does",
                        c->kind->name);
     engine_cache_scheduler(c, room, &out->scheduler);
+    out->threads[0] = (uint64_t)value_of(c, READ_THREADS, 0);
+    out->threads[1] = (uint64_t)value_of(c, WRITE_THREADS, 0);
     return c->kind->open(out, &c->own, room, l, e);
 }

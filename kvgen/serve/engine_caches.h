@@ -1,6 +1,13 @@
 /* engine_caches.h - the caches that --cache names: a table of engines, their settings under the
  * engine's own names with the engine's defaults, and how each is opened. A new one takes a row in
- * engine_caches.c. */
+ * engine_caches.c.
+ *
+ * Threads for files (read_threads, write_threads: our names) are those of the engines' sources:
+ * vLLM: n_read_threads and n_write_threads of its fs tier (v1/kv_offload/tiering), 16 each, which
+ * have a file each. LMCache: 4 of its disk (storage_backend/local_disk_backend.py), which only
+ * write here, as a step waits for what is read. SGLang: one that fetches and one that backs up
+ * (managers/cache_controller.py), page after page. LMCache's server has no number of them: each of
+ * its transfers hands over one file after the other (l2_adapters/fs_l2_adapter.py). */
 #ifndef KVGEN_SERVE_ENGINE_CACHES_H
 #define KVGEN_SERVE_ENGINE_CACHES_H
 
@@ -115,6 +122,8 @@ struct engine_cache {
     /* vLLM's tiers below its GPU, the cache's; NULL: there are none, or they are another engine's
      */
     const struct kv_below *offload;
+    uint64_t threads[2];           /* as of transfers_opts, */
+    bool in_turn;                  /* and this, too */
     bool by_second;                /* it does something once a second (kv_cache_ops.second) */
     struct chain_numbers *numbers; /* of the keys, which are lent; NULL: keys are hashes */
     struct scheduler_opts scheduler;

@@ -1,9 +1,11 @@
 /* transfers.c - the list of transfers under way, and the servers that they pass: two directions of
- * the link, and reads and writes of files or, with a measured drive, both together. */
+ * the link, and reads and writes of files or, with a measured drive, both together. In front of
+ * that one objects wait for a thread of their engine, in a line for each direction. */
 #include "kvgen/serve/transfers.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/memory.h"
 #include "lib/base/units.h"
@@ -17,7 +19,7 @@ struct under_way {
     uint64_t step;    /* in which it began */
     uint64_t of_step; /* its step waits for it, and its output says so; 0: none does */
     int64_t end_ns;   /* UNKNOWN: not started, or the drive has it */
-    uint64_t objects; /* in the drive */
+    uint64_t objects; /* that the drive has yet to end */
     bool link, files; /* what it passes */
     bool gpu;         /* a step's output reports it */
 };
@@ -33,12 +35,23 @@ enum {
     NUMBER_BITS = 48 /* of an object's tag; above: the number of its user */
 };
 
+/* Transfers that have objects which wait for a thread, from first to count: those before it are
+ * over. */
+struct line {
+    struct waiting {
+        uint64_t id, objects;
+    } * list;
+    size_t first, count, cap;
+    uint64_t in_drive; /* objects that have a thread */
+};
+
 struct transfers {
     struct transfers_opts o;
     uint64_t link_bytes_s;   /* that are reached */
     int64_t link_free_ns[2]; /* up, down */
     struct server *server;
     uint64_t number;        /* among its users */
+    struct line line[2];    /* reads, writes */
     struct under_way *list; /* in the order in which they began */
     size_t count, cap;
     struct transfers_waits waits; /* of the step under way */
@@ -107,6 +120,8 @@ void transfers_free(struct transfers *t)
     if (!t)
         return;
     server_leave(t->server, t);
+    free(t->line[0].list);
+    free(t->line[1].list);
     free(t->list);
     free(t);
 }
@@ -164,6 +179,48 @@ static void start_on_link(struct transfers *t, struct under_way *u, int64_t now_
     u->end_ns = at_ns + (u->what.kind == KV_LOAD ? t->o.load_ns : 0);
 }
 
+/* ---- a measured drive ---- */
+
+/* An object of the transfer with that id. 0 or -ENOMEM. */
+static int enter_drive(struct transfers *t, uint64_t id, bool read, int64_t now_ns)
+{
+    return share_server_add(t->server->drive, now_ns, t->o.chunk_bytes * t->o.ranks, read,
+                            t->number << NUMBER_BITS | id);
+}
+
+/* Objects that wait in a line enter the drive, as far as there are threads. 0 or -ENOMEM. */
+static int admit(struct transfers *t, bool read, int64_t now_ns)
+{
+    struct line *l = &t->line[!read];
+    const uint64_t threads = t->o.threads[!read];
+    while (l->first < l->count && (!threads || l->in_drive < threads)) {
+        struct waiting *w = &l->list[l->first];
+        if (enter_drive(t, w->id, read, now_ns))
+            return -ENOMEM;
+        l->in_drive++;
+        if (--w->objects == 0)
+            l->first++;
+    }
+    return 0;
+}
+
+/* The end of a line. What is over leaves once it is half of the line, so that each one moves once
+ * on average. 0 or -ENOMEM. */
+static int stand_in_line(struct line *l, uint64_t id, uint64_t objects)
+{
+    if (l->first > 0 && l->first * 2 >= l->count) {
+        l->count -= l->first;
+        memmove(l->list, l->list + l->first, l->count * sizeof(*l->list));
+        l->first = 0;
+    }
+    struct waiting *grown = memory_grow(l->list, &l->cap, l->count, sizeof(*grown), 16);
+    if (!grown)
+        return -ENOMEM;
+    l->list = grown;
+    l->list[l->count++] = (struct waiting){id, objects};
+    return 0;
+}
+
 static int start_on_files(struct transfers *t, struct under_way *u, int64_t now_ns)
 {
     const bool read = u->what.kind == KV_PROMOTE;
@@ -171,23 +228,31 @@ static int start_on_files(struct transfers *t, struct under_way *u, int64_t now_
         u->end_ns = pass_files(t, read, now_ns, u);
         return 0;
     }
-    for (u->objects = 0; u->objects < u->keys; u->objects++)
-        if (share_server_add(t->server->drive, now_ns, t->o.chunk_bytes * t->o.ranks, read,
-                             t->number << NUMBER_BITS | u->what.id))
-            return -ENOMEM;
-    return 0;
+    u->objects = u->keys;
+    if (t->o.in_turn)
+        return enter_drive(t, u->what.id, read, now_ns);
+    const int rc = stand_in_line(&t->line[!read], u->what.id, u->keys);
+    return rc ? rc : admit(t, read, now_ns);
 }
 
-/* An object of the transfer with that id is done. */
+/* An object of the transfer with that id is done. Another one enters in its place, which takes no
+ * memory. */
 static void end_object(struct transfers *t, uint64_t id, const struct share_server_end *end)
 {
     for (size_t i = 0; i < t->count; i++) {
         struct under_way *u = &t->list[i];
         if (u->what.id != id)
             continue;
-        count_files(t, u->what.kind == KV_PROMOTE, 1, end->end_ns - end->begin_ns);
+        const bool read = u->what.kind == KV_PROMOTE;
+        count_files(t, read, 1, end->end_ns - end->begin_ns);
         if (--u->objects == 0)
             u->end_ns = end->end_ns;
+        if (!t->o.in_turn) {
+            t->line[!read].in_drive--;
+            (void)admit(t, read, end->end_ns);
+        } else if (u->objects > 0) {
+            (void)enter_drive(t, id, read, end->end_ns);
+        }
         return;
     }
 }

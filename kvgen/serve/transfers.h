@@ -20,6 +20,11 @@ struct transfers_opts {
     uint64_t chunk_bytes;           /* of one key of a transfer, of one rank */
     const struct tier_model *files; /* of Tier-2; not given: it takes no time */
     struct transfers *with;         /* of another engine, on whose files these wait, too; or NULL */
+    /* Of the engine, for reads and for writes between host memory and a measured drive: each has
+     * one object in it, and the others wait in the order in which they were handed over. 0: as many
+     * as there are objects. Not for what a step waits for, which is read alone. */
+    uint64_t threads[2];
+    bool in_turn; /* in place of threads: each transfer has one object in the drive */
 };
 
 /* A transfer under way. */
@@ -30,8 +35,9 @@ struct transfer {
 };
 
 /* Transfers of the tier of files so far, [0] reads, [1] writes. Objects are keys of transfers, with
- * the bytes of all ranks; in_flight_ns is the sum of the times that each was on its way (divided by
- * a time: the mean depth, J. Little, Operations Research 9(3), 1961). */
+ * the bytes of all ranks; in_flight_ns is the sum of the times that the drive had each, without its
+ * wait for a thread (divided by a time: the mean depth, J. Little, Operations Research 9(3), 1961).
+ */
 struct transfers_files {
     uint64_t bytes[2], objects[2];
     int64_t in_flight_ns[2];

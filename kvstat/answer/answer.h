@@ -72,7 +72,7 @@ struct answer {
     struct {
         double asked, can; /* bytes/s */
     } read, write;
-    double in_flight; /* objects on their way to or from the drive, on average */
+    double in_flight; /* objects that the drive has at once, on average */
     double written_day, full_after_s, filled, hit_p50, hit_p95, computing_s, host_used;
     bool reached; /* bytes went to the drive, or came from it */
     struct {

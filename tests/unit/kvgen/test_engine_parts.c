@@ -1,7 +1,8 @@
 /* The parts of an engine's run, each by hand: what a request's chain is made of, when transfers are
- * done, rows that wait for a duration, and shares of the peak from measured rates. A bug looked
- * like a turn that found nothing of the one before, a load that was over before the link was free,
- * or rows that left out of order. */
+ * done, which of their objects wait for a thread of the engine, rows that wait for a duration, and
+ * shares of the peak from measured rates. A bug looked like a turn that found nothing of the one
+ * before, a load that was over before the link was free, an engine that had all objects of a load
+ * in the drive at once, or rows that left out of order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,8 @@
 #include "kvgen/serve/prompts.h"
 #include "kvgen/serve/step_setup.h"
 #include "kvgen/serve/transfers.h"
+#include "lib/drive/drive_model.h"
+#include "lib/json/jsonin.h"
 
 #define MS INT64_C(1000000)
 
@@ -193,6 +196,130 @@ static void test_files_and_loads_in_a_step(void **state)
     assert_int_equal(f->bytes[1], 1000000);
     assert_int_equal(f->in_flight_ns[1], 4 * MS); /* 2 + 2 */
     transfers_free(t);
+}
+
+/* A drive of 1 GB/s in all, however many are in it, up to 64. */
+static struct drive_model *even_drive(void)
+{
+    static const char text[] = "{\"program\": \"kvtrace model\", \"points\": [{\"size_bytes\": "
+                               "1000000, \"in_flight\": 64, "
+                               "\"read_share\": 1, \"bytes_per_s\": 1000000000}]}";
+    struct drive_model *m = NULL;
+    struct jsonin *d = NULL;
+    struct err e = {0};
+    assert_int_equal(jsonin_parse(&d, text, sizeof(text) - 1, "model", &e), 0);
+    assert_int_equal(drive_model_parse(&m, jsonin_root(d), "model", &e), 0);
+    jsonin_free(d);
+    return m;
+}
+
+/* Threads of an engine for reads and for writes, and what comes at time 0: transfers of so many
+ * objects of 1 ms each. When each ends, and the sum of the times in the drive, in ms. */
+static const struct threads_case {
+    uint64_t threads[2];
+    uint64_t keys[3]; /* promoted, promoted, written; 0: none */
+    int64_t end_ms[3];
+    int64_t in_flight_ms[2];
+    bool in_turn;
+} threads_cases[] = {
+    {{1, 1}, {3, 1, 0}, {3, 4, 0}, {4, 0}, false},
+    /* Two share the drive until 2 ms, then the last of the first one and the other. */
+    {{2, 1}, {3, 1, 0}, {4, 4, 0}, {8, 0}, false},
+    {{0, 0}, {3, 1, 0}, {4, 4, 0}, {16, 0}, false},
+    /* A read and a write share it until 4 ms. */
+    {{1, 1}, {3, 1, 2}, {5, 6, 4}, {6, 4}, false},
+    /* Two writes and a read until 3 ms. */
+    {{1, 2}, {1, 1, 2}, {3, 4, 3}, {4, 6}, false},
+    /* Each transfer has one in the drive: all three until 3 ms, then the first read and the writes.
+     */
+    {{0, 0}, {3, 1, 2}, {6, 3, 5}, {9, 5}, true},
+};
+
+static void test_objects_wait_for_a_thread(void **state)
+{
+    (void)state;
+    struct drive_model *drive = even_drive();
+    const struct tier_model files = {.given = true, .drive = drive};
+    for (size_t i = 0; i < sizeof(threads_cases) / sizeof(*threads_cases); i++) {
+        const struct threads_case *c = &threads_cases[i];
+        for (int late = 0; late < 2; late++) { /* whether anybody looks before all is over */
+            const struct transfers_opts o = {.ranks = 1,
+                                             .chunk_bytes = 1000000,
+                                             .files = &files,
+                                             .threads = {c->threads[0], c->threads[1]},
+                                             .in_turn = c->in_turn};
+            struct transfers *t = transfers_create(&o);
+            for (uint64_t k = 0; k < 3; k++) {
+                const struct kv_transfer what =
+                    transfer(k, k == 2 ? KV_WRITE : KV_PROMOTE, c->keys[k]);
+                if (c->keys[k])
+                    assert_int_equal(transfers_begin(t, &what, 0, 1), 0);
+            }
+            struct transfer done;
+            for (int64_t ms = late ? 20 : 1; ms <= 20; ms++)
+                while (transfers_take(t, false, ms * MS, 1, &done))
+                    assert_int_equal(ms, late ? 20 : c->end_ms[done.id]);
+            assert_int_equal(transfers_count(t), 0);
+            assert_int_equal(transfers_files(t)->in_flight_ns[0], c->in_flight_ms[0] * MS);
+            assert_int_equal(transfers_files(t)->in_flight_ns[1], c->in_flight_ms[1] * MS);
+            transfers_free(t);
+        }
+    }
+    drive_model_free(drive);
+}
+
+/* Each of two engines at one drive has a thread of its own: the second object of the first one
+ * enters when its first one ends, and is told next. */
+static void test_engines_have_threads_of_their_own(void **state)
+{
+    (void)state;
+    struct drive_model *drive = even_drive();
+    const struct tier_model files = {.given = true, .drive = drive};
+    struct transfers_opts o = {
+        .ranks = 1, .chunk_bytes = 1000000, .files = &files, .threads = {1, 1}};
+    struct transfers *a = transfers_create(&o);
+    o.with = a;
+    struct transfers *b = transfers_create(&o);
+    struct transfer done;
+    const struct kv_transfer two = transfer(0, KV_PROMOTE, 2), one = transfer(0, KV_PROMOTE, 1);
+    assert_int_equal(transfers_begin(a, &two, 0, 1), 0);
+    assert_int_equal(transfers_begin(b, &one, 0, 1), 0);
+    assert_int_equal(transfers_next_ns(a, 2), 2 * MS);
+    assert_true(transfers_take(b, false, 2 * MS, 1, &done));
+    assert_false(transfers_take(a, false, 2 * MS, 1, &done));
+    assert_int_equal(transfers_next_ns(a, 2), 3 * MS);
+    assert_true(transfers_take(a, false, 3 * MS, 1, &done));
+    assert_int_equal(transfers_next_ns(b, 2), INT64_MAX);
+    assert_int_equal(transfers_files(a)->in_flight_ns[0], 3 * MS);
+    assert_int_equal(transfers_files(b)->in_flight_ns[0], 2 * MS);
+    transfers_free(a);
+    transfers_free(b);
+    drive_model_free(drive);
+}
+
+/* A line that is never empty: each transfer ends after those before it, and none is lost. */
+static void test_a_line_that_never_empties(void **state)
+{
+    (void)state;
+    struct drive_model *drive = even_drive();
+    const struct tier_model files = {.given = true, .drive = drive};
+    const struct transfers_opts o = {
+        .ranks = 1, .chunk_bytes = 1000000, .files = &files, .threads = {1, 1}};
+    struct transfers *t = transfers_create(&o);
+    struct transfer done;
+    uint64_t told_of = 0;
+    for (uint64_t id = 0; id < 2000; id++) {
+        const struct kv_transfer what = transfer(id, KV_WRITE, 2 - id % 2);
+        assert_int_equal(transfers_begin(t, &what, (int64_t)id * MS, 1), 0);
+        while (transfers_take(t, false, (int64_t)id * MS, 1, &done))
+            assert_int_equal(done.id, told_of++);
+    }
+    while (transfers_take(t, false, 3000 * MS, 1, &done))
+        assert_int_equal(done.id, told_of++);
+    assert_int_equal(told_of, 2000);
+    assert_int_equal(transfers_files(t)->in_flight_ns[1], 3000 * MS);
+    transfers_free(t);
+    drive_model_free(drive);
 }
 
 /* ---- rows ---- */
@@ -432,6 +559,9 @@ int main(void)
         cmocka_unit_test(test_conversations_are_forgotten),
         cmocka_unit_test(test_the_link_takes_one_after_the_other),
         cmocka_unit_test(test_files_and_loads_in_a_step),
+        cmocka_unit_test(test_objects_wait_for_a_thread),
+        cmocka_unit_test(test_engines_have_threads_of_their_own),
+        cmocka_unit_test(test_a_line_that_never_empties),
         cmocka_unit_test(test_rows_wait_for_a_duration),
         cmocka_unit_test(test_measured_rates),
         cmocka_unit_test(test_measured_times),
