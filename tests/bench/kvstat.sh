@@ -12,14 +12,15 @@ case ${BUILD:=build} in
 /*) bin=$BUILD/bin ;;
 *) bin=$top/$BUILD/bin ;;
 esac
+# shellcheck source=tests/bench/builds/cases.sh
+. "$top/tests/bench/builds/cases.sh"
 ROWS=${ROWS:-10000000}
 THREADS=${THREADS:-2}
 folder=${KEEP:-$(mktemp -d "${TMPDIR:-/tmp}/kvtrace-bench.XXXXXX")}
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$folder"' EXIT INT TERM
 zst=$folder/$ROWS.csv.zst
 csv=$folder/$ROWS.csv
-[ -s "$zst" ] || "$bin/kvgen" --num-users 500 --duration 86400 --generation-mode none --model tiny-1b \
-    --gpu-mem-gb 40 --cpu-mem-gb 80 --storage-capacity-gb 2000 --limit "$ROWS" -o "$zst" 2>"$folder/log"
+[ -s "$zst" ] || user_rows "$bin" "$ROWS" "$zst" 2>"$folder/log"
 [ -s "$csv" ] || zstd -dcq "$zst" >"$csv"
 
 now() { date +%s%N; }

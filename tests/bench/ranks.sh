@@ -2,7 +2,8 @@
 # ranks.sh - rows a second of N ranks on empty engines, against N times those of one rank, for N up to the processors there are.
 # Each rank reads the whole trace with two threads (reader and scheduler). So there are two tables: in the first, ranks run where
 # they like, and one rank alone may have all processors; in the second each rank has one processor, one rank alone as well.
-# Medians of RUNS runs (5), which take turns.
+# Medians of RUNS runs (5), which take turns. Also settable: LOOPS (20) of the trace in each, TRACE (made by kvgen), the tables
+# that are WANTED ("all one") and the COUNTS of ranks.
 set -eu
 export LC_ALL=C
 bin=${BUILD:-build}/bin
@@ -14,9 +15,11 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
     PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-"$bin/kvgen" --users 200 --duration 600 --seed 1 --progress none -o "$tmp/t.csv" 2>/dev/null
+trace=${TRACE:-$tmp/t.csv} wanted=${WANTED:-all one}
+[ -n "${TRACE-}" ] || "$bin/kvgen" --users 200 --duration 600 --seed 1 --progress none -o "$trace" 2>/dev/null
 cpus=$(getconf _NPROCESSORS_ONLN) counts='' n=1
 while [ "$n" -le "$cpus" ]; do counts="$counts $n" n=$((n * 2)); done
+counts=${COUNTS:-$counts}
 
 # What a rank runs: with "one" on the processor of its number.
 cat >"$tmp/rank" <<'END'
@@ -29,16 +32,16 @@ END
 chmod +x "$tmp/rank"
 for _ in $(seq "${RUNS:-5}"); do
     for n in $counts; do
-        for where in all one; do
-            "$mpirun" --bind-to none -np "$n" "$tmp/rank" $where "$bin/kvreplay-mpi" --null --loops "${LOOPS:-20}" -o "$tmp/r-{rank}.csv" \
-                --no-notes --summary "$tmp/s.json" "$tmp/t.csv" 2>/dev/null
+        for where in $wanted; do
+            "$mpirun" --bind-to none -np "$n" "$tmp/rank" "$where" "$bin/kvreplay-mpi" --null --loops "${LOOPS:-20}" -o "$tmp/r-{rank}.csv" \
+                --no-notes --summary "$tmp/s.json" "$trace" 2>/dev/null
             jq '.rows.ok / .elapsed_s' "$tmp/s.json" >>"$tmp/$where.$n"
         done
     done
 done
 median() { sort -g "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-for where in all one; do
-    if [ $where = all ]; then echo "ranks on all $cpus processors:"; else echo "ranks on one processor each:"; fi
+for where in $wanted; do
+    if [ "$where" = all ]; then echo "ranks on all $cpus processors:"; else echo "ranks on one processor each:"; fi
     one=$(median "$tmp/$where.1")
     for n in $counts; do
         awk -v n="$n" -v rate="$(median "$tmp/$where.$n")" -v one="$one" \

@@ -12,14 +12,9 @@ ROWS=${1:-2000000}
 TMP=$(mktemp -d)
 trap 'rm -rf "$TMP"' EXIT
 
-awk -v n="$ROWS" 'BEGIN {
-    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,QoS,Class,Tokens,Arrival,Duration_us"
-    for (i = 0; i < n; i++) {
-        k = i % 50000
-        printf "%.6f,%s,131072,Tier-%d,user_%d_turn,%s,%d,u%d,interactive,user,64,%.6f,\n", i / 1e5,
-            i < 50000 ? "Write" : "Read", k % 3, k, i < 50000 ? "Prefill" : "Decode", i / 10, k % 100, i / 1e5
-    }
-}' | zstd -q -3 -o "$TMP/t.csv.zst"
+# shellcheck source=tests/bench/builds/cases.sh
+. "$TOP/tests/bench/builds/cases.sh"
+trace_rows "$ROWS" | zstd -q -3 -o "$TMP/t.csv.zst"
 for pass in 1 2 3; do
     "$BIN/kvreplay" --null --progress none -o "$TMP/r.csv.zst" --summary "$TMP/s.json" "$TMP/t.csv.zst" 2>/dev/null
     jq -r '"\(.rows_per_s) \(.elapsed_s) \(.cpu_s)"' "$TMP/s.json" | awk -v pass="$pass" '{

@@ -4,8 +4,9 @@
 # (pages=small; iomem=mmap) and in huge ones (pages=huge; iomem=mmaphuge, skipped where the host has set none aside). New files
 # of one I/O are opened when they are written, and nothing is allocated before; larger ones fio allocates before its
 # clock starts, kvreplay after. Nothing is verified on either side; VERIFY=full (or header) shows what it costs kvreplay.
-# Prints what fio.sh says of bandwidth and CPU time, and what huge pages give kvreplay. Skipped without fio.
-# MIB: of each run (default 256); SIZES: KiB; OPS: "Write Read". A file system of its own shows the programs, and not what others
+# Prints what fio.sh says of bandwidth, CPU time and the mean number of I/Os in flight, and what huge pages give kvreplay. Skipped
+# without fio.
+# MIB: of each run (default 256); SIZES: KiB; OPS: "Write Read"; PAGES: "small huge". A file system of its own shows the programs, and not what others
 # deleted (fio.sh).
 set -eu
 export LC_ALL=C
@@ -34,12 +35,13 @@ trace() {
         print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
         for (i = 0; i < n; i++) printf "0,%s,%d,Tier-2,k%d,%s\n", op, bytes, i, phase }'
 }
-# replay FOLDER, plain FOLDER: $op there, with buffers in $pages: "MiB/s CPU_S_PER_GIB". They use $kib and $files.
+# replay FOLDER, plain FOLDER: $op there, with buffers in $pages: "MiB/s CPU_S_PER_GIB IN_FLIGHT". They use $kib and $files.
 replay() {
     "$BIN/kvreplay" --target "file:$1?pages=$pages" --verify "$verify" --iodepth 16 --inflight $((kib > 1024 ? 4 : 16)) \
         --ioengine uring --progress none --keep -o /dev/null --summary "$TMP/s.json" "$TMP/$op.csv" 2>"$TMP/err" ||
         { cat "$TMP/err" >&2; exit 1; }
-    jq -r --argjson mib "$MIB" '"\($mib / .elapsed_s) \(.cpu_s_per_gib)"' "$TMP/s.json"
+    jq -r --argjson mib "$MIB" '(.tiers[] | select(.tier == "Tier-2")).mean_ios_in_flight as $queue |
+        "\($mib / .elapsed_s) \(.cpu_s_per_gib) \($queue)"' "$TMP/s.json"
 }
 plain() {
     folder=$1 verb=$(echo "$op" | tr RW rw) memory=mmap
@@ -51,7 +53,7 @@ plain() {
         --openfiles=16 --file_service_type=sequential "$@" --iodepth=16 --direct=1 --ioengine=io_uring --registerfiles=0 \
         --refill_buffers=1 --iomem=$memory --output-format=json 2>/dev/null | sed -n '/^{/,$p' |
         jq -r --arg op "$verb" '.jobs[0] | .[$op] as $o | ($o.runtime / 1000) as $s |
-            "\($o.io_kbytes / 1024 / $s) \((.usr_cpu + .sys_cpu) / 100 * $s / ($o.io_kbytes / 1048576))"'
+            "\($o.io_kbytes / 1024 / $s) \((.usr_cpu + .sys_cpu) / 100 * $s / ($o.io_kbytes / 1048576)) \($o.iops * $o.lat_ns.mean / 1e9)"'
 }
 # Where a run works: writes in a folder of their own.
 folder() {
@@ -74,15 +76,16 @@ for kib in ${SIZES:-65536 1024 256}; do
             plain "$TMP/f" >/dev/null
             op=Read
         fi
-        for pages in small huge; do
+        for pages in ${PAGES:-small huge}; do
             if [ "$pages" = huge ] && [ "$most" = small ]; then
                 echo "$op, $kib KiB, huge pages: skipped: fio needs 64 of them set aside (vm.nr_hugepages)"
                 continue
             fi
-            compare "$op, $kib KiB, $pages pages" "MiB/s, CPU s/GiB" kvreplay_runs fio_runs
+            compare "$op, $kib KiB, $pages pages" "MiB/s, CPU s/GiB, in flight" kvreplay_runs fio_runs
             end_case
         done
-        compare "$op, $kib KiB, huge pages" "MiB/s, CPU s/GiB" in_huge in_small "small pages"
+        [ -z "${PAGES-}" ] || continue
+        compare "$op, $kib KiB, huge pages" "MiB/s, CPU s/GiB, in flight" in_huge in_small "small pages"
         end_case
     done
     rm -rf "$TMP/f" "$TMP/k"
