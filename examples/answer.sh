@@ -42,6 +42,7 @@ answer_options() {
 # options_end: what follows from all of them.
 options_end() {
     if [ -n "$drive" ] && [ -n "$target" ]; then die 2 "$target: --drive names the drive already"; fi
+    if [ -n "$target" ] && is_model "$target"; then die 2 "$target: a model of a drive; give it as --drive $target"; fi
     if [ "$full" = yes ]; then measuring_s=600; else measuring_s=30; fi
     if [ -n "$gpu" ]; then load="$load --gpu-mem $(sized "$gpu")"; fi
     if [ -n "$cpu" ]; then load="$load --cpu-mem $(sized "$cpu")"; fi
@@ -178,7 +179,7 @@ measure() {
     if typed kvtrace model "$@"; then return; fi
     writes "$folder/model.log" "$folder/drive.json"
     # For --reuse, unless the drive was found to be another one since.
-    if [ -n "$kept" ] && [ "$(pick confirmed.cause <"$folder/answer.json" 2>/dev/null)" != drive_changed ]; then
+    if [ -n "$kept" ] && [ "$(pick confirmed.cause 2>/dev/null <"$folder/answer.json")" != drive_changed ]; then
         cp -p -- "$kept" "$folder/drive.json"
     fi
     KVTRACE_COMMAND='kvtrace model' logged "$folder/model.log" "$examples/model.sh" "$@" >/dev/null

@@ -191,11 +191,19 @@ make_folder() {
     [ "$made" = yes ]
 }
 
+# not_made FOLDER: the end of the script, with the reason.
+not_made() {
+    above=$(dirname -- "$1")
+    if [ ! -d "$above" ]; then die 3 "$1: cannot be created: there is no folder $above"; fi
+    if [ ! -w "$above" ]; then die 3 "$1: cannot be created: $above cannot be written to"; fi
+    die 3 "$1: cannot be created"
+}
+
 # make_or_die FOLDER: the same, or the end of the script.
 make_or_die() {
     make_folder "$1" && return
     if [ -e "$1" ] || [ -L "$1" ]; then die 3 "$1 already exists"; fi
-    die 3 "$1: cannot be created"
+    not_made "$1"
 }
 
 # make_empty FOLDER: makes it; at the end it goes if it is empty.

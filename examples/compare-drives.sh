@@ -11,12 +11,13 @@
 #                the server (default: llama3.1-8b on one h100, vllm; see kvgen(1))
 #   --population WHO, --input TRACE, --speed X
 #                its load: chat (default), code, documents, mlperf, or a recorded trace
-#   --ttft TIME, --tpot TIME, --goodput SHARE
-#                served well: 2s to the first token, 100ms a token, for 95% of requests
+#   --ttft TIME, --tpot TIME, --goodput SHARE, --seeds N
+#                served well: 2s to the first token, 100ms a token, for 95% of requests;
+#                in how many random loads (default: 5)
 #   -t TIME      how long the load runs on the drive, to confirm (default: 15s)
 #   -o OUT       directory for 1/answer.json, 2/answer.json, ... (default: kvtrace-compare-drives)
 #   --full       measure the drive for ten minutes instead of half a minute
-#   --json       print answer.json; --print: show the pipeline, run nothing
+#   --json       print both answers as JSON; --print: show the pipeline, run nothing
 #
 #   the second is better: /mnt/new holds 7 users more (4-11)
 #

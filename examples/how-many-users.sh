@@ -9,8 +9,9 @@
 #                the server (default: llama3.1-8b on one h100, vllm; see kvgen(1))
 #   --population WHO, --input TRACE, --speed X
 #                its load: chat (default), code, documents, mlperf, or a recorded trace
-#   --ttft TIME, --tpot TIME, --goodput SHARE
-#                served well: 2s to the first token, 100ms a token, for 95% of requests
+#   --ttft TIME, --tpot TIME, --goodput SHARE, --seeds N
+#                served well: 2s to the first token, 100ms a token, for 95% of requests;
+#                in how many random loads (default: 5)
 #   -t TIME      how long the load runs on the drive, to confirm (default: 15s)
 #   -o OUT       directory for answer.json, answer.html and all else (default: kvtrace-answer)
 #   --full       measure the drive for ten minutes instead of half a minute

@@ -117,7 +117,7 @@ tidy() {
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 began_ms=$(now_ms) started=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 case $target in */kvtrace-model) if [ ! -d "$where" ]; then
-    make_empty "$where" || die 3 "$where: cannot be created"
+    make_empty "$where" || not_made "$where"
 fi ;; esac
 # What the figures depend on besides the time: a later run with the same takes them again.
 if [ -d "$where" ]; then file_system=$(stat -f -c '%T %i' -- "$where"); else file_system=server; fi

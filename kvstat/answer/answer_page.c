@@ -3,6 +3,8 @@
 #include "kvstat/answer/answer_page.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "kvstat/answer/answer_knee.h"
 #include "kvstat/answer/answer_plot.h"
@@ -37,6 +39,25 @@ static const char *question(char buf[TITLE], const struct answer_page *p)
 
 /* ---- the answer ---- */
 
+/* The answer in one word or number, and what it means. */
+static void put_head(FILE *out, const char *class, const char *word, const char *text)
+{
+    fputs("<p class=\"verdict\">", out);
+    html_element(out, "strong", class, word);
+    html_text(out, text);
+    fputs("</p>\n", out);
+}
+
+/* "gain: 17 users more": its word is what was asked. */
+static void put_worth(FILE *out, const char *text)
+{
+    const char *colon = strchr(text, ':');
+    char word[CELL];
+    figure_cut_text(word, sizeof(word), text);
+    word[colon && colon - text < CELL ? colon - text : 0] = '\0';
+    put_head(out, "", word, colon ? colon + 2 : text);
+}
+
 static void put_answer(FILE *out, const struct answer_page *p)
 {
     static const char *const classes[] = {
@@ -44,18 +65,15 @@ static void put_answer(FILE *out, const struct answer_page *p)
     const struct conclusion *c = p->conclusion;
     const struct answer *a = c->answer;
     char text[CONCLUSION_WHY], n[CONCLUSION_NUMBER];
-    fputs("<section>\n<p class=\"verdict\">", out);
-    if (c->judged)
-        html_element(out, "strong", classes[c->verdict], conclusion_word(c->verdict));
+    fputs("<section>\n", out);
+    if (p->view == VIEW_WORTH && !c->unconfirmed)
+        put_worth(out, view_worth(text, a));
+    else if (c->judged)
+        put_head(out, classes[c->verdict], conclusion_word(c->verdict), c->why);
     else
-        html_element(out, "strong", "", conclusion_count(n, a, a->users[ANSWER_THIS].value));
-    fputs(" ", out);
-    if (c->judged)
-        html_text(out, c->why);
-    else
-        html_text(out, "are held by this drive");
-    fputs("</p>\n", out);
-    if (p->view == VIEW_WORTH || !c->judged)
+        put_head(out, "", conclusion_count(n, a, a->users[ANSWER_THIS].value),
+                 "are held by this drive");
+    if (p->view == VIEW_WORTH ? c->unconfirmed : !c->judged)
         html_element(out, "p", "", view_worth(text, a));
     html_element(out, "p", "sub", view_load(text, a));
     html_element(out, "p", "sub", view_drive(text, a));
@@ -85,7 +103,10 @@ static const char *as_rate(char *buf, double v)
 
 static const char *as_number(char *buf, double v)
 {
-    snprintf(buf, CELL, "%.4g", v);
+    if (v >= 1000 && v == floor(v) && v < 1e15)
+        cell_count(buf, (uint64_t)v);
+    else
+        snprintf(buf, CELL, "%.4g", v);
     return buf;
 }
 
@@ -172,7 +193,7 @@ static void put_number(FILE *out, const char *prefix, const char *member, shown_
 
 static void put_held(FILE *out, const struct answer *a)
 {
-    static const char *const titles[] = {"", "held", "least seed", "greatest seed"};
+    static const char *const titles[] = {"", "held", "in all seeds", "in any seed"};
     fprintf(out, "<h3>%s held</h3>\n", a->requests ? "Requests a second" : "Users");
     html_table_begin(out, COLUMNS(titles), 0);
     for (unsigned v = 0; v < ANSWER_VARIANTS; v++) {
@@ -190,8 +211,9 @@ static void put_held(FILE *out, const struct answer *a)
 
 static void put_served(FILE *out, const struct answer *a)
 {
-    static const char *const titles[] = {"",          "good",      "first token p50", "p95",
-                                         "token p50", "token p95", "requests/s",      "GPU time"};
+    static const char *const titles[] = {
+        "",          "good",      "first token p50", "first token p95",
+        "token p50", "token p95", "requests/s",      "GPU time"};
     char n[CONCLUSION_NUMBER];
     fprintf(out, "<h3>At %s</h3>\n", conclusion_count(n, a, a->at));
     html_table_begin(out, COLUMNS(titles), 0);
@@ -215,9 +237,9 @@ static void put_served(FILE *out, const struct answer *a)
 
 static void put_tried(FILE *out, const struct answer *a)
 {
-    static const char *const titles[] = {
-        "variant", "number",          "seeds held", "of",
-        "good",    "first token p95", "requests/s", "what holds it up"};
+    static const char *const titles[] = {"variant",    "number",      "seeds held",
+                                         "of",         "good",        "first token p95",
+                                         "requests/s", "what ends it"};
     if (a->tried_count == 0)
         return;
     fputs("<h3>Numbers that were tried</h3>\n", out);
@@ -267,15 +289,15 @@ static void put_drive(FILE *out, const struct answer *a)
     if (answer_knee_find(&knee, a)) {
         put_row(out, knee.found ? "knee: objects in flight" : "no knee up to objects in flight",
                 "knee.in_flight", as_number, knee.in_flight);
-        put_row(out, "there", "knee.bytes_per_s", as_rate, knee.bytes_s);
-        put_row(out, "p95 of an object", "knee.p95_s", view_span, knee.p95_s);
+        put_row(out, "throughput there", "knee.bytes_per_s", as_rate, knee.bytes_s);
+        put_row(out, "p95 of an object there", "knee.p95_s", view_span, knee.p95_s);
     }
     put_row(out, "this load keeps in flight", "drive.in_flight", cell_number, a->in_flight);
     put_row(out, "written a day", "drive.written_bytes_day", view_bytes, a->written_day);
     put_row(out, "full after", "drive.full_after_s", view_span, a->full_after_s);
     put_row(out, "filled at the end", "drive.filled", as_share, a->filled);
     put_row(out, "a hit takes, p50", "drive.hit_s.p50", view_span, a->hit_p50);
-    put_row(out, "p95", "drive.hit_s.p95", view_span, a->hit_p95);
+    put_row(out, "a hit takes, p95", "drive.hit_s.p95", view_span, a->hit_p95);
     put_row(out, "computing on an idle GPU", "drive.computing_s", view_span, a->computing_s);
     put_row(out, "drive writes a day", "wear.drive_writes_day", cell_number, a->drive_writes_day);
     put_row(out, "years of rated writes", "wear.years", cell_number, a->years);

@@ -155,10 +155,10 @@ static const struct {
     bool times;
     const char *style;
 } depth_lines[] = {
-    {1, false, "linespoints pt 7 ps 0.6 lw 2 lc '#56b4e9' title 'reads'"},
+    {1, false, "linespoints pt 7 ps 0.6 lw 2 lc '#009e73' title 'reads'"},
     {0, false, "linespoints pt 7 ps 0.6 lw 2 lc '#0072b2' title 'writes'"},
-    {1, true, "linespoints pt 6 ps 0.6 dt 2 lc '#56b4e9' axes x1y2 title 'p95 of reads'"},
-    {0, true, "linespoints pt 6 ps 0.6 dt 2 lc '#0072b2' axes x1y2 title 'p95 of writes'"}};
+    {1, true, "linespoints pt 6 ps 0.6 dt 2 lw 2 lc '#009e73' axes x1y2 title 'p95 of reads'"},
+    {0, true, "linespoints pt 6 ps 0.6 dt 2 lw 2 lc '#0072b2' axes x1y2 title 'p95 of writes'"}};
 enum {
     DEPTH_LINES = sizeof(depth_lines) / sizeof(depth_lines[0])
 };
@@ -224,11 +224,9 @@ static void put_confirmed(FILE *out, const struct confirm *c)
                 fprintf(out, "%s'%s %s' %u", bars > 0 ? ", " : "", words[op], percentiles[p], bars),
                     bars++;
     fprintf(out, ")\nset xrange [-0.6:%.1f]\n", bars - 0.4);
-    fprintf(
-        out,
-        "plot '-' with boxes lc '#999999' title 'model', '-' with boxes lc '#0072b2' "
-        "title 'measured', '-' with labels font ',11' offset 0,0.6 notitle, '-' with labels offset "
-        "0,0.6 notitle\n");
+    fprintf(out, "plot '-' with boxes lc '#999999' title 'model', '-' with boxes lc '#0072b2' "
+                 "title 'measured', '-' with labels offset 0,0.6 notitle, '-' with labels offset "
+                 "0,0.6 notitle\n");
     for (unsigned pass = 0; pass < 4; pass++) {
         double x = pass % 2 ? 0.19 : -0.19;
         for (unsigned op = 0; op < CONFIRM_OPS; op++)

@@ -71,8 +71,10 @@ static void explain_search(struct conclusion *c)
     conclusion_number(low, a, h->low);
     conclusion_number(high, a, h->high);
     if (c->verdict == VERDICT_PASS)
-        snprintf(c->why, sizeof(c->why), "%s %s held, and up to %s%s", n,
-                 a->asked == 1 ? "is" : "are", low, seeds_text(seeds, " in each of", a));
+        snprintf(c->why, sizeof(c->why), "%s %s held, and up to %s%s%s", n,
+                 a->asked == 1 ? "is" : "are", low, seeds_text(seeds, " in each of", a),
+                 a->reached && a->asked <= a->users[ANSWER_NONE].low ? "; without the drive, too"
+                                                                     : "");
     else if (c->verdict == VERDICT_FAIL && !(h->high > 0))
         snprintf(c->why, sizeof(c->why), "%s %s not held: not even %s%s", n,
                  a->asked == 1 ? "is" : "are", a->requests ? "the lowest rate" : "1 is",

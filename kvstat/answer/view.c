@@ -227,7 +227,7 @@ static void put_held(struct lines *l, const struct answer *a)
     if (has_interval(a)) {
         const double seeds = a->settings.seeds;
         snprintf(line, sizeof(line),
-                 "in %.0f of %.0f random loads (seeds); in brackets in all, and in any",
+                 "held in %.0f of %.0f random loads (seeds); brackets: in all, in any",
                  seeds - floor(seeds / 5), seeds);
         put_text(l, " ", line);
     }
@@ -326,8 +326,8 @@ static void put_drive(struct lines *l, const struct answer *a)
     }
 }
 
-/* "16 in flight, 6.4 GB/s"; whole: "16 reads of 4 MiB in flight, 6.4 GB/s at p95 12 ms"; "" where
- * it is not known. Returns buf. */
+/* "16 reads in flight, 6.4 GB/s"; whole: "16 reads of 4 MiB in flight, 6.4 GB/s at p95 12 ms"; ""
+ * where it is not known. Returns buf. */
 static const char *knee(char buf[VIEW_LINE], const struct answer *a, bool whole)
 {
     struct answer_knee k;
@@ -336,12 +336,12 @@ static const char *knee(char buf[VIEW_LINE], const struct answer *a, bool whole)
     if (!answer_knee_find(&k, a))
         return buf;
     text_append(buf, VIEW_LINE, "%s%.0f", k.found ? "" : "none up to ", k.in_flight);
+    text_append(buf, VIEW_LINE, " %s",
+                k.read_share >= 1   ? "reads"
+                : k.read_share <= 0 ? "writes"
+                                    : "reads and writes");
     if (whole)
-        text_append(buf, VIEW_LINE, " %s of %s",
-                    k.read_share >= 1   ? "reads"
-                    : k.read_share <= 0 ? "writes"
-                                        : "reads and writes",
-                    cell_size(cell, k.size_bytes));
+        text_append(buf, VIEW_LINE, " of %s", cell_size(cell, k.size_bytes));
     text_append(buf, VIEW_LINE, " in flight, ");
     add_giga(buf, VIEW_LINE, k.bytes_s);
     text_append(buf, VIEW_LINE, " GB/s");
@@ -585,10 +585,26 @@ static void add_interval(char *buf, const struct answer *a, const struct answer_
     text_append(buf, VIEW_LINE, "-%s)", conclusion_number(n, a, g->high));
 }
 
+/* What it saves at the number whose figures these are, which is not always the most. */
+static void add_saved(char *buf, const struct answer *a)
+{
+    const bool tokens = a->worth.prefill_tokens_day > 0;
+    char n[CONCLUSION_NUMBER], cell[CELL];
+    if (!tokens && !(a->worth.gpu_s_day > 0))
+        return;
+    text_append(buf, VIEW_LINE, "; at %s it saves a day", conclusion_count(n, a, a->at));
+    if (tokens)
+        text_append(buf, VIEW_LINE, " %s tokens of prefill",
+                    large(cell, a->worth.prefill_tokens_day));
+    if (a->worth.gpu_s_day > 0)
+        text_append(buf, VIEW_LINE, "%s %s GPU seconds", tokens ? "," : "",
+                    cell_number(cell, a->worth.gpu_s_day));
+}
+
 const char *view_worth(char buf[VIEW_LINE], const struct answer *a)
 {
     const enum gain gain = gain_of(a);
-    char n[CONCLUSION_NUMBER], held[VIEW_LINE], cell[CELL], unreached[2 * CONCLUSION_NUMBER];
+    char n[CONCLUSION_NUMBER], held[VIEW_LINE], unreached[2 * CONCLUSION_NUMBER];
     if (!a->reached) {
         snprintf(buf, VIEW_LINE, "no gain: %s", conclusion_unreached(unreached, a));
         return buf;
@@ -606,13 +622,7 @@ const char *view_worth(char buf[VIEW_LINE], const struct answer *a)
     add_interval(buf, a, &a->gain);
     text_append(buf, VIEW_LINE, ", %.100s instead of", view_held(held, a, ANSWER_THIS));
     text_append(buf, VIEW_LINE, " %.100s", view_held(held, a, ANSWER_NONE));
-    if (a->worth.prefill_tokens_day > 0)
-        text_append(buf, VIEW_LINE, "; a day it saves %s tokens of prefill",
-                    large(cell, a->worth.prefill_tokens_day));
-    if (a->worth.gpu_s_day > 0)
-        text_append(buf, VIEW_LINE, "%s %s GPU seconds",
-                    a->worth.prefill_tokens_day > 0 ? "," : "; a day it saves",
-                    cell_number(cell, a->worth.gpu_s_day));
+    add_saved(buf, a);
     if (isfinite(a->worth.money_day))
         text_append(buf, VIEW_LINE, ", %.4g %.12s", a->worth.money_day,
                     a->worth.currency ? a->worth.currency : "of money");
@@ -729,9 +739,9 @@ static void put_compare(struct lines *l, const struct conclusion pair[2])
     put_pair_of(l, "First token p95", view_span, a->served[ANSWER_THIS].first_token_p95,
                 b->served[ANSWER_THIS].first_token_p95);
     put_pair_of(l, "Reads", rate, a->read.asked, b->read.asked);
-    put_pair_of(l, "  of", rate, a->read.can, b->read.can);
+    put_pair_of(l, "  it can", rate, a->read.can, b->read.can);
     put_pair_of(l, "Writes", rate, a->write.asked, b->write.asked);
-    put_pair_of(l, "  of", rate, a->write.can, b->write.can);
+    put_pair_of(l, "  it can", rate, a->write.can, b->write.can);
     knee(first, a, false);
     knee(second, b, false);
     if (first[0] || second[0])

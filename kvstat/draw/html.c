@@ -43,7 +43,7 @@ static const char style[] =
     ".c0{background:#999}.c1{background:#cc79a7}.c2{background:#e69f00}.c3{background:#009e73}"
     ".c4{background:#f0e442}.c5{background:#56b4e9}.c6{background:#0072b2}.c7{background:#332288}"
     ".c8{background:#88ccee}.c9{background:#d55e00}.c10{background:#555}\n"
-    ".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(28rem,100%),1fr));gap:"
+    ".plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(28rem,100%),1fr));gap:"
     "1rem}\n"
     "figure{margin:0;border:1px solid var(--line);border-radius:.5rem;overflow:hidden}\n"
     "figure img{display:block;width:100%;height:auto}\n"
@@ -60,7 +60,8 @@ static const char style[] =
     "--bad:#b3202b;--doubt:#7d4e00}body{max-width:none;padding:0;font-size:10pt}table{font-size:"
     "7.5pt}th,td{padding:.1rem .25rem;white-space:normal}.box{overflow:visible}.plots{grid-"
     "template-columns:1fr 1fr}.bar,figure,tr{break-inside:avoid}h2,h3{break-after:avoid}.tables{"
-    "break-before:page}figure img{filter:none}i{print-color-adjust:exact}}\n";
+    "break-before:page}dl{font-size:8pt;break-inside:avoid}figure "
+    "img{filter:none}i{print-color-adjust:exact}}\n";
 
 void html_begin(FILE *out, const char *title)
 {

@@ -27,7 +27,7 @@ llama3.1-8b on one H100 (by calculation), vllm 0.33, chat users
 /mnt/nvme (nvme0n1 Example, 3.84 TB, measured 2026-01-01 00:00)
 
 Users held      this drive 38 (36-40)   no drive 21 (20-22)   ideal 44 (42-46)
-                in 4 of 5 random loads (seeds); in brackets in all, and in any
+                held in 4 of 5 random loads (seeds); brackets: in all, in any
 At 38 users     first token p95 1.84 s (limit 2 s); without the drive 5.9 s
 The drive       reads 0.25 GB/s of 6.5, writes 0.09 of 4.9 at this mix and depth
                 8 TB written a day: full after 12 h, then the oldest go
@@ -83,6 +83,9 @@ first() { head -n 1 stdout; }
 exits 'fast enough' 0 "$kvstat" --answer gain.json --view fast-enough
 narrow fast-enough
 is 'is said first' "$(first)" 'PASS: 35 users are held, and up to 36 in each of 5 seeds'
+with_asked 20 '"PASS"' >easy.json
+exits 'a number that no drive holds, too' 0 "$kvstat" --answer easy.json --view fast-enough
+is 'is told to need none' "$(first)" 'PASS: 20 users are held, and up to 36 in each of 5 seeds; without the drive, too'
 with_asked 45 '"FAIL"' >fail.json
 exits 'not fast enough' 1 "$kvstat" --answer fail.json --view fast-enough
 is 'is said first, with what ends it' "$(first)" \
@@ -107,8 +110,8 @@ stdout_unlike 'is not told' 'written a day|Wear'
 
 exits 'worth' 0 "$kvstat" --answer gain.json --view worth
 narrow worth
-like 'is the gain' "$(first)" '^gain: 17 users more \(14-20\), 38 \(36-40\) instead of 21 \(20-22\); a day it saves$'
-stdout_like 'in tokens, GPU seconds and money' '88\.8 million tokens of prefill, 22,320 GPU seconds, 15\.5 USD$'
+like 'is the gain' "$(first)" '^gain: 17 users more \(14-20\), 38 \(36-40\) instead of 21 \(20-22\); at 38 users it$'
+stdout_like 'in tokens, GPU seconds and money' '^ +saves a day 88\.8 million tokens of prefill, 22,320 GPU seconds, 15\.5 USD$'
 # There is a gain exactly where each seed has one, also where the intervals meet.
 gained() { # LOW HIGH NONE: 38 (36-40) against NONE, seed by seed LOW to HIGH more
     sed -e "s/\"none\": {\"value\": 21, \"low\": 20, \"high\": 22}/\"none\": {\"value\": $3, \"low\": 33, \"high\": 41}/" \
@@ -169,7 +172,7 @@ exits 'two answers, of which the second holds fewer' 1 "$kvstat" --answer gain.j
 narrow compare
 is 'the better one first' "$(first)" 'the first is better: /mnt/nvme holds 8 users more (5-12)'
 stdout_like 'in two columns' '^Drive           /mnt/nvme +/mnt/sata$'
-stdout_like 'with the knee of each' '^Knee            16 in flight, 6\.4 GB/s +16 in flight, 6\.4 GB/s$'
+stdout_like 'with the knee of each' '^Knee            16 reads in flight, 6\.4 GB/s +16 reads in flight, 6\.4 GB/s$'
 stdout_like 'with what ends it' '^What ends it    prefill on the GPU +prefill on the GPU$'
 exits 'the other way round' 0 "$kvstat" --answer sata.json --view compare gain.json
 like 'it is the second' "$(first)" '^the second is better: /mnt/nvme holds 8 users more'
@@ -339,6 +342,8 @@ is 'the question is how many' "$(title)" 'How many users of llama3.1-8b does /mn
 ok 'and so is the answer' grep -q '^<p class="verdict"><strong>38 users</strong>' page.html
 page 'the worth' --answer gain.json --view worth
 is 'is another question' "$(title)" 'What is /mnt/nvme worth to users of llama3.1-8b?'
+ok 'which the gain answers' grep -q '^<p class="verdict"><strong>gain</strong>' page.html
+is 'and no verdict on a number' "$(grep -c '<strong class="good">PASS' page.html)" 0
 sed 's|/mnt/nvme|<script>x\&y</script>|' gain.json >hostile.json
 page 'a hostile name' --answer hostile.json
 is 'is text' "$(grep -c '<script' page.html)" 0

@@ -77,6 +77,7 @@ drive|--drive nowhere.json|--drive: nowhere.json: not a measurement of a drive
 drive|--drive sim:lat=1ms|bw=RATE is missing
 drive|--drive sim:bw=1GB/s,speed=2|"speed=2" is not bw=RATE or lat=TIME
 drive|--drive sim:bw=1GB/s folder|folder: --drive names the drive already
+drive|sim:bw=1GB/s|sim:bw=1GB/s: a model of a drive; give it as --drive sim:bw=1GB/s
 drive|-m nosuch folder|nosuch: unknown model
 drive|--gpu-profile h9000 folder|h9000
 drive|--cpu-mem much folder|--cpu-mem: 'much' is not a size

@@ -32,6 +32,10 @@ ok 'as it was' cmp chain/drive.json first.json
 ok 'what was measured before is kept' test -s chain/.earlier/1/drive.result.csv.zst
 exits 'a file for a folder' 2 chain disk/file
 exits 'an unwritable one' 3 chain /proc/none
+rm -f chain/answer.json
+exits 'one in no folder' 3 chain nowhere/deep
+stderr_like 'is told why' 'nowhere/deep: cannot be created: there is no folder nowhere$'
+not_ok 'and no answer before it is told as missing' grep -q 'cannot open' stderr
 is 'others keep their files' "$(ls -A disk) $(cat disk/file)" 'file mine'
 
 # A drive that is memory confirms nothing, however well its times agree.
