@@ -28,6 +28,7 @@
 #include "kvgen/worth/worth.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptors.h"
+#include "lib/base/memory.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/model/find.h"
@@ -976,6 +977,7 @@ int main(int argc, char **argv)
                     .started_wall_ns = clock_wall_ns(),
                     .started_ns = clock_now_ns()};
     struct err e = {0};
+    memory_set_apart();
     descriptors_open_standard();
     r.parser = options_open(&r.o);
     int rc = r.parser ? run(&r, &e) : err_nomem(&e, "options");

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 
 enum {
-    AHEAD = 2 * ID_TABLE_AHEAD /* most keys are new, and their slots far away */
+    AHEAD = 2 * ID_TABLE_AHEAD, /* most keys are new, and their slots far away */
+    /* Members get room for so many numbers more at a time, and at least for this part of those that
+     * there are: their room takes memory before a number comes to it. */
+    WIDER = 1 << 12,
+    WIDER_PART = 16
 };
 
 struct chain_numbers {
@@ -73,7 +77,7 @@ static int sweep(struct chain_numbers *n)
     return id_table_keep(&n->keys, n->holders);
 }
 
-/* Room for half as many numbers again. */
+/* Keys: room for half as many again. */
 static int grow(struct chain_numbers *n)
 {
     if (id_table_reserve(&n->keys, n->keys.cap - n->keys.count + UINT64_C(1)))
@@ -82,17 +86,30 @@ static int grow(struct chain_numbers *n)
     if (!holders)
         return -ENOMEM;
     n->holders = holders;
+    return 0;
+}
+
+/* Members: room for more of the numbers that there may be. */
+static int widen(struct chain_numbers *n)
+{
+    const uint32_t more = n->room / WIDER_PART > WIDER ? n->room / WIDER_PART : WIDER;
+    const uint32_t room = n->keys.cap - n->room > more ? n->room + more : n->keys.cap;
     for (struct id_table *t = n->members; t; t = t->next)
-        if (id_table_widen(t, n->keys.cap + 1))
+        if (id_table_widen(t, room + 1))
             return -ENOMEM;
-    n->room = n->keys.cap;
+    n->room = room;
     return 0;
 }
 
 static int make_room(struct chain_numbers *n)
 {
-    const int rc = sweep(n);
-    return rc || n->keys.count < n->room ? rc : grow(n);
+    int rc = 0;
+    if (n->keys.count == n->keys.cap) {
+        rc = sweep(n);
+        if (!rc && n->keys.count == n->room)
+            rc = grow(n);
+    }
+    return rc || n->keys.count < n->room ? rc : widen(n);
 }
 
 int chain_numbers_take(struct chain_numbers *n, uint64_t *key, uint64_t count)

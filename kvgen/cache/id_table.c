@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kvgen/cache/id_table.h"
+#include "lib/base/memory.h"
 
 enum {
     FIRST_CAP = 64,
@@ -36,12 +37,10 @@ void id_table_link(struct id_table *t, struct id_table **list)
 
 int id_table_widen(struct id_table *t, uint32_t ids)
 {
-    uint32_t *slot = calloc(ids, sizeof(*slot)); /* what no id comes to yet takes no memory */
+    uint32_t *slot = realloc(t->slot, ids * sizeof(*slot));
     if (!slot)
         return -ENOMEM;
-    if (t->slots)
-        memcpy(slot, t->slot, t->slots * sizeof(*slot));
-    free(t->slot);
+    memset(slot + t->slots, 0, (ids - t->slots) * sizeof(*slot));
     t->slot = slot;
     t->slots = ids;
     t->by_id = true;
@@ -72,11 +71,12 @@ static int make_slots(struct id_table *t, uint32_t slots, const uint32_t *kept)
 {
     uint32_t *old = t->slot;
     const uint32_t old_slots = t->slots, old_numbers = t->numbers;
-    t->slot = calloc((uint64_t)slots + 1, sizeof(*t->slot));
+    t->slot = memory_scattered((slots + UINT64_C(1)) * sizeof(*t->slot));
     if (!t->slot) {
         t->slot = old;
         return -ENOMEM;
     }
+    memset(t->slot, 0, (slots + UINT64_C(1)) * sizeof(*t->slot));
     t->slots = slots;
     while (t->numbers < t->cap)
         t->numbers = 2 * t->numbers + 1;

@@ -1,6 +1,7 @@
 /* Arrays, and streams of text, that grow in memory, and large memory on huge pages. */
 #include "lib/base/memory.h"
 
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +10,11 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
+
+enum {
+    APART_BYTES = 512 << 10,
+    SPARE_BYTES = 16 << 20 /* free memory of small things that is kept */
+};
 
 struct stream {
     char **text;
@@ -64,6 +70,13 @@ FILE *memory_stream(char **text, size_t *len)
     }
     *s = (struct stream){.text = text, .len = len, .room = 1};
     return f;
+}
+
+void memory_set_apart(void)
+{
+    /* By itself malloc takes this for arrays that are larger than all that were freed so far. */
+    mallopt(M_MMAP_THRESHOLD, APART_BYTES);
+    mallopt(M_TRIM_THRESHOLD, SPARE_BYTES);
 }
 
 void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first)

@@ -9,6 +9,11 @@
  * full it gets twice its *room, or first items. NULL: no memory, and the array is as it was. */
 void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first);
 
+/* From now on arrays of 512 KiB and more lie on pages of their own: they grow without a copy, and
+ * leave no gaps between each other. For a program whose arrays grow for as long as it runs, side by
+ * side; before it has threads. */
+void memory_set_apart(void);
+
 /* bytes for random access, with any contents, which free() releases. From 2 MiB on they lie on huge
  * pages where the system gives them: with ordinary pages an access far from the last one waits for
  * a walk through page tables, too. NULL: no memory. */

@@ -1,7 +1,7 @@
 /* Keys that come with requests and stay in tables, against a plain list: each key has one number
  * while a request holds it or a table has it, no two have the same, and numbers that nobody needs
  * are given out again. A bug looked like a table that found one key's copy under another key, or
- * like numbers that grew with the length of a run.
+ * like numbers that grew with the length of a run. Tables get room as numbers need it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,9 +17,10 @@
 
 enum {
     ROUNDS = 4000,
-    HELD = 8,  /* requests at once */
-    LIST = 40, /* keys of a request */
-    KEPT = 100 /* keys that a table keeps */
+    HELD = 8,   /* requests at once */
+    LIST = 40,  /* keys of a request */
+    KEPT = 100, /* keys that a table keeps */
+    MANY = 50000
 };
 
 /* A table that keeps the last keys that it was given, each under the number it had then. */
@@ -100,10 +101,37 @@ static void test_numbers(void **state)
     chain_numbers_free(n);
 }
 
+/* The memory of a run is mostly that of tables with room for each number: they get it in small
+ * steps, with no room beyond one, and find what they had. */
+static void test_room(void **state)
+{
+    (void)state;
+    struct chain_numbers *n = chain_numbers_create();
+    struct id_table table = {0};
+    assert_non_null(n);
+    assert_int_equal(chain_numbers_join(n, &table), 0);
+    for (uint64_t i = 0; i < MANY; i++) {
+        uint64_t number = 1000 + i;
+        assert_int_equal(chain_numbers_take(n, &number, 1), 0);
+        assert_true(number == i + 1);
+        assert_in_range(table.slots, number + 1, number + 1 + 4096 + number / 16);
+        assert_int_equal(id_table_find(&table, number), ID_NONE);
+        assert_int_equal(id_table_reserve(&table, 1), 0);
+        assert_int_equal(id_table_add(&table, number), i);
+    }
+    for (uint64_t i = 0; i < MANY; i++) {
+        assert_int_equal(id_table_find(&table, i + 1), i);
+        assert_true(chain_numbers_key(n, i + 1) == 1000 + i);
+    }
+    id_table_free(&table);
+    chain_numbers_free(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

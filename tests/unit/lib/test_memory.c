@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,12 +96,35 @@ static void scattered_memory(void **state)
     }
 }
 
+/* What is large goes back to the system when it is freed, whatever was freed before. */
+static void large_arrays_are_apart(void **state)
+{
+    (void)state;
+    static const size_t large = (size_t)8 << 20;
+    bool apart = true, back = true;
+    memory_set_apart();
+    for (int i = 0; i < 3; i++) {
+        const size_t before = mallinfo2().hblkhd;
+        char *p = malloc(large);
+        assert_non_null(p);
+        p[large - 1] = 'x';
+        apart = apart && mallinfo2().hblkhd >= before + large;
+        free(p);
+        back = back && mallinfo2().hblkhd == before;
+    }
+    if (mallinfo2().arena == 0)
+        skip(); /* another malloc, as of a sanitizer */
+    assert_true(apart);
+    assert_true(back);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_is_whole_or_an_error),
         cmocka_unit_test(an_array_doubles),
         cmocka_unit_test(scattered_memory),
+        cmocka_unit_test(large_arrays_are_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
