@@ -1,14 +1,6 @@
 /* limit.c - compares means of requests, of the warm parts of two simulations. */
 #include "kvgen/answer/limit.h"
 
-/* Time of the GPU for all tokens of prompts that were computed, in steps of the whole budget. */
-static double prefill_ns(const struct step_setup *s, const struct trial *t)
-{
-    const struct step_work full = {.tokens = s->step_tokens ? s->step_tokens : 1};
-    return (double)step_time_gpu_ns(&s->model, &s->gpu, &full) / (double)full.tokens *
-           (double)t->origin[WARM_COMPUTED];
-}
-
 /* Waiting for files is part of its waiting or loading. */
 struct limit_load limit_load_of(const struct step_setup *steps, const struct trial *t)
 {
@@ -19,7 +11,8 @@ struct limit_load limit_load_of(const struct step_setup *steps, const struct tri
                            .refused = t->refused_admissions > n / 2,
                            .too_long = t->too_long > n / 20,
                            .writes = t->moved[1] > t->moved[0],
-                           .prefill = 2 * prefill_ns(steps, t) >= (double)t->busy_ns};
+                           .prefill = 2 * step_setup_prefill_ns(steps, t->origin[WARM_COMPUTED]) >=
+                                      (double)t->busy_ns};
     if (!n)
         return l;
     const double files = hist_sum(t->files_ns) / (double)n;

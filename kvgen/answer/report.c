@@ -448,6 +448,14 @@ static void put_wear(struct jsonout *j, const struct answer_report *r)
     jsonout_end(j);
 }
 
+/* What computing the prompts took of the GPUs. They are busy with answers all the time, so that the
+ * time in which they do nothing does not tell what is saved. */
+static double prefill_gpu_s(const struct answer_report *r, const struct trial *t)
+{
+    return step_setup_prefill_ns(&r->opts->engine.steps, prefill_tokens(t)) / UNITS_NS_PER_S *
+           (double)r->tensor_parallel;
+}
+
 /* The drive's saving in a day: that of each request, times the requests of a day with it. */
 static double saved_day(const struct answer_report *r, double with, double without)
 {
@@ -460,7 +468,7 @@ static double saved_day(const struct answer_report *r, double with, double witho
 static void put_worth(struct jsonout *j, const struct answer_report *r)
 {
     const struct trial *this = figures(r, ANSWER_THIS), *none = figures(r, ANSWER_NONE);
-    const double gpu_day = saved_day(r, gpu_s(r, this), gpu_s(r, none));
+    const double gpu_day = saved_day(r, prefill_gpu_s(r, this), prefill_gpu_s(r, none));
     jsonout_object(j, "worth");
     jsonout_f64(j, "prefill_tokens_day",
                 saved_day(r, (double)prefill_tokens(this), (double)prefill_tokens(none)));

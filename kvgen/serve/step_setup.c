@@ -122,6 +122,13 @@ int step_setup_memory(struct step_memory *out, const struct model *m, const stru
     return 0;
 }
 
+double step_setup_prefill_ns(const struct step_setup *s, uint64_t tokens)
+{
+    const struct step_work full = {.tokens = s->step_tokens ? s->step_tokens : 1};
+    return (double)step_time_gpu_ns(&s->model, &s->gpu, &full) / (double)full.tokens *
+           (double)tokens;
+}
+
 int64_t step_setup_first_token_ns(const struct step_setup *s, uint64_t tokens)
 {
     int64_t ns = s->host.request_ns + (int64_t)(tokens * (uint64_t)s->host.token_ps / 1000);

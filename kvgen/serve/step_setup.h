@@ -48,6 +48,9 @@ struct step_memory {
 int step_setup_memory(struct step_memory *out, const struct model *m, const struct gpu_profile *g,
                       const struct step_weights *w, struct err *e);
 
+/* Time of the GPUs for so many tokens of prompts in steps of the whole budget, without what their
+ * attention takes. */
+double step_setup_prefill_ns(const struct step_setup *s, uint64_t tokens);
 /* Time from a request's arrival to its first token, alone in the engine, without cache. */
 int64_t step_setup_first_token_ns(const struct step_setup *s, uint64_t tokens);
 /*

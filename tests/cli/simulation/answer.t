@@ -56,6 +56,7 @@ it was reached | .drive.reached | true
 the busiest part is no quieter than the whole | .window.seconds * (.drive.read.asked_bytes_s + .drive.write.asked_bytes_s) <= .window.read_bytes + .window.written_bytes | true
 how far the GPU may be off | .holds_while.prefill | .low >= 0.5 and .low <= 1 and .high >= 1 and .high <= 2 | true
 tokens saved | .worth.prefill_tokens_day > 0 and .worth.gpu_s_day > 0 | true
+each at 2 x 7.0e9 operations (8.0e9 weights less the table of tokens and the head) of 989e12 / 100 a second | .worth.gpu_s_day / .worth.prefill_tokens_day * 9.89e12 / 2 | . > 6.9e9 and . < 7.1e9 | true
 no price | .worth.money_day | null
 END
 
