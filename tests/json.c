@@ -1,9 +1,9 @@
-/* json FILE FILTER: prints what the filter finds in a JSON file, in one line, as json of
- * tests/lib.sh does by jq. That one takes 20 ms to start, and the tests ask thousands of times;
- * most of them for a member by its path. This knows these alone:
+/* json FILE FILTER...: prints what each filter finds in a JSON file, in a line, as json and
+ * json_like of tests/lib.sh do by jq. That one takes 20 ms to start, and the tests ask thousands of
+ * times; most of them for a member by its path. This knows these alone:
  *
- *   [BASE |] PATH, PATH...   a path is of .name, ."name", .[], [], [2]; or begins with
- * tier("Tier-2"). In the place of a PATH, length
+ *   [BASE | [select(.name == "text") |]...] PATH, PATH...   a path is of .name, ."name", .[], [],
+ * [2]; or begins with tier("Tier-2"). In the place of a PATH, length
  *
  * Exit status 3, without output: jq must answer. So it is for all that is wrong, for values that
  * are not printed as they stand in the file, and for files that are not one JSON value. */
@@ -319,29 +319,72 @@ static struct json_object *value_of(const char *name)
     return o;
 }
 
-int main(int argc, char **argv)
+/* A stage "select(.name == "text") |" at p, of the values of v. Returns what is behind it; NULL:
+ * there is none. */
+static const char *selected(const char *p, struct values *v)
+{
+    char name[NAME_MAX_BYTES], text[NAME_MAX_BYTES];
+    size_t kept = 0;
+
+    if (strncmp(p, "select(.", 8) != 0)
+        return NULL;
+    p = blanks(bare(p + 8, name));
+    if (strncmp(p, "==", 2) != 0)
+        jq_must();
+    p = quoted(blanks(p + 2), text);
+    if (*p != ')' || *(p = blanks(p + 1)) != '|')
+        jq_must();
+    for (size_t i = 0; i < v->count; i++) {
+        struct json_object *o = v->of[i], *member = NULL;
+
+        if (o && !json_object_is_type(o, json_type_object))
+            jq_must();
+        if (o)
+            member = json_object_object_get(o, name);
+        if (json_object_is_type(member, json_type_string) &&
+            (size_t)json_object_get_string_len(member) == strlen(text) &&
+            strcmp(json_object_get_string(member), text) == 0)
+            v->of[kept++] = o;
+    }
+    v->count = kept;
+    return p + 1;
+}
+
+/* The line of one filter. */
+static void print_line(const char *filter, struct json_object *root)
 {
     static struct values base;
-    char *line = NULL;
-    size_t len;
+    const char *bar = strchr(filter, '|'), *next;
     bool first = true;
 
-    out = open_memstream(&line, &len);
-    if (argc != 3 || !out)
-        jq_must();
-    struct json_object *root = value_of(argv[1]);
-    const char *filter = blanks(argv[2]), *bar = strchr(filter, '|');
+    base.count = 0;
     add(&base, root);
     if (bar) {
-        if (blanks(path(filter, &base)) != bar)
+        if (blanks(path(blanks(filter), &base)) != bar)
             jq_must();
         filter = bar + 1;
+        while ((next = selected(blanks(filter), &base)))
+            filter = next;
     }
     for (size_t i = 0; i < base.count; i++)
         print_all(filter, base.of[i], &first);
+    fputc('\n', out);
+}
+
+int main(int argc, char **argv)
+{
+    char *lines = NULL;
+    size_t len;
+
+    out = open_memstream(&lines, &len);
+    if (argc < 3 || !out)
+        jq_must();
+    struct json_object *root = value_of(argv[1]);
+    for (int i = 2; i < argc; i++)
+        print_line(argv[i], root);
     fclose(out);
-    puts(line);
-    free(line);
+    fputs(lines, stdout);
+    free(lines);
     json_object_put(root);
     return 0;
 }

@@ -153,10 +153,14 @@ int io_buffers_huge(const void *p)
 
     if (!f)
         return -1;
-    /* Once, at the opening: the file is long. Of pages not touched yet none is huge. */
+    /* Once, at the opening, and no further than it must be: the kernel walks the pages of each
+     * mapping that is read. Of pages not touched yet none is huge. */
     while (fgets(line, sizeof(line), f)) {
-        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2 && strchr(line, '-') < strchr(line, ' '))
+        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2 && strchr(line, '-') < strchr(line, ' ')) {
+            if (in)
+                break;
             in = (uintptr_t)p >= begin && (uintptr_t)p < end;
+        }
         if (!in)
             continue;
         (void)(sscanf(line, "Rss: %llu", &size) == 1 ||

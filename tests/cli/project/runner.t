@@ -140,7 +140,7 @@ cat >members <<'END'
  "yes": true, "small": 0.00001, "empty": [], "deep": {"p q": {"r": [{"s": 1}, {"s": 12345678901234567}, {"s": -0.25}]}}}
 END
 own_json=${BIN%/bin}/tests/json
-own() { "$own_json" members "$1"; }
+own() { "$own_json" members "$@"; }
 while read -r filter; do
     is "json: $filter" "$(own "$filter")" "$(jq -r "$json_definitions line([$filter])" members)"
 done <<'END'
@@ -160,7 +160,14 @@ tier("Tier-2").of | length
 .empty[0]
 .deep."p q".r[0].s, .deep."p q".r[2].s
 .deep | length, ."p q".r[0].s
+.tiers[] | select(.tier == "Tier-2") | .n, .of[0]
+.tiers[] | select(.n == "Tier-2") | .n
+.tiers[] | select(.tier == "Tier-0") | select(.tier == "Tier-2") | .n
+.none | select(.tier == "Tier-2") | .n
 END
+is 'json: several filters' "$(own .text .empty[] .yes)" "$(printf 'x  y\n\ntrue')"
+exits 'json: several filters, one for jq' 3 own .text .deep
+is 'json: none is answered then' "$(cat stdout)" ''
 # What is wrong, calculated, or printed otherwise than it is written is left to jq.
 while read -r filter; do
     exits "json: $filter" 3 own "$filter"
@@ -174,6 +181,11 @@ done <<'END'
 .tiers[0].n > 1
 .tiers[-1]
 .tiers | map(.n)
+.tiers[] | select(.n == 2) | .n
+.tiers[] | select(.tier != "Tier-2") | .n
+.tiers[] | select(.tier == "Tier-2" and .n) | .n
+.tiers[] | select(.tier == "Tier-2")
+.text | select(.tier == "Tier-2") | .n
 END
 for wrong in '{"a": 1' '{"a": 1} {"a": 2}' '{"a": NaN}' "{'a': 1}" ''; do
     printf '%s' "$wrong" >wrong
