@@ -257,13 +257,15 @@ static void end_object(struct transfers *t, uint64_t id, const struct share_serv
     }
 }
 
-/* Takes what the drive has done by now_ns, for any engine. */
+/* Takes what the drive has done by now_ns, for any engine; one that has left hears nothing. */
 static void look_at_drive(struct server *s, int64_t now_ns)
 {
     struct share_server_end end;
-    while (s->drive && share_server_take(s->drive, now_ns, &end))
-        end_object(s->users[end.tag >> NUMBER_BITS], end.tag & ((UINT64_C(1) << NUMBER_BITS) - 1),
-                   &end);
+    while (s->drive && share_server_take(s->drive, now_ns, &end)) {
+        struct transfers *of = s->users[end.tag >> NUMBER_BITS];
+        if (of)
+            end_object(of, end.tag & ((UINT64_C(1) << NUMBER_BITS) - 1), &end);
+    }
 }
 
 /* The step that begins now waits for that transfer, and its output says so; *most_ns: how long it

@@ -297,6 +297,29 @@ static void test_engines_have_threads_of_their_own(void **state)
     drive_model_free(drive);
 }
 
+/* An engine leaves with one object in the drive and one that waits for a thread: the drive ends the
+ * first one, and the other engine goes on. */
+static void test_an_engine_leaves(void **state)
+{
+    (void)state;
+    struct drive_model *drive = even_drive();
+    const struct tier_model files = {.given = true, .drive = drive};
+    struct transfers_opts o = {
+        .ranks = 1, .chunk_bytes = 1000000, .files = &files, .threads = {1, 1}};
+    struct transfers *a = transfers_create(&o);
+    o.with = a;
+    struct transfers *b = transfers_create(&o);
+    struct transfer done;
+    const struct kv_transfer two = transfer(0, KV_PROMOTE, 2);
+    assert_int_equal(transfers_begin(a, &two, 0, 1), 0);
+    assert_int_equal(transfers_begin(b, &two, 0, 1), 0);
+    transfers_free(a);
+    assert_false(transfers_take(b, false, 3 * MS - 1, 1, &done));
+    assert_true(transfers_take(b, false, 3 * MS, 1, &done));
+    transfers_free(b);
+    drive_model_free(drive);
+}
+
 /* A line that is never empty: each transfer ends after those before it, and none is lost. */
 static void test_a_line_that_never_empties(void **state)
 {
@@ -561,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_files_and_loads_in_a_step),
         cmocka_unit_test(test_objects_wait_for_a_thread),
         cmocka_unit_test(test_engines_have_threads_of_their_own),
+        cmocka_unit_test(test_an_engine_leaves),
         cmocka_unit_test(test_a_line_that_never_empties),
         cmocka_unit_test(test_rows_wait_for_a_duration),
         cmocka_unit_test(test_measured_rates),
