@@ -38,7 +38,8 @@ int64_t criterion_first_token_ns(const struct criterion *c, const struct step_se
                                  uint64_t prompt_tokens);
 bool criterion_is_good(const struct criterion *c, const struct step_setup *steps,
                        const struct engine_done *d);
-/* Whether a request that is not done cannot be good any more. */
+/* Whether a request that is not done has waited for too long: for its first token or, once it has
+ * that, however late it came, for the others. */
 bool criterion_is_late(const struct criterion *c, const struct step_setup *steps,
                        const struct engine_pending *p);
 void criterion_count(struct criterion_tally *t, enum trace_qos qos, bool good);

@@ -364,10 +364,9 @@ static void put_direction(struct jsonout *j, const struct answer_report *r, cons
 /* Time to compute what a mean hit brings back: its tokens alone, on an idle engine. */
 static double computing_s(const struct answer_report *r, const struct trial *t)
 {
-    const uint64_t hits = hist_count(t->files_ns);
-    if (!hits)
+    if (!t->hits)
         return NAN;
-    const uint64_t tokens = t->origin[WARM_STORAGE] / hits;
+    const uint64_t tokens = t->origin[WARM_STORAGE] / t->hits;
     return seconds(step_setup_first_token_ns(&r->opts->engine.steps, tokens ? tokens : 1));
 }
 

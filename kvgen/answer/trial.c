@@ -94,6 +94,7 @@ static void count(struct running *r, const struct engine_done *d,
               record(t->first_token_ns[TRACE_QOSES], d->first_token_ns);
     if (d->token_ns >= 0)
         ok = record(t->token_ns, d->token_ns) && ok;
+    t->hits += origin[WARM_STORAGE] > 0;
     if (origin[WARM_STORAGE])
         ok = record(t->files_ns, d->files_ns) && ok;
     r->failed |= !ok;

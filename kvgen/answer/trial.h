@@ -64,7 +64,8 @@ struct trial {
     /* Owned. first_token_ns: by class, and of all; files_ns: how long requests waited for what
      * files have, of those that found something there. */
     struct hist *first_token_ns[TRACE_QOSES + 1], *token_ns, *files_ns;
-    uint64_t origin[WARM_ORIGINS]; /* tokens of prompts */
+    uint64_t origin[WARM_ORIGINS]; /* tokens of prompts, of requests that are done */
+    uint64_t hits;                 /* of these, the requests that found something in files */
     uint64_t output_tokens;
     int64_t time_ns[ENGINE_TIMES], busy_ns;
     uint64_t refused_admissions;

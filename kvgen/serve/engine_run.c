@@ -432,15 +432,17 @@ void engine_run_pending(const struct engine_run *r,
     for (const struct engine_request *q = r->here; q; q = q->next) {
         const int64_t until_ns = q->answered_ns < 0 ? now_ns : q->answered_ns;
         const int64_t asked_ns = q->asked_ns < 0 ? 0 : until_ns - q->asked_ns;
+        const bool in_files = (q->asked_ns >= 0 && q->answered_ns < 0) || q->promoted_tokens > 0 ||
+                              q->found_tokens[TRACE_STORAGE] > 0;
         const int64_t loading_ns = q->phase == ENGINE_LOADING ? now_ns - q->since_ns : 0;
-        const struct engine_pending p = {.now_ns = now_ns,
-                                         .arrival_ns = q->held.r.arrival_ns,
-                                         .first_ns = q->first_ns,
-                                         .files_ns =
-                                             asked_ns + q->time_ns[ENGINE_LOADING] + loading_ns,
-                                         .qos = q->held.r.qos,
-                                         .prompt_tokens = q->prompt.tokens,
-                                         .output_tokens = q->serve.output_tokens};
+        const struct engine_pending p = {
+            .now_ns = now_ns,
+            .arrival_ns = q->held.r.arrival_ns,
+            .first_ns = q->first_ns,
+            .files_ns = in_files ? asked_ns + q->time_ns[ENGINE_LOADING] + loading_ns : 0,
+            .qos = q->held.r.qos,
+            .prompt_tokens = q->prompt.tokens,
+            .output_tokens = q->serve.output_tokens};
         if (q->serve.state != SERVE_DONE)
             each(ctx, &p);
     }

@@ -36,7 +36,7 @@ struct engine_done {
 struct engine_pending {
     int64_t now_ns, arrival_ns;
     int64_t first_ns; /* of its first token; 0: it has none */
-    int64_t files_ns; /* so far, as in engine_done */
+    int64_t files_ns; /* so far, as in engine_done; 0: it found nothing there */
     enum trace_qos qos;
     uint64_t prompt_tokens, output_tokens; /* output: that it is to get */
 };

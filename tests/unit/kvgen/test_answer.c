@@ -52,6 +52,24 @@ static void test_a_request_is_good_within_both_targets(void **state)
     d.first_token_ns++;
     assert_false(criterion_is_good(&criterion, &steps, &d));
     assert_int_equal(criterion_first_token_ns(&criterion, &steps, 2000), 2 * S);
+
+    /* Those that wait. */
+    struct engine_pending p = {.now_ns = 3 * S, .arrival_ns = S, .prompt_tokens = 1000};
+    assert_false(criterion_is_late(&criterion, &steps, &p));
+    p.now_ns++;
+    assert_true(criterion_is_late(&criterion, &steps, &p));
+    p.prompt_tokens = 4000;
+    p.now_ns = 5400 * MS;
+    assert_false(criterion_is_late(&criterion, &steps, &p));
+    p.now_ns++;
+    assert_true(criterion_is_late(&criterion, &steps, &p));
+    p.output_tokens = 11; /* ten after the first one: 1 s is allowed, and then is past */
+    p.first_ns = p.now_ns - S;
+    assert_false(criterion_is_late(&criterion, &steps, &p));
+    p.now_ns += 10;
+    assert_true(criterion_is_late(&criterion, &steps, &p));
+    p.output_tokens = 1;
+    assert_false(criterion_is_late(&criterion, &steps, &p));
 }
 
 static void count(struct criterion_tally *t, enum trace_qos qos, unsigned good, unsigned bad)
@@ -251,6 +269,39 @@ static struct engine_run_opts engine_of(struct three *three, uint64_t gpu_bytes)
         .files = &no_files};
 }
 
+/* Those that are told as waiting at the end, of which so many have a first token. */
+struct waiting {
+    unsigned all, begun;
+};
+
+static void note_waiting(void *ctx, const struct engine_pending *p)
+{
+    struct waiting *w = ctx;
+    w->all++;
+    w->begun += p->first_ns > 0;
+    assert_true(p->now_ns > 0 && p->arrival_ns == 0 && p->files_ns == 0);
+    assert_true(p->prompt_tokens == 100 && p->output_tokens <= 30);
+}
+
+/* The host has all of them when the time is over. */
+static void test_who_waits_at_the_host_is_told(void **state)
+{
+    (void)state;
+    static const struct source_ops ops = {.peek = three_peek, .take = three_take};
+    struct three three = {.base = {&ops}};
+    struct waiting waiting = {0};
+    struct err e = {0};
+    struct engine_run *r;
+    struct engine_run_opts o = engine_of(&three, 16384);
+    o.steps.host.request_ns = 2 * S;
+    o.duration_ns = S;
+    assert_int_equal(engine_run_create(&r, &o, NULL, NULL, &e), 0);
+    assert_int_equal(engine_run(r, &e), 0);
+    engine_run_pending(r, note_waiting, &waiting);
+    assert_true(waiting.all == 3 && waiting.begun == 0);
+    engine_run_free(r);
+}
+
 static void test_who_has_heard_enough_gets_the_rows_so_far(void **state)
 {
     (void)state;
@@ -263,7 +314,10 @@ static void test_who_has_heard_enough_gets_the_rows_so_far(void **state)
     assert_int_equal(engine_run_create(&r, &o, count_rows, NULL, &e), 0);
     assert_int_equal(engine_run(r, &e), 0);
     assert_int_equal(requests_done, 2);
-    assert_int_equal(generate_rows, 6); /* those of the third end with the run */
+    assert_int_equal(generate_rows, 6); /* those of the third end with the run, */
+    struct waiting waiting = {0};
+    engine_run_pending(r, note_waiting, &waiting); /* which tells of no other */
+    assert_true(waiting.all == 1 && waiting.begun == 1);
     engine_run_free(r);
 }
 
@@ -573,6 +627,7 @@ int main(void)
         cmocka_unit_test(test_warm_when_two_windows_agree),
         cmocka_unit_test(test_what_varies_is_not_compared_to_a_point),
         cmocka_unit_test(test_the_horizon_and_the_hopeless),
+        cmocka_unit_test(test_who_waits_at_the_host_is_told),
         cmocka_unit_test(test_who_has_heard_enough_gets_the_rows_so_far),
         cmocka_unit_test(test_a_request_that_is_too_long_is_told),
         cmocka_unit_test(test_a_line_grows_by_its_means),
