@@ -60,17 +60,27 @@ static bool record(struct hist *h, int64_t ns)
     return hist_record(h, ns) == 0;
 }
 
-/* A request that came at arrival_ns had no first token until then. */
-static void add_still(struct running *r, uint64_t prompt_tokens, int64_t arrival_ns,
-                      int64_t until_ns)
+/* Time beyond TRIAL_STILL_TARGETS times the target, in the warm part. */
+static void add_still(struct running *r, int64_t target_ns, int64_t arrival_ns, int64_t until_ns)
 {
-    const int64_t target_ns =
-        criterion_first_token_ns(r->o->criterion, &r->o->engine.steps, prompt_tokens);
     int64_t from_ns = arrival_ns + TRIAL_STILL_TARGETS * target_ns;
     if (from_ns < r->t->warm_ns)
         from_ns = r->t->warm_ns;
     if (until_ns > from_ns)
         r->t->still_ns += until_ns - from_ns;
+}
+
+/* A request that came at arrival_ns had no first token until then. */
+static bool wait_for_first(struct running *r, enum trace_qos qos, uint64_t prompt_tokens,
+                           int64_t arrival_ns, int64_t until_ns)
+{
+    const struct criterion *c = r->o->criterion;
+    const int64_t waited_ns = until_ns - arrival_ns;
+    if (waited_ns > TRIAL_STILL_TARGETS * c->first_token_ns)
+        add_still(r, criterion_first_token_ns(c, &r->o->engine.steps, prompt_tokens), arrival_ns,
+                  until_ns);
+    return record(r->t->first_token_ns[qos], waited_ns) &&
+           record(r->t->first_token_ns[TRACE_QOSES], waited_ns);
 }
 
 static void count(struct running *r, const struct engine_done *d,
@@ -87,11 +97,9 @@ static void count(struct running *r, const struct engine_done *d,
         t->time_ns[i] += d->time_ns[i];
     t->output_tokens += d->output_tokens;
     t->span_ns = d->now_ns - t->warm_ns;
-    if (!good)
-        add_still(r, d->prompt_tokens, d->arrival_ns, d->arrival_ns + d->first_token_ns);
     bool ok = line_add(&r->line, d->here) == 0 &&
-              record(t->first_token_ns[d->qos], d->first_token_ns) &&
-              record(t->first_token_ns[TRACE_QOSES], d->first_token_ns);
+              wait_for_first(r, d->qos, d->prompt_tokens, d->arrival_ns,
+                             d->arrival_ns + d->first_token_ns);
     if (d->token_ns >= 0)
         ok = record(t->token_ns, d->token_ns) && ok;
     t->hits += origin[WARM_STORAGE] > 0;
@@ -177,12 +185,7 @@ static void count_late(void *ctx, const struct engine_pending *p)
         return;
     criterion_count(&t->tally, p->qos, false);
     t->late++;
-    if (!p->first_ns)
-        add_still(r, p->prompt_tokens, p->arrival_ns, p->now_ns);
-    bool ok = true;
-    if (!p->first_ns)
-        ok = record(t->first_token_ns[p->qos], p->now_ns - p->arrival_ns) &&
-             record(t->first_token_ns[TRACE_QOSES], p->now_ns - p->arrival_ns);
+    bool ok = p->first_ns || wait_for_first(r, p->qos, p->prompt_tokens, p->arrival_ns, p->now_ns);
     if (p->files_ns)
         ok = record(t->files_ns, p->files_ns) && ok;
     r->failed |= !ok;

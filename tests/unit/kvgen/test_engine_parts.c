@@ -268,18 +268,22 @@ static void test_objects_wait_for_a_thread(void **state)
     drive_model_free(drive);
 }
 
+/* Those of an engine with a thread for each direction, at the drive alone or with another's. */
+static struct transfers *of_one_thread(struct drive_model *drive, struct transfers *with)
+{
+    static struct tier_model files;
+    files = (struct tier_model){.given = true, .drive = drive};
+    return transfers_create(&(struct transfers_opts){
+        .ranks = 1, .chunk_bytes = 1000000, .files = &files, .with = with, .threads = {1, 1}});
+}
+
 /* Each of two engines at one drive has a thread of its own: the second object of the first one
  * enters when its first one ends, and is told next. */
 static void test_engines_have_threads_of_their_own(void **state)
 {
     (void)state;
     struct drive_model *drive = even_drive();
-    const struct tier_model files = {.given = true, .drive = drive};
-    struct transfers_opts o = {
-        .ranks = 1, .chunk_bytes = 1000000, .files = &files, .threads = {1, 1}};
-    struct transfers *a = transfers_create(&o);
-    o.with = a;
-    struct transfers *b = transfers_create(&o);
+    struct transfers *a = of_one_thread(drive, NULL), *b = of_one_thread(drive, a);
     struct transfer done;
     const struct kv_transfer two = transfer(0, KV_PROMOTE, 2), one = transfer(0, KV_PROMOTE, 1);
     assert_int_equal(transfers_begin(a, &two, 0, 1), 0);
@@ -303,12 +307,7 @@ static void test_an_engine_leaves(void **state)
 {
     (void)state;
     struct drive_model *drive = even_drive();
-    const struct tier_model files = {.given = true, .drive = drive};
-    struct transfers_opts o = {
-        .ranks = 1, .chunk_bytes = 1000000, .files = &files, .threads = {1, 1}};
-    struct transfers *a = transfers_create(&o);
-    o.with = a;
-    struct transfers *b = transfers_create(&o);
+    struct transfers *a = of_one_thread(drive, NULL), *b = of_one_thread(drive, a);
     struct transfer done;
     const struct kv_transfer two = transfer(0, KV_PROMOTE, 2);
     assert_int_equal(transfers_begin(a, &two, 0, 1), 0);
