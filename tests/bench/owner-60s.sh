@@ -14,7 +14,7 @@ unshare -p --fork --mount-proc true 2>/dev/null || { echo 'no right to make name
 TMP=$(mktemp -d)
 redis-server --port 0 --unixsocket "$TMP/redis.sock" --save '' --appendonly no --dir "$TMP" >"$TMP/redis.log" 2>&1 &
 redis=$!
-trap 'kill $redis; rm -rf "$TMP"' EXIT
+trap 'kill $redis || :; rm -rf "$TMP"' EXIT
 until redis-cli -s "$TMP/redis.sock" ping 2>/dev/null | grep -q PONG; do sleep 0.1; done
 
 trace() { # PREFIX: ten writes, and one each second for two minutes

@@ -15,7 +15,7 @@ esac
 minutes=${1:-30} gib=${KVTRACE_SOAK_GIB:-16}
 TMP=$(mktemp -d "${2:-/var/tmp}/soak.XXXXXX")
 pid=
-trap '[ -z "$pid" ] || { kill "$pid" 2>/dev/null && wait "$pid"; }; rm -rf "$TMP"' EXIT
+trap '[ -z "$pid" ] || { kill "$pid" 2>/dev/null && wait "$pid"; } || :; rm -rf "$TMP"' EXIT
 trap 'exit 130' INT TERM
 
 # Rows without end. Of the capacities a sixteenth stays free, for rows of different keys run at the same time.

@@ -19,7 +19,7 @@ for program in redis-server redis-benchmark jq; do
     command -v $program >/dev/null || { echo "no $program: nothing to compare with"; exit 0; }
 done
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/kvtrace-bench.XXXXXX")
-trap 'kill "$redis" 2>/dev/null; rm -rf "$tmp"' EXIT
+trap 'kill "$redis" 2>/dev/null || :; rm -rf "$tmp"' EXIT
 port=18574
 redis-server --port $port --bind 127.0.0.1 --save '' --appendonly no --databases 4 --dir "$tmp" >"$tmp/log" &
 redis=$!

@@ -18,7 +18,7 @@ for program in nginx curl jq; do
     command -v $program >/dev/null || { echo "no $program: nothing to compare with"; exit 0; }
 done
 tmp=$(mktemp -d "${TMPDIR:-/dev/shm}/kvtrace-bench.XXXXXX")
-trap 'kill "$nginx" 2>/dev/null; rm -rf "$tmp"' EXIT
+trap 'kill "$nginx" 2>/dev/null || :; rm -rf "$tmp"' EXIT
 export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=secret
 unset AWS_SESSION_TOKEN http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
 

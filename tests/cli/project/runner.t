@@ -1,7 +1,7 @@
 #!/bin/sh
 # runner.t - tests/run and tests/exec: a line for each test file that passes, whatever it and its jobs say; failures in full; no
-# line of a build that works. tests/json.c answers as jq does, or not at all. A bug looked like "Terminated" between the lines,
-# or a failure without its reason.
+# line of a build that works. .ci/run ends as its stages do. tests/json.c answers as jq does, or not at all. A bug looked like
+# "Terminated" between the lines, a failure without its reason, or CI that failed after its last test had passed.
 # builds: plain
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
@@ -132,6 +132,37 @@ if [ "$(id -u)" = 0 ] && bare true 2>/dev/null; then
     exits 'without /proc' 1 bare tree/tests/run --built quiet
     is 'nothing runs' "$(cat stdout stderr)" 'tests/run: there is no /proc here; mount it (mount -t proc proc /proc)'
 fi
+
+# ---- .ci/run: with what it runs in place, but doing nothing ----
+
+mkdir -p ci/.ci ci/examples ci/tests ci/stand_ins
+cp "$TOP/.ci/run" ci/.ci
+stand_in() { # stand_in FILE COMMAND
+    printf '#!/bin/sh\n%s\n' "$2" >"ci/$1"
+    chmod +x "ci/$1"
+}
+for program in install-deps.sh .ci/lint .ci/sysroot .ci/arm64 .ci/fuzz examples/quickstart.sh stand_ins/make stand_ins/apt-get stand_ins/clang; do
+    stand_in $program 'echo much'
+done
+for folder in build/bin build/tsan/bin; do
+    mkdir -p ci/$folder
+    for program in kvgen kvreplay kvstat kvprecond; do stand_in $folder/$program 'echo 1'; done
+done
+# The child that loads packages has ended long ago, or still loads, when the tests end.
+ci() { env -u CI -u BUILD PATH="$TMP/ci/stand_ins:$PATH" ci/.ci/run; }
+stand_in tests/run 'echo "Result: PASS"'
+exits 'CI whose stages pass' 0 ci
+is 'ends with the closing line of the tests' "$(tail -n 1 stdout)" 'Result: PASS'
+stdout_like 'names each stage' '^lint  *ok  *[0-9]+ s$'
+stdout_unlike 'says nothing of what passes' much
+stand_in tests/run 'env | grep -q ^BUILD= || { echo "Result: FAIL"; exit 1; }'
+exits 'CI whose last tests fail' 1 ci
+stand_in .ci/sysroot 'exec sleep 60'
+stand_in .ci/lint 'echo "a line is too long"; exit 1'
+exits 'CI with a stage that fails, while packages are loaded' 1 ci
+stdout_like 'says which' '^lint  *FAILED  *[0-9]+ s$'
+stdout_like 'and why' '^a line is too long$'
+stdout_unlike 'and goes no further' quickstart
 
 # ---- the short cut of json (lib.sh) ----
 
