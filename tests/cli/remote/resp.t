@@ -258,7 +258,10 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
 if [ -n "$port" ]; then
     start_redis --databases 4 --port "$port" --bind 127.0.0.1
     exits 'over TCP' 0 replay --summary s.json --target "redis://127.0.0.1:$port/1" plain.csv
-    is 'the interface is known' "$(json s.json '.evidence | .network_interfaces, (.network_sent_bytes > 9000000), (.tcp_retransmits != null)')" 'lo true true'
+    is 'the interface is known' "$(json s.json '.evidence | .network_interfaces, (.tcp_retransmits != null)')" 'lo true'
+    if [ -d /sys/class/net/lo ]; then # a bare root has no /sys, which counts the bytes
+        is 'its bytes, too' "$(json s.json '.evidence.network_sent_bytes > 9000000')" true
+    fi
     ended
     wait $redis 2>/dev/null
 fi
