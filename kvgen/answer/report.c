@@ -106,6 +106,7 @@ static void put_drive_facts(struct jsonout *j, const struct answer_report *r)
     put_text(j, "target", facts ? facts->target : NULL);
     put_text(j, "device", facts ? facts->device : NULL);
     put_text(j, "started", facts ? facts->started : NULL);
+    put_text(j, "file_system", facts ? facts->file_system : NULL);
     put_text(j, "validity", validity);
     put_text(j, "text", drive ? NULL : r->drive_text);
     if (drive)

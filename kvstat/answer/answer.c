@@ -58,6 +58,7 @@ static const struct member members[] = {
     {"settings.drive.target", TEXT, AT(settings.target)},
     {"settings.drive.device", TEXT, AT(settings.device)},
     {"settings.drive.started", TEXT, AT(settings.started)},
+    {"settings.drive.file_system", MAYBE, AT(settings.file_system)},
     {"settings.drive.validity", TEXT, AT(settings.validity)},
     {"settings.drive.text", TEXT, AT(settings.text)},
     {"asked", NUMBER, AT(asked)},

@@ -60,6 +60,7 @@ struct answer {
         double tensor_parallel, gpu_mem, cpu_mem, capacity; /* bytes */
         double ttft_s, tpot_s, goodput, seeds;
         const char *target, *device, *started, *validity, *text; /* of the drive */
+        const char *file_system; /* that it was measured on: "ext4" */
     } settings;
     bool by_calculation, requests; /* the unit is requests a second */
     double asked, at;              /* asked: NAN: nothing was */

@@ -276,6 +276,13 @@ rows drive.csv "$(doubt storage unreliable '40 % of the bytes read came from a c
 says 'a cache' 4 '^cache 40 % of the bytes read came from a cache; '
 rows drive.csv "$(doubt storage unknown 'no counters for nfs')" 1
 says 'a network' 4 '^no_counters no counters for nfs; '
+rows drive.csv "$good,\"evidence\":{\"file_system\":\"btrfs\",\"layers\":\"btrfs (compresses) on vda\",\"reduces\":true}" 3
+says 'a file system that compresses' 4 '^file_system reads p95 of .*: the target \(btrfs \(compresses\) on vda\) compresses or deduplicates: the bytes'
+rows drive.csv "$good,\"evidence\":{\"file_system\":\"xfs\",\"reduces\":false}" 1
+says 'a file system of which the model says nothing' 0 '^null '
+sed 's/^\( *\)"started": .*/&\n\1"file_system": "ext4",/' gain.json >on_ext4.json
+exits 'another one than the model was measured on' 4 "$kvstat" --answer on_ext4.json --confirm drive.csv --confirm-model model.csv
+stdout_like 'is told' 'this run was on xfs, and'
 rows drive.csv "$(doubt service unreliable 'a pause'),\"evidence\":{\"largest_gap_us\":1200000}" 1
 says 'a stop' 4 '^process_stopped kvreplay was stopped for 1\.20 s; run again'
 rows drive.csv "$good,\"evidence\":{\"throttled_s\":9,\"cpu_quota\":0.5}" 3
