@@ -36,7 +36,7 @@ struct answer_gain {
 /* Results of a variant at one number. Times in s. */
 struct answer_served {
     double requests, goodput, first_token_p50, first_token_p95, token_p50, token_p95;
-    double requests_s, prefill_tokens, gpu_s;
+    double requests_s, prefill_tokens, gpu_busy_s;
 };
 
 /* A number that a search tried, in the order of variant and number; one of each. */

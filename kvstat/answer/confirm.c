@@ -247,7 +247,7 @@ static void compare_rate(struct confirm *c, struct compared *found, unsigned op)
     if (judge_confirms(measured, model))
         return;
     snprintf(text, sizeof(text), "%s at %s/s instead of the model's %s/s", words[op],
-             cell_size(a, measured), cell_size(b, model));
+             cell_decimal(a, measured), cell_decimal(b, model));
     if (!differs(c, found, FAR, measured / model, text))
         return;
     found->slower = measured < model;
@@ -453,7 +453,7 @@ static bool blame_run(struct confirm *c, const struct compared *found)
         blame(c, CONFIRM_STOPPED, text, "run again, and let nothing stop it");
     } else if (foreign > JUDGE_FOREIGN_SHARE && exp(found->most) <= 1 + FOREIGN_TIMES * foreign) {
         snprintf(text, sizeof(text), "others moved %s on the drive meanwhile, this test %s",
-                 cell_size(a, d->foreign_bytes), cell_size(b, d->own_bytes));
+                 cell_decimal(a, d->foreign_bytes), cell_decimal(b, d->own_bytes));
         blame(c, CONFIRM_FOREIGN, text, "run again while nothing else uses the drive");
     } else if (busy && !(found->more_s > WAITING_TIMES * d->largest_gap_s)) {
         snprintf(text, sizeof(text),
@@ -472,7 +472,7 @@ static void blame_change(struct confirm *c, const struct change *change)
     char text[CONFIRM_TEXT], size[CELL], a[CELL], b[CELL], written[CELL + 32] = "";
     if (change->written_bytes > 0)
         snprintf(written, sizeof(written), " and %s written",
-                 cell_size(size, change->written_bytes));
+                 cell_decimal(size, change->written_bytes));
     snprintf(
         text, sizeof(text),
         "the drive became slower after %.1f s%s: its %s took %s times as long as the model says, "
@@ -528,8 +528,8 @@ static void blame_again(struct confirm *c, bool slower, const struct confirm_aga
              again->read_share >= 1   ? words[CONFIRM_READS]
              : again->read_share <= 0 ? words[CONFIRM_WRITES]
                                       : "reads and writes",
-             cell_size(size, again->size_bytes), again->in_flight, cell_size(now, again->now),
-             cell_size(before, again->before), started ? ", " : "", started ? started : "");
+             cell_size(size, again->size_bytes), again->in_flight, cell_decimal(now, again->now),
+             cell_decimal(before, again->before), started ? ", " : "", started ? started : "");
     blame(c, CONFIRM_CHANGED, text,
           "run again: it is measured anew then; or measure it longer (--full)");
 }
