@@ -9,6 +9,7 @@
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --gpu-mem --cpu-mem --storage-capacity'
+options_in=$examples/answer.sh
 users='' seconds=15 drive='' json=no full=no engine='' input='' later=''
 # As a shell reads them: options of kvgen about the load and the engine, and about the answer.
 load='' asked=''

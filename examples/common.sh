@@ -318,7 +318,20 @@ keep() {
 # value OPTION ARGS: sets text to the value that stands behind an option, or ends the script.
 value() {
     if [ $# -lt 2 ]; then die 2 "$1 needs a value (try --help)"; fi
+    case $2 in -?*) if is_option "$2"; then die 2 "$1 needs a value, and $2 is an option (try --help)"; fi ;; esac
     text=$2
+}
+
+# is_option WORD: one that the script takes: of the common ones in $takes, or by a pattern of a case in it, or in the
+# file $options_in that it sources.
+options_in=''
+is_option() {
+    case $1 in -- | -h | --help | --print) return 0 ;; *[!A-Za-z-]*) return 1 ;; esac
+    case " $takes " in *" $1 "* | *" ${1%-gb} "* | *" $1-gb "*) return 0 ;; esac
+    {
+        cat <"$0"
+        if [ -n "$options_in" ]; then cat <"$options_in"; fi
+    } | grep -qE -e "(^|[ |])$1( \\|| \\\\$|\\))"
 }
 
 # name OPTION ARGS: the same for the name of a file or folder: one that begins with a dash is no option to the programs.
