@@ -166,7 +166,7 @@ struct options {
     uint64_t level, limit, threads, segment_bytes;
     const char *epoch, *endpoint;
     int64_t settle_ns;
-    bool list_models, show_model, force_model, print_config, retier;
+    bool list_models, show_model, force_model, print_config, dry_run, retier;
 };
 
 /* Every option, ended by an empty row. */

@@ -129,6 +129,26 @@ handover objects
 END
 rm -rf objects more
 
+# What an earlier run found stays where it is. Bugs looked like a result that was gone from its place after a typo.
+while read -r name words; do
+    mkdir "earlier.$name"
+    {
+        echo '# Files that kvtrace made in this folder. A later run may write them anew.'
+        for file in curve.csv kvgen.json load.kvgen.json trace.kvgen.json; do
+            echo "found by $name" >"earlier.$name/$file"
+            echo "$file"
+        done
+    } >"earlier.$name/.kvtrace-results"
+    there=$(cd "earlier.$name" && md5sum -- *.json *.csv)
+    with "$words" exits "$name: refused" 2 "$BIN/kvtrace" "$name" -m nosuch -o "earlier.$name"
+    is "$name: and nothing is moved" "$(cd "earlier.$name" && find . -name .earlier && md5sum -- *.json *.csv)" "$there"
+done <<'END'
+size
+knee objects
+precondition -s 16M objects
+END
+rm -rf objects
+
 # Called by another name, from a link somewhere else; with programs whose answer is known.
 # shellcheck source=tests/answers.sh
 . "$TOP/tests/answers.sh"
