@@ -754,6 +754,8 @@ static int find_answer(struct run *r, const struct run_source_opts *source, stru
     if (!run_source_repeatable(&r->source))
         return err_set(e, -ESPIPE, ERR_INPUT, "--input",
                        "--answer reads it many times: give a file");
+    if (r->o.dry_run)
+        return 0;
     r->progress = progress_open(stderr, "kvgen", (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
     if (!r->progress)
         return err_nomem(e, "progress");
@@ -917,8 +919,10 @@ static int simulate(struct run *r, struct err *e)
         return rc;
     if (r->o.answer)
         return find_answer(r, &source, e);
-    if ((rc = run_source_open(&r->source, &source, e)) < 0 || (rc = open_curve(r, e)) < 0 ||
-        (rc = open_output(r, e)) < 0 ||
+    rc = run_source_open(&r->source, &source, e);
+    if (rc < 0 || r->o.dry_run)
+        return rc;
+    if ((rc = open_curve(r, e)) < 0 || (rc = open_output(r, e)) < 0 ||
         (rc = r->source.trace ? open_conversion(r, e) : open_simulation(r, e)) < 0)
         return rc;
 

@@ -167,7 +167,7 @@ struct options {
     uint64_t level, limit, threads, segment_bytes;
     const char *epoch, *endpoint;
     int64_t settle_ns;
-    bool list_models, show_model, force_model, print_config, retier;
+    bool list_models, show_model, force_model, print_config, dry_run, retier;
 };
 
 /* The parser over *o, with defaults set; NULL: no memory. Close with opt_close. */

@@ -447,7 +447,7 @@ const struct opt kvreplay_options[] = {
      .help = "With --autoscale qos: limit of the 95th percentile of the end-to-end times of "
              "requests of a QoS class."},
     {.name = "target-saturation",
-     .type = OPT_F64,
+     .type = OPT_SHARE,
      .offset = AT(target_saturation),
      .arg = "SHARE",
      .def = "0.8",

@@ -46,6 +46,7 @@ enum fact_id {
     FACT_TARGET,
     FACT_FILE_SYSTEM,
     FACT_LAYERS,
+    FACT_REDUCES,
     FACT_CACHE_BELOW,
     FACT_PAGES,
     FACT_PAGES_RUN,

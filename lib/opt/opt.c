@@ -99,10 +99,14 @@ static int parse_number(const struct opt *o, const char *text, void *field, doub
 
 static int fail_range(struct err *e, const struct opt *o, const char *text, bool below)
 {
-    char bound[48], after[80];
+    char bound[48], after[160];
+    double percent;
 
     opt_help_bound(o, below ? o->min : o->max, bound, sizeof(bound));
     snprintf(after, sizeof(after), " is %s %s", below ? "below" : "above", bound);
+    if (o->type == OPT_SHARE && !below && units_parse_f64(text, &percent) == 0 && percent <= 100)
+        snprintf(after, sizeof(after), " is above %s; for %.20s percent write %.20s%% or %g", bound,
+                 text, text, percent / 100);
     return fail(e, o, "", text, after);
 }
 

@@ -36,7 +36,20 @@ sed 's/"parent_chat_id": -1/"parent_chat_id": 9/' "$TMP/q.jsonl" >"$TMP/one.json
 exits 'none is left: status 2' 2 "$BIN/kvgen" --input "$TMP/one.jsonl" --config sample=1e-6 -o none
 stderr_like 'says so' '^kvgen: --config sample: keeps none of the 600 requests of '
 exits 'a share is at most 1' 2 "$BIN/kvgen" --input "$TMP/q.jsonl" --config sample=120% -o none
-stderr_like 'in words' '^kvgen: --config sample: 120% is above 1'
+stderr_like 'in words' '^kvgen: --config sample: 120% is above 1$'
+exits 'a number that is meant as percent' 2 "$BIN/kvgen" --input "$TMP/q.jsonl" --config sample=20 -o none
+stderr_like 'is told how to write it' '^kvgen: --config sample: 20 is above 1; for 20 percent write 20% or 0\.2$'
+exits 'one that is not' 2 "$BIN/kvgen" --input "$TMP/q.jsonl" --config sample=120 -o none
+stderr_like 'is too large' '^kvgen: --config sample: 120 is above 1$'
+while read -r program words; do
+    with "$words" "$BIN/$program" 2>&1 | grep -q '95 is above 1; for 95 percent write 95% or 0[.]95$' || echo "$program $words"
+done >"$TMP/unsaid" <<'END'
+kvgen --answer a.json --goodput 95
+kvgen --config curve-sample=95
+kvreplay --autoscale qos --target-saturation 95
+kvstat --config min-change=95
+END
+is 'by each option of a share' "$(cat "$TMP/unsaid")" ''
 exits 'it is a number' 2 "$BIN/kvgen" --input "$TMP/q.jsonl" --config sample=some -o none
 stderr_like 'in words, too' "^kvgen: --config sample: 'some' is not a share \\(such as 0.1 or 10%\\)"
 

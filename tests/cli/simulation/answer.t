@@ -42,6 +42,8 @@ without the drive, too | .variants.none as $f | .at as $n | .tried[] | select(.v
 so is what ends it | (.limit.text | split(":")[0]) as $what | .at as $n | [.tried[] | select(.variant == "this" and .users > $n)][0].limit == $what | true
 its number held with its seeds | .users.this as $u | [.tried[] | select(.variant == "this" and .users <= $u.low) | .held == .of] | all | true
 a number above failed | .users.this as $u | [.tried[] | select(.variant == "this" and .users > $u.high) | .held] | add | 0
+the ends of the interval and the number itself have their rows | [.tried[] | select(.variant == "this") | .users] as $t | .users.this | [.low, .value, .high] - $t | length | 0
+the drive spares the GPUs prompts, and of the time in which they are busy it tells another member | [.variants.none, .variants.this] | .[0].prefill_gpu_s / .[0].requests > .[1].prefill_gpu_s / .[1].requests and .[0].gpu_busy_s > 0 and .[0].gpu_s == null | true
 figures at that number | .at == .users.this.value | true
 enough requests | .variants.this.requests >= 400 and .variants.none.requests >= 400 | true
 the drive holds them, none does not | .variants.this.goodput >= 0.95 and .variants.none.goodput < 0.95 | true

@@ -75,7 +75,7 @@ other GPUs than the engines have|--gpu-profile h100 --config engines=2 --num-gpu
 engines without compute|--config engines=2|--config engines: needs an engine: --gpu-profile
 parameters without compute|--params 7e9|--params: needs an engine: --gpu-profile
 an unknown profile|--gpu-profile h10|did you mean h20
-a share above 1|--gpu-profile h100:eta=2|"h100:eta=2": eta: "2" is not a number from 0.001 to 1
+a share above 1|--gpu-profile h100:eta=2|"h100:eta=2": eta: "2" is not a number from 0.001 to 1, or to 100%
 no type|--gpu-profile h100:type=int8|type: bf16 or fp8
 nothing behind the name|--gpu-profile h100:|"h100:": nothing behind the :
 no key of a profile|--gpu-profile h100:speed=1|"h100:speed=1": expected eta=SHARE
