@@ -929,7 +929,7 @@ const struct opt kvgen_options[] = {
     {.name = "curve-optimal",
      .type = OPT_FLAG,
      .offset = AT(curve_optimal),
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_CONFIG,
      .marks = KEPT_TIERS | CURVE_ONLY | NOT_ENGINES,
      .help = "Add the most hits that any policy could reach, knowing the future. Keeps every "
              "lookup in memory."},

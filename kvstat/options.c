@@ -224,7 +224,7 @@ static int check_answer(const struct options *o, size_t n, struct err *e)
 
 int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv, struct err *e)
 {
-    const char *const *files;
+    const char *const *files, *warning;
     int rc = opt_parse(p, argc, argv, e);
 
     if (rc != 0)
@@ -232,6 +232,8 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
     rc = conf_read(&o->conf, &o->config, p, e);
     if (rc < 0)
         return rc;
+    for (size_t i = 0; (warning = conf_warning(o->conf, i)) != NULL; i++)
+        fprintf(stderr, "kvstat: %s\n", warning);
     size_t n = opt_operands(p, &files);
     bool compares = o->compare.count > 0;
     if (n == 0 && !compares && !o->answer && isatty(STDIN_FILENO))

@@ -17,6 +17,7 @@
 #include "lib/base/descriptors.h"
 #include "lib/base/memory.h"
 #include "lib/base/nearest.h"
+#include "lib/base/notes.h"
 #include "lib/conf/keys.h"
 #include "lib/conf/value.h"
 #include "lib/opt/tables.h"
@@ -256,23 +257,30 @@ static int read_texts(struct walk *w, const struct entry *key, const struct want
     }
 }
 
+/* Adds a text from malloc, which is freed when there is no memory. NULL: there was none. */
+static int add_warning(struct conf *c, char *text)
+{
+    char **grown = text ? realloc(c->warnings, (c->warning_count + 1) * sizeof(*grown)) : NULL;
+
+    if (!grown) {
+        free(text);
+        return -ENOMEM;
+    }
+    c->warnings = grown;
+    err_make_harmless(text);
+    grown[c->warning_count++] = text;
+    return 0;
+}
+
 static int warn_ignored(struct walk *w, const struct entry *key)
 {
-    struct conf *c = w->c;
-    char **grown = realloc(c->warnings, (c->warning_count + 1) * sizeof(*grown));
+    char where[64], *text = NULL;
 
-    if (!grown)
-        return fail_memory(w);
-    c->warnings = grown;
-    int rc = w->setting ? asprintf(&grown[c->warning_count],
-                                   "--config: key %s has no effect in kvtrace (ignored)", key->path)
-                        : asprintf(&grown[c->warning_count],
-                                   "%s:%u: key %s has no effect in kvtrace (ignored)", c->path,
-                                   key->line, key->path);
-    if (rc < 0)
-        return fail_memory(w);
-    err_make_harmless(grown[c->warning_count++]);
-    return 0;
+    snprintf(where, sizeof(where), ":%u", key->line);
+    if (asprintf(&text, "%s%s: key %s has no effect in kvtrace (ignored)",
+                 w->setting ? "--config" : w->c->path, w->setting ? "" : where, key->path) < 0)
+        text = NULL;
+    return add_warning(w->c, text) < 0 ? fail_memory(w) : 0;
 }
 
 /* Takes the texts as the value of a key of conf_keys. */
@@ -883,8 +891,12 @@ static void forget_rows(struct opt_list *from)
 int conf_read(struct conf **out, struct opt_list *from, struct opt_parser *p, struct err *e)
 {
     const struct opt_program *program = opt_program_of(opt_table(p));
+    const struct notes *moved = opt_moved(p);
     int rc = open_all(out, from, program ? program->name : "", e);
 
+    for (unsigned i = 0; rc == 0 && i < moved->count; i++)
+        if (add_warning(*out, strdup(moved->text[i])) < 0)
+            rc = err_nomem(e, "configuration");
     if (rc == 0)
         rc = configure(*out, p, e);
     forget_rows(from);

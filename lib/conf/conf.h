@@ -32,7 +32,8 @@ bool conf_is_setting(const char *text);
 /* The last file among the texts of --config, NULL: there are only settings. */
 const char *conf_file(const struct opt_list *from);
 
-/* Text of the i-th warning ("FILE:LINE: key X means nothing here (ignored)"), NULL past the end. */
+/* Text of the i-th warning, NULL past the end: "FILE:LINE: key X has no effect in kvtrace
+ * (ignored)", and what opt_moved has. */
 const char *conf_warning(const struct conf *c, size_t i);
 
 /* Values by the exact path of a row of conf_keys ('*' replaced by a name). An unknown path is an

@@ -29,6 +29,7 @@ struct opt_parser {
     size_t operand_count;
     char *answer;       /* to --help and the like; once set, nothing further is parsed */
     struct notes lacks; /* parts that the build does not have */
+    struct notes moved; /* options that left the command line and were given all the same */
     char **next;        /* the argument after the one being parsed; NULL ends */
 };
 
@@ -437,6 +438,27 @@ static int fail_unknown(const struct opt_parser *p, const char *text, size_t len
 
 /* ---- walking argv ---- */
 
+/* Whether an argument that begins with "-" is a number, which can be a value. */
+static bool is_negative(const char *text)
+{
+    return text[1] && strchr("0123456789.", text[1]);
+}
+
+/* Keeps text, from malloc, until opt_close; frees it when there is no memory, as when text is NULL.
+ */
+static int keep_text(struct opt_parser *p, char *text)
+{
+    char **grown = text ? realloc(p->texts, (p->text_count + 1) * sizeof(*grown)) : NULL;
+
+    if (!grown) {
+        free(text);
+        return -ENOMEM;
+    }
+    p->texts = grown;
+    grown[p->text_count++] = text;
+    return 0;
+}
+
 static int take_value(struct opt_parser *p, const struct opt *o, const char *text, struct err *e)
 {
     size_t i = (size_t)(o - p->table);
@@ -447,26 +469,47 @@ static int take_value(struct opt_parser *p, const struct opt *o, const char *tex
     return set_value(o, field_of(p, o), text, e);
 }
 
-/* An option that left the command line. text: its value, NULL: none was given with it. */
-static int fail_moved(const struct opt_parser *p, const struct opt *o, const char *text,
-                      struct err *e)
+/* Writes how an option that left the command line is said now: "use --config KEY=TEXT (PROGRAM.KEY
+ * in a file)"; text that a shell would take apart is not repeated. Returns buf. */
+static const char *successor(const struct opt_parser *p, const struct opt *o, const char *text,
+                             char *buf, size_t n)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_.,:/@%+=-";
-    char where[96], own[OPT_KEY_MAX], section[OPT_KEY_MAX + 32] = "";
+    char own[OPT_KEY_MAX], section[OPT_KEY_MAX + 32] = "";
     const struct opt_program *program = opt_program_of(p->table);
     const char *key = o->key ? o->key : opt_key(o, own);
 
-    if (!text)
-        text = o->type == OPT_FLAG ? "true" : *p->next ? *p->next : opt_help_arg(o);
-    if (text[0] == '\0' || text[0] == '-' || text[strspn(text, plain)])
+    if (!text || text[0] == '\0' || text[0] == '-' || text[strspn(text, plain)])
         text = opt_help_arg(o);
     if (o->key) /* it may have another unit */
         text = "N";
     if (!o->key && program)
         snprintf(section, sizeof(section), " (%s.%s in a file)", program->name, key);
+    snprintf(buf, n, "use --config %s=%s%s", key, text, section);
+    return buf;
+}
+
+/* An option that left the command line. text: its value, NULL: none was given with it. It is taken
+ * as
+ * --config KEY=TEXT, which is noted. */
+static int take_moved(struct opt_parser *p, const struct opt *o, const char *text, struct err *e)
+{
+    bool off;
+    const struct opt *config = find_long(p, "config", strlen("config"), &off);
+    char where[96], own[OPT_KEY_MAX], use[NOTES_CAP];
+    char *setting = NULL;
+
+    if (!text && *p->next && (**p->next != '-' || is_negative(*p->next)))
+        text = *p->next++;
     snprintf(where, sizeof(where), "--%s", o->name);
-    return err_set(e, -EINVAL, ERR_INPUT, where, "use --config %s=%s%s", key, text, section);
+    successor(p, o, text, use, sizeof(use));
+    if (!text || o->key || !config)
+        return err_set(e, -EINVAL, ERR_INPUT, where, "%s", use);
+    notes_add(&p->moved, "%s: %s", where, use);
+    if (asprintf(&setting, "%s=%s", opt_key(o, own), text) < 0 || keep_text(p, setting) < 0)
+        return err_nomem(e, "configuration");
+    return take_value(p, config, setting, e);
 }
 
 /* Takes the value at text, or the next argument if text is NULL. "-1" can be a value, "--seed"
@@ -476,7 +519,7 @@ static int take_argument(struct opt_parser *p, const struct opt *o, const char *
     if (!text) {
         bool any = o->type == OPT_TEXT || o->type == OPT_LIST;
         text = *p->next;
-        if (text && !any && text[0] == '-' && (!text[1] || !strchr("0123456789.", text[1])))
+        if (text && !any && text[0] == '-' && !is_negative(text))
             text = NULL;
         if (!text)
             return fail(e, o, "needs a value (", opt_help_arg(o), ")");
@@ -549,8 +592,10 @@ static int take_long(struct opt_parser *p, const char *text, struct err *e)
     o = find_long(p, text, len, &off);
     if (!o)
         return fail_unknown(p, text, len, e);
+    if (o->flags & OPT_CONFIG && o->type == OPT_FLAG && !value)
+        return take_moved(p, o, off ? "false" : "true", e);
     if (o->flags & OPT_CONFIG)
-        return fail_moved(p, o, value, e);
+        return take_moved(p, o, value, e);
     if (o->type != OPT_FLAG)
         return take_argument(p, o, value, e);
     if (value)
@@ -644,23 +689,23 @@ const struct opt *opt_table(const struct opt_parser *p)
     return p->table;
 }
 
+const struct notes *opt_moved(const struct opt_parser *p)
+{
+    return &p->moved;
+}
+
 int opt_configure(struct opt_parser *p, const struct opt *o, const char *text, bool command_line,
                   struct err *e)
 {
     size_t i = (size_t)(o - p->table);
-    char **grown = realloc(p->texts, (p->text_count + 1) * sizeof(*grown));
 
-    if (!grown)
-        return err_nomem(e, "configuration");
-    p->texts = grown;
-    grown[p->text_count] = strdup(text);
-    if (!grown[p->text_count])
+    if (keep_text(p, strdup(text)) < 0)
         return err_nomem(e, "configuration");
     if (o->type == OPT_LIST && !p->configured[i] && !p->given[i])
         memset(field_of(p, o), 0, sizeof(struct opt_list));
     p->configured[i] = !command_line;
     p->given[i] = command_line;
-    return set_value(o, field_of(p, o), grown[p->text_count++], e);
+    return set_value(o, field_of(p, o), p->texts[p->text_count - 1], e);
 }
 
 int opt_check_text(const struct opt *o, const char *text, struct err *e)

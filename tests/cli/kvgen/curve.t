@@ -59,7 +59,7 @@ ok "the tiers of the run do not matter" cmp -s "$curve" "$TMP/tiers.csv"
 # curve counts the lookups of a cache that lost none, sampled or not.
 for policy in lru sieve; do
     set -- --num-users 20 --duration 60 --config decode_reads=batch --generation-mode none --seed 3 --granularity block:256 --config eviction=$policy
-    generate "$@" --curve "$curve" --curve-sizes 256M,1G,8G --curve-optimal
+    generate "$@" --curve "$curve" --curve-sizes 256M,1G,8G --config curve_optimal=true
     is "users, entries in blocks, $policy: as runs of their own" "$(hits)" "$(hits_of_runs "0.25 1 8 0" "$@")"
 done
 ok "entries in blocks: hits rise with capacity and keep below the bound" awk -F, \
@@ -73,7 +73,7 @@ is "entries in blocks: a sample of them, blocks and all, is near" "$(awk -F, '
     END {print (near >= 2), far + 0}' "$curve" "$TMP/sample.csv")" "1 0"
 
 # The bound.
-generate --input "$mooncake" --config block_reuse=any --curve "$curve" --curve-sizes 1000M,10000M --curve-optimal
+generate --input "$mooncake" --config block_reuse=any --curve "$curve" --curve-sizes 1000M,10000M --config curve_optimal=true
 is "the bound's columns" "$(head -n 1 "$curve" | cut -d , -f 6-)" \
     Optimal_Hits,Optimal_Object_Hit_Rate,Optimal_Byte_Hit_Rate
 is "the bound" "$(cut -d , -f 6 "$curve" | tail -n +2 | tr '\n' ' ')" "19099 34480 34480 "
