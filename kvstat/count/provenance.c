@@ -167,13 +167,11 @@ static void take_states(struct provenance *p, const struct jsonin_v *states)
         const char *word = jsonin_text(jsonin_get(v, "state"), NULL);
         const char *text = jsonin_text(jsonin_get(v, "why"), NULL);
         struct validity_of doubt = {.only_worse = false};
-        unsigned state = VALIDITY_GOOD;
+        enum validity_state state = validity_state_of(word);
         int place = place_of(v);
         snprintf(doubt.why, sizeof(doubt.why), "%s", text ? text : "");
         err_make_harmless(doubt.why);
-        while (word && state < VALIDITY_STATES && strcmp(word, validity_state_word(state)) != 0)
-            state++;
-        if (!figures || !word || state == VALIDITY_STATES || place < 0)
+        if (!figures || state == VALIDITY_STATES || place < 0)
             continue;
         doubt.state = state;
         for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {

@@ -98,7 +98,7 @@ int figure_id_compare(const struct figure_id *a, const struct figure_id *b)
 
 enum figure_scope figure_scope_of_facts(enum fact_scope scope)
 {
-    static const enum figure_scope of[FACT_SCOPES] = {
+    static const enum figure_scope of[FACT_SCOPES_SHOWN] = {
         [FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE, [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD,
         [FACTS_OF_READS] = FIGURE_OF_READS,       [FACTS_OF_WRITES] = FIGURE_OF_WRITES,
         [FACTS_OF_BOTH] = FIGURE_OF_BOTH,         [FACTS_OF_DRIVE] = FIGURE_OF_DRIVE};
@@ -770,13 +770,13 @@ static bool parse_labelled(struct figure_id *id, char *name, enum figure_scope s
     return false;
 }
 
-/* The facts of a scope, from first to *last; FACTS: it has none. */
+/* The facts of a scope, from first to *last; FACTS_SHOWN: it has none. */
 static unsigned facts_of(enum figure_scope scope, unsigned *last)
 {
-    unsigned first = FACTS;
-    for (unsigned i = 0; i < FACTS; i++)
+    unsigned first = FACTS_SHOWN;
+    for (unsigned i = 0; i < FACTS_SHOWN; i++)
         if (figure_scope_of_facts(fact_of(i)->scope) == scope) {
-            first = first < FACTS ? first : i;
+            first = first < FACTS_SHOWN ? first : i;
             *last = i;
         }
     return first;
@@ -802,7 +802,7 @@ static bool parse_scope(struct figure_id *id, char *name, enum figure_scope whic
     if (rest && !*rest)
         return true;
     unsigned last = 0, first = facts_of(which, &last);
-    if (rest && first < FACTS)
+    if (rest && first < FACTS_SHOWN)
         return parse_what(id, rest, FIGURE_FACT + first, FIGURE_FACT + last);
     return rest && parse_what(id, rest, FIGURE_FILES, FIGURE_OTHER - 1);
 }

@@ -226,8 +226,8 @@ enum figure_what {
     FIGURE_IO_OPS,            /* no name */
     FIGURE_GENERATE_ROWS,     /* no name */
     FIGURE_OTHER,             /* the member in id.member */
-    FIGURE_FACT,              /* from here on, the facts in the order of enum fact_id */
-    FIGURE_WHATS = FIGURE_FACT + FACTS
+    FIGURE_FACT, /* from here on, the facts that are shown, in the order of enum fact_id */
+    FIGURE_WHATS = FIGURE_FACT + FACTS_SHOWN
 };
 
 /* The statistic of a distribution. */

@@ -290,13 +290,16 @@ static void put_fact(struct figures *f, enum fact_id fact, const struct facts *f
         if (!v->known)
             put_unknown(f, id);
         break;
+    case FACT_HIST:
+    case FACT_COUNTS: /* of scopes that are not shown */
+        break;
     }
 }
 
 /* The facts of kvreplay's summary about its own run. */
 static void put_facts(struct figures *f, const struct facts *facts)
 {
-    for (unsigned scope = 0; scope < FACT_SCOPES; scope++) {
+    for (unsigned scope = 0; scope < FACT_SCOPES_SHOWN; scope++) {
         if (scope != FACTS_OF_EVIDENCE && !facts->there[FACTS_OF_EVIDENCE])
             continue; /* which it would be in */
         if (!facts->there[scope])

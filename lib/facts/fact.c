@@ -98,6 +98,33 @@ static const struct fact table[FACTS] = {
     F(URING_WRITES, DRIVE, "writes_to_workers", COUNT, NONE, SUM),
     F(URING_CALLS, DRIVE, "calls_to_workers", COUNT, NONE, SUM),
     F(URING_WHY, DRIVE, "workers_why", TEXT, NONE, LAST),
+    F(VALID, RUN, "valid", YES, NONE, MIN),
+    F(DIGEST, RUN, "trace.digest", TEXT, NONE, EQUAL),
+    F(ROWS, RUN, "rows", COUNTS, NONE, SUM),
+    F(POPULATED, RUN, "populated", COUNTS, NONE, SUM),
+    F(ELAPSED_S, RUN, "elapsed_s", NUMBER, S, MAX),
+    F(ROWS_PER_S, RUN, "rows_per_s", NUMBER, PER_S, ALONE),
+    F(COMPLETE, RUN, "complete", YES, NONE, MIN),
+    F(SIZE_BYTES, RUN, "size_bytes", COUNT, BYTES, SUM),
+    F(WRITTEN_BYTES, RUN, "written_bytes", COUNT, BYTES, SUM),
+    F(WRITTEN, RUN, "writes", COUNT, NONE, SUM),
+    F(SYNC_S, RUN, "sync_s", NUMBER, S, MAX),
+    F(STEADY, RUN, "steady_state.reached", YES, NONE, MIN),
+    F(SERVICE_US, RUN, "service_us", TIMES, US, ALONE),
+    F(STEP_INTERRUPTED, STEP, "interrupted", YES, NONE, MAX),
+    F(STEP_STOPPED, STEP, "stopped", YES, NONE, MAX),
+    F(STEP_S, STEP, "seconds", NUMBER, S, MAX),
+    F(STEP_LEAST_S, STEP, "least_s", NUMBER, S, MIN),
+    F(STEP_TOKENS, STEP, "tokens", COUNT, NONE, SUM),
+    F(STEP_BYTES, STEP, "bytes", COUNT, BYTES, SUM),
+    F(STEP_FAILED, STEP, "failed", COUNT, NONE, SUM),
+    F(STEP_WAITING, STEP, "waiting", COUNT, NONE, SUM),
+    F(STEP_READ, STEP, "read", HIST, NONE, SUM),
+    F(STEP_WRITE, STEP, "write", HIST, NONE, SUM),
+    F(STEP_QUEUE, STEP, "queue", HIST, NONE, SUM),
+    F(STEP_END_TO_END, STEP, "end_to_end_0", HIST, NONE, SUM),
+    F(STEP_END_TO_END + 1, STEP, "end_to_end_1", HIST, NONE, SUM),
+    F(STEP_LAST, STEP, "end_to_end_2", HIST, NONE, SUM),
 };
 
 const struct fact *fact_at(unsigned i)
@@ -121,6 +148,8 @@ const char *fact_scope_path(enum fact_scope scope)
                                                    [FACTS_OF_READS] = "evidence.reads",
                                                    [FACTS_OF_WRITES] = "evidence.writes",
                                                    [FACTS_OF_BOTH] = "evidence.loads_and_stores",
-                                                   [FACTS_OF_DRIVE] = "evidence.device_times"};
+                                                   [FACTS_OF_DRIVE] = "evidence.device_times",
+                                                   [FACTS_OF_RUN] = "",
+                                                   [FACTS_OF_STEP] = "step"};
     return paths[scope];
 }

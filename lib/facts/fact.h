@@ -13,10 +13,13 @@ enum fact_scope {
     FACTS_OF_WRITES,
     FACTS_OF_BOTH,  /* loads and stores beside each other */
     FACTS_OF_DRIVE, /* what the drive itself took: only with --device-times */
+    FACT_SCOPES_SHOWN,
+    FACTS_OF_RUN = FACT_SCOPES_SHOWN, /* the whole document, of kvreplay or kvprecond */
+    FACTS_OF_STEP,                    /* a step of autoscale, from rank to rank only */
     FACT_SCOPES
 };
 
-/* In the order in which reports show them; those of a scope stand together. */
+/* In the order in which reports show them, up to FACTS_SHOWN; those of a scope stand together. */
 enum fact_id {
     FACT_RUN_DELAY_S,
     FACT_RUN_DELAY_SHARE,
@@ -109,6 +112,33 @@ enum fact_id {
     FACT_URING_WRITES,
     FACT_URING_CALLS,
     FACT_URING_WHY,
+    FACTS_SHOWN,
+    FACT_VALID = FACTS_SHOWN,
+    FACT_DIGEST,
+    FACT_ROWS,
+    FACT_POPULATED,
+    FACT_ELAPSED_S,
+    FACT_ROWS_PER_S,
+    FACT_COMPLETE,
+    FACT_SIZE_BYTES,
+    FACT_WRITTEN_BYTES,
+    FACT_WRITTEN,
+    FACT_SYNC_S,
+    FACT_STEADY,
+    FACT_SERVICE_US,
+    FACT_STEP_INTERRUPTED,
+    FACT_STEP_STOPPED,
+    FACT_STEP_S,
+    FACT_STEP_LEAST_S,
+    FACT_STEP_TOKENS,
+    FACT_STEP_BYTES,
+    FACT_STEP_FAILED,
+    FACT_STEP_WAITING,
+    FACT_STEP_READ,
+    FACT_STEP_WRITE,
+    FACT_STEP_QUEUE,
+    FACT_STEP_END_TO_END, /* of each class */
+    FACT_STEP_LAST = FACT_STEP_END_TO_END + 2,
     FACTS
 };
 
@@ -116,14 +146,18 @@ enum fact_kind {
     FACT_COUNT,  /* a whole number, 0 or more */
     FACT_NUMBER, /* 0 or more */
     FACT_TEXT,
-    FACT_YES,  /* or no */
-    FACT_TIMES /* statistics of a distribution */
+    FACT_YES,   /* or no */
+    FACT_TIMES, /* statistics of a distribution */
+    FACT_HIST,  /* a distribution itself, as an array: value, count, value, count, ... */
+    FACT_COUNTS /* an object of counts, whatever their names */
 };
 
-/* How the facts of several runs become one. A fact that one of them does not know is not known. */
+/* How the facts of several runs become one. A fact that one of them does not know is not known, but
+ * for an answer that no other can change. */
 enum fact_merge {
-    FACT_SUM,
-    FACT_MAX,
+    FACT_SUM,   /* of distributions: all their values; of counts: those of a name */
+    FACT_MAX,   /* yes, where one says so */
+    FACT_MIN,   /* no, where one says so */
     FACT_EQUAL, /* known where all say the same */
     FACT_LAST,  /* that of the last run which has it */
     FACT_ALONE  /* of one run only */
@@ -154,7 +188,7 @@ struct fact {
  * ever. */
 const struct fact *fact_at(unsigned i);
 const struct fact *fact_of(enum fact_id id);
-/* The path of a scope in a summary: "evidence.overload". */
+/* The path of a scope in a summary: "evidence.overload"; "" of the summary itself. */
 const char *fact_scope_path(enum fact_scope scope);
 
 #endif

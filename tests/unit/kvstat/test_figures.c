@@ -65,7 +65,7 @@ static void names_lead_back(void **state)
         reads_back(&id);
         whole_part_reads_back(id, first, last);
     }
-    for (unsigned fact = 0; fact < FACTS; fact++) {
+    for (unsigned fact = 0; fact < FACTS_SHOWN; fact++) {
         const struct figure_id id = figure_id_fact(fact),
                                scope = figure_id(id.scope, FIGURE_ITSELF);
         reads_back(&id);
