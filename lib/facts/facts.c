@@ -168,7 +168,7 @@ void facts_merge(struct facts *into, const struct facts *from)
     for (unsigned scope = 0; from && scope < FACT_SCOPES; scope++)
         into->there[scope] &= from->there[scope];
     for (unsigned i = 0; i < FACTS; i++) {
-        const struct fact *fact = fact_at(i);
+        const struct fact *fact = fact_of(i);
         if (from || fact->merge == FACT_EQUAL || fact->kind == FACT_YES)
             merge(into, from ? from : &nothing, fact);
     }
@@ -262,6 +262,25 @@ static const char *inside(enum fact_scope scope, enum fact_scope outer)
     return strncmp(path, in, len) == 0 && path[len] == '.' ? path + len + 1 : NULL;
 }
 
+void facts_write_one(struct jsonout *j, const struct facts *f, enum fact_id id)
+{
+    write_value(j, fact_of(id), &f->of[id]);
+}
+
+/* The fact, unless it has moved, behind those that have moved before it. */
+static void write_in_place(struct jsonout *j, const struct facts *f, enum fact_id id)
+{
+    bool moved = false;
+
+    for (unsigned i = 0; i < FACTS_MOVED; i++) {
+        moved |= fact_moved[i].id == id;
+        if (fact_moved[i].before == id)
+            facts_write_one(j, f, fact_moved[i].id);
+    }
+    if (!moved)
+        facts_write_one(j, f, id);
+}
+
 static void write_scope(struct jsonout *j, const struct facts *f, enum fact_scope scope,
                         const char *name)
 {
@@ -271,8 +290,8 @@ static void write_scope(struct jsonout *j, const struct facts *f, enum fact_scop
     }
     jsonout_object(j, name);
     for (unsigned i = 0; i < FACTS; i++)
-        if (fact_at(i)->scope == scope)
-            write_value(j, fact_at(i), &f->of[fact_at(i)->id]);
+        if (fact_of(i)->scope == scope)
+            write_in_place(j, f, i);
     for (unsigned s = 0; s < FACT_SCOPES; s++)
         if (inside(s, scope))
             write_scope(j, f, s, inside(s, scope));
@@ -282,11 +301,6 @@ static void write_scope(struct jsonout *j, const struct facts *f, enum fact_scop
 void facts_write(struct jsonout *j, const struct facts *f, enum fact_scope scope)
 {
     write_scope(j, f, scope, fact_scope_path(scope));
-}
-
-void facts_write_one(struct jsonout *j, const struct facts *f, enum fact_id id)
-{
-    write_value(j, fact_of(id), &f->of[id]);
 }
 
 static void read_counts(struct fact_value *to, const struct jsonin_v *v)
@@ -369,8 +383,8 @@ static void read_scope(struct facts *f, const struct jsonin_v *document, enum fa
     const struct jsonin_v *from = f->there[scope] ? NULL : scope_in(document, scope);
 
     for (unsigned i = 0; from && i < FACTS; i++)
-        if (fact_at(i)->scope == scope)
-            read_value(f, fact_at(i), jsonin_get(from, fact_at(i)->member));
+        if (fact_of(i)->scope == scope)
+            read_value(f, fact_of(i), jsonin_get(from, fact_of(i)->member));
 }
 
 void facts_read(struct facts *f, const struct jsonin_v *summary)
