@@ -256,18 +256,6 @@ static int64_t warmup_of(const struct jsonin_v *root)
     return llround(s * 1e9);
 }
 
-static void take_drive_log(struct provenance_drive_log *log, const struct jsonin_v *v)
-{
-    if (log->known || !v)
-        return;
-    log->known = true;
-    take_f64(&log->host_write_bytes, v, "host_write_bytes");
-    take_f64(&log->media_write_bytes, v, "media_write_bytes");
-    take_f64(&log->amplification, v, "write_amplification");
-    take_f64(&log->percentage_used, v, "percentage_used");
-    take_text(log->why_unknown, sizeof(log->why_unknown), v, PATHS("why_unknown"));
-}
-
 static void take_apart(struct provenance *p, const struct jsonin_v *list)
 {
     for (size_t i = p->apart_count; i < jsonin_count(list) && i < PROVENANCE_APART; i++) {
@@ -313,24 +301,6 @@ static void pool_text(char *into, const char *from)
 {
     if (strcmp(into, from) != 0)
         into[0] = '\0';
-}
-
-/* The second run's comes after the first's, or is of another drive. What is not known (NAN) stays
- * so. */
-static void pool_drive_log(struct provenance_drive_log *into,
-                           const struct provenance_drive_log *from)
-{
-    into->known &= from->known;
-    into->host_write_bytes += from->host_write_bytes;
-    into->media_write_bytes += from->media_write_bytes;
-    into->amplification = isnan(into->amplification + from->amplification)
-                              ? NAN
-                              : into->media_write_bytes / into->host_write_bytes;
-    into->percentage_used = isnan(into->percentage_used + from->percentage_used)
-                                ? NAN
-                                : fmax(into->percentage_used, from->percentage_used);
-    if (!into->why_unknown[0])
-        memcpy(into->why_unknown, from->why_unknown, sizeof(into->why_unknown));
 }
 
 /* Adds an argument as a shell would need it, cut to the room that is left. */
@@ -447,7 +417,6 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     }
     take_part(&p->part, root);
     facts_read(&p->facts, root);
-    take_drive_log(&p->drive_log, jsonin_get(root, "drive_log"));
     take_apart(p, jsonin_get(root, "apart"));
     int rc = take_validity(p, root);
     for (unsigned q = 0; q < TRACE_QOSES && rc == 0; q++) {
@@ -493,10 +462,6 @@ void provenance_clear(struct provenance *p)
         .device_write_bytes = -1,
         .storage_parts_ns = {NAN, NAN, NAN},
         .page_cache_share = NAN,
-        .drive_log = {.host_write_bytes = NAN,
-                      .media_write_bytes = NAN,
-                      .amplification = NAN,
-                      .percentage_used = NAN},
         .part = {.rank = -1, .count = -1, .start_s = NAN, .late_s = NAN, .clock_error_s = NAN},
         .autoscaling = {.users = -1, .tokens_per_s = NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
@@ -575,13 +540,10 @@ int provenance_pool(struct provenance *into, const struct provenance *from, cons
                        "is of another trace than the files before it (digest %s, not %s)",
                        from->digest, into->digest);
     pool_load(into, from);
-    if (into->pooled) {
+    if (into->pooled)
         facts_merge(&into->facts, &from->facts);
-        pool_drive_log(&into->drive_log, &from->drive_log);
-    } else {
+    else
         into->facts = from->facts;
-        into->drive_log = from->drive_log;
-    }
     into->pooled = true;
     into->known |= from->known;
     into->part.by_keys |= from->part.by_keys;

@@ -40,15 +40,6 @@ struct provenance_queue {
     size_t since_count;
 };
 
-/* The drive's own log of the run. */
-struct provenance_drive_log {
-    bool known; /* the replay told what it read, or why it could not */
-    double host_write_bytes, media_write_bytes; /* these and the next: NAN: not known */
-    double amplification;                       /* media bytes of a host byte */
-    double percentage_used;                     /* of the rated endurance, at the end */
-    char why_unknown[160];                      /* "" */
-};
-
 /* Operations of another client's log that are no rows. */
 enum {
     PROVENANCE_APART = 12
@@ -109,7 +100,6 @@ struct provenance {
     struct provenance_autoscaling autoscaling;
     struct provenance_part part;
     struct facts facts; /* what kvreplay saw of its own run */
-    struct provenance_drive_log drive_log;
     struct provenance_apart apart[PROVENANCE_APART];
     size_t apart_count;
     bool pooled; /* with provenance_pool */

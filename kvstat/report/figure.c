@@ -101,7 +101,8 @@ enum figure_scope figure_scope_of_facts(enum fact_scope scope)
     static const enum figure_scope of[FACT_SCOPES_SHOWN] = {
         [FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE, [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD,
         [FACTS_OF_READS] = FIGURE_OF_READS,       [FACTS_OF_WRITES] = FIGURE_OF_WRITES,
-        [FACTS_OF_BOTH] = FIGURE_OF_BOTH,         [FACTS_OF_DRIVE] = FIGURE_OF_DRIVE};
+        [FACTS_OF_BOTH] = FIGURE_OF_BOTH,         [FACTS_OF_DRIVE] = FIGURE_OF_DRIVE,
+        [FACTS_OF_LOG] = FIGURE_OF_DRIVE_LOG};
     return of[scope];
 }
 
@@ -280,11 +281,6 @@ static const struct what {
     [FIGURE_EARLY] = {"start_before_due", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_GENERATION_SKIPPED] = {"generation_skipped", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_HOST] = {"host_name", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_HOST_WRITTEN] = {"host_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_MEDIA_WRITTEN] = {"media_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_WRITE_AMPLIFICATION] = {"write_amplification", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_PERCENTAGE_USED] = {"percentage_used", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_WHY_UNKNOWN] = {"why_unknown", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_HOST_KERNEL] = {"host_kernel", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_COMMAND] = {"command", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_VERSION] = {"version", FIGURE_UNIT_NONE, NULL, NULL},

@@ -13,6 +13,7 @@ enum fact_scope {
     FACTS_OF_WRITES,
     FACTS_OF_BOTH,  /* loads and stores beside each other */
     FACTS_OF_DRIVE, /* what the drive itself took: only with --device-times */
+    FACTS_OF_LOG,   /* the drive's own log of the run */
     FACT_SCOPES_SHOWN,
     FACTS_OF_RUN = FACT_SCOPES_SHOWN, /* the whole document, of kvreplay or kvprecond */
     FACTS_OF_STEP,                    /* a step of autoscale, from rank to rank only */
@@ -36,7 +37,9 @@ enum fact_merge {
     FACT_MAX,   /* yes, where one says so */
     FACT_MIN,   /* no, where one says so */
     FACT_EQUAL, /* known where all say the same */
-    FACT_LAST,  /* that of the last run which has it */
+    FACT_FIRST, /* that of the first run which has it */
+    FACT_LAST,  /* that of the last */
+    FACT_RATIO, /* of the fact before it to the one before that, where all know it */
     FACT_ALONE  /* of one run only */
 };
 
@@ -147,7 +150,12 @@ enum figure_unit {
     F(URING_READS, DRIVE, "reads_to_workers", COUNT, NONE, SUM)                                    \
     F(URING_WRITES, DRIVE, "writes_to_workers", COUNT, NONE, SUM)                                  \
     F(URING_CALLS, DRIVE, "calls_to_workers", COUNT, NONE, SUM)                                    \
-    F(URING_WHY, DRIVE, "workers_why", TEXT, NONE, LAST)
+    F(URING_WHY, DRIVE, "workers_why", TEXT, NONE, LAST)                                           \
+    F(LOG_HOST_BYTES, LOG, "host_write_bytes", NUMBER, BYTES, SUM)                                 \
+    F(LOG_MEDIA_BYTES, LOG, "media_write_bytes", NUMBER, BYTES, SUM)                               \
+    F(LOG_AMPLIFICATION, LOG, "write_amplification", NUMBER, NONE, RATIO)                          \
+    F(LOG_USED, LOG, "percentage_used", NUMBER, NONE, MAX)                                         \
+    F(LOG_WHY_UNKNOWN, LOG, "why_unknown", TEXT, NONE, FIRST)
 /* Those that are only merged. */
 #define FACT_TABLE_MERGED(F)                                                                       \
     F(VALID, RUN, "valid", YES, NONE, MIN)                                                         \

@@ -151,9 +151,20 @@ static void merge(struct facts *into, const struct facts *from, const struct fac
     case FACT_EQUAL:
         a->known = same(fact->kind, a, b);
         break;
+    case FACT_FIRST:
+        if (!a->known)
+            *a = *b;
+        break;
     case FACT_LAST:
         if (b->known)
             *a = *b;
+        break;
+    case FACT_RATIO: /* the two facts are merged already */
+        if (a->known && b->known)
+            facts_put_number(into, fact->id,
+                             facts_number(into, fact->id - 1) / facts_number(into, fact->id - 2));
+        else
+            a->known = false;
         break;
     case FACT_ALONE:
         a->known = false;

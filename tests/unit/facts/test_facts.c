@@ -200,8 +200,12 @@ static void two_become_one(void **state)
                         : kind == FACT_COUNT ? z->count == y->count
                                              : z->number == y->number);
             break;
+        case FACT_FIRST:
         case FACT_LAST:
-            assert_string_equal(z->text, y->text);
+            assert_string_equal(z->text, fact_of(i)->merge == FACT_LAST ? y->text : x->text);
+            break;
+        case FACT_RATIO:
+            assert_true(z->number == value(&both, i - 1)->number / value(&both, i - 2)->number);
             break;
         case FACT_EQUAL:
         case FACT_ALONE:
@@ -219,8 +223,9 @@ static void two_become_one(void **state)
     for (unsigned i = 0; i < FACTS; i++) {
         const struct fact *fact = fact_of(i);
         bool decided = fact->kind == FACT_YES && value(&a, i)->yes == (fact->merge == FACT_MAX);
-        assert_int_equal(value(&both, i)->known,
-                         fact->merge == FACT_LAST || (decided && fact->merge != FACT_EQUAL));
+        assert_int_equal(value(&both, i)->known, fact->merge == FACT_FIRST ||
+                                                     fact->merge == FACT_LAST ||
+                                                     (decided && fact->merge != FACT_EQUAL));
     }
     facts_release(&a);
     facts_release(&b);
