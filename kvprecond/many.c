@@ -47,6 +47,7 @@ static void text_rank(const struct many *m, const struct runs_one *run, FILE *ou
     enum validity_state state = worst_of(run, 1);
     char bytes[32], rate[32], took[32], p50[32], p99[32];
     struct facts f = {0};
+    const double *times = f.of[FACT_SERVICE_US].statistic;
 
     if (run->missing) {
         fprintf(out, "  missing     rank %lld on %s\n", (long long)run->rank, run->host);
@@ -58,8 +59,8 @@ static void text_rank(const struct many *m, const struct runs_one *run, FILE *ou
             units_format_bytes(bytes, sizeof(bytes), facts_number(&f, FACT_WRITTEN_BYTES)),
             units_format_rate(rate, sizeof(rate), bytes_per_s(&f)),
             units_format_duration(took, sizeof(took), 1e9 * facts_number(&f, FACT_ELAPSED_S)),
-            units_format_duration(p50, sizeof(p50), 1e3 * runs_number(run, FACT_SERVICE_US, "p50")),
-            units_format_duration(p99, sizeof(p99), 1e3 * runs_number(run, FACT_SERVICE_US, "p99")),
+            units_format_duration(p50, sizeof(p50), 1e3 * times[FACT_P50]),
+            units_format_duration(p99, sizeof(p99), 1e3 * times[FACT_P99]),
             is_yes(&f, FACT_COMPLETE) ? "" : "; not complete",
             m->o->until_steady && !is_yes(&f, FACT_STEADY) ? "; not steady" : "",
             state == VALIDITY_GOOD ? "" : "; ",

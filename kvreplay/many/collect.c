@@ -178,12 +178,10 @@ static int64_t start_spread_ns(const struct collect *c, int64_t *error_ns)
     return most > least ? most - least : 0;
 }
 
-/* Rows that the rank ran; 0: it is missing. */
-static double rows_of(const struct collect *c, unsigned i)
+/* Rows that were run; 0: of a rank that is missing. */
+static uint64_t rows_of(const struct facts *f)
 {
-    double all = runs_number(&c->docs.run[i], FACT_ROWS, "total");
-    double skipped = runs_number(&c->docs.run[i], FACT_ROWS, "skipped");
-    return isnan(all) || isnan(skipped) ? 0 : all - skipped;
+    return facts_counted(f, FACT_ROWS, "total") - facts_counted(f, FACT_ROWS, "skipped");
 }
 
 static int compare_ranks(struct collect *c, struct err *e)
@@ -193,9 +191,11 @@ static int compare_ranks(struct collect *c, struct err *e)
     if (!rate)
         return err_nomem(e, "ranks");
     for (unsigned i = 0; i < c->count; i++) {
-        rate[i] = runs_number(&c->docs.run[i], FACT_ROWS_PER_S, NULL);
-        most = fmax(most, rows_of(c, i));
-        sum += rows_of(c, i);
+        struct facts one = {0};
+        facts_read(&one, c->docs.run[i].doc);
+        rate[i] = facts_number(&one, FACT_ROWS_PER_S);
+        most = fmax(most, (double)rows_of(&one));
+        sum += (double)rows_of(&one);
     }
     c->slowest = runs_slowest(rate, c->count, true);
     c->imbalance = sum > 0 ? most * c->count / sum : NAN;
@@ -336,14 +336,16 @@ static void print_members(const struct collect *c)
     fprintf(stderr, "  rank  users        rows    rows/s   late us  host\n");
     for (unsigned i = 0; i < c->count; i++) {
         const struct account *a = &c->account[i];
+        struct facts one = {0};
         char users[24] = "-";
         if (a->rc < 0)
             continue;
+        facts_read(&one, c->docs.run[i].doc);
         if (a->users > 0)
             snprintf(users, sizeof(users), "%llu", (unsigned long long)a->users);
-        fprintf(stderr, "  %4u %6s %11.0f %9.0f %9.1f  %s\n", i, users, rows_of(c, i),
-                runs_number(&c->docs.run[i], FACT_ROWS_PER_S, NULL), (double)a->late_ns / 1e3,
-                ranks_host(c->ranks, i));
+        fprintf(stderr, "  %4u %6s %11llu %9.0f %9.1f  %s\n", i, users,
+                (unsigned long long)rows_of(&one), facts_number(&one, FACT_ROWS_PER_S),
+                (double)a->late_ns / 1e3, ranks_host(c->ranks, i));
     }
 }
 
@@ -352,8 +354,7 @@ static void print_summary(const struct collect *c)
     const struct facts *all = &c->all;
     char took[32], spread[32], error[32], merge[32], rows[32], name[RUNS_NAME];
     int64_t error_ns, spread_ns = start_spread_ns(c, &error_ns);
-    uint64_t sum =
-        facts_counted(all, FACT_ROWS, "total") - facts_counted(all, FACT_ROWS, "skipped");
+    uint64_t sum = rows_of(all);
     uint64_t failed =
         facts_counted(all, FACT_ROWS, "failed") + facts_counted(all, FACT_ROWS, "corrupt");
     double elapsed = facts_number(all, FACT_ELAPSED_S);

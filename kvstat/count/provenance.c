@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/facts/runs.h"
 #include "lib/json/jsonin.h"
 #include "lib/ranks/part.h"
 
@@ -138,10 +139,8 @@ static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
 
 /* The place that a state of the summary is of; without a tier and an operation it is of all. -1:
  * there is no such place. */
-static int place_of(const struct jsonin_v *v)
+static int place_of(const char *tier, const char *op)
 {
-    const char *tier = jsonin_text(jsonin_get(v, "tier"), NULL);
-    const char *op = jsonin_text(jsonin_get(v, "op"), NULL);
     if (!tier && !op)
         return VALIDITY_EVERYWHERE;
     for (int place = 1; tier && op && place < VALIDITY_PLACES; place++)
@@ -158,25 +157,21 @@ static bool is_kind(const char *figures, enum validity_kind kind)
 
 /* The states of all kinds of figures. A kind that the replay does not name is good. What lengthens
  * times can only have made them worse; a page cache makes reads better. */
-static void take_states(struct provenance *p, const struct jsonin_v *states)
+static void take_states(struct provenance *p, const struct jsonin_v *root)
 {
+    const struct runs_one one = {.doc = root};
+    struct runs_state s = {0};
     p->validity = (struct validity){0};
-    for (size_t i = 0; i < jsonin_count(states); i++) {
-        const struct jsonin_v *v = jsonin_at(states, i);
-        const char *figures = jsonin_text(jsonin_get(v, "figures"), NULL);
-        const char *word = jsonin_text(jsonin_get(v, "state"), NULL);
-        const char *text = jsonin_text(jsonin_get(v, "why"), NULL);
-        struct validity_of doubt = {.only_worse = false};
-        enum validity_state state = validity_state_of(word);
-        int place = place_of(v);
-        snprintf(doubt.why, sizeof(doubt.why), "%s", text ? text : "");
+    while (runs_next_state(&s, &one, 1)) {
+        struct validity_of doubt = {.state = s.state};
+        int place = place_of(s.tier, s.op);
+        snprintf(doubt.why, sizeof(doubt.why), "%s", s.why ? s.why : "");
         err_make_harmless(doubt.why);
-        if (!figures || state == VALIDITY_STATES || place < 0)
+        if (!s.figures || s.state == VALIDITY_STATES || place < 0)
             continue;
-        doubt.state = state;
         for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
-            doubt.only_worse = kind != VALIDITY_STORAGE && strcmp(figures, "all") != 0;
-            if (is_kind(figures, kind))
+            doubt.only_worse = kind != VALIDITY_STORAGE && strcmp(s.figures, "all") != 0;
+            if (is_kind(s.figures, kind))
                 validity_doubt(&p->validity, kind, (unsigned)place, &doubt);
         }
     }
@@ -200,10 +195,9 @@ static void take_one_state(struct provenance *p)
 static int take_validity(struct provenance *p, const struct jsonin_v *root)
 {
     const struct jsonin_v *why = jsonin_get(root, "why_invalid");
-    const struct jsonin_v *states = jsonin_get(root, "validity");
     size_t n = jsonin_count(why) < REASONS_MAX ? jsonin_count(why) : REASONS_MAX;
-    if (!p->states_known && states) {
-        take_states(p, states);
+    if (!p->states_known && jsonin_get(root, "validity")) {
+        take_states(p, root);
         p->states_known = true;
     }
     if (p->valid != PROVENANCE_UNKNOWN)

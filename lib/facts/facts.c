@@ -377,22 +377,13 @@ static void read_value(struct facts *f, const struct fact *fact, const struct js
     }
 }
 
-static const struct jsonin_v *scope_in(const struct jsonin_v *document, enum fact_scope scope)
-{
-    const char *path = fact_scope_path(scope);
-
-    return path[0] ? jsonin_get(document, path) : document;
-}
-
-const struct jsonin_v *facts_value_in(const struct jsonin_v *document, enum fact_id id)
-{
-    return jsonin_get(scope_in(document, fact_of(id)->scope), fact_of(id)->member);
-}
-
 static void read_scope(struct facts *f, const struct jsonin_v *document, enum fact_scope scope)
 {
-    const struct jsonin_v *from = f->there[scope] ? NULL : scope_in(document, scope);
+    const char *path = fact_scope_path(scope);
+    const struct jsonin_v *from = path[0] ? jsonin_get(document, path) : document;
 
+    if (f->there[scope])
+        return;
     for (unsigned i = 0; from && i < FACTS; i++)
         if (fact_of(i)->scope == scope)
             read_value(f, fact_of(i), jsonin_get(from, fact_of(i)->member));

@@ -13,7 +13,9 @@
 enum {
     FACT_TEXT_CAP = 1152, /* of a text, with its NUL: 64 network interfaces; a longer one is cut */
     FACT_STATISTICS = HIST_PERCENTILES + 4, /* count, mean, min, percentiles, max */
-    FACT_COUNTS_MAX = 24                    /* of an object; more are left out */
+    FACT_P50 = 3,
+    FACT_P99 = 6,
+    FACT_COUNTS_MAX = 24 /* of an object; more are left out */
 };
 
 /* Plain values. Zero it: nothing is known, which is never 0. */
@@ -70,7 +72,5 @@ void facts_write_one(struct jsonout *j, const struct facts *f, enum fact_id id);
  * is made harmless (err.h). _step: takes FACTS_OF_STEP, which no summary has. */
 void facts_read(struct facts *f, const struct jsonin_v *summary);
 void facts_read_step(struct facts *f, const struct jsonin_v *document);
-/* The same of one fact: its value in a document. NULL: it has none. */
-const struct jsonin_v *facts_value_in(const struct jsonin_v *document, enum fact_id id);
 
 #endif

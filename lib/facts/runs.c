@@ -50,15 +50,6 @@ int runs_merge(struct facts *all, const struct runs_one *run, unsigned n)
     return all->failed ? -ENOMEM : 0;
 }
 
-double runs_number(const struct runs_one *run, enum fact_id id, const char *name)
-{
-    const struct jsonin_v *v = facts_value_in(run->doc, id);
-    double number = NAN;
-
-    jsonin_f64(name ? jsonin_get(v, name) : v, &number);
-    return number;
-}
-
 /* ---- lists ---- */
 
 bool runs_next_state(struct runs_state *s, const struct runs_one *run, unsigned n)

@@ -29,10 +29,6 @@ size_t runs_hosts(const void *ctx, size_t n, const char *(*host)(const void *ctx
 
 /* Makes of *all what the table says of facts of several runs. Release it. -ENOMEM. */
 int runs_merge(struct facts *all, const struct runs_one *run, unsigned n);
-/* The number that one run has as a fact, or as the count of that name in it (NULL: itself). NAN: it
- * is not known. */
-double runs_number(const struct runs_one *run, enum fact_id id, const char *name);
-
 /* The states of figures, one after the other, of all runs. Zero it before the first. */
 struct runs_state {
     unsigned run;

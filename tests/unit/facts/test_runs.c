@@ -72,9 +72,6 @@ static void facts_of_all(void **state)
     assert_int_equal(runs_merge(&all, &run[2], 1), 0);
     assert_false(all.of[FACT_ROWS].known);
     facts_release(&all);
-    assert_true(runs_number(&run[1], FACT_ROWS_PER_S, NULL) == 6);
-    assert_true(runs_number(&run[1], FACT_ROWS, "total") == 20);
-    assert_true(isnan(runs_number(&run[2], FACT_ROWS, "total")));
 }
 
 static void lists_name_their_rank(void **state)
