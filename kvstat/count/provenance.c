@@ -363,8 +363,6 @@ static void take_load(struct provenance *p, const struct jsonin_v *root)
 static int take_document(struct provenance *p, const struct jsonin_v *root)
 {
     const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
-    const struct jsonin_v *found = jsonin_get(root, "autoscaling");
-    struct provenance_autoscaling *a = &p->autoscaling;
     const char *program = jsonin_text(jsonin_get(root, "program"), NULL);
     p->known = true;
     take_text(p->client, sizeof(p->client), root, PATHS("client"));
@@ -402,13 +400,6 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     if (p->warmup_ns < 0 && jsonin_get(root, "warmup"))
         p->warmup_ns = warmup_of(root);
     take_f64(&p->page_cache_share, root, "kernel.page_cache_resident_share");
-    if (found && !a->known) {
-        a->known = true;
-        take_text(a->mode, sizeof(a->mode), found, PATHS("mode"));
-        take_text(a->reason, sizeof(a->reason), found, PATHS("reason"));
-        take_i64(&a->users, found, PATHS("users"));
-        take_f64(&a->tokens_per_s, found, "throughput_tokens_per_s");
-    }
     take_part(&p->part, root);
     facts_read(&p->facts, root);
     take_apart(p, jsonin_get(root, "apart"));
@@ -456,8 +447,7 @@ void provenance_clear(struct provenance *p)
         .device_write_bytes = -1,
         .storage_parts_ns = {NAN, NAN, NAN},
         .page_cache_share = NAN,
-        .part = {.rank = -1, .count = -1, .start_s = NAN, .late_s = NAN, .clock_error_s = NAN},
-        .autoscaling = {.users = -1, .tokens_per_s = NAN}};
+        .part = {.rank = -1, .count = -1, .start_s = NAN, .late_s = NAN, .clock_error_s = NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         p->capacity_bytes[t] = -1;
 }
@@ -538,6 +528,7 @@ int provenance_pool(struct provenance *into, const struct provenance *from, cons
         facts_merge(&into->facts, &from->facts);
     else
         into->facts = from->facts;
+    into->facts.there[FACTS_OF_FOUND] = false;
     into->pooled = true;
     into->known |= from->known;
     into->part.by_keys |= from->part.by_keys;

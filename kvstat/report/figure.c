@@ -102,7 +102,7 @@ enum figure_scope figure_scope_of_facts(enum fact_scope scope)
         [FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE, [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD,
         [FACTS_OF_READS] = FIGURE_OF_READS,       [FACTS_OF_WRITES] = FIGURE_OF_WRITES,
         [FACTS_OF_BOTH] = FIGURE_OF_BOTH,         [FACTS_OF_DRIVE] = FIGURE_OF_DRIVE,
-        [FACTS_OF_LOG] = FIGURE_OF_DRIVE_LOG};
+        [FACTS_OF_LOG] = FIGURE_OF_DRIVE_LOG,     [FACTS_OF_FOUND] = FIGURE_OF_AUTOSCALING};
     return of[scope];
 }
 
@@ -290,8 +290,6 @@ static const struct what {
     [FIGURE_WHY] = {"why", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_DOUBTED_TIER] = {"tier", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_DOUBTED_OP] = {"op", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_MODE] = {"mode", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_FOUND_TOKENS_PER_S] = {"throughput_tokens_per_s", FIGURE_UNIT_TOKENS_PER_S, NULL, NULL},
     [FIGURE_CLOCK] = {"clock", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_GENERATED_TOKENS] = {"generated_tokens", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_GENERATED_TOKENS_PER_S] = {"generated_tokens_per_s", FIGURE_UNIT_TOKENS_PER_S, NULL,
@@ -422,7 +420,7 @@ enum {
     DIRECTIONS = sizeof(directions) / sizeof(directions[0])
 };
 
-_Static_assert(FIGURE_WHATS <= UINT8_MAX + 1, "figure_id.what holds each");
+_Static_assert(FIGURE_WHATS <= UINT16_MAX + 1, "figure_id.what holds each");
 
 static struct what what_of(enum figure_what what)
 {

@@ -300,7 +300,7 @@ static void put_fact(struct figures *f, enum fact_id fact, const struct facts *f
 static void put_facts(struct figures *f, const struct facts *facts)
 {
     for (unsigned scope = 0; scope < FACT_SCOPES_SHOWN; scope++) {
-        bool inside = scope != FACTS_OF_EVIDENCE && scope != FACTS_OF_LOG;
+        bool inside = scope > FACTS_OF_EVIDENCE && scope < FACTS_OF_LOG;
         if (inside && !facts->there[FACTS_OF_EVIDENCE])
             continue;
         if (!facts->there[scope])
@@ -389,15 +389,6 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_number(f, figure_id(FIGURE_OF_KERNEL, FIGURE_PAGE_CACHE_SHARE), p->page_cache_share);
     }
     put_facts(f, &p->facts);
-    if (p->autoscaling.known) {
-        const enum figure_scope found = FIGURE_OF_AUTOSCALING;
-        put_text(f, figure_id(found, FIGURE_MODE), p->autoscaling.mode);
-        put_known(f, figure_id(found, FIGURE_USERS), p->autoscaling.users);
-        put_number(f, figure_id(found, FIGURE_FOUND_TOKENS_PER_S), p->autoscaling.tokens_per_s);
-        put_text(f, figure_id(found, FIGURE_REASON), p->autoscaling.reason);
-    } else {
-        put_unknown(f, figure_id(FIGURE_OF_AUTOSCALING, FIGURE_ITSELF));
-    }
     put_apart(f, p);
 }
 

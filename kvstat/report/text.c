@@ -365,14 +365,14 @@ static void put_storage(FILE *out, const struct figures *f)
 
 static void put_autoscaling(FILE *out, const struct figures *f)
 {
-    double rate = figures_number_of(f, FIGURE_OF_AUTOSCALING, FIGURE_FOUND_TOKENS_PER_S);
-    const char *reason = figures_text_of(f, FIGURE_OF_AUTOSCALING, FIGURE_REASON);
-    long long users;
+    double rate = figures_number(f, figure_id_fact(FACT_FOUND_TOKENS_PER_S));
+    const char *reason = figures_text(f, figure_id_fact(FACT_FOUND_REASON));
+    double users = figures_number(f, figure_id_fact(FACT_FOUND_USERS));
     char cell[CELL];
-    if (!figures_find(f, figure_id(FIGURE_OF_AUTOSCALING, FIGURE_USERS)))
+    if (!figures_find(f, figure_id_fact(FACT_FOUND_USERS)))
         return;
-    fprintf(out, "Autoscaling  %s: ", figures_text_of(f, FIGURE_OF_AUTOSCALING, FIGURE_MODE));
-    if (level(f, FIGURE_OF_AUTOSCALING, FIGURE_USERS, &users))
+    fprintf(out, "Autoscaling  %s: ", figures_text(f, figure_id_fact(FACT_FOUND_MODE)));
+    if (users >= 0)
         fprintf(out, "%s user%s", cell_count(cell, (uint64_t)users), units_plural((uint64_t)users));
     else
         fprintf(out, "no number of users found");

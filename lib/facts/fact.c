@@ -31,6 +31,7 @@ const char *fact_scope_path(enum fact_scope scope)
                                                    [FACTS_OF_BOTH] = "evidence.loads_and_stores",
                                                    [FACTS_OF_DRIVE] = "evidence.device_times",
                                                    [FACTS_OF_LOG] = "drive_log",
+                                                   [FACTS_OF_FOUND] = "autoscaling",
                                                    [FACTS_OF_RUN] = "",
                                                    [FACTS_OF_STEP] = "step"};
     return paths[scope];

@@ -14,6 +14,7 @@ enum fact_scope {
     FACTS_OF_BOTH,  /* loads and stores beside each other */
     FACTS_OF_DRIVE, /* what the drive itself took: only with --device-times */
     FACTS_OF_LOG,   /* the drive's own log of the run */
+    FACTS_OF_FOUND, /* by --autoscale: of one run, never of several */
     FACT_SCOPES_SHOWN,
     FACTS_OF_RUN = FACT_SCOPES_SHOWN, /* the whole document, of kvreplay or kvprecond */
     FACTS_OF_STEP,                    /* a step of autoscale, from rank to rank only */
@@ -155,7 +156,11 @@ enum figure_unit {
     F(LOG_MEDIA_BYTES, LOG, "media_write_bytes", NUMBER, BYTES, SUM)                               \
     F(LOG_AMPLIFICATION, LOG, "write_amplification", NUMBER, NONE, RATIO)                          \
     F(LOG_USED, LOG, "percentage_used", NUMBER, NONE, MAX)                                         \
-    F(LOG_WHY_UNKNOWN, LOG, "why_unknown", TEXT, NONE, FIRST)
+    F(LOG_WHY_UNKNOWN, LOG, "why_unknown", TEXT, NONE, FIRST)                                      \
+    F(FOUND_MODE, FOUND, "mode", TEXT, NONE, ALONE)                                                \
+    F(FOUND_USERS, FOUND, "users", COUNT, NONE, ALONE)                                             \
+    F(FOUND_TOKENS_PER_S, FOUND, "throughput_tokens_per_s", NUMBER, TOKENS_PER_S, ALONE)           \
+    F(FOUND_REASON, FOUND, "reason", TEXT, NONE, ALONE)
 /* Those that are only merged. */
 #define FACT_TABLE_MERGED(F)                                                                       \
     F(VALID, RUN, "valid", YES, NONE, MIN)                                                         \
