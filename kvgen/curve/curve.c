@@ -383,7 +383,7 @@ int curve_failed(int code, struct err *e)
     if (code == -EFBIG)
         return err_set(
             e, code, ERR_INPUT, "--curve-optimal",
-            "more than 2^32 lookups or 2^30 objects; --curve-sample follows a part of them");
+            "more than 2^32 lookups or 2^30 objects; --config curve_sample follows a part of them");
     return err_nomem(e, "curve");
 }
 

@@ -62,7 +62,7 @@ static int name_spool(struct collect *c, struct err *e)
     int len = snprintf(c->spool, sizeof(c->spool), "%s/kvreplay-%.8s-%ld-rank-%u.csv.zst", folder,
                        o->run_id, (long)getpid(), o->part.rank);
     if (len >= (int)sizeof(c->spool) - 8)
-        return err_set(e, -ENAMETOOLONG, ERR_INPUT, "--spool", "the name is too long");
+        return err_set(e, -ENAMETOOLONG, ERR_INPUT, "--config spool", "the name is too long");
     if (access(folder, W_OK | X_OK) < 0)
         return err_errno(e, errno, ERR_OUTPUT, folder, "cannot take the results of a rank");
     return 0;

@@ -89,6 +89,7 @@ enum figure_unit {
     F(TARGET, EVIDENCE, "target", TEXT, NONE, EQUAL)                                               \
     F(FILE_SYSTEM, EVIDENCE, "file_system", TEXT, NONE, EQUAL)                                     \
     F(LAYERS, EVIDENCE, "layers", TEXT, NONE, EQUAL)                                               \
+    F(REDUCES, EVIDENCE, "reduces", YES, NONE, EQUAL)                                              \
     F(CACHE_BELOW, EVIDENCE, "cache_below", TEXT, NONE, LAST)                                      \
     F(PAGES, EVIDENCE, "pages", TEXT, NONE, EQUAL)                                                 \
     F(PAGES_RUN, EVIDENCE, "pages_run", NUMBER, NONE, MAX)                                         \

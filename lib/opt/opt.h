@@ -40,6 +40,16 @@ int opt_print_answer(const struct opt_parser *p, struct err *e);
  * as not given. 0 or -EINVAL with *e. */
 int opt_preset(struct opt_parser *p, const char *name, const char *value, struct err *e);
 
+/* The table of opt_open. */
+const struct opt *opt_table(const struct opt_parser *p);
+/* Sets a row that is a key of the configuration (OPT_CONFIG) to what a configuration says; of a
+ * list each call adds a text. text is copied. The row counts as given; but for one of this command
+ * line, until opt_check_modes finds that it has no meaning. 0, -ENOMEM, or -EINVAL with *e. */
+int opt_configure(struct opt_parser *p, const struct opt *o, const char *text, bool command_line,
+                  struct err *e);
+/* Checks a text as a value of any program's row. 0 or -EINVAL with *e. */
+int opt_check_text(const struct opt *o, const char *text, struct err *e);
+
 /* Returns whether the option (long name) was given. An unknown name is an assertion. */
 bool opt_given(const struct opt_parser *p, const char *name);
 /* Returns the number of operands; *items lists them in order. */
@@ -53,10 +63,15 @@ struct opt_mode {
     const char *why;
 };
 /* Refuses options that were given and have no meaning in a mode that is on: -EINVAL with
- * "--NAME: WHY" in *e, for the first such mode and in it the first such option of the table. 0:
- * nothing to refuse. */
+ * "--NAME: WHY" in *e, for the first such mode and in it the first such option of the table. A key
+ * of a file, which is for many runs, gets its default instead. 0: nothing to refuse. */
 int opt_check_modes(const struct opt_parser *p, const struct opt_mode *modes, size_t n,
                     struct err *e);
+
+/* Likewise options that do not take this source of input (a bit of struct opt.sources); why says
+ * the reason, for the sources that an option takes. */
+int opt_check_sources(const struct opt_parser *p, uint32_t source,
+                      const char *(*why)(uint32_t takes, uint32_t source), struct err *e);
 
 /* The i-th option of the table that decides the rows (no heading, no OPT_NO_EFFECT), NULL past the
  * end. *value points at its effective value, of the C type of its enum opt_type. */
