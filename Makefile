@@ -26,7 +26,7 @@ lib/sort  := heap temp_file time_sort
 lib/trace := shape trace frame_file gzip frame frame_out csv_scan csv parse parse_avx2 pieces read format write
 lib/log   := lines iso_time layers oplog
 lib/json  := jsoncut jsontree jsonin jsonout
-lib/facts := judge fact facts origin
+lib/facts := judge fact facts origin runs
 lib/conf  := keys value conf
 lib/model := model hf_fields hf_types hf_layers hf_state hf_keys hf_compute hf find
 lib/drive := drive_model share_server event_format ring_page uring_workers block_events request_join request_groups
@@ -35,7 +35,7 @@ lib/owner := card lease owner stem inventory journal inventory_files
 lib/io    := process_limits disk_map gap_list gap_line machine io uring psync target_facts target_layers target_guard target_files target_dir target_file target_device drive_log nvme
 lib/tier  := uri extent place slots layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_where storage_object spread sim drive null listed
 lib/remote := sockets remote resp_control resp s3_keys sha256 s3_sign s3_xml s3_ask s3_rights s3_control s3
-lib/ranks  := part start claims ranks_one
+lib/ranks  := part start claims documents ranks_one
 # In the place of ranks_one, in the programs that MPI starts.
 MPI_FILES  := lib/ranks/ranks_mpi
 
