@@ -66,8 +66,7 @@ static void place(struct id_table *t, uint32_t number)
     t->slot[at] = mark(t, t->id[number]) | (number + 1);
 }
 
-/* As many slots, for the ids whose numbers are kept; NULL: all are. */
-static int make_slots(struct id_table *t, uint32_t slots, const uint32_t *kept)
+static int make_slots(struct id_table *t, uint32_t slots)
 {
     uint32_t *old = t->slot;
     const uint32_t old_slots = t->slots, old_numbers = t->numbers;
@@ -84,27 +83,10 @@ static int make_slots(struct id_table *t, uint32_t slots, const uint32_t *kept)
     for (uint32_t i = 0; i < old_slots; i++) {
         if (i + AHEAD < old_slots && old[i + AHEAD] != 0)
             __builtin_prefetch(&t->id[(old[i + AHEAD] & old_numbers) - 1]);
-        const uint32_t number = (old[i] & old_numbers) - 1;
-        if (old[i] != 0 && (!kept || kept[number] != ID_NONE))
-            place(t, number);
+        if (old[i] != 0)
+            place(t, (old[i] & old_numbers) - 1);
     }
     free(old);
-    return 0;
-}
-
-int id_table_keep(struct id_table *t, const uint32_t *kept)
-{
-    if (make_slots(t, t->slots, kept))
-        return -ENOMEM;
-    t->free = 0;
-    t->count = t->made;
-    for (uint32_t number = t->made; number-- > 0;) {
-        if (kept[number] != ID_NONE)
-            continue;
-        t->id[number] = FREE(t->free);
-        t->free = number + 1;
-        t->count--;
-    }
     return 0;
 }
 
@@ -130,7 +112,7 @@ int id_table_reserve(struct id_table *t, uint64_t more)
         t->id = id;
         t->cap = (uint32_t)cap;
     }
-    return t->by_id || t->slots == 2 * t->cap ? 0 : make_slots(t, 2 * t->cap, NULL);
+    return t->by_id || t->slots == 2 * t->cap ? 0 : make_slots(t, 2 * t->cap);
 }
 
 void *id_table_grow_item(struct id_table *t, void *array, uint32_t *room, size_t item_bytes)

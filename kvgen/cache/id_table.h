@@ -53,10 +53,6 @@ static inline void *id_table_reserve_item(struct id_table *t, void *array, uint3
 }
 uint32_t id_table_add(struct id_table *t, uint64_t id); /* id must be absent */
 void id_table_remove(struct id_table *t, uint32_t number);
-/* Removes all ids whose numbers are not kept: kept[number] is ID_NONE, as it is of each number that
- * is free. The lowest of those are given out first. Not by_id. 0; or -ENOMEM, and nothing changed.
- */
-int id_table_keep(struct id_table *t, const uint32_t *kept);
 static inline uint64_t id_table_id(const struct id_table *t, uint32_t number)
 {
     return t->by_id ? t->small_id[number] : t->id[number];

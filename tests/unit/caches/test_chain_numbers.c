@@ -1,6 +1,8 @@
 /* Keys that come with requests and stay in tables, against a plain list: each key has one number
  * while a request holds it or a table has it, no two have the same, and numbers that nobody needs
- * are given out again. A bug looked like a table that found one key's copy under another key, or
+ * are given out again. A chain that comes again has the numbers that it had, also where keys in the
+ * middle of it lost theirs, and a key that came alone has one number in its chain, too. A bug
+ * looked like a table that found one key's copy under another key, like a key with two numbers, or
  * like numbers that grew with the length of a run. Tables get room as numbers need it.
  */
 #include <setjmp.h>
@@ -54,6 +56,20 @@ static void check(const struct keeper *k, const struct chain_numbers *n)
     }
 }
 
+/* Taken again, and by one key after the other, a chain has the numbers that it has. */
+static void check_chain(struct chain_numbers *n, const uint64_t *key, const uint64_t *number)
+{
+    uint64_t again[LIST], before = 0;
+    memcpy(again, key, sizeof(again));
+    assert_int_equal(chain_numbers_take(n, again, LIST), 0);
+    assert_memory_equal(again, number, sizeof(again));
+    chain_numbers_release(n, again, LIST);
+    for (int i = 0; i < LIST; i++) {
+        before = chain_numbers_next(n, before, key[i]);
+        assert_true(before == number[i]);
+    }
+}
+
 static void test_numbers(void **state)
 {
     (void)state;
@@ -88,6 +104,9 @@ static void test_numbers(void **state)
             if (rng_below(&rng, 4) == 0)
                 keep(&keepers[round >= ROUNDS / 4 && rng_below(&rng, 2)], key[r][i], number[r][i]);
         }
+        for (int i = 0; i < HELD; i++)
+            if (key[i][0])
+                check_chain(n, key[i], number[i]);
         check(&keepers[0], n);
         check(&keepers[1], n);
     }
@@ -98,6 +117,33 @@ static void test_numbers(void **state)
     id_table_free(&keepers[1].table);
     free(keepers);
     chain_numbers_free(n);
+    chain_numbers_free(n);
+}
+
+/* Keys that come alone, before chains and after them. */
+static void test_lone_keys(void **state)
+{
+    (void)state;
+    struct chain_numbers *n = chain_numbers_create();
+    uint64_t key[LIST], number[LIST], lone[LIST];
+    assert_non_null(n);
+    for (uint64_t i = 0; i < LIST; i++)
+        number[i] = key[i] = 1000 + i;
+    for (uint64_t i = 3; i < LIST; i += 5) {
+        lone[i] = key[i];
+        assert_int_equal(chain_numbers_take_lone(n, &lone[i]), 0);
+    }
+    assert_int_equal(chain_numbers_take(n, number, LIST), 0);
+    check_chain(n, key, number);
+    for (uint64_t i = 0; i < LIST; i++) {
+        for (uint64_t j = 0; j < i; j++)
+            assert_true(number[j] != number[i]);
+        assert_true(i % 5 != 3 || number[i] == lone[i]);
+        lone[i] = key[i];
+        assert_int_equal(chain_numbers_take_lone(n, &lone[i]), 0);
+        assert_true(lone[i] == number[i]);
+        assert_true(chain_numbers_find(n, key[i]) == number[i]);
+    }
     chain_numbers_free(n);
 }
 
@@ -131,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_lone_keys),
         cmocka_unit_test(test_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
