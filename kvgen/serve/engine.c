@@ -504,26 +504,29 @@ void engine_end_step(struct engine *g)
 /* ---- what the run asks ---- */
 
 /* Somebody else has written that file. With numbers, its key is one. */
-static void file_written(struct engine *g, const struct kv_file *f)
+static bool file_written(struct engine *g, const struct kv_file *f)
 {
-    if (g->cache.ops->file_written(g->cache.cache, f->key))
+    const bool written = g->cache.ops->file_written(g->cache.cache, f->key);
+    if (written)
         copy_rows_file_written(g->copies, f);
+    return written;
 }
 
-void engine_file_written(struct engine *g, const struct kv_file *f)
+bool engine_file_written(struct engine *g, const struct kv_file *f)
 {
     struct chain_numbers *numbers = g->cache.numbers;
     struct kv_file file = *f;
 
     if (!g->cache.ops->file_written)
-        return;
+        return false;
     if (numbers && chain_numbers_take_lone(numbers, &file.key)) {
         engine_world_fail(g->w);
-        return;
+        return false;
     }
-    file_written(g, &file);
+    const bool written = file_written(g, &file);
     if (numbers)
         chain_numbers_release(numbers, &file.key, 1);
+    return written;
 }
 
 /* The prefill node has written all of the prompt that fills a copy. */
