@@ -44,6 +44,8 @@ int id_table_widen(struct id_table *t, uint32_t ids)
     t->slot = slot;
     t->slots = ids;
     t->by_id = true;
+    if (t->direct)
+        t->cap = ids;
     return 0;
 }
 
@@ -98,6 +100,8 @@ static size_t id_bytes(const struct id_table *t)
 int id_table_reserve(struct id_table *t, uint64_t more)
 {
     uint64_t need = t->count + more;
+    if (t->direct)
+        return 0;
     if (more > MAX_IDS || need > MAX_IDS)
         return -ENOMEM;
     if (need > t->cap) {
@@ -143,6 +147,11 @@ uint32_t id_table_search(const struct id_table *t, uint64_t id)
 uint32_t id_table_add(struct id_table *t, uint64_t id)
 {
     uint32_t number;
+    if (t->direct) {
+        t->count++;
+        t->slot[id] = (uint32_t)id;
+        return (uint32_t)id - 1;
+    }
     if (t->free != 0) {
         number = t->free - 1;
         t->free = t->by_id ? t->small_id[number] : (uint32_t)FREE(t->id[number]);
@@ -184,6 +193,11 @@ static void unplace(struct id_table *t, uint32_t number)
 
 void id_table_remove(struct id_table *t, uint32_t number)
 {
+    if (t->direct) {
+        t->slot[number + 1] = 0;
+        t->count--;
+        return;
+    }
     if (t->by_id) {
         t->slot[t->small_id[number]] = 0;
         t->small_id[number] = t->free;
@@ -197,5 +211,6 @@ void id_table_remove(struct id_table *t, uint32_t number)
 
 uint64_t id_table_memory(const struct id_table *t)
 {
-    return t->cap * id_bytes(t) + (t->slots + (t->by_id ? 0 : UINT64_C(1))) * sizeof(*t->slot);
+    return (t->direct ? 0 : t->cap * id_bytes(t)) +
+           (t->slots + (t->by_id ? 0 : UINT64_C(1))) * sizeof(*t->slot);
 }

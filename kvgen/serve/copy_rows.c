@@ -59,6 +59,8 @@ struct copy_rows {
 static struct table *table_create(struct chain_numbers *numbers)
 {
     struct table *t = calloc(1, sizeof(*t));
+    if (t)
+        t->keys.direct = numbers != NULL;
     if (t && chain_numbers_join(numbers, &t->keys)) {
         free(t);
         return NULL;
@@ -169,6 +171,8 @@ static inline struct copies *find(const struct copy_rows *c, enum trace_tier tie
                                   unsigned stream)
 {
     struct table *t = table_of(c, tier);
+    if (t->keys.direct)
+        return id_table_has(&t->keys, key) ? &t->copies[key - 1] : NULL;
     const uint32_t n = id_table_find_near(&t->keys, key, &t->last[stream]);
     return n == ID_NONE ? NULL : &t->copies[n];
 }

@@ -173,12 +173,46 @@ static void test_room(void **state)
     chain_numbers_free(n);
 }
 
+/* A direct table: an id has its number whatever was before, and room for what belongs to it. */
+static void test_direct(void **state)
+{
+    (void)state;
+    struct chain_numbers *n = chain_numbers_create();
+    struct id_table table = {.direct = true};
+    uint64_t *item = NULL;
+    uint32_t room = 0;
+    assert_non_null(n);
+    assert_int_equal(chain_numbers_join(n, &table), 0);
+    for (uint64_t i = 0; i < MANY; i++) {
+        uint64_t number = 1000 + i;
+        assert_int_equal(chain_numbers_take(n, &number, 1), 0);
+        item = id_table_reserve_item(&table, item, &room, sizeof(*item));
+        assert_non_null(item);
+        if (i % 3 == 0)
+            continue;
+        assert_int_equal(id_table_add(&table, number), number - 1);
+        item[number - 1] = number;
+        if (i % 3 == 1)
+            id_table_remove(&table, (uint32_t)number - 1);
+    }
+    assert_int_equal(table.count, (MANY - 1) / 3);
+    for (uint64_t i = 0; i < MANY; i++) {
+        assert_int_equal(id_table_has(&table, i + 1), i % 3 == 2);
+        assert_int_equal(id_table_find(&table, i + 1), i % 3 == 2 ? i : ID_NONE);
+        assert_true(i % 3 != 2 || (item[i] == i + 1 && id_table_id(&table, (uint32_t)i) == i + 1));
+    }
+    free(item);
+    id_table_free(&table);
+    chain_numbers_free(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_lone_keys),
         cmocka_unit_test(test_room),
+        cmocka_unit_test(test_direct),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
