@@ -63,7 +63,7 @@ kvreplay       := kvreplay options option_table autoscale search step_command re
                   doors evidence validity evidence_json summary
 kvreplay/like  := names calls pool like
 kvreplay/device := others event_pipe trace_helper block_trace row_join drive_rows workers_why drive_times residency cold origin
-kvreplay/sched := sched selection reader order line admission pace room objects cleaner dispatch ledger counts results idle
+kvreplay/sched := sched selection reader order line admission pace room objects cleaner threads dispatch ledger counts results idle
 kvreplay/many  := totals collect pool
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf kvstat/answer kvstat/knee

@@ -675,9 +675,13 @@ static int open_engine(struct run *r, struct err *e)
         engine->decided = put_decisions;
         engine->decided_ctx = r->decisions;
     }
-    return rc < 0 ? rc
-                  : engine_run_create(&r->engine, engine, engine->look ? NULL : output_row,
-                                      r->output, e);
+    if (rc >= 0)
+        rc = engine_run_create(&r->engine, engine, engine->look ? NULL : output_row, r->output, e);
+    const uint64_t left_out = rc < 0 ? 0 : engine_run_stats(r->engine)->files_left_out;
+    if (left_out)
+        fprintf(stderr, "kvgen: --files-from: %llu of %zu files find no room and are left out\n",
+                (unsigned long long)left_out, r->files.count);
+    return rc;
 }
 
 static int open_simulation(struct run *r, struct err *e)

@@ -29,7 +29,10 @@ enum {
     /* --config admit=qos looks for requests that may overtake in as many rows as 256 MiB hold: a
      * row with its part of all tables takes less than 1.5 KiB (192 MiB), and long texts 64 MiB. One
      * copy can be held by fewer rows than 131,072 (objects_hold). */
-    WINDOW_BY_CLASS = 131072 - READER_BATCH
+    WINDOW_BY_CLASS = 131072 - READER_BATCH,
+    /* What a trace may say: as many as kvgen takes. */
+    ENGINES_MOST = 4096,
+    ENGINE_THREADS_MOST = 65536
 };
 
 struct replay {
@@ -45,7 +48,8 @@ struct replay {
     struct progress_line progress_line;
     struct survey survey;
     bool surveyed;
-    bool steps; /* the trace is of engines that serve steps */
+    bool steps;                  /* the trace is of engines that serve steps */
+    struct threads_opts threads; /* theirs */
     struct tiers tiers;
     struct objects *objects;
     struct populate populate;
@@ -407,17 +411,31 @@ static int replay_divide(struct replay *r, struct err *e)
     return storage_divide(&r->targets, o->destroy_data, r->part, e);
 }
 
-/* Whether the trace is of engines that serve steps. */
-static bool is_in_steps(const char *provenance)
+/* A whole number from 1 to most; 0: there is none. */
+static uint32_t provenance_count(const struct jsonin_v *v, const char *name, uint32_t most)
 {
+    uint64_t n;
+
+    return jsonin_u64(jsonin_get(v, name), &n) < 0 || n > most ? 0 : (uint32_t)n;
+}
+
+/* Whether the trace is of engines that serve steps, and how many files each moves at once. */
+static void read_engines(struct replay *r)
+{
+    const char *provenance = trace_provenance(r->trace);
     struct jsonin *doc;
-    bool steps = false;
 
     if (!provenance || jsonin_parse(&doc, provenance, strlen(provenance), "", NULL) < 0)
-        return false;
-    jsonin_bool(jsonin_get(jsonin_get(jsonin_root(doc), "compute"), "steps"), &steps);
+        return;
+    const struct jsonin_v *compute = jsonin_get(jsonin_root(doc), "compute");
+    const struct jsonin_v *settings = jsonin_get(jsonin_root(doc), "cache.settings");
+    jsonin_bool(jsonin_get(compute, "steps"), &r->steps);
+    if (r->steps && r->o->timing == SCHED_SERVED)
+        r->threads = (struct threads_opts){
+            .engines = provenance_count(compute, "engines", ENGINES_MOST),
+            .reads = provenance_count(settings, "read_threads", ENGINE_THREADS_MOST),
+            .writes = provenance_count(settings, "write_threads", ENGINE_THREADS_MOST)};
     jsonin_free(doc);
-    return steps;
 }
 
 /* Without effect on a trace that can be read once only. */
@@ -730,6 +748,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .verify = o->verify,
                             .create = !r->surveyed && o->on_absent == LEDGER_ABSENT_CREATE,
                             .steps = r->steps,
+                            .threads = r->threads,
                             .duration_ns = o->duration_ns,
                             .warmup_ns = o->warmup_ns,
                             .spin_ns = o->spin_ns,
@@ -887,7 +906,7 @@ static int replay_execute(struct replay *r, struct err *e)
     if (rc < 0)
         return rc;
     /* From here on the trace is the reader's. */
-    r->steps = is_in_steps(trace_provenance(r->trace));
+    read_engines(r);
     rc = reader_open(&reader, r->trace, &ro, e);
     if (rc < 0)
         return rc;
@@ -1098,7 +1117,8 @@ static int replay_report(struct replay *r, int rc, struct err *e)
                         .start_at_wall_ns = r->o->start_wall_ns,
                         .start = r->start,
                         .workers = r->o->workers,
-                        .by_class = r->by_class};
+                        .by_class = r->by_class,
+                        .threads = r->threads};
     bool known = r->surveyed && r->o->loops <= 1 && r->outcome.end == SCHED_DURATION;
     for (unsigned i = 0; i <= TRACE_QOSES; i++) {
         uint64_t due = r->survey.due_requests[i], entered = r->counts.entered[i];

@@ -289,6 +289,14 @@ static void json_queue(struct jsonout *j, const struct summary *s, unsigned qos)
     jsonout_end(j);
 }
 
+static void json_threads(struct jsonout *j, const char *name, unsigned threads)
+{
+    if (threads)
+        jsonout_u64(j, name, threads);
+    else
+        jsonout_null(j, name);
+}
+
 static void json_served(struct jsonout *j, const struct summary *s)
 {
     const struct counts *n = s->evidence->counts;
@@ -300,6 +308,8 @@ static void json_served(struct jsonout *j, const struct summary *s)
     jsonout_object(j, "served");
     jsonout_u64(j, "workers", s->workers);
     jsonout_text_value(j, "admit", s->by_class ? "qos" : "fifo");
+    json_threads(j, "read_threads", s->threads.reads);
+    json_threads(j, "write_threads", s->threads.writes);
     jsonout_u64(j, "admitted", hist_count(n->queue));
     jsonout_u64(j, "admitted_beyond_workers", n->admitted_beyond);
     jsonout_u64(j, "admitted_by_inheritance", n->inherited);
@@ -738,6 +748,10 @@ static void text_served(FILE *out, const struct summary *s)
         fprintf(out,
                 "%llu of them beyond the workers, which all waited for rows of later requests\n",
                 (unsigned long long)n->admitted_beyond);
+    if (s->threads.reads)
+        fprintf(out, "each engine read %u of its files at once at most\n", s->threads.reads);
+    if (s->threads.writes)
+        fprintf(out, "each engine wrote %u of its files at once at most\n", s->threads.writes);
     bool classes = s->by_class;
     for (unsigned i = 0; i < TRACE_QOSES; i++)
         classes |= hist_count(n->queued[i]) > 0;

@@ -9,6 +9,7 @@
 
 #include "kvreplay/evidence.h"
 #include "kvreplay/populate.h"
+#include "kvreplay/sched/threads.h"
 #include "kvreplay/tiers.h"
 #include "kvreplay/validity.h"
 #include "lib/json/jsonout.h"
@@ -46,8 +47,9 @@ struct summary {
     bool by_keys;             /* they have a share of the keys each */
     int64_t start_at_wall_ns; /* --start-at; 0: not given */
     struct summary_start start;
-    uint64_t workers; /* 0: not served */
-    bool by_class;    /* served by QoS class */
+    uint64_t workers;            /* 0: not served */
+    bool by_class;               /* served by QoS class */
+    struct threads_opts threads; /* of each engine of the trace; 0: it has no limit */
     /* By QoS: requests that had arrived at the end, and lay behind the rows that were held; or
      * SUMMARY_NOT_KNOWN. */
     uint64_t unread[TRACE_QOSES + 1];

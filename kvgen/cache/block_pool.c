@@ -73,6 +73,11 @@ void block_pool_expect(const struct block_pool *p, uint64_t key)
     id_table_expect(&p->names, key);
 }
 
+void block_pool_expect_block(const struct block_pool *p, uint32_t block)
+{
+    __builtin_prefetch(&p->block[block], 1);
+}
+
 bool block_pool_is_idle(const struct block_pool *p, uint32_t block)
 {
     return p->block[block].references == 0;
@@ -126,6 +131,7 @@ uint32_t block_pool_take(struct block_pool *p, struct block_pool_loss *loss)
     struct block *b = &p->block[block];
     *loss = (struct block_pool_loss){.named = b->name > 0, .key = b->key};
     unlink_idle(p, block);
+    __builtin_prefetch(&p->block[p->block[0].next], 1); /* the one that is taken next */
     b->references = 1;
     if (b->name)
         loss->twin = unname(p, block);

@@ -24,6 +24,8 @@ uint64_t block_pool_idle(const struct block_pool *p); /* blocks in the free queu
 uint32_t block_pool_find(const struct block_pool *p, uint64_t key);
 /* It is about to be asked for. */
 void block_pool_expect(const struct block_pool *p, uint64_t key);
+/* The block is about to be held, named or released. */
+void block_pool_expect_block(const struct block_pool *p, uint32_t block);
 bool block_pool_is_idle(const struct block_pool *p, uint32_t block);
 /* A request uses the block: one reference more. An idle one leaves the free queue. */
 void block_pool_hold(struct block_pool *p, uint32_t block);

@@ -18,12 +18,19 @@ void chain_numbers_free(struct chain_numbers *n);                   /* one less;
  * comes first. n NULL: its ids may be any. 0 or -ENOMEM. */
 int chain_numbers_join(struct chain_numbers *n, struct id_table *t);
 
-/* Puts numbers, from 1, in the place of keys, and holds each. 0; or -ENOMEM, after which the list
- * is of no use. */
+/* Puts numbers, from 1, in the place of the keys of a chain's blocks, from its first one on, and
+ * holds each. A key stands for all of its chain so far: the one before it is always the same. 0; or
+ * -ENOMEM, after which the list is of no use. */
 int chain_numbers_take(struct chain_numbers *n, uint64_t *key, uint64_t count);
-/* Numbers of chain_numbers_take are held no more. */
+/* The same for a key without those before it in its chain. Slow once there are chains. */
+int chain_numbers_take_lone(struct chain_numbers *n, uint64_t *key);
+/* Numbers that were taken are held no more. */
 void chain_numbers_release(struct chain_numbers *n, const uint64_t *number, uint64_t count);
 uint64_t chain_numbers_key(const struct chain_numbers *n, uint64_t number); /* it has one */
-uint64_t chain_numbers_find(const struct chain_numbers *n, uint64_t key);   /* 0: has no number */
+/* The number of a key, of which `before` is that of the one before it in its chain; 0: that has
+ * none, or it is the first. 0: the key has none. */
+uint64_t chain_numbers_next(const struct chain_numbers *n, uint64_t before, uint64_t key);
+/* The same without the one before it. Slow where it is no head of a chain or part of one. */
+uint64_t chain_numbers_find(const struct chain_numbers *n, uint64_t key);
 
 #endif

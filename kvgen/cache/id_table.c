@@ -44,6 +44,8 @@ int id_table_widen(struct id_table *t, uint32_t ids)
     t->slot = slot;
     t->slots = ids;
     t->by_id = true;
+    if (t->direct)
+        t->cap = ids;
     return 0;
 }
 
@@ -66,8 +68,7 @@ static void place(struct id_table *t, uint32_t number)
     t->slot[at] = mark(t, t->id[number]) | (number + 1);
 }
 
-/* As many slots, for the ids whose numbers are kept; NULL: all are. */
-static int make_slots(struct id_table *t, uint32_t slots, const uint32_t *kept)
+static int make_slots(struct id_table *t, uint32_t slots)
 {
     uint32_t *old = t->slot;
     const uint32_t old_slots = t->slots, old_numbers = t->numbers;
@@ -84,27 +85,10 @@ static int make_slots(struct id_table *t, uint32_t slots, const uint32_t *kept)
     for (uint32_t i = 0; i < old_slots; i++) {
         if (i + AHEAD < old_slots && old[i + AHEAD] != 0)
             __builtin_prefetch(&t->id[(old[i + AHEAD] & old_numbers) - 1]);
-        const uint32_t number = (old[i] & old_numbers) - 1;
-        if (old[i] != 0 && (!kept || kept[number] != ID_NONE))
-            place(t, number);
+        if (old[i] != 0)
+            place(t, (old[i] & old_numbers) - 1);
     }
     free(old);
-    return 0;
-}
-
-int id_table_keep(struct id_table *t, const uint32_t *kept)
-{
-    if (make_slots(t, t->slots, kept))
-        return -ENOMEM;
-    t->free = 0;
-    t->count = t->made;
-    for (uint32_t number = t->made; number-- > 0;) {
-        if (kept[number] != ID_NONE)
-            continue;
-        t->id[number] = FREE(t->free);
-        t->free = number + 1;
-        t->count--;
-    }
     return 0;
 }
 
@@ -116,6 +100,8 @@ static size_t id_bytes(const struct id_table *t)
 int id_table_reserve(struct id_table *t, uint64_t more)
 {
     uint64_t need = t->count + more;
+    if (t->direct)
+        return 0;
     if (more > MAX_IDS || need > MAX_IDS)
         return -ENOMEM;
     if (need > t->cap) {
@@ -130,7 +116,7 @@ int id_table_reserve(struct id_table *t, uint64_t more)
         t->id = id;
         t->cap = (uint32_t)cap;
     }
-    return t->by_id || t->slots == 2 * t->cap ? 0 : make_slots(t, 2 * t->cap, NULL);
+    return t->by_id || t->slots == 2 * t->cap ? 0 : make_slots(t, 2 * t->cap);
 }
 
 void *id_table_grow_item(struct id_table *t, void *array, uint32_t *room, size_t item_bytes)
@@ -161,6 +147,11 @@ uint32_t id_table_search(const struct id_table *t, uint64_t id)
 uint32_t id_table_add(struct id_table *t, uint64_t id)
 {
     uint32_t number;
+    if (t->direct) {
+        t->count++;
+        t->slot[id] = (uint32_t)id;
+        return (uint32_t)id - 1;
+    }
     if (t->free != 0) {
         number = t->free - 1;
         t->free = t->by_id ? t->small_id[number] : (uint32_t)FREE(t->id[number]);
@@ -202,6 +193,11 @@ static void unplace(struct id_table *t, uint32_t number)
 
 void id_table_remove(struct id_table *t, uint32_t number)
 {
+    if (t->direct) {
+        t->slot[number + 1] = 0;
+        t->count--;
+        return;
+    }
     if (t->by_id) {
         t->slot[t->small_id[number]] = 0;
         t->small_id[number] = t->free;
@@ -215,5 +211,6 @@ void id_table_remove(struct id_table *t, uint32_t number)
 
 uint64_t id_table_memory(const struct id_table *t)
 {
-    return t->cap * id_bytes(t) + (t->slots + (t->by_id ? 0 : UINT64_C(1))) * sizeof(*t->slot);
+    return (t->direct ? 0 : t->cap * id_bytes(t)) +
+           (t->slots + (t->by_id ? 0 : UINT64_C(1))) * sizeof(*t->slot);
 }

@@ -30,6 +30,10 @@ struct id_table {
     uint32_t free;    /* the first free number + 1; 0: none */
     /* Ids are below slots: slot is by id and holds number + 1. */
     bool by_id;
+    /* Set before the first call, of a table that gets ids of its own (chain_numbers.h) and will
+     * have most of them: the number of an id is the one before it, whether or not it is in the
+     * table, so that what belongs to ids side by side lies side by side, too. */
+    bool direct;
     struct id_table *next, **link; /* of a list of tables (id_table_link) */
 };
 
@@ -53,13 +57,14 @@ static inline void *id_table_reserve_item(struct id_table *t, void *array, uint3
 }
 uint32_t id_table_add(struct id_table *t, uint64_t id); /* id must be absent */
 void id_table_remove(struct id_table *t, uint32_t number);
-/* Removes all ids whose numbers are not kept: kept[number] is ID_NONE, as it is of each number that
- * is free. The lowest of those are given out first. Not by_id. 0; or -ENOMEM, and nothing changed.
- */
-int id_table_keep(struct id_table *t, const uint32_t *kept);
 static inline uint64_t id_table_id(const struct id_table *t, uint32_t number)
 {
-    return t->by_id ? t->small_id[number] : t->id[number];
+    return t->direct ? number + UINT64_C(1) : t->by_id ? t->small_id[number] : t->id[number];
+}
+/* Of a table that is direct. */
+static inline bool id_table_has(const struct id_table *t, uint64_t id)
+{
+    return t->slot[id] != 0;
 }
 uint64_t id_table_memory(const struct id_table *t); /* bytes */
 

@@ -244,6 +244,8 @@ static void give_back_range(struct kv_cache *c, const struct kv_request *r, stru
     bool told = false;
     for (uint64_t i = to; i > from;) {
         i--;
+        if (i >= from + ID_TABLE_AHEAD)
+            block_pool_expect_block(c->pool, b->block[i - ID_TABLE_AHEAD]);
         if (b->block[i] == BLOCK_NONE)
             continue;
         if (!told)

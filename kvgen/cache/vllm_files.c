@@ -97,6 +97,7 @@ struct vllm_files *vllm_files_create(bool at_once, uint64_t most, struct chain_n
         free(s);
         return NULL;
     }
+    s->files.direct = numbers != NULL;
     if (chain_numbers_join(numbers, &s->files) || chain_numbers_join(numbers, &f->answers)) {
         vllm_files_free(f);
         return NULL;

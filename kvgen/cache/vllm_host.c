@@ -1,7 +1,8 @@
 /* vllm_host.c - vLLM 0.33.0: chunks in host memory. With LRU the chunks that may leave are a heap
- * by (rank of the request, position from the end) and, once their request ended, a list in the
+ * by (rank of the request, position from the end) and, once their request ended, a queue in the
  * order of the ranks that they got then; with ARC they are in two lists, least recently used first,
- * and the keys of those that left in two others. */
+ * and the keys of those that left in two others. Those whose request ended have older ranks, as a
+ * rule, so the heap is in no order until one of it is to leave. */
 #include "kvgen/cache/vllm_host.h"
 
 #include <stdlib.h>
@@ -12,12 +13,13 @@ enum list {
     LIST_T1,
     LIST_T2,
     LISTS,
-    LIST_ENDED = LIST_T1, /* LRU: nobody reads them */
+    LIST_ENDED = LIST_T1, /* LRU: in the queue; nobody reads them */
     LIST_NONE = LISTS
 };
 enum {
     BEING_WRITTEN = -1,
-    HEAP_CHILDREN = 4
+    HEAP_CHILDREN = 4,
+    AHEAD = 8 /* chunks whose memory is fetched before they are looked at */
 };
 
 /* 24 bytes; its key is the table's. */
@@ -31,6 +33,7 @@ struct chunk {
         struct { /* in one */
             uint32_t prev, next;
         };
+        uint32_t place; /* in the queue */
     };
     uint32_t stamp;  /* of the set of protected chunks it is in */
     int16_t readers; /* or BEING_WRITTEN */
@@ -62,6 +65,11 @@ struct vllm_host {
     struct id_table table;   /* numbers of chunks */
     struct heap_entry *heap; /* LRU */
     uint32_t *aside;         /* LRU: victims, or what was passed over */
+    uint32_t *ended; /* LRU: the queue, with places for twice the capacity; HOST_NONE: left */
+    uint64_t ended_first, ended_end;
+    uint64_t least;   /* while the heap is in no order: no rank in it is lower */
+    uint64_t removed; /* else: so many left it since the last one that was the first in it */
+    bool sorted;      /* the heap is in order */
     uint64_t heaped, capacity, chunks, inserts, ranks, may_leave, loading;
     uint32_t stamp;
     bool arc;
@@ -89,7 +97,9 @@ static int lru_create(struct vllm_host *h)
 {
     h->heap = malloc(h->capacity * sizeof(*h->heap));
     h->aside = malloc(h->capacity * sizeof(*h->aside));
-    return h->heap && h->aside ? 0 : -1;
+    h->ended = malloc(2 * h->capacity * sizeof(*h->ended));
+    h->least = UINT64_MAX;
+    return h->heap && h->aside && h->ended ? 0 : -1;
 }
 
 struct vllm_host *vllm_host_create(uint64_t capacity, bool arc, struct chain_numbers *numbers)
@@ -122,6 +132,7 @@ void vllm_host_free(struct vllm_host *h)
     free(h->chunk);
     free(h->heap);
     free(h->aside);
+    free(h->ended);
     free(h);
 }
 
@@ -166,33 +177,121 @@ static uint64_t heap_child(const struct vllm_host *h, uint64_t at)
     return best;
 }
 
-/* Puts the chunk where it belongs, from that place on. */
-static void heap_settle(struct vllm_host *h, uint64_t at, uint32_t chunk)
+/* The entry belongs there, or further down. */
+static void heap_sink(struct vllm_host *h, uint64_t at, const struct heap_entry *e)
 {
-    const struct chunk *c = &h->chunk[chunk];
-    const struct heap_entry e = {c->rank, (uint64_t)~c->position << 32 | chunk};
-    for (uint64_t up; at && (up = (at - 1) / HEAP_CHILDREN, leaves_before(&e, &h->heap[up]));
-         at = up)
-        heap_set(h, at, &h->heap[up]);
-    for (uint64_t down; (down = heap_child(h, at)) != at && leaves_before(&h->heap[down], &e);
+    for (uint64_t down; (down = heap_child(h, at)) != at && leaves_before(&h->heap[down], e);
          at = down)
         heap_set(h, at, &h->heap[down]);
-    heap_set(h, at, &e);
+    heap_set(h, at, e);
+}
+
+/* The entry belongs there, or elsewhere. */
+static void heap_settle(struct vllm_host *h, uint64_t at, const struct heap_entry *e)
+{
+    for (uint64_t up; at && (up = (at - 1) / HEAP_CHILDREN, leaves_before(e, &h->heap[up]));
+         at = up)
+        heap_set(h, at, &h->heap[up]);
+    heap_sink(h, at, e);
 }
 
 static void heap_add(struct vllm_host *h, uint32_t chunk)
 {
+    const struct chunk *c = &h->chunk[chunk];
+    const struct heap_entry e = {c->rank, (uint64_t)~c->position << 32 | chunk};
     h->heaped++;
-    heap_settle(h, h->heaped - 1, chunk);
+    if (h->sorted) {
+        heap_settle(h, h->heaped - 1, &e);
+        return;
+    }
+    h->least = e.rank < h->least ? e.rank : h->least;
+    heap_set(h, h->heaped - 1, &e);
 }
 
 static void heap_remove(struct vllm_host *h, uint32_t chunk)
 {
     const uint64_t at = h->chunk[chunk].heap;
     h->chunk[chunk].heap = HOST_NONE;
-    if (at == --h->heaped)
+    if (at != --h->heaped) {
+        const struct heap_entry last = h->heap[h->heaped];
+        if (h->sorted)
+            heap_settle(h, at, &last);
+        else
+            heap_set(h, at, &last);
+    }
+    /* Its order has been of no use for a while. */
+    if (h->sorted && h->removed++ > h->heaped) {
+        h->sorted = false;
+        h->least = h->heaped ? h->heap[0].rank : UINT64_MAX;
+    }
+}
+
+static void heap_sort(struct vllm_host *h)
+{
+    if (h->sorted)
         return;
-    heap_settle(h, at, chunk_of(&h->heap[h->heaped]));
+    for (uint64_t at = h->heaped; at-- > 0;) {
+        const struct heap_entry e = h->heap[at];
+        heap_sink(h, at, &e);
+    }
+    h->sorted = true;
+    h->removed = 0;
+}
+
+/* Takes the chunk that leaves first. */
+static uint32_t heap_pop(struct vllm_host *h)
+{
+    heap_sort(h);
+    const uint32_t chunk = chunk_of(&h->heap[0]);
+    h->removed = 0;
+    heap_remove(h, chunk);
+    return chunk;
+}
+
+/* Whether all chunks in the heap have a higher rank. */
+static bool heap_is_after(struct vllm_host *h, uint64_t rank)
+{
+    if (h->sorted)
+        return !h->heaped || rank < h->heap[0].rank;
+    if (rank < h->least)
+        return true;
+    h->least = UINT64_MAX;
+    for (uint64_t i = 0; i < h->heaped; i++)
+        h->least = h->heap[i].rank < h->least ? h->heap[i].rank : h->least;
+    return rank < h->least;
+}
+
+/* ---- LRU: the queue of those whose request ended ---- */
+
+/* Those that are in it move to its begin. */
+static void ended_compact(struct vllm_host *h)
+{
+    uint64_t kept = 0;
+    for (uint64_t at = h->ended_first; at < h->ended_end; at++) {
+        const uint32_t chunk = h->ended[at];
+        if (chunk == HOST_NONE)
+            continue;
+        h->chunk[chunk].place = (uint32_t)kept;
+        h->ended[kept++] = chunk;
+    }
+    h->ended_first = 0;
+    h->ended_end = kept;
+}
+
+static void ended_append(struct vllm_host *h, uint32_t chunk)
+{
+    if (h->ended_end == 2 * h->capacity)
+        ended_compact(h);
+    h->chunk[chunk].list = LIST_ENDED;
+    h->chunk[chunk].place = (uint32_t)h->ended_end;
+    h->ended[h->ended_end++] = chunk;
+}
+
+static void ended_remove(struct vllm_host *h, uint32_t chunk)
+{
+    h->ended[h->chunk[chunk].place] = HOST_NONE;
+    while (h->ended_first < h->ended_end && h->ended[h->ended_first] == HOST_NONE)
+        h->ended_first++;
 }
 
 /* ---- lists ---- */
@@ -226,7 +325,7 @@ static void take_out(struct vllm_host *h, uint32_t chunk)
         heap_remove(h, chunk);
         return;
     }
-    list_remove(h, chunk);
+    ended_remove(h, chunk);
     c->list = LIST_NONE;
     c->position = 0;
     c->heap = HOST_NONE;
@@ -281,7 +380,11 @@ uint32_t vllm_host_find(const struct vllm_host *h, uint64_t key)
 
 void vllm_host_expect(const struct vllm_host *h, uint64_t key)
 {
-    id_table_expect(&h->table, key);
+    const uint32_t chunk = h->table.by_id ? id_table_find(&h->table, key) : HOST_NONE;
+    if (chunk != HOST_NONE)
+        __builtin_prefetch(&h->chunk[chunk], 1);
+    else
+        id_table_expect(&h->table, key);
 }
 
 uint64_t vllm_host_key(const struct vllm_host *h, uint32_t chunk)
@@ -401,20 +504,31 @@ static uint32_t next_candidate(const struct vllm_host *h, uint32_t chunk)
     return chunk;
 }
 
+/* The place of the first candidate in the queue from that one on; its end: there is none. */
+static uint64_t next_ended(const struct vllm_host *h, uint64_t at)
+{
+    for (; at < h->ended_end; at++) {
+        if (at + AHEAD < h->ended_end && h->ended[at + AHEAD] != HOST_NONE)
+            __builtin_prefetch(&h->chunk[h->ended[at + AHEAD]], 1);
+        if (h->ended[at] != HOST_NONE && is_candidate(h, h->ended[at]))
+            break;
+    }
+    return at;
+}
+
 /* Finds victims in their order; fewer than wanted: there are no more. */
 static uint64_t lru_victims(struct vllm_host *h, uint64_t wanted)
 {
     uint64_t victims = 0, passed = 0;
     /* Victims at the front of aside, what is passed over at its end. */
-    uint32_t ended = next_candidate(h, h->list[LIST_ENDED].first);
-    while (victims < wanted && (ended != HOST_NONE || h->heaped)) {
-        if (ended != HOST_NONE && (!h->heaped || h->chunk[ended].rank < h->heap[0].rank)) {
-            h->aside[victims++] = ended;
-            ended = next_candidate(h, h->chunk[ended].next);
+    uint64_t at = next_ended(h, h->ended_first);
+    while (victims < wanted && (at < h->ended_end || h->heaped)) {
+        if (at < h->ended_end && heap_is_after(h, h->chunk[h->ended[at]].rank)) {
+            h->aside[victims++] = h->ended[at];
+            at = next_ended(h, at + 1);
             continue;
         }
-        const uint32_t chunk = chunk_of(&h->heap[0]);
-        heap_remove(h, chunk);
+        const uint32_t chunk = heap_pop(h);
         if (is_candidate(h, chunk))
             h->aside[victims++] = chunk;
         else
@@ -502,9 +616,9 @@ bool vllm_host_make_room(struct vllm_host *h, uint64_t chunks, const struct kv_l
         arc_victims(h, wanted, l, r);
     for (uint64_t i = 0; !h->arc && i < wanted; i++) {
         if (i + ID_TABLE_AHEAD < wanted)
-            vllm_host_expect(h, vllm_host_key(h, h->aside[i + ID_TABLE_AHEAD]));
+            id_table_expect(&h->table, vllm_host_key(h, h->aside[i + ID_TABLE_AHEAD]));
         if (h->chunk[h->aside[i]].list == LIST_ENDED)
-            list_remove(h, h->aside[i]);
+            ended_remove(h, h->aside[i]);
         leave(h, h->aside[i], l, r);
     }
     return true;
@@ -542,7 +656,7 @@ static void end_rank(struct vllm_host *h, uint32_t chunk)
         return;
     }
     take_out(h, chunk);
-    list_append(h, chunk, LIST_ENDED);
+    ended_append(h, chunk);
 }
 
 void vllm_host_end(struct vllm_host *h, uint64_t key, bool brought, bool reused)
@@ -569,7 +683,8 @@ void vllm_host_count(const struct vllm_host *h, struct vllm_host_counts *out)
 
 uint64_t vllm_host_memory(const struct vllm_host *h)
 {
-    const uint64_t heaps = h->arc ? 0 : sizeof(*h->heap) + sizeof(*h->aside);
+    const uint64_t heaps =
+        h->arc ? 0 : sizeof(*h->heap) + sizeof(*h->aside) + 2 * sizeof(*h->ended);
     return h->capacity * (sizeof(*h->chunk) + heaps) + id_table_memory(&h->table) +
            h->ghosts.cap * sizeof(*h->ghost) + id_table_memory(&h->ghosts);
 }

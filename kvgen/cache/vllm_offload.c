@@ -841,6 +841,8 @@ static void end_request(struct kv_below *b, struct offloaded *s)
     for (uint64_t at = s->chunks; at-- > 0;)
         for (uint32_t g = b->o.groups; g-- > 0;) {
             const uint8_t mark = s->mark[g][at];
+            if (at >= ID_TABLE_AHEAD)
+                vllm_host_expect(b->host, s->key[g][at - ID_TABLE_AHEAD]);
             if (mark & CHUNK_TOUCHED)
                 vllm_host_end(b->host, s->key[g][at],
                               (mark & CHUNK_BROUGHT) && !(mark & CHUNK_REUSED),

@@ -59,6 +59,8 @@ struct copy_rows {
 static struct table *table_create(struct chain_numbers *numbers)
 {
     struct table *t = calloc(1, sizeof(*t));
+    if (t)
+        t->keys.direct = numbers != NULL;
     if (t && chain_numbers_join(numbers, &t->keys)) {
         free(t);
         return NULL;
@@ -169,6 +171,8 @@ static inline struct copies *find(const struct copy_rows *c, enum trace_tier tie
                                   unsigned stream)
 {
     struct table *t = table_of(c, tier);
+    if (t->keys.direct)
+        return id_table_has(&t->keys, key) ? &t->copies[key - 1] : NULL;
     const uint32_t n = id_table_find_near(&t->keys, key, &t->last[stream]);
     return n == ID_NONE ? NULL : &t->copies[n];
 }
@@ -782,26 +786,42 @@ void copy_rows_stats_add(struct copy_rows_stats *to, const struct copy_rows_stat
 static bool has_copy(const struct copy_rows *c, uint64_t key, enum trace_tier tier)
 {
     const struct table *t = table_of(c, tier);
-    if (c->o.numbers && !(key = chain_numbers_find(c->o.numbers, key)))
-        return false;
-    const uint32_t n = id_table_find(&t->keys, key);
+    const uint32_t n = c->o.numbers && !key ? ID_NONE : id_table_find(&t->keys, key);
     return n != ID_NONE && t->copies[n].tier[tier].there;
+}
+
+/* A request's keys in their order, before they have become numbers. */
+struct key_walk {
+    const struct copy_rows_request *q;
+    uint64_t keys; /* that it has passed */
+    uint64_t key;  /* the last one of them, as the tables have it; 0: they have not */
+};
+
+static uint64_t walk_to(const struct copy_rows *c, struct key_walk *w, uint64_t at)
+{
+    for (; w->keys <= at; w->keys++) {
+        const uint64_t key = w->q->key[w->keys];
+        w->key = c->o.numbers ? chain_numbers_next(c->o.numbers, w->key, key) : key;
+    }
+    return w->key;
 }
 
 uint64_t copy_rows_prefix(const struct copy_rows *c, const struct copy_rows_request *q)
 {
     const uint64_t blocks = q->prompt->tokens / c->o.block_tokens;
     const uint64_t in_chunk = c->o.chunk_tokens / c->o.block_tokens;
+    struct key_walk w = {.q = q};
     uint64_t i = 0;
     while (i < blocks) {
         const uint64_t chunk_end = (i / in_chunk + 1) * in_chunk;
-        if (has_copy(c, q->key[i], TRACE_GPU))
+        if (has_copy(c, walk_to(c, &w, i), TRACE_GPU)) {
             i++;
-        else if (chunk_end <= blocks && (has_copy(c, q->key[chunk_end - 1], TRACE_CPU) ||
-                                         has_copy(c, q->key[chunk_end - 1], TRACE_STORAGE)))
-            i = chunk_end;
-        else
+            continue;
+        }
+        const uint64_t key = chunk_end <= blocks ? walk_to(c, &w, chunk_end - 1) : 0;
+        if (chunk_end > blocks || !(has_copy(c, key, TRACE_CPU) || has_copy(c, key, TRACE_STORAGE)))
             break;
+        i = chunk_end;
     }
     return i * c->o.block_tokens;
 }

@@ -503,21 +503,30 @@ void engine_end_step(struct engine *g)
 
 /* ---- what the run asks ---- */
 
-void engine_file_written(struct engine *g, const struct kv_file *f)
+/* Somebody else has written that file. With numbers, its key is one. */
+static bool file_written(struct engine *g, const struct kv_file *f)
+{
+    const bool written = g->cache.ops->file_written(g->cache.cache, f->key);
+    if (written)
+        copy_rows_file_written(g->copies, f);
+    return written;
+}
+
+bool engine_file_written(struct engine *g, const struct kv_file *f)
 {
     struct chain_numbers *numbers = g->cache.numbers;
     struct kv_file file = *f;
 
     if (!g->cache.ops->file_written)
-        return;
-    if (numbers && chain_numbers_take(numbers, &file.key, 1)) {
+        return false;
+    if (numbers && chain_numbers_take_lone(numbers, &file.key)) {
         engine_world_fail(g->w);
-        return;
+        return false;
     }
-    if (g->cache.ops->file_written(g->cache.cache, file.key))
-        copy_rows_file_written(g->copies, &file);
+    const bool written = file_written(g, &file);
     if (numbers)
         chain_numbers_release(numbers, &file.key, 1);
+    return written;
 }
 
 /* The prefill node has written all of the prompt that fills a copy. */
@@ -525,26 +534,37 @@ static void bring_prompt(struct engine *g, const struct engine_request *q)
 {
     const uint64_t in_chunk = g->cache.chunk_tokens / g->cache.block_tokens;
     const uint64_t blocks = q->prompt.tokens / g->cache.block_tokens;
+    if (!g->cache.ops->file_written)
+        return;
     for (uint32_t group = 0; group < g->cache.groups; group++)
         for (uint64_t end = in_chunk; end <= blocks; end += in_chunk)
-            engine_file_written(
-                g, &(struct kv_file){.key = q->copies.key[group * q->copies.blocks + end - 1],
-                                     .in_group = g->cache.groups > 1 ? 1 + group : 0,
-                                     .engine = g->number});
+            file_written(g,
+                         &(struct kv_file){.key = q->copies.key[group * q->copies.blocks + end - 1],
+                                           .in_group = g->cache.groups > 1 ? 1 + group : 0,
+                                           .engine = g->number});
+}
+
+/* The keys of its chain become numbers, in each group. */
+static int number_keys(const struct engine *g, const struct engine_request *q)
+{
+    int rc = 0;
+    for (uint32_t group = 0; g->cache.numbers && !rc && group < g->cache.groups; group++)
+        rc = chain_numbers_take(g->cache.numbers, q->copies.key + group * q->copies.blocks,
+                                q->copies.blocks);
+    return rc;
 }
 
 void engine_take(struct engine *g, struct engine_request *q)
 {
     const int64_t now_ns = g->w->clock->now_ns;
-    if (g->w->o->prompts_written)
+    const int rc = number_keys(g, q);
+    if (!rc && g->w->o->prompts_written)
         bring_prompt(g, q);
     q->serve.kv.number = q->copies.number = (uint32_t)g->stats.requests++;
     g->here++;
     g->w->here++;
     g->idle = 0;
-    if ((g->cache.numbers &&
-         chain_numbers_take(g->cache.numbers, q->copies.key, q->copies.blocks * g->cache.groups)) ||
-        scheduler_add(g->scheduler, &q->serve))
+    if (rc || scheduler_add(g->scheduler, &q->serve))
         engine_world_fail(g->w);
     if (g->decisions && decisions_name(g->decisions, &q->serve.kv, &q->ids))
         engine_world_fail(g->w);

@@ -67,8 +67,8 @@ void engine_free(struct engine *g); /* takes NULL; before the requests that it h
 
 /* A request comes, now. */
 void engine_take(struct engine *g, struct engine_request *q);
-/* Somebody else wrote that file, in a tier that the engine shares. */
-void engine_file_written(struct engine *g, const struct kv_file *f);
+/* Somebody else wrote that file, in a tier that the engine shares. false: it has no room. */
+bool engine_file_written(struct engine *g, const struct kv_file *f);
 /* The run ends: what is left of the step under way was not computed. */
 void engine_cut(struct engine *g);
 /* When its step ends and the next one may begin; INT64_MAX: it waits for a request. */

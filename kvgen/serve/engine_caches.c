@@ -858,6 +858,11 @@ const char *engine_choice_version(const struct engine_choice *c)
     return c->kind ? c->kind->version : NULL;
 }
 
+bool engine_choice_limits_each(const struct engine_choice *c)
+{
+    return value_of(c, SHARE, 1) < 1;
+}
+
 /* ---- for people, and for JSON ---- */
 
 /* A value as one writes it; "" where the engine decides. */

@@ -73,6 +73,8 @@ bool engine_choice_is_waterfall(const struct engine_choice *c);
 bool engine_choice_fills(const struct engine_choice *c);
 /* Whether all engines have the same files (shared=yes). */
 bool engine_choice_shares(const struct engine_choice *c);
+/* Each of the engines that share the files may write a part of them only. */
+bool engine_choice_limits_each(const struct engine_choice *c);
 /* Whether so many engines with that room can share their files as it says; with_run: with those of
  * another run. 0, or -EINVAL with *e: one alone, no files, more than there is. */
 int engine_choice_check_shared(const struct engine_choice *c, const struct engine_room *room,

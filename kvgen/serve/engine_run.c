@@ -537,7 +537,8 @@ static int open_engines(struct engine_run *r, struct err *e)
     return 0;
 }
 
-/* Takes the files that another run left, which all engines share. */
+/* Takes the files that another run left, which all engines share. Where each has a part of them,
+ * those of an engine of that run are in the part of the one with the same number. */
 static int take_files(struct engine_run *r, struct err *e)
 {
     const struct kv_files *f = r->o.files_there;
@@ -556,7 +557,13 @@ static int take_files(struct engine_run *r, struct err *e)
             return err_set(e, -EINVAL, ERR_INPUT, "--files-from",
                            "its copies are of other groups of layers than those of this run: the "
                            "model must be the same");
-        engine_file_written(r->engine[0], &f->file[i]);
+        const uint32_t of = engine_choice_limits_each(r->o.cache) ? f->file[i].engine : 0;
+        if (of >= r->engines)
+            return err_set(e, -EINVAL, ERR_INPUT, "--files-from",
+                           "engine %u wrote some of its files: with share= each engine has those "
+                           "of its number, so there must be as many (--config engines=%u)",
+                           of, of + 1);
+        r->own.files_left_out += !engine_file_written(r->engine[of], &f->file[i]);
     }
     return r->world.rc || copy_rows_failed(engine_copies(r->engine[0])) ? err_nomem(e, "the engine")
                                                                         : 0;

@@ -116,6 +116,7 @@ struct engine_run_stats {
     uint64_t prompt_tokens;             /* of all prompts that are not too long */
     uint64_t longest_prompt;            /* in tokens, those that are too long included */
     uint64_t room_tokens;               /* that the blocks of one engine's GPUs hold */
+    uint64_t files_left_out;            /* of files_there: they had no room */
     struct transfers_files files;
 };
 

@@ -92,6 +92,7 @@ struct row {
     uint64_t round;  /* cleanings of its target that had ended when its write was sent */
     bool head;       /* runs before the clock starts */
     bool held;       /* a Generate row that holds its request until wake_ns */
+    bool has_thread; /* of its engine, for the operation in flight (threads.h) */
     bool looks_up;   /* it has the stage ROW_LOOKUP */
     /* counts.c: it writes to Tier-2 and has started; such a row was there when it started, and how
      * many had started by then */

@@ -7,6 +7,8 @@
  * - It waits for no room: room is granted in the order of the trace, all earlier rows have given
  *   theirs back, and a row that would not fit then was marked at admission.
  * - It waits for a slot only while other operations run, since only they hold slots.
+ * - It waits for a thread of its engine only while other operations run, since only they hold
+ *   threads.
  * - It waits for a worker only as the first in line, which is let in when all workers wait.
  * With ADMISSION_QOS requests overtake each other, and room is no longer granted in the order of
  * the trace: admission.c says why that cannot get stuck either. */
@@ -20,6 +22,7 @@
 #include "kvreplay/sched/dispatch.h"
 #include "kvreplay/sched/idle.h"
 #include "kvreplay/sched/pace.h"
+#include "kvreplay/sched/threads.h"
 #include "lib/base/stop.h"
 #include "lib/io/gap_line.h"
 
@@ -49,6 +52,7 @@ struct sched {
     struct timers *timers;
     struct dispatch *dispatch;
     struct cleaner *cleaner; /* NULL: a write that finds no room on Tier-2 fails */
+    struct threads *threads; /* NULL: no engine has a limit of its own */
     bool told_full;
     struct idle idle;
     struct gap_loop gaps;
@@ -108,11 +112,28 @@ static void sched_fail(struct sched *s, int rc)
 
 /* ---- from waiting to ready ---- */
 
-static void sched_is_ready(struct sched *s, struct row *r)
+static struct row_list *sched_ready_list(struct sched *s, const struct row *r)
 {
     bool store = r->stage == ROW_MAIN && r->t.op == TRACE_WRITE && r->t.tier == TRACE_STORAGE;
 
-    row_list_append(s->o.loads_first && store ? &s->stores : &s->ready, r);
+    return s->o.loads_first && store ? &s->stores : &s->ready;
+}
+
+static void sched_is_ready(struct sched *s, struct row *r)
+{
+    row_list_append(sched_ready_list(s, r), r);
+}
+
+/* r needs its engine's thread no more: the next one in line gets it. */
+static void sched_give_thread(struct sched *s, struct row *r, int64_t when_ns)
+{
+    struct row *next = threads_give(s->threads, r);
+
+    if (!next)
+        return;
+    if (next->t.eligible_ns < when_ns)
+        next->t.eligible_ns = when_ns;
+    row_list_prepend(sched_ready_list(s, next), next);
 }
 
 /* Everything that the row waited for was there at when_ns; only its time and a slot may be missing.
@@ -395,10 +416,19 @@ static bool sched_issue(struct sched *s, struct row *r)
     bool cleaned = sched_is_cleaned(s, r), writes = dispatch_writes(r);
     if (cleaned && writes && !sched_may_write(s, r, from))
         return true;
+    if (!threads_take(s->threads, r)) {
+        row_list_pop(from);
+        threads_line(s->threads, r);
+        return true;
+    }
     enum dispatch_end end = dispatch_row(s->dispatch, r, &now, &slot_ns);
-    if (end == DISPATCH_REFUSED)
+    if (end == DISPATCH_REFUSED) {
+        threads_untake(s->threads, r);
         return false;
+    }
     row_list_pop(from);
+    if (end != DISPATCH_SENT)
+        sched_give_thread(s, r, sched_now(s));
     if (cleaned && end == DISPATCH_SENT)
         cleaner_sent(s->cleaner, r);
     if (end == DISPATCH_SHUT) {
@@ -508,6 +538,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
         r->again = was == ROW_MAIN;
     }
 
+    sched_give_thread(s, r, done_ns);
     if (was == ROW_MAIN) {
         sched_took_slot(r, op);
         r->t.latency_ns = done_ns - r->t.start_ns;
@@ -682,7 +713,7 @@ static void sched_refuse_years(struct sched *s, const struct row *r)
 static void sched_admit(struct sched *s, struct row *r, int64_t now)
 {
     r->head = s->head;
-    r->held = false;
+    r->held = r->has_thread = false;
     r->retry = 0;
     r->found_full = r->again = r->of_cleaner = false;
     r->claim = 0;
@@ -1041,9 +1072,12 @@ int sched_create(struct sched **out, const struct sched_opts *o, const struct sc
         s->cleaner = cleaner_create(&(struct cleaner_opts){.objects = env->objects,
                                                            .room = &env->room[TRACE_STORAGE],
                                                            .counts = env->ledger->counts});
+    const bool limited = served && o->steps && (o->threads.reads || o->threads.writes);
+    if (limited)
+        s->threads = threads_create(&o->threads);
     idle_init(&s->idle, o->spin_ns, o->engine_threads);
-    if ((o->evict && !s->cleaner) || !s->order || !s->timers || !s->dispatch ||
-        (served && !s->admission) || (closed && !s->users)) {
+    if ((o->evict && !s->cleaner) || (limited && !s->threads) || !s->order || !s->timers ||
+        !s->dispatch || (served && !s->admission) || (closed && !s->users)) {
         sched_free(s);
         return err_nomem(e, "scheduler");
     }
@@ -1057,6 +1091,7 @@ void sched_free(struct sched *s)
         return;
     dispatch_free(s->dispatch);
     cleaner_free(s->cleaner);
+    threads_free(s->threads);
     admission_free(s->admission);
     pace_users_free(s->users);
     timers_free(s->timers);

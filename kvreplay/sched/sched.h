@@ -8,6 +8,7 @@
  *     pace        its due time, its user's pause, the timers
  *     room        its effect on the object and on the room of its tier (objects: the table)
  *     cleaner     --on-full evict: room on Tier-2 for a write that finds none
+ *     threads     --timing served: a thread of its engine, where engines served steps
  *     dispatch    a slot in flight, the tier's operations, their outcome
  *     ledger      counts, results, messages
  *
@@ -26,6 +27,7 @@
 #include "kvreplay/sched/order.h"
 #include "kvreplay/sched/reader.h"
 #include "kvreplay/sched/room.h"
+#include "kvreplay/sched/threads.h"
 #include "lib/base/bell.h"
 #include "lib/base/clock.h"
 #include "lib/tier/tier.h"
@@ -54,15 +56,16 @@ struct sched_opts {
     bool wants_where;    /* results ask where rows lie on their disks */
     size_t window;       /* rows inside at most */
     enum tier_verify verify;
-    bool create;         /* write an object that is read before it was written, when admission meets
-                            the read; false: it was written before the run, or is not to be */
-    bool steps;          /* the trace is of engines that serve steps, which decided when rows ran */
-    int64_t duration_ns; /* from the start of the clock; 0: until the trace ends */
-    int64_t warmup_ns;   /* from the start of the clock; statistics begin then */
-    int64_t spin_ns;     /* the last part of each wait, which is spun; IDLE_SPIN_AUTO: learned */
-    bool evict;          /* a cleaner makes room on Tier-2, whose room is open and whose objects
-                            keep links */
-    bool lookups;        /* Read rows of Tier-2 and Miss rows begin with a lookup there */
+    bool create; /* write an object that is read before it was written, when admission meets
+                    the read; false: it was written before the run, or is not to be */
+    bool steps;  /* the trace is of engines that serve steps, which decided when rows ran */
+    struct threads_opts threads; /* of these engines; SCHED_SERVED */
+    int64_t duration_ns;         /* from the start of the clock; 0: until the trace ends */
+    int64_t warmup_ns;           /* from the start of the clock; statistics begin then */
+    int64_t spin_ns; /* the last part of each wait, which is spun; IDLE_SPIN_AUTO: learned */
+    bool evict;      /* a cleaner makes room on Tier-2, whose room is open and whose objects
+                        keep links */
+    bool lookups;    /* Read rows of Tier-2 and Miss rows begin with a lookup there */
     unsigned engine_threads;   /* that serve operations in flight */
     uint64_t first_generation; /* of what the run writes */
     struct gap_list *gaps;     /* told when the scheduler was kept from running; may be NULL */

@@ -53,6 +53,21 @@ run two "$@" --prefill-only --config engines=2 --config route=round-robin
 is "two prefill engines" "$(found two)" '[512,0,512,2776] 4 4 '
 run after_two "$@" --decode-only --files-from "$TMP/two.csv"
 is "and one that decodes" "$(found after_two)" '[1024,0,2736,40] 4 16 '
+# Each engine has a part of the files (share=). The first one writes 62 and 30 copies, as it has the shared block; the second 36
+# and 43. All fit into halves of 280 copies, but not into one of them; into quarters 70 do.
+in_files() { # NAME: copies there at the start, by the engine that wrote them.
+    writes "$1" 0.000000 | sed 's/.*\(@e[0-9]*\) .*/\1/' | sort | uniq -c | xargs
+}
+ROOM=105MiB
+run halves --cache "$VLLM,share=50%" --prefill-only --config engines=2 --config route=round-robin
+run after_halves --cache "$VLLM,share=50%" --decode-only --config engines=2 --config route=round-robin --files-from "$TMP/halves.csv"
+is "the files of an engine are in the part of the one with its number" "$(in_files after_halves)" "92 @e0 79 @e1"
+run quarters --cache "$VLLM,share=25%" --decode-only --config engines=2 --config route=round-robin --files-from "$TMP/halves.csv"
+is "what has no room in its part is left out" "$(in_files quarters)" "70 @e0 70 @e1"
+exits "quarters again" 0 with "$INPUT $MODEL --storage-capacity $ROOM" "$BIN/kvgen" -o none --cache "$VLLM,share=25%" --decode-only \
+    --config engines=2 --files-from "$TMP/halves.csv"
+stderr_like "and counted" '^kvgen: --files-from: 31 of 171 files find no room and are left out$'
+ROOM=10GiB
 exits "a compressed trace" 0 with "$INPUT $MODEL --cache $VLLM --storage-capacity $ROOM" "$BIN/kvgen" --prefill-only -z -o "$TMP/prefill.csv.zst"
 run packed "$@" --decode-only --files-from "$TMP/prefill.csv.zst"
 is "is read, too" "$(found packed)" "$(found decode)"
@@ -93,6 +108,8 @@ rows() {
         esac
     done
 }
+refused "files of more engines than have parts" 'engine 1 wrote some of its files: with share= .*--config engines=2' \
+    --cache "$VLLM,share=50%" --decode-only --files-from "$TMP/halves.csv"
 cd "$TMP" || exit
 rows 0000000000000001@e0 0000000000000001@e1 >rows.csv
 refused "engines that do not share" 'row 2 is a second copy: its engines did not share' --cache "$VLLM" --files-from rows.csv

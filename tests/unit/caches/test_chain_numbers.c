@@ -1,6 +1,8 @@
 /* Keys that come with requests and stay in tables, against a plain list: each key has one number
  * while a request holds it or a table has it, no two have the same, and numbers that nobody needs
- * are given out again. A bug looked like a table that found one key's copy under another key, or
+ * are given out again. A chain that comes again has the numbers that it had, also where keys in the
+ * middle of it lost theirs, and a key that came alone has one number in its chain, too. A bug
+ * looked like a table that found one key's copy under another key, like a key with two numbers, or
  * like numbers that grew with the length of a run. Tables get room as numbers need it.
  */
 #include <setjmp.h>
@@ -54,6 +56,20 @@ static void check(const struct keeper *k, const struct chain_numbers *n)
     }
 }
 
+/* Taken again, and by one key after the other, a chain has the numbers that it has. */
+static void check_chain(struct chain_numbers *n, const uint64_t *key, const uint64_t *number)
+{
+    uint64_t again[LIST], before = 0;
+    memcpy(again, key, sizeof(again));
+    assert_int_equal(chain_numbers_take(n, again, LIST), 0);
+    assert_memory_equal(again, number, sizeof(again));
+    chain_numbers_release(n, again, LIST);
+    for (int i = 0; i < LIST; i++) {
+        before = chain_numbers_next(n, before, key[i]);
+        assert_true(before == number[i]);
+    }
+}
+
 static void test_numbers(void **state)
 {
     (void)state;
@@ -88,6 +104,9 @@ static void test_numbers(void **state)
             if (rng_below(&rng, 4) == 0)
                 keep(&keepers[round >= ROUNDS / 4 && rng_below(&rng, 2)], key[r][i], number[r][i]);
         }
+        for (int i = 0; i < HELD; i++)
+            if (key[i][0])
+                check_chain(n, key[i], number[i]);
         check(&keepers[0], n);
         check(&keepers[1], n);
     }
@@ -98,6 +117,33 @@ static void test_numbers(void **state)
     id_table_free(&keepers[1].table);
     free(keepers);
     chain_numbers_free(n);
+    chain_numbers_free(n);
+}
+
+/* Keys that come alone, before chains and after them. */
+static void test_lone_keys(void **state)
+{
+    (void)state;
+    struct chain_numbers *n = chain_numbers_create();
+    uint64_t key[LIST], number[LIST], lone[LIST];
+    assert_non_null(n);
+    for (uint64_t i = 0; i < LIST; i++)
+        number[i] = key[i] = 1000 + i;
+    for (uint64_t i = 3; i < LIST; i += 5) {
+        lone[i] = key[i];
+        assert_int_equal(chain_numbers_take_lone(n, &lone[i]), 0);
+    }
+    assert_int_equal(chain_numbers_take(n, number, LIST), 0);
+    check_chain(n, key, number);
+    for (uint64_t i = 0; i < LIST; i++) {
+        for (uint64_t j = 0; j < i; j++)
+            assert_true(number[j] != number[i]);
+        assert_true(i % 5 != 3 || number[i] == lone[i]);
+        lone[i] = key[i];
+        assert_int_equal(chain_numbers_take_lone(n, &lone[i]), 0);
+        assert_true(lone[i] == number[i]);
+        assert_true(chain_numbers_find(n, key[i]) == number[i]);
+    }
     chain_numbers_free(n);
 }
 
@@ -127,11 +173,46 @@ static void test_room(void **state)
     chain_numbers_free(n);
 }
 
+/* A direct table: an id has its number whatever was before, and room for what belongs to it. */
+static void test_direct(void **state)
+{
+    (void)state;
+    struct chain_numbers *n = chain_numbers_create();
+    struct id_table table = {.direct = true};
+    uint64_t *item = NULL;
+    uint32_t room = 0;
+    assert_non_null(n);
+    assert_int_equal(chain_numbers_join(n, &table), 0);
+    for (uint64_t i = 0; i < MANY; i++) {
+        uint64_t number = 1000 + i;
+        assert_int_equal(chain_numbers_take(n, &number, 1), 0);
+        item = id_table_reserve_item(&table, item, &room, sizeof(*item));
+        assert_non_null(item);
+        if (i % 3 == 0)
+            continue;
+        assert_int_equal(id_table_add(&table, number), number - 1);
+        item[number - 1] = number;
+        if (i % 3 == 1)
+            id_table_remove(&table, (uint32_t)number - 1);
+    }
+    assert_int_equal(table.count, (MANY - 1) / 3);
+    for (uint64_t i = 0; i < MANY; i++) {
+        assert_int_equal(id_table_has(&table, i + 1), i % 3 == 2);
+        assert_int_equal(id_table_find(&table, i + 1), i % 3 == 2 ? i : ID_NONE);
+        assert_true(i % 3 != 2 || (item[i] == i + 1 && id_table_id(&table, (uint32_t)i) == i + 1));
+    }
+    free(item);
+    id_table_free(&table);
+    chain_numbers_free(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_lone_keys),
         cmocka_unit_test(test_room),
+        cmocka_unit_test(test_direct),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

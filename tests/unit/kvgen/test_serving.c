@@ -193,9 +193,10 @@ static void number_keys(struct world *w, struct serve_request *r)
     const uint64_t keys = chain_tokens(c) / BLOCK;
     uint64_t *key = w->key[r->kv.number] = malloc((keys * w->groups + 1) * sizeof(*key));
     assert_non_null(key);
-    for (uint32_t g = 0; g < w->groups; g++)
+    for (uint32_t g = 0; g < w->groups; g++) {
         chain_list_keys(c, g, BLOCK, keys, key + g * keys);
-    assert_int_equal(chain_numbers_take(w->numbers, key, keys * w->groups), 0);
+        assert_int_equal(chain_numbers_take(w->numbers, key + g * keys, keys), 0);
+    }
     c->key = key;
     c->keys = keys;
     c->key_tokens = BLOCK;

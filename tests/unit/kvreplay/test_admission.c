@@ -1,8 +1,10 @@
 /* Who is served first: twelve requests of three classes as on paper, the class that a request
  * inherits, room that is reserved with the request, and random traces with moves, shared prefixes
  * and as little room as the trace needs, which no order may let get stuck. Time is fake, and every
- * operation takes 10 ms. A bug looked like a run that never ended, a read before its write, or an
- * interactive request behind batch ones. TEST_TRACES sets how many random traces are tried. */
+ * operation takes 10 ms. An engine that serves steps has so many of its files in flight as it has
+ * threads. A bug looked like a run that never ended, a read before its write, an interactive
+ * request behind batch ones, or a drive that got more from an engine at once than the engine gives.
+ * TEST_TRACES sets how many random traces are tried. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,16 +19,19 @@
 
 #include "kvreplay/sched/line.h"
 #include "kvreplay/sched/sched.h"
+#include "lib/base/hash.h"
 #include "tests/unit/fake_clock.h"
 #include "tests/unit/kvreplay/fake_tier.h"
 
 enum {
     MS = 1000000,
-    WINDOW = 8192
+    WINDOW = 8192,
+    COPIES = 12,
+    THREAD_ROWS = 300
 };
 
 #define HEADER                                                                                     \
-    "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us,Arrival,QoS\n"
+    "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us,Arrival,QoS"
 
 /* One run, and what came of it. */
 struct run {
@@ -34,9 +39,13 @@ struct run {
     unsigned workers;
     int64_t duration_ns;
     uint64_t capacity[TRACE_TIERS];
+    bool steps; /* of engines, */
+    struct threads_opts threads;
+    const char *columns; /* more of them */
     struct counts counts;
     struct sched_outcome outcome;
     uint64_t most[TRACE_TIERS]; /* bytes stored at once */
+    size_t most_in_flight;      /* on Tier-2 */
     char *text;                 /* the results; the caller frees it */
 };
 
@@ -48,8 +57,7 @@ static void serve(struct run *run, const char *rows)
     struct clock clock = clock_fake(&now);
     FILE *f = fdopen(mkstemp(in), "w");
     close(mkstemp(out));
-    fputs(HEADER, f);
-    fputs(rows, f);
+    fprintf(f, "%s%s\n%s", HEADER, run->columns ? run->columns : "", rows);
     fclose(f);
 
     struct bell *bell = bell_create();
@@ -102,6 +110,8 @@ static void serve(struct run *run, const char *rows)
                            .order = ORDER_REQUEST,
                            .inflight = FAKE_SLOTS,
                            .duration_ns = run->duration_ns,
+                           .steps = run->steps,
+                           .threads = run->threads,
                            .window = WINDOW};
     struct sched *s;
     uint64_t skipped;
@@ -117,6 +127,7 @@ static void serve(struct run *run, const char *rows)
         if (run->outcome.end == SCHED_DONE)
             assert_int_equal(room[i].reserved, room[i].planned);
     }
+    run->most_in_flight = fake[TRACE_STORAGE].most_count;
     f = fopen(out, "r");
     size_t size = strlen(rows) + 120 * (size_t)(run->counts.rows + 2);
     run->text = calloc(1, size);
@@ -292,6 +303,110 @@ static void waits_with_what_it_waits_for(void **state)
     assert_ms(&run, 2, "Read", 2, 75);
     assert_int_equal(run.counts.admitted_beyond, 0);
     run_release(&run);
+}
+
+/* ---- threads of engines ---- */
+
+#define ENGINES ",Engine"
+
+/* Start, in milliseconds, of the row of an operation and a key in a trace with engines. */
+static double key_start_ms(const struct run *run, const char *op, const char *key)
+{
+    char begin[64];
+    snprintf(begin, sizeof(begin), ",%s,10,Tier-2,%s,", op, key);
+    const char *p = strstr(run->text, begin);
+    assert_non_null(p);
+    while (p[-1] != '\n')
+        p--;
+    for (int field = 0; field < 13; field++) /* Due, Eligible and Start follow the trace's own */
+        p = strchr(p, ',') + 1;
+    return strtod(p, NULL) * 1e3;
+}
+
+static void assert_start(const struct run *run, const char *op, const char *key, double want)
+{
+    const double got = key_start_ms(run, op, key);
+    if (got < want - 1e-3 || got > want + 1e-3)
+        fail_msg("%s of %s: %.6f ms instead of %.6f", op, key, got, want);
+}
+
+/* Two threads for writes and one for reads, of each of two engines. */
+static void engines_have_threads(void **state)
+{
+    (void)state;
+    struct run run = {.workers = 1,
+                      .steps = true,
+                      .threads = {.engines = 2, .reads = 1, .writes = 2},
+                      .columns = ENGINES};
+    static const char rows[] = "0,Write,10,Tier-2,a,Prefill,,,,,0\n"
+                               "0,Write,10,Tier-2,b,Prefill,,,,,0\n"
+                               "0,Write,10,Tier-2,c,Prefill,,,,,0\n"
+                               "0,Write,10,Tier-2,d,Prefill,,,,,1\n"
+                               "0,Write,10,Tier-1,x,Prefill,,,,,0\n"
+                               "0,Write,10,Tier-2,e,Prefill,,,,,0\n"
+                               "0,Write,10,Tier-2,f,Prefill,,,,,0\n"
+                               "0.1,Read,10,Tier-2,a,Prefill,,,,,0\n"
+                               "0.1,Read,10,Tier-2,b,Prefill,,,,,0\n"
+                               "0.1,Read,10,Tier-2,d,Prefill,,,,,1\n"
+                               "0.1,Read,10,Tier-2,c,Evict,,,,,0\n"
+                               "0.1,Read,10,Tier-2,e,Prefill,,,,,0\n"
+                               "0.1,Read,10,Tier-2,f,Prefill,,,,,7\n"
+                               "0.1,Write,10,Tier-2,g,Prefill,,,,,0\n";
+    serve(&run, rows);
+    static const struct {
+        const char *op, *key;
+        double steps_ms, ms; /* with threads, and without */
+    } starts[] = {{"Write", "a", 0, 0},    {"Write", "b", 0, 0},    {"Write", "c", 10, 0},
+                  {"Write", "d", 0, 0},    {"Write", "e", 10, 0},   {"Write", "f", 20, 0},
+                  {"Read", "a", 100, 100}, {"Read", "b", 110, 100}, {"Read", "d", 100, 100},
+                  {"Read", "c", 100, 100}, {"Read", "e", 120, 100}, {"Read", "f", 100, 100},
+                  {"Write", "g", 100, 100}};
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+        assert_start(&run, starts[i].op, starts[i].key, starts[i].steps_ms);
+    assert_int_equal(run.counts.ok, 14);
+    assert_int_equal(hist_max(run.counts.lateness), 0);
+    run_release(&run);
+    run.threads.reads = run.threads.writes = 0;
+    serve(&run, rows);
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+        assert_start(&run, starts[i].op, starts[i].key, starts[i].ms);
+    run_release(&run);
+}
+
+/* Rows in any order, of keys that come and go, some of requests: all run, whoever waits for what.
+ */
+static void threads_let_nothing_get_stuck(void **state)
+{
+    (void)state;
+    uint64_t drawn = 0;
+    for (int round = 0; round < 40; round++) {
+        bool there[COPIES] = {false};
+        char rows[THREAD_ROWS * 64];
+        size_t n = 0, made = 0;
+        for (int i = 0; i < THREAD_ROWS; i++) {
+            const uint64_t key = hash_mix(++drawn) % COPIES, what = (hash_mix(++drawn) % 3);
+            const char *op = !there[key] ? "Write"
+                             : what == 0 ? "Delete"
+                             : what == 1 ? "Write"
+                                         : "Read";
+            char request[16] = "";
+            if ((hash_mix(++drawn) % 2))
+                snprintf(request, sizeof(request), "%d", (int)(hash_mix(++drawn) % 8));
+            there[key] = *op != 'D';
+            n += (size_t)snprintf(rows + n, sizeof(rows) - n, "%.3f,%s,10,Tier-2,k%d,%s,%s,,,,%d\n",
+                                  (double)i / 1000, op, (int)key, *op == 'D' ? "Evict" : "Prefill",
+                                  request, (int)(hash_mix(++drawn) % 2));
+            made++;
+        }
+        struct run run = {.workers = 1 + (unsigned)(hash_mix(++drawn) % 4),
+                          .steps = true,
+                          .threads = {.engines = 2, .reads = 1, .writes = 1},
+                          .columns = ENGINES};
+        serve(&run, rows);
+        assert_int_equal(run.outcome.end, SCHED_DONE);
+        assert_int_equal(run.counts.ok, made);
+        run_release(&run);
+    }
 }
 
 /* ---- room ---- */
@@ -580,6 +695,8 @@ int main(void)
                                        cmocka_unit_test(waiting_is_counted),
                                        cmocka_unit_test(classes_are_inherited_through_others),
                                        cmocka_unit_test(waits_with_what_it_waits_for),
+                                       cmocka_unit_test(engines_have_threads),
+                                       cmocka_unit_test(threads_let_nothing_get_stuck),
                                        cmocka_unit_test(others_go_first_without_room),
                                        cmocka_unit_test(the_oldest_exceeds_the_capacity),
                                        cmocka_unit_test(batch_does_not_starve),
