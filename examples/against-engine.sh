@@ -29,7 +29,7 @@
 #
 # Example:
 #   examples/against-engine.sh -r vllm.json -f sharegpt.json /mnt/nvme/kv
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -d -o --storage-capacity'
 reference='' dataset='' prompts=500 memory=16 names=gpu_only,gpu_cpu,gpu_cpu_nvme,nvme_only gpu=0 cpu=0

@@ -6,7 +6,7 @@
 #   confirm    kvreplay                   a window of that load, on the drive and on its model   drive.result, model.result
 #   say        kvstat --answer            the answer                                             answer.json, answer.html
 
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -d -o -t --gpu-mem --cpu-mem --storage-capacity'
 options_in=$examples/answer.sh

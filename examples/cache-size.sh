@@ -23,7 +23,7 @@
 #
 # Example:
 #   examples/cache-size.sh tests/data/mooncake_first4000.jsonl.zst
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -o -t'
 input='' sizes='' granularity='' users=100 seconds=600

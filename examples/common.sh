@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # common.sh - what the scripts of this folder share. It is sourced, not run:
-#   . "$(dirname "$0")/common.sh"
+#   case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 # It also puts the programs that were built or installed with the scripts at the head of PATH.
 #
 # Values are what people and other machines wrote: names with blanks, quotes, newlines, escapes of a terminal. They stay
@@ -12,13 +12,6 @@ export LC_ALL=C
 
 # The name in messages: kvtrace calls a script by the name of a command.
 suite=${KVTRACE_COMMAND:-${0##*/}}
-examples=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-for folder in "${KVTRACE_BIN-}" "${BUILD:-$examples/../build}/bin" "$examples/../bin" "$examples/../../bin"; do
-    if [ -x "$folder/kvgen" ]; then
-        PATH=$(CDPATH='' cd -- "$folder" && pwd):$PATH
-        break
-    fi
-done
 
 # ---- words ----
 
@@ -151,6 +144,17 @@ pass_on() {
 if [ -z "${KVTRACE_SESSION-}" ] && [ "${0##*/}" != common.sh ] && [ "${supervised_later-no}" = no ] && command -v setsid >/dev/null; then
     supervise sh "$0" "$@"
 fi
+
+# ---- where our programs and scripts are ----
+
+case $0 in */*) examples=${0%/*}/ ;; *) examples=. ;; esac
+examples=$(CDPATH='' cd -- "$examples" && pwd)
+for folder in "${KVTRACE_BIN-}" "${BUILD:-$examples/../build}/bin" "$examples/../bin" "$examples/../../bin"; do
+    if [ -x "$folder/kvgen" ]; then
+        PATH=$(CDPATH='' cd -- "$folder" && pwd):$PATH
+        break
+    fi
+done
 
 # ---- what a run makes, and takes away at its end ----
 
@@ -420,15 +424,18 @@ listed() {
 numbers() {
     numbers_of=$1 least=$3 greatest=$4
     case $2 in *[!0-9A-Za-z.,\ -]*) die 2 "$1: \"$2\" is not a list of whole numbers" ;; esac
-    listed=$(printf '%s\n' "$2" | tr -s ', ' '[\n*]' | sed '/^$/d')
-    if [ -z "$listed" ]; then die 2 "$1: \"$2\" has no numbers"; fi
-    numbers_in=''
-    for n in $listed; do
+    numbers_in='' numbers_last=0 ascending=yes numbers_ifs=$IFS IFS=', '
+    for n in $2; do
+        IFS=$numbers_ifs
+        if [ -z "$n" ]; then continue; fi
         number "$numbers_of" "$n"
         if [ "$text" -lt "$least" ] || [ "$text" -gt "$greatest" ]; then die 2 "$numbers_of: $n is not from $least to $greatest"; fi
-        numbers_in="$numbers_in$text$newline"
+        if [ "$text" -le "$numbers_last" ]; then ascending=no; fi
+        numbers_in="$numbers_in$text " numbers_last=$text
     done
-    text=$(printf '%s' "$numbers_in" | sort -n -u | tr '\n' ' ')
+    IFS=$numbers_ifs text=$numbers_in
+    if [ -z "$text" ]; then die 2 "$1: \"$2\" has no numbers"; fi
+    if [ $ascending = no ]; then text=$(printf '%s' "$text" | tr ' ' '\n' | sort -n -u | tr '\n' ' '); fi
 }
 
 # What most scripts can be told, and the defaults; a script changes some, and names in $takes which it has.
@@ -600,22 +607,25 @@ there() {
 
 # most: GiB that kvreplay may use, by what df -Pk says of a file system: 5 % of it stay free, but at most half of what
 # is free; a 32nd and 8 MiB are for what objects need beside their bytes. kvgen --storage-capacity auto:DIR is the same.
+# Of what several df say the least.
 most() {
-    awk 'NR == 2 {
+    awk 'NR % 2 == 0 {
         for (i = 2; i < NF && $i !~ /^[0-9]+$/; i++) continue # a device may have blanks
         keep = $i * 0.05
         if (keep > $(i + 2) / 2) keep = $(i + 2) / 2
         room = ($(i + 2) - keep) * 31 / 32 - 8192
-        printf "%.3f\n", (room > 0 ? room : 0) / 1048576
-    }'
+        if (room < 0) room = 0
+        if (NR == 2 || room < least) least = room
+    }
+    END { if (NR > 1) printf "%.3f\n", least / 1048576 }'
 }
 
 # room FOLDER...: most of where the folder is or will be; of several the least.
 room() {
     for folder; do
         there "$folder"
-        df -Pk "$place" | most
-    done | sort -n | head -n 1
+        df -Pk "$place"
+    done | most
 }
 
 # inside FOLDER: sets place to where kvreplay's objects go: the folder, or where it holds other files the folder kvtrace in
@@ -751,24 +761,11 @@ host_name() {
 far() {
     far_host=$1
     shift
+    : "${far_script:=$(far_text)}"
     on "$far_host" sh -c "$far_script" kvtrace "$@"
 }
-# A folder of a run has the same name on all hosts, by which kvstat knows the parts of a run, but for {rank}. Nobody has
-# that name: mktemp made it, here; and mkdir fails where it is there. Then receive ends with this status, and nothing is
-# to be discarded.
-not_made=73
-: "$not_made" # for the scripts
-# far_name: sets far_name to what such names begin with. --print makes no file.
-far_name() {
-    if printing; then
-        far_name=kvtrace-$(date +%s)-$$
-    else
-        need_scratch
-        far_name=${scratch##*/}
-    fi
-    : "$far_name"
-}
-far_script=$(
+far_script=''
+far_text() {
     cat <<'END'
 set -eu
 umask 077
@@ -800,7 +797,22 @@ unpack) mkdir -- "$folder/programs" && tar -xzf - -C "$folder/programs" --strip-
 df) df -Pk "$folder" ;;
 esac
 END
-)
+}
+# A folder of a run has the same name on all hosts, by which kvstat knows the parts of a run, but for {rank}. Nobody has
+# that name: mktemp made it, here; and mkdir fails where it is there. Then receive ends with this status, and nothing is
+# to be discarded.
+not_made=73
+: "$not_made" # for the scripts
+# far_name: sets far_name to what such names begin with. --print makes no file.
+far_name() {
+    if printing; then
+        far_name=kvtrace-$(date +%s)-$$
+    else
+        need_scratch
+        far_name=${scratch##*/}
+    fi
+    : "$far_name"
+}
 
 # printed_receive HOST FOLDER FILE: how one does that by hand. The folder is of a name that nobody has, or mkdir fails.
 printed_receive() {
@@ -911,7 +923,7 @@ bottleneck() {
 # pick NAME...: values out of a JSON document of our programs on standard input, one a line; "-" for what is null or not there.
 # A name is the members on the way with dots between them, each of which may have blanks. An element of a list is named by
 # its tier and operation (groups.Tier-2/Read.gib_per_s) or its name (assessment.criteria.storage_read_p95.actual), else by
-# its number from 0.
+# its number from 0. NAME.* is all elements of a list, of which each has a line.
 pick() {
     names=$(printf '%s\n' "$@") awk '
         function clean(text) { gsub(/\302[\200-\237]|[\001-\037\177]/, "?", text); return text }
@@ -930,11 +942,20 @@ pick() {
             else if ((key == "name" || key == "tier") && name[depth] ~ /^[0-9]+$/) name[depth] = line
             value[path(key)] = line
         }
-        END { n = split(ENVIRON["names"], want, "\n"); for (i = 1; i <= n; i++) print want[i] in value ? clean(value[want[i]]) : "-" }'
+        function put(name) { print name in value ? clean(value[name]) : "-" }
+        END {
+            n = split(ENVIRON["names"], want, "\n")
+            for (i = 1; i <= n; i++) {
+                list = want[i]
+                if (!sub(/[.][*]$/, "", list)) put(list)
+                else for (k = 0; (list "." k) in value; k++) put(list "." k)
+            }
+        }'
 }
 
 # json TEXT: as a text of JSON.
 json() {
+    case $1 in *[!A-Za-z0-9_./:=,@%+\ -]*) ;; *) printf '"%s"' "$1" && return ;; esac
     printf '%s.\n' "$1" | awk '
         BEGIN { for (i = 1; i < 32; i++) code[sprintf("%c", i)] = sprintf("\\u%04x", i) }
         NR > 1 { text = text "\\n" }

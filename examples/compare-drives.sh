@@ -30,7 +30,7 @@
 # 1 fewer; 2 used wrongly, 3 could not run, 4 not decided.
 # Example:
 #   examples/compare-drives.sh /mnt/old/kv /mnt/new/kv
-. "$(dirname "$0")/answer.sh"
+case $0 in */*) . "${0%/*}/answer.sh" ;; *) . ./answer.sh ;; esac
 
 out=kvtrace-compare-drives first='' second=''
 while [ $# -gt 0 ]; do

@@ -24,7 +24,7 @@
 #
 # Example:
 #   examples/compare-targets.sh -u 4 /mnt/nvme/kv redis://10.0.0.2:6379/1
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -o --trials --storage-capacity'
 trials=3 users=8 requests=50 targets=0

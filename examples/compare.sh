@@ -14,7 +14,7 @@
 #
 # Example:
 #   examples/compare.sh before.csv.zst after.csv.zst
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 base='' new='' form=''
 while [ $# -gt 0 ]; do

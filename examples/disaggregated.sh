@@ -20,7 +20,7 @@
 #
 # Example:
 #   examples/disaggregated.sh -u 10 /mnt/nvme/kv
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -d -o -t --storage-capacity'
 users=20 seconds=30

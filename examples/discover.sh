@@ -22,7 +22,7 @@
 #
 # Example: the proposal, for a script
 #   examples/discover.sh --json
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 form=text
 case ${1-} in

@@ -34,7 +34,7 @@
 # Exit status: 0 done, 2 used wrongly, 3 could not run; with -u N: 1 N are not held, 4 not decided.
 # Example:
 #   examples/drive.sh /mnt/nvme/kv
-. "$(dirname "$0")/answer.sh"
+case $0 in */*) . "${0%/*}/answer.sh" ;; *) . ./answer.sh ;; esac
 
 answer_options "$@"
 answer_of drive

@@ -29,7 +29,7 @@
 # Exit status: 0 PASS, 1 FAIL, 4 INCONCLUSIVE; 2 used wrongly, 3 could not run.
 # Example:
 #   examples/fast-enough.sh -u 20 /mnt/nvme/kv
-. "$(dirname "$0")/answer.sh"
+case $0 in */*) . "${0%/*}/answer.sh" ;; *) . ./answer.sh ;; esac
 
 answer_options "$@"
 default_users=50

@@ -18,7 +18,7 @@
 #
 # Example:
 #   examples/handover.sh -m tiny-1b -u 4 -t 10 /mnt/nvme/kv
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -d -o -t --storage-capacity'
 common_options "$@"

@@ -25,7 +25,7 @@
 #
 # Example:
 #   examples/hosts.sh trace.csv.zst /mnt/shared/kv node1 node2 node3 --split keys --timing asap
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-u -t -o'
 trace='' target='' hosts='' split=none timing=served lead=10

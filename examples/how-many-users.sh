@@ -30,7 +30,7 @@
 # Exit status: 0 done, 2 used wrongly, 3 could not run, 4 not decided (not confirmed).
 # Example:
 #   examples/how-many-users.sh --cpu-mem 16GiB /mnt/nvme/kv
-. "$(dirname "$0")/answer.sh"
+case $0 in */*) . "${0%/*}/answer.sh" ;; *) . ./answer.sh ;; esac
 
 answer_options "$@"
 answer_of users

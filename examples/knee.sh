@@ -37,7 +37,7 @@
 #
 # Example: the drive under /mnt/nvme
 #   examples/knee.sh /mnt/nvme/kv
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -d -o -t --trials --storage-capacity'
 users=8 seconds=2 trials=6 storage=4 flights=1,2,4,8,16,32,64,128,256

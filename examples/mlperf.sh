@@ -37,7 +37,7 @@
 # Examples:
 #   examples/mlperf.sh -w option_1 -u 10 -t 60 /mnt/nvme/kv
 #   examples/mlperf.sh --hosts node1,node2 --storage-capacity-gb 500 /mnt/nvme/kv
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -d -o -t --trials --storage-capacity-gb'
 names=option_1,option_2,option_3 model='' users='' seconds='' trials=3 ranks='' pause=0 hosts='' lead=10

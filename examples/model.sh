@@ -31,7 +31,7 @@
 #
 # Example: the drive under /mnt/nvme
 #   examples/model.sh /mnt/nvme/kv -o drive.json
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 # in_bytes OPTION SIZES: sets text to the sizes of a list in bytes; one without a unit is bytes.
 in_bytes() {
@@ -124,7 +124,10 @@ if [ -d "$where" ]; then file_system=$(stat -f -c '%T %i' -- "$where"); else fil
 kernel=$(uname -r)
 settings="sizes ${sizes% }, in flight ${flights% }, $most_s s a point, $seconds s in all${asked_storage:+, room $asked_storage GiB}"
 room_bytes=$(awk -v gib="$storage" 'BEGIN { printf "%.0f\n", gib * 1073741824 }')
-memory_bytes=$(awk '/^MemAvailable/ { printf "%.0f\n", $2 * 512 }' /proc/meminfo)
+memory_bytes=''
+while read -r name number _; do
+    if [ "$name" = MemAvailable: ]; then memory_bytes=$((number * 512)); fi
+done </proc/meminfo
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 
 # A run that keeps nothing: the target works, and holds nothing of anybody.
@@ -154,18 +157,23 @@ trace() {
         }'
 }
 
-# blocks N: of a result on standard input: seconds, bytes and the rates of ten parts of the time in which N objects were in flight
-# (from the Nth start to the last one). What an object moves is spread over its time.
-blocks() {
-    awk -F, -v n="$1" '
+# judged N: of a result on standard input, three lines: how long its run was in ms, with a tenth of a second for its start; its
+# blocks: seconds, bytes and the rates of ten parts of the time in which N objects were in flight (from the Nth start to the last
+# one), where what an object moves is spread over its time; and of the blocks of all runs of the point ($point_runs and this one): rate,
+# low, high, seconds, runs, and yes when low and high are within 5 % of it. The half width is the larger of that of the blocks,
+# with their correlation, and half of what runs differ by. How many objects took so long goes to $work/times, a line a class;
+# classes are 1 % apart.
+judged() {
+    earlier=$point_runs elapsed=$elapsed_s times=$work/times awk -F, -v n="$1" '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         $2 != "Read" && $2 != "Write" { next }
-        { rows++; start[rows] = $at["Start"]; took[rows] = $at["Latency_us"] / 1e6; size[rows] = $3; sorted[rows] = start[rows]
+        { rows++; us = $at["Latency_us"]; classes[us > 1 ? int(100 * log(us)) : 0]++
+          start[rows] = $at["Start"]; took[rows] = us / 1e6; size[rows] = $3; sorted[rows] = start[rows]
           # Starts are nearly in order.
           for (i = rows; i > 1 && sorted[i - 1] > sorted[i]; i--) { x = sorted[i]; sorted[i] = sorted[i - 1]; sorted[i - 1] = x } }
-        END {
+        function blocks(   i, k, a, b, first, low, high, both, all, line) {
             from = sorted[n < rows ? n : 1]; to = sorted[rows]; parts = 10
-            if (to <= from) exit
+            if (to <= from) return ""
             for (i = 1; i <= rows; i++) {
                 a = start[i]; b = a + took[i]; if (b <= from || a >= to) continue
                 if (b <= a) b = a + 1e-9
@@ -178,18 +186,39 @@ blocks() {
                 }
             }
             for (k = 0; k < parts; k++) all += moved[k]
-            printf "%.6f %.0f", to - from, all
-            for (k = 0; k < parts; k++) printf " %.0f", moved[k] * parts / (to - from)
-            print ""
+            line = sprintf("%.6f %.0f", to - from, all)
+            for (k = 0; k < parts; k++) line = line sprintf(" %.0f", moved[k] * parts / (to - from))
+            return line
+        }
+        function known(lines,   i, r, f, line, count, seconds, bytes, runs, mean, least, most, sum, last, rate, d, square, product, like, half, low) {
+            last = 0
+            for (r = split(lines, line, "\n"); r >= 1; r--) if (line[r] != "") last++
+            for (r = 1; r <= last; r++) {
+                split(line[r], f, " "); seconds += f[1]; bytes += f[2]; runs++; mean = f[2] / f[1]
+                if (runs == 1 || mean < least) least = mean
+                if (runs == 1 || mean > most) most = mean
+                for (i = 3; i <= 12; i++) { value[runs, i] = f[i]; sum += f[i]; count++ }
+            }
+            if (!seconds) return ""
+            rate = bytes / seconds; mean = sum / count
+            for (r = 1; r <= runs; r++) for (i = 3; i <= 12; i++) {
+                d = value[r, i] - mean; square += d * d
+                if (i > 3) product += d * (value[r, i - 1] - mean)
+            }
+            like = square > 0 ? product / square : 0
+            if (like < 0) like = 0
+            if (like > 0.9) like = 0.9
+            half = 2.1 * sqrt(square / (count - 1) / count * (1 + like) / (1 - like))
+            if ((most - least) / 2 > half) half = (most - least) / 2
+            low = rate - half; if (low < 0) low = 0
+            return sprintf("%.0f %.0f %.0f %.3f %d %s", rate, low, rate + half, seconds, runs, \
+                (runs > 1 && half <= 0.05 * rate ? "yes" : "no"))
+        }
+        END {
+            for (class in classes) print class, classes[class] >>ENVIRON["times"]
+            block = blocks()
+            printf "%.0f\n%s\n%s\n", ENVIRON["elapsed"] * 1000 + 100, block, known(ENVIRON["earlier"] block)
         }'
-}
-
-# classes: of a result on standard input: how many objects took so long, a line a class; classes are 1 % apart.
-classes() {
-    awk -F, '
-        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-        $2 == "Read" || $2 == "Write" { us = $at["Latency_us"]; count[us > 1 ? int(100 * log(us)) : 0]++ }
-        END { for (class in count) print class, count[class] }'
 }
 
 # percentiles: of the classes of all runs of a point on standard input, as members of JSON.
@@ -201,32 +230,6 @@ percentiles() {
             return sprintf("%.1f", exp((class + 0.5) / 100))
         }
         END { printf "\"p50_us\": %s, \"p95_us\": %s, \"p99_us\": %s", percentile(0.5), percentile(0.95), percentile(0.99) }'
-}
-
-# known: of the runs of a point (lines of blocks) on standard input: rate, low, high, seconds, runs, and yes when low and high are
-# within 5 % of it. The half width is the larger of that of the blocks, with their correlation, and half of what runs differ by.
-known() {
-    awk '
-        { seconds += $1; bytes += $2; runs++; mean = $2 / $1
-          if (runs == 1 || mean < least) least = mean
-          if (runs == 1 || mean > most) most = mean
-          for (i = 3; i <= NF; i++) { value[runs, i] = $i; sum += $i; count++ } last = NF }
-        END {
-            if (!seconds) exit
-            rate = bytes / seconds; mean = sum / count
-            for (r = 1; r <= runs; r++) for (i = 3; i <= last; i++) {
-                d = value[r, i] - mean; square += d * d
-                if (i > 3) product += d * (value[r, i - 1] - mean)
-            }
-            like = square > 0 ? product / square : 0
-            if (like < 0) like = 0
-            if (like > 0.9) like = 0.9
-            half = 2.1 * sqrt(square / (count - 1) / count * (1 + like) / (1 - like))
-            if ((most - least) / 2 > half) half = (most - least) / 2
-            low = rate - half; if (low < 0) low = 0
-            printf "%.0f %.0f %.0f %.3f %d %s\n", rate, low, rate + half, seconds, runs, \
-                (runs > 1 && half <= 0.05 * rate ? "yes" : "no")
-        }'
 }
 
 # reusable: the file that is there holds this measurement, of this drive, and is younger than --reuse.
@@ -245,8 +248,9 @@ fi
 
 # ---- the points ----
 
-total=$(for a in $sizes; do for b in $flights; do echo "$a$b"; done; done | wc -l)
-left=$((total * 3)) points=0 unknown=0 doubtful=0 doubt='' undecided=0
+left=0
+for _ in $sizes; do for _ in $flights; do left=$((left + 3)); done; done
+points=0 unknown=0 doubtful=0 doubt='' undecided=0
 : >"$work/points"
 : >"$work/skipped"
 # skip SIZE N SHARE WHY
@@ -291,28 +295,29 @@ measure() {
     if [ $((live * size)) -lt 4294967296 ] && [ $((stored * size + 4294967296)) -lt "$room_bytes" ]; then
         live=$((4294967296 / size))
     fi
-    : >"$work/runs"
+    point_runs=''
     : >"$work/times"
     point_ms=$(now_ms) valid=true
     while :; do
         # A second of work, and at least three objects for each place.
-        rows=$(awk -v rate="$guess" -v size="$size" -v n="$n" 'BEGIN {
-            rows = int(rate / size); if (rows < 3 * n) rows = 3 * n; print (rows > 200000 ? 200000 : rows) }')
+        rows=$((guess / size))
+        if [ "$rows" -lt $((3 * n)) ]; then rows=$((3 * n)); fi
+        if [ "$rows" -gt 200000 ]; then rows=200000; fi
         trace "$size" "$n" "$share" "$rows" "$stored" "$live" >"$work/trace.csv"
         kept=yes
         kvreplay --target "$target" --keep --inflight "$n" --progress none --summary "$work/run.json" -o "$work/run.csv" \
             "$work/trace.csv" 2>"$work/log" || died $? "$size bytes, $n in flight: kvreplay failed: $(last_line "$work/log")"
-        run_ms=$(pick elapsed_s <"$work/run.json" | awk '{ printf "%.0f\n", $1 * 1000 + 100 }')
-        run_valid=$(pick valid <"$work/run.json")
+        pick elapsed_s valid why_invalid.0 <"$work/run.json" >"$work/picked"
+        { read -r elapsed_s && read -r run_valid && IFS= read -r run_doubt; } <"$work/picked"
         if [ "$run_valid" = false ]; then
             valid=false
-            if [ -z "$doubt" ]; then doubt=$(pick why_invalid.0 <"$work/run.json"); fi
+            if [ -z "$doubt" ]; then doubt=$run_doubt; fi
         elif [ "$run_valid" = - ] && [ "$valid" = true ]; then
             valid=null
         fi
-        grep -v ',Note,' <"$work/run.csv" | blocks "$n" >>"$work/runs"
-        classes <"$work/run.csv" >>"$work/times"
-        result=$(known <"$work/runs")
+        judged "$n" <"$work/run.csv" >"$work/judged"
+        { read -r run_ms && read -r block && read -r result; } <"$work/judged"
+        if [ -n "$block" ]; then point_runs=$point_runs$block$newline; fi
         if [ -n "$result" ]; then guess=${result%% *}; fi
         case $result in *yes) break ;; esac
         if [ $(($(now_ms) - point_ms + run_ms)) -gt "$limit_ms" ]; then break; fi
@@ -325,6 +330,7 @@ measure() {
     for word in $result; do set -- "$@" "$word"; done
     rate=$4
     points=$((points + 1))
+    case $share in 1) missing_reads=no ;; 0) missing_writes=no ;; esac
     if [ "$share" = 0 ] && [ "$rate" -gt "$wrote" ]; then wrote=$rate; fi
     if [ "$9" = no ] && [ $((($6 - $5) * 50)) -gt $((rate * within)) ]; then unknown=$((unknown + 1)); fi
     case $valid in false) doubtful=$((doubtful + 1)) ;; null) undecided=$((undecided + 1)) ;; esac
@@ -337,7 +343,7 @@ measure() {
         size = $1 >= 1048576 ? $1 / 1048576 " MiB" : $1 / 1024 " KiB"
         printf "%s, %d in flight, %d %% reads: %.3f GB/s (%.3f to %.3f)", size, $2, $3 * 100, $4 / 1e9, $5 / 1e9, $6 / 1e9 }')"
 }
-points_comma='' skipped_comma=''
+points_comma='' skipped_comma='' missing_reads=yes missing_writes=yes
 : >"$work/table"
 for size in $sizes; do
     wrote=0 # the greatest rate of writes
@@ -371,20 +377,22 @@ fi
 
 # list NAME: a list of texts of the first run, as JSON.
 list() {
-    i=0
-    while entry=$(pick "tiers.Tier-2.$1.$i" <"$work/first.json") && [ "$entry" != - ]; do
-        if [ "$i" != 0 ]; then printf ', '; fi
-        json "$entry"
-        i=$((i + 1))
-    done
+    pick "tiers.Tier-2.$1.*" <"$work/first.json" | {
+        list_comma=''
+        while IFS= read -r entry; do
+            printf '%s' "$list_comma"
+            json "$entry"
+            list_comma=', '
+        done
+    }
 }
-one() { pick "$1" <"$work/first.json"; }
-device=$(one tiers.Tier-2.device)
+pick version tiers.Tier-2.device tiers.Tier-2.engine evidence.file_system <"$work/first.json" >"$work/picked"
+{ IFS= read -r version && IFS= read -r device && IFS= read -r engine && IFS= read -r type; } <"$work/picked"
 if [ "$device" = - ]; then device=null; else device=$(json "$device"); fi
+if [ "$type" = - ]; then type=null; else type=$(json "$type"); fi
 why='' valid=true missing=''
-for part in '1 reads' '0 writes'; do
-    if ! awk -v share="${part% *}" '$3 == share { found = 1 } END { exit !found }' <"$work/table"; then missing=${part#* }; fi
-done
+if [ "$missing_reads" = yes ]; then missing=reads; fi
+if [ "$missing_writes" = yes ]; then missing=writes; fi
 if [ "$undecided" -gt 0 ]; then valid=null; fi
 if [ "$doubtful" -gt 0 ]; then
     valid=false why=$(json "$(counted "$doubtful" point) of $points: $doubt")
@@ -397,11 +405,9 @@ fi
 took=$((($(now_ms) - began_ms) / 1000))
 {
     printf '{\n  "program": "kvtrace model",\n  "version": %s,\n  "command": ["kvtrace", "model"%s],\n  "host": %s,\n' \
-        "$(json "$(one version)")" "$given" "$(json "$(uname -n)")"
+        "$(json "$version")" "$given" "$(json "$(uname -n)")"
     printf '  "started": "%s",\n  "elapsed_s": %s,\n  "target": %s,\n  "device": %s,\n  "engine": %s,\n' "$started" "$took" \
-        "$(json "$where")" "$device" "$(json "$(one tiers.Tier-2.engine)")"
-    type=$(one evidence.file_system)
-    if [ "$type" = - ]; then type=null; else type=$(json "$type"); fi
+        "$(json "$where")" "$device" "$(json "$engine")"
     printf '  "file_system": %s,\n  "file_system_type": %s,\n  "kernel": %s,\n  "settings": %s,\n' "$(json "$file_system")" "$type" "$(json "$kernel")" "$(json "$settings")"
     flags=$(list flags) fallbacks=$(list fallbacks)
     printf '  "in_force": [%s%s%s],\n  "valid": %s,\n  "why_invalid": [%s],\n' "$flags" \

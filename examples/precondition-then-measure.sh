@@ -24,7 +24,7 @@
 #
 # Example:
 #   examples/precondition-then-measure.sh -s 64GiB /mnt/nvme/kv
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -d -o -t --trials --storage-capacity'
 size='' trials=3

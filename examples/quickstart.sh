@@ -14,7 +14,7 @@
 # Example:
 #   examples/quickstart.sh /mnt/nvme
 supervised_later=yes # sudo asks at the terminal, which no other session has
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 where=.
 while [ $# -gt 0 ]; do

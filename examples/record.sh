@@ -16,7 +16,7 @@
 #
 # Example:
 #   examples/record.sh -m llama3.1-70b vllm
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -t -o'
 run=no engine='' input='' seconds=600 out=recorded.csv.zst

@@ -21,7 +21,7 @@
 #
 # Example:
 #   examples/replay-elsewhere.sh server7 /mnt/nvme/kv -u 20
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -o -t --storage-capacity'
 host='' folder='' tarball=''

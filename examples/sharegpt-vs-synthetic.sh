@@ -24,7 +24,7 @@
 #
 # Example:
 #   examples/sharegpt-vs-synthetic.sh -f ShareGPT_V3.json -u 20 /mnt/nvme/kv
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -d -o -t --cpu-mem --storage-capacity'
 dataset='' rate='' cpu=4

@@ -23,7 +23,7 @@
 #
 # Example:
 #   examples/smoke.sh -m tiny-1b -t 3 /mnt/nvme/kv
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -d -o -t --storage-capacity'
 names='' dataset='' model='' users=8 seconds=10

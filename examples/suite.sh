@@ -31,7 +31,7 @@
 #
 # Example:
 #   examples/suite.sh -u 20 --trials 3 /mnt/nvme/kv
-. "$(dirname "$0")/common.sh"
+case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -d -o -t --trials --gpu-mem --cpu-mem --storage-capacity'
 names='' xlsx=no users='' seconds='' wrapper=no heavy=''

@@ -26,7 +26,7 @@
 # Exit status: 0 a gain, 1 none; 2 used wrongly, 3 could not run, 4 not decided.
 # Example:
 #   examples/worth.sh --drive sim:bw=14GB/s,lat=80us --price gpu=2.5/h
-. "$(dirname "$0")/answer.sh"
+case $0 in */*) . "${0%/*}/answer.sh" ;; *) . ./answer.sh ;; esac
 
 answer_options "$@"
 answer_of worth

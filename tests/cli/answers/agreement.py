@@ -83,8 +83,9 @@ class Grid:
         self.answered = Answers(kvgen, folder)
         # Two seeds have hardly an interval: half as many more stand for it. Five are what the commands have: by chance the
         # intervals of two loads that are alike are apart in 1 of 126 pairs; of three seeds it would be 1 of 10.
+        self.small = small
         self.seeds, self.slack = (2, 0.5) if small else (5, 0)
-        self.options = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB"] if small else ["--gpu-mem", "40GiB", "--config", "threads=1"]
+        self.options = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB"] if small else ["--gpu-mem", "40GiB"]
         self.at_once = 1 if small else len(os.sched_getaffinity(0))
         self.contradictions, self.cells, self.harmful = 0, 0, 0
         self.answers = {}
@@ -96,7 +97,9 @@ class Grid:
     def ask(self, cell, users=None, capacity=CAPACITY):
         population, model, host, drive = cell
         lat = "0" if drive == ENDLESS else "80us"
-        options = ["--model", model, *self.options, "--cpu-mem", host, "--population", population]
+        options = ["--model", model, *self.options, "--config", "threads=1", "--cpu-mem", host, "--population", population]
+        if self.small and population == "documents":
+            options += ["--config", "spec_tokens=16"]  # long answers in few steps, which are most of the work
         options += ["--storage-capacity", capacity, "--cache", "vllm:block_size=1024", "--seeds", str(self.seeds)]
         options += ["--tier-model", f"2=read:{drive:.1f}GB/s,write:{drive / 2:.2f}GB/s,lat:{lat}", "--on-full", "evict"]
         options += ["--users", str(users)] if users else []

@@ -211,17 +211,37 @@ alone() { # headers that do not compile alone; a compiler that is not there is a
     }
     rm -rf "$TMP/alone"
     mkdir "$TMP/alone"
-    sources "$1" '*.h' | while read -r f; do
-        printf '#include "%s"\n' "$f" >"$TMP/alone/$(echo "$f" | tr / -).c"
-    done
+    # The build has shown it of a header that its own .c includes before all others.
+    { sources "$1" '*.c'; sources "$1" '*.h'; } | awk -v tree="$1" -v out="$TMP/alone" '
+        /\.c$/ {
+            file = tree "/" $0
+            while ((getline line <file) > 0 && line !~ /^#include/) continue
+            close(file)
+            sub(/c$/, "h")
+            if (line == "#include \"" $0 "\"") built[$0]
+            next
+        }
+        !($0 in built) {
+            name = $0
+            gsub("/", "-", name)
+            print "#include \"" $0 "\"" >(out "/" name ".c")
+            close(out "/" name ".c")
+        }'
     "$CC" -std=c17 -D_GNU_SOURCE -I"$1" -Wall -Wextra -Wundef -Wstrict-prototypes -Werror -fsyntax-only \
         "$TMP"/alone/*.c 2>&1 | grep -E ': (fatal )?error: ' | head -n 20
 }
 guards() {
-    sources "$1" '*.h' | while read -r f; do
-        guard=$(echo "${f#lib/}" | tr '[:lower:]/.' '[:upper:]__')
-        grep -Eqx "#ifndef (KVTRACE_)?$guard" "$1/$f" || echo "$f: its guard is not $guard"
-    done
+    sources "$1" '*.h' | awk -v tree="$1" '{
+        guard = $0
+        sub("^lib/", "", guard)
+        gsub("[/.]", "_", guard)
+        guard = toupper(guard)
+        file = tree "/" $0
+        found = 0
+        while (!found && (getline line <file) > 0) found = line == "#ifndef " guard || line == "#ifndef KVTRACE_" guard
+        close(file)
+        if (!found) print $0 ": its guard is not " guard
+    }'
 }
 
 # parameters TREE: functions that take more than five parameters beside the caller's error; "..." is none.

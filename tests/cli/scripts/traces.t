@@ -46,13 +46,13 @@ END
 if [ -n "${ONLY-}" ]; then table=$(printf '%s\n' "$table" | grep -E "^($ONLY)[|]"); fi
 make_tree
 
-# A program that takes its time. Objects are its own: a file that goes when it ends, also by a signal, but not at once.
+# A program that takes its time. Objects are its own: a file that is empty when it ends, also by a signal, but not at once.
 cat >"$STUBS/lasts" <<'END'
 mine=$OBJECTS/${0##*/}.$$
-trap 'sleep 0.1; rm -f "$mine"; exit 143' TERM INT HUP
-: >"$mine"
+trap 'sleep 0.1; : >"$mine"; exit 143' TERM INT HUP
+echo there >"$mine"
 if [ "${LASTS-}" = yes ]; then sleep 0.12; fi
-rm -f "$mine"
+: >"$mine"
 trap - TERM INT HUP
 END
 for program in kvgen kvreplay kvprecond; do
@@ -103,7 +103,7 @@ foreign() {
     while IFS= read -r name; do
         # kvbench --output, record -o: files that were named are for writing.
         case $name in new.*) continue ;; esac
-        mkdir -p "${name%/*}"
+        [ -d "${name%/*}" ] || mkdir -p "${name%/*}"
         echo "someone's $name" >"$name"
     done <names
     tree >before
@@ -167,7 +167,8 @@ left() {
         command=$(tr '\0' ' ' <"${environ%/*}/cmdline")
         if [ -n "$command" ]; then echo "process: $command"; fi # else it ends just now
     done
-    find objects.of tmp DIR/objects DIR/kvtrace.* DIR/kvtrace-* DIR.fill -mindepth 1 2>/dev/null | sed 's/^/file: /'
+    find objects.of tmp DIR/objects DIR/kvtrace.* DIR/kvtrace-* DIR.fill -mindepth 1 ! \( -path 'objects.of/*' -empty \) 2>/dev/null |
+        sed 's/^/file: /'
     grep -o "kvtrace\\.[A-Za-z0-9]*-[A-Za-z0-9_-]*" seen.ssh 2>/dev/null | sort -u | while read -r copy; do
         if [ -e "/tmp/$copy" ]; then echo "copy: /tmp/$copy"; fi
     done

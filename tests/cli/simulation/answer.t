@@ -99,7 +99,7 @@ END
 
 # Why nobody is held: for people and in the file.
 about_nobody() {
-    with "$drive" "$BIN/kvgen" --answer "$TMP/nobody.json" --model llama3.1-8b --cache vllm:block_size=64 --seeds 1 -o none \
+    with "$drive" "$BIN/kvgen" --answer "$TMP/nobody.json" --model llama3.1-8b --cache vllm:block_size=512 --seeds 1 -o none \
         --storage-capacity 100GiB "$@" 2>"$TMP/err"
 }
 nobody() {
@@ -154,10 +154,10 @@ mkdir "$TMP/agents"
 awk -v folder="$TMP/agents" 'BEGIN {
     for (s = 0; s < 10; s++) {
         file = folder "/" s ".json"
-        printf "{\"block_size\": 64, \"requests\": [" >file
+        printf "{\"block_size\": 640, \"requests\": [" >file
         for (i = 1; i <= 10; i++) {
             printf "%s{\"in\": %d, \"out\": 4, \"think_time\": 5, \"hash_ids\": [", i == 1 ? "" : ", ", i * 640 >file
-            for (b = 1; b <= i * 10; b++) printf "%s%d", b == 1 ? "" : ",", s * 1000 + b >file
+            for (b = 1; b <= i; b++) printf "%s%d", b == 1 ? "" : ",", s * 1000 + b >file
             printf "]}" >file
         }
         print "]}" >file
@@ -166,13 +166,14 @@ awk -v folder="$TMP/agents" 'BEGIN {
 people() {
     file=$1
     shift
-    with "$drive" "$BIN/kvgen" --answer "$file" --model llama3.1-8b --cache vllm:block_size=64 --gpu-mem 2GiB --cpu-mem 1GiB \
+    with "$drive" "$BIN/kvgen" --answer "$file" --model llama3.1-8b --cache vllm:block_size=640 --gpu-mem 2GiB --cpu-mem 1GiB \
         --storage-capacity 100GiB --seeds 2 -o "$TMP/people.csv.zst" "$@" 2>"$TMP/err"
 }
 ok 'an answer about agents' people "$TMP/agents.json" --input "$TMP/agents" --gpu-profile h100:eta=0.05,eta_a=0.05 --users 2
 json_like "$TMP/agents.json" <<'END'
 in users | .settings | .unit, .seeds, .population | users 1 null
 so many are held | .users.this.value | . >= 2 and . < 1000 | true
+more than without the drive | .users.this.low > .users.none.high | true
 as asked | .asked, .verdict | 2 PASS
 END
 ok 'an answer about conversations' people "$TMP/talks.json" --input "$DATA/sharegpt_dummy_250.json.zst" \

@@ -9,10 +9,10 @@
 . "$(dirname "$0")/../../lib.sh"
 
 models=$DATA/models
-windowed() { # MODEL OPTION...
-    model=$1
-    shift
-    told "$BIN/kvgen" --cache vllm --model "$models/$model.json" --seed 3 --progress none --summary "$TMP/s.json" \
+windowed() { # CACHE MODEL OPTION...
+    cache=$1 model=$2
+    shift 2
+    told "$BIN/kvgen" --cache "$cache" --model "$models/$model.json" --seed 3 --progress none --summary "$TMP/s.json" \
         -o "$TMP/w.csv" "$@"
 }
 groups() { sed -n 's/.*@g\([0-9]*\),.*/\1/p' "$TMP/w.csv" | sort -u | tr '\n' ' '; }
@@ -20,7 +20,7 @@ groups() { sed -n 's/.*@g\([0-9]*\),.*/\1/p' "$TMP/w.csv" | sort -u | tr '\n' ' 
 keys() { grep -c ",$1,.*,$2,.*@g0," "$TMP/w.csv"; grep -c ",$1,.*,$2,.*@g1," "$TMP/w.csv"; }
 
 # gpt-oss: 18 layers of each kind, windows of 128 tokens: two groups.
-windowed gpt-oss-120b --users 4 --max-requests 40 --duration 0 --config input_len=1500 --gpu-mem 1GiB --cpu-mem 1GiB \
+windowed vllm:block_size=64 gpt-oss-120b --users 4 --max-requests 20 --duration 0 --config input_len=1500 --gpu-mem 384MiB --cpu-mem 384MiB \
     --storage-capacity 4GiB
 is "the groups" "$(groups)" "0 1 "
 json_like "$TMP/s.json" <<'EOF'
@@ -29,7 +29,7 @@ EOF
 ok "windows keep fewer blocks" test "$(($(keys Write Tier-0 | tail -n 1) * 3))" -lt "$(keys Write Tier-0 | head -n 1)"
 ok "but some" test "$(keys Write Tier-0 | tail -n 1)" -gt 0
 is "all blocks have one size" "$(awk -F, '$4 == "Tier-0" && $2 == "Write" { print $3 }' "$TMP/w.csv" | sort -u | wc -l)" 1
-exits "a replay" 0 "$BIN/kvreplay" --timing asap --verify full --gpu-mem 1GiB --cpu-mem 1GiB --target "$TMP/kv" \
+exits "a replay" 0 "$BIN/kvreplay" --timing asap --verify full --gpu-mem 384MiB --cpu-mem 384MiB --target "$TMP/kv" \
     -o "$TMP/result.csv" "$TMP/w.csv"
 stderr_like "every copy was there" 'all ok$'
 ok "a report" sh -c "'$BIN/kvstat' --json '$TMP/result.csv' >'$TMP/stat.json'"
@@ -38,7 +38,7 @@ it counts look-ups | .cache.lookups.all.hits > 0 | true
 EOF
 
 # gemma-3-27b: 10 layers look at all tokens, 52 at windows: seven groups of ten.
-windowed gemma-3-27b --input "$DATA/mooncake_first200.jsonl" --max-requests 40 --gpu-mem 64GiB --cpu-mem 8GiB
+windowed vllm gemma-3-27b --input "$DATA/mooncake_first200.jsonl" --max-requests 40 --gpu-mem 64GiB --cpu-mem 8GiB
 is "a recorded input" "$(groups)" "0 1 2 3 4 5 6 "
 json_like "$TMP/s.json" <<'EOF'
 all were served | .requests.completed | 40

@@ -25,7 +25,9 @@ class Held:
         with open(summary) as file:
             self.s = json.load(file)
         with open(trace, newline="") as file:
-            self.rows = [row for row in csv.DictReader(file) if row["Operation"] != "Note"]
+            lines = csv.reader(file)
+            names = next(lines)
+            self.rows = [row for row in (dict(zip(names, line)) for line in lines) if row["Operation"] != "Note"]
         self.copies()
         self.totals()
 

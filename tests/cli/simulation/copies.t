@@ -13,7 +13,7 @@ for rule in seen tinylfu; do
         --params 1e9 --users 1 --max-requests 2 --duration 0 --gpu-mem 1GiB --cpu-mem 1GiB --storage-capacity unlimited -o none
 done
 # A load takes the room of what leaves: the rows say so in that order.
-told "$BIN/kvgen" --cache copies:block_size=16 --input "$DATA/mooncake_first200.jsonl" --model tiny-1b --params 1e9 \
+told "$BIN/kvgen" --cache copies:block_size=512 --input "$DATA/mooncake_first200.jsonl" --model tiny-1b --params 1e9 \
     --gpu-mem 3GiB --cpu-mem 4GiB --no-notes --summary "$TMP/full.json" -o "$TMP/full.csv"
 is 'a large load into a full GPU' "$(python3 "$TOP/tests/cli/simulation/copies.py" --rows "$TMP/full.csv" "$TMP/full.json")" held
 # cut NAME OPTION...: a run that ends in the middle.
@@ -28,7 +28,7 @@ cut 'a step that is cut: what begins with its outputs is no part of the run' --c
 cut 'a request with its last token is not in progress' --cache vllm:block_size=64,scheduler_reserve_full_isl=no --seed 403197 \
     --users 20 --duration 1s --cpu-mem 0 --storage-capacity none
 cut 'a prefix whose begin is below the GPU' --seed 809415 --users 5 --duration 11s --cpu-mem 1GiB --config engine_order=priority \
-    --prefill-only --cache copies:store=evicted,exclusive=yes,high=0.9,low=0.7,gpu_policy=arc,block_size=16 --gpu-mem 1GiB
+    --prefill-only --cache copies:store=evicted,exclusive=yes,high=0.9,low=0.7,gpu_policy=arc,block_size=128 --gpu-mem 1GiB
 windows() {
     cut "$@" --model "$DATA/models/gpt-oss-120b.json" --storage-capacity none
 }

@@ -7,7 +7,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
-ONE="--cache vllm -m tiny-1b --params 1e9 --gpu-mem 1GiB --cpu-mem 2GiB --storage-capacity none"
+ONE="--cache vllm:block_size=64 -m tiny-1b --params 1e9 --gpu-mem 1GiB --cpu-mem 2GiB --storage-capacity none"
 MORE="$ONE --users 30 --duration 60s --disable-prefix-caching --seed 5"
 
 # run NAME OPTION...: a run of three engines.
@@ -29,18 +29,19 @@ is "prefix finds more than turns" \
     "$(jq -s '.[0].cache.tokens.hit_rate > .[1].cache.tokens.hit_rate + 0.02' "$TMP/prefix.json" "$TMP/turns.json")" true
 
 # Request and Engine of each row: one engine a request; every key ends in its engine.
-python3 - "$TMP/prefix.csv" >"$TMP/rows" <<'EOF'
-import csv, sys
-of, last, bad = {}, 0.0, 0
-for row in csv.DictReader(open(sys.argv[1])):
-    if row["Operation"] == "Note":
-        continue
-    bad += row["Key"] != "" and not row["Key"].endswith("@e" + row["Engine"])
-    bad += row["Request"] != "" and of.setdefault(row["Request"], row["Engine"]) != row["Engine"]
-    bad += float(row["Timestamp"]) < last
-    last = float(row["Timestamp"])
-print(bad, len(set(of.values())))
-EOF
+awk -F, '
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $2 == "Note" { next }
+    {
+        engine = $at["Engine"]; key = $at["Key"]; request = $at["Request"]; end = "@e" engine
+        if (key != "" && substr(key, length(key) - length(end) + 1) != end) bad++
+        if (request != "" && request in of && of[request] != engine) bad++
+        if (request != "") of[request] = engine
+        if ($1 + 0 < last + 0) bad++
+        last = $1; if (!(engine in seen)) engines++
+        seen[engine]
+    }
+    END { print bad + 0, engines }' "$TMP/prefix.csv" >"$TMP/rows"
 is "rows" "$(cat "$TMP/rows")" '0 3'
 exits "the trace holds together" 0 "$BIN/kvstat" --verify-trace "$TMP/prefix.csv"
 

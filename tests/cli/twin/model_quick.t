@@ -8,25 +8,25 @@ cd "$TMP" || exit 1
 
 mkdir disk
 quick() { timeout 120 "$BIN/kvtrace" model disk --quick --storage-capacity 1GiB -o quick.json "$@"; }
-exits 'quickly, one size and three mixes' 0 quick --sizes 64KiB --in-flight 1,2 -t 4 --point 1
+exits 'quickly, one size and three mixes' 0 quick --sizes 1MiB --in-flight 1,2 -t 4 --point 1
 json_like quick.json <<'END'
-sizes with units, three mixes | ([.points[], .skipped[] | "\(.size_bytes) \(.read_share)"] | unique | join(", ")) | 65536 0, 65536 0[.]7, 65536 1
+sizes with units, three mixes | ([.points[], .skipped[] | "\(.size_bytes) \(.read_share)"] | unique | join(", ")) | 1048576 0, 1048576 0[.]7, 1048576 1
 writes come first             | .points[0].read_share | 0
 what it depends on            | (.kernel, .file_system, .settings | length > 0) | true true true
 END
 differ() { ! cmp -s "$1" "$2"; }
 cp quick.json first.json
-exits 'the same again' 0 quick --sizes 64KiB --in-flight 1,2 -t 4 --point 1 --reuse 1h
+exits 'the same again' 0 quick --sizes 1MiB --in-flight 1,2 -t 4 --point 1 --reuse 1h
 stderr_like 'is taken from the file' 'quick.json was measured [0-9]+ minutes? ago and is taken again'
 ok 'which stays' cmp quick.json first.json
 # A point or two are enough to see that it measures.
-exits 'other settings' 0 quick --sizes 64KiB --in-flight 2 -t 2 --point 1 --reuse 1h
+exits 'other settings' 0 quick --sizes 1MiB --in-flight 2 -t 2 --point 1 --reuse 1h
 is 'are measured' "$(json quick.json '[.points[].in_flight] | unique | tostring')" '[2]'
 for change in 'started": "2020-01-01T00:00:00Z' 'kernel": "another' 'file_system": "another'; do
     sed "s/${change%%\"*}\": \"[^\"]*/$change/" <quick.json >changed.json
     ok "$change: was something else" differ quick.json changed.json
     mv changed.json quick.json
-    exits "$change" 0 quick --sizes 64KiB --in-flight 2 -t 2 --point 1 --reuse 1h
+    exits "$change" 0 quick --sizes 1MiB --in-flight 2 -t 2 --point 1 --reuse 1h
     is '... is measured' "$(grep -c 'taken again' <"$TMP/stderr")" 0
 done
 is 'nothing stays' "$(ls -A disk)" ''
