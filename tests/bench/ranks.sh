@@ -30,10 +30,12 @@ shift
 exec "$@"
 END
 chmod +x "$tmp/rank"
+# A build from before has an option for the key.
+if "$bin/kvreplay" --list-options | grep -q '^loops	'; then set -- --loops "${LOOPS:-20}"; else set -- --config loops="${LOOPS:-20}"; fi
 for _ in $(seq "${RUNS:-5}"); do
     for n in $counts; do
         for where in $wanted; do
-            "$mpirun" --bind-to none -np "$n" "$tmp/rank" "$where" "$bin/kvreplay-mpi" --null --config loops="${LOOPS:-20}" -o "$tmp/r-{rank}.csv" \
+            "$mpirun" --bind-to none -np "$n" "$tmp/rank" "$where" "$bin/kvreplay-mpi" --null "$@" -o "$tmp/r-{rank}.csv" \
                 --no-notes --summary "$tmp/s.json" "$trace" 2>/dev/null
             jq '.rows.ok / .elapsed_s' "$tmp/s.json" >>"$tmp/$where.$n"
         done

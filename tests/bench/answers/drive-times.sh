@@ -45,9 +45,10 @@ trace() {
     }' >"$tmp/t.csv"
 }
 
-# run OPTION CHOICE: a line of its figures.
+# run OPTION CHOICE, or run KEY= CHOICE: a line of its figures.
 run() {
-    count "$bin/kvreplay" --progress none --no-notes -o /dev/null --order key --inflight 32 "$1" "$2" --target "$store" \
+    case $1 in *=) set -- --config "$1$2" ;; esac
+    count "$bin/kvreplay" --progress none --no-notes -o /dev/null --order key --inflight 32 "$@" --target "$store" \
         --summary "$tmp/s.json" "$tmp/t.csv" 2>"$tmp/err" || {
         cat "$tmp/err" >&2
         exit 1
@@ -59,7 +60,7 @@ run() {
         $s.evidence.loads_and_stores.loads_beside_stores_us.p95 // 0] | @tsv' "$tmp/s.json"
 }
 
-# compare OPTION FIRST SECOND
+# compare OPTION FIRST SECOND, or compare KEY= FIRST SECOND
 compare() {
     run "$1" "$2" >/dev/null
     pair=0 until=$(($(date +%s) + TIME))
@@ -99,4 +100,4 @@ compare() {
 trace "$ROWS"
 compare --device-times no yes
 trace $((ROWS / 4))
-compare --config priority=none loads
+compare priority= none loads

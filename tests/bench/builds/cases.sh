@@ -38,23 +38,39 @@ block_requests() {
     }'
 }
 
+# with_key PROGRAM KEY VALUE OPTIONS...: runs it with a key of its configuration. A build from before has an option of that name.
+with_key() {
+    program=$1
+    name=$(echo "$2" | tr _ -)
+    if "$program" --list-options | grep -q "^$name	"; then first=--$name second=$3; else first=--config second=$2=$3; fi
+    shift 3
+    "$program" "$first" "$second" "$@"
+}
+
 replay() { "$1/kvreplay" --null --progress none -o "$TMP/out.csv.zst" "$TMP/t.csv.zst"; }
-trace() { "$1/kvstat" --config threads=2 "$TMP/t.csv.zst"; }
-result() { "$1/kvstat" --config threads=2 "$TMP/r.csv.zst"; }
-csv() { "$1/kvstat" --config threads=2 "$TMP/t.csv"; }
+trace() { with_key "$1/kvstat" threads 2 "$TMP/t.csv.zst"; }
+result() { with_key "$1/kvstat" threads 2 "$TMP/r.csv.zst"; }
+csv() { with_key "$1/kvstat" threads 2 "$TMP/t.csv"; }
 gen() { # BIN OPTIONS...
     bin=$1
     shift
-    "$bin/kvgen" --progress none --config threads=1 --seed 1 --summary "$TMP/summary.json" "$@"
+    with_key "$bin/kvgen" threads 1 --progress none --seed 1 --summary "$TMP/summary.json" "$@"
 }
 people() { gen "$@" --num-users 100 --generation-mode none; }
 users() { people "$1" --duration 1h -o none; }
 write() { people "$1" --duration 15m -o "$TMP/g.csv.zst"; }
-lookups() {
-    gen "$@" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 --config block_reuse=any -o none
+lookups() { # BIN POLICY OPTIONS...
+    bin=$1 policy=$2
+    shift 2
+    set -- --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 -o none "$@"
+    if "$bin/kvgen" --list-options | grep -q '^eviction	'; then
+        gen "$bin" --block-reuse any --eviction "$policy" "$@"
+    else
+        gen "$bin" --config block_reuse=any --config eviction="$policy" "$@"
+    fi
 }
-blocks() { lookups "$1" --input "$TMP/runs.jsonl"; }
-cached() { lookups "$1" --input "$TMP/skew.jsonl" --storage-capacity-gb 244.140625 --config eviction="$2"; } # 250,000 blocks
+blocks() { lookups "$1" lru --input "$TMP/runs.jsonl"; }
+cached() { lookups "$1" "$2" --input "$TMP/skew.jsonl" --storage-capacity-gb 244.140625; } # 250,000 blocks
 lfu() { cached "$1" lfu; }
 sieve() { cached "$1" sieve; }
 fifo() { cached "$1" fifo; }

@@ -73,7 +73,7 @@ END
     while read -r name options; do
         with "$options" exits "$name" 2 stream --size 26M "$uri"
     done <<'END'
-parts_that_are_too_small --chunk-size 1M
+parts_that_are_too_small --config chunk_size=1M
 direct_I/O --buffered
 a_purge --purge
 an_I/O_engine --config ioengine=psync

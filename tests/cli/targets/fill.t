@@ -10,7 +10,7 @@ fill() { "$BIN/kvprecond" --progress none --size 1MiB --summary s.json "$@"; }
 three='--target a --target b --target c'
 
 for mode in sequential random kv stream; do
-    [ $mode = stream ] && how='--chunk-size 256KiB' || how='--model tiny-1b --kv-dtype int4'
+    [ $mode = stream ] && how='--config chunk_size=256KiB' || how='--model tiny-1b --kv-dtype int4'
     [ $mode = kv ] || [ $mode = stream ] || how=
     with "$how $three" exits "$mode" 0 fill --mode $mode --keep
     json_like s.json <<END
