@@ -43,7 +43,7 @@ stopped() {
 mkfifo "$TMP/pipe"
 # between COMMAND...: ten stores, the command, then rows for three of them; sets status.
 between() {
-    "$BIN/kvreplay" --progress none --no-notes -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" <"$TMP/pipe" \
+    "$BIN/kvreplay" --progress none --no-notes --cpu-mem 1MiB -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" <"$TMP/pipe" \
         2>"$TMP/stderr" &
     pid=$!
     exec 3>"$TMP/pipe"
