@@ -89,10 +89,10 @@ ended() {
 }
 # is_free: a run takes the store, within the lease and what a busy machine needs.
 is_free() {
-    for _ in $(seq 60); do
+    for _ in $(seq 30); do
         replay third b "$TMP/second.csv" --speed 3 "$@" && return
         grep -q 'in use by' "$cell/third.err" || break
-        sleep 0.25
+        sleep 0.5
     done
     say "it is not free: $(cat "$cell/third.err")"
 }
