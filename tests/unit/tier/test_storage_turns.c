@@ -213,7 +213,7 @@ static void writes_fail(struct fixture *f)
     objects_of(op, 1);
     run_all(f, op, OBJECTS, TIER_WRITE, NULL);
     descriptors = open_descriptors();
-    for (uint64_t round = 0; round < 12; round++) { /* more than there are buffers */
+    for (uint64_t round = 0; round < 6; round++) { /* more than there are buffers */
         for (unsigned i = 0; i < OBJECTS; i++)
             op[i].id.generation++;
         fail_victim(&op[VICTIM], IO_TRANSFER, true, status[round % 4]);
