@@ -75,9 +75,9 @@ done
 # all bytes are counted.
 {
     echo $header
-    printf '0,%s\n' Write,16777216,Tier-2,k,Prefill Read,16777216,Tier-2,k,Decode Read,10,Tier-2,k,Decode \
+    printf '0,%s\n' Write,4194304,Tier-2,k,Prefill Read,4194304,Tier-2,k,Decode Read,10,Tier-2,k,Decode \
         Delete,0,Tier-2,k,Evict Read,10,Tier-2,k,Decode Write,5000,Tier-2,k,Prefill Read,5000,Tier-2,k,Decode \
-        Write,16777216,Tier-2,k,Prefill Read,16777216,Tier-2,k,Evict Read,1,Tier-2,k,Decode
+        Write,4194304,Tier-2,k,Prefill Read,4194304,Tier-2,k,Evict Read,1,Tier-2,k,Decode
     awk 'BEGIN {
         for (i = 0; i < 100; i++) {
             size = 1 + i * 61

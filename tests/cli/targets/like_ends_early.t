@@ -25,7 +25,7 @@ awk -v header=$header 'BEGIN {
 { echo $header; sed -n '2,41s/Write\(.*\)Prefill/Read\1Decode/p' "$TMP/again.csv"; } >"$TMP/read.csv"
 { echo $header; seq 0 9 | sed 's/.*/0,Write,65536,Tier-2,k&,Prefill/'; } >"$TMP/w.csv"
 sed 's/Write/Read/; s/Prefill/Decode/' "$TMP/w.csv" >"$TMP/r.csv"
-moments=$(awk -v n="$runs" -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < n; i++) printf "%.2f\n", rand() * 0.5 }')
+moments=$(awk -v n="$runs" -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < n; i++) printf "%.2f\n", rand() * 0.25 }')
 # stopped SIGNAL MOMENT ARGUMENTS...: a run that stores gets it so long after its first megabytes; sets status.
 stopped() {
     signal=$1 moment=$2

@@ -71,10 +71,10 @@ program() {
     echo "$found"
 }
 until_wrote() {
-    for _ in $(seq 300); do
+    for _ in $(seq 150); do
         wrote "$1" && return
         kill -s 0 "$2" 2>/dev/null || break
-        sleep 0.1
+        sleep 0.2
     done
     say "$1 has not written: $(cat "$cell/$1.err")"
 }
