@@ -48,7 +48,7 @@ feed() {
     shift
     rm -f feed
     mkfifo feed
-    "$BIN/kvreplay" --no-notes --progress none -o r.csv --target "$feed_uri" "$@" - <feed 2>err &
+    "$BIN/kvreplay" --no-notes --progress none --cpu-mem 1MiB -o r.csv --target "$feed_uri" "$@" - <feed 2>err &
     pid=$!
     exec 9>feed
 }

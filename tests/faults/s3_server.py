@@ -15,6 +15,7 @@ PUT /-/denied/VERB,VERB denies these to everybody, LIST among them (none: PUT /-
 without an answer, until others are named; PUT /-/versioning/STATE sets it.
 GET /-/keys lists all names, GET /-/uploads what is unfinished; GET, PUT and DELETE /-/data/NAME read, change and remove an object without a signature; PUT
 /-/clock/SECONDS sets the clock wrong. The host BUCKET.localhost is a bucket, too."""
+import functools
 import hashlib
 import io
 import os
@@ -45,6 +46,7 @@ pair = threading.Barrier(2)
 lock = threading.Lock()
 
 
+@functools.lru_cache(maxsize=4)  # of an object that is read in ranges: once
 def etag(data):
     return '"%s"' % hashlib.md5(data).hexdigest()
 
@@ -368,6 +370,11 @@ class Server(ThreadingHTTPServer):
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(os.environ["S3_SERVER_TLS"])
             self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+
+    def get_request(self):
+        if self.socket.fileno() < 0:
+            raise ValueError("its port was closed")  # OSError would have it asked again, at once, for ever
+        return super().get_request()
 
     def handle_error(self, request, client_address):
         pass  # the client has gone

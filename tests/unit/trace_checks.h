@@ -83,8 +83,13 @@ static inline uint64_t mix(uint64_t h, uint64_t v)
 
 static inline uint64_t mix_str(uint64_t h, const struct trace_str *s)
 {
+    uint32_t i = 0;
     h = mix(h, s->len);
-    for (uint32_t i = 0; i < s->len; i++)
+    for (uint64_t eight; i + sizeof(eight) <= s->len; i += sizeof(eight)) {
+        memcpy(&eight, s->p + i, sizeof(eight));
+        h = mix(h, eight);
+    }
+    for (; i < s->len; i++)
         h = mix(h, (unsigned char)s->p[i]);
     return h;
 }

@@ -102,7 +102,7 @@ chmod +x "$TMP/worse"
 confirmed() {
     rm -f "$TMP"/seen*
     "$BIN/kvreplay" --autoscale qos --each "$TMP/worse {N}" --step-warmup 50ms --step-duration 400ms --config spin=0 \
-        --start-users 4 --max-users 4 --config saturation_detection.read_latency_p95_threshold_ms=300 --tier-engine 2=sim:bw=100MB/s --summary "$TMP/s.json" \
+        --start-users 4 --max-users 4 --config saturation_detection.read_latency_p95_threshold_ms=300 --cpu-mem 1MiB --tier-engine 2=sim:bw=100MB/s --summary "$TMP/s.json" \
         >"$TMP/rows.csv" 2>"$TMP/stderr" || return
     [ "$(users)" = 2 ]
 }
@@ -139,7 +139,7 @@ END
 chmod +x "$TMP/failing"
 unserved() {
     "$BIN/kvreplay" --autoscale capacity --each "$TMP/failing" --step-warmup 0 --config spin=0 --step-duration 400ms \
-        --start-users 3 --tier-engine 2=mem --summary "$TMP/s.json" -o /dev/null 2>"$TMP/stderr"
+        --start-users 3 --cpu-mem 1MiB --storage-capacity 64MiB --tier-engine 2=mem --summary "$TMP/s.json" -o /dev/null 2>"$TMP/stderr"
     [ $? -eq 1 ] && grep 'not even one user is served without failed rows' "$TMP/stderr"
 }
 ok "capacity without a step that serves" tries 5 unserved
@@ -156,7 +156,7 @@ ok "the most users allowed end the search" tries 5 most
 # The objects of a step are removed before the next step, and at the end.
 exits "on a directory" 0 "$BIN/kvreplay" --autoscale capacity \
     --each "sed s/x/x/ </dev/null; ls '$TMP/d' >>'$TMP/ls' 2>&1; $TMP/gen {N} 1" \
-    --step-warmup 0 --config spin=0 --step-duration 400ms --start-users 1 --max-users 2 --config lateness_budget=10s --nvme "$TMP/d" \
+    --step-warmup 0 --config spin=0 --step-duration 400ms --start-users 1 --max-users 2 --config lateness_budget=10s --cpu-mem 16MiB --nvme "$TMP/d" \
     -o "$TMP/r.csv"
 unlike "no step finds objects of another" "$(cat "$TMP/ls")" '^[0-9a-f][0-9a-f]$'
 not_ok "nothing is left" test -e "$TMP/d"

@@ -137,7 +137,7 @@ fails "two things under one tier" 2 '--target: does not apply' --nvme "$TMP/g" -
     -o /dev/null "$TMP/t.csv"
 
 # No room: what was needed and what is free, from a pipe where the peak is not known.
-tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --full --nvme "$TMP/d" --storage-capacity-gb 0.0001 --limit 40 -o /dev/null \
+tail -n +1 "$TMP/t.csv" | "$BIN/kvreplay" --full --nvme "$TMP/d" --cpu-mem 1MiB --storage-capacity-gb 0.0001 --limit 40 -o /dev/null \
     2>"$TMP/stderr"
 is "no room in the tier: exit 1" $? 1
 stderr_like "says what was needed and what is free" \

@@ -30,17 +30,13 @@ stopped() { # OPTIONS...: fails and says why when the stop is not in the summary
     sleep 0.5
     kill -s CONT $child
     wait $child || return
-    wrong=
-    [ "$(json "$summary" 'any(.gaps[]; .thread == "process" and .end_s - .start_s > 0.35)')" = true ] ||
-        wrong="no such gap: $(json "$summary" '.gaps | tostring')"
-    [ "$(json "$summary" '.evidence | .largest_gap_us > 350000 and .gaps >= 1')" = true ] ||
-        wrong="$wrong, not in the evidence"
-    [ "$(json "$summary" 'all(.gaps[]; .end_s - .start_s >= 0.000999 and .end_s >= 0) and .gaps_more == 0')" = true ] ||
-        wrong="$wrong, gaps that are none"
-    [ "$(json "$summary" '(.gaps + .scheduler_gaps | length) + .gaps_more == .evidence.gaps and
-        all(.gaps[]; .thread != "scheduler") and all(.scheduler_gaps[]; .thread == "scheduler")')" = true ] ||
-        wrong="$wrong, two lists of all that were counted"
-    [ -z "$wrong" ] || { echo "$wrong"; return 1; }
+    # Such a gap, in the evidence, no gaps that are none, and two lists of all that were counted.
+    found=$(json "$summary" 'any(.gaps[]; .thread == "process" and .end_s - .start_s > 0.35),
+        (.evidence | .largest_gap_us > 350000 and .gaps >= 1),
+        (all(.gaps[]; .end_s - .start_s >= 0.000999 and .end_s >= 0) and .gaps_more == 0),
+        ((.gaps + .scheduler_gaps | length) + .gaps_more == .evidence.gaps and
+            all(.gaps[]; .thread != "scheduler") and all(.scheduler_gaps[]; .thread == "scheduler"))')
+    [ "$found" = 'true true true true' ] || { echo "gap, evidence, no others, both lists: $found"; json "$summary" '.gaps | tostring'; return 1; }
 }
 slow=--tier-engine=2=sim:lat=2ms
 ok 'stopped: asap' tries 3 stopped --inflight 1 "$slow" "$TMP/timed.csv"

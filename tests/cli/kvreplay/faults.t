@@ -8,12 +8,12 @@
 . "$(dirname "$0")/../../lib.sh"
 summary=$TMP/summary.json
 
-# rows OP: twenty objects of 64 KiB and odd sizes, of which "large" has 8 MiB, and nobody else.
+# rows OP: twenty objects of 64 KiB and odd sizes, of which "large" has 4 MiB, and nobody else.
 rows() {
     awk -v op="$1" 'BEGIN {
         print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
         for (i = 0; i < 20; i++)
-            if (i == 7) printf "0,%s,8388608,Tier-2,large,Decode\n", op
+            if (i == 7) printf "0,%s,4194304,Tier-2,large,Decode\n", op
             else printf "0,%s,%d,Tier-2,k%d,Decode\n", op, 65536 + i * 997, i
     }'
 }
@@ -59,7 +59,7 @@ for engine in auto psync lmcache-fs lmcache-fs-direct vllm-fs; do
     is "$engine: whole" "$(json "$summary" .populated.adopted_objects) $(statuses)" "19 absent 1 ok 19 "
 
     # Here all rows fail, so those in flight beside the one that ends the run have failed too: each has its result.
-    sed -E '2,$s/,[0-9]+,Tier/,8388608,Tier/' "$TMP/w.csv" >"$TMP/all.csv"
+    sed -E '2,$s/,[0-9]+,Tier/,4194304,Tier/' "$TMP/w.csv" >"$TMP/all.csv"
     exits "$engine: the first failure ends it" 1 below 2048 --inflight 16 --config on_error=stop \
         --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/all.csv"
     is "$engine: each of 16 rows in flight has a result" \
@@ -84,9 +84,10 @@ while end < os.path.getsize(sys.argv[1]):
     except OSError:
         break # nothing but a hole
     end = os.lseek(file, begin, os.SEEK_HOLE)
-    for n in range(begin // 4096, end // 4096):
-        head = os.pread(file, 24, n * 4096)
-        if head[:8] == b"KVTRACE1": blocks.setdefault(head[8:], []).append(n)
+    for part in range(begin, end, 1 << 20):
+        data = os.pread(file, min(1 << 20, end - part), part)
+        for at in range(0, len(data), 4096):
+            if data[at:at + 8] == b"KVTRACE1": blocks.setdefault(data[at + 8:at + 24], []).append((part + at) // 4096)
 largest = max(blocks.values(), key=len)
 print(largest[len(largest) // 2])
 END
@@ -115,7 +116,7 @@ awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
 mkdir "$TMP/m"
 full() {
     unshare -Urm sh -c "mount -t tmpfs -o size=1m tmpfs \"\$1\" && shift && exec \"\$@\"" - "$TMP/m" "$BIN/kvreplay" \
-        --reserve 0 --progress none --verify full --on-absent skip "$@" --no-notes -o "$TMP/o.csv" \
+        --reserve 0 --cpu-mem 1MiB --progress none --verify full --on-absent skip "$@" --no-notes -o "$TMP/o.csv" \
         --summary "$summary" <"$TMP/pipe"
 }
 # sums: whether some writes fit, all writes, whether as many reads find an object, all reads.

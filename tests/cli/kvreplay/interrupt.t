@@ -14,7 +14,7 @@ runs=${KVTRACE_RUNS:-8} seed=${KVTRACE_SEED:-1}
 # Rewrites, reads, moves and deletes of objects of odd sizes, some read first; more rows than any run here gets to.
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Arrival,Duration_us"
-    for (i = 0; i < 80000; i++) {
+    for (i = 0; i < 40000; i++) {
         size = 1 + i * 7919 % 200000; t = i / 20000
         printf "%.4f,Write,%d,Tier-2,k%d,Prefill,%d,%.4f,\n", t, size, i, i, t
         printf "%.4f,Read,%d,Tier-2,k%d,Decode,%d,%.4f,\n", t, size, i, i, t
@@ -26,7 +26,7 @@ awk 'BEGIN {
 moments() {
     awk -v n="$1" -v seed="$seed" 'BEGIN {
         srand(seed)
-        for (i = 0; i < n; i++) printf "%.2f\n", 0.05 + rand() * 0.8
+        for (i = 0; i < n; i++) printf "%.2f\n", 0.02 + rand() * 0.4
     }'
 }
 # await CONDITION...: waits until it holds or the run (pid) is over. Moments count from there, however slow a build is.
@@ -93,7 +93,7 @@ ok "rows were done in them ($rows, with headers)" test "$rows" -gt "$runs"
 # Kept: 500 objects, each written many times, in a slab that another run adopts.
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
-    for (i = 0; i < 100000; i++) printf "0,Write,%d,Tier-2,k%d,Prefill\n", 1 + i % 500 * 7919 % 200000, i % 500
+    for (i = 0; i < 50000; i++) printf "0,Write,%d,Tier-2,k%d,Prefill\n", 1 + i % 500 * 7919 % 200000, i % 500
 }' >"$TMP/w.csv"
 { sed -n 1p "$TMP/w.csv"; sed -n '2,501s/Write\(.*\)Prefill/Read\1Decode/p' "$TMP/w.csv"; } >"$TMP/read.csv"
 total=0 target=$TMP/slab

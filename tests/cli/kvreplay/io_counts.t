@@ -17,13 +17,13 @@ rows() {
     }'
 }
 rows Write 8 >"$TMP/w.csv"
-rows Read 64 >"$TMP/r.csv"
+rows Read 24 >"$TMP/r.csv"
 
 plan 60
 for layout in files slab; do
     exits "$layout: reads" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --chunk-size 512KiB --iodepth 4 \
         --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/r.csv"
-    is "$layout: an I/O for each chunk, of the reads only" "$(tier2 .ios)" 512
+    is "$layout: an I/O for each chunk, of the reads only" "$(tier2 .ios)" 192
     q=$(tier2 .mean_ios_in_flight)
     ok "$layout: some in flight, 4 at most ($q)" awk "BEGIN { exit !($q > 0.5 && $q <= 4) }"
 done
@@ -43,7 +43,7 @@ for paths in 1 2; do
     ok "$paths paths: three in flight at most ($q)" awk "BEGIN { exit !($q > 0 && $q <= 3) }"
     is "$paths paths: Start is after Eligible, and Device_us and Slot_us are within Latency_us" "$(awk -F, '
         NR > 1 && ($8 > $9 || $11 + $12 > $10 + 0.01)' "$TMP/o.csv" | wc -l)" 0
-    is "$paths paths: all are right" "$(json "$summary" .rows.ok)" 64
+    is "$paths paths: all are right" "$(json "$summary" .rows.ok)" 24
 done
 exits "an engine without I/Os" 0 "$BIN/kvreplay" --tier-engine 2=null --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/w.csv"
 is "counts none" "$(tier2 .ios)" null
@@ -54,7 +54,7 @@ is "and has none in flight" "$(tier2 .mean_ios_in_flight)" null
 # as the host's.
 {
     echo $header
-    for i in 0 1 2 3; do echo "0,Read,67108864,Tier-2,k$i,Decode"; done
+    for i in 0 1 2 3; do echo "0,Read,33554432,Tier-2,k$i,Decode"; done
     echo 0,Read,4096,Tier-2,small,Decode
 } >"$TMP/turns.csv"
 turns() {
@@ -75,9 +75,9 @@ done
 # all bytes are counted.
 {
     echo $header
-    printf '0,%s\n' Write,16777216,Tier-2,k,Prefill Read,16777216,Tier-2,k,Decode Read,10,Tier-2,k,Decode \
+    printf '0,%s\n' Write,4194304,Tier-2,k,Prefill Read,4194304,Tier-2,k,Decode Read,10,Tier-2,k,Decode \
         Delete,0,Tier-2,k,Evict Read,10,Tier-2,k,Decode Write,5000,Tier-2,k,Prefill Read,5000,Tier-2,k,Decode \
-        Write,16777216,Tier-2,k,Prefill Read,16777216,Tier-2,k,Evict Read,1,Tier-2,k,Decode
+        Write,4194304,Tier-2,k,Prefill Read,4194304,Tier-2,k,Evict Read,1,Tier-2,k,Decode
     awk 'BEGIN {
         for (i = 0; i < 100; i++) {
             size = 1 + i * 61

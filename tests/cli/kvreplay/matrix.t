@@ -60,7 +60,7 @@ for layout in files slab; do
         --config lag_limit=1m "$TMP/t.csv"
     mkfifo "$TMP/$layout.fifo"
     cat "$TMP/t.csv" >"$TMP/$layout.fifo" &
-    right "$layout, from a pipe" --nvme "$TMP/d" --layout $layout "$TMP/$layout.fifo"
+    right "$layout, from a pipe" --nvme "$TMP/d" --layout $layout --cpu-mem 1MiB "$TMP/$layout.fifo"
 done
 right "host memory, three threads" --tier-engine 2=mem:threads=3 "$TMP/t.csv"
 for wrong in mem:threads=0 mem:threads=17 mem:threads=x mem:bw=1; do

@@ -132,9 +132,9 @@ exits "and is ours now" 0 replay --nvme "$TMP/fixed" --verify full --config ioen
 printf '%s\n' 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' '0,Write,6000000,Tier-2,a,Prefill' >"$TMP/big.csv"
 exits "too small for the peak" 3 replay --nvme "$TMP/fixed" "$TMP/big.csv"
 stderr_like "which is named" 'needs 5.72 MiB at its peak, a slab of .* and .*fixed has 6.00 MiB'
-tail -n +1 "$TMP/w.csv" | replay --nvme "$TMP/fixed" --verify full 2>"$TMP/stderr"
+tail -n +1 "$TMP/w.csv" | replay --cpu-mem 1MiB --nvme "$TMP/fixed" --verify full 2>"$TMP/stderr"
 is "from a pipe" $? 0
-tail -n +1 "$TMP/w.csv" | replay --nvme "$TMP/d" --layout slab --verify full --buffered 2>"$TMP/stderr"
+tail -n +1 "$TMP/w.csv" | replay --cpu-mem 1MiB --nvme "$TMP/d" --layout slab --verify full --buffered 2>"$TMP/stderr"
 is "from a pipe, in a directory, buffered" $? 0
 for how in '--config rings=3' '--sync object' '--config iopoll=true' '--config sqpoll=true' '--config ioengine=psync --config rings=2' '--chunk-size 4KiB'; do
     with "$how" exits "with $how" 0 replay --nvme "$TMP/fixed" --verify full "$TMP/w.csv"

@@ -52,7 +52,7 @@ ok "and many" tries 4 pooled 20 '. > 90'
 
 # ---- a store that all share ----
 
-exits "one store" 0 timeout 100 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --shared-target --target d --autoscale capacity --each './gen {N}' --step-warmup 0 \
+exits "one store" 0 timeout 100 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --cpu-mem 1MiB --shared-target --target d --autoscale capacity --each './gen {N}' --step-warmup 0 \
     --step-duration 200ms --start-users 2 --max-users 4 --config spin=0 --config lateness_budget=10s --summary s.json -o r.csv
 is "nothing is left there" "$(find d 2>/dev/null; json s.json .autoscaling.ranks)" 2
 rm r.csv

@@ -40,7 +40,7 @@ stderr_like "cannot search" '--part: does not apply with --autoscale: parts cann
 running() {
     rm -f pid
     set -- "$BIN/kvreplay-mpi" "$@" --autoscale qos --each './gen {N}' --step-warmup 100ms --step-duration 800ms --start-users 4 --config spin=0 \
-        --tier-engine 2=sim:bw=1GB/s --summary s.json -o r.csv
+        --cpu-mem 1MiB --tier-engine 2=sim:bw=1GB/s --summary s.json -o r.csv
     by_rank "$@" :: sh -c 'echo $$ >pid; exec "$@"' - "$@" >out 2>&1 &
     run=$!
     until grep -q 'step 1:' out || ! kill -s 0 $run 2>/dev/null; do sleep 0.1; done

@@ -23,5 +23,5 @@ search() {
     shift
     rm -f s.json
     timeout 100 "$mpirun" -np "$n" "$BIN/kvreplay-mpi" --each "./gen {N}" --step-warmup 50ms --step-duration 300ms --config spin=0 \
-        --config lateness_budget=10s --tier-engine 2=sim:bw=20MB/s --summary s.json -o r.csv.zst "$@" 2>stderr
+        --config lateness_budget=10s --cpu-mem 1MiB --tier-engine 2=sim:bw=20MB/s --summary s.json -o r.csv.zst "$@" 2>stderr
 }

@@ -32,7 +32,7 @@ import zlib
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..'))
 import recordings
 
-MIB = 3          # more than any buffer of fixed size holds
+MIB = 2          # more than any buffer of fixed size holds
 LARGE_MIB = 80   # more than the 64 MiB that an element of JSON may have
 MEMORY_MIB = 192
 SECONDS = 20        # a busy machine is slow

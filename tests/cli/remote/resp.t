@@ -164,7 +164,7 @@ stderr_like 'is said before' 'the trace needs 8\.[0-9]+ MiB'
 # From a pipe nothing is known before.
 mkfifo pipe
 cat plain.csv >pipe &
-exits 'from a pipe it is full in the run' 1 replay --target "$uri" - <pipe
+exits 'from a pipe it is full in the run' 1 replay --cpu-mem 1MiB --target "$uri" - <pipe
 like 'with its own word' "$(cut -d, -f 2,5,13 r.csv)" '^Write,b,RESP:OOM'
 stderr_like 'that people read' 'row .*Write, key b, .*: RESP:OOM: the store refused'
 is 'nothing is left' "$(keys)" ''
@@ -176,7 +176,7 @@ for part in 64KiB 512MiB; do
     unlike 'whole' "$(cli get .kvtrace)" 'unsure 1'
     cli config set maxmemory 5mb >/dev/null
     cat plain.csv >pipe &
-    exits 'kept, and a write failed' 1 replay --keep --target "$uri&part=$part" - <pipe
+    exits 'kept, and a write failed' 1 replay --keep --cpu-mem 1MiB --target "$uri&part=$part" - <pipe
     like 'which the marker says' "$(cli get .kvtrace)" "unsure $([ $part = 64KiB ] && echo 1 || echo 0)"
 done
 cli flushdb >/dev/null

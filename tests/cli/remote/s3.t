@@ -37,7 +37,7 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.002000,Delete,100000,Tier-2,a,
 END
 "$BIN/kvgen" --num-users 4 --duration 3 --model tiny-1b --seed 5 --cpu-mem-gb 0.1 --gpu-mem-gb 0 2>/dev/null |
-    awk -F, -v OFS=, '$3 ~ /^[1-9]/ {$3 = int($3 / 32)} 1' >g.csv # its objects are 2 to 17 MB
+    awk -F, -v OFS=, '$3 ~ /^[1-9]/ {$3 = int($3 / 128)} 1' >g.csv # its objects are 0.5 to 4 MB
 same() { # NAME URI: the rows are those of a replay on files
     for trace in t.csv g.csv; do
         exits "$1: $trace on files" 0 replay --target objects $trace

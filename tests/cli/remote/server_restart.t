@@ -14,7 +14,7 @@ row() { echo "0.0,$1,9000,Tier-2,$2,${3-}" >&9; }
 begin() {
     rm -f feed r.csv s.json
     mkfifo feed
-    timeout 120 "$BIN/kvreplay" --no-notes --progress none --order key --on-absent skip -o r.csv --summary s.json --target "$uri" "$@" - <feed 2>err &
+    timeout 120 "$BIN/kvreplay" --no-notes --progress none --cpu-mem 1MiB --order key --on-absent skip -o r.csv --summary s.json --target "$uri" "$@" - <feed 2>err &
     pid=$!
     exec 9>feed
     echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase >&9

@@ -105,8 +105,10 @@ def old_store(folder):
     os.mkdir(folder + "/d")
     with open(folder + "/d/.kvtrace", "w") as f:
         f.write(MARKER)
-    for i in range(6000):
-        open(f"{folder}/d/fill-{i:06d}.kv", "w").close()
+    first = f"{folder}/d/fill-000000.kv"
+    open(first, "w").close()
+    for i in range(1, 20000):  # links, which cost no inodes
+        os.link(first, f"{folder}/d/fill-{i:06d}.kv")
 
 
 def kept(*layout):

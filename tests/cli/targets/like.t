@@ -77,7 +77,7 @@ for like in lmcache-fs lmcache-fs-direct vllm-fs; do
     is "$like: reads without them" "$(json "$TMP/s.json" 'tier("Tier-2").read.ops')" "$(grep -c ,Read, "$TMP/t.csv")"
     mkfifo "$TMP/$like.fifo"
     cat "$TMP/t.csv" >"$TMP/$like.fifo" &
-    right "$like, from a pipe" --target "file:$TMP/d?like=$like" "$TMP/$like.fifo"
+    right "$like, from a pipe" --cpu-mem 1MiB --target "file:$TMP/d?like=$like&pages=small&pool=16MiB" "$TMP/$like.fifo"
     not_ok "$like: nothing is left" test -e "$TMP/d"
 done
 "$BIN/kvreplay" --progress none --no-notes -o "$TMP/o.csv" --target "file:$TMP/d?like=lmcache-fs" "$TMP/t.csv" 2>/dev/null
@@ -132,7 +132,7 @@ if [ "$(json "$TMP/s.json" .evidence.target)" = storage ]; then
     stderr_like 'what is left out' "the engine's own time \(Python, copies into its pool\) is not in here"
     is 'evidence' "$(json "$TMP/s.json" '.evidence | .like, .page_cache, .pages, (.resident_share_before | type)')" \
         'lmcache-fs included engine number'
-    printf '%s\n' $header 0,Write,67108864,Tier-2,b,Prefill,1 0.1,Read,67108864,Tier-2,b,Decode,1 >"$TMP/again.csv"
+    printf '%s\n' $header 0,Write,8388608,Tier-2,b,Prefill,1 0.1,Read,8388608,Tier-2,b,Decode,1 >"$TMP/again.csv"
     exits 'what was just stored' 0 "$BIN/kvreplay" --progress none -o "$TMP/o2.csv.zst" --summary "$TMP/s.json" \
         --target "file:$TMP/d2?like=lmcache-fs" "$TMP/again.csv"
     stderr_like 'is not read from the drive: on the first screen' 'INVALID: [0-9]+ % of the bytes read came from the page cache'
@@ -170,7 +170,7 @@ rest() {
         $2 == op { v = $at["Latency_us"] - $at["Device_us"] - $at["Slot_us"]; if (!n++ || v < least) least = v }
         END { print (n == 4 && least >= 0 && least < 1000) ? "little" : n " " least }' "$TMP/o.csv"
 }
-exits 'large objects' 0 replay --verify full --inflight 1 --target "file:$TMP/d?like=lmcache-fs&workers=1" "$TMP/big.csv"
+exits 'large objects' 0 replay --verify full --inflight 1 --target "file:$TMP/d?like=lmcache-fs&workers=1&pages=small&pool=1MiB" "$TMP/big.csv"
 is 'the time of a store has no making of data' "$(rest Write)" little
 is 'the time of a load has no checking' "$(rest Read)" little
 

@@ -25,7 +25,7 @@ awk -v header=$header 'BEGIN {
 { echo $header; sed -n '2,41s/Write\(.*\)Prefill/Read\1Decode/p' "$TMP/again.csv"; } >"$TMP/read.csv"
 { echo $header; seq 0 9 | sed 's/.*/0,Write,65536,Tier-2,k&,Prefill/'; } >"$TMP/w.csv"
 sed 's/Write/Read/; s/Prefill/Decode/' "$TMP/w.csv" >"$TMP/r.csv"
-moments=$(awk -v n="$runs" -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < n; i++) printf "%.2f\n", rand() * 0.5 }')
+moments=$(awk -v n="$runs" -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < n; i++) printf "%.2f\n", rand() * 0.25 }')
 # stopped SIGNAL MOMENT ARGUMENTS...: a run that stores gets it so long after its first megabytes; sets status.
 stopped() {
     signal=$1 moment=$2
@@ -43,7 +43,7 @@ stopped() {
 mkfifo "$TMP/pipe"
 # between COMMAND...: ten stores, the command, then rows for three of them; sets status.
 between() {
-    "$BIN/kvreplay" --progress none --no-notes -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" <"$TMP/pipe" \
+    "$BIN/kvreplay" --progress none --no-notes --cpu-mem 1MiB -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" <"$TMP/pipe" \
         2>"$TMP/stderr" &
     pid=$!
     exec 3>"$TMP/pipe"

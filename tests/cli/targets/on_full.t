@@ -122,7 +122,7 @@ ok 'as an engine stores files: some were removed' test "$(json "$TMP/s.json" .ev
 } >"$TMP/reads.csv"
 exits 'more to be there than has room' 0 evict "$TMP/reads.csv"
 is 'populated as far as it has' "$(json "$TMP/s.json" '.rows.ok, .rows.absent, .populated.objects, .populated.left_objects')" '64 136 64 136'
-piped() { tail -n +1 "$TMP/reads.csv" | evict -; }
+piped() { tail -n +1 "$TMP/reads.csv" | evict --cpu-mem 1MiB -; }
 exits 'from a pipe' 0 piped
 is 'they are made, and others removed' "$(json "$TMP/s.json" '.rows.ok + .rows.absent, (.evidence.removed_objects > 50)')" \
     '200 true'
@@ -143,7 +143,7 @@ is 'it cannot be made, and no read comes before its write' "$(json "$TMP/s.json"
 
 # Without a cleaner: refused where the need is known, else each such write fails.
 exits 'fail: refused' 3 replay --storage-capacity $capacity"B" --target "$TMP/d" "$TMP/t.csv"
-without() { tail -n +1 "$TMP/t.csv" | replay --on-full fail --storage-capacity $capacity"B" --target "$TMP/d" -; }
+without() { tail -n +1 "$TMP/t.csv" | replay --cpu-mem 1MiB --on-full fail --storage-capacity $capacity"B" --target "$TMP/d" -; }
 exits 'fail: from a pipe' 1 without
 is 'fail: counted' "$(json "$TMP/s.json" '.evidence | .on_full, (.full_writes > 20), .removed_objects')" 'fail true null'
 is 'fail: each is such a row' "$(statuses | grep -c ENOSPC)" "$(json "$TMP/s.json" .evidence.full_writes)"

@@ -71,10 +71,10 @@ program() {
     echo "$found"
 }
 until_wrote() {
-    for _ in $(seq 300); do
+    for _ in $(seq 150); do
         wrote "$1" && return
         kill -s 0 "$2" 2>/dev/null || break
-        sleep 0.1
+        sleep 0.2
     done
     say "$1 has not written: $(cat "$cell/$1.err")"
 }
@@ -89,10 +89,10 @@ ended() {
 }
 # is_free: a run takes the store, within the lease and what a busy machine needs.
 is_free() {
-    for _ in $(seq 60); do
+    for _ in $(seq 30); do
         replay third b "$TMP/second.csv" --speed 3 "$@" && return
         grep -q 'in use by' "$cell/third.err" || break
-        sleep 0.25
+        sleep 0.5
     done
     say "it is not free: $(cat "$cell/third.err")"
 }

@@ -59,9 +59,9 @@ files-and-a-folder --target f1 --target f2 --target a --target f3
 timed $four --timing trace --speed 20
 END
 is 'each run was made' $i 8
-tail -n +1 t.csv | with "$four" replay - 2>err # from a pipe nothing is known ahead
+tail -n +1 t.csv | with "$four" replay --cpu-mem 1MiB - 2>err # from a pipe nothing is known ahead
 is 'from a pipe' "$(rows | cmp -s rows.one - && echo same)" same
-tail -n +1 t.csv | with "$four" replay --layout slab --storage-capacity 100MiB - 2>err
+tail -n +1 t.csv | with "$four" replay --cpu-mem 1MiB --layout slab --storage-capacity 100MiB - 2>err
 is 'from a pipe into slabs' "$(rows | cmp -s rows.one - && echo same)" same
 with "$four" exits 'slabs of a stated capacity' 0 replay --layout slab --storage-capacity 4MiB t.csv
 is 'with the same rows' "$(rows | cmp -s rows.one - && echo same)" same

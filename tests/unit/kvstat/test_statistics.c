@@ -19,7 +19,7 @@ enum {
     FIGURES = 20,
     ROW_FIGURES = 40, /* of single runs */
     TRIALS = 5,
-    ROWS = 20000
+    ROWS = 5000
 };
 
 static void near(double got, double want, double relative)

@@ -168,7 +168,7 @@ static void fail_victim(const struct tier_op *op, enum io_call call, bool write,
 static void objects_of(struct tier_op *op, uint64_t generation)
 {
     for (unsigned i = 0; i < OBJECTS; i++)
-        op[i] = checks_op(100 + i, generation, i % 3 == 2 ? 700000 + i * 5000 : 3000 + i * 7000);
+        op[i] = checks_op(100 + i, generation, i % 3 == 2 ? 270000 + i * 5000 : 3000 + i * 7000);
 }
 
 /* All but the victim are ok, and no I/O is counted twice. */
@@ -213,7 +213,7 @@ static void writes_fail(struct fixture *f)
     objects_of(op, 1);
     run_all(f, op, OBJECTS, TIER_WRITE, NULL);
     descriptors = open_descriptors();
-    for (uint64_t round = 0; round < 12; round++) { /* more than there are buffers */
+    for (uint64_t round = 0; round < 6; round++) { /* more than there are buffers */
         for (unsigned i = 0; i < OBJECTS; i++)
             op[i].id.generation++;
         fail_victim(&op[VICTIM], IO_TRANSFER, true, status[round % 4]);
@@ -474,7 +474,7 @@ static void large_among_small(struct fixture *f)
     static struct tier_op op[SMALL + 1], *order[SMALL + 1];
     uint64_t before = ios(f);
 
-    op[0] = checks_op(0, 1, 64 << 20);
+    op[0] = checks_op(0, 1, slots ? 8 << 20 : 64 << 20);
     for (unsigned i = 1; i <= SMALL; i++)
         op[i] = checks_op(i, 1, 1 + i * 13);
     for (int verb = TIER_WRITE; verb <= TIER_READ; verb++) {
