@@ -16,8 +16,8 @@ struct queue;
 struct queue *queue_create(const int64_t priority[TRACE_QOSES]);
 void queue_free(struct queue *q);
 /* From now on every tenth request that is taken is of the class whose first request arrived first,
- * so that none starves; of several the one with the lowest priority. kvreplay --admit qos does so,
- * too.
+ * so that none starves; of several the one with the lowest priority. kvreplay --config admit=qos
+ * does so, too.
  */
 void queue_take_turns(struct queue *q);
 /* Adds a copy behind the requests of its class. 0 or -ENOMEM. */

@@ -176,7 +176,7 @@ static void assert_ms(const struct run *run, int request, const char *op, int co
  * them in this order. */
 static const struct {
     const char *qos;
-    int arrival_ms, qos_ms, fifo_ms; /* arrival, and start with --admit qos and fifo */
+    int arrival_ms, qos_ms, fifo_ms; /* arrival, and start with admit=qos and fifo */
 } twelve[12] = {
     {"batch", 0, 180, 0},          /* the tenth: batch has waited longest */
     {"batch", 0, 60, 20},          /* 7 reads what it writes: interactive from 45 ms on */

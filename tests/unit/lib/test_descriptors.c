@@ -3,6 +3,7 @@
  * moved, and a signal that came before the call counts as well. Each case with a signal runs in a
  * child, because the flag cannot be lowered again. A bug looked like a program that needs a second
  * Ctrl-C, or one in whose threads no signal is ever heard. */
+/* builds: plain address arm64 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
