@@ -21,12 +21,12 @@ CC      ?= cc
 LIB_FOLDERS := lib/base lib/text lib/opt lib/sort lib/trace lib/log lib/json lib/facts lib/conf lib/model lib/drive lib/data lib/owner lib/io lib/tier lib/remote lib/ranks
 lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
 lib/text  := text
-lib/opt   := help opt files
+lib/opt   := tables help opt files
 lib/sort  := heap temp_file time_sort
 lib/trace := shape trace frame_file gzip frame frame_out csv_scan csv parse parse_avx2 pieces read format write
 lib/log   := lines iso_time layers oplog
 lib/json  := jsoncut jsontree jsonin jsonout
-lib/facts := judge fact facts origin
+lib/facts := judge fact facts origin runs
 lib/conf  := keys value conf
 lib/model := model hf_fields hf_types hf_layers hf_state hf_keys hf_compute hf find
 lib/drive := drive_model share_server event_format ring_page uring_workers block_events request_join request_groups
@@ -35,13 +35,13 @@ lib/owner := card lease owner stem inventory journal inventory_files
 lib/io    := process_limits disk_map gap_list gap_line machine io uring psync target_facts target_layers target_guard target_files target_dir target_file target_device drive_log nvme
 lib/tier  := uri extent place slots layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_where storage_object spread sim drive null listed
 lib/remote := sockets remote resp_control resp s3_keys sha256 s3_sign s3_xml s3_ask s3_rights s3_control s3
-lib/ranks  := part start claims ranks_one
+lib/ranks  := part start claims documents ranks_one
 # In the place of ranks_one, in the programs that MPI starts.
 MPI_FILES  := lib/ranks/ranks_mpi
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/meaning kvgen/source kvgen/people kvgen/sim kvgen/policy kvgen/cache kvgen/manager kvgen/serve kvgen/worth kvgen/answer kvgen/curve kvgen/format kvgen/record
-kvgen        := kvgen options option_values print_config models workload rng tier_model prefill_time gpu_profile run_source ingest convert \
+kvgen        := kvgen options option_table option_values print_config models workload rng tier_model prefill_time gpu_profile run_source ingest convert \
                 output summary provenance
 kvgen/meaning := reading stamps block_size
 kvgen/source := population ident rag users turn_counts inputs file_source merged csv_rows documents \
@@ -59,7 +59,7 @@ kvgen/format := trace_input trace_requests left_files import_oplog export output
 kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording
 
 KVREPLAY_FOLDERS := kvreplay kvreplay/like kvreplay/device kvreplay/sched kvreplay/many
-kvreplay       := kvreplay options autoscale search step_command replay survey tiers storage populate progress_line backlog \
+kvreplay       := kvreplay options option_table autoscale search step_command replay survey tiers storage populate progress_line backlog \
                   doors evidence validity evidence_json summary
 kvreplay/like  := names calls pool like
 kvreplay/device := others event_pipe trace_helper block_trace row_join drive_rows workers_why drive_times residency cold origin
@@ -67,7 +67,7 @@ kvreplay/sched := sched selection reader order line admission pace room objects 
 kvreplay/many  := totals collect pool
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf kvstat/answer kvstat/knee
-kvstat        := kvstat options inputs document number_table parts reporter verify block_log output
+kvstat        := kvstat options option_table inputs document number_table parts reporter verify block_log output
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences \
                  request_piece requests file_order series reuse
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds settings compare reference cells text json long_csv sheets xlsx exports
@@ -78,7 +78,7 @@ kvstat/knee   := ladder ladder_report
 kvstat/answer := answer answer_knee confirm conclusion view answer_plot answer_page answer_report
 
 KVPRECOND_FOLDERS := kvprecond
-kvprecond := kvprecond options plan fill_target fill remote_stream lane stream steady witness rounds run_progress report many
+kvprecond := kvprecond options option_table plan fill_target fill remote_stream lane stream steady witness rounds run_progress report many
 
 # Beside kvreplay: reads the kernel's block events for a user who is not root, where it was given the right to.
 HELPER_FOLDERS := kvreplay/helper
@@ -88,7 +88,7 @@ PROGRAMS := kvgen kvreplay kvstat kvprecond
 HELPER   := kvtrace-trace
 # A script that runs the others of examples/, beside which it lies; in a bin/ it is a link to there.
 FRONT    := kvtrace
-MANPAGES := kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace-trace.1 kvtrace.5 kvtrace.7
+MANPAGES := kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace-trace.1 kvtrace.5 kvtrace.conf.5 kvtrace.7
 
 # ---- flags ----
 WARN := -Wall -Wextra -Wshadow -Wvla -Wformat=2 -Wundef -Wstrict-prototypes -Wmissing-prototypes \
@@ -154,7 +154,9 @@ ZMQ_LIBS  := $(if $(filter yes,$(ZMQ)),$(call pkg,--libs libzmq))
 
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
-LIB_OBJS := $(call objs,$(LIB_FOLDERS)) $(BUILD)/lib/opt/owner_table.o
+# With the programs' tables of options (lib/opt/tables.h): each program names the owner of an option that is not its own, and
+# reads a configuration that is for all four.
+LIB_OBJS := $(call objs,$(LIB_FOLDERS)) $(PROGRAMS:%=$(BUILD)/%/option_table.o)
 LIB      := $(BUILD)/libkvtrace.a
 # What a program's tests, benchmarks and fuzzers link: all of it but the file that holds main.
 parts     = $(filter-out $(BUILD)/$(firstword $(1))/$(notdir $(firstword $(1))).o,$(call objs,$(1)))
@@ -228,16 +230,6 @@ $(BUILD)/bin/$(FRONT): examples/$(FRONT)
 $(LIB): $(LIB_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
-
-# Whose an option is: the names in the programs' tables, for lib/opt/owners.h.
-$(BUILD)/lib/opt/owner_table.c: $(PROGRAMS:%=%/options.c) lib/opt/rows.h $(BUILD)/flags
-	@mkdir -p $(@D)
-	@set -e; for p in $(PROGRAMS); do $(CC) $(CPPFLAGS) -E -P $$p/options.c >$(@:.c=.rows); \
-	    grep -oE '\.(name|alias) = "[^"]+"' $(@:.c=.rows) | cut -d'"' -f2 | tr '|' '\n' | sort -u | sed "s/.*/    {\"&\", \"$$p\"},/"; \
-	done >$@.new
-	{ echo '#include "lib/opt/owners.h"'; echo 'const struct opt_owner opt_owners[] = {'; cat $@.new; echo '    {0}};'; } >$@
-$(BUILD)/lib/opt/owner_table.o: $(BUILD)/lib/opt/owner_table.c
-	$(COMPILE)
 
 # Flags of single files.
 $(BUILD)/lib/data/stream_avx2.o:   ISA := $(ISA_AVX2)

@@ -9,6 +9,7 @@
 . "$(dirname "$0")/common.sh"
 
 takes='-m -u -d -o -t --gpu-mem --cpu-mem --storage-capacity'
+options_in=$examples/answer.sh
 users='' seconds=15 drive='' json=no full=no engine='' input='' later=''
 # As a shell reads them: options of kvgen about the load and the engine, and about the answer.
 load='' asked=''
@@ -104,6 +105,9 @@ tier_model() {
     tier_model=read:$bandwidth,write:$bandwidth$latency
 }
 
+# In the place of a model of a drive that is still to be measured.
+unmeasured=read:1GB/s,write:1GB/s
+
 # ---- the steps, each with its files in FOLDER ----
 
 # objects_in DIR: sets objects to the folder there that kvreplay uses, and storage to the room, unless it was given.
@@ -173,23 +177,30 @@ object_size() {
 # measure DIR FOLDER: how fast the drive is for such objects.
 measure() {
     drive_dir=$1 folder=$2
-    how=--quick
-    if [ "$full" = yes ]; then how=--full; fi
-    set -- "$how" --reuse 24h --sizes "$size" -o "$folder/drive.json" -- "$drive_dir"
+    set -- --sizes "$size" -o "$folder/drive.json" -- "$drive_dir"
+    # A measurement is taken again, unless the drive was found to be another one since.
+    if printing || [ "$(pick confirmed.cause 2>/dev/null <"$folder/answer.json")" != drive_changed ]; then set -- --reuse 24h "$@"; fi
+    if [ "$full" = yes ]; then set -- --full "$@"; else set -- --quick "$@"; fi
     if typed kvtrace model "$@"; then return; fi
-    writes "$folder/model.log" "$folder/drive.json"
-    # For --reuse, unless the drive was found to be another one since.
-    if [ -n "$kept" ] && [ "$(pick confirmed.cause 2>/dev/null <"$folder/answer.json")" != drive_changed ]; then
-        cp -p -- "$kept" "$folder/drive.json"
-    fi
+    free "$folder/drive.json"
+    writes "$folder/model.log"
+    need_scratch
+    rm -f "$scratch/before.json"
+    if [ -e "$folder/drive.json" ]; then cp -p -- "$folder/drive.json" "$scratch/before.json"; fi
+    # It leaves the file as it is until it has another one.
     KVTRACE_COMMAND='kvtrace model' logged "$folder/model.log" "$examples/model.sh" "$@" >/dev/null
+    mv -- "$folder/drive.json" "$scratch/drive.json"
+    if [ -e "$scratch/before.json" ]; then mv -- "$scratch/before.json" "$folder/drive.json"; fi
+    writes "$folder/drive.json"
+    mv -- "$scratch/drive.json" "$folder/drive.json"
     age=$(sed -n 's/.* was measured \(.*\) ago and is taken again$/\1/p' <"$folder/model.log")
     if [ -n "$age" ]; then say "$suite: $drive_dir was measured $age ago; that is taken again ($folder/drive.json)"; fi
 }
 
-# simulate FOLDER MODEL WINDOW: the search with that model of a drive; its window goes to WINDOW, or none.
+# simulate FOLDER MODEL WINDOW [check]: the search with that model of a drive; its window goes to WINDOW, or none. With check
+# nothing runs: what kvgen refuses is told before minutes of measuring, and before an earlier answer makes room.
 simulate() {
-    folder=$1 drive_model=$2 window=$3
+    folder=$1 drive_model=$2 window=$3 only=${4-all}
     eval "set -- $load $asked"
     set -- kvgen --answer "$folder/sim.json" --model "$model" "$@" --tier-model "2=$drive_model"
     if [ -n "$engine" ]; then set -- "$@" --cache "$engine"; fi
@@ -197,6 +208,10 @@ simulate() {
     if [ -n "$users" ]; then set -- "$@" --users "$users"; fi
     if [ "$window" != none ]; then set -- "$@" --answer-window "${seconds}s"; fi
     set -- "$@" -o "$window"
+    if [ "$only" = check ]; then
+        would_run "$@"
+        return
+    fi
     if typed "$@"; then return; fi
     writes "$folder/sim.json" "$folder/kvgen.log"
     # Nothing of an earlier answer stays beside this one.
@@ -288,6 +303,7 @@ answer_of() {
     if [ -n "$drive" ]; then
         if [ -n "$input" ]; then folder=$out && has_requests; fi
         plan "$searching_s"
+        simulate "$out" "$tier_model" none check
         begin "simulates this drive, no drive and an ideal one"
         simulate "$out" "$tier_model" none
         confirmed=no
@@ -313,7 +329,9 @@ chain() {
     if [ -z "$target" ]; then propose_folder; fi
     objects_in "$target"
     plan "$measuring_s" "$searching_s" $((seconds * 2)) "$seconds"
+    usable "$target"
     object_size "$out"
+    simulate "$out" "$unmeasured" none check
     begin "measures $target"
     measure "$target" "$out"
     begin "simulates this drive, no drive and an ideal one"

@@ -299,18 +299,36 @@ writes() {
 }
 
 # keep FILE: what an earlier run found goes to $out/.earlier/N, one N for a run, before this run writes a file of that name;
-# not logs and traces, which say nothing that was measured. Sets kept to its new name, '' if it stays.
+# not logs, loads and traces, which say nothing that was measured. A run that cannot use its target moves nothing.
 written=$newline
 keep() {
-    kept=''
     case $written in *"$newline$1$newline"*) return ;; esac
     written=$written$1$newline
-    case $1 in *.log | *trace.csv.zst) return ;; "$out"/*) ;; *) return ;; esac
+    case $1 in *.log | */load.json | *trace.csv.zst) return ;; "$out"/*) ;; *) return ;; esac
     if [ ! -e "$1" ]; then return; fi
+    usable "$target"
     if [ -L "$out/.earlier" ]; then die 2 "$out/.earlier is a link: name another folder (-o)"; fi
     if [ ! -d "$earlier" ]; then say "$suite: what an earlier run found is kept in $earlier"; fi
     kept=$earlier/${1#"$out/"}
     if ! mkdir -p -- "${kept%/*}" || ! mv -- "$1" "$kept"; then die 3 "$1 cannot be moved to $kept"; fi
+}
+
+# usable TARGET: ends the script if that is a folder, or is to be one, and cannot be written to.
+usable() {
+    if printing; then return; fi
+    case $1 in '' | [a-z]*:*) return ;; esac
+    if [ -d "$1" ]; then
+        [ -w "$1" ] || die 3 "$1: cannot be written to"
+    elif [ ! -e "$1" ] && [ ! -L "$1" ]; then
+        { mkdir -- "$1" && rmdir -- "$1"; } 2>/dev/null || not_made "$1"
+    fi
+}
+
+# would_run KVGEN...: ends the script with what kvgen says if it refuses that command.
+would_run() {
+    if printing; then return; fi
+    need_scratch
+    "$@" --dry-run --progress none 2>"$scratch/refused" >/dev/null || died $? "$(last_line "$scratch/refused")"
 }
 
 # ---- the command line ----
@@ -318,7 +336,20 @@ keep() {
 # value OPTION ARGS: sets text to the value that stands behind an option, or ends the script.
 value() {
     if [ $# -lt 2 ]; then die 2 "$1 needs a value (try --help)"; fi
+    case $2 in -?*) if is_option "$2"; then die 2 "$1 needs a value, and $2 is an option (try --help)"; fi ;; esac
     text=$2
+}
+
+# is_option WORD: one that the script takes: of the common ones in $takes, or by a pattern of a case in it, or in the
+# file $options_in that it sources.
+options_in=''
+is_option() {
+    case $1 in -- | -h | --help | --print) return 0 ;; *[!A-Za-z-]*) return 1 ;; esac
+    case " $takes " in *" $1 "* | *" ${1%-gb} "* | *" $1-gb "*) return 0 ;; esac
+    {
+        cat <"$0"
+        if [ -n "$options_in" ]; then cat <"$options_in"; fi
+    } | grep -qE -e "(^|[ |])$1( \\|| \\\\$|\\))"
 }
 
 # name OPTION ARGS: the same for the name of a file or folder: one that begins with a dash is no option to the programs.
@@ -629,6 +660,7 @@ load() {
     set -- kvgen "$@" --users "$loaded_users" --duration "$loaded_s" --summary "$folder/$loaded.kvgen.json" \
         -o "$folder/$loaded.trace.csv.zst"
     if typed "$@"; then return; fi
+    if [ -e "$folder/$loaded.kvgen.json" ]; then would_run "$@"; fi
     writes "$folder/$loaded.kvgen.json" "$folder/$loaded.trace.csv.zst" "$folder/$loaded.log"
     "$@" --progress none 2>"$folder/$loaded.log" || died $? "$loaded: kvgen failed: $(last_line "$folder/$loaded.log")"
 }

@@ -93,7 +93,13 @@ measured=0
 for n in 1 2; do if side $n; then plan "$measuring_s" && measured=$((measured + 1)); fi; done
 plan "$searching_s" "$searching_s"
 for n in 2 1; do if side $n; then plan $((seconds * 2)) "$seconds"; fi; done
+# Whatever is refused is so before anything is measured.
+for n in 1 2; do if side $n; then usable "$drive_n"; fi; done
 if [ "$measured" != 0 ]; then object_size "$out/1"; fi
+for n in 1 2; do
+    if side $n; then tier_model=$unmeasured; else tier_model "$drive_n"; fi
+    simulate "$folder" "$tier_model" none check
+done
 for n in 1 2; do
     if side $n; then
         begin "measures $drive_n"

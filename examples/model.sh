@@ -400,7 +400,9 @@ took=$((($(now_ms) - began_ms) / 1000))
         "$(json "$(one version)")" "$given" "$(json "$(uname -n)")"
     printf '  "started": "%s",\n  "elapsed_s": %s,\n  "target": %s,\n  "device": %s,\n  "engine": %s,\n' "$started" "$took" \
         "$(json "$where")" "$device" "$(json "$(one tiers.Tier-2.engine)")"
-    printf '  "file_system": %s,\n  "kernel": %s,\n  "settings": %s,\n' "$(json "$file_system")" "$(json "$kernel")" "$(json "$settings")"
+    type=$(one evidence.file_system)
+    if [ "$type" = - ]; then type=null; else type=$(json "$type"); fi
+    printf '  "file_system": %s,\n  "file_system_type": %s,\n  "kernel": %s,\n  "settings": %s,\n' "$(json "$file_system")" "$type" "$(json "$kernel")" "$(json "$settings")"
     flags=$(list flags) fallbacks=$(list fallbacks)
     printf '  "in_force": [%s%s%s],\n  "valid": %s,\n  "why_invalid": [%s],\n' "$flags" \
         "${flags:+${fallbacks:+, }}" "$fallbacks" "$valid" "${why:+

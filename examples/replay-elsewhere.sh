@@ -66,7 +66,6 @@ if printing; then
     exit 0
 fi
 results "$out"
-writes "$trace" "$result" "$out/there.log"
 
 # 1. The programs, in one file that needs no installation; make says where it put it.
 if [ -z "$tarball" ]; then
@@ -74,6 +73,7 @@ if [ -z "$tarball" ]; then
     tarball=$(CDPATH='' cd -- "$examples/.." && pwd)/$(make -s -C "$examples/.." static | tail -n 1)
 fi
 if [ ! -r "$tarball" ]; then die 2 "$tarball: cannot be read"; fi
+writes "$trace" "$result" "$out/there.log"
 
 # there VERB WORD...: far, on the host; what it says is shown when it fails.
 there() {

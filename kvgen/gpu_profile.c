@@ -181,14 +181,16 @@ static int set_part(struct gpu_profile *g, const char *text, char *part, struct 
     if (value && n && n->by_text) {
         char why[MAX_TEXT];
         double number;
-        if (units_parse_f64(value, &number) == 0 && in_range(n, number)) {
+        const bool share = n->most == 1;
+        const int rc = share ? units_parse_share(value, &number) : units_parse_f64(value, &number);
+        if (rc == 0 && in_range(n, number)) {
             put(g, n, number);
             if (n->measured)
                 g->time_key = n->name;
             return 0;
         }
-        snprintf(why, sizeof(why), "%s: \"%.40s\" is not a number from %g to %g", n->name, value,
-                 n->least, n->most);
+        snprintf(why, sizeof(why), "%s: \"%.40s\" is not a number from %g to %g%s", n->name, value,
+                 n->least, n->most, share ? ", or to 100%" : "");
         return bad(e, text, why);
     }
     if (value && strcmp(part, "type") == 0) {

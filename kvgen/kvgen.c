@@ -126,9 +126,7 @@ static void set_ranks(struct run *r)
 static int read_configuration(struct run *r, struct err *e)
 {
     const char *warning;
-    int rc = conf_open(&r->conf, r->o.config, e);
-    if (rc < 0)
-        return rc;
+    int rc;
     for (size_t i = 0; (warning = conf_warning(r->conf, i)); i++)
         fprintf(stderr, "kvgen: %s\n", warning);
     rc = workload_read(&r->workload, r->conf, e);
@@ -182,7 +180,7 @@ static int check_files(const struct run *r, struct err *e)
         {FILES_WRITTEN, "--dump-users", o->dump_users},
         {FILES_WRITTEN, "--capture", o->capture},
         {FILES_WRITTEN, "--decisions", o->decisions},
-        {FILES_READ, "--config", o->config},
+        {FILES_READ, "--config", conf_file(&o->config)},
         {FILES_READ, "--users-file", o->users_file},
         {FILES_READ, "--names", o->names},
         {FILES_READ, "--requests", o->requests},
@@ -253,7 +251,7 @@ static int check_model(const struct run *r, struct err *e)
     if (ranks > 1 && mla && r->o.mla_tp == OPTIONS_MLA_SHARD)
         fprintf(stderr,
                 "kvgen: --tensor-parallel: %s has one latent for all ranks, which real engines "
-                "replicate; here it is divided (--mla-tp)\n",
+                "replicate; here it is divided (--config mla_tp)\n",
                 r->model.id);
     return 0;
 }
@@ -392,10 +390,11 @@ static int set_steps(struct run *r, struct err *e)
                 (double)r->steps.host.request_ns / 1e6);
     }
     if (o->decode_rate) {
-        if ((rc = options_rate("--decode-rate", o->decode_rate, &rate, &tokens, e)) < 0 ||
+        if ((rc = options_rate("--config decode_rate", o->decode_rate, &rate, &tokens, e)) < 0 ||
             (rc = step_setup_decode_rate(&r->steps, rate, tokens, e)) < 0)
             return rc;
-        fprintf(stderr, "kvgen: --decode-rate: b %.3f, from your %g tokens/s at %llu tokens\n",
+        fprintf(stderr,
+                "kvgen: --config decode_rate: b %.3f, from your %g tokens/s at %llu tokens\n",
                 (double)r->steps.gpu.b_ppm / STEP_TIME_PPM, rate, (unsigned long long)tokens);
     }
     return 0;
@@ -755,6 +754,8 @@ static int find_answer(struct run *r, const struct run_source_opts *source, stru
     if (!run_source_repeatable(&r->source))
         return err_set(e, -ESPIPE, ERR_INPUT, "--input",
                        "--answer reads it many times: give a file");
+    if (r->o.dry_run)
+        return 0;
     r->progress = progress_open(stderr, "kvgen", (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
     if (!r->progress)
         return err_nomem(e, "progress");
@@ -918,8 +919,10 @@ static int simulate(struct run *r, struct err *e)
         return rc;
     if (r->o.answer)
         return find_answer(r, &source, e);
-    if ((rc = run_source_open(&r->source, &source, e)) < 0 || (rc = open_curve(r, e)) < 0 ||
-        (rc = open_output(r, e)) < 0 ||
+    rc = run_source_open(&r->source, &source, e);
+    if (rc < 0 || r->o.dry_run)
+        return rc;
+    if ((rc = open_curve(r, e)) < 0 || (rc = open_output(r, e)) < 0 ||
         (rc = r->source.trace ? open_conversion(r, e) : open_simulation(r, e)) < 0)
         return rc;
 
@@ -956,6 +959,7 @@ static int run(struct run *r, struct err *e)
     if (rc == 0 && mix_asks(r->o.population))
         return mix_help(stdout, e);
     if (rc < 0 || (rc = options_apply_compat(&r->o, r->parser, e)) < 0 ||
+        (rc = conf_read(&r->conf, &r->o.config, r->parser, e)) < 0 ||
         (rc = run_source_recognise(&r->source, &r->o, r->parser, e)) < 0 ||
         (rc = options_check(&r->o, r->parser, e)) < 0 || (rc = check_files(r, e)) < 0 ||
         (rc = stop_install("kvgen: stopping: finishing the output; again to abort\n", e)) < 0 ||

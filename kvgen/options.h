@@ -125,7 +125,8 @@ struct options {
     enum sim_decode_reads decode_reads;
     enum options_compat compat;
     enum options_mla_tp mla_tp;
-    const char *model, *kv_dtype, *config;
+    const char *model, *kv_dtype;
+    struct opt_list config; /* files and settings */
     uint64_t tensor_parallel, pipeline_parallel, context_parallel, num_gpus;
     double gpu_mem_gb, cpu_mem_gb; /* gpu_mem_gb: OPT_AUTO_GIB until it is known */
     const char *storage_capacity;
@@ -166,11 +167,8 @@ struct options {
     uint64_t level, limit, threads, segment_bytes;
     const char *epoch, *endpoint;
     int64_t settle_ns;
-    bool list_models, show_model, force_model, print_config, retier;
+    bool list_models, show_model, force_model, print_config, dry_run, retier;
 };
-
-/* Every option, ended by an empty row. */
-extern const struct opt options_table[];
 
 /* The parser over *o, with defaults set; NULL: no memory. Close with opt_close. */
 struct opt_parser *options_open(struct options *o);
@@ -221,7 +219,7 @@ int options_speed(const struct options *o, const uint64_t capacity[TRACE_TIERS],
 int options_tiers(const struct options *o, unsigned *mask, struct err *e);
 /* Capacities of --curve-sizes, rising, each once: at most CURVE_MAX_SIZES; *count 0: none given. */
 int options_curve_sizes(const struct options *o, uint64_t *size, size_t *count, struct err *e);
-/* A rate of --prefill-rate or --decode-rate and the tokens that it was measured with. */
+/* A rate of --prefill-rate or --config decode_rate and the tokens that it was measured with. */
 int options_rate(const char *option, const char *text, double *rate, uint64_t *tokens,
                  struct err *e);
 /* --epoch in ns, or else the default of the format. */

@@ -2,12 +2,16 @@
  * typed again. Reads nothing and simulates nothing. */
 #include "kvgen/print_config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "kvgen/options.h"
 #include "lib/conf/keys.h"
+#include "lib/conf/value.h"
+#include "lib/opt/help.h"
+#include "lib/opt/tables.h"
 
 enum {
     WIDTH = 100,
@@ -55,17 +59,19 @@ static void put_option(FILE *f, const struct opt *o, const char *arg)
 static void put_options(FILE *f)
 {
     fputs("#\n", f);
-    put_comment(f, 0,
-                "What is not a key of this file is an option of the command line, which also wins "
-                "over this "
-                "file. kvgen's options, with their defaults (kvgen --help explains them):");
-    for (const struct opt *o = options_table; o->name || o->help; o++) {
+    put_comment(
+        f, 0,
+        "What is not a key of this file is an option of the command line, which also wins "
+        "over this file. A key can stand there, too: --config decode.batch_size=8, or of the "
+        "program's own section --config threads=4. "
+        "kvgen's options, with their defaults (kvgen --help explains them):");
+    for (const struct opt *o = kvgen_options; o->name || o->help; o++) {
         const char *arg = o->type == OPT_ENUM ? o->choices : o->arg;
         if (o->type == OPT_HEADING) {
             fprintf(f, "#\n# %s\n", o->help);
             continue;
         }
-        if (!opt_is_option(o) || o->flags & OPT_OLD)
+        if (!opt_is_option(o) || o->flags & (OPT_OLD | OPT_CONFIG))
             continue;
         put_option(f, o, arg);
     }
@@ -114,6 +120,20 @@ static bool has_default(const struct names *section, int depth)
     return false;
 }
 
+/* What the value of a key must be: "One of: a|b", "A number; 0 to 1". */
+static void put_type(FILE *f, int margin, const struct conf_key *k)
+{
+    const char *noun = conf_value_noun(k->type);
+
+    if (k->choices)
+        fprintf(f, "%*s# One of: %s\n", margin, "", k->choices);
+    else if (k->type == CONF_TEXT)
+        fprintf(f, "%*s# A text\n", margin, "");
+    else
+        fprintf(f, "%*s# %c%s; %.15g to %.15g\n", margin, "", toupper(noun[0]), noun + 1, k->min,
+                k->max);
+}
+
 static void put_keys(FILE *f)
 {
     struct names before = {.depth = 0};
@@ -132,11 +152,30 @@ static void put_keys(FILE *f)
                     any ? (int)strlen("MY-MODEL") : n.len[i], any ? "MY-MODEL" : n.at[i]);
         }
         put_comment(f, margin, k->help);
-        if (k->choices)
-            fprintf(f, "%*s# One of: %s\n", margin, "", k->choices);
+        put_type(f, margin, k);
         fprintf(f, "%*s%s%.*s: %s\n", margin, "", k->def ? "" : "# ", n.len[leaf], n.at[leaf],
                 k->def ? k->def : "...");
         before = n;
+    }
+}
+
+/* The sections of the programs. All their keys are comments: one that is there counts as given. */
+static void put_settings(FILE *f)
+{
+    char text[2048], key[OPT_KEY_MAX];
+
+    for (size_t i = 0; i < OPT_PROGRAMS; i++) {
+        fprintf(f, "\n%s:\n", opt_programs[i].name);
+        for (const struct opt *o = opt_programs[i].table; o->name || o->help; o++) {
+            if (!opt_is_option(o) || !(o->flags & OPT_CONFIG) || o->key)
+                continue;
+            put_comment(f, 2, o->help);
+            put_comment(f, 2, opt_help_value(o, text, sizeof(text)));
+            fprintf(f, "  # %s: %s\n", opt_key(o, key),
+                    o->def                ? o->def
+                    : o->type == OPT_FLAG ? "false"
+                                          : opt_help_arg(o));
+        }
     }
 }
 
@@ -147,6 +186,7 @@ int print_config(FILE *f, struct err *e)
                 "One file serves all four programs (--config); delete what you do not change.");
     put_options(f);
     put_keys(f);
+    put_settings(f);
     if (fflush(f) == 0 && !ferror(f))
         return 0;
     return err_errno(e, -errno, ERR_OUTPUT, "", "standard output");

@@ -168,7 +168,7 @@ int fill_target_plan(struct fill_target *t, const struct plan *plan, unsigned ou
         if (can < files)
             return err_set(e, EMFILE, ERR_TARGET, t->o.path,
                            "%" PRIu64 " files must be open, but only %" PRIu64
-                           " are allowed: use a larger --file-size",
+                           " are allowed: use a larger --config file_size",
                            files, can);
         t->fds = malloc(files * sizeof(*t->fds));
         if (!t->fds)

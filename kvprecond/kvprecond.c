@@ -138,12 +138,12 @@ static int open_queues(struct run *r, struct err *e)
     for (unsigned i = 0; i < r->report.lane_count; i++)
         need += (double)lane_buffer_bytes(&r->lanes[i]);
     if (need > have / 2)
-        return err_set(e, ENOMEM, ERR_INPUT, stream ? "--buffers" : "--threads",
+        return err_set(e, ENOMEM, ERR_INPUT, stream ? "--config buffers" : "--threads",
                        "the buffers need %s, but the host has %s: use %s",
                        units_format_bytes(a, sizeof(a), need),
                        units_format_bytes(b, sizeof(b), have),
                        stream ? "fewer or smaller ones"
-                              : "fewer threads, or a smaller --iodepth or --block-size");
+                              : "fewer threads, or a smaller --config iodepth or --block-size");
     r->service = hist_create();
     r->progress_line.progress =
         progress_open(stderr, options_program(), (enum progress_mode)r->o.progress, UNITS_NS_PER_S);

@@ -1,152 +1,92 @@
-/* The figures of each rank travel as numbers, its report as JSON. Sums and the longest time are of
- * all ranks; times of single writes stay with their rank. */
+/* Each rank's report travels as its document. Sums and the longest time are of all ranks; times of
+ * single writes stay with their rank. */
 #include "kvprecond/many.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
-
-/* The figures of a rank, as it sends them. */
-struct account {
-    int status;
-    bool complete, steady;
-    enum validity_state state; /* the worst of its figures */
-    uint64_t bytes, size_bytes, writes;
-    int64_t elapsed_ns, sync_ns, p50_ns, p99_ns;
-};
+#include "lib/ranks/documents.h"
 
 /* Rank 0's. */
 struct many {
-    struct ranks *ranks;
     const struct options *o;
-    unsigned count;
-    struct account *account; /* of each rank */
-    const char **text;       /* its report; NULL: it was lost */
-    struct account all;
-    char *accounts, *texts; /* as ranks_gather gives them */
-    size_t *account_len, *text_len;
+    struct documents ranks;
+    struct facts all;
 };
 
-static enum validity_state worst_of(const struct report *r)
+/* The worst state of the figures of n ranks. */
+static enum validity_state worst_of(const struct runs_one *run, unsigned n)
 {
     enum validity_state worst = VALIDITY_GOOD;
+    struct runs_state s = {0};
 
-    for (unsigned i = 0; i < REPORT_FIGURES; i++) {
-        struct report_doubt d = report_validity(r, i);
-        worst = d.state > worst ? d.state : worst;
-    }
+    while (runs_next_state(&s, run, n))
+        worst = s.state > worst ? s.state : worst;
     return worst;
 }
 
-static struct account account_of(const struct report *r, int status)
+static bool is_yes(const struct facts *f, enum fact_id id)
 {
-    return (struct account){.status = status,
-                            .complete = r->fill.complete,
-                            .steady = rounds_steady(&r->rounds),
-                            .state = worst_of(r),
-                            .bytes = r->fill.bytes,
-                            .size_bytes = r->size_bytes,
-                            .writes = r->fill.writes,
-                            .elapsed_ns = r->fill.elapsed_ns,
-                            .sync_ns = r->sync_ns,
-                            .p50_ns = hist_percentile(r->service, 500000),
-                            .p99_ns = hist_percentile(r->service, 990000)};
+    return f->of[id].known && f->of[id].yes;
 }
 
-static int64_t longer(int64_t a, int64_t b)
+static double bytes_per_s(const struct facts *f)
 {
-    return a > b ? a : b;
-}
+    double elapsed_s = facts_number(f, FACT_ELAPSED_S);
 
-static void add(struct account *all, const struct account *a)
-{
-    all->status = a->status > all->status ? a->status : all->status;
-    all->complete &= a->complete;
-    all->steady &= a->steady;
-    all->state = a->state > all->state ? a->state : all->state;
-    all->bytes += a->bytes;
-    all->size_bytes += a->size_bytes;
-    all->writes += a->writes;
-    all->elapsed_ns = longer(all->elapsed_ns, a->elapsed_ns);
-    all->sync_ns = longer(all->sync_ns, a->sync_ns);
-}
-
-static int read_ranks(struct many *m, struct err *e)
-{
-    const char *account = m->accounts, *text = m->texts;
-
-    m->account = calloc(m->count, sizeof(*m->account));
-    m->text = calloc(m->count, sizeof(*m->text));
-    if (!m->account || !m->text)
-        return err_nomem(e, "ranks");
-    m->all = (struct account){.complete = true, .steady = true};
-    for (unsigned i = 0; i < m->count; i++) {
-        bool there = m->account_len[i] == sizeof(m->account[i]) && m->text_len[i] > 0;
-
-        m->account[i].status = 1;
-        if (there)
-            memcpy(&m->account[i], account, sizeof(m->account[i]));
-        m->text[i] = there ? text : NULL;
-        add(&m->all, &m->account[i]);
-        account += m->account_len[i] + 1;
-        text += m->text_len[i] + 1;
-    }
-    return 0;
-}
-
-static double bytes_per_s(const struct account *a)
-{
-    return a->elapsed_ns > 0 ? (double)a->bytes * (double)UNITS_NS_PER_S / (double)a->elapsed_ns
-                             : 0;
+    return elapsed_s > 0 ? facts_number(f, FACT_WRITTEN_BYTES) / elapsed_s : 0;
 }
 
 /* ---- text ---- */
 
-static void text_rank(const struct many *m, unsigned i, FILE *out)
+static void text_rank(const struct many *m, const struct runs_one *run, FILE *out)
 {
-    const struct account *a = &m->account[i];
-    const char *host = ranks_host(m->ranks, i);
+    enum validity_state state = worst_of(run, 1);
     char bytes[32], rate[32], took[32], p50[32], p99[32];
+    struct facts f = {0};
+    const double *times = f.of[FACT_SERVICE_US].statistic;
 
-    if (!m->text[i]) {
-        fprintf(out, "  missing     rank %u on %s\n", i, host);
+    if (run->missing) {
+        fprintf(out, "  missing     rank %lld on %s\n", (long long)run->rank, run->host);
         return;
     }
-    fprintf(out, "  rank %-6u %s: %s, %s over %s; a write p50 %s, p99 %s%s%s%s%s\n", i, host,
-            units_format_bytes(bytes, sizeof(bytes), (double)a->bytes),
-            units_format_rate(rate, sizeof(rate), bytes_per_s(a)),
-            units_format_duration(took, sizeof(took), (double)a->elapsed_ns),
-            units_format_duration(p50, sizeof(p50), (double)a->p50_ns),
-            units_format_duration(p99, sizeof(p99), (double)a->p99_ns),
-            a->complete ? "" : "; not complete",
-            m->o->until_steady && !a->steady ? "; not steady" : "",
-            a->state == VALIDITY_GOOD ? "" : "; ",
-            a->state == VALIDITY_GOOD ? "" : validity_state_word(a->state));
+    facts_read(&f, run->doc);
+    fprintf(out, "  rank %-6lld %s: %s, %s over %s; a write p50 %s, p99 %s%s%s%s%s\n",
+            (long long)run->rank, run->host,
+            units_format_bytes(bytes, sizeof(bytes), facts_number(&f, FACT_WRITTEN_BYTES)),
+            units_format_rate(rate, sizeof(rate), bytes_per_s(&f)),
+            units_format_duration(took, sizeof(took), 1e9 * facts_number(&f, FACT_ELAPSED_S)),
+            units_format_duration(p50, sizeof(p50), 1e3 * times[FACT_P50]),
+            units_format_duration(p99, sizeof(p99), 1e3 * times[FACT_P99]),
+            is_yes(&f, FACT_COMPLETE) ? "" : "; not complete",
+            m->o->until_steady && !is_yes(&f, FACT_STEADY) ? "; not steady" : "",
+            state == VALIDITY_GOOD ? "" : "; ",
+            state == VALIDITY_GOOD ? "" : validity_state_word(state));
 }
 
 static int text_all(const struct many *m, FILE *out, struct err *e)
 {
-    const struct account *a = &m->all;
+    enum validity_state state = worst_of(m->ranks.run, m->ranks.count);
     char bytes[32], size[32], rate[32], took[32], sync[32];
 
-    fprintf(out, "kvprecond: %u ranks\n", m->count);
+    fprintf(out, "kvprecond: %u ranks\n", m->ranks.count);
     fprintf(out, "  written     %s of %s\n",
-            units_format_bytes(bytes, sizeof(bytes), (double)a->bytes),
-            units_format_bytes(size, sizeof(size), (double)a->size_bytes));
+            units_format_bytes(bytes, sizeof(bytes), facts_number(&m->all, FACT_WRITTEN_BYTES)),
+            units_format_bytes(size, sizeof(size), facts_number(&m->all, FACT_SIZE_BYTES)));
     fprintf(out, "  bandwidth   %s over %s, then %s to make it durable\n",
-            units_format_rate(rate, sizeof(rate), bytes_per_s(a)),
-            units_format_duration(took, sizeof(took), (double)a->elapsed_ns),
-            units_format_duration(sync, sizeof(sync), (double)a->sync_ns));
-    for (unsigned i = 0; i < m->count; i++)
-        text_rank(m, i, out);
+            units_format_rate(rate, sizeof(rate), bytes_per_s(&m->all)),
+            units_format_duration(took, sizeof(took), 1e9 * facts_number(&m->all, FACT_ELAPSED_S)),
+            units_format_duration(sync, sizeof(sync), 1e9 * facts_number(&m->all, FACT_SYNC_S)));
+    for (unsigned i = 0; i < m->ranks.count; i++)
+        text_rank(m, &m->ranks.run[i], out);
     if (m->o->until_steady)
-        fprintf(out, "  steady      %s\n", a->steady ? "yes, on all ranks" : "no");
-    fprintf(out, "  validity    %s%s\n", validity_state_word(a->state),
-            a->state == VALIDITY_GOOD ? "" : ": the ranks' own reports say why (--json)");
+        fprintf(out, "  steady      %s\n",
+                is_yes(&m->all, FACT_STEADY) ? "yes, on all ranks" : "no");
+    fprintf(out, "  validity    %s%s\n", validity_state_word(state),
+            state == VALIDITY_GOOD ? "" : ": the ranks' own reports say why (--json)");
     if (fflush(out) != 0 || ferror(out))
         return err_errno(e, errno ? -errno : -EIO, ERR_OUTPUT, "standard output",
                          "cannot be written");
@@ -155,55 +95,35 @@ static int text_all(const struct many *m, FILE *out, struct err *e)
 
 /* ---- JSON ---- */
 
-static void json_ranks(struct jsonout *j, const struct many *m)
-{
-    jsonout_object(j, "ranks");
-    jsonout_u64(j, "count", m->count);
-    jsonout_array(j, "missing");
-    for (unsigned i = 0; i < m->count; i++)
-        if (!m->text[i])
-            jsonout_u64(j, NULL, i);
-    jsonout_end(j);
-    jsonout_array(j, "list");
-    for (unsigned i = 0; i < m->count; i++) {
-        jsonout_object(j, NULL);
-        jsonout_u64(j, "rank", i);
-        jsonout_text_value(j, "host", ranks_host(m->ranks, i));
-        if (m->text[i])
-            jsonout_raw(j, "summary", m->text[i], strlen(m->text[i]));
-        else
-            jsonout_null(j, "summary");
-        jsonout_end(j);
-    }
-    jsonout_end(j);
-    jsonout_end(j);
-}
-
 static int json_all(const struct many *m, const char *path, const struct report *own, int argc,
                     char *const *argv, struct err *e)
 {
-    const struct account *a = &m->all;
+    static const enum fact_id written[] = {FACT_SIZE_BYTES, FACT_WRITTEN_BYTES, FACT_WRITTEN,
+                                           FACT_ELAPSED_S, FACT_SYNC_S};
+    const struct runs_one *run = m->ranks.run;
+    unsigned n = m->ranks.count;
     struct jsonout *j = jsonout_create();
 
     if (!j)
         return err_nomem(e, "summary");
     jsonout_identity(j, "kvprecond", argc, argv, own->started_wall_ns);
-    jsonout_bool(j, "complete", a->complete);
-    jsonout_u64(j, "size_bytes", a->size_bytes);
-    jsonout_u64(j, "written_bytes", a->bytes);
-    jsonout_u64(j, "writes", a->writes);
-    jsonout_f64(j, "elapsed_s", (double)a->elapsed_ns / 1e9);
-    jsonout_f64(j, "sync_s", (double)a->sync_ns / 1e9);
-    jsonout_f64(j, "gib_per_s", bytes_per_s(a) / (double)UNITS_GIB);
+    jsonout_bool(j, "complete", is_yes(&m->all, FACT_COMPLETE));
+    for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++)
+        facts_write_one(j, &m->all, written[i]);
+    jsonout_f64(j, "gib_per_s", bytes_per_s(&m->all) / (double)UNITS_GIB);
     if (m->o->until_steady) {
         jsonout_object(j, "steady_state");
-        jsonout_bool(j, "reached", a->steady);
+        jsonout_bool(j, "reached", is_yes(&m->all, FACT_STEADY));
         jsonout_end(j);
     } else {
         jsonout_null(j, "steady_state");
     }
-    jsonout_text_value(j, "validity", validity_state_word(a->state));
-    json_ranks(j, m);
+    jsonout_text_value(j, "validity", validity_state_word(worst_of(run, n)));
+    jsonout_object(j, "ranks");
+    jsonout_u64(j, "count", n);
+    runs_missing(j, run, n);
+    runs_list(j, run, n, NULL, NULL);
+    jsonout_end(j);
     int rc = jsonout_save(j, path, e);
     jsonout_free(j);
     return rc;
@@ -214,36 +134,40 @@ static int json_all(const struct many *m, const char *path, const struct report 
 static int put_together(struct many *m, const struct report *own, int argc, char *const *argv,
                         struct err *e)
 {
-    int rc = read_ranks(m, e);
+    int rc = 0;
 
+    for (unsigned i = 0; i < m->ranks.count; i++)
+        m->ranks.run[i].missing |= !m->ranks.run[i].doc;
+    if (runs_merge(&m->all, m->ranks.run, m->ranks.count) < 0)
+        rc = err_nomem(e, "ranks");
     if (rc == 0)
         rc = m->o->json ? json_all(m, "-", own, argc, argv, e) : text_all(m, stdout, e);
     if (rc == 0 && m->o->summary)
         rc = json_all(m, m->o->summary, own, argc, argv, e);
+    facts_release(&m->all);
     return rc;
 }
 
 int many_report(struct ranks *ranks, const struct report *own, int argc, char *const *argv,
                 int *status, struct err *e)
 {
-    struct many m = {.ranks = ranks, .o = own->o, .count = ranks_count(ranks)};
-    const struct account account = account_of(own, *status);
-    struct jsonout *j = report_document(own, argc, argv);
-    const char *text = j ? jsonout_text(j, false) : NULL;
-    int rc = ranks_gather(ranks, &account, sizeof(account), &m.accounts, &m.account_len, e);
+    struct many m = {.o = own->o};
+    int *of_rank = calloc(ranks_count(ranks), sizeof(*of_rank));
 
-    if (rc == 0)
-        rc = ranks_gather(ranks, text, text ? strlen(text) : 0, &m.texts, &m.text_len, e);
+    if (!of_rank)
+        return err_nomem(e, "ranks");
+    struct jsonout *j = report_document(own, argc, argv);
+    of_rank[ranks_rank(ranks)] = *status;
+    int rc = documents_gather(&m.ranks, ranks, of_rank, sizeof(*of_rank),
+                              j ? jsonout_text(j, false) : NULL, e);
     jsonout_free(j);
-    if (rc == 0 && ranks_rank(ranks) == 0) {
+    if (rc == 0 && ranks_rank(ranks) == 0)
         rc = put_together(&m, own, argc, argv, e);
-        *status = m.all.status > *status ? m.all.status : *status;
+    for (unsigned i = 0; i < m.ranks.count; i++) {
+        int one = m.ranks.run[i].missing ? 1 : of_rank[i];
+        *status = one > *status ? one : *status;
     }
-    free(m.account);
-    free(m.text);
-    free(m.accounts);
-    free(m.texts);
-    free(m.account_len);
-    free(m.text_len);
+    documents_free(&m.ranks);
+    free(of_rank);
     return rc;
 }

@@ -12,6 +12,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/notes.h"
 #include "lib/base/progress.h"
+#include "lib/base/units.h"
 #include "lib/io/io.h"
 #include "lib/io/target_file.h"
 #include "lib/model/hf.h"
@@ -22,6 +23,7 @@
 enum {
     OPTIONS_TARGETS_MAX = 64
 };
+#define OPTIONS_SIZE_MAX (UNITS_GIB << 30) /* 1 EiB: sums of offsets stay far from overflow */
 
 struct options_target {
     char path[URI_PATH_CAP]; /* or the text of a URI */
@@ -45,7 +47,8 @@ struct options {
     uint64_t buffers, chunk_bytes; /* of --mode stream, whose block_bytes are a chunk's */
     bool buffered;
     enum stream_advice advice;
-    const char *model_id, *kv_dtype, *config;
+    const char *model_id, *kv_dtype;
+    struct opt_list config; /* files and settings */
     bool force_model;
     struct model_reading reading; /* of the model's file */
     struct model model;           /* of --mode kv */

@@ -289,19 +289,20 @@ static int check_parts(const struct uri *u, const struct plan *plan, struct err 
 
     if (u->part_bytes)
         return err_set(e, EINVAL, ERR_INPUT, u->text,
-                       "part= does not apply to a stream: its parts are the --chunk-size");
+                       "part= does not apply to a stream: its parts are the --config chunk_size");
     if (u->scheme == URI_RESP && o->write_bytes > RESP_VALUE)
-        return err_set(e, EINVAL, ERR_INPUT, "--chunk-size", "values of Redis have %s at most",
+        return err_set(e, EINVAL, ERR_INPUT, "--config chunk_size",
+                       "values of Redis have %s at most",
                        units_format_bytes(a, sizeof(a), (double)RESP_VALUE));
     if (u->scheme != URI_S3 || object <= o->write_bytes)
         return 0;
     if (o->write_bytes < S3_PART_MIN)
-        return err_set(e, EINVAL, ERR_INPUT, "--chunk-size", "parts in S3 have %s at least",
+        return err_set(e, EINVAL, ERR_INPUT, "--config chunk_size", "parts in S3 have %s at least",
                        units_format_bytes(a, sizeof(a), (double)S3_PART_MIN));
     if (object / o->write_bytes >= S3_PARTS_MAX)
-        return err_set(e, EINVAL, ERR_INPUT, "--chunk-size",
+        return err_set(e, EINVAL, ERR_INPUT, "--config chunk_size",
                        "an object in S3 has 10,000 parts at most: use larger chunks, or a smaller "
-                       "--file-size");
+                       "--config file_size");
     return 0;
 }
 

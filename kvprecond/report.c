@@ -301,7 +301,7 @@ static void text_stream(const struct report *r, FILE *out)
             r->cached_known ? units_format_bytes(b, sizeof(b), (double)r->cached_bytes)
                             : "unknown");
     if (r->o->buffered)
-        fprintf(out, " (--fadvise %s)", advice_name(r));
+        fprintf(out, " (fadvise %s)", advice_name(r));
     fputc('\n', out);
 }
 

@@ -10,7 +10,7 @@
 #include "kvprecond/witness.h"
 #include "lib/base/err.h"
 
-/* In the order of the choices of --track. */
+/* In the order of the choices of --config track. */
 enum rounds_track {
     ROUNDS_BANDWIDTH, /* bytes a second */
     ROUNDS_IOPS,      /* writes a second */

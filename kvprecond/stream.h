@@ -12,7 +12,7 @@
 #include "lib/base/err.h"
 #include "lib/base/hist.h"
 
-/* Advice to the kernel about the page cache, in the order of the choices of --fadvise. */
+/* Advice to the kernel about the page cache, in the order of the choices of --config fadvise. */
 enum stream_advice {
     STREAM_NONE,
     STREAM_SEQUENTIAL, /* POSIX_FADV_SEQUENTIAL as an object begins */

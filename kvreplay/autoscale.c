@@ -62,7 +62,7 @@ struct autoscale {
 
 /* ---- limits and saturation ---- */
 
-/* Reads the texts of --qos-p95: "interactive=200ms". */
+/* Reads the texts of --config qos_p95: "interactive=200ms". */
 static int autoscale_limits(struct autoscale *a, struct err *e)
 {
     for (size_t i = 0; i < a->o->qos_p95.count; i++) {
@@ -77,7 +77,7 @@ static int autoscale_limits(struct autoscale *a, struct err *e)
         if (!equals || qos == TRACE_QOSES ||
             units_parse_duration(equals + 1, &a->qos_limit_ns[qos]) < 0 ||
             a->qos_limit_ns[qos] <= 0)
-            return err_set(e, -EINVAL, ERR_INPUT, "--qos-p95",
+            return err_set(e, -EINVAL, ERR_INPUT, "--config qos_p95",
                            "%s: expected interactive, responsive or batch, = and a time", text);
     }
     return 0;

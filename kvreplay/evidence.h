@@ -151,7 +151,8 @@ double evidence_moved(const struct evidence *ev, enum trace_op op);
  * It is beyond 1 when others read or wrote, too. -1: not known, or too little was asked for. */
 double evidence_moved_share(const struct evidence *ev, enum trace_op op);
 /* Share (0..1) of the bytes asked for that is left of them, at least, where a layer below
- * compresses and deduplicates as well as --compress-ratio and --dedup-ratio allow; 1: none does. */
+ * compresses and deduplicates as well as --config compress_ratio and --config dedup_ratio allow; 1:
+ * none does. */
 double evidence_reduced_to(const struct evidence *ev);
 /* Rows a second from the end of the warm-up to the last completion; negative: no time went by. */
 double evidence_rows_per_s(const struct evidence *ev);

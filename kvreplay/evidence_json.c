@@ -91,6 +91,7 @@ static void put_target(struct facts *f, const struct evidence *ev)
     facts_put_text(f, FACT_TARGET, t ? kind[ev->target] : NULL);
     facts_put_text(f, FACT_FILE_SYSTEM, t ? ev->file_system : NULL);
     facts_put_text(f, FACT_LAYERS, t ? ev->below.layers : NULL);
+    facts_put_yes(f, FACT_REDUCES, !t ? -1 : ev->below.reduces ? 1 : !ev->below.layers[0] ? -1 : 0);
     facts_put_text(f, FACT_CACHE_BELOW, t && ev->below.cache ? ev->below.cache_of : NULL);
     facts_put_number(f, FACT_RESIDENT_SHARE, ev->resident_share);
     facts_put_text(f, FACT_PAGES,

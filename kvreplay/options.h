@@ -30,7 +30,7 @@ enum options_only_tier {
     ONLY_TIER_2
 };
 
-/* --admit, in the order of its choices. */
+/* --config admit, in the order of its choices. */
 enum options_admit {
     ADMIT_AUTO, /* ADMIT_QOS when the trace has the column */
     ADMIT_QOS,
@@ -43,7 +43,7 @@ enum options_on_full {
     OPTIONS_FULL_EVICT
 };
 
-/* --priority, in the order of its choices. */
+/* --config priority, in the order of its choices. */
 enum options_priority {
     PRIORITY_NONE,
     PRIORITY_LOADS
@@ -55,14 +55,34 @@ enum options_split {
     SPLIT_KEYS  /* every part runs the rows of its keys */
 };
 
-/* Marks of options that have no meaning in a mode that only a replay knows (opt_check_modes). */
+/* Marks of options that have no meaning in a mode (opt_check_modes). */
 enum options_marks {
     OPTIONS_ROWS_ONLY = 1 << 0, /* result rows are written */
-    OPTIONS_MARKS = 1 << 1      /* the first one of options.c */
+    OPTIONS_AUTOSCALE_ONLY = 1 << 1,
+    OPTIONS_NOT_AUTOSCALE = 1 << 2,
+    OPTIONS_NOT_ASAP = 1 << 3,
+    OPTIONS_TRACE_TIMING_ONLY = 1 << 4,
+    OPTIONS_SERVED_ONLY = 1 << 5,
+    OPTIONS_SIMULATED_GPU_ONLY = 1 << 6,
+    OPTIONS_NOT_NULL = 1 << 7,
+    OPTIONS_PATH_ONLY = 1 << 8, /* a target that is a path */
+    OPTIONS_URING_ONLY = 1 << 9,
+    OPTIONS_DIRECT_ONLY = 1 << 10,
+    OPTIONS_COMPRESSED_ONLY = 1 << 11,
+    OPTIONS_PLAIN_ONLY = 1 << 12,
+    OPTIONS_STORE_ONLY = 1 << 13, /* a path or a remote store */
+    OPTIONS_REMOTE_ONLY = 1 << 14,
+    OPTIONS_PARTS_ONLY = 1 << 15,
+    OPTIONS_NOT_LIKE = 1 << 16, /* a target in kvtrace's own way, without like= */
+    OPTIONS_RANKS_ONLY = 1 << 17,
+    OPTIONS_NOT_RANKS = 1 << 18,
+    OPTIONS_SEVERAL_ONLY = 1 << 19, /* several paths */
+    OPTIONS_NOT_SEARCH = 1 << 20
 };
 
 struct options {
-    const char *output, *summary, *ceiling, *gpu, *spin, *lateness_budget, *config;
+    const char *output, *summary, *ceiling, *gpu, *spin, *lateness_budget;
+    struct opt_list config; /* files and settings */
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_share, compress_ratio, dedup_ratio;
     const char *reserve;
     uint64_t only_users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings,
@@ -71,7 +91,7 @@ struct options {
     int64_t warmup_ns, duration_ns, gpu_latency_ns, lag_limit_ns;
     int64_t timeout_ns; /* of remote stores, as the next */
     uint64_t retries;
-    int64_t spin_ns;            /* of --spin: a time, or IDLE_SPIN_AUTO */
+    int64_t spin_ns;            /* of --config spin: a time, or IDLE_SPIN_AUTO */
     int64_t lateness_budget_ns; /* VALIDITY_BUDGET_NONE unless given */
     enum opt_frames frames;
     enum progress_mode progress;
@@ -134,10 +154,10 @@ struct options {
 const char *options_program(void);
 /* The parser over *o, with defaults set; NULL: no memory. Close with opt_close. */
 struct opt_parser *options_open(struct options *o);
-/* Reads the configuration (with --autoscale; its warnings are printed), settles what "auto" means,
+/* Reads the configuration (its warnings are printed), settles what "auto" means,
  * and refuses options that contradict each other or have no meaning in the mode. *trace is the
  * operand, "-" without one. 0, -EINVAL, or conf_open's errors. */
-int options_check(const struct opt_parser *p, struct options *o, const char **trace, struct err *e);
+int options_check(struct opt_parser *p, struct options *o, const char **trace, struct err *e);
 /* Before options_check: this process is one of several that MPI started. */
 void options_set_rank(struct options *o, unsigned rank, unsigned count, const char *host);
 /* Frees what options_check made. */

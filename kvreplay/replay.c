@@ -26,9 +26,9 @@
 enum {
     WINDOW_ASAP = 8192,
     WINDOW_TIMED = 65536,
-    /* --admit qos looks for requests that may overtake in as many rows as 256 MiB hold: a row with
-     * its part of all tables takes less than 1.5 KiB (192 MiB), and long texts 64 MiB. One copy
-     * can be held by fewer rows than 131,072 (objects_hold). */
+    /* --config admit=qos looks for requests that may overtake in as many rows as 256 MiB hold: a
+     * row with its part of all tables takes less than 1.5 KiB (192 MiB), and long texts 64 MiB. One
+     * copy can be held by fewer rows than 131,072 (objects_hold). */
     WINDOW_BY_CLASS = 131072 - READER_BATCH
 };
 
@@ -352,7 +352,8 @@ static int replay_check_columns(struct replay *r, struct err *e)
     bool users = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_USER);
 
     if ((o->timing == SCHED_CLOSED || o->only_users) && !users)
-        return err_set(e, -EINVAL, ERR_INPUT, o->only_users ? "--only-users" : "--timing closed",
+        return err_set(e, -EINVAL, ERR_INPUT,
+                       o->only_users ? "--config only_users" : "--timing closed",
                        "the trace has no column User");
     if (o->timing == SCHED_SERVED && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "the trace has no column Request");
@@ -360,13 +361,13 @@ static int replay_check_columns(struct replay *r, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--order request", "the trace has no column Request");
     bool classes = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_QOS);
     if (o->admit == ADMIT_QOS && !classes)
-        return err_set(e, -EINVAL, ERR_INPUT, "--admit qos", "the trace has no column QoS");
+        return err_set(e, -EINVAL, ERR_INPUT, "--config admit=qos", "the trace has no column QoS");
     r->by_class = o->timing == SCHED_SERVED && o->admit != ADMIT_FIFO && classes;
     r->window = !r->timed ? WINDOW_ASAP : r->by_class ? WINDOW_BY_CLASS : WINDOW_TIMED;
     if (o->order == ORDER_AUTO)
         o->order = requests ? ORDER_REQUEST : ORDER_KEY;
     if (o->loops > 1 && !trace_can_rewind(r->trace))
-        return err_set(e, -EINVAL, ERR_INPUT, "--loops",
+        return err_set(e, -EINVAL, ERR_INPUT, "--config loops",
                        "the trace is not a regular file, so it can be read only once");
     return 0;
 }

@@ -149,9 +149,10 @@ int step_command_ready(const struct step_command *c, int64_t silent_ns, struct e
         if (stop_signal())
             return err_set(e, -EINTR, ERR_FAILED, "--each", "interrupted");
         if (clock_now_ns() >= until_ns)
-            return err_set(e, -ETIMEDOUT, ERR_FAILED, "--each",
-                           "the command has written nothing for %s (--each-timeout allows more)",
-                           units_format_duration(limit, sizeof(limit), (double)silent_ns));
+            return err_set(
+                e, -ETIMEDOUT, ERR_FAILED, "--each",
+                "the command has written nothing for %s (--config each_timeout allows more)",
+                units_format_duration(limit, sizeof(limit), (double)silent_ns));
     }
     return 0;
 }

@@ -26,7 +26,7 @@ enum storage_sync { /* --sync */
     STORAGE_SYNC_OBJECT
 };
 
-enum storage_spread { /* --spread */
+enum storage_spread { /* --config spread */
     STORAGE_SPREAD_HASH,
     STORAGE_SPREAD_CAPACITY
 };

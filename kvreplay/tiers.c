@@ -554,7 +554,7 @@ static int open_like(struct tiers *t, const struct storage *under, struct tier *
     int rc = data_shape(o->compress_ratio, o->dedup_ratio, &l.shape);
 
     if (rc < 0)
-        return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
+        return err_set(e, rc, ERR_INPUT, "--config compress_ratio", "out of range");
     if (s) /* all rows, and what is written before them */
         l.moves = s->tier_rows[TRACE_STORAGE] + s->initial_objects[TRACE_STORAGE];
     return tier_like_open(tier, &l, bell, e);
@@ -651,7 +651,7 @@ static int open_engine(struct tiers *t, unsigned i, struct tier **tier, struct b
                                   .gaps = t->gaps};
     rc = data_shape(o->compress_ratio, o->dedup_ratio, &s.shape);
     if (rc < 0)
-        return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
+        return err_set(e, rc, ERR_INPUT, "--config compress_ratio", "out of range");
     under->node = target_device_node("/sys", under->device.name);
     bool near = thread_enter_node("/sys", under->node, &cpus) == 0;
     under->node = near ? under->node : -1;
@@ -745,7 +745,7 @@ static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct er
     int rc = data_shape(o->compress_ratio, o->dedup_ratio, &r.shape);
 
     if (rc < 0)
-        return err_set(e, rc, ERR_INPUT, "--compress-ratio", "out of range");
+        return err_set(e, rc, ERR_INPUT, "--config compress_ratio", "out of range");
     rc = o->remote[i]->scheme == URI_S3 ? tier_s3_open(&t->tier[i], &r, bell, e)
                                         : tier_resp_open(&t->tier[i], &r, bell, e);
     if (rc < 0)

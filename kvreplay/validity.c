@@ -736,7 +736,7 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
 
     *v = (struct validity){.state = VALIDITY_GOOD, .budget_ns = budget_ns};
     if (ev->timed && budget_ns != VALIDITY_BUDGET_NONE && p99 > budget_ns)
-        validity_why(v, "client delay p99 %s is above --lateness-budget %s",
+        validity_why(v, "client delay p99 %s is above --config lateness_budget %s",
                      units_format_duration(a, sizeof(a), (double)p99),
                      units_format_duration(b, sizeof(b), (double)budget_ns));
     if (n->differing.corrupt)
@@ -799,8 +799,9 @@ void validity_judge(struct validity *v, const struct evidence *ev, int64_t budge
     note_speed(v, ev);
     note_ceiling(v, ev);
     if (ev->dedup_ratio > 1)
-        validity_note(v,
-                      "--dedup-ratio %g: header checks of Tier-2 cannot tell the blocks of an "
-                      "object apart that are alike",
-                      ev->dedup_ratio);
+        validity_note(
+            v,
+            "--config dedup_ratio=%g: header checks of Tier-2 cannot tell the blocks of an "
+            "object apart that are alike",
+            ev->dedup_ratio);
 }

@@ -40,7 +40,7 @@ struct validity {
     int64_t budget_ns; /* what the P99 of client lateness may be; VALIDITY_BUDGET_NONE */
 };
 
-/* budget_ns: of --lateness-budget, or VALIDITY_BUDGET_NONE. */
+/* budget_ns: of --config lateness_budget, or VALIDITY_BUDGET_NONE. */
 void validity_judge(struct validity *v, const struct evidence *ev, int64_t budget_ns);
 
 #endif

@@ -31,6 +31,7 @@
 #include "lib/base/descriptors.h"
 #include "lib/base/progress.h"
 #include "lib/base/stop.h"
+#include "lib/conf/conf.h"
 #include "lib/json/jsonout.h"
 
 /* ---- files of rows: one report, or trials ---- */
@@ -538,9 +539,8 @@ static int run(struct reporter *r, const struct opt_parser *p, int argc, char **
 {
     const struct options *o = &r->options;
     int64_t started = clock_wall_ns();
-    int rc = reporter_configure(r, e);
-    if (rc < 0)
-        return rc;
+    int rc = 0;
+    reporter_configure(r);
     r->scan.by = o->by;
     r->scan.most_groups = o->max_groups;
     r->scan.interval_ns =
@@ -600,6 +600,7 @@ int main(int argc, char **argv)
         rc = run(&r, p, argc, argv, &e);
     if (rc < 0 && !(rc == -EINTR && stop_signal()))
         r.status = reporter_complain(&e);
+    conf_free(r.options.conf);
     opt_close(p);
     if (fflush(stdout) != 0 && r.status == 0) {
         fprintf(stderr, "kvstat: standard output: %s\n", strerror(errno));

@@ -3,7 +3,6 @@
 #include "kvstat/options.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,309 +15,17 @@
 #include "kvstat/mlperf/run_folder.h"
 #include "kvstat/report/xlsx.h"
 #include "lib/base/save.h"
+#include "lib/conf/conf.h"
 #include "lib/opt/files.h"
-#include "lib/opt/rows.h"
+#include "lib/opt/tables.h"
 #include "lib/trace/gzip.h"
 
-#define THREADS_MAX 256
 /* More threads than this would wait for the one that reads, and each costs memory. */
 #define THREADS_AUTO_MAX 8
 
-#define AT(field) offsetof(struct options, field)
-
-static const struct opt table[] = {
-    {.type = OPT_HEADING, .help = "Report"},
-    {.name = "full",
-     .type = OPT_FLAG,
-     .offset = AT(full),
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
-     .help = "Print every table instead of the one screen that matters most."},
-    {.name = "json",
-     .type = OPT_FLAG,
-     .offset = AT(json),
-     .flags = OPT_COMMON,
-     .marks = OPTIONS_NOT_DRAWING,
-     .help = "Print JSON with the same numbers instead of text."},
-    {.name = "csv",
-     .type = OPT_FLAG,
-     .offset = AT(csv),
-     .flags = OPT_COMMON,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_DRAWING | OPTIONS_NO_CSV,
-     .help = "Print CSV instead of text: one row for each figure, with its run, tier, operation, "
-             "value and unit."},
-    {.name = "xlsx",
-     .type = OPT_TEXT,
-     .offset = AT(xlsx),
-     .arg = "FILE",
-     .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Also write a spreadsheet (.xlsx). A build without libxlsxwriter writes FILE as "
-             ".csv and says so."},
-    {.name = "interval",
-     .type = OPT_DURATION,
-     .offset = AT(interval_ns),
-     .flags = OPT_COMMON,
-     .arg = "TIME",
-     .def = "0",
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING |
-              OPTIONS_NOT_TABLE,
-     .help = "Add a time series with intervals of this length, such as 1s or 100ms; 0: none."},
-    {.name = "reuse",
-     .type = OPT_FLAG,
-     .offset = AT(reuse),
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Add reuse distances: bytes, objects and time between two uses of an object. "
-             "Reads the file twice; memory grows with the number of keys."},
-    {.name = "hgrm",
-     .type = OPT_TEXT,
-     .offset = AT(hgrm),
-     .arg = "DIR",
-     .flags = OPT_NO_EFFECT,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING |
-              OPTIONS_NOT_TABLE,
-     .help = "Write each distribution of times into this folder, as percentile text of "
-             "HdrHistogram."},
-    {.name = "plot",
-     .type = OPT_TEXT,
-     .offset = AT(plot),
-     .arg = "FILE",
-     .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_TABLE,
-     .help = "Draw the run as .svg or .png, with gnuplot. Latencies, throughput, contents of "
-             "the tiers and hit rate; with --compare both runs in one picture; also a curve of "
-             "kvgen or the rounds of kvprecond (CSV)."},
-    {.name = "html",
-     .type = OPT_TEXT,
-     .offset = AT(html),
-     .arg = "FILE",
-     .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE,
-     .help = "Write the report, the comparison, or the answer as one HTML page that needs no other "
-             "file: "
-             "tables, pictures (with gnuplot), and how it was run."},
-    {.name = "fio-job",
-     .type = OPT_TEXT,
-     .offset = AT(fio_job),
-     .arg = "FILE",
-     .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING |
-              OPTIONS_NOT_TABLE,
-     .help = "Write a fio job like the replay's storage tier: its mix, sizes, depth and "
-             "pauses."},
-    {.name = "mlperf",
-     .type = OPT_TEXT,
-     .offset = AT(mlperf),
-     .arg = "FILE|DIR/",
-     .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING |
-              OPTIONS_NOT_TABLE,
-     .help = "Write a results file of the MLPerf Storage KV-cache benchmark, or of several inputs "
-             "the folder of a run. Not an official result."},
-    {.name = "by",
-     .type = OPT_TEXT,
-     .offset = AT(by_text),
-     .flags = OPT_COMMON,
-     .arg = "LIST",
-     .def = "tier,op,phase",
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Columns that make the groups. Any of tier, op, phase, qos, class, user, "
-             "status, endpoint, thread, engine, separated by commas."},
-    {.name = "max-groups",
-     .type = OPT_U64,
-     .offset = AT(max_groups),
-     .flags = OPT_EXPERT,
-     .arg = "N",
-     .def = "10000",
-     .min = 1,
-     .max = 1e9,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help =
-         "With --by user, endpoint, thread or engine: most groups, about 25 KB each. More end the "
-         "run with an error."},
-    {.name = "output",
-     .letter = 'o',
-     .type = OPT_TEXT,
-     .offset = AT(output),
-     .arg = "FILE",
-     .def = "-",
-     .flags = OPT_NO_EFFECT | OPT_COMMON,
-     .marks = OPTIONS_NOT_DRAWING,
-     .help = "Write the report here; - is standard output. A file appears whole or not at all."},
-    {.name = "merge",
-     .type = OPT_FLAG,
-     .offset = AT(merge),
-     .flags = OPT_COMMON,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING |
-              OPTIONS_NOT_TABLE,
-     .help = "Report on all files as one run instead of as trials."},
-    {.name = "ranks",
-     .type = OPT_FLAG,
-     .offset = AT(ranks),
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Report on all files, or all results in a folder, as the parts of one run (kvreplay "
-             "--part). Figures are those of all rows together; --full lists the parts."},
-    {.name = "compare",
-     .type = OPT_LIST,
-     .offset = AT(compare),
-     .flags = OPT_COMMON,
-     .arg = "BASE",
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY,
-     .help = "Show which figures differ from this run by more than the noise. Repeated: from "
-             "several trials of it."},
-    {.name = "min-change",
-     .type = OPT_SHARE,
-     .offset = AT(min_change),
-     .arg = "SHARE",
-     .def = "0.01",
-     .max = 1,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_COMPARE_ONLY,
-     .help = "With --compare, the smallest change that counts as one; smaller ones are noise, "
-             "however sure they are."},
-    {.name = "reference",
-     .type = OPT_TEXT,
-     .offset = AT(reference),
-     .flags = OPT_COMMON,
-     .arg = "FILE",
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Check that hit rate, read/write ratio and tokens are within 5 % of another "
-             "run's. FILE is a trace, a result or a benchmark's results (JSON)."},
-    {.name = "profile",
-     .type = OPT_ENUM,
-     .offset = AT(asked.profile),
-     .flags = OPT_COMMON,
-     .def = "none",
-     .choices = "none|latency|throughput|mlperf",
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Judge the run (PASS, FAIL, INCONCLUSIVE). latency: P95s within their limits; "
-             "throughput: storage moved data and the queue did not grow, at any speed; mlperf: as "
-             "the MLPerf benchmark does."},
-    {.name = "slo",
-     .type = OPT_FLAG,
-     .offset = AT(asked.slo),
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING,
-     .help = "Judge the targets of the QoS classes too, P95 to P99.99: end to end, or, where "
-             "generation took time, what storage decides of the time to the first token."},
-    {.name = "check",
-     .type = OPT_FLAG,
-     .offset = AT(check),
-     .flags = OPT_COMMON,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Exit with status 1 if the verdict is bad, 4 if nothing is decided. Bad: "
-             "--profile or --slo says FAIL, --compare finds a figure worse, or --reference one "
-             "not within 5 %."},
-    {.name = "verify-trace",
-     .type = OPT_FLAG,
-     .offset = AT(verify_trace),
-     .flags = OPT_COMMON,
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_BLKTRACE,
-     .help = "Check traces for errors instead of reporting. Order of time, sizes, reads of "
-             "objects that are not there or elsewhere, capacities. Exit status 1 if there "
-             "are any."},
-    {.name = "blktrace",
-     .type = OPT_FLAG,
-     .offset = AT(blktrace),
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_KNEE,
-     .help =
-         "The files are what blktrace recorded (blkparse -d, or the latencies of btt -q or -z): "
-         "report the drive's own times."},
-    {.name = "knee",
-     .type = OPT_FLAG,
-     .offset = AT(knee),
-     .marks = OPTIONS_NOT_ANSWER,
-     .help = "The file has the rounds of kvtrace knee (OUT/rounds.csv): show its steps with their "
-             "intervals, the knee and the cliff."},
-    {.type = OPT_HEADING, .help = "Answer"},
-    {.name = "answer",
-     .type = OPT_TEXT,
-     .offset = AT(answer),
-     .flags = OPT_COMMON,
-     .arg = "FILE",
-     .help = "Show what a drive gives, from the JSON of kvgen --answer. Exit status 1 if the "
-             "verdict is FAIL, 4 if it is INCONCLUSIVE."},
-    {.name = "view",
-     .type = OPT_ENUM,
-     .offset = AT(view),
-     .def = "drive",
-     .choices = "drive|users|fast-enough|worth|compare",
-     .marks = OPTIONS_ANSWER_ONLY,
-     .help = "What comes first. drive: what the drive gives; users: with the numbers that were "
-             "tried; fast-enough: the verdict on the number asked; worth: the gain beside no "
-             "drive; compare: two answers beside each other."},
-    {.name = "confirm",
-     .type = OPT_LIST,
-     .offset = AT(confirm),
-     .arg = "RESULT",
-     .marks = OPTIONS_ANSWER_ONLY,
-     .help = "Result of the answer's window on the drive, compared with that of "
-             "--confirm-model. With --view compare: once for each answer, in their order; none "
-             "for one that was not run."},
-    {.name = "confirm-model",
-     .type = OPT_LIST,
-     .offset = AT(confirm_model),
-     .arg = "RESULT",
-     .marks = OPTIONS_ANSWER_ONLY,
-     .help = "Result of the same window on the drive's model (kvreplay --tier-engine "
-             "2=sim:model=FILE); none where --confirm has none."},
-    {.name = "measured-again",
-     .type = OPT_TEXT,
-     .offset = AT(measured_again),
-     .arg = "FILE",
-     .marks = OPTIONS_ANSWER_ONLY,
-     .help = "A measurement of the drive (kvtrace model) from after the run of --confirm: tells "
-             "whether a drive that differs from its model has changed."},
-    {.type = OPT_HEADING, .help = "Input"},
-    {.name = "run",
-     .type = OPT_TEXT,
-     .offset = AT(run),
-     .flags = OPT_COMMON,
-     .arg = "FILE",
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_COMPARE | OPTIONS_NOT_DRAWING | OPTIONS_NOT_TABLE |
-              OPTIONS_NOT_BLKTRACE,
-     .help = "Summary (JSON) of the kvreplay or kvgen run that made the input, if the file "
-             "has none."},
-    {.name = "warmup",
-     .type = OPT_DURATION,
-     .offset = AT(warmup_ns),
-     .flags = OPT_COMMON,
-     .arg = "TIME",
-     .def = "0",
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "Leave out rows that started in the first TIME of a replay. Default: the time of its "
-             "kvreplay --warmup."},
-    {.name = "config",
-     .type = OPT_TEXT,
-     .offset = AT(config),
-     .flags = OPT_COMMON,
-     .arg = "FILE",
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_VERIFY | OPTIONS_NOT_DRAWING,
-     .help = "YAML configuration: targets of the QoS classes (qos_profiles), limits of "
-             "--profile latency (storage_health)."},
-    {.name = "skip-bad-rows",
-     .type = OPT_FLAG,
-     .offset = AT(skip_bad_rows),
-     .marks = OPTIONS_NOT_ANSWER | OPTIONS_NOT_DRAWING | OPTIONS_NOT_BLKTRACE,
-     .help = "Skip and count bad rows instead of ending at the first."},
-    {.type = OPT_HEADING, .help = "Running"},
-    {.name = "threads",
-     .type = OPT_U64,
-     .offset = AT(threads),
-     .arg = "N",
-     .def = "0",
-     .max = THREADS_MAX,
-     .flags = OPT_NO_EFFECT | OPT_EXPERT,
-     .help = "Threads that read and count; 0: one per processor, at most 8. The report does "
-             "not depend on it."},
-    OPT_ROW_PROGRESS(AT(progress), 0),
-    {.type = OPT_EXAMPLE, .help = "kvstat result.csv.zst"},
-    {.type = OPT_EXAMPLE, .help = "kvstat --profile latency --check result.csv.zst"},
-    {.type = OPT_EXAMPLE, .help = "kvstat --answer answer.json --view users"},
-    {.type = OPT_EXAMPLE, .help = "kvstat --compare before.csv.zst after.csv.zst"},
-    {0},
-};
-
 struct opt_parser *options_open(struct options *o)
 {
-    struct opt_parser *p = opt_open("kvstat", "[options] [FILE|FOLDER|- ...]", table, o);
+    struct opt_parser *p = opt_open("kvstat", "[options] [FILE|FOLDER|- ...]", kvstat_options, o);
 
     opt_part(p, "spreadsheets (libxlsxwriter)", xlsx_is_built());
     opt_part(p, "input in gzip (zlib)", gzip_is_built());
@@ -432,7 +139,7 @@ static int check_files(const struct options *o, const char *const *files, size_t
         {FILES_WRITTEN, "--mlperf", o->mlperf && run_folder_is_meant(o->mlperf) ? NULL : o->mlperf},
         {FILES_READ, "--reference", o->reference},
         {FILES_READ, "--run", o->run},
-        {FILES_READ, "--config", o->config},
+        {FILES_READ, "--config", conf_file(&o->config)},
         {FILES_READ, "--answer", o->answer},
         {FILES_READ, "--measured-again", o->measured_again},
     };
@@ -517,11 +224,16 @@ static int check_answer(const struct options *o, size_t n, struct err *e)
 
 int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv, struct err *e)
 {
-    const char *const *files;
+    const char *const *files, *warning;
     int rc = opt_parse(p, argc, argv, e);
 
     if (rc != 0)
         return rc;
+    rc = conf_read(&o->conf, &o->config, p, e);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; (warning = conf_warning(o->conf, i)) != NULL; i++)
+        fprintf(stderr, "kvstat: %s\n", warning);
     size_t n = opt_operands(p, &files);
     bool compares = o->compare.count > 0;
     if (n == 0 && !compares && !o->answer && isatty(STDIN_FILENO))

@@ -14,8 +14,9 @@
 /* Texts point into argv. */
 struct options {
     bool full, json, csv, merge, ranks, reuse, verify_trace, blktrace, knee, check, skip_bad_rows;
-    const char *by_text, *output, *xlsx, *hgrm, *plot, *html, *fio_job, *mlperf, *reference,
-        *config, *run;
+    const char *by_text, *output, *xlsx, *hgrm, *plot, *html, *fio_job, *mlperf, *reference, *run;
+    struct opt_list config; /* files and settings */
+    struct conf *conf;      /* what they say; of the caller of options_parse */
     uint64_t threads, max_groups;
     int64_t interval_ns, warmup_ns; /* warmup_ns -1: not given */
     const char *answer;             /* NULL: none is asked for */

@@ -12,6 +12,7 @@
 #include "kvstat/report/cells.h"
 #include "lib/base/memory.h"
 #include "lib/base/units.h"
+#include "lib/facts/runs.h"
 #include "lib/json/jsonin.h"
 
 enum {
@@ -74,11 +75,9 @@ void parts_free(struct parts *r)
 
 /* ---- taking the parts ---- */
 
-/* "rank 2 on node-c". */
-static const char *name_of(char buf[96], const struct rank *k)
+static const char *name_of(char buf[RUNS_NAME], const struct rank *k)
 {
-    snprintf(buf, 96, "rank %lld%s%s", (long long)k->number, k->host[0] ? " on " : "", k->host);
-    return buf;
+    return runs_name(buf, k->number, k->host);
 }
 
 static struct rank *add_rank(struct parts *r, const char *path)
@@ -155,7 +154,7 @@ static int take_digest(struct parts *r, const char *path, struct provenance *p, 
 /* "rank 2 on node-c: client delay adds 12 % to p95". */
 static void name_doubts(struct validity *v, const struct rank *k)
 {
-    char name[96], why[VALIDITY_WHY];
+    char name[RUNS_NAME], why[VALIDITY_WHY];
 
     name_of(name, k);
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
@@ -172,7 +171,7 @@ static void name_doubts(struct validity *v, const struct rank *k)
 /* "rank 2 on node-c: overload: ...". */
 static void name_notes(struct notes *notes, const struct rank *k)
 {
-    char name[96];
+    char name[RUNS_NAME];
     struct notes named = {0};
 
     name_of(name, k);
@@ -189,18 +188,15 @@ static bool is_empty(const struct scan *s, const struct provenance_part *part)
 
 /* ---- the result of all ranks (kvreplay-mpi) ---- */
 
-/* As take_counts, from the summary of a rank. */
-static void take_summed(struct rank *k, const struct jsonin_v *summary)
+/* As take_counts, from the summary of a rank and its facts. */
+static void take_summed(struct rank *k, const struct jsonin_v *summary, const struct facts *f)
 {
     const struct jsonin_v *groups = jsonin_get(summary, "groups");
-    uint64_t total = 0, skipped = 0, failed = 0, corrupt = 0;
+    uint64_t total = facts_counted(f, FACT_ROWS, "total");
+    uint64_t skipped = facts_counted(f, FACT_ROWS, "skipped");
 
-    jsonin_u64(jsonin_get(summary, "rows.total"), &total);
-    jsonin_u64(jsonin_get(summary, "rows.skipped"), &skipped);
-    jsonin_u64(jsonin_get(summary, "rows.failed"), &failed);
-    jsonin_u64(jsonin_get(summary, "rows.corrupt"), &corrupt);
     k->rows = total >= skipped ? total - skipped : 0;
-    k->failed = failed + corrupt;
+    k->failed = facts_counted(f, FACT_ROWS, "failed") + facts_counted(f, FACT_ROWS, "corrupt");
     for (uint8_t tier = 0; tier < TRACE_TIERS; tier++)
         k->p95_ns[tier][0] = k->p95_ns[tier][1] = NAN;
     for (size_t i = 0; i < jsonin_count(groups); i++) {
@@ -254,7 +250,7 @@ static int take_member(struct parts *r, const char *path, const struct jsonin_v 
         k->elapsed_s = p.elapsed_s;
         snprintf(k->host, sizeof(k->host), "%s", host ? host : "");
         err_make_harmless(k->host);
-        take_summed(k, summary);
+        take_summed(k, summary, &p.facts);
         k->validity = p.validity;
         name_doubts(&k->validity, k);
     }
@@ -339,13 +335,6 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 /* When the process of the part really began. */
 static double began_s(const struct rank *k)
 {
@@ -392,23 +381,12 @@ static void find_slowest(struct parts *r)
     double *values = malloc(r->n * sizeof(*values));
 
     for (size_t d = 0; values && d < 2 && !r->slowest; d++) {
-        size_t n = 0;
-        for (size_t i = 0; i < r->n; i++) {
-            const struct rank *k = &r->item[i];
-            if (isnan(p95_of(r, k, d)))
-                continue;
-            values[n++] = p95_of(r, k, d);
-            if (!r->slowest || p95_of(r, k, d) > p95_of(r, r->slowest, d))
-                r->slowest = k;
-        }
-        if (n < 2) {
-            r->slowest = NULL;
-            continue;
-        }
-        qsort(values, n, sizeof(*values), by_value);
-        double median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+        for (size_t i = 0; i < r->n; i++)
+            values[i] = p95_of(r, &r->item[i], d);
+        struct runs_slowest found = runs_slowest(values, (unsigned)r->n, false);
+        r->slowest = found.at >= 0 ? &r->item[found.at] : NULL;
         r->slowest_by = d;
-        r->times_median = median > 0 ? p95_of(r, r->slowest, d) / median : NAN;
+        r->times_median = found.times_median;
     }
     free(values);
 }
@@ -442,23 +420,18 @@ static void name_missing(const struct parts *r, char *buf, size_t n)
         snprintf(buf + len, n - len, " and %lld more", (long long)(missing - named));
 }
 
-static size_t count_hosts(const struct parts *r)
+static const char *host_of(const void *ctx, size_t i)
 {
-    size_t hosts = 0;
+    const struct parts *r = ctx;
 
-    for (size_t i = 0; i < r->n; i++) {
-        size_t k = 0;
-        while (k < i && strcmp(r->item[k].host, r->item[i].host) != 0)
-            k++;
-        hosts += k == i;
-    }
-    return hosts;
+    return r->item[i].host;
 }
 
 static void note_start(const struct parts *r, struct notes *notes)
 {
-    char a[CELL], b[CELL], name[96];
+    char a[CELL], b[CELL], name[RUNS_NAME];
     const struct rank *unsure = NULL;
+    size_t hosts = runs_hosts(r, r->n, host_of);
 
     for (size_t i = 0; i < r->n && !unsure; i++)
         if (r->item[i].synchronised == PROVENANCE_NO)
@@ -470,10 +443,10 @@ static void note_start(const struct parts *r, struct notes *notes)
         return;
     }
     notes_add(notes, "%zu ranks on %zu host%s started up to %s apart and ran together for %s of %s",
-              r->n, count_hosts(r), units_plural(count_hosts(r)),
+              r->n, hosts, units_plural(hosts),
               units_format_duration(name, sizeof(name), r->spread_s * 1e9),
               cell_seconds(a, r->together_s), cell_seconds(b, r->in_all_s));
-    if (unsure && count_hosts(r) > 1)
+    if (unsure && hosts > 1)
         notes_add(notes, "the clock of %s was not synchronised: its start may be wrong",
                   name_of(name, unsure));
 }
@@ -498,7 +471,7 @@ static void doubt_apart(const struct parts *r, struct validity *v)
 
 void parts_settle(struct parts *r, struct provenance *all)
 {
-    char text[256], name[96], p95[CELL];
+    char text[256], name[RUNS_NAME], p95[CELL];
     struct notes of_parts = all->notes;
 
     if (r->digests_differ)

@@ -38,14 +38,11 @@ void reporter_judged(struct reporter *r, enum verdict_outcome outcome)
         r->status = REPORTER_INCONCLUSIVE;
 }
 
-int reporter_configure(struct reporter *r, struct err *e)
+void reporter_configure(struct reporter *r)
 {
     static const char *const percentiles[FIGURES_TARGETS] = {"p95", "p99", "p999", "p9999"};
-    struct conf *conf = NULL;
+    const struct conf *conf = r->options.conf;
     const char *warning;
-    int rc = conf_open(&conf, r->options.config, e);
-    if (rc < 0)
-        return rc;
     for (size_t i = 0; (warning = conf_warning(conf, i)) != NULL; i++)
         fprintf(stderr, "kvstat: %s\n", warning);
     for (unsigned q = 0; q < TRACE_QOSES; q++) {
@@ -61,8 +58,6 @@ int reporter_configure(struct reporter *r, struct err *e)
     r->limits.read_p95_ms = conf_f64(conf, "storage_health.read_device_p95_ms");
     r->limits.cpu_p95_ms = conf_f64(conf, "storage_health.cpu_p95_ms");
     r->limits.hit_rate = conf_f64(conf, "storage_health.hit_rate");
-    conf_free(conf);
-    return 0;
 }
 
 /* ---- from a file to its counts ---- */

@@ -44,9 +44,8 @@ void reporter_judged(struct reporter *r, enum verdict_outcome outcome);
 /* Prints the error and returns its exit status. */
 int reporter_complain(const struct err *e);
 
-/* Takes targets and limits from --config or the defaults; prints its warnings. 0 or a negative
- * errno with *e. */
-int reporter_configure(struct reporter *r, struct err *e);
+/* Takes targets and limits from --config or the defaults; prints its warnings. */
+void reporter_configure(struct reporter *r);
 
 /* Makes a report of each file. The figures of a file that is the only one go to *only, the caller's
  * to free, unless only is NULL. A cut file is complained of and reported as far as it goes; that

@@ -8,6 +8,7 @@ mkdir known
 ln -s "$BIN/kvreplay" "$BIN/kvstat" known
 cat >known/kvgen <<'END'
 #!/bin/sh
+case " $* " in *' --dry-run '*) exec "$REAL" "$@" ;; esac
 printf '%s\n' "$*" >>"$SEEN"
 case " $* " in *' --answer '*) ;; *) exec "$REAL" "$@" ;; esac
 before='' out=none asked=null

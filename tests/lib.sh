@@ -212,7 +212,7 @@ told() { "$@" 2>"$TMP/err" || diag "$(cat "$TMP/err")" >&2; }
 rows_only() {
     tap_before=
     for tap_argument; do
-        case "$tap_before $tap_argument" in '-o '*.zst | ' '*.zst | *' -z' | '-o none' | *' --format' | *' --frames') return ;; esac
+        case "$tap_before $tap_argument" in '-o '*.zst | ' '*.zst | *' -z' | '-o none' | *' --format' | *' --config frames') return ;; esac
         tap_before=$tap_argument
     done
     echo --no-notes

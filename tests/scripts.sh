@@ -44,6 +44,7 @@ figures='{
     "completed": 9
   }
 }'
+case " $* " in *' --dry-run '*) exit 0 ;; esac
 before='' summary='' output='' form=''
 for word; do
     number=0

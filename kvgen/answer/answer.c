@@ -58,7 +58,8 @@ struct task {
     uint64_t value, failed; /* what it found */
     struct task *then;      /* a search that begins there; NULL: none */
     double factor;          /* on the GPU's rate of prefill; 0: none */
-    double far; /* look for the factor between 1 and this, up to which the answer stays */
+    double far;    /* look for the factor between 1 and this, up to which the answer stays */
+    uint64_t once; /* a load to try, and nothing more; 0: none */
 };
 
 /* Shared by all threads; everything but o is behind the lock. */
@@ -289,6 +290,11 @@ static void do_job(struct find *f, struct task *job)
     struct at_work w = {f, job};
     if (job->far > 0) {
         find_factor(f, job);
+        return;
+    }
+    if (job->once) {
+        bool held;
+        (void)try_users(&w, job->once, &held);
         return;
     }
     if (job->figures) {
@@ -529,19 +535,32 @@ static struct task figures_of(enum answer_variant v, unsigned seed, uint64_t n, 
     return (struct task){.variant = v, .seed = seed, .figures = t, .search = {.start = n}};
 }
 
+/* Whether the load was tried with the seed of the figures, and by more than a first look. */
+static bool is_known(const struct find *f, uint64_t n)
+{
+    for (size_t i = 0; i < f->attempts; i++) {
+        const struct attempt *t = &f->attempt[i];
+        if (t->variant == ANSWER_THIS && t->n == n && t->seed == f->middle.seed && t->how != BRIEF)
+            return true;
+    }
+    return false;
+}
+
 /* The figures of all variants, and of the first load that ANSWER_THIS does not hold, with the seed
  * of its value: so at that value the figures are of a load that holds. How far the GPU may be off
- * besides, which takes longest and so begins first; and two smaller loads, which show what users
- * have there. */
+ * besides, which takes longest and so begins first; two smaller loads, which show what users have
+ * there; and with this seed the ends of the interval, which others gave. */
 static int find_figures(struct find *f)
 {
     enum {
         FACTORS = 2,
-        SMALLER = 2
+        SMALLER = 2,
+        ENDS = 2
     };
     const struct task *middle = &f->middle;
     struct answer *a = f->a;
-    struct task task[FACTORS + ANSWER_VARIANTS + 1 + SMALLER];
+    const uint64_t end[ENDS] = {a->users[ANSWER_THIS].low, a->users[ANSWER_THIS].high};
+    struct task task[FACTORS + ANSWER_VARIANTS + 1 + SMALLER + ENDS];
     struct task *job[sizeof(task) / sizeof(task[0])];
     struct trial smaller[SMALLER] = {0};
     size_t jobs = 0;
@@ -561,6 +580,10 @@ static int find_figures(struct find *f)
     for (uint64_t i = 0; i < SMALLER && middle->value > SMALLER; i++)
         task[jobs++] =
             figures_of(ANSWER_THIS, middle->seed, middle->value * (i + 2) / 4, &smaller[i]);
+    for (int i = 0; i < ENDS; i++)
+        if (end[i] && end[i] != a->at && !is_known(f, end[i]))
+            task[jobs++] =
+                (struct task){.variant = ANSWER_THIS, .seed = middle->seed, .once = end[i]};
     for (size_t i = 0; i < jobs; i++)
         job[i] = &task[i];
     const int rc = do_jobs(f, job, jobs);

@@ -106,6 +106,7 @@ static void put_drive_facts(struct jsonout *j, const struct answer_report *r)
     put_text(j, "target", facts ? facts->target : NULL);
     put_text(j, "device", facts ? facts->device : NULL);
     put_text(j, "started", facts ? facts->started : NULL);
+    put_text(j, "file_system", facts ? facts->file_system : NULL);
     put_text(j, "validity", validity);
     put_text(j, "text", drive ? NULL : r->drive_text);
     if (drive)
@@ -252,9 +253,18 @@ static uint64_t prefill_tokens(const struct trial *t)
     return t->origin[WARM_COMPUTED];
 }
 
-static double gpu_s(const struct answer_report *r, const struct trial *t)
+/* The GPUs' time in steps with tokens, of prompts and of answers. */
+static double gpu_busy_s(const struct answer_report *r, const struct trial *t)
 {
     return seconds(t->busy_ns) * (double)r->tensor_parallel;
+}
+
+/* What computing the prompts took of the GPUs. They are busy with answers all the time, so that the
+ * time in which they do nothing does not tell what is saved. */
+static double prefill_gpu_s(const struct answer_report *r, const struct trial *t)
+{
+    return step_setup_prefill_ns(&r->opts->engine.steps, prefill_tokens(t)) / UNITS_NS_PER_S *
+           (double)r->tensor_parallel;
 }
 
 static void put_classes(struct jsonout *j, const struct trial *t)
@@ -287,7 +297,8 @@ static void put_variants(struct jsonout *j, const struct answer_report *r)
         put_times(j, "token_s", t->token_ns);
         jsonout_f64(j, "requests_s", trial_requests_s(t));
         jsonout_u64(j, "prefill_tokens", prefill_tokens(t));
-        jsonout_f64(j, "gpu_s", gpu_s(r, t));
+        jsonout_f64(j, "prefill_gpu_s", prefill_gpu_s(r, t));
+        jsonout_f64(j, "gpu_busy_s", gpu_busy_s(r, t));
         put_classes(j, t);
         jsonout_end(j);
     }
@@ -445,14 +456,6 @@ static void put_wear(struct jsonout *j, const struct answer_report *r)
     jsonout_f64(j, "drive_writes_day", e.drive_writes_per_day);
     jsonout_f64(j, "years", e.years);
     jsonout_end(j);
-}
-
-/* What computing the prompts took of the GPUs. They are busy with answers all the time, so that the
- * time in which they do nothing does not tell what is saved. */
-static double prefill_gpu_s(const struct answer_report *r, const struct trial *t)
-{
-    return step_setup_prefill_ns(&r->opts->engine.steps, prefill_tokens(t)) / UNITS_NS_PER_S *
-           (double)r->tensor_parallel;
 }
 
 /* The drive's saving in a day: that of each request, times the requests of a day with it. */

@@ -382,8 +382,8 @@ int curve_failed(int code, struct err *e)
                        "the objects looked up have more than 2^63 bytes");
     if (code == -EFBIG)
         return err_set(
-            e, code, ERR_INPUT, "--curve-optimal",
-            "more than 2^32 lookups or 2^30 objects; --curve-sample follows a part of them");
+            e, code, ERR_INPUT, "--config curve_optimal",
+            "more than 2^32 lookups or 2^30 objects; --config curve_sample follows a part of them");
     return err_nomem(e, "curve");
 }
 

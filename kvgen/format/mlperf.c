@@ -10,7 +10,7 @@ enum {
 static const struct export_rule mlperf_rules[] = {
     {EXPORT_LOSS, "of Delete, left out: nobody learns that the space is free"},
     {EXPORT_LOSS, "several zstd frames: a reader that stops after the first one loses the rest "
-                  "(see --frames one)"},
+                  "(see --config frames=one)"},
     {EXPORT_REMARK, NULL}};
 
 static int mlperf_row(struct export *x, const struct export_op *op, struct err *e)

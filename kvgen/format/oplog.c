@@ -481,7 +481,7 @@ static int oplog_open(struct export *x, struct err *e)
         return err_nomem(e, "export");
     bool quoted = !is_sai3(x) && strchr(endpoint, '"');
     if (has_control(endpoint, endpoint_len) || quoted || endpoint_len > MAX_ENDPOINT)
-        return err_set(e, -EINVAL, ERR_INPUT, "--endpoint",
+        return err_set(e, -EINVAL, ERR_INPUT, "--config endpoint",
                        "longer than %d bytes, or with a tab, newline or other control character%s",
                        MAX_ENDPOINT, quoted ? ", or a quote" : "");
     l->first_ns = INT64_MAX;

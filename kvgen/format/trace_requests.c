@@ -553,9 +553,10 @@ static void reading(const struct source *base, struct source_reading *to)
     to->full_blocks = true;
     to->tokens_by = "given";
     if (r->tails)
-        notes_add(&to->remarks,
-                  "prompts may differ by less than a block: the last block counts as whole unless "
-                  "its row says fewer tokens (--partial-blocks), and what fills none has no row");
+        notes_add(
+            &to->remarks,
+            "prompts may differ by less than a block: the last block counts as whole unless "
+            "its row says fewer tokens (--config partial_blocks), and what fills none has no row");
     if (r->unended)
         notes_add(&to->remarks, "requests left out because the trace ends before they do: %llu",
                   (unsigned long long)r->unended);

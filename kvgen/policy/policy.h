@@ -8,7 +8,7 @@
 
 #include "kvgen/sim/objects.h"
 
-/* In the order of --eviction. */
+/* In the order of --config eviction. */
 enum policy_number {
     POLICY_LRU,    /* least recently used */
     POLICY_FIFO,   /* first in, first out */

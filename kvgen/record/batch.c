@@ -62,12 +62,13 @@ int record_medium(const struct record_opts *o, const char *name, size_t len, uin
                 : o->learns ? (int)media_learn(o->learns, name, len)
                             : media_find(&o->media, name, len);
     if (found < 0)
-        return err_set(e, -EINVAL, ERR_INPUT, "",
-                       "medium \"%.*s\" is not known (--medium NAME=TIER says which tier it is)",
-                       !name      ? 0
-                       : len < 40 ? (int)len
-                                  : 40,
-                       name ? name : "");
+        return err_set(
+            e, -EINVAL, ERR_INPUT, "",
+            "medium \"%.*s\" is not known (--config medium=NAME=TIER says which tier it is)",
+            !name      ? 0
+            : len < 40 ? (int)len
+                       : 40,
+            name ? name : "");
     *medium = (uint8_t)found;
     return 0;
 }

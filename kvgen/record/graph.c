@@ -26,7 +26,7 @@ enum {
 
 struct step {
     struct hash128 name;
-    bool left_out;                             /* by --sample, with all of its session */
+    bool left_out;                             /* by --config sample, with all of its session */
     bool pause;                                /* no request: it takes pause_ns */
     int64_t pause_ns, not_before_ns, least_ns; /* least: delay after the last that it waits for */
     int64_t context, generated;
@@ -55,7 +55,7 @@ struct graph {
     struct keymap *blocks; /* numbers in place of recorded ids, which may be hashes */
     uint32_t scope, sessions;
     struct heap ready; /* steps by time */
-    size_t kept;       /* steps that --sample keeps */
+    size_t kept;       /* steps that --config sample keeps */
     size_t left;       /* steps that have not ended, in this cycle */
     uint64_t issued, turns;
     int64_t last_ns, end_ns, began_ns; /* the last arrival; the last end; of the cycle */
@@ -638,8 +638,8 @@ static uint32_t joined(uint32_t *with, uint32_t session)
     return session;
 }
 
-/* Marks the steps of sessions that --sample leaves out. Sessions whose steps wait for each other
- * are joined; they are known by the least hash of a name of their steps. */
+/* Marks the steps of sessions that --config sample leaves out. Sessions whose steps wait for each
+ * other are joined; they are known by the least hash of a name of their steps. */
 static int sample_sessions(struct graph *g)
 {
     uint32_t *with = NULL, sessions = 0;
@@ -904,7 +904,7 @@ int source_graph_open(struct source **out, struct inputs *in, const struct sourc
     if (rc == 0 && !g->rows_1 && g->stamps.given != STAMPS_AUTO)
         rc = err_set(e, -EINVAL, ERR_INPUT, "--time-unit", "the input names its unit of time");
     if (rc == 0 && o->files.max_gap_ns > 0)
-        rc = err_set(e, -EINVAL, ERR_INPUT, "--max-gap",
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--config max_gap",
                      "does not apply to steps that wait for each other");
     if (rc == 0 && !all_begin(g))
         rc =

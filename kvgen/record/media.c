@@ -1,5 +1,6 @@
 /* Names of media by engine: GPU (vLLM, SGLang), device (Dynamo); CPU, CPU_PINNED, CPU_TIER1,
- * host_pinned; DISK, STORAGE, EXTERNAL, FS, OBJ, SHARED_STORAGE, CPU_TIER2. --medium adds others.
+ * host_pinned; DISK, STORAGE, EXTERNAL, FS, OBJ, SHARED_STORAGE, CPU_TIER2. --config medium adds
+ * others.
  */
 #include "kvgen/record/media.h"
 
@@ -9,7 +10,7 @@
 #include <strings.h>
 
 enum {
-    MEDIA_GIVEN = 20 /* known, and of --medium: the others are learned */
+    MEDIA_GIVEN = 20 /* known, and of --config medium: the others are learned */
 };
 
 int media_find(const struct media *m, const char *name, size_t len)
@@ -64,11 +65,12 @@ int media_init(struct media *m, const struct opt_list *given, struct err *e)
         const char *text = given->item[i], *is = strchr(text, '=');
         size_t len = is ? (size_t)(is - text) : 0;
         if (len == 0 || len >= MEDIA_NAME || is[1] < '0' || is[1] > '2' || is[2] != '\0')
-            return err_set(e, -EINVAL, ERR_INPUT, "--medium",
+            return err_set(e, -EINVAL, ERR_INPUT, "--config medium",
                            "\"%s\" is not NAME=TIER with a tier from 0 to 2", text);
         int at = media_find(m, text, len);
         if (at < 0 && m->count == MEDIA_GIVEN)
-            return err_set(e, -EINVAL, ERR_INPUT, "--medium", "more than %d media", MEDIA_GIVEN);
+            return err_set(e, -EINVAL, ERR_INPUT, "--config medium", "more than %d media",
+                           MEDIA_GIVEN);
         struct medium *to = &m->medium[at < 0 ? (int)m->count++ : at];
         for (size_t k = 0; at < 0 && k < len; k++)
             to->name[k] = (char)(text[k] >= 'a' && text[k] <= 'z' ? text[k] - 32 : text[k]);

@@ -20,7 +20,7 @@ struct medium {
     uint8_t tier; /* enum trace_tier; TRACE_NO_TIER: a recording names it, and nobody knows it */
 };
 
-/* A plain value: the known media, and those of --medium. */
+/* A plain value: the known media, and those of --config medium. */
 struct media {
     struct medium medium[MEDIA_MAX];
     unsigned count;

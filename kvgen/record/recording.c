@@ -372,7 +372,7 @@ static void note_left_out(const struct recording *r, struct notes *remarks)
     }
     if (r->counts.unknown_media > 0)
         notes_add(remarks,
-                  "blocks left out because their medium is unknown: %llu, in %s (--medium "
+                  "blocks left out because their medium is unknown: %llu, in %s (--config medium "
                   "NAME=TIER gives "
                   "its tier)",
                   (unsigned long long)r->counts.unknown_media, names);
@@ -427,7 +427,7 @@ static int finish(struct import *base, struct err *e)
                   (unsigned long long)r->unknown.unnamed);
     if (before.late > 0)
         notes_add(remarks,
-                  "rows that came later than --reorder allows, and messages whose time "
+                  "rows that came later than --config reorder allows, and messages whose time "
                   "goes back: %llu, moved to the time of those before them",
                   (unsigned long long)before.late);
     if (r->requests)

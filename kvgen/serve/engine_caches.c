@@ -21,7 +21,8 @@
 #define SHARED "shared" /* settings that caches with shared files have */
 #define SHARE  "share"
 #define SHARED_HELP                                                                                \
-    "All engines (--engines) have the same files, in one --storage-capacity; also the other half " \
+    "All engines (--config engines) have the same files, in one --storage-capacity; also the "     \
+    "other half "                                                                                  \
     "of "                                                                                          \
     "--prefill-only and --decode-only."
 
@@ -823,8 +824,9 @@ int engine_choice_check_shared(const struct engine_choice *c, const struct engin
     if (!engine_choice_shares(c))
         return share < 1 ? bad(e, "share needs shared=yes") : 0;
     if (engines < 2 && !with_run)
-        return bad(e, "shared=yes needs --engines 2 or more, or another run that has the files, "
-                      "too: --prefill-only, --decode-only or --files-from");
+        return bad(
+            e, "shared=yes needs --config engines=2 or more, or another run that has the files, "
+               "too: --prefill-only, --decode-only or --files-from");
     if (files == 0)
         return bad(e, "shared=yes needs files (--storage-capacity)");
     if (share < 1 && files == KV_NO_LIMIT)

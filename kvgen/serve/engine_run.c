@@ -188,13 +188,14 @@ static int give_to_host(struct engine_run *r, struct engine_request *q)
 static int too_many_wait(struct engine_run *r)
 {
     char bytes[32];
-    return err_set(r->clock.err, -EFBIG, ERR_INPUT, "--queue-memory",
-                   "%llu requests wait after %.0f s and take more than %s: more arrive than the "
-                   "engine serves (--arrival closed lets users wait for answers, --queue-memory "
-                   "allows more)",
-                   (unsigned long long)(r->at_host.count + r->world.here),
-                   (double)r->clock.now_ns / (double)UNITS_NS_PER_S,
-                   units_format_bytes(bytes, sizeof(bytes), (double)r->o.queue_bytes));
+    return err_set(
+        r->clock.err, -EFBIG, ERR_INPUT, "--config queue_memory",
+        "%llu requests wait after %.0f s and take more than %s: more arrive than the "
+        "engine serves (--arrival closed lets users wait for answers, --config queue_memory "
+        "allows more)",
+        (unsigned long long)(r->at_host.count + r->world.here),
+        (double)r->clock.now_ns / (double)UNITS_NS_PER_S,
+        units_format_bytes(bytes, sizeof(bytes), (double)r->o.queue_bytes));
 }
 
 static void answer(void *ctx, const struct request *q)

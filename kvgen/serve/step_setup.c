@@ -223,5 +223,5 @@ int step_setup_measured(struct step_setup *s, const struct model *m, const struc
 int step_setup_decode_rate(struct step_setup *s, double tokens_per_s, uint64_t tokens,
                            struct err *e)
 {
-    return solve(s, with_b, tokens, (int64_t)(1e9 / tokens_per_s), "--decode-rate", e);
+    return solve(s, with_b, tokens, (int64_t)(1e9 / tokens_per_s), "--config decode_rate", e);
 }

@@ -13,7 +13,7 @@
 #define HIERARCHY_ABSENT    UINT64_C(0) /* no such tier */
 #define HIERARCHY_UNLIMITED ((uint64_t)INT64_MAX)
 
-/* In the order of --promote: what a read does to an object below the fastest tier. */
+/* In the order of --config promote: what a read does to an object below the fastest tier. */
 enum hierarchy_promote {
     HIERARCHY_PROMOTE_NONE,  /* it stays where it is */
     HIERARCHY_PROMOTE_ON_HIT /* it moves up */

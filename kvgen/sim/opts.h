@@ -15,13 +15,13 @@
 
 struct curve;
 
-/* In the order of --decode-reads: how often a request reads its object while it decodes. */
+/* In the order of --config decode_reads: how often a request reads its object while it decodes. */
 enum sim_decode_reads {
     SIM_DECODE_BATCH, /* once, and once more for each batch of generated tokens */
     SIM_DECODE_ONCE,
     SIM_DECODE_NONE
 };
-/* In the order of --block-reuse: when a block that is present can hit. */
+/* In the order of --config block_reuse: when a block that is present can hit. */
 enum sim_block_reuse {
     SIM_REUSE_PREFIX, /* while all earlier blocks of its request hit */
     SIM_REUSE_ANY     /* always */

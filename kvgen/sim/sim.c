@@ -53,13 +53,13 @@ static uint64_t waiting(const struct sim *s)
 static int too_many_wait(const struct sim *s)
 {
     char bytes[32];
-    return err_set(s->clock.err, -EFBIG, ERR_INPUT, "--queue-memory",
-                   "%llu requests wait after %.0f s and take more than %s: more arrive than %u "
-                   "workers serve (--arrival closed lets users wait for answers, --queue-memory "
-                   "allows more)",
-                   (unsigned long long)waiting(s), (double)s->clock.now_ns / (double)UNITS_NS_PER_S,
-                   units_format_bytes(bytes, sizeof(bytes), (double)s->o.queue_bytes),
-                   s->o.workers);
+    return err_set(
+        s->clock.err, -EFBIG, ERR_INPUT, "--config queue_memory",
+        "%llu requests wait after %.0f s and take more than %s: more arrive than %u "
+        "workers serve (--arrival closed lets users wait for answers, --config queue_memory "
+        "allows more)",
+        (unsigned long long)waiting(s), (double)s->clock.now_ns / (double)UNITS_NS_PER_S,
+        units_format_bytes(bytes, sizeof(bytes), (double)s->o.queue_bytes), s->o.workers);
 }
 
 /* All that has arrived by now. 0 or negative errno. */

@@ -279,7 +279,7 @@ static int read_thread(struct reader *r, const struct jsonin_v *list, uint32_t p
     return rc;
 }
 
-/* Whether --sample keeps the session, by its id, if it has one. */
+/* Whether --config sample keeps the session, by its id, if it has one. */
 static bool keeps_session(struct agentic *a, const struct jsonin_v *root)
 {
     size_t len;
@@ -287,8 +287,8 @@ static bool keeps_session(struct agentic *a, const struct jsonin_v *root)
     return file_source_keeps(&a->files, id, id ? len : 0);
 }
 
-/* Reads the next document into s, which has no thread if --sample leaves it out: 1; 0 when there is
- * none; negative errno. */
+/* Reads the next document into s, which has no thread if --config sample leaves it out: 1; 0 when
+ * there is none; negative errno. */
 static int read_document(struct agentic *a, struct session *s, struct err *e)
 {
     const char *text;

@@ -281,7 +281,7 @@ static int first_chat(struct blocks *s, int64_t *first, struct err *e)
     int64_t id, parent;
     if (line_i64(s, "chat_id", &id) < 0)
         return bad_field(s, e, "chat_id",
-                         "is not a whole number, so --sample cannot tell sessions");
+                         "is not a whole number, so --config sample cannot tell sessions");
     *first = id;
     if (line_i64(s, "parent_chat_id", &parent) == 0 && parent >= 0) {
         const uint64_t *known = keymap_find(s->chat, hash_128(&parent, sizeof(parent)));
@@ -294,7 +294,7 @@ static int first_chat(struct blocks *s, int64_t *first, struct err *e)
                                           : 0;
 }
 
-/* Whether --sample keeps the row's session: 1 or 0, or negative errno with *e. */
+/* Whether --config sample keeps the row's session: 1 or 0, or negative errno with *e. */
 static int keeps_row(struct blocks *s, struct err *e)
 {
     const char *text;

@@ -115,7 +115,7 @@ static enum column parse_row(struct burst *s, const struct csv_row *row, int64_t
     return COLUMNS;
 }
 
-/* Whether --sample keeps the row's session; a row without one is a session of its own. */
+/* Whether --config sample keeps the row's session; a row without one is a session of its own. */
 static bool keeps_row(struct burst *s, const struct csv_row *row)
 {
     const struct csv_field *session = s->has_sessions ? csv_rows_field(&s->session, row) : NULL;

@@ -30,7 +30,7 @@ void file_source_release(struct file_source *s)
 
 struct jsonin_limit file_source_limit(const struct file_source *s)
 {
-    return (struct jsonin_limit){.bytes = s->o.memory_bytes, .option = "--input-memory"};
+    return (struct jsonin_limit){.bytes = s->o.memory_bytes, .option = "--config input_memory"};
 }
 
 int file_source_hold(struct file_source *s, uint64_t bytes, const char *what, struct err *e)
@@ -40,8 +40,8 @@ int file_source_hold(struct file_source *s, uint64_t bytes, const char *what, st
     if (s->held_bytes <= s->o.memory_bytes)
         return 0;
     return err_set(e, -EFBIG, ERR_INPUT, inputs_path(s->in),
-                   "%s under way take more than %s of memory (--input-memory allows more)", what,
-                   units_format_bytes(most, sizeof(most), (double)s->o.memory_bytes));
+                   "%s under way take more than %s of memory (--config input_memory allows more)",
+                   what, units_format_bytes(most, sizeof(most), (double)s->o.memory_bytes));
 }
 
 int file_source_next_file(struct file_source *s, struct err *e)
@@ -116,7 +116,7 @@ bool file_source_keeps(struct file_source *s, const void *name, size_t len)
 int file_source_none(const struct file_source *s, const char *what, struct err *e)
 {
     if (s->left_out > 0)
-        return err_set(e, -EINVAL, ERR_INPUT, "--sample", "keeps none of the %llu %ss of %s",
+        return err_set(e, -EINVAL, ERR_INPUT, "--config sample", "keeps none of the %llu %ss of %s",
                        (unsigned long long)s->left_out, what, inputs_path(s->in));
     return err_set(e, -EINVAL, ERR_INPUT, inputs_path(s->in), "holds no %s", what);
 }
@@ -143,13 +143,13 @@ void file_source_cut(struct file_source *s, struct request *r)
 void file_source_note_cuts(const struct file_source *s, const char *what, struct notes *to)
 {
     if (s->kept + s->left_out > 0)
-        notes_add(to, "%s kept (--sample): %llu of %llu", what, (unsigned long long)s->kept,
+        notes_add(to, "%s kept (--config sample): %llu of %llu", what, (unsigned long long)s->kept,
                   (unsigned long long)(s->kept + s->left_out));
     if (s->gaps_cut > 0)
-        notes_add(to, "times without a request that were cut (--max-gap): %llu",
+        notes_add(to, "times without a request that were cut (--config max_gap): %llu",
                   (unsigned long long)s->gaps_cut);
     if (s->contexts_cut > 0)
-        notes_add(to, "requests whose context was cut (--max-context): %llu",
+        notes_add(to, "requests whose context was cut (--config max_context): %llu",
                   (unsigned long long)s->contexts_cut);
 }
 

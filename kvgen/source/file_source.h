@@ -21,7 +21,7 @@
 /* Ends of error messages that begin with the name of the time. */
 #define FILE_SOURCE_GOES_BACK "goes back; requests must be in order of arrival"
 #define FILE_SOURCE_TOO_LATE  "lies after the end of virtual time (146 years)"
-#define FILE_SOURCE_TORN      "--sample would tear apart the rows that share blocks"
+#define FILE_SOURCE_TORN      "--config sample would tear apart the rows that share blocks"
 
 struct file_source_opts {
     double speedup;  /* times are divided by it; 0: no time between requests */
@@ -64,7 +64,7 @@ struct file_source {
     int64_t cycle_ns;          /* arrival at which this cycle began */
     uint64_t cycles;           /* complete ones */
     uint64_t gaps_cut, contexts_cut;
-    uint64_t kept, left_out;     /* by --sample */
+    uint64_t kept, left_out;     /* by --config sample */
     uint64_t place, place_cycle; /* of the element that was asked for last, and its cycle */
 };
 
@@ -99,17 +99,18 @@ int file_source_again(void *source, const char *path, struct err *e);
 int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival_ns);
 
 bool file_source_samples(const struct file_source *s);
-/* Whether --sample keeps the session of that name, which is counted. Without a name (NULL), it is
- * known by its place among all that were asked for in this cycle. Decided by a hash of the name
- * alone: a larger share keeps what a smaller one keeps. */
+/* Whether --config sample keeps the session of that name, which is counted. Without a name (NULL),
+ * it is known by its place among all that were asked for in this cycle. Decided by a hash of the
+ * name alone: a larger share keeps what a smaller one keeps. */
 bool file_source_keeps(struct file_source *s, const void *name, size_t len);
-/* -EINVAL: the files hold none of what, or --sample keeps none. */
+/* -EINVAL: the files hold none of what, or --config sample keeps none. */
 int file_source_none(const struct file_source *s, const char *what, struct err *e);
-/* A time without a request as --max-gap leaves it, counted if it is cut. */
+/* A time without a request as --config max_gap leaves it, counted if it is cut. */
 int64_t file_source_gap(struct file_source *s, int64_t ns);
-/* Cuts the context of r to --max-context, and its blocks to those that lie within it whole. */
+/* Cuts the context of r to --config max_context, and its blocks to those that lie within it whole.
+ */
 void file_source_cut(struct file_source *s, struct request *r);
-/* Adds what was left out and cut; what names the elements that --sample asked for. */
+/* Adds what was left out and cut; what names the elements that --config sample asked for. */
 void file_source_note_cuts(const struct file_source *s, const char *what, struct notes *to);
 
 /* -EINVAL with the given text at "FILE:LINE" of the present file. */

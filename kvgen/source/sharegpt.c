@@ -336,7 +336,7 @@ static int read_turns(struct sharegpt *s, struct talk *t, const struct jsonin_v 
     return is_count(turn.context) && is_count(turn.generated) ? add_turn(s, t, &turn, e) : 0;
 }
 
-/* Whether --sample keeps the conversation, by its id, if it has one. */
+/* Whether --config sample keeps the conversation, by its id, if it has one. */
 static bool keeps_element(struct sharegpt *s, const struct jsonin_v *v)
 {
     const struct jsonin_v *id = jsonin_get(v, "id");
@@ -559,7 +559,7 @@ int source_sharegpt_open(struct source **out, struct inputs *in,
         *e = s->files.skips.first;
         rc = e->code;
     } else if (!s->timed && o->files.max_gap_ns > 0) {
-        rc = err_set(e, -EINVAL, ERR_INPUT, "--max-gap", "this dataset has no times");
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--config max_gap", "this dataset has no times");
     } else if (!s->timed && o->speedup_given) {
         rc = err_set(e, -EINVAL, ERR_INPUT, "--speed", "this dataset has no times%s",
                      o->request_rate > 0 ? " but those of --request-rate" : "");

@@ -45,7 +45,7 @@ struct source_recording {
      * many tokens read as the service recorded; tokens read. */
     uint64_t requests, requests_refused, requests_exact, read_tokens;
     uint64_t tokens; /* of the blocks stored */
-    uint64_t late;   /* rows and messages that came too late for their time (--reorder) */
+    uint64_t late;   /* rows and messages that came too late for their time (--config reorder) */
     uint64_t unknown_fields, unknown_events;
     uint64_t unknown_media; /* blocks in media whose tier nobody knows */
     uint64_t damaged;       /* messages that could not be read, or not to their end */

@@ -30,7 +30,7 @@ int worth_parse_target(int64_t target_ns[TRACE_QOSES], const char *text, struct 
             return 0;
         }
     }
-    return err_set(e, -EINVAL, ERR_INPUT, "--ttft-target",
+    return err_set(e, -EINVAL, ERR_INPUT, "--config ttft_target",
                    "\"%s\" is not interactive=TIME, responsive=TIME or batch=TIME", text);
 }
 

@@ -32,13 +32,13 @@ struct worth_opts {
     const struct model *model;
     const struct prefill_model *compute;
     struct frozen *requests;
-    int64_t target_ns[TRACE_QOSES]; /* --ttft-target; 0: none */
+    int64_t target_ns[TRACE_QOSES]; /* --config ttft_target; 0: none */
     struct worth_prices price;
     double watts; /* of a GPU; 0: not known */
 };
 
-/* Parses a CLASS=TIME of --ttft-target, and gpu=N/h,dram=N/h,nvme=N/h of --price. 0 or -EINVAL with
- * *e. */
+/* Parses a CLASS=TIME of --config ttft_target, and gpu=N/h,dram=N/h,nvme=N/h of --price. 0 or
+ * -EINVAL with *e. */
 int worth_parse_target(int64_t target_ns[TRACE_QOSES], const char *text, struct err *e);
 int worth_parse_prices(struct worth_prices *p, const char *text, struct err *e);
 

@@ -1,171 +1,95 @@
-/* Between the ranks of a step: each sends its sums and the counts of its histograms to rank 0,
- * which adds them up and spreads what came of it. autoscale.c decides by that. */
+/* Between the ranks of a step: each sends its figures, with the distributions behind them, to rank
+ * 0, which makes one of them and spreads what came of it. autoscale.c decides by that. */
 #include "kvreplay/many/pool.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/hist.h"
-#include "lib/base/memory.h"
+#include "lib/json/jsonout.h"
+#include "lib/ranks/documents.h"
 
-enum {
-    POOL_HISTS = 3 + TRACE_QOSES
-};
+_Static_assert(FACT_STEP_END_TO_END + TRACE_QOSES - 1 == FACT_STEP_LAST, "a fact for each class");
 
-/* How often a value was there. */
-struct pool_count {
-    int64_t value;
-    uint64_t count;
-};
-
-/* The head of a rank's message: its figures, and how many counts of each histogram follow. */
-struct pool_head {
-    struct replay_figures figures;
-    uint64_t counts[POOL_HISTS];
-};
-
-/* The histograms of t in the order in which they travel, with the place of each one's P95. */
-static void pool_order(const struct replay_times *t, struct replay_figures *f,
-                       const struct hist *hist[POOL_HISTS], int64_t *p95[POOL_HISTS])
+static void put_step(struct facts *f, const struct replay_figures *g, const struct replay_times *t)
 {
-    hist[0] = t->read;
-    p95[0] = &f->read_p95_ns;
-    hist[1] = t->write;
-    p95[1] = &f->write_p95_ns;
-    hist[2] = t->queue;
-    p95[2] = &f->queue_p95_ns;
-    for (unsigned i = 0; i < TRACE_QOSES; i++) {
-        hist[3 + i] = t->end_to_end[i];
-        p95[3 + i] = &f->end_to_end_p95_ns[i];
-    }
+    *f = (struct facts){0};
+    facts_put_yes(f, FACT_STEP_INTERRUPTED, g->interrupted);
+    facts_put_yes(f, FACT_STEP_STOPPED, g->stopped);
+    facts_put_number(f, FACT_STEP_S, g->seconds);
+    facts_put_number(f, FACT_STEP_LEAST_S, g->least_s);
+    facts_put_count(f, FACT_STEP_TOKENS, true, g->tokens);
+    facts_put_count(f, FACT_STEP_BYTES, true, g->bytes);
+    facts_put_count(f, FACT_STEP_FAILED, true, g->failed);
+    facts_put_count(f, FACT_STEP_WAITING, true, g->waiting);
+    facts_put_hist(f, FACT_STEP_READ, t->read);
+    facts_put_hist(f, FACT_STEP_WRITE, t->write);
+    facts_put_hist(f, FACT_STEP_QUEUE, t->queue);
+    for (unsigned i = 0; i < TRACE_QOSES; i++)
+        facts_put_hist(f, FACT_STEP_END_TO_END + i, t->end_to_end[i]);
 }
 
-/* A histogram keeps its least and greatest value exactly, which bound its percentiles: they are
- * told apart from the others of their buckets. Returns how many counts were written. */
-static uint64_t put_hist(FILE *out, const struct hist *h)
+static int64_t p95(const struct facts *f, enum fact_id id)
 {
-    struct pool_count c;
-    uint64_t n = 0;
-    size_t pos = 0;
-    int64_t highest;
+    const struct hist *h = f->of[id].hist;
 
-    if (!h || hist_count(h) == 0)
-        return 0;
-    int64_t ends[2] = {hist_min(h), hist_max(h)};
-    unsigned left = hist_count(h) > 1 ? 2 : 1;
-    for (unsigned i = 0; i < left; i++, n++) {
-        c = (struct pool_count){.value = ends[i], .count = 1};
-        fwrite(&c, sizeof(c), 1, out);
-    }
-    while (hist_next(h, &pos, &c.value, &highest, &c.count)) {
-        for (unsigned i = 0; i < left; i++)
-            c.count -= c.value <= ends[i] && ends[i] <= highest;
-        if (c.count == 0)
-            continue;
-        fwrite(&c, sizeof(c), 1, out);
-        n++;
-    }
-    return n;
+    return h && hist_count(h) ? hist_percentile(h, 950000) : TRACE_NONE;
 }
 
-/* This rank's message, malloc'ed; NULL: no memory. */
-static char *pool_text(const struct replay_figures *f, const struct replay_times *times,
-                       size_t *len)
+static void take_step(struct replay_figures *g, const struct facts *f)
 {
-    struct pool_head head = {.figures = *f};
-    const struct hist *hist[POOL_HISTS];
-    int64_t *p95[POOL_HISTS];
-    char *text = NULL;
-    FILE *out = memory_stream(&text, len);
-
-    if (!out)
-        return NULL;
-    pool_order(times, &head.figures, hist, p95);
-    fwrite(&head, sizeof(head), 1, out);
-    for (unsigned i = 0; i < POOL_HISTS; i++)
-        head.counts[i] = put_hist(out, hist[i]);
-    bool whole = !ferror(out);
-    if (fclose(out) != 0 || !whole) {
-        free(text);
-        return NULL;
-    }
-    memcpy(text, &head, sizeof(head));
-    return text;
+    *g = (struct replay_figures){.interrupted = f->of[FACT_STEP_INTERRUPTED].yes,
+                                 .stopped = f->of[FACT_STEP_STOPPED].yes,
+                                 .seconds = f->of[FACT_STEP_S].number,
+                                 .least_s = f->of[FACT_STEP_LEAST_S].number,
+                                 .tokens = f->of[FACT_STEP_TOKENS].count,
+                                 .bytes = f->of[FACT_STEP_BYTES].count,
+                                 .failed = f->of[FACT_STEP_FAILED].count,
+                                 .waiting = f->of[FACT_STEP_WAITING].count,
+                                 .read_p95_ns = p95(f, FACT_STEP_READ),
+                                 .write_p95_ns = p95(f, FACT_STEP_WRITE),
+                                 .queue_p95_ns = p95(f, FACT_STEP_QUEUE)};
+    for (unsigned i = 0; i < TRACE_QOSES; i++)
+        g->end_to_end_p95_ns[i] = p95(f, FACT_STEP_END_TO_END + i);
 }
 
-static void pool_sums(struct replay_figures *all, const struct replay_figures *one, bool first)
+/* The message of a rank; NULL: no memory. */
+static struct jsonout *step_document(const struct replay_figures *g, const struct replay_times *t)
 {
-    all->interrupted |= one->interrupted;
-    all->stopped |= one->stopped;
-    all->seconds = one->seconds > all->seconds ? one->seconds : all->seconds;
-    all->least_s = first || one->least_s < all->least_s ? one->least_s : all->least_s;
-    all->tokens += one->tokens;
-    all->bytes += one->bytes;
-    all->failed += one->failed;
-    all->waiting += one->waiting;
-}
+    struct jsonout *j = jsonout_create();
+    struct facts f;
 
-/* Rank 0. texts: of all ranks, as ranks_gather gives them. */
-static int pool_all(unsigned ranks, const char *texts, const size_t *lens,
-                    struct replay_figures *all, struct err *e)
-{
-    struct hist *sum[POOL_HISTS];
-    const struct hist *unused[POOL_HISTS];
-    const struct replay_times none = {0};
-    int64_t *p95[POOL_HISTS];
-    bool first = true;
-    int rc = 0;
-
-    for (unsigned i = 0; i < POOL_HISTS; i++)
-        if (!(sum[i] = hist_create()))
-            rc = -ENOMEM;
-    *all = (struct replay_figures){0};
-    for (unsigned k = 0; rc == 0 && k < ranks; texts += lens[k] + 1, k++) {
-        struct pool_head head;
-        struct pool_count c;
-        const char *at = texts + sizeof(head);
-        if (lens[k] < sizeof(head)) /* it was lost */
-            continue;
-        memcpy(&head, texts, sizeof(head));
-        pool_sums(all, &head.figures, first);
-        first = false;
-        for (unsigned i = 0; i < POOL_HISTS; i++) {
-            for (uint64_t n = 0; rc == 0 && n < head.counts[i]; n++, at += sizeof(c)) {
-                memcpy(&c, at, sizeof(c));
-                rc = hist_record_n(sum[i], c.value, c.count);
-            }
-        }
-    }
-    pool_order(&none, all, unused, p95);
-    for (unsigned i = 0; i < POOL_HISTS; i++) {
-        if (rc == 0)
-            *p95[i] = hist_count(sum[i]) ? hist_percentile(sum[i], 950000) : TRACE_NONE;
-        hist_free(sum[i]);
-    }
-    return rc < 0 ? err_nomem(e, "figures") : 0;
+    put_step(&f, g, t);
+    if (j && !f.failed)
+        facts_write(j, &f, FACTS_OF_STEP);
+    else if (j)
+        jsonout_fail(j);
+    facts_release(&f);
+    return j;
 }
 
 int pool_figures(struct ranks *ranks, int rc, struct replay_figures *f,
                  const struct replay_times *times, struct err *e)
 {
-    struct replay_figures all;
-    char *texts = NULL, *own = NULL;
-    size_t *lens = NULL, len = 0;
+    struct jsonout *j = rc == 0 ? step_document(f, times) : NULL;
+    const char *own = j ? jsonout_text(j, false) : NULL;
+    struct documents d = {0};
+    struct replay_figures all = {0};
 
-    if (rc == 0 && !(own = pool_text(f, times, &len)))
+    if (rc == 0 && !own)
         rc = err_nomem(e, "figures");
     rc = ranks_agree(ranks, rc, e);
-    if (rc == 0)
-        rc = ranks_gather(ranks, own, len, &texts, &lens, e);
-    free(own);
-    if (rc < 0)
-        return rc;
-    if (ranks_rank(ranks) == 0)
-        rc = pool_all(ranks_count(ranks), texts, lens, &all, e);
-    free(texts);
-    free(lens);
-    rc = ranks_agree(ranks, rc, e);
+    int gathered = rc == 0 ? documents_gather(&d, ranks, NULL, 0, own, e) : rc;
+    if (gathered == 0 && ranks_rank(ranks) == 0) {
+        struct facts sum;
+        if (runs_merge(&sum, d.run, d.count) < 0)
+            gathered = err_nomem(e, "figures");
+        take_step(&all, &sum);
+        facts_release(&sum);
+    }
+    documents_free(&d);
+    jsonout_free(j);
+    if (rc < 0 || gathered == -ETIMEDOUT) /* the same on all */
+        return gathered;
+    rc = ranks_agree(ranks, gathered, e);
     if (rc == 0)
         rc = ranks_spread(ranks, &all, sizeof(all), e);
     if (rc == 0)

@@ -82,7 +82,7 @@ static bool idle_spin(struct idle *w, const struct bell *b, uint32_t seen, int64
     int64_t now = clock_now_ns(), before;
     bool away = false;
 
-    if (now >= until_ns || bell_seen(b) != seen) /* --spin 0 comes here too */
+    if (now >= until_ns || bell_seen(b) != seen) /* --config spin=0 comes here too */
         return now >= until_ns;
     int64_t cpu = clock_thread_cpu_ns();
     long switches = idle_switches();

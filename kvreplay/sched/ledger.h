@@ -20,11 +20,11 @@ enum ledger_on_absent { /* --on-absent */
     LEDGER_ABSENT_SKIP,
     LEDGER_ABSENT_FAIL
 };
-enum ledger_on_error { /* --on-error */
+enum ledger_on_error { /* --config on_error */
     LEDGER_ERROR_CONTINUE,
     LEDGER_ERROR_STOP
 };
-enum ledger_on_lag { /* --on-lag */
+enum ledger_on_lag { /* --config on_lag */
     LEDGER_LAG_CONTINUE,
     LEDGER_LAG_SKIP_WAIT,
     LEDGER_LAG_STOP

@@ -23,7 +23,8 @@ struct room {
     uint64_t max_objects, planned_objects, reserved_objects, peak_objects;
     bool blocks; /* sizes count in whole blocks; false: exact bytes */
     bool open;   /* no row waits or fails for room here: a cleaner makes it when it is used up */
-    size_t line; /* rows of admitted requests, or of none, that wait for room (--admit qos) */
+    size_t
+        line; /* rows of admitted requests, or of none, that wait for room (--config admit=qos) */
     /* The targets' rooms, and the part of the names that each has; the caller's. 0: one target. */
     unsigned targets;
     struct room *target;
@@ -86,10 +87,10 @@ bool room_reserve(struct room *room, const struct room_effect *effect);
 void room_release(struct room *room, const struct room_effect *effect);
 
 /*
- * The room of a request in one tier (--admit qos). Its rows run one after another, so it needs the
- * most that they have taken at once, less what they have given back by then: that is reserved when
- * the request is admitted, and its rows take of it and give to it. What is left goes back to the
- * tier when no row inside takes any more. Zero it first.
+ * The room of a request in one tier (--config admit=qos). Its rows run one after another, so it
+ * needs the most that they have taken at once, less what they have given back by then: that is
+ * reserved when the request is admitted, and its rows take of it and give to it. What is left goes
+ * back to the tier when no row inside takes any more. Zero it first.
  */
 struct room_claim {
     struct room_share {

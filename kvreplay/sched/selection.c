@@ -1,6 +1,7 @@
-/* Used by the reader and the survey: which rows of the trace run (--limit, --loops, --only-users,
+/* Used by the reader and the survey: which rows of the trace run (--limit, --config loops, --config
+ * only_users,
  * --only-tier), and which tier runs them (--tier-map). Both walk the trace and apply it row by row;
- * they count --limit and --loops themselves. */
+ * they count --limit and --config loops themselves. */
 #include "kvreplay/sched/selection.h"
 
 #include <errno.h>

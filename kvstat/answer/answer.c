@@ -58,6 +58,7 @@ static const struct member members[] = {
     {"settings.drive.target", TEXT, AT(settings.target)},
     {"settings.drive.device", TEXT, AT(settings.device)},
     {"settings.drive.started", TEXT, AT(settings.started)},
+    {"settings.drive.file_system", MAYBE, AT(settings.file_system)},
     {"settings.drive.validity", TEXT, AT(settings.validity)},
     {"settings.drive.text", TEXT, AT(settings.text)},
     {"asked", NUMBER, AT(asked)},
@@ -118,7 +119,7 @@ static const struct member served_members[] = {
     {"token_s.p95", NUMBER, SERVED(token_p95)},
     {"requests_s", NUMBER, SERVED(requests_s)},
     {"prefill_tokens", NUMBER, SERVED(prefill_tokens)},
-    {"gpu_s", NUMBER, SERVED(gpu_s)},
+    {"gpu_busy_s", MAYBE_NUMBER, SERVED(gpu_busy_s)},
 };
 
 #define TRIED(field) offsetof(struct answer_tried, field)

@@ -36,7 +36,7 @@ struct answer_gain {
 /* Results of a variant at one number. Times in s. */
 struct answer_served {
     double requests, goodput, first_token_p50, first_token_p95, token_p50, token_p95;
-    double requests_s, prefill_tokens, gpu_s;
+    double requests_s, prefill_tokens, gpu_busy_s;
 };
 
 /* A number that a search tried, in the order of variant and number; one of each. */
@@ -60,6 +60,7 @@ struct answer {
         double tensor_parallel, gpu_mem, cpu_mem, capacity; /* bytes */
         double ttft_s, tpot_s, goodput, seeds;
         const char *target, *device, *started, *validity, *text; /* of the drive */
+        const char *file_system; /* that it was measured on: "ext4" */
     } settings;
     bool by_calculation, requests; /* the unit is requests a second */
     double asked, at;              /* asked: NAN: nothing was */

@@ -97,7 +97,7 @@ static const char *as_share(char *buf, double v)
 static const char *as_rate(char *buf, double v)
 {
     char bytes[CELL];
-    snprintf(buf, CELL, "%.30s/s", view_bytes(bytes, v));
+    snprintf(buf, CELL, "%.30s/s", cell_decimal(bytes, v));
     return buf;
 }
 
@@ -213,7 +213,7 @@ static void put_served(FILE *out, const struct answer *a)
 {
     static const char *const titles[] = {
         "",          "good",      "first token p50", "first token p95",
-        "token p50", "token p95", "requests/s",      "GPU time"};
+        "token p50", "token p95", "requests/s",      "GPU busy"};
     char n[CONCLUSION_NUMBER];
     fprintf(out, "<h3>At %s</h3>\n", conclusion_count(n, a, a->at));
     html_table_begin(out, COLUMNS(titles), 0);
@@ -229,7 +229,7 @@ static void put_served(FILE *out, const struct answer *a)
         put_number(out, prefix, "token_s.p50", view_span, s->token_p50);
         put_number(out, prefix, "token_s.p95", view_span, s->token_p95);
         put_number(out, prefix, "requests_s", cell_number, s->requests_s);
-        put_number(out, prefix, "gpu_s", view_span, s->gpu_s);
+        put_number(out, prefix, "gpu_busy_s", view_span, s->gpu_busy_s);
         fputs("</tr>\n", out);
     }
     html_table_end(out);
@@ -293,11 +293,11 @@ static void put_drive(FILE *out, const struct answer *a)
         put_row(out, "p95 of an object there", "knee.p95_s", view_span, knee.p95_s);
     }
     put_row(out, "this load keeps in flight", "drive.in_flight", cell_number, a->in_flight);
-    put_row(out, "written a day", "drive.written_bytes_day", view_bytes, a->written_day);
+    put_row(out, "written a day", "drive.written_bytes_day", cell_decimal, a->written_day);
     put_row(out, "full after", "drive.full_after_s", view_span, a->full_after_s);
     put_row(out, "filled at the end", "drive.filled", as_share, a->filled);
-    put_row(out, "a hit takes, p50", "drive.hit_s.p50", view_span, a->hit_p50);
-    put_row(out, "a hit takes, p95", "drive.hit_s.p95", view_span, a->hit_p95);
+    put_row(out, "a hit waits for drive and memory, p50", "drive.hit_s.p50", view_span, a->hit_p50);
+    put_row(out, "a hit waits for drive and memory, p95", "drive.hit_s.p95", view_span, a->hit_p95);
     put_row(out, "computing on an idle GPU", "drive.computing_s", view_span, a->computing_s);
     put_row(out, "drive writes a day", "wear.drive_writes_day", cell_number, a->drive_writes_day);
     put_row(out, "years of rated writes", "wear.years", cell_number, a->years);

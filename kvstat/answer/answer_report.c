@@ -60,8 +60,10 @@ static int confirm_answer(struct reporter *r, struct pair *p, size_t i, struct e
     const bool shows = rc == 0 && later && drive_model_facts(later)->valid != 0;
     if (shows)
         confirm_measured_again(again, a, later);
+    const struct confirm_model model = {a->settings.validity, a->settings.started,
+                                        a->settings.file_system};
     if (rc == 0)
-        confirm_judge(c, a->settings.validity, a->settings.started, shows ? again : NULL);
+        confirm_judge(c, &model, shows ? again : NULL);
     drive_model_free(later);
     return rc;
 }

@@ -45,6 +45,7 @@ const char *confirm_cause_word(enum confirm_cause cause)
         [CONFIRM_MEMORY] = "target_is_memory",
         [CONFIRM_CACHE] = "cache",
         [CONFIRM_UNCOUNTED] = "no_counters",
+        [CONFIRM_FILE_SYSTEM] = "file_system",
         [CONFIRM_STOPPED] = "process_stopped",
         [CONFIRM_QUOTA] = "cpu_quota",
         [CONFIRM_FOREIGN] = "foreign_traffic",
@@ -138,6 +139,12 @@ static double known(double v)
     return isnan(v) ? 0 : v;
 }
 
+static void copy_text(char *to, size_t n, const struct figures *f, enum fact_id id)
+{
+    const char *text = figures_text(f, figure_id_fact(id));
+    snprintf(to, n, "%s", text ? text : "");
+}
+
 void confirm_take(struct confirm_side *side, const struct figures *f,
                   const struct confirm_side *model)
 {
@@ -158,6 +165,9 @@ void confirm_take(struct confirm_side *side, const struct figures *f,
                    figures_count(f, figure_id(FIGURE_OF_STATUS, FIGURE_CORRUPT));
     snprintf(side->line, sizeof(side->line), "%s",
              figures_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE)));
+    copy_text(side->file_system, sizeof(side->file_system), f, FACT_FILE_SYSTEM);
+    copy_text(side->layers, sizeof(side->layers), f, FACT_LAYERS);
+    side->reduces = figures_is(f, figure_id_fact(FACT_REDUCES));
     side->memory = fact(f, FACT_READS_MEMORY) > 0 || fact(f, FACT_WRITES_MEMORY) > 0;
     side->buffered = figures_is_not(f, figure_id_fact(FACT_DIRECT));
     side->own_bytes = fact(f, FACT_OWN_READ_BYTES) + fact(f, FACT_OWN_WRITE_BYTES);
@@ -237,7 +247,7 @@ static void compare_rate(struct confirm *c, struct compared *found, unsigned op)
     if (judge_confirms(measured, model))
         return;
     snprintf(text, sizeof(text), "%s at %s/s instead of the model's %s/s", words[op],
-             cell_size(a, measured), cell_size(b, model));
+             cell_decimal(a, measured), cell_decimal(b, model));
     if (!differs(c, found, FAR, measured / model, text))
         return;
     found->slower = measured < model;
@@ -402,6 +412,29 @@ static bool blame_bytes(struct confirm *c)
     return c->cause != CONFIRM_NO_CAUSE;
 }
 
+/* Finds the file system that the bytes are not the drive's for: one that stores others than were
+ * written, or that the model knows nothing of. */
+static bool blame_file_system(struct confirm *c, const char *measured_on)
+{
+    const struct confirm_side *d = &c->drive;
+    char text[CONFIRM_TEXT];
+    if (d->reduces) {
+        snprintf(text, sizeof(text),
+                 "the target (%s) compresses or deduplicates: the bytes on the drive are not the "
+                 "bytes written",
+                 d->layers[0] ? d->layers : d->file_system);
+        blame(c, CONFIRM_FILE_SYSTEM, text, "run on a file system that keeps bytes as they are");
+    } else if (measured_on && measured_on[0] && d->file_system[0] &&
+               strcmp(measured_on, d->file_system) != 0) {
+        snprintf(text, sizeof(text), "this run was on %s, and the model was measured on %.24s",
+                 d->file_system, measured_on);
+        blame(c, CONFIRM_FILE_SYSTEM, text,
+              "file systems differ in how they copy, check and cache: measure the model where the "
+              "load runs");
+    }
+    return c->cause != CONFIRM_NO_CAUSE;
+}
+
 /* Finds what disturbed the run on the drive, as far as it can explain the result. */
 static bool blame_run(struct confirm *c, const struct compared *found)
 {
@@ -420,7 +453,7 @@ static bool blame_run(struct confirm *c, const struct compared *found)
         blame(c, CONFIRM_STOPPED, text, "run again, and let nothing stop it");
     } else if (foreign > JUDGE_FOREIGN_SHARE && exp(found->most) <= 1 + FOREIGN_TIMES * foreign) {
         snprintf(text, sizeof(text), "others moved %s on the drive meanwhile, this test %s",
-                 cell_size(a, d->foreign_bytes), cell_size(b, d->own_bytes));
+                 cell_decimal(a, d->foreign_bytes), cell_decimal(b, d->own_bytes));
         blame(c, CONFIRM_FOREIGN, text, "run again while nothing else uses the drive");
     } else if (busy && !(found->more_s > WAITING_TIMES * d->largest_gap_s)) {
         snprintf(text, sizeof(text),
@@ -439,7 +472,7 @@ static void blame_change(struct confirm *c, const struct change *change)
     char text[CONFIRM_TEXT], size[CELL], a[CELL], b[CELL], written[CELL + 32] = "";
     if (change->written_bytes > 0)
         snprintf(written, sizeof(written), " and %s written",
-                 cell_size(size, change->written_bytes));
+                 cell_decimal(size, change->written_bytes));
     snprintf(
         text, sizeof(text),
         "the drive became slower after %.1f s%s: its %s took %s times as long as the model says, "
@@ -495,8 +528,8 @@ static void blame_again(struct confirm *c, bool slower, const struct confirm_aga
              again->read_share >= 1   ? words[CONFIRM_READS]
              : again->read_share <= 0 ? words[CONFIRM_WRITES]
                                       : "reads and writes",
-             cell_size(size, again->size_bytes), again->in_flight, cell_size(now, again->now),
-             cell_size(before, again->before), started ? ", " : "", started ? started : "");
+             cell_size(size, again->size_bytes), again->in_flight, cell_decimal(now, again->now),
+             cell_decimal(before, again->before), started ? ", " : "", started ? started : "");
     blame(c, CONFIRM_CHANGED, text,
           "run again: it is measured anew then; or measure it longer (--full)");
 }
@@ -520,7 +553,7 @@ static bool is_doubted(const char *validity)
     return validity && strncmp(validity, "good", 4) != 0;
 }
 
-void confirm_judge(struct confirm *c, const char *model_validity, const char *started,
+void confirm_judge(struct confirm *c, const struct confirm_model *model,
                    const struct confirm_again again[CONFIRM_AGAINS])
 {
     const struct confirm_side *d = &c->drive;
@@ -538,10 +571,11 @@ void confirm_judge(struct confirm *c, const char *model_validity, const char *st
     char text[CONFIRM_TEXT];
     /* A disturbance makes a run slower: one that was faster was faster all the same. */
     bool disturbed = near ? doubted && !near_without_waits(c) : found.slower;
-    if (blame_bytes(c) || (disturbed && blame_run(c, &found))) {
+    if (blame_bytes(c) || blame_file_system(c, model->file_system) ||
+        (disturbed && blame_run(c, &found))) {
         c->answer = found.nearness == FAR ? CONFIRM_DIFFERS : CONFIRM_UNDECIDED;
     } else if (!near && !found.slower && c->model.times.state == VALIDITY_UNRELIABLE &&
-               !is_doubted(model_validity)) {
+               !is_doubted(model->validity)) {
         snprintf(text, sizeof(text), "the replay on the model was disturbed: %.200s",
                  c->model.times.why);
         blame(c, CONFIRM_MODEL_RUN, text, "run again on a quiet machine");
@@ -554,18 +588,18 @@ void confirm_judge(struct confirm *c, const char *model_validity, const char *st
     } else if (!near && find_change(c, &change)) {
         blame_change(c, &change);
         c->answer = CONFIRM_DIFFERS;
-    } else if (found.nearness == FAR && is_doubted(model_validity)) {
+    } else if (found.nearness == FAR && is_doubted(model->validity)) {
         snprintf(text, sizeof(text), "the measurement that its model is of was %.200s",
-                 model_validity);
+                 model->validity);
         blame(c, CONFIRM_MODEL, text, "measure its model again");
         c->answer = CONFIRM_DIFFERS;
     } else if (found.nearness == FAR) {
         if (again)
             again += found.slower ? CONFIRM_AGAIN_SLOWEST : CONFIRM_AGAIN_FASTEST;
         if (again && isfinite(again->now))
-            blame_again(c, found.slower, again, started);
+            blame_again(c, found.slower, again, model->started);
         else
-            blame_drive(c, &found, started);
+            blame_drive(c, &found, model->started);
         c->answer = CONFIRM_DIFFERS;
     } else if (found.to_decide > 0) {
         blame_few(c, &found);

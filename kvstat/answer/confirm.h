@@ -49,8 +49,11 @@ struct confirm_side {
     /* Whether the times of Tier-2 are to be trusted; whether the bytes are storage's. */
     struct validity_of times, storage;
     char line[VALIDITY_LINE];
-    bool memory;   /* bytes went to memory instead of a drive */
-    bool buffered; /* they went through the page cache */
+    char file_system[24]; /* "ext4"; "": not known */
+    char layers[160];     /* "ext4 on nvme0n1"; "": likewise */
+    bool reduces;         /* a layer below it compresses or deduplicates */
+    bool memory;          /* bytes went to memory instead of a drive */
+    bool buffered;        /* they went through the page cache */
     double foreign_bytes, own_bytes;
     double largest_gap_s, run_delay_s, throttled_s, cpu_quota,
         processor_share; /* waited for a processor */
@@ -61,23 +64,24 @@ struct confirm_side {
 /* Who is to blame, in the order in which it is looked for. */
 enum confirm_cause {
     CONFIRM_NO_CAUSE,
-    CONFIRM_NOTHING,    /* no row of the window reaches the drive */
-    CONFIRM_FAILED,     /* rows failed */
-    CONFIRM_MEMORY,     /* the target is memory */
-    CONFIRM_CACHE,      /* a cache answered */
-    CONFIRM_UNCOUNTED,  /* nobody knows where the bytes came from */
-    CONFIRM_STOPPED,    /* the process stood still */
-    CONFIRM_QUOTA,      /* its control group held it back */
-    CONFIRM_FOREIGN,    /* others used the drive */
-    CONFIRM_PROCESSORS, /* others used the processors */
-    CONFIRM_DOUBTED,    /* the run's validity says something else */
-    CONFIRM_MODEL_RUN,  /* the replay on the model was disturbed */
-    CONFIRM_SLOWED,     /* the drive became slower during the run */
-    CONFIRM_MODEL,      /* the model is of a measurement that was not good */
-    CONFIRM_FEW,        /* too few samples */
-    CONFIRM_CHANGED,    /* the drive has other rates than when its model was measured */
-    CONFIRM_UNFIT,      /* it has the same, so the model does not tell what this load takes */
-    CONFIRM_SLOWER,     /* nothing was seen but that the drive is slower than its model */
+    CONFIRM_NOTHING,     /* no row of the window reaches the drive */
+    CONFIRM_FAILED,      /* rows failed */
+    CONFIRM_MEMORY,      /* the target is memory */
+    CONFIRM_CACHE,       /* a cache answered */
+    CONFIRM_UNCOUNTED,   /* nobody knows where the bytes came from */
+    CONFIRM_FILE_SYSTEM, /* it changes the bytes, or is another one than the model's */
+    CONFIRM_STOPPED,     /* the process stood still */
+    CONFIRM_QUOTA,       /* its control group held it back */
+    CONFIRM_FOREIGN,     /* others used the drive */
+    CONFIRM_PROCESSORS,  /* others used the processors */
+    CONFIRM_DOUBTED,     /* the run's validity says something else */
+    CONFIRM_MODEL_RUN,   /* the replay on the model was disturbed */
+    CONFIRM_SLOWED,      /* the drive became slower during the run */
+    CONFIRM_MODEL,       /* the model is of a measurement that was not good */
+    CONFIRM_FEW,         /* too few samples */
+    CONFIRM_CHANGED,     /* the drive has other rates than when its model was measured */
+    CONFIRM_UNFIT,       /* it has the same, so the model does not tell what this load takes */
+    CONFIRM_SLOWER,      /* nothing was seen but that the drive is slower than its model */
     CONFIRM_FASTER,
     CONFIRM_CAUSES
 };
@@ -118,10 +122,14 @@ struct confirm {
  * the model's. */
 void confirm_take(struct confirm_side *side, const struct figures *f,
                   const struct confirm_side *model);
-/* Judges both sides. model_validity: of the drive's own measurement, "good" or what is wrong with
- * it; NULL: not known. started: when it was made; NULL: not known. again: NULL: it was not measured
- * again. */
-void confirm_judge(struct confirm *c, const char *model_validity, const char *started,
+/* The measurement that the drive's model is of. NULL: not known. */
+struct confirm_model {
+    const char *validity; /* "good", or what is wrong with it */
+    const char *started;
+    const char *file_system; /* "ext4" */
+};
+/* Judges both sides. again: NULL: the drive was not measured again. */
+void confirm_judge(struct confirm *c, const struct confirm_model *model,
                    const struct confirm_again again[CONFIRM_AGAINS]);
 
 /* Bytes of Tier-2 a second of a side, or of one of its operations. NAN: not known. */

@@ -12,10 +12,12 @@
 #include "lib/text/text.h"
 
 #define LITTLE 0.01 /* of all bytes */
+/* What is said of a load whose simulation was given up. */
+#define TRIED_NO_FIGURES "given up before it was warm"
 enum {
     INDENT = 16,
     TALL = 8,  /* lines of a paragraph */
-    ROWS = 12, /* numbers that the table shows */
+    ROWS = 12, /* numbers that the table shows beside those that are named */
     NAME = 40, /* columns of a name from outside */
     COLUMN = 31
 };
@@ -40,22 +42,6 @@ const char *view_span(char *buf, double s)
         snprintf(buf, CELL, "%.2g h", s / 3600);
     else
         snprintf(buf, CELL, "%.0f days", s / 86400);
-    return buf;
-}
-
-const char *view_bytes(char *buf, double bytes)
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-    size_t i = 0;
-    if (!isfinite(bytes)) {
-        snprintf(buf, CELL, "-");
-        return buf;
-    }
-    while (i < 6 && bytes >= 999.5) {
-        bytes /= 1000;
-        i++;
-    }
-    snprintf(buf, CELL, "%.3g %s", bytes, units[i]);
     return buf;
 }
 
@@ -139,7 +125,7 @@ const char *view_drive(char buf[VIEW_LINE], const struct answer *a)
     if (!is_none(a->settings.device) && view_drive_name(a) != a->settings.device)
         text_append(facts, sizeof(facts), ", %s", lines_shorten(device, a->settings.device, 24));
     if (a->settings.capacity > 0)
-        text_append(facts, sizeof(facts), ", %s", view_bytes(size, a->settings.capacity));
+        text_append(facts, sizeof(facts), ", %s", cell_decimal(size, a->settings.capacity));
     if (!is_none(a->settings.started))
         add_time(facts, sizeof(facts), a->settings.started);
     else
@@ -305,7 +291,7 @@ static void put_drive(struct lines *l, const struct answer *a)
         title = " ";
     }
     if (a->written_day > 0) {
-        snprintf(text, sizeof(text), "%s written a day", view_bytes(size, a->written_day));
+        snprintf(text, sizeof(text), "%s written a day", cell_decimal(size, a->written_day));
         if (isfinite(a->full_after_s))
             text_append(text, sizeof(text), ": full after %s, then the oldest go",
                         view_span(time, a->full_after_s));
@@ -316,11 +302,12 @@ static void put_drive(struct lines *l, const struct answer *a)
         title = " ";
     }
     if (isfinite(a->hit_p50)) {
-        snprintf(text, sizeof(text), "a hit takes %s", view_span(time, a->hit_p50));
+        snprintf(text, sizeof(text), "a hit waits %s", view_span(time, a->hit_p50));
         if (isfinite(a->hit_p95))
             text_append(text, sizeof(text), " (p95 %s)", view_span(p95, a->hit_p95));
+        text_append(text, sizeof(text), " for the drive and for room in memory");
         if (isfinite(a->computing_s))
-            text_append(text, sizeof(text), ", computing on an idle GPU %s",
+            text_append(text, sizeof(text), "; computing it takes %s on an idle GPU",
                         view_span(time, a->computing_s));
         put_text(l, title, text);
     }
@@ -506,39 +493,51 @@ static void put_screen(struct lines *l, const struct conclusion *c, bool reason)
 
 /* ---- the numbers that were tried ---- */
 
-/* Chooses the loads of this drive around the answer, ROWS at most. Returns the first of *count. */
-static const struct answer_tried *choose_tried(const struct answer *a, size_t *count)
+/* The numbers that the screen names: they have their rows, whatever else has none. */
+static bool is_named(const struct answer *a, double users)
 {
-    size_t n = 0, below = 0, from = 0;
-    while (n < a->tried_count && a->tried[n].variant == ANSWER_THIS)
-        n++; /* it is the first variant */
+    const struct answer_held *h = &a->users[ANSWER_THIS];
+    return users == h->value || users == h->low || users == h->high || users == a->asked;
+}
+
+/* Chooses the ROWS loads around the answer, of n in their order. Returns the first of them. */
+static size_t choose_tried(const struct answer *a, size_t n)
+{
+    size_t below = 0;
     while (below < n && a->tried[below].users <= a->users[ANSWER_THIS].value)
         below++;
-    if (n > ROWS) {
-        from = below > ROWS / 2 ? below - ROWS / 2 : 0;
-        from = from + ROWS > n ? n - ROWS : from;
-    }
-    *count = n > ROWS ? ROWS : n;
-    return a->tried + from;
+    const size_t from = below > ROWS / 2 ? below - ROWS / 2 : 0;
+    return from + ROWS <= n ? from : n > ROWS ? n - ROWS : 0;
+}
+
+static void put_row(struct lines *l, const struct answer *a, const struct answer_tried *t)
+{
+    char users[CONCLUSION_NUMBER], held[CELL], good[CELL], first[CELL], rate[CELL];
+    conclusion_number(users, a, t->users);
+    snprintf(held, sizeof(held), "%.0f of %.0f", t->held, t->of);
+    if (isfinite(t->goodput))
+        lines_add(l, "%9s %10s %7s %15s %10s   %.60s", users, held, cell_percent(good, t->goodput),
+                  view_span(first, t->first_token_p95), cell_number(rate, t->requests_s),
+                  t->limit ? t->limit : "");
+    else
+        lines_add(l, "%9s %10s   %s%s%.60s", users, held, TRIED_NO_FIGURES, t->limit ? ": " : "",
+                  t->limit ? t->limit : "");
 }
 
 static void put_tried(struct lines *l, const struct answer *a)
 {
-    size_t n;
-    const struct answer_tried *row = choose_tried(a, &n);
-    char users[CONCLUSION_NUMBER], held[CELL], good[CELL], first[CELL], rate[CELL];
-    if (n > 0) {
-        lines_gap(l);
-        lines_add(l, "%9s %10s %7s %15s %10s   %s", a->requests ? "Requests" : "Users",
-                  "seeds held", "good", "first token p95", "requests/s", "what ends it");
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct answer_tried *t = &row[i];
-        snprintf(held, sizeof(held), "%.0f of %.0f", t->held, t->of);
-        lines_add(l, "%9s %10s %7s %15s %10s   %.60s", conclusion_number(users, a, t->users), held,
-                  cell_percent(good, t->goodput), view_span(first, t->first_token_p95),
-                  cell_number(rate, t->requests_s), t->limit ? t->limit : "");
-    }
+    size_t n = 0;
+    while (n < a->tried_count && a->tried[n].variant == ANSWER_THIS)
+        n++; /* it is the first variant */
+    if (n == 0)
+        return;
+    const size_t from = choose_tried(a, n);
+    lines_gap(l);
+    lines_add(l, "%9s %10s %7s %15s %10s   %s", a->requests ? "Requests" : "Users", "seeds held",
+              "good", "first token p95", "requests/s", "what ends it");
+    for (size_t i = 0; i < n; i++)
+        if ((i >= from && i < from + ROWS) || is_named(a, a->tried[i].users))
+            put_row(l, a, &a->tried[i]);
 }
 
 /* "PASS up to 36 users, INCONCLUSIVE from 37 to 40, FAIL above 40". */
@@ -701,7 +700,7 @@ static void put_pair_of(struct lines *l, const char *title, const char *(*cell)(
 
 static const char *rate(char *buf, double bytes_s)
 {
-    view_bytes(buf, bytes_s);
+    cell_decimal(buf, bytes_s);
     if (isfinite(bytes_s))
         text_append(buf, CELL, "/s");
     return buf;
@@ -746,7 +745,7 @@ static void put_compare(struct lines *l, const struct conclusion pair[2])
     knee(second, b, false);
     if (first[0] || second[0])
         put_pair(l, "Knee", first[0] ? first : "-", second[0] ? second : "-");
-    put_pair_of(l, "A hit takes", view_span, a->hit_p50, b->hit_p50);
+    put_pair_of(l, "A hit waits", view_span, a->hit_p50, b->hit_p50);
     put_pair_of(l, "  p95", view_span, a->hit_p95, b->hit_p95);
     put_pair(l, "What ends it", limit_alone(first, a), limit_alone(second, b));
     put_pair(l, "Confirmed",

@@ -39,7 +39,5 @@ const char *view_better(char buf[VIEW_LINE], const struct conclusion pair[2]);
 /* A time of s seconds in three digits at most: "2 s", "41 ms", "11 h"; "-" when unknown. buf has
  * CELL bytes. Returns buf. */
 const char *view_span(char *buf, double s);
-/* Bytes (a second) in powers of ten, with three digits at most: "8 TB", "0.25 GB". Likewise. */
-const char *view_bytes(char *buf, double bytes);
 
 #endif

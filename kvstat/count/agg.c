@@ -313,10 +313,10 @@ static int fail(int rc, struct err *e)
     if (rc == -ENOMEM)
         return err_nomem(e, "groups");
     if (rc == -EFBIG)
-        return err_set(
-            e, rc, ERR_INPUT, "--by",
-            "the rows make too many groups by user, endpoint, thread or engine (--max-groups "
-            "allows more, some 25 KB each)");
+        return err_set(e, rc, ERR_INPUT, "--by",
+                       "the rows make too many groups by user, endpoint, thread or engine "
+                       "(--config max_groups "
+                       "allows more, some 25 KB each)");
     return err_set(e, rc, ERR_INPUT, "", "the sums of the rows exceed 64 bits: not a valid trace");
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/facts/runs.h"
 #include "lib/json/jsonin.h"
 #include "lib/ranks/part.h"
 
@@ -138,10 +139,8 @@ static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
 
 /* The place that a state of the summary is of; without a tier and an operation it is of all. -1:
  * there is no such place. */
-static int place_of(const struct jsonin_v *v)
+static int place_of(const char *tier, const char *op)
 {
-    const char *tier = jsonin_text(jsonin_get(v, "tier"), NULL);
-    const char *op = jsonin_text(jsonin_get(v, "op"), NULL);
     if (!tier && !op)
         return VALIDITY_EVERYWHERE;
     for (int place = 1; tier && op && place < VALIDITY_PLACES; place++)
@@ -158,27 +157,21 @@ static bool is_kind(const char *figures, enum validity_kind kind)
 
 /* The states of all kinds of figures. A kind that the replay does not name is good. What lengthens
  * times can only have made them worse; a page cache makes reads better. */
-static void take_states(struct provenance *p, const struct jsonin_v *states)
+static void take_states(struct provenance *p, const struct jsonin_v *root)
 {
+    const struct runs_one one = {.doc = root};
+    struct runs_state s = {0};
     p->validity = (struct validity){0};
-    for (size_t i = 0; i < jsonin_count(states); i++) {
-        const struct jsonin_v *v = jsonin_at(states, i);
-        const char *figures = jsonin_text(jsonin_get(v, "figures"), NULL);
-        const char *word = jsonin_text(jsonin_get(v, "state"), NULL);
-        const char *text = jsonin_text(jsonin_get(v, "why"), NULL);
-        struct validity_of doubt = {.only_worse = false};
-        unsigned state = VALIDITY_GOOD;
-        int place = place_of(v);
-        snprintf(doubt.why, sizeof(doubt.why), "%s", text ? text : "");
+    while (runs_next_state(&s, &one, 1)) {
+        struct validity_of doubt = {.state = s.state};
+        int place = place_of(s.tier, s.op);
+        snprintf(doubt.why, sizeof(doubt.why), "%s", s.why ? s.why : "");
         err_make_harmless(doubt.why);
-        while (word && state < VALIDITY_STATES && strcmp(word, validity_state_word(state)) != 0)
-            state++;
-        if (!figures || !word || state == VALIDITY_STATES || place < 0)
+        if (!s.figures || s.state == VALIDITY_STATES || place < 0)
             continue;
-        doubt.state = state;
         for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++) {
-            doubt.only_worse = kind != VALIDITY_STORAGE && strcmp(figures, "all") != 0;
-            if (is_kind(figures, kind))
+            doubt.only_worse = kind != VALIDITY_STORAGE && strcmp(s.figures, "all") != 0;
+            if (is_kind(s.figures, kind))
                 validity_doubt(&p->validity, kind, (unsigned)place, &doubt);
         }
     }
@@ -202,10 +195,9 @@ static void take_one_state(struct provenance *p)
 static int take_validity(struct provenance *p, const struct jsonin_v *root)
 {
     const struct jsonin_v *why = jsonin_get(root, "why_invalid");
-    const struct jsonin_v *states = jsonin_get(root, "validity");
     size_t n = jsonin_count(why) < REASONS_MAX ? jsonin_count(why) : REASONS_MAX;
-    if (!p->states_known && states) {
-        take_states(p, states);
+    if (!p->states_known && jsonin_get(root, "validity")) {
+        take_states(p, root);
         p->states_known = true;
     }
     if (p->valid != PROVENANCE_UNKNOWN)
@@ -258,18 +250,6 @@ static int64_t warmup_of(const struct jsonin_v *root)
     return llround(s * 1e9);
 }
 
-static void take_drive_log(struct provenance_drive_log *log, const struct jsonin_v *v)
-{
-    if (log->known || !v)
-        return;
-    log->known = true;
-    take_f64(&log->host_write_bytes, v, "host_write_bytes");
-    take_f64(&log->media_write_bytes, v, "media_write_bytes");
-    take_f64(&log->amplification, v, "write_amplification");
-    take_f64(&log->percentage_used, v, "percentage_used");
-    take_text(log->why_unknown, sizeof(log->why_unknown), v, PATHS("why_unknown"));
-}
-
 static void take_apart(struct provenance *p, const struct jsonin_v *list)
 {
     for (size_t i = p->apart_count; i < jsonin_count(list) && i < PROVENANCE_APART; i++) {
@@ -315,24 +295,6 @@ static void pool_text(char *into, const char *from)
 {
     if (strcmp(into, from) != 0)
         into[0] = '\0';
-}
-
-/* The second run's comes after the first's, or is of another drive. What is not known (NAN) stays
- * so. */
-static void pool_drive_log(struct provenance_drive_log *into,
-                           const struct provenance_drive_log *from)
-{
-    into->known &= from->known;
-    into->host_write_bytes += from->host_write_bytes;
-    into->media_write_bytes += from->media_write_bytes;
-    into->amplification = isnan(into->amplification + from->amplification)
-                              ? NAN
-                              : into->media_write_bytes / into->host_write_bytes;
-    into->percentage_used = isnan(into->percentage_used + from->percentage_used)
-                                ? NAN
-                                : fmax(into->percentage_used, from->percentage_used);
-    if (!into->why_unknown[0])
-        memcpy(into->why_unknown, from->why_unknown, sizeof(into->why_unknown));
 }
 
 /* Adds an argument as a shell would need it, cut to the room that is left. */
@@ -401,8 +363,6 @@ static void take_load(struct provenance *p, const struct jsonin_v *root)
 static int take_document(struct provenance *p, const struct jsonin_v *root)
 {
     const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
-    const struct jsonin_v *found = jsonin_get(root, "autoscaling");
-    struct provenance_autoscaling *a = &p->autoscaling;
     const char *program = jsonin_text(jsonin_get(root, "program"), NULL);
     p->known = true;
     take_text(p->client, sizeof(p->client), root, PATHS("client"));
@@ -440,16 +400,8 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     if (p->warmup_ns < 0 && jsonin_get(root, "warmup"))
         p->warmup_ns = warmup_of(root);
     take_f64(&p->page_cache_share, root, "kernel.page_cache_resident_share");
-    if (found && !a->known) {
-        a->known = true;
-        take_text(a->mode, sizeof(a->mode), found, PATHS("mode"));
-        take_text(a->reason, sizeof(a->reason), found, PATHS("reason"));
-        take_i64(&a->users, found, PATHS("users"));
-        take_f64(&a->tokens_per_s, found, "throughput_tokens_per_s");
-    }
     take_part(&p->part, root);
     facts_read(&p->facts, root);
-    take_drive_log(&p->drive_log, jsonin_get(root, "drive_log"));
     take_apart(p, jsonin_get(root, "apart"));
     int rc = take_validity(p, root);
     for (unsigned q = 0; q < TRACE_QOSES && rc == 0; q++) {
@@ -495,12 +447,7 @@ void provenance_clear(struct provenance *p)
         .device_write_bytes = -1,
         .storage_parts_ns = {NAN, NAN, NAN},
         .page_cache_share = NAN,
-        .drive_log = {.host_write_bytes = NAN,
-                      .media_write_bytes = NAN,
-                      .amplification = NAN,
-                      .percentage_used = NAN},
-        .part = {.rank = -1, .count = -1, .start_s = NAN, .late_s = NAN, .clock_error_s = NAN},
-        .autoscaling = {.users = -1, .tokens_per_s = NAN}};
+        .part = {.rank = -1, .count = -1, .start_s = NAN, .late_s = NAN, .clock_error_s = NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         p->capacity_bytes[t] = -1;
 }
@@ -577,13 +524,11 @@ int provenance_pool(struct provenance *into, const struct provenance *from, cons
                        "is of another trace than the files before it (digest %s, not %s)",
                        from->digest, into->digest);
     pool_load(into, from);
-    if (into->pooled) {
+    if (into->pooled)
         facts_merge(&into->facts, &from->facts);
-        pool_drive_log(&into->drive_log, &from->drive_log);
-    } else {
+    else
         into->facts = from->facts;
-        into->drive_log = from->drive_log;
-    }
+    into->facts.there[FACTS_OF_FOUND] = false;
     into->pooled = true;
     into->known |= from->known;
     into->part.by_keys |= from->part.by_keys;

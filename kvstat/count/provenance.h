@@ -19,14 +19,6 @@ enum provenance_answer {
     PROVENANCE_YES
 };
 
-/* The result of kvreplay --autoscale. */
-struct provenance_autoscaling {
-    bool known;
-    char mode[16], reason[160];
-    int64_t users;       /* -1: none found */
-    double tokens_per_s; /* NAN: not known */
-};
-
 /* The line of one class of kvreplay --timing served, with the requests that were in it at the end.
  */
 struct provenance_queue {
@@ -38,15 +30,6 @@ struct provenance_queue {
         int64_t requests;
     } * since; /* of those in line at the end; owned */
     size_t since_count;
-};
-
-/* The drive's own log of the run. */
-struct provenance_drive_log {
-    bool known; /* the replay told what it read, or why it could not */
-    double host_write_bytes, media_write_bytes; /* these and the next: NAN: not known */
-    double amplification;                       /* media bytes of a host byte */
-    double percentage_used;                     /* of the rated endurance, at the end */
-    char why_unknown[160];                      /* "" */
 };
 
 /* Operations of another client's log that are no rows. */
@@ -106,10 +89,8 @@ struct provenance {
     int64_t warmup_ns;                             /* of kvreplay --warmup */
     double storage_parts_ns[3]; /* sums of meta, I/O and flush times of Tier-2; NAN: not known */
     double page_cache_share;    /* 0..1 of the objects' bytes, at the end; NAN: not known */
-    struct provenance_autoscaling autoscaling;
     struct provenance_part part;
     struct facts facts; /* what kvreplay saw of its own run */
-    struct provenance_drive_log drive_log;
     struct provenance_apart apart[PROVENANCE_APART];
     size_t apart_count;
     bool pooled; /* with provenance_pool */

@@ -431,15 +431,15 @@ static void put_number(FILE *out, const struct figures *f, enum figure_what what
 static void put_drive_log(FILE *out, const struct figures *f)
 {
     static const struct {
-        enum figure_what what;
+        enum fact_id fact;
         const char *title;
-    } rows[] = {{FIGURE_HOST_WRITTEN, "Drive log: from the host"},
-                {FIGURE_MEDIA_WRITTEN, "Drive log: to the media"},
-                {FIGURE_WRITE_AMPLIFICATION, "Write amplification"},
-                {FIGURE_PERCENTAGE_USED, "Rated endurance used, %"}};
+    } rows[] = {{FACT_LOG_HOST_BYTES, "Drive log: from the host"},
+                {FACT_LOG_MEDIA_BYTES, "Drive log: to the media"},
+                {FACT_LOG_AMPLIFICATION, "Write amplification"},
+                {FACT_LOG_USED, "Rated endurance used, %"}};
     char name[FIGURE_NAME];
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct figure_id id = figure_id(FIGURE_OF_DRIVE_LOG, rows[i].what);
+        const struct figure_id id = figure_id_fact(rows[i].fact);
         double v = figures_number(f, id);
         if (isnan(v))
             continue;
@@ -447,8 +447,8 @@ static void put_drive_log(FILE *out, const struct figures *f)
         html_value(out, figure_name(name, &id), figure_unit(id.what), v, false);
         fputs("</dd>\n", out);
     }
-    put_text(out, "Drive log, not known",
-             figures_text(f, figure_id(FIGURE_OF_DRIVE_LOG, FIGURE_WHY_UNKNOWN)), false);
+    put_text(out, "Drive log, not known", figures_text(f, figure_id_fact(FACT_LOG_WHY_UNKNOWN)),
+             false);
 }
 
 void page_how(FILE *out, const struct figures *f)

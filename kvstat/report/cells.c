@@ -85,6 +85,22 @@ const char *cell_size(char *buf, double bytes)
     return buf;
 }
 
+const char *cell_decimal(char *buf, double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+    size_t i = 0;
+    if (!isfinite(bytes)) {
+        snprintf(buf, CELL, "-");
+        return buf;
+    }
+    while (i < 6 && bytes >= 999.5) {
+        bytes /= 1000;
+        i++;
+    }
+    snprintf(buf, CELL, "%.3g %s", bytes, units[i]);
+    return buf;
+}
+
 const char *cell_seconds(char *buf, double s)
 {
     if (!isfinite(s))

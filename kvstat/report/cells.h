@@ -22,6 +22,7 @@ const char *cell_share(char *buf, double v);       /* of 1: "12.34 %" */
 const char *cell_percent(char *buf, double v);     /* of 1: "12.3 %" */
 const char *cell_bytes(char *buf, double bytes);   /* "1.50 GiB" */
 const char *cell_size(char *buf, double bytes);    /* in three digits: "15.9 GiB" */
+const char *cell_decimal(char *buf, double bytes); /* in powers of ten: "15.9 GB" */
 const char *cell_seconds(char *buf, double s);     /* "12.3 s", "2 h 05 min" */
 /* At most 8 characters: "12.3 us"; marked with * when too few samples support it. */
 const char *cell_time(char *buf, double ns, bool supported);

@@ -98,10 +98,11 @@ int figure_id_compare(const struct figure_id *a, const struct figure_id *b)
 
 enum figure_scope figure_scope_of_facts(enum fact_scope scope)
 {
-    static const enum figure_scope of[FACT_SCOPES] = {
+    static const enum figure_scope of[FACT_SCOPES_SHOWN] = {
         [FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE, [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD,
         [FACTS_OF_READS] = FIGURE_OF_READS,       [FACTS_OF_WRITES] = FIGURE_OF_WRITES,
-        [FACTS_OF_BOTH] = FIGURE_OF_BOTH,         [FACTS_OF_DRIVE] = FIGURE_OF_DRIVE};
+        [FACTS_OF_BOTH] = FIGURE_OF_BOTH,         [FACTS_OF_DRIVE] = FIGURE_OF_DRIVE,
+        [FACTS_OF_LOG] = FIGURE_OF_DRIVE_LOG,     [FACTS_OF_FOUND] = FIGURE_OF_AUTOSCALING};
     return of[scope];
 }
 
@@ -280,11 +281,6 @@ static const struct what {
     [FIGURE_EARLY] = {"start_before_due", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_GENERATION_SKIPPED] = {"generation_skipped", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_HOST] = {"host_name", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_HOST_WRITTEN] = {"host_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_MEDIA_WRITTEN] = {"media_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_WRITE_AMPLIFICATION] = {"write_amplification", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_PERCENTAGE_USED] = {"percentage_used", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_WHY_UNKNOWN] = {"why_unknown", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_HOST_KERNEL] = {"host_kernel", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_COMMAND] = {"command", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_VERSION] = {"version", FIGURE_UNIT_NONE, NULL, NULL},
@@ -294,8 +290,6 @@ static const struct what {
     [FIGURE_WHY] = {"why", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_DOUBTED_TIER] = {"tier", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_DOUBTED_OP] = {"op", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_MODE] = {"mode", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_FOUND_TOKENS_PER_S] = {"throughput_tokens_per_s", FIGURE_UNIT_TOKENS_PER_S, NULL, NULL},
     [FIGURE_CLOCK] = {"clock", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_GENERATED_TOKENS] = {"generated_tokens", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_GENERATED_TOKENS_PER_S] = {"generated_tokens_per_s", FIGURE_UNIT_TOKENS_PER_S, NULL,
@@ -426,7 +420,7 @@ enum {
     DIRECTIONS = sizeof(directions) / sizeof(directions[0])
 };
 
-_Static_assert(FIGURE_WHATS <= UINT8_MAX + 1, "figure_id.what holds each");
+_Static_assert(FIGURE_WHATS <= UINT16_MAX + 1, "figure_id.what holds each");
 
 static struct what what_of(enum figure_what what)
 {
@@ -770,13 +764,13 @@ static bool parse_labelled(struct figure_id *id, char *name, enum figure_scope s
     return false;
 }
 
-/* The facts of a scope, from first to *last; FACTS: it has none. */
+/* The facts of a scope, from first to *last; FACTS_SHOWN: it has none. */
 static unsigned facts_of(enum figure_scope scope, unsigned *last)
 {
-    unsigned first = FACTS;
-    for (unsigned i = 0; i < FACTS; i++)
+    unsigned first = FACTS_SHOWN;
+    for (unsigned i = 0; i < FACTS_SHOWN; i++)
         if (figure_scope_of_facts(fact_of(i)->scope) == scope) {
-            first = first < FACTS ? first : i;
+            first = first < FACTS_SHOWN ? first : i;
             *last = i;
         }
     return first;
@@ -802,7 +796,7 @@ static bool parse_scope(struct figure_id *id, char *name, enum figure_scope whic
     if (rest && !*rest)
         return true;
     unsigned last = 0, first = facts_of(which, &last);
-    if (rest && first < FACTS)
+    if (rest && first < FACTS_SHOWN)
         return parse_what(id, rest, FIGURE_FACT + first, FIGURE_FACT + last);
     return rest && parse_what(id, rest, FIGURE_FILES, FIGURE_OTHER - 1);
 }

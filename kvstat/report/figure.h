@@ -98,11 +98,6 @@ enum figure_what {
     FIGURE_DEVICE_WRITE_BYTES,
     FIGURE_PAGE_CACHE_SHARE,
     FIGURE_HOST,
-    FIGURE_HOST_WRITTEN,
-    FIGURE_MEDIA_WRITTEN,
-    FIGURE_WRITE_AMPLIFICATION,
-    FIGURE_PERCENTAGE_USED,
-    FIGURE_WHY_UNKNOWN,
     FIGURE_HOST_KERNEL,
     FIGURE_COMMAND,
     FIGURE_VERSION,
@@ -120,8 +115,6 @@ enum figure_what {
     FIGURE_WHY,
     FIGURE_DOUBTED_TIER,
     FIGURE_DOUBTED_OP,
-    FIGURE_MODE,
-    FIGURE_FOUND_TOKENS_PER_S,
     FIGURE_CLOCK,
     FIGURE_GENERATED_TOKENS,
     FIGURE_GENERATED_TOKENS_PER_S,
@@ -226,8 +219,8 @@ enum figure_what {
     FIGURE_IO_OPS,            /* no name */
     FIGURE_GENERATE_ROWS,     /* no name */
     FIGURE_OTHER,             /* the member in id.member */
-    FIGURE_FACT,              /* from here on, the facts in the order of enum fact_id */
-    FIGURE_WHATS = FIGURE_FACT + FACTS
+    FIGURE_FACT, /* from here on, the facts that are shown, in the order of enum fact_id */
+    FIGURE_WHATS = FIGURE_FACT + FACTS_SHOWN
 };
 
 /* The statistic of a distribution. */

@@ -290,35 +290,25 @@ static void put_fact(struct figures *f, enum fact_id fact, const struct facts *f
         if (!v->known)
             put_unknown(f, id);
         break;
+    case FACT_HIST:
+    case FACT_COUNTS: /* of scopes that are not shown */
+        break;
     }
 }
 
 /* The facts of kvreplay's summary about its own run. */
 static void put_facts(struct figures *f, const struct facts *facts)
 {
-    for (unsigned scope = 0; scope < FACT_SCOPES; scope++) {
-        if (scope != FACTS_OF_EVIDENCE && !facts->there[FACTS_OF_EVIDENCE])
-            continue; /* which it would be in */
+    for (unsigned scope = 0; scope < FACT_SCOPES_SHOWN; scope++) {
+        bool inside = scope > FACTS_OF_EVIDENCE && scope < FACTS_OF_LOG;
+        if (inside && !facts->there[FACTS_OF_EVIDENCE])
+            continue;
         if (!facts->there[scope])
             put_unknown(f, figure_id(figure_scope_of_facts(scope), FIGURE_ITSELF));
         for (unsigned i = 0; i < FACTS && facts->there[scope]; i++)
             if (fact_of(i)->scope == scope)
                 put_fact(f, i, facts);
     }
-}
-
-static void put_drive_log(struct figures *f, const struct provenance_drive_log *log)
-{
-    const enum figure_scope scope = FIGURE_OF_DRIVE_LOG;
-    if (!log->known) {
-        put_unknown(f, figure_id(scope, FIGURE_ITSELF));
-        return;
-    }
-    put_number(f, figure_id(scope, FIGURE_HOST_WRITTEN), log->host_write_bytes);
-    put_number(f, figure_id(scope, FIGURE_MEDIA_WRITTEN), log->media_write_bytes);
-    put_number(f, figure_id(scope, FIGURE_WRITE_AMPLIFICATION), log->amplification);
-    put_number(f, figure_id(scope, FIGURE_PERCENTAGE_USED), log->percentage_used);
-    put_text(f, figure_id(scope, FIGURE_WHY_UNKNOWN), log->why_unknown);
 }
 
 /* Operations of another client's log that are no rows. */
@@ -399,16 +389,6 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_number(f, figure_id(FIGURE_OF_KERNEL, FIGURE_PAGE_CACHE_SHARE), p->page_cache_share);
     }
     put_facts(f, &p->facts);
-    put_drive_log(f, &p->drive_log);
-    if (p->autoscaling.known) {
-        const enum figure_scope found = FIGURE_OF_AUTOSCALING;
-        put_text(f, figure_id(found, FIGURE_MODE), p->autoscaling.mode);
-        put_known(f, figure_id(found, FIGURE_USERS), p->autoscaling.users);
-        put_number(f, figure_id(found, FIGURE_FOUND_TOKENS_PER_S), p->autoscaling.tokens_per_s);
-        put_text(f, figure_id(found, FIGURE_REASON), p->autoscaling.reason);
-    } else {
-        put_unknown(f, figure_id(FIGURE_OF_AUTOSCALING, FIGURE_ITSELF));
-    }
     put_apart(f, p);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kvstat/report/figures.h"
+#include "lib/conf/conf.h"
 #include "lib/text/text.h"
 
 enum {
@@ -95,6 +96,26 @@ static void take_target(struct settings *s, const char *value)
     s->targets++;
 }
 
+/* Takes a key of --config, "kvreplay.rings=4", as the option that it was once: rings. The name of a
+ * file is none. */
+static void take_key(struct settings *s, const char *text)
+{
+    struct setting *to = &s->setting[s->count];
+    const char *equals = strchr(text, '='), *name = text;
+
+    if (!conf_is_setting(text))
+        return;
+    for (const char *c = text; c < equals; c++)
+        if (*c == '.')
+            name = c + 1;
+    snprintf(to->name, sizeof(to->name), "%.*s", (int)(equals - name), name);
+    for (char *c = to->name; *c; c++)
+        if (*c == '_')
+            *c = '-';
+    snprintf(to->value, sizeof(to->value), "%s", equals + 1);
+    s->count += is_setting(to->name);
+}
+
 static void parse_command(struct settings *s, const char *command)
 {
     char word[SETTINGS_WORD];
@@ -105,6 +126,8 @@ static void parse_command(struct settings *s, const char *command)
         if (word[0] != '-' || !word[1]) {
             if (open && is_target(open->name))
                 take_target(s, word);
+            else if (open && strcmp(open->name, "config") == 0)
+                take_key(s, word);
             else if (open && !is_file(word))
                 memcpy(open->value, word, sizeof(word));
             open = NULL;
@@ -120,6 +143,12 @@ static void parse_command(struct settings *s, const char *command)
         snprintf(open->value, sizeof(open->value), "%s", equals ? equals + 1 : "");
         if (is_target(open->name) && equals)
             take_target(s, equals + 1);
+        if (strcmp(open->name, "config") == 0 && equals) {
+            memmove(word, equals + 1, strlen(equals + 1) + 1);
+            take_key(s, word);
+            open = NULL;
+            continue;
+        }
         s->count += is_setting(open->name) && !is_target(open->name);
         open = equals ? NULL : open;
     }

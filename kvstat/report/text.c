@@ -173,15 +173,15 @@ static void put_device(FILE *out, const struct figures *f)
 /* The wear of the drive, by its own log. */
 static void put_drive_log(FILE *out, const struct figures *f)
 {
-    const enum figure_scope of = FIGURE_OF_DRIVE_LOG;
-    double host = figures_number_of(f, of, FIGURE_HOST_WRITTEN),
-           media = figures_number_of(f, of, FIGURE_MEDIA_WRITTEN);
-    double ratio = figures_number_of(f, of, FIGURE_WRITE_AMPLIFICATION);
+    double host = figures_number(f, figure_id_fact(FACT_LOG_HOST_BYTES)),
+           media = figures_number(f, figure_id_fact(FACT_LOG_MEDIA_BYTES));
+    const char *why = figures_text(f, figure_id_fact(FACT_LOG_WHY_UNKNOWN));
+    double ratio = figures_number(f, figure_id_fact(FACT_LOG_AMPLIFICATION));
     char a[CELL], line[400] = "";
     size_t len = 0;
     if (isnan(host)) {
-        snprintf(line, sizeof(line), "not known: %s", figures_text_of(f, of, FIGURE_WHY_UNKNOWN));
-        if (figures_text_of(f, of, FIGURE_WHY_UNKNOWN)[0] &&
+        snprintf(line, sizeof(line), "not known: %s", why);
+        if (why[0] &&
             !figures_is(f, figure_id_tier(FIGURE_OF_ROWS, TRACE_STORAGE, FIGURE_SIMULATED)))
             cell_paragraph(out, "Drive log", line);
         return;
@@ -195,11 +195,10 @@ static void put_drive_log(FILE *out, const struct figures *f)
         len +=
             (size_t)snprintf(line + len, sizeof(line) - len, "write amplification %.3g; ", ratio);
     else
-        len +=
-            (size_t)snprintf(line + len, sizeof(line) - len, "write amplification not known: %s; ",
-                             figures_text_of(f, of, FIGURE_WHY_UNKNOWN));
+        len += (size_t)snprintf(line + len, sizeof(line) - len,
+                                "write amplification not known: %s; ", why);
     snprintf(line + len, sizeof(line) - len, "%.0f %% of the rated endurance used",
-             figures_number_of(f, of, FIGURE_PERCENTAGE_USED));
+             figures_number(f, figure_id_fact(FACT_LOG_USED)));
     cell_paragraph(out, "Drive log", line);
 }
 
@@ -366,14 +365,14 @@ static void put_storage(FILE *out, const struct figures *f)
 
 static void put_autoscaling(FILE *out, const struct figures *f)
 {
-    double rate = figures_number_of(f, FIGURE_OF_AUTOSCALING, FIGURE_FOUND_TOKENS_PER_S);
-    const char *reason = figures_text_of(f, FIGURE_OF_AUTOSCALING, FIGURE_REASON);
-    long long users;
+    double rate = figures_number(f, figure_id_fact(FACT_FOUND_TOKENS_PER_S));
+    const char *reason = figures_text(f, figure_id_fact(FACT_FOUND_REASON));
+    double users = figures_number(f, figure_id_fact(FACT_FOUND_USERS));
     char cell[CELL];
-    if (!figures_find(f, figure_id(FIGURE_OF_AUTOSCALING, FIGURE_USERS)))
+    if (!figures_find(f, figure_id_fact(FACT_FOUND_USERS)))
         return;
-    fprintf(out, "Autoscaling  %s: ", figures_text_of(f, FIGURE_OF_AUTOSCALING, FIGURE_MODE));
-    if (level(f, FIGURE_OF_AUTOSCALING, FIGURE_USERS, &users))
+    fprintf(out, "Autoscaling  %s: ", figures_text(f, figure_id_fact(FACT_FOUND_MODE)));
+    if (users >= 0)
         fprintf(out, "%s user%s", cell_count(cell, (uint64_t)users), units_plural((uint64_t)users));
     else
         fprintf(out, "no number of users found");

@@ -668,12 +668,12 @@ static void put_drive(struct lines *l, const struct figures *f, const struct roo
 
 static void put_autoscaling(struct lines *l, const struct figures *f)
 {
-    const enum figure_scope scope = FIGURE_OF_AUTOSCALING;
-    double users = figures_number_of(f, scope, FIGURE_USERS);
-    double rate = figures_number_of(f, scope, FIGURE_FOUND_TOKENS_PER_S);
+    const char *reason = figures_text(f, figure_id_fact(FACT_FOUND_REASON));
+    double users = figures_number(f, figure_id_fact(FACT_FOUND_USERS));
+    double rate = figures_number(f, figure_id_fact(FACT_FOUND_TOKENS_PER_S));
     struct lines_parts p = {0};
     char a[CELL], b[CELL];
-    if (!figures_find(f, figure_id(scope, FIGURE_USERS)))
+    if (!figures_find(f, figure_id_fact(FACT_FOUND_USERS)))
         return;
     if (isnan(users))
         lines_part(&p, "no number of users found");
@@ -681,8 +681,8 @@ static void put_autoscaling(struct lines *l, const struct figures *f)
         lines_part(&p, "%s users", cell_number(a, users));
     else
         lines_part(&p, "%s users, %s tokens/s", cell_number(a, users), cell_number(b, rate));
-    if (figures_text_of(f, scope, FIGURE_REASON)[0])
-        lines_part(&p, "%.300s", figures_text_of(f, scope, FIGURE_REASON));
+    if (reason[0])
+        lines_part(&p, "%.300s", reason);
     lines_paragraph(l, "Autoscale", &p, "; ", 1);
 }
 

@@ -76,11 +76,13 @@ static int await_writer(int fd)
     return rc;
 }
 
-/* A writer may not, without waiting. */
+/* A writer may not, without waiting. A FIFO that somebody removes meanwhile is not replaced by a
+ * file. */
 static int open_writer(const char *path, int flags, int64_t begun_ns)
 {
     int fd;
 
+    flags &= ~(O_CREAT | O_TRUNC);
     while ((fd = open(path, flags | O_NONBLOCK)) < 0) {
         if (errno != ENXIO && errno != EINTR)
             return -errno;

@@ -1,6 +1,7 @@
-/* Reads the YAML configuration file of all four programs: walks libyaml's events, holds every key
- * against the table in keys.c, and answers questions by path with the file's value or the table's
- * default. */
+/* Reads the YAML configuration of all four programs, of files and of the command line: walks
+ * libyaml's events, holds every key against the table in keys.c or, in a program's own section,
+ * against the rows of its table of options, and answers questions by path with the value that was
+ * given or the table's default. */
 #include "lib/conf/conf.h"
 
 #include <assert.h>
@@ -15,8 +16,11 @@
 
 #include "lib/base/descriptors.h"
 #include "lib/base/memory.h"
+#include "lib/base/nearest.h"
+#include "lib/base/notes.h"
 #include "lib/conf/keys.h"
 #include "lib/conf/value.h"
+#include "lib/opt/tables.h"
 
 enum {
     FILE_MAX = 16 << 20,
@@ -32,8 +36,11 @@ struct entry {
     char *path;
     const char *name; /* the tail of path */
     unsigned line;
+    bool inlined;               /* the value is one of the command line */
+    unsigned source;            /* which of the files and settings, from 1 */
     const struct conf_key *row; /* NULL for a section, or before its value was read */
-    struct conf_value value;
+    const struct opt *setting;  /* in the place of row: a row of a program's table of options */
+    struct conf_value value;    /* of a setting: texts, one behind the other, each with its NUL */
 };
 
 struct conf {
@@ -52,12 +59,18 @@ struct walk {
     yaml_parser_t yaml;
     const char *names[PARTS_MAX]; /* from the root to the key being read */
     size_t depth;
+    unsigned source;
+    const char *setting; /* KEY=VALUE of the command line; NULL: a file is read */
 };
 
 static int fail(const struct walk *w, size_t line, const char *key, const char *why)
 {
     char where[300];
 
+    if (w->setting) {
+        snprintf(where, sizeof(where), "--config %.*s", (int)strcspn(w->setting, "="), w->setting);
+        return err_set(w->e, -EINVAL, ERR_INPUT, where, "%s", why);
+    }
     snprintf(where, sizeof(where), "%.250s:%zu", w->c->path, line);
     return err_set(w->e, -EINVAL, ERR_INPUT, where, "%s%s%s", key, *key ? ": " : "", why);
 }
@@ -174,12 +187,18 @@ static int skip_value(struct walk *w, const yaml_event_t *first)
 
 /* ---- values ---- */
 
-static int fail_type(const struct walk *w, const struct entry *key, const struct conf_key *row,
+/* What the value of a key must be. */
+struct wanted {
+    bool list, number;
+    const char *noun;
+};
+
+static int fail_type(const struct walk *w, const struct entry *key, const struct wanted *want,
                      size_t line)
 {
     char why[96];
 
-    snprintf(why, sizeof(why), "expected %s", conf_value_noun(row->type));
+    snprintf(why, sizeof(why), "expected %s", want->noun);
     return fail(w, line, key->path, why);
 }
 
@@ -189,34 +208,124 @@ struct texts {
     size_t count;
 };
 
-static int add_text(struct walk *w, const struct entry *key, const struct conf_key *row,
-                    const yaml_event_t *ev, struct texts *texts)
+static int add_plain(struct walk *w, const struct entry *key, size_t line, const char *text,
+                     struct texts *texts)
 {
-    bool number = row->type != CONF_TEXT;
-
-    if (ev->type != YAML_SCALAR_EVENT || is_null(ev) || (number && !is_plain(ev)))
-        return fail_type(w, key, row, line_of(ev));
     if (texts->count == CONF_LIST_MAX)
-        return fail(w, line_of(ev), key->path, "too many values (at most 1024)");
-    texts->item[texts->count] = strdup((const char *)ev->data.scalar.value);
+        return fail(w, line, key->path, "too many values (at most 1024)");
+    texts->item[texts->count] = strdup(text);
     if (!texts->item[texts->count])
         return fail_memory(w);
     texts->count++;
     return 0;
 }
 
+static int add_text(struct walk *w, const struct entry *key, const struct wanted *want,
+                    const yaml_event_t *ev, struct texts *texts)
+{
+    if (ev->type != YAML_SCALAR_EVENT || is_null(ev) || (want->number && !is_plain(ev)))
+        return fail_type(w, key, want, line_of(ev));
+    return add_plain(w, key, line_of(ev), (const char *)ev->data.scalar.value, texts);
+}
+
+static void free_texts(struct texts *texts)
+{
+    for (size_t i = 0; texts && i < texts->count; i++)
+        free(texts->item[i]);
+    free(texts);
+}
+
+/* Reads the texts of a value, which began with first. */
+static int read_texts(struct walk *w, const struct entry *key, const struct wanted *want,
+                      const yaml_event_t *first, struct texts *texts)
+{
+    if (!want->list)
+        return add_text(w, key, want, first, texts);
+    if (first->type != YAML_SEQUENCE_START_EVENT)
+        return fail_type(w, key, want, line_of(first));
+    for (;;) {
+        yaml_event_t ev;
+        int rc = next_event(w, &ev);
+        if (rc < 0)
+            return rc;
+        bool end = ev.type == YAML_SEQUENCE_END_EVENT;
+        if (!end)
+            rc = add_text(w, key, want, &ev, texts);
+        yaml_event_delete(&ev);
+        if (rc < 0 || end)
+            return rc;
+    }
+}
+
+/* Adds a text from malloc, which is freed when there is no memory. NULL: there was none. */
+static int add_warning(struct conf *c, char *text)
+{
+    char **grown = text ? realloc(c->warnings, (c->warning_count + 1) * sizeof(*grown)) : NULL;
+
+    if (!grown) {
+        free(text);
+        return -ENOMEM;
+    }
+    c->warnings = grown;
+    err_make_harmless(text);
+    grown[c->warning_count++] = text;
+    return 0;
+}
+
 static int warn_ignored(struct walk *w, const struct entry *key)
 {
-    struct conf *c = w->c;
-    char **grown = realloc(c->warnings, (c->warning_count + 1) * sizeof(*grown));
+    char where[64], *text = NULL;
 
-    if (!grown)
+    snprintf(where, sizeof(where), ":%u", key->line);
+    if (asprintf(&text, "%s%s: key %s has no effect in kvtrace (ignored)",
+                 w->setting ? "--config" : w->c->path, w->setting ? "" : where, key->path) < 0)
+        text = NULL;
+    return add_warning(w->c, text) < 0 ? fail_memory(w) : 0;
+}
+
+/* Takes the texts as the value of a key of conf_keys. */
+static int take_texts(struct walk *w, struct entry *key, const struct conf_key *row, size_t line,
+                      const struct texts *texts)
+{
+    char why[CONF_WHY_MAX];
+    struct conf_value value;
+    int rc = conf_value_parse(&value, row, (const char *const *)texts->item, texts->count, why);
+
+    if (rc == -EINVAL)
+        return fail(w, line, key->path, why);
+    if (rc < 0)
         return fail_memory(w);
-    c->warnings = grown;
-    if (asprintf(&grown[c->warning_count], "%s:%u: key %s has no effect in kvtrace (ignored)",
-                 c->path, key->line, key->path) < 0)
+    conf_value_clear(&key->value);
+    key->value = value;
+    key->row = row;
+    return 0;
+}
+
+/* Adds them to the values of a row of a program's table of options. */
+static int take_setting(struct walk *w, struct entry *key, const struct opt *row, size_t line,
+                        const struct texts *texts)
+{
+    size_t len = 0, more = 0, count = key->value.count;
+    char *before = key->value.text, *all;
+
+    for (size_t i = 0; i < count; i++)
+        len += strlen(before + len) + 1;
+    for (size_t i = 0; i < texts->count; i++) {
+        struct err e = {0};
+        if (opt_check_text(row, texts->item[i], &e) < 0)
+            return fail(w, line, key->path, e.what);
+        more += strlen(texts->item[i]) + 1;
+    }
+    all = malloc(len + more + 1);
+    if (!all)
         return fail_memory(w);
-    err_make_harmless(grown[c->warning_count++]);
+    if (len > 0)
+        memcpy(all, before, len);
+    for (size_t i = 0; i < texts->count; i++)
+        len = (size_t)(stpcpy(all + len, texts->item[i]) - all) + 1;
+    conf_value_clear(&key->value);
+    key->value = (struct conf_value){.count = count + texts->count, .text = all};
+    key->setting = row;
     return 0;
 }
 
@@ -224,7 +333,9 @@ static int warn_ignored(struct walk *w, const struct entry *key)
 static int read_value(struct walk *w, struct entry *key, const struct conf_key *row,
                       const yaml_event_t *first)
 {
-    char why[CONF_WHY_MAX];
+    struct wanted want = {.list = conf_value_is_list(row->type),
+                          .number = row->type != CONF_TEXT,
+                          .noun = conf_value_noun(row->type)};
     struct texts *texts;
     int rc;
 
@@ -235,37 +346,29 @@ static int read_value(struct walk *w, struct entry *key, const struct conf_key *
     texts = calloc(1, sizeof(*texts));
     if (!texts)
         return fail_memory(w);
-    if (!conf_value_is_list(row->type)) {
-        rc = add_text(w, key, row, first, texts);
-    } else if (first->type != YAML_SEQUENCE_START_EVENT) {
-        rc = fail_type(w, key, row, line_of(first));
-    } else {
-        for (bool end = false; !end;) {
-            yaml_event_t ev;
-            rc = next_event(w, &ev);
-            if (rc < 0)
-                goto out;
-            end = ev.type == YAML_SEQUENCE_END_EVENT;
-            if (!end)
-                rc = add_text(w, key, row, &ev, texts);
-            yaml_event_delete(&ev);
-            if (rc < 0)
-                goto out;
-        }
-    }
-    if (rc < 0)
-        goto out;
-    rc = conf_value_parse(&key->value, row, (const char *const *)texts->item, texts->count, why);
-    if (rc == -EINVAL)
-        rc = fail(w, line_of(first), key->path, why);
-    else if (rc < 0)
-        rc = fail_memory(w);
-    else
-        key->row = row;
-out:
-    for (size_t i = 0; i < texts->count; i++)
-        free(texts->item[i]);
-    free(texts);
+    rc = read_texts(w, key, &want, first, texts);
+    if (rc == 0)
+        rc = take_texts(w, key, row, line_of(first), texts);
+    free_texts(texts);
+    return rc;
+}
+
+/* Likewise in a program's section. */
+static int read_setting(struct walk *w, struct entry *key, const struct opt *row,
+                        const yaml_event_t *first)
+{
+    struct wanted want = {.list = row->type == OPT_LIST && first->type != YAML_SCALAR_EVENT,
+                          .noun =
+                              row->type == OPT_LIST ? "a text or a list of texts" : "one value"};
+    struct texts *texts = calloc(1, sizeof(*texts));
+
+    if (!texts)
+        return fail_memory(w);
+    int rc = read_texts(w, key, &want, first, texts);
+    conf_value_clear(&key->value);
+    if (rc == 0)
+        rc = take_setting(w, key, row, line_of(first), texts);
+    free_texts(texts);
     return rc;
 }
 
@@ -282,6 +385,13 @@ static int add_entry(struct walk *w, size_t parent, const char *name, size_t lin
         const struct entry *old = &c->entries[i];
         if (old->parent != parent || strcmp(old->name, name) != 0)
             continue;
+        if (old->source != w->source) { /* a later one wins */
+            *index = i;
+            c->entries[i].source = w->source;
+            c->entries[i].inlined &= w->setting != NULL;
+            c->entries[i].line = (unsigned)line;
+            return 0;
+        }
         snprintf(why, sizeof(why), "given twice (first on line %u)", old->line);
         return fail(w, line, old->path, why);
     }
@@ -297,20 +407,55 @@ static int add_entry(struct walk *w, size_t parent, const char *name, size_t lin
     c->entries[*index] = (struct entry){.parent = parent,
                                         .path = path,
                                         .name = path + strlen(path) - strlen(name),
-                                        .line = (unsigned)line};
+                                        .line = (unsigned)line,
+                                        .source = w->source};
     return 0;
 }
 
 static int read_mapping(struct walk *w, size_t parent);
 
+/* Says what is wrong with a key that is unknown. */
+static int fail_key(const struct walk *w, const struct entry *entry)
+{
+    const char *name = w->names[w->depth - 1];
+    const struct opt_program *program =
+        w->depth == 2 ? opt_program_named(w->names[0], strlen(w->names[0])) : NULL;
+    char guess[CONF_NAME_MAX], own[OPT_KEY_MAX], best[OPT_KEY_MAX],
+        why[CONF_NAME_MAX + 64] = "unknown key";
+    struct nearest near = {.typed = name};
+
+    if (!program && conf_keys_guess(w->names, w->depth, guess))
+        snprintf(why, sizeof(why), "unknown key; did you mean %s?", guess);
+    for (const struct opt *o = program ? program->table : NULL; o && (o->name || o->help); o++) {
+        if (!opt_is_option(o) || o->flags & OPT_OLD)
+            continue;
+        if (!(o->flags & OPT_CONFIG) && strcmp(opt_key(o, own), name) == 0)
+            snprintf(why, sizeof(why), "not a key: it is the option --%s", o->name);
+        if (!(o->flags & OPT_CONFIG) || o->key)
+            continue;
+        nearest_offer(&near, opt_key(o, own));
+        if (near.best == own) { /* own is reused: keep a copy */
+            near.best = strcpy(best, own);
+            snprintf(why, sizeof(why), "unknown key; did you mean %s?", best);
+        }
+    }
+    return fail(w, entry->line, entry->path, why);
+}
+
 /* Reads what stands behind the name of an entry: a value, a section, or something unknown. */
 static int read_entry(struct walk *w, size_t index, const yaml_event_t *first)
 {
     struct entry *entry = &w->c->entries[index];
-    const struct conf_key *row;
-    char guess[CONF_NAME_MAX], why[CONF_NAME_MAX + 64] = "unknown key";
+    const struct opt_program *program = opt_program_named(w->names[0], strlen(w->names[0]));
+    const struct opt *setting =
+        program && w->depth == 2 ? opt_key_named(program->table, w->names[1]) : NULL;
+    const struct conf_key *row = NULL;
+    enum conf_keys_match match = program ? w->depth == 1 ? CONF_KEYS_SECTION : CONF_KEYS_NONE
+                                         : conf_keys_find(w->names, w->depth, &row);
 
-    switch (conf_keys_find(w->names, w->depth, &row)) {
+    if (setting)
+        return read_setting(w, entry, setting, first);
+    switch (match) {
     case CONF_KEYS_KEY:
         return read_value(w, entry, row, first);
     case CONF_KEYS_SECTION:
@@ -322,9 +467,7 @@ static int read_entry(struct walk *w, size_t index, const yaml_event_t *first)
     case CONF_KEYS_NONE:
         break;
     }
-    if (conf_keys_guess(w->names, w->depth, guess))
-        snprintf(why, sizeof(why), "unknown key; did you mean %s?", guess);
-    return fail(w, entry->line, entry->path, why);
+    return fail_key(w, entry);
 }
 
 /* Reads a name (the event key) and what follows it. */
@@ -425,9 +568,9 @@ static int load_file(const char *path, unsigned char **text, size_t *len)
     return rc;
 }
 
-static int read_file(struct conf *c, const char *path, struct err *e)
+static int read_file(struct conf *c, const char *path, unsigned source, struct err *e)
 {
-    struct walk w = {.c = c, .e = e};
+    struct walk w = {.c = c, .e = e, .source = source};
     unsigned char *text = NULL;
     size_t len = 0;
     int rc = load_file(path, &text, &len);
@@ -447,7 +590,111 @@ static int read_file(struct conf *c, const char *path, struct err *e)
     return rc;
 }
 
-int conf_open(struct conf **out, const char *path, struct err *e)
+/* ---- settings of the command line ---- */
+
+bool conf_is_setting(const char *text)
+{
+    static const char signs[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    size_t n = strspn(text, signs);
+
+    return n > 0 && n < CONF_NAME_MAX && text[n] == '=';
+}
+
+/* Splits the path of a key at the dots that part its names; the middle one of a row with '*' may
+ * have dots itself. */
+static void split_path(struct walk *w, char *path, const struct conf_key *row)
+{
+    const char *star = row ? strchr(row->path, '*') : NULL;
+    char *rest = path;
+
+    if (star) {
+        w->names[w->depth++] = rest;
+        rest[star - row->path - 1] = '\0';
+        rest += star - row->path;
+        w->names[w->depth++] = rest;
+        rest += strlen(rest) - strlen(star + 1);
+        *rest++ = '\0';
+    }
+    for (char *name = strtok_r(rest, ".", &rest); name && w->depth < PARTS_MAX;
+         name = strtok_r(NULL, ".", &rest))
+        w->names[w->depth++] = name;
+}
+
+/* Splits the value of a setting into texts: "8", "[512, 4096]". */
+static int split_value(struct walk *w, const struct entry *key, bool list, char *text,
+                       struct texts *texts)
+{
+    char *rest = NULL;
+    int rc = 0;
+
+    if (!list)
+        return add_plain(w, key, 0, text, texts);
+    for (char *t = strtok_r(text, "[], ", &rest); t && rc == 0; t = strtok_r(NULL, "[], ", &rest))
+        rc = add_plain(w, key, 0, t, texts);
+    return rc;
+}
+
+/* Takes the value of the key whose names w has. */
+static int take_inline(struct walk *w, const struct conf_key *row, char *text)
+{
+    struct conf *c = w->c;
+    size_t index = ROOT;
+    int rc = 0;
+
+    for (size_t i = 0; i < w->depth && rc == 0; i++)
+        rc = add_entry(w, index, w->names[i], 0, &index);
+    if (rc < 0)
+        return rc;
+    struct entry *key = &c->entries[index];
+    const struct opt_program *program = opt_program_named(w->names[0], strlen(w->names[0]));
+    const struct opt *setting =
+        program && w->depth == 2 ? opt_key_named(program->table, w->names[1]) : NULL;
+    if (!setting && !row)
+        return fail_key(w, key);
+    if (row && !row->help)
+        return warn_ignored(w, key);
+    struct texts *texts = calloc(1, sizeof(*texts));
+    if (!texts)
+        return fail_memory(w);
+    rc = split_value(w, key, row && conf_value_is_list(row->type), text, texts);
+    if (setting && !(setting->type == OPT_LIST && key->inlined))
+        conf_value_clear(&key->value);
+    if (rc == 0 && setting)
+        rc = take_setting(w, key, setting, 0, texts);
+    else if (rc == 0)
+        rc = take_texts(w, key, row, 0, texts);
+    key->inlined = true;
+    free_texts(texts);
+    return rc;
+}
+
+/* KEY=VALUE; a KEY without a dot is one of the program's own section. */
+static int read_setting_text(struct conf *c, const char *setting, const char *program,
+                             unsigned source, struct err *e)
+{
+    struct walk w = {.c = c, .e = e, .source = source, .setting = setting};
+    size_t len = strcspn(setting, "=");
+    bool own = memchr(setting, '.', len) == NULL;
+    char *path = NULL, *text = NULL;
+    int rc = 0;
+
+    if (asprintf(&path, "%s%s%.*s", own ? program : "", own ? "." : "", (int)len, setting) < 0)
+        return fail_memory(&w);
+    text = strdup(setting + len + 1);
+    const struct conf_key *row = conf_keys_row(path);
+    if (!text)
+        rc = fail_memory(&w);
+    else {
+        split_path(&w, path, row);
+        rc = w.depth == 0 ? fail(&w, 0, setting, "no key") : take_inline(&w, row, text);
+    }
+    free(text);
+    free(path);
+    return rc;
+}
+
+static int open_all(struct conf **out, const struct opt_list *from, const char *program,
+                    struct err *e)
 {
     struct conf *c = calloc(1, sizeof(*c));
     size_t n = conf_keys_count();
@@ -455,7 +702,7 @@ int conf_open(struct conf **out, const char *path, struct err *e)
 
     if (!c)
         return err_nomem(e, "configuration");
-    c->path = strdup(!path ? "" : strcmp(path, "-") == 0 ? "standard input" : path);
+    c->path = strdup("");
     c->defaults = calloc(n, sizeof(*c->defaults));
     if (!c->path || !c->defaults)
         rc = -ENOMEM;
@@ -463,13 +710,28 @@ int conf_open(struct conf **out, const char *path, struct err *e)
         rc = conf_value_default(&c->defaults[i], &conf_keys[i]);
     if (rc < 0)
         rc = err_nomem(e, "configuration");
-    else if (path)
-        rc = read_file(c, path, e);
+    for (size_t i = 0; i < from->count && rc == 0; i++) {
+        const char *text = from->item[i];
+        if (conf_is_setting(text)) {
+            rc = read_setting_text(c, text, program, (unsigned)i + 1, e);
+            continue;
+        }
+        free(c->path);
+        c->path = strdup(strcmp(text, "-") == 0 ? "standard input" : text);
+        rc = c->path ? read_file(c, text, (unsigned)i + 1, e) : err_nomem(e, "configuration");
+    }
     if (rc < 0)
         conf_free(c);
     else
         *out = c;
     return rc;
+}
+
+int conf_open(struct conf **out, const char *path, struct err *e)
+{
+    struct opt_list from = {.item = {path}, .count = path != NULL};
+
+    return open_all(out, &from, "", e);
 }
 
 void conf_free(struct conf *c)
@@ -587,6 +849,68 @@ unsigned conf_line(const struct conf *c, const char *path)
         if (strcmp(c->entries[i].path, path) == 0)
             return c->entries[i].line;
     return 0;
+}
+
+/* Sets the rows of p's table that its section gives. */
+static int configure(const struct conf *c, struct opt_parser *p, struct err *e)
+{
+    const struct opt *table = opt_table(p);
+
+    for (size_t i = 0; i < c->count; i++) {
+        const struct entry *key = &c->entries[i];
+        const char *text = key->value.text;
+        if (!key->setting || opt_key_named(table, key->name) != key->setting)
+            continue;
+        for (size_t k = 0; k < key->value.count; k++) {
+            int rc = opt_configure(p, key->setting, text, key->inlined, e);
+            if (rc < 0)
+                return rc;
+            text += strlen(text) + 1;
+        }
+    }
+    return 0;
+}
+
+/* Takes the settings that are rows of a program's table out of the texts of --config: these rows
+ * say what holds, and some of them, such as threads, decide no row of a trace. */
+static void forget_rows(struct opt_list *from)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < from->count; i++) {
+        const char *text = from->item[i];
+        size_t section = strcspn(text, ".=");
+        bool row = conf_is_setting(text) &&
+                   (text[section] == '=' || opt_program_named(text, section) != NULL);
+        if (!row)
+            from->item[left++] = text;
+    }
+    from->count = left;
+}
+
+int conf_read(struct conf **out, struct opt_list *from, struct opt_parser *p, struct err *e)
+{
+    const struct opt_program *program = opt_program_of(opt_table(p));
+    const struct notes *moved = opt_moved(p);
+    int rc = open_all(out, from, program ? program->name : "", e);
+
+    for (unsigned i = 0; rc == 0 && i < moved->count; i++)
+        if (add_warning(*out, strdup(moved->text[i])) < 0)
+            rc = err_nomem(e, "configuration");
+    if (rc == 0)
+        rc = configure(*out, p, e);
+    forget_rows(from);
+    return rc;
+}
+
+const char *conf_file(const struct opt_list *from)
+{
+    const char *file = NULL;
+
+    for (size_t i = 0; i < from->count; i++)
+        if (!conf_is_setting(from->item[i]))
+            file = from->item[i];
+    return file;
 }
 
 const char *conf_warning(const struct conf *c, size_t i)

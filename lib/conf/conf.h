@@ -1,12 +1,15 @@
-/* The YAML configuration file that all four programs share. keys.h lists every key with its
- * default. A value comes from the file, or else from that default. */
+/* The YAML configuration that all four programs share. keys.h lists every key with its default, but
+ * for those in the section of a program, which are rows of its table of options (OPT_CONFIG). A
+ * value comes from the configuration, or else from that default. */
 #ifndef KVTRACE_CONF_CONF_H
 #define KVTRACE_CONF_CONF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/err.h"
+#include "lib/opt/opt.h"
 
 struct conf;
 
@@ -18,9 +21,19 @@ struct conf;
  * and counts are bounded.
  */
 int conf_open(struct conf **out, const char *path, struct err *e);
+/* Likewise, of the texts of a program's --config: files, and settings of the command line
+ * (KEY=VALUE, where a KEY without a section is one of p's program). A later one wins. Sets the rows
+ * of p's table that are keys, and takes the settings of such rows out of *from. On failure *out may
+ * be set all the same. */
+int conf_read(struct conf **out, struct opt_list *from, struct opt_parser *p, struct err *e);
 void conf_free(struct conf *c);
+/* Whether a text of --config is KEY=VALUE, not the name of a file. */
+bool conf_is_setting(const char *text);
+/* The last file among the texts of --config, NULL: there are only settings. */
+const char *conf_file(const struct opt_list *from);
 
-/* Text of the i-th warning ("FILE:LINE: key X means nothing here (ignored)"), NULL past the end. */
+/* Text of the i-th warning, NULL past the end: "FILE:LINE: key X has no effect in kvtrace
+ * (ignored)", and what opt_moved has. */
 const char *conf_warning(const struct conf *c, size_t i);
 
 /* Values by the exact path of a row of conf_keys ('*' replaced by a name). An unknown path is an

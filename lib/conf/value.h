@@ -1,4 +1,4 @@
-/* One configuration value: texts checked against a row of the table. Used by conf.c only. */
+/* One configuration value: texts checked against a row of the table. */
 #ifndef KVTRACE_CONF_VALUE_H
 #define KVTRACE_CONF_VALUE_H
 

@@ -216,6 +216,7 @@ static void read_facts(struct drive_model_facts *f, const struct jsonin_v *root,
     copy_text(f->target, sizeof(f->target), jsonin_get(root, "target"));
     copy_text(f->device, sizeof(f->device), jsonin_get(root, "device"));
     copy_text(f->started, sizeof(f->started), jsonin_get(root, "started"));
+    copy_text(f->file_system, sizeof(f->file_system), jsonin_get(root, "file_system_type"));
     f->valid = jsonin_bool(jsonin_get(root, "valid"), &valid) < 0 ? -1 : valid;
     copy_notes(&f->why_invalid, jsonin_get(root, "why_invalid"));
     copy_notes(&f->in_force, jsonin_get(root, "in_force"));

@@ -17,7 +17,7 @@ struct jsonin_v;
  *   points       [{size_bytes, in_flight, read_share, bytes_per_s, p95_us}]: one or more. in_flight
  *                objects of size_bytes each moved bytes_per_s in all; read_share of the bytes were
  *                read; the time of an object, which may be missing
- *   target, device, started     texts; valid     true, false, or null (not known)
+ *   target, device, started, file_system_type     texts; valid     true, false, or null (not known)
  *   why_invalid, in_force       [text]
  * Other members are for people. Between points the rate is linear in the logarithm of in_flight,
  * then in the logarithm of the size, then in the share of reads. Beyond the points of an axis the
@@ -36,7 +36,8 @@ enum {
 /* The measurement as the file describes it. Texts may be empty: not known. */
 struct drive_model_facts {
     char file[256], target[256], device[160], started[40];
-    int valid; /* 1, 0, or -1: not known */
+    char file_system[24]; /* as kvreplay names it: "ext4" */
+    int valid;            /* 1, 0, or -1: not known */
     struct notes why_invalid, in_force;
     unsigned points;
 };

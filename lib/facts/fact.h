@@ -1,7 +1,7 @@
 /* fact.h - the table of what a run of kvreplay tells of itself: every fact once, with its name in
  * JSON, its kind, its unit and how several runs' become one. Whoever writes, reads, merges or shows
- * facts goes through the table. A new fact takes a line in the enumeration, a row in fact.c, the
- * line that measures it, and its words in kvreplay(1). */
+ * facts goes through the table. A new fact takes a row in it, the line that measures it, and its
+ * words in kvreplay(1). */
 #ifndef KVTRACE_FACTS_FACT_H
 #define KVTRACE_FACTS_FACT_H
 
@@ -13,119 +13,34 @@ enum fact_scope {
     FACTS_OF_WRITES,
     FACTS_OF_BOTH,  /* loads and stores beside each other */
     FACTS_OF_DRIVE, /* what the drive itself took: only with --device-times */
+    FACTS_OF_LOG,   /* the drive's own log of the run */
+    FACTS_OF_FOUND, /* by --autoscale: of one run, never of several */
+    FACT_SCOPES_SHOWN,
+    FACTS_OF_RUN = FACT_SCOPES_SHOWN, /* the whole document, of kvreplay or kvprecond */
+    FACTS_OF_STEP,                    /* a step of autoscale, from rank to rank only */
     FACT_SCOPES
-};
-
-/* In the order in which reports show them; those of a scope stand together. */
-enum fact_id {
-    FACT_RUN_DELAY_S,
-    FACT_RUN_DELAY_SHARE,
-    FACT_STEAL_SHARE,
-    FACT_CPU_QUOTA,
-    FACT_THROTTLED_S,
-    FACT_LARGEST_GAP_US,
-    FACT_GAPS,
-    FACT_OWN_IO_S,
-    FACT_KERNEL_IO_S,
-    FACT_OWN_READ_BYTES,
-    FACT_OWN_WRITE_BYTES,
-    FACT_DEVICE_READ_BYTES,
-    FACT_DEVICE_WRITE_BYTES,
-    FACT_RESIDENT_SHARE,
-    FACT_CACHED_READ_SHARE,
-    FACT_NETWORK_RECEIVED_BYTES,
-    FACT_NETWORK_SENT_BYTES,
-    FACT_TCP_RETRANSMITS,
-    FACT_REMOTE_REQUESTS,
-    FACT_REMOTE_RETRIES,
-    FACT_REMOTE_CONNECTIONS,
-    FACT_RESIDENT_SHARE_BEFORE,
-    FACT_NUMA_NODE,
-    FACT_CLIENT_DELAY_US,
-    FACT_NETWORK_INTERFACES,
-    FACT_TARGET,
-    FACT_FILE_SYSTEM,
-    FACT_LAYERS,
-    FACT_CACHE_BELOW,
-    FACT_PAGES,
-    FACT_PAGES_RUN,
-    FACT_LIKE,
-    FACT_PAGE_CACHE,
-    FACT_REGISTERED_BUFFERS,
-    FACT_DIRECT,
-    FACT_COLD,
-    FACT_HITS_BYTES,
-    FACT_HITS_DEVICE_BYTES,
-    FACT_ON_FULL,
-    FACT_FULL_WRITES,
-    FACT_CLEANINGS,
-    FACT_REMOVED_OBJECTS,
-    FACT_REMOVED_BYTES,
-    FACT_REMOVED_MISSES,
-    FACT_OFFERED_PER_S,
-    FACT_ACHIEVED_PER_S,
-    FACT_BACKLOG_GROWTH,
-    FACT_READS_ASKED, /* these of reads and writes: in the order of origin.h */
-    FACT_READS_DEVICE,
-    FACT_READS_PAGE_CACHE,
-    FACT_READS_CACHE_BELOW,
-    FACT_READS_SAVED,
-    FACT_READS_MEMORY,
-    FACT_READS_SERVER,
-    FACT_READS_UNKNOWN,
-    FACT_WRITES_ASKED,
-    FACT_WRITES_DEVICE,
-    FACT_WRITES_PAGE_CACHE,
-    FACT_WRITES_CACHE_BELOW,
-    FACT_WRITES_SAVED,
-    FACT_WRITES_MEMORY,
-    FACT_WRITES_SERVER,
-    FACT_WRITES_UNKNOWN,
-    FACT_LOADS_ALONE_US,
-    FACT_LOADS_BESIDE_US,
-    FACT_STORES_COST,
-    FACT_STORES_COST_LOW,
-    FACT_STORES_COST_HIGH,
-    FACT_LOADS_DEPTH,
-    FACT_STORES_DEPTH,
-    FACT_DRIVE_STATE,
-    FACT_DRIVE_REQUESTS,
-    FACT_DRIVE_LOST,
-    FACT_DRIVE_UNJOINED,
-    FACT_DRIVE_REQUEUED,
-    FACT_DRIVE_OTHERS,
-    FACT_DRIVE_IO_S,
-    FACT_DRIVE_DEPTH,
-    FACT_DRIVE_READ_US,
-    FACT_DRIVE_WRITE_US,
-    FACT_DRIVE_ROWS,
-    FACT_DRIVE_ROWS_WITHOUT,
-    FACT_DRIVE_ROWS_UNPLACED,
-    FACT_DRIVE_READ_REQUESTS,
-    FACT_DRIVE_WRITE_REQUESTS,
-    FACT_DRIVE_READ_SHARE,
-    FACT_DRIVE_WRITE_SHARE,
-    FACT_URING_READS,
-    FACT_URING_WRITES,
-    FACT_URING_CALLS,
-    FACT_URING_WHY,
-    FACTS
 };
 
 enum fact_kind {
     FACT_COUNT,  /* a whole number, 0 or more */
     FACT_NUMBER, /* 0 or more */
     FACT_TEXT,
-    FACT_YES,  /* or no */
-    FACT_TIMES /* statistics of a distribution */
+    FACT_YES,   /* or no */
+    FACT_TIMES, /* statistics of a distribution */
+    FACT_HIST,  /* a distribution itself, as an array: value, count, value, count, ... */
+    FACT_COUNTS /* an object of counts, whatever their names */
 };
 
-/* How the facts of several runs become one. A fact that one of them does not know is not known. */
+/* How the facts of several runs become one. A fact that one of them does not know is not known, but
+ * for an answer that no other can change. */
 enum fact_merge {
-    FACT_SUM,
-    FACT_MAX,
+    FACT_SUM,   /* of distributions: all their values; of counts: those of a name */
+    FACT_MAX,   /* yes, where one says so */
+    FACT_MIN,   /* no, where one says so */
     FACT_EQUAL, /* known where all say the same */
-    FACT_LAST,  /* that of the last run which has it */
+    FACT_FIRST, /* that of the first run which has it */
+    FACT_LAST,  /* that of the last */
+    FACT_RATIO, /* of the fact before it to the one before that, where all know it */
     FACT_ALONE  /* of one run only */
 };
 
@@ -142,6 +57,148 @@ enum figure_unit {
     FIGURE_UNIT_GIB_PER_S
 };
 
+/* Every fact: F(its identity without FACT_, scope, name in JSON, kind, unit, merge). Those that
+ * kvstat shows, in the order in which it does; those of a scope stand together. A summary has them
+ * in the same order, but for those of fact_moved. */
+#define FACT_TABLE_SHOWN(F)                                                                        \
+    F(RUN_DELAY_S, EVIDENCE, "run_delay_s", NUMBER, S, SUM)                                        \
+    F(RUN_DELAY_SHARE, EVIDENCE, "run_delay_share", NUMBER, SHARE, MAX)                            \
+    F(STEAL_SHARE, EVIDENCE, "steal_share", NUMBER, SHARE, MAX)                                    \
+    F(CPU_QUOTA, EVIDENCE, "cpu_quota", NUMBER, NONE, MAX)                                         \
+    F(THROTTLED_S, EVIDENCE, "throttled_s", NUMBER, S, MAX)                                        \
+    F(LARGEST_GAP_US, EVIDENCE, "largest_gap_us", NUMBER, US, MAX)                                 \
+    F(GAPS, EVIDENCE, "gaps", COUNT, NONE, SUM)                                                    \
+    F(OWN_IO_S, EVIDENCE, "own_io_s", NUMBER, S, SUM)                                              \
+    F(KERNEL_IO_S, EVIDENCE, "kernel_io_s", NUMBER, S, SUM)                                        \
+    F(OWN_READ_BYTES, EVIDENCE, "own_read_bytes", COUNT, BYTES, SUM)                               \
+    F(OWN_WRITE_BYTES, EVIDENCE, "own_write_bytes", COUNT, BYTES, SUM)                             \
+    F(DEVICE_READ_BYTES, EVIDENCE, "device_read_bytes", COUNT, BYTES, SUM)                         \
+    F(DEVICE_WRITE_BYTES, EVIDENCE, "device_write_bytes", COUNT, BYTES, SUM)                       \
+    F(RESIDENT_SHARE, EVIDENCE, "resident_share", NUMBER, SHARE, MAX)                              \
+    F(CACHED_READ_SHARE, EVIDENCE, "cached_read_share", NUMBER, SHARE, MAX)                        \
+    F(NETWORK_RECEIVED_BYTES, EVIDENCE, "network_received_bytes", COUNT, BYTES, SUM)               \
+    F(NETWORK_SENT_BYTES, EVIDENCE, "network_sent_bytes", COUNT, BYTES, SUM)                       \
+    F(TCP_RETRANSMITS, EVIDENCE, "tcp_retransmits", COUNT, NONE, SUM)                              \
+    F(REMOTE_REQUESTS, EVIDENCE, "remote_requests", COUNT, NONE, SUM)                              \
+    F(REMOTE_RETRIES, EVIDENCE, "remote_retries", COUNT, NONE, SUM)                                \
+    F(REMOTE_CONNECTIONS, EVIDENCE, "remote_connections", COUNT, NONE, SUM)                        \
+    F(RESIDENT_SHARE_BEFORE, EVIDENCE, "resident_share_before", NUMBER, SHARE, MAX)                \
+    F(NUMA_NODE, EVIDENCE, "numa_node", COUNT, NONE, EQUAL)                                        \
+    F(CLIENT_DELAY_US, EVIDENCE, "client_delay_us", TIMES, US, ALONE)                              \
+    F(NETWORK_INTERFACES, EVIDENCE, "network_interfaces", TEXT, NONE, EQUAL)                       \
+    F(TARGET, EVIDENCE, "target", TEXT, NONE, EQUAL)                                               \
+    F(FILE_SYSTEM, EVIDENCE, "file_system", TEXT, NONE, EQUAL)                                     \
+    F(LAYERS, EVIDENCE, "layers", TEXT, NONE, EQUAL)                                               \
+    F(REDUCES, EVIDENCE, "reduces", YES, NONE, EQUAL)                                              \
+    F(CACHE_BELOW, EVIDENCE, "cache_below", TEXT, NONE, LAST)                                      \
+    F(PAGES, EVIDENCE, "pages", TEXT, NONE, EQUAL)                                                 \
+    F(PAGES_RUN, EVIDENCE, "pages_run", NUMBER, NONE, MAX)                                         \
+    F(LIKE, EVIDENCE, "like", TEXT, NONE, EQUAL)                                                   \
+    F(PAGE_CACHE, EVIDENCE, "page_cache", TEXT, NONE, LAST)                                        \
+    F(REGISTERED_BUFFERS, EVIDENCE, "registered_buffers", YES, NONE, EQUAL)                        \
+    F(DIRECT, EVIDENCE, "direct", YES, NONE, EQUAL)                                                \
+    F(COLD, EVIDENCE, "cold", TEXT, NONE, EQUAL)                                                   \
+    F(HITS_BYTES, EVIDENCE, "hits_bytes", COUNT, BYTES, SUM)                                       \
+    F(HITS_DEVICE_BYTES, EVIDENCE, "hits_device_bytes", COUNT, BYTES, SUM)                         \
+    F(ON_FULL, EVIDENCE, "on_full", TEXT, NONE, EQUAL)                                             \
+    F(FULL_WRITES, EVIDENCE, "full_writes", COUNT, NONE, SUM)                                      \
+    F(CLEANINGS, EVIDENCE, "cleanings", COUNT, NONE, SUM)                                          \
+    F(REMOVED_OBJECTS, EVIDENCE, "removed_objects", COUNT, NONE, SUM)                              \
+    F(REMOVED_BYTES, EVIDENCE, "removed_bytes", COUNT, BYTES, SUM)                                 \
+    F(REMOVED_MISSES, EVIDENCE, "removed_misses", COUNT, NONE, SUM)                                \
+    F(OFFERED_PER_S, OVERLOAD, "offered_per_s", NUMBER, PER_S, MAX)                                \
+    F(ACHIEVED_PER_S, OVERLOAD, "achieved_per_s", NUMBER, PER_S, MAX)                              \
+    F(BACKLOG_GROWTH, OVERLOAD, "backlog_growth", NUMBER, PER_S, MAX)                              \
+    F(READS_ASKED, READS, "asked_bytes", COUNT, BYTES, SUM)                                        \
+    F(READS_DEVICE, READS, "device_bytes", COUNT, BYTES, SUM)                                      \
+    F(READS_PAGE_CACHE, READS, "page_cache_bytes", COUNT, BYTES, SUM)                              \
+    F(READS_CACHE_BELOW, READS, "cache_below_bytes", COUNT, BYTES, SUM)                            \
+    F(READS_SAVED, READS, "saved_bytes", COUNT, BYTES, SUM)                                        \
+    F(READS_MEMORY, READS, "memory_bytes", COUNT, BYTES, SUM)                                      \
+    F(READS_SERVER, READS, "server_bytes", COUNT, BYTES, SUM)                                      \
+    F(READS_UNKNOWN, READS, "unknown_bytes", COUNT, BYTES, SUM)                                    \
+    F(WRITES_ASKED, WRITES, "asked_bytes", COUNT, BYTES, SUM)                                      \
+    F(WRITES_DEVICE, WRITES, "device_bytes", COUNT, BYTES, SUM)                                    \
+    F(WRITES_PAGE_CACHE, WRITES, "page_cache_bytes", COUNT, BYTES, SUM)                            \
+    F(WRITES_CACHE_BELOW, WRITES, "cache_below_bytes", COUNT, BYTES, SUM)                          \
+    F(WRITES_SAVED, WRITES, "saved_bytes", COUNT, BYTES, SUM)                                      \
+    F(WRITES_MEMORY, WRITES, "memory_bytes", COUNT, BYTES, SUM)                                    \
+    F(WRITES_SERVER, WRITES, "server_bytes", COUNT, BYTES, SUM)                                    \
+    F(WRITES_UNKNOWN, WRITES, "unknown_bytes", COUNT, BYTES, SUM)                                  \
+    F(LOADS_ALONE_US, BOTH, "loads_alone_us", TIMES, US, ALONE)                                    \
+    F(LOADS_BESIDE_US, BOTH, "loads_beside_stores_us", TIMES, US, ALONE)                           \
+    F(STORES_COST, BOTH, "p95_ratio", NUMBER, NONE, ALONE)                                         \
+    F(STORES_COST_LOW, BOTH, "p95_ratio_low", NUMBER, NONE, ALONE)                                 \
+    F(STORES_COST_HIGH, BOTH, "p95_ratio_high", NUMBER, NONE, ALONE)                               \
+    F(LOADS_DEPTH, BOTH, "loads_in_flight", NUMBER, NONE, SUM)                                     \
+    F(STORES_DEPTH, BOTH, "stores_in_flight", NUMBER, NONE, SUM)                                   \
+    F(DRIVE_STATE, DRIVE, "state", TEXT, NONE, EQUAL)                                              \
+    F(DRIVE_REQUESTS, DRIVE, "drive_requests", COUNT, NONE, SUM)                                   \
+    F(DRIVE_LOST, DRIVE, "lost_events", COUNT, NONE, SUM)                                          \
+    F(DRIVE_UNJOINED, DRIVE, "unjoined", COUNT, NONE, SUM)                                         \
+    F(DRIVE_REQUEUED, DRIVE, "requeued", COUNT, NONE, SUM)                                         \
+    F(DRIVE_OTHERS, DRIVE, "other_requests", COUNT, NONE, SUM)                                     \
+    F(DRIVE_IO_S, DRIVE, "drive_io_s", NUMBER, S, SUM)                                             \
+    F(DRIVE_DEPTH, DRIVE, "mean_depth", NUMBER, NONE, MAX)                                         \
+    F(DRIVE_READ_US, DRIVE, "drive_read_us", TIMES, US, ALONE)                                     \
+    F(DRIVE_WRITE_US, DRIVE, "drive_write_us", TIMES, US, ALONE)                                   \
+    F(DRIVE_ROWS, DRIVE, "rows", COUNT, NONE, SUM)                                                 \
+    F(DRIVE_ROWS_WITHOUT, DRIVE, "rows_without_requests", COUNT, NONE, SUM)                        \
+    F(DRIVE_ROWS_UNPLACED, DRIVE, "rows_not_placed", COUNT, NONE, SUM)                             \
+    F(DRIVE_READ_REQUESTS, DRIVE, "requests_per_read", NUMBER, NONE, ALONE)                        \
+    F(DRIVE_WRITE_REQUESTS, DRIVE, "requests_per_write", NUMBER, NONE, ALONE)                      \
+    F(DRIVE_READ_SHARE, DRIVE, "drive_share_of_reads", NUMBER, SHARE, ALONE)                       \
+    F(DRIVE_WRITE_SHARE, DRIVE, "drive_share_of_writes", NUMBER, SHARE, ALONE)                     \
+    F(URING_READS, DRIVE, "reads_to_workers", COUNT, NONE, SUM)                                    \
+    F(URING_WRITES, DRIVE, "writes_to_workers", COUNT, NONE, SUM)                                  \
+    F(URING_CALLS, DRIVE, "calls_to_workers", COUNT, NONE, SUM)                                    \
+    F(URING_WHY, DRIVE, "workers_why", TEXT, NONE, LAST)                                           \
+    F(LOG_HOST_BYTES, LOG, "host_write_bytes", NUMBER, BYTES, SUM)                                 \
+    F(LOG_MEDIA_BYTES, LOG, "media_write_bytes", NUMBER, BYTES, SUM)                               \
+    F(LOG_AMPLIFICATION, LOG, "write_amplification", NUMBER, NONE, RATIO)                          \
+    F(LOG_USED, LOG, "percentage_used", NUMBER, NONE, MAX)                                         \
+    F(LOG_WHY_UNKNOWN, LOG, "why_unknown", TEXT, NONE, FIRST)                                      \
+    F(FOUND_MODE, FOUND, "mode", TEXT, NONE, ALONE)                                                \
+    F(FOUND_USERS, FOUND, "users", COUNT, NONE, ALONE)                                             \
+    F(FOUND_TOKENS_PER_S, FOUND, "throughput_tokens_per_s", NUMBER, TOKENS_PER_S, ALONE)           \
+    F(FOUND_REASON, FOUND, "reason", TEXT, NONE, ALONE)
+/* Those that are only merged. */
+#define FACT_TABLE_MERGED(F)                                                                       \
+    F(VALID, RUN, "valid", YES, NONE, MIN)                                                         \
+    F(DIGEST, RUN, "trace.digest", TEXT, NONE, EQUAL)                                              \
+    F(ROWS, RUN, "rows", COUNTS, NONE, SUM)                                                        \
+    F(POPULATED, RUN, "populated", COUNTS, NONE, SUM)                                              \
+    F(ELAPSED_S, RUN, "elapsed_s", NUMBER, S, MAX)                                                 \
+    F(ROWS_PER_S, RUN, "rows_per_s", NUMBER, PER_S, ALONE)                                         \
+    F(COMPLETE, RUN, "complete", YES, NONE, MIN)                                                   \
+    F(SIZE_BYTES, RUN, "size_bytes", COUNT, BYTES, SUM)                                            \
+    F(WRITTEN_BYTES, RUN, "written_bytes", COUNT, BYTES, SUM)                                      \
+    F(WRITTEN, RUN, "writes", COUNT, NONE, SUM)                                                    \
+    F(SYNC_S, RUN, "sync_s", NUMBER, S, MAX)                                                       \
+    F(STEADY, RUN, "steady_state.reached", YES, NONE, MIN)                                         \
+    F(SERVICE_US, RUN, "service_us", TIMES, US, ALONE)                                             \
+    F(STEP_INTERRUPTED, STEP, "interrupted", YES, NONE, MAX)                                       \
+    F(STEP_STOPPED, STEP, "stopped", YES, NONE, MAX)                                               \
+    F(STEP_S, STEP, "seconds", NUMBER, S, MAX)                                                     \
+    F(STEP_LEAST_S, STEP, "least_s", NUMBER, S, MIN)                                               \
+    F(STEP_TOKENS, STEP, "tokens", COUNT, NONE, SUM)                                               \
+    F(STEP_BYTES, STEP, "bytes", COUNT, BYTES, SUM)                                                \
+    F(STEP_FAILED, STEP, "failed", COUNT, NONE, SUM)                                               \
+    F(STEP_WAITING, STEP, "waiting", COUNT, NONE, SUM)                                             \
+    F(STEP_READ, STEP, "read", HIST, NONE, SUM)                                                    \
+    F(STEP_WRITE, STEP, "write", HIST, NONE, SUM)                                                  \
+    F(STEP_QUEUE, STEP, "queue", HIST, NONE, SUM)                                                  \
+    F(STEP_END_TO_END, STEP, "end_to_end_0", HIST, NONE, SUM)                                      \
+    F(STEP_END_TO_END_1, STEP, "end_to_end_1", HIST, NONE, SUM)                                    \
+    F(STEP_LAST, STEP, "end_to_end_2", HIST, NONE, SUM)
+
+#define FACT_ID(id, ...) FACT_##id,
+enum fact_id {
+    FACT_TABLE_SHOWN(FACT_ID) FACTS_SHOWN,
+    FACT_LAST_SHOWN = FACTS_SHOWN - 1,
+    FACT_TABLE_MERGED(FACT_ID) FACTS
+};
+
 struct fact {
     enum fact_id id;
     enum fact_scope scope;
@@ -150,11 +207,17 @@ struct fact {
     enum figure_unit unit;
     enum fact_merge merge;
 };
-/* The i-th fact (0 to FACTS - 1) in the order of a summary; the fact with that identity. Lent for
- * ever. */
-const struct fact *fact_at(unsigned i);
+/* The fact with that identity. Lent for ever. */
 const struct fact *fact_of(enum fact_id id);
-/* The path of a scope in a summary: "evidence.overload". */
+/* Facts that a summary has in another place than the table: just before another one. */
+enum {
+    FACTS_MOVED = 8
+};
+struct fact_moved {
+    enum fact_id id, before;
+};
+extern const struct fact_moved fact_moved[FACTS_MOVED];
+/* The path of a scope in a summary: "evidence.overload"; "" of the summary itself. */
 const char *fact_scope_path(enum fact_scope scope);
 
 #endif

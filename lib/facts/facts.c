@@ -53,6 +53,32 @@ void facts_put_times(struct facts *f, enum fact_id id, const struct hist *h, dou
     *s = (double)hist_max(h) / unit;
 }
 
+void facts_put_hist(struct facts *f, enum fact_id id, const struct hist *h)
+{
+    struct hist *copy = hist_create();
+    bool whole = copy && (!h || hist_merge(copy, h) == 0);
+
+    value_of(f, id, whole)->hist = copy;
+    f->failed |= !whole;
+}
+
+void facts_release(struct facts *f)
+{
+    for (unsigned i = 0; i < FACTS; i++)
+        if (fact_of(i)->kind == FACT_HIST)
+            hist_free(f->of[i].hist);
+}
+
+uint64_t facts_counted(const struct facts *f, enum fact_id id, const char *name)
+{
+    const struct fact_counts *c = &f->of[id].counts;
+
+    for (unsigned i = 0; f->of[id].known && i < c->n; i++)
+        if (strcmp(c->of[i].name, name) == 0)
+            return c->of[i].count;
+    return 0;
+}
+
 double facts_number(const struct facts *f, enum fact_id id)
 {
     const struct fact_value *v = &f->of[id];
@@ -75,29 +101,70 @@ static bool same(enum fact_kind kind, const struct fact_value *a, const struct f
                                 : a->number == b->number;
 }
 
-static void merge(struct fact_value *a, const struct fact_value *b, const struct fact *fact)
+static void add(struct facts *into, const struct facts *from, const struct fact *fact)
 {
-    bool both = a->known && b->known;
+    struct fact_value *a = &into->of[fact->id];
+    const struct fact_value *b = &from->of[fact->id];
+
+    if (fact->kind == FACT_COUNT)
+        a->count += b->count;
+    else if (fact->kind == FACT_NUMBER)
+        a->number += b->number;
+    else if (fact->kind == FACT_HIST)
+        into->failed |= hist_merge(a->hist, b->hist) < 0;
+    for (unsigned i = 0; fact->kind == FACT_COUNTS && i < a->counts.n; i++)
+        a->counts.of[i].count += facts_counted(from, fact->id, a->counts.of[i].name);
+}
+
+/* The greater or the lesser of two; an answer that decides needs no other. */
+static void choose(struct fact_value *a, const struct fact_value *b, const struct fact *fact)
+{
+    bool most = fact->merge == FACT_MAX, both = a->known && b->known;
+
+    if (fact->kind == FACT_YES) {
+        bool decided = (a->known && a->yes == most) || (b->known && b->yes == most);
+        a->yes = decided == most;
+        a->known = decided || both;
+        return;
+    }
+    if (both && (fact->kind == FACT_COUNT ? (b->count > a->count) == most
+                                          : (b->number > a->number) == most))
+        *a = *b;
+    a->known = both;
+}
+
+static void merge(struct facts *into, const struct facts *from, const struct fact *fact)
+{
+    struct fact_value *a = &into->of[fact->id];
+    const struct fact_value *b = &from->of[fact->id];
 
     switch (fact->merge) {
     case FACT_SUM:
-        a->known = both;
-        if (both && fact->kind == FACT_COUNT)
-            a->count += b->count;
-        else if (both)
-            a->number += b->number;
+        a->known &= b->known;
+        if (a->known)
+            add(into, from, fact);
         break;
     case FACT_MAX:
-        a->known = both;
-        if (both && (fact->kind == FACT_COUNT ? b->count > a->count : b->number > a->number))
-            *a = *b;
+    case FACT_MIN:
+        choose(a, b, fact);
         break;
     case FACT_EQUAL:
         a->known = same(fact->kind, a, b);
         break;
+    case FACT_FIRST:
+        if (!a->known)
+            *a = *b;
+        break;
     case FACT_LAST:
         if (b->known)
             *a = *b;
+        break;
+    case FACT_RATIO: /* the two facts are merged already */
+        if (a->known && b->known)
+            facts_put_number(into, fact->id,
+                             facts_number(into, fact->id - 1) / facts_number(into, fact->id - 2));
+        else
+            a->known = false;
         break;
     case FACT_ALONE:
         a->known = false;
@@ -107,10 +174,15 @@ static void merge(struct fact_value *a, const struct fact_value *b, const struct
 
 void facts_merge(struct facts *into, const struct facts *from)
 {
-    for (unsigned scope = 0; scope < FACT_SCOPES; scope++)
+    static const struct facts nothing;
+
+    for (unsigned scope = 0; from && scope < FACT_SCOPES; scope++)
         into->there[scope] &= from->there[scope];
-    for (unsigned i = 0; i < FACTS; i++)
-        merge(&into->of[fact_at(i)->id], &from->of[fact_at(i)->id], fact_at(i));
+    for (unsigned i = 0; i < FACTS; i++) {
+        const struct fact *fact = fact_of(i);
+        if (from || fact->merge == FACT_EQUAL || fact->kind == FACT_YES)
+            merge(into, from ? from : &nothing, fact);
+    }
 }
 
 /* ---- documents ---- */
@@ -122,9 +194,44 @@ static const char *statistic_name(unsigned i)
     return i < 3 ? first[i] : i + 1 < FACT_STATISTICS ? hist_percentiles[i - 3].name : "max";
 }
 
+static void write_counts(struct jsonout *j, const char *name, const struct fact_value *v)
+{
+    jsonout_object(j, name);
+    for (unsigned i = 0; v->known && i < v->counts.n; i++)
+        jsonout_u64(j, v->counts.of[i].name, v->counts.of[i].count);
+    jsonout_end(j);
+}
+
+static void write_pair(struct jsonout *j, int64_t value, uint64_t count)
+{
+    jsonout_i64(j, NULL, value);
+    jsonout_u64(j, NULL, count);
+}
+
+/* A histogram keeps its least and greatest value exactly, which bound its percentiles: they are
+ * told apart from the others of their buckets. */
+static void write_hist(struct jsonout *j, const char *name, const struct hist *h)
+{
+    int64_t ends[2] = {hist_min(h), hist_max(h)}, lowest, highest;
+    unsigned left = hist_count(h) > 1 ? 2 : (unsigned)hist_count(h);
+    uint64_t count;
+    size_t pos = 0;
+
+    jsonout_array(j, name);
+    for (unsigned i = 0; i < left; i++)
+        write_pair(j, ends[i], 1);
+    while (hist_next(h, &pos, &lowest, &highest, &count)) {
+        for (unsigned i = 0; i < left; i++)
+            count -= lowest <= ends[i] && ends[i] <= highest;
+        if (count > 0)
+            write_pair(j, lowest, count);
+    }
+    jsonout_end(j);
+}
+
 static void write_value(struct jsonout *j, const struct fact *fact, const struct fact_value *v)
 {
-    if (!v->known) {
+    if (!v->known && fact->kind != FACT_COUNTS) {
         jsonout_null(j, fact->member);
         return;
     }
@@ -148,6 +255,12 @@ static void write_value(struct jsonout *j, const struct fact *fact, const struct
             jsonout_f64(j, statistic_name(i), v->statistic[i]);
         jsonout_end(j);
         break;
+    case FACT_HIST:
+        write_hist(j, fact->member, v->hist);
+        break;
+    case FACT_COUNTS:
+        write_counts(j, fact->member, v);
+        break;
     }
 }
 
@@ -160,6 +273,25 @@ static const char *inside(enum fact_scope scope, enum fact_scope outer)
     return strncmp(path, in, len) == 0 && path[len] == '.' ? path + len + 1 : NULL;
 }
 
+void facts_write_one(struct jsonout *j, const struct facts *f, enum fact_id id)
+{
+    write_value(j, fact_of(id), &f->of[id]);
+}
+
+/* The fact, unless it has moved, behind those that have moved before it. */
+static void write_in_place(struct jsonout *j, const struct facts *f, enum fact_id id)
+{
+    bool moved = false;
+
+    for (unsigned i = 0; i < FACTS_MOVED; i++) {
+        moved |= fact_moved[i].id == id;
+        if (fact_moved[i].before == id)
+            facts_write_one(j, f, fact_moved[i].id);
+    }
+    if (!moved)
+        facts_write_one(j, f, id);
+}
+
 static void write_scope(struct jsonout *j, const struct facts *f, enum fact_scope scope,
                         const char *name)
 {
@@ -169,8 +301,8 @@ static void write_scope(struct jsonout *j, const struct facts *f, enum fact_scop
     }
     jsonout_object(j, name);
     for (unsigned i = 0; i < FACTS; i++)
-        if (fact_at(i)->scope == scope)
-            write_value(j, fact_at(i), &f->of[fact_at(i)->id]);
+        if (fact_of(i)->scope == scope)
+            write_in_place(j, f, i);
     for (unsigned s = 0; s < FACT_SCOPES; s++)
         if (inside(s, scope))
             write_scope(j, f, s, inside(s, scope));
@@ -180,6 +312,34 @@ static void write_scope(struct jsonout *j, const struct facts *f, enum fact_scop
 void facts_write(struct jsonout *j, const struct facts *f, enum fact_scope scope)
 {
     write_scope(j, f, scope, fact_scope_path(scope));
+}
+
+static void read_counts(struct fact_value *to, const struct jsonin_v *v)
+{
+    const char *name;
+
+    to->known = jsonin_members(v) > 0;
+    for (size_t i = 0; i < FACT_COUNTS_MAX && jsonin_member(v, i, &name); i++) {
+        unsigned n = to->counts.n;
+        snprintf(to->counts.of[n].name, sizeof(to->counts.of[n].name), "%s", name);
+        to->counts.n += jsonin_u64(jsonin_member(v, i, &name), &to->counts.of[n].count) == 0;
+    }
+}
+
+static void read_hist(struct facts *f, struct fact_value *to, const struct jsonin_v *v)
+{
+    int64_t value;
+    uint64_t count;
+
+    if (!v)
+        return;
+    to->hist = hist_create();
+    to->known = to->hist != NULL;
+    for (size_t i = 0; to->known && i + 1 < jsonin_count(v); i += 2)
+        to->known = jsonin_i64(jsonin_at(v, i), &value) == 0 &&
+                    jsonin_u64(jsonin_at(v, i + 1), &count) == 0 &&
+                    hist_record_n(to->hist, value, count) == 0;
+    f->failed |= !to->known;
 }
 
 static void read_value(struct facts *f, const struct fact *fact, const struct jsonin_v *v)
@@ -208,16 +368,34 @@ static void read_value(struct facts *f, const struct fact *fact, const struct js
         for (unsigned i = 0; i < FACT_STATISTICS; i++)
             to->known &= jsonin_f64(jsonin_get(v, statistic_name(i)), &to->statistic[i]) == 0;
         break;
+    case FACT_HIST:
+        read_hist(f, to, v);
+        break;
+    case FACT_COUNTS:
+        read_counts(to, v);
+        break;
     }
+}
+
+static void read_scope(struct facts *f, const struct jsonin_v *document, enum fact_scope scope)
+{
+    const char *path = fact_scope_path(scope);
+    const struct jsonin_v *from = path[0] ? jsonin_get(document, path) : document;
+
+    if (f->there[scope])
+        return;
+    for (unsigned i = 0; from && i < FACTS; i++)
+        if (fact_of(i)->scope == scope)
+            read_value(f, fact_of(i), jsonin_get(from, fact_of(i)->member));
 }
 
 void facts_read(struct facts *f, const struct jsonin_v *summary)
 {
-    const struct jsonin_v *from[FACT_SCOPES];
+    for (unsigned s = 0; s < FACTS_OF_STEP; s++)
+        read_scope(f, summary, s);
+}
 
-    for (unsigned s = 0; s < FACT_SCOPES; s++)
-        from[s] = f->there[s] ? NULL : jsonin_get(summary, fact_scope_path(s));
-    for (unsigned i = 0; i < FACTS; i++)
-        if (from[fact_at(i)->scope])
-            read_value(f, fact_at(i), jsonin_get(from[fact_at(i)->scope], fact_at(i)->member));
+void facts_read_step(struct facts *f, const struct jsonin_v *document)
+{
+    read_scope(f, document, FACTS_OF_STEP);
 }

@@ -12,12 +12,16 @@
 
 enum {
     FACT_TEXT_CAP = 1152, /* of a text, with its NUL: 64 network interfaces; a longer one is cut */
-    FACT_STATISTICS = HIST_PERCENTILES + 4 /* count, mean, min, percentiles, max */
+    FACT_STATISTICS = HIST_PERCENTILES + 4, /* count, mean, min, percentiles, max */
+    FACT_P50 = 3,
+    FACT_P99 = 6,
+    FACT_COUNTS_MAX = 24 /* of an object; more are left out */
 };
 
 /* Plain values. Zero it: nothing is known, which is never 0. */
 struct facts {
     bool there[FACT_SCOPES]; /* the summary has the scope, though maybe none of its facts */
+    bool failed;             /* a distribution had no memory */
     struct fact_value {
         bool known;
         union {
@@ -26,6 +30,14 @@ struct facts {
             bool yes;
             char text[FACT_TEXT_CAP];
             double statistic[FACT_STATISTICS]; /* in the fact's unit */
+            struct hist *hist;                 /* owned: facts_release */
+            struct fact_counts {
+                unsigned n;
+                struct {
+                    char name[24];
+                    uint64_t count;
+                } of[FACT_COUNTS_MAX];
+            } counts;
         };
     } of[FACTS];
 };
@@ -38,17 +50,27 @@ void facts_put_number(struct facts *f, enum fact_id id, double number);
 void facts_put_text(struct facts *f, enum fact_id id, const char *text);
 void facts_put_yes(struct facts *f, enum fact_id id, int yes);
 void facts_put_times(struct facts *f, enum fact_id id, const struct hist *h, double unit);
+/* A copy of h; NULL: nothing was there to measure. */
+void facts_put_hist(struct facts *f, enum fact_id id, const struct hist *h);
+/* Frees the distributions. */
+void facts_release(struct facts *f);
 /* A count or a number; NAN: not known, or neither. */
 double facts_number(const struct facts *f, enum fact_id id);
 
-/* Makes of into what is true of both. */
+/* The count of that name in a fact of kind FACT_COUNTS; 0: it is not known. */
+uint64_t facts_counted(const struct facts *f, enum fact_id id, const char *name);
+
+/* Makes of into what is true of both. from NULL: a run that could tell nothing. */
 void facts_merge(struct facts *into, const struct facts *from);
 
 /* Adds the object of a scope, with the scopes inside it, to the open object: every fact by its
  * name, null when it is not known. A scope that is not there is null. */
 void facts_write(struct jsonout *j, const struct facts *f, enum fact_scope scope);
+/* The same of one fact. */
+void facts_write_one(struct jsonout *j, const struct facts *f, enum fact_id id);
 /* Takes the scopes that f has not yet from a summary. A value of another kind is not known; a text
- * is made harmless (err.h). */
+ * is made harmless (err.h). _step: takes FACTS_OF_STEP, which no summary has. */
 void facts_read(struct facts *f, const struct jsonin_v *summary);
+void facts_read_step(struct facts *f, const struct jsonin_v *document);
 
 #endif

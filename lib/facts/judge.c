@@ -4,17 +4,27 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MOST 10 /* times the figure: it is most of it, or nothing else is left */
 
 const struct judge_percentile judge_percentile[JUDGED] = {{500000, 50}, {950000, 95}, {990000, 99}};
 
+static const char *const states[VALIDITY_STATES] = {
+    [VALIDITY_GOOD] = "good", [VALIDITY_UNKNOWN] = "unknown", [VALIDITY_UNRELIABLE] = "unreliable"};
+
 const char *validity_state_word(enum validity_state state)
 {
-    static const char *const words[] = {[VALIDITY_GOOD] = "good",
-                                        [VALIDITY_UNKNOWN] = "unknown",
-                                        [VALIDITY_UNRELIABLE] = "unreliable"};
-    return words[state];
+    return states[state];
+}
+
+enum validity_state validity_state_of(const char *word)
+{
+    unsigned state = VALIDITY_GOOD;
+
+    while (state < VALIDITY_STATES && (!word || strcmp(word, states[state]) != 0))
+        state++;
+    return state;
 }
 
 const char *validity_kind_word(enum validity_kind kind)

@@ -29,6 +29,8 @@ enum validity_kind {
  * FIRST_TOKEN. Lent for ever. */
 const char *validity_state_word(enum validity_state state);
 const char *validity_kind_word(enum validity_kind kind);
+/* The state of a word (may be NULL); VALIDITY_STATES: it is none. */
+enum validity_state validity_state_of(const char *word);
 
 /* Shares by which something lengthened a figure. */
 #define JUDGE_MOVES 0.05 /* above it, the figure is unreliable */

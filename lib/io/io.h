@@ -12,7 +12,7 @@
 #include "lib/base/notes.h"
 #include "lib/io/gap_list.h"
 
-/* In the order of the choices of --ioengine. */
+/* In the order of the choices of --config ioengine. */
 enum io_engine {
     IO_AUTO, /* io_uring where the host allows it, else psync */
     IO_URING,

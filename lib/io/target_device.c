@@ -8,10 +8,12 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -171,6 +173,16 @@ static int mount_of(int fd)
     return id;
 }
 
+/* Whether new objects there are compressed by an attribute (chattr +c, btrfs property), which a
+ * folder hands on to its files. Without checksums btrfs compresses nothing (chattr +C). */
+static bool is_compressed(int fd)
+{
+    int flags = 0;
+
+    return ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_COMPR_FL) &&
+           !(flags & FS_NOCOW_FL);
+}
+
 void target_device_find(int fd, struct target_device *d)
 {
     const struct target_layers *l = &d->layers;
@@ -184,6 +196,13 @@ void target_device_find(int fd, struct target_device *d)
     bool is_device = S_ISBLK(st.st_mode);
     target_layers_find(target_facts_here(), is_device ? -1 : mount_of(fd),
                        is_device ? st.st_rdev : st.st_dev, &d->layers);
+    if (!is_device && is_compressed(fd)) {
+        char below[TARGET_LAYERS_TEXT];
+        memcpy(below, l->text, sizeof(below));
+        d->layers.reduces = true;
+        snprintf(d->layers.text, sizeof(d->layers.text), "compressed folder on %.*s",
+                 TARGET_LAYERS_TEXT - 22, below);
+    }
     snprintf(d->name, sizeof(d->name), "%s", l->disks == 1 || !l->top[0] ? l->disk[0] : l->top);
     snprintf(path, sizeof(path), "/sys/block/%s/device/model", d->name);
     if (d->name[0])

@@ -283,14 +283,18 @@ static void follow_upper(struct walk *w, const struct target_mount *m)
         w->l->complete = false;
 }
 
-/* btrfs says compress=no where it is off, bcachefs compression=none. */
+/* btrfs says compress=no where it is off, bcachefs compression=none. f2fs compresses files whose
+ * names end as it is told. UBIFS and JFFS2 do it unless compr=none. */
 static bool compresses(const struct target_mount *m)
 {
     static const char *const off[] = {"no", "none", NULL};
+    static const char *const always[] = {"ubifs", "jffs2", NULL};
     static const char *const name[] = {"compress", "compress-force", "compression",
-                                       "background_compression"};
+                                       "background_compression", "compress_extension"};
     char value[32];
 
+    if (text_is_listed(m->type, always))
+        return !option_of(m->options, "compr", value, sizeof(value)) || !text_is_listed(value, off);
     for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
         if (option_of(m->options, name[i], value, sizeof(value)) && !text_is_listed(value, off))
             return true;
@@ -306,6 +310,10 @@ static void follow_mount(struct walk *w, const struct target_mount *m)
     char first[PATH_MAX];
 
     text_append(w->l->text, sizeof(w->l->text), "%s", m->type);
+    if (compresses(m)) {
+        l->reduces = true;
+        text_append(w->l->text, sizeof(w->l->text), " (compresses)");
+    }
     snprintf(first, sizeof(first), "%.*s", (int)strcspn(m->source, ":"), m->source);
     if (w->depth >= LAYERS_DEPTH) {
         l->complete = false;
@@ -324,7 +332,6 @@ static void follow_mount(struct walk *w, const struct target_mount *m)
         l->cache = TARGET_CACHE_ARC;
         snprintf(l->cache_of, sizeof(l->cache_of), "zfs");
     } else if (first[0] == '/' && major(m->dev) == 0) {
-        l->reduces |= compresses(m);
         text_append(w->l->text, sizeof(w->l->text), " on ");
         if (!follow_members(w, m, first))
             follow_source(w, first);

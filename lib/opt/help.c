@@ -129,26 +129,25 @@ static size_t first_sentence(const char *text)
     return len + (text[len] == '.');
 }
 
-/* Writes the help sentences and, in parentheses, what else the table knows: default, range,
- * choices. In the short text: the first sentence, without the range. */
-static void put_sentence(char *text, size_t n, const struct opt *o, enum part part)
+/* Writes what the table knows besides the sentences: default, range, choices. In the short text
+ * without the range. */
+static void put_notes(char *notes, size_t n, const struct opt *o, enum part part)
 {
-    char notes[HELP_TEXT_MAX / 2] = "", low[48], high[48], words[512];
-    size_t len = part == COMMON ? first_sentence(o->help) : strlen(o->help);
+    char low[48], high[48], words[512];
     bool number = o->type == OPT_U64 || o->type == OPT_F64 || o->type == OPT_SHARE ||
                   o->type == OPT_SIZE || o->type == OPT_DURATION || o->type == OPT_BANDWIDTH ||
                   o->type == OPT_GIB;
 
     if (o->def)
-        add_note(notes, sizeof(notes), "default: ", o->def);
+        add_note(notes, n, "default: ", o->def);
     if (part != COMMON && number && (o->min != 0 || o->max != 0)) {
         opt_help_bound(o, o->min, low, sizeof(low));
         opt_help_bound(o, o->max, high, sizeof(high));
         if (o->max < o->min) {
-            add_note(notes, sizeof(notes), "at least ", low);
+            add_note(notes, n, "at least ", low);
         } else {
             snprintf(words, sizeof(words), "%s to %s", low, high);
-            add_note(notes, sizeof(notes), "", words);
+            add_note(notes, n, "", words);
         }
     }
     if (o->type == OPT_ENUM && strcmp(o->choices, opt_help_arg(o)) != 0) {
@@ -159,8 +158,17 @@ static void put_sentence(char *text, size_t n, const struct opt *o, enum part pa
                 words[used++] = ' ';
         }
         words[used] = '\0';
-        add_note(notes, sizeof(notes), "one of ", words);
+        add_note(notes, n, "one of ", words);
     }
+}
+
+/* Writes the help sentences, in the short text the first, and the notes in parentheses. */
+static void put_sentence(char *text, size_t n, const struct opt *o, enum part part)
+{
+    char notes[HELP_TEXT_MAX / 2] = "";
+    size_t len = part == COMMON ? first_sentence(o->help) : strlen(o->help);
+
+    put_notes(notes, sizeof(notes), o, part);
     snprintf(text, n, "%.*s%s%s%s", (int)len, o->help, *notes ? " (" : "", notes,
              *notes ? ")" : "");
 }
@@ -187,6 +195,19 @@ static void put_wrapped(FILE *f, const char *text, size_t at, size_t column)
         text += strspn(text, " ");
     }
     fputc('\n', f);
+}
+
+char *opt_help_value(const struct opt *o, char *buf, size_t n)
+{
+    const char *word = o->type == OPT_U64    ? "whole number"
+                       : o->type == OPT_F64  ? "number"
+                       : o->type == OPT_FLAG ? "true or false"
+                       : o->type == OPT_ENUM ? "word"
+                                             : types[o->type].word;
+
+    snprintf(buf, n, "%s", word);
+    put_notes(buf, n, o, EXPERT);
+    return buf;
 }
 
 static void put_option(FILE *f, const struct opt *o, enum part part, size_t column)
@@ -218,7 +239,7 @@ static char *stream_text(FILE *f, char **text)
 
 static bool is_shown(const struct opt *o, enum part part)
 {
-    if (!opt_is_option(o) || o->flags & OPT_OLD)
+    if (!opt_is_option(o) || o->flags & (OPT_OLD | OPT_CONFIG))
         return false;
     switch (part) {
     case COMMON:
@@ -245,7 +266,8 @@ static size_t sentences_at(const struct opt *table)
     char name[128];
 
     for (const struct opt *o = table; o->name || o->help; o++) {
-        size_t width = opt_is_option(o) ? put_name(name, sizeof(name), o) + 2 : 0;
+        size_t width =
+            opt_is_option(o) && !(o->flags & OPT_CONFIG) ? put_name(name, sizeof(name), o) + 2 : 0;
         if (width > column && width <= HELP_COLUMN)
             column = width;
     }
@@ -311,7 +333,7 @@ static void put_listing(FILE *f, const struct opt *table)
     for (const struct opt *o = table; o->name || o->help; o++) {
         char letter[2] = {o->letter, '\0'};
         const char *arg = o->type == OPT_ENUM ? o->choices : opt_help_arg(o);
-        if (opt_is_option(o) && !(o->flags & OPT_OLD))
+        if (opt_is_option(o) && !(o->flags & (OPT_OLD | OPT_CONFIG)))
             fprintf(f, "%s\t%s\t%s\t%s\t%s\t%s\n", o->name, letter, types[o->type].word, arg,
                     o->def ? o->def : "", o->help);
     }

@@ -16,6 +16,8 @@ char *opt_help_text(const char *program, const char *usage, const struct opt *ta
  * choices. */
 char *opt_help_listing(const struct opt *table);
 
+/* Writes what the option takes, "duration; default: 1s; 0 to 1000s", to buf; returns buf. */
+char *opt_help_value(const struct opt *o, char *buf, size_t n);
 /* The option's argument as --help and errors name it ("FILE", "GiB"); "" for flags. */
 const char *opt_help_arg(const struct opt *o);
 /* Writes a bound of the option's range in its unit ("1.00 MiB", "65536") to buf; returns buf. */

@@ -13,19 +13,23 @@
 #include "lib/base/notes.h"
 #include "lib/base/units.h"
 #include "lib/opt/help.h"
-#include "lib/opt/owners.h"
+#include "lib/opt/tables.h"
 
 struct opt_parser {
     const char *program;
     const char *usage;
     const struct opt *table;
     char *fields;
-    size_t count; /* rows of table */
-    bool *given;  /* by index in table */
+    size_t count;     /* rows of table */
+    bool *given;      /* by index in table, as the next */
+    bool *configured; /* the value is that of a file */
+    char **texts;     /* of configurations, which values point into */
+    size_t text_count;
     const char **operands;
     size_t operand_count;
     char *answer;       /* to --help and the like; once set, nothing further is parsed */
     struct notes lacks; /* parts that the build does not have */
+    struct notes moved; /* options that left the command line and were given all the same */
     char **next;        /* the argument after the one being parsed; NULL ends */
 };
 
@@ -38,9 +42,12 @@ static void *field_of(const struct opt_parser *p, const struct opt *o)
 static int fail(struct err *e, const struct opt *o, const char *before, const char *text,
                 const char *after)
 {
-    char where[96];
+    char where[96], own[OPT_KEY_MAX];
 
-    snprintf(where, sizeof(where), "--%s", o->name);
+    if (o->flags & OPT_CONFIG)
+        snprintf(where, sizeof(where), "--config %s", opt_key(o, own));
+    else
+        snprintf(where, sizeof(where), "--%s", o->name);
     return err_set(e, -EINVAL, ERR_INPUT, where, "%s%s%s", before, text, after);
 }
 
@@ -93,10 +100,14 @@ static int parse_number(const struct opt *o, const char *text, void *field, doub
 
 static int fail_range(struct err *e, const struct opt *o, const char *text, bool below)
 {
-    char bound[48], after[80];
+    char bound[48], after[160];
+    double percent;
 
     opt_help_bound(o, below ? o->min : o->max, bound, sizeof(bound));
     snprintf(after, sizeof(after), " is %s %s", below ? "below" : "above", bound);
+    if (o->type == OPT_SHARE && !below && units_parse_f64(text, &percent) == 0 && percent <= 100)
+        snprintf(after, sizeof(after), " is above %s; for %.20s percent write %.20s%% or %g", bound,
+                 text, text, percent / 100);
     return fail(e, o, "", text, after);
 }
 
@@ -188,10 +199,22 @@ static int set_choice(const struct opt *o, int *field, const char *text, struct 
     return fail(e, o, "'", text, after);
 }
 
-static int set_value(const struct opt_parser *p, const struct opt *o, const char *text,
-                     struct err *e)
+/* "on" and "off" are of the command line, the others of people who write a configuration. */
+static int set_flag(const struct opt *o, bool *field, const char *text, struct err *e)
 {
-    void *field = field_of(p, o);
+    static const char *const yes[] = {"on", "true", "yes"}, *const no[] = {"off", "false", "no"};
+
+    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
+        if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
+            *field = strcmp(text, yes[i]) == 0;
+            return 0;
+        }
+    }
+    return fail(e, o, "'", text, "' is not true or false");
+}
+
+static int set_value(const struct opt *o, void *field, const char *text, struct err *e)
+{
     struct opt_list *list = field;
 
     switch (o->type) {
@@ -199,8 +222,7 @@ static int set_value(const struct opt_parser *p, const struct opt *o, const char
     case OPT_EXAMPLE:
         return 0;
     case OPT_FLAG:
-        *(bool *)field = strcmp(text, "on") == 0;
-        return 0;
+        return set_flag(o, field, text, e);
     case OPT_TEXT:
         *(const char **)field = text;
         return 0;
@@ -236,7 +258,7 @@ static void set_default(const struct opt_parser *p, const struct opt *o)
 
     memset(field_of(p, o), 0, sizes[o->type]);
     if (o->def) {
-        int rc = set_value(p, o, o->def, NULL);
+        int rc = set_value(o, field_of(p, o), o->def, NULL);
         assert(rc == 0 && "a default that its own option refuses");
         (void)rc;
     }
@@ -258,8 +280,9 @@ struct opt_parser *opt_open(const char *program, const char *usage, const struct
     while (table[p->count].name || table[p->count].help)
         p->count++;
     p->given = calloc(p->count + 1, sizeof(*p->given));
-    if (!p->given) {
-        free(p);
+    p->configured = calloc(p->count + 1, sizeof(*p->configured));
+    if (!p->given || !p->configured) {
+        opt_close(p);
         return NULL;
     }
     for (size_t i = 0; i < p->count; i++)
@@ -271,6 +294,10 @@ void opt_close(struct opt_parser *p)
 {
     if (!p)
         return;
+    for (size_t i = 0; i < p->text_count; i++)
+        free(p->texts[i]);
+    free(p->texts);
+    free(p->configured);
     free(p->given);
     free(p->operands);
     free(p->answer);
@@ -326,7 +353,7 @@ static const char *find_longer(const struct opt_parser *p, const char *name)
     for (size_t i = 0; i < p->count; i++) {
         const char *own = p->table[i].name;
         size_t own_len = own ? strlen(own) : 0;
-        if (p->table[i].flags & OPT_OLD)
+        if (p->table[i].flags & (OPT_OLD | OPT_CONFIG))
             continue;
         if (own_len > len + 1 && own[own_len - len - 1] == '-' &&
             strcmp(own + own_len - len, name) == 0)
@@ -341,7 +368,7 @@ static const char *find_nearest(const struct opt_parser *p, struct nearest *near
 {
     for (size_t i = 0; i < p->count; i++) {
         const struct opt *o = &p->table[i];
-        if (!opt_is_option(o) || o->flags & OPT_OLD)
+        if (!opt_is_option(o) || o->flags & (OPT_OLD | OPT_CONFIG))
             continue;
         nearest_offer(near, o->name);
         for (const char *a = o->alias; a; a = strchr(a, '|') ? strchr(a, '|') + 1 : NULL) {
@@ -357,19 +384,30 @@ static const char *find_nearest(const struct opt_parser *p, struct nearest *near
     return near->best;
 }
 
+/* Returns whether the program has an option with this name: on its command line, or with config as
+ * a key of its configuration. */
+static bool owns(const struct opt_program *program, const char *name, bool config)
+{
+    for (const struct opt *o = program->table; o->name || o->help; o++)
+        if (opt_is_option(o) && !!(o->flags & OPT_CONFIG) == config &&
+            (strcmp(o->name, name) == 0 || in_list(o->alias, name, strlen(name))))
+            return true;
+    return false;
+}
+
 /* Writes the programs that have the option: "kvgen", "kvgen and kvstat", "kvgen, kvreplay and
  * kvstat". False: none has it. */
-static bool name_owners(const char *name, char *buf, size_t n)
+static bool name_owners(const char *name, bool config, char *buf, size_t n)
 {
     const char *before = NULL;
     size_t at = 0;
 
-    for (const struct opt_owner *o = opt_owners; o->option; o++) {
-        if (strcmp(o->option, name) != 0)
+    for (size_t i = 0; i < OPT_PROGRAMS; i++) {
+        if (!owns(&opt_programs[i], name, config))
             continue;
         if (before)
             at += (size_t)snprintf(buf + at, n - at, "%s%s", at ? ", " : "", before);
-        before = o->program;
+        before = opt_programs[i].name;
     }
     if (before)
         snprintf(buf + at, n - at, "%s%s", at ? " and " : "", before);
@@ -384,12 +422,14 @@ static int fail_unknown(const struct opt_parser *p, const char *text, size_t len
 
     snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : sizeof(name)), text);
     snprintf(where, sizeof(where), "--%s", name);
-    if (name_owners(name, owners, sizeof(owners))) {
+    if (name_owners(name, false, owners, sizeof(owners))) {
         const char *longer = find_longer(p, name);
 
         return err_set(e, -EINVAL, ERR_INPUT, where, "an option of %s%s%s%s", owners,
                        longer ? "; did you mean --" : "", longer ? longer : "", longer ? "?" : "");
     }
+    if (name_owners(name, true, owners, sizeof(owners)))
+        return err_set(e, -EINVAL, ERR_INPUT, where, "a key of the configuration of %s", owners);
     best = find_nearest(p, &near);
     if (best)
         return err_set(e, -EINVAL, ERR_INPUT, where, "unknown option; did you mean --%s?", best);
@@ -398,6 +438,27 @@ static int fail_unknown(const struct opt_parser *p, const char *text, size_t len
 
 /* ---- walking argv ---- */
 
+/* Whether an argument that begins with "-" is a number, which can be a value. */
+static bool is_negative(const char *text)
+{
+    return text[1] && strchr("0123456789.", text[1]);
+}
+
+/* Keeps text, from malloc, until opt_close; frees it when there is no memory, as when text is NULL.
+ */
+static int keep_text(struct opt_parser *p, char *text)
+{
+    char **grown = text ? realloc(p->texts, (p->text_count + 1) * sizeof(*grown)) : NULL;
+
+    if (!grown) {
+        free(text);
+        return -ENOMEM;
+    }
+    p->texts = grown;
+    grown[p->text_count++] = text;
+    return 0;
+}
+
 static int take_value(struct opt_parser *p, const struct opt *o, const char *text, struct err *e)
 {
     size_t i = (size_t)(o - p->table);
@@ -405,7 +466,50 @@ static int take_value(struct opt_parser *p, const struct opt *o, const char *tex
     if (o->type == OPT_LIST && !p->given[i])
         memset(field_of(p, o), 0, sizeof(struct opt_list)); /* replaces the default */
     p->given[i] = true;
-    return set_value(p, o, text, e);
+    return set_value(o, field_of(p, o), text, e);
+}
+
+/* Writes how an option that left the command line is said now: "use --config KEY=TEXT (PROGRAM.KEY
+ * in a file)"; text that a shell would take apart is not repeated. Returns buf. */
+static const char *successor(const struct opt_parser *p, const struct opt *o, const char *text,
+                             char *buf, size_t n)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_.,:/@%+=-";
+    char own[OPT_KEY_MAX], section[OPT_KEY_MAX + 32] = "";
+    const struct opt_program *program = opt_program_of(p->table);
+    const char *key = o->key ? o->key : opt_key(o, own);
+
+    if (!text || text[0] == '\0' || text[0] == '-' || text[strspn(text, plain)])
+        text = opt_help_arg(o);
+    if (o->key) /* it may have another unit */
+        text = "N";
+    if (!o->key && program)
+        snprintf(section, sizeof(section), " (%s.%s in a file)", program->name, key);
+    snprintf(buf, n, "use --config %s=%s%s", key, text, section);
+    return buf;
+}
+
+/* An option that left the command line. text: its value, NULL: none was given with it. It is taken
+ * as
+ * --config KEY=TEXT, which is noted. */
+static int take_moved(struct opt_parser *p, const struct opt *o, const char *text, struct err *e)
+{
+    bool off;
+    const struct opt *config = find_long(p, "config", strlen("config"), &off);
+    char where[96], own[OPT_KEY_MAX], use[NOTES_CAP];
+    char *setting = NULL;
+
+    if (!text && *p->next && (**p->next != '-' || is_negative(*p->next)))
+        text = *p->next++;
+    snprintf(where, sizeof(where), "--%s", o->name);
+    successor(p, o, text, use, sizeof(use));
+    if (!text || o->key || !config)
+        return err_set(e, -EINVAL, ERR_INPUT, where, "%s", use);
+    notes_add(&p->moved, "%s: %s", where, use);
+    if (asprintf(&setting, "%s=%s", opt_key(o, own), text) < 0 || keep_text(p, setting) < 0)
+        return err_nomem(e, "configuration");
+    return take_value(p, config, setting, e);
 }
 
 /* Takes the value at text, or the next argument if text is NULL. "-1" can be a value, "--seed"
@@ -415,7 +519,7 @@ static int take_argument(struct opt_parser *p, const struct opt *o, const char *
     if (!text) {
         bool any = o->type == OPT_TEXT || o->type == OPT_LIST;
         text = *p->next;
-        if (text && !any && text[0] == '-' && (!text[1] || !strchr("0123456789.", text[1])))
+        if (text && !any && text[0] == '-' && !is_negative(text))
             text = NULL;
         if (!text)
             return fail(e, o, "needs a value (", opt_help_arg(o), ")");
@@ -488,6 +592,10 @@ static int take_long(struct opt_parser *p, const char *text, struct err *e)
     o = find_long(p, text, len, &off);
     if (!o)
         return fail_unknown(p, text, len, e);
+    if (o->flags & OPT_CONFIG && o->type == OPT_FLAG && !value)
+        return take_moved(p, o, off ? "false" : "true", e);
+    if (o->flags & OPT_CONFIG)
+        return take_moved(p, o, value, e);
     if (o->type != OPT_FLAG)
         return take_argument(p, o, value, e);
     if (value)
@@ -564,7 +672,7 @@ bool opt_given(const struct opt_parser *p, const char *name)
     const struct opt *o = find_long(p, name, strlen(name), &off);
 
     assert(o && "an option that the table lacks");
-    return o && p->given[o - p->table];
+    return o && (p->given[o - p->table] || p->configured[o - p->table]);
 }
 
 int opt_preset(struct opt_parser *p, const char *name, const char *value, struct err *e)
@@ -573,7 +681,42 @@ int opt_preset(struct opt_parser *p, const char *name, const char *value, struct
     const struct opt *o = find_long(p, name, strlen(name), &off);
 
     assert(o && "an option that the table lacks");
-    return p->given[o - p->table] ? 0 : set_value(p, o, value, e);
+    return opt_given(p, name) ? 0 : set_value(o, field_of(p, o), value, e);
+}
+
+const struct opt *opt_table(const struct opt_parser *p)
+{
+    return p->table;
+}
+
+const struct notes *opt_moved(const struct opt_parser *p)
+{
+    return &p->moved;
+}
+
+int opt_configure(struct opt_parser *p, const struct opt *o, const char *text, bool command_line,
+                  struct err *e)
+{
+    size_t i = (size_t)(o - p->table);
+
+    if (keep_text(p, strdup(text)) < 0)
+        return err_nomem(e, "configuration");
+    if (o->type == OPT_LIST && !p->configured[i] && !p->given[i])
+        memset(field_of(p, o), 0, sizeof(struct opt_list));
+    p->configured[i] = !command_line;
+    p->given[i] = command_line;
+    return set_value(o, field_of(p, o), p->texts[p->text_count - 1], e);
+}
+
+int opt_check_text(const struct opt *o, const char *text, struct err *e)
+{
+    union {
+        uint64_t number;
+        const char *text;
+        struct opt_list list;
+    } any = {.list = {.count = 0}};
+
+    return set_value(o, &any, text, e);
 }
 
 size_t opt_operands(const struct opt_parser *p, const char *const **items)
@@ -582,17 +725,44 @@ size_t opt_operands(const struct opt_parser *p, const char *const **items)
     return p->operand_count;
 }
 
+/* An option without meaning: refused when it was given; what a file says, which is for many runs,
+ * becomes the default. */
+static int refuse_option(const struct opt_parser *p, size_t i, const char *why, struct err *e)
+{
+    if (p->given[i])
+        return fail(e, &p->table[i], why, "", "");
+    if (p->configured[i])
+        set_default(p, &p->table[i]);
+    p->configured[i] = false;
+    return 0;
+}
+
 int opt_check_modes(const struct opt_parser *p, const struct opt_mode *modes, size_t n,
                     struct err *e)
 {
+    int rc = 0;
+
     for (const struct opt_mode *m = modes; m < modes + n; m++) {
-        for (size_t i = 0; m->on && i < p->count; i++) {
+        for (size_t i = 0; m->on && rc == 0 && i < p->count; i++) {
             uint64_t marks = p->table[i].marks;
-            if (p->given[i] && ((marks & m->refuses) || (m->takes && !(marks & m->takes))))
-                return fail(e, &p->table[i], m->why, "", "");
+            if ((marks & m->refuses) || (m->takes && !(marks & m->takes)))
+                rc = refuse_option(p, i, m->why, e);
         }
     }
-    return 0;
+    return rc;
+}
+
+int opt_check_sources(const struct opt_parser *p, uint32_t source,
+                      const char *(*why)(uint32_t takes, uint32_t source), struct err *e)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < p->count; i++) {
+        uint32_t takes = p->table[i].sources;
+        if (takes != 0 && !(takes & source) && (p->given[i] || p->configured[i]))
+            rc = refuse_option(p, i, why(takes, source), e);
+    }
+    return rc;
 }
 
 const struct opt *opt_effective(const struct opt_parser *p, size_t i, const void **value)

@@ -12,6 +12,7 @@
 #include "lib/opt/table.h"
 
 struct opt_parser;
+struct notes;
 
 /* Creates a parser for table over the options struct at fields, and sets every field to its
  * default. usage is the synopsis without the program's name. table, fields and usage stay the
@@ -28,7 +29,8 @@ void opt_close(struct opt_parser *p);
  * the options; "-" is an operand. Long names cannot be abbreviated, because scripts outlive
  * abbreviations. Returns 0; 1 when --help or --version was given (opt_answer has the text); -EINVAL
  * with *e for an unknown option (naming the programs that have it, or the nearest name) or a
- * missing or bad value (with its range).
+ * missing or bad value (with its range). An option that is a key of the configuration now
+ * (OPT_CONFIG) is taken as --config KEY=VALUE, if there is such an option (opt_moved).
  */
 int opt_parse(struct opt_parser *p, int argc, char **argv, struct err *e);
 /* The text that --help or --version asked for, valid until opt_close. */
@@ -39,6 +41,20 @@ int opt_print_answer(const struct opt_parser *p, struct err *e);
 /* Sets an option (long name) that was not given to a value as of the command line. It still counts
  * as not given. 0 or -EINVAL with *e. */
 int opt_preset(struct opt_parser *p, const char *name, const char *value, struct err *e);
+
+/* The table of opt_open. */
+const struct opt *opt_table(const struct opt_parser *p);
+/* What people should know of an old command line: options of it that are keys of the configuration
+ * now were taken as --config KEY=VALUE ("--rings: use --config rings=4 (kvreplay.rings in a
+ * file)"). */
+const struct notes *opt_moved(const struct opt_parser *p);
+/* Sets a row that is a key of the configuration (OPT_CONFIG) to what a configuration says; of a
+ * list each call adds a text. text is copied. The row counts as given; but for one of this command
+ * line, until opt_check_modes finds that it has no meaning. 0, -ENOMEM, or -EINVAL with *e. */
+int opt_configure(struct opt_parser *p, const struct opt *o, const char *text, bool command_line,
+                  struct err *e);
+/* Checks a text as a value of any program's row. 0 or -EINVAL with *e. */
+int opt_check_text(const struct opt *o, const char *text, struct err *e);
 
 /* Returns whether the option (long name) was given. An unknown name is an assertion. */
 bool opt_given(const struct opt_parser *p, const char *name);
@@ -53,10 +69,15 @@ struct opt_mode {
     const char *why;
 };
 /* Refuses options that were given and have no meaning in a mode that is on: -EINVAL with
- * "--NAME: WHY" in *e, for the first such mode and in it the first such option of the table. 0:
- * nothing to refuse. */
+ * "--NAME: WHY" in *e, for the first such mode and in it the first such option of the table. A key
+ * of a file, which is for many runs, gets its default instead. 0: nothing to refuse. */
 int opt_check_modes(const struct opt_parser *p, const struct opt_mode *modes, size_t n,
                     struct err *e);
+
+/* Likewise options that do not take this source of input (a bit of struct opt.sources); why says
+ * the reason, for the sources that an option takes. */
+int opt_check_sources(const struct opt_parser *p, uint32_t source,
+                      const char *(*why)(uint32_t takes, uint32_t source), struct err *e);
 
 /* The i-th option of the table that decides the rows (no heading, no OPT_NO_EFFECT), NULL past the
  * end. *value points at its effective value, of the C type of its enum opt_type. */

@@ -18,7 +18,7 @@
 #define OPT_ROW_LEVEL(at, marks_)                                                                  \
     {                                                                                              \
         .name = "level", .type = OPT_U64, .offset = (at), .arg = "N", .def = "3", .min = 1,        \
-        .max = 19, .flags = OPT_NO_EFFECT | OPT_EXPERT, .marks = (marks_),                         \
+        .max = 19, .flags = OPT_NO_EFFECT | OPT_CONFIG, .marks = (marks_),                         \
         .help = "Compression level."                                                               \
     }
 
@@ -30,7 +30,7 @@ enum opt_frames {
 #define OPT_ROW_FRAMES(at, marks_)                                                                 \
     {                                                                                              \
         .name = "frames", .type = OPT_ENUM, .offset = (at), .def = "many", .choices = "many|one",  \
-        .flags = OPT_NO_EFFECT | OPT_EXPERT, .marks = (marks_),                                    \
+        .flags = OPT_NO_EFFECT | OPT_CONFIG, .marks = (marks_),                                    \
         .help = "many: independent frames with a seek table; one: for readers that stop after "    \
                 "the first."                                                                       \
     }
@@ -55,7 +55,7 @@ enum opt_frames {
 #define OPT_ROW_TIMEOUT(at, marks_)                                                                \
     {                                                                                              \
         .name = "timeout", .type = OPT_DURATION, .offset = (at), .arg = "TIME", .def = "60s",      \
-        .min = 1e6, .max = 1e14, .marks = (marks_),                                                \
+        .min = 1e6, .max = 1e14, .flags = OPT_CONFIG, .marks = (marks_),                           \
         .help = "Fail an operation on a remote store (ETIMEDOUT) after this time without "         \
                 "progress."                                                                        \
     }
@@ -64,7 +64,7 @@ enum opt_frames {
 #define OPT_ROW_RETRIES(at, marks_)                                                                \
     {                                                                                              \
         .name = "retries", .type = OPT_U64, .offset = (at), .arg = "N", .def = "0", .max = 1000,   \
-        .marks = (marks_),                                                                         \
+        .flags = OPT_CONFIG, .marks = (marks_),                                                    \
         .help = "Repeat a request to a remote store at most N times after an error that may "      \
                 "pass: a busy server, a lost connection, no progress. Times include all attempts." \
     }

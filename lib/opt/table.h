@@ -1,5 +1,5 @@
-/* One row of a program's table of options. The parser, --help, the completions, the provenance and
- * a test against the man page all read this table. */
+/* One row of a program's table of options. The parser, --help, the completions, the configuration,
+ * the provenance and a test against the man page all read this table. */
 #ifndef KVTRACE_OPT_TABLE_H
 #define KVTRACE_OPT_TABLE_H
 
@@ -37,7 +37,8 @@ enum opt_flags {
     OPT_EXPERT = 4,    /* at the end of --help all */
     OPT_OLD = 8,       /* still taken, and listed nowhere: newer options do the same */
     OPT_ONE = 16,      /* OPT_LIST: one text is usual, and stands in JSON as an OPT_TEXT does */
-    OPT_AUTO = 32      /* OPT_GIB: takes auto, too, which the program replaces by a number */
+    OPT_AUTO = 32,     /* OPT_GIB: takes auto, too, which the program replaces by a number */
+    OPT_CONFIG = 64    /* a key of the configuration, and not on the command line */
 };
 #define OPT_AUTO_GIB (-1.0) /* the value of auto */
 
@@ -55,7 +56,9 @@ struct opt {
     /* OPT_ENUM: a value that a related program takes and this one does not, and why. NULL: none. */
     const char *absent, *absent_why;
     const char *alias; /* other long names "a|b", taken and not shown; NULL: none */
+    const char *key;   /* OPT_CONFIG: the key of conf_keys that says it; NULL: one of its own */
     unsigned flags;    /* enum opt_flags */
+    uint32_t sources;  /* the program's own bits: the sources of input that take it; 0: all */
     uint64_t marks;    /* the program's own bits, for the modes in opt.h */
     const char *help;  /* one or two sentences, without the default: --help adds it */
 };

@@ -565,8 +565,8 @@ static int unanswered(const struct s3_ask *k, const struct s3_answer *a, CURLcod
     failure_text(k, door, code, why, sizeof(why));
     if (rc == -ETIMEDOUT && tried == 1)
         return err_set(e, rc, ERR_TARGET, k->where,
-                       "%s does not answer: no complete answer came within %s (--timeout)", door,
-                       units_format_duration(time, sizeof(time), (double)k->timeout_ns));
+                       "%s does not answer: no complete answer came within %s (--config timeout)",
+                       door, units_format_duration(time, sizeof(time), (double)k->timeout_ns));
     if (tried == 1)
         return err_set(e, rc, ERR_TARGET, k->where, "%s does not answer: %s", door, why);
     return err_set(e, rc, ERR_TARGET, k->where, "none of %u endpoints answers; the last was %s: %s",

@@ -398,7 +398,7 @@ static int walk(struct walk *w)
         else if (rc == 0 && page.more && strcmp(page.token, token) == 0)
             rc = walk_wrong(w, "the token for the next page is the same as for this page");
         else if (rc == 0 && page.more && clock_now_ns() - w->moved_ns > w->c->timeout_ns)
-            rc = walk_wrong(w, "its pages had no new object for longer than --timeout");
+            rc = walk_wrong(w, "its pages had no new object for longer than --config timeout");
         memcpy(token, page.token, sizeof(token));
     } while (rc == 0 && page.more);
     s3_answer_forget(&answer);

@@ -182,7 +182,7 @@ static int stream_error(struct frame_in *in, size_t code, struct err *e)
     err_set(&in->f.error, -E2BIG, ERR_INPUT, in->f.name,
             "byte offset %llu: its zstd window is larger than 2^%d bytes%s",
             (unsigned long long)frame_file_offset(&in->f), in->long_window ? 31 : 27,
-            in->long_window ? "" : " (--long allows it)");
+            in->long_window ? "" : " (kvreplay --config long=true allows it)");
     return frame_file_fail(&in->f, e);
 }
 

@@ -69,7 +69,7 @@ waits() {
 printf '%-34s %10s %10s %8s  %s\n' '' theory simulated difference within
 for rho in 0.5 0.7 0.85; do
     rate=$(awk -v rho=$rho 'BEGIN {print rho / 0.024576}')
-    writes "$rate" --input-len 1000 --tier-model 2=write:1GB/s --summary "$TMP/summary.json" | one_server |
+    writes "$rate" --config input_len=1000 --tier-model 2=write:1GB/s --summary "$TMP/summary.json" | one_server |
         awk '{print $1, $3 - $2}' | line "M/D/1, $rho busy"
 done
 # The personas' objects have 136 MB on average.
@@ -79,7 +79,7 @@ for rate in 3 5; do
 done
 for rho in 0.5 0.7 0.85; do
     rate=$(awk -v rho=$rho 'BEGIN {print 3 * rho / 0.02}')
-    writes "$rate" --input-len 1000 --tier-model 2=write-lat:20ms --workers 3 | waits | awk -v rho=$rho -v c=3 '
+    writes "$rate" --config input_len=1000 --tier-model 2=write-lat:20ms --workers 3 | waits | awk -v rho=$rho -v c=3 '
         # The sum of the Poisson probabilities from j = from on, of mean m.
         function tail(m, from,  j, p, sum) {
             p = exp(-m)
@@ -96,7 +96,7 @@ done
 # Three classes, interactive before responsive before batch, and every tenth turn for the one that waits longest. No order
 # of service changes the mean over all requests (Kleinrock's conservation law, 1965), and the tenth turns only move
 # waiting from batch up: each class waits as long as priorities alone would have it, or up to what it waits without any.
-writes 40 --input-len 1000 --tier-model 2=write-lat:20ms --workers 1 | waits >"$TMP/classes"
+writes 40 --config input_len=1000 --tier-model 2=write-lat:20ms --workers 1 | waits >"$TMP/classes"
 awk '{n += $1; waited += $1 * $2} END {print 20 * 0.8 / 2 / (1 - 0.8), waited / n}' "$TMP/classes" |
     line "M/D/1 with classes, all"
 before=

@@ -21,10 +21,10 @@ seconds() { # command...: runs it and prints how long it took
 gen() { "$BIN/kvgen" --num-users 100 --duration "${HOURS}h" --generation-mode none --seed 1 "$@"; }
 
 none=$(seconds gen -o none)
-plain=$(seconds gen --threads 2 -o "$TMP/t.csv")
+plain=$(seconds gen --config threads=2 -o "$TMP/t.csv")
 rows=$(($(wc -l <"$TMP/t.csv") - 1))
-one=$(seconds gen --threads 1 -o "$TMP/t1.csv.zst")
-two=$(seconds gen --threads 2 -o "$TMP/t2.csv.zst")
+one=$(seconds gen --config threads=1 -o "$TMP/t1.csv.zst")
+two=$(seconds gen --config threads=2 -o "$TMP/t2.csv.zst")
 alone=$(seconds zstd -q -3 -T2 -f "$TMP/t.csv" -o "$TMP/t.zst")
 
 rate() { awk -v n="$rows" -v s="$1" 'BEGIN {printf "%.2f", n / s / 1e6}'; }
@@ -49,6 +49,6 @@ awk 'BEGIN {
         print "]}"
     }
 }' >"$TMP/blocks.jsonl"
-blocks=$(seconds "$BIN/kvgen" --input "$TMP/blocks.jsonl" --threads 1 --gpu-mem-gb 0 --cpu-mem-gb 0 \
-    --block-reuse any -o none)
+blocks=$(seconds "$BIN/kvgen" --input "$TMP/blocks.jsonl" --config threads=1 --gpu-mem-gb 0 --cpu-mem-gb 0 \
+    --config block_reuse=any -o none)
 echo "block lookups, with JSON   $(awk -v s="$blocks" 'BEGIN {printf "%.2f", 3.6 / s}') million/s"

@@ -50,8 +50,8 @@ sums="
     END { for (key in n) print key, n[key], bytes[key] }"
 awk_csv() { mawk -F, "$sums" "$csv"; }
 awk_zst() { zstd -dcq "$zst" | mawk -F, "$sums"; }
-kvstat_csv() { "$bin/kvstat" --threads "$THREADS" "$csv"; }
-kvstat_zst() { "$bin/kvstat" --threads "$THREADS" "$zst"; }
+kvstat_csv() { "$bin/kvstat" --config threads="$THREADS" "$csv"; }
+kvstat_zst() { "$bin/kvstat" --config threads="$THREADS" "$zst"; }
 duck() {
     THREADS=$THREADS node -e "
         const duckdb = require(\"@duckdb/node-api\")
@@ -90,5 +90,5 @@ for form in csv zst; do
     fi
 done
 if [ -x /usr/bin/time ]; then
-    /usr/bin/time -f 'memory of kvstat: %M KiB' "$bin/kvstat" --threads "$THREADS" "$zst" >"$folder/out"
+    /usr/bin/time -f 'memory of kvstat: %M KiB' "$bin/kvstat" --config threads="$THREADS" "$zst" >"$folder/out"
 fi

@@ -33,7 +33,7 @@ chmod +x "$tmp/rank"
 for _ in $(seq "${RUNS:-5}"); do
     for n in $counts; do
         for where in $wanted; do
-            "$mpirun" --bind-to none -np "$n" "$tmp/rank" "$where" "$bin/kvreplay-mpi" --null --loops "${LOOPS:-20}" -o "$tmp/r-{rank}.csv" \
+            "$mpirun" --bind-to none -np "$n" "$tmp/rank" "$where" "$bin/kvreplay-mpi" --null --config loops="${LOOPS:-20}" -o "$tmp/r-{rank}.csv" \
                 --no-notes --summary "$tmp/s.json" "$trace" 2>/dev/null
             jq '.rows.ok / .elapsed_s' "$tmp/s.json" >>"$tmp/$where.$n"
         done

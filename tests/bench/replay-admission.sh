@@ -26,12 +26,12 @@ while [ "$seed" -lt "${RUNS:-24}" ]; do
     seed=$((seed + 1))
     workers=$((1 << seed % 7))
     "$BUILD/bin/kvgen" --seed "$seed" --model tiny-1b --num-users $((20 + seed * 5)) --duration 20 --gpu-mem-gb 0.5 \
-        --cpu-mem-gb 0.7 --storage-capacity-gb 1.5 --generation-mode none --arrival open --input-len $((64 << seed % 4)) \
+        --cpu-mem-gb 0.7 --storage-capacity-gb 1.5 --generation-mode none --arrival open --config input_len=$((64 << seed % 4)) \
         -o "$work/t.csv.zst" 2>/dev/null || exit 1
     for admit in qos fifo; do
-        timeout 120 "$BUILD/bin/kvreplay" --timing served --workers "$workers" --admit "$admit" --speed 100 \
+        timeout 120 "$BUILD/bin/kvreplay" --timing served --workers "$workers" --config admit="$admit" --speed 100 \
             --tier-engine 0=sim:bw=40GB/s --tier-engine 1=sim:bw=20GB/s --tier-engine 2=sim:bw=10GB/s,servers=4 \
-            --lateness-budget 1h --progress none --summary "$work/s.json" -o /dev/null "$work/t.csv.zst" 2>"$work/err"
+            --config lateness_budget=1h --progress none --summary "$work/s.json" -o /dev/null "$work/t.csv.zst" 2>"$work/err"
         status=$?
         jq -r --arg seed "$seed" --arg admit "$admit" '.served as $s | [$seed, $admit, $s.workers, $s.admitted,
             $s.admitted_by_inheritance, $s.admitted_in_turn, $s.capacity_exceeded, $s.admitted_beyond_workers,

@@ -26,7 +26,7 @@ END
 for mode in capacity qos; do
     for time in $(seq "${1:-3}"); do
         "$BUILD/bin/kvreplay" --autoscale $mode --each "sh '$work/gen' {N} 4" --step-warmup 1s --step-duration 2s \
-            --start-users 30 --storage-p95 40ms --lateness-budget 1h --progress none --tier-engine 0=sim:bw=10GB/s \
+            --start-users 30 --config saturation_detection.read_latency_p95_threshold_ms=40 --config lateness_budget=1h --progress none --tier-engine 0=sim:bw=10GB/s \
             --tier-engine 1=sim:bw=10GB/s --tier-engine 2=sim:bw=100MB/s -o "$work/r.csv" --summary "$work/s.json" \
             2>/dev/null || exit 1
         jq -r '.autoscaling.users, .autoscaling.throughput_tokens_per_s, (.autoscaling_stats | length, .[-1].time_s)' \

@@ -2,7 +2,7 @@
 # replay-timing.sh - how exactly kvreplay keeps the times of a trace: 10,000 rows 1 ms apart at several --inflight and
 # --speed (elapsed time against the schedule, client lateness, CPU seconds and the spun part of them), the lateness of a
 # bare timer loop before and after (the machine's own, where bench_timer is built), a target that is too slow, and a
-# stall of 500 ms in the engine. Wants an idle machine. Prints; judges nothing. SPIN is kvreplay's --spin (auto).
+# stall of 500 ms in the engine. Wants an idle machine. Prints; judges nothing. SPIN is kvreplay's --config spin (auto).
 export LC_ALL=C
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$(cd "$(dirname "$0")/../.." && pwd)/$BUILD ;; esac
@@ -27,7 +27,7 @@ rows 10000 1000 >"$work/t.csv"
 timer
 printf '%-9s %-6s %11s %11s %9s %12s %12s %8s %8s\n' inflight speed schedule elapsed off 'late P50' 'late P99' CPU spun
 while read -r inflight speed; do
-    "$replay" --timing trace --inflight "$inflight" --speed "$speed" --spin "${SPIN:-auto}" --lateness-budget 1h \
+    "$replay" --timing trace --inflight "$inflight" --speed "$speed" --config spin="${SPIN:-auto}" --config lateness_budget=1h \
         --progress none -o "$work/r.csv" --summary "$work/s.json" "$work/t.csv" 2>/dev/null || exit 1
     jq -r '.elapsed_s, .lateness_us.p50, .lateness_us.p99, .cpu_s, .spin_s' "$work/s.json" | paste -sd ' ' - |
         awk -v inflight="$inflight" -v speed="$speed" '{
@@ -48,7 +48,7 @@ timer
 
 echo 'a target that takes 2 ms for a row each ms: 1,000 rows'
 rows 1000 1000 >"$work/s.csv"
-"$replay" --timing trace --tier-engine 1=sim:lat=2ms --inflight 1 --lag-limit 1h --lateness-budget 1h \
+"$replay" --timing trace --tier-engine 1=sim:lat=2ms --inflight 1 --config lag_limit=1h --config lateness_budget=1h \
     -o "$work/r.csv" "$work/s.csv" 2>/dev/null
 awk -F, 'NR > 1 && (NR - 2) % 250 == 249 {
     response_ms = ($9 - $7) * 1e3 + $10 / 1e3
@@ -57,8 +57,8 @@ awk -F, 'NR > 1 && (NR - 2) % 250 == 249 {
 
 echo 'a stall of 500 ms from 200 ms on, in a target that takes 100 us: 1,000 rows'
 for inflight in 1 64; do
-    "$replay" --timing trace --tier-engine 1=sim:lat=100us,stall=200ms+500ms --inflight $inflight --lag-limit 1h \
-        --lateness-budget 1h -o "$work/r.csv" "$work/s.csv" 2>/dev/null
+    "$replay" --timing trace --tier-engine 1=sim:lat=100us,stall=200ms+500ms --inflight $inflight --config lag_limit=1h \
+        --config lateness_budget=1h -o "$work/r.csv" "$work/s.csv" 2>/dev/null
     awk -F, -v inflight=$inflight '
         NR > 1 && $7 > 0.2005 && $7 < 0.6995 {
             due++

@@ -1,6 +1,6 @@
 #!/bin/sh
 # stream.sh [DIR] [SIZE] - kvprecond --mode stream of SIZE (default: 8G) in DIR: past the page cache, and through it with
-# each --fadvise. Prints bandwidth, waits, peak memory and what the page cache holds afterwards; wanted: under 160 MiB of
+# each --config fadvise. Prints bandwidth, waits, peak memory and what the page cache holds afterwards; wanted: under 160 MiB of
 # memory at any SIZE, and under 1 % in the page cache with dontneed. Judges nothing.
 set -eu
 export LC_ALL=C
@@ -24,4 +24,4 @@ stream() { # stream NAME OPTIONS...
         "\(.stream.page_cache_bytes / .written_bytes * 1000 | round / 10) % in the page cache"'
 }
 stream direct
-for advice in none sequential dontneed; do stream "$advice" --buffered --fadvise "$advice"; done
+for advice in none sequential dontneed; do stream "$advice" --buffered --config fadvise="$advice"; done

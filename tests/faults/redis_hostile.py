@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """redis_hostile.py KVREPLAY FOLDER [NAME] - a server that speaks as much of Redis as kvreplay needs, and in each case gives one
-answer that no server should. Runs kvreplay with --timeout 1s against each (or the one of that name) and prints what it took
+answer that no server should. Runs kvreplay with --config timeout=1s against each (or the one of that name) and prints what it took
 (hostile.py). FOLDER is for its files."""
 import os
 import re
@@ -303,8 +303,8 @@ def main():
 
     def replay(server, rows, *options):
         target = "redis://127.0.0.1:%d/0?connections=1&part=%s" % (server.port, "4KiB" if "--keep" in options else "1MiB")
-        return hostile.measured([kvreplay, "--progress", "none", "-o", "none", "--order", "key", "--inflight", "1", "--timeout",
-                                 "1s", "--target", target, *options, rows], 40)
+        return hostile.measured([kvreplay, "--progress", "none", "-o", "none", "--order", "key", "--inflight", "1", "--config", "timeout=1s",
+                                 "--target", target, *options, rows], 40)
 
     def one(case):
         name, word, which, answer, _ = case

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """s3_hostile.py KVREPLAY FOLDER [NAME] - a server that speaks as much of S3 as kvreplay needs, and in each case gives answers
-that no server should. Runs kvreplay with --timeout 1s against each (or the one of that name) and prints what it took
+that no server should. Runs kvreplay with --config timeout=1s against each (or the one of that name) and prints what it took
 (hostile.py). FOLDER is for its files, among them wanted: the exit statuses that a case may have.
 
 A case: NAME: (which requests, what is answered instead, exit statuses). Requests are MARKER, NEW-MARKER (a PUT of
@@ -377,7 +377,7 @@ def main():
         env = {"AWS_ACCESS_KEY_ID": SECRETS[2], "AWS_SECRET_ACCESS_KEY": SECRETS[0], "AWS_SESSION_TOKEN": SECRETS[1]}
         try:
             found = hostile.measured(
-                [program, "--no-notes", "--progress", "none", "--order", "key", "--on-absent", "skip", "--timeout", "1s", "-o", result, "--summary", result + ".json", "--target",
+                [program, "--no-notes", "--progress", "none", "--order", "key", "--on-absent", "skip", "--config", "timeout=1s", "-o", result, "--summary", result + ".json", "--target",
                  "s3://bucket/p?endpoint=http://127.0.0.1:%d%s" % (server.server_port, "&part=5MiB" if parts else ""),
                  os.path.join(folder, "parts.csv" if parts else "hostile.csv")], 30, env)  # fmt: skip
         finally:

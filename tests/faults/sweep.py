@@ -124,14 +124,14 @@ CASES = [
     Case("kvgen: worth", "kvgen --num-users 2 --duration 2 --gpu-mem 1GiB --gpu-profile h100 --tier-model 2=nvme-gen4 -o none --worth",
          {STDOUT: exact}),
     Case("kvgen: engines that share files", "kvgen --max-requests 6 --input {data}/mooncake_first200.jsonl --model tiny-1b "
-         "--params 1e9 --cache vllm:shared=yes,block_size=512,share=25% --engines 3 --route round-robin --gpu-mem 1GiB "
+         "--params 1e9 --cache vllm:shared=yes,block_size=512,share=25% --config engines=3 --config route=round-robin --gpu-mem 1GiB "
          "--cpu-mem 60MiB --storage-capacity 500MiB --on-full evict -o o.csv", {"o.csv": exact}),
     Case("kvgen: a waterfall in steps", "kvgen --max-requests 6 --input {data}/mooncake_first200.jsonl --model tiny-1b "
-         "--params 1e9 --gpu-profile h100 --cache waterfall:block_size=512 --promote on-hit --gpu-mem 512MiB --cpu-mem 60MiB "
+         "--params 1e9 --gpu-profile h100 --cache waterfall:block_size=512 --config promote=on-hit --gpu-mem 512MiB --cpu-mem 60MiB "
          "--storage-capacity 500MiB -o o.csv", {"o.csv": exact}),
     Case("kvreplay: memory", REPLAY + "--tier-engine 2=mem --summary s.json -o r.csv {in}/small.csv", REPLAYED),
     Case("kvreplay: files, io_uring", REPLAY + "--target folder1 --summary s.json -o r.csv {in}/small.csv", REPLAYED),
-    Case("kvreplay: files, psync, served", REPLAY + "--target folder1 --ioengine psync --timing served --speed 1000 --workers 2 "
+    Case("kvreplay: files, psync, served", REPLAY + "--target folder1 --config ioengine=psync --timing served --speed 1000 --workers 2 "
          "--summary s.json -o r.csv {in}/small.csv", REPLAYED),
     Case("kvreplay: files to keep", REPLAY + "--target folder1 --keep --summary s.json -o r.csv.zst {in}/small.csv.zst",
          {"r.csv.zst": compressed_rows, "s.json": replay_summary}),
@@ -157,7 +157,7 @@ CASES = [
     Case("kvprecond: a folder", "kvprecond --size 1M --seed 7 --summary s.json folder1", KVPRECOND),
     Case("kvprecond: to keep, random", "kvprecond --size 256K --seed 7 --mode random --block-size 16K --keep --summary s.json folder1", KVPRECOND),
     Case("kvprecond: objects", "kvprecond --size 1M --seed 7 --mode kv --model {in}/model.json --summary s.json folder1", KVPRECOND),
-    Case("kvprecond: a stream", "kvprecond --mode stream --size 1M --seed 7 --chunk-size 128K --buffered --fadvise dontneed "
+    Case("kvprecond: a stream", "kvprecond --mode stream --size 1M --seed 7 --config chunk_size=128K --buffered --config fadvise=dontneed "
          "--summary s.json folder1", KVPRECOND),
     Case("kvprecond: several targets", "kvprecond --size 512K --seed 7 --target folder1 --target folder2 --summary s.json", KVPRECOND),
     Case("kvprecond: a file", "kvprecond --size 512K --seed 7 --json file:folder1", {STDOUT: fill_summary}),

@@ -207,7 +207,7 @@ PUBLISHERS = [
     ("a frame that says 2^63", send_and_close(frame(b"kv", MORE) + frame(b"x" * 1000000, 0, 1 << 63)), "0"),
     ("a command of 1 GB", send_and_close(frame(b"\x05OTHER" + b"x" * 1000000, COMMAND, 1 << 30)), "0"),
     ("closed at once", send_and_close(), "0"),
-    ("--max-message 2KiB, and one of 4", send_and_close(batch(1, events(stored(list(range(100, 600)))))), "0"),
+    ("--config max_message=2KiB and one of 4 KiB", send_and_close(batch(1, events(stored(list(range(100, 600)))))), "0"),
 ]
 # Their second message never comes: --duration ends them.
 ENDLESS = [
@@ -327,7 +327,7 @@ def main():
         name, wrong, _ = case
         base = os.path.join(folder, re.sub("[^a-z0-9]", "_", name.lower()))
         replays = None
-        argv = [kvgen, "-m", "tiny-1b", "--progress", "none", "--no-notes", "--reorder", "1ms", "-o", base + ".csv", "--capture",
+        argv = [kvgen, "-m", "tiny-1b", "--progress", "none", "--no-notes", "--config", "reorder=1ms", "-o", base + ".csv", "--capture",
                 base + ".jsonl", "--duration", "%dms" % (seconds * 1000)]
         if case in REPLAYS:  # message 9 comes behind message 0
             replays = hostile.Server(replay(wrong))
@@ -336,8 +336,8 @@ def main():
         else:
             server = hostile.Server(greeting(wrong) if case in GREETINGS else publisher(wrong))
         argv += ["--input", "tcp://127.0.0.1:%d" % server.port]
-        if name.startswith("--max-message"):
-            argv += name.split(",")[0].split()
+        if name.startswith("--config max_message"):
+            argv += name.split()[:2]
         result = hostile.measured(argv, 30)
         server.close()
         if replays:

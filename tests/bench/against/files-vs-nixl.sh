@@ -42,7 +42,7 @@ trace() {
 }
 kvreplay_runs() {
     "$BIN/kvreplay" --target "file:$TMP/k?pages=$pages" --layout slab --verify none --iodepth 16 --inflight "$depth" \
-        --ioengine uring --progress none --keep -o /dev/null --summary "$TMP/s.json" "$TMP/$op.csv" 2>"$TMP/err" ||
+        --config ioengine=uring --progress none --keep -o /dev/null --summary "$TMP/s.json" "$TMP/$op.csv" 2>"$TMP/err" ||
         { cat "$TMP/err" >&2; exit 1; }
     jq --argjson mib "$MIB" '$mib * 1048576 / 1e9 / .elapsed_s' "$TMP/s.json"
 }

@@ -48,14 +48,14 @@ trap 'exit 130' INT TERM
 
 # accesses JSON: in $TMP/accesses, as cachesim reads them.
 accesses() {
-    "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --input "$1" --block-reuse any --format oracle \
+    "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --input "$1" --config block_reuse=any --format oracle \
         --progress none -o "$TMP/accesses" 2>"$TMP/err" || { cat "$TMP/err" >&2; exit 1; }
 }
 # Blocks of 1 MiB, so that a GiB holds 1,024.
 ours() { # TRACE POLICY BLOCKS: the hit rate
     gib=$(awk -v blocks="$3" 'BEGIN {printf "%.10f", blocks / 1024}')
     "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 --input "$1" \
-        --block-reuse any --eviction "$2" --storage-capacity-gb "$gib" --progress none --summary "$TMP/summary.json" \
+        --config block_reuse=any --config eviction="$2" --storage-capacity-gb "$gib" --progress none --summary "$TMP/summary.json" \
         -o none 2>"$TMP/err" || { cat "$TMP/err" >&2; exit 1; }
     jq .lookups.block.hit_rate "$TMP/summary.json"
 }

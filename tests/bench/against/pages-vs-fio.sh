@@ -38,7 +38,7 @@ trace() {
 # replay FOLDER, plain FOLDER: $op there, with buffers in $pages: "MiB/s CPU_S_PER_GIB IN_FLIGHT". They use $kib and $files.
 replay() {
     "$BIN/kvreplay" --target "file:$1?pages=$pages" --verify "$verify" --iodepth 16 --inflight $((kib > 1024 ? 4 : 16)) \
-        --ioengine uring --progress none --keep -o /dev/null --summary "$TMP/s.json" "$TMP/$op.csv" 2>"$TMP/err" ||
+        --config ioengine=uring --progress none --keep -o /dev/null --summary "$TMP/s.json" "$TMP/$op.csv" 2>"$TMP/err" ||
         { cat "$TMP/err" >&2; exit 1; }
     jq -r --argjson mib "$MIB" '(.tiers[] | select(.tier == "Tier-2")).mean_ios_in_flight as $queue |
         "\($mib / .elapsed_s) \(.cpu_s_per_gib) \($queue)"' "$TMP/s.json"

@@ -19,11 +19,11 @@ trap 'rm -rf "$TMP"' EXIT
 
 # shellcheck source=tests/bench/against/fio.sh
 . "$TOP/tests/bench/against/fio.sh"
-echo "kvprecond: pages=$pages, --iodepth 32; fio: iomem=$memory, iodepth=32; nothing verified"
+echo "kvprecond: pages=$pages, --config iodepth=32; fio: iomem=$memory, iodepth=32; nothing verified"
 
 # Both print "GiB/s CPU-seconds-per-GiB". The file exists and is allocated in both cases: --keep leaves it.
 precond() {
-    "$BIN/kvprecond" --size "${SIZE_MIB}M" --block-size 1M --iodepth 32 --ioengine uring --destroy-data --keep \
+    "$BIN/kvprecond" --size "${SIZE_MIB}M" --block-size 1M --config iodepth=32 --config ioengine=uring --destroy-data --keep \
         --progress none --json --target "file:$TMP/file?pages=$pages" 2>/dev/null | jq -r '"\(.gib_per_s) \(.cpu_s_per_gib)"'
 }
 # Terse output of fio: $48 KiB/s and $50 ms of writes, $88 and $89 CPU time of user and system in per cent.

@@ -47,7 +47,7 @@ replay() {
     op=$1 target=$2
     shift 2
     "$BIN/kvreplay" --target "file:$target?pages=$pages" --verify "$verify" --inflight 4 --iodepth 16 --chunk-size 1MiB \
-        --ioengine uring --progress none --keep -o /dev/null --summary "$TMP/s.json" "$@" "$TMP/$op.csv" 2>"$TMP/stderr" ||
+        --config ioengine=uring --progress none --keep -o /dev/null --summary "$TMP/s.json" "$@" "$TMP/$op.csv" 2>"$TMP/stderr" ||
         { cat "$TMP/stderr" >&2; exit 1; }
     jq -r --argjson objects "$OBJECTS" '(.tiers[] | select(.tier == "Tier-2")).mean_ios_in_flight as $queue |
         "\($objects * 64 / 1024 / .elapsed_s) \(.cpu_s_per_gib) \($queue)"' "$TMP/s.json"

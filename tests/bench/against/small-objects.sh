@@ -42,7 +42,7 @@ trace Read "$READS" >"$TMP/Read.csv"
 replay() {
     "$BIN/kvreplay" --target "file:$TMP/slab?pages=$pages" --verify "$verify" --keep --inflight 64 --iodepth 64 \
         --chunk-size "${CHUNK:-64KiB}" \
-        --ioengine uring --rings "${RINGS:-1}" --progress none -o /dev/null --summary "$TMP/s.json" "$TMP/$1.csv" \
+        --config ioengine=uring --config rings="${RINGS:-1}" --progress none -o /dev/null --summary "$TMP/s.json" "$TMP/$1.csv" \
         2>"$TMP/stderr" || { cat "$TMP/stderr" >&2; exit 1; }
     jq -r '(.tiers[] | select(.tier == "Tier-2")).mean_ios_in_flight as $queue |
         "\(.rows.ok / .elapsed_s) \(.cpu_s_per_gib * 1e6 / 65536) \($queue)"' "$TMP/s.json"

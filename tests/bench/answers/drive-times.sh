@@ -2,7 +2,7 @@
 # drive-times.sh BIN FOLDER [ROWS] - two choices of kvreplay in pairs on the drive of FOLDER (a scratch folder; root, for the
 # first), each with reads and writes of 128 KiB in one line:
 #   --device-times no, yes     what the recording costs: CPU a row, rows a second, and the replay's own P50 and P95 of reads
-#   --priority none, loads     what it changes: P95 of loads beside stores, of all reads and of all writes, rows a second
+#   --config priority=none, loads     what it changes: P95 of loads beside stores, of all reads and of all writes, rows a second
 # ROWS (40000) rows a run, for the second choice a quarter; PAIRS (60) interleaved pairs, ABBA, as many as TIME (210) seconds
 # allow for each choice. Prints the medians of both, and of the ratios second / first the Hodges-Lehmann estimate with its 95 %
 # interval (Walsh averages of their logarithms; Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd ed., 3.2
@@ -99,4 +99,4 @@ compare() {
 trace "$ROWS"
 compare --device-times no yes
 trace $((ROWS / 4))
-compare --priority none loads
+compare --config priority=none loads

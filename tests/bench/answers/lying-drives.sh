@@ -248,7 +248,7 @@ make_slower() { option=--tier-engine=2=sim:bw=100MB/s,lat=50ms; }
 # has_own SITUATION CAUSE: whether that is what is wrong in the situation.
 has_own() {
     case $1:$2 in
-    page-cache:cache | like-keep:cache | loop:cache | loop-in-loop:cache | btrfs:cache | fuse:cache | fuse:no_counters) ;;
+    page-cache:cache | like-keep:cache | loop:cache | loop-in-loop:cache | btrfs:file_system | fuse:cache | fuse:no_counters) ;;
     loop-on-tmpfs:cache | loop-on-tmpfs:target_is_memory | tmpfs:target_is_memory | overlay:target_is_memory) ;;
     throttle:drive_slowed_down | foreign:foreign_traffic | cpu-quota:cpu_quota | stopped:process_stopped) ;;
     busy-cpu:busy_processors | slower:drive_slower_than_its_model) ;;

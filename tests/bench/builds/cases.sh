@@ -39,22 +39,22 @@ block_requests() {
 }
 
 replay() { "$1/kvreplay" --null --progress none -o "$TMP/out.csv.zst" "$TMP/t.csv.zst"; }
-trace() { "$1/kvstat" --threads 2 "$TMP/t.csv.zst"; }
-result() { "$1/kvstat" --threads 2 "$TMP/r.csv.zst"; }
-csv() { "$1/kvstat" --threads 2 "$TMP/t.csv"; }
+trace() { "$1/kvstat" --config threads=2 "$TMP/t.csv.zst"; }
+result() { "$1/kvstat" --config threads=2 "$TMP/r.csv.zst"; }
+csv() { "$1/kvstat" --config threads=2 "$TMP/t.csv"; }
 gen() { # BIN OPTIONS...
     bin=$1
     shift
-    "$bin/kvgen" --progress none --threads 1 --seed 1 --summary "$TMP/summary.json" "$@"
+    "$bin/kvgen" --progress none --config threads=1 --seed 1 --summary "$TMP/summary.json" "$@"
 }
 people() { gen "$@" --num-users 100 --generation-mode none; }
 users() { people "$1" --duration 1h -o none; }
 write() { people "$1" --duration 15m -o "$TMP/g.csv.zst"; }
 lookups() {
-    gen "$@" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 --block-reuse any -o none
+    gen "$@" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 --config block_reuse=any -o none
 }
 blocks() { lookups "$1" --input "$TMP/runs.jsonl"; }
-cached() { lookups "$1" --input "$TMP/skew.jsonl" --storage-capacity-gb 244.140625 --eviction "$2"; } # 250,000 blocks
+cached() { lookups "$1" --input "$TMP/skew.jsonl" --storage-capacity-gb 244.140625 --config eviction="$2"; } # 250,000 blocks
 lfu() { cached "$1" lfu; }
 sieve() { cached "$1" sieve; }
 fifo() { cached "$1" fifo; }

@@ -39,8 +39,8 @@ export PAIRS we=after
 # shellcheck source=tests/bench/against/fio.sh
 . "$TOP/tests/bench/against/fio.sh"
 
-run_csv() { "$1/kvstat" --threads 2 "$TMP/u.csv"; }
-run_zst() { "$1/kvstat" --threads 2 "$TMP/u.csv.zst"; }
+run_csv() { "$1/kvstat" --config threads=2 "$TMP/u.csv"; }
+run_zst() { "$1/kvstat" --config threads=2 "$TMP/u.csv.zst"; }
 run_null() { replay "$1"; }
 # ready CASE: makes what it needs, once.
 ready() {
@@ -70,7 +70,7 @@ ready() {
 # read_files BUILD OP: rows/s and I/Os in flight, in files that this build has written.
 read_files() {
     "$1/bin/kvreplay" --target "file:$TMP/files.$(echo "$1" | tr / _)?pages=$pages" --verify full --iodepth 16 --inflight 16 \
-        --ioengine uring --progress none --keep -o /dev/null --summary "$TMP/s.json" "$TMP/$2.csv" 2>"$TMP/err" ||
+        --config ioengine=uring --progress none --keep -o /dev/null --summary "$TMP/s.json" "$TMP/$2.csv" 2>"$TMP/err" ||
         { cat "$TMP/err" >&2; exit 1; }
     jq -r '"\(.rows.ok / .elapsed_s) \((.tiers[] | select(.tier == "Tier-2")).mean_ios_in_flight)"' "$TMP/s.json"
 }

@@ -41,7 +41,7 @@ take() {
 replay() { # TURN DIRECT STEP
     like=lmcache-fs
     [ "$2" = 0 ] || like=lmcache-fs-direct
-    "$BIN/kvreplay" --progress none --no-notes --timing trace --lag-limit 10m --keep -o "$TMP/o.csv" --summary "$TMP/s.json" \
+    "$BIN/kvreplay" --progress none --no-notes --timing trace --config lag_limit=10m --keep -o "$TMP/o.csv" --summary "$TMP/s.json" \
         --target "file:$TMP/replay$1?like=$like" "$TMP/$3.csv" 2>"$TMP/err" || { cat "$TMP/err"; exit 1; }
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         { print substr($at["Key"], 2), $at["Latency_us"] / 1e3 }' "$TMP/o.csv" | take replay "$1" "$2" "$3"

@@ -35,9 +35,9 @@ def config(draw):
             "--max-requests", "100", "--speed", draw.choice(["1", "8", "64"]), "--gpu-mem", draw.choice(["1GiB", "2GiB", "4GiB"]),
             "--cpu-mem", draw.choice(["1GiB", "4GiB"]), "--storage-capacity", "unlimited"]
     if draw.random() < 0.4:
-        args += ["--engines", "2", "--route", draw.choice(["user", "prefix", "round-robin"])]
+        args += ["--config", "engines=2", "--config", "route=" + draw.choice(["user", "prefix", "round-robin"])]
     if draw.random() < 0.3:
-        args += ["--engine-order", "priority"]
+        args += ["--config", "engine_order=priority"]
     return args
 
 

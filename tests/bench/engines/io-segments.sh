@@ -77,7 +77,7 @@ row() {
 printf '%-8s %-6s %9s %17s %14s %9s\n' pages step 'a run' 'requests/object' 'KiB/request' segments
 for pages in engine small huge; do
     for step in store load; do
-        traced "$BIN/kvreplay" --progress none --no-notes --timing trace --lag-limit 10m --keep -o "$TMP/o.csv" --verify none \
+        traced "$BIN/kvreplay" --progress none --no-notes --timing trace --config lag_limit=10m --keep -o "$TMP/o.csv" --verify none \
             --summary "$TMP/s.json" --target "file:$target/d?like=lmcache-fs-direct&pages=$pages" "$TMP/$step.csv" 2>"$TMP/err" ||
             { cat "$TMP/err"; exit 1; }
         row $pages $step "$(jq -r '.evidence.pages_run // 0' "$TMP/s.json")"

@@ -84,7 +84,7 @@ class Grid:
         # Two seeds have hardly an interval: half as many more stand for it. Five are what the commands have: by chance the
         # intervals of two loads that are alike are apart in 1 of 126 pairs; of three seeds it would be 1 of 10.
         self.seeds, self.slack = (2, 0.5) if small else (5, 0)
-        self.options = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB"] if small else ["--gpu-mem", "40GiB", "--threads", "1"]
+        self.options = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB"] if small else ["--gpu-mem", "40GiB", "--config", "threads=1"]
         self.at_once = 1 if small else len(os.sched_getaffinity(0))
         self.contradictions, self.cells, self.harmful = 0, 0, 0
         self.answers = {}

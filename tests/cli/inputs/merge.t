@@ -21,10 +21,10 @@ told_of 'the other input is told' "merged by time with $TMP/b.jsonl: Mooncake; t
 cp "$trace" "$TMP/ab.csv"
 generate --input "$TMP/b.jsonl" --input "$TMP/a.jsonl"
 is 'in any order' "$(arrivals "$trace")" "$(arrivals "$TMP/ab.csv")"
-generate --input "$TMP/a.jsonl" --input "$TMP/b.jsonl" --speed 2 --max-gap 5s
+generate --input "$TMP/a.jsonl" --input "$TMP/b.jsonl" --speed 2 --config max_gap=5s
 is 'idle times are those of all' "$(arrivals "$trace")" '0.000000 1.000000 2.000000 2.000000 4.000000 6.500000 '
-told_of 'counted once' 'times without a request that were cut \(--max-gap\): 1'
-generate --input "$TMP/a.jsonl" --input "$TMP/b.jsonl" --max-context 600
+told_of 'counted once' 'times without a request that were cut \(--config max_gap\): 1'
+generate --input "$TMP/a.jsonl" --input "$TMP/b.jsonl" --config max_context=600
 is 'contexts of each are cut' "$(json "$summary" .requests.context_tokens)" 2748
 generate --input "$TMP/a.jsonl"
 is 'one input is as before' "$(blocks)" 'block_1 block_2 '

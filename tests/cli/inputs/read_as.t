@@ -80,7 +80,7 @@ blocks() { # NAME SIZES TOKENS IDS BY
 generate --input "$TMP/floor.jsonl"
 blocks 'ids of full blocks' '3145728 ' 128 full rows
 like 'in the line' "$(cat "$TMP/err")" '^input .*; full blocks of 128; '
-generate --input "$TMP/floor.jsonl" --partial-blocks
+generate --input "$TMP/floor.jsonl" --config partial_blocks=true
 blocks 'which have no part' '3145728 ' 128 full rows
 { row 0 1000 "$(seq -s, 62)" && row 1 24 1; } >"$TMP/16.jsonl"
 generate --input "$TMP/16.jsonl"
@@ -126,7 +126,7 @@ exits 'what has no blocks takes no size: status 2' 2 "$BIN/kvgen" --input "$TMP/
 generate --input "$TMP/bare.jsonl"
 is 'no hash_ids: requests' "$(json "$summary" '.requests.completed, .requests.context_tokens, .lookups.block.hits')" '2 1700 0'
 like 'no hash_ids: told' "$(cat "$TMP/err")" 'bare.jsonl: rows have no hash_ids: every block is a new one'
-generate --input "$TMP/bare.jsonl" --replay-cycles 2 --block-size 100 --partial-blocks
+generate --input "$TMP/bare.jsonl" --replay-cycles 2 --block-size 100 --config partial_blocks=true
 is 'no hash_ids: nor in a second cycle' "$(json "$summary" '.lookups.block | .hits, .lookups')" '0 34'
 { cat "$TMP/bare.jsonl" && row 60 600 1; } >"$TMP/mixed.jsonl"
 exits 'a row with ids behind rows without: status 2' 2 "$BIN/kvgen" --input "$TMP/mixed.jsonl" -o none

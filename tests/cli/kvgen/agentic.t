@@ -21,15 +21,15 @@ $1: hits with endless capacity  | .lookups.block.hits | 4455452
 $1: sessions                    | .conversations.count | 60
 END
 }
-generate --input - --block-reuse any -o none <"$sample"
+generate --input - --config block_reuse=any -o none <"$sample"
 exact "archive from a pipe"
 is "recognised" "$(json "$summary" .source)" agentic
 mkdir "$TMP/folder"
 zstd -q -d --long=27 -c "$sample" | tar -C "$TMP/folder" -xf -
-generate --input "$TMP/folder" --num-users 7 --block-reuse any -o none
+generate --input "$TMP/folder" --num-users 7 --config block_reuse=any -o none
 exact "folder, 7 users"
 with_thinking=$(json "$summary" .trace.simulated_s)
-generate --input "$TMP/folder" --num-users 7 --trace-speedup 0 --block-reuse any -o none
+generate --input "$TMP/folder" --num-users 7 --trace-speedup 0 --config block_reuse=any -o none
 is "without think time it is shorter" "$(json "$summary" ".trace.simulated_s < $with_thinking")" true
 
 # By hand: 2 generated tokens take 0.06 s. Both sub-agents start when request 1 is answered. The request after

@@ -30,7 +30,7 @@ Bailian: hits            | .lookups.block.hits, .lookups.block.lookups | 2 8
 Bailian: tokens          | .requests.context_tokens, .requests.generated_tokens | 116 10
 Bailian: chats and turns | .conversations.count, .conversations.turns_mean | 2 1.5
 END
-generate --input "$TMP/bailian.jsonl" --partial-blocks
+generate --input "$TMP/bailian.jsonl" --config partial_blocks=true
 like "Bailian: the last block by its tokens" "$(writes)" 'block_2:196608 '
 
 lookup() { # TIMESTAMP REQUEST CHUNK_SIZE LENGTH HASHES

@@ -17,16 +17,16 @@ repeated() { yes "$2" | head -n "$1" | tr -d '\n'; }
 } | zstd -q -1 >"$TMP/agentic.json.zst"
 exits "agentic sessions" 2 small "$BIN/kvgen" --input "$TMP/agentic.json.zst" -o none
 stderr_like "named, with the option" \
-    'agentic.json.zst:1: its values take more than 1.00 GiB of memory \(--input-memory allows more\)'
+    'agentic.json.zst:1: its values take more than 1.00 GiB of memory \(--config input_memory allows more\)'
 
 {
     printf '[{"conversations":['
     repeated 15000000 '{},'
     printf '{}]}]'
 } | zstd -q -1 >"$TMP/sharegpt.json.zst"
-exits "a ShareGPT conversation" 2 small "$BIN/kvgen" --input-memory 256MiB --input "$TMP/sharegpt.json.zst" -o none
+exits "a ShareGPT conversation" 2 small "$BIN/kvgen" --config input_memory=256MiB --input "$TMP/sharegpt.json.zst" -o none
 stderr_like "named, with the option" \
-    'sharegpt.json.zst:1: its values take more than 256.00 MiB of memory \(--input-memory allows more\)'
+    'sharegpt.json.zst:1: its values take more than 256.00 MiB of memory \(--config input_memory allows more\)'
 
 {
     printf '{"conversations":['
@@ -34,13 +34,13 @@ stderr_like "named, with the option" \
     printf '{}]}'
 } >"$TMP/talk"
 yes "$(cat "$TMP/talk")" | head -n 400 >"$TMP/talks.json"
-exits "many long conversations under way" 2 small "$BIN/kvgen" --input-memory 1MiB --input "$TMP/talks.json" -o none
+exits "many long conversations under way" 2 small "$BIN/kvgen" --config input_memory=1MiB --input "$TMP/talks.json" -o none
 stderr_like "named, with the option" \
-    'talks.json: conversations under way take more than 1.00 MiB of memory \(--input-memory allows more\)'
-exits "with room for them they run" 0 small "$BIN/kvgen" --input-memory 16MiB --input "$TMP/talks.json" -o none
+    'talks.json: conversations under way take more than 1.00 MiB of memory \(--config input_memory allows more\)'
+exits "with room for them they run" 0 small "$BIN/kvgen" --config input_memory=16MiB --input "$TMP/talks.json" -o none
 exits "requests that wait without end" 2 small "$BIN/kvgen" --arrival open --num-users 4000 --duration 15000 \
-    --queue-memory 20MiB -o none
-stderr_like "named, with the options" '^kvgen: --queue-memory: [0-9]* requests wait after [0-9]* s and take more than 20.00 MiB: more arrive than 500 workers serve \(--arrival closed .*, --queue-memory allows more\)'
+    --config queue_memory=20MiB -o none
+stderr_like "named, with the options" '^kvgen: --config queue_memory: [0-9]* requests wait after [0-9]* s and take more than 20.00 MiB: more arrive than 500 workers serve \(--arrival closed .*, --config queue_memory allows more\)'
 exits "users who wait for answers, ten times as long" 0 small "$BIN/kvgen" --arrival closed --num-users 4000 \
-    --duration 3000 --storage-capacity-gb 100 --queue-memory 1MiB -o none
+    --duration 3000 --storage-capacity-gb 100 --config queue_memory=1MiB -o none
 done_testing

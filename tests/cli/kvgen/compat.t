@@ -136,7 +136,7 @@ ok "plain: requests under way are not completed" test "$(requests busy completed
 is "compat: they are" "$(requests busy.compat completed)" "$(requests busy.compat served)"
 ok "compat: not those that wait" test "$(requests busy.compat waiting)" -gt 0
 repeated() {
-    "$BIN/kvgen" --no-notes --compat mlperf --num-users 30 --duration 60 --generation-mode fast --workers 2 --threads 1 \
+    "$BIN/kvgen" --no-notes --compat mlperf --num-users 30 --duration 60 --generation-mode fast --workers 2 --config threads=1 \
         2>/dev/null | cmp - "$TMP/busy.compat.csv"
 }
 ok "compat: and all of it repeats" repeated

@@ -31,11 +31,11 @@ is 'compat: a dataset' "$(digest_of --seed 42 --input "$DATA/sharegpt_dummy_250.
 
 # What was the default before is an option now.
 set -- --duration 60 --num-users 50 --gpu-mem-gb 16 --cpu-mem-gb 32 --generation-mode realistic
-is 'the defaults of before, as options' "$(digest_of "$@" --arrival open --decode-reads batch)" \
+is 'the defaults of before, as options' "$(digest_of "$@" --arrival open --config decode_reads=batch)" \
     80bd5747a44277448d0a8410b4efc70d
-is 'the defaults of an engine' "$(digest_of "$@")" "$(digest_of "$@" --arrival closed --decode-reads once)"
-is 'the command line wins' "$(digest_of "$@" --compat mlperf --arrival closed --decode-reads once)" \
-    "$(digest_of "$@" --decode-reads once --arrival closed --compat mlperf)"
+is 'the defaults of an engine' "$(digest_of "$@")" "$(digest_of "$@" --arrival closed --config decode_reads=once)"
+is 'the command line wins' "$(digest_of "$@" --compat mlperf --arrival closed --config decode_reads=once)" \
+    "$(digest_of "$@" --config decode_reads=once --arrival closed --compat mlperf)"
 isnt 'over --compat' "$(digest_of "$@" --compat mlperf --arrival closed)" "$(digest_of "$@" --compat mlperf)"
 
 # In the trace's own provenance stand the values that hold, wherever they come from.

@@ -21,7 +21,7 @@ not_ok "no line is too long" grep -qE '^.{101}' "$printed"
 digest() { sed -n 's/.*digest //p' "$TMP/stderr"; }
 generate() {
     "$BIN/kvgen" --no-notes --duration 20 --num-users 40 --generation-mode fast --gpu-mem-gb 1 --cpu-mem-gb 2 \
-        --storage-capacity-gb 20 --decode-reads batch "$@"
+        --storage-capacity-gb 20 --config decode_reads=batch "$@"
 }
 exits "without it" 0 generate -o "$TMP/all.csv"
 without=$(digest)

@@ -25,7 +25,7 @@ hits_of_runs() {
 }
 
 # A block is 1 MiB, so sizes in MiB are sizes in blocks.
-generate --input "$mooncake" --block-reuse any --curve "$curve" --summary "$summary" \
+generate --input "$mooncake" --config block_reuse=any --curve "$curve" --summary "$summary" \
     --curve-sizes 10000M,1000M,30000MiB,50000M,1000M
 is "the columns" "$(head -n 1 "$curve")" Capacity_Bytes,Lookups,Hits,Object_Hit_Rate,Byte_Hit_Rate
 is "four sizes and the ceiling" "$(hits)" "4282 21540 32041 34116 34480 "
@@ -34,9 +34,9 @@ is "the ceiling in the summary" "$(json "$summary" .curve.ceiling.hits)" 34480
 is "the knee is one of the sizes" "$(json "$summary" .curve.knee.hits)" 21540
 like "for people" "$(cat "$TMP/err")" '^curve +lru: knee 0.2034 at 9.77 GiB, ceiling 0.3256 from 56.01 GiB on$'
 need=$(tail -n 1 "$curve" | cut -d , -f 1)
-generate --input "$mooncake" --block-reuse any --curve "$curve" --curve-sizes "$((need - 1))B,${need}B"
+generate --input "$mooncake" --config block_reuse=any --curve "$curve" --curve-sizes "$((need - 1))B,${need}B"
 is "the ceiling is reached there, not a byte before" "$(hits)" "34451 34480 "
-generate --input - --model tiny-1b --block-reuse any --curve "$curve" <"$DATA/agentic_60.tar.zst"
+generate --input - --model tiny-1b --config block_reuse=any --curve "$curve" <"$DATA/agentic_60.tar.zst"
 is "agentic sessions: the ceiling" "$(tail -n 1 "$curve" | cut -d , -f 2,3)" 4647929,4455452
 ok "agentic sessions: capacities rise, hits too" awk -F, \
     "NR > 2 && (\$1 <= size || \$3 < hits) {exit 1} {size = \$1; hits = \$3}" "$curve"
@@ -45,27 +45,27 @@ ok "agentic sessions: capacities rise, hits too" awk -F, \
 for how in "lru prefix" "sieve any" "lfu prefix" "s3fifo any" "fifo prefix"; do
     policy=${how% *} reuse=${how#* }
     head -n 200 "$DATA/mooncake_first200.jsonl" >"$TMP/in.jsonl"
-    set -- --input "$TMP/in.jsonl" --eviction "$policy" --block-reuse "$reuse"
+    set -- --input "$TMP/in.jsonl" --config eviction="$policy" --config block_reuse="$reuse"
     generate "$@" --curve "$curve" --curve-sizes 256M,1G,2G
     is "$how: as three runs and an endless one" "$(hits)" "$(hits_of_runs "0.25 1 2 0" "$@")"
 done
 set -- --num-users 20 --duration 60 --generation-mode none --seed 3
 generate "$@" --curve "$curve" --curve-sizes 1G,8G
 is "users: as two runs and an endless one" "$(hits)" "$(hits_of_runs "1 8 0" "$@")"
-generate "$@" --gpu-mem-gb 1 --cpu-mem-gb 2 --promote on-hit --curve "$TMP/tiers.csv" --curve-sizes 1G,8G
+generate "$@" --gpu-mem-gb 1 --cpu-mem-gb 2 --config promote=on-hit --curve "$TMP/tiers.csv" --curve-sizes 1G,8G
 ok "the tiers of the run do not matter" cmp -s "$curve" "$TMP/tiers.csv"
 
 # Entries in blocks: once a cache has lost a block of an earlier turn, it is not asked for the blocks behind it. The
 # curve counts the lookups of a cache that lost none, sampled or not.
 for policy in lru sieve; do
-    set -- --num-users 20 --duration 60 --decode-reads batch --generation-mode none --seed 3 --granularity block:256 --eviction $policy
-    generate "$@" --curve "$curve" --curve-sizes 256M,1G,8G --curve-optimal
+    set -- --num-users 20 --duration 60 --config decode_reads=batch --generation-mode none --seed 3 --granularity block:256 --config eviction=$policy
+    generate "$@" --curve "$curve" --curve-sizes 256M,1G,8G --config curve_optimal=true
     is "users, entries in blocks, $policy: as runs of their own" "$(hits)" "$(hits_of_runs "0.25 1 8 0" "$@")"
 done
 ok "entries in blocks: hits rise with capacity and keep below the bound" awk -F, \
     "NR > 1 {if (\$3 <= last && NR < 6 || \$3 > \$6 || \$6 > \$2) exit 1; last = \$3}" "$curve"
 lookups=$(sed -n 2p "$curve" | cut -d , -f 2)
-generate "$@" --curve "$TMP/sample.csv" --curve-sizes 256M,1G,8G --curve-sample 0.3
+generate "$@" --curve "$TMP/sample.csv" --curve-sizes 256M,1G,8G --config curve_sample=0.3
 is "entries in blocks: a sample counts all lookups" "$(sed -n 2p "$TMP/sample.csv" | cut -d , -f 2)" "$lookups"
 is "entries in blocks: a sample of them, blocks and all, is near" "$(awk -F, '
     NR == FNR {rate[$1] = $4; next}
@@ -73,13 +73,13 @@ is "entries in blocks: a sample of them, blocks and all, is near" "$(awk -F, '
     END {print (near >= 2), far + 0}' "$curve" "$TMP/sample.csv")" "1 0"
 
 # The bound.
-generate --input "$mooncake" --block-reuse any --curve "$curve" --curve-sizes 1000M,10000M --curve-optimal
+generate --input "$mooncake" --config block_reuse=any --curve "$curve" --curve-sizes 1000M,10000M --config curve_optimal=true
 is "the bound's columns" "$(head -n 1 "$curve" | cut -d , -f 6-)" \
     Optimal_Hits,Optimal_Object_Hit_Rate,Optimal_Byte_Hit_Rate
 is "the bound" "$(cut -d , -f 6 "$curve" | tail -n +2 | tr '\n' ' ')" "19099 34480 34480 "
 
 # A sample is near, and the same each time.
-generate --input "$mooncake" --block-reuse any --curve "$curve" --curve-sizes 10000M,30000M --curve-sample 0.1
+generate --input "$mooncake" --config block_reuse=any --curve "$curve" --curve-sizes 10000M,30000M --config curve_sample=0.1
 is "a sample is near" "$(awk -F, '
     NR == 2 {print ($3 > 19500 && $3 < 23600)}
     NR == 3 {print ($3 > 30000 && $3 < 34100)}' "$curve" | tr '\n' ' ')" "1 1 "

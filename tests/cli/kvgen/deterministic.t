@@ -1,6 +1,6 @@
 #!/bin/sh
 # One seed gives one file, byte for byte, each time and with any number of threads; another seed gives another file.
-# A bug looked like a digest that changed with --threads or between runs.
+# A bug looked like a digest that changed with --config threads or between runs.
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
@@ -11,13 +11,13 @@ digest_of() {
         --cpu-mem-gb 32 "$@"
     sed -n 's/.*digest \([0-9a-f]*\)$/\1/p' "$TMP/err"
 }
-digest=$(digest_of --seed 1 --threads 1 -o "$TMP/one_thread.csv.zst")
+digest=$(digest_of --seed 1 --config threads=1 -o "$TMP/one_thread.csv.zst")
 like "the digest is printed" "$digest" '^[0-9a-f]{32}$'
-is "two threads, same digest" "$(digest_of --seed 1 --threads 2 -o "$TMP/two_threads.csv.zst")" "$digest"
-is "again, same digest" "$(digest_of --seed 1 --threads 2 -o "$TMP/again.csv.zst")" "$digest"
-is "plain, same digest" "$(digest_of --seed 1 --threads 1 -o "$TMP/plain.csv")" "$digest"
-is "one frame, same digest" "$(digest_of --seed 1 --threads 5 --frames one -o "$TMP/one_frame.csv.zst")" "$digest"
-isnt "another seed, another digest" "$(digest_of --seed 2 --threads 2 -o "$TMP/other.csv")" "$digest"
+is "two threads, same digest" "$(digest_of --seed 1 --config threads=2 -o "$TMP/two_threads.csv.zst")" "$digest"
+is "again, same digest" "$(digest_of --seed 1 --config threads=2 -o "$TMP/again.csv.zst")" "$digest"
+is "plain, same digest" "$(digest_of --seed 1 --config threads=1 -o "$TMP/plain.csv")" "$digest"
+is "one frame, same digest" "$(digest_of --seed 1 --config threads=5 --config frames=one -o "$TMP/one_frame.csv.zst")" "$digest"
+isnt "another seed, another digest" "$(digest_of --seed 2 --config threads=2 -o "$TMP/other.csv")" "$digest"
 ok "two threads, same bytes" cmp "$TMP/one_thread.csv.zst" "$TMP/two_threads.csv.zst"
 ok "twice, same bytes" cmp "$TMP/two_threads.csv.zst" "$TMP/again.csv.zst"
 zstd -qdc "$TMP/one_thread.csv.zst" >"$TMP/unpacked.csv"
@@ -42,7 +42,7 @@ drawn=$(digest_of --seed 7 --dump-users "$TMP/users.csv" -o "$TMP/other.csv")
 is "--users-file of --dump-users gives the same trace" \
     "$(digest_of --seed 7 --users-file "$TMP/users.csv" -o "$TMP/other.csv")" "$drawn"
 is "a users file has its header and a row a user" "$(lines "$TMP/users.csv")" 51
-for how in open "poisson --request-rate 20" "gamma --request-rate 20 --arrival-cv 4"; do
+for how in open "poisson --request-rate 20" "gamma --request-rate 20 --config arrival_cv=4"; do
     once=$(with "--arrival $how" digest_of --seed 1 -o "$TMP/other.csv")
     is "--arrival $how repeats" "$(with "--arrival $how" digest_of --seed 1 -o "$TMP/other.csv")" "$once"
     isnt "--arrival $how is another trace" "$once" "$digest"

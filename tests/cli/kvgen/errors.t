@@ -55,13 +55,13 @@ bad "bad epoch" 2 "--epoch" --epoch yesterday
 bad "no end" 2 "--duration" --duration 0
 bad "no rate" 2 "--arrival poisson" --arrival poisson
 bad "no rate for gamma" 2 "--arrival gamma" --arrival gamma
-bad "a spread without gamma" 2 "--arrival-cv" --arrival-cv 2
-bad "a spread that is none" 2 "--arrival-cv" --arrival gamma --request-rate 3 --arrival-cv 0
+bad "a spread without gamma" 2 "--config arrival_cv" --config arrival_cv=2
+bad "a spread that is none" 2 "--config arrival_cv" --arrival gamma --request-rate 3 --config arrival_cv=0
 bad "rate without Poisson" 2 "--request-rate" --request-rate 3
-bad "block option for users" 2 "--block-reuse" --block-reuse any
+bad "block option for users" 2 "--config block_reuse" --config block_reuse=any
 bad "users option for blocks" 2 "--users" --input "$DATA/mooncake_first200.jsonl" --num-users 3
 bad "mooncake without input" 2 "--source" --source mooncake
-bad "block option for arrivals" 2 "--partial-blocks" --input "$DATA/burstgpt_30rows.csv" --partial-blocks
+bad "block option for arrivals" 2 "--config partial_blocks" --input "$DATA/burstgpt_30rows.csv" --config partial_blocks=true
 bad "burst without path" 2 "--use-burst-trace" --use-burst-trace
 bad "no burst trace" 2 ".*first200.jsonl: not an input" --use-burst-trace \
     --burst-trace-path "$DATA/mooncake_first200.jsonl"
@@ -92,7 +92,7 @@ bad "two for standard output" 2 "standard output" --summary - --dump-users -
 exits "--list-models with what simulates: status 2" 2 "$BIN/kvgen" --list-models --num-users 3
 stderr_like "--list-models with what simulates: says so" '^kvgen: --users: '
 exits "--list-models with --kv-dtype: status 2" 2 "$BIN/kvgen" --list-models --kv-dtype int4
-bad "level of a plain file" 2 "--level" --level 5
+bad "level of a plain file" 2 "--config level" --config level=5
 
 users=$TMP/users.csv
 head='User,Context_Tokens,Generation_Tokens,Think_s,QoS'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --eviction: the hits of each policy are those of independent programs, on the Mooncake sample and on a trace where no
-# two policies agree (eviction.awk). --promote on-hit: rows of class promote come in pairs that move up, and an object
+# --config eviction: the hits of each policy are those of independent programs, on the Mooncake sample and on a trace where no
+# two policies agree (eviction.awk). --config promote=on-hit: rows of class promote come in pairs that move up, and an object
 # is read where it is. A bug looked like a policy that was another one under a second name, or a promoted object that
 # was read in its old tier.
 # builds: plain (counts of hits; test_policies runs the code under sanitizers)
@@ -10,7 +10,7 @@
 hits() { # FILE POLICY BLOCKS: of blocks of 1 MiB
     gib=$(awk -v blocks="$3" 'BEGIN {printf "%.10f", blocks / 1024}')
     told "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 --input "$1" \
-        --block-reuse any --eviction "$2" --storage-capacity-gb "$gib" --summary "$TMP/hits.json" -o none
+        --config block_reuse=any --config eviction="$2" --storage-capacity-gb "$gib" --summary "$TMP/hits.json" -o none
     json "$TMP/hits.json" .lookups.block.hits
 }
 exact() { # POLICY, hits with 1,000, 10,000 and 30,000 blocks
@@ -51,7 +51,7 @@ for blocks in 40 100; do
 done
 
 "$BIN/kvgen" --num-users 40 --duration 60 --model tiny-1b --gpu-mem-gb 0.5 --cpu-mem-gb 1 --storage-capacity-gb 8 \
-    --promote on-hit --summary "$TMP/s.json" -o "$TMP/promoted.csv" 2>"$TMP/err"
+    --config promote=on-hit --summary "$TMP/s.json" -o "$TMP/promoted.csv" 2>"$TMP/err"
 # Every row against a book of where each object is.
 awk -F, '
     $2 == "Write" { if ($5 in tier) print NR ": written twice"; tier[$5] = $4 }
@@ -67,7 +67,7 @@ is "the summary counts them" "$(json "$TMP/s.json" '[.tiers[].promote_ops] | add
 
 # Small enough to be executed, in tiers as tight as the simulated ones.
 "$BIN/kvgen" --no-notes --config "$TOP/examples/models.yaml" --model block-2k --num-users 5 --duration 5 --gpu-mem-gb 0.01 \
-    --cpu-mem-gb 0.02 --storage-capacity-gb 0.06 --promote on-hit --eviction sieve -o "$TMP/small.csv" 2>"$TMP/err"
+    --cpu-mem-gb 0.02 --storage-capacity-gb 0.06 --config promote=on-hit --config eviction=sieve -o "$TMP/small.csv" 2>"$TMP/err"
 ok "the small trace promotes" grep -q ,promote, "$TMP/small.csv"
 ok "kvreplay plays and verifies it" "$BIN/kvreplay" --nvme "$TMP/kv" --gpu off --gpu-mem-gb 0.01 --cpu-mem-gb 0.02 \
     --storage-capacity-gb 0.06 --reserve 0 --verify full --no-notes -o "$TMP/r.csv" "$TMP/small.csv"
@@ -77,5 +77,5 @@ is "every row is honoured" "$(sed '1d; s/.*,//' "$TMP/r.csv" | sort -u)" ok
     2>"$TMP/err"
 is "none unless asked" "$(grep -c ,promote, "$TMP/plain.csv")" 0
 
-exits "a policy that there is not: status 2" 2 "$BIN/kvgen" --eviction random -o none
+exits "a policy that there is not: status 2" 2 "$BIN/kvgen" --config eviction=random -o none
 done_testing

@@ -7,7 +7,7 @@ cd "$TMP" || exit 1
 
 generate() {
     "$BIN/kvgen" --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast --gpu-mem-gb 1 \
-        --cpu-mem-gb 2 --storage-capacity-gb 3 --arrival open --decode-reads batch "$@"
+        --cpu-mem-gb 2 --storage-capacity-gb 3 --arrival open --config decode_reads=batch "$@"
 }
 generate -o all.csv 2>/dev/null
 tab=$(printf '\t')
@@ -80,7 +80,7 @@ exits 'sai3: all tiers' 0 generate --format sai3 --settle 0 --only-tier 0,1,2 -o
 oplog kv.tsv >got
 tiers Tier all.csv >want
 ok 'sai3: the rows of all tiers' cmp got want
-exits 'sai3: epoch and endpoint' 0 generate --format sai3 --epoch 1700000000.25 --endpoint s3://bucket/kv/ --limit 3 \
+exits 'sai3: epoch and endpoint' 0 generate --format sai3 --epoch 1700000000.25 --config endpoint=s3://bucket/kv/ --limit 3 \
     -o kv.tsv
 is 'sai3: date and address' "$(sed -n 2p kv.tsv | cut -f 7,10)" \
     "s3://bucket/kv/${tab}$(awk -F, '$4 == "Tier-2" { printf "2023-11-14T22:13:%012.9fZ", 20.25 + $1; exit }' all.csv)"
@@ -89,8 +89,8 @@ exits 'sai3: nothing to write' 0 generate --format sai3 --storage-capacity-gb no
 is 'sai3: is the header' "$(cat kv.tsv)" "$(head -n 1 "$DATA/s3dlio_oplog_example.tsv")"
 exits 'sai3: another name' 2 generate --format sai3 -o kv.csv
 stderr_like 'sai3: is refused' '^kvgen: --output: .*\.tsv'
-exits 'sai3: endpoint in two lines' 2 generate --format sai3 --endpoint "s3://a${tab}b" -o kv.tsv
-stderr_like 'sai3: is refused too' '^kvgen: --endpoint: '
+exits 'sai3: endpoint in two lines' 2 generate --format sai3 --config endpoint="s3://a${tab}b" -o kv.tsv
+stderr_like 'sai3: is refused too' '^kvgen: --config endpoint: '
 
 # A row of a later time may come first in the file.
 printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 5,Write,4096,Tier-2,a,Prefill \
@@ -223,7 +223,7 @@ exits 'oracle: an object of 8 GiB' 2 "$BIN/kvgen" --model llama3.1-70b-instruct 
     --format oracle -o big
 stderr_like 'oracle: is refused' '^kvgen: row [0-9]+: .*4 GiB'
 ok 'oracle: no file is left' test ! -e big
-exits 'blocks: each lookup is one access' 0 "$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --block-reuse any \
+exits 'blocks: each lookup is one access' 0 "$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --config block_reuse=any \
     --gpu-mem-gb 1 --cpu-mem-gb 1 --format libcachesim -o kv.lcs.csv
 is 'blocks: as many as ids' "$(tail -n +2 kv.lcs.csv | wc -l)" \
     "$(sed 's/.*hash_ids": \[//; s/\].*//' "$DATA/mooncake_first200.jsonl" | tr ',' '\n' | grep -c .)"
@@ -240,10 +240,10 @@ stderr_like 'lint: rows and the first of them' '^kvgen: --lint: warp: [0-9,]+ ro
 exits 'lint: mlperf' 1 generate --format mlperf --lint -o none
 stderr_like 'lint: deletions' '^kvgen: --lint: mlperf: 1,329 rows \(first: [0-9]+\) of Delete'
 exits 'lint: many frames' 1 generate --format mlperf --storage-capacity-gb 0 --lint -o kv.csv.zst
-stderr_like 'lint: frames' '^kvgen: --lint: mlperf: .*--frames one'
-exits 'lint: one frame' 0 generate --format mlperf --storage-capacity-gb 0 --frames one --lint -o kv.csv.zst
+stderr_like 'lint: frames' '^kvgen: --lint: mlperf: .*--config frames=one'
+exits 'lint: one frame' 0 generate --format mlperf --storage-capacity-gb 0 --config frames=one --lint -o kv.csv.zst
 exits 'lint: of our own format' 2 generate --lint -o kv.csv
-exits 'lint: large objects' 1 "$BIN/kvgen" --model llama3.1-70b-instruct --num-users 9 --duration 30 --arrival open --decode-reads batch --format oracle \
+exits 'lint: large objects' 1 "$BIN/kvgen" --model llama3.1-70b-instruct --num-users 9 --duration 30 --arrival open --config decode_reads=batch --format oracle \
     --lint -o none
 stderr_like 'lint: sizes' '^kvgen: --lint: oracle: 1 row \(first: 112\) of more than 4 GiB'
 
@@ -286,11 +286,11 @@ refused() { # name regex arguments
     exits "$refused_name" 2 generate "$@"
     stderr_like "$refused_name: says so" "^kvgen: $refused_like"
 }
-refused 'endpoint without objects' '--endpoint' --format fio --endpoint s3://x/ -o kv.iolog
+refused 'endpoint without objects' '--config endpoint' --format fio --config endpoint=s3://x/ -o kv.iolog
 refused 'settling without sai3' '--settle' --format warp --settle 2s -o kv.csv.zst
-refused 'segments without fio' '--segment-size' --format sai3 --segment-size 1M -o kv.tsv
-refused 'frames of an op-log' '--frames' --format sai3 --frames one -o kv.tsv.zst
-refused 'threads of an op-log' '--threads' --format sai3 --threads 2 -o kv.tsv.zst
+refused 'segments without fio' '--config segment_size' --format sai3 --config segment_size=1M -o kv.tsv
+refused 'frames of an op-log' '--config frames' --format sai3 --config frames=one -o kv.tsv.zst
+refused 'threads of an op-log' '--config threads' --format sai3 --config threads=2 -o kv.tsv.zst
 refused 'epoch of an iolog' '--epoch' --format fio --epoch 5 -o kv.iolog
 refused 'compressed iolog' '--format' --format fio -z -o kv.iolog
 done_testing

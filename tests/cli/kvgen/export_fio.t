@@ -12,14 +12,14 @@ cd "$TMP" || exit 1
 } >users.csv
 generate() {
     "$BIN/kvgen" --model tiny-1b --users-file users.csv --num-users 6 --duration 3 --seed 5 --generation-mode fast \
-        --gpu-mem-gb 0 --cpu-mem-gb 0.006 --storage-capacity-gb 0.02 --promote on-hit "$@"
+        --gpu-mem-gb 0 --cpu-mem-gb 0.006 --storage-capacity-gb 0.02 --config promote=on-hit "$@"
 }
 generate -o all.csv 2>/dev/null
 awk -F, 'NR > 1 && $4 == "Tier-2" { print $2, $3, $5, $6, $1 }' all.csv >rows
 ok 'the trace deletes' grep -q '^Delete ' rows
 ok 'the trace moves up' grep -q '^Read .* Evict ' rows
 
-exits 'an iolog' 0 generate --format fio --segment-size 64K -o log.iolog
+exits 'an iolog' 0 generate --format fio --config segment_size=64K -o log.iolog
 is 'version 3' "$(head -n 1 log.iolog)" 'fio version 3 iolog'
 is 'add comes first' "$(sed -n 2p log.iolog)" '0 log.slab add'
 is 'then open' "$(sed -n 3p log.iolog)" '0 log.slab open'
@@ -86,7 +86,7 @@ like 'every row in its own room, in order' "$(cat checked)" '^all 1 '
 is 'the file is as large as it must be' "$(sed -n 's/^exec_prerun=truncate -s \([0-9]*\) log\.slab$/\1/p' log.fio)" \
     "$(cut -d ' ' -f 3 checked)"
 like 'direct, for all is aligned' "$(cat log.fio)" '^direct=1$'
-exits 'whole objects' 0 generate --format fio --segment-size 1G -o whole.iolog
+exits 'whole objects' 0 generate --format fio --config segment_size=1G -o whole.iolog
 is 'as many lines as rows' "$(grep -cE ' (read|write) ' whole.iolog)" "$(grep -cvE '^Delete' rows)"
 exits 'nothing to do' 0 generate --format fio --storage-capacity-gb none -o none.iolog
 is 'is an iolog too' "$(tr '\n' ',' <none.iolog)" \
@@ -124,14 +124,14 @@ if [ -n "${KVTRACE_LARGE:-}" ]; then
     large() {
         "$BIN/kvgen" --model llama3.1-70b-instruct --users-file users.csv --num-users 1 --duration 4 --seed 2 \
             --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 12 --generation-mode fast \
-            --disable-prefix-caching --decode-reads once "$@"
+            --disable-prefix-caching --config decode_reads=once "$@"
     }
     large -o all.csv 2>/dev/null
     awk -F, 'NR > 1 && $4 == "Tier-2" { print $2, $3, $5, $6, $1 }' all.csv >rows
     is 'objects of more than 4 GiB are read and written' \
         "$(awk '$2 > 4294967296 { print $1 }' rows | sort -u | tr '\n' ' ')" 'Read Write '
     for size in 1M 1G; do
-        exits "an iolog of large objects in pieces of $size" 0 large --format fio --segment-size $size -o log.iolog
+        exits "an iolog of large objects in pieces of $size" 0 large --format fio --config segment_size=$size -o log.iolog
         exits "fio runs it" 0 run_fio log.fio
         is "with the bytes of the trace" "$(moved)" "$(bytes)"
         rm -f log.slab

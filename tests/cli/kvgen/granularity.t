@@ -28,15 +28,15 @@ reads() { # FILE: blocks of 256 tokens that each class reads
 }
 is "every block of an entry is read as often as the entry" "$(reads "$TMP/blocks.csv")" "$(reads "$TMP/whole.csv")"
 
-generate --granularity block:256 --partial-blocks -o "$TMP/part.csv"
+generate --granularity block:256 --config partial_blocks=true -o "$TMP/part.csv"
 sums() { # FILE: bytes of every prefill, by key
     awk -F, '$2 == "Write" && $6 == "Prefill" {sub("/.*", "", $5); bytes[$5] += $3}
         END {for (key in bytes) print key, bytes[key]}' "$1" | sort
 }
-is "--partial-blocks: the bytes of the entries" "$(sums "$TMP/part.csv")" "$(sums "$TMP/whole.csv")"
+is "--config partial_blocks=true: the bytes of the entries" "$(sums "$TMP/part.csv")" "$(sums "$TMP/whole.csv")"
 
 # Small tiers: the parts of an entry lie in several tiers.
-generate --granularity block:64 --gpu-mem-gb 0.1 --cpu-mem-gb 0.2 --storage-capacity-gb 0.3 --eviction sieve \
+generate --granularity block:64 --gpu-mem-gb 0.1 --cpu-mem-gb 0.2 --storage-capacity-gb 0.3 --config eviction=sieve \
     -o "$TMP/small.csv.zst"
 ok "small tiers: the trace is whole" "$BIN/kvstat" --verify-trace "$TMP/small.csv.zst"
 like "an earlier turn is there in part" "$(zstd -qdc "$TMP/small.csv.zst" |
@@ -54,5 +54,5 @@ refused "neither" 'is not request or block:N' --granularity page
 refused "too many blocks" 'more than 524287 blocks' --granularity block:1 --model tiny-1b --users-file "$TMP/long.csv" \
     --num-users 1 --max-requests 1
 refused "block traces" 'does not apply' --input "$DATA/mooncake_first200.jsonl" --granularity block:16
-refused "partial blocks of nothing" 'applies only to blocks' --partial-blocks
+refused "partial blocks of nothing" 'applies only to blocks' --config partial_blocks=true
 done_testing

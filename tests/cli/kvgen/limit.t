@@ -6,7 +6,7 @@
 
 generate() {
     told "$BIN/kvgen" --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast --gpu-mem-gb 1 \
-        --cpu-mem-gb 2 --storage-capacity-gb 3 --promote on-hit -o "$TMP/t.csv" --summary "$TMP/s.json" "$@"
+        --cpu-mem-gb 2 --storage-capacity-gb 3 --config promote=on-hit -o "$TMP/t.csv" --summary "$TMP/s.json" "$@"
 }
 
 # What the rows say: bytes and objects at the end, the most bytes, demoted, deleted.

@@ -113,16 +113,16 @@ is "with --compat mlperf they are divided" "$(first_write --num-gpus 16 --tensor
 like "and a line says that" "$(cat "$TMP/said")" '--tensor-parallel: 16 ranks for 8 heads .*divided evenly'
 is "8 ranks" "$(first_write --num-gpus 8 --tensor-parallel 8)" 98500608
 is "without a line" "$(grep -c 'heads of keys' "$TMP/said")" 0
-is "pipeline stages divide the layers: 11 of 32" "$(first_write --num-gpus 3 --pipeline-parallel 3)" $((6012 * 11 * 4096))
-is "context ranks divide the tokens" "$(first_write --num-gpus 8 --context-parallel 8)" $((752 * 131072))
-is "all three" "$(first_write --num-gpus 64 --tensor-parallel 4 --pipeline-parallel 4 --context-parallel 4)" \
+is "pipeline stages divide the layers: 11 of 32" "$(first_write --num-gpus 3 --config pipeline_parallel=3)" $((6012 * 11 * 4096))
+is "context ranks divide the tokens" "$(first_write --num-gpus 8 --config context_parallel=8)" $((752 * 131072))
+is "all three" "$(first_write --num-gpus 64 --tensor-parallel 4 --config pipeline_parallel=4 --config context_parallel=4)" \
     $((1503 * 131072 / 16))
 jq '. + {mapping: {tp_size: 2, pp_size: 4}}' "$models/llama-3.1-8b.json" >"$TMP/mapped.json"
 is "the file's mapping divides, too" "$(first_write --num-gpus 8 --model "$TMP/mapped.json")" $((6012 * 131072 / 8))
 is "an option wins" "$(first_write --num-gpus 8 --model "$TMP/mapped.json" --tensor-parallel 1)" $((6012 * 131072 / 4))
 exits "as many GPUs are needed" 2 "$BIN/kvgen" --model "$TMP/mapped.json" --num-gpus 4 -o none --num-users 1
-stderr_like "and the message counts them" '^kvgen: --pipeline-parallel: 8 ranks need as many GPUs, --num-gpus is 4'
-exits "no prefill times with stages" 2 "$BIN/kvgen" --gpu-profile h100 --pipeline-parallel 2 -o none
+stderr_like "and the message counts them" '^kvgen: --config pipeline_parallel: 8 ranks need as many GPUs, --num-gpus is 4'
+exits "no prefill times with stages" 2 "$BIN/kvgen" --gpu-profile h100 --config pipeline_parallel=2 -o none
 
 # ---- objects ----
 

@@ -10,7 +10,7 @@ generate() { "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k 
 
 exact() { # GIB HITS
     rm -f "$summary"
-    told generate --source mooncake --input "$DATA/mooncake_first4000.jsonl.zst" --block-reuse any \
+    told generate --source mooncake --input "$DATA/mooncake_first4000.jsonl.zst" --config block_reuse=any \
         --storage-capacity-gb "$1" --summary "$summary" -o none
     is "$1 GiB: blocks looked up" "$(json "$summary" .lookups.block.lookups)" 105904
     is "$1 GiB: hits" "$(json "$summary" .lookups.block.hits)" "$2"
@@ -46,12 +46,12 @@ is "prefix: hits" "$(json "$TMP/p.json" .lookups.block.hits)" 2
 is "prefix: all are looked up" "$(json "$TMP/p.json" .lookups.block.lookups)" 9
 is "prefix: nothing is written twice" "$(awk -F, '$2 == "Write" {print $5}' "$TMP/p.csv" | tr '\n' ' ')" \
     "block_1 block_2 block_3 block_9 block_4 "
-generate --input "$TMP/three.jsonl" --block-reuse any --summary "$TMP/q.json" -o none 2>/dev/null
+generate --input "$TMP/three.jsonl" --config block_reuse=any --summary "$TMP/q.json" -o none 2>/dev/null
 is "any: hits" "$(json "$TMP/q.json" .lookups.block.hits)" 4
 
 # The last block is sized by its tokens only when asked: line 1 has 6,758 tokens in 14 blocks.
 is "a block is whole" "$(awk -F, '$2 == "Write" {print $3}' "$TMP/a.csv" | sort -u)" 1048576
-generate --input "$DATA/mooncake_first200.jsonl" --partial-blocks --max-requests 1 -o "$TMP/d.csv" 2>/dev/null
+generate --input "$DATA/mooncake_first200.jsonl" --config partial_blocks=true --max-requests 1 -o "$TMP/d.csv" 2>/dev/null
 tokens=$(head -n 1 "$DATA/mooncake_first200.jsonl" | sed 's/.*"input_length": *\([0-9]*\).*/\1/')
 is "or sized by its tokens" "$(awk -F, '$2 == "Write" {print $3}' "$TMP/d.csv" | tail -n 1)" \
     $((tokens % 512 * 2048))

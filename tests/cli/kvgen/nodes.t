@@ -23,7 +23,7 @@ is "questions are not answered there, requests retrieve" "$(awk -F, '
     END {for (request in reads) if (reads[request] > 5) bad++
         print bad + 0, (length(reads) > 0)}' "$TMP/rag.csv")" "0 1"
 
-generate "$TMP/decode.csv" --decode-only --decode-reads batch
+generate "$TMP/decode.csv" --decode-only --config decode_reads=batch
 is "--decode-only: ten objects for each user, then reads" "$(ops "$TMP/decode.csv")" \
     "Generate  ;Read Decode user;Read Evict prepop;Write Evict prepop;Write Prefill prepop;"
 is "their names and sizes" "$(awk -F, '$6 == "Prefill" {print $5, $3, $11, $7, $8}' "$TMP/decode.csv")" \
@@ -36,11 +36,11 @@ picked=$(awk -F, '$2 == "Read" && $7 > 0 {print $5}' "$TMP/decode.csv" | sort -u
 ok "picked among all of them ($picked)" test "$picked" -gt 290
 is "the same requests as elsewhere" "$(awk -F, '$2 == "Generate" {print $1, $8, $11}' "$TMP/decode.csv")" \
     "$(awk -F, '$2 == "Generate" {print $1, $8, $11}' "$TMP/both.csv")"
-generate "$TMP/again.csv" --decode-only --decode-reads batch --threads 1
+generate "$TMP/again.csv" --decode-only --config decode_reads=batch --config threads=1
 ok "twice the same" cmp "$TMP/decode.csv" "$TMP/again.csv"
 ok "the trace is consistent" "$BIN/kvstat" --verify-trace "$TMP/decode.csv"
-generate "$TMP/once.csv" --decode-only --decode-reads once --num-users 4
-is "--decode-reads holds there, too" "$(awk -F, '$2 == "Read" && $7 > 0 {print $7}' "$TMP/once.csv" | uniq -d)" ""
+generate "$TMP/once.csv" --decode-only --config decode_reads=once --num-users 4
+is "--config decode_reads holds there, too" "$(awk -F, '$2 == "Read" && $7 > 0 {print $7}' "$TMP/once.csv" | uniq -d)" ""
 # In a cache that cannot hold them all a request misses once and gives up.
 generate "$TMP/small.csv" --decode-only --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 20
 is "lost objects are missed once, not written" "$(awk -F, '
@@ -54,9 +54,9 @@ generate "$TMP/b.csv" --decode-only --use-burst-trace --burst-trace-path "$DATA/
     --num-users 5
 is "and those said for arrivals" "$(grep -c ',prepop,' "$TMP/b.csv")" 50
 
-generate "$TMP/len.csv" --input-len 700 --output-len 90 --disable-prefix-caching
-is "--input-len" "$(awk -F, '$6 == "Prefill" {print $11}' "$TMP/len.csv" | sort -u)" 700
-is "--output-len" "$(awk -F, '$2 == "Generate" {print $11}' "$TMP/len.csv" | sort -u)" 90
+generate "$TMP/len.csv" --config input_len=700 --config output_len=90 --disable-prefix-caching
+is "--config input_len" "$(awk -F, '$6 == "Prefill" {print $11}' "$TMP/len.csv" | sort -u)" 700
+is "--config output_len" "$(awk -F, '$2 == "Generate" {print $11}' "$TMP/len.csv" | sort -u)" 90
 is "nothing else changes" "$(awk -F, '$2 == "Generate" {print $1, $7, $8}' "$TMP/len.csv")" \
     "$(awk -F, '$2 == "Generate" {print $1, $7, $8}' "$TMP/both.csv")"
 
@@ -67,12 +67,12 @@ sizes() { # BYTES_A_TOKEN: whether there are rows, and how many have another siz
 }
 set -- --model deepseek-v3 --num-gpus 4 --tensor-parallel 4 --duration 5 --disable-prefix-caching
 generate "$TMP/mla.csv" "$@"
-is "--mla-tp shard, unless told: a quarter" "$(sizes 17568)" "1 0"
-like "with a warning" "$(cat "$TMP/err")" '^kvgen: --tensor-parallel: deepseek-v3 .*replicate.*--mla-tp'
-generate "$TMP/mla.csv" "$@" --mla-tp replicate
-is "--mla-tp replicate: all of it" "$(sizes 70272)" "1 0"
+is "--config mla_tp=shard, unless told: a quarter" "$(sizes 17568)" "1 0"
+like "with a warning" "$(cat "$TMP/err")" '^kvgen: --tensor-parallel: deepseek-v3 .*replicate.*--config mla_tp'
+generate "$TMP/mla.csv" "$@" --config mla_tp=replicate
+is "--config mla_tp=replicate: all of it" "$(sizes 70272)" "1 0"
 unlike "without a warning" "$(cat "$TMP/err")" 'replicate'
-generate "$TMP/mla.csv" --model deepseek-v3 --num-gpus 3 --tensor-parallel 3 --duration 1 --mla-tp replicate
+generate "$TMP/mla.csv" --model deepseek-v3 --num-gpus 3 --tensor-parallel 3 --duration 1 --config mla_tp=replicate
 like "three ranks are unusual" "$(cat "$TMP/err")" '^kvgen: --tensor-parallel: 3 is not a power of two'
 
 refused() { # name regex options
@@ -82,11 +82,11 @@ refused() { # name regex options
     stderr_like "$refused_name: why" "$refused_like"
 }
 refused "both nodes" '^kvgen: --decode-only: .*--prefill-only' --prefill-only --decode-only
-refused "decode reads without decoding" '^kvgen: --decode-reads: ' --prefill-only --decode-reads once
+refused "decode reads without decoding" '^kvgen: --config decode_reads: ' --prefill-only --config decode_reads=once
 refused "blocks on a decode node" '^kvgen: --decode-only: ' --decode-only --input "$DATA/mooncake_first200.jsonl"
 refused "blocks on a prefill node" '^kvgen: --prefill-only: ' --prefill-only --input "$DATA/mooncake_first200.jsonl"
-refused "lengths of a trace" '^kvgen: --input-len: ' --input-len 5 --input "$DATA/mooncake_first200.jsonl"
-refused "heads are always divided" '^kvgen: --mla-tp: ' --mla-tp replicate --model llama3.1-8b
+refused "lengths of a trace" '^kvgen: --config input_len: ' --config input_len=5 --input "$DATA/mooncake_first200.jsonl"
+refused "heads are always divided" '^kvgen: --config mla_tp: ' --config mla_tp=replicate --model llama3.1-8b
 # ---- --fill-storage: storage is full before the first request, of objects that leave first ----
 
 filled() { # FILE OPTIONS...

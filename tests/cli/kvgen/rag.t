@@ -13,7 +13,7 @@ generate() { # FILE OPTIONS...
         --summary "$TMP/s.json" -o "$output" "$@"
 }
 trace=$TMP/trace.csv
-generate "$trace" --decode-reads batch
+generate "$trace" --config decode_reads=batch
 
 # At the head: ten documents of 4,000 to 12,000 tokens in chunks of 512, 128 KiB a token; rows without a user.
 heads=$TMP/heads
@@ -74,8 +74,8 @@ asks() { awk -F, '$2 == "Generate" {print $1, $8, $11}' "$1" | sort; }
 awk -F, 'NR == FNR {if ($10 == "user") own[$7]; next} $2 != "Generate" || $7 in own' "$trace" "$trace" >"$TMP/without"
 "$BIN/kvgen" --no-notes --num-users 30 --duration 60 --generation-mode none -o "$TMP/plain.csv" 2>/dev/null
 is "other requests are the same" "$(asks "$TMP/without")" "$(asks "$TMP/plain.csv")"
-generate "$TMP/again.csv" --decode-reads batch --threads 1
-generate "$TMP/more.csv.zst" --decode-reads batch --threads 3
+generate "$TMP/again.csv" --config decode_reads=batch --config threads=1
+generate "$TMP/more.csv.zst" --config decode_reads=batch --config threads=3
 ok "twice the same" cmp "$trace" "$TMP/again.csv"
 is "with three threads the same" "$(zstd -qdc "$TMP/more.csv.zst" | cksum)" "$(cksum <"$trace")"
 generate "$TMP/closed.csv" --arrival closed --generation-mode fast
@@ -203,7 +203,7 @@ is "timed: no document is lost in the queue" "$(ingest "$TMP/one.csv" | awk -F, 
 
 # What a replay and the report make of it.
 ok "timed: it is replayed" sh -c "'$BIN/kvreplay' --tier-engine 1=null --tier-engine 2=null --timing served --workers 10 --speed 5 \
-    --on-error continue -o '$TMP/r.csv.zst' '$TMP/timed.csv' 2>'$TMP/log'"
+    --config on_error=continue -o '$TMP/r.csv.zst' '$TMP/timed.csv' 2>'$TMP/log'"
 "$BIN/kvstat" --json "$TMP/r.csv.zst" >"$TMP/r.json"
 is "timed: documents are no populating" "$(json "$TMP/r.json" .populated.rows)" 0
 is "timed: kvstat has their times" "$(json "$TMP/r.json" '.ingest.count, (.ingest.end_to_end_ms.count == 10)' | paste -sd ' ' -)" '10 true'

@@ -8,7 +8,7 @@
 generate() {
     with "$(rows_only "$@")" told "$BIN/kvgen" --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast \
         --gpu-mem-gb 1 \
-        --cpu-mem-gb 2 --storage-capacity-gb 3 --arrival open --decode-reads batch "$@"
+        --cpu-mem-gb 2 --storage-capacity-gb 3 --arrival open --config decode_reads=batch "$@"
 }
 rows() { tail -n +2 "$1"; }
 core_columns=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
@@ -46,7 +46,7 @@ generate --only-tier 1 --limit 7 -o "$TMP/seven.csv"
 is "--limit counts after filters" "$(rows "$TMP/seven.csv")" \
     "$(rows "$TMP/all.csv" | awk -F, '$4 == "Tier-1"' | head -n 7)"
 
-generate --disable-multi-turn --disable-prefix-caching --decode-reads none --max-requests 5 -o "$TMP/plain.csv"
+generate --disable-multi-turn --disable-prefix-caching --config decode_reads=none --max-requests 5 -o "$TMP/plain.csv"
 is "one write and one generation each, no more" "$(rows "$TMP/plain.csv" | cut -d, -f2,6,10 | sort | uniq -c |
     awk '{print $1, $2}' | tr '\n' ';')" "5 Generate,,;5 Write,Prefill,user;"
 is "keys without conversations" "$(rows "$TMP/plain.csv" | cut -d, -f5 | sed '/^$/d;s/user_[0-9]*/U/' | tr '\n' ' ')" \

@@ -57,13 +57,13 @@ while read -r name options; do
 done <<END
 real-users --num-users 20 --duration 120 --gpu-mem-gb 1 --cpu-mem-gb 2
 real-moves --num-users 20 --duration 120 --gpu-mem-gb 0.5 --cpu-mem-gb 1 --only-tier 1
-real-promoted --num-users 20 --duration 200 --gpu-mem-gb 0.5 --cpu-mem-gb 1 --promote on-hit --only-tier 2
+real-promoted --num-users 20 --duration 200 --gpu-mem-gb 0.5 --cpu-mem-gb 1 --config promote=on-hit --only-tier 2
 real-deletions --num-users 20 --duration 120 --gpu-mem-gb 0 --cpu-mem-gb 1 --storage-capacity-gb 2
 between-tiers --num-users 20 --duration 20 --gpu-mem-gb 0.5 --cpu-mem-gb 1 --only-tier 0,1 --generation-mode none
-all-tiers --num-users 20 --duration 20 --gpu-mem-gb 0.5 --cpu-mem-gb 1 --only-tier 0,1,2 --promote on-hit
+all-tiers --num-users 20 --duration 20 --gpu-mem-gb 0.5 --cpu-mem-gb 1 --only-tier 0,1,2 --config promote=on-hit
 none --num-users 30 --duration 20 --gpu-mem-gb 0 --cpu-mem-gb 0 --generation-mode none --storage-capacity-gb 1
 blocks --input $DATA/mooncake_first200.jsonl --gpu-mem-gb 0 --cpu-mem-gb 1 --storage-capacity-gb 2
-any-blocks --input $DATA/mooncake_first200.jsonl --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 1 --block-reuse any
+any-blocks --input $DATA/mooncake_first200.jsonl --gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 1 --config block_reuse=any
 documents --num-users 10 --duration 60 --gpu-mem-gb 0 --cpu-mem-gb 0.2 --enable-rag --storage-capacity-gb 1
 END
 is "ten of them" "$number" 10

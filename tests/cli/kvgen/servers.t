@@ -44,9 +44,9 @@ configuration() { # NUMBER: sets rates, latencies and the options
         for (i = 0; i < 6; i++) latencies = latencies " " int(rand() * 100000)
         print substr(rates, 2) "|" substr(latencies, 2) "|--num-users " 10 + int(rand() * 40) " --gpu-mem-gb " \
             int(rand() * 3) " --cpu-mem-gb " 1 + int(rand() * 4) " --storage-capacity-gb " 4 + int(rand() * 20) \
-            " --promote " (rand() < 0.5 ? "none" : "on-hit") (rand() < 0.4 ? " --max-concurrent-allocs 2" : "") \
-            " --eviction " (rand() < 0.5 ? "lru" : "fifo") " --arrival " \
-            (rand() < 0.5 ? "closed" : "poisson --request-rate 8") " --decode-reads " (rand() < 0.5 ? "once" : "batch")
+            " --config promote=" (rand() < 0.5 ? "none" : "on-hit") (rand() < 0.4 ? " --max-concurrent-allocs 2" : "") \
+            " --config eviction=" (rand() < 0.5 ? "lru" : "fifo") " --arrival " \
+            (rand() < 0.5 ? "closed" : "poisson --request-rate 8") " --config decode_reads=" (rand() < 0.5 ? "once" : "batch")
     }')"
     rates=${1%%|*} options=${1##*|} latencies=${1#*|}
     latencies=${latencies%%|*}

@@ -38,7 +38,7 @@ is "all at once" "$(arrivals "$trace" | tr ' ' '\n' | sort -u | tr -d '\n')" 0.0
 like "keys" "$(cat "$trace")" ',conversation_1_turn_2,Prefill,[0-9]+,dataset_user_0,'
 like "the turn before is looked up" "$(cat "$trace")" \
     ',conversation_1_turn_1,Decode,[0-9]+,dataset_user_0,[a-z]+,multi_turn,'
-generate --dataset-path "$dataset" --chars-per-token 2 -o none
+generate --dataset-path "$dataset" --config sharegpt.chars_per_token_estimate=2 -o none
 is "two characters a token" "$(requests context_tokens)" "$((20 + 1 + 40 + 16384))"
 printf 'sharegpt:\n  chars_per_token_estimate: 2\n  max_context_tokens: 30\n' >"$TMP/c.yaml"
 generate --dataset-path "$dataset" --config "$TMP/c.yaml" -o none
@@ -143,7 +143,7 @@ is "as many" "$(prefills | wc -l)" 9000
 limited() { # KIB: of address space
     many 20000 | sh -c 'ulimit -v "$1"; shift; exec "$@"' - "$1" "$BIN/kvgen" --model tiny-1b --generation-mode none \
         --input - --request-rate 100 --max-requests 0 --gpu-mem-gb 0 --cpu-mem-gb 1 --storage-capacity-gb none \
-        --threads 1 -o none
+        --config threads=1 -o none
 }
 if sanitized; then
     diag "memory is not limited under a sanitizer"

@@ -44,7 +44,7 @@ check() { # NAME TRACE
     ok "$1: the trace is whole" "$BIN/kvstat" --verify-trace "$2"
     ok "$1: time never goes back" awk -F, "NR > 2 && \$1 + 0 < last + 0 {exit 1} NR > 1 {last = \$1}" "$2"
 }
-for how in "--promote none" "--promote on-hit" "--max-concurrent-allocs 2"; do
+for how in "--config promote=none" "--config promote=on-hit" "--max-concurrent-allocs 2"; do
     with "$how" generate --tier-model 2=read:600MB/s,write:300MB/s,lat:1ms --storage-capacity-gb 2 -o "$TMP/slow.csv"
     check "$how" "$TMP/slow.csv"
 done
@@ -53,8 +53,8 @@ like "the rows of a move may lie apart" "$(awk -F, '
     $2 != "Read" && moved != "" {print ($5 == moved ? "together" : "apart"); moved = ""}' "$TMP/slow.csv" |
     sort -u | tr '\n' ' ')" apart
 
-generate --tier-model 2=nvme-gen4,write:500MB/s --threads 1 -o "$TMP/a.csv"
-generate --tier-model 2=nvme-gen4,write:500MB/s --threads 2 -o "$TMP/b.csv"
+generate --tier-model 2=nvme-gen4,write:500MB/s --config threads=1 -o "$TMP/a.csv"
+generate --tier-model 2=nvme-gen4,write:500MB/s --config threads=2 -o "$TMP/b.csv"
 ok "threads change nothing" cmp "$TMP/a.csv" "$TMP/b.csv"
 
 # Storage too slow for all: interactive requests wait least, and every tenth is of the class that has waited longest.

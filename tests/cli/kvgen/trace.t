@@ -15,7 +15,7 @@ digest() { sed -n 's/.*digest \([0-9a-f]*\)$/\1/p' "$TMP/err"; }
 rows() { zstd -qdc "$1" | tail -n +2; }
 small="--gpu-mem-gb 0.25 --cpu-mem-gb 0.5"
 
-with "$small" generate --num-users 5 --duration 20 --arrival open --decode-reads batch --generation-mode none -m tiny-1b -o "$original"
+with "$small" generate --num-users 5 --duration 20 --arrival open --config decode_reads=batch --generation-mode none -m tiny-1b -o "$original"
 made=$(digest)
 rows "$original" >"$TMP/original.rows"
 
@@ -75,8 +75,8 @@ ok "its results: the same" cmp "$TMP/r.csv" "$copy"
 # Other tiers.
 like "a copy's summary" "$(generate --input "$original" -o none --summary -)" '"model": *null'
 for tiers in "$small" "--gpu-mem-gb 0 --cpu-mem-gb 0 --storage-capacity-gb 100" "--gpu-mem-gb 0.1 --cpu-mem-gb 0" \
-    "$small --eviction sieve" "$small --promote on-hit"; do
-    with "$tiers" generate --num-users 5 --duration 20 --arrival open --decode-reads batch --generation-mode none -m tiny-1b -o "$TMP/direct.csv"
+    "$small --config eviction=sieve" "$small --config promote=on-hit"; do
+    with "$tiers" generate --num-users 5 --duration 20 --arrival open --config decode_reads=batch --generation-mode none -m tiny-1b -o "$TMP/direct.csv"
     with "$tiers" generate --input "$original" --retier -o "$TMP/retier.csv"
     ok "--retier $tiers: as if generated so" cmp -s "$TMP/direct.csv" "$TMP/retier.csv"
 done
@@ -95,12 +95,12 @@ for first in "--enable-rag --rag-num-docs 4" --decode-only; do
 done
 blocks="--config $TOP/examples/models.yaml --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0"
 for reuse in any prefix; do
-    with "$blocks" generate --input "$DATA/mooncake_first4000.jsonl.zst" --block-reuse $reuse --storage-capacity-gb 1 \
+    with "$blocks" generate --input "$DATA/mooncake_first4000.jsonl.zst" --config block_reuse=$reuse --storage-capacity-gb 1 \
         -o "$TMP/m.csv.zst"
-    with "$blocks" generate --input "$DATA/mooncake_first4000.jsonl.zst" --block-reuse $reuse --storage-capacity-gb 40 \
+    with "$blocks" generate --input "$DATA/mooncake_first4000.jsonl.zst" --config block_reuse=$reuse --storage-capacity-gb 40 \
         -o "$TMP/direct.csv" --curve "$TMP/c1.csv" --curve-sizes 1G,5G
     want=$(digest)
-    generate --input "$TMP/m.csv.zst" --retier --gpu-mem-gb 0 --cpu-mem-gb 0 --block-reuse $reuse \
+    generate --input "$TMP/m.csv.zst" --retier --gpu-mem-gb 0 --cpu-mem-gb 0 --config block_reuse=$reuse \
         --storage-capacity-gb 40 -o "$TMP/retier.csv" --curve "$TMP/c2.csv" --curve-sizes 1G,5G
     is "blocks, $reuse: a larger store from a smaller one's trace" "$(digest)" "$want"
     is "blocks, $reuse: the curve is that of the requests" "$(sed -n 2,3p "$TMP/c2.csv")" "$(sed -n 2,3p "$TMP/c1.csv")"

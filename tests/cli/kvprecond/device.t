@@ -97,7 +97,7 @@ wait "$pid" 2>/dev/null
 
 exits '--keep has no meaning there' 2 "$kvprecond" --destroy-data --keep "$loop"
 exits '--reserve neither' 2 "$kvprecond" --destroy-data --reserve 1 "$loop"
-exits 'nor --file-size' 2 "$kvprecond" --destroy-data --file-size 1M "$loop"
+exits 'nor --config file_size' 2 "$kvprecond" --destroy-data --config file_size=1M "$loop"
 
 # ---- fills ----
 
@@ -134,7 +134,7 @@ stderr_like 'with the reason' 'is smaller than an object'
 
 # Room for the bytes, but for 128 files only, some of them its own.
 if mkfs.ext4 -q -m 0 -N 128 "$loop" 2>/dev/null && mount "$loop" "$TMP/mount" 2>/dev/null; then
-    exits 'a full file system ends it' 1 "$kvprecond" --size 10M --reserve 0 --file-size 64K --block-size 64K \
+    exits 'a full file system ends it' 1 "$kvprecond" --size 10M --reserve 0 --config file_size=64K --block-size 64K \
         --summary "$summary" "$TMP/mount"
     stderr_like 'with what failed and why' '^kvprecond: .*/fill-[0-9]*\.kv: .*No space left'
     is 'the summary says so' "$(json "$summary" '.ended_by, .complete')" 'ENOSPC false'

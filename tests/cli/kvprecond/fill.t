@@ -12,7 +12,7 @@ blocks() { "$TOP/tests/cli/kvprecond/blocks.py" "$@" | cut -d ' ' -f 1,2; }
 
 # ---- a directory ----
 
-exits 'a directory is filled' 0 "$kvprecond" --size 50M --file-size 20M --block-size 1M --iodepth 8 \
+exits 'a directory is filled' 0 "$kvprecond" --size 50M --config file_size=20M --block-size 1M --config iodepth=8 \
     --seed 42 --keep --summary "$summary" "$TMP/dir"
 stdout_like 'the report says what was written' '50\.00 MiB of 50\.00 MiB'
 is 'in three files' "$(cd "$TMP/dir" && stat -c '%n %s' fill-* | tr '\n' ' ')" \
@@ -30,15 +30,15 @@ exits 'what was kept is not taken again' 3 "$kvprecond" --size 1M "$TMP/dir"
 stderr_like 'and what is there, and the way out, are named' \
     '^kvprecond: .*/dir: holds 3 objects \(50\.00 MiB\) that an earlier run of kvprecond kept: --destroy-data'
 ok 'it is still there' cmp "$TMP/same" "$TMP/dir/fill-000001.kv"
-exits '--destroy-data takes it' 0 "$kvprecond" --size 50M --file-size 20M --keep --destroy-data --seed 42 "$TMP/dir"
+exits '--destroy-data takes it' 0 "$kvprecond" --size 50M --config file_size=20M --keep --destroy-data --seed 42 "$TMP/dir"
 ok 'the same seed gives the same bytes' cmp "$TMP/same" "$TMP/dir/fill-000001.kv"
-exits 'another seed' 0 "$kvprecond" --size 50M --file-size 20M --keep --destroy-data --seed 43 "$TMP/dir"
+exits 'another seed' 0 "$kvprecond" --size 50M --config file_size=20M --keep --destroy-data --seed 43 "$TMP/dir"
 is 'gives others, in every block' "$(blocks "$TMP/same" "$TMP/dir/fill-000001.kv")" '10240 10240'
 cp "$TMP/dir/fill-000001.kv" "$TMP/same"
-exits 'no seed' 0 "$kvprecond" --size 50M --file-size 20M --keep --destroy-data --summary "$summary" "$TMP/dir"
+exits 'no seed' 0 "$kvprecond" --size 50M --config file_size=20M --keep --destroy-data --summary "$summary" "$TMP/dir"
 is 'is a new one each time' "$(blocks "$TMP/same" "$TMP/dir/fill-000001.kv")" '10240 10240'
 seed=$(json "$summary" .seed)
-exits 'which the report tells' 0 "$kvprecond" --size 50M --file-size 20M --keep --destroy-data --seed "$seed" "$TMP/dir"
+exits 'which the report tells' 0 "$kvprecond" --size 50M --config file_size=20M --keep --destroy-data --seed "$seed" "$TMP/dir"
 
 exits 'without --keep' 0 "$kvprecond" --size 5M --destroy-data "$TMP/dir"
 not_ok 'the directory goes as it came' test -e "$TMP/dir"
@@ -51,7 +51,7 @@ is 'and left alone' "$(ls -A "$TMP/mine")" 'letter'
 
 exits 'odd sizes are rounded up to blocks' 0 "$kvprecond" --size 10000 --keep "$TMP/odd"
 is 'to three of them' "$(stat -c %s "$TMP/odd/fill-000000.kv")" 12288
-exits 'the other engine' 0 "$kvprecond" --size 9M --block-size 64K --ioengine psync --iodepth 4 --json "$TMP/threads"
+exits 'the other engine' 0 "$kvprecond" --size 9M --block-size 64K --config ioengine=psync --config iodepth=4 --json "$TMP/threads"
 stdout_like 'says its name' '"engine": "psync"'
 
 # ---- a regular file ----
@@ -89,13 +89,13 @@ exits 'no size' 2 "$kvprecond" "$TMP/dir"
 stderr_like 'says so' '^kvprecond: --size: required'
 exits 'two targets' 2 "$kvprecond" --size 1M "$TMP/dir" "$TMP/other"
 exits 'a block that is no multiple of 4 KiB' 2 "$kvprecond" --size 1M --block-size 5000 "$TMP/dir"
-exits 'a file size for a single file' 2 "$kvprecond" --size 1M --file-size 1M "$TMP/file"
+exits 'a file size for a single file' 2 "$kvprecond" --size 1M --config file_size=1M "$TMP/file"
 exits 'a model in a sequential fill' 2 "$kvprecond" --size 1M --model llama3.1-8b "$TMP/dir"
 stderr_like 'with the reason' '^kvprecond: --model: applies only with --mode kv$'
 exits 'rounds without --until-steady' 2 "$kvprecond" --size 1M --round 1s "$TMP/dir"
-exits 'a file size for objects' 2 "$kvprecond" --size 1M --mode kv --file-size 1M "$TMP/dir"
+exits 'a file size for objects' 2 "$kvprecond" --size 1M --mode kv --config file_size=1M "$TMP/dir"
 exits 'an unknown model' 2 "$kvprecond" --size 1M --mode kv --model none "$TMP/dir"
-exits 'more buffers than memory' 2 "$kvprecond" --size 1M --threads 256 --iodepth 4096 --block-size 64M "$TMP/dir"
+exits 'more buffers than memory' 2 "$kvprecond" --size 1M --threads 256 --config iodepth=4096 --block-size 64M "$TMP/dir"
 exits 'a negative size' 2 "$kvprecond" --size -1 "$TMP/dir"
 is 'is one line of error' "$(lines "$TMP/stderr")" 1
 not_ok 'and none of these made anything' test -e "$TMP/dir"
@@ -114,8 +114,8 @@ limited() (
     ulimit -f 2048
     exec "$@"
 )
-exits 'a limit to the size of files ends a fill' 1 limited "$kvprecond" --size 9M --file-size 3M \
-    --ioengine psync "$TMP/dir"
+exits 'a limit to the size of files ends a fill' 1 limited "$kvprecond" --size 9M --config file_size=3M \
+    --config ioengine=psync "$TMP/dir"
 stderr_like 'with the reason' '^kvprecond: .*/fill-000000\.kv: .*File too large'
 stdout_like 'the report says what ended it' 'written +0 B of 9\.00 MiB, ended by EFBIG'
 not_ok 'and nothing is left' test -e "$TMP/dir"
@@ -147,7 +147,7 @@ ok 'and no rounds' test -s "$TMP/rounds.csv"
 stopped() {
     signal=$1
     shift
-    "$kvprecond" --size 3G --file-size 64M --iodepth 2 --block-size 4K --summary "$summary" "$@" "$TMP/dir" \
+    "$kvprecond" --size 3G --config file_size=64M --config iodepth=2 --block-size 4K --summary "$summary" "$@" "$TMP/dir" \
         >"$TMP/stdout" 2>"$TMP/stderr" &
     pid=$!
     until [ -s "$TMP/dir/fill-000000.kv" ] || ! kill -s 0 "$pid" 2>/dev/null; do sleep 0.02; done
@@ -168,7 +168,7 @@ ok 'in its files' test -s "$TMP/dir/fill-000000.kv"
 # A random fill writes the first block of a file, by which the file is known, at any time. psync: with io_uring, the
 # kernel holds the file and its lock a moment longer than the process lives.
 : >"$TMP/killed"
-"$kvprecond" --size 1G --mode random --iodepth 1 --ioengine psync --progress none "$TMP/killed" >/dev/null 2>&1 &
+"$kvprecond" --size 1G --mode random --config iodepth=1 --config ioengine=psync --progress none "$TMP/killed" >/dev/null 2>&1 &
 pid=$!
 for _ in $(seq 2000); do
     [ "$(stat -c %s "$TMP/killed")" -lt 1073741824 ] || break
@@ -183,7 +183,7 @@ rm -f "$TMP/killed"
 # A file system of our own that runs out of files before it runs out of bytes; needs a user namespace.
 cat >"$TMP/full.sh" <<'END'
 mount -t tmpfs -o size=64m,nr_inodes=6 none "$1/mount" || exit 99
-"$2" --size 20M --file-size 1M --reserve 0 --summary "$1/summary.json" "$1/mount" >"$1/out" 2>"$1/err"
+"$2" --size 20M --config file_size=1M --reserve 0 --summary "$1/summary.json" "$1/mount" >"$1/out" 2>"$1/err"
 rc=$?
 ls -A "$1/mount" >"$1/left"
 exit $rc

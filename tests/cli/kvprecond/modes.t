@@ -12,8 +12,8 @@ blocks() { "$TOP/tests/cli/kvprecond/blocks.py" "$@"; }
 
 # ---- random ----
 
-exits 'a directory is filled at random' 0 "$kvprecond" --mode random --size 5M --file-size 2M --threads 3 \
-    --iodepth 8 --keep --summary "$summary" "$TMP/dir"
+exits 'a directory is filled at random' 0 "$kvprecond" --mode random --size 5M --config file_size=2M --threads 3 \
+    --config iodepth=8 --keep --summary "$summary" "$TMP/dir"
 is 'every block once' "$(blocks "$TMP"/dir/fill-*)" '1280 1280 1280'
 is 'in files of the size asked for' "$(cd "$TMP/dir" && stat -c %s fill-* | tr '\n' ' ')" '2097152 2097152 1048576 '
 is 'by writes of 4 KiB' "$(json "$summary" '.block_bytes, .writes')" '4096 1280'
@@ -21,16 +21,16 @@ is 'JSON: mode' "$(json "$summary" .mode)" random
 is 'JSON: threads' "$(json "$summary" .threads)" 3
 stdout_like 'text: mode' 'mode +random, 4\.00 KiB at a time, up to 8 in flight of each of 3 threads'
 
-"$kvprecond" --size 5M --file-size 2M --seed 42 --destroy-data --keep "$TMP/dir" >/dev/null
+"$kvprecond" --size 5M --config file_size=2M --seed 42 --destroy-data --keep "$TMP/dir" >/dev/null
 cp -R "$TMP/dir" "$TMP/sequential"
-exits 'at random again' 0 "$kvprecond" --mode random --size 5M --file-size 2M --seed 42 --destroy-data --keep \
+exits 'at random again' 0 "$kvprecond" --mode random --size 5M --config file_size=2M --seed 42 --destroy-data --keep \
     "$TMP/dir"
 ok 'the same seed gives the same contents in any order' diff -r -x .kvtrace "$TMP/dir" "$TMP/sequential"
 
 exits 'more files at random than can be open' 3 sh -c 'ulimit -n 100; exec "$@"' - "$kvprecond" --mode random \
-    --size 1M --file-size 4K "$TMP/many"
+    --size 1M --config file_size=4K "$TMP/many"
 stderr_like 'are refused' \
-    '^kvprecond: .*/many: 256 files must be open, but only 36 are allowed: use a larger --file-size$'
+    '^kvprecond: .*/many: 256 files must be open, but only 36 are allowed: use a larger --config file_size$'
 is 'before anything is written' "$(cat "$TMP/stdout")" ''
 : >"$TMP/file"
 exits 'a file, with writes of 64 KiB that do not divide it' 0 "$kvprecond" --mode random --size 1000K --block-size 64K \
@@ -38,10 +38,10 @@ exits 'a file, with writes of 64 KiB that do not divide it' 0 "$kvprecond" --mod
 is 'every block once' "$(blocks "$TMP/file")" '250 250 250'
 is 'in sixteen writes' "$(json "$summary" .writes)" 16
 exits 'more threads than rings can be had' 0 sh -c 'ulimit -n 16; exec "$@"' - "$kvprecond" --size 1M --threads 12 \
-    --ioengine auto --json "$TMP/file"
+    --config ioengine=auto --json "$TMP/file"
 like 'are told of, beside the engine that served instead' "$(tr -d '\n' <"$TMP/stdout")" \
     '"engine": "psync".*"io_uring refused \([A-Z]+\)"'
-exits 'two threads, the other engine' 0 "$kvprecond" --mode random --size 1M --threads 2 --ioengine psync "$TMP/file"
+exits 'two threads, the other engine' 0 "$kvprecond" --mode random --size 1M --threads 2 --config ioengine=psync "$TMP/file"
 
 # ---- objects of a model ----
 

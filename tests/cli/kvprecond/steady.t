@@ -92,14 +92,14 @@ is 'rounds follow each other' "$(sed -n 3p "$TMP/rounds.csv" | cut -d, -f1-3)" '
 stdout_like 'the fill came first, and is told apart' 'written +8\.00 MiB of 8\.00 MiB'
 not_ok 'the files are removed' test -e "$TMP/dir"
 
-run --size 4M --mode random --round 40ms --track iops
+run --size 4M --mode random --round 40ms --config track=iops
 verdict=$(judge 6)
 agrees 'by IOPS' "$rc"
-run --size 4M --mode random --round 40ms --track latency
+run --size 4M --mode random --round 40ms --config track=latency
 verdict=$(judge 7)
 agrees 'by latency' "$rc"
 # Rounds in which a write or none ends: nearly never steady.
-run --size 64M --block-size 64M --iodepth 1 --round 10ms
+run --size 64M --block-size 64M --config iodepth=1 --round 10ms
 verdict=$(judge 5)
 agrees 'rounds shorter than a write' "$rc"
 

@@ -31,8 +31,8 @@ search() {
     mode=$1
     shift
     rm -f "$TMP/s.json"
-    "$BIN/kvreplay" --autoscale "$mode" --each "$TMP/gen {N} 1" --step-warmup 100ms --step-duration 400ms --spin 0 \
-        --lateness-budget 10s --tier-engine 0=sim:bw=10GB/s --tier-engine 1=sim:bw=10GB/s \
+    "$BIN/kvreplay" --autoscale "$mode" --each "$TMP/gen {N} 1" --step-warmup 100ms --step-duration 400ms --config spin=0 \
+        --config lateness_budget=10s --tier-engine 0=sim:bw=10GB/s --tier-engine 1=sim:bw=10GB/s \
         --tier-engine 2=sim:bw=100MB/s --summary "$TMP/s.json" -o "$TMP/r.csv.zst" "$@" 2>"$TMP/stderr"
 }
 users() { json "$TMP/s.json" .autoscaling.users; }
@@ -67,22 +67,22 @@ ok "the rows of the answer are results" sh -c "zstd -dcq '$TMP/r.csv.zst' | tail
 is "which kvstat knows" "$(json "$TMP/k.json" .run.autoscaling.users)" "$(users)"
 
 ok "qos: the most users whose reads keep 100 ms, 1 ms for each user in line" near 70 105 qos --start-users 40 \
-    --storage-p95 100ms
+    --config saturation_detection.read_latency_p95_threshold_ms=100
 like "is said" "$(tail -n 1 "$TMP/stderr")" '^kvreplay: largest number of users within the limits: [0-9]+ users'
-ok "--target-saturation 0.5: half of that limit" near 30 68 qos --start-users 40 --storage-p95 100ms --target-saturation 0.5
+ok "--target-saturation 0.5: half of that limit" near 30 68 qos --start-users 40 --config saturation_detection.read_latency_p95_threshold_ms=100 --target-saturation 0.5
 ok "--search-time: one step, and its confirmation" near 20 20 capacity --start-users 20 --search-time 1ms
 is "is the answer" "$(json "$TMP/s.json" '.autoscaling_stats[].action')" 'double confirm'
 like "which says why" "$(json "$TMP/s.json" .autoscaling.reason)" '^the best so far when --search-time was over$'
 exits "no answer in that time" 1 "$BIN/kvreplay" --autoscale qos --each "$TMP/gen {N} 1" --step-warmup 0 --step-duration 300ms \
-    --spin 0 --lateness-budget 10s --tier-engine 0=null --tier-engine 1=null --tier-engine 2=sim:bw=100MB/s --start-users 200 \
-    --storage-p95 1us --search-time 1ms
-ok "qos once more" near 70 105 qos --start-users 40 --storage-p95 100ms
+    --config spin=0 --config lateness_budget=10s --tier-engine 0=null --tier-engine 1=null --tier-engine 2=sim:bw=100MB/s --start-users 200 \
+    --config saturation_detection.read_latency_p95_threshold_ms=0.001 --search-time 1ms
+ok "qos once more" near 70 105 qos --start-users 40 --config saturation_detection.read_latency_p95_threshold_ms=100
 stderr_like "bracketed by 1.2" 'step 2: 48 users: '
-ok "from above by 0.8, and a QoS class has its limit" near 46 66 qos --start-users 70 --storage-p95 10s \
-    --qos-p95 interactive=110ms
+ok "from above by 0.8, and a QoS class has its limit" near 46 66 qos --start-users 70 --config saturation_detection.read_latency_p95_threshold_ms=10000 \
+    --config qos_p95=interactive=110ms
 stderr_like "scaled down" 'step 2: 56 users: '
-exits "not even one user" 1 "$BIN/kvreplay" --autoscale qos --each "$TMP/gen {N} 1" --step-warmup 0 --spin 0 \
-    --step-duration 100ms --start-users 2 --storage-p95 1us --tier-engine 0=null --tier-engine 1=null \
+exits "not even one user" 1 "$BIN/kvreplay" --autoscale qos --each "$TMP/gen {N} 1" --step-warmup 0 --config spin=0 \
+    --step-duration 100ms --start-users 2 --config saturation_detection.read_latency_p95_threshold_ms=0.001 --tier-engine 0=null --tier-engine 1=null \
     --tier-engine 2=sim:bw=100MB/s --summary "$TMP/s.json"
 stderr_like "is said too" 'not even one user is served within the limits'
 is "and in the summary" "$(users)" null
@@ -101,8 +101,8 @@ END
 chmod +x "$TMP/worse"
 confirmed() {
     rm -f "$TMP"/seen*
-    "$BIN/kvreplay" --autoscale qos --each "$TMP/worse {N}" --step-warmup 50ms --step-duration 400ms --spin 0 \
-        --start-users 4 --max-users 4 --storage-p95 300ms --cpu-mem 1MiB --tier-engine 2=sim:bw=100MB/s --summary "$TMP/s.json" \
+    "$BIN/kvreplay" --autoscale qos --each "$TMP/worse {N}" --step-warmup 50ms --step-duration 400ms --config spin=0 \
+        --start-users 4 --max-users 4 --config saturation_detection.read_latency_p95_threshold_ms=300 --cpu-mem 1MiB --tier-engine 2=sim:bw=100MB/s --summary "$TMP/s.json" \
         >"$TMP/rows.csv" 2>"$TMP/stderr" || return
     [ "$(users)" = 2 ]
 }
@@ -119,9 +119,9 @@ cat >"$TMP/stuck" <<'END'
 END
 chmod +x "$TMP/stuck"
 answered() {
-    "$BIN/kvreplay" --autoscale qos --each "$TMP/stuck {N}" --step-warmup 100ms --step-duration 400ms --spin 0 \
-        --lateness-budget 10s \
-        --start-users 2 --max-users 8 --storage-p95 10s --null --summary "$TMP/s.json" -o /dev/null
+    "$BIN/kvreplay" --autoscale qos --each "$TMP/stuck {N}" --step-warmup 100ms --step-duration 400ms --config spin=0 \
+        --config lateness_budget=10s \
+        --start-users 2 --max-users 8 --config saturation_detection.read_latency_p95_threshold_ms=10000 --null --summary "$TMP/s.json" -o /dev/null
     [ "$(users)" = 2 ]
 }
 ok "a step without answers keeps no limit" tries 5 answered
@@ -138,7 +138,7 @@ awk 'BEGIN {
 END
 chmod +x "$TMP/failing"
 unserved() {
-    "$BIN/kvreplay" --autoscale capacity --each "$TMP/failing" --step-warmup 0 --spin 0 --step-duration 400ms \
+    "$BIN/kvreplay" --autoscale capacity --each "$TMP/failing" --step-warmup 0 --config spin=0 --step-duration 400ms \
         --start-users 3 --cpu-mem 1MiB --storage-capacity 64MiB --tier-engine 2=mem --summary "$TMP/s.json" -o /dev/null 2>"$TMP/stderr"
     [ $? -eq 1 ] && grep 'not even one user is served without failed rows' "$TMP/stderr"
 }
@@ -146,7 +146,7 @@ ok "capacity without a step that serves" tries 5 unserved
 is "and tries fewer, not more" "$(json "$TMP/s.json" '.autoscaling_stats[] | .users, .action')" "3 halve 1 stop"
 is "no number is the answer" "$(users)" null
 most() {
-    "$BIN/kvreplay" --autoscale capacity --each "$TMP/gen {N} 1" --step-warmup 0 --spin 0 --step-duration 200ms \
+    "$BIN/kvreplay" --autoscale capacity --each "$TMP/gen {N} 1" --step-warmup 0 --config spin=0 --step-duration 200ms \
         --start-users 3 --max-users 5 --null -o /dev/null 2>"$TMP/stderr"
     cat "$TMP/stderr"
     grep -q 'the most users allowed: throughput still rose.*: 5 users' "$TMP/stderr"
@@ -156,7 +156,7 @@ ok "the most users allowed end the search" tries 5 most
 # The objects of a step are removed before the next step, and at the end.
 exits "on a directory" 0 "$BIN/kvreplay" --autoscale capacity \
     --each "sed s/x/x/ </dev/null; ls '$TMP/d' >>'$TMP/ls' 2>&1; $TMP/gen {N} 1" \
-    --step-warmup 0 --spin 0 --step-duration 400ms --start-users 1 --max-users 2 --lateness-budget 10s --cpu-mem 16MiB --nvme "$TMP/d" \
+    --step-warmup 0 --config spin=0 --step-duration 400ms --start-users 1 --max-users 2 --config lateness_budget=10s --cpu-mem 16MiB --nvme "$TMP/d" \
     -o "$TMP/r.csv"
 unlike "no step finds objects of another" "$(cat "$TMP/ls")" '^[0-9a-f][0-9a-f]$'
 not_ok "nothing is left" test -e "$TMP/d"
@@ -172,7 +172,7 @@ refused "a command that fails" 2 '--each: the command for 10 users ended with st
 refused "a command that is not there" 2 '--each: the command for 10 users ended with status 127' \
     --each '/nonexistent/kvgen {N}'
 refused "a trace that ends early" 2 '--each: the trace of 10 users ended too early' --each "$TMP/gen {N} 0.2" \
-    --step-warmup 0 --spin 0 --step-duration 10s
+    --step-warmup 0 --config spin=0 --step-duration 10s
 refused "a bad row" 2 '--each \(10 users\):2: ' \
     --each 'echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request; echo 1,2'
 refused "no command" 2 '--autoscale: needs --each'

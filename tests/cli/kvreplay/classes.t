@@ -1,5 +1,5 @@
 #!/bin/sh
-# classes.t - --admit: who is served first while storage is the bottleneck. The interactive requests alone would fit:
+# classes.t - --config admit: who is served first while storage is the bottleneck. The interactive requests alone would fit:
 # they wait least and batch at least three times as long, though batch still gets a part of the admissions; with fifo all
 # wait alike; and without load nobody waits. Requests still in line at the end count with their wait so far. The unit
 # test is exact. A bug looked like mean waits of 6.9, 7.0 and 6.7 s for the three classes.
@@ -26,7 +26,7 @@ load() {
 serve() {
     name=$1
     shift
-    "$BIN/kvreplay" --full --timing served --workers 8 --tier-engine 2=sim:lat=4ms,servers=1 --lateness-budget 10s \
+    "$BIN/kvreplay" --full --timing served --workers 8 --tier-engine 2=sim:lat=4ms,servers=1 --config lateness_budget=10s \
         --summary "$TMP/$name.json" -o "$TMP/$name.csv" "$@" 2>"$TMP/stderr"
 }
 waits() { json "$TMP/$1.json" ".served.queue_by_qos_ms | $2"; }
@@ -48,7 +48,7 @@ serve qos --duration 2s "$TMP/over.csv"
 stderr_like "the waits by class are said" "^queue wait by class, with requests still waiting: interactive mean .*; responsive mean"
 stderr_like "and the ways in" "let in with the class of a request that waited for them, [0-9]* as the tenth in turn"
 
-exits "in the order of the trace" 0 serve fifo --admit fifo --duration 2s "$TMP/over.csv"
+exits "in the order of the trace" 0 serve fifo --config admit=fifo --duration 2s "$TMP/over.csv"
 is "all wait about alike" "$(waits fifo '.interactive.mean / .batch.mean | . > 0.75 and . < 1.33')" true
 is "nothing is inherited" "$(json "$TMP/fifo.json" '.served | .admit, .admitted_by_inheritance, .admitted_in_turn')" \
     "fifo 0 0"
@@ -77,5 +77,5 @@ is "the class of the one that waits for it" "$(json "$TMP/inherit.json" '.served
 cut -d, -f1-7,9- "$TMP/light.csv" >"$TMP/plain.csv"
 exits "without the column" 0 serve none "$TMP/plain.csv"
 is "the trace's order" "$(json "$TMP/none.json" '.served.admit')" fifo
-exits "qos needs it" 2 serve none --admit qos "$TMP/plain.csv"
-exits "--admit means nothing otherwise" 2 "$BIN/kvreplay" --full --admit qos --null "$TMP/light.csv"
+exits "qos needs it" 2 serve none --config admit=qos "$TMP/plain.csv"
+exits "--config admit means nothing otherwise" 2 "$BIN/kvreplay" --full --config admit=qos --null "$TMP/light.csv"

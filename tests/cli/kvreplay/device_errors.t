@@ -28,7 +28,7 @@ awk -v h=$header 'BEGIN { print h
     for (i = 0; i < 20; i++) printf "0,Read,65536,Tier-2,k%d,Decode\n", i }' >"$TMP/t.csv"
 statuses() { awk -F, 'NR > 1 { n[$2 " " $NF]++ } END { for (s in n) print s, n[s] }' "$TMP/o.csv" | sort | tr '\n' ' '; }
 replayed() {
-    "$BIN/kvreplay" --nvme "$TMP/m/d" --ioengine "$engine" --progress none --no-notes -o "$TMP/o.csv" "$@" \
+    "$BIN/kvreplay" --nvme "$TMP/m/d" --config ioengine="$engine" --progress none --no-notes -o "$TMP/o.csv" "$@" \
         "$TMP/t.csv"
 }
 

@@ -59,9 +59,9 @@ fails "results and summary to standard output" 2 '--summary: standard output alr
 fails "a summary that has no place" 1 '.*none/s.json: cannot write' --null -o "$TMP/out" \
     --summary "$TMP/none/s.json" "$TMP/same.csv"
 not_ok "is told before the run" test -e "$TMP/out"
-fails "a level of what is not compressed" 2 '--level: the results are not compressed' --null --level 9 \
+fails "a level of what is not compressed" 2 '--config level: the results are not compressed' --null --config level=9 \
     -o "$TMP/out" "$TMP/same.csv"
-fails "frames of what is not compressed" 2 '--frames: the results are not compressed' --null --frames one \
+fails "frames of what is not compressed" 2 '--config frames: the results are not compressed' --null --config frames=one \
     -o "$TMP/out" "$TMP/same.csv"
 head -n 1 "$TMP/t.csv" | "$BIN/kvreplay" --full --null -o "$TMP/out" --summary "$TMP/s.json" 2>/dev/null
 is "a figure without measurements is not 0" "$(json "$TMP/s.json" '.lateness_us | .p50, .p99, .max, .budget')" \
@@ -129,7 +129,7 @@ fails "the speed of a real GPU" 2 '--gpu-latency: applies only to a simulated GP
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Read,5,Tier-2,nobody,Decode\n' >"$TMP/absent.csv"
 fails "an object that is not there" 1 'row 1 \(Tier-2 Read, key nobody\): the object is not there' --on-absent fail \
     --tier-engine 2=mem -o /dev/null "$TMP/absent.csv"
-exits "threads instead of a ring" 0 "$BIN/kvreplay" --full --nvme "$TMP/d" --ioengine psync --iodepth 8 --limit 10 \
+exits "threads instead of a ring" 0 "$BIN/kvreplay" --full --nvme "$TMP/d" --config ioengine=psync --iodepth 8 --limit 10 \
     --sync object -o /dev/null "$TMP/t.csv"
 stderr_like "what is in force" 'in force: .*; 8 I/Os of 1024 KiB; 1 ring; [0-9]+ threads; objects synced'
 stderr_unlike "is no fallback" 'at most [0-9]* I/Os in flight'

@@ -42,7 +42,7 @@ slow=--tier-engine=2=sim:lat=2ms
 ok 'stopped: asap' tries 3 stopped --inflight 1 "$slow" "$TMP/timed.csv"
 ok 'stopped: trace' tries 3 stopped --timing trace "$slow" "$TMP/timed.csv"
 like 'what it did to the responses' "$(figure response)" '^unreliable client delay (adds [0-9.]+ % to|is most of) p[0-9]+ '
-ok 'stopped: more than the limit' tries 3 stopped --timing trace --lag-limit 100ms "$slow" "$TMP/timed.csv"
+ok 'stopped: more than the limit' tries 3 stopped --timing trace --config lag_limit=100ms "$slow" "$TMP/timed.csv"
 like 'not called a slow target' "$(cat "$TMP/err")" 'behind its time: kvreplay was stopped or had no processor'
 like 'nor in the notes' "$(cat "$TMP/err")" 'note: kvreplay was stopped or had no processor: furthest behind .*, limit 100 ms'
 # Nobody waits without the stop, unless the machine is busy besides. What waits behind it, waits for the tool, in the end-to-end
@@ -67,7 +67,7 @@ ok 'stopped: served, to a pipe' tries 3 piped
 is 'a pipe says the same' "$(json "$TMP/k.json" '.validity.figures[] | select(.figures == "end_to_end") | .state')" unreliable
 like 'with the same reason' "$(json "$TMP/k.json" .validity.line)" "end to end: client delay (adds [0-9.]+ % to|is most of) p[0-9]+"
 ok 'stopped: closed' tries 3 stopped --timing closed "$slow" "$TMP/timed.csv"
-ok 'stopped: files, psync' tries 3 stopped --timing trace --nvme "$TMP/d" --ioengine psync "$TMP/timed.csv"
+ok 'stopped: files, psync' tries 3 stopped --timing trace --nvme "$TMP/d" --config ioengine=psync "$TMP/timed.csv"
 ok 'stopped: files' tries 3 stopped --timing trace --nvme "$TMP/d" "$TMP/timed.csv"
 is 'the run as such is not thrown away' "$(json "$summary" '.why_invalid == [], .rows.failed')" 'true 0'
 
@@ -150,7 +150,7 @@ half() {
 }
 ok 'none' tries 3 half
 is 'lateness does not void a run' "$(json "$summary" '.lateness_us.budget, .valid')" 'null true'
-exits 'a budget does' 0 "$BIN/kvreplay" --full --timing trace --tier-engine 2=sim:lat=500us --lateness-budget 1ns -o "$TMP/r.csv" \
+exits 'a budget does' 0 "$BIN/kvreplay" --full --timing trace --tier-engine 2=sim:lat=500us --config lateness_budget=1ns -o "$TMP/r.csv" \
     --summary "$summary" "$TMP/load.csv"
 is 'as asked for' "$(json "$summary" .valid)" false
 

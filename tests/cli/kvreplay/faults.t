@@ -30,7 +30,7 @@ as() {
     slab) at="--nvme $TMP/d --layout slab" ;;
     files) as auto ;;
     *-fs*) at="--target file:$TMP/d?like=$1&pages=small&pool=16MiB" ;;
-    *) at="--nvme $TMP/d --chunk-size 64KiB --iodepth 4 --ioengine $1" ;;
+    *) at="--nvme $TMP/d --chunk-size 64KiB --iodepth 4 --config ioengine=$1" ;;
     esac
 }
 as auto
@@ -60,7 +60,7 @@ for engine in auto psync lmcache-fs lmcache-fs-direct vllm-fs; do
 
     # Here all rows fail, so those in flight beside the one that ends the run have failed too: each has its result.
     sed -E '2,$s/,[0-9]+,Tier/,4194304,Tier/' "$TMP/w.csv" >"$TMP/all.csv"
-    exits "$engine: the first failure ends it" 1 below 2048 --inflight 16 --on-error stop \
+    exits "$engine: the first failure ends it" 1 below 2048 --inflight 16 --config on_error=stop \
         --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/all.csv"
     is "$engine: each of 16 rows in flight has a result" \
         "$(awk -F, 'NR > 1 && $NF == "EFBIG"' "$TMP/o.csv" | wc -l | awk '{ print ($1 >= 16) }')" 1
@@ -130,7 +130,7 @@ mkfifo "$TMP/pipe"
 for engine in auto psync lmcache-fs lmcache-fs-direct vllm-fs; do
     case $engine in
     *-fs*) on="--target file:$TMP/m/d?like=$engine&pages=small&pool=16MiB" ;;
-    *) on="--nvme $TMP/m/d --ioengine $engine" ;;
+    *) on="--nvme $TMP/m/d --config ioengine=$engine" ;;
     esac
     if unshare -Urm mount -t tmpfs tmpfs "$TMP/m" 2>"$TMP/err"; then
         cat "$TMP/full.csv" >"$TMP/pipe" &
@@ -163,7 +163,7 @@ again() {
     *) on="--nvme $TMP/d --layout $1 --iodepth 2" ;;
     esac
     with "$on" exec "$BIN/kvreplay" --keep --inflight 32 --progress none \
-        --no-notes -o "$TMP/o.csv" "$TMP/again.csv" "${2:---loops}" "${3:-10}"
+        --no-notes -o "$TMP/o.csv" "$TMP/again.csv" "${2:---config}" "${3:-loops=10}"
 }
 # whole NAME LAYOUT: all results are of finished rows, and each of their objects is there and whole.
 whole() {

@@ -44,7 +44,7 @@ stderr_like 'has its requests' '^[0-9]+ requests were let in to 2 workers; queue
 # Rows that are not ok, and a run that is not valid.
 exits 'nothing is there' 0 "$BIN/kvreplay" --progress none --nvme "$TMP/d" --on-absent skip -o "$TMP/r.csv" "$TMP/few.csv"
 stderr_like 'is counted' '^64 rows in .*: 4 ok, 60 absent$'
-exits 'a run that is late' 0 "$BIN/kvreplay" --progress none --null --timing trace --lateness-budget 1ns -o "$TMP/r.csv" \
+exits 'a run that is late' 0 "$BIN/kvreplay" --progress none --null --timing trace --config lateness_budget=1ns -o "$TMP/r.csv" \
     --speed 1000 "$TMP/few.csv"
 stderr_like 'is not valid' '^INVALID: '
 exits '--full' 0 "$BIN/kvreplay" --progress none --full --null -o "$TMP/r.csv" "$TMP/t.csv"

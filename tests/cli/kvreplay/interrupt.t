@@ -34,7 +34,7 @@ await() { until "$@" || ! kill -0 "$pid" 2>/dev/null; do sleep 0.01; done; }
 # begun: signals are handled; written PATH: it holds more than its marker or header.
 begun() { catches "$pid"; }
 written() { [ "$(du -sk "$1" 2>/dev/null | cut -f 1)" -gt 64 ] 2>/dev/null; }
-replay() { exec "$BIN/kvreplay" --iodepth 8 --frames many -o "$TMP/r.csv.zst" --progress none "$@" 2>"$TMP/stderr"; }
+replay() { exec "$BIN/kvreplay" --iodepth 8 --config frames=many -o "$TMP/r.csv.zst" --progress none "$@" 2>"$TMP/stderr"; }
 
 # judged STATUS: what is wrong with a run that ended with that status.
 judged() {
@@ -79,9 +79,9 @@ for moment in $(moments "$runs"); do
     case $((run % 6)) in
     0) how='--timing served --workers 20' ;;
     1) how='--inflight 64' ;;
-    2) how='--timing trace --ioengine psync' ;;
+    2) how='--timing trace --config ioengine=psync' ;;
     3) how='--inflight 1 --verify full' ;;
-    4) how='--layout slab --rings 2' ;;
+    4) how='--layout slab --config rings=2' ;;
     5) how='--timing trace --verify full' target=$TMP/slab && : >"$TMP/slab" ;;
     esac
     with "$how" stopped "$moment" $condition --nvme "$target" --limit 50000 "$TMP/t.csv"
@@ -116,7 +116,7 @@ frame=$(printf '\050\265\057\375') # the magic number of zstd
 two_frames() { [ "$(LC_ALL=C grep -aoF "$frame" "$TMP/r.csv.zst" 2>/dev/null | wc -l)" -ge 2 ]; }
 rm -f "$TMP/r.csv.zst"
 awk -F, -v OFS=, 'NR > 1 && NR % 2000 != 1 { $4 = "Tier-1" } { print }' "$TMP/t.csv" >"$TMP/fast.csv"
-"$BIN/kvreplay" --nvme "$TMP/d" --tier-engine 1=null --loops 100 -o "$TMP/r.csv.zst" --progress none "$TMP/fast.csv" \
+"$BIN/kvreplay" --nvme "$TMP/d" --tier-engine 1=null --config loops=100 -o "$TMP/r.csv.zst" --progress none "$TMP/fast.csv" \
     2>"$TMP/stderr" &
 pid=$!
 await two_frames

@@ -103,7 +103,7 @@ check_queue() {
 ok_bytes() { awk -F, -v op="$1" '$2 == op && $NF == "ok" { n += $3 } END { print n }' "$TMP/o.csv"; }
 for layout in files slab; do
     for engine in auto psync; do
-        exits "$layout, $engine: one I/O" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --ioengine $engine \
+        exits "$layout, $engine: one I/O" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --config ioengine=$engine \
             --iodepth 1 --inflight 64 --chunk-size 64KiB --verify full --on-absent skip --no-notes -o "$TMP/o.csv" \
             --summary "$summary" "$TMP/queue.csv"
         is "$layout, $engine: each row after those of its key" "$(check_queue)" \
@@ -148,7 +148,7 @@ locked() {
     prlimit --memlock=$limit "$@"
 }
 for rings in 1 4; do
-    exits "$rings: little memory to lock" 0 locked 64 --rings $rings
+    exits "$rings: little memory to lock" 0 locked 64 --config rings=$rings
     engine=io_uring
     [ "$(tier2 'any(.fallbacks[]; test("io_uring refused"))')" = false ] || engine=psync
     is "$rings: one engine, as said" "$(tier2 .engine)" $engine
@@ -164,7 +164,7 @@ awk -v header=$header 'BEGIN {
 limited() {
     ulimit "$1" "$2" || return
     shift 2
-    "$BIN/kvreplay" --nvme "$TMP/n" --ioengine psync --inflight 4096 --no-notes -o "$TMP/o.csv" "$@" "$TMP/many.csv"
+    "$BIN/kvreplay" --nvme "$TMP/n" --config ioengine=psync --inflight 4096 --no-notes -o "$TMP/o.csv" "$@" "$TMP/many.csv"
 }
 exits "a soft limit of open files is raised" 0 limited -Sn 128
 exits "a hard one is kept to" 0 limited -n 340 --chunk-size 4KiB

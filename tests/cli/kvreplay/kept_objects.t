@@ -134,7 +134,7 @@ stderr_like "is refused too" 'home: refused: .*/home is a home folder; name a di
 # Contents.
 digest() { cat "$TMP"/d/*/*.kv | cksum; }
 for seed in 7 7 8 0 0; do
-    "$BIN/kvreplay" --full --nvme "$TMP/d" --keep --data-seed $seed --inflight 1 --summary "$summary" -o /dev/null \
+    "$BIN/kvreplay" --full --nvme "$TMP/d" --keep --config data_seed=$seed --inflight 1 --summary "$summary" -o /dev/null \
         "$TMP/w.csv" 2>"$TMP/stderr"
     echo "$seed $(digest)"
     rm -rf "$TMP/d"
@@ -144,8 +144,8 @@ is "runs with one seed write the same, others do not" "$(sort -u "$TMP/digests" 
 seed=$(json "$summary" .data_seed)
 like "the marker has the seed" "$(cat "$TMP/d/.kvtrace")" "^seed $seed$"
 first=$(digest)
-exits "kept objects of another seed verify" 0 replay --nvme "$TMP/d" --keep --data-seed 9 "$TMP/r.csv"
+exits "kept objects of another seed verify" 0 replay --nvme "$TMP/d" --keep --config data_seed=9 "$TMP/r.csv"
 rm -rf "$TMP/d"
-"$BIN/kvreplay" --full --nvme "$TMP/d" --keep --inflight 1 --data-seed "$seed" -o /dev/null "$TMP/w.csv" 2>"$TMP/stderr"
+"$BIN/kvreplay" --full --nvme "$TMP/d" --keep --inflight 1 --config data_seed="$seed" -o /dev/null "$TMP/w.csv" 2>"$TMP/stderr"
 is "the seed in the summary makes the same contents" "$(digest)" "$first"
 done_testing

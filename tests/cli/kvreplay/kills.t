@@ -79,7 +79,7 @@ stderr_like "is said" 'incomplete: the run was killed after its start; 0 rows re
 "$BIN/kvreplay" --null --limit 9 --progress none --no-notes -o "$TMP/r.csv" "$TMP/t.csv" 2>"$TMP/err"
 head -c -5 "$TMP/r.csv" >"$TMP/cut.csv"
 for threads in 1 2; do
-    exits "plain text that ends within a row, $threads threads" 2 "$BIN/kvstat" --full --threads $threads "$TMP/cut.csv"
+    exits "plain text that ends within a row, $threads threads" 2 "$BIN/kvstat" --full --config threads=$threads "$TMP/cut.csv"
     stderr_like "is incomplete" 'cut\.csv: incomplete: the run was killed after [0-9.]+ [mu]?s, or .*: cut after row 8 '
     stdout_like "and reported" '8 rows over'
 done
@@ -88,8 +88,8 @@ is "its rows are replayed" "$(grep -c ',ok$' "$TMP/again.csv")" 8
 "$BIN/kvreplay" --null --limit 9 --progress none -o "$TMP/ended.csv" "$TMP/t.csv" 2>"$TMP/err"
 sed '$d' "$TMP/ended.csv" >"$TMP/begun.csv"
 for threads in 1 2; do
-    exits "a Note at the begin and at the end, $threads threads" 0 "$BIN/kvstat" --full --threads $threads "$TMP/ended.csv"
-    exits "none at the end" 2 "$BIN/kvstat" --full --threads $threads "$TMP/begun.csv"
+    exits "a Note at the begin and at the end, $threads threads" 0 "$BIN/kvstat" --full --config threads=$threads "$TMP/ended.csv"
+    exits "none at the end" 2 "$BIN/kvstat" --full --config threads=$threads "$TMP/begun.csv"
     stderr_like "is incomplete" 'begun\.csv: incomplete: the run was killed after [0-9.]+ [mu]?s; 9 rows recovered$'
 done
 

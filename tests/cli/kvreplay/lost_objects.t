@@ -12,7 +12,7 @@ statuses() { awk -F, 'NR > 1 { n[$2 " " $NF]++ } END { for (s in n) print s, n[s
 # between COMMAND...: three writes of a page, the command, then rows for each of the three; exit status in $status.
 mkfifo "$TMP/pipe"
 between() {
-    "$BIN/kvreplay" --full --nvme "$TMP/d" --ioengine "$engine" --on-absent skip --cpu-mem 1MiB --progress none --no-notes -o "$TMP/o.csv" \
+    "$BIN/kvreplay" --full --nvme "$TMP/d" --config ioengine="$engine" --on-absent skip --cpu-mem 1MiB --progress none --no-notes -o "$TMP/o.csv" \
         --summary "$summary" <"$TMP/pipe" 2>"$TMP/stderr" &
     pid=$!
     exec 3>"$TMP/pipe"

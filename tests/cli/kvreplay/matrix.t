@@ -48,16 +48,16 @@ for inflight in 1 7 256; do
     right "simulated, $inflight in flight" --tier-engine 2=sim:bw=4GB/s,servers=4 --inflight $inflight "$TMP/t.csv"
 done
 for layout in files slab; do
-    right "$layout, psync" --nvme "$TMP/d" --layout $layout --ioengine psync --iodepth 8 "$TMP/t.csv"
-    right "$layout, psync, rings" --nvme "$TMP/d" --layout $layout --ioengine psync --rings 2 "$TMP/t.csv"
-    right "$layout, rings" --nvme "$TMP/d" --layout $layout --rings 3 --inflight 64 "$TMP/t.csv"
+    right "$layout, psync" --nvme "$TMP/d" --layout $layout --config ioengine=psync --iodepth 8 "$TMP/t.csv"
+    right "$layout, psync, rings" --nvme "$TMP/d" --layout $layout --config ioengine=psync --config rings=2 "$TMP/t.csv"
+    right "$layout, rings" --nvme "$TMP/d" --layout $layout --config rings=3 --inflight 64 "$TMP/t.csv"
     right "$layout, blocks of 4 KiB" --nvme "$TMP/d" --layout $layout --chunk-size 4KiB --iodepth 128 "$TMP/t.csv"
     right "$layout, depth 1" --nvme "$TMP/d" --layout $layout --iodepth 1 --inflight 64 "$TMP/t.csv"
     right "$layout, buffered" --nvme "$TMP/d" --layout $layout --buffered "$TMP/t.csv"
-    right "$layout, polled" --nvme "$TMP/d" --layout $layout --sqpoll --iopoll "$TMP/t.csv"
-    right "$layout, compressible" --nvme "$TMP/d" --layout $layout --compress-ratio 2 --dedup-ratio 3 "$TMP/t.csv"
-    right "$layout, in time" --nvme "$TMP/d" --layout $layout --timing trace --speed 10 --lateness-budget 10s \
-        --lag-limit 1m "$TMP/t.csv"
+    right "$layout, polled" --nvme "$TMP/d" --layout $layout --config sqpoll=true --config iopoll=true "$TMP/t.csv"
+    right "$layout, compressible" --nvme "$TMP/d" --layout $layout --config compress_ratio=2 --config dedup_ratio=3 "$TMP/t.csv"
+    right "$layout, in time" --nvme "$TMP/d" --layout $layout --timing trace --speed 10 --config lateness_budget=10s \
+        --config lag_limit=1m "$TMP/t.csv"
     mkfifo "$TMP/$layout.fifo"
     cat "$TMP/t.csv" >"$TMP/$layout.fifo" &
     right "$layout, from a pipe" --nvme "$TMP/d" --layout $layout --cpu-mem 1MiB "$TMP/$layout.fifo"

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../../lib.sh"
 
 # The trace says that its Tier-1 had 32 GiB.
-"$BIN/kvgen" --model tiny-1b --num-users 2 --duration 3 --arrival open --decode-reads batch --gpu-mem-gb 0 -o "$TMP/t.csv.zst" --summary "$TMP/g.json" \
+"$BIN/kvgen" --model tiny-1b --num-users 2 --duration 3 --arrival open --config decode_reads=batch --gpu-mem-gb 0 -o "$TMP/t.csv.zst" --summary "$TMP/g.json" \
     2>"$TMP/err"
 peak=$(json "$TMP/g.json" 'tier("Tier-1").peak_bytes')
 like "a trace of some hundred MiB ($peak bytes)" "$peak" '^3[0-9]{8}$'

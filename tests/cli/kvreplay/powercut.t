@@ -73,7 +73,7 @@ while [ $cut -lt "${CUTS:-$(scaled 12)}" ]; do
             cut=$((cut + 1))
             # In turn, another one in the next round: each engine meets each layout, and each --sync.
             turn=$((cut + (cut - 1) / 12))
-            case $way in *--layout*) way="${way% --ioengine*} --ioengine $([ $((turn % 2)) = 0 ] && echo psync || echo uring)" ;; esac
+            case $way in *--layout*) way="${way% --config ioengine*} --config ioengine=$([ $((turn % 2)) = 0 ] && echo psync || echo uring)" ;; esac
             how="--target file:$TMP/m/$way --sync $sync"
             rm -rf "$TMP/m/d"
             sync -f "$TMP/m"
@@ -94,10 +94,10 @@ while [ $cut -lt "${CUTS:-$(scaled 12)}" ]; do
             ok "$cut: $way, $sync: kept, and then cut" whole
             # In a run over what was kept, which writes beside it or, in turn, only reads: each way meets both.
             if [ $(((turn + (cut - 1) / 24) % 4)) -lt 2 ]; then
-                cut_in 0.3 --loops 1000 "$TMP/reads.csv"
+                cut_in 0.3 --config loops=1000 "$TMP/reads.csv"
                 ok "$cut: $way, $sync: cut while it was read" whole
             else
-                cut_in 0.3 --loops 20 "$TMP/new.csv"
+                cut_in 0.3 --config loops=20 "$TMP/new.csv"
                 ok "$cut: $way, $sync: cut while others were written beside it" whole
             fi
         done

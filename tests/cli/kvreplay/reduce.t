@@ -32,23 +32,23 @@ ok "zstd makes nothing of it ($ratio)" awk -v r="$ratio" 'BEGIN { exit !(r <= 1 
 is "no two blocks are alike" "$(deduplicated)" 1.0000
 
 for r in 2 1.5 4; do
-    exits "--compress-ratio $r" 0 written --compress-ratio $r "$TMP/w.csv"
+    exits "--config compress_ratio=$r" 0 written --config compress_ratio=$r "$TMP/w.csv"
     got=$(compressed)
     ok "measures $r ($got)" near "$got" $r
     is "without blocks alike" "$(deduplicated)" 1.0000
-    exits "and reads back" 0 written --compress-ratio $r --verify full --summary "$TMP/s.json" "$TMP/r.csv"
+    exits "and reads back" 0 written --config compress_ratio=$r --verify full --summary "$TMP/s.json" "$TMP/r.csv"
     is "as it was kept" "$(json "$TMP/s.json" .populated.adopted_objects)" 8
 done
 for r in 2 2.5; do
-    exits "--dedup-ratio $r" 0 written --dedup-ratio $r "$TMP/w.csv"
+    exits "--config dedup_ratio=$r" 0 written --config dedup_ratio=$r "$TMP/w.csv"
     got=$(deduplicated)
     ok "measures $r ($got)" near "$got" $r
-    exits "and reads back" 0 written --dedup-ratio $r --verify full --summary "$TMP/s.json" "$TMP/r.csv"
-    stderr_like "with a note on the limits of header verification" 'note: --dedup-ratio'
+    exits "and reads back" 0 written --config dedup_ratio=$r --verify full --summary "$TMP/s.json" "$TMP/r.csv"
+    stderr_like "with a note on the limits of header verification" 'note: --config dedup_ratio'
 done
 exits "of another ratio" 0 written --verify full --summary "$TMP/s.json" "$TMP/r.csv"
 is "it is written anew" "$(json "$TMP/s.json" .populated.objects)" 8
-exits "out of range" 2 written --dedup-ratio 0.5 "$TMP/w.csv"
+exits "out of range" 2 written --config dedup_ratio=0.5 "$TMP/w.csv"
 
 if [ -n "${KVREPLAY_BIG:-}" ]; then
     rm -rf "$TMP/d"

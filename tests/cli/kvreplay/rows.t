@@ -70,13 +70,13 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,User
 0.4,Write,4096,Tier-1,d,Prefill,dan
 0.5,Read,4096,Tier-1,b,Decode,bob
 END
-exits "--only-users 2" 0 "$BIN/kvreplay" --full --only-users 2 --inflight 1 --no-notes -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/u.csv"
+exits "--config only_users=2" 0 "$BIN/kvreplay" --full --config only_users=2 --inflight 1 --no-notes -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/u.csv"
 is "rows of the first two and of nobody" "$(sed 1d "$TMP/r.csv" | cut -d, -f5,7 | sort | tr '\n' ' ')" \
     "a,ann a,ann b,bob b,bob n, "
 is "one object was there before, two rows were left out" "$(json "$TMP/s.json" '.populated.bytes, .rows.skipped')" \
     "4096 2"
 cut -d, -f1-6 "$TMP/u.csv" >"$TMP/core.csv"
-exits "without a column User there are no users" 2 "$BIN/kvreplay" --full --only-users 2 --null "$TMP/core.csv"
+exits "without a column User there are no users" 2 "$BIN/kvreplay" --full --config only_users=2 --null "$TMP/core.csv"
 
 # ---- no rows ----
 mkdir "$TMP/empty" && cd "$TMP/empty" || exit 1

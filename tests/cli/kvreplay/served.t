@@ -48,7 +48,7 @@ delays() {
 median() { cut -d ' ' -f "$1" "$TMP/delays" | sort -n | sed -n 15p; }
 least() { cut -d ' ' -f "$1" "$TMP/delays" | sort -n | head -n 1; }
 replay() {
-    "$BIN/kvreplay" --timing served --workers 4 --tier-engine 1=sim:lat=10ms --lateness-budget 1s \
+    "$BIN/kvreplay" --timing served --workers 4 --tier-engine 1=sim:lat=10ms --config lateness_budget=1s \
         --no-notes -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/t.csv" 2>"$TMP/stderr" || return
     delays >"$TMP/delays"
 }
@@ -92,7 +92,7 @@ kvstat: mean end to end | .requests.end_to_end_ms.mean - $whole | . > -0.01 and 
 END
 
 exits "more than the time allows" 0 "$BIN/kvreplay" --timing served --workers 1 --tier-engine 1=sim:lat=10ms \
-    --lateness-budget 1s --duration 600ms --no-notes -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/t.csv"
+    --config lateness_budget=1s --duration 600ms --no-notes -o "$TMP/r.csv" --summary "$TMP/s.json" "$TMP/t.csv"
 stderr_like "is said" "ended by --duration"
 rows=$(($(lines "$TMP/r.csv") - 1))
 # A request takes 50 ms at least and has two rows.

@@ -128,7 +128,7 @@ dd if=/dev/zero of="$TMP/fixed" bs=1048576 count=6 2>/dev/null
 exits "a file of zeros is foreign" 3 replay --nvme "$TMP/fixed" "$TMP/w.csv"
 exits "taken with --destroy-data" 0 replay --nvme "$TMP/fixed" --destroy-data --verify full "$TMP/w.csv"
 is "it keeps its size" "$(bytes "$TMP/fixed")" 6291456
-exits "and is ours now" 0 replay --nvme "$TMP/fixed" --verify full --ioengine psync "$TMP/w.csv"
+exits "and is ours now" 0 replay --nvme "$TMP/fixed" --verify full --config ioengine=psync "$TMP/w.csv"
 printf '%s\n' 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' '0,Write,6000000,Tier-2,a,Prefill' >"$TMP/big.csv"
 exits "too small for the peak" 3 replay --nvme "$TMP/fixed" "$TMP/big.csv"
 stderr_like "which is named" 'needs 5.72 MiB at its peak, a slab of .* and .*fixed has 6.00 MiB'
@@ -136,7 +136,7 @@ tail -n +1 "$TMP/w.csv" | replay --cpu-mem 1MiB --nvme "$TMP/fixed" --verify ful
 is "from a pipe" $? 0
 tail -n +1 "$TMP/w.csv" | replay --cpu-mem 1MiB --nvme "$TMP/d" --layout slab --verify full --buffered 2>"$TMP/stderr"
 is "from a pipe, in a directory, buffered" $? 0
-for how in '--rings 3' '--sync object' '--iopoll' '--sqpoll' '--ioengine psync --rings 2' '--chunk-size 4KiB'; do
+for how in '--config rings=3' '--sync object' '--config iopoll=true' '--config sqpoll=true' '--config ioengine=psync --config rings=2' '--chunk-size 4KiB'; do
     with "$how" exits "with $how" 0 replay --nvme "$TMP/fixed" --verify full "$TMP/w.csv"
 done
 exits "synced at the end" 0 replay --nvme "$TMP/fixed" --sync end --summary "$TMP/s.json" "$TMP/w.csv"

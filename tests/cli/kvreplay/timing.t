@@ -21,7 +21,7 @@ takes() {
     least=$1 most=$2
     shift 2
     for _ in 1 2 3 4 5; do
-        "$BIN/kvreplay" --full --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$@" 2>/dev/null || return
+        "$BIN/kvreplay" --full --config lateness_budget=1s --no-notes -o "$TMP/r.csv" "$@" 2>/dev/null || return
         ms=$(elapsed "$TMP/r.csv")
         echo "$ms ms"
         [ "$ms" -ge "$least" ] || return
@@ -47,7 +47,7 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us
 0.1,Write,4096,Tier-1,a,Prefill,7,
 0.1,Write,4096,Tier-1,b,Prefill,8,
 END
-"$BIN/kvreplay" --full --timing trace --speed 2 --lateness-budget 1s --no-notes -o "$TMP/g.out" "$TMP/g.csv" 2>/dev/null
+"$BIN/kvreplay" --full --timing trace --speed 2 --config lateness_budget=1s --no-notes -o "$TMP/g.out" "$TMP/g.csv" 2>/dev/null
 is "the held row's own request waits, another does not" \
     "$(awk -F, 'NR > 1 && $2 == "Write" { printf "%s%d ", $5, ($11 >= 0.6) }' "$TMP/g.out")" "b0 a1 "
 is "Due stays" "$(awk -F, '$5 == "a" { print $9 + 0 }' "$TMP/g.out")" 0.05
@@ -56,7 +56,7 @@ is "Due stays" "$(awk -F, '$5 == "a" { print $9 + 0 }' "$TMP/g.out")" 0.05
 head -n 101 "$TMP/t.csv" >"$TMP/s.csv"
 # A busy machine may be behind for want of a processor.
 behind() {
-    "$BIN/kvreplay" --full --timing trace --tier-engine 1=sim:lat=10ms --inflight 1 --lag-limit 100ms --lateness-budget 1s \
+    "$BIN/kvreplay" --full --timing trace --tier-engine 1=sim:lat=10ms --inflight 1 --config lag_limit=100ms --config lateness_budget=1s \
         --no-notes -o "$TMP/r.csv" "$TMP/s.csv" 2>"$TMP/stderr" || return
     cat "$TMP/stderr"
     grep -q 'the target is slower than the trace$' "$TMP/stderr" && grep -q '^note: the target was slower' "$TMP/stderr"
@@ -73,16 +73,16 @@ ok "service time does not ($service us)" test "$service" -ge 9900 -a "$service" 
 
 # A row whose time is before the first row's is due when the run begins: that is no slow target.
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n9,Write,4096,Tier-1,a,Prefill\n1,Write,4096,Tier-1,b,Prefill\n' >"$TMP/early.csv"
-exits "a row before the first one" 0 "$BIN/kvreplay" --full --timing trace --tier-engine 1=sim:lat=1ms --lag-limit 5s \
-    --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$TMP/early.csv"
+exits "a row before the first one" 0 "$BIN/kvreplay" --full --timing trace --tier-engine 1=sim:lat=1ms --config lag_limit=5s \
+    --config lateness_budget=1s --no-notes -o "$TMP/r.csv" "$TMP/early.csv"
 stderr_unlike "is not behind its time" 'behind its time|slower than the trace'
 is "but due at the beginning" "$(awk -F, '$5 == "b" { print $7 + 0 }' "$TMP/r.csv")" 0
 
 # The engine stalls from 300 to 500 ms after its first operation: every row due in that time ends after the stall, and
 # none is lost.
 for inflight in 1 64; do
-    "$BIN/kvreplay" --full --timing trace --tier-engine 1=sim:lat=100us,stall=300ms+200ms --inflight $inflight --lag-limit 1h \
-        --lateness-budget 1s --no-notes -o "$TMP/r.csv" "$TMP/t.csv" 2>/dev/null
+    "$BIN/kvreplay" --full --timing trace --tier-engine 1=sim:lat=100us,stall=300ms+200ms --inflight $inflight --config lag_limit=1h \
+        --config lateness_budget=1s --no-notes -o "$TMP/r.csv" "$TMP/t.csv" 2>/dev/null
     like "a stall is seen by all rows due in it, $inflight in flight" "$(awk -F, '
         NR == 2 { first = $9 }
         $7 > first + 0.31 && $7 < first + 0.5 { due++; if ($9 + $10 / 1e6 < first + 0.5) early++ }
@@ -97,7 +97,7 @@ awk 'BEGIN {
         for (user = 0; user < 2; user++)
             printf "%.3f,Write,4096,Tier-1,k%d-%d,Prefill,user%d\n", i * 0.01, user, i, user
 }' >"$TMP/u.csv"
-exits "two users" 0 "$BIN/kvreplay" --full --timing closed --tier-engine 1=sim:lat=10ms --lateness-budget 1s --no-notes -o "$TMP/r.csv" \
+exits "two users" 0 "$BIN/kvreplay" --full --timing closed --tier-engine 1=sim:lat=10ms --config lateness_budget=1s --no-notes -o "$TMP/r.csv" \
     "$TMP/u.csv"
 is "a user's rows keep their distance from the row before" "$(awk -F, 'NR > 1 {
     if ($7 in end && $8 < end[$7] + 0.01 - 1e-6) print
@@ -108,15 +108,15 @@ exits "a trace without users cannot be closed" 2 "$BIN/kvreplay" --full --timing
 
 # Spinning: never, or all the time, as asked; its CPU time is reported apart.
 head -n 41 "$TMP/t.csv" >"$TMP/w.csv"
-"$BIN/kvreplay" --full --timing trace --spin 0 --lateness-budget 1s --no-notes -o "$TMP/r.csv" --summary "$summary" "$TMP/w.csv" \
+"$BIN/kvreplay" --full --timing trace --config spin=0 --config lateness_budget=1s --no-notes -o "$TMP/r.csv" --summary "$summary" "$TMP/w.csv" \
     2>/dev/null
-is "--spin 0 spins nothing" "$(json "$summary" .spin_s)" 0
-exits "--spin 1s" 0 "$BIN/kvreplay" --full --timing trace --spin 1s --lateness-budget 1s --no-notes -o "$TMP/r.csv" --summary "$summary" \
+is "--config spin=0 spins nothing" "$(json "$summary" .spin_s)" 0
+exits "--config spin=1s" 0 "$BIN/kvreplay" --full --timing trace --config spin=1s --config lateness_budget=1s --no-notes -o "$TMP/r.csv" --summary "$summary" \
     "$TMP/w.csv"
 is "spins, within the CPU time" "$(json "$summary" '.spin_s > 0, .spin_s <= .cpu_s')" "true true"
 stderr_like "and says so" 'CPU .* busy-waiting'
-exits "a wrong time" 2 "$BIN/kvreplay" --full --timing trace --spin soon "$TMP/w.csv"
-exits "nothing to spin for" 2 "$BIN/kvreplay" --full --spin 1ms "$TMP/w.csv"
+exits "a wrong time" 2 "$BIN/kvreplay" --full --timing trace --config spin=soon "$TMP/w.csv"
+exits "nothing to spin for" 2 "$BIN/kvreplay" --full --config spin=1ms "$TMP/w.csv"
 
 # What a file names may be years: it is an error before it is waited for, unless the run ends before.
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Duration_us,User\n' >"$TMP/head.csv"

@@ -12,7 +12,7 @@ awk 'BEGIN {
 }' >"$TMP/t.csv"
 # warm: a run of which at least five rows start early. Half of them do, unless the machine is busy.
 warm() {
-    "$BIN/kvreplay" --full --null --timing trace --lateness-budget 10s --warmup 190ms --no-notes -o "$TMP/r.csv" \
+    "$BIN/kvreplay" --full --null --timing trace --config lateness_budget=10s --warmup 190ms --no-notes -o "$TMP/r.csv" \
         --summary "$TMP/s.json" "$TMP/t.csv" 2>"$TMP/stderr" || return
     early=$(awk -F, 'NR > 1 && $9 < 0.19' "$TMP/r.csv" | wc -l)
     echo "$early early rows"

@@ -31,7 +31,8 @@ Users held      this drive 38 (36-40)   no drive 21 (20-22)   ideal 44 (42-46)
 At 38 users     first token p95 1.84 s (limit 2 s); without the drive 5.9 s
 The drive       reads 0.25 GB/s of 6.5, writes 0.09 of 4.9 at this mix and depth
                 8 TB written a day: full after 12 h, then the oldest go
-                a hit takes 41 ms (p95 96 ms), computing on an idle GPU 310 ms
+                a hit waits 41 ms (p95 96 ms) for the drive and for room in
+                memory; computing it takes 310 ms on an idle GPU
 Knee            16 reads of 4.00 MiB in flight, 6.4 GB/s at p95 12 ms; this load
                 keeps 2.9
 Tokens from     GPU 34 %, host memory 21 %, drive 28 %, computed 17 %
@@ -78,6 +79,22 @@ stdout_like 'has the numbers that were tried' '^ +38 +3 of 5 +95\.3 % +1\.84 s +
 stdout_unlike 'those of the drive alone' '^ +21 '
 stdout_like 'and which of them pass' '^PASS up to 36 users, INCONCLUSIVE from 37 to 40, FAIL above 40$'
 is 'in their order' "$(awk '$1 ~ /^[0-9]/ && $3 == "of" { print $1 }' stdout | tr '\n' ' ')" '32 36 38 40 48 '
+
+# A load that was given up has no figures, and a long table has the rows of what the screen names.
+sed '/"variant": "this", "users": 48/s/"goodput".*"limit": "[^"]*"/"goodput": null, "first_token_p95_s": null, "requests_s": null, "limit": null/' \
+    gain.json >given_up.json
+exits 'a load that was given up' 0 "$kvstat" --answer given_up.json --view users
+stdout_like 'says so' '^ +48 +0 of 5   given up before it was warm$'
+stdout_unlike 'and no row has a dash' '^ +[0-9]+ +[0-9] of 5 .* - '
+sed 's/"goodput": 0.72, "first_token_p95_s": 4.2, "requests_s": 1.62/"goodput": null, "first_token_p95_s": null, "requests_s": null/' gain.json >given_up.json
+exits 'for a reason' 0 "$kvstat" --answer given_up.json --view users
+stdout_like 'which is told' '^ +48 +0 of 5   given up before it was warm: prefill on the GPU$'
+jq '.tried |= [.[0] as $row | range(1; 36) | $row + {users: .}, ($row + {users: (. + 100)})] + .[1:4]' gain.json >long.json
+exits 'a long table' 0 "$kvstat" --answer long.json --view users
+is 'is cut, but for what is named' "$(awk '$3 == "of" { n++; if ($1 == 35 || $1 == 36 || $1 == 38 || $1 == 40) named++ } END { print n, named }' stdout)" '12 4'
+sed 's/"low": 36, "high": 40/"low": 3, "high": 130/; s/"low": 14, "high": 20/"low": -17, "high": 20/' long.json | jq '.users.this.low = 3 | .users.this.high = 130' >wide.json
+exits 'of a wide interval' 0 "$kvstat" --answer wide.json --view users
+is 'too' "$(awk '$3 == "of" && ($1 == 3 || $1 == 38 || $1 == 130) { n++ } END { print n }' stdout)" 3
 
 first() { head -n 1 stdout; }
 exits 'fast enough' 0 "$kvstat" --answer gain.json --view fast-enough
@@ -252,7 +269,7 @@ again() {
     echo "$? $(json stdout '.confirmed.cause') $(json stdout .why)"
 }
 like 'its rates are others now' "$(again 3200000000)" \
-    '^4 drive_changed reads p95 of .*: the drive has changed by 50 %: reads of 4\.00 MiB, 16 in flight, move 2\.98 GiB/s now, and moved 5\.96 GiB/s'
+    '^4 drive_changed reads p95 of .*: the drive has changed by 50 %: reads of 4\.00 MiB, 16 in flight, move 3\.2 GB/s now, and moved 6\.4 GB/s'
 like 'its rates are the same' "$(again 6000000000)" '^4 model_does_not_fit reads p95 of .*not slower than its model by more than 15 %: the model does not tell what this load takes; the times'
 like 'a measurement that was disturbed shows nothing' "$(again 3200000000 false)" '^4 drive_slower_than_its_model '
 exits 'and one without a run' 2 "$kvstat" --answer gain.json --measured-again later.json
@@ -261,7 +278,7 @@ exits 'an answer for a measurement' 2 "$kvstat" --answer gain.json --confirm dri
 rows drive.csv "$good" 0.4
 says 'a drive that is faster' 4 '^drive_faster_than_its_model reads'
 rows drive.csv "$good" 1 10
-says 'a drive that slows down' 4 '^drive_slowed_down .* became slower after 10\.0 s and [0-9.]+ MiB written: .*; its model is'
+says 'a drive that slows down' 4 '^drive_slowed_down .* became slower after 10\.0 s and [0-9.]+ MB written: .*; its model is'
 rows drive.csv "$good" 1 99 40
 rows few.csv "$good" 1 99 40
 says 'few reads' 4 '^too_few_samples only 38 reads in 4 s; 59 would decide: run for 10 s$' few.csv
@@ -276,13 +293,20 @@ rows drive.csv "$(doubt storage unreliable '40 % of the bytes read came from a c
 says 'a cache' 4 '^cache 40 % of the bytes read came from a cache; '
 rows drive.csv "$(doubt storage unknown 'no counters for nfs')" 1
 says 'a network' 4 '^no_counters no counters for nfs; '
+rows drive.csv "$good,\"evidence\":{\"file_system\":\"btrfs\",\"layers\":\"btrfs (compresses) on vda\",\"reduces\":true}" 3
+says 'a file system that compresses' 4 '^file_system reads p95 of .*: the target \(btrfs \(compresses\) on vda\) compresses or deduplicates: the bytes'
+rows drive.csv "$good,\"evidence\":{\"file_system\":\"xfs\",\"reduces\":false}" 1
+says 'a file system of which the model says nothing' 0 '^null '
+sed 's/^\( *\)"started": .*/&\n\1"file_system": "ext4",/' gain.json >on_ext4.json
+exits 'another one than the model was measured on' 4 "$kvstat" --answer on_ext4.json --confirm drive.csv --confirm-model model.csv
+stdout_like 'is told' 'this run was on xfs, and'
 rows drive.csv "$(doubt service unreliable 'a pause'),\"evidence\":{\"largest_gap_us\":1200000}" 1
 says 'a stop' 4 '^process_stopped kvreplay was stopped for 1\.20 s; run again'
 rows drive.csv "$good,\"evidence\":{\"throttled_s\":9,\"cpu_quota\":0.5}" 3
 says 'a quota' 4 '^cpu_quota reads .*: a quota of 0\.5 processors held kvreplay back for 9\.00 s; raise'
 foreign='"own_read_bytes":1000000000,"own_write_bytes":0,"device_read_bytes":3000000000,"device_write_bytes":0'
 rows drive.csv "$good,\"evidence\":{$foreign}" 2
-says 'others on the drive' 4 '^foreign_traffic reads .*: others moved 1\.86 GiB on the drive meanwhile, this test 954 MiB; '
+says 'others on the drive' 4 '^foreign_traffic reads .*: others moved 2 GB on the drive meanwhile, this test 1 GB; '
 rows drive.csv "$good,\"evidence\":{\"run_delay_share\":0.3,\"steal_share\":0.1,\"largest_gap_us\":9000}" 2
 says 'busy processors' 4 '^busy_processors reads .*: kvreplay waited for one in 40 % of the run, once for 9\.00 ms; '
 rows drive.csv "$good,\"evidence\":{\"run_delay_share\":0.06,\"largest_gap_us\":20000}" 9

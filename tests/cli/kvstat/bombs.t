@@ -12,11 +12,11 @@ awk 'BEGIN {
 }' | zstd -q >"$TMP/users.csv.zst"
 small() { prlimit --as=$((1500000 * 1024)) "$@"; }
 exits "200,000 users by user" 2 small "$BIN/kvstat" --by user "$TMP/users.csv.zst"
-stderr_like "named, with the option" '^kvstat: --by: the rows make too many groups by user, endpoint, thread or engine \(--max-groups allows more'
+stderr_like "named, with the option" '^kvstat: --by: the rows make too many groups by user, endpoint, thread or engine \(--config max_groups allows more'
 exits "without groups by user they are counted" 0 small "$BIN/kvstat" "$TMP/users.csv.zst"
 zstd -dcq "$TMP/users.csv.zst" | head -n 101 >"$TMP/few.csv"
-exits "as many as are allowed" 0 "$BIN/kvstat" --by user,op --max-groups 100 "$TMP/few.csv"
-exits "one less is allowed" 2 "$BIN/kvstat" --by user,op --max-groups 99 "$TMP/few.csv"
+exits "as many as are allowed" 0 "$BIN/kvstat" --by user,op --config max_groups=100 "$TMP/few.csv"
+exits "one less is allowed" 2 "$BIN/kvstat" --by user,op --config max_groups=99 "$TMP/few.csv"
 
 # A part of a run says how many parts there are: the missing ones are named.
 "$BIN/kvreplay" --null --progress none --part 0/2 -o "$TMP/part-{rank}.csv" "$TMP/few.csv" 2>"$TMP/stderr"

@@ -67,7 +67,7 @@ is 'an op-log: what is counted apart' "$(json "$TMP/sai3.json" '[.run.notes[] | 
 "$BIN/kvstat" --json "$TMP/ours.csv.zst" >"$TMP/ours.json"
 is 'by way of a result of ours: the same groups' "$(json "$TMP/warp.json" .groups)" "$(json "$TMP/ours.json" .groups)"
 "$BIN/kvstat" --json <"$warp" >"$TMP/pipe.json"
-zstd -dqc "$warp" | "$BIN/kvstat" --json --threads 3 >"$TMP/plain.json"
+zstd -dqc "$warp" | "$BIN/kvstat" --json --config threads=3 >"$TMP/plain.json"
 is 'by way of a result of ours: whose it is' "$(json "$TMP/ours.json" '.run.client, .validity.line')" \
     "warp unknown: another client's log (warp) carries no evidence"
 # A replay of it that was killed has the log's provenance and no summary, but columns that kvreplay alone writes.
@@ -182,7 +182,7 @@ is 'by endpoint and thread: all operations' "$(json "$TMP/stdout" '[.groups[].op
     "$(json "$TMP/sai3.json" '[.groups[].ops] | add')"
 exits 'in text' 0 "$BIN/kvstat" --by thread "$TMP/ours.csv.zst"
 stdout_like 'a table by thread, of a result of ours too' '^  0  '
-exits 'too many' 2 "$BIN/kvstat" --by thread --max-groups 2 "$warp"
+exits 'too many' 2 "$BIN/kvstat" --by thread --config max_groups=2 "$warp"
 stderr_like 'are told' 'too many groups by user, endpoint, thread or engine'
 exits 'results without these columns' 0 "$BIN/kvstat" --json --by endpoint,op "$DATA/kvstat_dozen.csv"
 is 'have one group of each operation' "$(json "$TMP/stdout" '[.groups[].by.endpoint] | unique[]')" null

@@ -22,7 +22,7 @@ complains 'a column twice' 2 '--by: column op twice' --by op,tier,op "$dozen"
 complains '--run for several' 2 '--run: takes one file' --run x.json "$dozen" "$dozen"
 complains 'a summary that is not there' 2 '.*none\.json.*' --run "$TMP/none.json" "$dozen"
 complains 'a configuration that is not there' 2 '.*none\.yaml.*' --config "$TMP/none.yaml" "$dozen"
-complains 'too many threads' 2 '--threads: .*' --threads 1000 "$dozen"
+complains 'too many threads' 2 '--config threads: .*' --config threads=1000 "$dozen"
 complains 'a trace pooled with results' 2 '--merge: .*' --merge "$dozen" "$DATA/mlperf_trace_first400.csv.zst"
 : >"$TMP/empty"
 complains 'an empty file' 2 '.*empty: .*' "$TMP/empty"
@@ -81,7 +81,7 @@ zstd -q -c "$TMP/long.csv" >"$TMP/long.zst"
 size=$(wc -c <"$TMP/long.zst")
 head -c $((size * 2 / 3)) "$TMP/long.zst" >"$TMP/cut.zst"
 for threads in 1 2; do
-    exits "a cut file, $threads threads" 2 "$kvstat" --full --threads "$threads" "$TMP/cut.zst"
+    exits "a cut file, $threads threads" 2 "$kvstat" --full --config threads="$threads" "$TMP/cut.zst"
     stderr_like 'is said to be cut' '^kvstat: .*cut\.zst: cut after row [0-9]+'
     stdout_like 'and reported as far as it goes' '^The file is CUT'
     rows=$(sed -n 's/.*cut after row \([0-9]*\).*/\1/p' "$TMP/stderr")

@@ -30,7 +30,7 @@ is 'longest wait' "$(row tiers.Tier-2.read.wait_us.max)" '12976.127 2981.887 298
 is 'all of it the tool' "$(row tiers.Tier-2.read.lateness_us.max)" '12976.127 2981.887 2981.887 '
 cp "$TMP/stdout" "$TMP/one"
 for threads in 1 3; do
-    exits "$threads threads" 0 "$kvstat" --csv --interval 500ms --threads $threads "$dozen"
+    exits "$threads threads" 0 "$kvstat" --csv --interval 500ms --config threads=$threads "$dozen"
     ok 'the same' cmp "$TMP/stdout" "$TMP/one"
 done
 exits 'short intervals' 0 "$kvstat" --csv --interval 10ms "$dozen"
@@ -65,7 +65,7 @@ is 'lines fit 100 columns' "$(awk 'length > 100' "$TMP/stdout")" ''
     }'
 } >"$TMP/many.csv"
 for threads in 1 2 4; do
-    exits "many rows, $threads threads" 0 "$kvstat" --csv --interval 1s --threads $threads "$TMP/many.csv"
+    exits "many rows, $threads threads" 0 "$kvstat" --csv --interval 1s --config threads=$threads "$TMP/many.csv"
     is 'as many in each interval' "$(column tiers.Tier-2.read.ops | sort -u | tr '\n' ' ')" '1000 '
     is 'intervals' "$(column t_s | wc -l)" 100
 done

@@ -6,8 +6,8 @@
 . "$(dirname "$0")/../../lib.sh"
 kvstat=$BIN/kvstat
 
-"$BIN/kvgen" --num-users 5 --duration 5s --arrival open --decode-reads batch --model tiny-1b --generation-mode fast -o "$TMP/a.csv" 2>"$TMP/stderr"
-"$BIN/kvgen" --num-users 5 --duration 5s --arrival open --decode-reads batch --model tiny-1b --seed 7 -o "$TMP/b.csv" 2>"$TMP/stderr"
+"$BIN/kvgen" --num-users 5 --duration 5s --arrival open --config decode_reads=batch --model tiny-1b --generation-mode fast -o "$TMP/a.csv" 2>"$TMP/stderr"
+"$BIN/kvgen" --num-users 5 --duration 5s --arrival open --config decode_reads=batch --model tiny-1b --seed 7 -o "$TMP/b.csv" 2>"$TMP/stderr"
 replay() { # TRACE OUT [options]: onto nothing
     from=$1 to=$2
     shift 2

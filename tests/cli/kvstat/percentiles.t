@@ -110,7 +110,7 @@ like 'distributions' "$(cut -c 1-1000 "$TMP/whole")" 'service_us'
 distributions --merge "$TMP/part1.csv" "$TMP/part2.csv" "$TMP/part3.csv" >"$TMP/pooled"
 is 'pooled, they give what the whole gives' "$(without_contents "$TMP/pooled")" "$(without_contents "$TMP/whole")"
 for threads in 1 4; do
-    distributions --threads $threads "$TMP/heavy.csv" >"$TMP/other"
+    distributions --config threads=$threads "$TMP/heavy.csv" >"$TMP/other"
     ok "so do $threads threads" cmp "$TMP/whole" "$TMP/other"
 done
 done_testing

@@ -111,7 +111,7 @@ stderr_like 'is refused' '^kvstat: --plot: takes one run on each side'
 
 # ---- what the other programs measure ----
 
-"$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --curve "$TMP/curve.csv" --curve-optimal -o none \
+"$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --curve "$TMP/curve.csv" --config curve_optimal=true -o none \
     --summary "$TMP/curve.json" 2>/dev/null
 exits 'a hit-rate curve' 0 "$kvstat" --plot "$TMP/c.svg" "$TMP/curve.csv"
 is 'is drawn, not reported' "$(cat "$TMP/stdout" "$TMP/stderr")" ''

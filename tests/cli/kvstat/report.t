@@ -105,7 +105,7 @@ same() {
     report "$TMP/stdout" | unnamed | cmp - "$TMP/report.unnamed"
 }
 for threads in 1 2 7; do
-    exits "$threads threads" 0 "$kvstat" --json --threads "$threads" "$dozen"
+    exits "$threads threads" 0 "$kvstat" --json --config threads="$threads" "$dozen"
     ok 'give the same report' same
 done
 piped() { sed "" "$dozen" | "$kvstat" --json; }

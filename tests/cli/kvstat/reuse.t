@@ -68,7 +68,7 @@ is 'as counted slowly' "$(awk '{ printf "%d %.6g %.6g %.6g %.0f", $1, $2, $3, $4
 
 # A block trace without tiers above: the lookups of the curve are its uses, and the hits of the curve at a capacity are
 # the reuses within that distance.
-"$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 --block-reuse any \
+"$BIN/kvgen" --input "$DATA/mooncake_first200.jsonl" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 --config block_reuse=any \
     --curve "$TMP/curve.csv" -o "$TMP/blocks.csv" 2>/dev/null
 exits 'a block trace' 0 "$kvstat" --json --reuse "$TMP/blocks.csv"
 ceiling() { tail -n 1 "$TMP/curve.csv" | cut -d, -f"$1"; }

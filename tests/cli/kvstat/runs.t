@@ -30,7 +30,7 @@ cp "$dozen" "$TMP/runs/deeper/result.csv"
 "$BIN/kvgen" --no-notes --num-users 2 --duration 5 --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 -o "$TMP/trace.csv" \
     --summary "$TMP/runs/kvgen.json" 2>/dev/null
 "$BIN/kvreplay" --null -o "$TMP/replay.csv" --summary "$TMP/runs/kvreplay.json" "$TMP/trace.csv" 2>/dev/null
-"$BIN/kvprecond" --size 1M --file-size 1M --json "$TMP/fill" >"$TMP/runs/kvprecond.json" 2>/dev/null
+"$BIN/kvprecond" --size 1M --config file_size=1M --json "$TMP/fill" >"$TMP/runs/kvprecond.json" 2>/dev/null
 cat >"$TMP/runs/full.json" <<'EOF'
 {"requests_completed": 12, "end_to_end_latencies": [1.0, 2.0], "summary": {"total_requests": 12, "total_tokens": 120,
  "elapsed_time": 1.153, "avg_throughput_tokens_per_sec": 104.0763, "storage_throughput_tokens_per_sec": 582.5,

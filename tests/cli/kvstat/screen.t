@@ -42,7 +42,7 @@ awk -F, -v OFS=, '$2 == "Read" && $6 == "Decode" && $7 == 3 { $17 = 5; $19 = "EI
     $2 == "Read" && $6 == "Decode" && $7 > 6 && $7 % 2 { $19 = "absent" } { print }' "$dozen" >failed.csv
 shows failed --profile latency failed.csv
 shows simulated_tier simulated_tier.csv.zst
-"$BIN/kvgen" --model tiny-1b --num-users 4 --duration 10 --seed 7 --gpu-mem 0.1GiB --cpu-mem 0.2GiB --arrival open --decode-reads batch -o trace.csv.zst 2>err
+"$BIN/kvgen" --model tiny-1b --num-users 4 --duration 10 --seed 7 --gpu-mem 0.1GiB --cpu-mem 0.2GiB --arrival open --config decode_reads=batch -o trace.csv.zst 2>err
 shows trace trace.csv.zst
 shows trials --profile latency trial1.csv.zst trial2.csv.zst trial3.csv.zst
 shows comparison --compare base1.csv.zst --compare base2.csv.zst --compare base3.csv.zst new1.csv.zst new2.csv.zst new3.csv.zst

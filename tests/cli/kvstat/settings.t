@@ -39,28 +39,28 @@ done <<END
 --inflight=8|--inflight=1|inflight 8, 1
 |--iodepth 1|iodepth default, 1
 --chunk-size 4KiB|--chunk-size 64KiB|chunk-size 4KiB, 64KiB
---ioengine psync|--ioengine auto|ioengine psync, auto
+--config ioengine=psync|--config ioengine=auto|ioengine psync, auto
 |--buffered|buffered default, yes
 |--sync object|sync default, object
 --sync end|--sync object|sync end, object
 --verify none|--verify full|verify none, full
-|--compress-ratio 2|compress-ratio default, 2
-|--dedup-ratio 4|dedup-ratio default, 4
-|--rings 2|rings default, 2
+|--config compress_ratio=2|compress-ratio default, 2
+|--config dedup_ratio=4|dedup-ratio default, 4
+|--config rings=2|rings default, 2
 --layout files|--layout slab --storage-capacity 16MiB|layout files, slab
 --order none|--order key|order none, key
 |--only-tier 2|only-tier default, 2
-|--only-users 1|only-users default, 1
+|--config only_users=1|only-users default, 1
 |--limit 20|limit default, 20
-|--loops 2|loops default, 2
+|--config loops=2|loops default, 2
 |--duration 1s|duration default, 1s
 |--warmup 1ms|warmup default, 1ms
 |--max-concurrent-allocs 1|max-concurrent-allocs default, 1
 --timing asap|--timing trace|base: --timing asap; new: --timing trace
 --timing trace|--timing trace --speed 2|base: --timing trace; new: --timing trace --speed 2
 --timing served --workers 1|--timing served --workers 4|base: --timing served --workers 1; new: --timing served --workers 4
---timing served --workers 2|--timing served --workers 2 --admit fifo|admit default, fifo
---timing trace|--timing trace --spin 1ms|spin default, 1ms
+--timing served --workers 2|--timing served --workers 2 --config admit=fifo|admit default, fifo
+--timing trace|--timing trace --config spin=1ms|spin default, 1ms
 --tier-engine 2=sim:lat=1ms|--tier-engine 2=sim:lat=2ms|tier-engine 2=sim:lat=1ms, 2=sim:lat=2ms
 --tier-engine 1=null|--tier-engine 2=null|tier-engine 1=null, 2=null
 --cpu-mem 8MiB|--cpu-mem 16MiB|cpu-mem 8MiB, 16MiB
@@ -74,8 +74,8 @@ END
 
 # ---- no settings ----
 
-ran a --inflight 8 --data-seed 1
-ran b --data-seed 2 --inflight=8 --full --summary "$TMP/s.json" --zstd --level 1
+ran a --inflight 8 --config data_seed=1
+ran b --config data_seed=2 --inflight=8 --full --summary "$TMP/s.json" --zstd --config level=1
 is 'files, folders and what is shown are none' \
     "$("$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | json /dev/stdin .compare.settings_differ)" null
 done_testing

@@ -131,7 +131,7 @@ alarms=0
 for i in $(seq 0 99); do
     draw one $((1000 + 2 * i)) 1 0
     draw other $((1001 + 2 * i)) 1 0
-    "$kvstat" --full --compare "$TMP/one" "$TMP/other" --threads 1 >"$TMP/compared" || alarms=1000
+    "$kvstat" --full --compare "$TMP/one" "$TMP/other" --config threads=1 >"$TMP/compared" || alarms=1000
     ! grep -q 'CHANGED' "$TMP/compared" || alarms=$((alarms + 1))
 done
 diag "$alarms of 100 pairs of one distribution with a change"
@@ -142,7 +142,7 @@ found=0 pairs=$(scaled 20)
 for i in $(seq "$pairs"); do
     draw one $((2000 + 2 * i)) 1 0 10000
     draw other $((2001 + 2 * i)) 1.1 0 10000
-    "$kvstat" --full --compare "$TMP/one" "$TMP/other" --threads 1 >"$TMP/stdout"
+    "$kvstat" --full --compare "$TMP/one" "$TMP/other" --config threads=1 >"$TMP/stdout"
     case $(figure 'Tier-2 Read Decode' 'service, mean') in *CHANGED) found=$((found + 1)) ;; esac
 done
 diag "$found of $pairs shifts of 10 % found"
@@ -240,7 +240,7 @@ settings() { "$kvstat" --json --compare "$TMP/$1.zst" "$TMP/$2.zst" | jq -r '.co
 ran s1 --inflight 8 --buffered
 ran s2 --buffered --inflight=8 --full
 ran s3 --inflight 64 --buffered
-ran s4 --inflight 8 --ioengine psync --sync object
+ran s4 --inflight 8 --config ioengine=psync --sync object
 like 'the same settings' "$(settings s1 s2)" '^null n'
 like 'another depth' "$(settings s1 s3)" '^inflight 8, 64 settings differ: inflight 8, 64: n'
 like 'options that one side lacks' "$(settings s1 s4)" '^buffered yes, default; ioengine default, psync; sync default, object settings differ: '
@@ -249,10 +249,10 @@ draw small_base 51 1 0 6000
 draw small_new 52 1.005 0 6000
 exits 'a change of 0.5 % in a noise of less' 0 "$kvstat" --json --compare "$TMP/small_base" "$TMP/small_new"
 like 'is none' "$(json "$TMP/stdout" '.compare | .verdict, .sentence')" '^same no difference between new and base exceeds the noise by 1 % or more[.]'
-exits 'unless it is asked for' 0 "$kvstat" --json --min-change 0.1% --compare "$TMP/small_base" "$TMP/small_new"
+exits 'unless it is asked for' 0 "$kvstat" --json --config min_change=0.1% --compare "$TMP/small_base" "$TMP/small_new"
 like 'then it is one' "$(json "$TMP/stdout" '.compare | .min_change, .verdict')" '^0[.]001 (worse|better)'
-exits 'a larger size asked for' 0 "$kvstat" --json --min-change 50% --compare "$TMP/small_base" "$TMP/small_new"
+exits 'a larger size asked for' 0 "$kvstat" --json --config min_change=50% --compare "$TMP/small_base" "$TMP/small_new"
 like 'is told' "$(json "$TMP/stdout" .compare.sentence)" ' by 50 % or more'
-exits 'a size without a comparison' 2 "$kvstat" --min-change 2% "$TMP/small_base"
-stderr_like 'is refused' '^kvstat: --min-change: needs --compare'
+exits 'a size without a comparison' 2 "$kvstat" --config min_change=2% "$TMP/small_base"
+stderr_like 'is refused' '^kvstat: --config min_change: needs --compare'
 done_testing

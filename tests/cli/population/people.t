@@ -10,10 +10,10 @@ mix=chat=70,code=20,documents=10
 people() { told "$BIN/kvgen" --model tiny-1b --seed 5 --users 10 --duration 20m --cpu-mem 64 "$@"; }
 digest() { sed -n 's/^trace .* digest //p' "$TMP/err"; }
 
-people --population "$mix" --threads 1 -o "$TMP/one.csv"
+people --population "$mix" --config threads=1 -o "$TMP/one.csv"
 one=$(digest)
 is "the digest" "$one" 273e01718df2c185afe896c2bbcf0375
-people --population "$mix" --threads 3 -o "$TMP/three.csv.zst"
+people --population "$mix" --config threads=3 -o "$TMP/three.csv.zst"
 is "the same with three threads" "$(digest)" "$one"
 people --population "$mix" --seed 6 -o "$TMP/other.csv"
 isnt "another seed, another trace" "$(digest)" "$one"
@@ -76,7 +76,7 @@ refused "a name twice" 'chat is named twice' --population chat,code,chat
 refused "mlperf among others" '"mlperf" is not' --population chat,mlperf
 refused "an input" 'population.*only to synthetic users' --population chat --input "$DATA/mooncake_first200.jsonl"
 refused "an arrival" 'arrival.*--population of people' --population chat --arrival open
-refused "lengths" 'input-len.*--population of people' --population chat --input-len 100
+refused "lengths" 'input_len.*--population of people' --population chat --config input_len=100
 refused "a file of users" 'users-file.*--population of people' --population chat --users-file "$TMP/none"
 refused "documents for retrieval" 'enable-rag.*--population of people' --population chat --enable-rag
 refused "the benchmark" 'population.*mlperf' --population chat --compat mlperf

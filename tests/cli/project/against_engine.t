@@ -6,7 +6,7 @@
 cd "$TMP" || exit 1
 mkdir -p programs/bin
 ln -s "$BIN/kvgen" "$BIN/kvstat" programs/bin
-printf '#!/bin/sh\nshift 2\nexec "%s" --spin 0 --tier-engine 0=null --tier-engine 1=null --tier-engine 2=sim:lat=1us "$@"\n' "$BIN/kvreplay" \
+printf '#!/bin/sh\nshift 2\nexec "%s" --config spin=0 --tier-engine 0=null --tier-engine 1=null --tier-engine 2=sim:lat=1us "$@"\n' "$BIN/kvreplay" \
     >programs/bin/kvreplay
 chmod +x programs/bin/kvreplay
 against() {

@@ -33,16 +33,16 @@ same_trace() { # NAME OPTIONS...
     ok "$name: the same rows" cmp here.csv there.csv
 }
 same_trace 'simulated users' --num-users 20 --duration 30
-same_trace 'gamma arrivals' --num-users 20 --duration 60 --arrival gamma --arrival-cv 3 --request-rate 3
+same_trace 'gamma arrivals' --num-users 20 --duration 60 --arrival gamma --config arrival_cv=3 --request-rate 3
 same_trace 'Poisson arrivals, timed tiers' --num-users 20 --duration 60 --arrival poisson --request-rate 3 \
     --generation-mode fast --gpu-mem-gb 4 --cpu-mem-gb 8 --tier-model 0=hbm3 --tier-model 1=ddr5 \
     --tier-model 2=nvme-gen4
 same_trace 'documents, tensor parallel' --model llama3.1-70b-instruct --num-users 30 --duration 30 --enable-rag \
     --num-gpus 2 --tensor-parallel 2 --gpu-mem-gb 16 --cpu-mem-gb 32 --storage-capacity-gb 100
-same_trace 'recorded blocks' --input "$DATA/mooncake_first4000.jsonl.zst" --max-requests 500 --eviction s3fifo \
+same_trace 'recorded blocks' --input "$DATA/mooncake_first4000.jsonl.zst" --max-requests 500 --config eviction=s3fifo \
     --gpu-mem-gb 4 --cpu-mem-gb 8 --storage-capacity-gb 50
 same_trace 'recorded sessions' --input "$DATA/agentic_60.tar.zst" --num-users 4 --duration 300 --model tiny-1b \
-    --eviction lfu --gpu-mem-gb 1 --cpu-mem-gb 1 --storage-capacity-gb 5
+    --config eviction=lfu --gpu-mem-gb 1 --cpu-mem-gb 1 --storage-capacity-gb 5
 
 same_report() { # NAME OPTIONS...
     name=$1
@@ -57,7 +57,7 @@ same_report 'report of a result' "$DATA/kvstat_dozen.csv"
 same_report 'its CSV' --csv --profile latency "$DATA/kvstat_dozen.csv"
 same_report 'report of a trace' here.csv
 
-exits 'a replay on arm64, every byte verified' 0 on_arm64 kvreplay --limit 300 --nvme objects --ioengine psync \
+exits 'a replay on arm64, every byte verified' 0 on_arm64 kvreplay --limit 300 --nvme objects --config ioengine=psync \
     --verify full -o result.csv here.csv
 is 'a result for each row' "$(grep -c ',ok$' result.csv)" 300
 done_testing

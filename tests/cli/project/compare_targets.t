@@ -52,7 +52,7 @@ cat >simulated/bin/kvreplay <<END
 #!/bin/sh
 case \$2 in *slow) speed=lat=20ms ;; *) speed=lat=200us ;; esac
 shift 2
-exec "$BIN/kvreplay" --spin 0 --lateness-budget 1h --tier-engine "2=sim:\$speed" "\$@"
+exec "$BIN/kvreplay" --config spin=0 --config lateness_budget=1h --tier-engine "2=sim:\$speed" "\$@"
 END
 chmod +x simulated/bin/kvreplay
 apart() {

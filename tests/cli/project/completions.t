@@ -42,8 +42,8 @@ for program in $programs; do
     is "$program: the help has its option" "$(offers "$program" --hel)" --help
 done
 
-is 'a word that was begun' "$(offers kvreplay --on-lag s)" "$(printf 'skip-wait\nstop')"
-is 'behind an equals sign too' "$(offers kvreplay --on-lag = sk)" skip-wait
+is 'a word that was begun' "$(offers kvreplay --on-absent s)" skip
+is 'behind an equals sign too' "$(offers kvreplay --on-absent = sk)" skip
 is 'the words that a text can be' "$(offers kvreplay --gpu '')" "$(printf 'all\nauto\noff\nrequire')"
 is 'a file, its name as one word' "$(offers kvreplay --output some)" "$(printf 'some dir\nsome file')"
 is 'behind the short name' "$(offers kvreplay -o some)" "$(printf 'some dir\nsome file')"
@@ -69,7 +69,7 @@ for shell in bash zsh fish; do
 done
 if command -v fish >/dev/null; then
     fished() { HOME=$TMP fish --no-config -c "source $made/fish/$1.fish; complete -C '$2'" | cut -f 1 | LC_ALL=C sort; }
-    is 'fish: the words of an enum' "$(fished kvreplay 'kvreplay --on-lag ')" "$(printf 'continue\nskip-wait\nstop')"
+    is 'fish: the words of an enum' "$(fished kvreplay 'kvreplay --on-absent ')" "$(printf 'create\nfail\nskip')"
     is 'fish: an option' "$(fished kvgen 'kvgen --list-m')" --list-models
 fi
 if command -v zsh >/dev/null; then
@@ -80,7 +80,7 @@ if command -v zsh >/dev/null; then
         zpty -r shell seen \"*READY*\"
         zpty -n -w shell \"\$2\$4\"
         zpty -r shell seen \"*\$3*\"" zsh "$made/zsh" "$1" "$2" "$(printf '\t')"; }
-    ok 'zsh: a word of an enum' completed 'kvreplay --on-lag sk' skip-wait
+    ok 'zsh: a word of an enum' completed 'kvreplay --on-absent sk' skip
     ok 'zsh: an option' completed 'kvgen --list-m' --list-models
 fi
 

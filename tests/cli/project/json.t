@@ -30,7 +30,7 @@ members() {
 }
 identity='program version command host started'
 hist='count mean min p50 p90 p95 p99 p999 p9999 max'
-evidence="$(tr -d '\n' <"$TOP/lib/facts/fact.c" | grep -oE 'FACTS_OF_EVIDENCE, +"[a-z_]+"' | cut -d '"' -f 2) overload"
+evidence="$(tr -d '\n' <"$TOP/lib/facts/fact.h" | grep -oE ', EVIDENCE, +"[a-z_]+"' | cut -d '"' -f 2) overload"
 times='service_us response_us device_us wait_us slot_us meta_us io_us flush_us host_us'
 is 'kvreplay: members' "$(members s.json <<END | tr -d "\n"
 .| $identity trace valid why_invalid validity rows populated elapsed_s cpu_s spin_s cpu_s_per_gib lateness_us lag_s

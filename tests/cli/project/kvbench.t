@@ -59,7 +59,7 @@ ok 'kvbench: sharegpt: lasts as long as it was told' awk -v s="$(json sharegpt.j
 is 'kvbench: sharegpt: by beginning again' "$(json sharegpt.json .kvgen.requests.issued)" 5000
 # A drive of its own kind, since the search needs one that serves somebody.
 mkdir -p simulated
-printf "#!/bin/sh\\nshift 2\\nexec \"%s\" --spin 0 --lateness-budget 1h --tier-engine \"2=sim:\$SPEED\" \"\$@\"\\n" "$BIN/kvreplay" >simulated/kvreplay
+printf "#!/bin/sh\\nshift 2\\nexec \"%s\" --config spin=0 --config lateness_budget=1h --tier-engine \"2=sim:\$SPEED\" \"\$@\"\\n" "$BIN/kvreplay" >simulated/kvreplay
 chmod +x simulated/kvreplay
 ln -s "$BIN/kvgen" "$BIN/kvstat" "$BIN/kvprecond" simulated
 mkdir programs

@@ -77,6 +77,31 @@ while read -r name _; do
     is "$name --print: nothing is made" "$(ls -A empty)" ''
 done <commands
 
+# An option in the place of a value is a missing value. A bug looked like a model that was called -o.
+takes_values() {
+    if [ "$1" = kvbench ]; then
+        printf '%s\n' --model --num-users --duration --cache-dir --output --seed --gpu-mem-gb --config --keep-files
+    else
+        "$BIN/kvtrace" "$1" --help | grep -oE '(^|[ (,])-(-[a-z-]+|[a-z]) [A-Z]' | grep -oE -e '-[a-z-]+' | sort -u
+    fi
+}
+# All options of one script, and of each other one the first and the last.
+while read -r name _; do
+    options=$(takes_values "$name")
+    case $name in drive | kvbench) ;; *) options=$(printf '%s\n' "$options" | sed -n '1p;$p') ;; esac
+    word=--
+    for option in $options; do
+        status=0
+        (cd empty && "$BIN/kvtrace" "$name" "$option" "$word") >stdout 2>stderr </dev/null || status=$?
+        [ "$status" = 2 ] && grep -q "needs a value, and $word is an option" stderr || echo "$option $word: $status $(cat stderr)"
+        word=$option
+    done >wrong
+    is "$name: no option is a value" "$(cat wrong)" ''
+done <commands
+is 'and nothing is made' "$(ls -A empty)" ''
+exits 'a name that begins with a dash is one' 0 "$BIN/kvtrace" drive --print -m -dash -o -other objects
+stdout_like 'as it is given' '--model \./-dash '
+
 # Sizes and times as the programs take them; what a script was given by its name before counts the same.
 printed() { "$BIN/kvtrace" users --print "$@" objects | tr -s ' \\\n' ' '; }
 like 'sizes and times have units' "$(printed --cpu-mem 2048M --storage-capacity 0.5TiB -t 2m)" \
@@ -105,6 +130,26 @@ compare-targets objects more
 handover objects
 END
 rm -rf objects more
+
+# What an earlier run found stays where it is. Bugs looked like a result that was gone from its place after a typo.
+while read -r name words; do
+    mkdir "earlier.$name"
+    {
+        echo '# Files that kvtrace made in this folder. A later run may write them anew.'
+        for file in curve.csv kvgen.json load.kvgen.json trace.kvgen.json; do
+            echo "found by $name" >"earlier.$name/$file"
+            echo "$file"
+        done
+    } >"earlier.$name/.kvtrace-results"
+    there=$(cd "earlier.$name" && md5sum -- *.json *.csv)
+    with "$words" exits "$name: refused" 2 "$BIN/kvtrace" "$name" -m nosuch -o "earlier.$name"
+    is "$name: and nothing is moved" "$(cd "earlier.$name" && find . -name .earlier && md5sum -- *.json *.csv)" "$there"
+done <<'END'
+size
+knee objects
+precondition -s 16M objects
+END
+rm -rf objects
 
 # Called by another name, from a link somewhere else; with programs whose answer is known.
 # shellcheck source=tests/answers.sh

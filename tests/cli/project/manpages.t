@@ -10,7 +10,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
-pages='kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace-trace.1 kvtrace.5 kvtrace.7'
+pages='kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace-trace.1 kvtrace.5 kvtrace.conf.5 kvtrace.7'
 
 # commands PAGE: a script; each command is preceded by a line that notes it.
 commands() {
@@ -39,7 +39,7 @@ commands() {
     ' "$TOP/man/$1"
 }
 
-plan 23
+plan 29
 for page in $pages; do
     if command -v mandoc >/dev/null; then
         is "$page is clean" "$(mandoc -Tlint -W warning "$TOP/man/$page" 2>&1)" ''
@@ -73,6 +73,37 @@ for page in $pages; do set -- "$@" "$TOP/man/$page"; done
 is 'no command is broken by the width of a page' \
     "$(awk '/^\.Dl [$#] / && length($0) > 4 + 78 - 11 { print FILENAME ": " $0 }' "$@")" ''
 
-for page in kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace.7; do
+# kvtrace.conf(5) has every key of the tables, with what it takes as kvgen --print-config says it, and no other.
+"$BIN/kvgen" --print-config | awk '
+    BEGIN { type = "^(true or false|text|whole number|number|share|size|bandwidth|duration|word|list)(;|$)" }
+    /^[a-z_]+:$/ { section = $0; sub(/:/, "", section); own = section ~ /^kv/; name[0] = section; next }
+    !section { next }
+    match($0, /^ *(# )?([a-z0-9_]+|MY-MODEL):( |$)/) && (!own || last ~ type) {
+        line = $0; indent = match(line, /[^ ]/) - 1; sub(/^ *(# )?/, "", line)
+        key = line; sub(/:.*/, "", key); value = line; sub(/^[^:]*:? ?/, "", value)
+        sub(/MY-MODEL/, "NAME", key)
+        name[int(indent / 2)] = key
+        if (value == "") next
+        path = own ? section "." key : name[0]
+        if (!own) for (i = 1; i <= int(indent / 2); i++) path = path "." name[i]
+        if (!own) {
+            gsub(/[|]/, ", ", last); last = tolower(substr(last, 1, 1)) substr(last, 2)
+            last = last (value == "..." ? "; no default" : "; default: " value)
+        }
+        print path "\t" last; last = ""; next
+    }
+    { sub(/^ *# /, ""); last = (last ~ type ? last " " : "") $0 }
+' | LC_ALL=C sort >"$TMP/keys"
+awk '
+    /^\.Sh KEYS OF ALL/ { section = "" } /^\.Sh KEYS OF KV/ { section = tolower($4) "." } /^\.Sh SEE/ { exit }
+    /^\.It Va / { if (key) print key "\t" last; key = section $3 }
+    { if ($1 == ".Pq") { last = $0; sub(/^\.Pq /, "", last) } }
+    END { print key "\t" last }
+' "$TOP/man/kvtrace.conf.5" | LC_ALL=C sort >"$TMP/documented"
+ok 'there are keys of programs, and of all' grep -q '^kvreplay.rings	whole number; default: 1; 1 to 64$' "$TMP/keys"
+is 'kvtrace.conf(5) has all keys, each with its type, range and default' "$(LC_ALL=C comm -23 "$TMP/keys" "$TMP/documented")" ''
+is 'and no other' "$(LC_ALL=C comm -13 "$TMP/keys" "$TMP/documented")" ''
+
+for page in kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace.conf.5 kvtrace.7; do
     ok "$page has examples that run" grep -q '^kv' "$TMP/$page.sh"
 done

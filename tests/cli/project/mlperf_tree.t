@@ -11,7 +11,7 @@ cd "$TMP" || exit 1
 # A drive that takes no room, and a clock that does not wait.
 mkdir -p programs/bin clock
 ln -s "$BIN/kvgen" "$BIN/kvstat" "$BIN/kvprecond" programs/bin
-printf "#!/bin/sh\\nprintf \"%%s\\\\n\" \"\$2\" >>\"%s/targets\"\\nshift 2\\nexec \"%s\" --spin 0 --tier-engine 2=sim:lat=2ms,bw=800MB/s \"\$@\"\\n" \
+printf "#!/bin/sh\\nprintf \"%%s\\\\n\" \"\$2\" >>\"%s/targets\"\\nshift 2\\nexec \"%s\" --config spin=0 --tier-engine 2=sim:lat=2ms,bw=800MB/s \"\$@\"\\n" \
     "$TMP" "$BIN/kvreplay" >programs/bin/kvreplay
 printf "#!/bin/sh\\nprintf \"%%s\\\\n\" \"\$1\" >>\"%s/slept\"\\n" "$TMP" >clock/sleep
 chmod +x programs/bin/kvreplay clock/sleep

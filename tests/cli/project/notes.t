@@ -4,7 +4,7 @@
 # them. A bug looked like a Note counted as a row, executed, or found out of order; or a result refused for a column.
 . "$(dirname "$0")/../../lib.sh"
 
-"$BIN/kvgen" --num-users 5 --duration 5 --arrival open --decode-reads batch --gpu-mem-gb 1 --cpu-mem-gb 1 --model tiny-1b --no-notes -o "$TMP/plain.csv" 2>"$TMP/err"
+"$BIN/kvgen" --num-users 5 --duration 5 --arrival open --config decode_reads=batch --gpu-mem-gb 1 --cpu-mem-gb 1 --model tiny-1b --no-notes -o "$TMP/plain.csv" 2>"$TMP/err"
 # A Note before the first row, some between rows, and one at the end, with quotes and a line end in its JSON.
 awk 'function note() { printf ",Note,0,,\"{\"\"a\"\": [1,\n2]}\",,,,,,,,\n" }
     { print }
@@ -20,7 +20,7 @@ like 'a digest' "$want" '^[0-9a-f]{32}$'
 for form in csv csv.zst; do
     is "$form: kvgen copies the rows and no Note" "$(digest "$TMP/notes.$form")" "$want"
     is "$form: kvstat reports the same" "$("$BIN/kvstat" --full "$TMP/notes.$form" | sed 1d)" "$("$BIN/kvstat" --full "$TMP/plain.csv" | sed 1d)"
-    is "$form: also with one thread" "$("$BIN/kvstat" --full --threads 1 "$TMP/notes.$form" | sed 1d)" \
+    is "$form: also with one thread" "$("$BIN/kvstat" --full --config threads=1 "$TMP/notes.$form" | sed 1d)" \
         "$("$BIN/kvstat" --full "$TMP/plain.csv" | sed 1d)"
     exits "$form: --verify-trace" 0 "$BIN/kvstat" --verify-trace "$TMP/notes.$form"
     is "$form: finds as many rows" "$(sed -n 's/.*: \([0-9,]* rows.*\)/\1/p' "$TMP/stdout")" \
@@ -49,7 +49,7 @@ like 'is named' "$(cat "$TMP/stderr")" ":5: First_byte_us '-2' is not a duration
 
 # Through pipes and files alike, plain output has what frames carry: the provenance first, the summary last; kvreplay
 # turns one into the other. A bug looked like a pipe whose report did not say that its GPU was simulated.
-kvgen="$BIN/kvgen --num-users 5 --duration 5 --arrival open --decode-reads batch --gpu-mem-gb 1 --cpu-mem-gb 1 --model tiny-1b"
+kvgen="$BIN/kvgen --num-users 5 --duration 5 --arrival open --config decode_reads=batch --gpu-mem-gb 1 --cpu-mem-gb 1 --model tiny-1b"
 note() { # note N FILE: the JSON of the Note in line N ($: the last)
     sed -n "$1p" "$2" | sed 's/^,*Note,0,,"//; s/",*$//; s/""/"/g'
 }

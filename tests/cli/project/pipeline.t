@@ -10,7 +10,7 @@
 cd "$TMP" || exit 1
 # generate FILE: 3 requests over three small tiers; a deletion in the last one needs the limit.
 generate() {
-    "$BIN/kvgen" --source mooncake --input "$DATA/mooncake_first200.jsonl" --max-requests 3 --block-reuse any \
+    "$BIN/kvgen" --source mooncake --input "$DATA/mooncake_first200.jsonl" --max-requests 3 --config block_reuse=any \
         --model tiny-1b --gpu-mem-gb 0.06 --cpu-mem-gb 0.08 --storage-capacity-gb 0.125 --summary g.json -o "$1" 2>g.err
 }
 plan 17

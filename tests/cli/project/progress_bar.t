@@ -61,7 +61,7 @@ like 'kvgen: bar, time left, rows, rows a second, simulated time' "$(first "$TMP
     '^kvgen \[#*-{1,20}\] [0-9:]+ left, [0-9.]+[kM]? rows, [0-9.]+ M rows/s, .* simulated$'
 like 'kvgen: the summary' "$(cat "$TMP/s.kvgen")" '^requests +[0-9,]+ issued in '
 
-screen 120 'kvprecond \[' "$BIN/kvprecond" --size 8G --mode random --iodepth 1 --ioengine psync "$TMP/dir" >"$TMP/s.precond"
+screen 120 'kvprecond \[' "$BIN/kvprecond" --size 8G --mode random --config iodepth=1 --config ioengine=psync "$TMP/dir" >"$TMP/s.precond"
 if grep -q 'kvprecond \[' "$TMP/s.precond"; then
     like 'kvprecond: bar, share, size, rate' "$(first "$TMP/s.precond" '^kvprecond \[')" \
         '^kvprecond \[[#-]{4,20}\] +[0-9]+ % .* of 8\.00 GiB .*/s$'

@@ -96,7 +96,7 @@ exec 3>&-
 
 # ---- kvprecond ----
 for times in 1 2; do
-    "$BIN/kvprecond" --size 1G --mode random --iodepth 1 --ioengine psync --progress none --summary "$TMP/p.json" "$TMP/p" \
+    "$BIN/kvprecond" --size 1G --mode random --config iodepth=1 --config ioengine=psync --progress none --summary "$TMP/p.json" "$TMP/p" \
         >"$TMP/stdout" 2>"$TMP/stderr" &
     pid=$!
     until [ -s "$TMP/p/fill-000000.kv" ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done

@@ -43,7 +43,7 @@ simulated() {
     chmod +x "$1/bin/kvreplay"
 }
 # Memory that takes no time: touching 4 GiB takes longer than all that the script does.
-simulated no_memory '' '--spin 0 --tier-engine 1=null'
+simulated no_memory '' '--config spin=0 --tier-engine 1=null'
 
 lane_suite() {
     run suite tiny suite.sh suite -u 2 -t 1 -d objects.suite --gpu-mem-gb 0.2 --cpu-mem-gb 0.3 --storage-capacity-gb 8 \

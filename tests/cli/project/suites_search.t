@@ -11,7 +11,7 @@ examples=$TOP/examples
 # Memory that takes no time, for one check that has 3 GiB of it: touching these takes longer than all the others.
 mkdir -p no_memory/bin
 ln -s "$BIN/kvgen" "$BIN/kvstat" no_memory/bin
-printf '#!/bin/sh\nexec "%s" --spin 0 --tier-engine 0=null --tier-engine 1=null "$@"\n' "$BIN/kvreplay" >no_memory/bin/kvreplay
+printf '#!/bin/sh\nexec "%s" --config spin=0 --tier-engine 0=null --tier-engine 1=null "$@"\n' "$BIN/kvreplay" >no_memory/bin/kvreplay
 chmod +x no_memory/bin/kvreplay
 
 # smoke GROUP CHECKS: the checks, on a drive and in a folder of the group.

@@ -54,7 +54,7 @@ the slowest | .ranks.slowest | .rank >= 0 and .times_median >= 1 and .by == "p95
 none missing | .ranks.missing | length | 0
 the trace   | .run.digest | [0-9a-f]{32}
 END
-exits "any order, any threads" 0 stat --ranks --threads 3 --json -o "$TMP/again.json" "$TMP/p2.csv" "$TMP/p0.csv" "$TMP/p3.csv" "$TMP/p1.csv"
+exits "any order, any threads" 0 stat --ranks --config threads=3 --json -o "$TMP/again.json" "$TMP/p2.csv" "$TMP/p0.csv" "$TMP/p3.csv" "$TMP/p1.csv"
 same "$TMP/again.json" >"$TMP/again.same"
 ok "give the same" diff "$TMP/again.same" "$TMP/ranks.same"
 peaks() { jq -Sc '[.tiers[] | {peak_bytes, peak_objects}]' "$1"; }

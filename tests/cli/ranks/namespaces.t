@@ -71,7 +71,7 @@ started || skip_all "mpirun does not start on four hosts here, or not in 40 s: $
 cut_off() {
     run_name=$1 begun=$2
     shift 2
-    hosts_once 120 --lost-after 6s -o "$TMP/$run_name.csv" --summary "$TMP/$run_name.json" "$@" "$TMP/t.csv" >"$TMP/$run_name.out" 2>&1 &
+    hosts_once 120 --config lost_after=6s -o "$TMP/$run_name.csv" --summary "$TMP/$run_name.json" "$@" "$TMP/t.csv" >"$TMP/$run_name.out" 2>&1 &
     run=$!
     for _ in $(seq 400); do
         $begun && break
@@ -136,13 +136,13 @@ ip netns exec "$name-4" redis-server --bind 10.77.0.14 --port 6379 --protected-m
 stored() { ip netns exec "$name-4" redis-cli -h 10.77.0.14 -n 1 --scan | grep -vc '^\.kvtrace-list'; } # objects and the marker
 redis=$!
 until ip netns exec "$name-4" redis-cli -h 10.77.0.14 -n 1 dbsize 2>&1 | grep -q '^0$' || ! kill -s 0 $redis 2>/dev/null; do sleep 0.1; done
-set -- --shared-target --target redis://10.77.0.14/1 --timeout 2s --retries 0
+set -- --shared-target --target redis://10.77.0.14/1 --config timeout=2s --config retries=0
 exits "four hosts, one store" 0 hosts 60 "$@" --speed 20 --keep -o "$TMP/all.csv" --summary "$TMP/all.json" "$TMP/t.csv"
 is "have objects of their own" "$(json "$TMP/all.json" .rows.ok) $(stored)" '8000 8001'
 exits "next time" 0 hosts 60 "$@" --speed 20 --destroy-data -o "$TMP/all.csv" "$TMP/t.csv"
 is "they are removed" "$(stored)" 0
 in_store() { [ "$(stored)" -gt 600 ]; } # all have the same times: 150 of each
-cut_off store in_store "$@" --speed 1.5 --on-error continue
+cut_off store in_store "$@" --speed 1.5 --config on_error=continue
 like "the store is not cleaned up under it" "$(cat "$TMP/store.out")" 'rank 2 on node-2 may still be at work there, so nothing was removed; the next run clears it'
 ok "its objects are there" test "$(stored)" -gt 6000
 is "what it could not store, its rows tell" "$("$BIN/kvstat" --json "$TMP"/kvreplay-*-rank-2.csv.zst | jq '.status.failed > 0')" true

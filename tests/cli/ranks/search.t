@@ -16,7 +16,7 @@ near() {
     cat stderr
     return 1
 }
-ok "qos on three ranks: three times 20 users" tries 4 near 48 66 3 --autoscale qos --start-users 45 --storage-p95 100ms
+ok "qos on three ranks: three times 20 users" tries 4 near 48 66 3 --autoscale qos --start-users 45 --config saturation_detection.read_latency_p95_threshold_ms=100
 json_like s.json <<'END'
 users are the sum        | ([.ranks.list[].users] | add) == .autoscaling.users | true
 which are divided evenly | [.ranks.list[].users] | max - min <= 1 | true
@@ -44,7 +44,7 @@ END
 chmod +x slow
 # pooled RATE FILTER: a step of two ranks.
 pooled() {
-    search 2 --autoscale qos --start-users 2 --max-users 2 --search-time 1ms --storage-p95 10s --each "./slow {rank} $1" &&
+    search 2 --autoscale qos --start-users 2 --max-users 2 --search-time 1ms --config saturation_detection.read_latency_p95_threshold_ms=10000 --each "./slow {rank} $1" &&
         jq -e ".autoscaling_stats[0].storage_read_p95_ms | $2" s.json
 }
 ok "the P95 is that of all rows: a few slow ones" tries 4 pooled 500 '. < 60'
@@ -53,7 +53,7 @@ ok "and many" tries 4 pooled 20 '. > 90'
 # ---- a store that all share ----
 
 exits "one store" 0 timeout 100 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --cpu-mem 1MiB --shared-target --target d --autoscale capacity --each './gen {N}' --step-warmup 0 \
-    --step-duration 200ms --start-users 2 --max-users 4 --spin 0 --lateness-budget 10s --summary s.json -o r.csv
+    --step-duration 200ms --start-users 2 --max-users 4 --config spin=0 --config lateness_budget=10s --summary s.json -o r.csv
 is "nothing is left there" "$(find d 2>/dev/null; json s.json .autoscaling.ranks)" 2
 rm r.csv
 done_testing

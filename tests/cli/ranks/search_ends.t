@@ -39,7 +39,7 @@ stderr_like "cannot search" '--part: does not apply with --autoscale: parts cann
 # running OPTIONS...: a search in the background; $pid is rank 1.
 running() {
     rm -f pid
-    set -- "$BIN/kvreplay-mpi" "$@" --autoscale qos --each './gen {N}' --step-warmup 100ms --step-duration 800ms --start-users 4 --spin 0 \
+    set -- "$BIN/kvreplay-mpi" "$@" --autoscale qos --each './gen {N}' --step-warmup 100ms --step-duration 800ms --start-users 4 --config spin=0 \
         --cpu-mem 1MiB --tier-engine 2=sim:bw=1GB/s --summary s.json -o r.csv
     by_rank "$@" :: sh -c 'echo $$ >pid; exec "$@"' - "$@" >out 2>&1 &
     run=$!
@@ -57,7 +57,7 @@ not_ok "there is no result" test -e r.csv
 # one before.
 lost() {
     rm -f s.json
-    running --lost-after 4s
+    running --config lost_after=4s
     kill -s STOP "$pid"
     wait $run && return 1
     cat out

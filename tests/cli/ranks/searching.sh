@@ -22,6 +22,6 @@ search() {
     n=$1
     shift
     rm -f s.json
-    timeout 100 "$mpirun" -np "$n" "$BIN/kvreplay-mpi" --each "./gen {N}" --step-warmup 50ms --step-duration 300ms --spin 0 \
-        --lateness-budget 10s --cpu-mem 1MiB --tier-engine 2=sim:bw=20MB/s --summary s.json -o r.csv.zst "$@" 2>stderr
+    timeout 100 "$mpirun" -np "$n" "$BIN/kvreplay-mpi" --each "./gen {N}" --step-warmup 50ms --step-duration 300ms --config spin=0 \
+        --config lateness_budget=10s --cpu-mem 1MiB --tier-engine 2=sim:bw=20MB/s --summary s.json -o r.csv.zst "$@" 2>stderr
 }

@@ -101,7 +101,7 @@ READERS = [
     kvgen('lct', R + 'lmcache-0.5.6-events.lct'),
     kvgen('strace', R + 'lmcache-0.5.6-fs.strace'),
     kvgen('trace', TRACE + WRITE + READ, '--retier', edges=RESULT_LESS,
-          more=[['kvgen', '--input', '{}', '--retier', '--curve', '/dev/null', '--curve-optimal', '-o', 'none']] +
+          more=[['kvgen', '--input', '{}', '--retier', '--curve', '/dev/null', '--config', 'curve_optimal=true', '-o', 'none']] +
                [['kvgen', '--input', '{}', '--format', f, '-o', '/dev/null']
                 for f in ('kvtrace', 'mlperf', 'warp', 'libcachesim', 'oracle')] +
                [['kvgen', '--input', '{}', '--format', f, '-o', '{tmp}/out'] for f in ('sai3', 'fio')]),

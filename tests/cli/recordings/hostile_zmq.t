@@ -13,12 +13,12 @@ command -v python3 >/dev/null || skip_all 'no python3, which plays the engine'
 ! without_libzmq || skip_all 'built without libzmq'
 
 hostile zmq kvgen 50 13 # --duration 8s and five more
-is 'of a message that is too large there is no row' "$(grep -c ,Write, __max_message_2kib__and_one_of_4.csv)" 4
+is 'of a message that is too large there is no row' "$(grep -c ,Write, __config_max_message_2kib_and_one_of_4_kib.csv)" 4
 # What is noted of them.
 is 'an unknown medium is in the capture' "$(grep -c '"medium":"SOMEWARE"' an_unknown_medium.jsonl)" 1
 is 'a damaged message, too' "$(grep -c '"damage":"no MessagePack' no_messagepack.jsonl)" 1
 is 'no escape is' "$(grep -c "$(printf '\033')" a_medium_with_an_escape.jsonl)" 0
-exits 'the capture can be read with that medium' 0 "$BIN/kvgen" -m tiny-1b --no-notes --medium SOMEWARE=2 \
+exits 'the capture can be read with that medium' 0 "$BIN/kvgen" -m tiny-1b --no-notes --config medium=SOMEWARE=2 \
     --input an_unknown_medium.jsonl -o again.csv
 is 'and gives its rows' "$(grep -c Tier-2 again.csv)" 1
 done_testing

@@ -25,9 +25,9 @@ ok 'the rows before it are there' cmp whole.csv out.csv
 exits 'and the capture gives them, too' 0 kvgen --input capture.jsonl -o again.csv
 ok 'all of them' cmp whole.csv again.csv
 piped medium.zmqrec 1 'a medium that is not known'
-stderr_like 'is named' 'blocks left out because their medium is unknown: [0-9]+, in SOMEWARE \(--medium'
-exits 'its capture with the medium' 0 kvgen --input capture.jsonl --medium someware=2 -o a.csv
-exits 'is the same as its file' 0 kvgen --input medium.zmqrec --medium someware=2 -o b.csv
+stderr_like 'is named' 'blocks left out because their medium is unknown: [0-9]+, in SOMEWARE \(--config medium'
+exits 'its capture with the medium' 0 kvgen --input capture.jsonl --config medium=someware=2 -o a.csv
+exits 'is the same as its file' 0 kvgen --input medium.zmqrec --config medium=someware=2 -o b.csv
 ok 'row by row' cmp a.csv b.csv
 
 # ---- live ----
@@ -43,7 +43,7 @@ recorded() { # FOLDER SIGNAL LIMIT SUFFIX, in the background
     mkdir "$1"
     (
         [ "$3" = none ] || ulimit -f "$3"
-        exec "$BIN/kvgen" -m tiny-1b --names key --reorder 100ms --input "tcp://127.0.0.1:$port" --capture "$1/capture.jsonl$4" -o "$1/out.csv$4"
+        exec "$BIN/kvgen" -m tiny-1b --names key --config reorder=100ms --input "tcp://127.0.0.1:$port" --capture "$1/capture.jsonl$4" -o "$1/out.csv$4"
     ) >"$1/log" 2>&1 &
     echo $! >"$1/pid"
     (

@@ -87,7 +87,7 @@ exits "ranks share an object" 0 generate --input "$vllm" --tensor-parallel 2 -o 
 is "half of it on each" "$(awk -F, '$2 == "Write" && $9 == 16 {print $3}' "$TMP/out.csv" | sort -u)" 196608
 exits "more ranks than heads" 0 generate --input "$vllm" --tensor-parallel 8 -o "$TMP/out.csv"
 is "one head of four on each" "$(awk -F, '$2 == "Write" && $9 == 16 {print $3}' "$TMP/out.csv" | sort -u)" 98304
-exits "stages and context" 0 generate --input "$vllm" --pipeline-parallel 2 --context-parallel 2 -o "$TMP/out.csv"
+exits "stages and context" 0 generate --input "$vllm" --config pipeline_parallel=2 --config context_parallel=2 -o "$TMP/out.csv"
 is "divide, too" "$(awk -F, '$2 == "Write" && $9 == 16 {print $3}' "$TMP/out.csv" | sort -u)" 98304
 exits "a move" 0 generate --input "$vllm" -o "$TMP/out.csv"
 is "a move is an Evict" "$(awk -F, '$2 == "Write" && $6 == "Evict" {print $4}' "$TMP/out.csv")" Tier-1
@@ -108,11 +108,11 @@ bad() { # NAME REGEX KVGEN-ARGS...
 bad "sizes that are not recorded" '.*mooncake.*: message 1: an object whose size is not recorded \(--object-bytes' \
     --input "$DATA/recordings/mooncake-0.3.12.post1-master.zmqrec"
 sed 's/EXTERNAL/SOMEWARE/' "$DATA/recordings/sglang-0.5.19.zmqrec" >"$TMP/medium.zmqrec"
-bad "a medium that is not known" '.*medium.zmqrec: message [0-9]+: medium "SOMEWARE" is not known \(--medium' \
+bad "a medium that is not known" '.*medium.zmqrec: message [0-9]+: medium "SOMEWARE" is not known \(--config medium' \
     --input "$TMP/medium.zmqrec"
-exits "--medium says what it is" 0 generate --input "$TMP/medium.zmqrec" --medium someware=2 -o none
-is "--medium: its blocks" "$(json "$TMP/s.json" .recording.stored)" 23
-bad "a tier that is none" '--medium: "x=3" is not NAME=TIER' --input "$vllm" --medium x=3
+exits "--config medium says what it is" 0 generate --input "$TMP/medium.zmqrec" --config medium=someware=2 -o none
+is "--config medium: its blocks" "$(json "$TMP/s.json" .recording.stored)" 23
+bad "a tier that is none" '--config medium: "x=3" is not NAME=TIER' --input "$vllm" --config medium=x=3
 head -c 3000 "$vllm" >"$TMP/cut.zmqrec"
 for in in "$DATA"/recordings/*.zmqrec; do
     sample=$(basename "$in" .zmqrec)

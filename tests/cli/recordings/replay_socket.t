@@ -12,7 +12,7 @@ needs_zmq 'zmq' 'zmq, which plays the engine'
 
 samples=$DATA/recordings
 # What took seconds comes at once here: rows of one socket wait for those of the other.
-options="-m tiny-1b --object-bytes 4096 --names $TMP/key --no-notes --reorder 1m"
+options="-m tiny-1b --object-bytes 4096 --names $TMP/key --no-notes --config reorder=1m"
 # Two sockets have no order between them: rows by time and publisher, and as they are within these.
 in_order() { sort -s -t, -k1,1n -k7,7 "$1"; }
 same_rows() { # NAME FILE: the rows of this talk

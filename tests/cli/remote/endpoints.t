@@ -120,7 +120,7 @@ fault PUT die 1
 exits 'a lost connection while objects are populated' 3 replay --target "$one_alive" reads.csv
 is 'what was written is removed' "$(names)" ''
 fault PUT die 1
-exits 'is repeated with --retries' 0 replay --retries 2 --target "$one_alive" reads.csv
+exits 'is repeated with --config retries' 0 replay --config retries=2 --target "$one_alive" reads.csv
 is 'and the run has all its objects' "$(json s.json '.populated.objects, .rows.ok == .rows.total')" '12 true'
 again() {
     kill "$server"
@@ -148,7 +148,7 @@ sed 's/300000/12000000/' three.csv >parts.csv
 while read -r verb kind trace; do
     fault "$verb" "$kind" 1
     if [ "$kind" = slow ]; then timeout=2s; else timeout=60s; fi
-    exits "$verb $kind: once" 0 replay --retries 2 --timeout $timeout --order key --target "$one&part=5MiB" "$trace.csv"
+    exits "$verb $kind: once" 0 replay --config retries=2 --config timeout=$timeout --order key --target "$one&part=5MiB" "$trace.csv"
     if [ "$kind" = slow ]; then # others may be slow on a busy machine, too
         ok "$verb $kind: counted" test "$(ends s.json '.[0].retries')" -ge 1
     else
@@ -172,13 +172,13 @@ COMPLETE 503 parts
 GET cut parts
 END
 fault GET 503 3
-exits 'three times' 1 replay --retries 2 --order key --on-absent skip --target "$one" three.csv
+exits 'three times' 1 replay --config retries=2 --order key --on-absent skip --target "$one" three.csv
 is 'is once too often' "$(statuses)" 'ok S3:SlowDown ok '
 is 'both retries are counted' "$(ends s.json '.[0] | .retries, .requests')" '2 5'
 is 'and within the time of the row' "$(awk -F, '$2 == "Read" {print ($10 >= 70000)}' r.csv)" 1
 while read -r verb kind trace why; do
     fault "$verb" "$kind" 1
-    exits "$verb $kind: $why" 1 replay --retries 2 --order key --on-absent skip --target "$one&part=5MiB" "$trace.csv"
+    exits "$verb $kind: $why" 1 replay --config retries=2 --order key --on-absent skip --target "$one&part=5MiB" "$trace.csv"
     is "$verb $kind: is not repeated" "$(ends s.json '.[0].retries')" 0
 done <<'END'
 GET flip three corrupt
@@ -189,7 +189,7 @@ CREATE die parts may have been done
 END
 # A server that dies, and comes back before the last attempt.
 exits 'its store is empty' 0 replay --target "$one" three.csv
-"$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --order key --retries 9 --target "$one" three.csv 2>err &
+"$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --timing trace --order key --config retries=9 --target "$one" three.csv 2>err &
 pid=$!
 until [ "$(names | grep -c 'kv$')" = 1 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.02; done
 kill -STOP "$server"
@@ -201,7 +201,7 @@ printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,9000,Tier-
 exits 'a pause of six seconds' 0 replay --timing trace --order key --target "$one" idle.csv
 ok 'is followed by a new connection: the server may just be closing the old one' \
     test "$(ends s.json '.[0].new_connections')" -ge 2
-exits 'without --retries' 0 replay --target "$one" three.csv
-exits '--retries and a folder' 2 replay --retries 2 --target objects three.csv
-stderr_like 'is refused' '^kvreplay: --retries: applies only with a redis:// or s3:// target$'
+exits 'without --config retries' 0 replay --target "$one" three.csv
+exits '--config retries and a folder' 2 replay --config retries=2 --target objects three.csv
+stderr_like 'is refused' '^kvreplay: --config retries: applies only with a redis:// or s3:// target$'
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/sh
 # hostile_redis.t - a server that answers what no Redis would: at each command that kvreplay has, answers of another type or
-# shape, longer than they may be, without end, a byte a second, or none. Each ends with a word of why, within --timeout and
+# shape, longer than they may be, without end, a byte a second, or none. Each ends with a word of why, within --config timeout and
 # five seconds, and in bounded memory. A bug looked like a crash on a name that was nil, 15 seconds for an array of 2^31
 # elements, 10 GB of memory, or a listing that never ended.
 # shellcheck source=tests/lib.sh

@@ -1,7 +1,7 @@
 #!/bin/sh
 # hostile_s3.t - a server that answers what no object store would, in each kind of request: HTML, nothing, XML that is cut or
 # means something else, headers, bodies and listings without end, a byte now and then, the keys sent back. Each ends with a
-# word of why, within --timeout and five seconds, in bounded memory, and no secret is told. A bug looked like "all ok" after a
+# word of why, within --config timeout and five seconds, in bounded memory, and no secret is told. A bug looked like "all ok" after a
 # listing that was a page of HTML, with all objects left behind, or a run that a byte a second kept for hours.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"

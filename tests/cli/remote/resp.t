@@ -182,7 +182,7 @@ done
 cli flushdb >/dev/null
 cli config set maxmemory 0 >/dev/null
 
-start --timeout 1s
+start --config timeout=1s
 kill -STOP $redis
 # It goes on once both reads have failed.
 (exec 9>&- && until [ "$(grep -c ETIMEDOUT r.csv)" = 2 ]; do sleep 0.05; done && kill -CONT $redis) &
@@ -214,7 +214,7 @@ start_redis --databases 4
 was_read() { grep -c ',Read,.*,ok$' r.csv; }
 for at in read delete; do
     rm -f s.json r.csv
-    feed "$uri&part=128KiB" --summary s.json --order key --retries 8 --timeout 1s
+    feed "$uri&part=128KiB" --summary s.json --order key --config retries=8 --config timeout=1s
     head -n 2 three.csv >&9
     until_prints 3 stored
     if [ $at = delete ]; then
@@ -231,7 +231,7 @@ for at in read delete; do
 done
 fault_read() { # a server that stands still for two seconds, from before the read on
     rm -f s.json
-    feed "$uri" --summary s.json --order key --timeout 1s "$@"
+    feed "$uri" --summary s.json --order key --config timeout=1s "$@"
     head -n 2 three.csv >&9
     until_prints 1 stored
     kill -STOP $redis
@@ -241,7 +241,7 @@ fault_read() { # a server that stands still for two seconds, from before the rea
     kill -CONT $redis
     wait $pid
 }
-fault_read --retries 30
+fault_read --config retries=30
 is 'a server that stood still is asked again' $? 0
 is 'which is counted' "$(json s.json '.evidence.remote_retries >= 1, (.tiers[] | select(.tier == "Tier-2") | .endpoints[0].retries >= 1)')" 'true true'
 is 'and within the time of the row' "$(awk -F, '$2 == "Read" {print ($10 >= 1000000)}' r.csv)" 1
@@ -258,7 +258,10 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
 if [ -n "$port" ]; then
     start_redis --databases 4 --port "$port" --bind 127.0.0.1
     exits 'over TCP' 0 replay --summary s.json --target "redis://127.0.0.1:$port/1" plain.csv
-    is 'the interface is known' "$(json s.json '.evidence | .network_interfaces, (.network_sent_bytes > 9000000), (.tcp_retransmits != null)')" 'lo true true'
+    is 'the interface is known' "$(json s.json '.evidence | .network_interfaces, (.tcp_retransmits != null)')" 'lo true'
+    if [ -d /sys/class/net/lo ]; then # a bare root has no /sys, which counts the bytes
+        is 'its bytes, too' "$(json s.json '.evidence.network_sent_bytes > 9000000')" true
+    fi
     ended
     wait $redis 2>/dev/null
 fi

@@ -77,7 +77,7 @@ fi
 unset REDISCLI_AUTH
 uri="redis+unix:$socket"
 kill -STOP "$redis"
-"$BIN/kvreplay" --no-notes --progress none --timeout 1000s -o r.csv --target "$uri" t.csv 2>err &
+"$BIN/kvreplay" --no-notes --progress none --config timeout=1000s -o r.csv --target "$uri" t.csv 2>err &
 pid=$!
 catches $pid
 rests $pid

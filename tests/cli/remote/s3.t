@@ -148,7 +148,7 @@ END
 while read -r verb kind status failed; do
     fault "$verb" "$kind" 1
     if [ "$kind" = slow ]; then timeout=2s; else timeout=60s; fi # a busy machine is slow, too
-    exits "$verb $kind" 1 replay --timeout $timeout --on-absent skip --order key --target "$uri" --summary s.json three.csv
+    exits "$verb $kind" 1 replay --config timeout=$timeout --on-absent skip --order key --target "$uri" --summary s.json three.csv
     like "$verb $kind: status" "$(statuses)" "$status"
     is "$verb $kind: counted once" "$(json s.json '.rows | .failed + .corrupt')" "$failed"
     is "$verb $kind: nothing is left" "$(names | grep -c fresh)" 0
@@ -179,7 +179,7 @@ END
 while read -r verb kind status failed; do
     fault "$verb" "$kind" 1
     if [ "$kind" = slow ]; then timeout=2s; else timeout=60s; fi # a busy machine is slow, too
-    exits "$verb $kind" 1 replay --timeout $timeout --on-absent skip --order key --target "$uri&part=5MiB" --summary s.json parts.csv
+    exits "$verb $kind" 1 replay --config timeout=$timeout --on-absent skip --order key --target "$uri&part=5MiB" --summary s.json parts.csv
     like "$verb $kind: status" "$(statuses)" "$status"
     is "$verb $kind: counted once" "$(json s.json '.rows | .failed + .corrupt')" "$failed"
     is "$verb $kind: nothing is left" "$(names | grep -c fresh; uploads)" 0

@@ -95,16 +95,16 @@ tell versioning Suspended
 exits 'one that does not' 0 replay --full --target "$uri" t.csv
 stderr_unlike 'is not' versions
 
-# ---- progress: an exchange takes longer than --timeout only while its contents move ----
+# ---- progress: an exchange takes longer than --config timeout only while its contents move ----
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,6291456,Tier-2,a,Prefill\n0,Read,6291456,Tier-2,a,Decode\n' >large.csv
 admin -X PUT "$ask/-/GET/trickle/1"
-exits 'contents that come slowly' 0 replay --timeout 2s --target "$uri" large.csv
-is 'take longer than --timeout' "$(awk -F, 'NR == 1 {while ($++s != "Latency_us");} $2 == "Read" {print ($s > 2000000)}' r.csv)" 1
+exits 'contents that come slowly' 0 replay --config timeout=2s --target "$uri" large.csv
+is 'take longer than --config timeout' "$(awk -F, 'NR == 1 {while ($++s != "Latency_us");} $2 == "Read" {print ($s > 2000000)}' r.csv)" 1
 
 # ---- signals ----
 # run: one in the background as $pid.
 run() {
-    "$BIN/kvreplay" --no-notes --progress none --timeout 1000s -o r.csv --target "$uri" t.csv 2>err &
+    "$BIN/kvreplay" --no-notes --progress none --config timeout=1000s -o r.csv --target "$uri" t.csv 2>err &
     pid=$!
 }
 cleared() { [ -z "$(names)" ] || { replay --target "$uri" t.csv && [ -z "$(names)" ]; }; }
@@ -121,7 +121,7 @@ for verb in LIST PUT; do
     ok "$verb: nothing is left" tries 3 cleared
 done
 # The clean-up hangs at the first object. The probe of rights has been deleted before.
-feed "$uri" --timeout 1000s
+feed "$uri" --config timeout=1000s
 cat t.csv >&9
 until_prints 8 stored
 tell hung DELETE

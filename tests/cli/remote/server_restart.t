@@ -1,6 +1,6 @@
 #!/bin/sh
 # server_restart.t - a server that dies in the middle of a run and comes back, with its objects or without them: rows in between
-# fail, or are repeated (--retries), those behind them go on over new connections, each row is counted once, and nothing
+# fail, or are repeated (--config retries), those behind them go on over new connections, each row is counted once, and nothing
 # hangs or is left behind. A bug looked like a run that never reached the server again, or a row that was counted with each
 # attempt.
 # builds: plain (when a server goes and comes, not what is read)
@@ -49,18 +49,18 @@ comes_back() {
     is "$1: each row is counted once" "$(counted)" '8 6 2'
     is "$1: nothing is left" "$(objects)" 0
 
-    begin --retries 60
+    begin --config retries=60
     go_away
     row Read a Decode
     sleep 0.5
     come_back
     finish
-    is "$1: with --retries" $? 0
-    is "$1: with --retries: each row is there once" "$(statuses | tr ' ' '\n' | sort | uniq -c | awk '{printf "%s %s,", $1, $2}')" \
+    is "$1: with --config retries" $? 0
+    is "$1: with --config retries: each row is there once" "$(statuses | tr ' ' '\n' | sort | uniq -c | awk '{printf "%s %s,", $1, $2}')" \
         '1 Delete:ok,3 Read:ok,3 Write:ok,'
-    is "$1: with --retries: each row is counted once" "$(counted)" '7 7 0'
-    ok "$1: with --retries: these are counted" test "$(json s.json .evidence.remote_retries)" -ge 1
-    is "$1: with --retries: nothing is left" "$(objects)" 0
+    is "$1: with --config retries: each row is counted once" "$(counted)" '7 7 0'
+    ok "$1: with --config retries: these are counted" test "$(json s.json .evidence.remote_retries)" -ge 1
+    is "$1: with --config retries: nothing is left" "$(objects)" 0
 }
 
 why=$(no_s3)
@@ -109,7 +109,7 @@ if [ -z "$why" ]; then
     come_back
     printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 0,Write,4096,Tier-2,a,Prefill 2,Write,4096,Tier-2,b,Prefill >two.csv
     rm -f r.csv
-    "$BIN/kvreplay" --no-notes --progress json --timing trace --retries 5 --timeout 20s -o r.csv --target "$uri" two.csv 2>err &
+    "$BIN/kvreplay" --no-notes --progress json --timing trace --config retries=5 --config timeout=20s -o r.csv --target "$uri" two.csv 2>err &
     pid=$!
     until_prints 1 objects
     kill -s STOP "$redis"

@@ -10,7 +10,7 @@ kvprecond=$BIN/kvprecond
 blocks() { "$TOP/tests/cli/kvprecond/blocks.py" "$@"; }
 stream() { "$kvprecond" --mode stream --progress none --summary s.json "$@"; }
 
-exits 'in a folder' 0 stream --size 26M --file-size 12M --chunk-size 5M --buffers 3 --seed 5 --keep files
+exits 'in a folder' 0 stream --size 26M --config file_size=12M --config chunk_size=5M --config buffers=3 --seed 5 --keep files
 for file in files/fill-*; do sha256sum <"$file"; done | sort >want
 
 # ---- S3 ----
@@ -20,7 +20,7 @@ if [ -z "$why" ]; then
     door=http://127.0.0.1:$(head -n 1 port)
     uri="s3://bucket/p?endpoint=$door"
     left() { admin "$door/-/keys"; admin "$door/-/uploads"; }
-    exits 'three objects' 0 stream --size 26M --file-size 12M --chunk-size 5M --buffers 3 --seed 5 --keep "$uri&endpoint=http://127.0.0.1:$(tail -n 1 port)"
+    exits 'three objects' 0 stream --size 26M --config file_size=12M --config chunk_size=5M --config buffers=3 --seed 5 --keep "$uri&endpoint=http://127.0.0.1:$(tail -n 1 port)"
     for key in $(admin "$door/-/keys" | grep 'kv$'); do
         admin "$door/-/data/$key" >object
         sha256sum <object
@@ -43,7 +43,7 @@ END
     while read -r verb kind retries status said; do
         admin -X PUT "$door/-/$verb/$kind/1"
         if [ "$kind" = slow ]; then timeout=2s; else timeout=60s; fi
-        exits "$verb $kind, $retries retries" "$status" stream --size 26M --chunk-size 5M --timeout $timeout --retries "$retries" "$uri"
+        exits "$verb $kind, $retries retries" "$status" stream --size 26M --config chunk_size=5M --config timeout=$timeout --config retries="$retries" "$uri"
         if [ "$status" != 0 ]; then stderr_like "$verb $kind: is said" "$said"; fi
         is "$verb $kind: nothing is left" "$(left)" ''
     done <<'END'
@@ -57,7 +57,7 @@ PART die 1 0
 COMPLETE 503 1 0
 END
     is 'a retry is counted' "$(json s.json '.target.endpoints[0].retries')" 1
-    "$kvprecond" --mode stream --progress none --summary s.json --size 4G --chunk-size 5M --buffers 2 "$uri" >/dev/null 2>err &
+    "$kvprecond" --mode stream --progress none --summary s.json --size 4G --config chunk_size=5M --config buffers=2 "$uri" >/dev/null 2>err &
     pid=$!
     until [ "$(admin "$door/-/uploads" | wc -l)" = 1 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
     kill -INT $pid
@@ -65,7 +65,7 @@ END
     is 'a stop' $? 130
     is 'is told' "$(json s.json '.complete, .ended_by')" 'false SIGINT'
     is 'and leaves nothing' "$(left)" ''
-    exits 'an empty server' 0 stream --size 5M --chunk-size 16M "$uri"
+    exits 'an empty server' 0 stream --size 5M --config chunk_size=16M "$uri"
     echo x | admin -T - "$door/-/data/bucket/p/other" >/dev/null
     exits 'a prefix with other objects' 3 stream --size 1M "$uri"
     is 'is not touched' "$(left)" bucket/p/other
@@ -76,9 +76,9 @@ END
 parts_that_are_too_small --chunk-size 1M
 direct_I/O --buffered
 a_purge --purge
-an_I/O_engine --ioengine psync
+an_I/O_engine --config ioengine=psync
 END
-    exits 'parts that S3 cannot count' 2 stream --size 100G --chunk-size 5M "$uri"
+    exits 'parts that S3 cannot count' 2 stream --size 100G --config chunk_size=5M "$uri"
     stderr_like 'too many are said' '10,000 parts at most'
     exits 'part= and a stream' 2 stream --size 26M "$uri&part=8MiB"
     stderr_like 'is refused' 'part= does not apply to a stream'
@@ -86,7 +86,7 @@ END
     stderr_like 'says which' 'S3 takes --mode stream only'
     is 'none of them wrote' "$(left)" bucket/p/other
     if ! sanitized; then
-        exits 'a stream that is many times its buffers' 0 stream --size 160M --chunk-size 5M --buffers 2 "$uri"
+        exits 'a stream that is many times its buffers' 0 stream --size 160M --config chunk_size=5M --config buffers=2 "$uri"
         is 'takes the buffers and a program' "$(json s.json '.stream.peak_memory_bytes < 36 * 1048576')" true
     fi
 else
@@ -99,7 +99,7 @@ if [ -z "$why" ]; then
     start_redis --databases 4
     uri="redis+unix:$TMP/redis.sock?db=1"
     cli() { redis-cli -s redis.sock -n 1 --raw "$@"; }
-    exits 'three objects in Redis' 0 stream --size 26M --file-size 12M --chunk-size 5M --buffers 3 --seed 5 --keep "$uri"
+    exits 'three objects in Redis' 0 stream --size 26M --config file_size=12M --config chunk_size=5M --config buffers=3 --seed 5 --keep "$uri"
     is 'in parts of a chunk' "$(cli keys 'kvtrace:*' | wc -l)" 7
     for key in $(cli keys 'kvtrace:*' | grep -v '\.'); do
         : >object
@@ -111,15 +111,15 @@ if [ -z "$why" ]; then
     done | sort >got
     is 'hold the same bytes in Redis' "$(cat got)" "$(cat want)"
     is 'the engine is told' "$(json s.json '.engine, .target.kind, .target.files')" 'redis redis 3'
-    exits 'are removed when asked for' 0 stream --size 1M --chunk-size 64K --destroy-data "$uri"
+    exits 'are removed when asked for' 0 stream --size 1M --config chunk_size=64K --destroy-data "$uri"
     is 'all' "$(cli keys '*')" ''
-    exits 'chunks that no value holds' 2 stream --size 1M --chunk-size 1G --buffers 2 "$uri"
+    exits 'chunks that no value holds' 2 stream --size 1M --config chunk_size=1G --config buffers=2 "$uri"
     cli config set maxmemory 20mb >/dev/null
-    exits 'a server that is full' 1 stream --size 60M --chunk-size 4M "$uri"
+    exits 'a server that is full' 1 stream --size 60M --config chunk_size=4M "$uri"
     stderr_like 'says its own word' 'RESP:OOM'
     is 'nothing is left in it' "$(cli keys '*')" ''
     cli config set maxmemory 0 >/dev/null
-    "$kvprecond" --mode stream --progress none --summary s.json --size 4G --file-size 8M --chunk-size 1M --buffers 2 "$uri" >/dev/null 2>err &
+    "$kvprecond" --mode stream --progress none --summary s.json --size 4G --config file_size=8M --config chunk_size=1M --config buffers=2 "$uri" >/dev/null 2>err &
     pid=$!
     until [ "$(cli dbsize)" -gt 3 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.02; done
     kill -INT $pid

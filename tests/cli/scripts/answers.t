@@ -67,12 +67,28 @@ is 'both answers' "$(json stdout '.answers | length')" 2
 
 # ---- what is used wrongly is never a no, and nothing is measured before it is told ----
 
+# An answer, and one of two drives: all but logs.
+exits 'an answer' 0 "$examples/drive.sh" --drive sim:bw=14GB/s,lat=80us -o again
+mkdir again/1 again/2
+for n in 1 2; do cp again/*.json "again/$n"; done
+printf '%s\n' 1/sim.json 1/answer.json 2/sim.json 2/answer.json >>again/.kvtrace-results
+answer_there() { find again -type f ! -name '*.log' ! -name load.json ! -name '.kvtrace-*' -exec md5sum {} + | sort; }
+there=$(answer_there)
 while IFS='|' read -r script words want; do
     : >seen
     with "$words" exits "$script $words" 2 "$examples/$script.sh" -o wrong
     stderr_like '... why' "$want"
     is '... before it measures' "$(find wrong -name 'drive.json' 2>/dev/null)" ''
+    # A bug looked like an answer that a typo had moved away.
+    with "$words" "$examples/$script.sh" -o again >/dev/null 2>&1
+    is '... and an earlier answer stays where it is' "$(answer_there)" "$there"
 done <<'END'
+drive|--goodput 95 folder|--goodput: 95 is above 1; for 95 percent write 95% or 0.95
+drive|--drive sim:bw=1GB/s --seeds none|--seeds: 'none' is not a whole number
+drive|--drive sim:bw=1GB/s -m nosuch|nosuch: unknown model
+worth|--price gpu=much folder|--price
+compare-drives|--ttft soon one two|--ttft: 'soon' is not a duration
+compare-drives|one sim:bw=1GB/s,speed=2|"speed=2" is not bw=RATE or lat=TIME
 drive|--drive nowhere.json|--drive: nowhere.json: not a measurement of a drive
 drive|--drive sim:lat=1ms|bw=RATE is missing
 drive|--drive sim:bw=1GB/s,speed=2|"speed=2" is not bw=RATE or lat=TIME

@@ -30,8 +30,12 @@ chain ./-disk >stdout 2>stderr || status=$?
 stderr_like 'the same again: the measurement is taken again' ' was measured [0-9]+ minutes? ago; that is taken again'
 ok 'as it was' cmp chain/drive.json first.json
 ok 'what was measured before is kept' test -s chain/.earlier/1/drive.result.csv.zst
+answer_there() { find chain -type f ! -name '*.log' ! -name load.json ! -name '.kvtrace-*' -exec md5sum {} + | sort; }
+there=$(answer_there)
 exits 'a file for a folder' 2 chain disk/file
 exits 'an unwritable one' 3 chain /proc/none
+exits 'one in no folder, with an answer there' 3 chain nowhere/deep
+is 'the answer stays where it is' "$(answer_there)" "$there"
 rm -f chain/answer.json
 exits 'one in no folder' 3 chain nowhere/deep
 stderr_like 'is told why' 'nowhere/deep: cannot be created: there is no folder nowhere$'

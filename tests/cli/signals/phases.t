@@ -178,10 +178,10 @@ PHASES = [
     ("kvstat: a reader that takes nothing", "kvstat --csv --interval 1s $result.csv", {"reader": False, "signals": 2}),
     ("kvstat: a picture that does not come", "kvstat --plot @p.svg $result.csv", {}),
     ("kvprecond: a model that nobody writes", "kvprecond --mode kv --model @f.json --size 16M @d", {"before": nobody_json}),
-    ("kvprecond: a fill", "kvprecond --size 4G --iodepth 1 --threads 1 @d", {"ready": written}),
+    ("kvprecond: a fill", "kvprecond --size 4G --config iodepth=1 --threads 1 @d", {"ready": written}),
     ("kvprecond: rounds", "kvprecond --size 16M --until-steady --round 100s @d", {"ready": written}),
     ("kvprecond: a stream", "kvprecond --mode stream --size 8G @d", {}),
-    ("kvprecond: files are removed", "kvprecond --size 512M --file-size 4K --block-size 4K @d", {"ready": written}),
+    ("kvprecond: files are removed", "kvprecond --size 512M --config file_size=4K --block-size 4K @d", {"ready": written}),
     ("kvprecond: an old store is emptied", "kvprecond --size 8G @d", {"before": old_store, "left": ["d"]}),
     ("kvprecond: a summary that nobody reads", "kvprecond --size 1M --summary @f @d", {"before": nobody}),
 ]

@@ -11,7 +11,7 @@
 answer() {
     file=$1
     shift
-    "$BIN/kvgen" --answer "$file" --model llama3.1-8b --population mlperf --input-len 64 --output-len 4 \
+    "$BIN/kvgen" --answer "$file" --model llama3.1-8b --population mlperf --config input_len=64 --config output_len=4 \
         --cache vllm:block_size=64 --gpu-profile h100:eta=0.01,eta_a=0.01,b=0.05 --gpu-mem 1.5GiB --cpu-mem 1GiB \
         --storage-capacity 100GiB --ttft 3s --tpot 1s --answer-window 2s "$@" 2>"$TMP/err"
 }
@@ -21,7 +21,7 @@ answered() {
     ok "$1" with "$3" answer "$TMP/$2" -o none
 }
 
-ok 'an answer, and its window' with "$drive" answer "$TMP/a.json" -o "$TMP/window.csv.zst" --seeds 5 --tbw 7000 --threads 1
+ok 'an answer, and its window' with "$drive" answer "$TMP/a.json" -o "$TMP/window.csv.zst" --seeds 5 --tbw 7000 --config threads=1
 json_like "$TMP/a.json" <<'END'
 what it is | .program, .answer | kvgen 1
 its settings | .settings | .model, .gpu, .by, .engine, .population, .on_full, .unit | llama3.1-8b h100 calculation vllm mlperf evict users
@@ -42,6 +42,8 @@ without the drive, too | .variants.none as $f | .at as $n | .tried[] | select(.v
 so is what ends it | (.limit.text | split(":")[0]) as $what | .at as $n | [.tried[] | select(.variant == "this" and .users > $n)][0].limit == $what | true
 its number held with its seeds | .users.this as $u | [.tried[] | select(.variant == "this" and .users <= $u.low) | .held == .of] | all | true
 a number above failed | .users.this as $u | [.tried[] | select(.variant == "this" and .users > $u.high) | .held] | add | 0
+the ends of the interval and the number itself have their rows | [.tried[] | select(.variant == "this") | .users] as $t | .users.this | [.low, .value, .high] - $t | length | 0
+the drive spares the GPUs prompts, and of the time in which they are busy it tells another member | [.variants.none, .variants.this] | .[0].prefill_gpu_s / .[0].requests > .[1].prefill_gpu_s / .[1].requests and .[0].gpu_busy_s > 0 and .[0].gpu_s == null | true
 figures at that number | .at == .users.this.value | true
 enough requests | .variants.this.requests >= 400 and .variants.none.requests >= 400 | true
 the drive holds them, none does not | .variants.this.goodput >= 0.95 and .variants.none.goodput < 0.95 | true
@@ -63,7 +65,7 @@ END
 # In other processes, and with other threads.
 low=$(json "$TMP/a.json" .users.this.low)
 high=$(json "$TMP/a.json" .users.this.high)
-answered 'the low end' low.json "--seeds 5 --threads 2 --users $low --price gpu=2/h,dram=0/h,nvme=0/h $drive"
+answered 'the low end' low.json "--seeds 5 --config threads=2 --users $low --price gpu=2/h,dram=0/h,nvme=0/h $drive"
 is 'passes' "$(json "$TMP/low.json" '.verdict, .why, .asked, .at')" "PASS null $low $low"
 is 'a faster GPU holds them, too' "$(json "$TMP/low.json" '.holds_while.prefill.high >= 1')" true
 ok 'the price of a day' [ "$(json "$TMP/low.json" '.worth | .money_day / .gpu_s_day * 1800 | round')" = 1 ]
@@ -73,10 +75,10 @@ answered 'above the high end' high.json "--seeds 5 --users $((high + 1)) $drive"
 is 'fails' "$(json "$TMP/high.json" '.verdict, .asked, .at')" "FAIL $((high + 1)) $((high + 1))"
 is 'kvstat says why' "$(json "$TMP/high.json" .why)" null
 is 'a slower GPU fails, too' "$(json "$TMP/high.json" '.holds_while.prefill.low <= 1')" true
-ok 'an answer' answer "$TMP/b.json" -o none --seeds 2 --threads 2 --tier-model 2=lat:0
+ok 'an answer' answer "$TMP/b.json" -o none --seeds 2 --config threads=2 --tier-model 2=lat:0
 is 'a tier without a limit is the ideal one' "$(json "$TMP/b.json" '.users.this | tojson')" "$(json "$TMP/b.json" '.users.ideal | tojson')"
 jq '.points[0].p95_us = 1234.5' "$DATA/drive_model.json" >"$TMP/drive.json"
-ok 'a measured drive' answer "$TMP/m.json" -o none --seeds 1 --threads 2 --tier-model "2=$TMP/drive.json"
+ok 'a measured drive' answer "$TMP/m.json" -o none --seeds 1 --config threads=2 --tier-model "2=$TMP/drive.json"
 json_like "$TMP/m.json" <<'END'
 has its points | .settings.drive.points | length, ([.[] | select(.size_bytes == 262144 and .read_share == 1 and .in_flight == 4) | .bytes_per_s] | .[0]) | 33 720000000
 and their times | [.settings.drive.points[] | select(.p95_us) | .in_flight, .read_share, .p95_us] | tostring | \[1,1,1234.5\]

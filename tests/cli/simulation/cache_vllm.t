@@ -53,7 +53,7 @@ refused "an unknown setting" 'no setting "eviction".*did you mean eviction_polic
 refused "a bad choice" 'eviction_policy: "fifo" is not lru.arc' --cache vllm:eviction_policy=fifo
 refused "a bad number" 'block_size: "0" is not' --cache vllm:block_size=0
 refused "settings of waterfall" 'waterfall has no setting' --cache waterfall:a=b
-refused "the waterfall's options" '--eviction: does not apply with --cache' --cache vllm --eviction lfu
+refused "the waterfall's options" '--config eviction: does not apply with --cache' --cache vllm --config eviction=lfu
 refused "a rate without an engine" '--prefill-rate: needs an engine: --gpu-profile, or --cache' --prefill-rate 1000@2k
 refused "a rate that no GPU has" '--prefill-rate: .* ms is not between' --cache vllm --prefill-rate 1e9@2k
 refused "files without host memory" 'files below host memory' --cache vllm --cpu-mem 0
@@ -62,13 +62,13 @@ refused "a model with a state" 'layers with a state' --cache vllm --params 1e9 -
 refused "the benchmark" 'does not apply with --compat mlperf' --cache vllm --compat mlperf
 
 # ---- what a measured rate says ----
-exits "a rate" 0 "$BIN/kvgen" --cache vllm --prefill-rate 31000tok/s@2k --decode-rate 120@2k --max-requests 1 -o none
+exits "a rate" 0 "$BIN/kvgen" --cache vllm --prefill-rate 31000tok/s@2k --config decode_rate=120@2k --max-requests 1 -o none
 stderr_like "the share of the peak" 'prefill-rate: eta 0\.[0-9]+, from your 31000 tokens/s at 2000 tokens'
-stderr_like "the share of the bandwidth" 'decode-rate: b 0\.[0-9]+, from your 120 tokens/s at 2000 tokens'
+stderr_like "the share of the bandwidth" 'decode_rate: b 0\.[0-9]+, from your 120 tokens/s at 2000 tokens'
 
 # ---- what comes in its time ----
-exits "targets" 0 "$BIN/kvgen" --cache vllm --num-users 8 --duration 20 --ttft-target interactive=1s \
-    --ttft-target batch=1ms --summary "$TMP/targets.json" -o none
+exits "targets" 0 "$BIN/kvgen" --cache vllm --num-users 8 --duration 20 --config ttft_target=interactive=1s \
+    --config ttft_target=batch=1ms --summary "$TMP/targets.json" -o none
 stderr_like "their line" '^in time    .*batch 0\.0 % within 1\.00 ms$'
 stderr_like "and the time per token" '^per token  p95 .*[0-9] ms batch$'
 json_like "$TMP/targets.json" <<'EOF'
@@ -104,11 +104,11 @@ EOF
 
 # ---- a load that is larger than host memory: the engine brings its parts up in turn, for ever ----
 exits "it ends" 0 "$BIN/kvgen" --model tiny-1b --params 1e9 --cache vllm --users 4 --max-requests 24 --duration 0 \
-    --input-len 700 --gpu-mem 128MiB --cpu-mem 96MiB --storage-capacity 1GiB -o none
+    --config input_len=700 --gpu-mem 128MiB --cpu-mem 96MiB --storage-capacity 1GiB -o none
 stderr_like "and says so" '^note +[0-9]+ requests? waits? for ever, as in the engine: a load exceeds host$'
 
 # ---- a replay ----
-told "$BIN/kvgen" --model tiny-1b --params 1e9 --cache vllm --users 3 --max-requests 16 --duration 0 --input-len 500 \
+told "$BIN/kvgen" --model tiny-1b --params 1e9 --cache vllm --users 3 --max-requests 16 --duration 0 --config input_len=500 \
     --gpu-mem 128MiB --cpu-mem 96MiB --storage-capacity 1GiB -o "$TMP/small.csv"
 is "every kind of copy" "$(awk -F, '$2 ~ /Read|Write/ {print $2, $4, $10}' "$TMP/small.csv" | sort -u |
     grep -cE '^(Read Tier-[01] store|Write Tier-[12] store|Read Tier-2 promote|Write Tier-1 promote|Write Tier-0 load)$')" 7

@@ -20,7 +20,7 @@ groups() { sed -n 's/.*@g\([0-9]*\),.*/\1/p' "$TMP/w.csv" | sort -u | tr '\n' ' 
 keys() { grep -c ",$1,.*,$2,.*@g0," "$TMP/w.csv"; grep -c ",$1,.*,$2,.*@g1," "$TMP/w.csv"; }
 
 # gpt-oss: 18 layers of each kind, windows of 128 tokens: two groups.
-windowed gpt-oss-120b --users 4 --max-requests 40 --duration 0 --input-len 1500 --gpu-mem 1GiB --cpu-mem 1GiB \
+windowed gpt-oss-120b --users 4 --max-requests 40 --duration 0 --config input_len=1500 --gpu-mem 1GiB --cpu-mem 1GiB \
     --storage-capacity 4GiB
 is "the groups" "$(groups)" "0 1 "
 json_like "$TMP/s.json" <<'EOF'

@@ -49,7 +49,7 @@ class Config:
         self.args += ["--seed", str(draw.randrange(10**6)), "--users", str(draw.choice([1, 2, 3, 7, 20]))]
         self.args += draw.choice([["--arrival", "open"], ["--arrival", "closed"],
                                   ["--arrival", "poisson", "--request-rate", "5"],
-                                  ["--arrival", "gamma", "--request-rate", "5", "--arrival-cv", "3"]])
+                                  ["--arrival", "gamma", "--request-rate", "5", "--config", "arrival_cv=3"]])
         self.duration()
         if draw.random() < 0.3:
             self.args += ["--enable-rag", "--rag-num-docs", str(draw.choice([1, 3, 20])), "--rag-ingest",
@@ -94,7 +94,7 @@ class Config:
         self.args += ["--workers", str(draw.choice([0, 1, 2, 8]))]
         blocks = self.source in ("users", "people") or self.source[:8] in ("burstgpt", "azure_co", "sharegpt")
         if self.node != "--prefill-only" and blocks:
-            self.args += ["--decode-reads", draw.choice("batch once none".split())]
+            self.args += ["--config", "decode_reads=" + draw.choice("batch once none".split())]
         if draw.random() < 0.3 and "--max-requests" not in self.args:
             self.args += ["--max-requests", str(draw.choice([1, 5, 40]))]
 
@@ -104,8 +104,8 @@ class Config:
         if sizes == LAST:
             sizes[2] = "8GiB"
         self.args += ["--gpu-mem", sizes[0], "--cpu-mem", sizes[1], "--storage-capacity", sizes[2]]
-        self.args += ["--eviction", draw.choice("lru fifo lfu s3fifo sieve".split()),
-                      "--promote", draw.choice(["none", "on-hit"])]
+        self.args += ["--config", "eviction=" + draw.choice("lru fifo lfu s3fifo sieve".split()),
+                      "--config", "promote=" + draw.choice(["none", "on-hit"])]
         if self.given or draw.random() < 0.5:
             return
         for tier in [n for n in (0, 1, 2) if sizes[n] != LAST[n]]:

@@ -230,8 +230,8 @@ def config(draw, data):
         settings += [text for text in ("async_scheduling=no", "scheduler_reserve_full_isl=no") if draw.random() < 0.3]
     args[1] += ":" + ",".join(settings)
     if engine == "waterfall":
-        args += ["--gpu-profile", draw.choice(["h100", "l40s"]), "--promote", draw.choice(["none", "on-hit"]),
-                 "--eviction", draw.choice(["lru", "arc", "lfu", "s3fifo", "sieve", "mru", "fifo"])]
+        args += ["--gpu-profile", draw.choice(["h100", "l40s"]), "--config", "promote=" + draw.choice(["none", "on-hit"]),
+                 "--config", "eviction=" + draw.choice(["lru", "arc", "lfu", "s3fifo", "sieve", "mru", "fifo"])]
     model = ["-m", "tiny-1b", "--params", "1e9"]
     if engine == "vllm" and draw.random() < 0.3:  # groups of layers
         model = ["-m", f"{data}/models/{draw.choice(['gpt-oss-120b', 'gemma-3-27b'])}.json"]
@@ -240,9 +240,9 @@ def config(draw, data):
     if tiers[1] != "none" and draw.random() < 0.5:
         args += ["--tier-model", "2=" + draw.choice(["nvme-gen4", "read:200MB/s,write:100MB/s,lat:1ms"])]
     if draw.random() < 0.4:
-        args += ["--engines", str(draw.choice([2, 3, 5])), "--route", draw.choice(["user", "prefix", "round-robin"])]
-    args += ["--engine-order", "priority"] * (draw.random() < 0.3)
-    args += ["--spec-tokens", draw.choice(["1.8", "3"])] * (draw.random() < 0.2)
+        args += ["--config", "engines=" + str(draw.choice([2, 3, 5])), "--config", "route=" + draw.choice(["user", "prefix", "round-robin"])]
+    args += ["--config", "engine_order=priority"] * (draw.random() < 0.3)
+    args += ["--config", "spec_tokens=" + draw.choice(["1.8", "3"])] * (draw.random() < 0.2)
     args += ["--prefill-only"] * (draw.random() < 0.1)
     source = draw.choice(["users"] * 3 + FILES)
     if source == "users":
@@ -258,7 +258,7 @@ def config(draw, data):
 
 def replay(program, folder, args):
     """What a replay of the trace on files says, where it is not that all is well."""
-    count = args[args.index("--engines") + 1] if "--engines" in args else "1"
+    count = next((arg[len("engines="):] for arg in args if arg.startswith("engines=")), "1")
     room = []
     for name in ("--gpu-mem", "--cpu-mem"):
         size = args[args.index(name) + 1]

@@ -27,7 +27,7 @@ cut 'a step that is cut: what begins with its outputs is no part of the run' --c
     --seed 6 --users 5 --duration 9s --cpu-mem 768MiB
 cut 'a request with its last token is not in progress' --cache vllm:block_size=64,scheduler_reserve_full_isl=no --seed 403197 \
     --users 20 --duration 1s --cpu-mem 0 --storage-capacity none
-cut 'a prefix whose begin is below the GPU' --seed 809415 --users 5 --duration 11s --cpu-mem 1GiB --engine-order priority \
+cut 'a prefix whose begin is below the GPU' --seed 809415 --users 5 --duration 11s --cpu-mem 1GiB --config engine_order=priority \
     --prefill-only --cache copies:store=evicted,exclusive=yes,high=0.9,low=0.7,gpu_policy=arc,block_size=16 --gpu-mem 1GiB
 windows() {
     cut "$@" --model "$DATA/models/gpt-oss-120b.json" --storage-capacity none
@@ -35,7 +35,7 @@ windows() {
 windows 'a copy that begins before a window: a load brings what the window needs' --seed 5 --users 5 --duration 60s \
     --cpu-mem 4GiB --cache vllm:blocks_per_chunk=4,block_size=64
 windows 'blocks of an ended request that another takes as they are stored' --seed 952190 --gpu-mem 1GiB --cpu-mem 512MiB \
-    --engines 3 --route prefix --engine-order priority --prefill-only --input "$DATA/mooncake_first200.jsonl" --max-requests 100 \
+    --config engines=3 --config route=prefix --config engine_order=priority --prefill-only --input "$DATA/mooncake_first200.jsonl" --max-requests 100 \
     --cache vllm:blocks_per_chunk=4,sync_load_budget_bytes=64MiB,block_size=128
 is 'random configurations: no difference' \
     "$(python3 "$TOP/tests/cli/simulation/copies.py" "$BIN/kvgen" "$DATA" "$TMP" 15)" '15 held'

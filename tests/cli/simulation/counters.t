@@ -14,7 +14,7 @@ END
 slow='--gpu-mem 0 --cpu-mem 0 --tier-model 2=write:1MB/s'
 # Requests come to the engine 1.1264 ms after their arrival; a prefill takes 6 ms.
 gpu='--gpu-profile h100:host_ms=0 --params 1e9 --cache waterfall:block_size=512'
-lengths='--input-len 1000 --output-len 10'
+lengths='--config input_len=1000 --config output_len=10'
 users="--users 2 $lengths --arrival open"
 rag="$lengths --enable-rag --rag-num-docs 3"
 timed='--rag-ingest timed --duration 30s'
@@ -57,7 +57,7 @@ while IFS='|' read -r name options engines tiers; do
     is "$name" "$(jq -r "$busy" "$TMP/s.json")" "$engines $tiers"
 done <<END
 cut in a prefill|--input $TMP/two.jsonl $gpu --duration 4ms|0.0028736 0.0028736 0.7184|0 0
-of one of two engines|--input $TMP/two.jsonl $gpu --engines 2 --duration 4ms|0.0028736 0.0028736 0.3592|0 0
+of one of two engines|--input $TMP/two.jsonl $gpu --config engines=2 --duration 4ms|0.0028736 0.0028736 0.3592|0 0
 of two GPUs|--input $TMP/two.jsonl $gpu --tensor-parallel 2 --duration 4ms|0.0028736 0.0057472 0.7184|0 0
 cut in a write|--input $TMP/two.jsonl $slow --duration 2s|- - -|0 1
 cut in a write to a measured drive|--input $TMP/two.jsonl --gpu-mem 0 --cpu-mem 0 --tier-model 2=$DATA/drive_model.json --duration 1ms|- - -|1 1

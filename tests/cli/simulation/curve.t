@@ -41,6 +41,6 @@ rises() {
 ok "capacities that nobody chose rise up to the one that is enough" rises
 serve --cache vllm --cpu-mem 0 --storage-capacity none --curve "$curve"
 like "no tier below the GPU" "$(cat "$TMP/err")" '^kvgen: --curve: needs a tier below the GPU'
-serve "$@" --curve "$curve" --curve-sample 0.1
-like "all requests are served" "$(cat "$TMP/err")" '^kvgen: --curve-sample: does not apply with --cache of an engine'
+serve "$@" --curve "$curve" --config curve_sample=0.1
+like "all requests are served" "$(cat "$TMP/err")" '^kvgen: --config curve_sample: does not apply with --cache of an engine'
 done_testing

@@ -11,7 +11,7 @@
 drive() {
     cache=$1
     shift
-    told "$BIN/kvgen" --model tiny-1b --params 1e9 --seed 5 --users 6 --max-requests 60 --duration 0 --input-len 500 \
+    told "$BIN/kvgen" --model tiny-1b --params 1e9 --seed 5 --users 6 --max-requests 60 --duration 0 --config input_len=500 \
         --cache "$cache" --gpu-mem 128MiB --cpu-mem 96MiB --storage-capacity 128MiB --summary "$TMP/full.json" \
         -o "$TMP/full.csv" "$@"
 }
@@ -50,7 +50,7 @@ done
 
 # Of two runs the one with a cleaner finds later what the other has no room for: conversations end, and new ones come.
 for full in fail evict; do
-    told "$BIN/kvgen" --model tiny-1b --params 1e9 --seed 5 --users 40 --max-requests 1500 --duration 0 --input-len 500 \
+    told "$BIN/kvgen" --model tiny-1b --params 1e9 --seed 5 --users 40 --max-requests 1500 --duration 0 --config input_len=500 \
         --cache vllm --gpu-mem 512MiB --cpu-mem 512MiB --storage-capacity 2GiB --on-full $full --summary "$TMP/$full.json" \
         -o none
 done

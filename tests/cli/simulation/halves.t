@@ -49,7 +49,7 @@ run full "$@" --decode-only
 ROOM=10GiB
 is "what finds no room is computed" "$(found full)" '[1024,0,1600,1176] 4 16 '
 # Two prefill engines: the second finds the shared block in files.
-run two "$@" --prefill-only --engines 2 --route round-robin
+run two "$@" --prefill-only --config engines=2 --config route=round-robin
 is "two prefill engines" "$(found two)" '[512,0,512,2776] 4 4 '
 run after_two "$@" --decode-only --files-from "$TMP/two.csv"
 is "and one that decodes" "$(found after_two)" '[1024,0,2736,40] 4 16 '

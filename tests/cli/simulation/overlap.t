@@ -1,5 +1,5 @@
 #!/bin/sh
-# kvgen --overlap layers: a step that loads computes the layers that have come, and waits only for what is late. Of a load of l and
+# kvgen --config overlap=layers: a step that loads computes the layers that have come, and waits only for what is late. Of a load of l and
 # computing of c in 32 layers, the longer one and a 32nd of the shorter one are left, by hand. A bug looked like a load that took no
 # time, the overhead of a load that computing hid, or loads before a step that became shorter.
 # shellcheck source=tests/lib.sh
@@ -23,18 +23,18 @@ took() {
 # 8,192 tokens of 131,072 bytes over 0.8 of the link's 64 GB/s are 20,971.52 us; 13 ms come before.
 took --cache lmcache --gpu-profile h100:t_host_ms=40
 alone=$us
-took --cache lmcache --gpu-profile h100:t_host_ms=40 --overlap layers
+took --cache lmcache --gpu-profile h100:t_host_ms=40 --config overlap=layers
 is "a load behind computing" "$(awk -v a="$alone" -v b="$us" 'BEGIN { printf "%.0f", a - b }')" "$(awk 'BEGIN { printf "%.0f", 20971.52 * 31 / 32 }')"
 is "what is left" "$(awk -v b="$us" 'BEGIN { printf "%.0f", b }')" "$(awk 'BEGIN { printf "%.0f", 13000 + 41000 + 20971.52 / 32 }')"
 # Over 1 GB/s the load takes 1,342,177.28 us.
-took --cache lmcache --gpu-profile h100:t_host_ms=40,link_gb_s=1 --overlap layers
+took --cache lmcache --gpu-profile h100:t_host_ms=40,link_gb_s=1 --config overlap=layers
 is "computing behind a load" "$(awk -v b="$us" 'BEGIN { printf "%.0f", b }')" "$(awk 'BEGIN { printf "%.0f", 13000 + 1342177.28 + 41000 / 32 }')"
 # A load that comes before its request runs.
 took --cache lmcache:enable_async_loading=yes --gpu-profile h100
 alone=$us
-took --cache lmcache:enable_async_loading=yes --gpu-profile h100 --overlap layers
+took --cache lmcache:enable_async_loading=yes --gpu-profile h100 --config overlap=layers
 is "a load before the step" "$us" "$alone"
 
-exits "no engine" 2 "$BIN/kvgen" --overlap layers -o none
-stderr_like "why" '^kvgen: --overlap: needs an engine'
+exits "no engine" 2 "$BIN/kvgen" --config overlap=layers -o none
+stderr_like "why" '^kvgen: --config overlap: needs an engine'
 done_testing

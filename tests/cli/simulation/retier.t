@@ -15,7 +15,7 @@ run() {
 }
 
 # A waterfall's rows, where the last block of a prompt says its tokens, are as good as the requests.
-told "$BIN/kvgen" --input "$mooncake" --max-requests 60 --partial-blocks -m tiny-1b --gpu-mem 1GiB --cpu-mem 1GiB \
+told "$BIN/kvgen" --input "$mooncake" --max-requests 60 --config partial_blocks=true -m tiny-1b --gpu-mem 1GiB --cpu-mem 1GiB \
     --storage-capacity unlimited --no-notes -o "$TMP/waterfall.csv"
 for cache in vllm:block_size=64 lmcache lmcache-mp:chunk_size=128 sglang:page_size=64 copies:block_size=128; do
     run --input "$mooncake" --cache "$cache" -o "$TMP/direct.csv"
@@ -38,10 +38,10 @@ done
 like 'what the requests are' "$(cat "$TMP/err")" '^input +the look-ups of a trace; times in s; full blocks of 64; tokens given$'
 like 'the cache that was asked' "$(cat "$TMP/err")" '^cache +vllm 0.33.0: '
 # Several engines: a copy is named by its engine, a request by its user.
-run --input "$mooncake" --cache vllm:block_size=64 --engines 2 --route user -o "$TMP/direct.csv"
-run --input "$TMP/waterfall.csv" --retier --cache vllm:block_size=64 --engines 2 --route user -o "$TMP/retier.csv"
+run --input "$mooncake" --cache vllm:block_size=64 --config engines=2 --config route=user -o "$TMP/direct.csv"
+run --input "$TMP/waterfall.csv" --retier --cache vllm:block_size=64 --config engines=2 --config route=user -o "$TMP/retier.csv"
 ok 'engines by user' cmp -s "$TMP/direct.csv" "$TMP/retier.csv"
-with "$model $tiers" told "$BIN/kvgen" --input "$mooncake" --cache vllm:block_size=64 --engines 2 -o "$TMP/two.csv"
+with "$model $tiers" told "$BIN/kvgen" --input "$mooncake" --cache vllm:block_size=64 --config engines=2 -o "$TMP/two.csv"
 with "$model $tiers" told "$BIN/kvgen" --input "$TMP/two.csv" --retier --cache vllm --summary "$TMP/retier.json" -o none
 is 'two engines into one' "$(json "$TMP/retier.json" '.cache.tokens, [.cache.tiers[] | .stored, .loaded, .dropped]')" \
     "$(json "$TMP/direct.json" '.cache.tokens, [.cache.tiers[] | .stored, .loaded, .dropped]')"
@@ -141,7 +141,7 @@ cat >"$TMP/thrice.jsonl" <<'END'
 {"timestamp": 10000, "input_length": 4100, "output_length": 2, "hash_ids": [11, 12, 13, 14, 15, 16, 17, 18, 19]}
 {"timestamp": 20000, "input_length": 4100, "output_length": 2, "hash_ids": [1, 2, 3, 4, 5, 6, 7, 8, 9]}
 END
-with "$model" told "$BIN/kvgen" --input "$TMP/thrice.jsonl" --gpu-profile h100 --cache waterfall:block_size=512 --eviction mru \
+with "$model" told "$BIN/kvgen" --input "$TMP/thrice.jsonl" --gpu-profile h100 --cache waterfall:block_size=512 --config eviction=mru \
     --gpu-mem 156MiB --cpu-mem 1GiB -o "$TMP/fallen.csv"
 refused "an engine's waterfall, likewise" "fallen.csv: row [0-9]+ loads a block for .* or an engine's waterfall, .*$instead" \
     --input "$TMP/fallen.csv" --retier --cache vllm

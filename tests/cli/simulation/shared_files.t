@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
-ONE="-m tiny-1b --params 1e9 --gpu-mem 512MiB --cpu-mem 256MiB --engines 2 --route round-robin"
+ONE="-m tiny-1b --params 1e9 --gpu-mem 512MiB --cpu-mem 256MiB --config engines=2 --config route=round-robin"
 
 # Every prompt comes twice, to one engine and then to the other. The names of its blocks are its own.
 time=0
@@ -68,7 +68,7 @@ exits "its trace holds together" 0 "$BIN/kvstat" --verify-trace "$TMP/clean.csv"
 for when in 0:0 0:1 60000:2 60000:3 120000:0 120000:1; do
     echo "{\"timestamp\":${when%:*},\"input_length\":2048,\"output_length\":2,\"hash_ids\":[${when#*:}]}"
 done >"$TMP/again.jsonl"
-ONE="-m tiny-1b --params 1e9 --gpu-mem 64MiB --cpu-mem 64MiB --engines 2 --route round-robin"
+ONE="-m tiny-1b --params 1e9 --gpu-mem 64MiB --cpu-mem 64MiB --config engines=2 --config route=round-robin"
 for drive in read:50MB/s,write:50MB/s "$DATA/drive_model.json"; do
     for settings in "" :shared=yes; do
         exits "a drive" 0 with "$ONE" "$BIN/kvgen" --cache "vllm$settings" --input "$TMP/again.jsonl" --block-size 2048 \
@@ -85,11 +85,11 @@ refused() { # WHAT ERE OPTION...
     exits "refuses $what" 2 "$BIN/kvgen" -o none "$@"
     stderr_like "and says why" "$why"
 }
-refused "one engine" 'shared=yes needs --engines 2' --cache vllm:shared=yes
-refused "no files" 'shared=yes needs files' --cache vllm:shared=yes --engines 2 --storage-capacity none
-refused "a share of nothing shared" 'share needs shared=yes' --cache vllm:share=25% --engines 2
-refused "a share without a limit" 'share needs a limit' --cache vllm:shared=yes,share=25% --engines 2
-refused "more than there is" 'share: 3 engines with 40 % each are more' --cache vllm:shared=yes,share=40% --engines 3 --storage-capacity 1GiB
-refused "no share" 'share: "125%" is not a share' --cache vllm:share=125% --engines 2
-refused "an engine that shares nothing" 'lmcache has no setting "shared"' --cache lmcache:shared=yes --engines 2
+refused "one engine" 'shared=yes needs --config engines=2' --cache vllm:shared=yes
+refused "no files" 'shared=yes needs files' --cache vllm:shared=yes --config engines=2 --storage-capacity none
+refused "a share of nothing shared" 'share needs shared=yes' --cache vllm:share=25% --config engines=2
+refused "a share without a limit" 'share needs a limit' --cache vllm:shared=yes,share=25% --config engines=2
+refused "more than there is" 'share: 3 engines with 40 % each are more' --cache vllm:shared=yes,share=40% --config engines=3 --storage-capacity 1GiB
+refused "no share" 'share: "125%" is not a share' --cache vllm:share=125% --config engines=2
+refused "an engine that shares nothing" 'lmcache has no setting "shared"' --cache lmcache:shared=yes --config engines=2
 done_testing

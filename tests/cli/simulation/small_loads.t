@@ -24,10 +24,10 @@ answers() { # answers NAME OPTION...
 }
 jq '.points[0].p95_us = 1234.5' "$DATA/drive_model.json" >"$TMP/drive.json"
 users() {
-    answers "$@" --population mlperf --input-len 64 --output-len 4 --gpu-profile h100:eta=0.01,eta_a=0.01,b=0.05 \
+    answers "$@" --population mlperf --config input_len=64 --config output_len=4 --gpu-profile h100:eta=0.01,eta_a=0.01,b=0.05 \
         --gpu-mem 1.5GiB --cpu-mem 512MiB --ttft 3s --tpot 1s --answer-window 1s
 }
-users 'users, with a window' --seeds 2 --threads 2 --tbw 7000 -o "$TMP/window.csv.zst"
+users 'users, with a window' --seeds 2 --config threads=2 --tbw 7000 -o "$TMP/window.csv.zst"
 users 'users that were asked about' --seeds 1 --users 3 --price gpu=2/h,dram=0/h,nvme=0/h --tier-model "2=$TMP/drive.json" -o none
 answers 'nobody, by memory' --seeds 1 --gpu-mem 1GiB --cpu-mem 20GiB -o none
 answers 'nobody, by time' --seeds 1 --gpu-mem 20GiB --cpu-mem 20GiB --tpot 1ms -o none
@@ -58,7 +58,7 @@ answers 'conversations' --input "$DATA/sharegpt_dummy_250.json.zst" --gpu-profil
 
 worth() { runs "$@" --worth -o none --duration 0; }
 worth 'worth of the waterfall' --gpu-profile h100 --users 6 --max-requests 40 --gpu-mem 4 --cpu-mem 6 --tier-model 2=nvme-gen4 \
-    --ttft-target responsive=1h --ttft-target interactive=1us --price gpu=3600/h
+    --config ttft_target=responsive=1h --config ttft_target=interactive=1us --price gpu=3600/h
 for cache in vllm lmcache lmcache-mp sglang copies; do
     worth "worth with $cache" --gpu-profile h100 --cache $cache --model tiny-1b --params 1e9 --users 6 --max-requests 40 --gpu-mem 1GiB \
         --cpu-mem 2GiB --storage-capacity 20GiB --tier-model "2=$DATA/drive_model.json"
@@ -67,11 +67,11 @@ done
 # ---- several engines, windows ----
 
 engines() { runs "$@" --cache vllm -m tiny-1b --params 1e9 --gpu-mem 1GiB --cpu-mem 2GiB --storage-capacity none --duration 20s --users 12; }
-for route in user prefix round-robin; do engines "engines by $route" --engines 3 --route $route -o "$TMP/out.csv"; done
+for route in user prefix round-robin; do engines "engines by $route" --config engines=3 --config route=$route -o "$TMP/out.csv"; done
 exits 'a report by engine' 0 "$BIN/kvstat" --by engine --json "$TMP/out.csv"
-engines 'a class before another' --engine-order priority -o none
-engines 'two tokens a step' --spec-tokens 1.8 -o none
+engines 'a class before another' --config engine_order=priority -o none
+engines 'two tokens a step' --config spec_tokens=1.8 -o none
 engines 'prefill alone' --prefill-only -o none
-runs 'windows' --cache vllm --model "$DATA/models/gpt-oss-120b.json" --users 2 --max-requests 8 --duration 0 --input-len 1500 \
+runs 'windows' --cache vllm --model "$DATA/models/gpt-oss-120b.json" --users 2 --max-requests 8 --duration 0 --config input_len=1500 \
     --gpu-mem 1GiB --cpu-mem 1GiB --storage-capacity 4GiB -o "$TMP/out.csv"
 done_testing

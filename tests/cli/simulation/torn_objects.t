@@ -31,9 +31,9 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 END
 
 for engine in uring psync; do
-    like "$engine: without a fault" "$(replay seed=1 --ioengine $engine "$TMP/w.csv" 2>/dev/null && marker)" '^kvtrace kept .* keeps 1 unsure 0 '
+    like "$engine: without a fault" "$(replay seed=1 --config ioengine=$engine "$TMP/w.csv" 2>/dev/null && marker)" '^kvtrace kept .* keeps 1 unsure 0 '
     rm -r "$root/d"
-    exits 'a write and its removal fail' 1 replay errno=1000000,calls=write+unlink,seed=1 --ioengine $engine "$TMP/w.csv"
+    exits 'a write and its removal fail' 1 replay errno=1000000,calls=write+unlink,seed=1 --config ioengine=$engine "$TMP/w.csv"
     like 'both' "$(failed)" '^unlink .* write'
     ok 'a file is left' test -n "$(find "$root/d" -name '*.kv')"
     like 'the marker says so' "$(marker)" '^kvtrace kept .* keeps 1 unsure 1 '

@@ -1,7 +1,7 @@
 #!/bin/sh
 # With a GPU the waterfall is served in steps: one copy of a block, which falls when a tier gives it up (rows of phase Evict),
 # found when its request is admitted, and pinned while that runs. Every row of a tiny case, as worked out by hand. What an engine
-# decides itself is refused by name. A bug looked like a block in two tiers, a hit that left its tier without --promote, or a
+# decides itself is refused by name. A bug looked like a block in two tiers, a hit that left its tier without --config promote, or a
 # request that pushed out what another one ran on.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
@@ -19,7 +19,7 @@ rows() {
         END {print ""}' "$TMP/t.csv"
 }
 for promote in none on-hit; do
-    exits "a tiny case, promote $promote" 0 small --promote $promote
+    exits "a tiny case, promote $promote" 0 small --config promote=$promote
     is "what is missing is computed" "$(rows 1)" "Miss 1,Miss 2,Generate Prefill,Write 0 Prefill 1,Write 0 Prefill 2,Generate Decode,"
     is "the end of a prompt falls first" "$(rows 2)" \
         "Miss 3,Miss 4,Read 0 Evict 2,Write 1 Evict 2,Generate Prefill,Write 0 Prefill 3,Write 0 Prefill 4,Generate Decode,"
@@ -56,7 +56,7 @@ done <<'END'
 --gpu-profile h100 --enable-rag|--enable-rag: does not apply with --gpu-profile or --prefill
 --gpu-profile h100 --tier-model 1=ddr5|--tier-model: of an engine only Tier-2 has a speed of its own
 --gpu-profile h100 --cpu-mem 1MiB|--cpu-mem has no room for one block; 0: no such tier
---cache vllm --eviction lfu|--eviction: does not apply with --cache of an engine
---cache vllm --promote on-hit|--promote: does not apply with --cache of an engine
+--cache vllm --config eviction=lfu|--config eviction: does not apply with --cache of an engine
+--cache vllm --config promote=on-hit|--config promote: does not apply with --cache of an engine
 END
 done_testing

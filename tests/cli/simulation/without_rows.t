@@ -12,9 +12,9 @@ figures() { jq -S 'del(.command, .started, .trace, .serving.held_rows)' "$1"; }
 both() { # WHAT OPTION...
     what=$1
     shift
-    told "$BIN/kvgen" --model tiny-1b --params 1e9 --seed 5 --users 6 --gpu-mem 128MiB --cpu-mem 96MiB --input-len 500 \
+    told "$BIN/kvgen" --model tiny-1b --params 1e9 --seed 5 --users 6 --gpu-mem 128MiB --cpu-mem 96MiB --config input_len=500 \
         --tier-model 2=read:2GB/s,write:1GB/s,lat:80us --summary "$TMP/rows.json" -o "$TMP/rows.csv" "$@"
-    told "$BIN/kvgen" --model tiny-1b --params 1e9 --seed 5 --users 6 --gpu-mem 128MiB --cpu-mem 96MiB --input-len 500 \
+    told "$BIN/kvgen" --model tiny-1b --params 1e9 --seed 5 --users 6 --gpu-mem 128MiB --cpu-mem 96MiB --config input_len=500 \
         --tier-model 2=read:2GB/s,write:1GB/s,lat:80us --summary "$TMP/none.json" -o none "$@"
     figures "$TMP/rows.json" >"$TMP/rows"
     figures "$TMP/none.json" >"$TMP/none"

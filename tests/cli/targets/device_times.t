@@ -100,7 +100,7 @@ add_up 'files on ext4' 80
 is 'of as many rows by direction' "$(json "$summary" '[.drive_rows[] | [.op, .rows]]')" '[["Read",64],["Write",16]]'
 is 'with all bytes at least' "$(json "$summary" '.drive_rows | all(.bytes_per_row >= 1048576 and .requests_per_row >= 1)')" true
 is 'the depth over the run has the same sum' "$(json "$summary" '[.drive_depth[].mean_depth] | length > 0 and all(. >= 0)')" true
-for how in '--layout slab' '--ioengine psync' '--spread hash --target'; do
+for how in '--layout slab' '--config ioengine=psync' '--config spread=hash --target'; do
     case $how in
     *target) mkdir "$TMP/inner/two" && how="$how $TMP/inner/two/kv" ;;
     esac
@@ -145,7 +145,7 @@ elif [ "$(json "$summary" 'tier("Tier-2").engine')" = io_uring ]; then
     replay --device-times yes --target "$TMP/inner/kv" --chunk-size 256K --inflight 4 "$TMP/t.csv"
     is 'direct reads do not' "$(json "$summary" .evidence.device_times.reads_to_workers)" 0
     is 'creating and allocating files do' "$(json "$summary" '.evidence.device_times.calls_to_workers >= 16')" true
-    replay --device-times yes --ioengine psync --target "$TMP/inner/kv" "$TMP/t.csv"
+    replay --device-times yes --config ioengine=psync --target "$TMP/inner/kv" "$TMP/t.csv"
     is 'without io_uring there are no workers' "$(workers) $(why_workers)" '0 0 0 null'
     is 'and no word of it' "$(grep -c '^io_uring gave' "$TMP/err")" 0
 fi

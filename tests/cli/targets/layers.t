@@ -99,6 +99,19 @@ for kind in ext4 xfs btrfs; do
         without "$kind on a loop device with direct I/O"
     fi
 done
+# A layer that compresses is told, by an attribute of the folder and by an option of the mount.
+if image packed btrfs 400 on "$TMP" && mkdir "$TMP/packed/folder" && chattr +c "$TMP/packed/folder" 2>/dev/null; then
+    place 'btrfs, chattr +c' "$TMP/packed/folder" storage "compressed folder on btrfs on ${device#/dev/} on $below" any - -
+    is 'reduces' "$(json "$summary" .evidence.reduces)" true
+    place 'btrfs, another folder' "$TMP/packed/kv" storage "btrfs on ${device#/dev/} on $below" true - -
+    is 'does not' "$(json "$summary" .evidence.reduces)" false
+    mount -o remount,compress=zstd "$TMP/packed"
+    place 'btrfs, compress' "$TMP/packed/kv" storage "btrfs (compresses) on ${device#/dev/} on $below" any - -
+    is 'does' "$(json "$summary" .evidence.reduces)" true
+    umount "$TMP/packed"
+else
+    without 'btrfs that compresses'
+fi
 if image raw none 200 on "$TMP"; then
     place 'loop, dio: raw' "$device" storage "${device#/dev/} on $below" true - -
 else

@@ -25,9 +25,9 @@ exits 'a path without file:' 2 replay --target "$TMP/d?like=vllm-fs" "$TMP/w.csv
 stderr_like 'would be a folder of that name' 'like= takes effect behind file: only: file:.*/d\?like=vllm-fs '
 exits 'S3' 2 replay --target "s3://bucket/x?like=vllm-fs" "$TMP/w.csv"
 stderr_like 'has no files' 'like= applies only to a directory'
-for option in --iodepth=4 --rings=2 --ioengine=psync --sqpoll --buffered --chunk-size=64KiB \
+for option in --iodepth=4 "--config rings=2" "--config ioengine=psync" "--config sqpoll=true" --buffered --chunk-size=64KiB \
     --layout=slab --layout=files; do
-    exits "$option" 2 replay $option --target "file:$TMP/d?like=lmcache-fs" "$TMP/w.csv"
+    exits "$option" 2 with "$option" replay "$TMP/w.csv" --target "file:$TMP/d?like=lmcache-fs"
     stderr_like 'is not ignored' "${option%=*}.*does not apply with like="
 done
 printf '%s\n' $header 0,Write,300000000,Tier-2,a,Prefill,1 >"$TMP/large.csv"
@@ -71,7 +71,7 @@ for like in lmcache-fs lmcache-fs-direct vllm-fs; do
     done
     right "$like, synced" --sync object --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" "$TMP/t.csv"
     right "$like, by key" --order key --inflight 256 --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" "$TMP/t.csv"
-    right "$like, in time" --timing trace --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" --lag-limit 1m "$TMP/t.csv"
+    right "$like, in time" --timing trace --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" --config lag_limit=1m "$TMP/t.csv"
     is "$like: a lookup for each Read and Miss row" "$(json "$TMP/s.json" 'tier("Tier-2").lookup.ops, .apart[0].ops')" \
         "$lookups $lookups"
     is "$like: reads without them" "$(json "$TMP/s.json" 'tier("Tier-2").read.ops')" "$(grep -c ,Read, "$TMP/t.csv")"
@@ -153,7 +153,8 @@ if [ "$(json "$TMP/s.json" .evidence.target)" = storage ]; then
     like 'why' "$(tr '\n' ' ' <"$TMP/stdout" | tr -s ' ')" "how near stores as lmcache-fs-direct come to the engine's own is not shown"
     is 'the pool' "$(json "$TMP/s.json" '.tiers[0].flags[]' | grep -c "buffers in the engine.s pages, a pool of [0-9]")" 1
     if [ "$(id -u)" -eq 0 ] && [ "$(json "$TMP/s.json" .evidence.pages_run)" != null ]; then
-        stdout_like 'its pages are on the first screen' 'pages in runs of [0-9]'
+        # A drive without a name, where there is no /sys, is told by its folder: the line may end before it says how many.
+        stdout_like 'its pages are on the first screen' ', pages in run'
     fi
 fi
 rm -rf "$TMP/d"

@@ -30,7 +30,7 @@ moments=$(awk -v n="$runs" -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i <
 stopped() {
     signal=$1 moment=$2
     shift 2
-    "$BIN/kvreplay" --progress none --no-notes --loops 1000 -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" "$@" \
+    "$BIN/kvreplay" --progress none --no-notes --config loops=1000 -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" "$@" \
         "$TMP/again.csv" 2>"$TMP/stderr" &
     pid=$!
     until [ "$(du -sk "$TMP/d" 2>/dev/null | cut -f 1)" -gt 4096 ] 2>/dev/null || ! kill -0 $pid 2>/dev/null; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # loads_and_stores.t - reads and writes of Tier-2 are told apart where they run beside each other: which reads overlapped a write, and
-# what that cost them; --priority loads lets reads that wait go first. A bug looked like a read that began beside a write and was
+# what that cost them; --config priority=loads lets reads that wait go first. A bug looked like a read that began beside a write and was
 # counted alone, or a write that went first all the same.
 # builds: plain
 # shellcheck source=tests/lib.sh
@@ -53,10 +53,10 @@ in_order() {
         awk '{ print $2 }' | uniq -c | awk '{ printf "%s%s %s", (NR > 1 ? ", " : ""), $1, $2 }'
 }
 is 'none: by the trace' "$(in_order "$TMP/order.csv")" '20 Write, 20 Read'
-is 'loads: reads first' "$(in_order --priority loads "$TMP/order.csv")" '20 Read, 20 Write'
+is 'loads: reads first' "$(in_order --config priority=loads "$TMP/order.csv")" '20 Read, 20 Write'
 is 'all the same rows' "$(json "$summary" '.rows | .total, .ok')" '40 40'
 # What a read needs is written before it.
 sed 's/,r\([0-9]*\),/,w\1,/' "$TMP/order.csv" >"$TMP/needs.csv"
-in_order --priority loads "$TMP/needs.csv" >/dev/null
+in_order --config priority=loads "$TMP/needs.csv" >/dev/null
 is 'reads of what is written first' "$(json "$summary" '.rows.ok, .reads_before_write')" '40 0'
 done_testing

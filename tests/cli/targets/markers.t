@@ -8,7 +8,7 @@
 no_flock=${BIN%/bin}/tests/faults/no_flock.so
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 printf '%s\n' $header 0,Write,65536,Tier-2,a,Prefill 0,Write,65536,Tier-2,b,Prefill >"$TMP/w.csv"
-replay() { "$BIN/kvreplay" --progress none -o /dev/null --target "$TMP/d" --ioengine psync "$@" "$TMP/w.csv"; }
+replay() { "$BIN/kvreplay" --progress none -o /dev/null --target "$TMP/d" --config ioengine=psync "$@" "$TMP/w.csv"; }
 
 # ---- without locks ----
 
@@ -53,7 +53,7 @@ if ! sanitized && [ -e "$faulty" ]; then
     mkdir "$TMP/root"
     exits 'objects that cannot be removed' 3 env SIM_ROOT="$TMP/root" SIM_LOG="$TMP/faults" \
         SIM_FAULTS=errno=1000000,calls=unlink,seed=1 LD_PRELOAD="$faulty" \
-        "$BIN/kvreplay" --progress none -o /dev/null --target "$TMP/root/d" --ioengine psync "$TMP/w.csv"
+        "$BIN/kvreplay" --progress none -o /dev/null --target "$TMP/root/d" --config ioengine=psync "$TMP/w.csv"
     stderr_like 'are counted' "$TMP/root/d: cannot be emptied: .*; 2 objects \(128\.00 KiB\) left there"
     exits 'the next run removes them' 0 "$BIN/kvreplay" --progress none -o /dev/null --target "$TMP/root/d" "$TMP/w.csv"
     not_ok 'all' test -e "$TMP/root/d/.kvtrace"

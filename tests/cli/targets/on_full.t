@@ -93,7 +93,7 @@ stderr_like 'the end tells how many' '^storage was full: [0-9,]+ objects \([^)]*
 # Many at once: which row finds what depends on time, but nothing fails, and what stays is no more than the target may hold.
 rows 4 1500 300 100 >"$TMP/t.csv"
 for way in '--layout slab' '--order key --inflight 256' '--timing served --workers 20 --max-concurrent-allocs 2' \
-    '--ioengine psync --rings 2'; do
+    '--config ioengine=psync --config rings=2'; do
     with "$way" exits "many at once, $way: no row fails" 0 evict --keep --destroy-data "$TMP/t.csv"
     is "many at once, $way: nothing lost, nothing wrong" "$(json "$TMP/s.json" '.rows | .failed, .corrupt, .lost')" '0 0 0'
     ok "many at once, $way: some were removed" test "$(json "$TMP/s.json" .evidence.removed_objects)" -gt 20

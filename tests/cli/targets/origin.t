@@ -132,10 +132,10 @@ if losetup --find >/dev/null 2>&1 && loop onmemory "$TMP/memory/x.img" 200 off; 
         device=$(losetup --find --show --direct-io=on "$TMP/here/z.img") && loops="$device $loops" &&
         mount -o compress-force=zstd:1 "$device" "$TMP/packed"; then
         # Room that was reserved is not compressed: the engine that reserves none.
-        replay "file:$TMP/packed/kv?like=lmcache-fs&cache=drop&pages=small&pool=16MiB" --compress-ratio 2 --keep
+        replay "file:$TMP/packed/kv?like=lmcache-fs&cache=drop&pages=small&pool=16MiB" --config compress_ratio=2 --keep
         sync -f "$TMP/packed"
         trace=$TMP/reads.csv
-        replay "file:$TMP/packed/kv?like=lmcache-fs&cache=drop&pages=small&pool=16MiB" --compress-ratio 2 --keep
+        replay "file:$TMP/packed/kv?like=lmcache-fs&cache=drop&pages=small&pool=16MiB" --config compress_ratio=2 --keep
         like 'btrfs, compressed' "$(parts | tr '\n' ' ')" '^device_bytes=[4-6][0-9] saved_bytes=[4-6][0-9] good $'
         is 'btrfs, compressed: adds up' "$(adds_up)" true
         trace=$TMP/t.csv

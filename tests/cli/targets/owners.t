@@ -143,7 +143,7 @@ stopped() {
 # one NAMESPACE STORE WHAT NUMBER
 one() {
     namespace=$1 store=$2 cell=$TMP/$1-$2-$3
-    options='--ioengine psync --iodepth 4' preload=''
+    options='--config ioengine=psync --iodepth 4' preload=''
     mkdir "$cell"
     case $store in
     redis) uri="redis+unix:$socket?db=$4" options='' ;;

@@ -50,10 +50,10 @@ END
     is "$name: nothing is left" "$(find a b c d -name '*' 2>/dev/null | wc -l)$(cat f1 f2 f3)" 0
 done <<END
 four-folders $four
-by-capacity $four --spread capacity
-three-and-eight-rings $four --rings 2 --iodepth 7
+by-capacity $four --config spread=capacity
+three-and-eight-rings $four --config rings=2 --iodepth 7
 slabs $four --layout slab
-psync $four --ioengine psync
+psync $four --config ioengine=psync
 buffered $four --buffered --sync object
 files-and-a-folder --target f1 --target f2 --target a --target f3
 timed $four --timing trace --speed 20
@@ -93,7 +93,7 @@ mkdir a && ln -s a link
 exits 'by two names' 2 replay --target a --target link t.csv
 stderr_like 'too' 'a and link are the same place'
 rm link && rmdir a
-exits '--spread without several' 2 replay --target a --spread capacity t.csv
+exits '--config spread without several' 2 replay --target a --config spread=capacity t.csv
 exits 'a path and a server' 2 replay --target a --target redis://localhost/1 t.csv
 exits 'a result in the second' 2 replay --target a --target b -o b t.csv
 mkdir other && echo x >other/mine
@@ -218,7 +218,7 @@ END
 # ---- parts ----
 for spread in hash capacity; do
     for rank in 0 1; do
-        exits "part $rank by $spread" 0 "$BIN/kvreplay" --progress none --no-notes --part $rank/2 --spread $spread \
+        exits "part $rank by $spread" 0 "$BIN/kvreplay" --progress none --no-notes --part $rank/2 --config spread=$spread \
             --target a --target b --keep -o 'p{rank}.csv' --summary 'p{rank}.json' w.csv
     done
     is "parts by $spread have a folder on each path" "$(find a b -name "rank-[01]" | wc -l)" 4

@@ -16,7 +16,7 @@ without() {
 }
 without none=1 true 2>/dev/null || skip_all 'no seccomp filter here'
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,8192,Tier-2,a,Prefill\n0,Read,8192,Tier-2,a,Decode\n' >t.csv
-replay() { without "$1" "$BIN/kvreplay" --progress none --full --no-notes -o r.csv --target d --ioengine "$2" t.csv; }
+replay() { without "$1" "$BIN/kvreplay" --progress none --full --no-notes -o r.csv --target d --config ioengine="$2" t.csv; }
 
 # ---- io_uring ----
 while read -r errnum why; do
@@ -24,7 +24,7 @@ while read -r errnum why; do
     stderr_like 'why is said' "fallbacks: .*io_uring refused \\([A-Z]+\\)$why"
     exits 'that engine is asked for' 3 replay "io_uring=$errnum" uring
     stderr_like 'why is an error' "^kvreplay: io_uring cannot be set up$why: "
-    exits 'by kvprecond' 3 without "io_uring=$errnum" "$BIN/kvprecond" --ioengine uring --size 1M p
+    exits 'by kvprecond' 3 without "io_uring=$errnum" "$BIN/kvprecond" --config ioengine=uring --size 1M p
     stderr_like 'it says so, too' "io_uring cannot be set up$why: "
 done <<'END'
 1 \ \((kernel\.io_uring_disabled\ is\ [12]|a\ sandbox\ refuses\ it:\ seccomp\ of\ a\ container\ or\ service)\)
@@ -47,7 +47,7 @@ cannot_start() {
     like "$name: why" "$(cat err)" "^$program: ([^ ]*: )?cannot start .*: $why"
 }
 while read -r errnum why; do
-    cannot_start 'a replay' kvreplay --target d --ioengine psync -o r.csv t.csv
+    cannot_start 'a replay' kvreplay --target d --config ioengine=psync -o r.csv t.csv
     cannot_start 'a fill' kvprecond --size 1M --threads 2 p
     cannot_start 'a stream' kvprecond --mode stream --size 1M p
     cannot_start 'a trace' kvgen -m tiny-1b --max-requests 4 -o k.csv.zst

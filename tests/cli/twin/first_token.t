@@ -9,7 +9,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
-told "$BIN/kvgen" --users 10 --duration 0 --max-requests 40 --input-len 2000 --output-len 20 --engines 2 \
+told "$BIN/kvgen" --users 10 --duration 0 --max-requests 40 --config input_len=2000 --config output_len=20 --config engines=2 \
     --gpu-profile h100 --gpu-mem 70 --cpu-mem 0 --storage-capacity none -o "$TMP/trace.csv.zst" --summary "$TMP/told.json"
 
 classes='.interactive, .responsive, .batch'
@@ -49,7 +49,7 @@ replays() { # TIMING COLUMN OPTIONS...
     ok "$timing: none is early ($least ms)" awk -v least="$least" 'BEGIN {exit least < -1}' /dev/null
     ok "$timing: as simulated, but for what the replay was late" near "$TMP/told" "$TMP/$timing" "$least" "$most"
 }
-replays served Arrival --workers 10 --admit qos
+replays served Arrival --workers 10 --config admit=qos
 replays trace Timestamp
 
 for timing in served trace; do

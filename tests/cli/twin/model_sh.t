@@ -21,6 +21,7 @@ numbers in any order are tried in ascending order, once | [.points[], .skipped[]
 reads, writes, mixes | ([.points[].read_share] | unique | map(tostring) | join(" ")) | 0 0[.]7 1
 confidence           | (.points | all(.low <= .bytes_per_s and .bytes_per_s <= .high and .runs >= 1 and .seconds > 0)) | true
 times                | (.points | all(0 < .p50_us and .p50_us <= .p95_us and .p95_us <= .p99_us)) | true
+its file system      | (.file_system_type // "none") | [a-z].*
 in force             | (.in_force | length > 0), (.valid // false | type) | true boolean
 END
 exits 'kvgen takes it' 0 "$BIN/kvgen" --model tiny-1b --users 5 --duration 5 --gpu-mem 0 --cpu-mem 0 --tier-model 2=drive.json \

@@ -48,7 +48,7 @@ ok "as on paper" close_to "$TMP/got" "$TMP/want"
 # ---- conversations, nodes ----
 
 # One user with think times above all prefills: the first turn is cold; later ones find the turns before, or compute them again.
-one_user() { told "$BIN/kvgen" --users 1 --duration 60s --gpu-profile h100 --disable-prefix-caching --input-len 1000 --no-notes "$@"; }
+one_user() { told "$BIN/kvgen" --users 1 --duration 60s --gpu-profile h100 --disable-prefix-caching --config input_len=1000 --no-notes "$@"; }
 one_user --gpu-mem 70 --cpu-mem 0 --storage-capacity none -o "$TMP/all.csv" --summary "$TMP/all.json"
 ok "a turn finds the ones before" test "$(json "$TMP/all.json" '.cache.tokens.gpu > 0 and .prefill.new_tokens < 1100 * .prefill.requests')" = true
 is "tokens are counted" "$(json "$TMP/all.json" '.prefill.new_tokens')" \
@@ -71,11 +71,11 @@ done <<'END'
 --compat mlperf|--gpu-profile h100 --compat mlperf|--gpu-profile: does not apply with --compat mlperf
 a decode node|--gpu-profile h100 --decode-only|--gpu-profile: does not apply with --decode-only
 a model without an MLP|--gpu-profile h100 --model tiny-1b|tiny-1b does not tell how many parameters.*--params
-other GPUs than the engines have|--gpu-profile h100 --engines 2 --num-gpus 3|--num-gpus: 3, but 2 engines with 1 GPU each
-engines without compute|--engines 2|--engines: needs an engine: --gpu-profile
+other GPUs than the engines have|--gpu-profile h100 --config engines=2 --num-gpus 3|--num-gpus: 3, but 2 engines with 1 GPU each
+engines without compute|--config engines=2|--config engines: needs an engine: --gpu-profile
 parameters without compute|--params 7e9|--params: needs an engine: --gpu-profile
 an unknown profile|--gpu-profile h10|did you mean h20
-a share above 1|--gpu-profile h100:eta=2|"h100:eta=2": eta: "2" is not a number from 0.001 to 1
+a share above 1|--gpu-profile h100:eta=2|"h100:eta=2": eta: "2" is not a number from 0.001 to 1, or to 100%
 no type|--gpu-profile h100:type=int8|type: bf16 or fp8
 nothing behind the name|--gpu-profile h100:|"h100:": nothing behind the :
 no key of a profile|--gpu-profile h100:speed=1|"h100:speed=1": expected eta=SHARE
@@ -118,6 +118,6 @@ ba04aece8e1a4306c1a06f0d82d16410
 412cde49b8b38fefcb11c9cb6d58121a --tier-model 2=nvme-gen4 --cpu-mem 1GiB --gpu-mem 2GiB
 06541b817c30c92161b1294e31731043 --compat mlperf
 2df735899eb84826d00f6b7b605b7a16 --enable-rag --granularity block:256
-a3c9f206c035f659d2c6d8dd99321f87 --arrival poisson --request-rate 5 --promote on-hit --gpu-mem 2GiB
+a3c9f206c035f659d2c6d8dd99321f87 --arrival poisson --request-rate 5 --config promote=on-hit --gpu-mem 2GiB
 END
 done_testing

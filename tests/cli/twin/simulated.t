@@ -37,13 +37,13 @@ generate() {
     with "$(rows_only "$@")" told "$BIN/kvgen" --model tiny-1b --num-users 30 --duration 40 --seed 5 --generation-mode none \
         --gpu-mem-gb 0.5 --cpu-mem-gb 0.5 --tier-model 0=hbm3 --tier-model 1=bw:2GB/s,lat:50us "$@"
 }
-for how in "--promote none" "--promote on-hit" "--max-concurrent-allocs 2" "--granularity block:256" "--tier-model 1=$drive"; do
+for how in "--config promote=none" "--config promote=on-hit" "--max-concurrent-allocs 2" "--granularity block:256" "--tier-model 1=$drive"; do
     with "$how" generate --tier-model 2="$drive" --storage-capacity-gb 2 -o "$TMP/slow.csv"
     ok "$how: the trace is whole" "$BIN/kvstat" --verify-trace "$TMP/slow.csv"
     ok "$how: time never goes back" awk -F, "NR > 2 && \$1 + 0 < last + 0 {exit 1} NR > 1 {last = \$1}" "$TMP/slow.csv"
 done
-generate --tier-model 2="$drive" --threads 1 -o "$TMP/a.csv"
-generate --tier-model 2="$drive" --threads 2 -o "$TMP/b.csv"
+generate --tier-model 2="$drive" --config threads=1 -o "$TMP/a.csv"
+generate --tier-model 2="$drive" --config threads=2 -o "$TMP/b.csv"
 ok "threads change nothing" cmp "$TMP/a.csv" "$TMP/b.csv"
 generate --tier-model 2=nvme-gen4 --tier-model 2="$drive" -o "$TMP/b.csv"
 ok "the last model of a tier counts" cmp "$TMP/a.csv" "$TMP/b.csv"

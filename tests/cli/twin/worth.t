@@ -52,7 +52,7 @@ ok "files can be all that is below" grep -q '^  without Tier-1' "$TMP/err"
 
 # ---- gain, no gain, worse ----
 
-set -- --users 8 --max-requests 120 --duration 0 --input-len 8000 --disable-prefix-caching
+set -- --users 8 --max-requests 120 --duration 0 --config input_len=8000 --disable-prefix-caching
 worth "$@" --gpu-mem 20 --cpu-mem 0 --tier-model 2=read:20GB/s,write:20GB/s
 is "a fast tier is a gain" "$(verdict 2)" gain
 like "in words" "$(cat "$TMP/err")" '^Tier-2: gain. It makes the mean time to the first token [0-9]+ % shorter'
@@ -66,7 +66,7 @@ like "in words" "$(cat "$TMP/err")" '^Tier-2: worse. It makes the mean time to t
 is "and never beats computing" "$(json "$TMP/told.json" '.worth.tiers[0].break_even_tokens > 100000 or .worth.tiers[0].break_even_tokens == null')" true
 
 # One mean hides that interactive requests, which the engine takes first, wait for the drive.
-worth --users 12 --max-requests 80 --duration 0 --seed 1 --model tiny-1b --params 1e9 --cache vllm --engine-order priority \
+worth --users 12 --max-requests 80 --duration 0 --seed 1 --model tiny-1b --params 1e9 --cache vllm --config engine_order=priority \
     --gpu-mem 2GiB --cpu-mem 1GiB --tier-model 2=read:600MB/s,write:2GB/s
 by_class=$(json "$TMP/told.json" ".worth | . as \$w | .tiers[0].mean_change_by_class | to_entries[] | .key as \$class |
     (.value - (\$w.variants[0].first_token_ms[\$class].mean / \$w.variants[1].first_token_ms[\$class].mean - 1)) | fabs < 1e-9")
@@ -114,7 +114,7 @@ is "no line is longer than 80 columns" "$(awk 'length > 80' "$TMP/err")" ""
 # ---- targets and prices ----
 
 worth --users 4 --max-requests 40 --duration 0 --gpu-mem 75 --cpu-mem 0 --storage-capacity none \
-    --ttft-target responsive=1h --ttft-target interactive=1us --price gpu=3600/h
+    --config ttft_target=responsive=1h --config ttft_target=interactive=1us --price gpu=3600/h
 is "share within the target" "$(json "$TMP/told.json" '.worth.variants[0].within_target | .responsive, .interactive, .batch')" "1 0 null"
 ok "cost: GPU seconds of prefill by input tokens" test "$(json "$TMP/told.json" '.worth.variants[1] |
     (.cost_per_million_input_tokens / (.prefill_gpu_s / .input_tokens * 1e6) - 1) | fabs < 1e-9')" = true
@@ -124,13 +124,13 @@ while IFS='|' read -r options want; do
 done <<'END'
 --worth --price 3|--price: "3" is not gpu=N/h
 --worth --price disk=3/h|--price: "disk=3/h" is not
---worth --ttft-target fast=1s|--ttft-target: "fast=1s" is not
+--worth --config ttft_target=fast=1s|--config ttft_target: "fast=1s" is not
 --price gpu=1/h|--price: needs --worth
 END
 exits "a price without all that it takes" 2 "$BIN/kvgen" --users 1 --duration 1s -o none --price gpu=1/h
 stderr_like "... names all of it at once" '^kvgen: --price: needs --worth, and an engine: --gpu-profile, or --cache of an engine'
-exits "a target without an engine" 2 "$BIN/kvgen" --users 1 --duration 1s -o none --ttft-target batch=1s
-stderr_like "... says what it takes" '^kvgen: --ttft-target: needs an engine: --gpu-profile, or --cache of an engine'
+exits "a target without an engine" 2 "$BIN/kvgen" --users 1 --duration 1s -o none --config ttft_target=batch=1s
+stderr_like "... says what it takes" '^kvgen: --config ttft_target: needs an engine: --gpu-profile, or --cache of an engine'
 exits "--worth without an engine is refused" 2 "$BIN/kvgen" --users 1 --duration 1s -o none --worth
 stderr_like "... with the reason" '--worth: needs an engine: --gpu-profile'
 exits "blocks" 0 "$BIN/kvgen" --gpu-profile h100 --input "$DATA/mooncake_first200.jsonl" --gpu-mem 8 -o none --worth

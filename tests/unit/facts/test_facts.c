@@ -18,7 +18,7 @@
 
 static const struct fact_value *value(const struct facts *f, unsigned i)
 {
-    return &f->of[fact_at(i)->id];
+    return &f->of[i];
 }
 
 /* All facts are known, each with its own value; step makes those of another set. */
@@ -28,10 +28,10 @@ static void fill(struct facts *f, unsigned step)
 
     *f = (struct facts){0};
     for (unsigned i = 0; i < FACTS; i++) {
-        enum fact_id id = fact_at(i)->id;
+        enum fact_id id = i;
         struct hist *h = hist_create();
         assert_non_null(h);
-        switch (fact_at(i)->kind) {
+        switch (fact_of(i)->kind) {
         case FACT_COUNT:
             facts_put_count(f, id, true, UINT64_C(9007199254740993) + i + step);
             break;
@@ -50,9 +50,41 @@ static void fill(struct facts *f, unsigned step)
                 assert_int_equal(hist_record(h, 1000 * (k + i + step)), 0);
             facts_put_times(f, id, h, 1e3);
             break;
+        case FACT_HIST:
+            for (unsigned k = 0; k < 100; k++)
+                assert_int_equal(hist_record(h, 977 * k * k + i + step), 0);
+            facts_put_hist(f, id, h);
+            break;
+        case FACT_COUNTS:
+            f->there[fact_of(i)->scope] = true;
+            f->of[id] = (struct fact_value){.known = true, .counts = {.n = 2}};
+            strcpy(f->of[id].counts.of[0].name, "ok");
+            strcpy(f->of[id].counts.of[1].name, step ? "lost" : "failed");
+            f->of[id].counts.of[0].count = 5 + step;
+            break;
         }
         hist_free(h);
     }
+}
+
+/* A fact of the whole document, which may be a member of an object: "trace.digest". */
+static void write_at(struct jsonout *j, const struct facts *f, enum fact_id id)
+{
+    struct fact fact = *fact_of(id);
+    const char *dot = strchr(fact.member, '.');
+    char outer[40] = "";
+
+    if (!dot) {
+        facts_write_one(j, f, id);
+        return;
+    }
+    snprintf(outer, sizeof(outer), "%.*s", (int)(dot - fact.member), fact.member);
+    jsonout_object(j, outer);
+    if (fact.kind == FACT_YES)
+        jsonout_bool_if(j, dot + 1, f->of[id].known, f->of[id].yes);
+    else
+        jsonout_text_value(j, dot + 1, f->of[id].known ? f->of[id].text : NULL);
+    jsonout_end(j);
 }
 
 /* The summary with these facts. Free it. */
@@ -63,8 +95,10 @@ static char *document(const struct facts *f)
 
     assert_non_null(j);
     for (unsigned s = 0; s < FACT_SCOPES; s++)
-        if (!strchr(fact_scope_path(s), '.'))
+        if (s != FACTS_OF_RUN && !strchr(fact_scope_path(s), '.'))
             facts_write(j, f, s);
+    for (unsigned i = FACTS_SHOWN; i < FACT_STEP_INTERRUPTED; i++)
+        write_at(j, f, i);
     text = strdup(jsonout_text(j, false));
     assert_non_null(text);
     jsonout_free(j);
@@ -77,6 +111,7 @@ static void read_back(struct facts *f, const char *text)
 
     assert_int_equal(jsonin_parse(&doc, text, strlen(text), "test", NULL), 0);
     facts_read(f, jsonin_root(doc));
+    facts_read_step(f, jsonin_root(doc));
     jsonin_free(doc);
 }
 
@@ -84,10 +119,10 @@ static void every_fact_has_one_row(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < FACTS; i++) {
-        assert_ptr_equal(fact_of(fact_at(i)->id), fact_at(i));
+        assert_int_equal(fact_of(i)->id, i);
         for (unsigned k = 0; k < i; k++)
-            assert_false(fact_at(i)->scope == fact_at(k)->scope &&
-                         strcmp(fact_at(i)->member, fact_at(k)->member) == 0);
+            assert_false(fact_of(i)->scope == fact_of(k)->scope &&
+                         strcmp(fact_of(i)->member, fact_of(k)->member) == 0);
     }
 }
 
@@ -101,7 +136,8 @@ static void through_a_file(void **state)
     read_back(&back, text);
     for (unsigned i = 0; i < FACTS; i++) {
         char quoted[80];
-        snprintf(quoted, sizeof(quoted), "\"%s\":", fact_at(i)->member);
+        const char *dot = strrchr(fact_of(i)->member, '.');
+        snprintf(quoted, sizeof(quoted), "\"%s\":", dot ? dot + 1 : fact_of(i)->member);
         assert_non_null(strstr(text, quoted));
         assert_true(value(&back, i)->known);
     }
@@ -109,6 +145,8 @@ static void through_a_file(void **state)
     assert_string_equal(again, text);
     free(again);
     free(text);
+    facts_release(&f);
+    facts_release(&back);
 }
 
 static void what_is_not_known(void **state)
@@ -140,21 +178,34 @@ static void two_become_one(void **state)
     (void)state;
     fill(&a, 0);
     fill(&b, 1);
-    both = a;
+    fill(&both, 0);
     facts_merge(&both, &b);
     for (unsigned i = 0; i < FACTS; i++) {
         const struct fact_value *x = value(&a, i), *y = value(&b, i), *z = value(&both, i);
-        bool count = fact_at(i)->kind == FACT_COUNT;
-        switch (fact_at(i)->merge) {
+        enum fact_kind kind = fact_of(i)->kind;
+        switch (fact_of(i)->merge) {
         case FACT_SUM:
-            assert_true(count ? z->count == x->count + y->count
-                              : z->number == x->number + y->number);
+            if (kind == FACT_HIST)
+                assert_int_equal(hist_count(z->hist), 200);
+            else if (kind == FACT_COUNTS)
+                assert_int_equal(facts_counted(&both, i, "ok"), 11);
+            else
+                assert_true(kind == FACT_COUNT ? z->count == x->count + y->count
+                                               : z->number == x->number + y->number);
             break;
         case FACT_MAX:
-            assert_true(count ? z->count == y->count : z->number == y->number);
+        case FACT_MIN:
+            y = fact_of(i)->merge == FACT_MIN ? x : y;
+            assert_true(kind == FACT_YES     ? z->yes == (fact_of(i)->merge == FACT_MAX)
+                        : kind == FACT_COUNT ? z->count == y->count
+                                             : z->number == y->number);
             break;
+        case FACT_FIRST:
         case FACT_LAST:
-            assert_string_equal(z->text, y->text);
+            assert_string_equal(z->text, fact_of(i)->merge == FACT_LAST ? y->text : x->text);
+            break;
+        case FACT_RATIO:
+            assert_true(z->number == value(&both, i - 1)->number / value(&both, i - 2)->number);
             break;
         case FACT_EQUAL:
         case FACT_ALONE:
@@ -162,14 +213,66 @@ static void two_become_one(void **state)
             break;
         }
     }
-    both = a;
+    facts_release(&both);
+    fill(&both, 0);
     facts_merge(&both, &a);
     for (unsigned i = 0; i < FACTS; i++)
-        if (fact_at(i)->merge == FACT_EQUAL)
+        if (fact_of(i)->merge == FACT_EQUAL)
             assert_true(value(&both, i)->known);
     facts_merge(&both, &nothing);
-    for (unsigned i = 0; i < FACTS; i++)
-        assert_int_equal(value(&both, i)->known, fact_at(i)->merge == FACT_LAST);
+    for (unsigned i = 0; i < FACTS; i++) {
+        const struct fact *fact = fact_of(i);
+        bool decided = fact->kind == FACT_YES && value(&a, i)->yes == (fact->merge == FACT_MAX);
+        assert_int_equal(value(&both, i)->known, fact->merge == FACT_FIRST ||
+                                                     fact->merge == FACT_LAST ||
+                                                     (decided && fact->merge != FACT_EQUAL));
+    }
+    facts_release(&a);
+    facts_release(&b);
+    facts_release(&both);
+}
+
+/* Percentiles are those of one distribution with all values, bit for bit, also behind a document.
+ */
+static void distributions_are_added(void **state)
+{
+    struct hist *all = hist_create();
+    struct facts a, b, back = {0};
+
+    (void)state;
+    fill(&a, 0);
+    fill(&b, 4711);
+    assert_int_equal(hist_merge(all, a.of[FACT_STEP_READ].hist), 0);
+    assert_int_equal(hist_merge(all, b.of[FACT_STEP_READ].hist), 0);
+    facts_merge(&a, &b);
+    char *text = document(&a);
+    read_back(&back, text);
+    const struct hist *sum = back.of[FACT_STEP_READ].hist;
+    assert_int_equal(hist_count(sum), 200);
+    for (uint32_t ppm = 0; ppm <= 1000000; ppm += 12500)
+        assert_int_equal(hist_percentile(sum, ppm), hist_percentile(all, ppm));
+    free(text);
+    hist_free(all);
+    facts_release(&a);
+    facts_release(&b);
+    facts_release(&back);
+}
+
+/* What a run that says nothing takes away: what all must say. */
+static void one_says_nothing(void **state)
+{
+    struct facts f;
+
+    (void)state;
+    fill(&f, 0);
+    facts_put_yes(&f, FACT_VALID, false);
+    facts_put_yes(&f, FACT_COMPLETE, true);
+    facts_merge(&f, NULL);
+    assert_true(f.of[FACT_VALID].known && !f.of[FACT_VALID].yes);
+    assert_false(f.of[FACT_COMPLETE].known);
+    assert_false(f.of[FACT_DIGEST].known);
+    assert_true(f.of[FACT_ROWS].known && f.of[FACT_ELAPSED_S].known && f.of[FACT_GAPS].known);
+    facts_release(&f);
 }
 
 /* One unit, the parts that are something, and what no device moved. */
@@ -224,23 +327,29 @@ static bool has_word(const char *page, const char *name)
 static void every_fact_is_in_the_man_page(void **state)
 {
     static char page[1 << 20];
-    FILE *in = fopen("man/kvreplay.1", "r");
+    FILE *replay = fopen("man/kvreplay.1", "r"), *precond = fopen("man/kvprecond.1", "r");
 
     (void)state;
-    assert_non_null(in);
-    page[fread(page, 1, sizeof(page) - 1, in)] = '\0';
-    fclose(in);
-    for (unsigned i = 0; i < FACTS; i++)
-        if (!has_word(page, fact_at(i)->member))
-            fail_msg("%s is not in kvreplay(1)", fact_at(i)->member);
+    assert_true(replay && precond);
+    size_t len = fread(page, 1, sizeof(page) / 2, replay);
+    page[len + fread(page + len, 1, sizeof(page) - len - 1, precond)] = '\0';
+    fclose(replay);
+    fclose(precond);
+    for (unsigned i = 0; i < FACTS; i++) {
+        const struct fact *fact = fact_of(i);
+        const char *dot = strrchr(fact->member, '.'), *name = dot ? dot + 1 : fact->member;
+        if (fact->scope != FACTS_OF_STEP && !has_word(page, name))
+            fail_msg("%s is in no man page", fact->member);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fact_has_one_row), cmocka_unit_test(through_a_file),
-        cmocka_unit_test(what_is_not_known),      cmocka_unit_test(two_become_one),
-        cmocka_unit_test(where_bytes_came_from),  cmocka_unit_test(every_fact_is_in_the_man_page),
+        cmocka_unit_test(every_fact_has_one_row),  cmocka_unit_test(through_a_file),
+        cmocka_unit_test(what_is_not_known),       cmocka_unit_test(two_become_one),
+        cmocka_unit_test(distributions_are_added), cmocka_unit_test(one_says_nothing),
+        cmocka_unit_test(where_bytes_came_from),   cmocka_unit_test(every_fact_is_in_the_man_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

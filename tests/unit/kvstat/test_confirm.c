@@ -13,6 +13,8 @@
 
 #include "kvstat/answer/confirm.h"
 
+static const struct confirm_model good = {.validity = "good"};
+
 /* 200 reads in 20 s of P50 10 ms and P95 15 ms, times scale. */
 static void fill(struct confirm_side *side, double scale)
 {
@@ -53,7 +55,7 @@ static void doubt(struct validity_of *of, enum validity_state state)
 /* Judges, and frees. */
 static void expect(struct confirm *c, enum confirm_cause cause, enum confirm_answer answer)
 {
-    confirm_judge(c, "good", NULL, NULL);
+    confirm_judge(c, &good, NULL);
     if (c->cause != cause || c->answer != answer)
         print_error("%s: %s\n", c->cause ? confirm_cause_word(c->cause) : "no cause", c->why);
     assert_int_equal(c->cause, cause);
@@ -97,6 +99,41 @@ static void bytes(void **state)
     c = create(1);
     c->drive.op[CONFIRM_READS] = (struct confirm_op){0};
     expect(c, CONFIRM_NOTHING, CONFIRM_UNDECIDED);
+}
+
+/* A run on another file system than the model's, or on one that changes the bytes, says nothing of
+ * the drive, however near or far its times are. */
+static void file_systems(void **state)
+{
+    (void)state;
+    const struct confirm_model on_ext4 = {"good", NULL, "ext4"}, unknown = {"good", NULL, NULL};
+    static const double scale[] = {1, 2, 0.5};
+    for (size_t i = 0; i < sizeof(scale) / sizeof(scale[0]); i++) {
+        struct confirm *c = create(scale[i]);
+        strcpy(c->drive.file_system, "btrfs");
+        confirm_judge(c, &on_ext4, NULL);
+        assert_int_equal(c->cause, CONFIRM_FILE_SYSTEM);
+        assert_int_equal(c->answer, scale[i] == 1 ? CONFIRM_UNDECIDED : CONFIRM_DIFFERS);
+        assert_non_null(
+            strstr(c->why, "this run was on btrfs, and the model was measured on ext4; "));
+        confirm_judge(c, &unknown, NULL);
+        assert_int_not_equal(c->cause, CONFIRM_FILE_SYSTEM);
+        strcpy(c->drive.layers, "btrfs (compresses) on vda");
+        c->drive.reduces = true;
+        confirm_judge(c, &unknown, NULL);
+        assert_int_equal(c->cause, CONFIRM_FILE_SYSTEM);
+        assert_non_null(strstr(c->why, "the target (btrfs (compresses) on vda) compresses or "));
+        free(c);
+    }
+    struct confirm *c = create(1); /* the same one */
+    strcpy(c->drive.file_system, "ext4");
+    confirm_judge(c, &on_ext4, NULL);
+    assert_int_equal(c->answer, CONFIRM_AGREES);
+    doubt(&c->drive.storage, VALIDITY_UNRELIABLE); /* a cache says more */
+    c->drive.reduces = true;
+    confirm_judge(c, &on_ext4, NULL);
+    assert_int_equal(c->cause, CONFIRM_CACHE);
+    free(c);
 }
 
 static void processors(void **state)
@@ -174,8 +211,8 @@ static void slowed(void **state)
     for (size_t i = 0; i < 20; i++)
         c->drive.bin[i] = c->model.bin[i];
     c->drive.bin[19].written_bytes = 3.5e9;
-    confirm_judge(c, "good", NULL, NULL);
-    assert_non_null(strstr(c->why, "slower after 10.0 s and 3.26 GiB written"));
+    confirm_judge(c, &good, NULL);
+    assert_non_null(strstr(c->why, "slower after 10.0 s and 3.5 GB written"));
     expect(c, CONFIRM_SLOWED, CONFIRM_DIFFERS);
     c = create(2); /* it became faster */
     for (size_t i = 20; i < 40; i++)
@@ -196,14 +233,14 @@ static void samples(void **state)
     (void)state;
     struct confirm *c = create(1);
     c->drive.op[CONFIRM_READS].samples = 58;
-    confirm_judge(c, "good", NULL, NULL);
+    confirm_judge(c, &good, NULL);
     assert_string_equal(c->why, "only 58 reads in 20 s; 59 would decide: run for 25 s");
     expect(c, CONFIRM_FEW, CONFIRM_UNDECIDED);
     c = create(1.3); /* too few to be sure that it differs */
     for (unsigned p = 0; p < CONFIRM_PERCENTILES; p++)
         c->drive.op[CONFIRM_READS].above[p] =
             (struct bounds){.answer = BOUNDS_UNDECIDED, .samples_to_decide = 800};
-    confirm_judge(c, "good", NULL, NULL);
+    confirm_judge(c, &good, NULL);
     assert_non_null(strstr(c->why, "only 200 reads in 20 s; 800 would decide: run for 80 s"));
     expect(c, CONFIRM_FEW, CONFIRM_UNDECIDED);
     c = create(1); /* of writes, which are named then */
@@ -212,7 +249,7 @@ static void samples(void **state)
     for (unsigned p = 0; p < CONFIRM_PERCENTILES; p++)
         c->drive.op[CONFIRM_WRITES].above[p] =
             (struct bounds){.answer = BOUNDS_UNDECIDED, .samples_to_decide = 140};
-    confirm_judge(c, "good", NULL, NULL);
+    confirm_judge(c, &good, NULL);
     assert_non_null(strstr(c->why, "only 70 writes in 20 s; 140 would decide: run for 40 s"));
     free(c);
     c = create(1); /* ten writes that differ tell nothing */
@@ -233,13 +270,13 @@ static void models(void **state)
 {
     (void)state;
     struct confirm *c = create(2);
-    confirm_judge(c, "unreliable: others wrote", NULL, NULL);
+    confirm_judge(c, &(struct confirm_model){.validity = "unreliable: others wrote"}, NULL);
     assert_int_equal(c->cause, CONFIRM_MODEL);
     fill(&c->drive, 1);
-    confirm_judge(c, "unreliable: others wrote", NULL, NULL);
+    confirm_judge(c, &(struct confirm_model){.validity = "unreliable: others wrote"}, NULL);
     assert_int_equal(c->answer, CONFIRM_AGREES);
     fill(&c->drive, 2);
-    confirm_judge(c, NULL, "2026-01-01", NULL);
+    confirm_judge(c, &(struct confirm_model){.started = "2026-01-01"}, NULL);
     assert_non_null(strstr(c->why, "slower than when its model was measured, 2026-01-01; "));
     free(c);
 }
@@ -249,29 +286,29 @@ static void measured_again(void **state)
     (void)state;
     struct confirm_again again[] = {{4194304, 16, 0, 2e9, 1.5e9}, {4194304, 4, 1, 2e9, 2.6e9}};
     struct confirm *c = create(1.3);
-    confirm_judge(c, "good", "2026-01-01", again);
+    confirm_judge(c, &(struct confirm_model){"good", "2026-01-01", NULL}, again);
     assert_int_equal(c->cause, CONFIRM_CHANGED);
     assert_int_equal(c->answer, CONFIRM_DIFFERS);
     assert_non_null(strstr(c->why,
                            "the drive has changed by 25 %: writes of 4.00 MiB, 16 in flight, "
-                           "move 1.40 GiB/s now, and moved 1.86 GiB/s when its model was "
+                           "move 1.5 GB/s now, and moved 2 GB/s when its model was "
                            "measured, 2026-01-01; "));
     again[0].now = 1.9e9;
-    confirm_judge(c, "good", NULL, again);
+    confirm_judge(c, &good, again);
     assert_int_equal(c->cause, CONFIRM_UNFIT);
     again[0].now = 2.5e9; /* it is faster, and that explains nothing */
-    confirm_judge(c, "good", NULL, again);
+    confirm_judge(c, &good, again);
     assert_int_equal(c->cause, CONFIRM_UNFIT);
     again[0].now = NAN; /* no point in common */
-    confirm_judge(c, "good", NULL, again);
+    confirm_judge(c, &good, again);
     assert_int_equal(c->cause, CONFIRM_SLOWER);
     again[0].now = 1.5e9; /* nothing differs: nothing is to explain */
     fill(&c->drive, 1);
-    confirm_judge(c, "good", NULL, again);
+    confirm_judge(c, &good, again);
     assert_int_equal(c->answer, CONFIRM_AGREES);
     fill(&c->drive, 1.4); /* what disturbed the run comes first */
     c->drive.processor_share = 0.06;
-    confirm_judge(c, "good", NULL, again);
+    confirm_judge(c, &good, again);
     assert_int_equal(c->cause, CONFIRM_PROCESSORS);
     free(c);
 }
@@ -288,15 +325,11 @@ static void causes_have_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits),
-        cmocka_unit_test(bytes),
-        cmocka_unit_test(processors),
-        cmocka_unit_test(others),
-        cmocka_unit_test(slowed),
-        cmocka_unit_test(samples),
-        cmocka_unit_test(models),
-        cmocka_unit_test(measured_again),
-        cmocka_unit_test(causes_have_words),
+        cmocka_unit_test(limits),         cmocka_unit_test(bytes),
+        cmocka_unit_test(file_systems),   cmocka_unit_test(processors),
+        cmocka_unit_test(others),         cmocka_unit_test(slowed),
+        cmocka_unit_test(samples),        cmocka_unit_test(models),
+        cmocka_unit_test(measured_again), cmocka_unit_test(causes_have_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

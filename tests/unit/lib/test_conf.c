@@ -16,6 +16,7 @@
 
 #include "lib/conf/conf.h"
 #include "lib/conf/keys.h"
+#include "lib/opt/tables.h"
 
 static char file[] = "/tmp/kvtrace-conf.XXXXXX";
 
@@ -333,6 +334,56 @@ static void the_table_is_sound(void **state)
     conf_free(c);
 }
 
+/* The texts of --config, read into a kvreplay's fields; the value of its rings, 0 on failure. */
+static uint64_t rings_of(struct opt_list from, struct err *e)
+{
+    static uint64_t fields[8192];
+    struct opt_parser *p = opt_open("kvreplay", "", kvreplay_options, fields);
+    struct conf *c = NULL;
+    const void *value = NULL;
+    const struct opt *o;
+    int rc = conf_read(&c, &from, p, e);
+    uint64_t rings = 0;
+
+    for (size_t i = 0; rc == 0 && (o = opt_effective(p, i, &value)); i++)
+        if (strcmp(o->name, "rings") == 0)
+            rings = *(const uint64_t *)value;
+    conf_free(c);
+    opt_close(p);
+    return rings;
+}
+
+static void programs_have_sections_and_settings(void **state)
+{
+    (void)state;
+    struct err e = {0};
+
+    const char *text = "kvreplay: {rings: 3}\nkvgen:\n  medium: [a=1, b=2]\n";
+
+    put(text, strlen(text));
+    assert_int_equal(rings_of((struct opt_list){.count = 0}, &e), 1);
+    assert_int_equal(rings_of((struct opt_list){.item = {file}, .count = 1}, &e), 3);
+    assert_int_equal(rings_of((struct opt_list){.item = {file, "rings=5"}, .count = 2}, &e), 5);
+    assert_int_equal(rings_of((struct opt_list){.item = {"rings=5", file}, .count = 2}, &e), 3);
+    assert_int_equal(
+        rings_of((struct opt_list){.item = {"rings=5", "kvreplay.rings=6"}, .count = 2}, &e), 6);
+    assert_int_equal(rings_of((struct opt_list){.item = {"rings=65"}, .count = 1}, &e), 0);
+    assert_string_equal(e.where, "--config rings");
+    assert_string_equal(e.what, "65 is above 64");
+    assert_int_equal(rings_of((struct opt_list){.item = {"=3"}, .count = 1}, &e), 0);
+    assert_int_equal(rings_of((struct opt_list){.item = {".=3"}, .count = 1}, &e), 0);
+    assert_int_equal(rings_of((struct opt_list){.item = {"...rings=3"}, .count = 1}, &e), 0);
+    assert_int_equal(rings_of((struct opt_list){.item = {"model_configs.=3"}, .count = 1}, &e), 0);
+    assert_int_equal(rings_of((struct opt_list){.item = {"a.b.c.d.e=3"}, .count = 1}, &e), 0);
+    assert_true(conf_is_setting("a=b=c"));
+    assert_false(conf_is_setting("./a=b"));
+    assert_false(conf_is_setting("a"));
+    expect_error("kvreplay:\n  rings: 65\n", 2, "kvreplay.rings: 65 is above 64");
+    expect_error("kvreplay:\n  rings: [1, 2]\n", 2, "kvreplay.rings: expected one value");
+    expect_error("kvreplay:\n  target: d\n", 2, "kvreplay.target: not a key: it is the option");
+    expect_error("kvreplay:\n  rings:\n    deep: 1\n", 3, "kvreplay.rings: expected one value");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +398,7 @@ int main(void)
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(counts_and_depth_are_bounded),
         cmocka_unit_test(the_table_is_sound),
+        cmocka_unit_test(programs_have_sections_and_settings),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -117,14 +117,41 @@ static int write_to_nobody(void)
     return descriptors_write(fd, much, sizeof(much)) == -EINTR && stop_abandons() ? 0 : 2;
 }
 
+static const int as_output = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+
+static int open_output(void)
+{
+    signals_later(1);
+    return descriptors_open(fifo, as_output) == -EINTR && stop_signal() ? 0 : 1;
+}
+
 static void a_signal_ends_the_wait(void **state)
 {
     (void)state;
     in_child(open_to_read);
     in_child(open_after_a_signal);
     in_child(open_to_write);
+    in_child(open_output);
     in_child(read_silence);
     in_child(write_to_nobody);
+}
+
+static int open_what_is_removed(void)
+{
+    if (fork() == 0) {
+        rest(100);
+        unlink(fifo);
+        _exit(0);
+    }
+    return descriptors_open(fifo, as_output) == -ENOENT && access(fifo, F_OK) < 0 ? 0 : 1;
+}
+
+/* No file comes into its place, with whatever mode. */
+static void a_fifo_that_is_removed_is_an_error(void **state)
+{
+    (void)state;
+    in_child(open_what_is_removed);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
 }
 
 /* A slow reader, which one signal does not disturb, gets everything. */
@@ -222,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_broken_pipe),
         cmocka_unit_test(all_bytes_are_moved),
         cmocka_unit_test(a_signal_ends_the_wait),
+        cmocka_unit_test(a_fifo_that_is_removed_is_an_error),
     };
     return cmocka_run_group_tests(tests, make, unmake);
 }

@@ -423,6 +423,99 @@ static void effective_options_are_those_that_decide_the_rows(void **state)
     done(r);
 }
 
+/* Rows that are keys of the configuration. */
+static const struct opt keys[] = {
+    {.name = "verify", .type = OPT_FLAG, .offset = AT(verify), .help = "On the command line."},
+    {.name = "chunk-size",
+     .type = OPT_SIZE,
+     .offset = AT(size),
+     .flags = OPT_CONFIG,
+     .def = "1M",
+     .min = 4096,
+     .max = 1 << 30,
+     .marks = 1,
+     .sources = 2,
+     .help = "Bytes of an I/O."},
+    {.name = "verbose", .type = OPT_FLAG, .offset = AT(verbose), .flags = OPT_CONFIG, .help = "V."},
+    {.name = "input", .type = OPT_LIST, .offset = AT(inputs), .flags = OPT_CONFIG, .help = "I."},
+    {0},
+};
+
+static const char *only_two(uint32_t takes, uint32_t source)
+{
+    assert_int_equal(takes, 2);
+    return source == 4 ? "not four" : "not this";
+}
+
+static void keys_of_the_configuration_are_no_options(void **state)
+{
+    (void)state;
+    struct fields f;
+    struct err e = {0};
+    char *argv[] = {(char *)(uintptr_t) "kvtest", (char *)(uintptr_t) "--chunk-size=64K", NULL};
+    struct opt_parser *p = opt_open("kvtest", "", keys, &f);
+
+    assert_int_equal(opt_parse(p, 2, argv, &e), -EINVAL);
+    assert_string_equal(e.where, "--chunk-size");
+    assert_string_equal(e.what, "use --config chunk_size=64K");
+    assert_false(opt_given(p, "chunk-size"));
+    opt_close(p);
+
+    argv[1] = (char *)(uintptr_t) "--list-options";
+    p = opt_open("kvtest", "", keys, &f);
+    assert_int_equal(opt_parse(p, 2, argv, &e), 1);
+    assert_null(strstr(opt_answer(p), "chunk-size"));
+    assert_non_null(strstr(opt_answer(p), "verify"));
+    opt_close(p);
+}
+
+static void keys_are_set_by_a_file_and_by_the_command_line(void **state)
+{
+    (void)state;
+    struct fields f;
+    struct err e = {0};
+    char text[8] = "64K";
+    struct opt_parser *p = opt_open("kvtest", "", keys, &f);
+    const struct opt_mode mode = {.on = true, .refuses = 1, .why = "no"};
+
+    assert_int_equal(opt_configure(p, &keys[1], text, false, &e), 0);
+    assert_int_equal(f.size, 65536);
+    assert_true(opt_given(p, "chunk-size"));
+    assert_int_equal(opt_check_modes(p, &mode, 1, &e), 0); /* of a file: the default again */
+    assert_int_equal(f.size, 1 << 20);
+    assert_false(opt_given(p, "chunk-size"));
+    assert_int_equal(opt_configure(p, &keys[1], text, false, &e), 0);
+    assert_int_equal(opt_check_sources(p, 2, only_two, &e), 0);
+    assert_int_equal(f.size, 65536);
+    assert_int_equal(opt_check_sources(p, 4, only_two, &e), 0);
+    assert_int_equal(f.size, 1 << 20);
+
+    assert_int_equal(opt_configure(p, &keys[1], text, true, &e), 0);
+    assert_int_equal(opt_check_sources(p, 2, only_two, &e), 0);
+    assert_int_equal(opt_check_sources(p, 4, only_two, &e), -EINVAL); /* given: refused */
+    assert_string_equal(e.where, "--config chunk_size");
+    assert_string_equal(e.what, "not four");
+    assert_int_equal(opt_check_modes(p, &mode, 1, &e), -EINVAL);
+    assert_string_equal(e.what, "no");
+    assert_int_equal(opt_configure(p, &keys[1], "1", true, &e), -EINVAL);
+    assert_string_equal(e.what, "1 is below 4.00 KiB");
+
+    assert_int_equal(opt_configure(p, &keys[2], "yes", false, &e), 0);
+    assert_true(f.verbose);
+    assert_int_equal(opt_configure(p, &keys[2], "false", false, &e), 0);
+    assert_false(f.verbose);
+    assert_int_equal(opt_check_text(&keys[2], "maybe", &e), -EINVAL);
+    assert_string_equal(e.what, "'maybe' is not true or false");
+
+    assert_int_equal(opt_configure(p, &keys[3], text, false, &e), 0);
+    text[0] = '7'; /* texts are copied */
+    assert_int_equal(opt_configure(p, &keys[3], text, false, &e), 0);
+    assert_int_equal(f.inputs.count, 2);
+    assert_string_equal(f.inputs.item[0], "64K");
+    assert_string_equal(f.inputs.item[1], "74K");
+    opt_close(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +532,8 @@ int main(void)
         cmocka_unit_test(options_without_meaning_are_refused),
         cmocka_unit_test(a_mode_takes_marked_options_only),
         cmocka_unit_test(effective_options_are_those_that_decide_the_rows),
+        cmocka_unit_test(keys_of_the_configuration_are_no_options),
+        cmocka_unit_test(keys_are_set_by_a_file_and_by_the_command_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

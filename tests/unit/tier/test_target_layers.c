@@ -41,7 +41,14 @@ static const char mounts[] =
     "38 20 0:56 / /btrfs_one rw - btrfs /dev/mapper/vg-kv rw\n"
     "39 20 7:5 / /raw rw - ext4 /dev/loop5 rw\n"
     "40 20 7:6 / /covered rw - ext4 /dev/loop6 rw\n"
-    "41 20 8:16 / /covered rw - ext4 /dev/sdb rw\n";
+    "41 20 8:16 / /covered rw - ext4 /dev/sdb rw\n"
+    "42 20 0:57 / /btrfs_plain rw - btrfs /dev/sde rw,compress=no,space_cache=v2\n"
+    "43 20 0:58 / /bcachefs_lz4 rw - bcachefs /dev/sdb:/dev/sdc rw,background_compression=lz4\n"
+    "44 20 8:16 / /f2fs rw - f2fs /dev/sdb rw,compress_algorithm=lz4,compress_extension=*\n"
+    "45 20 8:16 / /f2fs_plain rw - f2fs /dev/sdb rw,compress_algorithm=lz4\n"
+    "46 20 0:59 / /flash rw - ubifs ubi0:kv rw,ubi=0,vol=0\n"
+    "47 20 0:60 / /flash_plain rw - ubifs ubi0:kv rw,compr=none,ubi=0\n"
+    "48 20 7:7 / /on_btrfs rw - ext4 /dev/loop7 rw\n";
 
 /* "name=text" is a file, "name>target" a link, "name/" a folder. */
 static const char *const tree[] = {"sys/block/sda/sda2/partition=2",
@@ -73,6 +80,9 @@ static const char *const tree[] = {"sys/block/sda/sda2/partition=2",
                                    "sys/block/loop5/loop/dio=1",
                                    "sys/block/loop6/loop/backing_file=/covered/x",
                                    "sys/block/loop6/loop/dio=1",
+                                   "sys/block/loop7/loop/backing_file=/btrfs/image",
+                                   "sys/block/loop7/loop/dio=1",
+                                   "sys/dev/block/7:7>../../block/loop7",
                                    "sys/dev/block/8:2>../../block/sda/sda2",
                                    "sys/dev/block/8:16>../../block/sdb",
                                    "sys/dev/block/8:48>../../block/sdd",
@@ -234,6 +244,30 @@ static void test_several_devices(void **state)
     assert_int_equal(l.disks, 2);
 }
 
+/* That of several devices, in any order. */
+static void starts(void **state, int id, const char *text)
+{
+    struct fixture *f = *state;
+    struct target_layers l;
+
+    target_layers_find(&f->facts, id, 0, &l);
+    assert_int_equal(strncmp(l.text, text, strlen(text)), 0);
+    assert_true(l.complete && l.reduces);
+}
+
+/* Wherever a file system compresses, at the top or below a loop device, its layer says so. */
+static void test_compression(void **state)
+{
+    check(state, 42, "btrfs on sde", "sde", "C");
+    starts(state, 43, "bcachefs (compresses) on sd");
+    check(state, 44, "f2fs (compresses) on sdb", "sdb", "CZ");
+    check(state, 45, "f2fs on sdb", "sdb", "C");
+    check(state, 46, "ubifs (compresses)", "", "Z");
+    check(state, 47, "ubifs", "", "");
+    starts(state, 24, "btrfs (compresses) on sd");
+    starts(state, 48, "ext4 on loop7 on btrfs (compresses) on sd");
+}
+
 static void test_loops(void **state)
 {
     check(state, 26, "ext4 on loop0 (no direct I/O) on ext4 on sda", "sda", "CL");
@@ -296,7 +330,7 @@ int main(void)
         cmocka_unit_test(test_one_disk),        cmocka_unit_test(test_mapper_and_raid),
         cmocka_unit_test(test_several_devices), cmocka_unit_test(test_loops),
         cmocka_unit_test(test_overlays),        cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_raw_devices),
+        cmocka_unit_test(test_raw_devices),     cmocka_unit_test(test_compression),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,0 +1,177 @@
+#!/bin/sh
+# keys.t - keys of the configuration that are a program's own: rows of its table of options that left the command
+# line. A file has them in the program's section, --config KEY=VALUE gives one; all four programs check all sections. The
+# old option is taken as its key, which is said. A bug looked like a key that only one of the two ways took, a default of
+# --print-config that changed a trace, a key that was silently without meaning on the command line, or a section that a
+# program took without a look because it was not its own.
+# builds: plain
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../../lib.sh"
+cd "$TMP" || exit 1
+programs='kvgen kvreplay kvstat kvprecond'
+kvgen=$BIN/kvgen kvreplay=$BIN/kvreplay kvstat=$BIN/kvstat kvprecond=$BIN/kvprecond
+
+# ---- few options, and what becomes of those that left ----
+
+is 'the four programs list at most 200 options' \
+    "$(for program in $programs; do "$BIN/$program" --list-options; done | awk 'END { print (NR > 200) ? NR : "yes" }')" yes
+"$kvgen" --print-config >all.yaml
+# keys PROGRAM: its section.
+keys() {
+    sed -n "/^$1:\$/,/^\$/p" all.yaml | awk '
+        kind && match($0, /^  # [a-z0-9_]+: /) { sub(/^  # /, ""); sub(/: .*/, ""); print; kind = 0; next }
+        { kind = kind && !/^  # .*[.]$/ || /^  # (true or false|text|whole number|number|share|size|bandwidth|duration|word|list)(;|$)/ }'
+}
+for program in $programs; do
+    keys "$program" >own
+    ok "$program has keys" test -s own
+    "$BIN/$program" --help all >help
+    "$BIN/$program" --list-options | cut -f 1 >listed
+    wrong=$(while read -r key; do
+        name=$(echo "$key" | tr _ -)
+        for form in "--$name 1" "--$name=1"; do
+            case $program in kvgen) set -- --dry-run ;; kvreplay) set -- --null /dev/null ;; *) set -- /dev/null ;; esac
+            text=$(with "$form" "$BIN/$program" "$@" 2>&1 </dev/null | head -n 1)
+            case $text in
+            "$program: --$name: use --config $key="[1t]*" ($program.$key in a file)") ;;
+            "$program: --config $key: "*) ;; # this value, or this run, is none for it
+            "$program: 1: "*) test "$form" = "--$name 1" || echo "$form: $text" ;; # a flag takes none
+            *) echo "$form: $text" ;;
+            esac
+        done
+        grep -q -e "--$name " help && echo "--$name is in --help all"
+        grep -qx -e "$name" listed && echo "--$name is listed"
+    done <own)
+    is "$program: the options that left name their keys" "$wrong" ''
+done
+exits 'an option without its value' 2 "$kvreplay" --rings
+stderr_like 'names the key all the same' '^kvreplay: --rings: use --config rings=N [(]kvreplay\.rings in a file[)]$'
+exits 'one that a key for all programs says' 2 "$kvgen" --chars-per-token 5
+stderr_like 'names that' '^kvgen: --chars-per-token: use --config sharegpt\.chars_per_token_estimate=N$'
+exits 'likewise of a search' 2 "$kvreplay" --storage-p95=9ms
+stderr_like 'names that, too' 'use --config saturation_detection\.read_latency_p95_threshold_ms=N$'
+
+# ---- two ways to give a key ----
+
+digest() { sed -n 's/.*digest //p' "$TMP/stderr"; }
+generate() { "$kvgen" --users 9 --duration 20 --gpu-mem 1GiB --cpu-mem 1GiB --storage-capacity 4GiB -o trace.csv.zst "$@"; }
+printf 'kvgen:\n  eviction: lfu\n  promote: "on-hit"\nkvreplay: {rings: 2}\n' >c.yaml
+exits 'without keys' 0 generate
+plain=$(digest)
+exits 'a file' 0 generate --config c.yaml
+by_file=$(digest)
+isnt 'another trace' "$by_file" "$plain"
+exits 'settings of the command line' 0 generate --config eviction=lfu --config kvgen.promote=on-hit
+is 'the same trace' "$(digest)" "$by_file"
+provenance trace.csv.zst >p.json
+is 'its head has the values, as before' "$(json p.json '.options.eviction, .options.promote')" 'lfu on-hit'
+is 'which nothing else gave' "$(json p.json '.options.config | tojson')" null
+exits 'a file again' 0 generate --config c.yaml
+provenance trace.csv.zst >p.json
+is 'whose head is as with one option' "$(json p.json '.options.config | tojson')" '"c.yaml"'
+exits 'options that were, before there were keys' 0 generate --eviction lfu --promote=on-hit
+is 'are the same' "$(digest)" "$by_file"
+stderr_like 'which says what to use' '^kvgen: --eviction: use --config eviction=lfu [(]kvgen\.eviction in a file[)]$'
+stderr_like 'for each' '^kvgen: --promote: use --config promote=on-hit [(]kvgen\.promote in a file[)]$'
+exits 'one behind a file' 0 generate --config c.yaml --eviction lru --promote none
+is 'wins, too' "$(digest)" "$plain"
+exits 'one with a wrong value' 2 generate --eviction least
+stderr_like 'is an error, as its key is' "^kvgen: --config eviction: 'least' is not one of"
+exits 'a flag that was, where it has no meaning' 2 "$kvreplay" --null --sqpoll -o none trace.csv.zst
+stderr_like 'is refused as its key' '^kvreplay: --config sqpoll: does not apply with --null$'
+stderr_like 'is true' '^kvreplay: --sqpoll: use --config sqpoll=true [(]'
+exits 'a value that a shell would take apart' 2 "$kvreplay" --null --spool './a b;c' -o none trace.csv.zst
+stderr_like 'is not repeated' '^kvreplay: --spool: use --config spool=DIR [(]'
+exits 'a report with one' 0 "$kvstat" --threads 2 trace.csv.zst
+stderr_like 'says it, too' '^kvstat: --threads: use --config threads=2 [(]'
+exits 'and a fill' 0 "$kvprecond" --size 1M --iodepth 2 f
+stderr_like 'does' '^kvprecond: --iodepth: use --config iodepth=2 [(]'
+rm -rf f
+exits 'a setting behind a file wins' 0 generate --config c.yaml --config eviction=lru --config promote=none
+is 'over both' "$(digest)" "$plain"
+exits 'and before it loses' 0 generate --config eviction=lru --config c.yaml
+is 'to it' "$(digest)" "$by_file"
+exits 'standard input' 0 generate --config - <c.yaml
+is 'is a file, too' "$(digest)" "$by_file"
+mkfifo pipe
+cat c.yaml >pipe &
+exits 'so is a pipe' 0 generate --config pipe
+is 'as <(...) makes one' "$(digest)" "$by_file"
+cp c.yaml eviction=lru
+exits 'a file whose name is like a setting' 0 generate --config ./eviction=lru
+is 'is a file with its folder' "$(digest)" "$by_file"
+exits 'a key of all programs' 0 generate --arrival open --config user_templates.chatbot.context_range=[64,128]
+isnt 'is one of the command line, too' "$(digest)" "$plain"
+exits 'a model whose name has dots' 0 "$kvgen" --config model_configs.llama3.1-8b.num_layers=2 --show-model
+stdout_like 'is one name' '^  "layers": 2,$'
+recording=$(find "$DATA/recordings" -name 'vllm*.zmqrec' | LC_ALL=C sort | head -n 1)
+# media OPTIONS...: those that the head of a recording's trace has.
+media() {
+    told "$kvgen" -m tiny-1b --object-bytes 4096 --input "$recording" --limit 9 -o media.csv.zst "$@"
+    provenance media.csv.zst >p.json
+    json p.json '.options.medium | tojson'
+}
+printf 'kvgen:\n  medium: [a=0, b=2]\n' >list.yaml
+is 'a list in a file' "$(media --config list.yaml)" '["a=0","b=2"]'
+is 'of the command line, one by one' "$(media --config medium=a=0 --config medium=b=2)" '["a=0","b=2"]'
+is 'which adds to that of a file' "$(media --config list.yaml --config medium=c=1)" '["c=1"]'
+
+# ---- meaning ----
+
+printf 'kvgen:\n  engines: 2\n  reorder: 2s\n  arrival_cv: 3\n' >other.yaml
+exits 'keys of a file that have no meaning in a run' 0 generate --config other.yaml
+is 'change nothing' "$(digest)" "$plain"
+provenance trace.csv.zst >p.json
+is 'nor what the head says' "$(json p.json '.options.engines, .options.reorder, .options["arrival-cv"]')" '1 1 1'
+for setting in engines=2 reorder=2s arrival_cv=3; do
+    exits "$setting of the command line" 2 generate --config "$setting"
+    stderr_like 'is refused as an option is' "^kvgen: --config ${setting%%=*}: (needs|synthetic|applies only)"
+done
+
+# Every default of --print-config, given, changes nothing.
+sed 's/^  # \([a-z0-9_]*\): \(.*\)$/  \1: \2/' all.yaml | awk '
+    /^kv[a-z]*:$/ { own = 1 } !own || !/^  [a-z0-9_]+: / { print; next }
+    /: (TIME|SIZE|N|NAME=TIER|CLASS=TIME|DIR|RATE@TOKENS|TEXT|LIST)$/ || !/^  [a-z0-9_]+: [^ ]+$/ { print "  #" $0; next } { print }' >given.yaml
+ok 'there are many' test "$(grep -c '^  [a-z0-9_]*: [^ ]*$' given.yaml)" -gt 80
+exits 'all defaults of --print-config, given' 0 generate --config given.yaml
+is 'are those that hold anyway' "$(digest)" "$plain"
+stderr_unlike 'without a word' 'config|ignored'
+exits 'also for a replay' 0 "$kvreplay" --null --config given.yaml -o none trace.csv.zst
+exits 'a report' 0 "$kvstat" --config given.yaml trace.csv.zst
+exits 'and a fill' 0 "$kvprecond" --size 1M --config given.yaml f
+
+# ---- what is wrong ----
+
+# refused NAME TEXT WHY: a file with TEXT, for all four programs.
+refused() {
+    printf '%b' "$2" >wrong.yaml
+    for program in $programs; do
+        case $program in kvprecond) set -- "$1" "$2" "$3" --size 1M f ;; kvgen) set -- "$1" "$2" "$3" -o none ;; *) set -- "$1" "$2" "$3" trace.csv.zst ;; esac
+        name=$1 why=$3
+        shift 3
+        exits "$name: $program" 2 "$BIN/$program" --config wrong.yaml "$@"
+        stderr_like "$program says why" "^$program: wrong\\.yaml:$why\$"
+        set -- "$name" "$(cat wrong.yaml)" "$why"
+    done
+}
+refused 'a value out of range' 'kvreplay:\n  rings: 65' '2: kvreplay\.rings: 65 is above 64'
+refused 'a word that is none' 'kvreplay:\n  on_lag: stp' "2: kvreplay\\.on_lag: 'stp' is not one of: continue, skip-wait, stop; did you mean stop\\?"
+refused 'no size' 'kvprecond: {file_size: big}' "1: kvprecond\\.file_size: 'big' is not a size .*"
+refused 'neither true nor false' 'kvreplay:\n  sqpoll: maybe' "2: kvreplay\\.sqpoll: 'maybe' is not true or false"
+refused 'two values for one' 'kvgen:\n  sample: [1, 2]' '2: kvgen\.sample: expected one value'
+refused 'no value' 'kvgen:\n  sample:' '2: kvgen\.sample: expected one value'
+refused 'a key that is none' 'kvstat:\n  max_group: 3' '2: kvstat\.max_group: unknown key; did you mean max_groups\?'
+refused 'an option of the command line' 'kvstat:\n  max_groups: 3\n  by: user' '3: kvstat\.by: not a key: it is the option --by'
+refused 'a key twice' 'kvgen:\n  sample: 1\n  sample: 1' '3: kvgen\.sample: given twice \(first on line 2\)'
+refused 'a section without keys' 'kvgen: 3' '1: kvgen: a section: expected keys below it'
+for setting in 'rings=65 --config rings: 65 is above 64' 'ring=2 --config ring: unknown key; did you mean rings?' \
+    'target=d --config target: not a key: it is the option --target' 'kvgen.sample=x --config kvgen.sample: '"'x' is not a share (such as 0.1 or 10%)" \
+    'decode.batch=3 --config decode.batch: unknown key; did you mean batch_size?'; do
+    exits "--config ${setting%% *}" 2 "$kvreplay" --null --config "${setting%% *}" trace.csv.zst
+    is 'says so' "$(cat stderr)" "kvreplay: ${setting#* }"
+done
+exits 'a configuration and a trace from standard input' 2 "$kvreplay" --null --config - <c.yaml
+stderr_like 'cannot be' '^kvreplay: standard input: only one of --config and the trace can come from it$'
+exits 'a key of the benchmark that means nothing here' 0 generate --config eviction.max_evictions_min=5
+stderr_like 'is ignored with a word' '^kvgen: --config: key eviction\.max_evictions_min has no effect in kvtrace \(ignored\)$'
+done_testing
