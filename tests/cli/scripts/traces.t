@@ -158,12 +158,13 @@ diag "seed $seed, $moments moments for each signal"
 running() { grep -lzsx "RUN_ID=$1" /proc/[0-9]*/environ; }
 # left ID: what is left of a run: processes, files of programs, temporary files, copies on other hosts.
 left() {
-    looks=0
-    while [ -n "$(running "$1")" ] && [ "$looks" -lt 10 ]; do
+    looks=0 rest=$(running "$1")
+    while [ -n "$rest" ] && [ "$looks" -lt 10 ]; do
         looks=$((looks + 1))
         sleep 0.05
+        rest=$(running "$1")
     done
-    running "$1" | while read -r environ; do
+    for environ in $rest; do
         command=$(tr '\0' ' ' <"${environ%/*}/cmdline")
         if [ -n "$command" ]; then echo "process: $command"; fi # else it ends just now
     done
