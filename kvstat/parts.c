@@ -191,7 +191,8 @@ static bool is_empty(const struct scan *s, const struct provenance_part *part)
 /* As take_counts, from the summary of a rank and its facts. */
 static void take_summed(struct rank *k, const struct jsonin_v *summary, const struct facts *f)
 {
-    const struct jsonin_v *groups = jsonin_get(summary, "groups");
+    static const char *const path[2] = {"read.service_us.p95", "write.service_us.p95"};
+    const struct jsonin_v *groups = jsonin_get(summary, "groups"), *tiers;
     uint64_t total = facts_counted(f, FACT_ROWS, "total");
     uint64_t skipped = facts_counted(f, FACT_ROWS, "skipped");
 
@@ -199,22 +200,23 @@ static void take_summed(struct rank *k, const struct jsonin_v *summary, const st
     k->failed = facts_counted(f, FACT_ROWS, "failed") + facts_counted(f, FACT_ROWS, "corrupt");
     for (uint8_t tier = 0; tier < TRACE_TIERS; tier++)
         k->p95_ns[tier][0] = k->p95_ns[tier][1] = NAN;
-    for (size_t i = 0; i < jsonin_count(groups); i++) {
-        const struct jsonin_v *g = jsonin_at(groups, i);
-        const char *tier = jsonin_text(jsonin_get(g, "tier"), NULL);
-        const char *op = jsonin_text(jsonin_get(g, "op"), NULL);
-        bool reads = op && strcmp(op, "Read") == 0;
+    for (size_t i = 0; i < jsonin_count(groups); i++) { /* by tier, operation and phase */
+        const char *op = jsonin_text(jsonin_get(jsonin_at(groups, i), "op"), NULL);
         uint64_t bytes = 0;
-        double us;
-        uint8_t t = 0;
-        while (tier && t < TRACE_TIERS && strcmp(tier, trace_tier_text(t)) != 0)
-            t++;
-        if (!tier || t == TRACE_TIERS || !(reads || (op && strcmp(op, "Write") == 0)))
-            continue;
-        jsonin_u64(jsonin_get(g, "bytes"), &bytes);
+        if (op && (strcmp(op, "Read") == 0 || strcmp(op, "Write") == 0))
+            jsonin_u64(jsonin_get(jsonin_at(groups, i), "bytes"), &bytes);
         k->bytes += bytes;
-        if (jsonin_f64(jsonin_get(g, "service_us.p95"), &us) == 0)
-            k->p95_ns[t][reads ? 0 : 1] = us * 1e3;
+    }
+    tiers = jsonin_get(summary, "tiers");
+    for (size_t i = 0; i < jsonin_count(tiers); i++) {
+        const char *name = jsonin_text(jsonin_get(jsonin_at(tiers, i), "tier"), NULL);
+        uint8_t t = 0;
+        double us;
+        while (name && t < TRACE_TIERS && strcmp(name, trace_tier_text(t)) != 0)
+            t++;
+        for (int d = 0; name && t < TRACE_TIERS && d < 2; d++)
+            if (jsonin_f64(jsonin_get(jsonin_at(tiers, i), path[d]), &us) == 0)
+                k->p95_ns[t][d] = us * 1e3;
     }
 }
 

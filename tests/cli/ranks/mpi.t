@@ -59,6 +59,12 @@ none missing | .ranks.missing | length | 0
 the spread   | .ranks.start_spread_us > 0 and .ranks.start_spread_us < 1e6 | true
 the slowest  | .ranks.slowest.times_median >= 1 | true
 END
+# A rank's P95 is that of all its phases: many fast reads of a prefill, and a slow one of the decode, which comes last.
+awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"; print "0,Write,10000000,Tier-2,a,Prefill"
+    for (i = 0; i < 60; i++) print "0,Read,4096,Tier-2,a,Prefill"; print "0,Read,10000000,Tier-2,a,Decode" }' >"$TMP/phases.csv"
+exits "phases" 0 timeout 60 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --tier-engine 2=sim:bw=200MB/s --cpu-mem 64MiB -o "$TMP/p.csv" "$TMP/phases.csv"
+exits "of ranks" 0 "$BIN/kvstat" --ranks --json -o "$TMP/p.json" "$TMP/p.csv"
+is "count as one" "$(json "$TMP/p.json" '.ranks.list | map(.read_p95_us < 30000 and .read_p95_us > 0) | tojson')" '[true,true]'
 figures() { jq -S 'del(.ranks, .validity, .run, .bottleneck, .command, .started) | del(.. | .final_bytes?, .final_objects?)' "$1"; }
 figures "$TMP/by.json" >"$TMP/by.same"
 figures "$TMP/all.json" >"$TMP/all.same"
