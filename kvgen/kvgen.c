@@ -126,10 +126,17 @@ static void set_ranks(struct run *r)
 static int read_configuration(struct run *r, struct err *e)
 {
     const char *warning;
-    int rc;
-    for (size_t i = 0; (warning = conf_warning(r->conf, i)); i++)
+    int rc = conf_read(&r->conf, &r->o.config, r->parser, e);
+
+    for (size_t i = 0; rc == 0 && (warning = conf_warning(r->conf, i)); i++)
         fprintf(stderr, "kvgen: %s\n", warning);
-    rc = workload_read(&r->workload, r->conf, e);
+    return rc;
+}
+
+static int apply_configuration(struct run *r, struct err *e)
+{
+    int rc = workload_read(&r->workload, r->conf, e);
+
     if (rc < 0)
         return rc;
     /* Turns of people hold what is new in them. */
@@ -963,11 +970,11 @@ static int run(struct run *r, struct err *e)
     if (rc == 0 && mix_asks(r->o.population))
         return mix_help(stdout, e);
     if (rc < 0 || (rc = options_apply_compat(&r->o, r->parser, e)) < 0 ||
-        (rc = conf_read(&r->conf, &r->o.config, r->parser, e)) < 0 ||
+        (rc = read_configuration(r, e)) < 0 ||
         (rc = run_source_recognise(&r->source, &r->o, r->parser, e)) < 0 ||
         (rc = options_check(&r->o, r->parser, e)) < 0 || (rc = check_files(r, e)) < 0 ||
         (rc = stop_install("kvgen: stopping: finishing the output; again to abort\n", e)) < 0 ||
-        (rc = read_configuration(r, e)) < 0)
+        (rc = apply_configuration(r, e)) < 0)
         return rc;
     if (r->o.print_config)
         return print_config(stdout, e);

@@ -447,7 +447,7 @@ const struct opt kvgen_options[] = {
      .choices = "none|mlperf",
      .sources = FROM_OBJECTS,
      .help = "mlperf: act as the MLPerf Storage benchmark. That is its defaults (--arrival "
-             "open, --config decode_reads batch), and undocumented behaviour of its "
+             "open, --config decode_reads=batch), and undocumented behaviour of its "
              "program."},
     {.name = "block-reuse",
      .type = OPT_ENUM,

@@ -42,9 +42,6 @@ void reporter_configure(struct reporter *r)
 {
     static const char *const percentiles[FIGURES_TARGETS] = {"p95", "p99", "p999", "p9999"};
     const struct conf *conf = r->options.conf;
-    const char *warning;
-    for (size_t i = 0; (warning = conf_warning(conf, i)) != NULL; i++)
-        fprintf(stderr, "kvstat: %s\n", warning);
     for (unsigned q = 0; q < TRACE_QOSES; q++) {
         for (unsigned p = 0; p < FIGURES_TARGETS; p++) {
             char path[96];

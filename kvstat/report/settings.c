@@ -10,19 +10,20 @@
 #include "lib/text/text.h"
 
 enum {
-    SETTINGS_MAX = 64, /* options of a command; more are left out */
-    SETTINGS_WORD = 64
+    SETTINGS_MAX = 64,    /* options of a command; more are left out */
+    SETTINGS_VALUE = 256, /* of a name or a value; a longer one is cut */
+    SETTINGS_WORD = 5120  /* of a command: a target has a path, and settings behind it */
 };
 
 struct setting {
-    char name[SETTINGS_WORD], value[SETTINGS_WORD];
+    char name[SETTINGS_VALUE], value[SETTINGS_VALUE];
 };
 
 struct settings {
     size_t count;
     struct setting setting[SETTINGS_MAX];
     unsigned targets;
-    char target[SETTINGS_WORD]; /* the kind of the last one, without its place */
+    char target[SETTINGS_VALUE]; /* the kind of the last one, without its place */
 };
 
 /* The next word of a command as a shell takes it; longer ones are cut. NULL: there is none. */
@@ -129,7 +130,7 @@ static void parse_command(struct settings *s, const char *command)
             else if (open && strcmp(open->name, "config") == 0)
                 take_key(s, word);
             else if (open && !is_file(word))
-                memcpy(open->value, word, sizeof(word));
+                snprintf(open->value, sizeof(open->value), "%s", word);
             open = NULL;
             continue;
         }
@@ -211,7 +212,7 @@ static void add_parts(char *buf, size_t n, const char *list, const char *other)
 
     for (const char *at = list; *at;) {
         size_t len = strcspn(at, ";"), end = strlen(buf);
-        char part[SETTINGS_WORD];
+        char part[SETTINGS_VALUE];
 
         snprintf(part, sizeof(part), "%.*s", (int)len, at);
         if (!strstr(other, part))
@@ -225,7 +226,7 @@ static void add_parts(char *buf, size_t n, const char *list, const char *other)
 /* Tells settings in force that differ where the options are alike: a host may refuse one. */
 static void tell_in_force(char *buf, size_t n, const char *a, const char *b)
 {
-    char first[2 * SETTINGS_WORD] = "", second[2 * SETTINGS_WORD] = "";
+    char first[2 * SETTINGS_VALUE] = "", second[2 * SETTINGS_VALUE] = "";
 
     if (buf[0] || !a[0] || !b[0])
         return;

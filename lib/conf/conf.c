@@ -414,6 +414,21 @@ static int add_entry(struct walk *w, size_t parent, const char *name, size_t lin
 
 static int read_mapping(struct walk *w, size_t parent);
 
+/* Writes "the section kvgen", or of the several programs that have a key of this name, to buf, and
+ * returns whether there is one. */
+static bool name_sections(const char *key, char *buf, size_t n)
+{
+    size_t len = 0, count = 0;
+
+    for (size_t i = 0; i < OPT_PROGRAMS; i++) {
+        const struct opt *o = opt_key_named(opt_programs[i].table, key);
+        if (o && len < n)
+            len += (size_t)snprintf(buf + len, n - len, "%s%s", count++ ? ", " : "the section ",
+                                    opt_programs[i].name);
+    }
+    return count > 0;
+}
+
 /* Says what is wrong with a key that is unknown. */
 static int fail_key(const struct walk *w, const struct entry *entry)
 {
@@ -423,7 +438,12 @@ static int fail_key(const struct walk *w, const struct entry *entry)
     char guess[CONF_NAME_MAX], own[OPT_KEY_MAX], best[OPT_KEY_MAX],
         why[CONF_NAME_MAX + 64] = "unknown key";
     struct nearest near = {.typed = name};
+    char sections[96];
 
+    if (w->depth == 1 && name_sections(name, sections, sizeof(sections))) {
+        snprintf(why, sizeof(why), "not a section: it is a key of %s", sections);
+        return fail(w, entry->line, entry->path, why);
+    }
     if (!program && conf_keys_guess(w->names, w->depth, guess))
         snprintf(why, sizeof(why), "unknown key; did you mean %s?", guess);
     for (const struct opt *o = program ? program->table : NULL; o && (o->name || o->help); o++) {
@@ -440,6 +460,18 @@ static int fail_key(const struct walk *w, const struct entry *entry)
         }
     }
     return fail(w, entry->line, entry->path, why);
+}
+
+/* A section that has a value. */
+static int fail_section(const struct walk *w, size_t line, const struct entry *entry)
+{
+    char sections[96], why[CONF_NAME_MAX + 160] = "";
+
+    if (w->depth == 1 && name_sections(w->names[0], sections, sizeof(sections)))
+        snprintf(why, sizeof(why), "; the key %s is one of %s", w->names[0], sections);
+    char text[sizeof(why) + 64];
+    snprintf(text, sizeof(text), "a section: expected keys below it%s", why);
+    return fail(w, line, entry->path, text);
 }
 
 /* Reads what stands behind the name of an entry: a value, a section, or something unknown. */
@@ -463,7 +495,7 @@ static int read_entry(struct walk *w, size_t index, const yaml_event_t *first)
             return read_mapping(w, index);
         if (is_null(first))
             return 0;
-        return fail(w, line_of(first), entry->path, "a section: expected keys below it");
+        return fail_section(w, line_of(first), entry);
     case CONF_KEYS_NONE:
         break;
     }
@@ -572,11 +604,15 @@ static int read_file(struct conf *c, const char *path, unsigned source, struct e
 {
     struct walk w = {.c = c, .e = e, .source = source};
     unsigned char *text = NULL;
+    char sections[96];
     size_t len = 0;
     int rc = load_file(path, &text, &len);
 
     if (rc == -EFBIG)
         rc = err_set(e, rc, ERR_INPUT, path, "larger than 16 MiB: not a configuration file");
+    else if (rc == -ENOENT && name_sections(path, sections, sizeof(sections)))
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--config",
+                     "%s is a key, which needs a value (%s=...), and no file", path, path);
     else if (rc < 0)
         rc = err_errno(e, rc, ERR_INPUT, path, "cannot read the configuration");
     else if (!yaml_parser_initialize(&w.yaml))

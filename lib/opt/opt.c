@@ -505,8 +505,9 @@ static int take_moved(struct opt_parser *p, const struct opt *o, const char *tex
     snprintf(where, sizeof(where), "--%s", o->name);
     successor(p, o, text, use, sizeof(use));
     if (!text || o->key || !config)
-        return err_set(e, -EINVAL, ERR_INPUT, where, "%s", use);
-    notes_add(&p->moved, "%s: %s", where, use);
+        return err_set(e, -EINVAL, ERR_INPUT, where, "%s; %s",
+                       text ? "no option any more" : "needs a value", use);
+    notes_add(&p->moved, "%s: taken, but %s", where, use);
     if (asprintf(&setting, "%s=%s", opt_key(o, own), text) < 0 || keep_text(p, setting) < 0)
         return err_nomem(e, "configuration");
     return take_value(p, config, setting, e);

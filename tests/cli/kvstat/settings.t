@@ -29,6 +29,8 @@ told_first() {
     like "$1: comes first" "$(cat "$TMP/sentence")" "^(settings differ: ([^%]*; )?|the loads differ, by their timing [(])$2[;:)]"
     like "$1: on the screen" "$(grep '^Verdict' "$TMP/screen")" '^Verdict +(settings|the loads) differ'
 }
+long=$(printf '%0150d' 0)
+mkdir "$TMP/$long"
 # One line a setting: base | new | the words.
 while IFS='|' read -r base new words; do
     with "$base" ran a
@@ -69,6 +71,7 @@ done <<END
 |--on-absent skip|on-absent default, skip
 --target $TMP/one.d|--target $TMP/one.d --target $TMP/two.d|targets 1, 2
 --target $TMP/one.d|--target file:$TMP/three.d?like=lmcache-fs|target file, file[?]like=lmcache-fs
+--target $TMP/one.d|--target file:$TMP/$long/three.d?like=lmcache-fs|target file, file[?]like=lmcache-fs
 |--null|null default, yes
 END
 

@@ -16,10 +16,10 @@ done >"$TMP/owners"
 answers() {
     awk -v program="$1" '$2 == program { own[$1] } { all[$1] } END { for (o in all) if (!(o in own)) print o }' \
         "$TMP/owners" | sort | while read -r option; do
-        text=$("$BIN/$1" "--$option=1" 2>&1 </dev/null)
+        text=$("$BIN/$1" "--$option=1" --no-such-option 2>&1 </dev/null)
         status=$?
-        # A key of its own configuration (readers/keys.t).
-        case $text in *': use --config '*) ;; *) echo "$option $status $text" ;; esac
+        # A key of its own configuration (readers/keys.t) is none of them.
+        case $text in *'--no-such-option'*) ;; *) echo "$option $status $text" ;; esac
     done
 }
 # wrong PROGRAM: the answers that do not name the owners, in the order of the programs. An option of the program's own

@@ -33,7 +33,7 @@ for program in $programs; do
             case $program in kvgen) set -- --dry-run ;; kvreplay) set -- --null /dev/null ;; *) set -- /dev/null ;; esac
             text=$(with "$form" "$BIN/$program" "$@" 2>&1 </dev/null | head -n 1)
             case $text in
-            "$program: --$name: use --config $key="[1t]*" ($program.$key in a file)") ;;
+            "$program: --$name: taken, but use --config $key="[1t]*" ($program.$key in a file)") ;;
             "$program: --config $key: "*) ;; # this value, or this run, is none for it
             "$program: 1: "*) test "$form" = "--$name 1" || echo "$form: $text" ;; # a flag takes none
             *) echo "$form: $text" ;;
@@ -45,9 +45,9 @@ for program in $programs; do
     is "$program: the options that left name their keys" "$wrong" ''
 done
 exits 'an option without its value' 2 "$kvreplay" --rings
-stderr_like 'names the key all the same' '^kvreplay: --rings: use --config rings=N [(]kvreplay\.rings in a file[)]$'
+stderr_like 'names the key all the same' '^kvreplay: --rings: needs a value; use --config rings=N [(]kvreplay\.rings in a file[)]$'
 exits 'one that a key for all programs says' 2 "$kvgen" --chars-per-token 5
-stderr_like 'names that' '^kvgen: --chars-per-token: use --config sharegpt\.chars_per_token_estimate=N$'
+stderr_like 'names that' '^kvgen: --chars-per-token: no option any more; use --config sharegpt\.chars_per_token_estimate=N$'
 exits 'likewise of a search' 2 "$kvreplay" --storage-p95=9ms
 stderr_like 'names that, too' 'use --config saturation_detection\.read_latency_p95_threshold_ms=N$'
 
@@ -71,21 +71,21 @@ provenance trace.csv.zst >p.json
 is 'whose head is as with one option' "$(json p.json '.options.config | tojson')" '"c.yaml"'
 exits 'options that were, before there were keys' 0 generate --eviction lfu --promote=on-hit
 is 'are the same' "$(digest)" "$by_file"
-stderr_like 'which says what to use' '^kvgen: --eviction: use --config eviction=lfu [(]kvgen\.eviction in a file[)]$'
-stderr_like 'for each' '^kvgen: --promote: use --config promote=on-hit [(]kvgen\.promote in a file[)]$'
+stderr_like 'which says what to use' '^kvgen: --eviction: taken, but use --config eviction=lfu [(]kvgen\.eviction in a file[)]$'
+stderr_like 'for each' '^kvgen: --promote: taken, but use --config promote=on-hit [(]kvgen\.promote in a file[)]$'
 exits 'one behind a file' 0 generate --config c.yaml --eviction lru --promote none
 is 'wins, too' "$(digest)" "$plain"
 exits 'one with a wrong value' 2 generate --eviction least
 stderr_like 'is an error, as its key is' "^kvgen: --config eviction: 'least' is not one of"
 exits 'a flag that was, where it has no meaning' 2 "$kvreplay" --null --sqpoll -o none trace.csv.zst
 stderr_like 'is refused as its key' '^kvreplay: --config sqpoll: does not apply with --null$'
-stderr_like 'is true' '^kvreplay: --sqpoll: use --config sqpoll=true [(]'
+stderr_like 'is true' '^kvreplay: --sqpoll: taken, but use --config sqpoll=true [(]'
 exits 'a value that a shell would take apart' 2 "$kvreplay" --null --spool './a b;c' -o none trace.csv.zst
-stderr_like 'is not repeated' '^kvreplay: --spool: use --config spool=DIR [(]'
+stderr_like 'is not repeated' '^kvreplay: --spool: taken, but use --config spool=DIR [(]'
 exits 'a report with one' 0 "$kvstat" --threads 2 trace.csv.zst
-stderr_like 'says it, too' '^kvstat: --threads: use --config threads=2 [(]'
+stderr_like 'says it, too' '^kvstat: --threads: taken, but use --config threads=2 [(]'
 exits 'and a fill' 0 "$kvprecond" --size 1M --iodepth 2 f
-stderr_like 'does' '^kvprecond: --iodepth: use --config iodepth=2 [(]'
+stderr_like 'does' '^kvprecond: --iodepth: taken, but use --config iodepth=2 [(]'
 rm -rf f
 exits 'a setting behind a file wins' 0 generate --config c.yaml --config eviction=lru --config promote=none
 is 'over both' "$(digest)" "$plain"
@@ -163,6 +163,9 @@ refused 'no value' 'kvgen:\n  sample:' '2: kvgen\.sample: expected one value'
 refused 'a key that is none' 'kvstat:\n  max_group: 3' '2: kvstat\.max_group: unknown key; did you mean max_groups\?'
 refused 'an option of the command line' 'kvstat:\n  max_groups: 3\n  by: user' '3: kvstat\.by: not a key: it is the option --by'
 refused 'a key twice' 'kvgen:\n  sample: 1\n  sample: 1' '3: kvgen\.sample: given twice \(first on line 2\)'
+refused 'a key outside of its section' 'rings: 2' '1: rings: not a section: it is a key of the section kvreplay'
+refused 'one that several have' 'threads: 2' '1: threads: not a section: it is a key of the section kvgen, kvreplay, kvstat'
+refused 'a section called like a key' 'eviction: lfu' '1: eviction: a section: expected keys below it; the key eviction is one of the section kvgen'
 refused 'a section without keys' 'kvgen: 3' '1: kvgen: a section: expected keys below it'
 for setting in 'rings=65 --config rings: 65 is above 64' 'ring=2 --config ring: unknown key; did you mean rings?' \
     'target=d --config target: not a key: it is the option --target' 'kvgen.sample=x --config kvgen.sample: '"'x' is not a share (such as 0.1 or 10%)" \
@@ -170,6 +173,11 @@ for setting in 'rings=65 --config rings: 65 is above 64' 'ring=2 --config ring: 
     exits "--config ${setting%% *}" 2 "$kvreplay" --null --config "${setting%% *}" trace.csv.zst
     is 'says so' "$(cat stderr)" "kvreplay: ${setting#* }"
 done
+exits 'a key without a value' 2 "$kvgen" --config eviction -o none
+is 'is no missing file' "$(cat stderr)" 'kvgen: --config: eviction is a key, which needs a value (eviction=...), and no file'
+exits 'an option that was, where it has no meaning' 2 "$kvgen" --overlap layers -o none
+stderr_like 'says first what to use' '^kvgen: --overlap: taken, but use --config overlap=layers [(]'
+stderr_like 'and then what is wrong' '^kvgen: --config overlap: needs an engine'
 exits 'a configuration and a trace from standard input' 2 "$kvreplay" --null --config - <c.yaml
 stderr_like 'cannot be' '^kvreplay: standard input: only one of --config and the trace can come from it$'
 exits 'a key of the benchmark that means nothing here' 0 generate --config eviction.max_evictions_min=5

@@ -457,7 +457,7 @@ static void keys_of_the_configuration_are_no_options(void **state)
 
     assert_int_equal(opt_parse(p, 2, argv, &e), -EINVAL);
     assert_string_equal(e.where, "--chunk-size");
-    assert_string_equal(e.what, "use --config chunk_size=64K");
+    assert_string_equal(e.what, "no option any more; use --config chunk_size=64K");
     assert_false(opt_given(p, "chunk-size"));
     opt_close(p);
 
