@@ -26,6 +26,11 @@ struct settings {
     char target[SETTINGS_VALUE]; /* the kind of the last one, without its place */
 };
 
+static void keep(char value[SETTINGS_VALUE], const char *text)
+{
+    snprintf(value, SETTINGS_VALUE, "%.*s", SETTINGS_VALUE - 1, text);
+}
+
 /* The next word of a command as a shell takes it; longer ones are cut. NULL: there is none. */
 static const char *next_word(const char *at, char word[SETTINGS_WORD])
 {
@@ -113,7 +118,7 @@ static void take_key(struct settings *s, const char *text)
     for (char *c = to->name; *c; c++)
         if (*c == '_')
             *c = '-';
-    snprintf(to->value, sizeof(to->value), "%s", equals + 1);
+    keep(to->value, equals + 1);
     s->count += is_setting(to->name);
 }
 
@@ -130,7 +135,7 @@ static void parse_command(struct settings *s, const char *command)
             else if (open && strcmp(open->name, "config") == 0)
                 take_key(s, word);
             else if (open && !is_file(word))
-                snprintf(open->value, sizeof(open->value), "%s", word);
+                keep(open->value, word);
             open = NULL;
             continue;
         }
@@ -140,8 +145,8 @@ static void parse_command(struct settings *s, const char *command)
         char *equals = strchr(word, '=');
         if (equals)
             *equals = '\0';
-        snprintf(open->name, sizeof(open->name), "%s", word + (word[1] == '-' ? 2 : 1));
-        snprintf(open->value, sizeof(open->value), "%s", equals ? equals + 1 : "");
+        keep(open->name, word + (word[1] == '-' ? 2 : 1));
+        keep(open->value, equals ? equals + 1 : "");
         if (is_target(open->name) && equals)
             take_target(s, equals + 1);
         if (strcmp(open->name, "config") == 0 && equals) {
