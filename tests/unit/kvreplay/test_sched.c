@@ -445,6 +445,40 @@ static void threads_go_on_without_room(void **state)
     }
 }
 
+/* Two objects are written at once, by engines with one thread each. When both are written, the next
+ * two in line are of one engine: the second of them waits for its thread, and the one behind it is
+ * written in its place. */
+static void a_writer_without_thread_makes_way(void **state)
+{
+    (void)state;
+    struct sched_opts o = {.order = ORDER_REQUEST,
+                           .inflight = 8,
+                           .max_writes = 2,
+                           .speed = 1,
+                           .timing = SCHED_SERVED,
+                           .workers = 16,
+                           .steps = true,
+                           .threads = {.engines = 4, .writes = 1}};
+    static const int engine[] = {0, 1, 2, 2, 3};
+    struct counts st;
+    struct fake fake;
+    char rows[2048], text[8192];
+    size_t at = (size_t)snprintf(rows, sizeof(rows),
+                                 "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,"
+                                 "Duration_us,Arrival,Engine\n");
+
+    for (int i = 0; i < 5; i++)
+        at += (size_t)snprintf(rows + at, sizeof(rows) - at,
+                               "0,Write,10,Tier-2,k%d,Prefill,%d,,0,%d\n", i, i, engine[i]);
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_int_equal(fake.most_count, 2);
+    assert_int_equal(st.ok, 5);
+    assert_near(of_request(text, "Write", 2, COL_START + 1), 0.010);
+    assert_near(of_request(text, "Write", 4, COL_START + 1), 0.010);
+    assert_near(of_request(text, "Write", 3, COL_START + 1), 0.020);
+    counts_release(&st);
+}
+
 /* The only worker's request reads what the next request writes, as it was when two ran at once. */
 static void served_never_gets_stuck(void **state)
 {
@@ -639,6 +673,7 @@ int main(void)
                                        cmocka_unit_test(room_is_waited_for),
                                        cmocka_unit_test(served_as_on_paper),
                                        cmocka_unit_test(threads_go_on_without_room),
+                                       cmocka_unit_test(a_writer_without_thread_makes_way),
                                        cmocka_unit_test(served_never_gets_stuck),
                                        cmocka_unit_test(served_without_generate),
                                        cmocka_unit_test(first_tokens),
