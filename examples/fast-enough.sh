@@ -3,7 +3,8 @@
 #
 # Usage: fast-enough.sh [OPTION]... [DIR]
 #
-#   DIR          a directory on the drive (default: the one that kvtrace discover proposes)
+#   DIR          a directory on the drive (default: the one that kvtrace discover proposes); it is
+#                filled for the measurement, and what was written is removed at the end
 #   -u N         users at once (default: 50)
 #   -m MODEL, --gpu-profile GPU, --tensor-parallel N, --engine CACHE, --gpu-mem SIZE,
 #   --cpu-mem SIZE, --storage-capacity SIZE, --prefill FILE, --prefill-rate RATE@TOKENS

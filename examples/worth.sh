@@ -3,7 +3,8 @@
 #
 # Usage: worth.sh [OPTION]... [DIR]
 #
-#   DIR          a directory on the drive (default: the one that kvtrace discover proposes)
+#   DIR          a directory on the drive (default: the one that kvtrace discover proposes); it is
+#                filled for the measurement, and what was written is removed at the end
 #   -u N         its worth to N users (default: to the most that it holds)
 #   --price gpu=2.5/h  money, too; --tbw TB: how long the drive lasts (see kvgen(1))
 #   -m MODEL, --gpu-profile GPU, --tensor-parallel N, --engine CACHE, --gpu-mem SIZE,

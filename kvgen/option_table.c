@@ -55,7 +55,8 @@ const struct opt kvgen_options[] = {
      .arg = "NAME=TIER",
      .flags = OPT_CONFIG,
      .sources = FROM_EVENTS,
-     .help = "Tier (0, 1, 2) of a storage medium whose name kvgen does not know."},
+     .help =
+         "Tier (0, 1, 2) of a medium of KV events whose name kvgen does not know, such as shm=1."},
     {.name = "object-bytes",
      .type = OPT_SIZE,
      .offset = AT(object_bytes),
@@ -233,8 +234,9 @@ const struct opt kvgen_options[] = {
      .arg = "MIX",
      .def = "mlperf",
      .sources = FROM_USERS,
-     .help = "Who the synthetic users are. NAME[=SHARE],... of chat, code and documents, people as "
-             "public traces show them; or mlperf, the benchmark's personas, who hardly think. "
+     .help = "Who the synthetic users are: mlperf, or chat, code, documents with shares. "
+             "NAME[=SHARE],... of chat, code and documents: people as public traces show them; "
+             "mlperf: the benchmark's personas, who hardly think. "
              "help: list them with their figures."},
     {.name = "users-file",
      .type = OPT_TEXT,
@@ -254,7 +256,6 @@ const struct opt kvgen_options[] = {
     {.name = "arrival",
      .type = OPT_ENUM,
      .offset = AT(arrival),
-     .flags = OPT_COMMON,
      .def = "closed",
      .choices = "open|closed|poisson|gamma",
      .sources = FROM_USERS,
@@ -262,7 +263,7 @@ const struct opt kvgen_options[] = {
      .help = "When a user asks again. closed: after the answer and a time to think; open: after a "
              "time to think, whether or not the answer has come; poisson: at random times, "
              "--request-rate a second for all users; gamma: likewise, with intervals of "
-             "--config arrival_cv."},
+             "the key arrival_cv."},
     {.name = "arrival-cv",
      .type = OPT_F64,
      .offset = AT(arrival_cv),
@@ -309,7 +310,7 @@ const struct opt kvgen_options[] = {
      .arg = "TIME",
      .max = 30000 * 86400e9,
      .marks = TIMED | NOT_ANSWER,
-     .help = "Virtual time after which the run ends (real time with live events); 0: no limit. "
+     .help = "Virtual time after which the run ends; 0: no limit. Real time with live events. "
              "Unless given, 60 s for synthetic users."},
     {.name = "max-requests",
      .type = OPT_U64,
@@ -358,7 +359,6 @@ const struct opt kvgen_options[] = {
     {.name = "generation-mode",
      .type = OPT_ENUM,
      .offset = AT(generation_mode),
-     .flags = OPT_COMMON,
      .def = "realistic",
      .choices = "none|fast|realistic",
      .absent = "deterministic",
@@ -442,13 +442,11 @@ const struct opt kvgen_options[] = {
     {.name = "compat",
      .type = OPT_ENUM,
      .offset = AT(compat),
-     .flags = OPT_COMMON,
      .def = "none",
      .choices = "none|mlperf",
      .sources = FROM_OBJECTS,
      .help = "mlperf: act as the MLPerf Storage benchmark. That is its defaults (--arrival "
-             "open, --config decode_reads=batch), and undocumented behaviour of its "
-             "program."},
+             "open, and the key decode_reads=batch), and undocumented behaviour of its program."},
     {.name = "block-reuse",
      .type = OPT_ENUM,
      .offset = AT(block_reuse),
@@ -608,8 +606,10 @@ const struct opt kvgen_options[] = {
      .def = "waterfall",
      .sources = FROM_REQUESTS,
      .help =
-         "How tiers keep the cache. waterfall: one copy of an object, which moves down when its "
-         "tier is full; vllm, lmcache, lmcache-mp, sglang: copies, as that engine keeps them, in "
+         "waterfall, vllm, lmcache, lmcache-mp, sglang or copies. waterfall: one copy of an "
+         "object, "
+         "which moves down when its tier is full; vllm, lmcache, lmcache-mp, sglang: copies, as "
+         "that engine keeps them, in "
          "the steps that it serves; copies: copies by rules of your own. NAME:KEY=VALUE,... sets "
          "what NAME:help lists."},
     {.name = "on-full",
@@ -668,18 +668,21 @@ const struct opt kvgen_options[] = {
     {.name = "tier-model",
      .type = OPT_LIST,
      .offset = AT(tier_model),
-     .arg = "N=PROFILE|N=read:RATE,write:RATE,lat:TIME|N=DRIVE.json|RUN.json",
+     .flags = OPT_COMMON,
+     .arg = "N=PROFILE|N=NUMBERS|N=DRIVE.json|RUN.json",
      .marks = KEPT_TIMES | KEPT_TIERS,
-     .help = "Give tier N a speed, so that operations on it queue and take time: a profile "
-             "(hbm3, ddr5, pcie-gen5, nvme-gen4, nvme-gen5), numbers, a drive measured by kvtrace "
-             "model (DRIVE.json), or the summary of a kvreplay run (RUN.json)."},
+     .help = "Give tier N a speed, so that operations on it queue and take time. A profile (hbm3, "
+             "ddr5, pcie-gen5, nvme-gen4, nvme-gen5), numbers (read:RATE,write:RATE,lat:TIME), a "
+             "drive measured by kvtrace model (DRIVE.json), or the summary of a kvreplay run "
+             "(RUN.json)."},
     {.name = "gpu-profile",
      .type = OPT_TEXT,
      .offset = AT(gpu_profile),
+     .flags = OPT_COMMON,
      .arg = "NAME[:eta=SHARE,t0_ms=MS,...]|FILE.json",
      .sources = FROM_REQUESTS,
      .help =
-         "Let an engine with this GPU serve the requests, in steps whose times a formula gives: "
+         "Let an engine with this GPU serve, such as h100. A formula gives the times of its steps: "
          "a100-80, h20, h100, h200, b200, gb300, mi300x, mi355x, l40s or a file. Times are "
          "calculated, not measured."},
     {.name = "prefill",
@@ -700,7 +703,7 @@ const struct opt kvgen_options[] = {
      .sources = FROM_REQUESTS,
      .marks = ENGINES_ONLY | NOT_ANSWER,
      .help = "Engines that compute, each of --tensor-parallel GPUs with its own host memory and "
-             "storage. --config route chooses the engine of a request."},
+             "storage. The key route chooses the engine of a request."},
     {.name = "route",
      .type = OPT_ENUM,
      .offset = AT(route),
@@ -731,8 +734,8 @@ const struct opt kvgen_options[] = {
      .flags = OPT_CONFIG,
      .sources = FROM_REQUESTS,
      .marks = ENGINES_ONLY,
-     .help = "What a step computes while it loads. none: nothing; layers: the layers that "
-             "have come, so that it waits only for what is late."},
+     .help = "What a step computes while it loads, for engines whose steps load themselves. none: "
+             "nothing; layers: the layers that have come, so that it waits only for what is late."},
     {.name = "spec-tokens",
      .type = OPT_F64,
      .offset = AT(spec_tokens),
@@ -781,13 +784,14 @@ const struct opt kvgen_options[] = {
      .arg = "RATE@TOKENS",
      .sources = FROM_REQUESTS,
      .marks = ENGINES_ONLY,
-     .help = "Tokens a second that you measured for the answer of one request, alone, after that "
-             "many tokens, such as 120@2k. Sets the share of the memory's bandwidth that is "
-             "reached."},
+     .help =
+         "Tokens a second that you measured for one answer, alone, after so many tokens, such as "
+         "120@2k. Sets the share of the memory's bandwidth that is reached (b of "
+         "--gpu-profile)."},
     {.name = "worth",
      .type = OPT_FLAG,
      .offset = AT(worth),
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
      .sources = FROM_REQUESTS,
      .marks = ENGINES_ONLY | NOT_ANSWER,
      .help = "Show what each tier is worth. The same requests are simulated with all tiers, "
@@ -799,8 +803,8 @@ const struct opt kvgen_options[] = {
      .flags = OPT_NO_EFFECT | OPT_CONFIG,
      .sources = FROM_REQUESTS,
      .marks = ENGINES_ONLY | NOT_ANSWER,
-     .help = "With an engine: show the share of a class's requests whose "
-             "first token comes within this time."},
+     .help = "With an engine: show the share of a class's requests whose first token comes within "
+             "this time; the class is interactive, responsive or batch."},
     {.name = "price",
      .type = OPT_TEXT,
      .offset = AT(price),
@@ -835,12 +839,13 @@ const struct opt kvgen_options[] = {
      .type = OPT_TEXT,
      .offset = AT(answer),
      .arg = "FILE",
-     .flags = OPT_NO_EFFECT,
+     .flags = OPT_NO_EFFECT | OPT_COMMON,
      .sources = FROM_REQUESTS,
-     .help = "Find how many users the drive of Tier-2 holds, beside no drive and a drive that "
-             "takes no time, and write that as JSON; with --input, how many requests a second. "
-             "With --users N, or --speed, the answer is about that. "
-             "--output gets the rows of Tier-2 in a few seconds of it."},
+     .help =
+         "Find how many users the drive of Tier-2 holds, as JSON. Beside it no drive, and a drive "
+         "that takes no time; with --input, how many requests a second. "
+         "With --users N, or --speed, the answer is about that. "
+         "--output gets the rows of Tier-2 in a few seconds of it."},
     {.name = "ttft",
      .type = OPT_DURATION,
      .offset = AT(ttft_ns),
@@ -1054,11 +1059,10 @@ const struct opt kvgen_options[] = {
      .type = OPT_LIST,
      .offset = AT(config),
      .flags = OPT_COMMON | OPT_ONE,
-     .arg = "FILE|KEY=N",
+     .arg = "FILE|KEY=VALUE",
      .marks = WITH_MODELS,
-     .help = "YAML: users, service classes, models, ratios. Or one of its keys (kvtrace.conf(5)), "
-             "such as "
-             "threads=4."},
+     .help = "A YAML file, or one key of it, such as threads=4; several times. kvtrace.conf(5) has "
+             "all keys."},
 
     {.type = OPT_EXAMPLE, .help = "kvgen --users 50 --duration 10m -o trace.csv.zst"},
     {.type = OPT_EXAMPLE, .help = "kvgen --input mooncake.jsonl --curve curve.csv -o none"},

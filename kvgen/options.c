@@ -189,9 +189,13 @@ static const char *why_not(uint32_t takes, uint32_t source)
     if (takes == (FROM_TRACES | FROM_REDONE))
         return "applies only to an existing trace (--source trace); requests go to --cache without "
                "it";
+    if (source == FROM_USERS && recorded)
+        return "applies only to recordings, and requests come from synthetic users here: name one "
+               "with --input FILE, or a live engine with --bind ENDPOINT";
     if (source == FROM_USERS)
-        return recorded || takes == FROM_INPUTS ? "synthetic users (--source users) read no file"
-                                                : "applies only with --input FILE";
+        return takes == FROM_INPUTS
+                   ? "synthetic users (--source users) read no file: another --source does"
+                   : "applies only with --input FILE";
     if (recorded)
         return recorded;
     if (source & FROM_TRACES)
@@ -347,7 +351,8 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = o->engines == 1, .refuses = SEVERAL_ONLY, .why = "needs --config engines=2 or more"},
         {.on = !o->engine.kind,
          .refuses = ENGINES_ONLY,
-         .why = "needs an engine: --gpu-profile, or --cache of an engine, such as --cache vllm"},
+         .why = "applies only to a simulated serving engine: --gpu-profile, or --cache vllm, "
+                "lmcache, lmcache-mp, sglang or copies"},
         {.on = !engine_choice_fills(&o->engine),
          .refuses = FILLS,
          .why = "needs --cache vllm or lmcache-mp: this one bounds its files itself"},

@@ -39,10 +39,10 @@ static void put_comment(FILE *f, int margin, const char *text)
 /* A line, or with many choices several, which end before a choice. */
 static void put_option(FILE *f, const struct opt *o, const char *arg)
 {
-    int column = fprintf(f, "#   --%s%s", o->name, arg ? " " : "");
+    int column = fprintf(f, "#   --%s%s", o->name, *arg ? " " : "");
     int indent = column;
 
-    while (arg && *arg) {
+    while (*arg) {
         size_t n = strcspn(arg, "|") + 1;
         if (n > strlen(arg))
             n = strlen(arg);
@@ -61,12 +61,13 @@ static void put_options(FILE *f)
     fputs("#\n", f);
     put_comment(
         f, 0,
-        "What is not a key of this file is an option of the command line, which also wins "
-        "over this file. A key can stand there, too: --config decode.batch_size=8, or of the "
-        "program's own section --config threads=4. "
-        "kvgen's options, with their defaults (kvgen --help explains them):");
+        "Options of the command line win over this file. On the command line a key is "
+        "--config SECTION.KEY=VALUE, such as --config decode.batch_size=8; the section of the "
+        "program itself may be left out: --config threads=4. Everything else is an option. These "
+        "are kvgen's, with their defaults (kvgen --help all explains them, --help all of the other "
+        "programs theirs):");
     for (const struct opt *o = kvgen_options; o->name || o->help; o++) {
-        const char *arg = o->type == OPT_ENUM ? o->choices : o->arg;
+        const char *arg = o->type == OPT_ENUM ? o->choices : opt_help_arg(o);
         if (o->type == OPT_HEADING) {
             fprintf(f, "#\n# %s\n", o->help);
             continue;
@@ -124,14 +125,16 @@ static bool has_default(const struct names *section, int depth)
 static void put_type(FILE *f, int margin, const struct conf_key *k)
 {
     const char *noun = conf_value_noun(k->type);
+    char low[48], high[48];
 
     if (k->choices)
         fprintf(f, "%*s# One of: %s\n", margin, "", k->choices);
     else if (k->type == CONF_TEXT)
         fprintf(f, "%*s# A text\n", margin, "");
     else
-        fprintf(f, "%*s# %c%s; %.15g to %.15g\n", margin, "", toupper(noun[0]), noun + 1, k->min,
-                k->max);
+        fprintf(f, "%*s# %c%s; %s to %s\n", margin, "", toupper(noun[0]), noun + 1,
+                opt_help_number(k->min, low, sizeof(low)),
+                opt_help_number(k->max, high, sizeof(high)));
 }
 
 static void put_keys(FILE *f)

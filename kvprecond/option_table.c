@@ -59,10 +59,11 @@ const struct opt kvprecond_options[] = {
      .letter = 'c',
      .type = OPT_LIST,
      .offset = AT(config),
-     .flags = OPT_ONE,
-     .arg = "FILE|KEY=N",
-     .help = "YAML: with --mode kv, model_configs that --model may name. Or one of its keys "
-             "(kvtrace.conf(5)), such as iodepth=64."},
+     .flags = OPT_COMMON | OPT_ONE,
+     .arg = "FILE|KEY=VALUE",
+     .help =
+         "A YAML file, or one key of it, such as iodepth=64; several times. kvtrace.conf(5) has "
+         "all keys, and model_configs the models that --model may name."},
     {.name = "force-model",
      .type = OPT_FLAG,
      .offset = AT(force_model),

@@ -154,10 +154,10 @@ const struct opt kvreplay_options[] = {
      .choices = "asap|trace|served|closed",
      .def = "asap",
      .marks = OPTIONS_NOT_AUTOSCALE,
-     .help = "asap: rows run as soon as possible; trace: each row at its Timestamp; served: "
-             "each request when it has arrived and one of --workers is free; closed: each "
-             "row when its user's row before is done and the trace's pause between the two "
-             "has passed."},
+     .help = "When rows run: at once (asap), at their Timestamp (trace), with their request "
+             "(served), or after their user's row before (closed). served: a request begins when "
+             "it has arrived and one of --workers is free; closed: a row begins when its user's "
+             "row before is done and the trace's pause between the two has passed."},
     {.name = "workers",
      .type = OPT_U64,
      .offset = AT(workers),
@@ -165,7 +165,7 @@ const struct opt kvreplay_options[] = {
      .arg = "N",
      .max = 4096,
      .marks = OPTIONS_NOT_AUTOSCALE | OPTIONS_SERVED_ONLY,
-     .help = "Requests served at the same time, with --timing served."},
+     .help = "Requests served at the same time; --timing served needs it."},
     {.name = "admit",
      .type = OPT_ENUM,
      .offset = AT(admit),
@@ -459,11 +459,10 @@ const struct opt kvreplay_options[] = {
      .letter = 'c',
      .type = OPT_LIST,
      .offset = AT(config),
-     .flags = OPT_ONE,
-     .arg = "FILE|KEY=N",
-     .help = "YAML: what only experts tune, and the steps and limits of --autoscale. Or one of its "
-             "keys "
-             "(kvtrace.conf(5)), such as rings=4."},
+     .flags = OPT_COMMON | OPT_ONE,
+     .arg = "FILE|KEY=VALUE",
+     .help = "A YAML file, or one key of it, such as rings=4; several times. kvtrace.conf(5) has "
+             "all keys."},
     {.type = OPT_HEADING, .help = "Storage"},
     {.name = "chunk-size",
      .type = OPT_SIZE,

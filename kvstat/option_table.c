@@ -210,10 +210,8 @@ const struct opt kvstat_options[] = {
      .type = OPT_FLAG,
      .offset = AT(knee),
      .marks = OPTIONS_NOT_ANSWER,
-     .help =
-         "The file has the rounds of kvtrace knee (OUT/rounds.csv): show its steps with their "
-         "intervals, the knee and the cliff. Or it is a result, as those of kvtrace model: show "
-         "its rate."},
+     .help = "The file has the rounds of kvtrace knee (OUT/rounds.csv): show its steps with their "
+             "intervals, the knee and the cliff."},
     {.type = OPT_HEADING, .help = "Answer"},
     {.name = "answer",
      .type = OPT_TEXT,
@@ -225,6 +223,7 @@ const struct opt kvstat_options[] = {
     {.name = "view",
      .type = OPT_ENUM,
      .offset = AT(view),
+     .flags = OPT_COMMON,
      .def = "drive",
      .choices = "drive|users|fast-enough|worth|compare",
      .marks = OPTIONS_ANSWER_ONLY,
@@ -273,12 +272,13 @@ const struct opt kvstat_options[] = {
      .help = "Leave out rows that started in the first TIME of a replay. Default: the time of its "
              "kvreplay --warmup."},
     {.name = "config",
+     .letter = 'c',
      .type = OPT_LIST,
      .offset = AT(config),
      .flags = OPT_COMMON | OPT_ONE,
-     .arg = "FILE|KEY=N",
-     .help = "YAML: targets of the QoS classes (qos_profiles), limits of --profile latency "
-             "(storage_health). Or one of its keys (kvtrace.conf(5)), such as threads=4."},
+     .arg = "FILE|KEY=VALUE",
+     .help = "A YAML file, or one key of it, such as threads=4; several times. kvtrace.conf(5) has "
+             "all keys, such as targets of QoS classes and the limits of --profile latency."},
     {.name = "skip-bad-rows",
      .type = OPT_FLAG,
      .offset = AT(skip_bad_rows),

@@ -47,9 +47,15 @@ static void put_path(const struct model_reader *r, const char *field, char path[
 static int fail(const struct model_reader *r, const char *why)
 {
     char path[MODEL_PATH_MAX], where[320];
+    unsigned line;
 
     put_path(r, "", path);
-    snprintf(where, sizeof(where), "%.250s:%u", conf_path(r->conf), conf_line(r->conf, path));
+    line = conf_line(r->conf, path);
+    if (line == 0) { /* not of a file */
+        snprintf(where, sizeof(where), "--config %.250s", path);
+        return err_set(r->e, -EINVAL, ERR_INPUT, where, "%s", why);
+    }
+    snprintf(where, sizeof(where), "%.250s:%u", conf_path(r->conf), line);
     return err_set(r->e, -EINVAL, ERR_INPUT, where, "%s: %s", path, why);
 }
 
@@ -217,7 +223,7 @@ int model_find(struct model *out, const char *id, const struct conf *conf,
             add_known(known, name);
             nearest_offer(&near, name);
         }
-    return err_set(e, -ENOENT, ERR_INPUT, id,
+    return err_set(e, -ENOENT, ERR_INPUT, *id ? id : "\"\"",
                    "unknown model%s%s%s (known: %s; or a Hugging Face config.json)",
                    near.best ? "; did you mean " : "", near.best ? near.best : "",
                    near.best ? "?" : "", known);

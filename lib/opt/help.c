@@ -1,6 +1,5 @@
 /* Turns a table of options into the texts that people and scripts read: --help (the common
- * options),
- * --help all, both wrapped at 80 columns, and --list-options. opt.c parses. */
+ * options), --help all, both wrapped at 80 columns, and --list-options. opt.c parses. */
 #include "lib/opt/help.h"
 
 #include <math.h>
@@ -14,7 +13,8 @@
 enum {
     HELP_WIDTH = 80,
     HELP_COLUMN = 28, /* where the sentences begin, at most */
-    HELP_TEXT_MAX = 2048
+    HELP_TEXT_MAX = 2048,
+    CHOICES_MAX = 100 /* characters of a list of choices in the short text, at most */
 };
 
 #define NS_PER_DAY 86400e9
@@ -22,7 +22,7 @@ enum {
 /* Which options a text shows. */
 enum part {
     COMMON,
-    USUAL, /* all that are not for experts */
+    USUAL, /* all that are not OPT_EXPERT */
     EXPERT
 };
 
@@ -80,6 +80,19 @@ static char *put_duration(char *buf, size_t n, double ns)
     return units_format_duration(buf, n, ns);
 }
 
+char *opt_help_number(double x, char *buf, size_t n)
+{
+    double power = x >= 1e6 ? log2(x) : 0;
+
+    if (power >= 20 && power == floor(power))
+        snprintf(buf, n, "2^%.0f", power);
+    else if (x > 0 && x < 1e-3)
+        snprintf(buf, n, "%.6f", x);
+    else
+        snprintf(buf, n, "%.15g", x);
+    return buf;
+}
+
 char *opt_help_bound(const struct opt *o, double bound, char *buf, size_t n)
 {
     if (o->type == OPT_SIZE)
@@ -92,6 +105,8 @@ char *opt_help_bound(const struct opt *o, double bound, char *buf, size_t n)
         return put_duration(buf, n, bound);
     else if (o->type == OPT_BANDWIDTH)
         return units_format_rate(buf, n, bound);
+    else if (o->flags & OPT_CONFIG)
+        return opt_help_number(bound, buf, n);
     else
         snprintf(buf, n, "%.15g", bound);
     return buf;
@@ -130,7 +145,7 @@ static size_t first_sentence(const char *text)
 }
 
 /* Writes what the table knows besides the sentences: default, range, choices. In the short text
- * without the range. */
+ * without the range, and without many choices. */
 static void put_notes(char *notes, size_t n, const struct opt *o, enum part part)
 {
     char low[48], high[48], words[512];
@@ -140,6 +155,10 @@ static void put_notes(char *notes, size_t n, const struct opt *o, enum part part
 
     if (o->def)
         add_note(notes, n, "default: ", o->def);
+    else if (o->flags & OPT_CONFIG && o->type == OPT_FLAG)
+        add_note(notes, n, "default: ", "false");
+    else if (o->flags & OPT_CONFIG && number && (o->min <= 0 || o->max < o->min))
+        add_note(notes, n, "default: ", "0");
     if (part != COMMON && number && (o->min != 0 || o->max != 0)) {
         opt_help_bound(o, o->min, low, sizeof(low));
         opt_help_bound(o, o->max, high, sizeof(high));
@@ -150,7 +169,8 @@ static void put_notes(char *notes, size_t n, const struct opt *o, enum part part
             add_note(notes, n, "", words);
         }
     }
-    if (o->type == OPT_ENUM && strcmp(o->choices, opt_help_arg(o)) != 0) {
+    bool many = part == COMMON && o->type == OPT_ENUM && strlen(o->choices) > CHOICES_MAX;
+    if (o->type == OPT_ENUM && !many && strcmp(o->choices, opt_help_arg(o)) != 0) {
         size_t used = 0;
         for (const char *c = o->choices; *c && used + 3 < sizeof(words); c++) {
             words[used++] = *c == '|' ? ',' : *c;
@@ -318,7 +338,7 @@ char *opt_help_text(const char *program, const char *usage, const struct opt *ta
         fputs("\n", f);
     put_part(f, table, brief ? COMMON : USUAL, column);
     if (!brief && any_shown(table, EXPERT)) {
-        fputs("\nFor experts:\n", f);
+        fputs("\nRarely needed:\n", f);
         put_part(f, table, EXPERT, column);
     }
     fputs("\nHelp:\n", f);

@@ -48,7 +48,7 @@ enum opt_frames {
     {                                                                                              \
         .name = "summary", .type = OPT_TEXT, .offset = (at), .arg = "FILE",                        \
         .flags = OPT_NO_EFFECT | OPT_COMMON, .marks = (marks_),                                    \
-        .help = "Also write the summary as JSON; - is standard output."                            \
+        .help = "Also write the summary as JSON; -: standard output."                              \
     }
 
 /* int64_t, ns; of remote stores, as the next */

@@ -46,7 +46,7 @@ is 'the provenance tells what holds' "$(json "$TMP/p.json" '.options.arrival, .o
 # kvgen(1) prints the table.
 sed -n '/mlperf_defaults\[\]/,/^};/s/^ *{"\([a-z-]*\)", "\([a-z]*\)"},$/\1 \2/p' "$TOP/kvgen/sim/compat.c" >"$TMP/code"
 ok 'the code has a table' test -s "$TMP/code"
-sed -n '/^\.\\" the defaults of --compat/,/^\.El/s/^\.It Cm \([a-z-]*\) Ta Cm \([a-z]*\) Ta.*/\1 \2/p' \
-    "$TOP/man/kvgen.1" >"$TMP/page"
+sed -n '/^\.\\" the defaults of --compat/,/^\.El/s/^\.It [CV][am] \([a-z_]*\) Ta Cm \([a-z]*\) Ta.*/\1 \2/p' \
+    "$TOP/man/kvgen.1" | tr _ - >"$TMP/page"
 is 'which is that of kvgen(1)' "$(cat "$TMP/page")" "$(cat "$TMP/code")"
 done_testing

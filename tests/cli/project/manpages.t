@@ -95,7 +95,7 @@ is 'no command is broken by the width of a page' \
     { sub(/^ *# /, ""); last = (last ~ type ? last " " : "") $0 }
 ' | LC_ALL=C sort >"$TMP/keys"
 awk '
-    /^\.Sh KEYS OF ALL/ { section = "" } /^\.Sh KEYS OF KV/ { section = tolower($4) "." } /^\.Sh SEE/ { exit }
+    /^\.Sh SHARED/ { section = "" } /^\.Sh KEYS OF KV/ { section = tolower($4) "." } /^\.Sh SEE/ { exit }
     /^\.It Va / { if (key) print key "\t" last; key = section $3 }
     { if ($1 == ".Pq") { last = $0; sub(/^\.Pq /, "", last) } }
     END { print key "\t" last }

@@ -83,7 +83,7 @@ for program in kvgen kvreplay kvstat kvprecond; do
     ok "$program --help has about twenty options" test "$(grep -c '^  .* --' "$TMP/brief")" -lt 30
     not_ok "$program: experts' options are not in it" grep -Eq -- '--(level|frames|threads|spin)\b' "$TMP/brief"
     not_ok "$program: they come last in --help all" \
-        sh -c "sed '/^For experts:/,\$d' '$TMP/help' | grep -Eq -- '^ .*--(level|frames|threads|spin) '"
+        sh -c "sed '/^Rarely needed:/,\$d' '$TMP/help' | grep -Eq -- '^ .*--(level|frames|threads|spin) '"
 
     # Output that cannot be written is an error.
     for option in --help --version --list-options; do

@@ -51,6 +51,18 @@ stderr_like 'names that' '^kvgen: --chars-per-token: no option any more; use --c
 exits 'likewise of a search' 2 "$kvreplay" --storage-p95=9ms
 stderr_like 'names that, too' 'use --config saturation_detection\.read_latency_p95_threshold_ms=N$'
 
+# ---- what a refusal says ----
+
+exits 'a model of keys that lacks one' 2 "$kvgen" --config model_configs.x.num_layers=3 --list-models
+stderr_like 'is named with its way, not with a line of no file' '^kvgen: --config model_configs\.x: kv_heads is missing'
+printf 'model_configs: {x: {num_layers: 3}}\n' >short.yaml
+exits 'likewise in a file' 2 "$kvgen" --config short.yaml --list-models
+stderr_like 'has its line' '^kvgen: short\.yaml:1: model_configs\.x: kv_heads is missing'
+exits 'a key of events, and none' 2 "$kvgen" --config reorder=1s -o none
+stderr_like 'says what it needs' '^kvgen: --config reorder: applies only to recordings, .*--input FILE, .*--bind ENDPOINT$'
+exits 'an empty name of a model' 2 "$kvgen" -m '' -o none
+stderr_like 'is shown' '^kvgen: "": unknown model '
+
 # ---- two ways to give a key ----
 
 digest() { sed -n 's/.*digest //p' "$TMP/stderr"; }
@@ -177,7 +189,7 @@ exits 'a key without a value' 2 "$kvgen" --config eviction -o none
 is 'is no missing file' "$(cat stderr)" 'kvgen: --config: eviction is a key, which needs a value (eviction=...), and no file'
 exits 'an option that was, where it has no meaning' 2 "$kvgen" --overlap layers -o none
 stderr_like 'says first what to use' '^kvgen: --overlap: taken, but use --config overlap=layers [(]'
-stderr_like 'and then what is wrong' '^kvgen: --config overlap: needs an engine'
+stderr_like 'and then what is wrong' '^kvgen: --config overlap: applies only to a simulated serving engine'
 exits 'a configuration and a trace from standard input' 2 "$kvreplay" --null --config - <c.yaml
 stderr_like 'cannot be' '^kvreplay: standard input: only one of --config and the trace can come from it$'
 exits 'a key of the benchmark that means nothing here' 0 generate --config eviction.max_evictions_min=5

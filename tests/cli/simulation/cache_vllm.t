@@ -54,7 +54,7 @@ refused "a bad choice" 'eviction_policy: "fifo" is not lru.arc' --cache vllm:evi
 refused "a bad number" 'block_size: "0" is not' --cache vllm:block_size=0
 refused "settings of waterfall" 'waterfall has no setting' --cache waterfall:a=b
 refused "the waterfall's options" '--config eviction: does not apply with --cache' --cache vllm --config eviction=lfu
-refused "a rate without an engine" '--prefill-rate: needs an engine: --gpu-profile, or --cache' --prefill-rate 1000@2k
+refused "a rate without an engine" '--prefill-rate: applies only to a simulated serving engine: --gpu-profile, or --cache' --prefill-rate 1000@2k
 refused "a rate that no GPU has" '--prefill-rate: .* ms is not between' --cache vllm --prefill-rate 1e9@2k
 refused "files without host memory" 'files below host memory' --cache vllm --cpu-mem 0
 refused "a threshold with files" 'store_threshold only without files' --cache vllm:store_threshold=2

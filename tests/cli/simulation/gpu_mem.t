@@ -35,7 +35,7 @@ refused "what does not fit" 'gpu-mem: auto: the weights take 141\.1 GB of each G
     --cache vllm --gpu-mem auto --model llama3.1-70b-instruct --gpu-profile h100
 refused "no profile" 'gpu-mem: auto: needs --gpu-profile' --gpu-mem auto
 refused "another word" "gpu-mem: 'most' is not a size .* or auto" --gpu-mem most
-refused "weights of no engine" 'weights: needs an engine: --gpu-profile, or --cache of an engine' --weights fp8
+refused "weights of no engine" 'weights: applies only to a simulated serving engine: --gpu-profile, or --cache vllm' --weights fp8
 printf '{"name": "mine", "bf16_tflops": 100, "link_gb_s": 50, "hbm_tb_s": 1}\n' >"$TMP/gpu.json"
 refused "a GPU of unknown memory" 'auto: mine does not tell how much memory it has' \
     --cache vllm --gpu-mem auto --gpu-profile "$TMP/gpu.json"

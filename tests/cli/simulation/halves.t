@@ -89,7 +89,7 @@ refused() { # WHAT ERE OPTION...
 }
 refused "a decode node with files of its own" '^kvgen: --decode-only: needs files that another node writes' --cache vllm --decode-only
 refused "files from another run, not shared" '^kvgen: --files-from: needs files' --cache vllm --files-from "$TMP/prefill.csv"
-refused "files without an engine" '^kvgen: --files-from: needs an engine' --files-from "$TMP/prefill.csv" --input "$DATA/mooncake_first200.jsonl"
+refused "files without an engine" '^kvgen: --files-from: applies only to a simulated serving engine' --files-from "$TMP/prefill.csv" --input "$DATA/mooncake_first200.jsonl"
 refused "the waterfall" '^kvgen: --gpu-profile: does not apply with --decode-only' --gpu-profile h100 --decode-only
 refused "files of another cache" 'is of --cache sglang, whose files vllm does not read' --cache "$VLLM" --files-from "$TMP/s_prefill.csv"
 exits "a trace without files" 0 with "$INPUT $MODEL --storage-capacity none" "$BIN/kvgen" --cache vllm -o "$TMP/none.csv"

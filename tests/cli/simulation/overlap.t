@@ -36,5 +36,5 @@ took --cache lmcache:enable_async_loading=yes --gpu-profile h100 --config overla
 is "a load before the step" "$us" "$alone"
 
 exits "no engine" 2 "$BIN/kvgen" --config overlap=layers -o none
-stderr_like "why" '^kvgen: --config overlap: needs an engine'
+stderr_like "why" '^kvgen: --config overlap: applies only to a simulated serving engine'
 done_testing

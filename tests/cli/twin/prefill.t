@@ -72,8 +72,8 @@ done <<'END'
 a decode node|--gpu-profile h100 --decode-only|--gpu-profile: does not apply with --decode-only
 a model without an MLP|--gpu-profile h100 --model tiny-1b|tiny-1b does not tell how many parameters.*--params
 other GPUs than the engines have|--gpu-profile h100 --config engines=2 --num-gpus 3|--num-gpus: 3, but 2 engines with 1 GPU each
-engines without compute|--config engines=2|--config engines: needs an engine: --gpu-profile
-parameters without compute|--params 7e9|--params: needs an engine: --gpu-profile
+engines without compute|--config engines=2|--config engines: applies only to a simulated serving engine: --gpu-profile
+parameters without compute|--params 7e9|--params: applies only to a simulated serving engine: --gpu-profile
 an unknown profile|--gpu-profile h10|did you mean h20
 a share above 1|--gpu-profile h100:eta=2|"h100:eta=2": eta: "2" is not a number from 0.001 to 1, or to 100%
 no type|--gpu-profile h100:type=int8|type: bf16 or fp8

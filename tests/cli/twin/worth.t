@@ -130,9 +130,9 @@ END
 exits "a price without all that it takes" 2 "$BIN/kvgen" --users 1 --duration 1s -o none --price gpu=1/h
 stderr_like "... names all of it at once" '^kvgen: --price: needs --worth, and an engine: --gpu-profile, or --cache of an engine'
 exits "a target without an engine" 2 "$BIN/kvgen" --users 1 --duration 1s -o none --config ttft_target=batch=1s
-stderr_like "... says what it takes" '^kvgen: --config ttft_target: needs an engine: --gpu-profile, or --cache of an engine'
+stderr_like "... says what it takes" '^kvgen: --config ttft_target: applies only to a simulated serving engine: --gpu-profile, or --cache vllm'
 exits "--worth without an engine is refused" 2 "$BIN/kvgen" --users 1 --duration 1s -o none --worth
-stderr_like "... with the reason" '--worth: needs an engine: --gpu-profile'
+stderr_like "... with the reason" '--worth: applies only to a simulated serving engine: --gpu-profile'
 exits "blocks" 0 "$BIN/kvgen" --gpu-profile h100 --input "$DATA/mooncake_first200.jsonl" --gpu-mem 8 -o none --worth
 stderr_like "... too" '^  no cache'
 done_testing

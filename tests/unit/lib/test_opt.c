@@ -320,7 +320,7 @@ static void help_has_two_levels(void **state)
     p = opt_open("kvtest", "", levels, &f);
     assert_int_equal(opt_parse(p, 3, all, &e), 1);
     assert_non_null(strstr(opt_answer(p), "--limit"));
-    assert_non_null(strstr(opt_answer(p), "\nFor experts:\n      --spin"));
+    assert_non_null(strstr(opt_answer(p), "\nRarely needed:\n      --spin"));
     assert_true(strstr(opt_answer(p), "--spin") > strstr(opt_answer(p), "--limit"));
     assert_null(strstr(opt_answer(p), "Depth"));
     assert_null(strstr(opt_answer(p), "--old"));
