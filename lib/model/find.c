@@ -46,10 +46,10 @@ static void put_path(const struct model_reader *r, const char *field, char path[
 
 static int fail(const struct model_reader *r, const char *why)
 {
-    char path[MODEL_PATH_MAX], where[320];
+    char path[MODEL_PATH_MAX], where[CONF_PLACE_MAX] = "";
 
     put_path(r, "", path);
-    snprintf(where, sizeof(where), "%.250s:%u", conf_path(r->conf), conf_line(r->conf, path));
+    conf_place(r->conf, path, where);
     return err_set(r->e, -EINVAL, ERR_INPUT, where, "%s: %s", path, why);
 }
 
