@@ -31,6 +31,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
+#include "lib/conf/texts.h"
 #include "lib/model/find.h"
 #include "lib/opt/files.h"
 #include "lib/opt/rows.h"
@@ -187,7 +188,6 @@ static int check_files(const struct run *r, struct err *e)
         {FILES_WRITTEN, "--dump-users", o->dump_users},
         {FILES_WRITTEN, "--capture", o->capture},
         {FILES_WRITTEN, "--decisions", o->decisions},
-        {FILES_READ, "--config", conf_file(&o->config)},
         {FILES_READ, "--users-file", o->users_file},
         {FILES_READ, "--names", o->names},
         {FILES_READ, "--requests", o->requests},
@@ -201,11 +201,12 @@ static int check_files(const struct run *r, struct err *e)
     size_t others = 0;
     for (size_t i = 0; i < r->source.other_count; i++)
         others += inputs_count(r->source.others[i]);
-    struct file_use *all = malloc((n + models + inputs + others) * sizeof(*all));
+    struct file_use *all = malloc((n + OPT_LIST_MAX + models + inputs + others) * sizeof(*all));
     int rc = all ? 0 : err_nomem(e, "names of files");
     if (rc < 0)
         goto out;
     memcpy(all, fixed, sizeof(fixed));
+    n += conf_files(all + n, &o->config);
     for (size_t i = 0; i < models; i++)
         all[n++] =
             (struct file_use){FILES_READ, "--tier-model", tier_model_file(o->tier_model.item[i])};

@@ -71,6 +71,7 @@ enum option_mark {
     MARK_SAI3_ONLY,
     MARK_FIO_ONLY,
     MARK_NOT_FIO,
+    MARK_NOT_COMPUTED, /* of ranks whose prefill has no time */
 };
 #define WITH_PRINT_CONFIG  (UINT64_C(1) << MARK_WITH_PRINT_CONFIG)
 #define NOT_LIST_MODELS    (UINT64_C(1) << MARK_NOT_LIST_MODELS)
@@ -110,5 +111,6 @@ enum option_mark {
 #define SAI3_ONLY          (UINT64_C(1) << MARK_SAI3_ONLY)
 #define FIO_ONLY           (UINT64_C(1) << MARK_FIO_ONLY)
 #define NOT_FIO            (UINT64_C(1) << MARK_NOT_FIO)
+#define NOT_COMPUTED       (UINT64_C(1) << MARK_NOT_COMPUTED)
 
 #endif

@@ -513,6 +513,7 @@ const struct opt kvgen_options[] = {
      .max = 65536,
      .flags = OPT_CONFIG,
      .sources = FROM_MODELS,
+     .marks = NOT_COMPUTED,
      .help = "Pipeline-parallel stages. Layers are divided among them; the trace shows one rank of "
              "the stage with the most."},
     {.name = "context-parallel",
@@ -524,6 +525,7 @@ const struct opt kvgen_options[] = {
      .max = 65536,
      .flags = OPT_CONFIG,
      .sources = FROM_MODELS,
+     .marks = NOT_COMPUTED,
      .help = "Context-parallel ranks. The tokens of a sequence are divided among them; the trace "
              "shows one rank."},
     {.name = "mla-tp",

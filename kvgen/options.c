@@ -11,7 +11,7 @@
 #include "kvgen/record/live.h"
 #include "kvgen/sim/compat.h"
 #include "lib/base/units.h"
-#include "lib/conf/conf.h"
+#include "lib/conf/texts.h"
 #include "lib/opt/files.h"
 #include "lib/opt/tables.h"
 #include "lib/text/text.h"
@@ -86,7 +86,7 @@ const struct compat *options_compat(const struct options *o)
 /* Only one file can come from standard input. */
 static int check_standard_input(const struct options *o, struct err *e)
 {
-    unsigned dashes = is_dash(conf_file(&o->config)) + is_dash(o->users_file);
+    unsigned dashes = conf_is_stdin(&o->config) + is_dash(o->users_file);
 
     for (size_t i = 0; i < o->inputs.count; i++)
         dashes += is_dash(o->inputs.item[i]);
@@ -434,10 +434,10 @@ static int check_compute(struct options *o, const struct opt_parser *p, struct e
     if (o->prefill_rate && o->prefill)
         return refuse(e, "--prefill-rate",
                       "does not apply with --prefill, whose times are measured");
-    if (o->pipeline_parallel > 1)
-        return refuse(e, "--config pipeline_parallel", "does not apply where prefill takes time");
-    if (o->context_parallel > 1)
-        return refuse(e, "--config context_parallel", "does not apply where prefill takes time");
+    const struct opt_mode alone = {
+        .on = true, .refuses = NOT_COMPUTED, .why = "does not apply where prefill takes time"};
+    if (opt_check_modes(p, &alone, 1, e) < 0)
+        return -EINVAL;
     if (gpus > 65536)
         return refuse(e, "--config engines", "all engines together have more than 65536 GPUs");
     if (opt_given(p, "num-gpus") && o->num_gpus != gpus)

@@ -10,17 +10,17 @@
 #include "lib/base/units.h"
 
 enum {
-    MAX_KEY_PATH = 96,
-    MAX_PLACE = 320
+    MAX_KEY_PATH = 96
 };
 
-/* FILE:LINE of two keys that contradict each other: the line of key, or of other when the file
- * leaves key to its default. */
-static void find_line(const struct conf *c, const char *key, const char *other,
-                      char where[MAX_PLACE])
+/* The place of two keys that contradict each other: that of key, or of other where key has its
+ * default. */
+static void find_place(const struct conf *c, const char *key, const char *other,
+                       char where[CONF_PLACE_MAX])
 {
-    unsigned line = conf_line(c, key);
-    snprintf(where, MAX_PLACE, "%.250s:%u", conf_path(c), line > 0 ? line : conf_line(c, other));
+    where[0] = '\0';
+    if (!conf_place(c, key, where))
+        conf_place(c, other, where);
 }
 
 static int read_qos(struct workload *w, const struct conf *c, struct err *e)
@@ -34,9 +34,9 @@ static int read_qos(struct workload *w, const struct conf *c, struct err *e)
     w->responsive_below = conf_f64(c, "qos_distribution.responsive_threshold");
     if (w->responsive_below >= w->interactive)
         return 0;
-    char where[MAX_PLACE];
-    find_line(c, "qos_distribution.responsive_threshold",
-              "qos_distribution.interactive_probability", where);
+    char where[CONF_PLACE_MAX];
+    find_place(c, "qos_distribution.responsive_threshold",
+               "qos_distribution.interactive_probability", where);
     return err_set(e, -EINVAL, ERR_INPUT, where,
                    "qos_distribution.responsive_threshold (%g) is below "
                    "interactive_probability (%g), which it includes",
@@ -47,14 +47,14 @@ static int read_qos(struct workload *w, const struct conf *c, struct err *e)
 static int read_document_range(int64_t range[2], const struct conf *c, const char *size,
                                struct err *e)
 {
-    char min[MAX_KEY_PATH], max[MAX_KEY_PATH], where[MAX_PLACE];
+    char min[MAX_KEY_PATH], max[MAX_KEY_PATH], where[CONF_PLACE_MAX];
     snprintf(min, sizeof(min), "rag.%s_model_doc_tokens_min", size);
     range[0] = conf_i64(c, min);
     snprintf(max, sizeof(max), "rag.%s_model_doc_tokens_max", size);
     range[1] = conf_i64(c, max);
     if (range[0] <= range[1])
         return 0;
-    find_line(c, max, min, where);
+    find_place(c, max, min, where);
     return err_set(e, -EINVAL, ERR_INPUT, where, "%s (%lld) is below the minimum (%lld)", max,
                    (long long)range[1], (long long)range[0]);
 }

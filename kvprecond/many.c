@@ -17,17 +17,6 @@ struct many {
     struct facts all;
 };
 
-/* The worst state of the figures of n ranks. */
-static enum validity_state worst_of(const struct runs_one *run, unsigned n)
-{
-    enum validity_state worst = VALIDITY_GOOD;
-    struct runs_state s = {0};
-
-    while (runs_next_state(&s, run, n))
-        worst = s.state > worst ? s.state : worst;
-    return worst;
-}
-
 static bool is_yes(const struct facts *f, enum fact_id id)
 {
     return f->of[id].known && f->of[id].yes;
@@ -44,7 +33,7 @@ static double bytes_per_s(const struct facts *f)
 
 static void text_rank(const struct many *m, const struct runs_one *run, FILE *out)
 {
-    enum validity_state state = worst_of(run, 1);
+    enum validity_state state = runs_worst(run, 1);
     char bytes[32], rate[32], took[32], p50[32], p99[32];
     struct facts f = {0};
     const double *times = f.of[FACT_SERVICE_US].statistic;
@@ -69,7 +58,7 @@ static void text_rank(const struct many *m, const struct runs_one *run, FILE *ou
 
 static int text_all(const struct many *m, FILE *out, struct err *e)
 {
-    enum validity_state state = worst_of(m->ranks.run, m->ranks.count);
+    enum validity_state state = runs_worst(m->ranks.run, m->ranks.count);
     char bytes[32], size[32], rate[32], took[32], sync[32];
 
     fprintf(out, "kvprecond: %u ranks\n", m->ranks.count);
@@ -118,7 +107,7 @@ static int json_all(const struct many *m, const char *path, const struct report 
     } else {
         jsonout_null(j, "steady_state");
     }
-    jsonout_text_value(j, "validity", validity_state_word(worst_of(run, n)));
+    jsonout_text_value(j, "validity", validity_state_word(runs_worst(run, n)));
     jsonout_object(j, "ranks");
     jsonout_u64(j, "count", n);
     runs_missing(j, run, n);

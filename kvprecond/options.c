@@ -10,6 +10,7 @@
 #include "kvprecond/option_marks.h"
 #include "lib/base/units.h"
 #include "lib/conf/conf.h"
+#include "lib/conf/texts.h"
 #include "lib/data/data.h"
 #include "lib/io/target_device.h"
 #include "lib/model/find.h"
@@ -77,22 +78,23 @@ static int check_model(struct options *o, const struct conf *conf, struct err *e
 
 static int check_files(const struct options *o, struct err *e)
 {
-    struct file_use files[5 + OPTIONS_TARGETS_MAX] = {
+    struct file_use files[4 + OPT_LIST_MAX + OPTIONS_TARGETS_MAX] = {
         {FILES_STREAMED, "the report", "-"},
         {FILES_WRITTEN, "--summary", o->summary},
         {FILES_WRITTEN, "--rounds", o->rounds},
-        {FILES_READ, "--config", conf_file(&o->config)},
         {FILES_READ, "--model", o->mode == PLAN_KV ? model_file(o->model_id) : NULL},
     };
 
+    size_t n = 4 + conf_files(files + 4, &o->config);
+
     for (unsigned i = 0; i < o->target_count; i++)
-        files[5 + i] =
+        files[n++] =
             (struct file_use){FILES_TARGET, "the target", o->remote ? NULL : o->targets[i].path};
     for (size_t i = 1; i < 3; i++)
         if (files[i].path && strcmp(files[i].path, "-") == 0)
             return err_set(e, EINVAL, ERR_INPUT, files[i].option,
                            "needs a file name; --json prints the result");
-    return files_check(files, 5 + o->target_count, e);
+    return files_check(files, n, e);
 }
 
 /* ---- ranks ---- */
@@ -263,7 +265,7 @@ int options_parse(struct options *o, struct opt_parser **parser, int argc, char 
     rc = opt_parse(p, argc, argv, e);
     if (rc == 0)
         rc = conf_read(&conf, &o->config, p, e);
-    for (size_t i = 0; conf && (warning = conf_warning(conf, i)) != NULL; i++)
+    for (size_t i = 0; conf && o->part.rank == 0 && (warning = conf_warning(conf, i)) != NULL; i++)
         fprintf(stderr, "%s: %s\n", options_program(), warning);
     if (rc == 0 && conf) {
         o->fingerprint = opt_fingerprint(p, "target");

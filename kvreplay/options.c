@@ -15,6 +15,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
 #include "lib/conf/conf.h"
+#include "lib/conf/texts.h"
 #include "lib/io/drive_log.h"
 #include "lib/io/target_device.h"
 #include "lib/opt/files.h"
@@ -403,19 +404,21 @@ static int check_autoscale(const struct opt_parser *p, struct options *o, const 
 static int check_files(const struct options *o, const char *trace, struct err *e)
 {
     const char *results = options_results(o);
-    struct file_use files[5 + SPREAD_MAX] = {
-        {FILES_STREAMED, "--output", results}, {FILES_WRITTEN, "--summary", o->summary},
-        {FILES_READ, "the trace", trace},      {FILES_READ, "--config", conf_file(&o->config)},
+    struct file_use files[4 + OPT_LIST_MAX + SPREAD_MAX] = {
+        {FILES_STREAMED, "--output", results},
+        {FILES_WRITTEN, "--summary", o->summary},
+        {FILES_READ, "the trace", trace},
         {FILES_READ, "--ceiling", o->ceiling},
     };
+    size_t n = 4 + conf_files(files + 4, &o->config);
 
     for (unsigned i = 0; i < o->paths; i++)
-        files[5 + i] = (struct file_use){FILES_TARGET, "the target", o->path[i]};
+        files[n++] = (struct file_use){FILES_TARGET, "the target", o->path[i]};
 
     if (results && o->summary && strcmp(results, "-") == 0 && strcmp(o->summary, "-") == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--summary",
                        "standard output already takes the result rows (-o FILE)");
-    return files_check(files, 5 + o->paths, e);
+    return files_check(files, n, e);
 }
 
 /* ---- all together ---- */
@@ -480,14 +483,14 @@ static int check_all(const struct opt_parser *p, struct options *o, const struct
 
 int options_check(struct opt_parser *p, struct options *o, const char **trace, struct err *e)
 {
-    const char *const *items, *warning, *file = conf_file(&o->config);
+    const char *const *items, *warning;
     size_t n = opt_operands(p, &items);
     struct conf *c = NULL;
 
     if (n > 1)
         return err_set(e, -EINVAL, ERR_INPUT, items[1], "only one trace can be replayed");
     *trace = n ? items[0] : "-";
-    if (o->autoscale == SEARCH_OFF && file && strcmp(file, "-") == 0 && strcmp(*trace, "-") == 0)
+    if (o->autoscale == SEARCH_OFF && conf_is_stdin(&o->config) && strcmp(*trace, "-") == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "standard input",
                        "only one of --config and the trace can come from it");
     int rc = conf_read(&c, &o->config, p, e);

@@ -16,6 +16,7 @@
 #include "kvstat/report/xlsx.h"
 #include "lib/base/save.h"
 #include "lib/conf/conf.h"
+#include "lib/conf/texts.h"
 #include "lib/opt/files.h"
 #include "lib/opt/tables.h"
 #include "lib/trace/gzip.h"
@@ -139,7 +140,6 @@ static int check_files(const struct options *o, const char *const *files, size_t
         {FILES_WRITTEN, "--mlperf", o->mlperf && run_folder_is_meant(o->mlperf) ? NULL : o->mlperf},
         {FILES_READ, "--reference", o->reference},
         {FILES_READ, "--run", o->run},
-        {FILES_READ, "--config", conf_file(&o->config)},
         {FILES_READ, "--answer", o->answer},
         {FILES_READ, "--measured-again", o->measured_again},
     };
@@ -150,7 +150,7 @@ static int check_files(const struct options *o, const char *const *files, size_t
     } lists[] = {{"--compare", &o->compare},
                  {"--confirm", &o->confirm},
                  {"--confirm-model", &o->confirm_model}};
-    size_t most = count + n;
+    size_t most = count + n + OPT_LIST_MAX;
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         most += lists[i].list->count;
     struct file_use *all = malloc(most * sizeof(*all));
@@ -159,6 +159,7 @@ static int check_files(const struct options *o, const char *const *files, size_t
     if (rc < 0)
         goto out;
     memcpy(all, fixed, sizeof(fixed));
+    count += conf_files(all + count, &o->config);
     for (size_t i = 0; i < n; i++)
         all[count++] = (struct file_use){FILES_READ, "the input", files[i]};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
@@ -176,6 +177,24 @@ out:
 bool options_confirms(const struct options *o, size_t i)
 {
     return i < o->confirm.count && strcmp(o->confirm.item[i], "none") != 0;
+}
+
+/* Only one file can come from standard input, which is the input where none is named. */
+static int check_standard_input(const struct options *o, const char *const *files, size_t n,
+                                struct err *e)
+{
+    const char *const others[] = {o->run, o->reference, o->answer, o->measured_again};
+    bool input = n == 0 && o->compare.count == 0 && !o->answer;
+
+    for (size_t i = 0; i < n; i++)
+        input |= is_dash(files[i]);
+    for (size_t i = 0; i < o->compare.count; i++)
+        input |= is_dash(o->compare.item[i]);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        input |= is_dash(others[i]);
+    return input && conf_is_stdin(&o->config)
+               ? refuse(e, "standard input", "only one of --config and the input can come from it")
+               : 0;
 }
 
 /* --reuse reads its file twice. */
@@ -229,12 +248,14 @@ int options_parse(struct opt_parser *p, struct options *o, int argc, char **argv
 
     if (rc != 0)
         return rc;
-    rc = conf_read(&o->conf, &o->config, p, e);
+    size_t n = opt_operands(p, &files);
+    rc = check_standard_input(o, files, n, e);
+    if (rc == 0)
+        rc = conf_read(&o->conf, &o->config, p, e);
     if (rc < 0)
         return rc;
     for (size_t i = 0; (warning = conf_warning(o->conf, i)) != NULL; i++)
         fprintf(stderr, "kvstat: %s\n", warning);
-    size_t n = opt_operands(p, &files);
     bool compares = o->compare.count > 0;
     if (n == 0 && !compares && !o->answer && isatty(STDIN_FILENO))
         return refuse(e, "", "no input: name a trace or result file, or pipe one in");

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "kvstat/report/figures.h"
-#include "lib/conf/conf.h"
+#include "lib/conf/texts.h"
+#include "lib/opt/tables.h"
 #include "lib/text/text.h"
 
 enum {
@@ -16,6 +17,7 @@ enum {
 };
 
 struct setting {
+    bool key; /* of --config, over which an option wins */
     char name[SETTINGS_VALUE], value[SETTINGS_VALUE];
 };
 
@@ -88,6 +90,27 @@ static bool is_target(const char *name)
     return text_is_listed(name, names);
 }
 
+static bool is_config(const char *name)
+{
+    static const char *const names[] = {"config", "c", NULL};
+
+    return text_is_listed(name, names);
+}
+
+/* Writes the value of a key that is true or false as the option of the same name has it: none, or
+ * no. */
+static void keep_key(char value[SETTINGS_VALUE], const char *key, const char *text)
+{
+    static const char *const yes[] = {"true", "on", "yes", NULL};
+    bool flag = false;
+
+    for (size_t i = 0; i < OPT_PROGRAMS; i++) {
+        const struct opt *o = opt_key_named(opt_programs[i].table, key);
+        flag |= o && o->type == OPT_FLAG;
+    }
+    keep(value, !flag ? text : text_is_listed(text, yes) ? "" : "no");
+}
+
 /* Takes the kind of target "2=s3://BUCKET/PREFIX?part=8MiB", without its place: "s3?part=8MiB"; of
  * a path, "file". */
 static void take_target(struct settings *s, const char *value)
@@ -114,11 +137,12 @@ static void take_key(struct settings *s, const char *text)
     for (const char *c = text; c < equals; c++)
         if (*c == '.')
             name = c + 1;
+    to->key = true;
     snprintf(to->name, sizeof(to->name), "%.*s", (int)(equals - name), name);
+    keep_key(to->value, to->name, equals + 1);
     for (char *c = to->name; *c; c++)
         if (*c == '_')
             *c = '-';
-    keep(to->value, equals + 1);
     s->count += is_setting(to->name);
 }
 
@@ -132,7 +156,7 @@ static void parse_command(struct settings *s, const char *command)
         if (word[0] != '-' || !word[1]) {
             if (open && is_target(open->name))
                 take_target(s, word);
-            else if (open && strcmp(open->name, "config") == 0)
+            else if (open && is_config(open->name))
                 take_key(s, word);
             else if (open && !is_file(word))
                 keep(open->value, word);
@@ -141,7 +165,13 @@ static void parse_command(struct settings *s, const char *command)
         }
         if (s->count == SETTINGS_MAX)
             return;
+        if (word[1] == 'c' && word[2]) { /* -cKEY=VALUE */
+            take_key(s, word + 2);
+            open = NULL;
+            continue;
+        }
         open = &s->setting[s->count];
+        open->key = false;
         char *equals = strchr(word, '=');
         if (equals)
             *equals = '\0';
@@ -149,7 +179,7 @@ static void parse_command(struct settings *s, const char *command)
         keep(open->value, equals ? equals + 1 : "");
         if (is_target(open->name) && equals)
             take_target(s, equals + 1);
-        if (strcmp(open->name, "config") == 0 && equals) {
+        if (is_config(open->name) && equals) {
             memmove(word, equals + 1, strlen(equals + 1) + 1);
             take_key(s, word);
             open = NULL;
@@ -160,16 +190,16 @@ static void parse_command(struct settings *s, const char *command)
     }
 }
 
-/* A value; "yes" of an option that has none; "default" of one that is not there. The last counts.
- */
+/* A value; "yes" of an option that has none; "default" of one that is not there. The last counts,
+ * and an option more than a key. */
 static const char *value_of(const struct settings *s, const char *name)
 {
-    const char *value = NULL;
+    const struct setting *last = NULL;
 
     for (size_t i = 0; i < s->count; i++)
-        if (strcmp(s->setting[i].name, name) == 0)
-            value = s->setting[i].value[0] ? s->setting[i].value : "yes";
-    return value ? value : "default";
+        if (strcmp(s->setting[i].name, name) == 0 && (!last || last->key || !s->setting[i].key))
+            last = &s->setting[i];
+    return !last ? "default" : last->value[0] ? last->value : "yes";
 }
 
 static void tell(char *buf, size_t n, const char *name, const char *a, const char *b)

@@ -16,10 +16,10 @@
 
 #include "lib/base/descriptors.h"
 #include "lib/base/memory.h"
-#include "lib/base/nearest.h"
-#include "lib/base/notes.h"
 #include "lib/conf/keys.h"
+#include "lib/conf/texts.h"
 #include "lib/conf/value.h"
+#include "lib/conf/wrong.h"
 #include "lib/opt/tables.h"
 
 enum {
@@ -37,14 +37,21 @@ struct entry {
     const char *name; /* the tail of path */
     unsigned line;
     bool inlined;               /* the value is one of the command line */
-    unsigned source;            /* which of the files and settings, from 1 */
+    unsigned source;            /* which of the files and settings */
     const struct conf_key *row; /* NULL for a section, or before its value was read */
     const struct opt *setting;  /* in the place of row: a row of a program's table of options */
     struct conf_value value;    /* of a setting: texts, one behind the other, each with its NUL */
 };
 
+/* A text of --config, or a setting that an old option gave. */
+struct source {
+    char *text; /* KEY=VALUE, or the name of a file */
+    bool setting;
+};
+
 struct conf {
-    char *path;
+    struct source *sources;
+    unsigned source_count;
     struct entry *entries;
     size_t count, room;
     struct conf_value *defaults; /* by index in conf_keys */
@@ -59,20 +66,33 @@ struct walk {
     yaml_parser_t yaml;
     const char *names[PARTS_MAX]; /* from the root to the key being read */
     size_t depth;
-    unsigned source;
-    const char *setting; /* KEY=VALUE of the command line; NULL: a file is read */
+    unsigned source; /* what is read */
 };
+
+/* Whether KEY=VALUE of the command line is read, and no file. */
+static bool is_inline(const struct walk *w)
+{
+    return w->c->sources[w->source].setting;
+}
+
+/* Writes "FILE:LINE" or "--config KEY"; returns buf. */
+static char *write_place(const struct source *s, size_t line, char *buf, size_t n)
+{
+    if (s->setting)
+        snprintf(buf, n, "--config %.*s", (int)strcspn(s->text, "="), s->text);
+    else
+        snprintf(buf, n, "%.250s:%zu", s->text, line);
+    return buf;
+}
 
 static int fail(const struct walk *w, size_t line, const char *key, const char *why)
 {
-    char where[300];
+    char where[CONF_PLACE_MAX];
+    bool twice = is_inline(w) || !*key; /* the place names the key */
 
-    if (w->setting) {
-        snprintf(where, sizeof(where), "--config %.*s", (int)strcspn(w->setting, "="), w->setting);
-        return err_set(w->e, -EINVAL, ERR_INPUT, where, "%s", why);
-    }
-    snprintf(where, sizeof(where), "%.250s:%zu", w->c->path, line);
-    return err_set(w->e, -EINVAL, ERR_INPUT, where, "%s%s%s", key, *key ? ": " : "", why);
+    write_place(&w->c->sources[w->source], line, where, sizeof(where));
+    return err_set(w->e, -EINVAL, ERR_INPUT, where, "%s%s%s", twice ? "" : key, twice ? "" : ": ",
+                   why);
 }
 
 static int fail_memory(const struct walk *w)
@@ -274,11 +294,11 @@ static int add_warning(struct conf *c, char *text)
 
 static int warn_ignored(struct walk *w, const struct entry *key)
 {
-    char where[64], *text = NULL;
+    char where[CONF_PLACE_MAX], *text = NULL;
 
-    snprintf(where, sizeof(where), ":%u", key->line);
-    if (asprintf(&text, "%s%s: key %s has no effect in kvtrace (ignored)",
-                 w->setting ? "--config" : w->c->path, w->setting ? "" : where, key->path) < 0)
+    write_place(&w->c->sources[w->source], key->line, where, sizeof(where));
+    if (asprintf(&text, "%s: key %s has no effect in kvtrace (ignored)",
+                 is_inline(w) ? "--config" : where, key->path) < 0)
         text = NULL;
     return add_warning(w->c, text) < 0 ? fail_memory(w) : 0;
 }
@@ -388,7 +408,7 @@ static int add_entry(struct walk *w, size_t parent, const char *name, size_t lin
         if (old->source != w->source) { /* a later one wins */
             *index = i;
             c->entries[i].source = w->source;
-            c->entries[i].inlined &= w->setting != NULL;
+            c->entries[i].inlined &= is_inline(w);
             c->entries[i].line = (unsigned)line;
             return 0;
         }
@@ -414,51 +434,12 @@ static int add_entry(struct walk *w, size_t parent, const char *name, size_t lin
 
 static int read_mapping(struct walk *w, size_t parent);
 
-/* Writes "the section kvgen", or of the several programs that have a key of this name, to buf, and
- * returns whether there is one. */
-static bool name_sections(const char *key, char *buf, size_t n)
-{
-    size_t len = 0, count = 0;
-
-    for (size_t i = 0; i < OPT_PROGRAMS; i++) {
-        const struct opt *o = opt_key_named(opt_programs[i].table, key);
-        if (o && len < n)
-            len += (size_t)snprintf(buf + len, n - len, "%s%s", count++ ? ", " : "the section ",
-                                    opt_programs[i].name);
-    }
-    return count > 0;
-}
-
 /* Says what is wrong with a key that is unknown. */
 static int fail_key(const struct walk *w, const struct entry *entry)
 {
-    const char *name = w->names[w->depth - 1];
-    const struct opt_program *program =
-        w->depth == 2 ? opt_program_named(w->names[0], strlen(w->names[0])) : NULL;
-    char guess[CONF_NAME_MAX], own[OPT_KEY_MAX], best[OPT_KEY_MAX],
-        why[CONF_NAME_MAX + 64] = "unknown key";
-    struct nearest near = {.typed = name};
-    char sections[96];
+    char why[CONF_WRONG_MAX];
 
-    if (w->depth == 1 && name_sections(name, sections, sizeof(sections))) {
-        snprintf(why, sizeof(why), "not a section: it is a key of %s", sections);
-        return fail(w, entry->line, entry->path, why);
-    }
-    if (!program && conf_keys_guess(w->names, w->depth, guess))
-        snprintf(why, sizeof(why), "unknown key; did you mean %s?", guess);
-    for (const struct opt *o = program ? program->table : NULL; o && (o->name || o->help); o++) {
-        if (!opt_is_option(o) || o->flags & OPT_OLD)
-            continue;
-        if (!(o->flags & OPT_CONFIG) && strcmp(opt_key(o, own), name) == 0)
-            snprintf(why, sizeof(why), "not a key: it is the option --%s", o->name);
-        if (!(o->flags & OPT_CONFIG) || o->key)
-            continue;
-        nearest_offer(&near, opt_key(o, own));
-        if (near.best == own) { /* own is reused: keep a copy */
-            near.best = strcpy(best, own);
-            snprintf(why, sizeof(why), "unknown key; did you mean %s?", best);
-        }
-    }
+    conf_wrong_key(w->names, w->depth, why);
     return fail(w, entry->line, entry->path, why);
 }
 
@@ -467,7 +448,7 @@ static int fail_section(const struct walk *w, size_t line, const struct entry *e
 {
     char sections[96], why[CONF_NAME_MAX + 160] = "";
 
-    if (w->depth == 1 && name_sections(w->names[0], sections, sizeof(sections)))
+    if (w->depth == 1 && conf_wrong_sections(w->names[0], sections, sizeof(sections)))
         snprintf(why, sizeof(why), "; the key %s is one of %s", w->names[0], sections);
     char text[sizeof(why) + 64];
     snprintf(text, sizeof(text), "a section: expected keys below it%s", why);
@@ -610,7 +591,7 @@ static int read_file(struct conf *c, const char *path, unsigned source, struct e
 
     if (rc == -EFBIG)
         rc = err_set(e, rc, ERR_INPUT, path, "larger than 16 MiB: not a configuration file");
-    else if (rc == -ENOENT && name_sections(path, sections, sizeof(sections)))
+    else if (rc == -ENOENT && conf_wrong_sections(path, sections, sizeof(sections)))
         rc = err_set(e, -EINVAL, ERR_INPUT, "--config",
                      "%s is a key, which needs a value (%s=...), and no file", path, path);
     else if (rc < 0)
@@ -628,14 +609,6 @@ static int read_file(struct conf *c, const char *path, unsigned source, struct e
 
 /* ---- settings of the command line ---- */
 
-bool conf_is_setting(const char *text)
-{
-    static const char signs[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-    size_t n = strspn(text, signs);
-
-    return n > 0 && n < CONF_NAME_MAX && text[n] == '=';
-}
-
 /* Splits the path of a key at the dots that part its names; the middle one of a row with '*' may
  * have dots itself. */
 static void split_path(struct walk *w, char *path, const struct conf_key *row)
@@ -648,6 +621,8 @@ static void split_path(struct walk *w, char *path, const struct conf_key *row)
         rest[star - row->path - 1] = '\0';
         rest += star - row->path;
         w->names[w->depth++] = rest;
+        if (!star[1])
+            return;
         rest += strlen(rest) - strlen(star + 1);
         *rest++ = '\0';
     }
@@ -668,6 +643,13 @@ static int split_value(struct walk *w, const struct entry *key, bool list, char 
     for (char *t = strtok_r(text, "[], ", &rest); t && rc == 0; t = strtok_r(NULL, "[], ", &rest))
         rc = add_plain(w, key, 0, t, texts);
     return rc;
+}
+
+static bool is_bracketed(const char *text)
+{
+    size_t n = strlen(text);
+
+    return n > 1 && text[0] == '[' && text[n - 1] == ']';
 }
 
 /* Takes the value of the key whose names w has. */
@@ -692,7 +674,9 @@ static int take_inline(struct walk *w, const struct conf_key *row, char *text)
     struct texts *texts = calloc(1, sizeof(*texts));
     if (!texts)
         return fail_memory(w);
-    rc = split_value(w, key, row && conf_value_is_list(row->type), text, texts);
+    bool list =
+        setting ? setting->type == OPT_LIST && is_bracketed(text) : conf_value_is_list(row->type);
+    rc = split_value(w, key, list, text, texts);
     if (setting && !(setting->type == OPT_LIST && key->inlined))
         conf_value_clear(&key->value);
     if (rc == 0 && setting)
@@ -705,10 +689,10 @@ static int take_inline(struct walk *w, const struct conf_key *row, char *text)
 }
 
 /* KEY=VALUE; a KEY without a dot is one of the program's own section. */
-static int read_setting_text(struct conf *c, const char *setting, const char *program,
-                             unsigned source, struct err *e)
+static int read_setting_text(struct conf *c, const char *program, unsigned source, struct err *e)
 {
-    struct walk w = {.c = c, .e = e, .source = source, .setting = setting};
+    struct walk w = {.c = c, .e = e, .source = source};
+    const char *setting = c->sources[source].text;
     size_t len = strcspn(setting, "=");
     bool own = memchr(setting, '.', len) == NULL;
     char *path = NULL, *text = NULL;
@@ -729,8 +713,7 @@ static int read_setting_text(struct conf *c, const char *setting, const char *pr
     return rc;
 }
 
-static int open_all(struct conf **out, const struct opt_list *from, const char *program,
-                    struct err *e)
+static int open_defaults(struct conf **out, struct err *e)
 {
     struct conf *c = calloc(1, sizeof(*c));
     size_t n = conf_keys_count();
@@ -738,24 +721,54 @@ static int open_all(struct conf **out, const struct opt_list *from, const char *
 
     if (!c)
         return err_nomem(e, "configuration");
-    c->path = strdup("");
     c->defaults = calloc(n, sizeof(*c->defaults));
-    if (!c->path || !c->defaults)
+    if (!c->defaults)
         rc = -ENOMEM;
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = conf_value_default(&c->defaults[i], &conf_keys[i]);
-    if (rc < 0)
-        rc = err_nomem(e, "configuration");
-    for (size_t i = 0; i < from->count && rc == 0; i++) {
-        const char *text = from->item[i];
-        if (conf_is_setting(text)) {
-            rc = read_setting_text(c, text, program, (unsigned)i + 1, e);
-            continue;
-        }
-        free(c->path);
-        c->path = strdup(strcmp(text, "-") == 0 ? "standard input" : text);
-        rc = c->path ? read_file(c, text, (unsigned)i + 1, e) : err_nomem(e, "configuration");
+    if (rc < 0) {
+        conf_free(c);
+        return err_nomem(e, "configuration");
     }
+    *out = c;
+    return 0;
+}
+
+/* Reads a text of --config on top of what was read before. */
+static int read_source(struct conf *c, const char *text, const char *program, struct err *e)
+{
+    struct source *grown = realloc(c->sources, (c->source_count + 1) * sizeof(*grown));
+    bool setting = conf_is_setting(text);
+    const char *name = !setting && strcmp(text, "-") == 0 ? "standard input" : text;
+    unsigned source = c->source_count;
+
+    if (grown)
+        c->sources = grown;
+    char *copy = grown ? strdup(name) : NULL;
+    if (!copy)
+        return err_nomem(e, "configuration");
+    c->sources[c->source_count++] = (struct source){.text = copy, .setting = setting};
+    return setting ? read_setting_text(c, program, source, e) : read_file(c, text, source, e);
+}
+
+/* from: texts of --config; moved (may be NULL): has settings that win over them. */
+static int open_all(struct conf **out, const struct opt_list *from, const struct opt_parser *moved,
+                    const char *program, struct err *e)
+{
+    const struct opt_moved *m;
+    struct conf *c = NULL;
+    bool standard = false;
+    int rc = open_defaults(&c, e);
+
+    for (size_t i = 0; i < from->count && rc == 0; i++) {
+        bool dash = strcmp(from->item[i], "-") == 0;
+        rc = standard && dash ? err_set(e, -EINVAL, ERR_INPUT, "standard input",
+                                        "only one --config can come from it")
+                              : read_source(c, from->item[i], program, e);
+        standard |= dash;
+    }
+    for (size_t i = 0; moved && rc == 0 && (m = opt_moved(moved, i)); i++)
+        rc = read_source(c, m->setting, program, e);
     if (rc < 0)
         conf_free(c);
     else
@@ -767,7 +780,7 @@ int conf_open(struct conf **out, const char *path, struct err *e)
 {
     struct opt_list from = {.item = {path}, .count = path != NULL};
 
-    return open_all(out, &from, "", e);
+    return open_all(out, &from, NULL, "", e);
 }
 
 void conf_free(struct conf *c)
@@ -785,7 +798,9 @@ void conf_free(struct conf *c)
     free(c->warnings);
     free(c->defaults);
     free(c->entries);
-    free(c->path);
+    for (unsigned i = 0; i < c->source_count; i++)
+        free(c->sources[i].text);
+    free(c->sources);
     free(c);
 }
 
@@ -879,12 +894,16 @@ const char *conf_name(const struct conf *c, const char *section, size_t i)
     return NULL;
 }
 
-unsigned conf_line(const struct conf *c, const char *path)
+bool conf_place(const struct conf *c, const char *path, char buf[CONF_PLACE_MAX])
 {
-    for (size_t i = 0; i < c->count; i++)
-        if (strcmp(c->entries[i].path, path) == 0)
-            return c->entries[i].line;
-    return 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct entry *key = &c->entries[i];
+        if (strcmp(key->path, path) != 0)
+            continue;
+        write_place(&c->sources[key->source], key->line, buf, CONF_PLACE_MAX);
+        return true;
+    }
+    return false;
 }
 
 /* Sets the rows of p's table that its section gives. */
@@ -907,54 +926,22 @@ static int configure(const struct conf *c, struct opt_parser *p, struct err *e)
     return 0;
 }
 
-/* Takes the settings that are rows of a program's table out of the texts of --config: these rows
- * say what holds, and some of them, such as threads, decide no row of a trace. */
-static void forget_rows(struct opt_list *from)
-{
-    size_t left = 0;
-
-    for (size_t i = 0; i < from->count; i++) {
-        const char *text = from->item[i];
-        size_t section = strcspn(text, ".=");
-        bool row = conf_is_setting(text) &&
-                   (text[section] == '=' || opt_program_named(text, section) != NULL);
-        if (!row)
-            from->item[left++] = text;
-    }
-    from->count = left;
-}
-
 int conf_read(struct conf **out, struct opt_list *from, struct opt_parser *p, struct err *e)
 {
     const struct opt_program *program = opt_program_of(opt_table(p));
-    const struct notes *moved = opt_moved(p);
-    int rc = open_all(out, from, program ? program->name : "", e);
+    const struct opt_moved *m;
+    int rc = open_all(out, from, p, program ? program->name : "", e);
 
-    for (unsigned i = 0; rc == 0 && i < moved->count; i++)
-        if (add_warning(*out, strdup(moved->text[i])) < 0)
+    for (size_t i = 0; rc == 0 && (m = opt_moved(p, i)); i++)
+        if (m->note && add_warning(*out, strdup(m->note)) < 0)
             rc = err_nomem(e, "configuration");
     if (rc == 0)
         rc = configure(*out, p, e);
-    forget_rows(from);
+    conf_texts_forget(from);
     return rc;
-}
-
-const char *conf_file(const struct opt_list *from)
-{
-    const char *file = NULL;
-
-    for (size_t i = 0; i < from->count; i++)
-        if (!conf_is_setting(from->item[i]))
-            file = from->item[i];
-    return file;
 }
 
 const char *conf_warning(const struct conf *c, size_t i)
 {
     return i < c->warning_count ? c->warnings[i] : NULL;
-}
-
-const char *conf_path(const struct conf *c)
-{
-    return c->path;
 }

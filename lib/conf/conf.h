@@ -22,15 +22,12 @@ struct conf;
  */
 int conf_open(struct conf **out, const char *path, struct err *e);
 /* Likewise, of the texts of a program's --config: files, and settings of the command line
- * (KEY=VALUE, where a KEY without a section is one of p's program). A later one wins. Sets the rows
- * of p's table that are keys, and takes the settings of such rows out of *from. On failure *out may
- * be set all the same. */
+ * (KEY=VALUE, where a KEY without a section is one of p's program). A later one wins, and
+ * opt_moved over all; settings of a list add to each other. Sets the rows of p's table that are
+ * keys, and takes the settings of such rows out of *from. On failure *out may be set all the same.
+ */
 int conf_read(struct conf **out, struct opt_list *from, struct opt_parser *p, struct err *e);
 void conf_free(struct conf *c);
-/* Whether a text of --config is KEY=VALUE, not the name of a file. */
-bool conf_is_setting(const char *text);
-/* The last file among the texts of --config, NULL: there are only settings. */
-const char *conf_file(const struct opt_list *from);
 
 /* Text of the i-th warning, NULL past the end: "FILE:LINE: key X has no effect in kvtrace
  * (ignored)", and what opt_moved has. */
@@ -52,9 +49,11 @@ const int64_t *conf_i64_list(const struct conf *c, const char *path, size_t *n);
 /* The i-th name in a section of the file ("model_configs"), in the file's order; lent; NULL past
  * the end. */
 const char *conf_name(const struct conf *c, const char *section, size_t i);
-/* The line of a path (section or key) in the file, 0 if it is not there. */
-unsigned conf_line(const struct conf *c, const char *path);
-/* The file's name, "" if there is none. */
-const char *conf_path(const struct conf *c);
+enum {
+    CONF_PLACE_MAX = 320 /* bytes of a place, with its NUL */
+};
+/* Writes where the value of a path (section or key) was given: "FILE:LINE" or "--config KEY".
+ * False: nowhere, and buf is left alone. */
+bool conf_place(const struct conf *c, const char *path, char buf[CONF_PLACE_MAX]);
 
 #endif

@@ -101,6 +101,20 @@ static bool same(enum fact_kind kind, const struct fact_value *a, const struct f
                                 : a->number == b->number;
 }
 
+/* A name that only b has comes behind those of a. */
+static void add_counts(struct fact_counts *a, const struct fact_counts *b)
+{
+    for (unsigned i = 0; i < b->n; i++) {
+        unsigned at = 0;
+        while (at < a->n && strcmp(a->of[at].name, b->of[i].name) != 0)
+            at++;
+        if (at < a->n)
+            a->of[at].count += b->of[i].count;
+        else if (a->n < FACT_COUNTS_MAX)
+            a->of[a->n++] = b->of[i];
+    }
+}
+
 static void add(struct facts *into, const struct facts *from, const struct fact *fact)
 {
     struct fact_value *a = &into->of[fact->id];
@@ -112,8 +126,8 @@ static void add(struct facts *into, const struct facts *from, const struct fact 
         a->number += b->number;
     else if (fact->kind == FACT_HIST)
         into->failed |= hist_merge(a->hist, b->hist) < 0;
-    for (unsigned i = 0; fact->kind == FACT_COUNTS && i < a->counts.n; i++)
-        a->counts.of[i].count += facts_counted(from, fact->id, a->counts.of[i].name);
+    else if (fact->kind == FACT_COUNTS)
+        add_counts(&a->counts, &b->counts);
 }
 
 /* The greater or the lesser of two; an answer that decides needs no other. */

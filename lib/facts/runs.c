@@ -69,6 +69,17 @@ bool runs_next_state(struct runs_state *s, const struct runs_one *run, unsigned 
     return true;
 }
 
+enum validity_state runs_worst(const struct runs_one *run, unsigned n)
+{
+    enum validity_state worst = VALIDITY_GOOD;
+    struct runs_state s = {0};
+
+    while (runs_next_state(&s, run, n))
+        if (s.state != VALIDITY_STATES && s.state > worst)
+            worst = s.state;
+    return worst;
+}
+
 static void put_named(struct jsonout *j, const char *key, const struct runs_one *run,
                       const char *text)
 {

@@ -37,6 +37,8 @@ struct runs_state {
     enum validity_state state;
 };
 bool runs_next_state(struct runs_state *s, const struct runs_one *run, unsigned n);
+/* The worst of them; a word that is no state counts as none. */
+enum validity_state runs_worst(const struct runs_one *run, unsigned n);
 /* The members valid, why_invalid, validity and notes: what one says, with its name before it. */
 void runs_validity(struct jsonout *j, const struct facts *all, const struct runs_one *run,
                    unsigned n);

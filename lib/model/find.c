@@ -46,16 +46,12 @@ static void put_path(const struct model_reader *r, const char *field, char path[
 
 static int fail(const struct model_reader *r, const char *why)
 {
-    char path[MODEL_PATH_MAX], where[320];
-    unsigned line;
+    char path[MODEL_PATH_MAX], where[CONF_PLACE_MAX] = "";
 
     put_path(r, "", path);
-    line = conf_line(r->conf, path);
-    if (line == 0) { /* not of a file */
-        snprintf(where, sizeof(where), "--config %.250s", path);
+    conf_place(r->conf, path, where);
+    if (strncmp(where, "--config ", strlen("--config ")) == 0) /* it has the path */
         return err_set(r->e, -EINVAL, ERR_INPUT, where, "%s", why);
-    }
-    snprintf(where, sizeof(where), "%.250s:%u", conf_path(r->conf), line);
     return err_set(r->e, -EINVAL, ERR_INPUT, where, "%s: %s", path, why);
 }
 

@@ -27,10 +27,11 @@ struct opt_parser {
     size_t text_count;
     const char **operands;
     size_t operand_count;
-    char *answer;       /* to --help and the like; once set, nothing further is parsed */
-    struct notes lacks; /* parts that the build does not have */
-    struct notes moved; /* options that left the command line and were given all the same */
-    char **next;        /* the argument after the one being parsed; NULL ends */
+    char *answer;            /* to --help and the like; once set, nothing further is parsed */
+    struct notes lacks;      /* parts that the build does not have */
+    struct opt_moved *moved; /* in the order of the command line */
+    size_t moved_count;
+    char **next; /* the argument after the one being parsed; NULL ends */
 };
 
 static void *field_of(const struct opt_parser *p, const struct opt *o)
@@ -297,6 +298,7 @@ void opt_close(struct opt_parser *p)
     for (size_t i = 0; i < p->text_count; i++)
         free(p->texts[i]);
     free(p->texts);
+    free(p->moved);
     free(p->configured);
     free(p->given);
     free(p->operands);
@@ -490,27 +492,51 @@ static const char *successor(const struct opt_parser *p, const struct opt *o, co
     return buf;
 }
 
+/* Keeps SETTING, from malloc, of an option that left the command line, and the line that tells it:
+ * one for each option, which a later value of it changes. */
+static int keep_moved(struct opt_parser *p, const struct opt *o, char *setting, const char *text)
+{
+    struct opt_moved *grown = realloc(p->moved, (p->moved_count + 1) * sizeof(*grown));
+    const char **line = NULL;
+    char use[NOTES_CAP], *note = NULL;
+
+    if (grown)
+        p->moved = grown;
+    if (keep_text(p, setting) < 0 || !grown)
+        return -ENOMEM;
+    for (size_t i = 0; i < p->moved_count && !line; i++)
+        if (grown[i].option == o)
+            line = &grown[i].note;
+    successor(p, o, line && o->type == OPT_LIST ? NULL : text, use, sizeof(use));
+    if (asprintf(&note, "--%s: taken, but %s", o->name, use) < 0 || keep_text(p, note) < 0)
+        return -ENOMEM;
+    err_make_harmless(note);
+    grown[p->moved_count] = (struct opt_moved){.option = o, .setting = setting};
+    *(line ? line : &grown[p->moved_count].note) = note;
+    p->moved_count++;
+    return 0;
+}
+
 /* An option that left the command line. text: its value, NULL: none was given with it. It is taken
- * as
- * --config KEY=TEXT, which is noted. */
+ * as --config KEY=TEXT, which is noted. */
 static int take_moved(struct opt_parser *p, const struct opt *o, const char *text, struct err *e)
 {
-    bool off;
-    const struct opt *config = find_long(p, "config", strlen("config"), &off);
+    bool off, words = o->type == OPT_TEXT || o->type == OPT_LIST;
     char where[96], own[OPT_KEY_MAX], use[NOTES_CAP];
+    const char *next = *p->next;
     char *setting = NULL;
 
-    if (!text && *p->next && (**p->next != '-' || is_negative(*p->next)))
+    if (!text && next && (*next != '-' || is_negative(next) || (words && !next[1])))
         text = *p->next++;
     snprintf(where, sizeof(where), "--%s", o->name);
     successor(p, o, text, use, sizeof(use));
-    if (!text || o->key || !config)
+    if (!text || o->key || !find_long(p, "config", strlen("config"), &off))
         return err_set(e, -EINVAL, ERR_INPUT, where, "%s; %s",
                        text ? "no option any more" : "needs a value", use);
-    notes_add(&p->moved, "%s: taken, but %s", where, use);
-    if (asprintf(&setting, "%s=%s", opt_key(o, own), text) < 0 || keep_text(p, setting) < 0)
+    if (asprintf(&setting, "%s=%s", opt_key(o, own), text) < 0 ||
+        keep_moved(p, o, setting, text) < 0)
         return err_nomem(e, "configuration");
-    return take_value(p, config, setting, e);
+    return 0;
 }
 
 /* Takes the value at text, or the next argument if text is NULL. "-1" can be a value, "--seed"
@@ -690,9 +716,9 @@ const struct opt *opt_table(const struct opt_parser *p)
     return p->table;
 }
 
-const struct notes *opt_moved(const struct opt_parser *p)
+const struct opt_moved *opt_moved(const struct opt_parser *p, size_t i)
 {
-    return &p->moved;
+    return i < p->moved_count ? &p->moved[i] : NULL;
 }
 
 int opt_configure(struct opt_parser *p, const struct opt *o, const char *text, bool command_line,

@@ -12,7 +12,6 @@
 #include "lib/opt/table.h"
 
 struct opt_parser;
-struct notes;
 
 /* Creates a parser for table over the options struct at fields, and sets every field to its
  * default. usage is the synopsis without the program's name. table, fields and usage stay the
@@ -30,7 +29,7 @@ void opt_close(struct opt_parser *p);
  * abbreviations. Returns 0; 1 when --help or --version was given (opt_answer has the text); -EINVAL
  * with *e for an unknown option (naming the programs that have it, or the nearest name) or a
  * missing or bad value (with its range). An option that is a key of the configuration now
- * (OPT_CONFIG) is taken as --config KEY=VALUE, if there is such an option (opt_moved).
+ * (OPT_CONFIG) is kept for conf_read, if there is an option --config (opt_moved).
  */
 int opt_parse(struct opt_parser *p, int argc, char **argv, struct err *e);
 /* The text that --help or --version asked for, valid until opt_close. */
@@ -44,10 +43,16 @@ int opt_preset(struct opt_parser *p, const char *name, const char *value, struct
 
 /* The table of opt_open. */
 const struct opt *opt_table(const struct opt_parser *p);
-/* What people should know of an old command line: options of it that are keys of the configuration
- * now were taken as --config KEY=VALUE ("--rings: use --config rings=4 (kvreplay.rings in a
- * file)"). */
-const struct notes *opt_moved(const struct opt_parser *p);
+/* An option of an old command line that is a key of the configuration now. It was taken as
+ * --config KEY=VALUE, behind all others. */
+struct opt_moved {
+    const struct opt *option;
+    const char *setting; /* "rings=4" */
+    const char *note; /* for people, once for each option: "--rings: taken, but use --config rings=4
+                         (kvreplay.rings in a file)"; NULL: an earlier one has it */
+};
+/* The i-th of them in the order of the command line, NULL past the end. Valid until opt_close. */
+const struct opt_moved *opt_moved(const struct opt_parser *p, size_t i);
 /* Sets a row that is a key of the configuration (OPT_CONFIG) to what a configuration says; of a
  * list each call adds a text. text is copied. The row counts as given; but for one of this command
  * line, until opt_check_modes finds that it has no meaning. 0, -ENOMEM, or -EINVAL with *e. */

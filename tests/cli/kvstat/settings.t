@@ -49,6 +49,10 @@ done <<END
 |--config compress_ratio=2|compress-ratio default, 2
 |--config dedup_ratio=4|dedup-ratio default, 4
 |--config rings=2|rings default, 2
+-c rings=2|-crings=4|rings 2, 4
+|--config sqpoll=true|sqpoll default, yes
+--rings 2|--config rings=4|rings 2, 4
+--rings 2 --config rings=4|--config rings=4|rings 2, 4
 --layout files|--layout slab --storage-capacity 16MiB|layout files, slab
 --order none|--order key|order none, key
 |--only-tier 2|only-tier default, 2
@@ -80,5 +84,9 @@ END
 ran a --inflight 8 --config data_seed=1
 ran b --config data_seed=2 --inflight=8 --full --summary "$TMP/s.json" --zstd --config level=1
 is 'files, folders and what is shown are none' \
+    "$("$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | json /dev/stdin .compare.settings_differ)" null
+ran a --config sqpoll=true -c kvreplay.rings=2
+ran b --sqpoll --rings 2
+is 'an option that was is its key' \
     "$("$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | json /dev/stdin .compare.settings_differ)" null
 done_testing

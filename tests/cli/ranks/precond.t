@@ -24,6 +24,9 @@ their own   | [.ranks.list[].summary.written_bytes] | unique | length | 1
 END
 is "a folder each" "$(find d -mindepth 1 -maxdepth 1 | sort | tr '\n' ' ')" 'd/rank-0 d/rank-1 d/rank-2 '
 is "with bytes of its own" "$(od -An -v -tx8 -w4096 d/rank-?/*.kv | sort | uniq -d | wc -l)" 0
+exits "an option that is a key now" 0 timeout 60 "$mpirun" -np 3 "$kv" --size 1MiB --iodepth 2 "$TMP/once"
+is "is told by one rank" "$(grep -c 'iodepth: taken, but' stderr)" 1
+rm -rf once
 exits "as JSON" 0 timeout 60 "$mpirun" -np 3 "$kv" --size 1MiB --destroy-data --json "$TMP/d"
 json_like stdout <<'END'
 the ranks | .ranks.list[].summary.written_bytes | 1048576 1048576 1048576

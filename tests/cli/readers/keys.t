@@ -126,7 +126,67 @@ media() {
 printf 'kvgen:\n  medium: [a=0, b=2]\n' >list.yaml
 is 'a list in a file' "$(media --config list.yaml)" '["a=0","b=2"]'
 is 'of the command line, one by one' "$(media --config medium=a=0 --config medium=b=2)" '["a=0","b=2"]'
-is 'which adds to that of a file' "$(media --config list.yaml --config medium=c=1)" '["c=1"]'
+is 'which replace that of a file' "$(media --config list.yaml --config medium=c=1 --config medium=d=2)" '["c=1","d=2"]'
+is 'as a file behind them replaces them' "$(media --config medium=c=1 --config list.yaml)" '["a=0","b=2"]'
+is 'or as the list that a file has' "$(media --config 'medium=[a=0, b=2]')" '["a=0","b=2"]'
+is 'and by the options that were' "$(media --config list.yaml --medium c=1 --medium=d=2)" '["c=1","d=2"]'
+is 'told once, for both' "$(grep 'taken, but' err)" \
+    'kvgen: --medium: taken, but use --config medium=NAME=TIER (kvgen.medium in a file)'
+
+# An option that was is an option: it wins over keys, wherever it stands.
+exits 'one before a file' 0 generate --eviction lru --promote none --config c.yaml
+is 'wins over it' "$(digest)" "$plain"
+exits 'and over a setting' 0 generate --eviction lru --config eviction=lfu
+is 'too' "$(digest)" "$plain"
+exits 'one given twice' 0 generate --eviction lfu --eviction lru
+is 'is told once, as it holds' "$(grep 'taken, but' stderr)" \
+    'kvgen: --eviction: taken, but use --config eviction=lru (kvgen.eviction in a file)'
+exits 'a name that is -' 2 "$kvreplay" --null --spool - -o none trace.csv.zst
+stderr_like 'is a value' '^kvreplay: --config spool: no result rows are written'
+
+# However many there are, each has its line.
+set --
+for key in $(keys kvreplay); do
+    value=$(sed -n "s/^  # $key: \([a-z0-9]*\)\$/\1/p" all.yaml | head -n 1)
+    case $value in '' | true | false | N) ;; *) set -- "$@" "--$(echo "$key" | tr _ -)" "$value" ;; esac
+done
+ok 'there are many options that were' test $# -gt 34
+"$kvreplay" --null "$@" -o none trace.csv.zst 2>told >/dev/null || :
+is 'each is told' "$(grep -c 'taken, but' told)" $(($# / 2))
+
+# ---- several files ----
+
+echo 'kvreplay: {rings: 2}' >one.yaml
+echo 'kvreplay: {loops: 1}' >two.yaml
+cp one.yaml kept.yaml
+told generate -o small.csv
+for out in one.yaml two.yaml; do
+    exits "$out of two as the output: kvgen" 2 "$kvgen" --config one.yaml --config two.yaml --duration 1 -o $out
+    stderr_like 'says so' "^kvgen: $out: is read [(]--config[)]"
+    exits 'kvreplay' 2 "$kvreplay" -c one.yaml -c two.yaml --null -o $out small.csv
+    stderr_like 'does' "^kvreplay: $out: is read [(]--config[)]"
+    exits 'kvstat' 2 "$kvstat" --config one.yaml --config two.yaml -o $out small.csv
+    stderr_like 'does' "^kvstat: $out: is read [(]--config[)]"
+    exits 'kvprecond' 2 "$kvprecond" -c one.yaml -c two.yaml --size 1M --summary $out f
+    stderr_like 'does' "^kvprecond: $out: is read [(]--config[)]"
+done
+ok 'the file is as it was' cmp one.yaml kept.yaml
+exits 'standard input first, and the trace from it: kvreplay' 2 "$kvreplay" --null -c - -c two.yaml <one.yaml
+stderr_like 'cannot be' '^kvreplay: standard input: only one of --config and the trace can come from it$'
+exits 'kvstat' 2 "$kvstat" --config - --config two.yaml - <one.yaml
+stderr_like 'nor' '^kvstat: standard input: only one of --config and the input can come from it$'
+exits 'and the users of kvgen' 2 "$kvgen" --config - --config two.yaml --input - <one.yaml
+stderr_like 'nor' '^kvgen: standard input: only one of --config, --input'
+exits 'standard input twice' 2 "$kvprecond" --config - --config - --size 1M f <one.yaml
+stderr_like 'neither' '^kvprecond: standard input: only one --config can come from it$'
+printf 'rag:\n  large_model_doc_tokens_min: 9\n' >min.yaml
+printf 'rag:\n\n  large_model_doc_tokens_max: 8\n' >max.yaml
+exits 'keys of two files that contradict each other' 2 generate --config max.yaml --config min.yaml
+stderr_like 'have the place of the wrong one' '^kvgen: max\.yaml:3: rag\.large_model_doc_tokens_max \(8\) is below'
+exits 'or of the command line' 2 generate --config min.yaml --config rag.large_model_doc_tokens_max=8
+stderr_like 'too' '^kvgen: --config rag\.large_model_doc_tokens_max: rag'
+exits 'a model that lacks something there' 2 "$kvgen" --config model_configs.mine.num_layers=2 -m mine --show-model
+stderr_like 'too' '^kvgen: --config model_configs\.mine\.num_layers: model_configs\.mine: kv_heads is missing'
 
 # ---- meaning ----
 
@@ -135,6 +195,10 @@ exits 'keys of a file that have no meaning in a run' 0 generate --config other.y
 is 'change nothing' "$(digest)" "$plain"
 provenance trace.csv.zst >p.json
 is 'nor what the head says' "$(json p.json '.options.engines, .options.reorder, .options["arrival-cv"]')" '1 1 1'
+printf 'kvgen: {pipeline_parallel: 2, context_parallel: 2}\n' >stages.yaml
+exits 'stages of a file where prefill takes time' 0 generate --gpu-profile h100 --num-gpus 1 --config stages.yaml
+exits 'of the command line' 2 generate --gpu-profile h100 --config pipeline_parallel=2
+stderr_like 'are refused' '^kvgen: --config pipeline_parallel: does not apply where prefill takes time$'
 for setting in engines=2 reorder=2s arrival_cv=3; do
     exits "$setting of the command line" 2 generate --config "$setting"
     stderr_like 'is refused as an option is' "^kvgen: --config ${setting%%=*}: (needs|synthetic|applies only)"
@@ -180,7 +244,10 @@ refused 'one that several have' 'threads: 2' '1: threads: not a section: it is a
 refused 'a section called like a key' 'eviction: lfu' '1: eviction: a section: expected keys below it; the key eviction is one of the section kvgen'
 refused 'a section without keys' 'kvgen: 3' '1: kvgen: a section: expected keys below it'
 for setting in 'rings=65 --config rings: 65 is above 64' 'ring=2 --config ring: unknown key; did you mean rings?' \
-    'target=d --config target: not a key: it is the option --target' 'kvgen.sample=x --config kvgen.sample: '"'x' is not a share (such as 0.1 or 10%)" \
+    'target=d --config target: not a key: it is the option --target' \
+    'kvgen.chars_per_token=3 --config kvgen.chars_per_token: not a key here: it is the key sharegpt.chars_per_token_estimate' \
+    'storage_p95=3 --config storage_p95: not a key here: it is the key saturation_detection.read_latency_p95_threshold_ms' \
+    'kvgen.sample=x --config kvgen.sample: '"'x' is not a share (such as 0.1 or 10%)" \
     'decode.batch=3 --config decode.batch: unknown key; did you mean batch_size?'; do
     exits "--config ${setting%% *}" 2 "$kvreplay" --null --config "${setting%% *}" trace.csv.zst
     is 'says so' "$(cat stderr)" "kvreplay: ${setting#* }"

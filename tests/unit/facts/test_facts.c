@@ -61,6 +61,7 @@ static void fill(struct facts *f, unsigned step)
             strcpy(f->of[id].counts.of[0].name, "ok");
             strcpy(f->of[id].counts.of[1].name, step ? "lost" : "failed");
             f->of[id].counts.of[0].count = 5 + step;
+            f->of[id].counts.of[1].count = 2 + step;
             break;
         }
         hist_free(h);
@@ -188,7 +189,9 @@ static void two_become_one(void **state)
             if (kind == FACT_HIST)
                 assert_int_equal(hist_count(z->hist), 200);
             else if (kind == FACT_COUNTS)
-                assert_int_equal(facts_counted(&both, i, "ok"), 11);
+                assert_true(facts_counted(&both, i, "ok") == 11 &&
+                            facts_counted(&both, i, "failed") == 2 &&
+                            facts_counted(&both, i, "lost") == 3);
             else
                 assert_true(kind == FACT_COUNT ? z->count == x->count + y->count
                                                : z->number == x->number + y->number);

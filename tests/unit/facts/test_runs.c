@@ -106,9 +106,23 @@ static void states_one_by_one(void **state)
         worst = s.state > worst ? s.state : worst;
     assert_int_equal(n, 3);
     assert_int_equal(worst, VALIDITY_UNRELIABLE);
+    assert_int_equal(runs_worst(run, RANKS), VALIDITY_UNRELIABLE);
     assert_int_equal(validity_state_of("unknown"), VALIDITY_UNKNOWN);
     assert_int_equal(validity_state_of("bad"), VALIDITY_STATES);
     assert_int_equal(validity_state_of(NULL), VALIDITY_STATES);
+}
+
+/* A word of a later version is no state: it does not count. */
+static void words_that_are_none(void **state)
+{
+    static const char text[] = "{\"validity\":[{\"state\":\"cursed\"},{\"state\":\"unknown\"},{}]}";
+    struct jsonin *doc = NULL;
+
+    (void)state;
+    assert_int_equal(jsonin_parse(&doc, text, strlen(text), "test", NULL), 0);
+    struct runs_one one = {.doc = jsonin_root(doc), .host = "a"};
+    assert_int_equal(runs_worst(&one, 1), VALIDITY_UNKNOWN);
+    jsonin_free(doc);
 }
 
 static const char *host(const void *ctx, size_t i)
@@ -138,9 +152,8 @@ static void which_of_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(facts_of_all),
-        cmocka_unit_test(lists_name_their_rank),
-        cmocka_unit_test(states_one_by_one),
+        cmocka_unit_test(facts_of_all),      cmocka_unit_test(lists_name_their_rank),
+        cmocka_unit_test(states_one_by_one), cmocka_unit_test(words_that_are_none),
         cmocka_unit_test(which_of_them),
     };
     return cmocka_run_group_tests(tests, read_all, free_all);
