@@ -50,8 +50,6 @@ static int fail(const struct model_reader *r, const char *why)
 
     put_path(r, "", path);
     conf_place(r->conf, path, where);
-    if (strncmp(where, "--config ", strlen("--config ")) == 0) /* it has the path */
-        return err_set(r->e, -EINVAL, ERR_INPUT, where, "%s", why);
     return err_set(r->e, -EINVAL, ERR_INPUT, where, "%s: %s", path, why);
 }
 

@@ -54,7 +54,7 @@ stderr_like 'names that, too' 'use --config saturation_detection\.read_latency_p
 # ---- what a refusal says ----
 
 exits 'a model of keys that lacks one' 2 "$kvgen" --config model_configs.x.num_layers=3 --list-models
-stderr_like 'is named with its way, not with a line of no file' '^kvgen: --config model_configs\.x: kv_heads is missing'
+stderr_like 'is named with its way, not with a line of no file' '^kvgen: --config model_configs\.x\.num_layers: model_configs\.x: kv_heads is missing'
 printf 'model_configs: {x: {num_layers: 3}}\n' >short.yaml
 exits 'likewise in a file' 2 "$kvgen" --config short.yaml --list-models
 stderr_like 'has its line' '^kvgen: short\.yaml:1: model_configs\.x: kv_heads is missing'
