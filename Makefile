@@ -74,7 +74,7 @@ kvstat/report := figure intervals bottleneck figures verdict run_table bounds se
 kvstat/screen := lines run runs
 kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
 kvstat/mlperf := direct results run_folder compare_runs
-kvstat/knee   := ladder ladder_report
+kvstat/knee   := ladder ladder_report point point_report
 kvstat/answer := answer answer_knee confirm conclusion view answer_plot answer_page answer_report
 
 KVPRECOND_FOLDERS := kvprecond

@@ -185,14 +185,13 @@ measure() {
     free "$folder/drive.json"
     writes "$folder/model.log"
     need_scratch
-    rm -f "$scratch/before.json"
-    if [ -e "$folder/drive.json" ]; then cp -p -- "$folder/drive.json" "$scratch/before.json"; fi
-    # It leaves the file as it is until it has another one.
-    KVTRACE_COMMAND='kvtrace model' logged "$folder/model.log" "$examples/model.sh" "$@" >/dev/null
-    mv -- "$folder/drive.json" "$scratch/drive.json"
-    if [ -e "$scratch/before.json" ]; then mv -- "$scratch/before.json" "$folder/drive.json"; fi
-    writes "$folder/drive.json"
-    mv -- "$scratch/drive.json" "$folder/drive.json"
+    rm -f -- "$scratch/drive.json"
+    # What it finds lands beside the folder, until the file there is this run's. One that it takes again stays.
+    KVTRACE_COMMAND='kvtrace model' KVTRACE_LANDS=$scratch/drive.json logged "$folder/model.log" "$examples/model.sh" "$@" >/dev/null
+    if [ -e "$scratch/drive.json" ]; then
+        writes "$folder/drive.json"
+        lands "$scratch/drive.json" "$folder/drive.json"
+    fi
     age=$(sed -n 's/.* was measured \(.*\) ago and is taken again$/\1/p' <"$folder/model.log")
     if [ -n "$age" ]; then say "$suite: $drive_dir was measured $age ago; that is taken again ($folder/drive.json)"; fi
 }

@@ -57,7 +57,7 @@ if printing; then
     typed kvstat --plot "$out/curve.svg" "$out/curve.csv"
     exit 0
 fi
-if [ -e "$out/curve.csv" ]; then would_run "$@"; fi
+would_run "$@"
 writes "$out/curve.csv" "$out/kvgen.json" "$out/kvgen.log" "$out/curve.svg"
 "$@" --progress none 2>"$out/kvgen.log" || died $? "$(last_line "$out/kvgen.log")"
 awk -F , 'NR == 1 { printf "%12s %10s %10s\n", "cache, GiB", "hits", "of bytes"; next }

@@ -317,10 +317,20 @@ keep() {
     if ! mkdir -p -- "${kept%/*}" || ! mv -- "$1" "$kept"; then die 3 "$1 cannot be moved to $kept"; fi
 }
 
+# lands FROM FILE: a file of this run gets its name, whole, whatever signals come.
+lands() {
+    hold_signals
+    landed=yes
+    (trap '' HUP INT TERM && cp -- "$1" "$2") || landed=no
+    let_signals
+    [ "$landed" = yes ] || die 3 "$2: cannot be written"
+}
+
 # usable TARGET: ends the script if that is a folder, or is to be one, and cannot be written to.
 usable() {
     if printing; then return; fi
-    case $1 in '' | [a-z]*:*) return ;; esac
+    case ${1#file:} in '' | *://* | redis+unix:*) return ;; esac
+    case $1 in file:*) set -- "${1#file:}" && set -- "${1%%\?*}" ;; esac
     if [ -d "$1" ]; then
         [ -w "$1" ] || die 3 "$1: cannot be written to"
     elif [ ! -e "$1" ] && [ ! -L "$1" ]; then
@@ -328,7 +338,7 @@ usable() {
     fi
 }
 
-# would_run KVGEN...: ends the script with what kvgen says if it refuses that command.
+# would_run KVGEN...: ends the script with what kvgen says if it refuses that command. It leaves what can be read once only.
 would_run() {
     if printing; then return; fi
     need_scratch
@@ -670,7 +680,7 @@ load() {
     set -- kvgen "$@" --users "$loaded_users" --duration "$loaded_s" --summary "$folder/$loaded.kvgen.json" \
         -o "$folder/$loaded.trace.csv.zst"
     if typed "$@"; then return; fi
-    if [ -e "$folder/$loaded.kvgen.json" ]; then would_run "$@"; fi
+    would_run "$@"
     writes "$folder/$loaded.kvgen.json" "$folder/$loaded.trace.csv.zst" "$folder/$loaded.log"
     "$@" --progress none 2>"$folder/$loaded.log" || died $? "$loaded: kvgen failed: $(last_line "$folder/$loaded.log")"
 }

@@ -75,7 +75,7 @@ fi
 in_bytes --sizes "$sizes"
 numbers --sizes "$text" 4096 1099511627776 && sizes=$text
 numbers --in-flight "$flights" 1 4096 && flights=$text
-need kvreplay
+need kvreplay kvstat
 if [ -z "$target" ]; then
     if ! printing; then die 2 "name a folder on the drive, or a server (try --help)"; fi
     target=folder
@@ -157,79 +157,16 @@ trace() {
         }'
 }
 
-# judged N: of a result on standard input, three lines: how long its run was in ms, with a tenth of a second for its start; its
-# blocks: seconds, bytes and the rates of ten parts of the time in which N objects were in flight (from the Nth start to the last
-# one), where what an object moves is spread over its time; and of the blocks of all runs of the point ($point_runs and this one): rate,
-# low, high, seconds, runs, and yes when low and high are within 5 % of it. The half width is the larger of that of the blocks,
-# with their correlation, and half of what runs differ by. How many objects took so long goes to $work/times, a line a class;
-# classes are 1 % apart.
+# judged: adds the run of $work/run.csv to those of its point ($work/step), and sets what kvstat finds in them: rate (empty: the
+# runs were too short), low, high, p50, p95, p99, spent (seconds), runs, last_ms (length of this run), known (1: low and high are
+# within 5 % of it), known_to (percent) and flat (1: it is no more than that of the point before, $work/before).
 judged() {
-    earlier=$point_runs elapsed=$elapsed_s times=$work/times awk -F, -v n="$1" '
-        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-        $2 != "Read" && $2 != "Write" { next }
-        { rows++; us = $at["Latency_us"]; classes[us > 1 ? int(100 * log(us)) : 0]++
-          start[rows] = $at["Start"]; took[rows] = us / 1e6; size[rows] = $3; sorted[rows] = start[rows]
-          # Starts are nearly in order.
-          for (i = rows; i > 1 && sorted[i - 1] > sorted[i]; i--) { x = sorted[i]; sorted[i] = sorted[i - 1]; sorted[i - 1] = x } }
-        function blocks(   i, k, a, b, first, low, high, both, all, line) {
-            from = sorted[n < rows ? n : 1]; to = sorted[rows]; parts = 10
-            if (to <= from) return ""
-            for (i = 1; i <= rows; i++) {
-                a = start[i]; b = a + took[i]; if (b <= from || a >= to) continue
-                if (b <= a) b = a + 1e-9
-                first = a > from ? int((a - from) / (to - from) * parts) : 0
-                for (k = first; k < parts; k++) {
-                    low = from + (to - from) * k / parts; high = from + (to - from) * (k + 1) / parts
-                    if (low >= b) break
-                    both = (b < high ? b : high) - (a > low ? a : low)
-                    if (both > 0) moved[k] += size[i] * both / (b - a)
-                }
-            }
-            for (k = 0; k < parts; k++) all += moved[k]
-            line = sprintf("%.6f %.0f", to - from, all)
-            for (k = 0; k < parts; k++) line = line sprintf(" %.0f", moved[k] * parts / (to - from))
-            return line
-        }
-        function known(lines,   i, r, f, line, count, seconds, bytes, runs, mean, least, most, sum, last, rate, d, square, product, like, half, low) {
-            last = 0
-            for (r = split(lines, line, "\n"); r >= 1; r--) if (line[r] != "") last++
-            for (r = 1; r <= last; r++) {
-                split(line[r], f, " "); seconds += f[1]; bytes += f[2]; runs++; mean = f[2] / f[1]
-                if (runs == 1 || mean < least) least = mean
-                if (runs == 1 || mean > most) most = mean
-                for (i = 3; i <= 12; i++) { value[runs, i] = f[i]; sum += f[i]; count++ }
-            }
-            if (!seconds) return ""
-            rate = bytes / seconds; mean = sum / count
-            for (r = 1; r <= runs; r++) for (i = 3; i <= 12; i++) {
-                d = value[r, i] - mean; square += d * d
-                if (i > 3) product += d * (value[r, i - 1] - mean)
-            }
-            like = square > 0 ? product / square : 0
-            if (like < 0) like = 0
-            if (like > 0.9) like = 0.9
-            half = 2.1 * sqrt(square / (count - 1) / count * (1 + like) / (1 - like))
-            if ((most - least) / 2 > half) half = (most - least) / 2
-            low = rate - half; if (low < 0) low = 0
-            return sprintf("%.0f %.0f %.0f %.3f %d %s", rate, low, rate + half, seconds, runs, \
-                (runs > 1 && half <= 0.05 * rate ? "yes" : "no"))
-        }
-        END {
-            for (class in classes) print class, classes[class] >>ENVIRON["times"]
-            block = blocks()
-            printf "%.0f\n%s\n%s\n", ENVIRON["elapsed"] * 1000 + 100, block, known(ENVIRON["earlier"] block)
-        }'
-}
-
-# percentiles: of the classes of all runs of a point on standard input, as members of JSON.
-percentiles() {
-    awk '
-        { count[$1] += $2; all += $2; if ($1 > last) last = $1 }
-        function percentile(share,   class, below) {
-            for (class = 0; class < last; class++) if ((below += count[class]) >= share * all) break
-            return sprintf("%.1f", exp((class + 0.5) / 100))
-        }
-        END { printf "\"p50_us\": %s, \"p95_us\": %s, \"p99_us\": %s", percentile(0.5), percentile(0.95), percentile(0.99) }'
+    kvstat --knee --csv "$work/run.csv" >"$work/rows" 2>"$work/log" || return
+    sed 1d <"$work/rows" >>"$work/step"
+    { head -n 1 <"$work/rows" && cat "$work/before" "$work/step"; } >"$work/runs.csv"
+    kvstat --knee --csv "$work/runs.csv" >"$work/rates" 2>"$work/log" || return
+    tail -n 1 <"$work/rates" >"$work/rate"
+    IFS=, read -r _ rate low high p50 p95 p99 spent runs last_ms known known_to flat <"$work/rate"
 }
 
 # reusable: the file that is there holds this measurement, of this drive, and is younger than --reuse.
@@ -295,8 +232,7 @@ measure() {
     if [ $((live * size)) -lt 4294967296 ] && [ $((stored * size + 4294967296)) -lt "$room_bytes" ]; then
         live=$((4294967296 / size))
     fi
-    point_runs=''
-    : >"$work/times"
+    : >"$work/step"
     point_ms=$(now_ms) valid=true
     while :; do
         # A second of work, and at least three objects for each place.
@@ -307,39 +243,34 @@ measure() {
         kept=yes
         kvreplay --target "$target" --keep --inflight "$n" --progress none --summary "$work/run.json" -o "$work/run.csv" \
             "$work/trace.csv" 2>"$work/log" || died $? "$size bytes, $n in flight: kvreplay failed: $(last_line "$work/log")"
-        pick elapsed_s valid why_invalid.0 <"$work/run.json" >"$work/picked"
-        { read -r elapsed_s && read -r run_valid && IFS= read -r run_doubt; } <"$work/picked"
+        pick valid why_invalid.0 <"$work/run.json" >"$work/picked"
+        { read -r run_valid && IFS= read -r run_doubt; } <"$work/picked"
         if [ "$run_valid" = false ]; then
             valid=false
             if [ -z "$doubt" ]; then doubt=$run_doubt; fi
         elif [ "$run_valid" = - ] && [ "$valid" = true ]; then
             valid=null
         fi
-        judged "$n" <"$work/run.csv" >"$work/judged"
-        { read -r run_ms && read -r block && read -r result; } <"$work/judged"
-        if [ -n "$block" ]; then point_runs=$point_runs$block$newline; fi
-        if [ -n "$result" ]; then guess=${result%% *}; fi
-        case $result in *yes) break ;; esac
-        if [ $(($(now_ms) - point_ms + run_ms)) -gt "$limit_ms" ]; then break; fi
+        judged || died $? "$size bytes, $n in flight: kvstat failed: $(last_line "$work/log")"
+        if [ -n "$rate" ]; then guess=$rate; fi
+        if [ "$known" = 1 ] || [ $(($(now_ms) - point_ms + last_ms + 100)) -gt "$limit_ms" ]; then break; fi
     done
-    if [ -z "$result" ]; then
+    if [ -z "$rate" ]; then
         skip "$size" "$n" "$share" "too short"
         return
     fi
-    set -- "$size" "$n" "$share"
-    for word in $result; do set -- "$@" "$word"; done
-    rate=$4
+    mv "$work/step" "$work/before"
     points=$((points + 1))
     case $share in 1) missing_reads=no ;; 0) missing_writes=no ;; esac
     if [ "$share" = 0 ] && [ "$rate" -gt "$wrote" ]; then wrote=$rate; fi
-    if [ "$9" = no ] && [ $((($6 - $5) * 50)) -gt $((rate * within)) ]; then unknown=$((unknown + 1)); fi
+    if [ "$known" = 0 ] && [ "$known_to" -gt "$within" ]; then unknown=$((unknown + 1)); fi
     case $valid in false) doubtful=$((doubtful + 1)) ;; null) undecided=$((undecided + 1)) ;; esac
-    printf '%s    {"size_bytes": %s, "in_flight": %s, "read_share": %s, "bytes_per_s": %s, "low": %s, "high": %s, %s, "seconds": %s, "runs": %s, "valid": %s}' \
-        "$points_comma" "$size" "$n" "$share" "$4" "$5" "$6" "$(percentiles <"$work/times")" "$7" "$8" "$valid" >>"$work/points"
+    printf '%s    {"size_bytes": %s, "in_flight": %s, "read_share": %s, "bytes_per_s": %s, "low": %s, "high": %s, "p50_us": %s, "p95_us": %s, "p99_us": %s, "seconds": %s, "runs": %s, "valid": %s}' \
+        "$points_comma" "$size" "$n" "$share" "$rate" "$low" "$high" "$p50" "$p95" "$p99" "$spent" "$runs" "$valid" >>"$work/points"
     points_comma=',
 '
     echo "$size $n $share $rate" >>"$work/table"
-    say "$suite: $(echo "$size $n $share $4 $5 $6" | awk '{
+    say "$suite: $(echo "$size $n $share $rate $low $high" | awk '{
         size = $1 >= 1048576 ? $1 / 1048576 " MiB" : $1 / 1024 " KiB"
         printf "%s, %d in flight, %d %% reads: %.3f GB/s (%.3f to %.3f)", size, $2, $3 * 100, $4 / 1e9, $5 / 1e9, $6 / 1e9 }')"
 }
@@ -348,16 +279,16 @@ points_comma='' skipped_comma='' missing_reads=yes missing_writes=yes
 for size in $sizes; do
     wrote=0 # the greatest rate of writes
     for share in $shares; do
-        before=0 flat=no guess=$((size < 16384 ? size * 6000 : 100000000)) # the first run finds out
+        before=0 flat=0 guess=$((size < 16384 ? size * 6000 : 100000000)) # the first run finds out
+        : >"$work/before"
         for n in $flights; do
             left=$((left - 1))
-            if [ "$flat" = yes ]; then
+            if [ "$flat" = 1 ]; then
                 skip "$size" "$n" "$share" "flat"
                 continue
             fi
             measure "$size" "$n" "$share"
             if [ -z "$rate" ]; then continue; fi
-            if [ "$before" != 0 ] && [ $((rate * 100)) -le $((before * 105)) ]; then flat=yes; fi
             before=$rate
         done
     done
@@ -416,7 +347,8 @@ took=$((($(now_ms) - began_ms) / 1000))
   }"
     printf '  "points": [\n%s\n  ],\n  "skipped": [\n%s\n  ]\n}\n' "$(cat "$work/points")" "$(cat "$work/skipped")"
 } >"$work/drive.json"
-cp -- "$work/drive.json" "$out" || die 3 "$out: cannot be written"
+# A script that runs this one says where it is to land first.
+lands "$work/drive.json" "${KVTRACE_LANDS:-$out}"
 
 # ---- the answer ----
 

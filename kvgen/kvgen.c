@@ -659,19 +659,34 @@ static int close_decisions(struct run *r, struct err *e)
     return f ? output_file_close(f, &totals, e) : 0;
 }
 
+static int check_curve_tier(const struct run *r, const struct engine_room *room, struct err *e)
+{
+    if (!r->o.curve || engine_curve_tier(room) != TRACE_GPU)
+        return 0;
+    return err_set(e, -EINVAL, ERR_INPUT, "--curve",
+                   "needs a tier below the GPU, whose capacity varies (--cpu-mem, "
+                   "--storage-capacity)");
+}
+
+/* --dry-run: what open_engine and an answer would refuse. */
+static int check_engine(const struct run *r, struct err *e)
+{
+    const struct engine_room room = room_of(r);
+    if (!r->o.engine.kind)
+        return 0;
+    const int rc = check_curve_tier(r, &room, e);
+    return rc < 0 ? rc : engine_choice_check_room(&r->o.engine, &room, e);
+}
+
 static int open_engine(struct run *r, struct err *e)
 {
     struct engine_run_opts *engine = &r->engine_opts;
     *engine = engine_of(r);
     engine->look = output_wants_rows(r->output) ? NULL : output_look;
     engine->look_ctx = r->output;
-    if (r->o.curve && engine_curve_tier(&engine->room) == TRACE_GPU)
-        return err_set(e, -EINVAL, ERR_INPUT, "--curve",
-                       "needs a tier below the GPU, whose capacity varies (--cpu-mem, "
-                       "--storage-capacity)");
-    int rc = r->o.files_from
-                 ? left_files_read(&r->files, r->o.files_from, engine_choice_name(&r->o.engine), e)
-                 : 0;
+    int rc = check_curve_tier(r, &engine->room, e);
+    if (rc == 0 && r->o.files_from)
+        rc = left_files_read(&r->files, r->o.files_from, engine_choice_name(&r->o.engine), e);
     if (rc < 0)
         return rc;
     rc = r->o.curve || r->o.worth ? freeze_requests(r, &engine->source, e) : 0;
@@ -929,8 +944,12 @@ static int simulate(struct run *r, struct err *e)
         (rc = set_steps(r, e)) < 0 || (rc = set_worth(r, e)) < 0 ||
         (rc = options_granularity(&r->o, &r->granularity, e)) < 0)
         return rc;
+    if (r->o.dry_run && (rc = check_engine(r, e)) < 0)
+        return rc;
     if (r->o.answer)
         return find_answer(r, &source, e);
+    if (r->o.dry_run && r->source.passing)
+        return 0;
     rc = run_source_open(&r->source, &source, e);
     if (rc < 0 || r->o.dry_run)
         return rc;
@@ -972,8 +991,11 @@ static int run(struct run *r, struct err *e)
         return mix_help(stdout, e);
     if (rc < 0 || (rc = options_apply_compat(&r->o, r->parser, e)) < 0 ||
         (rc = read_configuration(r, e)) < 0 ||
-        (rc = run_source_recognise(&r->source, &r->o, r->parser, e)) < 0 ||
-        (rc = options_check(&r->o, r->parser, e)) < 0 || (rc = check_files(r, e)) < 0 ||
+        (rc = run_source_recognise(&r->source, &r->o, r->parser, e)) < 0)
+        return rc;
+    if (r->o.dry_run && r->source.passing && r->o.source == OPTIONS_AUTO)
+        return check_files(r, e); /* what else holds depends on what it is */
+    if ((rc = options_check(&r->o, r->parser, e)) < 0 || (rc = check_files(r, e)) < 0 ||
         (rc = stop_install("kvgen: stopping: finishing the output; again to abort\n", e)) < 0 ||
         (rc = apply_configuration(r, e)) < 0)
         return rc;

@@ -59,10 +59,30 @@ static int open_others(struct run_source *r, const struct options *o, struct err
     return rc;
 }
 
+/* Can it be read once only? Nothing is opened. */
+static bool is_passing(const char *path)
+{
+    struct stat st;
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
+static bool has_passing(const struct options *o)
+{
+    bool any = options_is_live(o) || (o->input && is_passing(o->input));
+    for (size_t i = 1; i < o->inputs.count; i++)
+        any = any || is_passing(o->inputs.item[i]);
+    return any;
+}
+
 int run_source_recognise(struct run_source *r, struct options *o, const struct opt_parser *p,
                          struct err *e)
 {
     int rc = options_check_input(o, p, e);
+    if (rc == 0 && o->dry_run && has_passing(o)) { /* it stays for the run */
+        r->passing = true;
+        return 0;
+    }
     if (rc < 0 || !o->input || o->source == OPTIONS_USERS || options_is_live(o))
         return rc;
     rc = inputs_open(&r->inputs, o->input, e);
@@ -98,7 +118,7 @@ int run_source_recognise(struct run_source *r, struct options *o, const struct o
 
 bool run_source_repeatable(const struct run_source *r)
 {
-    bool all = !r->inputs || inputs_repeatable(r->inputs);
+    bool all = !r->passing && (!r->inputs || inputs_repeatable(r->inputs));
     for (size_t i = 0; i < r->other_count; i++)
         all = all && inputs_repeatable(r->others[i]);
     return all;
@@ -125,7 +145,7 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
     }
     int rc = o->users_file ? population_load(&r->population, o->users_file, o->users, e)
                            : population_draw(&r->population, w, o->users, o->seed, e);
-    if (rc == 0 && o->dump_users)
+    if (rc == 0 && o->dump_users && !o->dry_run)
         rc = population_save(r->population, o->dump_users, e);
     if (rc < 0)
         return rc;
@@ -164,13 +184,6 @@ static int open_users(struct run_source *r, const struct run_source_opts *q, str
 
 /* ---- files ---- */
 
-static bool is_passing(const struct options *o)
-{
-    struct stat st;
-    return options_is_live(o) || strcmp(o->input, "-") == 0 ||
-           (stat(o->input, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
-}
-
 /* The events of an engine as rows. Takes in, also on failure. */
 static int open_recording(struct run_source *r, const struct run_source_opts *q, struct inputs *in,
                           struct err *e)
@@ -188,14 +201,14 @@ static int open_recording(struct run_source *r, const struct run_source_opts *q,
                                        .ranks = model_divisor(q->model),
                                        .object_bytes = o->object_bytes,
                                        .reorder_ns = o->reorder_ns,
-                                       .capture = o->capture};
+                                       .capture = o->dry_run ? NULL : o->capture};
     struct live_opts live = {.connect = o->input,
                              .bind = o->bind,
                              .gaps = o->gap_endpoint,
                              .message_bytes = o->message_bytes,
                              .duration_ns = o->duration_ns};
     recording.live = options_is_live(o) ? &live : NULL;
-    recording.goes_on = r->passing = is_passing(o);
+    recording.goes_on = r->passing = options_is_live(o) || is_passing(o->input);
     recording.record.pairing =
         o->requests || (o->capture && o->names && recording.format == RECORDING_KV_EVENTS);
     struct import *import;

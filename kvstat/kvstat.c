@@ -14,6 +14,7 @@
 #include "kvstat/inputs.h"
 #include "kvstat/knee/ladder.h"
 #include "kvstat/knee/ladder_report.h"
+#include "kvstat/knee/point_report.h"
 #include "kvstat/mlperf/compare_runs.h"
 #include "kvstat/number_table.h"
 #include "kvstat/options.h"
@@ -389,28 +390,71 @@ static int report_block_logs(struct reporter *r, const char *const *files, size_
     return rc;
 }
 
+/* ---- the runs of kvtrace model ---- */
+
+static void report_points(struct reporter *r, const struct points *p)
+{
+    if (r->json)
+        points_json(r->json, p);
+    else if (r->options.csv)
+        points_csv(output_stream(r->text), p);
+    else
+        points_text(output_stream(r->text), p);
+}
+
+static int report_steps(struct reporter *r, const struct number_table *runs, struct err *e)
+{
+    struct points *p = points_create();
+    int rc = p ? points_add_table(p, runs, e) : err_nomem(e, "runs");
+    if (rc == 0)
+        report_points(r, p);
+    points_free(p);
+    return rc;
+}
+
+/* A result is one run. As CSV it is lines of a table of runs. */
+static int report_run(struct reporter *r, const char *file, struct err *e)
+{
+    struct points *p = points_create();
+    struct point_run *run = malloc(sizeof(*run));
+    int rc = p && run ? point_run_read(run, file, e) : err_nomem(e, "runs");
+    if (rc == 0 && r->options.csv)
+        point_run_csv(output_stream(r->text), run);
+    else if (rc == 0 && (rc = points_add(p, run, e)) == 0)
+        report_points(r, p);
+    points_free(p);
+    free(run);
+    return rc;
+}
+
 /* ---- the rounds of kvtrace knee ---- */
 
-static int report_ladder(struct reporter *r, const char *const *files, size_t n, struct err *e)
+static int report_ladder(struct reporter *r, const struct number_table *rounds, struct err *e)
 {
-    struct number_table *rounds = NULL;
     struct ladder *l = malloc(sizeof(*l));
-    int rc = l ? 0 : err_nomem(e, "rounds");
-
-    if (rc == 0 && n > 1)
-        rc = err_set(e, -EINVAL, ERR_INPUT, "--knee", "takes one file, not %zu", n);
-    if (rc == 0)
-        rc = number_table_load(&rounds, files[0], e);
-    if (rc == 0)
-        rc = ladder_of(l, rounds, e);
+    int rc = l ? ladder_of(l, rounds, e) : err_nomem(e, "rounds");
     if (rc == 0 && r->json)
         ladder_json(r->json, l);
     else if (rc == 0 && r->options.csv)
         ladder_csv(output_stream(r->text), l);
     else if (rc == 0)
         ladder_text(output_stream(r->text), l);
-    number_table_free(rounds);
     free(l);
+    return rc;
+}
+
+static int report_knee(struct reporter *r, const char *const *files, size_t n, struct err *e)
+{
+    struct number_table *t = NULL;
+    if (n > 1)
+        return err_set(e, -EINVAL, ERR_INPUT, "--knee", "takes one file, not %zu", n);
+    /* Standard input is read once: it is no result. */
+    if (strcmp(files[0], "-") != 0 && scan_is_result(files[0]))
+        return report_run(r, files[0], e);
+    int rc = number_table_load(&t, files[0], e);
+    if (rc == 0)
+        rc = points_are_in(t) ? report_steps(r, t, e) : report_ladder(r, t, e);
+    number_table_free(t);
     return rc;
 }
 
@@ -525,7 +569,7 @@ static int report_all(struct reporter *r, const struct opt_parser *p, struct err
     if (r->options.verify_trace)
         return verify_files(r, files, n, e);
     if (r->options.knee)
-        return report_ladder(r, files, n, e);
+        return report_knee(r, files, n, e);
     if (r->options.blktrace)
         return report_block_logs(r, files, n, e);
     if (r->options.compare.count > 0)

@@ -1,6 +1,6 @@
 /* number_table.h - small CSV files of numbers by the names of their columns: the rounds of
- * kvprecond, the hit-rate curve of kvgen, and the ladder of kvtrace knee, for drawing; and the
- * rounds of that ladder. */
+ * kvprecond, the hit-rate curve of kvgen, and the ladder of kvtrace knee, for drawing; the rounds
+ * of that ladder, and the runs of kvtrace model. */
 #ifndef KVSTAT_NUMBER_TABLE_H
 #define KVSTAT_NUMBER_TABLE_H
 

@@ -210,8 +210,10 @@ const struct opt kvstat_options[] = {
      .type = OPT_FLAG,
      .offset = AT(knee),
      .marks = OPTIONS_NOT_ANSWER,
-     .help = "The file has the rounds of kvtrace knee (OUT/rounds.csv): show its steps with their "
-             "intervals, the knee and the cliff."},
+     .help =
+         "The file has the rounds of kvtrace knee (OUT/rounds.csv): show its steps with their "
+         "intervals, the knee and the cliff. Or it is a result, as those of kvtrace model: show "
+         "its rate."},
     {.type = OPT_HEADING, .help = "Answer"},
     {.name = "answer",
      .type = OPT_TEXT,

@@ -58,14 +58,10 @@ for word; do
 done
 case $summary in *'{rank}'*) summary=${summary%%'{rank}'*}${rank-}${summary#*'{rank}'} ;; esac
 if [ -n "$summary" ]; then printf '%s\n' "$figures" >"$summary"; fi
-case $output in '' | none) ;; -) echo row ;; *) printf '%s\n' "$rows" >"$output" ;; esac
+case $output in '' | none) ;; -) echo row ;; *) echo row >"$output" ;; esac
+# Of kvstat: the rate of a point of kvtrace model, which is known.
+case " $* " in *' --knee --csv '*) printf 'In_Flight,Bytes_Per_s,...\n1,409600,409600,409600,1.0,1.0,1.0,0.990,2,1000,1,0,0\n' ;; esac
 END
-# A second of reads, one after the other, for what they write.
-awk 'BEGIN {
-    print "rows='\''Timestamp,Operation,Object_Size_Bytes,Start,Latency_us"
-    for (i = 0; i < 100; i++) printf "0,Read,4096,%.2f,10000%s\n", i / 100, i < 99 ? "" : "'\''"
-}' | cat - "$STUBS/looks" >looks
-mv looks "$STUBS"
 cat >"$STUBS/kvprecond" <<'END'
 #!/bin/sh
 . "$STUBS/looks"

@@ -781,15 +781,21 @@ static void hears_flush(void *ctx, uint64_t id)
     (void)ctx, (void)id;
 }
 
-bool engine_choice_takes(const struct engine_choice *c, const struct engine_room *room)
+int engine_choice_check_room(const struct engine_choice *c, const struct engine_room *room,
+                             struct err *e)
 {
     const struct kv_listener nobody = {NULL, hears_event, hears_transfer, hears_flush};
     struct engine_cache cache;
-    struct err e = {0};
-    const int rc = engine_cache_open(&cache, c, room, &nobody, &e);
+    const int rc = engine_cache_open(&cache, c, room, &nobody, e);
     if (cache.cache)
         cache.ops->free(cache.cache);
-    return rc == 0;
+    return rc;
+}
+
+bool engine_choice_takes(const struct engine_choice *c, const struct engine_room *room)
+{
+    struct err e = {0};
+    return engine_choice_check_room(c, room, &e) == 0;
 }
 
 struct engine_choice engine_choice_alone(const struct engine_choice *c)

@@ -106,6 +106,9 @@ struct engine_room {
     struct chain_numbers *numbers; /* for keys, of a cache that takes them; NULL: keys are hashes */
 };
 
+/* Whether engine_cache_open takes the room: 0, -ENOMEM, or -EINVAL with *e. */
+int engine_choice_check_room(const struct engine_choice *c, const struct engine_room *room,
+                             struct err *e);
 /* Whether it runs with the tiers of that room: some keep files below host memory only. */
 bool engine_choice_takes(const struct engine_choice *c, const struct engine_room *room);
 

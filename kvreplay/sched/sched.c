@@ -370,7 +370,7 @@ static void sched_clean(struct sched *s)
 }
 
 /* r, the head of from, is about to write to Tier-2. False: it was taken out of from, since there is
- * no room for it now. */
+ * no room for it now, and its thread and its place among writers are given on. */
 static bool sched_may_write(struct sched *s, struct row *r, struct row_list *from)
 {
     enum cleaner_answer answer = cleaner_asks(s->cleaner, r);
@@ -378,11 +378,13 @@ static bool sched_may_write(struct sched *s, struct row *r, struct row_list *fro
     if (answer == CLEANER_GO)
         return true;
     row_list_pop(from);
+    sched_give_thread(s, r, sched_now(s)); /* before r may be finished */
     if (answer == CLEANER_NEVER) {
         sched_no_room(s, r);
         return false;
     }
     cleaner_line(s->cleaner, r);
+    sched_next_writer(s);
     sched_clean(s);
     return false;
 }
@@ -414,13 +416,15 @@ static bool sched_issue(struct sched *s, struct row *r)
         return true;
     }
     bool cleaned = sched_is_cleaned(s, r), writes = dispatch_writes(r);
-    if (cleaned && writes && !sched_may_write(s, r, from))
-        return true;
     if (!threads_take(s->threads, r)) {
         row_list_pop(from);
         threads_line(s->threads, r);
+        if (writes)
+            sched_next_writer(s);
         return true;
     }
+    if (cleaned && writes && !sched_may_write(s, r, from))
+        return true;
     enum dispatch_end end = dispatch_row(s->dispatch, r, &now, &slot_ns);
     if (end == DISPATCH_REFUSED) {
         threads_untake(s->threads, r);

@@ -420,8 +420,8 @@ static bool blame_file_system(struct confirm *c, const char *measured_on)
     char text[CONFIRM_TEXT];
     if (d->reduces) {
         snprintf(text, sizeof(text),
-                 "the target (%s) compresses or deduplicates: the bytes on the drive are not the "
-                 "bytes written",
+                 "the target (%s) is set to compress or deduplicate: what the drive moves need not "
+                 "be the bytes written",
                  d->layers[0] ? d->layers : d->file_system);
         blame(c, CONFIRM_FILE_SYSTEM, text, "run on a file system that keeps bytes as they are");
     } else if (measured_on && measured_on[0] && d->file_system[0] &&

@@ -173,14 +173,12 @@ static int mount_of(int fd)
     return id;
 }
 
-/* Whether new objects there are compressed by an attribute (chattr +c, btrfs property), which a
- * folder hands on to its files. Without checksums btrfs compresses nothing (chattr +C). */
-static bool is_compressed(int fd)
+/* FS_*_FL of a file or folder; 0: not told. */
+static int attributes_of(int fd)
 {
     int flags = 0;
 
-    return ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_COMPR_FL) &&
-           !(flags & FS_NOCOW_FL);
+    return ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 ? flags : 0;
 }
 
 void target_device_find(int fd, struct target_device *d)
@@ -195,14 +193,8 @@ void target_device_find(int fd, struct target_device *d)
         return;
     bool is_device = S_ISBLK(st.st_mode);
     target_layers_find(target_facts_here(), is_device ? -1 : mount_of(fd),
-                       is_device ? st.st_rdev : st.st_dev, &d->layers);
-    if (!is_device && is_compressed(fd)) {
-        char below[TARGET_LAYERS_TEXT];
-        memcpy(below, l->text, sizeof(below));
-        d->layers.reduces = true;
-        snprintf(d->layers.text, sizeof(d->layers.text), "compressed folder on %.*s",
-                 TARGET_LAYERS_TEXT - 22, below);
-    }
+                       is_device ? st.st_rdev : st.st_dev, is_device ? 0 : attributes_of(fd),
+                       &d->layers);
     snprintf(d->name, sizeof(d->name), "%s", l->disks == 1 || !l->top[0] ? l->disk[0] : l->top);
     snprintf(path, sizeof(path), "/sys/block/%s/device/model", d->name);
     if (d->name[0])

@@ -3,6 +3,7 @@
 #include "lib/io/target_layers.h"
 
 #include <dirent.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ struct walk {
     const struct target_facts *facts;
     struct target_layers *l;
     unsigned depth;
+    int attributes; /* of the folder in the next mount; 0: not told */
 };
 
 static void follow_path(struct walk *w, const char *path);
@@ -283,19 +285,48 @@ static void follow_upper(struct walk *w, const struct target_mount *m)
         w->l->complete = false;
 }
 
+/* Whether one of the endings that the options name is that of our objects, or all. */
+static bool names_objects(const char *options, const char *name)
+{
+    char value[32];
+    const char *at = options;
+
+    while ((at = strstr(at, name)) != NULL) {
+        if ((at == options || at[-1] == ',') && option_of(at, name, value, sizeof(value)) &&
+            (strcmp(value, "*") == 0 || strcmp(value, "kv") == 0))
+            return true;
+        at += strlen(name);
+    }
+    return false;
+}
+
+/* Whether new objects are compressed by an attribute of their folder (chattr +c, btrfs property).
+ * Other file systems keep it, and do nothing. */
+static bool compresses_folder(const struct target_mount *m, int attributes)
+{
+    static const char *const able[] = {"btrfs", "f2fs", "ubifs", "jffs2", NULL};
+
+    return (attributes & FS_COMPR_FL) && text_is_listed(m->type, able);
+}
+
 /* btrfs says compress=no where it is off, bcachefs compression=none. f2fs compresses files whose
- * names end as it is told. UBIFS and JFFS2 do it unless compr=none. */
-static bool compresses(const struct target_mount *m)
+ * names end as it is told. UBIFS and JFFS2 do it unless compr=none. chattr +m turns it off for a
+ * folder, but for what btrfs is forced to. */
+static bool compresses(const struct target_mount *m, int attributes)
 {
     static const char *const off[] = {"no", "none", NULL};
     static const char *const always[] = {"ubifs", "jffs2", NULL};
-    static const char *const name[] = {"compress", "compress-force", "compression",
-                                       "background_compression", "compress_extension"};
+    static const char *const name[] = {"compress-force", "compress", "compression",
+                                       "background_compression"};
+    const bool not_here = attributes & FS_NOCOMP_FL;
     char value[32];
 
     if (text_is_listed(m->type, always))
         return !option_of(m->options, "compr", value, sizeof(value)) || !text_is_listed(value, off);
-    for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+    if (strcmp(m->type, "f2fs") == 0)
+        return !not_here && names_objects(m->options, "compress_extension") &&
+               !names_objects(m->options, "nocompress_extension");
+    for (size_t i = 0; i < (not_here ? 1 : sizeof(name) / sizeof(name[0])); i++)
         if (option_of(m->options, name[i], value, sizeof(value)) && !text_is_listed(value, off))
             return true;
     return false;
@@ -307,10 +338,20 @@ static void follow_mount(struct walk *w, const struct target_mount *m)
     static const char *const remote[] = {"nfs", "nfs4",   "cifs", "smb3",   "ceph",
                                          "9p",  "lustre", "gpfs", "beegfs", NULL};
     struct target_layers *l = w->l;
+    const bool overlay = strcmp(m->type, "overlay") == 0;
+    const int attributes = w->attributes;
+    /* Without checksums (chattr +C) btrfs compresses nothing. */
+    const bool plain = strcmp(m->type, "btrfs") == 0 && (attributes & FS_NOCOW_FL);
     char first[PATH_MAX];
 
+    if (!overlay) /* which has the attributes of what lies below it */
+        w->attributes = 0;
+    if (!plain && compresses_folder(m, attributes)) {
+        l->reduces = true;
+        text_append(w->l->text, sizeof(w->l->text), "compressed folder on ");
+    }
     text_append(w->l->text, sizeof(w->l->text), "%s", m->type);
-    if (compresses(m)) {
+    if (!plain && compresses(m, attributes)) {
         l->reduces = true;
         text_append(w->l->text, sizeof(w->l->text), " (compresses)");
     }
@@ -321,7 +362,7 @@ static void follow_mount(struct walk *w, const struct target_mount *m)
         l->memory = true;
     } else if (text_is_listed(m->type, remote)) {
         l->network = true;
-    } else if (strcmp(m->type, "overlay") == 0) {
+    } else if (overlay) {
         w->depth++;
         follow_upper(w, m);
         w->depth--;
@@ -353,10 +394,10 @@ static void follow_path(struct walk *w, const char *path)
         w->l->complete = false;
 }
 
-void target_layers_find(const struct target_facts *facts, int mount_id, dev_t dev,
+void target_layers_find(const struct target_facts *facts, int mount_id, dev_t dev, int attributes,
                         struct target_layers *l)
 {
-    struct walk w = {.facts = facts, .l = l};
+    struct walk w = {.facts = facts, .l = l, .attributes = attributes};
     struct target_mount m;
 
     *l = (struct target_layers){.complete = true};

@@ -37,8 +37,9 @@ struct target_layers {
     char text[TARGET_LAYERS_TEXT];     /* "ext4 on loop0 (no direct I/O) on ext4 on vda" */
 };
 /* Below the mount with this id (mount_id of /proc/self/fdinfo/N, statx(2)); where there is no such
- * mount, or mount_id is negative: below the block device dev. */
-void target_layers_find(const struct target_facts *facts, int mount_id, dev_t dev,
+ * mount, or mount_id is negative: below the block device dev. attributes: FS_*_FL of the target
+ * (FS_IOC_GETFLAGS), which a folder hands on to its files; 0: not told. */
+void target_layers_find(const struct target_facts *facts, int mount_id, dev_t dev, int attributes,
                         struct target_layers *l);
 /* The folder in sysfs of the disk that path leads to, or to a part of. False: there is none; errno
  * says why. */

@@ -12,7 +12,8 @@
 #   loop-on-tmpfs     a loop device whose file is in memory
 #   tmpfs, overlay    file systems in memory
 #   fuse              a file system of a program that caches (needs bindfs)
-#   btrfs             a compressed one (needs mkfs.btrfs), on a loop device
+#   btrfs             one that is set to compress (needs mkfs.btrfs), on a loop device. It sums, copies and compresses direct
+#                     writes as it does buffered ones (Linux 6.18)
 #   throttle          the drive is cut to half of this load in the middle of the run (a control group's limit)
 #   foreign           others move twice as much and more
 # and by name: cpu-quota stopped busy-cpu slower (the host's fault, or another drive's).
@@ -23,7 +24,7 @@ export LC_ALL=C
 top=$(cd "$(dirname "$0")/../../.." && pwd)
 bin=${BUILD:-$top/build}/bin
 PATH=$bin:$PATH
-case ${1-} in -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1-} in -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 disk=${1:-/var/tmp}
 times=${2:-10}
 if [ $# -gt 2 ]; then

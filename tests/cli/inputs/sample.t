@@ -45,9 +45,9 @@ while read -r program words; do
     with "$words" "$BIN/$program" 2>&1 | grep -q '95 is above 1; for 95 percent write 95% or 0[.]95$' || echo "$program $words"
 done >"$TMP/unsaid" <<'END'
 kvgen --answer a.json --goodput 95
-kvgen --config curve-sample=95
+kvgen --config curve_sample=95
 kvreplay --autoscale qos --target-saturation 95
-kvstat --config min-change=95
+kvstat --config min_change=95
 END
 is 'by each option of a share' "$(cat "$TMP/unsaid")" ''
 exits 'it is a number' 2 "$BIN/kvgen" --input "$TMP/q.jsonl" --config sample=some -o none

@@ -294,7 +294,7 @@ says 'a cache' 4 '^cache 40 % of the bytes read came from a cache; '
 rows drive.csv "$(doubt storage unknown 'no counters for nfs')" 1
 says 'a network' 4 '^no_counters no counters for nfs; '
 rows drive.csv "$good,\"evidence\":{\"file_system\":\"btrfs\",\"layers\":\"btrfs (compresses) on vda\",\"reduces\":true}" 3
-says 'a file system that compresses' 4 '^file_system reads p95 of .*: the target \(btrfs \(compresses\) on vda\) compresses or deduplicates: the bytes'
+says 'a file system that compresses' 4 '^file_system reads p95 of .*: the target \(btrfs \(compresses\) on vda\) is set to compress or deduplicate: what'
 rows drive.csv "$good,\"evidence\":{\"file_system\":\"xfs\",\"reduces\":false}" 1
 says 'a file system of which the model says nothing' 0 '^null '
 sed 's/^\( *\)"started": .*/&\n\1"file_system": "ext4",/' gain.json >on_ext4.json

@@ -34,7 +34,9 @@ ok 'too' grep -q 'Tier-2 NOT EXECUTED' page.html
 told "$BIN/kvreplay" --tier-engine 2=null --tier-engine 1=sim -o two.csv.zst trace.csv.zst
 exits 'one tier without an engine' 0 "$kvstat" --json two.csv.zst
 is 'is named' "$(json stdout '.run.empty[]')" Tier-2
-is 'its figures are unknown' "$(json stdout '[.validity.figures[] | select(.figures == "service" and .tier == "Tier-2") | .state] | unique[]')" unknown
+# A busy machine may add a doubt of its own.
+is 'its figures are unknown' \
+    "$(json stdout '[.validity.figures[] | select(.figures == "service" and .tier == "Tier-2") | .state] | index("good") == null and index("unknown") != null')" true
 exits 'pooled with another' 0 "$kvstat" --merge two.csv.zst null.csv.zst
 stdout_like 'is kept' '^Validity .*'
 like 'and the doubt' "$(flat)" 'Validity un[a-z]*: .*nothing was executed'

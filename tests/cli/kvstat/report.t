@@ -33,7 +33,7 @@ awk -F , '$4 != "Tier-1"' "$dozen" >"$TMP/no-cpu.csv"
 exits 'no CPU tier' 0 "$kvstat" --full "$TMP/no-cpu.csv"
 stdout_like 'tokens by storage time mislead' '^  No CPU tier: tokens by storage time mislead, '
 is 'below decode bytes' "$(grep -A 2 '^  decode bytes' "$TMP/stdout" | tail -1)" '  Compare decode bytes.'
-is 'and those lines fit, too' "$(awk 'length > 100' "$TMP/stdout")" ''
+is 'and those lines fit, too' "$(sed "s|^$TMP/||" "$TMP/stdout" | awk 'length > 100')" ''
 exits 'JSON' 0 "$kvstat" --json "$dozen"
 cp "$TMP/stdout" "$TMP/json"
 report "$TMP/json" >"$TMP/report"
@@ -174,7 +174,7 @@ is 'does not know it' "$(json "$TMP/stdout" .status)" null
     done
 } >"$TMP/parts"
 exits 'many shares' 0 "$kvstat" --full "$TMP/parts"
-is 'lines fit 100 columns' "$(awk 'length > 100' "$TMP/stdout")" ''
+is 'lines fit 100 columns' "$(sed "s|^$TMP/||" "$TMP/stdout" | awk 'length > 100')" ''
 stdout_like 'the largest first' \
     '^Bottleneck   none stands out; the largest: waiting for other operations and generation$'
 stdout_like 'all below' \

@@ -8,7 +8,7 @@
 cd "$TMP" || exit 1
 
 set --
-for tool in sh env sed awk df sort head tail tr cat rm mkdir mv dirname grep sleep zstd; do
+for tool in sh env sed awk df sort head tail tr cat rm rmdir mkdir mktemp mv dirname grep sleep zstd; do
     set -- "$@" "$(command -v "$tool")"
 done
 mkdir none

@@ -128,6 +128,16 @@ kvgen --input "$blocks" --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 -o none --
 is 'cache-size: the ceiling is the hit rate of an endless tier' "$(ceiling 4 | awk '{ printf "%.6f", $1 }')" \
     "$(json whole.json .lookups.block.hit_rate | awk '{ printf "%.6f", $1 }')"
 
+once() { "$TOP/examples/cache-size.sh" -i "$1" -m tiny-1b -o cache_once; }
+mkfifo requests
+zstdcat -f "$blocks" >requests &
+exits 'cache-size: a FIFO' 0 once requests
+wait
+cp stdout of_fifo
+for from in - /dev/stdin; do
+    zstdcat -f "$blocks" | once "$from" >stdout 2>stderr
+    is "cache-size: $from, again" "$(cat stdout)" "$(cat of_fifo)"
+done
 exits 'cache-size: two sizes' 0 tiny cache-size.sh cache -i "$blocks" -s 1GiB,3GiB
 is 'cache-size: and the ceiling' "$(awk '$1 ~ /^[0-9.]+$/ { print $1 }' stdout | sed 3q | paste -sd ' ' -)" \
     "1.00 3.00 $(ceiling 1 | awk '{ printf "%.2f", $1 / 1073741824 }')"

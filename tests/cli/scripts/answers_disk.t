@@ -35,7 +35,11 @@ there=$(answer_there)
 exits 'a file for a folder' 2 chain disk/file
 exits 'an unwritable one' 3 chain /proc/none
 exits 'one in no folder, with an answer there' 3 chain nowhere/deep
+exits 'one with a colon, in no folder' 3 chain nowhere:1/deep
+exits 'one with file:' 3 chain file:nowhere/deep
 is 'the answer stays where it is' "$(answer_there)" "$there"
+exits 'less room than the engine needs' 2 chain --storage-capacity 1KiB ./-disk
+not_ok 'is told before the drive is measured' grep -q 'measures' stderr
 rm -f chain/answer.json
 exits 'one in no folder' 3 chain nowhere/deep
 stderr_like 'is told why' 'nowhere/deep: cannot be created: there is no folder nowhere$'

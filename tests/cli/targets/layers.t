@@ -108,6 +108,9 @@ if image packed btrfs 400 on "$TMP" && mkdir "$TMP/packed/folder" && chattr +c "
     mount -o remount,compress=zstd "$TMP/packed"
     place 'btrfs, compress' "$TMP/packed/kv" storage "btrfs (compresses) on ${device#/dev/} on $below" any - -
     is 'does' "$(json "$summary" .evidence.reduces)" true
+    mkdir "$TMP/packed/nocow" && chattr +C "$TMP/packed/nocow"
+    place 'btrfs, compress, chattr +C' "$TMP/packed/nocow/kv" storage "btrfs on ${device#/dev/} on $below" any - -
+    is 'does not' "$(json "$summary" .evidence.reduces)" false
     umount "$TMP/packed"
 else
     without 'btrfs that compresses'

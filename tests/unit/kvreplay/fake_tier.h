@@ -3,6 +3,8 @@
 #ifndef KVTRACE_TESTS_UNIT_KVREPLAY_FAKE_TIER_H
 #define KVTRACE_TESTS_UNIT_KVREPLAY_FAKE_TIER_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,12 +22,15 @@ struct fake {
     size_t count, most_count;     /* in flight */
     uint64_t stored, most_stored; /* bytes */
     int64_t ahead_ns, late_ns;    /* of operations that are to take a slot */
+    bool full;                    /* writes end with -ENOSPC, and deletes take longer */
 };
 
 static inline int fake_submit(struct tier *t, struct tier_op *op)
 {
     struct fake *f = (struct fake *)t;
     op->done_ns = *f->now + FAKE_TOOK_NS;
+    if (f->full && op->verb == TIER_DELETE)
+        op->done_ns += FAKE_TOOK_NS / 2;
     op->ahead_ns = op->slots ? f->ahead_ns : 0;
     op->late_ns = op->slots ? f->late_ns : 0;
     f->op[f->count++] = op;
@@ -51,7 +56,7 @@ static inline size_t fake_poll(struct tier *t, struct tier_op **done, size_t max
             f->op[kept++] = op;
             continue;
         }
-        op->status = 0;
+        op->status = f->full && op->verb == TIER_WRITE ? -ENOSPC : 0;
         op->device_ns = FAKE_TOOK_NS;
         if (op->verb == TIER_DELETE || op->drop)
             f->stored -= op->size;

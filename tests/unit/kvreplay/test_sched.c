@@ -63,11 +63,16 @@ static void replay(const char *rows, struct sched_opts *o, struct counts *st, st
         !reader_quiet(reader)) /* the fake clock jumps: not over rows that are still being read */
         sched_yield();
 
-    *fake =
-        (struct fake){.base = {&fake_ops}, .now = &now, .ahead_ns = o->ahead * MS, .late_ns = MS};
-    struct tier *tier[TRACE_TIERS] = {NULL, &fake->base, NULL};
+    *fake = (struct fake){.base = {&fake_ops},
+                          .now = &now,
+                          .ahead_ns = o->ahead * MS,
+                          .late_ns = MS,
+                          .full = o->evict};
+    struct tier *tier[TRACE_TIERS] = {NULL, &fake->base, &fake->base};
     bool verifies[TRACE_TIERS] = {false}, takes_slots[TRACE_TIERS] = {false, o->ahead > 1, false};
-    struct room room3[TRACE_TIERS] = {{0}, {.capacity = 1000, .max_objects = 100}, {0}};
+    struct room room3[TRACE_TIERS] = {{0},
+                                      {.capacity = 1000, .max_objects = 100},
+                                      {.capacity = 1000, .max_objects = 100, .open = o->evict}};
     struct ledger ledger = {
         .counts = st, .results = results, .room = room3, .lag_limit_ns = INT64_MAX};
     assert_int_equal(counts_init(st), 0);
@@ -79,6 +84,8 @@ static void replay(const char *rows, struct sched_opts *o, struct counts *st, st
                             .takes_slots = takes_slots,
                             .ledger = &ledger,
                             .bell = bell};
+    if (o->evict)
+        objects_keep_links(env.objects);
     o->clock = &clock;
     o->window = 1024;
     struct sched *s;
@@ -406,6 +413,72 @@ static void served_as_on_paper(void **state)
     }
 }
 
+/* An engine with two threads on a store that others have filled, where nothing can be removed: all
+ * writes fail, and those that waited for a thread do, too. With less room than they need, some fail
+ * before they begin. Such a row that kept its thread to itself left the others in line for ever. */
+static void threads_go_on_without_room(void **state)
+{
+    (void)state;
+    char rows[2048], text[8192];
+
+    for (unsigned size = 10; size <= 810; size += 400) {
+        struct sched_opts o = {.order = ORDER_REQUEST,
+                               .inflight = 8,
+                               .speed = 1,
+                               .timing = SCHED_SERVED,
+                               .workers = 16,
+                               .steps = true,
+                               .threads = {.engines = 1, .writes = 2},
+                               .evict = true};
+        struct counts st;
+        struct fake fake;
+        size_t at = (size_t)snprintf(rows, sizeof(rows), SERVED_HEADER);
+
+        for (int i = 0; i < 12; i++)
+            at += (size_t)snprintf(rows + at, sizeof(rows) - at,
+                                   "0,Write,%u,Tier-2,k%d,Prefill,%d,,0\n", size, i, i);
+        alarm(20);
+        replay(rows, &o, &st, &fake, text, sizeof(text));
+        alarm(0);
+        assert_int_equal(st.failed, 12);
+        counts_release(&st);
+    }
+}
+
+/* Two objects are written at once, by engines with one thread each. When both are written, the next
+ * two in line are of one engine: the second of them waits for its thread, and the one behind it is
+ * written in its place. */
+static void a_writer_without_thread_makes_way(void **state)
+{
+    (void)state;
+    struct sched_opts o = {.order = ORDER_REQUEST,
+                           .inflight = 8,
+                           .max_writes = 2,
+                           .speed = 1,
+                           .timing = SCHED_SERVED,
+                           .workers = 16,
+                           .steps = true,
+                           .threads = {.engines = 4, .writes = 1}};
+    static const int engine[] = {0, 1, 2, 2, 3};
+    struct counts st;
+    struct fake fake;
+    char rows[2048], text[8192];
+    size_t at = (size_t)snprintf(rows, sizeof(rows),
+                                 "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,"
+                                 "Duration_us,Arrival,Engine\n");
+
+    for (int i = 0; i < 5; i++)
+        at += (size_t)snprintf(rows + at, sizeof(rows) - at,
+                               "0,Write,10,Tier-2,k%d,Prefill,%d,,0,%d\n", i, i, engine[i]);
+    replay(rows, &o, &st, &fake, text, sizeof(text));
+    assert_int_equal(fake.most_count, 2);
+    assert_int_equal(st.ok, 5);
+    assert_near(of_request(text, "Write", 2, COL_START + 1), 0.010);
+    assert_near(of_request(text, "Write", 4, COL_START + 1), 0.010);
+    assert_near(of_request(text, "Write", 3, COL_START + 1), 0.020);
+    counts_release(&st);
+}
+
 /* The only worker's request reads what the next request writes, as it was when two ran at once. */
 static void served_never_gets_stuck(void **state)
 {
@@ -599,6 +672,8 @@ int main(void)
                                        cmocka_unit_test(generate_holds_its_request),
                                        cmocka_unit_test(room_is_waited_for),
                                        cmocka_unit_test(served_as_on_paper),
+                                       cmocka_unit_test(threads_go_on_without_room),
+                                       cmocka_unit_test(a_writer_without_thread_makes_way),
                                        cmocka_unit_test(served_never_gets_stuck),
                                        cmocka_unit_test(served_without_generate),
                                        cmocka_unit_test(first_tokens),

@@ -122,7 +122,8 @@ static void file_systems(void **state)
         c->drive.reduces = true;
         confirm_judge(c, &unknown, NULL);
         assert_int_equal(c->cause, CONFIRM_FILE_SYSTEM);
-        assert_non_null(strstr(c->why, "the target (btrfs (compresses) on vda) compresses or "));
+        assert_non_null(
+            strstr(c->why, "the target (btrfs (compresses) on vda) is set to compress or "));
         free(c);
     }
     struct confirm *c = create(1); /* the same one */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,14 @@ static const char mounts[] =
     "45 20 8:16 / /f2fs_plain rw - f2fs /dev/sdb rw,compress_algorithm=lz4\n"
     "46 20 0:59 / /flash rw - ubifs ubi0:kv rw,ubi=0,vol=0\n"
     "47 20 0:60 / /flash_plain rw - ubifs ubi0:kv rw,compr=none,ubi=0\n"
-    "48 20 7:7 / /on_btrfs rw - ext4 /dev/loop7 rw\n";
+    "48 20 7:7 / /on_btrfs rw - ext4 /dev/loop7 rw\n"
+    "49 20 8:16 / /f2fs_txt rw - f2fs /dev/sdb "
+    "rw,compress_extension=txt,nocompress_extension=jpg\n"
+    "50 20 8:16 / /f2fs_kv rw - f2fs /dev/sdb rw,compress_extension=txt,compress_extension=kv\n"
+    "51 20 8:16 / /f2fs_not_kv rw - f2fs /dev/sdb "
+    "rw,compress_extension=*,nocompress_extension=kv\n"
+    "52 20 0:61 / /btrfs_forced rw - btrfs /dev/sde rw,compress-force=zstd:1\n"
+    "53 20 0:62 / /over_btrfs rw - overlay o rw,lowerdir=/a,upperdir=/btrfs/up,workdir=/w\n";
 
 /* "name=text" is a file, "name>target" a link, "name/" a folder. */
 static const char *const tree[] = {"sys/block/sda/sda2/partition=2",
@@ -108,6 +116,7 @@ static const char *const tree[] = {"sys/block/sda/sda2/partition=2",
                                    "dev/mapper/vg-kv>../dm-0",
                                    "lvm/up/",
                                    "tmpfs/up/",
+                                   "btrfs/up/",
                                    NULL};
 
 struct fixture {
@@ -201,7 +210,7 @@ static void check(void **state, int id, const char *text, const char *disks, con
     struct fixture *f = *state;
     struct target_layers l;
 
-    target_layers_find(&f->facts, id, 0, &l);
+    target_layers_find(&f->facts, id, 0, 0, &l);
     check_layers(&l, text, disks, marks);
 }
 
@@ -216,11 +225,11 @@ static void test_mapper_and_raid(void **state)
     struct fixture *f = *state;
     struct target_layers l;
 
-    target_layers_find(&f->facts, 22, 0, &l);
+    target_layers_find(&f->facts, 22, 0, 0, &l);
     assert_string_equal(l.top, "dm-0");
     assert_int_equal(l.disks, 2);
     assert_true(l.complete && !l.copies);
-    target_layers_find(&f->facts, 23, 0, &l);
+    target_layers_find(&f->facts, 23, 0, 0, &l);
     assert_string_equal(l.top, "md0");
     assert_int_equal(l.disks, 2);
     assert_true(l.complete && l.copies);
@@ -232,14 +241,14 @@ static void test_several_devices(void **state)
     struct fixture *f = *state;
     struct target_layers l;
 
-    target_layers_find(&f->facts, 24, makedev(0, 99), &l);
+    target_layers_find(&f->facts, 24, makedev(0, 99), 0, &l);
     assert_int_equal(l.disks, 2);
     assert_true(l.complete && l.reduces);
-    target_layers_find(&f->facts, 25, 0, &l);
+    target_layers_find(&f->facts, 25, 0, 0, &l);
     assert_int_equal(l.disks, 2);
     assert_true(l.complete && !l.reduces);
     /* A btrfs that has no folder has the device that the mount names. */
-    target_layers_find(&f->facts, 38, 0, &l);
+    target_layers_find(&f->facts, 38, 0, 0, &l);
     assert_string_equal(l.top, "dm-0");
     assert_int_equal(l.disks, 2);
 }
@@ -250,7 +259,7 @@ static void starts(void **state, int id, const char *text)
     struct fixture *f = *state;
     struct target_layers l;
 
-    target_layers_find(&f->facts, id, 0, &l);
+    target_layers_find(&f->facts, id, 0, 0, &l);
     assert_int_equal(strncmp(l.text, text, strlen(text)), 0);
     assert_true(l.complete && l.reduces);
 }
@@ -266,6 +275,46 @@ static void test_compression(void **state)
     check(state, 47, "ubifs", "", "");
     starts(state, 24, "btrfs (compresses) on sd");
     starts(state, 48, "ext4 on loop7 on btrfs (compresses) on sd");
+    /* The names of our objects end in .kv. */
+    check(state, 49, "f2fs on sdb", "sdb", "C");
+    check(state, 50, "f2fs (compresses) on sdb", "sdb", "CZ");
+    check(state, 51, "f2fs on sdb", "sdb", "C");
+    check(state, 52, "btrfs (compresses) on sde", "sde", "CZ");
+}
+
+/* Attributes of the folder: chattr +c compresses, where the file system is able to; +C never, +m
+ * but by force. An overlay has those of its upper folder, and a layer below has its own. */
+static void test_attributes(void **state)
+{
+    static const struct {
+        int id, attributes;
+        bool reduces;
+        const char *text;
+    } cases[] = {
+        {42, FS_COMPR_FL, true, "compressed folder on btrfs on sde"},
+        {42, FS_COMPR_FL | FS_NOCOW_FL, false, "btrfs on sde"},
+        {24, FS_NOCOW_FL, false, "btrfs on sd"},
+        {52, FS_NOCOW_FL, false, "btrfs on sde"},
+        {24, FS_NOCOMP_FL, false, "btrfs on sd"},
+        {52, FS_NOCOMP_FL, true, "btrfs (compresses) on sde"},
+        {44, FS_NOCOMP_FL, false, "f2fs on sdb"},
+        {45, FS_COMPR_FL, true, "compressed folder on f2fs on sdb"},
+        {20, FS_COMPR_FL, false, "ext4 on sda"},
+        {36, FS_NOCOW_FL, true, "xfs on dm-3 on dm-4 on sde"},
+        {48, FS_NOCOW_FL, true, "ext4 on loop7 on btrfs (compresses) on sd"},
+        {53, 0, true, "overlay on btrfs (compresses) on sd"},
+        {53, FS_NOCOW_FL, false, "overlay on btrfs on sd"},
+        {53, FS_COMPR_FL, true, "overlay on compressed folder on btrfs (compresses) on sd"},
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct target_layers l;
+        target_layers_find(&f->facts, cases[i].id, 0, cases[i].attributes, &l);
+        l.text[strlen(cases[i].text)] = '\0';
+        assert_string_equal(l.text, cases[i].text);
+        assert_int_equal(l.reduces, cases[i].reduces);
+    }
 }
 
 static void test_loops(void **state)
@@ -278,12 +327,12 @@ static void test_loops(void **state)
 
     struct fixture *f = *state;
     struct target_layers l;
-    target_layers_find(&f->facts, 27, 0, &l);
+    target_layers_find(&f->facts, 27, 0, 0, &l);
     assert_string_equal(l.top, "loop1");
     assert_int_equal(l.disks, 2);
     assert_true(l.complete && l.cache == TARGET_CACHE_NONE);
     /* A mount whose loop device's file lies in itself ends. */
-    target_layers_find(&f->facts, 37, 0, &l);
+    target_layers_find(&f->facts, 37, 0, 0, &l);
     assert_false(l.complete);
 }
 
@@ -292,7 +341,7 @@ static void test_overlays(void **state)
     struct fixture *f = *state;
     struct target_layers l;
 
-    target_layers_find(&f->facts, 30, 0, &l);
+    target_layers_find(&f->facts, 30, 0, 0, &l);
     assert_int_equal(l.disks, 2);
     assert_true(l.complete);
     assert_int_equal(strncmp(l.text, "overlay on xfs on dm-0 on ", 26), 0);
@@ -313,14 +362,14 @@ static void test_raw_devices(void **state)
     struct fixture *f = *state;
     struct target_layers l;
 
-    target_layers_find(&f->facts, -1, makedev(7, 0), &l);
+    target_layers_find(&f->facts, -1, makedev(7, 0), 0, &l);
     check_layers(&l, "loop0 (no direct I/O) on ext4 on sda", "sda", "CL");
-    target_layers_find(&f->facts, -1, makedev(8, 48), &l);
+    target_layers_find(&f->facts, -1, makedev(8, 48), 0, &l);
     check_layers(&l, "sdd", "sdd", "CM");
-    target_layers_find(&f->facts, -1, makedev(252, 0), &l);
+    target_layers_find(&f->facts, -1, makedev(252, 0), 0, &l);
     check_layers(&l, "zram0", "zram0", "CM");
     /* Neither the mount nor the device is known. */
-    target_layers_find(&f->facts, 99, makedev(8, 200), &l);
+    target_layers_find(&f->facts, 99, makedev(8, 200), 0, &l);
     check_layers(&l, "a device that is hidden", "", "");
 }
 
@@ -331,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_several_devices), cmocka_unit_test(test_loops),
         cmocka_unit_test(test_overlays),        cmocka_unit_test(test_no_device),
         cmocka_unit_test(test_raw_devices),     cmocka_unit_test(test_compression),
+        cmocka_unit_test(test_attributes),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
