@@ -341,8 +341,9 @@ usable() {
 # would_run KVGEN...: ends the script with what kvgen says if it refuses that command. It leaves what can be read once only.
 would_run() {
     if printing; then return; fi
-    need_scratch
-    "$@" --dry-run --progress none 2>"$scratch/refused" >/dev/null || died $? "$(last_line "$scratch/refused")"
+    # No file: a folder for it that begins in a shell of its own would stay.
+    refusal=$("$@" --dry-run --progress none 2>&1 >/dev/null) ||
+        died $? "$(echo "$refusal" | tail -n 1 | readable_lines)"
 }
 
 # ---- the command line ----
