@@ -140,7 +140,7 @@ static void a_signal_ends_the_wait(void **state)
 static int open_what_is_removed(void)
 {
     if (fork() == 0) {
-        rest(100);
+        rest(900); /* a busy machine has come to the waiting by then */
         unlink(fifo);
         _exit(0);
     }
