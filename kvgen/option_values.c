@@ -9,6 +9,7 @@
 #include "kvgen/source/request.h"
 #include "lib/base/units.h"
 #include "lib/io/target_device.h"
+#include "lib/sort/ascending.h"
 #include "lib/text/text.h"
 
 /* 2025-01-01: the tools of that benchmark expect a date. */
@@ -152,12 +153,6 @@ int options_ops(const struct options *o, unsigned *mask, struct err *e)
     return 0;
 }
 
-static int compare_sizes(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 int options_curve_sizes(const struct options *o, uint64_t *size, size_t *count, struct err *e)
 {
     *count = 0;
@@ -182,7 +177,7 @@ int options_curve_sizes(const struct options *o, uint64_t *size, size_t *count, 
         if (*p == '\0')
             break;
     }
-    qsort(size, *count, sizeof(*size), compare_sizes);
+    qsort(size, *count, sizeof(*size), ascending_u64);
     size_t kept = 0;
     for (size_t i = 0; i < *count; i++)
         if (kept == 0 || size[i] != size[kept - 1])

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/base/units.h"
+#include "lib/sort/ascending.h"
 
 #define SLOW_FACTOR   1.5
 #define SLOW_RATE     0.8 /* of the others' bytes a second, both while busy */
@@ -51,13 +52,6 @@ static double rate_of(const struct counts_door *c)
     return c->busy_ns > 0 ? (double)c->busy_bytes * 1e9 / (double)c->busy_ns : -1;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* value[i] by the median of the others; negative: not known. */
 static double by_the_others(const double *value, unsigned count, unsigned i)
 {
@@ -70,7 +64,7 @@ static double by_the_others(const double *value, unsigned count, unsigned i)
     }
     if (n == 0 || value[i] <= 0)
         return -1;
-    qsort(other, n, sizeof(other[0]), by_value);
+    qsort(other, n, sizeof(other[0]), ascending_f64);
     return value[i] / (n % 2 ? other[n / 2] : (other[n / 2 - 1] + other[n / 2]) / 2);
 }
 

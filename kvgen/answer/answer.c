@@ -13,6 +13,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
+#include "lib/sort/ascending.h"
 
 enum {
     /* First steps of a search, in rungs, and how near its results are. */
@@ -352,12 +353,6 @@ static int do_jobs(struct find *f, struct task *const *job, size_t jobs)
 
 /* ---- results ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The users of one variant, by seed. */
 static void set_users(struct answer_users *u, uint64_t found[], const struct task *search,
                       unsigned seeds)
@@ -367,7 +362,7 @@ static void set_users(struct answer_users *u, uint64_t found[], const struct tas
         value[i] = found[i] = search[i].value;
         u->most |= !search[i].failed;
     }
-    qsort(value, seeds, sizeof(*value), by_number);
+    qsort(value, seeds, sizeof(*value), ascending_u64);
     u->low = value[0];
     u->value = value[seeds / UNHELD];
     u->high = value[seeds - 1];

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/memory.h"
+#include "lib/sort/ascending.h"
 
 #define COUNTED  ((uint32_t)1 << 31) /* of a use: a lookup */
 #define FILLS    ((uint32_t)1 << 30) /* the object is there after it; the other bits: its number */
@@ -130,12 +131,6 @@ static void find_next(struct optimal *o)
     }
 }
 
-static int compare_costs(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sets cost: for each hit the bytes times the uses for which its object has to be held, cheapest
  * first and summed up. */
 static int sum_costs(struct optimal *o)
@@ -147,7 +142,7 @@ static int sum_costs(struct optimal *o)
     for (size_t i = 0; i < o->uses; i++)
         if (o->next[i] != NEVER)
             o->cost[n++] = (double)o->size[object_of(o, i)] * (double)(o->next[i] - i);
-    qsort(o->cost, n, sizeof(*o->cost), compare_costs);
+    qsort(o->cost, n, sizeof(*o->cost), ascending_f64);
     for (size_t i = 1; i < n; i++)
         o->cost[i] += o->cost[i - 1];
     return 0;

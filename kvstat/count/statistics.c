@@ -1,6 +1,7 @@
 /* The arithmetic behind compare.c, which knows the figures: Student's t, tests of means and
  * percentiles, and the correction for many tests at once. */
 #include "kvstat/count/statistics.h"
+#include "lib/sort/ascending.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -213,16 +214,10 @@ double statistics_series_percentile(const struct statistics_side *a,
 
 /* ---- many tests ---- */
 
-static int upwards(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double statistics_threshold(double *p, size_t m, double alpha)
 {
     double threshold = -1;
-    qsort(p, m, sizeof(*p), upwards);
+    qsort(p, m, sizeof(*p), ascending_f64);
     for (size_t k = 0; k < m; k++)
         if (p[k] <= alpha * (double)(k + 1) / (double)m)
             threshold = p[k];

@@ -11,6 +11,7 @@
 #include "kvstat/count/scan.h"
 #include "lib/base/memory.h"
 #include "lib/json/jsonin.h"
+#include "lib/sort/ascending.h"
 #include "lib/trace/read.h"
 
 #define FLAT_PERCENT    105 /* of the rate of the step before: what a step must give beyond */
@@ -43,12 +44,6 @@ static double rounded(double v, int digits)
 }
 
 /* ---- one run ---- */
-
-static int upwards(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static double edge(double from, double to, int part)
 {
@@ -88,7 +83,7 @@ int point_run_of(struct point_run *run, double in_flight, const struct point_obj
         start[i] = o[i].start_s;
         run->objects[o[i].time_us > 1 ? (size_t)(100 * log(o[i].time_us)) : 0]++;
     }
-    qsort(start, n, sizeof(*start), upwards);
+    qsort(start, n, sizeof(*start), ascending_f64);
     double from = n == 0 ? 0 : start[in_flight < (double)n ? (size_t)in_flight - 1 : 0];
     double to = n == 0 ? 0 : start[n - 1];
     free(start);

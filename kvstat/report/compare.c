@@ -12,6 +12,7 @@
 #include "kvstat/report/cells.h"
 #include "kvstat/report/settings.h"
 #include "lib/base/units.h"
+#include "lib/sort/ascending.h"
 
 #define NAME_WIDTH    26
 #define CHANGED_WIDTH 36
@@ -219,12 +220,6 @@ static void find_device(struct compare *c, const struct run_table *base,
         snprintf(c->device, sizeof(c->device), "%s", first_device);
 }
 
-static int upwards(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median over the figures of what the trials would have shown. */
 static int find_shows(struct compare *c, struct err *e)
 {
@@ -235,7 +230,7 @@ static int find_shows(struct compare *c, struct err *e)
     for (size_t i = 0; i < c->count; i++)
         if (isfinite(c->figure[i].shows))
             shows[n++] = c->figure[i].shows;
-    qsort(shows, n, sizeof(*shows), upwards);
+    qsort(shows, n, sizeof(*shows), ascending_f64);
     c->shows = n > 0 ? shows[n / 2] : NAN;
     free(shows);
     return 0;

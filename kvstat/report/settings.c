@@ -7,6 +7,7 @@
 
 #include "kvstat/report/figures.h"
 #include "lib/conf/texts.h"
+#include "lib/opt/opt.h"
 #include "lib/opt/tables.h"
 #include "lib/text/text.h"
 
@@ -101,14 +102,13 @@ static bool is_config(const char *name)
  * no. */
 static void keep_key(char value[SETTINGS_VALUE], const char *key, const char *text)
 {
-    static const char *const yes[] = {"true", "on", "yes", NULL};
     bool flag = false;
 
     for (size_t i = 0; i < OPT_PROGRAMS; i++) {
         const struct opt *o = opt_key_named(opt_programs[i].table, key);
         flag |= o && o->type == OPT_FLAG;
     }
-    keep(value, !flag ? text : text_is_listed(text, yes) ? "" : "no");
+    keep(value, !flag ? text : opt_truth(text) > 0 ? "" : "no");
 }
 
 /* Takes the kind of target "2=s3://BUCKET/PREFIX?part=8MiB", without its place: "s3?part=8MiB"; of

@@ -1,6 +1,7 @@
 /* Beside facts.c, which merges sets: takes the documents of several runs, and what is a list in
  * them, where each text keeps the name of its run. */
 #include "lib/facts/runs.h"
+#include "lib/sort/ascending.h"
 
 #include <errno.h>
 #include <math.h>
@@ -129,13 +130,6 @@ void runs_validity(struct jsonout *j, const struct facts *all, const struct runs
 
 /* ---- which of them ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 struct runs_slowest runs_slowest(const double *value, unsigned n, bool least)
 {
     struct runs_slowest s = {.at = -1, .times_median = NAN};
@@ -152,7 +146,7 @@ struct runs_slowest runs_slowest(const double *value, unsigned n, bool least)
     if (count < 2) {
         s.at = -1;
     } else {
-        qsort(known, count, sizeof(*known), by_value);
+        qsort(known, count, sizeof(*known), ascending_f64);
         double median = (known[(count - 1) / 2] + known[count / 2]) / 2;
         double part = least ? median : value[s.at], of = least ? value[s.at] : median;
         s.times_median = of > 0 ? part / of : NAN;

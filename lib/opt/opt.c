@@ -201,17 +201,24 @@ static int set_choice(const struct opt *o, int *field, const char *text, struct 
 }
 
 /* "on" and "off" are of the command line, the others of people who write a configuration. */
-static int set_flag(const struct opt *o, bool *field, const char *text, struct err *e)
+int opt_truth(const char *text)
 {
     static const char *const yes[] = {"on", "true", "yes"}, *const no[] = {"off", "false", "no"};
 
-    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
-        if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
-            *field = strcmp(text, yes[i]) == 0;
-            return 0;
-        }
-    }
-    return fail(e, o, "'", text, "' is not true or false");
+    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+        if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0)
+            return strcmp(text, yes[i]) == 0;
+    return -1;
+}
+
+static int set_flag(const struct opt *o, bool *field, const char *text, struct err *e)
+{
+    int truth = opt_truth(text);
+
+    if (truth < 0)
+        return fail(e, o, "'", text, "' is not true or false");
+    *field = truth;
+    return 0;
 }
 
 static int set_value(const struct opt *o, void *field, const char *text, struct err *e)
