@@ -60,7 +60,8 @@ DRIVE := $(BUILD)/tests/engines/drive
 $(DRIVE): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/engines/*.c)) $(call parts,$(KVGEN_FOLDERS)) $(LIB)
 	$(LINK)
 
-unit: $(UNITS) $(PRELOADS) $(LOOK) $(DRIVE) $(JSON)
+# Fuzzers and benchmarks run elsewhere: here they are compiled, so that what they call is not changed under them.
+unit: $(UNITS) $(PRELOADS) $(LOOK) $(DRIVE) $(JSON) $(if $(FOR),,$(FUZZERS:%=%.o) $(BENCHES:%=%.o))
 faults: all $(PRELOADS)
 	tests/faults/sweep.py --build $(BUILD) $(FAULTS)
 SEEDS ?= 1000

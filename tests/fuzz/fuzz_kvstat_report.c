@@ -28,10 +28,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static int report(struct reporter *r, char *path, struct err *e)
 {
     const char *const files[] = {path, path};
-    int rc = reporter_configure(r, e);
     const struct options *o = &r->options;
-    if (rc < 0)
-        return rc;
+    reporter_configure(r);
     r->scan = (struct scan_opts){.by = o->by,
                                  .most_groups = o->max_groups,
                                  .interval_ns = o->interval_ns,
