@@ -1035,6 +1035,8 @@ int main(int argc, char **argv)
     run_source_close(&r.source);
     tier_models_free(r.speed);
     conf_free(r.conf);
+    if (r.parser)
+        opt_tell_place(r.parser, &e);
     opt_close(r.parser);
     /* A reader that went away wants no more words, and nor does whoever sent a signal. */
     if (rc < 0 && rc != -EPIPE && !interrupted(rc))

@@ -273,6 +273,7 @@ int options_parse(struct options *o, struct opt_parser **parser, int argc, char 
     }
     conf_free(conf);
     if (rc < 0) {
+        opt_tell_place(p, e);
         opt_close(p);
         return rc;
     }
