@@ -67,7 +67,7 @@ kvreplay/sched := sched selection reader order line admission pace room objects 
 kvreplay/many  := totals collect pool
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf kvstat/answer kvstat/knee
-kvstat        := kvstat options option_table inputs document number_table parts reporter verify block_log output
+kvstat        := kvstat options option_table inputs document run_keys number_table parts reporter verify block_log output
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences \
                  request_piece requests file_order series reuse
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds settings compare reference cells text json long_csv sheets xlsx exports

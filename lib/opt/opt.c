@@ -100,6 +100,13 @@ static int parse_number(const struct opt *o, const char *text, void *field, doub
     return rc;
 }
 
+int opt_number(const struct opt *o, const char *text, double *value)
+{
+    uint64_t field;
+
+    return parse_number(o, text, &field, value);
+}
+
 static int fail_range(struct err *e, const struct opt *o, const char *text, bool below)
 {
     char bound[48], after[160];
