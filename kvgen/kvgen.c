@@ -494,6 +494,7 @@ static char *make_provenance(const struct run *r)
     uint64_t capacity[TRACE_TIERS];
     sum_capacity(r, capacity);
     struct provenance p = {.parser = r->parser,
+                           .conf = r->conf,
                            .seed = r->o.seed,
                            .model = trace ? NULL : &r->model,
                            .capacity = capacity,
@@ -863,6 +864,7 @@ static int finish(struct run *r, struct err *e)
                         .started_wall_ns = r->started_wall_ns,
                         .wall_ns = clock_now_ns() - r->started_ns,
                         .seed = r->o.seed,
+                        .conf = r->conf,
                         .model = r->source.trace ? NULL : &r->model,
                         .source = r->source.source,
                         .stats = r->engine ? engine_run_sim_stats(r->engine)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/conf/keys.h"
 #include "lib/opt/opt.h"
 #include "lib/opt/tables.h"
 
@@ -30,14 +31,26 @@ bool run_keys_known(const struct jsonin_v *root)
     return options_of(root) && table_of(root);
 }
 
-/* Writes the texts of a list as a setting has them: "[a, b]". */
+/* Writes a text or number; anything else is "". */
+static void write_one(const struct jsonin_v *v, char *buf, size_t n)
+{
+    const char *text = jsonin_text(v, NULL);
+    double number;
+
+    snprintf(buf, n, "%s", text ? text : "");
+    if (!text && jsonin_f64(v, &number) == 0)
+        snprintf(buf, n, "%.12g", number);
+}
+
+/* Writes a list as a setting has it: "[a, b]". */
 static void write_list(const struct jsonin_v *list, char *buf, size_t n)
 {
     size_t count = jsonin_count(list), len = (size_t)snprintf(buf, n, "[");
+    char one[RUN_KEYS_TEXT];
 
     for (size_t i = 0; i < count && len < n; i++) {
-        const char *text = jsonin_text(jsonin_at(list, i), NULL);
-        len += (size_t)snprintf(buf + len, n - len, "%s%s", i ? ", " : "", text ? text : "");
+        write_one(jsonin_at(list, i), one, sizeof(one));
+        len += (size_t)snprintf(buf + len, n - len, "%s%s", i ? ", " : "", one);
     }
     if (len < n)
         snprintf(buf + len, n - len, "]");
@@ -105,4 +118,21 @@ bool run_keys_next(const struct jsonin_v *root, size_t *at, char text[RUN_KEYS_T
         return true;
     }
     return false;
+}
+
+bool run_keys_shared(const struct jsonin_v *root, size_t i, char text[RUN_KEYS_TEXT])
+{
+    const struct jsonin_v *given = jsonin_get(root, "configuration");
+    char value[RUN_KEYS_TEXT - CONF_NAME_MAX];
+    const char *name;
+
+    const struct jsonin_v *v = given ? jsonin_member(given, i, &name) : NULL;
+    if (!v)
+        return false;
+    if (jsonin_is_array(v))
+        write_list(v, value, sizeof(value));
+    else
+        write_one(v, value, sizeof(value));
+    snprintf(text, RUN_KEYS_TEXT, "%.*s=%s", CONF_NAME_MAX - 1, name, value);
+    return true;
 }

@@ -321,6 +321,9 @@ static void take_keys(struct provenance *p, const struct jsonin_v *root)
     for (size_t at = 0; run_keys_next(root, &at, key);)
         if (strlen(all) + 8 < sizeof(p->configuration))
             add_argument(all, sizeof(p->configuration), key);
+    for (size_t i = 0; run_keys_shared(root, i, key); i++)
+        if (strlen(all) + 8 < sizeof(p->configuration))
+            add_argument(all, sizeof(p->configuration), key);
     if (!all[0])
         snprintf(all, sizeof(p->configuration), "default");
     err_make_harmless(all);

@@ -900,6 +900,19 @@ const char *conf_name(const struct conf *c, const char *section, size_t i)
     return NULL;
 }
 
+bool conf_given(const struct conf *c, size_t i, struct conf_given *out)
+{
+    for (size_t k = 0; k < c->count; k++) {
+        const struct entry *key = &c->entries[k];
+        if (!key->row || conf_value_equal(&key->value, &c->defaults[key->row - conf_keys]) ||
+            i-- > 0)
+            continue;
+        *out = (struct conf_given){.path = key->path, .row = key->row, .value = &key->value};
+        return true;
+    }
+    return false;
+}
+
 bool conf_place(const struct conf *c, const char *path, char buf[CONF_PLACE_MAX])
 {
     for (size_t i = 0; i < c->count; i++) {

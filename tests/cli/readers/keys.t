@@ -124,6 +124,15 @@ exits 'a file whose name is like a setting' 0 generate --config ./eviction=lru
 is 'is a file with its folder' "$(digest)" "$by_file"
 exits 'a key of all programs' 0 generate --arrival open --config user_templates.chatbot.context_range=[64,128]
 isnt 'is one of the command line, too' "$(digest)" "$plain"
+provenance trace.csv.zst >p.json
+is 'the head says what is no default' "$(json p.json '.configuration | tojson')" \
+    '{"user_templates.chatbot.context_range":[64,128]}'
+printf 'decode: {batch_size: 8}\nprefix_cache: {system_prompt_hit_probability: 0.5}\nrag: {top_k_chunks: 5}\n' >shared.yaml
+exits 'keys of a file' 0 generate --config shared.yaml --config conversation.reload=all --summary s.json
+provenance trace.csv.zst >p.json
+shared=$(json p.json '.configuration | tojson')
+is 'are there' "$shared" '{"decode.batch_size":8,"prefix_cache.system_prompt_hit_probability":0.5,"conversation.reload":"all"}'
+is 'and in the summary' "$(json s.json '.configuration | tojson')" "$shared"
 exits 'a model whose name has dots' 0 "$kvgen" --config model_configs.llama3.1-8b.num_layers=2 --show-model
 stdout_like 'is one name' '^  "layers": 2,$'
 recording=$(find "$DATA/recordings" -name 'vllm*.zmqrec' | LC_ALL=C sort | head -n 1)
@@ -245,6 +254,8 @@ sed 's/^  # \([a-z0-9_]*\): \(.*\)$/  \1: \2/' all.yaml | awk '
 ok 'there are many' test "$(grep -c '^  [a-z0-9_]*: [^ ]*$' given.yaml)" -gt 80
 exits 'all defaults of --print-config, given' 0 generate --config given.yaml
 is 'are those that hold anyway' "$(digest)" "$plain"
+provenance trace.csv.zst >p.json
+is 'which is why none is told' "$(json p.json .configuration)" null
 stderr_unlike 'without a word' 'config|ignored'
 exits 'also for a replay' 0 "$kvreplay" --null --config given.yaml -o none trace.csv.zst
 exits 'a report' 0 "$kvstat" --config given.yaml trace.csv.zst
