@@ -504,6 +504,14 @@ static void keys_are_set_by_a_file_and_by_the_command_line(void **state)
     assert_true(f.verbose);
     assert_int_equal(opt_configure(p, &keys[2], "false", "c.yaml:3", &e), 0);
     assert_false(f.verbose);
+    assert_int_equal(opt_configure(p, &keys[2], "True", "c.yaml:3", &e), 0);
+    assert_true(f.verbose);
+    assert_int_equal(opt_truth("NO"), 0);
+    assert_int_equal(opt_truth("nO"), -1);
+    double number = 0;
+    assert_int_equal(opt_number(&keys[1], "2K", &number), 0);
+    assert_true(number == 2048);
+    assert_int_equal(opt_number(&keys[1], "2x", &number), -EINVAL);
     assert_int_equal(opt_check_text(&keys[2], "maybe", &e), -EINVAL);
     assert_string_equal(e.what, "'maybe' is not true or false");
 
