@@ -43,6 +43,22 @@ static const struct opt *option_named(const struct opt *table, const char *key)
     return NULL;
 }
 
+/* The path of the shared key of this name, "decode.batch_size"; NULL: there is none, or several. */
+static const char *path_of(const char *name)
+{
+    const char *found = NULL;
+
+    for (const struct conf_key *k = conf_keys; k->path; k++) {
+        const char *dot = strrchr(k->path, '.');
+        if (!k->help || !dot || strcmp(dot + 1, name) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = k->path;
+    }
+    return found;
+}
+
 /* Writes why the key name, of the section of program or, with NULL, without a section, is not one
  * although the name is known; false: it is not known. */
 static bool explain_known(const struct opt_program *program, const char *name, char *why, size_t n)
@@ -63,7 +79,14 @@ static bool explain_known(const struct opt_program *program, const char *name, c
             continue;
         return true;
     }
-    return false;
+    if (program && conf_wrong_sections(name, sections, sizeof(sections))) {
+        snprintf(why, n, "not a key here: it is a key of %s", sections);
+        return true;
+    }
+    const char *path = program ? path_of(name) : NULL;
+    if (path)
+        snprintf(why, n, "not a key here: it is the key %s", path);
+    return path;
 }
 
 void conf_wrong_key(const char *const *names, size_t n, char why[CONF_WRONG_MAX])

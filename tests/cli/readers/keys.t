@@ -311,7 +311,11 @@ stderr_like 'has its own' '^kvprecond: --config file_size: not a multiple'
 printf 'kvreplay:\n  sqpoll: False\n  long: Yes\n' >case.yaml
 exits 'true and false in the letters of YAML' 0 "$kvreplay" --null --config case.yaml --summary s.json -o none trace.csv.zst
 is 'are such' "$(json s.json .options.long)" true
-for setting in 'rings=65 --config rings: 65 is above 64' 'ring=2 --config ring: unknown key; did you mean rings?' \
+refused 'a key of another section' 'kvstat:\n  lag_limit: 3s' '2: kvstat\.lag_limit: not a key here: it is a key of the section kvreplay'
+for setting in 'medium=a=1 --config medium: not a key here: it is a key of the section kvgen' \
+    'threads=0x --config threads: '"'0x' is not a whole number" \
+    'batch_size=3 --config batch_size: not a key here: it is the key decode.batch_size' \
+    'rings=65 --config rings: 65 is above 64' 'ring=2 --config ring: unknown key; did you mean rings?' \
     'target=d --config target: not a key: it is the option --target' \
     'kvgen.chars_per_token=3 --config kvgen.chars_per_token: not a key here: it is the key sharegpt.chars_per_token_estimate' \
     'storage_p95=3 --config storage_p95: not a key here: it is the key saturation_detection.read_latency_p95_threshold_ms' \
