@@ -27,7 +27,7 @@ lib/trace := shape trace frame_file gzip frame frame_out csv_scan csv parse pars
 lib/log   := lines iso_time layers oplog
 lib/json  := jsoncut jsontree jsonin jsonout
 lib/facts := judge fact facts origin runs
-lib/conf  := keys value texts wrong conf
+lib/conf  := keys value texts wrong conf given
 lib/model := model hf_fields hf_types hf_layers hf_state hf_keys hf_compute hf find
 lib/drive := drive_model share_server event_format ring_page uring_workers block_events request_join request_groups
 lib/data  := data stream_avx2 stream_avx512
@@ -67,7 +67,7 @@ kvreplay/sched := sched selection reader order line admission pace room objects 
 kvreplay/many  := totals collect pool
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf kvstat/answer kvstat/knee
-kvstat        := kvstat options option_table inputs document number_table parts reporter verify block_log output
+kvstat        := kvstat options option_table inputs document run_keys number_table parts reporter verify block_log output
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences \
                  request_piece requests file_order series reuse
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds settings compare reference cells text json long_csv sheets xlsx exports

@@ -494,6 +494,7 @@ static char *make_provenance(const struct run *r)
     uint64_t capacity[TRACE_TIERS];
     sum_capacity(r, capacity);
     struct provenance p = {.parser = r->parser,
+                           .conf = r->conf,
                            .seed = r->o.seed,
                            .model = trace ? NULL : &r->model,
                            .capacity = capacity,
@@ -863,6 +864,7 @@ static int finish(struct run *r, struct err *e)
                         .started_wall_ns = r->started_wall_ns,
                         .wall_ns = clock_now_ns() - r->started_ns,
                         .seed = r->o.seed,
+                        .conf = r->conf,
                         .model = r->source.trace ? NULL : &r->model,
                         .source = r->source.source,
                         .stats = r->engine ? engine_run_sim_stats(r->engine)
@@ -1035,6 +1037,8 @@ int main(int argc, char **argv)
     run_source_close(&r.source);
     tier_models_free(r.speed);
     conf_free(r.conf);
+    if (r.parser)
+        opt_tell_place(r.parser, &e);
     opt_close(r.parser);
     /* A reader that went away wants no more words, and nor does whoever sent a signal. */
     if (rc < 0 && rc != -EPIPE && !interrupted(rc))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kvgen/sim/hierarchy.h"
+#include "lib/conf/given.h"
 #include "lib/drive/drive_model.h"
 #include "lib/json/jsonin.h"
 
@@ -61,6 +62,24 @@ static void put_options(struct jsonout *j, const struct opt_parser *parser)
     jsonout_object(j, "options");
     jsonout_options(j, parser);
     jsonout_end(j);
+}
+
+void provenance_put_configuration(struct jsonout *j, const struct conf *conf)
+{
+    /* What model_configs says is told with the model. */
+    static const char *const read[] = {"user_templates",
+                                       "qos_distribution",
+                                       "qos_profiles",
+                                       "generation_timing",
+                                       "eviction",
+                                       "prefix_cache",
+                                       "rag",
+                                       "conversation",
+                                       "decode",
+                                       "sharegpt",
+                                       NULL};
+
+    given_put(j, conf, read);
 }
 
 static void put_path(struct jsonout *j, const char *key, const struct tier_model_path *path)
@@ -202,6 +221,7 @@ char *provenance_of_run(const struct provenance *p)
         return NULL;
     provenance_put_origin(j, p->seed, p->model);
     put_options(j, p->parser);
+    provenance_put_configuration(j, p->conf);
     jsonout_array(j, "tiers");
     for (int t = 0; t < TRACE_TIERS; t++) {
         if (p->capacity[t] == HIERARCHY_ABSENT)

@@ -17,6 +17,7 @@
 /* Everything stays the caller's. */
 struct provenance {
     const struct opt_parser *parser;
+    const struct conf *conf;
     uint64_t seed;
     const struct model *model;      /* NULL: the rows were not made here; seed has no meaning */
     const uint64_t *capacity;       /* bytes of each of TRACE_TIERS tiers, as in hierarchy_opts */
@@ -45,6 +46,10 @@ char *provenance_of_recording(const struct opt_parser *parser, const struct sour
 
 /* Adds the member "step_time": the numbers from which a step's time is calculated. */
 void provenance_put_steps(struct jsonout *j, const struct step_setup *s);
+/* Adds the member "configuration": keys of the shared sections that have not their default, if
+ * there is one. */
+struct conf;
+void provenance_put_configuration(struct jsonout *j, const struct conf *conf);
 /* Adds the members "seed" and "model" to the object that is open; null for both without a model. */
 void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model *model);
 /* Adds the member "compute": what computed. */

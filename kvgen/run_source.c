@@ -319,6 +319,7 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
                                      .sample = o->sample,
                                      .max_gap_ns = o->max_gap_ns,
                                      .clients = o->clients,
+                                     .parser = q->parser,
                                      .max_context = (int64_t)o->max_context,
                                      .block_tokens = (int64_t)o->block_size};
     enum trace_qos drawn = o->qos_given ? (enum trace_qos)o->qos : TRACE_NO_QOS;

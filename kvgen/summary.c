@@ -828,6 +828,8 @@ int summary_save(const struct summary *s, const char *path, struct err *e)
     jsonout_text_value(j, "source", s->source->ops->name);
     reading_put(j, s->reading);
     provenance_put_origin(j, s->seed, s->model);
+    if (s->model)
+        provenance_put_configuration(j, s->conf);
     put_trace(j, s);
     put_requests(j, s->stats, s->source);
     put_prefill(j, s);

@@ -20,6 +20,7 @@ struct summary {
     char *const *argv;
     int64_t started_wall_ns, wall_ns; /* start since 1970; duration in real time */
     uint64_t seed;
+    const struct conf *conf;
     const struct model *model; /* NULL: the rows were not made here */
     const struct source *source;
     const struct source_reading *reading; /* what files were taken for; NULL: none were read */

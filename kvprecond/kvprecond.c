@@ -34,6 +34,7 @@
 /* The resources of one run; run_close releases them. */
 struct run {
     struct options o;
+    const struct opt_parser *parser; /* of them */
     struct ranks *ranks;
     int64_t listen_ns;   /* when to look next whether another rank has ended the run */
     atomic_bool told_to; /* it has */
@@ -630,6 +631,7 @@ static int run(struct run *r, int argc, char **argv)
     r->report.kept = r->o.keep || r->o.kind == TARGET_DEVICE;
     r->report.started_wall_ns = clock_wall_ns();
     rc = run_open(r, &e);
+    opt_tell_place(r->parser, &e);
     if (rc < 0 && ranks_rank(r->ranks) > 0) /* rank 0 says it */
         status = err_exit_status(&e);
     else
@@ -689,6 +691,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; rc == 0 && speaks && i < reading->unread.count; i++)
         fprintf(stderr, "%s: %s: %s is not read, although its name is about the cache\n",
                 options_program(), r.o.model_id, reading->unread.text[i]);
+    r.parser = parser;
     if (rc == 0)
         status = run(&r, argc, argv);
     else if (rc > 0)

@@ -263,6 +263,9 @@ int options_parse(struct options *o, struct opt_parser **parser, int argc, char 
     opt_part(p, "Redis (hiredis)", tier_resp_is_built());
     opt_part(p, "S3 (libcurl)", tier_s3_is_built());
     rc = opt_parse(p, argc, argv, e);
+    if (rc == 0 && o->part.on && conf_is_stdin(&o->config))
+        rc = err_set(e, -EINVAL, ERR_INPUT, "--config -",
+                     "only rank 0 has standard input: name a file");
     if (rc == 0)
         rc = conf_read(&conf, &o->config, p, e);
     for (size_t i = 0; conf && o->part.rank == 0 && (warning = conf_warning(conf, i)) != NULL; i++)
@@ -273,6 +276,7 @@ int options_parse(struct options *o, struct opt_parser **parser, int argc, char 
     }
     conf_free(conf);
     if (rc < 0) {
+        opt_tell_place(p, e);
         opt_close(p);
         return rc;
     }

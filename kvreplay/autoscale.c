@@ -21,6 +21,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
+#include "lib/conf/given.h"
 
 enum {
     AUTOSCALE_WORKERS = 500 /* at most, as in the MLPerf storage benchmark */
@@ -197,9 +198,11 @@ static void json_step(const struct autoscale *a, struct jsonout *j, const struct
 
 static void autoscale_json(const struct autoscale *a, struct jsonout *j)
 {
+    static const char *const read[] = {"autoscaler", "saturation_detection", NULL};
     const struct search_point *found = autoscale_found(a);
     char reason[160];
 
+    given_put(j, a->o->conf, read);
     jsonout_array(j, "autoscaling_stats");
     for (unsigned i = 0; i < a->steps; i++)
         json_step(a, j, &a->step[i]);

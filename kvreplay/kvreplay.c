@@ -66,6 +66,8 @@ int main(int argc, char **argv)
     rc = o.autoscale != SEARCH_OFF ? autoscale_run(ranks, &in, &status, &e)
                                    : collect_run(ranks, &in, &status, &e);
 failed:
+    if (p)
+        opt_tell_place(p, &e);
     if (rc == -EPIPE) /* the reader of the results went away: no message */
         status = 1;
     else if (rc < 0 && !interrupted(rc, &e))

@@ -188,6 +188,8 @@ void options_release(struct options *o)
     for (size_t i = 0; i < o->expanded_count; i++)
         free(o->expanded[i]);
     o->expanded_count = 0;
+    conf_free(o->conf);
+    o->conf = NULL;
 }
 
 /* One more path under Tier-2. */
@@ -485,7 +487,6 @@ int options_check(struct opt_parser *p, struct options *o, const char **trace, s
 {
     const char *const *items, *warning;
     size_t n = opt_operands(p, &items);
-    struct conf *c = NULL;
 
     if (n > 1)
         return err_set(e, -EINVAL, ERR_INPUT, items[1], "only one trace can be replayed");
@@ -493,12 +494,15 @@ int options_check(struct opt_parser *p, struct options *o, const char **trace, s
     if (o->autoscale == SEARCH_OFF && conf_is_stdin(&o->config) && strcmp(*trace, "-") == 0)
         return err_set(e, -EINVAL, ERR_INPUT, "standard input",
                        "only one of --config and the trace can come from it");
-    int rc = conf_read(&c, &o->config, p, e);
-    for (size_t i = 0; rc == 0 && o->part.rank == 0 && (warning = conf_warning(c, i)); i++)
+    if (o->collected && conf_is_stdin(&o->config))
+        return err_set(e, -EINVAL, ERR_INPUT, "--config -",
+                       "only rank 0 has standard input: name a file");
+    int rc = conf_read(&o->conf, &o->config, p, e);
+    for (size_t i = 0; rc == 0 && o->part.rank == 0 && (warning = conf_warning(o->conf, i)); i++)
         fprintf(stderr, "kvreplay%s: %s\n", ranks_suffix(), warning);
     if (rc == 0)
-        rc = check_all(p, o, c, trace, e);
-    conf_free(c);
+        rc = check_all(p, o, o->conf, trace, e);
+    opt_tell_place(p, e);
     return rc;
 }
 

@@ -20,6 +20,7 @@
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonin.h"
+#include "lib/opt/opt.h"
 #include "lib/opt/rows.h"
 #include "lib/ranks/claims.h"
 
@@ -355,17 +356,20 @@ static int replay_check_columns(struct replay *r, struct err *e)
     bool requests = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_REQUEST);
     bool users = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_USER);
 
-    if ((o->timing == SCHED_CLOSED || o->only_users) && !users)
-        return err_set(e, -EINVAL, ERR_INPUT,
-                       o->only_users ? "--config only_users" : "--timing closed",
-                       "the trace has no column User");
+    const struct opt_parser *p = r->in->parser;
+    if (o->timing == SCHED_CLOSED && !users)
+        return err_set(e, -EINVAL, ERR_INPUT, "--timing closed", "the trace has no column User");
+    if (o->only_users && !users &&
+        opt_refuse(p, "only-users", "the trace has no column User", e) < 0)
+        return -EINVAL;
     if (o->timing == SCHED_SERVED && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--timing served", "the trace has no column Request");
     if (o->order == ORDER_REQUEST && !requests)
         return err_set(e, -EINVAL, ERR_INPUT, "--order request", "the trace has no column Request");
     bool classes = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_QOS);
     if (o->admit == ADMIT_QOS && !classes)
-        return err_set(e, -EINVAL, ERR_INPUT, "--config admit=qos", "the trace has no column QoS");
+        if (opt_refuse(p, "admit", "qos, and the trace has no column QoS", e) < 0)
+            return -EINVAL;
     r->by_class = o->timing == SCHED_SERVED && o->admit != ADMIT_FIFO && classes;
     r->window = !r->timed ? WINDOW_ASAP : r->by_class ? WINDOW_BY_CLASS : WINDOW_TIMED;
     if (o->order == ORDER_AUTO)

@@ -642,6 +642,8 @@ int main(int argc, char **argv)
         rc = stop_install("kvstat: stopping: reporting on what arrives; again to report now\n", &e);
     if (rc == 0)
         rc = run(&r, p, argc, argv, &e);
+    if (p)
+        opt_tell_place(p, &e);
     if (rc < 0 && !(rc == -EINTR && stop_signal()))
         r.status = reporter_complain(&e);
     conf_free(r.options.conf);

@@ -903,9 +903,9 @@ int source_graph_open(struct source **out, struct inputs *in, const struct sourc
                           : err_nomem(e, "source");
     if (rc == 0 && !g->rows_1 && g->stamps.given != STAMPS_AUTO)
         rc = err_set(e, -EINVAL, ERR_INPUT, "--time-unit", "the input names its unit of time");
-    if (rc == 0 && o->files.max_gap_ns > 0)
-        rc = err_set(e, -EINVAL, ERR_INPUT, "--config max_gap",
-                     "does not apply to steps that wait for each other");
+    if (rc == 0)
+        rc = file_source_refuse_gap(&g->files, "does not apply to steps that wait for each other",
+                                    e);
     if (rc == 0 && !all_begin(g))
         rc =
             err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds steps that wait for each other");

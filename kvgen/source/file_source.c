@@ -11,6 +11,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonin.h"
+#include "lib/opt/opt.h"
 
 void file_source_init(struct file_source *s, const struct source_ops *ops, struct inputs *in,
                       const struct file_source_opts *o, inputs_again again)
@@ -119,6 +120,15 @@ int file_source_none(const struct file_source *s, const char *what, struct err *
         return err_set(e, -EINVAL, ERR_INPUT, "--config sample", "keeps none of the %llu %ss of %s",
                        (unsigned long long)s->left_out, what, inputs_path(s->in));
     return err_set(e, -EINVAL, ERR_INPUT, inputs_path(s->in), "holds no %s", what);
+}
+
+int file_source_refuse_gap(struct file_source *s, const char *why, struct err *e)
+{
+    if (s->o.max_gap_ns == 0)
+        return 0;
+    s->o.max_gap_ns = 0;
+    return s->o.parser ? opt_refuse(s->o.parser, "max-gap", why, e)
+                       : err_set(e, -EINVAL, ERR_INPUT, "--config max_gap", "%s", why);
 }
 
 int64_t file_source_gap(struct file_source *s, int64_t ns)

@@ -23,6 +23,8 @@
 #define FILE_SOURCE_TOO_LATE  "lies after the end of virtual time (146 years)"
 #define FILE_SOURCE_TORN      "--config sample would tear apart the rows that share blocks"
 
+struct opt_parser;
+
 struct file_source_opts {
     double speedup;  /* times are divided by it; 0: no time between requests */
     uint64_t cycles; /* how often the input is read; 0: without end */
@@ -38,6 +40,7 @@ struct file_source_opts {
     /* Requests under way at most: the next one comes when one is answered, whatever its time; 0:
      * they come at their times. */
     uint64_t clients;
+    const struct opt_parser *parser; /* which the options are of; NULL: of none */
 };
 #define FILE_SOURCE_MEMORY (UINT64_C(1) << 30)
 
@@ -67,6 +70,10 @@ struct file_source {
     uint64_t kept, left_out;     /* by --config sample */
     uint64_t place, place_cycle; /* of the element that was asked for last, and its cycle */
 };
+
+/* The input has no gaps between requests: refuses max_gap_ns of the command line; that of a file
+ * has no effect then. 0, or -EINVAL with *e. */
+int file_source_refuse_gap(struct file_source *s, const char *why, struct err *e);
 
 struct jsonin_limit;
 

@@ -558,8 +558,9 @@ int source_sharegpt_open(struct source **out, struct inputs *in,
     } else if (s->readies == 0) {
         *e = s->files.skips.first;
         rc = e->code;
-    } else if (!s->timed && o->files.max_gap_ns > 0) {
-        rc = err_set(e, -EINVAL, ERR_INPUT, "--config max_gap", "this dataset has no times");
+    } else if (!s->timed &&
+               (rc = file_source_refuse_gap(&s->files, "this dataset has no times", e)) < 0) {
+        goto out; /* it is told */
     } else if (!s->timed && o->speedup_given) {
         rc = err_set(e, -EINVAL, ERR_INPUT, "--speed", "this dataset has no times%s",
                      o->request_rate > 0 ? " but those of --request-rate" : "");

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvstat/run_keys.h"
 #include "lib/facts/runs.h"
 #include "lib/json/jsonin.h"
 #include "lib/ranks/part.h"
@@ -311,6 +312,23 @@ static void add_argument(char *command, size_t n, const char *argument)
         snprintf(command + len, n - len, "'");
 }
 
+static void take_keys(struct provenance *p, const struct jsonin_v *root)
+{
+    char *all = p->configuration, key[RUN_KEYS_TEXT];
+
+    if (!run_keys_known(root))
+        return;
+    for (size_t at = 0; run_keys_next(root, &at, key);)
+        if (strlen(all) + 8 < sizeof(p->configuration))
+            add_argument(all, sizeof(p->configuration), key);
+    for (size_t i = 0; run_keys_shared(root, i, key); i++)
+        if (strlen(all) + 8 < sizeof(p->configuration))
+            add_argument(all, sizeof(p->configuration), key);
+    if (!all[0])
+        snprintf(all, sizeof(p->configuration), "default");
+    err_make_harmless(all);
+}
+
 /* Takes the start and command of the program that measured: only its own summary has them. */
 static void take_start(struct provenance *p, const struct jsonin_v *root)
 {
@@ -324,6 +342,7 @@ static void take_start(struct provenance *p, const struct jsonin_v *root)
             add_argument(p->command, sizeof(p->command), argument);
     }
     err_make_harmless(p->command);
+    take_keys(p, root);
     take_text(p->version, sizeof(p->version), root, PATHS("version"));
     take_text(p->started, sizeof(p->started), root, PATHS("started"));
     take_text(p->host_kernel, sizeof(p->host_kernel), root, PATHS("host.kernel"));

@@ -63,6 +63,9 @@ struct provenance {
     char model[96], generation_mode[32];
     char host[64], device[64]; /* of the replay, and under its Tier-2 */
     char command[1024];        /* that the client was started with, as for a shell */
+    /* Its keys that had another value than their default, likewise: "rings=4 loops=2"; "default":
+     * all had it; empty: not known. */
+    char configuration[1024];
     char version[32], started[32], host_kernel[96];
     char engine[32], target[256];
     char timing[12];               /* of kvreplay */

@@ -458,6 +458,7 @@ void page_how(FILE *out, const struct figures *f)
         const char *title;
         bool code;
     } texts[] = {{FIGURE_COMMAND, "Command", true},
+                 {FIGURE_CONFIGURATION, "Configuration", true},
                  {FIGURE_CLIENT, "Measured by", false},
                  {FIGURE_RECORDED, "Recorded", false},
                  {FIGURE_VERSION, "Version", false},

@@ -283,6 +283,7 @@ static const struct what {
     [FIGURE_HOST] = {"host_name", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_HOST_KERNEL] = {"host_kernel", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_COMMAND] = {"command", FIGURE_UNIT_NONE, NULL, NULL},
+    [FIGURE_CONFIGURATION] = {"configuration", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_VERSION] = {"version", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_STARTED] = {"started", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_VALIDITY_LINE] = {"line", FIGURE_UNIT_NONE, NULL, NULL},

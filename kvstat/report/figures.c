@@ -372,6 +372,7 @@ static void put_provenance(struct figures *f, const struct provenance *p)
     put_text(f, figure_id(run, FIGURE_HOST), p->host);
     put_text(f, figure_id(run, FIGURE_HOST_KERNEL), p->host_kernel);
     put_text(f, figure_id(run, FIGURE_COMMAND), p->command);
+    put_text(f, figure_id(run, FIGURE_CONFIGURATION), p->configuration);
     put_text(f, figure_id(run, FIGURE_VERSION), p->version);
     put_text(f, figure_id(run, FIGURE_STARTED), p->started);
     put_text(f, figure_id(run, FIGURE_ENGINE), p->engine);

@@ -22,9 +22,18 @@ struct setting {
     char name[SETTINGS_VALUE], value[SETTINGS_VALUE];
 };
 
+/* The keys of the configuration in force that have not their default. */
+struct keys {
+    bool known;
+    size_t count;
+    struct setting setting[SETTINGS_MAX];
+};
+
 struct settings {
     size_t count;
     struct setting setting[SETTINGS_MAX];
+    const struct opt *table; /* of its program; NULL: not known */
+    struct keys keys;
     unsigned targets;
     char target[SETTINGS_VALUE]; /* the kind of the last one, without its place */
 };
@@ -125,15 +134,14 @@ static void take_target(struct settings *s, const char *value)
     s->targets++;
 }
 
-/* Takes a key of --config, "kvreplay.rings=4", as the option that it was once: rings. The name of a
- * file is none. */
-static void take_key(struct settings *s, const char *text)
+/* Takes a key, "kvreplay.rings=4", as the option that it was once: rings. False: it is the name of
+ * a file, or no setting. */
+static bool take_key(struct setting *to, const char *text)
 {
-    struct setting *to = &s->setting[s->count];
     const char *equals = strchr(text, '='), *name = text;
 
     if (!conf_is_setting(text))
-        return;
+        return false;
     for (const char *c = text; c < equals; c++)
         if (*c == '.')
             name = c + 1;
@@ -143,21 +151,49 @@ static void take_key(struct settings *s, const char *text)
     for (char *c = to->name; *c; c++)
         if (*c == '_')
             *c = '-';
-    s->count += is_setting(to->name);
+    return is_setting(to->name);
 }
 
-static void parse_command(struct settings *s, const char *command)
+/* The table of the program that a command names, "/usr/bin/kvreplay-mpi"; NULL: of none. */
+static const struct opt *table_of(const char *command)
+{
+    char word[SETTINGS_WORD] = "";
+
+    next_word(command, word);
+    const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
+    const struct opt_program *program = opt_program_named(name, strcspn(name, "-"));
+    return program ? program->table : NULL;
+}
+
+/* Takes the text of --config of a command. */
+static void take_config(struct settings *s, const char *text)
+{
+    s->count += take_key(&s->setting[s->count], text);
+}
+
+static void parse_keys(struct keys *k, const char *configuration)
+{
+    char word[SETTINGS_WORD];
+
+    k->known = configuration[0] != '\0';
+    for (const char *at = configuration; k->count < SETTINGS_MAX && (at = next_word(at, word));)
+        k->count += take_key(&k->setting[k->count], word);
+}
+
+static void parse_command(struct settings *s, const char *command, const char *configuration)
 {
     char word[SETTINGS_WORD];
     struct setting *open = NULL; /* an option whose value may come next */
 
     *s = (struct settings){0};
+    s->table = table_of(command);
+    parse_keys(&s->keys, s->table ? configuration : "");
     for (const char *at = command; (at = next_word(at, word));) {
         if (word[0] != '-' || !word[1]) {
             if (open && is_target(open->name))
                 take_target(s, word);
             else if (open && is_config(open->name))
-                take_key(s, word);
+                take_config(s, word);
             else if (open && !is_file(word))
                 keep(open->value, word);
             open = NULL;
@@ -166,7 +202,7 @@ static void parse_command(struct settings *s, const char *command)
         if (s->count == SETTINGS_MAX)
             return;
         if (word[1] == 'c' && word[2]) { /* -cKEY=VALUE */
-            take_key(s, word + 2);
+            take_config(s, word + 2);
             open = NULL;
             continue;
         }
@@ -181,7 +217,7 @@ static void parse_command(struct settings *s, const char *command)
             take_target(s, equals + 1);
         if (is_config(open->name) && equals) {
             memmove(word, equals + 1, strlen(equals + 1) + 1);
-            take_key(s, word);
+            take_config(s, word);
             open = NULL;
             continue;
         }
@@ -202,6 +238,41 @@ static const char *value_of(const struct settings *s, const char *name)
     return !last ? "default" : last->value[0] ? last->value : "yes";
 }
 
+/* The row that is the key of this name, "on-lag", and changes rows; NULL: it is none. */
+static const struct opt *key_named(const struct opt *table, const char *name)
+{
+    char key[SETTINGS_VALUE];
+
+    keep(key, name);
+    for (char *c = key; *c; c++)
+        if (*c == '-')
+            *c = '_';
+    const struct opt *o = table ? opt_key_named(table, key) : NULL;
+    return o && !(o->flags & OPT_NO_EFFECT) ? o : NULL;
+}
+
+/* The value of a key in force. */
+static const char *key_of(const struct settings *s, const char *name)
+{
+    const struct keys *k = &s->keys;
+    bool said = strcmp(value_of(s, name), "default") != 0;
+
+    for (size_t i = 0; i < k->count; i++)
+        if (strcmp(k->setting[i].name, name) == 0)
+            return k->setting[i].value[0] ? k->setting[i].value : "yes";
+    const struct opt *o = key_named(s->table, name);
+    return said && o && o->def ? o->def : "default";
+}
+
+/* The value of an option or key of s, which is compared with other. */
+static const char *setting_of(const struct settings *s, const struct settings *other,
+                              const char *name)
+{
+    bool key = s->keys.known && other->keys.known && key_named(s->table, name);
+
+    return key ? key_of(s, name) : value_of(s, name);
+}
+
 static void tell(char *buf, size_t n, const char *name, const char *a, const char *b)
 {
     size_t len = strlen(buf);
@@ -210,20 +281,42 @@ static void tell(char *buf, size_t n, const char *name, const char *a, const cha
         snprintf(buf + len, n - len, "%s%s %s, %s", len ? "; " : "", name, a, b);
 }
 
+static bool has(const struct setting *s, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(s[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* Tells options of a that differ in b, each name once. */
 static void tell_options(char *buf, size_t n, const struct settings *a, const struct settings *b,
                          bool swapped)
 {
     for (size_t i = 0; i < a->count; i++) {
         const char *name = a->setting[i].name;
-        bool told = false;
+        bool told = has(a->setting, i, name) || (swapped && has(b->setting, b->count, name));
 
-        for (size_t k = 0; k < i; k++)
-            told |= strcmp(a->setting[k].name, name) == 0;
-        for (size_t k = 0; swapped && k < b->count; k++)
-            told |= strcmp(b->setting[k].name, name) == 0;
         if (!told)
-            tell(buf, n, name, value_of(swapped ? b : a, name), value_of(swapped ? a : b, name));
+            tell(buf, n, name, setting_of(swapped ? b : a, swapped ? a : b, name),
+                 setting_of(swapped ? a : b, swapped ? b : a, name));
+    }
+}
+
+/* Tells keys that differ and stand in neither command. */
+static void tell_keys(char *buf, size_t n, const struct settings *a, const struct settings *b)
+{
+    const struct keys *of[] = {&a->keys, &b->keys};
+
+    for (size_t i = 0; a->keys.known && b->keys.known && i < 2; i++) {
+        for (size_t k = 0; k < of[i]->count; k++) {
+            const char *name = of[i]->setting[k].name;
+            bool told = has(a->setting, a->count, name) || has(b->setting, b->count, name) ||
+                        (i == 1 && has(a->keys.setting, a->keys.count, name));
+
+            if (!told)
+                tell(buf, n, name, key_of(a, name), key_of(b, name));
+        }
     }
 }
 
@@ -290,6 +383,7 @@ bool settings_differ(char *buf, size_t n, struct settings_of base, struct settin
         enum fact_id id;
     } fact[] = {{"file system", FACT_FILE_SYSTEM}, {"layers", FACT_LAYERS}};
     const struct figure_id command = figure_id(FIGURE_OF_PROVENANCE, FIGURE_COMMAND);
+    const struct figure_id keys = figure_id(FIGURE_OF_PROVENANCE, FIGURE_CONFIGURATION);
     const char *a = text_of(base, command);
     const char *b = text_of(new, command);
     struct settings of_base, of_new;
@@ -297,10 +391,11 @@ bool settings_differ(char *buf, size_t n, struct settings_of base, struct settin
 
     buf[0] = '\0';
     if (next_word(a, first[0]) && next_word(b, first[1]) && strcmp(first[0], first[1]) == 0) {
-        parse_command(&of_base, a);
-        parse_command(&of_new, b);
+        parse_command(&of_base, a, text_of(base, keys));
+        parse_command(&of_new, b, text_of(new, keys));
         tell_options(buf, n, &of_base, &of_new, false);
         tell_options(buf, n, &of_new, &of_base, true);
+        tell_keys(buf, n, &of_base, &of_new);
         tell_targets(buf, n, &of_base, &of_new);
     }
     for (size_t i = 0; i < sizeof(in_force) / sizeof(in_force[0]); i++) {

@@ -18,8 +18,9 @@ struct settings_of {
  * kernel, file_system and layers where both are known. Of targets, number and kind are told, not
  * the place; where no option differs, what was in force. Names of files and how results are written
  * are left out, and so are the options of timing, which compare.c tells in their own sentence.
- * Options, and keys that stand in the command, are compared where both commands are known and of
- * one program; keys of a file are not. False, and "": nothing differs. */
+ * Options and keys are compared where both commands are known and of one program: keys as they were
+ * in force, whether a file or the command gave them; those of a run that does not tell, as they
+ * stand in its command. False, and "": nothing differs. */
 bool settings_differ(char *buf, size_t n, struct settings_of base, struct settings_of new);
 
 #endif

@@ -585,17 +585,16 @@ static int read_file(struct conf *c, const char *path, unsigned source, struct e
 {
     struct walk w = {.c = c, .e = e, .source = source};
     unsigned char *text = NULL;
-    char sections[96];
     size_t len = 0;
     int rc = load_file(path, &text, &len);
 
     if (rc == -EFBIG)
         rc = err_set(e, rc, ERR_INPUT, path, "larger than 16 MiB: not a configuration file");
-    else if (rc == -ENOENT && conf_wrong_sections(path, sections, sizeof(sections)))
+    else if (rc == -ENOENT && conf_wrong_is_key(path))
         rc = err_set(e, -EINVAL, ERR_INPUT, "--config",
                      "%s is a key, which needs a value (%s=...), and no file", path, path);
     else if (rc < 0)
-        rc = err_errno(e, rc, ERR_INPUT, path, "cannot read the configuration");
+        rc = err_errno(e, rc, ERR_INPUT, *path ? path : "\"\"", "cannot read the configuration");
     else if (!yaml_parser_initialize(&w.yaml))
         rc = err_nomem(e, "configuration");
     else {
@@ -629,6 +628,12 @@ static void split_path(struct walk *w, char *path, const struct conf_key *row)
     for (char *name = strtok_r(rest, ".", &rest); name && w->depth < PARTS_MAX;
          name = strtok_r(NULL, ".", &rest))
         w->names[w->depth++] = name;
+}
+
+/* Whether there is a name before, between and behind the dots of a key. */
+static bool has_names(const char *path)
+{
+    return *path && path[0] != '.' && path[strlen(path) - 1] != '.' && !strstr(path, "..");
 }
 
 /* Splits the value of a setting into texts: "8", "[512, 4096]". */
@@ -705,8 +710,9 @@ static int read_setting_text(struct conf *c, const char *program, unsigned sourc
     if (!text)
         rc = fail_memory(&w);
     else {
+        bool whole = row || has_names(path);
         split_path(&w, path, row);
-        rc = w.depth == 0 ? fail(&w, 0, setting, "no key") : take_inline(&w, row, text);
+        rc = whole ? take_inline(&w, row, text) : fail(&w, 0, setting, "no key");
     }
     free(text);
     free(path);
@@ -894,6 +900,19 @@ const char *conf_name(const struct conf *c, const char *section, size_t i)
     return NULL;
 }
 
+bool conf_given(const struct conf *c, size_t i, struct conf_given *out)
+{
+    for (size_t k = 0; k < c->count; k++) {
+        const struct entry *key = &c->entries[k];
+        if (!key->row || conf_value_equal(&key->value, &c->defaults[key->row - conf_keys]) ||
+            i-- > 0)
+            continue;
+        *out = (struct conf_given){.path = key->path, .row = key->row, .value = &key->value};
+        return true;
+    }
+    return false;
+}
+
 bool conf_place(const struct conf *c, const char *path, char buf[CONF_PLACE_MAX])
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -914,10 +933,12 @@ static int configure(const struct conf *c, struct opt_parser *p, struct err *e)
     for (size_t i = 0; i < c->count; i++) {
         const struct entry *key = &c->entries[i];
         const char *text = key->value.text;
+        char place[CONF_PLACE_MAX];
         if (!key->setting || opt_key_named(table, key->name) != key->setting)
             continue;
+        write_place(&c->sources[key->source], key->line, place, sizeof(place));
         for (size_t k = 0; k < key->value.count; k++) {
-            int rc = opt_configure(p, key->setting, text, key->inlined, e);
+            int rc = opt_configure(p, key->setting, text, key->inlined ? NULL : place, e);
             if (rc < 0)
                 return rc;
             text += strlen(text) + 1;

@@ -49,6 +49,16 @@ const int64_t *conf_i64_list(const struct conf *c, const char *path, size_t *n);
 /* The i-th name in a section of the file ("model_configs"), in the file's order; lent; NULL past
  * the end. */
 const char *conf_name(const struct conf *c, const char *section, size_t i);
+struct conf_key;
+struct conf_value;
+/* A key of conf_keys that was given another value than its default. */
+struct conf_given {
+    const char *path;
+    const struct conf_key *row;
+    const struct conf_value *value;
+};
+/* The i-th of them; lent. False: there are no more. */
+bool conf_given(const struct conf *c, size_t i, struct conf_given *out);
 enum {
     CONF_PLACE_MAX = 320 /* bytes of a place, with its NUL */
 };

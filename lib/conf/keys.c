@@ -230,6 +230,8 @@ bool conf_keys_guess(const char *const *names, size_t n, char guess[CONF_NAME_MA
             continue;
         for (size_t i = 1; i < n; i++)
             path += strcspn(path, ".") + 1;
+        if (*path == '*')
+            continue;
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(path, "."), path);
         nearest_offer(&near, name);
         if (near.best == name) { /* name is reused: keep a copy */

@@ -28,6 +28,16 @@ const char *conf_value_noun(enum conf_type type)
     return nouns[type];
 }
 
+bool conf_value_equal(const struct conf_value *a, const struct conf_value *b)
+{
+    if (a->count != b->count || !a->i64 != !b->i64 || !a->f64 != !b->f64 || !a->text != !b->text)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if ((a->i64 && a->i64[i] != b->i64[i]) || (a->f64 && a->f64[i] != b->f64[i]))
+            return false;
+    return !a->text || strcmp(a->text, b->text) == 0;
+}
+
 void conf_value_clear(struct conf_value *v)
 {
     free(v->i64);

@@ -33,6 +33,7 @@ int conf_value_parse(struct conf_value *out, const struct conf_key *key, const c
 /* Parses the row's default; *out is empty if it has none. 0 or -ENOMEM. A bad default is an
  * assertion. */
 int conf_value_default(struct conf_value *out, const struct conf_key *key);
+bool conf_value_equal(const struct conf_value *a, const struct conf_value *b);
 void conf_value_clear(struct conf_value *v);
 
 #endif

@@ -21,6 +21,16 @@ bool conf_wrong_sections(const char *key, char *buf, size_t n)
     return count > 0;
 }
 
+bool conf_wrong_is_key(const char *text)
+{
+    char sections[96];
+    const char *dot = strchr(text, '.');
+    const struct opt_program *program = dot ? opt_program_named(text, (size_t)(dot - text)) : NULL;
+
+    return program ? opt_key_named(program->table, dot + 1) != NULL
+                   : conf_wrong_sections(text, sections, sizeof(sections)) || conf_keys_row(text);
+}
+
 /* The option of this table that is no key of its section, called so; NULL: none. */
 static const struct opt *option_named(const struct opt *table, const char *key)
 {
@@ -31,6 +41,22 @@ static const struct opt *option_named(const struct opt *table, const char *key)
             strcmp(opt_key(o, own), key) == 0)
             return o;
     return NULL;
+}
+
+/* The path of the shared key of this name, "decode.batch_size"; NULL: there is none, or several. */
+static const char *path_of(const char *name)
+{
+    const char *found = NULL;
+
+    for (const struct conf_key *k = conf_keys; k->path; k++) {
+        const char *dot = strrchr(k->path, '.');
+        if (!k->help || !dot || strcmp(dot + 1, name) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = k->path;
+    }
+    return found;
 }
 
 /* Writes why the key name, of the section of program or, with NULL, without a section, is not one
@@ -53,7 +79,14 @@ static bool explain_known(const struct opt_program *program, const char *name, c
             continue;
         return true;
     }
-    return false;
+    if (program && conf_wrong_sections(name, sections, sizeof(sections))) {
+        snprintf(why, n, "not a key here: it is a key of %s", sections);
+        return true;
+    }
+    const char *path = program ? path_of(name) : NULL;
+    if (path)
+        snprintf(why, n, "not a key here: it is the key %s", path);
+    return path;
 }
 
 void conf_wrong_key(const char *const *names, size_t n, char why[CONF_WRONG_MAX])
@@ -67,7 +100,11 @@ void conf_wrong_key(const char *const *names, size_t n, char why[CONF_WRONG_MAX]
     snprintf(why, CONF_WRONG_MAX, "unknown key");
     if ((program || n == 1) && explain_known(program, name, why, CONF_WRONG_MAX))
         return;
-    if (!program && conf_keys_guess(names, n, guess))
+    for (size_t i = 0; n == 1 && i < OPT_PROGRAMS; i++)
+        nearest_offer(&near, opt_programs[i].name);
+    if (near.best)
+        snprintf(why, CONF_WRONG_MAX, "unknown key; did you mean %s?", near.best);
+    else if (!program && conf_keys_guess(names, n, guess))
         snprintf(why, CONF_WRONG_MAX, "unknown key; did you mean %s?", guess);
     for (const struct opt *o = program ? program->table : NULL; o && (o->name || o->help); o++) {
         if (!opt_is_option(o) || !(o->flags & OPT_CONFIG) || o->flags & OPT_OLD || o->key)

@@ -17,5 +17,8 @@ void conf_wrong_key(const char *const *names, size_t n, char why[CONF_WRONG_MAX]
 /* Writes "the section kvgen", or of the several programs that have a key of this name, to buf, and
  * returns whether there is one. */
 bool conf_wrong_sections(const char *key, char *buf, size_t n);
+/* Whether a text that names no file is a key without its value: "rings", "kvreplay.rings",
+ * "decode.batch_size". */
+bool conf_wrong_is_key(const char *text);
 
 #endif

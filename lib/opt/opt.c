@@ -20,10 +20,11 @@ struct opt_parser {
     const char *usage;
     const struct opt *table;
     char *fields;
-    size_t count;     /* rows of table */
-    bool *given;      /* by index in table, as the next */
-    bool *configured; /* the value is that of a file */
-    char **texts;     /* of configurations, which values point into */
+    size_t count;                  /* rows of table */
+    bool *given;                   /* by index in table, as the next */
+    bool *configured;              /* the value is that of a file */
+    char (*places)[OPT_PLACE_MAX]; /* of these values: "FILE:LINE" */
+    char **texts;                  /* of configurations, which values point into */
     size_t text_count;
     const char **operands;
     size_t operand_count;
@@ -97,6 +98,13 @@ static int parse_number(const struct opt *o, const char *text, void *field, doub
     *value = (double)u;
     memcpy(field, &u, sizeof(u));
     return rc;
+}
+
+int opt_number(const struct opt *o, const char *text, double *value)
+{
+    uint64_t field;
+
+    return parse_number(o, text, &field, value);
 }
 
 static int fail_range(struct err *e, const struct opt *o, const char *text, bool below)
@@ -200,10 +208,14 @@ static int set_choice(const struct opt *o, int *field, const char *text, struct 
     return fail(e, o, "'", text, after);
 }
 
-/* "on" and "off" are of the command line, the others of people who write a configuration. */
+/* "on" and "off" are of the command line; the others, in the forms of YAML, of people who write a
+ * configuration. */
 int opt_truth(const char *text)
 {
-    static const char *const yes[] = {"on", "true", "yes"}, *const no[] = {"off", "false", "no"};
+    static const char *const yes[] = {"on",   "On",  "ON",  "true", "True",
+                                      "TRUE", "yes", "Yes", "YES"};
+    static const char *const no[] = {"off",   "Off", "OFF", "false", "False",
+                                     "FALSE", "no",  "No",  "NO"};
 
     for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
         if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0)
@@ -289,7 +301,8 @@ struct opt_parser *opt_open(const char *program, const char *usage, const struct
         p->count++;
     p->given = calloc(p->count + 1, sizeof(*p->given));
     p->configured = calloc(p->count + 1, sizeof(*p->configured));
-    if (!p->given || !p->configured) {
+    p->places = calloc(p->count + 1, sizeof(*p->places));
+    if (!p->given || !p->configured || !p->places) {
         opt_close(p);
         return NULL;
     }
@@ -306,6 +319,7 @@ void opt_close(struct opt_parser *p)
         free(p->texts[i]);
     free(p->texts);
     free(p->moved);
+    free(p->places);
     free(p->configured);
     free(p->given);
     free(p->operands);
@@ -728,7 +742,7 @@ const struct opt_moved *opt_moved(const struct opt_parser *p, size_t i)
     return i < p->moved_count ? &p->moved[i] : NULL;
 }
 
-int opt_configure(struct opt_parser *p, const struct opt *o, const char *text, bool command_line,
+int opt_configure(struct opt_parser *p, const struct opt *o, const char *text, const char *file,
                   struct err *e)
 {
     size_t i = (size_t)(o - p->table);
@@ -737,9 +751,28 @@ int opt_configure(struct opt_parser *p, const struct opt *o, const char *text, b
         return err_nomem(e, "configuration");
     if (o->type == OPT_LIST && !p->configured[i] && !p->given[i])
         memset(field_of(p, o), 0, sizeof(struct opt_list));
-    p->configured[i] = !command_line;
-    p->given[i] = command_line;
+    p->configured[i] = file != NULL;
+    p->given[i] = !file;
+    snprintf(p->places[i], OPT_PLACE_MAX, "%s", file ? file : "");
     return set_value(o, field_of(p, o), p->texts[p->text_count - 1], e);
+}
+
+void opt_tell_place(const struct opt_parser *p, struct err *e)
+{
+    static const char setting[] = "--config ";
+    const struct opt_program *program = opt_program_of(p->table);
+    char key[OPT_KEY_MAX];
+
+    if (!program || strncmp(e->where, setting, strlen(setting)) != 0)
+        return;
+    snprintf(key, sizeof(key), "%s", e->where + strlen(setting));
+    key[strcspn(key, "=")] = '\0';
+    const struct opt *o = opt_key_named(p->table, key);
+    if (!o || !p->configured[o - p->table])
+        return;
+    const struct err said = *e;
+    err_set(e, said.code, said.class, p->places[o - p->table], "%s.%s: %s", program->name, key,
+            said.what);
 }
 
 int opt_check_text(const struct opt *o, const char *text, struct err *e)
@@ -769,6 +802,15 @@ static int refuse_option(const struct opt_parser *p, size_t i, const char *why, 
         set_default(p, &p->table[i]);
     p->configured[i] = false;
     return 0;
+}
+
+int opt_refuse(const struct opt_parser *p, const char *name, const char *why, struct err *e)
+{
+    bool off;
+    const struct opt *o = find_long(p, name, strlen(name), &off);
+
+    assert(o && "an option that the table lacks");
+    return refuse_option(p, (size_t)(o - p->table), why, e);
 }
 
 int opt_check_modes(const struct opt_parser *p, const struct opt_mode *modes, size_t n,

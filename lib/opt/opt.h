@@ -54,11 +54,21 @@ struct opt_moved {
 /* The i-th of them in the order of the command line, NULL past the end. Valid until opt_close. */
 const struct opt_moved *opt_moved(const struct opt_parser *p, size_t i);
 /* Sets a row that is a key of the configuration (OPT_CONFIG) to what a configuration says; of a
- * list each call adds a text. text is copied. The row counts as given; but for one of this command
- * line, until opt_check_modes finds that it has no meaning. 0, -ENOMEM, or -EINVAL with *e. */
-int opt_configure(struct opt_parser *p, const struct opt *o, const char *text, bool command_line,
+ * list each call adds a text. text is copied, and so is file, the place "FILE:LINE"; NULL: it is of
+ * this command line. The row counts as given; that of a file until it is found that it has no
+ * meaning. 0, -ENOMEM, or -EINVAL with *e. */
+int opt_configure(struct opt_parser *p, const struct opt *o, const char *text, const char *file,
                   struct err *e);
-/* What the text of a flag says: 1 ("true", "yes", "on"), 0 ("false", "no", "off"), -1: neither. */
+enum {
+    OPT_PLACE_MAX = 320 /* bytes of such a place, with the NUL */
+};
+/* An error of "--config KEY" whose value is that of a file: names the place and the whole key
+ * instead, "FILE:LINE: PROGRAM.KEY". Any other is left alone. */
+void opt_tell_place(const struct opt_parser *p, struct err *e);
+/* The number that a text is for a row that takes numbers, in the row's unit (bytes, ns, GiB). 0, or
+ * -EINVAL or -ERANGE. */
+int opt_number(const struct opt *o, const char *text, double *value);
+/* What the text of a flag says: 1 ("true", "Yes", "ON"), 0 ("false", "No", "OFF"), -1: neither. */
 int opt_truth(const char *text);
 /* Checks a text as a value of any program's row. 0 or -EINVAL with *e. */
 int opt_check_text(const struct opt *o, const char *text, struct err *e);
@@ -80,6 +90,10 @@ struct opt_mode {
  * of a file, which is for many runs, gets its default instead. 0: nothing to refuse. */
 int opt_check_modes(const struct opt_parser *p, const struct opt_mode *modes, size_t n,
                     struct err *e);
+
+/* Likewise one option (long name), of which it shows late that it has no meaning. It may not have
+ * been given at all. */
+int opt_refuse(const struct opt_parser *p, const char *name, const char *why, struct err *e);
 
 /* Likewise options that do not take this source of input (a bit of struct opt.sources); why says
  * the reason, for the sources that an option takes. */

@@ -35,7 +35,7 @@ tried() {
 users() { sed -n 's/^kvreplay: step [0-9]*: \([0-9]*\) users.*/\1/p' "$TMP/stderr" | tr '\n' ' '; }
 saturated() { json "$TMP/summary.json" '.autoscaling_stats[].saturated'; }
 
-plan 15
+plan 17
 cat >"$TMP/c.yaml" <<'END'
 autoscaler: {min_users: 5, max_users: 40, scale_up_factor: 2, scale_down_factor: 0.5}
 saturation_detection:
@@ -47,6 +47,11 @@ END
 ok "a configuration: its factor and its most users" tries 5 tried "10 20 40 " --config "$TMP/c.yaml"
 is "its limit for writes: all is saturated" "$(saturated)" "true true true true"
 stderr_unlike "other programs' keys are no matter" 'batch_size'
+is "the summary says what it went by" "$(json "$TMP/summary.json" '.configuration | keys_unsorted | map(split(".")[1]) | join(" ")')" \
+    "min_users max_users scale_up_factor scale_down_factor read_latency_p95_threshold_ms write_latency_p95_threshold_ms queue_depth_threshold"
+"$BIN/kvstat" --json --run "$TMP/summary.json" "$TMP/r.csv" >"$TMP/report.json"
+like "and so does a report" "$(json "$TMP/report.json" .run.configuration)" \
+    '^lateness_budget=10s .*autoscaler\.max_users=40 .*saturation_detection\.queue_depth_threshold=0$'
 sed -i 's/write_latency_p95_threshold_ms: 0.001/write_latency_p95_threshold_ms: 0/' "$TMP/c.yaml"
 ok "no limit for writes, and an option comes first" tries 5 tried "10 20 " --config "$TMP/c.yaml" --max-users 20
 is "nothing is saturated" "$(saturated)" "false false false"

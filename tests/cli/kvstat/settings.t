@@ -29,6 +29,9 @@ told_first() {
     like "$1: comes first" "$(cat "$TMP/sentence")" "^(settings differ: ([^%]*; )?|the loads differ, by their timing [(])$2[;:)]"
     like "$1: on the screen" "$(grep '^Verdict' "$TMP/screen")" '^Verdict +(settings|the loads) differ'
 }
+echo 'kvreplay: {rings: 2}' >"$TMP/two.yaml"
+echo 'kvreplay: {rings: 4}' >"$TMP/four.yaml"
+printf 'kvreplay:\n  rings: 2\n  sqpoll: true\n  compress_ratio: 2\n  threads: 3\n' >"$TMP/more.yaml"
 long=$(printf '%0150d' 0)
 mkdir "$TMP/$long"
 # One line a setting: base | new | the words.
@@ -77,6 +80,12 @@ done <<END
 --target $TMP/one.d|--target file:$TMP/three.d?like=lmcache-fs|target file, file[?]like=lmcache-fs
 --target $TMP/one.d|--target file:$TMP/$long/three.d?like=lmcache-fs|target file, file[?]like=lmcache-fs
 |--null|null default, yes
+--config $TMP/two.yaml|--config $TMP/four.yaml|rings 2, 4
+|--config $TMP/two.yaml|rings default, 2
+--config $TMP/two.yaml --config rings=1|--config $TMP/two.yaml|rings 1, 2
+--config rings=4 --config $TMP/two.yaml|--rings 4|rings 2, 4
+--config $TMP/two.yaml|--config $TMP/more.yaml|sqpoll default, yes; compress-ratio default, 2
+--config ioengine=psync|--config $TMP/more.yaml --config ioengine=auto|ioengine psync, auto; rings default, 2; sqpoll default, yes; compress-ratio default, 2
 END
 
 # ---- no settings ----
@@ -89,4 +98,16 @@ ran a --config sqpoll=true -c kvreplay.rings=2
 ran b --sqpoll --rings 2
 is 'an option that was is its key' \
     "$("$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | json /dev/stdin .compare.settings_differ)" null
+ran a --config "$TMP/two.yaml"
+ran b --config "$TMP/four.yaml" --rings 2
+is 'a key of a file is one of the command line' \
+    "$("$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | json /dev/stdin .compare.settings_differ)" null
+for run in a b; do "$kvstat" --json -o "$TMP/$run.json" "$TMP/$run.zst"; done
+is 'a report says the keys that were in force' "$(json "$TMP/a.json" .run.configuration)" rings=2
+ran b --config "$TMP/more.yaml"
+"$kvstat" --json -o "$TMP/b.json" "$TMP/b.zst"
+is 'all of them' "$(json "$TMP/b.json" .run.configuration)" 'rings=2 sqpoll=true compress_ratio=2'
+ran a
+"$kvstat" --json -o "$TMP/a.json" "$TMP/a.zst"
+is 'or that none was' "$(json "$TMP/a.json" .run.configuration)" default
 done_testing

@@ -111,6 +111,10 @@ cp "$TMP/small.csv" "$TMP/a/t.csv"
 { cat "$TMP/small.csv"; echo 0,Read,65536,Tier-2,a,Decode; } >"$TMP/b/t.csv"
 refused "another trace" 'rank 1 on .*: the trace: not the same' env -C "$TMP/a" "$@" t.csv :: env -C "$TMP/b" "$@" t.csv
 refused "standard input" 'only rank 0 would have it' "$@" - :: "$@" -
+refused "a configuration from there" '--config -: only rank 0 has standard input: name a file$' "$@" --config - "$trace" :: "$@" --config - "$trace"
+printf 'kvreplay:\n  spin: long\n' >"$TMP/spin.yaml"
+refused "a file that is wrong" 'spin\.yaml:2: kvreplay\.spin: long: expected' \
+    "$@" --timing trace --config "$TMP/spin.yaml" "$trace" :: "$@" --timing trace --config "$TMP/spin.yaml" "$trace"
 refused "--part" '--part: does not apply with ranks of MPI' "$@" --part 0/2 "$trace" :: "$@" --part 0/2 "$trace"
 refused "served shares" '--split keys: spreads requests' \
     "$@" --split keys --timing served --workers 2 "$trace" :: "$@" --split keys --timing served --workers 2 "$trace"

@@ -54,6 +54,8 @@ refused() {
     is "$name: once, and nothing is written" "$(grep -c '^kvprecond-mpi: ' stderr) $(files)" '1 0'
 }
 refused "other options" 2 'rank 1 on .*: version or options: not the same as those of rank 0' "$kv" --size 1MiB "$TMP/d" :: "$kv" --size 2MiB "$TMP/d"
+refused "a configuration from standard input" 2 '--config -: only rank 0 has standard input: name a file$' \
+    "$kv" --size 1MiB --config - "$TMP/d" :: "$kv" --size 1MiB --config - "$TMP/d"
 : >file
 refused "a target that cannot be used" 3 'rank 1 on .*file' "$kv" --size 1MiB "$TMP/d" :: "$kv" --size 1MiB "$TMP/file/d"
 refused "one file of rounds" 2 'put \{rank\} into its name' \

@@ -53,6 +53,16 @@ stderr_like 'names that, too' 'use --config saturation_detection\.read_latency_p
 
 # ---- what a refusal says ----
 
+exits 'a setting with a name left out' 2 "$kvreplay" --null --config kvreplay..rings=2 /dev/null
+stderr_like 'is no key' '^kvreplay: --config kvreplay\.\.rings: no key$'
+for setting in kvreplay.loops decode.batch_size model_configs.x.num_layers; do
+    exits "$setting without a value" 2 "$kvreplay" --null --config $setting /dev/null
+    stderr_like 'is no missing file either' "^kvreplay: --config: $setting is a key, which needs a value [(]$setting=[.][.][.][)], and no file\$"
+done
+exits 'a file without a name' 2 "$kvreplay" --null --config '' /dev/null
+stderr_like 'is shown' '^kvreplay: "": cannot read the configuration: No such file'
+exits 'a model that is no section' 2 "$kvreplay" --null --config model_configs.x=3 /dev/null
+stderr_like 'has no * suggested' '^kvreplay: --config model_configs\.x: unknown key$'
 exits 'a model of keys that lacks one' 2 "$kvgen" --config model_configs.x.num_layers=3 --list-models
 stderr_like 'is named with its way, not with a line of no file' '^kvgen: --config model_configs\.x\.num_layers: model_configs\.x: kv_heads is missing'
 printf 'model_configs: {x: {num_layers: 3}}\n' >short.yaml
@@ -114,6 +124,15 @@ exits 'a file whose name is like a setting' 0 generate --config ./eviction=lru
 is 'is a file with its folder' "$(digest)" "$by_file"
 exits 'a key of all programs' 0 generate --arrival open --config user_templates.chatbot.context_range=[64,128]
 isnt 'is one of the command line, too' "$(digest)" "$plain"
+provenance trace.csv.zst >p.json
+is 'the head says what is no default' "$(json p.json '.configuration | tojson')" \
+    '{"user_templates.chatbot.context_range":[64,128]}'
+printf 'decode: {batch_size: 8}\nprefix_cache: {system_prompt_hit_probability: 0.5}\nrag: {top_k_chunks: 5}\n' >shared.yaml
+exits 'keys of a file' 0 generate --config shared.yaml --config conversation.reload=all --summary s.json
+provenance trace.csv.zst >p.json
+shared=$(json p.json '.configuration | tojson')
+is 'are there' "$shared" '{"decode.batch_size":8,"prefix_cache.system_prompt_hit_probability":0.5,"conversation.reload":"all"}'
+is 'and in the summary' "$(json s.json '.configuration | tojson')" "$shared"
 exits 'a model whose name has dots' 0 "$kvgen" --config model_configs.llama3.1-8b.num_layers=2 --show-model
 stdout_like 'is one name' '^  "layers": 2,$'
 recording=$(find "$DATA/recordings" -name 'vllm*.zmqrec' | LC_ALL=C sort | head -n 1)
@@ -204,6 +223,30 @@ for setting in engines=2 reorder=2s arrival_cv=3; do
     stderr_like 'is refused as an option is' "^kvgen: --config ${setting%%=*}: (needs|synthetic|applies only)"
 done
 
+# What shows late, when the input is open.
+cat >none.csv <<'END'
+Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request
+0.0,Write,4096,Tier-1,a,Prefill,1
+0.1,Read,4096,Tier-1,a,Decode,2
+END
+served() { "$kvreplay" --null --timing served --workers 1 --summary s.json -o none "$@" none.csv; }
+printf 'kvreplay:\n  admit: qos\n  only_users: 1\n' >qos.yaml
+exits 'classes and users of a file where the trace has none' 0 served --config qos.yaml
+is 'have no effect' "$(json s.json '.served.admit, .options.admit, .options["only-users"], .rows.ok')" 'fifo auto 0 2'
+exits 'classes of the command line' 2 served --config qos.yaml --config admit=qos
+stderr_like 'are refused' '^kvreplay: --config admit: qos, and the trace has no column QoS$'
+exits 'and its users' 2 served --config only_users=1
+stderr_like 'too' '^kvreplay: --config only_users: the trace has no column User$'
+echo 'kvgen: {max_gap: 1s}' >gap.yaml
+echo '{"conversations": [{"from": "human", "value": "aaaa aaaa"}, {"from": "gpt", "value": "b"}]}' >talk.jsonl
+for input in talk.jsonl "$DATA/recordings/dynamo-1.6.1.satf.json"; do
+    exits "gaps of a file in an input without: ${input##*/}" 0 "$kvgen" --config gap.yaml --input "$input" -o gap.csv.zst
+    provenance gap.csv.zst >p.json
+    is 'are not cut' "$(json p.json '.options["max-gap"]')" 0
+    exits 'of the command line' 2 "$kvgen" --config gap.yaml --config max_gap=1s --input "$input" -o none
+    stderr_like 'are refused' '^kvgen: --config max_gap: (this dataset has no times|does not apply to steps)'
+done
+
 # Every default of --print-config, given, changes nothing.
 sed 's/^  # \([a-z0-9_]*\): \(.*\)$/  \1: \2/' all.yaml | awk '
     /^kv[a-z]*:$/ { own = 1 } !own || !/^  [a-z0-9_]+: / { print; next }
@@ -211,6 +254,8 @@ sed 's/^  # \([a-z0-9_]*\): \(.*\)$/  \1: \2/' all.yaml | awk '
 ok 'there are many' test "$(grep -c '^  [a-z0-9_]*: [^ ]*$' given.yaml)" -gt 80
 exits 'all defaults of --print-config, given' 0 generate --config given.yaml
 is 'are those that hold anyway' "$(digest)" "$plain"
+provenance trace.csv.zst >p.json
+is 'which is why none is told' "$(json p.json .configuration)" null
 stderr_unlike 'without a word' 'config|ignored'
 exits 'also for a replay' 0 "$kvreplay" --null --config given.yaml -o none trace.csv.zst
 exits 'a report' 0 "$kvstat" --config given.yaml trace.csv.zst
@@ -235,6 +280,7 @@ refused 'a word that is none' 'kvreplay:\n  on_lag: stp' "2: kvreplay\\.on_lag: 
 refused 'no size' 'kvprecond: {file_size: big}' "1: kvprecond\\.file_size: 'big' is not a size .*"
 refused 'neither true nor false' 'kvreplay:\n  sqpoll: maybe' "2: kvreplay\\.sqpoll: 'maybe' is not true or false"
 refused 'two values for one' 'kvgen:\n  sample: [1, 2]' '2: kvgen\.sample: expected one value'
+refused 'a section that is none' 'kvreply:\n  rings: 2' '1: kvreply: unknown key; did you mean kvreplay\?'
 refused 'no value' 'kvgen:\n  sample:' '2: kvgen\.sample: expected one value'
 refused 'a key that is none' 'kvstat:\n  max_group: 3' '2: kvstat\.max_group: unknown key; did you mean max_groups\?'
 refused 'an option of the command line' 'kvstat:\n  max_groups: 3\n  by: user' '3: kvstat\.by: not a key: it is the option --by'
@@ -243,7 +289,33 @@ refused 'a key outside of its section' 'rings: 2' '1: rings: not a section: it i
 refused 'one that several have' 'threads: 2' '1: threads: not a section: it is a key of the section kvgen, kvreplay, kvstat'
 refused 'a section called like a key' 'eviction: lfu' '1: eviction: a section: expected keys below it; the key eviction is one of the section kvgen'
 refused 'a section without keys' 'kvgen: 3' '1: kvgen: a section: expected keys below it'
-for setting in 'rings=65 --config rings: 65 is above 64' 'ring=2 --config ring: unknown key; did you mean rings?' \
+# late TEXT WHY COMMAND...: what its program finds wrong later than a file is read has the place, too.
+late() {
+    printf '%b' "$1" >late.yaml
+    why=$2
+    shift 2
+    exits "a file with $why" 2 "$@" --config late.yaml
+    stderr_like 'has its line' "^${1##*/}: late\\.yaml:$why"
+}
+late 'kvreplay:\n  spin: long' '2: kvreplay\.spin: long: expected auto or a time' "$kvreplay" --null --timing trace -o none trace.csv.zst
+late 'kvreplay:\n\n  lateness_budget: -3' '3: kvreplay\.lateness_budget: -3: expected a time' "$kvreplay" --null --timing trace -o none trace.csv.zst
+late 'kvreplay: {qos_p95: [a=b]}' '1: kvreplay\.qos_p95: a=b: expected' "$kvreplay" --null --autoscale qos --each false -o none
+late 'kvgen:\n  decode_rate: x' '2: kvgen\.decode_rate: "x" is not RATE' "$kvgen" --gpu-profile h100 --cache vllm -o none
+late 'kvgen:\n  segment_size: 5000' '2: kvgen\.segment_size: not a multiple' "$kvgen" --format fio -o x.iolog
+late 'kvgen:\n  pipeline_parallel: 3' '2: kvgen\.pipeline_parallel: 3 ranks need as many GPUs' "$kvgen" -o none
+late "kvgen: {medium: [$(seq -s , 65)]}" "1: kvgen\\.medium: '65' is one too many" "$kvgen" --input "$recording" -o none
+late 'kvprecond:\n  file_size: 5000' '2: kvprecond\.file_size: not a multiple of 4 KiB' "$kvprecond" --size 1M f
+printf 'kvprecond:\n  file_size: 5000' >late.yaml
+exits 'a setting behind the file' 2 "$kvprecond" --size 1M --config late.yaml --config file_size=9000 f
+stderr_like 'has its own' '^kvprecond: --config file_size: not a multiple'
+printf 'kvreplay:\n  sqpoll: False\n  long: Yes\n' >case.yaml
+exits 'true and false in the letters of YAML' 0 "$kvreplay" --null --config case.yaml --summary s.json -o none trace.csv.zst
+is 'are such' "$(json s.json .options.long)" true
+refused 'a key of another section' 'kvstat:\n  lag_limit: 3s' '2: kvstat\.lag_limit: not a key here: it is a key of the section kvreplay'
+for setting in 'medium=a=1 --config medium: not a key here: it is a key of the section kvgen' \
+    'threads=0x --config threads: '"'0x' is not a whole number" \
+    'batch_size=3 --config batch_size: not a key here: it is the key decode.batch_size' \
+    'rings=65 --config rings: 65 is above 64' 'ring=2 --config ring: unknown key; did you mean rings?' \
     'target=d --config target: not a key: it is the option --target' \
     'kvgen.chars_per_token=3 --config kvgen.chars_per_token: not a key here: it is the key sharegpt.chars_per_token_estimate' \
     'storage_p95=3 --config storage_p95: not a key here: it is the key saturation_detection.read_latency_p95_threshold_ms' \

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/conf/conf.h"
+#include "lib/conf/given.h"
 #include "lib/conf/keys.h"
 #include "lib/conf/texts.h"
 #include "lib/opt/tables.h"
@@ -401,6 +402,75 @@ static void places_of_several_sources(void **state)
     unlink(second);
 }
 
+/* An error that was found late has the line of the file, until the key has no meaning. */
+static void late_errors_have_their_place(void **state)
+{
+    (void)state;
+    static uint64_t fields[8192];
+    struct opt_parser *p = opt_open("kvreplay", "", kvreplay_options, fields);
+    const char *text = "kvreplay:\n  rings: 3\n  admit: qos\n";
+    char want[CONF_PLACE_MAX];
+    struct conf *c = NULL;
+    struct err e = {0};
+
+    put(text, strlen(text));
+    struct opt_list from = {.item = {file, "spread=capacity"}, .count = 2};
+    assert_int_equal(conf_read(&c, &from, p, &e), 0);
+    err_set(&e, -EINVAL, ERR_TARGET, "--config admit=qos", "the trace has no column QoS");
+    opt_tell_place(p, &e);
+    snprintf(want, sizeof(want), "%s:3", file);
+    assert_string_equal(e.where, want);
+    assert_string_equal(e.what, "kvreplay.admit: the trace has no column QoS");
+    assert_int_equal(e.class, ERR_TARGET);
+    const char *const others[] = {"--config spread", "--config none", "--rings", file, ""};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        err_set(&e, -EINVAL, ERR_INPUT, others[i], "as it was");
+        opt_tell_place(p, &e);
+        assert_string_equal(e.where, others[i]);
+        assert_string_equal(e.what, "as it was");
+    }
+
+    assert_int_equal(opt_refuse(p, "admit", "no classes", &e), 0);
+    assert_false(opt_given(p, "admit"));
+    assert_true(opt_given(p, "rings"));
+    assert_int_equal(opt_refuse(p, "loops", "never given", &e), 0);
+    assert_int_equal(opt_refuse(p, "spread", "one path", &e), -EINVAL);
+    assert_string_equal(e.where, "--config spread");
+    err_set(&e, -EINVAL, ERR_INPUT, "--config admit", "again");
+    opt_tell_place(p, &e);
+    assert_string_equal(e.where, "--config admit");
+    conf_free(c);
+    opt_close(p);
+}
+
+/* What is told of a run: keys that have not their default, whoever gave them. */
+static void keys_that_are_no_default_are_told(void **state)
+{
+    (void)state;
+    static const char *const sections[] = {"decode", "rag", "user_templates", NULL};
+    struct conf *c = open_text("decode: {batch_size: 32}\n"
+                               "rag: {top_k_chunks: 4}\n"
+                               "conversation: {reload: all}\n"
+                               "user_templates: {chatbot: {think_time_range: [0.5, 2]}}\n");
+    struct conf *none = open_text("decode: {batch_size: 32}\n");
+    struct conf_given g;
+    struct jsonout *j = jsonout_create();
+
+    assert_true(conf_given(c, 0, &g));
+    assert_string_equal(g.path, "rag.top_k_chunks");
+    assert_true(conf_given(c, 2, &g));
+    assert_false(conf_given(c, 3, &g));
+    assert_false(conf_given(none, 0, &g));
+    given_put(j, none, sections);
+    given_put(j, c, sections);
+    assert_string_equal(jsonout_text(j, false),
+                        "{\"configuration\":{\"rag.top_k_chunks\":4,"
+                        "\"user_templates.chatbot.think_time_range\":[0.5,2]}}");
+    jsonout_free(j);
+    conf_free(none);
+    conf_free(c);
+}
+
 static void files_among_the_texts(void **state)
 {
     (void)state;
@@ -554,6 +624,8 @@ int main(void)
         cmocka_unit_test(every_option_in_a_section_is_named),
         cmocka_unit_test(settings_without_meaning_warn),
         cmocka_unit_test(places_of_several_sources),
+        cmocka_unit_test(late_errors_have_their_place),
+        cmocka_unit_test(keys_that_are_no_default_are_told),
         cmocka_unit_test(files_among_the_texts),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -478,38 +478,46 @@ static void keys_are_set_by_a_file_and_by_the_command_line(void **state)
     struct opt_parser *p = opt_open("kvtest", "", keys, &f);
     const struct opt_mode mode = {.on = true, .refuses = 1, .why = "no"};
 
-    assert_int_equal(opt_configure(p, &keys[1], text, false, &e), 0);
+    assert_int_equal(opt_configure(p, &keys[1], text, "c.yaml:3", &e), 0);
     assert_int_equal(f.size, 65536);
     assert_true(opt_given(p, "chunk-size"));
     assert_int_equal(opt_check_modes(p, &mode, 1, &e), 0); /* of a file: the default again */
     assert_int_equal(f.size, 1 << 20);
     assert_false(opt_given(p, "chunk-size"));
-    assert_int_equal(opt_configure(p, &keys[1], text, false, &e), 0);
+    assert_int_equal(opt_configure(p, &keys[1], text, "c.yaml:3", &e), 0);
     assert_int_equal(opt_check_sources(p, 2, only_two, &e), 0);
     assert_int_equal(f.size, 65536);
     assert_int_equal(opt_check_sources(p, 4, only_two, &e), 0);
     assert_int_equal(f.size, 1 << 20);
 
-    assert_int_equal(opt_configure(p, &keys[1], text, true, &e), 0);
+    assert_int_equal(opt_configure(p, &keys[1], text, NULL, &e), 0);
     assert_int_equal(opt_check_sources(p, 2, only_two, &e), 0);
     assert_int_equal(opt_check_sources(p, 4, only_two, &e), -EINVAL); /* given: refused */
     assert_string_equal(e.where, "--config chunk_size");
     assert_string_equal(e.what, "not four");
     assert_int_equal(opt_check_modes(p, &mode, 1, &e), -EINVAL);
     assert_string_equal(e.what, "no");
-    assert_int_equal(opt_configure(p, &keys[1], "1", true, &e), -EINVAL);
+    assert_int_equal(opt_configure(p, &keys[1], "1", NULL, &e), -EINVAL);
     assert_string_equal(e.what, "1 is below 4.00 KiB");
 
-    assert_int_equal(opt_configure(p, &keys[2], "yes", false, &e), 0);
+    assert_int_equal(opt_configure(p, &keys[2], "yes", "c.yaml:3", &e), 0);
     assert_true(f.verbose);
-    assert_int_equal(opt_configure(p, &keys[2], "false", false, &e), 0);
+    assert_int_equal(opt_configure(p, &keys[2], "false", "c.yaml:3", &e), 0);
     assert_false(f.verbose);
+    assert_int_equal(opt_configure(p, &keys[2], "True", "c.yaml:3", &e), 0);
+    assert_true(f.verbose);
+    assert_int_equal(opt_truth("NO"), 0);
+    assert_int_equal(opt_truth("nO"), -1);
+    double number = 0;
+    assert_int_equal(opt_number(&keys[1], "2K", &number), 0);
+    assert_true(number == 2048);
+    assert_int_equal(opt_number(&keys[1], "2x", &number), -EINVAL);
     assert_int_equal(opt_check_text(&keys[2], "maybe", &e), -EINVAL);
     assert_string_equal(e.what, "'maybe' is not true or false");
 
-    assert_int_equal(opt_configure(p, &keys[3], text, false, &e), 0);
+    assert_int_equal(opt_configure(p, &keys[3], text, "c.yaml:3", &e), 0);
     text[0] = '7'; /* texts are copied */
-    assert_int_equal(opt_configure(p, &keys[3], text, false, &e), 0);
+    assert_int_equal(opt_configure(p, &keys[3], text, "c.yaml:3", &e), 0);
     assert_int_equal(f.inputs.count, 2);
     assert_string_equal(f.inputs.item[0], "64K");
     assert_string_equal(f.inputs.item[1], "74K");
