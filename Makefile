@@ -45,7 +45,7 @@ kvgen        := kvgen options option_table option_values print_config models wor
                 output summary provenance
 kvgen/meaning := reading stamps block_size
 kvgen/source := population ident rag users turn_counts inputs file_source merged csv_rows documents \
-                id_lists blocks block_line burst sharegpt agentic
+                id_lists blocks burst sharegpt agentic
 kvgen/people := habits mix people
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts
 kvgen/policy := policy lru fifo lfu s3fifo sieve arc mru admission

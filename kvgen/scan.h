@@ -1,7 +1,7 @@
-/* scan.h - takes the pieces of JSON lines as programs write them, millions of them: whitespace,
- * whole numbers, decimal fractions, texts in plain ASCII. A piece that is not taken (exponents,
- * escapes, too many digits, damage) says that the line is left to lib/json/jsonin.h; for what is
- * taken jsonin gives the same values. Inline, for a line has many pieces. */
+/* scan.h - takes the pieces of the JSON lines of Dynamo's request traces, millions of them:
+ * whitespace, whole numbers, decimal fractions, texts in plain ASCII. A piece that is not taken
+ * (exponents, escapes, too many digits, damage) says that the line is left to lib/json/jsonin.h;
+ * for what is taken jsonin gives the same values. Inline, for a line has many pieces. */
 #ifndef KVGEN_SCAN_H
 #define KVGEN_SCAN_H
 

@@ -64,7 +64,8 @@ static void see(struct stamps *s, int64_t ns)
     s->last_ns = ns;
 }
 
-int stamps_number(struct stamps *s, bool whole, int64_t n, double t, int64_t *ns)
+/* whole: the number is n, else t. */
+static int see_number(struct stamps *s, bool whole, int64_t n, double t, int64_t *ns)
 {
     enum stamps_unit before = s->unit;
     if (whole)
@@ -123,8 +124,8 @@ int stamps_value(struct stamps *s, const struct jsonin_v *v, int64_t *ns)
     if (text)
         return stamps_text(s, text, len, ns);
     if (jsonin_i64(v, &whole) == 0)
-        return stamps_number(s, true, whole, 0, ns);
-    return jsonin_f64(v, &t) == 0 ? stamps_number(s, false, 0, t, ns) : -EINVAL;
+        return see_number(s, true, whole, 0, ns);
+    return jsonin_f64(v, &t) == 0 ? see_number(s, false, 0, t, ns) : -EINVAL;
 }
 
 double stamps_unit_s(const struct stamps *s)

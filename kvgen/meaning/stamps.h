@@ -39,19 +39,18 @@ struct stamps {
 /* Another file begins: it may have another unit. */
 void stamps_file(struct stamps *s);
 /*
- * A stamp as nanoseconds from its origin. whole: it is n, else t. The first stamp of a file tells
+ * A stamp, a JSON number or text, as nanoseconds from its origin. The first stamp of a file tells
  * its unit, unless it was given: from 10^9 to 4.4 x 10^9 are seconds since 1970, and so are 10^3,
  * 10^6 and 10^9 times that in ms, us and ns; all others have the usual unit. Whole numbers are
  * exact; fractions of seconds and of ms are rounded to the microsecond, which is exact in doubles
- * of the present, those of smaller units to the nanosecond. 0, or -ERANGE: beyond 139 years.
+ * of the present, those of smaller units to the nanosecond. 0; -ERANGE: beyond 139 years; -EINVAL:
+ * neither a number nor a text.
  */
-int stamps_number(struct stamps *s, bool whole, int64_t n, double t, int64_t *ns);
+struct jsonin_v;
+int stamps_value(struct stamps *s, const struct jsonin_v *v, int64_t *ns);
 /* The same of a text: a date as in iso_time.h, or a decimal, which is exact. -EINVAL: it is
  * neither. With a unit given, dates are -EINVAL. */
 int stamps_text(struct stamps *s, const char *text, size_t len, int64_t *ns);
-/* The same of a JSON number or text. -EINVAL: it is neither. */
-struct jsonin_v;
-int stamps_value(struct stamps *s, const struct jsonin_v *v, int64_t *ns);
 /* The seconds of the unit of this file. */
 double stamps_unit_s(const struct stamps *s);
 /* The values that are taken, in words for error messages. */

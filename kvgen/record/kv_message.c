@@ -72,12 +72,10 @@ static const enum field stored_places[] = {
     FIELD_METADATA, FIELD_EXTRA,  FIELD_GROUP,  FIELD_LAYERS,     FIELD_IGNORED};
 static const enum field removed_places[] = {FIELD_HASHES, FIELD_MEDIUM, FIELD_GROUP};
 
-/* The members of an event that are used, as they stand in the message. */
+/* The members of an event, as they stand in the message. */
 struct members {
-    struct msgpack_value type, event_type, hashes, sequence, parent, block_size, medium, group,
-        layers, object_key;
-    struct msgpack_value tokens;
-    struct msgpack in_hashes, in_sequence, in_tokens; /* behind the heads of the lists */
+    struct msgpack_value value[FIELD_UNKNOWN];
+    struct msgpack in[FIELD_UNKNOWN]; /* behind their heads: the elements of lists */
     bool salted;
 };
 
@@ -123,55 +121,12 @@ static int take(struct decoder *d, struct msgpack *m, enum field field, struct m
     d->unknown->fields += field == FIELD_UNKNOWN;
     if (v.type == MSGPACK_NIL)
         return 0;
-    switch (field) {
-    case FIELD_TYPE:
-        to->type = v;
-        break;
-    case FIELD_EVENT_TYPE:
-        to->event_type = v;
-        break;
-    case FIELD_HASHES:
-        to->hashes = v;
-        to->in_hashes = behind;
-        break;
-    case FIELD_SEQUENCE_HASHES:
-        to->sequence = v;
-        to->in_sequence = behind;
-        break;
-    case FIELD_PARENT:
-        to->parent = v;
-        break;
-    case FIELD_BLOCK_SIZE:
-        to->block_size = v;
-        break;
-    case FIELD_MEDIUM:
-        to->medium = v;
-        break;
-    case FIELD_GROUP:
-        to->group = v;
-        break;
-    case FIELD_LAYERS:
-        to->layers = v;
-        break;
-    case FIELD_OBJECT_KEY:
-        to->object_key = v;
-        break;
-    case FIELD_TOKENS:
-        to->tokens = v;
-        to->in_tokens = behind;
-        break;
-    case FIELD_SALT:
-        to->salted = true;
-        break;
-    case FIELD_METADATA:
-        to->salted = to->salted || v.type == MSGPACK_TEXT || v.count > 0;
-        break;
-    case FIELD_EXTRA:
-        to->salted = to->salted || holds_any(v, behind);
-        break;
-    case FIELD_IGNORED:
-    case FIELD_UNKNOWN:
-        break;
+    to->salted |= field == FIELD_SALT ||
+                  (field == FIELD_METADATA && (v.type == MSGPACK_TEXT || v.count > 0)) ||
+                  (field == FIELD_EXTRA && holds_any(v, behind));
+    if (field != FIELD_UNKNOWN) {
+        to->value[field] = v;
+        to->in[field] = behind;
     }
     return 0;
 }
@@ -194,8 +149,10 @@ static bool read_hash(const struct decoder *d, const struct msgpack_value *v, st
 
 static int add_blocks(const struct decoder *d, const struct members *m)
 {
-    const struct msgpack_value *list = m->sequence.count > 0 ? &m->sequence : &m->hashes;
-    struct msgpack in = list == &m->sequence ? m->in_sequence : m->in_hashes;
+    enum field field =
+        m->value[FIELD_SEQUENCE_HASHES].count > 0 ? FIELD_SEQUENCE_HASHES : FIELD_HASHES;
+    const struct msgpack_value *list = &m->value[field];
+    struct msgpack in = m->in[field];
     struct hash128 hash;
     if (list->type != MSGPACK_ARRAY && list->type != MSGPACK_NIL)
         return damaged(d);
@@ -207,7 +164,8 @@ static int add_blocks(const struct decoder *d, const struct members *m)
             return err_nomem(d->err, "events");
     }
     /* Mooncake's keys that are no number have no hashes: the key names the object. */
-    if (list->count == 0 && read_hash(d, &m->object_key, &hash) && batch_add_block(d->b, hash) < 0)
+    if (list->count == 0 && read_hash(d, &m->value[FIELD_OBJECT_KEY], &hash) &&
+        batch_add_block(d->b, hash) < 0)
         return err_nomem(d->err, "events");
     return 0;
 }
@@ -217,10 +175,11 @@ static int add_blocks(const struct decoder *d, const struct members *m)
 static void hash_tokens(const struct decoder *d, const struct members *m, struct event *v)
 {
     unsigned char text[4 * MAX_PAIRED_TOKENS];
-    struct msgpack in = m->in_tokens;
+    const struct msgpack_value *tokens = &m->value[FIELD_TOKENS];
+    struct msgpack in = m->in[FIELD_TOKENS];
     v->salted = m->salted;
     if (!d->o->pairing || v->tokens == 0 || v->tokens > MAX_PAIRED_TOKENS ||
-        m->tokens.type != MSGPACK_ARRAY || m->tokens.count != (uint64_t)v->tokens * v->count)
+        tokens->type != MSGPACK_ARRAY || tokens->count != (uint64_t)v->tokens * v->count)
         return;
     for (size_t k = 0; k < v->count; k++) {
         for (uint32_t i = 0; i < v->tokens; i++) {
@@ -256,37 +215,48 @@ static int add_event(const struct decoder *d, const struct members *m, enum even
     struct event *v = batch_add(d->b, kind);
     if (!v)
         return err_nomem(d->err, "events");
-    int rc = find_medium(d, &m->medium, &v->medium);
+    int rc = find_medium(d, &m->value[FIELD_MEDIUM], &v->medium);
     if (rc < 0 || kind == EVENT_CLEARED)
         return rc;
-    if (m->block_size.type == MSGPACK_WHOLE && m->block_size.bits <= UINT32_MAX)
-        v->tokens = (uint32_t)m->block_size.bits;
-    v->has_parent = read_hash(d, &m->parent, &v->parent);
-    if (!read_hash(d, &m->group, &v->group))
+    const struct msgpack_value *tokens = &m->value[FIELD_BLOCK_SIZE];
+    const struct msgpack_value *layers = &m->value[FIELD_LAYERS];
+    if (tokens->type == MSGPACK_WHOLE && tokens->bits <= UINT32_MAX)
+        v->tokens = (uint32_t)tokens->bits;
+    v->has_parent = read_hash(d, &m->value[FIELD_PARENT], &v->parent);
+    if (!read_hash(d, &m->value[FIELD_GROUP], &v->group))
         v->group = (struct hash128){0};
-    if (m->layers.type == MSGPACK_TEXT)
-        v->layers = (uint8_t)(has(&m->layers, "sliding") ? EVENT_LAYERS_WINDOWED
-                              : has(&m->layers, "full")  ? EVENT_LAYERS_FULL
-                                                         : EVENT_LAYERS_ALL);
+    if (layers->type == MSGPACK_TEXT)
+        v->layers = (uint8_t)(has(layers, "sliding") ? EVENT_LAYERS_WINDOWED
+                              : has(layers, "full")  ? EVENT_LAYERS_FULL
+                                                     : EVENT_LAYERS_ALL);
     rc = add_blocks(d, m);
     if (rc == 0)
         hash_tokens(d, m, &d->b->event[d->b->events - 1]);
     return rc;
 }
 
+/* The name of the event. */
+static const struct msgpack_value *type_of(const struct members *m)
+{
+    return &m->value[m->value[FIELD_TYPE].text ? FIELD_TYPE : FIELD_EVENT_TYPE];
+}
+
 /* The kind by its name: 1; 0: an event that is not known. */
 static int kind_of(const struct members *m, enum event_kind *kind)
 {
-    const struct msgpack_value *t = m->type.text ? &m->type : &m->event_type;
-    if (msgpack_is(t, "BlockStored") || msgpack_is(&m->event_type, "stored"))
-        *kind = EVENT_STORED;
-    else if (msgpack_is(t, "BlockRemoved") || msgpack_is(&m->event_type, "removed"))
-        *kind = EVENT_REMOVED;
-    else if (msgpack_is(t, "AllBlocksCleared") || msgpack_is(&m->event_type, "cleared"))
-        *kind = EVENT_CLEARED;
-    else
-        return 0;
-    return 1;
+    static const struct {
+        const char *type, *event_type;
+        enum event_kind kind;
+    } names[] = {{"BlockStored", "stored", EVENT_STORED},
+                 {"BlockRemoved", "removed", EVENT_REMOVED},
+                 {"AllBlocksCleared", "cleared", EVENT_CLEARED}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (msgpack_is(type_of(m), names[i].type) ||
+            msgpack_is(&m->value[FIELD_EVENT_TYPE], names[i].event_type)) {
+            *kind = names[i].kind;
+            return 1;
+        }
+    return 0;
 }
 
 static int decode_event(struct decoder *d, struct msgpack *in)
@@ -309,7 +279,7 @@ static int decode_event(struct decoder *d, struct msgpack *in)
         int rc = take(d, in, FIELD_TYPE, &m);
         if (rc < 0)
             return rc;
-        bool removed = msgpack_is(&m.type, "BlockRemoved");
+        bool removed = msgpack_is(&m.value[FIELD_TYPE], "BlockRemoved");
         const enum field *place = removed ? removed_places : stored_places;
         size_t places = (removed ? sizeof(removed_places) : sizeof(stored_places)) / sizeof(*place);
         for (uint32_t i = 1; i < head.count; i++) {
@@ -322,7 +292,7 @@ static int decode_event(struct decoder *d, struct msgpack *in)
     }
     if (kind_of(&m, &kind))
         return add_event(d, &m, kind);
-    const struct msgpack_value *t = m.type.text ? &m.type : &m.event_type;
+    const struct msgpack_value *t = type_of(&m);
     d->unknown->fields = before; /* what is in such an event is not counted */
     batch_unknown_event(d->unknown, t->text ? t->text : "", t->len);
     return 0;

@@ -9,8 +9,8 @@
 
 #include "kvgen/meaning/block_size.h"
 #include "kvgen/meaning/stamps.h"
-#include "kvgen/source/block_line.h"
 #include "kvgen/source/id_lists.h"
+#include "lib/base/hash.h"
 #include "lib/base/keymap.h"
 #include "lib/json/jsonin.h"
 #include "lib/text/text.h"
@@ -72,8 +72,7 @@ static const struct layout layouts[INPUTS_KINDS] = {
 struct blocks {
     struct file_source files; /* first */
     struct jsonin_stream *stream;
-    struct block_line flat;
-    const struct jsonin_v *tree; /* of a line that flat cannot hold; else NULL */
+    const struct jsonin_v *line; /* that was read last */
     const struct layout *layout;
     struct stamps stamps;
     int64_t stated;                 /* tokens of a block, by --block-size; 0: not given */
@@ -98,12 +97,7 @@ static int bad_field(const struct blocks *s, struct err *e, const char *name, co
     return file_source_bad(&s->files, jsonin_stream_line(s->stream), e, "%s %s", name, what);
 }
 
-/* ---- fields of the line, flat or a tree ---- */
-
-static bool line_has(const struct blocks *s, const char *name)
-{
-    return s->tree ? jsonin_get(s->tree, name) != NULL : block_line_get(&s->flat, name) != NULL;
-}
+/* ---- fields of the line ---- */
 
 /* The name under which the line has the field: Dynamo writes either. */
 static const char *name_in_line(const struct blocks *s, const char *name)
@@ -112,37 +106,24 @@ static const char *name_in_line(const struct blocks *s, const char *name)
                                           {"output_length", "output_tokens"},
                                           {"timestamp", "created_time"}};
     for (size_t i = 0; s->layout->other_names && i < sizeof(also) / sizeof(*also); i++)
-        if (strcmp(name, also[i][0]) == 0 && !line_has(s, name) && line_has(s, also[i][1]))
+        if (strcmp(name, also[i][0]) == 0 && !jsonin_get(s->line, name) &&
+            jsonin_get(s->line, also[i][1]))
             return also[i][1];
     return name;
 }
 
 static int line_i64(const struct blocks *s, const char *name, int64_t *out)
 {
-    return s->tree ? jsonin_i64(jsonin_get(s->tree, name), out)
-                   : block_line_i64(block_line_get(&s->flat, name), out);
+    return jsonin_i64(jsonin_get(s->line, name), out);
 }
 
 /* ---- requests ---- */
-
-/* A stamp that is a text is in the tree alone. */
-static int read_stamp(struct blocks *s, const char *name, int64_t *ns, struct err *e)
-{
-    int64_t whole;
-    double t;
-    if (!s->tree && line_i64(s, name, &whole) == 0)
-        return stamps_number(&s->stamps, true, whole, 0, ns);
-    if (!s->tree && block_line_f64(block_line_get(&s->flat, name), &t) == 0)
-        return stamps_number(&s->stamps, false, 0, t, ns);
-    int rc = s->tree ? 0 : jsonin_stream_parse(s->stream, &s->tree, e);
-    return rc < 0 ? rc : stamps_value(&s->stamps, jsonin_get(s->tree, name), ns);
-}
 
 static int read_time(struct blocks *s, struct err *e)
 {
     const char *name = name_in_line(s, "timestamp");
     int64_t ns;
-    if (read_stamp(s, name, &ns, e) < 0)
+    if (stamps_value(&s->stamps, jsonin_get(s->line, name), &ns) < 0)
         return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
                                "%s is not a number of %s", name, stamps_wanted(&s->stamps));
     int rc = file_source_arrival(&s->files, ns, &s->files.next.arrival_ns);
@@ -175,32 +156,48 @@ static int make_ids(struct blocks *s, struct err *e)
     return 0;
 }
 
+/* The id of a hash in hexadecimal, with or without 0x in front. A hash of more than 64 bits is
+ * hashed again. 0 or -EINVAL. */
+static int read_hash(const char *text, size_t len, uint64_t *id)
+{
+    if (len > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+        text += 2;
+        len -= 2;
+    }
+    uint64_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        unsigned c = (unsigned char)text[i], lower = c | 0x20;
+        if (!(c >= '0' && c <= '9') && !(lower >= 'a' && lower <= 'f'))
+            return -EINVAL;
+        n = n << 4 | (c <= '9' ? c - '0' : lower - 'a' + 10);
+    }
+    *id = len <= 16 ? n : hash_64(text, len);
+    return len > 0 ? 0 : -EINVAL;
+}
+
 /* Reads the list of blocks, of numbers or of hashes, into a free list. */
 static int read_ids(struct blocks *s, struct err *e)
 {
     struct request *r = &s->files.next;
     const char *name = s->layout->ids;
-    const struct jsonin_v *tree = s->tree ? jsonin_get(s->tree, name) : NULL;
-    const struct block_line_member *flat = s->tree ? NULL : block_line_get(&s->flat, name);
-    if (s->no_ids && (tree || flat))
+    const struct jsonin_v *list = jsonin_get(s->line, name);
+    if (s->no_ids && list)
         return bad_field(s, e, name, "is there, but the first row has none");
     if (s->no_ids)
         return make_ids(s, e);
-    if (!tree && !flat)
+    if (!list)
         return bad_field(s, e, "no", name);
-    if (flat ? flat->kind != BLOCK_LINE_IDS : !jsonin_is_array(tree))
+    if (!jsonin_is_array(list))
         return bad_field(s, e, name, "is not a list");
-    size_t count = flat ? flat->count : jsonin_count(tree);
+    size_t count = jsonin_count(list);
     uint64_t *id = id_lists_take(&s->lists, count, &r->slot);
     if (!id)
         return err_nomem(e, "blocks of a request");
-    if (flat && count > 0)
-        memcpy(id, s->flat.id + flat->first, count * sizeof(*id));
-    for (size_t i = 0; tree && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t len;
-        const struct jsonin_v *v = jsonin_at(tree, i);
+        const struct jsonin_v *v = jsonin_at(list, i);
         const char *hash = jsonin_text(v, &len);
-        if ((hash ? block_line_hash(hash, len, &id[i]) : jsonin_u64(v, &id[i])) < 0)
+        if ((hash ? read_hash(hash, len, &id[i]) : jsonin_u64(v, &id[i])) < 0)
             return bad_field(s, e, name,
                              "holds something that is neither a number from 0 on nor hexadecimal");
     }
@@ -310,10 +307,7 @@ static int keeps_row(struct blocks *s, struct err *e)
         return file_source_keeps(&s->files, NULL, 0);
     if (line_i64(s, "session_id", &number) == 0)
         return file_source_keeps(&s->files, &number, sizeof(number));
-    int rc = s->tree ? 0 : jsonin_stream_parse(s->stream, &s->tree, e);
-    if (rc < 0)
-        return rc;
-    text = jsonin_text(jsonin_get(s->tree, "session_id"), &len);
+    text = jsonin_text(jsonin_get(s->line, "session_id"), &len);
     if (!text)
         return bad_field(s, e, "no session_id:", FILE_SOURCE_TORN);
     return file_source_keeps(&s->files, text, len);
@@ -324,25 +318,17 @@ static int keeps_row(struct blocks *s, struct err *e)
 /* Takes the row of a line in. Lines that are none are left to the reading of requests. */
 static bool see_line(struct blocks *s, struct block_size *b, const char *text, size_t len)
 {
-    const struct block_line_member *ids;
-    struct jsonin *d = NULL;
+    struct jsonin *d;
     int64_t tokens = -1;
-    size_t count = 0;
-    bool row = false;
-    s->tree = NULL;
-    if (block_line_scan(&s->flat, text, len) > 0) {
-        ids = block_line_get(&s->flat, s->layout->ids);
-        row = ids && ids->kind == BLOCK_LINE_IDS;
-        count = row ? ids->count : 0;
-    } else if (jsonin_parse(&d, text, len, "", NULL) == 0) {
-        s->tree = jsonin_root(d);
-        row = jsonin_is_array(jsonin_get(s->tree, s->layout->ids));
-        count = jsonin_count(jsonin_get(s->tree, s->layout->ids));
-    }
-    row = row && line_i64(s, name_in_line(s, s->layout->context), &tokens) == 0 && tokens >= 0 &&
-          tokens <= REQUEST_MAX_TOKENS;
-    bool fits = !row || block_size_see(b, tokens, count);
-    s->tree = NULL;
+    if (jsonin_parse(&d, text, len, "", NULL) < 0)
+        return true;
+    s->line = jsonin_root(d);
+    const struct jsonin_v *ids = jsonin_get(s->line, s->layout->ids);
+    bool row = jsonin_is_array(ids) &&
+               line_i64(s, name_in_line(s, s->layout->context), &tokens) == 0 && tokens >= 0 &&
+               tokens <= REQUEST_MAX_TOKENS;
+    bool fits = !row || block_size_see(b, tokens, jsonin_count(ids));
+    s->line = NULL;
     jsonin_free(d);
     return fits;
 }
@@ -435,10 +421,8 @@ static int find_block_size(struct blocks *s, struct err *e)
 /* The fields of the next line of any file: 1; 0 at the end; negative errno. */
 static int next_line(struct blocks *s, struct err *e)
 {
-    const char *text;
-    size_t len;
     int rc = 0;
-    while (!s->stream || (rc = jsonin_stream_cut(s->stream, &text, &len, e)) == 0) {
+    while (!s->stream || (rc = jsonin_stream_next(s->stream, &s->line, e)) == 0) {
         rc = file_source_next_file(&s->files, e);
         if (rc <= 0)
             return rc;
@@ -453,16 +437,7 @@ static int next_line(struct blocks *s, struct err *e)
         struct jsonin_limit limit = file_source_limit(&s->files);
         jsonin_stream_limit(s->stream, &limit);
     }
-    if (rc < 0)
-        return rc;
-
-    s->tree = NULL;
-    rc = block_line_scan(&s->flat, text, len);
-    if (rc < 0)
-        return err_nomem(e, "a line of blocks");
-    if (rc == 0)
-        rc = jsonin_stream_parse(s->stream, &s->tree, e);
-    return rc < 0 ? rc : 1;
+    return rc;
 }
 
 static int read_ahead(struct file_source *files, struct err *e)
@@ -475,12 +450,12 @@ static int read_ahead(struct file_source *files, struct err *e)
             return rc;
         /* The first line tells whether the file is of the expected kind. */
         for (size_t i = 0; !s->begun && s->layout->wanted[i]; i++)
-            if (!line_has(s, name_in_line(s, s->layout->wanted[i])))
+            if (!jsonin_get(s->line, name_in_line(s, s->layout->wanted[i])))
                 return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
                                        "not a %s trace: no %s", s->layout->known_as,
                                        s->layout->wanted[i]);
         if (!s->begun)
-            s->no_ids = s->layout->ids_may_miss && !line_has(s, s->layout->ids);
+            s->no_ids = s->layout->ids_may_miss && !jsonin_get(s->line, s->layout->ids);
         s->begun = true;
         rc = keeps_row(s, e);
     } while (rc == 0);
@@ -548,7 +523,6 @@ static void blocks_close(struct source *base)
 {
     struct blocks *s = (struct blocks *)base;
     jsonin_stream_close(s->stream);
-    block_line_free(&s->flat);
     file_source_release(&s->files);
     id_lists_free(&s->lists);
     keymap_free(s->chat);

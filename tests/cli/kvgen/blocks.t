@@ -41,7 +41,7 @@ lookup() { # TIMESTAMP REQUEST CHUNK_SIZE LENGTH HASHES
 long=0123456789abcdef0123456789abcdef
 {
     lookup 1700000000.5 a 256 600 "\"0xff\", \"$long\""
-    lookup 1700000001.75 b 256 800 "\"00FF\", \"$long\", \"3\""
+    lookup 1700000001.75 b 256 800 "\"00FF\", \"0X$long\", \"3\""
     lookup 1700000001.75 c 128 130 7
 } >"$TMP/lmcache.jsonl"
 zstd -q "$TMP/lmcache.jsonl"
@@ -63,6 +63,7 @@ refused() { # NAME REGEX SED_SCRIPT SAMPLE
 refused "time that is none" '2: timestamp' '2s/5.25/"x"/' bailian
 refused "time that goes back" '3: timestamp goes back' '3s/6.5/5.2/' bailian
 refused "hash that is none" '2: chunk_hashes' '2s/00FF/00FG/' lmcache
+refused "hash without a digit" '2: chunk_hashes' '2s/00FF/0x/' lmcache
 refused "chunk of nothing" '3: chunk_size' '3s/128/0/' lmcache
 refused "no length" '1: not a LMCache lookup log trace: no seq_len' '1s/seq_len/len/' lmcache
 done_testing

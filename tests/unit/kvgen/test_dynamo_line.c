@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "kvgen/rng.h"
+#include "kvgen/scan.h"
 #include "tests/unit/kvgen/damage.h"
 #include "tests/unit/kvgen/dynamo_line_checks.h"
 #include "tests/unit/scale.h"
@@ -146,12 +147,38 @@ static void damaged_lines_are_what_json_says(void **state)
     dynamo_line_free(&l);
 }
 
+/* As many digits as there are up to 20, in front of any byte, however near the line's end is. */
+static void digits_end_at_any_byte(void **state)
+{
+    static const char digits[] = "98765432101234567890";
+    (void)state;
+    for (size_t count = 0; count < sizeof digits; count++)
+        for (unsigned byte = 0; byte < 256 * 10; byte++) {
+            char end = (char)(byte % 256);
+            size_t len = count + 1 + byte / 256, got = 0;
+            if (end >= '0' && end <= '9')
+                continue;
+            char *text = malloc(len); /* of that length, so that the address sanitizer looks */
+            assert_non_null(text);
+            memset(text, end, len);
+            memcpy(text, digits, count);
+            uint64_t plain = 0, n = 0;
+            for (; got < count && got < SCAN_DIGITS; got++)
+                plain = plain * 10 + (uint64_t)(digits[got] - '0');
+            struct scan s = {text, text + len};
+            assert_int_equal(scan_add_digits(&s, SCAN_DIGITS, &n), got);
+            assert_true(n == plain && s.at == text + got);
+            free(text);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_as_dynamo_writes_them_are_taken),
         cmocka_unit_test(the_rest_is_left_to_the_tree),
         cmocka_unit_test(damaged_lines_are_what_json_says),
+        cmocka_unit_test(digits_end_at_any_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
