@@ -20,7 +20,7 @@ exec awk -v n="$1" 'BEGIN {
 END
 chmod +x "$TMP/gen"
 search() {
-    "$BIN/kvreplay" --autoscale qos --each "$TMP/gen {N}" --step-warmup 0 --step-duration 200ms --config spin=0 \
+    "$BIN/kvreplay" --autoscale qos --each "$TMP/gen {N}" --step-warmup 0 --step-duration 200ms --config spin=0 --cpu-mem 1MiB \
         --config lateness_budget=10s --tier-engine 2=sim:lat=50us --summary "$TMP/summary.json" -o "$TMP/r.csv" "$@"
 }
 # tried NUMBERS ARGS...: a search that tries those numbers of users. On a machine that is busy for as long as a step it
