@@ -1,6 +1,5 @@
-/* Reads log pages of NVMe drives: the only file that includes libnvme, which is loaded for a drive
- * only. Built without it, all is unknown, and says so. */
-#include <dlfcn.h>
+/* Reads log pages of NVMe drives: the only file that includes libnvme. Built without it, all is
+ * unknown, and says so. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,57 +13,23 @@
 
 enum {
     LOG_SMART = 0x02,
-    LOG_OCP = 0xc0,
-    WHY_CAP = sizeof(((struct drive_log *)0)->why)
+    LOG_OCP = 0xc0
 };
-
-struct libnvme {
-    __typeof__(nvme_get_log) *get_log;
-    __typeof__(nvme_status_to_string) *status_to_string;
-};
-
-/* Never released. False; else the reason is in why. */
-static bool load(struct libnvme *lib, char why[WHY_CAP])
-{
-    void *library = dlopen("libnvme.so.1", RTLD_LAZY | RTLD_LOCAL);
-
-    if (library) {
-        lib->get_log = (__typeof__(nvme_get_log) *)dlsym(library, "nvme_get_log");
-        lib->status_to_string =
-            (__typeof__(nvme_status_to_string) *)dlsym(library, "nvme_status_to_string");
-        if (lib->get_log && lib->status_to_string)
-            return true;
-    }
-    snprintf(why, WHY_CAP, "%s", dlerror());
-    return false;
-}
 
 /* 0; else the reason is in why. */
-static int read_page(const struct libnvme *lib, int fd, int id, uint8_t page[DRIVE_LOG_PAGE],
-                     char why[WHY_CAP])
+static int read_page(int fd, int id, uint8_t page[DRIVE_LOG_PAGE], char *why, size_t cap)
 {
-    struct nvme_get_log_args args = {
-        .args_size = sizeof(args),
-        .fd = fd,
-        .lid = (enum nvme_cmd_get_log_lid)id,
-        .nsid = NVME_NSID_ALL,
-        .csi = NVME_CSI_NVM,
-        .len = DRIVE_LOG_PAGE,
-        .log = page,
-    };
-    int rc = lib->get_log(&args);
+    int rc = nvme_get_log_simple(fd, (enum nvme_cmd_get_log_lid)id, DRIVE_LOG_PAGE, page);
 
     if (rc < 0)
-        snprintf(why, WHY_CAP, "log page %02Xh: %s", (unsigned)id, strerror(errno));
+        snprintf(why, cap, "log page %02Xh: %s", (unsigned)id, strerror(errno));
     else if (rc > 0)
-        snprintf(why, WHY_CAP, "log page %02Xh: %s", (unsigned)id,
-                 lib->status_to_string(rc, false));
+        snprintf(why, cap, "log page %02Xh: %s", (unsigned)id, nvme_status_to_string(rc, false));
     return rc;
 }
 
 void drive_log_read(struct drive_log *log, const char *disk)
 {
-    struct libnvme lib;
     uint8_t page[DRIVE_LOG_PAGE];
     char path[80];
     int fd;
@@ -77,12 +42,10 @@ void drive_log_read(struct drive_log *log, const char *disk)
         fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0) {
             snprintf(log->why, sizeof(log->why), "%s: %s", path, strerror(errno));
-        } else if (!load(&lib, log->why)) {
-            close(fd);
         } else {
-            if (read_page(&lib, fd, LOG_SMART, page, log->why) == 0)
+            if (read_page(fd, LOG_SMART, page, log->why, sizeof(log->why)) == 0)
                 drive_log_smart(log, page);
-            if (read_page(&lib, fd, LOG_OCP, page, log->media_why) == 0)
+            if (read_page(fd, LOG_OCP, page, log->media_why, sizeof(log->media_why)) == 0)
                 drive_log_ocp(log, page);
             close(fd);
         }

@@ -2,7 +2,6 @@
  * the answer means, is the business of s3_control.c and s3_rights.c. Keys and tokens come from the
  * environment or a profile and go nowhere but into signatures (the token into its header). */
 #include "lib/remote/s3_ask.h"
-#include "lib/remote/s3_library.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -17,7 +16,6 @@
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/remote/s3_keys.h"
-#include "lib/remote/s3_library.h"
 #include "lib/remote/s3_sign.h"
 #include "lib/remote/s3_xml.h"
 
@@ -669,8 +667,6 @@ int s3_ask_open(struct s3_ask **out, struct uri *u, int64_t timeout_ns, struct e
 {
     int rc = thread_try(e, "the threads of libcurl");
 
-    if (rc == 0)
-        rc = s3_library_load(e);
     if (rc < 0)
         return rc;
     struct s3_ask *k = calloc(1, sizeof(*k));
