@@ -336,6 +336,47 @@ stdout_like 'confirms nothing, and doubts nothing' '^Confirmed       no: nothing
 exits 'a trace' 2 "$kvstat" --answer gain.json --confirm "$DATA/mlperf_trace_first400.csv.zst" --confirm-model model.csv
 stderr_like 'is no confirmation' 'is a trace: a confirmation is a replay.s result'
 
+# An answer that is concluded stays so: its views say what those of the command that wrote it said.
+# concluded NAME ARGS...: each view of an answer, and of its JSON.
+concluded() {
+    name=$1
+    shift
+    "$kvstat" --answer "$@" --json >concluded.json
+    for view in drive users fast-enough worth; do
+        "$kvstat" --answer "$@" --view $view >one 2>&1
+        echo "status $?" >>one
+        "$kvstat" --answer concluded.json --view $view >two 2>&1
+        echo "status $?" >>two
+        ok "$name: $view" diff -u one two
+    done
+    "$kvstat" --answer concluded.json --json >two
+    ok "$name: its JSON" cmp concluded.json two
+}
+rows drive.csv "$good" 3
+concluded 'not confirmed' gain.json --confirm drive.csv --confirm-model model.csv
+exits 'its page' 4 "$kvstat" --answer concluded.json --html page.html
+ok 'has the verdict' grep -q '<strong class="doubt">INCONCLUSIVE</strong>' page.html
+ok 'and what was measured' grep -q '<data title="confirmed.measured.read_p50_s"' page.html
+exits 'beside another' 4 "$kvstat" --answer concluded.json --view compare gain.json
+is 'it is not confirmed there' "$(first)" "INCONCLUSIVE: the first drive's model is not confirmed by its run"
+exits 'another confirmation of it' 2 "$kvstat" --answer concluded.json --confirm drive.csv --confirm-model model.csv
+stderr_like 'is refused' 'concluded.json: is concluded already'
+while IFS='|' read -r words want; do
+    sed "$words" concluded.json >bad.json
+    exits "$want" 2 "$kvstat" --answer bad.json
+    stderr_like '... is refused' "bad.json: confirmed\.$want"
+done <<'END'
+s/"agrees": false/"agrees": "no"/|agrees must be true, false or null
+s/"cause": ".*"/"cause": "weather"/|cause is no cause that this kvstat knows
+s/"read_p95_s": /"read_p95_s": -/|model\.read_p95_s must be a number
+s/"reads": 190/"reads": "190"/|model\.reads must be a number
+END
+rows drive.csv "$good" 1.1
+concluded 'confirmed' gain.json --confirm drive.csv --confirm-model model.csv
+concluded 'a number that is not held' fail.json
+concluded 'no number' open.json
+concluded 'a window without a row' host.json --confirm empty.csv --confirm-model empty.csv
+
 # ---- the page ----
 
 # page NAME ARGS...: writes page.html
