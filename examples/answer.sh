@@ -97,6 +97,8 @@ tier_model() {
         word=${parts%%,*} parts=${parts#*,}
         case $word in
         bw=?*) bandwidth=${word#bw=} ;;
+        lat=0) latency=,lat:0 ;;
+        lat=*[0-9.]) die 2 "--drive: $1: a time needs a unit, such as 80us" ;;
         lat=?*) latency=,lat:${word#lat=} ;;
         *) die 2 "--drive: $1: \"$word\" is not bw=RATE or lat=TIME" ;;
         esac
@@ -265,7 +267,8 @@ judge() {
     writes "$1/answer.json" "$1/kvstat.log"
     status=0
     judged "$1" "$2" --view "$3" --json >"$1/answer.json" 2>"$1/kvstat.log" || status=$?
-    case $status in 0 | 1 | 4) ;; *) die 3 "$(last_line "$1/kvstat.log")" ;; esac
+    # A 1 is also a disk that is full.
+    case $status:$(tail -n 1 <"$1/answer.json") in 0:'}' | 1:'}' | 4:'}') ;; *) die 3 "$(last_line "$1/kvstat.log")" ;; esac
 }
 # doubt FOLDER DIR VIEW: where nothing but the drive explains what differs, tells whether it has changed since it was measured.
 doubt() {
@@ -288,8 +291,11 @@ ends() {
 # show COMMAND...: kvstat's answer on standard output, and the end of the script.
 show() {
     status=0
+    need_scratch
+    "$@" >"$scratch/shown" || status=$?
+    if [ "$status" = 1 ] && [ ! -s "$scratch/shown" ]; then exit 3; fi
     close_line
-    "$@" || status=$?
+    cat <"$scratch/shown" || exit 3
     ends "$status"
 }
 

@@ -59,6 +59,16 @@ exits 'no gain' 1 gains -3 0
 exits 'also in JSON' 1 gains -3 0 --json
 GAIN=$DATA/answers/gain.json # some shells keep what stands before a function
 exits 'users asked about one that does not hold' 1 known how-many-users -u 41
+
+# What could not be written is no "no", and what is closed none that was used wrongly.
+exits 'a disk that is full' 3 sh -c "\"\$0\" --drive sim:bw=1GB/s -o out >/dev/full" "$examples/worth.sh"
+exits '... of JSON' 3 sh -c "\"\$0\" --drive sim:bw=1GB/s -o out --json >/dev/full" "$examples/drive.sh"
+exits '... of two drives' 3 sh -c "\"\$0\" -o two sim:bw=1GB/s sim:bw=2GB/s >/dev/full" "$examples/compare-drives.sh"
+exits 'closed standard output' 3 sh -c "\"\$0\" --drive sim:bw=1GB/s -o out >&-" "$examples/drive.sh"
+for closed in '<&-' '2>&-' '<&- 2>&-'; do
+    exits "closed: $closed" 0 sh -c "\"\$0\" --drive sim:bw=1GB/s -o out $closed" "$examples/worth.sh"
+    like '... has its answer' "$(head -n 1 stdout)" '^gain: 17 users'
+done
 exits 'two models' 0 "$examples/compare-drives.sh" -o two sim:bw=1GB/s sim:bw=14GB/s,lat=1ms
 stdout_like 'are compared' '^no difference found'
 stderr_like 'what it takes to see one is said first' 'a difference of 10 % takes 6 runs to show where a drive varies by 5 %'
@@ -89,6 +99,7 @@ drive|--drive sim:bw=1GB/s -m nosuch|nosuch: unknown model
 worth|--price gpu=much folder|--price
 compare-drives|--ttft soon one two|--ttft: 'soon' is not a duration
 compare-drives|one sim:bw=1GB/s,speed=2|"speed=2" is not bw=RATE or lat=TIME
+drive|--drive sim:bw=1GB/s,lat=80|lat=80: a time needs a unit, such as 80us
 drive|--drive nowhere.json|--drive: nowhere.json: not a measurement of a drive
 drive|--drive sim:lat=1ms|bw=RATE is missing
 drive|--drive sim:bw=1GB/s,speed=2|"speed=2" is not bw=RATE or lat=TIME
@@ -106,6 +117,14 @@ compare-drives|one|two drives are needed
 compare-drives|one two three|three: a third drive
 compare-drives|--drive x one two|--drive: name the models as the two operands
 END
+# A variable that is not set is no default.
+for option in --drive -o -m --input --engine --population --price; do
+    exits "$option ''" 2 "$examples/drive.sh" "$option" '' -o wrong folder
+    stderr_like '... is told' "^drive.sh: $option needs a value"
+done
+exits 'a folder without a name' 2 "$examples/drive.sh" -o wrong ''
+exits 'a drive without one' 2 "$examples/compare-drives.sh" -o wrong sim:bw=1GB/s ''
+stderr_like '... is told' 'an operand is empty'
 events=$DATA/recordings/vllm-0.33.0-bytes.zmqrec
 exits 'a recording without requests' 2 known how-many-users --input "$events"
 stderr_like 'is told to have none' "has what a cache did, not the requests"
