@@ -97,6 +97,16 @@ no number without an end | [.tried[] | select(.held == .of) | .limit] | unique |
 most have one | [.tried[] | select(.held < .of) | .limit] | map(select(. != null)) | length > 0 | true
 END
 
+# A slow drive, for which an engine waits: what holds without it is not ended by the GPU. A bug looked like "decoding on the
+# GPU: a faster drive adds at most 132 users".
+ok 'a slow drive' "$BIN/kvgen" --answer "$TMP/slow.json" --model llama3.1-8b --gpu-profile l40s --gpu-mem 20GiB --cpu-mem 24GiB \
+    --cache vllm:block_size=1024 --population chat --seeds 1 -o none --tier-model 2=bw:0.5GB/s,lat:80us --progress none
+json_like "$TMP/slow.json" <<'END'
+it holds fewer than none | .users | .this.value < .none.value | true
+so it is what ends them | .limit.kind | storage_.*
+each number that holds without it is ended by it | .users.none.value as $n | [.tried[] | select(.variant == "this" and .limit and .users <= $n) | .limit] | unique | length == 1 and (.[0] | endswith("the drive")) | true
+END
+
 # Why nobody is held: for people and in the file.
 about_nobody() {
     with "$drive" "$BIN/kvgen" --answer "$TMP/nobody.json" --model llama3.1-8b --cache vllm:block_size=512 --seeds 1 -o none \
