@@ -5,7 +5,7 @@
 #
 #   DRIVE1 DRIVE2  each a directory on a drive, or a model as of --drive: a file of kvtrace
 #                model, or sim:bw=14GB/s,lat=80us
-#   -u N         compare at N users (default: each at the most that it holds)
+#   -u N         show both at N users (default: each at the most that it holds)
 #   -m MODEL, --gpu-profile GPU, --tensor-parallel N, --engine CACHE, --gpu-mem SIZE,
 #   --cpu-mem SIZE, --storage-capacity SIZE, --prefill FILE, --prefill-rate RATE@TOKENS
 #                the server (default: llama3.1-8b on one h100, vllm; see kvgen(1))

@@ -666,13 +666,14 @@ const char *view_better(char buf[VIEW_LINE], const struct conclusion pair[2])
         return buf;
     }
     if (better == BETTER_UNKNOWN) {
+        const struct answer_held *x = &a->users[ANSWER_THIS], *y = &b->users[ANSWER_THIS];
+        const double hidden = (x->high - x->low + y->high - y->low) / 2;
         snprintf(buf, VIEW_LINE, "no difference found: %.100s", view_held(held, a, ANSWER_THIS));
-        text_append(buf, VIEW_LINE, " and %.100s %s; a difference under %s would not show",
-                    view_held(held, b, ANSWER_THIS), a->requests ? "requests" : "users",
-                    conclusion_count(n, a,
-                                     (a->users[ANSWER_THIS].high - a->users[ANSWER_THIS].low +
-                                      b->users[ANSWER_THIS].high - b->users[ANSWER_THIS].low) /
-                                         2));
+        text_append(buf, VIEW_LINE, " and %.100s %s", view_held(held, b, ANSWER_THIS),
+                    a->requests ? "requests" : "users");
+        if (hidden > 0)
+            text_append(buf, VIEW_LINE, "; a difference under %s would not show",
+                        conclusion_count(n, a, hidden));
         return buf;
     }
     snprintf(buf, VIEW_LINE, "the %s is better: %s holds", second ? "second" : "first",

@@ -196,6 +196,9 @@ like 'it is the second' "$(first)" '^the second is better: /mnt/nvme holds 8 use
 sed 's|/mnt/nvme|/mnt/other|' gain.json >other.json
 exits 'two that are alike' 0 "$kvstat" --answer gain.json --view compare other.json
 like 'cannot be told apart' "$(first)" '^no difference found: 38 \(36-40\) and 38 \(36-40\) users; a difference under 4 users$'
+sed 's/"low": 36, "high": 40/"low": 38, "high": 38/' gain.json >exact.json
+exits 'two without intervals' 0 "$kvstat" --answer exact.json --view compare exact.json
+is 'have no difference that would not show' "$(first)" 'no difference found: 38 and 38 users'
 exits 'in JSON' 1 "$kvstat" --answer gain.json --view compare --json sata.json
 json_like stdout <<'END'
 both answers | .answers | length | 2
@@ -405,6 +408,9 @@ fi
 page 'no number was asked for' --answer open.json
 is 'the question is how many' "$(title)" 'How many users of llama3.1-8b does /mnt/nvme hold?'
 ok 'and so is the answer' grep -q '^<p class="verdict"><strong>38 users</strong>' page.html
+sed 's/"this": {"value": 38, "low": 36/"this": {"value": 1, "low": 1/' open.json >single.json
+page 'one user' --answer single.json
+ok 'is held' grep -q '^is held by this drive' page.html
 page 'the worth' --answer gain.json --view worth
 is 'is another question' "$(title)" 'What is /mnt/nvme worth to users of llama3.1-8b?'
 ok 'which the gain answers' grep -q '^<p class="verdict"><strong>gain</strong>' page.html
