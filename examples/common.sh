@@ -268,6 +268,8 @@ results() {
     list=$out/.kvtrace-results
     if [ ! -e "$list" ] && [ ! -L "$list" ]; then
         (set -C && printf '%s\n' "$results_head" >"$list") 2>/dev/null || die 3 "$out: cannot be written to"
+    elif [ ! -L "$list" ] && [ -f "$list" ] && [ ! -s "$list" ]; then # a disk was full
+        printf '%s\n' "$results_head" >>"$list" || die 3 "$out: cannot be written to"
     elif [ -L "$list" ] || [ ! -f "$list" ] || [ "$(head -n 1 <"$list")" != "$results_head" ]; then
         die 2 "$list was not written by kvtrace: name another folder (-o)"
     fi

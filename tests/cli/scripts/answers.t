@@ -75,6 +75,11 @@ stderr_like 'what it takes to see one is said first' 'a difference of 10 % takes
 exits 'in JSON' 0 "$examples/compare-drives.sh" --json -o two sim:bw=1GB/s sim:bw=14GB/s
 is 'both answers' "$(json stdout '.answers | length')" 2
 
+# Nor does a disk that was full leave a folder that is not used any more.
+mkdir was_full && : >was_full/.kvtrace-results
+exits 'a list that got no room' 0 "$examples/drive.sh" --drive sim:bw=1GB/s -o was_full
+exits '... and again' 0 "$examples/drive.sh" --drive sim:bw=1GB/s -o was_full
+
 # ---- what is used wrongly is never a no, and nothing is measured before it is told ----
 
 # An answer, and one of two drives: all but logs.
