@@ -125,6 +125,12 @@ objects_in() {
     esac
 }
 
+# roomy DIR: ends the script if no space is free there. kvgen takes a capacity of 0 for one without an end.
+roomy() {
+    if printing || [ "${1#*://}" != "$1" ] || [ "$(room "$1")" != 0.000 ]; then return; fi
+    die 3 "$1: no space is free"
+}
+
 # files FOLDER: nothing of someone is in the way.
 files() {
     free "$1/load.json" "$1/load.log" "$1/drive.json" "$1/model.log" "$1/sim.json" "$1/kvgen.log" "$1/window.csv.zst" \
@@ -132,11 +138,13 @@ files() {
     for run in drive model; do free "$1/$run.result.csv.zst" "$1/$run.kvreplay.json" "$1/$run.log"; done
 }
 
+# reason LOG: what kvreplay says of the first row that failed stands before its summary; else the last line.
+reason() { if ! grep -m 1 '^kvreplay: row ' <"$1" | readable_lines | grep .; then last_line "$1" | sed 's/^kvtrace model: //'; fi; }
 # logged LOG COMMAND...: what it says goes to the log, and its end is that of the script if it fails.
 logged() {
     log=$1
     shift
-    "$@" 2>"$log" || died $? "$(last_line "$log" | sed 's/^kvtrace model: //')"
+    "$@" 2>"$log" || died $? "$(reason "$log")"
 }
 
 # has_requests: ends the script if the input has operations of a cache instead of requests: one is the answer to other requests
@@ -332,9 +340,11 @@ answer_of() {
 # chain: measure, simulate, confirm; sets confirmed.
 chain() {
     if [ -z "$target" ]; then propose_folder; fi
+    given_storage=$storage
     objects_in "$target"
     plan "$measuring_s" "$searching_s" $((seconds * 2)) "$seconds"
     usable "$target"
+    if [ -z "$given_storage" ]; then roomy "$target"; fi
     object_size "$out"
     simulate "$out" "$unmeasured" none check
     begin "measures $target"

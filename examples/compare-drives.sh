@@ -86,6 +86,7 @@ side() {
 # Both have the same room.
 if [ -z "$storage" ]; then
     rooms=''
+    for n in 1 2; do if side $n; then roomy "$drive_n"; fi; done
     for n in 1 2; do if side $n && [ "${drive_n#*://}" = "$drive_n" ]; then rooms="$rooms $(room "$drive_n")"; fi; done
     storage=$(printf '%s\n' "$rooms" | tr ' ' '\n' | sed '/^$/d' | sort -n | head -n 1)
 fi

@@ -75,6 +75,16 @@ stderr_like 'what it takes to see one is said first' 'a difference of 10 % takes
 exits 'in JSON' 0 "$examples/compare-drives.sh" --json -o two sim:bw=1GB/s sim:bw=14GB/s
 is 'both answers' "$(json stdout '.answers | length')" 2
 
+# A drive without room is one that cannot be used. A bug looked like two full ones that were compared with endless capacity.
+mkdir folder other
+printf '#!/bin/sh\nprintf "Filesystem 1024-blocks Used Available Capacity Mounted on\\n/dev/x 1000 1000 0 100%%%% /\\n"\n' >known/df
+chmod +x known/df
+exits 'a drive that is full' 3 "$examples/drive.sh" -o wrong folder
+stderr_like 'is told' '^drive.sh: folder: no space is free$'
+exits 'one of two' 3 "$examples/compare-drives.sh" -o wrong folder other
+stderr_like 'too' '^compare-drives.sh: folder: no space is free$'
+rm -r known/df folder other
+
 # Nor does a disk that was full leave a folder that is not used any more.
 mkdir was_full && : >was_full/.kvtrace-results
 exits 'a list that got no room' 0 "$examples/drive.sh" --drive sim:bw=1GB/s -o was_full
