@@ -540,6 +540,15 @@ static void put_tried(struct lines *l, const struct answer *a)
             put_row(l, a, &a->tried[i]);
 }
 
+/* All seeds held the most that was tried: beyond it nothing is known. */
+static bool is_open(const struct answer *a)
+{
+    for (size_t i = 0; i < a->tried_count; i++)
+        if (a->tried[i].variant == ANSWER_THIS && a->tried[i].users > a->users[ANSWER_THIS].value)
+            return false;
+    return true;
+}
+
 /* "PASS up to 36 users, INCONCLUSIVE from 37 to 40, FAIL above 40". */
 static void put_ranges(struct lines *l, const struct conclusion *c)
 {
@@ -555,8 +564,12 @@ static void put_ranges(struct lines *l, const struct conclusion *c)
                     conclusion_number(n, a, h->low + (a->requests ? 0 : 1)));
         text_append(text, sizeof(text), " to %s, ", conclusion_number(n, a, h->high));
     }
-    text_append(text, sizeof(text), "FAIL above %s",
-                h->low > 0 ? conclusion_number(n, a, h->high) : conclusion_count(n, a, h->high));
+    if (is_open(a))
+        text_append(text, sizeof(text), "more was not tried");
+    else
+        text_append(text, sizeof(text), "FAIL above %s",
+                    h->low > 0 ? conclusion_number(n, a, h->high)
+                               : conclusion_count(n, a, h->high));
     lines_gap(l);
     lines_text(l, text);
 }

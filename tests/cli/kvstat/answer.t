@@ -209,6 +209,10 @@ sed 's/"cpu_mem_bytes": 44023414784/"cpu_mem_bytes": 1/' gain.json >memory.json
 exits 'answers on different loads' 2 "$kvstat" --answer gain.json --view compare memory.json
 stderr_like 'are not compared' 'memory.json: is an answer on another load than gain.json: settings.cpu_mem_bytes differs'
 
+jq '.users.this = {value: 40, low: 40, high: 40} | .gain = {value: 19, low: 18, high: 20} | .tried |= map(select(.variant != "this" or .users <= 40))' gain.json >most.json
+exits 'a drive that holds all that was tried' 0 "$kvstat" --answer most.json --view users
+stdout_like 'fails at none of them' '^PASS up to 40 users, more was not tried$'
+
 # ---- JSON ----
 
 exits 'JSON' 0 "$kvstat" --answer gain.json --json
