@@ -131,6 +131,14 @@ roomy() {
     die 3 "$1: no space is free"
 }
 
+# alone: no other command finds an answer in the folder for results now: each would take the other's files for its own. Without
+# flock nobody knows.
+alone() {
+    if printing || ! command -v flock >/dev/null; then return; fi
+    exec 8<"$out/.kvtrace-results"
+    flock -n 8 || [ $? != 1 ] || die 3 "$out: another command works in that folder now: wait, or name another one (-o)"
+}
+
 # files FOLDER: nothing of someone is in the way.
 files() {
     free "$1/load.json" "$1/load.log" "$1/drive.json" "$1/model.log" "$1/sim.json" "$1/kvgen.log" "$1/window.csv.zst" \
@@ -312,6 +320,7 @@ answer_of() {
     need kvgen kvreplay kvstat
     if [ -n "$drive" ]; then tier_model "$drive"; fi
     results "$out"
+    alone
     files "$out"
     if [ -n "$drive" ]; then
         if [ -n "$input" ]; then folder=$out && has_requests; fi

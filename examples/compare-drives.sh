@@ -49,6 +49,7 @@ if [ -z "$second" ]; then die 2 "two drives are needed (try --help)"; fi
 options_end
 need kvgen kvreplay kvstat
 results "$out" "$out/1" "$out/2"
+alone
 files "$out/1"
 files "$out/2"
 

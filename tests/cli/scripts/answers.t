@@ -85,6 +85,16 @@ exits 'one of two' 3 "$examples/compare-drives.sh" -o wrong folder other
 stderr_like 'too' '^compare-drives.sh: folder: no space is free$'
 rm -r known/df folder other
 
+# Two at a time in one folder would take each other's files for their own.
+if command -v flock >/dev/null; then
+    exec 7<out/.kvtrace-results
+    flock -n 7
+    exits 'a folder in which another works' 3 known drive
+    stderr_like 'is told' '^drive.sh: out: another command works in that folder now'
+    exec 7<&-
+    exits 'until that has ended' 0 known drive
+fi
+
 # Nor does a disk that was full leave a folder that is not used any more.
 mkdir was_full && : >was_full/.kvtrace-results
 exits 'a list that got no room' 0 "$examples/drive.sh" --drive sim:bw=1GB/s -o was_full
