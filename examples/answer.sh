@@ -97,6 +97,8 @@ tier_model() {
         word=${parts%%,*} parts=${parts#*,}
         case $word in
         bw=?*) bandwidth=${word#bw=} ;;
+        lat=0) latency=,lat:0 ;;
+        lat=*[0-9.]) die 2 "--drive: $1: a time needs a unit, such as 80us" ;;
         lat=?*) latency=,lat:${word#lat=} ;;
         *) die 2 "--drive: $1: \"$word\" is not bw=RATE or lat=TIME" ;;
         esac
@@ -123,6 +125,20 @@ objects_in() {
     esac
 }
 
+# roomy DIR: ends the script if no space is free there. kvgen takes a capacity of 0 for one without an end.
+roomy() {
+    if printing || [ "${1#*://}" != "$1" ] || [ "$(room "$1")" != 0.000 ]; then return; fi
+    die 3 "$1: no space is free"
+}
+
+# alone: no other command finds an answer in the folder for results now: each would take the other's files for its own. Without
+# flock nobody knows.
+alone() {
+    if printing || ! command -v flock >/dev/null; then return; fi
+    exec 8<"$out/.kvtrace-results"
+    flock -n 8 || [ $? != 1 ] || die 3 "$out: another command works in that folder now: wait, or name another one (-o)"
+}
+
 # files FOLDER: nothing of someone is in the way.
 files() {
     free "$1/load.json" "$1/load.log" "$1/drive.json" "$1/model.log" "$1/sim.json" "$1/kvgen.log" "$1/window.csv.zst" \
@@ -130,11 +146,13 @@ files() {
     for run in drive model; do free "$1/$run.result.csv.zst" "$1/$run.kvreplay.json" "$1/$run.log"; done
 }
 
+# reason LOG: what kvreplay says of the first row that failed stands before its summary; else the last line.
+reason() { if ! grep -m 1 '^kvreplay: row ' <"$1" | readable_lines | grep .; then last_line "$1" | sed 's/^kvtrace model: //'; fi; }
 # logged LOG COMMAND...: what it says goes to the log, and its end is that of the script if it fails.
 logged() {
     log=$1
     shift
-    "$@" 2>"$log" || died $? "$(last_line "$log" | sed 's/^kvtrace model: //')"
+    "$@" 2>"$log" || died $? "$(reason "$log")"
 }
 
 # has_requests: ends the script if the input has operations of a cache instead of requests: one is the answer to other requests
@@ -265,7 +283,8 @@ judge() {
     writes "$1/answer.json" "$1/kvstat.log"
     status=0
     judged "$1" "$2" --view "$3" --json >"$1/answer.json" 2>"$1/kvstat.log" || status=$?
-    case $status in 0 | 1 | 4) ;; *) die 3 "$(last_line "$1/kvstat.log")" ;; esac
+    # A 1 is also a disk that is full.
+    case $status:$(tail -n 1 <"$1/answer.json") in 0:'}' | 1:'}' | 4:'}') ;; *) die 3 "$(last_line "$1/kvstat.log")" ;; esac
 }
 # doubt FOLDER DIR VIEW: where nothing but the drive explains what differs, tells whether it has changed since it was measured.
 doubt() {
@@ -288,8 +307,11 @@ ends() {
 # show COMMAND...: kvstat's answer on standard output, and the end of the script.
 show() {
     status=0
+    need_scratch
+    "$@" >"$scratch/shown" || status=$?
+    if [ "$status" = 1 ] && [ ! -s "$scratch/shown" ]; then exit 3; fi
     close_line
-    "$@" || status=$?
+    cat <"$scratch/shown" || exit 3
     ends "$status"
 }
 
@@ -298,6 +320,7 @@ answer_of() {
     need kvgen kvreplay kvstat
     if [ -n "$drive" ]; then tier_model "$drive"; fi
     results "$out"
+    alone
     files "$out"
     if [ -n "$drive" ]; then
         if [ -n "$input" ]; then folder=$out && has_requests; fi
@@ -326,9 +349,11 @@ answer_of() {
 # chain: measure, simulate, confirm; sets confirmed.
 chain() {
     if [ -z "$target" ]; then propose_folder; fi
+    given_storage=$storage
     objects_in "$target"
     plan "$measuring_s" "$searching_s" $((seconds * 2)) "$seconds"
     usable "$target"
+    if [ -z "$given_storage" ]; then roomy "$target"; fi
     object_size "$out"
     simulate "$out" "$unmeasured" none check
     begin "measures $target"

@@ -10,6 +10,11 @@ set -eu
 # Numbers have a point, and a character is a byte.
 export LC_ALL=C
 
+# The number of a descriptor that is closed would be that of the next file: what goes there is lost, and what has to, fails.
+(: 9>&2) || exec 2>/dev/null
+(: 9<&0) 2>/dev/null || exec </dev/null
+(: 9>&1) 2>/dev/null || exec 1</dev/null
+
 # The name in messages: kvtrace calls a script by the name of a command.
 suite=${KVTRACE_COMMAND:-${0##*/}}
 
@@ -263,6 +268,8 @@ results() {
     list=$out/.kvtrace-results
     if [ ! -e "$list" ] && [ ! -L "$list" ]; then
         (set -C && printf '%s\n' "$results_head" >"$list") 2>/dev/null || die 3 "$out: cannot be written to"
+    elif [ ! -L "$list" ] && [ -f "$list" ] && [ ! -s "$list" ]; then # a disk was full
+        printf '%s\n' "$results_head" >>"$list" || die 3 "$out: cannot be written to"
     elif [ -L "$list" ] || [ ! -f "$list" ] || [ "$(head -n 1 <"$list")" != "$results_head" ]; then
         die 2 "$list was not written by kvtrace: name another folder (-o)"
     fi
@@ -350,7 +357,7 @@ would_run() {
 
 # value OPTION ARGS: sets text to the value that stands behind an option, or ends the script.
 value() {
-    if [ $# -lt 2 ]; then die 2 "$1 needs a value (try --help)"; fi
+    if [ -z "${2-}" ]; then die 2 "$1 needs a value (try --help)"; fi
     case $2 in -?*) if is_option "$2"; then die 2 "$1 needs a value, and $2 is an option (try --help)"; fi ;; esac
     text=$2
 }
@@ -371,6 +378,7 @@ is_option() {
 name() { value "$@" && operand "$2"; }
 operand() {
     text=$1
+    if [ -z "$1" ]; then die 2 "an operand is empty (try --help)"; fi
     case $1 in -?*) text=./$1 ;; esac
 }
 

@@ -5,7 +5,7 @@
 #
 #   DRIVE1 DRIVE2  each a directory on a drive, or a model as of --drive: a file of kvtrace
 #                model, or sim:bw=14GB/s,lat=80us
-#   -u N         compare at N users (default: each at the most that it holds)
+#   -u N         show both at N users (default: each at the most that it holds)
 #   -m MODEL, --gpu-profile GPU, --tensor-parallel N, --engine CACHE, --gpu-mem SIZE,
 #   --cpu-mem SIZE, --storage-capacity SIZE, --prefill FILE, --prefill-rate RATE@TOKENS
 #                the server (default: llama3.1-8b on one h100, vllm; see kvgen(1))
@@ -49,6 +49,7 @@ if [ -z "$second" ]; then die 2 "two drives are needed (try --help)"; fi
 options_end
 need kvgen kvreplay kvstat
 results "$out" "$out/1" "$out/2"
+alone
 files "$out/1"
 files "$out/2"
 
@@ -86,6 +87,7 @@ side() {
 # Both have the same room.
 if [ -z "$storage" ]; then
     rooms=''
+    for n in 1 2; do if side $n; then roomy "$drive_n"; fi; done
     for n in 1 2; do if side $n && [ "${drive_n#*://}" = "$drive_n" ]; then rooms="$rooms $(room "$drive_n")"; fi; done
     storage=$(printf '%s\n' "$rooms" | tr ' ' '\n' | sed '/^$/d' | sort -n | head -n 1)
 fi

@@ -172,7 +172,8 @@ judged() {
 # reusable: the file that is there holds this measurement, of this drive, and is younger than --reuse.
 reusable() {
     if [ "$reuse" = 0 ] || [ ! -e "$out" ]; then return 1; fi
-    set -- "$(pick target file_system kernel settings <"$out")" "$where$newline$file_system$newline$kernel$newline$settings"
+    set -- "$(pick target file_system kernel settings <"$out")" \
+        "$(json "$where" | sed 's/^"//; s/"$//')$newline$file_system$newline$kernel$newline$settings"
     if [ "$1" != "$2" ]; then return 1; fi
     was=$(date -d "$(pick started <"$out")" +%s 2>/dev/null) || return 1
     age_s=$(($(date +%s) - was))

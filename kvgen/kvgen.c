@@ -782,15 +782,17 @@ static int find_answer(struct run *r, const struct run_source_opts *source, stru
     if (!run_source_repeatable(&r->source))
         return err_set(e, -ESPIPE, ERR_INPUT, "--input",
                        "--answer reads it many times: give a file");
-    if (r->o.dry_run)
-        return 0;
+    const struct load_opts load = {source, r->source.kind};
+    const int rc = ask_check(&load, e);
+    if (rc < 0 || r->o.dry_run)
+        return rc;
     r->progress = progress_open(stderr, "kvgen", (enum progress_mode)r->o.progress, UNITS_NS_PER_S);
     if (!r->progress)
         return err_nomem(e, "progress");
     const struct ask_opts opts = {.argc = r->argc,
                                   .argv = r->argv,
                                   .started_wall_ns = r->started_wall_ns,
-                                  .load = {source, r->source.kind},
+                                  .load = load,
                                   .engine = engine_of(r),
                                   .model = &r->model,
                                   .gpu = &r->gpu,

@@ -21,6 +21,7 @@ enum {
     FAR = 5,
     EXACT = 1,
     ABOUT = 2,   /* of first looks: 10 % */
+    MUCH = 2,    /* an ideal drive holds much more that holds so many more: 1 in so many */
     NEARLY = 10, /* a drive is nearly ideal that holds all but 1 in so many */
     /* One in so many seeds need not hold the answer's load. Near the edge a line of waiting comes
      * and goes in hundreds of seconds, so that a seed shows good ones or bad ones; over days the
@@ -401,6 +402,22 @@ static bool is_held(const struct find *f, enum answer_variant v, uint64_t n)
     return n <= f->value[v][f->middle.seed];
 }
 
+/* Whether the drive ends that load. As the screen tells it: an ideal drive holds more, or it is not
+ * the drive. It surely is where those who ask are held without it, or with an ideal one that holds
+ * half as many again. */
+static enum limit_drive drive_ends(const struct find *f, const struct attempt *failed)
+{
+    const struct answer_users *u = f->a->users;
+    const uint64_t more = u[ANSWER_IDEAL].value - u[ANSWER_THIS].value;
+    if (failed->variant != ANSWER_THIS || u[ANSWER_IDEAL].value <= u[ANSWER_THIS].value)
+        return LIMIT_DRIVE_NOT;
+    if (is_held(f, ANSWER_NONE, failed->n) ||
+        (is_held(f, ANSWER_IDEAL, failed->n) && more >= u[ANSWER_THIS].value / MUCH &&
+         u[ANSWER_IDEAL].low > u[ANSWER_THIS].high))
+        return LIMIT_DRIVE_DOES;
+    return LIMIT_DRIVE_MAY;
+}
+
 /* The limit that ended an attempt: attempts are in order, and before it is the largest load that is
  * held. */
 static enum limit limit_of(const struct find *f, const struct attempt *failed)
@@ -412,11 +429,7 @@ static enum limit limit_of(const struct find *f, const struct attempt *failed)
          !held && t > f->attempt && t[-1].variant == failed->variant; t--)
         if (t[-1].how != BRIEF && t[-1].seed == f->middle.seed && is_held(f, t->variant, t[-1].n))
             held = &t[-1].load;
-    /* As the screen tells it: an ideal drive holds more, or it is not the drive. */
-    const struct answer_users *u = f->a->users;
-    const bool drive =
-        failed->variant == ANSWER_THIS && u[ANSWER_IDEAL].value > u[ANSWER_THIS].value;
-    return limit_find(held, &failed->load, drive);
+    return limit_find(held, &failed->load, drive_ends(f, failed));
 }
 
 /* Whether a line may tell it: it is of the seed of the figures, or a first look of which the seeds

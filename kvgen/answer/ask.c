@@ -1,6 +1,7 @@
 /* ask.c - reads the options; answer.c finds, and report.c writes. */
 #include "kvgen/answer/ask.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,30 @@ static bool is_drawn(const struct options *o)
            o->source == OPTIONS_SHAREGPT;
 }
 
+/* The option that asks about a number of loads of the source. */
+static const char *asking_option(const struct options *o)
+{
+    return !o->input || o->source == OPTIONS_AGENTIC ? "users"
+           : o->source == OPTIONS_SHAREGPT           ? "request-rate"
+                                                     : "speed";
+}
+
+int ask_check(const struct load_opts *load, struct err *e)
+{
+    const struct options *o = load->source->options;
+    const char *name = asking_option(o);
+    const bool users = strcmp(name, "users") == 0;
+    const double asked = users                           ? (double)o->users
+                         : o->source == OPTIONS_SHAREGPT ? o->request_rate
+                                                         : o->speed;
+    const double most = users ? ANSWER_USERS_MAX : (double)ANSWER_USERS_MAX / LOAD_SPEED;
+    char option[24];
+    if (!opt_given(load->source->parser, name) || asked <= most)
+        return 0;
+    snprintf(option, sizeof(option), "--%s", name);
+    return err_set(e, -EINVAL, ERR_INPUT, option, "--answer tries no more than %.6g", most);
+}
+
 /* The loads that are searched. *requests_s: of a load of 1; 0: loads are users. */
 static int set_load(struct answer_opts *a, double *requests_s, const struct ask_opts *ask,
                     struct err *e)
@@ -29,17 +54,15 @@ static int set_load(struct answer_opts *a, double *requests_s, const struct ask_
     const bool dataset = o->source == OPTIONS_SHAREGPT;
     const double speed = (dataset ? o->request_rate : o->speed) * LOAD_SPEED;
     *requests_s = 0;
-    if (!o->input || o->source == OPTIONS_AGENTIC) {
+    if (strcmp(asking_option(o), "users") == 0) {
         a->load = load_of_users(&ask->load);
         a->first = ANSWER_FIRST_USERS;
         a->asked = opt_given(parser, "users") ? o->users : 0;
         return 0;
     }
     a->first = LOAD_SPEED;
-    if (opt_given(parser, dataset ? "request-rate" : "speed"))
-        a->asked = speed < 1                  ? 1
-                   : speed > ANSWER_USERS_MAX ? ANSWER_USERS_MAX
-                                              : (uint64_t)(speed + 0.5);
+    if (opt_given(parser, asking_option(o)))
+        a->asked = speed < 1 ? 1 : (uint64_t)(speed + 0.5);
     if (dataset) {
         a->load = load_of_rate(&ask->load);
         *requests_s = 1.0 / LOAD_SPEED;

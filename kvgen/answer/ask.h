@@ -41,6 +41,8 @@ struct ask_opts {
     const struct ask_window *window; /* NULL: nobody wants it */
 };
 
+/* Refuses a load to ask about that is beyond the most that is tried. 0 or -EINVAL with *e. */
+int ask_check(const struct load_opts *load, struct err *e);
 /* Writes options.answer. 0, -EINTR after a signal, or negative errno with *e. */
 int ask(const struct ask_opts *o, struct err *e);
 

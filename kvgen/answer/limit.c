@@ -29,22 +29,23 @@ struct limit_load limit_load_of(const struct step_setup *steps, const struct tri
     return l;
 }
 
-enum limit limit_find(const struct limit_load *held, const struct limit_load *failed, bool drive)
+enum limit limit_find(const struct limit_load *held, const struct limit_load *failed,
+                      enum limit_drive drive)
 {
     static const struct limit_load nothing = {0};
     const struct limit_load *before = held ? held : &nothing;
     int most = LIMIT_PART_GPU;
     if (!failed)
         return LIMIT_NONE;
-    if (failed->stuck || (failed->still && !drive))
+    if (failed->stuck || (failed->still && drive == LIMIT_DRIVE_NOT))
         return LIMIT_HOST_MEMORY;
     for (int i = 1; i < LIMIT_PARTS; i++)
-        if ((drive || i != LIMIT_PART_FILES) &&
+        if ((drive != LIMIT_DRIVE_NOT || i != LIMIT_PART_FILES) &&
             failed->part_ns[i] - before->part_ns[i] > failed->part_ns[most] - before->part_ns[most])
             most = i;
     if (failed->too_long)
         return LIMIT_GPU_MEMORY;
-    if (most == LIMIT_PART_FILES)
+    if (most == LIMIT_PART_FILES || drive == LIMIT_DRIVE_DOES)
         return failed->writes ? LIMIT_STORAGE_WRITES : LIMIT_STORAGE_READS;
     if (most == LIMIT_PART_LINK)
         return LIMIT_HOST_LINK;

@@ -40,12 +40,18 @@ struct limit_load {
 };
 
 struct limit_load limit_load_of(const struct step_setup *steps, const struct trial *t);
-/* held: NULL: no load holds, and what takes longest counts. failed: NULL: all hold. drive: one that
- * takes no time would hold more; else it is not what ends them. Where waiting grows, requests wait
- * for memory if every second one was refused once, else for the GPU: that computes prompts or
- * answers, whichever takes more of its time. Where some stand still for ever, without a drive being
- * the cause, requests push out of host memory what these wait for. */
-enum limit limit_find(const struct limit_load *held, const struct limit_load *failed, bool drive);
+/* Whether the drive ends them. */
+enum limit_drive {
+    LIMIT_DRIVE_NOT, /* one that takes no time holds no more */
+    LIMIT_DRIVE_MAY,
+    LIMIT_DRIVE_DOES /* the same requests hold without it, or with one that takes no time */
+};
+/* held: NULL: no load holds, and what takes longest counts. failed: NULL: all hold. Where waiting
+ * grows, requests wait for memory if every second one was refused once, else for the GPU: that
+ * computes prompts or answers, whichever takes more of its time. Where some stand still for ever,
+ * without a drive being the cause, requests push out of host memory what these wait for. */
+enum limit limit_find(const struct limit_load *held, const struct limit_load *failed,
+                      enum limit_drive drive);
 const char *limit_name(enum limit l); /* as in JSON */
 const char *limit_text(enum limit l); /* for people, 20 columns at most */
 

@@ -234,7 +234,7 @@ static const char *explain(char *why, size_t n, const struct answer_report *r)
     *why = '\0';
     if (u->value == 0 && r->answer->beyond.n)
         explain_nobody(why, n, r);
-    else if (u->value == ANSWER_USERS_MAX)
+    else if (u->most)
         snprintf(why, n, "more than %s are not tried",
                  load_text(load, sizeof(load), r, ANSWER_USERS_MAX));
     return why;

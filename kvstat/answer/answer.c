@@ -341,7 +341,9 @@ static int read_verdict(const struct reading *r, const struct jsonin_v *root, st
     int rc = walk(r, root, "", "verdict", &v);
     if (rc < 0)
         return rc;
+    const struct jsonin_v *confirmed;
     a->judged = v || !isnan(a->asked);
+    a->concluded = find(root, "confirmed", strlen("confirmed"), &confirmed);
     a->verdict = VERDICT_INCONCLUSIVE;
     if (!v)
         return 0;

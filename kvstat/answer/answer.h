@@ -68,7 +68,8 @@ struct answer {
     struct answer_gain gain;
     struct answer_served served[ANSWER_VARIANTS];
     const char *why;
-    bool judged; /* verdict is known */
+    bool judged;    /* verdict is known */
+    bool concluded; /* kvstat wrote it: its verdict and reason are the last */
     enum verdict_outcome verdict;
     struct {
         double asked, can; /* bytes/s */

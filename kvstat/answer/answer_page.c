@@ -72,7 +72,8 @@ static void put_answer(FILE *out, const struct answer_page *p)
         put_head(out, classes[c->verdict], conclusion_word(c->verdict), c->why);
     else
         put_head(out, "", conclusion_count(n, a, a->users[ANSWER_THIS].value),
-                 "are held by this drive");
+                 a->users[ANSWER_THIS].value == 1 ? "is held by this drive"
+                                                  : "are held by this drive");
     if (p->view == VIEW_WORTH ? c->unconfirmed : !c->judged)
         html_element(out, "p", "", view_worth(text, a));
     html_element(out, "p", "sub", view_load(text, a));

@@ -12,6 +12,7 @@
 #include "kvstat/answer/answer_page.h"
 #include "kvstat/answer/conclusion.h"
 #include "kvstat/answer/confirm.h"
+#include "kvstat/answer/confirm_read.h"
 #include "kvstat/answer/view.h"
 
 /* One answer or both, owned. */
@@ -45,6 +46,9 @@ static int confirm_answer(struct reporter *r, struct pair *p, size_t i, struct e
 {
     const struct options *o = &r->options;
     const struct answer *a = p->answer[i];
+    if (a->concluded)
+        return err_set(e, -EINVAL, ERR_INPUT, a->file,
+                       "is concluded already; --confirm takes what kvgen --answer wrote");
     struct confirm *c = calloc(1, sizeof(*c));
     p->confirm[i] = c;
     if (!c)
@@ -68,6 +72,16 @@ static int confirm_answer(struct reporter *r, struct pair *p, size_t i, struct e
     return rc;
 }
 
+/* What a concluded answer says of the run on the drive, if there was one. */
+static int recall(struct pair *p, size_t i, struct err *e)
+{
+    const struct answer *a = p->answer[i];
+    if (!jsonin_get(jsonin_root(a->document), "confirmed"))
+        return 0;
+    p->confirm[i] = calloc(1, sizeof(*p->confirm[i]));
+    return p->confirm[i] ? confirm_read(p->confirm[i], a, e) : err_nomem(e, "confirmation");
+}
+
 static int read_pair(struct reporter *r, struct pair *p, const char *second, struct err *e)
 {
     const struct options *o = &r->options;
@@ -80,8 +94,8 @@ static int read_pair(struct reporter *r, struct pair *p, const char *second, str
     p->count = second ? 2 : 1;
     for (size_t i = 0; i < p->count && rc == 0; i++) {
         rc = answer_read(&p->answer[i], file[i], e);
-        if (rc == 0 && options_confirms(o, i))
-            rc = confirm_answer(r, p, i, e);
+        if (rc == 0)
+            rc = options_confirms(o, i) ? confirm_answer(r, p, i, e) : recall(p, i, e);
         if (rc == 0)
             conclude(&p->conclusion[i], p->answer[i], p->confirm[i]);
     }
@@ -220,7 +234,9 @@ static void put_answer(struct jsonout *j, const struct conclusion *c)
     const struct answer *a = c->answer;
     const enum gain gain = gain_of(a);
     const bool there = gain == GAIN_IS_THERE;
-    put_members(j, jsonin_root(a->document), ours);
+    put_members(j, jsonin_root(a->document), a->concluded ? NULL : ours);
+    if (a->concluded)
+        return;
     jsonout_text_value(j, "verdict", c->judged ? conclusion_word(c->verdict) : NULL);
     jsonout_text_value(j, "why", c->why[0] ? c->why : NULL);
     put_gain(j, "gain", &a->gain, gain == GAIN_OPEN ? NULL : &there);

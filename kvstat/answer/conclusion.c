@@ -104,7 +104,7 @@ void conclude(struct conclusion *c, const struct answer *a, const struct confirm
     c->verdict = c->unconfirmed ? VERDICT_INCONCLUSIVE : a->verdict;
     if (c->unconfirmed)
         snprintf(c->why, sizeof(c->why), "%s", confirm->why);
-    else if (c->judged && !isnan(a->asked))
+    else if (c->judged && !isnan(a->asked) && !a->concluded)
         explain_search(c);
     else if (a->why)
         snprintf(c->why, sizeof(c->why), "%.*s", CONFIRM_WHY, a->why);

@@ -540,6 +540,15 @@ static void put_tried(struct lines *l, const struct answer *a)
             put_row(l, a, &a->tried[i]);
 }
 
+/* All seeds held the most that was tried: beyond it nothing is known. */
+static bool is_open(const struct answer *a)
+{
+    for (size_t i = 0; i < a->tried_count; i++)
+        if (a->tried[i].variant == ANSWER_THIS && a->tried[i].users > a->users[ANSWER_THIS].value)
+            return false;
+    return true;
+}
+
 /* "PASS up to 36 users, INCONCLUSIVE from 37 to 40, FAIL above 40". */
 static void put_ranges(struct lines *l, const struct conclusion *c)
 {
@@ -555,8 +564,12 @@ static void put_ranges(struct lines *l, const struct conclusion *c)
                     conclusion_number(n, a, h->low + (a->requests ? 0 : 1)));
         text_append(text, sizeof(text), " to %s, ", conclusion_number(n, a, h->high));
     }
-    text_append(text, sizeof(text), "FAIL above %s",
-                h->low > 0 ? conclusion_number(n, a, h->high) : conclusion_count(n, a, h->high));
+    if (is_open(a))
+        text_append(text, sizeof(text), "more was not tried");
+    else
+        text_append(text, sizeof(text), "FAIL above %s",
+                    h->low > 0 ? conclusion_number(n, a, h->high)
+                               : conclusion_count(n, a, h->high));
     lines_gap(l);
     lines_text(l, text);
 }
@@ -666,13 +679,14 @@ const char *view_better(char buf[VIEW_LINE], const struct conclusion pair[2])
         return buf;
     }
     if (better == BETTER_UNKNOWN) {
+        const struct answer_held *x = &a->users[ANSWER_THIS], *y = &b->users[ANSWER_THIS];
+        const double hidden = (x->high - x->low + y->high - y->low) / 2;
         snprintf(buf, VIEW_LINE, "no difference found: %.100s", view_held(held, a, ANSWER_THIS));
-        text_append(buf, VIEW_LINE, " and %.100s %s; a difference under %s would not show",
-                    view_held(held, b, ANSWER_THIS), a->requests ? "requests" : "users",
-                    conclusion_count(n, a,
-                                     (a->users[ANSWER_THIS].high - a->users[ANSWER_THIS].low +
-                                      b->users[ANSWER_THIS].high - b->users[ANSWER_THIS].low) /
-                                         2));
+        text_append(buf, VIEW_LINE, " and %.100s %s", view_held(held, b, ANSWER_THIS),
+                    a->requests ? "requests" : "users");
+        if (hidden > 0)
+            text_append(buf, VIEW_LINE, "; a difference under %s would not show",
+                        conclusion_count(n, a, hidden));
         return buf;
     }
     snprintf(buf, VIEW_LINE, "the %s is better: %s holds", second ? "second" : "first",

@@ -196,6 +196,9 @@ like 'it is the second' "$(first)" '^the second is better: /mnt/nvme holds 8 use
 sed 's|/mnt/nvme|/mnt/other|' gain.json >other.json
 exits 'two that are alike' 0 "$kvstat" --answer gain.json --view compare other.json
 like 'cannot be told apart' "$(first)" '^no difference found: 38 \(36-40\) and 38 \(36-40\) users; a difference under 4 users$'
+sed 's/"low": 36, "high": 40/"low": 38, "high": 38/' gain.json >exact.json
+exits 'two without intervals' 0 "$kvstat" --answer exact.json --view compare exact.json
+is 'have no difference that would not show' "$(first)" 'no difference found: 38 and 38 users'
 exits 'in JSON' 1 "$kvstat" --answer gain.json --view compare --json sata.json
 json_like stdout <<'END'
 both answers | .answers | length | 2
@@ -205,6 +208,10 @@ END
 sed 's/"cpu_mem_bytes": 44023414784/"cpu_mem_bytes": 1/' gain.json >memory.json
 exits 'answers on different loads' 2 "$kvstat" --answer gain.json --view compare memory.json
 stderr_like 'are not compared' 'memory.json: is an answer on another load than gain.json: settings.cpu_mem_bytes differs'
+
+jq '.users.this = {value: 40, low: 40, high: 40} | .gain = {value: 19, low: 18, high: 20} | .tried |= map(select(.variant != "this" or .users <= 40))' gain.json >most.json
+exits 'a drive that holds all that was tried' 0 "$kvstat" --answer most.json --view users
+stdout_like 'fails at none of them' '^PASS up to 40 users, more was not tried$'
 
 # ---- JSON ----
 
@@ -336,6 +343,47 @@ stdout_like 'confirms nothing, and doubts nothing' '^Confirmed       no: nothing
 exits 'a trace' 2 "$kvstat" --answer gain.json --confirm "$DATA/mlperf_trace_first400.csv.zst" --confirm-model model.csv
 stderr_like 'is no confirmation' 'is a trace: a confirmation is a replay.s result'
 
+# An answer that is concluded stays so: its views say what those of the command that wrote it said.
+# concluded NAME ARGS...: each view of an answer, and of its JSON.
+concluded() {
+    name=$1
+    shift
+    "$kvstat" --answer "$@" --json >concluded.json
+    for view in drive users fast-enough worth; do
+        "$kvstat" --answer "$@" --view $view >one 2>&1
+        echo "status $?" >>one
+        "$kvstat" --answer concluded.json --view $view >two 2>&1
+        echo "status $?" >>two
+        ok "$name: $view" diff -u one two
+    done
+    "$kvstat" --answer concluded.json --json >two
+    ok "$name: its JSON" cmp concluded.json two
+}
+rows drive.csv "$good" 3
+concluded 'not confirmed' gain.json --confirm drive.csv --confirm-model model.csv
+exits 'its page' 4 "$kvstat" --answer concluded.json --html page.html
+ok 'has the verdict' grep -q '<strong class="doubt">INCONCLUSIVE</strong>' page.html
+ok 'and what was measured' grep -q '<data title="confirmed.measured.read_p50_s"' page.html
+exits 'beside another' 4 "$kvstat" --answer concluded.json --view compare gain.json
+is 'it is not confirmed there' "$(first)" "INCONCLUSIVE: the first drive's model is not confirmed by its run"
+exits 'another confirmation of it' 2 "$kvstat" --answer concluded.json --confirm drive.csv --confirm-model model.csv
+stderr_like 'is refused' 'concluded.json: is concluded already'
+while IFS='|' read -r words want; do
+    sed "$words" concluded.json >bad.json
+    exits "$want" 2 "$kvstat" --answer bad.json
+    stderr_like '... is refused' "bad.json: confirmed\.$want"
+done <<'END'
+s/"agrees": false/"agrees": "no"/|agrees must be true, false or null
+s/"cause": ".*"/"cause": "weather"/|cause is no cause that this kvstat knows
+s/"read_p95_s": /"read_p95_s": -/|model\.read_p95_s must be a number
+s/"reads": 190/"reads": "190"/|model\.reads must be a number
+END
+rows drive.csv "$good" 1.1
+concluded 'confirmed' gain.json --confirm drive.csv --confirm-model model.csv
+concluded 'a number that is not held' fail.json
+concluded 'no number' open.json
+concluded 'a window without a row' host.json --confirm empty.csv --confirm-model empty.csv
+
 # ---- the page ----
 
 # page NAME ARGS...: writes page.html
@@ -364,6 +412,9 @@ fi
 page 'no number was asked for' --answer open.json
 is 'the question is how many' "$(title)" 'How many users of llama3.1-8b does /mnt/nvme hold?'
 ok 'and so is the answer' grep -q '^<p class="verdict"><strong>38 users</strong>' page.html
+sed 's/"this": {"value": 38, "low": 36/"this": {"value": 1, "low": 1/' open.json >single.json
+page 'one user' --answer single.json
+ok 'is held' grep -q '^is held by this drive' page.html
 page 'the worth' --answer gain.json --view worth
 is 'is another question' "$(title)" 'What is /mnt/nvme worth to users of llama3.1-8b?'
 ok 'which the gain answers' grep -q '^<p class="verdict"><strong>gain</strong>' page.html

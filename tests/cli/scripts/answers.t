@@ -59,11 +59,46 @@ exits 'no gain' 1 gains -3 0
 exits 'also in JSON' 1 gains -3 0 --json
 GAIN=$DATA/answers/gain.json # some shells keep what stands before a function
 exits 'users asked about one that does not hold' 1 known how-many-users -u 41
+
+# What could not be written is no "no", and what is closed none that was used wrongly.
+exits 'a disk that is full' 3 sh -c "\"\$0\" --drive sim:bw=1GB/s -o out >/dev/full" "$examples/worth.sh"
+exits '... of JSON' 3 sh -c "\"\$0\" --drive sim:bw=1GB/s -o out --json >/dev/full" "$examples/drive.sh"
+exits '... of two drives' 3 sh -c "\"\$0\" -o two sim:bw=1GB/s sim:bw=2GB/s >/dev/full" "$examples/compare-drives.sh"
+exits 'closed standard output' 3 sh -c "\"\$0\" --drive sim:bw=1GB/s -o out >&-" "$examples/drive.sh"
+for closed in '<&-' '2>&-' '<&- 2>&-'; do
+    exits "closed: $closed" 0 sh -c "\"\$0\" --drive sim:bw=1GB/s -o out $closed" "$examples/worth.sh"
+    like '... has its answer' "$(head -n 1 stdout)" '^gain: 17 users'
+done
 exits 'two models' 0 "$examples/compare-drives.sh" -o two sim:bw=1GB/s sim:bw=14GB/s,lat=1ms
 stdout_like 'are compared' '^no difference found'
 stderr_like 'what it takes to see one is said first' 'a difference of 10 % takes 6 runs to show where a drive varies by 5 %'
 exits 'in JSON' 0 "$examples/compare-drives.sh" --json -o two sim:bw=1GB/s sim:bw=14GB/s
 is 'both answers' "$(json stdout '.answers | length')" 2
+
+# A drive without room is one that cannot be used. A bug looked like two full ones that were compared with endless capacity.
+mkdir folder other
+printf '#!/bin/sh\nprintf "Filesystem 1024-blocks Used Available Capacity Mounted on\\n/dev/x 1000 1000 0 100%%%% /\\n"\n' >known/df
+chmod +x known/df
+exits 'a drive that is full' 3 "$examples/drive.sh" -o wrong folder
+stderr_like 'is told' '^drive.sh: folder: no space is free$'
+exits 'one of two' 3 "$examples/compare-drives.sh" -o wrong folder other
+stderr_like 'too' '^compare-drives.sh: folder: no space is free$'
+rm -r known/df folder other
+
+# Two at a time in one folder would take each other's files for their own.
+if command -v flock >/dev/null; then
+    exec 7<out/.kvtrace-results
+    flock -n 7
+    exits 'a folder in which another works' 3 known drive
+    stderr_like 'is told' '^drive.sh: out: another command works in that folder now'
+    exec 7<&-
+    exits 'until that has ended' 0 known drive
+fi
+
+# Nor does a disk that was full leave a folder that is not used any more.
+mkdir was_full && : >was_full/.kvtrace-results
+exits 'a list that got no room' 0 "$examples/drive.sh" --drive sim:bw=1GB/s -o was_full
+exits '... and again' 0 "$examples/drive.sh" --drive sim:bw=1GB/s -o was_full
 
 # ---- what is used wrongly is never a no, and nothing is measured before it is told ----
 
@@ -89,6 +124,7 @@ drive|--drive sim:bw=1GB/s -m nosuch|nosuch: unknown model
 worth|--price gpu=much folder|--price
 compare-drives|--ttft soon one two|--ttft: 'soon' is not a duration
 compare-drives|one sim:bw=1GB/s,speed=2|"speed=2" is not bw=RATE or lat=TIME
+drive|--drive sim:bw=1GB/s,lat=80|lat=80: a time needs a unit, such as 80us
 drive|--drive nowhere.json|--drive: nowhere.json: not a measurement of a drive
 drive|--drive sim:lat=1ms|bw=RATE is missing
 drive|--drive sim:bw=1GB/s,speed=2|"speed=2" is not bw=RATE or lat=TIME
@@ -106,6 +142,14 @@ compare-drives|one|two drives are needed
 compare-drives|one two three|three: a third drive
 compare-drives|--drive x one two|--drive: name the models as the two operands
 END
+# A variable that is not set is no default.
+for option in --drive -o -m --input --engine --population --price; do
+    exits "$option ''" 2 "$examples/drive.sh" "$option" '' -o wrong folder
+    stderr_like '... is told' "^drive.sh: $option needs a value"
+done
+exits 'a folder without a name' 2 "$examples/drive.sh" -o wrong ''
+exits 'a drive without one' 2 "$examples/compare-drives.sh" -o wrong sim:bw=1GB/s ''
+stderr_like '... is told' 'an operand is empty'
 events=$DATA/recordings/vllm-0.33.0-bytes.zmqrec
 exits 'a recording without requests' 2 known how-many-users --input "$events"
 stderr_like 'is told to have none' "has what a cache did, not the requests"

@@ -86,4 +86,7 @@ END
 chmod +x known/kvreplay
 exits 'operations that fail' 3 chain ./-disk
 stderr_like 'are told' 'drive.sh: kvreplay: 3 operations failed'
+sed 's/echo "kvreplay: 3 .*" >&2;/printf "kvreplay: row 7: %s\\n" first second INVALID >\&2;/' known/kvreplay >failing && cat failing >known/kvreplay
+exits 'a row that fails' 3 chain ./-disk
+stderr_like 'is told, not what comes of it' 'drive.sh: kvreplay: row 7: first$'
 done_testing

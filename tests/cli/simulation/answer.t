@@ -97,6 +97,16 @@ no number without an end | [.tried[] | select(.held == .of) | .limit] | unique |
 most have one | [.tried[] | select(.held < .of) | .limit] | map(select(. != null)) | length > 0 | true
 END
 
+# A slow drive, for which an engine waits: what holds without it is not ended by the GPU. A bug looked like "decoding on the
+# GPU: a faster drive adds at most 132 users".
+ok 'a slow drive' "$BIN/kvgen" --answer "$TMP/slow.json" --model llama3.1-8b --gpu-profile l40s --gpu-mem 20GiB --cpu-mem 24GiB \
+    --cache vllm:block_size=1024 --population chat --seeds 1 -o none --tier-model 2=bw:0.5GB/s,lat:80us --progress none
+json_like "$TMP/slow.json" <<'END'
+it holds fewer than none | .users | .this.value < .none.value | true
+so it is what ends them | .limit.kind | storage_.*
+each number that holds without it is ended by it | .users.none.value as $n | [.tried[] | select(.variant == "this" and .limit and .users <= $n) | .limit] | unique | length == 1 and (.[0] | endswith("the drive")) | true
+END
+
 # Why nobody is held: for people and in the file.
 about_nobody() {
     with "$drive" "$BIN/kvgen" --answer "$TMP/nobody.json" --model llama3.1-8b --cache vllm:block_size=512 --seeds 1 -o none \
@@ -142,6 +152,18 @@ END
 ok 'about a speed' trace "$TMP/t2.json" -o none --speed "$(json "$TMP/t.json" '.users.this.value * 2')"
 is 'twice as fast as it holds' "$(json "$TMP/t2.json" '.verdict')" FAIL
 is 'and the same rates' "$(json "$TMP/t2.json" '.users | tojson')" "$(json "$TMP/t.json" '.users | tojson')"
+# What is beyond the most that is tried has no verdict. A bug looked like PASS for 131 requests/s where 200 were asked about.
+while IFS='|' read -r words why; do
+    for dry in '' ' --dry-run'; do
+        with "$words$dry" exits "$words$dry" 2 "$BIN/kvgen" --answer "$TMP/t3.json" --seeds 1 -o none --tier-model 2=bw:7GB/s \
+            --model llama3.1-8b --cpu-mem 20GiB
+        stderr_like 'is refused' "^kvgen: $why"
+    done
+done <<END
+--users 131073|--users: --answer tries no more than 131072
+--input $TMP/trace.jsonl --speed 132|--speed: --answer tries no more than 131.072
+--input $DATA/sharegpt_dummy_250.json.zst --request-rate 200|--request-rate: --answer tries no more than 131.072
+END
 exits 'a trace that can be read once' 2 trace "$TMP/t3.json" -o none --input - <"$TMP/trace.jsonl"
 like 'and is read many times' "$(cat "$TMP/err")" '^kvgen: --input: --answer reads it many times: give a file'
 head -n 100 "$TMP/trace.jsonl" >"$TMP/short.jsonl"

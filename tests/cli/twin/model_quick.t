@@ -6,8 +6,10 @@
 . "$(dirname "$0")/../../lib.sh"
 cd "$TMP" || exit 1
 
-mkdir disk
-quick() { timeout 120 "$BIN/kvtrace" model disk --quick --storage-capacity 1GiB -o quick.json "$@"; }
+# A name that JSON writes otherwise.
+disk=$(printf 'd "\\\ni')
+mkdir "$disk"
+quick() { timeout 120 "$BIN/kvtrace" model "$disk" --quick --storage-capacity 1GiB -o quick.json "$@"; }
 exits 'quickly, one size and three mixes' 0 quick --sizes 1MiB --in-flight 1,2 -t 4 --point 1
 json_like quick.json <<'END'
 sizes with units, three mixes | ([.points[], .skipped[] | "\(.size_bytes) \(.read_share)"] | unique | join(", ")) | 1048576 0, 1048576 0[.]7, 1048576 1
@@ -29,5 +31,5 @@ for change in 'started": "2020-01-01T00:00:00Z' 'kernel": "another' 'file_system
     exits "$change" 0 quick --sizes 1MiB --in-flight 2 -t 2 --point 1 --reuse 1h
     is '... is measured' "$(grep -c 'taken again' <"$TMP/stderr")" 0
 done
-is 'nothing stays' "$(ls -A disk)" ''
+is 'nothing stays' "$(ls -A "$disk")" ''
 done_testing

@@ -455,7 +455,7 @@ static enum limit end_of(const struct step_setup *steps, const struct trial *hel
 {
     const struct limit_load before = limit_load_of(steps, held);
     const struct limit_load after = failed ? limit_load_of(steps, failed) : before;
-    return limit_find(&before, failed ? &after : NULL, true);
+    return limit_find(&before, failed ? &after : NULL, LIMIT_DRIVE_MAY);
 }
 
 static void test_what_grows_is_the_limit(void **state)
@@ -478,9 +478,11 @@ static void test_what_grows_is_the_limit(void **state)
     assert_int_equal(end_of(&steps, &held, &failed), LIMIT_STORAGE_WRITES);
     const struct limit_load before = limit_load_of(&steps, &held);
     const struct limit_load after = limit_load_of(&steps, &failed);
-    assert_int_equal(limit_find(&before, &after, false), LIMIT_DECODE); /* no drive holds more */
+    assert_int_equal(limit_find(&before, &after, LIMIT_DRIVE_NOT), LIMIT_DECODE);
     failed.time_ns[ENGINE_DECODE] += 900 * S; /* the files' second is less */
     assert_int_equal(end_of(&steps, &held, &failed), LIMIT_DECODE);
+    const struct limit_load later = limit_load_of(&steps, &failed);
+    assert_int_equal(limit_find(&before, &later, LIMIT_DRIVE_DOES), LIMIT_STORAGE_WRITES);
     failed.origin[WARM_COMPUTED] = 200000; /* 1 ms each, of 400 s */
     assert_int_equal(end_of(&steps, &held, &failed), LIMIT_PREFILL);
     failed.refused_admissions = 201;
