@@ -2,7 +2,6 @@
  * and as JSON. Counting was done on the way, by the simulation and the output. */
 #include "kvgen/summary.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* window.c - keys are those of an engine's copies (ident_chain), by the 64 bits of their hash. */
 #include "kvgen/answer/window.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 

@@ -1,6 +1,5 @@
 /* SGLang's file back end: which pages have a file, and which go when the cap is reached. It knows
  * nothing of prefixes, as the engine's does not. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "kvgen/cache/chunks.h"

@@ -2,7 +2,6 @@
  * not independent, and this tells how far they are from it. */
 #include "kvstat/count/blocks.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

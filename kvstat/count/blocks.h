@@ -7,7 +7,6 @@
 #define KVSTAT_COUNT_BLOCKS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* There are at most this many blocks, and over half of them once there are so many values. */

@@ -3,7 +3,6 @@
 #include "kvstat/draw/page_tables.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kvstat/draw/html.h"

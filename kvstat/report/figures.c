@@ -3,7 +3,6 @@
  */
 #include "kvstat/report/figures.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

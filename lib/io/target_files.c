@@ -2,7 +2,6 @@
  * kvreplay/like): each folder has a level, and a level knows the names of its files and folders. */
 #include "lib/io/target_files.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,6 @@
 #include "lib/model/find.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
