@@ -31,7 +31,7 @@ static struct row_count sum_phases(const struct sim_stats *st, enum trace_op op,
     return sum;
 }
 
-struct hist *summary_first_token(const struct sim_stats *st)
+static struct hist *summary_first_token(const struct sim_stats *st)
 {
     struct hist *all = hist_create();
     for (int q = 0; q < TRACE_QOSES && all; q++)

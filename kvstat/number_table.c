@@ -86,10 +86,8 @@ static int take_row(struct number_table *t, const struct csv_row *row, struct er
                        "more than %d rows: not a hit-rate curve, rounds of kvprecond or a ladder "
                        "of kvtrace knee",
                        ROWS_MAX);
-    double *grown = realloc(t->value, (t->rows + 1) * t->names * sizeof(*grown));
-    if (!grown)
+    if (memory_resize(&t->value, (t->rows + 1) * t->names, sizeof(*t->value)) < 0)
         return err_nomem(e, "columns");
-    t->value = grown;
     for (size_t i = 0; i < t->names; i++)
         t->value[t->rows * t->names + i] = number(&row->field[i]);
     t->rows++;

@@ -106,8 +106,3 @@ uint64_t page_files_count(const struct page_files *f)
 {
     return chunks_used(f->chunks, CHUNK_L2);
 }
-
-uint64_t page_files_memory(const struct page_files *f)
-{
-    return chunks_memory(f->chunks);
-}

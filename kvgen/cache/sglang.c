@@ -102,12 +102,6 @@ uint64_t sglang_files(const struct sglang *c)
     return c->files ? page_files_count(c->files) : 0;
 }
 
-uint64_t sglang_memory(const struct sglang *c)
-{
-    return page_tree_memory(c->tree) + (c->files ? page_files_memory(c->files) : 0) +
-           (c->copied.cap + c->loaded.cap + c->work.cap) * sizeof(uint64_t);
-}
-
 static int result(const struct sglang *c)
 {
     return c->failed || page_tree_failed(c->tree) ? -ENOMEM : 0;

@@ -230,14 +230,9 @@ static int reserve_answer(struct vllm_files *f)
         return -ENOMEM;
     if (f->cap >= f->answers.cap)
         return 0;
-    struct answer *answers = realloc(f->answer, f->answers.cap * sizeof(*answers));
-    if (!answers)
+    if (memory_resize(&f->answer, f->answers.cap, sizeof(*f->answer)) < 0 ||
+        memory_resize(&f->asked, f->answers.cap, sizeof(*f->asked)) < 0)
         return -ENOMEM;
-    f->answer = answers;
-    uint32_t *asked = realloc(f->asked, f->answers.cap * sizeof(*asked));
-    if (!asked)
-        return -ENOMEM;
-    f->asked = asked;
     f->cap = f->answers.cap;
     return 0;
 }

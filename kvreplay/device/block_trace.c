@@ -114,10 +114,8 @@ static int put_in_order(struct block_trace *t)
     struct request_event *from = t->waiting, *to;
 
     if (t->spare_room < t->room) {
-        to = realloc(t->spare, t->room * sizeof(*to));
-        if (!to)
+        if (memory_resize(&t->spare, t->room, sizeof(*t->spare)) < 0)
             return -ENOMEM;
-        t->spare = to;
         t->spare_room = t->room;
     }
     while (t->count > 0 && run_end(from, 0, t->count) < t->count) {

@@ -2,6 +2,7 @@
  * not independent, and this tells how far they are from it. */
 #include "kvstat/count/blocks.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -103,6 +104,15 @@ int blocks_append(struct blocks *into, const struct blocks *from)
     }
     into->open = false;
     return rc;
+}
+
+int blocks_merge(struct blocks **into, const struct blocks *from)
+{
+    if (!from)
+        return 0;
+    if (!*into)
+        *into = blocks_create();
+    return *into ? blocks_append(*into, from) : -ENOMEM;
 }
 
 uint64_t blocks_count(const struct blocks *b)

@@ -1206,6 +1206,12 @@ uint64_t figures_count_of(const struct figures *f, enum figure_scope scope, enum
     return figures_count(f, figure_id(scope, what));
 }
 
+uint64_t figures_status_count(const struct figures *f, enum figure_what status)
+{
+    return figures_count_of(f, FIGURE_OF_STATUS, status) +
+           figures_count_of(f, FIGURE_OF_ROWS, status);
+}
+
 const char *figures_text_of(const struct figures *f, enum figure_scope scope, enum figure_what what)
 {
     return figures_text(f, figure_id(scope, what));

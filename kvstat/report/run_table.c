@@ -188,23 +188,19 @@ int run_table_put(void *table, const struct figure *f)
     t->next = c->index + 1;
     if (c->cells > t->runs)
         return 0;
-    struct cell *cell = realloc(c->cell, (t->runs + 1) * sizeof(*cell));
-    if (!cell)
+    if (memory_resize(&c->cell, t->runs + 1, sizeof(*c->cell)) < 0)
         return -ENOMEM;
-    c->cell = cell;
     while (c->cells < t->runs)
-        cell[c->cells++] = (struct cell){.form = FIGURE_FORM_UNKNOWN};
+        c->cell[c->cells++] = (struct cell){.form = FIGURE_FORM_UNKNOWN};
     c->cells++;
-    return fill(&cell[t->runs], f) ? 0 : -ENOMEM;
+    return fill(&c->cell[t->runs], f) ? 0 : -ENOMEM;
 }
 
 int run_table_end(void *table)
 {
     struct run_table *t = table;
-    double *sample = realloc(t->sample, (t->runs + 1) * sizeof(*sample));
-    if (!sample)
+    if (memory_resize(&t->sample, t->runs + 1, sizeof(*t->sample)) < 0)
         return -ENOMEM;
-    t->sample = sample;
     t->runs++;
     t->next = 0;
     return 0;

@@ -207,7 +207,7 @@ static int skip_value(struct walk *w, const yaml_event_t *first)
 
 /* ---- values ---- */
 
-/* What the value of a key must be. */
+/* The values that a key takes. */
 struct wanted {
     bool list, number;
     const char *noun;
@@ -280,15 +280,12 @@ static int read_texts(struct walk *w, const struct entry *key, const struct want
 /* Adds a text from malloc, which is freed when there is no memory. NULL: there was none. */
 static int add_warning(struct conf *c, char *text)
 {
-    char **grown = text ? realloc(c->warnings, (c->warning_count + 1) * sizeof(*grown)) : NULL;
-
-    if (!grown) {
+    if (!text || memory_resize(&c->warnings, c->warning_count + 1, sizeof(*c->warnings)) < 0) {
         free(text);
         return -ENOMEM;
     }
-    c->warnings = grown;
     err_make_harmless(text);
-    grown[c->warning_count++] = text;
+    c->warnings[c->warning_count++] = text;
     return 0;
 }
 
@@ -737,15 +734,12 @@ static int open_defaults(struct conf **out, struct err *e)
 /* Reads a text of --config on top of what was read before. */
 static int read_source(struct conf *c, const char *text, const char *program, struct err *e)
 {
-    struct source *grown = realloc(c->sources, (c->source_count + 1) * sizeof(*grown));
     bool setting = conf_is_setting(text);
     const char *name = !setting && strcmp(text, "-") == 0 ? "standard input" : text;
     unsigned source = c->source_count;
+    char *copy = NULL;
 
-    if (grown)
-        c->sources = grown;
-    char *copy = grown ? strdup(name) : NULL;
-    if (!copy)
+    if (memory_resize(&c->sources, source + 1, sizeof(*c->sources)) < 0 || !(copy = strdup(name)))
         return err_nomem(e, "configuration");
     c->sources[c->source_count++] = (struct source){.text = copy, .setting = setting};
     return setting ? read_setting_text(c, program, source, e) : read_file(c, text, source, e);

@@ -58,7 +58,7 @@ const struct opt_moved *opt_moved(const struct opt_parser *p, size_t i);
  * line, until opt_check_modes finds that it has no meaning. 0, -ENOMEM, or -EINVAL with *e. */
 int opt_configure(struct opt_parser *p, const struct opt *o, const char *text, bool command_line,
                   struct err *e);
-/* What the text of a flag says: 1 ("true", "yes", "on"), 0 ("false", "no", "off"), -1: neither. */
+/* Reads the text of a flag: 1 ("true", "yes", "on"), 0 ("false", "no", "off"), -1: neither. */
 int opt_truth(const char *text);
 /* Checks a text as a value of any program's row. 0 or -EINVAL with *e. */
 int opt_check_text(const struct opt *o, const char *text, struct err *e);

@@ -75,7 +75,8 @@ void inventory_encode(const struct inventory_record *r, unsigned char text[INVEN
     memcpy(text + SUMMED, &sum, sizeof(sum));
 }
 
-bool inventory_decode(const unsigned char text[INVENTORY_RECORD], struct inventory_record *r)
+/* False: it is damaged. */
+static bool inventory_decode(const unsigned char text[INVENTORY_RECORD], struct inventory_record *r)
 {
     uint64_t word[WORDS], kind;
 
@@ -150,12 +151,9 @@ static struct inventory_entry *entry_of(struct inventory *v, struct hash128 name
     }
     if (v->entries == v->entries_cap) {
         size_t cap = v->entries_cap + v->entries_cap / 2 + INDEX_MIN;
-        struct inventory_entry *more =
-            v->entries < INVENTORY_MAX ? realloc(v->entry, cap * sizeof(*more)) : NULL;
 
-        if (!more)
+        if (v->entries >= INVENTORY_MAX || memory_resize(&v->entry, cap, sizeof(*v->entry)) < 0)
             return NULL;
-        v->entry = more;
         v->entries_cap = cap;
     }
     v->entry[v->entries] = (struct inventory_entry){.name = name};

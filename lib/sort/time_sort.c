@@ -50,14 +50,9 @@ struct time_sort {
 /* Room for cap bytes of records, and for their offsets. 0 or -ENOMEM. */
 static int grow(struct time_sort *s, size_t cap)
 {
-    char *bytes = realloc(s->bytes, cap);
-    if (!bytes)
+    if (memory_resize(&s->bytes, cap, 1) < 0 ||
+        memory_resize(&s->offset, cap / BYTES_OF_OFFSET, sizeof(*s->offset)) < 0)
         return -ENOMEM;
-    s->bytes = bytes;
-    size_t *offset = realloc(s->offset, cap / BYTES_OF_OFFSET * sizeof(*offset));
-    if (!offset)
-        return -ENOMEM;
-    s->offset = offset;
     s->cap = cap;
     return 0;
 }

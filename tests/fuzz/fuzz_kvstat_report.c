@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "kvstat/reporter.h"
-#include "lib/conf/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -75,7 +74,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     jsonout_free(r.json);
     output_free(r.text);
     run_table_free(r.runs);
-    conf_free(r.options.conf);
     opt_close(p);
     return 0;
 }

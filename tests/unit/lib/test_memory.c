@@ -96,7 +96,7 @@ static void scattered_memory(void **state)
     }
 }
 
-/* What is large goes back to the system when it is freed, whatever was freed before. */
+/* Large memory goes back to the system when it is freed, whatever was freed before. */
 static void large_arrays_are_apart(void **state)
 {
     (void)state;
