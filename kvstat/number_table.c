@@ -50,10 +50,8 @@ void number_table_free(struct number_table *t)
 static int read_text(struct number_table *t, struct frame_in *in, struct err *e)
 {
     for (;;) {
-        char *grown = memory_grow(t->text, &t->room, t->len, sizeof(*grown), 65536);
-        if (!grown)
+        if (memory_room(&t->text, &t->room, t->len, sizeof(*t->text), 65536) < 0)
             return err_nomem(e, "columns");
-        t->text = grown;
         int64_t n = frame_in_read(in, t->text + t->len, t->room - t->len, e);
         if (n <= 0)
             return (int)n;

@@ -114,12 +114,10 @@ static struct page_node *at(const struct sglang *c, uint32_t node)
 
 static void push(struct sglang *c, struct numbers *l, uint64_t number)
 {
-    uint64_t *grown = memory_grow(l->at, &l->cap, l->count, sizeof(*l->at), 256);
-    if (!grown) {
+    if (memory_room(&l->at, &l->cap, l->count, sizeof(*l->at), 256) < 0) {
         c->failed = true;
         return;
     }
-    l->at = grown;
     l->at[l->count++] = number;
 }
 

@@ -77,11 +77,9 @@ static void leave_store(struct vllm_files *f)
 
 static int join_store(struct vllm_files *f, struct store *s)
 {
-    struct vllm_files **grown =
-        memory_grow(s->members, &s->cap, s->count, sizeof(struct vllm_files *), 1);
-    if (!grown || s->count > UINT16_MAX)
+    if (memory_room(&s->members, &s->cap, s->count, sizeof(*s->members), 1) < 0 ||
+        s->count > UINT16_MAX)
         return -ENOMEM;
-    s->members = grown;
     f->store = s;
     f->number = (uint16_t)s->count;
     s->members[s->count++] = f;

@@ -385,13 +385,11 @@ static void scheduled(struct kv_cache *c, struct kv_request *r, uint64_t tokens)
     struct holder *h = r->state;
     if (r->computed_tokens >= h->tree.prompt)
         return;
-    struct part *grown = memory_grow(c->part, &c->parts_cap, c->parts, sizeof(*c->part), 64);
-    if (!grown) {
+    if (memory_room(&c->part, &c->parts_cap, c->parts, sizeof(*c->part), 64) < 0) {
         c->failed = true;
         return;
     }
     const uint64_t to = r->computed_tokens + tokens;
-    c->part = grown;
     c->part[c->parts++] = (struct part){h, to < h->tree.prompt ? to : h->tree.prompt};
 }
 

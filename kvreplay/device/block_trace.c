@@ -83,12 +83,8 @@ int block_trace_open(struct block_trace **out, const struct block_trace_device *
 static int take_event(void *ctx, const struct request_event *event)
 {
     struct block_trace *t = ctx;
-    struct request_event *more =
-        memory_grow(t->waiting, &t->room, t->count, sizeof(*t->waiting), WAITING_FIRST);
-
-    if (!more)
+    if (memory_room(&t->waiting, &t->room, t->count, sizeof(*t->waiting), WAITING_FIRST) < 0)
         return -ENOMEM;
-    t->waiting = more;
     t->waiting[t->count++] = *event;
     return 0;
 }

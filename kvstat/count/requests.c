@@ -275,10 +275,8 @@ static int list_request(struct requests_list *l, const struct request_sums *s, c
     int rc = hist_record(l->storage, storage_ns == TRACE_NONE ? 0 : storage_ns);
     if (rc < 0 || l->count == REQUESTS_LIST_MAX)
         return rc;
-    void *grown = memory_grow(l->item, &l->room, l->count, sizeof(*l->item), 1024);
-    if (!grown)
+    if (memory_room(&l->item, &l->room, l->count, sizeof(*l->item), 1024) < 0)
         return -ENOMEM;
-    l->item = grown;
     int64_t *ns = l->item[l->count++].ns;
     ns[REQUESTS_LISTED_END_TO_END] = value[REQUESTS_END_TO_END];
     ns[REQUESTS_LISTED_STORAGE] = storage_ns;

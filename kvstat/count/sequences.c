@@ -100,12 +100,9 @@ int sequence_piece_add(struct sequence_piece *p, const struct trace_row *rows, s
             continue;
         if (!moved && !lookup && !missed)
             continue;
-        struct entry *entry =
-            memory_grow(p->entry, &p->room, p->count, sizeof(*entry), FIRST_ENTRIES);
-        if (!entry)
+        if (memory_room(&p->entry, &p->room, p->count, sizeof(*p->entry), FIRST_ENTRIES) < 0)
             return -ENOMEM;
-        p->entry = entry;
-        entry += p->count++;
+        struct entry *entry = &p->entry[p->count++];
         entry->group = NO_GROUP;
         entry->hit = missed ? 0 : lookup ? 1 : -1;
         if (moved)

@@ -49,12 +49,10 @@ struct figures {
 void figures_put(struct figures *f, const struct figure *figure)
 {
     size_t scope = figure->id.scope;
-    struct figure *grown = memory_grow(f->list, &f->room, f->count, sizeof(*grown), 512);
-    if (!grown) {
+    if (memory_room(&f->list, &f->room, f->count, sizeof(*f->list), 512) < 0) {
         f->failed = true;
         return;
     }
-    f->list = grown;
     if (f->scope[scope].end == 0)
         f->scope[scope].first = f->count;
     f->list[f->count++] = *figure;
@@ -63,12 +61,10 @@ void figures_put(struct figures *f, const struct figure *figure)
 
 const char *figures_keep(struct figures *f, const char *text)
 {
-    char **grown = memory_grow(f->text, &f->text_room, f->texts, sizeof(*grown), 64);
-    if (!grown) {
+    if (memory_room(&f->text, &f->text_room, f->texts, sizeof(*f->text), 64) < 0) {
         f->failed = true;
         return "";
     }
-    f->text = grown;
     char *copy = strdup(text);
     if (!copy) {
         f->failed = true;

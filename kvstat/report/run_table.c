@@ -94,10 +94,8 @@ static bool copy_text(const char **text)
 
 static struct column *new_column(struct run_table *t, const struct figure_id *id)
 {
-    struct column **grown = memory_grow(t->column, &t->room, t->columns, sizeof(*grown), 256);
-    if (!grown)
+    if (memory_room(&t->column, &t->room, t->columns, sizeof(*t->column), 256) < 0)
         return NULL;
-    t->column = grown;
     struct column *c = calloc(1, sizeof(*c));
     if (!c)
         return NULL;

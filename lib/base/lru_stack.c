@@ -100,11 +100,8 @@ static int add_object(struct lru_stack *s, struct hash128 key, uint32_t *number)
 {
     if (s->objects == NONE)
         return -EOVERFLOW;
-    struct object *grown =
-        memory_grow(s->object, &s->room, s->objects, sizeof(*grown), FIRST_PLACES);
-    if (!grown)
+    if (memory_room(&s->object, &s->room, s->objects, sizeof(*s->object), FIRST_PLACES) < 0)
         return -ENOMEM;
-    s->object = grown;
     if (!keymap_get(s->numbers, key, s->objects))
         return -ENOMEM;
     *number = s->objects++;

@@ -77,18 +77,6 @@ void memory_set_apart(void)
     mallopt(M_TRIM_THRESHOLD, SPARE_BYTES);
 }
 
-void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first)
-{
-    size_t more = *room ? 2 * *room : first;
-
-    if (count < *room)
-        return array;
-    array = more <= SIZE_MAX / item_bytes ? realloc(array, more * item_bytes) : NULL;
-    if (array)
-        *room = more;
-    return array;
-}
-
 int memory_resize(void *array, size_t items, size_t item_bytes)
 {
     void *p;
@@ -101,6 +89,23 @@ int memory_resize(void *array, size_t items, size_t item_bytes)
         return -ENOMEM;
     memcpy(array, &p, sizeof(p));
     return 0;
+}
+
+int memory_room(void *array, size_t *room, size_t count, size_t item_bytes, size_t first)
+{
+    size_t more = *room ? 2 * *room : first;
+
+    if (count < *room)
+        return 0;
+    if (memory_resize(array, more, item_bytes) < 0)
+        return -ENOMEM;
+    *room = more;
+    return 0;
+}
+
+void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first)
+{
+    return memory_room(&array, room, count, item_bytes, first) < 0 ? NULL : array;
 }
 
 void *memory_scattered(size_t bytes)

@@ -9,6 +9,9 @@
  * full it gets twice its *room, or first items. NULL: no memory, and the array is as it was. */
 void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first);
 
+/* The same for the array whose pointer lies at array. 0; -ENOMEM: it is as it was. */
+int memory_room(void *array, size_t *room, size_t count, size_t item_bytes, size_t first);
+
 /* Gives the array whose pointer lies at array room for so many items. 0; -ENOMEM: it is as it was.
  */
 int memory_resize(void *array, size_t items, size_t item_bytes);

@@ -414,10 +414,8 @@ static int add_entry(struct walk *w, size_t parent, const char *name, size_t lin
     }
     if (c->count == ENTRIES_MAX)
         return fail(w, line, "", "too many keys (at most 4096)");
-    struct entry *grown = memory_grow(c->entries, &c->room, c->count, sizeof(*grown), 64);
-    if (!grown)
+    if (memory_room(&c->entries, &c->room, c->count, sizeof(*c->entries), 64) < 0)
         return fail_memory(w);
-    c->entries = grown;
     if (asprintf(&path, "%s%s%s", section, *section ? "." : "", name) < 0)
         return fail_memory(w);
     *index = c->count++;
@@ -560,12 +558,9 @@ static int load_file(const char *path, unsigned char **text, size_t *len)
     if (fd < 0)
         return fd;
     for (ssize_t n = -1; n != 0 && rc == 0;) {
-        unsigned char *grown = memory_grow(*text, &room, *len, 1, 64 << 10);
-        if (!grown) {
-            rc = -ENOMEM;
+        rc = memory_room(text, &room, *len, 1, 64 << 10);
+        if (rc < 0)
             break;
-        }
-        *text = grown;
         n = descriptors_read(fd, *text + *len, room - *len);
         if (n < 0)
             rc = (int)n;

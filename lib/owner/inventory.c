@@ -302,10 +302,8 @@ static int run_begins(struct inventory *v, const struct inventory_record *r)
     }
     if (r->epoch == 0 || v->runs == RUNS_MAX)
         return -EBADMSG;
-    struct inventory_run *more = memory_grow(v->run, &v->runs_cap, v->runs, sizeof(*more), 16);
-    if (!more)
+    if (memory_room(&v->run, &v->runs_cap, v->runs, sizeof(*v->run), 16) < 0)
         return -ENOMEM;
-    v->run = more;
     v->run[v->runs++] = (struct inventory_run){.boot = r->name,
                                                .first_generation = r->generation,
                                                .epoch = r->epoch,
@@ -369,11 +367,8 @@ static int take_text(struct inventory *v, const unsigned char *text, size_t len)
 
 static int note_segment(struct inventory *v, uint32_t number)
 {
-    uint32_t *more = memory_grow(v->segment, &v->segments_cap, v->segments, sizeof(*more), 16);
-
-    if (!more)
+    if (memory_room(&v->segment, &v->segments_cap, v->segments, sizeof(*v->segment), 16) < 0)
         return -ENOMEM;
-    v->segment = more;
     v->segment[v->segments++] = number;
     return 0;
 }

@@ -149,10 +149,8 @@ static int spill(struct time_sort *s, struct err *e)
     int rc = s->file ? 0 : temp_file_open(&s->file, s->folder, e);
     if (rc < 0)
         return rc;
-    struct run *grown = memory_grow(s->runs, &s->run_cap, s->run_count, sizeof(*grown), 16);
-    if (!grown)
+    if (memory_room(&s->runs, &s->run_cap, s->run_count, sizeof(*s->runs), 16) < 0)
         return err_nomem(e, "sorting");
-    s->runs = grown;
     uint64_t from = s->file_end;
     sort_memory(s);
     rc = s->in_order ? append(s, s->bytes, s->used, e) : append_sorted(s, e);
