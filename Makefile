@@ -48,7 +48,7 @@ kvgen/source := population ident rag users turn_counts inputs file_source merged
                 id_lists blocks burst sharegpt agentic
 kvgen/people := habits mix people
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts
-kvgen/policy := policy lru fifo lfu s3fifo sieve arc mru admission
+kvgen/policy := policy one_list lfu s3fifo sieve arc admission
 kvgen/cache  := chain id_table chain_numbers ghosts chunks lmcache lmcache_mp page_tree page_files sglang block_pool vllm vllm_offload vllm_host vllm_tracker vllm_files
 kvgen/manager := jobs chunk_keys lmcache lmcache_mp sglang copy_tier copies
 kvgen/serve  := scheduler step_time step_setup layer_groups engine_caches prompts held_rows copy_rows transfers decision_line decisions engine engine_run engine_summary

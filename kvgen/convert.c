@@ -10,6 +10,7 @@
 #include "kvgen/format/import.h"
 #include "kvgen/sim/objects.h"
 #include "lib/base/hash.h"
+#include "lib/base/memory.h"
 
 enum {
     MAX_BROKEN = 1 << 16 /* requests that are remembered as broken */
@@ -76,14 +77,12 @@ static int keys_hold(struct keys *k, struct ident id, struct trace_str key)
     }
     if (number >= k->cap) {
         size_t cap = k->cap * 2 > number ? k->cap * 2 : (size_t)number + 1024;
-        struct trace_str *grown = realloc(k->text, cap * sizeof(*grown));
-        if (!grown) {
+        if (memory_resize(&k->text, cap, sizeof(*k->text)) < 0) {
             objects_remove(k->objects, number);
             free(copy);
             return -ENOMEM;
         }
-        memset(grown + k->cap, 0, (cap - k->cap) * sizeof(*grown));
-        k->text = grown;
+        memset(k->text + k->cap, 0, (cap - k->cap) * sizeof(*k->text));
         k->cap = cap;
     }
     if (key.len > 0)

@@ -3,7 +3,6 @@
 #include "kvgen/gpu_profile.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +142,7 @@ int gpu_profile_parse(struct gpu_profile *g, const struct jsonin_v *root, const 
 
 static int set_name(struct gpu_profile *g, const char *text, const char *name, struct err *e)
 {
-    char why[MAX_TEXT] = "unknown profile (known:";
+    char why[MAX_TEXT] = "unknown profile (known:", hint[NEAREST_HINT];
     struct nearest near = {.typed = name};
     size_t n = strlen(why);
     for (size_t i = 0; i < PROFILES; i++) {
@@ -167,8 +166,7 @@ static int set_name(struct gpu_profile *g, const char *text, const char *name, s
         nearest_offer(&near, profile[i].name);
         n += (size_t)snprintf(why + n, sizeof(why) - n, "%s %s", i > 0 ? "," : "", profile[i].name);
     }
-    snprintf(why + n, sizeof(why) - n, "; or FILE.json)%s%s%s", near.best ? "; did you mean " : "",
-             near.best ? near.best : "", near.best ? "?" : "");
+    snprintf(why + n, sizeof(why) - n, "; or FILE.json)%s", nearest_hint(&near, hint));
     return bad(e, text, why);
 }
 

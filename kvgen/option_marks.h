@@ -15,7 +15,7 @@
 #define FROM_BLOCKS                                                                                \
     (FROM(MOONCAKE) | FROM(BAILIAN) | FROM(LMCACHE) | FROM(DYNAMO) | FROM(SATF) | FROM(AGENTIC))
 #define FROM_FILES (FROM_DATASETS | FROM_ARRIVALS | FROM_BLOCKS) /* of requests */
-/* What is generated, from users or from a file's requests. */
+/* Sources that generate rows, from users or from a file's requests. */
 #define FROM_REQUESTS (FROM_USERS | FROM_FILES | FROM_REDONE)
 #define FROM_OBJECTS  (FROM_USERS | FROM_DATASETS | FROM_ARRIVALS) /* requests without blocks */
 /* The events of an engine. */

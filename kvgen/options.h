@@ -24,7 +24,7 @@
 #define OPTIONS_GPU_GIB 65536.0
 #define OPTIONS_CPU_GIB 131072.0
 
-/* What a step computes while it loads. */
+/* Whether a step computes while it loads. */
 enum options_overlap {
     OPTIONS_OVERLAP_NONE,
     OPTIONS_OVERLAP_LAYERS

@@ -121,7 +121,7 @@ static bool has_default(const struct names *section, int depth)
     return false;
 }
 
-/* What the value of a key must be: "One of: a|b", "A number; 0 to 1". */
+/* Says which values a key takes: "One of: a|b", "A number; 0 to 1". */
 static void put_type(FILE *f, int margin, const struct conf_key *k)
 {
     const char *noun = conf_value_noun(k->type);

@@ -2,7 +2,6 @@
  * and as JSON. Counting was done on the way, by the simulation and the output. */
 #include "kvgen/summary.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +31,7 @@ static struct row_count sum_phases(const struct sim_stats *st, enum trace_op op,
     return sum;
 }
 
-struct hist *summary_first_token(const struct sim_stats *st)
+static struct hist *summary_first_token(const struct sim_stats *st)
 {
     struct hist *all = hist_create();
     for (int q = 0; q < TRACE_QOSES && all; q++)

@@ -40,8 +40,6 @@ struct summary {
     const struct trace_totals *trace;   /* digest "": nothing was written */
 };
 
-/* Time to the first token of all classes together; free it. NULL: no memory. */
-struct hist *summary_first_token(const struct sim_stats *st);
 /* Eight lines of 80 columns at most, with an engine's cache four more; the trace and its digest are
  * the last. The JSON has the rest. */
 void summary_print(FILE *f, const struct summary *s);

@@ -113,7 +113,7 @@ static int set_parts(struct tier_model *m, const char *text, const char *parts, 
         if (i == PROFILES && tier_model_file(part))
             return bad(e, text, "a file stands alone: 2=FILE.json, without numbers behind it");
         if (i == PROFILES) {
-            char why[MAX_TEXT] = "unknown profile (known:";
+            char why[MAX_TEXT] = "unknown profile (known:", hint[NEAREST_HINT];
             struct nearest near = {.typed = part};
             size_t n = strlen(why);
             for (i = 0; i < PROFILES; i++) {
@@ -121,9 +121,7 @@ static int set_parts(struct tier_model *m, const char *text, const char *parts, 
                 n += (size_t)snprintf(why + n, sizeof(why) - n, "%s %s", i > 0 ? "," : "",
                                       profile[i].name);
             }
-            snprintf(why + n, sizeof(why) - n, "; or FILE.json)%s%s%s",
-                     near.best ? "; did you mean " : "", near.best ? near.best : "",
-                     near.best ? "?" : "");
+            snprintf(why + n, sizeof(why) - n, "; or FILE.json)%s", nearest_hint(&near, hint));
             return bad(e, text, why);
         }
         m->read = profile[i].read;

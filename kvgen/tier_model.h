@@ -3,7 +3,6 @@
 #define KVGEN_TIER_MODEL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/err.h"

@@ -2,7 +2,6 @@
  * say; counts.c adds the rows up. */
 #include "kvreplay/doors.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/units.h"

@@ -31,7 +31,7 @@ enum {
      * row with its part of all tables takes less than 1.5 KiB (192 MiB), and long texts 64 MiB. One
      * copy can be held by fewer rows than 131,072 (objects_hold). */
     WINDOW_BY_CLASS = 131072 - READER_BATCH,
-    /* What a trace may say: as many as kvgen takes. */
+    /* Limits of a trace: as many as kvgen takes. */
     ENGINES_MOST = 4096,
     ENGINE_THREADS_MOST = 65536
 };

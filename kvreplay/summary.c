@@ -289,6 +289,14 @@ static void json_queue(struct jsonout *j, const struct summary *s, unsigned qos)
     jsonout_end(j);
 }
 
+static void json_by_qos(struct jsonout *j, const char *name, struct hist *const by[TRACE_QOSES + 1])
+{
+    jsonout_object(j, name);
+    for (unsigned i = 0; i <= TRACE_QOSES; i++)
+        json_ms(j, i < TRACE_QOSES ? trace_qos_text((enum trace_qos)i) : "none", by[i]);
+    jsonout_end(j);
+}
+
 static void json_threads(struct jsonout *j, const char *name, unsigned threads)
 {
     if (threads)
@@ -320,10 +328,7 @@ static void json_served(struct jsonout *j, const struct summary *s)
     for (unsigned i = 0; i <= TRACE_QOSES; i++)
         json_queue(j, s, i);
     jsonout_end(j);
-    jsonout_object(j, "end_to_end_ms");
-    for (unsigned i = 0; i <= TRACE_QOSES; i++)
-        json_ms(j, i < TRACE_QOSES ? trace_qos_text((enum trace_qos)i) : "none", n->end_to_end[i]);
-    jsonout_end(j);
+    json_by_qos(j, "end_to_end_ms", n->end_to_end);
     jsonout_end(j);
 }
 
@@ -339,10 +344,7 @@ static void json_first_token(struct jsonout *j, const struct summary *s)
         jsonout_null(j, "first_token_ms");
         return;
     }
-    jsonout_object(j, "first_token_ms");
-    for (unsigned i = 0; i <= TRACE_QOSES; i++)
-        json_ms(j, i < TRACE_QOSES ? trace_qos_text((enum trace_qos)i) : "none", n->first_token[i]);
-    jsonout_end(j);
+    json_by_qos(j, "first_token_ms", n->first_token);
 }
 
 /* When the clock started, and which part of a run this is. */

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "kvreplay/progress_line.h"
 #include "kvreplay/sched/pace.h"

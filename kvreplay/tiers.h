@@ -12,7 +12,6 @@
 #include "kvreplay/survey.h"
 #include "lib/base/bell.h"
 #include "lib/io/io.h"
-#include "lib/opt/opt.h"
 #include "lib/ranks/claims.h"
 #include "lib/tier/listed.h"
 #include "lib/tier/spread.h"

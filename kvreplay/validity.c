@@ -2,10 +2,8 @@
  * cannot be the target's. The summary writes the judgement down. */
 #include "kvreplay/validity.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "kvreplay/device/origin.h"
 #include "lib/base/units.h"

@@ -4,7 +4,6 @@
 #ifndef KVSTAT_BLOCK_LOG_H
 #define KVSTAT_BLOCK_LOG_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "lib/base/err.h"

@@ -46,10 +46,8 @@ static bool begins_as_json(const char *path)
 
 static int add_file(struct inputs *in, const char *path, bool regular, bool found)
 {
-    struct input *grown = memory_grow(in->item, &in->room, in->count, sizeof(*grown), 16);
-    if (!grown)
+    if (memory_room(&in->item, &in->room, in->count, sizeof(*in->item), 16) < 0)
         return -ENOMEM;
-    in->item = grown;
     bool document = is_json(path) || (regular && begins_as_json(path));
     struct input *i = &in->item[in->count];
     *i = (struct input){strdup(path), document ? INPUT_DOCUMENT : INPUT_ROWS, found};

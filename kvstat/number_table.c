@@ -50,10 +50,8 @@ void number_table_free(struct number_table *t)
 static int read_text(struct number_table *t, struct frame_in *in, struct err *e)
 {
     for (;;) {
-        char *grown = memory_grow(t->text, &t->room, t->len, sizeof(*grown), 65536);
-        if (!grown)
+        if (memory_room(&t->text, &t->room, t->len, sizeof(*t->text), 65536) < 0)
             return err_nomem(e, "columns");
-        t->text = grown;
         int64_t n = frame_in_read(in, t->text + t->len, t->room - t->len, e);
         if (n <= 0)
             return (int)n;
@@ -86,10 +84,8 @@ static int take_row(struct number_table *t, const struct csv_row *row, struct er
                        "more than %d rows: not a hit-rate curve, rounds of kvprecond or a ladder "
                        "of kvtrace knee",
                        ROWS_MAX);
-    double *grown = realloc(t->value, (t->rows + 1) * t->names * sizeof(*grown));
-    if (!grown)
+    if (memory_resize(&t->value, (t->rows + 1) * t->names, sizeof(*t->value)) < 0)
         return err_nomem(e, "columns");
-    t->value = grown;
     for (size_t i = 0; i < t->names; i++)
         t->value[t->rows * t->names + i] = number(&row->field[i]);
     t->rows++;

@@ -82,10 +82,8 @@ static const char *name_of(char buf[RUNS_NAME], const struct rank *k)
 
 static struct rank *add_rank(struct parts *r, const char *path)
 {
-    struct rank *grown = memory_grow(r->item, &r->room, r->n, sizeof(*grown), 16);
-    if (!grown)
+    if (memory_room(&r->item, &r->room, r->n, sizeof(*r->item), 16) < 0)
         return NULL;
-    r->item = grown;
     struct rank *k = &r->item[r->n];
     *k = (struct rank){.file = strdup(path)};
     if (!k->file)

@@ -153,10 +153,11 @@ static int note(struct find *f, const struct task *job, const struct trial *t, s
 {
     int rc = 0;
     pthread_mutex_lock(&f->lock);
-    struct attempt *grown =
-        job->factor > 0 ? NULL : memory_grow(f->attempt, &f->cap, f->attempts, sizeof(*grown), 64);
-    if (grown) {
-        f->attempt = grown;
+    if (!(job->factor > 0))
+        rc = memory_room(&f->attempt, &f->cap, f->attempts, sizeof(*f->attempt), 64);
+    if (rc < 0)
+        rc = err_nomem(e, "simulations");
+    else if (!(job->factor > 0))
         f->attempt[f->attempts++] = (struct attempt){
             .variant = job->variant,
             .seed = job->seed,
@@ -168,9 +169,6 @@ static int note(struct find *f, const struct task *job, const struct trial *t, s
             .requests_s = trial_requests_s(t),
             .first_token_p95_ns = hist_percentile(t->first_token_ns[TRACE_QOSES], PPM_P95),
             .load = limit_load_of(&f->o->engine.steps, t)};
-    } else if (!(job->factor > 0)) {
-        rc = err_nomem(e, "simulations");
-    }
     show(f, job, t->n);
     if (f->rc)
         rc = f->rc;

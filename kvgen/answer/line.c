@@ -15,10 +15,8 @@ void line_free(struct line *l)
 
 int line_add(struct line *l, uint64_t here)
 {
-    uint64_t *grown = memory_grow(l->here, &l->cap, l->count, sizeof(*l->here), 512);
-    if (!grown)
+    if (memory_room(&l->here, &l->cap, l->count, sizeof(*l->here), 512) < 0)
         return -ENOMEM;
-    l->here = grown;
     l->here[l->count++] = here;
     return 0;
 }

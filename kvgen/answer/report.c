@@ -259,7 +259,7 @@ static double gpu_busy_s(const struct answer_report *r, const struct trial *t)
     return seconds(t->busy_ns) * (double)r->tensor_parallel;
 }
 
-/* What computing the prompts took of the GPUs. They are busy with answers all the time, so that the
+/* Seconds of the GPUs that prefill took. They are busy with answers all the time, so that the
  * time in which they do nothing does not tell what is saved. */
 static double prefill_gpu_s(const struct answer_report *r, const struct trial *t)
 {

@@ -3,7 +3,6 @@
 #include "kvgen/answer/trial.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "kvgen/answer/line.h"
 #include "lib/base/stop.h"

@@ -83,7 +83,7 @@ void trial_free(struct trial *t);
 
 /* Requests of the warm part that are done. */
 uint64_t trial_done(const struct trial *t);
-/* Of these, a second; 0 without a warm part. */
+/* The same per second; 0 without a warm part. */
 double trial_requests_s(const struct trial *t);
 
 #endif

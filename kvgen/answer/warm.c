@@ -21,7 +21,8 @@ void warm_begin(struct warm *w, int64_t from_ns, uint64_t most)
     begin_window(w, from_ns + WARM_FIRST_NS);
 }
 
-double warm_share(const struct warm_window *w, enum warm_origin o)
+/* Share of the tokens of a window that came from there; 0 without tokens. */
+static double warm_share(const struct warm_window *w, enum warm_origin o)
 {
     return w->tokens > 0 ? w->of[o] / w->tokens : 0;
 }

@@ -48,7 +48,5 @@ bool warm_add(struct warm *w, int64_t now_ns, const uint64_t tokens[WARM_ORIGINS
 /* Two whole windows had too few good requests and the later one had no more: such a load will not
  * come round. */
 bool warm_is_hopeless(const struct warm *w);
-/* Share of the tokens of a window that came from there; 0 without tokens. */
-double warm_share(const struct warm_window *w, enum warm_origin o);
 
 #endif

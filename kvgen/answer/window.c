@@ -1,7 +1,6 @@
 /* window.c - keys are those of an engine's copies (ident_chain), by the 64 bits of their hash. */
 #include "kvgen/answer/window.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -22,10 +21,8 @@ int window_load_row(void *ctx, const struct sim_row *row, struct err *e)
     if (row->what.tier != TRACE_STORAGE || row->what.op == TRACE_DELETE)
         return stop_asks();
     while (l->seconds <= second) {
-        uint64_t *grown = memory_grow(l->bytes, &l->cap, l->seconds, sizeof(*grown), 1024);
-        if (!grown)
+        if (memory_room(&l->bytes, &l->cap, l->seconds, sizeof(*l->bytes), 1024) < 0)
             return err_nomem(e, "the load by second");
-        l->bytes = grown;
         l->bytes[l->seconds++] = 0;
     }
     l->bytes[second] += row->what.size;

@@ -4,6 +4,7 @@
  * one. A number that nobody holds and no table has is free, which is looked for when all numbers
  * are given out. */
 #include "kvgen/cache/chain_numbers.h"
+#include "lib/base/memory.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -143,14 +144,9 @@ static int grow(struct chain_numbers *n)
     const uint32_t cap = n->cap < FIRST_CAP ? FIRST_CAP : n->cap + n->cap / 2;
     if (cap > MAX_NUMBERS)
         return -ENOMEM;
-    uint64_t *key = realloc(n->key, cap * sizeof(*key));
-    if (!key)
+    if (memory_resize(&n->key, cap, sizeof(*n->key)) < 0 ||
+        memory_resize(&n->holders, cap, sizeof(*n->holders)) < 0)
         return -ENOMEM;
-    n->key = key;
-    uint32_t *holders = realloc(n->holders, cap * sizeof(*holders));
-    if (!holders)
-        return -ENOMEM;
-    n->holders = holders;
     n->cap = cap;
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "kvgen/cache/chunks.h"
 #include "kvgen/cache/id_table.h"
+#include "lib/base/memory.h"
 
 enum place_state {
     ABSENT,
@@ -80,10 +81,8 @@ int chunks_reserve(struct chunks *c, uint64_t more)
     if (rc < 0)
         return rc;
     if (c->place_cap < c->table.cap) {
-        void *place = realloc(c->place, c->table.cap * sizeof(*c->place));
-        if (!place)
+        if (memory_resize(&c->place, c->table.cap, sizeof(*c->place)) < 0)
             return -ENOMEM;
-        c->place = place;
         c->place_cap = c->table.cap;
     }
     uint64_t groups = 2 * CHUNK_TIERS;
@@ -91,10 +90,8 @@ int chunks_reserve(struct chunks *c, uint64_t more)
         groups += c->groups_used + CHUNK_TOUCHES * more;
     if (c->group_cap < groups) {
         groups += groups / 4;
-        struct group *group = realloc(c->group, groups * sizeof(*group));
-        if (!group)
+        if (memory_resize(&c->group, groups, sizeof(*c->group)) < 0)
             return -ENOMEM;
-        c->group = group;
         c->group_cap = groups;
     }
     return 0;
@@ -291,11 +288,6 @@ bool chunks_held(const struct chunks *c, enum chunk_tier tier, uint32_t number)
 bool chunks_begun(const struct chunks *c, enum chunk_tier tier, uint32_t number)
 {
     return number != CHUNK_NONE && c->place[number][tier].state == BEGUN;
-}
-
-uint32_t chunks_first_begun(const struct chunks *c, enum chunk_tier tier)
-{
-    return c->tier[tier].begun.first;
 }
 
 void chunks_pin(struct chunks *c, enum chunk_tier tier, uint32_t number)

@@ -55,7 +55,6 @@ void chunks_touch(struct chunks *c, enum chunk_tier tier, uint32_t number);
 void chunks_drop(struct chunks *c, enum chunk_tier tier, uint32_t number);
 bool chunks_held(const struct chunks *c, enum chunk_tier tier, uint32_t number);
 bool chunks_begun(const struct chunks *c, enum chunk_tier tier, uint32_t number);
-uint32_t chunks_first_begun(const struct chunks *c, enum chunk_tier tier); /* CHUNK_NONE: none */
 
 /* Pins are counted. What is pinned is no victim. */
 void chunks_pin(struct chunks *c, enum chunk_tier tier, uint32_t number);

@@ -37,11 +37,9 @@ void id_table_link(struct id_table *t, struct id_table **list)
 
 int id_table_widen(struct id_table *t, uint32_t ids)
 {
-    uint32_t *slot = realloc(t->slot, ids * sizeof(*slot));
-    if (!slot)
+    if (memory_resize(&t->slot, ids, sizeof(*t->slot)) < 0)
         return -ENOMEM;
-    memset(slot + t->slots, 0, (ids - t->slots) * sizeof(*slot));
-    t->slot = slot;
+    memset(t->slot + t->slots, 0, (ids - t->slots) * sizeof(*t->slot));
     t->slots = ids;
     t->by_id = true;
     if (t->direct)
@@ -110,10 +108,8 @@ int id_table_reserve(struct id_table *t, uint64_t more)
             cap = FIRST_CAP;
         if (cap < need)
             cap = need;
-        void *id = realloc(t->id, cap * id_bytes(t));
-        if (!id)
+        if (memory_resize(&t->id, cap * id_bytes(t), 1) < 0)
             return -ENOMEM;
-        t->id = id;
         t->cap = (uint32_t)cap;
     }
     return t->by_id || t->slots == 2 * t->cap ? 0 : make_slots(t, 2 * t->cap);

@@ -61,7 +61,7 @@ static inline uint64_t id_table_id(const struct id_table *t, uint32_t number)
 {
     return t->direct ? number + UINT64_C(1) : t->by_id ? t->small_id[number] : t->id[number];
 }
-/* Of a table that is direct. */
+/* For direct tables only. */
 static inline bool id_table_has(const struct id_table *t, uint64_t id)
 {
     return t->slot[id] != 0;

@@ -6,6 +6,7 @@
 #include "kvgen/cache/cache.h"
 #include "kvgen/cache/ghosts.h"
 #include "kvgen/cache/lmcache_mp.h"
+#include "lib/base/memory.h"
 
 const char *const lmcache_mp_op_names[LMCACHE_MP_OPS] = {
     [LMCACHE_MP_READ] = "read",
@@ -263,10 +264,8 @@ static int take_list(struct lmcache_mp *c, uint64_t chunks)
 {
     if (c->list_cap >= chunks)
         return 0;
-    uint64_t *list = realloc(c->list, chunks * sizeof(*list));
-    if (!list)
+    if (memory_resize(&c->list, chunks, sizeof(*c->list)) < 0)
         return -ENOMEM;
-    c->list = list;
     c->list_cap = chunks;
     return 0;
 }

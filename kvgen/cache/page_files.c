@@ -1,6 +1,5 @@
 /* SGLang's file back end: which pages have a file, and which go when the cap is reached. It knows
  * nothing of prefixes, as the engine's does not. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "kvgen/cache/chunks.h"
@@ -106,9 +105,4 @@ void page_files_store(struct page_files *f, uint64_t page)
 uint64_t page_files_count(const struct page_files *f)
 {
     return chunks_used(f->chunks, CHUNK_L2);
-}
-
-uint64_t page_files_memory(const struct page_files *f)
-{
-    return chunks_memory(f->chunks);
 }

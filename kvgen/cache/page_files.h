@@ -31,7 +31,6 @@ void page_files_begin(struct page_files *f, uint64_t page);
 /* While it is read its file stays. It is there. */
 void page_files_pin(struct page_files *f, uint64_t page);
 void page_files_unpin(struct page_files *f, uint64_t page);
-uint64_t page_files_count(const struct page_files *f);  /* those that are being written, too */
-uint64_t page_files_memory(const struct page_files *f); /* bytes */
+uint64_t page_files_count(const struct page_files *f); /* those that are being written, too */
 
 #endif

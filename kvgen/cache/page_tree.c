@@ -7,6 +7,7 @@
 
 #include "kvgen/cache/id_table.h"
 #include "kvgen/cache/page_tree.h"
+#include "lib/base/memory.h"
 
 enum {
     FIRST_NODES = 64,
@@ -48,15 +49,11 @@ static int grow(struct page_tree *t)
     if (t->nodes < t->cap || t->free != PAGE_NODE_NONE)
         return 0;
     uint32_t cap = t->cap > 0 ? t->cap + t->cap / 4 : FIRST_NODES;
-    struct page_node *node = realloc(t->node, cap * sizeof(*node));
-    if (!node)
+    if (memory_resize(&t->node, cap, sizeof(*t->node)) < 0)
         return -ENOMEM;
-    t->node = node;
     for (int l = 0; l < PAGE_LEAVES; l++) {
-        uint32_t *leaf = realloc(t->leaf[l].node, cap * sizeof(*leaf));
-        if (!leaf)
+        if (memory_resize(&t->leaf[l].node, cap, sizeof(*t->leaf[l].node)) < 0)
             return -ENOMEM;
-        t->leaf[l].node = leaf;
         t->leaf[l].cap = cap;
     }
     t->cap = cap;

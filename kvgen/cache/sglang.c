@@ -102,12 +102,6 @@ uint64_t sglang_files(const struct sglang *c)
     return c->files ? page_files_count(c->files) : 0;
 }
 
-uint64_t sglang_memory(const struct sglang *c)
-{
-    return page_tree_memory(c->tree) + (c->files ? page_files_memory(c->files) : 0) +
-           (c->copied.cap + c->loaded.cap + c->work.cap) * sizeof(uint64_t);
-}
-
 static int result(const struct sglang *c)
 {
     return c->failed || page_tree_failed(c->tree) ? -ENOMEM : 0;
@@ -120,12 +114,10 @@ static struct page_node *at(const struct sglang *c, uint32_t node)
 
 static void push(struct sglang *c, struct numbers *l, uint64_t number)
 {
-    uint64_t *grown = memory_grow(l->at, &l->cap, l->count, sizeof(*l->at), 256);
-    if (!grown) {
+    if (memory_room(&l->at, &l->cap, l->count, sizeof(*l->at), 256) < 0) {
         c->failed = true;
         return;
     }
-    l->at = grown;
     l->at[l->count++] = number;
 }
 

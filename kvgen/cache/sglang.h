@@ -150,7 +150,6 @@ void sglang_file_there(struct sglang *c, uint64_t page); /* its file can be foun
 uint64_t sglang_room(const struct sglang *c);
 uint64_t sglang_device_free(const struct sglang *c); /* pages */
 uint64_t sglang_host_free(const struct sglang *c);
-uint64_t sglang_files(const struct sglang *c);  /* pages that have a file */
-uint64_t sglang_memory(const struct sglang *c); /* bytes */
+uint64_t sglang_files(const struct sglang *c); /* pages that have a file */
 
 #endif

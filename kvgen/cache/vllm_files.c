@@ -77,11 +77,9 @@ static void leave_store(struct vllm_files *f)
 
 static int join_store(struct vllm_files *f, struct store *s)
 {
-    struct vllm_files **grown =
-        memory_grow(s->members, &s->cap, s->count, sizeof(struct vllm_files *), 1);
-    if (!grown || s->count > UINT16_MAX)
+    if (memory_room(&s->members, &s->cap, s->count, sizeof(*s->members), 1) < 0 ||
+        s->count > UINT16_MAX)
         return -ENOMEM;
-    s->members = grown;
     f->store = s;
     f->number = (uint16_t)s->count;
     s->members[s->count++] = f;
@@ -230,14 +228,9 @@ static int reserve_answer(struct vllm_files *f)
         return -ENOMEM;
     if (f->cap >= f->answers.cap)
         return 0;
-    struct answer *answers = realloc(f->answer, f->answers.cap * sizeof(*answers));
-    if (!answers)
+    if (memory_resize(&f->answer, f->answers.cap, sizeof(*f->answer)) < 0 ||
+        memory_resize(&f->asked, f->answers.cap, sizeof(*f->asked)) < 0)
         return -ENOMEM;
-    f->answer = answers;
-    uint32_t *asked = realloc(f->asked, f->answers.cap * sizeof(*asked));
-    if (!asked)
-        return -ENOMEM;
-    f->asked = asked;
     f->cap = f->answers.cap;
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "kvgen/cache/vllm_files.h"
 #include "kvgen/cache/vllm_host.h"
 #include "kvgen/cache/vllm_tracker.h"
+#include "lib/base/memory.h"
 
 enum {
     GROUPS = 8
@@ -195,14 +196,9 @@ static int reserve_scratch(struct kv_below *b, uint64_t chunks)
 {
     if (chunks <= b->scratch)
         return 0;
-    struct offer_chunk *offer = realloc(b->offer, chunks * sizeof(*offer));
-    if (!offer)
+    if (memory_resize(&b->offer, chunks, sizeof(*b->offer)) < 0 ||
+        memory_resize(&b->keys, chunks, sizeof(*b->keys)) < 0)
         return -ENOMEM;
-    b->offer = offer;
-    uint64_t *keys = realloc(b->keys, chunks * sizeof(*keys));
-    if (!keys)
-        return -ENOMEM;
-    b->keys = keys;
     b->scratch = chunks;
     return 0;
 }
@@ -278,12 +274,10 @@ static struct job *new_job(struct kv_below *b, enum kv_transfer_kind kind, struc
         b->jobs -= done;
         b->first_job += done;
         if (done < b->jobs_cap / 2 + 1) {
-            struct job *grown = realloc(b->job, (2 * b->jobs_cap + 64) * sizeof(*grown));
-            if (!grown) {
+            if (memory_resize(&b->job, (2 * b->jobs_cap + 64), sizeof(*b->job)) < 0) {
                 b->failed = true;
                 return NULL;
             }
-            b->job = grown;
             b->jobs_cap = 2 * b->jobs_cap + 64;
         }
     }

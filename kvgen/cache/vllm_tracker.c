@@ -1,6 +1,7 @@
 /* vllm_tracker.c - vLLM 0.33.0: counts of offers. All chunks of an offer are counted before the
  * table is cut, and it keeps one key fewer than it may hold: so it was recorded. */
 #include "kvgen/cache/vllm_tracker.h"
+#include "lib/base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +16,8 @@ int vllm_tracker_reserve(struct vllm_tracker *t, uint64_t chunks)
     const uint64_t places = t->most + chunks + 1;
     if (places <= t->places)
         return 0;
-    struct tracked *grown = realloc(t->place, places * sizeof(*grown));
-    if (!grown)
+    if (memory_resize(&t->place, places, sizeof(*t->place)) < 0)
         return -ENOMEM;
-    t->place = grown;
     if (!t->places)
         t->place[0] = (struct tracked){0};
     t->places = places;

@@ -3,7 +3,6 @@
 #ifndef KVGEN_CACHE_VLLM_TRACKER_H
 #define KVGEN_CACHE_VLLM_TRACKER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "kvgen/cache/id_table.h"

@@ -53,23 +53,14 @@ void optimal_free(struct optimal *o)
     free(o);
 }
 
-static int room(void **array, size_t *cap, size_t count, size_t element)
-{
-    void *grown = memory_grow(*array, cap, count, element, 4096);
-    if (!grown)
-        return -ENOMEM;
-    *array = grown;
-    return 0;
-}
-
 int optimal_use(struct optimal *o, uint32_t object, uint64_t size, enum optimal_kind kind)
 {
     if (o->uses == MAX_USES || object > OBJECT)
         return -EFBIG;
-    if (room((void **)&o->use, &o->uses_cap, o->uses, sizeof(*o->use)) < 0)
+    if (memory_room(&o->use, &o->uses_cap, o->uses, sizeof(*o->use), 4096) < 0)
         return -ENOMEM;
     if (object == o->objects) {
-        if (room((void **)&o->size, &o->objects_cap, o->objects, sizeof(*o->size)) < 0)
+        if (memory_room(&o->size, &o->objects_cap, o->objects, sizeof(*o->size), 4096) < 0)
             return -ENOMEM;
         o->size[o->objects++] = size;
         o->sizes_differ |= o->size[object] != o->size[0];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/keymap.h"
+#include "lib/base/memory.h"
 
 struct request_prefixes {
     struct keymap *rows; /* by request */
@@ -47,14 +48,9 @@ static struct hash128 key_of(int64_t request)
 static bool grow(struct request_prefixes *p)
 {
     size_t cap = p->cap > 0 ? 2 * p->cap : 64;
-    bool *mark = realloc(p->mark, cap * p->width * sizeof(*mark));
-    if (!mark)
+    if (memory_resize(&p->mark, cap * p->width, sizeof(*p->mark)) < 0 ||
+        memory_resize(&p->free_row, cap, sizeof(*p->free_row)) < 0)
         return false;
-    p->mark = mark;
-    uint32_t *rows = realloc(p->free_row, cap * sizeof(*rows));
-    if (!rows)
-        return false;
-    p->free_row = rows;
     for (size_t row = cap; row-- > p->cap;)
         p->free_row[p->frees++] = (uint32_t)row;
     p->cap = cap;

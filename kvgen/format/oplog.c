@@ -3,7 +3,6 @@
  * wanted in order of start, so all operations are sorted before the first is written. lib/log/oplog
  * reads such logs. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -97,10 +97,8 @@ static struct object *object_of(struct settle *s, const struct export_op *op)
         return NULL;
     if (*number < s->objects)
         return &s->object[*number];
-    struct object *grown = memory_grow(s->object, &s->cap, s->objects, sizeof(*s->object), 1024);
-    if (!grown)
+    if (memory_room(&s->object, &s->cap, s->objects, sizeof(*s->object), 1024) < 0)
         return NULL;
-    s->object = grown;
     struct object *o = &s->object[s->objects++];
     *o = (struct object){.read_ns = NEVER,
                          .write_ns = NEVER,
@@ -116,12 +114,9 @@ static struct object *object_of(struct settle *s, const struct export_op *op)
 /* A number for the DELETE that may follow; 0: no memory. */
 static uint32_t new_leave(struct settle *s)
 {
-    bool *grown = s->leaves < UINT32_MAX / 2
-                      ? memory_grow(s->stays, &s->leaves_cap, s->leaves + 1, sizeof(*grown), 1024)
-                      : NULL;
-    if (!grown)
+    if (s->leaves >= UINT32_MAX / 2 ||
+        memory_room(&s->stays, &s->leaves_cap, s->leaves + 1, sizeof(*s->stays), 1024) < 0)
         return 0;
-    s->stays = grown;
     s->stays[++s->leaves] = false;
     return s->leaves;
 }

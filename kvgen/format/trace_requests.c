@@ -105,10 +105,8 @@ static int bad(const struct trace_requests *r, struct err *e, const char *why)
 
 static int append(struct blocks *b, uint64_t id)
 {
-    uint64_t *grown = memory_grow(b->id, &b->cap, b->count, sizeof(*b->id), 64);
-    if (!grown)
+    if (memory_room(&b->id, &b->cap, b->count, sizeof(*b->id), 64) < 0)
         return -ENOMEM;
-    b->id = grown;
     b->id[b->count++] = id;
     return 0;
 }
@@ -122,10 +120,8 @@ static int find_user(struct trace_requests *r, struct trace_str name, uint32_t *
     *user = (uint32_t)*known;
     if (*known < r->users)
         return 0;
-    void *grown = memory_grow(r->user, &r->user_cap, r->users, sizeof(*r->user), 64);
-    if (!grown)
+    if (memory_room(&r->user, &r->user_cap, r->users, sizeof(*r->user), 64) < 0)
         return -ENOMEM;
-    r->user = grown;
     char *text = r->user[r->users++];
     memset(text, 0, IDENT_MAX_USER_NAME);
     if (name.len)
@@ -147,10 +143,8 @@ static int request_of(struct trace_requests *r, const struct trace_row *row,
     if (!r->free && r->opened == MOST_REQUESTS)
         return bad(r, e, TOO_MANY);
     if (!r->free) {
-        void *grown = memory_grow(r->open, &r->open_cap, r->opened, sizeof(*r->open), 64);
-        if (!grown)
+        if (memory_room(&r->open, &r->open_cap, r->opened, sizeof(*r->open), 64) < 0)
             return err_nomem(e, "requests");
-        r->open = grown;
         r->open[r->opened] = (struct open_request){.head = {.number = NOBODY}};
         r->free = (uint32_t)++r->opened;
     }

@@ -598,13 +598,11 @@ static void cache_up_to(struct kv_cache *c, struct holder *h, uint64_t tokens)
 
 static void scheduled(struct kv_cache *c, struct kv_request *r, uint64_t tokens)
 {
-    struct part *grown = memory_grow(c->part, &c->parts_cap, c->parts, sizeof(*c->part), 64);
-    if (!grown) {
+    if (memory_room(&c->part, &c->parts_cap, c->parts, sizeof(*c->part), 64) < 0) {
         c->failed = true;
         return;
     }
     const uint64_t to = r->computed_tokens + tokens;
-    c->part = grown;
     c->part[c->parts++] = (struct part){r->state, to < r->known_tokens ? to : r->known_tokens};
 }
 

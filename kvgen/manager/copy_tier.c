@@ -177,10 +177,8 @@ static uint32_t pass_pinned(struct copy_tier *t)
     for (uint32_t n; (n = t->ops->victim(t->policy)) != OBJECT_NONE;) {
         if (!copy_tier_is_pinned(t, n))
             return n;
-        uint32_t *grown = memory_grow(t->aside, &t->aside_cap, t->asides, sizeof(*t->aside), 64);
-        if (!grown)
+        if (memory_room(&t->aside, &t->aside_cap, t->asides, sizeof(*t->aside), 64) < 0)
             return COPY_NONE;
-        t->aside = grown;
         t->aside[t->asides++] = n;
         t->ops->remove(t->policy, n);
     }

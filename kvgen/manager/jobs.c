@@ -10,10 +10,8 @@
 
 int job_keys_add(struct job_keys *k, uint64_t key)
 {
-    uint64_t *grown = memory_grow(k->key, &k->cap, k->count, sizeof(*k->key), 64);
-    if (!grown)
+    if (memory_room(&k->key, &k->cap, k->count, sizeof(*k->key), 64) < 0)
         return -ENOMEM;
-    k->key = grown;
     k->key[k->count++] = key;
     return 0;
 }
@@ -43,13 +41,11 @@ struct job *jobs_begin(struct jobs *j, const struct kv_listener *l, const struct
         kept = keys;
     if (j->next - j->first == j->cap)
         drop_done(j);
-    struct job *grown = memory_grow(j->job, &j->cap, j->next - j->first, sizeof(*j->job), 64);
-    uint64_t *copy = malloc((kept->count + 1) * sizeof(*copy));
-    j->job = grown ? grown : j->job;
-    if (!grown || !copy) {
-        free(copy);
+    if (memory_room(&j->job, &j->cap, j->next - j->first, sizeof(*j->job), 64) < 0)
         return NULL;
-    }
+    uint64_t *copy = malloc((kept->count + 1) * sizeof(*copy));
+    if (!copy)
+        return NULL;
     memcpy(copy, kept->key, kept->count * sizeof(*copy));
     struct kv_transfer told = *t;
     told.id = j->next;

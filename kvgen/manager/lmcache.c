@@ -336,12 +336,10 @@ static void work(struct kv_below *b)
 
 static void add(struct kv_below *b, const struct task *t)
 {
-    struct task *grown = memory_grow(b->task, &b->tasks_cap, b->tasks, sizeof(*b->task), 64);
-    if (!grown) {
+    if (memory_room(&b->task, &b->tasks_cap, b->tasks, sizeof(*b->task), 64) < 0) {
         b->failed = true;
         return;
     }
-    b->task = grown;
     b->task[b->tasks++] = *t;
     if (b->tasks == 1)
         work(b);

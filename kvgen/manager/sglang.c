@@ -71,12 +71,8 @@ static uint32_t add_page(struct id_table *t, void **values, size_t size, uint64_
     const uint32_t cap = t->cap;
     if (id_table_reserve(t, 1))
         return ID_NONE;
-    if (t->cap > cap || !*values) {
-        void *grown = realloc(*values, t->cap * size);
-        if (!grown)
-            return ID_NONE;
-        *values = grown;
-    }
+    if ((t->cap > cap || !*values) && memory_resize(values, t->cap, size) < 0)
+        return ID_NONE;
     const uint32_t n = id_table_find(t, page);
     return n == ID_NONE ? id_table_add(t, page) : n;
 }
@@ -389,13 +385,11 @@ static void scheduled(struct kv_cache *c, struct kv_request *r, uint64_t tokens)
     struct holder *h = r->state;
     if (r->computed_tokens >= h->tree.prompt)
         return;
-    struct part *grown = memory_grow(c->part, &c->parts_cap, c->parts, sizeof(*c->part), 64);
-    if (!grown) {
+    if (memory_room(&c->part, &c->parts_cap, c->parts, sizeof(*c->part), 64) < 0) {
         c->failed = true;
         return;
     }
     const uint64_t to = r->computed_tokens + tokens;
-    c->part = grown;
     c->part[c->parts++] = (struct part){h, to < h->tree.prompt ? to : h->tree.prompt};
 }
 

@@ -4,7 +4,6 @@
 #define KVGEN_MEANING_READING_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/notes.h"

@@ -7,7 +7,6 @@
 
 #include "kvgen/people/habits.h"
 #include "lib/base/units.h"
-#include "lib/text/text.h"
 
 static const struct {
     const char *name, *figures, *about;

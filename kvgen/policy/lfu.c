@@ -7,6 +7,7 @@
 
 #include "kvgen/policy/list.h"
 #include "kvgen/policy/policy.h"
+#include "lib/base/memory.h"
 
 #define NO_LEVEL UINT32_MAX
 
@@ -50,14 +51,9 @@ static int lfu_reserve(struct policy *p, uint64_t objects)
     if (objects <= p->cap)
         return 0;
     uint64_t cap = objects < 512 ? 1024 : objects * 2;
-    struct level *level = realloc(p->level, cap * sizeof(*level));
-    if (!level)
+    if (memory_resize(&p->level, cap, sizeof(*p->level)) < 0 ||
+        memory_resize(&p->level_of, cap, sizeof(*p->level_of)) < 0)
         return -ENOMEM;
-    p->level = level;
-    uint32_t *level_of = realloc(p->level_of, cap * sizeof(*level_of));
-    if (!level_of)
-        return -ENOMEM;
-    p->level_of = level_of;
     p->cap = cap;
     return 0;
 }

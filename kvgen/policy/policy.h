@@ -3,7 +3,6 @@
 #ifndef KVGEN_POLICY_POLICY_H
 #define KVGEN_POLICY_POLICY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "kvgen/sim/objects.h"

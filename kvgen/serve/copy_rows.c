@@ -715,12 +715,10 @@ static void freed_empty(struct copy_rows *c, const struct copy_rows_request *q, 
 
 static void leave_out(struct copy_rows *c, uint64_t key)
 {
-    uint64_t *grown = memory_grow(c->left_out, &c->left_out_cap, c->left_outs, sizeof(*grown), 16);
-    c->failed |= !grown;
-    if (!grown)
-        return;
-    c->left_out = grown;
-    c->left_out[c->left_outs++] = key;
+    if (memory_room(&c->left_out, &c->left_out_cap, c->left_outs, sizeof(*c->left_out), 16) < 0)
+        c->failed = true;
+    else
+        c->left_out[c->left_outs++] = key;
 }
 
 void copy_rows_event(struct copy_rows *c, const struct kv_event *e)

@@ -1,6 +1,7 @@
 /* decision_line.c - a step as texts. decisions.c fills them; who writes or compares them is another
  * matter. */
 #include "kvgen/serve/decision_line.h"
+#include "lib/base/memory.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -61,11 +62,10 @@ static bool has_room(struct decision_line *l, struct decision_text *t, size_t le
     if (t->cap - t->len > len)
         return true;
     const size_t cap = 2 * t->cap + len + 512;
-    char *grown = realloc(t->text, cap);
-    l->failed |= !grown;
-    if (!grown)
+    if (memory_resize(&t->text, cap, 1) < 0) {
+        l->failed = true;
         return false;
-    t->text = grown;
+    }
     t->cap = cap;
     return true;
 }

@@ -271,16 +271,13 @@ void decisions_transfer(struct decisions *d, const struct kv_transfer *t)
                                              [KV_LOAD] = DECISION_LD,
                                              [KV_PROMOTE] = DECISION_TL,
                                              [KV_WRITE] = DECISION_TS};
-    struct transfer_number *grown =
-        memory_grow(d->transfer, &d->transfers_cap, d->transfers, sizeof(*grown), 64);
-    if (!grown) {
+    if (memory_room(&d->transfer, &d->transfers_cap, d->transfers, sizeof(*d->transfer), 64) < 0) {
         d->failed = true;
         return;
     }
     const enum decision_key k = keys[t->kind];
     const bool gpu = is_with_gpu(t->kind);
     const uint64_t number = gpu ? d->numbers++ : d->tier_numbers++;
-    d->transfer = grown;
     d->transfer[d->transfers++] = (struct transfer_number){t->id, number, t->kind};
     decision_comma(&d->now, k);
     decision_add(&d->now, k, gpu ? "[%llu,%u,[" : "[0,%llu,[", (unsigned long long)number,

@@ -615,15 +615,14 @@ static const struct engine_cache_kind kinds[] = {
 static int unknown_kind(const char *name, struct err *e)
 {
     struct nearest near = {.typed = name};
-    char known[256] = "";
+    char known[256] = "", hint[NEAREST_HINT];
     for (size_t i = 0; i < KINDS; i++) {
         nearest_offer(&near, kinds[i].name);
         snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", i ? ", " : "",
                  kinds[i].name);
     }
-    return err_set(e, -EINVAL, ERR_INPUT, "--cache", "\"%s\" is no cache (known: %s)%s%s%s", name,
-                   known, near.best ? "; did you mean " : "", near.best ? near.best : "",
-                   near.best ? "?" : "");
+    return err_set(e, -EINVAL, ERR_INPUT, "--cache", "\"%s\" is no cache (known: %s)%s", name,
+                   known, nearest_hint(&near, hint));
 }
 
 /* The number of a setting with that name; -1: there is none. */
@@ -711,14 +710,14 @@ static int set_part(struct engine_choice *c, char *part, struct err *e)
         i = find_setting(list, part);
     }
     if (i < 0) {
+        char hint[NEAREST_HINT];
         for (int k = 0; c->kind->settings[k].name; k++)
             nearest_offer(&near, c->kind->settings[k].name);
         for (int k = 0; c->kind->vllm_scheduler && scheduler_settings[k].name; k++)
             nearest_offer(&near, scheduler_settings[k].name);
         return err_set(e, -EINVAL, ERR_INPUT, "--cache",
-                       "%s has no setting \"%s\"%s%s%s (--cache %s:help lists them)", c->kind->name,
-                       part, near.best ? "; did you mean " : "", near.best ? near.best : "",
-                       near.best ? "?" : "", c->kind->name);
+                       "%s has no setting \"%s\"%s (--cache %s:help lists them)", c->kind->name,
+                       part, nearest_hint(&near, hint), c->kind->name);
     }
     v->given[i] = true;
     return set_value(&list[i], value, &v->value[i], e);

@@ -10,6 +10,7 @@
 #include "kvgen/serve/engine.h"
 #include "kvgen/sim/emitter.h"
 #include "lib/base/hash.h"
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/sort/heap.h"
 
@@ -164,15 +165,9 @@ static int give_to_host(struct engine_run *r, struct engine_request *q)
 {
     if (!r->free_places) {
         const uint32_t more = r->places ? r->places : 64;
-        struct engine_request **place =
-            realloc(r->place, (r->places + more) * sizeof(struct engine_request *));
-        if (!place)
+        if (memory_resize(&r->place, (r->places + more), sizeof(*r->place)) < 0 ||
+            memory_resize(&r->free_place, (r->places + more), sizeof(*r->free_place)) < 0)
             return -ENOMEM;
-        r->place = place;
-        uint32_t *spare = realloc(r->free_place, (r->places + more) * sizeof(*spare));
-        if (!spare)
-            return -ENOMEM;
-        r->free_place = spare;
         if (heap_reserve(&r->at_host, r->places + more))
             return -ENOMEM;
         for (uint32_t i = 0; i < more; i++)

@@ -8,6 +8,7 @@
 
 #include "kvgen/cache/id_table.h"
 #include "lib/base/hash.h"
+#include "lib/base/memory.h"
 
 #define NOBODY UINT32_MAX
 
@@ -118,14 +119,9 @@ static int append(struct conversation *c, uint64_t what, uint64_t tokens, enum t
 {
     if (c->pieces == c->cap) {
         const uint32_t cap = c->cap ? 2 * c->cap : 8;
-        struct chain_piece *piece = realloc(c->piece, cap * sizeof(*piece));
-        if (!piece)
+        if (memory_resize(&c->piece, cap, sizeof(*c->piece)) < 0 ||
+            memory_resize(&c->class, cap, 1) < 0)
             return -ENOMEM;
-        c->piece = piece;
-        uint8_t *classes = realloc(c->class, cap);
-        if (!classes)
-            return -ENOMEM;
-        c->class = classes;
         c->cap = cap;
     }
     c->piece[c->pieces] = (struct chain_piece){what, tokens};

@@ -116,11 +116,8 @@ static void stop_running(struct scheduler *s, const struct serve_request *r)
 
 static int reserve_running(struct scheduler *s)
 {
-    struct serve_request **grown =
-        memory_grow(s->running, &s->cap, s->runs, sizeof(struct serve_request *), 64);
-    if (!grown)
+    if (memory_room(&s->running, &s->cap, s->runs, sizeof(*s->running), 64) < 0)
         return -ENOMEM;
-    s->running = grown;
     return 0;
 }
 
@@ -150,10 +147,8 @@ struct deciding {
 static int add_part(struct plan *p, const struct step_part *part)
 {
     if (p->parts == p->cap) {
-        struct step_part *grown = memory_grow(p->part, &p->cap, p->parts, sizeof(*p->part), 64);
-        if (!grown)
+        if (memory_room(&p->part, &p->cap, p->parts, sizeof(*p->part), 64) < 0)
             return -ENOMEM;
-        p->part = grown;
     }
     p->part[p->parts++] = *part;
     return 0;

@@ -77,11 +77,9 @@ static struct server *server_create(const struct drive_model *drive)
 
 static int server_join(struct server *s, struct transfers *t)
 {
-    struct transfers **grown =
-        memory_grow(s->users, &s->cap, s->count, sizeof(struct transfers *), 1);
-    if (!grown || s->count >> (64 - NUMBER_BITS))
+    if (memory_room(&s->users, &s->cap, s->count, sizeof(*s->users), 1) < 0 ||
+        s->count >> (64 - NUMBER_BITS))
         return -ENOMEM;
-    s->users = grown;
     t->server = s;
     t->number = s->count;
     s->users[s->count++] = t;
@@ -213,10 +211,8 @@ static int stand_in_line(struct line *l, uint64_t id, uint64_t objects)
         memmove(l->list, l->list + l->first, l->count * sizeof(*l->list));
         l->first = 0;
     }
-    struct waiting *grown = memory_grow(l->list, &l->cap, l->count, sizeof(*grown), 16);
-    if (!grown)
+    if (memory_room(&l->list, &l->cap, l->count, sizeof(*l->list), 16) < 0)
         return -ENOMEM;
-    l->list = grown;
     l->list[l->count++] = (struct waiting){id, objects};
     return 0;
 }
@@ -287,10 +283,8 @@ static void await(struct transfers *t, uint64_t id, int64_t now_ns, uint64_t ste
 int transfers_begin(struct transfers *t, const struct kv_transfer *what, int64_t now_ns,
                     uint64_t step)
 {
-    struct under_way *grown = memory_grow(t->list, &t->cap, t->count, sizeof(*grown), 64);
-    if (!grown)
+    if (memory_room(&t->list, &t->cap, t->count, sizeof(*t->list), 64) < 0)
         return -ENOMEM;
-    t->list = grown;
     struct under_way *u = &t->list[t->count++];
     *u = (struct under_way){.what = {what->id, what->kind, what->request},
                             .keys = what->count,

@@ -20,7 +20,7 @@ struct transfers_opts {
     uint64_t chunk_bytes;           /* of one key of a transfer, of one rank */
     const struct tier_model *files; /* of Tier-2; not given: it takes no time */
     struct transfers *with;         /* of another engine, on whose files these wait, too; or NULL */
-    /* Of the engine, for reads and for writes between host memory and a measured drive: each has
+    /* Threads for reads and for writes between host memory and a measured drive: each has
      * one object in it, and the others wait in the order in which they were handed over. 0: as many
      * as there are objects. Not for what a step waits for, which is read alone. */
     uint64_t threads[2];

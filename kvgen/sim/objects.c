@@ -130,10 +130,8 @@ static int grow_slabs(struct objects *o)
     uint32_t more = slabs_at_once(o->slabs);
     if (o->slabs + more > o->slabs_cap) {
         uint32_t cap = o->slabs_cap ? o->slabs_cap * 2 : MOST_SLABS;
-        struct object **list = realloc(o->slab, cap * sizeof(struct object *));
-        if (!list)
+        if (memory_resize(&o->slab, cap, sizeof(*o->slab)) < 0)
             return -ENOMEM;
-        o->slab = list;
         o->slabs_cap = cap;
     }
     struct object *slab = memory_scattered(more * SLAB_OBJECTS * sizeof(*slab));

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "kvgen/sim/objects.h"
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/drive/share_server.h"
 #include "lib/sort/heap.h"
@@ -185,11 +186,8 @@ static bool take_place(struct tier_servers *t, uint32_t *place)
 {
     if (t->free == NONE && t->used == t->cap) {
         uint32_t cap = t->cap > 0 ? t->cap * 2 : 64;
-        struct under_way *grown =
-            t->cap < NONE / 2 ? realloc(t->place, cap * sizeof(*grown)) : NULL;
-        if (!grown)
+        if (t->cap >= NONE / 2 || memory_resize(&t->place, cap, sizeof(*t->place)) < 0)
             return false;
-        t->place = grown;
         t->cap = cap;
     }
     if (heap_reserve(&t->ends, t->live + 1) < 0)

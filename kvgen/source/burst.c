@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "kvgen/rng.h"
 #include "kvgen/source/csv_rows.h"

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/memory.h"
 #include "lib/text/text.h"
 
 enum {
@@ -60,10 +61,8 @@ static int make_room(struct documents *d, size_t len, struct err *e)
     if (len <= d->cap)
         return 0;
     size_t cap = d->cap * 2 > len ? d->cap * 2 : len;
-    char *text = realloc(d->text, cap);
-    if (!text)
+    if (memory_resize(&d->text, cap, 1) < 0)
         return err_nomem(e, "document");
-    d->text = text;
     d->cap = cap;
     return 0;
 }

@@ -1,6 +1,7 @@
 /* Buffers for the blocks of requests. The sources of blocks fill them; the simulator says when a
  * request needs its blocks no more. */
 #include "kvgen/source/id_lists.h"
+#include "lib/base/memory.h"
 
 #include <stdlib.h>
 
@@ -14,19 +15,15 @@ struct id_list {
 uint64_t *id_lists_take(struct id_lists *l, size_t count, uint32_t *number)
 {
     if (l->free == 0) {
-        struct id_list *grown = realloc(l->list, (l->count + 1) * sizeof(*grown));
-        if (!grown)
+        if (memory_resize(&l->list, (l->count + 1), sizeof(*l->list)) < 0)
             return NULL;
-        l->list = grown;
         l->list[l->count] = (struct id_list){0};
         l->free = ++l->count;
     }
     struct id_list *list = &l->list[l->free - 1];
     if (count >= list->cap) {
-        uint64_t *id = realloc(list->id, (count + 1) * sizeof(*id));
-        if (!id)
+        if (memory_resize(&list->id, (count + 1), sizeof(*list->id)) < 0)
             return NULL;
-        list->id = id;
         list->cap = count + 1;
     }
     *number = l->free - 1;

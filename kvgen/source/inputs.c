@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/memory.h"
 #include "lib/log/oplog.h"
 #include "lib/text/text.h"
 #include "lib/trace/shape.h"
@@ -37,10 +38,8 @@ struct inputs {
 static int add_path(struct inputs *in, const char *folder, const char *name)
 {
     size_t len = strlen(folder) + strlen(name) + 2;
-    char **grown = realloc(in->path, (in->count + 1) * sizeof(*grown));
-    if (!grown)
+    if (memory_resize(&in->path, (in->count + 1), sizeof(*in->path)) < 0)
         return -ENOMEM;
-    in->path = grown;
     in->path[in->count] = malloc(len);
     if (!in->path[in->count])
         return -ENOMEM;

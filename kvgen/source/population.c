@@ -93,10 +93,8 @@ static int add(struct population *p, const struct person *person, const char *na
 {
     if (p->names_cap - p->names_len < len) {
         size_t cap = (p->names_cap + len) * 2;
-        char *names = realloc(p->names, cap);
-        if (!names)
+        if (memory_resize(&p->names, cap, 1) < 0)
             return -ENOMEM;
-        p->names = names;
         p->names_cap = cap;
     }
     memcpy(p->names + p->names_len, name, len);

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "kvgen/rng.h"
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonin.h"
 
@@ -114,10 +115,8 @@ static int add_turn(struct sharegpt *s, struct talk *t, const struct turn *turn,
         int rc = file_source_hold(&s->files, (cap - t->cap) * sizeof(*turn), "conversations", e);
         if (rc < 0)
             return rc;
-        struct turn *grown = realloc(t->turn, cap * sizeof(*grown));
-        if (!grown)
+        if (memory_resize(&t->turn, cap, sizeof(*t->turn)) < 0)
             return err_nomem(e, "conversation");
-        t->turn = grown;
         t->cap = cap;
     }
     struct request cut = {.context_tokens = turn->context};
@@ -291,15 +290,6 @@ static int next_element(struct sharegpt *s, const struct jsonin_v **v, struct er
     return rc;
 }
 
-static int widen(uint32_t **list, uint32_t cap)
-{
-    uint32_t *wide = realloc(*list, cap * sizeof(*wide));
-    if (!wide)
-        return -ENOMEM;
-    *list = wide;
-    return 0;
-}
-
 /* A place for one more talk: 0 or -ENOMEM. */
 static int take_talk(struct sharegpt *s, uint32_t *place)
 {
@@ -309,15 +299,11 @@ static int take_talk(struct sharegpt *s, uint32_t *place)
     }
     if (s->talks == s->talks_cap) {
         uint32_t cap = s->talks_cap ? s->talks_cap * 2 : 64;
-        if (cap >= NONE / 2)
+        if (cap >= NONE / 2 || memory_resize(&s->talk, cap, sizeof(*s->talk)) < 0 ||
+            memory_resize(&s->spare, cap, sizeof(*s->spare)) < 0 ||
+            memory_resize(&s->ready, cap, sizeof(*s->ready)) < 0)
             return -ENOMEM;
-        struct talk *talk = realloc(s->talk, cap * sizeof(*talk));
-        if (!talk)
-            return -ENOMEM;
-        s->talk = talk;
-        if (widen(&s->spare, cap) < 0 || widen(&s->ready, cap) < 0)
-            return -ENOMEM;
-        memset(talk + s->talks_cap, 0, (cap - s->talks_cap) * sizeof(*talk));
+        memset(s->talk + s->talks_cap, 0, (cap - s->talks_cap) * sizeof(*s->talk));
         s->talks_cap = cap;
     }
     *place = s->talks++;

@@ -3,6 +3,7 @@
  * something needs it, so memory is that of the conversations remembered or under way and of the
  * requests waiting. */
 #include "kvgen/source/turn_counts.h"
+#include "lib/base/memory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -51,14 +52,12 @@ int turn_counts_reserve(struct turn_counts *t)
     uint32_t cap = t->cap > 0 ? t->cap * 2 : 64;
     if (cap > UINT32_MAX / 2)
         return -ENOMEM;
-    struct place *grown = realloc(t->place, cap * sizeof(*grown));
-    if (!grown)
+    if (memory_resize(&t->place, cap, sizeof(*t->place)) < 0)
         return -ENOMEM;
     for (uint32_t i = cap; i-- > t->cap;) {
-        grown[i] = (struct place){.older = t->free};
+        t->place[i] = (struct place){.older = t->free};
         t->free = i;
     }
-    t->place = grown;
     t->cap = cap;
     return 0;
 }

@@ -3,7 +3,6 @@
  * the cache is the simulator's business. */
 #include "kvgen/source/users.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

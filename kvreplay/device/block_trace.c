@@ -83,12 +83,8 @@ int block_trace_open(struct block_trace **out, const struct block_trace_device *
 static int take_event(void *ctx, const struct request_event *event)
 {
     struct block_trace *t = ctx;
-    struct request_event *more =
-        memory_grow(t->waiting, &t->room, t->count, sizeof(*t->waiting), WAITING_FIRST);
-
-    if (!more)
+    if (memory_room(&t->waiting, &t->room, t->count, sizeof(*t->waiting), WAITING_FIRST) < 0)
         return -ENOMEM;
-    t->waiting = more;
     t->waiting[t->count++] = *event;
     return 0;
 }
@@ -114,10 +110,8 @@ static int put_in_order(struct block_trace *t)
     struct request_event *from = t->waiting, *to;
 
     if (t->spare_room < t->room) {
-        to = realloc(t->spare, t->room * sizeof(*to));
-        if (!to)
+        if (memory_resize(&t->spare, t->room, sizeof(*t->spare)) < 0)
             return -ENOMEM;
-        t->spare = to;
         t->spare_room = t->room;
     }
     while (t->count > 0 && run_end(from, 0, t->count) < t->count) {

@@ -4,7 +4,6 @@
 #ifndef KVREPLAY_DEVICE_BLOCK_TRACE_H
 #define KVREPLAY_DEVICE_BLOCK_TRACE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/err.h"

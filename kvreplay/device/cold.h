@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-#include "lib/facts/facts.h"
 #include "lib/facts/origin.h"
 #include "lib/io/target_device.h"
 

@@ -3,8 +3,6 @@
  * others' bytes. */
 #include "kvreplay/device/others.h"
 
-#include <string.h>
-
 #include "lib/facts/judge.h"
 
 #define OTHERS_BYTES ((uint64_t)1 << 20) /* in an interval; less is a journal */

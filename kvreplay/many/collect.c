@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "kvreplay/many/totals.h"
@@ -22,7 +21,7 @@ enum {
     COLLECT_PATH = 4096
 };
 
-/* What a rank sends beside its summary. */
+/* A rank sends this beside its summary. */
 struct account {
     int rc, status; /* of its replay */
     struct ranks_offset before, after;

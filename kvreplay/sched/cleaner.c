@@ -4,7 +4,6 @@
  * come: an object that the next row reads goes like any other, and that read is a miss. */
 #include "kvreplay/sched/cleaner.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 enum {

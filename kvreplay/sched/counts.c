@@ -1,6 +1,7 @@
 /* Behind the scheduler, fed by ledger.c: every finished row is counted here once, for the summary,
  * the progress line and autoscale. */
 #include "kvreplay/sched/counts.h"
+#include "lib/base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -205,13 +206,11 @@ void counts_waited(struct counts *s, uint8_t qos, int64_t since_ns, int64_t wait
     counts_record(s, s->queued[qos], wait_ns);
     second = second < COUNTS_SECONDS_MAX ? second : COUNTS_SECONDS_MAX - 1;
     if (second >= in->count) {
-        uint64_t *grown = realloc(in->requests, (second + 1) * sizeof(*grown));
-        if (!grown) {
+        if (memory_resize(&in->requests, second + 1, sizeof(*in->requests)) < 0) {
             s->errors = -ENOMEM;
             return;
         }
-        memset(grown + in->count, 0, (second + 1 - in->count) * sizeof(*grown));
-        in->requests = grown;
+        memset(in->requests + in->count, 0, (second + 1 - in->count) * sizeof(*in->requests));
         in->count = second + 1;
     }
     in->requests[second]++;

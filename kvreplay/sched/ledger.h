@@ -9,7 +9,6 @@
 
 #include "kvreplay/sched/counts.h"
 #include "kvreplay/sched/results.h"
-#include "kvreplay/sched/row.h"
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
 #include "lib/tier/tier.h"

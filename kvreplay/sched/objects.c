@@ -127,10 +127,8 @@ static uint32_t objects_take(struct objects *o)
         return UINT32_MAX;
     if (o->used < o->chunks * OBJECTS_CHUNK)
         return o->used++;
-    char **chunk = memory_grow(o->chunk, &o->chunk_slots, o->chunks, sizeof(*chunk), 64);
-    if (!chunk)
+    if (memory_room(&o->chunk, &o->chunk_slots, o->chunks, sizeof(*o->chunk), 64) < 0)
         return UINT32_MAX;
-    o->chunk = chunk;
     o->chunk[o->chunks] = malloc(OBJECTS_CHUNK * o->entry_bytes);
     if (!o->chunk[o->chunks])
         return UINT32_MAX;

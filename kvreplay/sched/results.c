@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kvreplay/sched/row.h"
+#include "lib/base/memory.h"
 
 enum {
     RESULTS_FLUSH_NS = 500000000, /* a row reaches the output within a second */
@@ -134,10 +135,8 @@ int results_zero(struct results *r, int64_t zero_ns, struct err *e)
     rewind(r->held);
     while (rc == 0 && fread(&h, sizeof(h), 1, r->held) == 1) {
         if (h.line_len > r->line_room) {
-            char *line = realloc(r->line, h.line_len);
-            if (!line)
+            if (memory_resize(&r->line, h.line_len, 1) < 0)
                 return err_nomem(e, "row");
-            r->line = line;
             r->line_room = h.line_len;
         }
         if (h.line_len && fread(r->line, h.line_len, 1, r->held) != 1)
@@ -219,10 +218,8 @@ static int results_hold(struct results *r, const struct row *row, const struct t
     }
     while (r->end + bytes > r->room) {
         size_t room = r->room ? 2 * r->room : LATE_FIRST;
-        char *more = realloc(r->waiting, room);
-        if (!more)
+        if (memory_resize(&r->waiting, room, 1) < 0)
             return err_nomem(e, "rows");
-        r->waiting = more;
         r->room = room;
     }
     struct late_row *l = (struct late_row *)(void *)(r->waiting + r->end);

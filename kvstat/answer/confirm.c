@@ -508,7 +508,7 @@ static void blame_drive(struct confirm *c, const struct compared *found, const c
     blame(c, found->slower ? CONFIRM_SLOWER : CONFIRM_FASTER, text, "measure its model again");
 }
 
-/* What differs is the drive's, if it has changed as much and in that direction, or its model's. */
+/* Blames the drive if it has changed as much and in that direction; else its model. */
 static void blame_again(struct confirm *c, bool slower, const struct confirm_again *again,
                         const char *started)
 {

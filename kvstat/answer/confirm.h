@@ -94,7 +94,7 @@ enum confirm_answer {
     CONFIRM_UNDECIDED
 };
 
-/* What a second measurement of the drive, after the run, says of the first: a point that both have.
+/* A second measurement of the drive, after the run, at a point that the first one has, too.
  * Rates in bytes/s; now NAN: there is none. */
 struct confirm_again {
     double size_bytes, in_flight, read_share;

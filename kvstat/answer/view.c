@@ -12,7 +12,7 @@
 #include "lib/text/text.h"
 
 #define LITTLE 0.01 /* of all bytes */
-/* What is said of a load whose simulation was given up. */
+/* The words for a load whose simulation was given up. */
 #define TRIED_NO_FIGURES "given up before it was warm"
 enum {
     INDENT = 16,
@@ -58,7 +58,8 @@ static const char *large(char *buf, double n)
     return buf;
 }
 
-const char *view_held(char buf[VIEW_LINE], const struct answer *a, enum answer_variant v)
+/* "38 (36-40)". Returns buf. */
+static const char *view_held(char buf[VIEW_LINE], const struct answer *a, enum answer_variant v)
 {
     const struct answer_held *h = &a->users[v];
     char value[CONCLUSION_NUMBER], low[CONCLUSION_NUMBER], high[CONCLUSION_NUMBER];
@@ -597,7 +598,7 @@ static void add_interval(char *buf, const struct answer *a, const struct answer_
     text_append(buf, VIEW_LINE, "-%s)", conclusion_number(n, a, g->high));
 }
 
-/* What it saves at the number whose figures these are, which is not always the most. */
+/* Adds the savings at the number of users that the figures are of, which is not always the most. */
 static void add_saved(char *buf, const struct answer *a)
 {
     const bool tokens = a->worth.prefill_tokens_day > 0;
@@ -664,7 +665,7 @@ static void put_ask(struct lines *l, const struct answer *a)
 
 /* ---- two answers ---- */
 
-const char *view_better(char buf[VIEW_LINE], const struct conclusion pair[2])
+static const char *view_better(char buf[VIEW_LINE], const struct conclusion pair[2])
 {
     const struct answer *a = pair[0].answer, *b = pair[1].answer;
     enum better better = better_of(pair);

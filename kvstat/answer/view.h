@@ -27,15 +27,11 @@ const char *view_load(char buf[VIEW_LINE], const struct answer *a);
 const char *view_drive(char buf[VIEW_LINE], const struct answer *a);
 /* The name of the drive. Lent by the answer. */
 const char *view_drive_name(const struct answer *a);
-/* "38 (36-40)". Returns buf. */
-const char *view_held(char buf[VIEW_LINE], const struct answer *a, enum answer_variant v);
 /* The first line of worth. Returns buf. */
 const char *view_worth(char buf[VIEW_LINE], const struct answer *a);
 /* The line about the run on the drive, beside its model; with the reason when it does not confirm
  * it. "": nothing is to be confirmed. Returns buf. */
 const char *view_confirmed(char buf[CONCLUSION_WHY], const struct conclusion *c, bool reason);
-/* The first line of compare. Returns buf. */
-const char *view_better(char buf[VIEW_LINE], const struct conclusion pair[2]);
 /* A time of s seconds in three digits at most: "2 s", "41 ms", "11 h"; "-" when unknown. buf has
  * CELL bytes. Returns buf. */
 const char *view_span(char *buf, double s);

@@ -106,6 +106,15 @@ int blocks_append(struct blocks *into, const struct blocks *from)
     return rc;
 }
 
+int blocks_merge(struct blocks **into, const struct blocks *from)
+{
+    if (!from)
+        return 0;
+    if (!*into)
+        *into = blocks_create();
+    return *into ? blocks_append(*into, from) : -ENOMEM;
+}
+
 uint64_t blocks_count(const struct blocks *b)
 {
     uint64_t n = 0;

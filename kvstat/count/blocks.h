@@ -7,7 +7,6 @@
 #define KVSTAT_COUNT_BLOCKS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* There are at most this many blocks, and over half of them once there are so many values. */
@@ -23,6 +22,8 @@ void blocks_free(struct blocks *b);
 int blocks_add(struct blocks *b, int64_t value);
 /* Adds the series of another file behind into. 0 or -ENOMEM. */
 int blocks_append(struct blocks *into, const struct blocks *from);
+/* The same where there may be none yet: *into is made for the first one. */
+int blocks_merge(struct blocks **into, const struct blocks *from);
 uint64_t blocks_count(const struct blocks *b); /* of values; NULL: 0 */
 /* As coarse_hist_percentile, of all values. Allocates; -1 also without memory. */
 int64_t blocks_percentile(const struct blocks *b, uint32_t ppm);

@@ -2,7 +2,6 @@
  * any span of time by two searches. */
 #include "kvstat/count/gaps.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

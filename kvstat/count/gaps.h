@@ -2,7 +2,6 @@
 #ifndef KVSTAT_COUNT_GAPS_H
 #define KVSTAT_COUNT_GAPS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/err.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 
 struct groups {
@@ -336,15 +337,13 @@ static int group_compare(const void *a, const void *b)
 int groups_sort(struct groups *g, size_t *count)
 {
     *count = 0;
-    struct group **sorted = realloc(g->sorted, (g->used ? g->used : 1) * sizeof(*sorted));
-    if (!sorted)
+    if (memory_resize(&g->sorted, g->used ? g->used : 1, sizeof(*g->sorted)) < 0)
         return -ENOMEM;
     size_t n = 0;
     for (size_t i = 0; i < g->slots; i++)
         if (g->slot[i])
-            sorted[n++] = g->slot[i];
-    qsort(sorted, n, sizeof(*sorted), group_compare);
-    g->sorted = sorted;
+            g->sorted[n++] = g->slot[i];
+    qsort(g->sorted, n, sizeof(*g->sorted), group_compare);
     *count = n;
     return 0;
 }

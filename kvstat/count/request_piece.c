@@ -10,6 +10,7 @@
 #include "kvstat/count/agg.h"
 #include "kvstat/count/gaps.h"
 #include "lib/base/hash.h"
+#include "lib/base/memory.h"
 
 #define FIRST_ITEMS ((size_t)1024)
 #define RECENT      256u
@@ -84,10 +85,8 @@ static size_t place_of(const struct request_piece *p, int64_t id)
 
 static int grow(struct request_piece *p)
 {
-    struct request_sums *item = realloc(p->item, p->cap * 2 * sizeof(*item));
-    if (!item)
+    if (memory_resize(&p->item, p->cap * 2, sizeof(*p->item)) < 0)
         return -ENOMEM;
-    p->item = item;
     uint32_t *index = calloc(p->cap * 4, sizeof(*index));
     if (!index)
         return -ENOMEM;
@@ -95,7 +94,7 @@ static int grow(struct request_piece *p)
     p->index = index;
     p->cap *= 2;
     for (size_t i = 0; i < p->count; i++)
-        index[place_of(p, item[i].id)] = (uint32_t)i + 1;
+        index[place_of(p, p->item[i].id)] = (uint32_t)i + 1;
     return 0;
 }
 

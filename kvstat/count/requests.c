@@ -275,10 +275,8 @@ static int list_request(struct requests_list *l, const struct request_sums *s, c
     int rc = hist_record(l->storage, storage_ns == TRACE_NONE ? 0 : storage_ns);
     if (rc < 0 || l->count == REQUESTS_LIST_MAX)
         return rc;
-    void *grown = memory_grow(l->item, &l->room, l->count, sizeof(*l->item), 1024);
-    if (!grown)
+    if (memory_room(&l->item, &l->room, l->count, sizeof(*l->item), 1024) < 0)
         return -ENOMEM;
-    l->item = grown;
     int64_t *ns = l->item[l->count++].ns;
     ns[REQUESTS_LISTED_END_TO_END] = value[REQUESTS_END_TO_END];
     ns[REQUESTS_LISTED_STORAGE] = storage_ns;
@@ -484,15 +482,6 @@ static int merge_hist(struct hist **into, const struct hist *from)
     return hist_merge(*into, from);
 }
 
-static int merge_blocks(struct blocks **into, const struct blocks *from)
-{
-    if (!from)
-        return 0;
-    if (!*into)
-        *into = blocks_create();
-    return *into ? blocks_append(*into, from) : -ENOMEM;
-}
-
 int requests_merge(struct requests *into, const struct requests *from)
 {
     struct requests_totals *t = &into->t;
@@ -516,12 +505,12 @@ int requests_merge(struct requests *into, const struct requests *from)
     if (rc == 0)
         rc = merge_hist(&t->prompt_first_token, f->prompt_first_token);
     if (rc == 0)
-        rc = merge_blocks(&t->end_to_end, f->end_to_end);
+        rc = blocks_merge(&t->end_to_end, f->end_to_end);
     for (unsigned q = 0; q <= TRACE_NO_QOS; q++) {
         if (rc == 0)
-            rc = merge_blocks(&t->qos[q].end_to_end, f->qos[q].end_to_end);
+            rc = blocks_merge(&t->qos[q].end_to_end, f->qos[q].end_to_end);
         if (rc == 0)
-            rc = merge_blocks(&t->qos[q].first_token, f->qos[q].first_token);
+            rc = blocks_merge(&t->qos[q].first_token, f->qos[q].first_token);
         t->qos[q].count += f->qos[q].count;
         t->qos[q].within_target += f->qos[q].within_target;
         for (unsigned m = 0; m < REQUESTS_METRICS && rc == 0; m++)

@@ -35,10 +35,8 @@ static int use(struct pass *p, const struct trace_row *row, int64_t now_ns)
     if (rc < 0)
         return rc;
 
-    int64_t *grown = memory_grow(p->last_ns, &p->room, number, sizeof(*grown), 4096);
-    if (!grown)
+    if (memory_room(&p->last_ns, &p->room, number, sizeof(*p->last_ns), 4096) < 0)
         return -ENOMEM;
-    p->last_ns = grown;
     if (reads && bytes != LRU_STACK_NEW) {
         p->r->reuses++;
         /* The object used last has a distance of 0 on the stack, but a cache has to hold it. */

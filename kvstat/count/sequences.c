@@ -100,12 +100,9 @@ int sequence_piece_add(struct sequence_piece *p, const struct trace_row *rows, s
             continue;
         if (!moved && !lookup && !missed)
             continue;
-        struct entry *entry =
-            memory_grow(p->entry, &p->room, p->count, sizeof(*entry), FIRST_ENTRIES);
-        if (!entry)
+        if (memory_room(&p->entry, &p->room, p->count, sizeof(*p->entry), FIRST_ENTRIES) < 0)
             return -ENOMEM;
-        p->entry = entry;
-        entry += p->count++;
+        struct entry *entry = &p->entry[p->count++];
         entry->group = NO_GROUP;
         entry->hit = missed ? 0 : lookup ? 1 : -1;
         if (moved)
@@ -198,28 +195,19 @@ int sequences_append(struct sequences *s, const struct sequence_piece *piece)
     return rc;
 }
 
-static int merge(struct blocks **into, const struct blocks *from)
-{
-    if (!from)
-        return 0;
-    if (!*into)
-        *into = blocks_create();
-    return *into ? blocks_append(*into, from) : -ENOMEM;
-}
-
 int sequences_merge(struct sequences *into, const struct sequences *from)
 {
-    int rc = merge(&into->lookups, from->lookups);
+    int rc = blocks_merge(&into->lookups, from->lookups);
     if (rc == 0)
-        rc = merge(&into->waits, from->waits);
+        rc = blocks_merge(&into->waits, from->waits);
     for (size_t m = 0; m < SEQUENCES_METRICS && rc == 0; m++) {
         for (size_t t = 0; t < TRACE_TIERS && rc == 0; t++)
             for (size_t op = 0; op < 2 && rc == 0; op++)
-                rc = merge(&into->direction[t][op][m], from->direction[t][op][m]);
+                rc = blocks_merge(&into->direction[t][op][m], from->direction[t][op][m]);
         for (size_t i = 0; i < into->places && rc == 0; i++)
             if (from->group[i])
                 rc = group_at(into, i)
-                         ? merge(&into->group[i]->metric[m], from->group[i]->metric[m])
+                         ? blocks_merge(&into->group[i]->metric[m], from->group[i]->metric[m])
                          : -ENOMEM;
     }
     return rc;

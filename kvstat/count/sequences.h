@@ -4,7 +4,6 @@
 #ifndef KVSTAT_COUNT_SEQUENCES_H
 #define KVSTAT_COUNT_SEQUENCES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

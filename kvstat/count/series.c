@@ -8,6 +8,7 @@
 #include "kvstat/count/agg.h"
 #include "kvstat/count/coarse_hist.h"
 #include "kvstat/count/occupancy.h"
+#include "lib/base/memory.h"
 
 struct series {
     bool result, chooses;
@@ -86,10 +87,8 @@ static int grow(struct series *s, size_t before, size_t count)
 {
     if (count > s->room) {
         size_t room = count < 64 ? 64 : 2 * count;
-        struct series_slot **slot = realloc(s->slot, room * sizeof(*slot));
-        if (!slot)
+        if (memory_resize(&s->slot, room, sizeof(*s->slot)) < 0)
             return -ENOMEM;
-        s->slot = slot;
         s->room = room;
     }
     for (size_t i = s->count; i-- > 0;)

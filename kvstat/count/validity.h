@@ -4,7 +4,6 @@
 #define KVSTAT_COUNT_VALIDITY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/facts/judge.h"

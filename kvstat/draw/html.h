@@ -26,8 +26,6 @@ int html_picture(FILE *out, html_draw_fn draw, const void *what, const char *des
                  struct err *e);
 /* In the place of pictures: that gnuplot is not there, and how to install it. */
 void html_no_pictures(FILE *out);
-/* A picture whose SVG is part of the page. */
-void html_svg(FILE *out, const char *svg, size_t len, const char *description);
 
 /* A table in a box of its own, which scrolls where the page is narrow. titles: of the columns, the
  * first to the left and the others to the right, but for the last ones, of cells of class text. */

@@ -1,11 +1,8 @@
 /* The HTML page of a run, and of a comparison: what comes in which order, and the pictures. */
 #include "kvstat/draw/page.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kvstat/draw/gnuplot.h"
 #include "kvstat/draw/html.h"

@@ -3,7 +3,6 @@
 #include "kvstat/draw/page_tables.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kvstat/draw/html.h"
@@ -227,10 +226,9 @@ static void put_shares(FILE *out, const struct figures *f)
 
 static void put_tiers(FILE *out, const struct figures *f)
 {
-    static const char *const result_titles[] = {
+    static const char *const titles[] = {
         "tier",        "ops",         "moved",       "rate",         "mean size", "service p50",
         "service p95", "service p99", "service max", "response p95", "device p95"};
-    static const char *const trace_titles[] = {"tier", "ops", "moved", "rate", "mean size"};
     static const struct column columns[] = {
         {FIGURE_OPS, FIGURE_VALUE},       {FIGURE_BYTES, FIGURE_VALUE},
         {FIGURE_GIB_PER_S, FIGURE_VALUE}, {FIGURE_SIZE, FIGURE_MEAN},
@@ -239,18 +237,15 @@ static void put_tiers(FILE *out, const struct figures *f)
         {FIGURE_RESPONSE, FIGURE_P95},    {FIGURE_DEVICE, FIGURE_P95}};
     struct figure_part part = {0};
     bool result = figures_is_result(f);
+    size_t n = result ? sizeof(columns) / sizeof(columns[0]) : 4; /* a trace has no times */
     fputs("<section>\n<h2>Tiers</h2>\n", out);
-    if (result)
-        html_table_begin(out, COLUMNS(result_titles), NUMBERS);
-    else
-        html_table_begin(out, COLUMNS(trace_titles), NUMBERS);
+    html_table_begin(out, titles, n + 1, NUMBERS);
     while (figures_next(f, FIGURE_OF_DIRECTION, &part)) {
         struct figure_path path;
         char label[LABEL];
         if (!figure_path(&path, &part.figure->id) || !figure_in(&part, FIGURE_OPS))
             continue;
-        put_row(out, cell_label(label, &part.figure->id), &part, columns,
-                result ? sizeof(columns) / sizeof(columns[0]) : 4);
+        put_row(out, cell_label(label, &part.figure->id), &part, columns, n);
     }
     html_table_end(out);
     fputs("</section>\n", out);
@@ -354,11 +349,9 @@ static void put_cache(FILE *out, const struct figures *f)
 
 static void put_groups(FILE *out, const struct figures *f)
 {
-    static const char *const result_titles[] = {
-        "group",       "ops",         "failed",      "moved", "rate",        "mean size",
-        "service p50", "service p95", "service p99", "p99.9", "service max", "response p95"};
-    static const char *const trace_titles[] = {"group", "ops",  "failed",
-                                               "moved", "rate", "mean size"};
+    static const char *const titles[] = {"group",       "ops",       "failed",      "moved",
+                                         "rate",        "mean size", "service p50", "service p95",
+                                         "service p99", "p99.9",     "service max", "response p95"};
     static const struct column columns[] = {
         {FIGURE_OPS, FIGURE_VALUE},    {FIGURE_FAILED, FIGURE_VALUE},
         {FIGURE_BYTES, FIGURE_VALUE},  {FIGURE_GIB_PER_S, FIGURE_VALUE},
@@ -368,16 +361,13 @@ static void put_groups(FILE *out, const struct figures *f)
         {FIGURE_RESPONSE, FIGURE_P95}};
     struct figure_part part = {0};
     bool result = figures_is_result(f);
+    size_t n = result ? sizeof(columns) / sizeof(columns[0]) : 5; /* a trace has no times */
     fputs("<section>\n<h2>Groups</h2>\n", out);
-    if (result)
-        html_table_begin(out, COLUMNS(result_titles), NUMBERS);
-    else
-        html_table_begin(out, COLUMNS(trace_titles), NUMBERS);
+    html_table_begin(out, titles, n + 1, NUMBERS);
     while (figures_next(f, FIGURE_OF_GROUP, &part)) {
         char label[LABEL];
         if (part.figure->id.label)
-            put_row(out, cell_label(label, &part.figure->id), &part, columns,
-                    result ? sizeof(columns) / sizeof(columns[0]) : 5);
+            put_row(out, cell_label(label, &part.figure->id), &part, columns, n);
     }
     html_table_end(out);
     fputs("</section>\n", out);

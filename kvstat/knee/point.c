@@ -117,11 +117,8 @@ static int read_rows(struct objects *o, struct trace_cursor *cursor, struct err 
             if ((r->op != TRACE_READ && r->op != TRACE_WRITE) || r->start_ns == TRACE_NONE ||
                 r->latency_ns == TRACE_NONE)
                 continue;
-            struct point_object *grown =
-                memory_grow(o->item, &o->room, o->n, sizeof(*o->item), 4096);
-            if (!grown)
+            if (memory_room(&o->item, &o->room, o->n, sizeof(*o->item), 4096) < 0)
                 return err_nomem(e, "rows");
-            o->item = grown;
             o->item[o->n++] = (struct point_object){(double)r->start_ns / 1e9,
                                                     (double)r->latency_ns / 1e3, (double)r->size};
         }
@@ -201,10 +198,8 @@ int points_add(struct points *p, const struct point_run *run, struct err *e)
         s->objects[i] += run->objects[i];
     if (!(run->seconds > 0))
         return 0;
-    struct moved *grown = memory_grow(s->run, &s->room, s->runs, sizeof(*s->run), 16);
-    if (!grown)
+    if (memory_room(&s->run, &s->room, s->runs, sizeof(*s->run), 16) < 0)
         return err_nomem(e, "runs");
-    s->run = grown;
     s->run[s->runs] = (struct moved){.seconds = run->seconds, .bytes = run->bytes};
     memcpy(s->run[s->runs++].part_bytes_s, run->part_bytes_s, sizeof(run->part_bytes_s));
     return 0;

@@ -4,7 +4,6 @@
 #ifndef KVSTAT_MLPERF_COMPARE_RUNS_H
 #define KVSTAT_MLPERF_COMPARE_RUNS_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "lib/base/err.h"

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "lib/base/units.h"
 #include "lib/trace/trace.h"

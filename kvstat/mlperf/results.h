@@ -4,7 +4,6 @@
 #define KVSTAT_MLPERF_RESULTS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "kvstat/report/figures.h"
 #include "kvstat/report/verdict.h"

@@ -185,10 +185,8 @@ static int begin(struct run_folder *r, const struct figures *f, struct err *e)
 
 static struct rank *new_rank(struct run_folder *r)
 {
-    struct rank *grown = memory_grow(r->rank, &r->room, r->ranks, sizeof(*grown), 16);
-    if (!grown)
+    if (memory_room(&r->rank, &r->room, r->ranks, sizeof(*r->rank), 16) < 0)
         return NULL;
-    r->rank = grown;
     return &r->rank[r->ranks];
 }
 

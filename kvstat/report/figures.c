@@ -3,7 +3,6 @@
  */
 #include "kvstat/report/figures.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,12 +49,10 @@ struct figures {
 void figures_put(struct figures *f, const struct figure *figure)
 {
     size_t scope = figure->id.scope;
-    struct figure *grown = memory_grow(f->list, &f->room, f->count, sizeof(*grown), 512);
-    if (!grown) {
+    if (memory_room(&f->list, &f->room, f->count, sizeof(*f->list), 512) < 0) {
         f->failed = true;
         return;
     }
-    f->list = grown;
     if (f->scope[scope].end == 0)
         f->scope[scope].first = f->count;
     f->list[f->count++] = *figure;
@@ -64,12 +61,10 @@ void figures_put(struct figures *f, const struct figure *figure)
 
 const char *figures_keep(struct figures *f, const char *text)
 {
-    char **grown = memory_grow(f->text, &f->text_room, f->texts, sizeof(*grown), 64);
-    if (!grown) {
+    if (memory_room(&f->text, &f->text_room, f->texts, sizeof(*f->text), 64) < 0) {
         f->failed = true;
         return "";
     }
-    f->text = grown;
     char *copy = strdup(text);
     if (!copy) {
         f->failed = true;
@@ -1206,6 +1201,12 @@ double figures_number_of(const struct figures *f, enum figure_scope scope, enum 
 uint64_t figures_count_of(const struct figures *f, enum figure_scope scope, enum figure_what what)
 {
     return figures_count(f, figure_id(scope, what));
+}
+
+uint64_t figures_status_count(const struct figures *f, enum figure_what status)
+{
+    return figures_count_of(f, FIGURE_OF_STATUS, status) +
+           figures_count_of(f, FIGURE_OF_ROWS, status);
 }
 
 const char *figures_text_of(const struct figures *f, enum figure_scope scope, enum figure_what what)

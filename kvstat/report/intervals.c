@@ -21,12 +21,10 @@ struct intervals {
 
 static void put(struct intervals *s, const struct figure *f)
 {
-    struct figure *grown = memory_grow(s->figure, &s->room, s->figures, sizeof(*grown), 512);
-    if (!grown) {
+    if (memory_room(&s->figure, &s->room, s->figures, sizeof(*s->figure), 512) < 0) {
         s->failed = true;
         return;
     }
-    s->figure = grown;
     s->figure[s->figures++] = *f;
 }
 

@@ -94,10 +94,8 @@ static bool copy_text(const char **text)
 
 static struct column *new_column(struct run_table *t, const struct figure_id *id)
 {
-    struct column **grown = memory_grow(t->column, &t->room, t->columns, sizeof(*grown), 256);
-    if (!grown)
+    if (memory_room(&t->column, &t->room, t->columns, sizeof(*t->column), 256) < 0)
         return NULL;
-    t->column = grown;
     struct column *c = calloc(1, sizeof(*c));
     if (!c)
         return NULL;
@@ -188,23 +186,19 @@ int run_table_put(void *table, const struct figure *f)
     t->next = c->index + 1;
     if (c->cells > t->runs)
         return 0;
-    struct cell *cell = realloc(c->cell, (t->runs + 1) * sizeof(*cell));
-    if (!cell)
+    if (memory_resize(&c->cell, t->runs + 1, sizeof(*c->cell)) < 0)
         return -ENOMEM;
-    c->cell = cell;
     while (c->cells < t->runs)
-        cell[c->cells++] = (struct cell){.form = FIGURE_FORM_UNKNOWN};
+        c->cell[c->cells++] = (struct cell){.form = FIGURE_FORM_UNKNOWN};
     c->cells++;
-    return fill(&cell[t->runs], f) ? 0 : -ENOMEM;
+    return fill(&c->cell[t->runs], f) ? 0 : -ENOMEM;
 }
 
 int run_table_end(void *table)
 {
     struct run_table *t = table;
-    double *sample = realloc(t->sample, (t->runs + 1) * sizeof(*sample));
-    if (!sample)
+    if (memory_resize(&t->sample, t->runs + 1, sizeof(*t->sample)) < 0)
         return -ENOMEM;
-    t->sample = sample;
     t->runs++;
     t->next = 0;
     return 0;

@@ -70,10 +70,8 @@ static size_t place_of(struct names *n, const char *name)
     struct place **found = tfind(&key, &n->tree, by_name);
     if (found)
         return (*found)->index;
-    char **grown = memory_grow(n->name, &n->room, n->count, sizeof(*grown), 64);
-    if (!grown)
+    if (memory_room(&n->name, &n->room, n->count, sizeof(*n->name), 64) < 0)
         return SIZE_MAX;
-    n->name = grown;
     struct place *p = malloc(sizeof(*p));
     char *copy = strdup(name);
     if (p)

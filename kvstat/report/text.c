@@ -489,13 +489,6 @@ static void put_bottleneck(FILE *out, const struct figures *f)
     fprintf(out, "%s%s%s\n", fits ? " " : "\n             ", parts, len ? ")" : "");
 }
 
-/* Statuses count among the rows where the file is no replay's. */
-static uint64_t status_count(const struct figures *f, enum figure_what status)
-{
-    return figures_count_of(f, FIGURE_OF_STATUS, status) +
-           figures_count_of(f, FIGURE_OF_ROWS, status);
-}
-
 /* Prints the outcome of writes that found no room on the target. */
 static void put_full(FILE *out, const struct figures *f)
 {
@@ -516,9 +509,11 @@ static void put_full(FILE *out, const struct figures *f)
 
 static void put_failures(FILE *out, const struct figures *f)
 {
-    uint64_t absent = status_count(f, FIGURE_ABSENT), corrupt = status_count(f, FIGURE_CORRUPT);
-    uint64_t failed = status_count(f, FIGURE_FAILED);
-    uint64_t stale = status_count(f, FIGURE_STALE), wrong = status_count(f, FIGURE_WRONG);
+    uint64_t absent = figures_status_count(f, FIGURE_ABSENT),
+             corrupt = figures_status_count(f, FIGURE_CORRUPT);
+    uint64_t failed = figures_status_count(f, FIGURE_FAILED);
+    uint64_t stale = figures_status_count(f, FIGURE_STALE),
+             wrong = figures_status_count(f, FIGURE_WRONG);
     uint64_t populated = figures_count_of(f, FIGURE_OF_POPULATED, FIGURE_ROWS);
     uint64_t warm = figures_count_of(f, FIGURE_OF_WARMUP, FIGURE_ROWS);
     char a[CELL], b[CELL], c[CELL];

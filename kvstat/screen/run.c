@@ -141,13 +141,6 @@ static void put_recorded(struct lines *l, const struct figures *f)
     lines_paragraph(l, "Recorded", &p, "", RECORDED_LINES);
 }
 
-/* Statuses count among the rows where the file is no replay's. */
-static uint64_t status_count(const struct figures *f, enum figure_what status)
-{
-    return figures_count_of(f, FIGURE_OF_STATUS, status) +
-           figures_count_of(f, FIGURE_OF_ROWS, status);
-}
-
 static void put_failures(struct lines *l, const struct figures *f, const struct room *room)
 {
     static const struct {
@@ -164,7 +157,7 @@ static void put_failures(struct lines *l, const struct figures *f, const struct 
         snprintf(removed, sizeof(removed), " (%s removed to make room)",
                  cell_count(cell, (uint64_t)missed));
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
-        uint64_t n = status_count(f, failures[i].status);
+        uint64_t n = figures_status_count(f, failures[i].status);
         if (n > 0)
             lines_part(&p, "%s %s%s", p.count ? cell_count(cell, n) : cell_rows(cell, n),
                        failures[i].what, failures[i].status == FIGURE_ABSENT ? removed : "");

@@ -2,8 +2,6 @@
  * CLOCK_REALTIME for the start stamps of summaries. */
 #include "lib/base/clock.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <time.h>
 

@@ -73,14 +73,9 @@ static int compact(struct lru_stack *s)
         if (s->places > NONE / 2)
             return -ENOMEM;
         uint32_t places = s->places * 2;
-        uint64_t *tree = realloc(s->tree, ((size_t)places + 1) * sizeof(*tree));
-        if (!tree)
+        if (memory_resize(&s->tree, (size_t)places + 1, sizeof(*s->tree)) < 0 ||
+            memory_resize(&s->owner, places, sizeof(*s->owner)) < 0)
             return -ENOMEM;
-        s->tree = tree;
-        uint32_t *owner = realloc(s->owner, (size_t)places * sizeof(*owner));
-        if (!owner)
-            return -ENOMEM;
-        s->owner = owner;
         s->places = places;
     }
     uint32_t kept = 0;
@@ -105,11 +100,8 @@ static int add_object(struct lru_stack *s, struct hash128 key, uint32_t *number)
 {
     if (s->objects == NONE)
         return -EOVERFLOW;
-    struct object *grown =
-        memory_grow(s->object, &s->room, s->objects, sizeof(*grown), FIRST_PLACES);
-    if (!grown)
+    if (memory_room(&s->object, &s->room, s->objects, sizeof(*s->object), FIRST_PLACES) < 0)
         return -ENOMEM;
-    s->object = grown;
     if (!keymap_get(s->numbers, key, s->objects))
         return -ENOMEM;
     *number = s->objects++;

@@ -1,6 +1,7 @@
 /* Arrays, and streams of text, that grow in memory, and large memory on huge pages. */
 #include "lib/base/memory.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,12 +30,9 @@ static ssize_t stream_write(void *cookie, const char *from, size_t bytes)
 
     if (!s->failed && need > s->room) {
         size_t room = need > 2 * s->room ? need : 2 * s->room;
-        char *grown = realloc(*s->text, room);
-        s->failed = !grown;
-        if (grown) {
-            *s->text = grown;
+        s->failed = memory_resize(s->text, room, 1) < 0;
+        if (!s->failed)
             s->room = room;
-        }
     }
     if (s->failed)
         return 0; /* fopencookie(3): an error */
@@ -79,16 +77,35 @@ void memory_set_apart(void)
     mallopt(M_TRIM_THRESHOLD, SPARE_BYTES);
 }
 
-void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first)
+int memory_resize(void *array, size_t items, size_t item_bytes)
+{
+    void *p;
+
+    if (items > SIZE_MAX / item_bytes)
+        return -ENOMEM;
+    memcpy(&p, array, sizeof(p)); /* a pointer of any type */
+    p = realloc(p, items * item_bytes);
+    if (!p)
+        return -ENOMEM;
+    memcpy(array, &p, sizeof(p));
+    return 0;
+}
+
+int memory_room(void *array, size_t *room, size_t count, size_t item_bytes, size_t first)
 {
     size_t more = *room ? 2 * *room : first;
 
     if (count < *room)
-        return array;
-    array = more <= SIZE_MAX / item_bytes ? realloc(array, more * item_bytes) : NULL;
-    if (array)
-        *room = more;
-    return array;
+        return 0;
+    if (memory_resize(array, more, item_bytes) < 0)
+        return -ENOMEM;
+    *room = more;
+    return 0;
+}
+
+void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first)
+{
+    return memory_room(&array, room, count, item_bytes, first) < 0 ? NULL : array;
 }
 
 void *memory_scattered(size_t bytes)

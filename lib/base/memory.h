@@ -9,6 +9,13 @@
  * full it gets twice its *room, or first items. NULL: no memory, and the array is as it was. */
 void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first);
 
+/* The same for the array whose pointer lies at array. 0; -ENOMEM: it is as it was. */
+int memory_room(void *array, size_t *room, size_t count, size_t item_bytes, size_t first);
+
+/* Gives the array whose pointer lies at array room for so many items. 0; -ENOMEM: it is as it was.
+ */
+int memory_resize(void *array, size_t items, size_t item_bytes);
+
 /* From now on arrays of 512 KiB and more lie on pages of their own: they grow without a copy, and
  * leave no gaps between each other. For a program whose arrays grow for as long as it runs, side by
  * side; before it has threads. */

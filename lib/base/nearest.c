@@ -2,6 +2,7 @@
  * so plain dynamic programming is fast enough. */
 #include "lib/base/nearest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -47,4 +48,11 @@ void nearest_offer(struct nearest *n, const char *name)
         return;
     n->best = name;
     n->distance = distance;
+}
+
+const char *nearest_hint(const struct nearest *n, char buf[NEAREST_HINT])
+{
+    snprintf(buf, NEAREST_HINT, "%s%s%s", n->best ? "; did you mean " : "", n->best ? n->best : "",
+             n->best ? "?" : "");
+    return buf;
 }

@@ -3,7 +3,6 @@
  * trip unchanged. */
 #include "lib/base/units.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <locale.h>
 #include <math.h>

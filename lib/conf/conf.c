@@ -207,7 +207,7 @@ static int skip_value(struct walk *w, const yaml_event_t *first)
 
 /* ---- values ---- */
 
-/* What the value of a key must be. */
+/* The values that a key takes. */
 struct wanted {
     bool list, number;
     const char *noun;
@@ -280,15 +280,12 @@ static int read_texts(struct walk *w, const struct entry *key, const struct want
 /* Adds a text from malloc, which is freed when there is no memory. NULL: there was none. */
 static int add_warning(struct conf *c, char *text)
 {
-    char **grown = text ? realloc(c->warnings, (c->warning_count + 1) * sizeof(*grown)) : NULL;
-
-    if (!grown) {
+    if (!text || memory_resize(&c->warnings, c->warning_count + 1, sizeof(*c->warnings)) < 0) {
         free(text);
         return -ENOMEM;
     }
-    c->warnings = grown;
     err_make_harmless(text);
-    grown[c->warning_count++] = text;
+    c->warnings[c->warning_count++] = text;
     return 0;
 }
 
@@ -417,10 +414,8 @@ static int add_entry(struct walk *w, size_t parent, const char *name, size_t lin
     }
     if (c->count == ENTRIES_MAX)
         return fail(w, line, "", "too many keys (at most 4096)");
-    struct entry *grown = memory_grow(c->entries, &c->room, c->count, sizeof(*grown), 64);
-    if (!grown)
+    if (memory_room(&c->entries, &c->room, c->count, sizeof(*c->entries), 64) < 0)
         return fail_memory(w);
-    c->entries = grown;
     if (asprintf(&path, "%s%s%s", section, *section ? "." : "", name) < 0)
         return fail_memory(w);
     *index = c->count++;
@@ -563,12 +558,9 @@ static int load_file(const char *path, unsigned char **text, size_t *len)
     if (fd < 0)
         return fd;
     for (ssize_t n = -1; n != 0 && rc == 0;) {
-        unsigned char *grown = memory_grow(*text, &room, *len, 1, 64 << 10);
-        if (!grown) {
-            rc = -ENOMEM;
+        rc = memory_room(text, &room, *len, 1, 64 << 10);
+        if (rc < 0)
             break;
-        }
-        *text = grown;
         n = descriptors_read(fd, *text + *len, room - *len);
         if (n < 0)
             rc = (int)n;
@@ -743,15 +735,12 @@ static int open_defaults(struct conf **out, struct err *e)
 /* Reads a text of --config on top of what was read before. */
 static int read_source(struct conf *c, const char *text, const char *program, struct err *e)
 {
-    struct source *grown = realloc(c->sources, (c->source_count + 1) * sizeof(*grown));
     bool setting = conf_is_setting(text);
     const char *name = !setting && strcmp(text, "-") == 0 ? "standard input" : text;
     unsigned source = c->source_count;
+    char *copy = NULL;
 
-    if (grown)
-        c->sources = grown;
-    char *copy = grown ? strdup(name) : NULL;
-    if (!copy)
+    if (memory_resize(&c->sources, source + 1, sizeof(*c->sources)) < 0 || !(copy = strdup(name)))
         return err_nomem(e, "configuration");
     c->sources[c->source_count++] = (struct source){.text = copy, .setting = setting};
     return setting ? read_setting_text(c, program, source, e) : read_file(c, text, source, e);

@@ -1,4 +1,4 @@
-/* What is wrong with a key of the configuration that is unknown. */
+/* Says why a key of the configuration is unknown. */
 #ifndef KVTRACE_CONF_WRONG_H
 #define KVTRACE_CONF_WRONG_H
 

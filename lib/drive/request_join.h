@@ -5,7 +5,6 @@
 #define KVTRACE_DRIVE_REQUEST_JOIN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum request_event_kind {

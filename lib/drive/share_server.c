@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/base/memory.h"
 #include "lib/base/units.h"
 #include "lib/sort/heap.h"
 
@@ -41,12 +42,8 @@ struct share_server {
 
 static int grow(struct share_server *s, size_t cap)
 {
-    struct object *grown = cap <= UINT32_MAX / 2 ? realloc(s->object, cap * sizeof(*grown)) : NULL;
-
-    if (!grown)
-        return -ENOMEM;
-    s->object = grown;
-    if (heap_reserve(&s->ends, cap) < 0)
+    if (cap > UINT32_MAX / 2 || memory_resize(&s->object, cap, sizeof(*s->object)) < 0 ||
+        heap_reserve(&s->ends, cap) < 0)
         return -ENOMEM;
     for (uint32_t i = s->cap; i < cap; i++)
         s->object[i].next = i + 1;

@@ -162,7 +162,7 @@ enum figure_unit {
     F(FOUND_USERS, FOUND, "users", COUNT, NONE, ALONE)                                             \
     F(FOUND_TOKENS_PER_S, FOUND, "throughput_tokens_per_s", NUMBER, TOKENS_PER_S, ALONE)           \
     F(FOUND_REASON, FOUND, "reason", TEXT, NONE, ALONE)
-/* Those that are only merged. */
+/* Facts that are merged only. */
 #define FACT_TABLE_MERGED(F)                                                                       \
     F(VALID, RUN, "valid", YES, NONE, MIN)                                                         \
     F(DIGEST, RUN, "trace.digest", TEXT, NONE, EQUAL)                                              \

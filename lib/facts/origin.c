@@ -2,7 +2,6 @@
  * (kvreplay/device/origin.c); kvstat has them from a file. Both show them by the same words. */
 #include "lib/facts/origin.h"
 
-#include <math.h>
 #include <stdio.h>
 
 enum fact_id origin_fact(enum fact_scope scope, enum origin_part part)

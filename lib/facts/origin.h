@@ -3,9 +3,6 @@
 #ifndef KVTRACE_FACTS_ORIGIN_H
 #define KVTRACE_FACTS_ORIGIN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "lib/facts/facts.h"
 
 /* In the order of the facts. */

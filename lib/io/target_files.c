@@ -2,7 +2,6 @@
  * kvreplay/like): each folder has a level, and a level knows the names of its files and folders. */
 #include "lib/io/target_files.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -75,11 +74,7 @@ static enum target_files_kind top_file(const char *name)
 
 static enum target_files_kind kv_file(const char *name)
 {
-    struct hash128 object;
-    uint32_t epoch;
-    size_t stem = stem_take(name, strlen(name), &object, &epoch);
-
-    return stem && strcmp(name + stem, ".kv") == 0 ? TARGET_FILES_OBJECT : TARGET_FILES_NONE;
+    return stem_names_object(name) ? TARGET_FILES_OBJECT : TARGET_FILES_NONE;
 }
 
 static enum target_files_kind config_file(const char *name)

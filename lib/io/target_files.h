@@ -4,7 +4,6 @@
 #define KVTRACE_IO_TARGET_FILES_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/stat.h>
 
 #include "lib/owner/card.h"

@@ -108,10 +108,8 @@ static int refill(struct jsoncut *s, struct err *e)
     memmove(s->buf, s->buf + s->pos, s->len - s->pos);
     s->len -= s->pos;
     s->pos = 0;
-    char *grown = memory_grow(s->buf, &s->room, s->len, 1, 0);
-    if (!grown)
+    if (memory_room(&s->buf, &s->room, s->len, 1, 0) < 0)
         return err_nomem(e, "JSON stream");
-    s->buf = grown;
     n = frame_in_read(s->in, s->buf + s->len, s->room - s->len, e);
     if (n < 0)
         return (int)n;

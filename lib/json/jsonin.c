@@ -93,12 +93,10 @@ int jsonin_load(struct jsonin **out, const char *path, size_t max_bytes, struct 
     if (rc < 0)
         return rc;
     do {
-        char *grown = memory_grow(text, &room, len, 1, JSONIN_BLOCK);
-        if (!grown) {
+        if (memory_room(&text, &room, len, 1, JSONIN_BLOCK) < 0) {
             rc = err_nomem(e, "JSON document");
             goto out;
         }
-        text = grown;
         n = frame_in_read(in, text + len, room - len, e);
         if (n < 0) {
             rc = (int)n;

@@ -4,7 +4,6 @@
 #define KVTRACE_LOG_LINES_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "lib/base/err.h"
 #include "lib/trace/frame.h"

@@ -3,7 +3,6 @@
 #include "lib/model/find.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -195,7 +194,7 @@ int model_find(struct model *out, const char *id, const struct conf *conf,
     struct model_reader r = {.conf = conf, .id = id, .e = e};
     const struct model *m = find_builtin(id);
     struct nearest near = {.typed = id};
-    char known[MODEL_KNOWN_MAX] = "";
+    char known[MODEL_KNOWN_MAX] = "", hint[NEAREST_HINT];
     const char *name;
 
     for (size_t i = 0; conf && (name = conf_name(conf, "model_configs", i)) != NULL; i++)
@@ -218,7 +217,6 @@ int model_find(struct model *out, const char *id, const struct conf *conf,
             nearest_offer(&near, name);
         }
     return err_set(e, -ENOENT, ERR_INPUT, *id ? id : "\"\"",
-                   "unknown model%s%s%s (known: %s; or a Hugging Face config.json)",
-                   near.best ? "; did you mean " : "", near.best ? near.best : "",
-                   near.best ? "?" : "", known);
+                   "unknown model%s (known: %s; or a Hugging Face config.json)",
+                   nearest_hint(&near, hint), known);
 }

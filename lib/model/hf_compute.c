@@ -3,7 +3,6 @@
 #include "lib/model/hf_compute.h"
 
 #include <stddef.h>
-#include <string.h>
 
 /* Families whose layers are attention and an MLP, and nothing else. Of others too little is known.
  */

@@ -2,7 +2,6 @@
  * decided in hf.c, hf_layers.c, hf_state.c and hf_types.c. */
 #include "lib/model/hf_keys.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/memory.h"
 #include "lib/base/nearest.h"
 #include "lib/base/notes.h"
 #include "lib/base/units.h"
@@ -471,14 +472,11 @@ static bool is_negative(const char *text)
  */
 static int keep_text(struct opt_parser *p, char *text)
 {
-    char **grown = text ? realloc(p->texts, (p->text_count + 1) * sizeof(*grown)) : NULL;
-
-    if (!grown) {
+    if (!text || memory_resize(&p->texts, p->text_count + 1, sizeof(*p->texts)) < 0) {
         free(text);
         return -ENOMEM;
     }
-    p->texts = grown;
-    grown[p->text_count++] = text;
+    p->texts[p->text_count++] = text;
     return 0;
 }
 
@@ -517,23 +515,21 @@ static const char *successor(const struct opt_parser *p, const struct opt *o, co
  * one for each option, which a later value of it changes. */
 static int keep_moved(struct opt_parser *p, const struct opt *o, char *setting, const char *text)
 {
-    struct opt_moved *grown = realloc(p->moved, (p->moved_count + 1) * sizeof(*grown));
     const char **line = NULL;
     char use[NOTES_CAP], *note = NULL;
 
-    if (grown)
-        p->moved = grown;
-    if (keep_text(p, setting) < 0 || !grown)
+    if (keep_text(p, setting) < 0 ||
+        memory_resize(&p->moved, p->moved_count + 1, sizeof(*p->moved)) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < p->moved_count && !line; i++)
-        if (grown[i].option == o)
-            line = &grown[i].note;
+        if (p->moved[i].option == o)
+            line = &p->moved[i].note;
     successor(p, o, line && o->type == OPT_LIST ? NULL : text, use, sizeof(use));
     if (asprintf(&note, "--%s: taken, but %s", o->name, use) < 0 || keep_text(p, note) < 0)
         return -ENOMEM;
     err_make_harmless(note);
-    grown[p->moved_count] = (struct opt_moved){.option = o, .setting = setting};
-    *(line ? line : &grown[p->moved_count].note) = note;
+    p->moved[p->moved_count] = (struct opt_moved){.option = o, .setting = setting};
+    *(line ? line : &p->moved[p->moved_count].note) = note;
     p->moved_count++;
     return 0;
 }

@@ -68,7 +68,7 @@ void opt_tell_place(const struct opt_parser *p, struct err *e);
 /* The number that a text is for a row that takes numbers, in the row's unit (bytes, ns, GiB). 0, or
  * -EINVAL or -ERANGE. */
 int opt_number(const struct opt *o, const char *text, double *value);
-/* What the text of a flag says: 1 ("true", "Yes", "ON"), 0 ("false", "No", "OFF"), -1: neither. */
+/* Reads the text of a flag: 1 ("true", "Yes", "ON"), 0 ("false", "No", "OFF"), -1: neither. */
 int opt_truth(const char *text);
 /* Checks a text as a value of any program's row. 0 or -EINVAL with *e. */
 int opt_check_text(const struct opt *o, const char *text, struct err *e);

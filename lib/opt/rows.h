@@ -3,7 +3,6 @@
 #ifndef KVTRACE_OPT_ROWS_H
 #define KVTRACE_OPT_ROWS_H
 
-#include "lib/base/progress.h"
 #include "lib/opt/table.h"
 
 /* bool */

@@ -75,7 +75,8 @@ void inventory_encode(const struct inventory_record *r, unsigned char text[INVEN
     memcpy(text + SUMMED, &sum, sizeof(sum));
 }
 
-bool inventory_decode(const unsigned char text[INVENTORY_RECORD], struct inventory_record *r)
+/* False: it is damaged. */
+static bool inventory_decode(const unsigned char text[INVENTORY_RECORD], struct inventory_record *r)
 {
     uint64_t word[WORDS], kind;
 
@@ -150,12 +151,9 @@ static struct inventory_entry *entry_of(struct inventory *v, struct hash128 name
     }
     if (v->entries == v->entries_cap) {
         size_t cap = v->entries_cap + v->entries_cap / 2 + INDEX_MIN;
-        struct inventory_entry *more =
-            v->entries < INVENTORY_MAX ? realloc(v->entry, cap * sizeof(*more)) : NULL;
 
-        if (!more)
+        if (v->entries >= INVENTORY_MAX || memory_resize(&v->entry, cap, sizeof(*v->entry)) < 0)
             return NULL;
-        v->entry = more;
         v->entries_cap = cap;
     }
     v->entry[v->entries] = (struct inventory_entry){.name = name};
@@ -304,10 +302,8 @@ static int run_begins(struct inventory *v, const struct inventory_record *r)
     }
     if (r->epoch == 0 || v->runs == RUNS_MAX)
         return -EBADMSG;
-    struct inventory_run *more = memory_grow(v->run, &v->runs_cap, v->runs, sizeof(*more), 16);
-    if (!more)
+    if (memory_room(&v->run, &v->runs_cap, v->runs, sizeof(*v->run), 16) < 0)
         return -ENOMEM;
-    v->run = more;
     v->run[v->runs++] = (struct inventory_run){.boot = r->name,
                                                .first_generation = r->generation,
                                                .epoch = r->epoch,
@@ -371,11 +367,8 @@ static int take_text(struct inventory *v, const unsigned char *text, size_t len)
 
 static int note_segment(struct inventory *v, uint32_t number)
 {
-    uint32_t *more = memory_grow(v->segment, &v->segments_cap, v->segments, sizeof(*more), 16);
-
-    if (!more)
+    if (memory_room(&v->segment, &v->segments_cap, v->segments, sizeof(*v->segment), 16) < 0)
         return -ENOMEM;
-    v->segment = more;
     v->segment[v->segments++] = number;
     return 0;
 }

@@ -64,8 +64,6 @@ struct inventory_record {
     uint32_t epoch;
 };
 void inventory_encode(const struct inventory_record *r, unsigned char text[INVENTORY_RECORD]);
-/* False: it is damaged. */
-bool inventory_decode(const unsigned char text[INVENTORY_RECORD], struct inventory_record *r);
 
 struct inventory_entry {
     struct hash128 name;

@@ -97,7 +97,8 @@ void owner_clear_object(struct owner_clear *c, const char *stem, size_t len)
 
 /* ---- words ---- */
 
-const char *owner_who(const struct card *c, char who[OWNER_WHO])
+/* "kvreplay (process 12 on host a, since 2026-11-20T21:54:00Z)", into who. Returns who. */
+static const char *owner_who(const struct card *c, char who[OWNER_WHO])
 {
     char start[32];
 

@@ -107,7 +107,7 @@ struct owner_opts {
 };
 
 enum {
-    OWNER_WHO = 192 /* bytes of owner_who */
+    OWNER_WHO = 192
 };
 
 /* A run that holds a store. Zero it first; it stays where it is until owner_leave. */
@@ -125,9 +125,6 @@ struct owner {
     struct owner_epochs known; /* of what lay there before */
     void (*late)(const char *where, uint64_t objects);
 };
-
-/* "kvreplay (process 12 on host a, since 2026-11-20T21:54:00Z)", into who. Returns who. */
-const char *owner_who(const struct card *c, char who[OWNER_WHO]);
 
 /*
  * Takes the store, or refuses with class ERR_TARGET: a run is at work there, something lies there

@@ -3,8 +3,8 @@
 #include "lib/owner/stem.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     EPOCH_HEX_LEN = 8
@@ -52,4 +52,13 @@ size_t stem_take(const char *name, size_t len, struct hash128 *object, uint32_t 
         return 0;
     *epoch = (uint32_t)number;
     return HASH_HEX_LEN + 1 + EPOCH_HEX_LEN;
+}
+
+bool stem_names_object(const char *name)
+{
+    struct hash128 object;
+    uint32_t epoch;
+    size_t stem = stem_take(name, strlen(name), &object, &epoch);
+
+    return stem && strcmp(name + stem, ".kv") == 0;
 }

@@ -4,6 +4,7 @@
 #ifndef KVTRACE_OWNER_STEM_H
 #define KVTRACE_OWNER_STEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,5 +18,7 @@ enum {
 void stem_format(char stem[STEM_CAP], struct hash128 object, uint32_t epoch);
 /* Reads the stem that name[0..len) begins with. Returns its length; 0: it begins otherwise. */
 size_t stem_take(const char *name, size_t len, struct hash128 *object, uint32_t *epoch);
+/* Is name "STEM.kv", the name of an object's file or of its object in S3? */
+bool stem_names_object(const char *name);
 
 #endif

@@ -4,7 +4,6 @@
 #define KVTRACE_RANKS_PART_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/err.h"

@@ -3,7 +3,6 @@
 #include "lib/ranks/start.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/timex.h>
 

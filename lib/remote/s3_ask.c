@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/memory.h"
 #include "lib/base/stop.h"
 #include "lib/base/thread.h"
 #include "lib/base/units.h"
@@ -336,12 +337,10 @@ static size_t take_body(char *text, size_t one, size_t n, void *ctx)
     }
     if (a->len + n + 1 > a->cap) {
         size_t cap = (a->len + n + 1) * 2;
-        char *body = realloc(a->body, cap);
-        if (!body) {
+        if (memory_resize(&a->body, cap, 1) < 0) {
             a->no_memory = true;
             return 0;
         }
-        a->body = body;
         a->cap = cap;
     }
     memcpy(a->body + a->len, text, n);

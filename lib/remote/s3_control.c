@@ -256,19 +256,10 @@ static int store_swap(void *ctx, const char *old, const char *text, struct err *
 
 /* ---- listing ---- */
 
-static bool is_object(const char *name)
-{
-    struct hash128 object;
-    uint32_t epoch;
-    size_t stem = stem_take(name, strlen(name), &object, &epoch);
-
-    return stem && strcmp(name + stem, ".kv") == 0;
-}
-
 /* longer: name is but the beginning of it. */
 static void note_name(struct owner_found *found, const char *name, bool longer)
 {
-    if (!longer && is_object(name))
+    if (!longer && stem_names_object(name))
         owner_found_object(found, name, strlen(name));
     else if (longer || !owner_names_own(name, strlen(name)))
         owner_found_foreign(found, name);
@@ -323,7 +314,7 @@ static int take_key(void *ctx, const char *key, bool longer, uint64_t size)
         return -ECANCELED;
     if (!longer && w->clear && inventory_names_segment(name, strlen(name)))
         return remove_name(c, name, w->clear, w->e);
-    if (longer || !is_object(name))
+    if (longer || !stem_names_object(name))
         return 0;
     if (strcmp(name, w->last) <= 0) {
         w->wrong = "its keys are not in order, or are repeated";

@@ -5,7 +5,6 @@
 #define KVTRACE_REMOTE_S3_CONTROL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/owner/stem.h"

@@ -5,8 +5,6 @@
 #ifndef KVTRACE_REMOTE_S3_KEYS_H
 #define KVTRACE_REMOTE_S3_KEYS_H
 
-#include <stdbool.h>
-
 #include "lib/base/err.h"
 
 /* "": not given. */

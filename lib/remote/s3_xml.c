@@ -176,7 +176,8 @@ int s3_xml_next(struct s3_xml *x)
     }
 }
 
-bool s3_xml_is(const struct s3_xml *x, const char *path)
+/* Is the path of open elements this one ("ListBucketResult/Contents/Key")? */
+static bool s3_xml_is(const struct s3_xml *x, const char *path)
 {
     for (unsigned i = 0; i < x->depth; i++) {
         size_t len = strcspn(path, "/");

@@ -44,8 +44,6 @@ void s3_xml_begin(struct s3_xml *x, const char *text, size_t len);
 /* The next event (enum s3_xml_event), or -EBADMSG: the text is not well-formed, is cut, or nests
  * too deep. Not to be called after that, or after S3_XML_DONE. */
 int s3_xml_next(struct s3_xml *x);
-/* Is the path of open elements this one ("ListBucketResult/Contents/Key")? */
-bool s3_xml_is(const struct s3_xml *x, const char *path);
 /* Appends the text of S3_XML_TEXT to to, which holds *len bytes and a NUL in cap; *len becomes what
  * all of it takes, also where that is more than fits (to then holds the beginning). -EBADMSG: an
  * entity that is none. */

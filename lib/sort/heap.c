@@ -1,6 +1,7 @@
 /* A binary heap, which orders what happens next: users' requests in a source, the ends of workers
  * in the simulation, the runs of a merge. */
 #include "lib/sort/heap.h"
+#include "lib/base/memory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -17,10 +18,8 @@ int heap_reserve(struct heap *h, size_t cap)
 {
     if (cap <= h->cap)
         return 0;
-    struct heap_event *grown = realloc(h->event, cap * 2 * sizeof(*grown));
-    if (!grown)
+    if (memory_resize(&h->event, cap * 2, sizeof(*h->event)) < 0)
         return -ENOMEM;
-    h->event = grown;
     h->cap = cap * 2;
     return 0;
 }

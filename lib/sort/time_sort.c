@@ -50,14 +50,9 @@ struct time_sort {
 /* Room for cap bytes of records, and for their offsets. 0 or -ENOMEM. */
 static int grow(struct time_sort *s, size_t cap)
 {
-    char *bytes = realloc(s->bytes, cap);
-    if (!bytes)
+    if (memory_resize(&s->bytes, cap, 1) < 0 ||
+        memory_resize(&s->offset, cap / BYTES_OF_OFFSET, sizeof(*s->offset)) < 0)
         return -ENOMEM;
-    s->bytes = bytes;
-    size_t *offset = realloc(s->offset, cap / BYTES_OF_OFFSET * sizeof(*offset));
-    if (!offset)
-        return -ENOMEM;
-    s->offset = offset;
     s->cap = cap;
     return 0;
 }
@@ -154,10 +149,8 @@ static int spill(struct time_sort *s, struct err *e)
     int rc = s->file ? 0 : temp_file_open(&s->file, s->folder, e);
     if (rc < 0)
         return rc;
-    struct run *grown = memory_grow(s->runs, &s->run_cap, s->run_count, sizeof(*grown), 16);
-    if (!grown)
+    if (memory_room(&s->runs, &s->run_cap, s->run_count, sizeof(*s->runs), 16) < 0)
         return err_nomem(e, "sorting");
-    s->runs = grown;
     uint64_t from = s->file_end;
     sort_memory(s);
     rc = s->in_order ? append(s, s->bytes, s->used, e) : append_sorted(s, e);

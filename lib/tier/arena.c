@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/spsc.h"

@@ -6,7 +6,6 @@
 #define KVTRACE_TIER_EXTENT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct extent {

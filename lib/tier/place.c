@@ -1,5 +1,6 @@
 /* The epochs of adopted objects, for the stores that have one in each name: files, Redis, S3. */
 #include "lib/tier/place.h"
+#include "lib/base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ void place_epochs_close(struct place_epochs *p)
     p->epoch = NULL;
 }
 
-int place_epochs_entry(struct place_epochs *p, uint32_t epoch)
+/* The entry of epoch, which is added where it is new. -ENOSPC: there are too many; -ENOMEM. */
+static int place_epochs_entry(struct place_epochs *p, uint32_t epoch)
 {
     if (epoch == p->own)
         return 0;
@@ -31,11 +33,8 @@ int place_epochs_entry(struct place_epochs *p, uint32_t epoch)
     if (p->count == PLACE_EPOCHS_MAX)
         return -ENOSPC;
     if ((p->count - 1) % EPOCHS_STEP == 0) {
-        uint32_t *more = realloc(p->epoch, (p->count - 1 + EPOCHS_STEP) * sizeof(*more));
-
-        if (!more)
+        if (memory_resize(&p->epoch, (p->count - 1 + EPOCHS_STEP), sizeof(*p->epoch)) < 0)
             return -ENOMEM;
-        p->epoch = more;
     }
     p->epoch[p->count - 1] = epoch;
     return (int)p->count++;

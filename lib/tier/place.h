@@ -41,8 +41,6 @@ struct place_epochs {
 };
 void place_epochs_open(struct place_epochs *p, uint32_t own);
 void place_epochs_close(struct place_epochs *p);
-/* The entry of epoch, which is added where it is new. -ENOSPC: there are too many; -ENOMEM. */
-int place_epochs_entry(struct place_epochs *p, uint32_t epoch);
 /* *place: of an object of that epoch. 0; -EFBIG: it is too long; or as above. */
 int place_epochs_place(struct place_epochs *p, uint32_t epoch, uint64_t bytes, void **place);
 static inline uint32_t place_epochs_get(const struct place_epochs *p, const void *place)

@@ -2,7 +2,6 @@
  * that holds its name, and collects what they have finished. It has no threads of its own. */
 #include "lib/tier/spread.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

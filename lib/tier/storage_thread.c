@@ -389,7 +389,7 @@ static bool take_operations(struct storage_thread *t)
     }
     if (!t->free_objects && t->line_since_ns == INT64_MAX)
         t->line_since_ns = clock_now_ns();
-    /* What is left in line waits for its turn now, and no longer for an object. */
+    /* Operations left in line wait for their turn now, and no longer for an object. */
     t->line_until_ns = t->free_objects && t->line_since_ns != INT64_MAX ? until : INT64_MAX;
     return begun > 0;
 }

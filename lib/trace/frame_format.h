@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "lib/base/memory.h"
+
 #define FRAME_MAGIC_DATA 0xFD2FB528u
 /* Skippable frames have the magic 0x184D2A50 + n. Ours hold one JSON object each. */
 #define FRAME_MAGIC_SKIPPABLE  0x184D2A50u /* the low four bits are free */
@@ -32,14 +34,11 @@ struct frame_bytes {
 static inline bool frame_bytes_room(struct frame_bytes *b, size_t cap)
 {
     size_t want = b->cap * 2 > cap ? b->cap * 2 : cap;
-    unsigned char *grown;
 
     if (cap <= b->cap)
         return true;
-    grown = realloc(b->at, want);
-    if (!grown)
+    if (memory_resize(&b->at, want, 1) < 0)
         return false;
-    b->at = grown;
     b->cap = want;
     return true;
 }

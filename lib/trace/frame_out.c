@@ -122,10 +122,8 @@ void frame_table_free(struct frame_table *t)
 
 int frame_table_add(struct frame_table *t, size_t compressed, size_t decompressed)
 {
-    void *grown = memory_grow(t->size, &t->cap, t->count, sizeof(*t->size), 64);
-    if (!grown)
+    if (memory_room(&t->size, &t->cap, t->count, sizeof(*t->size), 64) < 0)
         return -ENOMEM;
-    t->size = grown;
     t->size[t->count][0] = (uint32_t)compressed;
     t->size[t->count][1] = (uint32_t)decompressed;
     t->count++;

@@ -285,30 +285,26 @@ TRACE_INLINE bool parse_result(const struct trace_layout *l, const struct trace_
     return ok;
 }
 
+/* A length in microseconds, where its column is parsed. */
+static bool parse_micros(const struct trace_layout *l, const struct trace_fields *s,
+                         enum trace_column c, int64_t *out)
+{
+    if (!(l->parsed & TRACE_BIT(c)))
+        return true;
+    struct trace_span f = trace_field(s, l->at[c]);
+    return parse_decimal_or_none(f.p, f.len, 3, out) && is_length(*out);
+}
+
 static bool parse_extra(const struct trace_layout *l, const struct trace_fields *s,
                         struct trace_extra *x)
 {
-    struct trace_span f;
     bool ok = true;
-    if (l->parsed & TRACE_BIT(TRACE_COL_SLOT)) {
-        f = trace_field(s, l->at[TRACE_COL_SLOT]);
-        ok &= parse_decimal_or_none(f.p, f.len, 3, &x->slot_ns) && is_length(x->slot_ns);
-    }
-    if (l->parsed & TRACE_BIT(TRACE_COL_FIRST_BYTE)) {
-        f = trace_field(s, l->at[TRACE_COL_FIRST_BYTE]);
-        ok &=
-            parse_decimal_or_none(f.p, f.len, 3, &x->first_byte_ns) && is_length(x->first_byte_ns);
-    }
-    if (l->parsed & TRACE_BIT(TRACE_COL_QUEUE)) {
-        f = trace_field(s, l->at[TRACE_COL_QUEUE]);
-        ok &= parse_decimal_or_none(f.p, f.len, 3, &x->queue_ns) && is_length(x->queue_ns);
-    }
-    if (l->parsed & TRACE_BIT(TRACE_COL_DRIVE)) {
-        f = trace_field(s, l->at[TRACE_COL_DRIVE]);
-        ok &= parse_decimal_or_none(f.p, f.len, 3, &x->drive_ns) && is_length(x->drive_ns);
-    }
+    ok &= parse_micros(l, s, TRACE_COL_SLOT, &x->slot_ns);
+    ok &= parse_micros(l, s, TRACE_COL_FIRST_BYTE, &x->first_byte_ns);
+    ok &= parse_micros(l, s, TRACE_COL_QUEUE, &x->queue_ns);
+    ok &= parse_micros(l, s, TRACE_COL_DRIVE, &x->drive_ns);
     if (l->parsed & TRACE_BIT(TRACE_COL_RANK)) {
-        f = trace_field(s, l->at[TRACE_COL_RANK]);
+        struct trace_span f = trace_field(s, l->at[TRACE_COL_RANK]);
         ok &= parse_i64_or_none(f.p, f.len, &x->rank);
     }
     if (l->parsed & TRACE_BIT(TRACE_COL_ENDPOINT))

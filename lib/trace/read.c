@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/base/hash.h"
+#include "lib/base/memory.h"
 #include "lib/trace/csv.h"
 #include "lib/trace/csv_scan.h"
 #include "lib/trace/frame.h"
@@ -636,23 +637,17 @@ static bool tell_note(struct trace_cursor *c, const struct csv_field *key, size_
 static bool skip_note(struct trace_cursor *c, const struct csv_row *row, size_t end)
 {
     const struct csv_field *key = &row->field[c->r->layout.at[TRACE_COL_KEY]];
-    struct span *grown;
 
     if (key->len == 0 || key->len > TRACE_MAX_NOTE)
         return bad_row(c, -EINVAL,
                        key->len ? "the Key of a Note is longer than 1 MiB"
                                 : "Note row without Key");
     c->rows--;
-    if (!tell_note(c, key, end)) {
+    if (!tell_note(c, key, end) ||
+        memory_resize(&c->notes, c->note_count + 1, sizeof(*c->notes)) < 0) {
         err_nomem(&c->error, "note");
         return false;
     }
-    grown = realloc(c->notes, (c->note_count + 1) * sizeof(*grown));
-    if (!grown) {
-        err_nomem(&c->error, "note");
-        return false;
-    }
-    c->notes = grown;
     c->notes[c->note_count++] = (struct span){(size_t)(row->line - c->piece.text), end};
     return true;
 }

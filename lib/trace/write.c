@@ -14,6 +14,7 @@
 
 #include "lib/base/descriptors.h"
 #include "lib/base/hash.h"
+#include "lib/base/memory.h"
 #include "lib/base/save.h"
 #include "lib/base/thread.h"
 #include "lib/trace/csv.h"
@@ -135,14 +136,11 @@ static char *note_row(const struct trace_writer *w, const char *json, size_t *le
 static bool csv_room(struct batch *b, size_t len)
 {
     size_t want = len + len / 4;
-    char *grown;
 
     if (len <= b->csv_cap)
         return true;
-    grown = realloc(b->csv, want);
-    if (!grown)
+    if (memory_resize(&b->csv, want, 1) < 0)
         return false;
-    b->csv = grown;
     b->csv_cap = want;
     return true;
 }
@@ -518,15 +516,12 @@ failed:
 static int add_note(struct trace_writer *w, const struct trace_row *row, struct err *e)
 {
     struct batch *b = w->filling;
-    struct note *grown;
 
     if (w->format.lines || row->key.len == 0 || row->key.len > TRACE_MAX_NOTE)
         return err_set(e, -EINVAL, ERR_FAILED, "", "a Note row of %u bytes is too long for a trace",
                        row->key.len);
-    grown = realloc(b->notes, (b->note_count + 1) * sizeof(*grown));
-    if (!grown)
+    if (memory_resize(&b->notes, b->note_count + 1, sizeof(*b->notes)) < 0)
         return err_nomem(e, "note");
-    b->notes = grown;
     b->notes[b->note_count++] = (struct note){.row = b->rows};
     return 0;
 }

@@ -261,7 +261,7 @@ static void distributions_are_added(void **state)
     facts_release(&back);
 }
 
-/* What a run that says nothing takes away: what all must say. */
+/* A run that says nothing takes away the facts that all must have. */
 static void one_says_nothing(void **state)
 {
     struct facts f;

@@ -1,5 +1,5 @@
-/* What the documents of several runs say of the whole: a hand-made set of ranks, with one that is
- * missing. A bug looked like a doubt without the name of its rank, a sum that a lost rank made
+/* The documents of several runs become one: a hand-made set of ranks, with one that is missing.
+ * A bug looked like a doubt without the name of its rank, a sum that a lost rank made
  * unknown, or a run that was called valid though one of its ranks was never heard. */
 #include "lib/facts/runs.h"
 

@@ -53,7 +53,7 @@ static void test_a_request_is_good_within_both_targets(void **state)
     assert_false(criterion_is_good(&criterion, &steps, &d));
     assert_int_equal(criterion_first_token_ns(&criterion, &steps, 2000), 2 * S);
 
-    /* Those that wait. */
+    /* Requests that wait. */
     struct engine_pending p = {.now_ns = 3 * S, .arrival_ns = S, .prompt_tokens = 1000};
     assert_false(criterion_is_late(&criterion, &steps, &p));
     p.now_ns++;
@@ -269,7 +269,7 @@ static struct engine_run_opts engine_of(struct three *three, uint64_t gpu_bytes)
         .files = &no_files};
 }
 
-/* Those that are told as waiting at the end, of which so many have a first token. */
+/* Requests that wait at the end; so many of them have a first token. */
 struct waiting {
     unsigned all, begun;
 };

@@ -268,7 +268,7 @@ static void test_objects_wait_for_a_thread(void **state)
     drive_model_free(drive);
 }
 
-/* Those of an engine with a thread for each direction, at the drive alone or with another's. */
+/* Transfers of an engine with a thread for each direction, at the drive alone or with another's. */
 static struct transfers *of_one_thread(struct drive_model *drive, struct transfers *with)
 {
     static struct tier_model files;

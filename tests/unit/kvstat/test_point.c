@@ -180,7 +180,7 @@ static void percentiles_are_of_all_runs(void **state)
     assert_true(s.p99_us == 101.0);
 }
 
-/* What point_run_csv writes is read again; a table of kvtrace knee is another. */
+/* The text of point_run_csv is read again; a table of kvtrace knee is another. */
 static void a_run_is_read_again(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* A text that is written in memory is whole, or its stream says that it is not; arrays grow, and
  * memory for random access lies at huge pages. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,17 +67,21 @@ static void an_array_doubles(void **state)
     (void)state;
     for (size_t count = 0; count < 100; count++) {
         size_t before = room;
-        array = memory_grow(array, &room, count, sizeof(*array), 16);
-        assert_non_null(array);
+        assert_int_equal(memory_room(&array, &room, count, sizeof(*array), 16), 0);
         assert_true(room > count);
         rooms += room != before;
         array[count] = (int)count;
     }
     assert_int_equal(room, 128);
     assert_int_equal(rooms, 4);
+    assert_int_equal(memory_room(&array, &room, 128, SIZE_MAX / 2, 16), -ENOMEM);
     assert_null(memory_grow(array, &room, 128, SIZE_MAX / 2, 16));
+    assert_int_equal(memory_resize(&array, SIZE_MAX / 2, sizeof(*array)), -ENOMEM);
     assert_int_equal(room, 128);
     assert_int_equal(array[99], 99);
+    assert_int_equal(memory_resize(&array, 100, sizeof(*array)), 0);
+    assert_int_equal(array[99], 99);
+    assert_ptr_equal(memory_grow(array, &room, 99, sizeof(*array), 16), array);
     free(array);
 }
 
@@ -96,7 +101,7 @@ static void scattered_memory(void **state)
     }
 }
 
-/* What is large goes back to the system when it is freed, whatever was freed before. */
+/* Large memory goes back to the system when it is freed, whatever was freed before. */
 static void large_arrays_are_apart(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* What ranks tell rank 0 at the end, of the one rank there is: its head, its document, and a rank
- * without one, which is there all the same. A bug looked like a rank that was called lost because
- * its run had failed before it had a summary. */
+/* A single rank tells rank 0 at the end its head and its document. A rank without a document is
+ * there all the same. A bug looked like a rank that was called lost because its run had failed
+ * before it had a summary. */
 #include "lib/ranks/documents.h"
 
 #include <setjmp.h>
