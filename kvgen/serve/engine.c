@@ -143,9 +143,9 @@ static void on_looked_up(void *ctx, const struct serve_request *s, enum kv_look 
     g->found = *found;
 }
 
-/* It begins at begin_ns; *row is then its number. */
+/* It begins at begin_ns; the request has its number then. */
 static void open_generate(struct engine *g, struct engine_request *q, enum trace_phase phase,
-                          uint64_t tokens, int64_t begin_ns, uint64_t *row)
+                          uint64_t tokens, int64_t begin_ns)
 {
     const int64_t now_ns = g->w->clock->now_ns;
     const struct hierarchy_op what = {.op = TRACE_GENERATE,
@@ -155,6 +155,7 @@ static void open_generate(struct engine *g, struct engine_request *q, enum trace
                                       .engine = g->number,
                                       .tokens =
                                           tokens < UINT32_MAX ? (uint32_t)tokens : UINT32_MAX};
+    uint64_t *row = phase == TRACE_PREFILL ? &q->prefill_row : &q->decode_row;
     *row = 0;
     if (!g->w->rows)
         row_counts_add(&g->w->stats->rows, &what);
@@ -189,7 +190,7 @@ static void begin_prefill(struct engine *g, struct engine_request *q, uint64_t f
         return; /* it was preempted before its first token */
     q->loads_tokens = loads ? fresh : 0;
     if (!loads)
-        open_generate(g, q, TRACE_PREFILL, fresh, g->w->clock->now_ns, &q->prefill_row);
+        open_generate(g, q, TRACE_PREFILL, fresh, g->w->clock->now_ns);
     g->w->stats->prefill.requests++;
     g->w->stats->prefill.cached_tokens += found < tokens ? found : tokens - 1;
     g->w->stats->prefill.fresh_tokens += fresh;
@@ -321,7 +322,7 @@ static void on_output(void *ctx, const struct serve_request *s)
         record(g, g->w->stats->prefill.first_token_ns[q->held.r.qos],
                g->w->clock->now_ns - q->held.r.arrival_ns);
         record(g, g->stats.first_token_ns, g->w->clock->now_ns - q->held.r.arrival_ns);
-        open_generate(g, q, TRACE_DECODE, answer_tokens(g, q), q->first_ns, &q->decode_row);
+        open_generate(g, q, TRACE_DECODE, answer_tokens(g, q), q->first_ns);
         q->copies.decodes = true;
     }
     if (s->state == SERVE_DONE)
@@ -399,8 +400,7 @@ static void end_loads(struct engine *g, const struct step *step, int64_t wait_ns
             continue;
         q->time_ns[ENGINE_LOADING] += wait_ns;
         q->since_ns += wait_ns;
-        open_generate(g, q, TRACE_PREFILL, q->loads_tokens, g->w->clock->now_ns + wait_ns,
-                      &q->prefill_row);
+        open_generate(g, q, TRACE_PREFILL, q->loads_tokens, g->w->clock->now_ns + wait_ns);
         q->loads_tokens = 0;
     }
 }
