@@ -315,7 +315,8 @@ static void on_output(void *ctx, const struct serve_request *s)
     g->idle = 0;
     if (g->decisions)
         decisions_output(g->decisions, s);
-    enter_phase(g, q, ENGINE_DECODE);
+    if (s->state != SERVE_PREEMPTED) /* else it was computed before, and is told now */
+        enter_phase(g, q, ENGINE_DECODE);
     if (s->outputs == 1) {
         q->first_ns = g->w->clock->now_ns;
         close_generate(g, &q->prefill_row);

@@ -2,7 +2,7 @@
 # The lines that an engine's run prints: the shares of a request's time make 100 %, no line is cut at 80 columns, and a request
 # that is refused is told with what it was too long for. A bug looked like 100.1 %, the targets of three classes of which two
 # could be read, a prompt that waited for ever because a step was too small for it and "no room", or a node that refused a
-# prompt because of an answer that another node makes.
+# prompt because of an answer that another node makes, or a preemption that took no time.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
@@ -47,4 +47,16 @@ is 'is served' "$(json "$TMP/s.json" '.requests.completed, .serving.too_long')" 
 refused 'a node that prefills' '896 tokens that the GPU holds' --cache vllm --gpu-mem 114MiB --prefill-only
 long 'and makes one token' --cache vllm --gpu-mem 116MiB --prefill-only
 is 'has no need of room for the others' "$(json "$TMP/s.json" '.requests | .completed, .generated_tokens')" '1 1'
+
+# ---- a request that is preempted ----
+
+# Two answers of 300 tokens behind 480, of which 79 blocks hold 624 tokens each: the second gives way at its 145th token, and waits
+# for the end of the first, some half of its time. A bug looked like none of it, where outputs are told a step later.
+{ request 0 480 300 1 && request 0 480 300 2; } >"$TMP/two.jsonl"
+for async in yes no; do
+    run "asynchronous: $async" --cache vllm:async_scheduling=$async --gpu-mem 160MiB --cpu-mem 0 --input "$TMP/two.jsonl" --block-size 512
+    is 'one gives way' "$(json "$TMP/s.json" .serving.preemptions)" 1
+    each=$(awk -F, '$6 == "Decode" { us = us && us < $13 ? us : $13 } END { print us / 3e8 }' "$TMP/t.csv") # seconds a token, of the first
+    is 'until the first has ended' "$(jq --argjson each "$each" '.serving.request_time.preempted.s / $each | . > 152 and . < 164' "$TMP/s.json")" true
+done
 done_testing
