@@ -143,9 +143,11 @@ static void on_looked_up(void *ctx, const struct serve_request *s, enum kv_look 
     g->found = *found;
 }
 
-static uint64_t open_generate(struct engine *g, struct engine_request *q, enum trace_phase phase,
-                              uint64_t tokens)
+/* It begins at begin_ns; the request has its number then. */
+static void open_generate(struct engine *g, struct engine_request *q, enum trace_phase phase,
+                          uint64_t tokens, int64_t begin_ns)
 {
+    const int64_t now_ns = g->w->clock->now_ns;
     const struct hierarchy_op what = {.op = TRACE_GENERATE,
                                       .tier = TRACE_NO_TIER,
                                       .phase = phase,
@@ -153,10 +155,14 @@ static uint64_t open_generate(struct engine *g, struct engine_request *q, enum t
                                       .engine = g->number,
                                       .tokens =
                                           tokens < UINT32_MAX ? (uint32_t)tokens : UINT32_MAX};
-    if (g->w->rows)
-        return held_rows_open(g->w->rows, g->w->clock->now_ns, &what, &q->held);
-    row_counts_add(&g->w->stats->rows, &what);
-    return 0;
+    uint64_t *row = phase == TRACE_PREFILL ? &q->prefill_row : &q->decode_row;
+    *row = 0;
+    if (!g->w->rows)
+        row_counts_add(&g->w->stats->rows, &what);
+    else if (begin_ns > now_ns)
+        held_rows_open_later(g->w->rows, begin_ns, &what, &q->held, row);
+    else
+        *row = held_rows_open(g->w->rows, now_ns, &what, &q->held);
 }
 
 /* Tokens of its answer here. */
@@ -166,23 +172,28 @@ static uint64_t answer_tokens(const struct engine *g, const struct engine_reques
     return g->w->o->prefill_only && tokens > 1 ? 1 : tokens;
 }
 
-static void close_generate(struct engine *g, uint64_t row)
+static void close_generate(struct engine *g, const uint64_t *row)
 {
-    if (g->w->rows)
-        held_rows_close(g->w->rows, row, g->w->clock->now_ns);
+    if (!g->w->rows)
+        return;
+    held_rows_pass(g->w->rows, g->w->clock->now_ns);
+    held_rows_close(g->w->rows, *row, g->w->clock->now_ns);
 }
 
-/* It runs from now on; found tokens are those that it need not compute. */
-static void begin_prefill(struct engine *g, struct engine_request *q, uint64_t found)
+/* It runs from now on; found tokens are those that it need not compute. With loads in this step its
+ * row begins when they are done. */
+static void begin_prefill(struct engine *g, struct engine_request *q, uint64_t found, bool loads)
 {
-    const uint64_t tokens = q->prompt.tokens;
+    const uint64_t tokens = q->prompt.tokens, fresh = tokens > found ? tokens - found : 1;
     enter_phase(g, q, ENGINE_PREFILL);
     if (q->prefill_row != ENGINE_NO_ROW)
         return; /* it was preempted before its first token */
-    q->prefill_row = open_generate(g, q, TRACE_PREFILL, tokens > found ? tokens - found : 1);
+    q->loads_tokens = loads ? fresh : 0;
+    if (!loads)
+        open_generate(g, q, TRACE_PREFILL, fresh, g->w->clock->now_ns);
     g->w->stats->prefill.requests++;
     g->w->stats->prefill.cached_tokens += found < tokens ? found : tokens - 1;
-    g->w->stats->prefill.fresh_tokens += tokens > found ? tokens - found : 1;
+    g->w->stats->prefill.fresh_tokens += fresh;
 }
 
 static void on_admitted(void *ctx, const struct serve_request *s, enum admission_kind kind,
@@ -205,7 +216,9 @@ static void on_admitted(void *ctx, const struct serve_request *s, enum admission
     q->admitted = true;
     if (kind == ADMITTED_NEW || kind == ADMITTED_LOADED || kind == ADMITTED_AGAIN) {
         if (q->phase == ENGINE_WAITING || q->phase == ENGINE_LOADING)
-            begin_prefill(g, q, tokens);
+            begin_prefill(g, q, tokens,
+                          kind != ADMITTED_LOADED &&
+                              found->tokens[TRACE_CPU] + found->tokens[TRACE_STORAGE] > 0);
     } else if (q->phase == ENGINE_WAITING) {
         enter_phase(g, q, ENGINE_LOADING);
     }
@@ -274,7 +287,7 @@ static void complete(struct engine *g, struct engine_request *q)
     struct sim_stats *st = g->w->stats;
     const int64_t now_ns = g->w->clock->now_ns;
     const uint64_t outputs = q->serve.output_tokens;
-    close_generate(g, q->decode_row);
+    close_generate(g, &q->decode_row);
     for (int i = 0; i < ENGINE_TIMES; i++)
         g->w->own->time_ns[i] += q->time_ns[i];
     record(g, st->time_ns[SIM_QUEUE], q->time_ns[ENGINE_WAITING]);
@@ -302,14 +315,15 @@ static void on_output(void *ctx, const struct serve_request *s)
     g->idle = 0;
     if (g->decisions)
         decisions_output(g->decisions, s);
-    enter_phase(g, q, ENGINE_DECODE);
+    if (s->state != SERVE_PREEMPTED) /* else it was computed before, and is told now */
+        enter_phase(g, q, ENGINE_DECODE);
     if (s->outputs == 1) {
         q->first_ns = g->w->clock->now_ns;
-        close_generate(g, q->prefill_row);
+        close_generate(g, &q->prefill_row);
         record(g, g->w->stats->prefill.first_token_ns[q->held.r.qos],
                g->w->clock->now_ns - q->held.r.arrival_ns);
         record(g, g->stats.first_token_ns, g->w->clock->now_ns - q->held.r.arrival_ns);
-        q->decode_row = open_generate(g, q, TRACE_DECODE, answer_tokens(g, q));
+        open_generate(g, q, TRACE_DECODE, answer_tokens(g, q), q->first_ns);
         q->copies.decodes = true;
     }
     if (s->state == SERVE_DONE)
@@ -377,6 +391,21 @@ static int64_t with_loads_ns(const struct engine *g, int64_t ns)
     return by_layers_ns > flushed_ns ? by_layers_ns : flushed_ns;
 }
 
+/* The step begins to compute only after wait_ns: requests that it loads for are prefilled from then
+ * on. */
+static void end_loads(struct engine *g, const struct step *step, int64_t wait_ns)
+{
+    for (uint64_t i = 0; i < step->parts; i++) {
+        struct engine_request *q = of_serve(step->part[i].request);
+        if (!q->loads_tokens)
+            continue;
+        q->time_ns[ENGINE_LOADING] += wait_ns;
+        q->since_ns += wait_ns;
+        open_generate(g, q, TRACE_PREFILL, q->loads_tokens, g->w->clock->now_ns + wait_ns);
+        q->loads_tokens = 0;
+    }
+}
+
 /* How long the step takes that begins now. One without tokens ends with the next transfer or
  * arrival; where the next step may find something new (soon), at once. */
 static int64_t step_ns(struct engine *g, const struct step *step, bool soon)
@@ -387,7 +416,9 @@ static int64_t step_ns(struct engine *g, const struct step *step, bool soon)
         g->computing_ns = ns;
         g->w->own->busy_ns += ns;
         g->stats.busy_ns += ns;
-        return with_loads_ns(g, ns);
+        const int64_t all_ns = with_loads_ns(g, ns);
+        end_loads(g, step, all_ns - ns);
+        return all_ns;
     }
     g->w->own->empty_steps++;
     const int64_t least_ns = EMPTY_NS + transfers_delay_ns(g->transfers);

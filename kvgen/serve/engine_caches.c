@@ -293,6 +293,7 @@ enum {
     L_LEAST,
     L_ASYNC,
     L_FIXED,
+    L_READERS,
     L_WRITERS
 };
 static const struct engine_setting lmcache_list[] = {
@@ -312,6 +313,8 @@ static const struct engine_setting lmcache_list[] = {
                  "Load before the request runs, and not in its first step."},
     [L_FIXED] = {"fixed", ENGINE_SWITCH, "no", NULL, 0, 0,
                  "Leave the engine's bugs out: a load larger than host memory waits for ever."},
+    [L_READERS] = {READ_THREADS, ENGINE_COUNT, "1", NULL, 1, MOST_THREADS,
+                   "Files that a step reads at once from a measured drive."},
     [L_WRITERS] = {WRITE_THREADS, ENGINE_COUNT, "4", NULL, 1, MOST_THREADS,
                    "Files that an engine writes at once to a measured drive."},
     {0}};
@@ -417,10 +420,12 @@ static const struct engine_setting sglang_list[] = {
                 "Tokens that a load from the host has at least."},
     [G_FETCH] = {"prefetch_threshold", ENGINE_COUNT, "256", NULL, 0, ANY,
                  "Tokens that are fetched from files at least."},
-    [G_BUDGET] = {"chunked_prefill_size", ENGINE_COUNT, "", NULL, 1, ANY,
-                  "Tokens of a step. 16384 with 160 GiB of GPU memory, 8192 with 70, else 2048."},
+    [G_BUDGET] =
+        {"chunked_prefill_size", ENGINE_COUNT, "", NULL, 1, ANY,
+         "Tokens of a step. 16384 with 160 GiB of GPU memory, 8192 with 70 (but an A100), else "
+         "2048."},
     [G_RUNNING] = {"max_running_requests", ENGINE_COUNT, "", NULL, 1, 1000000,
-                   "Requests that run at once. 1024; with less than 70 GiB 256."},
+                   "Requests that run at once. 1024; with less than 70 GiB or an A100 256."},
     [G_SHARED] = {SHARED, ENGINE_SWITCH, "no", NULL, 0, 0, SHARED_HELP},
     [G_READERS] = {READ_THREADS, ENGINE_COUNT, "1", NULL, 1, MOST_THREADS,
                    "Pages that an engine reads at once from a measured drive."},

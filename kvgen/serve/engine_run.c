@@ -48,12 +48,23 @@ static void request_free(struct held_request *h)
     free(q);
 }
 
+/* Tokens that a request may have. A prompt that is not cut must fit into one step. */
+static uint64_t most_tokens(const struct engine_run *r)
+{
+    const struct engine_cache *cache = engine_run_cache(r);
+    const struct scheduler_opts *s = &cache->scheduler;
+    uint64_t most = cache->blocks / cache->groups * cache->block_tokens;
+    if (s->max_tokens < most)
+        most = s->max_tokens;
+    return !s->chunks && s->step_tokens < most ? s->step_tokens : most;
+}
+
+/* What the engine makes of the answer counts: a node that only prefills, one token. */
 static bool fits(const struct engine_run *r, const struct engine_request *q)
 {
-    const uint64_t tokens = chain_tokens(&q->prompt.chain);
-    const struct engine_cache *cache = engine_run_cache(r);
-    return tokens <= cache->blocks / cache->groups * cache->block_tokens &&
-           tokens <= cache->scheduler.max_tokens;
+    const uint64_t tokens =
+        r->o.prefill_only ? q->prompt.tokens + 1 : chain_tokens(&q->prompt.chain);
+    return tokens <= most_tokens(r);
 }
 
 /* Keys of the whole blocks of its chain in each group, and why each block is there. */
@@ -460,6 +471,7 @@ static void end_stats(struct engine_run *r)
     r->stats.now_ns = r->clock.now_ns;
     const struct engine_cache *cache = engine_run_cache(r);
     r->own.room_tokens = cache->blocks / cache->groups * cache->block_tokens;
+    r->own.most_tokens = most_tokens(r);
 }
 
 int engine_run(struct engine_run *r, struct err *e)

@@ -6,6 +6,10 @@
 
 #include "lib/base/units.h"
 
+enum {
+    COLUMNS = 80 /* of a line; the summary cuts what is longer */
+};
+
 static const char *const time_names[ENGINE_TIMES] = {"waiting", "loading", "prefill", "decode",
                                                      "preempted"};
 
@@ -79,8 +83,9 @@ static bool line_copies(const struct engine_summary *s, char *buf)
     if (host_refused + c->tier[TRACE_STORAGE].refused)
         snprintf(refused, sizeof(refused), ", %s refused", files);
     snprintf(buf, ENGINE_SUMMARY_TEXT,
-             "stores     %s into host; of %s at the bottom %.0f %% never read%s", bytes, stored,
-             percent(lowest->never_read + lowest->unread, lowest->stored), refused);
+             *refused ? "stores     %s to host; %s below, %.0f %% never read%s"
+                      : "stores     %s into host; of %s at the bottom %.0f %% never read%s",
+             bytes, stored, percent(lowest->never_read + lowest->unread, lowest->stored), refused);
     return true;
 }
 
@@ -166,14 +171,38 @@ static bool line_engines(const struct engine_summary *s, char *buf)
     return engines > 1 && run_s > 0;
 }
 
+/* Tenths of a percent of each time, which make 1,000 together: those that lose most when they are
+ * cut get one more. all is their sum, above 0. */
+static void share_time(const int64_t ns[ENGINE_TIMES], uint64_t all, unsigned tenths[ENGINE_TIMES])
+{
+    double lost[ENGINE_TIMES];
+    unsigned left = 1000;
+    for (int i = 0; i < ENGINE_TIMES; i++) {
+        const double exact = 1000 * (double)ns[i] / (double)all;
+        tenths[i] = (unsigned)exact;
+        lost[i] = exact - tenths[i];
+        left -= tenths[i] < left ? tenths[i] : left;
+    }
+    for (; left; left--) {
+        int most = 0;
+        for (int i = 1; i < ENGINE_TIMES; i++)
+            most = lost[i] > lost[most] ? i : most;
+        tenths[most]++;
+        lost[most] = -1;
+    }
+}
+
 static bool line_time(const struct engine_summary *s, char *buf)
 {
     const struct engine_run_stats *st = engine_run_stats(s->run);
     const uint64_t all = time_in_all(st);
+    unsigned tenths[ENGINE_TIMES];
     size_t n = (size_t)snprintf(buf, ENGINE_SUMMARY_TEXT, "time      ");
+    if (all)
+        share_time(st->time_ns, all, tenths);
     for (int i = 0; i < ENGINE_TIMES && all; i++)
-        n += (size_t)snprintf(buf + n, ENGINE_SUMMARY_TEXT - n, "%s %s %.1f%s", i ? "," : "",
-                              time_names[i], percent((uint64_t)st->time_ns[i], all), i ? "" : " %");
+        n += (size_t)snprintf(buf + n, ENGINE_SUMMARY_TEXT - n, "%s %s %u.%u%s", i ? "," : "",
+                              time_names[i], tenths[i] / 10, tenths[i] % 10, i ? "" : " %");
     return all > 0;
 }
 
@@ -188,7 +217,7 @@ static double share_within(const struct hist *h, int64_t most)
     return hist_count(h) ? (double)within / (double)hist_count(h) : NAN;
 }
 
-static bool line_goodput(const struct engine_summary *s, char *buf)
+static bool put_goodput(const struct engine_summary *s, char *buf, bool targets)
 {
     const struct sim_stats *st = engine_run_sim_stats(s->run);
     size_t n = (size_t)snprintf(buf, ENGINE_SUMMARY_TEXT, "in time   ");
@@ -198,12 +227,23 @@ static bool line_goodput(const struct engine_summary *s, char *buf)
         char target[32];
         if (s->target_ns[q] <= 0 || !hist_count(h))
             continue;
-        n += (size_t)snprintf(
-            buf + n, ENGINE_SUMMARY_TEXT - n, "%s %s %.1f %% within %s", n > none ? "," : "",
-            trace_qos_text((enum trace_qos)q), 100 * share_within(h, s->target_ns[q]),
-            units_format_duration(target, sizeof(target), (double)s->target_ns[q]));
+        n += (size_t)snprintf(buf + n, ENGINE_SUMMARY_TEXT - n, "%s %s %.1f %%",
+                              n > none ? "," : "", trace_qos_text((enum trace_qos)q),
+                              100 * share_within(h, s->target_ns[q]));
+        units_format_duration(target, sizeof(target), (double)s->target_ns[q]);
+        if (targets)
+            n += (size_t)snprintf(buf + n, ENGINE_SUMMARY_TEXT - n, " within %s", target);
     }
     return n > none;
+}
+
+/* The targets of three classes do not fit beside the shares; whoever gave them knows them. */
+static bool line_goodput(const struct engine_summary *s, char *buf)
+{
+    const bool any = put_goodput(s, buf, true);
+    if (strlen(buf) > COLUMNS)
+        put_goodput(s, buf, false);
+    return any;
 }
 
 /* P95 of the time per token of answers, by class. */
@@ -224,6 +264,16 @@ static bool line_per_token(const struct engine_summary *s, char *buf)
     return n > none;
 }
 
+/* What decides how long a request may be. */
+static const char *limit_of_requests(const struct engine_summary *s)
+{
+    const struct engine_run_stats *st = engine_run_stats(s->run);
+    if (st->most_tokens == st->room_tokens)
+        return "that the GPU holds";
+    return st->most_tokens == engine_run_cache(s->run)->scheduler.max_tokens ? "of max_model_len"
+                                                                             : "of a step";
+}
+
 /* The line that a user must know: requests that were not served, or why hardly anything hits on the
  * GPU. The blocks that would hit are taken by the requests that run meanwhile. */
 static bool line_why(const struct engine_summary *s, char *buf)
@@ -239,11 +289,10 @@ static bool line_why(const struct engine_summary *s, char *buf)
         return true;
     }
     if (st->too_long) {
-        snprintf(
-            buf, ENGINE_SUMMARY_TEXT,
-            "note       %llu request%s refused: longer than the %llu tokens that the GPU holds",
-            (unsigned long long)st->too_long, units_plural(st->too_long),
-            (unsigned long long)st->room_tokens);
+        snprintf(buf, ENGINE_SUMMARY_TEXT,
+                 "note       %llu request%s refused: longer than the %llu tokens %s",
+                 (unsigned long long)st->too_long, units_plural(st->too_long),
+                 (unsigned long long)st->most_tokens, limit_of_requests(s));
         return true;
     }
     const struct copy_rows_stats *c = engine_run_copies(s->run);

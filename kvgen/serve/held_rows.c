@@ -1,7 +1,10 @@
-/* held_rows.c - a ring of rows. The first open row holds back all that follow. */
+/* held_rows.c - a ring of rows. The first open row holds back all that follow. Those that begin
+ * later than now stand beside it until then. */
 #include "kvgen/serve/held_rows.h"
 
 #include <stdlib.h>
+
+#include "lib/base/memory.h"
 
 struct held {
     int64_t time_ns, duration_ns;
@@ -10,8 +13,15 @@ struct held {
     bool open;
 };
 
+struct later {
+    struct held row;
+    uint64_t *number;
+};
+
 struct held_rows {
     struct emitter *emitter;
+    struct later *later; /* the first one to begin stands last */
+    size_t laters, later_cap;
     struct held *row;    /* a ring: number modulo cap */
     uint64_t first, end; /* numbers of the rows that are held */
     uint64_t cap;        /* a power of two */
@@ -61,6 +71,9 @@ void held_rows_free(struct held_rows *h)
         return;
     for (; h->first < h->end; h->first++)
         unname(at(h, h->first)->request);
+    while (h->laters)
+        unname(h->later[--h->laters].row.request);
+    free(h->later);
     free(h->row);
     free(h);
 }
@@ -107,9 +120,20 @@ static uint64_t add(struct held_rows *h, const struct held *row)
     return h->end - 1;
 }
 
+void held_rows_pass(struct held_rows *h, int64_t now_ns)
+{
+    while (h->laters && h->later[h->laters - 1].row.time_ns <= now_ns) {
+        const struct later *l = &h->later[--h->laters];
+        *l->number = add(h, &l->row);
+        if (l->row.request)
+            l->row.request->rows--; /* as one that is to come */
+    }
+}
+
 uint64_t held_rows_add(struct held_rows *h, int64_t now_ns, const struct hierarchy_op *what,
                        struct held_request *q)
 {
+    held_rows_pass(h, now_ns);
     const uint64_t number = add(h, &(struct held){.time_ns = now_ns, .what = *what, .request = q});
     drain(h);
     return number;
@@ -118,7 +142,26 @@ uint64_t held_rows_add(struct held_rows *h, int64_t now_ns, const struct hierarc
 uint64_t held_rows_open(struct held_rows *h, int64_t now_ns, const struct hierarchy_op *what,
                         struct held_request *q)
 {
+    held_rows_pass(h, now_ns);
     return add(h, &(struct held){.time_ns = now_ns, .what = *what, .request = q, .open = true});
+}
+
+void held_rows_open_later(struct held_rows *h, int64_t begin_ns, const struct hierarchy_op *what,
+                          struct held_request *q, uint64_t *number)
+{
+    struct later *grown = memory_grow(h->later, &h->later_cap, h->laters, sizeof(*h->later), 16);
+    if (!grown) {
+        h->failed = true;
+        return;
+    }
+    h->later = grown;
+    size_t i = h->laters++;
+    for (; i > 0 && grown[i - 1].row.time_ns <= begin_ns; i--)
+        grown[i] = grown[i - 1];
+    grown[i] =
+        (struct later){{.time_ns = begin_ns, .what = *what, .request = q, .open = true}, number};
+    if (q)
+        q->rows++;
 }
 
 void held_rows_close(struct held_rows *h, uint64_t number, int64_t end_ns)
@@ -134,6 +177,10 @@ void held_rows_close(struct held_rows *h, uint64_t number, int64_t end_ns)
 
 void held_rows_end(struct held_rows *h, int64_t now_ns)
 {
+    for (size_t i = 0; i < h->laters; i++)
+        h->later[i].row.time_ns =
+            h->later[i].row.time_ns < now_ns ? h->later[i].row.time_ns : now_ns;
+    held_rows_pass(h, now_ns);
     for (uint64_t i = h->first; i < h->end; i++)
         if (at(h, i)->open) {
             at(h, i)->open = false;

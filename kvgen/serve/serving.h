@@ -106,7 +106,7 @@ struct engine_share {
 struct engine_run_stats {
     uint64_t steps, empty_steps; /* empty: without tokens */
     uint64_t preemptions, admissions, refused_admissions, look_ups;
-    uint64_t too_long; /* requests that the GPU's blocks, or max_model_len, cannot hold */
+    uint64_t too_long; /* requests of more than most_tokens */
     uint64_t stuck;    /* requests left when the engine had nothing more that it could do */
     uint64_t running_peak, waiting_peak; /* requests at once: that run; that are in engines */
     int64_t busy_ns;                     /* of steps with tokens */
@@ -116,6 +116,7 @@ struct engine_run_stats {
     uint64_t prompt_tokens;             /* of all prompts that are not too long */
     uint64_t longest_prompt;            /* in tokens, those that are too long included */
     uint64_t room_tokens;               /* that the blocks of one engine's GPUs hold */
+    uint64_t most_tokens;               /* that a request may have */
     uint64_t files_left_out;            /* of files_there: they had no room */
     struct transfers_files files;
 };

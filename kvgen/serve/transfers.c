@@ -147,19 +147,23 @@ static void count_files(struct transfers *t, bool read, uint64_t objects, int64_
 }
 
 /* A measured drive has its rate with nothing else in flight: these are single steps of an engine
- * that waits for them. */
+ * that waits for them. It has as many objects of them at once as the engine has threads. */
 static int64_t pass_files(struct transfers *t, bool read, int64_t now_ns, const struct under_way *u)
 {
     const struct tier_model_path *path = read ? &t->o.files->read : &t->o.files->write;
-    int64_t end_ns;
-    if (!t->server->drive)
-        end_ns = pass(&t->server->free_ns[!read], now_ns, time_ns(u->bytes, path->bytes_per_s)) +
-                 path->latency_ns;
-    else
-        end_ns = now_ns + time_ns(u->bytes, drive_model_rate(t->o.files->drive, 1, u->bytes,
-                                                             read ? u->bytes : 0));
-    count_files(t, read, u->keys, end_ns - now_ns);
-    return end_ns;
+    const uint64_t threads = t->o.threads[!read] ? t->o.threads[!read] : 1;
+    const uint64_t depth = threads < u->keys ? threads : u->keys;
+    if (!t->server->drive) {
+        const int64_t end_ns =
+            pass(&t->server->free_ns[!read], now_ns, time_ns(u->bytes, path->bytes_per_s)) +
+            path->latency_ns;
+        count_files(t, read, u->keys, end_ns - now_ns);
+        return end_ns;
+    }
+    const uint64_t bytes = depth * t->o.chunk_bytes * t->o.ranks;
+    const uint64_t rate = drive_model_rate(t->o.files->drive, depth, bytes, read ? bytes : 0);
+    count_files(t, read, u->keys, time_ns(bytes, rate));
+    return now_ns + time_ns(u->bytes, rate);
 }
 
 /* Over the link, if the GPU is an end of it; what comes from files passes those first, and what

@@ -70,6 +70,23 @@ for policy in '--gpu-mem-gb 1 --cpu-mem-gb 1' '--gpu-mem-gb 0 --cpu-mem-gb 0' \
     exits "kvgen $policy" 0 "$kvstat" --verify-trace "$TMP/kvgen.zst"
 done
 finds 'its capacity is known' '^  Tier-0 +2\.00 GiB '
+# Copies of an engine: one below the GPU may be of several blocks, and its key is that of the last one.
+for cache in vllm vllm:blocks_per_chunk=4 lmcache lmcache-mp sglang:page_size=16 copies; do
+    told "$BIN/kvgen" -m llama3.1-8b --gpu-profile h100 --cache "$cache" --users 4 --duration 20s --config input_len=2000 \
+        --gpu-mem 2 --cpu-mem 3 --storage-capacity 4 -o "$TMP/copies.zst" --summary "$TMP/copies.json"
+    exits "copies of $cache" 0 "$kvstat" --verify-trace --json "$TMP/copies.zst"
+    is '... and what is left of them' "$(json "$TMP/stdout" '[.verify[].tiers[] | [.final_bytes, .final_objects]]')" \
+        "$(json "$TMP/copies.json" '[.tiers[] | [.final_bytes, .final_objects]]')"
+done
+{
+    echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Class'
+    echo '0.0,Write,10,Tier-0,a,Prefill,block'
+    echo '0.1,Write,40,Tier-1,a,Prefill,store'
+    echo '0.2,Write,41,Tier-2,a,Prefill,store'
+} >"$TMP/part"
+exits 'a copy of a block and a part of one' 1 "$kvstat" --verify-trace "$TMP/part"
+finds 'is none' '^  row 3: size: Write "a" with 41 bytes; its copy in another tier has 10$'
+is 'and nothing else' "$(grep -c '^  row' "$TMP/stdout")" 1
 exits 'the benchmark' 0 "$kvstat" --verify-trace "$DATA/mlperf_trace_first400.csv.zst"
 
 # ---- many keys, many findings, other forms ----

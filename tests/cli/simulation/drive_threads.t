@@ -55,11 +55,21 @@ run server lmcache-mp:eviction_trigger_watermark=0.1,eviction_ratio=1 --tier-mod
 is "the chunks of one load come one after the other" \
     "$(jq '.prefill.first_token_ms.all.max | . > 500 and . < 700' "$TMP/server.json")" true
 
+# LMCache's step reads its files one after the other: 6 chunks of 6,291,456 bytes at 100 MB/s each take 377.49 ms, however fast one
+# object of all their bytes is; with four at once this drive gives 2.2 GB/s, 17.16 ms. Then come 13 ms and 0.8 of 64 GB/s, 0.74 ms.
+jq '.points += [{size_bytes: 67108864, in_flight: 1, read_share: 1, bytes_per_s: 1e9}, {size_bytes: 67108864, in_flight: 64, read_share: 1, bytes_per_s: 64e9}]
+    | .points[:2][].size_bytes = 6291456' "$TMP/deep.json" >"$TMP/wide.json"
+run step lmcache --tier-model "2=$TMP/wide.json"
+run four lmcache:read_threads=4 --tier-model "2=$TMP/wide.json"
+loading() { jq '.serving.request_time.loading.s * 1e4 / 2 | round' "$TMP/$1.json"; } # of each of the two, in tenths of a ms
+is "a step reads one after the other" "$(loading step)" "$(awk 'BEGIN { printf "%.0f", 10 * (377.487 + 13 + 0.737) }')"
+is "or as many as there are threads" "$(loading four)" "$(awk 'BEGIN { printf "%.0f", 10 * (17.158 + 13 + 0.737) }')"
+
 threads() { # of an engine, by its help
     "$BIN/kvgen" --cache "$1:help" | sed -n 's/^ *\([a-z]*_threads=.*\)/\1/p' | tr '\n' ' '
 }
 is "vLLM's" "$(threads vllm)" 'read_threads=16 write_threads=16 '
-is "LMCache's" "$(threads lmcache)" 'write_threads=4 '
+is "LMCache's" "$(threads lmcache)" 'read_threads=1 write_threads=4 '
 is "SGLang's" "$(threads sglang)" 'read_threads=1 write_threads=1 '
 is "LMCache's server and what is no engine have none" "$(threads lmcache-mp)$(threads copies)$(threads waterfall)" ''
 is "the summary has them" "$(jq -c '.cache.settings | [.read_threads, .write_threads]' "$TMP/one.json")" '[1,16]'

@@ -14,16 +14,21 @@ prompt() { # TIME TOKENS FIRST
     prompt 60000 12010 100
     prompt 120000 8200 1
 } >"$TMP/requests.jsonl"
-# took OPTION...: us that the last prompt takes from its admission to its first token.
+# took OPTION...: us that the last prompt takes from when the host is done with it to its first token, and those of its Generate
+# row, which begins when the step computes.
 took() {
     exits "a run" 0 "$BIN/kvgen" -m llama3.1-8b --gpu-mem 1504MiB --cpu-mem 16GiB --storage-capacity none \
-        --input "$TMP/requests.jsonl" --block-size 512 --no-notes --ops Generate -o "$TMP/t.csv" "$@"
-    us=$(awk -F, '$6 == "Prefill" { us = $13 } END { print us }' "$TMP/t.csv")
+        --input "$TMP/requests.jsonl" --block-size 512 --no-notes --ops Generate -o "$TMP/t.csv" --summary "$TMP/s.json" "$@"
+    us=$(awk -F, '$6 == "Prefill" { us = ($1 - $12) * 1e6 + $13 - 25000 - 1.1 * 8200; row = $13 } END { printf "%.3f %.3f", us, row }' "$TMP/t.csv")
+    row=${us#* } us=${us% *}
 }
 # 8,192 tokens of 131,072 bytes over 0.8 of the link's 64 GB/s are 20,971.52 us; 13 ms come before.
 took --cache lmcache --gpu-profile h100:t_host_ms=40
 alone=$us
+is "its row is what it computes" "$row" 41000.000
+is "its time has the load" "$(json "$TMP/s.json" '.serving.request_time.loading.s * 1e6 | round')" 33972
 took --cache lmcache --gpu-profile h100:t_host_ms=40 --config overlap=layers
+is "which what is late makes no longer" "$row" 41000.000
 is "a load behind computing" "$(awk -v a="$alone" -v b="$us" 'BEGIN { printf "%.0f", a - b }')" "$(awk 'BEGIN { printf "%.0f", 20971.52 * 31 / 32 }')"
 is "what is left" "$(awk -v b="$us" 'BEGIN { printf "%.0f", b }')" "$(awk 'BEGIN { printf "%.0f", 13000 + 41000 + 20971.52 / 32 }')"
 # Over 1 GB/s the load takes 1,342,177.28 us.

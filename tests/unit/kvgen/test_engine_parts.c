@@ -400,6 +400,31 @@ static void test_rows_wait_for_a_duration(void **state)
     held_rows_end(h, 50);
     assert_int_equal(durations[4], 30);
     assert_int_equal(held_rows_most(h), 3);
+
+    /* Rows that begin later get their places by then, and the end takes those that never did. */
+    uint64_t number[3] = {99, 99, 99};
+    struct held_request late = {.free = count_freed};
+    held_rows_open_later(h, 70, &generate, NULL, &number[1]);
+    held_rows_open_later(h, 60, &generate, &late, &number[0]);
+    held_rows_open_later(h, 90, &generate, NULL, &number[2]);
+    held_rows_leave(&late);
+    rows_told = 0;
+    held_rows_add(h, 55, &write, NULL);
+    held_rows_add(h, 65, &write, NULL);
+    assert_int_equal(rows_told, 1);
+    assert_int_equal(number[1], 99);
+    held_rows_pass(h, 80);
+    held_rows_close(h, number[0], 80);
+    assert_int_equal(freed, 2);
+    held_rows_close(h, number[1], 85);
+    held_rows_end(h, 85);
+    const int64_t begins[] = {55, 60, 65, 70, 85}, takes[] = {0, 20, 0, 15, 0};
+    assert_int_equal(rows_told, 5);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(told[i], begins[i]);
+        assert_int_equal(durations[i], takes[i]);
+    }
+    held_rows_open_later(h, 95, &generate, NULL, &number[2]);
     held_rows_free(h);
     emitter_free(emitter);
 }
