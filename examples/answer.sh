@@ -131,12 +131,12 @@ roomy() {
     die 3 "$1: no space is free"
 }
 
-# alone: no other command finds an answer in the folder for results now: each would take the other's files for its own. Without
-# flock nobody knows.
+# alone: ends the script if another command finds an answer in the folder for results now: each would take the other's files
+# for its own. Without flock this is not checked.
 alone() {
     if printing || ! command -v flock >/dev/null; then return; fi
     exec 8<"$out/.kvtrace-results"
-    flock -n 8 || [ $? != 1 ] || die 3 "$out: another command works in that folder now: wait, or name another one (-o)"
+    flock -n 8 || [ $? != 1 ] || die 3 "$out: another command works in that folder now: wait, or name another folder (-o)"
 }
 
 # files FOLDER: nothing of someone is in the way.
@@ -283,7 +283,7 @@ judge() {
     writes "$1/answer.json" "$1/kvstat.log"
     status=0
     judged "$1" "$2" --view "$3" --json >"$1/answer.json" 2>"$1/kvstat.log" || status=$?
-    # A 1 is also a disk that is full.
+    # A full disk gives a 1, too: without the last line.
     case $status:$(tail -n 1 <"$1/answer.json") in 0:'}' | 1:'}' | 4:'}') ;; *) die 3 "$(last_line "$1/kvstat.log")" ;; esac
 }
 # doubt FOLDER DIR VIEW: where nothing but the drive explains what differs, tells whether it has changed since it was measured.

@@ -10,7 +10,8 @@ set -eu
 # Numbers have a point, and a character is a byte.
 export LC_ALL=C
 
-# The number of a descriptor that is closed would be that of the next file: what goes there is lost, and what has to, fails.
+# A closed descriptor would be taken by the next file that is opened. So closed standard error is /dev/null, closed standard
+# input is empty, and writing to closed standard output fails, as it must.
 (: 9>&2) || exec 2>/dev/null
 (: 9<&0) 2>/dev/null || exec </dev/null
 (: 9>&1) 2>/dev/null || exec 1</dev/null

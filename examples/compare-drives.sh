@@ -27,7 +27,7 @@
 #
 # The drives take turns: 1 is measured, then 2; the load of 2 is confirmed, then that of 1.
 # Both meet the same users, seed by seed. Exit status: 0 the second holds more, or as many;
-# 1 fewer; 2 used wrongly, 3 could not run, 4 not decided.
+# 1 fewer; 2 used wrongly, 3 could not run or show it, 4 not decided.
 # Example:
 #   examples/compare-drives.sh /mnt/old/kv /mnt/new/kv
 case $0 in */*) . "${0%/*}/answer.sh" ;; *) . ./answer.sh ;; esac

@@ -35,7 +35,7 @@
 #   What ends it    prefill on the GPU: a faster drive adds at most 6 users
 #   Confirmed       15 s on the drive: reads p50 43 ms, p95 99 ms (model 41 ms, 96 ms)
 #
-# Exit status: 0 done, 2 used wrongly, 3 could not run, 4 undecided or unconfirmed; -u N: 1 not held.
+# Exit status: 0 done, 2 used wrongly, 3 could not run or show it, 4 undecided or unconfirmed; -u N: 1 not held.
 # Example:
 #   examples/drive.sh /mnt/nvme/kv
 case $0 in */*) . "${0%/*}/answer.sh" ;; *) . ./answer.sh ;; esac

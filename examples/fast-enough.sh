@@ -27,7 +27,7 @@
 # most that is held in any. INCONCLUSIVE between both, and where the drive does not confirm its
 # model: the screen names the cause.
 #
-# Exit status: 0 PASS, 1 FAIL, 4 INCONCLUSIVE; 2 used wrongly, 3 could not run.
+# Exit status: 0 PASS, 1 FAIL, 4 INCONCLUSIVE; 2 used wrongly, 3 could not run or show it.
 # Example:
 #   examples/fast-enough.sh -u 20 /mnt/nvme/kv
 case $0 in */*) . "${0%/*}/answer.sh" ;; *) . ./answer.sh ;; esac

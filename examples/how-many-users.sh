@@ -31,7 +31,7 @@
 #
 #   PASS up to 36 users, INCONCLUSIVE from 37 to 40, FAIL above 40
 #
-# Exit status: 0 done, 2 used wrongly, 3 could not run, 4 not decided (not confirmed);
+# Exit status: 0 done, 2 used wrongly, 3 could not run or show it, 4 not decided (not confirmed);
 # with -u N: 1 N are not held.
 # Example:
 #   examples/how-many-users.sh --cpu-mem 16GiB /mnt/nvme/kv

@@ -24,7 +24,7 @@
 #   gain: 17 users more (14-20), 38 (36-40) instead of 21 (20-22); at 38 users ...
 #   ... it saves a day: tokens of prefill, GPU seconds, money; and what kvtrace drive shows
 #
-# Exit status: 0 a gain, 1 none; 2 used wrongly, 3 could not run, 4 not decided.
+# Exit status: 0 a gain, 1 none; 2 used wrongly, 3 could not run or show it, 4 not decided.
 # Example:
 #   examples/worth.sh --drive sim:bw=14GB/s,lat=80us --price gpu=2.5/h
 case $0 in */*) . "${0%/*}/answer.sh" ;; *) . ./answer.sh ;; esac

@@ -66,7 +66,7 @@ static void put_options(struct jsonout *j, const struct opt_parser *parser)
 
 void provenance_put_configuration(struct jsonout *j, const struct conf *conf)
 {
-    /* What model_configs says is told with the model. */
+    /* Without model_configs: put_model tells the model itself. */
     static const char *const read[] = {"user_templates",
                                        "qos_distribution",
                                        "qos_profiles",

@@ -46,8 +46,8 @@ char *provenance_of_recording(const struct opt_parser *parser, const struct sour
 
 /* Adds the member "step_time": the numbers from which a step's time is calculated. */
 void provenance_put_steps(struct jsonout *j, const struct step_setup *s);
-/* Adds the member "configuration": keys of the shared sections that have not their default, if
- * there is one. */
+/* Adds the member "configuration": the keys of the shared sections that have another value than
+ * their default; nothing if there is none. */
 struct conf;
 void provenance_put_configuration(struct jsonout *j, const struct conf *conf);
 /* Adds the members "seed" and "model" to the object that is open; null for both without a model. */

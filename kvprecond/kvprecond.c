@@ -34,7 +34,7 @@
 /* The resources of one run; run_close releases them. */
 struct run {
     struct options o;
-    const struct opt_parser *parser; /* of them */
+    const struct opt_parser *parser; /* of the options */
     struct ranks *ranks;
     int64_t listen_ns;   /* when to look next whether another rank has ended the run */
     atomic_bool told_to; /* it has */

@@ -83,7 +83,7 @@ enum options_marks {
 struct options {
     const char *output, *summary, *ceiling, *gpu, *spin, *lateness_budget;
     struct opt_list config; /* files and settings */
-    struct conf *conf;      /* of them */
+    struct conf *conf;      /* read from them */
     double gpu_mem_gb, cpu_mem_gb, storage_gb, speed, reserve_share, compress_ratio, dedup_ratio;
     const char *reserve;
     uint64_t only_users, workers, gpu_bandwidth, chunk_bytes, level, inflight, iodepth, rings,

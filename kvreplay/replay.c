@@ -368,7 +368,7 @@ static int replay_check_columns(struct replay *r, struct err *e)
         return err_set(e, -EINVAL, ERR_INPUT, "--order request", "the trace has no column Request");
     bool classes = trace_columns(r->trace) & TRACE_BIT(TRACE_COL_QOS);
     if (o->admit == ADMIT_QOS && !classes)
-        if (opt_refuse(p, "admit", "qos, and the trace has no column QoS", e) < 0)
+        if (opt_refuse(p, "admit", "qos needs the column QoS, which the trace has not", e) < 0)
             return -EINVAL;
     r->by_class = o->timing == SCHED_SERVED && o->admit != ADMIT_FIFO && classes;
     r->window = !r->timed ? WINDOW_ASAP : r->by_class ? WINDOW_BY_CLASS : WINDOW_TIMED;

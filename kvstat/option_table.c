@@ -220,8 +220,9 @@ const struct opt kvstat_options[] = {
      .offset = AT(answer),
      .flags = OPT_COMMON,
      .arg = "FILE",
-     .help = "Show what a drive gives, from the JSON of kvgen --answer. Exit status 1 if the "
-             "verdict is FAIL, 4 if it is INCONCLUSIVE."},
+     .help =
+         "Show what a drive gives, from the JSON of kvgen --answer, or from what --json wrote of "
+         "that. Exit status 1 if the verdict is FAIL, 4 if it is INCONCLUSIVE."},
     {.name = "view",
      .type = OPT_ENUM,
      .offset = AT(view),

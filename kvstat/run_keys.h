@@ -16,8 +16,8 @@ bool run_keys_known(const struct jsonin_v *root);
 /* Writes the next key that has another value than its default, "rings=4", and moves *at, which
  * begins with 0. False: there are no more. Keys that change no row, such as threads, are none. */
 bool run_keys_next(const struct jsonin_v *root, size_t *at, char text[RUN_KEYS_TEXT]);
-/* Writes the i-th key of the shared sections that has not its default, "autoscaler.max_users=9".
- * False: there are no more. */
+/* Writes the i-th key of the shared sections that has another value than its default,
+ * "autoscaler.max_users=9". False: there are no more. */
 bool run_keys_shared(const struct jsonin_v *root, size_t i, char text[RUN_KEYS_TEXT]);
 
 #endif

@@ -21,7 +21,7 @@ enum {
     FAR = 5,
     EXACT = 1,
     ABOUT = 2,   /* of first looks: 10 % */
-    MUCH = 2,    /* an ideal drive holds much more that holds so many more: 1 in so many */
+    MUCH = 2,    /* an ideal drive holds much more if it holds 1 in so many more */
     NEARLY = 10, /* a drive is nearly ideal that holds all but 1 in so many */
     /* One in so many seeds need not hold the answer's load. Near the edge a line of waiting comes
      * and goes in hundreds of seconds, so that a seed shows good ones or bad ones; over days the
@@ -400,9 +400,9 @@ static bool is_held(const struct find *f, enum answer_variant v, uint64_t n)
     return n <= f->value[v][f->middle.seed];
 }
 
-/* Whether the drive ends that load. As the screen tells it: an ideal drive holds more, or it is not
- * the drive. It surely is where those who ask are held without it, or with an ideal one that holds
- * half as many again. */
+/* Whether the drive ends that load. As the screen tells it: where an ideal drive holds no more, it
+ * is not the drive. It surely is where the same load is held without a drive, or with an ideal one
+ * that holds half as many again. */
 static enum limit_drive drive_ends(const struct find *f, const struct attempt *failed)
 {
     const struct answer_users *u = f->a->users;

@@ -38,11 +38,14 @@ int ask_check(const struct load_opts *load, struct err *e)
                          : o->source == OPTIONS_SHAREGPT ? o->request_rate
                                                          : o->speed;
     const double most = users ? ANSWER_USERS_MAX : (double)ANSWER_USERS_MAX / LOAD_SPEED;
+    const char *unit = users                           ? " users"
+                       : o->source == OPTIONS_SHAREGPT ? " requests a second"
+                                                       : " times the speed";
     char option[24];
     if (!opt_given(load->source->parser, name) || asked <= most)
         return 0;
     snprintf(option, sizeof(option), "--%s", name);
-    return err_set(e, -EINVAL, ERR_INPUT, option, "--answer tries no more than %.6g", most);
+    return err_set(e, -EINVAL, ERR_INPUT, option, "--answer tries no more than %.6g%s", most, unit);
 }
 
 /* The loads that are searched. *requests_s: of a load of 1; 0: loads are users. */

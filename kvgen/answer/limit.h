@@ -44,7 +44,7 @@ struct limit_load limit_load_of(const struct step_setup *steps, const struct tri
 enum limit_drive {
     LIMIT_DRIVE_NOT, /* one that takes no time holds no more */
     LIMIT_DRIVE_MAY,
-    LIMIT_DRIVE_DOES /* the same requests hold without it, or with one that takes no time */
+    LIMIT_DRIVE_DOES /* the same load is held without it, or with one that takes no time */
 };
 /* held: NULL: no load holds, and what takes longest counts. failed: NULL: all hold. Where waiting
  * grows, requests wait for memory if every second one was refused once, else for the GPU: that

@@ -263,7 +263,7 @@ static bool heap_is_after(struct vllm_host *h, uint64_t rank)
 
 /* ---- LRU: the queue of those whose request ended ---- */
 
-/* Moves the entries that are left to the begin of the queue. */
+/* Moves the entries that are left to the beginning of the queue. */
 static void ended_compact(struct vllm_host *h)
 {
     uint64_t kept = 0;

@@ -143,7 +143,7 @@ static void on_looked_up(void *ctx, const struct serve_request *s, enum kv_look 
     g->found = *found;
 }
 
-/* It begins at begin_ns; the request has its number then. */
+/* Opens a Generate row that begins at begin_ns; the request has its number from then on. */
 static void open_generate(struct engine *g, struct engine_request *q, enum trace_phase phase,
                           uint64_t tokens, int64_t begin_ns)
 {
@@ -180,8 +180,8 @@ static void close_generate(struct engine *g, const uint64_t *row)
     held_rows_close(g->w->rows, *row, g->w->clock->now_ns);
 }
 
-/* It runs from now on; found tokens are those that it need not compute. With loads in this step its
- * row begins when they are done. */
+/* The request runs from now on; found are the tokens that it need not compute. With loads in this
+ * step its row begins when they are done. */
 static void begin_prefill(struct engine *g, struct engine_request *q, uint64_t found, bool loads)
 {
     const uint64_t tokens = q->prompt.tokens, fresh = tokens > found ? tokens - found : 1;
@@ -315,7 +315,7 @@ static void on_output(void *ctx, const struct serve_request *s)
     g->idle = 0;
     if (g->decisions)
         decisions_output(g->decisions, s);
-    if (s->state != SERVE_PREEMPTED) /* else it was computed before, and is told now */
+    if (s->state != SERVE_PREEMPTED) /* else its output was computed before, and is told now */
         enter_phase(g, q, ENGINE_DECODE);
     if (s->outputs == 1) {
         q->first_ns = g->w->clock->now_ns;

@@ -32,8 +32,8 @@ struct engine_request {
     int64_t answered_ns;      /* and had its answer then; -1: it has none */
     uint64_t found_tokens[TRACE_TIERS], promoted_tokens;
     bool admitted;         /* at least once */
-    uint64_t loads_tokens; /* that it computes once its loads of the step under way are done; 0: it
-                            * has none */
+    uint64_t loads_tokens; /* that it computes once its loads of the step under way are done; 0: no
+                            * such loads */
     int64_t time_ns[ENGINE_TIMES];
     enum engine_time phase;
     uint64_t prefill_row, decode_row;

@@ -61,10 +61,11 @@ enum {
 };
 static const struct engine_setting scheduler_settings[] = {
     [S_BUDGET] = {"max_num_batched_tokens", ENGINE_COUNT, "", NULL, 1, ANY,
-                  "Tokens of a step. 16384 with 160 GiB of GPU memory, 8192 with 70 (but an "
-                  "A100), else 2048."},
+                  "Tokens of a step: 16384 with 160 GiB of GPU memory or more, 8192 with 70 "
+                  "GiB or more and no A100, else 2048."},
     [S_SEQUENCES] = {"max_num_seqs", ENGINE_COUNT, "", NULL, 1, 1000000,
-                     "Requests that run at once. 1024; with less than 70 GiB or an A100 256."},
+                     "Requests that run at once: 1024 with 70 GiB of GPU memory or more and no "
+                     "A100, else 256."},
     [S_MODEL_LEN] = {"max_model_len", ENGINE_COUNT, "", NULL, 1, ANY,
                      "Most tokens of a request. What the GPU's blocks hold."},
     [S_ASYNC] = {"async_scheduling", ENGINE_SWITCH, "yes", NULL, 0, 0,
@@ -422,10 +423,11 @@ static const struct engine_setting sglang_list[] = {
                  "Tokens that are fetched from files at least."},
     [G_BUDGET] =
         {"chunked_prefill_size", ENGINE_COUNT, "", NULL, 1, ANY,
-         "Tokens of a step. 16384 with 160 GiB of GPU memory, 8192 with 70 (but an A100), else "
-         "2048."},
+         "Tokens of a step: 16384 with 160 GiB of GPU memory or more, 8192 with 70 GiB or more and "
+         "no A100, else 2048."},
     [G_RUNNING] = {"max_running_requests", ENGINE_COUNT, "", NULL, 1, 1000000,
-                   "Requests that run at once. 1024; with less than 70 GiB or an A100 256."},
+                   "Requests that run at once: 1024 with 70 GiB of GPU memory or more and no A100, "
+                   "else 256."},
     [G_SHARED] = {SHARED, ENGINE_SWITCH, "no", NULL, 0, 0, SHARED_HELP},
     [G_READERS] = {READ_THREADS, ENGINE_COUNT, "1", NULL, 1, MOST_THREADS,
                    "Pages that an engine reads at once from a measured drive."},

@@ -59,7 +59,7 @@ static uint64_t most_tokens(const struct engine_run *r)
     return !s->chunks && s->step_tokens < most ? s->step_tokens : most;
 }
 
-/* What the engine makes of the answer counts: a node that only prefills, one token. */
+/* The answer counts as far as the engine makes it: on a node that only prefills, one token. */
 static bool fits(const struct engine_run *r, const struct engine_request *q)
 {
     const uint64_t tokens =

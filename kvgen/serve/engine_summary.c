@@ -83,10 +83,9 @@ static bool line_copies(const struct engine_summary *s, char *buf)
     units_format_count(files, sizeof(files), host_refused + c->tier[TRACE_STORAGE].refused);
     if (host_refused + c->tier[TRACE_STORAGE].refused)
         snprintf(refused, sizeof(refused), ", %s refused", files);
-    snprintf(buf, ENGINE_SUMMARY_TEXT,
-             *refused ? "stores     %s to host; %s below, %.0f %% never read%s"
-                      : "stores     %s into host; of %s at the bottom %.0f %% never read%s",
-             bytes, stored, percent(lowest->never_read + lowest->unread, lowest->stored), refused);
+    snprintf(buf, ENGINE_SUMMARY_TEXT, "stores     %s to host; %s %s, %.0f %% never read%s", bytes,
+             stored, s->capacity[TRACE_STORAGE] ? "files" : "copies",
+             percent(lowest->never_read + lowest->unread, lowest->stored), refused);
     return true;
 }
 
@@ -265,7 +264,7 @@ static bool line_per_token(const struct engine_summary *s, char *buf)
     return n > none;
 }
 
-/* What decides how long a request may be. */
+/* The words for what decides how long a request may be. */
 static const char *limit_of_requests(const struct engine_summary *s)
 {
     const struct engine_run_stats *st = engine_run_stats(s->run);

@@ -1,5 +1,5 @@
-/* held_rows.c - a ring of rows. The first open row holds back all that follow. Those that begin
- * later than now stand beside it until then. */
+/* held_rows.c - a ring of rows. The first open row holds back all that follow. Rows that begin
+ * later than now stand beside the ring until then. */
 #include "kvgen/serve/held_rows.h"
 
 #include <stdlib.h>
@@ -126,7 +126,7 @@ void held_rows_pass(struct held_rows *h, int64_t now_ns)
         const struct later *l = &h->later[--h->laters];
         *l->number = add(h, &l->row);
         if (l->row.request)
-            l->row.request->rows--; /* as one that is to come */
+            l->row.request->rows--; /* it was counted when it was to come */
     }
 }
 

@@ -31,11 +31,11 @@ uint64_t held_rows_add(struct held_rows *h, int64_t now_ns, const struct hierarc
 /* The same for a Generate row whose duration comes later. */
 uint64_t held_rows_open(struct held_rows *h, int64_t now_ns, const struct hierarchy_op *what,
                         struct held_request *q);
-/* The same for one that begins at begin_ns, later than now. *number is set when that time has come,
- * by the next call, and stays where it is until then. */
+/* The same for a row that begins at begin_ns, later than now. The next call after that time sets
+ * *number, which must stay where it is until then. */
 void held_rows_open_later(struct held_rows *h, int64_t begin_ns, const struct hierarchy_op *what,
                           struct held_request *q, uint64_t *number);
-/* It is now_ns: rows that begin by then have a number. */
+/* Gives numbers to the rows that begin by now_ns, the present time. */
 void held_rows_pass(struct held_rows *h, int64_t now_ns);
 /* Its duration is known: it ends at end_ns. */
 void held_rows_close(struct held_rows *h, uint64_t number, int64_t end_ns);

@@ -71,8 +71,8 @@ struct file_source {
     uint64_t place, place_cycle; /* of the element that was asked for last, and its cycle */
 };
 
-/* The input has no gaps between requests: refuses max_gap_ns of the command line; that of a file
- * has no effect then. 0, or -EINVAL with *e. */
+/* Refuses max_gap_ns of the command line, since the input has no gaps between requests; that of a
+ * file has no effect then. 0, or -EINVAL with *e. */
 int file_source_refuse_gap(struct file_source *s, const char *why, struct err *e);
 
 struct jsonin_limit;

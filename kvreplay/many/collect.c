@@ -21,7 +21,7 @@ enum {
     COLLECT_PATH = 4096
 };
 
-/* A rank sends this beside its summary. */
+/* The part of a result that a rank sends beside its summary. */
 struct account {
     int rc, status; /* of its replay */
     struct ranks_offset before, after;

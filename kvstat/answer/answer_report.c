@@ -72,7 +72,7 @@ static int confirm_answer(struct reporter *r, struct pair *p, size_t i, struct e
     return rc;
 }
 
-/* What a concluded answer says of the run on the drive, if there was one. */
+/* Takes from a concluded answer what it says of the run on the drive, if there was one. */
 static int recall(struct pair *p, size_t i, struct err *e)
 {
     const struct answer *a = p->answer[i];

@@ -100,7 +100,7 @@ enum figure_what {
     FIGURE_HOST,
     FIGURE_HOST_KERNEL,
     FIGURE_COMMAND,
-    FIGURE_CONFIGURATION, /* keys that had not their default */
+    FIGURE_CONFIGURATION, /* keys with another value than their default */
     FIGURE_VERSION,
     FIGURE_STARTED,
     FIGURE_LATENESS,

@@ -88,7 +88,7 @@ const char *figures_text(const struct figures *f, struct figure_id id);
 /* The same of a figure that needs no key. */
 double figures_number_of(const struct figures *f, enum figure_scope scope, enum figure_what what);
 uint64_t figures_count_of(const struct figures *f, enum figure_scope scope, enum figure_what what);
-/* Rows of that status, which count among the rows where the file is no replay's. */
+/* The number of rows with that status; a file that is no replay's has it among its rows. */
 uint64_t figures_status_count(const struct figures *f, enum figure_what status);
 const char *figures_text_of(const struct figures *f, enum figure_scope scope,
                             enum figure_what what);

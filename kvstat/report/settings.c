@@ -22,7 +22,7 @@ struct setting {
     char name[SETTINGS_VALUE], value[SETTINGS_VALUE];
 };
 
-/* The keys of the configuration in force that have not their default. */
+/* The keys of the configuration that had another value in force than their default. */
 struct keys {
     bool known;
     size_t count;

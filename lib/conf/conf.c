@@ -704,7 +704,8 @@ static int read_setting_text(struct conf *c, const char *program, unsigned sourc
     else {
         bool whole = row || has_names(path);
         split_path(&w, path, row);
-        rc = whole ? take_inline(&w, row, text) : fail(&w, 0, setting, "no key");
+        rc = whole ? take_inline(&w, row, text)
+                   : fail(&w, 0, setting, "no key: a name is missing beside a dot");
     }
     free(text);
     free(path);

@@ -1,4 +1,4 @@
-/* After conf.c, which holds the values: tells in the JSON of a run which keys of the shared
+/* Takes the values from conf.c: tells in the JSON of a run which keys of the shared
  * sections have another value than their default. Keys in the section of a program are among its
  * options there. */
 #include "lib/conf/given.h"

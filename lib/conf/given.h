@@ -1,4 +1,4 @@
-/* What a configuration gave that is no default, as JSON. */
+/* Writes the keys of a configuration that have another value than their default as JSON. */
 #ifndef KVTRACE_CONF_GIVEN_H
 #define KVTRACE_CONF_GIVEN_H
 

@@ -54,7 +54,7 @@ stderr_like 'names that, too' 'use --config saturation_detection\.read_latency_p
 # ---- what a refusal says ----
 
 exits 'a setting with a name left out' 2 "$kvreplay" --null --config kvreplay..rings=2 /dev/null
-stderr_like 'is no key' '^kvreplay: --config kvreplay\.\.rings: no key$'
+stderr_like 'is no key' '^kvreplay: --config kvreplay\.\.rings: no key: a name is missing beside a dot$'
 for setting in kvreplay.loops decode.batch_size model_configs.x.num_layers; do
     exits "$setting without a value" 2 "$kvreplay" --null --config $setting /dev/null
     stderr_like 'is no missing file either' "^kvreplay: --config: $setting is a key, which needs a value [(]$setting=[.][.][.][)], and no file\$"
@@ -234,7 +234,7 @@ printf 'kvreplay:\n  admit: qos\n  only_users: 1\n' >qos.yaml
 exits 'classes and users of a file where the trace has none' 0 served --config qos.yaml
 is 'have no effect' "$(json s.json '.served.admit, .options.admit, .options["only-users"], .rows.ok')" 'fifo auto 0 2'
 exits 'classes of the command line' 2 served --config qos.yaml --config admit=qos
-stderr_like 'are refused' '^kvreplay: --config admit: qos, and the trace has no column QoS$'
+stderr_like 'are refused' '^kvreplay: --config admit: qos needs the column QoS, which the trace has not$'
 exits 'and its users' 2 served --config only_users=1
 stderr_like 'too' '^kvreplay: --config only_users: the trace has no column User$'
 echo 'kvgen: {max_gap: 1s}' >gap.yaml

@@ -160,9 +160,9 @@ while IFS='|' read -r words why; do
         stderr_like 'is refused' "^kvgen: $why"
     done
 done <<END
---users 131073|--users: --answer tries no more than 131072
---input $TMP/trace.jsonl --speed 132|--speed: --answer tries no more than 131.072
---input $DATA/sharegpt_dummy_250.json.zst --request-rate 200|--request-rate: --answer tries no more than 131.072
+--users 131073|--users: --answer tries no more than 131072 users
+--input $TMP/trace.jsonl --speed 132|--speed: --answer tries no more than 131.072 times the speed
+--input $DATA/sharegpt_dummy_250.json.zst --request-rate 200|--request-rate: --answer tries no more than 131.072 requests a second
 END
 exits 'a trace that can be read once' 2 trace "$TMP/t3.json" -o none --input - <"$TMP/trace.jsonl"
 like 'and is read many times' "$(cat "$TMP/err")" '^kvgen: --input: --answer reads it many times: give a file'

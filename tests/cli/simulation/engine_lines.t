@@ -25,7 +25,7 @@ done
 run 'three classes' --cache lmcache-mp --users 30 --duration 10s --storage-capacity 2 --config ttft_target=interactive=500ms \
     --config ttft_target=responsive=1500ms --config ttft_target=batch=90s
 stderr_like 'each has its share' '^in time    interactive [0-9.]+ %, responsive [0-9.]+ %, batch [0-9.]+ %$'
-stderr_like 'and what was refused is told' '^stores     [0-9.]+ GiB to host; [0-9,]+ below, [0-9]+ % never read, [0-9,]+ refused$'
+stderr_like 'and what was refused is told' '^stores     [0-9.]+ GiB to host; [0-9,]+ files, [0-9]+ % never read, [0-9,]+ refused$'
 is 'no line of an engine is longer' "$(sed 1,2d "$TMP/stderr" | awk 'length > 80 || /\.\.\.$/')" ''
 
 # ---- what is too long ----
