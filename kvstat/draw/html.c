@@ -117,7 +117,7 @@ void html_element(FILE *out, const char *tag, const char *class, const char *tex
     fprintf(out, "</%s>\n", tag);
 }
 
-/* A picture whose SVG is part of the page. */
+/* Writes a picture whose SVG is part of the page. */
 static void html_svg(FILE *out, const char *svg, size_t len, const char *description)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

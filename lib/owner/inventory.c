@@ -75,7 +75,7 @@ void inventory_encode(const struct inventory_record *r, unsigned char text[INVEN
     memcpy(text + SUMMED, &sum, sizeof(sum));
 }
 
-/* False: it is damaged. */
+/* Reads a record from its text. False: it is damaged. */
 static bool inventory_decode(const unsigned char text[INVENTORY_RECORD], struct inventory_record *r)
 {
     uint64_t word[WORDS], kind;

@@ -285,7 +285,7 @@ TRACE_INLINE bool parse_result(const struct trace_layout *l, const struct trace_
     return ok;
 }
 
-/* A length in microseconds, where its column is parsed. */
+/* Parses a length in microseconds, if its column is wanted. */
 static bool parse_micros(const struct trace_layout *l, const struct trace_fields *s,
                          enum trace_column c, int64_t *out)
 {
