@@ -130,6 +130,13 @@ static void each_method(void **state)
         is_bits(m.head_bits, cases[i].head);
         assert_int_equal(reading.weights.count, 0);
     }
+    /* Layers that are not known, whose parameters --params gives. */
+    is_bits(parsed("{\"model_type\": \"unheard_of\", \"num_hidden_layers\": 10, "
+                   "\"num_attention_heads\": 8, \"hidden_size\": 1024, \"quantization_config\": "
+                   "{\"quant_method\": \"fp8\"}}",
+                   NULL)
+                .common_bits,
+            8);
     struct jsonin *beside;
     struct err e = {0};
     const char *quant = "{\"quantization\": {\"quant_algo\": \"FP8\"}}";
