@@ -269,7 +269,9 @@ static int check_model(const struct run *r, struct err *e)
 static struct step_weights weights_of(const struct options *o)
 {
     return (struct step_weights){.params = o->params,
-                                 .bytes = o->weights == OPTIONS_WEIGHTS_FP8 ? 1 : 2,
+                                 .bytes = o->weights == OPTIONS_WEIGHTS_FP8    ? 1
+                                          : o->weights == OPTIONS_WEIGHTS_BF16 ? 2
+                                                                               : 0,
                                  .tp = (uint32_t)o->tensor_parallel};
 }
 
@@ -366,6 +368,8 @@ static int set_steps(struct run *r, struct err *e)
     int rc;
     if (!o->engine.kind)
         return 0;
+    for (unsigned i = 0; i < r->reading.weights.count; i++)
+        say(o->model, "%s", r->reading.weights.text[i]);
     if (o->gpu_assumed)
         fprintf(stderr, "kvgen: --gpu-profile: not given: times are those of an H100 (h100)\n");
     if (options_is_waterfall(o))

@@ -764,12 +764,13 @@ const struct opt kvgen_options[] = {
     {.name = "weights",
      .type = OPT_ENUM,
      .offset = AT(weights),
-     .def = "bf16",
-     .choices = "bf16|fp8",
+     .def = "auto",
+     .choices = "auto|bf16|fp8",
      .sources = FROM_REQUESTS,
      .marks = ENGINES_ONLY,
-     .help = "Type of the weights in the memory of the GPU: 2 bytes or 1 byte a parameter. The "
-             "type of the arithmetic is that of --gpu-profile."},
+     .help = "Type of the weights in the memory of the GPU: 2 bytes or 1 byte a parameter. auto: "
+             "as a config.json says, else bf16. The type of the arithmetic is that of "
+             "--gpu-profile."},
     {.name = "prefill-rate",
      .type = OPT_TEXT,
      .offset = AT(prefill_rate),

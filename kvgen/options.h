@@ -76,6 +76,7 @@ enum options_rag_ingest {
 
 /* The type of a model's weights in the GPU. */
 enum options_weights {
+    OPTIONS_WEIGHTS_AUTO, /* as the model's file says */
     OPTIONS_WEIGHTS_BF16,
     OPTIONS_WEIGHTS_FP8
 };

@@ -39,6 +39,13 @@ static uint64_t common_params(const struct model *m, uint64_t active)
     return active > taken ? active - taken : 0;
 }
 
+/* Bytes of so many parameters, which have bits in the checkpoint. */
+static uint64_t bytes_of(const struct step_weights *w, uint64_t params, uint32_t bits)
+{
+    const unsigned __int128 all = (unsigned __int128)params * (bits ? bits : 16 * MODEL_BIT);
+    return w->bytes ? params * w->bytes : (uint64_t)(all / (8 * MODEL_BIT));
+}
+
 /* In layers with sparse attention an indexer looks at all tokens, and attention at those that it
  * picks; other layers may have a window. */
 static void set_looks(struct step_look look[STEP_LOOKS], const struct model *m)
@@ -73,14 +80,15 @@ int step_setup(struct step_setup *s, const struct model *m, const struct gpu_pro
     if (tp > 1 && g->gpu_link_gb_s <= 0)
         return err_set(e, -EINVAL, ERR_INPUT, "--gpu-profile",
                        "%s does not tell the bandwidth between GPUs (gpu_link_gb_s)", g->name);
-    s->model = (struct step_model){.parameters = active,
-                                   .always_bytes = common_params(m, active) * w->bytes,
-                                   .routed_bytes = m->routed_params * w->bytes,
-                                   .experts = m->experts,
-                                   .chosen = m->chosen,
-                                   .head_bytes = m->head_params * w->bytes,
-                                   .layers = m->layers,
-                                   .hidden_bytes = (uint64_t)m->hidden * ACTIVATION_BYTES};
+    s->model =
+        (struct step_model){.parameters = active,
+                            .always_bytes = bytes_of(w, common_params(m, active), m->common_bits),
+                            .routed_bytes = bytes_of(w, m->routed_params, m->routed_bits),
+                            .experts = m->experts,
+                            .chosen = m->chosen,
+                            .head_bytes = bytes_of(w, m->head_params, m->head_bits),
+                            .layers = m->layers,
+                            .hidden_bytes = (uint64_t)m->hidden * ACTIVATION_BYTES};
     set_looks(s->model.look, m);
     s->gpu =
         (struct step_gpu){.ops_s = (uint64_t)((g->fp8 ? g->fp8_tflops : g->bf16_tflops) * 1e12),
@@ -109,9 +117,11 @@ int step_setup_memory(struct step_memory *out, const struct model *m, const stru
         return err_set(e, -EINVAL, ERR_INPUT, "--gpu-mem",
                        "auto: %s does not tell how much memory it has (hbm_gb): give a size",
                        g->name);
-    const double params =
-        (double)common_params(m, active) + (double)m->routed_params + 2 * (double)m->head_params;
-    const double weights = params * w->bytes / w->tp;
+    const double embedding = (double)bytes_of(w, m->head_params, 0);
+    const double weights = ((double)bytes_of(w, common_params(m, active), m->common_bits) +
+                            (double)bytes_of(w, m->routed_params, m->routed_bits) +
+                            (double)bytes_of(w, m->head_params, m->head_bits) + embedding) /
+                           w->tp;
     const double left = g->hbm_gb * 1e9 * MEMORY_SHARE - weights - OTHER_BYTES;
     if (left < (double)UNITS_GIB)
         return err_set(e, -ENOSPC, ERR_INPUT, "--gpu-mem",

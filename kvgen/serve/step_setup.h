@@ -26,7 +26,8 @@ struct step_setup {
 
 /*
  * What is loaded of a model. params: active parameters in place of the model's; 0: the model's.
- * bytes: of a parameter. tp: GPUs of the engine, which share the weights.
+ * bytes: of a parameter; 0: as the model's checkpoint has them. tp: GPUs of the engine, which share
+ * the weights.
  */
 struct step_weights {
     double params;

@@ -1,8 +1,8 @@
 /* Translates a published model's config.json into a struct model. Missing fields follow the
  * configuration classes of the transformers library. Which layers keep what is decided in
  * hf_layers.c, the size of states in hf_state.c, element types in hf_types.c, the arithmetic of
- * prefill in hf_compute.c, which keys may be there in hf_keys.c. What would come out wrong is
- * refused with the name of the field.
+ * prefill in hf_compute.c, the types of weights in hf_weights.c, which keys may be there in
+ * hf_keys.c. What would come out wrong is refused with the name of the field.
  */
 #include "lib/model/hf.h"
 
@@ -17,6 +17,7 @@
 #include "lib/model/hf_layers.h"
 #include "lib/model/hf_state.h"
 #include "lib/model/hf_types.h"
+#include "lib/model/hf_weights.h"
 
 enum {
     HF_FILE_MAX = 16 << 20,
@@ -612,7 +613,9 @@ int model_hf_parse(struct model *out, const struct jsonin_v *root, const char *w
                           .assumed = forced ? &reading->assumed : NULL,
                           .where = where,
                           .e = e};
-    struct notes unread = {0};
+    struct notes unread = {0}, untold = {0};
+    struct notes *weights = reading ? &reading->weights : &untold;
+    struct hf_matrices matrices;
     struct model m = {0};
     struct width width = {0};
     const char *layers_by = NULL;
@@ -641,7 +644,8 @@ int model_hf_parse(struct model *out, const struct jsonin_v *root, const char *w
         rc = hf_keys_check(&r, reading ? &reading->unread : &unread);
     if (rc < 0)
         return rc;
-    hf_compute_read(&r, &m);
+    hf_compute_read(&r, &m, &matrices, weights);
+    hf_weights_read(&r, &matrices, &m, weights);
     *out = m;
     return 0;
 }

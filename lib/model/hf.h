@@ -12,6 +12,7 @@ struct model_reading {
     bool force;                    /* what is not known is assumed instead of being an error */
     const struct jsonin_v *beside; /* hf_quant_config.json, which lies beside it; NULL: none does */
     struct notes assumed;          /* why, and what */
+    struct notes weights;          /* what is not known of its weights, and what they count */
     struct notes unread; /* keys whose names are about the cache, and which nothing here reads */
 };
 

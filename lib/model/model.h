@@ -37,7 +37,8 @@ enum model_kind {
 
 enum {
     MODEL_PARTS_MAX = 12,
-    MODEL_KEYS_CAP = 96
+    MODEL_KEYS_CAP = 96,
+    MODEL_BIT = 1 << 14
 };
 
 /* One part of a sequence's cache: caches that are alike. */
@@ -90,6 +91,10 @@ struct model {
      * experts in a layer, of which a token takes `chosen`. 0: not known, or there are none. */
     uint64_t head_params, routed_params;
     uint32_t experts, chosen;
+    /* Bits of a parameter of the checkpoint, with its part of scales, in 1 / MODEL_BIT: on average
+     * of those that each token multiplies with, of routed experts, and of the output head. 0: 16
+     * bits. */
+    uint32_t common_bits, routed_bits, head_bits;
 };
 
 /* The i-th built-in model, in the order of kvgen --list-models; NULL past the end. */

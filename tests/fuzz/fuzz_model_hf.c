@@ -1,5 +1,6 @@
 /* Any JSON as a model's config.json: refused by name of the field, or a model whose bytes follow
- * the formula without overflow at any context that a trace can have. */
+ * the formula without overflow at any context that a trace can have, and whose weights have bits.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -8,10 +9,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static bool is_bits(uint32_t bits)
+{
+    return bits >= MODEL_BIT && bits <= 48 * MODEL_BIT; /* each with a scale and a zero point */
+}
+
 static void check(const struct model *m)
 {
     uint64_t one = 0, many = 0, rank = 0;
 
+    if (!is_bits(m->common_bits) || !is_bits(m->routed_bits) || !is_bits(m->head_bits))
+        abort();
     if (m->layers == 0 || m->parts == 0 || m->state_layers > m->layers)
         abort();
     if (model_state_bytes(m) > 0 && m->state_layers == 0)

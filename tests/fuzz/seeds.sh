@@ -155,6 +155,10 @@ for time, act, sector, size in (0, 0x4000000, 0, 0), (1, 0x410007, 8, 8192), (2,
     sys.stdout.buffer.write(struct.pack("<IIQQIIIIIHH", 0x65617407, 1, time, sector, size, act, 7, 8 << 20, 0, 0, 0))
 END
 short "$data/drive_model.json" | seed fuzz_drive_model drive
-for model in llama-3.1-8b deepseek-v3 gpt-oss-120b gemma-3n-e4b jamba-v0.1; do
+for model in llama-3.1-8b llama-3.1-405b-instruct-fp8 deepseek-v3 gpt-oss-120b gemma-3n-e4b jamba-v0.1; do
     short "$data/models/$model.json" | seed fuzz_model_hf $model
 done
+printf '{"model_type":"llama","num_hidden_layers":3,"num_attention_heads":8,"hidden_size":1024,"intermediate_size":4096,"quantization_config":{"quant_method":"compressed-tensors","config_groups":{"a":{"targets":["Linear","re:.*mlp.(up|down)_proj.*"],"weights":{"num_bits":4,"type":"float","group_size":16,"symmetric":false,"block_structure":[4,4]}}},"ignore":["lm_head","model.layers.1.self_attn.q_proj"]}}' |
+    seed fuzz_model_hf groups
+printf '{"model_type":"llama","num_hidden_layers":3,"num_attention_heads":8,"hidden_size":1024,"intermediate_size":4096,"quantization_config":{"quant_method":"gptq","bits":4,"group_size":128,"lm_head":true,"load_in_4bit":true,"zero_point":true,"weight_block_size":[128,128],"quantization":{"quant_algo":"NVFP4","exclude_modules":["*.0.mlp"]}}}' |
+    seed fuzz_model_hf methods

@@ -20,6 +20,15 @@ stderr_like "weights of one byte" 'auto: 59\.2 GiB .* the weights take 8\.0 GB'
 json_like "$TMP/auto.json" <<'EOF'
 a step reads half as much | .step_time.weights_always_bytes | 6979321856
 EOF
+models=$DATA/models
+auto --model "$models/gpt-oss-120b.json" --gpu-profile h100
+stderr_like "weights as the checkpoint has them" 'auto: .* the weights take 65\.[0-9] GB'
+auto --model "$models/qwen3-8b-fp8.json" --gpu-profile h100 --weights bf16
+stderr_like "unless they are said to have another type" 'auto: .* the weights take 16\.[0-9] GB'
+sed 's/"quant_method": "fp8"/"quant_method": "vptq"/; /vocab_size/s/vocab_size/words/' "$models/qwen3-8b-fp8.json" >"$TMP/vptq.json"
+auto --model "$TMP/vptq.json" --gpu-profile h100
+stderr_like "tells what is not known of weights" "quantization_config: the size of weights by 'vptq' is not known: 16 bits"
+stderr_like "and of the output head" 'vocab_size: missing: the output head counts nothing'
 auto --model llama3.1-70b-instruct --gpu-profile h100 --tensor-parallel 4
 stderr_like "a part of the weights on each GPU" 'auto: 33\.8 GiB of each GPU .* the weights take 35\.3 GB'
 auto --model llama3.1-8b

@@ -168,6 +168,41 @@ static void test_layers(void **state)
     assert_int_equal(s.model.look[1].most, 1024);
 }
 
+/* Weights as the checkpoint has them: one decode of gpt-oss-120b on an H100 reads 4 of 128 experts
+ * of 4.25 bits in each of 36 layers, the rest and the output head in 16; with --weights all have
+ * the bytes that it says. A profile's arithmetic stays. */
+static void test_checkpoint(void **state)
+{
+    (void)state;
+    struct model m;
+    struct gpu_profile g = {0};
+    struct step_setup s = {0};
+    struct step_memory memory;
+    struct err e = {0};
+    const struct step_weights own = {.tp = 1}, bf16 = {.bytes = 2, .tp = 1},
+                              fp8 = {.bytes = 1, .tp = 1};
+    const struct step_work one = {.tokens = 1, .output = true};
+    const double expert = 3 * 2880. * 2880, taken = 36 * 4 * expert;
+    const double rest = 4551966720 - taken, head = 201088 * 2880.;
+    assert_int_equal(model_find(&m, "tests/data/models/gpt-oss-120b.json", NULL, NULL, &e), 0);
+    assert_int_equal(gpu_profile_set(&g, "h100", &e), 0);
+    assert_int_equal(step_setup(&s, &m, &g, &own, &e), 0);
+    assert_true(s.model.routed_bytes == (uint64_t)(36 * 128 * expert * 4.25 / 8));
+    assert_true(s.model.always_bytes == (uint64_t)(2 * rest));
+    assert_true(s.model.head_bytes == (uint64_t)(2 * head));
+    const uint64_t ops = s.gpu.ops_s;
+    const double ms = (taken * 4.25 / 8 + 2 * rest + 2 * head) / (0.75 * g.hbm_tb_s * 1e9);
+    assert_true(fabs((double)step_time_gpu_ns(&s.model, &s.gpu, &one) / 1e6 - ms) < 0.001);
+    assert_int_equal(step_setup_memory(&memory, &m, &g, &own, &e), 0);
+    assert_in_range(memory.weight_bytes, 61000000000, 65300000000);
+    assert_int_equal(step_setup(&s, &m, &g, &fp8, &e), 0);
+    assert_true(s.model.routed_bytes == (uint64_t)(36 * 128 * expert));
+    assert_int_equal(s.gpu.ops_s, ops);
+    assert_int_equal(step_setup(&s, &m, &g, &bf16, &e), 0);
+    assert_true(s.model.routed_bytes == (uint64_t)(2 * 36 * 128 * expert));
+    assert_int_equal(step_setup_memory(&memory, &m, &g, &bf16, &e), -ENOSPC);
+}
+
 /* ---- the table of kvgen(1) ---- */
 
 enum {
@@ -250,10 +285,10 @@ static void test_man_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prefill),  cmocka_unit_test(test_decode),
-        cmocka_unit_test(test_experts),  cmocka_unit_test(test_two_gpus),
-        cmocka_unit_test(test_windows),  cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_man_page),
+        cmocka_unit_test(test_prefill),    cmocka_unit_test(test_decode),
+        cmocka_unit_test(test_experts),    cmocka_unit_test(test_two_gpus),
+        cmocka_unit_test(test_windows),    cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_checkpoint), cmocka_unit_test(test_man_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
