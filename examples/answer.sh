@@ -10,7 +10,7 @@ case $0 in */*) . "${0%/*}/common.sh" ;; *) . ./common.sh ;; esac
 
 takes='-m -u -d -o -t --gpu-mem --cpu-mem --storage-capacity'
 options_in=$examples/answer.sh
-users='' seconds=15 drive='' json=no full=no engine='' input='' later=''
+users='' seconds=15 drive='' json=no full=no engine='' population='' input='' later=''
 # As a shell reads them: options of kvgen about the load and the engine, and about the answer.
 load='' asked=''
 # Of fast-enough: the users that are asked about unless -u says it, or the speed or rate of an input.
@@ -27,7 +27,8 @@ answer_option() {
     --engine) value "$@" && engine=$text ;;
     --input) name "$@" && input=$text load="$load $(quote "$1" "$text")" ;;
     --prefill) name "$@" && load="$load $(quote "$1" "$text")" ;;
-    --gpu-profile | --prefill-rate | --population | --tensor-parallel | --params) value "$@" && load="$load $(quote "$1" "$text")" ;;
+    --population) value "$@" && population=$text load="$load $(quote "$1" "$text")" ;;
+    --gpu-profile | --prefill-rate | --tensor-parallel | --params) value "$@" && load="$load $(quote "$1" "$text")" ;;
     --speed | --request-rate | --ttft | --tpot | --goodput | --seeds | --price | --tbw) value "$@" && asked="$asked $(quote "$1" "$text")" ;;
     *) option "$@" ;;
     esac
@@ -45,15 +46,26 @@ options_end() {
     if [ -n "$drive" ] && [ -n "$target" ]; then die 2 "$target: --drive names the drive already"; fi
     if [ -n "$target" ] && is_model "$target"; then die 2 "$target: a model of a drive; give it as --drive $target"; fi
     if [ "$full" = yes ]; then measuring_s=600; else measuring_s=30; fi
+    searching_takes
     if [ -n "$gpu" ]; then load="$load --gpu-mem $(sized "$gpu")"; fi
     if [ -n "$cpu" ]; then load="$load --cpu-mem $(sized "$cpu")"; fi
 }
 
 # ---- one line of progress ----
 
+# searching_takes: sets searching_s to what the search takes on two processors, by what takes most of it: copies of each token
+# (sglang), and long prompts. A recorded trace has any length.
+searching_takes() {
+    case $engine in
+    sglang:*page_size=* | vllm* | lmcache* | '') searching_s=6 ;;
+    sglang*) searching_s=20 ;;
+    *) searching_s=12 ;;
+    esac
+    case $population in code | documents) searching_s=$((searching_s * 5)) ;; esac
+    if [ -n "$input" ]; then searching_s=20; fi
+}
 # plan SECONDS...: how long the next steps may take, one after the other.
 steps=0 step=0 rest=''
-searching_s=20 # on two processors
 plan() { steps=$((steps + $#)) rest="$rest $*"; }
 # begin TEXT...: the next step, what it does, and when the answer comes. On a terminal the line takes the place of the one before.
 begin() {

@@ -1,4 +1,4 @@
-/* chain_numbers.c - numbers by key, and how many requests hold each. The blocks of a chain that
+/* chain_numbers.c - numbers by key, and how many hold each. The blocks of a chain that
  * come together get numbers in a row, so a key is looked for behind the one before it in its chain.
  * Only heads, whose number does not follow that one's, are in a table: a turn of a conversation has
  * one. A number that nobody holds and no table has is free, which is looked for when all numbers
@@ -229,6 +229,12 @@ int chain_numbers_take_lone(struct chain_numbers *n, uint64_t *key)
     n->holders[number - 1]++;
     *key = number;
     return 0;
+}
+
+void chain_numbers_hold(struct chain_numbers *n, const uint64_t *number, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        n->holders[number[i] - 1]++;
 }
 
 void chain_numbers_release(struct chain_numbers *n, const uint64_t *number, uint64_t count)

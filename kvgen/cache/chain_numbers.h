@@ -1,6 +1,7 @@
 /* chain_numbers.h - small numbers for the keys of blocks, so that what is known of a block lies in
  * arrays: a table of ids (id_table.h) that joins looks a number up where others hash an id. A key
- * keeps its number while a request holds it or a table has it. One thread at a time. */
+ * keeps its number while a request holds it, somebody else does, or a table has it. One thread at a
+ * time. */
 #ifndef KVGEN_CACHE_CHAIN_NUMBERS_H
 #define KVGEN_CACHE_CHAIN_NUMBERS_H
 
@@ -24,7 +25,9 @@ int chain_numbers_join(struct chain_numbers *n, struct id_table *t);
 int chain_numbers_take(struct chain_numbers *n, uint64_t *key, uint64_t count);
 /* The same for a key without those before it in its chain. Slow once there are chains. */
 int chain_numbers_take_lone(struct chain_numbers *n, uint64_t *key);
-/* Numbers that were taken are held no more. */
+/* Numbers that have a key are held once more. */
+void chain_numbers_hold(struct chain_numbers *n, const uint64_t *number, uint64_t count);
+/* Numbers that were taken, or held, are held once less. */
 void chain_numbers_release(struct chain_numbers *n, const uint64_t *number, uint64_t count);
 uint64_t chain_numbers_key(const struct chain_numbers *n, uint64_t number); /* it has one */
 /* The number of a key, of which `before` is that of the one before it in its chain; 0: that has

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "kvgen/cache/chain_numbers.h"
 #include "kvgen/cache/chunks.h"
 #include "kvgen/cache/id_table.h"
 #include "lib/base/memory.h"
@@ -73,6 +74,11 @@ void chunks_free(struct chunks *c)
     free(c->place);
     free(c->group);
     free(c);
+}
+
+int chunks_number(struct chunks *c, struct chain_numbers *n)
+{
+    return chain_numbers_join(n, &c->table);
 }
 
 int chunks_reserve(struct chunks *c, uint64_t more)

@@ -10,6 +10,8 @@
 
 #define CHUNK_NONE UINT32_MAX
 
+struct chain_numbers;
+
 enum chunk_tier {
     CHUNK_L1, /* memory of the host */
     CHUNK_L2, /* files */
@@ -31,6 +33,8 @@ struct chunks;
 
 struct chunks *chunks_create(enum chunk_order l1, enum chunk_order l2); /* NULL: no memory */
 void chunks_free(struct chunks *c);                                     /* takes NULL */
+/* Before the first chunk: ids are numbers of keys from now on. n NULL: any. 0 or -ENOMEM. */
+int chunks_number(struct chunks *c, struct chain_numbers *n);
 /* After this there is room for that many more ids, and for CHUNK_TOUCHES uses of as many. The other
  * functions need that room, and fail never. 0 or -ENOMEM. */
 enum {

@@ -12,7 +12,8 @@ struct page_files {
     bool evicting;
 };
 
-struct page_files *page_files_create(uint64_t max_pages, double ratio)
+struct page_files *page_files_create(uint64_t max_pages, double ratio,
+                                     struct chain_numbers *numbers)
 {
     struct page_files *f = calloc(1, sizeof(*f));
     if (!f)
@@ -21,8 +22,9 @@ struct page_files *page_files_create(uint64_t max_pages, double ratio)
                              .max_pages = max_pages,
                              .users = 1,
                              .target = (uint64_t)((double)max_pages * ratio)};
-    if (f->chunks)
+    if (f->chunks && chunks_number(f->chunks, numbers) == 0)
         return f;
+    chunks_free(f->chunks);
     free(f);
     return NULL;
 }

@@ -8,9 +8,12 @@
 #include <stdint.h>
 
 struct page_files;
+struct chain_numbers;
 
-/* max_pages: 0: no bound. ratio: of it, what stays after an eviction (0.9). NULL: no memory. */
-struct page_files *page_files_create(uint64_t max_pages, double ratio);
+/* max_pages: 0: no bound. ratio: of it, what stays after an eviction (0.9). numbers: those of the
+ * keys; NULL: keys are hashes. NULL: no memory. */
+struct page_files *page_files_create(uint64_t max_pages, double ratio,
+                                     struct chain_numbers *numbers);
 /* The same files for another engine, which frees them, too: they go with the last one. */
 struct page_files *page_files_share(struct page_files *f);
 void page_files_free(struct page_files *f); /* takes NULL */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kvgen/cache/chain_numbers.h"
 #include "kvgen/cache/id_table.h"
 #include "kvgen/cache/page_tree.h"
 #include "lib/base/memory.h"
@@ -21,6 +22,7 @@ struct heap {
 
 struct page_tree {
     enum page_order order;
+    struct chain_numbers *numbers; /* of the keys; NULL: these are hashes */
     struct page_node *node;
     uint32_t nodes, cap, free; /* free: chain through .next */
     struct id_table first;     /* first pages; their nodes: */
@@ -87,14 +89,15 @@ static uint32_t new_node(struct page_tree *t, uint64_t pages)
     return n;
 }
 
-struct page_tree *page_tree_create(enum page_order order)
+struct page_tree *page_tree_create(enum page_order order, struct chain_numbers *numbers)
 {
     struct page_tree *t = calloc(1, sizeof(*t));
     if (!t)
         return NULL;
     t->order = order;
+    t->numbers = numbers;
     t->free = t->copies_first = t->copies_last = PAGE_NODE_NONE;
-    if (new_node(t, 0) == PAGE_NODE_NONE) {
+    if (chain_numbers_join(numbers, &t->first) || new_node(t, 0) == PAGE_NODE_NONE) {
         page_tree_free(t);
         return NULL;
     }
@@ -106,8 +109,11 @@ void page_tree_free(struct page_tree *t)
 {
     if (!t)
         return;
-    for (uint32_t n = 0; n < t->nodes; n++)
+    for (uint32_t n = 0; n < t->nodes; n++) {
+        if (t->numbers)
+            chain_numbers_release(t->numbers, t->node[n].page, t->node[n].pages);
         free(t->node[n].page);
+    }
     free(t->node);
     id_table_free(&t->first);
     free(t->node_of);
@@ -252,6 +258,8 @@ uint32_t page_tree_add(struct page_tree *t, uint32_t parent, const uint64_t *pag
         return n;
     struct page_node *node = &t->node[n], *p = &t->node[parent];
     memcpy(node->page, page, pages * sizeof(*page));
+    if (t->numbers)
+        chain_numbers_hold(t->numbers, page, pages);
     node->parent = parent;
     node->prev = p->last_child;
     if (p->last_child == PAGE_NODE_NONE)
@@ -314,6 +322,8 @@ void page_tree_remove(struct page_tree *t, uint32_t node)
     page_tree_unlist(t, node);
     id_table_remove(&t->first, id_table_find(&t->first, n->page[0]));
     t->page_bytes -= n->pages * sizeof(*n->page);
+    if (t->numbers)
+        chain_numbers_release(t->numbers, n->page, n->pages);
     free(n->page);
     *n = (struct page_node){.next = t->free, .leaf = PAGE_LEAVES};
     t->free = node;

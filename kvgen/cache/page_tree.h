@@ -48,9 +48,12 @@ struct page_node {
 };
 
 struct page_tree;
+struct chain_numbers;
 
-struct page_tree *page_tree_create(enum page_order order); /* NULL: no memory */
-void page_tree_free(struct page_tree *t);                  /* takes NULL */
+/* numbers: those of the keys, which it holds while a node has them; NULL: keys are hashes. NULL: no
+ * memory. */
+struct page_tree *page_tree_create(enum page_order order, struct chain_numbers *numbers);
+void page_tree_free(struct page_tree *t); /* takes NULL */
 /* A node stays in place until the next one is added or split. */
 struct page_node *page_tree_at(const struct page_tree *t, uint32_t node);
 bool page_tree_failed(const struct page_tree *t); /* memory ran out: only free it */

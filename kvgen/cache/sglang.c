@@ -62,13 +62,13 @@ struct sglang *sglang_create(const struct sglang_settings *settings, sglang_sink
     *c = (struct sglang){.s = *settings,
                          .sink = sink,
                          .arg = arg,
-                         .tree = page_tree_create(settings->order),
+                         .tree = page_tree_create(settings->order, settings->numbers),
                          .device_free = settings->device_pages,
                          .host_free = settings->host_pages};
     if (settings->files)
-        c->files = settings->with
-                       ? page_files_share(settings->with->files)
-                       : page_files_create(settings->files_max_pages, settings->files_ratio);
+        c->files = settings->with ? page_files_share(settings->with->files)
+                                  : page_files_create(settings->files_max_pages,
+                                                      settings->files_ratio, settings->numbers);
     if (c->tree && (c->files || !settings->files))
         return c;
     sglang_free(c);

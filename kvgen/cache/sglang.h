@@ -24,18 +24,20 @@ extern const char *const sglang_order_names[PAGE_ORDERS];
 
 struct sglang;
 
+struct chain_numbers;
 struct sglang_settings {
     uint64_t page_tokens;
     uint64_t device_pages;
     uint64_t host_pages; /* 0: no HiCache */
     enum sglang_write write;
-    enum page_order order;        /* lru */
-    uint64_t load_back_threshold; /* tokens; 10 */
-    bool files;                   /* a file back end below the host */
-    uint64_t files_max_pages;     /* 0: no bound */
-    double files_ratio;           /* 0.9 */
-    const struct sglang *with;    /* another engine, whose files it has; NULL: its own */
-    uint64_t prefetch_threshold;  /* tokens; 256 */
+    enum page_order order;         /* lru */
+    uint64_t load_back_threshold;  /* tokens; 10 */
+    bool files;                    /* a file back end below the host */
+    uint64_t files_max_pages;      /* 0: no bound */
+    double files_ratio;            /* 0.9 */
+    const struct sglang *with;     /* another engine, whose files it has; NULL: its own */
+    uint64_t prefetch_threshold;   /* tokens; 256 */
+    struct chain_numbers *numbers; /* of the keys of all pages; NULL: these are hashes */
     /* A fetch from files is there with sglang_fetched, a copy on the host with sglang_copied, a
      * file with sglang_written; else at once. */
     bool held;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "kvgen/cache/chain_numbers.h"
 #include "kvgen/cache/id_table.h"
 #include "kvgen/manager/jobs.h"
 #include "lib/base/memory.h"
@@ -212,7 +213,8 @@ struct kv_cache *sglang_cache_create(const struct sglang_settings *settings,
     c->s.held = true;
     c->listener = *listener;
     c->tree = sglang_create(&c->s, told, c);
-    if (c->tree) {
+    if (c->tree && chain_numbers_join(c->s.numbers, &c->coming) == 0 &&
+        chain_numbers_join(c->s.numbers, &c->writing) == 0) {
         sglang_on_copy(c->tree, copy);
         return c;
     }
@@ -271,9 +273,7 @@ static int arrive(struct kv_cache *c, struct kv_request *r)
         free(page);
         return -ENOMEM;
     }
-    struct chain_walk w = {.chain = &r->chain, .key = chain_root(0)};
-    for (uint64_t i = 0; i < pages; i++)
-        page[i] = chain_key(&w, (i + 1) * c->s.page_tokens);
+    chain_list_keys(&r->chain, 0, c->s.page_tokens, pages, page);
     *h = (struct holder){
         .request = r, .page = page, .tree = {.page = page, .prompt = r->prompt_tokens}};
     r->state = h;

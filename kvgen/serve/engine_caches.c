@@ -462,12 +462,14 @@ static int open_sglang(struct engine_cache *out, const struct engine_values *v,
                                       .files_ratio = 0.9,
                                       .with =
                                           room->with ? sglang_cache_state(room->with->cache) : NULL,
-                                      .prefetch_threshold = (uint64_t)n[G_FETCH]};
+                                      .prefetch_threshold = (uint64_t)n[G_FETCH],
+                                      .numbers = room->numbers};
     if (v->given[G_BUDGET])
         out->scheduler.step_tokens = (uint64_t)n[G_BUDGET];
     if (v->given[G_RUNNING])
         out->scheduler.max_running = (uint64_t)n[G_RUNNING];
     out->scheduler.connector = true;
+    out->numbers = room->numbers;
     out->ops = &sglang_cache_ops;
     out->cache = sglang_cache_create(&s, l);
     return out->cache ? 0 : err_nomem(e, "the cache");

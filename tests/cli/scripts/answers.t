@@ -23,6 +23,18 @@ exits 'drive' 0 known drive
 stdout_like 'is the screen' '^Users held +this drive 38 \(36-40\)'
 stderr_like 'after a line of progress' '^drive.sh: 1 of 1: simulates this drive, no drive .*; the answer comes in about [0-9]+ s$'
 is 'one line' "$(lines "$TMP/stderr")" 1
+while read -r seconds what; do
+    eval "set -- $what"
+    exits "how long: $what" 0 known drive -o how-long "$@"
+    stderr_like "is about $seconds s" "the answer comes in about $seconds s\$"
+done <<'END'
+6 --engine lmcache-mp
+12 --engine copies
+20 --engine sglang
+6 --engine sglang:page_size=64
+30 --population code
+100 --engine sglang --population documents
+END
 like 'kvgen has the model' "$(tail -n 1 seen)" ' --tier-model 2=read:14GB/s,write:14GB/s,lat:80us '
 for file in answer.json answer.html sim.json; do ok "$file is there" test -s "out/$file"; done
 cp stdout screen

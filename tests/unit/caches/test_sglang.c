@@ -1,6 +1,6 @@
 /* SGLang's cache, rule by rule, with pages of 16 tokens. A bug looked like a part of a node that
  * was evicted, a match that counted as an insertion, a load that took what fitted, or files that
- * were looked up behind a hole. */
+ * were looked up behind a hole, or another page that had got the number of one in the tree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,10 @@
 #include <cmocka.h>
 #include <errno.h>
 
+#include "kvgen/cache/chain_numbers.h"
 #include "kvgen/cache/sglang.h"
+#include "kvgen/rng.h"
+#include "lib/base/hash.h"
 #include "tests/unit/caches/op_text.h"
 
 enum {
@@ -266,7 +269,7 @@ static void test_a_prefetch_needs_its_threshold(void **state)
 static void test_memory_of_a_page(void **state)
 {
     (void)state;
-    struct page_tree *tree = page_tree_create(PAGE_LRU);
+    struct page_tree *tree = page_tree_create(PAGE_LRU, NULL);
     assert_non_null(tree);
     enum {
         RUNS = 20000,
@@ -284,6 +287,77 @@ static void test_memory_of_a_page(void **state)
     page_tree_free(tree);
 }
 
+/* What a cache told, by keys. */
+struct account {
+    struct chain_numbers *numbers; /* NULL: pages are keys */
+    uint64_t told, digest, highest, ops[SGLANG_OPS];
+};
+
+static void note(void *arg, enum sglang_op op, uint64_t page)
+{
+    struct account *a = arg;
+    const uint64_t key = a->numbers ? chain_numbers_key(a->numbers, page) : page;
+    a->told++;
+    a->ops[op]++;
+    a->digest = hash_mix(a->digest ^ hash_mix(key + (uint64_t)op));
+    a->highest = a->numbers && page > a->highest ? page : a->highest;
+}
+
+static void check_numbers(struct sglang_settings set, uint64_t seed)
+{
+    enum {
+        TURNS = 3000,
+        TALKS = 12,
+        COMMON = 3,
+        LONGEST = 40
+    };
+    struct account by_key = {0}, by_number = {.numbers = chain_numbers_create()};
+    set.page_tokens = PAGE;
+    set.device_pages = 80;
+    set.host_pages = 120;
+    set.files = true;
+    set.files_max_pages = 300;
+    set.files_ratio = 0.9;
+    struct sglang *plain = sglang_create(&set, note, &by_key);
+    set.numbers = by_number.numbers;
+    struct sglang *numbered = sglang_create(&set, note, &by_number);
+    struct rng rng;
+    uint64_t name[TALKS] = {0}, pages[TALKS] = {0}, fresh = 0, key[LONGEST];
+    rng_seed(&rng, seed, 0);
+    for (int turn = 0; turn < TURNS; turn++) {
+        const uint64_t talk = rng_below(&rng, TALKS);
+        pages[talk] += 1 + rng_below(&rng, 6);
+        if (!name[talk] || pages[talk] > LONGEST) {
+            name[talk] = ++fresh;
+            pages[talk] = COMMON + 1 + rng_below(&rng, 6);
+        }
+        for (uint64_t i = 0; i < pages[talk]; i++)
+            key[i] = hash_mix((i < COMMON ? 0 : name[talk]) << 8 | i);
+        run(plain, key, pages[talk]);
+        assert_int_equal(chain_numbers_take(by_number.numbers, key, pages[talk]), 0);
+        run(numbered, key, pages[talk]);
+        chain_numbers_release(by_number.numbers, key, pages[talk]);
+        assert_int_equal(by_number.told, by_key.told);
+        assert_true(by_number.digest == by_key.digest);
+    }
+    assert_true(by_key.ops[SGLANG_DEVICE_LOAD] && by_key.ops[SGLANG_FILE_LOAD]);
+    assert_true(by_key.ops[SGLANG_HOST_EVICT] && by_key.ops[SGLANG_FILE_EVICT]);
+    assert_true(by_number.highest < 1500); /* of many more keys */
+    assert_true(fresh * LONGEST / 2 > 5000);
+    sglang_free(plain);
+    sglang_free(numbered);
+    chain_numbers_free(by_number.numbers);
+}
+
+static void test_numbers_in_place_of_keys(void **state)
+{
+    (void)state;
+    for (int w = 0; w < SGLANG_WRITES; w++)
+        check_numbers((struct sglang_settings){.write = (enum sglang_write)w,
+                                               .order = w == 1 ? PAGE_SLRU : PAGE_LRU},
+                      (uint64_t)w + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_files_ignore_prefixes),
         cmocka_unit_test(test_a_prefetch_needs_its_threshold),
         cmocka_unit_test(test_memory_of_a_page),
+        cmocka_unit_test(test_numbers_in_place_of_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
