@@ -27,10 +27,8 @@ void batch_free(struct batch *b)
 
 struct event *batch_add(struct batch *b, enum event_kind kind)
 {
-    struct event *grown = memory_grow(b->event, &b->events_cap, b->events, sizeof(*grown), 64);
-    if (!grown)
+    if (memory_room(&b->event, &b->events_cap, b->events, sizeof(*b->event), 64) < 0)
         return NULL;
-    b->event = grown;
     struct event *v = &b->event[b->events++];
     *v = (struct event){.kind = (uint8_t)kind, .first = b->hashes};
     return v;
@@ -40,14 +38,9 @@ int batch_add_block(struct batch *b, struct hash128 hash)
 {
     if (b->hashes == b->hashes_cap) {
         size_t cap = b->hashes_cap * 2 + 64;
-        struct hash128 *grown = realloc(b->hash, cap * sizeof(*grown));
-        if (!grown)
+        if (memory_resize(&b->hash, cap, sizeof(*b->hash)) < 0 ||
+            memory_resize(&b->tokens, cap, sizeof(*b->tokens)) < 0)
             return -ENOMEM;
-        b->hash = grown;
-        uint64_t *tokens = realloc(b->tokens, cap * sizeof(*tokens));
-        if (!tokens)
-            return -ENOMEM;
-        b->tokens = tokens;
         b->hashes_cap = cap;
     }
     b->hash[b->hashes++] = hash;

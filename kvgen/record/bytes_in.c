@@ -54,10 +54,8 @@ int bytes_in_take(struct bytes_in *b, size_t len, const unsigned char **p, struc
     }
     while (b->have - b->at < len) {
         /* Memory follows the bytes that are there, not the length that a file claims. */
-        unsigned char *grown = memory_grow(b->buf, &b->cap, b->have, 1, 0);
-        if (!grown)
+        if (memory_room(&b->buf, &b->cap, b->have, 1, 0) < 0)
             return err_nomem(e, "message");
-        b->buf = grown;
         int64_t n = frame_in_read(b->file, b->buf + b->have, b->cap - b->have, e);
         if (n < 0)
             return (int)n;

@@ -12,6 +12,7 @@
 
 #include "kvgen/format/output_file.h"
 #include "kvgen/record/readers.h"
+#include "lib/base/memory.h"
 #include "lib/json/jsonin.h"
 #include "lib/text/text.h"
 
@@ -41,12 +42,10 @@ static void put(struct capture *c, const char *format, ...)
 {
     if (c->cap - c->len < FIELD) {
         size_t cap = c->cap * 2 + 4096;
-        char *grown = realloc(c->line, cap);
-        if (!grown) {
+        if (memory_resize(&c->line, cap, 1) < 0) {
             c->failed = true;
             return;
         }
-        c->line = grown;
         c->cap = cap;
     }
     va_list args;

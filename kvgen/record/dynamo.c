@@ -12,6 +12,7 @@
 #include "kvgen/source/id_lists.h"
 #include "lib/base/hist.h"
 #include "lib/base/keymap.h"
+#include "lib/base/memory.h"
 #include "lib/json/jsonin.h"
 #include "lib/sort/temp_file.h"
 #include "lib/sort/time_sort.h"
@@ -96,10 +97,8 @@ static int find_user(struct dynamo *s, uint32_t *user, struct err *e)
             int rc = file_source_hold(&s->files, (cap - s->session_cap) * 64, "sessions", e);
             if (rc < 0)
                 return rc;
-            uint64_t *grown = realloc(s->session, cap * sizeof(*grown));
-            if (!grown)
+            if (memory_resize(&s->session, cap, sizeof(*s->session)) < 0)
                 return err_nomem(e, "sessions");
-            s->session = grown;
             s->session_cap = cap;
         }
         if (s->session_count + NO_SESSION_USERS >= IDENT_MAX_USERS)

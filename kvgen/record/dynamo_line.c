@@ -10,6 +10,7 @@
 #include "kvgen/record/json_fields.h"
 #include "kvgen/record/same.h"
 #include "kvgen/scan.h"
+#include "lib/base/memory.h"
 
 enum {
     DEPTH = 16,      /* of a line that is scanned */
@@ -160,10 +161,8 @@ static void clear(struct dynamo_line *l)
 /* Room for one hash more at least. 0 or -ENOMEM. */
 static int grow(struct dynamo_line *l, size_t cap)
 {
-    uint64_t *hash = realloc(l->hash, cap * sizeof(*hash));
-    if (!hash)
+    if (memory_resize(&l->hash, cap, sizeof(*l->hash)) < 0)
         return -ENOMEM;
-    l->hash = hash;
     l->hashes_cap = cap;
     return 0;
 }

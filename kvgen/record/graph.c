@@ -13,6 +13,7 @@
 #include "kvgen/record/json_fields.h"
 #include "kvgen/source/documents.h"
 #include "lib/base/keymap.h"
+#include "lib/base/memory.h"
 #include "lib/json/jsonin.h"
 #include "lib/sort/heap.h"
 
@@ -148,10 +149,8 @@ static int reserve(struct graph *g, void **array, size_t *cap, size_t need, size
     int rc = file_source_hold(&g->files, (room - *cap) * size, "steps", g->err);
     if (rc < 0)
         return rc;
-    void *grown = realloc(*array, room * size);
-    if (!grown)
+    if (memory_resize(array, room, size) < 0)
         return err_nomem(g->err, "steps");
-    *array = grown;
     *cap = room;
     return 0;
 }

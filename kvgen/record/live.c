@@ -165,10 +165,8 @@ static size_t bytes_of(struct parts *p)
 /* Keeps a copy of a payload. 0 or -ENOMEM. */
 static int hold(struct live *l, struct hash128 publisher, uint64_t seq, const void *p, size_t len)
 {
-    struct held *grown = memory_grow(l->held, &l->cap, l->count, sizeof(*grown), 64);
-    if (!grown)
+    if (memory_room(&l->held, &l->cap, l->count, sizeof(*l->held), 64) < 0)
         return -ENOMEM;
-    l->held = grown;
     unsigned char *copy = malloc(len > 0 ? len : 1);
     if (!copy)
         return -ENOMEM;

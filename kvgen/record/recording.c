@@ -14,6 +14,7 @@
 #include "kvgen/record/residency.h"
 #include "lib/base/clock.h"
 #include "lib/base/keymap.h"
+#include "lib/base/memory.h"
 #include "lib/sort/heap.h"
 
 enum {
@@ -159,16 +160,12 @@ static int keep_row(void *ctx, const struct residency_op *op, struct err *e)
     struct recording *r = ctx;
     if (r->unused == NONE) {
         uint32_t cap = r->waiting_cap * 2 + 1024;
-        struct waiting *grown =
-            cap > r->waiting_cap ? realloc(r->waiting, cap * sizeof(*grown)) : NULL;
-        if (!grown || heap_reserve(&r->others, cap) < 0) {
-            r->waiting = grown ? grown : r->waiting;
+        if (cap <= r->waiting_cap || memory_resize(&r->waiting, cap, sizeof(*r->waiting)) < 0 ||
+            heap_reserve(&r->others, cap) < 0)
             return err_nomem(e, "rows");
-        }
         for (uint32_t i = r->waiting_cap; i < cap; i++)
-            grown[i].next = i + 1 < cap ? i + 1 : NONE;
+            r->waiting[i].next = i + 1 < cap ? i + 1 : NONE;
         r->unused = r->waiting_cap;
-        r->waiting = grown;
         r->waiting_cap = cap;
     }
     uint32_t at = r->unused;

@@ -85,11 +85,8 @@ static uint32_t find_owner(struct residency *r)
     if (!number)
         return NONE;
     if (*number == NONE) {
-        struct owner *grown =
-            memory_grow(r->owner, &r->owner_cap, r->owner_count, sizeof(*grown), 16);
-        if (!grown)
+        if (memory_room(&r->owner, &r->owner_cap, r->owner_count, sizeof(*r->owner), 16) < 0)
             return NONE;
-        r->owner = grown;
         *number = r->owner_count;
         r->owner[r->owner_count++] =
             (struct owner){.publisher = r->b->publisher, .first = NONE, .last = NONE};
@@ -103,12 +100,9 @@ static uint32_t add_object(struct residency *r, uint32_t owner, struct hash128 i
 {
     uint32_t at = r->unused;
     if (at == NONE) {
-        struct object *grown = r->count < NONE
-                                   ? memory_grow(r->object, &r->cap, r->count, sizeof(*grown), 1024)
-                                   : NULL;
-        if (!grown)
+        if (r->count >= NONE ||
+            memory_room(&r->object, &r->cap, r->count, sizeof(*r->object), 1024) < 0)
             return NONE;
-        r->object = grown;
         at = r->count++;
     } else {
         r->unused = r->object[at].after;
@@ -264,11 +258,8 @@ static int collect_gone(struct residency *r)
     for (size_t i = 0; i < b->events; i++) {
         const struct event *v = &b->event[i];
         for (size_t k = v->first; v->kind == EVENT_REMOVED && k < v->first + v->count; k++) {
-            struct gone *grown =
-                memory_grow(r->gone, &r->gone_cap, r->gone_count, sizeof(*grown), 64);
-            if (!grown)
+            if (memory_room(&r->gone, &r->gone_cap, r->gone_count, sizeof(*r->gone), 64) < 0)
                 return -ENOMEM;
-            r->gone = grown;
             r->gone[r->gone_count++] =
                 (struct gone){.id = object_id(r, v, b->hash[k]), .tier = tier_of(r, v->medium)};
         }

@@ -145,11 +145,8 @@ static int give(struct strace *s, enum event_kind kind, const struct file *f)
 {
     if (f->path.left_out)
         return 0;
-    struct operation *grown =
-        memory_grow(s->ready, &s->ready_cap, s->ready_count, sizeof(*grown), 16);
-    if (!grown)
+    if (memory_room(&s->ready, &s->ready_cap, s->ready_count, sizeof(*s->ready), 16) < 0)
         return -ENOMEM;
-    s->ready = grown;
     s->ready[s->ready_count++] =
         (struct operation){.kind = kind, .time_ns = f->time_ns, .bytes = f->bytes, .path = f->path};
     return 0;
@@ -169,11 +166,8 @@ static uint32_t new_file(struct strace *s)
         s->unused = s->file[at].next;
         return at;
     }
-    struct file *grown =
-        s->files < NONE ? memory_grow(s->file, &s->cap, s->files, sizeof(*grown), 64) : NULL;
-    if (!grown)
+    if (s->files >= NONE || memory_room(&s->file, &s->cap, s->files, sizeof(*s->file), 64) < 0)
         return NONE;
-    s->file = grown;
     return s->files++;
 }
 

@@ -149,16 +149,14 @@ uint64_t held_rows_open(struct held_rows *h, int64_t now_ns, const struct hierar
 void held_rows_open_later(struct held_rows *h, int64_t begin_ns, const struct hierarchy_op *what,
                           struct held_request *q, uint64_t *number)
 {
-    struct later *grown = memory_grow(h->later, &h->later_cap, h->laters, sizeof(*h->later), 16);
-    if (!grown) {
+    if (memory_room(&h->later, &h->later_cap, h->laters, sizeof(*h->later), 16) < 0) {
         h->failed = true;
         return;
     }
-    h->later = grown;
     size_t i = h->laters++;
-    for (; i > 0 && grown[i - 1].row.time_ns <= begin_ns; i--)
-        grown[i] = grown[i - 1];
-    grown[i] =
+    for (; i > 0 && h->later[i - 1].row.time_ns <= begin_ns; i--)
+        h->later[i] = h->later[i - 1];
+    h->later[i] =
         (struct later){{.time_ns = begin_ns, .what = *what, .request = q, .open = true}, number};
     if (q)
         q->rows++;

@@ -22,7 +22,8 @@ struct transfers_opts {
     struct transfers *with;         /* of another engine, on whose files these wait, too; or NULL */
     /* Threads for reads and for writes between host memory and a measured drive: each has
      * one object in it, and the others wait in the order in which they were handed over. 0: as many
-     * as there are objects. Not for what a step waits for, which is read alone. */
+     * as there are objects. What a step waits for has the drive for itself, with as many objects
+     * in it; 0: one. */
     uint64_t threads[2];
     bool in_turn; /* in place of threads: each transfer has one object in the drive */
 };

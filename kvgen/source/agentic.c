@@ -10,6 +10,7 @@
 
 #include "kvgen/meaning/block_size.h"
 #include "kvgen/source/documents.h"
+#include "lib/base/memory.h"
 #include "lib/json/jsonin.h"
 #include "lib/sort/heap.h"
 
@@ -108,10 +109,8 @@ static int reserve(const struct reader *r, void **array, size_t *cap, size_t nee
     int rc = file_source_hold(&r->a->files, (room - *cap) * size, "sessions", r->err);
     if (rc < 0)
         return rc;
-    void *grown = realloc(*array, room * size);
-    if (!grown)
+    if (memory_resize(array, room, size) < 0)
         return err_nomem(r->err, "session");
-    *array = grown;
     *cap = room;
     return 0;
 }
@@ -449,10 +448,8 @@ static int begin_sessions(struct agentic *a, struct err *e)
             rc = file_source_hold(&a->files, more * sizeof(*u->thread), "sessions", e);
             if (rc < 0)
                 return rc;
-            struct progress *grown = realloc(u->thread, threads * sizeof(*grown));
-            if (!grown)
+            if (memory_resize(&u->thread, threads, sizeof(*u->thread)) < 0)
                 return err_nomem(e, "session");
-            u->thread = grown;
             u->threads_cap = threads;
         }
         for (size_t i = 0; i < threads; i++)

@@ -61,6 +61,8 @@ static int read_side(const struct reading *r, const char *name, struct confirm_s
             rc = read_number(r, name, rates[op], &rate);
         for (unsigned p = 0; p < CONFIRM_PERCENTILES && rc == 0; p++)
             rc = read_number(r, name, times[op][p], &side->op[op].s[p]);
+        if (rc < 0)
+            return rc; /* a number may be too large */
         side->op[op].samples = n > 0 ? (uint64_t)n : 0;
         side->op[op].bytes = rate * side->elapsed_s;
     }

@@ -238,7 +238,7 @@ static const char *value_of(const struct settings *s, const char *name)
     return !last ? "default" : last->value[0] ? last->value : "yes";
 }
 
-/* The row that is the key of this name, "on-lag", and changes rows; NULL: it is none. */
+/* The row that is the key of this name, "on-lag"; NULL: it is none of the program's section. */
 static const struct opt *key_named(const struct opt *table, const char *name)
 {
     char key[SETTINGS_VALUE];
@@ -247,8 +247,16 @@ static const struct opt *key_named(const struct opt *table, const char *name)
     for (char *c = key; *c; c++)
         if (*c == '-')
             *c = '_';
-    const struct opt *o = table ? opt_key_named(table, key) : NULL;
-    return o && !(o->flags & OPT_NO_EFFECT) ? o : NULL;
+    return table ? opt_key_named(table, key) : NULL;
+}
+
+/* Whether the command has it as an option, and not as a key. */
+static bool has_option(const struct settings *s, const char *name)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (!s->setting[i].key && strcmp(s->setting[i].name, name) == 0)
+            return true;
+    return false;
 }
 
 /* The value of a key in force. */
@@ -268,9 +276,11 @@ static const char *key_of(const struct settings *s, const char *name)
 static const char *setting_of(const struct settings *s, const struct settings *other,
                               const char *name)
 {
-    bool key = s->keys.known && other->keys.known && key_named(s->table, name);
+    const struct opt *o = key_named(s->table, name);
+    /* One that is none of the program's section is of a shared section. */
+    bool key = o ? !(o->flags & OPT_NO_EFFECT) : !has_option(s, name) && !has_option(other, name);
 
-    return key ? key_of(s, name) : value_of(s, name);
+    return key && s->keys.known && other->keys.known ? key_of(s, name) : value_of(s, name);
 }
 
 static void tell(char *buf, size_t n, const char *name, const char *a, const char *b)

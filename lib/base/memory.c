@@ -103,11 +103,6 @@ int memory_room(void *array, size_t *room, size_t count, size_t item_bytes, size
     return 0;
 }
 
-void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first)
-{
-    return memory_room(&array, room, count, item_bytes, first) < 0 ? NULL : array;
-}
-
 void *memory_scattered(size_t bytes)
 {
     if (bytes < HUGE_PAGE || bytes > SIZE_MAX - HUGE_PAGE)

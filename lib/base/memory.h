@@ -5,15 +5,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The array, with room for one item more than the count it holds, of item_bytes each: when it is
- * full it gets twice its *room, or first items. NULL: no memory, and the array is as it was. */
-void *memory_grow(void *array, size_t *room, size_t count, size_t item_bytes, size_t first);
-
-/* The same for the array whose pointer lies at array. 0; -ENOMEM: it is as it was. */
+/* Gives the array whose pointer lies at array room for one item more than the count it holds, of
+ * item_bytes each: when it is full it gets twice its *room, or first items. 0; -ENOMEM: it is as it
+ * was. */
 int memory_room(void *array, size_t *room, size_t count, size_t item_bytes, size_t first);
 
-/* Gives the array whose pointer lies at array room for so many items. 0; -ENOMEM: it is as it was.
- */
+/* The same for so many items, 1 at least, whatever it has. */
 int memory_resize(void *array, size_t items, size_t item_bytes);
 
 /* From now on arrays of 512 KiB and more lie on pages of their own: they grow without a copy, and

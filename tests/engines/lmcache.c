@@ -79,11 +79,10 @@ struct under_way {
 
 static void under_way_add(struct under_way *u, const struct kv_transfer *t)
 {
-    void *grown = memory_grow(u->transfer, &u->cap, u->count, sizeof(*u->transfer), 64);
-    u->failed |= !grown;
-    if (!grown)
+    if (memory_room(&u->transfer, &u->cap, u->count, sizeof(*u->transfer), 64) < 0) {
+        u->failed = true;
         return;
-    u->transfer = grown;
+    }
     u->transfer[u->count].id = t->id;
     u->transfer[u->count].done = false;
     u->transfer[u->count++].is_write = t->to == TRACE_STORAGE;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kvgen/cache/id_table.h"
+#include "lib/base/memory.h"
 
 enum {
     NAME_BYTES = 32,
@@ -110,12 +111,10 @@ static struct op *next_op(struct op_log *l, struct ops *ops)
 {
     if (ops->count == ops->cap) {
         uint64_t cap = ops->cap ? 2 * ops->cap : 1024;
-        struct op *op = realloc(ops->op, cap * sizeof(*op));
-        if (!op) {
+        if (memory_resize(&ops->op, cap, sizeof(*ops->op)) < 0) {
             l->failed = true;
             return NULL;
         }
-        ops->op = op;
         ops->cap = cap;
     }
     return &ops->op[ops->count++];

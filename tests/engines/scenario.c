@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/memory.h"
+
 enum {
     PATH_BYTES = 4096,
     CONFIG_BYTES = 1 << 20,
@@ -58,10 +60,8 @@ static int read_row(struct scenario *s, struct scenario_row *r, const struct jso
     jsonin_u64(jsonin_get(v, "kv_transfer_params.max_load_tokens"), &r->max_load_tokens);
     jsonin_u64(jsonin_get(v, "kv_transfer_params.max_offload_tokens"), &r->max_offload_tokens);
     r->id_count = jsonin_count(ids);
-    uint64_t *grown = realloc(s->ids, (*used + r->id_count + 1) * sizeof(*grown));
-    if (!grown)
+    if (memory_resize(&s->ids, *used + r->id_count + 1, sizeof(*s->ids)) < 0)
         return -ENOMEM;
-    s->ids = grown;
     for (uint64_t i = 0; i < r->id_count; i++)
         if (jsonin_u64(jsonin_at(ids, i), &s->ids[*used + i]))
             return -EINVAL;
@@ -75,10 +75,8 @@ static int read_rows(struct scenario *s, struct jsonin_stream *in, struct err *e
     uint64_t used = 0;
     int rc;
     while ((rc = jsonin_stream_next(in, &v, e)) == 1) {
-        struct scenario_row *grown = realloc(s->row, (s->rows + 1) * sizeof(*grown));
-        if (!grown)
+        if (memory_resize(&s->row, s->rows + 1, sizeof(*s->row)) < 0)
             return err_nomem(e, "rows");
-        s->row = grown;
         rc = read_row(s, &s->row[s->rows++], v, &used);
         if (rc)
             return err_set(e, rc, ERR_INPUT, s->folder, "row %llu of the input is bad",

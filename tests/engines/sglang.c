@@ -100,12 +100,10 @@ static void on_event(void *ctx, const struct kv_event *e)
 static void on_transfer(void *ctx, const struct kv_transfer *t)
 {
     struct driver *d = ctx;
-    struct transfer *grown = memory_grow(d->transfer, &d->cap, d->transfers, sizeof(*grown), 64);
-    if (!grown) {
+    if (memory_room(&d->transfer, &d->cap, d->transfers, sizeof(*d->transfer), 64) < 0) {
         d->failed = true;
         return;
     }
-    d->transfer = grown;
     d->transfer[d->transfers++] =
         (struct transfer){.id = t->id, .copies = t->kind == KV_STORE || t->kind == KV_WRITE};
     for (uint64_t i = 0; t->kind == KV_LOAD && i < t->count; i++)

@@ -9,6 +9,7 @@
 #include "kvgen/cache/vllm_offload.h"
 #include "kvgen/serve/decisions.h"
 #include "kvgen/serve/scheduler.h"
+#include "lib/base/memory.h"
 #include "lib/json/jsontree.h"
 #include "tests/engines/record.h"
 
@@ -56,12 +57,10 @@ static void on_transfer(void *ctx, const struct kv_transfer *t)
 {
     struct drive *d = ctx;
     if (d->jobs == d->jobs_cap) {
-        struct job *grown = realloc(d->job, (2 * d->jobs_cap + 64) * sizeof(*grown));
-        if (!grown) {
+        if (memory_resize(&d->job, 2 * d->jobs_cap + 64, sizeof(*d->job)) < 0) {
             d->failed = true;
             return;
         }
-        d->job = grown;
         d->jobs_cap = 2 * d->jobs_cap + 64;
     }
     struct job *j = &d->job[d->jobs++];

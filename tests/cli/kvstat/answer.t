@@ -377,6 +377,7 @@ s/"agrees": false/"agrees": "no"/|agrees must be true, false or null
 s/"cause": ".*"/"cause": "weather"/|cause is no cause that this kvstat knows
 s/"read_p95_s": /"read_p95_s": -/|model\.read_p95_s must be a number
 s/"reads": 190/"reads": "190"/|model\.reads must be a number
+s/"reads": 190/"reads": 1e30/|model\.reads must be a number
 END
 rows drive.csv "$good" 1.1
 concluded 'confirmed' gain.json --confirm drive.csv --confirm-model model.csv

@@ -102,6 +102,35 @@ ran a --config "$TMP/two.yaml"
 ran b --config "$TMP/four.yaml" --rings 2
 is 'a key of a file is one of the command line' \
     "$("$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | json /dev/stdin .compare.settings_differ)" null
+# Keys of a shared section, which a search goes by.
+echo 'autoscaler: {max_users: 2}' >"$TMP/search.yaml"
+cat >"$TMP/gen" <<'END'
+#!/bin/sh
+exec awk -v n="$1" 'BEGIN {
+    print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Tokens,Arrival,Duration_us"
+    for (i = 0; i < 10 * n; i++) {
+        printf "%.3f,Write,100000,Tier-1,c%d,Prefill,%d,,%.3f,\n", i * 0.01 / n, i % n, i, i * 0.01 / n
+        printf "%.3f,Generate,0,,,,%d,10,%.3f,1000\n", i * 0.01 / n, i, i * 0.01 / n
+    }
+}'
+END
+chmod +x "$TMP/gen"
+searched() { # NAME OPTIONS...
+    name=$1
+    shift
+    "$BIN/kvreplay" --progress none --autoscale capacity --each "$TMP/gen {N}" --step-warmup 0 --step-duration 100ms --config spin=0 \
+        --config lateness_budget=10s --tier-engine 1=sim:bw=10GB/s "$@" -o "$TMP/$name.zst" 2>"$TMP/stderr" || cat "$TMP/stderr"
+}
+differ() { "$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | json /dev/stdin .compare.settings_differ; }
+searched a --config "$TMP/search.yaml"
+searched b --config autoscaler.max_users=2
+is 'likewise of a shared section' "$(differ)" null
+searched b --config autoscaler.max_users=3
+is 'which differs from that of a file' "$(differ)" 'max-users 2, 3'
+searched b --config autoscaler.max_users=2 --config saturation_detection.queue_depth_threshold=100
+is 'and is none where it is the default' "$(differ)" null
+ran a --config "$TMP/two.yaml"
+ran b --config rings=2
 for run in a b; do "$kvstat" --json -o "$TMP/$run.json" "$TMP/$run.zst"; done
 is 'a report says the keys that were in force' "$(json "$TMP/a.json" .run.configuration)" rings=2
 ran b --config "$TMP/more.yaml"
