@@ -54,14 +54,17 @@ options_end() {
 # ---- one line of progress ----
 
 # searching_takes: sets searching_s to what the search takes on two processors, by what takes most of it: copies of each token
-# (sglang), and long prompts. A recorded trace has any length.
+# (sglang), long prompts, and the offers that vllm makes in each step while no room comes free. A recorded trace has any length.
 searching_takes() {
     case $engine in
     sglang:*page_size=* | vllm* | lmcache* | '') searching_s=6 ;;
     sglang*) searching_s=20 ;;
     *) searching_s=12 ;;
     esac
-    case $population in code | documents) searching_s=$((searching_s * 5)) ;; esac
+    case $population:$engine in
+    code:* | documents:*) searching_s=$((searching_s * 5)) ;;
+    mlperf: | mlperf:vllm*) searching_s=120 ;;
+    esac
     if [ -n "$input" ]; then searching_s=20; fi
 }
 # plan SECONDS...: how long the next steps may take, one after the other.

@@ -71,7 +71,8 @@ struct vllm_host {
     uint64_t removed; /* else: so many left it since the last one that was the first in it */
     bool sorted;      /* the heap is in order */
     uint64_t heaped, capacity, chunks, inserts, ranks, may_leave, loading;
-    uint32_t stamp;
+    uint64_t protected; /* of those that may leave: in the set that must not */
+    uint32_t stamp;     /* of that set */
     bool arc;
     double target;
     struct ends list[LISTS];
@@ -406,6 +407,7 @@ bool vllm_host_is_loaded(const struct vllm_host *h, uint32_t chunk)
 static void let_leave(struct vllm_host *h, uint32_t chunk)
 {
     h->may_leave++;
+    h->protected += h->chunk[chunk].stamp == h->stamp;
     if (!h->arc)
         heap_add(h, chunk);
 }
@@ -418,6 +420,7 @@ void vllm_host_begin_read(struct vllm_host *h, uint32_t chunk, bool load)
     if (c->readers++)
         return;
     h->may_leave--;
+    h->protected -= c->stamp == h->stamp;
     if (!h->arc)
         take_out(h, chunk);
 }
@@ -485,11 +488,14 @@ void vllm_host_miss(struct vllm_host *h, uint64_t key)
 void vllm_host_protect(struct vllm_host *h)
 {
     h->stamp++;
+    h->protected = 0;
 }
 
 void vllm_host_protect_chunk(struct vllm_host *h, uint32_t chunk)
 {
-    h->chunk[chunk].stamp = h->stamp;
+    struct chunk *c = &h->chunk[chunk];
+    h->protected += c->readers == 0 && c->stamp != h->stamp;
+    c->stamp = h->stamp;
 }
 
 static bool is_candidate(const struct vllm_host *h, uint32_t chunk)
@@ -608,7 +614,7 @@ bool vllm_host_make_room(struct vllm_host *h, uint64_t chunks, const struct kv_l
     const uint64_t wanted = vllm_host_lacks(h, chunks);
     if (wanted == 0)
         return true;
-    if (wanted > h->may_leave)
+    if (wanted > h->may_leave - h->protected)
         return false;
     if ((h->arc ? arc_victims(h, wanted, NULL, r) : lru_victims(h, wanted)) < wanted)
         return false;
