@@ -79,12 +79,12 @@ void memory_set_apart(void)
 
 int memory_resize(void *array, size_t items, size_t item_bytes)
 {
-    void *p;
+    void *old, *p;
 
     if (items > SIZE_MAX / item_bytes)
         return -ENOMEM;
-    memcpy(&p, array, sizeof(p)); /* a pointer of any type */
-    p = realloc(p, items * item_bytes);
+    memcpy(&old, array, sizeof(old)); /* a pointer of any type */
+    p = realloc(old, items * item_bytes);
     if (!p)
         return -ENOMEM;
     memcpy(array, &p, sizeof(p));

@@ -16,9 +16,9 @@ struct hf_type {
  * else is stated; float32 is kept in 16 bits, as vLLM does. *cache: that of keys and values: what
  * quantization_config, compression_config or quantization state of the cache (kv_cache_scheme,
  * kv_cache_quant_algo, in them or in a nested quantization), else *activation. The type of the
- * weights says nothing (hf_weights.h). Without a quantization_config, what hf_quant_config.json states of the
- * cache counts, as for vLLM: modelopt wrote it until its version 0.29. 0, or -EINVAL: the cache has
- * a type that is not known.
+ * weights says nothing (hf_weights.h). Without a quantization_config, what hf_quant_config.json
+ * states of the cache counts, as for vLLM: modelopt wrote it until its version 0.29. 0, or -EINVAL:
+ * the cache has a type that is not known.
  *
  * Sources: vLLM's get_kv_cache_quant_algo_string (modelopt), CompressedTensorsConfig's
  * kv_cache_scheme, _resolve_auto_dtype, and get_config; TensorRT-LLM's config.json of a checkpoint.

@@ -64,8 +64,8 @@ static void rest(int ms)
     nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL);
 }
 
-/* A child that sends so many signals, far enough from each other to count. It may end after the next
- * test has begun, so it holds no end of the FIFO. */
+/* A child that sends so many signals, far enough from each other to count. It may end after the
+ * next test has begun, so it holds no end of the FIFO. */
 static void signals_later(int count)
 {
     pid_t me = getpid();
