@@ -79,15 +79,14 @@ void memory_set_apart(void)
 
 int memory_resize(void *array, size_t items, size_t item_bytes)
 {
-    void *old, *p;
+    void **at = array, *p; /* a pointer of any type: pointers are alike, and no alias is assumed */
 
     if (items > SIZE_MAX / item_bytes)
         return -ENOMEM;
-    memcpy(&old, array, sizeof(old)); /* a pointer of any type */
-    p = realloc(old, items * item_bytes);
+    p = realloc(*at, items * item_bytes);
     if (!p)
         return -ENOMEM;
-    memcpy(array, &p, sizeof(p));
+    *at = p;
     return 0;
 }
 
