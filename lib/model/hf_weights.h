@@ -19,9 +19,10 @@
  *   awq                  bits + (16 + bits with zero_point) / group_size
  *   gptq, auto-round     bits + (16 + bits) / group_size
  *   bitsandbytes         8, or 4 + 32 / 64; twice quantised 4 + 8 / 64 + 32 / (64 x 256)
- *   compressed-tensors   num_bits of each of config_groups + scale (16; of 4-bit floats 8, of
- * blocks 32) and zero points (num_bits, if not symmetric) / group_size modelopt             FP8 8,
- * NVFP4 4 + 8 / 16
+ *   compressed-tensors   num_bits of each of config_groups + (scale + zero point) / group_size: a
+ *                        scale has 16 bits, of 4-bit floats 8, of blocks 32; a zero point num_bits,
+ *                        0 if symmetric
+ *   modelopt             FP8 8, NVFP4 4 + 8 / 16
  *
  * Sources: the quantizers of the transformers library; Open Compute Project, "OCP Microscaling
  * Formats", 2023; Dettmers et al., "QLoRA", 2023; vLLM's quantization layers.

@@ -33,6 +33,11 @@
 #define EXPERTS(hidden_, width_, taken_, experts_)                                                 \
     ((taken_)*GATED(hidden_, width_) + (hidden_) * (experts_))
 
+/* The types of checkpoints (hf_weights.h): 8 bits with a scale of 32 for 128 x 128, 4 with one of 8
+ * for 32. */
+#define FP8_BLOCKS (8 * MODEL_BIT + 32 * MODEL_BIT / (128 * 128))
+#define MXFP4      (4 * MODEL_BIT + 8 * MODEL_BIT / 32)
+
 static const struct model builtins[] = {
     MODEL("tiny-1b", "Tiny 1B", MODEL_GQA, 12, 1024, 8, 4, 128, 0, 0),
     MODEL("mistral-7b", "Mistral 7B", MODEL_GQA, 32, 4096, 32, 8, 128, GATED(4096, 14336), 32000),
@@ -56,14 +61,17 @@ static const struct model builtins[] = {
      .pair_elements = 128 * (128 + 64 + 128),
      .head_params = UINT64_C(129280) * 7168,
      .routed_params = 58 * 256 * GATED(7168, 2048),
+     .common_bits = 132018, /* the router has 16 bits */
+     .routed_bits = FP8_BLOCKS,
      .experts = 256,
      .chosen = 8},
     MODEL("qwen3-32b", "Qwen3 32B", MODEL_GQA, 64, 5120, 64, 8, 128, GATED(5120, 25600), 151936),
     MODEL("gpt-oss-120b", "gpt-oss 120B", MODEL_GQA, 36, 2880, 64, 8, 64,
           EXPERTS(2880, 2880, 4, 128), 201088, .routed_params = 36 * 128 * GATED(2880, 2880),
-          .experts = 128, .chosen = 4),
+          .routed_bits = MXFP4, .experts = 128, .chosen = 4),
     MODEL("gpt-oss-20b", "gpt-oss 20B", MODEL_GQA, 24, 2880, 64, 8, 64, EXPERTS(2880, 2880, 4, 32),
-          201088, .routed_params = 24 * 32 * GATED(2880, 2880), .experts = 32, .chosen = 4),
+          201088, .routed_params = 24 * 32 * GATED(2880, 2880), .routed_bits = MXFP4, .experts = 32,
+          .chosen = 4),
 };
 
 const struct model *model_builtin(size_t i)

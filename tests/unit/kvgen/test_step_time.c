@@ -128,12 +128,12 @@ static void test_windows(void **state)
     assert_int_equal(w.tokens, 2);
 }
 
-static void set_up(struct step_setup *s, const char *model, uint32_t tp)
+static void set_up(struct step_setup *s, const char *model, uint32_t tp, uint32_t bytes)
 {
     struct model m;
     struct gpu_profile g = {0};
     struct err e = {0};
-    const struct step_weights weights = {.bytes = 2, .tp = tp};
+    const struct step_weights weights = {.bytes = bytes, .tp = tp};
     assert_int_equal(model_find(&m, model, NULL, NULL, &e), 0);
     assert_int_equal(gpu_profile_set(&g, "h100", &e), 0);
     assert_int_equal(step_setup(s, &m, &g, &weights, &e), 0);
@@ -146,12 +146,12 @@ static void test_layers(void **state)
 {
     (void)state;
     struct step_setup s = {0};
-    set_up(&s, "tests/data/models/deepseek-v3.json", 8);
+    set_up(&s, "tests/data/models/deepseek-v3.json", 8, 2);
     assert_int_equal(s.model.look[0].pair_ops, 4 * 61 * 20480);
     assert_int_equal(s.model.look[0].cache_bytes, 61 * 576 * 2);
     assert_int_equal(s.model.look[0].most, 0);
     assert_int_equal(s.model.look[1].pair_ops, 0);
-    set_up(&s, "tests/data/models/deepseek-v3.2.json", 8);
+    set_up(&s, "tests/data/models/deepseek-v3.2.json", 8, 2);
     assert_int_equal(s.model.look[0].pair_ops, 4 * 61 * 20480);
     assert_int_equal(s.model.look[0].cache_bytes, 61 * 576 * 2);
     assert_int_equal(s.model.look[0].most, 2048);
@@ -160,7 +160,7 @@ static void test_layers(void **state)
     assert_int_equal(s.model.look[1].most, 0);
     assert_true(s.model.parameters == UINT64_C(36549427200));
     assert_true(s.model.routed_bytes == UINT64_C(2) * 58 * 256 * 3 * 7168 * 2048);
-    set_up(&s, "tests/data/models/gemma-3-27b.json", 1);
+    set_up(&s, "tests/data/models/gemma-3-27b.json", 1, 2);
     assert_int_equal(s.model.look[0].pair_ops, 4 * 10 * 4096);
     assert_int_equal(s.model.look[0].cache_bytes, 10 * 2 * 16 * 128 * 2);
     assert_int_equal(s.model.look[1].pair_ops, 4 * 52 * 4096);
@@ -247,7 +247,7 @@ static void is_row(const char *line)
                             said + 1, said + 2, said + 3, said + 4, said + 5, said + 6, said + 7,
                             said + 8),
                      2 + 3 * TERMS);
-    set_up(&s, model, tp);
+    set_up(&s, model, tp, 0); /* --weights auto */
     add_prompt(&s, 2048, ms);
     add_prompt(&s, 100000, ms + TERMS);
     struct step_work decodes = {.output = true};

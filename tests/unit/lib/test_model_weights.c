@@ -84,6 +84,26 @@ static void published_sizes(void **state)
     is_bits(m.common_bits, 8 + 8 * (attention + 2 * mlp) / 126 / (attention + mlp));
 }
 
+static void built_in_models(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct model m;
+    const struct {
+        const char *name, *config;
+    } cases[] = {{"deepseek-v3", "{" V3 "\"quantization_config\": {" FP8_BLOCKS "}}"},
+                 {"gpt-oss-20b",
+                  "{" GPT_OSS_20B "\"quantization_config\": {\"quant_method\": \"mxfp4\"}}"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct model want = parsed(cases[i].config, NULL);
+        assert_int_equal(model_find(&m, cases[i].name, NULL, NULL, &e), 0);
+        assert_int_equal(m.routed_bits, want.routed_bits);
+        assert_int_equal(m.common_bits ? m.common_bits : 16 * MODEL_BIT, want.common_bits);
+    }
+    assert_int_equal(model_find(&m, "gpt-oss-120b", NULL, NULL, &e), 0);
+    is_bits(m.routed_bits, 4.25);
+}
+
 #define LLAMA                                                                                      \
     "\"model_type\": \"llama\", \"num_hidden_layers\": 10, \"num_attention_heads\": 8, "           \
     "\"hidden_size\": 1024, \"intermediate_size\": 4096, \"vocab_size\": 1000, "                   \
@@ -251,7 +271,8 @@ static void vocabularies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_sizes),      cmocka_unit_test(each_method),
+        cmocka_unit_test(published_sizes),
+        cmocka_unit_test(built_in_models),      cmocka_unit_test(each_method),
         cmocka_unit_test(modules_as_they_were), cmocka_unit_test(unknown_weights),
         cmocka_unit_test(vocabularies),
     };
