@@ -91,9 +91,9 @@ static void built_in_models(void **state)
     struct model m;
     const struct {
         const char *name, *config;
-    } cases[] = {{"deepseek-v3", "{" V3 "\"quantization_config\": {" FP8_BLOCKS "}}"},
-                 {"gpt-oss-20b",
-                  "{" GPT_OSS_20B "\"quantization_config\": {\"quant_method\": \"mxfp4\"}}"}};
+    } cases[] = {
+        {"deepseek-v3", "{" V3 "\"quantization_config\": {" FP8_BLOCKS "}}"},
+        {"gpt-oss-20b", "{" GPT_OSS_20B "\"quantization_config\": {\"quant_method\": \"mxfp4\"}}"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const struct model want = parsed(cases[i].config, NULL);
         assert_int_equal(model_find(&m, cases[i].name, NULL, NULL, &e), 0);
@@ -271,10 +271,9 @@ static void vocabularies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_sizes),
-        cmocka_unit_test(built_in_models),      cmocka_unit_test(each_method),
-        cmocka_unit_test(modules_as_they_were), cmocka_unit_test(unknown_weights),
-        cmocka_unit_test(vocabularies),
+        cmocka_unit_test(published_sizes), cmocka_unit_test(built_in_models),
+        cmocka_unit_test(each_method),     cmocka_unit_test(modules_as_they_were),
+        cmocka_unit_test(unknown_weights), cmocka_unit_test(vocabularies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
