@@ -138,25 +138,29 @@ double figure_number(const struct figure *f)
 
 double figure_statistic(const struct figure *f, enum figure_statistic statistic)
 {
-    double scale = figure_scale(f->id.what);
+    double plain = figure_plain_statistic(f, statistic);
+    return statistic == FIGURE_COUNT ? plain : plain / figure_scale(f->id.what);
+}
+
+double figure_plain_statistic(const struct figure *f, enum figure_statistic statistic)
+{
     if (f->form != FIGURE_FORM_DISTRIBUTION)
         return NAN;
     switch (statistic) {
     case FIGURE_COUNT:
         return (double)hist_count(f->hist);
     case FIGURE_MEAN:
-        return hist_mean(f->hist) / scale;
+        return hist_mean(f->hist);
     case FIGURE_MIN:
-        return (double)hist_min(f->hist) / scale;
+        return (double)hist_min(f->hist);
     case FIGURE_MAX:
-        return (double)hist_max(f->hist) / scale;
+        return (double)hist_max(f->hist);
     case FIGURE_VALUE:
     case FIGURE_FEW_SAMPLES:
     case FIGURE_STATISTICS:
         return NAN;
     default:
-        return (double)hist_percentile(f->hist, hist_percentiles[statistic - FIGURE_P50].ppm) /
-               scale;
+        return (double)hist_percentile(f->hist, hist_percentiles[statistic - FIGURE_P50].ppm);
     }
 }
 
