@@ -45,6 +45,14 @@ const char *view_span(char *buf, double s)
     return buf;
 }
 
+const char *view_rate(char *buf, double bytes_s)
+{
+    cell_decimal(buf, bytes_s);
+    if (isfinite(bytes_s))
+        text_append(buf, CELL, "/s");
+    return buf;
+}
+
 /* Tokens in powers of ten: "88.8 billion". */
 static const char *large(char *buf, double n)
 {
@@ -713,14 +721,6 @@ static void put_pair_of(struct lines *l, const char *title, const char *(*cell)(
         put_pair(l, title, cell(a, first), cell(b, second));
 }
 
-static const char *rate(char *buf, double bytes_s)
-{
-    cell_decimal(buf, bytes_s);
-    if (isfinite(bytes_s))
-        text_append(buf, CELL, "/s");
-    return buf;
-}
-
 /* The limit alone, without what a faster drive adds: the line of the ideal drive says that, and a
  * column has no room for both. */
 static const char *limit_alone(char buf[VIEW_LINE], const struct answer *a)
@@ -752,10 +752,10 @@ static void put_compare(struct lines *l, const struct conclusion pair[2])
     put_pair(l, "At", conclusion_count(n, a, a->at), conclusion_count(title, b, b->at));
     put_pair_of(l, "First token p95", view_span, a->served[ANSWER_THIS].first_token_p95,
                 b->served[ANSWER_THIS].first_token_p95);
-    put_pair_of(l, "Reads", rate, a->read.asked, b->read.asked);
-    put_pair_of(l, "  it can", rate, a->read.can, b->read.can);
-    put_pair_of(l, "Writes", rate, a->write.asked, b->write.asked);
-    put_pair_of(l, "  it can", rate, a->write.can, b->write.can);
+    put_pair_of(l, "Reads", view_rate, a->read.asked, b->read.asked);
+    put_pair_of(l, "  it can", view_rate, a->read.can, b->read.can);
+    put_pair_of(l, "Writes", view_rate, a->write.asked, b->write.asked);
+    put_pair_of(l, "  it can", view_rate, a->write.can, b->write.can);
     knee(first, a, false);
     knee(second, b, false);
     if (first[0] || second[0])
