@@ -8,11 +8,14 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "kvstat/report/xlsx.h"
 #include "kvstat/screen/lines.h"
 #include "kvstat/sheet/sheet.h"
 
@@ -209,6 +212,41 @@ static void a_page_marks_words_and_labels(void **state)
     free(text);
 }
 
+static void a_spreadsheet_is_written_whole_or_not(void **state)
+{
+    (void)state;
+    static const struct sheet_column two[] = {{"x", 0, 0, 0}, {"y", 0, 0, 0}};
+    char path[] = "/tmp/test_sheet_XXXXXX", begin[2] = "";
+    struct xlsx *x = NULL;
+    struct err e = {0};
+    if (!xlsx_is_built())
+        skip();
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(xlsx_create(&x, path, &e), 0);
+    struct sheet s = {SHEET(sheet_xlsx, x, two), .title = "one"};
+    sheet_begin(&s);
+    sheet_row(&s, "a");
+    sheet_number(&s, NULL, 1.5, FIGURE_UNIT_NONE, NULL);
+    assert_int_equal(xlsx_save(x, &e), 0);
+    xlsx_free(x);
+    assert_int_equal(read(fd, begin, 2), 0); /* the file was replaced */
+    close(fd);
+    FILE *saved = fopen(path, "r");
+    assert_non_null(saved);
+    assert_int_equal(fread(begin, 1, 2, saved), 2);
+    assert_memory_equal(begin, "PK", 2);
+    fclose(saved);
+    assert_int_equal(xlsx_create(&x, path, &e), 0);
+    s = (struct sheet){.form = &sheet_xlsx, .out = x, .title = "wide"};
+    sheet_begin(&s);
+    s.at = 1 << 14; /* the first that a spreadsheet has not */
+    sheet_word(&s, "beyond");
+    assert_int_equal(xlsx_save(x, &e), -EFBIG);
+    xlsx_free(x);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +256,7 @@ int main(void)
         cmocka_unit_test(a_distribution_of_zeros_says_so),
         cmocka_unit_test(a_page_has_names_and_exact_values),
         cmocka_unit_test(a_page_marks_words_and_labels),
+        cmocka_unit_test(a_spreadsheet_is_written_whole_or_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
