@@ -138,29 +138,25 @@ double figure_number(const struct figure *f)
 
 double figure_statistic(const struct figure *f, enum figure_statistic statistic)
 {
-    double plain = figure_plain_statistic(f, statistic);
-    return statistic == FIGURE_COUNT ? plain : plain / figure_scale(f->id.what);
-}
-
-double figure_plain_statistic(const struct figure *f, enum figure_statistic statistic)
-{
+    double scale = figure_scale(f->id.what);
     if (f->form != FIGURE_FORM_DISTRIBUTION)
         return NAN;
     switch (statistic) {
     case FIGURE_COUNT:
         return (double)hist_count(f->hist);
     case FIGURE_MEAN:
-        return hist_mean(f->hist);
+        return hist_mean(f->hist) / scale;
     case FIGURE_MIN:
-        return (double)hist_min(f->hist);
+        return (double)hist_min(f->hist) / scale;
     case FIGURE_MAX:
-        return (double)hist_max(f->hist);
+        return (double)hist_max(f->hist) / scale;
     case FIGURE_VALUE:
     case FIGURE_FEW_SAMPLES:
     case FIGURE_STATISTICS:
         return NAN;
     default:
-        return (double)hist_percentile(f->hist, hist_percentiles[statistic - FIGURE_P50].ppm);
+        return (double)hist_percentile(f->hist, hist_percentiles[statistic - FIGURE_P50].ppm) /
+               scale;
     }
 }
 

@@ -347,8 +347,6 @@ const struct figure *figure_in(const struct figure_part *part, enum figure_what 
 double figure_number(const struct figure *f);
 /* A statistic of a distribution, in the same unit. */
 double figure_statistic(const struct figure *f, enum figure_statistic statistic);
-/* The same in the unit of the histogram: ns, bytes or objects. */
-double figure_plain_statistic(const struct figure *f, enum figure_statistic statistic);
 
 /* Calls fn with the figure, or, of a distribution, with a figure for each statistic. 0, or what fn
  * returned, which ends the calls when it is not 0. */
