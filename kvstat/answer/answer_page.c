@@ -107,45 +107,28 @@ typedef const char *(*shown_fn)(char *buf, double v);
 
 /* ---- pictures ---- */
 
-struct part {
-    const char *word, *name;
-    double share;
-    unsigned colour;
-};
-
-enum {
-    PARTS = 4
-};
-
-static void origin_parts(struct part part[PARTS], const struct answer *a)
-{
-    part[0] = (struct part){"GPU", "origin.gpu", a->origin.gpu, 3};
-    part[1] = (struct part){"host memory", "origin.host", a->origin.host, 5};
-    part[2] = (struct part){"drive", "origin.storage", a->origin.storage, 6};
-    part[3] = (struct part){"computed", "origin.computed", a->origin.computed, 2};
-}
-
 /* A bar of parts as wide as their shares, with a key. */
 static void put_origin(FILE *out, const struct answer *a)
 {
-    struct part part[PARTS];
+    static const unsigned colour[VIEW_ORIGINS] = {3, 5, 6, 2};
+    struct view_share part[VIEW_ORIGINS];
     char text[CELL];
     double sum = 0;
-    origin_parts(part, a);
-    for (size_t i = 0; i < PARTS; i++)
+    view_origin(part, a);
+    for (size_t i = 0; i < VIEW_ORIGINS; i++)
         sum += isfinite(part[i].share) ? part[i].share : 0;
     if (!(sum > 0))
         return;
     fputs("<h2>Where prompt tokens come from</h2>\n<div class=\"bar\" aria-hidden=\"true\">", out);
-    for (size_t i = 0; i < PARTS; i++)
+    for (size_t i = 0; i < VIEW_ORIGINS; i++)
         if (part[i].share > 0)
-            fprintf(out, "<i class=\"c%u\" style=\"width:%.2f%%\"></i>", part[i].colour,
+            fprintf(out, "<i class=\"c%u\" style=\"width:%.2f%%\"></i>", colour[i],
                     100 * part[i].share / sum);
     fputs("</div>\n<p>", out);
-    for (size_t i = 0; i < PARTS; i++) {
+    for (size_t i = 0; i < VIEW_ORIGINS; i++) {
         if (!isfinite(part[i].share))
             continue;
-        fprintf(out, "<i class=\"key c%u\"></i>%s ", part[i].colour, part[i].word);
+        fprintf(out, "<i class=\"key c%u\"></i>%s ", colour[i], part[i].word);
         html_shown(out, part[i].name, part[i].share, as_share(text, part[i].share));
         fputs(" &nbsp; ", out);
     }

@@ -356,17 +356,20 @@ static void put_knee(struct lines *l, const struct answer *a)
     put_text(l, "Knee", text);
 }
 
+void view_origin(struct view_share share[VIEW_ORIGINS], const struct answer *a)
+{
+    share[0] = (struct view_share){"GPU", "origin.gpu", a->origin.gpu};
+    share[1] = (struct view_share){"host memory", "origin.host", a->origin.host};
+    share[2] = (struct view_share){"drive", "origin.storage", a->origin.storage};
+    share[3] = (struct view_share){"computed", "origin.computed", a->origin.computed};
+}
+
 static void put_origin(struct lines *l, const struct answer *a)
 {
-    const struct {
-        const char *word;
-        double share;
-    } from[] = {{"GPU", a->origin.gpu},
-                {"host memory", a->origin.host},
-                {"drive", a->origin.storage},
-                {"computed", a->origin.computed}};
+    struct view_share from[VIEW_ORIGINS];
     struct lines_parts p = {0};
-    for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++)
+    view_origin(from, a);
+    for (size_t i = 0; i < VIEW_ORIGINS; i++)
         if (isfinite(from[i].share))
             lines_part(&p, "%s %.0f %%", from[i].word, 100 * from[i].share);
     lines_paragraph(l, "Tokens from", &p, ", ", TALL);

@@ -38,4 +38,14 @@ const char *view_span(char *buf, double s);
 /* "6.4 GB/s". */
 const char *view_rate(char *buf, double bytes_s);
 
+/* Where prompt tokens come from: words, members of the JSON, and shares; NAN: not known. */
+enum {
+    VIEW_ORIGINS = 4
+};
+struct view_share {
+    const char *word, *name;
+    double share;
+};
+void view_origin(struct view_share share[VIEW_ORIGINS], const struct answer *a);
+
 #endif
